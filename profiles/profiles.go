@@ -1,0 +1,158 @@
+// Package profiles is the data model of a run that is being watched: what one
+// iteration measured, what changed, and the Snapshot that the screen draws.
+//
+// Data flows one way. The run writes fixed-size Iteration records into a Stream
+// (a lossless single-producer ring) and never waits; the Aggregator drains it,
+// and once per tick builds one immutable Snapshot.
+package profiles
+
+import "time"
+
+// Phase is a part of an iteration whose time is measured by itself.
+type Phase uint8
+
+// The phases, in the order in which the screen lists them.
+const (
+	Forward   Phase = iota // decoder, forward
+	Telescope              // both measurements of the output, and of the object when asked
+	Loss                   // both losses and the stop rule
+	Backward               // gradients of losses, telescope and decoder
+	Optimizer              // Adam
+	Metrics                // PSNR, SSIM, RMSE and the preview picture
+	NumPhases
+)
+
+var phaseNames = [NumPhases]string{"forward", "telescope", "loss", "backward", "optimizer", "metrics"}
+
+// String is the phase's name on screen and in JSON.
+func (p Phase) String() string { return phaseNames[p] }
+
+// Stage is the part of the reconstruction an iteration belongs to
+// (spec/prism.md §5.1).
+type Stage uint8
+
+// The stages.
+const (
+	Initialising Stage = iota // the decoder learns the initial disc
+	Progressive               // sub-apertures are added one by one
+)
+
+// String is the stage's name on screen.
+func (s Stage) String() string {
+	if s == Initialising {
+		return "initialising"
+	}
+	return "progressive"
+}
+
+// CacheID names one of the caches.
+type CacheID uint8
+
+// The caches.
+const (
+	MeasurementCache CacheID = iota // measurements of the object through one aperture
+	FFTPlans                        // twiddle factors per transform length
+	Masks                           // aperture masks and coordinate grids
+	NumCaches
+)
+
+var cacheNames = [NumCaches]string{"measurement", "fft_plans", "masks"}
+
+// String is the cache's name in JSON.
+func (c CacheID) String() string { return cacheNames[c] }
+
+// CacheCounters is a cache's state since the run began.
+type CacheCounters struct {
+	Enabled bool
+	Hits    int64
+	Misses  int64
+	Entries int64
+	Bytes   int64
+	// Saved is the time that hits saved, in nanoseconds: for each hit the
+	// measured cost of the miss it replaced, less the cost of looking it up
+	// (hashing included). It is negative where the cache costs more than it saves.
+	Saved int64
+}
+
+// HitRate is hits over lookups; ok is false when nothing was looked up.
+func (c CacheCounters) HitRate() (rate float64, ok bool) {
+	n := c.Hits + c.Misses
+	if n == 0 {
+		return 0, false
+	}
+	return float64(c.Hits) / float64(n), true
+}
+
+// Flags mark what was special about an iteration.
+type Flags uint8
+
+// The flags.
+const (
+	Converged   Flags = 1 << iota // the stop rule ended the sample: no backward, no optimizer
+	SkippedStep                   // the gradient scaler found an overflow and skipped the update
+	NonFinite                     // a loss was NaN or infinite
+	Warmup                        // first iteration after a plan was compiled or a setting changed
+)
+
+// Iteration is what one iteration measured. It has a fixed size and no pointers.
+// Times are nanoseconds.
+type Iteration struct {
+	Index    int64 // counts every iteration of the run from 0
+	Stage    Stage
+	Sample   int32 // index of the sub-aperture, 0-based; -1 while initialising
+	InSample int32 // iteration within the sample, or within the initialisation
+	Flags    Flags
+
+	Start  int64            // since the run began
+	Total  int64            // whole iteration, wall time
+	Phases [NumPhases]int64 // a phase that did not run is 0
+
+	LossOld, LossNew float64 // initialising: LossOld is NaN, LossNew the image-space loss
+	LearningRate     float64
+	GradientScale    float64 // 0 unless fp16
+
+	Changes uint32 // number of Changes made before this iteration: names its settings
+	Caches  [NumCaches]CacheCounters
+}
+
+// Change is a setting that changed between two iterations.
+type Change struct {
+	Key           string // the setting's key, "amp"
+	Before, After string
+	Iteration     int64         // Index of the first iteration under the new value
+	At            time.Duration // since the run began
+}
+
+// Quality compares the reconstruction with the truth at one iteration
+// (spec/prism.md §6). SSIM and the others are taken on the object's window.
+type Quality struct {
+	Iteration int64
+	Sample    int32
+	PSNR      float64 // dB, data range 1; +Inf when equal
+	SSIM      float64
+	RMSE      float64 // percent of the truth's root mean square
+}
+
+// SampleResult is how the training of one sub-aperture ended.
+type SampleResult struct {
+	Sample           int32
+	Iterations       int32
+	Converged        bool
+	LossOld, LossNew float64
+	Elapsed          time.Duration
+}
+
+// Picture is a grey image of the reconstruction for the screen, never changed
+// after it was published. Pixels are row by row, amplitude as reconstructed.
+type Picture struct {
+	Iteration     int64
+	Width, Height int
+	Pixels        []float32
+}
+
+// Memory is the run's memory in bytes, by category. The first group is exact,
+// from the plans; CacheBytes from the caches.
+type Memory struct {
+	Weights, Gradients, Moments, Activations, Inputs, Scratch int64
+	Caches                                                    int64
+}

@@ -1,0 +1,164 @@
+package profiles
+
+import (
+	"time"
+
+	"prismtop/profiles/preset"
+)
+
+// State is what a run is doing.
+type State uint8
+
+// The states of a run.
+const (
+	Preparing State = iota // loading the picture, compiling plans
+	Running
+	Paused
+	Finished // every sample was trained, or a limit was reached
+	Stopped  // ended by the user
+	Failed   // ended by an error, which Snapshot.Err tells
+)
+
+// String is the state's name on screen.
+func (s State) String() string {
+	return [...]string{"preparing", "running", "paused", "finished", "stopped", "failed"}[s]
+}
+
+// RunInfo is what does not change during a run.
+type RunInfo struct {
+	Object      string // "moon", or the picture's file name
+	Device      string // "cpu"
+	Kernels     string // "go", "avx2", "avx512"
+	GPUReason   string // why no GPU is used; empty when one is
+	Parameters  int    // trainable numbers of the decoder
+	Seed        uint64
+	Size        int // N: side of the field, pixels
+	ObjectSize  int // S: side of the object's window, pixels
+	Samples     int // sub-apertures
+	Notes       []string
+	Centres     [][2]float64 // aperture centres [y, x], pixels from DC; PerSample of them each
+	PerSample   int
+	Radius      float64 // aperture radius, pixels
+	PriorStarts int     // restarts of this run so far
+}
+
+// Spread summarises times of the recent window, in nanoseconds.
+type Spread struct {
+	Last, Mean, Median, P10, P95, P90 float64
+	N                                 int // iterations in the window that ran this phase
+}
+
+// PhaseView is one phase in the recent window.
+type PhaseView struct {
+	Spread
+	Share float64 // of the summed time of the window, 0 to 1
+}
+
+// Point is a bucket of a curve: the extremes and the last value of the
+// iterations that it stands for, so that no spike is lost by downsampling.
+type Point struct {
+	First, Last    int64 // Iteration.Index range, inclusive
+	Min, Max, Mean float64
+}
+
+// Curve is a downsampled series, oldest first. Gaps (NaN) are not stored.
+type Curve []Point
+
+// CacheView is a cache and its rate.
+type CacheView struct {
+	CacheCounters
+	RecentRate float64 // hits over lookups in the recent window
+	RecentN    int64   // lookups in the recent window; 0 means RecentRate says nothing
+}
+
+// MemoryView is Memory with what the operating system says.
+type MemoryView struct {
+	Memory
+	RSS, PeakRSS int64  // bytes; 0 when Reason tells why they cannot be read
+	Reason       string // why RSS is missing
+	GPUReason    string // why GPU memory is missing
+}
+
+// Effect is what one Change did, measured from the iterations before and after
+// it (same stage, warm-up excluded).
+type Effect struct {
+	Change
+	// Enough is false while a window has too few iterations; Needed says how
+	// many more iterations the after-window wants.
+	Enough bool
+	Needed int
+	// Before and After are medians of the whole iteration, in nanoseconds.
+	BeforeNS, AfterNS float64
+	// Shift is After/Before − 1 of the medians with a 95 % bootstrap interval.
+	Shift, Low, High float64
+	NBefore, NAfter  int
+	// QualityDrift is PSNR after less PSNR before, in dB; HasQuality is false
+	// when none was measured on one side.
+	QualityDrift float64
+	HasQuality   bool
+	// Closed is true once a later change or stage ended the after-window.
+	Closed bool
+	// Confounded says what else changed between the windows ("sample advanced"),
+	// empty when nothing did.
+	Confounded string
+}
+
+// OwnCost is what watching costs.
+type OwnCost struct {
+	Aggregator float64 // share of one core spent on aggregating, 0 to 1
+	Dropped    int64   // records lost because the aggregator fell behind
+}
+
+// LogLine is something worth telling, once.
+type LogLine struct {
+	At   time.Duration
+	Text string
+}
+
+// Snapshot is everything the screen needs at one moment. It is immutable:
+// slices and pointers in it are never written after it was published.
+type Snapshot struct {
+	Run      RunInfo
+	Settings preset.Settings
+	State    State
+	Err      string
+
+	Elapsed  time.Duration // running time, pauses excluded
+	Stage    Stage
+	Index    int64 // iterations so far
+	Sample   int   // current sample, 0-based; −1 while initialising
+	InSample int
+	Rate     float64 // iterations per second over the last two seconds
+	ETA      time.Duration
+	ETAKnown bool
+
+	Total  Spread
+	Phases [NumPhases]PhaseView
+
+	IterationTime    Curve // milliseconds
+	LossOld, LossNew Curve
+	PSNR, SSIM       Curve
+	LatestLossOld    float64
+	LatestLossNew    float64
+	LearningRate     float64
+	GradientScale    float64
+	SkippedSteps     int64
+	NonFinite        int64
+
+	Quality    Quality
+	HasQuality bool
+	Picture    *Picture // nil until the first one
+	Truth      *Picture // the object, on the same window
+
+	Caches [NumCaches]CacheView
+	Memory MemoryView
+
+	Changes []Change
+	Effects []Effect // one per change, newest last
+
+	Results  []SampleResult
+	Coverage float64 // share of k-space that the accumulated mask covers, 0 to 1
+
+	Log []LogLine
+	Own OwnCost
+}

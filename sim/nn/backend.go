@@ -1,0 +1,48 @@
+package nn
+
+// A Backend runs plans on a device.
+type Backend interface {
+	// Name identifies the device and its kernels for people: "cpu go ×2".
+	Name() string
+
+	// NewState allocates the variables and sets them to their initial values.
+	NewState(variables []Variable) (State, error)
+
+	// Load binds a plan to a state of the same variables and allocates its
+	// arena. An operator without a kernel for its operands is an error.
+	Load(plan *Plan, state State) (Executable, error)
+}
+
+// State holds the variables of one model on a device.
+type State interface {
+	// Read copies variable v to dst, which has its number of elements.
+	Read(v int, dst []float32)
+	// Write copies src to variable v.
+	Write(v int, src []float32)
+	// Reset sets variable v back to its initial values.
+	Reset(v int)
+	// Close frees the memory.
+	Close()
+}
+
+// Executable is a plan bound to memory. It is used by one goroutine at a time.
+type Executable interface {
+	// Run executes the steps of one segment.
+	Run(s Segment) error
+
+	// StepNanos is the time that each step of the plan took when it last ran,
+	// in nanoseconds, measured on the device; the slice is reused.
+	StepNanos() []int64
+
+	// Write copies src to a buffer (an input of the plan), Read copies a buffer
+	// (an output) to dst; both are float32 of the buffer's number of elements,
+	// twice that for a complex64 buffer.
+	Write(b BufferID, src []float32)
+	Read(b BufferID, dst []float32)
+
+	// ScratchBytes is the memory the backend holds beside the plan's arena.
+	ScratchBytes() int64
+
+	// Close frees the arena.
+	Close()
+}

@@ -1,0 +1,109 @@
+package nn
+
+import (
+	"prismtop/profiles"
+	"prismtop/sim/tensor"
+)
+
+// A Plan is a graph made ready to run: an ordered list of steps over buffers
+// whose places are fixed. It is plain data; a Backend turns it into an
+// Executable.
+type Plan struct {
+	Steps   []Step
+	Buffers []Buffer
+
+	// ArenaBytes is the size of the memory that holds every buffer that lives
+	// only within the plan (Buffer.Variable < 0).
+	ArenaBytes int64
+
+	// Segments[s] is the half-open range of steps that belong to Segment s.
+	Segments [NumSegments][2]int
+
+	inputs, outputs map[string]BufferID
+}
+
+// A Segment is a part of an iteration that the caller runs on its own: the
+// stop rule looks at the losses before it pays for the update.
+type Segment uint8
+
+// The segments, in order. Forward ends with the network's output, Evaluate
+// with the losses, Update with the new parameters.
+const (
+	SegmentForward Segment = iota
+	SegmentEvaluate
+	SegmentUpdate
+	NumSegments
+)
+
+// BufferID is an index into Plan.Buffers.
+type BufferID int
+
+// Buffer is an array of a plan.
+type Buffer struct {
+	Name     string
+	Shape    tensor.Shape
+	DType    tensor.DType
+	Category Category
+
+	// Variable is the index of the Variable that this buffer is, whose memory
+	// outlives the plan, or -1 when the buffer lives in the plan's arena.
+	Variable int
+
+	// Offset is the buffer's place in the arena in bytes, a multiple of 64.
+	Offset int64
+
+	// Pinned buffers (inputs and named outputs) keep their memory for the whole
+	// plan; the others share it with buffers that are never alive together.
+	Pinned bool
+}
+
+// Bytes is the size of the buffer.
+func (b *Buffer) Bytes() int64 { return int64(b.Shape.Elements()) * b.DType.Size() }
+
+// Step is one kernel call.
+type Step struct {
+	Name  string // "layer 3 convT dW": the layer, then the operation
+	Op    Op
+	Phase profiles.Phase
+	In    []BufferID
+	Out   []BufferID
+	FLOPs int64 // additions and multiplications
+	Bytes int64 // bytes read and written at least once
+}
+
+// Category says what a buffer is for; memory is reported by category.
+type Category uint8
+
+// The memory categories.
+const (
+	Weights Category = iota
+	Gradients
+	Moments
+	Activations
+	Inputs
+	Scratch
+	NumCategories
+)
+
+// String is the category's name on screen.
+func (c Category) String() string {
+	return [...]string{"weights", "gradients", "moments", "activations", "inputs", "scratch"}[c]
+}
+
+// Input returns the buffer of the graph's input of that name. The second result
+// is false when the plan has none.
+func (p *Plan) Input(name string) (BufferID, bool) { id, ok := p.inputs[name]; return id, ok }
+
+// Output returns the buffer of the graph's output of that name.
+func (p *Plan) Output(name string) (BufferID, bool) { id, ok := p.outputs[name]; return id, ok }
+
+// A Variable is an array that outlives plans: parameters, running statistics,
+// gradients, Adam moments, the scaler's state.
+type Variable struct {
+	Name     string
+	Shape    tensor.Shape
+	Category Category
+
+	// Initial gives the values at the start and after Reset; nil means zeros.
+	Initial []float32
+}

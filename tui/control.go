@@ -1,0 +1,27 @@
+package tui
+
+import "prismtop/profiles"
+
+// Controller is what the screen can ask of a run. Every method returns at once;
+// a change takes effect between two iterations. The run's own goroutine never
+// waits for the screen.
+type Controller interface {
+	// Set changes a setting by its key. The error says why this run or machine
+	// cannot serve it; nothing has changed then.
+	Set(key, value string) error
+	// Pause stops the loop after the current iteration, or lets it go on.
+	Pause(paused bool)
+	// Step runs one iteration of a paused run.
+	Step()
+	// Restart begins again from the first weights of the seed, with the settings
+	// as they are.
+	Restart()
+	// Save writes the reconstruction as PNG (16 bit) and NPY and tells the paths
+	// in the log.
+	Save() error
+	// Stop ends the run after the current iteration.
+	Stop()
+	// Snapshots delivers the newest snapshot; a reader that is late misses the
+	// ones between.
+	Snapshots() <-chan *profiles.Snapshot
+}
