@@ -1,0 +1,44 @@
+package nn
+
+// The constants of MS-SSIM (spec/prism.md §5.5).
+const (
+	ssimWindow    = 11 // side of SSIM's Gaussian window
+	ssimPad       = 5  // reflected border on each side
+	msssimScales  = 5  // most scales that MS-SSIM looks at
+	msssimFields  = 5  // planes that a scale saves: both images and three derivative maps
+	ssimFields    = 3  // planes that SSIM saves: its derivatives by mean, square and product
+	pointwiseSave = 1  // L1 and L2 save the factor of their gradient
+)
+
+// MSSSIMScales is the number of scales at which MS-SSIM compares two planes of
+// h×w: five, or fewer where halving leaves a side below the window's 11 pixels;
+// 0 when the planes themselves are too small.
+func MSSSIMScales(h, w int) int {
+	n := 0
+	for n < msssimScales && min(h, w) >= ssimWindow {
+		n, h, w = n+1, h/2, w/2
+	}
+	return n
+}
+
+// LossSaved is the number of float32 elements that Loss hands to LossGrad for
+// planes of h×w. L1 and L2 save one factor. SSIM saves three planes: the map's
+// derivatives by the prediction's local mean, local square and local product
+// with the target. MS-SSIM saves for each scale both pooled planes and the
+// three derivatives, then one number for each of the five scales. What they hold
+// is the backend's own.
+func LossSaved(kind LossKind, h, w int) int {
+	switch kind {
+	case SSIM:
+		return ssimFields * h * w
+	case MSSSIM:
+		n := msssimScales
+		for range MSSSIMScales(h, w) {
+			n += msssimFields * h * w
+			h, w = h/2, w/2
+		}
+		return n
+	default:
+		return pointwiseSave
+	}
+}
