@@ -1,0 +1,142 @@
+package fft
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+)
+
+// Parallel runs body over ranges that together cover [0, n) once each, on as many
+// goroutines as it likes, and returns when all are done. A nil Parallel is serial.
+type Parallel func(n int, body func(lo, hi int))
+
+// Plan transforms planes of h rows and w columns, stored row by row. It is used by
+// one goroutine at a time; the Parallel given to a call may use more inside it.
+type Plan struct {
+	h, w        int
+	row, column *axis // along a row: w elements; along a column: h elements
+	workspaces  chan *workspace
+	all         []*workspace
+
+	job                   job
+	rowsBody, columnsBody func(lo, hi int)
+}
+
+// job is the call in progress. An inverse transform is the forward one with real
+// and imaginary parts swapped on the way in and out.
+type job struct {
+	src     []complex64
+	srcReal []float32 // the source instead of src when not nil
+	dst     []complex64
+	dstReal []float32 // the real part of the result instead of dst when not nil
+	inverse bool
+	scale   float32
+
+	rowLoad, rowStore, columnLoad, columnStore []int32
+}
+
+// maxSide bounds a side so that indices fit the tables.
+const maxSide = 1 << 24
+
+// NewPlan makes a plan for h×w planes. Sides below 1 or above 2^24 are an error.
+func NewPlan(h, w int) (*Plan, error) {
+	if h < 1 || w < 1 || h > maxSide || w > maxSide {
+		return nil, fmt.Errorf("FFT plan of %d×%d: sides must be 1 to %d", h, w, maxSide)
+	}
+	p := &Plan{h: h, w: w, row: newAxis(w)}
+	p.column = p.row
+	if h != w {
+		p.column = newAxis(h)
+	}
+	// One work space per block that can be in flight; a block that finds none
+	// waits for one.
+	n := min(runtime.NumCPU(), max(blocks(h), blocks(w)))
+	p.workspaces = make(chan *workspace, n)
+	for range n {
+		ws := newWorkspace(p.row, p.column)
+		p.all = append(p.all, ws)
+		p.workspaces <- ws
+	}
+	p.rowsBody, p.columnsBody = p.rows, p.columns
+	return p, nil
+}
+
+// Size is the number of rows and columns of the planes that p transforms.
+func (p *Plan) Size() (h, w int) { return p.h, p.w }
+
+// Bytes is the memory of the tables and work space.
+func (p *Plan) Bytes() int64 {
+	n := p.row.bytes()
+	if p.column != p.row {
+		n += p.column.bytes()
+	}
+	for _, ws := range p.all {
+		n += ws.bytes()
+	}
+	return n
+}
+
+// Rebuild computes all tables again, in place: the work that keeping a plan
+// saves. Transforms give the same bits before and after.
+func (p *Plan) Rebuild() {
+	p.row.rebuild()
+	if p.column != p.row {
+		p.column.rebuild()
+	}
+	for _, ws := range p.all {
+		ws.rebuild()
+	}
+}
+
+// Forward writes the un-normalised transform of src to dst. Both are h×w planes and
+// may be the same; other overlap is not allowed. It panics on other lengths.
+func (p *Plan) Forward(dst, src []complex64, par Parallel) {
+	p.run(job{dst: dst, src: src, scale: 1}, false, par)
+}
+
+// Inverse writes the un-normalised inverse transform of src to dst: Inverse after
+// Forward multiplies by h·w. The same rules as Forward's hold.
+func (p *Plan) Inverse(dst, src []complex64, par Parallel) {
+	p.run(job{dst: dst, src: src, scale: 1, inverse: true}, false, par)
+}
+
+// CentredForward writes fftshift(fft2(ifftshift(src)))/√(h·w) to dst (spec/prism.md
+// §2.2). The same rules as Forward's hold.
+func (p *Plan) CentredForward(dst, src []complex64, par Parallel) {
+	p.run(job{dst: dst, src: src, scale: p.ortho()}, true, par)
+}
+
+// CentredInverse is the inverse of CentredForward, and its adjoint.
+func (p *Plan) CentredInverse(dst, src []complex64, par Parallel) {
+	p.run(job{dst: dst, src: src, scale: p.ortho(), inverse: true}, true, par)
+}
+
+// CentredForwardReal is CentredForward of a real plane.
+func (p *Plan) CentredForwardReal(dst []complex64, src []float32, par Parallel) {
+	p.run(job{dst: dst, srcReal: src, scale: p.ortho()}, true, par)
+}
+
+func (p *Plan) ortho() float32 {
+	return float32(1 / math.Sqrt(float64(p.h)*float64(p.w)))
+}
+
+func (p *Plan) run(j job, centred bool, par Parallel) {
+	if n := p.h * p.w; len(j.dst) != n || len(j.src)+len(j.srcReal) != n {
+		panic(fmt.Sprintf("fft: plan of %d×%d got %d elements for %d",
+			p.h, p.w, len(j.src)+len(j.srcReal), len(j.dst)))
+	}
+	j.rowLoad, j.rowStore = p.row.tables(centred)
+	j.columnLoad, j.columnStore = p.column.tables(centred)
+	p.job = j
+	if par == nil {
+		p.rows(0, blocks(p.h))
+		p.columns(0, blocks(p.w))
+	} else {
+		par(blocks(p.h), p.rowsBody)
+		par(blocks(p.w), p.columnsBody)
+	}
+	p.job = job{}
+}
+
+// blocks is the number of blocks that n rows or columns make.
+func blocks(n int) int { return (n + lanes - 1) / lanes }
