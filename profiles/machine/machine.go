@@ -1,0 +1,61 @@
+// Package machine describes the computer that a run uses: its processor, its
+// memory, its GPU, and for everything that is missing the reason. It is plain
+// data: sim/cpu/features and gpu fill it, the doctor and the reports print it.
+package machine
+
+// CPU is a processor and the instruction sets that matter to the kernels.
+type CPU struct {
+	Model    string    `json:"model,omitempty"` // "AMD EPYC 9654 96-Core Processor"
+	Reason   string    `json:"model_reason,omitempty"`
+	Arch     string    `json:"arch"`     // GOARCH
+	Logical  int       `json:"logical"`  // processors that this process may run on
+	Features []string  `json:"features"` // instruction sets found, by the names of Sets
+	Sets     []Support `json:"sets"`     // the instruction sets that kernels are written for, fastest first
+}
+
+// Support tells whether the processor and the operating system offer an
+// instruction set, and why not.
+type Support struct {
+	Name      string `json:"name"` // "avx512"
+	Available bool   `json:"available"`
+	Reason    string `json:"reason,omitempty"` // why not, empty when available
+}
+
+// Has tells whether the processor offers the named set.
+func (c CPU) Has(set string) bool {
+	for _, s := range c.Sets {
+		if s.Name == set {
+			return s.Available
+		}
+	}
+	return false
+}
+
+// Memory is the machine's main memory in bytes.
+type Memory struct {
+	Total     int64  `json:"total,omitempty"`
+	Available int64  `json:"available,omitempty"` // what a new process can get without swapping
+	Limit     int64  `json:"limit,omitempty"`     // bound of the control group, 0 when there is none
+	Reason    string `json:"reason,omitempty"`    // why Total or Available are missing
+}
+
+// GPU is what the CUDA driver says.
+type GPU struct {
+	// Usable is true when this build can compute on the device.
+	Usable bool `json:"usable"`
+	// Reason tells why the GPU is not used; it is empty only when Usable.
+	Reason  string      `json:"reason,omitempty"`
+	Driver  string      `json:"driver,omitempty"` // version of the kernel driver, "580.65.06"
+	CUDA    string      `json:"cuda,omitempty"`   // newest CUDA version the driver serves, "13.0"
+	Devices []GPUDevice `json:"devices,omitempty"`
+}
+
+// GPUDevice is one CUDA device.
+type GPUDevice struct {
+	Name       string `json:"name"`
+	Capability string `json:"capability"` // compute capability, "9.0"
+	UUID       string `json:"uuid,omitempty"`
+	TotalBytes int64  `json:"total_bytes"`
+	FreeBytes  int64  `json:"free_bytes,omitempty"`
+	FreeReason string `json:"free_reason,omitempty"` // why FreeBytes is missing
+}
