@@ -1,0 +1,71 @@
+//go:build linux && !nogpu
+
+package gpu
+
+import (
+	"errors"
+	"strings"
+)
+
+// nvmlMemory is nvmlMemory_t, in bytes.
+type nvmlMemory struct{ total, free, used uint64 }
+
+// nvml is libnvidia-ml, the driver's monitoring library.
+type nvml struct {
+	init          func() int32
+	shutdown      func() int32
+	driverVersion func(version *byte, length uint32) int32
+	handleByUUID  func(uuid string, device *uintptr) int32
+	memoryInfo    func(device uintptr, memory *nvmlMemory) int32
+}
+
+func openMonitor() (monitor, error) {
+	return openMonitorFrom("libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1")
+}
+
+func openMonitorFrom(paths ...string) (monitor, error) {
+	l, err := openLibrary(paths...)
+	if err != nil {
+		return nil, err
+	}
+	n := &nvml{}
+	err = l.bindAll([]binding{
+		{"nvmlInit_v2", &n.init},
+		{"nvmlShutdown", &n.shutdown},
+		{"nvmlSystemGetDriverVersion", &n.driverVersion},
+		{"nvmlDeviceGetHandleByUUID", &n.handleByUUID},
+		{"nvmlDeviceGetMemoryInfo", &n.memoryInfo},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if code := n.init(); code != 0 {
+		return nil, errors.New(nvmlError(code))
+	}
+	return n, nil
+}
+
+func (n *nvml) DriverVersion() string {
+	buffer := make([]byte, 96)
+	if n.driverVersion(&buffer[0], uint32(len(buffer)-1)) != 0 {
+		return ""
+	}
+	return text(buffer)
+}
+
+// Free asks for the whole device first and then for a partition: CUDA gives
+// both as sixteen bytes, NVML wants the kind in front.
+func (n *nvml) Free(uuid string) (int64, error) {
+	var device uintptr
+	code := n.handleByUUID(uuid, &device)
+	if code != 0 && n.handleByUUID("MIG-"+strings.TrimPrefix(uuid, "GPU-"), &device) != 0 {
+		return 0, errors.New(nvmlError(code))
+	}
+	var memory nvmlMemory
+	if code := n.memoryInfo(device, &memory); code != 0 {
+		return 0, errors.New(nvmlError(code))
+	}
+	return int64(memory.free), nil
+}
+
+func (n *nvml) Close() { n.shutdown() }

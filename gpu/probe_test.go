@@ -1,0 +1,105 @@
+package gpu
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// fakeDriver answers like a driver with the given codes and devices.
+type fakeDriver struct {
+	init, countCode int32
+	devices         []string
+	uuids           bool
+}
+
+func (f fakeDriver) Init() int32               { return f.init }
+func (f fakeDriver) Version() (int32, int32)   { return 13010, 0 }
+func (f fakeDriver) Count() (int32, int32)     { return int32(len(f.devices)), f.countCode }
+func (f fakeDriver) Name(i int32) string       { return f.devices[i] }
+func (f fakeDriver) Memory(int32) int64        { return 1 << 30 }
+func (f fakeDriver) Capability(int32) [2]int32 { return [2]int32{9, 0} }
+func (f fakeDriver) UUID(i int32) string {
+	if !f.uuids {
+		return ""
+	}
+	return "GPU-" + f.devices[i]
+}
+
+type fakeMonitor struct{ closed *bool }
+
+func (fakeMonitor) DriverVersion() string { return "580.1" }
+func (f fakeMonitor) Close()              { *f.closed = true }
+func (fakeMonitor) Free(uuid string) (int64, error) {
+	if uuid == "GPU-lost" {
+		return 0, errors.New(nvmlError(15))
+	}
+	return 1 << 29, nil
+}
+
+func TestProbeSaysWhyThereIsNoDevice(t *testing.T) {
+	tests := []struct {
+		name   string
+		driver fakeDriver
+		open   error
+		want   string
+	}{
+		{"no library", fakeDriver{}, errors.New("libcuda.so.1 not found"), "no CUDA device: libcuda.so.1 not found"},
+		{"no device", fakeDriver{init: 100}, nil, "no CUDA device: cuInit: the driver finds no device (100)"},
+		{"mismatch", fakeDriver{init: 803}, nil, "reboot or reload the module (803)"},
+		{"unlisted code", fakeDriver{init: 77}, nil, "cuInit: CUDA error 77"},
+		{"count fails", fakeDriver{countCode: 3}, nil, "cuDeviceGetCount: the driver is not initialised (3)"},
+		{"count zero", fakeDriver{}, nil, "no CUDA device: the driver lists none"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			status := probe(func() (driver, error) { return test.driver, test.open },
+				func() (monitor, error) { t.Fatal("NVML asked without a device"); return nil, nil })
+			if status.Usable || !strings.HasSuffix(status.Reason, test.want) || status.Devices != nil {
+				t.Errorf("probe = %+v, want reason ending in %q", status, test.want)
+			}
+		})
+	}
+}
+
+func TestProbeListsDevices(t *testing.T) {
+	closed := false
+	status := probe(func() (driver, error) { return fakeDriver{devices: []string{"a", "lost"}, uuids: true}, nil },
+		func() (monitor, error) { return fakeMonitor{&closed}, nil })
+	if status.Reason != noBackend || status.CUDA != "13.1" || status.Driver != "580.1" || len(status.Devices) != 2 {
+		t.Fatalf("probe = %+v", status)
+	}
+	a, lost := status.Devices[0], status.Devices[1]
+	if a.Name != "a" || a.Capability != "9.0" || a.TotalBytes != 1<<30 || a.FreeBytes != 1<<29 || a.FreeReason != "" {
+		t.Errorf("device a = %+v", a)
+	}
+	if lost.FreeBytes != 0 || !strings.Contains(lost.FreeReason, "fallen off the bus") {
+		t.Errorf("lost device = %+v", lost)
+	}
+	if !closed {
+		t.Error("NVML was not closed")
+	}
+}
+
+func TestProbeWithoutMonitorSaysWhyFreeMemoryIsMissing(t *testing.T) {
+	status := probe(func() (driver, error) { return fakeDriver{devices: []string{"a"}}, nil },
+		func() (monitor, error) { return nil, errors.New("libnvidia-ml.so.1 not found") })
+	if got := status.Devices[0].FreeReason; got != "libnvidia-ml.so.1 not found" {
+		t.Errorf("free reason = %q", got)
+	}
+}
+
+// TestProbeOnThisMachine runs the real libraries, whatever they are: it must
+// come back with a reason and must not crash.
+func TestProbeOnThisMachine(t *testing.T) {
+	status := Probe()
+	if status.Usable || status.Reason == "" {
+		t.Errorf("Probe() = %+v", status)
+	}
+	for _, d := range status.Devices {
+		if d.Name == "" || d.TotalBytes <= 0 || (d.FreeBytes <= 0) == (d.FreeReason == "") {
+			t.Errorf("device = %+v", d)
+		}
+	}
+	t.Logf("%+v", status)
+}
