@@ -17,7 +17,8 @@ func (p *Plan) rows(lo, hi int) {
 	p.workspaces <- ws
 }
 
-// columns transforms the columns of blocks [lo, hi) of dst in place.
+// columns transforms the columns of blocks [lo, hi) of dst, in place unless the
+// result is real.
 func (p *Plan) columns(lo, hi int) {
 	ws := <-p.workspaces
 	for b := lo; b < hi; b++ {
@@ -50,14 +51,17 @@ func (p *Plan) loadRows(block []complex64, first, count int) bool {
 			any |= gather(block[l:], src, load)
 		}
 	}
-	return any<<1 != 0 // the sign of a zero does not count
+	return any != 0
 }
+
+// magnitude are the bits of a float32 but its sign: 0 for both zeros.
+const magnitude = 1<<31 - 1
 
 func gather(lane, src []complex64, load []int32) uint32 {
 	any := uint32(0)
 	for i, j := range load {
 		v := src[j]
-		any |= (math.Float32bits(real(v)) | math.Float32bits(imag(v))) &^ (1 << 31)
+		any |= (math.Float32bits(real(v)) | math.Float32bits(imag(v))) & magnitude
 		lane[i*lanes] = v
 	}
 	return any
@@ -67,7 +71,7 @@ func gatherSwapped(lane, src []complex64, load []int32) uint32 {
 	any := uint32(0)
 	for i, j := range load {
 		v := src[j]
-		any |= (math.Float32bits(real(v)) | math.Float32bits(imag(v))) &^ (1 << 31)
+		any |= (math.Float32bits(real(v)) | math.Float32bits(imag(v))) & magnitude
 		lane[i*lanes] = complex(imag(v), real(v))
 	}
 	return any
@@ -77,7 +81,7 @@ func gatherReal(lane []complex64, src []float32, load []int32) uint32 {
 	any := uint32(0)
 	for i, j := range load {
 		v := src[j]
-		any |= math.Float32bits(v) &^ (1 << 31)
+		any |= math.Float32bits(v) & magnitude
 		lane[i*lanes] = complex(v, 0)
 	}
 	return any
@@ -97,22 +101,52 @@ func (p *Plan) storeRows(block []complex64, first, count int) {
 func (p *Plan) loadColumns(block []complex64, first, count int) {
 	if count < lanes {
 		clear(block[:p.h*lanes])
+		for i, j := range p.job.columnLoad {
+			copy(block[i*lanes:][:count], p.job.dst[int(j)*p.w+first:])
+		}
+		return
 	}
+	dst := p.job.dst[first:]
 	for i, j := range p.job.columnLoad {
-		copy(block[i*lanes:][:count], p.job.dst[int(j)*p.w+first:][:count])
+		*rowAt(block, i) = *(*row)(dst[int(j)*p.w:])
 	}
 }
 
+// storeColumns writes a transformed block, scaled, to the result.
 func (p *Plan) storeColumns(block []complex64, first, count int) {
-	scale, inverse := p.job.scale, p.job.inverse
 	for i, j := range p.job.columnStore {
-		dst := p.job.dst[int(j)*p.w+first:][:count]
-		for l, v := range block[i*lanes:][:len(dst)] {
-			re, im := real(v)*scale, imag(v)*scale
-			if inverse {
-				re, im = im, re
-			}
-			dst[l] = complex(re, im)
+		from, at := rowAt(block, i), int(j)*p.w+first
+		switch {
+		case p.job.dstReal != nil:
+			realRow(p.job.dstReal[at:][:count], from, p.job.scale, p.job.inverse)
+		case count < lanes:
+			var whole row
+			scaleRow(&whole, from, p.job.scale, p.job.inverse)
+			copy(p.job.dst[at:], whole[:count])
+		default:
+			scaleRow((*row)(p.job.dst[at:]), from, p.job.scale, p.job.inverse)
 		}
+	}
+}
+
+func scaleRow(to, from *row, scale float32, swap bool) {
+	if swap {
+		for l, v := range from {
+			to[l] = complex(imag(v)*scale, real(v)*scale)
+		}
+		return
+	}
+	for l, v := range from {
+		to[l] = complex(real(v)*scale, imag(v)*scale)
+	}
+}
+
+func realRow(to []float32, from *row, scale float32, swap bool) {
+	for l := range to {
+		v := real(from[l])
+		if swap {
+			v = imag(from[l])
+		}
+		to[l] = v * scale
 	}
 }

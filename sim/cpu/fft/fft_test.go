@@ -208,21 +208,3 @@ func TestCentredTransformIsShiftTransformShift(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkForward(b *testing.B) {
-	for _, n := range []int{64, 256, 512, 1024} {
-		b.Run(sizeName(n), func(b *testing.B) {
-			p, _ := NewPlan(n, n)
-			x := randomPlane(n*n, 9)
-			y := make([]complex64, n*n)
-			b.SetBytes(int64(8 * n * n))
-			for b.Loop() {
-				p.Forward(y, x, nil)
-			}
-		})
-	}
-}
-
-func sizeName(n int) string {
-	return map[int]string{64: "64", 256: "256", 512: "512", 1024: "1024", 500: "500"}[n]
-}

@@ -18,6 +18,10 @@ type Plan struct {
 	workspaces  chan *workspace
 	all         []*workspace
 
+	// plane holds the rows' transform where the result is real; the first call
+	// that needs it makes it.
+	plane []complex64
+
 	job                   job
 	rowsBody, columnsBody func(lo, hi int)
 }
@@ -28,7 +32,7 @@ type job struct {
 	src     []complex64
 	srcReal []float32 // the source instead of src when not nil
 	dst     []complex64
-	dstReal []float32 // the real part of the result instead of dst when not nil
+	dstReal []float32 // takes the real part of the result when not nil; dst is scratch then
 	inverse bool
 	scale   float32
 
@@ -66,7 +70,7 @@ func (p *Plan) Size() (h, w int) { return p.h, p.w }
 
 // Bytes is the memory of the tables and work space.
 func (p *Plan) Bytes() int64 {
-	n := p.row.bytes()
+	n := p.row.bytes() + 8*int64(len(p.plane))
 	if p.column != p.row {
 		n += p.column.bytes()
 	}
@@ -114,6 +118,18 @@ func (p *Plan) CentredInverse(dst, src []complex64, par Parallel) {
 // CentredForwardReal is CentredForward of a real plane.
 func (p *Plan) CentredForwardReal(dst []complex64, src []float32, par Parallel) {
 	p.run(job{dst: dst, srcReal: src, scale: p.ortho()}, true, par)
+}
+
+// CentredInverseReal is the real part of CentredInverse: the adjoint of
+// CentredForwardReal. Its first call allocates h·w complex64 of scratch.
+func (p *Plan) CentredInverseReal(dst []float32, src []complex64, par Parallel) {
+	if p.plane == nil {
+		p.plane = make([]complex64, p.h*p.w)
+	}
+	if len(dst) != len(p.plane) {
+		panic(fmt.Sprintf("fft: plan of %d×%d got room for %d elements", p.h, p.w, len(dst)))
+	}
+	p.run(job{dst: p.plane, dstReal: dst, src: src, scale: p.ortho(), inverse: true}, true, par)
 }
 
 func (p *Plan) ortho() float32 {

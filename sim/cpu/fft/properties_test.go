@@ -1,0 +1,165 @@
+package fft
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// goroutines runs each of n ranges on a goroutine of its own.
+func goroutines(n int, body func(lo, hi int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { body(i, i+1) })
+	}
+	wg.Wait()
+}
+
+var propertySizes = [][2]int{{64, 64}, {128, 32}, {40, 64}, {33, 50}, {2, 8}}
+
+func TestResultsHaveTheSameBitsOnAnyNumberOfThreads(t *testing.T) {
+	for _, s := range propertySizes {
+		p, _ := NewPlan(s[0], s[1])
+		x := randomPlane(s[0]*s[1], 3)
+		want, got := make([]complex64, len(x)), make([]complex64, len(x))
+		p.CentredForward(want, x, nil)
+		p.CentredForward(got, x, goroutines)
+		if !slices.Equal(got, want) {
+			t.Errorf("%v: serial and parallel differ", s)
+		}
+	}
+}
+
+func TestInPlaceAndRebuiltPlansGiveTheSameBits(t *testing.T) {
+	for _, s := range propertySizes {
+		p, _ := NewPlan(s[0], s[1])
+		x := randomPlane(s[0]*s[1], 4)
+		want := make([]complex64, len(x))
+		p.Inverse(want, x, nil)
+		for _, ws := range p.all {
+			clear(ws.block)
+		}
+		for _, a := range []*axis{p.row, p.column} {
+			clear(a.twiddles)
+			clear(a.store)
+		}
+		p.Rebuild()
+		p.Inverse(x, x, nil)
+		if !slices.Equal(x, want) {
+			t.Errorf("%v: in place after Rebuild differs", s)
+		}
+	}
+}
+
+func energy(x []complex64) float64 {
+	var sum float64
+	for _, v := range x {
+		sum += float64(real(v))*float64(real(v)) + float64(imag(v))*float64(imag(v))
+	}
+	return sum
+}
+
+// inner is Re Σ conj(a)·b.
+func inner(a, b []complex64) float64 {
+	var sum float64
+	for i := range a {
+		sum += float64(real(a[i]))*float64(real(b[i])) + float64(imag(a[i]))*float64(imag(b[i]))
+	}
+	return sum
+}
+
+func TestCentredTransformIsUnitary(t *testing.T) {
+	for _, s := range propertySizes {
+		p, _ := NewPlan(s[0], s[1])
+		x, y := randomPlane(s[0]*s[1], 5), randomPlane(s[0]*s[1], 6)
+		ax, aty := make([]complex64, len(x)), make([]complex64, len(x))
+		p.CentredForward(ax, x, nil)
+		p.CentredInverse(aty, y, nil)
+		// Sums of rounding errors of about 1e-7 each, relative to the energy.
+		if e := math.Abs(energy(ax)/energy(x) - 1); e > 1e-6 {
+			t.Errorf("%v: energy changed by %.3g", s, e)
+		}
+		if e := math.Abs(inner(ax, y)-inner(x, aty)) / energy(x); e > 1e-6 {
+			t.Errorf("%v: ⟨Ax,y⟩ and ⟨x,A*y⟩ differ by %.3g", s, e)
+		}
+	}
+}
+
+func TestRealFormsMatchTheComplexOnes(t *testing.T) {
+	for _, s := range propertySizes {
+		n := s[0] * s[1]
+		p, _ := NewPlan(s[0], s[1])
+		x := make([]float32, n)
+		z := make([]complex64, n)
+		for i, v := range randomPlane(n, 7) {
+			x[i], z[i] = real(v), complex(real(v), 0)
+		}
+		got, want := make([]complex64, n), make([]complex64, n)
+		p.CentredForwardReal(got, x, nil)
+		p.CentredForward(want, z, nil)
+		if e := energy(difference(got, want)) / energy(want); e > 1e-13 {
+			t.Errorf("%v: forward of a real plane is off by %.3g", s, math.Sqrt(e))
+		}
+		y := randomPlane(n, 8)
+		back := make([]float32, n)
+		p.CentredInverseReal(back, y, nil)
+		p.CentredInverse(want, y, nil)
+		for i, v := range want {
+			if math.Abs(float64(back[i]-real(v))) > 2e-6 {
+				t.Fatalf("%v: real part at %d is %g, want %g", s, i, back[i], real(v))
+			}
+		}
+	}
+}
+
+func difference(a, b []complex64) []complex64 {
+	d := make([]complex64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}
+
+func TestRowsOfZerosAreTransformedExactly(t *testing.T) {
+	const n = 64
+	p, _ := NewPlan(n, n)
+	x := make([]complex64, n*n)
+	copy(x[24*n:40*n], randomPlane(16*n, 9))
+	x[5*n+3] = complex(0, float32(math.Copysign(0, -1)))
+	got := slices.Repeat([]complex64{7}, n*n)
+	p.Forward(got, x, nil)
+	if e := relative(got, direct(x, n, n, -1)); e > 2e-6 {
+		t.Errorf("relative error %.3g", e)
+	}
+	x[60*n] = complex(float32(math.NaN()), 0)
+	p.Forward(got, x, nil)
+	if !math.IsNaN(float64(real(got[0]))) {
+		t.Error("a NaN vanished")
+	}
+}
+
+func TestTransformsAllocateNothing(t *testing.T) {
+	for _, s := range [][2]int{{64, 64}, {30, 17}} {
+		n := s[0] * s[1]
+		p, _ := NewPlan(s[0], s[1])
+		x, r := randomPlane(n, 1), make([]float32, n)
+		if a := testing.AllocsPerRun(5, func() {
+			p.Forward(x, x, nil)
+			p.CentredInverse(x, x, nil)
+			p.CentredForwardReal(x, r, nil)
+			p.CentredInverseReal(r, x, nil)
+			p.Rebuild()
+		}); a != 0 {
+			t.Errorf("%v: %v allocations", s, a)
+		}
+	}
+}
+
+func TestImpossibleSizesAreErrors(t *testing.T) {
+	for _, s := range [][2]int{{0, 4}, {4, -1}, {maxSide + 1, 1}} {
+		if _, err := NewPlan(s[0], s[1]); err == nil {
+			t.Errorf("%v: no error", s)
+		}
+	}
+}
