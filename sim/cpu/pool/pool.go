@@ -1,0 +1,247 @@
+// Package pool splits loops over a few goroutines that stay alive between loops.
+//
+// A training iteration has some hundred loops of tens of microseconds each.
+// Starting goroutines, or waking sleeping ones through a channel, costs as much as
+// such a loop; so the workers spin for a short while after each loop and take the
+// next one within a microsecond. A worker that finds nothing parks.
+//
+// Loops are cut into chunks that the caller and the workers claim one at a time.
+// A worker that the machine does not schedule claims nothing and nobody waits
+// for it: on a busy machine the caller does the work itself. Which goroutine runs
+// a chunk never matters to a body that computes each element in one fixed order.
+package pool
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// chunksPerThread lets a thread that is done early take over work.
+	chunksPerThread = 4
+	maxChunks       = 1 << 12
+
+	// spinTime is how long a worker looks for the next loop before it parks: about
+	// the length of the serial steps between loops.
+	spinTime = 40 * time.Microsecond
+	// spinsPerLook is how many looks pass between two readings of the clock.
+	spinsPerLook = 64
+)
+
+// Pool runs loops. One goroutine at a time uses it for real; a call of For that
+// finds it in use (a loop inside a loop) runs its body right there.
+type Pool struct {
+	mu      sync.Mutex // held during a loop and while the number of threads changes
+	workers []*worker
+	threads atomic.Int32
+
+	// The loop in progress. The fields are written before ticket offers its chunks,
+	// and read by those who claimed one.
+	body   func(lo, hi int)
+	n      int
+	chunks int
+
+	// ticket is the loop's number (32 bits), its chunks (16) and the next chunk to
+	// claim (16). A claim is one compare-and-swap, so that a worker that comes late
+	// can take nothing from another loop than the one it saw.
+	ticket atomic.Uint64
+	loop   uint32
+
+	done     atomic.Int32 // chunks finished
+	waiting  atomic.Bool  // the caller sleeps until the last chunk is finished
+	finished chan struct{}
+	failure  atomic.Pointer[Panic]
+}
+
+type worker struct {
+	parked atomic.Bool
+	wake   chan struct{}
+	stop   atomic.Bool
+	gone   chan struct{}
+}
+
+// Panic is what For panics with when a body panicked, on whichever goroutine.
+type Panic struct {
+	Value any
+	Stack []byte // of the goroutine that ran the body
+}
+
+// Error is the panic's value and the stack it came from.
+func (p *Panic) Error() string { return fmt.Sprintf("panic in a loop: %v\n%s", p.Value, p.Stack) }
+
+// New makes a pool of the given number of threads, the caller's included; below 1
+// counts as 1. Close must be called at the end.
+func New(threads int) *Pool {
+	p := &Pool{finished: make(chan struct{}, 1)}
+	p.SetThreads(threads)
+	return p
+}
+
+// Threads is the number of threads that loops run on, the caller's included.
+func (p *Pool) Threads() int { return int(p.threads.Load()) }
+
+// SetThreads changes the number of threads between loops: it waits for the loop
+// in progress.
+func (p *Pool) SetThreads(threads int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	threads = max(threads, 1)
+	for len(p.workers) < threads-1 {
+		w := &worker{wake: make(chan struct{}, 1), gone: make(chan struct{})}
+		p.workers = append(p.workers, w)
+		go p.work(w)
+	}
+	surplus := p.workers[threads-1:]
+	p.workers = p.workers[:threads-1]
+	for _, w := range surplus {
+		w.stop.Store(true)
+		w.unpark()
+		<-w.gone
+	}
+	p.threads.Store(int32(threads))
+}
+
+// Close stops the workers. The pool remains usable, with the caller's thread only.
+func (p *Pool) Close() { p.SetThreads(1) }
+
+// For runs body over ranges that together cover [0, n) once each and returns when
+// all are done. Ranges are of at least grain elements (but for the last), so that
+// a loop of less than two grains runs on the caller alone. Nothing is allocated.
+// If a body panics, For panics with a *Panic when the others are done; a loop that
+// the caller runs alone panics with the body's own value.
+func (p *Pool) For(n, grain int, body func(lo, hi int)) {
+	if n <= 0 {
+		return
+	}
+	chunks := min(n/max(grain, 1), int(p.threads.Load())*chunksPerThread, maxChunks)
+	if chunks < 2 || p.threads.Load() == 1 || !p.mu.TryLock() {
+		body(0, n)
+		return
+	}
+	defer p.mu.Unlock()
+	p.body, p.n, p.chunks = body, n, chunks
+	p.done.Store(0)
+	p.loop++
+	p.ticket.Store(uint64(p.loop)<<32 | uint64(chunks)<<16)
+	p.rouse(chunks - 1)
+	for p.runChunk() {
+	}
+	p.await()
+	p.body = nil
+	if f := p.failure.Swap(nil); f != nil {
+		panic(f)
+	}
+}
+
+// rouse wakes up to n parked workers; those that spin come by themselves.
+func (p *Pool) rouse(n int) {
+	for _, w := range p.workers {
+		if n == 0 {
+			return
+		}
+		n--
+		w.unpark()
+	}
+}
+
+func (w *worker) unpark() {
+	if w.parked.Load() && w.parked.CompareAndSwap(true, false) {
+		w.wake <- struct{}{}
+	}
+}
+
+// offered tells whether the ticket has a chunk to claim.
+func offered(ticket uint64) bool { return ticket&0xffff < ticket>>16&0xffff }
+
+// runChunk claims a chunk and runs it; false when there is none.
+func (p *Pool) runChunk() bool {
+	for {
+		t := p.ticket.Load()
+		if !offered(t) {
+			return false
+		}
+		if p.ticket.CompareAndSwap(t, t+1) {
+			p.run(int(t & 0xffff))
+			return true
+		}
+	}
+}
+
+func (p *Pool) run(chunk int) {
+	chunks := p.chunks
+	defer p.finish(chunks)
+	p.body(chunk*p.n/chunks, (chunk+1)*p.n/chunks)
+}
+
+// finish counts a chunk as done, also one that panicked.
+func (p *Pool) finish(chunks int) {
+	if v := recover(); v != nil {
+		f, ok := v.(*Panic)
+		if !ok {
+			f = &Panic{Value: v, Stack: debug.Stack()}
+		}
+		p.failure.CompareAndSwap(nil, f)
+	}
+	if int(p.done.Add(1)) == chunks && p.waiting.CompareAndSwap(true, false) {
+		p.finished <- struct{}{}
+	}
+}
+
+// await returns when the claimed chunks of the loop are done.
+func (p *Pool) await() {
+	chunks := int32(p.chunks)
+	for start := time.Now(); ; {
+		for range spinsPerLook {
+			if p.done.Load() == chunks {
+				return
+			}
+		}
+		if time.Since(start) > spinTime {
+			break
+		}
+		runtime.Gosched()
+	}
+	p.waiting.Store(true)
+	if p.done.Load() == chunks && p.waiting.CompareAndSwap(true, false) {
+		return
+	}
+	<-p.finished
+}
+
+// work is the life of a worker: take chunks, look for more, park.
+func (p *Pool) work(w *worker) {
+	defer close(w.gone)
+	for !w.stop.Load() {
+		if p.runChunk() || p.look(w) {
+			continue
+		}
+		w.parked.Store(true)
+		if w.stop.Load() || offered(p.ticket.Load()) {
+			if w.parked.CompareAndSwap(true, false) {
+				continue
+			}
+		}
+		<-w.wake
+	}
+}
+
+// look spins until there is work or a reason to stop; false when time is up. With
+// a single processor there is nobody to wait for.
+func (p *Pool) look(w *worker) bool {
+	if runtime.GOMAXPROCS(0) == 1 {
+		return false
+	}
+	for start := time.Now(); time.Since(start) < spinTime; {
+		for range spinsPerLook {
+			if offered(p.ticket.Load()) || w.stop.Load() {
+				return true
+			}
+		}
+		runtime.Gosched()
+	}
+	return false
+}
