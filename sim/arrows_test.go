@@ -1,0 +1,166 @@
+package sim_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// module is the path in front of every package of the program.
+const module = "prismtop"
+
+// An arrow is a rule about imports: no package in the rooms from may depend on a
+// package in the rooms never, directly or not. Tests are free: they may put a
+// package beside those it must not know.
+type arrow struct {
+	from   []string
+	never  []string
+	except []string // rooms inside Never that are allowed
+	why    string
+}
+
+// arrows are the imports of the house: data flows from sim through profiles to
+// tui, and only main knows them all.
+var arrows = []arrow{
+	{from: []string{"sim"}, never: []string{"tui", "gpu"}, why: "the engine knows no screen and no device"},
+	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
+	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
+	{from: []string{"tui"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
+	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
+}
+
+// pkg is what `go list` tells about a package.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+// inRoom tells whether a package lies in one of the rooms.
+func inRoom(path string, rooms []string) bool {
+	return slices.ContainsFunc(rooms, func(room string) bool {
+		full := module + "/" + room
+		return path == full || strings.HasPrefix(path, full+"/")
+	})
+}
+
+// violations returns a line for each package that reaches where an arrow
+// forbids, with the chain of imports that leads there.
+func violations(pkgs []pkg, rules []arrow) []string {
+	byPath := map[string]pkg{}
+	for _, p := range pkgs {
+		byPath[p.ImportPath] = p
+	}
+	var found []string
+	for _, rule := range rules {
+		for _, p := range pkgs {
+			if !inRoom(p.ImportPath, rule.from) {
+				continue
+			}
+			if chain := reach(byPath, p, rule); chain != nil {
+				found = append(found, strings.Join(chain, " → ")+": "+rule.why)
+			}
+		}
+	}
+	return found
+}
+
+// reach searches breadth first for a forbidden package and returns the chain.
+func reach(byPath map[string]pkg, start pkg, rule arrow) []string {
+	came := map[string]string{}
+	queue := []string{}
+	visit := func(from string, imports []string) {
+		for _, to := range imports {
+			if _, seen := came[to]; !seen && to != start.ImportPath && strings.HasPrefix(to, module+"/") {
+				came[to] = from
+				queue = append(queue, to)
+			}
+		}
+	}
+	visit(start.ImportPath, start.Imports)
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		if inRoom(at, rule.never) && !inRoom(at, rule.except) {
+			chain := []string{at}
+			for at != start.ImportPath {
+				at = came[at]
+				chain = append([]string{at}, chain...)
+			}
+			return chain
+		}
+		visit(at, byPath[at].Imports)
+	}
+	return nil
+}
+
+// list asks the go command for every package of the module; no chain between
+// two of them can pass through another module.
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports", module+"/...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var pkgs []pkg
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		var p pkg
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		pkgs = append(pkgs, p)
+	}
+	return pkgs
+}
+
+func TestImportArrows(t *testing.T) {
+	pkgs := list(t)
+	for _, room := range []string{"sim/nn", "sim/tensor", "profiles", "tui", "gpu"} {
+		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
+			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
+		}
+	}
+	for _, v := range violations(pkgs, arrows) {
+		t.Error(v)
+	}
+}
+
+func TestViolationsAreFound(t *testing.T) {
+	path := func(room string) string { return module + "/" + room }
+	tests := []struct {
+		name string
+		pkgs []pkg
+		want string // chain, empty when the packages obey
+	}{
+		{"direct", []pkg{{ImportPath: path("sim/nn"), Imports: []string{path("sim/cpu")}}}, "prismtop/sim/nn → prismtop/sim/cpu"},
+		{"through another", []pkg{
+			{ImportPath: path("tui/panes"), Imports: []string{path("profiles")}},
+			{ImportPath: path("profiles"), Imports: []string{path("profiles/x")}},
+			{ImportPath: path("profiles/x"), Imports: []string{path("sim")}},
+		}, "prismtop/tui/panes → prismtop/profiles → prismtop/profiles/x → prismtop/sim"},
+		{"gpu may use plans", []pkg{{ImportPath: path("gpu"), Imports: []string{path("sim/nn"), path("sim/tensor")}}}, ""},
+		{"gpu may not use the CPU backend", []pkg{{ImportPath: path("gpu"), Imports: []string{path("sim/cpu")}}}, "prismtop/gpu → prismtop/sim/cpu"},
+		{"the screen reads records", []pkg{
+			{ImportPath: path("tui"), Imports: []string{path("profiles")}},
+			{ImportPath: path("profiles"), Imports: []string{"fmt"}},
+		}, ""},
+		{"a name that only begins alike", []pkg{{ImportPath: path("sim/nnx"), Imports: []string{path("sim/cpu")}}}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			found := violations(test.pkgs, arrows)
+			if test.want == "" {
+				if len(found) != 0 {
+					t.Errorf("found %q in packages that obey", found)
+				}
+				return
+			}
+			if !slices.ContainsFunc(found, func(v string) bool { return strings.HasPrefix(v, test.want+":") }) {
+				t.Errorf("found %q, want %q", found, test.want)
+			}
+		})
+	}
+}
