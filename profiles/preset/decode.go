@@ -1,0 +1,136 @@
+package preset
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// largestFile bounds a settings file, in bytes: all keys and generous comments
+// take less than a tenth.
+const largestFile = 64 << 10
+
+// document is a decoded TOML file of settings.
+type document struct {
+	meta   map[string]string // description, base, picture; preset in users' files
+	values map[string]any    // by key
+}
+
+// decode reads a TOML document whose top level holds keys of Settings and the
+// named meta keys, nothing else.
+func decode(data []byte, meta ...string) (document, error) {
+	d := document{meta: map[string]string{}, values: map[string]any{}}
+	if len(data) > largestFile {
+		return d, fmt.Errorf("larger than %d KiB: settings files are short", largestFile>>10)
+	}
+	raw := map[string]any{}
+	if err := toml.NewDecoder(bytes.NewReader(data)).Decode(&raw); err != nil {
+		return d, decodeError(err)
+	}
+	names := make([]string, 0, len(raw))
+	for name := range raw {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		value := raw[name]
+		if slices.Contains(meta, name) {
+			text, ok := value.(string)
+			if !ok {
+				return d, &ValueError{Key: name, Value: describe(value), Want: "must be text"}
+			}
+			d.meta[name] = text
+			continue
+		}
+		e := find(name)
+		if e == nil {
+			return d, &UnknownKeyError{name, closest(name, append(keyNames(), meta...))}
+		}
+		d.values[name] = plain(e, value)
+	}
+	return d, nil
+}
+
+// plain turns a decoded list into []int64 where every entry is one.
+func plain(e *entry, value any) any {
+	list, ok := value.([]any)
+	if !ok || e.Type != List {
+		return value
+	}
+	whole := make([]int64, len(list))
+	for i, v := range list {
+		if whole[i], ok = v.(int64); !ok {
+			return value
+		}
+	}
+	return whole
+}
+
+// decodeError is one line with the place of a syntax error.
+func decodeError(err error) error {
+	var syntax *toml.DecodeError
+	if errors.As(err, &syntax) {
+		line, column := syntax.Position()
+		return fmt.Errorf("line %d, column %d: %w", line, column, err)
+	}
+	return err
+}
+
+// apply sets the document's values in the order of the table and records where
+// they came from.
+func (d document) apply(s *Settings, origins Origins, origin string) error {
+	for i := range table {
+		value, ok := d.values[table[i].Name]
+		if !ok {
+			continue
+		}
+		if err := table[i].assign(s, value); err != nil {
+			return err
+		}
+		origins[table[i].Name] = origin
+	}
+	return nil
+}
+
+// readFile reads a settings file, refusing what cannot be one before reading it.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, bareError(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, bareError(err)
+	}
+	if info.IsDir() {
+		return nil, errors.New("is a directory: must be a TOML file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
+	if err != nil {
+		return nil, bareError(err)
+	}
+	return data, nil
+}
+
+// bareError strips the operation and path, which the caller names.
+func bareError(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+func keyNames() []string {
+	names := make([]string, len(table))
+	for i, e := range table {
+		names[i] = e.Name
+	}
+	return names
+}

@@ -1,0 +1,96 @@
+package preset
+
+import "fmt"
+
+// Sizes of what a run cannot do without, per unit.
+const (
+	// bytesPerWeight: weight, gradient and Adam's two moments, float32 each.
+	bytesPerWeight = 16
+	// bytesPerPixel: the object, the prediction, two targets and two
+	// measurements in float32, and three complex64 fields.
+	bytesPerPixel = 6*4 + 3*8
+	// bytesPerSample: the centre as two float64, the result record and the
+	// entries in the run's lists.
+	bytesPerSample = 256
+)
+
+// fits refuses settings whose least memory exceeds the machine's, naming the
+// key that needs the most. It is a lower bound: activations depend on the
+// backend, and caches are bounded or shrink.
+func (s *Settings) fits(memory int64) error {
+	if memory <= 0 {
+		return nil
+	}
+	culprit, most, total := "", 0.0, 0.0
+	for _, part := range s.leastMemory() {
+		total += part.bytes
+		if part.bytes > most {
+			culprit, most = part.key, part.bytes
+		}
+	}
+	if total <= float64(memory) {
+		return nil
+	}
+	return s.wrong(culprit, "needs at least %s of memory, this machine has %s: must be smaller",
+		gibibytes(total), gibibytes(float64(memory)))
+}
+
+type need struct {
+	key   string
+	bytes float64
+}
+
+// leastMemory lists what the settings need, by the key that drives it.
+func (s *Settings) leastMemory() []need {
+	width := "size"
+	switch {
+	case len(s.Channels) > 0:
+		width = "channels"
+	case s.Latent > 0:
+		width = "latent"
+	}
+	side := float64(s.Size)
+	points := 1 + s.SampleLength
+	return []need{
+		{"samples", float64(s.Samples) * (bytesPerSample + 16*points)},
+		{"size", side * side * bytesPerPixel},
+		{width, s.weights() * bytesPerWeight},
+	}
+}
+
+// weights is the number of convolution weights and latent values of the
+// decoder (spec/prism.md §1.5, without the biases and normalisation).
+func (s *Settings) weights() float64 {
+	channels := s.progression()
+	in := float64(s.latent())
+	sum, u := in, s.upsamplings()
+	for i, out := range channels {
+		kernel := 9.0
+		if i <= u {
+			kernel = 16
+		}
+		sum += in * float64(out) * kernel
+		in = float64(out)
+	}
+	return sum
+}
+
+// progression is the channel progression: the given one, or latent/2 halved
+// down to 1 (spec/prism.md §1.1).
+func (s *Settings) progression() []int {
+	if len(s.Channels) > 0 {
+		return s.Channels
+	}
+	var p []int
+	for c := s.latent() / 2; c >= 1; c /= 2 {
+		p = append(p, c)
+	}
+	return p
+}
+
+func gibibytes(bytes float64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.0f MiB", bytes/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
+}

@@ -1,0 +1,69 @@
+package preset
+
+import (
+	"slices"
+	"strings"
+)
+
+// nearest lists up to three keys that look like name, the closest first.
+func nearest(name string) []string {
+	names := make([]string, len(table))
+	for i, e := range table {
+		names[i] = e.Name
+	}
+	return closest(name, names)
+}
+
+// closest lists up to three candidates that are few edits away from name or
+// share its beginning, the closest first.
+func closest(name string, candidates []string) []string {
+	type match struct {
+		name  string
+		edits int
+	}
+	if len(name) > 64 {
+		return nil
+	}
+	name = strings.ToLower(strings.ReplaceAll(name, "-", "_"))
+	var near []match
+	for _, c := range candidates {
+		plain := strings.ReplaceAll(c, "-", "_")
+		edits := distance(name, plain)
+		if len(name) >= 3 && (strings.Contains(plain, name) || strings.Contains(name, plain)) {
+			edits = min(edits, 1)
+		}
+		if edits <= max(1, min(len(name), len(plain))/3) {
+			near = append(near, match{c, edits})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b match) int { return a.edits - b.edits })
+	var names []string
+	for _, m := range near[:min(3, len(near))] {
+		names = append(names, m.name)
+	}
+	return names
+}
+
+// distance is the optimal string alignment distance of a and b: insertions,
+// deletions, replacements and swaps of neighbours, one each.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := last[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, replace)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

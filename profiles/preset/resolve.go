@@ -1,0 +1,193 @@
+package preset
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Origins tells where each key's value came from: "preset moon",
+// "file x.toml", "environment PRISMTOP_RADIUS", "flag --set", "flag --image".
+type Origins map[string]string
+
+// EnvPrefix begins the name of every environment variable that sets a key:
+// PRISMTOP_LEARNING_RATE sets learning_rate.
+const EnvPrefix = "PRISMTOP_"
+
+// EnvPreset is the environment variable that names the preset.
+const EnvPreset = EnvPrefix + "PRESET"
+
+// Sources is where settings come from, the later ones winning: preset, file,
+// environment, flags.
+type Sources struct {
+	Preset string // --preset; empty asks EnvPreset, then the file, then takes Default
+	File   string // path of a TOML file, which may hold preset = "…"; empty for none
+	// Env is the environment as os.Environ gives it. Unknown names with
+	// EnvPrefix are errors unless EnvOthers lists them.
+	Env       []string
+	EnvOthers []string // names with EnvPrefix that the program reads for other purposes
+	Sets      []string // "key=value" of --set, in order
+	Flags     map[string]string
+	// Flags holds flags that are settings by key, "image" for --image; they win
+	// over Sets.
+}
+
+// Resolve joins the sources into settings that Validate accepts, and tells
+// where each value came from. Errors are one line that names the source, the
+// key and what would be right.
+func Resolve(src Sources) (Settings, Origins, error) {
+	p, file, err := src.choose()
+	if err != nil {
+		return Settings{}, nil, err
+	}
+	s, origins := p.Settings, Origins{}
+	for _, name := range keyNames() {
+		origins[name] = "preset " + p.Name
+	}
+	layers := []func(*Settings, Origins) error{
+		func(s *Settings, o Origins) error { return src.applyFile(file, s, o) },
+		src.applyEnv, src.applySets, src.applyFlags,
+	}
+	for _, layer := range layers {
+		if err := layer(&s, origins); err != nil {
+			return Settings{}, nil, err
+		}
+	}
+	if err := s.Validate(); err != nil {
+		var wrong *ValueError
+		if errors.As(err, &wrong) {
+			err = fmt.Errorf("%w (%s)", err, origins[wrong.Key])
+		}
+		return Settings{}, nil, err
+	}
+	return s, origins, nil
+}
+
+// Chosen is the preset that the sources name.
+func (src Sources) Chosen() (Preset, error) {
+	p, _, err := src.choose()
+	return p, err
+}
+
+func (src Sources) choose() (Preset, document, error) {
+	var file document
+	if src.File != "" {
+		data, err := readFile(src.File)
+		if err == nil {
+			file, err = decode(data, "preset")
+		}
+		if err != nil {
+			return Preset{}, file, fmt.Errorf("file %s: %w", src.File, err)
+		}
+	}
+	name, where := Default, ""
+	switch fromEnv := src.env()[EnvPreset]; {
+	case src.Preset != "":
+		name = src.Preset
+	case fromEnv != "":
+		name, where = fromEnv, "environment "+EnvPreset+": "
+	case file.meta["preset"] != "":
+		name, where = file.meta["preset"], "file "+src.File+": "
+	}
+	p, err := Lookup(name)
+	if err != nil {
+		return p, file, fmt.Errorf("%s%w", where, err)
+	}
+	return p, file, nil
+}
+
+// env is the part of the environment that is ours; the last of several wins.
+func (src Sources) env() map[string]string {
+	ours := map[string]string{}
+	for _, line := range src.Env {
+		name, value, ok := strings.Cut(line, "=")
+		if ok && strings.HasPrefix(name, EnvPrefix) {
+			ours[name] = value
+		}
+	}
+	return ours
+}
+
+func (src Sources) applyFile(file document, s *Settings, origins Origins) error {
+	if src.File == "" {
+		return nil
+	}
+	if err := file.apply(s, origins, "file "+src.File); err != nil {
+		return fmt.Errorf("file %s: %w", src.File, err)
+	}
+	return nil
+}
+
+func (src Sources) applyEnv(s *Settings, origins Origins) error {
+	ours := src.env()
+	delete(ours, EnvPreset)
+	for _, name := range src.EnvOthers {
+		delete(ours, name)
+	}
+	for i := range table {
+		name := EnvPrefix + strings.ToUpper(table[i].Name)
+		value, ok := ours[name]
+		if !ok {
+			continue
+		}
+		delete(ours, name)
+		if err := s.Set(table[i].Name, value); err != nil {
+			return fmt.Errorf("environment %s: %w", name, err)
+		}
+		origins[table[i].Name] = "environment " + name
+	}
+	if len(ours) == 0 {
+		return nil
+	}
+	unknown := make([]string, 0, len(ours))
+	for name := range ours {
+		unknown = append(unknown, name)
+	}
+	slices.Sort(unknown)
+	return unknownEnvironment(unknown)
+}
+
+func unknownEnvironment(names []string) error {
+	key := strings.ToLower(strings.TrimPrefix(names[0], EnvPrefix))
+	hint := ""
+	if near := nearest(key); len(names) == 1 && len(near) > 0 {
+		hint = ", did you mean " + EnvPrefix + strings.ToUpper(near[0]) + "?"
+	}
+	return fmt.Errorf("environment %s: no such setting%s", strings.Join(names, ", "), hint)
+}
+
+func (src Sources) applySets(s *Settings, origins Origins) error {
+	for _, set := range src.Sets {
+		key, value, ok := strings.Cut(set, "=")
+		if !ok {
+			return fmt.Errorf("flag --set %q: must be key=value", set)
+		}
+		key = strings.TrimSpace(key)
+		if err := s.Set(key, value); err != nil {
+			return fmt.Errorf("flag --set: %w", err)
+		}
+		origins[key] = "flag --set"
+	}
+	return nil
+}
+
+func (src Sources) applyFlags(s *Settings, origins Origins) error {
+	for _, key := range sortedKeys(src.Flags) {
+		flag := "flag --" + strings.ReplaceAll(key, "_", "-")
+		if err := s.Set(key, src.Flags[key]); err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+		origins[key] = flag
+	}
+	return nil
+}
+
+func sortedKeys(m map[string]string) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

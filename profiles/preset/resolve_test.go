@@ -1,0 +1,197 @@
+package preset
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// settingsFile writes a TOML file and returns its path.
+func settingsFile(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.toml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLaterSourcesWinAndSayWhereValuesCameFrom(t *testing.T) {
+	file := settingsFile(t, "preset = \"baseline\"\nradius = 30\nsamples = 50\nthreshold = 0.2\nlearning_rate = 1\n")
+	s, origins, err := Resolve(Sources{
+		File:  file,
+		Env:   []string{"HOME=/x", "PRISMTOP_SAMPLES=60", "PRISMTOP_THRESHOLD=0.3", "PRISMTOP_LEARNING_RATE=2", "PRISMTOP_COLOUR=1"},
+		Sets:  []string{"threshold=0.4", "learning_rate=3", "learning_rate=4"},
+		Flags: map[string]string{"learning_rate": "5", "image": "a.png"},
+
+		EnvOthers: []string{"PRISMTOP_COLOUR"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string][2]string{
+		"size":          {"512", "preset baseline"},
+		"radius":        {"30", "file " + file},
+		"samples":       {"60", "environment PRISMTOP_SAMPLES"},
+		"threshold":     {"0.4", "flag --set"},
+		"learning_rate": {"5", "flag --learning-rate"},
+		"image":         {"a.png", "flag --image"},
+		"amp":           {"off", "preset baseline"},
+	} {
+		if got := [2]string{s.Get(key), origins[key]}; got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	if len(origins) != len(table) {
+		t.Errorf("%d origins for %d keys", len(origins), len(table))
+	}
+}
+
+func TestThePresetIsChosenByFlagThenEnvironmentThenFile(t *testing.T) {
+	file := settingsFile(t, `preset = "quick"`)
+	env := []string{"PRISMTOP_PRESET=phase5"}
+	for _, c := range []struct {
+		src  Sources
+		want string
+	}{
+		{Sources{}, "moon"},
+		{Sources{File: file}, "quick"},
+		{Sources{File: file, Env: env}, "phase5"},
+		{Sources{File: file, Env: env, Preset: "quick_test"}, "quick-test"},
+	} {
+		p, err := c.src.Chosen()
+		if err != nil || p.Name != c.want {
+			t.Errorf("%+v chooses %q, want %q (%v)", c.src, p.Name, c.want, err)
+		}
+	}
+}
+
+func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
+	file := func(content string) Sources { return Sources{File: settingsFile(t, content)} }
+	folder := t.TempDir()
+	cases := []struct {
+		src  Sources
+		want string // the folder of the file is left out
+	}{
+		{Sources{Preset: "mooon"}, `preset "mooon": unknown, did you mean moon?`},
+		{Sources{Preset: "saturn-rings"}, `preset "saturn-rings": unknown, must be one of moon, baseline,`},
+		{Sources{Preset: "../preset/moon"}, `preset "../preset/moon": unknown`},
+		{Sources{Env: []string{"PRISMTOP_PRESET=x"}}, `environment PRISMTOP_PRESET: preset "x": unknown`},
+		{Sources{File: folder}, "file " + folder + ": is a directory: must be a TOML file"},
+		{Sources{File: folder + "/none.toml"}, "file " + folder + "/none.toml: no such file or directory"},
+		{file(`preset = "x"`), `file x.toml: preset "x": unknown`},
+		{file(`preset = 3`), `file x.toml: preset = 3: must be text`},
+		{file("raduis = 3"), `file x.toml: unknown setting "raduis": did you mean radius?`},
+		{file("pre = 3"), `file x.toml: unknown setting "pre": did you mean preset?`},
+		{file("[radius]\na = 1"), `file x.toml: radius = map[a:1]: must be a number above 0, at most 4096`},
+		{file("size = \"512\""), `file x.toml: size = "512": must be a power of two from 16 to 8192`},
+		{file("size = 512.0"), `file x.toml: size = 512: must be a power of two from 16 to 8192`},
+		{file("invert = 1"), `file x.toml: invert = 1: must be true or false`},
+		{file("channels = [8, \"a\"]"), `file x.toml: channels = [8 a]: must be a list of whole numbers`},
+		{file("radius = inf"), `file x.toml: radius = +Inf: must be a number above 0`},
+		{file("radius = 3\nradius = 4"), `file x.toml: line 2, column 1: toml:`},
+		{file("radius 3"), `file x.toml: line 1, column 8: toml:`},
+		{file("# " + strings.Repeat("x", largestFile)), `file x.toml: larger than 64 KiB`},
+		{file("size = 512\nradius = 300"), `radius = 300: must be at most half of size, 256 (file x.toml)`},
+		{Sources{Env: []string{"PRISMTOP_RADIUS=wide"}}, `environment PRISMTOP_RADIUS: radius = "wide": must be a number above 0`},
+		{Sources{Env: []string{"PRISMTOP_RADIUSS=3"}}, `environment PRISMTOP_RADIUSS: no such setting, did you mean PRISMTOP_RADIUS?`},
+		{Sources{Env: []string{"PRISMTOP_Q=3", "PRISMTOP_B=3"}}, `environment PRISMTOP_B, PRISMTOP_Q: no such setting`},
+		{Sources{Sets: []string{"radius"}}, `flag --set "radius": must be key=value`},
+		{Sources{Sets: []string{"size=500"}}, `flag --set: size = 500: must be a power of two`},
+		{Sources{Flags: map[string]string{"max_iterations": "x"}}, `flag --max-iterations: max_iterations = "x": must be a whole number`},
+		{Sources{Sets: []string{"samples=2147483647"}}, `samples = 2147483647: needs at least`},
+	}
+	for _, c := range cases {
+		_, _, err := Resolve(c.src)
+		if err == nil {
+			if strings.HasPrefix(c.want, "samples") && physicalMemory() == 0 {
+				continue
+			}
+			t.Errorf("no error, want %s", c.want)
+			continue
+		}
+		got := err.Error()
+		if strings.HasSuffix(c.src.File, "x.toml") {
+			got = strings.ReplaceAll(got, c.src.File, "x.toml")
+		}
+		if !strings.HasPrefix(got, c.want) || strings.Contains(got, "\n") {
+			t.Errorf("error %q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestWrittenSettingsResolveToThemselves(t *testing.T) {
+	for _, name := range Names() {
+		src := Sources{Preset: name, Sets: []string{"image=a \"b\"\\\tc\u00e9\n.png", "channels=512,256,128,64,32,16,8,4,2,1", "seed=9223372036854775807"}}
+		s, origins, err := Resolve(src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := Write(&text, &s, origins); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := Resolve(Sources{File: settingsFile(t, text.String())})
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, text.String())
+		}
+		if !sameSettings(s, again) {
+			t.Errorf("%s: %+v read back as %+v", name, s, again)
+		}
+		if !strings.Contains(text.String(), "# flag --set") || !strings.Contains(text.String(), "# preset "+name) {
+			t.Errorf("%s: origins are missing:\n%s", name, text.String())
+		}
+	}
+}
+
+func TestWriteKeepsOriginsOnTheirLine(t *testing.T) {
+	s := moon(t)
+	var text strings.Builder
+	if err := Write(&text, &s, Origins{"radius": "file a\nb\xff.toml"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode([]byte(text.String())); err != nil {
+		t.Error(err)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, name := range Names() {
+		data, err := embedded.ReadFile(name + ".toml")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("preset = \"moon\"\nchannels = [8, 4, 1]\n[a.b]\nc = 1979-05-27"))
+	p, err := Lookup(Default)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := decode(data, "preset", "description", "base", "picture")
+		s := p.Settings
+		if err == nil {
+			err = d.apply(&s, Origins{}, "file")
+		}
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("more than a line: %q", err)
+			}
+			return
+		}
+		var text strings.Builder
+		if err := Write(&text, &s, nil); err != nil {
+			t.Fatal(err)
+		}
+		again, err := decode([]byte(text.String()))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, text.String())
+		}
+		var back Settings
+		if err := again.apply(&back, Origins{}, ""); err != nil || !sameSettings(s, back) {
+			t.Fatalf("%+v read back as %+v: %v", s, back, err)
+		}
+	})
+}

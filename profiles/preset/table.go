@@ -1,0 +1,121 @@
+package preset
+
+import "math"
+
+// The groups, in the order of Settings.
+const (
+	picture    = "The picture"
+	instrument = "The instrument"
+	sampling   = "The sampling of k-space"
+	decoder    = "The decoder"
+	losses     = "The loss and its minimiser"
+	initial    = "The initialisation phase"
+	limits     = "Limits of the run"
+	computing  = "How it is computed"
+)
+
+// table is the one place that says what each field of Settings is called,
+// means and may be. It is never written after the program has started.
+var table = []entry{
+	text(picture, "object", "built-in object, drawn by the program", func(s *Settings) *string { return &s.Object },
+		"moon", "usaf", "star", "points"),
+	text(picture, "image", "picture file; wins over object when set", func(s *Settings) *string { return &s.Image }),
+	toggle(picture, "invert", "invert the picture's intensities", func(s *Settings) *bool { return &s.Invert }),
+
+	integer(instrument, "size", "pixels", "side of the field", 16, maxSide, func(s *Settings) *int { return &s.Size }).
+		rule("a power of two", func(s *Settings) bool { return powerOfTwo(s.Size) }),
+	integer(instrument, "object_size", "pixels", "side of the object's window, at most size", 8, maxSide,
+		func(s *Settings) *int { return &s.ObjectSize }),
+	text(instrument, "aperture", "shape of an aperture", func(s *Settings) *string { return &s.Aperture },
+		"circular", "hexagonal", "obscured"),
+	number(instrument, "radius", "pixels", "radius of an aperture (hexagon: side), at most size/2", 0, maxSide/2,
+		func(s *Settings) *float64 { return &s.Radius }).above(),
+	number(instrument, "inner_radius", "pixels", "obscured aperture: radius of the central obstruction", 0, maxSide/2,
+		func(s *Settings) *float64 { return &s.InnerRadius }),
+	integer(instrument, "spiders", "", "obscured aperture: number of spider vanes", 0, 64,
+		func(s *Settings) *int { return &s.Spiders }),
+	number(instrument, "spider_width", "pixels", "obscured aperture: width of a vane; 0 is no vanes", 0, maxSide/2,
+		func(s *Settings) *float64 { return &s.SpiderWidth }),
+	text(instrument, "noise", "noise of a measurement", func(s *Settings) *string { return &s.Noise },
+		"none", "shot", "poisson", "readout", "composite"),
+	number(instrument, "snr", "dB", "signal-to-noise ratio of shot and poisson noise", 0, 200,
+		func(s *Settings) *float64 { return &s.SNR }),
+	number(instrument, "readout_sigma", "amplitude", "standard deviation of readout noise", 0, 1,
+		func(s *Settings) *float64 { return &s.ReadoutSigma }),
+
+	text(sampling, "sampling", "order and places of the samples", func(s *Settings) *string { return &s.Sampling },
+		"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"),
+	integer(sampling, "samples", "", "number of samples", 1, maxCount, func(s *Settings) *int { return &s.Samples }),
+	number(sampling, "roi_diameter", "pixels", "diameter of the sampled disc, at most size; 0 is size", 0, maxSide,
+		func(s *Settings) *float64 { return &s.ROIDiameter }),
+	number(sampling, "sample_length", "pixels", "length of a line sample; 0 is a point", 0, maxSide,
+		func(s *Settings) *float64 { return &s.SampleLength }),
+
+	integer(decoder, "latent", "channels", "channels of the latent vector; 0 is size", 0, 4*maxSide,
+		func(s *Settings) *int { return &s.Latent }),
+	{
+		Key: Key{Group: decoder, Name: "channels", Unit: "channels", Type: List, Min: 1, Max: 4 * maxSide,
+			Help: "channel progression, two or more numbers that end in 1; empty is PRISM's"},
+		field: func(s *Settings) any { return &s.Channels },
+	},
+	toggle(decoder, "batch_norm", "batch normalisation", func(s *Settings) *bool { return &s.BatchNorm }),
+	text(decoder, "output_activation", "activation of the decoder's output",
+		func(s *Settings) *string { return &s.OutputActivation },
+		"none", "relu", "leaky", "sigmoid", "hardsigmoid", "scalesigmoid", "tanh"),
+
+	text(losses, "loss", "distance between prediction and target", func(s *Settings) *string { return &s.Loss },
+		"l1", "l2", "ssim", "ms-ssim", "composite"),
+	number(losses, "composite_l1", "", "weight of L1 in the composite loss; the three sum to 1", 0, 1,
+		func(s *Settings) *float64 { return &s.CompositeL1 }),
+	number(losses, "composite_l2", "", "weight of L2 in the composite loss", 0, 1,
+		func(s *Settings) *float64 { return &s.CompositeL2 }),
+	number(losses, "composite_ssim", "", "weight of SSIM in the composite loss", 0, 1,
+		func(s *Settings) *float64 { return &s.CompositeSSIM }),
+	toggle(losses, "normalize_loss", "divide L1 and L2 by the target's mean", func(s *Settings) *bool { return &s.NormalizeLoss }),
+	number(losses, "threshold", "", "a sample ends when both losses are below it; 0 never", 0, math.Inf(1),
+		func(s *Settings) *float64 { return &s.Threshold }).live(),
+	number(losses, "learning_rate", "", "Adam's step", 0, 10,
+		func(s *Settings) *float64 { return &s.LearningRate }).above().live(),
+	toggle(losses, "amsgrad", "Adam's AMSGrad variant", func(s *Settings) *bool { return &s.AMSGrad }),
+	text(losses, "scheduler", "learning rate over the cycles of a sample", func(s *Settings) *string { return &s.Scheduler },
+		"constant", "plateau"),
+	integer(losses, "iterations", "iterations", "iterations of a cycle (PRISM: n_epochs)", 1, maxCount,
+		func(s *Settings) *int { return &s.Iterations }).live(),
+	integer(losses, "cycles", "cycles", "cycles of a sample (PRISM: max_epochs)", 1, maxCount,
+		func(s *Settings) *int { return &s.Cycles }).live(),
+
+	integer(initial, "init_iterations", "iterations", "iterations of a cycle; 0 skips the phase", 0, maxCount,
+		func(s *Settings) *int { return &s.InitIterations }),
+	integer(initial, "init_cycles", "cycles", "cycles; 0 skips the phase", 0, maxCount,
+		func(s *Settings) *int { return &s.InitCycles }),
+
+	integer(limits, "max_iterations", "iterations", "end the run after so many; 0 is no limit", 0, 1<<53,
+		func(s *Settings) *int64 { return &s.MaxIterations }).live(),
+	number(limits, "max_seconds", "seconds", "end the run after so long; 0 is no limit", 0, 1e9,
+		func(s *Settings) *float64 { return &s.MaxSeconds }).live(),
+
+	text(computing, "pattern", "trainer: measure the object once per sample; remeasure: every iteration",
+		func(s *Settings) *string { return &s.Pattern }, "trainer", "remeasure").live(),
+	integer(computing, "warmup_measurements", "measurements", "measurements before the first sample, pattern remeasure only",
+		0, maxCount, func(s *Settings) *int { return &s.WarmupMeasurements }),
+	toggle(computing, "measurement_cache", "keep measurements of the object",
+		func(s *Settings) *bool { return &s.MeasurementCache }).live(),
+	integer(computing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20,
+		func(s *Settings) *int { return &s.MeasurementCacheMB }),
+	toggle(computing, "fft_cache", "keep FFT plans and their twiddle factors",
+		func(s *Settings) *bool { return &s.FFTCache }).live(),
+	toggle(computing, "mask_cache", "keep aperture masks and coordinate grids",
+		func(s *Settings) *bool { return &s.MaskCache }).live(),
+	toggle(computing, "shared_spectrum", "one FFT of the output serves both measurements",
+		func(s *Settings) *bool { return &s.SharedSpectrum }).live(),
+	text(computing, "amp", "mixed precision", func(s *Settings) *string { return &s.AMP },
+		"off", "bf16", "fp16").live(),
+	integer(computing, "threads", "threads", "worker threads; 0 is one per core", 0, 1024,
+		func(s *Settings) *int { return &s.Threads }).live(),
+	text(computing, "device", "where it is computed", func(s *Settings) *string { return &s.Device },
+		"auto", "cpu", "cuda"),
+	integer(computing, "seed", "", "seed of weights, noise and random sampling", 0, maxSeed,
+		func(s *Settings) *uint64 { return &s.Seed }),
+	toggle(computing, "faithful", "keep PRISM's defects, which docs/faithful.md lists",
+		func(s *Settings) *bool { return &s.Faithful }),
+}

@@ -1,0 +1,136 @@
+package preset
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// Validate checks every key's own value and the rules that join them, memory
+// included: a run whose exact, unavoidable arrays exceed this machine's memory
+// is refused before it starts. The error is a *ValueError, one line that names
+// the key to change.
+func (s *Settings) Validate() error { return s.validate(physicalMemory()) }
+
+// validate is Validate on a machine with so many bytes of memory; 0 is unknown.
+func (s *Settings) validate(memory int64) error {
+	for i := range table {
+		if err := table[i].check(s); err != nil {
+			return err
+		}
+	}
+	for _, rules := range []func() error{s.validInstrument, s.validSampling, s.validDecoder, s.validLoss} {
+		if err := rules(); err != nil {
+			return err
+		}
+	}
+	return s.fits(memory)
+}
+
+// wrong is a *ValueError about the key's present value; want follows "must be"
+// or stands alone.
+func (s *Settings) wrong(key, want string, args ...any) error {
+	return &ValueError{Key: key, Value: find(key).quoted(s), Want: fmt.Sprintf(want, args...)}
+}
+
+func (s *Settings) validInstrument() error {
+	half := float64(s.Size) / 2
+	switch {
+	case s.ObjectSize > s.Size:
+		return s.wrong("object_size", "must be at most size, %d", s.Size)
+	case s.Radius > half:
+		return s.wrong("radius", "must be at most half of size, %g", half)
+	case s.Aperture == "obscured" && s.InnerRadius == 0:
+		return s.wrong("inner_radius", "must be above 0 for an obscured aperture")
+	case s.Aperture == "obscured" && s.InnerRadius >= s.Radius:
+		return s.wrong("inner_radius", "must be below radius, %g", s.Radius)
+	case s.Aperture == "obscured" && s.SpiderWidth >= s.Radius:
+		return s.wrong("spider_width", "must be below radius, %g", s.Radius)
+	}
+	switch s.Noise {
+	case "shot", "poisson", "composite":
+		if s.SNR == 0 {
+			return s.wrong("snr", "noise %q needs a ratio above 0 dB, for example 40", s.Noise)
+		}
+	}
+	if (s.Noise == "readout" || s.Noise == "composite") && s.ReadoutSigma == 0 {
+		return s.wrong("readout_sigma", "noise %q needs a deviation above 0, for example 0.01", s.Noise)
+	}
+	return nil
+}
+
+func (s *Settings) validSampling() error {
+	roi := s.ROIDiameter
+	if roi == 0 {
+		roi = float64(s.Size)
+	}
+	switch {
+	case roi > float64(s.Size):
+		return s.wrong("roi_diameter", "must be at most size, %d", s.Size)
+	case s.SampleLength > roi:
+		return s.wrong("sample_length", "must be at most the diameter of the sampled disc, %g", roi)
+	case s.Sampling == "star" && s.SampleLength == 0:
+		return s.wrong("sample_length", "sampling \"star\" needs a length above 0")
+	case s.Sampling == "star" && s.SampleLength >= roi:
+		return s.wrong("sample_length", "sampling \"star\" needs a length below the diameter of the sampled disc, %g", roi)
+	}
+	return nil
+}
+
+// upsamplings is U, the number of layers that double 4 to at least the object's
+// window (spec/prism.md §1.1).
+func (s *Settings) upsamplings() int {
+	u := 0
+	for side := 4; side < s.ObjectSize; side *= 2 {
+		u++
+	}
+	return u
+}
+
+// latent is the number of channels of the latent vector: size by default,
+// which is a power of two.
+func (s *Settings) latent() int {
+	if s.Latent > 0 {
+		return s.Latent
+	}
+	return 1 << (bits.Len(uint(s.Size)) - 1)
+}
+
+// validDecoder holds the rules of spec/prism.md §1.1: a progression ends in 1,
+// has two entries or more and one for each upsampling and the first layer, and
+// the automatic one must not run out of channels.
+func (s *Settings) validDecoder() error {
+	u := s.upsamplings()
+	if n := len(s.Channels); n > 0 {
+		switch {
+		case n < 2:
+			return s.wrong("channels", "must have two entries or more, the last 1")
+		case s.Channels[n-1] != 1:
+			return s.wrong("channels", "must end in 1")
+		case n < u+1:
+			return s.wrong("channels", "must have %d entries or more for object_size %d", u+1, s.ObjectSize)
+		}
+		return nil
+	}
+	if least := 1 << (u + 1); s.latent() < least {
+		return s.wrong("latent", "must be at least %d for object_size %d, or give channels", least, s.ObjectSize)
+	}
+	return nil
+}
+
+// smallestMSSSIM is the side below which five halvings leave less than the
+// 11-pixel window (spec/prism.md §5.5).
+const smallestMSSSIM = 176
+
+func (s *Settings) validLoss() error {
+	if s.Loss == "ms-ssim" && s.Size < smallestMSSSIM {
+		return s.wrong("loss", "must be l1, l2, ssim or composite when size is below %d", smallestMSSSIM)
+	}
+	if s.Loss == "composite" {
+		sum := s.CompositeL1 + s.CompositeL2 + s.CompositeSSIM
+		if math.Abs(sum-1) > 0.01+1e-12 {
+			return s.wrong("composite_l1", "composite_l1, composite_l2 and composite_ssim must sum to 1, not %.4g", sum)
+		}
+	}
+	return nil
+}
