@@ -1,0 +1,218 @@
+// Package cache keeps computed values by key, bounded by bytes, and measures what
+// that is worth.
+//
+// A lookup is three steps, so that the caller's own hashing is part of its cost
+// and nothing is allocated on a hit:
+//
+//	l := c.Begin()
+//	v, ok := c.Get(l, key(…))
+//	if !ok {
+//		v = compute(…)
+//		c.Put(key, v, size)
+//	}
+//
+// The time saved is the sum over hits of what the entry cost to compute, less
+// what every lookup and every Put cost, hits and misses alike. A cache that
+// never hits shows a loss.
+//
+// A cache is used by one goroutine.
+package cache
+
+import (
+	"time"
+
+	"prismtop/profiles"
+)
+
+// Options configure a cache; the zero value is an unbounded, enabled one.
+type Options[V any] struct {
+	// Limit is the most bytes to keep; 0 is no limit.
+	Limit int64
+	// Disabled is the initial state of the switch.
+	Disabled bool
+	// Clock gives nanoseconds since any fixed moment; nil is the system's
+	// monotonic clock.
+	Clock func() int64
+	// Dropped takes values that were evicted or cleared, so that their memory can
+	// be used again.
+	Dropped func(V)
+}
+
+// Cache is a least-recently-used cache.
+type Cache[K comparable, V any] struct {
+	options Options[V]
+	enabled bool
+	entries map[K]*entry[K, V]
+	// newest and oldest end the list of use; spare are entries to use again.
+	newest, oldest, spare *entry[K, V]
+
+	hits, misses, bytes, saved int64
+	missed                     int64 // when the last miss was known, from where its computation is timed
+}
+
+type entry[K comparable, V any] struct {
+	key          K
+	value        V
+	bytes, cost  int64
+	newer, older *entry[K, V]
+}
+
+// New makes an empty cache.
+func New[K comparable, V any](o Options[V]) *Cache[K, V] {
+	if o.Clock == nil {
+		start := time.Now()
+		o.Clock = func() int64 { return int64(time.Since(start)) }
+	}
+	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}}
+}
+
+// Lookup is a lookup in progress: the moment it began.
+type Lookup int64
+
+// Begin starts a lookup: what happens from here to Get is its cost.
+func (c *Cache[K, V]) Begin() Lookup {
+	if !c.enabled {
+		return 0
+	}
+	return Lookup(c.options.Clock())
+}
+
+// Get looks key up and counts a hit or a miss. A disabled cache is not asked: it
+// has nothing and counts nothing.
+func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
+	if !c.enabled {
+		return value, false
+	}
+	e := c.entries[key]
+	if e == nil {
+		c.misses++
+		c.missed = c.options.Clock()
+		c.saved -= c.missed - int64(l)
+		return value, false
+	}
+	if e != c.newest {
+		c.unlink(e)
+		c.link(e)
+	}
+	c.hits++
+	c.saved += e.cost - (c.options.Clock() - int64(l))
+	return e.value, true
+}
+
+// Put stores the value that was computed since Get missed; that time is what a
+// later hit saves. See PutCost for the rest.
+func (c *Cache[K, V]) Put(key K, value V, bytes int64) bool {
+	if !c.enabled {
+		return false
+	}
+	return c.PutCost(key, value, bytes, c.options.Clock()-c.missed)
+}
+
+// PutCost stores a value whose computation took cost nanoseconds, evicting the
+// least recently used entries to stay below the limit. It is false when nothing
+// was stored: the cache is disabled or the value alone is above the limit. The
+// value belongs to the cache then and must not be written to.
+func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
+	if !c.enabled {
+		return false
+	}
+	start := c.options.Clock()
+	stored := c.store(key, value, bytes, cost)
+	c.saved -= c.options.Clock() - start
+	return stored
+}
+
+func (c *Cache[K, V]) store(key K, value V, bytes, cost int64) bool {
+	if old := c.entries[key]; old != nil {
+		c.drop(old)
+	}
+	if c.options.Limit > 0 {
+		if bytes > c.options.Limit {
+			return false
+		}
+		for c.bytes+bytes > c.options.Limit {
+			c.drop(c.oldest)
+		}
+	}
+	e := c.spare
+	if e == nil {
+		e = new(entry[K, V])
+	} else {
+		c.spare = e.older
+	}
+	*e = entry[K, V]{key: key, value: value, bytes: bytes, cost: cost}
+	c.entries[key] = e
+	c.bytes += bytes
+	c.link(e)
+	return true
+}
+
+func (c *Cache[K, V]) link(e *entry[K, V]) {
+	e.newer, e.older = nil, c.newest
+	if c.newest != nil {
+		c.newest.newer = e
+	} else {
+		c.oldest = e
+	}
+	c.newest = e
+}
+
+func (c *Cache[K, V]) unlink(e *entry[K, V]) {
+	if e.newer != nil {
+		e.newer.older = e.older
+	} else {
+		c.newest = e.older
+	}
+	if e.older != nil {
+		e.older.newer = e.newer
+	} else {
+		c.oldest = e.newer
+	}
+}
+
+func (c *Cache[K, V]) drop(e *entry[K, V]) {
+	c.unlink(e)
+	delete(c.entries, e.key)
+	c.bytes -= e.bytes
+	if c.options.Dropped != nil {
+		c.options.Dropped(e.value)
+	}
+	*e = entry[K, V]{older: c.spare}
+	c.spare = e
+}
+
+// Enabled tells the switch's state.
+func (c *Cache[K, V]) Enabled() bool { return c.enabled }
+
+// SetEnabled turns the cache on or off. Off drops the entries, so that the memory
+// is free; the counters stay.
+func (c *Cache[K, V]) SetEnabled(on bool) {
+	c.enabled = on
+	if !on {
+		c.Clear()
+	}
+}
+
+// SetLimit changes the most bytes to keep, evicting what is above; 0 is no limit.
+func (c *Cache[K, V]) SetLimit(bytes int64) {
+	c.options.Limit = bytes
+	for bytes > 0 && c.bytes > bytes {
+		c.drop(c.oldest)
+	}
+}
+
+// Clear drops every entry; the counters of hits, misses and time stay.
+func (c *Cache[K, V]) Clear() {
+	for c.oldest != nil {
+		c.drop(c.oldest)
+	}
+	c.spare = nil
+}
+
+// Counters is the cache's state since it was made.
+func (c *Cache[K, V]) Counters() profiles.CacheCounters {
+	return profiles.CacheCounters{
+		Enabled: c.enabled, Hits: c.hits, Misses: c.misses,
+		Entries: int64(len(c.entries)), Bytes: c.bytes, Saved: c.saved,
+	}
+}
