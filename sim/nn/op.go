@@ -10,7 +10,13 @@ package nn
 // on the widened values and rounds its result to nearest even once, at the
 // store. Reductions accumulate in float64 where that is free and always in a
 // fixed order, whatever the number of threads.
-type Op interface{ opName() string }
+type Op interface {
+	// opName is the operation's name in step names and errors.
+	opName() string
+	// flops counts additions and multiplications for operands and results of
+	// these shapes; other functions count as one each.
+	flops(in, out []spec) int64
+}
 
 // Conv2D is cross-correlation with zero padding.
 //

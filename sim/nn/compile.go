@@ -1,0 +1,312 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/sim/tensor"
+)
+
+// Options say what a plan does beside computing the graph's outputs.
+type Options struct {
+	// Train adds the update segment: gradients of the loss and Adam.
+	Train bool
+
+	// AMP is the type that convolutions compute in: BFloat16, Float16, or
+	// Float32 for none. Float16 brings the gradient scaler (spec/prism.md §5.7).
+	AMP tensor.DType
+
+	// Adam's constants; the zero value means DefaultAdam.
+	Adam AdamOptions
+}
+
+// AdamOptions are the constants of Adam, see the operator.
+type AdamOptions struct{ Beta1, Beta2, Eps float32 }
+
+// DefaultAdam has PyTorch's constants (spec/prism.md §5.4).
+var DefaultAdam = AdamOptions{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+
+// Names of the outputs that a plan with a gradient scaler has.
+const (
+	GradientScaleOutput = "gradient_scale" // the scale, after the update the next one
+	OverflowOutput      = "overflow"       // 1 when the last update was skipped, else 0
+)
+
+// Compile makes a plan of the graph: the steps that its outputs and the loss
+// need, in the order in which they were built, what leads to EndForward's value
+// first. A plan without Train may have no loss, the zero Value.
+//
+// Errors name the layer: the first mistake made while building, an operator
+// without a gradient between the loss and a parameter, a loss that no parameter
+// reaches.
+func Compile(g *Graph, loss Value, o Options) (*Plan, error) {
+	if o.Adam == (AdamOptions{}) {
+		o.Adam = DefaultAdam
+	}
+	if err := check(g, loss, o); err != nil {
+		return nil, fmt.Errorf("compile: %w", err)
+	}
+	c := &compiler{
+		graph:   g,
+		options: o,
+		plan:    &Plan{inputs: map[string]BufferID{}, outputs: map[string]BufferID{}},
+		buffers: map[int]BufferID{},
+		casts:   map[cast]BufferID{},
+		names:   map[string]int{},
+	}
+	c.forward(loss)
+	if o.Train {
+		if err := c.update(c.buffers[loss.id]); err != nil {
+			return nil, fmt.Errorf("compile: %w", err)
+		}
+	}
+	c.plan.Segments[SegmentUpdate] = [2]int{c.plan.Segments[SegmentEvaluate][1], len(c.plan.Steps)}
+	c.plan.planMemory()
+	return c.plan, nil
+}
+
+func check(g *Graph, loss Value, o Options) error {
+	switch {
+	case g.err != nil:
+		return g.err
+	case o.AMP == tensor.Complex64:
+		return errors.New("mixed precision in complex64")
+	case loss.Exists() && loss.graph != g:
+		return errors.New("the loss belongs to another graph")
+	case loss.Exists() && len(loss.Shape()) != 0:
+		return fmt.Errorf("the loss is no scalar but %v", loss.Shape())
+	case !loss.Exists() && o.Train:
+		return errors.New("training wants a loss")
+	case !loss.Exists() && len(g.outputs) == 0:
+		return errors.New("the graph has neither outputs nor a loss")
+	}
+	return nil
+}
+
+// compiler is the state of one Compile.
+type compiler struct {
+	graph   *Graph
+	options Options
+	plan    *Plan
+	buffers map[int]BufferID // of the graph's values
+	casts   map[cast]BufferID
+	tape    []taped
+	reached []bool // of buffers: a parameter is upstream
+	names   map[string]int
+}
+
+// cast is a conversion that one iteration makes once.
+type cast struct {
+	from BufferID
+	to   tensor.DType
+}
+
+// taped is a step of the forward direction as the backward direction sees it.
+type taped struct {
+	op      operator
+	in, out []BufferID
+	layer   string
+}
+
+// forward emits the steps of the graph.
+func (c *compiler) forward(loss Value) {
+	g := c.graph
+	roots := make([]int, 0, len(g.outputs)+1)
+	for _, o := range g.outputs {
+		roots = append(roots, o.value)
+	}
+	if loss.Exists() {
+		roots = append(roots, loss.id)
+	}
+	live := g.upstream(roots)
+	first := live
+	if g.ended >= 0 {
+		first = g.upstream([]int{g.ended})
+	}
+	c.lowerAll(func(v int) bool { return live[v] && first[v] })
+	end := len(c.plan.Steps)
+	c.plan.Segments[SegmentForward] = [2]int{0, end}
+	c.lowerAll(func(v int) bool { return live[v] && !first[v] })
+	c.plan.Segments[SegmentEvaluate] = [2]int{end, len(c.plan.Steps)}
+	for _, o := range g.outputs {
+		c.output(o.name, c.buffer(o.value))
+	}
+}
+
+// upstream marks the values that the given ones are computed from, and those.
+func (g *Graph) upstream(roots []int) []bool {
+	marked := make([]bool, len(g.values))
+	for _, r := range roots {
+		marked[r] = true
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		if n := g.nodes[i]; marked[n.out] {
+			for _, v := range n.in {
+				marked[v] = true
+			}
+		}
+	}
+	return marked
+}
+
+func (c *compiler) lowerAll(chosen func(value int) bool) {
+	for _, n := range c.graph.nodes {
+		if chosen(n.out) {
+			c.lower(n)
+		}
+	}
+}
+
+// lower emits one node, with the conversions that mixed precision wants before it.
+func (c *compiler) lower(n node) {
+	in, specs := make([]BufferID, len(n.in)), make([]spec, len(n.in))
+	for i, v := range n.in {
+		in[i] = c.buffer(v)
+		specs[i] = c.spec(in[i])
+	}
+	phase := stepPhase(n)
+	for i := range in {
+		if want := n.op.precision().operandType(specs, i, c.options.AMP); want != specs[i].dtype {
+			in[i] = c.convert(in[i], want, n.layer, phase)
+		}
+	}
+	for i := range in {
+		specs[i] = c.spec(in[i])
+	}
+	results, err := n.op.infer(specs)
+	if err != nil { // the graph inferred the same shapes
+		panic(fmt.Sprintf("nn: %s: %v", n.layer, err))
+	}
+	name := c.name(n.layer, n.op.opName())
+	out := make([]BufferID, len(results))
+	for i, r := range results {
+		if r.inPlace {
+			out[i] = in[r.operand]
+			continue
+		}
+		out[i] = c.allocate(Buffer{Name: name, Shape: r.shape, DType: r.dtype, Category: Activations, Variable: -1})
+	}
+	c.buffers[n.out] = out[0]
+	c.record(name, n.op, phase, n.layer, in, out)
+}
+
+// convert casts a buffer, once per iteration for each type.
+func (c *compiler) convert(from BufferID, to tensor.DType, layer string, phase profiles.Phase) BufferID {
+	if id, done := c.casts[cast{from, to}]; done {
+		return id
+	}
+	source := c.plan.Buffers[from]
+	category, what := Activations, "cast"
+	if source.Variable >= 0 {
+		category, what = Weights, "weight cast"
+	}
+	name := c.name(layer, what)
+	id := c.allocate(Buffer{Name: name, Shape: source.Shape, DType: to, Category: category, Variable: -1})
+	c.casts[cast{from, to}] = id
+	c.record(name, Cast{}, phase, layer, []BufferID{from}, []BufferID{id})
+	return id
+}
+
+// record emits a step of the forward direction and remembers it for the other.
+func (c *compiler) record(name string, op operator, phase profiles.Phase, layer string, in, out []BufferID) {
+	c.step(name, op, phase, in, out)
+	c.tape = append(c.tape, taped{op, in, out, layer})
+	for _, x := range in {
+		if c.reached[x] {
+			c.reached[out[0]] = true
+		}
+	}
+}
+
+// stepPhase is the phase that a node's time belongs to: operators that only one
+// phase has are of that phase, others of the one they were built in.
+func stepPhase(n node) profiles.Phase {
+	switch n.op.(type) {
+	case FFT, MaskMultiply, ModulusFlip:
+		return profiles.Telescope
+	case Loss, WeightedSum:
+		return profiles.Loss
+	}
+	return n.phase
+}
+
+// buffer is the buffer of a graph's value, made now if it is a leaf.
+func (c *compiler) buffer(v int) BufferID {
+	if id, ok := c.buffers[v]; ok {
+		return id
+	}
+	value := c.graph.values[v]
+	if value.source == fromInput {
+		c.buffers[v] = c.input(value.name, value.shape)
+	} else {
+		c.buffers[v] = c.variable(value.variable)
+		c.reached[c.buffers[v]] = value.source == fromParameter
+	}
+	return c.buffers[v]
+}
+
+func (c *compiler) input(name string, shape tensor.Shape) BufferID {
+	id := c.allocate(Buffer{Name: name, Shape: shape, Category: Inputs, Variable: -1, Pinned: true})
+	c.plan.inputs[name] = id
+	return id
+}
+
+func (c *compiler) output(name string, id BufferID) {
+	c.plan.Buffers[id].Pinned = true
+	c.plan.outputs[name] = id
+}
+
+// variable is a buffer for a variable of the model.
+func (c *compiler) variable(i int) BufferID {
+	v := c.graph.model.variables[i]
+	return c.allocate(Buffer{Name: v.Name, Shape: v.Shape, Category: v.Category, Variable: i})
+}
+
+func (c *compiler) allocate(b Buffer) BufferID {
+	c.plan.Buffers = append(c.plan.Buffers, b)
+	c.reached = append(c.reached, false)
+	return BufferID(len(c.plan.Buffers) - 1)
+}
+
+// step appends a step with its cost.
+func (c *compiler) step(name string, op Op, phase profiles.Phase, in, out []BufferID) {
+	s := Step{Name: name, Op: op, Phase: phase, In: in, Out: out}
+	if k, ok := op.(sized); ok {
+		s.Op = k.kernel()
+	}
+	s.FLOPs = op.flops(c.specs(in), c.specs(out))
+	for _, id := range in {
+		s.Bytes += c.plan.Buffers[id].Bytes()
+	}
+	for _, id := range out {
+		s.Bytes += c.plan.Buffers[id].Bytes()
+	}
+	c.plan.Steps = append(c.plan.Steps, s)
+}
+
+func (c *compiler) spec(id BufferID) spec {
+	b := &c.plan.Buffers[id]
+	return spec{b.Shape, b.DType}
+}
+
+func (c *compiler) specs(ids []BufferID) []spec {
+	s := make([]spec, len(ids))
+	for i, id := range ids {
+		s[i] = c.spec(id)
+	}
+	return s
+}
+
+// name is the step name "layer what", numbered from its second use on.
+func (c *compiler) name(layer, what string) string {
+	name := what
+	if layer != "" {
+		name = layer + " " + what
+	}
+	c.names[name]++
+	if n := c.names[name]; n > 1 {
+		return fmt.Sprintf("%s %d", name, n)
+	}
+	return name
+}

@@ -1,0 +1,170 @@
+package nn
+
+import (
+	"fmt"
+
+	"prismtop/sim/tensor"
+)
+
+// A Model is the registry of what outlives plans: parameters with their
+// gradients and Adam moments, running statistics, the step counter and the
+// gradient scaler. Several graphs declare their parameters in one Model, by name,
+// and so share them; every plan of those graphs runs on one State.
+type Model struct {
+	seed      uint64
+	amsgrad   bool
+	sealed    bool
+	variables []Variable
+	index     map[string]int
+	params    []*parameter
+	byName    map[string]*parameter
+
+	step, scale, good int
+}
+
+// parameter holds the variable indices that belong to one trainable array.
+type parameter struct {
+	name               string
+	value, grad        int
+	moment, second, vm int // vm is −1 without AMSGrad
+}
+
+// The names of the variables that belong to no parameter.
+const (
+	StepVariable  = "adam.step"    // Adam's step counter
+	ScaleVariable = "scaler.scale" // the gradient scaler's factor
+	GoodVariable  = "scaler.good"  // steps since the factor last changed
+)
+
+// InitialScale is the gradient scaler's first factor, PyTorch's default
+// (spec/prism.md §5.7).
+const InitialScale = 65536
+
+// ModelOptions are fixed for the life of a model.
+type ModelOptions struct {
+	Seed    uint64 // of the initial parameters
+	AMSGrad bool   // Adam keeps the running maximum of its second moments
+}
+
+// NewModel makes an empty registry.
+func NewModel(o ModelOptions) *Model {
+	m := &Model{seed: o.Seed, amsgrad: o.AMSGrad, index: map[string]int{}, byName: map[string]*parameter{}}
+	m.step = m.add(Variable{Name: StepVariable, Category: Moments})
+	m.scale = m.add(Variable{Name: ScaleVariable, Category: Scratch, Initial: []float32{InitialScale}})
+	m.good = m.add(Variable{Name: GoodVariable, Category: Scratch})
+	return m
+}
+
+// Variables lists every array of the model; a Variable's index is its place
+// here. The model takes no new parameters afterwards, because a State has been
+// or will be allocated from the list.
+func (m *Model) Variables() []Variable {
+	m.sealed = true
+	return m.variables
+}
+
+// Index finds a variable by its name: a parameter "conv0.weight", its
+// "conv0.weight.grad", ".m", ".v" and with AMSGrad ".vmax", a running statistic
+// "bn0.running_mean", or one of the constants above.
+func (m *Model) Index(name string) (int, bool) { i, ok := m.index[name]; return i, ok }
+
+// ParameterNames lists the trainable arrays in the order of their declaration.
+func (m *Model) ParameterNames() []string {
+	names := make([]string, len(m.params))
+	for i, p := range m.params {
+		names[i] = p.name
+	}
+	return names
+}
+
+// ParameterCount is the number of trainable numbers.
+func (m *Model) ParameterCount() int {
+	n := 0
+	for _, p := range m.params {
+		n += m.variables[p.value].Shape.Elements()
+	}
+	return n
+}
+
+// ResetMoments gives a state a fresh Adam, as every sample starts with
+// (spec/prism.md §5.3): moments and step counter return to zero. The gradient
+// scaler, of which a run has one, keeps its state.
+func (m *Model) ResetMoments(s State) {
+	for i, v := range m.variables {
+		if v.Category == Moments {
+			s.Reset(i)
+		}
+	}
+}
+
+// ResetAll returns every variable to its initial value: the same first weights.
+func (m *Model) ResetAll(s State) {
+	for i := range m.variables {
+		s.Reset(i)
+	}
+}
+
+func (m *Model) add(v Variable) int {
+	i := len(m.variables)
+	m.variables = append(m.variables, v)
+	m.index[v.Name] = i
+	return i
+}
+
+// parameter returns the trainable array of that name, declared now if need be.
+func (m *Model) parameter(name string, shape tensor.Shape, init Init) (*parameter, error) {
+	if p, ok := m.byName[name]; ok {
+		if have := m.variables[p.value].Shape; !have.Equal(shape) {
+			return nil, fmt.Errorf("parameter %q has shape %v, not %v", name, have, shape)
+		}
+		return p, nil
+	}
+	if err := m.free(name, shape); err != nil {
+		return nil, err
+	}
+	values := make([]float32, shape.Elements())
+	init(stream(m.seed, name), values)
+	p := &parameter{name: name, vm: -1}
+	p.value = m.add(Variable{Name: name, Shape: shape, Category: Weights, Initial: values})
+	p.grad = m.add(Variable{Name: name + ".grad", Shape: shape, Category: Gradients})
+	p.moment = m.add(Variable{Name: name + ".m", Shape: shape, Category: Moments})
+	p.second = m.add(Variable{Name: name + ".v", Shape: shape, Category: Moments})
+	if m.amsgrad {
+		p.vm = m.add(Variable{Name: name + ".vmax", Shape: shape, Category: Moments})
+	}
+	m.params = append(m.params, p)
+	m.byName[name] = p
+	return p, nil
+}
+
+// statistic returns the variable of that name that no gradient reaches.
+func (m *Model) statistic(name string, shape tensor.Shape, init Init) (int, error) {
+	if i, ok := m.index[name]; ok {
+		if have := m.variables[i].Shape; !have.Equal(shape) {
+			return 0, fmt.Errorf("statistic %q has shape %v, not %v", name, have, shape)
+		}
+		return i, nil
+	}
+	if err := m.free(name, shape); err != nil {
+		return 0, err
+	}
+	values := make([]float32, shape.Elements())
+	init(stream(m.seed, name), values)
+	return m.add(Variable{Name: name, Shape: shape, Category: Weights, Initial: values}), nil
+}
+
+// free tells whether a variable of that name and shape can be declared.
+func (m *Model) free(name string, shape tensor.Shape) error {
+	if _, taken := m.index[name]; taken {
+		return fmt.Errorf("parameter %q: the name is taken", name)
+	}
+	if m.sealed {
+		return fmt.Errorf("parameter %q: declared after the model's variables were listed", name)
+	}
+	for _, d := range shape {
+		if d < 1 {
+			return fmt.Errorf("parameter %q: shape %v has an empty axis", name, shape)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package nn
+
+import (
+	"fmt"
+
+	"prismtop/sim/tensor"
+)
+
+func (o Conv2D) infer(in []spec) ([]result, error) {
+	if err := convolution(in, o.Stride, o.Pad, 1, 0); err != nil {
+		return nil, err
+	}
+	x, w := in[0].shape, in[1].shape
+	h := (x[2]+2*o.Pad-w[2])/o.Stride + 1
+	v := (x[3]+2*o.Pad-w[3])/o.Stride + 1
+	if x[2]+2*o.Pad < w[2] || x[3]+2*o.Pad < w[3] {
+		return nil, fmt.Errorf("kernel %v is larger than the padded image %v", w, x)
+	}
+	return one(tensor.Shape{x[0], w[0], h, v}, in[0].dtype), nil
+}
+
+func (Conv2D) precision() precision { return reduced }
+
+func (o Conv2D) backward(b *backward, t *taped, gy BufferID) error {
+	b.convolution(t, gy, Conv2DGradInput(o), Conv2DGradWeight(o))
+	return nil
+}
+
+func (o ConvTranspose2D) infer(in []spec) ([]result, error) {
+	if err := convolution(in, o.Stride, o.Pad, 0, 1); err != nil {
+		return nil, err
+	}
+	if o.OutputPad < 0 || o.OutputPad >= o.Stride {
+		return nil, fmt.Errorf("output padding %d is not below the stride %d", o.OutputPad, o.Stride)
+	}
+	x, w := in[0].shape, in[1].shape
+	h := (x[2]-1)*o.Stride - 2*o.Pad + w[2] + o.OutputPad
+	v := (x[3]-1)*o.Stride - 2*o.Pad + w[3] + o.OutputPad
+	if h < 1 || v < 1 {
+		return nil, fmt.Errorf("padding %d leaves nothing of %v", o.Pad, x)
+	}
+	return one(tensor.Shape{x[0], w[1], h, v}, in[0].dtype), nil
+}
+
+func (ConvTranspose2D) precision() precision { return reduced }
+
+func (o ConvTranspose2D) backward(b *backward, t *taped, gy BufferID) error {
+	b.convolution(t, gy, ConvTranspose2DGradInput{o.Stride, o.Pad}, ConvTranspose2DGradWeight{o.Stride, o.Pad})
+	return nil
+}
+
+// convolution checks the operands of a convolution whose weights have the input
+// channels on axis inAxis and the output channels on axis outAxis.
+func convolution(in []spec, stride, pad, inAxis, outAxis int) error {
+	if err := operands(in, 2, 3); err != nil {
+		return err
+	}
+	if err := image(in[0]); err != nil {
+		return err
+	}
+	x, w := in[0].shape, in[1].shape
+	switch {
+	case len(w) != 4:
+		return fmt.Errorf("wants weights of four axes, not %v", w)
+	case w[inAxis] != x[1]:
+		return fmt.Errorf("weights %v take %d channels, the image %v has %d", w, w[inAxis], x, x[1])
+	case len(in) == 3 && !in[2].shape.Equal(tensor.Shape{w[outAxis]}):
+		return fmt.Errorf("bias has shape %v, not %d", in[2].shape, w[outAxis])
+	case stride < 1 || pad < 0:
+		return fmt.Errorf("stride %d, padding %d", stride, pad)
+	}
+	return nil
+}
+
+// convolution emits the gradients of a convolution's image, weights and bias.
+// The weights' gradient is float32 also where the weights are not.
+func (b *backward) convolution(t *taped, gy BufferID, gradInput, gradWeight Op) {
+	x, w := t.in[0], t.in[1]
+	if b.wants(w) {
+		b.give(w, b.emit(t, gradWeight, []BufferID{x, gy}, b.float32Like(w)))
+	}
+	if len(t.in) == 3 && b.wants(t.in[2]) {
+		b.give(t.in[2], b.emit(t, BiasGrad{}, []BufferID{gy}, b.float32Like(t.in[2])))
+	}
+	if b.wants(x) {
+		b.give(x, b.emit(t, gradInput, []BufferID{gy, w}, b.like(x)))
+	}
+}
+
+func (Conv2D) flops(in, out []spec) int64 { return kernelFLOPs(out[0], in[1]) + biasFLOPs(in, out) }
+func (ConvTranspose2D) flops(in, out []spec) int64 {
+	return kernelFLOPs(in[0], in[1]) + biasFLOPs(in, out)
+}
+func (Conv2DGradInput) flops(in, _ []spec) int64             { return kernelFLOPs(in[0], in[1]) }
+func (Conv2DGradWeight) flops(in, out []spec) int64          { return kernelFLOPs(in[1], out[0]) }
+func (ConvTranspose2DGradInput) flops(in, out []spec) int64  { return kernelFLOPs(out[0], in[1]) }
+func (ConvTranspose2DGradWeight) flops(in, out []spec) int64 { return kernelFLOPs(in[0], out[0]) }
+func (BiasGrad) flops(in, _ []spec) int64                    { return in[0].elements() }
+
+// kernelFLOPs is the cost of meeting every weight once at every pixel of the
+// image on the side that the kernel does not spread over: the output of a
+// convolution, the input of a transposed one.
+func kernelFLOPs(side, weight spec) int64 {
+	h, w := side.shape.Plane()
+	return 2 * int64(side.shape[0]) * int64(h) * int64(w) * weight.elements()
+}
+
+func biasFLOPs(in, out []spec) int64 {
+	if len(in) < 3 {
+		return 0
+	}
+	return out[0].elements()
+}

@@ -1,0 +1,102 @@
+package nn
+
+import (
+	"errors"
+	"fmt"
+
+	"prismtop/sim/tensor"
+)
+
+func (o Loss) infer(in []spec) ([]result, error) {
+	if err := operands(in, 2, 2); err != nil {
+		return nil, err
+	}
+	for _, s := range in {
+		if len(s.shape) < 2 || s.dtype == tensor.Complex64 {
+			return nil, fmt.Errorf("wants real planes, not %v %v", s.dtype, s.shape)
+		}
+		h, w := s.shape.Plane()
+		if s.shape.Elements() != h*w {
+			return nil, fmt.Errorf("wants one plane, not %v", s.shape)
+		}
+	}
+	h, w := in[0].shape.Plane()
+	if th, tw := in[1].shape.Plane(); th != h || tw != w {
+		return nil, fmt.Errorf("of %v against %v", in[0].shape, in[1].shape)
+	}
+	switch {
+	case o.Kind == SSIM && min(h, w) <= ssimPad:
+		return nil, fmt.Errorf("SSIM wants sides above %d pixels, not %dx%d", ssimPad, h, w)
+	case o.Kind == MSSSIM && MSSSIMScales(h, w) == 0:
+		return nil, fmt.Errorf("MS-SSIM wants sides of %d pixels, not %dx%d", ssimWindow, h, w)
+	}
+	saved := result{spec: spec{tensor.Shape{LossSaved(o.Kind, h, w)}, tensor.Float32}}
+	return append(one(nil, tensor.Float32), saved), nil
+}
+
+func (Loss) precision() precision { return full }
+
+func (o Loss) backward(b *backward, t *taped, gy BufferID) error {
+	prediction, target := t.in[0], t.in[1]
+	if b.wants(target) {
+		return errors.New("has no gradient to its target")
+	}
+	in := []BufferID{prediction, target, t.out[1], gy}
+	b.give(prediction, b.emit(t, LossGrad(o), in, b.like(prediction)))
+	return nil
+}
+
+func (o WeightedSum) infer(in []spec) ([]result, error) {
+	if len(in) == 0 || len(in) != len(o.Weights) {
+		return nil, fmt.Errorf("has %d operands and %d weights", len(in), len(o.Weights))
+	}
+	for _, s := range in {
+		if len(s.shape) != 0 || s.dtype != tensor.Float32 {
+			return nil, fmt.Errorf("wants scalars, not %v", s.shape)
+		}
+	}
+	return one(nil, tensor.Float32), nil
+}
+
+func (WeightedSum) precision() precision { return full }
+
+func (o WeightedSum) backward(b *backward, t *taped, gy BufferID) error {
+	for i, x := range t.in {
+		switch {
+		case !b.wants(x):
+		case o.Weights[i] == 1:
+			b.give(x, gy)
+		default:
+			b.give(x, b.emit(t, Scale{Factor: o.Weights[i]}, []BufferID{gy}, b.like(x)))
+		}
+	}
+	return nil
+}
+
+// The window's two passes of 11 taps serve five maps in SSIM and three in its
+// gradient; the maps themselves are about 20 operations a pixel.
+const (
+	ssimFLOPs     = 5*2*2*ssimWindow + 20
+	ssimGradFLOPs = 3*2*2*ssimWindow + 20
+)
+
+func (o Loss) flops(in, _ []spec) int64     { return lossFLOPs(o.Kind, in[0], 3, ssimFLOPs) }
+func (o LossGrad) flops(in, _ []spec) int64 { return lossFLOPs(o.Kind, in[0], 2, ssimGradFLOPs) }
+
+func lossFLOPs(kind LossKind, plane spec, pointwise, windowed int64) int64 {
+	h, w := plane.shape.Plane()
+	switch kind {
+	case SSIM:
+		return windowed * int64(h) * int64(w)
+	case MSSSIM:
+		n := int64(0)
+		for range MSSSIMScales(h, w) {
+			n += windowed * int64(h) * int64(w)
+			h, w = h/2, w/2
+		}
+		return n
+	}
+	return pointwise * int64(h) * int64(w)
+}
+
+func (WeightedSum) flops(in, _ []spec) int64 { return 2 * int64(len(in)) }

@@ -1,0 +1,70 @@
+package nn
+
+import "sort"
+
+// Usage is memory in bytes by category.
+type Usage [NumCategories]int64
+
+// Total is the sum of all categories.
+func (u Usage) Total() int64 {
+	var n int64
+	for _, b := range u {
+		n += b
+	}
+	return n
+}
+
+// VariableUsage is the memory of variables by category.
+func VariableUsage(variables []Variable) Usage {
+	var u Usage
+	for _, v := range variables {
+		u[v.Category] += 4 * int64(v.Shape.Elements())
+	}
+	return u
+}
+
+// attribution orders the categories of the arena's buffers: a place that several
+// buffers use in turn counts for the first of their categories here.
+var attribution = [NumCategories]int{Inputs: 0, Weights: 1, Activations: 2, Moments: 3, Gradients: 4, Scratch: 5}
+
+// ArenaUsage divides the plan's arena among the categories, every byte once: a
+// place that an activation and a gradient use in turn counts as activations.
+// The sum is ArenaBytes.
+func (p *Plan) ArenaUsage() Usage {
+	type edge struct {
+		at       int64
+		category Category
+		change   int
+	}
+	var edges []edge
+	for _, l := range p.lifetimes() {
+		b := &p.Buffers[l.buffer]
+		edges = append(edges, edge{b.Offset, b.Category, 1}, edge{b.Offset + l.bytes, b.Category, -1})
+	}
+	sort.Slice(edges, func(i, j int) bool { return edges[i].at < edges[j].at })
+	var u Usage
+	var covering [NumCategories]int
+	for i, e := range edges {
+		covering[e.category] += e.change
+		if i+1 == len(edges) || edges[i+1].at == e.at {
+			continue
+		}
+		owner := Scratch
+		for c := range NumCategories {
+			if covering[c] > 0 && attribution[c] < attribution[owner] {
+				owner = c
+			}
+		}
+		u[owner] += edges[i+1].at - e.at
+	}
+	return u
+}
+
+// Usage is the memory of the plan's arena and of the variables by category.
+func (p *Plan) Usage(variables []Variable) Usage {
+	u := p.ArenaUsage()
+	for c, n := range VariableUsage(variables) {
+		u[c] += n
+	}
+	return u
+}
