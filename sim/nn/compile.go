@@ -167,8 +167,13 @@ func (c *compiler) lower(n node) {
 	}
 	phase := stepPhase(n)
 	for i := range in {
-		if want := n.op.precision().operandType(specs, i, c.options.AMP); want != specs[i].dtype {
-			in[i] = c.convert(in[i], want, n.layer, phase)
+		rule := n.op.precision()
+		if want := rule.operandType(specs, i, c.options.AMP); want != specs[i].dtype {
+			what := "cast"
+			if rule == reduced && i == 1 {
+				what = "weight cast"
+			}
+			in[i] = c.convert(in[i], want, n.layer, what, phase)
 		}
 	}
 	for i := range in {
@@ -192,14 +197,14 @@ func (c *compiler) lower(n node) {
 }
 
 // convert casts a buffer, once per iteration for each type.
-func (c *compiler) convert(from BufferID, to tensor.DType, layer string, phase profiles.Phase) BufferID {
+func (c *compiler) convert(from BufferID, to tensor.DType, layer, what string, phase profiles.Phase) BufferID {
 	if id, done := c.casts[cast{from, to}]; done {
 		return id
 	}
 	source := c.plan.Buffers[from]
-	category, what := Activations, "cast"
+	category := Activations
 	if source.Variable >= 0 {
-		category, what = Weights, "weight cast"
+		category = Weights
 	}
 	name := c.name(layer, what)
 	id := c.allocate(Buffer{Name: name, Shape: source.Shape, DType: to, Category: category, Variable: -1})

@@ -15,6 +15,7 @@ type Model struct {
 	amsgrad   bool
 	sealed    bool
 	variables []Variable
+	inits     map[int]Init // of variables whose values are still to be drawn
 	index     map[string]int
 	params    []*parameter
 	byName    map[string]*parameter
@@ -48,18 +49,25 @@ type ModelOptions struct {
 
 // NewModel makes an empty registry.
 func NewModel(o ModelOptions) *Model {
-	m := &Model{seed: o.Seed, amsgrad: o.AMSGrad, index: map[string]int{}, byName: map[string]*parameter{}}
+	m := &Model{seed: o.Seed, amsgrad: o.AMSGrad, inits: map[int]Init{}, index: map[string]int{}, byName: map[string]*parameter{}}
 	m.step = m.add(Variable{Name: StepVariable, Category: Moments})
 	m.scale = m.add(Variable{Name: ScaleVariable, Category: Scratch, Initial: []float32{InitialScale}})
 	m.good = m.add(Variable{Name: GoodVariable, Category: Scratch})
 	return m
 }
 
-// Variables lists every array of the model; a Variable's index is its place
-// here. The model takes no new parameters afterwards, because a State has been
-// or will be allocated from the list.
+// Variables lists every array of the model, with its initial values, which the
+// first call draws; a Variable's index is its place here. The model takes no new
+// parameters afterwards, because a State has been or will be allocated from the
+// list.
 func (m *Model) Variables() []Variable {
 	m.sealed = true
+	for i, init := range m.inits {
+		v := &m.variables[i]
+		v.Initial = make([]float32, v.Shape.Elements())
+		init(stream(m.seed, v.Name), v.Initial)
+	}
+	clear(m.inits)
 	return m.variables
 }
 
@@ -122,10 +130,9 @@ func (m *Model) parameter(name string, shape tensor.Shape, init Init) (*paramete
 	if err := m.free(name, shape); err != nil {
 		return nil, err
 	}
-	values := make([]float32, shape.Elements())
-	init(stream(m.seed, name), values)
 	p := &parameter{name: name, vm: -1}
-	p.value = m.add(Variable{Name: name, Shape: shape, Category: Weights, Initial: values})
+	p.value = m.add(Variable{Name: name, Shape: shape, Category: Weights})
+	m.inits[p.value] = init
 	p.grad = m.add(Variable{Name: name + ".grad", Shape: shape, Category: Gradients})
 	p.moment = m.add(Variable{Name: name + ".m", Shape: shape, Category: Moments})
 	p.second = m.add(Variable{Name: name + ".v", Shape: shape, Category: Moments})
@@ -148,9 +155,9 @@ func (m *Model) statistic(name string, shape tensor.Shape, init Init) (int, erro
 	if err := m.free(name, shape); err != nil {
 		return 0, err
 	}
-	values := make([]float32, shape.Elements())
-	init(stream(m.seed, name), values)
-	return m.add(Variable{Name: name, Shape: shape, Category: Weights, Initial: values}), nil
+	i := m.add(Variable{Name: name, Shape: shape, Category: Weights})
+	m.inits[i] = init
+	return i, nil
 }
 
 // free tells whether a variable of that name and shape can be declared.

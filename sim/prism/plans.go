@@ -1,0 +1,190 @@
+package prism
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// Names of the plans' inputs, all float32. MaskNew and its siblings are [N, N]
+// with 0 and 1; with several apertures per sample see MaskNewInput. Every plan
+// that trains also has nn.LearningRateInput, a scalar.
+const (
+	TargetInput    = "target"     // [N, N], the image to learn in the initialisation
+	MaskOldInput   = "mask_old"   // [N, N], the accumulated mask
+	TargetOldInput = "target_old" // [N, N]
+	TargetNewInput = "target_new" // [N, N]
+)
+
+// MaskNewInput is the name of the mask of aperture k of a sample with that many
+// apertures: mask_new when there is one, else mask_new_0, mask_new_1, …
+func MaskNewInput(k, apertures int) string {
+	if apertures <= 1 {
+		return "mask_new"
+	}
+	return fmt.Sprintf("mask_new_%d", k)
+}
+
+// Names of the plans' outputs. Plans in float16 also have
+// nn.GradientScaleOutput and nn.OverflowOutput.
+const (
+	ReconstructionOutput = "reconstruction" // [1, 1, N, N]
+	LossOutput           = "loss"           // scalar, what is minimised
+	LossOldOutput        = "loss_old"       // scalar; equal to loss_new for the first sample
+	LossNewOutput        = "loss_new"       // scalar; the image-space loss in the initialisation
+	MeasuredOldOutput    = "measured_old"   // [1, 1, N, N], with PlanOptions.Layers
+	MeasuredNewOutput    = "measured_new"   // [1, 1, N, N], with PlanOptions.Layers
+)
+
+// PlanOptions are the settings that a plan is compiled for. All plans of one
+// decoder run on one nn.State, whatever their options.
+type PlanOptions struct {
+	// AMP is tensor.BFloat16, tensor.Float16, or tensor.Float32 for none.
+	AMP tensor.DType
+
+	// Loss compares measurements; the initialisation has its own.
+	Loss LossSpec
+
+	// Apertures is the number of apertures per sample; 0 is 1. The new
+	// measurement is the mean of their amplitudes (spec/prism.md §3.3).
+	Apertures int
+
+	// SharedSpectrum computes the spectrum of the output once for all
+	// measurements, and not once for each.
+	SharedSpectrum bool
+
+	// RunningStatistics normalises with the running statistics. Only
+	// EvaluationPlan can; training always uses the batch's.
+	RunningStatistics bool
+
+	// Layers names every layer's result, and the measurements, as outputs.
+	Layers bool
+}
+
+// InitialisationPlan trains the decoder to draw the input "target": normalised
+// L1 in image space, whatever the loss of the run (spec/prism.md §5.2).
+func (d *Decoder) InitialisationPlan(o PlanOptions) (*nn.Plan, error) {
+	return d.compile(o, func(b *planBuilder) nn.Value {
+		b.graph.Layer("loss", profiles.Loss)
+		loss := oneTerm(nn.L1, true).add(b.graph, b.reconstruction, b.plane(TargetInput))
+		b.graph.Output(LossNewOutput, loss)
+		return loss
+	})
+}
+
+// FirstSamplePlan trains on the first sample, whose old measurement is the new
+// one: the total is twice the new loss (spec/prism.md §5.3).
+func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
+	return d.compile(o, func(b *planBuilder) nn.Value {
+		loss := b.lossNew()
+		b.graph.Output(LossOldOutput, loss)
+		b.graph.Layer("loss total", profiles.Loss)
+		return b.graph.WeightedSum([]float32{2}, loss)
+	})
+}
+
+// ProgressivePlan trains on every later sample: the output through the
+// accumulated mask against the old target, and through the new aperture against
+// the new one (spec/prism.md §3.3, §5.3).
+func (d *Decoder) ProgressivePlan(o PlanOptions) (*nn.Plan, error) {
+	return d.compile(o, func(b *planBuilder) nn.Value {
+		old := b.lossOld()
+		fresh := b.lossNew()
+		b.graph.Layer("loss total", profiles.Loss)
+		return b.graph.WeightedSum([]float32{1, 1}, old, fresh)
+	})
+}
+
+// EvaluationPlan computes the reconstruction and trains nothing. With batch
+// statistics, as PRISM does it, it still moves the running ones.
+func (d *Decoder) EvaluationPlan(o PlanOptions) (*nn.Plan, error) {
+	b := d.begin(o, !o.RunningStatistics)
+	p, err := nn.Compile(b.graph, nn.Value{}, nn.Options{AMP: o.AMP})
+	if err != nil {
+		return nil, fmt.Errorf("evaluation plan: %w", err)
+	}
+	return p, nil
+}
+
+// compile makes a training plan of the decoder and the loss that is added.
+func (d *Decoder) compile(o PlanOptions, addLoss func(*planBuilder) nn.Value) (*nn.Plan, error) {
+	b := d.begin(o, true)
+	loss := addLoss(b)
+	b.graph.Output(LossOutput, loss)
+	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP})
+	if err != nil {
+		return nil, fmt.Errorf("training plan: %w", err)
+	}
+	return p, nil
+}
+
+// planBuilder adds measurements and losses to a graph that has the decoder.
+type planBuilder struct {
+	decoder        *Decoder
+	options        PlanOptions
+	graph          *nn.Graph
+	reconstruction nn.Value
+	spectrum       nn.Value // of the reconstruction, once a measurement made it
+}
+
+func (d *Decoder) begin(o PlanOptions, batchStatistics bool) *planBuilder {
+	b := &planBuilder{decoder: d, options: o, graph: nn.NewGraph(d.model)}
+	b.reconstruction = d.Output(b.graph, OutputOptions{BatchStatistics: batchStatistics, Layers: o.Layers})
+	b.graph.Output(ReconstructionOutput, b.reconstruction)
+	return b
+}
+
+// plane is an input of the field's size.
+func (b *planBuilder) plane(name string) nn.Value {
+	n := b.decoder.config.Size
+	return b.graph.Input(name, tensor.Shape{n, n})
+}
+
+// measure is the output as the telescope sees it through a mask.
+func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
+	g := b.graph
+	if b.options.SharedSpectrum && !b.spectrum.Exists() {
+		g.Layer("telescope spectrum", profiles.Telescope)
+		b.spectrum = g.FFT(b.reconstruction)
+	}
+	g.Layer(layer, profiles.Telescope)
+	if b.options.SharedSpectrum {
+		return g.Telescope(b.spectrum, mask)
+	}
+	return g.Telescope(b.reconstruction, mask)
+}
+
+// lossOld is the loss through the accumulated mask.
+func (b *planBuilder) lossOld() nn.Value {
+	measured := b.measure("telescope old", b.plane(MaskOldInput))
+	return b.compare("loss old", measured, TargetOldInput, MeasuredOldOutput, LossOldOutput)
+}
+
+// lossNew is the loss through the sample's own apertures.
+func (b *planBuilder) lossNew() nn.Value {
+	n := max(b.options.Apertures, 1)
+	amplitudes := make([]nn.Value, n)
+	for k := range amplitudes {
+		layer := "telescope new"
+		if n > 1 {
+			layer = fmt.Sprintf("telescope new %d", k)
+		}
+		amplitudes[k] = b.measure(layer, b.plane(MaskNewInput(k, n)))
+	}
+	b.graph.Layer("telescope new", profiles.Telescope)
+	measured := b.graph.Mean(amplitudes...)
+	return b.compare("loss new", measured, TargetNewInput, MeasuredNewOutput, LossNewOutput)
+}
+
+// compare adds the run's loss of a measurement and names both.
+func (b *planBuilder) compare(layer string, measured nn.Value, target, measuredName, lossName string) nn.Value {
+	if b.options.Layers {
+		b.graph.Output(measuredName, measured)
+	}
+	b.graph.Layer(layer, profiles.Loss)
+	loss := b.options.Loss.add(b.graph, measured, b.plane(target))
+	b.graph.Output(lossName, loss)
+	return loss
+}
