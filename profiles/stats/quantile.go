@@ -1,0 +1,34 @@
+// Package stats summarises what was measured: quantiles, and the shift between
+// two windows of iteration times with its interval.
+package stats
+
+import "math"
+
+// Number is what can be summarised.
+type Number interface{ ~int32 | ~int64 | ~float64 }
+
+// Quantile is the q-quantile (0 to 1) of sorted, ascending values, interpolated
+// linearly between the neighbours of rank q(n−1): Hyndman and Fan's definition 7,
+// which NumPy and R use. It is NaN when there are no values.
+func Quantile[T Number](sorted []T, q float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
+	rank := min(max(q, 0), 1) * float64(n-1)
+	i := int(rank)
+	if i+1 >= n {
+		return float64(sorted[n-1])
+	}
+	low, high := float64(sorted[i]), float64(sorted[i+1])
+	return low + (rank-float64(i))*(high-low)
+}
+
+// Mean is the arithmetic mean, NaN when there are no values.
+func Mean[T Number](values []T) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += float64(v)
+	}
+	return sum / float64(len(values))
+}
