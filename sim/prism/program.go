@@ -1,0 +1,91 @@
+package prism
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/sim/nn"
+)
+
+// programKind names the plans that a reconstruction trains with.
+type programKind uint8
+
+const (
+	initialisationProgram programKind = iota
+	firstSampleProgram
+	progressiveProgram
+)
+
+// program is a plan loaded on the device, with the buffers that the loop reads
+// and writes at hand.
+type program struct {
+	kind  programKind
+	plan  *nn.Plan
+	exe   nn.Executable
+	fresh bool // has not run yet: its first iteration is warm-up
+	fed   bool // targets and masks are written
+
+	reconstruction, lossOld, lossNew nn.BufferID
+	hasLossOld                       bool
+	scale, overflow                  nn.BufferID
+	scaled                           bool // has a gradient scaler
+}
+
+func loadProgram(kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
+	compile := map[programKind]func(PlanOptions) (*nn.Plan, error){
+		initialisationProgram: d.InitialisationPlan,
+		firstSampleProgram:    d.FirstSamplePlan,
+		progressiveProgram:    d.ProgressivePlan,
+	}[kind]
+	plan, err := compile(o)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := backend.Load(plan, state)
+	if err != nil {
+		return nil, fmt.Errorf("load plan: %w", err)
+	}
+	p := &program{kind: kind, plan: plan, exe: exe, fresh: true}
+	p.reconstruction, _ = plan.Output(ReconstructionOutput)
+	p.lossNew, _ = plan.Output(LossNewOutput)
+	p.lossOld, p.hasLossOld = plan.Output(LossOldOutput)
+	p.scale, p.scaled = plan.Output(nn.GradientScaleOutput)
+	p.overflow, _ = plan.Output(nn.OverflowOutput)
+	return p, nil
+}
+
+func (p *program) close() { p.exe.Close() }
+
+// run executes a segment and adds the steps' times to their phases.
+func (p *program) run(s nn.Segment, phases *[profiles.NumPhases]int64) error {
+	if err := p.exe.Run(s); err != nil {
+		return err
+	}
+	nanos := p.exe.StepNanos()
+	for i := p.plan.Segments[s][0]; i < p.plan.Segments[s][1]; i++ {
+		phases[p.plan.Steps[i].Phase] += nanos[i]
+	}
+	return nil
+}
+
+// write sets an input of the plan; a plan without it has no use for it.
+func (p *program) write(name string, values []float32) {
+	if id, ok := p.plan.Input(name); ok {
+		p.exe.Write(id, values)
+	}
+}
+
+// scalar reads a scalar output.
+func (p *program) scalar(id nn.BufferID) float64 {
+	var v [1]float32
+	p.exe.Read(id, v[:])
+	return float64(v[0])
+}
+
+// memory is what the program takes beside the variables.
+func (p *program) memory() (activations, inputs, scratch int64) {
+	u := p.plan.ArenaUsage()
+	inputs = u[nn.Inputs]
+	scratch = u[nn.Scratch] + p.exe.ScratchBytes()
+	return p.plan.ArenaBytes - inputs - u[nn.Scratch], inputs, scratch
+}
