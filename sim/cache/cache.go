@@ -59,11 +59,17 @@ type entry[K comparable, V any] struct {
 
 // New makes an empty cache.
 func New[K comparable, V any](o Options[V]) *Cache[K, V] {
-	if o.Clock == nil {
-		start := time.Now()
-		o.Clock = func() int64 { return int64(time.Since(start)) }
-	}
+	o.Clock = Clock(o.Clock)
 	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}}
+}
+
+// Clock is c, or the system's monotonic clock in nanoseconds when c is nil.
+func Clock(c func() int64) func() int64 {
+	if c != nil {
+		return c
+	}
+	start := time.Now()
+	return func() int64 { return int64(time.Since(start)) }
 }
 
 // Lookup is a lookup in progress: the moment it began.

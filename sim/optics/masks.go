@@ -1,0 +1,124 @@
+package optics
+
+import (
+	"prismtop/profiles"
+	"prismtop/sim/cache"
+)
+
+// MaskCache gives aperture masks and the coordinates they are drawn on, for fields
+// of n×n pixels. Switched off, it draws each mask again into one buffer. It is
+// used by one goroutine.
+type MaskCache struct {
+	n     int
+	cache *cache.Cache[maskKey, []float32]
+	clock func() int64
+	spare [][]float32 // dropped masks, to be drawn on again
+	mask  []float32   // what the switched-off cache draws on
+	grid  []float32
+}
+
+// maskKey is what a mask or a grid depends on; the zero Aperture names the grid.
+type maskKey struct {
+	n        int
+	aperture Aperture
+	centre   Point
+}
+
+// NewMaskCache makes an empty cache for fields of n pixels that keeps up to limit
+// bytes, 0 for all. A nil clock is the system's.
+func NewMaskCache(n int, limit int64, enabled bool, clock func() int64) *MaskCache {
+	c := &MaskCache{n: n, clock: cache.Clock(clock)}
+	c.cache = cache.New[maskKey](cache.Options[[]float32]{
+		Limit: limit, Disabled: !enabled, Clock: c.clock,
+		Dropped: func(m []float32) {
+			if len(m) == n*n && len(c.spare) == 0 {
+				c.spare = append(c.spare, m)
+			}
+		},
+	})
+	return c
+}
+
+// Mask is 1 inside the aperture at the centre and 0 outside. The plane is valid
+// until the next call and must not be written to.
+func (c *MaskCache) Mask(a Aperture, centre Point) []float32 {
+	key := maskKey{c.n, a, centre}
+	lookup := c.cache.Begin()
+	if m, ok := c.cache.Get(lookup, key); ok {
+		return m
+	}
+	start := c.clock()
+	m := c.blank()
+	a.Add(m, c.coordinates(), centre)
+	if !c.cache.PutCost(key, m, 4*int64(len(m)), c.clock()-start) {
+		c.mask = m
+	}
+	return m
+}
+
+// Add joins the aperture at the centre to a mask.
+func (c *MaskCache) Add(dst []float32, a Aperture, centre Point) {
+	if !c.cache.Enabled() {
+		a.Add(dst, c.coordinates(), centre)
+		return
+	}
+	for i, v := range c.Mask(a, centre) {
+		if v != 0 {
+			dst[i] = 1
+		}
+	}
+}
+
+// blank is an n×n plane of zeros that the caller may keep if it is enabled.
+func (c *MaskCache) blank() []float32 {
+	m := c.mask
+	c.mask = nil
+	if m == nil && len(c.spare) > 0 {
+		m = c.spare[0]
+		c.spare = c.spare[:0]
+	}
+	if m == nil {
+		return make([]float32, c.n*c.n)
+	}
+	clear(m)
+	return m
+}
+
+// coordinates is Coordinates(n), kept like a mask.
+func (c *MaskCache) coordinates() []float32 {
+	key := maskKey{n: c.n}
+	lookup := c.cache.Begin()
+	if g, ok := c.cache.Get(lookup, key); ok {
+		return g
+	}
+	g := c.grid
+	if g == nil {
+		g = make([]float32, c.n)
+	}
+	fillCoordinates(g)
+	c.grid = g
+	if c.cache.Put(key, g, 4*int64(len(g))) {
+		c.grid = nil
+	}
+	return g
+}
+
+// SetEnabled turns keeping masks and grids on or off.
+func (c *MaskCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
+
+// Counters is the cache's state.
+func (c *MaskCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
+
+// Coverage is the share of a mask's pixels that are not 0.
+func Coverage(mask []float32) float64 {
+	if len(mask) == 0 {
+		return 0
+	}
+	n := 0
+	for _, v := range mask {
+		if v != 0 {
+			n++
+		}
+	}
+	return float64(n) / float64(len(mask))
+}

@@ -1,0 +1,70 @@
+package optics
+
+import (
+	"math"
+
+	"prismtop/profiles"
+)
+
+// Metrics compares pictures as PRISM's trainer does (spec/prism.md §6), summing in
+// float64. The zero value is ready; it grows its work space on the first use of a
+// size and is used by one goroutine.
+type Metrics struct {
+	a, b    []float32    // cropped pictures, and the pyramid of MS-SSIM
+	moments [4][]float64 // horizontally filtered a, b, a²+b², a·b
+	padded  []float64    // the four products of one row with its reflected ends
+}
+
+// Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both
+// n×n planes, within a window. The reconstruction is not clamped.
+func (m *Metrics) Compare(reconstruction, truth []float32, n int, w Window) profiles.Quality {
+	count := w.Size * w.Size
+	m.a, m.b = grown(m.a, count), grown(m.b, count)
+	w.Crop(m.a, reconstruction, n)
+	w.Crop(m.b, truth, n)
+	return profiles.Quality{
+		PSNR: PSNR(m.a, m.b),
+		SSIM: m.SSIM(m.a, m.b, w.Size, w.Size),
+		RMSE: RMSE(m.a, m.b),
+	}
+}
+
+// RMSE is 100·√mean((a−b)²)/√mean(b²): percent of the root mean square of the
+// truth b. It is +Inf for a truth of zeros that is missed.
+func RMSE(a, b []float32) float64 {
+	var power float64
+	for _, v := range b {
+		power += float64(v) * float64(v)
+	}
+	square := meanSquare(a, b)
+	if square == 0 {
+		return 0
+	}
+	return 100 * math.Sqrt(square) / math.Sqrt(power/float64(len(b)))
+}
+
+// PSNR is 20·log10(1/√MSE) in dB for a data range of 1, +Inf for equal pictures.
+func PSNR(a, b []float32) float64 {
+	square := meanSquare(a, b)
+	if square == 0 {
+		return math.Inf(1)
+	}
+	return -10 * math.Log10(square)
+}
+
+func meanSquare(a, b []float32) float64 {
+	var sum float64
+	for i, v := range a {
+		d := float64(v) - float64(b[i])
+		sum += d * d
+	}
+	return sum / float64(len(a))
+}
+
+// grown is s with n elements of any value.
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,63 @@
+package optics
+
+import (
+	"prismtop/profiles"
+	"prismtop/sim/cache"
+	"prismtop/sim/cpu/fft"
+)
+
+// PlanCache keeps FFT plans by size. Switched off, it gives the same plans after
+// computing their tables again, which is what it saves when it is on. It is
+// used by one goroutine.
+type PlanCache struct {
+	cache *cache.Cache[[2]int, *fft.Plan]
+	// idle are plans that the cache does not hold: their memory, not their tables.
+	idle  map[[2]int]*fft.Plan
+	clock func() int64
+}
+
+// NewPlanCache makes an empty cache. A nil clock is the system's.
+func NewPlanCache(enabled bool, clock func() int64) *PlanCache {
+	c := &PlanCache{idle: map[[2]int]*fft.Plan{}, clock: cache.Clock(clock)}
+	c.cache = cache.New[[2]int](cache.Options[*fft.Plan]{
+		Disabled: !enabled,
+		Clock:    c.clock,
+		Dropped: func(p *fft.Plan) {
+			h, w := p.Size()
+			c.idle[[2]int{h, w}] = p
+		},
+	})
+	return c
+}
+
+// Plan gives a plan for h×w planes with its tables in place. Sides that no plan
+// can have are an error.
+func (c *PlanCache) Plan(h, w int) (*fft.Plan, error) {
+	key := [2]int{h, w}
+	lookup := c.cache.Begin()
+	if p, ok := c.cache.Get(lookup, key); ok {
+		return p, nil
+	}
+	p := c.idle[key]
+	if p == nil {
+		var err error
+		if p, err = fft.NewPlan(h, w); err != nil {
+			return nil, err
+		}
+		c.idle[key] = p
+	}
+	// The tables of a new plan are computed a second time here, once, so that the
+	// cost on record is what every hit saves and not the allocation.
+	start := c.clock()
+	p.Rebuild()
+	if c.cache.Enabled() && c.cache.PutCost(key, p, p.Bytes(), c.clock()-start) {
+		delete(c.idle, key)
+	}
+	return p, nil
+}
+
+// SetEnabled turns keeping tables on or off.
+func (c *PlanCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
+
+// Counters is the cache's state.
+func (c *PlanCache) Counters() profiles.CacheCounters { return c.cache.Counters() }

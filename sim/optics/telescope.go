@@ -1,0 +1,114 @@
+package optics
+
+import (
+	"fmt"
+	"math"
+
+	"prismtop/sim/cpu/fft"
+)
+
+// Telescope measures an object through a mask in k-space (spec/prism.md §2.2):
+//
+//	y = flip( |Fc(M · Fc(x))| )
+//
+// with Fc the centred orthonormal transform and flip the reversal of both axes.
+// The measurement is an amplitude, and the filtered object moved by one pixel. A
+// Telescope owns its work space and is used by one goroutine.
+type Telescope struct {
+	n        int
+	plans    *PlanCache
+	par      fft.Parallel
+	spectrum []complex64
+	field    []complex64
+}
+
+// NewTelescope makes a telescope for fields of n×n pixels. A nil par is serial.
+func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error) {
+	if _, err := plans.Plan(n, n); err != nil {
+		return nil, fmt.Errorf("telescope: %w", err)
+	}
+	return &Telescope{
+		n: n, plans: plans, par: par,
+		spectrum: make([]complex64, n*n), field: make([]complex64, n*n),
+	}, nil
+}
+
+// Size is the side of the field in pixels.
+func (t *Telescope) Size() int { return t.n }
+
+// Bytes is the memory of the work space.
+func (t *Telescope) Bytes() int64 { return 8 * int64(len(t.spectrum)+len(t.field)) }
+
+func (t *Telescope) plan() *fft.Plan {
+	p, err := t.plans.Plan(t.n, t.n)
+	if err != nil {
+		panic(err) // NewTelescope made this plan
+	}
+	return p
+}
+
+// Measure writes the measurement of a real object through a mask to dst. All are
+// n×n planes; dst may be the object.
+func (t *Telescope) Measure(dst, object, mask []float32) {
+	t.Spectrum(t.spectrum, object)
+	t.MeasureSpectrum(dst, t.spectrum, mask)
+}
+
+// Spectrum writes Fc(object) to dst, for several measurements of one object.
+func (t *Telescope) Spectrum(dst []complex64, object []float32) {
+	t.plan().CentredForwardReal(dst, object, t.par)
+}
+
+// MeasureSpectrum is Measure of the object whose spectrum is given. The spectrum
+// is left as it is.
+func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []float32) {
+	maskInto(t.field, spectrum, mask)
+	t.plan().CentredForward(t.field, t.field, t.par)
+	last := len(t.field) - 1
+	for i, v := range t.field {
+		dst[last-i] = modulus(v)
+	}
+}
+
+// Gradient writes ∂L/∂object to dst, given g = ∂L/∂y of the measurement y of the
+// object through the mask:
+//
+//	Re[ Fc⁻¹( M · Fc⁻¹( flip(g)·G/|G| ) ) ],  G = Fc(M·Fc(x)), and 0 where G is 0
+//
+// Where a pixel of G is 0 the modulus has no derivative and 0 is taken, as
+// PyTorch does.
+func (t *Telescope) Gradient(dst, object, mask, g []float32) {
+	plan := t.plan()
+	plan.CentredForwardReal(t.field, object, t.par)
+	maskInto(t.field, t.field, mask)
+	plan.CentredForward(t.field, t.field, t.par)
+	last := len(t.field) - 1
+	for i, v := range t.field {
+		t.field[i] = direction(v, g[last-i])
+	}
+	plan.CentredInverse(t.field, t.field, t.par)
+	maskInto(t.field, t.field, mask)
+	plan.CentredInverseReal(dst, t.field, t.par)
+}
+
+// direction is g·v/|v|, and 0 where v is 0.
+func direction(v complex64, g float32) complex64 {
+	m := modulus(v)
+	if m == 0 {
+		return 0
+	}
+	return complex(g*(real(v)/m), g*(imag(v)/m))
+}
+
+func maskInto(dst, src []complex64, mask []float32) {
+	for i, m := range mask {
+		v := src[i]
+		dst[i] = complex(real(v)*m, imag(v)*m)
+	}
+}
+
+// modulus is |v|, squared in float64 so that nothing overflows or vanishes.
+func modulus(v complex64) float32 {
+	re, im := float64(real(v)), float64(imag(v))
+	return float32(math.Sqrt(re*re + im*im))
+}

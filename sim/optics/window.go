@@ -1,0 +1,26 @@
+package optics
+
+// Window is a square part of a field: rows Top to Top+Size, columns likewise.
+type Window struct{ Top, Left, Size int }
+
+// ObjectWindow is where an object of s pixels lies in a field of n: as padding
+// places it, (n−s)/2 pixels, rounded down, from the first row (spec/prism.md §1.4).
+func ObjectWindow(n, s int) Window {
+	top := (n - s) / 2
+	return Window{top, top, min(s, n)}
+}
+
+// PRISMWindow is the window that PRISM crops for its metrics: one pixel later than
+// the object's and clipped at the border, so that it misses the object's first row
+// and column (spec/prism.md §1.4, §6).
+func PRISMWindow(n, s int) Window {
+	top := (n-s)/2 + 1
+	return Window{top, top, min(s, n-top)}
+}
+
+// Crop copies the window of an n×n plane to dst, which has Size² elements.
+func (w Window) Crop(dst, plane []float32, n int) {
+	for i := range w.Size {
+		copy(dst[i*w.Size:(i+1)*w.Size], plane[(w.Top+i)*n+w.Left:])
+	}
+}
