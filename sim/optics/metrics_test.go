@@ -23,6 +23,11 @@ func TestSSIMMatchesReferenceNumbers(t *testing.T) {
 		near(t, name, got, read[float64](g, name)[0], 1e-12)
 		compared++
 	}
+	var window []float32
+	for _, row := range SSIMWindow() {
+		window = append(window, row[:]...)
+	}
+	g.accept("window", window)
 	if compared == 0 {
 		t.Error("no SSIM among the reference numbers")
 	}

@@ -30,19 +30,20 @@ func NewPlanCache(enabled bool, clock func() int64) *PlanCache {
 	return c
 }
 
-// Plan gives a plan for h×w planes with its tables in place. Sides that no plan
-// can have are an error.
-func (c *PlanCache) Plan(h, w int) (*fft.Plan, error) {
+// Plan gives a plan for h×w planes with its tables in place. It panics on sides
+// that no plan can have, which is a programming error: below 1 or above
+// fft.MaxSide.
+func (c *PlanCache) Plan(h, w int) *fft.Plan {
 	key := [2]int{h, w}
 	lookup := c.cache.Begin()
 	if p, ok := c.cache.Get(lookup, key); ok {
-		return p, nil
+		return p
 	}
 	p := c.idle[key]
 	if p == nil {
 		var err error
 		if p, err = fft.NewPlan(h, w); err != nil {
-			return nil, err
+			panic(err)
 		}
 		c.idle[key] = p
 	}
@@ -53,7 +54,7 @@ func (c *PlanCache) Plan(h, w int) (*fft.Plan, error) {
 	if c.cache.Enabled() && c.cache.PutCost(key, p, p.Bytes(), c.clock()-start) {
 		delete(c.idle, key)
 	}
-	return p, nil
+	return p
 }
 
 // SetEnabled turns keeping tables on or off.

@@ -22,10 +22,14 @@ type Telescope struct {
 	field    []complex64
 }
 
-// NewTelescope makes a telescope for fields of n×n pixels. A nil par is serial.
+// maxField bounds the side of a field: a plane of it is 4 GiB.
+const maxField = 1 << 15
+
+// NewTelescope makes a telescope for fields of n×n pixels; a side that no FFT can
+// have is an error. A nil par is serial.
 func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error) {
-	if _, err := plans.Plan(n, n); err != nil {
-		return nil, fmt.Errorf("telescope: %w", err)
+	if n < 1 || n > maxField {
+		return nil, fmt.Errorf("telescope: size = %d: must be 1 to %d", n, maxField)
 	}
 	return &Telescope{
 		n: n, plans: plans, par: par,
@@ -39,13 +43,7 @@ func (t *Telescope) Size() int { return t.n }
 // Bytes is the memory of the work space.
 func (t *Telescope) Bytes() int64 { return 8 * int64(len(t.spectrum)+len(t.field)) }
 
-func (t *Telescope) plan() *fft.Plan {
-	p, err := t.plans.Plan(t.n, t.n)
-	if err != nil {
-		panic(err) // NewTelescope made this plan
-	}
-	return p
-}
+func (t *Telescope) plan() *fft.Plan { return t.plans.Plan(t.n, t.n) }
 
 // Measure writes the measurement of a real object through a mask to dst. All are
 // n×n planes; dst may be the object.

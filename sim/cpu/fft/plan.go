@@ -39,13 +39,14 @@ type job struct {
 	rowLoad, rowStore, columnLoad, columnStore []int32
 }
 
-// maxSide bounds a side so that indices fit the tables.
-const maxSide = 1 << 24
+// MaxSide bounds the sides of a plan, so that indices fit the tables.
+const MaxSide = 1 << 24
 
-// NewPlan makes a plan for h×w planes. Sides below 1 or above 2^24 are an error.
+// NewPlan makes a plan for h×w planes. Sides below 1 or above MaxSide are an
+// error.
 func NewPlan(h, w int) (*Plan, error) {
-	if h < 1 || w < 1 || h > maxSide || w > maxSide {
-		return nil, fmt.Errorf("FFT plan of %d×%d: sides must be 1 to %d", h, w, maxSide)
+	if h < 1 || w < 1 || h > MaxSide || w > MaxSide {
+		return nil, fmt.Errorf("FFT plan of %d×%d: sides must be 1 to %d", h, w, MaxSide)
 	}
 	p := &Plan{h: h, w: w, row: newAxis(w)}
 	p.column = p.row

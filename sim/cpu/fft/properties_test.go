@@ -157,7 +157,7 @@ func TestTransformsAllocateNothing(t *testing.T) {
 }
 
 func TestImpossibleSizesAreErrors(t *testing.T) {
-	for _, s := range [][2]int{{0, 4}, {4, -1}, {maxSide + 1, 1}} {
+	for _, s := range [][2]int{{0, 4}, {4, -1}, {MaxSide + 1, 1}} {
 		if _, err := NewPlan(s[0], s[1]); err == nil {
 			t.Errorf("%v: no error", s)
 		}
