@@ -54,6 +54,12 @@ type PhaseView struct {
 	Share float64 // of the summed time of the window, 0 to 1
 }
 
+// Times is the whole iteration and each phase.
+type Times struct {
+	Total  Spread
+	Phases [NumPhases]PhaseView
+}
+
 // Point is a bucket of a curve: the extremes and the last value of the
 // iterations that it stands for, so that no spike is lost by downsampling.
 type Point struct {
@@ -132,8 +138,13 @@ type Snapshot struct {
 	ETA      time.Duration
 	ETAKnown bool
 
+	// Total and Phases summarise the recent window: at most 512 iterations since
+	// the last change of a setting or stage, warm-up excluded.
 	Total  Spread
 	Phases [NumPhases]PhaseView
+	// Whole summarises every iteration of the stage so far, warm-up excluded,
+	// whatever the settings were. Its quantiles are exact to 0.4 %.
+	Whole Times
 
 	IterationTime    Curve // milliseconds
 	LossOld, LossNew Curve

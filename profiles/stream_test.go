@@ -1,0 +1,178 @@
+package profiles
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"prismtop/profiles/preset"
+)
+
+func TestStreamAllocatesNothingPerIteration(t *testing.T) {
+	s := NewStream(1024)
+	a := NewAggregator(s, Options{})
+	it := Iteration{Total: 1e6}
+	if n := testing.AllocsPerRun(2000, func() {
+		s.Iteration(&it)
+		if s.PictureWanted() {
+			t.Error("nobody asked for a picture")
+		}
+		it.Index++
+	}); n != 0 {
+		t.Errorf("%v allocations per iteration", n)
+	}
+	a.Tick(time.Now())
+}
+
+func TestTakeKeepsEventsInTheirPlaceAmongTheIterations(t *testing.T) {
+	s := NewStream(16)
+	s.Begin(RunInfo{}, preset.Settings{})
+	s.Iteration(&Iteration{Index: 0})
+	s.Iteration(&Iteration{Index: 1})
+	s.Change(Change{Key: "amp", Iteration: 2}, preset.Settings{})
+	s.Iteration(&Iteration{Index: 2})
+	b := s.take(nil)
+	if len(b.events) != 2 || b.events[0].position != 0 || b.events[1].position != 2 || b.limit != 3 {
+		t.Fatalf("events %+v, limit %d; want places 0 and 2, limit 3", b.events, b.limit)
+	}
+	if b := s.take(b.events); len(b.events) != 0 || b.limit != 3 {
+		t.Errorf("a second take found %d events", len(b.events))
+	}
+}
+
+func TestSettingsOfAnEventDoNotFollowTheRun(t *testing.T) {
+	s := NewStream(2)
+	settings := preset.Settings{Channels: []int{64, 1}}
+	s.Begin(RunInfo{}, settings)
+	settings.Channels[0] = 7
+	if got := NewAggregator(s, Options{}).Tick(time.Now()).Settings.Channels[0]; got != 64 {
+		t.Errorf("channels[0] = %d, want 64 as it was when the run began", got)
+	}
+}
+
+// A reader that never drains costs records, not time: everything is accepted or
+// counted, and the calls return.
+func TestAReaderThatNeverDrainsDoesNotStopTheRun(t *testing.T) {
+	s := NewStream(64)
+	s.Begin(RunInfo{}, preset.Settings{})
+	const n = 100_000
+	for i := range int64(n) {
+		s.Iteration(&Iteration{Index: i, Total: 1e6})
+		s.Quality(Quality{Iteration: i})
+	}
+	s.Change(Change{Key: "amp", Iteration: n}, preset.Settings{AMP: "bf16"})
+	s.State(Finished, "")
+
+	const lost = n - 64 + n + 1 + 1 + 1 - maxEvents // Begin, Change and State besides the qualities
+	if got := s.Dropped(); got != lost {
+		t.Errorf("dropped %d, want %d", got, lost)
+	}
+	snap := NewAggregator(s, Options{}).Tick(time.Now())
+	if snap.State != Finished || snap.Settings.AMP != "bf16" {
+		t.Errorf("state %v, amp %q: how the run ended was lost", snap.State, snap.Settings.AMP)
+	}
+	if snap.Own.Dropped != lost || snap.Index != 64 {
+		t.Errorf("snapshot tells %d dropped and %d iterations, want %d and 64", snap.Own.Dropped, snap.Index, lost)
+	}
+}
+
+func TestBeginFindsRoomInAFullQueue(t *testing.T) {
+	s := NewStream(2)
+	for range maxEvents {
+		s.Log("again")
+	}
+	s.Begin(RunInfo{Object: "moon"}, preset.Settings{})
+	snap := NewAggregator(s, Options{}).Tick(time.Now())
+	if snap.Run.Object != "moon" || snap.Own.Dropped != maxEvents {
+		t.Errorf("object %q, dropped %d", snap.Run.Object, snap.Own.Dropped)
+	}
+}
+
+func TestPicturesAreMadeOnRequest(t *testing.T) {
+	s := NewStream(2)
+	a := NewAggregator(s, Options{Pictures: time.Second})
+	now := time.Now()
+	a.Tick(now)
+	if !s.PictureWanted() {
+		t.Fatal("no picture was asked for")
+	}
+	p := &Picture{Iteration: 3}
+	s.Picture(p)
+	if s.PictureWanted() {
+		t.Error("the request outlived its answer")
+	}
+	if snap := a.Tick(now.Add(999 * time.Millisecond)); snap.Picture != p || s.PictureWanted() {
+		t.Errorf("picture %v, wanted again %v before its time", snap.Picture, s.PictureWanted())
+	}
+	if a.Tick(now.Add(time.Second)); !s.PictureWanted() {
+		t.Error("no second picture was asked for")
+	}
+}
+
+// A fast producer with changes, log lines from another goroutine and a reader at
+// work: every record is taken in or counted, each under its own settings.
+func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
+	const n, every = 40_000, 4_000
+	s := NewStream(1024)
+	a := NewAggregator(s, Options{Pictures: time.Millisecond})
+	var run sync.WaitGroup
+	run.Go(func() {
+		s.Begin(RunInfo{Object: "moon", Samples: 3}, preset.Settings{})
+		s.State(Running, "")
+		it := Iteration{Stage: Progressive, Sample: 1}
+		for i := int64(0); i < n; i++ {
+			if i%every == 0 && i > 0 {
+				it.Changes++
+				s.Change(Change{Key: "threads", After: fmt.Sprint(it.Changes), Iteration: i}, preset.Settings{Threads: int(it.Changes)})
+			}
+			it.Index, it.Start = i, i*1000
+			it.Total = 1_000_000 * int64(it.Changes+1)
+			s.Iteration(&it)
+			if s.PictureWanted() {
+				s.Picture(&Picture{Iteration: i})
+			}
+			if i%64 == 0 {
+				runtime.Gosched()
+			}
+		}
+		s.State(Finished, "")
+	})
+	run.Go(func() {
+		for range 50 {
+			s.Log("from the screen")
+		}
+	})
+	ended := make(chan struct{})
+	go func() { run.Wait(); close(ended) }()
+
+	for {
+		snap := a.Tick(time.Now())
+		// Under change k every time is k+1 ms: a record under the wrong settings shows.
+		if k := len(snap.Changes); snap.Total.N > 0 && snap.Total.P10 != snap.Total.P90 {
+			t.Fatalf("after %d changes the window mixes %v and %v ns", k, snap.Total.P10, snap.Total.P90)
+		}
+		select {
+		case <-ended:
+		default:
+			continue
+		}
+		snap = a.Tick(time.Now())
+		if snap.State != Finished || len(snap.Changes) != n/every-1 || len(snap.Log) != 50 {
+			t.Errorf("state %v, %d changes, %d log lines", snap.State, len(snap.Changes), len(snap.Log))
+		}
+		if got := int64(s.ring.Read()) + snap.Own.Dropped; got != n {
+			t.Errorf("%d records taken in or counted, want %d", got, n)
+		}
+		return
+	}
+}
+
+func BenchmarkStreamIteration(b *testing.B) {
+	s, it := NewStream(8192), Iteration{}
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Iteration(&it)
+	}
+}
