@@ -48,6 +48,10 @@ type intensity struct {
 // errConstant is the fault of a picture without contrast.
 var errConstant = errors.New("every pixel has the same value: must have some contrast")
 
+// leastContrast is the difference of the extremes, relative to the greater, that
+// rounding in the resizing can cause in a picture of one value.
+const leastContrast = 1e-12
+
 // place turns an intensity picture of at most S×S into an object by the loading
 // rule of spec/prism.md §8: invert, pad with zeros to N×N (before: half of the
 // difference, rounded down), subtract the minimum, divide by the maximum, take
@@ -55,7 +59,7 @@ var errConstant = errors.New("every pixel has the same value: must have some con
 // zero first, so that the padding stays dark.
 func place(p intensity, o Options) (*Object, error) {
 	low, high := extremes(p.pixels)
-	if !(high > low) {
+	if !(high-low > leastContrast*math.Max(math.Abs(high), math.Abs(low))) {
 		return nil, errConstant
 	}
 	obj := &Object{Size: o.Size, ObjectSize: o.ObjectSize, Offset: (o.Size - o.ObjectSize) / 2}
@@ -81,6 +85,9 @@ func place(p intensity, o Options) (*Object, error) {
 	top := obj.Offset + (o.ObjectSize-p.h)/2
 	// Halves keep the difference of two huge values finite.
 	scale := 1 / (high/2 - floor/2)
+	if math.IsInf(scale, 0) {
+		return nil, errConstant // the values are too small to divide by
+	}
 	for y := range p.h {
 		row := obj.Amplitude[(top+y)*o.Size+left:][:p.w]
 		for x := range row {

@@ -1,0 +1,71 @@
+package picture
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+)
+
+// loadBytes is Load on a file in memory, up to the object.
+func loadBytes(data []byte, o Options) (*Object, error) {
+	src, _, err := open(bytes.NewReader(data), int64(len(data)), "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := resizeToWindow(src, o.ObjectSize)
+	if err != nil {
+		return nil, err
+	}
+	return place(p, o)
+}
+
+// fuzzLoad feeds mutations of the seeds: whatever the bytes, the answer is an
+// object of finite amplitudes or an error of one line. Large claims are skipped
+// after the header, for the fuzzer's speed.
+func fuzzLoad(f *testing.F, seeds ...[]byte) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, format := range formats {
+			if !format.recognises(data[:min(16, len(data))]) {
+				continue
+			}
+			_ = guarded(func() error {
+				if c, err := format.config(bytes.NewReader(data)); err == nil && c.Width > 0 && c.Height > 1<<20/c.Width {
+					t.Skip()
+				}
+				return nil
+			})
+		}
+		obj, err := loadBytes(data, Options{Size: 16, ObjectSize: 8})
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") {
+				t.Fatalf("more than a line: %q", err)
+			}
+			return
+		}
+		for i, v := range obj.Amplitude {
+			if !(v >= 0 && v <= 1) || math.IsNaN(float64(v)) {
+				t.Fatalf("amplitude %g at %d", v, i)
+			}
+		}
+	})
+}
+
+func FuzzPNG(f *testing.F)  { fuzzLoad(f, encoded(f, "png", checkers(4, 3, 200)), pngHeader(0, 0)) }
+func FuzzJPEG(f *testing.F) { fuzzLoad(f, encoded(f, "jpg", checkers(4, 3, 200))) }
+func FuzzGIF(f *testing.F)  { fuzzLoad(f, encoded(f, "gif", checkers(4, 3, 200)), gifHeader(0, 0)) }
+func FuzzTIFF(f *testing.F) { fuzzLoad(f, encoded(f, "tif", checkers(4, 3, 200))) }
+func FuzzBMP(f *testing.F)  { fuzzLoad(f, encoded(f, "bmp", checkers(4, 3, 200)), bmpHeader(4, 4)) }
+func FuzzWebP(f *testing.F) { fuzzLoad(f, webpCheckers(4, 3, 200)) }
+
+func FuzzNPY(f *testing.F) {
+	fuzzLoad(f, npy("<f4", "False", "(2, 3)", []float32{0, 1, 2, 3, 4, 5}), npy(">i8", "True", "(1, 2)", []int64{1, 2}),
+		npy("|u1", "False", "(2, 2, 2)", make([]uint8, 8)))
+}
+
+func FuzzNPZ(f *testing.F) {
+	fuzzLoad(f, npz(f, entry{"a.npy", npy("<f8", "False", "()", []float64{1})}, entry{"b.npy", npy("<f4", "False", "(2, 2)", []float32{0, 1, 2, 3})}))
+}

@@ -1,0 +1,168 @@
+package picture
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Bounds on what is read: the largest picture that decodes within a gigabyte or
+// two, and the largest side, which bounds a row.
+const (
+	maxPixels = 100_000_000
+	maxSide   = 65_535
+)
+
+// formatNames lists what Load reads, for messages.
+const formatNames = "PNG, JPEG, GIF, TIFF, BMP, WebP, NPY or NPZ"
+
+// Load reads a picture file by PRISM's loading rule (spec/prism.md §8): colour
+// to luma (0.2989, 0.587, 0.114), resized to the object's window (bilinear, the
+// triangle filter widened by the reduction), inverted when asked, padded with
+// zeros to the field, the minimum subtracted, divided by the maximum, and the
+// square root taken.
+//
+// Formats are told by content: PNG, JPEG, GIF (first frame), TIFF, BMP, WebP,
+// and NPY and NPZ arrays of two dimensions, taken as intensities. "file.npz:name"
+// names an array; without a name the first of two dimensions is taken and noted.
+// Transparent pixels count as black. A picture that is not square is padded to a
+// square, centred, and noted. PRISM rounds to 8 bits after the luma and again
+// after resizing; this keeps all digits, which differs by less than 1/255 of
+// full intensity.
+//
+// Errors are one line that names the file and what would be right.
+func Load(path string, o Options) (*Object, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("picture %s: %w", path, err)
+	}
+	file, array := splitArray(path)
+	obj, err := loadFile(file, array, o)
+	if err != nil {
+		return nil, fmt.Errorf("picture %s: %w", path, err)
+	}
+	obj.Name = filepath.Base(path)
+	return obj, nil
+}
+
+// splitArray parts "file.npz:name" unless a file of that whole name exists.
+func splitArray(path string) (file, array string) {
+	i := strings.LastIndex(path, ".npz:")
+	if i < 0 {
+		return path, ""
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path, ""
+	}
+	return path[:i+len(".npz")], path[i+len(".npz:"):]
+}
+
+func loadFile(path, array string, o Options) (*Object, error) {
+	f, size, err := openRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	src, notes, err := open(f, size, array)
+	if err != nil {
+		return nil, err
+	}
+	p, err := resizeToWindow(src, o.ObjectSize)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := place(p, o)
+	if err != nil {
+		return nil, err
+	}
+	if src.w != src.h {
+		notes = append(notes, fmt.Sprintf("the picture is %d x %d pixels: padded to a square", src.w, src.h))
+	}
+	obj.Notes = append(notes, obj.Notes...)
+	return obj, nil
+}
+
+// openRegular opens a file that is one: opening a pipe would wait for a writer.
+func openRegular(path string) (*os.File, int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	switch {
+	case info.IsDir():
+		return nil, 0, errors.New("is a directory: must be a picture file, " + formatNames)
+	case !info.Mode().IsRegular():
+		return nil, 0, errors.New("is not a regular file: must be a picture file, " + formatNames)
+	case info.Size() == 0:
+		return nil, 0, errors.New("is empty: must be a picture file, " + formatNames)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	return f, info.Size(), nil
+}
+
+// bare strips the operation and the path, which the caller names.
+func bare(err error) error {
+	var path *os.PathError
+	var link *os.LinkError
+	switch {
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return syscall.ENAMETOOLONG
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// source is a decoded picture whose rows are turned into intensities one at a
+// time.
+type source struct {
+	w, h  int
+	white float64 // full intensity; NaN when the file does not say
+	// row writes the w intensities of row y.
+	row func(y int, to []float64) error
+}
+
+// open recognises the format by its first bytes and decodes the file.
+func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
+	head := make([]byte, 16)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return source{}, nil, bare(err)
+	}
+	head = head[:n]
+	switch {
+	case isNPZ(head):
+		return openNPZ(f, size, array)
+	case array != "":
+		return source{}, nil, errors.New("names an array, but the file is no NPZ")
+	case isNPY(head):
+		src, err := readNPY(io.NewSectionReader(f, 0, size), size)
+		return src, nil, err
+	}
+	for _, format := range formats {
+		if format.recognises(head) {
+			src, err := format.open(io.NewSectionReader(f, 0, size))
+			return src, nil, err
+		}
+	}
+	return source{}, nil, errors.New("not a picture: must be " + formatNames)
+}
+
+// checkSides refuses empty and overlarge pictures before anything is decoded.
+func checkSides(w, h int) error {
+	switch {
+	case w < 1 || h < 1:
+		return fmt.Errorf("%d x %d pixels: must have at least one", w, h)
+	case w > maxSide || h > maxSide || w > maxPixels/h:
+		return fmt.Errorf("%d x %d pixels: must be at most %d megapixels and %d to a side", w, h, maxPixels/1_000_000, maxSide)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package picture
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// SavePNG16 writes h×w pixels, row by row, as a 16-bit grey PNG. The least value
+// becomes 0 and the greatest 65535; both stand in the text chunk "prismtop", as
+// "min=… max=…", so that value = min + (max − min)·grey/65535. The file is
+// written whole or not at all; an error leaves an older file as it was.
+func SavePNG16(path string, pixels []float32, w, h int) error {
+	data, err := encodePNG16(pixels, w, h)
+	if err == nil {
+		err = writeWhole(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("saving %s: %w", path, err)
+	}
+	return nil
+}
+
+// SaveNPY writes h×w pixels, row by row, as an NPY array of float32, bit for
+// bit. The file is written whole or not at all; an error leaves an older file
+// as it was.
+func SaveNPY(path string, pixels []float32, w, h int) error {
+	data, err := encodeNPY(pixels, w, h)
+	if err == nil {
+		err = writeWhole(path, data)
+	}
+	if err != nil {
+		return fmt.Errorf("saving %s: %w", path, err)
+	}
+	return nil
+}
+
+func checkPixels(pixels []float32, w, h int) error {
+	if w < 1 || h < 1 || len(pixels) != w*h {
+		return fmt.Errorf("%d values for %d x %d pixels", len(pixels), w, h)
+	}
+	return nil
+}
+
+func encodePNG16(pixels []float32, w, h int) ([]byte, error) {
+	if err := checkPixels(pixels, w, h); err != nil {
+		return nil, err
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, v := range pixels {
+		f := float64(v)
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return nil, fmt.Errorf("the value at [%d, %d] is %g: a PNG cannot hold it, NPY can", i/w, i%w, f)
+		}
+		low, high = math.Min(low, f), math.Max(high, f)
+	}
+	grey := image.NewGray16(image.Rect(0, 0, w, h))
+	if high > low {
+		for i, v := range pixels {
+			level := math.Round((float64(v) - low) / (high - low) * 65535)
+			binary.BigEndian.PutUint16(grey.Pix[2*i:], uint16(level))
+		}
+	}
+	var out bytes.Buffer
+	if err := png.Encode(&out, grey); err != nil {
+		return nil, err
+	}
+	return withText(out.Bytes(), "prismtop", fmt.Sprintf("min=%v max=%v", low, high)), nil
+}
+
+// withText inserts a tEXt chunk behind the header of a PNG, which is the
+// signature's 8 bytes and IHDR's 25.
+func withText(file []byte, keyword, text string) []byte {
+	const headerEnd = 33
+	body := []byte("tEXt" + keyword + "\x00" + text)
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(body)-4))
+	chunk = append(chunk, body...)
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(body))
+	return bytes.Join([][]byte{file[:headerEnd], chunk, file[headerEnd:]}, nil)
+}
+
+func encodeNPY(pixels []float32, w, h int) ([]byte, error) {
+	if err := checkPixels(pixels, w, h); err != nil {
+		return nil, err
+	}
+	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", h, w)
+	// The data begin at a multiple of 64 bytes, after a line feed.
+	fill := 63 - (len(npyMagic)+4+len(header))%64
+	header += strings.Repeat(" ", fill) + "\n"
+	out := append([]byte(npyMagic), 1, 0)
+	out = binary.LittleEndian.AppendUint16(out, uint16(len(header)))
+	out = append(out, header...)
+	for _, v := range pixels {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return out, nil
+}
+
+// writeWhole puts data into a new file beside path, forces it to disk and then
+// gives it the name.
+func writeWhole(path string, data []byte) error {
+	folder, base := filepath.Split(path)
+	if folder == "" {
+		folder = "."
+	}
+	var random [6]byte
+	rand.Read(random[:])
+	if len(base) > 200 {
+		base = base[:200]
+	}
+	draft := filepath.Join(folder, "."+base+"."+hex.EncodeToString(random[:])+".part")
+	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return bare(err)
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if fault := f.Close(); err == nil {
+		err = fault
+	}
+	if err == nil {
+		err = os.Rename(draft, path)
+	}
+	if err != nil {
+		os.Remove(draft) // the first fault is the one to tell
+		return bare(err)
+	}
+	return syncFolder(folder)
+}
+
+// syncFolder forces the new name to disk, where the file system can.
+func syncFolder(folder string) error {
+	f, err := os.Open(folder)
+	if err != nil {
+		return bare(err)
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return bare(err)
+	}
+	return nil
+}

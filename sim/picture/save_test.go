@@ -1,0 +1,175 @@
+package picture
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sbinet/npyio"
+)
+
+// field is a 7×5 picture with awkward values.
+func field() (pixels []float32, w, h int) {
+	w, h = 7, 5
+	pixels = make([]float32, w*h)
+	for i := range pixels {
+		pixels[i] = float32(math.Sin(float64(i))) * 3
+	}
+	pixels[3] = math.SmallestNonzeroFloat32
+	return pixels, w, h
+}
+
+func TestSavedNPYReadsBackBitForBit(t *testing.T) {
+	pixels, w, h := field()
+	pixels[5], pixels[6] = float32(math.NaN()), float32(math.Inf(1))
+	path := filepath.Join(t.TempDir(), "a.npy")
+	if err := SaveNPY(path, pixels, w, h); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := npyio.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shape := r.Header.Descr.Shape; len(shape) != 2 || shape[0] != h || shape[1] != w || r.Header.Descr.Fortran {
+		t.Errorf("header %+v", r.Header)
+	}
+	var back []float32
+	if err := r.Read(&back); err != nil {
+		t.Fatal(err)
+	}
+	for i := range pixels {
+		if math.Float32bits(back[i]) != math.Float32bits(pixels[i]) {
+			t.Errorf("%g at %d, want %g", back[i], i, pixels[i])
+		}
+	}
+	if offset := len(data) - 4*w*h; offset%64 != 0 || data[offset-1] != '\n' {
+		t.Errorf("the data begin at byte %d", offset)
+	}
+}
+
+func TestSavedPNGHoldsItsScale(t *testing.T) {
+	pixels, w, h := field()
+	path := filepath.Join(t.TempDir(), "a.png")
+	if err := SavePNG16(path, pixels, w, h); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(data)) // checks every chunk's CRC
+	if err != nil {
+		t.Fatal(err)
+	}
+	grey, ok := img.(*image.Gray16)
+	if !ok || grey.Bounds() != image.Rect(0, 0, w, h) {
+		t.Fatalf("%T of %v", img, img.Bounds())
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range pixels {
+		low, high = math.Min(low, float64(v)), math.Max(high, float64(v))
+	}
+	for i, v := range pixels {
+		got := low + (high-low)*float64(grey.Gray16At(i%w, i/w).Y)/65535
+		if math.Abs(got-float64(v)) > (high-low)/65535/1.9 { // half a level, rounded
+			t.Errorf("%g at %d, want %g", got, i, v)
+		}
+	}
+	want := "tEXtprismtop\x00min=-2.99"
+	if !bytes.Contains(data, []byte(want)) || !bytes.Contains(data, []byte(" max=2.99")) {
+		t.Errorf("no text chunk %q", want)
+	}
+}
+
+func TestAPictureWithoutContrastIsSavedBlack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.png")
+	if err := SavePNG16(path, []float32{2, 2, 2, 2}, 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.Contains(data, []byte("min=2 max=2")) {
+		t.Errorf("%v, %q", err, data)
+	}
+}
+
+func TestSavingReplacesWholeFilesAndLeavesNoDrafts(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.npy")
+	for _, v := range []float32{1, 2} {
+		if err := SaveNPY(path, []float32{v}, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || !bytes.HasSuffix(data, []byte{0, 0, 0, 0x40}) {
+		t.Errorf("%v, %v", data, err)
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
+}
+
+func TestSavingErrorsNameThePath(t *testing.T) {
+	folder := t.TempDir()
+	occupied := filepath.Join(folder, "occupied.npy")
+	if err := os.MkdirAll(filepath.Join(occupied, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	one := []float32{1}
+	cases := []struct {
+		err  error
+		want string
+	}{
+		{SaveNPY(filepath.Join(folder, "none", "a.npy"), one, 1, 1), "none/a.npy: no such file or directory"},
+		{SaveNPY(filepath.Join(file, "a.npy"), one, 1, 1), "file/a.npy: not a directory"},
+		{SaveNPY(occupied, one, 1, 1), "occupied.npy: file exists"},
+		{SaveNPY("a.npy", one, 2, 1), "a.npy: 1 values for 2 x 1 pixels"},
+		{SavePNG16("a.png", nil, 0, 0), "a.png: 0 values for 0 x 0 pixels"},
+		{SavePNG16("a.png", []float32{0, float32(math.NaN())}, 1, 2), "a.png: the value at [1, 0] is NaN: a PNG cannot hold it, NPY can"},
+	}
+	for _, c := range cases {
+		if c.err == nil || !strings.HasPrefix(c.err.Error(), "saving ") || !strings.HasSuffix(c.err.Error(), c.want) {
+			t.Errorf("error %v, want %s", c.err, c.want)
+		}
+	}
+	files, err := os.ReadDir(folder)
+	if err != nil || len(files) != 2 {
+		t.Errorf("drafts are left: %v, %v", files, err)
+	}
+}
+
+func TestSavedPicturesLoadAgain(t *testing.T) {
+	obj, err := Builtin("moon", Options{Size: 32, ObjectSize: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, save := range map[string]func(string, []float32, int, int) error{"a.png": SavePNG16, "a.npy": SaveNPY} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := save(path, obj.Amplitude, 32, 32); err != nil {
+			t.Fatal(err)
+		}
+		back, err := Load(path, Options{Size: 32, ObjectSize: 32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range obj.Amplitude {
+			if math.Abs(float64(back.Amplitude[i])-math.Sqrt(float64(a))) > 0.005 { // the root of a 16-bit step near 0
+				t.Fatalf("%s: %g at %d, want the root of %g", name, back.Amplitude[i], i, a)
+			}
+		}
+	}
+}
