@@ -1,0 +1,326 @@
+package profiles
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"prismtop/profiles/preset"
+)
+
+// rig is a stream with a clock of its own and its aggregator.
+type rig struct {
+	*Stream
+	a   *Aggregator
+	now time.Time
+	it  Iteration
+}
+
+func newRig() *rig {
+	r := &rig{Stream: NewStream(8192), now: time.Now()}
+	r.clock = func() time.Time { return r.now }
+	r.a = NewAggregator(r.Stream, Options{})
+	return r
+}
+
+func (r *rig) start() {
+	r.Begin(RunInfo{Object: "moon", Samples: 4, GPUReason: "no CUDA device"}, preset.Settings{Seed: 7})
+	r.State(Running, "")
+	r.it = Iteration{Stage: Progressive, Sample: 1, LossOld: 0.5, LossNew: 0.25, LearningRate: 1e-3}
+}
+
+// iterate writes n iterations of 1 ms: 0.25 forward, 0.5 backward.
+func (r *rig) iterate(n int) {
+	for range n {
+		r.it.Total = 1e6
+		r.it.Phases[Forward], r.it.Phases[Backward] = 25e4, 50e4
+		r.Stream.Iteration(&r.it)
+		r.it.Index++
+		r.it.InSample++
+		r.it.Start += 1e6
+		r.now = r.now.Add(time.Millisecond)
+	}
+}
+
+func (r *rig) tick() *Snapshot { return r.a.Tick(r.now) }
+
+func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.Log("padded to square")
+	truth, picture := &Picture{Width: 1}, &Picture{Width: 2}
+	r.Truth(truth)
+	r.iterate(50)
+	r.Quality(Quality{Iteration: 49, PSNR: 21, SSIM: 0.8, RMSE: 3})
+	r.SampleDone(SampleResult{Sample: 1, Iterations: 50, Converged: true})
+	r.Memory(Memory{Weights: 12})
+	r.Coverage(0.184)
+	r.Picture(picture)
+	r.it.Caches[Masks] = CacheCounters{Enabled: true, Hits: 30, Misses: 10}
+	r.tick()
+	r.iterate(50)
+	s := r.tick()
+
+	if s.Run.Object != "moon" || s.Settings.Seed != 7 || s.State != Running || s.Err != "" {
+		t.Errorf("run %+v, seed %d, state %v", s.Run, s.Settings.Seed, s.State)
+	}
+	if s.Stage != Progressive || s.Index != 100 || s.Sample != 1 || s.InSample != 99 || s.Elapsed != 100*time.Millisecond {
+		t.Errorf("stage %v, index %d, sample %d, in sample %d, elapsed %v", s.Stage, s.Index, s.Sample, s.InSample, s.Elapsed)
+	}
+	if math.Abs(s.Rate-1000) > 1e-6 {
+		t.Errorf("rate %v, want 1000 it/s", s.Rate)
+	}
+	want := Spread{1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 100}
+	if s.Total != want || s.Whole.Total.N != 100 || s.Whole.Phases[Forward].Share != 0.25 {
+		t.Errorf("total %+v, whole %+v", s.Total, s.Whole.Total)
+	}
+	if f, b, o := s.Phases[Forward], s.Phases[Backward], s.Phases[Optimizer]; f.Share != 0.25 || b.Share != 0.5 || b.Median != 5e5 || o != (PhaseView{}) {
+		t.Errorf("forward %+v, backward %+v, optimizer %+v", f, b, o)
+	}
+	if c := s.Caches[Masks]; !c.Enabled || c.Hits != 30 || c.RecentN != 40 || c.RecentRate != 0.75 {
+		t.Errorf("masks %+v", c)
+	}
+	if s.Quality.PSNR != 21 || !s.HasQuality || len(s.PSNR) != 1 || len(s.SSIM) != 1 || len(s.LossNew) != 100 || len(s.IterationTime) != 100 {
+		t.Errorf("quality %+v, curves of %d, %d, %d, %d points", s.Quality, len(s.PSNR), len(s.SSIM), len(s.LossNew), len(s.IterationTime))
+	}
+	if s.IterationTime[0].Mean != 1 || s.LossOld[0].Mean != 0.5 || s.LatestLossNew != 0.25 || s.LearningRate != 1e-3 {
+		t.Errorf("iteration time %v ms, loss %v, %v", s.IterationTime[0].Mean, s.LossOld[0].Mean, s.LatestLossNew)
+	}
+	if s.Picture != picture || s.Truth != truth || s.Coverage != 0.184 || len(s.Results) != 1 || s.Memory.Weights != 12 || s.Memory.GPUReason != "no CUDA device" {
+		t.Errorf("picture %v, truth %v, coverage %v, results %v, memory %+v", s.Picture, s.Truth, s.Coverage, s.Results, s.Memory)
+	}
+	if len(s.Log) != 1 || s.Log[0].Text != "padded to square" || s.ETAKnown {
+		t.Errorf("log %v, ETA known %v", s.Log, s.ETAKnown)
+	}
+}
+
+func TestResidentMemoryIsReadOrItsAbsenceExplained(t *testing.T) {
+	m := newRig().tick().Memory
+	if m.Reason == "" && (m.RSS < 1<<20 || m.PeakRSS < m.RSS) {
+		t.Errorf("%+v", m)
+	}
+	if runtime.GOOS == "linux" && m.Reason != "" {
+		t.Errorf("on linux: %s", m.Reason)
+	}
+}
+
+func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.iterate(windowSize + 100)
+	if n := r.tick().Total.N; n != windowSize {
+		t.Errorf("window of %d, want %d", n, windowSize)
+	}
+	r.Change(Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{AMP: "bf16"})
+	if s := r.tick(); s.Settings.AMP != "bf16" || len(s.Changes) != 1 || len(s.Effects) != 1 {
+		t.Errorf("amp %q, changes %v, effects %v", s.Settings.AMP, s.Changes, s.Effects)
+	}
+	r.it.Changes, r.it.Flags = 1, Warmup
+	r.iterate(1)
+	r.it.Flags = 0
+	r.iterate(9)
+	if s := r.tick(); s.Total.N != 9 || s.Whole.Total.N != windowSize+109 {
+		t.Errorf("windows of %d and %d, want 9 without the warm-up and %d", s.Total.N, s.Whole.Total.N, windowSize+109)
+	}
+	r.it.Stage, r.it.Sample = Initialising, -1
+	r.iterate(3)
+	if s := r.tick(); s.Total.N != 3 || s.Whole.Total.N != 3 {
+		t.Errorf("windows of %d and %d after the stage changed, want 3", s.Total.N, s.Whole.Total.N)
+	}
+}
+
+func TestLossesThatAreNotFiniteAreCountedAndLeftOut(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.it.Stage, r.it.LossOld = Initialising, math.NaN() // there is no old loss yet
+	r.iterate(10)
+	r.it.Stage, r.it.LossOld, r.it.LossNew = Progressive, 0.5, math.Inf(1)
+	r.iterate(2)
+	r.it.LossNew, r.it.Flags = 0.25, SkippedStep
+	r.iterate(5)
+	s := r.tick()
+	if s.NonFinite != 2 || s.SkippedSteps != 5 || len(s.LossOld) != 7 || len(s.LossNew) != 15 {
+		t.Errorf("not finite %d, skipped %d, %d and %d points", s.NonFinite, s.SkippedSteps, len(s.LossOld), len(s.LossNew))
+	}
+}
+
+func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.iterate(40)
+	r.Quality(Quality{Iteration: 39, PSNR: 20})
+	r.Change(Change{Key: "amp", Iteration: 40}, preset.Settings{})
+	r.Log("saved moon.png")
+	r.SampleDone(SampleResult{})
+	r.State(Failed, "diverged")
+	if s := r.tick(); s.State != Failed || s.Err != "diverged" {
+		t.Errorf("state %v, %q", s.State, s.Err)
+	}
+	r.Begin(RunInfo{Object: "moon", PriorStarts: 1}, preset.Settings{})
+	s := r.tick()
+	if s.State != Preparing || s.Err != "" || s.Index != 0 || s.Sample != -1 || s.HasQuality || s.Elapsed != 0 || s.Rate != 0 ||
+		s.Total.N+s.Whole.Total.N+len(s.LossNew)+len(s.PSNR)+len(s.Changes)+len(s.Effects)+len(s.Results) != 0 {
+		t.Errorf("after a restart: %+v", s)
+	}
+	if len(s.Log) != 1 || s.Run.PriorStarts != 1 {
+		t.Errorf("log %v, starts %d", s.Log, s.Run.PriorStarts)
+	}
+}
+
+func TestNothingNewGivesTheSameSnapshot(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.iterate(3)
+	r.State(Paused, "")
+	s := r.tick()
+	r.now = r.now.Add(time.Hour)
+	if r.tick() != s || r.a.Last() != s {
+		t.Error("a paused run without news gave another snapshot")
+	}
+	r.Log("news")
+	if r.tick() == s {
+		t.Error("news gave the old snapshot")
+	}
+}
+
+// What a snapshot held when it was published, it holds after the run went on
+// through every kind of event.
+func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
+	r := newRig()
+	r.start()
+	var published []*Snapshot
+	var copies []Snapshot
+	for round := range 60 {
+		r.iterate(100)
+		r.Quality(Quality{Iteration: r.it.Index - 1, PSNR: float64(round)})
+		r.SampleDone(SampleResult{Sample: int32(round)})
+		for range 5 {
+			r.Log("line")
+		}
+		if round%3 == 0 {
+			r.Change(Change{Key: "threads", Iteration: r.it.Index}, preset.Settings{Threads: round})
+			r.it.Changes++
+		}
+		s := r.tick()
+		published, copies = append(published, s), append(copies, deepCopy(s))
+	}
+	for i, s := range published {
+		if !reflect.DeepEqual(*s, copies[i]) {
+			t.Fatalf("snapshot %d changed after it was published", i)
+		}
+	}
+}
+
+// deepCopy copies a snapshot and its slices.
+func deepCopy(s *Snapshot) Snapshot {
+	c := *s
+	v := reflect.ValueOf(&c).Elem()
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Slice && !f.IsNil() {
+			n := reflect.MakeSlice(f.Type(), f.Len(), f.Len())
+			reflect.Copy(n, f)
+			f.Set(n)
+		}
+	}
+	return c
+}
+
+func TestRunOffersTheNewestSnapshotAndEnds(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	s := NewStream(64)
+	a := NewAggregator(s, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go a.Run(ctx, 0)
+
+	first := <-a.Snapshots()
+	if first == nil || first.State != Preparing {
+		t.Fatalf("first snapshot %+v", first)
+	}
+	s.Begin(RunInfo{}, preset.Settings{})
+	s.State(Running, "")
+	for i := range int64(5) {
+		s.Iteration(&Iteration{Index: i, Total: 1e6})
+	}
+	s.State(Finished, "")
+	cancel()
+	var last *Snapshot
+	for snap := range a.Snapshots() {
+		last = snap
+	}
+	if last == nil || last.State != Finished || last.Index != 5 || a.Last() != last {
+		t.Errorf("last snapshot %+v", last)
+	}
+}
+
+func TestOfferReplacesWhatNobodyRead(t *testing.T) {
+	a := NewAggregator(NewStream(2), Options{})
+	old, recent := new(Snapshot), new(Snapshot)
+	a.offer(old)
+	a.offer(recent)
+	if got := <-a.Snapshots(); got != recent {
+		t.Error("the stale snapshot was delivered")
+	}
+}
+
+// A million iterations leave the aggregator no larger than a hundred thousand.
+func TestMemoryIsBoundedAfterAMillionIterations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a million iterations take a second")
+	}
+	r := newRig()
+	r.start()
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	feed := func(n int) {
+		for range n / 1000 {
+			r.iterate(1000)
+			r.Quality(Quality{Iteration: r.it.Index - 1, PSNR: 20, SSIM: 0.5})
+			r.tick()
+		}
+	}
+	feed(100_000)
+	before := heap()
+	feed(900_000)
+	s := r.tick()
+	grown := heap() - before
+	// 5 curves of 2,000 points may still fill up; the million records would be 270 MB.
+	if limit := int64(5 * maxPoints * 48); grown > limit {
+		t.Errorf("the heap grew by %d bytes, want at most %d", grown, limit)
+	}
+	if s.Index != 1_000_000 || s.Own.Dropped != 0 {
+		t.Errorf("%d iterations, %d dropped", s.Index, s.Own.Dropped)
+	}
+	for name, c := range map[string]Curve{"time": s.IterationTime, "old": s.LossOld, "new": s.LossNew, "psnr": s.PSNR} {
+		if len(c) > maxPoints {
+			t.Errorf("%s has %d points", name, len(c))
+		}
+	}
+	runtime.KeepAlive(r)
+}
+
+// A tick of a run at 200 iterations/s that has gone on for long: full curves, a
+// full window and an open effect.
+func BenchmarkTick(b *testing.B) {
+	r := newRig()
+	r.start()
+	for range 400 {
+		r.iterate(500)
+		r.tick()
+	}
+	r.Change(Change{Key: "amp", Iteration: r.it.Index}, preset.Settings{})
+	r.it.Changes++
+	b.ReportAllocs()
+	for b.Loop() {
+		r.iterate(20)
+		r.tick()
+	}
+}

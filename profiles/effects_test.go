@@ -1,0 +1,238 @@
+package profiles
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// trial feeds effects a run of synthetic iterations.
+type trial struct {
+	effects effects
+	random  *rand.Rand
+	it      Iteration // the next: stage, sample, index
+	median  float64   // nanoseconds
+}
+
+func newTrial(seed uint64) *trial {
+	return &trial{random: rand.New(rand.NewPCG(seed, 8)), it: Iteration{Stage: Progressive, Sample: 3}, median: 5e6}
+}
+
+func (t *trial) iterate(n int) {
+	for range n {
+		t.it.Total = int64(t.median * math.Exp(0.04*t.random.NormFloat64()))
+		t.effects.iteration(&t.it)
+		t.it.Index++
+	}
+}
+
+func (t *trial) change(key string) {
+	t.effects.change(Change{Key: key, Iteration: t.it.Index})
+	t.it.Changes++
+}
+
+func (t *trial) last() Effect {
+	all := t.effects.view()
+	return all[len(all)-1]
+}
+
+func TestEffectFindsTheShiftOfAChange(t *testing.T) {
+	tr := newTrial(1)
+	tr.iterate(300)
+	tr.change("amp")
+	tr.median *= 0.69
+	if e := tr.last(); e.Enough || e.Needed != effectEnough || e.NAfter != 0 {
+		t.Errorf("before any iteration: %+v", e)
+	}
+	tr.iterate(effectWarmup + 12)
+	if e := tr.last(); e.Enough || e.Needed != 8 || e.NBefore != effectWindow || e.NAfter != 12 {
+		t.Errorf("after 12: %+v", e)
+	}
+	tr.iterate(8)
+	early := tr.last()
+	if !early.Enough || early.Needed != 0 || early.Low > -0.31 || early.High < -0.31 {
+		t.Errorf("after 20: %+v, want an interval that holds −0.31", early)
+	}
+	tr.iterate(500)
+	e := tr.last()
+	if e.NAfter != effectWindow || e.Low > -0.31 || e.High < -0.31 || e.High-e.Low >= early.High-early.Low {
+		t.Errorf("after %d: %+v, want a narrower interval that holds −0.31", e.NAfter, e)
+	}
+	// 1 %: the medians' standard errors are 0.35 %.
+	if math.Abs(e.AfterNS/e.BeforeNS-1-e.Shift) > 1e-12 || math.Abs(e.BeforeNS-5e6) > 5e4 {
+		t.Errorf("medians %v and %v, shift %v", e.BeforeNS, e.AfterNS, e.Shift)
+	}
+	if e.Closed || e.Confounded != "" || e.HasQuality {
+		t.Errorf("%+v, want an open effect with nothing else changed", e)
+	}
+}
+
+// 200 changes without an effect: the interval includes 0 in 95 % of them; chance
+// allows 3 standard errors of 1.5 % below.
+func TestAChangeWithoutEffectSaysSo(t *testing.T) {
+	const runs = 200
+	held := 0
+	for seed := range uint64(runs) {
+		tr := newTrial(seed)
+		tr.iterate(60)
+		tr.change("learning_rate")
+		tr.iterate(60)
+		if e := tr.last(); e.Enough && e.Low <= 0 && 0 <= e.High {
+			held++
+		}
+	}
+	if held < runs*905/1000 {
+		t.Errorf("the interval includes 0 in %d of %d", held, runs)
+	}
+}
+
+func TestWarmupConvergedAndColdIterationsAreLeftOut(t *testing.T) {
+	tr := newTrial(2)
+	tr.iterate(60)
+	tr.change("amp")
+	tr.median = 1e12 // the five after a change are slow
+	tr.iterate(effectWarmup)
+	tr.it.Flags = Warmup
+	tr.iterate(3)
+	tr.it.Flags = Converged
+	tr.median = 10
+	tr.iterate(40)
+	tr.it.Flags, tr.median = 0, 5e6
+	tr.iterate(25)
+	if e := tr.last(); e.NAfter != 25 || math.Abs(e.AfterNS-5e6) > 2e5 {
+		t.Errorf("%+v, want 25 iterations about 5 ms", e)
+	}
+}
+
+func TestALaterChangeClosesAnEffect(t *testing.T) {
+	tr := newTrial(3)
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(45)
+	tr.change("threads")
+	tr.iterate(30)
+	all := tr.effects.view()
+	if !all[0].Closed || all[0].NAfter != 40 || !all[0].Enough {
+		t.Errorf("first: %+v, want closed with 40", all[0])
+	}
+	if all[1].Closed || all[1].NBefore != 40 || all[1].NAfter != 25 {
+		t.Errorf("second: %+v, want 40 before and 25 after", all[1])
+	}
+}
+
+func TestTheSwitchToAnotherKindOfIterationClosesAnEffect(t *testing.T) {
+	tr := newTrial(4)
+	tr.it.Sample = 0 // the first sample has one measurement less
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(10)
+	tr.it.Sample = 1
+	tr.iterate(300)
+	if e := tr.last(); !e.Closed || e.Enough || e.NAfter != 5 {
+		t.Errorf("%+v, want closed with the 5 iterations of the first sample", e)
+	}
+	tr.change("fft_cache")
+	tr.it.Stage, tr.it.Sample = Initialising, -1
+	tr.iterate(60)
+	if e := tr.last(); e.Enough || e.NBefore != 0 || !strings.Contains(e.Confounded, "no comparable iteration before") {
+		t.Errorf("%+v, want no before-window", e)
+	}
+}
+
+func TestWhatElseChangedIsTold(t *testing.T) {
+	tr := newTrial(5)
+	tr.iterate(30)
+	tr.it.Sample++
+	tr.iterate(30)
+	tr.change("amp")
+	tr.change("mask_cache")
+	tr.iterate(30)
+	all := tr.effects.view()
+	if got, want := all[0].Confounded, "changed together with mask_cache; sample advanced 4 → 5"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if all[0].Shift != all[1].Shift || !all[1].Enough {
+		t.Errorf("changes at one boundary share their windows: %+v", all)
+	}
+	tr.change("threads")
+	tr.iterate(12)
+	tr.change("threads")
+	tr.iterate(60)
+	if e := tr.last(); e.Enough || e.Needed != 0 || !strings.Contains(e.Confounded, "only 7 comparable iterations before") {
+		t.Errorf("%+v, want too few before", e)
+	}
+}
+
+// A change that was announced before the last iteration under the old value does
+// not take that iteration.
+func TestAChangeTakesForceWithTheIterationItNames(t *testing.T) {
+	tr := newTrial(6)
+	tr.iterate(60)
+	tr.effects.change(Change{Key: "amp", Iteration: tr.it.Index + 30})
+	tr.iterate(30)
+	if e := tr.last(); e.NBefore != 0 || e.Closed {
+		t.Errorf("%+v before the change takes force", e)
+	}
+	tr.it.Changes++
+	tr.iterate(25)
+	if e := tr.last(); e.NBefore != 85 || e.NAfter != 20 {
+		t.Errorf("%+v, want 85 before and 20 after", e)
+	}
+}
+
+func TestALostChangeEndsTheWindows(t *testing.T) {
+	tr := newTrial(7)
+	tr.it.Changes = 4 // changes of an earlier start
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(30)
+	tr.it.Changes++ // its event was dropped
+	tr.iterate(100)
+	if e := tr.last(); !e.Closed || e.NAfter != 25 {
+		t.Errorf("%+v, want closed with the 25 iterations before the unknown change", e)
+	}
+}
+
+func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
+	tr := newTrial(8)
+	compare := func(psnr float64) {
+		tr.effects.compare(Quality{Iteration: tr.it.Index - 1, PSNR: psnr})
+	}
+	tr.iterate(30)
+	compare(20)
+	tr.iterate(30)
+	compare(21)
+	tr.change("amp")
+	if e := tr.last(); e.HasQuality {
+		t.Errorf("%+v before any comparison after", e)
+	}
+	tr.iterate(30)
+	compare(20.5)
+	tr.iterate(30)
+	compare(24)
+	if e := tr.last(); !e.HasQuality || e.QualityDrift != 3 {
+		t.Errorf("drift %v, want 3 dB", e.QualityDrift)
+	}
+	tr.change("threads")
+	tr.iterate(30)
+	compare(30)
+	compare(math.Inf(1))
+	all := tr.effects.view()
+	if all[0].QualityDrift != 3 || all[1].QualityDrift != 6 {
+		t.Errorf("drifts %v and %v, want 3 and 6 dB", all[0].QualityDrift, all[1].QualityDrift)
+	}
+}
+
+func TestManyChangesKeepTheNewest(t *testing.T) {
+	tr := newTrial(9)
+	for range maxChanges + 50 {
+		tr.change("threads")
+		tr.iterate(3)
+	}
+	tr.change("amp")
+	all := tr.effects.view()
+	if len(all) != maxChanges || all[len(all)-1].Key != "amp" || !all[len(all)-3].Closed || all[len(all)-1].Closed {
+		t.Errorf("%d effects, the newest %+v", len(all), all[len(all)-1])
+	}
+}
