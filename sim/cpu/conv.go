@@ -1,0 +1,139 @@
+package cpu
+
+import "prismtop/sim/tensor"
+
+// The six convolution operators are three loops. Let the small grid be a Conv2D's
+// output or a ConvTranspose2D's input, the large grid the other one. Both weight
+// layouts are w[s][l][ky][kx] with s a channel of the small grid, l one of the
+// large, and every product that occurs is
+//
+//	small[s, p] · large[l, stride·p − pad + k] · w[s][l][k]
+//
+//	gather:  small from large and w   (Conv2D, ConvTranspose2DGradInput)
+//	scatter: large from small and w   (ConvTranspose2D, Conv2DGradInput)
+//	weight:  w from small and large   (both weight gradients)
+
+// geometry describes both grids and the kernel between them.
+type geometry struct {
+	n              int // images
+	small, large   int // channels
+	hs, ws, hl, wl int // rows and columns
+	kh, kw         int
+	stride, pad    int
+}
+
+// anyOutputPad is for operators that do not state the transposed convolution's
+// output padding; the shapes do.
+const anyOutputPad = -1
+
+// taps is the number of weights between two channels.
+func (g *geometry) taps() int { return g.kh * g.kw }
+
+// single tells whether the small grid is one pixel that the kernel spreads over
+// exactly the large grid: a matrix product (PRISM's first layer, 1×1 → 4×4).
+func (g *geometry) single() bool {
+	return g.hs == 1 && g.ws == 1 && g.pad == 0 && g.hl == g.kh && g.wl == g.kw
+}
+
+// convGeometry checks the shapes of the small and large images and the weights
+// against each other.
+func (b *binder) convGeometry(small, large, w tensor.Shape, stride, pad, outputPad int) (g geometry, ok bool) {
+	if !b.image(small) || !b.image(large) || !b.image(w) {
+		return g, false
+	}
+	g = geometry{n: small[0], small: small[1], hs: small[2], ws: small[3],
+		large: large[1], hl: large[2], wl: large[3], kh: w[2], kw: w[3], stride: stride, pad: pad}
+	if stride < 1 || pad < 0 {
+		b.fail("stride %d, padding %d", stride, pad)
+		return g, false
+	}
+	if large[0] != g.n || w[0] != g.small || w[1] != g.large {
+		b.fail("images %v and %v do not fit weights %v", small, large, w)
+		return g, false
+	}
+	for _, axis := range [][3]int{{g.hs, g.hl, g.kh}, {g.ws, g.wl, g.kw}} {
+		extra := axis[1] + 2*pad - axis[2] - (axis[0]-1)*stride
+		if extra < 0 || extra >= stride || outputPad != anyOutputPad && extra != outputPad {
+			b.fail("images %v and %v do not fit a %d×%d kernel, stride %d, padding %d",
+				small, large, g.kh, g.kw, stride, pad)
+			return g, false
+		}
+	}
+	return g, true
+}
+
+// bias is the optional third input, one value per output channel.
+func (b *binder) bias(channels int) []float32 {
+	if len(b.current.In) < 3 {
+		return nil
+	}
+	x := b.in(2)
+	if len(x) != channels {
+		b.fail("bias has %d elements for %d channels", len(x), channels)
+	}
+	return x
+}
+
+// convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
+func (b *binder) convGather(stride, pad int) func() {
+	if !b.operands(2, 3, 1) {
+		return nil
+	}
+	g, ok := b.convGeometry(b.outShape(0), b.inShape(0), b.inShape(1), stride, pad, anyOutputPad)
+	if !ok {
+		return nil
+	}
+	large, w, bias, small := b.in(0), b.in(1), b.bias(g.small), b.out(0)
+	if b.err != nil {
+		return nil
+	}
+	if g.single() {
+		return b.denseGather(&g, small, large, w, bias)
+	}
+	c := newLowered(b, gatherLowering(&g))
+	return c.runner(b, small, large, w, bias)
+}
+
+// convScatter binds ConvTranspose2D (x, w, b → y) and Conv2DGradInput (gy, w → gx).
+func (b *binder) convScatter(stride, pad, outputPad int) func() {
+	if !b.operands(2, 3, 1) {
+		return nil
+	}
+	g, ok := b.convGeometry(b.inShape(0), b.outShape(0), b.inShape(1), stride, pad, outputPad)
+	if !ok {
+		return nil
+	}
+	small, w, bias, large := b.in(0), b.in(1), b.bias(g.large), b.out(0)
+	if b.err != nil {
+		return nil
+	}
+	if g.single() {
+		return b.denseScatter(&g, large, small, w, bias)
+	}
+	c := newLowered(b, scatterLowering(&g))
+	return c.runner(b, large, small, w, bias)
+}
+
+// convWeight binds the weight gradients: Conv2D's reads x (large) and gy (small),
+// ConvTranspose2D's reads x (small) and gy (large).
+func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
+	if !b.operands(2, 2, 1) {
+		return nil
+	}
+	s, l := 0, 1
+	if largeFirst {
+		s, l = 1, 0
+	}
+	g, ok := b.convGeometry(b.inShape(s), b.inShape(l), b.outShape(0), stride, pad, anyOutputPad)
+	if !ok {
+		return nil
+	}
+	small, large, gw := b.in(s), b.in(l), b.out(0)
+	if b.err != nil {
+		return nil
+	}
+	if g.single() {
+		return b.denseWeight(&g, gw, small, large)
+	}
+	return b.lowerWeight(&g, gw, small, large)
+}

@@ -1,0 +1,194 @@
+package cpu
+
+import "math"
+
+// Lowering turns a gather or scatter into sums of rows. The input's planes are
+// copied once for each horizontal shift that a tap needs, with zeros where a tap
+// reaches beyond the edge; then the values that one tap contributes to a whole
+// output plane are one contiguous run of a copy, and the convolution is
+//
+//	out[o, ·] = Σ over input channels and taps of weight · run
+//
+// A scatter of stride s falls into s×s phases (sub-pixel positions), each with its
+// own taps and its own regular share of the output's pixels.
+
+// bandFloats bounds the copies that exist at a time, so that they stay in the
+// second-level cache: outputs are computed in bands of rows.
+const bandFloats = 320 << 10
+
+// span is a row of positions in the source: start, start+step, …
+type span struct{ start, step int }
+
+// tap is one weight of the kernel within a phase: which horizontal copy, which
+// set of rows and which row of it meets the output's first row.
+type tap struct{ weight, column, rows, row int }
+
+// phase is a regular subset of the output's pixels and the taps that reach it.
+type phase struct {
+	top, left, stride int // its first pixel, and the distance to the next
+	h, w              int // its number of rows and columns
+	taps              []tap
+
+	segments, weights []int32 // for each input channel and tap: where the run starts, and the weight
+}
+
+// lowering is the shape of a lowered convolution.
+type lowering struct {
+	n                    int
+	inChannels, inH, inW int
+	outChannels          int
+	outH, outW           int
+	inStride, outStride  int // between the weights of two input or output channels
+	height, width        int // of the largest phase
+	columns, rows        []span
+	extra                []int // rows that taps need beyond a band's own, for each of rows
+	phases               []phase
+	band, planeRows      int // rows computed at a time; copied rows per plane
+}
+
+func gatherLowering(g *geometry) *lowering {
+	l := &lowering{n: g.n, inChannels: g.large, inH: g.hl, inW: g.wl,
+		outChannels: g.small, outH: g.hs, outW: g.ws,
+		inStride: g.taps(), outStride: g.large * g.taps(), height: g.hs, width: g.ws}
+	for kx := range g.kw {
+		l.columns = append(l.columns, span{kx - g.pad, g.stride})
+	}
+	for r := range min(g.stride, g.kh) {
+		l.rows = append(l.rows, span{r - g.pad, g.stride})
+		l.extra = append(l.extra, (g.kh-1-r)/g.stride)
+	}
+	all := phase{stride: 1, h: g.hs, w: g.ws}
+	for ky := range g.kh {
+		for kx := range g.kw {
+			all.taps = append(all.taps, tap{ky*g.kw + kx, kx, ky % g.stride, ky / g.stride})
+		}
+	}
+	l.phases = []phase{all}
+	return l
+}
+
+// axisPhase is the part of a phase along one axis: taps k = first, first+stride, …
+// with input positions begin, begin−1, … for the first output position.
+type axisPhase struct{ start, count, first, begin int }
+
+// axisPhases splits out positions q by (q+pad) mod stride: q + pad = stride·m + k
+// pairs output q with input m through tap k.
+func axisPhases(out, pad, stride int) []axisPhase {
+	var phases []axisPhase
+	for first := range stride {
+		m := max(0, (pad-first+stride-1)/stride)
+		start := stride*m + first - pad
+		if start < out {
+			phases = append(phases, axisPhase{start, (out - start + stride - 1) / stride, first, m})
+		}
+	}
+	return phases
+}
+
+func scatterLowering(g *geometry) *lowering {
+	l := &lowering{n: g.n, inChannels: g.small, inH: g.hs, inW: g.ws,
+		outChannels: g.large, outH: g.hl, outW: g.wl,
+		inStride: g.large * g.taps(), outStride: g.taps()}
+	lowest, highest := math.MaxInt, math.MinInt
+	vertical, horizontal := axisPhases(g.hl, g.pad, g.stride), axisPhases(g.wl, g.pad, g.stride)
+	for _, v := range vertical {
+		for t := 0; v.first+t*g.stride < g.kh; t++ {
+			lowest, highest = min(lowest, v.begin-t), max(highest, v.begin-t)
+		}
+	}
+	copies := map[int]int{}
+	for _, v := range vertical {
+		for _, h := range horizontal {
+			p := phase{top: v.start, left: h.start, stride: g.stride, h: v.count, w: h.count}
+			for ty, ky := 0, v.first; ky < g.kh; ty, ky = ty+1, ky+g.stride {
+				for tx, kx := 0, h.first; kx < g.kw; tx, kx = tx+1, kx+g.stride {
+					shift := h.begin - tx
+					if _, ok := copies[shift]; !ok {
+						copies[shift] = len(l.columns)
+						l.columns = append(l.columns, span{shift, 1})
+					}
+					p.taps = append(p.taps, tap{ky*g.kw + kx, copies[shift], 0, v.begin - ty - lowest})
+				}
+			}
+			l.phases = append(l.phases, p)
+			l.height, l.width = max(l.height, p.h), max(l.width, p.w)
+		}
+	}
+	if len(l.columns) == 0 || lowest > highest { // no tap reaches any output
+		l.columns, lowest, highest = []span{{0, 1}}, 0, 0
+	}
+	l.rows, l.extra = []span{{lowest, 1}}, []int{highest - lowest}
+	return l
+}
+
+// plan chooses the band and computes the tables.
+func (l *lowering) plan() {
+	extra := 0
+	for _, e := range l.extra {
+		extra += e
+	}
+	perRow := l.inChannels * len(l.columns) * l.width
+	l.band = min(max((bandFloats/perRow-extra)/len(l.rows), 1), l.height)
+	l.planeRows = l.band*len(l.rows) + extra
+	for i := range l.phases {
+		p := &l.phases[i]
+		for c := range l.inChannels {
+			for _, t := range p.taps {
+				p.segments = append(p.segments, int32(l.run(c, t)))
+				p.weights = append(p.weights, int32(c*l.inStride+t.weight))
+			}
+		}
+	}
+}
+
+// run is where the run of a channel's tap begins in the copies.
+func (l *lowering) run(channel int, t tap) int {
+	row := (channel*len(l.columns) + t.column) * l.planeRows
+	for r := range t.rows {
+		row += l.band + l.extra[r]
+	}
+	return (row + t.row) * l.width
+}
+
+// packed is the number of floats of the copies of one band.
+func (l *lowering) packed() int {
+	return l.inChannels * len(l.columns) * l.planeRows * l.width
+}
+
+// pack fills the copies [lo, hi) of one image, counted by channel and column span,
+// for the band of rows that begins at first:
+//
+//	dst[c, k, row, u] = src[c, rows.start + rows.step·row, columns[k].start + columns[k].step·u]
+func (l *lowering) pack(dst, src []float32, first, rows, lo, hi int) {
+	for i := lo; i < hi; i++ {
+		plane := src[i/len(l.columns)*l.inH*l.inW:][:l.inH*l.inW]
+		column := l.columns[i%len(l.columns)]
+		at := i * l.planeRows
+		for r, span := range l.rows {
+			for t := range rows + l.extra[r] {
+				out := dst[(at+t)*l.width:][:l.width]
+				if y := span.start + span.step*(first+t); y < 0 || y >= l.inH {
+					clear(out)
+				} else {
+					packRow(out, plane[y*l.inW:][:l.inW], column)
+				}
+			}
+			at += l.band + l.extra[r]
+		}
+	}
+}
+
+// packRow is dst[u] = src[s.start + s.step·u], 0 beyond the ends of src.
+func packRow(dst, src []float32, s span) {
+	lo := min(max(0, (s.step-1-s.start)/s.step), len(dst))
+	hi := max(lo, min(len(dst), (len(src)-s.start+s.step-1)/s.step))
+	clear(dst[:lo])
+	clear(dst[hi:])
+	if s.step == 1 {
+		copy(dst[lo:hi], src[min(s.start+lo, len(src)):])
+		return
+	}
+	for u := lo; u < hi; u++ {
+		dst[u] = src[s.start+s.step*u]
+	}
+}

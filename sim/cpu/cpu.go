@@ -1,0 +1,88 @@
+// Package cpu runs plans on the processor with kernels in plain Go.
+//
+// Load binds a plan once: every BufferID becomes a slice of the arena (or of the
+// state's slab, for variables), every step a closure over the slices of its
+// operands. Running a segment calls the closures in order and allocates nothing.
+//
+// A kernel is a plain function on slices, with the loop it computes as its
+// comment; the binding methods (conv.go, batchnorm.go, …) check shapes, cut the
+// work into ranges for the pool and close over the slices. Whatever the number of
+// threads, each element is computed by one call in one fixed order, so results
+// are the same bits.
+//
+// Buffers of a 16-bit type hold 2 bytes an element. A step that has such operands
+// is wrapped: they are widened into float32 scratch before the kernel and rounded
+// to nearest even after it.
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/pool"
+)
+
+// kernels names the set of kernels that this package has.
+const kernels = "go"
+
+// PlanSource gives the FFT plan for planes of h×w. It is asked at every execution
+// of an FFT step, by the goroutine that runs the plan, so that a source that keeps
+// nothing makes every transform pay for its twiddles.
+type PlanSource interface {
+	Plan(h, w int) *fft.Plan
+}
+
+// Options configures a Backend. The zero value is all processors and FFT plans
+// that are made once per executable and step.
+type Options struct {
+	// Threads is the number of threads that kernels run on; 0 means GOMAXPROCS.
+	Threads int
+
+	// FFTPlans gives the FFT plans; nil means a plan made at Load for each size.
+	FFTPlans PlanSource
+}
+
+// maxThreads bounds Options.Threads against typing errors.
+const maxThreads = 1024
+
+// Backend is the CPU as an nn.Backend. Its executables share its threads; one of
+// them runs at a time.
+type Backend struct {
+	pool     *pool.Pool
+	parallel fft.Parallel
+	plans    PlanSource
+}
+
+// New starts the threads. Close ends them.
+func New(o Options) (*Backend, error) {
+	if o.Threads < 0 || o.Threads > maxThreads {
+		return nil, fmt.Errorf("cpu backend: %d threads: must be 1 to %d, or 0 for all processors", o.Threads, maxThreads)
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	p := pool.New(o.Threads)
+	return &Backend{
+		pool:     p,
+		parallel: func(n int, body func(lo, hi int)) { p.For(n, 1, body) },
+		plans:    o.FFTPlans,
+	}, nil
+}
+
+// Name is the device, its kernels and its threads: "cpu go ×2".
+func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", kernels, b.Threads()) }
+
+// Kernels names the kernels in use: "go".
+func (b *Backend) Kernels() string { return kernels }
+
+// Threads is the number of threads in use.
+func (b *Backend) Threads() int { return b.pool.Threads() }
+
+// SetThreads changes the number of threads, bounded to 1 … 1024. It may be called
+// while a plan runs; the next loop of a kernel has the new number. Results do not
+// depend on it.
+func (b *Backend) SetThreads(n int) { b.pool.SetThreads(min(max(n, 1), maxThreads)) }
+
+// Close stops the threads. Executables still work afterwards, on one thread.
+func (b *Backend) Close() { b.pool.Close() }

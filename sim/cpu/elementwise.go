@@ -1,0 +1,184 @@
+package cpu
+
+import (
+	"math"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// add is y[i] = in0[i] + in1[i] + …
+func (b *binder) add() func() {
+	if !b.operands(2, math.MaxInt, 1) {
+		return nil
+	}
+	y := b.out(0)
+	terms := make([][]float32, len(b.current.In))
+	for i := range terms {
+		terms[i] = b.in(i)
+		if !b.sameShape(b.outShape(0), b.inShape(i)) {
+			return nil
+		}
+	}
+	return b.each(len(y), grain, func(lo, hi int) {
+		sumRows(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
+		for _, x := range terms[2:] {
+			sumRows(y[lo:hi], y[lo:hi], x[lo:hi])
+		}
+	})
+}
+
+// sumRows is y[i] = a[i] + c[i].
+func sumRows(y, a, c []float32) {
+	a, c = a[:len(y)], c[:len(y)]
+	for i := range y {
+		y[i] = a[i] + c[i]
+	}
+}
+
+// scale is y[i] = factor·x[i].
+func (b *binder) scale(factor float32) func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	x, y := b.in(0), b.out(0)
+	return b.each(len(y), grain, func(lo, hi int) { scaleRow(y[lo:hi], x[lo:hi], factor) })
+}
+
+// fill is y[i] = value.
+func (b *binder) fill(value float32) func() {
+	if !b.operands(0, 0, 1) {
+		return nil
+	}
+	y := b.out(0)
+	return b.each(len(y), grain, func(lo, hi int) {
+		for i := range y[lo:hi] {
+			y[lo+i] = value
+		}
+	})
+}
+
+// cast copies between element types without the detour through scratch where one
+// of them is float32.
+func (b *binder) cast() func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	from, to := b.buffer(b.current.In[0]).DType, b.buffer(b.current.Out[0]).DType
+	source, target := b.views[b.current.In[0]], b.views[b.current.Out[0]]
+	n := b.inShape(0).Elements()
+	switch {
+	case from == tensor.Float32 && to.Size() == 2:
+		return b.each(n, grain, func(lo, hi int) { tensor.Narrow(to, target.h[lo:hi], source.f[lo:hi]) })
+	case from.Size() == 2 && to == tensor.Float32:
+		return b.each(n, grain, func(lo, hi int) { tensor.Widen(from, target.f[lo:hi], source.h[lo:hi]) })
+	}
+	x, y := b.in(0), b.out(0)
+	return b.each(n, grain, func(lo, hi int) { copy(y[lo:hi], x[lo:hi]) })
+}
+
+// weightedSum is Σ weights[i]·in[i] of scalars.
+func (b *binder) weightedSum(weights []float32) func() {
+	if !b.operands(len(weights), len(weights), 1) {
+		return nil
+	}
+	y := b.scalar(b.out(0), "the sum")
+	terms := make([][]float32, len(weights))
+	for i := range terms {
+		terms[i] = b.scalar(b.in(i), "a term")
+	}
+	return func() {
+		total := 0.0
+		for i, w := range weights {
+			total += float64(w) * float64(terms[i][0])
+		}
+		y[0] = float32(total)
+	}
+}
+
+// seed is the weight of a loss, times the gradient scaler's scale if there is one.
+func (b *binder) seed(weight float32) func() {
+	if !b.operands(0, 1, 1) {
+		return nil
+	}
+	y := b.scalar(b.out(0), "the seed")
+	if len(b.current.In) == 0 {
+		return func() { y[0] = weight }
+	}
+	scale := b.scalar(b.in(0), "the scale")
+	return func() { y[0] = weight * scale[0] }
+}
+
+// place is y[i, j] = x[i−Top, j−Left] where that exists, else 0, for each plane.
+func (b *binder) place(op nn.Place) func() {
+	if !b.operands(1, 1, 1) {
+		return nil
+	}
+	from, to := b.inShape(0), b.outShape(0)
+	n, h, w, ok := b.planes(from)
+	m, outH, outW, okOut := b.planes(to)
+	if !ok || !okOut {
+		return nil
+	}
+	if n != m || !from[:len(from)-2].Equal(to[:len(to)-2]) {
+		return b.fail("shapes %v and %v differ in more than the last two axes", from, to)
+	}
+	x, y := b.in(0), b.out(0)
+	return b.each(n*outH, 1+grain/outW, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			out := y[row*outW:][:outW]
+			if i := row%outH - op.Top; i < 0 || i >= h {
+				clear(out)
+			} else {
+				packRow(out, x[(row/outH*h+i)*w:][:w], span{-op.Left, 1})
+			}
+		}
+	})
+}
+
+// concat copies each input's channels after the previous one's.
+func (b *binder) concat() func() {
+	if !b.operands(2, math.MaxInt, 1) || !b.image(b.outShape(0)) {
+		return nil
+	}
+	to := b.outShape(0)
+	plane, y := to[2]*to[3], b.out(0)
+	inputs := make([][]float32, len(b.current.In))
+	sizes, channels := make([]int, len(inputs)), 0
+	for i := range inputs {
+		s := b.inShape(i)
+		if !b.image(s) || s[0] != to[0] || s[2] != to[2] || s[3] != to[3] {
+			return b.fail("input %v does not fit into %v", s, to)
+		}
+		inputs[i], sizes[i] = b.in(i), s[1]*plane
+		channels += s[1]
+	}
+	if channels != to[1] {
+		return b.fail("inputs have %d channels, output %d", channels, to[1])
+	}
+	return func() {
+		at := 0
+		for n := range to[0] {
+			for i, x := range inputs {
+				at += copy(y[at:], x[n*sizes[i]:][:sizes[i]])
+			}
+		}
+	}
+}
+
+// channels copies the channels from … of each image.
+func (b *binder) channels(from int) func() {
+	if !b.operands(1, 1, 1) || !b.image(b.inShape(0)) || !b.image(b.outShape(0)) {
+		return nil
+	}
+	s, to := b.inShape(0), b.outShape(0)
+	if from < 0 || from+to[1] > s[1] || s[0] != to[0] || s[2] != to[2] || s[3] != to[3] {
+		return b.fail("channels %d to %d of %v do not make %v", from, from+to[1]-1, s, to)
+	}
+	x, y, plane := b.in(0), b.out(0), s[2]*s[3]
+	return func() {
+		for n := range s[0] {
+			copy(y[n*to[1]*plane:][:to[1]*plane], x[(n*s[1]+from)*plane:])
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package cpu
+
+import (
+	"fmt"
+	"time"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// executable is a plan bound to memory: one closure per step.
+type executable struct {
+	plan    *nn.Plan
+	views   []view
+	steps   []func()
+	nanos   []int64
+	scratch int64
+	epoch   time.Time // what step times are counted from
+}
+
+// view is a buffer's memory, in the one of its fields that its type says.
+type view struct {
+	f []float32
+	h []uint16
+	c []complex64
+}
+
+// Load binds a plan to a state of the same variables and allocates the arena and
+// the scratch. A state of another backend, a buffer outside the arena, an operator
+// without a kernel or operands that do not fit together are errors.
+func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
+	s, ok := st.(*state)
+	if !ok {
+		return nil, fmt.Errorf("cpu backend: load a plan: state is of type %T, want this backend's own", st)
+	}
+	x := &executable{plan: plan, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
+	if err := x.place(s); err != nil {
+		return nil, err
+	}
+	bind := &binder{backend: b, plan: plan, views: x.views}
+	// The first round finds out how much scratch the steps want, the second hands
+	// out pieces of one slab of that size.
+	for range 2 {
+		bind.memory = newSlab(bind.most)
+		x.steps = x.steps[:0]
+		for i := range plan.Steps {
+			run, err := bind.step(&plan.Steps[i])
+			if err != nil {
+				return nil, fmt.Errorf("step %d %q (%T): %w", i, plan.Steps[i].Name, plan.Steps[i].Op, err)
+			}
+			x.steps = append(x.steps, run)
+		}
+	}
+	x.scratch = bind.most + bind.tables/2 // tables were counted in both rounds
+	return x, nil
+}
+
+// place finds the memory of every buffer.
+func (x *executable) place(s *state) error {
+	arena := newSlab(x.plan.ArenaBytes)
+	x.views = make([]view, len(x.plan.Buffers))
+	for i := range x.plan.Buffers {
+		buf := &x.plan.Buffers[i]
+		n := buf.Shape.Elements()
+		if v := buf.Variable; v >= 0 {
+			if v >= len(s.values) || len(s.values[v]) != n || buf.DType != tensor.Float32 {
+				return fmt.Errorf("buffer %q (%v %v) is not the state's variable %d", buf.Name, buf.DType, buf.Shape, v)
+			}
+			x.views[i].f = s.values[v]
+			continue
+		}
+		if buf.Offset < 0 || buf.Offset%alignment != 0 || buf.Offset+buf.Bytes() > x.plan.ArenaBytes {
+			return fmt.Errorf("buffer %q: %d bytes at %d do not fit an arena of %d", buf.Name, buf.Bytes(), buf.Offset, x.plan.ArenaBytes)
+		}
+		switch buf.DType {
+		case tensor.Float32:
+			x.views[i].f = cut[float32](&arena, buf.Offset, n)
+		case tensor.BFloat16, tensor.Float16:
+			x.views[i].h = cut[uint16](&arena, buf.Offset, n)
+		case tensor.Complex64:
+			x.views[i].c = cut[complex64](&arena, buf.Offset, n)
+		default:
+			return fmt.Errorf("buffer %q: no element type %v", buf.Name, buf.DType)
+		}
+	}
+	return nil
+}
+
+// Run executes the steps of one segment and times each.
+func (x *executable) Run(s nn.Segment) error {
+	if s >= nn.NumSegments {
+		return fmt.Errorf("cpu backend: run segment %d: there are %d", s, nn.NumSegments)
+	}
+	if x.steps == nil {
+		return fmt.Errorf("cpu backend: run a closed executable")
+	}
+	first, end := x.plan.Segments[s][0], x.plan.Segments[s][1]
+	before := time.Since(x.epoch)
+	for i := first; i < end; i++ {
+		x.steps[i]()
+		after := time.Since(x.epoch)
+		x.nanos[i] = int64(after - before)
+		before = after
+	}
+	return nil
+}
+
+// StepNanos is the time each step took when it last ran. The slice is reused.
+func (x *executable) StepNanos() []int64 { return x.nanos }
+
+// Write copies src to buffer b, rounding to the buffer's type. It panics when the
+// lengths differ.
+func (x *executable) Write(b nn.BufferID, src []float32) {
+	buf, v := &x.plan.Buffers[b], &x.views[b]
+	switch buf.DType {
+	case tensor.Complex64:
+		if len(src) != 2*len(v.c) {
+			panic(fmt.Sprintf("cpu: %q: write of %d floats to %d complex elements", buf.Name, len(src), len(v.c)))
+		}
+		for i := range v.c {
+			v.c[i] = complex(src[2*i], src[2*i+1])
+		}
+	case tensor.Float32:
+		mustCopy(buf.Name, v.f, src)
+	default:
+		tensor.Narrow(buf.DType, v.h, src)
+	}
+}
+
+// Read copies buffer b to dst. It panics when the lengths differ.
+func (x *executable) Read(b nn.BufferID, dst []float32) {
+	buf, v := &x.plan.Buffers[b], &x.views[b]
+	switch buf.DType {
+	case tensor.Complex64:
+		if len(dst) != 2*len(v.c) {
+			panic(fmt.Sprintf("cpu: %q: read of %d complex elements to %d floats", buf.Name, len(v.c), len(dst)))
+		}
+		for i, z := range v.c {
+			dst[2*i], dst[2*i+1] = real(z), imag(z)
+		}
+	case tensor.Float32:
+		mustCopy(buf.Name, dst, v.f)
+	default:
+		tensor.Widen(buf.DType, dst, v.h)
+	}
+}
+
+// ScratchBytes is the memory that kernels work in and the tables made at Load.
+func (x *executable) ScratchBytes() int64 { return x.scratch }
+
+// Close drops the arena.
+func (x *executable) Close() { x.views, x.steps = nil, nil }

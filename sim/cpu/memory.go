@@ -1,0 +1,33 @@
+package cpu
+
+import "unsafe"
+
+// alignment is that of every buffer: a cache line.
+const alignment = 64
+
+// slab is one block of memory from which typed slices are cut.
+type slab struct {
+	words []uint64 // keeps the memory alive
+	base  unsafe.Pointer
+	size  int64
+}
+
+// newSlab makes a zeroed slab of size bytes that begins at a cache line.
+func newSlab(size int64) slab {
+	words := make([]uint64, (size+alignment)/8+1)
+	base := unsafe.Pointer(&words[0])
+	skip := -uintptr(base) & (alignment - 1)
+	return slab{words: words, base: unsafe.Add(base, skip), size: size}
+}
+
+func roundUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }
+
+// cut returns n elements of type T that begin at a byte offset. Reaching beyond
+// the slab is a programming error and panics.
+func cut[T float32 | float64 | uint16 | complex64](s *slab, offset int64, n int) []T {
+	var t T
+	if offset < 0 || offset%alignment != 0 || offset+int64(n)*int64(unsafe.Sizeof(t)) > s.size {
+		panic("cpu: slice outside its slab")
+	}
+	return unsafe.Slice((*T)(unsafe.Add(s.base, offset)), n)[:n:n]
+}

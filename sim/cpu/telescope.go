@@ -1,0 +1,220 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/tensor"
+)
+
+// fixedPlans is the PlanSource of a backend without one: it keeps what it made.
+type fixedPlans map[[2]int]*fft.Plan
+
+func (p fixedPlans) Plan(h, w int) *fft.Plan { return p[[2]int{h, w}] }
+
+// fftPlans is the source for planes of h×w, and an error for sides that no plan
+// can have.
+func (b *binder) fftPlans(h, w int) (PlanSource, error) {
+	if b.backend.plans != nil {
+		return b.backend.plans, nil
+	}
+	plan, err := fft.NewPlan(h, w)
+	if err != nil {
+		return nil, err
+	}
+	b.tables += plan.Bytes()
+	return fixedPlans{{h, w}: plan}, nil
+}
+
+// fft binds the centred transform. A real input has no imaginary part, and of a
+// real output it is dropped.
+func (b *binder) fft(inverse bool) func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	n, h, w, ok := b.planes(b.inShape(0))
+	if !ok {
+		return nil
+	}
+	realIn := b.buffer(b.current.In[0]).DType != tensor.Complex64
+	realOut := b.buffer(b.current.Out[0]).DType != tensor.Complex64
+	if realIn && realOut {
+		return b.fail("FFT from real to real")
+	}
+	plans, err := b.fftPlans(h, w)
+	if err != nil {
+		return b.fail("%w", err)
+	}
+	t := transform{plans: plans, parallel: b.backend.parallel, h: h, w: w, inverse: inverse}
+	if realIn {
+		t.realIn = b.in(0)
+	} else {
+		t.in = b.inComplex(0)
+	}
+	if realOut {
+		t.realOut = b.out(0)
+	} else {
+		t.out = b.outComplex(0)
+	}
+	if realIn && inverse || realOut && !inverse {
+		t.work = b.complexes(h * w) // the plan has these two forms for complex planes only
+	}
+	t.takeReal = b.each(h*w, grain, func(lo, hi int) { realPart(t.realOut[t.at+lo:t.at+hi], t.work[lo:hi]) })
+	t.makeComplex = b.each(h*w, grain, func(lo, hi int) { complexOf(t.work[lo:hi], t.realIn[t.at+lo:t.at+hi]) })
+	return func() {
+		for i := range n {
+			t.run(i * h * w)
+		}
+	}
+}
+
+// transform is a bound FFT step.
+type transform struct {
+	plans    PlanSource
+	parallel fft.Parallel
+	h, w     int
+	inverse  bool
+
+	in, out         []complex64
+	realIn, realOut []float32   // instead of in and out when not nil
+	work            []complex64 // one plane
+
+	at                    int // where the plane in progress begins
+	takeReal, makeComplex func()
+}
+
+// run transforms the plane that begins at element at.
+func (t *transform) run(at int) {
+	n := t.h * t.w
+	t.at = at
+	plan := t.plans.Plan(t.h, t.w)
+	if plan == nil {
+		panic(fmt.Sprintf("cpu: the FFT plan source has no plan for %d×%d", t.h, t.w))
+	}
+	switch {
+	case t.realIn != nil && !t.inverse:
+		plan.CentredForwardReal(t.out[at:][:n], t.realIn[at:][:n], t.parallel)
+	case t.realIn != nil:
+		t.makeComplex()
+		plan.CentredInverse(t.out[at:][:n], t.work, t.parallel)
+	case t.realOut != nil && t.inverse:
+		plan.CentredInverseReal(t.realOut[at:][:n], t.in[at:][:n], t.parallel)
+	case t.realOut != nil:
+		plan.CentredForward(t.work, t.in[at:][:n], t.parallel)
+		t.takeReal()
+	case t.inverse:
+		plan.CentredInverse(t.out[at:][:n], t.in[at:][:n], t.parallel)
+	default:
+		plan.CentredForward(t.out[at:][:n], t.in[at:][:n], t.parallel)
+	}
+}
+
+// realPart is y[i] = Re z[i].
+func realPart(y []float32, z []complex64) {
+	z = z[:len(y)]
+	for i := range y {
+		y[i] = real(z[i])
+	}
+}
+
+// complexOf is z[i] = x[i].
+func complexOf(z []complex64, x []float32) {
+	x = x[:len(z)]
+	for i := range z {
+		z[i] = complex(x[i], 0)
+	}
+}
+
+// maskMultiply is out[p, i, j] = z[p, i, j]·mask[i, j] for each plane p.
+func (b *binder) maskMultiply() func() {
+	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	n, h, w, ok := b.planes(b.inShape(0))
+	if !ok {
+		return nil
+	}
+	z, mask, out := b.inComplex(0), b.in(1), b.outComplex(0)
+	if len(mask) != h*w {
+		return b.fail("mask %v for planes of %v", b.inShape(1), b.inShape(0))
+	}
+	return b.each(n*h, 1+grain/w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			maskRow(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
+		}
+	})
+}
+
+// maskRow is y[i] = z[i]·mask[i].
+func maskRow(y, z []complex64, mask []float32) {
+	z, mask = z[:len(y)], mask[:len(y)]
+	for i := range y {
+		y[i] = complex(real(z[i])*mask[i], imag(z[i])*mask[i])
+	}
+}
+
+// modulus is |z|, computed in float64, where squares neither overflow nor vanish.
+func modulus(z complex64) float32 {
+	re, im := float64(real(z)), float64(imag(z))
+	return float32(math.Sqrt(re*re + im*im))
+}
+
+// modulusFlip is y[p, k] = |z[p, h·w−1−k]| with k counting a plane's elements:
+// reversing both axes reverses the plane.
+func (b *binder) modulusFlip() func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	n, h, w, ok := b.planes(b.inShape(0))
+	if !ok {
+		return nil
+	}
+	z, y, plane := b.inComplex(0), b.out(0), h*w
+	return b.each(n*h, 1+grain/w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			p, i := row/h*plane, row%h
+			modulusRow(y[row*w:][:w], z[p+(h-1-i)*w:][:w])
+		}
+	})
+}
+
+// modulusRow is y[i] = |z[len−1−i]|.
+func modulusRow(y []float32, z []complex64) {
+	z = z[:len(y)]
+	for i := range z {
+		y[len(y)-1-i] = modulus(z[i])
+	}
+}
+
+// modulusFlipGrad is gz[p, k] = gy[p, h·w−1−k]·z[p, k]/|z[p, k]|, 0 where z is 0.
+func (b *binder) modulusFlipGrad() func() {
+	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
+		return nil
+	}
+	n, h, w, ok := b.planes(b.inShape(0))
+	if !ok {
+		return nil
+	}
+	z, gy, gz, plane := b.inComplex(0), b.in(1), b.outComplex(0), h*w
+	return b.each(n*h, 1+grain/w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			p, i := row/h*plane, row%h
+			modulusGradRow(gz[row*w:][:w], z[row*w:][:w], gy[p+(h-1-i)*w:][:w])
+		}
+	})
+}
+
+// modulusGradRow is gz[i] = gy[len−1−i]·z[i]/|z[i]|.
+func modulusGradRow(gz, z []complex64, gy []float32) {
+	z, gy = z[:len(gz)], gy[:len(gz)]
+	for i, v := range z {
+		m := modulus(v)
+		if m == 0 {
+			gz[i] = 0
+			continue
+		}
+		f := gy[len(gy)-1-i] / m
+		gz[i] = complex(real(v)*f, imag(v)*f)
+	}
+}

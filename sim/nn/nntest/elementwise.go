@@ -1,0 +1,45 @@
+package nntest
+
+import (
+	"fmt"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+func elementwiseCases() []testCase {
+	s := newSource(6)
+	var cases []testCase
+	types := []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16}
+	for _, d := range types {
+		for _, n := range []int{1, 77, 10_001} {
+			a, b, c := s.normal(d, n), s.normal(d, n), s.normal(d, n)
+			total, scaled, filled := make([]float64, n), make([]float64, n), make([]float64, n)
+			for i := range n {
+				total[i] = float64(a.Values[i]) + float64(b.Values[i]) + float64(c.Values[i])
+				scaled[i] = float64(float32(0.3)) * float64(a.Values[i])
+				filled[i] = 0.75
+			}
+			out := []Result{{Shape: a.Shape, DType: d}}
+			name := func(op string) string { return fmt.Sprintf("%s %v %d", op, d, n) }
+			cases = append(cases,
+				testCase{name("add"), nn.Add{}, []Array{a, b, c}, out, []reference{{total, 0, 1e-7}}},
+				testCase{name("scale"), nn.Scale{Factor: 0.3}, []Array{a}, out, []reference{{scaled, 0, 1e-7}}},
+				testCase{name("fill"), nn.Fill{Value: 0.75}, nil, out, []reference{exact(filled)}})
+			for _, to := range types {
+				// The conversion must be the nearest value, so no tolerance.
+				want := append([]float32{}, a.Values...)
+				round(to, want)
+				cases = append(cases, testCase{name("cast to " + to.String() + " from"), nn.Cast{}, []Array{a},
+					[]Result{{Shape: a.Shape, DType: to}}, []reference{{floats64(want), 0, 0}}})
+			}
+		}
+	}
+	weights := []float32{0.5, -2, 1}
+	one := []Result{{Shape: tensor.Shape{}}}
+	return append(cases,
+		testCase{"weighted sum", nn.WeightedSum{Weights: weights}, []Array{scalar(3), scalar(0.25), scalar(-1)},
+			one, []reference{exact([]float64{0})}},
+		testCase{"seed", nn.Seed{Weight: 0.5}, nil, one, []reference{exact([]float64{0.5})}},
+		testCase{"scaled seed", nn.Seed{Weight: 0.5}, []Array{scalar(65536)}, one, []reference{exact([]float64{32768})}})
+}

@@ -1,0 +1,118 @@
+package nntest
+
+import (
+	"fmt"
+	"math"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+func optimiserCases() []testCase {
+	var cases []testCase
+	for _, amsgrad := range []bool{false, true} {
+		for _, scaler := range []bool{false, true} {
+			for _, found := range []float32{0, 1} {
+				if found == 0 || scaler {
+					cases = append(cases, adamCase(amsgrad, scaler, found, 1), adamCase(amsgrad, scaler, found, 37))
+				}
+			}
+		}
+	}
+	return append(cases, scalerCases()...)
+}
+
+// adamCase is one step on random state, with the formula of spec/prism.md §5.4.
+func adamCase(amsgrad, scaler bool, found, k float32) testCase {
+	const n, lr, beta1, beta2, eps = 9001, 1e-3, 0.9, 0.999, 1e-8
+	s := newSource(uint64(k))
+	g, p, m := s.normal(0, n), s.normal(0, n), s.normal(0, n)
+	v, vmax := s.uniform(0, 1, n), s.uniform(0, 1, n)
+	copy(g.Values, []float32{0, 1e-9, 1e3, -1e3})
+	copy(v.Values, []float32{0, 0, 0, 1e6})
+	c := testCase{
+		name: fmt.Sprintf("Adam step %v, AMSGrad %v, scaler %v, found %v", k, amsgrad, scaler, found),
+		op:   nn.Adam{Beta1: beta1, Beta2: beta2, Eps: eps, AMSGrad: amsgrad, Scaler: scaler},
+		in:   []Array{g, scalar(lr), scalar(k), p, m, v},
+	}
+	want := [][]float64{floats64(p.Values), floats64(m.Values), floats64(v.Values)}
+	if amsgrad {
+		c.in, want = append(c.in, vmax), append(want, floats64(vmax.Values))
+	}
+	if scaler {
+		c.in = append(c.in, scalar(found))
+	}
+	for i := range n {
+		if found == 1 {
+			break
+		}
+		x := float64(g.Values[i])
+		want[1][i] = beta1*want[1][i] + (1-beta1)*x
+		want[2][i] = beta2*want[2][i] + (1-beta2)*x*x
+		largest := want[2][i]
+		if amsgrad {
+			want[3][i] = max(want[3][i], largest)
+			largest = want[3][i]
+		}
+		mHat, vHat := want[1][i]/(1-math.Pow(beta1, float64(k))), largest/(1-math.Pow(beta2, float64(k)))
+		want[0][i] -= float64(float32(lr)) * mHat / (math.Sqrt(vHat) + eps)
+	}
+	for i, w := range want {
+		c.out = append(c.out, Result{InPlace: true, Input: 3 + i})
+		c.want = append(c.want, reference{w, 0, 3e-7})
+	}
+	return c
+}
+
+func scalerCases() []testCase {
+	inPlace := func(inputs ...int) []Result {
+		var r []Result
+		for _, i := range inputs {
+			r = append(r, Result{InPlace: true, Input: i})
+		}
+		return r
+	}
+	ones := func(v ...float64) []reference {
+		var r []reference
+		for _, x := range v {
+			r = append(r, exact([]float64{x}))
+		}
+		return r
+	}
+	var cases []testCase
+	add := func(name string, op nn.Op, in []Array, out []Result, want []reference) {
+		cases = append(cases, testCase{name, op, in, out, want})
+	}
+	add("Adam step", nn.AdamStep{}, []Array{scalar(4)}, inPlace(0), ones(5))
+	add("Adam step kept", nn.AdamStep{}, []Array{scalar(4), scalar(1)}, inPlace(0), ones(4))
+	add("Adam step taken", nn.AdamStep{}, []Array{scalar(4), scalar(0)}, inPlace(0), ones(5))
+	for _, c := range []struct{ found, scale, good, wantScale, wantGood float32 }{
+		{0, 65536, 3, 65536, 4}, {1, 65536, 3, 32768, 0}, {0, 65536, 1999, 131072, 0},
+		{0, 0x1p127, 1999, 0x1p127, 0}, // doubling would be infinite
+	} {
+		add(fmt.Sprintf("scaler %+v", c), nn.ScalerUpdate{Interval: 2000},
+			[]Array{scalar(c.found), scalar(c.scale), scalar(c.good)}, inPlace(1, 2),
+			ones(float64(c.wantScale), float64(c.wantGood)))
+	}
+	s := newSource(9)
+	for _, bad := range []float32{0, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())} {
+		for _, before := range []float32{0, 1} {
+			g := s.normal(tensor.Float32, 10_000)
+			want := reference{want: make([]float64, len(g.Values))}
+			found := before
+			if bad != 0 {
+				g.Values[7001], found = bad, 1
+			}
+			for i, v := range g.Values {
+				want.want[i] = float64(v) / 1024
+			}
+			refs := []reference{want, exact([]float64{float64(found)})}
+			if bad != 0 {
+				refs[0] = reference{} // not compared: the step is skipped
+			}
+			add(fmt.Sprintf("unscale %v, found %v", bad, before), nn.Unscale{},
+				[]Array{g, scalar(1024), scalar(before)}, inPlace(0, 2), refs)
+		}
+	}
+	return cases
+}

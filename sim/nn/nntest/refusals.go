@@ -1,0 +1,52 @@
+package nntest
+
+import (
+	"testing"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// refusals checks that operands that do not fit are errors of Load.
+func refusals(t *testing.T, be nn.Backend) {
+	s := newSource(11)
+	image := s.normal(tensor.Float32, 1, 3, 8, 8)
+	w := s.normal(tensor.Float32, 4, 3, 3, 3)
+	plane := s.normal(tensor.Float32, 5, 40)
+	z := s.normal(tensor.Complex64, 8, 8)
+	result := func(shape ...int) []Result { return []Result{{Shape: shape}} }
+	for name, c := range map[string]struct {
+		op  nn.Op
+		in  []Array
+		out []Result
+	}{
+		"no operator":                  {nil, []Array{image}, result(1, 3, 8, 8)},
+		"too few inputs":               {nn.Conv2D{Stride: 1, Pad: 1}, []Array{image}, result(1, 4, 8, 8)},
+		"conv output of another size":  {nn.Conv2D{Stride: 1, Pad: 1}, []Array{image, w}, result(1, 4, 8, 9)},
+		"conv without stride":          {nn.Conv2D{Pad: 1}, []Array{image, w}, result(1, 4, 8, 8)},
+		"conv with other channels":     {nn.Conv2D{Stride: 1, Pad: 1}, []Array{s.normal(0, 1, 2, 8, 8), w}, result(1, 4, 8, 8)},
+		"bias of another length":       {nn.Conv2D{Stride: 1, Pad: 1}, []Array{image, w, s.normal(0, 3)}, result(1, 4, 8, 8)},
+		"activation of another shape":  {nn.Activation{}, []Array{image}, result(1, 3, 8, 7)},
+		"activation that is not there": {nn.Activation{Kind: 99}, []Array{image}, result(1, 3, 8, 8)},
+		"activation of complex values": {nn.Activation{}, []Array{z}, result(8, 8)},
+		"FFT from real to real":        {nn.FFT{}, []Array{plane}, result(5, 40)},
+		"mask of another size":         {nn.MaskMultiply{}, []Array{z, plane}, []Result{{Shape: tensor.Shape{8, 8}, DType: tensor.Complex64}}},
+		"SSIM of five rows": {nn.Loss{Kind: nn.SSIM}, []Array{plane, plane},
+			[]Result{{Shape: tensor.Shape{}}, {Shape: tensor.Shape{nn.LossSaved(nn.SSIM, 5, 40)}}}},
+		"MS-SSIM below its window": {nn.Loss{Kind: nn.MSSSIM}, []Array{plane, plane},
+			[]Result{{Shape: tensor.Shape{}}, {Shape: tensor.Shape{nn.LossSaved(nn.MSSSIM, 5, 40)}}}},
+		"Adam out of place":  {nn.AdamStep{}, []Array{scalar(1)}, result()},
+		"concat of channels": {nn.Concat{}, []Array{image, image}, result(1, 5, 8, 8)},
+		"batch norm of another count": {nn.BatchNorm{}, []Array{image, s.normal(0, 2), s.normal(0, 3), s.normal(0, 3), s.normal(0, 3)},
+			result(1, 3, 8, 8)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := NewStep(be, c.op, c.in, c.out)
+			if err == nil {
+				s.Close()
+				t.Fatal("loaded")
+			}
+			t.Log(err)
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package nntest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// threads are the numbers of threads that a backend is tried with.
+const threads = 4
+
+// A testCase is one operator on given operands and what it must give.
+type testCase struct {
+	name string
+	op   nn.Op
+	in   []Array
+	out  []Result
+	want []reference
+}
+
+// reference is an expected output in float64. An element may differ from want by
+// tolerance·scale, with scale the size of the terms that were added (the largest
+// |want| when 0), and by a rounding to the output's type.
+type reference struct {
+	want      []float64
+	scale     float64
+	tolerance float64
+}
+
+// Run checks every operator on the backends that open makes for a number of
+// threads: open is called with 1 to 4 and ends the test where it cannot serve. A
+// backend without threads may ignore the number.
+func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
+	backends := make([]nn.Backend, threads)
+	for i := range backends {
+		backends[i] = open(t, i+1)
+	}
+	families := []struct {
+		name  string
+		cases func() []testCase
+	}{
+		{"convolution", convCases},
+		{"normalisation", normCases},
+		{"activation", activationCases},
+		{"layout", layoutCases},
+		{"elementwise", elementwiseCases},
+		{"optics", opticsCases},
+		{"loss", lossCases},
+		{"optimiser", optimiserCases},
+	}
+	for _, f := range families {
+		t.Run(f.name, func(t *testing.T) {
+			for i, c := range f.cases() {
+				t.Run(fmt.Sprintf("%d %s", i, c.name), func(t *testing.T) { c.run(t, backends) })
+			}
+		})
+	}
+	t.Run("refusals", func(t *testing.T) { refusals(t, backends[0]) })
+}
+
+// run compares the case with its reference on one thread, and the others' bits
+// with that. Each step runs twice, because a kernel may leave something behind.
+func (c *testCase) run(t *testing.T, backends []nn.Backend) {
+	var first [][]float32
+	for i, be := range backends {
+		s, err := NewStep(be, c.op, c.in, c.out)
+		if err != nil {
+			t.Fatalf("load: %v", err)
+		}
+		defer s.Close()
+		for pass := range 2 {
+			got, err := s.Run()
+			if err != nil {
+				t.Fatalf("run: %v", err)
+			}
+			if first == nil {
+				first = got
+				c.compare(t, got)
+				continue
+			}
+			for o := range got {
+				if at := firstDifference(got[o], first[o]); at >= 0 {
+					t.Fatalf("%d threads, run %d: output %d[%d] = %v, on one thread %v", i+1, pass, o, at, got[o][at], first[o][at])
+				}
+			}
+		}
+	}
+}
+
+func (c *testCase) compare(t *testing.T, got [][]float32) {
+	t.Helper()
+	for o, r := range c.want {
+		if r.want == nil {
+			continue // any value will do
+		}
+		d := c.out[o].DType
+		if c.out[o].InPlace {
+			d = c.in[c.out[o].Input].DType
+		}
+		if err := r.check(got[o], d); err != nil {
+			t.Errorf("output %d: %v", o, err)
+		}
+	}
+}
+
+// check compares values of a type with the reference.
+func (r reference) check(got []float32, d tensor.DType) error {
+	if len(got) != len(r.want) {
+		return fmt.Errorf("%d values, want %d", len(got), len(r.want))
+	}
+	scale := r.scale
+	if scale == 0 {
+		for _, v := range r.want {
+			scale = max(scale, math.Abs(v))
+		}
+	}
+	relative, absolute := rounding(d)
+	for i, want := range r.want {
+		limit := r.tolerance*scale + relative*math.Abs(want) + absolute
+		if diff := math.Abs(float64(got[i]) - want); !(diff <= limit) {
+			return fmt.Errorf("[%d] = %v, want %v: off by %.3g, allowed %.3g", i, got[i], want, diff, limit)
+		}
+	}
+	return nil
+}
+
+// rounding is half a unit in the last place, relative and among subnormals.
+func rounding(d tensor.DType) (relative, absolute float64) {
+	switch d {
+	case tensor.BFloat16:
+		return 0x1p-8, 0
+	case tensor.Float16:
+		return 0x1p-11, 0x1p-25
+	}
+	return 0x1p-24, 0
+}
+
+// firstDifference is the first index where bits differ, or −1.
+func firstDifference(a, b []float32) int {
+	for i := range a {
+		if math.Float32bits(a[i]) != math.Float32bits(b[i]) {
+			return i
+		}
+	}
+	return -1
+}
