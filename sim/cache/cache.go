@@ -128,6 +128,14 @@ func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
 	return stored
 }
 
+// Charge subtracts time spent on the cache's behalf, such as copying values in and
+// out, from the time saved. A disabled cache is not charged.
+func (c *Cache[K, V]) Charge(nanoseconds int64) {
+	if c.enabled {
+		c.saved -= nanoseconds
+	}
+}
+
 func (c *Cache[K, V]) store(key K, value V, bytes, cost int64) bool {
 	if old := c.entries[key]; old != nil {
 		c.drop(old)

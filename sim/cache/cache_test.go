@@ -45,6 +45,10 @@ func TestSavedIsTheMissReplacedLessEveryLookup(t *testing.T) {
 	if got := c.Counters().Saved; got != 84+1000 {
 		t.Errorf("after a hit of an entry of known cost: saved %d, want 1084", got)
 	}
+	c.Charge(84)
+	if got := c.Counters().Saved; got != 1000 {
+		t.Errorf("after a charge: saved %d, want 1000", got)
+	}
 }
 
 func TestTheLeastRecentlyUsedAreEvictedByBytes(t *testing.T) {

@@ -30,17 +30,6 @@ func gaussian(sigma float64) (w [ssimRadius + 1]float64) {
 	return w
 }
 
-// SSIMWindow is the two-dimensional window, row by row.
-func SSIMWindow() (window [2*ssimRadius + 1][2*ssimRadius + 1]float32) {
-	for i := range window {
-		for j := range window {
-			y, x := max(i-ssimRadius, ssimRadius-i), max(j-ssimRadius, ssimRadius-j)
-			window[i][j] = float32(ssimWindow[y] * ssimWindow[x])
-		}
-	}
-	return window
-}
-
 // msssimWeights are the exponents of the five scales.
 var msssimWeights = [5]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 

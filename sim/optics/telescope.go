@@ -68,6 +68,17 @@ func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []
 	}
 }
 
+// InverseIntensity writes |Fc⁻¹(M·spectrum)|² to dst: the intensity, not flipped,
+// that PRISM's line mode measures of the truth where its prediction is an
+// amplitude (spec/prism.md §9.2).
+func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask []float32) {
+	maskInto(t.field, spectrum, mask)
+	t.plan().CentredInverse(t.field, t.field, t.par)
+	for i, v := range t.field {
+		dst[i] = real(v)*real(v) + imag(v)*imag(v)
+	}
+}
+
 // Gradient writes ∂L/∂object to dst, given g = ∂L/∂y of the measurement y of the
 // object through the mask:
 //

@@ -206,3 +206,13 @@ func BenchmarkGradient512(b *testing.B) {
 		s.Gradient(dst, object, mask, object)
 	}
 }
+
+func TestInverseIntensityThroughEverythingIsTheSquare(t *testing.T) {
+	s := newTestTelescope(t, 64)
+	object, got, spectrum := referenceObject(1, 0), make([]float32, 64*64), make([]complex64, 64*64)
+	s.Spectrum(spectrum, object)
+	s.InverseIntensity(got, spectrum, ones(64*64))
+	for i, v := range object {
+		near(t, "intensity", float64(got[i]), float64(v)*float64(v), 2e-6)
+	}
+}

@@ -1,0 +1,223 @@
+package prism
+
+import (
+	"errors"
+	"fmt"
+
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/optics"
+)
+
+// SystemOptions describe a MeasurementSystem.
+type SystemOptions struct {
+	// Truth is the object's amplitude, Size×Size. It must not be written to while
+	// the system has it: SetTruth tells of another picture.
+	Truth    []float32
+	Size     int
+	Aperture optics.Aperture
+	Noise    *optics.Noise // nil adds none
+
+	Plans *optics.PlanCache
+	Masks *optics.MaskCache
+	Cache *MeasurementCache
+
+	// Parallel spreads the transforms over threads; nil is serial.
+	Parallel fft.Parallel
+
+	// Faithful keeps PRISM's key (picture and centres alone, so that a measurement
+	// through another aperture is answered from the cache), its hashing of the
+	// whole picture at every lookup and again at every store, its circles in the
+	// accumulated mask whatever the aperture, and its intensities in line mode
+	// (spec/prism.md §3.4, §3.5, §9).
+	Faithful bool
+}
+
+// MeasurementSystem measures the truth through one sample's apertures and the
+// reconstruction through all earlier ones (spec/prism.md §3). It is used by one
+// goroutine.
+//
+// Measurements of the truth are kept in a MeasurementCache. The truth's content is
+// hashed once, at the first lookup after it was set; the time that takes counts as
+// the cache's cost there.
+type MeasurementSystem struct {
+	options   SystemOptions
+	telescope *optics.Telescope
+	picture   digest
+	hashed    bool
+
+	cumulative []float32
+	coverage   float64
+	samples    int
+
+	spectrum []complex64 // of the truth, and one measurement: for line samples
+	one      []float32
+}
+
+// NewMeasurementSystem makes a system that has measured nothing yet.
+func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
+	if err := o.Aperture.Validate(o.Size); err != nil {
+		return nil, err
+	}
+	telescope, err := optics.NewTelescope(o.Size, o.Plans, o.Parallel)
+	if err != nil {
+		return nil, err
+	}
+	s := &MeasurementSystem{options: o, telescope: telescope, cumulative: make([]float32, o.Size*o.Size)}
+	if err := s.SetTruth(o.Truth); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// SetTruth changes the picture that is measured.
+func (s *MeasurementSystem) SetTruth(truth []float32) error {
+	if n := s.options.Size; len(truth) != n*n {
+		return fmt.Errorf("measuring: a picture of %d pixels is not %d×%d", len(truth), n, n)
+	}
+	s.options.Truth, s.hashed = truth, false
+	return nil
+}
+
+// SetAperture changes the instrument. What was measured stays in the accumulated
+// mask.
+func (s *MeasurementSystem) SetAperture(a optics.Aperture) error {
+	if err := a.Validate(s.options.Size); err != nil {
+		return err
+	}
+	s.options.Aperture = a
+	return nil
+}
+
+// Aperture is the instrument's.
+func (s *MeasurementSystem) Aperture() optics.Aperture { return s.options.Aperture }
+
+// Cache is the cache of measurements of the truth.
+func (s *MeasurementSystem) Cache() *MeasurementCache { return s.options.Cache }
+
+// Samples is the number of samples added by AddMask.
+func (s *MeasurementSystem) Samples() int { return s.samples }
+
+// CumulativeMask is the union of the apertures of all samples added, Size×Size, 1
+// inside. It must not be written to and changes with AddMask.
+func (s *MeasurementSystem) CumulativeMask() []float32 { return s.cumulative }
+
+// Coverage is the share of k-space that the accumulated mask covers.
+func (s *MeasurementSystem) Coverage() float64 { return s.coverage }
+
+// Reset forgets the samples added; the cache stays.
+func (s *MeasurementSystem) Reset() {
+	clear(s.cumulative)
+	s.coverage, s.samples = 0, 0
+}
+
+// Measure writes the two targets of a sample, each Size×Size. The new one is the
+// truth through the sample's apertures, averaged over them, with fresh noise. The
+// old one is the reconstruction, which is not measured data, through the
+// accumulated mask; without a reconstruction (nil) or an earlier sample it equals
+// the new one (spec/prism.md §3.2).
+func (s *MeasurementSystem) Measure(reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
+	if len(centres) == 0 {
+		return errors.New("measuring: a sample without apertures")
+	}
+	s.measureTruth(targetNew, centres)
+	s.options.Noise.Apply(targetNew, targetNew)
+	if reconstruction == nil || s.samples == 0 {
+		copy(targetOld, targetNew)
+		return nil
+	}
+	s.MeasureAccumulated(targetOld, reconstruction)
+	return nil
+}
+
+// MeasureAccumulated writes the measurement of a picture through the accumulated
+// mask: the coherent union of all earlier apertures, without noise or cache.
+func (s *MeasurementSystem) MeasureAccumulated(dst, picture []float32) {
+	s.telescope.Measure(dst, picture, s.cumulative)
+}
+
+// AddMask joins a sample's apertures to the accumulated mask, once per sample,
+// after it was trained.
+func (s *MeasurementSystem) AddMask(centres []optics.Point) {
+	a := s.options.Aperture
+	if s.options.Faithful {
+		a = optics.Aperture{Kind: optics.Circular, Radius: a.Radius}
+	}
+	for _, c := range centres {
+		s.options.Masks.Add(s.cumulative, a, c)
+	}
+	s.samples++
+	s.coverage = optics.Coverage(s.cumulative)
+}
+
+// measureTruth writes the noiseless measurement of the truth, from the cache where
+// it is there.
+func (s *MeasurementSystem) measureTruth(dst []float32, centres []optics.Point) {
+	c := s.options.Cache
+	if !c.cache.Enabled() {
+		s.compute(dst, centres)
+		return
+	}
+	lookup := c.cache.Begin()
+	key := s.key(centres)
+	if kept, ok := c.cache.Get(lookup, key); ok {
+		start := c.clock()
+		copy(dst, kept)
+		c.cache.Charge(c.clock() - start)
+		return
+	}
+	start := c.clock()
+	s.compute(dst, centres)
+	cost := c.clock() - start
+	if s.options.Faithful {
+		start = c.clock()
+		key = s.key(centres)
+		c.cache.Charge(c.clock() - start)
+	}
+	c.keep(key, dst, cost)
+}
+
+// key is the cache's key of a measurement of the truth.
+func (s *MeasurementSystem) key(centres []optics.Point) measurementKey {
+	if s.options.Faithful || !s.hashed {
+		s.picture, s.hashed = s.options.Cache.hashPicture(s.options.Truth), true
+	}
+	key := measurementKey{picture: s.picture, faithful: s.options.Faithful, count: len(centres)}
+	if !s.options.Faithful {
+		key.size, key.aperture = s.options.Size, s.options.Aperture
+	}
+	if len(centres) == 1 {
+		key.centre = centres[0]
+	} else {
+		key.centres = s.options.Cache.hashCentres(centres)
+	}
+	return key
+}
+
+// compute measures the truth. A line is the mean over its apertures, of
+// amplitudes as the prediction's, or of PRISM's intensities when faithful.
+func (s *MeasurementSystem) compute(dst []float32, centres []optics.Point) {
+	a, masks := s.options.Aperture, s.options.Masks
+	if len(centres) == 1 {
+		s.telescope.Measure(dst, s.options.Truth, masks.Mask(a, centres[0]))
+		return
+	}
+	if s.spectrum == nil {
+		s.spectrum, s.one = make([]complex64, len(dst)), make([]float32, len(dst))
+	}
+	s.telescope.Spectrum(s.spectrum, s.options.Truth)
+	clear(dst)
+	for _, c := range centres {
+		if s.options.Faithful {
+			s.telescope.InverseIntensity(s.one, s.spectrum, masks.Mask(a, c))
+		} else {
+			s.telescope.MeasureSpectrum(s.one, s.spectrum, masks.Mask(a, c))
+		}
+		for i, v := range s.one {
+			dst[i] += v
+		}
+	}
+	share := 1 / float32(len(centres))
+	for i := range dst {
+		dst[i] *= share
+	}
+}

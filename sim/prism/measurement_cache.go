@@ -1,0 +1,111 @@
+package prism
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"hash"
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/sim/cache"
+	"prismtop/sim/optics"
+)
+
+// MeasurementCache keeps noiseless measurements of pictures, bounded by bytes. One
+// cache can serve several systems: its key holds everything that a measurement
+// depends on. It is used by one goroutine.
+type MeasurementCache struct {
+	cache *cache.Cache[measurementKey, []float32]
+	clock func() int64
+	spare []float32 // a dropped measurement, to be written again
+	hash  hash.Hash
+	bytes []byte // of pixels or centres on their way to the hash
+}
+
+// digest is a SHA-256 sum.
+type digest [sha256.Size]byte
+
+// measurementKey is what a measurement depends on: the picture's content and shape,
+// the instrument, and the centres. PRISM's key is picture and centres alone.
+type measurementKey struct {
+	picture  digest
+	size     int
+	aperture optics.Aperture
+	faithful bool // the operator that line samples are measured with
+	count    int
+	centre   optics.Point // of a single one
+	centres  digest       // of several
+}
+
+// NewMeasurementCache makes an empty cache that keeps up to limit bytes, 0 for all.
+// A nil clock is the system's.
+func NewMeasurementCache(limit int64, enabled bool, clock func() int64) *MeasurementCache {
+	c := &MeasurementCache{clock: cache.Clock(clock), hash: sha256.New(), bytes: make([]byte, 0, 4096)}
+	c.cache = cache.New[measurementKey](cache.Options[[]float32]{
+		Limit: limit, Disabled: !enabled, Clock: c.clock,
+		Dropped: func(m []float32) { c.spare = m },
+	})
+	return c
+}
+
+// SetEnabled turns keeping measurements on or off. Off frees those kept.
+func (c *MeasurementCache) SetEnabled(on bool) {
+	c.cache.SetEnabled(on)
+	if !on {
+		c.spare = nil
+	}
+}
+
+// SetLimit changes the most bytes to keep; 0 is no limit.
+func (c *MeasurementCache) SetLimit(bytes int64) { c.cache.SetLimit(bytes) }
+
+// Clear drops all measurements; the counters stay.
+func (c *MeasurementCache) Clear() { c.cache.Clear() }
+
+// Counters is the cache's state.
+func (c *MeasurementCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
+
+// keep stores a copy of a measurement whose computation took cost nanoseconds.
+func (c *MeasurementCache) keep(key measurementKey, measurement []float32, cost int64) {
+	start := c.clock()
+	kept := c.spare
+	c.spare = nil
+	if len(kept) != len(measurement) {
+		kept = make([]float32, len(measurement))
+	}
+	copy(kept, measurement)
+	c.cache.Charge(c.clock() - start)
+	if !c.cache.PutCost(key, kept, 4*int64(len(kept)), cost) {
+		c.spare = kept
+	}
+}
+
+// hashPicture is the digest of a plane's pixels.
+func (c *MeasurementCache) hashPicture(pixels []float32) (d digest) {
+	c.hash.Reset()
+	for len(pixels) > 0 {
+		n := min(len(pixels), cap(c.bytes)/4)
+		c.bytes = c.bytes[:0]
+		for _, v := range pixels[:n] {
+			c.bytes = binary.LittleEndian.AppendUint32(c.bytes, math.Float32bits(v))
+		}
+		c.hash.Write(c.bytes)
+		pixels = pixels[n:]
+	}
+	c.bytes = c.hash.Sum(c.bytes[:0])
+	copy(d[:], c.bytes)
+	return d
+}
+
+// hashCentres is the digest of the centres along a line.
+func (c *MeasurementCache) hashCentres(centres []optics.Point) (d digest) {
+	c.hash.Reset()
+	for _, p := range centres {
+		c.bytes = binary.LittleEndian.AppendUint64(c.bytes[:0], math.Float64bits(p.Y))
+		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, math.Float64bits(p.X))
+		c.hash.Write(c.bytes)
+	}
+	c.bytes = c.hash.Sum(c.bytes[:0])
+	copy(d[:], c.bytes)
+	return d
+}
