@@ -1,0 +1,65 @@
+package machine
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Files that tell the machine's memory and the bound of the control group, in
+// its second and first version.
+const (
+	memInfo = "/proc/meminfo"
+	groupV2 = "/sys/fs/cgroup/memory.max"
+	groupV1 = "/sys/fs/cgroup/memory/memory.limit_in_bytes"
+)
+
+// ReadMemory asks the operating system.
+func ReadMemory() Memory {
+	text, err := os.ReadFile(memInfo)
+	if err != nil {
+		return Memory{Reason: err.Error()}
+	}
+	m := parseMemInfo(string(text))
+	for _, path := range []string{groupV2, groupV1} {
+		if text, err := os.ReadFile(path); err == nil {
+			m.Limit = parseLimit(string(text), m.Total)
+			break
+		}
+	}
+	return m
+}
+
+// parseMemInfo reads MemTotal and MemAvailable, which stand in kB.
+func parseMemInfo(text string) Memory {
+	var m Memory
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
+		amount, found := strings.CutSuffix(strings.TrimSpace(value), " kB")
+		n, err := strconv.ParseInt(amount, 10, 64)
+		if !found || err != nil || n < 0 || n > 1<<50 {
+			continue
+		}
+		switch key {
+		case "MemTotal":
+			m.Total = n << 10
+		case "MemAvailable":
+			m.Available = n << 10
+		}
+	}
+	if m.Total == 0 || m.Available == 0 {
+		m.Reason = fmt.Sprintf("%s does not tell MemTotal and MemAvailable", memInfo)
+	}
+	return m
+}
+
+// parseLimit reads a control group's bound. "max", and a number that is no bound
+// for this machine, mean none.
+func parseLimit(text string, total int64) int64 {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	if err != nil || n <= 0 || total > 0 && n >= total {
+		return 0
+	}
+	return n
+}

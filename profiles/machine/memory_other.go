@@ -1,0 +1,8 @@
+//go:build !linux && !darwin
+
+package machine
+
+import "runtime"
+
+// ReadMemory has no source on this system.
+func ReadMemory() Memory { return Memory{Reason: "memory is not read on " + runtime.GOOS} }

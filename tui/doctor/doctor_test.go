@@ -1,0 +1,155 @@
+package doctor
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"prismtop/profiles/machine"
+)
+
+func someOptions(env ...string) Options {
+	return Options{
+		Version: "1.2.3",
+		CPU: machine.CPU{Model: "Test CPU", Arch: "amd64", Logical: 2, Features: []string{"avx2", "fma"}, Sets: []machine.Support{
+			{Name: "amx", Reason: "the processor or the operating system does not offer amx-tile"},
+			{Name: "avx2", Available: true},
+		}},
+		Kernels: []string{"go"}, Using: "go", Threads: 2,
+		GPU: machine.GPU{Reason: "no CUDA device: libcuda.so.1 not found"},
+		Env: env,
+	}
+}
+
+func text(t *testing.T, f Facts) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestReportGivesReasonsForWhatIsMissing(t *testing.T) {
+	got := text(t, Gather(someOptions("TERM=xterm-256color", "LANG=en_GB.UTF-8")))
+	for _, want := range []string{
+		"1.2.3", "Test CPU · amd64 · 2 logical", "avx2 fma", "go on 2 threads",
+		"amx: no, the processor or the operating system does not offer amx-tile",
+		"avx2: no, the processor offers it, this build has no kernels for it",
+		"bf16: exact, but rounded in software",
+		"not used: no CUDA device: libcuda.so.1 not found",
+		"stdout is no terminal", "TERM xterm-256color", "UTF-8: yes (LANG=en_GB.UTF-8)",
+		"synchronized output: unknown",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestReportOnKernelsOfThisBuild(t *testing.T) {
+	o := someOptions()
+	o.Kernels, o.Using = []string{"go", "avx2"}, "avx2"
+	if got := text(t, Gather(o)); !strings.Contains(got, "avx2 on 2 threads") || strings.Contains(got, "avx2: ") {
+		t.Errorf("kernels in use are also listed as missing:\n%s", got)
+	}
+	o.Using = "go"
+	if got := text(t, Gather(o)); !strings.Contains(got, "avx2: available, not in use") {
+		t.Errorf("kernels that were not chosen are not listed:\n%s", got)
+	}
+	o.Using = "amx"
+	if got := Gather(o).Engine.AMP[1]; !got.Native {
+		t.Errorf("bf16 under AMX = %+v", got)
+	}
+}
+
+func TestReportOnGPU(t *testing.T) {
+	o := someOptions()
+	o.GPU = machine.GPU{Reason: "r", CUDA: "13.0", Driver: "580.1", Devices: []machine.GPUDevice{
+		{Name: "A", Capability: "9.0", TotalBytes: 1 << 37, FreeBytes: 1 << 36},
+		{Name: "B", Capability: "8.0", TotalBytes: 1 << 34, FreeReason: "no NVML"},
+	}}
+	got := text(t, Gather(o))
+	for _, want := range []string{"driver 580.1, CUDA 13.0", "A · compute capability 9.0 · 128 GiB · 64 GiB free", "B · compute capability 8.0 · 16 GiB · free memory unknown: no NVML"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	tests := []struct {
+		name string
+		env  []string
+		want func(Terminal) bool
+	}{
+		{"ssh", []string{"SSH_TTY=/dev/pts/1"}, func(t Terminal) bool { return t.SSH }},
+		{"no ssh", nil, func(t Terminal) bool { return !t.SSH }},
+		{"tmux", []string{"TMUX=/x"}, func(t Terminal) bool { return t.Multiplexer == "tmux" }},
+		{"screen", []string{"STY=1"}, func(t Terminal) bool { return t.Multiplexer == "screen" }},
+		{"NO_COLOR", []string{"NO_COLOR=1"}, func(t Terminal) bool { return t.NoColor }},
+		{"NO_COLOR empty", []string{"NO_COLOR="}, func(t Terminal) bool { return !t.NoColor }},
+		{"LC_ALL wins", []string{"LANG=de_DE.UTF-8", "LC_ALL=C"}, func(t Terminal) bool {
+			return !t.UTF8 && t.Locale == "LC_ALL=C" && len(t.Advice) == 1
+		}},
+		{"utf8 spelt otherwise", []string{"LC_CTYPE=en_US.utf8"}, func(t Terminal) bool { return t.UTF8 && len(t.Advice) == 0 }},
+		{"no locale", nil, func(t Terminal) bool { return !t.UTF8 && t.Locale == "none set" }},
+		{"not a terminal", []string{"TERM=xterm"}, func(t Terminal) bool { return !t.Interactive && t.Reason != "" && t.Colors == "none" }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := terminal(nil, test.env); !test.want(got) {
+				t.Errorf("terminal = %+v", got)
+			}
+		})
+	}
+}
+
+func TestAdviceOnSmallAndPoorTerminals(t *testing.T) {
+	small := Terminal{Interactive: true, Width: 59, Height: 15, UTF8: true, Colors: "truecolor"}
+	poor := Terminal{Interactive: true, Width: 80, Height: 24, UTF8: true, Colors: "16"}
+	good := Terminal{Interactive: true, Width: 60, Height: 15, UTF8: true, Colors: "256"}
+	if a := small.advise(); len(a) != 1 || !strings.Contains(a[0], "60x15") {
+		t.Errorf("small: %q", a)
+	}
+	if a := poor.advise(); len(a) != 1 || !strings.Contains(a[0], "few colours") {
+		t.Errorf("poor: %q", a)
+	}
+	if a := good.advise(); len(a) != 0 {
+		t.Errorf("good: %q", a)
+	}
+}
+
+func TestJSONKeepsReasonsBesideNulls(t *testing.T) {
+	var b bytes.Buffer
+	if err := Gather(someOptions()).WriteJSON(&b); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]map[string]any
+	var schema struct{ Schema int }
+	if err := json.Unmarshal(b.Bytes(), &schema); err != nil || schema.Schema != 1 {
+		t.Fatal(err, schema)
+	}
+	trimmed := bytes.Replace(b.Bytes(), []byte(`"schema": 1,`), nil, 1)
+	if err := json.Unmarshal(trimmed, &got); err != nil {
+		t.Fatal(err)
+	}
+	if v, ok := got["terminal"]["synchronized_output"]; !ok || v != nil || got["terminal"]["synchronized_output_reason"] == "" {
+		t.Errorf("terminal = %v", got["terminal"])
+	}
+	if got["gpu"]["usable"] != false || got["gpu"]["reason"] == "" {
+		t.Errorf("gpu = %v", got["gpu"])
+	}
+}
+
+func TestGatherOnThisMachine(t *testing.T) {
+	o := someOptions(os.Environ()...)
+	o.Out = os.Stdout
+	f := Gather(o)
+	if f.Memory.Total == 0 && f.Memory.Reason == "" {
+		t.Errorf("memory = %+v", f.Memory)
+	}
+	t.Log("\n" + text(t, f))
+}

@@ -1,0 +1,101 @@
+// Package doctor tells what this machine, its terminal and its GPU can do for
+// the program, and for everything that they cannot do, why not.
+package doctor
+
+import (
+	"os"
+	"runtime"
+
+	"prismtop/profiles/machine"
+)
+
+// Options is what only the caller knows.
+type Options struct {
+	Version string // the program's
+	CPU     machine.CPU
+	Kernels []string // kernels that this build has, "go"
+	Using   string   // the kernels in use
+	Threads int
+	GPU     machine.GPU
+	Out     *os.File // where the screen would be drawn
+	Env     []string // the environment, as os.Environ gives it
+}
+
+// Facts is everything that the doctor found.
+type Facts struct {
+	Schema   int            `json:"schema"`
+	Program  Program        `json:"program"`
+	CPU      machine.CPU    `json:"cpu"`
+	Engine   Engine         `json:"engine"`
+	Memory   machine.Memory `json:"memory"`
+	GPU      machine.GPU    `json:"gpu"`
+	Terminal Terminal       `json:"terminal"`
+}
+
+// Program is how the program was built.
+type Program struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	System  string `json:"system"` // "linux/amd64"
+}
+
+// Engine is what computes.
+type Engine struct {
+	Kernels string            `json:"kernels"`
+	Threads int               `json:"threads"`
+	Faster  []machine.Support `json:"faster"` // kernels for this processor's sets: in use, or why not
+	AMP     []Mode            `json:"amp"`
+}
+
+// Mode is one setting of mixed precision.
+type Mode struct {
+	Name   string `json:"name"`
+	Native bool   `json:"native"` // the kernels in use compute with the processor's own instructions for it
+	Note   string `json:"note"`
+}
+
+// Gather collects the facts. It asks the operating system and the environment; it
+// does not talk to the terminal.
+func Gather(o Options) Facts {
+	return Facts{
+		Schema:   1,
+		Program:  Program{Version: o.Version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH},
+		CPU:      o.CPU,
+		Engine:   engine(o),
+		Memory:   machine.ReadMemory(),
+		GPU:      o.GPU,
+		Terminal: terminal(o.Out, o.Env),
+	}
+}
+
+// engine tells for each instruction set that kernels can be written for whether
+// it is in use. Available there means that both the processor and this build
+// have it.
+func engine(o Options) Engine {
+	e := Engine{Kernels: o.Using, Threads: o.Threads, AMP: modes(o.Using)}
+	has := map[string]bool{}
+	for _, k := range o.Kernels {
+		has[k] = true
+	}
+	for _, s := range o.CPU.Sets {
+		if s.Available && !has[s.Name] {
+			s = machine.Support{Name: s.Name, Reason: "the processor offers it, this build has no kernels for it"}
+		}
+		e.Faster = append(e.Faster, s)
+	}
+	return e
+}
+
+// modes lists mixed precision's modes for the kernels in use.
+func modes(kernels string) []Mode {
+	emulated := "exact, but rounded in software: shows what the precision does to quality, not its speed"
+	list := []Mode{
+		{Name: "off", Native: true, Note: "float32 throughout"},
+		{Name: "bf16", Note: emulated},
+		{Name: "fp16", Note: emulated + "; with a gradient scaler"},
+	}
+	if kernels == "amx" {
+		list[1] = Mode{Name: "bf16", Native: true, Note: "by AMX"}
+	}
+	return list
+}

@@ -1,0 +1,155 @@
+package doctor
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"prismtop/profiles/machine"
+)
+
+// WriteJSON writes the facts as one object.
+func (f Facts) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(f)
+}
+
+// WriteText writes the facts for people, a line each.
+func (f Facts) WriteText(w io.Writer) error {
+	var p page
+	p.line("prismtop", "%s · %s · %s", f.Program.Version, f.Program.Go, f.Program.System)
+	p.cpu(f.CPU)
+	p.engine(f.Engine)
+	p.memory(f.Memory)
+	p.gpu(f.GPU)
+	p.terminal(f.Terminal)
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+// page is a list of labelled lines.
+type page struct{ strings.Builder }
+
+// line adds a line; an empty label continues the one above.
+func (p *page) line(label, format string, args ...any) {
+	fmt.Fprintf(p, "%-10s %s\n", label, fmt.Sprintf(format, args...))
+}
+
+func (p *page) cpu(c machine.CPU) {
+	model := c.Model
+	if model == "" {
+		model = "model unknown: " + c.Reason
+	}
+	p.line("cpu", "%s · %s · %d logical", model, c.Arch, c.Logical)
+	if len(c.Features) > 0 {
+		p.line("", "%s", strings.Join(c.Features, " "))
+	}
+}
+
+func (p *page) engine(e Engine) {
+	p.line("kernels", "%s on %d threads", e.Kernels, e.Threads)
+	for _, s := range e.Faster {
+		switch {
+		case s.Name == e.Kernels:
+		case s.Available:
+			p.line("", "%s: available, not in use", s.Name)
+		default:
+			p.line("", "%s: no, %s", s.Name, s.Reason)
+		}
+	}
+	for i, m := range e.AMP {
+		label := ""
+		if i == 0 {
+			label = "amp"
+		}
+		p.line(label, "%s: %s", m.Name, m.Note)
+	}
+}
+
+func (p *page) memory(m machine.Memory) {
+	var parts []string
+	if m.Total > 0 {
+		parts = append(parts, size(m.Total)+" in all")
+	}
+	if m.Available > 0 {
+		parts = append(parts, size(m.Available)+" available")
+	}
+	if m.Limit > 0 {
+		parts = append(parts, "control group allows "+size(m.Limit))
+	}
+	if m.Reason != "" {
+		parts = append(parts, m.Reason)
+	}
+	p.line("memory", "%s", strings.Join(parts, " · "))
+}
+
+func (p *page) gpu(g machine.GPU) {
+	if g.Usable {
+		p.line("gpu", "in use")
+	} else {
+		p.line("gpu", "not used: %s", g.Reason)
+	}
+	if g.CUDA != "" {
+		driver := g.Driver
+		if driver == "" {
+			driver = "of unknown version"
+		}
+		p.line("", "driver %s, CUDA %s", driver, g.CUDA)
+	}
+	for _, d := range g.Devices {
+		free := size(d.FreeBytes) + " free"
+		if d.FreeReason != "" {
+			free = "free memory unknown: " + d.FreeReason
+		}
+		p.line("", "%s · compute capability %s · %s · %s", d.Name, d.Capability, size(d.TotalBytes), free)
+	}
+}
+
+func (p *page) terminal(t Terminal) {
+	if t.Interactive {
+		p.line("terminal", "%s · %dx%d", orNone(t.Term), t.Width, t.Height)
+	} else {
+		p.line("terminal", "%s", t.Reason)
+	}
+	p.line("", "TERM %s · COLORTERM %s · NO_COLOR %s", orNone(t.Term), orNone(t.ColorTerm), yes(t.NoColor))
+	p.line("", "colours: %s · UTF-8: %s (%s)", t.Colors, yes(t.UTF8), t.Locale)
+	p.line("", "over SSH: %s · multiplexer: %s · program: %s", yes(t.SSH), orNone(t.Multiplexer), orNone(t.Program))
+	if t.Synchronized == nil {
+		p.line("", "synchronized output: unknown, %s", t.SynchronizedReason)
+	} else {
+		p.line("", "synchronized output: %s", yes(*t.Synchronized))
+	}
+	for _, a := range t.Advice {
+		p.line("", "advice: %s", a)
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "not set"
+	}
+	return s
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// size prints bytes in binary units with three digits.
+func size(bytes int64) string {
+	const unit = 1024
+	if bytes < unit {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value, names := float64(bytes)/unit, []string{"KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for value >= unit && i < len(names)-1 {
+		value, i = value/unit, i+1
+	}
+	return fmt.Sprintf("%.3g %s", value, names[i])
+}

@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"os"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
+)
+
+// Terminal is what the environment says about the terminal.
+type Terminal struct {
+	Interactive bool   `json:"interactive"`
+	Reason      string `json:"reason,omitempty"` // why the screen cannot be drawn
+	Term        string `json:"term"`
+	ColorTerm   string `json:"colorterm"`
+	Program     string `json:"program,omitempty"` // TERM_PROGRAM
+	Multiplexer string `json:"multiplexer,omitempty"`
+	Colors      string `json:"colors"`
+	NoColor     bool   `json:"no_color"`
+	Width       int    `json:"width,omitempty"`
+	Height      int    `json:"height,omitempty"`
+	UTF8        bool   `json:"utf8"`
+	Locale      string `json:"locale"` // the variable that decides, "LC_ALL=C"
+	SSH         bool   `json:"ssh"`
+	// Synchronized says whether frames are drawn in one piece. Only the terminal
+	// itself can tell, when the screen asks it.
+	Synchronized       *bool    `json:"synchronized_output"`
+	SynchronizedReason string   `json:"synchronized_output_reason,omitempty"`
+	Advice             []string `json:"advice,omitempty"`
+}
+
+// The smallest screen that the panes fit in, in columns and rows.
+const (
+	minWidth  = 60
+	minHeight = 15
+)
+
+// terminal reads the environment and asks for the terminal's size.
+func terminal(out *os.File, environment []string) Terminal {
+	env := environ(environment)
+	t := Terminal{
+		Term: env["TERM"], ColorTerm: env["COLORTERM"], Program: env["TERM_PROGRAM"],
+		Colors:             colors(colorprofile.Detect(out, environment)),
+		NoColor:            env["NO_COLOR"] != "",
+		SSH:                env["SSH_TTY"] != "" || env["SSH_CONNECTION"] != "",
+		SynchronizedReason: "the screen asks the terminal when it starts",
+	}
+	t.Locale, t.UTF8 = locale(env)
+	switch {
+	case env["TMUX"] != "":
+		t.Multiplexer = "tmux"
+	case env["STY"] != "":
+		t.Multiplexer = "screen"
+	}
+	t.Interactive = out != nil && term.IsTerminal(out.Fd())
+	if t.Interactive {
+		if w, h, err := term.GetSize(out.Fd()); err == nil {
+			t.Width, t.Height = w, h
+		}
+	} else {
+		t.Reason = "stdout is no terminal: runs are headless"
+	}
+	t.Advice = t.advise()
+	return t
+}
+
+// advise says what would make the screen better.
+func (t Terminal) advise() []string {
+	var advice []string
+	if t.Interactive && t.Width > 0 && (t.Width < minWidth || t.Height < minHeight) {
+		advice = append(advice, "the window is smaller than 60x15; panes need that much")
+	}
+	if !t.UTF8 {
+		advice = append(advice, "the locale is not UTF-8; use --ascii, or a locale such as C.UTF-8")
+	}
+	if !t.NoColor && t.Interactive && (t.Colors == "none" || t.Colors == "16") {
+		advice = append(advice, "few colours: pictures are drawn in braille; TERM=xterm-256color or COLORTERM=truecolor gives greys where the terminal has them")
+	}
+	return advice
+}
+
+// environ is the environment by name. The last of two settings counts.
+func environ(list []string) map[string]string {
+	m := make(map[string]string, len(list))
+	for _, entry := range list {
+		name, value, _ := strings.Cut(entry, "=")
+		m[name] = value
+	}
+	return m
+}
+
+// locale finds the variable that decides the character set, by POSIX's order,
+// and whether it is UTF-8.
+func locale(env map[string]string) (setting string, utf8 bool) {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := env[name]; value != "" {
+			normal := strings.ReplaceAll(strings.ToLower(value), "-", "")
+			return name + "=" + value, strings.Contains(normal, "utf8")
+		}
+	}
+	return "none set", false
+}
+
+// colors names a colour profile by its number of colours.
+func colors(p colorprofile.Profile) string {
+	switch p {
+	case colorprofile.TrueColor:
+		return "truecolor"
+	case colorprofile.ANSI256:
+		return "256"
+	case colorprofile.ANSI:
+		return "16"
+	}
+	return "none"
+}
