@@ -1,0 +1,318 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is the header and the footer.
+
+// piece is a part of a bar; the pieces of the highest rank leave first where
+// there is no room.
+type piece struct {
+	text  string
+	style theme.Style
+	rank  int
+}
+
+func width(pieces []piece) int {
+	n := 0
+	for _, p := range pieces {
+		n += chart.Width(p.text)
+	}
+	return n
+}
+
+// drop removes the last of the pieces with the highest rank; those of rank 0
+// stay.
+func drop(groups ...*[]piece) bool {
+	var from *[]piece
+	at, worst := -1, 0
+	for _, g := range groups {
+		for i, p := range *g {
+			if p.rank > 0 && p.rank >= worst {
+				from, at, worst = g, i, p.rank
+			}
+		}
+	}
+	if from == nil {
+		return false
+	}
+	*from = append((*from)[:at], (*from)[at+1:]...)
+	return true
+}
+
+func put(c *chart.Canvas, x, y int, pieces []piece) int {
+	for _, p := range pieces {
+		x = c.Text(x, y, p.text, p.style)
+	}
+	return x
+}
+
+// header is what runs on what, how far it is, and since when.
+func (m *Model) header() []string {
+	w := m.layout.header.w
+	left, middle, right := m.headerPieces()
+	for width(left)+width(middle)+width(right)+6 > w && drop(&left, &middle, &right) {
+	}
+	var c chart.Canvas
+	c.Resize(w, 1)
+	end := put(&c, 1, 0, left)
+	from := w - 1 - width(right)
+	put(&c, from, 0, right)
+	if width(middle) > 0 {
+		put(&c, max(end+2, min((w-width(middle))/2, from-2-width(middle))), 0, middle)
+	}
+	return c.Lines(m.theme)
+}
+
+func (m *Model) headerPieces() (left, middle, right []piece) {
+	left = []piece{{"prismtop", theme.Brand, 0}}
+	s := m.snap
+	if s == nil {
+		return left, nil, []piece{{"◌ preparing", theme.Faint, 0}}
+	}
+	r := s.Run
+	left = append(left, piece{"  " + chart.Cut(r.Object, 24), theme.Strong, 4})
+	if r.Size > 0 {
+		left = append(left, piece{fmt.Sprintf(" %d/%d", r.Size, r.ObjectSize), theme.Plain, 5})
+	}
+	if r.Device != "" {
+		left = append(left, piece{fmt.Sprintf(" · %s %s ×%d", r.Device, r.Kernels, m.threads()), theme.Faint, 7})
+	}
+	left = append(left, piece{" · " + precision(s), theme.Faint, 6})
+
+	if s.Stage == profiles.Initialising {
+		middle = append(middle, piece{"initialising", theme.Plain, 2})
+	} else if r.Samples > 0 {
+		digits := len(itoa(r.Samples))
+		middle = append(middle, piece{fmt.Sprintf("sample %*d/%d", digits, min(s.Sample+1, r.Samples), r.Samples), theme.Strong, 2})
+	}
+	middle = append(middle, piece{fmt.Sprintf(" · iter %d", s.Index), theme.Plain, 3})
+	if !ended(s.State) {
+		middle = append(middle, piece{" ·" + rate(s.Rate), theme.Plain, 2})
+	}
+
+	right = []piece{{clock(s.Elapsed), theme.Plain, 2}}
+	if s.ETAKnown && !ended(s.State) {
+		right = append(right, piece{"  left " + clock(s.ETA), theme.Faint, 8})
+	}
+	lamp, style := stateLamp(m.state())
+	return left, middle, append(right, piece{"  " + lamp, style, 0})
+}
+
+// precision is the arithmetic of the run: fp32, or the AMP mode.
+func precision(s *profiles.Snapshot) string {
+	switch amp := s.Settings.AMP; amp {
+	case "", "off":
+		return "fp32"
+	case "fp16":
+		if s.GradientScale > 0 && !math.IsInf(s.GradientScale, 0) {
+			return fmt.Sprintf("fp16 scale %.0f", s.GradientScale)
+		}
+		return amp
+	default:
+		return amp
+	}
+}
+
+// state is what the run does, as asked for or as reported.
+func (m *Model) state() profiles.State {
+	s := m.snap.State
+	if m.wantPaused != nil && *m.wantPaused && s == profiles.Running {
+		return profiles.Paused
+	}
+	return s
+}
+
+// stateLamp is a run's state, all equally wide.
+func stateLamp(s profiles.State) (string, theme.Style) {
+	lamp, style := "●", theme.Good
+	switch s {
+	case profiles.Preparing:
+		lamp, style = "◌", theme.Faint
+	case profiles.Paused:
+		lamp, style = "‖", theme.Warn
+	case profiles.Finished:
+		lamp = "✓"
+	case profiles.Stopped:
+		lamp, style = "○", theme.Faint
+	case profiles.Failed:
+		lamp, style = "✗", theme.Bad
+	}
+	return fmt.Sprintf("%s %-9s", lamp, s), style
+}
+
+// footer is the keys with what they switch, a status, and what the screen costs.
+func (m *Model) footer() []string {
+	w, h := m.layout.footer.w, m.layout.footer.h
+	var c chart.Canvas
+	c.Resize(w, h)
+	right := m.costPieces()
+	room := w - 3 - width(right)
+	put(&c, w-1-width(right), h-1, right)
+	note := m.hiddenNote()
+	if h == 1 && note != "" {
+		room -= chart.Width(note) + 2
+		c.Text(room+3, 0, note, theme.Faint)
+	}
+
+	settings, actions := keyPieces(m, withPairs()), keyPieces(m, actionKeys)
+	if h == 2 {
+		put(&c, 1, 0, fit(settings, w-2))
+	} else {
+		actions = merge(settings, actions)
+	}
+	if text, style := m.statusLine(); text != "" {
+		c.Text(1, h-1, chart.Cut(text, room), style)
+		return c.Lines(m.theme)
+	}
+	keys := fit(actions, room)
+	x := put(&c, 1, h-1, keys)
+	if h == 2 && chart.Width(note)+x+2 < w-width(right) {
+		c.TextRight(w-3-width(right), h-1, note, theme.Faint)
+	}
+	return c.Lines(m.theme)
+}
+
+// statusLine is why the run failed, or what was last said.
+func (m *Model) statusLine() (string, theme.Style) {
+	switch {
+	case m.snap != nil && m.snap.State == profiles.Failed:
+		return "failed: " + firstLine(m.snap.Err) + "   (q quits)", theme.Bad
+	case m.status.bad:
+		return m.status.text, theme.Bad
+	}
+	return m.status.text, theme.Warn
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// hiddenNote names the panes for which the terminal is too small.
+func (m *Model) hiddenNote() string {
+	ids := m.layout.hidden()
+	if len(ids) == 0 {
+		return ""
+	}
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = paneNames[id]
+	}
+	if m.layout.footer.h == 1 {
+		return fmt.Sprintf("%d hidden", len(ids))
+	}
+	return "no room for " + strings.Join(names, ", ")
+}
+
+// withPairs are the keys of settings with the pairs in place of their halves.
+func withPairs() []binding {
+	var shown []binding
+	for _, b := range settingKeys {
+		if b.state != nil {
+			shown = append(shown, b)
+		}
+	}
+	return append(shown, pairs...)
+}
+
+// key is the pieces of one binding in the footer, and their rank.
+type keyGroup struct {
+	pieces []piece
+	rank   int
+}
+
+func keyPieces(m *Model, table []binding) []keyGroup {
+	var groups []keyGroup
+	for _, b := range table {
+		short := b.short
+		if short == "" && b.state == nil {
+			continue
+		}
+		if short == "pause" && m.snap != nil && m.paused() {
+			short = "go on"
+		}
+		ps := []piece{{b.Help().Key, theme.Key, 0}}
+		if short != "" {
+			ps = append(ps, piece{" " + short, theme.Plain, 0})
+		}
+		if b.state != nil && m.snap != nil {
+			text, pending := b.state(m)
+			ps = append(ps, piece{" " + text, stateStyle(text, pending), 0})
+		}
+		groups = append(groups, keyGroup{ps, b.rank})
+	}
+	return groups
+}
+
+func stateStyle(text string, pending bool) theme.Style {
+	switch {
+	case pending:
+		return theme.Pending
+	case text == "●":
+		return theme.Good
+	case text == "○":
+		return theme.Faint
+	}
+	return theme.Strong
+}
+
+// merge interleaves settings and actions for a footer of one line.
+func merge(a, b []keyGroup) []keyGroup {
+	out := make([]keyGroup, 0, len(a)+len(b))
+	out = append(out, a...)
+	return append(out, b...)
+}
+
+// fit keeps the groups that fit into w cells, those of low rank first, in their
+// order.
+func fit(groups []keyGroup, w int) []piece {
+	const gap = 2
+	keep := make([]bool, len(groups))
+	used := 0
+	for rank := 0; rank <= 9; rank++ {
+		for i, g := range groups {
+			if g.rank == rank && used+width(g.pieces)+gap <= w+gap {
+				used += width(g.pieces) + gap
+				keep[i] = true
+			}
+		}
+	}
+	var out []piece
+	for i, g := range groups {
+		if !keep[i] {
+			continue
+		}
+		if len(out) > 0 {
+			out = append(out, piece{strings.Repeat(" ", gap), theme.Plain, 0})
+		}
+		out = append(out, g.pieces...)
+	}
+	return out
+}
+
+// costPieces are what watching costs, and what was lost.
+func (m *Model) costPieces() []piece {
+	var ps []piece
+	if m.snap != nil && m.snap.Own.Dropped > 0 {
+		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn, 0})
+	}
+	if m.cost.skipped > 0 {
+		ps = append(ps, piece{fmt.Sprintf("%d frames skipped  ", m.cost.skipped), theme.Warn, 0})
+	}
+	if !m.cost.known {
+		return append(ps, piece{"ui   – %      – KB/s", theme.Faint, 0})
+	}
+	share := m.cost.share
+	if m.snap != nil {
+		share += m.snap.Own.Aggregator
+	}
+	return append(ps, piece{fmt.Sprintf("ui%6s  %s KB/s", strings.TrimPrefix(percentFine(share), " "), fixed(m.cost.rate/1000, 5)), theme.Faint, 0})
+}

@@ -1,0 +1,135 @@
+package tui
+
+import (
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// pane is a part of the screen. Panes are plain structs: the model sets their
+// size and hands them snapshots, and asks for what they look like. A pane draws
+// only after something changed.
+type pane interface {
+	SetSize(w, h int)
+	SetTheme(t *theme.Theme)
+	Update(s *profiles.Snapshot)
+	// View is the pane as h lines of w cells.
+	View() string
+	lines() []string
+}
+
+// box is what every pane has: a canvas with a frame, and the lines it became.
+type box struct {
+	title  string
+	canvas chart.Canvas
+	theme  *theme.Theme
+	snap   *profiles.Snapshot
+	stale  bool
+	drawn  []string
+}
+
+// SetSize gives the pane its size in cells, frame included.
+func (b *box) SetSize(w, h int) {
+	if cw, ch := b.canvas.Size(); cw != w || ch != h {
+		b.canvas.Resize(w, h)
+		b.stale = true
+	}
+}
+
+// SetTheme changes the colours.
+func (b *box) SetTheme(t *theme.Theme) {
+	if b.theme != t {
+		b.theme, b.stale = t, true
+	}
+}
+
+// Update takes a snapshot, which the next View draws.
+func (b *box) Update(s *profiles.Snapshot) {
+	if b.snap != s {
+		b.snap, b.stale = s, true
+	}
+}
+
+// render is the pane's lines, drawn anew where something changed: draw fills
+// the inside and returns the note in the lower edge of the frame.
+func (b *box) render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)) []string {
+	w, h := b.canvas.Size()
+	if w < 2 || h < 2 || b.theme == nil {
+		return nil
+	}
+	if !b.stale {
+		return b.drawn
+	}
+	b.stale = false
+	b.canvas.Clear()
+	frame(&b.canvas)
+	b.canvas.Text(2, 0, chart.Cut(" "+b.title+" ", w-4), theme.Title)
+	if b.snap != nil {
+		inner := b.canvas.Sub(2, 1, w-4, h-2)
+		if note, style := draw(&inner, b.snap); note != "" {
+			b.canvas.Text(2, h-1, chart.Cut(" "+note+" ", w-4), style)
+		}
+	}
+	b.drawn = b.canvas.Lines(b.theme)
+	return b.drawn
+}
+
+// aside writes in the upper edge of the frame, at its right.
+func (b *box) aside(s string, style theme.Style) {
+	w, _ := b.canvas.Size()
+	if s != "" && w-4-chart.Width(b.title)-2 > chart.Width(s)+3 {
+		b.canvas.TextRight(w-2, 0, " "+s+" ", style)
+	}
+}
+
+// frame draws a rounded border around the canvas.
+func frame(c *chart.Canvas) {
+	w, h := c.Size()
+	c.Fill(1, 0, w-2, 1, '─', theme.Border)
+	c.Fill(1, h-1, w-2, 1, '─', theme.Border)
+	c.Fill(0, 1, 1, h-2, '│', theme.Border)
+	c.Fill(w-1, 1, 1, h-2, '│', theme.Border)
+	c.Set(0, 0, '╭', theme.Border)
+	c.Set(w-1, 0, '╮', theme.Border)
+	c.Set(0, h-1, '╰', theme.Border)
+	c.Set(w-1, h-1, '╯', theme.Border)
+}
+
+func join(lines []string) string { return strings.Join(lines, "\n") }
+
+// message writes one faint line in the middle of a pane that has nothing to
+// show yet.
+func message(c *chart.Canvas, s string) {
+	w, h := c.Size()
+	s = chart.Cut(s, w)
+	c.Text((w-chart.Width(s))/2, (h-1)/2, s, theme.Faint)
+}
+
+// wrapped writes words over at most rows lines from y on, and returns the row
+// after them.
+func wrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
+	w, _ := c.Size()
+	w -= x
+	line, used := "", 0
+	for _, word := range strings.Fields(s) {
+		if line != "" && chart.Width(line)+1+chart.Width(word) > w {
+			if used++; used >= rows {
+				c.Text(x, y, chart.Cut(line+" …", w), style)
+				return y + 1
+			}
+			c.Text(x, y, chart.Cut(line, w), style)
+			line, y = "", y+1
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" && rows > 0 {
+		c.Text(x, y, chart.Cut(line, w), style)
+		y++
+	}
+	return y
+}

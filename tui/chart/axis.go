@@ -1,0 +1,148 @@
+package chart
+
+import (
+	"math"
+	"slices"
+
+	"prismtop/profiles"
+)
+
+// scale maps values to rows of dots, linearly or by their logarithm.
+type scale struct {
+	lo, hi float64
+	log    bool
+}
+
+// at is where v lies between lo (0) and hi (1), clamped; clipped says that it
+// lay above.
+func (s scale) at(v float64) (f float64, clipped bool) {
+	lo, hi := s.lo, s.hi
+	if s.log {
+		if v <= 0 {
+			return 0, false
+		}
+		v, lo, hi = math.Log10(v), math.Log10(lo), math.Log10(hi)
+	}
+	if !(hi > lo) {
+		return 0, false
+	}
+	f = (v - lo) / (hi - lo)
+	return min(max(f, 0), 1), f > 1
+}
+
+// ticks are the values that get a label, at most n (n ≥ 2).
+func (s scale) ticks(n int) []float64 {
+	var t []float64
+	if s.log {
+		lo, hi := int(math.Ceil(math.Log10(s.lo)-1e-9)), int(math.Floor(math.Log10(s.hi)+1e-9))
+		if hi-lo < 1 { // no two powers of ten to label
+			return []float64{s.lo, s.hi}
+		}
+		step := max(1, (hi-lo+n-2)/(n-1))
+		for e := lo; e <= hi; e += step {
+			t = append(t, math.Pow(10, float64(e)))
+		}
+		return t
+	}
+	for i := range n {
+		t = append(t, s.lo+(s.hi-s.lo)*float64(i)/float64(n-1))
+	}
+	return t
+}
+
+// Ceiling is the top of a linear axis from 0 for a curve: a round number above
+// its usual values, so that one spike does not flatten everything else. Spikes
+// beyond it are marked by the chart. A previous ceiling is kept while the curve
+// fills more than half of it, so that the axis does not flicker.
+func Ceiling(c profiles.Curve, previous float64) float64 {
+	means := make([]float64, 0, len(c))
+	top := 0.0
+	for _, p := range c {
+		if usable(p, false) {
+			means = append(means, p.Mean)
+			top = max(top, p.Max)
+		}
+	}
+	if len(means) == 0 || top <= 0 {
+		return 1
+	}
+	slices.Sort(means)
+	top = min(top, 1.3*means[len(means)*95/100])
+	if top <= 0 {
+		return 1
+	}
+	if top <= previous && top > previous/2 {
+		return previous
+	}
+	return roundUp(top)
+}
+
+// roundUp is the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 times a power of
+// ten.
+func roundUp(v float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, f := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
+		if v <= f*unit*(1+1e-9) {
+			return f * unit
+		}
+	}
+	return 10 * unit
+}
+
+// logarithmic is the axis that holds every usable value of the series and the
+// extra values: from and to 1, 2 or 5 times a power of ten, at least a decade
+// and at most twelve.
+func logarithmic(series []Series, extra ...float64) scale {
+	lo, hi := math.Inf(1), 0.0
+	see := func(v float64) {
+		if v > 0 && !math.IsInf(v, 0) {
+			lo, hi = min(lo, v), max(hi, v)
+		}
+	}
+	for _, s := range series {
+		for _, p := range s.Curve {
+			if usable(p, true) {
+				see(p.Min)
+				see(p.Max)
+			}
+		}
+	}
+	for _, v := range extra {
+		see(v)
+	}
+	if hi == 0 {
+		return scale{lo: 1e-3, hi: 1, log: true}
+	}
+	top := step125(hi, true)
+	bottom := max(step125(max(lo, hi*1e-300), false), top*1e-12)
+	if bottom > top/10 {
+		bottom = top / 10
+	}
+	return scale{lo: bottom, hi: top, log: true}
+}
+
+// step125 is the next of 1, 2, 5 times a power of ten, not below v where up is
+// true and not above v otherwise.
+func step125(v float64, up bool) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	best := unit
+	for _, f := range []float64{1, 2, 5, 10} {
+		if up && f*unit >= v*(1-1e-9) {
+			return f * unit
+		}
+		if f*unit <= v*(1+1e-9) {
+			best = f * unit
+		}
+	}
+	return best
+}
+
+// usable says whether a point can be drawn: finite, and above 0 on a
+// logarithmic axis.
+func usable(p profiles.Point, log bool) bool {
+	sum := p.Min + p.Max + p.Mean // NaN and infinities survive addition
+	if math.IsNaN(sum) || math.IsInf(sum, 0) || p.Last < p.First {
+		return false
+	}
+	return !log || p.Mean > 0
+}

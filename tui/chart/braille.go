@@ -1,0 +1,75 @@
+package chart
+
+import (
+	"math"
+
+	"github.com/NimbleMarkets/ntcharts/v2/canvas/runes"
+
+	"prismtop/tui/theme"
+)
+
+// dotRunes are the patterns of one dot each, by row and column of the 4x2 dots
+// of a cell.
+var dotRunes = func() (t [4][2]rune) {
+	order := [4][2]int{{0, 3}, {1, 4}, {2, 5}, {6, 7}} // Unicode's numbering of dots
+	for y, row := range order {
+		for x, i := range row {
+			var dots runes.PatternDots
+			dots[i] = true
+			t[y][x] = runes.BraillePatternFromPatternDots(dots)
+		}
+	}
+	return t
+}()
+
+// Dot sets one braille dot, in a raster of 2 dots per cell across and 4 down.
+// The cell takes the style; dots already in it stay.
+func (c *Canvas) Dot(x, y int, s theme.Style) {
+	if x < 0 || y < 0 || x >= 2*c.w || y >= 4*c.h {
+		return
+	}
+	cell := &c.cells[y/4*c.stride+x/2]
+	// Combining with a rune that is no pattern gives the dot alone.
+	cell.Rune = runes.CombineBraillePatterns(cell.Rune, dotRunes[y%4][x%2])
+	cell.Style = s
+}
+
+// DotLine draws a straight line of dots from (x0,y0) to (x1,y1), both included.
+// Every skip-th dot is left out; 0 leaves out none.
+func (c *Canvas) DotLine(x0, y0, x1, y1, skip int, s theme.Style) {
+	n := max(abs(x1-x0), abs(y1-y0))
+	for i := 0; i <= n; i++ {
+		if skip > 0 && i%skip == skip-1 {
+			continue
+		}
+		x, y := x0, y0
+		if n > 0 {
+			x += int(math.Round(float64((x1-x0)*i) / float64(n)))
+			y += int(math.Round(float64((y1-y0)*i) / float64(n)))
+		}
+		c.Dot(x, y, s)
+	}
+}
+
+// Bar draws a bar v cells long from (x,y) on, rounded to whole cells and at
+// most width; what is above 0 shows at least one. The glyph leaves a gap above,
+// so that bars on neighbouring rows stay apart. It returns the column after it.
+func (c *Canvas) Bar(x, y, width int, v float64, s theme.Style) int {
+	v = finite(v, 0)
+	if v <= 0 || width <= 0 {
+		return x
+	}
+	n := max(1, int(math.Round(min(v, float64(width)))))
+	c.Fill(x, y, n, 1, '▇', s)
+	return x + n
+}
+
+// finite is v, or other where v is NaN or infinite.
+func finite(v, other float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return other
+	}
+	return v
+}
+
+func abs(v int) int { return max(v, -v) }

@@ -1,0 +1,112 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// compose puts the frame together from the header, the panes and the footer.
+// The parts keep what they drew; only what changed is drawn again.
+func (m *Model) compose() {
+	l := &m.layout
+	if l.w == 0 || l.h == 0 {
+		m.frame = ""
+		return
+	}
+	if l.tooSmall {
+		m.frame = m.tooSmall()
+		return
+	}
+	rows := make([]string, 0, l.h)
+	rows = append(rows, m.header()...)
+	rows = append(rows, m.body()...)
+	rows = append(rows, m.footer()...)
+	if m.helping {
+		m.overlay(rows, m.help())
+	}
+	if m.confirming {
+		m.overlay(rows, m.confirmation())
+	}
+	m.frame = strings.Join(rows, "\n")
+}
+
+// body is the rows of the panes, which tile the width.
+func (m *Model) body() []string {
+	top, bottom := m.layout.header.h, m.layout.footer.y
+	rows := make([]string, bottom-top)
+	// Columns are visited from left to right, so that rows grow in order.
+	for x := 0; x < m.layout.w; {
+		next := m.layout.w
+		for id, r := range m.layout.panes {
+			switch {
+			case r.empty():
+			case r.x == x:
+				for i, line := range m.panes[id].lines() {
+					rows[r.y-top+i] += line
+				}
+			case r.x > x:
+				next = min(next, r.x)
+			}
+		}
+		x = next
+	}
+	return rows
+}
+
+// overlay lays a box of lines over the middle of the rows.
+func (m *Model) overlay(rows, box []string) {
+	if len(box) == 0 {
+		return
+	}
+	w := ansi.StringWidth(box[0])
+	x, y := max(0, (m.layout.w-w)/2), max(0, (len(rows)-len(box))/2)
+	for i, line := range box {
+		if y+i < len(rows) {
+			row := rows[y+i]
+			rows[y+i] = ansi.Cut(row, 0, x) + "\x1b[m" + line + ansi.Cut(row, x+w, m.layout.w)
+		}
+	}
+}
+
+// dialog is a framed box with a title around w by h cells, which draw fills.
+func (m *Model) dialog(title string, w, h int, draw func(c *chart.Canvas)) []string {
+	w, h = min(w+4, m.layout.w), min(h+2, m.layout.h)
+	var c chart.Canvas
+	c.Resize(w, h)
+	frame(&c)
+	c.Text(2, 0, chart.Cut(" "+title+" ", w-4), theme.Title)
+	inner := c.Sub(2, 1, w-4, h-2)
+	draw(&inner)
+	return c.Lines(m.theme)
+}
+
+func (m *Model) confirmation() []string {
+	question := "Quit? The run stops after this iteration."
+	return m.dialog("Quit", chart.Width(question), 3, func(c *chart.Canvas) {
+		c.Text(0, 0, question, theme.Plain)
+		x := c.Text(0, 2, "y", theme.Key)
+		x = c.Text(x+1, 2, "quit", theme.Plain)
+		x = c.Text(x+3, 2, "n", theme.Key)
+		c.Text(x+1, 2, "go on", theme.Plain)
+	})
+}
+
+// tooSmall is the screen where the panes have no room.
+func (m *Model) tooSmall() string {
+	var c chart.Canvas
+	c.Resize(m.layout.w, m.layout.h)
+	y := max(0, m.layout.h/2-1)
+	for i, s := range []string{
+		fmt.Sprintf("terminal too small: %dx%d needed", minWidth, minHeight),
+		fmt.Sprintf("this is %dx%d", m.layout.w, m.layout.h),
+	} {
+		s = chart.Cut(s, m.layout.w)
+		c.Text((m.layout.w-chart.Width(s))/2, y+i, s, theme.Plain)
+	}
+	return join(c.Lines(m.theme))
+}

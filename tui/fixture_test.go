@@ -1,0 +1,253 @@
+package tui
+
+import (
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// recorder is a Controller that writes down what it is asked, refuses what it is
+// told to, and delivers the snapshots it is given.
+type recorder struct {
+	mu        sync.Mutex
+	calls     []string
+	refuse    error
+	snapshots chan *profiles.Snapshot
+}
+
+func newRecorder() *recorder {
+	return &recorder{snapshots: make(chan *profiles.Snapshot, 1)}
+}
+
+func (r *recorder) note(call string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls = append(r.calls, call)
+}
+
+func (r *recorder) called() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]string(nil), r.calls...)
+}
+
+func (r *recorder) Set(key, value string) error {
+	r.note("Set " + key + " " + value)
+	return r.refuse
+}
+
+func (r *recorder) Pause(p bool) {
+	if p {
+		r.note("Pause")
+	} else {
+		r.note("Resume")
+	}
+}
+func (r *recorder) Step()                                { r.note("Step") }
+func (r *recorder) Restart()                             { r.note("Restart") }
+func (r *recorder) Save() error                          { r.note("Save"); return r.refuse }
+func (r *recorder) Stop()                                { r.note("Stop") }
+func (r *recorder) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
+
+// noise is a fixed sequence between 0 and 1.
+func noise(i int) float64 {
+	v := math.Sin(float64(i)*12.9898) * 43758.5453
+	return v - math.Floor(v)
+}
+
+// moon is a half-lit disc with craters, blurred like an early reconstruction.
+func moon(size int, detail float64) *profiles.Picture {
+	p := &profiles.Picture{Iteration: 411, Width: size, Height: size, Pixels: make([]float32, size*size)}
+	for y := range size {
+		for x := range size {
+			u, v := 2.2*(float64(x)+0.5)/float64(size)-1.1, 2.2*(float64(y)+0.5)/float64(size)-1.1
+			d := u*u + v*v
+			if d > 1 {
+				continue
+			}
+			w := math.Max(0, 0.75*math.Sqrt(1-d)+0.55*u-0.2*v)
+			for i := range 14 {
+				cx, cy, r := 1.6*noise(i)-0.8, 1.6*noise(i+50)-0.8, 0.05+0.16*noise(i+90)
+				if q := math.Hypot(u-cx, v-cy) / r; q < 1.2 {
+					w *= 1 + detail*0.5*(q*q-0.8)
+				}
+			}
+			p.Pixels[y*size+x] = float32(math.Min(w, 1))
+		}
+	}
+	return p
+}
+
+// fermat are n aperture centres over a disc (spec/prism.md §4).
+func fermat(n int, reach float64) [][2]float64 {
+	c := make([][2]float64, n)
+	for k := range c {
+		r, phi := reach/math.Sqrt(float64(n))*math.Sqrt(float64(k)), float64(k)*137.508*math.Pi/180
+		c[k] = [2]float64{r * math.Sin(phi), r * math.Cos(phi)}
+	}
+	return c
+}
+
+func curve(buckets, each int, f func(i int) (low, mean, high float64)) profiles.Curve {
+	c := make(profiles.Curve, buckets)
+	for i := range c {
+		low, mean, high := f(i)
+		c[i] = profiles.Point{First: int64(i * each), Last: int64((i+1)*each - 1), Min: low, Mean: mean, Max: high}
+	}
+	return c
+}
+
+func spread(ms float64) profiles.Spread {
+	return profiles.Spread{Last: ms * 1.02e6, Mean: ms * 1.01e6, Median: ms * 1e6, P10: ms * 0.97e6, P95: ms * 1.16e6, P90: ms * 1.1e6, N: 400}
+}
+
+// running is a run in the middle of the europa preset, after three changes.
+func running() *profiles.Snapshot {
+	s := &profiles.Snapshot{
+		Run: profiles.RunInfo{
+			Object: "europa", Device: "cpu", Kernels: "avx512",
+			GPUReason:  "libcuda.so.1 not found",
+			Parameters: 2797431, Seed: 1, Size: 512, ObjectSize: 128, Samples: 100,
+			Centres: fermat(100, 256), PerSample: 1, Radius: 20,
+			Notes: []string{"europa.jpg: 900x700 padded to a square"},
+		},
+		Settings: preset.Settings{
+			Size: 512, ObjectSize: 128, Threshold: 5e-3, LearningRate: 1e-3, Pattern: "remeasure",
+			MeasurementCache: true, FFTCache: true, AMP: "bf16", Threads: 2, Aperture: "circular",
+		},
+		State: profiles.Running, Stage: profiles.Progressive,
+		Elapsed: 102 * time.Second, ETA: 171 * time.Second, ETAKnown: true,
+		Index: 4120, Sample: 37, InSample: 12, Rate: 184.2,
+		LatestLossOld: 4.21e-3, LatestLossNew: 1.38e-2, LearningRate: 1e-3,
+		Quality: profiles.Quality{PSNR: 24.31, SSIM: 0.812, RMSE: 11.4}, HasQuality: true,
+		Picture: moon(128, 0.4), Truth: moon(128, 1), Coverage: 0.184,
+		Own: profiles.OwnCost{Aggregator: 0.001},
+	}
+	for id, ms := range []float64{1.21, 0.62, 0.18, 2.43, 1.02, 0.05} {
+		s.Phases[id] = profiles.PhaseView{Spread: spread(ms), Share: ms / 5.51}
+	}
+	s.Total = spread(5.43)
+	s.IterationTime = curve(206, 20, func(i int) (float64, float64, float64) {
+		base := 7.9
+		if i > 60 {
+			base = 7.0
+		}
+		if i > 120 {
+			base = 5.4
+		}
+		mean := base * (1 + 0.06*(noise(i)-0.5))
+		high := mean * (1.05 + 0.3*noise(i+7)*noise(i+3))
+		if i == 88 {
+			high = 41
+		}
+		return mean * (0.97 - 0.02*noise(i+1)), mean, high
+	})
+	s.LossOld = curve(206, 20, func(i int) (float64, float64, float64) {
+		v := 0.09*math.Exp(-float64(i)/50) + 4e-3
+		return v * 0.93, v * (1 + 0.1*noise(i)), v * 1.2
+	})
+	s.LossNew = curve(206, 20, func(i int) (float64, float64, float64) {
+		v := (0.3*math.Exp(-float64(i)/60) + 1e-2) * (1 - 0.75*float64(i%8)/8)
+		return v * 0.9, v, v * 1.2
+	})
+	s.Caches[profiles.MeasurementCache] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
+		Enabled: true, Hits: 985, Misses: 20, Entries: 20, Bytes: 20_971_520, Saved: 1_940e6}, RecentRate: 1, RecentN: 800}
+	s.Caches[profiles.FFTPlans] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
+		Enabled: true, Hits: 16480, Misses: 1, Entries: 1, Bytes: 8192, Saved: 310e6}, RecentRate: 1, RecentN: 3200}
+	s.Caches[profiles.Masks] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Hits: 3000, Misses: 38, Entries: 38, Bytes: 38 << 18}}
+	s.Memory = profiles.MemoryView{
+		Memory: profiles.Memory{Weights: 11_189_724, Gradients: 11_189_724, Moments: 22_379_448,
+			Activations: 9_312_000, Inputs: 4_194_304, Scratch: 3_145_728, Caches: 20_979_712},
+		RSS: 212e6, PeakRSS: 240e6, GPUReason: "libcuda.so.1 not found",
+	}
+	s.Changes = []profiles.Change{
+		{Key: "measurement_cache", Before: "false", After: "true", Iteration: 1210},
+		{Key: "amp", Before: "off", After: "bf16", Iteration: 2410},
+		{Key: "mask_cache", Before: "true", After: "false", Iteration: 4000},
+	}
+	s.Effects = []profiles.Effect{
+		{Change: s.Changes[0], Enough: true, BeforeNS: 7.9e6, AfterNS: 7.0e6, Shift: -0.114, Low: -0.12, High: -0.10,
+			NBefore: 400, NAfter: 400, QualityDrift: 0.31, HasQuality: true, Closed: true, Confounded: "sample advanced"},
+		{Change: s.Changes[1], Enough: true, BeforeNS: 7.0e6, AfterNS: 5.4e6, Shift: -0.229, Low: -0.24, High: -0.22,
+			NBefore: 400, NAfter: 412, QualityDrift: -0.002, HasQuality: true, Closed: true},
+		{Change: s.Changes[2], Needed: 38, NBefore: 400, NAfter: 62},
+	}
+	return s
+}
+
+// preparing is a run that has not begun.
+func preparing() *profiles.Snapshot {
+	s := &profiles.Snapshot{Run: running().Run, Settings: running().Settings, State: profiles.Preparing, Sample: -1}
+	s.LatestLossOld, s.LatestLossNew = math.NaN(), math.NaN()
+	return s
+}
+
+func paused() *profiles.Snapshot {
+	s := running()
+	s.State = profiles.Paused
+	return s
+}
+
+func finished() *profiles.Snapshot {
+	s := running()
+	s.State, s.Sample, s.Index = profiles.Finished, 99, 9876
+	for i := range 100 {
+		s.Results = append(s.Results, profiles.SampleResult{Sample: int32(i), Converged: i%7 != 0})
+	}
+	s.Coverage = 0.475
+	return s
+}
+
+func failed() *profiles.Snapshot {
+	s := running()
+	s.State, s.Err = profiles.Failed, "sample 37: the loss is not finite\ngoroutine 1 [running]:"
+	s.NonFinite = 3
+	return s
+}
+
+// trainer is a run in the pattern in which the measurement cache cannot hit.
+func trainer() *profiles.Snapshot {
+	s := running()
+	s.Settings.Pattern, s.Settings.AMP = "trainer", "off"
+	s.Caches[profiles.MeasurementCache].Hits, s.Caches[profiles.MeasurementCache].Misses = 0, 38
+	s.Caches[profiles.MeasurementCache].Saved = -1.2e6
+	s.Changes, s.Effects = nil, nil
+	return s
+}
+
+// screen is a model of a size that was handed snapshots.
+func screen(t testing.TB, w, h int, o Options, profile colorprofile.Profile, snaps ...*profiles.Snapshot) (*Model, *recorder) {
+	t.Helper()
+	r := newRecorder()
+	if o.Now == nil {
+		at := time.Unix(1e9, 0)
+		o.Now = func() time.Time { return at }
+	}
+	o.Cores = 2
+	m := New(r, o)
+	m.Update(tea.ColorProfileMsg{Profile: profile})
+	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	for _, s := range snaps {
+		m.Update(snapshotMsg{s})
+	}
+	if m.crash != nil {
+		t.Fatal(m.crash)
+	}
+	return m, r
+}
+
+// cells are what a terminal of that size shows of a frame.
+func cells(frame string, w, h int) uv.ScreenBuffer {
+	b := uv.NewScreenBuffer(w, h)
+	uv.NewStyledString(frame).Draw(b, b.Bounds())
+	return b
+}

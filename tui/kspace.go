@@ -1,0 +1,142 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// kspace is where in k-space the apertures lie, to scale: those measured, the
+// one being trained, and the next.
+type kspace struct{ box }
+
+func newKspace() *kspace { return &kspace{box{title: "k-space"}} }
+
+func (p *kspace) View() string    { return join(p.lines()) }
+func (p *kspace) lines() []string { return p.render(p.draw) }
+
+func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	extent := kspaceExtent(s)
+	if len(s.Run.Centres) == 0 || extent <= 0 {
+		message(c, "no apertures yet")
+		return "", theme.Faint
+	}
+	done := min(max(s.Sample, 0), s.Run.Samples)
+	if s.State == profiles.Finished {
+		done = min(len(s.Results), s.Run.Samples)
+	}
+	c.Text(0, h-1, fmt.Sprintf("%*d of %d", len(fmt.Sprint(s.Run.Samples)), done, s.Run.Samples), theme.Strong)
+	c.TextRight(w, h-1, fmt.Sprintf("%.1f %% seen", 100*s.Coverage), theme.Faint)
+
+	columns, rows := chart.Fit(1, 1, w, 2*(h-1))
+	plot := c.Sub((w-columns)/2, 0, columns, (rows+1)/2)
+	a := aperturePlot{canvas: &plot, scale: float64(2*columns-1) / extent, middle: float64(2*columns-1) / 2, snap: s}
+	a.edge(regionOf(s)/2, theme.Frame)
+	current := s.Sample
+	if s.State == profiles.Finished {
+		current = -1
+	}
+	a.samples(0, done, func(c [2]float64) { a.fill(c, 2, theme.Done) })
+	if s.State != profiles.Finished {
+		a.samples(s.Sample+1, s.Sample+2, func(c [2]float64) { a.circle(c, s.Run.Radius, 1, theme.Next) })
+	}
+	a.samples(current, current+1, func(c [2]float64) { a.fill(c, 1, theme.Current) })
+	p.aside(fmt.Sprintf("%.0f px across", extent), theme.Faint)
+	return "", theme.Faint
+}
+
+// regionOf is the diameter of the disc that is sampled, in pixels.
+func regionOf(s *profiles.Snapshot) float64 {
+	if d := s.Settings.ROIDiameter; d > 0 {
+		return d
+	}
+	return float64(s.Run.Size)
+}
+
+// kspaceExtent is the side of the square that is drawn, in pixels of k-space:
+// the sampled disc with its outermost apertures, at most the whole field.
+func kspaceExtent(s *profiles.Snapshot) float64 {
+	reach := regionOf(s) / 2
+	for _, c := range s.Run.Centres {
+		if r := math.Hypot(c[0], c[1]) + s.Run.Radius; !math.IsNaN(r) {
+			reach = max(reach, r)
+		}
+	}
+	if size := float64(s.Run.Size) / 2; size > 0 {
+		reach = min(reach, size)
+	}
+	return 2 * reach
+}
+
+// aperturePlot draws apertures as braille dots. DC is in the middle, the first
+// coordinate of a centre grows downwards.
+type aperturePlot struct {
+	canvas        *chart.Canvas
+	scale, middle float64 // dots per pixel of k-space; dot of DC
+	snap          *profiles.Snapshot
+}
+
+func (a *aperturePlot) dot(v float64) int { return int(math.Round(a.middle + v*a.scale)) }
+
+// fill sets every step-th dot of an aperture, in a checkered way.
+func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
+	r := a.snap.Run.Radius
+	if !(r > 0) || math.IsNaN(centre[0]+centre[1]) {
+		return
+	}
+	w, _ := a.canvas.Size()
+	limit := 2 * w
+	for y := max(a.dot(centre[0]-r), 0); y <= min(a.dot(centre[0]+r), limit); y++ {
+		for x := max(a.dot(centre[1]-r), 0); x <= min(a.dot(centre[1]+r), limit); x++ {
+			dy := (float64(y)-a.middle)/a.scale - centre[0]
+			dx := (float64(x)-a.middle)/a.scale - centre[1]
+			if (x+y)%step == 0 && a.inside(dx, dy) {
+				a.canvas.Dot(x, y, style)
+			}
+		}
+	}
+	a.canvas.Dot(a.dot(centre[1]), a.dot(centre[0]), style) // one dot at least
+}
+
+// inside is the shape of the aperture (spec/prism.md §2.3), without vanes.
+func (a *aperturePlot) inside(dx, dy float64) bool {
+	r := a.snap.Run.Radius
+	switch a.snap.Settings.Aperture {
+	case "hexagonal":
+		return max(math.Abs(dx), math.Abs(dx)/2+math.Sqrt(3)*math.Abs(dy)/2) <= r
+	case "obscured":
+		inner := a.snap.Settings.InnerRadius
+		d := dx*dx + dy*dy
+		return d <= r*r && d >= inner*inner
+	}
+	return dx*dx+dy*dy <= r*r
+}
+
+// edge draws the dotted border of what is sampled.
+func (a *aperturePlot) edge(radius float64, style theme.Style) {
+	a.circle([2]float64{}, radius, 3, style)
+}
+
+// samples calls draw for the centres of samples first to last, last excluded.
+func (a *aperturePlot) samples(first, last int, draw func([2]float64)) {
+	per := max(a.snap.Run.PerSample, 1)
+	centres := a.snap.Run.Centres
+	for i := max(first, 0) * per; i < min(last*per, len(centres)); i++ {
+		draw(centres[i])
+	}
+}
+
+func (a *aperturePlot) circle(centre [2]float64, radius float64, every int, style theme.Style) {
+	if !(radius > 0) || math.IsNaN(centre[0]+centre[1]) {
+		return
+	}
+	n := min(max(8, int(2*math.Pi*radius*a.scale)), 4096)
+	for i := 0; i < n; i += every {
+		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
+		a.canvas.Dot(a.dot(centre[1]+radius*cos), a.dot(centre[0]+radius*sin), style)
+	}
+}

@@ -1,0 +1,64 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles"
+)
+
+// Every message that the screen sends itself. Keys, sizes and the terminal's
+// answers are Bubble Tea's own.
+
+// snapshotMsg brings the newest snapshot.
+type snapshotMsg struct{ *profiles.Snapshot }
+
+// closedMsg says that no snapshot will come any more: the run's goroutine ended.
+type closedMsg struct{}
+
+// savedMsg says how saving the reconstruction went; the paths are in the log.
+type savedMsg struct{ err error }
+
+// secondMsg comes once a second: costs are summed up, old messages go.
+type secondMsg time.Time
+
+// snapshotPeriod is the shortest time between two snapshots on screen.
+const snapshotPeriod = 100 * time.Millisecond
+
+// nextSnapshot waits until due, then for the newest snapshot. Nothing outside
+// sends to the program: a send would block behind a terminal that is slow.
+func nextSnapshot(from <-chan *profiles.Snapshot, due time.Duration, left <-chan struct{}) tea.Cmd {
+	return func() tea.Msg {
+		timer := time.NewTimer(due)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-left:
+			return nil
+		}
+		select {
+		case s, ok := <-from:
+			if !ok {
+				return closedMsg{}
+			}
+			return snapshotMsg{s}
+		case <-left:
+			return nil
+		}
+	}
+}
+
+// everySecond waits a second.
+func everySecond(left <-chan struct{}) tea.Cmd {
+	return func() tea.Msg {
+		timer := time.NewTimer(time.Second)
+		defer timer.Stop()
+		select {
+		case t := <-timer.C:
+			return secondMsg(t)
+		case <-left:
+			return nil
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/tui/theme"
+)
+
+// Model is the screen: one Bubble Tea model that owns every pane. It draws in
+// Update, so that View is free and a fault in drawing is caught in one place.
+type Model struct {
+	control Controller
+	options Options
+	now     func() time.Time
+	out     *output // nil where the screen is drawn without a terminal
+
+	layout layout
+	panes  [numPanes]pane
+	theme  *theme.Theme
+	ground ground
+
+	snap       *profiles.Snapshot
+	lastAsked  time.Time
+	wishes     wishes
+	wantPaused *bool
+	status     status
+	helping    bool
+	confirming bool
+
+	cost  cost
+	frame string
+	stale bool // frame is older than the state
+
+	left        chan struct{} // closed when the screen is being left
+	interrupted bool
+	crash       error
+}
+
+// ground is what the terminal said about its colours.
+type ground struct {
+	profile colorprofile.Profile
+	dark    bool
+}
+
+// New is the screen of a run. Run shows it on a terminal.
+func New(c Controller, o Options) *Model {
+	o = o.withDefaults()
+	m := &Model{
+		control: c, options: o, now: o.Now,
+		wishes: wishes{},
+		ground: ground{profile: colorprofile.ANSI256, dark: o.Background != Light},
+		left:   make(chan struct{}),
+		stale:  true,
+	}
+	m.panes = [numPanes]pane{
+		phasesPane: newPhases(), picturePane: newPicture(o.Now), kspacePane: newKspace(),
+		timePane: newIterationTime(), lossPane: newLosses(),
+		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(),
+	}
+	m.retheme()
+	return m
+}
+
+// Init asks the terminal for its background and for synchronized output, which
+// Bubble Tea does not ask for inside an SSH login, and for the first snapshot.
+func (m *Model) Init() tea.Cmd {
+	cmds := []tea.Cmd{
+		nextSnapshot(m.control.Snapshots(), 0, m.left),
+		everySecond(m.left),
+		tea.Raw(ansi.RequestModeSynchronizedOutput),
+	}
+	if m.options.Background == AskTerminal {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	return tea.Batch(cmds...)
+}
+
+// Update handles a message and draws what it changed. A panic in either ends
+// the program with the terminal restored; Run returns it.
+func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
+	began := m.now()
+	defer func() {
+		if r := recover(); r != nil {
+			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
+			m.leave()
+			cmd = tea.Quit
+		}
+		m.cost.spend(m.now().Sub(began))
+	}()
+	cmd = m.handle(msg)
+	if m.stale && (m.out == nil || !m.out.busy()) {
+		m.compose()
+		m.stale = false
+	} else if m.stale {
+		m.cost.skipped++
+	}
+	return m, cmd
+}
+
+// View is the frame that Update drew.
+func (m *Model) View() tea.View {
+	v := tea.NewView(m.frame)
+	v.AltScreen = true
+	return v
+}
+
+// leave lets the waiting commands go.
+func (m *Model) leave() {
+	select {
+	case <-m.left:
+	default:
+		close(m.left)
+	}
+}
+
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	m.stale = true
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.ColorProfileMsg:
+		m.ground.profile = msg.Profile
+		m.retheme()
+	case tea.BackgroundColorMsg:
+		if m.options.Background == AskTerminal {
+			m.ground.dark = msg.IsDark()
+			m.retheme()
+		}
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case snapshotMsg:
+		return m.take(msg.Snapshot)
+	case closedMsg:
+		m.leave()
+		return tea.Quit
+	case savedMsg:
+		if msg.err != nil {
+			m.complain(fmt.Sprintf("not saved: %v", msg.err))
+		} else if m.status.text == "saving …" {
+			m.say("saved")
+		}
+	case secondMsg:
+		return m.second()
+	default:
+		m.stale = false
+	}
+	return nil
+}
+
+// take adopts a snapshot and asks for the next.
+func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
+	now := m.now()
+	due := snapshotPeriod - now.Sub(m.lastAsked)
+	m.lastAsked = now.Add(max(due, 0))
+	next := nextSnapshot(m.control.Snapshots(), max(due, 0), m.left)
+	if s == nil {
+		return next
+	}
+	m.news(s)
+	m.snap = s
+	m.wishes.settle(s, now)
+	if m.wantPaused != nil && (ended(s.State) || (s.State == profiles.Paused) == *m.wantPaused) {
+		m.wantPaused = nil
+	}
+	if ended(s.State) {
+		m.confirming = false
+	}
+	for _, p := range m.panes {
+		p.Update(s)
+	}
+	return next
+}
+
+// news tells the newest line of the log, once.
+func (m *Model) news(s *profiles.Snapshot) {
+	n := len(s.Log)
+	if n == 0 {
+		return
+	}
+	newest := s.Log[n-1]
+	if m.snap == nil || len(m.snap.Log) == 0 || m.snap.Log[len(m.snap.Log)-1] != newest {
+		m.say(newest.Text)
+	}
+}
+
+// second sums up the costs of the last second and lets an old status go. Where
+// the terminal lost what was sent, the screen is drawn anew.
+func (m *Model) second() tea.Cmd {
+	now := m.now()
+	m.status.expire(now)
+	if m.out == nil {
+		m.cost.sum(now, 0)
+		return everySecond(m.left)
+	}
+	m.cost.sum(now, m.out.written())
+	if m.out.failed() {
+		m.leave()
+		return tea.Quit
+	}
+	if m.out.recovered() {
+		return tea.Batch(everySecond(m.left), tea.ClearScreen)
+	}
+	return everySecond(m.left)
+}
+
+func (m *Model) resize(w, h int) {
+	m.layout = arrange(w, h)
+	for id, p := range m.panes {
+		r := m.layout.panes[id]
+		p.SetSize(r.w, r.h)
+	}
+}
+
+func (m *Model) retheme() {
+	m.theme = theme.New(m.ground.profile, m.ground.dark, m.options.ASCII)
+	for _, p := range m.panes {
+		p.SetTheme(m.theme)
+	}
+}
+
+// status is a line for the user that stays for some seconds.
+type status struct {
+	text  string
+	bad   bool
+	until time.Time
+}
+
+// statusLife is how long a status stays.
+const statusLife = 5 * time.Second
+
+func (m *Model) say(s string)      { m.status = status{s, false, m.now().Add(statusLife)} }
+func (m *Model) complain(s string) { m.status = status{s, true, m.now().Add(statusLife)} }
+
+func (s *status) expire(now time.Time) {
+	if now.After(s.until) {
+		*s = status{}
+	}
+}
+
+// cost is what the screen itself costs, summed up once a second.
+type cost struct {
+	spent   time.Duration // in Update, since the last sum
+	bytes   int64         // written when the last sum was made
+	at      time.Time
+	skipped int64 // frames left out because the terminal was busy
+
+	share float64 // of one core, spent on handling and drawing
+	rate  float64 // bytes per second
+	known bool
+}
+
+func (c *cost) spend(d time.Duration) { c.spent += d }
+
+func (c *cost) sum(now time.Time, written int64) {
+	if span := now.Sub(c.at).Seconds(); !c.at.IsZero() && span > 0 {
+		c.share = math.Max(0, c.spent.Seconds()/span)
+		c.rate = float64(written-c.bytes) / span
+		c.known = true
+	}
+	c.at, c.spent, c.bytes = now, 0, written
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Cores <= 0 {
+		o.Cores = runtime.GOMAXPROCS(0)
+	}
+	return o
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

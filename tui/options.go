@@ -1,0 +1,40 @@
+package tui
+
+import (
+	"io"
+	"time"
+)
+
+// Background says on what ground the screen is drawn.
+type Background uint8
+
+// The backgrounds.
+const (
+	AskTerminal Background = iota // ask; dark until it answers
+	Dark
+	Light
+)
+
+// Options are how the screen looks, and where it is. The zero value is a screen
+// on the process' own terminal, with what that terminal can do.
+type Options struct {
+	// ASCII draws with 7-bit characters only.
+	ASCII bool
+	// NoColor draws without colours. Run also does so where the environment's
+	// NO_COLOR is not empty.
+	NoColor    bool
+	Background Background
+	// Cores is the number of threads that a setting of 0 means; 0 asks the Go
+	// runtime.
+	Cores int
+	// NoSummary leaves out the summary that Run prints after the screen is gone.
+	NoSummary bool
+
+	// Output, Input and Environ are the terminal: os.Stdout, os.Stdin and the
+	// process' environment where they are nil.
+	Output  io.Writer
+	Input   io.Reader
+	Environ []string
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}

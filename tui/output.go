@@ -1,0 +1,151 @@
+package tui
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// output is the way to the terminal. Write never blocks: a goroutine of its own
+// writes, so that a terminal that stops reading holds up neither the keys nor
+// the end of the program. It counts what was written.
+//
+// The screen is not drawn while the output is busy (see Model.Update), so what
+// waits here is a frame or two; beyond maxPending it is thrown away, and the
+// screen is drawn anew once the terminal reads again.
+type output struct {
+	w io.Writer
+
+	mu      sync.Mutex
+	wake    *sync.Cond
+	pending []byte
+	flying  bool      // a write is under way
+	since   time.Time // when it began
+	bytes   int64
+	lost    bool // something was thrown away
+	err     error
+	closed  bool
+}
+
+// maxPending bounds what waits for a terminal that does not read.
+const maxPending = 1 << 20
+
+// patience is how long a write may take before the terminal counts as busy.
+const patience = 50 * time.Millisecond
+
+func newOutput(w io.Writer) *output {
+	o := &output{w: w}
+	o.wake = sync.NewCond(&o.mu)
+	go o.run()
+	return o
+}
+
+// Write takes p for writing. It returns at once and fails only after the
+// terminal failed.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil {
+		return 0, o.err
+	}
+	if len(o.pending)+len(p) > maxPending {
+		o.lost = true
+		return len(p), nil
+	}
+	o.pending = append(o.pending, p...)
+	o.wake.Broadcast()
+	return len(p), nil
+}
+
+// run writes what is pending until the output is closed and drained.
+func (o *output) run() {
+	var spare []byte
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for {
+		for len(o.pending) == 0 && !o.closed {
+			o.wake.Wait()
+		}
+		if len(o.pending) == 0 || o.err != nil {
+			return
+		}
+		batch := o.pending
+		o.pending = spare[:0]
+		o.flying, o.since = true, time.Now()
+		o.mu.Unlock()
+		n, err := o.w.Write(batch)
+		o.mu.Lock()
+		o.flying = false
+		o.bytes += int64(n)
+		if err != nil {
+			o.err = err
+		}
+		spare = batch
+		o.wake.Broadcast()
+	}
+}
+
+// busy says whether the terminal is behind: a frame drawn now would only wait.
+func (o *output) busy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.flying && time.Since(o.since) > patience || len(o.pending) > maxPending/8
+}
+
+// written is the number of bytes that the terminal has taken.
+func (o *output) written() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes
+}
+
+// failed says whether the terminal is gone.
+func (o *output) failed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err != nil
+}
+
+// recovered reports, once, that the terminal reads again after something was
+// thrown away.
+func (o *output) recovered() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.lost || o.flying || len(o.pending) > 0 {
+		return false
+	}
+	o.lost = false
+	return true
+}
+
+// close waits at most so long for the terminal to take the rest, and says
+// whether it did. A write that is stuck is left behind.
+func (o *output) close(limit time.Duration) bool {
+	timer := time.AfterFunc(limit, func() {
+		o.mu.Lock()
+		o.err = os.ErrDeadlineExceeded
+		o.wake.Broadcast()
+		o.mu.Unlock()
+	})
+	defer timer.Stop()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && (o.flying || len(o.pending) > 0) {
+		o.wake.Wait()
+	}
+	o.closed = true
+	o.wake.Broadcast()
+	return o.err == nil
+}
+
+// terminalOutput is an output on a terminal's file, which Bubble Tea asks for
+// its size.
+type terminalOutput struct {
+	*output
+	file *os.File
+}
+
+func (t terminalOutput) Read(p []byte) (int, error) { return t.file.Read(p) }
+func (t terminalOutput) Close() error               { return nil }
+func (t terminalOutput) Fd() uintptr                { return t.file.Fd() }

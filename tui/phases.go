@@ -1,0 +1,149 @@
+package tui
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// phases shows where the time of an iteration goes.
+type phases struct{ box }
+
+func newPhases() *phases { return &phases{box{title: "Phases"}} }
+
+func (p *phases) View() string    { return join(p.lines()) }
+func (p *phases) lines() []string { return p.render(p.draw) }
+
+func phaseStyle(p profiles.Phase) theme.Style { return theme.Forward + theme.Style(p) }
+
+// Where the columns of numbers end, counted from the right edge.
+const (
+	shareEnd, p95End, medianEnd = 0, 6, 12
+	phaseNumbers                = 17 // from the first number to the edge
+	phaseNameWidth              = 9
+)
+
+func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	p.columnTitles(w)
+	n := int(profiles.NumPhases)
+	tall := h >= 2*n+1 // the bars get rows of their own
+	gap := 0
+	if h >= 3*n+1 {
+		gap = 1
+	}
+	top := 0.0
+	for _, v := range s.Phases {
+		if v.N > 0 {
+			top = max(top, v.P95, v.Median)
+		}
+	}
+	y := 0
+	for id, v := range s.Phases {
+		p.numbers(c, y, profiles.Phase(id), v)
+		bars := c.Sub(phaseNameWidth+1, y, w-phaseNameWidth-phaseNumbers-2, 1)
+		if tall {
+			y++
+			bars = c.Sub(0, y, w, 1)
+		}
+		if v.N > 0 && top > 0 {
+			phaseBar(&bars, v, top, phaseStyle(profiles.Phase(id)))
+		}
+		y += 1 + gap
+	}
+	if s.Total.N > 0 && h >= y+2 {
+		p.total(c, h-2, s)
+		shares(c, h-1, s)
+	} else if s.Total.N > 0 && h > y {
+		p.total(c, h-1, s)
+	}
+	return bottleneck(s)
+}
+
+// numbers writes a phase's name and its times.
+func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, v profiles.PhaseView) {
+	w, _ := c.Size()
+	name := theme.Plain
+	if v.N == 0 {
+		name = theme.Faint
+		c.TextRight(w, y, "not run yet", theme.Faint)
+	} else {
+		c.TextRight(w-medianEnd, y, milliseconds(v.Median), theme.Strong)
+		c.TextRight(w-p95End, y, milliseconds(v.P95), theme.Faint)
+		c.TextRight(w-shareEnd, y, percent(v.Share), theme.Plain)
+	}
+	c.Text(0, y, id.String(), name)
+}
+
+// phaseBar draws the median as a bar and the way to the 95th percentile as a
+// whisker.
+func phaseBar(c *chart.Canvas, v profiles.PhaseView, top float64, style theme.Style) {
+	w, _ := c.Size()
+	if w < 3 {
+		return
+	}
+	unit := float64(w) / top
+	x := c.Bar(0, 0, w, v.Median*unit, style)
+	end := min(int(v.P95*unit+0.5), w)
+	for ; x < end-1; x++ {
+		c.Set(x, 0, '─', theme.Border)
+	}
+	if x < end {
+		c.Set(x, 0, '┤', theme.Border)
+	}
+}
+
+func (p *phases) total(c *chart.Canvas, y int, s *profiles.Snapshot) {
+	w, _ := c.Size()
+	c.Text(0, y, "iteration", theme.Strong)
+	c.TextRight(w-medianEnd, y, milliseconds(s.Total.Median), theme.Strong)
+	c.TextRight(w-p95End, y, milliseconds(s.Total.P95), theme.Faint)
+}
+
+// columnTitles writes what the numbers are into the upper edge, above them; w
+// is the width inside the frame.
+func (p *phases) columnTitles(w int) {
+	right := 2 + w
+	p.canvas.TextRight(right-shareEnd+1, 0, " share ", theme.Faint)
+	p.canvas.TextRight(right-p95End, 0, "   p95", theme.Faint)
+	p.canvas.TextRight(right-medianEnd, 0, " ms: median", theme.Faint)
+}
+
+// shares draws the whole iteration as one bar, cut by phase.
+func shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
+	w, _ := c.Size()
+	x, sum := 0, 0.0
+	for id, v := range s.Phases {
+		if v.N == 0 || !(v.Share > 0) {
+			continue
+		}
+		sum += v.Share
+		end := min(int(sum*float64(w)+0.5), w)
+		c.Fill(x, y, end-x, 1, '▇', phaseStyle(profiles.Phase(id)))
+		x = max(x, end)
+	}
+}
+
+// bottleneck says which phase takes most, and by how much.
+func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
+	first, second := -1, -1
+	for id, v := range s.Phases {
+		switch {
+		case v.N == 0:
+		case first < 0 || v.Share > s.Phases[first].Share:
+			first, second = id, first
+		case second < 0 || v.Share > s.Phases[second].Share:
+			second = id
+		}
+	}
+	if first < 0 {
+		return "", theme.Faint
+	}
+	text := fmt.Sprintf("bottleneck: %s, %.0f %%", profiles.Phase(first), 100*s.Phases[first].Share)
+	if second >= 0 && s.Phases[second].Share > 0 {
+		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, profiles.Phase(second))
+	}
+	return text, phaseStyle(profiles.Phase(first))
+}

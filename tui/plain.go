@@ -1,0 +1,161 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+)
+
+// Plain reports a run on one line of text, for runs without a screen: rewritten
+// in place on a terminal, a line of its own every interval elsewhere. It returns
+// the newest snapshot, nil where none came, once the run has ended, its
+// snapshots have, or ctx is done. It reads what the run offers and never holds
+// it up.
+func Plain(ctx context.Context, w io.Writer, c Controller, interval time.Duration) *profiles.Snapshot {
+	p := plain{w: w, rewrite: isTerminal(w)}
+	tick := time.NewTicker(max(interval, snapshotPeriod))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.end()
+			return p.snap
+		case s, ok := <-c.Snapshots():
+			if ok && s != nil {
+				p.take(s)
+			}
+			if !ok || s != nil && ended(s.State) {
+				p.end()
+				return p.snap
+			}
+		case <-tick.C:
+			p.report()
+		}
+	}
+}
+
+type plain struct {
+	w        io.Writer
+	rewrite  bool
+	snap     *profiles.Snapshot
+	reported *profiles.Snapshot
+	width    int // of the line on screen
+	open     bool
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// take adopts a snapshot and prints the lines of the log that are new.
+func (p *plain) take(s *profiles.Snapshot) {
+	for _, l := range newLines(p.snap, s) {
+		p.clear()
+		fmt.Fprintf(p.w, "%s %s\n", clock(l.At), strings.Map(printable, l.Text))
+	}
+	first := p.snap == nil
+	p.snap = s
+	if first {
+		p.report()
+	}
+}
+
+// newLines are the lines of the log after the newest one that was seen.
+func newLines(before, now *profiles.Snapshot) []profiles.LogLine {
+	if before == nil || len(before.Log) == 0 {
+		return now.Log
+	}
+	seen := before.Log[len(before.Log)-1]
+	for i := len(now.Log) - 1; i >= 0; i-- {
+		if now.Log[i] == seen {
+			return now.Log[i+1:]
+		}
+	}
+	return now.Log
+}
+
+// report prints the newest snapshot, unless it was printed.
+func (p *plain) report() {
+	if p.snap == nil || p.snap == p.reported {
+		return
+	}
+	p.reported = p.snap
+	text := ProgressLine(p.snap)
+	if !p.rewrite {
+		fmt.Fprintln(p.w, text)
+		return
+	}
+	if f, ok := p.w.(interface{ Fd() uintptr }); ok {
+		if w, _, err := term.GetSize(f.Fd()); err == nil && w > 1 {
+			text = chart.Cut(text, w-1)
+		}
+	}
+	width := chart.Width(text)
+	fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(0, p.width-width)))
+	p.width, p.open = width, true
+}
+
+// clear takes the rewritten line away, so that others can be printed.
+func (p *plain) clear() {
+	if p.open {
+		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
+		p.width, p.open = 0, false
+		p.reported = nil
+	}
+}
+
+func (p *plain) end() {
+	p.report()
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+}
+
+// printable drops control characters.
+func printable(r rune) rune {
+	if chart.RuneWidth(r) == 0 {
+		return -1
+	}
+	return r
+}
+
+// ProgressLine is a run's progress on one line: how far it is, its rate, losses
+// and quality, and the time left where that can be told.
+func ProgressLine(s *profiles.Snapshot) string {
+	var parts []string
+	if s.State != profiles.Running {
+		parts = append(parts, s.State.String())
+	}
+	if s.Stage == profiles.Initialising {
+		parts = append(parts, "initialising")
+	} else {
+		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Sample+1, s.Run.Samples), s.Run.Samples))
+	}
+	parts = append(parts, fmt.Sprintf("iter %d", s.Index), trim(rate(s.Rate)))
+	if len(s.LossOld) > 0 && s.Stage == profiles.Progressive {
+		parts = append(parts, "old "+trim(loss(s.LatestLossOld)))
+	}
+	if len(s.LossNew) > 0 {
+		parts = append(parts, "new "+trim(loss(s.LatestLossNew)))
+	}
+	if s.HasQuality {
+		parts = append(parts, "PSNR "+trim(psnr(s.Quality.PSNR)))
+	}
+	parts = append(parts, clock(s.Elapsed))
+	if s.ETAKnown && !ended(s.State) {
+		parts = append(parts, "left "+clock(s.ETA))
+	}
+	if s.Err != "" {
+		parts = append(parts, firstLine(s.Err))
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,158 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+)
+
+// ErrInterrupted is what Run returns after ctrl+c or a signal that ends the
+// program.
+var ErrInterrupted = errors.New("interrupted")
+
+// framesPerSecond is how often a drawn frame may go to the terminal. Data come
+// at most ten times a second; the rest is for keys.
+const framesPerSecond = 30
+
+// Times that leaving may take, together less than two seconds: for Bubble Tea
+// to end, and for a slow terminal to take what restores it.
+const (
+	leaveLimit = 1200 * time.Millisecond
+	drainLimit = 600 * time.Millisecond
+)
+
+// Run shows the run on a terminal until the user leaves, ctx ends or the
+// snapshots' channel is closed. It stops the run when the user quits, restores
+// the terminal and prints a summary to it, and returns within two seconds even
+// where the terminal has stopped reading.
+//
+// The error is nil when the user quit or the snapshots ended, ErrInterrupted
+// after ctrl+c, SIGINT, SIGTERM or SIGHUP, ctx's cause when ctx ended, and what
+// went wrong otherwise.
+func Run(ctx context.Context, c Controller, o Options) error {
+	o = o.onTerminal()
+	m := New(c, o)
+	m.out = newOutput(o.Output)
+	var tty io.Writer = m.out
+	if f, ok := o.Output.(*os.File); ok {
+		tty = terminalOutput{m.out, f}
+	}
+
+	signals, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer release()
+	options := []tea.ProgramOption{
+		tea.WithContext(signals), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
+		tea.WithOutput(tty), tea.WithInput(o.Input), tea.WithEnvironment(o.Environ),
+	}
+	if o.NoColor {
+		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	restore := rememberTerminal(o.Input)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := tea.NewProgram(m, options...).Run()
+		ended <- err
+	}()
+	err := m.await(signals, ended)
+	if errors.Is(err, errStuck) {
+		restore()
+	}
+	m.leave()
+	if !o.NoSummary && m.crash == nil {
+		m.printSummary()
+	}
+	m.out.close(drainLimit)
+	return m.verdict(ctx, signals, err)
+}
+
+// errStuck says that Bubble Tea did not end in time.
+var errStuck = errors.New("the terminal did not let go")
+
+// await is the program's end, or errStuck when it was asked to end and did not.
+func (m *Model) await(ctx context.Context, ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	case <-m.left:
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(leaveLimit):
+		return errStuck
+	}
+}
+
+// verdict is what Run returns.
+func (m *Model) verdict(ctx, signals context.Context, err error) error {
+	switch {
+	case m.crash != nil:
+		return m.crash
+	case m.interrupted:
+		return ErrInterrupted
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case signals.Err() != nil:
+		return ErrInterrupted
+	case errors.Is(err, errStuck):
+		return nil
+	}
+	return err
+}
+
+// onTerminal fills in the process' own terminal, and NO_COLOR, which counts
+// with any value that is not empty.
+func (o Options) onTerminal() Options {
+	if o.Output == nil {
+		o.Output = os.Stdout
+	}
+	if o.Input == nil {
+		o.Input = os.Stdin
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	for _, v := range o.Environ {
+		if value, ok := strings.CutPrefix(v, "NO_COLOR="); ok && value != "" {
+			o.NoColor = true
+		}
+	}
+	return o
+}
+
+// rememberTerminal notes the state of the terminal behind in, and returns a
+// function that brings it back as well as can be.
+func rememberTerminal(in io.Reader) (restore func()) {
+	f, ok := in.(term.File)
+	if !ok {
+		return func() {}
+	}
+	state, err := term.GetState(f.Fd())
+	if err != nil {
+		return func() {}
+	}
+	return func() { _ = term.Restore(f.Fd(), state) }
+}
+
+// printSummary writes the run's summary to the normal screen.
+func (m *Model) printSummary() {
+	if m.snap == nil {
+		return
+	}
+	text := strings.ReplaceAll(Summary(m.snap), "\n", "\r\n")
+	if m.options.ASCII {
+		text = plainASCII(text)
+	}
+	_, _ = io.WriteString(m.out, ansi.ResetStyle+text)
+}

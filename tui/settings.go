@@ -1,0 +1,184 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// setting is a setting that keys change: how it is called on screen, the letter
+// that marks its changes in charts, and how it reads.
+type setting struct {
+	key  string
+	name string
+	mark rune
+	get  func(*preset.Settings) string
+}
+
+// settings are the settings that have keys.
+var settings = []setting{
+	{"measurement_cache", "meas. cache", 'm', func(s *preset.Settings) string { return strconv.FormatBool(s.MeasurementCache) }},
+	{"fft_cache", "FFT plans", 'f', func(s *preset.Settings) string { return strconv.FormatBool(s.FFTCache) }},
+	{"mask_cache", "masks", 'g', func(s *preset.Settings) string { return strconv.FormatBool(s.MaskCache) }},
+	{"amp", "AMP", 'a', func(s *preset.Settings) string { return s.AMP }},
+	{"pattern", "pattern", 'p', func(s *preset.Settings) string { return s.Pattern }},
+	{"learning_rate", "learning rate", 'l', func(s *preset.Settings) string { return formatRate(s.LearningRate) }},
+	{"threads", "threads", 't', func(s *preset.Settings) string { return strconv.Itoa(s.Threads) }},
+}
+
+func formatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func findSetting(key string) (setting, bool) {
+	for _, s := range settings {
+		if s.key == key {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// settingName is a setting's name on screen; a key without one stands for itself.
+func settingName(key string) string {
+	if s, ok := findSetting(key); ok {
+		return s.name
+	}
+	return strings.ReplaceAll(key, "_", " ")
+}
+
+// settingMark is the letter of a setting's changes in charts.
+func settingMark(key string) rune {
+	if s, ok := findSetting(key); ok {
+		return s.mark
+	}
+	return '*'
+}
+
+// settingText is a value as people say it.
+func settingText(key, value string) string {
+	switch value {
+	case "true":
+		return "on"
+	case "false":
+		return "off"
+	}
+	if key == "learning_rate" {
+		if v, err := strconv.ParseFloat(value, 64); err == nil {
+			return strings.TrimSpace(learningRate(v))
+		}
+	}
+	return value
+}
+
+// wishLife is how long a wish stands for a setting of a run that goes on and
+// does not report it.
+const wishLife = 2 * time.Second
+
+// wishes are settings that were asked for and are not in force yet, so that a
+// key pressed twice counts from what the first press asked.
+type wishes map[string]wish
+
+type wish struct {
+	value string
+	at    time.Time
+}
+
+// settle forgets the wishes that came true, and those that a running run has
+// not fulfilled in time.
+func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
+	for key, v := range w {
+		current, _ := settingValue(s, key)
+		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
+			delete(w, key)
+		}
+	}
+}
+
+// settingValue is a setting's value in a snapshot, as text. The learning rate is
+// the one in use: a schedule may have lowered it.
+func settingValue(s *profiles.Snapshot, key string) (string, bool) {
+	def, ok := findSetting(key)
+	if !ok || s == nil {
+		return "", false
+	}
+	if key == "learning_rate" && s.LearningRate > 0 && !math.IsInf(s.LearningRate, 0) {
+		return formatRate(s.LearningRate), true
+	}
+	return def.get(&s.Settings), true
+}
+
+// value is a setting's value as asked for or in force; pending says that it is
+// not in force yet.
+func (m *Model) value(key string) (value string, pending bool) {
+	if w, ok := m.wishes[key]; ok {
+		return w.value, true
+	}
+	value, _ = settingValue(m.snap, key)
+	return value, false
+}
+
+// set asks the run for a setting and says so, or says why not.
+func (m *Model) set(key, value string) {
+	if m.snap == nil {
+		m.say("the run has not begun yet")
+		return
+	}
+	before, _ := m.value(key)
+	if err := m.control.Set(key, value); err != nil {
+		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before), err))
+		return
+	}
+	m.wishes[key] = wish{value, m.now()}
+	m.say(fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before), settingText(key, value)))
+}
+
+// flip switches a setting that is on or off.
+func (m *Model) flip(key string) {
+	value, _ := m.value(key)
+	m.set(key, strconv.FormatBool(value != "true"))
+}
+
+// cycle goes to the next of some values.
+func (m *Model) cycle(key string, values ...string) {
+	value, _ := m.value(key)
+	for i, v := range values {
+		if v == value {
+			m.set(key, values[(i+1)%len(values)])
+			return
+		}
+	}
+	m.set(key, values[0])
+}
+
+// scaleRate multiplies the learning rate.
+func (m *Model) scaleRate(factor float64) {
+	value, _ := m.value("learning_rate")
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(v > 0) {
+		m.say("the learning rate is not known yet")
+		return
+	}
+	m.set("learning_rate", formatRate(v*factor))
+}
+
+// moreThreads changes the number of threads; 0, one per core, counts as so many.
+func (m *Model) moreThreads(by int) {
+	n := m.threads() + by
+	if n < 1 {
+		m.complain("threads stays 1: a run needs one")
+		return
+	}
+	m.set("threads", strconv.Itoa(n))
+}
+
+func (m *Model) threads() int {
+	value, _ := m.value("threads")
+	if n, err := strconv.Atoi(value); err == nil && n > 0 {
+		return n
+	}
+	return m.options.Cores
+}

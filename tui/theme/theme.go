@@ -1,0 +1,201 @@
+// Package theme holds every colour of the screen: what each means, and how it
+// is said to a terminal of 256, 16 or no colours, on a dark or a light ground.
+//
+// Hues are those of Okabe and Ito's palette, which readers with any of the
+// common colour deficiencies can tell apart; nothing is told by colour alone.
+// Colours are indexes of the 256-colour palette also where a terminal could do
+// more: they cost half the bytes of a 24-bit colour on every change of style.
+package theme
+
+import (
+	"strconv"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Style is what a cell means. Styles below NumStyles are named; the ones made
+// by Grey hold the two greys of a half block.
+type Style uint16
+
+// The named styles.
+const (
+	Plain     Style = iota
+	Faint           // units, labels, what is off
+	Strong          // the number to look at
+	Title           // a pane's name
+	Border          // a pane's frame
+	Brand           // the program's name
+	Key             // a key in the footer and the help
+	Good            // better, on, converged
+	Bad             // worse, failed
+	Warn            // not sure, slow, clipped
+	Pending         // asked for, not yet in force
+	Forward         // the phases, in the order of profiles.Phase
+	Telescope       //
+	Loss            //
+	Backward        //
+	Optimizer       //
+	Metrics         //
+	Line            // the one curve of a chart
+	Envelope        // its extremes
+	LossOld         // loss on what was measured before
+	LossNew         // loss on the new measurement
+	Threshold       // the stop rule
+	Mark            // a change of settings
+	Axis            // axes and their labels
+	Done            // apertures measured
+	Current         // the aperture being trained
+	Next            // the one after it
+	Frame           // the edge of k-space
+	Memory          // a bar of bytes
+	NumStyles
+)
+
+// GreyLevels is how many greys a picture has: the grey ramp of the 256-colour
+// palette, indexes 232 to 255.
+const GreyLevels = 24
+
+const greyStyle Style = 1 << 15
+
+// Grey is the style of a half block whose upper pixel has grey level upper and
+// whose lower pixel has level lower, both 0 (black) to GreyLevels−1.
+func Grey(upper, lower int) Style {
+	return greyStyle | Style(clampGrey(upper))<<5 | Style(clampGrey(lower))
+}
+
+// Greys returns the levels that Grey was given; ok is false for named styles.
+func (s Style) Greys() (upper, lower int, ok bool) {
+	return int(s>>5) & 31, int(s) & 31, s&greyStyle != 0
+}
+
+func clampGrey(v int) int { return min(max(v, 0), GreyLevels-1) }
+
+// Depth is how many colours the theme uses.
+type Depth uint8
+
+// The depths.
+const (
+	NoColor Depth = iota // bold and faint only
+	Colors16
+	Colors256
+)
+
+// Theme turns styles into terminal sequences. It is immutable.
+type Theme struct {
+	Depth Depth
+	Dark  bool
+	// ASCII replaces every character beyond 7 bits by a plain one.
+	ASCII bool
+	sgr   [NumStyles]string
+}
+
+// New is the theme for a terminal's profile and background.
+func New(profile colorprofile.Profile, dark, ascii bool) *Theme {
+	t := &Theme{Depth: depthOf(profile), Dark: dark, ASCII: ascii}
+	for s := Plain; s < NumStyles; s++ {
+		t.sgr[s] = opening(t.style(s))
+	}
+	return t
+}
+
+func depthOf(p colorprofile.Profile) Depth {
+	switch {
+	case p >= colorprofile.ANSI256:
+		return Colors256
+	case p == colorprofile.ANSI:
+		return Colors16
+	}
+	return NoColor
+}
+
+// SGR is the sequence that begins style s after a reset; empty for Plain.
+func (t *Theme) SGR(s Style) string {
+	if s < NumStyles {
+		return t.sgr[s]
+	}
+	upper, lower, ok := s.Greys()
+	if !ok || t.Depth != Colors256 {
+		return ""
+	}
+	b := make([]byte, 0, 24)
+	b = append(b, "\x1b[38;5;"...)
+	b = strconv.AppendInt(b, int64(232+upper), 10)
+	b = append(b, ";48;5;"...)
+	b = strconv.AppendInt(b, int64(232+lower), 10)
+	return string(append(b, 'm'))
+}
+
+// Pictures says whether the theme has the greys of half-block pictures.
+func (t *Theme) Pictures() bool { return t.Depth == Colors256 && !t.ASCII }
+
+// hue is one style's colour: for 256 colours on dark and on light, and for 16.
+type hue struct {
+	dark, light, basic uint8
+	bold, faint        bool
+}
+
+// none is the terminal's own foreground.
+const none = 255
+
+var hues = [NumStyles]hue{
+	Plain:     {none, none, none, false, false},
+	Faint:     {245, 243, none, false, true},
+	Strong:    {none, none, none, true, false},
+	Title:     {252, 236, none, true, false},
+	Border:    {239, 250, 8, false, true},
+	Brand:     {75, 25, 12, true, false},
+	Key:       {75, 25, 12, true, false},
+	Good:      {79, 29, 10, false, false},
+	Bad:       {209, 166, 9, true, false},
+	Warn:      {221, 136, 11, false, false},
+	Pending:   {221, 136, 11, true, false},
+	Forward:   {75, 25, 12, false, false},
+	Telescope: {72, 29, 14, false, false},
+	Loss:      {221, 136, 11, false, false},
+	Backward:  {209, 166, 9, false, false},
+	Optimizer: {175, 132, 13, false, false},
+	Metrics:   {247, 242, 7, false, false},
+	Line:      {75, 25, 12, true, false},
+	Envelope:  {24, 153, 4, false, true},
+	LossOld:   {75, 25, 12, false, false},
+	LossNew:   {209, 166, 9, true, false},
+	Threshold: {72, 29, 10, false, false},
+	Mark:      {221, 136, 11, false, false},
+	Axis:      {242, 246, 8, false, true},
+	Done:      {67, 110, 4, false, false},
+	Current:   {221, 166, 11, true, false},
+	Next:      {175, 132, 13, false, false},
+	Frame:     {239, 250, 8, false, true},
+	Memory:    {67, 67, 4, false, false},
+}
+
+func (t *Theme) style(s Style) lipgloss.Style {
+	h := hues[s]
+	st := lipgloss.NewStyle().Bold(h.bold)
+	pick := lipgloss.LightDark(t.Dark)
+	switch t.Depth {
+	case Colors256:
+		if h.dark != none {
+			st = st.Foreground(pick(index(h.light), index(h.dark)))
+		}
+	case Colors16:
+		if h.basic != none {
+			st = st.Foreground(index(h.basic))
+		} else {
+			st = st.Faint(h.faint)
+		}
+	default:
+		st = st.Faint(h.faint)
+	}
+	return st
+}
+
+func index(i uint8) lipgloss.ANSIColor { return lipgloss.ANSIColor(i) }
+
+// opening is the sequence with which lipgloss begins the style.
+func opening(s lipgloss.Style) string {
+	before, _, _ := strings.Cut(s.Render("x"), "x")
+	return before
+}
