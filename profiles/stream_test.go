@@ -170,9 +170,13 @@ func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 }
 
 func BenchmarkStreamIteration(b *testing.B) {
-	s, it := NewStream(8192), Iteration{}
+	s, it, out := NewStream(8192), Iteration{}, Iteration{}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Iteration(&it)
+		if s.PictureWanted() {
+			b.Fatal("nobody asked for a picture")
+		}
+		s.ring.Pop(&out)
 	}
 }
