@@ -35,6 +35,15 @@ func elementwiseCases() []testCase {
 			}
 		}
 	}
+	for _, side := range []int{1, 9, 70} { // gradients of a spectrum with several readers
+		a, b := s.normal(tensor.Complex64, side, side), s.normal(tensor.Complex64, side, side)
+		total := make([]float64, len(a.Values))
+		for i := range total {
+			total[i] = float64(a.Values[i]) + float64(b.Values[i])
+		}
+		cases = append(cases, testCase{fmt.Sprintf("add complex64 %dx%d", side, side), nn.Add{}, []Array{a, b},
+			[]Result{{Shape: a.Shape, DType: tensor.Complex64}}, []reference{{total, 0, 1e-7}}})
+	}
 	weights := []float32{0.5, -2, 1}
 	one := []Result{{Shape: tensor.Shape{}}}
 	return append(cases,

@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 			}
 		})
 	}
+	t.Run("loss gradients", func(t *testing.T) { runLossGrads(t, backends) })
 	t.Run("refusals", func(t *testing.T) { refusals(t, backends[0]) })
 }
 
