@@ -35,7 +35,7 @@ func network(m *nn.Model) (*nn.Graph, nn.Value) {
 	g.Layer("telescope new", profiles.Telescope)
 	fresh := g.Telescope(y, g.Input("mask_new", plane))
 	g.Layer("loss", profiles.Loss)
-	target := g.Input("target", plane)
+	target := g.Input("target", tensor.Shape{1, 1, 12, 12})
 	loss := g.WeightedSum([]float32{1, 0.5}, g.Loss(old, target, nn.L1, true), g.Loss(fresh, target, nn.SSIM, false))
 	g.Output("loss", loss)
 	return g, loss
@@ -154,7 +154,7 @@ func TestGradientsGoOnlyToParameters(t *testing.T) {
 	unused := g.Parameter("unused", tensor.Shape{1, 2, 3, 3}, nn.Normal())
 	y := g.Conv2D(x, w, nn.Value{}, 1, 1)
 	dead := g.Conv2D(x, unused, nn.Value{}, 1, 1)
-	loss := g.Loss(y, g.Input("target", tensor.Shape{6, 6}), nn.L2, false)
+	loss := g.Loss(y, g.Input("target", tensor.Shape{1, 1, 6, 6}), nn.L2, false)
 	p, err := nn.Compile(g, loss, nn.Options{Train: true})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestRunningStatisticsHaveNoGradient(t *testing.T) {
 	g.Layer("layer 2", profiles.Forward)
 	x := g.Parameter("x", tensor.Shape{1, 1, 4, 4}, nn.Normal())
 	y := g.BatchNorm("bn", x, nn.BatchNormOptions{Eps: 1e-5})
-	loss := g.Loss(y, g.Input("t", tensor.Shape{4, 4}), nn.L1, false)
+	loss := g.Loss(y, g.Input("t", tensor.Shape{1, 1, 4, 4}), nn.L1, false)
 	if _, err := nn.Compile(g, loss, nn.Options{Train: true}); err == nil || !strings.Contains(err.Error(), "layer 2") {
 		t.Errorf("error %v, want one that names the layer", err)
 	}

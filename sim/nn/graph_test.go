@@ -115,6 +115,9 @@ func TestMistakesNameTheLayer(t *testing.T) {
 			return g.MaskMultiply(x, g.Input("m", tensor.Shape{8, 8}))
 		}, "wants a spectrum"},
 		{"several planes", func(g *nn.Graph, x nn.Value) nn.Value { return g.Loss(x, x, nn.L1, false) }, "one plane"},
+		{"loss of two sizes", func(g *nn.Graph, x nn.Value) nn.Value {
+			return g.Loss(g.Input("y", tensor.Shape{1, 8, 8}), g.Input("z", tensor.Shape{1, 8, 9}), nn.L1, false)
+		}, "1x8x8 against 1x8x9"},
 		{"small SSIM", func(g *nn.Graph, x nn.Value) nn.Value {
 			y := g.Input("y", tensor.Shape{5, 9})
 			return g.Loss(y, y, nn.SSIM, false)

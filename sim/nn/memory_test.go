@@ -100,7 +100,7 @@ func randomGraph(r *rand.Rand) (*nn.Graph, nn.Value) {
 	x := g.Concat(values[len(values)-1], values[0], pick())
 	y := g.Conv2D(x, g.Parameter("head", tensor.Shape{1, x.Shape()[1], 3, 3}, nn.FanInUniform(9*x.Shape()[1])), nn.Value{}, 1, 1)
 	m := g.Telescope(y, g.Input("mask", tensor.Shape{side, side}))
-	return g, g.Loss(m, g.Input("target", tensor.Shape{side, side}), nn.L2, true)
+	return g, g.Loss(m, g.Input("target", tensor.Shape{1, 1, side, side}), nn.L2, true)
 }
 
 func TestNoTwoLiveBuffersShareMemory(t *testing.T) {

@@ -92,7 +92,8 @@ type ActivationGrad struct{ Kind ActivationKind }
 // last two axes may differ.
 type Place struct{ Top, Left int }
 
-// Add is the element-wise sum of its inputs. In: two or more of one shape. Out: y.
+// Add is the element-wise sum of its inputs. In: two or more of one shape, all
+// real or all complex64. Out: y.
 type Add struct{}
 
 // Scale multiplies by a constant. In: x. Out: y.
@@ -138,7 +139,7 @@ const (
 
 // Loss compares two planes and gives a scalar. Normalize divides L1 by
 // mean|target|+1e-8 and L2 by mean(target²)+1e-8; SSIM ignores it.
-// In: prediction, target (both [...,H,W] float32, one plane). Out: loss
+// In: prediction, target (float32 of one shape [...,H,W], one plane). Out: loss
 // (scalar), saved: what LossGrad needs, float32 of LossSaved(kind, H, W) elements.
 type Loss struct {
 	Kind      LossKind

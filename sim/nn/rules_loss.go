@@ -20,10 +20,10 @@ func (o Loss) infer(in []spec) ([]result, error) {
 			return nil, fmt.Errorf("wants one plane, not %v", s.shape)
 		}
 	}
-	h, w := in[0].shape.Plane()
-	if th, tw := in[1].shape.Plane(); th != h || tw != w {
+	if !in[0].shape.Equal(in[1].shape) {
 		return nil, fmt.Errorf("of %v against %v", in[0].shape, in[1].shape)
 	}
+	h, w := in[0].shape.Plane()
 	switch {
 	case o.Kind == SSIM && min(h, w) <= ssimPad:
 		return nil, fmt.Errorf("SSIM wants sides above %d pixels, not %dx%d", ssimPad, h, w)

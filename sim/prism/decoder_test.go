@@ -1,10 +1,12 @@
 package prism
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 
+	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
@@ -154,5 +156,65 @@ func TestSameSeedSameWeights(t *testing.T) {
 	other.Seed = 8
 	if reflect.DeepEqual(initial(base, "conv0.weight"), initial(other, "conv0.weight")) {
 		t.Error("another seed gives the same weights")
+	}
+}
+
+// forwardOps lists a decoder's operators in short.
+func forwardOps(t *testing.T, c DecoderConfig) string {
+	t.Helper()
+	d, err := NewDecoder(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := d.EvaluationPlan(PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []string
+	for _, s := range p.Steps {
+		bias := ""
+		if len(s.In) == 3 {
+			bias = "+b"
+		}
+		switch o := s.Op.(type) {
+		case nn.ConvTranspose2D:
+			ops = append(ops, fmt.Sprintf("T%d%d%s", o.Stride, o.Pad, bias))
+		case nn.Conv2D:
+			ops = append(ops, fmt.Sprintf("C%d%d%s", o.Stride, o.Pad, bias))
+		case nn.BatchNorm:
+			ops = append(ops, "bn")
+		case nn.Activation:
+			ops = append(ops, [...]string{"relu", "leaky", "sigmoid", "hard", "scale", "tanh"}[o.Kind])
+		case nn.Place:
+			ops = append(ops, fmt.Sprintf("at%d", o.Top))
+		}
+	}
+	return strings.Join(ops, " ")
+}
+
+// The layer list of spec/prism.md §1.2 and its consequences.
+func TestLayers(t *testing.T) {
+	cases := []struct {
+		name   string
+		config DecoderConfig
+		want   string
+	}{
+		{"default", DecoderConfig{Size: 32, ObjectSize: 8, BatchNorm: true, Activation: "sigmoid"},
+			"T10 bn relu T21 bn relu C11 bn relu C11 bn relu C10+b sigmoid at1 at12"},
+		{"without normalisation refining is linear", DecoderConfig{Size: 32, ObjectSize: 8},
+			"T10+b relu T21+b relu C11+b C11+b C10+b at1 at12"},
+		{"no refining layer", DecoderConfig{Size: 32, ObjectSize: 8, Channels: []int{3, 1}, BatchNorm: true},
+			"T10 bn relu T21 bn relu at12"},
+		{"one channel between", DecoderConfig{Size: 32, ObjectSize: 8, Channels: []int{3, 2, 1, 4, 1}, BatchNorm: true, Activation: "tanh"},
+			"T10 bn relu T21 bn relu C11+b C11 bn relu C10+b tanh at1 at12"},
+		{"cropped window", DecoderConfig{Size: 16, ObjectSize: 5, Channels: []int{3, 2, 1}, BatchNorm: true},
+			"T10 bn relu T21 bn relu C10+b at-1 at5"},
+		{"window of the whole field", DecoderConfig{Size: 8, BatchNorm: true},
+			"T10 bn relu T21 bn relu C10+b at1"},
+	}
+	for _, c := range cases {
+		if got := forwardOps(t, c.config); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
+		}
 	}
 }

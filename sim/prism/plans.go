@@ -12,10 +12,10 @@ import (
 // with 0 and 1; with several apertures per sample see MaskNewInput. Every plan
 // that trains also has nn.LearningRateInput, a scalar.
 const (
-	TargetInput    = "target"     // [N, N], the image to learn in the initialisation
+	TargetInput    = "target"     // [1, 1, N, N], the image to learn in the initialisation
 	MaskOldInput   = "mask_old"   // [N, N], the accumulated mask
-	TargetOldInput = "target_old" // [N, N]
-	TargetNewInput = "target_new" // [N, N]
+	TargetOldInput = "target_old" // [1, 1, N, N]
+	TargetNewInput = "target_new" // [1, 1, N, N]
 )
 
 // MaskNewInput is the name of the mask of aperture k of a sample with that many
@@ -68,7 +68,7 @@ type PlanOptions struct {
 func (d *Decoder) InitialisationPlan(o PlanOptions) (*nn.Plan, error) {
 	return d.compile(o, func(b *planBuilder) nn.Value {
 		b.graph.Layer("loss", profiles.Loss)
-		loss := oneTerm(nn.L1, true).add(b.graph, b.reconstruction, b.plane(TargetInput))
+		loss := oneTerm(nn.L1, true).add(b.graph, b.reconstruction, b.image(TargetInput))
 		b.graph.Output(LossNewOutput, loss)
 		return loss
 	})
@@ -136,10 +136,15 @@ func (d *Decoder) begin(o PlanOptions, batchStatistics bool) *planBuilder {
 	return b
 }
 
-// plane is an input of the field's size.
-func (b *planBuilder) plane(name string) nn.Value {
+// mask and image are inputs of the field's size.
+func (b *planBuilder) mask(name string) nn.Value {
 	n := b.decoder.config.Size
 	return b.graph.Input(name, tensor.Shape{n, n})
+}
+
+func (b *planBuilder) image(name string) nn.Value {
+	n := b.decoder.config.Size
+	return b.graph.Input(name, tensor.Shape{1, 1, n, n})
 }
 
 // measure is the output as the telescope sees it through a mask.
@@ -158,7 +163,7 @@ func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
 
 // lossOld is the loss through the accumulated mask.
 func (b *planBuilder) lossOld() nn.Value {
-	measured := b.measure("telescope old", b.plane(MaskOldInput))
+	measured := b.measure("telescope old", b.mask(MaskOldInput))
 	return b.compare("loss old", measured, TargetOldInput, MeasuredOldOutput, LossOldOutput)
 }
 
@@ -171,7 +176,7 @@ func (b *planBuilder) lossNew() nn.Value {
 		if n > 1 {
 			layer = fmt.Sprintf("telescope new %d", k)
 		}
-		amplitudes[k] = b.measure(layer, b.plane(MaskNewInput(k, n)))
+		amplitudes[k] = b.measure(layer, b.mask(MaskNewInput(k, n)))
 	}
 	b.graph.Layer("telescope new", profiles.Telescope)
 	measured := b.graph.Mean(amplitudes...)
@@ -184,7 +189,7 @@ func (b *planBuilder) compare(layer string, measured nn.Value, target, measuredN
 		b.graph.Output(measuredName, measured)
 	}
 	b.graph.Layer(layer, profiles.Loss)
-	loss := b.options.Loss.add(b.graph, measured, b.plane(target))
+	loss := b.options.Loss.add(b.graph, measured, b.image(target))
 	b.graph.Output(lossName, loss)
 	return loss
 }

@@ -1,0 +1,139 @@
+package prism_test
+
+import (
+	"math"
+	"testing"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/prism"
+	"prismtop/sim/tensor"
+)
+
+// relative is |x−y|/|y| in the Euclidean norm.
+func relative(x, y []float32) float64 {
+	var d, n float64
+	for i := range x {
+		d += math.Pow(float64(x[i])-float64(y[i]), 2)
+		n += math.Pow(float64(y[i]), 2)
+	}
+	return math.Sqrt(d / n)
+}
+
+// Mixed precision keeps the direction of the gradient. A rounding errs by up to
+// ε = 2⁻⁹ in bf16 and 2⁻¹² in fp16. That moves a share of order ε of the pixels
+// across a ReLU's corner, and each switches its part of the gradient off or on,
+// so that the gradient is off by some multiple of √ε: 0.04 and 0.016 a layer, and
+// there are five of them.
+func TestMixedPrecisionGradientsAreClose(t *testing.T) {
+	g := openGolden(t)
+	gradients := func(amp tensor.DType) map[string][]float32 {
+		b := goldenBench(g)
+		b.goldenPlan(g, prism.PlanOptions{AMP: amp}).iterate()
+		all := map[string][]float32{}
+		for _, name := range b.decoder.Model().ParameterNames() {
+			all[name] = b.read(name + ".grad")
+		}
+		return all
+	}
+	exact := gradients(tensor.Float32)
+	for amp, limit := range map[tensor.DType]float64{tensor.BFloat16: 0.3, tensor.Float16: 0.1} {
+		for name, got := range gradients(amp) {
+			off := relative(got, exact[name])
+			if !(off <= limit) || off == 0 {
+				t.Errorf("%v: gradient of %s is off by %.3g of its size, allowed above 0 and up to %g", amp, name, off, limit)
+			}
+		}
+	}
+}
+
+func TestOverflowSkipsTheStepAndHalvesTheScale(t *testing.T) {
+	g := openGolden(t)
+	b := goldenBench(g)
+	l := b.goldenPlan(g, prism.PlanOptions{AMP: tensor.Float16})
+	l.input(nn.LearningRateInput, 1e-3)
+	l.iterate()
+	if scale, found := l.output(nn.GradientScaleOutput)[0], l.output(nn.OverflowOutput)[0]; scale != nn.InitialScale || found != 0 {
+		t.Fatalf("a good step: scale %v, overflow %v", scale, found)
+	}
+	kept := map[string][]float32{}
+	for _, v := range b.decoder.Model().Variables() {
+		if v.Category == nn.Moments || b.isParameter(v.Name) {
+			kept[v.Name] = b.read(v.Name)
+		}
+	}
+	const huge = 1 << 50 // no gradient of this loss fits fp16's 65,504 times that
+	b.write(nn.ScaleVariable, []float32{huge})
+	l.iterate()
+	if found, scale := l.output(nn.OverflowOutput)[0], l.output(nn.GradientScaleOutput)[0]; found != 1 || scale != huge/2 {
+		t.Errorf("an overflow: found %v, scale %v, want 1 and %v", found, scale, float32(huge/2))
+	}
+	if good := b.read(nn.GoodVariable)[0]; good != 0 {
+		t.Errorf("%v good steps after an overflow", good)
+	}
+	for name, before := range kept {
+		for i, v := range b.read(name) {
+			if v != before[i] {
+				t.Fatalf("%s[%d] became %v from %v in a step that was skipped", name, i, v, before[i])
+			}
+		}
+	}
+	for range 60 {
+		if l.output(nn.OverflowOutput)[0] == 0 {
+			break
+		}
+		l.iterate()
+	}
+	if b.read(nn.StepVariable)[0] != 2 {
+		t.Errorf("the scale did not come down to a step that fits: %v", l.output(nn.GradientScaleOutput)[0])
+	}
+}
+
+func (b *bench) isParameter(name string) bool {
+	for _, n := range b.decoder.Model().ParameterNames() {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func TestScaleDoublesAfterManyGoodSteps(t *testing.T) {
+	g := openGolden(t)
+	b := goldenBench(g)
+	l := b.goldenPlan(g, prism.PlanOptions{AMP: tensor.Float16})
+	b.write(nn.ScaleVariable, []float32{1024})
+	b.write(nn.GoodVariable, []float32{1998})
+	for i, want := range []float32{1024, 2048, 2048} {
+		l.iterate()
+		if got := l.output(nn.GradientScaleOutput)[0]; got != want {
+			t.Errorf("after %d good steps: scale %v, want %v", 1999+i, got, want)
+		}
+	}
+}
+
+// Precision may change at any iteration: the plans share weights and moments.
+func TestPrecisionChangesWhileTraining(t *testing.T) {
+	g := openGolden(t)
+	b := goldenBench(g)
+	plans := []*loaded{
+		b.goldenPlan(g, prism.PlanOptions{SharedSpectrum: true}),
+		b.goldenPlan(g, prism.PlanOptions{AMP: tensor.BFloat16}),
+		b.goldenPlan(g, prism.PlanOptions{AMP: tensor.Float16, SharedSpectrum: true}),
+	}
+	var first, last float32
+	for i := range 60 {
+		l := plans[i/5%len(plans)]
+		l.input(nn.LearningRateInput, 1e-2)
+		l.iterate()
+		last = l.output(prism.LossOutput)[0]
+		if i == 0 {
+			first = last
+		}
+	}
+	if k := b.read(nn.StepVariable)[0]; k != 60 {
+		t.Errorf("%v steps were counted of 60", k)
+	}
+	if !(last < first/2) {
+		t.Errorf("the loss went from %v to %v", first, last)
+	}
+}
