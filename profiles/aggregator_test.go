@@ -173,6 +173,35 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	}
 }
 
+func TestIterationsBeforeARestartDoNotReachItInOneTick(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.iterate(10)
+	r.start()
+	r.iterate(5)
+	if s := r.tick(); s.Index != 5 || s.Total.N != 5 || s.Elapsed != 5*time.Millisecond {
+		t.Errorf("index %d, window %d, elapsed %v; want the 5 iterations since the restart", s.Index, s.Total.N, s.Elapsed)
+	}
+}
+
+func TestRecentRateOfACacheIsThatOfTheWindow(t *testing.T) {
+	r := newRig()
+	r.start()
+	c := &r.it.Caches[MeasurementCache]
+	for range windowSize / 2 {
+		c.Misses++
+		r.iterate(1)
+	}
+	for range windowSize * 3 / 4 {
+		c.Hits++
+		r.iterate(1)
+	}
+	got := r.tick().Caches[MeasurementCache]
+	if got.RecentN != windowSize || got.RecentRate != 0.75 || got.Misses != windowSize/2 {
+		t.Errorf("%+v, want %d lookups of which 3/4 hit", got, windowSize)
+	}
+}
+
 func TestNothingNewGivesTheSameSnapshot(t *testing.T) {
 	r := newRig()
 	r.start()

@@ -205,9 +205,12 @@ func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
 	compare(21)
 	tr.change("amp")
 	if e := tr.last(); e.HasQuality {
-		t.Errorf("%+v before any comparison after", e)
+		t.Errorf("%+v before any iteration after", e)
 	}
 	tr.iterate(30)
+	if e := tr.last(); e.HasQuality {
+		t.Errorf("%+v before any comparison after", e)
+	}
 	compare(20.5)
 	tr.iterate(30)
 	compare(24)
