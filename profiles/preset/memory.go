@@ -9,9 +9,14 @@ const (
 	// bytesPerPixel: the object, the prediction, two targets and two
 	// measurements in float32, and three complex64 fields.
 	bytesPerPixel = 6*4 + 3*8
-	// bytesPerSample: the centre as two float64, the result record and the
-	// entries in the run's lists.
-	bytesPerSample = 256
+	// bytesPerAperturePixel: the mask and the spectrum of each further aperture
+	// of a line sample.
+	bytesPerAperturePixel = 4 + 8
+	// bytesPerCentre: an aperture's place as two float64, for the run and for
+	// those who watch it.
+	bytesPerCentre = 2 * 16
+	// bytesPerSample: the result record and the entries in the run's lists.
+	bytesPerSample = 224
 )
 
 // fits refuses settings whose least memory exceeds the machine's, naming the
@@ -50,10 +55,10 @@ func (s *Settings) leastMemory() []need {
 		width = "latent"
 	}
 	side := float64(s.Size)
-	points := 1 + s.SampleLength
 	return []need{
-		{"samples", float64(s.Samples) * (bytesPerSample + 16*points)},
+		{"samples", float64(s.Samples) * (bytesPerSample + bytesPerCentre*s.apertures())},
 		{"size", side * side * bytesPerPixel},
+		{"sample_length", side * side * bytesPerAperturePixel * (s.apertures() - 1)},
 		{width, s.weights() * bytesPerWeight},
 	}
 }

@@ -19,12 +19,13 @@ func (s *Settings) validate(memory int64) error {
 			return err
 		}
 	}
-	for _, rules := range []func() error{s.validInstrument, s.validSampling, s.validDecoder, s.validLoss} {
+	fits := func() error { return s.fits(memory) }
+	for _, rules := range []func() error{s.validInstrument, s.validDecoder, fits, s.validSampling, s.validLoss} {
 		if err := rules(); err != nil {
 			return err
 		}
 	}
-	return s.fits(memory)
+	return nil
 }
 
 // wrong is a *ValueError about the key's present value; want follows "must be"
@@ -59,22 +60,56 @@ func (s *Settings) validInstrument() error {
 	return nil
 }
 
+// maxSamples bounds what the patterns generate.
+const maxSamples = 1 << 20
+
 func (s *Settings) validSampling() error {
 	roi := s.ROIDiameter
 	if roi == 0 {
 		roi = float64(s.Size)
 	}
+	disc := max(1, math.Floor(math.Pi/4*roi*roi))
 	switch {
 	case roi > float64(s.Size):
 		return s.wrong("roi_diameter", "must be at most size, %d", s.Size)
-	case s.SampleLength > roi:
-		return s.wrong("sample_length", "must be at most the diameter of the sampled disc, %g", roi)
-	case s.Sampling == "star" && s.SampleLength == 0:
-		return s.wrong("sample_length", "sampling \"star\" needs a length above 0")
-	case s.Sampling == "star" && s.SampleLength >= roi:
-		return s.wrong("sample_length", "sampling \"star\" needs a length below the diameter of the sampled disc, %g", roi)
+	case float64(s.Samples) > min(disc, maxSamples):
+		return s.wrong("samples", "must be at most %.0f in a disc of %g pixels", min(disc, maxSamples), roi)
+	case s.Sampling == "rings" && s.Samples < 5:
+		return s.wrong("samples", "must be at least 5 for sampling \"rings\"")
+	case s.Sampling == "grid" && s.Samples < 2:
+		return s.wrong("samples", "must be at least 2 for sampling \"grid\"")
+	}
+	return s.validLines(roi)
+}
+
+// validLines holds the rules of line samples in a disc of diameter roi: only
+// three patterns have them, and a star has nothing else (spec/prism.md §4).
+func (s *Settings) validLines(roi float64) error {
+	length := s.SampleLength
+	switch {
+	case s.Sampling == "star" && length < 1:
+		return s.wrong("sample_length", "must be at least 1 for sampling \"star\", which is made of lines")
+	case length == 0:
+		return nil
+	case s.Sampling != "fermat" && s.Sampling != "random" && s.Sampling != "star":
+		return s.wrong("sample_length", "must be 0 for sampling %q, which has points only", s.Sampling)
+	case length >= roi:
+		return s.wrong("sample_length", "must be below the diameter of the sampled disc, %g", roi)
 	}
 	return nil
+}
+
+// apertures is the number of apertures in a sample: one for each radius along a
+// line, made odd (spec/prism.md §4).
+func (s *Settings) apertures() float64 {
+	if s.SampleLength == 0 {
+		return 1
+	}
+	n := math.Floor(s.SampleLength/s.Radius) + 1
+	if math.Mod(n, 2) == 0 {
+		n++
+	}
+	return n
 }
 
 // upsamplings is U, the number of layers that double 4 to at least the object's

@@ -1,0 +1,132 @@
+package preset
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the documents that are generated from the settings")
+
+// document compares a generated page with docs/, or writes it.
+func checkDocument(t *testing.T, name, want string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "docs", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("docs/%s is stale: run go test ./profiles/preset -update", name)
+	}
+}
+
+func TestSettingsPageIsFresh(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# Settings
+
+Every setting has one name, used in files, in the environment and on the command line. Later sources win:
+
+1. the preset: ` + "`--preset NAME`, `PRISMTOP_PRESET=NAME`, or `preset = \"NAME\"` in the file; `" + Default + "`" + ` by default
+2. a TOML file: ` + "`radius = 20`" + `
+3. the environment: ` + "`PRISMTOP_RADIUS=20`" + `
+4. flags: ` + "`--set radius=20`" + `, and those with a name of their own, such as ` + "`--image`" + `
+
+Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file and tells where each
+value came from. A setting marked *live* can change while a run goes on; it takes effect at the next iteration. The
+default column is preset ` + "`" + Default + "`" + `.
+`)
+	s := moon(t)
+	group := ""
+	for _, k := range Keys() {
+		if k.Group != group {
+			group = k.Group
+			fmt.Fprintf(&b, "\n## %s\n\n| Setting | Default | May be | Live | Meaning |\n|---|---|---|---|---|\n", group)
+		}
+		live := ""
+		if k.Live {
+			live = "live"
+		}
+		help := k.Help
+		if k.Unit != "" {
+			help += " (" + k.Unit + ")"
+		}
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", k.Name, find(k.Name).quoted(&s), k.Wants(), live, help)
+	}
+	checkDocument(t, "settings.md", b.String())
+}
+
+func TestPresetsPageIsFresh(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# Presets
+
+A preset is a named set of settings that ships with the program. ` + "`prismtop presets list`" + ` lists them, ` + "`prismtop presets\nshow NAME`" + ` prints one as a TOML file that can be changed and given back. What a setting means is in
+[settings.md](settings.md).
+
+| Preset | What it is |
+|---|---|
+`)
+	presets := map[string]Preset{}
+	for _, name := range Names() {
+		p, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		presets[name] = p
+		fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", name, name, p.Description)
+	}
+	b.WriteString(`
+## PRISM's quality levels
+
+| PRISM | Here |
+|---|---|
+| quick_test | [quick-test](#quick-test) |
+| production, and europa with it | [production](#production) with ` + "`--image`" + ` |
+| high_quality | [high-quality](#high-quality) |
+| debug | [debug](#debug) |
+| line_sampling | [line-sampling](#line-sampling) |
+
+PRISM's spelling with underscores works too. The levels are PRISM's numbers on its command line's field of 1024 pixels and
+radius of 8.5; a level says nothing about those. PRISM's YAML files of the same names take larger apertures: add
+` + "`--set radius=50`" + ` for production, ` + "`--set radius=32`" + ` for quick_test. Its presets mopie_… belong to another algorithm.
+They ask for up to millions of iterations; [moon](#moon) and [quick](#quick) are made for a processor without a GPU.
+
+Levels with a signal-to-noise ratio measure amplitudes with noise. PRISM compares a noisy intensity with an amplitude
+there; ` + "`--faithful`" + ` does too (spec/prism.md §2.5).
+
+PRISM's pictures are not shipped, because their origin is unknown. A preset that was made for one draws the built-in moon and
+says so, unless ` + "`--image`" + ` gives a picture.
+`)
+	for _, name := range Names() {
+		p := presets[name]
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", name, strings.ToUpper(p.Description[:1])+p.Description[1:])
+		writeDifferences(&b, p, presets["prism"])
+	}
+	checkDocument(t, "presets.md", b.String())
+}
+
+// writeDifferences lists what a preset changes of PRISM's defaults.
+func writeDifferences(b *strings.Builder, p, defaults Preset) {
+	var changed []string
+	for _, k := range Keys() {
+		if e := find(k.Name); p.Name == defaults.Name || e.quoted(&p.Settings) != e.quoted(&defaults.Settings) {
+			changed = append(changed, k.Name+" = "+e.quoted(&p.Settings))
+		}
+	}
+	if len(changed) == 0 {
+		b.WriteString("The settings of [prism](#prism).\n")
+		return
+	}
+	if p.Name != defaults.Name {
+		b.WriteString("Beyond [prism](#prism):\n\n")
+	}
+	fmt.Fprintf(b, "```toml\n%s\n```\n", strings.Join(changed, "\n"))
+}
