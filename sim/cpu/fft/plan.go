@@ -22,8 +22,10 @@ type Plan struct {
 	// that needs it makes it.
 	plane []complex64
 
-	job                   job
-	rowsBody, columnsBody func(lo, hi int)
+	job job
+
+	// The parts of a transform, as values, so that a call allocates nothing.
+	rowsBody, columnsBody, hermitianBody, mirrorBody, pairedBody func(lo, hi int)
 }
 
 // job is the call in progress. An inverse transform is the forward one with real
@@ -63,6 +65,7 @@ func NewPlan(h, w int) (*Plan, error) {
 		p.workspaces <- ws
 	}
 	p.rowsBody, p.columnsBody = p.rows, p.columns
+	p.hermitianBody, p.mirrorBody, p.pairedBody = p.hermitianColumns, p.mirrorRows, p.pairedColumns
 	return p, nil
 }
 
@@ -145,14 +148,25 @@ func (p *Plan) run(j job, centred bool, par Parallel) {
 	j.rowLoad, j.rowStore = p.row.tables(centred)
 	j.columnLoad, j.columnStore = p.column.tables(centred)
 	p.job = j
-	if par == nil {
-		p.rows(0, blocks(p.h))
-		p.columns(0, blocks(p.w))
-	} else {
-		par(blocks(p.h), p.rowsBody)
-		par(blocks(p.w), p.columnsBody)
+	par.do(blocks(p.h), p.rowsBody)
+	switch {
+	case (j.srcReal == nil && j.dstReal == nil) || !p.halves():
+		par.do(blocks(p.w), p.columnsBody)
+	case j.srcReal != nil:
+		par.do(p.hermitianBlocks(), p.hermitianBody)
+		par.do(blocks(p.h), p.mirrorBody)
+	default:
+		par.do(blocks(p.w)/2, p.pairedBody)
 	}
 	p.job = job{}
+}
+
+func (par Parallel) do(n int, body func(lo, hi int)) {
+	if par == nil {
+		body(0, n)
+		return
+	}
+	par(n, body)
 }
 
 // blocks is the number of blocks that n rows or columns make.

@@ -28,6 +28,14 @@ func TestResultsHaveTheSameBitsOnAnyNumberOfThreads(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: serial and parallel differ", s)
 		}
+		wantReal, gotReal := make([]float32, len(x)), make([]float32, len(x))
+		p.CentredInverseReal(wantReal, x, nil)
+		p.CentredInverseReal(gotReal, x, goroutines)
+		p.CentredForwardReal(want, wantReal, nil)
+		p.CentredForwardReal(got, wantReal, goroutines)
+		if !slices.Equal(gotReal, wantReal) || !slices.Equal(got, want) {
+			t.Errorf("%v: serial and parallel differ in the real forms", s)
+		}
 	}
 }
 
@@ -87,7 +95,7 @@ func TestCentredTransformIsUnitary(t *testing.T) {
 }
 
 func TestRealFormsMatchTheComplexOnes(t *testing.T) {
-	for _, s := range propertySizes {
+	for _, s := range append([][2]int{{1, 16}, {2, 16}, {5, 48}, {6, 32}, {16, 24}}, propertySizes...) {
 		n := s[0] * s[1]
 		p, _ := NewPlan(s[0], s[1])
 		x := make([]float32, n)
