@@ -1,0 +1,126 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"text/tabwriter"
+)
+
+// Result is one array's comparison.
+type Result struct {
+	Array string `json:"array"`
+	// Error is the largest difference from the truth, in the array's units; NaN
+	// when nothing could be compared, which Note explains.
+	Error number `json:"error"`
+	// Allowed is the largest difference that passes; 0 for exact arrays.
+	Allowed number `json:"allowed"`
+	OK      bool   `json:"ok"`
+	Note    string `json:"note,omitempty"`
+}
+
+// number is a float64 whose NaN and infinities are null in JSON.
+type number float64
+
+// MarshalJSON writes null where JSON has no number.
+func (n number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
+}
+
+// String has three digits, or a dash for no number.
+func (n number) String() string {
+	if math.IsNaN(float64(n)) {
+		return "-"
+	}
+	return strconv.FormatFloat(float64(n), 'g', 3, 64)
+}
+
+// Report is what was found about one file.
+type Report struct {
+	File    string   `json:"file"`
+	OK      bool     `json:"ok"`
+	Err     string   `json:"error,omitempty"` // why the file could not be read
+	Cases   []string `json:"cases,omitempty"` // "conv2d conv_a", as recognised
+	Results []Result `json:"results,omitempty"`
+}
+
+// Failed counts the results that are not OK.
+func (r Report) Failed() int {
+	n := 0
+	for _, result := range r.Results {
+		if !result.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// OK tells whether every file was read and every array is within its tolerance.
+func OK(reports []Report) bool {
+	for _, r := range reports {
+		if !r.OK {
+			return false
+		}
+	}
+	return len(reports) > 0
+}
+
+// WriteJSON writes one object: the engine, the verdict and every report.
+func WriteJSON(w io.Writer, engine string, reports []Report) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(struct {
+		Schema int      `json:"schema"`
+		Engine string   `json:"engine"`
+		OK     bool     `json:"ok"`
+		Files  []Report `json:"files"`
+	}{1, engine, OK(reports), reports})
+}
+
+// WriteText writes a table for people: each array with its error and what is
+// allowed, and a verdict for each file and for all.
+func WriteText(w io.Writer, engine string, reports []Report) error {
+	arrays, failed := 0, 0
+	for _, r := range reports {
+		if err := r.writeText(w); err != nil {
+			return err
+		}
+		arrays += len(r.Results)
+		failed += r.Failed()
+	}
+	verdict := "all within tolerance"
+	if !OK(reports) {
+		verdict = fmt.Sprintf("FAILED (%d arrays)", failed)
+	}
+	_, err := fmt.Fprintf(w, "%s: %d arrays in %d files: %s\n", engine, arrays, len(reports), verdict)
+	return err
+}
+
+func (r Report) writeText(w io.Writer) error {
+	if r.Err != "" {
+		_, err := fmt.Fprintf(w, "%s\n\n", r.Err)
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s: %d cases, %d arrays, %d failed\n", r.File, len(r.Cases), len(r.Results), r.Failed()); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  array\tmax error\tallowed\t\t")
+	for _, result := range r.Results {
+		mark := "ok"
+		if !result.OK {
+			mark = "FAIL"
+		}
+		fmt.Fprintf(table, "  %s\t%v\t%v\t%s\t%s\n", result.Array, result.Error, result.Allowed, mark, result.Note)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}

@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"prismtop/profiles"
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// script is a plan written by hand: a few kernels on given operands, each
+// buffer in a place of its own.
+type script struct {
+	plan   nn.Plan
+	inputs []operand
+}
+
+type operand struct {
+	id     nn.BufferID
+	values []float32
+}
+
+// result is a buffer for a kernel's output.
+func (s *script) result(dtype tensor.DType, shape ...int) nn.BufferID {
+	b := nn.Buffer{
+		Name: "operand", Shape: shape, DType: dtype,
+		Category: nn.Activations, Variable: -1, Offset: s.plan.ArenaBytes, Pinned: true,
+	}
+	s.plan.Buffers = append(s.plan.Buffers, b)
+	const align = 64
+	s.plan.ArenaBytes += (b.Bytes() + align - 1) / align * align
+	return nn.BufferID(len(s.plan.Buffers) - 1)
+}
+
+// like is a result of an array's shape in float32, or complex64 if it is complex.
+func (s *script) like(a *array) nn.BufferID {
+	if a.complex {
+		return s.result(tensor.Complex64, a.shape...)
+	}
+	return s.result(tensor.Float32, a.shape...)
+}
+
+// operand is a buffer that holds an array of the file.
+func (s *script) operand(a *array) nn.BufferID {
+	id := s.like(a)
+	s.inputs = append(s.inputs, operand{id, a.float32s()})
+	return id
+}
+
+// scalar is a buffer that holds one number.
+func (s *script) scalar(v float32) nn.BufferID {
+	id := s.result(tensor.Float32)
+	s.inputs = append(s.inputs, operand{id, []float32{v}})
+	return id
+}
+
+// step adds a kernel call.
+func (s *script) step(op nn.Op, in []nn.BufferID, out ...nn.BufferID) {
+	s.plan.Steps = append(s.plan.Steps, nn.Step{Name: "reference", Op: op, Phase: profiles.Forward, In: in, Out: out})
+}
+
+// load makes the script ready to run and writes its operands.
+func (s *script) load(backend nn.Backend) (*session, error) {
+	n := len(s.plan.Steps)
+	s.plan.Segments = [nn.NumSegments][2]int{{0, n}, {n, n}, {n, n}}
+	state, err := backend.NewState(nil)
+	if err != nil {
+		return nil, err
+	}
+	executable, err := backend.Load(&s.plan, state)
+	if err != nil {
+		state.Close()
+		return nil, err
+	}
+	for _, o := range s.inputs {
+		executable.Write(o.id, o.values)
+	}
+	return &session{&s.plan, executable, state}, nil
+}
+
+// run loads the script, runs it once and returns the given results.
+func (s *script) run(backend nn.Backend, results ...nn.BufferID) ([][]float32, error) {
+	session, err := s.load(backend)
+	if err != nil {
+		return nil, err
+	}
+	defer session.close()
+	if err := session.run(); err != nil {
+		return nil, err
+	}
+	values := make([][]float32, len(results))
+	for i, id := range results {
+		values[i] = session.read(id)
+	}
+	return values, nil
+}
+
+// session is a loaded script.
+type session struct {
+	plan       *nn.Plan
+	executable nn.Executable
+	state      nn.State
+}
+
+func (s *session) run() error { return s.executable.Run(nn.SegmentForward) }
+
+func (s *session) read(id nn.BufferID) []float32 { return readBuffer(s.plan, s.executable, id) }
+
+func (s *session) close() {
+	s.executable.Close()
+	s.state.Close()
+}
+
+// readBuffer reads a buffer; complex numbers give two values each.
+func readBuffer(plan *nn.Plan, executable nn.Executable, id nn.BufferID) []float32 {
+	b := &plan.Buffers[id]
+	n := b.Shape.Elements()
+	if b.DType == tensor.Complex64 {
+		n *= 2
+	}
+	values := make([]float32, n)
+	executable.Read(id, values)
+	return values
+}
