@@ -1,8 +1,14 @@
 package cpu
 
-// pixels is how many outputs of a phase a task computes at a time, small enough
-// that two rows of sums and four of inputs stay in the first-level cache.
-const pixels = 512
+// sumFloats is the room for the sums of a task: two output channels, all phases and
+// a range of pixels, small enough for the first-level cache.
+const sumFloats = 4096
+
+// channelBlock is how many input channels are added to all phases before the next.
+// A transposed convolution's weights of one output channel lie far apart, at
+// distances that share few sets of the cache; the phases use parts of the same
+// lines, so they take turns while the lines are there.
+const channelBlock = 8
 
 // worthwhile is the number of multiplications that is worth another thread.
 const worthwhile = 16 << 10
@@ -13,8 +19,8 @@ type lowered struct {
 	out, in, w, bias []float32
 	copies           []float32
 
+	pixels              int // outputs of a phase that a task computes
 	image, first, count int // the image and the band of rows in progress
-	packAll, computeAll func()
 }
 
 func newLowered(b *binder, l *lowering) *lowered {
@@ -22,7 +28,7 @@ func newLowered(b *binder, l *lowering) *lowered {
 	for i := range l.phases {
 		b.table(2*len(l.phases[i].segments), 4)
 	}
-	return &lowered{lowering: l, copies: b.floats(l.packed())}
+	return &lowered{lowering: l, copies: b.floats(l.packed()), pixels: max(1, min(512, sumFloats/2/len(l.phases)))}
 }
 
 // runner returns the closure that computes out from in. bias may be nil.
@@ -34,7 +40,7 @@ func (c *lowered) runner(b *binder, out, in, w, bias []float32) func() {
 	}
 	perTask := 1
 	for i := range c.phases {
-		perTask += 2 * len(c.phases[i].segments) * min(pixels, c.band*c.width)
+		perTask += 2 * len(c.phases[i].segments) * min(c.pixels, c.band*c.width)
 	}
 	pool := b.backend.pool
 	compute := c.compute
@@ -50,27 +56,36 @@ func (c *lowered) runner(b *binder, out, in, w, bias []float32) func() {
 }
 
 // chunks is the number of pixel ranges in the band in progress.
-func (c *lowered) chunks() int { return (c.count*c.width + pixels - 1) / pixels }
+func (c *lowered) chunks() int { return (c.count*c.width + c.pixels - 1) / c.pixels }
 
 // compute runs tasks: a pair of output channels and a range of pixels, all phases.
 func (c *lowered) compute(lo, hi int) {
-	var sums [2 * pixels]float32
+	var sums [sumFloats]float32
 	chunks := c.chunks()
 	for task := lo; task < hi; task++ {
-		o, from := task/chunks*2, task%chunks*pixels
-		n := min(pixels, c.count*c.width-from)
-		y0, y1 := sums[:n], sums[pixels:pixels+n]
-		for i := range c.phases {
-			p := &c.phases[i]
-			clear(y0)
-			if o+1 < c.outChannels {
-				clear(y1)
-				c.addRuns2(p, y0, y1, o, from)
-				c.store(p, y1, o+1, from)
-			} else {
-				c.addRuns1(p, y0, o, from)
+		o, from := task/chunks*2, task%chunks*c.pixels
+		n := min(c.pixels, c.count*c.width-from)
+		pair := o+1 < c.outChannels
+		clear(sums[:2*n*len(c.phases)])
+		for channel := 0; channel < c.inChannels; channel += channelBlock {
+			for i := range c.phases {
+				p := &c.phases[i]
+				k0 := channel * len(p.taps)
+				k1 := min(channel+channelBlock, c.inChannels) * len(p.taps)
+				segments, weights := p.segments[k0:k1], p.weights[k0:k1]
+				y0, y1 := sums[2*i*n:][:n], sums[(2*i+1)*n:][:n]
+				if pair {
+					c.addRuns2(y0, y1, segments, weights, o, from)
+				} else {
+					c.addRuns1(y0, segments, weights, o, from)
+				}
 			}
-			c.store(p, y0, o, from)
+		}
+		for i := range c.phases {
+			c.store(&c.phases[i], sums[2*i*n:][:n], o, from)
+			if pair {
+				c.store(&c.phases[i], sums[(2*i+1)*n:][:n], o+1, from)
+			}
 		}
 	}
 }
@@ -78,10 +93,9 @@ func (c *lowered) compute(lo, hi int) {
 // addRuns2 adds every weighted run to the sums of two output channels:
 //
 //	y0[i] += w[o, k]·x[segment k + from + i];  y1 with o+1
-func (c *lowered) addRuns2(p *phase, y0, y1 []float32, o, from int) {
+func (c *lowered) addRuns2(y0, y1 []float32, segments, weights []int32, o, from int) {
 	w0, w1 := c.w[o*c.outStride:], c.w[(o+1)*c.outStride:]
 	x, n := c.copies[from:], len(y0)
-	segments, weights := p.segments, p.weights
 	var w [8]float32
 	for len(segments) >= 4 && len(weights) >= 4 {
 		k0, k1, k2, k3 := weights[0], weights[1], weights[2], weights[3]
@@ -98,10 +112,9 @@ func (c *lowered) addRuns2(p *phase, y0, y1 []float32, o, from int) {
 }
 
 // addRuns1 is addRuns2 for one output channel.
-func (c *lowered) addRuns1(p *phase, y []float32, o, from int) {
+func (c *lowered) addRuns1(y []float32, segments, weights []int32, o, from int) {
 	w := c.w[o*c.outStride:]
 	x, n := c.copies[from:], len(y)
-	segments, weights := p.segments, p.weights
 	for len(segments) >= 4 && len(weights) >= 4 {
 		axpy1x4(y, x[segments[0]:][:n], x[segments[1]:][:n], x[segments[2]:][:n], x[segments[3]:][:n],
 			w[weights[0]], w[weights[1]], w[weights[2]], w[weights[3]])

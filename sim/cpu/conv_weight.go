@@ -5,7 +5,7 @@ const (
 	// weight's gradient: short sums lose fewer bits.
 	dotPixels = 256
 	// weightBlock is how many weights of a pair of channels a task computes.
-	weightBlock = 64
+	weightBlock = 60
 )
 
 // weightGradient computes gw[s][l][k] = Σ small[s, p]·large[l, stride·p − pad + k]
@@ -73,14 +73,17 @@ func (d *weightGradient) compute(lo, hi int) {
 func (d *weightGradient) dots2(w0, w1, p0, p1 []float32, segments []int32, from int) {
 	x, n := d.copies[from:], len(p0)
 	k := 0
-	for ; k+3 < len(segments); k += 4 {
-		var r [8]float32
-		s := segments[k : k+4 : k+4]
-		dot2x4(p0, p1, x[s[0]:][:n], x[s[1]:][:n], x[s[2]:][:n], x[s[3]:][:n], &r)
-		for i := range 4 {
-			w0[k+i] += r[i]
-			w1[k+i] += r[4+i]
-		}
+	var r [6]float32
+	for ; k+2 < len(segments); k += 3 {
+		s := segments[k : k+3 : k+3]
+		dot2x3(p0, p1, x[s[0]:][:n], x[s[1]:][:n], x[s[2]:][:n], &r)
+		a, b := w0[k:k+3:k+3], w1[k:k+3:k+3]
+		a[0] += r[0]
+		a[1] += r[1]
+		a[2] += r[2]
+		b[0] += r[3]
+		b[1] += r[4]
+		b[2] += r[5]
 	}
 	for ; k < len(segments); k++ {
 		run := x[segments[k]:][:n]

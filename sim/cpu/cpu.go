@@ -86,3 +86,6 @@ func (b *Backend) SetThreads(n int) { b.pool.SetThreads(min(max(n, 1), maxThread
 
 // Close stops the threads. Executables still work afterwards, on one thread.
 func (b *Backend) Close() { b.pool.Close() }
+
+// Parallel spreads a loop over the backend's threads, for work beside the plans.
+func (b *Backend) Parallel() fft.Parallel { return b.parallel }

@@ -35,11 +35,12 @@ func axpy(y, x []float32, w float32) {
 	}
 }
 
-// dot2x4 multiplies two rows with four: r[k] += Σ p0[i]·xk[i]; r[4+k] += Σ p1[i]·xk[i].
-func dot2x4(p0, p1, x0, x1, x2, x3 []float32, r *[8]float32) {
+// dot2x3 multiplies two rows with three: r[k] = Σ p0[i]·xk[i]; r[3+k] = Σ p1[i]·xk[i].
+// Eight sums would not fit the registers.
+func dot2x3(p0, p1, x0, x1, x2 []float32, r *[6]float32) {
 	n := len(p0)
-	p1, x0, x1, x2, x3 = p1[:n], x0[:n], x1[:n], x2[:n], x3[:n]
-	var a0, a1, a2, a3, b0, b1, b2, b3 float32
+	p1, x0, x1, x2 = p1[:n], x0[:n], x1[:n], x2[:n]
+	var a0, a1, a2, b0, b1, b2 float32
 	for i, u := range p0 {
 		v := p1[i]
 		x := x0[i]
@@ -51,18 +52,8 @@ func dot2x4(p0, p1, x0, x1, x2, x3 []float32, r *[8]float32) {
 		x = x2[i]
 		a2 += u * x
 		b2 += v * x
-		x = x3[i]
-		a3 += u * x
-		b3 += v * x
 	}
-	r[0] += a0
-	r[1] += a1
-	r[2] += a2
-	r[3] += a3
-	r[4] += b0
-	r[5] += b1
-	r[6] += b2
-	r[7] += b3
+	r[0], r[1], r[2], r[3], r[4], r[5] = a0, a1, a2, b0, b1, b2
 }
 
 // dot1x4 multiplies one row with four: r[k] += Σ p[i]·xk[i].
