@@ -1,0 +1,324 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu"
+	"prismtop/sim/optics"
+	"prismtop/sim/picture"
+	"prismtop/sim/prism"
+)
+
+// loop is what belongs to the run's goroutine alone.
+type loop struct {
+	run      *Run
+	settings preset.Settings // in force
+	backend  *cpu.Backend
+	task     *prism.Reconstruction
+
+	paused   bool
+	finished bool  // nothing more to do until a restart
+	failure  error // why, when the reconstruction diverged
+	restarts int
+	changes  uint32
+	index    int64 // of the next iteration
+
+	began   time.Time     // clock of Iteration.Start
+	active  time.Duration // running time before resumed
+	resumed time.Time
+	compare time.Time // when the quality was last measured
+
+	rec profiles.Iteration
+}
+
+// prepare builds the reconstruction for settings and announces the run.
+func (l *loop) prepare(r *Run, settings preset.Settings) error {
+	plans := optics.NewPlanCache(settings.FFTCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: settings.Threads, FFTPlans: plans})
+	if err != nil {
+		return err
+	}
+	task, err := prism.New(settings, r.object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()})
+	if err != nil {
+		backend.Close()
+		return err
+	}
+	l.close()
+	l.run, l.settings, l.backend, l.task = r, settings, backend, task
+	l.changes, l.index, l.finished, l.failure = 0, 0, false, nil
+	l.active, l.began = 0, time.Now()
+	l.resumed, l.compare = l.began, l.began
+
+	info := task.Info()
+	info.Device, info.Kernels = "cpu", backend.Kernels()
+	info.GPUReason = r.options.GPUReason
+	info.PriorStarts = l.restarts
+	r.stream.Begin(info, settings)
+	r.stream.Truth(task.Truth())
+	r.stream.Memory(task.Memory())
+	return nil
+}
+
+func (l *loop) close() {
+	if l.task != nil {
+		l.task.Close()
+		l.backend.Close()
+		l.task, l.backend = nil, nil
+	}
+}
+
+// iterateUntilDone iterates until there is nothing more to do.
+func (l *loop) iterateUntilDone(ctx context.Context) error {
+	stream := l.run.stream
+	stream.State(profiles.Running, "")
+	for {
+		if stop, err := l.obey(ctx); stop || err != nil {
+			return l.end(err)
+		}
+		if l.paused || l.finished {
+			continue
+		}
+		if err := l.iterate(); err != nil {
+			return l.end(err)
+		}
+		if l.finished {
+			l.announceEnd()
+			if !l.run.options.Linger {
+				return l.failure
+			}
+		}
+	}
+}
+
+// announceEnd publishes that the reconstruction is complete, or diverged.
+func (l *loop) announceEnd() {
+	if l.failure != nil {
+		l.run.stream.State(profiles.Failed, l.failure.Error())
+		return
+	}
+	l.run.stream.State(profiles.Finished, "")
+}
+
+// end publishes how the loop ended and returns the run's error.
+func (l *loop) end(err error) error {
+	switch {
+	case err != nil:
+		l.run.stream.State(profiles.Failed, err.Error())
+		return err
+	case !l.finished:
+		l.run.stream.State(profiles.Stopped, "")
+	}
+	return l.failure
+}
+
+// iterate runs one iteration and publishes it.
+func (l *loop) iterate() error {
+	stream, rec := l.run.stream, &l.rec
+	start := time.Now()
+	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
+	outcome, err := l.task.Iterate(rec)
+	if err != nil && !errors.Is(err, prism.ErrDiverged) {
+		return fmt.Errorf("iteration %d: %w", l.index, err)
+	}
+	quality, hasQuality := outcome.Quality, outcome.SampleEnded
+	before := time.Now()
+	if !hasQuality && l.compareDue(before) {
+		quality, hasQuality = l.task.Quality(), true
+	}
+	if stream.PictureWanted() || outcome.Finished {
+		p := l.task.Picture()
+		p.Iteration = l.index
+		stream.Picture(p)
+	}
+	after := time.Now()
+	rec.Phases[profiles.Metrics] += int64(after.Sub(before))
+	rec.Total = int64(after.Sub(start))
+	stream.Iteration(rec)
+
+	if hasQuality {
+		quality.Iteration, quality.Sample = l.index, rec.Sample
+		stream.Quality(quality)
+		l.compare = after
+	}
+	if outcome.SampleEnded {
+		stream.SampleDone(outcome.Result)
+		stream.Coverage(outcome.Coverage)
+	}
+	if outcome.PlansChanged {
+		stream.Memory(l.task.Memory())
+	}
+	l.index++
+	l.failure = err
+	l.finished = err != nil || outcome.Finished || l.limitReached(after)
+	return nil
+}
+
+func (l *loop) compareDue(now time.Time) bool {
+	every := l.run.options.Metrics
+	return every > 0 && now.Sub(l.compare) >= every
+}
+
+// limitReached tells whether the settings end the run here.
+func (l *loop) limitReached(now time.Time) bool {
+	s := &l.settings
+	if s.MaxIterations > 0 && l.index >= s.MaxIterations {
+		l.run.stream.Log(fmt.Sprintf("stopped at max_iterations = %d", s.MaxIterations))
+		return true
+	}
+	if s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds {
+		l.run.stream.Log(fmt.Sprintf("stopped at max_seconds = %g", s.MaxSeconds))
+		return true
+	}
+	return false
+}
+
+// obey carries out the commands that wait; a paused or finished loop waits for
+// some. It returns true when the run is to end.
+func (l *loop) obey(ctx context.Context) (stop bool, err error) {
+	if ctx.Err() != nil {
+		return true, nil
+	}
+	if l.paused || l.finished {
+		select {
+		case <-ctx.Done():
+			return true, nil
+		case <-l.run.wake:
+		}
+	}
+	if !l.run.pending.Load() {
+		return false, nil
+	}
+	for _, c := range l.run.take() {
+		if stop, err := l.carryOut(c); stop || err != nil {
+			return stop, err
+		}
+	}
+	return false, nil
+}
+
+func (l *loop) carryOut(c command) (stop bool, err error) {
+	switch c.kind {
+	case setCommand:
+		return false, l.set(c.key, c.value)
+	case pauseCommand:
+		l.pause(true)
+	case resumeCommand:
+		l.pause(false)
+	case stepCommand:
+		return false, l.step()
+	case restartCommand:
+		return false, l.restart()
+	case saveCommand:
+		l.save()
+	case stopCommand:
+		return true, nil
+	}
+	return false, nil
+}
+
+// set changes a setting between two iterations.
+func (l *loop) set(key, value string) error {
+	before := l.settings.Get(key)
+	if before == value {
+		return nil
+	}
+	if err := l.settings.Set(key, value); err != nil {
+		return err // Run.Set has checked it
+	}
+	if key == "threads" {
+		l.backend.SetThreads(threads(l.settings.Threads))
+	}
+	if err := l.task.Apply(l.settings); err != nil {
+		return fmt.Errorf("%s = %s: %w", key, value, err)
+	}
+	l.changes++
+	l.run.stream.Change(profiles.Change{
+		Key: key, Before: before, After: value, Iteration: l.index, At: time.Since(l.began),
+	}, l.settings)
+	return nil
+}
+
+// threads is the number that the setting means: 0 is one per processor.
+func threads(setting int) int {
+	if setting == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return setting
+}
+
+func (l *loop) pause(paused bool) {
+	if paused == l.paused || l.finished {
+		return
+	}
+	l.paused = paused
+	if paused {
+		l.active += time.Since(l.resumed)
+		l.run.stream.State(profiles.Paused, "")
+		return
+	}
+	l.resumed = time.Now()
+	l.run.stream.State(profiles.Running, "")
+}
+
+// step runs one iteration of a paused run.
+func (l *loop) step() error {
+	if !l.paused || l.finished {
+		return nil
+	}
+	l.resumed = time.Now()
+	l.run.stream.WantPicture()
+	err := l.iterate()
+	l.active += time.Since(l.resumed)
+	if l.finished {
+		l.announceEnd()
+	}
+	return err
+}
+
+// restart begins again from the first weights of the seed.
+func (l *loop) restart() error {
+	l.restarts++
+	paused := l.paused
+	l.paused = false
+	if err := l.prepare(l.run, l.settings); err != nil {
+		return err
+	}
+	l.run.stream.Log("restarted from the first weights of the seed")
+	l.run.stream.State(profiles.Running, "")
+	if paused {
+		l.pause(true)
+	}
+	return nil
+}
+
+// save writes the reconstruction as it stands.
+func (l *loop) save() {
+	paths, err := l.SaveTo(l.run.savePath())
+	if err != nil {
+		l.run.stream.Log("not saved: " + err.Error())
+		return
+	}
+	for _, p := range paths {
+		l.run.stream.Log("saved " + p)
+	}
+}
+
+// SaveTo writes the window of the object of the reconstruction to base.png and
+// base.npy.
+func (l *loop) SaveTo(base string) ([]string, error) {
+	p := l.task.Picture()
+	paths := []string{base + ".png", base + ".npy"}
+	if err := picture.SavePNG16(paths[0], p.Pixels, p.Width, p.Height); err != nil {
+		return nil, err
+	}
+	if err := picture.SaveNPY(paths[1], p.Pixels, p.Width, p.Height); err != nil {
+		return nil, err
+	}
+	return paths, nil
+}

@@ -1,0 +1,92 @@
+package prism
+
+import (
+	"fmt"
+	"slices"
+
+	"prismtop/profiles/preset"
+	"prismtop/sim/optics"
+	"prismtop/sim/picture"
+	"prismtop/sim/tensor"
+)
+
+// samplePattern places the apertures of every sample (spec/prism.md §4).
+func samplePattern(s *preset.Settings) ([][]optics.Point, error) {
+	diameter := s.ROIDiameter
+	if diameter == 0 {
+		diameter = float64(s.Size)
+	}
+	o := optics.PatternOptions{
+		Name: s.Sampling, Samples: s.Samples, Diameter: diameter, Size: s.Size,
+		Length: s.SampleLength, Seed: s.Seed,
+	}
+	if s.SampleLength > 0 {
+		// One aperture per radius along the line, as PRISM's samples_per_line_meas
+		// below 1 asks for; its default of one per pixel costs two FFTs each.
+		o.LineCentres = int(s.SampleLength/s.Radius) + 1
+	}
+	return optics.Pattern(o)
+}
+
+// aperture is the shape of the settings.
+func aperture(s *preset.Settings) (optics.Aperture, error) {
+	kind, err := optics.ParseApertureKind(s.Aperture)
+	if err != nil {
+		return optics.Aperture{}, err
+	}
+	a := optics.Aperture{
+		Kind: kind, Radius: s.Radius, InnerRadius: s.InnerRadius, Spiders: s.Spiders, SpiderWidth: s.SpiderWidth,
+	}
+	return a, a.Validate(s.Size)
+}
+
+// maskLimit bounds the masks that are kept: those of a few samples, since a sample
+// asks for its own alone.
+const maskLimit = 16 << 20
+
+// newSystem prepares the measurements of an object.
+func newSystem(s *preset.Settings, object *picture.Object, device Device, masks *optics.MaskCache) (*MeasurementSystem, error) {
+	shape, err := aperture(s)
+	if err != nil {
+		return nil, err
+	}
+	detector, err := noise(s)
+	if err != nil {
+		return nil, err
+	}
+	return NewMeasurementSystem(SystemOptions{
+		Truth: object.Amplitude, Size: s.Size, Aperture: shape, Noise: detector,
+		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Faithful: s.Faithful,
+		Cache: NewMeasurementCache(int64(s.MeasurementCacheMB)<<20, s.MeasurementCache, nil),
+	})
+}
+
+func noise(s *preset.Settings) (*optics.Noise, error) {
+	return optics.NewNoise(optics.NoiseOptions{
+		Kind: s.Noise, SNR: s.SNR, ReadoutSigma: s.ReadoutSigma, Faithful: s.Faithful, Seed: s.Seed,
+	})
+}
+
+// planOptions are what the settings ask of a plan.
+func planOptions(s *preset.Settings, apertures int) (PlanOptions, error) {
+	loss, err := ParseLoss(s.Loss, s.NormalizeLoss, CompositeWeights{L1: s.CompositeL1, L2: s.CompositeL2, SSIM: s.CompositeSSIM})
+	if err != nil {
+		return PlanOptions{}, err
+	}
+	amp, ok := ampTypes[s.AMP]
+	if !ok {
+		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16 or fp16", s.AMP)
+	}
+	return PlanOptions{AMP: amp, Loss: loss, Apertures: apertures, SharedSpectrum: s.SharedSpectrum}, nil
+}
+
+// ampTypes are the values of the setting amp.
+var ampTypes = map[string]tensor.DType{
+	"off": tensor.Float32, "bf16": tensor.BFloat16, "fp16": tensor.Float16,
+}
+
+// same tells whether one plan serves both options.
+func (o PlanOptions) same(p PlanOptions) bool {
+	return o.AMP == p.AMP && o.Apertures == p.Apertures && o.SharedSpectrum == p.SharedSpectrum &&
+		o.RunningStatistics == p.RunningStatistics && o.Layers == p.Layers && slices.Equal(o.Loss.terms, p.Loss.terms)
+}

@@ -1,0 +1,334 @@
+package prism
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/nn"
+	"prismtop/sim/optics"
+	"prismtop/sim/picture"
+)
+
+// ErrDiverged ends a reconstruction whose loss is no longer a number. PRISM
+// aborts the whole run then (spec/prism.md §5.3).
+var ErrDiverged = errors.New("diverged: the loss is not a number; a lower learning_rate may help")
+
+// Device is where a reconstruction is computed.
+type Device struct {
+	Backend nn.Backend
+
+	// FFTPlans are the transforms' plans, which the backend asks for as well.
+	FFTPlans *optics.PlanCache
+
+	// Parallel spreads the measurements over threads; nil is serial.
+	Parallel fft.Parallel
+}
+
+// Reconstruction is PRISM's progressive reconstruction (spec/prism.md §5), one
+// iteration at a time. It is used by one goroutine.
+type Reconstruction struct {
+	settings preset.Settings
+	object   *picture.Object
+	device   Device
+	decoder  *Decoder
+	state    nn.State
+	system   *MeasurementSystem
+	masks    *optics.MaskCache
+	samples  [][]optics.Point
+	notes    []string
+	program  *program
+	metrics  optics.Metrics
+
+	stage     profiles.Stage
+	sample    int     // −1 while initialising
+	inSample  int     // iterations of the sample so far
+	lr        float64 // Adam's step, as the scheduler left it
+	plateau   plateau
+	threshold float64 // of the initialisation, see initialThreshold
+	began     time.Time
+	done      bool
+
+	disc       []float32 // target of the initialisation
+	current    []float32 // reconstruction at the start of the sample, [N, N]
+	hasCurrent bool
+	output     []float32 // newest output of the decoder, [N, N]
+	hasOutput  bool
+	targetOld  []float32
+	targetNew  []float32
+	changed    bool // settings changed since the last iteration
+}
+
+// New prepares a reconstruction of an object. Errors name the setting.
+func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruction, error) {
+	decoder, err := NewDecoder(DecoderConfig{
+		Size: s.Size, ObjectSize: s.ObjectSize, Latent: s.Latent, Channels: s.Channels,
+		BatchNorm: s.BatchNorm, Activation: s.OutputActivation, Seed: s.Seed, AMSGrad: s.AMSGrad,
+	})
+	if err != nil {
+		return nil, err
+	}
+	samples, err := samplePattern(&s)
+	if err != nil {
+		return nil, err
+	}
+	masks := optics.NewMaskCache(s.Size, maskLimit, s.MaskCache, nil)
+	system, err := newSystem(&s, object, device, masks)
+	if err != nil {
+		return nil, err
+	}
+	state, err := device.Backend.NewState(decoder.Model().Variables())
+	if err != nil {
+		return nil, err
+	}
+	plane := s.Size * s.Size
+	r := &Reconstruction{
+		settings: s, object: object, device: device, decoder: decoder, state: state,
+		system: system, masks: masks, samples: samples,
+		sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now(),
+		current: make([]float32, plane), output: make([]float32, plane),
+		targetOld: make([]float32, plane), targetNew: make([]float32, plane),
+	}
+	r.switchCaches()
+	if s.InitIterations == 0 || s.InitCycles == 0 {
+		r.stage = profiles.Progressive
+	} else {
+		r.prepareInitialisation()
+	}
+	if err := r.warmUpMeasurements(); err != nil {
+		return nil, err
+	}
+	if err := r.load(); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close frees the memory on the device.
+func (r *Reconstruction) Close() {
+	if r.program != nil {
+		r.program.close()
+		r.program = nil
+	}
+	r.state.Close()
+}
+
+// Outcome is what an iteration led to.
+type Outcome struct {
+	SampleEnded  bool
+	Result       profiles.SampleResult // of the sample that ended
+	Quality      profiles.Quality      // at its end
+	Coverage     float64               // share of k-space measured so far
+	PlansChanged bool                  // memory is divided differently from here on
+	Finished     bool
+}
+
+// Iterate runs one iteration and fills in the record's measured fields. After
+// Finished, or an error, there is nothing more to iterate. The only error of a
+// sound device is ErrDiverged.
+func (r *Reconstruction) Iterate(rec *profiles.Iteration) (Outcome, error) {
+	if r.done {
+		return Outcome{Finished: true}, nil
+	}
+	loaded := r.program != nil
+	if err := r.load(); err != nil {
+		return Outcome{}, err
+	}
+	r.describe(rec)
+	var out Outcome
+	var err error
+	if r.stage == profiles.Initialising {
+		out, err = r.initialise(rec)
+	} else {
+		out, err = r.train(rec)
+	}
+	r.changed = false
+	out.PlansChanged = !loaded || r.program == nil
+	r.countCaches(rec)
+	return out, err
+}
+
+// describe fills in where an iteration stands.
+func (r *Reconstruction) describe(rec *profiles.Iteration) {
+	rec.Stage, rec.Sample, rec.InSample = r.stage, int32(r.sample), int32(r.inSample)
+	if r.stage == profiles.Progressive && r.sample < 0 {
+		rec.Sample = 0
+	}
+	rec.LearningRate = r.lr
+	rec.LossOld = math.NaN()
+	if r.program.fresh || r.changed {
+		rec.Flags |= profiles.Warmup
+	}
+	r.program.fresh = false
+}
+
+// load compiles and loads the plan that the coming iteration needs.
+func (r *Reconstruction) load() error {
+	kind := initialisationProgram
+	if r.stage == profiles.Progressive {
+		kind = progressiveProgram
+		if r.system.Samples() == 0 {
+			kind = firstSampleProgram
+		}
+	}
+	if r.program != nil && r.program.kind == kind {
+		return nil
+	}
+	r.unload()
+	options, err := planOptions(&r.settings, len(r.samples[0]))
+	if err != nil {
+		return err
+	}
+	r.program, err = loadProgram(kind, r.decoder, options, r.device.Backend, r.state)
+	return err
+}
+
+func (r *Reconstruction) unload() {
+	if r.program != nil {
+		r.program.close()
+		r.program = nil
+	}
+}
+
+// update runs the backward pass and Adam at the present learning rate.
+func (r *Reconstruction) update(rec *profiles.Iteration) error {
+	r.program.write(nn.LearningRateInput, []float32{float32(r.lr)})
+	if err := r.program.run(nn.SegmentUpdate, &rec.Phases); err != nil {
+		return err
+	}
+	if r.program.scaled {
+		rec.GradientScale = r.program.scalar(r.program.scale)
+		if r.program.scalar(r.program.overflow) != 0 {
+			rec.Flags |= profiles.SkippedStep
+		}
+	}
+	return nil
+}
+
+// evaluate runs the forward pass and the losses, and reads them.
+func (r *Reconstruction) evaluate(rec *profiles.Iteration) error {
+	if err := r.program.run(nn.SegmentForward, &rec.Phases); err != nil {
+		return err
+	}
+	r.hasOutput = false
+	if err := r.program.run(nn.SegmentEvaluate, &rec.Phases); err != nil {
+		return err
+	}
+	start := time.Now()
+	rec.LossNew = r.program.scalar(r.program.lossNew)
+	if r.program.hasLossOld {
+		rec.LossOld = r.program.scalar(r.program.lossOld)
+	}
+	rec.Phases[profiles.Loss] += int64(time.Since(start))
+	if !finite(rec.LossNew) || (r.program.hasLossOld && !finite(rec.LossOld)) {
+		rec.Flags |= profiles.NonFinite
+		r.done = true
+		return ErrDiverged
+	}
+	return nil
+}
+
+// reconstruct runs the forward pass with the newest weights and keeps the result
+// as the reconstruction that the next sample's old target is measured from.
+func (r *Reconstruction) reconstruct(stepped bool) error {
+	if stepped {
+		if err := r.program.exe.Run(nn.SegmentForward); err != nil {
+			return err
+		}
+		r.hasOutput = false
+	}
+	copy(r.current, r.Output())
+	r.hasCurrent = true
+	return nil
+}
+
+// Output is the decoder's newest output, [N, N], row by row; the slice is reused.
+func (r *Reconstruction) Output() []float32 {
+	if !r.hasOutput && r.program != nil {
+		r.program.exe.Read(r.program.reconstruction, r.output)
+		r.hasOutput = true
+	}
+	return r.output
+}
+
+// Apply takes over settings that changed. Only live settings may differ from
+// those before.
+func (r *Reconstruction) Apply(s preset.Settings) error {
+	old := r.settings
+	options, err := planOptions(&s, len(r.samples[0]))
+	if err != nil {
+		return err
+	}
+	before, err := planOptions(&old, len(r.samples[0]))
+	if err != nil {
+		return err
+	}
+	r.settings = s
+	r.changed = true
+	if s.LearningRate != old.LearningRate {
+		r.lr, r.plateau = s.LearningRate, newPlateau()
+	}
+	r.switchCaches()
+	if options.same(before) {
+		return nil
+	}
+	r.Output() // the newest output outlives the plan that computed it
+	r.unload()
+	return r.load()
+}
+
+func (r *Reconstruction) switchCaches() {
+	s := &r.settings
+	r.system.Cache().SetEnabled(s.MeasurementCache)
+	r.system.Cache().SetLimit(int64(s.MeasurementCacheMB) << 20)
+	r.device.FFTPlans.SetEnabled(s.FFTCache)
+	r.masks.SetEnabled(s.MaskCache)
+}
+
+func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
+	rec.Caches = [profiles.NumCaches]profiles.CacheCounters{
+		profiles.MeasurementCache: r.system.Cache().Counters(),
+		profiles.FFTPlans:         r.device.FFTPlans.Counters(),
+		profiles.Masks:            r.masks.Counters(),
+	}
+}
+
+// Memory is what the run holds, by category.
+func (r *Reconstruction) Memory() profiles.Memory {
+	u := nn.VariableUsage(r.decoder.Model().Variables())
+	m := profiles.Memory{
+		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments], Scratch: u[nn.Scratch],
+	}
+	if r.program != nil {
+		activations, inputs, scratch := r.program.memory()
+		m.Activations, m.Inputs, m.Scratch = activations, inputs, m.Scratch+scratch
+	}
+	for _, c := range []profiles.CacheCounters{
+		r.system.Cache().Counters(), r.device.FFTPlans.Counters(), r.masks.Counters(),
+	} {
+		m.Caches += c.Bytes
+	}
+	return m
+}
+
+// Info describes the run for those who watch it.
+func (r *Reconstruction) Info() profiles.RunInfo {
+	s := &r.settings
+	info := profiles.RunInfo{
+		Object: r.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
+		Size: s.Size, ObjectSize: s.ObjectSize, Samples: len(r.samples), PerSample: len(r.samples[0]),
+		Radius: s.Radius, Notes: append(append([]string(nil), r.object.Notes...), r.notes...),
+	}
+	for _, sample := range r.samples {
+		for _, c := range sample {
+			info.Centres = append(info.Centres, [2]float64{float64(c.Y), float64(c.X)})
+		}
+	}
+	return info
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -1,0 +1,218 @@
+package prism
+
+import (
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/sim/optics"
+)
+
+// prepareInitialisation sets up the phase in which the decoder learns a disc of
+// the object's size (spec/prism.md §5.2).
+func (r *Reconstruction) prepareInitialisation() {
+	n := r.settings.Size
+	r.disc = make([]float32, n*n)
+	disc := optics.Aperture{Kind: optics.Circular, Radius: float64(r.settings.ObjectSize) / 2}
+	disc.Add(r.disc, optics.Coordinates(n), optics.Point{})
+	r.threshold = r.initialThreshold()
+}
+
+// initialThreshold is where the initialisation stops. Pixels of the disc that the
+// decoder cannot reach, its border and the padding, are a floor under the loss:
+// where it is above the threshold PRISM can never converge and always spends the
+// whole phase. The floor is added to the threshold, so that the phase ends when
+// the reachable part has converged (docs/faithful.md).
+func (r *Reconstruction) initialThreshold() float64 {
+	if r.settings.Faithful {
+		return r.settings.Threshold
+	}
+	top, bottom := r.decoder.Reach()
+	n := r.settings.Size
+	missed, total := 0, 0
+	for i := range n {
+		for j := range n {
+			if r.disc[i*n+j] == 0 {
+				continue
+			}
+			total++
+			if i < top || i >= bottom || j < top || j >= bottom {
+				missed++
+			}
+		}
+	}
+	return r.settings.Threshold + float64(missed)/float64(total)
+}
+
+// initialise is one iteration of the initialisation phase.
+func (r *Reconstruction) initialise(rec *profiles.Iteration) (Outcome, error) {
+	if !r.program.fed {
+		r.program.write(TargetInput, r.disc)
+		r.program.fed = true
+	}
+	if err := r.evaluate(rec); err != nil {
+		return Outcome{}, err
+	}
+	r.inSample++
+	if rec.LossNew < r.threshold {
+		rec.Flags |= profiles.Converged
+		return r.endInitialisation(rec, false)
+	}
+	if err := r.update(rec); err != nil {
+		return Outcome{}, err
+	}
+	if r.inSample%r.settings.InitIterations == 0 {
+		r.lr = r.plateau.step(rec.LossNew, r.lr)
+	}
+	if r.inSample >= r.settings.InitIterations*r.settings.InitCycles {
+		return r.endInitialisation(rec, true)
+	}
+	return Outcome{}, nil
+}
+
+func (r *Reconstruction) endInitialisation(rec *profiles.Iteration, stepped bool) (Outcome, error) {
+	start := time.Now()
+	if err := r.reconstruct(stepped); err != nil {
+		return Outcome{}, err
+	}
+	rec.Phases[profiles.Metrics] += int64(time.Since(start))
+	r.stage = profiles.Progressive
+	r.sample, r.inSample = -1, 0
+	out := Outcome{}
+	if r.settings.Faithful && len(r.samples) <= 1 {
+		r.done, out.Finished = true, true // PRISM trains no single sample (docs/faithful.md)
+	}
+	r.unload()
+	return out, nil
+}
+
+// beginSample starts the training of the next sample: a fresh Adam, the first
+// learning rate, new targets.
+func (r *Reconstruction) beginSample(rec *profiles.Iteration) error {
+	r.sample++
+	rec.Sample = int32(r.sample)
+	r.began = time.Now()
+	r.lr, r.plateau = r.settings.LearningRate, newPlateau()
+	rec.LearningRate = r.lr
+	r.decoder.Model().ResetMoments(r.state)
+	return r.measureTargets(rec)
+}
+
+// measureTargets measures the truth through the sample's apertures and the
+// present reconstruction through all earlier ones.
+func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
+	start := time.Now()
+	var current []float32
+	if r.hasCurrent {
+		current = r.current
+	}
+	if err := r.system.Measure(current, r.samples[r.sample], r.targetOld, r.targetNew); err != nil {
+		return err
+	}
+	r.program.write(TargetOldInput, r.targetOld)
+	r.program.write(TargetNewInput, r.targetNew)
+	rec.Phases[profiles.Telescope] += int64(time.Since(start))
+	return nil
+}
+
+// feedMasks gives the plan the masks of the sample's apertures and of all earlier
+// ones. PRISM draws the new mask at every iteration; so does this while the mask
+// cache is off.
+func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
+	start := time.Now()
+	centres := r.samples[r.sample]
+	for k, c := range centres {
+		mask := r.masks.Mask(r.system.Aperture(), c)
+		if all || !r.settings.MaskCache {
+			r.program.write(MaskNewInput(k, len(centres)), mask)
+		}
+	}
+	if all {
+		r.program.write(MaskOldInput, r.system.CumulativeMask())
+	}
+	rec.Phases[profiles.Telescope] += int64(time.Since(start))
+}
+
+// train is one iteration of the progressive phase (spec/prism.md §5.3).
+func (r *Reconstruction) train(rec *profiles.Iteration) (Outcome, error) {
+	if err := r.prepareIteration(rec); err != nil {
+		return Outcome{}, err
+	}
+	if err := r.evaluate(rec); err != nil {
+		return Outcome{}, err
+	}
+	r.inSample++
+	th := r.settings.Threshold
+	if rec.LossNew < th && (r.system.Samples() == 0 || rec.LossOld < th) {
+		rec.Flags |= profiles.Converged
+		return r.endSample(rec, true)
+	}
+	if err := r.update(rec); err != nil {
+		return Outcome{}, err
+	}
+	if r.inSample%r.settings.Iterations == 0 && r.settings.Scheduler == "plateau" {
+		r.lr = r.plateau.step(rec.LossOld+rec.LossNew, r.lr)
+	}
+	if r.inSample >= r.settings.Iterations*r.settings.Cycles {
+		return r.endSample(rec, false)
+	}
+	return Outcome{}, nil
+}
+
+// prepareIteration brings targets and masks up to date: at the start of a
+// sample, with a new plan, and where the settings want the work done again.
+func (r *Reconstruction) prepareIteration(rec *profiles.Iteration) error {
+	switch {
+	case r.inSample == 0:
+		if err := r.beginSample(rec); err != nil {
+			return err
+		}
+		r.feedMasks(rec, true)
+	case !r.program.fed:
+		r.program.write(TargetOldInput, r.targetOld)
+		r.program.write(TargetNewInput, r.targetNew)
+		r.feedMasks(rec, true)
+	default:
+		r.feedMasks(rec, false)
+	}
+	r.program.fed = true
+	if r.settings.Pattern == "remeasure" && r.inSample > 0 {
+		return r.measureTargets(rec)
+	}
+	return nil
+}
+
+// endSample keeps the reconstruction, compares it with the truth and adds the
+// sample's apertures to the accumulated mask, whether it converged or not.
+func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Outcome, error) {
+	start := time.Now()
+	if err := r.reconstruct(!converged); err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{SampleEnded: true, Quality: r.Quality()}
+	out.Result = profiles.SampleResult{
+		Sample: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
+		LossOld: rec.LossOld, LossNew: rec.LossNew, Elapsed: time.Since(r.began),
+	}
+	r.system.AddMask(r.samples[r.sample])
+	out.Coverage = r.system.Coverage()
+	rec.Phases[profiles.Metrics] += int64(time.Since(start))
+	r.inSample = 0
+	if r.program.kind == firstSampleProgram {
+		r.unload()
+	}
+	if r.sample+1 >= len(r.samples) {
+		r.done, out.Finished = true, true
+	}
+	return out, nil
+}
+
+// warmUpMeasurements measures the first samples once, as PRISM's benchmark of
+// the remeasure pattern does before it starts (spec/prism.md §9.1).
+func (r *Reconstruction) warmUpMeasurements() error {
+	for i := range r.settings.WarmupMeasurements {
+		if err := r.system.Measure(nil, r.samples[i%len(r.samples)], r.targetOld, r.targetNew); err != nil {
+			return err
+		}
+	}
+	return nil
+}

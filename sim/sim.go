@@ -1,0 +1,144 @@
+// Package sim runs a reconstruction on a goroutine of its own and lets the
+// outside change its settings between iterations.
+//
+// The run writes what it measures into a profiles.Stream and never waits for a
+// reader. Commands (a setting, pause, step, restart, save, stop) are queued by
+// any goroutine and obeyed at the next iteration boundary.
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/picture"
+	"prismtop/sim/prism"
+)
+
+// Options says what to run and how to be watched.
+type Options struct {
+	Settings preset.Settings
+	Stream   *profiles.Stream
+
+	// SaveTo is the path, without extension, that Save writes a .png and a .npy
+	// beside; empty is "prismtop-" and the object's name in the working folder.
+	SaveTo string
+
+	// GPUReason tells why no GPU can be used; empty when one can.
+	GPUReason string
+
+	// Linger keeps a run that finished ready for Save and Restart until Stop.
+	Linger bool
+
+	// Metrics is how often the reconstruction is compared with the truth between
+	// the ends of samples; 0 is only there.
+	Metrics time.Duration
+}
+
+// Run is a reconstruction under way. Its methods may be called from any goroutine.
+type Run struct {
+	options Options
+	stream  *profiles.Stream
+	object  *picture.Object
+
+	mu       sync.Mutex
+	wanted   preset.Settings // as they will be once the queue is obeyed
+	commands []command
+	err      error
+
+	pending atomic.Bool   // commands wait
+	wake    chan struct{} // ends the wait of a paused run
+	done    chan struct{}
+
+	loop loop
+}
+
+// New loads the picture, compiles the plans and prepares everything; it does not
+// start. Errors name the setting or the file that is wrong.
+func New(o Options) (*Run, error) {
+	if err := o.Settings.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Settings.Device == "cuda" {
+		return nil, fmt.Errorf("device = cuda: %s", o.GPUReason)
+	}
+	object, err := loadObject(&o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	r := &Run{
+		options: o, stream: o.Stream, object: object, wanted: o.Settings,
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	if err := r.loop.prepare(r, o.Settings); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// loadObject draws or loads the picture that the settings name.
+func loadObject(s *preset.Settings) (*picture.Object, error) {
+	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
+	if s.Image != "" {
+		return picture.Load(s.Image, o)
+	}
+	return picture.Builtin(s.Object, o)
+}
+
+// Start runs the loop on its goroutine until it is done, ctx ends or Stop is
+// called.
+func (r *Run) Start(ctx context.Context) {
+	go func() {
+		defer close(r.done)
+		err := r.guard(ctx)
+		r.mu.Lock()
+		r.err = err
+		r.mu.Unlock()
+	}()
+}
+
+// guard turns a panic of the loop into an error, so that the terminal and the
+// recording are closed in order.
+func (r *Run) guard(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+			r.stream.State(profiles.Failed, err.Error())
+		}
+	}()
+	defer r.loop.close()
+	return r.loop.iterateUntilDone(ctx)
+}
+
+// PanicError is a panic of the loop.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error tells the panic in one line; Stack has the rest.
+func (e *PanicError) Error() string { return fmt.Sprintf("the run panicked: %v", e.Value) }
+
+// Done is closed when the loop has ended.
+func (r *Run) Done() <-chan struct{} { return r.done }
+
+// Wait waits for the end of the loop. Its error is nil when the run finished or
+// was stopped.
+func (r *Run) Wait() error {
+	<-r.done
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// ErrDiverged ends a run whose loss is no longer a number.
+var ErrDiverged = prism.ErrDiverged
+
+// errEnded refuses a command to a run that has ended.
+var errEnded = errors.New("the run has ended")
