@@ -18,6 +18,9 @@
 // into the index tables by which blocks are read and written, and so are exact
 // for odd sizes too.
 //
+// Rows of zeros are not transformed, and of a real plane's spectrum half of the
+// columns are computed and mirrored.
+//
 // Results do not depend on how the work is spread over threads: every row and
 // column is computed by the same operations in the same order.
 package fft
