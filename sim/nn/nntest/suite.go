@@ -63,7 +63,8 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 }
 
 // run compares the case with its reference on one thread, and the others' bits
-// with that. Each step runs twice, because a kernel may leave something behind.
+// with that. Each step runs twice, because a kernel may leave something behind, and
+// then must allocate nothing.
 func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 	var first [][]float32
 	for i, be := range backends {
@@ -87,6 +88,9 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 					t.Fatalf("%d threads, run %d: output %d[%d] = %v, on one thread %v", i+1, pass, o, at, got[o][at], first[o][at])
 				}
 			}
+		}
+		if n := testing.AllocsPerRun(1, func() { err = s.Exec.Run(nn.SegmentForward) }); n != 0 || err != nil {
+			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}
 	}
 }
