@@ -305,6 +305,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		s.Stage, s.Index = a.last.Stage, a.last.Index+1
 		s.Sample, s.InSample = int(a.last.Sample), int(a.last.InSample)
 		s.LatestLossOld, s.LatestLossNew = a.last.LossOld, a.last.LossNew
+		s.Memory.Caches = cacheBytes(&a.last)
 		s.LearningRate, s.GradientScale = a.last.LearningRate, a.last.GradientScale
 	}
 	if a.pace.state == Running || a.pace.state == Paused {
@@ -312,4 +313,12 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		s.ETA, s.ETAKnown = p.remaining()
 	}
 	return s
+}
+
+// cacheBytes is what the caches hold after it, newer than the run's Memory.
+func cacheBytes(it *Iteration) (bytes int64) {
+	for _, c := range it.Caches {
+		bytes += c.Bytes
+	}
+	return bytes
 }

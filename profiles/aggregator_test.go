@@ -59,10 +59,10 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	r.iterate(50)
 	r.Quality(Quality{Iteration: 49, PSNR: 21, SSIM: 0.8, RMSE: 3})
 	r.SampleDone(SampleResult{Sample: 1, Iterations: 50, Converged: true})
-	r.Memory(Memory{Weights: 12})
+	r.Memory(Memory{Weights: 12, Caches: 5})
 	r.Coverage(0.184)
 	r.Picture(picture)
-	r.it.Caches[Masks] = CacheCounters{Enabled: true, Hits: 30, Misses: 10}
+	r.it.Caches[Masks] = CacheCounters{Enabled: true, Hits: 30, Misses: 10, Bytes: 99}
 	r.tick()
 	r.iterate(50)
 	s := r.tick()
@@ -92,7 +92,7 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	if s.IterationTime[0].Mean != 1 || s.LossOld[0].Mean != 0.5 || s.LatestLossNew != 0.25 || s.LearningRate != 1e-3 {
 		t.Errorf("iteration time %v ms, loss %v, %v", s.IterationTime[0].Mean, s.LossOld[0].Mean, s.LatestLossNew)
 	}
-	if s.Picture != picture || s.Truth != truth || s.Coverage != 0.184 || len(s.Results) != 1 || s.Memory.Weights != 12 || s.Memory.GPUReason != "no CUDA device" {
+	if s.Picture != picture || s.Truth != truth || s.Coverage != 0.184 || len(s.Results) != 1 || s.Memory.Weights != 12 || s.Memory.Caches != 99 || s.Memory.GPUReason != "no CUDA device" {
 		t.Errorf("picture %v, truth %v, coverage %v, results %v, memory %+v", s.Picture, s.Truth, s.Coverage, s.Results, s.Memory)
 	}
 	if len(s.Log) != 1 || s.Log[0].Text != "padded to square" || s.ETAKnown {

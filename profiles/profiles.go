@@ -151,7 +151,7 @@ type Picture struct {
 }
 
 // Memory is the run's memory in bytes, by category. The first group is exact,
-// from the plans; CacheBytes from the caches.
+// from the plans; Caches is what the caches hold.
 type Memory struct {
 	Weights, Gradients, Moments, Activations, Inputs, Scratch int64
 	Caches                                                    int64

@@ -1,0 +1,253 @@
+// Package export writes what a run measured in the formats of others. This file
+// is the summary of a run as JSON, which docs/json.md describes field by field.
+package export
+
+import (
+	"encoding/json"
+	"io"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+)
+
+// Schema is the version of the JSON object. It changes when a field changes its
+// meaning or goes away.
+const Schema = 1
+
+// Source is what a summary tells beside the snapshot.
+type Source struct {
+	Version string      // of the program
+	Preset  string      // that the settings started from; empty when unknown
+	CPU     machine.CPU // Model, or Reason
+	Threads int         // that the kernels used; 0 takes the settings' number
+	GPU     string      // model of the GPU in use; empty when none is
+}
+
+// Summary is a run in one JSON object. What was not measured is null and the
+// field of the same name with "_reason" tells why; such a field is absent where
+// there is a value. No field is ever NaN or infinite.
+type Summary struct {
+	Schema  int    `json:"schema"`
+	Version string `json:"version"`
+
+	Preset         *string   `json:"preset"`
+	PresetReason   string    `json:"preset_reason,omitempty"`
+	Seed           *uint64   `json:"seed"`
+	SeedReason     string    `json:"seed_reason,omitempty"`
+	Object         *string   `json:"object"`
+	ObjectReason   string    `json:"object_reason,omitempty"`
+	State          string    `json:"state"`
+	Error          string    `json:"error,omitempty"`
+	Notes          []string  `json:"notes"`
+	Settings       *Settings `json:"settings"`
+	SettingsReason string    `json:"settings_reason,omitempty"`
+
+	Machine     Machine `json:"machine"`
+	Model       *Model  `json:"model"`
+	ModelReason string  `json:"model_reason,omitempty"`
+	Samples     Samples `json:"samples"`
+
+	Iterations  int64   `json:"iterations"`
+	WallSeconds float64 `json:"wall_seconds"`
+
+	Stage             string  `json:"stage"`
+	IterationMS       *Spread `json:"iteration_ms"`
+	IterationMSReason string  `json:"iteration_ms_reason,omitempty"`
+	PhasesMS          Phases  `json:"phases_ms"`
+
+	Caches       *Caches  `json:"caches"`
+	CachesReason string   `json:"caches_reason,omitempty"`
+	Memory       Memory   `json:"memory_bytes"`
+	Quality      Quality  `json:"quality"`
+	Changes      []Change `json:"changes"`
+
+	SkippedSteps   int64 `json:"skipped_steps"`
+	NonFinite      int64 `json:"non_finite"`
+	DroppedRecords int64 `json:"dropped_records"`
+}
+
+// Machine is what the run ran on.
+type Machine struct {
+	CPU           *string `json:"cpu"`
+	CPUReason     string  `json:"cpu_reason,omitempty"`
+	Device        *string `json:"device"`
+	DeviceReason  string  `json:"device_reason,omitempty"`
+	Kernels       *string `json:"kernels"`
+	KernelsReason string  `json:"kernels_reason,omitempty"`
+	Threads       *int    `json:"threads"`
+	ThreadsReason string  `json:"threads_reason,omitempty"`
+	GPU           *string `json:"gpu"`
+	GPUReason     string  `json:"gpu_reason,omitempty"`
+}
+
+// Model is the decoder.
+type Model struct {
+	Parameters int `json:"parameters"`
+	InputSize  int `json:"input_size"`  // side of the field, pixels
+	OutputSize int `json:"output_size"` // side of the object's window, pixels
+}
+
+// Samples is how far the pattern came.
+type Samples struct {
+	Done   int     `json:"done"`
+	Total  int     `json:"total"`
+	Failed []int32 `json:"failed"` // indices of those that ended above the threshold
+}
+
+// Spread is the distribution of a time over the stage, in milliseconds.
+type Spread struct {
+	Median float64 `json:"median"`
+	P10    float64 `json:"p10"`
+	P90    float64 `json:"p90"`
+	N      int     `json:"n"` // iterations
+}
+
+// Phase is a phase's time and its share, 0 to 1, of the whole iterations' time.
+type Phase struct {
+	Spread
+	Share float64 `json:"share"`
+}
+
+// Phases is every phase; nil where no iteration ran it.
+type Phases struct {
+	Forward         *Phase `json:"forward"`
+	ForwardReason   string `json:"forward_reason,omitempty"`
+	Telescope       *Phase `json:"telescope"`
+	TelescopeReason string `json:"telescope_reason,omitempty"`
+	Loss            *Phase `json:"loss"`
+	LossReason      string `json:"loss_reason,omitempty"`
+	Backward        *Phase `json:"backward"`
+	BackwardReason  string `json:"backward_reason,omitempty"`
+	Optimizer       *Phase `json:"optimizer"`
+	OptimizerReason string `json:"optimizer_reason,omitempty"`
+	Metrics         *Phase `json:"metrics"`
+	MetricsReason   string `json:"metrics_reason,omitempty"`
+}
+
+// Caches is every cache.
+type Caches struct {
+	Measurement Cache `json:"measurement"`
+	FFTPlans    Cache `json:"fft_plans"`
+	Masks       Cache `json:"masks"`
+}
+
+// Cache is a cache's counters since the run began.
+type Cache struct {
+	Enabled bool  `json:"enabled"` // at the end
+	Hits    int64 `json:"hits"`
+	Misses  int64 `json:"misses"`
+	// HitRate has a reason also where it is 0 for one.
+	HitRate       *float64 `json:"hit_rate"`
+	HitRateReason string   `json:"hit_rate_reason,omitempty"`
+	Entries       int64    `json:"entries"`
+	Bytes         int64    `json:"bytes"`
+	SavedMS       *float64 `json:"saved_ms"`
+	SavedMSReason string   `json:"saved_ms_reason,omitempty"`
+}
+
+// Memory is in bytes.
+type Memory struct {
+	Weights           *int64 `json:"weights"`
+	WeightsReason     string `json:"weights_reason,omitempty"`
+	Gradients         *int64 `json:"gradients"`
+	GradientsReason   string `json:"gradients_reason,omitempty"`
+	Moments           *int64 `json:"moments"`
+	MomentsReason     string `json:"moments_reason,omitempty"`
+	Activations       *int64 `json:"activations"`
+	ActivationsReason string `json:"activations_reason,omitempty"`
+	Inputs            *int64 `json:"inputs"`
+	InputsReason      string `json:"inputs_reason,omitempty"`
+	Scratch           *int64 `json:"scratch"`
+	ScratchReason     string `json:"scratch_reason,omitempty"`
+	Caches            *int64 `json:"caches"`
+	CachesReason      string `json:"caches_reason,omitempty"`
+	RSSPeak           *int64 `json:"rss_peak"`
+	RSSPeakReason     string `json:"rss_peak_reason,omitempty"`
+}
+
+// Quality is the newest losses and the newest comparison with the truth.
+type Quality struct {
+	LossOld         *float64 `json:"loss_old"`
+	LossOldReason   string   `json:"loss_old_reason,omitempty"`
+	LossNew         *float64 `json:"loss_new"`
+	LossNewReason   string   `json:"loss_new_reason,omitempty"`
+	PSNR            *float64 `json:"psnr_db"`
+	PSNRReason      string   `json:"psnr_db_reason,omitempty"`
+	SSIM            *float64 `json:"ssim"`
+	SSIMReason      string   `json:"ssim_reason,omitempty"`
+	RMSE            *float64 `json:"rmse_percent"`
+	RMSEReason      string   `json:"rmse_percent_reason,omitempty"`
+	Iteration       *int64   `json:"iteration"` // that the comparison was made at
+	IterationReason string   `json:"iteration_reason,omitempty"`
+	Coverage        *float64 `json:"coverage"` // share of k-space seen, 0 to 1
+	CoverageReason  string   `json:"coverage_reason,omitempty"`
+}
+
+// Change is a setting that changed while the run went on.
+type Change struct {
+	Key       string  `json:"key"`
+	Before    string  `json:"before"`
+	After     string  `json:"after"`
+	Iteration int64   `json:"iteration"`
+	AtSeconds float64 `json:"at_seconds"`
+
+	Effect       *Effect  `json:"effect"`
+	EffectReason string   `json:"effect_reason,omitempty"`
+	Drift        *float64 `json:"psnr_drift_db"`
+	DriftReason  string   `json:"psnr_drift_db_reason,omitempty"`
+	Confounded   string   `json:"confounded,omitempty"` // what else changed between the windows
+}
+
+// Effect is what a change did to the whole iteration's median time.
+type Effect struct {
+	BeforeMS float64 `json:"before_ms"`
+	AfterMS  float64 `json:"after_ms"`
+	Shift    float64 `json:"shift"` // after/before − 1
+	Low      float64 `json:"low"`   // 95 % bootstrap interval of shift
+	High     float64 `json:"high"`
+	NBefore  int     `json:"n_before"` // iterations in each window
+	NAfter   int     `json:"n_after"`
+}
+
+// WriteJSON writes the summary as one indented object and a line feed.
+func WriteJSON(w io.Writer, s *Summary) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(s)
+}
+
+// Summarize builds the summary of a run from its last snapshot.
+func Summarize(s *profiles.Snapshot, from Source) *Summary {
+	sum := &Summary{
+		Schema: Schema, Version: from.Version,
+		State: s.State.String(), Error: s.Err, Notes: append([]string{}, s.Run.Notes...),
+		Machine:    describeMachine(s, from),
+		Samples:    countSamples(s),
+		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(),
+		Stage:    s.Stage.String(),
+		PhasesMS: describePhases(s),
+		Memory:   describeMemory(s),
+		Quality:  describeQuality(s),
+		Changes:  describeChanges(s),
+
+		SkippedSteps: s.SkippedSteps, NonFinite: s.NonFinite, DroppedRecords: s.Own.Dropped,
+	}
+	sum.Preset, sum.PresetReason = text(from.Preset, "the run started from no preset")
+	sum.Object, sum.ObjectReason = text(s.Run.Object, notBegun)
+	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
+	if s.Run.Size > 0 {
+		settings := Settings(s.Settings)
+		sum.Settings = &settings
+		sum.Seed = &s.Run.Seed
+		sum.Model = &Model{s.Run.Parameters, s.Run.Size, s.Run.ObjectSize}
+	} else {
+		sum.SettingsReason, sum.SeedReason, sum.ModelReason = notBegun, notBegun, notBegun
+	}
+	if s.Index > 0 {
+		sum.Caches = describeCaches(s)
+	} else {
+		sum.CachesReason = noneRan
+	}
+	return sum
+}

@@ -1,0 +1,297 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// whole is a run in which everything was measured.
+func whole(t *testing.T) *profiles.Snapshot {
+	t.Helper()
+	settings := presetSettings(t, "baseline")
+	times := func(ms float64) profiles.Spread {
+		return profiles.Spread{Last: ms * 1e6, Mean: ms * 1e6, Median: ms * 1e6, P10: ms * 0.9e6, P95: ms * 1.2e6, P90: ms * 1.1e6, N: 9000}
+	}
+	s := &profiles.Snapshot{
+		Run: profiles.RunInfo{
+			Object: "europa.jpg", Device: "cpu", Kernels: "avx512", GPUReason: "no CUDA device: libcuda.so.1 not found",
+			Parameters: 2797431, Seed: 7, Size: 512, ObjectSize: 128, Samples: 100, Notes: []string{"padded to square"},
+		},
+		Settings: settings, State: profiles.Finished, Elapsed: 102_500 * time.Millisecond,
+		Stage: profiles.Progressive, Index: 9300, Sample: 99,
+		LatestLossOld: 0.00091, LatestLossNew: 0.00098,
+		Quality: profiles.Quality{Iteration: 9299, Sample: 99, PSNR: 24.25, SSIM: 0.8125, RMSE: 4.5}, HasQuality: true,
+		Coverage: 0.375,
+		Memory: profiles.MemoryView{
+			Memory: profiles.Memory{Weights: 11 << 20, Gradients: 11 << 20, Moments: 22 << 20, Activations: 30 << 20, Inputs: 4 << 20, Scratch: 1 << 20, Caches: 5 << 20},
+			RSS:    150 << 20, PeakRSS: 212 << 20,
+		},
+	}
+	s.Whole.Total = times(5.5)
+	for p, ms := range []float64{1.25, 0.625, 0.1875, 2.5, 1} {
+		s.Whole.Phases[p] = profiles.PhaseView{Spread: times(ms), Share: ms / 5.5}
+	}
+	for i := range int32(100) {
+		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Converged: i != 41 && i != 77})
+	}
+	s.Caches[profiles.MeasurementCache].CacheCounters = profiles.CacheCounters{Enabled: true, Misses: 100, Entries: 100, Bytes: 100 << 20, Saved: -1_500_000}
+	s.Caches[profiles.FFTPlans].CacheCounters = profiles.CacheCounters{Enabled: true, Hits: 999, Misses: 1, Entries: 1, Bytes: 8192, Saved: 300_000_000}
+	amp := profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 4000, At: 45 * time.Second}
+	rate := profiles.Change{Key: "learning_rate", Before: "0.001", After: "0.0005", Iteration: 9290, At: 102 * time.Second}
+	s.Changes = []profiles.Change{amp, rate}
+	s.Effects = []profiles.Effect{
+		{Change: amp, Enough: true, BeforeNS: 5.875e6, AfterNS: 4.0625e6, Shift: -0.3085, Low: -0.331, High: -0.29, NBefore: 200, NAfter: 200, QualityDrift: 0.125, HasQuality: true, Closed: true, Confounded: "sample advanced 41 → 43"},
+		{Change: rate, Needed: 15, NBefore: 200, NAfter: 5},
+	}
+	return s
+}
+
+func presetSettings(t *testing.T, name string) preset.Settings {
+	t.Helper()
+	settings, _, err := preset.Resolve(preset.Sources{Preset: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return settings
+}
+
+func source() Source {
+	return Source{Version: "1.2.3", Preset: "baseline", CPU: machine.CPU{Model: "AMD EPYC 9654 96-Core Processor"}, Threads: 2}
+}
+
+func jsonOf(t *testing.T, s *Summary) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteJSON(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; -update writes it anew:\n%s", path, got)
+	}
+}
+
+func TestSummaryOfAWholeRun(t *testing.T) {
+	sum := Summarize(whole(t), source())
+	golden(t, "whole.json", jsonOf(t, sum))
+	var b bytes.Buffer
+	if err := WriteText(&b, sum); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "whole.txt", b.Bytes())
+}
+
+func TestSummaryOfARunThatNeverIterated(t *testing.T) {
+	s := &profiles.Snapshot{State: profiles.Failed, Err: "radius = 0: must be above 0", Sample: -1, LatestLossOld: math.NaN(), LatestLossNew: math.NaN()}
+	s.Memory.Reason = "/proc/self/status: permission denied"
+	sum := Summarize(s, Source{Version: "1.2.3", CPU: machine.CPU{Reason: "not named in /proc/cpuinfo"}})
+	golden(t, "empty.json", jsonOf(t, sum))
+	var b bytes.Buffer
+	if err := WriteText(&b, sum); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "empty.txt", b.Bytes())
+}
+
+func TestJSONReadsBackAsItWasWritten(t *testing.T) {
+	for name, s := range map[string]*profiles.Snapshot{"whole": whole(t), "empty": {}} {
+		sum := Summarize(s, source())
+		d := json.NewDecoder(bytes.NewReader(jsonOf(t, sum)))
+		d.DisallowUnknownFields()
+		var back Summary
+		if err := d.Decode(&back); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if !reflect.DeepEqual(*sum, back) {
+			t.Errorf("%s: read back as %+v", name, back)
+		}
+	}
+}
+
+// Every float of the snapshot is NaN or infinite in turn, and the JSON is still
+// JSON: null, with a reason beside it.
+func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		s := whole(t)
+		s.LatestLossOld, s.LatestLossNew, s.Coverage = bad, bad, bad
+		s.Quality.PSNR, s.Quality.SSIM, s.Quality.RMSE = bad, bad, bad
+		s.Effects[0].QualityDrift = bad
+		var object map[string]any
+		if err := json.Unmarshal(jsonOf(t, Summarize(s, source())), &object); err != nil {
+			t.Fatalf("%v: %v", bad, err)
+		}
+		quality := object["quality"].(map[string]any)
+		for _, key := range []string{"loss_old", "loss_new", "psnr_db", "ssim", "rmse_percent", "coverage"} {
+			if reason, _ := quality[key+"_reason"].(string); quality[key] != nil || reason == "" {
+				t.Errorf("%v: %s is %v, reason %q", bad, key, quality[key], reason)
+			}
+		}
+	}
+	s := whole(t)
+	s.Quality.PSNR = math.Inf(1)
+	if got := Summarize(s, source()).Quality.PSNRReason; got != "infinite: the reconstruction equals the truth" {
+		t.Errorf("PSNR is missing because %q", got)
+	}
+}
+
+// Null without a reason and a reason beside a value are both defects, except
+// where a rate is 0 for a reason.
+func TestEveryNullHasAReason(t *testing.T) {
+	empty := &profiles.Snapshot{LatestLossOld: math.NaN(), LatestLossNew: math.NaN()}
+	for _, s := range []*profiles.Snapshot{whole(t), empty} {
+		var object map[string]any
+		if err := json.Unmarshal(jsonOf(t, Summarize(s, source())), &object); err != nil {
+			t.Fatal(err)
+		}
+		checkReasons(t, "", object)
+	}
+}
+
+func checkReasons(t *testing.T, path string, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			checkReasons(t, path+"[]", e)
+		}
+	case map[string]any:
+		for key, e := range v {
+			checkReasons(t, path+"."+key, e)
+			_, hasReason := v[key+"_reason"]
+			if (e == nil) != hasReason && key != "hit_rate" {
+				t.Errorf("%s.%s is %v, has a reason: %v", path, key, e, hasReason)
+			}
+		}
+	}
+}
+
+func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
+	s := whole(t)
+	m := Summarize(s, source()).Caches.Measurement
+	if *m.HitRate != 0 || m.HitRateReason != "every sample asks once, at a centre of its own (pattern=trainer)" {
+		t.Errorf("hit rate %v, reason %q", *m.HitRate, m.HitRateReason)
+	}
+	s.Settings.Pattern = "remeasure"
+	s.Caches[profiles.MeasurementCache].Hits, s.Caches[profiles.MeasurementCache].Misses = 985, 20
+	if m := Summarize(s, source()).Caches.Measurement; m.HitRateReason != "" || math.Abs(*m.HitRate-0.980) > 5e-4 {
+		t.Errorf("hit rate %v, reason %q; want 98.0 %%", *m.HitRate, m.HitRateReason)
+	}
+}
+
+func TestEverySettingIsInTheJSON(t *testing.T) {
+	for _, name := range preset.Names() {
+		settings := presetSettings(t, name)
+		written, err := json.Marshal((*Settings)(&settings))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := json.Unmarshal(written, &object); err != nil {
+			t.Fatal(err)
+		}
+		if len(object) != len(preset.Keys()) {
+			t.Errorf("%s: %d settings, want %d", name, len(object), len(preset.Keys()))
+		}
+		var back Settings
+		if err := json.Unmarshal(written, &back); err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range preset.Keys() {
+			if got, want := (*preset.Settings)(&back).Get(k.Name), settings.Get(k.Name); got != want {
+				t.Errorf("%s: %s reads back as %q, want %q", name, k.Name, got, want)
+			}
+		}
+	}
+	var s Settings
+	if err := json.Unmarshal([]byte(`{"sise":512}`), &s); err == nil || !strings.Contains(err.Error(), "sise") {
+		t.Errorf("an unknown setting gave %v", err)
+	}
+}
+
+func TestTextFitsAScreen(t *testing.T) {
+	s := whole(t)
+	for range 20 {
+		s.Effects = append(s.Effects, s.Effects[0])
+	}
+	s.Own.Dropped = 3
+	var b bytes.Buffer
+	if err := WriteText(&b, Summarize(s, source())); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if len(lines) > 24 {
+		t.Errorf("%d lines", len(lines))
+	}
+	for _, l := range lines {
+		if n := utf8.RuneCountInString(l); n > 80 {
+			t.Errorf("%d columns: %s", n, l)
+		}
+	}
+}
+
+// The document names every field, and no field besides.
+func TestTheDocumentDescribesEveryField(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]bool{}
+	collectFields(reflect.TypeFor[Summary](), fields)
+	for f := range fields {
+		if !strings.HasSuffix(f, "_reason") && !strings.Contains(string(doc), "`"+f+"`") {
+			t.Errorf("docs/json.md does not describe %s", f)
+		}
+	}
+	for _, row := range strings.Split(string(doc), "\n") {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(row, "| `"), "`"); ok && strings.HasPrefix(row, "| `") {
+			if !fields[name] {
+				t.Errorf("docs/json.md describes %s, which is no field", name)
+			}
+		}
+	}
+}
+
+func collectFields(t reflect.Type, into map[string]bool) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Settings]() {
+		return
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			into[name] = true
+		}
+		collectFields(f.Type, into)
+	}
+}
