@@ -94,8 +94,8 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 		middle = append(middle, piece{fmt.Sprintf("sample %*d/%d", digits, min(s.Sample+1, r.Samples), r.Samples), theme.Strong, 2})
 	}
 	middle = append(middle, piece{fmt.Sprintf(" · iter %d", s.Index), theme.Plain, 3})
-	if !ended(s.State) {
-		middle = append(middle, piece{" ·" + rate(s.Rate), theme.Plain, 2})
+	if !ended(s.State) && s.Index > 0 {
+		middle = append(middle, piece{" · " + rate(s.Rate), theme.Plain, 2})
 	}
 
 	right = []piece{{clock(s.Elapsed), theme.Plain, 2}}
@@ -113,7 +113,10 @@ func precision(s *profiles.Snapshot) string {
 		return "fp32"
 	case "fp16":
 		if s.GradientScale > 0 && !math.IsInf(s.GradientScale, 0) {
-			return fmt.Sprintf("fp16 scale %.0f", s.GradientScale)
+			amp = fmt.Sprintf("fp16 scale %.0f", s.GradientScale)
+		}
+		if s.SkippedSteps > 0 {
+			amp += fmt.Sprintf(" %s skipped", count(s.SkippedSteps))
 		}
 		return amp
 	default:
@@ -162,11 +165,14 @@ func (m *Model) footer() []string {
 		c.Text(room+3, 0, note, theme.Faint)
 	}
 
-	settings, actions := keyPieces(m, withPairs()), keyPieces(m, actionKeys)
+	settings, actions := keyPieces(m, withPairs(), false), keyPieces(m, actionKeys, false)
+	if h == 1 || keyWidth(settings) > w-2 {
+		settings = keyPieces(m, withPairs(), true)
+	}
 	if h == 2 {
 		put(&c, 1, 0, fit(settings, w-2))
 	} else {
-		actions = merge(settings, actions)
+		actions = append(settings, actions...)
 	}
 	if text, style := m.statusLine(); text != "" {
 		c.Text(1, h-1, chart.Cut(text, room), style)
@@ -223,27 +229,42 @@ func withPairs() []binding {
 	return append(shown, pairs...)
 }
 
-// key is the pieces of one binding in the footer, and their rank.
+// keyGroup is the pieces of one binding in the footer, and its rank.
 type keyGroup struct {
 	pieces []piece
 	rank   int
 }
 
-func keyPieces(m *Model, table []binding) []keyGroup {
+// keyGap is the room between two bindings in the footer.
+const keyGap = 2
+
+// keyWidth is the room that bindings take side by side.
+func keyWidth(groups []keyGroup) int {
+	n := -keyGap
+	for _, g := range groups {
+		n += width(g.pieces) + keyGap
+	}
+	return n
+}
+
+// keyPieces are the bindings of a table that belong in the footer. Terse ones
+// go without the names that their values explain; in a footer of one line all
+// settings do.
+func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 	var groups []keyGroup
 	for _, b := range table {
 		short := b.short
-		if short == "" && b.state == nil {
+		if short == "" && b.state == nil || b.state != nil && m.snap == nil {
 			continue
 		}
 		if short == "pause" && m.snap != nil && m.paused() {
 			short = "go on"
 		}
 		ps := []piece{{b.Help().Key, theme.Key, 0}}
-		if short != "" {
+		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.footer.h == 1)) {
 			ps = append(ps, piece{" " + short, theme.Plain, 0})
 		}
-		if b.state != nil && m.snap != nil {
+		if b.state != nil {
 			text, pending := b.state(m)
 			ps = append(ps, piece{" " + text, stateStyle(text, pending), 0})
 		}
@@ -264,23 +285,15 @@ func stateStyle(text string, pending bool) theme.Style {
 	return theme.Strong
 }
 
-// merge interleaves settings and actions for a footer of one line.
-func merge(a, b []keyGroup) []keyGroup {
-	out := make([]keyGroup, 0, len(a)+len(b))
-	out = append(out, a...)
-	return append(out, b...)
-}
-
 // fit keeps the groups that fit into w cells, those of low rank first, in their
 // order.
 func fit(groups []keyGroup, w int) []piece {
-	const gap = 2
 	keep := make([]bool, len(groups))
 	used := 0
 	for rank := 0; rank <= 9; rank++ {
 		for i, g := range groups {
-			if g.rank == rank && used+width(g.pieces)+gap <= w+gap {
-				used += width(g.pieces) + gap
+			if g.rank == rank && used+width(g.pieces) <= w {
+				used += width(g.pieces) + keyGap
 				keep[i] = true
 			}
 		}
@@ -291,7 +304,7 @@ func fit(groups []keyGroup, w int) []piece {
 			continue
 		}
 		if len(out) > 0 {
-			out = append(out, piece{strings.Repeat(" ", gap), theme.Plain, 0})
+			out = append(out, piece{strings.Repeat(" ", keyGap), theme.Plain, 0})
 		}
 		out = append(out, g.pieces...)
 	}

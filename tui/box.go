@@ -66,11 +66,11 @@ func (b *box) render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	b.canvas.Clear()
 	frame(&b.canvas)
 	b.canvas.Text(2, 0, chart.Cut(" "+b.title+" ", w-4), theme.Title)
-	if b.snap != nil {
-		inner := b.canvas.Sub(2, 1, w-4, h-2)
-		if note, style := draw(&inner, b.snap); note != "" {
-			b.canvas.Text(2, h-1, chart.Cut(" "+note+" ", w-4), style)
-		}
+	inner := b.canvas.Sub(2, 1, w-4, h-2)
+	if b.snap == nil {
+		message(&inner, "waiting for the run")
+	} else if note, style := draw(&inner, b.snap); note != "" {
+		b.canvas.Text(2, h-1, chart.Cut(" "+note+" ", w-4), style)
 	}
 	b.drawn = b.canvas.Lines(b.theme)
 	return b.drawn

@@ -21,16 +21,27 @@ var cacheTitles = [profiles.NumCaches]string{"measurement", "FFT plans", "masks/
 
 const cacheTitleWidth = 11
 
+// savedWidth is the width from which every row says that its time was saved;
+// below, the frame says so once.
+const savedWidth = 36
+
 func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
+	if s.State == profiles.Preparing {
+		message(c, "not set up yet")
+		return "", theme.Faint
+	}
 	n := int(profiles.NumCaches)
 	details := h >= 2*n // a second row for each
+	if w < savedWidth {
+		p.aside("saved", theme.Faint)
+	}
 	y := 0
 	for id, v := range s.Caches {
 		p.row(c, y, id, v, !details && w >= 62)
 		y++
 		if details {
-			c.Text(2, y, chart.Cut(cacheDetail(v, w-2), w-2), theme.Faint)
+			c.Text(1, y, chart.Cut(cacheDetail(v, w-1), w-1), theme.Faint)
 			y++
 			if h >= 3*n+1 {
 				y++
@@ -60,6 +71,9 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 	x := cacheTitleWidth + 3
 	hits, ok := v.HitRate()
 	switch {
+	case !v.Enabled && w-x < 20:
+		c.Text(x, y, "off, done again", theme.Faint)
+		return
 	case !v.Enabled:
 		c.Text(x, y, "off, work done again", theme.Faint)
 		return
@@ -68,12 +82,14 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 		return
 	}
 	c.Text(x, y, percentFine(hits), theme.Strong)
-	saved, style := " "+seconds(float64(v.Saved)), theme.Plain
+	saved, style := fmt.Sprintf("%8s", seconds(float64(v.Saved))), theme.Plain
 	if v.Saved < 0 {
 		style = theme.Warn
 	}
 	c.TextRight(w, y, saved, style)
-	c.TextRight(w-chart.Width(saved), y, "saved", theme.Faint)
+	if w >= savedWidth {
+		c.TextRight(w-8, y, "saved", theme.Faint)
+	}
 	if wide {
 		text := fmt.Sprintf("%s · %s", lookups(v), strings.TrimSpace(bytes(v.Bytes)))
 		c.Text(x+9, y, chart.Cut(text, w-x-9-15), theme.Faint)
@@ -84,11 +100,8 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 // where that can be.
 func cacheDetail(v profiles.CacheView, w int) string {
 	size := strings.TrimSpace(bytes(v.Bytes))
-	long := lookups(v) + " · " + plural(v.Entries, "entry", "entries") + " · " + size
-	if chart.Width(long) <= w {
-		return long
-	}
-	return lookups(v) + ", " + count(v.Entries) + " in " + size
+	return longest(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size},
+		[]string{lookups(v) + ", " + count(v.Entries) + " in " + size}, []string{lookups(v) + ", " + size})
 }
 
 func lookups(v profiles.CacheView) string {

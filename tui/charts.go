@@ -64,7 +64,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	p.legend(s)
 	line := chart.Line{
 		Series: []chart.Series{
-			{Curve: s.LossOld, Style: theme.LossOld, Dotted: p.theme.Depth == theme.NoColor},
+			{Curve: s.LossOld, Style: theme.LossOld, Dashed: p.theme.Depth == theme.NoColor},
 			{Curve: s.LossNew, Style: theme.LossNew},
 		},
 		Log: true, Threshold: s.Settings.Threshold, Marks: marks(s.Changes),
@@ -85,6 +85,9 @@ func (p *losses) legend(s *profiles.Snapshot) {
 	type entry struct {
 		text  string
 		style theme.Style
+	}
+	if len(s.LossNew) == 0 {
+		return
 	}
 	var entries []entry
 	if !math.IsNaN(s.LatestLossOld) && s.Stage == profiles.Progressive {

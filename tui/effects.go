@@ -46,7 +46,7 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 func (p *effects) empty(c *chart.Canvas) {
 	_, h := c.Size()
-	wrapped(c, 0, max(0, (h-2)/2), 2,
+	wrapped(c, 0, max(0, (h-3)/2), 3,
 		"Change a setting (m f g a p l L + −) and read here what it did to speed and quality.", theme.Faint)
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"math"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -250,4 +251,20 @@ func cells(frame string, w, h int) uv.ScreenBuffer {
 	b := uv.NewScreenBuffer(w, h)
 	uv.NewStyledString(frame).Draw(b, b.Bounds())
 	return b
+}
+
+// pressed is a key press as Bubble Tea delivers it.
+func pressed(name string) tea.KeyPressMsg {
+	switch name {
+	case "esc":
+		return tea.KeyPressMsg{Code: tea.KeyEscape}
+	case "enter":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	case "space":
+		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: rune(name[0]), Text: name}
 }

@@ -21,7 +21,7 @@ func (m *Model) help() []string {
 		notes = append(notes, m.snap.Run.Notes...)
 	}
 	rows := len(settingKeys) + len(actionKeys) + 1
-	w := 62
+	w := 40
 	columns := rows+2 > m.layout.h // side by side where they do not fit under each other
 	if columns {
 		w, rows = m.layout.w-4, max(len(settingKeys), len(actionKeys))

@@ -20,6 +20,8 @@ type binding struct {
 	// state is what it switches, as it stands; nil for actions.
 	state func(*Model) (text string, pending bool)
 	run   func(*Model) tea.Cmd
+	// terse says that its state explains itself, where room is short.
+	terse bool
 }
 
 func bind(shown, help string, keys ...string) key.Binding {
@@ -28,47 +30,40 @@ func bind(shown, help string, keys ...string) key.Binding {
 
 // settingKeys change settings of the run, at the next iteration boundary.
 var settingKeys = []binding{
-	{bind("m", "measurement cache on or off", "m"), "meas. cache", 1, lamp("measurement_cache"),
-		does(func(m *Model) { m.flip("measurement_cache") })},
-	{bind("f", "cache of FFT plans on or off", "f"), "FFT", 2, lamp("fft_cache"),
-		does(func(m *Model) { m.flip("fft_cache") })},
-	{bind("g", "cache of masks and grids on or off", "g"), "masks", 3, lamp("mask_cache"),
-		does(func(m *Model) { m.flip("mask_cache") })},
-	{bind("a", "mixed precision: off, bf16, fp16", "a"), "AMP", 0, text("amp"),
-		does(func(m *Model) { m.cycle("amp", "off", "bf16", "fp16") })},
-	{bind("p", "measuring pattern: trainer, remeasure", "p"), "", 4, text("pattern"),
-		does(func(m *Model) { m.cycle("pattern", "trainer", "remeasure") })},
-	{bind("l", "learning rate halved", "l"), "", 0, nil,
-		does(func(m *Model) { m.scaleRate(0.5) })},
-	{bind("L", "learning rate doubled", "L"), "", 0, nil,
-		does(func(m *Model) { m.scaleRate(2) })},
-	{bind("+", "one thread more", "+", "="), "", 0, nil,
-		does(func(m *Model) { m.moreThreads(1) })},
-	{bind("-", "one thread less", "-", "_"), "", 0, nil,
-		does(func(m *Model) { m.moreThreads(-1) })},
+	{Binding: bind("m", "measurement cache", "m"), short: "meas. cache", rank: 1,
+		state: lamp("measurement_cache"), run: does(func(m *Model) { m.flip("measurement_cache") })},
+	{Binding: bind("f", "FFT plan cache", "f"), short: "FFT", rank: 2,
+		state: lamp("fft_cache"), run: does(func(m *Model) { m.flip("fft_cache") })},
+	{Binding: bind("g", "mask and grid cache", "g"), short: "masks", rank: 3,
+		state: lamp("mask_cache"), run: does(func(m *Model) { m.flip("mask_cache") })},
+	{Binding: bind("a", "AMP: off, bf16, fp16", "a"), short: "AMP", rank: 0,
+		state: text("amp", 4), run: does(func(m *Model) { m.cycle("amp", "off", "bf16", "fp16") })},
+	{Binding: bind("p", "measuring pattern", "p"), rank: 4,
+		state: text("pattern", 9), run: does(func(m *Model) { m.cycle("pattern", "trainer", "remeasure") })},
+	{Binding: bind("l", "halve learning rate", "l"), run: does(func(m *Model) { m.scaleRate(0.5) })},
+	{Binding: bind("L", "double learning rate", "L"), run: does(func(m *Model) { m.scaleRate(2) })},
+	{Binding: bind("+", "one thread more", "+", "="), run: does(func(m *Model) { m.moreThreads(1) })},
+	{Binding: bind("-", "one thread less", "-", "_"), run: does(func(m *Model) { m.moreThreads(-1) })},
 }
 
 // pairs are bindings that share a place in the footer: the letters of two keys,
 // and the state that both change.
 var pairs = []binding{
-	{bind("l/L", ""), "rate", 5, text("learning_rate"), nil},
-	{bind("−/+", ""), "threads", 6, func(m *Model) (string, bool) {
-		_, pending := m.value("threads")
-		return itoa(m.threads()), pending
-	}, nil},
+	{Binding: bind("l/L", ""), short: "lr", rank: 5, state: text("learning_rate", 7), terse: true},
+	{Binding: bind("−/+", ""), short: "threads", rank: 6, state: threadCount, terse: true},
 }
 
 // actionKeys act on the run or on the screen.
 var actionKeys = []binding{
-	{bind("space", "pause, or go on", "space"), "pause", 2, nil, (*Model).togglePause},
-	{bind("n", "one iteration of a paused run", "n"), "step", 4, nil, (*Model).step},
-	{bind("s", "save the reconstruction: PNG of 16 bit, and NPY", "s"), "save", 3, nil, (*Model).save},
-	{bind("R", "restart from the first weights, with these settings", "R"), "restart", 5, nil, (*Model).restart},
-	{bind("?", "this help", "?", "h"), "help", 1, nil, (*Model).toggleHelp},
-	{bind("esc", "close what is open", "esc"), "", 9, nil, (*Model).closeOverlay},
-	{bind("ctrl+l", "draw the screen anew", "ctrl+l"), "", 9, nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
-	{bind("q", "quit; asks while the run goes on", "q"), "quit", 0, nil, (*Model).askQuit},
-	{bind("ctrl+c", "quit at once", "ctrl+c"), "", 9, nil, (*Model).interrupt},
+	{Binding: bind("space", "pause or go on", "space"), short: "pause", rank: 2, run: (*Model).togglePause},
+	{Binding: bind("n", "one iteration", "n"), short: "step", rank: 4, run: (*Model).step},
+	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 3, run: (*Model).save},
+	{Binding: bind("R", "restart the run", "R"), short: "restart", rank: 5, run: (*Model).restart},
+	{Binding: bind("?", "this help", "?", "h"), short: "help", rank: 1, run: (*Model).toggleHelp},
+	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
+	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: func(*Model) tea.Cmd { return tea.ClearScreen }},
+	{Binding: bind("q", "quit, asks first", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
+	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt},
 }
 
 // does makes a handler of a method without a command.
@@ -87,14 +82,18 @@ func lamp(setting string) func(*Model) (string, bool) {
 	}
 }
 
-// text shows a setting's value, as wide as its widest so that nothing moves.
-func text(setting string) func(*Model) (string, bool) {
+// text shows a setting's value in so many cells, so that nothing moves.
+func text(setting string, width int) func(*Model) (string, bool) {
 	return func(m *Model) (string, bool) {
 		value, pending := m.value(setting)
 		value = settingText(setting, value)
-		width := map[string]int{"amp": 4, "pattern": 9, "learning_rate": 7}[setting]
 		return value + strings.Repeat(" ", max(0, width-len(value))), pending
 	}
+}
+
+func threadCount(m *Model) (string, bool) {
+	_, pending := m.value("threads")
+	return itoa(m.threads()), pending
 }
 
 // press runs what a key is bound to.

@@ -29,8 +29,14 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	if s.State == profiles.Finished {
 		done = min(len(s.Results), s.Run.Samples)
 	}
-	c.Text(0, h-1, fmt.Sprintf("%*d of %d", len(fmt.Sprint(s.Run.Samples)), done, s.Run.Samples), theme.Strong)
-	c.TextRight(w, h-1, fmt.Sprintf("%.1f %% seen", 100*s.Coverage), theme.Faint)
+	seen := trim(percentFine(s.Coverage))
+	if count := fmt.Sprintf("%d of %d", done, s.Run.Samples); w >= len(count)+len(seen)+7 {
+		c.Text(0, h-1, count, theme.Strong)
+		c.TextRight(w, h-1, seen+" seen", theme.Faint)
+	} else {
+		c.Text(0, h-1, fmt.Sprintf("%d/%d", done, s.Run.Samples), theme.Strong)
+		c.TextRight(w, h-1, seen, theme.Faint)
+	}
 
 	columns, rows := chart.Fit(1, 1, w, 2*(h-1))
 	plot := c.Sub((w-columns)/2, 0, columns, (rows+1)/2)

@@ -33,7 +33,7 @@ const (
 	minWidth, minHeight = 60, 15
 	wideWidth           = 104 // three panes side by side
 	wideHeight          = 22  // three rows of panes
-	twoLineFooter       = 28  // settings and actions on lines of their own
+	twoLineFooter       = 24  // settings and actions on lines of their own
 	effectsWidth        = 80  // caches and effects side by side
 )
 
@@ -41,9 +41,12 @@ const (
 const (
 	phasesMinW, phasesMinH = 38, 8
 	phasesWideW            = 46
+	phasesFullH            = 10 // with the iteration as one bar
 	pictureMinW            = 22
 	chartMinH              = 6
 	cachesMinH             = 5
+	kspaceMinW, kspaceMinH = 20, 10
+	memoryMinH             = 8
 	squareRows             = 3 // rows that a square picture's pane needs besides it
 	squareColumns          = 4 // and columns
 )
@@ -100,7 +103,7 @@ func (l *layout) wide(b rect) {
 
 	square := 2*(top-squareRows) + squareColumns // width at which a square picture fills the height
 	phases := min(max(phasesWideW, b.w-2*square), 76)
-	side := min(square, (b.w-phases)/2)
+	side := max(kspaceMinW, min(square, (b.w-phases)/2))
 	picture := b.w - phases - side
 	if room := b.w - phasesWideW - side; room >= square*3/2 { // for the truth beside it
 		picture = min(room, 2*square-squareColumns+1)
@@ -114,8 +117,8 @@ func (l *layout) wide(b rect) {
 	time := b.w * 54 / 100
 	l.row(b.x, b.y+top, middle, cell{timePane, time}, cell{lossPane, b.w - time})
 
-	caches := min(b.w*33/100, 50)
-	memory := min(b.w*28/100, 48)
+	caches := min(b.w*34/100, 52)
+	memory := min(b.w*30/100, 48)
 	l.row(b.x, b.y+top+middle, bottom,
 		cell{cachesPane, caches}, cell{memoryPane, memory}, cell{effectsPane, b.w - caches - memory})
 }
@@ -129,6 +132,9 @@ func (l *layout) narrow(b rect) {
 	right := min(max(2*(upper-squareRows)+squareColumns, pictureMinW), b.w-phasesMinW, b.w*2/5)
 	left := b.w - right
 	column := []cell{{phasesPane, phasesMinH}}
+	if upper >= phasesFullH+2*chartMinH {
+		column[0].extent = phasesFullH
+	}
 	for _, id := range []paneID{lossPane, timePane} {
 		if upper >= phasesMinH+chartMinH*len(column) {
 			column = append(column, cell{id, chartMinH})
@@ -137,12 +143,13 @@ func (l *layout) narrow(b rect) {
 	l.column(b.x, b.y, left, upper, column...)
 
 	square := (right-squareColumns)/2 + squareRows // height at which a square picture fills the width
-	column = []cell{{picturePane, min(square, upper)}}
-	if rest := upper - square; rest >= 10 {
-		column = append(column, cell{kspacePane, min(rest, square)})
-		if rest -= square; rest >= 8 {
-			column = append(column, cell{memoryPane, rest})
-		}
+	column = []cell{{picturePane, upper}}
+	switch {
+	case upper >= 2*kspaceMinH+memoryMinH:
+		picture := min(square, upper-kspaceMinH-memoryMinH)
+		column = []cell{{picturePane, picture}, {kspacePane, min(square, upper-picture-memoryMinH)}, {memoryPane, memoryMinH}}
+	case upper >= 2*kspaceMinH:
+		column = []cell{{picturePane, min(square, upper-kspaceMinH)}, {kspacePane, kspaceMinH}}
 	}
 	l.column(b.x+left, b.y, right, upper, column...)
 
@@ -168,8 +175,8 @@ func (l *layout) row(x, y, h int, cells ...cell) {
 	}
 }
 
-// column stacks panes over height h; what is left over is shared among them,
-// the first rows to the lowest.
+// column stacks panes over height h; what is left over is shared among those
+// after the first, or goes to the first where it is alone.
 func (l *layout) column(x, y, w, h int, cells ...cell) {
 	spare := h
 	for _, c := range cells {
@@ -177,6 +184,9 @@ func (l *layout) column(x, y, w, h int, cells ...cell) {
 	}
 	for i, c := range cells {
 		grow := spare / (len(cells) - i)
+		if i == 0 && len(cells) > 1 {
+			grow = 0
+		}
 		spare -= grow
 		l.panes[c.id] = rect{x, y, w, c.extent + grow}
 		y += c.extent + grow

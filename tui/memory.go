@@ -50,7 +50,7 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	m := s.Memory
 	gpu := "n/a: " + gpuReason(s)
 	foot := 2
-	if chart.Width(gpu) > w-gpuColumn && h > 8 {
+	if chart.Width(gpu) > w-gpuColumn && h >= 6 {
 		foot = 3
 	}
 	rows := memoryRows(m, h-foot)
@@ -77,7 +77,9 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		c.Text(gpuColumn, y, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
 	case m.RSS > 0:
 		c.TextRight(name+number, y, bytes(m.RSS), theme.Strong)
-		c.Text(name+number+1, y, chart.Cut("peak "+bytes(m.PeakRSS), w-name-number-1), theme.Faint)
+		if peak := "peak " + trim(bytes(m.PeakRSS)); chart.Width(peak) <= w-name-number-1 {
+			c.Text(name+number+1, y, peak, theme.Faint)
+		}
 	default:
 		c.Text(gpuColumn, y, "not read yet", theme.Faint)
 	}

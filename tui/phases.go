@@ -55,7 +55,7 @@ func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	}
 	if s.Total.N > 0 && h >= y+2 {
 		p.total(c, h-2, s)
-		shares(c, h-1, s)
+		p.shares(c, h-1, s)
 	} else if s.Total.N > 0 && h > y {
 		p.total(c, h-1, s)
 	}
@@ -111,17 +111,22 @@ func (p *phases) columnTitles(w int) {
 	p.canvas.TextRight(right-medianEnd, 0, " ms: median", theme.Faint)
 }
 
-// shares draws the whole iteration as one bar, cut by phase.
-func shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
+// shares draws the whole iteration as one bar, cut by phase; without colours two
+// shades tell neighbours apart.
+func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	x, sum := 0, 0.0
+	shades := [2]rune{'▇', '▇'}
+	if p.theme.Depth == theme.NoColor || p.theme.ASCII {
+		shades[1] = '░'
+	}
 	for id, v := range s.Phases {
 		if v.N == 0 || !(v.Share > 0) {
 			continue
 		}
 		sum += v.Share
 		end := min(int(sum*float64(w)+0.5), w)
-		c.Fill(x, y, end-x, 1, '▇', phaseStyle(profiles.Phase(id)))
+		c.Fill(x, y, end-x, 1, shades[id%2], phaseStyle(profiles.Phase(id)))
 		x = max(x, end)
 	}
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -11,6 +12,10 @@ import (
 // picturePeriod paces the picture: it is most of what the screen sends, and
 // nobody sees more than a few a second.
 const picturePeriod = 340 * time.Millisecond
+
+// smallestPair is the width from which the truth stands beside the picture, each
+// so many pixels wide.
+const smallestPair = 24
 
 // picture is the reconstruction, and the truth beside it where there is room.
 type picture struct {
@@ -49,7 +54,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	white := whiteOf(s)
 	area := c.Sub(0, 0, w, h-1)
 	pw, ph := chart.Fit(p.shown.Width, p.shown.Height, w, 2*(h-1))
-	if half := (w - 1) / 2; s.Truth != nil && half >= pw*2/3 { // the truth beside it
+	if half := (w - 1) / 2; s.Truth != nil && half >= max(pw*2/3, smallestPair) { // the truth beside it
 		pw, ph = chart.Fit(p.shown.Width, p.shown.Height, half, 2*(h-1))
 		tw, th := chart.Fit(s.Truth.Width, s.Truth.Height, half, 2*(h-1))
 		gap := w - pw - tw
@@ -113,8 +118,8 @@ func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) {
 		x = c.Text(x, h-1, value, theme.Strong) + 2
 	}
 	if w < 26 {
-		put("", psnr(s.Quality.PSNR))
-		put("SSIM", ssim(s.Quality.SSIM))
+		c.Text(0, h-1, strings.TrimPrefix(psnr(s.Quality.PSNR), " "), theme.Strong)
+		c.TextRight(w, h-1, "SSIM"+ssim(s.Quality.SSIM), theme.Plain)
 		return
 	}
 	put("PSNR", psnr(s.Quality.PSNR))

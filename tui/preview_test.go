@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/profiles"
 	"prismtop/tui/screenshot"
 )
 
@@ -16,15 +17,30 @@ func TestPreview(t *testing.T) {
 	if dir == "" {
 		t.Skip("PRISMTOP_PREVIEW names no folder for pictures of the screen")
 	}
-	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
-		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
-		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%dx%d.png", size[0], size[1])))
+	draw := func(name string, w, h int, o Options, profile colorprofile.Profile, ground screenshot.Ground, s *profiles.Snapshot, keys ...string) {
+		m, _ := screen(t, w, h, o, profile, s)
+		for _, k := range keys {
+			m.Update(pressed(k))
+		}
+		f, err := os.Create(filepath.Join(dir, name+".png"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := screenshot.PNG(f, cells(m.View().Content, size[0], size[1]), screenshot.Dark); err != nil {
+		defer f.Close()
+		if err := screenshot.PNG(f, cells(m.View().Content, w, h), ground); err != nil {
 			t.Fatal(err)
 		}
-		f.Close()
 	}
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {80, 50}, {104, 30}, {120, 40}, {200, 60}} {
+		draw(fmt.Sprintf("%dx%d", size[0], size[1]), size[0], size[1], Options{}, colorprofile.ANSI256, screenshot.Dark, running())
+	}
+	draw("light", 120, 40, Options{Background: Light}, colorprofile.ANSI256, screenshot.Light, trainer())
+	draw("ansi16", 120, 40, Options{}, colorprofile.ANSI, screenshot.Dark, running())
+	draw("none", 120, 40, Options{}, colorprofile.ASCII, screenshot.Dark, paused())
+	draw("ascii", 120, 40, Options{ASCII: true}, colorprofile.ANSI256, screenshot.Dark, finished())
+	draw("failed", 120, 40, Options{}, colorprofile.ANSI256, screenshot.Dark, failed())
+	draw("preparing", 120, 40, Options{}, colorprofile.ANSI256, screenshot.Dark, preparing())
+	draw("help", 120, 40, Options{}, colorprofile.ANSI256, screenshot.Dark, running(), "?")
+	draw("help80", 80, 24, Options{}, colorprofile.ANSI256, screenshot.Dark, running(), "?")
+	draw("quit", 80, 24, Options{}, colorprofile.ANSI256, screenshot.Dark, running(), "q")
 }

@@ -89,9 +89,9 @@ func signed(v float64, decimals int) string {
 // bytes is a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
 func bytes(n int64) string {
 	v := float64(n)
-	for _, unit := range []string{" B", "KB", "MB", "GB"} {
+	for _, unit := range []string{"B ", "KB", "MB", "GB"} {
 		if math.Abs(v) < 999.5 {
-			if unit == " B" {
+			if unit == "B " {
 				return fmt.Sprintf("%4.0f %s", v, unit)
 			}
 			return fixed(v, 4) + " " + unit

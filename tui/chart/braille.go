@@ -35,19 +35,18 @@ func (c *Canvas) Dot(x, y int, s theme.Style) {
 }
 
 // DotLine draws a straight line of dots from (x0,y0) to (x1,y1), both included.
-// Every skip-th dot is left out; 0 leaves out none.
-func (c *Canvas) DotLine(x0, y0, x1, y1, skip int, s theme.Style) {
+// A dashed line leaves out two of four columns of dots.
+func (c *Canvas) DotLine(x0, y0, x1, y1 int, dashed bool, s theme.Style) {
 	n := max(abs(x1-x0), abs(y1-y0))
 	for i := 0; i <= n; i++ {
-		if skip > 0 && i%skip == skip-1 {
-			continue
-		}
 		x, y := x0, y0
 		if n > 0 {
 			x += int(math.Round(float64((x1-x0)*i) / float64(n)))
 			y += int(math.Round(float64((y1-y0)*i) / float64(n)))
 		}
-		c.Dot(x, y, s)
+		if !dashed || x%4 < 2 {
+			c.Dot(x, y, s)
+		}
 	}
 }
 

@@ -15,8 +15,8 @@ type Series struct {
 	// Envelope draws the extremes behind the line, in EnvelopeStyle.
 	Envelope      bool
 	EnvelopeStyle theme.Style
-	// Dotted leaves gaps in the line, to tell it from another without colour.
-	Dotted bool
+	// Dashed leaves gaps in the line, to tell it from another without colour.
+	Dashed bool
 }
 
 // Mark is a dashed vertical line at an iteration.
@@ -150,10 +150,6 @@ func (g *grid) envelope(s Series) {
 }
 
 func (g *grid) line(s Series) {
-	skip := 0
-	if s.Dotted {
-		skip = 2
-	}
 	var px, py int
 	var before profiles.Point
 	joined := false
@@ -168,7 +164,7 @@ func (g *grid) line(s Series) {
 			joined = false
 		}
 		if joined {
-			g.plot.DotLine(px, py, x, y, skip, s.Style)
+			g.plot.DotLine(px, py, x, y, s.Dashed, s.Style)
 		} else {
 			g.plot.Dot(x, y, s.Style)
 		}

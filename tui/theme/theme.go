@@ -13,6 +13,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Style is what a cell means. Styles below NumStyles are named; the ones made
@@ -131,6 +132,7 @@ func (t *Theme) SGR(s Style) string {
 func (t *Theme) Pictures() bool { return t.Depth == Colors256 && !t.ASCII }
 
 // hue is one style's colour: for 256 colours on dark and on light, and for 16.
+// Of the 16, the bright ones lose their brightness on light.
 type hue struct {
 	dark, light, basic uint8
 	bold, faint        bool
@@ -145,30 +147,30 @@ var hues = [NumStyles]hue{
 	Strong:    {none, none, none, true, false},
 	Title:     {252, 236, none, true, false},
 	Border:    {239, 250, 8, false, true},
-	Brand:     {75, 25, 12, true, false},
-	Key:       {75, 25, 12, true, false},
+	Brand:     {75, 25, 14, true, false},
+	Key:       {75, 25, 14, true, false},
 	Good:      {79, 29, 10, false, false},
 	Bad:       {209, 166, 9, true, false},
 	Warn:      {221, 136, 11, false, false},
 	Pending:   {221, 136, 11, true, false},
-	Forward:   {75, 25, 12, false, false},
-	Telescope: {72, 29, 14, false, false},
+	Forward:   {75, 25, 14, false, false},
+	Telescope: {72, 29, 10, false, false},
 	Loss:      {221, 136, 11, false, false},
 	Backward:  {209, 166, 9, false, false},
 	Optimizer: {175, 132, 13, false, false},
-	Metrics:   {247, 242, 7, false, false},
-	Line:      {75, 25, 12, true, false},
-	Envelope:  {24, 153, 4, false, true},
-	LossOld:   {75, 25, 12, false, false},
+	Metrics:   {247, 242, 8, false, false},
+	Line:      {75, 25, 14, true, false},
+	Envelope:  {24, 153, 8, false, true},
+	LossOld:   {75, 25, 14, false, false},
 	LossNew:   {209, 166, 9, true, false},
 	Threshold: {72, 29, 10, false, false},
 	Mark:      {221, 136, 11, false, false},
 	Axis:      {242, 246, 8, false, true},
-	Done:      {67, 110, 4, false, false},
+	Done:      {67, 110, 6, false, false},
 	Current:   {221, 166, 11, true, false},
 	Next:      {175, 132, 13, false, false},
 	Frame:     {239, 250, 8, false, true},
-	Memory:    {67, 67, 4, false, false},
+	Memory:    {67, 67, 6, false, false},
 }
 
 func (t *Theme) style(s Style) lipgloss.Style {
@@ -182,7 +184,11 @@ func (t *Theme) style(s Style) lipgloss.Style {
 		}
 	case Colors16:
 		if h.basic != none {
-			st = st.Foreground(index(h.basic))
+			basic := h.basic
+			if !t.Dark && basic > 8 {
+				basic -= 8
+			}
+			st = st.Foreground(ansi.BasicColor(basic))
 		} else {
 			st = st.Faint(h.faint)
 		}

@@ -1,0 +1,339 @@
+package chart
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/tui/theme"
+)
+
+func plainLines(c *Canvas) []string {
+	return c.Lines(theme.New(colorprofile.ASCII, true, false))
+}
+
+func TestTextIsCutAndCleaned(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"short", "ab", "ab   "},
+		{"too long", "abcdefgh", "abcde"},
+		{"escape sequence", "a\x1b[31mb", "a[31m"},
+		{"newline and tab", "a\n\tb", "ab   "},
+		{"C1 control", "a\u009b31mb", "a31mb"},
+		{"wide", "月光", "月光 "},
+		{"wide at the edge", "abcd月", "abcd "},
+		{"combining mark", "e\u0301a", "ea   "},
+		{"invalid UTF-8", "a\xffb", "a\ufffdb  "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var c Canvas
+			c.Resize(5, 1)
+			c.Text(0, 0, tt.text, theme.Plain)
+			if got := ansi.Strip(plainLines(&c)[0]); got != tt.want {
+				t.Errorf("%q is drawn as %q, want %q", tt.text, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestHalfAWideCharacterIsASpace(t *testing.T) {
+	var c Canvas
+	c.Resize(4, 1)
+	c.Text(0, 0, "月光", theme.Plain)
+	c.Set(1, 0, 'x', theme.Plain)
+	c.Set(2, 0, 'y', theme.Plain)
+	if got := plainLines(&c)[0]; got != " xy " {
+		t.Errorf("got %q, want %q", got, " xy ")
+	}
+}
+
+func TestLinesAreRunsOfOneStyle(t *testing.T) {
+	var c Canvas
+	c.Resize(9, 1)
+	c.Text(0, 0, "aaa", theme.Plain)
+	c.Text(3, 0, "bbb", theme.Good)
+	c.Text(6, 0, "ccc", theme.Good)
+	th := theme.New(colorprofile.ANSI256, true, false)
+	want := "aaa" + th.SGR(theme.Good) + "bbbccc\x1b[m"
+	if got := c.Lines(th)[0]; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCutKeepsWidth(t *testing.T) {
+	for n := range 8 {
+		if got := Width(Cut("a月b光cd", n)); got > n {
+			t.Errorf("Cut to %d is %d wide", n, got)
+		}
+	}
+	if got := Cut("exact", 5); got != "exact" {
+		t.Errorf("Cut changed a text that fits: %q", got)
+	}
+}
+
+func TestSubSharesAndClips(t *testing.T) {
+	var c Canvas
+	c.Resize(4, 3)
+	s := c.Sub(1, 1, 9, 9)
+	if w, h := s.Size(); w != 3 || h != 2 {
+		t.Fatalf("size %dx%d, want 3x2", w, h)
+	}
+	s.Text(0, 0, "abcdef", theme.Plain)
+	if got := strings.Join(plainLines(&c), "|"); got != "    | abc|    " {
+		t.Errorf("got %q", got)
+	}
+	empty := c.Sub(7, 7, 2, 2)
+	empty.Set(0, 0, 'x', theme.Plain)
+	if w, h := empty.Size(); w != 0 || h != 0 {
+		t.Errorf("a part outside is %dx%d", w, h)
+	}
+}
+
+// hostile are values that a diverging run produces.
+var hostile = []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1, 1e300, -1e300, math.MaxFloat64, 5e-324, 1e-30}
+
+func TestLineChartSurvivesEveryNumberAndSize(t *testing.T) {
+	for _, a := range hostile {
+		for _, b := range hostile {
+			for _, log := range []bool{false, true} {
+				curve := profiles.Curve{
+					{First: 0, Last: 9, Min: 1, Mean: 2, Max: 3},
+					{First: 10, Last: 19, Min: a, Mean: b, Max: a},
+					{First: 20, Last: 29, Min: b, Mean: a, Max: b},
+					{First: 40, Last: 30, Min: 1, Mean: 1, Max: 1},
+				}
+				line := Line{
+					Series:  []Series{{Curve: curve, Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope}},
+					Ceiling: Ceiling(curve, a), Log: log, Threshold: b, Label: func(float64) string { return "label" }, LabelWidth: 5,
+					Marks: []Mark{{At: 15, Label: 'a'}, {At: -5, Label: 'b'}, {At: math.MaxInt64, Label: 'c'}},
+				}
+				for _, size := range [][2]int{{0, 0}, {1, 1}, {5, 3}, {17, 3}, {18, 4}, {60, 12}} {
+					var c Canvas
+					c.Resize(size[0], size[1])
+					line.Draw(&c)
+					for _, l := range plainLines(&c) {
+						if ansi.StringWidth(l) != size[0] {
+							t.Fatalf("%v %v log=%v at %v: line %q", a, b, log, size, l)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestLineChartDrawsValuesWhereTheyBelong(t *testing.T) {
+	curve := profiles.Curve{}
+	for i := range int64(40) {
+		v := 10.0
+		if i >= 20 {
+			v = 0
+		}
+		curve = append(curve, profiles.Point{First: i, Last: i, Min: v, Mean: v, Max: v})
+	}
+	line := Line{Series: []Series{{Curve: curve, Style: theme.Line}}, Ceiling: 10,
+		Label: func(v float64) string { return strings.Repeat("x", int(v)) }, LabelWidth: 10}
+	var c Canvas
+	c.Resize(31, 6)
+	if !line.Draw(&c) {
+		t.Fatal("nothing drawn")
+	}
+	// The plot is 20 cells wide from column 11 on and 5 rows high.
+	for x := 11; x < 31; x++ {
+		top, bottom := c.At(x, 0).Rune != ' ', c.At(x, 4).Rune != ' '
+		if left := x < 21; top != left || bottom == left && x != 20 && x != 21 {
+			t.Errorf("column %d: top %v, bottom %v", x, top, bottom)
+		}
+	}
+	if got := ansi.Strip(plainLines(&c)[0])[:10]; got != "xxxxxxxxxx" {
+		t.Errorf("the top label is %q", got)
+	}
+}
+
+func TestGapsInTheDataAreGapsInTheLine(t *testing.T) {
+	curve := profiles.Curve{
+		{First: 0, Last: 9, Min: 1, Mean: 1, Max: 1}, {First: 10, Last: 19, Min: 1, Mean: 1, Max: 1},
+		{First: 80, Last: 89, Min: 1, Mean: 1, Max: 1}, {First: 90, Last: 99, Min: 1, Mean: 1, Max: 1},
+	}
+	line := Line{Series: []Series{{Curve: curve, Style: theme.Line}}, Ceiling: 2, Label: func(float64) string { return "" }}
+	var c Canvas
+	c.Resize(41, 4)
+	line.Draw(&c)
+	for x := 10; x < 32; x++ {
+		for y := range 3 {
+			if r := c.At(x, y).Rune; r != ' ' {
+				t.Errorf("(%d,%d) is %q in the gap", x, y, r)
+			}
+		}
+	}
+}
+
+func TestCeilingIgnoresSpikesAndStandsStill(t *testing.T) {
+	var curve profiles.Curve
+	for i := range int64(100) {
+		curve = append(curve, profiles.Point{First: i, Last: i, Min: 5, Mean: 5, Max: 5.2})
+	}
+	curve[50].Max = 1000
+	first := Ceiling(curve, 0)
+	if first < 5.2 || first > 10 {
+		t.Errorf("ceiling %v, want just above 5.2", first)
+	}
+	if got := Ceiling(curve, 8); got != 8 {
+		t.Errorf("ceiling moved from 8 to %v", got)
+	}
+	if got := Ceiling(curve, 100); got == 100 {
+		t.Error("a ceiling far above the curve was kept")
+	}
+	if got := Ceiling(nil, 0); got != 1 {
+		t.Errorf("ceiling of nothing is %v", got)
+	}
+}
+
+func TestLogarithmicAxisHoldsItsValues(t *testing.T) {
+	for _, v := range [][2]float64{{1e-3, 1e-3}, {2.4e-3, 0.7}, {1e-40, 1e40}, {5e-324, 5e-324}, {3, 1e300}} {
+		s := logarithmic([]Series{{Curve: profiles.Curve{{Min: v[0], Mean: v[1], Max: v[1]}}}})
+		if s.hi < v[1]*(1-1e-6) && !math.IsInf(s.hi, 1) || s.lo > s.hi/10*(1+1e-9) {
+			t.Errorf("%v: axis from %v to %v", v, s.lo, s.hi)
+		}
+		if n := len(s.ticks(4)); n > 5 {
+			t.Errorf("%v: %d ticks", v, n)
+		}
+	}
+}
+
+func TestBarLength(t *testing.T) {
+	for _, tt := range []struct {
+		v    float64
+		want string
+	}{
+		{0, "     "}, {-3, "     "}, {math.NaN(), "     "}, {math.Inf(1), "     "},
+		{0.01, "▇    "}, {2.4, "▇▇   "}, {2.6, "▇▇▇  "}, {99, "▇▇▇▇▇"},
+	} {
+		var c Canvas
+		c.Resize(5, 1)
+		c.Bar(0, 0, 5, tt.v, theme.Plain)
+		if got := plainLines(&c)[0]; got != tt.want {
+			t.Errorf("bar of %v is %q, want %q", tt.v, got, tt.want)
+		}
+	}
+}
+
+func TestDotsMakeBraille(t *testing.T) {
+	var c Canvas
+	c.Resize(2, 1)
+	c.Dot(0, 0, theme.Plain)
+	c.Dot(1, 3, theme.Plain)
+	for y := range 4 {
+		for x := range 2 {
+			c.Dot(2+x, y, theme.Plain)
+		}
+	}
+	c.Dot(-1, 0, theme.Plain)
+	c.Dot(0, 4, theme.Plain)
+	if got := plainLines(&c)[0]; got != "⢁⣿" {
+		t.Errorf("got %q, want %q", got, "⢁⣿")
+	}
+}
+
+func TestFitKeepsShape(t *testing.T) {
+	for _, tt := range [][6]int{
+		{128, 128, 30, 26, 26, 26}, {128, 128, 20, 26, 20, 20}, {200, 100, 30, 26, 30, 15},
+		{1, 1000, 10, 10, 1, 10}, {0, 5, 10, 10, 0, 0}, {5, 5, 0, 10, 0, 0},
+	} {
+		if w, h := Fit(tt[0], tt[1], tt[2], tt[3]); w != tt[4] || h != tt[5] {
+			t.Errorf("Fit(%v) = %d, %d", tt, w, h)
+		}
+	}
+}
+
+func TestPictureGreys(t *testing.T) {
+	img := Image{Width: 2, Height: 2, Pixels: []float32{0, 1, 0.5, float32(math.NaN())}, White: 1}
+	var g Greys
+	g.Update(img, 2, 2)
+	var c Canvas
+	c.Resize(2, 1)
+	g.Draw(&c, 0, 0)
+	if got, want := c.At(0, 0), (Cell{'▀', theme.Grey(0, 12)}); got != want {
+		t.Errorf("left cell %v, want %v", got, want)
+	}
+	if got, want := c.At(1, 0), (Cell{'▀', theme.Grey(23, 0)}); got != want {
+		t.Errorf("right cell %v, want %v", got, want)
+	}
+}
+
+func TestSmallChangesDoNotRepaintThePicture(t *testing.T) {
+	img := Image{Width: 1, Height: 1, Pixels: []float32{10.4 / 23}, White: 1}
+	var g Greys
+	g.Update(img, 1, 1)
+	img.Pixels = []float32{10.6 / 23} // rounds to the next level, barely
+	g.Update(img, 1, 1)
+	if g.levels[0] != 10 {
+		t.Errorf("level %d after a small change, want 10", g.levels[0])
+	}
+	img.Pixels = []float32{10.8 / 23}
+	g.Update(img, 1, 1)
+	if g.levels[0] != 11 {
+		t.Errorf("level %d after a larger change, want 11", g.levels[0])
+	}
+}
+
+func TestPicturesOfEverySizeAndContent(t *testing.T) {
+	for _, img := range []Image{
+		{}, {Width: 3, Height: 2, Pixels: make([]float32, 5)}, {Width: -1, Height: -1},
+		{Width: 3, Height: 2, Pixels: []float32{1, 2, 3, -4, 5, float32(math.Inf(1))}, White: 0},
+		{Width: 3, Height: 2, Pixels: make([]float32, 6), White: float32(math.NaN())},
+		{Width: 7, Height: 1, Pixels: make([]float32, 7), White: 1},
+	} {
+		for _, size := range [][2]int{{0, 0}, {1, 1}, {3, 5}, {40, 30}} {
+			var c Canvas
+			c.Resize(20, 10)
+			var g Greys
+			g.Update(img, size[0], size[1])
+			g.Draw(&c, -1, -1)
+			img.Dither(&c, 2, 2, size[0], size[1])
+			img.Ramp(&c, 2, 2, size[0], size[1])
+		}
+	}
+}
+
+func TestDitherShowsBrightness(t *testing.T) {
+	dots := func(v float32) int {
+		img := Image{Width: 1, Height: 1, Pixels: []float32{v}, White: 1}
+		var c Canvas
+		c.Resize(8, 4)
+		img.Dither(&c, 0, 0, 8, 8)
+		n := 0
+		for _, r := range strings.Join(plainLines(&c), "") {
+			if r > 0x2800 {
+				for b := r - 0x2800; b > 0; b >>= 1 {
+					n += int(b & 1)
+				}
+			}
+		}
+		return n
+	}
+	if a, b, c := dots(0), dots(0.5), dots(1); a != 0 || b != 128 || c != 256 {
+		t.Errorf("dots for 0, ½ and 1: %d, %d, %d of 256", a, b, c)
+	}
+}
+
+func BenchmarkLineChart120x20(b *testing.B) {
+	var curve profiles.Curve
+	for i := range int64(512) {
+		v := 5 + math.Sin(float64(i)/20)
+		curve = append(curve, profiles.Point{First: i, Last: i, Min: v * 0.9, Mean: v, Max: v * 1.2})
+	}
+	line := Line{Series: []Series{{Curve: curve, Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope}},
+		Ceiling: 8, Label: func(float64) string { return "1.0" }, LabelWidth: 5}
+	th := theme.New(colorprofile.ANSI256, true, false)
+	var c Canvas
+	c.Resize(120, 20)
+	for b.Loop() {
+		c.Clear()
+		line.Draw(&c)
+		c.Lines(th)
+	}
+}

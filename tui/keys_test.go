@@ -1,0 +1,255 @@
+package tui
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+)
+
+// press presses keys and runs the commands that they return.
+func press(m *Model, keys ...string) (quits bool) {
+	for _, k := range keys {
+		_, cmd := m.Update(pressed(k))
+		if cmd == nil {
+			continue
+		}
+		switch msg := cmd().(type) {
+		case tea.QuitMsg:
+			quits = true
+		default:
+			m.Update(msg)
+		}
+	}
+	return quits
+}
+
+func TestKeysAskTheRun(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		snap  *profiles.Snapshot
+		keys  []string
+		calls []string
+	}{
+		{"measurement cache", running(), []string{"m"}, []string{"Set measurement_cache false"}},
+		{"FFT plans", running(), []string{"f"}, []string{"Set fft_cache false"}},
+		{"masks and grids", running(), []string{"g"}, []string{"Set mask_cache true"}},
+		{"AMP goes on from bf16", running(), []string{"a"}, []string{"Set amp fp16"}},
+		{"AMP goes round", trainer(), []string{"a", "a", "a", "a"},
+			[]string{"Set amp bf16", "Set amp fp16", "Set amp off", "Set amp bf16"}},
+		{"pattern", running(), []string{"p", "p"}, []string{"Set pattern trainer", "Set pattern remeasure"}},
+		{"learning rate down twice", running(), []string{"l", "l"}, []string{"Set learning_rate 0.0005", "Set learning_rate 0.00025"}},
+		{"learning rate up", running(), []string{"L"}, []string{"Set learning_rate 0.002"}},
+		{"a switch there and back", running(), []string{"m", "m"}, []string{"Set measurement_cache false", "Set measurement_cache true"}},
+		{"threads up", running(), []string{"+", "="}, []string{"Set threads 3", "Set threads 4"}},
+		{"threads down to one", running(), []string{"-", "-"}, []string{"Set threads 1"}},
+		{"pause and go on", running(), []string{"space", "space"}, []string{"Pause", "Resume"}},
+		{"go on", paused(), []string{"space"}, []string{"Resume"}},
+		{"step", paused(), []string{"n", "n"}, []string{"Step", "Step"}},
+		{"step after pausing", running(), []string{"space", "n"}, []string{"Pause", "Step"}},
+		{"no step of a running run", running(), []string{"n"}, nil},
+		{"no pause of a finished run", finished(), []string{"space"}, nil},
+		{"save", running(), []string{"s"}, []string{"Save"}},
+		{"restart", running(), []string{"R"}, []string{"Restart"}},
+		{"quit asks", running(), []string{"q"}, nil},
+		{"quit, no", running(), []string{"q", "n"}, nil},
+		{"quit, esc, then a key", running(), []string{"q", "esc", "m"}, []string{"Set measurement_cache false"}},
+		{"other keys wait for the answer", running(), []string{"q", "m", "a"}, nil},
+		{"quit, yes", running(), []string{"q", "y"}, []string{"Stop"}},
+		{"quit a finished run", finished(), []string{"q"}, []string{"Stop"}},
+		{"quit a failed run", failed(), []string{"q"}, []string{"Stop"}},
+		{"interrupt", running(), []string{"ctrl+c"}, []string{"Stop"}},
+		{"interrupt the question", running(), []string{"q", "ctrl+c"}, []string{"Stop"}},
+		{"keys act under the help", running(), []string{"?", "m"}, []string{"Set measurement_cache false"}},
+		{"unknown keys do nothing", running(), []string{"x", "1", "enter", "ctrl+z"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tt.snap)
+			press(m, tt.keys...)
+			if got := r.called(); !slices.Equal(got, tt.calls) {
+				t.Errorf("%v called %q, want %q", tt.keys, got, tt.calls)
+			}
+		})
+	}
+}
+
+func TestQuittingEndsTheProgram(t *testing.T) {
+	for _, tt := range []struct {
+		snap *profiles.Snapshot
+		keys []string
+		ends bool
+	}{
+		{running(), []string{"q"}, false}, {running(), []string{"q", "n"}, false}, {running(), []string{"q", "y"}, true},
+		{running(), []string{"q", "enter"}, true}, {paused(), []string{"q"}, false}, {finished(), []string{"q"}, true},
+		{running(), []string{"ctrl+c"}, true}, {nil, []string{"q"}, true},
+	} {
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256)
+		if tt.snap != nil {
+			m.Update(snapshotMsg{tt.snap})
+		}
+		if got := press(m, tt.keys...); got != tt.ends {
+			t.Errorf("%v: program ends: %v, want %v", tt.keys, got, tt.ends)
+		}
+	}
+}
+
+func lastLine(m *Model) string {
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	return lines[len(lines)-1]
+}
+
+func TestARefusalIsShownWithItsReason(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, r := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
+	r.refuse = errors.New("this CPU has no fp16")
+	press(m, "a")
+	if got := lastLine(m); !strings.Contains(got, "AMP stays bf16: this CPU has no fp16") {
+		t.Errorf("the footer says %q", got)
+	}
+	if v, pending := m.value("amp"); v != "bf16" || pending {
+		t.Errorf("AMP counts as %s (pending %v) after the refusal", v, pending)
+	}
+	at = at.Add(statusLife + time.Second)
+	m.Update(secondMsg(at))
+	if got := lastLine(m); !strings.Contains(got, "space pause") {
+		t.Errorf("after some seconds the footer says %q", got)
+	}
+	press(m, "s")
+	if got := lastLine(m); !strings.Contains(got, "not saved: this CPU has no fp16") {
+		t.Errorf("after a failed save the footer says %q", got)
+	}
+}
+
+func TestTheLogIsToldOnce(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
+	s := running()
+	s.Log = []profiles.LogLine{{At: time.Second, Text: "saved moon-000412.png"}}
+	m.Update(snapshotMsg{s})
+	if got := lastLine(m); !strings.Contains(got, "saved moon-000412.png") {
+		t.Errorf("the footer says %q", got)
+	}
+	at = at.Add(statusLife + time.Second)
+	m.Update(secondMsg(at))
+	again := running()
+	again.Log = s.Log
+	m.Update(snapshotMsg{again})
+	if got := lastLine(m); strings.Contains(got, "saved moon") {
+		t.Errorf("the footer says again %q", got)
+	}
+}
+
+// A setting that was asked for shows as asked until the run reports it, and
+// again as the run has it where the run never does.
+func TestWishesSettle(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
+	press(m, "a")
+	m.Update(snapshotMsg{running()}) // still bf16
+	if v, pending := m.value("amp"); v != "fp16" || !pending {
+		t.Fatalf("AMP is %s, pending %v", v, pending)
+	}
+	s := running()
+	s.Settings.AMP = "fp16"
+	m.Update(snapshotMsg{s})
+	if v, pending := m.value("amp"); v != "fp16" || pending {
+		t.Fatalf("AMP is %s, pending %v, after the run reported it", v, pending)
+	}
+	press(m, "m")
+	at = at.Add(wishLife + time.Second)
+	m.Update(snapshotMsg{s})
+	if v, pending := m.value("measurement_cache"); v != "true" || pending {
+		t.Errorf("the cache is %s, pending %v, after the run did not follow", v, pending)
+	}
+}
+
+func TestHelpListsEveryBinding(t *testing.T) {
+	for _, size := range [][2]int{{minWidth, minHeight}, {80, 24}, {120, 40}, {200, 60}} {
+		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
+		press(m, "?")
+		frame := ansi.Strip(m.View().Content)
+		for _, b := range append(slices.Clone(settingKeys), actionKeys...) {
+			if line := b.Help().Key + " " + b.Help().Desc; !strings.Contains(frame, line) {
+				t.Errorf("%v: the help lacks %q", size, line)
+			}
+		}
+		press(m, "esc")
+		if strings.Contains(ansi.Strip(m.View().Content), "─ Keys ─") {
+			t.Errorf("%v: esc leaves the help open", size)
+		}
+	}
+}
+
+func TestNoKeyIsBoundTwice(t *testing.T) {
+	seen := map[string]string{}
+	for _, b := range append(slices.Clone(settingKeys), actionKeys...) {
+		if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {
+			t.Errorf("binding %+v is incomplete", b.Help())
+		}
+		for _, k := range b.Keys() {
+			if other, twice := seen[k]; twice {
+				t.Errorf("%s is bound to %q and %q", k, other, b.Help().Desc)
+			}
+			seen[k] = b.Help().Desc
+		}
+	}
+}
+
+func TestTheWideFooterNamesEveryKey(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	footer := strings.Join(lines[len(lines)-2:], " ")
+	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "l/L lr 1.0e-03",
+		"−/+ threads 2", "space pause", "n step", "s save", "R restart", "? help", "q quit", "ui", "KB/s"} {
+		if !strings.Contains(footer, want) {
+			t.Errorf("the footer lacks %q: %s", want, footer)
+		}
+	}
+}
+
+func TestDroppedRecordsAreOnScreen(t *testing.T) {
+	s := running()
+	s.Own.Dropped = 17
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	if got := lastLine(m); !strings.Contains(got, "17 dropped") {
+		t.Errorf("the footer says %q", got)
+	}
+}
+
+func TestAPanicWhileDrawingEndsTheProgram(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	m.panes[lossPane] = nil // the next snapshot meets it
+	_, cmd := m.Update(snapshotMsg{running()})
+	if m.crash == nil || cmd == nil {
+		t.Fatalf("crash %v, command %v", m.crash, cmd)
+	}
+	if _, ok := cmd().(tea.QuitMsg); !ok {
+		t.Error("the program does not quit")
+	}
+	m.View()
+}
+
+func TestOwnCostIsMeasured(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { at = at.Add(time.Millisecond); return at }}, colorprofile.ANSI256, running())
+	m.Update(secondMsg(at))
+	for range 10 {
+		m.Update(snapshotMsg{running()})
+	}
+	at = at.Add(900 * time.Millisecond)
+	m.Update(secondMsg(at))
+	// Ten updates of a clock that ticks a millisecond a reading.
+	if m.cost.share < 0.01 || m.cost.share > 0.2 {
+		t.Errorf("own share %v", m.cost.share)
+	}
+	if got := lastLine(m); !strings.Contains(got, "ui") || strings.Contains(got, "– %") {
+		t.Errorf("the footer says %q", got)
+	}
+}
