@@ -59,6 +59,7 @@ func (l *loop) prepare(r *Run, settings preset.Settings) error {
 	info.Device, info.Kernels = "cpu", backend.Kernels()
 	info.GPUReason = r.options.GPUReason
 	info.PriorStarts = l.restarts
+	info.Notes = append(info.Notes, r.options.Notes...)
 	r.stream.Begin(info, settings)
 	r.stream.Truth(task.Truth())
 	r.stream.Memory(task.Memory())
@@ -299,7 +300,7 @@ func (l *loop) restart() error {
 
 // save writes the reconstruction as it stands.
 func (l *loop) save() {
-	paths, err := l.SaveTo(l.run.savePath())
+	paths, err := l.write(l.run.savePath())
 	if err != nil {
 		l.run.stream.Log("not saved: " + err.Error())
 		return
@@ -309,9 +310,9 @@ func (l *loop) save() {
 	}
 }
 
-// SaveTo writes the window of the object of the reconstruction to base.png and
+// write writes the window of the object of the reconstruction to base.png and
 // base.npy.
-func (l *loop) SaveTo(base string) ([]string, error) {
+func (l *loop) write(base string) ([]string, error) {
 	p := l.task.Picture()
 	paths := []string{base + ".png", base + ".npy"}
 	if err := picture.SavePNG16(paths[0], p.Pixels, p.Width, p.Height); err != nil {

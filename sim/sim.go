@@ -33,6 +33,9 @@ type Options struct {
 	// GPUReason tells why no GPU can be used; empty when one can.
 	GPUReason string
 
+	// Notes are lines for the log's beginning.
+	Notes []string
+
 	// Linger keeps a run that finished ready for Save and Restart until Stop.
 	Linger bool
 
@@ -112,7 +115,6 @@ func (r *Run) guard(ctx context.Context) (err error) {
 			r.stream.State(profiles.Failed, err.Error())
 		}
 	}()
-	defer r.loop.close()
 	return r.loop.iterateUntilDone(ctx)
 }
 
@@ -135,6 +137,19 @@ func (r *Run) Wait() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
+}
+
+// Threads is the number of threads that the kernels run on.
+func (r *Run) Threads() int { return r.loop.backend.Threads() }
+
+// Close frees the memory of a run that has ended.
+func (r *Run) Close() { r.loop.close() }
+
+// WriteReconstruction writes the reconstruction of a run that has ended to
+// base.png (16 bit) and base.npy.
+func (r *Run) WriteReconstruction(base string) error {
+	_, err := r.loop.write(base)
+	return err
 }
 
 // ErrDiverged ends a run whose loss is no longer a number.

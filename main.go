@@ -1,0 +1,384 @@
+// Command prismtop runs PRISM's progressive image reconstruction and shows,
+// while it runs, where the time and the memory go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"charm.land/fang/v2"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/gpu"
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/profiles/preset"
+	"prismtop/sim"
+	"prismtop/sim/cpu"
+	"prismtop/sim/cpu/features"
+	"prismtop/sim/verify"
+	"prismtop/tui"
+	"prismtop/tui/doctor"
+)
+
+// version is the program's version; released builds set it by -ldflags.
+var version = "0.1.0-dev"
+
+// The exit statuses.
+const (
+	statusDone        = 0
+	statusFailed      = 1
+	statusUsage       = 2
+	statusInterrupted = 130
+)
+
+func main() { os.Exit(execute(os.Args[1:])) }
+
+// execute runs the command line and returns the exit status.
+func execute(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root := rootCommand()
+	root.SetArgs(args)
+	err := fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(printError))
+	var usage *usageError
+	switch {
+	case err == nil:
+		return statusDone
+	case errors.Is(err, errInterrupted):
+		return statusInterrupted
+	case errors.As(err, &usage):
+		return statusUsage
+	}
+	return statusFailed
+}
+
+// printError writes an error as one line.
+func printError(w io.Writer, _ fang.Styles, err error) {
+	if !errors.Is(err, errInterrupted) {
+		fmt.Fprintln(w, "prismtop: "+strings.ReplaceAll(err.Error(), "\n", " "))
+	}
+}
+
+// errInterrupted ends a run that a signal stopped; what it measured was printed.
+var errInterrupted = errors.New("interrupted")
+
+// usageError is a command line or a setting that cannot be right.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func badUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err}
+}
+
+func rootCommand() *cobra.Command {
+	root := runCommand()
+	root.Use = "prismtop"
+	root.Short = "Watch and tune PRISM's progressive reconstruction while it runs"
+	root.Long = "prismtop reconstructs an image from a simulated telescope, measures every phase of\n" +
+		"every iteration, and switches caches and mixed precision while the run goes on.\n" +
+		"Without a command it opens the live screen on the default preset; where standard\n" +
+		"output is no terminal it runs without one."
+	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badUsage(err) })
+	root.SilenceUsage = true
+	return root
+}
+
+// noArguments and atLeastOne check what stands behind a command.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return badUsage(fmt.Errorf("%s: unexpected argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
+}
+
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return badUsage(fmt.Errorf("%s: wants at least one %s", cmd.CommandPath(), what))
+	}
+}
+
+// runFlags are the flags of a run.
+type runFlags struct {
+	sources  preset.Sources
+	headless bool
+	json     bool
+	ascii    bool
+	save     string
+	maxTime  time.Duration
+}
+
+// settingFlags are flags that are settings of their own, by their keys.
+var settingFlags = map[string]string{
+	"image": "image", "device": "device", "threads": "threads", "seed": "seed",
+	"max-iterations": "max_iterations", "faithful": "faithful",
+}
+
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run a reconstruction on the live screen, or without one",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := f.settings(cmd)
+			if err != nil {
+				return badUsage(err)
+			}
+			return f.run(cmd, settings)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
+	flags.StringVar(&f.sources.File, "config", "", "TOML `file` of settings over the preset's")
+	flags.StringArrayVar(&f.sources.Sets, "set", nil, "one setting as `key=value`; may be given again (see docs/settings.md)")
+	flags.String("image", "", "picture `file` to reconstruct")
+	flags.String("device", "auto", "auto, cpu or cuda")
+	flags.Int("threads", 0, "threads of the kernels; 0 is one per processor")
+	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
+	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
+	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
+	flags.BoolVar(&f.headless, "headless", false, "no screen: progress on standard error, the summary on standard output")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
+	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.StringVar(&f.save, "save", "", "save the reconstruction at the end as `path`.png and path.npy")
+	return cmd
+}
+
+// settings joins preset, file, environment and flags.
+func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
+	f.sources.Env = os.Environ()
+	f.sources.Flags = map[string]string{}
+	for flag, key := range settingFlags {
+		if cmd.Flags().Changed(flag) {
+			f.sources.Flags[key] = cmd.Flags().Lookup(flag).Value.String()
+		}
+	}
+	if cmd.Flags().Changed("max-time") {
+		f.sources.Flags["max_seconds"] = strconv.FormatFloat(f.maxTime.Seconds(), 'g', -1, 64)
+	}
+	s, _, err := preset.Resolve(f.sources)
+	return s, err
+}
+
+// live is a run as the screen sees it.
+type live struct {
+	*sim.Run
+	aggregator *profiles.Aggregator
+}
+
+// Snapshots delivers the newest snapshot.
+func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapshots() }
+
+// run carries out a reconstruction on the screen or without one.
+func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
+	screen := !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	chosen, err := f.sources.Chosen()
+	if err != nil {
+		return badUsage(err)
+	}
+	o := sim.Options{
+		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: gpu.Probe().Reason,
+		Linger: screen, Notes: chosen.Notes(&settings),
+	}
+	pictures := time.Duration(0)
+	if screen {
+		o.Metrics, pictures = 500*time.Millisecond, 300*time.Millisecond
+	}
+	r, err := sim.New(o)
+	if err != nil {
+		return badUsage(err)
+	}
+	defer r.Close()
+	show := live{r, profiles.NewAggregator(o.Stream, profiles.Options{Pictures: pictures})}
+	if screen {
+		err = f.watch(cmd.Context(), show)
+	} else {
+		err = f.report(cmd.Context(), show, chosen.Name)
+	}
+	if f.save != "" {
+		err = firstError(err, r.WriteReconstruction(f.save))
+	}
+	return err
+}
+
+// watch runs the reconstruction under the screen.
+func (f *runFlags) watch(ctx context.Context, show live) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	aggregating, stopAggregating := context.WithCancel(context.Background())
+	defer stopAggregating()
+	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	show.Start(ctx)
+	go func() {
+		var crash *sim.PanicError
+		if err := show.Wait(); errors.As(err, &crash) {
+			cancel(err) // takes the screen down, which restores the terminal
+		}
+	}()
+	err := tui.Run(ctx, show, tui.Options{ASCII: f.ascii})
+	show.Stop()
+	runErr := show.Wait()
+	if errors.Is(err, tui.ErrInterrupted) {
+		return errInterrupted
+	}
+	return firstError(runErr, err)
+}
+
+// firstError is the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report runs the reconstruction with its progress on standard error and the
+// summary on standard output.
+func (f *runFlags) report(ctx context.Context, show live, presetName string) error {
+	aggregating, stopAggregating := context.WithCancel(context.Background())
+	show.Start(ctx)
+	go func() {
+		<-show.Done()
+		stopAggregating()
+	}()
+	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	tui.Plain(context.Background(), os.Stderr, show, time.Second)
+	err := show.Wait()
+	<-aggregating.Done()
+	for range show.Snapshots() { // until the last one is in
+	}
+	last := show.aggregator.Last()
+	summary := export.Summarize(last, export.Source{
+		Version: version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
+	})
+	if f.json {
+		err = firstError(err, export.WriteJSON(os.Stdout, summary))
+	} else {
+		_, writeErr := io.WriteString(os.Stdout, tui.Summary(last))
+		err = firstError(err, writeErr)
+	}
+	if err == nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+func presetsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value"}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return badUsage(fmt.Errorf("presets: unknown command %q: must be list or show", args[0]))
+		}
+		return listPresets(cmd.OutOrStdout())
+	}
+	list := &cobra.Command{Use: "list", Short: "List the presets", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }}
+	var sources preset.Sources
+	show := &cobra.Command{
+		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what the environment and flags change",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				sources.Preset = args[0]
+			}
+			sources.Env = os.Environ()
+			s, origins, err := preset.Resolve(sources)
+			if err != nil {
+				return badUsage(err)
+			}
+			return preset.Write(cmd.OutOrStdout(), &s, origins)
+		},
+	}
+	show.Flags().StringVar(&sources.File, "config", "", "TOML `file` of settings over the preset's")
+	show.Flags().StringArrayVar(&sources.Sets, "set", nil, "one setting as `key=value`; may be given again")
+	cmd.AddCommand(list, show)
+	return cmd
+}
+
+func listPresets(w io.Writer) error {
+	for _, name := range preset.Names() {
+		p, err := preset.Lookup(name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%-14s %s\n", name, p.Description); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func verifyCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "verify FILE.npz…", Short: "Recompute reference vectors with this build and compare",
+		Args: atLeastOne("NPZ file of reference vectors"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			backend, err := cpu.New(cpu.Options{})
+			if err != nil {
+				return err
+			}
+			defer backend.Close()
+			reports := verify.Files(args, backend)
+			write := verify.WriteText
+			if asJSON {
+				write = verify.WriteJSON
+			}
+			if err := write(cmd.OutOrStdout(), backend.Name(), reports); err != nil {
+				return err
+			}
+			if !verify.OK(reports) {
+				return errors.New("verify: this build does not reproduce the reference vectors")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
+
+func doctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			backend, err := cpu.New(cpu.Options{})
+			if err != nil {
+				return err
+			}
+			defer backend.Close()
+			facts := doctor.Gather(doctor.Options{
+				Version: version, CPU: features.Detect(), Kernels: []string{backend.Kernels()}, Using: backend.Kernels(),
+				Threads: backend.Threads(), GPU: gpu.Probe(), Out: os.Stdout, Env: os.Environ(),
+			})
+			if asJSON {
+				return facts.WriteJSON(cmd.OutOrStdout())
+			}
+			return facts.WriteText(cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	return cmd
+}
