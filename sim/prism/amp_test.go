@@ -47,10 +47,8 @@ func TestMixedPrecisionGradientsAreClose(t *testing.T) {
 }
 
 func TestOverflowSkipsTheStepAndHalvesTheScale(t *testing.T) {
-	g := openGolden(t)
-	b := goldenBench(g)
-	l := b.goldenPlan(g, prism.PlanOptions{AMP: tensor.Float16})
-	l.input(nn.LearningRateInput, 1e-3)
+	b := smallBench(t, 2)
+	l := trainable(b, prism.PlanOptions{AMP: tensor.Float16})
 	l.iterate()
 	if scale, found := l.output(nn.GradientScaleOutput)[0], l.output(nn.OverflowOutput)[0]; scale != nn.InitialScale || found != 0 {
 		t.Fatalf("a good step: scale %v, overflow %v", scale, found)
@@ -61,7 +59,7 @@ func TestOverflowSkipsTheStepAndHalvesTheScale(t *testing.T) {
 			kept[v.Name] = b.read(v.Name)
 		}
 	}
-	const huge = 1 << 50 // no gradient of this loss fits fp16's 65,504 times that
+	const huge = 1 << 34 // a pixel's gradient is about 1e-3, and fp16 ends at 65,504
 	b.write(nn.ScaleVariable, []float32{huge})
 	l.iterate()
 	if found, scale := l.output(nn.OverflowOutput)[0], l.output(nn.GradientScaleOutput)[0]; found != 1 || scale != huge/2 {
@@ -77,7 +75,7 @@ func TestOverflowSkipsTheStepAndHalvesTheScale(t *testing.T) {
 			}
 		}
 	}
-	for range 60 {
+	for range 20 {
 		if l.output(nn.OverflowOutput)[0] == 0 {
 			break
 		}
@@ -98,9 +96,8 @@ func (b *bench) isParameter(name string) bool {
 }
 
 func TestScaleDoublesAfterManyGoodSteps(t *testing.T) {
-	g := openGolden(t)
-	b := goldenBench(g)
-	l := b.goldenPlan(g, prism.PlanOptions{AMP: tensor.Float16})
+	b := smallBench(t, 2)
+	l := trainable(b, prism.PlanOptions{AMP: tensor.Float16})
 	b.write(nn.ScaleVariable, []float32{1024})
 	b.write(nn.GoodVariable, []float32{1998})
 	for i, want := range []float32{1024, 2048, 2048} {
@@ -111,29 +108,34 @@ func TestScaleDoublesAfterManyGoodSteps(t *testing.T) {
 	}
 }
 
-// Precision may change at any iteration: the plans share weights and moments.
+// Precision may change at any iteration: the plans share weights and moments, and
+// training goes on as it would have in float32.
 func TestPrecisionChangesWhileTraining(t *testing.T) {
-	g := openGolden(t)
-	b := goldenBench(g)
-	plans := []*loaded{
-		b.goldenPlan(g, prism.PlanOptions{SharedSpectrum: true}),
-		b.goldenPlan(g, prism.PlanOptions{AMP: tensor.BFloat16}),
-		b.goldenPlan(g, prism.PlanOptions{AMP: tensor.Float16, SharedSpectrum: true}),
-	}
-	var first, last float32
-	for i := range 60 {
-		l := plans[i/5%len(plans)]
-		l.input(nn.LearningRateInput, 1e-2)
-		l.iterate()
-		last = l.output(prism.LossOutput)[0]
-		if i == 0 {
-			first = last
+	const iterations = 60
+	train := func(options ...prism.PlanOptions) (first, last float32) {
+		b := smallBench(t, 2)
+		var plans []*loaded
+		for _, o := range options {
+			plans = append(plans, trainable(b, o))
 		}
+		for i := range iterations {
+			l := plans[i/5%len(plans)]
+			l.iterate()
+			last = l.output(prism.LossOutput)[0]
+			if i == 0 {
+				first = last
+			}
+		}
+		if k := b.read(nn.StepVariable)[0]; k != iterations {
+			t.Errorf("%v steps were counted of %d", k, iterations)
+		}
+		return first, last
 	}
-	if k := b.read(nn.StepVariable)[0]; k != 60 {
-		t.Errorf("%v steps were counted of 60", k)
-	}
-	if !(last < first/2) {
-		t.Errorf("the loss went from %v to %v", first, last)
+	first, alone := train(prism.PlanOptions{})
+	_, mixed := train(prism.PlanOptions{SharedSpectrum: true}, prism.PlanOptions{AMP: tensor.BFloat16},
+		prism.PlanOptions{AMP: tensor.Float16, SharedSpectrum: true})
+	// A tenth of what float32 gained: noise of single steps, far above roundings.
+	if gained := first - alone; !(gained > 0.1*first) || !(math.Abs(float64(mixed-alone)) < 0.1*float64(gained)) {
+		t.Errorf("the loss went from %v to %v, with changes to %v", first, alone, mixed)
 	}
 }
