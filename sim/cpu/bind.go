@@ -1,11 +1,9 @@
 package cpu
 
 import (
-	"errors"
 	"fmt"
 
 	"prismtop/sim/nn"
-	"prismtop/sim/tensor"
 )
 
 // grain is the least number of elements of a cheap loop that is worth giving to
@@ -132,131 +130,6 @@ func (b *binder) bindRest(op nn.Op) func() {
 		return b.scalerUpdate(op.Interval)
 	}
 	return b.fail("no kernel for this operator")
-}
-
-var errOperands = errors.New("wrong number of operands")
-
-// fail notes an error and returns the nil closure.
-func (b *binder) fail(format string, args ...any) func() {
-	if b.err == nil {
-		b.err = fmt.Errorf(format, args...)
-	}
-	return nil
-}
-
-// operands checks how many inputs and outputs the step has.
-func (b *binder) operands(minIn, maxIn, outs int) bool {
-	in, out := len(b.current.In), len(b.current.Out)
-	if in < minIn || in > maxIn || out != outs {
-		want := fmt.Sprint(minIn)
-		if maxIn > minIn {
-			want = fmt.Sprintf("%d to %d", minIn, maxIn)
-		}
-		b.fail("%w: %d inputs and %d outputs, want %s and %d", errOperands, in, out, want, outs)
-		return false
-	}
-	return true
-}
-
-func (b *binder) buffer(id nn.BufferID) *nn.Buffer { return &b.plan.Buffers[id] }
-
-func (b *binder) inShape(i int) tensor.Shape  { return b.buffer(b.current.In[i]).Shape }
-func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]).Shape }
-
-// in is the i-th input as float32, widened into scratch before the kernel when
-// it is of a 16-bit type.
-func (b *binder) in(i int) []float32 {
-	id := b.current.In[i]
-	buf, v := b.buffer(id), b.views[id]
-	switch buf.DType {
-	case tensor.Float32:
-		return v.f
-	case tensor.Complex64:
-		b.fail("input %d (%q) is complex64, want real", i, buf.Name)
-		return nil
-	}
-	if x, ok := b.widened[id]; ok {
-		return x
-	}
-	x := b.floats(len(v.h))
-	b.widened[id] = x
-	b.before = append(b.before, b.each(len(x), grain, func(lo, hi int) {
-		tensor.Widen(buf.DType, x[lo:hi], v.h[lo:hi])
-	}))
-	return x
-}
-
-// out is the i-th output as float32, rounded from scratch after the kernel when
-// it is of a 16-bit type.
-func (b *binder) out(i int) []float32 {
-	id := b.current.Out[i]
-	buf, v := b.buffer(id), b.views[id]
-	switch buf.DType {
-	case tensor.Float32:
-		return v.f
-	case tensor.Complex64:
-		b.fail("output %d (%q) is complex64, want real", i, buf.Name)
-		return nil
-	}
-	x, ok := b.widened[id]
-	if !ok {
-		x = b.floats(len(v.h))
-		b.widened[id] = x
-	}
-	b.after = append(b.after, b.each(len(x), grain, func(lo, hi int) {
-		tensor.Narrow(buf.DType, v.h[lo:hi], x[lo:hi])
-	}))
-	return x
-}
-
-// inComplex and outComplex are complex64 operands; other types are an error.
-func (b *binder) inComplex(i int) []complex64  { return b.complexView("input", i, b.current.In[i]) }
-func (b *binder) outComplex(i int) []complex64 { return b.complexView("output", i, b.current.Out[i]) }
-
-func (b *binder) complexView(role string, i int, id nn.BufferID) []complex64 {
-	if buf := b.buffer(id); buf.DType != tensor.Complex64 {
-		b.fail("%s %d (%q) is %v, want complex64", role, i, buf.Name, buf.DType)
-	}
-	return b.views[id].c
-}
-
-// sameShape checks that operands have one shape; it gets their shapes in pairs
-// with the first.
-func (b *binder) sameShape(first tensor.Shape, others ...tensor.Shape) bool {
-	for _, s := range others {
-		if !first.Equal(s) {
-			b.fail("shapes %v and %v differ", first, s)
-			return false
-		}
-	}
-	return true
-}
-
-// image checks that a shape is [N, C, H, W] with no empty axis.
-func (b *binder) image(s tensor.Shape) bool {
-	if len(s) != 4 || min(s[0], s[1], s[2], s[3]) < 1 {
-		b.fail("shape %v is not an image [N, C, H, W]", s)
-		return false
-	}
-	return true
-}
-
-// planes splits a shape into its leading axes and the last two.
-func (b *binder) planes(s tensor.Shape) (count, h, w int, ok bool) {
-	if len(s) < 2 || s.Elements() < 1 {
-		b.fail("shape %v has no planes", s)
-		return 0, 0, 0, false
-	}
-	h, w = s.Plane()
-	return s.Elements() / (h * w), h, w, true
-}
-
-// scalar checks that an operand has one element.
-func (b *binder) scalar(x []float32, what string) []float32 {
-	if len(x) != 1 {
-		b.fail("%s has %d elements, want a scalar", what, len(x))
-	}
-	return x
 }
 
 // floats, float64s and complexes are scratch for the current step's kernel.

@@ -15,13 +15,17 @@ func (b *binder) add() func() {
 	if b.buffer(b.current.Out[0]).DType == tensor.Complex64 {
 		return b.addComplex()
 	}
-	y := b.out(0)
+	y, isComplex := b.outParts(0)
 	terms := make([][]float32, len(b.current.In))
 	for i := range terms {
-		terms[i] = b.in(i)
+		term, alike := b.inParts(i)
 		if !b.sameShape(b.outShape(0), b.inShape(i)) {
 			return nil
 		}
+		if alike != isComplex {
+			return b.fail("a sum of real and complex64")
+		}
+		terms[i] = term
 	}
 	return b.each(len(y), grain, func(lo, hi int) {
 		sumRows(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
@@ -62,7 +66,11 @@ func (b *binder) scale(factor float32) func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	x, y := b.in(0), b.out(0)
+	x, fromComplex := b.inParts(0)
+	y, toComplex := b.outParts(0)
+	if fromComplex != toComplex {
+		return b.fail("scaling between real and complex64")
+	}
 	return b.each(len(y), grain, func(lo, hi int) { scaleRow(y[lo:hi], x[lo:hi], factor) })
 }
 

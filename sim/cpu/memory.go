@@ -31,3 +31,11 @@ func cut[T float32 | float64 | uint16 | complex64](s *slab, offset int64, n int)
 	}
 	return unsafe.Slice((*T)(unsafe.Add(s.base, offset)), n)[:n:n]
 }
+
+// parts is complex64 values as real and imaginary parts in turn, in place.
+func parts(z []complex64) []float32 {
+	if len(z) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*float32)(unsafe.Pointer(&z[0])), 2*len(z))
+}

@@ -11,6 +11,7 @@ func elementwiseCases() []testCase {
 	s := newSource(6)
 	var cases []testCase
 	types := []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16}
+	cases = append(cases, complexCases(s)...)
 	for _, d := range types {
 		for _, n := range []int{1, 77, 10_001} {
 			a, b, c := s.normal(d, n), s.normal(d, n), s.normal(d, n)
@@ -51,4 +52,19 @@ func elementwiseCases() []testCase {
 			one, []reference{exact([]float64{0})}},
 		testCase{"seed", nn.Seed{Weight: 0.5}, nil, one, []reference{exact([]float64{0.5})}},
 		testCase{"scaled seed", nn.Seed{Weight: 0.5}, []Array{scalar(65536)}, one, []reference{exact([]float64{32768})}})
+}
+
+// complexCases: sums and multiples treat both parts alike.
+func complexCases(s source) []testCase {
+	a, b := s.normal(tensor.Complex64, 9, 77), s.normal(tensor.Complex64, 9, 77)
+	total, scaled := make([]float64, len(a.Values)), make([]float64, len(a.Values))
+	for i := range total {
+		total[i] = float64(a.Values[i]) + float64(b.Values[i])
+		scaled[i] = float64(float32(0.3)) * float64(a.Values[i])
+	}
+	out := []Result{{Shape: a.Shape, DType: tensor.Complex64}}
+	return []testCase{
+		{"add complex64", nn.Add{}, []Array{a, b}, out, []reference{{total, 0, 1e-7}}},
+		{"scale complex64", nn.Scale{Factor: 0.3}, []Array{a}, out, []reference{{scaled, 0, 1e-7}}},
+	}
 }

@@ -29,6 +29,7 @@ func refusals(t *testing.T, be nn.Backend) {
 		"activation of another shape":  {nn.Activation{}, []Array{image}, result(1, 3, 8, 7)},
 		"activation that is not there": {nn.Activation{Kind: 99}, []Array{image}, result(1, 3, 8, 8)},
 		"activation of complex values": {nn.Activation{}, []Array{z}, result(8, 8)},
+		"sum of real and complex":      {nn.Add{}, []Array{s.normal(0, 8, 8), z}, result(8, 8)},
 		"FFT from real to real":        {nn.FFT{}, []Array{plane}, result(5, 40)},
 		"mask of another size":         {nn.MaskMultiply{}, []Array{z, plane}, []Result{{Shape: tensor.Shape{8, 8}, DType: tensor.Complex64}}},
 		"SSIM of five rows": {nn.Loss{Kind: nn.SSIM}, []Array{plane, plane},
