@@ -23,6 +23,11 @@ func decoder(c *checker) error {
 		if err := d.checkTargets(); err != nil {
 			return err
 		}
+		if err := d.settleKinks(); err != nil {
+			return err
+		}
+		d.kinked = true
+		defer func() { d.kinked = false }()
 		if err := d.checkGradients("gradssim", "ssim", 2); err != nil {
 			return err
 		}
@@ -36,12 +41,18 @@ type decoderCase struct {
 	*checker
 	net                  *prism.Decoder
 	size                 int
-	parameters           []string
 	maskOld, maskNew     *array
 	targetOld, targetNew *array
 	steps                int        // of Adam
 	after                string     // "after3"
 	losses               [4]float32 // L1n old and new, DSSIM old and new
+
+	// What the network is given: the file's parameters by name and its targets,
+	// old and new, but for values that settleKinks moves.
+	parameters []string
+	values     map[string][]float32
+	targets    [2][]float32
+	notes      map[string]string // what was moved, by the array that told so
 }
 
 func (c *checker) readDecoder() (d decoderCase, err error) {
@@ -72,11 +83,12 @@ func (c *checker) readDecoder() (d decoderCase, err error) {
 	if d.net, err = prism.NewDecoder(config); err != nil {
 		return d, err
 	}
-	d.parameters = d.net.Model().ParameterNames()
+	d.targets = [2][]float32{d.targetOld.float32s(), d.targetNew.float32s()}
+	d.notes = map[string]string{}
 	if err := d.readSteps(); err != nil {
 		return d, err
 	}
-	return d, d.checkParameterShapes()
+	return d, d.readParameters()
 }
 
 // readConfig reads the network off its parameters: the latent vector's
@@ -97,7 +109,7 @@ func (c *checker) readConfig(size int) (prism.DecoderConfig, error) {
 		if err != nil {
 			return config, err
 		}
-		if w.shape[2] == 4 {
+		if w.shape[2] == growingKernel {
 			growing++
 			config.Channels = append(config.Channels, w.shape[1])
 		} else {
@@ -115,6 +127,10 @@ func (c *checker) readConfig(size int) (prism.DecoderConfig, error) {
 	config.ObjectSize, err = windowSize(output, 4<<(growing-1), growing < len(config.Channels))
 	return config, err
 }
+
+// growingKernel is the side of the kernels of layers that grow the image; the
+// others have 3.
+const growingKernel = 4
 
 // windowSize finds S of a decoder whose layers grow to the given side, which
 // refinement trims by 2, from the pixels of its output that are not 0
@@ -143,10 +159,11 @@ func windowSize(output *array, side int, trimmed bool) (int, error) {
 	return 0, fmt.Errorf("output_64 is not 0 in rows %d to %d: no window of a decoder that grows to %d pixels", first, last, side)
 }
 
-// checkParameterShapes claims the parameters and compares their shapes with the
-// network that was read off them.
-func (d decoderCase) checkParameterShapes() error {
+// readParameters claims the parameters, whose shapes must be those of the network
+// that was read off them.
+func (d *decoderCase) readParameters() error {
 	model := d.net.Model()
+	d.parameters, d.values = model.ParameterNames(), map[string][]float32{}
 	variables := model.Variables()
 	for _, name := range d.parameters {
 		a, err := d.take("param." + name)
@@ -157,6 +174,7 @@ func (d decoderCase) checkParameterShapes() error {
 		if !a.shape.Equal(variables[i].Shape) {
 			return fmt.Errorf("array param.%s has the shape %v, the network wants %v", name, a.shape, variables[i].Shape)
 		}
+		d.values[name] = a.float32s()
 	}
 	return nil
 }
@@ -209,7 +227,7 @@ type network struct {
 	state      nn.State
 }
 
-// start writes the file's parameters to a fresh state.
+// start writes the parameters to a fresh state.
 func (d decoderCase) start() (nn.State, error) {
 	state, err := d.backend.NewState(d.net.Model().Variables())
 	if err != nil {
@@ -217,7 +235,7 @@ func (d decoderCase) start() (nn.State, error) {
 	}
 	for _, name := range d.parameters {
 		i, _ := d.net.Model().Index(name)
-		state.Write(i, d.arrays["param."+name].float32s())
+		state.Write(i, d.values[name])
 	}
 	return state, nil
 }
@@ -229,16 +247,14 @@ func (d decoderCase) load(plan *nn.Plan, state nn.State) (*network, error) {
 		return nil, err
 	}
 	n := &network{d, plan, executable, state}
-	for name, a := range map[string]*array{
-		prism.MaskOldInput: d.maskOld, prism.MaskNewInput(0, 1): d.maskNew,
-		prism.TargetOldInput: d.targetOld, prism.TargetNewInput: d.targetNew,
+	for name, values := range map[string][]float32{
+		prism.MaskOldInput: d.maskOld.float32s(), prism.MaskNewInput(0, 1): d.maskNew.float32s(),
+		prism.TargetOldInput: d.targets[0], prism.TargetNewInput: d.targets[1],
+		nn.LearningRateInput: {adamRate},
 	} {
 		if id, ok := plan.Input(name); ok {
-			executable.Write(id, a.float32s())
+			executable.Write(id, values)
 		}
-	}
-	if id, ok := plan.Input(nn.LearningRateInput); ok {
-		executable.Write(id, []float32{adamRate})
 	}
 	return n, nil
 }

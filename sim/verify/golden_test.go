@@ -1,12 +1,13 @@
 package verify
 
 import (
-	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/prism"
 )
 
 // golden is where the reference vectors lie beside a checkout.
@@ -49,9 +50,59 @@ func TestGoldenVectorsAreWithinTolerance(t *testing.T) {
 					}
 				}
 			}
-			if testing.Verbose() {
-				_ = report.writeText(os.Stderr)
-			}
 		})
 	}
+}
+
+// TestWindowSizeIsReadOffTheOutput compares with decoders of known windows. Two
+// windows that the decoder reaches alike are the same to it.
+func TestWindowSizeIsReadOffTheOutput(t *testing.T) {
+	backend := engine(t)
+	const size = 32
+	for _, window := range []int{32, 16, 15, 14, 13, 12, 9, 8, 7, 6, 5} {
+		net, err := prism.NewDecoder(prism.DecoderConfig{Size: size, ObjectSize: window, BatchNorm: true, Activation: "sigmoid", Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := reconstruct(t, backend, net)
+		side := 4
+		for side < window {
+			side *= 2
+		}
+		got, err := windowSize(&array{shape: []int{size, size}, values: widen(want)}, side, true)
+		if err != nil {
+			t.Errorf("window %d: %v", window, err)
+			continue
+		}
+		net, err = prism.NewDecoder(prism.DecoderConfig{Size: size, ObjectSize: got, BatchNorm: true, Activation: "sigmoid", Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := reconstruct(t, backend, net); !slices.Equal(again, want) {
+			t.Errorf("window %d was read as %d, which gives another output", window, got)
+		}
+	}
+}
+
+func reconstruct(t *testing.T, backend nn.Backend, net *prism.Decoder) []float32 {
+	t.Helper()
+	plan, err := net.EvaluationPlan(prism.PlanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := backend.NewState(net.Model().Variables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer state.Close()
+	executable, err := backend.Load(plan, state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer executable.Close()
+	if err := executable.Run(nn.SegmentForward); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := plan.Output(prism.ReconstructionOutput)
+	return readBuffer(plan, executable, id)
 }

@@ -109,7 +109,7 @@ func (d *decoderCase) checkFirstStep(n *network) error {
 		if err != nil {
 			return err
 		}
-		d.compare(name, values)
+		d.compareNoted(name, values, d.notes[name])
 	}
 	if err := n.readLosses(d.losses[:]); err != nil {
 		return err
@@ -151,9 +151,18 @@ func (n *network) compareTrained(prefix string) error {
 		if err != nil {
 			return err
 		}
+		n.unmove(v.Name, values)
 		n.compareWith(prefix+"."+v.Name, values, n.isolated(v.Name))
 	}
 	return nil
+}
+
+// unmove takes off a trained parameter what settleKinks put on it.
+func (n *network) unmove(name string, trained []float32) {
+	began, moved := n.arrays["param."+name], n.values[name]
+	for i, v := range moved {
+		trained[i] -= v - float32(began.values[i])
+	}
 }
 
 // isolated is the exception for parameters whose first gradient is nothing but

@@ -50,6 +50,7 @@ type checker struct {
 	cases   []string
 	results []Result
 
+	kinked    bool // the results that follow lie behind a kink
 	abandoned bool // a case was given up before all its arrays were compared
 }
 
