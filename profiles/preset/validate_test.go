@@ -8,6 +8,14 @@ import (
 
 const gib = 1 << 30
 
+// fixed is the default preset with numbers that its tuning does not change.
+func fixed(t *testing.T) Settings {
+	t.Helper()
+	s := moon(t)
+	s.Size, s.ObjectSize, s.Radius, s.ROIDiameter, s.Samples = 256, 64, 14, 112, 25
+	return s
+}
+
 func TestValidateNamesTheKeyThatIsWrong(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -51,7 +59,7 @@ func TestValidateNamesTheKeyThatIsWrong(t *testing.T) {
 		{"samples", func(s *Settings) { s.Samples = 0 }, "samples = 0: must be a whole number from 1"},
 	}
 	for _, c := range cases {
-		s := moon(t)
+		s := fixed(t)
 		c.change(&s)
 		err := s.validate(16 * gib)
 		switch {
@@ -82,7 +90,7 @@ func TestValidateRefusesWhatMemoryCannotHold(t *testing.T) {
 		{"the same, enough", func(s *Settings) {}, gib / 32, ""},
 	}
 	for _, c := range cases {
-		s := moon(t)
+		s := fixed(t)
 		c.change(&s)
 		err := s.validate(c.memory)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
