@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -19,6 +20,14 @@ type Result struct {
 	Allowed number `json:"allowed"`
 	OK      bool   `json:"ok"`
 	Note    string `json:"note,omitempty"`
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // number is a float64 whose NaN and infinities are null in JSON.
@@ -85,19 +94,22 @@ func WriteJSON(w io.Writer, engine string, reports []Report) error {
 // WriteText writes a table for people: each array with its error and what is
 // allowed, and a verdict for each file and for all.
 func WriteText(w io.Writer, engine string, reports []Report) error {
-	arrays, failed := 0, 0
+	arrays, failed, bad := 0, 0, 0
 	for _, r := range reports {
 		if err := r.writeText(w); err != nil {
 			return err
 		}
 		arrays += len(r.Results)
 		failed += r.Failed()
+		if !r.OK {
+			bad++
+		}
 	}
 	verdict := "all within tolerance"
 	if !OK(reports) {
-		verdict = fmt.Sprintf("FAILED (%d arrays)", failed)
+		verdict = fmt.Sprintf("FAILED: %s in %s", count(failed, "array"), count(bad, "file"))
 	}
-	_, err := fmt.Fprintf(w, "%s: %d arrays in %d files: %s\n", engine, arrays, len(reports), verdict)
+	_, err := fmt.Fprintf(w, "%s: %s in %s: %s\n", engine, count(arrays, "array"), count(len(reports), "file"), verdict)
 	return err
 }
 
@@ -106,17 +118,17 @@ func (r Report) writeText(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%s\n\n", r.Err)
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s: %d cases, %d arrays, %d failed\n", r.File, len(r.Cases), len(r.Results), r.Failed()); err != nil {
+	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", r.File, count(len(r.Cases), "case"), count(len(r.Results), "array"), r.Failed()); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "  array\tmax error\tallowed\t\t")
+	fmt.Fprintln(table, "  array\tmax error\tallowed")
 	for _, result := range r.Results {
 		mark := "ok"
 		if !result.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(table, "  %s\t%v\t%v\t%s\t%s\n", result.Array, result.Error, result.Allowed, mark, result.Note)
+		fmt.Fprintf(table, "  %s\t%v\t%v\t%s\n", result.Array, result.Error, result.Allowed, strings.TrimSpace(mark+"  "+result.Note))
 	}
 	if err := table.Flush(); err != nil {
 		return err

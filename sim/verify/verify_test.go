@@ -357,7 +357,7 @@ func TestReportsArePrinted(t *testing.T) {
 	if err := WriteText(&b, "cpu go ×2", reports); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a.npz: 1 cases, 1 arrays, 0 failed", "a.y_64", "1e-07", "FAIL", "why", "c.npz: not an NPZ file", "cpu go ×2: 2 arrays in 3 files: FAILED"} {
+	for _, want := range []string{"a.npz: 1 case, 1 array, 0 failed", "a.y_64", "1e-07", "FAIL", "why", "c.npz: not an NPZ file", "cpu go ×2: 2 arrays in 3 files: FAILED: 1 array in 2 files"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("text lacks %q:\n%s", want, b.String())
 		}
