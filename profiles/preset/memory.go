@@ -1,6 +1,10 @@
 package preset
 
-import "fmt"
+import (
+	"fmt"
+
+	"prismtop/profiles/machine"
+)
 
 // Sizes of what a run cannot do without, per unit.
 const (
@@ -38,6 +42,16 @@ func (s *Settings) fits(memory int64) error {
 	}
 	return s.wrong(culprit, "needs at least %s of memory, this machine has %s: must be smaller",
 		gibibytes(total), gibibytes(float64(memory)))
+}
+
+// physicalMemory is the memory this process may use, in bytes: the machine's, or
+// its control group's when that is less. 0 when it cannot be told.
+func physicalMemory() int64 {
+	m := machine.ReadMemory()
+	if m.Limit > 0 {
+		return m.Limit
+	}
+	return m.Total
 }
 
 type need struct {
