@@ -81,8 +81,9 @@ func (b *binder) fill(value float32) func() {
 	}
 	y := b.out(0)
 	return b.each(len(y), grain, func(lo, hi int) {
-		for i := range y[lo:hi] {
-			y[lo+i] = value
+		part := y[lo:hi]
+		for i := range part {
+			part[i] = value
 		}
 	})
 }

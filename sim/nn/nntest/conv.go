@@ -81,9 +81,9 @@ func (c convShape) cases(s source, d tensor.DType) []testCase {
 	add := func(kind string, op nn.Op, in []Array, out []Result, want reference) {
 		cases = append(cases, testCase{name(kind), op, in, out, []reference{want}})
 	}
-	gathered, gatheredBias := c.gather(large, w, nil), c.gather(large, w, biasSmall.Values)
-	scattered, scatteredBias := c.scatter(small, w, nil), c.scatter(small, w, biasLarge.Values)
-	weights := c.weight(small, large)
+	gathered, scattered, weights := c.sums(small, large, w)
+	gatheredBias := gathered.plus(biasSmall.Values, c.hs*c.ws)
+	scatteredBias := scattered.plus(biasLarge.Values, c.hl()*c.wl())
 	if c.outputPad == 0 || c.stride > c.outputPad {
 		add("conv", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w}, smallOut, gathered)
 		add("conv with bias", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w, biasSmall}, smallOut, gatheredBias)
@@ -98,31 +98,38 @@ func (c convShape) cases(s source, d tensor.DType) []testCase {
 	return cases
 }
 
-// each calls f for every product: indices of the small and large pixel and the weight.
-func (c convShape) each(f func(small, large, w int)) {
-	for n := range c.n {
-		for s := range c.small {
-			for l := range c.large {
-				for i := range c.hs {
-					for j := range c.ws {
-						for ky := range c.kh {
-							for kx := range c.kw {
-								y, x := i*c.stride-c.pad+ky, j*c.stride-c.pad+kx
-								if y < 0 || x < 0 || y >= c.hl() || x >= c.wl() {
-									continue
-								}
-								f(((n*c.small+s)*c.hs+i)*c.ws+j, ((n*c.large+l)*c.hl()+y)*c.wl()+x,
-									((s*c.large+l)*c.kh+ky)*c.kw+kx)
-							}
+// sums computes the gather, the scatter and the weight gradient: every product of a
+// small pixel s, a large pixel l and a weight k adds l·k to the first at s, s·k to the
+// second at l, and s·l to the third at k.
+func (c convShape) sums(small, large, w Array) (gathered, scattered, weights reference) {
+	y, x, gw := newSums(len(small.Values)), newSums(len(large.Values)), newSums(len(w.Values))
+	hl, wl := c.hl(), c.wl()
+	for pair := range c.n * c.small * c.large {
+		n, s, l := pair/(c.small*c.large), pair/c.large%c.small, pair%c.large
+		for i := range c.hs {
+			for j := range c.ws {
+				for ky := range c.kh {
+					for kx := range c.kw {
+						row, column := i*c.stride-c.pad+ky, j*c.stride-c.pad+kx
+						if row < 0 || column < 0 || row >= hl || column >= wl {
+							continue
 						}
+						at := ((n*c.small+s)*c.hs+i)*c.ws + j
+						to := ((n*c.large+l)*hl+row)*wl + column
+						k := ((s*c.large+l)*c.kh+ky)*c.kw + kx
+						a, b, f := float64(small.Values[at]), float64(large.Values[to]), float64(w.Values[k])
+						y.add(at, b*f)
+						x.add(to, a*f)
+						gw.add(k, a*b)
 					}
 				}
 			}
 		}
 	}
+	return y.reference(c.large * c.kh * c.kw), x.reference(c.small * c.kh * c.kw), gw.reference(c.n * c.hs * c.ws)
 }
 
-// sums adds products into n outputs and keeps the sum of their sizes.
+// sums adds products into outputs and keeps the sum of their sizes.
 type sums struct{ value, size []float64 }
 
 func newSums(n int) sums { return sums{make([]float64, n), make([]float64, n)} }
@@ -141,30 +148,13 @@ func (s sums) reference(terms int) reference {
 	return reference{s.value, scale, (4 + math.Sqrt(float64(terms))) * 0x1p-24}
 }
 
-func (s sums) addBias(bias []float32, plane int) {
-	for i := range s.value {
-		if bias != nil {
-			s.add(i, float64(bias[i/plane%len(bias)]))
-		}
+// plus adds a bias to each channel of planes of so many elements.
+func (r reference) plus(bias []float32, plane int) reference {
+	want := make([]float64, len(r.want))
+	for i, v := range r.want {
+		want[i] = v + float64(bias[i/plane%len(bias)])
+		r.scale = max(r.scale, math.Abs(want[i]))
 	}
-}
-
-func (c convShape) gather(large, w Array, bias []float32) reference {
-	y := newSums(c.n * c.small * c.hs * c.ws)
-	c.each(func(s, l, k int) { y.add(s, float64(large.Values[l])*float64(w.Values[k])) })
-	y.addBias(bias, c.hs*c.ws)
-	return y.reference(c.large * c.kh * c.kw)
-}
-
-func (c convShape) scatter(small, w Array, bias []float32) reference {
-	y := newSums(c.n * c.large * c.hl() * c.wl())
-	c.each(func(s, l, k int) { y.add(l, float64(small.Values[s])*float64(w.Values[k])) })
-	y.addBias(bias, c.hl()*c.wl())
-	return y.reference(c.small * c.kh * c.kw)
-}
-
-func (c convShape) weight(small, large Array) reference {
-	y := newSums(c.small * c.large * c.kh * c.kw)
-	c.each(func(s, l, k int) { y.add(k, float64(small.Values[s])*float64(large.Values[l])) })
-	return y.reference(c.n * c.hs * c.ws)
+	r.want = want
+	return r
 }

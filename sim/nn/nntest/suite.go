@@ -89,7 +89,8 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 				}
 			}
 		}
-		if n := testing.AllocsPerRun(1, func() { err = s.Exec.Run(nn.SegmentForward) }); n != 0 || err != nil {
+		// The runtime may allocate once when a worker first waits; a kernel would each time.
+		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(nn.SegmentForward) }); n != 0 || err != nil {
 			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}
 	}
