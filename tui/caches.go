@@ -91,7 +91,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 		c.TextRight(w-8, y, "saved", theme.Faint)
 	}
 	if wide {
-		text := fmt.Sprintf("%s · %s", lookups(v), strings.TrimSpace(bytes(v.Bytes)))
+		text := fmt.Sprintf("%s · %s", lookups(v), strings.TrimSpace(byteSize(v.Bytes)))
 		c.Text(x+9, y, chart.Cut(text, w-x-9-15), theme.Faint)
 	}
 }
@@ -99,7 +99,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 // cacheDetail is what a cache was asked and what it holds, in at most w cells
 // where that can be.
 func cacheDetail(v profiles.CacheView, w int) string {
-	size := strings.TrimSpace(bytes(v.Bytes))
+	size := strings.TrimSpace(byteSize(v.Bytes))
 	return longest(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size},
 		[]string{lookups(v) + ", " + count(v.Entries) + " in " + size}, []string{lookups(v) + ", " + size})
 }

@@ -65,7 +65,7 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	const name, number = 11, 8
 	for y, r := range rows {
 		c.Text(0, y, r.name, theme.Plain)
-		c.TextRight(name+number, y, bytes(r.bytes), theme.Strong)
+		c.TextRight(name+number, y, byteSize(r.bytes), theme.Strong)
 		if room := w - name - number - 1; room > 2 && most > 0 {
 			c.Bar(name+number+1, y, room, float64(r.bytes)/float64(most)*float64(room), theme.Memory)
 		}
@@ -76,8 +76,8 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	case m.Reason != "":
 		c.Text(gpuColumn, y, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
 	case m.RSS > 0:
-		c.TextRight(name+number, y, bytes(m.RSS), theme.Strong)
-		if peak := "peak " + trim(bytes(m.PeakRSS)); chart.Width(peak) <= w-name-number-1 {
+		c.TextRight(name+number, y, byteSize(m.RSS), theme.Strong)
+		if peak := "peak " + trim(byteSize(m.PeakRSS)); chart.Width(peak) <= w-name-number-1 {
 			c.Text(name+number+1, y, peak, theme.Faint)
 		}
 	default:

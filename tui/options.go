@@ -37,4 +37,6 @@ type Options struct {
 	Environ []string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
+
+	size [2]int // of an output that is no terminal, in cells
 }

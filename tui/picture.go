@@ -23,8 +23,26 @@ type picture struct {
 	now   func() time.Time
 	shown *profiles.Picture
 	at    time.Time
-	greys chart.Greys
-	truth chart.Greys
+	greys raster
+	truth raster
+	white float32           // the amplitude drawn white
+	of    *profiles.Picture // whose brightest it is
+}
+
+// raster is a picture reduced to greys, and what it was made from.
+type raster struct {
+	chart.Greys
+	of    *profiles.Picture
+	w, h  int
+	white float32
+}
+
+// reduce makes the greys anew where something is different.
+func (r *raster) reduce(p *profiles.Picture, img chart.Image, w, h int) {
+	if r.of != p || r.w != w || r.h != h || r.white != img.White {
+		r.of, r.w, r.h, r.white = p, w, h, img.White
+		r.Update(img, w, h)
+	}
 }
 
 func newPicture(now func() time.Time) *picture {
@@ -51,7 +69,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		message(c, "no picture yet")
 		return "", theme.Faint
 	}
-	white := whiteOf(s)
+	white := p.scale(s)
 	area := c.Sub(0, 0, w, h-1)
 	pw, ph := chart.Fit(p.shown.Width, p.shown.Height, w, 2*(h-1))
 	if half := (w - 1) / 2; s.Truth != nil && half >= max(pw*2/3, smallestPair) { // the truth beside it
@@ -69,13 +87,13 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // paint draws one picture pw by ph half-cell pixels large at column x, by what
 // the terminal can show.
-func (p *picture) paint(c *chart.Canvas, g *chart.Greys, pic *profiles.Picture, white float32, x, pw, ph int) {
+func (p *picture) paint(c *chart.Canvas, g *raster, pic *profiles.Picture, white float32, x, pw, ph int) {
 	_, h := c.Size()
 	img := chart.Image{Width: pic.Width, Height: pic.Height, Pixels: pic.Pixels, White: white}
 	y := (h - (ph+1)/2) / 2
 	switch {
 	case p.theme.Pictures():
-		g.Update(img, pw, ph)
+		g.reduce(pic, img, pw, ph)
 		g.Draw(c, x, y)
 	case p.theme.ASCII:
 		img.Ramp(c, x, y, pw, ph)
@@ -84,22 +102,23 @@ func (p *picture) paint(c *chart.Canvas, g *chart.Greys, pic *profiles.Picture, 
 	}
 }
 
-// whiteOf is the amplitude drawn white: the truth's brightest, so that the scale
+// scale is the amplitude drawn white: the truth's brightest, so that the scale
 // stands still, or the picture's own where there is no truth.
-func whiteOf(s *profiles.Snapshot) float32 {
+func (p *picture) scale(s *profiles.Snapshot) float32 {
 	of := s.Truth
 	if of == nil {
-		of = s.Picture
+		of = p.shown
 	}
-	white := float32(0)
-	if of != nil {
-		for _, v := range of.Pixels {
-			if v > white && v < 1e30 {
-				white = v
-			}
+	if of == p.of {
+		return p.white
+	}
+	p.of, p.white = of, 0
+	for _, v := range of.Pixels {
+		if v > p.white && v < 1e30 {
+			p.white = v
 		}
 	}
-	return white
+	return p.white
 }
 
 func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) {

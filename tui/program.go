@@ -54,6 +54,9 @@ func Run(ctx context.Context, c Controller, o Options) error {
 		tea.WithContext(signals), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
 		tea.WithOutput(tty), tea.WithInput(o.Input), tea.WithEnvironment(o.Environ),
 	}
+	if o.size[0] > 0 {
+		options = append(options, tea.WithWindowSize(o.size[0], o.size[1]))
+	}
 	if o.NoColor {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}

@@ -86,8 +86,8 @@ func signed(v float64, decimals int) string {
 	return "+" + s
 }
 
-// bytes is a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
-func bytes(n int64) string {
+// byteSize is a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
+func byteSize(n int64) string {
 	v := float64(n)
 	for _, unit := range []string{"B ", "KB", "MB", "GB"} {
 		if math.Abs(v) < 999.5 {

@@ -165,7 +165,7 @@ func (c *Canvas) Lines(t *theme.Theme) []string {
 }
 
 func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
-	current := ""
+	current, style := "", theme.Plain
 	row := c.cells[y*c.stride : y*c.stride+c.w]
 	for x, cell := range row {
 		if cell.Rune == 0 && x > 0 && RuneWidth(row[x-1].Rune) == 2 {
@@ -178,12 +178,15 @@ func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
 		if r == 0 || RuneWidth(r) == 2 && (x+1 >= len(row) || row[x+1].Rune != 0) {
 			r = ' ' // half of a wide character was overdrawn
 		}
-		if sgr := t.SGR(cell.Style); sgr != current {
-			if current != "" {
-				b.WriteString("\x1b[m")
+		if cell.Style != style {
+			style = cell.Style
+			if sgr := t.SGR(style); sgr != current {
+				if current != "" {
+					b.WriteString("\x1b[m")
+				}
+				b.WriteString(sgr)
+				current = sgr
 			}
-			b.WriteString(sgr)
-			current = sgr
 		}
 		if t.ASCII {
 			r = theme.ASCII(r)

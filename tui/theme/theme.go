@@ -90,6 +90,7 @@ type Theme struct {
 	// ASCII replaces every character beyond 7 bits by a plain one.
 	ASCII bool
 	sgr   [NumStyles]string
+	greys [GreyLevels][GreyLevels]string // upper, lower
 }
 
 // New is the theme for a terminal's profile and background.
@@ -97,6 +98,13 @@ func New(profile colorprofile.Profile, dark, ascii bool) *Theme {
 	t := &Theme{Depth: depthOf(profile), Dark: dark, ASCII: ascii}
 	for s := Plain; s < NumStyles; s++ {
 		t.sgr[s] = opening(t.style(s))
+	}
+	if t.Depth == Colors256 {
+		for upper := range GreyLevels {
+			for lower := range GreyLevels {
+				t.greys[upper][lower] = "\x1b[38;5;" + strconv.Itoa(232+upper) + ";48;5;" + strconv.Itoa(232+lower) + "m"
+			}
+		}
 	}
 	return t
 }
@@ -116,16 +124,10 @@ func (t *Theme) SGR(s Style) string {
 	if s < NumStyles {
 		return t.sgr[s]
 	}
-	upper, lower, ok := s.Greys()
-	if !ok || t.Depth != Colors256 {
-		return ""
+	if upper, lower, ok := s.Greys(); ok && upper < GreyLevels && lower < GreyLevels {
+		return t.greys[upper][lower]
 	}
-	b := make([]byte, 0, 24)
-	b = append(b, "\x1b[38;5;"...)
-	b = strconv.AppendInt(b, int64(232+upper), 10)
-	b = append(b, ";48;5;"...)
-	b = strconv.AppendInt(b, int64(232+lower), 10)
-	return string(append(b, 'm'))
+	return ""
 }
 
 // Pictures says whether the theme has the greys of half-block pictures.
