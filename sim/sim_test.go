@@ -1,0 +1,278 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// small is a reconstruction of a 64-pixel field that takes milliseconds an
+// iteration.
+var small = []string{"size=64", "object_size=32", "radius=10", "roi_diameter=40", "samples=6",
+	"iterations=12", "init_iterations=10", "init_cycles=1", "threshold=0.002", "learning_rate=0.005"}
+
+// settings are the default preset's, changed by key=value pairs.
+func settings(t testing.TB, sets ...string) preset.Settings {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{Sets: sets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// start begins a run and returns it with its aggregator.
+func start(t testing.TB, o Options) (*Run, *profiles.Aggregator) {
+	t.Helper()
+	o.Stream = profiles.NewStream(1 << 14)
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Stop()
+		_ = r.Wait()
+		r.Close()
+	})
+	r.Start(context.Background())
+	return r, profiles.NewAggregator(o.Stream, profiles.Options{})
+}
+
+// finish waits for the end of a run that must not fail.
+func finish(t testing.TB, o Options) *profiles.Snapshot {
+	t.Helper()
+	r, a := start(t, o)
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return a.Tick(time.Now())
+}
+
+// until ticks until a snapshot is as wanted.
+func until(t testing.TB, a *profiles.Aggregator, what string, ok func(*profiles.Snapshot) bool) *profiles.Snapshot {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if s := a.Tick(time.Now()); ok(s) {
+			return s
+		}
+	}
+	t.Fatalf("waited in vain for: %s", what)
+	return nil
+}
+
+func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
+	s := finish(t, Options{Settings: settings(t, append(small, "iterations=40")...)})
+	if s.State != profiles.Finished || len(s.Results) != 6 || !s.HasQuality || s.Coverage <= 0 {
+		t.Fatalf("state %v, %d samples done, quality %v, coverage %g", s.State, len(s.Results), s.HasQuality, s.Coverage)
+	}
+	first, last := s.Results[0], s.Results[5]
+	if !(first.LossNew < 0.3 && last.LossOld < 0.1 && last.LossNew < 0.3) {
+		t.Errorf("losses ended at %g of the first sample and %g, %g of the last", first.LossNew, last.LossOld, last.LossNew)
+	}
+	for _, p := range []profiles.Phase{profiles.Forward, profiles.Telescope, profiles.Loss, profiles.Backward, profiles.Optimizer} {
+		if s.Phases[p].Median <= 0 {
+			t.Errorf("phase %v took no time", p)
+		}
+	}
+	if m := s.Memory; m.Weights <= 0 || m.Gradients <= 0 || m.Moments <= 0 || m.Activations <= 0 {
+		t.Errorf("memory %+v", m)
+	}
+}
+
+// losses are the bits of every iteration's losses of a run.
+func losses(t *testing.T, s preset.Settings) []uint64 {
+	t.Helper()
+	stream := profiles.NewStream(1)
+	r, err := New(Options{Settings: s, Stream: stream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var bits []uint64
+	for {
+		var rec profiles.Iteration
+		out, err := r.loop.task.Iterate(&rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bits = append(bits, math.Float64bits(rec.LossOld), math.Float64bits(rec.LossNew))
+		if out.Finished {
+			return bits
+		}
+	}
+}
+
+// Law 6: same seed and settings, same bits; caches and threads change no result.
+func TestSameSeedGivesTheSameBits(t *testing.T) {
+	want := losses(t, settings(t, append(small, "threads=1")...))
+	for _, sets := range [][]string{
+		{"threads=1"}, {"threads=2"}, {"measurement_cache=false", "fft_cache=false", "mask_cache=false"},
+		{"pattern=remeasure"}, {"pattern=remeasure", "measurement_cache=false"},
+	} {
+		got := losses(t, settings(t, append(small, sets...)...))
+		if len(got) != len(want) {
+			t.Errorf("%v: %d iterations, want %d", sets, len(got)/2, len(want)/2)
+			continue
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Errorf("%v: iteration %d differs", sets, i/2)
+				break
+			}
+		}
+	}
+	if other := losses(t, settings(t, append(small, "seed=7")...)); other[1] == want[1] {
+		t.Error("another seed gives the same first loss")
+	}
+}
+
+func TestSettingsChangeBetweenIterations(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	for i, change := range [][2]string{
+		{"amp", "bf16"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
+		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
+	} {
+		if err := r.Set(change[0], change[1]); err != nil {
+			t.Fatalf("%v: %v", change, err)
+		}
+		s := until(t, a, change[0], func(s *profiles.Snapshot) bool {
+			n := len(s.Changes)
+			return n == i+1 && s.Index > s.Changes[n-1].Iteration+2
+		})
+		if got := s.Settings.Get(change[0]); got != change[1] {
+			t.Errorf("%s is %s, want %s", change[0], got, change[1])
+		}
+		if s.State == profiles.Failed {
+			t.Fatalf("%v: %s", change, s.Err)
+		}
+	}
+}
+
+func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
+	r, _ := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	for change, want := range map[[2]string]string{
+		{"size", "128"}:         "cannot change",
+		{"amp", "int8"}:         "amp",
+		{"learning_rate", "-1"}: "learning_rate",
+		{"no_such_key", "1"}:    "no_such_key",
+	} {
+		if err := r.Set(change[0], change[1]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one with %q", change, err, want)
+		}
+	}
+}
+
+func TestPauseStepAndRestart(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	r.Pause(true)
+	at := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused }).Index
+	r.Step()
+	until(t, a, "one iteration", func(s *profiles.Snapshot) bool { return s.Index == at+1 })
+	if s := a.Tick(time.Now()); s.Index != at+1 || s.State != profiles.Paused {
+		t.Errorf("a step led to iteration %d in state %v, want %d paused", s.Index, s.State, at+1)
+	}
+	r.Restart()
+	until(t, a, "restart", func(s *profiles.Snapshot) bool { return s.Index == 0 && s.State == profiles.Paused })
+	r.Pause(false)
+	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
+}
+
+func TestSaveWritesPictureAndArray(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "moon")
+	r, a := start(t, Options{Settings: settings(t, small...), Linger: true, SaveTo: base})
+	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
+	if err := r.Save(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "log line", func(s *profiles.Snapshot) bool {
+		return len(s.Log) > 0 && strings.Contains(s.Log[len(s.Log)-1].Text, base+".npy")
+	})
+	for _, ext := range []string{".png", ".npy"} {
+		if info, err := os.Stat(base + ext); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v, %v", ext, info, err)
+		}
+	}
+}
+
+// A run whose loss is no longer a number fails with an error, its numbers stay to
+// be seen, and it can begin again.
+func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	r.Pause(true)
+	until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
+	// The loop waits, so nobody else reads the object: the next sample measures it.
+	middle := r.object.Size/2*r.object.Size + r.object.Size/2
+	healthy := r.object.Amplitude[middle]
+	r.object.Amplitude[middle] = float32(math.NaN())
+	r.Pause(false)
+	s := until(t, a, "divergence", func(s *profiles.Snapshot) bool { return s.State == profiles.Failed })
+	if !strings.Contains(s.Err, "not a number") || s.NonFinite != 1 {
+		t.Errorf("error %q, %d non-finite losses", s.Err, s.NonFinite)
+	}
+	r.object.Amplitude[middle] = healthy
+	r.Restart()
+	until(t, a, "restart", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 3 })
+	r.Stop()
+	if err := r.Wait(); err != nil {
+		t.Errorf("the restarted run ended with %v", err)
+	}
+}
+
+// A panic of the loop is an error of the run, not the end of the process.
+func TestPanicOfTheLoopIsAnError(t *testing.T) {
+	o := Options{Settings: settings(t, small...), Stream: profiles.NewStream(64)}
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.loop.run = nil // the first iteration meets it
+	r.Start(context.Background())
+	var crash *PanicError
+	if err := r.Wait(); !errors.As(err, &crash) || len(crash.Stack) == 0 {
+		t.Fatalf("the run ended with %v", err)
+	}
+}
+
+func BenchmarkIteration(b *testing.B) {
+	for _, name := range []string{"moon", "baseline"} {
+		b.Run(name, func(b *testing.B) {
+			s, _, err := preset.Resolve(preset.Sources{Preset: name, Sets: []string{"init_cycles=0", "iterations=1000000", "threshold=0"}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			r, err := New(Options{Settings: s, Stream: profiles.NewStream(64)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer r.Close()
+			var sum [profiles.NumPhases]int64
+			for b.Loop() {
+				var rec profiles.Iteration
+				if _, err := r.loop.task.Iterate(&rec); err != nil {
+					b.Fatal(err)
+				}
+				for p, ns := range rec.Phases {
+					sum[p] += ns
+				}
+			}
+			for p, ns := range sum {
+				b.ReportMetric(float64(ns)/1e6/float64(b.N), "ms-"+profiles.Phase(p).String())
+			}
+		})
+	}
+}
