@@ -9,7 +9,9 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // An archive is an NPZ file: a zip of NPY arrays as numpy's savez and
@@ -71,8 +73,19 @@ func (d damage) Error() string {
 	if d.array == "" {
 		return "zip: " + d.err.Error()
 	}
-	return fmt.Sprintf("array %s: %v", d.array, d.err)
+	return fmt.Sprintf("array %s: %v", printable(d.array), d.err)
 }
+
+// printable is a name as it can be shown: a file's names may hold anything, a
+// terminal's commands too.
+func printable(name string) string {
+	if strings.ContainsFunc(name, unprintable) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
 // readArchive reads every array of a file. Damage inside arrays is returned
 // beside the sound ones; damage that hides where arrays are is the error.
@@ -164,8 +177,8 @@ func parseDirectory(data []byte) (entries []entry, start int, err error) {
 
 // parseEntry reads one directory entry and returns what follows it.
 func parseEntry(data []byte) (e entry, rest []byte, err error) {
-	if len(data) < directorySize || binary.LittleEndian.Uint32(data) != directorySignature {
-		return entry{}, nil, errors.New("zip: a directory entry is damaged")
+	if len(data) < directorySize {
+		return entry{}, nil, errors.New("zip: the directory is cut off")
 	}
 	u16 := func(i int) uint16 { return binary.LittleEndian.Uint16(data[i:]) }
 	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(data[i:]) }
@@ -182,7 +195,9 @@ func parseEntry(data []byte) (e entry, rest []byte, err error) {
 	}
 	copy(e.fixed[:], data[6:16])
 	switch {
-	case !strings.HasSuffix(full, ".npy") || e.name == "":
+	case u32(0) != directorySignature:
+		return entry{}, nil, damage{e.name, errors.New("its directory entry is damaged")}
+	case !strings.HasSuffix(full, ".npy") || e.name == "" || strings.ContainsFunc(full, unprintable):
 		return entry{}, nil, damage{full, errors.New("is no .npy array")}
 	case u16(34) != 0 || comment != 0:
 		return entry{}, nil, damage{e.name, errors.New("its directory entry has a comment or another disk")}

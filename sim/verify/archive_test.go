@@ -210,6 +210,12 @@ func TestDamageNamesTheArray(t *testing.T) {
 	if _, _, err := parseArchive(data); err == nil || !strings.Contains(err.Error(), "array mask: its header differs") {
 		t.Errorf("changed name in a header: %v", err)
 	}
+
+	data = numpyArchive(someFiles()...)
+	data[bytes.LastIndex(data, []byte("mask"))-directorySize] ^= 1
+	if _, _, err := parseArchive(data); err == nil || !strings.Contains(err.Error(), "array mask: its directory entry is damaged") {
+		t.Errorf("changed signature in the directory: %v", err)
+	}
 }
 
 func TestParseArchiveRefuses(t *testing.T) {
@@ -224,6 +230,7 @@ func TestParseArchiveRefuses(t *testing.T) {
 		{"empty", nil, "not an NPZ file"},
 		{"text", []byte("these are no reference vectors, though long enough"), "not an NPZ file"},
 		{"two of one name", numpyArchive(someFiles()[0], someFiles()[0]), "array a.x: is in the file twice"},
+		{"a terminal's command as a name", numpyArchive(file{"a\x1b[2J", npy("<f4", "1,", float32Bytes(1))}), `array "a\x1b[2J.npy": is no .npy array`},
 		{"huge", huge, "array a: is larger than"},
 		{"not an array", bytes.ReplaceAll(numpyArchive(someFiles()...), []byte("mask.npy"), []byte("mask.txt")), "array mask.txt: is no .npy array"},
 	}
