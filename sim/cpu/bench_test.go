@@ -109,6 +109,41 @@ func BenchmarkConvolution(b *testing.B) {
 	}
 }
 
+// BenchmarkDecoder times all convolutions of one iteration, forward and backward.
+func BenchmarkDecoder(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads %d", threads), func(b *testing.B) {
+			be := open(b, threads)
+			var steps []*nntest.Step
+			add := func(op nn.Op, x, w nntest.Array, y tensor.Shape) {
+				s, err := nntest.NewStep(be, op, []nntest.Array{x, w}, []nntest.Result{{Shape: y}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := s.Run(); err != nil {
+					b.Fatal(err)
+				}
+				b.Cleanup(s.Close)
+				steps = append(steps, s)
+			}
+			for _, l := range decoderLayers {
+				x, y, w := random(0, l.in...), random(0, l.out...), random(0, l.weight()...)
+				forward, gradX, gradW := l.ops()
+				add(forward, x, w, l.out)
+				add(gradX, y, w, l.in)
+				add(gradW, x, y, l.weight())
+			}
+			for b.Loop() {
+				for _, s := range steps {
+					if err := s.Exec.Run(nn.SegmentForward); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkConvolutionBF16 shows what storing in two bytes costs on this path.
 func BenchmarkConvolutionBF16(b *testing.B) {
 	l := decoderLayers[5]

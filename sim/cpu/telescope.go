@@ -154,8 +154,17 @@ func maskRow(y, z []complex64, mask []float32) {
 	}
 }
 
-// modulus is |z|, computed in float64, where squares neither overflow nor vanish.
+// modulus is |z|: in float32 where the squares neither overflow nor vanish, which is
+// several times as fast, else in float64.
 func modulus(z complex64) float32 {
+	re, im := real(z), imag(z)
+	if s := re*re + im*im; s > 1e-30 && s < 1e30 {
+		return float32(math.Sqrt(float64(s)))
+	}
+	return wideModulus(z)
+}
+
+func wideModulus(z complex64) float32 {
 	re, im := float64(real(z)), float64(imag(z))
 	return float32(math.Sqrt(re*re + im*im))
 }

@@ -92,7 +92,8 @@ func planeCases(s source, shape tensor.Shape) []testCase {
 	h, w := shape.Plane()
 	plane := h * w
 	z, gy := s.normal(tensor.Complex64, shape...), s.normal(tensor.Float32, shape...)
-	copy(z.Values, []float32{0, 0}) // sgn(0) is 0
+	// sgn(0) is 0; squares of the others overflow, vanish or are subnormal.
+	copy(z.Values, []float32{0, 0, 3e-25, 4e-25, 3e-18, -4e-18})
 	mask := s.uniform(0, 1, h, w)
 	for i, v := range mask.Values {
 		mask.Values[i] = float32(math.Round(float64(v)))
@@ -106,10 +107,12 @@ func planeCases(s source, shape tensor.Shape) []testCase {
 			gradient[i] *= complex(float64(gy.Values[mirror])/cmplx.Abs(v), 0)
 		}
 	}
+	huge := Array{Shape: tensor.Shape{1, 1}, DType: tensor.Complex64, Values: []float32{3e25, -4e25}}
 	toComplex := []Result{{Shape: shape, DType: tensor.Complex64}}
 	return []testCase{
 		{fmt.Sprintf("mask %v", shape), nn.MaskMultiply{}, []Array{z, mask}, toComplex, []reference{exact(parts(masked, tensor.Complex64))}},
 		{fmt.Sprintf("modulus %v", shape), nn.ModulusFlip{}, []Array{z}, []Result{{Shape: shape}}, []reference{{flipped, 0, 1e-7}}},
+		{"modulus whose square overflows", nn.ModulusFlip{}, []Array{huge}, []Result{{Shape: huge.Shape}}, []reference{{[]float64{5e25}, 0, 1e-7}}},
 		{fmt.Sprintf("modulus grad %v", shape), nn.ModulusFlipGrad{}, []Array{z, gy}, toComplex,
 			[]reference{{parts(gradient, tensor.Complex64), 0, 3e-7}}},
 	}
