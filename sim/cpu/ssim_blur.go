@@ -78,32 +78,30 @@ func newBlur(n int, adjoint bool) blur {
 
 func (bl *blur) bytes() int64 { return int64(len(bl.windows)) * (16 + 4*ssimTaps) }
 
+// edge is how many outputs at either end may have windows of their own: all of a
+// short axis.
+func (bl *blur) edge() int {
+	if n := len(bl.windows); n <= 4*ssimPad {
+		return n
+	}
+	return 2 * ssimPad
+}
+
 // row blurs along a row: y[i] = Σ weights[k]·x[first + k] of window i.
 func (bl *blur) row(y, x []float32) {
-	n := len(y)
+	n, edge := len(y), bl.edge()
 	x = x[:n]
-	edge := min(2*ssimPad, n) // adjoint windows differ up to here from an end
-	if n > 2*edge {
-		inner := y[edge : n-edge]
-		clear(inner)
-		bl.addShifted(inner, x[edge-ssimPad:])
-	} else {
-		edge = n
-	}
 	for i := range edge {
 		y[i] = bl.windows[i].at(x)
 	}
-	for i := max(n-edge, edge); i < n; i++ {
+	if edge == n {
+		return
+	}
+	inner := y[edge : n-edge]
+	bl.centred(inner, x[edge-ssimPad:], 1)
+	for i := n - edge; i < n; i++ {
 		y[i] = bl.windows[i].at(x)
 	}
-}
-
-// addShifted is y[i] += Σ centre[k]·x[i+k].
-func (bl *blur) addShifted(y, x []float32) {
-	n, w := len(y), &bl.centre
-	axpy1x4(y, x[:n], x[1:][:n], x[2:][:n], x[3:][:n], w[0], w[1], w[2], w[3])
-	axpy1x4(y, x[4:][:n], x[5:][:n], x[6:][:n], x[7:][:n], w[4], w[5], w[6], w[7])
-	axpy1x4(y, x[8:][:n], x[9:][:n], x[10:][:n], x[10:][:n], w[8], w[9], w[10], 0)
 }
 
 func (w *window) at(x []float32) float32 {
@@ -118,14 +116,39 @@ func (w *window) at(x []float32) float32 {
 // x[(first + k)·len(y) + j] of window i.
 func (bl *blur) column(y, x []float32, i int) {
 	w, n := &bl.windows[i], len(y)
-	clear(y)
 	x = x[w.first*n:]
-	k := 0
-	for ; k+3 < w.count; k += 4 {
-		axpy1x4(y, x[k*n:][:n], x[(k+1)*n:][:n], x[(k+2)*n:][:n], x[(k+3)*n:][:n],
-			w.weights[k], w.weights[k+1], w.weights[k+2], w.weights[k+3])
+	if edge := bl.edge(); i >= edge && i < len(bl.windows)-edge {
+		bl.centred(y, x, n)
+		return
 	}
-	for ; k < w.count; k++ {
-		axpy(y, x[k*n:][:n], w.weights[k])
+	clear(y)
+	for k, weight := range w.weights[:w.count] {
+		axpy(y, x[k*n:], weight)
+	}
+}
+
+// centred is y[i] = Σ centre[k]·x[k·pitch + i], by pairs of equal weights.
+func (bl *blur) centred(y, x []float32, pitch int) {
+	w, n := &bl.centre, len(y)
+	at := func(k int) []float32 { return x[k*pitch:][:n] }
+	outerPairs(y, at(0), at(1), at(5), at(9), at(10), w[0], w[1], w[5])
+	addInnerPairs(y, at(2), at(3), at(4), at(6), at(7), at(8), w[2], w[3], w[4])
+}
+
+// outerPairs is y[i] = w0·(x0[i]+x10[i]) + w1·(x1[i]+x9[i]) + w5·x5[i].
+func outerPairs(y, x0, x1, x5, x9, x10 []float32, w0, w1, w5 float32) {
+	n := len(y)
+	x0, x1, x5, x9, x10 = x0[:n], x1[:n], x5[:n], x9[:n], x10[:n]
+	for i := range y {
+		y[i] = (w0*(x0[i]+x10[i]) + w1*(x1[i]+x9[i])) + w5*x5[i]
+	}
+}
+
+// addInnerPairs is y[i] += w2·(x2[i]+x8[i]) + w3·(x3[i]+x7[i]) + w4·(x4[i]+x6[i]).
+func addInnerPairs(y, x2, x3, x4, x6, x7, x8 []float32, w2, w3, w4 float32) {
+	n := len(y)
+	x2, x3, x4, x6, x7, x8 = x2[:n], x3[:n], x4[:n], x6[:n], x7[:n], x8[:n]
+	for i := range y {
+		y[i] += (w2*(x2[i]+x8[i]) + w3*(x3[i]+x7[i])) + w4*(x4[i]+x6[i])
 	}
 }
