@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -311,13 +312,16 @@ func fit(groups []keyGroup, w int) []piece {
 	return out
 }
 
+// skippedLife is how long the footer tells of frames that were left out.
+const skippedLife = 10 * time.Second
+
 // costPieces are what watching costs, and what was lost.
 func (m *Model) costPieces() []piece {
 	var ps []piece
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
 		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn, 0})
 	}
-	if m.cost.skipped > 0 {
+	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife {
 		ps = append(ps, piece{fmt.Sprintf("%d frames skipped  ", m.cost.skipped), theme.Warn, 0})
 	}
 	if !m.cost.known {

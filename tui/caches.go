@@ -82,13 +82,13 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 		return
 	}
 	c.Text(x, y, percentFine(hits), theme.Strong)
-	saved, style := fmt.Sprintf("%8s", seconds(float64(v.Saved))), theme.Plain
+	saved, style := fmt.Sprintf("%9s", seconds(float64(v.Saved))), theme.Plain
 	if v.Saved < 0 {
 		style = theme.Warn
 	}
 	c.TextRight(w, y, saved, style)
 	if w >= savedWidth {
-		c.TextRight(w-8, y, "saved", theme.Faint)
+		c.TextRight(w-9, y, "saved", theme.Faint)
 	}
 	if wide {
 		text := fmt.Sprintf("%s · %s", lookups(v), strings.TrimSpace(byteSize(v.Bytes)))
@@ -125,5 +125,5 @@ func whyNoHits(s *profiles.Snapshot) string {
 	if s.Settings.Pattern != "trainer" || !v.Enabled || v.Hits > 0 || v.Misses == 0 {
 		return ""
 	}
-	return "Trainer pattern: every sample is measured once, so the measurement cache cannot hit; p remeasures every iteration"
+	return "Trainer pattern: each sample is measured once, so this cache cannot hit; p remeasures every iteration"
 }

@@ -68,7 +68,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 			{Curve: s.LossNew, Style: theme.LossNew},
 		},
 		Log: true, Threshold: s.Settings.Threshold, Marks: marks(s.Changes),
-		Label: func(v float64) string { return fmt.Sprintf("%.0e", v) }, LabelWidth: 5,
+		Label: axisLabel, LabelWidth: 5,
 	}
 	if !line.Draw(c) {
 		message(c, "no loss yet")

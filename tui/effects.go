@@ -57,10 +57,10 @@ func (p *effects) headline(c *chart.Canvas, y, w int, e profiles.Effect) {
 	var number, interval string
 	style := theme.Faint
 	switch {
-	case !e.Enough && e.Closed:
-		number = "too few iterations"
+	case !e.Enough && (e.Closed || e.Needed <= 0):
+		number = "too few"
 	case !e.Enough:
-		number = fmt.Sprintf("%d more iterations", e.Needed)
+		number = fmt.Sprintf("needs %d more", e.Needed)
 	default:
 		number = signedPercent(e.Shift)
 		interval = fmt.Sprintf(" [%s,%s]", signed(100*e.Low, 0), signed(100*e.High, 0))
@@ -92,7 +92,7 @@ func verdict(e profiles.Effect) theme.Style {
 // do not hold all.
 func detail(e profiles.Effect, w int) (string, theme.Style) {
 	if !e.Enough {
-		return fmt.Sprintf("have %d before, %d after", e.NBefore, e.NAfter), theme.Faint
+		return fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter), theme.Faint
 	}
 	times := fmt.Sprintf("%s → %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
 	quality := "PSNR " + signed(e.QualityDrift, 2) + " dB"

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -251,5 +253,37 @@ func TestOwnCostIsMeasured(t *testing.T) {
 	}
 	if got := lastLine(m); !strings.Contains(got, "ui") || strings.Contains(got, "– %") {
 		t.Errorf("the footer says %q", got)
+	}
+}
+
+// The manual's page of keys is written from the table of bindings.
+func TestTheManualListsTheKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Which keys are there?\n\nWritten from the table of bindings (`go test ./tui -run Manual -update`).\n\n")
+	for _, part := range []struct {
+		title string
+		table []binding
+	}{
+		{"Settings, in force from the next iteration on", settingKeys}, {"The run and the screen", actionKeys},
+	} {
+		b.WriteString("## " + part.title + "\n\n| key | what it does |\n|---|---|\n")
+		for _, k := range part.table {
+			b.WriteString("| `" + strings.Join(k.Keys(), "` `") + "` | " + k.Help().Desc + " |\n")
+		}
+		b.WriteString("\n")
+	}
+	file := filepath.Join("..", "docs", "keys.md")
+	got := strings.TrimSuffix(b.String(), "\n")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is not what the bindings say; go test ./tui -run Manual -update writes it anew", file)
 	}
 }

@@ -103,6 +103,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		m.stale = false
 	} else if m.stale {
 		m.cost.skipped++
+		m.cost.skippedAt = m.now()
 	}
 	return m, cmd
 }
@@ -249,10 +250,13 @@ func (s *status) expire(now time.Time) {
 
 // cost is what the screen itself costs, summed up once a second.
 type cost struct {
-	spent   time.Duration // in Update, since the last sum
-	bytes   int64         // written when the last sum was made
-	at      time.Time
-	skipped int64 // frames left out because the terminal was busy
+	spent time.Duration // in Update, since the last sum
+	bytes int64         // written when the last sum was made
+	at    time.Time
+	// skipped counts the frames left out because the terminal was busy, until
+	// skippedAt.
+	skipped   int64
+	skippedAt time.Time
 
 	share float64 // of one core, spent on handling and drawing
 	rate  float64 // bytes per second

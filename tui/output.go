@@ -32,7 +32,7 @@ type output struct {
 const maxPending = 1 << 20
 
 // patience is how long a write may take before the terminal counts as busy.
-const patience = 50 * time.Millisecond
+const patience = 100 * time.Millisecond
 
 func newOutput(w io.Writer) *output {
 	o := &output{w: w}

@@ -25,10 +25,12 @@ var ErrInterrupted = errors.New("interrupted")
 const framesPerSecond = 30
 
 // Times that leaving may take, together less than two seconds: for Bubble Tea
-// to end, and for a slow terminal to take what restores it.
+// to end, for the run's last snapshot to come, and for a slow terminal to take
+// what restores it.
 const (
-	leaveLimit = 1200 * time.Millisecond
-	drainLimit = 600 * time.Millisecond
+	leaveLimit = 1100 * time.Millisecond
+	lastLimit  = 300 * time.Millisecond
+	drainLimit = 500 * time.Millisecond
 )
 
 // Run shows the run on a terminal until the user leaves, ctx ends or the
@@ -148,8 +150,28 @@ func rememberTerminal(in io.Reader) (restore func()) {
 	return func() { _ = term.Restore(f.Fd(), state) }
 }
 
+// awaitLast takes snapshots until the run has ended or the time for it is over.
+func (m *Model) awaitLast() {
+	timer := time.NewTimer(lastLimit)
+	defer timer.Stop()
+	for m.snap != nil && !ended(m.snap.State) {
+		select {
+		case s, ok := <-m.control.Snapshots():
+			if !ok {
+				return
+			}
+			if s != nil {
+				m.snap = s
+			}
+		case <-timer.C:
+			return
+		}
+	}
+}
+
 // printSummary writes the run's summary to the normal screen.
 func (m *Model) printSummary() {
+	m.awaitLast()
 	if m.snap == nil {
 		return
 	}

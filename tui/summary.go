@@ -69,7 +69,7 @@ func summariseEffects(line func(string, ...any), all []profiles.Effect) {
 			line("  at %-9d %s: too few iterations to tell", e.Iteration, what)
 			continue
 		}
-		text, _ := detail(e, 1000)
+		text, _ := detail(e, 40)
 		line("  at %-9d %s: %s [%s, %s] %%, %s", e.Iteration, what, trim(signedPercent(e.Shift)),
 			signed(100*e.Low, 1), signed(100*e.High, 1), text)
 	}

@@ -15,13 +15,17 @@ import (
 // milliseconds is a time in nanoseconds as milliseconds, 5 wide.
 func milliseconds(ns float64) string { return fixed(ns/1e6, 5) }
 
-// fixed is a number not below 0 with as many decimals as fit into width cells,
-// at most width−2; right-aligned.
+// fixed is a number not below 0 with two decimals, three below 0.01, or as many
+// as fit into width cells; right-aligned.
 func fixed(v float64, width int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%*s", width, "–")
 	}
-	for decimals := min(width-2, 2); decimals > 0; decimals-- {
+	most := 2
+	if v < 0.00995 && v > 0 {
+		most = 3
+	}
+	for decimals := min(width-2, most); decimals > 0; decimals-- {
 		if s := fmt.Sprintf("%.*f", decimals, v); len(s) <= width {
 			return fmt.Sprintf("%*s", width, s)
 		}
@@ -32,8 +36,24 @@ func fixed(v float64, width int) string {
 	return fmt.Sprintf("%*s", width, fmt.Sprintf("%.0e", v))
 }
 
-// axisLabel is a value on an axis, as short as it can be.
-func axisLabel(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+// axisLabel is a value on an axis, as short as it can be: "0.01", "2e-4".
+func axisLabel(v float64) string {
+	if a := math.Abs(v); v == 0 || a >= 0.001 && a < 1e4 {
+		return strconv.FormatFloat(round3(v), 'f', -1, 64)
+	}
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(round3(v), 'e', -1, 64), "e")
+	n, err := strconv.Atoi(exponent)
+	if err != nil { // not a number
+		return "–"
+	}
+	return digits + "e" + strconv.Itoa(n)
+}
+
+// round3 is v with three significant digits.
+func round3(v float64) float64 {
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	return r
+}
 
 // count is a number of things, at most 6 wide: "9999", "16.5k".
 func count(n int64) string {

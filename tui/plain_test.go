@@ -1,0 +1,143 @@
+package tui
+
+import (
+	"bytes"
+	"context"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// pages is a writer that others may read while it is written.
+type pages struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (p *pages) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.Write(b)
+}
+
+func (p *pages) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.String()
+}
+
+func TestPlainReportsUntilTheRunEnds(t *testing.T) {
+	r, w := newRecorder(), &pages{}
+	result := make(chan *profiles.Snapshot, 1)
+	go func() { result <- Plain(context.Background(), w, r, time.Hour) }()
+	first := running()
+	first.Log = []profiles.LogLine{{At: time.Second, Text: "europa.jpg padded"}}
+	r.snapshots <- first
+	second := running()
+	second.Log = append(first.Log, profiles.LogLine{At: 2 * time.Second, Text: "saved \x1b[2Jhere"})
+	r.snapshots <- second
+	last := finished()
+	r.snapshots <- last
+	if got := <-result; got != last {
+		t.Errorf("Plain returned %p, want the last snapshot", got)
+	}
+	want := "00:00:01 europa.jpg padded\n" +
+		"sample 38/100 · iter 4120 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42 · left 00:02:51\n" +
+		"00:00:02 saved [2Jhere\n" +
+		"finished · sample 100/100 · iter 9876 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42\n"
+	if got := w.String(); got != want {
+		t.Errorf("printed\n%swant\n%s", got, want)
+	}
+}
+
+func TestPlainEndsWithItsContextAndItsSnapshots(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if got := Plain(ctx, &pages{}, newRecorder(), time.Second); got != nil {
+		t.Errorf("got a snapshot that never came: %v", got)
+	}
+	r := newRecorder()
+	s := running()
+	r.snapshots <- s
+	close(r.snapshots)
+	if got := Plain(context.Background(), &pages{}, r, time.Second); got != s {
+		t.Error("the newest snapshot was not returned")
+	}
+}
+
+func TestPlainRewritesItsLineOnATerminal(t *testing.T) {
+	w := &pages{}
+	p := plain{w: w, rewrite: true}
+	long, short := running(), preparing()
+	p.take(long)
+	p.snap = short
+	p.report()
+	p.end()
+	parts := strings.Split(w.String(), "\r")
+	if len(parts) != 3 || len([]rune(parts[1])) != len([]rune(strings.TrimSuffix(parts[2], "\n"))) {
+		t.Errorf("the shorter line does not cover the longer: %q", w.String())
+	}
+}
+
+func TestSummaryTellsTheRun(t *testing.T) {
+	golden(t, "summary", Summary(finished()))
+	golden(t, "summary-failed", Summary(failed()))
+	for i, line := range strings.Split(Summary(finished()), "\n") {
+		if len([]rune(line)) > 100 {
+			t.Errorf("line %d is %d wide", i, len([]rune(line)))
+		}
+	}
+	if n := strings.Count(Summary(finished()), "\n"); n > 30 {
+		t.Errorf("the summary is %d lines, more than a screen", n)
+	}
+}
+
+func TestNumbersHaveTheirWidth(t *testing.T) {
+	values := []float64{0, 1e-12, 0.004, 0.0994, 0.0996, 0.999, 1, 9.999, 99.99, 99.996, 123.45, 999.96, 12345, 99999,
+		math.NaN(), math.Inf(1), math.Inf(-1)}
+	for _, v := range values {
+		for name, f := range map[string]struct {
+			text  string
+			width int
+		}{
+			"milliseconds": {milliseconds(v * 1e6), 5}, "seconds": {seconds(v * 1e9), 7}, "loss": {loss(v), 9},
+			"rate": {rate(v), 10}, "byteSize": {byteSize(int64(min(max(finiteOr0(v), 0), 1e15))), 7}, "ssim": {ssim(v / 1e6), 6},
+		} {
+			if got := len([]rune(f.text)); got != f.width {
+				t.Errorf("%s of %v is %q: %d wide, want %d", name, v, f.text, got, f.width)
+			}
+		}
+	}
+}
+
+func finiteOr0(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+func TestNumbersReadWell(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{milliseconds(1.21e6), " 1.21"}, {milliseconds(0.0021e6), "0.002"}, {milliseconds(120.4e6), "120.4"}, {milliseconds(math.NaN()), "    –"},
+		{percent(0.444), " 44 %"}, {percentFine(0.98), " 98.0 %"}, {percentFine(math.NaN()), "    – %"},
+		{signedPercent(-0.31), "−31.0 %"}, {signedPercent(0.054), " +5.4 %"}, {signed(-29.4, 0), "−29"},
+		{byteSize(0), "   0 B "}, {byteSize(999), " 999 B "}, {byteSize(1000), "1.00 KB"}, {byteSize(999_499), " 999 KB"},
+		{byteSize(999_500), "1.00 MB"}, {byteSize(11_189_724), "11.2 MB"}, {byteSize(3e12), "3.00 TB"},
+		{seconds(1.94e9), "1.94 s "}, {seconds(310e6), " 310 ms"}, {seconds(-6.52e6), "−6.52 ms"}, {seconds(42), "  42 ns"}, {seconds(4000e9), "1.11 h "},
+		{psnr(24.31), " 24.3 dB"}, {psnr(math.Inf(1)), "    ∞ dB"}, {psnr(math.NaN()), "    – dB"}, {ssim(-0.1), "−0.100"},
+		{clock(102 * time.Second), "00:01:42"}, {clock(-time.Second), "00:00:00"}, {clock(101 * time.Hour), "4d 05h"},
+		{count(9999), "9999"}, {count(16480), "16.5k"}, {count(2_500_000), "2.50M"},
+		{axisLabel(0), "0"}, {axisLabel(12), "12"}, {axisLabel(66.6667), "66.7"}, {axisLabel(0.01), "0.01"},
+		{axisLabel(0.0002), "2e-4"}, {axisLabel(1e6), "1e6"}, {axisLabel(math.NaN()), "–"}, {axisLabel(math.Inf(1)), "–"},
+		{learningRate(1e-3), "1.0e-03"}, {loss(1.234e-3), "1.234e-03"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package screenshot
+
+import (
+	"bytes"
+	"image/color"
+	"image/png"
+	"testing"
+
+	uv "github.com/charmbracelet/ultraviolet"
+)
+
+func screenOf(s string, w, h int) uv.ScreenBuffer {
+	b := uv.NewScreenBuffer(w, h)
+	uv.NewStyledString(s).Draw(b, b.Bounds())
+	return b
+}
+
+func TestPNGHasTheScreensSize(t *testing.T) {
+	var buf bytes.Buffer
+	if err := PNG(&buf, screenOf("╭─╮\n│é│\n╰─╯", 7, 3), Dark); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := img.Bounds().Size(); got.X != 7*cellWidth+2*margin || got.Y != 3*cellHeight+2*margin {
+		t.Errorf("the picture is %v", got)
+	}
+}
+
+func TestColorsAndBlocks(t *testing.T) {
+	img, err := Draw(screenOf("\x1b[38;5;255;48;5;232m▀\x1b[m \x1b[7m \x1b[m█", 4, 1), Dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(cell, y int) color.RGBA { return img.RGBAAt(margin+cell*cellWidth+4, margin+y) }
+	for _, tt := range []struct {
+		name    string
+		cell, y int
+		want    color.RGBA
+	}{
+		{"upper half", 0, 4, color.RGBA{0xee, 0xee, 0xee, 0xff}},
+		{"lower half", 0, 15, color.RGBA{8, 8, 8, 0xff}},
+		{"empty", 1, 10, darkGround},
+		{"reversed", 2, 10, darkText},
+		{"full block", 3, 1, darkText},
+	} {
+		if got := at(tt.cell, tt.y); got != tt.want {
+			t.Errorf("%s is %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Lines meet at the edges of cells.
+func TestFramesJoin(t *testing.T) {
+	img, err := Draw(screenOf("╭─╮\n│ │\n╰─╯", 3, 3), Dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for x := margin + cellWidth/2 + 6; x < margin+2*cellWidth+4; x++ {
+		if img.RGBAAt(x, margin+cellHeight/2) == darkGround {
+			t.Fatalf("the upper edge has a hole at %d", x)
+		}
+	}
+	for y := margin + cellHeight/2 + 6; y < margin+2*cellHeight+8; y++ {
+		if img.RGBAAt(margin+cellWidth/2, y) == darkGround {
+			t.Fatalf("the left edge has a hole at %d", y)
+		}
+	}
+}
+
+func TestBrailleDots(t *testing.T) {
+	img, err := Draw(screenOf("⠁⢀", 2, 1), Dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if img.RGBAAt(margin+2, margin+2) == darkGround || img.RGBAAt(margin+7, margin+2) != darkGround {
+		t.Error("dot 1 is not where it belongs")
+	}
+	if img.RGBAAt(margin+cellWidth+7, margin+17) == darkGround || img.RGBAAt(margin+cellWidth+2, margin+17) != darkGround {
+		t.Error("dot 8 is not where it belongs")
+	}
+}
+
+func TestSameScreenSamePicture(t *testing.T) {
+	var a, b bytes.Buffer
+	cells := screenOf("\x1b[1mprismtop\x1b[m ● ◌ ✓ ✗ ‖ ▴ ┊╌⣿", 30, 1)
+	if PNG(&a, cells, Light) != nil || PNG(&b, cells, Light) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+		t.Error("the same screen gives different pictures")
+	}
+}
