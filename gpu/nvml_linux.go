@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// nvmlMemory is nvmlMemory_t, in bytes.
-type nvmlMemory struct{ total, free, used uint64 }
+// nvmlMemory is nvmlMemory_t in bytes: total, free, used.
+type nvmlMemory struct{ _, free, _ uint64 }
 
 // nvml is libnvidia-ml, the driver's monitoring library.
 type nvml struct {
