@@ -198,11 +198,11 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	}
 	o := sim.Options{
 		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: gpu.Probe().Reason,
-		Linger: screen, Notes: chosen.Notes(&settings),
+		Linger: screen, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
 	}
 	pictures := time.Duration(0)
 	if screen {
-		o.Metrics, pictures = 500*time.Millisecond, 300*time.Millisecond
+		pictures = 300 * time.Millisecond
 	}
 	r, err := sim.New(o)
 	if err != nil {

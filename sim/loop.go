@@ -129,10 +129,11 @@ func (l *loop) iterate() error {
 	}
 	quality, hasQuality := outcome.Quality, outcome.SampleEnded
 	before := time.Now()
-	if !hasQuality && l.compareDue(before) {
+	last := outcome.Finished || l.limitReached(before)
+	if !hasQuality && err == nil && (last || outcome.StageEnded || l.compareDue(before)) {
 		quality, hasQuality = l.task.Quality(), true
 	}
-	if stream.PictureWanted() || outcome.Finished {
+	if stream.PictureWanted() || last {
 		p := l.task.Picture()
 		p.Iteration = l.index
 		stream.Picture(p)
@@ -156,7 +157,10 @@ func (l *loop) iterate() error {
 	}
 	l.index++
 	l.failure = err
-	l.finished = err != nil || outcome.Finished || l.limitReached(after)
+	l.finished = err != nil || last
+	if last && !outcome.Finished {
+		stream.Log(fmt.Sprintf("stopped by max_iterations = %d or max_seconds = %g", l.settings.MaxIterations, l.settings.MaxSeconds))
+	}
 	return nil
 }
 
@@ -165,18 +169,11 @@ func (l *loop) compareDue(now time.Time) bool {
 	return every > 0 && now.Sub(l.compare) >= every
 }
 
-// limitReached tells whether the settings end the run here.
+// limitReached tells whether the settings end the run with the present iteration.
 func (l *loop) limitReached(now time.Time) bool {
 	s := &l.settings
-	if s.MaxIterations > 0 && l.index >= s.MaxIterations {
-		l.run.stream.Log(fmt.Sprintf("stopped at max_iterations = %d", s.MaxIterations))
-		return true
-	}
-	if s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds {
-		l.run.stream.Log(fmt.Sprintf("stopped at max_seconds = %g", s.MaxSeconds))
-		return true
-	}
-	return false
+	return s.MaxIterations > 0 && l.index+1 >= s.MaxIterations ||
+		s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds
 }
 
 // obey carries out the commands that wait; a paused or finished loop waits for

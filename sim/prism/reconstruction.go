@@ -123,6 +123,7 @@ type Outcome struct {
 	Result       profiles.SampleResult // of the sample that ended
 	Quality      profiles.Quality      // at its end
 	Coverage     float64               // share of k-space measured so far
+	StageEnded   bool                  // the initialisation is over
 	PlansChanged bool                  // memory is divided differently from here on
 	Finished     bool
 }

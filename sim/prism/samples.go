@@ -77,7 +77,7 @@ func (r *Reconstruction) endInitialisation(rec *profiles.Iteration, stepped bool
 	rec.Phases[profiles.Metrics] += int64(time.Since(start))
 	r.stage = profiles.Progressive
 	r.sample, r.inSample = -1, 0
-	out := Outcome{}
+	out := Outcome{StageEnded: true}
 	if r.settings.Faithful && len(r.samples) <= 1 {
 		r.done, out.Finished = true, true // PRISM trains no single sample (docs/faithful.md)
 	}
