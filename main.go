@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -177,6 +178,12 @@ func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
 		f.sources.Flags["max_seconds"] = strconv.FormatFloat(f.maxTime.Seconds(), 'g', -1, 64)
 	}
 	s, _, err := preset.Resolve(f.sources)
+	if err == nil && f.save != "" {
+		// A run of hours must not find at its end that it cannot be saved.
+		if info, statErr := os.Stat(filepath.Dir(f.save)); statErr != nil || !info.IsDir() {
+			err = fmt.Errorf("flag --save: %s: must be a path in a folder that exists", f.save)
+		}
+	}
 	return s, err
 }
 

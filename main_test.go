@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"prismtop": main}) }
+
+// tiny makes a run that takes a second, in scripts.
+const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set iterations=4 " +
+	"--set init_iterations=4 --set init_cycles=1"
+
+// script runs a test script; "TINY" stands for the flags above.
+func script(t *testing.T, text string) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "script.txtar"), []byte(strings.ReplaceAll(text, "TINY", tiny)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: dir, RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error { return pictures(e.WorkDir) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status, "oneline": oneLine, "jsonobject": jsonObject,
+		},
+	})
+}
+
+// pictures writes the files that scripts load.
+func pictures(dir string) error {
+	img := image.NewGray16(image.Rect(0, 0, 40, 40))
+	for i := range img.Pix {
+		img.Pix[i] = byte(i * i >> 3)
+	}
+	f, err := os.Create(filepath.Join(dir, "good.png"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return png.Encode(f, img)
+}
+
+// status runs the program and checks its exit status: status 2 prismtop run …
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("%s ended with %q, want status %s\n%s", strings.Join(args[1:], " "), got, args[0], ts.ReadFile("stderr"))
+	}
+}
+
+// oneLine checks that standard error is one line without a stack trace.
+func oneLine(ts *testscript.TestScript, _ bool, _ []string) {
+	text := ts.ReadFile("stderr")
+	if strings.Count(text, "\n") != 1 || strings.Contains(text, "goroutine") || !strings.HasPrefix(text, "prismtop: ") {
+		ts.Fatalf("not an error of one line: %q", text)
+	}
+}
+
+// jsonObject checks that standard output is one JSON object and nothing else.
+func jsonObject(ts *testscript.TestScript, _ bool, _ []string) {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil {
+		ts.Fatalf("standard output is not one JSON object: %v", err)
+	}
+}
+
+func TestBadInputIsOneLineAndAStatus(t *testing.T) {
+	script(t, `
+status 2 prismtop run --headless --image text.png
+oneline
+stderr 'text.png: not a picture'
+status 2 prismtop run --headless --image absent.png
+oneline
+stderr 'absent.png: no such file'
+status 2 prismtop run --headless --image short.npy
+oneline
+stderr 'short.npy'
+status 2 prismtop run --set size=500
+oneline
+stderr 'size = 500: must be a power of two'
+status 2 prismtop run --set radius=0
+oneline
+stderr 'radius = 0'
+status 2 prismtop run --set radios=3
+oneline
+stderr 'unknown setting "radios": did you mean radius'
+status 2 prismtop run --set samples=1000000000
+oneline
+stderr 'samples = 1000000000'
+status 2 prismtop run --config settings.toml
+oneline
+stderr 'settings.toml'
+stderr 'radios'
+status 2 prismtop run --preset moo
+oneline
+stderr 'preset "moo"'
+status 2 prismtop run --device cuda
+oneline
+stderr 'device = cuda'
+status 2 prismtop run --wrong
+oneline
+stderr 'wrong'
+status 2 prismtop runn
+oneline
+stderr 'runn'
+status 2 prismtop verify
+oneline
+status 2 prismtop presets shaw
+oneline
+status 2 prismtop run --headless TINY --save absent/moon
+oneline
+stderr 'absent'
+env PRISMTOP_RADIOS=3
+status 2 prismtop run --headless
+oneline
+stderr 'PRISMTOP_RADIOS'
+-- text.png --
+This is a text.
+-- short.npy --
+NUMPY
+-- settings.toml --
+radios = 3
+`)
+}
+
+func TestRunsWithoutAScreen(t *testing.T) {
+	script(t, `
+status 0 prismtop run --headless --json TINY --image good.png --save moon
+jsonobject
+stdout '"schema": 1'
+stdout '"psnr_db": [0-9]'
+stdout '"hit_rate_reason": "every sample asks once'
+exists moon.png moon.npy
+status 0 prismtop run --headless TINY --set pattern=remeasure --max-iterations 9
+stdout 'measurement .* hits'
+stderr 'stopped by max_iterations = 9'
+# without a terminal the screen is not opened
+status 0 prismtop TINY
+stdout 'PSNR'
+`)
+}
+
+func TestPresetsAreShownWithOrigins(t *testing.T) {
+	script(t, `
+status 0 prismtop presets list
+stdout '^moon '
+stdout '^phase5 '
+env PRISMTOP_RADIUS=21
+status 0 prismtop presets show baseline --set samples=7
+stdout 'radius = 21 .*environment PRISMTOP_RADIUS'
+stdout 'samples = 7 .*--set'
+stdout 'size = 512 .*preset baseline'
+cp stdout shown.toml
+status 0 prismtop doctor
+stdout 'kernels'
+status 0 prismtop doctor --json
+jsonobject
+`)
+}
