@@ -88,6 +88,13 @@ func moon(size int, detail float64) *profiles.Picture {
 	return p
 }
 
+// Pictures are never written after they were published: every snapshot shares
+// these two.
+var (
+	blurredMoon = sync.OnceValue(func() *profiles.Picture { return moon(128, 0.4) })
+	sharpMoon   = sync.OnceValue(func() *profiles.Picture { return moon(128, 1) })
+)
+
 // fermat are n aperture centres over a disc (spec/prism.md §4).
 func fermat(n int, reach float64) [][2]float64 {
 	c := make([][2]float64, n)
@@ -130,7 +137,7 @@ func running() *profiles.Snapshot {
 		Index: 4120, Sample: 37, InSample: 12, Rate: 184.2,
 		LatestLossOld: 4.21e-3, LatestLossNew: 1.38e-2, LearningRate: 1e-3,
 		Quality: profiles.Quality{PSNR: 24.31, SSIM: 0.812, RMSE: 11.4}, HasQuality: true,
-		Picture: moon(128, 0.4), Truth: moon(128, 1), Coverage: 0.184,
+		Picture: blurredMoon(), Truth: sharpMoon(), Coverage: 0.184,
 		Own: profiles.OwnCost{Aggregator: 0.001},
 	}
 	for id, ms := range []float64{1.21, 0.62, 0.18, 2.43, 1.02, 0.05} {

@@ -126,7 +126,7 @@ func TestEverySizeHoldsTheScreen(t *testing.T) {
 	for i, f := range states {
 		snaps[i] = f()
 	}
-	for i := range 120 {
+	for i := range 80 {
 		w, h := 1+random.IntN(300), 1+random.IntN(100)
 		o := Options{ASCII: i%5 == 0, Background: Background(i % 3)}
 		m, _ := screen(t, w, h, o, colorprofile.Profile(1+i%5), snaps[i%len(snaps)])

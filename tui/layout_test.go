@@ -4,7 +4,7 @@ import "testing"
 
 func TestPartsTileTheScreen(t *testing.T) {
 	for h := minHeight; h <= 90; h++ {
-		for w := minWidth; w <= 260; w += 1 + h%3 {
+		for w := minWidth; w <= 260; w += 2 + h%5 {
 			l := arrange(w, h)
 			covered := make([]int, w*h)
 			cover := func(r rect) {

@@ -1,0 +1,67 @@
+package tui
+
+import (
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// watched is a run that is a stream of iterations, seen through the aggregator.
+type watched struct {
+	*recorder
+	aggregator *profiles.Aggregator
+}
+
+func (w watched) Snapshots() <-chan *profiles.Snapshot { return w.aggregator.Snapshots() }
+
+// BenchmarkLoopUnderAScreen is an iteration's worth of arithmetic and the record
+// of it, under a screen whose terminal reads and under one whose terminal does
+// not: the times must not differ.
+func BenchmarkLoopUnderAScreen(b *testing.B) {
+	for _, name := range []string{"reading", "stuck"} {
+		b.Run(name, func(b *testing.B) {
+			var w io.Writer = &counting{}
+			if name == "stuck" {
+				s := newStuck()
+				defer close(s.freed)
+				w = s
+			}
+			stream := profiles.NewStream(1 << 14)
+			s := running()
+			stream.Begin(s.Run, s.Settings)
+			stream.State(profiles.Running, "")
+			run := watched{newRecorder(), profiles.NewAggregator(stream, profiles.Options{})}
+			ctx, stop := context.WithCancel(context.Background())
+			go run.aggregator.Run(ctx, 100*time.Millisecond)
+			keys, press := io.Pipe()
+			defer press.Close()
+			ended := make(chan error, 1)
+			go func() {
+				ended <- Run(ctx, run, Options{Output: w, Input: keys, NoSummary: true,
+					Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
+			}()
+			it := profiles.Iteration{Stage: profiles.Progressive, LossOld: 1, LossNew: 1}
+			sum := 0.0
+			for b.Loop() {
+				for i := range 200_000 {
+					sum += noiseless(i)
+				}
+				it.Index++
+				it.Total = 1e6
+				it.Phases[profiles.Forward] = 4e5
+				stream.Iteration(&it)
+			}
+			b.ReportMetric(float64(stream.Dropped()), "dropped")
+			stop()
+			<-ended
+			if sum == 0 {
+				b.Fatal("no work was done")
+			}
+		})
+	}
+}
+
+func noiseless(i int) float64 { return float64(i&7) * 0.5 }
