@@ -325,11 +325,11 @@ func (m *Model) costPieces() []piece {
 		ps = append(ps, piece{fmt.Sprintf("%d frames skipped  ", m.cost.skipped), theme.Warn, 0})
 	}
 	if !m.cost.known {
-		return append(ps, piece{"ui   – %      – KB/s", theme.Faint, 0})
+		return append(ps, piece{"ui    – %      – KB/s", theme.Faint, 0})
 	}
 	share := m.cost.share
 	if m.snap != nil {
 		share += m.snap.Own.Aggregator
 	}
-	return append(ps, piece{fmt.Sprintf("ui%6s  %s KB/s", strings.TrimPrefix(percentFine(share), " "), fixed(m.cost.rate/1000, 5)), theme.Faint, 0})
+	return append(ps, piece{fmt.Sprintf("ui%s  %s KB/s", percentFine(share), fixed(m.cost.rate/1000, 5)), theme.Faint, 0})
 }

@@ -17,7 +17,8 @@ type snapshotMsg struct{ *profiles.Snapshot }
 // closedMsg says that no snapshot will come any more: the run's goroutine ended.
 type closedMsg struct{}
 
-// savedMsg says how saving the reconstruction went; the paths are in the log.
+// savedMsg says whether the reconstruction will be saved; the log tells when it
+// was, and where.
 type savedMsg struct{ err error }
 
 // secondMsg comes once a second: costs are summed up, old messages go.

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,7 +23,8 @@ type Model struct {
 	control Controller
 	options Options
 	now     func() time.Time
-	out     *output // nil where the screen is drawn without a terminal
+	used    func() time.Duration // processor time of this thread
+	out     *output              // nil where the screen is drawn without a terminal
 
 	layout layout
 	panes  [numPanes]pane
@@ -56,7 +58,7 @@ type ground struct {
 func New(c Controller, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		control: c, options: o, now: o.Now,
+		control: c, options: o, now: o.Now, used: threadTime,
 		wishes: wishes{},
 		ground: ground{profile: colorprofile.ANSI256, dark: o.Background != Light},
 		left:   make(chan struct{}),
@@ -88,14 +90,16 @@ func (m *Model) Init() tea.Cmd {
 // Update handles a message and draws what it changed. A panic in either ends
 // the program with the terminal restored; Run returns it.
 func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
-	began := m.now()
+	runtime.LockOSThread()
+	began := m.used()
 	defer func() {
 		if r := recover(); r != nil {
 			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
 			m.leave()
 			cmd = tea.Quit
 		}
-		m.cost.spend(m.now().Sub(began))
+		m.cost.spent += m.used() - began
+		runtime.UnlockOSThread()
 	}()
 	cmd = m.handle(msg)
 	if m.stale && (m.out == nil || !m.out.busy()) {
@@ -147,8 +151,6 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case savedMsg:
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not saved: %v", msg.err))
-		} else if m.status.text == "saving …" {
-			m.say("saved")
 		}
 	case secondMsg:
 		return m.second()
@@ -182,15 +184,14 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	return next
 }
 
-// news tells the newest line of the log, once.
+// news tells the lines of the log that are new, once.
 func (m *Model) news(s *profiles.Snapshot) {
-	n := len(s.Log)
-	if n == 0 {
-		return
+	var texts []string
+	for _, l := range newLines(m.snap, s) {
+		texts = append(texts, l.Text)
 	}
-	newest := s.Log[n-1]
-	if m.snap == nil || len(m.snap.Log) == 0 || m.snap.Log[len(m.snap.Log)-1] != newest {
-		m.say(newest.Text)
+	if len(texts) > 0 {
+		m.say(strings.Join(texts, " · "))
 	}
 }
 
@@ -258,12 +259,10 @@ type cost struct {
 	skipped   int64
 	skippedAt time.Time
 
-	share float64 // of one core, spent on handling and drawing
+	share float64 // of one core, spent on handling messages and drawing
 	rate  float64 // bytes per second
 	known bool
 }
-
-func (c *cost) spend(d time.Duration) { c.spent += d }
 
 func (c *cost) sum(now time.Time, written int64) {
 	if span := now.Sub(c.at).Seconds(); !c.at.IsZero() && span > 0 {
