@@ -251,7 +251,7 @@ func (s *status) expire(now time.Time) {
 
 // cost is what the screen itself costs, summed up once a second.
 type cost struct {
-	spent time.Duration // in Update, since the last sum
+	spent time.Duration // processor time in Update since the last sum
 	bytes int64         // written when the last sum was made
 	at    time.Time
 	// skipped counts the frames left out because the terminal was busy, until
