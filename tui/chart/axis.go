@@ -89,9 +89,10 @@ func roundUp(v float64) float64 {
 	return 10 * unit
 }
 
-// logarithmic is the axis that holds every usable value of the series and the
+// logarithmic is the axis that holds the usable values of the series and the
 // extra values: from and to 1, 2 or 5 times a power of ten, at least a decade
-// and at most twelve.
+// and at most twelve. Values a decade below nearly all others lie on its bottom: a
+// sample's old loss begins at rounding error and would flatten everything else.
 func logarithmic(series []Series, extra ...float64) scale {
 	lo, hi := math.Inf(1), 0.0
 	see := func(v float64) {
@@ -99,11 +100,12 @@ func logarithmic(series []Series, extra ...float64) scale {
 			lo, hi = min(lo, v), max(hi, v)
 		}
 	}
+	floor := usualFloor(series)
 	for _, s := range series {
 		for _, p := range s.Curve {
 			if usable(p, true) {
-				see(p.Min)
-				see(p.Max)
+				see(max(p.Min, floor))
+				see(max(p.Max, floor))
 			}
 		}
 	}
@@ -119,6 +121,24 @@ func logarithmic(series []Series, extra ...float64) scale {
 		bottom = top / 10
 	}
 	return scale{lo: bottom, hi: top, log: true}
+}
+
+// usualFloor is a tenth of what all but the lowest tenth of the series' means lie
+// above; 0 without any.
+func usualFloor(series []Series) float64 {
+	var means []float64
+	for _, s := range series {
+		for _, p := range s.Curve {
+			if usable(p, true) {
+				means = append(means, p.Mean)
+			}
+		}
+	}
+	if len(means) == 0 {
+		return 0
+	}
+	slices.Sort(means)
+	return means[len(means)/10] / 10
 }
 
 // step125 is the next of 1, 2, 5 times a power of ten, not below v where up is

@@ -337,3 +337,17 @@ func BenchmarkLineChart120x20(b *testing.B) {
 		c.Lines(th)
 	}
 }
+
+// One value at rounding error, as the old loss of a sample's first iteration, does
+// not stretch the axis over the decades in between.
+func TestLogarithmicAxisLeavesOutTheRareLow(t *testing.T) {
+	curve := make(profiles.Curve, 100)
+	for i := range curve {
+		curve[i] = profiles.Point{First: int64(i), Last: int64(i), Min: 0.01, Max: 0.5, Mean: 0.1}
+	}
+	curve[40] = profiles.Point{First: 40, Last: 40, Min: 1e-9, Max: 1e-9, Mean: 1e-9}
+	s := logarithmic([]Series{{Curve: curve}}, 0.005)
+	if s.lo < 1e-3 || s.lo > 5e-3 || s.hi < 0.5 {
+		t.Errorf("axis from %g to %g", s.lo, s.hi)
+	}
+}
