@@ -13,7 +13,6 @@ type command struct {
 	kind  commandKind
 	key   string
 	value string
-	reply chan error // buffered; nil when nobody waits
 }
 
 type commandKind uint8
