@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/optics"
+)
+
+// reconstructed runs settings to their end and returns the reconstruction and the
+// object, both on the object's window, and the run's description.
+func reconstructed(t *testing.T, s preset.Settings) (got, truth []float32, r *Run) {
+	t.Helper()
+	r, err := New(Options{Settings: s, Stream: profiles.NewStream(1 << 14)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	start := time.Now()
+	r.Start(context.Background())
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d iterations in %v", r.loop.index, time.Since(start).Round(time.Second))
+	return r.loop.task.Picture().Pixels, r.loop.task.Truth().Pixels, r
+}
+
+// bandLimited is the object with the frequencies that the run's apertures pass and
+// no others, on the object's window: all that a reconstruction can be asked for.
+// The object is real, so a frequency that is measured tells its negative as well.
+func bandLimited(t *testing.T, r *Run) []float32 {
+	t.Helper()
+	n, info := r.object.Size, r.loop.task.Info()
+	mask, grid := make([]float32, n*n), optics.Coordinates(n)
+	aperture := optics.Aperture{Kind: optics.Circular, Radius: info.Radius}
+	for _, c := range info.Centres {
+		aperture.Add(mask, grid, optics.Point{Y: c[0], X: c[1]})
+		aperture.Add(mask, grid, optics.Point{Y: -c[0], X: -c[1]})
+	}
+	plan, err := fft.NewPlan(n, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spectrum, plane := make([]complex64, n*n), make([]float32, n*n)
+	plan.CentredForwardReal(spectrum, r.object.Amplitude, nil)
+	for i, m := range mask {
+		spectrum[i] *= complex(m, 0)
+	}
+	plan.CentredInverseReal(plane, spectrum, nil)
+	w := optics.ObjectWindow(n, r.object.ObjectSize)
+	out := make([]float32, w.Size*w.Size)
+	w.Crop(out, plane, n)
+	return out
+}
+
+// The default preset's reconstruction is nearly as much like the object as the
+// object is like itself through the union of all apertures.
+func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped with -short: a whole run of the default preset takes a minute")
+	}
+	got, truth, r := reconstructed(t, settings(t))
+	limit := bandLimited(t, r)
+	var m optics.Metrics
+	s := r.object.ObjectSize
+	reached, allowed := m.SSIM(got, truth, s, s), m.SSIM(limit, truth, s, s)
+	t.Logf("SSIM %.3f of %.3f; against the band-limited object %.3f; PSNR %.1f dB of %.1f",
+		reached, allowed, m.SSIM(got, limit, s, s), optics.PSNR(got, truth), optics.PSNR(limit, truth))
+	if reached < 0.9*allowed {
+		t.Errorf("SSIM %.3f is below 0.9 of the %.3f that the apertures allow", reached, allowed)
+	}
+}
+
+// Mixed precision changes the final quality by less than 1 dB.
+func TestMixedPrecisionKeepsTheQuality(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped with -short: three whole runs")
+	}
+	quality := map[string]float64{}
+	for _, amp := range []string{"off", "bf16", "fp16"} {
+		s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{"amp=" + amp}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, truth, _ := reconstructed(t, s)
+		quality[amp] = optics.PSNR(got, truth)
+		t.Logf("amp = %s: %.2f dB", amp, quality[amp])
+		if math.Abs(quality[amp]-quality["off"]) > 1 {
+			t.Errorf("amp = %s: PSNR %.2f dB, %.2f without", amp, quality[amp], quality["off"])
+		}
+	}
+}
