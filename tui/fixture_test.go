@@ -142,8 +142,10 @@ func running() *profiles.Snapshot {
 	}
 	for id, ms := range []float64{1.21, 0.62, 0.18, 2.43, 1.02, 0.05} {
 		s.Phases[id] = profiles.PhaseView{Spread: spread(ms), Share: ms / 5.51}
+		s.Whole.Phases[id] = profiles.PhaseView{Spread: spread(1.3 * ms), Share: ms / 5.51}
 	}
-	s.Total = spread(5.43)
+	s.Total, s.Whole.Total = spread(5.43), spread(1.3*5.43)
+	s.Whole.Total.N = 4100
 	s.IterationTime = curve(206, 20, func(i int) (float64, float64, float64) {
 		base := 7.9
 		if i > 60 {

@@ -157,5 +157,5 @@ func ProgressLine(s *profiles.Snapshot) string {
 	if s.Err != "" {
 		parts = append(parts, firstLine(s.Err))
 	}
-	return strings.Join(parts, " · ")
+	return strings.Map(printable, strings.Join(parts, " · "))
 }

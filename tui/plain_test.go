@@ -86,6 +86,7 @@ func TestPlainRewritesItsLineOnATerminal(t *testing.T) {
 func TestSummaryTellsTheRun(t *testing.T) {
 	golden(t, "summary", Summary(finished()))
 	golden(t, "summary-failed", Summary(failed()))
+	golden(t, "summary-preparing", Summary(preparing()))
 	for i, line := range strings.Split(Summary(finished()), "\n") {
 		if len([]rune(line)) > 100 {
 			t.Errorf("line %d is %d wide", i, len([]rune(line)))
@@ -93,6 +94,27 @@ func TestSummaryTellsTheRun(t *testing.T) {
 	}
 	if n := strings.Count(Summary(finished()), "\n"); n > 30 {
 		t.Errorf("the summary is %d lines, more than a screen", n)
+	}
+}
+
+func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
+	s := trainer()
+	s.Memory.PeakRSS, s.Memory.Reason = 0, "/proc/self/status: permission denied"
+	s.Own.Dropped = 3
+	got := Summary(s)
+	for _, want := range []string{"peak RSS – (/proc/self/status: permission denied)", "(trainer pattern: each sample is measured once)",
+		"dropped      3 records"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
+	s := failed()
+	s.Run.Object, s.Err, s.Memory.Reason = "a\x1b[2Jb", "c\x1b]0;d\a", "e\rf"
+	if got := Summary(s) + ProgressLine(s); strings.ContainsAny(got, "\x1b\a\r") {
+		t.Errorf("control characters: %q", got)
 	}
 }
 

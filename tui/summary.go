@@ -9,34 +9,75 @@ import (
 )
 
 // Summary is a run on one screen of plain text: what ran, how far it came, where
-// the time went, what the caches and the changes did, and how good the picture
-// is. Lines end in "\n".
+// the time of its newest stage went, what it kept in memory, what the caches and
+// the changes did, and how good the picture is. Lines end in "\n".
 func Summary(s *profiles.Snapshot) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
-		b.WriteString(strings.TrimRight(fmt.Sprintf(format, args...), " ") + "\n")
+		text := strings.Map(printable, fmt.Sprintf(format, args...))
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	r := s.Run
-	line("prismtop: %s %d/%d, %s %s, %s: %s after %s", r.Object, r.Size, r.ObjectSize, r.Device, r.Kernels,
-		precision(s), s.State, clock(s.Elapsed))
+	line("prismtop: %s %d/%d, %s %s, %s, seed %d: %s after %s", r.Object, r.Size, r.ObjectSize, r.Device, r.Kernels,
+		precision(s), r.Seed, s.State, clock(s.Elapsed))
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}
 	line("  iterations   %d in %d of %d samples, %d converged", s.Index, len(s.Results), r.Samples, converged(s))
-	if s.Total.N > 0 {
-		line("  iteration    %s ms median, p10 %s, p95 %s (last %d)", trim(milliseconds(s.Total.Median)),
-			trim(milliseconds(s.Total.P10)), trim(milliseconds(s.Total.P95)), s.Total.N)
-	}
-	for id, v := range s.Phases {
-		if v.N > 0 {
-			line("    %-10s %s ms %s", profiles.Phase(id), milliseconds(v.Median), percent(v.Share))
-		}
-	}
+	summariseTimes(line, s)
+	summariseMemory(line, s)
 	if len(s.LossNew) > 0 {
 		line("  loss         old %s, new %s", trim(loss(s.LatestLossOld)), trim(loss(s.LatestLossNew)))
 	}
 	if s.HasQuality {
 		line("  quality      PSNR %s, SSIM %s, RMSE %s %%", trim(psnr(s.Quality.PSNR)), trim(ssim(s.Quality.SSIM)), trim(fixed(s.Quality.RMSE, 5)))
+	}
+	summariseCaches(line, s)
+	summariseEffects(line, s.Effects)
+	if s.Own.Dropped > 0 {
+		line("  dropped      %d records: the aggregator fell behind", s.Own.Dropped)
+	}
+	return b.String()
+}
+
+// summariseTimes tells the times of the newest stage, all of its iterations,
+// whatever the settings were.
+func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
+	w := s.Whole
+	if w.Total.N == 0 {
+		line("  iteration    – (no iteration ran after warm-up)")
+		return
+	}
+	row := func(name string, v profiles.Spread, share string) {
+		line("  %-12s %8s %8s %8s %8s", name, milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90), share)
+	}
+	line("  %-12s %8s %8s %8s %8s   ms, %d iterations", s.Stage, "median", "p10", "p90", "share", w.Total.N)
+	row("iteration", w.Total, "")
+	for id, v := range w.Phases {
+		if v.N > 0 {
+			row("  "+profiles.Phase(id).String(), v.Spread, percent(v.Share))
+		}
+	}
+}
+
+func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
+	m := s.Memory
+	if m.Weights == 0 {
+		line("  memory       – (no plan was compiled)")
+		return
+	}
+	peak := "peak RSS " + trim(byteSize(m.PeakRSS))
+	if m.PeakRSS == 0 {
+		peak = "peak RSS – (" + m.Reason + ")"
+	}
+	line("  memory       weights %s, activations %s, caches %s, %s",
+		trim(byteSize(m.Weights)), trim(byteSize(m.Activations)), trim(byteSize(m.Caches)), peak)
+}
+
+func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
+	if s.Index == 0 {
+		line("  caches       – (no iteration ran)")
+		return
 	}
 	for id, v := range s.Caches {
 		switch rate, ok := v.HitRate(); {
@@ -48,11 +89,9 @@ func Summary(s *profiles.Snapshot) string {
 			line("  %-12s %s hits (%s), saved %s", cacheTitles[id], trim(percentFine(rate)), lookups(v), trim(seconds(float64(v.Saved))))
 		}
 	}
-	summariseEffects(line, s.Effects)
-	if s.Own.Dropped > 0 {
-		line("  dropped      %d records", s.Own.Dropped)
+	if whyNoHits(s) != "" {
+		line("  %-12s (trainer pattern: each sample is measured once)", "")
 	}
-	return b.String()
 }
 
 // summaryEffects is how many changes a summary tells.

@@ -129,11 +129,8 @@ func loss(v float64) string {
 	return fmt.Sprintf("%9.3e", v)
 }
 
-// rate is iterations per second, 9 wide: "  214 it/s".
+// rate is iterations per second, 10 wide: "214.0 it/s".
 func rate(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		v = math.NaN()
-	}
 	return fixed(v, 5) + " it/s"
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -103,11 +102,6 @@ func golden(t *testing.T, name string, got []byte) {
 func TestSummaryOfAWholeRun(t *testing.T) {
 	sum := Summarize(whole(t), source())
 	golden(t, "whole.json", jsonOf(t, sum))
-	var b bytes.Buffer
-	if err := WriteText(&b, sum); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "whole.txt", b.Bytes())
 }
 
 func TestSummaryOfARunThatNeverIterated(t *testing.T) {
@@ -115,11 +109,6 @@ func TestSummaryOfARunThatNeverIterated(t *testing.T) {
 	s.Memory.Reason = "/proc/self/status: permission denied"
 	sum := Summarize(s, Source{Version: "1.2.3", CPU: machine.CPU{Reason: "not named in /proc/cpuinfo"}})
 	golden(t, "empty.json", jsonOf(t, sum))
-	var b bytes.Buffer
-	if err := WriteText(&b, sum); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "empty.txt", b.Bytes())
 }
 
 func TestJSONReadsBackAsItWasWritten(t *testing.T) {
@@ -234,27 +223,6 @@ func TestEverySettingIsInTheJSON(t *testing.T) {
 	var s Settings
 	if err := json.Unmarshal([]byte(`{"sise":512}`), &s); err == nil || !strings.Contains(err.Error(), "sise") {
 		t.Errorf("an unknown setting gave %v", err)
-	}
-}
-
-func TestTextFitsAScreen(t *testing.T) {
-	s := whole(t)
-	for range 20 {
-		s.Effects = append(s.Effects, s.Effects[0])
-	}
-	s.Own.Dropped = 3
-	var b bytes.Buffer
-	if err := WriteText(&b, Summarize(s, source())); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-	if len(lines) > 24 {
-		t.Errorf("%d lines", len(lines))
-	}
-	for _, l := range lines {
-		if n := utf8.RuneCountInString(l); n > 80 {
-			t.Errorf("%d columns: %s", n, l)
-		}
 	}
 }
 
