@@ -56,11 +56,6 @@ const (
 	NumCaches
 )
 
-var cacheNames = [NumCaches]string{"measurement", "fft_plans", "masks"}
-
-// String is the cache's name in JSON.
-func (c CacheID) String() string { return cacheNames[c] }
-
 // CacheCounters is a cache's state since the run began.
 type CacheCounters struct {
 	Enabled bool

@@ -248,6 +248,30 @@ func TestPanicOfTheLoopIsAnError(t *testing.T) {
 	}
 }
 
+func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
+	o := Options{Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
+	o.Stream = profiles.NewStream(1 << 10)
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	iterate := func() {
+		if stop, err := r.loop.obey(t.Context()); stop || err != nil {
+			t.Fatal(stop, err)
+		}
+		if err := r.loop.iterate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		iterate()
+	}
+	if n := testing.AllocsPerRun(20, iterate); n != 0 {
+		t.Errorf("%v allocations per iteration", n)
+	}
+}
+
 func BenchmarkIteration(b *testing.B) {
 	for _, name := range []string{"moon", "baseline"} {
 		b.Run(name, func(b *testing.B) {

@@ -17,11 +17,6 @@ const (
 	List                // whole numbers, separated by commas
 )
 
-// String is the type's name in messages and documents.
-func (t Type) String() string {
-	return [...]string{"text", "true or false", "whole number", "number", "list of whole numbers"}[t]
-}
-
 // Key describes one setting.
 type Key struct {
 	Group   string   // what it belongs to: "The picture"

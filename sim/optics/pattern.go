@@ -39,7 +39,7 @@ type PatternOptions struct {
 	Seed uint64
 }
 
-// PatternNames lists the patterns: PRISM's three, then its four examples
+// patternNames lists the patterns: PRISM's three, then its four examples
 // (concentric circles, Archimedean spiral, jittered grid, logarithmic spiral).
 var patternNames = []string{"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"}
 

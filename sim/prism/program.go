@@ -29,6 +29,8 @@ type program struct {
 	hasLossOld                       bool
 	scale, overflow                  nn.BufferID
 	scaled                           bool // has a gradient scaler
+
+	number [1]float32 // a scalar on its way to or from the device
 }
 
 func loadProgram(kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
@@ -75,11 +77,16 @@ func (p *program) write(name string, values []float32) {
 	}
 }
 
+// writeScalar sets a scalar input.
+func (p *program) writeScalar(name string, value float64) {
+	p.number[0] = float32(value)
+	p.write(name, p.number[:])
+}
+
 // scalar reads a scalar output.
 func (p *program) scalar(id nn.BufferID) float64 {
-	var v [1]float32
-	p.exe.Read(id, v[:])
-	return float64(v[0])
+	p.exe.Read(id, p.number[:])
+	return float64(p.number[0])
 }
 
 // memory is what the program takes beside the variables.

@@ -39,7 +39,7 @@ type Reconstruction struct {
 	system   *MeasurementSystem
 	masks    *optics.MaskCache
 	samples  [][]optics.Point
-	notes    []string
+	newMasks []string // the plans' inputs for a sample's masks
 	program  *program
 	metrics  optics.Metrics
 
@@ -92,16 +92,20 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 		current: make([]float32, plane), output: make([]float32, plane),
 		targetOld: make([]float32, plane), targetNew: make([]float32, plane),
 	}
+	for k := range samples[0] {
+		r.newMasks = append(r.newMasks, MaskNewInput(k, len(samples[0])))
+	}
 	r.switchCaches()
 	if s.InitIterations == 0 || s.InitCycles == 0 {
 		r.stage = profiles.Progressive
 	} else {
 		r.prepareInitialisation()
 	}
-	if err := r.warmUpMeasurements(); err != nil {
-		return nil, err
+	err = r.warmUpMeasurements()
+	if err == nil {
+		err = r.load()
 	}
-	if err := r.load(); err != nil {
+	if err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -110,10 +114,7 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 
 // Close frees the memory on the device.
 func (r *Reconstruction) Close() {
-	if r.program != nil {
-		r.program.close()
-		r.program = nil
-	}
+	r.unload()
 	r.state.Close()
 }
 
@@ -197,7 +198,7 @@ func (r *Reconstruction) unload() {
 
 // update runs the backward pass and Adam at the present learning rate.
 func (r *Reconstruction) update(rec *profiles.Iteration) error {
-	r.program.write(nn.LearningRateInput, []float32{float32(r.lr)})
+	r.program.writeScalar(nn.LearningRateInput, r.lr)
 	if err := r.program.run(nn.SegmentUpdate, &rec.Phases); err != nil {
 		return err
 	}
@@ -322,7 +323,7 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	info := profiles.RunInfo{
 		Object: r.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
 		Size: s.Size, ObjectSize: s.ObjectSize, Samples: len(r.samples), PerSample: len(r.samples[0]),
-		Radius: s.Radius, Notes: append(append([]string(nil), r.object.Notes...), r.notes...),
+		Radius: s.Radius, Notes: append([]string(nil), r.object.Notes...),
 	}
 	for _, sample := range r.samples {
 		for _, c := range sample {

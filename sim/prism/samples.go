@@ -119,11 +119,10 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 // cache is off.
 func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
 	start := time.Now()
-	centres := r.samples[r.sample]
-	for k, c := range centres {
+	for k, c := range r.samples[r.sample] {
 		mask := r.masks.Mask(r.system.Aperture(), c)
 		if all || !r.settings.MaskCache {
-			r.program.write(MaskNewInput(k, len(centres)), mask)
+			r.program.write(r.newMasks[k], mask)
 		}
 	}
 	if all {

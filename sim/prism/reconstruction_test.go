@@ -1,0 +1,129 @@
+package prism_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu"
+	"prismtop/sim/optics"
+	"prismtop/sim/picture"
+	"prismtop/sim/prism"
+)
+
+// steadySettings keep a 32-pixel run in its second sample for ever.
+var steadySettings = []string{"size=32", "object_size=16", "radius=5", "roi_diameter=20", "samples=3",
+	"iterations=2", "cycles=1", "init_iterations=0", "threshold=0"}
+
+// inSecondSample is a reconstruction whose second sample has run a few iterations
+// and has many more to come, and the record that they fill in.
+func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profiles.Iteration) {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{Sets: append(append([]string(nil), steadySettings...), sets...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := picture.Builtin("moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans := optics.NewPlanCache(s.FFTCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: 2, FFTPlans: plans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(backend.Close)
+	r, err := prism.New(s, object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	rec := new(profiles.Iteration)
+	for range s.Iterations {
+		iterate(t, r, rec)
+	}
+	s.Iterations = 1 << 20
+	if err := r.Apply(s); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		iterate(t, r, rec)
+	}
+	if rec.Stage != profiles.Progressive || rec.Sample != 1 || rec.InSample != 4 {
+		t.Fatalf("stage %v, sample %d, iteration %d of it", rec.Stage, rec.Sample, rec.InSample)
+	}
+	return r, rec
+}
+
+// iterate runs an iteration that must not fail.
+func iterate(t *testing.T, r *prism.Reconstruction, rec *profiles.Iteration) {
+	t.Helper()
+	*rec = profiles.Iteration{}
+	if _, err := r.Iterate(rec); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The settings and the optics list what there is each for themselves, because
+// neither knows the other.
+func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
+	for key, known := range map[string]func(name string) error{
+		"sampling": func(name string) error {
+			if !slices.Contains(optics.PatternNames(), name) {
+				return errors.New("no such pattern")
+			}
+			return nil
+		},
+		"aperture": func(name string) error { _, err := optics.ParseApertureKind(name); return err },
+		"loss": func(name string) error {
+			_, err := prism.ParseLoss(name, true, prism.CompositeWeights{L1: 1})
+			return err
+		},
+		"object": func(name string) error {
+			_, err := picture.Builtin(name, picture.Options{Size: 64, ObjectSize: 32})
+			return err
+		},
+	} {
+		k, ok := preset.LookupKey(key)
+		if !ok || len(k.Allowed) == 0 {
+			t.Fatalf("%s is no setting with names", key)
+		}
+		for _, name := range k.Allowed {
+			if err := known(name); err != nil {
+				t.Errorf("%s = %s: %v", key, name, err)
+			}
+		}
+	}
+	sampling, _ := preset.LookupKey("sampling")
+	for _, name := range optics.PatternNames() {
+		if !slices.Contains(sampling.Allowed, name) {
+			t.Errorf("no setting gives the pattern %s", name)
+		}
+	}
+}
+
+func TestTheSteadyLoopAllocatesNothing(t *testing.T) {
+	for _, sets := range []string{
+		"pattern=trainer",
+		"pattern=remeasure",
+		"pattern=remeasure noise=shot snr=30",
+		"pattern=remeasure measurement_cache=false fft_cache=false mask_cache=false shared_spectrum=false",
+		"pattern=remeasure faithful=true",
+		"amp=bf16",
+		"amp=fp16",
+		"loss=composite",
+		"scheduler=plateau",
+		"sample_length=10 mask_cache=false",
+		"sample_length=10 pattern=remeasure measurement_cache=false",
+	} {
+		t.Run(strings.ReplaceAll(sets, " ", ","), func(t *testing.T) {
+			r, rec := inSecondSample(t, strings.Fields(sets)...)
+			if n := testing.AllocsPerRun(20, func() { iterate(t, r, rec) }); n != 0 {
+				t.Errorf("%v allocations per iteration", n)
+			}
+		})
+	}
+}
