@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"prismtop": m
 
 // tiny makes a run that takes a second, in scripts.
 const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set iterations=4 " +
-	"--set init_iterations=4 --set init_cycles=1"
+	"--set init_iterations=4 --set init_cycles=1 --set channels="
 
 // script runs a test script; "TINY" stands for the flags above.
 func script(t *testing.T, text string) {

@@ -22,7 +22,7 @@ var ErrInterrupted = errors.New("interrupted")
 
 // framesPerSecond is how often a drawn frame may go to the terminal. Data come
 // at most ten times a second; the rest is for keys.
-const framesPerSecond = 30
+const framesPerSecond = 60
 
 // Times that leaving may take, together less than two seconds: for Bubble Tea
 // to end, for the run's last snapshot to come, and for a slow terminal to take

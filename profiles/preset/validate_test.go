@@ -12,7 +12,7 @@ const gib = 1 << 30
 func fixed(t *testing.T) Settings {
 	t.Helper()
 	s := moon(t)
-	s.Size, s.ObjectSize, s.Radius, s.ROIDiameter, s.Samples = 256, 64, 14, 112, 25
+	s.Size, s.ObjectSize, s.Radius, s.ROIDiameter, s.Samples, s.Channels = 256, 64, 14, 112, 25, nil
 	return s
 }
 
