@@ -16,7 +16,7 @@ import (
 
 // steadySettings keep a 32-pixel run in its second sample for ever.
 var steadySettings = []string{"size=32", "object_size=16", "radius=5", "roi_diameter=20", "samples=3",
-	"iterations=2", "cycles=1", "init_iterations=0", "threshold=0"}
+	"iterations=2", "cycles=1", "init_iterations=0", "threshold=0", "channels="}
 
 // inSecondSample is a reconstruction whose second sample has run a few iterations
 // and has many more to come, and the record that they fill in.
