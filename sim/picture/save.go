@@ -23,13 +23,7 @@ import (
 // written whole or not at all; an error leaves an older file as it was.
 func SavePNG16(path string, pixels []float32, w, h int) error {
 	data, err := encodePNG16(pixels, w, h)
-	if err == nil {
-		err = writeWhole(path, data)
-	}
-	if err != nil {
-		return fmt.Errorf("saving %s: %w", path, err)
-	}
-	return nil
+	return save(path, data, err)
 }
 
 // SaveNPY writes h×w pixels, row by row, as an NPY array of float32, bit for
@@ -37,6 +31,11 @@ func SavePNG16(path string, pixels []float32, w, h int) error {
 // as it was.
 func SaveNPY(path string, pixels []float32, w, h int) error {
 	data, err := encodeNPY(pixels, w, h)
+	return save(path, data, err)
+}
+
+// save writes data, unless encoding them failed.
+func save(path string, data []byte, err error) error {
 	if err == nil {
 		err = writeWhole(path, data)
 	}
