@@ -25,10 +25,11 @@ var ErrInterrupted = errors.New("interrupted")
 const framesPerSecond = 60
 
 // Times that leaving may take, together less than two seconds: for Bubble Tea
-// to end, for the run's last snapshot to come, and for a slow terminal to take
-// what restores it.
+// to end in order and then by force, for the run's last snapshot to come, and
+// for a slow terminal to take what restores it.
 const (
-	leaveLimit = 1100 * time.Millisecond
+	leaveLimit = 800 * time.Millisecond
+	killLimit  = 300 * time.Millisecond
 	lastLimit  = 300 * time.Millisecond
 	drainLimit = 500 * time.Millisecond
 )
@@ -52,8 +53,10 @@ func Run(ctx context.Context, c Controller, o Options) error {
 
 	signals, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
+	running, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
 	options := []tea.ProgramOption{
-		tea.WithContext(signals), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
+		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
 		tea.WithOutput(tty), tea.WithInput(o.Input), tea.WithEnvironment(o.Environ),
 	}
 	if o.size[0] > 0 {
@@ -63,12 +66,13 @@ func Run(ctx context.Context, c Controller, o Options) error {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
 	restore := rememberTerminal(o.Input)
+	program := tea.NewProgram(m, options...)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := tea.NewProgram(m, options...).Run()
+		_, err := program.Run()
 		ended <- err
 	}()
-	err := m.await(signals, ended)
+	err := m.await(signals, ended, program.Quit, kill)
 	if errors.Is(err, errStuck) {
 		restore()
 	}
@@ -84,19 +88,27 @@ func Run(ctx context.Context, c Controller, o Options) error {
 var errStuck = errors.New("the terminal did not let go")
 
 // await is the program's end, or errStuck when it was asked to end and did not.
-func (m *Model) await(ctx context.Context, ended <-chan error) error {
+// It is killed only when it does not quit: killed, it closes its input while it
+// may still be reading.
+func (m *Model) await(ctx context.Context, ended <-chan error, quit, kill func()) error {
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
+		go quit() // waits while the program is busy
 	case <-m.left:
 	}
 	select {
 	case err := <-ended:
 		return err
 	case <-time.After(leaveLimit):
-		return errStuck
+		kill()
 	}
+	select {
+	case <-ended:
+	case <-time.After(killLimit):
+	}
+	return errStuck
 }
 
 // verdict is what Run returns.
