@@ -148,7 +148,7 @@ stdout '"hit_rate_reason": "every sample asks once'
 exists moon.png moon.npy
 status 0 prismtop run --headless TINY --set pattern=remeasure --max-iterations 9
 stdout 'measurement .* hits'
-stderr 'stopped by max_iterations = 9'
+stderr 'ended by max_iterations = 9'
 # without a terminal the screen is not opened
 status 0 prismtop TINY
 stdout 'PSNR'

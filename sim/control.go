@@ -50,6 +50,9 @@ func (r *Run) Set(key, value string) error {
 	if r.ended() {
 		return errEnded
 	}
+	if r.over.Load() {
+		return errOver
+	}
 	r.wanted = next
 	r.queue(command{kind: setCommand, key: key, value: next.Get(key)})
 	return nil

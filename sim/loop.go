@@ -52,6 +52,7 @@ func (l *loop) prepare(r *Run, settings preset.Settings) error {
 	l.close()
 	l.run, l.settings, l.backend, l.task = r, settings, backend, task
 	l.changes, l.index, l.finished, l.failure = 0, 0, false, nil
+	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
 
@@ -127,26 +128,15 @@ func (l *loop) iterate() error {
 	if err != nil && !errors.Is(err, prism.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
-	quality, hasQuality := outcome.Quality, outcome.SampleEnded
-	before := time.Now()
-	last := outcome.Finished || l.limitReached(before)
-	if !hasQuality && err == nil && (last || outcome.StageEnded || l.compareDue(before)) {
-		quality, hasQuality = l.task.Quality(), true
-	}
-	if stream.PictureWanted() || last {
-		p := l.task.Picture()
-		p.Iteration = l.index
-		stream.Picture(p)
-	}
-	after := time.Now()
-	rec.Phases[profiles.Metrics] += int64(after.Sub(before))
-	rec.Total = int64(after.Sub(start))
+	limit := l.limit(time.Now())
+	last := err != nil || outcome.Finished || limit != ""
+	quality, hasQuality := l.look(&outcome, last, err == nil)
+	rec.Total = int64(time.Since(start))
 	stream.Iteration(rec)
 
 	if hasQuality {
 		quality.Iteration, quality.Sample = l.index, rec.Sample
 		stream.Quality(quality)
-		l.compare = after
 	}
 	if outcome.SampleEnded {
 		stream.SampleDone(outcome.Result)
@@ -155,13 +145,38 @@ func (l *loop) iterate() error {
 	if outcome.PlansChanged {
 		stream.Memory(l.task.Memory())
 	}
-	l.index++
-	l.failure = err
-	l.finished = err != nil || last
-	if last && !outcome.Finished {
-		stream.Log(fmt.Sprintf("stopped by max_iterations = %d or max_seconds = %g", l.settings.MaxIterations, l.settings.MaxSeconds))
+	if limit != "" && !outcome.Finished {
+		stream.Log("ended by " + limit)
 	}
+	l.index++
+	l.failure, l.finished = err, last
+	l.run.over.Store(last)
 	return nil
+}
+
+// look compares the reconstruction with the truth and publishes its picture where
+// that is due. Its time counts as metrics; an iteration without has none.
+func (l *loop) look(outcome *prism.Outcome, last, sound bool) (q profiles.Quality, has bool) {
+	start := time.Now()
+	q, has = outcome.Quality, outcome.SampleEnded
+	due := last || outcome.StageEnded || l.compareDue(start)
+	pictured := last || l.run.stream.PictureWanted()
+	if !has && sound && due {
+		q, has = l.task.Quality(), true
+	}
+	if pictured {
+		p := l.task.Picture()
+		p.Iteration = l.index
+		l.run.stream.Picture(p)
+	}
+	now := time.Now()
+	if has {
+		l.compare = now
+	}
+	if pictured || due {
+		l.rec.Phases[profiles.Metrics] += int64(now.Sub(start))
+	}
+	return q, has
 }
 
 func (l *loop) compareDue(now time.Time) bool {
@@ -169,11 +184,17 @@ func (l *loop) compareDue(now time.Time) bool {
 	return every > 0 && now.Sub(l.compare) >= every
 }
 
-// limitReached tells whether the settings end the run with the present iteration.
-func (l *loop) limitReached(now time.Time) bool {
+// limit names the setting that ends the run with the present iteration; empty for
+// none.
+func (l *loop) limit(now time.Time) string {
 	s := &l.settings
-	return s.MaxIterations > 0 && l.index+1 >= s.MaxIterations ||
-		s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds
+	switch {
+	case s.MaxIterations > 0 && l.index+1 >= s.MaxIterations:
+		return fmt.Sprintf("max_iterations = %d", s.MaxIterations)
+	case s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds:
+		return fmt.Sprintf("max_seconds = %g", s.MaxSeconds)
+	}
+	return ""
 }
 
 // obey carries out the commands that wait; a paused or finished loop waits for
@@ -203,7 +224,9 @@ func (l *loop) obey(ctx context.Context) (stop bool, err error) {
 func (l *loop) carryOut(c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
-		return false, l.set(c.key, c.value)
+		if !l.finished { // it was asked for before anyone knew of the end
+			return false, l.set(c.key, c.value)
+		}
 	case pauseCommand:
 		l.pause(true)
 	case resumeCommand:
@@ -287,6 +310,9 @@ func (l *loop) restart() error {
 	if err := l.prepare(l.run, l.settings); err != nil {
 		return err
 	}
+	l.run.mu.Lock()
+	l.run.wanted = l.settings
+	l.run.mu.Unlock()
 	l.run.stream.Log("restarted from the first weights of the seed")
 	l.run.stream.State(profiles.Running, "")
 	if paused {

@@ -56,6 +56,7 @@ type Run struct {
 	err      error
 
 	pending atomic.Bool   // commands wait
+	over    atomic.Bool   // finished or failed: waits for a restart
 	wake    chan struct{} // ends the wait of a paused run
 	done    chan struct{}
 
@@ -154,6 +155,10 @@ func (r *Run) WriteReconstruction(base string) error {
 
 // ErrDiverged ends a run whose loss is no longer a number.
 var ErrDiverged = prism.ErrDiverged
+
+// errOver refuses to change the settings of a run that is over: nothing would run
+// under them, and everything would say that it had.
+var errOver = errors.New("the run is over; restart it first")
 
 // errEnded refuses a command to a run that has ended.
 var errEnded = errors.New("the run has ended")

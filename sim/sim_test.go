@@ -190,6 +190,21 @@ func TestPauseStepAndRestart(t *testing.T) {
 	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
 }
 
+func TestARunThatIsOverKeepsItsSettings(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
+	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
+	if text := s.Log[len(s.Log)-1].Text; text != "ended by max_iterations = 5" || s.Index != 5 {
+		t.Errorf("after %d iterations: %q", s.Index, text)
+	}
+	if err := r.Set("amp", "bf16"); err == nil || !strings.Contains(err.Error(), "restart") {
+		t.Errorf("a change after the end: %v", err)
+	}
+	r.Restart()
+	until(t, a, "the end again", func(s *profiles.Snapshot) bool {
+		return s.State == profiles.Finished && s.Run.PriorStarts == 1 && s.Index == 5
+	})
+}
+
 func TestSaveWritesPictureAndArray(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moon")
 	r, a := start(t, Options{Settings: settings(t, small...), Linger: true, SaveTo: base})

@@ -11,14 +11,17 @@
 //		c.Put(key, v, size)
 //	}
 //
-// The time saved is the sum over hits of what the entry cost to compute, less
-// what every lookup and every Put cost, hits and misses alike. A cache that
+// The time saved is the sum over hits of what such an entry costs to compute, less
+// what every lookup and every Put cost, hits and misses alike. What it costs is the
+// median of the latest computations of entries of that size, because a single time
+// may have met cold memory or a busy processor. A cache that
 // never hits shows a loss.
 //
 // A cache is used by one goroutine.
 package cache
 
 import (
+	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -43,6 +46,7 @@ type Cache[K comparable, V any] struct {
 	options Options[V]
 	enabled bool
 	entries map[K]*entry[K, V]
+	worths  map[int64]*worth // by size of the entry
 	// newest and oldest end the list of use; spare are entries to use again.
 	newest, oldest, spare *entry[K, V]
 
@@ -53,14 +57,15 @@ type Cache[K comparable, V any] struct {
 type entry[K comparable, V any] struct {
 	key          K
 	value        V
-	bytes, cost  int64
+	bytes        int64
+	worth        *worth
 	newer, older *entry[K, V]
 }
 
 // New makes an empty cache.
 func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 	o.Clock = Clock(o.Clock)
-	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}}
+	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}, worths: map[int64]*worth{}}
 }
 
 // Clock is c, or the system's monotonic clock in nanoseconds when c is nil.
@@ -71,6 +76,33 @@ func Clock(c func() int64) func() int64 {
 	start := time.Now()
 	return func() int64 { return int64(time.Since(start)) }
 }
+
+// worth is what entries of one size cost to compute.
+type worth struct {
+	recent [9]int64 // the latest costs, in nanoseconds
+	n      int
+	median int64 // of them; the lower one of two
+}
+
+// learn takes in what an entry of that size cost.
+func (c *Cache[K, V]) learn(bytes, cost int64) *worth {
+	w := c.worths[bytes]
+	if w == nil {
+		w = new(worth)
+		c.worths[bytes] = w
+	}
+	w.recent[w.n%len(w.recent)] = cost
+	w.n++
+	known := w.recent
+	count := min(w.n, len(known))
+	slices.Sort(known[:count])
+	w.median = known[(count-1)/2]
+	return w
+}
+
+// Learned is whether an entry of that size was computed and stored before. The
+// first computation is worth timing a second time, when its memory is warm.
+func (c *Cache[K, V]) Learned(bytes int64) bool { return c.worths[bytes] != nil }
 
 // Lookup is a lookup in progress: the moment it began.
 type Lookup int64
@@ -101,7 +133,7 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 		c.link(e)
 	}
 	c.hits++
-	c.saved += e.cost - (c.options.Clock() - int64(l))
+	c.saved += e.worth.median - (c.options.Clock() - int64(l))
 	return e.value, true
 }
 
@@ -154,7 +186,7 @@ func (c *Cache[K, V]) store(key K, value V, bytes, cost int64) bool {
 	} else {
 		c.spare = e.older
 	}
-	*e = entry[K, V]{key: key, value: value, bytes: bytes, cost: cost}
+	*e = entry[K, V]{key: key, value: value, bytes: bytes, worth: c.learn(bytes, cost)}
 	c.entries[key] = e
 	c.bytes += bytes
 	c.link(e)

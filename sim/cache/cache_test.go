@@ -40,7 +40,7 @@ func TestSavedIsTheMissReplacedLessEveryLookup(t *testing.T) {
 
 	l = c.Begin()
 	c.Get(l, "b")
-	c.PutCost("b", 1, 8, 1000)
+	c.PutCost("b", 1, 16, 1000)
 	c.Get(c.Begin(), "b")
 	if got := c.Counters().Saved; got != 84+1000 {
 		t.Errorf("after a hit of an entry of known cost: saved %d, want 1084", got)
@@ -166,5 +166,21 @@ func BenchmarkHit(b *testing.B) {
 	c.Put([4]float64{1}, 1, 8)
 	for b.Loop() {
 		c.Get(c.Begin(), [4]float64{1})
+	}
+}
+
+// A miss that met a busy processor does not make every later hit look precious.
+func TestOneSlowMissDoesNotSetWhatHitsAreWorth(t *testing.T) {
+	c := New[int](Options[int]{Clock: func() int64 { return 0 }})
+	for key, cost := range []int64{9000, 100, 110, 90} {
+		c.PutCost(key, key, 8, cost)
+	}
+	for key := range 4 {
+		if _, ok := c.Get(c.Begin(), key); !ok {
+			t.Fatalf("key %d is not there", key)
+		}
+	}
+	if got := c.Counters().Saved; got != 4*100 {
+		t.Errorf("4 hits saved %d ns, want 400", got)
 	}
 }

@@ -47,6 +47,12 @@ func (c *MaskCache) Mask(a Aperture, centre Point) []float32 {
 	if m, ok := c.cache.Get(lookup, key); ok {
 		return m
 	}
+	if c.cache.Enabled() && !c.cache.Learned(4*int64(c.n)*int64(c.n)) {
+		// This warms the memory, so that the time below is a usual one.
+		m := c.blank()
+		a.Add(m, Coordinates(c.n), centre)
+		c.mask = m
+	}
 	start := c.clock()
 	m := c.blank()
 	a.Add(m, c.coordinates(), centre)
