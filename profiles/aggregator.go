@@ -307,6 +307,10 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		s.LatestLossOld, s.LatestLossNew = a.last.LossOld, a.last.LossNew
 		s.Memory.Caches = cacheBytes(&a.last)
 		s.LearningRate, s.GradientScale = a.last.LearningRate, a.last.GradientScale
+	} else {
+		s.Caches[MeasurementCache].Enabled = a.settings.MeasurementCache
+		s.Caches[FFTPlans].Enabled = a.settings.FFTCache
+		s.Caches[Masks].Enabled = a.settings.MaskCache
 	}
 	if a.pace.state == Running || a.pace.state == Paused {
 		p := progress{a.run.Samples, a.results, &a.settings, s.Elapsed, s.Rate, s.Index}

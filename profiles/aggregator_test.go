@@ -173,6 +173,30 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	}
 }
 
+// Before an iteration told what the caches are, the settings do.
+func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
+	r := newRig()
+	settings := preset.Settings{MeasurementCache: true, MaskCache: true}
+	check := func(when string, want [NumCaches]bool) {
+		t.Helper()
+		for id, v := range r.tick().Caches {
+			if v.Enabled != want[id] {
+				t.Errorf("%s: cache %d is enabled: %v", when, id, v.Enabled)
+			}
+		}
+	}
+	r.Begin(RunInfo{}, settings)
+	check("at the start", [NumCaches]bool{MeasurementCache: true, Masks: true})
+	settings.FFTCache, settings.MaskCache = true, false
+	r.Change(Change{Key: "fft_cache"}, settings)
+	check("after a change", [NumCaches]bool{MeasurementCache: true, FFTPlans: true})
+	r.it.Caches[Masks].Enabled = true
+	r.iterate(1)
+	check("after an iteration", [NumCaches]bool{Masks: true})
+	r.Begin(RunInfo{}, settings)
+	check("after a restart", [NumCaches]bool{MeasurementCache: true, FFTPlans: true})
+}
+
 func TestIterationsBeforeARestartDoNotReachItInOneTick(t *testing.T) {
 	r := newRig()
 	r.start()

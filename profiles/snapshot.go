@@ -70,7 +70,8 @@ type Point struct {
 // Curve is a downsampled series, oldest first. Gaps (NaN) are not stored.
 type Curve []Point
 
-// CacheView is a cache and its rate.
+// CacheView is a cache and its rate. Before the first iteration it is enabled
+// where the settings say so.
 type CacheView struct {
 	CacheCounters
 	RecentRate float64 // hits over lookups in the recent window

@@ -84,7 +84,7 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		case !ok && !v.Enabled:
 			line("  %-12s off", cacheTitles[id])
 		case !ok:
-			line("  %-12s no lookups", cacheTitles[id])
+			line("  %-12s no lookups yet", cacheTitles[id])
 		default:
 			line("  %-12s %s hits (%s), saved %s", cacheTitles[id], trim(percentFine(rate)), lookups(v), trim(seconds(float64(v.Saved))))
 		}
