@@ -187,13 +187,13 @@ func (m *Model) footer() []string {
 	return c.Lines(m.theme)
 }
 
-// statusLine is why the run failed, or what was last said.
+// statusLine is what was refused last, why the run failed, or what was last said.
 func (m *Model) statusLine() (string, theme.Style) {
 	switch {
-	case m.snap != nil && m.snap.State == profiles.Failed:
-		return "failed: " + firstLine(m.snap.Err) + "   (q quits)", theme.Bad
 	case m.status.bad:
 		return m.status.text, theme.Bad
+	case m.snap != nil && m.snap.State == profiles.Failed:
+		return "failed: " + firstLine(m.snap.Err) + "   (q quits)", theme.Bad
 	}
 	return m.status.text, theme.Warn
 }

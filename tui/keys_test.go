@@ -130,6 +130,36 @@ func TestARefusalIsShownWithItsReason(t *testing.T) {
 	}
 }
 
+// No iteration would run under a setting of a run that ended.
+func TestSettingsOfARunThatEndedStay(t *testing.T) {
+	stopped := running()
+	stopped.State = profiles.Stopped
+	for _, tt := range []struct {
+		snap *profiles.Snapshot
+		says string
+	}{
+		{finished(), "the run is finished; R restarts it"}, {stopped, "the run is stopped; R restarts it"},
+		{failed(), "the run failed; R restarts it"},
+	} {
+		for _, b := range settingKeys {
+			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tt.snap)
+			press(m, b.Keys()[0])
+			if got := r.called(); got != nil {
+				t.Errorf("%v: %s called %q", tt.snap.State, b.Keys()[0], got)
+			}
+			if got := lastLine(m); !strings.Contains(got, tt.says) {
+				t.Errorf("%v: after %s the footer says %q", tt.snap.State, b.Keys()[0], got)
+			}
+		}
+	}
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	press(m, "a")
+	m.Update(snapshotMsg{finished()})
+	if v, pending := m.value("amp"); v != "bf16" || pending {
+		t.Errorf("AMP is %s, pending %v, after the run finished before it changed", v, pending)
+	}
+}
+
 func TestTheLogIsToldOnce(t *testing.T) {
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())

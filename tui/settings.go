@@ -87,12 +87,12 @@ type wish struct {
 	at    time.Time
 }
 
-// settle forgets the wishes that came true, and those that a running run has
-// not fulfilled in time.
+// settle forgets the wishes that came true, those that a running run has not
+// fulfilled in time, and all of a run that ended.
 func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	for key, v := range w {
 		current, _ := settingValue(s, key)
-		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
+		if current == v.value || ended(s.State) || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
 			delete(w, key)
 		}
 	}
@@ -127,6 +127,10 @@ func (m *Model) set(key, value string) {
 		m.say("the run has not begun yet")
 		return
 	}
+	if ended(m.snap.State) {
+		m.complain(over(m.snap.State))
+		return
+	}
 	before, _ := m.value(key)
 	if err := m.control.Set(key, value); err != nil {
 		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before), err))
@@ -134,6 +138,15 @@ func (m *Model) set(key, value string) {
 	}
 	m.wishes[key] = wish{value, m.now()}
 	m.say(fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before), settingText(key, value)))
+}
+
+// over says why settings of a run that ended stay: no iteration would run under
+// them.
+func over(s profiles.State) string {
+	if s == profiles.Failed {
+		return "the run failed; R restarts it"
+	}
+	return fmt.Sprintf("the run is %s; R restarts it", s)
 }
 
 // flip switches a setting that is on or off.
