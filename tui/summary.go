@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 
 	"prismtop/profiles"
@@ -12,6 +13,12 @@ import (
 // the time of its newest stage went, what it kept in memory, what the caches and
 // the changes did, and how good the picture is. Lines end in "\n".
 func Summary(s *profiles.Snapshot) string {
+	return summary(s, s.State.String(), runtime.GOMAXPROCS(0))
+}
+
+// summary says what the run is doing in the given word, and counts threads 0 as
+// one for each of so many cores.
+func summary(s *profiles.Snapshot, state string, cores int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
 		text := strings.Map(printable, fmt.Sprintf(format, args...))
@@ -19,23 +26,27 @@ func Summary(s *profiles.Snapshot) string {
 	}
 	r := s.Run
 	line("prismtop: %s %d/%d, %s %s, %s, seed %d: %s after %s", r.Object, r.Size, r.ObjectSize, r.Device, r.Kernels,
-		precision(s), r.Seed, s.State, clock(s.Elapsed))
+		precision(s), r.Seed, state, clock(s.Elapsed))
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}
 	line("  iterations   %d in %d of %d samples, %d converged", s.Index, len(s.Results), r.Samples, converged(s))
 	summariseTimes(line, s)
 	summariseMemory(line, s)
-	if len(s.LossNew) > 0 {
+	switch {
+	case len(s.LossNew) == 0:
+	case s.Stage == profiles.Initialising:
+		line("  loss         %s, initialising", trim(loss(s.LatestLossNew)))
+	default:
 		line("  loss         old %s, new %s", trim(loss(s.LatestLossOld)), trim(loss(s.LatestLossNew)))
 	}
 	if s.HasQuality {
 		line("  quality      PSNR %s, SSIM %s, RMSE %s %%", trim(psnr(s.Quality.PSNR)), trim(ssim(s.Quality.SSIM)), trim(fixed(s.Quality.RMSE, 5)))
 	}
 	summariseCaches(line, s)
-	summariseEffects(line, s.Effects)
+	summariseEffects(line, s.Effects, cores)
 	if s.Own.Dropped > 0 {
-		line("  dropped      %d records: the aggregator fell behind", s.Own.Dropped)
+		line("  dropped      %s: the aggregator fell behind", plural(s.Own.Dropped, "record", "records"))
 	}
 	return b.String()
 }
@@ -86,30 +97,30 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		case !ok:
 			line("  %-12s no lookups yet", cacheTitles[id])
 		default:
-			line("  %-12s %s hits (%s), saved %s", cacheTitles[id], trim(percentFine(rate)), lookups(v), trim(seconds(float64(v.Saved))))
+			line("  %-12s %s hits (%s), saved %s", cacheTitles[id], trim(hitRate(rate)), lookups(v), trim(seconds(float64(v.Saved))))
 		}
-	}
-	if whyNoHits(s) != "" {
-		line("  %-12s (trainer pattern: each sample is measured once)", "")
+		if profiles.CacheID(id) == profiles.MeasurementCache && whyNoHits(s) != "" {
+			line("  %-12s (trainer pattern: each sample is measured once)", "")
+		}
 	}
 }
 
 // summaryEffects is how many changes a summary tells.
 const summaryEffects = 8
 
-func summariseEffects(line func(string, ...any), all []profiles.Effect) {
+func summariseEffects(line func(string, ...any), all []profiles.Effect, cores int) {
 	if more := len(all) - summaryEffects; more > 0 {
 		line("  changes      %d earlier ones left out", more)
 		all = all[more:]
 	}
 	for _, e := range all {
-		what := fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before), settingText(e.Key, e.After))
+		what := fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, cores), settingText(e.Key, e.After, cores))
 		if !e.Enough {
 			line("  at %-9d %s: too few iterations to tell", e.Iteration, what)
 			continue
 		}
 		text, _ := detail(e, 40)
-		line("  at %-9d %s: %s [%s, %s] %%, %s", e.Iteration, what, trim(signedPercent(e.Shift)),
+		line("  at %-9d %s: %s [%s, %s] %%, %s", e.Iteration, what, signed(100*e.Shift, 1),
 			signed(100*e.Low, 1), signed(100*e.High, 1), text)
 	}
 }
