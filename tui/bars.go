@@ -103,7 +103,7 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 	if s.ETAKnown && !ended(s.State) {
 		right = append(right, piece{"  left " + clock(s.ETA), theme.Faint, 8})
 	}
-	lamp, style := stateLamp(m.state())
+	lamp, style := stateLamp(m.state(), m.options.ASCII)
 	return left, middle, append(right, piece{"  " + lamp, style, 0})
 }
 
@@ -135,13 +135,16 @@ func (m *Model) state() profiles.State {
 }
 
 // stateLamp is a run's state, all equally wide.
-func stateLamp(s profiles.State) (string, theme.Style) {
+func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
 	lamp, style := "●", theme.Good
 	switch s {
 	case profiles.Preparing:
 		lamp, style = "◌", theme.Faint
 	case profiles.Paused:
-		lamp, style = "‖", theme.Warn
+		if style = theme.Warn; ascii {
+			return fmt.Sprintf("|| %-8s", s), style
+		}
+		lamp = "‖"
 	case profiles.Finished:
 		lamp = "✓"
 	case profiles.Stopped:
@@ -322,7 +325,7 @@ func (m *Model) costPieces() []piece {
 		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn, 0})
 	}
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife {
-		ps = append(ps, piece{fmt.Sprintf("%d frames skipped  ", m.cost.skipped), theme.Warn, 0})
+		ps = append(ps, piece{plural(m.cost.skipped, "frame", "frames") + " skipped  ", theme.Warn, 0})
 	}
 	if !m.cost.known {
 		return append(ps, piece{"ui    – %      – KB/s", theme.Faint, 0})

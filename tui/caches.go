@@ -81,7 +81,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 		c.Text(x, y, "no lookups yet", theme.Faint)
 		return
 	}
-	c.Text(x, y, percentFine(hits), theme.Strong)
+	c.Text(x, y, hitRate(hits), theme.Strong)
 	saved, style := fmt.Sprintf("%9s", seconds(float64(v.Saved))), theme.Plain
 	if v.Saved < 0 {
 		style = theme.Warn

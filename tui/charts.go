@@ -74,7 +74,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		message(c, "no loss yet")
 	}
 	if s.NonFinite > 0 {
-		return fmt.Sprintf("%d losses were not finite", s.NonFinite), theme.Bad
+		return plural(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
 	}
 	return "", theme.Faint
 }
@@ -95,7 +95,7 @@ func (p *losses) legend(s *profiles.Snapshot) {
 	}
 	name := "new "
 	if s.Stage == profiles.Initialising {
-		name = "start "
+		name = "loss "
 	}
 	entries = append(entries, entry{name + strings.TrimSpace(loss(s.LatestLossNew)), theme.LossNew})
 	if t := s.Settings.Threshold; t > 0 {

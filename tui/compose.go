@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -86,7 +87,10 @@ func (m *Model) dialog(title string, w, h int, draw func(c *chart.Canvas)) []str
 }
 
 func (m *Model) confirmation() []string {
-	question := "Quit? The run stops after this iteration."
+	question := "Quit? The run ends here."
+	if m.snap != nil && m.state() == profiles.Running {
+		question = "Quit? The run stops after this iteration."
+	}
 	return m.dialog("Quit", chart.Width(question), 3, func(c *chart.Canvas) {
 		c.Text(0, 0, question, theme.Plain)
 		x := c.Text(0, 2, "y", theme.Key)

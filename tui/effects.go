@@ -11,9 +11,12 @@ import (
 )
 
 // effects shows what every change of settings did, newest first.
-type effects struct{ box }
+type effects struct {
+	box
+	cores int
+}
 
-func newEffects() *effects { return &effects{box{title: "Effects"}} }
+func newEffects(cores int) *effects { return &effects{box{title: "Effects"}, cores} }
 
 func (p *effects) View() string    { return join(p.lines()) }
 func (p *effects) lines() []string { return p.render(p.draw) }
@@ -53,7 +56,7 @@ func (p *effects) empty(c *chart.Canvas) {
 // headline is what changed, and by how much the iteration became longer or
 // shorter.
 func (p *effects) headline(c *chart.Canvas, y, w int, e profiles.Effect) {
-	what := fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before), settingText(e.Key, e.After))
+	what := fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, p.cores), settingText(e.Key, e.After, p.cores))
 	var number, interval string
 	style := theme.Faint
 	switch {

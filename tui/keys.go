@@ -62,7 +62,7 @@ var actionKeys = []binding{
 	{Binding: bind("?", "this help", "?", "h"), short: "help", rank: 1, run: (*Model).toggleHelp},
 	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
 	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: func(*Model) tea.Cmd { return tea.ClearScreen }},
-	{Binding: bind("q", "quit, asks first", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
+	{Binding: bind("q", "quit, asks in a run", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
 	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt},
 }
 
@@ -86,7 +86,7 @@ func lamp(setting string) func(*Model) (string, bool) {
 func text(setting string, width int) func(*Model) (string, bool) {
 	return func(m *Model) (string, bool) {
 		value, pending := m.value(setting)
-		value = settingText(setting, value)
+		value = settingText(setting, value, m.options.Cores)
 		return value + strings.Repeat(" ", max(0, width-len(value))), pending
 	}
 }

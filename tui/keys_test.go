@@ -160,6 +160,37 @@ func TestSettingsOfARunThatEndedStay(t *testing.T) {
 	}
 }
 
+func TestTheQuestionFitsWhatTheRunDoes(t *testing.T) {
+	for _, tt := range []struct {
+		snap *profiles.Snapshot
+		asks string
+	}{
+		{running(), "Quit? The run stops after this iteration."}, {paused(), "Quit? The run ends here."}, {preparing(), "Quit? The run ends here."},
+	} {
+		m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tt.snap)
+		press(m, "q")
+		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, tt.asks) {
+			t.Errorf("%v: the screen does not ask %q:\n%s", tt.snap.State, tt.asks, frame)
+		}
+	}
+}
+
+func TestSmallThingsReadWell(t *testing.T) {
+	s := paused()
+	s.NonFinite = 1
+	s.Effects = []profiles.Effect{{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}}}
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{ASCII: true, Now: func() time.Time { return at }}, colorprofile.ANSI256, s)
+	m.cost.skipped, m.cost.skippedAt = 1, at
+	m.Update(pressed("n"))
+	frame := ansi.Strip(m.View().Content)
+	for _, want := range []string{"|| paused", "1 frame skipped", "1 loss was not finite", "threads 2>3"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, frame)
+		}
+	}
+}
+
 func TestTheLogIsToldOnce(t *testing.T) {
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
@@ -306,8 +337,9 @@ func TestTheManualListsTheKeys(t *testing.T) {
 		}
 		b.WriteString("\n")
 	}
+	b.WriteString("`q` asks only while the run can go on; a run that is finished, stopped or failed is left at once.\n")
 	file := filepath.Join("..", "docs", "keys.md")
-	got := strings.TrimSuffix(b.String(), "\n")
+	got := b.String()
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

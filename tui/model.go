@@ -67,7 +67,7 @@ func New(c Controller, o Options) *Model {
 	m.panes = [numPanes]pane{
 		phasesPane: newPhases(), picturePane: newPicture(o.Now), kspacePane: newKspace(),
 		timePane: newIterationTime(), lossPane: newLosses(),
-		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(),
+		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
 	}
 	m.retheme()
 	return m

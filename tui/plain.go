@@ -128,8 +128,8 @@ func printable(r rune) rune {
 	return r
 }
 
-// ProgressLine is a run's progress on one line: how far it is, its rate, losses
-// and quality, and the time left where that can be told.
+// ProgressLine is a run's progress on one line: how far it is, its rate (of the
+// whole run once it ended), losses and quality, and the time left where that can be told.
 func ProgressLine(s *profiles.Snapshot) string {
 	var parts []string
 	if s.State != profiles.Running {
@@ -140,12 +140,20 @@ func ProgressLine(s *profiles.Snapshot) string {
 	} else {
 		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Sample+1, s.Run.Samples), s.Run.Samples))
 	}
-	parts = append(parts, fmt.Sprintf("iter %d", s.Index), trim(rate(s.Rate)))
+	pace := s.Rate
+	if ended(s.State) {
+		pace = float64(s.Index) / s.Elapsed.Seconds()
+	}
+	parts = append(parts, fmt.Sprintf("iter %d", s.Index), trim(rate(pace)))
 	if len(s.LossOld) > 0 && s.Stage == profiles.Progressive {
 		parts = append(parts, "old "+trim(loss(s.LatestLossOld)))
 	}
 	if len(s.LossNew) > 0 {
-		parts = append(parts, "new "+trim(loss(s.LatestLossNew)))
+		name := "new "
+		if s.Stage == profiles.Initialising {
+			name = "loss "
+		}
+		parts = append(parts, name+trim(loss(s.LatestLossNew)))
 	}
 	if s.HasQuality {
 		parts = append(parts, "PSNR "+trim(psnr(s.Quality.PSNR)))

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
 	"prismtop/profiles"
 )
 
@@ -48,7 +51,7 @@ func TestPlainReportsUntilTheRunEnds(t *testing.T) {
 	want := "00:00:01 europa.jpg padded\n" +
 		"sample 38/100 · iter 4120 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42 · left 00:02:51\n" +
 		"00:00:02 saved [2Jhere\n" +
-		"finished · sample 100/100 · iter 9876 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42\n"
+		"finished · sample 100/100 · iter 9876 · 96.82 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42\n"
 	if got := w.String(); got != want {
 		t.Errorf("printed\n%swant\n%s", got, want)
 	}
@@ -110,6 +113,43 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 	}
 }
 
+func TestSummaryTellsEffectsOnce(t *testing.T) {
+	s := running()
+	e := profiles.Effect{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}, Enough: true, Shift: 0.545, Low: 0.459, High: 0.958}
+	s.Effects = []profiles.Effect{e}
+	if got, want := summary(s, "finished", 2), "threads 2→3: +54.5 [+45.9, +95.8] %,"; !strings.Contains(got, want) {
+		t.Errorf("the summary lacks %q:\n%s", want, got)
+	}
+}
+
+func TestTheLossWhileInitialisingHasOneName(t *testing.T) {
+	s := running()
+	s.Stage, s.Sample, s.LossOld, s.LatestLossOld, s.LatestLossNew = profiles.Initialising, -1, nil, math.NaN(), 0.5497
+	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+	frame := ansi.Strip(m.View().Content)
+	for where, got := range map[string]string{"screen": frame, "summary": Summary(s), "line": ProgressLine(s)} {
+		if !strings.Contains(got, "5.497e-01") || strings.Contains(got, "start 5") || strings.Contains(got, "new 5") || strings.Contains(got, "old –") {
+			t.Errorf("%s:\n%s", where, got)
+		}
+	}
+	if !strings.Contains(frame, " loss 5.497e-01 ") {
+		t.Errorf("the title does not call it the loss:\n%s", frame)
+	}
+}
+
+func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
+	s := running()
+	s.Rate = 0
+	if got := ProgressLine(s); !strings.Contains(got, "· – it/s ·") {
+		t.Errorf("a rate that is not known yet reads %q", got)
+	}
+	s = finished()
+	s.Index, s.Elapsed = 300, 4*time.Second
+	if got := ProgressLine(s); !strings.Contains(got, "· 75.00 it/s ·") {
+		t.Errorf("the rate of a finished run reads %q", got)
+	}
+}
+
 func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
 	s := failed()
 	s.Run.Object, s.Err, s.Memory.Reason = "a\x1b[2Jb", "c\x1b]0;d\a", "e\rf"
@@ -147,6 +187,8 @@ func TestNumbersReadWell(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{milliseconds(1.21e6), " 1.21"}, {milliseconds(0.0021e6), "0.002"}, {milliseconds(120.4e6), "120.4"}, {milliseconds(math.NaN()), "    –"},
 		{percent(0.444), " 44 %"}, {percentFine(0.98), " 98.0 %"}, {percentFine(math.NaN()), "    – %"},
+		{hitRate(1), "100.0 %"}, {hitRate(4629. / 4630), " 99.9 %"}, {hitRate(0.5), " 50.0 %"}, {hitRate(1e-4), " <0.1 %"}, {hitRate(0), "  0.0 %"},
+		{rate(0), "    – it/s"}, {rate(9.81), " 9.81 it/s"},
 		{signedPercent(-0.31), "−31.0 %"}, {signedPercent(0.054), " +5.4 %"}, {signed(-29.4, 0), "−29"},
 		{byteSize(0), "   0 B "}, {byteSize(999), " 999 B "}, {byteSize(1000), "1.00 KB"}, {byteSize(999_499), " 999 KB"},
 		{byteSize(999_500), "1.00 MB"}, {byteSize(11_189_724), "11.2 MB"}, {byteSize(3e12), "3.00 TB"},

@@ -58,13 +58,17 @@ func settingMark(key string) rune {
 	return '*'
 }
 
-// settingText is a value as people say it.
-func settingText(key, value string) string {
+// settingText is a value as people say it; of threads 0 is one for each of so
+// many cores.
+func settingText(key, value string, cores int) string {
 	switch value {
 	case "true":
 		return "on"
 	case "false":
 		return "off"
+	}
+	if key == "threads" && value == "0" {
+		return itoa(cores)
 	}
 	if key == "learning_rate" {
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
@@ -133,11 +137,11 @@ func (m *Model) set(key, value string) {
 	}
 	before, _ := m.value(key)
 	if err := m.control.Set(key, value); err != nil {
-		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before), err))
+		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before, m.options.Cores), err))
 		return
 	}
 	m.wishes[key] = wish{value, m.now()}
-	m.say(fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before), settingText(key, value)))
+	m.say(fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before, m.options.Cores), settingText(key, value, m.options.Cores)))
 }
 
 // over says why settings of a run that ended stay: no iteration would run under

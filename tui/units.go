@@ -86,6 +86,18 @@ func percentFine(share float64) string {
 	return fmt.Sprintf("%5.1f %%", 100*share)
 }
 
+// hitRate is percentFine that says all or none only where it is so.
+func hitRate(share float64) string {
+	switch text := percentFine(share); {
+	case share < 1 && text == percentFine(1):
+		return " 99.9 %"
+	case share > 0 && text == percentFine(0):
+		return " <0.1 %"
+	default:
+		return text
+	}
+}
+
 // signedPercent is a relative change, 7 wide: "−31.0 %".
 func signedPercent(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -129,8 +141,12 @@ func loss(v float64) string {
 	return fmt.Sprintf("%9.3e", v)
 }
 
-// rate is iterations per second, 10 wide: "214.0 it/s".
+// rate is iterations per second, 10 wide: "214.0 it/s". It is not known yet
+// where it is 0.
 func rate(v float64) string {
+	if !(v > 0) {
+		v = math.NaN()
+	}
 	return fixed(v, 5) + " it/s"
 }
 
