@@ -197,6 +197,33 @@ func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 	check("after a restart", [NumCaches]bool{MeasurementCache: true, FFTPlans: true})
 }
 
+// A phase that runs now and then has the times of the iterations that ran it,
+// and its share of the time of all.
+func TestARarePhaseIsSummarisedWhereItRan(t *testing.T) {
+	r := newRig()
+	r.start()
+	for i := range 100 {
+		r.it.Phases[Metrics] = 0
+		if i%25 == 10 {
+			r.it.Phases[Metrics] = 4e5 + int64(i)*1000
+		}
+		r.iterate(1)
+	}
+	s := r.tick()
+	want := Spread{Last: 485e3, Mean: 447.5e3, Median: 447.5e3, P10: 417.5e3, P95: 481.25e3, P90: 477.5e3, N: 4}
+	if got := s.Phases[Metrics]; got.Spread != want || math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
+		t.Errorf("recent %+v, want %+v", got, want)
+	}
+	// The whole stage's quantiles are exact to 0.4 %.
+	if got := s.Whole.Phases[Metrics]; got.N != 4 || got.Last != 485e3 || got.Mean != 447.5e3 || got.Median < 430e3 || got.Median > 465e3 ||
+		math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
+		t.Errorf("whole %+v", got)
+	}
+	if s.Total.N != 100 || s.Phases[Forward].N != 100 {
+		t.Errorf("total of %d, forward of %d iterations", s.Total.N, s.Phases[Forward].N)
+	}
+}
+
 func TestIterationsBeforeARestartDoNotReachItInOneTick(t *testing.T) {
 	r := newRig()
 	r.start()

@@ -67,7 +67,9 @@ func (w *window) spread(values *[windowSize]int64) Spread {
 		return Spread{}
 	}
 	s := Spread{N: len(sorted), Mean: stats.Mean(sorted)}
-	s.Last = float64(values[(w.next+windowSize-1)%windowSize])
+	for back := 1; back <= w.n && s.Last == 0; back++ {
+		s.Last = float64(max(values[(w.next+windowSize-back)%windowSize], 0))
+	}
 	slices.Sort(sorted)
 	s.P10, s.Median = stats.Quantile(sorted, 0.10), stats.Quantile(sorted, 0.50)
 	s.P90, s.P95 = stats.Quantile(sorted, 0.90), stats.Quantile(sorted, 0.95)
