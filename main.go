@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -95,17 +93,21 @@ func rootCommand() *cobra.Command {
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
 	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand())
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return badUsage(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.SilenceUsage = true
 	return root
 }
 
-// noArguments and atLeastOne check what stands behind a command.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+// noArguments, atMost and atLeastOne check what stands behind a command.
+func noArguments(cmd *cobra.Command, args []string) error { return atMost(0)(cmd, args) }
+
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return badUsage(fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath()))
 	}
-	return badUsage(fmt.Errorf("%s: unexpected argument %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath()))
 }
 
 func atLeastOne(what string) cobra.PositionalArgs {
@@ -113,24 +115,25 @@ func atLeastOne(what string) cobra.PositionalArgs {
 		if len(args) > 0 {
 			return nil
 		}
-		return badUsage(fmt.Errorf("%s: wants at least one %s", cmd.CommandPath(), what))
+		return badUsage(fmt.Errorf("%swants at least one %s", prefix(cmd), what))
 	}
+}
+
+// prefix begins an error about a command, whose program printError names.
+func prefix(cmd *cobra.Command) string {
+	if !cmd.HasParent() {
+		return ""
+	}
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + ": "
 }
 
 // runFlags are the flags of a run.
 type runFlags struct {
-	sources  preset.Sources
+	settingFlags
 	headless bool
 	json     bool
 	ascii    bool
 	save     string
-	maxTime  time.Duration
-}
-
-// settingFlags are flags that are settings of their own, by their keys.
-var settingFlags = map[string]string{
-	"image": "image", "device": "device", "threads": "threads", "seed": "seed",
-	"max-iterations": "max_iterations", "faithful": "faithful",
 }
 
 func runCommand() *cobra.Command {
@@ -148,41 +151,19 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
-	flags.StringVar(&f.sources.File, "config", "", "TOML `file` of settings over the preset's")
-	flags.StringArrayVar(&f.sources.Sets, "set", nil, "one setting as `key=value`; may be given again (see docs/settings.md)")
-	flags.String("image", "", "picture `file` to reconstruct")
-	flags.String("device", "auto", "auto, cpu or cuda")
-	flags.Int("threads", 0, "threads of the kernels; 0 is one per processor")
-	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
-	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
-	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
-	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
-	flags.BoolVar(&f.headless, "headless", false, "no screen: progress on standard error, the summary on standard output")
+	f.register(flags)
+	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
-	flags.StringVar(&f.save, "save", "", "save the reconstruction at the end as `path`.png and path.npy")
+	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy")
 	return cmd
 }
 
-// settings joins preset, file, environment and flags.
+// settings joins preset, file, environment and flags, and checks where to save.
 func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
-	f.sources.Env = os.Environ()
-	f.sources.Flags = map[string]string{}
-	for flag, key := range settingFlags {
-		if cmd.Flags().Changed(flag) {
-			f.sources.Flags[key] = cmd.Flags().Lookup(flag).Value.String()
-		}
-	}
-	if cmd.Flags().Changed("max-time") {
-		f.sources.Flags["max_seconds"] = strconv.FormatFloat(f.maxTime.Seconds(), 'g', -1, 64)
-	}
-	s, _, err := preset.Resolve(f.sources)
-	if err == nil && f.save != "" {
-		// A run of hours must not find at its end that it cannot be saved.
-		if info, statErr := os.Stat(filepath.Dir(f.save)); statErr != nil || !info.IsDir() {
-			err = fmt.Errorf("flag --save: %s: must be a path in a folder that exists", f.save)
-		}
+	s, _, err := f.resolve(cmd.Flags())
+	if err == nil && cmd.Flags().Changed("save") {
+		f.save, err = savePath(f.save)
 	}
 	return s, err
 }
@@ -223,7 +204,11 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		err = f.report(cmd.Context(), show, chosen.Name)
 	}
 	if f.save != "" {
-		err = firstError(err, r.WriteReconstruction(f.save))
+		saveErr := r.WriteReconstruction(f.save)
+		if saveErr == nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "saved %s.png and %s.npy\n", f.save, f.save)
+		}
+		err = firstError(err, saveErr)
 	}
 	return err
 }
@@ -302,24 +287,27 @@ func presetsCommand() *cobra.Command {
 	}
 	list := &cobra.Command{Use: "list", Short: "List the presets", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }}
-	var sources preset.Sources
+	var f settingFlags
 	show := &cobra.Command{
-		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what the environment and flags change",
-		Args: cobra.MaximumNArgs(1),
+		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what a file, the environment and flags change",
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				sources.Preset = args[0]
+			if len(args) > 0 && cmd.Flags().Changed("preset") {
+				return badUsage(fmt.Errorf("presets show: the preset is given twice, %q and --preset", args[0]))
 			}
-			sources.Env = os.Environ()
-			s, origins, err := preset.Resolve(sources)
+			if len(args) > 0 {
+				if err := cmd.Flags().Set("preset", args[0]); err != nil {
+					return badUsage(err)
+				}
+			}
+			s, origins, err := f.resolve(cmd.Flags())
 			if err != nil {
 				return badUsage(err)
 			}
 			return preset.Write(cmd.OutOrStdout(), &s, origins)
 		},
 	}
-	show.Flags().StringVar(&sources.File, "config", "", "TOML `file` of settings over the preset's")
-	show.Flags().StringArrayVar(&sources.Sets, "set", nil, "one setting as `key=value`; may be given again")
+	f.register(show.Flags())
 	cmd.AddCommand(list, show)
 	return cmd
 }

@@ -117,7 +117,7 @@ oneline
 stderr 'wrong'
 status 2 prismtop runn
 oneline
-stderr 'runn'
+stderr '^prismtop: unexpected argument "runn"; see prismtop --help'
 status 2 prismtop verify
 oneline
 status 2 prismtop presets shaw
@@ -125,6 +125,55 @@ oneline
 status 2 prismtop run --headless TINY --save absent/moon
 oneline
 stderr 'absent'
+status 2 prismtop run --headless TINY --save text.png/moon
+oneline
+stderr 'flag --save: "text.png/moon": the folder text.png cannot be written: not a directory'
+[linux] status 2 prismtop run --headless TINY --save /proc/moon
+[linux] oneline
+[linux] stderr 'the folder /proc cannot be written'
+status 2 prismtop run --headless TINY --save .
+oneline
+stderr 'flag --save: ".": wants a file name'
+status 2 prismtop run --headless TINY --save ./
+stderr 'wants a file name'
+status 2 prismtop run --headless TINY --save .png
+stderr 'wants a file name'
+status 2 prismtop run --headless TINY --save ''
+oneline
+stderr 'flag --save: "": wants a file name'
+status 2 prismtop run --headless --config ''
+oneline
+stderr 'flag --config: "": must be the path of a file'
+status 2 prismtop run --headless --preset ''
+oneline
+stderr 'flag --preset: "": must be the name of a preset'
+status 2 prismtop presets show ''
+oneline
+stderr 'must be the name of a preset'
+status 2 prismtop presets show moon --preset quick
+oneline
+stderr 'given twice'
+status 2 prismtop presets show moon quick
+oneline
+stderr '^prismtop: presets show: unexpected argument "quick"; see prismtop presets show --help'
+status 2 prismtop run moon
+oneline
+stderr '^prismtop: run: unexpected argument "moon"; see prismtop run --help'
+status 2 prismtop run --max-time -3s
+oneline
+stderr 'flag --max-time: max_seconds = -3: must be a number from 0'
+status 2 prismtop run --max-time 3
+oneline
+stderr 'flag --max-time: "3": must be a duration as 90s or 5m'
+status 2 prismtop run --seed abc
+oneline
+stderr 'flag --seed: "abc": must be a whole number from 0'
+status 2 prismtop run --headless=perhaps
+oneline
+stderr 'flag --headless: "perhaps": must be true or false'
+status 2 prismtop run --config preset.toml --preset quick
+oneline
+stderr 'file preset.toml: preset "nope": unknown'
 env PRISMTOP_RADIOS=3
 status 2 prismtop run --headless
 oneline
@@ -135,6 +184,8 @@ This is a text.
 NUMPY
 -- settings.toml --
 radios = 3
+-- preset.toml --
+preset = "nope"
 `)
 }
 
@@ -146,12 +197,34 @@ stdout '"schema": 1'
 stdout '"psnr_db": [0-9]'
 stdout '"hit_rate_reason": "every sample asks once'
 exists moon.png moon.npy
+stderr 'saved moon.png and moon.npy'
 status 0 prismtop run --headless TINY --set pattern=remeasure --max-iterations 9
 stdout 'measurement .* hits'
 stderr 'ended by max_iterations = 9'
+# an extension is not doubled, and trying the folder leaves nothing behind
+mkdir saved
+status 0 prismtop run --headless TINY --max-iterations 3 --save saved/Mars.PNG
+stderr 'saved saved/Mars.png and saved/Mars.npy'
+exec ls -A saved
+cmp stdout names
 # without a terminal the screen is not opened
 status 0 prismtop TINY
 stdout 'PSNR'
+-- names --
+Mars.npy
+Mars.png
+`)
+}
+
+func TestHelpShowsNoMarkup(t *testing.T) {
+	script(t, `
+status 0 prismtop run --help
+! stdout '[\x60]'
+stdout '--config +File of settings over the preset.s, in TOML'
+stdout '--save +Path to save'
+status 0 prismtop presets show --help
+! stdout '[\x60]'
+stdout '--max-time'
 `)
 }
 
@@ -166,9 +239,19 @@ stdout 'radius = 21 .*environment PRISMTOP_RADIUS'
 stdout 'samples = 7 .*--set'
 stdout 'size = 512 .*preset baseline'
 cp stdout shown.toml
+status 0 prismtop presets show --config mine.toml --seed 5 --max-time 2m
+stdout 'size = 512 .*preset baseline'
+stdout 'snr = 33 .*file mine.toml'
+stdout 'radius = 21 .*environment PRISMTOP_RADIUS'
+stdout 'seed = 5 .*flag --seed'
+stdout 'max_seconds = 120 .*flag --max-time'
 status 0 prismtop doctor
 stdout 'kernels'
 status 0 prismtop doctor --json
 jsonobject
+-- mine.toml --
+preset = "baseline"
+snr = 33
+radius = 20
 `)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 
@@ -56,19 +57,41 @@ func decode(data []byte, meta ...string) (document, error) {
 	return d, nil
 }
 
-// plain turns a decoded list into []int64 where every entry is one.
+// plain turns a whole number that was written as 8.0 into an int64, and a list
+// of whole numbers into []int64. What is neither stays as it is.
 func plain(e *entry, value any) any {
-	list, ok := value.([]any)
-	if !ok || e.Type != List {
-		return value
-	}
-	whole := make([]int64, len(list))
-	for i, v := range list {
-		if whole[i], ok = v.(int64); !ok {
+	switch e.Type {
+	case Integer:
+		if whole, ok := wholeNumber(value); ok {
+			return whole
+		}
+	case List:
+		list, ok := value.([]any)
+		if !ok {
 			return value
 		}
+		whole := make([]int64, len(list))
+		for i, v := range list {
+			if whole[i], ok = wholeNumber(v); !ok {
+				return value
+			}
+		}
+		return whole
 	}
-	return whole
+	return value
+}
+
+// wholeNumber is an int64, or a float64 that is exactly one.
+func wholeNumber(value any) (int64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return v, true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
+			return int64(v), true
+		}
+	}
+	return 0, false
 }
 
 // decodeError is one line with the place of a syntax error.

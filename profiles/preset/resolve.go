@@ -28,9 +28,14 @@ type Sources struct {
 	Env       []string
 	EnvOthers []string // names with EnvPrefix that the program reads for other purposes
 	Sets      []string // "key=value" of --set, in order
-	Flags     map[string]string
-	// Flags holds flags that are settings by key, "image" for --image; they win
-	// over Sets.
+	Flags     []Flag   // flags that are settings; they win over Sets
+}
+
+// Flag is a setting that has a flag of its own.
+type Flag struct {
+	Name  string // without dashes: "max-time"
+	Key   string // "max_seconds"
+	Value string // as Set reads it
 }
 
 // Resolve joins the sources into settings that Validate accepts, and tells
@@ -81,20 +86,35 @@ func (src Sources) choose() (Preset, document, error) {
 			return Preset{}, file, fmt.Errorf("file %s: %w", src.File, err)
 		}
 	}
-	name, where := Default, ""
-	switch fromEnv := src.env()[EnvPreset]; {
-	case src.Preset != "":
-		name = src.Preset
-	case fromEnv != "":
-		name, where = fromEnv, "environment "+EnvPreset+": "
-	case file.meta["preset"] != "":
-		name, where = file.meta["preset"], "file "+src.File+": "
-	}
-	p, err := Lookup(name)
+	p, err := src.lookup(file)
+	return p, file, err
+}
+
+// lookup is the preset of the last source that names one. The others must be
+// right too, as every other value must.
+func (src Sources) lookup(file document) (Preset, error) {
+	p, err := Lookup(Default)
 	if err != nil {
-		return p, file, fmt.Errorf("%s%w", where, err)
+		return p, err
 	}
-	return p, file, nil
+	fromFile, inFile := file.meta["preset"]
+	fromEnv := src.env()[EnvPreset]
+	for _, named := range []struct {
+		given       bool
+		name, where string
+	}{
+		{inFile, fromFile, "file " + src.File + ": "},
+		{fromEnv != "", fromEnv, "environment " + EnvPreset + ": "},
+		{src.Preset != "", src.Preset, ""},
+	} {
+		if !named.given {
+			continue
+		}
+		if p, err = Lookup(named.name); err != nil {
+			return p, fmt.Errorf("%s%w", named.where, err)
+		}
+	}
+	return p, nil
 }
 
 // env is the part of the environment that is ours; the last of several wins.
@@ -173,21 +193,12 @@ func (src Sources) applySets(s *Settings, origins Origins) error {
 }
 
 func (src Sources) applyFlags(s *Settings, origins Origins) error {
-	for _, key := range sortedKeys(src.Flags) {
-		flag := "flag --" + strings.ReplaceAll(key, "_", "-")
-		if err := s.Set(key, src.Flags[key]); err != nil {
-			return fmt.Errorf("%s: %w", flag, err)
+	for _, flag := range src.Flags {
+		origin := "flag --" + flag.Name
+		if err := s.Set(flag.Key, flag.Value); err != nil {
+			return fmt.Errorf("%s: %w", origin, err)
 		}
-		origins[key] = flag
+		origins[flag.Key] = origin
 	}
 	return nil
-}
-
-func sortedKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

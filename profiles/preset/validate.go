@@ -20,7 +20,7 @@ func (s *Settings) validate(memory int64) error {
 		}
 	}
 	fits := func() error { return s.fits(memory) }
-	for _, rules := range []func() error{s.validInstrument, s.validDecoder, fits, s.validSampling, s.validLoss} {
+	for _, rules := range []func() error{s.validInstrument, s.validDecoder, s.validSampling, fits, s.validLoss} {
 		if err := rules(); err != nil {
 			return err
 		}

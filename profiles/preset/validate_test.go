@@ -25,7 +25,7 @@ func TestValidateNamesTheKeyThatIsWrong(t *testing.T) {
 		{"as shipped", func(s *Settings) {}, ""},
 		{"size", func(s *Settings) { s.Size = 500 }, "size = 500: must be a power of two"},
 		{"zero settings", func(s *Settings) { *s = Settings{} }, `object = "": must be one of moon, usaf`},
-		{"radius NaN", func(s *Settings) { s.Radius = math.NaN() }, "radius = NaN: must be a number above 0"},
+		{"radius NaN", func(s *Settings) { s.Radius = math.NaN() }, "radius = nan: must be a number above 0"},
 		{"radius zero", func(s *Settings) { s.Radius = 0 }, "radius = 0: must be a number above 0"},
 		{"radius large", func(s *Settings) { s.Radius = 129 }, "radius = 129: must be at most half of size, 128"},
 		{"radius half", func(s *Settings) { s.Radius = 128 }, ""},
@@ -80,8 +80,7 @@ func TestValidateRefusesWhatMemoryCannotHold(t *testing.T) {
 		memory int64
 		want   string
 	}{
-		{"samples", func(s *Settings) { s.Samples = 1_000_000_000 }, 16 * gib, "samples = 1000000000: needs at least 238.4 GiB of memory, this machine has 16.0 GiB"},
-		{"samples on an unknown machine", func(s *Settings) { s.Samples = 1_000_000_000 }, 0, "samples = 1000000000: must be at most 9852 in a disc of 112 pixels"},
+		{"samples", func(s *Settings) { s.Samples = 1_000_000_000 }, 16 * gib, "samples = 1000000000: must be at most 9852 in a disc of 112 pixels"},
 		{"lines", func(s *Settings) { s.Size, s.Radius, s.SampleLength = 4096, 1, 100 }, 16 * gib, "sample_length = 100: needs at least"},
 		{"decoder", func(s *Settings) { s.Size = 8192 }, 8 * gib, "size = 8192: needs at least"},
 		{"latent", func(s *Settings) { s.Latent = 32768 }, 64 * gib, "latent = 32768: needs at least"},

@@ -74,8 +74,7 @@ func (e *entry) parse(value string) (any, bool) {
 		}
 		return nil, false
 	case Integer:
-		v, err := strconv.ParseInt(value, 10, 64)
-		return v, err == nil
+		return parseWhole(value)
 	case Number:
 		v, err := strconv.ParseFloat(value, 64)
 		return v, err == nil
@@ -84,6 +83,18 @@ func (e *entry) parse(value string) (any, bool) {
 	default:
 		return value, true
 	}
+}
+
+// parseWhole reads a whole number, also as 8.0 or 1e6.
+func parseWhole(text string) (int64, bool) {
+	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return v, true
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, false
+	}
+	return wholeNumber(v)
 }
 
 func parseList(value string) ([]int64, bool) {
@@ -97,8 +108,8 @@ func parseList(value string) ([]int64, bool) {
 		return list, true
 	}
 	for part := range strings.SplitSeq(value, ",") {
-		v, err := strconv.ParseInt(strings.TrimSpace(part), 10, 64)
-		if err != nil {
+		v, ok := parseWhole(strings.TrimSpace(part))
+		if !ok {
 			return nil, false
 		}
 		list = append(list, v)
@@ -281,19 +292,8 @@ func (e *entry) quoted(s *Settings) string {
 		return quoteTOML(e.format(s))
 	case List:
 		return "[" + strings.ReplaceAll(e.format(s), ",", ", ") + "]"
+	case Number:
+		return strings.ToLower(e.format(s)) // TOML's infinity is inf
 	}
 	return e.format(s)
-}
-
-// describe shows a decoded value of the wrong type, shortened to one line.
-func describe(value any) string {
-	text := fmt.Sprint(value)
-	if v, ok := value.(string); ok {
-		text = strconv.Quote(v)
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > 60 {
-		text = string(runes[:60]) + "…"
-	}
-	return text
 }

@@ -3,6 +3,10 @@ package preset
 import (
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -66,4 +70,47 @@ func quoteTOML(text string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// describe shows a decoded value of the wrong type as TOML writes it, shortened
+// to one line.
+func describe(value any) string {
+	text := strings.Join(strings.Fields(valueTOML(value)), " ")
+	if runes := []rune(text); len(runes) > 60 {
+		text = string(runes[:60]) + "…"
+	}
+	return text
+}
+
+// valueTOML writes a decoded value back as TOML.
+func valueTOML(value any) string {
+	switch v := value.(type) {
+	case string:
+		return quoteTOML(v)
+	case float64:
+		text := strings.ToLower(strconv.FormatFloat(v, 'g', -1, 64))
+		if v == math.Trunc(v) && !strings.ContainsAny(text, "ein") { // not an exponent, inf or nan
+			text += ".0"
+		}
+		return text
+	case []int64:
+		list := make([]any, len(v))
+		for i := range v {
+			list[i] = v[i]
+		}
+		return valueTOML(list)
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = valueTOML(v[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		var parts []string
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, key+" = "+valueTOML(v[key]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return fmt.Sprint(value)
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/preset"
+)
+
+// settingFlags are the flags that give settings: those of a run, and of what
+// shows a run's settings.
+type settingFlags struct {
+	sources preset.Sources
+	maxTime time.Duration
+}
+
+// keyFlags are the flags that are settings of their own, and their keys.
+var keyFlags = []struct{ flag, key string }{
+	{"image", "image"}, {"device", "device"}, {"threads", "threads"}, {"seed", "seed"},
+	{"max-iterations", "max_iterations"}, {"max-time", "max_seconds"}, {"faithful", "faithful"},
+}
+
+func (f *settingFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
+	flags.StringVar(&f.sources.File, "config", "", "file of settings over the preset's, in TOML")
+	flags.StringArrayVar(&f.sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
+	flags.String("image", "", "picture to reconstruct, a file")
+	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
+	flags.Int("threads", 0, "threads of the kernels; 0 is one per processor")
+	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
+	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
+	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
+}
+
+// resolve joins preset, file, environment and flags.
+func (f *settingFlags) resolve(flags *pflag.FlagSet) (preset.Settings, preset.Origins, error) {
+	if flags.Changed("preset") && f.sources.Preset == "" {
+		return preset.Settings{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
+	}
+	if flags.Changed("config") && f.sources.File == "" {
+		return preset.Settings{}, nil, errors.New(`flag --config: "": must be the path of a file`)
+	}
+	f.sources.Env = os.Environ()
+	f.sources.Flags = nil
+	for _, k := range keyFlags {
+		if !flags.Changed(k.flag) {
+			continue
+		}
+		value := flags.Lookup(k.flag).Value.String()
+		if k.flag == "max-time" {
+			value = strconv.FormatFloat(f.maxTime.Seconds(), 'g', -1, 64)
+		}
+		f.sources.Flags = append(f.sources.Flags, preset.Flag{Name: k.flag, Key: k.key, Value: value})
+	}
+	return preset.Resolve(f.sources)
+}
+
+// flagError says of a flag's value what would be right.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return badUsage(err)
+	}
+	flag := invalid.GetFlag()
+	want := map[string]string{
+		"bool": "true or false", "duration": "a duration as 90s or 5m",
+		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
+	}[flag.Value.Type()]
+	for _, k := range keyFlags {
+		if key, ok := preset.LookupKey(k.key); ok && k.flag == flag.Name && key.Type == preset.Integer {
+			want = key.Wants()
+		}
+	}
+	if want == "" {
+		return badUsage(err)
+	}
+	return badUsage(fmt.Errorf("flag --%s: %q: must be %s", flag.Name, invalid.GetValue(), want))
+}
+
+// savePath is where --save writes, without the extensions, which it adds. A run
+// of hours must not find at its end that it cannot be saved: the error says so
+// now.
+func savePath(given string) (string, error) {
+	base := given
+	for _, extension := range []string{".png", ".npy"} {
+		if n := len(base) - len(extension); n >= 0 && strings.EqualFold(base[n:], extension) {
+			base = base[:n]
+			break
+		}
+	}
+	folder, name := filepath.Split(base)
+	if name == "" || name == "." || name == ".." {
+		return "", fmt.Errorf("flag --save: %q: wants a file name", given)
+	}
+	if folder == "" {
+		folder = "."
+	}
+	probe, err := os.CreateTemp(folder, ".prismtop-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err
+		}
+		return "", fmt.Errorf("flag --save: %q: the folder %s cannot be written: %w", given, filepath.Clean(folder), err)
+	}
+	return base, nil
+}
