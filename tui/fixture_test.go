@@ -22,6 +22,7 @@ type recorder struct {
 	mu        sync.Mutex
 	calls     []string
 	refuse    error
+	hung      bool // Step never returns
 	snapshots chan *profiles.Snapshot
 }
 
@@ -53,7 +54,23 @@ func (r *recorder) Pause(p bool) {
 		r.note("Resume")
 	}
 }
-func (r *recorder) Step()                                { r.note("Step") }
+func (r *recorder) Step() {
+	r.note("Step")
+	r.mu.Lock()
+	hung := r.hung
+	r.mu.Unlock()
+	if hung {
+		select {}
+	}
+}
+
+// hang makes the next step one that never returns.
+func (r *recorder) hang() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hung = true
+}
+
 func (r *recorder) Restart()                             { r.note("Restart") }
 func (r *recorder) Save() error                          { r.note("Save"); return r.refuse }
 func (r *recorder) Stop()                                { r.note("Stop") }

@@ -24,6 +24,7 @@ type output struct {
 	since   time.Time // when it began
 	bytes   int64
 	lost    bool // something was thrown away
+	taken   bool // only last writes
 	err     error
 	closed  bool
 }
@@ -49,6 +50,9 @@ func (o *output) Write(p []byte) (int, error) {
 	if o.err != nil {
 		return 0, o.err
 	}
+	if o.taken {
+		return len(p), nil
+	}
 	if len(o.pending)+len(p) > maxPending {
 		o.lost = true
 		return len(p), nil
@@ -56,6 +60,22 @@ func (o *output) Write(p []byte) (int, error) {
 	o.pending = append(o.pending, p...)
 	o.wake.Broadcast()
 	return len(p), nil
+}
+
+// take throws away what waits, and everything that Write takes from now on:
+// the screen's program did not let go, and must not draw over what comes last.
+func (o *output) take() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.taken, o.pending = true, o.pending[:0]
+}
+
+// last takes text for writing after the screen's program, ended or not.
+func (o *output) last(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.pending = append(o.pending, text...)
+	o.wake.Broadcast()
 }
 
 // run writes what is pending until the output is closed and drained.

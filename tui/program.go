@@ -75,6 +75,8 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	err := m.await(signals, ended, program.Quit, kill)
 	if errors.Is(err, errStuck) {
 		restore()
+		m.out.take()
+		m.out.last(normalScreen)
 	}
 	m.leave()
 	if !o.NoSummary && m.crash == nil {
@@ -83,6 +85,14 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	m.out.close(drainLimit)
 	return m.verdict(ctx, signals, err)
 }
+
+// normalScreen undoes what Bubble Tea may have switched on, where it does not
+// do so itself. It ends a frame that was cut off, and may come twice.
+const normalScreen = ansi.ResetModeSynchronizedOutput + ansi.ResetStyle +
+	ansi.ResetModifyOtherKeys + "\x1b[<1u" + // pops the keyboard's mode of this screen
+	ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr +
+	ansi.ResetModeFocusEvent + ansi.ResetModeBracketedPaste + ansi.ResetModeUnicodeCore +
+	ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable
 
 // errStuck says that Bubble Tea did not end in time.
 var errStuck = errors.New("the terminal did not let go")
@@ -181,15 +191,20 @@ func (m *Model) awaitLast() {
 	}
 }
 
-// printSummary writes the run's summary to the normal screen.
+// printSummary writes the run's summary to the normal screen. A run whose end
+// was not heard of in time is stopping.
 func (m *Model) printSummary() {
 	m.awaitLast()
 	if m.snap == nil {
 		return
 	}
-	text := strings.ReplaceAll(Summary(m.snap), "\n", "\r\n")
+	state := m.snap.State.String()
+	if !ended(m.snap.State) {
+		state = "stopping"
+	}
+	text := strings.ReplaceAll(summary(m.snap, state, m.options.Cores), "\n", "\r\n")
 	if m.options.ASCII {
 		text = plainASCII(text)
 	}
-	_, _ = io.WriteString(m.out, ansi.ResetStyle+text)
+	m.out.last(ansi.ResetStyle + text)
 }

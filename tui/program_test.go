@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 	"go.uber.org/goleak"
@@ -30,6 +31,7 @@ type terminal struct {
 	ended    chan error
 	stop     context.CancelFunc
 	received atomic.Int64
+	wire     []byte // all that was received
 }
 
 // open starts a screen on a terminal of that size.
@@ -72,6 +74,7 @@ func (x *terminal) listen() {
 		x.received.Add(int64(n))
 		x.mu.Lock()
 		_, _ = x.emulator.Write(buf[:n])
+		x.wire = append(x.wire, buf[:n]...)
 		x.mu.Unlock()
 	}
 }
@@ -239,6 +242,33 @@ func TestHowAScreenEnds(t *testing.T) {
 			}
 			eventually(t, "the normal screen", func() bool { return !x.alternate() })
 		})
+	}
+}
+
+// Where the screen's program does not end, the terminal is restored without it.
+func TestAHungScreenLeavesTheTerminalAsItWas(t *testing.T) {
+	x := open(t, 100, 30, Options{})
+	x.run.hang()
+	x.show(paused())
+	x.expect("bottleneck: backward")
+	x.press("n")
+	x.expectCall("Step")
+	x.stop()
+	if err := x.expectEnd(10 * time.Second); !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	x.expect("prismtop: europa 512/128")
+	x.expect("stopping after 00:01:42")
+	if x.alternate() {
+		t.Error("the alternate screen is left on")
+	}
+	if got := x.text(); strings.ContainsAny(got, "╭│╰") || !strings.HasPrefix(got, "prismtop: europa") {
+		t.Errorf("there are remains of a frame:\n%s", got)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if got := string(x.wire); !strings.Contains(got, ansi.ResetModeBracketedPaste) || strings.LastIndex(got, ansi.SetModeTextCursorEnable) < strings.LastIndex(got, ansi.ResetModeTextCursorEnable) {
+		t.Error("bracketed paste is left on, or the cursor hidden")
 	}
 }
 
