@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -109,11 +110,25 @@ func savePath(given string) (string, error) {
 		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
 	if err != nil {
-		var path *os.PathError
-		if errors.As(err, &path) {
-			err = path.Err
+		return "", fmt.Errorf("flag --save: %q: the folder %s cannot be written: %w", given, filepath.Clean(folder), bare(err))
+	}
+	for _, path := range []string{base + ".png", base + ".npy"} {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			return "", fmt.Errorf("flag --save: %s is a folder", path)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("flag --save: %q: %w", given, bare(err))
 		}
-		return "", fmt.Errorf("flag --save: %q: the folder %s cannot be written: %w", given, filepath.Clean(folder), err)
 	}
 	return base, nil
+}
+
+// bare is an error without the operation and the path.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }

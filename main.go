@@ -344,8 +344,8 @@ func verifyCommand() *cobra.Command {
 			if err := write(cmd.OutOrStdout(), backend.Name(), reports); err != nil {
 				return err
 			}
-			if !verify.OK(reports) {
-				return errors.New("verify: this build does not reproduce the reference vectors")
+			if err := verify.Failure(reports); err != nil {
+				return fmt.Errorf("verify: %w", err)
 			}
 			return nil
 		},

@@ -120,6 +120,19 @@ oneline
 stderr '^prismtop: unexpected argument "runn"; see prismtop --help'
 status 2 prismtop verify
 oneline
+status 1 prismtop verify nofile.npz
+oneline
+stderr '^prismtop: verify: nofile.npz: no such file or directory$'
+stdout 'FAILED: 0 arrays failed, 1 file could not be read'
+status 1 prismtop verify text.png
+oneline
+stderr '^prismtop: verify: text.png: not an NPZ file'
+status 1 prismtop verify .
+oneline
+stderr '^prismtop: verify: .: is a folder'
+status 1 prismtop verify empty.npz nofile.npz
+oneline
+stderr '^prismtop: verify: 0 arrays failed, 2 files could not be read: empty.npz: not an NPZ file'
 status 2 prismtop presets shaw
 oneline
 status 2 prismtop run --headless TINY --save absent/moon
@@ -131,6 +144,10 @@ stderr 'flag --save: "text.png/moon": the folder text.png cannot be written: not
 [linux] status 2 prismtop run --headless TINY --save /proc/moon
 [linux] oneline
 [linux] stderr 'the folder /proc cannot be written'
+mkdir taken.npy
+status 2 prismtop run --headless TINY --save taken
+oneline
+stderr 'flag --save: taken.npy is a folder'
 status 2 prismtop run --headless TINY --save .
 oneline
 stderr 'flag --save: ".": wants a file name'
@@ -180,6 +197,7 @@ oneline
 stderr 'PRISMTOP_RADIOS'
 -- text.png --
 This is a text.
+-- empty.npz --
 -- short.npy --
 NUMPY
 -- settings.toml --

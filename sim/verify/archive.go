@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -92,20 +93,32 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.Repla
 func readArchive(path string) (map[string]*array, []damage, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, withoutOperation(path, err)
+	}
+	if info.IsDir() {
+		return nil, nil, fmt.Errorf("%s: is a folder: wants a file", path)
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
 		return nil, nil, fmt.Errorf("%s: wants a file of at most %d MiB", path, maxFile>>20)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, withoutOperation(path, err)
 	}
 	arrays, damaged, err := parseArchive(data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return arrays, damaged, nil
+}
+
+// withoutOperation is the path and the reason alone.
+func withoutOperation(path string, err error) error {
+	var fault *fs.PathError
+	if errors.As(err, &fault) {
+		err = fault.Err
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 func parseArchive(data []byte) (map[string]*array, []damage, error) {
@@ -115,7 +128,7 @@ func parseArchive(data []byte) (map[string]*array, []damage, error) {
 	}
 	arrays := make(map[string]*array, len(entries))
 	var damaged []damage
-	at := 0
+	at, total := 0, 0
 	for _, e := range entries {
 		if e.offset != at {
 			return nil, nil, damage{e.name, fmt.Errorf("its offset in the directory is %d, its place %d", e.offset, at)}
@@ -125,6 +138,12 @@ func parseArchive(data []byte) (map[string]*array, []damage, error) {
 			return nil, nil, damage{e.name, err}
 		}
 		at = next
+		if e.size > maxArray {
+			return nil, nil, damage{e.name, fmt.Errorf("is larger than %d MiB", maxArray>>20)}
+		}
+		if total += int(e.size); total > maxFile {
+			return nil, nil, fmt.Errorf("zip: the arrays hold more than %d MiB", maxFile>>20)
+		}
 		if a, err := e.decode(raw); err != nil {
 			damaged = append(damaged, damage{e.name, err})
 		} else {
@@ -151,7 +170,7 @@ func parseDirectory(data []byte) (entries []entry, start int, err error) {
 		return nil, 0, errors.New("zip: the end record contradicts itself or the file's size")
 	}
 	rest := data[start : start+size]
-	names, total := map[string]bool{}, 0
+	names := map[string]bool{}
 	for range count {
 		var e entry
 		if e, rest, err = parseEntry(rest); err != nil {
@@ -163,9 +182,6 @@ func parseDirectory(data []byte) (entries []entry, start int, err error) {
 		names[e.name] = true
 		if first := entries; len(first) > 0 && !e.agrees(first[0]) {
 			return nil, 0, damage{e.name, errors.New("its directory entry has other attributes than the first one's")}
-		}
-		if total += int(e.size); total > maxFile {
-			return nil, 0, fmt.Errorf("zip: the arrays hold more than %d MiB", maxFile>>20)
 		}
 		entries = append(entries, e)
 	}
@@ -203,8 +219,6 @@ func parseEntry(data []byte) (e entry, rest []byte, err error) {
 		return entry{}, nil, damage{e.name, errors.New("its directory entry has a comment or another disk")}
 	case e.flags&encryptedFlag != 0:
 		return entry{}, nil, damage{e.name, errors.New("is encrypted")}
-	case e.size > maxArray || e.packed > maxArray:
-		return entry{}, nil, damage{e.name, fmt.Errorf("is larger than %d MiB", maxArray>>20)}
 	}
 	return e, data[directorySize+name+extra+comment:], nil
 }
@@ -237,22 +251,39 @@ func (e entry) contents(data []byte, at int) (packed []byte, next int, err error
 	if err := e.checkSizes(u32(14), u32(18), u32(22), h[localSize+name:body]); err != nil {
 		return nil, 0, err
 	}
-	stop := body + int(e.packed)
 	trailer := 0
 	if e.flags&trailerFlag != 0 {
 		trailer = trailerSize
 	}
-	if len(h) < stop+trailer {
-		return nil, 0, cut
+	if left := int64(len(h) - body - trailer); int64(e.packed) > left {
+		return nil, 0, sizeDamage(uint64(e.packed), uint64(max(left, 0)))
 	}
+	stop := body + int(e.packed)
 	if trailer > 0 {
-		t := h[stop:]
-		if binary.LittleEndian.Uint32(t) != trailerSignature || binary.LittleEndian.Uint32(t[4:]) != e.crc ||
-			binary.LittleEndian.Uint32(t[8:]) != e.packed || binary.LittleEndian.Uint32(t[12:]) != e.size {
-			return nil, 0, errors.New("its trailer differs from the directory")
+		if err := e.checkTrailer(h[stop:]); err != nil {
+			return nil, 0, err
 		}
 	}
 	return h[body:stop], at + stop + trailer, nil
+}
+
+// sizeDamage says how a size in the directory differs from what the file's own
+// header, or its end, leaves for the array.
+func sizeDamage(directory, file uint64) error {
+	return fmt.Errorf("is damaged: the directory says %d bytes, the file has %d", directory, file)
+}
+
+// checkTrailer compares the checksum and sizes behind the data with the
+// directory's.
+func (e entry) checkTrailer(trailer []byte) error {
+	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(trailer[i:]) }
+	if u32(0) != trailerSignature || u32(4) != e.crc || u32(8) != e.packed {
+		return errors.New("its trailer differs from the directory")
+	}
+	if size := u32(12); size != e.size {
+		return sizeDamage(uint64(e.size), uint64(size))
+	}
+	return nil
 }
 
 // checkSizes compares the local header's checksum and sizes with the
@@ -264,16 +295,27 @@ func (e entry) checkSizes(crc, packed, size uint32, extra []byte) error {
 		wantCRC, wantPacked, wantSize = 0, 0, 0
 	}
 	if len(extra) == 20 && binary.LittleEndian.Uint16(extra) == zip64Field {
-		if binary.LittleEndian.Uint16(extra[2:]) != 16 || binary.LittleEndian.Uint64(extra[4:]) != uint64(wantSize) ||
-			binary.LittleEndian.Uint64(extra[12:]) != uint64(wantPacked) {
-			return errors.New("its zip64 field differs from the directory")
+		if binary.LittleEndian.Uint16(extra[2:]) != 16 {
+			return errors.New("its zip64 field is damaged")
+		}
+		if longSize := binary.LittleEndian.Uint64(extra[4:]); longSize != uint64(wantSize) {
+			return sizeDamage(uint64(e.size), longSize)
+		}
+		if longPacked := binary.LittleEndian.Uint64(extra[12:]); longPacked != uint64(wantPacked) {
+			return sizeDamage(uint64(e.packed), longPacked)
 		}
 		if packed == large && size == large {
 			packed, size = wantPacked, wantSize
 		}
 		extra = nil
 	}
-	if crc != wantCRC || packed != wantPacked || size != wantSize || !bytes.Equal(extra, e.extra) {
+	if size != wantSize {
+		return sizeDamage(uint64(e.size), uint64(size))
+	}
+	if packed != wantPacked {
+		return sizeDamage(uint64(e.packed), uint64(packed))
+	}
+	if crc != wantCRC || !bytes.Equal(extra, e.extra) {
 		return errors.New("its header differs from the directory")
 	}
 	return nil

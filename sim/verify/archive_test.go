@@ -221,7 +221,17 @@ func TestDamageNamesTheArray(t *testing.T) {
 func TestParseArchiveRefuses(t *testing.T) {
 	huge := numpyArchive(file{"a", npy("<f4", "1,", float32Bytes(1))})
 	directory := bytes.Index(huge, binary.LittleEndian.AppendUint32(nil, directorySignature))
-	binary.LittleEndian.PutUint32(huge[directory+24:], maxArray+1)
+	resized := bytes.Clone(huge)
+	resized[directory+24+3] ^= 0x80
+	repacked := bytes.Clone(huge)
+	repacked[directory+20] ^= 1
+	trailing := goArchive(t, zip.Store, someFiles()...)
+	trailing[bytes.Index(trailing, binary.LittleEndian.AppendUint32(nil, directorySignature))+24+3] ^= 0x80
+	overlong := goArchive(t, zip.Store, someFiles()...)
+	overlong[bytes.Index(overlong, binary.LittleEndian.AppendUint32(nil, directorySignature))+20+3] ^= 0x80
+	for _, at := range []int{directory + 24, 22, localSize + len("a.npy") + 4} { // directory, header, zip64 field
+		binary.LittleEndian.PutUint32(huge[at:], maxArray+1)
+	}
 	tests := []struct {
 		name string
 		data []byte
@@ -232,6 +242,10 @@ func TestParseArchiveRefuses(t *testing.T) {
 		{"two of one name", numpyArchive(someFiles()[0], someFiles()[0]), "array a.x: is in the file twice"},
 		{"a terminal's command as a name", numpyArchive(file{"a\x1b[2J", npy("<f4", "1,", float32Bytes(1))}), `array "a\x1b[2J.npy": is no .npy array`},
 		{"huge", huge, "array a: is larger than"},
+		{"another size in the directory", resized, "array a: is damaged: the directory says 2147483780 bytes, the file has 132"},
+		{"another packed size in the directory", repacked, "array a: is damaged: the directory says 133 bytes, the file has 132"},
+		{"another size than the trailer's", trailing, "array a.x: is damaged: the directory says 2147483800 bytes, the file has 152"},
+		{"a packed size beyond the file", overlong, "array a.x: is damaged: the directory says 2147483800 bytes, the file has"},
 		{"not an array", bytes.ReplaceAll(numpyArchive(someFiles()...), []byte("mask.npy"), []byte("mask.txt")), "array mask.txt: is no .npy array"},
 	}
 	for _, test := range tests {
@@ -286,10 +300,10 @@ func npyFortran() []byte {
 
 func TestReadArchiveNamesTheFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.npz")
-	if _, _, err := readArchive(missing); err == nil || !strings.Contains(err.Error(), "missing.npz") {
+	if _, _, err := readArchive(missing); err == nil || err.Error() != missing+": no such file or directory" {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, _, err := readArchive(t.TempDir()); err == nil || !strings.Contains(err.Error(), "wants a file") {
+	if _, _, err := readArchive(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a folder: wants a file") {
 		t.Errorf("folder: %v", err)
 	}
 	text := filepath.Join(t.TempDir(), "text.npz")

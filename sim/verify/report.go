@@ -2,9 +2,11 @@ package verify
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -79,6 +81,42 @@ func OK(reports []Report) bool {
 	return len(reports) > 0
 }
 
+// Failure is nil when OK is true. Otherwise it says in one line which file could
+// not be read and why, or how many arrays failed, or both.
+func Failure(reports []Report) error {
+	if OK(reports) {
+		return nil
+	}
+	failed, unreadable := totals(reports)
+	if unreadable == 0 {
+		return fmt.Errorf("this build does not reproduce the reference vectors: %s failed", count(failed, "array"))
+	}
+	first := reports[slices.IndexFunc(reports, func(r Report) bool { return r.Err != "" })].Err
+	if failed == 0 && unreadable == 1 {
+		return errors.New(first)
+	}
+	return fmt.Errorf("%s: %s", faults(failed, unreadable), first)
+}
+
+// totals counts the arrays that failed and the files that could not be read.
+func totals(reports []Report) (failed, unreadable int) {
+	for _, r := range reports {
+		failed += r.Failed()
+		if r.Err != "" {
+			unreadable++
+		}
+	}
+	return failed, unreadable
+}
+
+func faults(failed, unreadable int) string {
+	text := count(failed, "array") + " failed"
+	if unreadable > 0 {
+		text += ", " + count(unreadable, "file") + " could not be read"
+	}
+	return text
+}
+
 // WriteJSON writes one object: the engine, the verdict and every report.
 func WriteJSON(w io.Writer, engine string, reports []Report) error {
 	encoder := json.NewEncoder(w)
@@ -94,20 +132,16 @@ func WriteJSON(w io.Writer, engine string, reports []Report) error {
 // WriteText writes a table for people: each array with its error and what is
 // allowed, and a verdict for each file and for all.
 func WriteText(w io.Writer, engine string, reports []Report) error {
-	arrays, failed, bad := 0, 0, 0
+	arrays := 0
 	for _, r := range reports {
 		if err := r.writeText(w); err != nil {
 			return err
 		}
 		arrays += len(r.Results)
-		failed += r.Failed()
-		if !r.OK {
-			bad++
-		}
 	}
 	verdict := "all within tolerance"
 	if !OK(reports) {
-		verdict = fmt.Sprintf("FAILED: %s in %s", count(failed, "array"), count(bad, "file"))
+		verdict = "FAILED: " + faults(totals(reports))
 	}
 	_, err := fmt.Fprintf(w, "%s: %s in %s: %s\n", engine, count(arrays, "array"), count(len(reports), "file"), verdict)
 	return err

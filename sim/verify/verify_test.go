@@ -347,6 +347,31 @@ func TestHostileShapesFailTheirCase(t *testing.T) {
 	}
 }
 
+func TestFailureTellsUnreadableFilesFromFailedArrays(t *testing.T) {
+	sound := Report{File: "a.npz", OK: true, Results: []Result{{OK: true}}}
+	failed := Report{File: "b.npz", Results: []Result{{}, {OK: true}, {}}}
+	absent := Report{File: "c.npz", Err: "c.npz: no such file or directory"}
+	text := Report{File: "d.txt", Err: "d.txt: not an NPZ file"}
+	for _, c := range []struct {
+		reports []Report
+		want    string
+	}{
+		{[]Report{sound}, ""},
+		{[]Report{sound, failed}, "this build does not reproduce the reference vectors: 2 arrays failed"},
+		{[]Report{sound, absent}, "c.npz: no such file or directory"},
+		{[]Report{absent, text}, "0 arrays failed, 2 files could not be read: c.npz: no such file or directory"},
+		{[]Report{failed, text, sound}, "2 arrays failed, 1 file could not be read: d.txt: not an NPZ file"},
+	} {
+		got := ""
+		if err := Failure(c.reports); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("Failure = %q, want %q", got, c.want)
+		}
+	}
+}
+
 func TestReportsArePrinted(t *testing.T) {
 	reports := []Report{
 		{File: "a.npz", OK: true, Cases: []string{"conv a"}, Results: []Result{{Array: "a.y_64", Error: 1e-7, Allowed: 1e-6, OK: true}}},
@@ -357,7 +382,7 @@ func TestReportsArePrinted(t *testing.T) {
 	if err := WriteText(&b, "cpu go ×2", reports); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a.npz: 1 case, 1 array, 0 failed", "a.y_64", "1e-07", "FAIL", "why", "c.npz: not an NPZ file", "cpu go ×2: 2 arrays in 3 files: FAILED: 1 array in 2 files"} {
+	for _, want := range []string{"a.npz: 1 case, 1 array, 0 failed", "a.y_64", "1e-07", "FAIL", "why", "c.npz: not an NPZ file", "cpu go ×2: 2 arrays in 3 files: FAILED: 1 array failed, 1 file could not be read"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("text lacks %q:\n%s", want, b.String())
 		}
