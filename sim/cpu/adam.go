@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -51,9 +52,6 @@ func (b *binder) adamStep() func() {
 	}
 }
 
-// adamScalars are one step's constants.
-type adamScalars struct{ beta1, beta2, rate1, rate2, size, root, eps float32 }
-
 func (b *binder) adam(op nn.Adam) func() {
 	ins, outs := 6, 3
 	if op.AMSGrad {
@@ -80,12 +78,13 @@ func (b *binder) adam(op nn.Adam) func() {
 		}
 	}
 	beta1, beta2 := decimal(op.Beta1), decimal(op.Beta2)
-	var s adamScalars
+	var s vec.AdamScalars
+	set := b.backend.set
 	run := b.each(len(p), grain, func(lo, hi int) {
 		if vmax != nil {
-			amsgrad(p[lo:hi], m[lo:hi], v[lo:hi], vmax[lo:hi], g[lo:hi], &s)
+			set.AMSGrad(p[lo:hi], m[lo:hi], v[lo:hi], vmax[lo:hi], g[lo:hi], &s)
 		} else {
-			adam(p[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi], &s)
+			set.Adam(p[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi], &s)
 		}
 	})
 	return func() {
@@ -93,43 +92,14 @@ func (b *binder) adam(op nn.Adam) func() {
 			return
 		}
 		k := float64(step[0])
-		s = adamScalars{
-			beta1: float32(beta1), rate1: float32(1 - beta1),
-			beta2: float32(beta2), rate2: float32(1 - beta2),
-			size: float32(float64(lr[0]) / (1 - math.Pow(beta1, k))),
-			root: float32(1 / math.Sqrt(1-math.Pow(beta2, k))),
-			eps:  op.Eps,
+		s = vec.AdamScalars{
+			Beta1: float32(beta1), Rate1: float32(1 - beta1),
+			Beta2: float32(beta2), Rate2: float32(1 - beta2),
+			Size: float32(float64(lr[0]) / (1 - math.Pow(beta1, k))),
+			Root: float32(1 / math.Sqrt(1-math.Pow(beta2, k))),
+			Eps:  op.Eps,
 		}
 		run()
-	}
-}
-
-// adam is, with size = lr/(1−β1^k) and root = 1/√(1−β2^k) (spec/prism.md §5.4),
-//
-//	m = β1·m + (1−β1)·g;  v = β2·v + (1−β2)·g²;  p −= size·m / (√v·root + ε)
-func adam(p, m, v, g []float32, s *adamScalars) {
-	n := len(p)
-	m, v, g = m[:n], v[:n], g[:n]
-	beta1, beta2, rate1, rate2, size, root, eps := s.beta1, s.beta2, s.rate1, s.rate2, s.size, s.root, s.eps
-	for i, x := range g {
-		mi := beta1*m[i] + rate1*x
-		vi := beta2*v[i] + rate2*x*x
-		m[i], v[i] = mi, vi
-		p[i] -= size * mi / (float32(math.Sqrt(float64(vi)))*root + eps)
-	}
-}
-
-// amsgrad is adam with the largest v so far in the denominator.
-func amsgrad(p, m, v, vmax, g []float32, s *adamScalars) {
-	n := len(p)
-	m, v, vmax, g = m[:n], v[:n], vmax[:n], g[:n]
-	beta1, beta2, rate1, rate2, size, root, eps := s.beta1, s.beta2, s.rate1, s.rate2, s.size, s.root, s.eps
-	for i, x := range g {
-		mi := beta1*m[i] + rate1*x
-		vi := beta2*v[i] + rate2*x*x
-		largest := max(vmax[i], vi)
-		m[i], v[i], vmax[i] = mi, vi, largest
-		p[i] -= size * mi / (float32(math.Sqrt(float64(largest)))*root + eps)
 	}
 }
 

@@ -202,3 +202,19 @@ func normGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 		gx[i] = factor*gy[i] + slope*(x[i]-mean) + shift
 	}
 }
+
+// sum is Σ x[i] in float64, in four interleaved parts.
+func sum(x []float32) float64 {
+	var a, b, c, d float64
+	i := 0
+	for ; i+3 < len(x); i += 4 {
+		a += float64(x[i])
+		b += float64(x[i+1])
+		c += float64(x[i+2])
+		d += float64(x[i+3])
+	}
+	for ; i < len(x); i++ {
+		a += float64(x[i])
+	}
+	return (a + b) + (c + d)
+}

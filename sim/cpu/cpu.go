@@ -1,14 +1,15 @@
-// Package cpu runs plans on the processor with kernels in plain Go.
+// Package cpu runs plans on the processor.
 //
 // Load binds a plan once: every BufferID becomes a slice of the arena (or of the
 // state's slab, for variables), every step a closure over the slices of its
 // operands. Running a segment calls the closures in order and allocates nothing.
 //
-// A kernel is a plain function on slices, with the loop it computes as its
-// comment; the binding methods (conv.go, batchnorm.go, …) check shapes, cut the
-// work into ranges for the pool and close over the slices. Whatever the number of
-// threads, each element is computed by one call in one fixed order, so results
-// are the same bits.
+// The loops in which the time goes are methods of vec.Set, in plain Go or in the
+// assembly of the instruction set that New chooses once; the other kernels are
+// plain functions on slices, with the loop they compute as their comment. The
+// binding methods (conv.go, batchnorm.go, …) check shapes, cut the work into ranges
+// for the pool and close over the slices. Whatever the number of threads, each
+// element is computed by one call in one fixed order, so results are the same bits.
 //
 // Buffers of a 16-bit type hold 2 bytes an element. A step that has such operands
 // is wrapped: they are widened into float32 scratch before the kernel and rounded
@@ -21,10 +22,8 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/pool"
+	"prismtop/sim/cpu/vec"
 )
-
-// kernels names the set of kernels that this package has.
-const kernels = "go"
 
 // PlanSource gives the FFT plan for planes of h×w. It is asked at every execution
 // of an FFT step, by the goroutine that runs the plan, so that a source that keeps
@@ -33,11 +32,14 @@ type PlanSource interface {
 	Plan(h, w int) *fft.Plan
 }
 
-// Options configures a Backend. The zero value is all processors and FFT plans
-// that are made once per executable and step.
+// Options configures a Backend. The zero value is all processors, the fastest
+// kernels and FFT plans that are made once per executable and step.
 type Options struct {
 	// Threads is the number of threads that kernels run on; 0 means GOMAXPROCS.
 	Threads int
+
+	// Kernels is a name that KernelNames returns, or "auto" or "" for the first.
+	Kernels string
 
 	// FFTPlans gives the FFT plans; nil means a plan made at Load for each size.
 	FFTPlans PlanSource
@@ -49,6 +51,7 @@ const maxThreads = 1024
 // Backend is the CPU as an nn.Backend. Its executables share its threads; one of
 // them runs at a time.
 type Backend struct {
+	set      vec.Set
 	pool     *pool.Pool
 	parallel fft.Parallel
 	plans    PlanSource
@@ -62,19 +65,34 @@ func New(o Options) (*Backend, error) {
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
+	set, err := vec.Choose(o.Kernels)
+	if err != nil {
+		return nil, fmt.Errorf("cpu backend: %w", err)
+	}
 	p := pool.New(o.Threads)
 	return &Backend{
+		set:      set,
 		pool:     p,
 		parallel: func(n int, body func(lo, hi int)) { p.For(n, 1, body) },
 		plans:    o.FFTPlans,
 	}, nil
 }
 
-// Name is the device, its kernels and its threads: "cpu go ×2".
-func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", kernels, b.Threads()) }
+// KernelNames returns the kernels that this build has and this processor can run,
+// fastest first. The last is "go".
+func KernelNames() []string {
+	var names []string
+	for _, set := range vec.Available() {
+		names = append(names, set.String())
+	}
+	return names
+}
 
-// Kernels names the kernels in use: "go".
-func (b *Backend) Kernels() string { return kernels }
+// Name is the device, its kernels and its threads: "cpu avx512 ×2".
+func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.set, b.Threads()) }
+
+// Kernels names the kernels in use, as KernelNames does.
+func (b *Backend) Kernels() string { return b.set.String() }
 
 // Threads is the number of threads in use.
 func (b *Backend) Threads() int { return b.pool.Threads() }

@@ -12,9 +12,6 @@ func (b *binder) add() func() {
 	if !b.operands(2, math.MaxInt, 1) {
 		return nil
 	}
-	if b.buffer(b.current.Out[0]).DType == tensor.Complex64 {
-		return b.addComplex()
-	}
 	y, isComplex := b.outParts(0)
 	terms := make([][]float32, len(b.current.In))
 	for i := range terms {
@@ -27,38 +24,13 @@ func (b *binder) add() func() {
 		}
 		terms[i] = term
 	}
+	set := b.backend.set
 	return b.each(len(y), grain, func(lo, hi int) {
-		sumRows(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
+		set.Add(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
 		for _, x := range terms[2:] {
-			sumRows(y[lo:hi], y[lo:hi], x[lo:hi])
+			set.Add(y[lo:hi], y[lo:hi], x[lo:hi])
 		}
 	})
-}
-
-// addComplex is add of complex64 operands.
-func (b *binder) addComplex() func() {
-	y := b.outComplex(0)
-	terms := make([][]complex64, len(b.current.In))
-	for i := range terms {
-		terms[i] = b.inComplex(i)
-		if !b.sameShape(b.outShape(0), b.inShape(i)) {
-			return nil
-		}
-	}
-	return b.each(len(y), grain, func(lo, hi int) {
-		sumRows(y[lo:hi], terms[0][lo:hi], terms[1][lo:hi])
-		for _, x := range terms[2:] {
-			sumRows(y[lo:hi], y[lo:hi], x[lo:hi])
-		}
-	})
-}
-
-// sumRows is y[i] = a[i] + c[i].
-func sumRows[T float32 | complex64](y, a, c []T) {
-	a, c = a[:len(y)], c[:len(y)]
-	for i := range y {
-		y[i] = a[i] + c[i]
-	}
 }
 
 // scale is y[i] = factor·x[i].
@@ -71,7 +43,8 @@ func (b *binder) scale(factor float32) func() {
 	if fromComplex != toComplex {
 		return b.fail("scaling between real and complex64")
 	}
-	return b.each(len(y), grain, func(lo, hi int) { scaleRow(y[lo:hi], x[lo:hi], factor) })
+	set := b.backend.set
+	return b.each(len(y), grain, func(lo, hi int) { set.Scale(y[lo:hi], x[lo:hi], factor) })
 }
 
 // fill is y[i] = value.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sbinet/npyio/npz"
 
+	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/nn/nntest"
 	"prismtop/sim/tensor"
@@ -125,9 +126,10 @@ func (g golden) check(name string, got []float32) {
 
 func like(a nntest.Array) nntest.Result { return nntest.Result{Shape: a.Shape} }
 
-func TestGoldenConvolutions(t *testing.T) {
+func TestGoldenConvolutions(t *testing.T) { forEachKernels(t, goldenConvolutions) }
+
+func goldenConvolutions(t *testing.T, be *cpu.Backend) {
 	g := openGolden(t, "conv.npz")
-	be := open(t, 2)
 	for _, name := range []string{"conv_a", "conv_b", "conv_c", "conv_d", "conv_e", "conv_f", "conv_g", "conv_h",
 		"convt_a", "convt_b", "convt_c", "convt_d", "convt_e", "convt_f", "convt_g"} {
 		t.Run(name, func(t *testing.T) {
@@ -155,9 +157,10 @@ func TestGoldenConvolutions(t *testing.T) {
 	}
 }
 
-func TestGoldenLayers(t *testing.T) {
+func TestGoldenLayers(t *testing.T) { forEachKernels(t, goldenLayers) }
+
+func goldenLayers(t *testing.T, be *cpu.Backend) {
 	g := openGolden(t, "layers.npz")
-	be := open(t, 2)
 	for _, name := range []string{"bn_a", "bn_b", "bn_c"} {
 		x, gamma := g.array(name+".x"), g.array(name+".gamma")
 		in := []nntest.Array{x, gamma, g.array(name + ".beta"), g.array(name + ".rm0"), g.array(name + ".rv0")}
@@ -190,9 +193,10 @@ func TestGoldenLayers(t *testing.T) {
 	}
 }
 
-func TestGoldenLosses(t *testing.T) {
+func TestGoldenLosses(t *testing.T) { forEachKernels(t, goldenLosses) }
+
+func goldenLosses(t *testing.T, be *cpu.Backend) {
 	g := openGolden(t, "loss.npz")
-	be := open(t, 2)
 	for _, name := range []string{"s_a", "s_b", "s_c", "s_d", "s_e"} {
 		for _, c := range []struct {
 			name      string
@@ -206,9 +210,10 @@ func TestGoldenLosses(t *testing.T) {
 	}
 }
 
-func TestGoldenAdam(t *testing.T) {
+func TestGoldenAdam(t *testing.T) { forEachKernels(t, goldenAdam) }
+
+func goldenAdam(t *testing.T, be *cpu.Backend) {
 	g := openGolden(t, "adam.npz")
-	be := open(t, 2)
 	p0, grads := g.array("p0"), g.array("grads")
 	n := p0.Shape.Elements()
 	for _, name := range []string{"adam", "amsgrad"} {
@@ -235,9 +240,10 @@ func TestGoldenAdam(t *testing.T) {
 	}
 }
 
-func TestGoldenFFT(t *testing.T) {
+func TestGoldenFFT(t *testing.T) { forEachKernels(t, goldenFFT) }
+
+func goldenFFT(t *testing.T, be *cpu.Backend) {
 	g := openGolden(t, "fft.npz")
-	be := open(t, 2)
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		x := g.array(name + ".x")
 		complexPlane := nntest.Result{Shape: x.Shape, DType: tensor.Complex64}
@@ -252,9 +258,10 @@ func TestGoldenFFT(t *testing.T) {
 	}
 }
 
-func TestGoldenTelescope(t *testing.T) {
+func TestGoldenTelescope(t *testing.T) { forEachKernels(t, goldenTelescope) }
+
+func goldenTelescope(t *testing.T, be *cpu.Backend) {
 	g := openGolden(t, "telescope.npz")
-	be := open(t, 2)
 	object, upstream, masks := g.array("object"), g.array("g"), g.array("masks")
 	n := object.Shape.Elements()
 	wave := nntest.Result{Shape: object.Shape, DType: tensor.Complex64}

@@ -38,7 +38,7 @@ func (b *binder) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap 
 	n := h * w
 	m := &ssimMap{h: h, w: w, p: p, t: t, full: full,
 		mean: maps[:n], square: maps[n : 2*n], product: maps[2*n : 3*n],
-		rows: newBlur(w, false), columns: newBlur(h, false)}
+		rows: newBlur(b.backend.set, w, false), columns: newBlur(b.backend.set, h, false)}
 	b.tables += m.rows.bytes() + m.columns.bytes()
 	for i := range m.blurred {
 		m.blurred[i] = b.floats(n)
@@ -177,7 +177,7 @@ type ssimAdjoint struct {
 func (b *binder) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
 	n := h * w
 	a := &ssimAdjoint{h: h, w: w, gp: gp, p: p, t: t,
-		rows: newBlur(w, true), columns: newBlur(h, true)}
+		rows: newBlur(b.backend.set, w, true), columns: newBlur(b.backend.set, h, true)}
 	b.tables += a.rows.bytes() + a.columns.bytes()
 	for i := range a.maps {
 		a.maps[i], a.blurred[i] = maps[i*n:][:n], b.floats(n)

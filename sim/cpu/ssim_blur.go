@@ -1,6 +1,10 @@
 package cpu
 
-import "math"
+import (
+	"math"
+
+	"prismtop/sim/cpu/vec"
+)
 
 // SSIM's window (spec/prism.md §5.5).
 const (
@@ -44,13 +48,14 @@ type window struct {
 // blur is the Gaussian along an axis of n ≥ 6 elements with reflected ends, or its
 // adjoint (transpose), as one window per output.
 type blur struct {
+	set     vec.Set
 	windows []window
 	centre  [ssimTaps]float32 // the weights where no end is near
 }
 
-func newBlur(n int, adjoint bool) blur {
+func newBlur(set vec.Set, n int, adjoint bool) blur {
 	g := gaussian()
-	bl := blur{windows: make([]window, n)}
+	bl := blur{set: set, windows: make([]window, n)}
 	for k := range g {
 		bl.centre[k] = float32(g[k])
 	}
@@ -123,7 +128,7 @@ func (bl *blur) column(y, x []float32, i int) {
 	}
 	clear(y)
 	for k, weight := range w.weights[:w.count] {
-		axpy(y, x[k*n:], weight)
+		bl.set.Axpy(y, x[k*n:][:n], weight)
 	}
 }
 

@@ -1,0 +1,179 @@
+//go:build !noasm
+
+package vec
+
+// The methods check lengths where that costs nothing; of Tile's and Dots' tables
+// the caller says the truth, and the plain Go forms check it.
+
+var built = []Set{Go, AVX2, AVX512}
+
+// TileRows is the most rows that one tile keeps in registers.
+func (s Set) TileRows() int { return [...]int{Go: 2, AVX2: 4, AVX512: 8}[s] }
+
+// DotRows is the same for dot products.
+func (s Set) DotRows() int { return [...]int{Go: 2, AVX2: 2, AVX512: 4}[s] }
+
+// Tile adds weighted runs of x to rows of y; see tile.
+func (s Set) Tile(y []float32, pitch, rows, n int, x []float32, segments, weights []int32, w []float32, stride int) {
+	if s == Go || rows <= 0 || n <= 0 || len(segments) == 0 {
+		tile(y, pitch, rows, n, x, segments, weights, w, stride)
+		return
+	}
+	k, xs, ss, ws := len(segments), &x[0], &segments[0], &weights[:len(segments)][0]
+	_ = y[(rows-1)*pitch+n-1]
+	for r := 0; r < rows; {
+		to, from, left := &y[r*pitch], &w[r*stride], rows-r
+		switch {
+		case s == AVX512 && left >= 8:
+			tile8AVX512(to, pitch, n, xs, ss, ws, k, from, stride)
+			r += 8
+		case s == AVX512 && left >= 4:
+			tile4AVX512(to, pitch, n, xs, ss, ws, k, from, stride)
+			r += 4
+		case s == AVX512 && left >= 2:
+			tile2AVX512(to, pitch, n, xs, ss, ws, k, from, stride)
+			r += 2
+		case s == AVX512:
+			tile1AVX512(to, pitch, n, xs, ss, ws, k, from, stride)
+			r++
+		case left >= 4:
+			tile4AVX2(to, pitch, n, xs, ss, ws, k, from, stride)
+			r += 4
+		case left >= 2:
+			tile2AVX2(to, pitch, n, xs, ss, ws, k, from, stride)
+			r += 2
+		default:
+			tile1AVX2(to, pitch, n, xs, ss, ws, k, from, stride)
+			r++
+		}
+	}
+}
+
+// Dots multiplies rows of p with runs of x; see dots.
+func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
+	if s == Go || rows <= 0 || n <= 0 || len(segments) == 0 {
+		dots(out, pitch, rows, p, stride, n, x, segments)
+		return
+	}
+	k := len(segments)
+	_, _ = out[(rows-1)*pitch+k-1], p[(rows-1)*stride+n-1]
+	whole := k &^ 3
+	if whole > 0 {
+		s.dotGroups(out, pitch, rows, p, stride, n, x, segments[:whole])
+	}
+	if whole == k {
+		return
+	}
+	// The last group has fewer segments than the kernels write sums.
+	var last [4]int32
+	for i := range last {
+		last[i] = segments[min(whole+i, k-1)]
+	}
+	for r := range rows {
+		var sums [4]float32
+		s.dotGroups(sums[:], 4, 1, p[r*stride:], stride, n, x, last[:])
+		for i := range k - whole {
+			out[r*pitch+whole+i] += sums[i]
+		}
+	}
+}
+
+// dotGroups is Dots for a number of segments that four divides.
+func (s Set) dotGroups(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
+	groups, xs, ss := len(segments)/4, &x[0], &segments[0]
+	for r := 0; r < rows; {
+		to, from, left := &out[r*pitch], &p[r*stride], rows-r
+		switch {
+		case s == AVX512 && left >= 4:
+			dots4AVX512(to, pitch, from, stride, xs, ss, groups, n)
+			r += 4
+		case s == AVX512 && left >= 2:
+			dots2AVX512(to, pitch, from, stride, xs, ss, groups, n)
+			r += 2
+		case s == AVX512:
+			dots1AVX512(to, pitch, from, stride, xs, ss, groups, n)
+			r++
+		case left >= 2:
+			dots2AVX2(to, pitch, from, stride, xs, ss, groups, n)
+			r += 2
+		default:
+			dots1AVX2(to, pitch, from, stride, xs, ss, groups, n)
+			r++
+		}
+	}
+}
+
+// Adam is one step of the optimiser; see adam.
+func (s Set) Adam(p, m, v, g []float32, c *AdamScalars) {
+	n := len(p)
+	if s == Go || n == 0 {
+		adam(p, m, v, g, c)
+		return
+	}
+	m, v, g = m[:n], v[:n], g[:n]
+	if s == AVX512 {
+		adamAVX512(&p[0], &m[0], &v[0], &g[0], n, &c.Beta1)
+	} else {
+		adamAVX2(&p[0], &m[0], &v[0], &g[0], n, &c.Beta1)
+	}
+}
+
+// AMSGrad is Adam with the largest v so far in the denominator.
+func (s Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
+	n := len(p)
+	if s == Go || n == 0 {
+		amsgrad(p, m, v, largest, g, c)
+		return
+	}
+	m, v, largest, g = m[:n], v[:n], largest[:n], g[:n]
+	if s == AVX512 {
+		amsgradAVX512(&p[0], &m[0], &v[0], &largest[0], &g[0], n, &c.Beta1)
+	} else {
+		amsgradAVX2(&p[0], &m[0], &v[0], &largest[0], &g[0], n, &c.Beta1)
+	}
+}
+
+// Scale is y[i] = w·x[i].
+func (s Set) Scale(y, x []float32, w float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		scale(y, x, w)
+		return
+	}
+	x = x[:n]
+	if s == AVX512 {
+		scaleAVX512(&y[0], &x[0], n, w)
+	} else {
+		scaleAVX2(&y[0], &x[0], n, w)
+	}
+}
+
+// Add is y[i] = a[i] + b[i].
+func (s Set) Add(y, a, b []float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		add(y, a, b)
+		return
+	}
+	a, b = a[:n], b[:n]
+	if s == AVX512 {
+		addAVX512(&y[0], &a[0], &b[0], n)
+	} else {
+		addAVX2(&y[0], &a[0], &b[0], n)
+	}
+}
+
+// Axpy is y[i] += w·x[i].
+func (s Set) Axpy(y, x []float32, w float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		axpy(y, x, w)
+		return
+	}
+	x = x[:n]
+	if s == AVX512 {
+		axpyAVX512(&y[0], &x[0], n, w)
+	} else {
+		axpyAVX2(&y[0], &x[0], n, w)
+	}
+}

@@ -1,0 +1,38 @@
+//go:build !amd64 || noasm
+
+package vec
+
+var built = []Set{Go}
+
+// TileRows is the most rows that one tile keeps in registers.
+func (Set) TileRows() int { return 2 }
+
+// DotRows is the same for dot products.
+func (Set) DotRows() int { return 2 }
+
+// Tile adds weighted runs of x to rows of y; see tile.
+func (Set) Tile(y []float32, pitch, rows, n int, x []float32, segments, weights []int32, w []float32, stride int) {
+	tile(y, pitch, rows, n, x, segments, weights, w, stride)
+}
+
+// Dots multiplies rows of p with runs of x; see dots.
+func (Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
+	dots(out, pitch, rows, p, stride, n, x, segments)
+}
+
+// Adam is one step of the optimiser; see adam.
+func (Set) Adam(p, m, v, g []float32, c *AdamScalars) { adam(p, m, v, g, c) }
+
+// AMSGrad is Adam with the largest v so far in the denominator.
+func (Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
+	amsgrad(p, m, v, largest, g, c)
+}
+
+// Scale is y[i] = w·x[i].
+func (Set) Scale(y, x []float32, w float32) { scale(y, x, w) }
+
+// Add is y[i] = a[i] + b[i].
+func (Set) Add(y, a, b []float32) { add(y, a, b) }
+
+// Axpy is y[i] += w·x[i].
+func (Set) Axpy(y, x []float32, w float32) { axpy(y, x, w) }

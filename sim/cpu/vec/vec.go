@@ -1,0 +1,79 @@
+// Package vec holds the loops in which nearly all of the engine's time goes: tiles
+// of convolutions and matrix products, dot products, Adam and rows of elements.
+//
+// Each is a method of Set, the instruction set it runs on: plain Go, AVX2 with FMA
+// or AVX-512. The plain Go form carries, as its comment, the sum that is computed;
+// it is what the others are tested against and what runs where the processor or
+// the build (tag noasm, other architectures) has nothing better. The assembly is
+// written by the program in internal/gen.
+//
+// The sets may add in different orders and round differently. One set gives the
+// same bits for the same operands, whatever the number of threads.
+package vec
+
+//go:generate go run ./internal/gen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prismtop/sim/cpu/features"
+)
+
+// Set is an instruction set that the kernels run on. A value of another set than
+// those that Available returns must not be used.
+type Set uint8
+
+// The sets, slowest first.
+const (
+	Go Set = iota
+	AVX2
+	AVX512
+)
+
+// names are what users call the sets.
+var names = [...]string{Go: "go", AVX2: "avx2", AVX512: "avx512"}
+
+func (s Set) String() string { return names[s] }
+
+// Available returns the sets that this build has and this processor can run,
+// fastest first; the last is Go.
+func Available() []Set {
+	var sets []Set
+	for _, support := range features.Detect().Sets {
+		if i := slices.Index(names[:], support.Name); i >= 0 && support.Available && slices.Contains(built, Set(i)) {
+			sets = append(sets, Set(i))
+		}
+	}
+	return append(sets, Go)
+}
+
+// Choose finds an available set by its name; "auto" or "" is the fastest. A name
+// of no set, and of a set that this build or processor does not have, is an error.
+func Choose(name string) (Set, error) {
+	available := Available()
+	if name == "auto" || name == "" {
+		return available[0], nil
+	}
+	i := slices.Index(names[:], name)
+	switch {
+	case i < 0:
+		return Go, fmt.Errorf("kernels %q: must be auto, %s", name, strings.Join(names[:], ", "))
+	case !slices.Contains(built, Set(i)):
+		return Go, fmt.Errorf("kernels %q are not in this build", name)
+	case !slices.Contains(available, Set(i)):
+		return Go, fmt.Errorf("kernels %q: %s", name, lacking(name))
+	}
+	return Set(i), nil
+}
+
+// lacking is why the processor cannot run a set.
+func lacking(name string) string {
+	for _, support := range features.Detect().Sets {
+		if support.Name == name {
+			return support.Reason
+		}
+	}
+	return "not for this processor"
+}
