@@ -365,7 +365,7 @@ func doctorCommand() *cobra.Command {
 			}
 			defer backend.Close()
 			facts := doctor.Gather(doctor.Options{
-				Version: version, CPU: features.Detect(), Kernels: []string{backend.Kernels()}, Using: backend.Kernels(),
+				Version: version, CPU: features.Detect(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Threads: backend.Threads(), GPU: gpu.Probe(), Out: os.Stdout, Env: os.Environ(),
 			})
 			if asJSON {
