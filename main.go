@@ -203,7 +203,8 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	} else {
 		err = f.report(cmd.Context(), show, chosen.Name)
 	}
-	if f.save != "" {
+	var crash *sim.PanicError
+	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
 		saveErr := r.WriteReconstruction(f.save)
 		if saveErr == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "saved %s.png and %s.npy\n", f.save, f.save)
