@@ -99,7 +99,7 @@ func (p *losses) legend(s *profiles.Snapshot) {
 	}
 	entries = append(entries, entry{name + strings.TrimSpace(loss(s.LatestLossNew)), theme.LossNew})
 	if t := s.Settings.Threshold; t > 0 {
-		entries = append(entries, entry{fmt.Sprintf("╌ stop %.0e", t), theme.Threshold})
+		entries = append(entries, entry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
 	}
 	room := w - 4 - chart.Width(p.title) - 4
 	for len(entries) > 0 {
