@@ -5,12 +5,14 @@ import (
 	"math/bits"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"prismtop/sim/cpu/vec"
 )
 
 // lanes is the number of rows or columns that a block transforms together. A
 // block of 512 complex64 values by 8 lanes is 32 KiB, a first-level cache; one
 // row of a block is one cache line.
-const lanes = 8
+const lanes = vec.Lanes
 
 // axis is the transform along one axis of n elements. It holds what all blocks
 // share; see workspace for what a block needs for itself.
@@ -112,7 +114,7 @@ func (a *axis) bytes() int64 { return 4 * int64(len(a.twiddles)+4*a.n) }
 func (a *axis) transform(ws *workspace) {
 	block := ws.block[:a.n*lanes]
 	if a.pow2() {
-		transformPow2(block, a.n, a.last, a.twiddles)
+		transformPow2(ws.set, block, a.n, a.last, a.twiddles)
 		return
 	}
 	ws.transformAny(block, a.n)
@@ -120,6 +122,7 @@ func (a *axis) transform(ws *workspace) {
 
 // workspace is what one block in flight needs.
 type workspace struct {
+	set      vec.Set
 	block    []complex64
 	sequence []complex128
 	any      [2]*fourier.CmplxFFT // per axis length that is not a power of two

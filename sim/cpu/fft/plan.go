@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+
+	"prismtop/sim/cpu/vec"
 )
 
 // Parallel runs body over ranges that together cover [0, n) once each, on as many
@@ -64,9 +66,18 @@ func NewPlan(h, w int) (*Plan, error) {
 		p.all = append(p.all, ws)
 		p.workspaces <- ws
 	}
+	p.SetKernels(vec.Available()[0])
 	p.rowsBody, p.columnsBody = p.rows, p.columns
 	p.hermitianBody, p.mirrorBody, p.pairedBody = p.hermitianColumns, p.mirrorRows, p.pairedColumns
 	return p, nil
+}
+
+// SetKernels chooses the instruction set of the calls to come. It starts as the
+// fastest that the processor has.
+func (p *Plan) SetKernels(set vec.Set) {
+	for _, ws := range p.all {
+		ws.set = set
+	}
 }
 
 // Size is the number of rows and columns of the planes that p transforms.

@@ -36,3 +36,9 @@ func (Set) Add(y, a, b []float32) { add(y, a, b) }
 
 // Axpy is y[i] += w·x[i].
 func (Set) Axpy(y, x []float32, w float32) { axpy(y, x, w) }
+
+// Radix4 splits every group of m rows of a block into four; see radix4.
+func (Set) Radix4(block []complex64, m int, twiddles []float32) { radix4(block, m, twiddles) }
+
+// Radix8 transforms every eight rows of a block; see radix8.
+func (Set) Radix8(block []complex64) { radix8(block) }

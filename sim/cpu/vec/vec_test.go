@@ -171,3 +171,35 @@ func TestSetsAreChosenByName(t *testing.T) {
 		t.Error("mmx was accepted")
 	}
 }
+
+func TestRadixPassesArePlainGos(t *testing.T) {
+	for _, s := range Available() {
+		t.Run(s.String(), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(3, 1))
+			for _, rows := range []int{8, 16, 64, 128, 256} {
+				block := make([]complex64, rows*Lanes)
+				for i := range block {
+					block[i] = complex(2*rng.Float32()-1, 2*rng.Float32()-1)
+				}
+				parts := func(b []complex64) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), 2*len(b)) }
+				for m := 4; m <= rows; m *= 4 {
+					if rows%m != 0 {
+						continue
+					}
+					twiddles := make([]float32, 6*(m/4-1))
+					for i := range twiddles {
+						twiddles[i] = 2*rng.Float32() - 1
+					}
+					got, want := slices.Clone(block), slices.Clone(block)
+					s.Radix4(got, m, twiddles)
+					radix4(want, m, twiddles)
+					same(t, fmt.Sprintf("radix 4 of %d: part", m), parts(got), parts(want), 16)
+				}
+				got, want := slices.Clone(block), slices.Clone(block)
+				s.Radix8(got)
+				radix8(want)
+				same(t, "radix 8: part", parts(got), parts(want), 16)
+			}
+		})
+	}
+}

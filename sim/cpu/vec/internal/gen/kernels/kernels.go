@@ -30,8 +30,9 @@ var families = map[string]func(*set){
 			s.dots(rows)
 		}
 	},
-	"adam": func(s *set) { s.adam(false); s.adam(true) },
-	"rows": (*set).rows,
+	"adam":  func(s *set) { s.adam(false); s.adam(true) },
+	"rows":  (*set).rows,
+	"radix": (*set).radix,
 }
 
 // Files returns the text of every generated file by its name.
