@@ -1,6 +1,10 @@
 package cpu
 
-import "math"
+import (
+	"math"
+
+	"prismtop/sim/cpu/vec"
+)
 
 // Lowering turns a gather or scatter into sums of rows. The input's planes are
 // copied once for each horizontal shift that a tap needs, with zeros where a tap
@@ -159,10 +163,10 @@ func (l *lowering) packed() int {
 // for the band of rows that begins at first:
 //
 //	dst[c, k, row, u] = src[c, rows.start + rows.step·row, columns[k].start + columns[k].step·u]
-func (l *lowering) pack(dst, src []float32, first, rows, lo, hi int) {
+func (l *lowering) pack(set vec.Set, dst, src []float32, first, rows, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		plane := src[i/len(l.columns)*l.inH*l.inW:][:l.inH*l.inW]
-		column := l.columns[i%len(l.columns)]
+		inside := l.columns[i%len(l.columns)].within(l.width, l.inW)
 		at := i * l.planeRows
 		for r, span := range l.rows {
 			for t := range rows + l.extra[r] {
@@ -170,7 +174,7 @@ func (l *lowering) pack(dst, src []float32, first, rows, lo, hi int) {
 				if y := span.start + span.step*(first+t); y < 0 || y >= l.inH {
 					clear(out)
 				} else {
-					packRow(out, plane[y*l.inW:][:l.inW], column)
+					inside.copy(set, out, plane[y*l.inW:][:l.inW])
 				}
 			}
 			at += l.band + l.extra[r]
@@ -178,17 +182,34 @@ func (l *lowering) pack(dst, src []float32, first, rows, lo, hi int) {
 	}
 }
 
-// packRow is dst[u] = src[s.start + s.step·u], 0 beyond the ends of src.
-func packRow(dst, src []float32, s span) {
-	lo := min(max(0, (s.step-1-s.start)/s.step), len(dst))
-	hi := max(lo, min(len(dst), (len(src)-s.start+s.step-1)/s.step))
-	clear(dst[:lo])
-	clear(dst[hi:])
-	if s.step == 1 {
-		copy(dst[lo:hi], src[min(s.start+lo, len(src)):])
+// overlap is the part [lo, hi) of a row of positions that lies within the source.
+type overlap struct {
+	span
+	lo, hi int
+}
+
+// within is the overlap of n positions with a row of size elements.
+func (s span) within(n, size int) overlap {
+	lo := min(max(0, (s.step-1-s.start)/s.step), n)
+	return overlap{s, lo, max(lo, min(n, (size-s.start+s.step-1)/s.step))}
+}
+
+// copy is dst[u] = src[start + step·u], 0 beyond the ends of src.
+func (o overlap) copy(set vec.Set, dst, src []float32) {
+	clear(dst[:o.lo])
+	clear(dst[o.hi:])
+	if o.lo == o.hi {
 		return
 	}
-	for u := lo; u < hi; u++ {
-		dst[u] = src[s.start+s.step*u]
+	dst, src = dst[o.lo:o.hi], src[o.start+o.step*o.lo:]
+	switch o.step {
+	case 1:
+		copy(dst, src)
+	case 2:
+		set.EveryOther(dst, src)
+	default:
+		for u := range dst {
+			dst[u] = src[o.step*u]
+		}
 	}
 }

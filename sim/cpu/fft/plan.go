@@ -40,7 +40,7 @@ type job struct {
 	inverse bool
 	scale   float32
 
-	rowLoad, rowStore, columnLoad, columnStore []int32
+	rowLoad, rowStore, rowUnload, columnLoad, columnStore []int32
 }
 
 // MaxSide bounds the sides of a plan, so that indices fit the tables.
@@ -156,8 +156,8 @@ func (p *Plan) run(j job, centred bool, par Parallel) {
 		panic(fmt.Sprintf("fft: plan of %d×%d got %d elements for %d",
 			p.h, p.w, len(j.src)+len(j.srcReal), len(j.dst)))
 	}
-	j.rowLoad, j.rowStore = p.row.tables(centred)
-	j.columnLoad, j.columnStore = p.column.tables(centred)
+	j.rowLoad, j.rowStore, j.rowUnload = p.row.tables(centred)
+	j.columnLoad, j.columnStore, _ = p.column.tables(centred)
 	p.job = j
 	par.do(blocks(p.h), p.rowsBody)
 	switch {

@@ -2,13 +2,8 @@
 
 package vec
 
-import (
-	"math"
-	"unsafe"
-)
-
-// The methods check lengths where that costs nothing; of Tile's and Dots' tables
-// the caller says the truth, and the plain Go forms check it.
+// The methods check lengths where that costs nothing; of tables of
+// indices the caller says the truth, and the plain Go forms check it.
 
 var built = []Set{Go, AVX2, AVX512}
 
@@ -180,39 +175,5 @@ func (s Set) Axpy(y, x []float32, w float32) {
 		axpyAVX512(&y[0], &x[0], n, w)
 	} else {
 		axpyAVX2(&y[0], &x[0], n, w)
-	}
-}
-
-// Radix4 splits every group of m rows of a block into four; see radix4.
-func (s Set) Radix4(block []complex64, m int, twiddles []float32) {
-	if s == Go || len(block) == 0 {
-		radix4(block, m, twiddles)
-		return
-	}
-	rows := len(block) / Lanes
-	if m < 4 || rows%m != 0 || len(twiddles) != 6*(m/4-1) {
-		panic("vec: a radix-4 pass does not fit its block")
-	}
-	first := unsafe.SliceData(twiddles)
-	if s == AVX512 {
-		radix4AVX512(&block[0], rows, m, first)
-	} else {
-		radix4AVX2(&block[0], rows, m, first)
-	}
-}
-
-// rootHalf is what the assembly multiplies even and odd lanes with.
-var rootHalf = [2]float32{math.Sqrt2 / 2, -math.Sqrt2 / 2}
-
-// Radix8 transforms every eight rows of a block; see radix8.
-func (s Set) Radix8(block []complex64) {
-	groups := len(block) / (8 * Lanes)
-	switch {
-	case s == Go || groups == 0:
-		radix8(block)
-	case s == AVX512:
-		radix8AVX512(&block[0], groups, &rootHalf[0])
-	default:
-		radix8AVX2(&block[0], groups, &rootHalf[0])
 	}
 }

@@ -42,3 +42,19 @@ func (Set) Radix4(block []complex64, m int, twiddles []float32) { radix4(block, 
 
 // Radix8 transforms every eight rows of a block; see radix8.
 func (Set) Radix8(block []complex64) { radix8(block) }
+
+// EveryOther is y[i] = x[2i].
+func (Set) EveryOther(y, x []float32) { everyOther(y, x) }
+
+// NonZero tells whether an element is neither 0 nor −0.
+func (Set) NonZero(x []float32) bool { return nonZero(x) }
+
+// RowsIn fills a block from eight rows of a plane; see rowsIn.
+func (Set) RowsIn(block, plane []complex64, pitch, n int, swap bool) {
+	rowsIn(block, plane, pitch, 0, n, swap)
+}
+
+// RowsOut fills eight rows of a plane from a block; see rowsOut.
+func (Set) RowsOut(plane []complex64, pitch int, block []complex64, index []int32) {
+	rowsOut(plane, pitch, block, index, 0)
+}

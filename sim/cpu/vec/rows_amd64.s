@@ -38,6 +38,9 @@ rest:
 	MOVQ      $0x00000010, CX
 	CMPQ      BX, CX
 	CMOVQLT   BX, CX
+	XORQ      DI, DI
+	TESTQ     CX, CX
+	CMOVQLT   DI, CX
 	MOVL      $0x00000001, DI
 	SHLL      CL, DI
 	DECL      DI
@@ -91,6 +94,9 @@ rest:
 	MOVQ      $0x00000010, CX
 	CMPQ      SI, CX
 	CMOVQLT   SI, CX
+	XORQ      R8, R8
+	TESTQ     CX, CX
+	CMOVQLT   R8, CX
 	MOVL      $0x00000001, R8
 	SHLL      CL, R8
 	DECL      R8
@@ -145,6 +151,9 @@ rest:
 	MOVQ        $0x00000010, CX
 	CMPQ        BX, CX
 	CMOVQLT     BX, CX
+	XORQ        DI, DI
+	TESTQ       CX, CX
+	CMOVQLT     DI, CX
 	MOVL        $0x00000001, DI
 	SHLL        CL, DI
 	DECL        DI
@@ -195,6 +204,9 @@ rest:
 	MOVQ       $0x00000008, SI
 	CMPQ       DX, SI
 	CMOVQLT    DX, SI
+	XORQ       DI, DI
+	TESTQ      SI, SI
+	CMOVQLT    DI, SI
 	LEAQ       masks<>+32(SB), DI
 	SHLQ       $0x02, SI
 	SUBQ       SI, DI
@@ -266,6 +278,9 @@ rest:
 	MOVQ       $0x00000008, DI
 	CMPQ       BX, DI
 	CMOVQLT    BX, DI
+	XORQ       R8, R8
+	TESTQ      DI, DI
+	CMOVQLT    R8, DI
 	LEAQ       masks<>+32(SB), R8
 	SHLQ       $0x02, DI
 	SUBQ       DI, R8
@@ -320,6 +335,9 @@ rest:
 	MOVQ        $0x00000008, SI
 	CMPQ        DX, SI
 	CMOVQLT     DX, SI
+	XORQ        DI, DI
+	TESTQ       SI, SI
+	CMOVQLT     DI, SI
 	LEAQ        masks<>+32(SB), DI
 	SHLQ        $0x02, SI
 	SUBQ        SI, DI

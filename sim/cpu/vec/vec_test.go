@@ -203,3 +203,65 @@ func TestRadixPassesArePlainGos(t *testing.T) {
 		})
 	}
 }
+
+func TestEveryOtherAndNonZeroArePlainGos(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		x, got := guarded(t, rng, 2*n-1), guarded(t, rng, n)
+		s.EveryOther(got, x)
+		for i, v := range got {
+			if v != x[2*i] {
+				t.Fatalf("y[%d] = %v, want %v", i, v, x[2*i])
+			}
+		}
+		clear(got)
+		for i := range got {
+			got[i] = float32(math.Copysign(0, -1))
+			if s.NonZero(got) {
+				t.Fatalf("−0 at %d of %d is not zero", i, n)
+			}
+			got[i] = math.SmallestNonzeroFloat32
+			if !s.NonZero(got) {
+				t.Fatalf("element %d of %d was not seen", i, n)
+			}
+			got[i] = 0
+		}
+	})
+}
+
+func TestRowsGoIntoABlockAndOutAgain(t *testing.T) {
+	for _, s := range Available() {
+		for _, n := range []int{1, 8, 13, 64, 75} {
+			rng := rand.New(rand.NewPCG(5, uint64(n)))
+			pitch := n + 3
+			plane := make([]complex64, 7*pitch+n)
+			for i := range plane {
+				plane[i] = complex(rng.Float32(), rng.Float32())
+			}
+			for _, swap := range []bool{false, true} {
+				block, back := make([]complex64, n*Lanes), make([]complex64, len(plane))
+				s.RowsIn(block, plane, pitch, n, swap)
+				index := make([]int32, n)
+				for j, i := range rng.Perm(n) {
+					index[j] = int32(i)
+				}
+				s.RowsOut(back, pitch, block, index)
+				for l := range Lanes {
+					for j, i := range index {
+						want := plane[l*pitch+int(i)]
+						if swap {
+							want = complex(imag(want), real(want))
+						}
+						if got := back[l*pitch+j]; got != want {
+							t.Fatalf("%v, n = %d, swapped %v: row %d has %v at %d, want %v", s, n, swap, l, got, j, want)
+						}
+					}
+				}
+				for i, v := range back {
+					if i%pitch >= n && v != 0 {
+						t.Fatalf("%v: wrote between the rows", s)
+					}
+				}
+			}
+		}
+	}
+}
