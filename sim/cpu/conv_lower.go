@@ -166,50 +166,62 @@ func (l *lowering) packed() int {
 func (l *lowering) pack(set vec.Set, dst, src []float32, first, rows, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		plane := src[i/len(l.columns)*l.inH*l.inW:][:l.inH*l.inW]
-		inside := l.columns[i%len(l.columns)].within(l.width, l.inW)
+		columns := l.columns[i%len(l.columns)].within(l.width, l.inW)
 		at := i * l.planeRows
-		for r, span := range l.rows {
-			for t := range rows + l.extra[r] {
-				out := dst[(at+t)*l.width:][:l.width]
-				if y := span.start + span.step*(first+t); y < 0 || y >= l.inH {
-					clear(out)
-				} else {
-					inside.copy(set, out, plane[y*l.inW:][:l.inW])
-				}
-			}
+		for r, s := range l.rows {
+			n := rows + l.extra[r]
+			s.start += s.step * first
+			packPlane(set, dst[at*l.width:][:n*l.width], plane, s.within(n, l.inH), columns, l.width, l.inW)
 			at += l.band + l.extra[r]
 		}
 	}
 }
 
-// overlap is the part [lo, hi) of a row of positions that lies within the source.
+// overlap is the part [lo, hi) of some positions that lies within the source.
 type overlap struct {
 	span
 	lo, hi int
 }
 
-// within is the overlap of n positions with a row of size elements.
+// within is the overlap of n positions with size elements.
 func (s span) within(n, size int) overlap {
 	lo := min(max(0, (s.step-1-s.start)/s.step), n)
 	return overlap{s, lo, max(lo, min(n, (size-s.start+s.step-1)/s.step))}
 }
 
-// copy is dst[u] = src[start + step·u], 0 beyond the ends of src.
-func (o overlap) copy(set vec.Set, dst, src []float32) {
-	clear(dst[:o.lo])
-	clear(dst[o.hi:])
-	if o.lo == o.hi {
+// packPlane copies rows of width elements from a plane of rows of inW, zeros where
+// there is no such row or column:
+//
+//	dst[t, u] = plane[rows.start + rows.step·t, columns.start + columns.step·u]
+func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, inW int) {
+	clear(dst[:rows.lo*width])
+	clear(dst[rows.hi*width:])
+	dst = dst[rows.lo*width : rows.hi*width]
+	for at := 0; at < len(dst); at += width {
+		row := dst[at : at+width]
+		for u := range columns.lo {
+			row[u] = 0
+		}
+		for u := columns.hi; u < width; u++ {
+			row[u] = 0
+		}
+	}
+	n, m, pitch := rows.hi-rows.lo, columns.hi-columns.lo, rows.step*inW
+	if n == 0 || m == 0 {
 		return
 	}
-	dst, src = dst[o.lo:o.hi], src[o.start+o.step*o.lo:]
-	switch o.step {
+	dst = dst[columns.lo:]
+	plane = plane[(rows.start+rows.step*rows.lo)*inW+columns.start+columns.step*columns.lo:]
+	switch columns.step {
 	case 1:
-		copy(dst, src)
+		set.CopyRows(dst, width, plane, pitch, n, m)
 	case 2:
-		set.EveryOther(dst, src)
+		set.EveryOther(dst, width, plane, pitch, n, m)
 	default:
-		for u := range dst {
-			dst[u] = src[o.step*u]
+		for t := range n {
+			for u := range m {
+				dst[t*width+u] = plane[t*pitch+columns.step*u]
+			}
 		}
 	}
 }

@@ -177,3 +177,31 @@ func (s Set) Axpy(y, x []float32, w float32) {
 		axpyAVX2(&y[0], &x[0], n, w)
 	}
 }
+
+// CopyRows moves elements of rows; see copyRows.
+func (s Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	if s == Go || rows <= 0 || n <= 0 {
+		copyRows(y, yPitch, x, xPitch, rows, n)
+		return
+	}
+	_, _ = y[(rows-1)*yPitch+n-1], x[(rows-1)*xPitch+n-1]
+	if s == AVX512 {
+		copyRowsAVX512(&y[0], yPitch, &x[0], xPitch, rows, n)
+	} else {
+		copyRowsAVX2(&y[0], yPitch, &x[0], xPitch, rows, n)
+	}
+}
+
+// EveryOther moves every other element of rows; see everyOther.
+func (s Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	if s == Go || rows <= 0 || n <= 0 {
+		everyOther(y, yPitch, x, xPitch, rows, n)
+		return
+	}
+	_, _ = y[(rows-1)*yPitch+n-1], x[(rows-1)*xPitch+2*(n-1)]
+	if s == AVX512 {
+		everyOtherAVX512(&y[0], yPitch, &x[0], xPitch, rows, n)
+	} else {
+		everyOtherAVX2(&y[0], yPitch, &x[0], xPitch, rows, n)
+	}
+}

@@ -43,8 +43,15 @@ func (Set) Radix4(block []complex64, m int, twiddles []float32) { radix4(block, 
 // Radix8 transforms every eight rows of a block; see radix8.
 func (Set) Radix8(block []complex64) { radix8(block) }
 
-// EveryOther is y[i] = x[2i].
-func (Set) EveryOther(y, x []float32) { everyOther(y, x) }
+// CopyRows moves elements of rows; see copyRows.
+func (Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	copyRows(y, yPitch, x, xPitch, rows, n)
+}
+
+// EveryOther moves every other element of rows; see everyOther.
+func (Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	everyOther(y, yPitch, x, xPitch, rows, n)
+}
 
 // NonZero tells whether an element is neither 0 nor −0.
 func (Set) NonZero(x []float32) bool { return nonZero(x) }

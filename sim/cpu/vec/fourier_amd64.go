@@ -41,21 +41,6 @@ func (s Set) Radix8(block []complex64) {
 	}
 }
 
-// EveryOther is y[i] = x[2i].
-func (s Set) EveryOther(y, x []float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		everyOther(y, x)
-		return
-	}
-	x = x[:2*n-1]
-	if s == AVX512 {
-		everyOtherAVX512(&y[0], &x[0], n)
-	} else {
-		everyOtherAVX2(&y[0], &x[0], n)
-	}
-}
-
 // NonZero tells whether an element is neither 0 nor −0.
 func (s Set) NonZero(x []float32) bool {
 	switch {

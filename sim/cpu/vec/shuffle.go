@@ -2,10 +2,24 @@ package vec
 
 import "math"
 
-// everyOther is y[i] = x[2i].
-func everyOther(y, x []float32) {
-	for i := range y {
-		y[i] = x[2*i]
+// copyRows moves n elements of each of a number of rows:
+//
+//	y[r·yPitch + i] = x[r·xPitch + i]
+func copyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	for r := range rows {
+		copy(y[r*yPitch:][:n], x[r*xPitch:][:n])
+	}
+}
+
+// everyOther moves every other element of each of a number of rows:
+//
+//	y[r·yPitch + i] = x[r·xPitch + 2i] for i < n
+func everyOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	for r := range rows {
+		row, from := y[r*yPitch:][:n], x[r*xPitch:]
+		for i := range row {
+			row[i] = from[2*i]
+		}
 	}
 }
 

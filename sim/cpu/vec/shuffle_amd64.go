@@ -4,10 +4,15 @@
 
 package vec
 
+// copyRowsAVX512 is CopyRows.
+//
+//go:noescape
+func copyRowsAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
+
 // everyOtherAVX512 is EveryOther.
 //
 //go:noescape
-func everyOtherAVX512(y *float32, x *float32, n int)
+func everyOtherAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 
 // transposeInAVX512 is RowsIn for groups of eight columns.
 //
@@ -24,10 +29,15 @@ func transposeOutAVX512(plane *complex64, pitch int, block *complex64, index *in
 //go:noescape
 func nonZeroAVX512(x *float32, n int) (found uint32)
 
+// copyRowsAVX2 is CopyRows.
+//
+//go:noescape
+func copyRowsAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
+
 // everyOtherAVX2 is EveryOther.
 //
 //go:noescape
-func everyOtherAVX2(y *float32, x *float32, n int)
+func everyOtherAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 
 // transposeInAVX2 is RowsIn for groups of eight columns.
 //

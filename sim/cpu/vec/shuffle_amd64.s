@@ -4,70 +4,127 @@
 
 #include "textflag.h"
 
-// func everyOtherAVX512(y *float32, x *float32, n int)
+// func copyRowsAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 // Requires: AVX, AVX512F, CMOV
-TEXT ·everyOtherAVX512(SB), NOSPLIT, $0-24
-	MOVQ    y+0(FP), AX
-	MOVQ    x+8(FP), DX
-	MOVQ    n+16(FP), BX
-	VMOVUPS even<>+0(SB), Z0
+TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+16(FP), DX
+	MOVQ rows+32(FP), BX
+	MOVQ yPitch+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ xPitch+24(FP), DI
+	SHLQ $0x02, DI
+
+row:
+	MOVQ n+40(FP), R8
+	XORQ R9, R9
 
 whole:
-	CMPQ      BX, $0x10
+	CMPQ    R8, $0x00000010
+	JLT     rest
+	VMOVUPS (DX)(R9*1), Z0
+	VMOVUPS Z0, (AX)(R9*1)
+	ADDQ    $+64, R9
+	SUBQ    $+16, R8
+	JMP     whole
+
+rest:
+	TESTQ     R8, R8
+	JLE       done
+	MOVQ      $0x00000010, CX
+	CMPQ      R8, CX
+	CMOVQLT   R8, CX
+	XORQ      R10, R10
+	TESTQ     CX, CX
+	CMOVQLT   R10, CX
+	MOVL      $0x00000001, R10
+	SHLL      CL, R10
+	DECL      R10
+	KMOVW     R10, K1
+	VMOVUPS.Z (DX)(R9*1), K1, Z0
+	VMOVUPS   Z0, K1, (AX)(R9*1)
+	ADDQ      $+64, R9
+	SUBQ      $+16, R8
+	JMP       rest
+
+done:
+	ADDQ SI, AX
+	ADDQ DI, DX
+	DECQ BX
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func everyOtherAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·everyOtherAVX512(SB), NOSPLIT, $0-48
+	VMOVUPS even<>+0(SB), Z0
+	MOVQ    y+0(FP), AX
+	MOVQ    x+16(FP), DX
+	MOVQ    rows+32(FP), BX
+	MOVQ    yPitch+8(FP), SI
+	SHLQ    $0x02, SI
+	MOVQ    xPitch+24(FP), DI
+	SHLQ    $0x02, DI
+
+row:
+	MOVQ n+40(FP), R8
+	XORQ R9, R9
+
+whole:
+	CMPQ      R8, $0x10
 	JLE       rest
-	VMOVUPS   (DX), Z1
-	VMOVUPS   64(DX), Z2
+	VMOVUPS   (DX)(R9*2), Z1
+	VMOVUPS   64(DX)(R9*2), Z2
 	VPERMT2PS Z2, Z0, Z1
-	VMOVUPS   Z1, (AX)
-	ADDQ      $+64, AX
-	ADDQ      $+128, DX
-	SUBQ      $0x10, BX
+	VMOVUPS   Z1, (AX)(R9*1)
+	ADDQ      $+64, R9
+	SUBQ      $0x10, R8
 	JMP       whole
 
 rest:
-	TESTQ     BX, BX
-	JLE       done
-	LEAQ      -1(BX)(BX*1), SI
+	LEAQ      -1(R8)(R8*1), R10
 	MOVQ      $0x00000010, CX
-	CMPQ      SI, CX
-	CMOVQLT   SI, CX
-	XORQ      DI, DI
+	CMPQ      R10, CX
+	CMOVQLT   R10, CX
+	XORQ      R11, R11
 	TESTQ     CX, CX
-	CMOVQLT   DI, CX
-	MOVL      $0x00000001, DI
-	SHLL      CL, DI
-	DECL      DI
-	KMOVW     DI, K1
-	VMOVUPS.Z (DX), K1, Z1
-	SUBQ      $0x10, SI
+	CMOVQLT   R11, CX
+	MOVL      $0x00000001, R11
+	SHLL      CL, R11
+	DECL      R11
+	KMOVW     R11, K1
+	VMOVUPS.Z (DX)(R9*2), K1, Z1
+	SUBQ      $0x10, R10
 	MOVQ      $0x00000010, CX
-	CMPQ      SI, CX
-	CMOVQLT   SI, CX
-	XORQ      SI, SI
+	CMPQ      R10, CX
+	CMOVQLT   R10, CX
+	XORQ      R10, R10
 	TESTQ     CX, CX
-	CMOVQLT   SI, CX
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
-	VMOVUPS.Z 64(DX), K1, Z2
+	CMOVQLT   R10, CX
+	MOVL      $0x00000001, R10
+	SHLL      CL, R10
+	DECL      R10
+	KMOVW     R10, K1
+	VMOVUPS.Z 64(DX)(R9*2), K1, Z2
 	VPERMT2PS Z2, Z0, Z1
 	MOVQ      $0x00000010, CX
-	CMPQ      BX, CX
-	CMOVQLT   BX, CX
-	XORQ      SI, SI
+	CMPQ      R8, CX
+	CMOVQLT   R8, CX
+	XORQ      R10, R10
 	TESTQ     CX, CX
-	CMOVQLT   SI, CX
-	MOVL      $0x00000001, SI
-	SHLL      CL, SI
-	DECL      SI
-	KMOVW     SI, K1
-	VMOVUPS   Z1, K1, (AX)
-	ADDQ      $+64, AX
-	ADDQ      $+128, DX
-	SUBQ      $0x10, BX
-
-done:
+	CMOVQLT   R10, CX
+	MOVL      $0x00000001, R10
+	SHLL      CL, R10
+	DECL      R10
+	KMOVW     R10, K1
+	VMOVUPS   Z1, K1, (AX)(R9*1)
+	ADDQ      $+64, R9
+	SUBQ      $0x10, R8
+	ADDQ      SI, AX
+	ADDQ      DI, DX
+	DECQ      BX
+	JNZ       row
 	VZEROUPPER
 	RET
 
@@ -292,71 +349,54 @@ done:
 	VZEROUPPER
 	RET
 
-// func everyOtherAVX2(y *float32, x *float32, n int)
-// Requires: AVX, AVX2, CMOV
-TEXT ·everyOtherAVX2(SB), NOSPLIT, $0-24
+// func copyRowsAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
+// Requires: AVX, CMOV
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ y+0(FP), AX
-	MOVQ x+8(FP), CX
-	MOVQ n+16(FP), DX
+	MOVQ x+16(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ yPitch+8(FP), BX
+	SHLQ $0x02, BX
+	MOVQ xPitch+24(FP), SI
+	SHLQ $0x02, SI
+
+row:
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
 
 whole:
-	CMPQ    DX, $0x08
-	JLE     rest
-	VMOVUPS (CX), Y0
-	VMOVUPS 32(CX), Y1
-	VSHUFPS $0x88, Y1, Y0, Y0
-	VPERMPD $0xd8, Y0, Y0
-	VMOVUPS Y0, (AX)
-	ADDQ    $+32, AX
-	ADDQ    $+64, CX
-	SUBQ    $0x08, DX
+	CMPQ    DI, $0x00000008
+	JLT     rest
+	VMOVUPS (CX)(R8*1), Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	ADDQ    $+32, R8
+	SUBQ    $+8, DI
 	JMP     whole
 
 rest:
-	TESTQ      DX, DX
+	TESTQ      DI, DI
 	JLE        done
-	LEAQ       -1(DX)(DX*1), BX
-	MOVQ       $0x00000008, SI
-	CMPQ       BX, SI
-	CMOVQLT    BX, SI
-	XORQ       DI, DI
-	TESTQ      SI, SI
-	CMOVQLT    DI, SI
-	LEAQ       masks<>+32(SB), DI
-	SHLQ       $0x02, SI
-	SUBQ       SI, DI
-	VMOVUPS    (DI), Y0
-	VMASKMOVPS (CX), Y0, Y0
-	SUBQ       $0x08, BX
-	MOVQ       $0x00000008, SI
-	CMPQ       BX, SI
-	CMOVQLT    BX, SI
-	XORQ       BX, BX
-	TESTQ      SI, SI
-	CMOVQLT    BX, SI
-	LEAQ       masks<>+32(SB), BX
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), Y1
-	VMASKMOVPS 32(CX), Y1, Y1
-	VSHUFPS    $0x88, Y1, Y0, Y0
-	VPERMPD    $0xd8, Y0, Y0
-	MOVQ       $0x00000008, BX
-	CMPQ       DX, BX
-	CMOVQLT    DX, BX
-	XORQ       SI, SI
-	TESTQ      BX, BX
-	CMOVQLT    SI, BX
-	LEAQ       masks<>+32(SB), SI
-	SHLQ       $0x02, BX
-	SUBQ       BX, SI
-	VMOVUPS    (SI), Y1
-	VMASKMOVPS Y0, Y1, (AX)
-	ADDQ       $+32, AX
-	ADDQ       $+64, CX
-	SUBQ       $0x08, DX
+	MOVQ       $0x00000008, R9
+	CMPQ       DI, R9
+	CMOVQLT    DI, R9
+	XORQ       R10, R10
+	TESTQ      R9, R9
+	CMOVQLT    R10, R9
+	LEAQ       masks<>+32(SB), R10
+	SHLQ       $0x02, R9
+	SUBQ       R9, R10
+	VMOVUPS    (R10), Y0
+	VMASKMOVPS (CX)(R8*1), Y0, Y1
+	VMASKMOVPS Y1, Y0, (AX)(R8*1)
+	ADDQ       $+32, R8
+	SUBQ       $+8, DI
+	JMP        rest
 
 done:
+	ADDQ BX, AX
+	ADDQ SI, CX
+	DECQ DX
+	JNZ  row
 	VZEROUPPER
 	RET
 
@@ -377,6 +417,80 @@ DATA masks<>+52(SB)/4, $0x00000000
 DATA masks<>+56(SB)/4, $0x00000000
 DATA masks<>+60(SB)/4, $0x00000000
 GLOBL masks<>(SB), RODATA|NOPTR, $64
+
+// func everyOtherAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·everyOtherAVX2(SB), NOSPLIT, $0-48
+	MOVQ y+0(FP), AX
+	MOVQ x+16(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ yPitch+8(FP), BX
+	SHLQ $0x02, BX
+	MOVQ xPitch+24(FP), SI
+	SHLQ $0x02, SI
+
+row:
+	MOVQ n+40(FP), DI
+	XORQ R8, R8
+
+whole:
+	CMPQ    DI, $0x08
+	JLE     rest
+	VMOVUPS (CX)(R8*2), Y0
+	VMOVUPS 32(CX)(R8*2), Y1
+	VSHUFPS $0x88, Y1, Y0, Y0
+	VPERMPD $0xd8, Y0, Y0
+	VMOVUPS Y0, (AX)(R8*1)
+	ADDQ    $+32, R8
+	SUBQ    $0x08, DI
+	JMP     whole
+
+rest:
+	LEAQ       -1(DI)(DI*1), R9
+	MOVQ       $0x00000008, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	XORQ       R11, R11
+	TESTQ      R10, R10
+	CMOVQLT    R11, R10
+	LEAQ       masks<>+32(SB), R11
+	SHLQ       $0x02, R10
+	SUBQ       R10, R11
+	VMOVUPS    (R11), Y0
+	VMASKMOVPS (CX)(R8*2), Y0, Y0
+	SUBQ       $0x08, R9
+	MOVQ       $0x00000008, R10
+	CMPQ       R9, R10
+	CMOVQLT    R9, R10
+	XORQ       R9, R9
+	TESTQ      R10, R10
+	CMOVQLT    R9, R10
+	LEAQ       masks<>+32(SB), R9
+	SHLQ       $0x02, R10
+	SUBQ       R10, R9
+	VMOVUPS    (R9), Y1
+	VMASKMOVPS 32(CX)(R8*2), Y1, Y1
+	VSHUFPS    $0x88, Y1, Y0, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	MOVQ       $0x00000008, R9
+	CMPQ       DI, R9
+	CMOVQLT    DI, R9
+	XORQ       R10, R10
+	TESTQ      R9, R9
+	CMOVQLT    R10, R9
+	LEAQ       masks<>+32(SB), R10
+	SHLQ       $0x02, R9
+	SUBQ       R9, R10
+	VMOVUPS    (R10), Y1
+	VMASKMOVPS Y0, Y1, (AX)(R8*1)
+	ADDQ       $+32, R8
+	SUBQ       $0x08, DI
+	ADDQ       BX, AX
+	ADDQ       SI, CX
+	DECQ       DX
+	JNZ        row
+	VZEROUPPER
+	RET
 
 // func transposeInAVX2(block *complex64, plane *complex64, pitch int, groups int, order *uint32)
 // Requires: AVX

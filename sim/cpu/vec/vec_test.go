@@ -204,26 +204,39 @@ func TestRadixPassesArePlainGos(t *testing.T) {
 	}
 }
 
-func TestEveryOtherAndNonZeroArePlainGos(t *testing.T) {
+func TestRowsAreMovedAsPlainGoDoes(t *testing.T) {
 	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
-		x, got := guarded(t, rng, 2*n-1), guarded(t, rng, n)
-		s.EveryOther(got, x)
-		for i, v := range got {
-			if v != x[2*i] {
-				t.Fatalf("y[%d] = %v, want %v", i, v, x[2*i])
+		const rows = 3
+		xPitch, yPitch := 2*n+1, n+2
+		for name, move := range map[string]func(s Set, y, x []float32){
+			"copy":        func(s Set, y, x []float32) { s.CopyRows(y, yPitch, x[len(x)-(rows-1)*xPitch-n:], xPitch, rows, n) },
+			"every other": func(s Set, y, x []float32) { s.EveryOther(y, yPitch, x, xPitch, rows, n) },
+		} {
+			x, got := guarded(t, rng, (rows-1)*xPitch+2*n-1), guarded(t, rng, (rows-1)*yPitch+n)
+			want := slices.Clone(got)
+			move(s, got, x)
+			move(Go, want, x)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: %v, plain Go has %v", name, got, want)
 			}
 		}
-		clear(got)
-		for i := range got {
-			got[i] = float32(math.Copysign(0, -1))
-			if s.NonZero(got) {
+	})
+}
+
+func TestNonZeroSeesEveryElement(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		x := guarded(t, rng, n)
+		clear(x)
+		for i := range x {
+			x[i] = float32(math.Copysign(0, -1))
+			if s.NonZero(x) {
 				t.Fatalf("−0 at %d of %d is not zero", i, n)
 			}
-			got[i] = math.SmallestNonzeroFloat32
-			if !s.NonZero(got) {
+			x[i] = math.SmallestNonzeroFloat32
+			if !s.NonZero(x) {
 				t.Fatalf("element %d of %d was not seen", i, n)
 			}
-			got[i] = 0
+			x[i] = 0
 		}
 	})
 }

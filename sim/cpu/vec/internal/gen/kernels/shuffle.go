@@ -8,59 +8,88 @@ import (
 
 // shuffles are the kernels that compute nothing.
 func (s *set) shuffles() {
+	s.copyRows()
 	s.everyOther()
 	s.transpose("transposeIn", false)
 	s.transpose("transposeOut", true)
 	s.anyNonZero()
 }
 
-// everyOther is y[i] = x[2i]. The last vector's input ends before 2n − 1.
+// copyRows moves n elements of each of a number of rows.
+func (s *set) copyRows() {
+	s.function("copyRows", "y *float32, yPitch int, x *float32, xPitch, rows, n int", "is CopyRows.")
+	s.eachRow(func(y, x, n reg.GPVirtual) {
+		offset := s.GP64()
+		s.elements(n, offset, 1, func(i int, masked bool) {
+			v := s.vector()
+			s.load(s.at(x, offset, i), v, masked)
+			s.store(v, s.at(y, offset, i), masked)
+		})
+	})
+}
+
+// eachRow writes a loop over rows of y and x. body may change n only.
+func (s *set) eachRow(body func(y, x, n reg.GPVirtual)) {
+	y, x, rows := s.argument("y"), s.argument("x"), s.argument("rows")
+	yPitch, xPitch := s.byteArgument("yPitch"), s.byteArgument("xPitch")
+	s.Label("row")
+	body(y, x, s.argument("n"))
+	s.ADDQ(yPitch, y)
+	s.ADDQ(xPitch, x)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
+
+// everyOther moves every other element of rows, n of each. The last vector's
+// input ends before 2n − 1.
 func (s *set) everyOther() {
-	s.function("everyOther", "y, x *float32, n int", "is EveryOther.")
-	y, x, n := s.argument("y"), s.argument("x"), s.argument("n")
+	s.function("everyOther", "y *float32, yPitch int, x *float32, xPitch, rows, n int", "is EveryOther.")
 	var even reg.VecVirtual
 	if s.wide {
 		even = s.vector()
 		s.VMOVUPS(s.words("even", func(i int) uint32 { return uint32(2 * i) }, s.lanes), even)
 	}
-	move := func(masked bool, inputs reg.GPVirtual) {
-		low, high := s.vector(), s.vector()
-		if masked {
-			s.partial(inputs)
+	s.eachRow(func(y, x, n reg.GPVirtual) {
+		offset := s.GP64()
+		s.XORQ(offset, offset)
+		from := func(i int) operand.Mem {
+			return operand.Mem{Base: x, Index: offset, Scale: 2, Disp: i * s.bytes()}
 		}
-		s.load(operand.Mem{Base: x}, low, masked)
-		if masked {
-			s.SUBQ(operand.U8(uint8(s.lanes)), inputs)
-			s.partial(inputs)
+		move := func(inputs reg.GPVirtual) {
+			low, high, masked := s.vector(), s.vector(), inputs != nil
+			if masked {
+				s.partial(inputs)
+			}
+			s.load(from(0), low, masked)
+			if masked {
+				s.SUBQ(operand.U8(uint8(s.lanes)), inputs)
+				s.partial(inputs)
+			}
+			s.load(from(1), high, masked)
+			if s.wide {
+				s.VPERMT2PS(high, even, low)
+			} else {
+				s.VSHUFPS(operand.U8(0x88), high, low, low)
+				s.VPERMPD(operand.U8(0xd8), low, low)
+			}
+			if masked {
+				s.partial(n)
+			}
+			s.store(low, s.at(y, offset, 0), masked)
+			s.ADDQ(operand.I32(int32(s.bytes())), offset)
+			s.SUBQ(operand.U8(uint8(s.lanes)), n)
 		}
-		s.load(operand.Mem{Base: x, Disp: s.bytes()}, high, masked)
-		if s.wide {
-			s.VPERMT2PS(high, even, low)
-		} else {
-			s.VSHUFPS(operand.U8(0x88), high, low, low)
-			s.VPERMPD(operand.U8(0xd8), low, low)
-		}
-		if masked {
-			s.partial(n)
-		}
-		s.store(low, operand.Mem{Base: y}, masked)
-		s.ADDQ(operand.I32(int32(s.bytes())), y)
-		s.ADDQ(operand.I32(int32(2*s.bytes())), x)
-		s.SUBQ(operand.U8(uint8(s.lanes)), n)
-	}
-	s.Label("whole")
-	s.CMPQ(n, operand.U8(uint8(s.lanes)))
-	s.JLE(operand.LabelRef("rest"))
-	move(false, nil)
-	s.JMP(operand.LabelRef("whole"))
-	s.Label("rest")
-	s.TESTQ(n, n)
-	s.JLE(operand.LabelRef("done"))
-	inputs := s.GP64()
-	s.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1, Disp: -1}, inputs)
-	move(true, inputs)
-	s.Label("done")
-	s.end()
+		s.Label("whole")
+		s.CMPQ(n, operand.U8(uint8(s.lanes)))
+		s.JLE(operand.LabelRef("rest"))
+		move(nil)
+		s.JMP(operand.LabelRef("whole"))
+		s.Label("rest")
+		inputs := s.GP64()
+		s.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1, Disp: -1}, inputs)
+		move(inputs)
+	})
 }
 
 // words makes a table of constants.
