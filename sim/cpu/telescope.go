@@ -142,19 +142,12 @@ func (b *binder) maskMultiply() func() {
 	if len(mask) != h*w {
 		return b.fail("mask %v for planes of %v", b.inShape(1), b.inShape(0))
 	}
+	set := b.backend.set
 	return b.each(n*h, 1+grain/w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
-			maskRow(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
+			set.Mask(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
 		}
 	})
-}
-
-// maskRow is y[i] = z[i]·mask[i].
-func maskRow(y, z []complex64, mask []float32) {
-	z, mask = z[:len(y)], mask[:len(y)]
-	for i := range y {
-		y[i] = complex(real(z[i])*mask[i], imag(z[i])*mask[i])
-	}
 }
 
 // modulus is |z|: in float32 where the squares neither overflow nor vanish, which is

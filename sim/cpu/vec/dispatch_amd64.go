@@ -133,51 +133,6 @@ func (s Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
 	}
 }
 
-// Scale is y[i] = w·x[i].
-func (s Set) Scale(y, x []float32, w float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		scale(y, x, w)
-		return
-	}
-	x = x[:n]
-	if s == AVX512 {
-		scaleAVX512(&y[0], &x[0], n, w)
-	} else {
-		scaleAVX2(&y[0], &x[0], n, w)
-	}
-}
-
-// Add is y[i] = a[i] + b[i].
-func (s Set) Add(y, a, b []float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		add(y, a, b)
-		return
-	}
-	a, b = a[:n], b[:n]
-	if s == AVX512 {
-		addAVX512(&y[0], &a[0], &b[0], n)
-	} else {
-		addAVX2(&y[0], &a[0], &b[0], n)
-	}
-}
-
-// Axpy is y[i] += w·x[i].
-func (s Set) Axpy(y, x []float32, w float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		axpy(y, x, w)
-		return
-	}
-	x = x[:n]
-	if s == AVX512 {
-		axpyAVX512(&y[0], &x[0], n, w)
-	} else {
-		axpyAVX2(&y[0], &x[0], n, w)
-	}
-}
-
 // CopyRows moves elements of rows; see copyRows.
 func (s Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	if s == Go || rows <= 0 || n <= 0 {

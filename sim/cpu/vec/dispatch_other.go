@@ -65,3 +65,22 @@ func (Set) RowsIn(block, plane []complex64, pitch, n int, swap bool) {
 func (Set) RowsOut(plane []complex64, pitch int, block []complex64, index []int32) {
 	rowsOut(plane, pitch, block, index, 0)
 }
+
+// ReLU is y[i] = max(x[i], 0); a NaN stays one.
+func (Set) ReLU(y, x []float32) { relu(y, x) }
+
+// ReLUGrad is gx[i] = gy[i] where y[i] > 0, else 0.
+func (Set) ReLUGrad(gx, y, gy []float32) { reluGrad(gx, y, gy) }
+
+// Normalise is y[i] = (x[i] − mean)·factor + shift.
+func (Set) Normalise(y, x []float32, mean, factor, shift float32) {
+	normalise(y, x, mean, factor, shift)
+}
+
+// NormGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+func (Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
+	normGrad(gx, x, gy, mean, factor, slope, shift)
+}
+
+// Mask is y[i] = z[i]·m[i].
+func (Set) Mask(y, z []complex64, m []float32) { mask(y, z, m) }

@@ -133,6 +133,11 @@ func TestRowsArePlainGos(t *testing.T) {
 			"scale": func(s Set, y []float32) { s.Scale(y, x, 0.3) },
 			"add":   func(s Set, y []float32) { s.Add(y, x, z) },
 			"axpy":  func(s Set, y []float32) { s.Axpy(y, x, 0.3) },
+			"relu":  func(s Set, y []float32) { s.ReLU(y, x) },
+
+			"relu gradient": func(s Set, y []float32) { s.ReLUGrad(y, x, z) },
+			"normalise":     func(s Set, y []float32) { s.Normalise(y, x, 0.3, 0.7, -0.2) },
+			"norm gradient": func(s Set, y []float32) { s.NormGrad(y, x, z, 0.3, 0.7, -0.2, 0.1) },
 		} {
 			got := guarded(t, rng, n)
 			want := slices.Clone(got)
@@ -141,6 +146,33 @@ func TestRowsArePlainGos(t *testing.T) {
 			same(t, name, got, want, 1)
 		}
 	})
+}
+
+func TestReLUKeepsNaN(t *testing.T) {
+	for _, s := range Available() {
+		x, y := []float32{float32(math.NaN()), -1, 0, 2}, make([]float32, 4)
+		s.ReLU(y, x)
+		if y[0] == y[0] || y[1] != 0 || y[2] != 0 || y[3] != 2 {
+			t.Errorf("%v: max(%v, 0) = %v", s, x, y)
+		}
+	}
+}
+
+func TestMaskIsPlainGos(t *testing.T) {
+	for _, s := range Available() {
+		for _, n := range lengths {
+			rng := rand.New(rand.NewPCG(9, uint64(n)))
+			z, m, got, want := make([]complex64, n), guarded(t, rng, n), make([]complex64, n+1), make([]complex64, n+1)
+			for i := range z {
+				z[i] = complex(rng.Float32(), rng.Float32())
+			}
+			s.Mask(got[:n], z, m)
+			mask(want[:n], z, m)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%v: %d elements: %v, want %v", s, n, got, want)
+			}
+		}
+	}
 }
 
 func TestLengthsAreChecked(t *testing.T) {
