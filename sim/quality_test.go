@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,26 +61,47 @@ func bandLimited(t *testing.T, r *Run) []float32 {
 }
 
 // The default preset's reconstruction is nearly as much like the object as the
-// object is like itself through the union of all apertures, and mixed precision
-// changes its quality by less than 1 dB.
+// object is like itself through the union of all apertures.
 func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
 	if testing.Short() {
-		t.Skip("skipped with -short: whole runs of the default preset take minutes")
+		t.Skip("skipped with -short: a whole run of the default preset takes long")
 	}
 	var m optics.Metrics
-	quality := map[string]float64{}
+	got, truth, r := reconstructed(t, settings(t))
+	limit, s := bandLimited(t, r), r.object.ObjectSize
+	reached, allowed := m.SSIM(got, truth, s, s), m.SSIM(limit, truth, s, s)
+	t.Logf("SSIM %.3f of %.3f; against the band-limited object %.3f; PSNR %.1f dB of %.1f",
+		reached, allowed, m.SSIM(got, limit, s, s), optics.PSNR(got, truth), optics.PSNR(limit, truth))
+	if reached < 0.9*allowed {
+		t.Errorf("SSIM %.3f is below 0.9 of the %.3f that the apertures allow", reached, allowed)
+	}
+}
+
+// Mixed precision changes the quality of a reconstruction by less than 1 dB. The
+// loop is chaotic: a rounding anywhere moves the final PSNR of one run by two or
+// three dB either way, so what is compared is the median over seeds.
+func TestMixedPrecisionKeepsTheQuality(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped with -short: needs many whole runs")
+	}
+	median := map[string]float64{}
 	for _, amp := range []string{"off", "bf16", "fp16"} {
-		got, truth, r := reconstructed(t, settings(t, "amp="+amp))
-		limit, s := bandLimited(t, r), r.object.ObjectSize
-		reached, allowed := m.SSIM(got, truth, s, s), m.SSIM(limit, truth, s, s)
-		quality[amp] = optics.PSNR(got, truth)
-		t.Logf("amp = %s: SSIM %.3f of %.3f; against the band-limited object %.3f; PSNR %.1f dB of %.1f",
-			amp, reached, allowed, m.SSIM(got, limit, s, s), quality[amp], optics.PSNR(limit, truth))
-		if reached < 0.9*allowed {
-			t.Errorf("amp = %s: SSIM %.3f is below 0.9 of the %.3f that the apertures allow", amp, reached, allowed)
+		var db []float64
+		for seed := range 7 {
+			s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{fmt.Sprintf("seed=%d", seed+1), "amp=" + amp}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, truth, _ := reconstructed(t, s)
+			db = append(db, optics.PSNR(got, truth))
 		}
-		if d := math.Abs(quality[amp] - quality["off"]); d > 1 {
-			t.Errorf("amp = %s: PSNR %.2f dB, %.2f dB without", amp, quality[amp], quality["off"])
+		slices.Sort(db)
+		median[amp] = db[len(db)/2]
+		t.Logf("amp = %s: PSNR %.1f dB, median %.1f", amp, db, median[amp])
+	}
+	for amp, db := range median {
+		if d := math.Abs(db - median["off"]); d > 1 {
+			t.Errorf("amp = %s: median PSNR %.2f dB, %.2f dB without", amp, db, median["off"])
 		}
 	}
 }

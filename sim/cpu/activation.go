@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 )
 
@@ -16,10 +17,10 @@ const (
 // activations and their gradients, each y[i] = f(x[i]) or gx[i] = gy[i]·f′ as a
 // function of y = f(x).
 var activations = map[nn.ActivationKind]struct {
-	forward  func(y, x []float32)
-	gradient func(gx, y, gy []float32)
+	forward  func(set vec.Set, y, x []float32)
+	gradient func(set vec.Set, gx, y, gy []float32)
 }{
-	nn.ReLU:         {relu, reluGrad},
+	nn.ReLU:         {vec.Set.ReLU, vec.Set.ReLUGrad},
 	nn.LeakyReLU:    {leakyReLU, leakyReLUGrad},
 	nn.Sigmoid:      {sigmoid, sigmoidGrad},
 	nn.HardSigmoid:  {hardSigmoid, hardSigmoidGrad},
@@ -35,8 +36,8 @@ func (b *binder) activation(kind nn.ActivationKind) func() {
 	if !ok {
 		return b.fail("no activation of kind %d", kind)
 	}
-	x, y := b.in(0), b.out(0)
-	return b.each(len(x), grain, func(lo, hi int) { f.forward(y[lo:hi], x[lo:hi]) })
+	x, y, set := b.in(0), b.out(0), b.backend.set
+	return b.each(len(x), grain, func(lo, hi int) { f.forward(set, y[lo:hi], x[lo:hi]) })
 }
 
 func (b *binder) activationGrad(kind nn.ActivationKind) func() {
@@ -47,29 +48,11 @@ func (b *binder) activationGrad(kind nn.ActivationKind) func() {
 	if !ok {
 		return b.fail("no activation of kind %d", kind)
 	}
-	y, gy, gx := b.in(0), b.in(1), b.out(0)
-	return b.each(len(y), grain, func(lo, hi int) { f.gradient(gx[lo:hi], y[lo:hi], gy[lo:hi]) })
+	y, gy, gx, set := b.in(0), b.in(1), b.out(0), b.backend.set
+	return b.each(len(y), grain, func(lo, hi int) { f.gradient(set, gx[lo:hi], y[lo:hi], gy[lo:hi]) })
 }
 
-// relu is max(x, 0); a NaN stays one.
-func relu(y, x []float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] = max(x[i], 0)
-	}
-}
-
-// reluGrad is gy where y > 0, else 0. Signs of random data defeat the
-// branch predictor, hence the mask.
-func reluGrad(gx, y, gy []float32) {
-	y, gy = y[:len(gx)], gy[:len(gx)]
-	for i := range gx {
-		v := int32(math.Float32bits(y[i]))
-		gx[i] = math.Float32frombits(math.Float32bits(gy[i]) & uint32((^v&-(v&math.MaxInt32))>>31))
-	}
-}
-
-func leakyReLU(y, x []float32) {
+func leakyReLU(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
 		if v < 0 {
 			v *= leakySlope
@@ -78,7 +61,7 @@ func leakyReLU(y, x []float32) {
 	}
 }
 
-func leakyReLUGrad(gx, y, gy []float32) {
+func leakyReLUGrad(_ vec.Set, gx, y, gy []float32) {
 	y, gy = y[:len(gx)], gy[:len(gx)]
 	for i, v := range gy {
 		if y[i] <= 0 {
@@ -90,26 +73,26 @@ func leakyReLUGrad(gx, y, gy []float32) {
 
 func logistic(x float32) float64 { return 1 / (1 + math.Exp(-float64(x))) }
 
-func sigmoid(y, x []float32) {
+func sigmoid(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
 		y[i] = float32(logistic(v))
 	}
 }
 
-func sigmoidGrad(gx, y, gy []float32) {
+func sigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 	y, gy = y[:len(gx)], gy[:len(gx)]
 	for i, s := range y {
 		gx[i] = gy[i] * s * (1 - s)
 	}
 }
 
-func hardSigmoid(y, x []float32) {
+func hardSigmoid(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
 		y[i] = min(max(v/6+0.5, 0), 1)
 	}
 }
 
-func hardSigmoidGrad(gx, y, gy []float32) {
+func hardSigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 	y, gy = y[:len(gx)], gy[:len(gx)]
 	for i, s := range y {
 		gx[i] = 0
@@ -119,13 +102,13 @@ func hardSigmoidGrad(gx, y, gy []float32) {
 	}
 }
 
-func scaleSigmoid(y, x []float32) {
+func scaleSigmoid(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
 		y[i] = float32(logistic(v)*sigmoidGain - sigmoidDrop)
 	}
 }
 
-func scaleSigmoidGrad(gx, y, gy []float32) {
+func scaleSigmoidGrad(_ vec.Set, gx, y, gy []float32) {
 	y, gy = y[:len(gx)], gy[:len(gx)]
 	for i, v := range y {
 		s := (v + sigmoidDrop) * (1 / sigmoidGain)
@@ -133,13 +116,13 @@ func scaleSigmoidGrad(gx, y, gy []float32) {
 	}
 }
 
-func tanh(y, x []float32) {
+func tanh(_ vec.Set, y, x []float32) {
 	for i, v := range x[:len(y)] {
 		y[i] = float32(math.Tanh(float64(v)))
 	}
 }
 
-func tanhGrad(gx, y, gy []float32) {
+func tanhGrad(_ vec.Set, gx, y, gy []float32) {
 	y, gy = y[:len(gx)], gy[:len(gx)]
 	for i, t := range y {
 		gx[i] = gy[i] * (1 - t*t)

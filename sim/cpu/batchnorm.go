@@ -69,6 +69,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	if !b.operands(5, 5, outs) {
 		return nil
 	}
+	set := b.backend.set
 	x, gamma, beta, runningMean, runningVar, y := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0)
 	l, ok := b.perChannel(b.inShape(0), gamma, beta, runningMean, runningVar)
 	if !ok || !b.sameShape(b.inShape(0), b.outShape(0)) {
@@ -78,7 +79,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		return b.eachChannel(l, func(c int) {
 			inverse := 1 / math.Sqrt(float64(runningVar[c])+float64(op.Eps))
 			for i := range l.n {
-				normalise(l.of(y, i, c), l.of(x, i, c), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
+				set.Normalise(l.of(y, i, c), l.of(x, i, c), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
 			}
 		})
 	}
@@ -100,7 +101,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		runningMean[c] = float32((1-momentum)*float64(runningMean[c]) + momentum*m)
 		runningVar[c] = float32((1-momentum)*float64(runningVar[c]) + momentum*unbiased)
 		for i := range l.n {
-			normalise(l.of(y, i, c), l.of(x, i, c), mean[c], float32(inverse*float64(gamma[c])), beta[c])
+			set.Normalise(l.of(y, i, c), l.of(x, i, c), mean[c], float32(inverse*float64(gamma[c])), beta[c])
 		}
 	})
 }
@@ -135,14 +136,6 @@ func squaredDeviations(x []float32, mean float64) float64 {
 	return (a + b) + (c + d)
 }
 
-// normalise is y[i] = (x[i] − mean)·factor + shift.
-func normalise(y, x []float32, mean, factor, shift float32) {
-	x = x[:len(y)]
-	for i := range y {
-		y[i] = (x[i]-mean)*factor + shift
-	}
-}
-
 // batchNormGrad is, with x̂ the normalised input and m its number of elements,
 //
 //	gbeta = Σ gy;  ggamma = Σ gy·x̂;  gx = gamma·inverseStd·(gy − gbeta/m − x̂·ggamma/m)
@@ -150,6 +143,7 @@ func (b *binder) batchNormGrad() func() {
 	if !b.operands(5, 5, 3) {
 		return nil
 	}
+	set := b.backend.set
 	x, gy, gamma, mean, inverseStd := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	gx, ggamma, gbeta := b.out(0), b.out(1), b.out(2)
 	l, ok := b.perChannel(b.inShape(0), gamma, mean, inverseStd, ggamma, gbeta)
@@ -169,7 +163,7 @@ func (b *binder) batchNormGrad() func() {
 		factor := inverse * float64(gamma[c])
 		slope := -factor * product * inverse / l.count()
 		for i := range l.n {
-			normGrad(l.of(gx, i, c), l.of(x, i, c), l.of(gy, i, c), mean[c],
+			set.NormGrad(l.of(gx, i, c), l.of(x, i, c), l.of(gy, i, c), mean[c],
 				float32(factor), float32(slope), float32(-factor*total/l.count()))
 		}
 	})
@@ -193,14 +187,6 @@ func normGradSums(x, gy []float32, mean float32) (total, product float64) {
 		p0 += g * float64(x[i]-mean)
 	}
 	return t0 + t1, p0 + p1
-}
-
-// normGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
-func normGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
-	x, gy = x[:len(gx)], gy[:len(gx)]
-	for i := range gx {
-		gx[i] = factor*gy[i] + slope*(x[i]-mean) + shift
-	}
 }
 
 // sum is Σ x[i] in float64, in four interleaved parts.

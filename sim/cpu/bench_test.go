@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/nn/nntest"
 	"prismtop/sim/tensor"
@@ -29,12 +30,23 @@ func value(v float32) nntest.Array {
 	return nntest.Array{Shape: tensor.Shape{}, Values: []float32{v}}
 }
 
-// benchmark times one step on one and two threads; work is multiplications (if
-// not 0) per run.
+// forEachBackend runs a benchmark with every variant of the kernels on one and two
+// threads.
+func forEachBackend(b *testing.B, run func(b *testing.B, be *cpu.Backend)) {
+	for _, kernels := range cpu.KernelNames() {
+		for _, threads := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/threads %d", kernels, threads), func(b *testing.B) {
+				run(b, openKernels(b, threads, kernels))
+			})
+		}
+	}
+}
+
+// benchmark times one step; work is multiplications (if not 0) per run.
 func benchmark(b *testing.B, name string, work int, op nn.Op, in []nntest.Array, out ...nntest.Result) {
-	for _, threads := range []int{1, 2} {
-		b.Run(fmt.Sprintf("%s/threads %d", name, threads), func(b *testing.B) {
-			s, err := nntest.NewStep(open(b, threads), op, in, out)
+	b.Run(name, func(b *testing.B) {
+		forEachBackend(b, func(b *testing.B, be *cpu.Backend) {
+			s, err := nntest.NewStep(be, op, in, out)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -52,7 +64,7 @@ func benchmark(b *testing.B, name string, work int, op nn.Op, in []nntest.Array,
 				b.ReportMetric(float64(work)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GMAC/s")
 			}
 		})
-	}
+	})
 }
 
 // decoderLayer is a convolution of the decoder for an object of 512 seen in 128
@@ -111,37 +123,34 @@ func BenchmarkConvolution(b *testing.B) {
 
 // BenchmarkDecoder times all convolutions of one iteration, forward and backward.
 func BenchmarkDecoder(b *testing.B) {
-	for _, threads := range []int{1, 2} {
-		b.Run(fmt.Sprintf("threads %d", threads), func(b *testing.B) {
-			be := open(b, threads)
-			var steps []*nntest.Step
-			add := func(op nn.Op, x, w nntest.Array, y tensor.Shape) {
-				s, err := nntest.NewStep(be, op, []nntest.Array{x, w}, []nntest.Result{{Shape: y}})
-				if err != nil {
+	forEachBackend(b, func(b *testing.B, be *cpu.Backend) {
+		var steps []*nntest.Step
+		add := func(op nn.Op, x, w nntest.Array, y tensor.Shape) {
+			s, err := nntest.NewStep(be, op, []nntest.Array{x, w}, []nntest.Result{{Shape: y}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, err := s.Run(); err != nil {
+				b.Fatal(err)
+			}
+			b.Cleanup(s.Close)
+			steps = append(steps, s)
+		}
+		for _, l := range decoderLayers {
+			x, y, w := random(0, l.in...), random(0, l.out...), random(0, l.weight()...)
+			forward, gradX, gradW := l.ops()
+			add(forward, x, w, l.out)
+			add(gradX, y, w, l.in)
+			add(gradW, x, y, l.weight())
+		}
+		for b.Loop() {
+			for _, s := range steps {
+				if err := s.Exec.Run(nn.SegmentForward); err != nil {
 					b.Fatal(err)
 				}
-				if _, err := s.Run(); err != nil {
-					b.Fatal(err)
-				}
-				b.Cleanup(s.Close)
-				steps = append(steps, s)
 			}
-			for _, l := range decoderLayers {
-				x, y, w := random(0, l.in...), random(0, l.out...), random(0, l.weight()...)
-				forward, gradX, gradW := l.ops()
-				add(forward, x, w, l.out)
-				add(gradX, y, w, l.in)
-				add(gradW, x, y, l.weight())
-			}
-			for b.Loop() {
-				for _, s := range steps {
-					if err := s.Exec.Run(nn.SegmentForward); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // BenchmarkConvolutionBF16 shows what storing in two bytes costs on this path.

@@ -1,6 +1,10 @@
 package cpu
 
-import "math"
+import (
+	"math"
+
+	"prismtop/sim/cpu/vec"
+)
 
 // Lowering turns a gather or scatter into sums of rows. The input's planes are
 // copied once for each horizontal shift that a tap needs, with zeros where a tap
@@ -159,36 +163,65 @@ func (l *lowering) packed() int {
 // for the band of rows that begins at first:
 //
 //	dst[c, k, row, u] = src[c, rows.start + rows.step·row, columns[k].start + columns[k].step·u]
-func (l *lowering) pack(dst, src []float32, first, rows, lo, hi int) {
+func (l *lowering) pack(set vec.Set, dst, src []float32, first, rows, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		plane := src[i/len(l.columns)*l.inH*l.inW:][:l.inH*l.inW]
-		column := l.columns[i%len(l.columns)]
+		columns := l.columns[i%len(l.columns)].within(l.width, l.inW)
 		at := i * l.planeRows
-		for r, span := range l.rows {
-			for t := range rows + l.extra[r] {
-				out := dst[(at+t)*l.width:][:l.width]
-				if y := span.start + span.step*(first+t); y < 0 || y >= l.inH {
-					clear(out)
-				} else {
-					packRow(out, plane[y*l.inW:][:l.inW], column)
-				}
-			}
+		for r, s := range l.rows {
+			n := rows + l.extra[r]
+			s.start += s.step * first
+			packPlane(set, dst[at*l.width:][:n*l.width], plane, s.within(n, l.inH), columns, l.width, l.inW)
 			at += l.band + l.extra[r]
 		}
 	}
 }
 
-// packRow is dst[u] = src[s.start + s.step·u], 0 beyond the ends of src.
-func packRow(dst, src []float32, s span) {
-	lo := min(max(0, (s.step-1-s.start)/s.step), len(dst))
-	hi := max(lo, min(len(dst), (len(src)-s.start+s.step-1)/s.step))
-	clear(dst[:lo])
-	clear(dst[hi:])
-	if s.step == 1 {
-		copy(dst[lo:hi], src[min(s.start+lo, len(src)):])
+// overlap is the part [lo, hi) of some positions that lies within the source.
+type overlap struct {
+	span
+	lo, hi int
+}
+
+// within is the overlap of n positions with size elements.
+func (s span) within(n, size int) overlap {
+	lo := min(max(0, (s.step-1-s.start)/s.step), n)
+	return overlap{s, lo, max(lo, min(n, (size-s.start+s.step-1)/s.step))}
+}
+
+// packPlane copies rows of width elements from a plane of rows of inW, zeros where
+// there is no such row or column:
+//
+//	dst[t, u] = plane[rows.start + rows.step·t, columns.start + columns.step·u]
+func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, inW int) {
+	clear(dst[:rows.lo*width])
+	clear(dst[rows.hi*width:])
+	dst = dst[rows.lo*width : rows.hi*width]
+	for at := 0; at < len(dst); at += width {
+		row := dst[at : at+width]
+		for u := range columns.lo {
+			row[u] = 0
+		}
+		for u := columns.hi; u < width; u++ {
+			row[u] = 0
+		}
+	}
+	n, m, pitch := rows.hi-rows.lo, columns.hi-columns.lo, rows.step*inW
+	if n == 0 || m == 0 {
 		return
 	}
-	for u := lo; u < hi; u++ {
-		dst[u] = src[s.start+s.step*u]
+	dst = dst[columns.lo:]
+	plane = plane[(rows.start+rows.step*rows.lo)*inW+columns.start+columns.step*columns.lo:]
+	switch columns.step {
+	case 1:
+		set.CopyRows(dst, width, plane, pitch, n, m)
+	case 2:
+		set.EveryOther(dst, width, plane, pitch, n, m)
+	default:
+		for t := range n {
+			for u := range m {
+				dst[t*width+u] = plane[t*pitch+columns.step*u]
+			}
+		}
 	}
 }

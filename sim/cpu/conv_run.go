@@ -43,7 +43,7 @@ func (c *lowered) runner(b *binder, out, in, w, bias []float32) func() {
 	c.out, c.in, c.w, c.bias = out, in, w, bias
 	inPlane := c.inChannels * c.inH * c.inW
 	pack := func(lo, hi int) {
-		c.pack(c.copies, c.in[c.image*inPlane:][:inPlane], c.first, c.count, lo, hi)
+		c.pack(c.set, c.copies, c.in[c.image*inPlane:][:inPlane], c.first, c.count, lo, hi)
 	}
 	perTask := 1
 	for i := range c.phases {

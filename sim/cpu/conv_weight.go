@@ -31,7 +31,7 @@ func (b *binder) lowerWeight(g *geometry, gw, small, large []float32) func() {
 	b.table(2*len(d.segments), 4)
 	inPlane := l.inChannels * l.inH * l.inW
 	pack := func(lo, hi int) {
-		d.pack(d.copies, d.large[d.image*inPlane:][:inPlane], d.first, d.count, lo, hi)
+		d.pack(d.set, d.copies, d.large[d.image*inPlane:][:inPlane], d.first, d.count, lo, hi)
 	}
 	compute := d.compute
 	pool := b.backend.pool

@@ -127,14 +127,14 @@ func (b *binder) place(op nn.Place) func() {
 		return b.fail("shapes %v and %v differ in more than the last two axes", from, to)
 	}
 	x, y := b.in(0), b.out(0)
+	set, columns := b.backend.set, span{-op.Left, 1}.within(outW, w)
 	return b.each(n*outH, 1+grain/outW, func(lo, hi int) {
-		for row := lo; row < hi; row++ {
-			out := y[row*outW:][:outW]
-			if i := row%outH - op.Top; i < 0 || i >= h {
-				clear(out)
-			} else {
-				packRow(out, x[(row/outH*h+i)*w:][:w], span{-op.Left, 1})
-			}
+		for lo < hi {
+			p, row := lo/outH, lo%outH
+			count := min(hi-lo, outH-row)
+			rows := span{row - op.Top, 1}.within(count, h)
+			packPlane(set, y[lo*outW:][:count*outW], x[p*h*w:][:h*w], rows, columns, outW, w)
+			lo += count
 		}
 	})
 }

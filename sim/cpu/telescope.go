@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/tensor"
 )
 
@@ -46,7 +47,7 @@ func (b *binder) fft(inverse bool) func() {
 	if err != nil {
 		return b.fail("%w", err)
 	}
-	t := transform{plans: plans, parallel: b.backend.parallel, h: h, w: w, inverse: inverse}
+	t := transform{set: b.backend.set, plans: plans, parallel: b.backend.parallel, h: h, w: w, inverse: inverse}
 	if realIn {
 		t.realIn = b.in(0)
 	} else {
@@ -71,6 +72,7 @@ func (b *binder) fft(inverse bool) func() {
 
 // transform is a bound FFT step.
 type transform struct {
+	set      vec.Set
 	plans    PlanSource
 	parallel fft.Parallel
 	h, w     int
@@ -92,6 +94,7 @@ func (t *transform) run(at int) {
 	if plan == nil {
 		panic(fmt.Sprintf("cpu: the FFT plan source has no plan for %d×%d", t.h, t.w))
 	}
+	plan.SetKernels(t.set)
 	switch {
 	case t.realIn != nil && !t.inverse:
 		plan.CentredForwardReal(t.out[at:][:n], t.realIn[at:][:n], t.parallel)
@@ -139,19 +142,12 @@ func (b *binder) maskMultiply() func() {
 	if len(mask) != h*w {
 		return b.fail("mask %v for planes of %v", b.inShape(1), b.inShape(0))
 	}
+	set := b.backend.set
 	return b.each(n*h, 1+grain/w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
-			maskRow(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
+			set.Mask(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
 		}
 	})
-}
-
-// maskRow is y[i] = z[i]·mask[i].
-func maskRow(y, z []complex64, mask []float32) {
-	z, mask = z[:len(y)], mask[:len(y)]
-	for i := range y {
-		y[i] = complex(real(z[i])*mask[i], imag(z[i])*mask[i])
-	}
 }
 
 // modulus is |z|: in float32 where the squares neither overflow nor vanish, which is

@@ -5,12 +5,14 @@ import (
 	"math/bits"
 
 	"gonum.org/v1/gonum/dsp/fourier"
+
+	"prismtop/sim/cpu/vec"
 )
 
 // lanes is the number of rows or columns that a block transforms together. A
 // block of 512 complex64 values by 8 lanes is 32 KiB, a first-level cache; one
 // row of a block is one cache line.
-const lanes = 8
+const lanes = vec.Lanes
 
 // axis is the transform along one axis of n elements. It holds what all blocks
 // share; see workspace for what a block needs for itself.
@@ -24,9 +26,10 @@ type axis struct {
 	last     int // radix of the final pass, which needs no twiddles: 1, 2, 4 or 8
 
 	// Row i of a block is element load[i] of the source; after the passes it is
-	// element store[i] of the result. The centred tables include the shifts.
-	load, store               []int32
-	centredLoad, centredStore []int32
+	// element store[i] of the result, which unload inverts. The centred tables
+	// include the shifts; loading is a rotation.
+	load, store, unload                      []int32
+	centredLoad, centredStore, centredUnload []int32
 }
 
 func newAxis(n int) *axis {
@@ -39,8 +42,9 @@ func newAxis(n int) *axis {
 		}
 		a.twiddles = make([]float32, count)
 	}
-	a.load, a.store = make([]int32, n), make([]int32, n)
-	a.centredLoad, a.centredStore = make([]int32, n), make([]int32, n)
+	for _, table := range []*[]int32{&a.load, &a.store, &a.unload, &a.centredLoad, &a.centredStore, &a.centredUnload} {
+		*table = make([]int32, n)
+	}
 	a.rebuild()
 	return a
 }
@@ -83,6 +87,7 @@ func (a *axis) rebuild() {
 		a.load[i], a.store[i] = int32(i), int32(out)
 		a.centredLoad[i] = int32((i + half) % a.n)
 		a.centredStore[i] = int32((out + half) % a.n)
+		a.unload[a.store[i]], a.centredUnload[a.centredStore[i]] = int32(i), int32(i)
 	}
 }
 
@@ -99,20 +104,20 @@ func (a *axis) frequency(i int) int {
 	return k + i*weight
 }
 
-func (a *axis) tables(centred bool) (load, store []int32) {
+func (a *axis) tables(centred bool) (load, store, unload []int32) {
 	if centred {
-		return a.centredLoad, a.centredStore
+		return a.centredLoad, a.centredStore, a.centredUnload
 	}
-	return a.load, a.store
+	return a.load, a.store, a.unload
 }
 
-func (a *axis) bytes() int64 { return 4 * int64(len(a.twiddles)+4*a.n) }
+func (a *axis) bytes() int64 { return 4 * int64(len(a.twiddles)+6*a.n) }
 
 // transform runs the forward transform of every lane of a block of a.n rows.
 func (a *axis) transform(ws *workspace) {
 	block := ws.block[:a.n*lanes]
 	if a.pow2() {
-		transformPow2(block, a.n, a.last, a.twiddles)
+		transformPow2(ws.set, block, a.n, a.last, a.twiddles)
 		return
 	}
 	ws.transformAny(block, a.n)
@@ -120,6 +125,7 @@ func (a *axis) transform(ws *workspace) {
 
 // workspace is what one block in flight needs.
 type workspace struct {
+	set      vec.Set
 	block    []complex64
 	sequence []complex128
 	any      [2]*fourier.CmplxFFT // per axis length that is not a power of two

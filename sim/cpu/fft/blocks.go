@@ -1,18 +1,19 @@
 package fft
 
-import "math"
+import "unsafe"
 
 // rows transforms the rows of blocks [lo, hi) from the source into dst.
 func (p *Plan) rows(lo, hi int) {
 	ws := <-p.workspaces
 	for b := lo; b < hi; b++ {
 		first, count := b*lanes, min(lanes, p.h-b*lanes)
-		if !p.loadRows(ws.block, first, count) {
+		if !p.nonZero(ws, first, count) {
 			clear(p.job.dst[first*p.w : (first+count)*p.w])
 			continue
 		}
+		p.loadRows(ws, first, count)
 		p.row.transform(ws)
-		p.storeRows(ws.block, first, count)
+		p.storeRows(ws, first, count)
 	}
 	p.workspaces <- ws
 }
@@ -30,69 +31,78 @@ func (p *Plan) columns(lo, hi int) {
 	p.workspaces <- ws
 }
 
-// loadRows fills the lanes of a block with rows and tells whether any element is
-// not zero: rows of zeros, such as those around an object or outside an aperture,
-// need no transform.
-func (p *Plan) loadRows(block []complex64, first, count int) bool {
-	load := p.job.rowLoad
-	any := uint32(0)
+// nonZero tells whether any element of some rows of the source is not zero: rows of
+// zeros, such as those around an object or outside an aperture, need no transform.
+func (p *Plan) nonZero(ws *workspace, first, count int) bool {
+	for at := first * p.w; at < (first+count)*p.w; at += p.w {
+		if p.job.srcReal != nil {
+			if ws.set.NonZero(p.job.srcReal[at:][:p.w]) {
+				return true
+			}
+		} else if ws.set.NonZero(parts(p.job.src[at:][:p.w])) {
+			return true
+		}
+	}
+	return false
+}
+
+// parts is a row of complex values as real and imaginary parts in turn.
+func parts(z []complex64) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(z))), 2*len(z))
+}
+
+// loadRows fills the lanes of a block with rows.
+func (p *Plan) loadRows(ws *workspace, first, count int) {
+	load, block := p.job.rowLoad, ws.block
+	if count == lanes && p.job.src != nil {
+		src, start := p.job.src[first*p.w:], int(load[0])
+		ws.set.RowsIn(block, src[start:], p.w, p.w-start, p.job.inverse)
+		ws.set.RowsIn(block[(p.w-start)*lanes:], src, p.w, start, p.job.inverse)
+		return
+	}
 	if count < lanes {
 		clear(block[:p.w*lanes])
 	}
 	for l := range count {
-		if p.job.srcReal != nil {
-			any |= gatherReal(block[l:], p.job.srcReal[(first+l)*p.w:][:p.w], load)
-			continue
+		at := (first + l) * p.w
+		switch {
+		case p.job.srcReal != nil:
+			gatherReal(block[l:], p.job.srcReal[at:][:p.w], load)
+		case p.job.inverse:
+			gatherSwapped(block[l:], p.job.src[at:][:p.w], load)
+		default:
+			gather(block[l:], p.job.src[at:][:p.w], load)
 		}
-		src := p.job.src[(first+l)*p.w:][:p.w]
-		if p.job.inverse {
-			any |= gatherSwapped(block[l:], src, load)
-		} else {
-			any |= gather(block[l:], src, load)
-		}
 	}
-	return any != 0
 }
 
-// magnitude are the bits of a float32 but its sign: 0 for both zeros.
-const magnitude = 1<<31 - 1
-
-func gather(lane, src []complex64, load []int32) uint32 {
-	any := uint32(0)
+func gather(lane, src []complex64, load []int32) {
 	for i, j := range load {
-		v := src[j]
-		any |= (math.Float32bits(real(v)) | math.Float32bits(imag(v))) & magnitude
-		lane[i*lanes] = v
+		lane[i*lanes] = src[j]
 	}
-	return any
 }
 
-func gatherSwapped(lane, src []complex64, load []int32) uint32 {
-	any := uint32(0)
+func gatherSwapped(lane, src []complex64, load []int32) {
 	for i, j := range load {
-		v := src[j]
-		any |= (math.Float32bits(real(v)) | math.Float32bits(imag(v))) & magnitude
-		lane[i*lanes] = complex(imag(v), real(v))
+		lane[i*lanes] = complex(imag(src[j]), real(src[j]))
 	}
-	return any
 }
 
-func gatherReal(lane []complex64, src []float32, load []int32) uint32 {
-	any := uint32(0)
+func gatherReal(lane []complex64, src []float32, load []int32) {
 	for i, j := range load {
-		v := src[j]
-		any |= math.Float32bits(v) & magnitude
-		lane[i*lanes] = complex(v, 0)
+		lane[i*lanes] = complex(src[j], 0)
 	}
-	return any
 }
 
-func (p *Plan) storeRows(block []complex64, first, count int) {
-	store := p.job.rowStore
+func (p *Plan) storeRows(ws *workspace, first, count int) {
+	if count == lanes {
+		ws.set.RowsOut(p.job.dst[first*p.w:], p.w, ws.block, p.job.rowUnload)
+		return
+	}
 	for l := range count {
 		dst := p.job.dst[(first+l)*p.w:][:p.w]
-		lane := block[l:]
-		for i, j := range store {
+		lane := ws.block[l:]
+		for i, j := range p.job.rowStore {
 			dst[j] = lane[i*lanes]
 		}
 	}

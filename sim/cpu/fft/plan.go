@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+
+	"prismtop/sim/cpu/vec"
 )
 
 // Parallel runs body over ranges that together cover [0, n) once each, on as many
@@ -38,7 +40,7 @@ type job struct {
 	inverse bool
 	scale   float32
 
-	rowLoad, rowStore, columnLoad, columnStore []int32
+	rowLoad, rowStore, rowUnload, columnLoad, columnStore []int32
 }
 
 // MaxSide bounds the sides of a plan, so that indices fit the tables.
@@ -64,9 +66,18 @@ func NewPlan(h, w int) (*Plan, error) {
 		p.all = append(p.all, ws)
 		p.workspaces <- ws
 	}
+	p.SetKernels(vec.Available()[0])
 	p.rowsBody, p.columnsBody = p.rows, p.columns
 	p.hermitianBody, p.mirrorBody, p.pairedBody = p.hermitianColumns, p.mirrorRows, p.pairedColumns
 	return p, nil
+}
+
+// SetKernels chooses the instruction set of the calls to come. It starts as the
+// fastest that the processor has.
+func (p *Plan) SetKernels(set vec.Set) {
+	for _, ws := range p.all {
+		ws.set = set
+	}
 }
 
 // Size is the number of rows and columns of the planes that p transforms.
@@ -145,8 +156,8 @@ func (p *Plan) run(j job, centred bool, par Parallel) {
 		panic(fmt.Sprintf("fft: plan of %d×%d got %d elements for %d",
 			p.h, p.w, len(j.src)+len(j.srcReal), len(j.dst)))
 	}
-	j.rowLoad, j.rowStore = p.row.tables(centred)
-	j.columnLoad, j.columnStore = p.column.tables(centred)
+	j.rowLoad, j.rowStore, j.rowUnload = p.row.tables(centred)
+	j.columnLoad, j.columnStore, _ = p.column.tables(centred)
 	p.job = j
 	par.do(blocks(p.h), p.rowsBody)
 	switch {

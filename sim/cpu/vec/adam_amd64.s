@@ -52,6 +52,9 @@ rest:
 	MOVQ        $0x00000010, CX
 	CMPQ        DI, CX
 	CMOVQLT     DI, CX
+	XORQ        R9, R9
+	TESTQ       CX, CX
+	CMOVQLT     R9, CX
 	MOVL        $0x00000001, R9
 	SHLL        CL, R9
 	DECL        R9
@@ -133,6 +136,9 @@ rest:
 	MOVQ        $0x00000010, CX
 	CMPQ        R8, CX
 	CMOVQLT     R8, CX
+	XORQ        R10, R10
+	TESTQ       CX, CX
+	CMOVQLT     R10, CX
 	MOVL        $0x00000001, R10
 	SHLL        CL, R10
 	DECL        R10
@@ -213,6 +219,9 @@ rest:
 	MOVQ        $0x00000008, R8
 	CMPQ        SI, R8
 	CMOVQLT     SI, R8
+	XORQ        R9, R9
+	TESTQ       R8, R8
+	CMOVQLT     R9, R8
 	LEAQ        masks<>+32(SB), R9
 	SHLQ        $0x02, R8
 	SUBQ        R8, R9
@@ -312,6 +321,9 @@ rest:
 	MOVQ        $0x00000008, R9
 	CMPQ        DI, R9
 	CMOVQLT     DI, R9
+	XORQ        R10, R10
+	TESTQ       R9, R9
+	CMOVQLT     R10, R9
 	LEAQ        masks<>+32(SB), R10
 	SHLQ        $0x02, R9
 	SUBQ        R9, R10

@@ -2,8 +2,8 @@
 
 package vec
 
-// The methods check lengths where that costs nothing; of Tile's and Dots' tables
-// the caller says the truth, and the plain Go forms check it.
+// The methods check lengths where that costs nothing; of tables of
+// indices the caller says the truth, and the plain Go forms check it.
 
 var built = []Set{Go, AVX2, AVX512}
 
@@ -133,47 +133,30 @@ func (s Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
 	}
 }
 
-// Scale is y[i] = w·x[i].
-func (s Set) Scale(y, x []float32, w float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		scale(y, x, w)
+// CopyRows moves elements of rows; see copyRows.
+func (s Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	if s == Go || rows <= 0 || n <= 0 {
+		copyRows(y, yPitch, x, xPitch, rows, n)
 		return
 	}
-	x = x[:n]
+	_, _ = y[(rows-1)*yPitch+n-1], x[(rows-1)*xPitch+n-1]
 	if s == AVX512 {
-		scaleAVX512(&y[0], &x[0], n, w)
+		copyRowsAVX512(&y[0], yPitch, &x[0], xPitch, rows, n)
 	} else {
-		scaleAVX2(&y[0], &x[0], n, w)
+		copyRowsAVX2(&y[0], yPitch, &x[0], xPitch, rows, n)
 	}
 }
 
-// Add is y[i] = a[i] + b[i].
-func (s Set) Add(y, a, b []float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		add(y, a, b)
+// EveryOther moves every other element of rows; see everyOther.
+func (s Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
+	if s == Go || rows <= 0 || n <= 0 {
+		everyOther(y, yPitch, x, xPitch, rows, n)
 		return
 	}
-	a, b = a[:n], b[:n]
+	_, _ = y[(rows-1)*yPitch+n-1], x[(rows-1)*xPitch+2*(n-1)]
 	if s == AVX512 {
-		addAVX512(&y[0], &a[0], &b[0], n)
+		everyOtherAVX512(&y[0], yPitch, &x[0], xPitch, rows, n)
 	} else {
-		addAVX2(&y[0], &a[0], &b[0], n)
-	}
-}
-
-// Axpy is y[i] += w·x[i].
-func (s Set) Axpy(y, x []float32, w float32) {
-	n := len(y)
-	if s == Go || n == 0 {
-		axpy(y, x, w)
-		return
-	}
-	x = x[:n]
-	if s == AVX512 {
-		axpyAVX512(&y[0], &x[0], n, w)
-	} else {
-		axpyAVX2(&y[0], &x[0], n, w)
+		everyOtherAVX2(&y[0], yPitch, &x[0], xPitch, rows, n)
 	}
 }

@@ -86,6 +86,9 @@ rest:
 	MOVQ        $0x00000010, CX
 	CMPQ        R14, CX
 	CMOVQLT     R14, CX
+	XORQ        BP, BP
+	TESTQ       CX, CX
+	CMOVQLT     BP, CX
 	MOVL        $0x00000001, BP
 	SHLL        CL, BP
 	DECL        BP
@@ -256,6 +259,9 @@ rest:
 	MOVQ        $0x00000010, CX
 	CMPQ        R13, CX
 	CMOVQLT     R13, CX
+	XORQ        R15, R15
+	TESTQ       CX, CX
+	CMOVQLT     R15, CX
 	MOVL        $0x00000001, R15
 	SHLL        CL, R15
 	DECL        R15
@@ -375,6 +381,9 @@ rest:
 	MOVQ        $0x00000010, CX
 	CMPQ        R12, CX
 	CMOVQLT     R12, CX
+	XORQ        R14, R14
+	TESTQ       CX, CX
+	CMOVQLT     R14, CX
 	MOVL        $0x00000001, R14
 	SHLL        CL, R14
 	DECL        R14
@@ -482,6 +491,9 @@ rest:
 	MOVQ        $0x00000008, R14
 	CMPQ        R12, R14
 	CMOVQLT     R12, R14
+	XORQ        R15, R15
+	TESTQ       R14, R14
+	CMOVQLT     R15, R14
 	LEAQ        masks<>+32(SB), R15
 	SHLQ        $0x02, R14
 	SUBQ        R14, R15
@@ -615,6 +627,9 @@ rest:
 	MOVQ        $0x00000008, R13
 	CMPQ        R11, R13
 	CMOVQLT     R11, R13
+	XORQ        R14, R14
+	TESTQ       R13, R13
+	CMOVQLT     R14, R13
 	LEAQ        masks<>+32(SB), R14
 	SHLQ        $0x02, R13
 	SUBQ        R13, R14

@@ -1,5 +1,7 @@
 package vec
 
+import "math"
+
 // Rows of elements. Every slice has at least the length of the first.
 
 // scale is y[i] = w·x[i].
@@ -23,5 +25,47 @@ func axpy(y, x []float32, w float32) {
 	x = x[:len(y)]
 	for i := range y {
 		y[i] += w * x[i]
+	}
+}
+
+// relu is max(x, 0); a NaN stays one.
+func relu(y, x []float32) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = max(x[i], 0)
+	}
+}
+
+// reluGrad is gy where y > 0, else 0. Signs of random data defeat the
+// branch predictor, hence the mask.
+func reluGrad(gx, y, gy []float32) {
+	y, gy = y[:len(gx)], gy[:len(gx)]
+	for i := range gx {
+		v := int32(math.Float32bits(y[i]))
+		gx[i] = math.Float32frombits(math.Float32bits(gy[i]) & uint32((^v&-(v&math.MaxInt32))>>31))
+	}
+}
+
+// normalise is y[i] = (x[i] − mean)·factor + shift.
+func normalise(y, x []float32, mean, factor, shift float32) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] = (x[i]-mean)*factor + shift
+	}
+}
+
+// normGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+func normGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
+	x, gy = x[:len(gx)], gy[:len(gx)]
+	for i := range gx {
+		gx[i] = factor*gy[i] + slope*(x[i]-mean) + shift
+	}
+}
+
+// mask is y[i] = z[i]·m[i].
+func mask(y, z []complex64, m []float32) {
+	z, m = z[:len(y)], m[:len(y)]
+	for i := range y {
+		y[i] = complex(real(z[i])*m[i], imag(z[i])*m[i])
 	}
 }

@@ -19,6 +19,31 @@ func addAVX512(y *float32, a *float32, b *float32, n int)
 //go:noescape
 func axpyAVX512(y *float32, x *float32, n int, w float32)
 
+// reluAVX512 is ReLU.
+//
+//go:noescape
+func reluAVX512(y *float32, x *float32, n int)
+
+// reluGradAVX512 is ReLUGrad.
+//
+//go:noescape
+func reluGradAVX512(gx *float32, y *float32, gy *float32, n int)
+
+// normaliseAVX512 is Normalise.
+//
+//go:noescape
+func normaliseAVX512(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
+
+// normGradAVX512 is NormGrad.
+//
+//go:noescape
+func normGradAVX512(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
+
+// maskAVX512 is Mask for whole vectors.
+//
+//go:noescape
+func maskAVX512(y *complex64, z *complex64, mask *float32, groups int)
+
 // scaleAVX2 is Scale.
 //
 //go:noescape
@@ -33,3 +58,28 @@ func addAVX2(y *float32, a *float32, b *float32, n int)
 //
 //go:noescape
 func axpyAVX2(y *float32, x *float32, n int, w float32)
+
+// reluAVX2 is ReLU.
+//
+//go:noescape
+func reluAVX2(y *float32, x *float32, n int)
+
+// reluGradAVX2 is ReLUGrad.
+//
+//go:noescape
+func reluGradAVX2(gx *float32, y *float32, gy *float32, n int)
+
+// normaliseAVX2 is Normalise.
+//
+//go:noescape
+func normaliseAVX2(y *float32, x *float32, n int, mean float32, factor float32, shift float32)
+
+// normGradAVX2 is NormGrad.
+//
+//go:noescape
+func normGradAVX2(gx *float32, x *float32, gy *float32, n int, mean float32, factor float32, slope float32, shift float32)
+
+// maskAVX2 is Mask for whole vectors.
+//
+//go:noescape
+func maskAVX2(y *complex64, z *complex64, mask *float32, groups int)

@@ -123,6 +123,9 @@ rest:
 	MOVQ      $0x00000010, CX
 	CMPQ      DX, CX
 	CMOVQLT   DX, CX
+	XORQ      R11, R11
+	TESTQ     CX, CX
+	CMOVQLT   R11, CX
 	MOVL      $0x00000001, R11
 	SHLL      CL, R11
 	DECL      R11
@@ -311,6 +314,9 @@ rest:
 	MOVQ      $0x00000010, CX
 	CMPQ      DX, CX
 	CMOVQLT   DX, CX
+	XORQ      R11, R11
+	TESTQ     CX, CX
+	CMOVQLT   R11, CX
 	MOVL      $0x00000001, R11
 	SHLL      CL, R11
 	DECL      R11
@@ -443,6 +449,9 @@ rest:
 	MOVQ      $0x00000010, CX
 	CMPQ      DX, CX
 	CMOVQLT   DX, CX
+	XORQ      R10, R10
+	TESTQ     CX, CX
+	CMOVQLT   R10, CX
 	MOVL      $0x00000001, R10
 	SHLL      CL, R10
 	DECL      R10
@@ -564,6 +573,9 @@ rest:
 	MOVQ      $0x00000010, CX
 	CMPQ      DX, CX
 	CMOVQLT   DX, CX
+	XORQ      R9, R9
+	TESTQ     CX, CX
+	CMOVQLT   R9, CX
 	MOVL      $0x00000001, R9
 	SHLL      CL, R9
 	DECL      R9
@@ -696,6 +708,9 @@ rest:
 	MOVQ       $0x00000008, R10
 	CMPQ       CX, R10
 	CMOVQLT    CX, R10
+	XORQ       R11, R11
+	TESTQ      R10, R10
+	CMOVQLT    R11, R10
 	LEAQ       masks<>+32(SB), R11
 	SHLQ       $0x02, R10
 	SUBQ       R10, R11
@@ -846,6 +861,9 @@ rest:
 	MOVQ       $0x00000008, R9
 	CMPQ       CX, R9
 	CMOVQLT    CX, R9
+	XORQ       R10, R10
+	TESTQ      R9, R9
+	CMOVQLT    R10, R9
 	LEAQ       masks<>+32(SB), R10
 	SHLQ       $0x02, R9
 	SUBQ       R9, R10
@@ -967,6 +985,9 @@ rest:
 	MOVQ       $0x00000008, R8
 	CMPQ       CX, R8
 	CMOVQLT    CX, R8
+	XORQ       R9, R9
+	TESTQ      R8, R8
+	CMOVQLT    R9, R8
 	LEAQ       masks<>+32(SB), R9
 	SHLQ       $0x02, R8
 	SUBQ       R8, R9

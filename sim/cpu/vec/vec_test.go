@@ -133,6 +133,11 @@ func TestRowsArePlainGos(t *testing.T) {
 			"scale": func(s Set, y []float32) { s.Scale(y, x, 0.3) },
 			"add":   func(s Set, y []float32) { s.Add(y, x, z) },
 			"axpy":  func(s Set, y []float32) { s.Axpy(y, x, 0.3) },
+			"relu":  func(s Set, y []float32) { s.ReLU(y, x) },
+
+			"relu gradient": func(s Set, y []float32) { s.ReLUGrad(y, x, z) },
+			"normalise":     func(s Set, y []float32) { s.Normalise(y, x, 0.3, 0.7, -0.2) },
+			"norm gradient": func(s Set, y []float32) { s.NormGrad(y, x, z, 0.3, 0.7, -0.2, 0.1) },
 		} {
 			got := guarded(t, rng, n)
 			want := slices.Clone(got)
@@ -141,6 +146,33 @@ func TestRowsArePlainGos(t *testing.T) {
 			same(t, name, got, want, 1)
 		}
 	})
+}
+
+func TestReLUKeepsNaN(t *testing.T) {
+	for _, s := range Available() {
+		x, y := []float32{float32(math.NaN()), -1, 0, 2}, make([]float32, 4)
+		s.ReLU(y, x)
+		if y[0] == y[0] || y[1] != 0 || y[2] != 0 || y[3] != 2 {
+			t.Errorf("%v: max(%v, 0) = %v", s, x, y)
+		}
+	}
+}
+
+func TestMaskIsPlainGos(t *testing.T) {
+	for _, s := range Available() {
+		for _, n := range lengths {
+			rng := rand.New(rand.NewPCG(9, uint64(n)))
+			z, m, got, want := make([]complex64, n), guarded(t, rng, n), make([]complex64, n+1), make([]complex64, n+1)
+			for i := range z {
+				z[i] = complex(rng.Float32(), rng.Float32())
+			}
+			s.Mask(got[:n], z, m)
+			mask(want[:n], z, m)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%v: %d elements: %v, want %v", s, n, got, want)
+			}
+		}
+	}
 }
 
 func TestLengthsAreChecked(t *testing.T) {
@@ -169,5 +201,112 @@ func TestSetsAreChosenByName(t *testing.T) {
 	}
 	if _, err := Choose("mmx"); err == nil {
 		t.Error("mmx was accepted")
+	}
+}
+
+func TestRadixPassesArePlainGos(t *testing.T) {
+	for _, s := range Available() {
+		t.Run(s.String(), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(3, 1))
+			for _, rows := range []int{8, 16, 64, 128, 256} {
+				block := make([]complex64, rows*Lanes)
+				for i := range block {
+					block[i] = complex(2*rng.Float32()-1, 2*rng.Float32()-1)
+				}
+				parts := func(b []complex64) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), 2*len(b)) }
+				for m := 4; m <= rows; m *= 4 {
+					if rows%m != 0 {
+						continue
+					}
+					twiddles := make([]float32, 6*(m/4-1))
+					for i := range twiddles {
+						twiddles[i] = 2*rng.Float32() - 1
+					}
+					got, want := slices.Clone(block), slices.Clone(block)
+					s.Radix4(got, m, twiddles)
+					radix4(want, m, twiddles)
+					same(t, fmt.Sprintf("radix 4 of %d: part", m), parts(got), parts(want), 16)
+				}
+				got, want := slices.Clone(block), slices.Clone(block)
+				s.Radix8(got)
+				radix8(want)
+				same(t, "radix 8: part", parts(got), parts(want), 16)
+			}
+		})
+	}
+}
+
+func TestRowsAreMovedAsPlainGoDoes(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		const rows = 3
+		xPitch, yPitch := 2*n+1, n+2
+		for name, move := range map[string]func(s Set, y, x []float32){
+			"copy":        func(s Set, y, x []float32) { s.CopyRows(y, yPitch, x[len(x)-(rows-1)*xPitch-n:], xPitch, rows, n) },
+			"every other": func(s Set, y, x []float32) { s.EveryOther(y, yPitch, x, xPitch, rows, n) },
+		} {
+			x, got := guarded(t, rng, (rows-1)*xPitch+2*n-1), guarded(t, rng, (rows-1)*yPitch+n)
+			want := slices.Clone(got)
+			move(s, got, x)
+			move(Go, want, x)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: %v, plain Go has %v", name, got, want)
+			}
+		}
+	})
+}
+
+func TestNonZeroSeesEveryElement(t *testing.T) {
+	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
+		x := guarded(t, rng, n)
+		clear(x)
+		for i := range x {
+			x[i] = float32(math.Copysign(0, -1))
+			if s.NonZero(x) {
+				t.Fatalf("−0 at %d of %d is not zero", i, n)
+			}
+			x[i] = math.SmallestNonzeroFloat32
+			if !s.NonZero(x) {
+				t.Fatalf("element %d of %d was not seen", i, n)
+			}
+			x[i] = 0
+		}
+	})
+}
+
+func TestRowsGoIntoABlockAndOutAgain(t *testing.T) {
+	for _, s := range Available() {
+		for _, n := range []int{1, 8, 13, 64, 75} {
+			rng := rand.New(rand.NewPCG(5, uint64(n)))
+			pitch := n + 3
+			plane := make([]complex64, 7*pitch+n)
+			for i := range plane {
+				plane[i] = complex(rng.Float32(), rng.Float32())
+			}
+			for _, swap := range []bool{false, true} {
+				block, back := make([]complex64, n*Lanes), make([]complex64, len(plane))
+				s.RowsIn(block, plane, pitch, n, swap)
+				index := make([]int32, n)
+				for j, i := range rng.Perm(n) {
+					index[j] = int32(i)
+				}
+				s.RowsOut(back, pitch, block, index)
+				for l := range Lanes {
+					for j, i := range index {
+						want := plane[l*pitch+int(i)]
+						if swap {
+							want = complex(imag(want), real(want))
+						}
+						if got := back[l*pitch+j]; got != want {
+							t.Fatalf("%v, n = %d, swapped %v: row %d has %v at %d, want %v", s, n, swap, l, got, j, want)
+						}
+					}
+				}
+				for i, v := range back {
+					if i%pitch >= n && v != 0 {
+						t.Fatalf("%v: wrote between the rows", s)
+					}
+				}
+			}
+		}
 	}
 }

@@ -30,8 +30,10 @@ var families = map[string]func(*set){
 			s.dots(rows)
 		}
 	},
-	"adam": func(s *set) { s.adam(false); s.adam(true) },
-	"rows": (*set).rows,
+	"adam":    func(s *set) { s.adam(false); s.adam(true) },
+	"rows":    (*set).rows,
+	"shuffle": (*set).shuffles,
+	"radix":   (*set).radix,
 }
 
 // Files returns the text of every generated file by its name.
@@ -156,12 +158,16 @@ func (s *set) zero(v reg.VecVirtual) {
 	}
 }
 
-// partial makes the mask of the first n lanes, all of them when n is larger.
+// partial makes the mask of the first n lanes: none for less than one, all of them
+// when n is larger.
 func (s *set) partial(n reg.Register) {
-	count := s.GP64()
+	count, none := s.GP64(), s.GP64()
 	s.MOVQ(operand.U32(uint32(s.lanes)), count)
 	s.CMPQ(n, count)
 	s.CMOVQLT(n, count)
+	s.XORQ(none, none)
+	s.TESTQ(count, count)
+	s.CMOVQLT(none, count)
 	if s.wide {
 		s.MOVQ(count, reg.RCX)
 		ones := s.GP32()

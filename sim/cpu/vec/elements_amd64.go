@@ -1,0 +1,125 @@
+//go:build !noasm
+
+package vec
+
+// Scale is y[i] = w·x[i].
+func (s Set) Scale(y, x []float32, w float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		scale(y, x, w)
+		return
+	}
+	x = x[:n]
+	if s == AVX512 {
+		scaleAVX512(&y[0], &x[0], n, w)
+	} else {
+		scaleAVX2(&y[0], &x[0], n, w)
+	}
+}
+
+// Add is y[i] = a[i] + b[i].
+func (s Set) Add(y, a, b []float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		add(y, a, b)
+		return
+	}
+	a, b = a[:n], b[:n]
+	if s == AVX512 {
+		addAVX512(&y[0], &a[0], &b[0], n)
+	} else {
+		addAVX2(&y[0], &a[0], &b[0], n)
+	}
+}
+
+// Axpy is y[i] += w·x[i].
+func (s Set) Axpy(y, x []float32, w float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		axpy(y, x, w)
+		return
+	}
+	x = x[:n]
+	if s == AVX512 {
+		axpyAVX512(&y[0], &x[0], n, w)
+	} else {
+		axpyAVX2(&y[0], &x[0], n, w)
+	}
+}
+
+// ReLU is y[i] = max(x[i], 0); a NaN stays one.
+func (s Set) ReLU(y, x []float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		relu(y, x)
+		return
+	}
+	x = x[:n]
+	if s == AVX512 {
+		reluAVX512(&y[0], &x[0], n)
+	} else {
+		reluAVX2(&y[0], &x[0], n)
+	}
+}
+
+// ReLUGrad is gx[i] = gy[i] where y[i] > 0, else 0.
+func (s Set) ReLUGrad(gx, y, gy []float32) {
+	n := len(gx)
+	if s == Go || n == 0 {
+		reluGrad(gx, y, gy)
+		return
+	}
+	y, gy = y[:n], gy[:n]
+	if s == AVX512 {
+		reluGradAVX512(&gx[0], &y[0], &gy[0], n)
+	} else {
+		reluGradAVX2(&gx[0], &y[0], &gy[0], n)
+	}
+}
+
+// Normalise is y[i] = (x[i] − mean)·factor + shift.
+func (s Set) Normalise(y, x []float32, mean, factor, shift float32) {
+	n := len(y)
+	if s == Go || n == 0 {
+		normalise(y, x, mean, factor, shift)
+		return
+	}
+	x = x[:n]
+	if s == AVX512 {
+		normaliseAVX512(&y[0], &x[0], n, mean, factor, shift)
+	} else {
+		normaliseAVX2(&y[0], &x[0], n, mean, factor, shift)
+	}
+}
+
+// NormGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+func (s Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
+	n := len(gx)
+	if s == Go || n == 0 {
+		normGrad(gx, x, gy, mean, factor, slope, shift)
+		return
+	}
+	x, gy = x[:n], gy[:n]
+	if s == AVX512 {
+		normGradAVX512(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
+	} else {
+		normGradAVX2(&gx[0], &x[0], &gy[0], n, mean, factor, slope, shift)
+	}
+}
+
+// Mask is y[i] = z[i]·m[i].
+func (s Set) Mask(y, z []complex64, m []float32) {
+	n := len(y)
+	whole := n &^ (Lanes - 1)
+	if s == Go || whole == 0 {
+		mask(y, z, m)
+		return
+	}
+	z, m = z[:n], m[:n]
+	if s == AVX512 {
+		maskAVX512(&y[0], &z[0], &m[0], whole/8)
+	} else {
+		maskAVX2(&y[0], &z[0], &m[0], whole/4)
+	}
+	mask(y[whole:], z[whole:], m[whole:])
+}
