@@ -25,9 +25,14 @@ type settingFlags struct {
 
 // keyFlags are the flags that are settings of their own, and their keys.
 var keyFlags = []struct{ flag, key string }{
-	{"image", "image"}, {"device", "device"}, {"threads", "threads"}, {"seed", "seed"},
+	{"image", "image"}, {"device", "device"}, {"threads", "threads"}, {"kernels", "kernels"}, {"seed", "seed"},
 	{"max-iterations", "max_iterations"}, {"max-time", "max_seconds"}, {"faithful", "faithful"},
 }
+
+const (
+	threadsHelp = "threads of the kernels; 0 is one per processor"
+	kernelsHelp = "instruction set of the kernels: auto, avx512, avx2 or go"
+)
 
 func (f *settingFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
@@ -35,7 +40,8 @@ func (f *settingFlags) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
 	flags.String("image", "", "picture to reconstruct, a file")
 	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
-	flags.Int("threads", 0, "threads of the kernels; 0 is one per processor")
+	flags.Int("threads", 0, threadsHelp)
+	flags.String("kernels", "auto", kernelsHelp)
 	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
 	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")

@@ -16,6 +16,7 @@ import (
 	"charm.land/fang/v2"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/gpu"
 	"prismtop/profiles"
@@ -328,13 +329,14 @@ func listPresets(w io.Writer) error {
 
 func verifyCommand() *cobra.Command {
 	var asJSON bool
+	var o cpu.Options
 	cmd := &cobra.Command{
 		Use: "verify FILE.npz…", Short: "Recompute reference vectors with this build and compare",
 		Args: atLeastOne("NPZ file of reference vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			backend, err := cpu.New(cpu.Options{})
+			backend, err := cpu.New(o)
 			if err != nil {
-				return err
+				return badUsage(fmt.Errorf("verify: %w", err))
 			}
 			defer backend.Close()
 			reports := verify.Files(args, backend)
@@ -352,17 +354,25 @@ func verifyCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	engineFlags(cmd.Flags(), &o)
 	return cmd
+}
+
+// engineFlags are the flags of commands that compute without settings.
+func engineFlags(flags *pflag.FlagSet, o *cpu.Options) {
+	flags.StringVar(&o.Kernels, "kernels", "auto", kernelsHelp)
+	flags.IntVar(&o.Threads, "threads", 0, threadsHelp)
 }
 
 func doctorCommand() *cobra.Command {
 	var asJSON bool
+	var o cpu.Options
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			backend, err := cpu.New(cpu.Options{})
+			backend, err := cpu.New(o)
 			if err != nil {
-				return err
+				return badUsage(fmt.Errorf("doctor: %w", err))
 			}
 			defer backend.Close()
 			facts := doctor.Gather(doctor.Options{
@@ -376,5 +386,6 @@ func doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	engineFlags(cmd.Flags(), &o)
 	return cmd
 }

@@ -40,10 +40,11 @@ type loop struct {
 // prepare builds the reconstruction for settings and announces the run.
 func (l *loop) prepare(r *Run, settings preset.Settings) error {
 	plans := optics.NewPlanCache(settings.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: settings.Threads, FFTPlans: plans})
+	backend, err := cpu.New(cpu.Options{Threads: settings.Threads, Kernels: settings.Kernels, FFTPlans: plans})
 	if err != nil {
 		return err
 	}
+	plans.SetKernels(backend.Set())
 	task, err := prism.New(settings, r.object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()})
 	if err != nil {
 		backend.Close()

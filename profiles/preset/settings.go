@@ -66,6 +66,7 @@ type Settings struct {
 	SharedSpectrum     bool   `toml:"shared_spectrum"` // one FFT of the output serves both measurements
 	AMP                string `toml:"amp"`             // off, bf16, fp16
 	Threads            int    `toml:"threads"`         // 0 is one per core
+	Kernels            string `toml:"kernels"`         // auto, avx512, avx2, go
 	Device             string `toml:"device"`          // auto, cpu, cuda
 	Seed               uint64 `toml:"seed"`
 	Faithful           bool   `toml:"faithful"` // keep PRISM's defects (docs/faithful.md)

@@ -112,6 +112,8 @@ var table = []entry{
 		"off", "bf16", "fp16").live(),
 	integer(computing, "threads", "", "worker threads; 0 is one per core", 0, 1024,
 		func(s *Settings) *int { return &s.Threads }).live(),
+	text(computing, "kernels", "instruction set of the CPU's kernels; auto is the fastest that the processor has",
+		func(s *Settings) *string { return &s.Kernels }, "auto", "avx512", "avx2", "go"),
 	text(computing, "device", "where it is computed", func(s *Settings) *string { return &s.Device },
 		"auto", "cpu", "cuda"),
 	integer(computing, "seed", "", "seed of weights, noise and random sampling", 0, maxSeed,

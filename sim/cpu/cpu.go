@@ -94,6 +94,9 @@ func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.set, b.Thr
 // Kernels names the kernels in use, as KernelNames does.
 func (b *Backend) Kernels() string { return b.set.String() }
 
+// Set is the instruction set of the kernels in use, for work beside the plans.
+func (b *Backend) Set() vec.Set { return b.set }
+
 // Threads is the number of threads in use.
 func (b *Backend) Threads() int { return b.pool.Threads() }
 

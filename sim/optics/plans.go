@@ -6,6 +6,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/sim/cache"
 	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/vec"
 )
 
 // PlanCache keeps FFT plans by size. Switched off, it gives the same plans after
@@ -16,11 +17,12 @@ type PlanCache struct {
 	// idle are plans that the cache does not hold: their memory, not their tables.
 	idle  map[[2]int]*fft.Plan
 	clock func() int64
+	set   vec.Set // of the plans to come
 }
 
 // NewPlanCache makes an empty cache. A nil clock is the system's.
 func NewPlanCache(enabled bool, clock func() int64) *PlanCache {
-	c := &PlanCache{idle: map[[2]int]*fft.Plan{}, clock: cache.Clock(clock)}
+	c := &PlanCache{idle: map[[2]int]*fft.Plan{}, clock: cache.Clock(clock), set: vec.Available()[0]}
 	c.cache = cache.New[[2]int](cache.Options[*fft.Plan]{
 		Disabled: !enabled,
 		Clock:    c.clock,
@@ -47,6 +49,7 @@ func (c *PlanCache) Plan(h, w int) *fft.Plan {
 		if p, err = fft.NewPlan(h, w); err != nil {
 			panic(err)
 		}
+		p.SetKernels(c.set)
 		c.idle[key] = p
 	}
 	if !c.cache.Enabled() {
@@ -75,6 +78,11 @@ func (c *PlanCache) rebuildCost(p *fft.Plan) int64 {
 	slices.Sort(costs[:])
 	return costs[rebuilds/2]
 }
+
+// SetKernels chooses the instruction set of the plans that are made from now on,
+// so that measurements beside a backend's plans run on the same. It starts as the
+// fastest that the processor has.
+func (c *PlanCache) SetKernels(set vec.Set) { c.set = set }
 
 // SetEnabled turns keeping tables on or off.
 func (c *PlanCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }

@@ -52,7 +52,11 @@ func Available() []Set {
 // Choose finds an available set by its name; "auto" or "" is the fastest. A name
 // of no set, and of a set that this build or processor does not have, is an error.
 func Choose(name string) (Set, error) {
-	available := Available()
+	return choose(name, Available())
+}
+
+// choose is Choose among the sets that the processor has.
+func choose(name string, available []Set) (Set, error) {
 	if name == "auto" || name == "" {
 		return available[0], nil
 	}
@@ -61,17 +65,26 @@ func Choose(name string) (Set, error) {
 	case i < 0:
 		return Go, fmt.Errorf("kernels %q: must be auto, %s", name, strings.Join(names[:], ", "))
 	case !slices.Contains(built, Set(i)):
-		return Go, fmt.Errorf("kernels %q are not in this build", name)
+		return Go, fmt.Errorf("kernels %q are not in this build, which has %s", name, listed(available))
 	case !slices.Contains(available, Set(i)):
-		return Go, fmt.Errorf("kernels %q: %s", name, lacking(name))
+		return Go, fmt.Errorf("kernels %q: %s; this machine runs %s", name, lacking(name), listed(available))
 	}
 	return Set(i), nil
+}
+
+// listed names sets as an error tells them.
+func listed(sets []Set) string {
+	words := []string{"auto"}
+	for _, s := range sets {
+		words = append(words, s.String())
+	}
+	return strings.Join(words, ", ")
 }
 
 // lacking is why the processor cannot run a set.
 func lacking(name string) string {
 	for _, support := range features.Detect().Sets {
-		if support.Name == name {
+		if support.Name == name && support.Reason != "" {
 			return support.Reason
 		}
 	}

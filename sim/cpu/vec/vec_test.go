@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -201,6 +202,13 @@ func TestSetsAreChosenByName(t *testing.T) {
 	}
 	if _, err := Choose("mmx"); err == nil {
 		t.Error("mmx was accepted")
+	}
+	if !slices.Contains(built, AVX512) {
+		return
+	}
+	_, err := choose("avx512", []Set{AVX2, Go})
+	if err == nil || !strings.Contains(err.Error(), "this machine runs auto, avx2, go") {
+		t.Errorf("avx512 where the processor has AVX2: %v", err)
 	}
 }
 
