@@ -85,7 +85,7 @@ func TestMixedPrecisionKeepsTheQuality(t *testing.T) {
 		t.Skip("skipped with -short: needs many whole runs")
 	}
 	median := map[string]float64{}
-	for _, amp := range []string{"off", "bf16", "fp16"} {
+	for _, amp := range []string{"off", "bf16", "bf16x3", "fp16"} {
 		var db []float64
 		for seed := range 7 {
 			s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{fmt.Sprintf("seed=%d", seed+1), "amp=" + amp}})

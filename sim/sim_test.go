@@ -141,7 +141,7 @@ func TestSameSeedGivesTheSameBits(t *testing.T) {
 func TestSettingsChangeBetweenIterations(t *testing.T) {
 	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	for i, change := range [][2]string{
-		{"amp", "bf16"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
+		{"amp", "bf16"}, {"amp", "bf16x3"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
 	} {
 		if err := r.Set(change[0], change[1]); err != nil {

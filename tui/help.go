@@ -18,6 +18,9 @@ func (m *Model) help() []string {
 		notes = append(notes, "Too small for: "+strings.Join(names, ", ")+".")
 	}
 	if m.snap != nil {
+		if why := emulated(m.snap, "bf16"); why != "" {
+			notes = append(notes, "AMP is "+why+".")
+		}
 		notes = append(notes, m.snap.Run.Notes...)
 	}
 	rows := len(settingKeys) + len(actionKeys) + 1

@@ -44,9 +44,9 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"measurement cache", running(), []string{"m"}, []string{"Set measurement_cache false"}},
 		{"FFT plans", running(), []string{"f"}, []string{"Set fft_cache false"}},
 		{"masks and grids", running(), []string{"g"}, []string{"Set mask_cache true"}},
-		{"AMP goes on from bf16", running(), []string{"a"}, []string{"Set amp fp16"}},
-		{"AMP goes round", trainer(), []string{"a", "a", "a", "a"},
-			[]string{"Set amp bf16", "Set amp fp16", "Set amp off", "Set amp bf16"}},
+		{"AMP goes on from bf16", running(), []string{"a"}, []string{"Set amp bf16x3"}},
+		{"AMP goes round", trainer(), []string{"a", "a", "a", "a", "a"},
+			[]string{"Set amp bf16", "Set amp bf16x3", "Set amp fp16", "Set amp off", "Set amp bf16"}},
 		{"pattern", running(), []string{"p", "p"}, []string{"Set pattern trainer", "Set pattern remeasure"}},
 		{"learning rate down twice", running(), []string{"l", "l"}, []string{"Set learning_rate 0.0005", "Set learning_rate 0.00025"}},
 		{"learning rate up", running(), []string{"L"}, []string{"Set learning_rate 0.002"}},
@@ -217,13 +217,13 @@ func TestWishesSettle(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
 	press(m, "a")
 	m.Update(snapshotMsg{running()}) // still bf16
-	if v, pending := m.value("amp"); v != "fp16" || !pending {
+	if v, pending := m.value("amp"); v != "bf16x3" || !pending {
 		t.Fatalf("AMP is %s, pending %v", v, pending)
 	}
 	s := running()
-	s.Settings.AMP = "fp16"
+	s.Settings.AMP = "bf16x3"
 	m.Update(snapshotMsg{s})
-	if v, pending := m.value("amp"); v != "fp16" || pending {
+	if v, pending := m.value("amp"); v != "bf16x3" || pending {
 		t.Fatalf("AMP is %s, pending %v, after the run reported it", v, pending)
 	}
 	press(m, "m")
@@ -351,5 +351,34 @@ func TestTheManualListsTheKeys(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("%s is not what the bindings say; go test ./tui -run Manual -update writes it anew", file)
+	}
+}
+
+// Where AMP costs time, the screen says so with the very key press, and in the help
+// before it.
+func TestAMPSaysWhereItIsEmulated(t *testing.T) {
+	const slower = "emulated without AMX: slower"
+	for _, tt := range []struct {
+		kernels, device, amp, want, not string
+	}{
+		{"avx512", "cpu", "off", "AMP: off → bf16, " + slower, ""},
+		{"avx2", "cpu", "bf16", "AMP: bf16 → bf16x3, " + slower, ""},
+		{"amx", "cpu", "bf16", "AMP: bf16 → bf16x3", "emulated"},
+		{"amx", "cpu", "bf16x3", "AMP: bf16x3 → fp16, emulated on CPUs: slower", ""},
+		{"avx512", "cpu", "fp16", "AMP: fp16 → off", "emulated"},
+		{"ptx", "cuda", "off", "AMP: off → bf16", "emulated"},
+	} {
+		s := running()
+		s.Run.Kernels, s.Run.Device, s.Settings.AMP = tt.kernels, tt.device, tt.amp
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+		press(m, "a")
+		if got := lastLine(m); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
+			t.Errorf("%s %s: the footer says %q, want %q", tt.kernels, tt.amp, got, tt.want)
+		}
+		press(m, "?")
+		help := ansi.Strip(m.View().Content)
+		if told := strings.Contains(help, "AMP is emulated without AMX: slower."); told != (tt.kernels != "amx" && tt.device == "cpu") {
+			t.Errorf("%s on %s: the help tells of emulation: %v", tt.kernels, tt.device, told)
+		}
 	}
 }

@@ -146,8 +146,8 @@ func TestAScreenOnATerminal(t *testing.T) {
 		t.Error("the screen is not on the alternate screen")
 	}
 	x.press("a")
-	x.expectCall("Set amp fp16")
-	x.expect("AMP: bf16 → fp16")
+	x.expectCall("Set amp bf16x3")
+	x.expect("AMP: bf16 → bf16x3")
 	x.press(" ")
 	x.expectCall("Pause")
 	x.expect("‖ paused")

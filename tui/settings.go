@@ -141,7 +141,27 @@ func (m *Model) set(key, value string) {
 		return
 	}
 	m.wishes[key] = wish{value, m.now()}
-	m.say(fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before, m.options.Cores), settingText(key, value, m.options.Cores)))
+	said := fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before, m.options.Cores), settingText(key, value, m.options.Cores))
+	if key == "amp" {
+		if why := emulated(m.snap, value); why != "" {
+			said += ", " + why
+		}
+	}
+	m.say(said)
+}
+
+// emulated says why a mode of mixed precision costs time on this processor instead
+// of saving it; "" where it does not.
+func emulated(s *profiles.Snapshot, amp string) string {
+	switch {
+	case s.Run.Device != "cpu" || amp == "off" || amp == "":
+		return ""
+	case amp == "fp16":
+		return "emulated on CPUs: slower"
+	case s.Run.Kernels != "amx":
+		return "emulated without AMX: slower"
+	}
+	return ""
 }
 
 // over says why settings of a run that ended stay: no iteration would run under

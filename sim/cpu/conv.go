@@ -87,6 +87,7 @@ func (b *binder) convGather(stride, pad int) func() {
 	if b.err != nil {
 		return nil
 	}
+	b.splitGather(&g, &large, &w)
 	if g.single() {
 		return b.denseGather(&g, small, large, w, bias)
 	}
@@ -107,6 +108,7 @@ func (b *binder) convScatter(stride, pad, outputPad int) func() {
 	if b.err != nil {
 		return nil
 	}
+	b.splitScatter(&g, &small, &w)
 	if g.single() {
 		return b.denseScatter(&g, large, small, w, bias)
 	}
@@ -132,6 +134,7 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 	if b.err != nil {
 		return nil
 	}
+	b.splitWeight(&g, &small, &large)
 	if g.single() {
 		return b.denseWeight(&g, gw, small, large)
 	}

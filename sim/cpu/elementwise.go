@@ -69,12 +69,12 @@ func (b *binder) cast() func() {
 	}
 	from, to := b.buffer(b.current.In[0]).DType, b.buffer(b.current.Out[0]).DType
 	source, target := b.views[b.current.In[0]], b.views[b.current.Out[0]]
-	n := b.inShape(0).Elements()
+	n, set := b.inShape(0).Elements(), b.backend.set
 	switch {
 	case from == tensor.Float32 && to.Size() == 2:
-		return b.each(n, grain, func(lo, hi int) { tensor.Narrow(to, target.h[lo:hi], source.f[lo:hi]) })
+		return b.each(n, grain, func(lo, hi int) { set.Narrow(to, target.h[lo:hi], source.f[lo:hi]) })
 	case from.Size() == 2 && to == tensor.Float32:
-		return b.each(n, grain, func(lo, hi int) { tensor.Widen(from, target.f[lo:hi], source.h[lo:hi]) })
+		return b.each(n, grain, func(lo, hi int) { set.Widen(from, target.f[lo:hi], source.h[lo:hi]) })
 	}
 	x, y := b.in(0), b.out(0)
 	return b.each(n, grain, func(lo, hi int) { copy(y[lo:hi], x[lo:hi]) })

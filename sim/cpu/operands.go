@@ -52,10 +52,10 @@ func (b *binder) in(i int) []float32 {
 	if x, ok := b.widened[id]; ok {
 		return x
 	}
-	x := b.floats(len(v.h))
+	x, set := b.floats(len(v.h)), b.backend.set
 	b.widened[id] = x
 	b.before = append(b.before, b.each(len(x), grain, func(lo, hi int) {
-		tensor.Widen(buf.DType, x[lo:hi], v.h[lo:hi])
+		set.Widen(buf.DType, x[lo:hi], v.h[lo:hi])
 	}))
 	return x
 }
@@ -77,8 +77,9 @@ func (b *binder) out(i int) []float32 {
 		x = b.floats(len(v.h))
 		b.widened[id] = x
 	}
+	set := b.backend.set
 	b.after = append(b.after, b.each(len(x), grain, func(lo, hi int) {
-		tensor.Narrow(buf.DType, v.h[lo:hi], x[lo:hi])
+		set.Narrow(buf.DType, v.h[lo:hi], x[lo:hi])
 	}))
 	return x
 }

@@ -17,6 +17,9 @@ type Options struct {
 	// Float32 for none. Float16 brings the gradient scaler (spec/prism.md §5.7).
 	AMP tensor.DType
 
+	// Products says how convolutions multiply float32; a 16-bit AMP has Exact.
+	Products Products
+
 	// Adam's constants; the zero value means DefaultAdam.
 	Adam AdamOptions
 }
@@ -72,6 +75,10 @@ func check(g *Graph, loss Value, o Options) error {
 		return g.err
 	case o.AMP == tensor.Complex64:
 		return errors.New("mixed precision in complex64")
+	case o.Products > BF16x3:
+		return fmt.Errorf("products of kind %d", o.Products)
+	case o.AMP != tensor.Float32 && o.Products != Exact:
+		return fmt.Errorf("%v products of %v operands", o.Products, o.AMP)
 	case loss.Exists() && loss.graph != g:
 		return errors.New("the loss belongs to another graph")
 	case loss.Exists() && len(loss.Shape()) != 0:
@@ -279,6 +286,10 @@ func (c *compiler) step(name string, op Op, phase profiles.Phase, in, out []Buff
 	s := Step{Name: name, Op: op, Phase: phase, In: in, Out: out}
 	if k, ok := op.(sized); ok {
 		s.Op = k.kernel()
+	}
+	switch op.(type) {
+	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput, ConvTranspose2DGradWeight:
+		s.Products = c.options.Products
 	}
 	s.FLOPs = op.flops(c.specs(in), c.specs(out))
 	for _, id := range in {

@@ -217,6 +217,8 @@ func TestCompileRefuses(t *testing.T) {
 		{"loss of another graph", newGraph().Input("l", nil), nn.Options{Train: true}, "another graph"},
 		{"image as loss", x, nn.Options{}, "no scalar"},
 		{"complex precision", loss, nn.Options{AMP: tensor.Complex64}, "complex64"},
+		{"split products of 16 bit", loss, nn.Options{AMP: tensor.Float16, Products: nn.BF16x3}, "bf16x3 products of fp16"},
+		{"products of no kind", loss, nn.Options{Products: 7}, "products of kind 7"},
 	} {
 		if _, err := nn.Compile(g, c.loss, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
@@ -265,6 +267,24 @@ func TestMixedPrecisionTypes(t *testing.T) {
 		}
 		if casts != 3 {
 			t.Errorf("%v: %d conversions of 3 weights", amp, casts)
+		}
+	}
+}
+
+// Split products change how convolutions multiply, and nothing else of a plan.
+func TestSplitProductsAreTheConvolutions(t *testing.T) {
+	exact := compile(t, nn.NewModel(nn.ModelOptions{}), nn.Options{Train: true})
+	split := compile(t, nn.NewModel(nn.ModelOptions{}), nn.Options{Train: true, Products: nn.BF16x3})
+	if len(split.Steps) != len(exact.Steps) || split.ArenaBytes != exact.ArenaBytes {
+		t.Fatalf("%d steps in %d bytes, %d in %d without", len(split.Steps), split.ArenaBytes, len(exact.Steps), exact.ArenaBytes)
+	}
+	for i, s := range split.Steps {
+		want := nn.Exact
+		if strings.Contains(s.Name, "conv") && !strings.Contains(s.Name, "Adam") {
+			want = nn.BF16x3
+		}
+		if s.Products != want || exact.Steps[i].Products != nn.Exact {
+			t.Errorf("%q: %v products, want %v", s.Name, s.Products, want)
 		}
 	}
 }

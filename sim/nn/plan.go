@@ -69,7 +69,28 @@ type Step struct {
 	Out   []BufferID
 	FLOPs int64 // additions and multiplications
 	Bytes int64 // bytes read and written at least once
+
+	// Products says how a convolution or its gradients multiply; other steps
+	// have Exact.
+	Products Products
 }
+
+// Products is how the operands of convolutions and their gradients are multiplied.
+type Products uint8
+
+const (
+	// Exact multiplies the operands as they are.
+	Exact Products = iota
+
+	// BF16x3 takes each float32 operand apart, high = bf16(x) and low =
+	// bf16(x − high), and adds high·high + high·low + low·high in float32: three
+	// products that a processor with matrix instructions for bf16 computes fast,
+	// with an error of a few parts in a million.
+	BF16x3
+)
+
+// String is the name of the setting that asks for these products.
+func (p Products) String() string { return [...]string{"exact", "bf16x3"}[p] }
 
 // Category says what a buffer is for; memory is reported by category.
 type Category uint8

@@ -19,25 +19,41 @@ func relative(x, y []float32) float64 {
 	return math.Sqrt(d / n)
 }
 
+// precisions are the modes of mixed precision, the first without.
+var precisions = []prism.PlanOptions{
+	{}, {AMP: tensor.BFloat16}, {Products: nn.BF16x3}, {AMP: tensor.Float16},
+}
+
+func precisionName(o prism.PlanOptions) string {
+	if o.Products != nn.Exact {
+		return o.Products.String()
+	}
+	return o.AMP.String()
+}
+
 // Mixed precision keeps the direction of the gradient. A rounding errs by up to
 // ε = 2⁻⁹ in bf16 and 2⁻¹² in fp16. That moves a share of order ε of the pixels
 // across a ReLU's corner, and each switches its part of the gradient off or on,
 // so that the gradient is off by some multiple of √ε: 0.04 and 0.016 a layer, and
-// there are five of them.
+// there are five of them. Three products of bf16 err by up to 2⁻¹⁷: 0.003 a layer.
 func TestMixedPrecisionGradientsAreClose(t *testing.T) {
 	g := openGolden(t)
-	gradients := func(amp tensor.DType) map[string][]float32 {
+	gradients := func(o prism.PlanOptions) map[string][]float32 {
 		b := goldenBench(g)
-		b.goldenPlan(g, prism.PlanOptions{AMP: amp}).iterate()
+		b.goldenPlan(g, o).iterate()
 		all := map[string][]float32{}
 		for _, name := range b.decoder.Model().ParameterNames() {
 			all[name] = b.read(name + ".grad")
 		}
 		return all
 	}
-	exact := gradients(tensor.Float32)
-	for amp, limit := range map[tensor.DType]float64{tensor.BFloat16: 0.3, tensor.Float16: 0.1} {
-		for name, got := range gradients(amp) {
+	exact := gradients(precisions[0])
+	for i, limit := range []float64{1: 0.3, 2: 0.015, 3: 0.1} {
+		if i == 0 {
+			continue
+		}
+		amp := precisionName(precisions[i])
+		for name, got := range gradients(precisions[i]) {
 			off := relative(got, exact[name])
 			if !(off <= limit) || off == 0 {
 				t.Errorf("%v: gradient of %s is off by %.3g of its size, allowed above 0 and up to %g", amp, name, off, limit)
@@ -133,6 +149,7 @@ func TestPrecisionChangesWhileTraining(t *testing.T) {
 	}
 	first, alone := train(prism.PlanOptions{})
 	_, mixed := train(prism.PlanOptions{SharedSpectrum: true}, prism.PlanOptions{AMP: tensor.BFloat16},
+		prism.PlanOptions{Products: nn.BF16x3},
 		prism.PlanOptions{AMP: tensor.Float16, SharedSpectrum: true})
 	// A tenth of what float32 gained: noise of single steps, far above roundings.
 	if gained := first - alone; !(gained > 0.1*first) || !(math.Abs(float64(mixed-alone)) < 0.1*float64(gained)) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"prismtop/profiles/preset"
+	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
 	"prismtop/sim/tensor"
@@ -73,20 +74,27 @@ func planOptions(s *preset.Settings, apertures int) (PlanOptions, error) {
 	if err != nil {
 		return PlanOptions{}, err
 	}
-	amp, ok := ampTypes[s.AMP]
+	amp, ok := ampModes[s.AMP]
 	if !ok {
-		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16 or fp16", s.AMP)
+		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16, bf16x3 or fp16", s.AMP)
 	}
-	return PlanOptions{AMP: amp, Loss: loss, Apertures: apertures, SharedSpectrum: s.SharedSpectrum}, nil
+	return PlanOptions{AMP: amp.stored, Products: amp.products, Loss: loss, Apertures: apertures, SharedSpectrum: s.SharedSpectrum}, nil
 }
 
-// ampTypes are the values of the setting amp.
-var ampTypes = map[string]tensor.DType{
-	"off": tensor.Float32, "bf16": tensor.BFloat16, "fp16": tensor.Float16,
+// ampModes are the values of the setting amp: the type that convolutions and what
+// lies between them are stored in, and how float32 is multiplied.
+var ampModes = map[string]struct {
+	stored   tensor.DType
+	products nn.Products
+}{
+	"off":    {tensor.Float32, nn.Exact},
+	"bf16":   {tensor.BFloat16, nn.Exact},
+	"bf16x3": {tensor.Float32, nn.BF16x3},
+	"fp16":   {tensor.Float16, nn.Exact},
 }
 
 // same tells whether one plan serves both options.
 func (o PlanOptions) same(p PlanOptions) bool {
-	return o.AMP == p.AMP && o.Apertures == p.Apertures && o.SharedSpectrum == p.SharedSpectrum &&
+	return o.AMP == p.AMP && o.Products == p.Products && o.Apertures == p.Apertures && o.SharedSpectrum == p.SharedSpectrum &&
 		o.RunningStatistics == p.RunningStatistics && o.Layers == p.Layers && slices.Equal(o.Loss.terms, p.Loss.terms)
 }

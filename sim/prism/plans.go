@@ -44,6 +44,9 @@ type PlanOptions struct {
 	// AMP is tensor.BFloat16, tensor.Float16, or tensor.Float32 for none.
 	AMP tensor.DType
 
+	// Products says how convolutions multiply float32.
+	Products nn.Products
+
 	// Loss compares measurements; the initialisation has its own.
 	Loss LossSpec
 
@@ -101,7 +104,7 @@ func (d *Decoder) ProgressivePlan(o PlanOptions) (*nn.Plan, error) {
 // statistics, as PRISM does it, it still moves the running ones.
 func (d *Decoder) EvaluationPlan(o PlanOptions) (*nn.Plan, error) {
 	b := d.begin(o, !o.RunningStatistics)
-	p, err := nn.Compile(b.graph, nn.Value{}, nn.Options{AMP: o.AMP})
+	p, err := nn.Compile(b.graph, nn.Value{}, nn.Options{AMP: o.AMP, Products: o.Products})
 	if err != nil {
 		return nil, fmt.Errorf("evaluation plan: %w", err)
 	}
@@ -113,7 +116,7 @@ func (d *Decoder) compile(o PlanOptions, addLoss func(*planBuilder) nn.Value) (*
 	b := d.begin(o, true)
 	loss := addLoss(b)
 	b.graph.Output(LossOutput, loss)
-	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP})
+	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products})
 	if err != nil {
 		return nil, fmt.Errorf("training plan: %w", err)
 	}

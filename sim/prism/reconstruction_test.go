@@ -113,6 +113,7 @@ func TestTheSteadyLoopAllocatesNothing(t *testing.T) {
 		"pattern=remeasure measurement_cache=false fft_cache=false mask_cache=false shared_spectrum=false",
 		"pattern=remeasure faithful=true",
 		"amp=bf16",
+		"amp=bf16x3",
 		"amp=fp16",
 		"loss=composite",
 		"scheduler=plateau",

@@ -8,7 +8,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
-	"prismtop/sim/tensor"
 )
 
 // disc is a mask with a filled circle around a centre, in pixels from DC.
@@ -131,11 +130,11 @@ func TestSeveralAperturesAreAveraged(t *testing.T) {
 
 // The same seed gives the same bits, on one thread as on two.
 func TestSameSeedSameBits(t *testing.T) {
-	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
+	for _, amp := range precisions {
 		run := func(threads int) (losses, weights []float32) {
 			b := smallBench(t, 5)
 			b.backend.SetThreads(threads)
-			l := trainable(b, prism.PlanOptions{AMP: amp})
+			l := trainable(b, amp)
 			for range 10 {
 				l.iterate()
 				losses = append(losses, l.output(prism.LossOutput)[0])
@@ -145,21 +144,22 @@ func TestSameSeedSameBits(t *testing.T) {
 		losses, weights := run(2)
 		again, same := run(2)
 		if !reflect.DeepEqual(losses, again) || !reflect.DeepEqual(weights, same) {
-			t.Errorf("%v: a second run differs", amp)
+			t.Errorf("%s: a second run differs", precisionName(amp))
 		}
 		again, same = run(1)
 		if !reflect.DeepEqual(losses, again) || !reflect.DeepEqual(weights, same) {
-			t.Errorf("%v: one thread and two differ", amp)
+			t.Errorf("%s: one thread and two differ", precisionName(amp))
 		}
 	}
 }
 
 func TestIterationAllocatesNothing(t *testing.T) {
-	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
-		l := trainable(smallBench(t, 5), prism.PlanOptions{AMP: amp, SharedSpectrum: true})
+	for _, amp := range precisions {
+		amp.SharedSpectrum = true
+		l := trainable(smallBench(t, 5), amp)
 		l.iterate()
 		if n := testing.AllocsPerRun(10, l.iterate); n != 0 {
-			t.Errorf("%v: %v allocations per iteration", amp, n)
+			t.Errorf("%s: %v allocations per iteration", precisionName(amp), n)
 		}
 	}
 }
@@ -167,10 +167,10 @@ func TestIterationAllocatesNothing(t *testing.T) {
 // BenchmarkIteration is a progressive iteration of the baseline, 512/128, with
 // the time of each phase.
 func BenchmarkIteration(b *testing.B) {
-	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
-		b.Run(amp.String(), func(b *testing.B) {
-			l := trainable(newBench(b, prism.DecoderConfig{Size: 512, ObjectSize: 128, BatchNorm: true}),
-				prism.PlanOptions{AMP: amp, SharedSpectrum: true})
+	for _, amp := range precisions {
+		amp.SharedSpectrum = true
+		b.Run(precisionName(amp), func(b *testing.B) {
+			l := trainable(newBench(b, prism.DecoderConfig{Size: 512, ObjectSize: 128, BatchNorm: true}), amp)
 			var phases [profiles.NumPhases]int64
 			l.iterate()
 			for b.Loop() {

@@ -92,10 +92,12 @@ func modes(kernels string) []Mode {
 	list := []Mode{
 		{Name: "off", Native: true, Note: "float32 throughout"},
 		{Name: "bf16", Note: emulated},
+		{Name: "bf16x3", Note: "three bf16 products for each of float32, here as two in float32: near float32's accuracy, slower"},
 		{Name: "fp16", Note: emulated + "; with a gradient scaler"},
 	}
 	if kernels == "amx" {
 		list[1] = Mode{Name: "bf16", Native: true, Note: "by AMX"}
+		list[2] = Mode{Name: "bf16x3", Native: true, Note: "by AMX, near float32's accuracy"}
 	}
 	return list
 }

@@ -60,14 +60,17 @@ func convCases() []testCase {
 			if d != tensor.Float32 && (i%3 != 0 || c.hs*c.ws > 10000) {
 				continue // the types share the kernels; a third of the shapes will do
 			}
-			cases = append(cases, c.cases(newSource(uint64(i)), d)...)
+			cases = append(cases, c.cases(newSource(uint64(i)), d, nn.Exact)...)
+		}
+		if c.hs*c.ws <= 10000 {
+			cases = append(cases, c.cases(newSource(uint64(i)), tensor.Float32, nn.BF16x3)...)
 		}
 	}
 	return cases
 }
 
 // cases are the six operators on one shape.
-func (c convShape) cases(s source, d tensor.DType) []testCase {
+func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testCase {
 	small := s.normal(d, c.n, c.small, c.hs, c.ws)
 	large := s.normal(d, c.n, c.large, c.hl(), c.wl())
 	w := s.normal(d, c.small, c.large, c.kh, c.kw)
@@ -75,13 +78,13 @@ func (c convShape) cases(s source, d tensor.DType) []testCase {
 	smallOut := []Result{{Shape: small.Shape, DType: d}}
 	largeOut := []Result{{Shape: large.Shape, DType: d}}
 	weightOut := []Result{{Shape: w.Shape}}
-	name := func(kind string) string { return fmt.Sprintf("%s %v: %v", kind, d, c) }
+	name := func(kind string) string { return fmt.Sprintf("%s %v %v: %v", kind, d, products, c) }
 
 	var cases []testCase
 	add := func(kind string, op nn.Op, in []Array, out []Result, want reference) {
-		cases = append(cases, testCase{name(kind), op, in, out, []reference{want}})
+		cases = append(cases, testCase{name(kind), multiplied{op, products}, in, out, []reference{want}})
 	}
-	gathered, scattered, weights := c.sums(small, large, w)
+	gathered, scattered, weights := c.sums(small, large, w, products)
 	gatheredBias := gathered.plus(biasSmall.Values, c.hs*c.ws)
 	scatteredBias := scattered.plus(biasLarge.Values, c.hl()*c.wl())
 	if c.outputPad == 0 || c.stride > c.outputPad {
@@ -101,7 +104,7 @@ func (c convShape) cases(s source, d tensor.DType) []testCase {
 // sums computes the gather, the scatter and the weight gradient: every product of a
 // small pixel s, a large pixel l and a weight k adds l·k to the first at s, s·k to the
 // second at l, and s·l to the third at k.
-func (c convShape) sums(small, large, w Array) (gathered, scattered, weights reference) {
+func (c convShape) sums(small, large, w Array, products nn.Products) (gathered, scattered, weights reference) {
 	y, x, gw := newSums(len(small.Values)), newSums(len(large.Values)), newSums(len(w.Values))
 	hl, wl := c.hl(), c.wl()
 	for pair := range c.n * c.small * c.large {
@@ -117,16 +120,27 @@ func (c convShape) sums(small, large, w Array) (gathered, scattered, weights ref
 						at := ((n*c.small+s)*c.hs+i)*c.ws + j
 						to := ((n*c.large+l)*hl+row)*wl + column
 						k := ((s*c.large+l)*c.kh+ky)*c.kw + kx
-						a, b, f := float64(small.Values[at]), float64(large.Values[to]), float64(w.Values[k])
-						y.add(at, b*f)
-						x.add(to, a*f)
-						gw.add(k, a*b)
+						a, b, f := small.Values[at], large.Values[to], w.Values[k]
+						y.add(at, product(b, f, products))
+						x.add(to, product(a, f, products))
+						gw.add(k, product(a, b, products))
 					}
 				}
 			}
 		}
 	}
 	return y.reference(c.large * c.kh * c.kw), x.reference(c.small * c.kh * c.kw), gw.reference(c.n * c.hs * c.ws)
+}
+
+// product is x·y, or what three products of their parts leave of it.
+func product(x, y float32, products nn.Products) float64 {
+	if products == nn.Exact {
+		return float64(x) * float64(y)
+	}
+	high := func(v float32) float32 { return tensor.BF16ToF32(tensor.F32ToBF16(v)) }
+	x1, y1 := high(x), high(y)
+	x2, y2 := float64(high(x-x1)), float64(high(y-y1))
+	return float64(x1)*float64(y1) + float64(x1)*y2 + x2*float64(y1)
 }
 
 // sums adds products into outputs and keeps the sum of their sizes.

@@ -42,6 +42,11 @@ type Step struct {
 
 // NewStep loads a plan of one step, or says why the backend refuses it.
 func NewStep(be nn.Backend, op nn.Op, in []Array, out []Result) (*Step, error) {
+	return NewProductStep(be, op, nn.Exact, in, out)
+}
+
+// NewProductStep is NewStep of a convolution whose products are of some kind.
+func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, out []Result) (*Step, error) {
 	p := &nn.Plan{}
 	add := func(name string, shape tensor.Shape, d tensor.DType) nn.BufferID {
 		b := nn.Buffer{Name: name, Shape: shape, DType: d, Variable: -1, Offset: p.ArenaBytes, Pinned: true}
@@ -49,7 +54,7 @@ func NewStep(be nn.Backend, op nn.Op, in []Array, out []Result) (*Step, error) {
 		p.Buffers = append(p.Buffers, b)
 		return nn.BufferID(len(p.Buffers) - 1)
 	}
-	s := nn.Step{Name: fmt.Sprintf("%T", op), Op: op}
+	s := nn.Step{Name: fmt.Sprintf("%T", op), Op: op, Products: products}
 	for i, a := range in {
 		s.In = append(s.In, add(fmt.Sprintf("in %d", i), a.Shape, a.DType))
 	}

@@ -21,6 +21,12 @@ type testCase struct {
 	want []reference
 }
 
+// multiplied is an operator whose products are of some kind.
+type multiplied struct {
+	nn.Op
+	products nn.Products
+}
+
 // reference is an expected output in float64. An element may differ from want by
 // tolerance·scale, with scale the size of the terms that were added (the largest
 // |want| when 0), and by a rounding to the output's type.
@@ -66,9 +72,13 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 // with that. Each step runs twice, because a kernel may leave something behind, and
 // then must allocate nothing.
 func (c *testCase) run(t *testing.T, backends []nn.Backend) {
+	m, ok := c.op.(multiplied)
+	if !ok {
+		m.Op = c.op
+	}
 	var first [][]float32
 	for i, be := range backends {
-		s, err := NewStep(be, c.op, c.in, c.out)
+		s, err := NewProductStep(be, m.Op, m.products, c.in, c.out)
 		if err != nil {
 			t.Fatalf("load: %v", err)
 		}

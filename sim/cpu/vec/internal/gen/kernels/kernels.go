@@ -34,6 +34,7 @@ var families = map[string]func(*set){
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,
 	"radix":   (*set).radix,
+	"half":    (*set).halves,
 }
 
 // Files returns the text of every generated file by its name.

@@ -1,0 +1,27 @@
+package vec
+
+import "prismtop/sim/tensor"
+
+// Conversions of mixed precision. Package tensor has those between float32 and the
+// 16-bit types.
+
+// split takes x apart into two values of bfloat16:
+//
+//	high[i] = bf16(x[i]);  low[i] = bf16(x[i] − high[i])
+//
+// x = high + low but for 2⁻¹⁷ of it. An infinite x has a NaN for its low part.
+func split(high, low, x []float32) {
+	for i, v := range x[:len(high)] {
+		h := tensor.BF16ToF32(tensor.F32ToBF16(v))
+		high[i], low[i] = h, tensor.BF16ToF32(tensor.F32ToBF16(v-h))
+	}
+}
+
+// splitSum is split with sum[i] = high[i] + low[i] in place of the low part; a
+// float32 holds it exactly.
+func splitSum(high, sum, x []float32) {
+	for i, v := range x[:len(high)] {
+		h := tensor.BF16ToF32(tensor.F32ToBF16(v))
+		high[i], sum[i] = h, h+tensor.BF16ToF32(tensor.F32ToBF16(v-h))
+	}
+}
