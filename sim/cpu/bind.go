@@ -154,3 +154,21 @@ func (b *binder) each(n, grain int, body func(lo, hi int)) func() {
 	p := b.backend.pool
 	return func() { p.For(n, grain, body) }
 }
+
+// maxShares bounds the pieces of scratch that a loop's ranges work in.
+const maxShares = 16
+
+// shared returns a closure that runs body over [0, n) on the pool, each range with
+// size floats of scratch of its own; work is the number of multiplications of an
+// element.
+func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
+	shares := min(n, maxShares)
+	size = (size + lineFloats - 1) / lineFloats * lineFloats
+	scratch := b.floats(shares * size)
+	return b.each(shares, 1+worthwhile*shares/(n*work+1), func(lo, hi int) {
+		body(scratch[lo*size:][:size], lo*n/shares, hi*n/shares)
+	})
+}
+
+// lineFloats is the number of floats of a cache line.
+const lineFloats = 16

@@ -91,6 +91,9 @@ func (b *binder) convGather(stride, pad int) func() {
 	if g.single() {
 		return b.denseGather(&g, small, large, w, bias)
 	}
+	if b.patched(&g) {
+		return b.gatherPatches(&g, small, large, w, bias)
+	}
 	c := newLowered(b, gatherLowering(&g))
 	return c.runner(b, small, large, w, bias)
 }
@@ -111,6 +114,9 @@ func (b *binder) convScatter(stride, pad, outputPad int) func() {
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
 		return b.denseScatter(&g, large, small, w, bias)
+	}
+	if b.patched(&g) {
+		return b.scatterPatches(&g, large, small, w, bias)
 	}
 	c := newLowered(b, scatterLowering(&g))
 	return c.runner(b, large, small, w, bias)
@@ -137,6 +143,9 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 	b.splitWeight(&g, &small, &large)
 	if g.single() {
 		return b.denseWeight(&g, gw, small, large)
+	}
+	if b.patched(&g) {
+		return b.weightPatches(&g, gw, small, large)
 	}
 	return b.lowerWeight(&g, gw, small, large)
 }

@@ -35,6 +35,7 @@ var families = map[string]func(*set){
 	"shuffle": (*set).shuffles,
 	"radix":   (*set).radix,
 	"half":    (*set).halves,
+	"patch":   (*set).patchKernels,
 }
 
 // Files returns the text of every generated file by its name.

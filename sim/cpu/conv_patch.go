@@ -1,0 +1,203 @@
+package cpu
+
+import "prismtop/sim/cpu/vec"
+
+// The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
+// matrix products with patches (vec.PatchFloats): one pixel of the small grid
+// meets one patch of the large one, through weights w[s][l][16] as they lie.
+//
+//	scatter: patch[p, l, ·] = Σ over s of small[s, p]·w[s, l, ·], then patches are folded
+//	gather:  small[s, p] = Σ over l of w[s, l, ·]·patch[p, l, ·]
+//	weight:  gw[s, l, ·] = Σ over p of small[s, p]·patch[p, l, ·]
+
+const (
+	patch = vec.PatchFloats
+
+	// panelFloats bounds the products of one task that wait to be folded: half of
+	// a first-level cache for the two large channels that are computed together.
+	panelFloats = 8 << 10
+	// patchBandFloats bounds the patches that a weight gradient makes at a time.
+	patchBandFloats = 64 << 10
+	// planeFloats bounds the padded rows of a channel that patches are taken from.
+	planeFloats = 10 << 10
+	// reusedPixels is the number of pixels from which on two channels' weights are
+	// copied out of their rows before use: they lie at distances that share few
+	// sets of the caches.
+	reusedPixels = 32
+)
+
+// patched tells whether a geometry is one of those convolutions, with a number of
+// pixels that the kernels take.
+func (b *binder) patched(g *geometry) bool {
+	return b.backend.set != vec.Go && g.kh == 4 && g.kw == 4 && g.stride == 2 && g.pad == 1 &&
+		g.hl == 2*g.hs && g.wl == 2*g.ws && g.hs*g.ws%4 == 0 && 4*(g.wl+2) <= planeFloats
+}
+
+// patchScatter computes large from small and w.
+type patchScatter struct {
+	geometry
+	set                   vec.Set
+	large, small, w, bias []float32
+	pixels, row           int // of the small grid; floats of w's rows
+	band                  int // rows of the small grid that are folded together
+	pitch                 int // of the folded rows
+}
+
+// scatterPatches binds the scatter of a patched geometry. bias may be nil.
+func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32) func() {
+	c := &patchScatter{geometry: *g, set: b.backend.set, large: large, small: small, w: w, bias: bias,
+		pixels: g.hs * g.ws, row: g.large * patch, pitch: 2*g.ws + 4}
+	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
+	pairs := (g.large + 1) / 2
+	return b.shared(g.n*pairs, c.scratch(), 2*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			c.compute(scratch, task/pairs, task%pairs*2)
+		}
+	})
+}
+
+// scratch is the number of floats that compute works in.
+func (c *patchScatter) scratch() int {
+	return c.geometry.small*2*patch + c.panels() + 2*(c.band+1)*c.pitch
+}
+
+// panels is the size of the products: for two channels a band of rows, and one
+// row before and after it.
+func (c *patchScatter) panels() int { return 2 * (c.band + 2) * c.ws * patch }
+
+// compute makes channel l of an image of the large grid, and the next one.
+func (c *patchScatter) compute(scratch []float32, image, l int) {
+	channels := min(2, c.geometry.large-l)
+	strip, rowsOf := c.w[l*patch:], c.row
+	if c.pixels >= reusedPixels {
+		strip, rowsOf = scratch[:c.geometry.small*2*patch], 2*patch
+		c.set.CopyRows(strip, rowsOf, c.w[l*patch:], c.row, c.geometry.small, channels*patch)
+	}
+	scratch = scratch[c.geometry.small*2*patch:]
+	products, folded := scratch[:c.panels()], scratch[c.panels():]
+	one, row := (c.band+2)*c.ws*patch, c.ws*patch
+	for v := range channels {
+		clear(products[v*one:][:row])
+	}
+	small := c.small[image*c.geometry.small*c.pixels:]
+	for first := 0; first < c.hs; first += c.band {
+		rows := min(c.band, c.hs-first)
+		c.set.Outer(products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
+			strip, rowsOf, patch, c.geometry.small, false)
+		folds := rows
+		if first+rows == c.hs {
+			folds++
+		}
+		for v := range channels {
+			p := products[v*one:][:one]
+			if folds > rows {
+				clear(p[folds*row:][:row])
+			}
+			c.set.Fold(folded, c.pitch, p, c.ws, folds)
+			copy(p[:row], p[rows*row:][:row])
+			c.store(image, l+v, folded, 2*first-1, 2*folds)
+		}
+	}
+}
+
+// store copies folded rows, of which the first is row top of channel l, without
+// their first column and what lies beyond the image.
+func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
+	plane := c.large[(image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
+	from := max(0, -top)
+	rows = min(top+rows, c.hl) - (top + from)
+	to := plane[(top+from)*c.wl:][:rows*c.wl]
+	c.set.CopyRows(to, c.wl, folded[from*c.pitch+1:], c.pitch, rows, c.wl)
+	if c.bias != nil {
+		for i := range to {
+			to[i] += c.bias[l]
+		}
+	}
+}
+
+// patchSource makes patches of the large grid for a band of the small grid's rows:
+// dst[l][p][16].
+type patchSource struct {
+	geometry
+	set         vec.Set
+	large, dst  []float32
+	first, rows int // the band
+	image       int
+}
+
+// padded is the number of floats of a channel's padded rows for a band.
+func (c *patchSource) padded(rows int) int { return (2*rows + 2) * (c.wl + 2) }
+
+// rowsAtOnce is how many rows of the small grid a padded piece of a channel serves.
+func (c *patchSource) rowsAtOnce() int {
+	return min(max((planeFloats/(c.wl+2)-2)/2, 1), c.hs)
+}
+
+// fill makes the patches of the channels [lo, hi).
+func (c *patchSource) fill(scratch []float32, lo, hi int) {
+	pitch, step := c.wl+2, c.rowsAtOnce()
+	for l := lo; l < hi; l++ {
+		plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
+		to := c.dst[l*c.rows*c.ws*patch:][:c.rows*c.ws*patch]
+		for done := 0; done < c.rows; done += step {
+			rows := min(step, c.rows-done)
+			x := scratch[:c.padded(rows)]
+			top, columns := span{2*(c.first+done) - 1, 1}, span{-1, 1}
+			packPlane(c.set, x, plane, top.within(2*rows+2, c.hl), columns.within(pitch, c.wl), pitch, c.wl)
+			c.set.Patches(to[done*c.ws*patch:], x, pitch, c.ws, rows)
+		}
+	}
+}
+
+// gatherPatches binds the gather of a patched geometry. bias may be nil.
+func (b *binder) gatherPatches(g *geometry, small, large, w, bias []float32) func() {
+	pixels, set := g.hs*g.ws, b.backend.set
+	source := &patchSource{geometry: *g, set: set, large: large, rows: g.hs, dst: b.floats(g.large * pixels * patch)}
+	fill := b.shared(g.large, source.padded(source.rowsAtOnce()), 4*patch*pixels, source.fill)
+	multiply := b.each((g.small+rowsPerTask-1)/rowsPerTask, 1+worthwhile/(rowsPerTask*g.large*patch*pixels), func(lo, hi int) {
+		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
+		y := small[(source.image*g.small+lo)*pixels:][:(hi-lo)*pixels]
+		set.Inner(y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, source.dst, pixels*patch, g.large)
+		for i := range y {
+			if bias == nil {
+				break
+			}
+			y[i] += bias[lo+i/pixels]
+		}
+	})
+	return func() {
+		for source.image = 0; source.image < g.n; source.image++ {
+			fill()
+			multiply()
+		}
+	}
+}
+
+// weightPatches binds the weight gradient of a patched geometry.
+func (b *binder) weightPatches(g *geometry, gw, small, large []float32) func() {
+	set, pixels, row := b.backend.set, g.hs*g.ws, g.large*patch
+	band := min(max(patchBandFloats/(row*g.ws), 1), g.hs)
+	source := &patchSource{geometry: *g, set: set, large: large, dst: b.floats(g.large * band * g.ws * patch)}
+	fill := b.shared(g.large, source.padded(source.rowsAtOnce()), 4*patch*band*g.ws, source.fill)
+	const rows = 8
+	pairs := (g.large + 1) / 2
+	multiply := b.each((g.small+rows-1)/rows*pairs, 1+worthwhile/(rows*2*patch*band*g.ws), func(lo, hi int) {
+		one := source.rows * g.ws
+		x := small[source.image*g.small*pixels+source.first*g.ws:]
+		add := source.image > 0 || source.first > 0
+		for task := lo; task < hi; task++ {
+			s, l := task/pairs*rows, task%pairs*2
+			set.Outer(gw[s*row+l*patch:], row, patch, min(rows, g.small-s), min(2, g.large-l),
+				x[s*pixels:], pixels, 1, source.dst[l*one*patch:], patch, one*patch, one, add)
+		}
+	})
+	return func() {
+		for source.image = 0; source.image < g.n; source.image++ {
+			for source.first = 0; source.first < g.hs; source.first += band {
+				source.rows = min(band, g.hs-source.first)
+				fill()
+				multiply()
+			}
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package kernels
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// patchFloats is the size of a patch: the 4×4 taps of a transposed convolution of
+// stride 2. It is one vector of AVX-512 or two of AVX2.
+const patchFloats = 16
+
+// patchKernels are the products with patches. What moves patches is bound by loads
+// and stores and written once, for AVX2.
+func (s *set) patchKernels() {
+	shapes := []shape{{8, 2}, {4, 2}, {2, 2}, {1, 2}, {8, 1}, {4, 1}, {2, 1}, {1, 1}}
+	if !s.wide {
+		shapes = []shape{{6, 2}, {4, 2}, {2, 2}, {1, 2}}
+	}
+	for _, t := range shapes {
+		s.outer(t.rows, t.columns)
+	}
+	for _, rows := range s.dotRows {
+		s.inner(rows)
+	}
+	if !s.wide {
+		s.patches()
+		s.fold()
+	}
+}
+
+// rowAddress is row r of rows that lie stride bytes apart; fourth is where the row
+// of number four lies, triple three strides.
+func rowAddress(r int, base, stride, triple, fourth reg.Register) operand.Mem {
+	m := operand.Mem{Base: base}
+	if r >= 4 {
+		m.Base = fourth
+	}
+	switch r % 4 {
+	case 1, 2:
+		m.Index, m.Scale = stride, uint8(r%4)
+	case 3:
+		m.Index, m.Scale = triple, 1
+	}
+	return m
+}
+
+// outer keeps rows times columns vectors of c in registers while products of one
+// element of a and a vector of b are added.
+func (s *set) outer(rows, columns int) {
+	s.function(fmt.Sprintf("outer%dx%d", rows, columns),
+		"c *float32, cm, cv int, a *float32, am, ak int, b *float32, bk, bv int, k int, add int",
+		fmt.Sprintf("is Outer for %d rows of %d vectors.", rows, columns))
+	a, am, ak := s.argument("a"), s.byteArgument("am"), s.byteArgument("ak")
+	b, bk, bv := s.argument("b"), s.byteArgument("bk"), s.byteArgument("bv")
+	triple, fourth := s.GP64(), s.GP64()
+	if rows > 3 {
+		s.LEAQ(operand.Mem{Base: am, Index: am, Scale: 2}, triple)
+	}
+	if rows > 4 {
+		s.LEAQ(operand.Mem{Base: a, Index: am, Scale: 4}, fourth)
+	}
+	sums := s.vectors(rows * columns)
+	for _, v := range sums {
+		s.zero(v)
+	}
+	k, bs := s.argument("k"), s.vectors(columns)
+	s.Label("term")
+	for c, v := range bs {
+		from := operand.Mem{Base: b}
+		if c > 0 {
+			from.Index, from.Scale = bv, uint8(c)
+		}
+		s.VMOVUPS(from, v)
+	}
+	for r := range rows {
+		w := s.vector()
+		s.VBROADCASTSS(rowAddress(r, a, am, triple, fourth), w)
+		for c, v := range bs {
+			s.VFMADD231PS(v, w, sums[r*columns+c])
+		}
+	}
+	s.ADDQ(ak, a)
+	if rows > 4 {
+		s.ADDQ(ak, fourth)
+	}
+	s.ADDQ(bk, b)
+	s.DECQ(k)
+	s.JNZ(operand.LabelRef("term"))
+
+	to, cm, cv, row := s.argument("c"), s.byteArgument("cm"), s.byteArgument("cv"), s.GP64()
+	each := func(do func(v reg.VecVirtual, m operand.Mem)) {
+		s.MOVQ(to, row)
+		for r := range rows {
+			for c := range columns {
+				m := operand.Mem{Base: row}
+				if c > 0 {
+					m.Index, m.Scale = cv, uint8(c)
+				}
+				do(sums[r*columns+c], m)
+			}
+			s.ADDQ(cm, row)
+		}
+	}
+	add := s.argument("add")
+	s.TESTQ(add, add)
+	s.JZ(operand.LabelRef("store"))
+	each(func(v reg.VecVirtual, m operand.Mem) { s.VADDPS(m, v, v) })
+	s.Label("store")
+	each(func(v reg.VecVirtual, m operand.Mem) { s.VMOVUPS(v, m) })
+	s.end()
+}
+
+// inner multiplies rows of a with four patches at a time: one partial sum in each
+// lane until all k patches of a row are added.
+func (s *set) inner(rows int) {
+	s.function(fmt.Sprintf("inner%d", rows),
+		"out *float32, pitch, groups int, a *float32, am int, p *float32, step, k int",
+		fmt.Sprintf("is Inner for %d rows and groups of four patches.", rows))
+	out, pitch, groups := s.argument("out"), s.byteArgument("pitch"), s.argument("groups")
+	first, am := s.argument("p"), s.byteArgument("am")
+	step := s.byteArgument("step")
+	triple := s.GP64()
+	if rows > 3 {
+		s.LEAQ(operand.Mem{Base: am, Index: am, Scale: 2}, triple)
+	}
+	s.Label("group")
+	sums := s.vectors(rows * dotColumns)
+	for _, v := range sums {
+		s.zero(v)
+	}
+	a, g, k := s.argument("a"), s.GP64(), s.argument("k")
+	s.MOVQ(first, g)
+	s.Label("term")
+	for at := 0; at < 4*patchFloats; at += s.bytes() {
+		as := s.vectors(rows)
+		for r, v := range as {
+			m := rowAddress(r, a, am, triple, nil)
+			m.Disp = at
+			s.VMOVUPS(m, v)
+		}
+		for i := range dotColumns {
+			v := s.vector()
+			s.VMOVUPS(operand.Mem{Base: g, Disp: 4*patchFloats*i + at}, v)
+			for r, w := range as {
+				s.VFMADD231PS(v, w, sums[r*dotColumns+i])
+			}
+		}
+	}
+	s.ADDQ(operand.I32(4*patchFloats), a)
+	s.ADDQ(step, g)
+	s.DECQ(k)
+	s.JNZ(operand.LabelRef("term"))
+	row := s.GP64()
+	s.MOVQ(out, row)
+	for r := range rows {
+		s.VMOVUPS(s.four(sums[r*dotColumns:][:dotColumns]), operand.Mem{Base: row})
+		s.ADDQ(pitch, row)
+	}
+	s.ADDQ(operand.I32(4*dotColumns), out)
+	s.ADDQ(operand.I32(4*patchFloats*dotColumns), first)
+	s.DECQ(groups)
+	s.JNZ(operand.LabelRef("group"))
+	s.end()
+}
+
+// patches copies windows of four rows and columns, two columns or rows apart.
+func (s *set) patches() {
+	s.function("patches", "y, x *float32, pitch, n, rows int", "is Patches.")
+	y, first, pitch, rows := s.argument("y"), s.argument("x"), s.byteArgument("pitch"), s.argument("rows")
+	triple := s.GP64()
+	s.LEAQ(operand.Mem{Base: pitch, Index: pitch, Scale: 2}, triple)
+	s.Label("row")
+	x, n := s.GP64(), s.argument("n")
+	s.MOVQ(first, x)
+	s.Label("patch")
+	for half := range 2 {
+		v := s.YMM()
+		s.VMOVUPS(rowAddress(2*half, x, pitch, triple, nil), v.AsX())
+		s.VINSERTF128(operand.U8(1), rowAddress(2*half+1, x, pitch, triple, nil), v, v)
+		s.VMOVUPS(v, operand.Mem{Base: y, Disp: 32 * half})
+	}
+	s.ADDQ(operand.I32(8), x)
+	s.ADDQ(operand.I32(4*patchFloats), y)
+	s.DECQ(n)
+	s.JNZ(operand.LabelRef("patch"))
+	s.LEAQ(operand.Mem{Base: first, Index: pitch, Scale: 2}, first)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
+
+// fold adds patches where they overlap. A register holds two rows of four columns;
+// the columns of neighbours that meet are halves of its lanes.
+func (s *set) fold() {
+	s.function("fold", "y *float32, pitch int, c *float32, n, rows int", "is Fold.")
+	first, pitch, c, lines := s.argument("y"), s.byteArgument("pitch"), s.argument("c"), s.argument("rows")
+	size, last, none := s.argument("n"), s.YMM(), s.YMM()
+	s.SHLQ(operand.U8(6), size) // of a row of patches in bytes
+	s.zero(none)
+	y := s.GP64()
+	rows := func(i int) reg.VecVirtual { // of patch i: two of the one above, two of the one below
+		v := s.YMM()
+		s.VMOVUPS(operand.Mem{Base: c, Index: size, Scale: 1, Disp: 4 * patchFloats * i}, v)
+		s.VADDPS(operand.Mem{Base: c, Disp: 4*patchFloats*i + 32}, v, v)
+		return v
+	}
+	store := func(one, next reg.VecVirtual) {
+		left, right := s.YMM(), s.YMM()
+		s.VSHUFPD(operand.U8(0x0), next, one, left)
+		s.VSHUFPD(operand.U8(0xf), one, last, right)
+		s.VADDPS(right, left, left)
+		s.VMOVUPS(left.AsX(), operand.Mem{Base: y})
+		s.VEXTRACTF128(operand.U8(1), left, operand.Mem{Base: y, Index: pitch, Scale: 1})
+	}
+	s.Label("row")
+	n := s.argument("n")
+	s.MOVQ(first, y)
+	s.VMOVAPS(none, last)
+	s.Label("pair")
+	s.CMPQ(n, operand.U32(2))
+	s.JLT(operand.LabelRef("rest"))
+	one, next := rows(0), rows(1)
+	store(one, next)
+	s.VMOVAPS(next, last)
+	s.ADDQ(operand.I32(2*4*patchFloats), c)
+	s.ADDQ(operand.I32(16), y)
+	s.SUBQ(operand.U32(2), n)
+	s.JMP(operand.LabelRef("pair"))
+	s.Label("rest")
+	s.TESTQ(n, n)
+	s.JZ(operand.LabelRef("even"))
+	store(rows(0), none)
+	s.ADDQ(operand.I32(4*patchFloats), c)
+	s.JMP(operand.LabelRef("next"))
+	s.Label("even")
+	store(none, none)
+	s.Label("next")
+	s.LEAQ(operand.Mem{Base: first, Index: pitch, Scale: 2}, first)
+	s.DECQ(lines)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
