@@ -40,6 +40,8 @@ var settingKeys = []binding{
 		state: text("amp", 6), run: does(func(m *Model) { m.cycle("amp", "off", "bf16", "bf16x3", "fp16") })},
 	{Binding: bind("p", "measuring pattern", "p"), rank: 4,
 		state: text("pattern", 9), run: does(func(m *Model) { m.cycle("pattern", "trainer", "remeasure") })},
+	{Binding: bind("c", "checkpointing", "c"), short: "checkpoints", rank: 7,
+		state: lamp("checkpointing"), run: does(func(m *Model) { m.flip("checkpointing") })},
 	{Binding: bind("l", "halve learning rate", "l"), run: does(func(m *Model) { m.scaleRate(0.5) })},
 	{Binding: bind("L", "double learning rate", "L"), run: does(func(m *Model) { m.scaleRate(2) })},
 	{Binding: bind("+", "one thread more", "+", "="), run: does(func(m *Model) { m.moreThreads(1) })},

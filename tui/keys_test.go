@@ -44,6 +44,7 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"measurement cache", running(), []string{"m"}, []string{"Set measurement_cache false"}},
 		{"FFT plans", running(), []string{"f"}, []string{"Set fft_cache false"}},
 		{"masks and grids", running(), []string{"g"}, []string{"Set mask_cache true"}},
+		{"checkpointing", running(), []string{"c"}, []string{"Set checkpointing true"}},
 		{"AMP goes on from bf16", running(), []string{"a"}, []string{"Set amp bf16x3"}},
 		{"AMP goes round", trainer(), []string{"a", "a", "a", "a", "a"},
 			[]string{"Set amp bf16", "Set amp bf16x3", "Set amp fp16", "Set amp off", "Set amp bf16"}},

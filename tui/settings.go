@@ -27,6 +27,7 @@ var settings = []setting{
 	{"mask_cache", "masks", 'g', func(s *preset.Settings) string { return strconv.FormatBool(s.MaskCache) }},
 	{"amp", "AMP", 'a', func(s *preset.Settings) string { return s.AMP }},
 	{"pattern", "pattern", 'p', func(s *preset.Settings) string { return s.Pattern }},
+	{"checkpointing", "checkpoints", 'c', func(s *preset.Settings) string { return strconv.FormatBool(s.Checkpointing) }},
 	{"learning_rate", "lr", 'l', func(s *preset.Settings) string { return formatRate(s.LearningRate) }},
 	{"threads", "threads", 't', func(s *preset.Settings) string { return strconv.Itoa(s.Threads) }},
 }

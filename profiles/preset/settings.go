@@ -64,6 +64,7 @@ type Settings struct {
 	FFTCache           bool   `toml:"fft_cache"`
 	MaskCache          bool   `toml:"mask_cache"`
 	SharedSpectrum     bool   `toml:"shared_spectrum"` // one FFT of the output serves both measurements
+	Checkpointing      bool   `toml:"checkpointing"`   // compute activations again instead of keeping them
 	AMP                string `toml:"amp"`             // off, bf16, bf16x3, fp16
 	Threads            int    `toml:"threads"`         // 0 is one per core
 	Kernels            string `toml:"kernels"`         // auto, avx512, avx2, go

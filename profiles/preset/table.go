@@ -108,6 +108,8 @@ var table = []entry{
 		func(s *Settings) *bool { return &s.MaskCache }).live(),
 	toggle(computing, "shared_spectrum", "one FFT of the output serves both measurements",
 		func(s *Settings) *bool { return &s.SharedSpectrum }).live(),
+	toggle(computing, "checkpointing", "compute the decoder's activations again for the backward pass instead of keeping them: less memory, more time",
+		func(s *Settings) *bool { return &s.Checkpointing }).live(),
 	text(computing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy",
 		func(s *Settings) *string { return &s.AMP }, "off", "bf16", "bf16x3", "fp16").live(),
 	integer(computing, "threads", "", "worker threads; 0 is one per core", 0, 1024,

@@ -20,6 +20,10 @@ type Options struct {
 	// Products says how convolutions multiply float32; a 16-bit AMP has Exact.
 	Products Products
 
+	// Checkpointing keeps fewer results of the forward segment for the backward
+	// pass, which computes them again: less memory, more time, the same numbers.
+	Checkpointing bool
+
 	// Adam's constants; the zero value means DefaultAdam.
 	Adam AdamOptions
 }
@@ -50,6 +54,15 @@ func Compile(g *Graph, loss Value, o Options) (*Plan, error) {
 	if err := check(g, loss, o); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
+	c, err := compileRuns(g, loss, o, runs{})
+	if err != nil || !o.Train || !o.Checkpointing {
+		return c.plan, err
+	}
+	return c.compileCheckpointed(loss)
+}
+
+// compileRuns makes a plan that computes some layers again.
+func compileRuns(g *Graph, loss Value, o Options, again runs) (*compiler, error) {
 	c := &compiler{
 		graph:   g,
 		options: o,
@@ -60,13 +73,14 @@ func Compile(g *Graph, loss Value, o Options) (*Plan, error) {
 	}
 	c.forward(loss)
 	if o.Train {
+		c.dropped = c.checkpoint(again)
 		if err := c.update(c.buffers[loss.id]); err != nil {
-			return nil, fmt.Errorf("compile: %w", err)
+			return &compiler{}, fmt.Errorf("compile: %w", err)
 		}
 	}
 	c.plan.Segments[SegmentUpdate] = [2]int{c.plan.Segments[SegmentEvaluate][1], len(c.plan.Steps)}
 	c.plan.planMemory()
-	return c.plan, nil
+	return c, nil
 }
 
 func check(g *Graph, loss Value, o Options) error {
@@ -101,6 +115,7 @@ type compiler struct {
 	tape    []taped
 	reached []bool // of buffers: a parameter is upstream
 	names   map[string]int
+	dropped checkpoints
 }
 
 // cast is a conversion that one iteration makes once.
@@ -281,8 +296,10 @@ func (c *compiler) allocate(b Buffer) BufferID {
 	return BufferID(len(c.plan.Buffers) - 1)
 }
 
-// step appends a step with its cost.
+// step appends a step with its cost, and before it what computes dropped operands
+// again.
 func (c *compiler) step(name string, op Op, phase profiles.Phase, in, out []BufferID) {
+	in = c.recallAll(in)
 	s := Step{Name: name, Op: op, Phase: phase, In: in, Out: out}
 	if k, ok := op.(sized); ok {
 		s.Op = k.kernel()

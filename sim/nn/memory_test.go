@@ -1,9 +1,11 @@
 package nn_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -72,6 +74,7 @@ func randomGraph(r *rand.Rand) (*nn.Graph, nn.Value) {
 		x := pick()
 		c := x.Shape()[1]
 		name := string(rune('a' + i))
+		g.Layer(fmt.Sprintf("layer %d", i/4), profiles.Forward)
 		switch r.IntN(7) {
 		case 0:
 			x = g.Activation(x, nn.Sigmoid)

@@ -58,6 +58,10 @@ type PlanOptions struct {
 	// measurements, and not once for each.
 	SharedSpectrum bool
 
+	// Checkpointing computes results of the decoder again for the backward pass
+	// instead of keeping them.
+	Checkpointing bool
+
 	// RunningStatistics normalises with the running statistics. Only
 	// EvaluationPlan can; training always uses the batch's.
 	RunningStatistics bool
@@ -116,7 +120,7 @@ func (d *Decoder) compile(o PlanOptions, addLoss func(*planBuilder) nn.Value) (*
 	b := d.begin(o, true)
 	loss := addLoss(b)
 	b.graph.Output(LossOutput, loss)
-	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products})
+	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing})
 	if err != nil {
 		return nil, fmt.Errorf("training plan: %w", err)
 	}
