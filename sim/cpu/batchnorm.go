@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -47,7 +48,7 @@ func (b *binder) biasGrad() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
 	}
-	gy, gb := b.in(0), b.out(0)
+	gy, gb, set := b.in(0), b.out(0), b.backend.set
 	l, ok := b.perChannel(b.inShape(0), gb)
 	if !ok {
 		return nil
@@ -55,10 +56,19 @@ func (b *binder) biasGrad() func() {
 	return b.eachChannel(l, func(c int) {
 		total := 0.0
 		for i := range l.n {
-			total += sum(l.of(gy, i, c))
+			part, _ := set.Moments(l.of(gy, i, c), 0)
+			total += part
 		}
 		gb[c] = float32(total)
 	})
+}
+
+// normaliser is how a BatchNorm's results are computed from its statistics.
+func normaliser(op nn.BatchNorm) func(set vec.Set, y, x []float32, mean, factor, shift float32) {
+	if op.ReLU {
+		return vec.Set.NormaliseReLU
+	}
+	return vec.Set.Normalise
 }
 
 func (b *binder) batchNorm(op nn.BatchNorm) func() {
@@ -69,7 +79,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	if !b.operands(5, 5, outs) {
 		return nil
 	}
-	set := b.backend.set
+	set, normalise := b.backend.set, normaliser(op)
 	x, gamma, beta, runningMean, runningVar, y := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4), b.out(0)
 	l, ok := b.perChannel(b.inShape(0), gamma, beta, runningMean, runningVar)
 	if !ok || !b.sameShape(b.inShape(0), b.outShape(0)) {
@@ -79,7 +89,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		return b.eachChannel(l, func(c int) {
 			inverse := 1 / math.Sqrt(float64(runningVar[c])+float64(op.Eps))
 			for i := range l.n {
-				set.Normalise(l.of(y, i, c), l.of(x, i, c), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
+				normalise(set, l.of(y, i, c), l.of(x, i, c), runningMean[c], float32(inverse*float64(gamma[c])), beta[c])
 			}
 		})
 	}
@@ -94,113 +104,98 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	}
 	momentum := decimal(op.Momentum)
 	return b.eachChannel(l, func(c int) {
-		m, v := moments(x, l, c)
-		inverse := 1 / math.Sqrt(v+float64(op.Eps))
-		mean[c], inverseStd[c] = float32(m), float32(inverse)
+		m, v := moments(set, x, l, c)
+		mean[c], inverseStd[c] = float32(m), float32(1/math.Sqrt(v+float64(op.Eps)))
 		unbiased := v * l.count() / max(l.count()-1, 1)
 		runningMean[c] = float32((1-momentum)*float64(runningMean[c]) + momentum*m)
 		runningVar[c] = float32((1-momentum)*float64(runningVar[c]) + momentum*unbiased)
+		factor := normFactor(gamma[c], inverseStd[c])
 		for i := range l.n {
-			set.Normalise(l.of(y, i, c), l.of(x, i, c), mean[c], float32(inverse*float64(gamma[c])), beta[c])
+			normalise(set, l.of(y, i, c), l.of(x, i, c), mean[c], factor, beta[c])
 		}
 	})
 }
 
-// moments is the mean and biased variance of a channel, in two passes.
-func moments(x []float32, l channelLoop, c int) (mean, variance float64) {
-	for i := range l.n {
-		mean += sum(l.of(x, i, c))
-	}
-	mean /= l.count()
-	for i := range l.n {
-		variance += squaredDeviations(l.of(x, i, c), mean)
-	}
-	return mean, variance / l.count()
-}
+// normFactor is gamma·inverseStd. The gradient of a ReLU after the normalisation
+// finds out from the same factor what the ReLU let through.
+func normFactor(gamma, inverseStd float32) float32 { return gamma * inverseStd }
 
-// squaredDeviations is Σ (x[i] − mean)², in four interleaved parts.
-func squaredDeviations(x []float32, mean float64) float64 {
-	var a, b, c, d float64
-	for ; len(x) >= 4; x = x[4:] {
-		p, q := float64(x[0])-mean, float64(x[1])-mean
-		r, s := float64(x[2])-mean, float64(x[3])-mean
-		a += p * p
-		b += q * q
-		c += r * r
-		d += s * s
+// moments is the mean and biased variance of a channel, in one pass: squares of
+// float32 are exact in float64, and taken about a value of the channel.
+func moments(set vec.Set, x []float32, l channelLoop, c int) (mean, variance float64) {
+	shift := l.of(x, 0, c)[0]
+	var total, square float64
+	for i := range l.n {
+		t, s := set.Moments(l.of(x, i, c), shift)
+		total += t
+		square += s
 	}
-	for _, v := range x {
-		p := float64(v) - mean
-		a += p * p
-	}
-	return (a + b) + (c + d)
+	offset := total / l.count()
+	return float64(shift) + offset, max(square/l.count()-offset*offset, 0)
 }
 
 // batchNormGrad is, with x̂ the normalised input and m its number of elements,
 //
 //	gbeta = Σ gy;  ggamma = Σ gy·x̂;  gx = gamma·inverseStd·(gy − gbeta/m − x̂·ggamma/m)
-func (b *binder) batchNormGrad() func() {
-	if !b.operands(5, 5, 3) {
+//
+// with gy = 0 where a ReLU after the normalisation gave 0.
+func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
+	ins := 5
+	if op.ReLU {
+		ins = 6
+	}
+	if !b.operands(ins, ins, 3) {
 		return nil
 	}
-	set := b.backend.set
-	x, gy, gamma, mean, inverseStd := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
-	gx, ggamma, gbeta := b.out(0), b.out(1), b.out(2)
-	l, ok := b.perChannel(b.inShape(0), gamma, mean, inverseStd, ggamma, gbeta)
+	g := &normGradient{set: b.backend.set, relu: op.ReLU,
+		x: b.in(0), gy: b.in(1), gamma: b.in(2), mean: b.in(3), inverseStd: b.in(4),
+		gx: b.out(0), ggamma: b.out(1), gbeta: b.out(2)}
+	g.beta = g.gamma // of the right size; not read without a ReLU
+	if op.ReLU {
+		g.beta = b.in(5)
+	}
+	var ok bool
+	g.channelLoop, ok = b.perChannel(b.inShape(0), g.gamma, g.mean, g.inverseStd, g.beta, g.ggamma, g.gbeta)
 	if !ok || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
 	}
-	return b.eachChannel(l, func(c int) {
-		var total, product float64
-		for i := range l.n {
-			s, p := normGradSums(l.of(x, i, c), l.of(gy, i, c), mean[c])
-			total += s
-			product += p
-		}
-		inverse := float64(inverseStd[c])
-		product *= inverse
-		ggamma[c], gbeta[c] = float32(product), float32(total)
-		factor := inverse * float64(gamma[c])
-		slope := -factor * product * inverse / l.count()
-		for i := range l.n {
-			set.NormGrad(l.of(gx, i, c), l.of(x, i, c), l.of(gy, i, c), mean[c],
-				float32(factor), float32(slope), float32(-factor*total/l.count()))
-		}
-	})
+	return b.eachChannel(g.channelLoop, g.channel)
 }
 
-// normGradSums is Σ gy[i] and Σ gy[i]·(x[i] − mean), in two interleaved parts.
-func normGradSums(x, gy []float32, mean float32) (total, product float64) {
-	gy = gy[:len(x)]
-	var t0, t1, p0, p1 float64
-	i := 0
-	for ; i+1 < len(x); i += 2 {
-		g, h := float64(gy[i]), float64(gy[i+1])
-		t0 += g
-		p0 += g * float64(x[i]-mean)
-		t1 += h
-		p1 += h * float64(x[i+1]-mean)
-	}
-	if i < len(x) {
-		g := float64(gy[i])
-		t0 += g
-		p0 += g * float64(x[i]-mean)
-	}
-	return t0 + t1, p0 + p1
+// normGradient is a BatchNormGrad bound to its operands.
+type normGradient struct {
+	channelLoop
+	set                                 vec.Set
+	relu                                bool
+	x, gy, gamma, beta                  []float32
+	mean, inverseStd, gx, ggamma, gbeta []float32
 }
 
-// sum is Σ x[i] in float64, in four interleaved parts.
-func sum(x []float32) float64 {
-	var a, b, c, d float64
-	i := 0
-	for ; i+3 < len(x); i += 4 {
-		a += float64(x[i])
-		b += float64(x[i+1])
-		c += float64(x[i+2])
-		d += float64(x[i+3])
+// channel computes the gradients of one channel.
+func (g *normGradient) channel(c int) {
+	var total, product float64
+	mean, factor := g.mean[c], normFactor(g.gamma[c], g.inverseStd[c])
+	for i := range g.n {
+		var t, p float64
+		if g.relu {
+			t, p = g.set.NormReLUGradSums(g.of(g.x, i, c), g.of(g.gy, i, c), mean, factor, g.beta[c])
+		} else {
+			t, p = g.set.NormGradSums(g.of(g.x, i, c), g.of(g.gy, i, c), mean)
+		}
+		total += t
+		product += p
 	}
-	for ; i < len(x); i++ {
-		a += float64(x[i])
+	inverse := float64(g.inverseStd[c])
+	product *= inverse
+	g.ggamma[c], g.gbeta[c] = float32(product), float32(total)
+	scale := inverse * float64(g.gamma[c]) / g.count()
+	slope, add := float32(-scale*product*inverse), float32(-scale*total)
+	for i := range g.n {
+		gx, x, gy := g.of(g.gx, i, c), g.of(g.x, i, c), g.of(g.gy, i, c)
+		if g.relu {
+			g.set.NormGradReLU(gx, x, gy, mean, factor, g.beta[c], slope, add)
+		} else {
+			g.set.NormGrad(gx, x, gy, mean, factor, slope, add)
+		}
 	}
-	return (a + b) + (c + d)
 }

@@ -78,7 +78,7 @@ func (b *binder) bind(op nn.Op) func() {
 	case nn.BatchNorm:
 		return b.batchNorm(op)
 	case nn.BatchNormGrad:
-		return b.batchNormGrad()
+		return b.batchNormGrad(op)
 	case nn.Activation:
 		return b.activation(op.Kind)
 	case nn.ActivationGrad:

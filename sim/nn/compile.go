@@ -65,6 +65,7 @@ func Compile(g *Graph, loss Value, o Options) (*Plan, error) {
 func compileRuns(g *Graph, loss Value, o Options, again runs) (*compiler, error) {
 	c := &compiler{
 		graph:   g,
+		nodes:   g.fused(),
 		options: o,
 		plan:    &Plan{inputs: map[string]BufferID{}, outputs: map[string]BufferID{}},
 		buffers: map[int]BufferID{},
@@ -108,6 +109,7 @@ func check(g *Graph, loss Value, o Options) error {
 // compiler is the state of one Compile.
 type compiler struct {
 	graph   *Graph
+	nodes   []node // of the graph, some of them joined
 	options Options
 	plan    *Plan
 	buffers map[int]BufferID // of the graph's values
@@ -173,7 +175,7 @@ func (g *Graph) upstream(roots []int) []bool {
 }
 
 func (c *compiler) lowerAll(chosen func(value int) bool) {
-	for _, n := range c.graph.nodes {
+	for _, n := range c.nodes {
 		if chosen(n.out) {
 			c.lower(n)
 		}

@@ -378,3 +378,40 @@ func TestPlansShareVariables(t *testing.T) {
 		t.Error("a parameter can be declared after the variables were listed")
 	}
 }
+
+// normalised is a normalisation, a ReLU and a convolution, whose plan's steps are
+// named; expose names the result of the normalisation as an output.
+func normalised(t *testing.T, expose bool) []string {
+	t.Helper()
+	g := nn.NewGraph(nn.NewModel(nn.ModelOptions{}))
+	g.Layer("stem", profiles.Forward)
+	x := g.Parameter("latent", tensor.Shape{1, 2, 4, 4}, nn.Normal())
+	x = g.BatchNorm("bn", x, nn.BatchNormOptions{Eps: 1e-5, Momentum: 0.1, BatchStatistics: true})
+	if expose {
+		g.Output("bn", x)
+	}
+	x = g.Activation(x, nn.ReLU)
+	x = g.Conv2D(x, g.Parameter("w", tensor.Shape{1, 2, 3, 3}, nn.FanInUniform(18)), nn.Value{}, 1, 1)
+	g.Output("y", x)
+	target := g.Input("target", tensor.Shape{1, 1, 4, 4})
+	p, err := nn.Compile(g, g.Loss(x, target, nn.L1, false), nn.Options{Train: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, s := range p.Steps {
+		if strings.Contains(s.Name, "BN") || strings.Contains(s.Name, "activation") {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+func TestReLUJoinsTheNormalisationThatNobodyElseReads(t *testing.T) {
+	if got, want := normalised(t, false), []string{"stem BN+ReLU", "stem BN+ReLU grad"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("steps %q, want %q", got, want)
+	}
+	if got, want := normalised(t, true), []string{"stem BN", "stem activation", "stem activation grad", "stem BN grad"}; !reflect.DeepEqual(got, want) {
+		t.Errorf("with an output between: steps %q, want %q", got, want)
+	}
+}

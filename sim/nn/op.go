@@ -55,16 +55,20 @@ type BiasGrad struct{}
 // running = (1−Momentum)·running + Momentum·batch. Otherwise it uses the
 // running statistics and leaves them alone.
 // In: x, gamma, beta, runningMean, runningVar (all [C] float32 but x).
+// With ReLU, y = max(0, the normalised value): the compiler joins a ReLU to the
+// normalisation before it, where nobody else reads what lies between them.
 // Out: y, and in training mode mean [C], inverseStd [C], which BatchNormGrad
 // reads, runningMean, runningVar (the same buffers as the inputs).
 type BatchNorm struct {
 	Eps, Momentum float32
 	Train         bool
+	ReLU          bool
 }
 
-// BatchNormGrad is the gradient of a training-mode BatchNorm.
-// In: x, gy, gamma, mean, inverseStd. Out: gx, ggamma, gbeta.
-type BatchNormGrad struct{}
+// BatchNormGrad is the gradient of a training-mode BatchNorm, with ReLU of one
+// that has it.
+// In: x, gy, gamma, mean, inverseStd, and beta with ReLU. Out: gx, ggamma, gbeta.
+type BatchNormGrad struct{ ReLU bool }
 
 // ActivationKind names an element-wise function.
 type ActivationKind uint8
@@ -199,8 +203,8 @@ func (ConvTranspose2D) opName() string           { return "convT" }
 func (ConvTranspose2DGradInput) opName() string  { return "convT dX" }
 func (ConvTranspose2DGradWeight) opName() string { return "convT dW" }
 func (BiasGrad) opName() string                  { return "bias grad" }
-func (BatchNorm) opName() string                 { return "BN" }
-func (BatchNormGrad) opName() string             { return "BN grad" }
+func (o BatchNorm) opName() string               { return "BN" + joined(o.ReLU) }
+func (o BatchNormGrad) opName() string           { return "BN" + joined(o.ReLU) + " grad" }
 func (Activation) opName() string                { return "activation" }
 func (ActivationGrad) opName() string            { return "activation grad" }
 func (Place) opName() string                     { return "place" }
@@ -222,3 +226,11 @@ func (Fill) opName() string                      { return "fill" }
 func (AdamStep) opName() string                  { return "Adam step" }
 func (Adam) opName() string                      { return "Adam" }
 func (ScalerUpdate) opName() string              { return "scaler" }
+
+// joined is the part of a normalisation's name that tells of its ReLU.
+func joined(relu bool) string {
+	if relu {
+		return "+ReLU"
+	}
+	return ""
+}

@@ -41,7 +41,11 @@ func (o BatchNorm) backward(b *backward, t *taped, gy BufferID) error {
 		return errors.New("has no gradient with running statistics")
 	}
 	x, gamma, beta := t.in[0], t.in[1], t.in[2]
-	g := b.emitAll(t, BatchNormGrad{}, []BufferID{x, gy, gamma, t.out[1], t.out[2]},
+	in := []BufferID{x, gy, gamma, t.out[1], t.out[2]}
+	if o.ReLU {
+		in = append(in, beta)
+	}
+	g := b.emitAll(t, BatchNormGrad{ReLU: o.ReLU}, in,
 		b.like(x), b.float32Like(gamma), b.float32Like(beta))
 	b.give(x, g[0])
 	b.give(gamma, g[1])

@@ -183,6 +183,9 @@ func forwardOps(t *testing.T, c DecoderConfig) string {
 			ops = append(ops, fmt.Sprintf("C%d%d%s", o.Stride, o.Pad, bias))
 		case nn.BatchNorm:
 			ops = append(ops, "bn")
+			if o.ReLU {
+				ops = append(ops, "relu")
+			}
 		case nn.Activation:
 			ops = append(ops, [...]string{"relu", "leaky", "sigmoid", "hard", "scale", "tanh"}[o.Kind])
 		case nn.Place:

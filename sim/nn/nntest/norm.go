@@ -25,11 +25,13 @@ func normCases() []testCase {
 			gamma, beta := s.uniform(0.5, 1.5, c), s.normal(tensor.Float32, c)
 			mean, variance := s.normal(tensor.Float32, c), s.uniform(0.5, 2, c)
 			b := batch{shape, x.Values}
-			cases = append(cases,
-				b.train(d, x, gamma, beta, mean, variance),
-				b.evaluate(d, x, gamma, beta, mean, variance),
-				b.gradient(d, x, gy, gamma),
-				b.biasGrad(d, gy))
+			for _, relu := range []bool{false, true} {
+				cases = append(cases,
+					b.train(d, relu, x, gamma, beta, mean, variance),
+					b.evaluate(d, relu, x, gamma, beta, mean, variance),
+					b.gradient(d, relu, x, gy, gamma, beta))
+			}
+			cases = append(cases, b.biasGrad(d, gy))
 		}
 	}
 	return cases
@@ -65,12 +67,20 @@ func (b batch) moments() (mean, variance, inverse []float64) {
 	return mean, variance, inverse
 }
 
-func (b batch) train(d tensor.DType, x, gamma, beta, runningMean, runningVar Array) testCase {
+// passed is what a ReLU leaves of v.
+func passed(relu bool, v float64) float64 {
+	if relu {
+		return max(v, 0)
+	}
+	return v
+}
+
+func (b batch) train(d tensor.DType, relu bool, x, gamma, beta, runningMean, runningVar Array) testCase {
 	mean, variance, inverse := b.moments()
 	y := make([]float64, len(b.values))
 	for i, v := range b.values {
 		c := b.channel(i)
-		y[i] = (float64(v)-mean[c])*inverse[c]*float64(gamma.Values[c]) + float64(beta.Values[c])
+		y[i] = passed(relu, (float64(v)-mean[c])*inverse[c]*float64(gamma.Values[c])+float64(beta.Values[c]))
 	}
 	newMean, newVar := make([]float64, len(mean)), make([]float64, len(mean))
 	for c := range mean {
@@ -82,8 +92,8 @@ func (b batch) train(d tensor.DType, x, gamma, beta, runningMean, runningVar Arr
 	// than a few roundings.
 	const tolerance = 2e-6
 	return testCase{
-		name: fmt.Sprintf("BN %v %v", b.shape, d),
-		op:   nn.BatchNorm{Eps: bnEps, Momentum: bnMomentum, Train: true},
+		name: fmt.Sprintf("BN %v %v, ReLU %v", b.shape, d, relu),
+		op:   nn.BatchNorm{Eps: bnEps, Momentum: bnMomentum, Train: true, ReLU: relu},
 		in:   []Array{x, gamma, beta, runningMean, runningVar},
 		out: []Result{{Shape: b.shape, DType: d}, {Shape: vector}, {Shape: vector},
 			{InPlace: true, Input: 3}, {InPlace: true, Input: 4}},
@@ -92,23 +102,23 @@ func (b batch) train(d tensor.DType, x, gamma, beta, runningMean, runningVar Arr
 	}
 }
 
-func (b batch) evaluate(d tensor.DType, x, gamma, beta, mean, variance Array) testCase {
+func (b batch) evaluate(d tensor.DType, relu bool, x, gamma, beta, mean, variance Array) testCase {
 	y := make([]float64, len(b.values))
 	for i, v := range b.values {
 		c := b.channel(i)
-		y[i] = (float64(v)-float64(mean.Values[c]))/math.Sqrt(float64(variance.Values[c])+bnEps)*
-			float64(gamma.Values[c]) + float64(beta.Values[c])
+		y[i] = passed(relu, (float64(v)-float64(mean.Values[c]))/math.Sqrt(float64(variance.Values[c])+bnEps)*
+			float64(gamma.Values[c])+float64(beta.Values[c]))
 	}
 	return testCase{
-		name: fmt.Sprintf("BN evaluating %v %v", b.shape, d),
-		op:   nn.BatchNorm{Eps: bnEps, Momentum: bnMomentum},
+		name: fmt.Sprintf("BN evaluating %v %v, ReLU %v", b.shape, d, relu),
+		op:   nn.BatchNorm{Eps: bnEps, Momentum: bnMomentum, ReLU: relu},
 		in:   []Array{x, gamma, beta, mean, variance},
 		out:  []Result{{Shape: b.shape, DType: d}},
 		want: []reference{{y, 0, 1e-6}},
 	}
 }
 
-func (b batch) gradient(d tensor.DType, x, gy, gamma Array) testCase {
+func (b batch) gradient(d tensor.DType, relu bool, x, gy, gamma, beta Array) testCase {
 	mean, _, inverse := b.moments()
 	saved := func(v []float64) Array {
 		a := Array{Shape: tensor.Shape{len(v)}, Values: make([]float32, len(v))}
@@ -121,19 +131,29 @@ func (b batch) gradient(d tensor.DType, x, gy, gamma Array) testCase {
 		c := b.channel(i)
 		return (float64(b.values[i]) - mean[c]) * inverse[c]
 	}
-	gbeta := b.totals(func(i int) float64 { return float64(gy.Values[i]) })
-	ggamma := b.totals(func(i int) float64 { return float64(gy.Values[i]) * normalised(i) })
+	upstream := func(i int) float64 {
+		if c := b.channel(i); relu && normalised(i)*float64(gamma.Values[c])+float64(beta.Values[c]) <= 0 {
+			return 0
+		}
+		return float64(gy.Values[i])
+	}
+	gbeta := b.totals(upstream)
+	ggamma := b.totals(func(i int) float64 { return upstream(i) * normalised(i) })
 	gx := make([]float64, len(b.values))
 	for i := range gx {
 		c := b.channel(i)
 		gx[i] = float64(gamma.Values[c]) * inverse[c] *
-			(float64(gy.Values[i]) - gbeta[c]/b.count() - normalised(i)*ggamma[c]/b.count())
+			(upstream(i) - gbeta[c]/b.count() - normalised(i)*ggamma[c]/b.count())
 	}
 	vector := tensor.Shape{b.shape[1]}
+	in := []Array{x, gy, gamma, saved(mean), saved(inverse)}
+	if relu {
+		in = append(in, beta)
+	}
 	return testCase{
-		name: fmt.Sprintf("BN grad %v %v", b.shape, d),
-		op:   nn.BatchNormGrad{},
-		in:   []Array{x, gy, gamma, saved(mean), saved(inverse)},
+		name: fmt.Sprintf("BN grad %v %v, ReLU %v", b.shape, d, relu),
+		op:   nn.BatchNormGrad{ReLU: relu},
+		in:   in,
 		out:  []Result{{Shape: b.shape, DType: d}, {Shape: vector}, {Shape: vector}},
 		// Two values per channel cancel exactly, so the terms give the scale.
 		want: []reference{{gx, 10, 1e-6}, {ggamma, 10, 1e-6}, {gbeta, 10, 1e-6}},

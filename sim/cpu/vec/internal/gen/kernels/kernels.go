@@ -36,6 +36,7 @@ var families = map[string]func(*set){
 	"radix":   (*set).radix,
 	"half":    (*set).halves,
 	"patch":   (*set).patchKernels,
+	"norm":    (*set).norms,
 }
 
 // Files returns the text of every generated file by its name.

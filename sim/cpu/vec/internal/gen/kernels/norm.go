@@ -1,0 +1,190 @@
+package kernels
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// norms are the passes of batch normalisation. Sums are in float64, one in each
+// lane, and the caller adds the lanes.
+func (s *set) norms() {
+	s.moments()
+	s.normGradSums(false)
+	s.normGradSums(true)
+	s.normaliseReLU()
+	s.normGradReLU()
+}
+
+// widened converts both halves of a vector to float64.
+func (s *set) widened(v reg.VecVirtual) [2]reg.VecVirtual {
+	low, high := s.vector(), s.vector()
+	if s.wide {
+		half := s.YMM()
+		s.VEXTRACTF64X4(operand.U8(1), v, half)
+		s.VCVTPS2PD(v.AsY(), low)
+		s.VCVTPS2PD(half, high)
+	} else {
+		half := s.XMM()
+		s.VEXTRACTF128(operand.U8(1), v, half)
+		s.VCVTPS2PD(v.AsX(), low)
+		s.VCVTPS2PD(half, high)
+	}
+	return [2]reg.VecVirtual{low, high}
+}
+
+// collect adds vectors of float64 to the first of them and stores that.
+func (s *set) collect(v []reg.VecVirtual, to operand.Mem) {
+	for n := len(v) / 2; n > 0; n /= 2 {
+		for i := range n {
+			s.VADDPD(v[i+n], v[i], v[i])
+		}
+	}
+	s.VMOVUPD(v[0], to)
+}
+
+// moments is Σ x − shift and Σ (x − shift)².
+func (s *set) moments() {
+	s.function("moments", "sums *float64, x *float32, n int, shift float32", "is Moments, a sum in each lane.")
+	x, n, offset := s.argument("x"), s.argument("n"), s.GP64()
+	shift := s.factor("shift")
+	shift64 := s.vector()
+	if s.wide {
+		s.VCVTPS2PD(shift.AsY(), shift64)
+	} else {
+		s.VCVTPS2PD(shift.AsX(), shift64)
+	}
+	const unroll = 2
+	total, square := s.vectors(2*unroll), s.vectors(2*unroll)
+	for i := range total {
+		s.zero(total[i])
+		s.zero(square[i])
+	}
+	s.elements(n, offset, unroll, func(i int, masked bool) {
+		var halves [2]reg.VecVirtual
+		if masked { // lanes without an element hold the shift, which counts nothing
+			v := s.vector()
+			if s.wide {
+				s.VMOVAPS(shift, v)
+				s.Context.VMOVUPS(s.at(x, offset, i), s.mask, v)
+			} else {
+				s.load(s.at(x, offset, i), v, true)
+				s.VBLENDVPS(s.mask, v, shift, v)
+			}
+			halves = s.widened(v)
+		} else {
+			for h := range halves {
+				m := s.at(x, offset, i)
+				m.Disp += h * s.bytes() / 2
+				halves[h] = s.vector()
+				s.VCVTPS2PD(m, halves[h])
+			}
+		}
+		for h, v := range halves {
+			s.VSUBPD(shift64, v, v)
+			s.VADDPD(v, total[2*i+h], total[2*i+h])
+			s.VFMADD231PD(v, v, square[2*i+h])
+		}
+	})
+	sums := s.argument("sums")
+	s.collect(total, operand.Mem{Base: sums})
+	s.collect(square, operand.Mem{Base: sums, Disp: s.bytes()})
+	s.end()
+}
+
+// passed clears lanes of a gradient where the activation was not positive.
+func (s *set) passed(y, gradient, zero reg.VecVirtual) {
+	if s.wide {
+		k := s.K()
+		s.VCMPPS(operand.U8(unlessAtMost), zero, y, k)
+		s.VMOVAPS_Z(gradient, k, gradient)
+		return
+	}
+	s.VCMPPS(operand.U8(unlessAtMost), zero, y, y)
+	s.VANDPS(y, gradient, gradient)
+}
+
+// normGradSums is Σ gy and Σ gy·(x − mean), of those gy that a ReLU after the
+// normalisation let through if there is one.
+func (s *set) normGradSums(relu bool) {
+	name, scalars, doc := "normGradSums", "mean float32", "is NormGradSums, a sum in each lane."
+	if relu {
+		name, scalars, doc = "normReLUGradSums", "mean, factor, shift float32", "is NormReLUGradSums, a sum in each lane."
+	}
+	s.function(name, "sums *float64, x, gy *float32, n int, "+scalars, doc)
+	x, gy, n, offset := s.argument("x"), s.argument("gy"), s.argument("n"), s.GP64()
+	mean, zero := s.factor("mean"), s.vector()
+	var factor, shift reg.VecVirtual
+	if relu {
+		factor, shift = s.factor("factor"), s.factor("shift")
+		s.zero(zero)
+	}
+	total, product := s.vectors(2), s.vectors(2)
+	for i := range total {
+		s.zero(total[i])
+		s.zero(product[i])
+	}
+	s.elements(n, offset, 1, func(i int, masked bool) {
+		u, v := s.vector(), s.vector()
+		s.load(s.at(x, offset, i), u, masked)
+		s.load(s.at(gy, offset, i), v, masked)
+		s.VSUBPS(mean, u, u)
+		if relu {
+			y := s.vector()
+			s.VMOVAPS(u, y)
+			s.VFMADD213PS(shift, factor, y)
+			s.passed(y, v, zero)
+		}
+		s.VMULPS(v, u, u)
+		for h, w := range s.widened(v) {
+			s.VADDPD(w, total[h], total[h])
+		}
+		for h, w := range s.widened(u) {
+			s.VADDPD(w, product[h], product[h])
+		}
+	})
+	sums := s.argument("sums")
+	s.collect(total, operand.Mem{Base: sums})
+	s.collect(product, operand.Mem{Base: sums, Disp: s.bytes()})
+	s.end()
+}
+
+// normaliseReLU is y = max((x − mean)·factor + shift, 0).
+func (s *set) normaliseReLU() {
+	s.function("normaliseReLU", "y, x *float32, n int, mean, factor, shift float32", "is NormaliseReLU.")
+	y, x, n, offset := s.argument("y"), s.argument("x"), s.argument("n"), s.GP64()
+	mean, factor, shift, zero := s.factor("mean"), s.factor("factor"), s.factor("shift"), s.vector()
+	s.zero(zero)
+	s.elements(n, offset, 4, func(i int, masked bool) {
+		v := s.vector()
+		s.load(s.at(x, offset, i), v, masked)
+		s.VSUBPS(mean, v, v)
+		s.VFMADD213PS(shift, factor, v)
+		s.VMAXPS(v, zero, v) // of a NaN and 0 the second source: x
+		s.store(v, s.at(y, offset, i), masked)
+	})
+	s.end()
+}
+
+// normGradReLU is gx = factor·gy + slope·(x − mean) + add, without gy where the
+// ReLU after the normalisation gave 0.
+func (s *set) normGradReLU() {
+	s.function("normGradReLU", "gx, x, gy *float32, n int, mean, factor, shift, slope, add float32", "is NormGradReLU.")
+	gx, x, gy := s.argument("gx"), s.argument("x"), s.argument("gy")
+	n, offset := s.argument("n"), s.GP64()
+	mean, factor, shift := s.factor("mean"), s.factor("factor"), s.factor("shift")
+	slope, add, zero := s.factor("slope"), s.factor("add"), s.vector()
+	s.zero(zero)
+	s.elements(n, offset, 2, func(i int, masked bool) {
+		u, v, y := s.vector(), s.vector(), s.vector()
+		s.load(s.at(x, offset, i), u, masked)
+		s.load(s.at(gy, offset, i), v, masked)
+		s.VSUBPS(mean, u, u)
+		s.VMOVAPS(u, y)
+		s.VFMADD213PS(shift, factor, y)
+		s.passed(y, v, zero)
+		s.VFMADD213PS(add, slope, u)
+		s.VFMADD231PS(v, factor, u)
+		s.store(u, s.at(gx, offset, i), masked)
+	})
+	s.end()
+}

@@ -1,0 +1,36 @@
+package nn
+
+// fused is the graph's nodes with every ReLU joined to the batch normalisation
+// before it. What lies between them must have no other reader: no second node, no
+// name as an output, no end of the forward segment.
+func (g *Graph) fused() []node {
+	readers := make([]int, len(g.values))
+	for _, n := range g.nodes {
+		for _, v := range n.in {
+			readers[v]++
+		}
+	}
+	for _, o := range g.outputs {
+		readers[o.value]++
+	}
+	if g.ended >= 0 {
+		readers[g.ended]++
+	}
+	nodes := make([]node, 0, len(g.nodes))
+	made := make(map[int]int, len(g.nodes)) // which of nodes computes a value
+	for _, n := range g.nodes {
+		if op, ok := n.op.(Activation); ok && op.Kind == ReLU && readers[n.in[0]] == 1 {
+			if i, ok := made[n.in[0]]; ok {
+				if norm, ok := nodes[i].op.(BatchNorm); ok && !norm.ReLU {
+					norm.ReLU = true
+					nodes[i].op, nodes[i].out = norm, n.out
+					made[n.out] = i
+					continue
+				}
+			}
+		}
+		made[n.out] = len(nodes)
+		nodes = append(nodes, n)
+	}
+	return nodes
+}
