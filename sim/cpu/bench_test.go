@@ -198,13 +198,16 @@ func BenchmarkTelescope512(b *testing.B) {
 	benchmark(b, "modulus grad", 0, nn.ModulusFlipGrad{}, []nntest.Array{z, x}, wave)
 }
 
-func BenchmarkLoss512(b *testing.B) {
-	p, t := random(0, 512, 512), random(0, 512, 512)
+func BenchmarkLoss512(b *testing.B)  { benchmarkLosses(b, 512) }
+func BenchmarkLoss1024(b *testing.B) { benchmarkLosses(b, 1024) }
+
+func benchmarkLosses(b *testing.B, n int) {
+	p, t := random(0, n, n), random(0, n, n)
 	for i := range t.Values {
 		t.Values[i] = 1 - t.Values[i]
 	}
 	for name, kind := range map[string]nn.LossKind{"L1": nn.L1, "L2": nn.L2, "SSIM": nn.SSIM, "MS-SSIM": nn.MSSSIM} {
-		saved := tensor.Shape{nn.LossSaved(kind, 512, 512)}
+		saved := tensor.Shape{nn.LossSaved(kind, n, n)}
 		benchmark(b, name, 0, nn.Loss{Kind: kind, Normalize: true}, []nntest.Array{p, t},
 			nntest.Result{Shape: tensor.Shape{}}, nntest.Result{Shape: saved})
 		benchmark(b, name+" grad", 0, nn.LossGrad{Kind: kind, Normalize: true},

@@ -70,7 +70,7 @@ func (b *binder) lossGrad(op nn.LossGrad) func() {
 	case nn.SSIM:
 		return b.ssimGrad(gp, p, t, saved, upstream, h, w)
 	default:
-		return b.msssimGrad(gp, saved, upstream, h, w)
+		return b.msssimGrad(gp, p, t, saved, upstream, h, w)
 	}
 }
 

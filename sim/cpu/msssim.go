@@ -12,19 +12,23 @@ var msssimWeights = [...]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 // msssimFloor and 1 bound each scale's mean before the powers.
 const msssimFloor = 1e-10
 
-// msssimScale is one scale's share of what MS-SSIM saves: the planes, pooled from
-// the finer scale, and the map's derivatives.
+// msssimScale is one scale: its planes and what it saves for the gradient. The
+// planes of all but the first are pooled from the finer scale, and saved too.
 type msssimScale struct {
 	h, w       int
 	p, t, maps []float32
 }
 
 // msssimLayout cuts saved into the scales and the factor of each one's gradient.
-func msssimLayout(saved []float32, h, w int) (scales []msssimScale, factors []float32) {
-	for range nn.MSSSIMScales(h, w) {
+func msssimLayout(saved, p, t []float32, h, w int) (scales []msssimScale, factors []float32) {
+	for i := range nn.MSSSIMScales(h, w) {
 		n := h * w
-		scales = append(scales, msssimScale{h, w, saved[:n], saved[n : 2*n], saved[2*n : 5*n]})
-		saved, h, w = saved[5*n:], h/2, w/2
+		if i > 0 {
+			p, t, saved = saved[:n], saved[n:2*n], saved[2*n:]
+		}
+		maps := nn.SSIMSaved(h, w)
+		scales = append(scales, msssimScale{h, w, p, t, saved[:maps]})
+		saved, h, w = saved[maps:], h/2, w/2
 	}
 	return scales, saved
 }
@@ -34,7 +38,7 @@ func msssimLayout(saved []float32, h, w int) (scales []msssimScale, factors []fl
 // used are normalised to sum 1, and no scale has the luminance term. It saves
 // ∂loss/∂(one pixel of scale i's map).
 func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
-	scales, factors := msssimLayout(saved, h, w)
+	scales, factors := msssimLayout(saved, p, t, h, w)
 	maps := make([]*ssimMap, len(scales))
 	pools := make([]func(), len(scales))
 	total := 0.0
@@ -52,8 +56,6 @@ func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
 	b.used = most
 	means := make([]float64, len(scales))
 	return func() {
-		copy(scales[0].p, p)
-		copy(scales[0].t, t)
 		logarithm := 0.0
 		for i, m := range maps {
 			if i > 0 {
@@ -102,8 +104,8 @@ func unpoolRow(y, x []float32) {
 
 // msssimGrad goes from the coarsest scale to the finest; each adds what came from
 // the coarser one.
-func (b *binder) msssimGrad(gp, saved, upstream []float32, h, w int) func() {
-	scales, factors := msssimLayout(saved, h, w)
+func (b *binder) msssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() {
+	scales, factors := msssimLayout(saved, p, t, h, w)
 	adjoints := make([]*ssimAdjoint, len(scales))
 	gradients := make([][]float32, len(scales))
 	for i, s := range scales {

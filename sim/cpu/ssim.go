@@ -1,240 +1,232 @@
 package cpu
 
-// SSIM's constants for a data range of 1 (spec/prism.md §5.5).
-const (
-	ssimC1 = 1e-4
-	ssimC2 = 9e-4
-)
+import "prismtop/sim/cpu/vec"
 
-// rowsPerBlock is how many rows of a plane share a few rows of scratch and are
-// done by one thread.
-const rowsPerBlock = 16
+// scoreColumns is the number of columns whose values are summed in float32.
+const scoreColumns = 64
 
-// ssimMap computes the SSIM map of two planes, or its contrast-structure part, as
-// the mean over all pixels and the derivatives of each pixel's value by the
-// prediction's blurred value, blurred square and blurred product with the target.
-//
-// With bars for blurred planes, σx² = x̄²−x̄·x̄ and so on,
+// ssimMap computes the mean over all pixels of the SSIM map of two planes, or of
+// its contrast-structure part, and prepares the gradient. With bars for blurred
+// planes, σp² = (p²)‾ − p̄·p̄ and so on,
 //
 //	SSIM = (2·p̄·t̄ + C1)(2·σpt + C2) / ((p̄² + t̄² + C1)(σp² + σt² + C2))
 //
-// and the contrast-structure part is the second factor over the fourth.
+// and the contrast-structure part is the second factor over the fourth. It works
+// strip by strip: four moments are blurred along the columns and turned, blurred
+// along the rows and made into each pixel's derivatives by p̄, p²‾ and pt‾, whose
+// adjoint blur begins with the rows while they are at hand. So maps, three planes
+// in tiles, have the columns' blur to come.
+//
+// The blur A reflects at the borders. An inner pixel counts once more for each
+// reflection and a border pixel does not, hence A = B·D with B symmetric and D
+// halving the border, and the adjoint is Aᵀ = D·A·D⁻¹: the same kernel, with the
+// borders doubled before it and halved after it.
 type ssimMap struct {
-	h, w           int
-	p, t           []float32
-	mean           []float32 // ∂value/∂p̄ of each pixel
-	square         []float32 // ∂value/∂(p²)‾
-	product        []float32 // ∂value/∂(p·t)‾
-	full           bool      // SSIM, else the contrast-structure part
-	rows, columns  blur      // along a row, along the columns
-	blurred        [5][]float32
-	lines          []float32 // five rows for each block
-	sums           []float64 // of each row's values
-	blurAll, score func()
+	tiling
+	set    vec.Set
+	p, t   []float32
+	maps   []float32
+	full   bool // SSIM, else the contrast-structure part
+	window vec.Window
+	sums   []float64 // of 1 less each value, for each strip
+	strips func()
 }
 
-// newSSIMMap binds a map; derivatives go to maps, three planes of h×w.
 func (b *binder) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap {
-	n := h * w
-	m := &ssimMap{h: h, w: w, p: p, t: t, full: full,
-		mean: maps[:n], square: maps[n : 2*n], product: maps[2*n : 3*n],
-		rows: newBlur(b.backend.set, w, false), columns: newBlur(b.backend.set, h, false)}
-	b.tables += m.rows.bytes() + m.columns.bytes()
-	for i := range m.blurred {
-		m.blurred[i] = b.floats(n)
-	}
-	blocks := (h + rowsPerBlock - 1) / rowsPerBlock
-	m.lines, m.sums = b.floats(blocks*5*w), b.float64s(h)
-	m.blurAll = b.each(blocks, 1, m.blurBlocks)
-	m.score = b.each(blocks, 1, m.scoreBlocks)
+	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: gaussian()}
+	m.sums = b.float64s(m.tiling.strips)
+	m.strips = b.eachStrip(m.tiling, 6*reach*side+7*m.column(), m.strip)
 	return m
 }
 
 // run computes the map and returns its mean.
 func (m *ssimMap) run() float64 {
-	m.blurAll()
-	m.score()
+	m.strips()
 	total := 0.0
 	for _, s := range m.sums {
 		total += s
 	}
-	return total / float64(m.h*m.w)
+	return 1 - total/float64(m.h*m.w)
 }
 
-// line is scratch row i of a block.
-func (m *ssimMap) line(block, i int) []float32 { return m.lines[(block*5+i)*m.w:][:m.w] }
+// strip computes one strip.
+func (m *ssimMap) strip(strip int, work []float32) {
+	column := m.column()
+	moments, work := work[:4*column], work[4*column:]
+	derivatives, work := work[:3*column], work[3*column:]
+	m.blurMoments(strip, moments, work)
+	m.sums[strip] = m.score(strip, derivatives, moments)
+	m.doubleBorder(strip, derivatives)
+	for k := range 3 {
+		m.mirror(derivatives[k*column:][:column])
+	}
+	for tile := range m.tiles {
+		m.set.BlurTurn(m.maps[m.at(strip, tile):], m.plane(), derivatives[tile*tileSize:], column, 3, &m.window)
+	}
+}
 
-// blurBlocks blurs p, t, p², t² and p·t along the rows of blocks [lo, hi).
-func (m *ssimMap) blurBlocks(lo, hi int) {
-	for block := lo; block < hi; block++ {
-		squareP, squareT, product := m.line(block, 0), m.line(block, 1), m.line(block, 2)
-		for i := block * rowsPerBlock; i < min((block+1)*rowsPerBlock, m.h); i++ {
-			at := i * m.w
-			p, t := m.p[at:][:m.w], m.t[at:][:m.w]
-			productRows(squareP, squareT, product, p, t)
-			for k, x := range [...][]float32{p, t, squareP, squareT, product} {
-				m.rows.row(m.blurred[k][at:][:m.w], x)
+// blurMoments blurs p, t, (p − t)² and p·t along the columns into a strip.
+func (m *ssimMap) blurMoments(strip int, moments, work []float32) {
+	column := m.column()
+	products, edge := work[:4*reach*side], work[4*reach*side:]
+	sources := m.sources(strip)
+	offsets := sources
+	for i := range offsets {
+		offsets[i] *= int32(m.w)
+	}
+	for tile := range m.tiles {
+		p, t, rows := m.p[tile*side:], m.t[tile*side:], &offsets
+		if n := m.columns(tile); n < side {
+			p, t, rows = edge[:reach*side], edge[reach*side:], &denseRows
+			for i, row := range offsets {
+				copy(p[i*side:][:n], m.p[int(row)+tile*side:])
+				copy(t[i*side:][:n], m.t[int(row)+tile*side:])
+			}
+		}
+		m.set.SSIMProducts(products, p, t, rows)
+		m.set.BlurTurn(moments[ssimPad*side+tile*tileSize:], column, products, reach*side, 4, &m.window)
+	}
+	for k := range 4 {
+		m.mirror(moments[k*column:][:column])
+	}
+}
+
+// denseRows are the rows of a tile.
+var denseRows = func() (rows [reach]int32) {
+	for i := range rows {
+		rows[i] = int32(i * side)
+	}
+	return rows
+}()
+
+// score blurs the moments along the rows and makes derivatives of them. It returns
+// the sum of 1 less each value.
+func (m *ssimMap) score(strip int, derivatives, moments []float32) float64 {
+	column, total := m.column(), 0.0
+	for j := 0; j < m.w; j += scoreColumns {
+		var sums [side]float32
+		to, from, n := derivatives[(ssimPad+j)*side:], moments[j*side:], min(scoreColumns, m.w-j)
+		if m.full {
+			m.set.SSIMScore(to, column, from, column, n, &m.window, &sums)
+		} else {
+			m.set.ContrastScore(to, column, from, column, n, &m.window, &sums)
+		}
+		for _, v := range sums[:m.rows(strip)] {
+			total += float64(v)
+		}
+	}
+	return total / 2 // the kernel's are doubled
+}
+
+// doubleBorder doubles the derivatives of the plane's border.
+func (m *ssimMap) doubleBorder(strip int, derivatives []float32) {
+	for k := range 3 {
+		columns := derivatives[k*m.column()+ssimPad*side:][:m.w*side]
+		for _, j := range [...]int{0, m.w - 1} {
+			for i := range side {
+				columns[j*side+i] *= 2
+			}
+		}
+		for _, row := range [...]int{0, m.h - 1} {
+			if row/side == strip {
+				for i := row % side; i < len(columns); i += side {
+					columns[i] *= 2
+				}
 			}
 		}
 	}
-}
-
-// productRows is pp[i] = p[i]², tt[i] = t[i]², pt[i] = p[i]·t[i].
-func productRows(pp, tt, pt, p, t []float32) {
-	n := len(p)
-	pp, tt, pt, t = pp[:n], tt[:n], pt[:n], t[:n]
-	for i, u := range p {
-		v := t[i]
-		pp[i], tt[i], pt[i] = u*u, v*v, u*v
-	}
-}
-
-// scoreBlocks blurs along the columns and turns each pixel's five values into its
-// value and derivatives, for the rows of blocks [lo, hi).
-func (m *ssimMap) scoreBlocks(lo, hi int) {
-	for block := lo; block < hi; block++ {
-		for i := block * rowsPerBlock; i < min((block+1)*rowsPerBlock, m.h); i++ {
-			for k := range m.blurred {
-				m.columns.column(m.line(block, k), m.blurred[k], i)
-			}
-			at := i * m.w
-			var in [5][]float32
-			for k := range in {
-				in[k] = m.line(block, k)
-			}
-			mean, square, product := m.mean[at:][:m.w], m.square[at:][:m.w], m.product[at:][:m.w]
-			if m.full {
-				m.sums[i] = ssimRow(mean, square, product, &in)
-			} else {
-				m.sums[i] = contrastRow(mean, square, product, &in)
-			}
-		}
-	}
-}
-
-// ssimRow is the sum of a row's SSIM values. in holds blurred p, t, p², t², p·t.
-//
-//	A1 = 2p̄t̄+C1, A2 = 2σpt+C2, B1 = p̄²+t̄²+C1, B2 = σp²+σt²+C2, S = A1·A2/(B1·B2)
-//	∂S/∂pt‾ = 2·A1/(B1·B2);  ∂S/∂p²‾ = −S/B2
-//	∂S/∂p̄ = 2t̄·(A2−A1)/(B1·B2) + 2p̄·S·(1/B2 − 1/B1)
-func ssimRow(mean, square, product []float32, in *[5][]float32) float64 {
-	n := len(mean)
-	square, product = square[:n], product[:n]
-	pr, tr, ppr, ttr, ptr := in[0][:n], in[1][:n], in[2][:n], in[3][:n], in[4][:n]
-	total := 0.0
-	for i := range mean {
-		p, t := float64(pr[i]), float64(tr[i])
-		a1, b1 := 2*p*t+ssimC1, p*p+t*t+ssimC1
-		a2, b2 := 2*(float64(ptr[i])-p*t)+ssimC2, float64(ppr[i])+float64(ttr[i])-p*p-t*t+ssimC2
-		inverse1, inverse2 := 1/b1, 1/b2
-		s := a1 * a2 * inverse1 * inverse2
-		total += s
-		mean[i] = float32(2*t*(a2-a1)*inverse1*inverse2 + 2*p*s*(inverse2-inverse1))
-		square[i] = float32(-s * inverse2)
-		product[i] = float32(2 * a1 * inverse1 * inverse2)
-	}
-	return total
-}
-
-// contrastRow is ssimRow for the contrast-structure part CS = A2/B2:
-//
-//	∂CS/∂pt‾ = 2/B2;  ∂CS/∂p²‾ = −CS/B2;  ∂CS/∂p̄ = 2·(p̄·CS − t̄)/B2
-func contrastRow(mean, square, product []float32, in *[5][]float32) float64 {
-	n := len(mean)
-	square, product = square[:n], product[:n]
-	pr, tr, ppr, ttr, ptr := in[0][:n], in[1][:n], in[2][:n], in[3][:n], in[4][:n]
-	total := 0.0
-	for i := range mean {
-		p, t := float64(pr[i]), float64(tr[i])
-		a2, b2 := 2*(float64(ptr[i])-p*t)+ssimC2, float64(ppr[i])+float64(ttr[i])-p*p-t*t+ssimC2
-		inverse := 1 / b2
-		cs := a2 * inverse
-		total += cs
-		mean[i] = float32(2 * (p*cs - t) * inverse)
-		square[i] = float32(-cs * inverse)
-		product[i] = float32(2 * inverse)
-	}
-	return total
 }
 
 // ssimAdjoint turns a map's derivatives into a plane's gradient:
 //
-//	gp = factor·(Gᵀmean + 2p·Gᵀsquare + t·Gᵀproduct)
-//
-// with Gᵀ the adjoint of the blur with its reflected border.
+//	gp = factor·(Aᵀmean + 2p·Aᵀsquare + t·Aᵀproduct)
 type ssimAdjoint struct {
-	h, w          int
-	gp, p, t      []float32
-	maps          [3][]float32
-	rows, columns blur
-	blurred       [3][]float32
-	lines         []float32 // four rows for each block
-	factor        float32
-	coarse        []float32 // gradient of the plane pooled from this one, or nil
-	first, second func()
+	tiling
+	set      vec.Set
+	gp, p, t []float32
+	maps     []float32 // the square's is twice the derivative
+	window   vec.Window
+	factor   float32
+	coarse   []float32 // gradient of the plane pooled from this one, or nil
+	strips   func()
 }
 
 func (b *binder) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
-	n := h * w
-	a := &ssimAdjoint{h: h, w: w, gp: gp, p: p, t: t,
-		rows: newBlur(b.backend.set, w, true), columns: newBlur(b.backend.set, h, true)}
-	b.tables += a.rows.bytes() + a.columns.bytes()
-	for i := range a.maps {
-		a.maps[i], a.blurred[i] = maps[i*n:][:n], b.floats(n)
-	}
-	blocks := (h + rowsPerBlock - 1) / rowsPerBlock
-	a.lines = b.floats(blocks * 3 * w)
-	a.first = b.each(h, 1+grain/w, a.blurRows)
-	a.second = b.each(blocks, 1, a.finishBlocks)
+	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: gaussian()}
+	a.strips = b.eachStrip(a.tiling, 3*reach*side+3*tileSize, a.strip)
 	return a
 }
 
 // run computes gp for a factor.
 func (a *ssimAdjoint) run(factor float32) {
 	a.factor = factor
-	a.first()
-	a.second()
+	a.strips()
 }
 
-func (a *ssimAdjoint) blurRows(lo, hi int) {
-	for i := lo; i < hi; i++ {
-		for k := range a.maps {
-			a.rows.row(a.blurred[k][i*a.w:][:a.w], a.maps[k][i*a.w:][:a.w])
+// strip computes 16 rows of the gradient.
+func (a *ssimAdjoint) strip(strip int, work []float32) {
+	first, rows := strip*side, a.rows(strip)
+	inner := first >= ssimPad && first+side+ssimPad <= a.h
+	sources := a.sources(strip)
+	for tile := range a.tiles {
+		maps, step := work[:3*reach*side], reach*side
+		if inner {
+			maps, step = a.maps[a.at(strip, tile)-ssimPad*side:], a.plane()
+		} else {
+			a.gather(maps, tile, &sources)
+		}
+		if rows == side && a.columns(tile) == side {
+			at := first*a.w + tile*side
+			a.set.BlurCombine(a.gp[at:], a.w, a.p[at:], a.t[at:], maps, step, &a.window, a.factor)
+		} else {
+			a.partial(strip, tile, maps, step, work[3*reach*side:])
+		}
+	}
+	a.finish(first, rows)
+}
+
+// gather copies the rows that a tile is blurred from.
+func (a *ssimAdjoint) gather(maps []float32, tile int, sources *[reach]int32) {
+	for k := range 3 {
+		from, to := a.maps[k*a.plane()+a.at(0, tile):], maps[k*reach*side:]
+		for i, row := range sources {
+			copy(to[i*side:][:side], from[int(row)*side:])
 		}
 	}
 }
 
-func (a *ssimAdjoint) finishBlocks(lo, hi int) {
-	for block := lo; block < hi; block++ {
-		var in [3][]float32
-		for k := range in {
-			in[k] = a.lines[(block*3+k)*a.w:][:a.w]
+// partial computes a tile that reaches beyond the plane.
+func (a *ssimAdjoint) partial(strip, tile int, maps []float32, step int, work []float32) {
+	gp, p, t := work[:tileSize], work[tileSize:2*tileSize], work[2*tileSize:]
+	rows, columns := a.rows(strip), a.columns(tile)
+	at := strip*side*a.w + tile*side
+	for i := range rows {
+		copy(p[i*side:][:columns], a.p[at+i*a.w:])
+		copy(t[i*side:][:columns], a.t[at+i*a.w:])
+	}
+	a.set.BlurCombine(gp, side, p, t, maps, step, &a.window, a.factor)
+	for i := range rows {
+		copy(a.gp[at+i*a.w:], gp[i*side:][:columns])
+	}
+}
+
+// finish halves the plane's border and adds the coarser plane's gradient, for rows
+// from first on.
+func (a *ssimAdjoint) finish(first, rows int) {
+	for i := first; i < first+rows; i++ {
+		gp := a.gp[i*a.w:][:a.w]
+		gp[0] *= 0.5
+		gp[a.w-1] *= 0.5
+		if i == 0 || i == a.h-1 {
+			a.set.Scale(gp, gp, 0.5)
 		}
-		for i := block * rowsPerBlock; i < min((block+1)*rowsPerBlock, a.h); i++ {
-			for k := range in {
-				a.columns.column(in[k], a.blurred[k], i)
-			}
-			at := i * a.w
-			gp := a.gp[at:][:a.w]
-			combineRow(gp, a.p[at:][:a.w], a.t[at:][:a.w], &in, a.factor)
-			if a.coarse != nil && i/2 < a.h/2 {
-				unpoolRow(gp, a.coarse[i/2*(a.w/2):][:a.w/2])
-			}
+		if a.coarse != nil && i/2 < a.h/2 {
+			unpoolRow(gp, a.coarse[i/2*(a.w/2):][:a.w/2])
 		}
 	}
 }
 
-// combineRow is gp[i] = factor·(in0[i] + 2·p[i]·in1[i] + t[i]·in2[i]).
-func combineRow(gp, p, t []float32, in *[3][]float32, factor float32) {
-	n := len(gp)
-	p, t = p[:n], t[:n]
-	m, s, q := in[0][:n], in[1][:n], in[2][:n]
-	for i := range gp {
-		gp[i] = factor * (m[i] + 2*p[i]*s[i] + t[i]*q[i])
-	}
-}
-
-// ssimLoss is (1 − SSIM)/2; it saves the three derivative maps.
+// ssimLoss is (1 − SSIM)/2; it saves the derivatives.
 func (b *binder) ssimLoss(value, saved, p, t []float32, h, w int) func() {
 	m := b.newSSIMMap(p, t, saved, h, w, true)
 	return func() { value[0] = float32((1 - m.run()) / 2) }

@@ -5,8 +5,8 @@ const (
 	ssimWindow    = 11 // side of SSIM's Gaussian window
 	ssimPad       = 5  // reflected border on each side
 	msssimScales  = 5  // most scales that MS-SSIM looks at
-	msssimFields  = 5  // planes that a scale saves: both images and three derivative maps
 	ssimFields    = 3  // planes that SSIM saves: its derivatives by mean, square and product
+	ssimTile      = 16 // sides of saved planes are multiples of this
 	pointwiseSave = 1  // L1 and L2 save the factor of their gradient
 )
 
@@ -22,23 +22,32 @@ func MSSSIMScales(h, w int) int {
 }
 
 // LossSaved is the number of float32 elements that Loss hands to LossGrad for
-// planes of h×w. L1 and L2 save one factor. SSIM saves three planes: the map's
-// derivatives by the prediction's local mean, local square and local product
-// with the target. MS-SSIM saves for each scale both pooled planes and the
-// three derivatives, then one number for each of the five scales. What they hold
-// is the backend's own.
+// planes of h×w. L1 and L2 save one factor. SSIM saves three planes, their sides
+// rounded up to multiples of 16: what becomes of the map's derivatives by the
+// prediction's local mean, local square and local product with the target. MS-SSIM
+// saves those for each scale, both pooled planes of each but the first, and one
+// number for each of the five scales. What they hold is the backend's own.
 func LossSaved(kind LossKind, h, w int) int {
 	switch kind {
 	case SSIM:
-		return ssimFields * h * w
+		return SSIMSaved(h, w)
 	case MSSSIM:
 		n := msssimScales
-		for range MSSSIMScales(h, w) {
-			n += msssimFields * h * w
+		for i := range MSSSIMScales(h, w) {
+			n += SSIMSaved(h, w)
+			if i > 0 {
+				n += 2 * h * w
+			}
 			h, w = h/2, w/2
 		}
 		return n
 	default:
 		return pointwiseSave
 	}
+}
+
+// SSIMSaved is the number of elements that SSIM saves at one scale.
+func SSIMSaved(h, w int) int {
+	up := func(n int) int { return (n + ssimTile - 1) / ssimTile * ssimTile }
+	return ssimFields * up(h) * up(w)
 }

@@ -29,6 +29,7 @@ func lossGradCases() []lossGradCase {
 		{"SSIM", nn.SSIM, false, dssim, 6, 40},
 		{"SSIM", nn.SSIM, false, dssim, 12, 9},
 		{"SSIM", nn.SSIM, false, dssim, 23, 30},
+		{"SSIM", nn.SSIM, false, dssim, 58, 37},
 		{"MS-SSIM", nn.MSSSIM, false, dmsssim, 11, 14},
 		{"MS-SSIM", nn.MSSSIM, false, dmsssim, 23, 29},
 		{"MS-SSIM", nn.MSSSIM, false, dmsssim, 46, 45},

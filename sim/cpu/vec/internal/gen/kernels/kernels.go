@@ -37,6 +37,7 @@ var families = map[string]func(*set){
 	"half":    (*set).halves,
 	"patch":   (*set).patchKernels,
 	"norm":    (*set).norms,
+	"ssim":    (*set).ssim,
 }
 
 // Files returns the text of every generated file by its name.

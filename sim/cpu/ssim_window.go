@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"math"
+	"sync/atomic"
+
+	"prismtop/sim/cpu/vec"
+)
+
+// SSIM's window (spec/prism.md §5.5).
+const (
+	ssimPad   = vec.WindowTaps / 2 // pixels to either side of the centre
+	ssimSigma = 1.5
+)
+
+// Tiles and rows of tiles, in elements.
+const (
+	side     = vec.TileSide
+	tileSize = vec.TileSide * vec.TileSide
+	reach    = vec.TileReach
+)
+
+// gaussian is the window along one axis, normalised to sum 1.
+func gaussian() (w vec.Window) {
+	var g [len(w)]float64
+	total := 0.0
+	for i := range g {
+		g[i] = math.Exp(-float64(i*i) / (2 * ssimSigma * ssimSigma))
+		total += g[i]
+		if i > 0 {
+			total += g[i]
+		}
+	}
+	for i := range w {
+		w[i] = float32(g[i] / total)
+	}
+	return w
+}
+
+// reflect continues positions 0 … n−1 beyond both ends without repeating the edge.
+func reflect(i, n int) int {
+	if i < 0 {
+		i = -i
+	}
+	if i >= n {
+		i = 2*(n-1) - i
+	}
+	return i
+}
+
+// tiling cuts a plane of h×w into strips of 16 rows and those into tiles.
+type tiling struct{ h, w, strips, tiles int }
+
+func newTiling(h, w int) tiling {
+	return tiling{h, w, (h + side - 1) / side, (w + side - 1) / side}
+}
+
+// rows is how many rows of a strip the plane has.
+func (t *tiling) rows(strip int) int { return min(t.h-strip*side, side) }
+
+// columns is how many columns of a tile the plane has.
+func (t *tiling) columns(tile int) int { return min(t.w-tile*side, side) }
+
+// plane is the size of a plane in tiles: first those of the first 16 columns, from
+// top to bottom, so that a window's rows lie one after the other.
+func (t *tiling) plane() int { return t.strips * t.tiles * tileSize }
+
+// at is where a tile of such a plane begins.
+func (t *tiling) at(strip, tile int) int { return (tile*t.strips + strip) * tileSize }
+
+// column is the length of a strip: its columns and the reflected ones at both ends.
+func (t *tiling) column() int { return (t.tiles*side + 2*ssimPad) * side }
+
+// sources are the rows that a strip is blurred from. Behind the last strip's rows
+// that the plane lacks there is any row.
+func (t *tiling) sources(strip int) (rows [reach]int32) {
+	for i := range rows {
+		rows[i] = int32(reflect(min(strip*side+i-ssimPad, t.h-1+ssimPad), t.h))
+	}
+	return rows
+}
+
+// mirror fills the reflected columns at both ends of a strip, and what is behind
+// them with zeros.
+func (t *tiling) mirror(strip []float32) {
+	column := func(j int) []float32 { return strip[(j+ssimPad)*side:][:side] }
+	for i := 1; i <= ssimPad; i++ {
+		copy(column(-i), column(i))
+		copy(column(t.w-1+i), column(t.w-1-i))
+	}
+	clear(strip[(t.w+2*ssimPad)*side:])
+}
+
+// maxPieces is the most pieces that SSIM is cut into for threads, each of which wants
+// work space of its own.
+const maxPieces = 8
+
+// workspaces are pieces of scratch for the threads of one loop. A thread takes the
+// first that is free, so that few threads use few, again and again.
+type workspaces struct {
+	busy   []atomic.Bool
+	memory []float32
+}
+
+func (b *binder) workspaces(count, size int) *workspaces {
+	return &workspaces{busy: make([]atomic.Bool, count), memory: b.floats(count * size)}
+}
+
+// take returns a piece's number and memory; the thread gives it back.
+func (s *workspaces) take() (piece int, memory []float32) {
+	size := len(s.memory) / len(s.busy)
+	for {
+		for i := range s.busy {
+			if s.busy[i].CompareAndSwap(false, true) {
+				return i, s.memory[i*size:][:size]
+			}
+		}
+	}
+}
+
+func (s *workspaces) giveBack(piece int) { s.busy[piece].Store(false) }
+
+// eachStrip returns a closure that runs body for every strip of a plane, with size
+// floats of work space.
+func (b *binder) eachStrip(t tiling, size int, body func(strip int, work []float32)) func() {
+	w := b.workspaces(min(maxPieces, t.strips), size)
+	return b.each(t.strips, (t.strips+maxPieces-1)/maxPieces, func(lo, hi int) {
+		piece, work := w.take()
+		defer w.giveBack(piece)
+		for strip := lo; strip < hi; strip++ {
+			body(strip, work)
+		}
+	})
+}

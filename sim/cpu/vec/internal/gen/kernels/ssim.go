@@ -1,0 +1,342 @@
+package kernels
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	tileSide   = 16                        // of a tile of SSIM's kernels, in elements
+	windowTaps = 11                        // of SSIM's window
+	tileReach  = tileSide + windowTaps - 1 // rows that a tile's blur reads
+	tileRow    = 4 * tileSide              // bytes
+)
+
+// ssim are the kernels of SSIM and of its gradient.
+func (s *set) ssim() {
+	s.ssimProducts()
+	s.blurTurn()
+	s.score("ssimScore", true, "SSIMScore.")
+	s.score("contrastScore", false, "ContrastScore.")
+	s.blurCombine()
+}
+
+// weights loads half of a symmetric window, the middle first.
+func (s *set) weights(at reg.Register) []reg.VecVirtual {
+	w := s.vectors(windowTaps/2 + 1)
+	for i, v := range w {
+		s.VBROADCASTSS(operand.Mem{Base: at, Disp: 4 * i}, v)
+	}
+	return w
+}
+
+// tap is the weight of the window's element k.
+func tap(w []reg.VecVirtual, k int) reg.VecVirtual {
+	return w[max(k-windowTaps/2, windowTaps/2-k)]
+}
+
+// alongTile calls do with the byte offset of each vector of a tile's row.
+func (s *set) alongTile(do func(at int)) {
+	for at := 0; at < tileRow; at += s.bytes() {
+		do(at)
+	}
+}
+
+// ssimProducts fills four tiles from rows of two planes.
+func (s *set) ssimProducts() {
+	s.function("ssimProducts", "y, p, t *float32, rows *int32", "is SSIMProducts.")
+	y, p, t, rows := s.argument("y"), s.argument("p"), s.argument("t"), s.argument("rows")
+	left, row := s.GP64(), s.GP64()
+	s.MOVQ(operand.U32(tileReach), left)
+	s.Label("row")
+	s.MOVLQSX(operand.Mem{Base: rows}, row)
+	s.alongTile(func(at int) {
+		u, v, square, product := s.vector(), s.vector(), s.vector(), s.vector()
+		s.VMOVUPS(operand.Mem{Base: p, Index: row, Scale: 4, Disp: at}, u)
+		s.VMOVUPS(operand.Mem{Base: t, Index: row, Scale: 4, Disp: at}, v)
+		s.VSUBPS(v, u, square)
+		s.VMULPS(square, square, square)
+		s.VMULPS(u, v, product)
+		for i, x := range []reg.VecVirtual{u, v, square, product} {
+			s.VMOVUPS(x, operand.Mem{Base: y, Disp: i*tileReach*tileRow + at})
+		}
+	})
+	s.ADDQ(operand.I32(tileRow), y)
+	s.ADDQ(operand.I32(4), rows)
+	s.DECQ(left)
+	s.JNZ(operand.LabelRef("row"))
+	s.end()
+}
+
+// blurred accumulates the window over rows of a tile: as many results as a vector
+// has lanes, from the row at a byte offset on.
+func (s *set) blurred(x reg.Register, at int, w, results []reg.VecVirtual, begun bool) {
+	for i := range len(results) + windowTaps - 1 {
+		v := s.vector()
+		s.VMOVUPS(operand.Mem{Base: x, Disp: at + i*tileRow}, v)
+		for r := max(0, i-windowTaps+1); r <= min(i, len(results)-1); r++ {
+			if i == r && !begun {
+				s.VMULPS(v, tap(w, i-r), results[r])
+			} else {
+				s.VFMADD231PS(v, tap(w, i-r), results[r])
+			}
+		}
+	}
+}
+
+// blurTurn blurs tiles along their columns and transposes them.
+func (s *set) blurTurn() {
+	s.function("blurTurn", "y *float32, yStep int, x *float32, xStep, tiles int, window *float32", "is BlurTurn.")
+	y, x, tiles, window := s.argument("y"), s.argument("x"), s.argument("tiles"), s.argument("window")
+	yStep, xStep := s.byteArgument("yStep"), s.byteArgument("xStep")
+	s.Label("tile")
+	for row := 0; row < tileSide; row += s.lanes {
+		s.alongTile(func(at int) {
+			results := s.vectors(s.lanes)
+			s.blurred(x, row*tileRow+at, s.weights(window), results, false)
+			for i, v := range s.turned(results) {
+				s.VMOVUPS(v, operand.Mem{Base: y, Disp: (at/4+i)*tileRow + 4*row})
+			}
+		})
+	}
+	s.ADDQ(yStep, y)
+	s.ADDQ(xStep, x)
+	s.DECQ(tiles)
+	s.JNZ(operand.LabelRef("tile"))
+	s.end()
+}
+
+// turned transposes a square of float32 in registers.
+func (s *set) turned(v []reg.VecVirtual) []reg.VecVirtual {
+	n := len(v)
+	pairs, fours := make([]reg.VecVirtual, n), make([]reg.VecVirtual, n)
+	for i := 0; i < n; i += 2 {
+		pairs[i], pairs[i+1] = s.vector(), s.vector()
+		s.VUNPCKLPS(v[i+1], v[i], pairs[i])
+		s.VUNPCKHPS(v[i+1], v[i], pairs[i+1])
+	}
+	// fours[i+c] has column c, c+4, … of rows i to i+3, one in each 16 bytes.
+	for i := 0; i < n; i += 4 {
+		for c := range 4 {
+			low, high := pairs[i+c/2], pairs[i+2+c/2]
+			fours[i+c] = s.vector()
+			if c%2 == 0 {
+				s.VUNPCKLPD(high, low, fours[i+c])
+			} else {
+				s.VUNPCKHPD(high, low, fours[i+c])
+			}
+		}
+	}
+	columns := make([]reg.VecVirtual, n)
+	for c := range 4 {
+		if !s.wide {
+			columns[c], columns[c+4] = s.vector(), s.vector()
+			s.VPERM2F128(operand.U8(0x20), fours[4+c], fours[c], columns[c])
+			s.VPERM2F128(operand.U8(0x31), fours[4+c], fours[c], columns[c+4])
+			continue
+		}
+		for half, lanes := range []uint8{0x88, 0xdd} {
+			a, b := s.vector(), s.vector()
+			s.VSHUFF32X4(operand.U8(lanes), fours[4+c], fours[c], a)
+			s.VSHUFF32X4(operand.U8(lanes), fours[12+c], fours[8+c], b)
+			first := c + 4*half
+			columns[first], columns[first+8] = s.vector(), s.vector()
+			s.VSHUFF32X4(operand.U8(0x88), b, a, columns[first])
+			s.VSHUFF32X4(operand.U8(0xdd), b, a, columns[first+8])
+		}
+	}
+	return columns
+}
+
+// scored is the state of a kernel that scores columns of a strip.
+type scored struct {
+	*set
+	full              bool
+	y, x, window      reg.GPVirtual
+	yStep, xStep      reg.GPVirtual
+	sums              []reg.VecVirtual // of each vector of a column
+	c1, c2, two, half operand.Mem      // vectors of constants
+}
+
+// score blurs four moments along a strip and makes each element's value and
+// derivatives of them.
+func (s *set) score(name string, full bool, doc string) {
+	s.function(name, "y *float32, yStep int, x *float32, xStep, n int, window, sums *float32",
+		"is "+doc)
+	k := &scored{set: s, full: full, y: s.argument("y"), x: s.argument("x"), window: s.argument("window"),
+		yStep: s.byteArgument("yStep"), xStep: s.byteArgument("xStep"), sums: s.vectors(tileSide / s.lanes)}
+	k.c1, k.c2 = s.constant(name+"C1", 1e-4), s.constant(name+"C2", 9e-4)
+	k.two, k.half = s.constant(name+"Two", 2), s.constant(name+"Half", -0.5)
+	n := s.argument("n")
+	for _, v := range k.sums {
+		s.zero(v)
+	}
+	if s.wide {
+		const block = 4
+		s.Label("block")
+		s.CMPQ(n, operand.U32(block))
+		s.JLT(operand.LabelRef("rest"))
+		k.columns(block)
+		s.SUBQ(operand.U8(block), n)
+		s.JMP(operand.LabelRef("block"))
+	}
+	s.Label("rest")
+	s.TESTQ(n, n)
+	s.JLE(operand.LabelRef("done"))
+	k.columns(1)
+	s.DECQ(n)
+	s.JMP(operand.LabelRef("rest"))
+	s.Label("done")
+	sums := s.argument("sums")
+	for i, v := range k.sums {
+		s.VMOVUPS(v, operand.Mem{Base: sums, Disp: i * s.bytes()})
+	}
+	s.end()
+}
+
+// constant is a vector of one number in memory.
+func (s *set) constant(name string, v float32) operand.Mem {
+	return s.words(name+s.suffix, func(int) uint32 { return math.Float32bits(v) }, s.lanes)
+}
+
+// columns scores the next columns of the strip.
+func (k *scored) columns(count int) {
+	var at []int
+	for c := range count {
+		k.alongTile(func(half int) { at = append(at, c*tileRow+half) })
+	}
+	moments, w, from := make([][]reg.VecVirtual, 4), k.weights(k.window), k.GP64()
+	k.MOVQ(k.x, from)
+	for m := range moments {
+		moments[m] = k.vectors(len(at))
+		k.blurredAlong(from, at, count, w, moments[m])
+		if m < 3 {
+			k.ADDQ(k.xStep, from)
+		}
+	}
+	for i, offset := range at {
+		k.element(offset, moments[0][i], moments[1][i], moments[2][i], moments[3][i])
+	}
+	k.ADDQ(operand.I32(int32(count*tileRow)), k.x)
+	k.ADDQ(operand.I32(int32(count*tileRow)), k.y)
+}
+
+// blurredAlong is the window over columns of a strip: each vector is loaded once.
+func (k *scored) blurredAlong(x reg.Register, at []int, count int, w, results []reg.VecVirtual) {
+	perColumn := len(at) / count
+	for i := range count + windowTaps - 1 {
+		for h := range perColumn {
+			v := k.vector()
+			k.VMOVUPS(operand.Mem{Base: x, Disp: i*tileRow + h*k.bytes()}, v)
+			for c := max(0, i-windowTaps+1); c <= min(i, count-1); c++ {
+				if i == c {
+					k.VMULPS(v, tap(w, i-c), results[c*perColumn+h])
+				} else {
+					k.VFMADD231PS(v, tap(w, i-c), results[c*perColumn+h])
+				}
+			}
+		}
+	}
+}
+
+// element makes values and derivatives of a vector of blurred p, t, (p−t)² and p·t;
+// see ssimElement and contrastElement.
+func (k *scored) element(at int, p, t, square, product reg.VecVirtual) {
+	k.VFNMADD231PS(p, t, product) // σpt
+	d, a2, b2, inverse := k.vector(), k.vector(), k.vector(), k.vector()
+	k.VSUBPS(t, p, d)
+	k.VMULPS(d, d, d)
+	k.VSUBPS(d, square, square)
+	k.VADDPS(product, product, a2)
+	k.VADDPS(k.c2, a2, a2)
+	k.VADDPS(square, a2, b2)
+	k.VMOVUPS(k.two, inverse)
+	mean, value := k.vector(), k.vector()
+	if k.full {
+		a1, b1, both := k.vector(), k.vector(), k.vector()
+		k.VMULPS(p, t, a1)
+		k.VADDPS(a1, a1, a1)
+		k.VADDPS(k.c1, a1, a1)
+		k.VADDPS(d, a1, b1)
+		k.VMULPS(b1, b2, both)
+		k.VDIVPS(both, inverse, inverse)
+		k.VMULPS(a1, inverse, product)
+		k.VMULPS(a2, product, value)
+		k.VMULPS(b2, d, d)
+		k.VFMADD231PS(a1, square, d)
+		k.accumulate(at, d, inverse)
+		k.VMULPS(k.half, value, value)
+		k.VSUBPS(b2, b1, b2)
+		k.VMULPS(b2, p, p)
+		k.VSUBPS(a1, a2, mean)
+		k.VMULPS(t, mean, mean)
+		k.VFNMADD231PS(p, value, mean)
+		k.VMULPS(inverse, mean, mean)
+		k.VMULPS(b1, value, square)
+		k.VMULPS(inverse, square, square)
+	} else {
+		k.VDIVPS(b2, inverse, inverse)
+		k.VMULPS(a2, inverse, value)
+		k.accumulate(at, square, inverse)
+		k.VMULPS(k.half, value, value)
+		k.VFNMSUB213PS(t, value, p)
+		k.VMULPS(inverse, p, mean)
+		k.VMULPS(inverse, value, square)
+		product = inverse
+	}
+	k.VMOVUPS(mean, operand.Mem{Base: k.y, Disp: at})
+	k.VMOVUPS(square, operand.Mem{Base: k.y, Index: k.yStep, Scale: 1, Disp: at})
+	k.VMOVUPS(product, operand.Mem{Base: k.y, Index: k.yStep, Scale: 2, Disp: at})
+}
+
+// accumulate adds a·b to the sums.
+func (k *scored) accumulate(at int, a, b reg.VecVirtual) {
+	k.VFMADD231PS(a, b, k.sums[at%tileRow/k.bytes()])
+}
+
+// blurCombine blurs three maps along their columns and makes the gradient of them.
+func (s *set) blurCombine() {
+	s.function("blurCombine", "y *float32, pitch int, p, t, maps *float32, step int, window *float32, factor float32",
+		"is BlurCombine.")
+	y, p, t, window := s.argument("y"), s.argument("p"), s.argument("t"), s.argument("window")
+	pitch, step, means := s.byteArgument("pitch"), s.byteArgument("step"), s.argument("maps")
+	squares, products := s.GP64(), s.GP64()
+	s.LEAQ(operand.Mem{Base: means, Index: step, Scale: 1}, squares)
+	s.LEAQ(operand.Mem{Base: means, Index: step, Scale: 2}, products)
+	offset := s.GP64()
+	for row := 0; row < tileSide; row += s.lanes {
+		s.alongTile(func(at int) {
+			from, results := row*tileRow+at, s.vectors(s.lanes)
+			each := func(do func(v reg.VecVirtual)) {
+				s.XORQ(offset, offset)
+				if row > 0 {
+					s.LEAQ(operand.Mem{Base: offset, Index: pitch, Scale: uint8(row)}, offset)
+				}
+				for _, v := range results {
+					do(v)
+					s.ADDQ(pitch, offset)
+				}
+			}
+			here := func(plane reg.Register) operand.Mem {
+				return operand.Mem{Base: plane, Index: offset, Scale: 1, Disp: at}
+			}
+			w := s.weights(window)
+			s.blurred(squares, from, w, results, false)
+			each(func(v reg.VecVirtual) { s.VMULPS(here(p), v, v) })
+			s.blurred(means, from, w, results, true)
+			each(func(v reg.VecVirtual) { s.VMOVUPS(v, here(y)) })
+			s.blurred(products, from, w, results, false)
+			factor := s.factor("factor")
+			each(func(v reg.VecVirtual) {
+				u := s.vector()
+				s.VMOVUPS(here(y), u)
+				s.VFMADD231PS(here(t), v, u)
+				s.VMULPS(factor, u, u)
+				s.VMOVUPS(u, here(y))
+			})
+		})
+	}
+	s.end()
+}
