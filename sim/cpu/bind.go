@@ -158,15 +158,15 @@ func (b *binder) each(n, grain int, body func(lo, hi int)) func() {
 // maxShares bounds the pieces of scratch that a loop's ranges work in.
 const maxShares = 16
 
-// shared returns a closure that runs body over [0, n) on the pool, each range with
-// size floats of scratch of its own; work is the number of multiplications of an
-// element.
+// shared returns a closure that runs body over [0, n) on the pool, in ranges of
+// shares of n. Every range has scratch of its own, size floats for each share; work
+// is the number of multiplications of an element.
 func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
 	size = (size + lineFloats - 1) / lineFloats * lineFloats
 	scratch := b.floats(shares * size)
 	return b.each(shares, 1+worthwhile*shares/(n*work+1), func(lo, hi int) {
-		body(scratch[lo*size:][:size], lo*n/shares, hi*n/shares)
+		body(scratch[lo*size:hi*size], lo*n/shares, hi*n/shares)
 	})
 }
 

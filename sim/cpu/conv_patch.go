@@ -24,6 +24,9 @@ const (
 	// copied out of their rows before use: they lie at distances that share few
 	// sets of the caches.
 	reusedPixels = 32
+	// streamFloats is how much of w is used at a time where w is large and products
+	// are few, so that w is read from memory in the order in which it lies.
+	streamFloats = 32 << 10
 )
 
 // patched tells whether a geometry is one of those convolutions, with a number of
@@ -33,12 +36,14 @@ func (b *binder) patched(g *geometry) bool {
 		g.hl == 2*g.hs && g.wl == 2*g.ws && g.hs*g.ws%4 == 0 && 4*(g.wl+2) <= planeFloats
 }
 
-// patchScatter computes large from small and w.
+// patchScatter computes large from small and w, two channels of large at a time.
 type patchScatter struct {
 	geometry
 	set                   vec.Set
 	large, small, w, bias []float32
 	pixels, row           int // of the small grid; floats of w's rows
+	pairs                 int // of large channels
+	terms                 int // small channels that are added at a time
 	band                  int // rows of the small grid that are folded together
 	pitch                 int // of the folded rows
 }
@@ -46,36 +51,49 @@ type patchScatter struct {
 // scatterPatches binds the scatter of a patched geometry. bias may be nil.
 func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32) func() {
 	c := &patchScatter{geometry: *g, set: b.backend.set, large: large, small: small, w: w, bias: bias,
-		pixels: g.hs * g.ws, row: g.large * patch, pitch: 2*g.ws + 4}
+		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
-	pairs := (g.large + 1) / 2
-	return b.shared(g.n*pairs, c.scratch(), 2*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
+	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
+		c.terms = max(terms, 1)
+		shares := min(c.pairs, maxShares)
+		size := c.working() + (c.pairs+shares-1)/shares*c.panels()
+		return b.shared(c.pairs, size, 2*g.n*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
+			for image := range c.n {
+				c.stream(scratch, image, lo, hi)
+			}
+		})
+	}
+	return b.shared(g.n*c.pairs, c.working()+c.panels(), 2*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
 		for task := lo; task < hi; task++ {
-			c.compute(scratch, task/pairs, task%pairs*2)
+			c.compute(scratch, task/c.pairs, task%c.pairs*2)
 		}
 	})
-}
-
-// scratch is the number of floats that compute works in.
-func (c *patchScatter) scratch() int {
-	return c.geometry.small*2*patch + c.panels() + 2*(c.band+1)*c.pitch
 }
 
 // panels is the size of the products: for two channels a band of rows, and one
 // row before and after it.
 func (c *patchScatter) panels() int { return 2 * (c.band + 2) * c.ws * patch }
 
+// working is the number of floats beside the products: weights, and folded rows.
+func (c *patchScatter) working() int { return c.terms*2*patch + 2*(c.band+1)*c.pitch }
+
+// weights are those of channel l and the next, for the small channels from first
+// on, and how far the rows lie apart. Weights that are used often are copied.
+func (c *patchScatter) weights(strip []float32, l, first, terms int) ([]float32, int) {
+	w := c.w[first*c.row+l*patch:]
+	if c.pixels < reusedPixels {
+		return w, c.row
+	}
+	c.set.CopyRows(strip, 2*patch, w, c.row, terms, min(2, c.geometry.large-l)*patch)
+	return strip, 2 * patch
+}
+
 // compute makes channel l of an image of the large grid, and the next one.
 func (c *patchScatter) compute(scratch []float32, image, l int) {
-	channels := min(2, c.geometry.large-l)
-	strip, rowsOf := c.w[l*patch:], c.row
-	if c.pixels >= reusedPixels {
-		strip, rowsOf = scratch[:c.geometry.small*2*patch], 2*patch
-		c.set.CopyRows(strip, rowsOf, c.w[l*patch:], c.row, c.geometry.small, channels*patch)
-	}
-	scratch = scratch[c.geometry.small*2*patch:]
-	products, folded := scratch[:c.panels()], scratch[c.panels():]
-	one, row := (c.band+2)*c.ws*patch, c.ws*patch
+	channels, row := min(2, c.geometry.large-l), c.ws*patch
+	products, scratch := scratch[:c.panels()], scratch[c.panels():]
+	w, rowsOf := c.weights(scratch, l, 0, c.terms)
+	folded, one := scratch[c.terms*2*patch:], (c.band+2)*row
 	for v := range channels {
 		clear(products[v*one:][:row])
 	}
@@ -83,21 +101,63 @@ func (c *patchScatter) compute(scratch []float32, image, l int) {
 	for first := 0; first < c.hs; first += c.band {
 		rows := min(c.band, c.hs-first)
 		c.set.Outer(products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
-			strip, rowsOf, patch, c.geometry.small, false)
-		folds := rows
-		if first+rows == c.hs {
-			folds++
-		}
+			w, rowsOf, patch, c.terms, false)
 		for v := range channels {
 			p := products[v*one:][:one]
-			if folds > rows {
-				clear(p[folds*row:][:row])
-			}
-			c.set.Fold(folded, c.pitch, p, c.ws, folds)
+			c.fold(p, folded, image, l+v, first, rows)
 			copy(p[:row], p[rows*row:][:row])
-			c.store(image, l+v, folded, 2*first-1, 2*folds)
 		}
 	}
+}
+
+// stream makes the pairs [lo, hi) of channels, adding a part of the small channels
+// to all of them before the next, which is fetched meanwhile.
+func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
+	row, one, panels := c.ws*patch, (c.band+2)*c.ws*patch, c.panels()
+	products, scratch := scratch[:(hi-lo)*panels], scratch[(hi-lo)*panels:]
+	small := c.small[image*c.geometry.small*c.pixels:]
+	for pair := range hi - lo {
+		clear(products[pair*panels:][:row])
+		clear(products[pair*panels+one:][:row])
+	}
+	for first := 0; first < c.geometry.small; first += c.terms {
+		terms := min(c.terms, c.geometry.small-first)
+		for pair := lo; pair < hi; pair++ {
+			c.fetch(lo, hi, first+terms, pair)
+			w, rowsOf := c.weights(scratch, 2*pair, first, terms)
+			c.set.Outer(products[(pair-lo)*panels+row:], patch, one, c.pixels, min(2, c.geometry.large-2*pair),
+				small[first*c.pixels:], 1, c.pixels, w, rowsOf, patch, terms, first > 0)
+		}
+	}
+	folded := scratch[c.terms*2*patch:]
+	for l := 2 * lo; l < min(2*hi, c.geometry.large); l++ {
+		c.fold(products[(l/2-lo)*panels+l%2*one:][:one], folded, image, l, 0, c.hs)
+	}
+}
+
+// fetch asks for the part of the next terms' weights that falls to one of the
+// pairs [lo, hi).
+func (c *patchScatter) fetch(lo, hi, first, pair int) {
+	const two = 2 * patch
+	width := min(hi*two, c.row) - lo*two
+	for at, end := (pair-lo)*c.terms*two, (pair+1-lo)*c.terms*two; at < end; {
+		n := min(end-at, width-at%width)
+		if s := first + at/width; s < c.geometry.small {
+			c.set.Prefetch(c.w[s*c.row+lo*two+at%width:][:n])
+		}
+		at += n
+	}
+}
+
+// fold adds the products of channel l where they overlap, for rows of the small
+// grid from first on, and stores what is complete.
+func (c *patchScatter) fold(products, folded []float32, image, l, first, rows int) {
+	if first+rows == c.hs {
+		clear(products[(rows+1)*c.ws*patch:][:c.ws*patch])
+		rows++
+	}
+	c.set.Fold(folded, c.pitch, products, c.ws, rows)
+	c.store(image, l, folded, 2*first-1, 2*rows)
 }
 
 // store copies folded rows, of which the first is row top of channel l, without

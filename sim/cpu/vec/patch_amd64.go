@@ -98,3 +98,8 @@ func patchesAVX2(y *float32, x *float32, pitch int, n int, rows int)
 //
 //go:noescape
 func foldAVX2(y *float32, pitch int, c *float32, n int, rows int)
+
+// prefetchAVX2 is Prefetch.
+//
+//go:noescape
+func prefetchAVX2(x *float32, lines int)

@@ -575,7 +575,7 @@ store:
 	RET
 
 // func inner4AVX512(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512F, AVX512VL, MMX+
 TEXT ·inner4AVX512(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ pitch+8(FP), CX
@@ -587,6 +587,11 @@ TEXT ·inner4AVX512(SB), NOSPLIT, $0-64
 	MOVQ step+48(FP), DI
 	SHLQ $0x02, DI
 	LEAQ (SI)(SI*2), R8
+	XORQ R9, R9
+	ADDQ SI, R9
+	ADDQ SI, R9
+	ADDQ SI, R9
+	ADDQ SI, R9
 
 group:
 	VPXORD Z0, Z0, Z0
@@ -605,40 +610,41 @@ group:
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   a+24(FP), R9
-	MOVQ   k+56(FP), R11
-	MOVQ   BX, R10
+	MOVQ   a+24(FP), R10
+	MOVQ   k+56(FP), R12
+	MOVQ   BX, R11
 
 term:
-	VMOVUPS       (R9), Z16
-	VMOVUPS       (R9)(SI*1), Z17
-	VMOVUPS       (R9)(SI*2), Z18
-	VMOVUPS       (R9)(R8*1), Z19
-	VMOVUPS       (R10), Z20
+	VMOVUPS       (R10), Z16
+	VMOVUPS       (R10)(SI*1), Z17
+	VMOVUPS       (R10)(SI*2), Z18
+	VMOVUPS       (R10)(R8*1), Z19
+	VMOVUPS       (R11), Z20
 	VFMADD231PS   Z20, Z16, Z0
 	VFMADD231PS   Z20, Z17, Z4
 	VFMADD231PS   Z20, Z18, Z8
 	VFMADD231PS   Z20, Z19, Z12
-	VMOVUPS       64(R10), Z20
+	VMOVUPS       64(R11), Z20
 	VFMADD231PS   Z20, Z16, Z1
 	VFMADD231PS   Z20, Z17, Z5
 	VFMADD231PS   Z20, Z18, Z9
 	VFMADD231PS   Z20, Z19, Z13
-	VMOVUPS       128(R10), Z20
+	VMOVUPS       128(R11), Z20
 	VFMADD231PS   Z20, Z16, Z2
 	VFMADD231PS   Z20, Z17, Z6
 	VFMADD231PS   Z20, Z18, Z10
 	VFMADD231PS   Z20, Z19, Z14
-	VMOVUPS       192(R10), Z20
+	VMOVUPS       192(R11), Z20
 	VFMADD231PS   Z20, Z16, Z3
 	VFMADD231PS   Z20, Z17, Z7
 	VFMADD231PS   Z20, Z18, Z11
 	VFMADD231PS   Z20, Z19, Z15
-	ADDQ          $+64, R9
-	ADDQ          DI, R10
-	DECQ          R11
+	PREFETCHT1    (R10)(R9*1)
+	ADDQ          $+64, R10
+	ADDQ          DI, R11
+	DECQ          R12
 	JNZ           term
-	MOVQ          AX, R9
+	MOVQ          AX, R10
 	VUNPCKLPS     Z1, Z0, Z16
 	VUNPCKHPS     Z1, Z0, Z17
 	VADDPS        Z16, Z17, Z17
@@ -652,8 +658,8 @@ term:
 	VADDPS        Y17, Y16, Y16
 	VEXTRACTF32X4 $0x01, Y16, X17
 	VADDPS        X16, X17, X17
-	VMOVUPS       X17, (R9)
-	ADDQ          CX, R9
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
 	VUNPCKLPS     Z5, Z4, Z16
 	VUNPCKHPS     Z5, Z4, Z17
 	VADDPS        Z16, Z17, Z17
@@ -667,8 +673,8 @@ term:
 	VADDPS        Y17, Y16, Y16
 	VEXTRACTF32X4 $0x01, Y16, X17
 	VADDPS        X16, X17, X17
-	VMOVUPS       X17, (R9)
-	ADDQ          CX, R9
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
 	VUNPCKLPS     Z9, Z8, Z16
 	VUNPCKHPS     Z9, Z8, Z17
 	VADDPS        Z16, Z17, Z17
@@ -682,8 +688,8 @@ term:
 	VADDPS        Y17, Y16, Y16
 	VEXTRACTF32X4 $0x01, Y16, X17
 	VADDPS        X16, X17, X17
-	VMOVUPS       X17, (R9)
-	ADDQ          CX, R9
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
 	VUNPCKLPS     Z13, Z12, Z16
 	VUNPCKHPS     Z13, Z12, Z17
 	VADDPS        Z16, Z17, Z17
@@ -697,17 +703,18 @@ term:
 	VADDPS        Y17, Y16, Y16
 	VEXTRACTF32X4 $0x01, Y16, X17
 	VADDPS        X16, X17, X17
-	VMOVUPS       X17, (R9)
-	ADDQ          CX, R9
+	VMOVUPS       X17, (R10)
+	ADDQ          CX, R10
 	ADDQ          $+16, AX
 	ADDQ          $+256, BX
+	ADDQ          SI, R9
 	DECQ          DX
 	JNZ           group
 	VZEROUPPER
 	RET
 
 // func inner2AVX512(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512F, AVX512VL, MMX+
 TEXT ·inner2AVX512(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ pitch+8(FP), CX
@@ -718,6 +725,9 @@ TEXT ·inner2AVX512(SB), NOSPLIT, $0-64
 	SHLQ $0x02, SI
 	MOVQ step+48(FP), DI
 	SHLQ $0x02, DI
+	XORQ R8, R8
+	ADDQ SI, R8
+	ADDQ SI, R8
 
 group:
 	VPXORD Z0, Z0, Z0
@@ -728,30 +738,31 @@ group:
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   a+24(FP), R8
-	MOVQ   k+56(FP), R10
-	MOVQ   BX, R9
+	MOVQ   a+24(FP), R9
+	MOVQ   k+56(FP), R11
+	MOVQ   BX, R10
 
 term:
-	VMOVUPS       (R8), Z8
-	VMOVUPS       (R8)(SI*1), Z9
-	VMOVUPS       (R9), Z10
+	VMOVUPS       (R9), Z8
+	VMOVUPS       (R9)(SI*1), Z9
+	VMOVUPS       (R10), Z10
 	VFMADD231PS   Z10, Z8, Z0
 	VFMADD231PS   Z10, Z9, Z4
-	VMOVUPS       64(R9), Z10
+	VMOVUPS       64(R10), Z10
 	VFMADD231PS   Z10, Z8, Z1
 	VFMADD231PS   Z10, Z9, Z5
-	VMOVUPS       128(R9), Z10
+	VMOVUPS       128(R10), Z10
 	VFMADD231PS   Z10, Z8, Z2
 	VFMADD231PS   Z10, Z9, Z6
-	VMOVUPS       192(R9), Z10
+	VMOVUPS       192(R10), Z10
 	VFMADD231PS   Z10, Z8, Z3
 	VFMADD231PS   Z10, Z9, Z7
-	ADDQ          $+64, R8
-	ADDQ          DI, R9
-	DECQ          R10
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          $+64, R9
+	ADDQ          DI, R10
+	DECQ          R11
 	JNZ           term
-	MOVQ          AX, R8
+	MOVQ          AX, R9
 	VUNPCKLPS     Z1, Z0, Z8
 	VUNPCKHPS     Z1, Z0, Z9
 	VADDPS        Z8, Z9, Z9
@@ -765,8 +776,8 @@ term:
 	VADDPS        Y9, Y8, Y8
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X8, X9, X9
-	VMOVUPS       X9, (R8)
-	ADDQ          CX, R8
+	VMOVUPS       X9, (R9)
+	ADDQ          CX, R9
 	VUNPCKLPS     Z5, Z4, Z8
 	VUNPCKHPS     Z5, Z4, Z9
 	VADDPS        Z8, Z9, Z9
@@ -780,17 +791,18 @@ term:
 	VADDPS        Y9, Y8, Y8
 	VEXTRACTF32X4 $0x01, Y8, X9
 	VADDPS        X8, X9, X9
-	VMOVUPS       X9, (R8)
-	ADDQ          CX, R8
+	VMOVUPS       X9, (R9)
+	ADDQ          CX, R9
 	ADDQ          $+16, AX
 	ADDQ          $+256, BX
+	ADDQ          SI, R8
 	DECQ          DX
 	JNZ           group
 	VZEROUPPER
 	RET
 
 // func inner1AVX512(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-// Requires: AVX, AVX512F, AVX512VL
+// Requires: AVX, AVX512F, AVX512VL, MMX+
 TEXT ·inner1AVX512(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ pitch+8(FP), CX
@@ -799,33 +811,36 @@ TEXT ·inner1AVX512(SB), NOSPLIT, $0-64
 	MOVQ p+40(FP), BX
 	MOVQ am+32(FP), SI
 	SHLQ $0x02, SI
-	MOVQ step+48(FP), SI
-	SHLQ $0x02, SI
+	MOVQ step+48(FP), DI
+	SHLQ $0x02, DI
+	XORQ R8, R8
+	ADDQ SI, R8
 
 group:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   a+24(FP), DI
-	MOVQ   k+56(FP), R9
-	MOVQ   BX, R8
+	MOVQ   a+24(FP), R9
+	MOVQ   k+56(FP), R11
+	MOVQ   BX, R10
 
 term:
-	VMOVUPS       (DI), Z4
-	VMOVUPS       (R8), Z5
+	VMOVUPS       (R9), Z4
+	VMOVUPS       (R10), Z5
 	VFMADD231PS   Z5, Z4, Z0
-	VMOVUPS       64(R8), Z5
+	VMOVUPS       64(R10), Z5
 	VFMADD231PS   Z5, Z4, Z1
-	VMOVUPS       128(R8), Z5
+	VMOVUPS       128(R10), Z5
 	VFMADD231PS   Z5, Z4, Z2
-	VMOVUPS       192(R8), Z5
+	VMOVUPS       192(R10), Z5
 	VFMADD231PS   Z5, Z4, Z3
-	ADDQ          $+64, DI
-	ADDQ          SI, R8
-	DECQ          R9
+	PREFETCHT1    (R9)(R8*1)
+	ADDQ          $+64, R9
+	ADDQ          DI, R10
+	DECQ          R11
 	JNZ           term
-	MOVQ          AX, DI
+	MOVQ          AX, R9
 	VUNPCKLPS     Z1, Z0, Z4
 	VUNPCKHPS     Z1, Z0, Z5
 	VADDPS        Z4, Z5, Z5
@@ -839,10 +854,11 @@ term:
 	VADDPS        Y5, Y4, Y4
 	VEXTRACTF32X4 $0x01, Y4, X5
 	VADDPS        X4, X5, X5
-	VMOVUPS       X5, (DI)
-	ADDQ          CX, DI
+	VMOVUPS       X5, (R9)
+	ADDQ          CX, R9
 	ADDQ          $+16, AX
 	ADDQ          $+256, BX
+	ADDQ          SI, R8
 	DECQ          DX
 	JNZ           group
 	VZEROUPPER
@@ -1144,7 +1160,7 @@ store:
 	RET
 
 // func inner2AVX2(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·inner2AVX2(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ pitch+8(FP), CX
@@ -1155,6 +1171,9 @@ TEXT ·inner2AVX2(SB), NOSPLIT, $0-64
 	SHLQ $0x02, SI
 	MOVQ step+48(FP), DI
 	SHLQ $0x02, DI
+	XORQ R8, R8
+	ADDQ SI, R8
+	ADDQ SI, R8
 
 group:
 	VXORPS Y0, Y0, Y0
@@ -1165,44 +1184,45 @@ group:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   a+24(FP), R8
-	MOVQ   k+56(FP), R10
-	MOVQ   BX, R9
+	MOVQ   a+24(FP), R9
+	MOVQ   k+56(FP), R11
+	MOVQ   BX, R10
 
 term:
-	VMOVUPS      (R8), Y8
-	VMOVUPS      (R8)(SI*1), Y9
-	VMOVUPS      (R9), Y10
+	VMOVUPS      (R9), Y8
+	VMOVUPS      (R9)(SI*1), Y9
+	VMOVUPS      (R10), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y4
-	VMOVUPS      64(R9), Y10
+	VMOVUPS      64(R10), Y10
 	VFMADD231PS  Y10, Y8, Y1
 	VFMADD231PS  Y10, Y9, Y5
-	VMOVUPS      128(R9), Y10
+	VMOVUPS      128(R10), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y6
-	VMOVUPS      192(R9), Y10
+	VMOVUPS      192(R10), Y10
 	VFMADD231PS  Y10, Y8, Y3
 	VFMADD231PS  Y10, Y9, Y7
-	VMOVUPS      32(R8), Y8
-	VMOVUPS      32(R8)(SI*1), Y9
-	VMOVUPS      32(R9), Y10
+	VMOVUPS      32(R9), Y8
+	VMOVUPS      32(R9)(SI*1), Y9
+	VMOVUPS      32(R10), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y4
-	VMOVUPS      96(R9), Y10
+	VMOVUPS      96(R10), Y10
 	VFMADD231PS  Y10, Y8, Y1
 	VFMADD231PS  Y10, Y9, Y5
-	VMOVUPS      160(R9), Y10
+	VMOVUPS      160(R10), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y6
-	VMOVUPS      224(R9), Y10
+	VMOVUPS      224(R10), Y10
 	VFMADD231PS  Y10, Y8, Y3
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $+64, R8
-	ADDQ         DI, R9
-	DECQ         R10
+	PREFETCHT1   (R9)(R8*1)
+	ADDQ         $+64, R9
+	ADDQ         DI, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         AX, R8
+	MOVQ         AX, R9
 	VUNPCKLPS    Y1, Y0, Y8
 	VUNPCKHPS    Y1, Y0, Y0
 	VADDPS       Y8, Y0, Y0
@@ -1214,8 +1234,8 @@ term:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
-	VMOVUPS      X1, (R8)
-	ADDQ         CX, R8
+	VMOVUPS      X1, (R9)
+	ADDQ         CX, R9
 	VUNPCKLPS    Y5, Y4, Y0
 	VUNPCKHPS    Y5, Y4, Y1
 	VADDPS       Y0, Y1, Y1
@@ -1227,17 +1247,18 @@ term:
 	VADDPS       Y0, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X1, X0, X0
-	VMOVUPS      X0, (R8)
-	ADDQ         CX, R8
+	VMOVUPS      X0, (R9)
+	ADDQ         CX, R9
 	ADDQ         $+16, AX
 	ADDQ         $+256, BX
+	ADDQ         SI, R8
 	DECQ         DX
 	JNZ          group
 	VZEROUPPER
 	RET
 
 // func inner1AVX2(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·inner1AVX2(SB), NOSPLIT, $0-64
 	MOVQ out+0(FP), AX
 	MOVQ pitch+8(FP), CX
@@ -1246,42 +1267,45 @@ TEXT ·inner1AVX2(SB), NOSPLIT, $0-64
 	MOVQ p+40(FP), BX
 	MOVQ am+32(FP), SI
 	SHLQ $0x02, SI
-	MOVQ step+48(FP), SI
-	SHLQ $0x02, SI
+	MOVQ step+48(FP), DI
+	SHLQ $0x02, DI
+	XORQ R8, R8
+	ADDQ SI, R8
 
 group:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   a+24(FP), DI
-	MOVQ   k+56(FP), R9
-	MOVQ   BX, R8
+	MOVQ   a+24(FP), R9
+	MOVQ   k+56(FP), R11
+	MOVQ   BX, R10
 
 term:
-	VMOVUPS      (DI), Y4
-	VMOVUPS      (R8), Y5
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R10), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VMOVUPS      64(R8), Y5
+	VMOVUPS      64(R10), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	VMOVUPS      128(R8), Y5
+	VMOVUPS      128(R10), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      192(R8), Y5
+	VMOVUPS      192(R10), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	VMOVUPS      32(DI), Y4
-	VMOVUPS      32(R8), Y5
+	VMOVUPS      32(R9), Y4
+	VMOVUPS      32(R10), Y5
 	VFMADD231PS  Y5, Y4, Y0
-	VMOVUPS      96(R8), Y5
+	VMOVUPS      96(R10), Y5
 	VFMADD231PS  Y5, Y4, Y1
-	VMOVUPS      160(R8), Y5
+	VMOVUPS      160(R10), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      224(R8), Y5
+	VMOVUPS      224(R10), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         $+64, DI
-	ADDQ         SI, R8
-	DECQ         R9
+	PREFETCHT1   (R9)(R8*1)
+	ADDQ         $+64, R9
+	ADDQ         DI, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         AX, DI
+	MOVQ         AX, R9
 	VUNPCKLPS    Y1, Y0, Y4
 	VUNPCKHPS    Y1, Y0, Y0
 	VADDPS       Y4, Y0, Y0
@@ -1293,10 +1317,11 @@ term:
 	VADDPS       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
-	VMOVUPS      X1, (DI)
-	ADDQ         CX, DI
+	VMOVUPS      X1, (R9)
+	ADDQ         CX, R9
 	ADDQ         $+16, AX
 	ADDQ         $+256, BX
+	ADDQ         SI, R8
 	DECQ         DX
 	JNZ          group
 	VZEROUPPER
@@ -1393,4 +1418,17 @@ next:
 	DECQ BX
 	JNZ  row
 	VZEROUPPER
+	RET
+
+// func prefetchAVX2(x *float32, lines int)
+// Requires: MMX+
+TEXT ·prefetchAVX2(SB), NOSPLIT, $0-16
+	MOVQ x+0(FP), AX
+	MOVQ lines+8(FP), CX
+
+line:
+	PREFETCHT1 (AX)
+	ADDQ       $+64, AX
+	DECQ       CX
+	JNZ        line
 	RET

@@ -139,3 +139,10 @@ func (s Set) Fold(y []float32, pitch int, p []float32, n, rows int) {
 	_, _ = y[(2*rows-1)*pitch+2*n+3], p[PatchFloats*n*(rows+1)-1]
 	foldAVX2(&y[0], pitch, &p[0], n, rows)
 }
+
+// Prefetch asks for a row that will be read soon.
+func (s Set) Prefetch(x []float32) {
+	if s != Go && len(x) > 0 {
+		prefetchAVX2(&x[0], (len(x)+15)/16)
+	}
+}

@@ -17,3 +17,6 @@ func (Set) Patches(y, x []float32, pitch, n, rows int) { patches(y, x, pitch, n,
 
 // Fold adds patches where they overlap; see fold.
 func (Set) Fold(y []float32, pitch int, p []float32, n, rows int) { fold(y, pitch, p, n, rows) }
+
+// Prefetch asks for a row that will be read soon.
+func (Set) Prefetch([]float32) {}

@@ -27,7 +27,20 @@ func (s *set) patchKernels() {
 	if !s.wide {
 		s.patches()
 		s.fold()
+		s.prefetch()
 	}
+}
+
+// prefetch asks for the lines of a row in the second-level cache.
+func (s *set) prefetch() {
+	s.function("prefetch", "x *float32, lines int", "is Prefetch.")
+	x, lines := s.argument("x"), s.argument("lines")
+	s.Label("line")
+	s.PREFETCHT1(operand.Mem{Base: x})
+	s.ADDQ(operand.I32(64), x)
+	s.DECQ(lines)
+	s.JNZ(operand.LabelRef("line"))
+	s.RET()
 }
 
 // rowAddress is row r of rows that lie stride bytes apart; fourth is where the row
@@ -113,7 +126,8 @@ func (s *set) outer(rows, columns int) {
 }
 
 // inner multiplies rows of a with four patches at a time: one partial sum in each
-// lane until all k patches of a row are added.
+// lane until all k patches of a row are added. Each group asks for one row of a
+// beyond those in use, so that four groups bring the next four rows.
 func (s *set) inner(rows int) {
 	s.function(fmt.Sprintf("inner%d", rows),
 		"out *float32, pitch, groups int, a *float32, am int, p *float32, step, k int",
@@ -124,6 +138,11 @@ func (s *set) inner(rows int) {
 	triple := s.GP64()
 	if rows > 3 {
 		s.LEAQ(operand.Mem{Base: am, Index: am, Scale: 2}, triple)
+	}
+	ahead := s.GP64()
+	s.XORQ(ahead, ahead)
+	for range rows {
+		s.ADDQ(am, ahead)
 	}
 	s.Label("group")
 	sums := s.vectors(rows * dotColumns)
@@ -148,6 +167,7 @@ func (s *set) inner(rows int) {
 			}
 		}
 	}
+	s.PREFETCHT1(operand.Mem{Base: a, Index: ahead, Scale: 1})
 	s.ADDQ(operand.I32(4*patchFloats), a)
 	s.ADDQ(step, g)
 	s.DECQ(k)
@@ -160,6 +180,7 @@ func (s *set) inner(rows int) {
 	}
 	s.ADDQ(operand.I32(4*dotColumns), out)
 	s.ADDQ(operand.I32(4*patchFloats*dotColumns), first)
+	s.ADDQ(am, ahead)
 	s.DECQ(groups)
 	s.JNZ(operand.LabelRef("group"))
 	s.end()
