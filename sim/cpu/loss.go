@@ -1,10 +1,6 @@
 package cpu
 
-import (
-	"math"
-
-	"prismtop/sim/nn"
-)
+import "prismtop/sim/nn"
 
 const (
 	// lossEpsilon is added to the norm that a normalised loss divides by
@@ -58,14 +54,15 @@ func (b *binder) lossGrad(op nn.LossGrad) func() {
 	if b.err != nil {
 		return nil
 	}
+	set := b.backend.set
 	switch op.Kind {
 	case nn.L1:
 		return b.each(len(gp), grain, func(lo, hi int) {
-			signRow(gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
+			set.Signs(gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
 		})
 	case nn.L2:
 		return b.each(len(gp), grain, func(lo, hi int) {
-			differenceRow(gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
+			set.Differences(gp[lo:hi], p[lo:hi], t[lo:hi], saved[0]*upstream[0])
 		})
 	case nn.SSIM:
 		return b.ssimGrad(gp, p, t, saved, upstream, h, w)
@@ -104,9 +101,9 @@ func (b *binder) pointwiseLoss(op nn.Loss, value, saved, p, t []float32) func() 
 	n := len(p)
 	blocks := (n + sumBlock - 1) / sumBlock
 	sums, norms := b.float64s(blocks), b.float64s(blocks)
-	kernel, factor := absoluteSums, 1.0
+	kernel, factor := b.backend.set.AbsoluteSums, 1.0
 	if op.Kind == nn.L2 {
-		kernel, factor = squareSums, 2
+		kernel, factor = b.backend.set.SquareSums, 2
 	}
 	run := b.each(blocks, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -126,51 +123,5 @@ func (b *binder) pointwiseLoss(op nn.Loss, value, saved, p, t []float32) func() 
 			scale /= norm/float64(n) + lossEpsilon
 		}
 		value[0], saved[0] = float32(total*scale), float32(factor*scale)
-	}
-}
-
-// absoluteSums is Σ|p[i] − t[i]| and Σ|t[i]|.
-func absoluteSums(p, t []float32) (differences, targets float64) {
-	t = t[:len(p)]
-	for i, v := range p {
-		differences += math.Abs(float64(v) - float64(t[i]))
-		targets += math.Abs(float64(t[i]))
-	}
-	return differences, targets
-}
-
-// squareSums is Σ(p[i] − t[i])² and Σt[i]².
-func squareSums(p, t []float32) (differences, targets float64) {
-	t = t[:len(p)]
-	for i, v := range p {
-		u := float64(t[i])
-		d := float64(v) - u
-		differences += d * d
-		targets += u * u
-	}
-	return differences, targets
-}
-
-// signRow is gp[i] = f·sign(p[i] − t[i]), 0 where they are equal.
-func signRow(gp, p, t []float32, f float32) {
-	p, t = p[:len(gp)], t[:len(gp)]
-	for i := range gp {
-		d := p[i] - t[i]
-		switch {
-		case d == 0:
-			gp[i] = 0
-		case d != d:
-			gp[i] = d
-		default:
-			gp[i] = math.Float32frombits(math.Float32bits(f) ^ math.Float32bits(d)&(1<<31))
-		}
-	}
-}
-
-// differenceRow is gp[i] = f·(p[i] − t[i]).
-func differenceRow(gp, p, t []float32, f float32) {
-	p, t = p[:len(gp)], t[:len(gp)]
-	for i := range gp {
-		gp[i] = f * (p[i] - t[i])
 	}
 }

@@ -38,6 +38,7 @@ var families = map[string]func(*set){
 	"patch":   (*set).patchKernels,
 	"norm":    (*set).norms,
 	"ssim":    (*set).ssim,
+	"loss":    (*set).losses,
 }
 
 // Files returns the text of every generated file by its name.
