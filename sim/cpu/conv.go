@@ -91,8 +91,11 @@ func (b *binder) convGather(stride, pad int) func() {
 	if g.single() {
 		return b.denseGather(&g, small, large, w, bias)
 	}
-	if b.patched(&g) {
+	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
 		return b.gatherPatches(&g, small, large, w, bias)
+	}
+	if c, ok := g.gatherBands(); ok {
+		return c.runner(b, small, large, w, bias)
 	}
 	c := newLowered(b, gatherLowering(&g))
 	return c.runner(b, small, large, w, bias)
@@ -117,6 +120,9 @@ func (b *binder) convScatter(stride, pad, outputPad int) func() {
 	}
 	if b.patched(&g) {
 		return b.scatterPatches(&g, large, small, w, bias)
+	}
+	if c, ok := g.scatterBands(); ok {
+		return c.runner(b, large, small, w, bias)
 	}
 	c := newLowered(b, scatterLowering(&g))
 	return c.runner(b, large, small, w, bias)
@@ -146,6 +152,9 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 	}
 	if b.patched(&g) {
 		return b.weightPatches(&g, gw, small, large)
+	}
+	if run := b.weightBands(&g, gw, small, large); run != nil {
+		return run
 	}
 	return b.lowerWeight(&g, gw, small, large)
 }

@@ -20,6 +20,9 @@ const (
 	patchBandFloats = 64 << 10
 	// planeFloats bounds the padded rows of a channel that patches are taken from.
 	planeFloats = 10 << 10
+	// patchedPixels bounds the small grid whose gather makes patches: with more
+	// pixels and fewer channels a patch is used too seldom.
+	patchedPixels = 512
 	// reusedPixels is the number of pixels from which on two channels' weights are
 	// copied out of their rows before use: they lie at distances that share few
 	// sets of the caches.

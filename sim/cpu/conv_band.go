@@ -1,0 +1,164 @@
+package cpu
+
+import "prismtop/sim/cpu/vec"
+
+// Convolutions over many pixels go through the output in bands of rows, wide ones
+// also in blocks of columns. What a band needs of the input is copied once, with
+// zeros beyond the edge, into planes of one pitch (one plane for each row and
+// column modulo the stride): a tap is then a distance in a plane, and the values
+// that it contributes to all rows of the band are one run,
+//
+//	out[o, ·] = Σ over input channels and taps of weight · run
+//
+// with the columns between two rows of the output computed and left behind. A
+// scatter of stride 1 is a gather whose taps are mirrored.
+
+const (
+	// packedFloats bounds what is copied for a band, so that it stays near.
+	packedFloats = 14 << 10
+	// bandRows is the least number of rows of a band where they fit: rows at its
+	// edge are copied twice.
+	bandRows = 8
+	// blockColumns is the least number of columns of a block.
+	blockColumns = 32
+)
+
+// bands is the shape of a convolution computed so: in and out are the channels and
+// planes of input and output, k the taps of an output pixel.
+type bands struct {
+	n                 int
+	in, inH, inW      int
+	out, outH, outW   int
+	kh, kw            int
+	stride, top, left int // of the first output pixel's first tap: −top, −left
+	mirrored          bool
+	inStride          int // between the weights of two input channels
+	outStride         int // and of two output channels
+
+	rows, columns, pitch int // of a band, and floats between its rows
+	segments, weights    []int32
+}
+
+// gatherBands is the form of a gather; ok is false where bands do not fit.
+func (g *geometry) gatherBands() (c bands, ok bool) {
+	c = bands{n: g.n, in: g.large, inH: g.hl, inW: g.wl, out: g.small, outH: g.hs, outW: g.ws,
+		kh: g.kh, kw: g.kw, stride: g.stride, top: g.pad, left: g.pad,
+		inStride: g.taps(), outStride: g.large * g.taps()}
+	return c, c.divide()
+}
+
+// scatterBands is the form of a scatter of stride 1.
+func (g *geometry) scatterBands() (c bands, ok bool) {
+	c = bands{n: g.n, in: g.small, inH: g.hs, inW: g.ws, out: g.large, outH: g.hl, outW: g.wl,
+		kh: g.kh, kw: g.kw, stride: 1, top: g.kh - 1 - g.pad, left: g.kw - 1 - g.pad, mirrored: true,
+		inStride: g.large * g.taps(), outStride: g.taps()}
+	return c, g.stride == 1 && c.divide()
+}
+
+// divide chooses the bands.
+func (c *bands) divide() bool {
+	planes := c.in * c.stride * c.stride
+	over, beside := (c.kh-1)/c.stride, (c.kw-1)/c.stride
+	c.columns = c.outW
+	fit := func() int { return packedFloats/(planes*(c.columns+beside)) - over }
+	if fit() < 1 && c.columns > blockColumns {
+		c.columns = max(packedFloats/(planes*(over+2))-beside, blockColumns)
+		c.columns = min(c.columns/blockColumns*blockColumns, c.outW)
+	}
+	c.rows = min(fit(), c.outH, max(bandRows, (c.outH+maxShares-1)/maxShares))
+	c.pitch = c.columns + beside
+	if c.rows < 1 || c.outH*c.outW < 4*blockColumns {
+		return false
+	}
+	for channel := range c.in {
+		for ky := range c.kh {
+			for kx := range c.kw {
+				c.segments = append(c.segments, int32(c.plane(channel, ky%c.stride, kx%c.stride)+ky/c.stride*c.pitch+kx/c.stride))
+				k := ky*c.kw + kx
+				if c.mirrored {
+					k = c.kh*c.kw - 1 - k
+				}
+				c.weights = append(c.weights, int32(channel*c.inStride+k))
+			}
+		}
+	}
+	return true
+}
+
+// plane is where the copy of a channel's rows and columns of a residue begins.
+func (c *bands) plane(channel, row, column int) int {
+	return ((channel*c.stride+row)*c.stride + column) * (c.rows + (c.kh-1)/c.stride) * c.pitch
+}
+
+// packed is the number of floats that are copied for a band.
+func (c *bands) packed() int { return c.plane(c.in, 0, 0) }
+
+// across and count are the numbers of blocks beside each other and of all.
+func (c *bands) across() int { return (c.outW + c.columns - 1) / c.columns }
+func (c *bands) count() int  { return c.n * ((c.outH + c.rows - 1) / c.rows) * c.across() }
+
+// block is a band, or a part of it: its image, first pixel, rows and columns.
+type block struct{ image, row, column, rows, columns int }
+
+func (c *bands) block(i int) block {
+	perImage := (c.outH + c.rows - 1) / c.rows * c.across()
+	b := block{image: i / perImage, row: i % perImage / c.across() * c.rows, column: i % c.across() * c.columns}
+	b.rows, b.columns = min(c.rows, c.outH-b.row), min(c.columns, c.outW-b.column)
+	return b
+}
+
+// run is the number of elements of a run over the rows of a block.
+func (c *bands) run(b block) int { return (b.rows-1)*c.pitch + b.columns }
+
+// pack copies what a block needs of the input.
+func (c *bands) pack(set vec.Set, dst, in []float32, b block) {
+	for channel := range c.in {
+		plane := in[(b.image*c.in+channel)*c.inH*c.inW:][:c.inH*c.inW]
+		for i := range c.stride {
+			for j := range c.stride {
+				rows := span{b.row*c.stride - c.top + i, c.stride}
+				columns := span{b.column*c.stride - c.left + j, c.stride}
+				n := b.rows + (c.kh-1)/c.stride
+				packPlane(set, dst[c.plane(channel, i, j):][:n*c.pitch], plane,
+					rows.within(n, c.inH), columns.within(c.pitch, c.inW), c.pitch, c.inW)
+			}
+		}
+	}
+}
+
+// runner returns the closure that computes out from in. bias may be nil.
+func (c *bands) runner(b *binder, out, in, w, bias []float32) func() {
+	b.table(2*len(c.segments), 4)
+	set, one := b.backend.set, c.rows*c.pitch
+	group := min(set.TileRows(), c.out)
+	packed := (c.packed() + lineFloats - 1) / lineFloats * lineFloats
+	work := c.out * len(c.segments) * c.rows * c.columns
+	return b.shared(c.count(), packed+group*one, work, func(scratch []float32, lo, hi int) {
+		copies, sums := scratch[:packed], scratch[packed:]
+		for i := lo; i < hi; i++ {
+			at := c.block(i)
+			n := c.run(at)
+			c.pack(set, copies, in, at)
+			for o := 0; o < c.out; o += group {
+				rows := min(group, c.out-o)
+				clear(sums[:rows*one])
+				set.Tile(sums, one, rows, n, copies, c.segments, c.weights, w[o*c.outStride:], c.outStride)
+				for r := range rows {
+					c.store(set, out, sums[r*one:], bias, at, o+r)
+				}
+			}
+		}
+	})
+}
+
+// store writes a block of output channel o, with the bias.
+func (c *bands) store(set vec.Set, out, sums, bias []float32, b block, o int) {
+	to := out[((b.image*c.out+o)*c.outH+b.row)*c.outW+b.column:]
+	set.CopyRows(to, c.outW, sums, c.pitch, b.rows, b.columns)
+	for r := 0; r < b.rows && bias != nil; r++ {
+		row := to[r*c.outW:][:b.columns]
+		for i := range row {
+			row[i] += bias[o]
+		}
+	}
+}
