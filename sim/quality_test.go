@@ -49,11 +49,11 @@ func bandLimited(t *testing.T, r *Run) []float32 {
 		t.Fatal(err)
 	}
 	spectrum, plane := make([]complex64, n*n), make([]float32, n*n)
-	plan.CentredForwardReal(spectrum, r.object.Amplitude, nil)
+	plan.CentredForwardReal(spectrum, r.object.Amplitude, fft.Bounds{}, nil)
 	for i, m := range mask {
 		spectrum[i] *= complex(m, 0)
 	}
-	plan.CentredInverseReal(plane, spectrum, nil)
+	plan.CentredInverseReal(plane, spectrum, fft.Bounds{}, nil)
 	w := optics.ObjectWindow(n, r.object.ObjectSize)
 	out := make([]float32, w.Size*w.Size)
 	w.Crop(out, plane, n)

@@ -97,19 +97,19 @@ func (t *transform) run(at int) {
 	plan.SetKernels(t.set)
 	switch {
 	case t.realIn != nil && !t.inverse:
-		plan.CentredForwardReal(t.out[at:][:n], t.realIn[at:][:n], t.parallel)
+		plan.CentredForwardReal(t.out[at:][:n], t.realIn[at:][:n], fft.Bounds{}, t.parallel)
 	case t.realIn != nil:
 		t.makeComplex()
-		plan.CentredInverse(t.out[at:][:n], t.work, t.parallel)
+		plan.CentredInverse(t.out[at:][:n], t.work, fft.Bounds{}, t.parallel)
 	case t.realOut != nil && t.inverse:
-		plan.CentredInverseReal(t.realOut[at:][:n], t.in[at:][:n], t.parallel)
+		plan.CentredInverseReal(t.realOut[at:][:n], t.in[at:][:n], fft.Bounds{}, t.parallel)
 	case t.realOut != nil:
-		plan.CentredForward(t.work, t.in[at:][:n], t.parallel)
+		plan.CentredForward(t.work, t.in[at:][:n], fft.Bounds{}, t.parallel)
 		t.takeReal()
 	case t.inverse:
-		plan.CentredInverse(t.out[at:][:n], t.in[at:][:n], t.parallel)
+		plan.CentredInverse(t.out[at:][:n], t.in[at:][:n], fft.Bounds{}, t.parallel)
 	default:
-		plan.CentredForward(t.out[at:][:n], t.in[at:][:n], t.parallel)
+		plan.CentredForward(t.out[at:][:n], t.in[at:][:n], fft.Bounds{}, t.parallel)
 	}
 }
 

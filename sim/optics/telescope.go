@@ -54,14 +54,14 @@ func (t *Telescope) Measure(dst, object, mask []float32) {
 
 // Spectrum writes Fc(object) to dst, for several measurements of one object.
 func (t *Telescope) Spectrum(dst []complex64, object []float32) {
-	t.plan().CentredForwardReal(dst, object, t.par)
+	t.plan().CentredForwardReal(dst, object, fft.Bounds{}, t.par)
 }
 
 // MeasureSpectrum is Measure of the object whose spectrum is given. The spectrum
 // is left as it is.
 func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []float32) {
 	maskInto(t.field, spectrum, mask)
-	t.plan().CentredForward(t.field, t.field, t.par)
+	t.plan().CentredForward(t.field, t.field, fft.Bounds{}, t.par)
 	last := len(t.field) - 1
 	for i, v := range t.field {
 		dst[last-i] = modulus(v)
@@ -73,7 +73,7 @@ func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []
 // amplitude (spec/prism.md §9.2).
 func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask []float32) {
 	maskInto(t.field, spectrum, mask)
-	t.plan().CentredInverse(t.field, t.field, t.par)
+	t.plan().CentredInverse(t.field, t.field, fft.Bounds{}, t.par)
 	for i, v := range t.field {
 		dst[i] = real(v)*real(v) + imag(v)*imag(v)
 	}
@@ -88,16 +88,16 @@ func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask [
 // PyTorch does.
 func (t *Telescope) Gradient(dst, object, mask, g []float32) {
 	plan := t.plan()
-	plan.CentredForwardReal(t.field, object, t.par)
+	plan.CentredForwardReal(t.field, object, fft.Bounds{}, t.par)
 	maskInto(t.field, t.field, mask)
-	plan.CentredForward(t.field, t.field, t.par)
+	plan.CentredForward(t.field, t.field, fft.Bounds{}, t.par)
 	last := len(t.field) - 1
 	for i, v := range t.field {
 		t.field[i] = direction(v, g[last-i])
 	}
-	plan.CentredInverse(t.field, t.field, t.par)
+	plan.CentredInverse(t.field, t.field, fft.Bounds{}, t.par)
 	maskInto(t.field, t.field, mask)
-	plan.CentredInverseReal(dst, t.field, t.par)
+	plan.CentredInverseReal(dst, t.field, fft.Bounds{}, t.par)
 }
 
 // direction is g·v/|v|, and 0 where v is 0.

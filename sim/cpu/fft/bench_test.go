@@ -32,7 +32,7 @@ func BenchmarkCentredForwardReal(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		p.CentredForwardReal(y, x, nil)
+		p.CentredForwardReal(y, x, Bounds{}, nil)
 	}
 }
 
@@ -41,7 +41,7 @@ func BenchmarkCentredInverseReal(b *testing.B) {
 	p, _ := NewPlan(n, n)
 	x, y := randomPlane(n*n, 9), make([]float32, n*n)
 	for b.Loop() {
-		p.CentredInverseReal(y, x, nil)
+		p.CentredInverseReal(y, x, Bounds{}, nil)
 	}
 }
 

@@ -1,162 +1,224 @@
 package fft
 
-import "unsafe"
+import (
+	"unsafe"
 
-// rows transforms the rows of blocks [lo, hi) from the source into dst.
-func (p *Plan) rows(lo, hi int) {
-	ws := <-p.workspaces
-	for b := lo; b < hi; b++ {
-		first, count := b*lanes, min(lanes, p.h-b*lanes)
-		if !p.nonZero(ws, first, count) {
-			clear(p.job.dst[first*p.w : (first+count)*p.w])
-			continue
-		}
-		p.loadRows(ws, first, count)
-		p.row.transform(ws)
-		p.storeRows(ws, first, count)
-	}
-	p.workspaces <- ws
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"prismtop/sim/cpu/vec"
+)
+
+// lanes is the number of rows or columns that a strip transforms together.
+const lanes = vec.StripLanes
+
+// bunch is the number of strips of columns that are read together: whole cache lines
+// side by side in every row are what the processor fetches ahead.
+const bunch = 4
+
+// workspace is what one strip in flight needs: strips of lanes, or a sequence and
+// gonum's transforms of it.
+type workspace struct {
+	strips        [bunch][]float32 // columns on their way in
+	scratch, band []float32        // band: a strip's lines as rows
+	sequence      []complex128
+	any           [2]*fourier.CmplxFFT // along a row, along a column
 }
 
-// columns transforms the columns of blocks [lo, hi) of dst, in place unless the
-// result is real.
+func (p *Plan) newWorkspace() *workspace {
+	if p.row != nil {
+		n := max(p.row.StripLen(), p.column.StripLen())
+		ws := &workspace{scratch: aligned(n), band: aligned(lanes * p.bandPitch())}
+		for i := range ws.strips {
+			ws.strips[i] = aligned(n)
+		}
+		return ws
+	}
+	ws := &workspace{sequence: make([]complex128, max(p.h, p.w))}
+	ws.any = [2]*fourier.CmplxFFT{fourier.NewCmplxFFT(p.w), nil}
+	if ws.any[1] = ws.any[0]; p.h != p.w {
+		ws.any[1] = fourier.NewCmplxFFT(p.h)
+	}
+	return ws
+}
+
+// aligned returns n floats that begin a cache line.
+func aligned(n int) []float32 {
+	const line = 64
+	x := make([]float32, n+line/4)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(x)))%line) / 4
+	return x[skip : skip+n : skip+n]
+}
+
+func (ws *workspace) rebuild() {
+	for _, t := range ws.any {
+		if t != nil {
+			t.Reset(t.Len())
+		}
+	}
+}
+
+func (ws *workspace) bytes() int64 {
+	n := 4*int64(bunch*len(ws.strips[0])+len(ws.scratch)+len(ws.band)) + 16*int64(len(ws.sequence))
+	for i, t := range ws.any {
+		if t != nil && (i == 0 || t != ws.any[0]) {
+			n += 6 * 8 * int64(t.Len()) // gonum's tables and scratch: 6n float64
+		}
+	}
+	return n
+}
+
+// columns transforms the columns of bunches [lo, hi) of strips from the source into
+// tiles.
 func (p *Plan) columns(lo, hi int) {
 	ws := <-p.workspaces
+	defer func() { p.workspaces <- ws }()
+	if p.column == nil {
+		p.anyColumns(ws, lo*bunch*lanes, min(hi*bunch*lanes, p.w))
+		return
+	}
 	for b := lo; b < hi; b++ {
-		first, count := b*lanes, min(lanes, p.w-b*lanes)
-		p.loadColumns(ws.block, first, count)
-		p.column.transform(ws)
-		p.storeColumns(ws.block, first, count)
-	}
-	p.workspaces <- ws
-}
-
-// nonZero tells whether any element of some rows of the source is not zero: rows of
-// zeros, such as those around an object or outside an aperture, need no transform.
-func (p *Plan) nonZero(ws *workspace, first, count int) bool {
-	for at := first * p.w; at < (first+count)*p.w; at += p.w {
-		if p.job.srcReal != nil {
-			if ws.set.NonZero(p.job.srcReal[at:][:p.w]) {
-				return true
+		first, count := b*bunch, min(bunch, blocks(p.w)-b*bunch)
+		if !p.zeroColumns(first, count) {
+			p.loadColumns(ws, first, count)
+		}
+		for i := range count {
+			tile := p.tile(first + i)
+			if p.zeroColumns(first+i, 1) {
+				clear(tile)
+				continue
 			}
-		} else if ws.set.NonZero(parts(p.job.src[at:][:p.w])) {
-			return true
+			p.column.Transform(p.set, tile, p.column.layout, ws.strips[i], p.column.layout, ws.scratch, p.job.centred)
 		}
 	}
-	return false
 }
 
-// parts is a row of complex values as real and imaginary parts in turn.
-func parts(z []complex64) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(z))), 2*len(z))
+// tile is strip b of the columns between the two halves of a transform.
+func (p *Plan) tile(b int) []float32 {
+	n := p.column.StripLen()
+	return p.tiles[b*n:][:n]
 }
 
-// loadRows fills the lanes of a block with rows.
-func (p *Plan) loadRows(ws *workspace, first, count int) {
-	load, block := p.job.rowLoad, ws.block
-	if count == lanes && p.job.src != nil {
-		src, start := p.job.src[first*p.w:], int(load[0])
-		ws.set.RowsIn(block, src[start:], p.w, p.w-start, p.job.inverse)
-		ws.set.RowsIn(block[(p.w-start)*lanes:], src, p.w, start, p.job.inverse)
+// zeroColumns tells whether the source is known to be zero in count strips.
+func (p *Plan) zeroColumns(first, count int) bool {
+	in := p.job.bounds.InColumns
+	return (first+count)*lanes <= in[0] || first*lanes >= in[1]
+}
+
+// swapped is where a strip's real and imaginary parts go: the inverse transform is
+// the forward one of the parts swapped.
+func (p *Plan) swapped() (re, im int) {
+	if p.job.inverse {
+		return lanes, 0
+	}
+	return 0, lanes
+}
+
+// loadColumns fills count strips with sixteen columns each.
+func (p *Plan) loadColumns(ws *workspace, first, count int) {
+	re, im := p.swapped()
+	layout := p.column.layout
+	for i := 0; i < p.h; i += 64 {
+		rows := min(64, p.h-i)
+		for b := range count {
+			to, column := ws.strips[b][layout.Row(i):], (first+b)*lanes
+			if p.job.srcReal == nil {
+				p.set.SplitRows(rows, to, re, im, vec.StripRow, p.job.src[i*p.w+column:], p.w)
+				continue
+			}
+			for r := range rows {
+				*(*[lanes]float32)(to[r*vec.StripRow+re:]) = *(*[lanes]float32)(p.job.srcReal[(i+r)*p.w+column:])
+				*(*[lanes]float32)(to[r*vec.StripRow+im:]) = [lanes]float32{}
+			}
+		}
+	}
+}
+
+// rows transforms the rows of strips [lo, hi) from tiles into the result, scaled.
+func (p *Plan) rows(lo, hi int) {
+	ws := <-p.workspaces
+	defer func() { p.workspaces <- ws }()
+	if p.row == nil {
+		p.anyRows(ws, lo*lanes, min(hi*lanes, p.h))
 		return
 	}
-	if count < lanes {
-		clear(block[:p.w*lanes])
-	}
-	for l := range count {
-		at := (first + l) * p.w
-		switch {
-		case p.job.srcReal != nil:
-			gatherReal(block[l:], p.job.srcReal[at:][:p.w], load)
-		case p.job.inverse:
-			gatherSwapped(block[l:], p.job.src[at:][:p.w], load)
-		default:
-			gather(block[l:], p.job.src[at:][:p.w], load)
+	for b := lo; b < hi; b++ {
+		first := b * lanes
+		if first+lanes <= p.job.bounds.OutRows[0] || first >= p.job.bounds.OutRows[1] {
+			p.clearRows(first, lanes)
+			continue
 		}
+		strip := ws.strips[0]
+		p.row.Turn(p.set, strip, p.tiles[p.column.layout.Row(first):], p.column.StripLen(), [2]int{0, p.w})
+		p.row.Transform(p.set, strip, p.row.layout, strip, p.row.layout, ws.scratch, p.job.centred)
+		p.storeRows(ws, first)
 	}
 }
 
-func gather(lane, src []complex64, load []int32) {
-	for i, j := range load {
-		lane[i*lanes] = src[j]
+// Turn fills the elements [range) of a strip's lines from tiles: the sixteen rows
+// that begin in each of the strips of columns that follow one another at a distance.
+// The range's ends are multiples of sixteen.
+func (l *Lines) Turn(set vec.Set, strip, tiles []float32, distance int, columns [2]int) {
+	for at := columns[0]; at < columns[1]; {
+		squares := l.run(at, columns[1])
+		for part := 0; part < vec.StripRow; part += lanes {
+			set.TransposeSquares(squares, strip, l.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow,
+				tiles, at/lanes*distance+part, vec.StripRow, distance)
+		}
+		at += squares * lanes
 	}
 }
 
-func gatherSwapped(lane, src []complex64, load []int32) {
-	for i, j := range load {
-		lane[i*lanes] = complex(imag(src[j]), real(src[j]))
+// TurnBack is the way back.
+func (l *Lines) TurnBack(set vec.Set, tiles []float32, distance int, strip []float32, columns [2]int) {
+	for at := columns[0]; at < columns[1]; {
+		squares := l.run(at, columns[1])
+		for part := 0; part < vec.StripRow; part += lanes {
+			set.TransposeSquares(squares, tiles, at/lanes*distance+part, vec.StripRow, distance,
+				strip, l.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow)
+		}
+		at += squares * lanes
 	}
 }
 
-func gatherReal(lane []complex64, src []float32, load []int32) {
-	for i, j := range load {
-		lane[i*lanes] = complex(src[j], 0)
+// run is the number of squares from element at on that lie at one distance in a strip.
+func (l *Lines) run(at, end int) int { return (min(end, (at/64+1)*64) - at) / lanes }
+
+// bandPitch is the distance of a band's rows, which keeps them apart in the
+// first-level cache.
+func (p *Plan) bandPitch() int { return 2*p.w + vec.StripRow }
+
+func (p *Plan) clearRows(first, count int) {
+	if p.job.dstReal != nil {
+		clear(p.job.dstReal[first*p.w:][:count*p.w])
+	} else {
+		clear(p.job.dst[first*p.w:][:count*p.w])
 	}
 }
 
-func (p *Plan) storeRows(ws *workspace, first, count int) {
-	if count == lanes {
-		ws.set.RowsOut(p.job.dst[first*p.w:], p.w, ws.block, p.job.rowUnload)
+// storeRows writes the first strip's lines to the result as complex or real numbers.
+func (p *Plan) storeRows(ws *workspace, first int) {
+	re, im := p.swapped()
+	strip := ws.strips[0]
+	if p.job.dstReal != nil {
+		to := p.job.dstReal[first*p.w:][:lanes*p.w]
+		for at := 0; at < p.w; {
+			squares := p.row.run(at, p.w)
+			p.set.TransposeSquares(squares, to, at, p.w, lanes, strip, p.row.layout.Row(at)+re, vec.StripRow, lanes*vec.StripRow)
+			at += squares * lanes
+		}
+		p.set.Scale(to, to, p.job.scale)
 		return
 	}
-	for l := range count {
-		dst := p.job.dst[(first+l)*p.w:][:p.w]
-		lane := ws.block[l:]
-		for i, j := range p.job.rowStore {
-			dst[j] = lane[i*lanes]
+	pitch := p.bandPitch()
+	for at := 0; at < p.w; {
+		squares := p.row.run(at, p.w)
+		for part := 0; part < vec.StripRow; part += lanes {
+			p.set.TransposeSquares(squares, ws.band, 2*at+part, pitch, vec.StripRow,
+				strip, p.row.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow)
 		}
+		at += squares * lanes
 	}
-}
-
-func (p *Plan) loadColumns(block []complex64, first, count int) {
-	if count < lanes {
-		clear(block[:p.h*lanes])
-		for i, j := range p.job.columnLoad {
-			copy(block[i*lanes:][:count], p.job.dst[int(j)*p.w+first:])
-		}
-		return
-	}
-	dst := p.job.dst[first:]
-	for i, j := range p.job.columnLoad {
-		*rowAt(block, i) = *(*row)(dst[int(j)*p.w:])
-	}
-}
-
-// storeColumns writes a transformed block, scaled, to the result.
-func (p *Plan) storeColumns(block []complex64, first, count int) {
-	for i, j := range p.job.columnStore {
-		from, at := rowAt(block, i), int(j)*p.w+first
-		switch {
-		case p.job.dstReal != nil:
-			realRow(p.job.dstReal[at:][:count], from, p.job.scale, p.job.inverse)
-		case count < lanes:
-			var whole row
-			scaleRow(&whole, from, p.job.scale, p.job.inverse)
-			copy(p.job.dst[at:], whole[:count])
-		default:
-			scaleRow((*row)(p.job.dst[at:]), from, p.job.scale, p.job.inverse)
-		}
-	}
-}
-
-func scaleRow(to, from *row, scale float32, swap bool) {
-	if swap {
-		for l, v := range from {
-			to[l] = complex(imag(v)*scale, real(v)*scale)
-		}
-		return
-	}
-	for l, v := range from {
-		to[l] = complex(real(v)*scale, imag(v)*scale)
-	}
-}
-
-func realRow(to []float32, from *row, scale float32, swap bool) {
-	for l := range to {
-		v := real(from[l])
-		if swap {
-			v = imag(from[l])
-		}
-		to[l] = v * scale
+	for r := range lanes {
+		p.set.JoinRows(p.w/lanes, p.job.dst[(first+r)*p.w:][:p.w], lanes, ws.band[r*pitch:][:2*p.w], re, im, vec.StripRow, p.job.scale)
 	}
 }

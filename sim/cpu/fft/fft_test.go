@@ -103,7 +103,7 @@ func TestTransformsMatchReferenceNumbers(t *testing.T) {
 		check("fft2", func() { p.Forward(got, x, nil) }, 1)
 		check("ifft2", func() { p.Inverse(got, x, nil) }, float32(1/n))
 		check("fft2_ortho", func() { p.Forward(got, x, nil) }, float32(1/math.Sqrt(n)))
-		check("cfft2", func() { p.CentredForward(got, x, nil) }, 1)
+		check("cfft2", func() { p.CentredForward(got, x, Bounds{}, nil) }, 1)
 	}
 }
 
@@ -194,11 +194,11 @@ func TestCentredTransformIsShiftTransformShift(t *testing.T) {
 			want[i] /= complex(math.Sqrt(float64(h*w)), 0)
 		}
 		got := make([]complex64, h*w)
-		p.CentredForward(got, x, nil)
+		p.CentredForward(got, x, Bounds{}, nil)
 		if e := relative(got, want); e > 2e-6 {
 			t.Errorf("%d×%d: relative error %.3g", h, w, e)
 		}
-		p.CentredInverse(got, got, nil)
+		p.CentredInverse(got, got, Bounds{}, nil)
 		back := make([]complex128, len(x))
 		for i, v := range x {
 			back[i] = complex128(v)

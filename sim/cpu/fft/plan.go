@@ -16,31 +16,38 @@ type Parallel func(n int, body func(lo, hi int))
 // one goroutine at a time; the Parallel given to a call may use more inside it.
 type Plan struct {
 	h, w        int
-	row, column *axis // along a row: w elements; along a column: h elements
+	row, column *Lines // nil where a side is not a power of two that Lines takes
+	set         vec.Set
 	workspaces  chan *workspace
 	all         []*workspace
 
-	// plane holds the rows' transform where the result is real; the first call
-	// that needs it makes it.
+	// What is between the two halves of a transform: tiles has the strips of columns
+	// one after the other; lines that Lines does not take leave complex values in
+	// plane where the result is real. The first call that needs one makes it.
+	tiles []float32
 	plane []complex64
 
 	job job
 
 	// The parts of a transform, as values, so that a call allocates nothing.
-	rowsBody, columnsBody, hermitianBody, mirrorBody, pairedBody func(lo, hi int)
+	columnsBody, rowsBody func(lo, hi int)
 }
+
+// Bounds are what is known of a transform beforehand, as half-open ranges: outside
+// InColumns the source is zero, outside OutRows the result is not asked for. What is
+// not asked for is set to zero. An empty range is all.
+type Bounds struct{ InColumns, OutRows [2]int }
 
 // job is the call in progress. An inverse transform is the forward one with real
 // and imaginary parts swapped on the way in and out.
 type job struct {
-	src     []complex64
-	srcReal []float32 // the source instead of src when not nil
-	dst     []complex64
-	dstReal []float32 // takes the real part of the result when not nil; dst is scratch then
-	inverse bool
-	scale   float32
-
-	rowLoad, rowStore, rowUnload, columnLoad, columnStore []int32
+	src              []complex64
+	srcReal          []float32 // the source instead of src when not nil
+	dst              []complex64
+	dstReal          []float32 // takes the real part of the result instead when not nil
+	inverse, centred bool
+	scale            float32
+	bounds           Bounds
 }
 
 // MaxSide bounds the sides of a plan, so that indices fit the tables.
@@ -52,42 +59,47 @@ func NewPlan(h, w int) (*Plan, error) {
 	if h < 1 || w < 1 || h > MaxSide || w > MaxSide {
 		return nil, fmt.Errorf("FFT plan of %d×%d: sides must be 1 to %d", h, w, MaxSide)
 	}
-	p := &Plan{h: h, w: w, row: newAxis(w)}
-	p.column = p.row
-	if h != w {
-		p.column = newAxis(h)
+	p := &Plan{h: h, w: w, set: vec.Available()[0]}
+	row, errRow := NewLines(w)
+	column, errColumn := NewLines(h)
+	if errRow == nil && errColumn == nil {
+		p.row, p.column = row, column
+		if h == w {
+			p.column = row
+		}
 	}
-	// One work space per block that can be in flight; a block that finds none
+	// One work space per strip that can be in flight; a strip that finds none
 	// waits for one.
 	n := min(runtime.NumCPU(), max(blocks(h), blocks(w)))
 	p.workspaces = make(chan *workspace, n)
 	for range n {
-		ws := newWorkspace(p.row, p.column)
+		ws := p.newWorkspace()
 		p.all = append(p.all, ws)
 		p.workspaces <- ws
 	}
-	p.SetKernels(vec.Available()[0])
-	p.rowsBody, p.columnsBody = p.rows, p.columns
-	p.hermitianBody, p.mirrorBody, p.pairedBody = p.hermitianColumns, p.mirrorRows, p.pairedColumns
+	p.columnsBody, p.rowsBody = p.columns, p.rows
 	return p, nil
 }
 
 // SetKernels chooses the instruction set of the calls to come. It starts as the
 // fastest that the processor has.
-func (p *Plan) SetKernels(set vec.Set) {
-	for _, ws := range p.all {
-		ws.set = set
-	}
-}
+func (p *Plan) SetKernels(set vec.Set) { p.set = set }
 
 // Size is the number of rows and columns of the planes that p transforms.
 func (p *Plan) Size() (h, w int) { return p.h, p.w }
 
+// Lines are the tables for the rows and the columns; nil where a side is not a power
+// of two that they take.
+func (p *Plan) Lines() (rows, columns *Lines) { return p.row, p.column }
+
 // Bytes is the memory of the tables and work space.
 func (p *Plan) Bytes() int64 {
-	n := p.row.bytes() + 8*int64(len(p.plane))
-	if p.column != p.row {
-		n += p.column.bytes()
+	n := 4*int64(len(p.tiles)) + 8*int64(len(p.plane))
+	if p.row != nil {
+		n += p.row.bytes()
+		if p.column != p.row {
+			n += p.column.bytes()
+		}
 	}
 	for _, ws := range p.all {
 		n += ws.bytes()
@@ -98,9 +110,11 @@ func (p *Plan) Bytes() int64 {
 // Rebuild computes all tables again, in place: the work that keeping a plan
 // saves. Transforms give the same bits before and after.
 func (p *Plan) Rebuild() {
-	p.row.rebuild()
-	if p.column != p.row {
-		p.column.rebuild()
+	if p.row != nil {
+		p.row.rebuild()
+		if p.column != p.row {
+			p.column.rebuild()
+		}
 	}
 	for _, ws := range p.all {
 		ws.rebuild()
@@ -110,66 +124,66 @@ func (p *Plan) Rebuild() {
 // Forward writes the un-normalised transform of src to dst. Both are h×w planes and
 // may be the same; other overlap is not allowed. It panics on other lengths.
 func (p *Plan) Forward(dst, src []complex64, par Parallel) {
-	p.run(job{dst: dst, src: src, scale: 1}, false, par)
+	p.run(job{dst: dst, src: src, scale: 1}, par)
 }
 
 // Inverse writes the un-normalised inverse transform of src to dst: Inverse after
 // Forward multiplies by h·w. The same rules as Forward's hold.
 func (p *Plan) Inverse(dst, src []complex64, par Parallel) {
-	p.run(job{dst: dst, src: src, scale: 1, inverse: true}, false, par)
+	p.run(job{dst: dst, src: src, scale: 1, inverse: true}, par)
 }
 
 // CentredForward writes fftshift(fft2(ifftshift(src)))/√(h·w) to dst (spec/prism.md
 // §2.2). The same rules as Forward's hold.
-func (p *Plan) CentredForward(dst, src []complex64, par Parallel) {
-	p.run(job{dst: dst, src: src, scale: p.ortho()}, true, par)
+func (p *Plan) CentredForward(dst, src []complex64, b Bounds, par Parallel) {
+	p.run(job{dst: dst, src: src, scale: p.ortho(), centred: true, bounds: b}, par)
 }
 
 // CentredInverse is the inverse of CentredForward, and its adjoint.
-func (p *Plan) CentredInverse(dst, src []complex64, par Parallel) {
-	p.run(job{dst: dst, src: src, scale: p.ortho(), inverse: true}, true, par)
+func (p *Plan) CentredInverse(dst, src []complex64, b Bounds, par Parallel) {
+	p.run(job{dst: dst, src: src, scale: p.ortho(), inverse: true, centred: true, bounds: b}, par)
 }
 
 // CentredForwardReal is CentredForward of a real plane.
-func (p *Plan) CentredForwardReal(dst []complex64, src []float32, par Parallel) {
-	p.run(job{dst: dst, srcReal: src, scale: p.ortho()}, true, par)
+func (p *Plan) CentredForwardReal(dst []complex64, src []float32, b Bounds, par Parallel) {
+	p.run(job{dst: dst, srcReal: src, scale: p.ortho(), centred: true, bounds: b}, par)
 }
 
 // CentredInverseReal is the real part of CentredInverse: the adjoint of
-// CentredForwardReal. Its first call allocates h·w complex64 of scratch.
-func (p *Plan) CentredInverseReal(dst []float32, src []complex64, par Parallel) {
-	if p.plane == nil {
-		p.plane = make([]complex64, p.h*p.w)
-	}
-	if len(dst) != len(p.plane) {
-		panic(fmt.Sprintf("fft: plan of %d×%d got room for %d elements", p.h, p.w, len(dst)))
-	}
-	p.run(job{dst: p.plane, dstReal: dst, src: src, scale: p.ortho(), inverse: true}, true, par)
+// CentredForwardReal.
+func (p *Plan) CentredInverseReal(dst []float32, src []complex64, b Bounds, par Parallel) {
+	p.run(job{dstReal: dst, src: src, scale: p.ortho(), inverse: true, centred: true, bounds: b}, par)
 }
 
 func (p *Plan) ortho() float32 {
 	return float32(1 / math.Sqrt(float64(p.h)*float64(p.w)))
 }
 
-func (p *Plan) run(j job, centred bool, par Parallel) {
-	if n := p.h * p.w; len(j.dst) != n || len(j.src)+len(j.srcReal) != n {
+func (p *Plan) run(j job, par Parallel) {
+	if n := p.h * p.w; len(j.dst)+len(j.dstReal) != n || len(j.src)+len(j.srcReal) != n {
 		panic(fmt.Sprintf("fft: plan of %d×%d got %d elements for %d",
-			p.h, p.w, len(j.src)+len(j.srcReal), len(j.dst)))
+			p.h, p.w, len(j.src)+len(j.srcReal), len(j.dst)+len(j.dstReal)))
 	}
-	j.rowLoad, j.rowStore, j.rowUnload = p.row.tables(centred)
-	j.columnLoad, j.columnStore, _ = p.column.tables(centred)
+	p.makeRoom(&j)
+	j.bounds.InColumns = whole(j.bounds.InColumns, p.w)
+	j.bounds.OutRows = whole(j.bounds.OutRows, p.h)
 	p.job = j
+	par.do((blocks(p.w)+bunch-1)/bunch, p.columnsBody)
 	par.do(blocks(p.h), p.rowsBody)
-	switch {
-	case (j.srcReal == nil && j.dstReal == nil) || !p.halves():
-		par.do(blocks(p.w), p.columnsBody)
-	case j.srcReal != nil:
-		par.do(p.hermitianBlocks(), p.hermitianBody)
-		par.do(blocks(p.h), p.mirrorBody)
-	default:
-		par.do(blocks(p.w)/2, p.pairedBody)
-	}
 	p.job = job{}
+}
+
+// makeRoom allocates what the first call of a kind needs.
+func (p *Plan) makeRoom(j *job) {
+	switch {
+	case p.row != nil && p.tiles == nil:
+		p.tiles = aligned(blocks(p.w) * p.column.StripLen())
+	case p.row == nil && j.dstReal != nil:
+		if p.plane == nil {
+			p.plane = make([]complex64, p.h*p.w)
+		}
+		j.dst = p.plane
+	}
 }
 
 func (par Parallel) do(n int, body func(lo, hi int)) {
@@ -180,5 +194,13 @@ func (par Parallel) do(n int, body func(lo, hi int)) {
 	par(n, body)
 }
 
-// blocks is the number of blocks that n rows or columns make.
+// whole is the range, or all of n where it is empty.
+func whole(r [2]int, n int) [2]int {
+	if r[0] >= r[1] {
+		return [2]int{0, n}
+	}
+	return r
+}
+
+// blocks is the number of strips that n rows or columns make.
 func blocks(n int) int { return (n + lanes - 1) / lanes }

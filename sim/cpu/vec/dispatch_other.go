@@ -37,12 +37,6 @@ func (Set) Add(y, a, b []float32) { add(y, a, b) }
 // Axpy is y[i] += w·x[i].
 func (Set) Axpy(y, x []float32, w float32) { axpy(y, x, w) }
 
-// Radix4 splits every group of m rows of a block into four; see radix4.
-func (Set) Radix4(block []complex64, m int, twiddles []float32) { radix4(block, m, twiddles) }
-
-// Radix8 transforms every eight rows of a block; see radix8.
-func (Set) Radix8(block []complex64) { radix8(block) }
-
 // CopyRows moves elements of rows; see copyRows.
 func (Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	copyRows(y, yPitch, x, xPitch, rows, n)
@@ -55,16 +49,6 @@ func (Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n int)
 
 // NonZero tells whether an element is neither 0 nor −0.
 func (Set) NonZero(x []float32) bool { return nonZero(x) }
-
-// RowsIn fills a block from eight rows of a plane; see rowsIn.
-func (Set) RowsIn(block, plane []complex64, pitch, n int, swap bool) {
-	rowsIn(block, plane, pitch, 0, n, swap)
-}
-
-// RowsOut fills eight rows of a plane from a block; see rowsOut.
-func (Set) RowsOut(plane []complex64, pitch int, block []complex64, index []int32) {
-	rowsOut(plane, pitch, block, index, 0)
-}
 
 // ReLU is y[i] = max(x[i], 0); a NaN stays one.
 func (Set) ReLU(y, x []float32) { relu(y, x) }

@@ -110,7 +110,7 @@ func (s Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 // Mask is y[i] = z[i]·m[i].
 func (s Set) Mask(y, z []complex64, m []float32) {
 	n := len(y)
-	whole := n &^ (Lanes - 1)
+	whole := n &^ 7 // sixteen floats
 	if s == Go || whole == 0 {
 		mask(y, z, m)
 		return

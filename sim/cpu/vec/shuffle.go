@@ -31,30 +31,3 @@ func nonZero(x []float32) bool {
 	}
 	return any&math.MaxInt32 != 0
 }
-
-// rowsIn fills a block from eight rows of a plane, with real and imaginary parts
-// exchanged or not, from element first on:
-//
-//	block[i·Lanes + l] = plane[l·pitch + i]
-func rowsIn(block, plane []complex64, pitch, first, n int, swap bool) {
-	for l := range Lanes {
-		for i, v := range plane[l*pitch:][first:n] {
-			if swap {
-				v = complex(imag(v), real(v))
-			}
-			block[(first+i)*Lanes+l] = v
-		}
-	}
-}
-
-// rowsOut fills eight rows of a plane from a block, from element first on:
-//
-//	plane[l·pitch + j] = block[index[j]·Lanes + l]
-func rowsOut(plane []complex64, pitch int, block []complex64, index []int32, first int) {
-	for l := range Lanes {
-		row := plane[l*pitch:][:len(index)]
-		for j := first; j < len(row); j++ {
-			row[j] = block[int(index[j])*Lanes+l]
-		}
-	}
-}

@@ -14,16 +14,6 @@ func copyRowsAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n 
 //go:noescape
 func everyOtherAVX512(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
 
-// transposeInAVX512 is RowsIn for groups of eight columns.
-//
-//go:noescape
-func transposeInAVX512(block *complex64, plane *complex64, pitch int, groups int, order *uint32)
-
-// transposeOutAVX512 is RowsOut for groups of eight columns.
-//
-//go:noescape
-func transposeOutAVX512(plane *complex64, pitch int, block *complex64, index *int32, groups int)
-
 // nonZeroAVX512 is NonZero.
 //
 //go:noescape
@@ -38,16 +28,6 @@ func copyRowsAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n in
 //
 //go:noescape
 func everyOtherAVX2(y *float32, yPitch int, x *float32, xPitch int, rows int, n int)
-
-// transposeInAVX2 is RowsIn for groups of eight columns.
-//
-//go:noescape
-func transposeInAVX2(block *complex64, plane *complex64, pitch int, groups int, order *uint32)
-
-// transposeOutAVX2 is RowsOut for groups of eight columns.
-//
-//go:noescape
-func transposeOutAVX2(plane *complex64, pitch int, block *complex64, index *int32, groups int)
 
 // nonZeroAVX2 is NonZero.
 //

@@ -212,38 +212,6 @@ func TestSetsAreChosenByName(t *testing.T) {
 	}
 }
 
-func TestRadixPassesArePlainGos(t *testing.T) {
-	for _, s := range Available() {
-		t.Run(s.String(), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(3, 1))
-			for _, rows := range []int{8, 16, 64, 128, 256} {
-				block := make([]complex64, rows*Lanes)
-				for i := range block {
-					block[i] = complex(2*rng.Float32()-1, 2*rng.Float32()-1)
-				}
-				parts := func(b []complex64) []float32 { return unsafe.Slice((*float32)(unsafe.Pointer(&b[0])), 2*len(b)) }
-				for m := 4; m <= rows; m *= 4 {
-					if rows%m != 0 {
-						continue
-					}
-					twiddles := make([]float32, 6*(m/4-1))
-					for i := range twiddles {
-						twiddles[i] = 2*rng.Float32() - 1
-					}
-					got, want := slices.Clone(block), slices.Clone(block)
-					s.Radix4(got, m, twiddles)
-					radix4(want, m, twiddles)
-					same(t, fmt.Sprintf("radix 4 of %d: part", m), parts(got), parts(want), 16)
-				}
-				got, want := slices.Clone(block), slices.Clone(block)
-				s.Radix8(got)
-				radix8(want)
-				same(t, "radix 8: part", parts(got), parts(want), 16)
-			}
-		})
-	}
-}
-
 func TestRowsAreMovedAsPlainGoDoes(t *testing.T) {
 	forEach(t, func(t *testing.T, s Set, rng *rand.Rand, n int) {
 		const rows = 3
@@ -279,42 +247,4 @@ func TestNonZeroSeesEveryElement(t *testing.T) {
 			x[i] = 0
 		}
 	})
-}
-
-func TestRowsGoIntoABlockAndOutAgain(t *testing.T) {
-	for _, s := range Available() {
-		for _, n := range []int{1, 8, 13, 64, 75} {
-			rng := rand.New(rand.NewPCG(5, uint64(n)))
-			pitch := n + 3
-			plane := make([]complex64, 7*pitch+n)
-			for i := range plane {
-				plane[i] = complex(rng.Float32(), rng.Float32())
-			}
-			for _, swap := range []bool{false, true} {
-				block, back := make([]complex64, n*Lanes), make([]complex64, len(plane))
-				s.RowsIn(block, plane, pitch, n, swap)
-				index := make([]int32, n)
-				for j, i := range rng.Perm(n) {
-					index[j] = int32(i)
-				}
-				s.RowsOut(back, pitch, block, index)
-				for l := range Lanes {
-					for j, i := range index {
-						want := plane[l*pitch+int(i)]
-						if swap {
-							want = complex(imag(want), real(want))
-						}
-						if got := back[l*pitch+j]; got != want {
-							t.Fatalf("%v, n = %d, swapped %v: row %d has %v at %d, want %v", s, n, swap, l, got, j, want)
-						}
-					}
-				}
-				for i, v := range back {
-					if i%pitch >= n && v != 0 {
-						t.Fatalf("%v: wrote between the rows", s)
-					}
-				}
-			}
-		}
-	}
 }

@@ -33,12 +33,12 @@ var families = map[string]func(*set){
 	"adam":    func(s *set) { s.adam(false); s.adam(true) },
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,
-	"radix":   (*set).radix,
 	"half":    (*set).halves,
 	"patch":   (*set).patchKernels,
 	"norm":    (*set).norms,
 	"ssim":    (*set).ssim,
 	"loss":    (*set).losses,
+	"strip":   func(s *set) { s.strips(); s.stripLosses() },
 }
 
 // Files returns the text of every generated file by its name.

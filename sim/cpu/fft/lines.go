@@ -1,0 +1,174 @@
+package fft
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+
+	"prismtop/sim/cpu/vec"
+)
+
+// Layout says where the rows of lanes of a strip lie, in floats: row i at i·Pitch +
+// (i/64)·Pad. A pad keeps rows that one butterfly reads out of one another's way in
+// the first-level cache. See vec.StripRow for what a row is.
+type Layout struct{ Pitch, Pad int }
+
+// Row is where row i begins.
+func (l Layout) Row(i int) int { return i*l.Pitch + i>>6*l.Pad }
+
+// MinLines and MaxLines bound the lengths that Lines transforms, powers of two.
+const (
+	MinLines = 16
+	MaxLines = MaxSide
+)
+
+// Lines transforms vec.StripLanes lines of n elements side by side, the centred way
+// or the plain one (see the package), without a factor: passes of radix 8 after one
+// of radix 2 or 4 where the length asks for it, in the order of decimation in
+// frequency. It holds tables only and may be used by several goroutines.
+type Lines struct {
+	n      int
+	layout Layout
+	passes []passTable
+	starts []int32 // of the last pass's blocks of 64 rows, see last
+}
+
+// passTable is a pass over spans of size elements.
+type passTable struct {
+	radix, size       int
+	twiddles, centred []float32 // radix−1 factors per group; nil in the last pass
+}
+
+// NewLines makes the tables for lines of n elements, a power of two from MinLines on.
+func NewLines(n int) (*Lines, error) {
+	if n < MinLines || n > MaxLines || n&(n-1) != 0 {
+		return nil, fmt.Errorf("FFT of lines of %d: must be a power of two from %d to %d", n, MinLines, MaxLines)
+	}
+	l := &Lines{n: n, layout: Layout{Pitch: vec.StripRow}}
+	if n >= 512 {
+		l.layout.Pad = vec.StripRow
+	}
+	for m := n; m > 1; {
+		radix := 8
+		if m == n {
+			radix = [3]int{8, 2, 4}[(bits.TrailingZeros(uint(n)))%3]
+		}
+		p := passTable{radix: radix, size: m}
+		if m > 8 {
+			p.twiddles = make([]float32, 2*(radix-1)*m/radix)
+			p.centred = p.twiddles
+			if m == n {
+				p.centred = make([]float32, len(p.twiddles))
+			}
+		}
+		l.passes = append(l.passes, p)
+		m /= radix
+	}
+	l.starts = make([]int32, (n+63)/64)
+	l.rebuild()
+	return l, nil
+}
+
+// rebuild computes the tables again, in place.
+func (l *Lines) rebuild() {
+	for _, p := range l.passes {
+		t := 0
+		for g := 0; g < p.size/p.radix && p.twiddles != nil; g++ {
+			for k := 1; k < p.radix; k++ {
+				sin, cos := math.Sincos(-2 * math.Pi * float64(g*k) / float64(p.size))
+				p.twiddles[t], p.twiddles[t+1] = float32(cos), float32(sin)
+				if p.size == l.n {
+					// Half a turn of the input changes the sign of odd results.
+					sign := float32(1 - 2*(k&1))
+					p.centred[t], p.centred[t+1] = sign*float32(cos), sign*float32(sin)
+				}
+				t += 2
+			}
+		}
+	}
+	// The last two passes' digits are what a block of 64 rows holds; the others,
+	// reversed, are where the block's results begin.
+	for block := range l.starts {
+		k, weight, rest, m := 0, 1, block*64, l.n
+		for i := 0; i < len(l.passes)-2; i++ {
+			m /= l.passes[i].radix
+			k += rest / m * weight
+			rest %= m
+			weight *= l.passes[i].radix
+		}
+		l.starts[block] = int32(k)
+	}
+}
+
+// Len is the number of elements of a line.
+func (l *Lines) Len() int { return l.n }
+
+// Layout is the one of strips, and StripLen their length in floats.
+func (l *Lines) Layout() Layout { return l.layout }
+
+// StripLen is the length of a strip in floats.
+func (l *Lines) StripLen() int { return l.layout.Row(l.n) }
+
+func (l *Lines) bytes() int64 {
+	n := int64(len(l.starts))
+	for _, p := range l.passes {
+		n += int64(len(p.twiddles))
+	}
+	return 4 * (n + int64(len(l.passes[0].centred)))
+}
+
+// Transform writes the transform of src's lines to dst's. scratch is a strip of
+// its own; dst and src may be the same, with one layout. Padded layouts need lines
+// of 512 elements or more.
+func (l *Lines) Transform(set vec.Set, dst []float32, to Layout, src []float32, from Layout, scratch []float32, centred bool) {
+	l.first(set, src, from, scratch, centred)
+	for _, p := range l.passes[1 : len(l.passes)-1] {
+		for at := 0; at < l.n; at += p.size {
+			l.span(set, scratch[l.layout.Row(at):], l.layout, scratch[l.layout.Row(at):], &p, p.twiddles)
+		}
+	}
+	l.last(set, dst, to, scratch, centred)
+}
+
+func (l *Lines) first(set vec.Set, src []float32, from Layout, scratch []float32, centred bool) {
+	p := &l.passes[0]
+	twiddles := p.twiddles
+	if centred {
+		twiddles = p.centred
+	}
+	l.span(set, src, from, scratch, p, twiddles)
+}
+
+// span runs a pass over one span, at most 64 groups at a time: within these, rows
+// have one distance.
+func (l *Lines) span(set vec.Set, src []float32, from Layout, scratch []float32, p *passTable, twiddles []float32) {
+	groups := p.size / p.radix
+	b := vec.Butterflies{Groups: min(groups, 64), InStep: from.Pitch, InStride: from.Row(groups),
+		OutStep: l.layout.Pitch, OutStride: l.layout.Row(groups), Half: 4 * l.layout.Row(groups)}
+	per := 2 * (p.radix - 1) * b.Groups
+	for g := 0; g < groups; g += b.Groups {
+		set.Pass(p.radix, scratch, l.layout.Row(g), src[from.Row(g):], &b, twiddles[:per])
+		twiddles = twiddles[per:]
+	}
+}
+
+// last is the final pass: result k of group g of a block of 64 rows is element
+// start + g·n/64 + k·n/8, half of a line further where centred.
+func (l *Lines) last(set vec.Set, dst []float32, to Layout, scratch []float32, centred bool) {
+	inBlock, step := 8, max(l.n/64, 1)
+	if l.n < 64 {
+		inBlock = l.n / 8
+	}
+	half := to.Row(l.n / 2)
+	at := 0
+	if centred {
+		at, half = half, -half
+	}
+	b := vec.Butterflies{Groups: min(inBlock, max(64/step, 1)), InStep: 8 * l.layout.Pitch, InStride: l.layout.Pitch,
+		OutStep: step * to.Pitch, OutStride: to.Row(l.n / 8), Half: half}
+	for block, start := range l.starts {
+		for g := 0; g < inBlock; g += b.Groups {
+			set.Pass(8, dst, at+to.Row(int(start)+g*step), scratch[l.layout.Row(block*64+8*g):], &b, nil)
+		}
+	}
+}
