@@ -62,11 +62,12 @@ func (t *tiling) rows(strip int) int { return min(t.h-strip*side, side) }
 func (t *tiling) columns(tile int) int { return min(t.w-tile*side, side) }
 
 // plane is the size of a plane in tiles: first those of the first 16 columns, from
-// top to bottom, so that a window's rows lie one after the other.
-func (t *tiling) plane() int { return t.strips * t.tiles * tileSize }
+// top to bottom, so that a window's rows lie one after the other. Their number is
+// odd, or tiles of a strip would meet in a few sets of a cache.
+func (t *tiling) plane() int { return (t.strips | 1) * t.tiles * tileSize }
 
 // at is where a tile of such a plane begins.
-func (t *tiling) at(strip, tile int) int { return (tile*t.strips + strip) * tileSize }
+func (t *tiling) at(strip, tile int) int { return (tile*(t.strips|1) + strip) * tileSize }
 
 // column is the length of a strip: its columns and the reflected ones at both ends.
 func (t *tiling) column() int { return (t.tiles*side + 2*ssimPad) * side }

@@ -6,7 +6,7 @@ const (
 	ssimPad       = 5  // reflected border on each side
 	msssimScales  = 5  // most scales that MS-SSIM looks at
 	ssimFields    = 3  // planes that SSIM saves: its derivatives by mean, square and product
-	ssimTile      = 16 // sides of saved planes are multiples of this
+	ssimTile      = 16 // sides of planes that SSIM saves are multiples of this
 	pointwiseSave = 1  // L1 and L2 save the factor of their gradient
 )
 
@@ -23,7 +23,7 @@ func MSSSIMScales(h, w int) int {
 
 // LossSaved is the number of float32 elements that Loss hands to LossGrad for
 // planes of h×w. L1 and L2 save one factor. SSIM saves three planes, their sides
-// rounded up to multiples of 16: what becomes of the map's derivatives by the
+// rounded up to multiples of 16, the height to odd ones: what becomes of the map's derivatives by the
 // prediction's local mean, local square and local product with the target. MS-SSIM
 // saves those for each scale, both pooled planes of each but the first, and one
 // number for each of the five scales. What they hold is the backend's own.
@@ -46,8 +46,9 @@ func LossSaved(kind LossKind, h, w int) int {
 	}
 }
 
-// SSIMSaved is the number of elements that SSIM saves at one scale.
+// SSIMSaved is the number of elements that SSIM saves at one scale. That the planes
+// have an odd number of tiles from top to bottom spreads them over a cache's sets.
 func SSIMSaved(h, w int) int {
-	up := func(n int) int { return (n + ssimTile - 1) / ssimTile * ssimTile }
-	return ssimFields * up(h) * up(w)
+	rows, columns := (h+ssimTile-1)/ssimTile, (w+ssimTile-1)/ssimTile
+	return ssimFields * (rows | 1) * columns * ssimTile * ssimTile
 }

@@ -207,85 +207,115 @@ func (k *scored) columns(count int) {
 	for c := range count {
 		k.alongTile(func(half int) { at = append(at, c*tileRow+half) })
 	}
-	moments, w, from := make([][]reg.VecVirtual, 4), k.weights(k.window), k.GP64()
-	k.MOVQ(k.x, from)
+	moments, w, triple := make([][]reg.VecVirtual, 4), k.weights(k.window), k.GP64()
+	k.LEAQ(operand.Mem{Base: k.xStep, Index: k.xStep, Scale: 2}, triple)
 	for m := range moments {
 		moments[m] = k.vectors(len(at))
-		k.blurredAlong(from, at, count, w, moments[m])
-		if m < 3 {
-			k.ADDQ(k.xStep, from)
+	}
+	for i := range count + windowTaps - 1 {
+		for m, results := range moments {
+			from := operand.Mem{Base: k.x, Disp: i * tileRow}
+			switch m {
+			case 1, 2:
+				from.Index, from.Scale = k.xStep, uint8(m)
+			case 3:
+				from.Index, from.Scale = triple, 1
+			}
+			k.blurredAlong(from, i, count, w, results)
 		}
 	}
-	for i, offset := range at {
-		k.element(offset, moments[0][i], moments[1][i], moments[2][i], moments[3][i])
+	// Two at a time, because the steps of each wait for one another.
+	for i := 0; i < len(at); i += 2 {
+		var steps [][]func()
+		for j := i; j < min(i+2, len(at)); j++ {
+			steps = append(steps, k.element(at[j], moments[0][j], moments[1][j], moments[2][j], moments[3][j]))
+		}
+		for step := range steps[0] {
+			for _, element := range steps {
+				element[step]()
+			}
+		}
 	}
 	k.ADDQ(operand.I32(int32(count*tileRow)), k.x)
 	k.ADDQ(operand.I32(int32(count*tileRow)), k.y)
 }
 
-// blurredAlong is the window over columns of a strip: each vector is loaded once.
-func (k *scored) blurredAlong(x reg.Register, at []int, count int, w, results []reg.VecVirtual) {
-	perColumn := len(at) / count
-	for i := range count + windowTaps - 1 {
-		for h := range perColumn {
-			v := k.vector()
-			k.VMOVUPS(operand.Mem{Base: x, Disp: i*tileRow + h*k.bytes()}, v)
-			for c := max(0, i-windowTaps+1); c <= min(i, count-1); c++ {
-				if i == c {
-					k.VMULPS(v, tap(w, i-c), results[c*perColumn+h])
-				} else {
-					k.VFMADD231PS(v, tap(w, i-c), results[c*perColumn+h])
-				}
+// blurredAlong adds column i of a strip to the windows that have it, of count
+// columns; each vector is loaded once.
+func (k *scored) blurredAlong(from operand.Mem, i, count int, w, results []reg.VecVirtual) {
+	perColumn := len(results) / count
+	for h := range perColumn {
+		v := k.vector()
+		k.VMOVUPS(from.Offset(h*k.bytes()), v)
+		for c := max(0, i-windowTaps+1); c <= min(i, count-1); c++ {
+			if i == c {
+				k.VMULPS(v, tap(w, i-c), results[c*perColumn+h])
+			} else {
+				k.VFMADD231PS(v, tap(w, i-c), results[c*perColumn+h])
 			}
 		}
 	}
 }
 
-// element makes values and derivatives of a vector of blurred p, t, (p−t)² and p·t;
-// see ssimElement and contrastElement.
-func (k *scored) element(at int, p, t, square, product reg.VecVirtual) {
-	k.VFNMADD231PS(p, t, product) // σpt
-	d, a2, b2, inverse := k.vector(), k.vector(), k.vector(), k.vector()
-	k.VSUBPS(t, p, d)
-	k.VMULPS(d, d, d)
-	k.VSUBPS(d, square, square)
-	k.VADDPS(product, product, a2)
-	k.VADDPS(k.c2, a2, a2)
-	k.VADDPS(square, a2, b2)
-	k.VMOVUPS(k.two, inverse)
-	mean, value := k.vector(), k.vector()
-	if k.full {
-		a1, b1, both := k.vector(), k.vector(), k.vector()
-		k.VMULPS(p, t, a1)
-		k.VADDPS(a1, a1, a1)
-		k.VADDPS(k.c1, a1, a1)
-		k.VADDPS(d, a1, b1)
-		k.VMULPS(b1, b2, both)
-		k.VDIVPS(both, inverse, inverse)
-		k.VMULPS(a1, inverse, product)
-		k.VMULPS(a2, product, value)
-		k.VMULPS(b2, d, d)
-		k.VFMADD231PS(a1, square, d)
-		k.accumulate(at, d, inverse)
-		k.VMULPS(k.half, value, value)
-		k.VSUBPS(b2, b1, b2)
-		k.VMULPS(b2, p, p)
-		k.VSUBPS(a1, a2, mean)
-		k.VMULPS(t, mean, mean)
-		k.VFNMADD231PS(p, value, mean)
-		k.VMULPS(inverse, mean, mean)
-		k.VMULPS(b1, value, square)
-		k.VMULPS(inverse, square, square)
-	} else {
-		k.VDIVPS(b2, inverse, inverse)
-		k.VMULPS(a2, inverse, value)
-		k.accumulate(at, square, inverse)
-		k.VMULPS(k.half, value, value)
-		k.VFNMSUB213PS(t, value, p)
-		k.VMULPS(inverse, p, mean)
-		k.VMULPS(inverse, value, square)
-		product = inverse
+// element makes values and derivatives of a vector of blurred p, t, (p−t)² and p·t,
+// step by step; see ssimElement and contrastElement.
+func (k *scored) element(at int, p, t, square, product reg.VecVirtual) []func() {
+	d, a2, b2, inverse, value := k.vector(), k.vector(), k.vector(), k.vector(), k.vector()
+	variances := []func(){ // σpt in product, σd² in square
+		func() { k.VFNMADD231PS(p, t, product) },
+		func() { k.VSUBPS(t, p, d) },
+		func() { k.VMULPS(d, d, d) },
+		func() { k.VADDPS(product, product, a2) },
+		func() { k.VSUBPS(d, square, square) },
+		func() { k.VADDPS(k.c2, a2, a2) },
+		func() { k.VMOVUPS(k.two, inverse) },
+		func() { k.VADDPS(square, a2, b2) },
 	}
+	if k.full {
+		return append(variances, k.ssimElement(at, p, t, square, product, d, a2, b2, inverse, value)...)
+	}
+	return append(variances,
+		func() { k.VDIVPS(b2, inverse, inverse) },
+		func() { k.VMULPS(a2, inverse, value) },
+		func() { k.accumulate(at, square, inverse) },
+		func() { k.VMULPS(k.half, value, value) },
+		func() { k.VFNMSUB213PS(t, value, p) },
+		func() { k.VMULPS(inverse, value, square) },
+		func() { k.VMULPS(inverse, p, p) },
+		func() { k.keep(at, p, square, inverse) },
+	)
+}
+
+// ssimElement is what element does for all of SSIM.
+func (k *scored) ssimElement(at int, p, t, square, product, d, a2, b2, inverse, value reg.VecVirtual) []func() {
+	a1, b1, both := k.vector(), k.vector(), k.vector()
+	return []func(){
+		func() { k.VMULPS(p, t, a1) },
+		func() { k.VADDPS(a1, a1, a1) },
+		func() { k.VADDPS(k.c1, a1, a1) },
+		func() { k.VADDPS(d, a1, b1) },
+		func() { k.VMULPS(b1, b2, both) },
+		func() { k.VDIVPS(both, inverse, inverse) },
+		func() { k.VMULPS(b2, d, d) },
+		func() { k.VFMADD231PS(a1, square, d) },
+		func() { k.VSUBPS(b2, b1, b2) },
+		func() { k.VMULPS(b2, p, p) },
+		func() { k.VSUBPS(a1, a2, b2) },
+		func() { k.VMULPS(b2, t, t) },
+		func() { k.VMULPS(a1, inverse, product) },
+		func() { k.accumulate(at, d, inverse) },
+		func() { k.VMULPS(a2, product, value) },
+		func() { k.VMULPS(k.half, value, value) },
+		func() { k.VFNMADD231PS(p, value, t) },
+		func() { k.VMULPS(b1, value, square) },
+		func() { k.VMULPS(inverse, t, t) },
+		func() { k.VMULPS(inverse, square, square) },
+		func() { k.keep(at, t, square, product) },
+	}
+}
+
+// keep writes an element's derivatives.
+func (k *scored) keep(at int, mean, square, product reg.VecVirtual) {
 	k.VMOVUPS(mean, operand.Mem{Base: k.y, Disp: at})
 	k.VMOVUPS(square, operand.Mem{Base: k.y, Index: k.yStep, Scale: 1, Disp: at})
 	k.VMOVUPS(product, operand.Mem{Base: k.y, Index: k.yStep, Scale: 2, Disp: at})
