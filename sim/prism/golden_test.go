@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"testing"
@@ -22,6 +23,7 @@ const goldenSide = 64
 type golden struct {
 	t      testing.TB
 	arrays *npz.Reader
+	read   map[string]any // arrays that were read before, because reading is slow
 }
 
 func openGolden(t testing.TB) golden {
@@ -34,7 +36,7 @@ func openGolden(t testing.TB) golden {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { r.Close() })
-	return golden{t, r}
+	return golden{t, r, map[string]any{}}
 }
 
 func (g golden) has(name string) bool {
@@ -60,10 +62,14 @@ func (g golden) mask(name string) []float32 {
 
 func readArray[T any](g golden, name string) []T {
 	g.t.Helper()
+	if x, ok := g.read[name].([]T); ok {
+		return x
+	}
 	var x []T
 	if err := g.arrays.Read(name+".npy", &x); err != nil {
 		g.t.Fatal(err)
 	}
+	g.read[name] = x
 	return x
 }
 
@@ -99,11 +105,17 @@ type bench struct {
 
 func newBench(t testing.TB, c prism.DecoderConfig) *bench {
 	t.Helper()
+	return newBenchOn(t, c, cpu.Options{Threads: 2})
+}
+
+// newBenchOn is newBench under a variant of the kernels and a number of threads.
+func newBenchOn(t testing.TB, c prism.DecoderConfig, o cpu.Options) *bench {
+	t.Helper()
 	d, err := prism.NewDecoder(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	backend, err := cpu.New(cpu.Options{Threads: 2})
+	backend, err := cpu.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,8 +129,10 @@ func newBench(t testing.TB, c prism.DecoderConfig) *bench {
 }
 
 // goldenBench has the reference decoder with its first weights.
-func goldenBench(g golden) *bench {
-	b := newBench(g.t, prism.DecoderConfig{Size: goldenSide, ObjectSize: 32, BatchNorm: true, Activation: "sigmoid"})
+func goldenBench(g golden) *bench { return goldenBenchOn(g, cpu.Options{Threads: 2}) }
+
+func goldenBenchOn(g golden, o cpu.Options) *bench {
+	b := newBenchOn(g.t, prism.DecoderConfig{Size: goldenSide, ObjectSize: 32, BatchNorm: true, Activation: "sigmoid"}, o)
 	for _, name := range b.decoder.Model().ParameterNames() {
 		b.write(name, g.float32s("param."+name))
 	}
@@ -219,14 +233,28 @@ func lossNamed(t *testing.T, name string) prism.LossSpec {
 	return s
 }
 
-func TestForwardAndGradientsAgreeWithPyTorch(t *testing.T) {
-	g := openGolden(t)
+// eachVariant runs a test under every variant of the kernels that this machine
+// runs and on one to four threads.
+func eachVariant(t *testing.T, test func(t *testing.T, g golden, o cpu.Options)) {
+	file := openGolden(t)
+	for _, kernels := range cpu.KernelNames() {
+		for threads := 1; threads <= 4; threads++ {
+			t.Run(fmt.Sprintf("%s ×%d", kernels, threads), func(t *testing.T) {
+				test(t, golden{t, file.arrays, file.read}, cpu.Options{Kernels: kernels, Threads: threads})
+			})
+		}
+	}
+}
+
+func TestForwardAndGradientsAgreeWithPyTorch(t *testing.T) { eachVariant(t, forwardAndGradients) }
+
+func forwardAndGradients(t *testing.T, g golden, o cpu.Options) {
 	for _, c := range []struct {
 		loss, gradients string
 		first           int // of the file's losses
 		shared          bool
 	}{{"l1", "grad.", 0, false}, {"l1", "grad.", 0, true}, {"ssim", "gradssim.", 2, false}, {"ssim", "gradssim.", 2, true}} {
-		b := goldenBench(g)
+		b := goldenBenchOn(g, o)
 		l := b.goldenPlan(g, prism.PlanOptions{Loss: lossNamed(t, c.loss), SharedSpectrum: c.shared, Layers: true})
 		l.iterate()
 		for _, layer := range []string{"conv0", "bn0", "conv1", "bn1", "conv2", "bn2", "conv3", "bn3", "conv4", "bn4", "conv5"} {
@@ -247,9 +275,10 @@ func TestForwardAndGradientsAgreeWithPyTorch(t *testing.T) {
 	}
 }
 
-func TestThreeAdamStepsAgreeWithPyTorch(t *testing.T) {
-	g := openGolden(t)
-	b := goldenBench(g)
+func TestThreeAdamStepsAgreeWithPyTorch(t *testing.T) { eachVariant(t, threeAdamSteps) }
+
+func threeAdamSteps(t *testing.T, g golden, o cpu.Options) {
+	b := goldenBenchOn(g, o)
 	l := b.goldenPlan(g, prism.PlanOptions{SharedSpectrum: true})
 	l.input(nn.LearningRateInput, 1e-3)
 	var losses []float32

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -25,9 +26,11 @@ func goldenFiles(t testing.TB) []string {
 	return paths
 }
 
-func engine(t testing.TB) nn.Backend {
+func engine(t testing.TB) nn.Backend { return variant(t, cpu.Options{}) }
+
+func variant(t testing.TB, o cpu.Options) nn.Backend {
 	t.Helper()
-	backend, err := cpu.New(cpu.Options{})
+	backend, err := cpu.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,22 +38,35 @@ func engine(t testing.TB) nn.Backend {
 	return backend
 }
 
+// Every array of every file, under every variant of the kernels that this machine
+// runs and on one to four threads.
 func TestGoldenVectorsAreWithinTolerance(t *testing.T) {
-	backend := engine(t)
-	for _, path := range goldenFiles(t) {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			report, err := File(path, backend)
-			if err != nil {
-				t.Fatal(err)
+	paths := goldenFiles(t)
+	for _, kernels := range cpu.KernelNames() {
+		for threads := 1; threads <= 4; threads++ {
+			backend := variant(t, cpu.Options{Kernels: kernels, Threads: threads})
+			for _, path := range paths {
+				t.Run(fmt.Sprintf("%s ×%d %s", kernels, threads, filepath.Base(path)), func(t *testing.T) {
+					withinTolerance(t, path, backend)
+				})
 			}
-			if !report.OK {
-				for _, r := range report.Results {
-					if !r.OK {
-						t.Errorf("%s: error %v, allowed %v: %s", r.Array, r.Error, r.Allowed, r.Note)
-					}
-				}
-			}
-		})
+		}
+	}
+}
+
+func withinTolerance(t *testing.T, path string, backend nn.Backend) {
+	t.Helper()
+	report, err := File(path, backend)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.OK {
+		return
+	}
+	for _, r := range report.Results {
+		if !r.OK {
+			t.Errorf("%s: error %v, allowed %v: %s", r.Array, r.Error, r.Allowed, r.Note)
+		}
 	}
 }
 
