@@ -112,15 +112,14 @@ func (c *bands) run(b block) int { return (b.rows-1)*c.pitch + b.columns }
 
 // pack copies what a block needs of the input.
 func (c *bands) pack(set vec.Set, dst, in []float32, b block) {
-	for channel := range c.in {
-		plane := in[(b.image*c.in+channel)*c.inH*c.inW:][:c.inH*c.inW]
-		for i := range c.stride {
-			for j := range c.stride {
-				rows := span{b.row*c.stride - c.top + i, c.stride}
-				columns := span{b.column*c.stride - c.left + j, c.stride}
-				n := b.rows + (c.kh-1)/c.stride
-				packPlane(set, dst[c.plane(channel, i, j):][:n*c.pitch], plane,
-					rows.within(n, c.inH), columns.within(c.pitch, c.inW), c.pitch, c.inW)
+	n, plane := b.rows+(c.kh-1)/c.stride, c.inH*c.inW
+	for i := range c.stride {
+		rows := span{b.row*c.stride - c.top + i, c.stride}.within(n, c.inH)
+		for j := range c.stride {
+			columns := span{b.column*c.stride - c.left + j, c.stride}.within(c.pitch, c.inW)
+			for channel := range c.in {
+				packPlane(set, dst[c.plane(channel, i, j):][:n*c.pitch], in[(b.image*c.in+channel)*plane:][:plane],
+					rows, columns, c.pitch, c.inW)
 			}
 		}
 	}

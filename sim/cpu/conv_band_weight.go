@@ -58,10 +58,10 @@ func (d *bandWeight) add(part, scratch []float32, at block) {
 	copies, p := scratch[:d.packed()], scratch[d.packed():]
 	d.pack(set, copies, d.large, at)
 	n := d.run(at)
+	rows, columns := span{at.row, 1}.within(at.rows, d.outH), span{at.column, 1}.within(d.pitch, d.outW)
+	columns.hi = at.columns
 	for s := range d.out {
 		plane := d.small[(at.image*d.out+s)*d.outH*d.outW:][:d.outH*d.outW]
-		rows, columns := span{at.row, 1}.within(at.rows, d.outH), span{at.column, 1}.within(d.pitch, d.outW)
-		columns.hi = at.columns
 		packPlane(set, p[s*one:][:at.rows*d.pitch], plane, rows, columns, d.pitch, d.outW)
 	}
 	group := set.DotRows()

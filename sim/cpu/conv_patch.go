@@ -199,15 +199,14 @@ func (c *patchSource) rowsAtOnce() int {
 // fill makes the patches of the channels [lo, hi).
 func (c *patchSource) fill(scratch []float32, lo, hi int) {
 	pitch, step := c.wl+2, c.rowsAtOnce()
-	for l := lo; l < hi; l++ {
-		plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
-		to := c.dst[l*c.rows*c.ws*patch:][:c.rows*c.ws*patch]
-		for done := 0; done < c.rows; done += step {
-			rows := min(step, c.rows-done)
-			x := scratch[:c.padded(rows)]
-			top, columns := span{2*(c.first+done) - 1, 1}, span{-1, 1}
-			packPlane(c.set, x, plane, top.within(2*rows+2, c.hl), columns.within(pitch, c.wl), pitch, c.wl)
-			c.set.Patches(to[done*c.ws*patch:], x, pitch, c.ws, rows)
+	columns := span{-1, 1}.within(pitch, c.wl)
+	for done := 0; done < c.rows; done += step {
+		rows := min(step, c.rows-done)
+		x, window := scratch[:c.padded(rows)], span{2*(c.first+done) - 1, 1}.within(2*rows+2, c.hl)
+		for l := lo; l < hi; l++ {
+			plane := c.large[(c.image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
+			packPlane(c.set, x, plane, window, columns, pitch, c.wl)
+			c.set.Patches(c.dst[(l*c.rows+done)*c.ws*patch:], x, pitch, c.ws, rows)
 		}
 	}
 }
