@@ -4,45 +4,45 @@
 
 package vec
 
-// outer8x2AVX512 is Outer for 8 rows of 2 vectors.
+// outer8x2AVX512 is Outer for a number of tiles of 8 rows of 2 vectors.
 //
 //go:noescape
-func outer8x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer8x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer4x2AVX512 is Outer for 4 rows of 2 vectors.
+// outer4x2AVX512 is Outer for a number of tiles of 4 rows of 2 vectors.
 //
 //go:noescape
-func outer4x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer4x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer2x2AVX512 is Outer for 2 rows of 2 vectors.
+// outer2x2AVX512 is Outer for a number of tiles of 2 rows of 2 vectors.
 //
 //go:noescape
-func outer2x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer2x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer1x2AVX512 is Outer for 1 rows of 2 vectors.
+// outer1x2AVX512 is Outer for a number of tiles of 1 rows of 2 vectors.
 //
 //go:noescape
-func outer1x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer1x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer8x1AVX512 is Outer for 8 rows of 1 vectors.
+// outer8x1AVX512 is Outer for a number of tiles of 8 rows of 1 vectors.
 //
 //go:noescape
-func outer8x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer8x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer4x1AVX512 is Outer for 4 rows of 1 vectors.
+// outer4x1AVX512 is Outer for a number of tiles of 4 rows of 1 vectors.
 //
 //go:noescape
-func outer4x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer4x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer2x1AVX512 is Outer for 2 rows of 1 vectors.
+// outer2x1AVX512 is Outer for a number of tiles of 2 rows of 1 vectors.
 //
 //go:noescape
-func outer2x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer2x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer1x1AVX512 is Outer for 1 rows of 1 vectors.
+// outer1x1AVX512 is Outer for a number of tiles of 1 rows of 1 vectors.
 //
 //go:noescape
-func outer1x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer1x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
 // inner4AVX512 is Inner for 4 rows and groups of four patches.
 //
@@ -59,25 +59,25 @@ func inner2AVX512(out *float32, pitch int, groups int, a *float32, am int, p *fl
 //go:noescape
 func inner1AVX512(out *float32, pitch int, groups int, a *float32, am int, p *float32, step int, k int)
 
-// outer6x2AVX2 is Outer for 6 rows of 2 vectors.
+// outer6x2AVX2 is Outer for a number of tiles of 6 rows of 2 vectors.
 //
 //go:noescape
-func outer6x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer6x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer4x2AVX2 is Outer for 4 rows of 2 vectors.
+// outer4x2AVX2 is Outer for a number of tiles of 4 rows of 2 vectors.
 //
 //go:noescape
-func outer4x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer4x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer2x2AVX2 is Outer for 2 rows of 2 vectors.
+// outer2x2AVX2 is Outer for a number of tiles of 2 rows of 2 vectors.
 //
 //go:noescape
-func outer2x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer2x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
-// outer1x2AVX2 is Outer for 1 rows of 2 vectors.
+// outer1x2AVX2 is Outer for a number of tiles of 1 rows of 2 vectors.
 //
 //go:noescape
-func outer1x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+func outer1x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 
 // inner2AVX2 is Inner for 2 rows and groups of four patches.
 //

@@ -4,21 +4,27 @@
 
 #include "textflag.h"
 
-// func outer8x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer8x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer8x2AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (CX)(CX*2), R8
-	LEAQ   (AX)(CX*4), R9
+TEXT ·outer8x2AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+	LEAQ (CX)(CX*2), R10
+
+tile:
+	MOVQ   b+48(FP), R12
+	MOVQ   k+72(FP), R13
+	MOVQ   AX, R9
+	LEAQ   (R9)(CX*4), R11
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -35,117 +41,132 @@ TEXT ·outer8x2AVX512(SB), NOSPLIT, $0-88
 	VPXORD Z13, Z13, Z13
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
-	MOVQ   k+72(FP), R10
 
 term:
-	VMOVUPS      (BX), Z16
-	VMOVUPS      (BX)(DI*1), Z17
-	VBROADCASTSS (AX), Z18
+	VMOVUPS      (R12), Z16
+	VMOVUPS      (R12)(SI*1), Z17
+	VBROADCASTSS (R9), Z18
 	VFMADD231PS  Z16, Z18, Z0
 	VFMADD231PS  Z17, Z18, Z1
-	VBROADCASTSS (AX)(CX*1), Z18
+	VBROADCASTSS (R9)(CX*1), Z18
 	VFMADD231PS  Z16, Z18, Z2
 	VFMADD231PS  Z17, Z18, Z3
-	VBROADCASTSS (AX)(CX*2), Z18
+	VBROADCASTSS (R9)(CX*2), Z18
 	VFMADD231PS  Z16, Z18, Z4
 	VFMADD231PS  Z17, Z18, Z5
-	VBROADCASTSS (AX)(R8*1), Z18
+	VBROADCASTSS (R9)(R10*1), Z18
 	VFMADD231PS  Z16, Z18, Z6
 	VFMADD231PS  Z17, Z18, Z7
-	VBROADCASTSS (R9), Z18
+	VBROADCASTSS (R11), Z18
 	VFMADD231PS  Z16, Z18, Z8
 	VFMADD231PS  Z17, Z18, Z9
-	VBROADCASTSS (R9)(CX*1), Z18
+	VBROADCASTSS (R11)(CX*1), Z18
 	VFMADD231PS  Z16, Z18, Z10
 	VFMADD231PS  Z17, Z18, Z11
-	VBROADCASTSS (R9)(CX*2), Z18
+	VBROADCASTSS (R11)(CX*2), Z18
 	VFMADD231PS  Z16, Z18, Z12
 	VFMADD231PS  Z17, Z18, Z13
-	VBROADCASTSS (R9)(R8*1), Z18
+	VBROADCASTSS (R11)(R10*1), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         DX, AX
 	ADDQ         DX, R9
-	ADDQ         SI, BX
-	DECQ         R10
+	ADDQ         DX, R11
+	ADDQ         BX, R12
+	DECQ         R13
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         add+80(FP), R12
+	TESTQ        R12, R12
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VADDPS       (BX)(DX*1), Z1, Z1
-	ADDQ         CX, BX
-	VADDPS       (BX), Z2, Z2
-	VADDPS       (BX)(DX*1), Z3, Z3
-	ADDQ         CX, BX
-	VADDPS       (BX), Z4, Z4
-	VADDPS       (BX)(DX*1), Z5, Z5
-	ADDQ         CX, BX
-	VADDPS       (BX), Z6, Z6
-	VADDPS       (BX)(DX*1), Z7, Z7
-	ADDQ         CX, BX
-	VADDPS       (BX), Z8, Z8
-	VADDPS       (BX)(DX*1), Z9, Z9
-	ADDQ         CX, BX
-	VADDPS       (BX), Z10, Z10
-	VADDPS       (BX)(DX*1), Z11, Z11
-	ADDQ         CX, BX
-	VADDPS       (BX), Z12, Z12
-	VADDPS       (BX)(DX*1), Z13, Z13
-	ADDQ         CX, BX
-	VADDPS       (BX), Z14, Z14
-	VADDPS       (BX)(DX*1), Z15, Z15
-	ADDQ         CX, BX
+	MOVQ         DI, R12
+	VADDPS       (R12), Z0, Z0
+	VADDPS       (R12)(R11*1), Z1, Z1
+	ADDQ         R9, R12
+	VADDPS       (R12), Z2, Z2
+	VADDPS       (R12)(R11*1), Z3, Z3
+	ADDQ         R9, R12
+	VADDPS       (R12), Z4, Z4
+	VADDPS       (R12)(R11*1), Z5, Z5
+	ADDQ         R9, R12
+	VADDPS       (R12), Z6, Z6
+	VADDPS       (R12)(R11*1), Z7, Z7
+	ADDQ         R9, R12
+	VADDPS       (R12), Z8, Z8
+	VADDPS       (R12)(R11*1), Z9, Z9
+	ADDQ         R9, R12
+	VADDPS       (R12), Z10, Z10
+	VADDPS       (R12)(R11*1), Z11, Z11
+	ADDQ         R9, R12
+	VADDPS       (R12), Z12, Z12
+	VADDPS       (R12)(R11*1), Z13, Z13
+	ADDQ         R9, R12
+	VADDPS       (R12), Z14, Z14
+	VADDPS       (R12)(R11*1), Z15, Z15
+	ADDQ         R9, R12
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Z0, (BX)
-	VMOVUPS Z1, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z2, (BX)
-	VMOVUPS Z3, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z4, (BX)
-	VMOVUPS Z5, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z6, (BX)
-	VMOVUPS Z7, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z8, (BX)
-	VMOVUPS Z9, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z10, (BX)
-	VMOVUPS Z11, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z12, (BX)
-	VMOVUPS Z13, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z14, (BX)
-	VMOVUPS Z15, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R12
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z8, (R12)
+	VMOVUPS Z9, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z10, (R12)
+	VMOVUPS Z11, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z12, (R12)
+	VMOVUPS Z13, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z14, (R12)
+	VMOVUPS Z15, (R12)(R11*1)
+	ADDQ    R9, R12
+	MOVQ    R12, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer4x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer4x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer4x2AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (CX)(CX*2), R8
+TEXT ·outer4x2AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+	LEAQ (CX)(CX*2), R10
+
+tile:
+	MOVQ   b+48(FP), R11
+	MOVQ   k+72(FP), R12
+	MOVQ   AX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -154,188 +175,216 @@ TEXT ·outer4x2AVX512(SB), NOSPLIT, $0-88
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   k+72(FP), R9
 
 term:
-	VMOVUPS      (BX), Z8
-	VMOVUPS      (BX)(DI*1), Z9
-	VBROADCASTSS (AX), Z10
+	VMOVUPS      (R11), Z8
+	VMOVUPS      (R11)(SI*1), Z9
+	VBROADCASTSS (R9), Z10
 	VFMADD231PS  Z8, Z10, Z0
 	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (AX)(CX*1), Z10
+	VBROADCASTSS (R9)(CX*1), Z10
 	VFMADD231PS  Z8, Z10, Z2
 	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (AX)(CX*2), Z10
+	VBROADCASTSS (R9)(CX*2), Z10
 	VFMADD231PS  Z8, Z10, Z4
 	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (AX)(R8*1), Z10
+	VBROADCASTSS (R9)(R10*1), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         DX, AX
-	ADDQ         SI, BX
-	DECQ         R9
+	ADDQ         DX, R9
+	ADDQ         BX, R11
+	DECQ         R12
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         add+80(FP), R12
+	TESTQ        R12, R12
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VADDPS       (BX)(DX*1), Z1, Z1
-	ADDQ         CX, BX
-	VADDPS       (BX), Z2, Z2
-	VADDPS       (BX)(DX*1), Z3, Z3
-	ADDQ         CX, BX
-	VADDPS       (BX), Z4, Z4
-	VADDPS       (BX)(DX*1), Z5, Z5
-	ADDQ         CX, BX
-	VADDPS       (BX), Z6, Z6
-	VADDPS       (BX)(DX*1), Z7, Z7
-	ADDQ         CX, BX
+	MOVQ         DI, R12
+	VADDPS       (R12), Z0, Z0
+	VADDPS       (R12)(R11*1), Z1, Z1
+	ADDQ         R9, R12
+	VADDPS       (R12), Z2, Z2
+	VADDPS       (R12)(R11*1), Z3, Z3
+	ADDQ         R9, R12
+	VADDPS       (R12), Z4, Z4
+	VADDPS       (R12)(R11*1), Z5, Z5
+	ADDQ         R9, R12
+	VADDPS       (R12), Z6, Z6
+	VADDPS       (R12)(R11*1), Z7, Z7
+	ADDQ         R9, R12
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Z0, (BX)
-	VMOVUPS Z1, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z2, (BX)
-	VMOVUPS Z3, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z4, (BX)
-	VMOVUPS Z5, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z6, (BX)
-	VMOVUPS Z7, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R12
+	VMOVUPS Z0, (R12)
+	VMOVUPS Z1, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z2, (R12)
+	VMOVUPS Z3, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z4, (R12)
+	VMOVUPS Z5, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Z6, (R12)
+	VMOVUPS Z7, (R12)(R11*1)
+	ADDQ    R9, R12
+	MOVQ    R12, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer2x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer2x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer2x2AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
+TEXT ·outer2x2AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   k+72(FP), R8
 
 term:
-	VMOVUPS      (BX), Z4
-	VMOVUPS      (BX)(DI*1), Z5
-	VBROADCASTSS (AX), Z6
+	VMOVUPS      (R10), Z4
+	VMOVUPS      (R10)(SI*1), Z5
+	VBROADCASTSS (R9), Z6
 	VFMADD231PS  Z4, Z6, Z0
 	VFMADD231PS  Z5, Z6, Z1
-	VBROADCASTSS (AX)(CX*1), Z6
+	VBROADCASTSS (R9)(CX*1), Z6
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         DX, AX
-	ADDQ         SI, BX
-	DECQ         R8
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R11
+	TESTQ        R11, R11
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VADDPS       (BX)(DX*1), Z1, Z1
-	ADDQ         CX, BX
-	VADDPS       (BX), Z2, Z2
-	VADDPS       (BX)(DX*1), Z3, Z3
-	ADDQ         CX, BX
+	MOVQ         DI, R11
+	VADDPS       (R11), Z0, Z0
+	VADDPS       (R11)(R10*1), Z1, Z1
+	ADDQ         R9, R11
+	VADDPS       (R11), Z2, Z2
+	VADDPS       (R11)(R10*1), Z3, Z3
+	ADDQ         R9, R11
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Z0, (BX)
-	VMOVUPS Z1, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Z2, (BX)
-	VMOVUPS Z3, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, (R11)(R10*1)
+	ADDQ    R9, R11
+	VMOVUPS Z2, (R11)
+	VMOVUPS Z3, (R11)(R10*1)
+	ADDQ    R9, R11
+	MOVQ    R11, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer1x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer1x2AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer1x2AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   b+48(FP), DX
-	MOVQ   bk+56(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   bv+64(FP), SI
-	SHLQ   $0x02, SI
+TEXT ·outer1x2AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ   k+72(FP), DI
 
 term:
-	VMOVUPS      (DX), Z2
-	VMOVUPS      (DX)(SI*1), Z3
-	VBROADCASTSS (AX), Z4
+	VMOVUPS      (R10), Z2
+	VMOVUPS      (R10)(SI*1), Z3
+	VBROADCASTSS (R9), Z4
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	DECQ         DI
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R11
+	TESTQ        R11, R11
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Z0, Z0
-	VADDPS       (BX)(DX*1), Z1, Z1
-	ADDQ         CX, BX
+	MOVQ         DI, R11
+	VADDPS       (R11), Z0, Z0
+	VADDPS       (R11)(R10*1), Z1, Z1
+	ADDQ         R9, R11
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Z0, (BX)
-	VMOVUPS Z1, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R11
+	VMOVUPS Z0, (R11)
+	VMOVUPS Z1, (R11)(R10*1)
+	ADDQ    R9, R11
+	MOVQ    R11, DI
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer8x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer8x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer8x1AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (CX)(CX*2), DI
-	LEAQ   (AX)(CX*4), R8
+TEXT ·outer8x1AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+	LEAQ (CX)(CX*2), R9
+
+tile:
+	MOVQ   b+48(FP), R11
+	MOVQ   k+72(FP), R12
+	MOVQ   AX, R8
+	LEAQ   (R8)(CX*4), R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -344,233 +393,270 @@ TEXT ·outer8x1AVX512(SB), NOSPLIT, $0-88
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	MOVQ   k+72(FP), R9
 
 term:
-	VMOVUPS      (BX), Z8
-	VBROADCASTSS (AX), Z9
-	VFMADD231PS  Z8, Z9, Z0
-	VBROADCASTSS (AX)(CX*1), Z9
-	VFMADD231PS  Z8, Z9, Z1
-	VBROADCASTSS (AX)(CX*2), Z9
-	VFMADD231PS  Z8, Z9, Z2
-	VBROADCASTSS (AX)(DI*1), Z9
-	VFMADD231PS  Z8, Z9, Z3
+	VMOVUPS      (R11), Z8
 	VBROADCASTSS (R8), Z9
-	VFMADD231PS  Z8, Z9, Z4
+	VFMADD231PS  Z8, Z9, Z0
 	VBROADCASTSS (R8)(CX*1), Z9
-	VFMADD231PS  Z8, Z9, Z5
+	VFMADD231PS  Z8, Z9, Z1
 	VBROADCASTSS (R8)(CX*2), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS (R8)(R9*1), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS (R10), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS (R10)(CX*1), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS (R10)(CX*2), Z9
 	VFMADD231PS  Z8, Z9, Z6
-	VBROADCASTSS (R8)(DI*1), Z9
+	VBROADCASTSS (R10)(R9*1), Z9
 	VFMADD231PS  Z8, Z9, Z7
-	ADDQ         DX, AX
 	ADDQ         DX, R8
-	ADDQ         SI, BX
-	DECQ         R9
+	ADDQ         DX, R10
+	ADDQ         BX, R11
+	DECQ         R12
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), DX
-	TESTQ        DX, DX
+	MOVQ         cm+8(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R10
+	TESTQ        R10, R10
 	JZ           store
-	MOVQ         AX, DX
-	VADDPS       (DX), Z0, Z0
-	ADDQ         CX, DX
-	VADDPS       (DX), Z1, Z1
-	ADDQ         CX, DX
-	VADDPS       (DX), Z2, Z2
-	ADDQ         CX, DX
-	VADDPS       (DX), Z3, Z3
-	ADDQ         CX, DX
-	VADDPS       (DX), Z4, Z4
-	ADDQ         CX, DX
-	VADDPS       (DX), Z5, Z5
-	ADDQ         CX, DX
-	VADDPS       (DX), Z6, Z6
-	ADDQ         CX, DX
-	VADDPS       (DX), Z7, Z7
-	ADDQ         CX, DX
+	MOVQ         SI, R10
+	VADDPS       (R10), Z0, Z0
+	ADDQ         R8, R10
+	VADDPS       (R10), Z1, Z1
+	ADDQ         R8, R10
+	VADDPS       (R10), Z2, Z2
+	ADDQ         R8, R10
+	VADDPS       (R10), Z3, Z3
+	ADDQ         R8, R10
+	VADDPS       (R10), Z4, Z4
+	ADDQ         R8, R10
+	VADDPS       (R10), Z5, Z5
+	ADDQ         R8, R10
+	VADDPS       (R10), Z6, Z6
+	ADDQ         R8, R10
+	VADDPS       (R10), Z7, Z7
+	ADDQ         R8, R10
 
 store:
-	MOVQ    AX, DX
-	VMOVUPS Z0, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    CX, DX
+	MOVQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z2, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z4, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z5, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z6, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z7, (R10)
+	ADDQ    R8, R10
+	MOVQ    R10, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer4x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer4x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer4x1AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (CX)(CX*2), DI
+TEXT ·outer4x1AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+	LEAQ (CX)(CX*2), R9
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   k+72(FP), R8
 
 term:
-	VMOVUPS      (BX), Z4
-	VBROADCASTSS (AX), Z5
+	VMOVUPS      (R10), Z4
+	VBROADCASTSS (R8), Z5
 	VFMADD231PS  Z4, Z5, Z0
-	VBROADCASTSS (AX)(CX*1), Z5
+	VBROADCASTSS (R8)(CX*1), Z5
 	VFMADD231PS  Z4, Z5, Z1
-	VBROADCASTSS (AX)(CX*2), Z5
+	VBROADCASTSS (R8)(CX*2), Z5
 	VFMADD231PS  Z4, Z5, Z2
-	VBROADCASTSS (AX)(DI*1), Z5
+	VBROADCASTSS (R8)(R9*1), Z5
 	VFMADD231PS  Z4, Z5, Z3
-	ADDQ         DX, AX
-	ADDQ         SI, BX
-	DECQ         R8
+	ADDQ         DX, R8
+	ADDQ         BX, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), DX
-	TESTQ        DX, DX
+	MOVQ         cm+8(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R10
+	TESTQ        R10, R10
 	JZ           store
-	MOVQ         AX, DX
-	VADDPS       (DX), Z0, Z0
-	ADDQ         CX, DX
-	VADDPS       (DX), Z1, Z1
-	ADDQ         CX, DX
-	VADDPS       (DX), Z2, Z2
-	ADDQ         CX, DX
-	VADDPS       (DX), Z3, Z3
-	ADDQ         CX, DX
+	MOVQ         SI, R10
+	VADDPS       (R10), Z0, Z0
+	ADDQ         R8, R10
+	VADDPS       (R10), Z1, Z1
+	ADDQ         R8, R10
+	VADDPS       (R10), Z2, Z2
+	ADDQ         R8, R10
+	VADDPS       (R10), Z3, Z3
+	ADDQ         R8, R10
 
 store:
-	MOVQ    AX, DX
-	VMOVUPS Z0, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    CX, DX
+	MOVQ    SI, R10
+	VMOVUPS Z0, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z1, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z2, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Z3, (R10)
+	ADDQ    R8, R10
+	MOVQ    R10, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer2x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer2x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer2x1AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
+TEXT ·outer2x1AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+
+tile:
+	MOVQ   b+48(FP), R9
+	MOVQ   k+72(FP), R10
+	MOVQ   AX, R8
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ   k+72(FP), DI
 
 term:
-	VMOVUPS      (BX), Z2
-	VBROADCASTSS (AX), Z3
+	VMOVUPS      (R9), Z2
+	VBROADCASTSS (R8), Z3
 	VFMADD231PS  Z2, Z3, Z0
-	VBROADCASTSS (AX)(CX*1), Z3
+	VBROADCASTSS (R8)(CX*1), Z3
 	VFMADD231PS  Z2, Z3, Z1
-	ADDQ         DX, AX
-	ADDQ         SI, BX
-	DECQ         DI
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), DX
-	TESTQ        DX, DX
+	MOVQ         cm+8(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         cv+16(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         add+80(FP), R9
+	TESTQ        R9, R9
 	JZ           store
-	MOVQ         AX, DX
-	VADDPS       (DX), Z0, Z0
-	ADDQ         CX, DX
-	VADDPS       (DX), Z1, Z1
-	ADDQ         CX, DX
+	MOVQ         SI, R9
+	VADDPS       (R9), Z0, Z0
+	ADDQ         R8, R9
+	VADDPS       (R9), Z1, Z1
+	ADDQ         R8, R9
 
 store:
-	MOVQ    AX, DX
-	VMOVUPS Z0, (DX)
-	ADDQ    CX, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    CX, DX
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	ADDQ    R8, R9
+	VMOVUPS Z1, (R9)
+	ADDQ    R8, R9
+	MOVQ    R9, SI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer1x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer1x1AVX512(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, AVX512F
-TEXT ·outer1x1AVX512(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   b+48(FP), DX
-	MOVQ   bk+56(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   bv+64(FP), SI
-	SHLQ   $0x02, SI
+TEXT ·outer1x1AVX512(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), SI
+	MOVQ tiles+88(FP), DI
+
+tile:
+	MOVQ   b+48(FP), R9
+	MOVQ   k+72(FP), R10
+	MOVQ   AX, R8
 	VPXORD Z0, Z0, Z0
-	MOVQ   k+72(FP), SI
 
 term:
-	VMOVUPS      (DX), Z1
-	VBROADCASTSS (AX), Z2
+	VMOVUPS      (R9), Z1
+	VBROADCASTSS (R8), Z2
 	VFMADD231PS  Z1, Z2, Z0
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	DECQ         SI
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), DX
-	TESTQ        DX, DX
+	MOVQ         cm+8(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         cv+16(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         add+80(FP), R9
+	TESTQ        R9, R9
 	JZ           store
-	MOVQ         AX, DX
-	VADDPS       (DX), Z0, Z0
-	ADDQ         CX, DX
+	MOVQ         SI, R9
+	VADDPS       (R9), Z0, Z0
+	ADDQ         R8, R9
 
 store:
-	MOVQ    AX, DX
-	VMOVUPS Z0, (DX)
-	ADDQ    CX, DX
+	MOVQ    SI, R9
+	VMOVUPS Z0, (R9)
+	ADDQ    R8, R9
+	MOVQ    R9, SI
+	ADDQ    CX, AX
+	DECQ    DI
+	JNZ     tile
 	VZEROUPPER
 	RET
 
@@ -864,21 +950,27 @@ term:
 	VZEROUPPER
 	RET
 
-// func outer6x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer6x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·outer6x2AVX2(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (CX)(CX*2), R8
-	LEAQ   (AX)(CX*4), R9
+TEXT ·outer6x2AVX2(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+	LEAQ (CX)(CX*2), R10
+
+tile:
+	MOVQ   b+48(FP), R12
+	MOVQ   k+72(FP), R13
+	MOVQ   AX, R9
+	LEAQ   (R9)(CX*4), R11
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -891,99 +983,112 @@ TEXT ·outer6x2AVX2(SB), NOSPLIT, $0-88
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   k+72(FP), R10
 
 term:
-	VMOVUPS      (BX), Y12
-	VMOVUPS      (BX)(DI*1), Y13
-	VBROADCASTSS (AX), Y14
+	VMOVUPS      (R12), Y12
+	VMOVUPS      (R12)(SI*1), Y13
+	VBROADCASTSS (R9), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (AX)(CX*1), Y14
+	VBROADCASTSS (R9)(CX*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (AX)(CX*2), Y14
+	VBROADCASTSS (R9)(CX*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (AX)(R8*1), Y14
+	VBROADCASTSS (R9)(R10*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R9), Y14
+	VBROADCASTSS (R11), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (R9)(CX*1), Y14
+	VBROADCASTSS (R11)(CX*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         DX, AX
 	ADDQ         DX, R9
-	ADDQ         SI, BX
-	DECQ         R10
+	ADDQ         DX, R11
+	ADDQ         BX, R12
+	DECQ         R13
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         add+80(FP), R12
+	TESTQ        R12, R12
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VADDPS       (BX)(DX*1), Y1, Y1
-	ADDQ         CX, BX
-	VADDPS       (BX), Y2, Y2
-	VADDPS       (BX)(DX*1), Y3, Y3
-	ADDQ         CX, BX
-	VADDPS       (BX), Y4, Y4
-	VADDPS       (BX)(DX*1), Y5, Y5
-	ADDQ         CX, BX
-	VADDPS       (BX), Y6, Y6
-	VADDPS       (BX)(DX*1), Y7, Y7
-	ADDQ         CX, BX
-	VADDPS       (BX), Y8, Y8
-	VADDPS       (BX)(DX*1), Y9, Y9
-	ADDQ         CX, BX
-	VADDPS       (BX), Y10, Y10
-	VADDPS       (BX)(DX*1), Y11, Y11
-	ADDQ         CX, BX
+	MOVQ         DI, R12
+	VADDPS       (R12), Y0, Y0
+	VADDPS       (R12)(R11*1), Y1, Y1
+	ADDQ         R9, R12
+	VADDPS       (R12), Y2, Y2
+	VADDPS       (R12)(R11*1), Y3, Y3
+	ADDQ         R9, R12
+	VADDPS       (R12), Y4, Y4
+	VADDPS       (R12)(R11*1), Y5, Y5
+	ADDQ         R9, R12
+	VADDPS       (R12), Y6, Y6
+	VADDPS       (R12)(R11*1), Y7, Y7
+	ADDQ         R9, R12
+	VADDPS       (R12), Y8, Y8
+	VADDPS       (R12)(R11*1), Y9, Y9
+	ADDQ         R9, R12
+	VADDPS       (R12), Y10, Y10
+	VADDPS       (R12)(R11*1), Y11, Y11
+	ADDQ         R9, R12
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Y0, (BX)
-	VMOVUPS Y1, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y2, (BX)
-	VMOVUPS Y3, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y4, (BX)
-	VMOVUPS Y5, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y6, (BX)
-	VMOVUPS Y7, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y8, (BX)
-	VMOVUPS Y9, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y10, (BX)
-	VMOVUPS Y11, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R12
+	VMOVUPS Y0, (R12)
+	VMOVUPS Y1, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y2, (R12)
+	VMOVUPS Y3, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y4, (R12)
+	VMOVUPS Y5, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y6, (R12)
+	VMOVUPS Y7, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y8, (R12)
+	VMOVUPS Y9, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y10, (R12)
+	VMOVUPS Y11, (R12)(R11*1)
+	ADDQ    R9, R12
+	MOVQ    R12, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer4x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer4x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·outer4x2AVX2(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
-	LEAQ   (CX)(CX*2), R8
+TEXT ·outer4x2AVX2(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+	LEAQ (CX)(CX*2), R10
+
+tile:
+	MOVQ   b+48(FP), R11
+	MOVQ   k+72(FP), R12
+	MOVQ   AX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -992,170 +1097,192 @@ TEXT ·outer4x2AVX2(SB), NOSPLIT, $0-88
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	MOVQ   k+72(FP), R9
 
 term:
-	VMOVUPS      (BX), Y8
-	VMOVUPS      (BX)(DI*1), Y9
-	VBROADCASTSS (AX), Y10
+	VMOVUPS      (R11), Y8
+	VMOVUPS      (R11)(SI*1), Y9
+	VBROADCASTSS (R9), Y10
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (AX)(CX*1), Y10
+	VBROADCASTSS (R9)(CX*1), Y10
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (AX)(CX*2), Y10
+	VBROADCASTSS (R9)(CX*2), Y10
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS (AX)(R8*1), Y10
+	VBROADCASTSS (R9)(R10*1), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         DX, AX
-	ADDQ         SI, BX
-	DECQ         R9
+	ADDQ         DX, R9
+	ADDQ         BX, R11
+	DECQ         R12
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         add+80(FP), R12
+	TESTQ        R12, R12
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VADDPS       (BX)(DX*1), Y1, Y1
-	ADDQ         CX, BX
-	VADDPS       (BX), Y2, Y2
-	VADDPS       (BX)(DX*1), Y3, Y3
-	ADDQ         CX, BX
-	VADDPS       (BX), Y4, Y4
-	VADDPS       (BX)(DX*1), Y5, Y5
-	ADDQ         CX, BX
-	VADDPS       (BX), Y6, Y6
-	VADDPS       (BX)(DX*1), Y7, Y7
-	ADDQ         CX, BX
+	MOVQ         DI, R12
+	VADDPS       (R12), Y0, Y0
+	VADDPS       (R12)(R11*1), Y1, Y1
+	ADDQ         R9, R12
+	VADDPS       (R12), Y2, Y2
+	VADDPS       (R12)(R11*1), Y3, Y3
+	ADDQ         R9, R12
+	VADDPS       (R12), Y4, Y4
+	VADDPS       (R12)(R11*1), Y5, Y5
+	ADDQ         R9, R12
+	VADDPS       (R12), Y6, Y6
+	VADDPS       (R12)(R11*1), Y7, Y7
+	ADDQ         R9, R12
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Y0, (BX)
-	VMOVUPS Y1, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y2, (BX)
-	VMOVUPS Y3, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y4, (BX)
-	VMOVUPS Y5, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y6, (BX)
-	VMOVUPS Y7, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R12
+	VMOVUPS Y0, (R12)
+	VMOVUPS Y1, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y2, (R12)
+	VMOVUPS Y3, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y4, (R12)
+	VMOVUPS Y5, (R12)(R11*1)
+	ADDQ    R9, R12
+	VMOVUPS Y6, (R12)
+	VMOVUPS Y7, (R12)(R11*1)
+	ADDQ    R9, R12
+	MOVQ    R12, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer2x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer2x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·outer2x2AVX2(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), DX
-	SHLQ   $0x02, DX
-	MOVQ   b+48(FP), BX
-	MOVQ   bk+56(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   bv+64(FP), DI
-	SHLQ   $0x02, DI
+TEXT ·outer2x2AVX2(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   k+72(FP), R8
 
 term:
-	VMOVUPS      (BX), Y4
-	VMOVUPS      (BX)(DI*1), Y5
-	VBROADCASTSS (AX), Y6
+	VMOVUPS      (R10), Y4
+	VMOVUPS      (R10)(SI*1), Y5
+	VBROADCASTSS (R9), Y6
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (AX)(CX*1), Y6
+	VBROADCASTSS (R9)(CX*1), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         DX, AX
-	ADDQ         SI, BX
-	DECQ         R8
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R11
+	TESTQ        R11, R11
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VADDPS       (BX)(DX*1), Y1, Y1
-	ADDQ         CX, BX
-	VADDPS       (BX), Y2, Y2
-	VADDPS       (BX)(DX*1), Y3, Y3
-	ADDQ         CX, BX
+	MOVQ         DI, R11
+	VADDPS       (R11), Y0, Y0
+	VADDPS       (R11)(R10*1), Y1, Y1
+	ADDQ         R9, R11
+	VADDPS       (R11), Y2, Y2
+	VADDPS       (R11)(R10*1), Y3, Y3
+	ADDQ         R9, R11
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Y0, (BX)
-	VMOVUPS Y1, (BX)(DX*1)
-	ADDQ    CX, BX
-	VMOVUPS Y2, (BX)
-	VMOVUPS Y3, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, (R11)(R10*1)
+	ADDQ    R9, R11
+	VMOVUPS Y2, (R11)
+	VMOVUPS Y3, (R11)(R10*1)
+	ADDQ    R9, R11
+	MOVQ    R11, DI
+	ADDQ    CX, AX
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 
-// func outer1x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int)
+// func outer1x2AVX2(c *float32, cm int, cv int, a *float32, am int, ak int, b *float32, bk int, bv int, k int, add int, tiles int)
 // Requires: AVX, FMA3
-TEXT ·outer1x2AVX2(SB), NOSPLIT, $0-88
-	MOVQ   a+24(FP), AX
-	MOVQ   am+32(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   ak+40(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   b+48(FP), DX
-	MOVQ   bk+56(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   bv+64(FP), SI
-	SHLQ   $0x02, SI
+TEXT ·outer1x2AVX2(SB), NOSPLIT, $0-96
+	MOVQ a+24(FP), AX
+	MOVQ am+32(FP), CX
+	SHLQ $0x02, CX
+	MOVQ ak+40(FP), DX
+	SHLQ $0x02, DX
+	MOVQ bk+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ bv+64(FP), SI
+	SHLQ $0x02, SI
+	MOVQ c+0(FP), DI
+	MOVQ tiles+88(FP), R8
+
+tile:
+	MOVQ   b+48(FP), R10
+	MOVQ   k+72(FP), R11
+	MOVQ   AX, R9
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   k+72(FP), DI
 
 term:
-	VMOVUPS      (DX), Y2
-	VMOVUPS      (DX)(SI*1), Y3
-	VBROADCASTSS (AX), Y4
+	VMOVUPS      (R10), Y2
+	VMOVUPS      (R10)(SI*1), Y3
+	VBROADCASTSS (R9), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	DECQ         DI
+	ADDQ         DX, R9
+	ADDQ         BX, R10
+	DECQ         R11
 	JNZ          term
-	MOVQ         c+0(FP), AX
-	MOVQ         cm+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         cv+16(FP), DX
-	SHLQ         $0x02, DX
-	MOVQ         add+80(FP), BX
-	TESTQ        BX, BX
+	MOVQ         cm+8(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         cv+16(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         add+80(FP), R11
+	TESTQ        R11, R11
 	JZ           store
-	MOVQ         AX, BX
-	VADDPS       (BX), Y0, Y0
-	VADDPS       (BX)(DX*1), Y1, Y1
-	ADDQ         CX, BX
+	MOVQ         DI, R11
+	VADDPS       (R11), Y0, Y0
+	VADDPS       (R11)(R10*1), Y1, Y1
+	ADDQ         R9, R11
 
 store:
-	MOVQ    AX, BX
-	VMOVUPS Y0, (BX)
-	VMOVUPS Y1, (BX)(DX*1)
-	ADDQ    CX, BX
+	MOVQ    DI, R11
+	VMOVUPS Y0, (R11)
+	VMOVUPS Y1, (R11)(R10*1)
+	ADDQ    R9, R11
+	MOVQ    R11, DI
+	ADDQ    CX, AX
+	DECQ    R8
+	JNZ     tile
 	VZEROUPPER
 	RET
 

@@ -27,16 +27,19 @@ func (s Set) Outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak in
 			to, w := &c[m*cm+v*cv], &a[m*am]
 			switch left := rows - m; {
 			case left >= 8:
-				outer8x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum)
-				m += 8
+				tiles := left / 8
+				outer8x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, tiles)
+				m += 8 * tiles
 			case left >= 4:
-				outer4x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum)
-				m += 4
+				tiles := left / 4
+				outer4x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, tiles)
+				m += 4 * tiles
 			case left >= 2:
-				outer2x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum)
-				m += 2
+				tiles := left / 2
+				outer2x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, tiles)
+				m += 2 * tiles
 			default:
-				outer1x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum)
+				outer1x2AVX512(to, cm, cv, w, am, ak, from, bk, bv, k, sum, 1)
 				m++
 			}
 		}
@@ -52,16 +55,19 @@ func outerLastAVX512(c []float32, cm, rows int, a []float32, am, ak int, b []flo
 		to, w := &c[m*cm], &a[m*am]
 		switch left := rows - m; {
 		case left >= 8:
-			outer8x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum)
-			m += 8
+			tiles := left / 8
+			outer8x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
+			m += 8 * tiles
 		case left >= 4:
-			outer4x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum)
-			m += 4
+			tiles := left / 4
+			outer4x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
+			m += 4 * tiles
 		case left >= 2:
-			outer2x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum)
-			m += 2
+			tiles := left / 2
+			outer2x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, tiles)
+			m += 2 * tiles
 		default:
-			outer1x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum)
+			outer1x1AVX512(to, cm, 0, w, am, ak, &b[0], bk, 0, k, sum, 1)
 			m++
 		}
 	}
@@ -74,16 +80,19 @@ func outerAVX2(c []float32, cm, rows int, a []float32, am, ak int, b []float32, 
 		to, w := &c[m*cm], &a[m*am]
 		switch left := rows - m; {
 		case left >= 6:
-			outer6x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum)
-			m += 6
+			tiles := left / 6
+			outer6x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, tiles)
+			m += 6 * tiles
 		case left >= 4:
-			outer4x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum)
-			m += 4
+			tiles := left / 4
+			outer4x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, tiles)
+			m += 4 * tiles
 		case left >= 2:
-			outer2x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum)
-			m += 2
+			tiles := left / 2
+			outer2x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, tiles)
+			m += 2 * tiles
 		default:
-			outer1x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum)
+			outer1x2AVX2(to, cm, half, w, am, ak, &b[0], bk, half, k, sum, 1)
 			m++
 		}
 	}

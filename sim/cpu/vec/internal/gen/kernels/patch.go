@@ -60,25 +60,28 @@ func rowAddress(r int, base, stride, triple, fourth reg.Register) operand.Mem {
 }
 
 // outer keeps rows times columns vectors of c in registers while products of one
-// element of a and a vector of b are added.
+// element of a and a vector of b are added, and goes on with the next rows.
 func (s *set) outer(rows, columns int) {
 	s.function(fmt.Sprintf("outer%dx%d", rows, columns),
-		"c *float32, cm, cv int, a *float32, am, ak int, b *float32, bk, bv int, k int, add int",
-		fmt.Sprintf("is Outer for %d rows of %d vectors.", rows, columns))
-	a, am, ak := s.argument("a"), s.byteArgument("am"), s.byteArgument("ak")
-	b, bk, bv := s.argument("b"), s.byteArgument("bk"), s.byteArgument("bv")
-	triple, fourth := s.GP64(), s.GP64()
+		"c *float32, cm, cv int, a *float32, am, ak int, b *float32, bk, bv int, k, add, tiles int",
+		fmt.Sprintf("is Outer for a number of tiles of %d rows of %d vectors.", rows, columns))
+	first, am, ak := s.argument("a"), s.byteArgument("am"), s.byteArgument("ak")
+	bk, bv := s.byteArgument("bk"), s.byteArgument("bv")
+	to, tiles := s.argument("c"), s.argument("tiles")
+	a, triple, fourth := s.GP64(), s.GP64(), s.GP64()
 	if rows > 3 {
 		s.LEAQ(operand.Mem{Base: am, Index: am, Scale: 2}, triple)
 	}
+	sums, bs := s.vectors(rows*columns), s.vectors(columns)
+	s.Label("tile")
+	b, k := s.argument("b"), s.argument("k")
+	s.MOVQ(first, a)
 	if rows > 4 {
 		s.LEAQ(operand.Mem{Base: a, Index: am, Scale: 4}, fourth)
 	}
-	sums := s.vectors(rows * columns)
 	for _, v := range sums {
 		s.zero(v)
 	}
-	k, bs := s.argument("k"), s.vectors(columns)
 	s.Label("term")
 	for c, v := range bs {
 		from := operand.Mem{Base: b}
@@ -102,7 +105,7 @@ func (s *set) outer(rows, columns int) {
 	s.DECQ(k)
 	s.JNZ(operand.LabelRef("term"))
 
-	to, cm, cv, row := s.argument("c"), s.byteArgument("cm"), s.byteArgument("cv"), s.GP64()
+	cm, cv, row := s.byteArgument("cm"), s.byteArgument("cv"), s.GP64()
 	each := func(do func(v reg.VecVirtual, m operand.Mem)) {
 		s.MOVQ(to, row)
 		for r := range rows {
@@ -122,6 +125,12 @@ func (s *set) outer(rows, columns int) {
 	each(func(v reg.VecVirtual, m operand.Mem) { s.VADDPS(m, v, v) })
 	s.Label("store")
 	each(func(v reg.VecVirtual, m operand.Mem) { s.VMOVUPS(v, m) })
+	s.MOVQ(row, to)
+	for range rows {
+		s.ADDQ(am, first)
+	}
+	s.DECQ(tiles)
+	s.JNZ(operand.LabelRef("tile"))
 	s.end()
 }
 
