@@ -15,7 +15,7 @@ import "prismtop/sim/cpu/vec"
 
 const (
 	// packedFloats bounds what is copied for a band, so that it stays near.
-	packedFloats = 14 << 10
+	packedFloats = 24 << 10
 	// bandRows is the least number of rows of a band where they fit: rows at its
 	// edge are copied twice.
 	bandRows = 8

@@ -22,7 +22,7 @@ const (
 	planeFloats = 10 << 10
 	// patchedPixels bounds the small grid whose gather makes patches: with more
 	// pixels and fewer channels a patch is used too seldom.
-	patchedPixels = 512
+	patchedPixels = 128
 	// reusedPixels is the number of pixels from which on two channels' weights are
 	// copied out of their rows before use: they lie at distances that share few
 	// sets of the caches.
