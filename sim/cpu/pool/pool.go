@@ -26,7 +26,9 @@ const (
 	maxChunks       = 1 << 12
 
 	// spinTime is how long a worker looks for the next loop before it parks: about
-	// the length of the serial steps between loops.
+	// the length of the serial steps between loops. Parking at once gains nothing from
+	// a second processor in loops this short, and longer spinning costs other
+	// processes more than it gains (BenchmarkUnderLoad).
 	spinTime = 40 * time.Microsecond
 	// spinsPerLook is how many looks pass between two readings of the clock.
 	spinsPerLook = 64
@@ -38,6 +40,7 @@ type Pool struct {
 	mu      sync.Mutex // held during a loop and while the number of threads changes
 	workers []*worker
 	threads atomic.Int32
+	spin    time.Duration // spinTime, but in measurements
 
 	// The loop in progress. The fields are written before ticket offers its chunks,
 	// and read by those who claimed one.
@@ -75,8 +78,10 @@ func (p *Panic) Error() string { return fmt.Sprintf("panic in a loop: %v\n%s", p
 
 // New makes a pool of the given number of threads, the caller's included; below 1
 // counts as 1. Close must be called at the end.
-func New(threads int) *Pool {
-	p := &Pool{finished: make(chan struct{}, 1)}
+func New(threads int) *Pool { return newPool(threads, spinTime) }
+
+func newPool(threads int, spin time.Duration) *Pool {
+	p := &Pool{finished: make(chan struct{}, 1), spin: spin}
 	p.SetThreads(threads)
 	return p
 }
@@ -200,7 +205,7 @@ func (p *Pool) await() {
 				return
 			}
 		}
-		if time.Since(start) > spinTime {
+		if time.Since(start) > p.spin {
 			break
 		}
 		runtime.Gosched()
@@ -235,7 +240,7 @@ func (p *Pool) look(w *worker) bool {
 	if runtime.GOMAXPROCS(0) == 1 {
 		return false
 	}
-	for start := time.Now(); time.Since(start) < spinTime; {
+	for start := time.Now(); time.Since(start) < p.spin; {
 		for range spinsPerLook {
 			if offered(p.ticket.Load()) || w.stop.Load() {
 				return true

@@ -8,11 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestForCoversEveryIndexOnce(t *testing.T) {
 	for _, procs := range []int{1, 2} {
