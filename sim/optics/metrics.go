@@ -1,18 +1,31 @@
 package optics
 
 import (
+	"fmt"
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/sim/cpu/vec"
 )
 
 // Metrics compares pictures as PRISM's trainer does (spec/prism.md §6), summing in
-// float64. The zero value is ready; it grows its work space on the first use of a
-// size and is used by one goroutine.
+// float64; SSIM's windows are blurred in float32. The zero value is ready and runs
+// plain Go; it grows its work space on the first use of a size and is used by one
+// goroutine.
 type Metrics struct {
-	a, b    []float32    // cropped pictures, and the pyramid of MS-SSIM
-	moments [4][]float64 // horizontally filtered a, b, a²+b², a·b
-	padded  []float64    // the four products of one row with its reflected ends
+	kernels vec.Set
+	a, b    []float32 // cropped pictures, and the pyramid of MS-SSIM
+	work    []float32 // of SSIM
+}
+
+// SetKernels chooses the kernels that SSIM runs on by a name, as cpu.Options does.
+func (m *Metrics) SetKernels(name string) error {
+	set, err := vec.Choose(name)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	m.kernels = set
+	return nil
 }
 
 // Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both

@@ -1,15 +1,15 @@
 package optics
 
-import "math"
+import (
+	"math"
+
+	"prismtop/sim/cpu/vec"
+)
 
 // SSIM is computed with an 11×11 Gaussian window of σ 1.5, reflected borders (the
 // edge not repeated), population variances, C1 = 0.01², C2 = 0.03² and a data
 // range of 1, averaged over the whole map (spec/prism.md §5.5).
-const (
-	ssimRadius = 5
-	ssimC1     = 0.0001
-	ssimC2     = 0.0009
-)
+const ssimRadius = vec.WindowTaps / 2
 
 // ssimWindow is half of the one-dimensional Gaussian, the middle first, such that
 // the whole of it sums to 1.
@@ -36,8 +36,7 @@ var msssimWeights = [5]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 // SSIM of two h×w pictures. Sides below 6, which PyTorch refuses to pad, are
 // reflected repeatedly.
 func (m *Metrics) SSIM(a, b []float32, h, w int) float64 {
-	ssim, _ := m.similarity(a, b, h, w)
-	return ssim
+	return m.similarity(a, b, h, w, true)
 }
 
 // MSSSIM is the multi-scale SSIM of two h×w pictures: the product of the
@@ -51,10 +50,7 @@ func (m *Metrics) MSSSIM(a, b []float32, h, w int) float64 {
 	copy(m.b, b)
 	var logs, weights float64
 	for scale, weight := range msssimWeights {
-		ssim, term := m.similarity(m.a[:h*w], m.b[:h*w], h, w)
-		if scale == len(msssimWeights)-1 {
-			term = ssim
-		}
+		term := m.similarity(m.a[:h*w], m.b[:h*w], h, w, scale == len(msssimWeights)-1)
 		logs += weight * math.Log(min(max(term, 1e-10), 1))
 		weights += weight
 		halve(m.a, h, w)
@@ -77,50 +73,92 @@ func halve(x []float32, h, w int) {
 	}
 }
 
-// similarity is the mean of the SSIM map and of its contrast-structure factor.
-// It needs no variances by themselves, only σa²+σb², so four moments do.
-func (m *Metrics) similarity(a, b []float32, h, w int) (ssim, contrast float64) {
-	for i := range m.moments {
-		m.moments[i] = grown(m.moments[i], h*w)
+// similarity is the mean of the SSIM map, or of its contrast-structure factor when
+// not full. It goes by strips of 16 rows: the moments are blurred along the columns
+// and turned, then blurred along the rows and scored.
+func (m *Metrics) similarity(a, b []float32, h, w int, full bool) float64 {
+	const products = 4 * vec.TileReach * vec.TileSide
+	tiles := (w + vec.TileSide - 1) / vec.TileSide
+	column := (tiles*vec.TileSide + 2*ssimRadius) * vec.TileSide
+	m.work = grown(m.work, 7*column+products+2*vec.TileReach*vec.TileSide)
+	s := strip{kernels: m.kernels, window: halfWindow(), a: a, b: b, h: h, w: w, column: column,
+		moments: m.work[:4*column], derivatives: m.work[4*column : 7*column],
+		products: m.work[7*column:][:products], edge: m.work[7*column+products:]}
+	lack := 0.0
+	for first := 0; first < h; first += vec.TileSide {
+		s.blur(first)
+		lack += s.score(min(h-first, vec.TileSide), full)
 	}
-	m.padded = grown(m.padded, 4*(w+2*ssimRadius))
-	for i := range h {
-		m.filterRow(a[i*w:(i+1)*w], b[i*w:(i+1)*w], i)
-	}
-	for i := range h {
-		s, c := m.similarityRow(i, h, w)
-		ssim += s
-		contrast += c
-	}
-	n := float64(h * w)
-	return ssim / n, contrast / n
+	return 1 - lack/float64(h*w)
 }
 
-// filterRow filters row i of the four products along the row.
-func (m *Metrics) filterRow(a, b []float32, i int) {
-	w := len(a)
-	stride := w + 2*ssimRadius
-	for j := range stride {
-		k := mirrored(j-ssimRadius, w)
-		x, y := float64(a[k]), float64(b[k])
-		m.padded[j] = x
-		m.padded[stride+j] = y
-		m.padded[2*stride+j] = x*x + y*y
-		m.padded[3*stride+j] = x * y
+// halfWindow is the window in the kernels' precision.
+func halfWindow() (w vec.Window) {
+	for k, v := range ssimWindow {
+		w[k] = float32(v)
 	}
-	for q := range m.moments {
-		filterInto(m.moments[q][i*w:(i+1)*w], m.padded[q*stride:(q+1)*stride])
+	return w
+}
+
+// strip is the work on 16 rows of two pictures.
+type strip struct {
+	kernels              vec.Set
+	window               vec.Window
+	a, b                 []float32
+	h, w                 int
+	column               int       // length of one moment's strip
+	moments, derivatives []float32 // of a, b, (a−b)² and a·b; not used
+	products, edge       []float32
+}
+
+// blur blurs the moments of 16 rows along the columns.
+func (s *strip) blur(first int) {
+	const side = vec.TileSide
+	var rows, dense [vec.TileReach]int32
+	for i := range rows {
+		rows[i], dense[i] = int32(mirrored(first+i-ssimRadius, s.h)*s.w), int32(i*side)
+	}
+	for j := 0; j < s.w; j += side {
+		to := s.moments[(j+ssimRadius)*side:]
+		if n := s.w - j; n < side {
+			a, b := s.edge[:vec.TileReach*side], s.edge[vec.TileReach*side:]
+			for i, row := range rows {
+				copy(a[i*side:][:n], s.a[int(row)+j:])
+				copy(b[i*side:][:n], s.b[int(row)+j:])
+			}
+			s.kernels.SSIMProducts(s.products, a, b, &dense)
+		} else {
+			s.kernels.SSIMProducts(s.products, s.a[j:], s.b[j:], &rows)
+		}
+		s.kernels.BlurTurn(to, s.column, s.products, vec.TileReach*side, 4, &s.window)
+	}
+	for k := range 4 {
+		columns := s.moments[k*s.column:]
+		for i := range ssimRadius {
+			for _, j := range [...]int{i - ssimRadius, s.w + i} {
+				copy(columns[(j+ssimRadius)*side:][:side], columns[(mirrored(j, s.w)+ssimRadius)*side:])
+			}
+		}
 	}
 }
 
-// filterInto filters a padded row.
-func filterInto(out, padded []float64) {
-	g := &ssimWindow
-	for j := range out {
-		p := (*[2*ssimRadius + 1]float64)(padded[j:])
-		out[j] = g[0]*p[5] + g[1]*(p[4]+p[6]) + g[2]*(p[3]+p[7]) +
-			g[3]*(p[2]+p[8]) + g[4]*(p[1]+p[9]) + g[5]*(p[0]+p[10])
+// score is the sum over the strip's rows of 1 less each pixel's value.
+func (s *strip) score(rows int, full bool) float64 {
+	const atOnce = 64 // columns that are summed in float32
+	lack := 0.0
+	for j := 0; j < s.w; j += atOnce {
+		var sums [vec.TileSide]float32
+		to, from, n := s.derivatives[j*vec.TileSide:], s.moments[j*vec.TileSide:], min(atOnce, s.w-j)
+		if full {
+			s.kernels.SSIMScore(to, s.column, from, s.column, n, &s.window, &sums)
+		} else {
+			s.kernels.ContrastScore(to, s.column, from, s.column, n, &s.window, &sums)
+		}
+		for _, v := range sums[:rows] {
+			lack += float64(v) / 2 // the kernels' are doubled
+		}
 	}
+	return lack
 }
 
 // mirrored maps an index beyond the ends of n elements to the one it mirrors.
@@ -131,30 +169,4 @@ func mirrored(i, n int) int {
 	period := 2 * (n - 1)
 	i = (i%period + period) % period
 	return min(i, period-i)
-}
-
-// similarityRow filters the moments across rows for row i and sums the two maps.
-func (m *Metrics) similarityRow(i, h, w int) (ssim, contrast float64) {
-	var rows [4][2*ssimRadius + 1][]float64
-	for q := range rows {
-		for k := range rows[q] {
-			at := mirrored(i+k-ssimRadius, h) * w
-			rows[q][k] = m.moments[q][at : at+w]
-		}
-	}
-	for j := range w {
-		a, b := filterAcross(&rows[0], j), filterAcross(&rows[1], j)
-		squares, product := filterAcross(&rows[2], j), filterAcross(&rows[3], j)
-		means := a*a + b*b
-		c := (2*(product-a*b) + ssimC2) / (squares - means + ssimC2)
-		contrast += c
-		ssim += c * (2*a*b + ssimC1) / (means + ssimC1)
-	}
-	return ssim, contrast
-}
-
-func filterAcross(r *[2*ssimRadius + 1][]float64, j int) float64 {
-	g := &ssimWindow
-	return g[0]*r[5][j] + g[1]*(r[4][j]+r[6][j]) + g[2]*(r[3][j]+r[7][j]) +
-		g[3]*(r[2][j]+r[8][j]) + g[4]*(r[1][j]+r[9][j]) + g[5]*(r[0][j]+r[10][j])
 }

@@ -92,6 +92,11 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 		current: make([]float32, plane), output: make([]float32, plane),
 		targetOld: make([]float32, plane), targetNew: make([]float32, plane),
 	}
+	if b, named := device.Backend.(interface{ Kernels() string }); named {
+		if err := r.metrics.SetKernels(b.Kernels()); err != nil {
+			return nil, err
+		}
+	}
 	for k := range samples[0] {
 		r.newMasks = append(r.newMasks, MaskNewInput(k, len(samples[0])))
 	}
