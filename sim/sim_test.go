@@ -143,6 +143,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 	for i, change := range [][2]string{
 		{"amp", "bf16"}, {"amp", "bf16x3"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
+		{"pruned_fft", "false"}, {"fused_telescope", "false"}, {"pruned_fft", "true"}, {"fused_telescope", "true"},
 		{"checkpointing", "true"}, {"checkpointing", "false"},
 	} {
 		if err := r.Set(change[0], change[1]); err != nil {

@@ -19,13 +19,19 @@ type binder struct {
 	views   []view
 
 	current       *nn.Step
+	index         int // of current
 	err           error
 	widened       map[nn.BufferID][]float32
 	before, after []func()
 
-	memory slab
-	used   int64 // by the current step
-	most   int64 // by any step
+	memory      slab
+	used        int64    // by the current step
+	most        int64    // by any step
+	written     []uint32 // how often each buffer was written from outside
+	boxes       map[nn.BufferID]*maskBox
+	lastMeasure *measure
+	shares      []share
+
 	tables int64 // bytes of tables that closures keep
 }
 
@@ -112,6 +118,16 @@ func (b *binder) bindRest(op nn.Op) func() {
 		return b.modulusFlip()
 	case nn.ModulusFlipGrad:
 		return b.modulusFlipGrad()
+	case nn.Measure:
+		return b.measure(op)
+	case nn.MeasureGrad:
+		return b.measureGrad(op)
+	case nn.MeasureShare:
+		return b.measureShare(op)
+	case nn.Element:
+		return b.element(op.Index)
+	case nn.ElementGrad:
+		return b.elementGrad(op.Index)
 	case nn.Loss:
 		return b.loss(op)
 	case nn.LossGrad:

@@ -14,6 +14,8 @@ type executable struct {
 	views   []view
 	steps   []func()
 	nanos   []int64
+	written []uint32 // how often each buffer was written from outside
+	shares  []share
 	scratch int64
 	epoch   time.Time // what step times are counted from
 }
@@ -37,13 +39,16 @@ func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
 	if err := x.place(s); err != nil {
 		return nil, err
 	}
-	bind := &binder{backend: b, plan: plan, views: x.views}
+	x.written = make([]uint32, len(plan.Buffers))
+	bind := &binder{backend: b, plan: plan, views: x.views, written: x.written}
 	// The first round finds out how much scratch the steps want, the second hands
 	// out pieces of one slab of that size.
 	for range 2 {
 		bind.memory = newSlab(bind.most)
+		bind.boxes, bind.shares = map[nn.BufferID]*maskBox{}, nil
 		x.steps = x.steps[:0]
 		for i := range plan.Steps {
+			bind.index = i
 			run, err := bind.step(&plan.Steps[i])
 			if err != nil {
 				return nil, fmt.Errorf("step %d %q (%T): %w", i, plan.Steps[i].Name, plan.Steps[i].Op, err)
@@ -51,6 +56,7 @@ func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
 			x.steps = append(x.steps, run)
 		}
 	}
+	x.shares = bind.shares
 	x.scratch = bind.most + bind.tables/2 // tables were counted in both rounds
 	return x, nil
 }
@@ -102,6 +108,12 @@ func (x *executable) Run(s nn.Segment) error {
 		x.nanos[i] = int64(after - before)
 		before = after
 	}
+	for _, s := range x.shares {
+		if s.step >= first && s.step < end {
+			x.nanos[s.of] -= *s.nanos
+			x.nanos[s.step] += *s.nanos
+		}
+	}
 	return nil
 }
 
@@ -111,6 +123,7 @@ func (x *executable) StepNanos() []int64 { return x.nanos }
 // Write copies src to buffer b, rounding to the buffer's type. It panics when the
 // lengths differ.
 func (x *executable) Write(b nn.BufferID, src []float32) {
+	x.written[b]++
 	buf, v := &x.plan.Buffers[b], &x.views[b]
 	switch buf.DType {
 	case tensor.Complex64:

@@ -218,6 +218,11 @@ func (c *compiler) lower(n node) {
 	}
 	c.buffers[n.out] = out[0]
 	c.record(name, n.op, phase, n.layer, in, out)
+	if op, ok := n.op.(interface{ shares() []MeasureShare }); ok {
+		for _, share := range op.shares() {
+			c.step(c.name(n.layer, share.opName()), share, share.Phase, nil, nil)
+		}
+	}
 }
 
 // convert casts a buffer, once per iteration for each type.
@@ -252,9 +257,9 @@ func (c *compiler) record(name string, op operator, phase profiles.Phase, layer 
 // phase has are of that phase, others of the one they were built in.
 func stepPhase(n node) profiles.Phase {
 	switch n.op.(type) {
-	case FFT, MaskMultiply, ModulusFlip:
+	case FFT, MaskMultiply, ModulusFlip, Measure:
 		return profiles.Telescope
-	case Loss, WeightedSum:
+	case Loss, WeightedSum, Element:
 		return profiles.Loss
 	}
 	return n.phase

@@ -71,3 +71,12 @@ func (s LossSpec) add(g *nn.Graph, prediction, target nn.Value) nn.Value {
 	}
 	return g.WeightedSum(weights, values...)
 }
+
+// pointwise is the loss's only term where that compares pixel by pixel.
+func (s LossSpec) pointwise() (kind nn.LossKind, normalize, ok bool) {
+	if len(s.terms) == 0 {
+		return nn.L1, true, true
+	}
+	t := s.terms[0]
+	return t.kind, t.normalize, len(s.terms) == 1 && t.weight == 1 && (t.kind == nn.L1 || t.kind == nn.L2)
+}

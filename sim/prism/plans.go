@@ -62,6 +62,12 @@ type PlanOptions struct {
 	// instead of keeping them.
 	Checkpointing bool
 
+	// Fused measures, compares and differentiates sixteen rows at a time where the
+	// loss is one pointwise term of one aperture's amplitudes and no measurement is
+	// asked for; Pruned then leaves out the zeros around the object and outside the
+	// masks.
+	Fused, Pruned bool
+
 	// RunningStatistics normalises with the running statistics. Only
 	// EvaluationPlan can; training always uses the batch's.
 	RunningStatistics bool
@@ -85,7 +91,13 @@ func (d *Decoder) InitialisationPlan(o PlanOptions) (*nn.Plan, error) {
 // one: the total is twice the new loss (spec/prism.md §5.3).
 func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
 	return d.compile(o, func(b *planBuilder) nn.Value {
-		loss := b.lossNew()
+		var loss nn.Value
+		if b.fuses() {
+			loss = b.fused("telescope new", []string{MaskNewInput(0, 1)}, []string{TargetNewInput})[0]
+			b.graph.Output(LossNewOutput, loss)
+		} else {
+			loss = b.lossNew()
+		}
 		b.graph.Output(LossOldOutput, loss)
 		b.graph.Layer("loss total", profiles.Loss)
 		return b.graph.WeightedSum([]float32{2}, loss)
@@ -97,8 +109,15 @@ func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
 // the new one (spec/prism.md §3.3, §5.3).
 func (d *Decoder) ProgressivePlan(o PlanOptions) (*nn.Plan, error) {
 	return d.compile(o, func(b *planBuilder) nn.Value {
-		old := b.lossOld()
-		fresh := b.lossNew()
+		var old, fresh nn.Value
+		if b.fuses() {
+			both := b.fused("telescope", []string{MaskOldInput, MaskNewInput(0, 1)}, []string{TargetOldInput, TargetNewInput})
+			old, fresh = both[0], both[1]
+			b.graph.Output(LossOldOutput, old)
+			b.graph.Output(LossNewOutput, fresh)
+		} else {
+			old, fresh = b.lossOld(), b.lossNew()
+		}
 		b.graph.Layer("loss total", profiles.Loss)
 		return b.graph.WeightedSum([]float32{1, 1}, old, fresh)
 	})
@@ -166,6 +185,28 @@ func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
 		return g.Telescope(b.spectrum, mask)
 	}
 	return g.Telescope(b.reconstruction, mask)
+}
+
+// fuses tells whether the fused telescope serves the options.
+func (b *planBuilder) fuses() bool {
+	o, n := b.options, b.decoder.config.Size
+	_, _, pointwise := o.Loss.pointwise()
+	return o.Fused && pointwise && !o.Layers && o.Apertures <= 1 && nn.MeasureSides(n, n)
+}
+
+// fused is the losses of the output through masks, by the fused telescope.
+func (b *planBuilder) fused(layer string, masks, targets []string) []nn.Value {
+	c := b.decoder.config
+	margin := (c.Size - c.ObjectSize) / 2
+	kind, normalize, _ := b.options.Loss.pointwise()
+	o := nn.Measure{Kind: kind, Normalize: normalize, Shared: b.options.SharedSpectrum, Pruned: b.options.Pruned,
+		Top: margin, Bottom: min(margin+c.ObjectSize, c.Size), Left: margin, Right: min(margin+c.ObjectSize, c.Size)}
+	in, want := make([]nn.Value, len(masks)), make([]nn.Value, len(masks))
+	for i := range masks {
+		in[i], want[i] = b.mask(masks[i]), b.image(targets[i])
+	}
+	b.graph.Layer(layer, profiles.Telescope)
+	return b.graph.Measurements(b.reconstruction, o, in, want)
 }
 
 // lossOld is the loss through the accumulated mask.

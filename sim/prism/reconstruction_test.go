@@ -115,6 +115,8 @@ func TestTheSteadyLoopAllocatesNothing(t *testing.T) {
 		"amp=bf16",
 		"amp=bf16x3",
 		"amp=fp16",
+		"fused_telescope=false",
+		"pruned_fft=false",
 		"checkpointing=true",
 		"checkpointing=true amp=fp16",
 		"loss=composite",

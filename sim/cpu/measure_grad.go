@@ -1,0 +1,141 @@
+package cpu
+
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/nn"
+)
+
+// measureGrad is a bound MeasureGrad step. Fields hold real and imaginary parts
+// swapped, which makes every transform here an inverse one.
+type measureGrad struct {
+	*measureFrame
+	factors, upstream, gx []float32
+	rows                  []float32 // the window's rows of the gradient, strips of columns
+	add                   bool      // to what an earlier pass left in gx
+
+	columnsBody, rowsBody, clearBody func(lo, hi int)
+}
+
+// measureGrad binds the way back from the fields to the object.
+func (b *binder) measureGrad(op nn.MeasureGrad) func() {
+	count := len(b.current.In) - 3
+	if !b.operands(4, count+3, 1) {
+		return nil
+	}
+	_, n, _, ok := b.planes(b.outShape(0))
+	if !ok {
+		return nil
+	}
+	g := &measureGrad{factors: b.in(1), upstream: b.in(2), gx: b.out(0)}
+	fields := b.in(0)
+	if !nn.MeasureSides(n, len(g.gx)/n) || len(fields) != count*nn.MeasureSaved(n, n) ||
+		len(g.factors) != count || len(g.upstream) != count {
+		return b.fail("%d measurements of %v with %d, %d and %d elements", count, b.outShape(0), len(fields), len(g.factors), len(g.upstream))
+	}
+	for k := range count {
+		if len(b.in(3+k)) != n*n {
+			return b.fail("mask %d is not %d×%d", k, n, n)
+		}
+	}
+	if g.measureFrame = b.measureFrame(op.Measure, n, 3, 1, fields); b.err != nil {
+		return nil
+	}
+	g.rows = b.floats(n / vec.StripLanes * g.rowRun())
+	g.columnsBody, g.rowsBody, g.clearBody = g.gradientColumns, g.gradientRows, g.clearRows
+	pass := func(first int) {
+		g.add = first > 0
+		g.each(g.strips(g.columns), g.columnsBody)
+		if g.columns[0] < g.columns[1] {
+			g.each((g.end-g.top)/vec.StripLanes, g.rowsBody)
+		}
+	}
+	return func() {
+		g.begin()
+		g.each(n, g.clearBody)
+		g.groups(pass)
+	}
+}
+
+// clearRows sets rows [lo, hi) of the gradient to zero: most of them stay so.
+func (g *measureGrad) clearRows(lo, hi int) { clear(g.gx[lo*g.n : hi*g.n]) }
+
+// gradientColumns takes strips [lo, hi) of the chosen fields' columns back through the
+// masks to the object's rows.
+func (g *measureGrad) gradientColumns(lo, hi int) {
+	w := <-g.work
+	scale := 1 / (float32(g.n) * float32(g.n))
+	for i := lo; i < hi; i++ {
+		c := g.columns[0]/vec.StripLanes + i
+		add := false
+		for k := g.first; k < g.last; k++ {
+			if own := g.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
+				g.transform(w.a, g.tile(k, c), w.scratch)
+				g.masked(w.b, w.a, k, c, scale*g.factors[k]*g.upstream[k], add)
+				add = true
+			}
+		}
+		run := g.rows[c*g.rowRun():][:g.rowRun()]
+		if !add {
+			clear(run)
+			continue
+		}
+		g.transform(w.a, w.b, w.scratch)
+		g.window(w.a, run, true)
+	}
+	g.work <- w
+}
+
+// gradientRows transforms the rows of the window's strips [lo, hi) and keeps the real
+// part of the window's columns.
+func (g *measureGrad) gradientRows(lo, hi int) {
+	w := <-g.work
+	l := g.lines.Layout()
+	line := g.lineFor(w, g.columns)
+	for b := lo; b < hi; b++ {
+		row := b * vec.StripLanes
+		g.lines.Turn(g.set, line, g.rows[row*vec.StripRow:], g.rowRun(), g.columns)
+		g.transform(w.a, line, w.scratch)
+		to, first := g.gx, (g.top+row)*g.n
+		if g.add {
+			to, first = w.target, 0
+		}
+		for at := g.left; at < g.to; {
+			next := min(g.to, (at/64+1)*64)
+			g.set.TransposeSquares((next-at)/vec.StripLanes, to, first+at, g.n, vec.StripLanes,
+				w.a, l.Row(at)+vec.StripLanes, vec.StripRow, vec.StripLanes*vec.StripRow)
+			at = next
+		}
+		for r := 0; g.add && r < vec.StripLanes; r++ {
+			sum := g.gx[(g.top+row+r)*g.n:][g.left:g.to]
+			g.set.Add(sum, sum, w.target[r*g.n:][g.left:g.to])
+		}
+	}
+	g.work <- w
+}
+
+// element is y = x[index].
+func (b *binder) element(index int) func() {
+	if !b.operands(1, 1, 1) {
+		return nil
+	}
+	x, y := b.in(0), b.scalar(b.out(0), "the element")
+	if index < 0 || index >= len(x) {
+		return b.fail("element %d of %d", index, len(x))
+	}
+	return func() { y[0] = x[index] }
+}
+
+// elementGrad is gx[index] = gy, and 0 elsewhere.
+func (b *binder) elementGrad(index int) func() {
+	if !b.operands(1, 1, 1) {
+		return nil
+	}
+	gy, gx := b.scalar(b.in(0), "the gradient"), b.out(0)
+	if index < 0 || index >= len(gx) {
+		return b.fail("element %d of %d", index, len(gx))
+	}
+	return func() {
+		clear(gx)
+		gx[index] = gy[0]
+	}
+}
