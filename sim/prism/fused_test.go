@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 	"prismtop/sim/tensor"
@@ -147,4 +148,34 @@ func TestOnlyPointwiseLossesOfOneApertureAreFused(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Sizes whose transforms begin with another radix, objects that no strip of sixteen
+// fits, and every set of kernels.
+func TestFusedTelescopeOfEverySize(t *testing.T) {
+	for _, name := range cpu.KernelNames() {
+		for _, c := range [][2]int{{16, 16}, {32, 9}, {64, 20}, {128, 128}, {256, 50}, {512, 16}} {
+			var numbers [2][]float32
+			for i, fused := range []bool{true, false} {
+				b := newBenchOn(t, prism.DecoderConfig{Size: c[0], ObjectSize: c[1], Latent: 64, Channels: channelsFor(c[1]), Seed: 8},
+					cpu.Options{Kernels: name, Threads: 2})
+				l := trainable(b, prism.PlanOptions{Fused: fused, Pruned: true, SharedSpectrum: true})
+				l.input(nn.LearningRateInput, 0)
+				l.iterate()
+				numbers[i] = append(b.read("conv0.weight.grad"), l.output(prism.LossOldOutput)[0], l.output(prism.LossNewOutput)[0])
+			}
+			if off := relative(numbers[0], numbers[1]); !(off < 1e-4) {
+				t.Errorf("%s, %d/%d: differs by %.3g", name, c[0], c[1], off)
+			}
+		}
+	}
+}
+
+// channelsFor is a narrow decoder for an object.
+func channelsFor(size int) []int {
+	channels := []int{4}
+	for side := 4; side < size; side *= 2 {
+		channels = append(channels, 4)
+	}
+	return append(channels, 1)
 }

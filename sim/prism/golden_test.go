@@ -252,17 +252,23 @@ func forwardAndGradients(t *testing.T, g golden, o cpu.Options) {
 	for _, c := range []struct {
 		loss, gradients string
 		first           int // of the file's losses
-		shared          bool
-	}{{"l1", "grad.", 0, false}, {"l1", "grad.", 0, true}, {"ssim", "gradssim.", 2, false}, {"ssim", "gradssim.", 2, true}} {
+		shared, fused   bool
+	}{
+		{"l1", "grad.", 0, false, false}, {"l1", "grad.", 0, true, false}, {"l1", "grad.", 0, true, true},
+		{"ssim", "gradssim.", 2, false, false}, {"ssim", "gradssim.", 2, true, false},
+	} {
 		b := goldenBenchOn(g, o)
-		l := b.goldenPlan(g, prism.PlanOptions{Loss: lossNamed(t, c.loss), SharedSpectrum: c.shared, Layers: true})
+		l := b.goldenPlan(g, prism.PlanOptions{Loss: lossNamed(t, c.loss), SharedSpectrum: c.shared,
+			Fused: c.fused, Pruned: c.fused, Layers: !c.fused})
 		l.iterate()
-		for _, layer := range []string{"conv0", "bn0", "conv1", "bn1", "conv2", "bn2", "conv3", "bn3", "conv4", "bn4", "conv5"} {
-			g.check("act."+layer, l.output("act."+layer))
+		if !c.fused {
+			for _, layer := range []string{"conv0", "bn0", "conv1", "bn1", "conv2", "bn2", "conv3", "bn3", "conv4", "bn4", "conv5"} {
+				g.check("act."+layer, l.output("act."+layer))
+			}
+			g.check("meas_old", l.output(prism.MeasuredOldOutput))
+			g.check("meas_new", l.output(prism.MeasuredNewOutput))
 		}
 		g.check("output", l.output(prism.ReconstructionOutput))
-		g.check("meas_old", l.output(prism.MeasuredOldOutput))
-		g.check("meas_new", l.output(prism.MeasuredNewOutput))
 		want := g.float64s("losses_64")[c.first:]
 		for i, name := range []string{prism.LossOldOutput, prism.LossNewOutput} {
 			if got := float64(l.output(name)[0]); math.Abs(got-want[i]) > 2e-6*want[i] {
