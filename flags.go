@@ -21,6 +21,7 @@ import (
 type settingFlags struct {
 	sources preset.Sources
 	maxTime time.Duration
+	more    []preset.Flag // of one command alone
 }
 
 // keyFlags are the flags that are settings of their own, and their keys.
@@ -57,7 +58,7 @@ func (f *settingFlags) resolve(flags *pflag.FlagSet) (preset.Settings, preset.Or
 		return preset.Settings{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
 	f.sources.Env = os.Environ()
-	f.sources.Flags = nil
+	f.sources.Flags = append([]preset.Flag(nil), f.more...)
 	for _, k := range keyFlags {
 		if !flags.Changed(k.flag) {
 			continue

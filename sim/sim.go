@@ -72,7 +72,7 @@ func New(o Options) (*Run, error) {
 	if o.Settings.Device == "cuda" {
 		return nil, fmt.Errorf("device = cuda: %s", o.GPUReason)
 	}
-	object, err := loadObject(&o.Settings)
+	object, err := LoadObject(&o.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -86,8 +86,8 @@ func New(o Options) (*Run, error) {
 	return r, nil
 }
 
-// loadObject draws or loads the picture that the settings name.
-func loadObject(s *preset.Settings) (*picture.Object, error) {
+// LoadObject draws or loads the picture that the settings name.
+func LoadObject(s *preset.Settings) (*picture.Object, error) {
 	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
 	if s.Image != "" {
 		return picture.Load(s.Image, o)

@@ -216,3 +216,8 @@ func describeChanges(s *profiles.Snapshot) []Change {
 	}
 	return changes
 }
+
+// Of is a phase; nil where no iteration ran it.
+func (p *Phases) Of(id profiles.Phase) *Phase {
+	return [profiles.NumPhases]*Phase{p.Forward, p.Telescope, p.Loss, p.Backward, p.Optimizer, p.Metrics}[id]
+}

@@ -61,6 +61,8 @@ type Summary struct {
 	Quality      Quality  `json:"quality"`
 	Changes      []Change `json:"changes"`
 
+	Benchmark *Benchmark `json:"benchmark,omitempty"` // of prismtop bench model
+
 	SkippedSteps   int64 `json:"skipped_steps"`
 	NonFinite      int64 `json:"non_finite"`
 	DroppedRecords int64 `json:"dropped_records"`

@@ -11,6 +11,14 @@ import (
 	"prismtop/sim/tensor"
 )
 
+// decoderConfig is the decoder that the settings ask for.
+func decoderConfig(s *preset.Settings) DecoderConfig {
+	return DecoderConfig{
+		Size: s.Size, ObjectSize: s.ObjectSize, Latent: s.Latent, Channels: s.Channels,
+		BatchNorm: s.BatchNorm, Activation: s.OutputActivation, Seed: s.Seed, AMSGrad: s.AMSGrad,
+	}
+}
+
 // samplePattern places the apertures of every sample (spec/prism.md §4).
 func samplePattern(s *preset.Settings) ([][]optics.Point, error) {
 	diameter := s.ROIDiameter

@@ -64,10 +64,7 @@ type Reconstruction struct {
 
 // New prepares a reconstruction of an object. Errors name the setting.
 func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruction, error) {
-	decoder, err := NewDecoder(DecoderConfig{
-		Size: s.Size, ObjectSize: s.ObjectSize, Latent: s.Latent, Channels: s.Channels,
-		BatchNorm: s.BatchNorm, Activation: s.OutputActivation, Seed: s.Seed, AMSGrad: s.AMSGrad,
-	})
+	decoder, err := NewDecoder(decoderConfig(&s))
 	if err != nil {
 		return nil, err
 	}

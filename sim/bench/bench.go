@@ -1,0 +1,249 @@
+// Package bench measures without a screen: iterations of the trainer's own loop on
+// the real object, or the decoder's forward pass alone, with the share of the
+// processor that other programs took meanwhile, so that a reader can judge the
+// numbers.
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim"
+	"prismtop/sim/cpu"
+	"prismtop/sim/optics"
+	"prismtop/sim/prism"
+)
+
+// Options says what to measure and for how long.
+type Options struct {
+	Settings preset.Settings
+
+	// Forward measures the decoder's forward pass with running statistics and
+	// without training, instead of iterations.
+	Forward bool
+
+	// Warmup is the number of iterations of the measured sample, or of forward
+	// passes, that are run before and not measured.
+	Warmup int
+
+	// Iterations and Time bound the measurement; it ends with the first that is
+	// reached. 0 is no bound; one of the two is needed.
+	Iterations int
+	Time       time.Duration
+
+	// MaxForeign is the share of the machine's processors, 0 to 1, that other
+	// programs may take during a batch (half a second) before it is measured
+	// again. The bounds are then prolonged, up to four times. 0 keeps every batch.
+	MaxForeign float64
+}
+
+// batch is how long iterations run between two readings of the machine's times: at
+// the usual 100 ticks a second a share is then known to a hundredth per processor.
+const batch = 500 * time.Millisecond
+
+// patience is how many times the bounds are prolonged to wait for quiet batches.
+const patience = 4
+
+// Report is what was measured.
+type Report struct {
+	Options Options
+	Run     profiles.RunInfo
+	Threads int
+	Memory  profiles.Memory
+
+	// PeakRSS is the process's largest resident memory in bytes; 0 when RSSReason
+	// tells why it is not known.
+	PeakRSS   int64
+	RSSReason string
+
+	// Total and Phases are nanoseconds of each iteration, in the order in which they
+	// ran, quiet batches only where Clean. A phase that did not run has none.
+	Total  []int64
+	Phases [profiles.NumPhases][]int64
+	Steps  []StepTimes
+
+	// Sample is the sample that was trained, 0-based, after all before it were
+	// trained for one iteration each; −1 for the forward pass.
+	Sample int
+	Warmup int // iterations of the sample that were not measured
+
+	LossOld, LossNew float64 // of the last iteration; NaN for the forward pass
+	Caches           [profiles.NumCaches]profiles.CacheCounters
+
+	Started time.Time
+	Elapsed time.Duration // of the measurement, dropped batches included
+
+	// Foreign is the share of the machine's processors that other programs took
+	// during what is reported; ForeignReason tells why it is not known.
+	Foreign       float64
+	ForeignReason string
+	Dropped       int  // batches that other programs disturbed
+	Clean         bool // the numbers are from undisturbed batches only
+}
+
+// StepTimes is one step of the plan and its times.
+type StepTimes struct {
+	Name  string
+	Phase profiles.Phase
+	FLOPs int64   // additions and multiplications
+	Bytes int64   // read and written at least once
+	Nanos []int64 // of each iteration
+}
+
+// Run measures. Errors are those of wrong settings; a context that ends stops the
+// measurement and is an error too.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if o.Iterations <= 0 && o.Time <= 0 {
+		return nil, fmt.Errorf("bench: neither a number of iterations nor a time bounds the measurement")
+	}
+	if err := o.Settings.Validate(); err != nil {
+		return nil, err
+	}
+	plans := optics.NewPlanCache(o.Settings.FFTCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: o.Settings.Threads, Kernels: o.Settings.Kernels, FFTPlans: plans})
+	if err != nil {
+		return nil, err
+	}
+	defer backend.Close()
+	plans.SetKernels(backend.Set())
+	m := &measurement{ctx: ctx, report: &Report{
+		Options: o, Threads: backend.Threads(), Sample: -1, LossOld: math.NaN(), LossNew: math.NaN(),
+	}}
+	device := prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()}
+	if o.Forward {
+		err = m.forward(device)
+	} else {
+		err = m.train(device)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := m.report
+	r.Run.Device, r.Run.Kernels = "cpu", backend.Kernels()
+	r.PeakRSS, r.RSSReason = peakResident()
+	return r, nil
+}
+
+// measurement collects iterations batch by batch.
+type measurement struct {
+	ctx    context.Context
+	report *Report
+	kept   rows // of quiet batches
+	noisy  rows
+	steps  int // of the plan
+}
+
+// row is one iteration.
+type row struct {
+	total  int64
+	phases [profiles.NumPhases]int64
+	steps  []int64
+}
+
+// rows are iterations with the load of the machine during them.
+type rows struct {
+	list []row
+	load load
+}
+
+// run calls once, which fills in a row, until the bounds are reached.
+func (m *measurement) run(once func(*row) error) error {
+	runtime.GC() // what preparation left is not the loop's
+	start := time.Now()
+	m.report.Started = start
+	for !m.enough(time.Since(start)) {
+		var current rows
+		before, reason := readLoad()
+		for began := time.Now(); time.Since(began) < batch && !m.full(len(current.list)); {
+			r := row{steps: make([]int64, m.steps)}
+			if err := once(&r); err != nil {
+				return err
+			}
+			current.list = append(current.list, r)
+			if m.ctx.Err() != nil {
+				return m.ctx.Err()
+			}
+		}
+		if reason == "" {
+			after, again := readLoad()
+			current.load, reason = after.since(before), again
+		}
+		m.report.ForeignReason = reason
+		m.sort(current, reason == "")
+	}
+	m.report.Elapsed = time.Since(start)
+	m.finish()
+	return nil
+}
+
+// sort puts a batch with the quiet or the noisy ones.
+func (m *measurement) sort(b rows, known bool) {
+	to := &m.kept
+	if limit := m.report.Options.MaxForeign; known && limit > 0 && b.load.foreign() > limit {
+		to = &m.noisy
+		m.report.Dropped++
+	}
+	to.list = append(to.list, b.list...)
+	to.load.add(b.load)
+}
+
+// full tells whether so many more iterations than the kept ones are all that
+// were asked for.
+func (m *measurement) full(more int) bool {
+	n := m.report.Options.Iterations
+	return n > 0 && len(m.kept.list)+more >= n
+}
+
+// enough tells whether the measurement is over.
+func (m *measurement) enough(spent time.Duration) bool {
+	o := &m.report.Options
+	tried := len(m.kept.list) + len(m.noisy.list)
+	if m.full(0) || o.Iterations > 0 && tried >= patience*o.Iterations {
+		return true
+	}
+	if o.Time <= 0 {
+		return false
+	}
+	return spent >= patience*o.Time || spent >= o.Time && len(m.kept.list) >= fewest
+}
+
+// fewest is how many undisturbed iterations are worth reporting alone.
+const fewest = 20
+
+// finish chooses what to report: the quiet batches, or everything where they are
+// too few.
+func (m *measurement) finish() {
+	r, list, load := m.report, m.kept.list, m.kept.load
+	r.Clean = len(m.noisy.list) == 0 || len(list) >= fewest
+	if !r.Clean {
+		list = append(list, m.noisy.list...)
+		load.add(m.noisy.load)
+	}
+	r.Clean = r.Clean && r.ForeignReason == ""
+	r.Foreign = load.foreign()
+	for _, row := range list {
+		r.Total = append(r.Total, row.total)
+		for p, nanos := range row.phases {
+			if nanos > 0 {
+				r.Phases[p] = append(r.Phases[p], nanos)
+			}
+		}
+		for i, nanos := range row.steps {
+			r.Steps[i].Nanos = append(r.Steps[i].Nanos, nanos)
+		}
+	}
+}
+
+// reconstruction prepares the settings' object and its training.
+func (m *measurement) reconstruction(device prism.Device, s preset.Settings) (*prism.Reconstruction, error) {
+	object, err := sim.LoadObject(&s)
+	if err != nil {
+		return nil, err
+	}
+	return prism.New(s, object, device)
+}

@@ -1,0 +1,147 @@
+package bench
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+)
+
+// small is a reconstruction whose iteration takes a millisecond.
+func small(t *testing.T, sets ...string) preset.Settings {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: append([]string{
+		"size=64", "object_size=32", "radius=10", "samples=5", "threads=1"}, sets...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestIterationsAreTheTrainersOwn(t *testing.T) {
+	r, err := Run(context.Background(), Options{Settings: small(t), Warmup: 3, Iterations: 25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Total) != 25 || r.Sample != 2 || r.Warmup != 3 || r.Run.Samples != 5 {
+		t.Errorf("%d iterations of sample %d of %d after %d", len(r.Total), r.Sample, r.Run.Samples, r.Warmup)
+	}
+	if !(r.LossOld > 0 && r.LossNew > 0) {
+		t.Errorf("losses %g and %g: nothing was trained", r.LossOld, r.LossNew)
+	}
+	for _, p := range []profiles.Phase{profiles.Forward, profiles.Telescope, profiles.Loss, profiles.Backward, profiles.Optimizer} {
+		if len(r.Phases[p]) != 25 {
+			t.Errorf("%v ran %d times", p, len(r.Phases[p]))
+		}
+	}
+	for i := range r.Total {
+		var steps int64
+		for _, s := range r.Steps {
+			steps += s.Nanos[i]
+		}
+		if steps <= 0 || steps > r.Total[i] {
+			t.Fatalf("iteration %d took %d ns, its steps %d", i, r.Total[i], steps)
+		}
+	}
+	if r.RSSReason == "" && r.PeakRSS < r.Memory.Weights {
+		t.Errorf("peak RSS %d is below the weights, %d", r.PeakRSS, r.Memory.Weights)
+	}
+}
+
+func TestForwardTrainsNothing(t *testing.T) {
+	r, err := Run(context.Background(), Options{Settings: small(t), Forward: true, Iterations: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Total) != 10 || len(r.Phases[profiles.Forward]) != 10 || len(r.Phases[profiles.Backward]) != 0 {
+		t.Errorf("%d runs, forward %d, backward %d", len(r.Total), len(r.Phases[profiles.Forward]), len(r.Phases[profiles.Backward]))
+	}
+	for _, s := range r.Steps {
+		if strings.Contains(s.Name, "grad") || strings.Contains(s.Name, "Adam") {
+			t.Errorf("the forward pass has a step %q", s.Name)
+		}
+	}
+}
+
+func TestTimeBoundsAMeasurement(t *testing.T) {
+	start := time.Now()
+	r, err := Run(context.Background(), Options{Settings: small(t), Time: time.Millisecond})
+	if err != nil || len(r.Total) == 0 || time.Since(start) > 20*time.Second {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	if _, err := Run(context.Background(), Options{Settings: small(t)}); err == nil {
+		t.Error("a measurement without an end was begun")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Run(ctx, Options{Settings: small(t), Time: time.Hour}); err == nil {
+		t.Error("a measurement that was stopped has a report")
+	}
+}
+
+// A machine that is never quiet ends the measurement all the same, and the report
+// says so.
+func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
+	quiet, noisy := load{busy: 1, own: 0.99, passed: 1}, load{busy: 1, own: 0.5, passed: 1}
+	batchOf := func(l load, n int) rows {
+		b := rows{load: l}
+		for range n {
+			b.list = append(b.list, row{total: 1})
+		}
+		return b
+	}
+	measure := func(batches ...rows) *Report {
+		m := &measurement{report: &Report{Options: Options{MaxForeign: 0.1}}}
+		for _, b := range batches {
+			m.sort(b, true)
+		}
+		m.finish()
+		return m.report
+	}
+	if r := measure(batchOf(noisy, 50), batchOf(quiet, 30)); !r.Clean || r.Dropped != 1 || len(r.Total) != 30 || r.Foreign > 0.02 {
+		t.Errorf("clean %v, %d dropped, %d kept, foreign %g", r.Clean, r.Dropped, len(r.Total), r.Foreign)
+	}
+	if r := measure(batchOf(noisy, 50), batchOf(quiet, 5)); r.Clean || r.Dropped != 1 || len(r.Total) != 55 || r.Foreign < 0.2 {
+		t.Errorf("clean %v, %d dropped, %d kept, foreign %g", r.Clean, r.Dropped, len(r.Total), r.Foreign)
+	}
+	m := &measurement{report: &Report{Options: Options{MaxForeign: 0.1, Iterations: 10}}}
+	m.sort(batchOf(noisy, 39), true)
+	if m.enough(0) {
+		t.Error("gave up early")
+	}
+	m.sort(batchOf(noisy, 1), true)
+	if !m.enough(0) {
+		t.Error("waits for a quiet machine for ever")
+	}
+}
+
+func TestSummaryHasTheBenchmark(t *testing.T) {
+	r, err := Run(context.Background(), Options{Settings: small(t), Iterations: 12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Summary("1.0", "baseline", machine.CPU{Model: "Test"})
+	if s.IterationMS == nil || s.IterationMS.N != 12 || s.PhasesMS.Backward == nil || s.PhasesMS.Metrics != nil {
+		t.Fatalf("%+v", s.IterationMS)
+	}
+	b := s.Benchmark
+	if min := b.MinMS["iteration"]; !(min > 0 && min <= s.IterationMS.P10 && s.IterationMS.P10 <= s.IterationMS.Median) {
+		t.Errorf("min %g, p10 %g, median %g", min, s.IterationMS.P10, s.IterationMS.Median)
+	}
+	if (b.ForeignCPU == nil) == (b.ForeignCPUReason == "") {
+		t.Errorf("foreign CPU %v, reason %q", b.ForeignCPU, b.ForeignCPUReason)
+	}
+	var text strings.Builder
+	if err := WriteText(&text, s); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"64/32", "backward", "total", "other programs"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text.String())
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package bench
+
+import (
+	"runtime"
+	"slices"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/stats"
+)
+
+// Summary is the report in the form of a run's summary, with the benchmark's own
+// numbers beside.
+func (r *Report) Summary(version, preset string, processor machine.CPU) *export.Summary {
+	sum := export.Summarize(r.snapshot(), export.Source{Version: version, Preset: preset, CPU: processor, Threads: r.Threads})
+	b := &export.Benchmark{
+		Measured: "iterations", Sample: r.Sample, Warmup: r.Warmup, Go: runtime.Version(),
+		Started: r.Started.UTC().Format(time.RFC3339), MinMS: map[string]float64{},
+		DroppedBatches: r.Dropped, Clean: r.Clean, ForeignCPUReason: r.ForeignReason,
+	}
+	if r.Options.Forward {
+		b.Measured = "forward"
+	}
+	if r.ForeignReason == "" {
+		b.ForeignCPU = &r.Foreign
+	}
+	if len(r.Total) > 0 {
+		b.MinMS["iteration"] = milliseconds(slices.Min(r.Total))
+	}
+	for p, nanos := range r.Phases {
+		if len(nanos) > 0 {
+			b.MinMS[profiles.Phase(p).String()] = milliseconds(slices.Min(nanos))
+		}
+	}
+	sum.Benchmark = b
+	return sum
+}
+
+func milliseconds(nanos int64) float64 { return float64(nanos) / 1e6 }
+
+// snapshot is the measurement as the end of a run.
+func (r *Report) snapshot() *profiles.Snapshot {
+	s := &profiles.Snapshot{
+		Run: r.Run, Settings: r.Options.Settings, State: profiles.Finished,
+		Elapsed: r.Elapsed, Stage: profiles.Progressive, Index: int64(len(r.Total)), Sample: r.Sample,
+		LatestLossOld: r.LossOld, LatestLossNew: r.LossNew, Caches: r.caches(),
+		Memory: profiles.MemoryView{Memory: r.Memory, PeakRSS: r.PeakRSS, Reason: r.RSSReason},
+	}
+	s.Whole.Total = spread(r.Total)
+	whole := 0.0
+	for _, t := range r.Total {
+		whole += float64(t)
+	}
+	for p, nanos := range r.Phases {
+		v := profiles.PhaseView{Spread: spread(nanos)}
+		if v.N > 0 {
+			v.Share = v.Mean * float64(v.N) / whole
+		}
+		s.Whole.Phases[p] = v
+	}
+	return s
+}
+
+// caches is their state at the end; the forward pass has none.
+func (r *Report) caches() (views [profiles.NumCaches]profiles.CacheView) {
+	for i, c := range r.Caches {
+		views[i].CacheCounters = c
+	}
+	return views
+}
+
+// spread summarises nanoseconds; its N is 0 when there are none.
+func spread(nanos []int64) profiles.Spread {
+	if len(nanos) == 0 {
+		return profiles.Spread{}
+	}
+	sorted := slices.Sorted(slices.Values(nanos))
+	q := func(p float64) float64 { return stats.Quantile(sorted, p) }
+	return profiles.Spread{
+		Last: float64(nanos[len(nanos)-1]), Mean: stats.Mean(nanos),
+		Median: q(0.5), P10: q(0.1), P95: q(0.95), P90: q(0.9), N: len(nanos),
+	}
+}

@@ -1,0 +1,50 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+)
+
+// WriteText writes a benchmark's summary for people.
+func WriteText(w io.Writer, s *export.Summary) error {
+	var b strings.Builder
+	bm := s.Benchmark
+	fmt.Fprintf(&b, "%s · %d/%d · %s · %s ×%d · amp %s\n", bm.Measured, s.Model.InputSize, s.Model.OutputSize,
+		or(s.Machine.CPU, s.Machine.CPUReason), or(s.Machine.Kernels, ""), *s.Machine.Threads, (*s.Settings).AMP)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "ms\tmedian\tp10\tp90\tmin\tshare\tn\t")
+	for p := range profiles.NumPhases {
+		if v := s.PhasesMS.Of(p); v != nil {
+			fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%d\t\n",
+				p, v.Median, v.P10, v.P90, bm.MinMS[p.String()], 100*v.Share, v.N)
+		}
+	}
+	if v := s.IterationMS; v != nil {
+		fmt.Fprintf(t, "total\t%.3f\t%.3f\t%.3f\t%.3f\t\t%d\t\n", v.Median, v.P10, v.P90, bm.MinMS["iteration"], v.N)
+	}
+	_ = t.Flush() // into memory
+	if bm.ForeignCPU != nil {
+		fmt.Fprintf(&b, "other programs took %.1f %% of the processors", 100**bm.ForeignCPU)
+	} else {
+		fmt.Fprintf(&b, "other programs' share of the processors is unknown: %s", bm.ForeignCPUReason)
+	}
+	fmt.Fprintf(&b, "; %d disturbed half seconds %s\n", bm.DroppedBatches, map[bool]string{
+		true: "left out", false: "kept, because too little was undisturbed"}[bm.Clean || bm.DroppedBatches == 0])
+	if s.Memory.RSSPeak != nil {
+		fmt.Fprintf(&b, "peak of resident memory %.0f MB\n", float64(*s.Memory.RSSPeak)/1e6)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func or(v *string, otherwise string) string {
+	if v == nil {
+		return otherwise
+	}
+	return *v
+}

@@ -1,0 +1,76 @@
+package prism
+
+import (
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/nn"
+)
+
+// Steps are the steps of the plan in use, and the nanoseconds that each took when
+// it last ran; both are empty between two plans. The slices are reused.
+func (r *Reconstruction) Steps() ([]nn.Step, []int64) {
+	if r.program == nil {
+		return nil, nil
+	}
+	return r.program.plan.Steps, r.program.exe.StepNanos()
+}
+
+// Forward is the decoder's forward pass alone, with the running statistics, as
+// inference uses it. It is used by one goroutine.
+type Forward struct {
+	decoder *Decoder
+	plan    *nn.Plan
+	exe     nn.Executable
+	state   nn.State
+}
+
+// NewForward makes the decoder of the settings, with its first weights.
+func NewForward(s *preset.Settings, backend nn.Backend) (*Forward, error) {
+	decoder, err := NewDecoder(decoderConfig(s))
+	if err != nil {
+		return nil, err
+	}
+	options, err := planOptions(s, 1)
+	if err != nil {
+		return nil, err
+	}
+	options.RunningStatistics = true
+	plan, err := decoder.EvaluationPlan(options)
+	if err != nil {
+		return nil, err
+	}
+	state, err := backend.NewState(decoder.Model().Variables())
+	if err != nil {
+		return nil, err
+	}
+	exe, err := backend.Load(plan, state)
+	if err != nil {
+		state.Close()
+		return nil, err
+	}
+	return &Forward{decoder, plan, exe, state}, nil
+}
+
+// Parameters is the number of trainable numbers of the decoder.
+func (f *Forward) Parameters() int { return f.decoder.Parameters() }
+
+// Run computes the output once.
+func (f *Forward) Run() error { return f.exe.Run(nn.SegmentForward) }
+
+// Steps are the plan's steps and their times, as Reconstruction.Steps.
+func (f *Forward) Steps() ([]nn.Step, []int64) { return f.plan.Steps, f.exe.StepNanos() }
+
+// Memory is what the pass holds.
+func (f *Forward) Memory() profiles.Memory {
+	u := nn.VariableUsage(f.decoder.Model().Variables())
+	return profiles.Memory{
+		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments],
+		Activations: f.plan.ArenaBytes, Scratch: u[nn.Scratch] + f.exe.ScratchBytes(),
+	}
+}
+
+// Close frees the memory.
+func (f *Forward) Close() {
+	f.exe.Close()
+	f.state.Close()
+}
