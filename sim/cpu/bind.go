@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"fmt"
+	"math/bits"
+	"sync/atomic"
 
 	"prismtop/sim/nn"
 )
@@ -174,10 +176,10 @@ func (b *binder) each(n, grain int, body func(lo, hi int)) func() {
 // maxShares bounds the pieces of scratch that a loop's ranges work in.
 const maxShares = 16
 
-// shared returns a closure that runs body over [0, n) on the pool, in ranges of
+// spread returns a closure that runs body over [0, n) on the pool, in ranges of
 // shares of n. Every range has scratch of its own, size floats for each share; work
 // is the number of multiplications of an element.
-func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
+func (b *binder) spread(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
 	size = (size + lineFloats - 1) / lineFloats * lineFloats
 	scratch := b.floats(shares * size)
@@ -185,6 +187,35 @@ func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi i
 		body(scratch[lo*size:hi*size], lo*n/shares, hi*n/shares)
 	})
 }
+
+// shared is spread with size floats of scratch for each range. A thread mostly gets
+// those that it had before, which are in its caches.
+func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
+	shares := min(n, maxShares)
+	size = (size + lineFloats - 1) / lineFloats * lineFloats
+	scratch, places := b.floats(shares*size), &places{}
+	return b.each(shares, 1+worthwhile*shares/(n*work+1), func(lo, hi int) {
+		place := places.take()
+		body(scratch[place*size:][:size], lo*n/shares, hi*n/shares)
+		places.give(place)
+	})
+}
+
+// places are pieces of scratch, as many as there can be ranges at a time.
+type places struct{ taken atomic.Uint32 }
+
+// take returns the first free place.
+func (p *places) take() int {
+	for {
+		taken := p.taken.Load()
+		first := ^taken & (taken + 1)
+		if p.taken.CompareAndSwap(taken, taken|first) {
+			return bits.TrailingZeros32(first)
+		}
+	}
+}
+
+func (p *places) give(place int) { p.taken.And(^(1 << place)) }
 
 // lineFloats is the number of floats of a cache line.
 const lineFloats = 16

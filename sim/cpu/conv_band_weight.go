@@ -33,8 +33,11 @@ func (b *binder) weightBands(g *geometry, gw, small, large []float32) func() {
 	b.table(2*len(d.segments), 4)
 	d.size = (d.packed()+d.out*d.rows*d.pitch+lineFloats-1)/lineFloats*lineFloats + lineFloats
 	d.parts, d.scratch = b.floats(d.shares*len(gw)), b.floats(d.shares*d.size)
+	places := &places{}
 	compute := b.each(d.shares, 1, func(lo, hi int) {
-		scratch := d.scratch[lo*d.size:][:d.size]
+		place := places.take()
+		defer places.give(place)
+		scratch := d.scratch[place*d.size:][:d.size]
 		for share := lo; share < hi; share++ {
 			part := d.parts[share*len(d.gw):][:len(d.gw)]
 			clear(part)

@@ -60,7 +60,7 @@ func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32) fu
 		c.terms = max(terms, 1)
 		shares := min(c.pairs, maxShares)
 		size := c.working() + (c.pairs+shares-1)/shares*c.panels()
-		return b.shared(c.pairs, size, 2*g.n*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
+		return b.spread(c.pairs, size, 2*g.n*g.small*patch*c.pixels, func(scratch []float32, lo, hi int) {
 			for image := range c.n {
 				c.stream(scratch, image, lo, hi)
 			}
