@@ -1,13 +1,14 @@
 package cpu
 
 // Convolutions between one pixel and a whole image are matrix products: w is a
-// matrix of small rows and large·kh·kw columns, read once from memory.
+// matrix of small rows and large·kh·kw columns, read once from memory, which is
+// what they wait for.
 
 const (
-	// columnsPerTask is how many columns of the matrix a task takes at a time.
-	columnsPerTask = 512
-	// rowsPerTask is the same for rows. They are summed together, and how does
-	// not depend on which thread has them.
+	// columnGrain is the fewest columns of the matrix that a thread takes: a page
+	// of each row, which the processor reads ahead of.
+	columnGrain = 1024
+	// rowsPerTask is the same for rows: as many as are multiplied side by side.
 	rowsPerTask = 4
 )
 
@@ -16,54 +17,34 @@ func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func
 	columns := g.large * g.taps()
 	taps := g.taps()
 	set := b.backend.set
-	rows, order := b.rowTables(g.small, columns)
 	body := func(lo, hi int) {
 		for n := range g.n {
-			y, x := large[n*columns:][:columns], small[n*g.small:][:g.small]
-			for from := lo; from < hi; from += columnsPerTask {
-				to := min(from+columnsPerTask, hi)
-				for j := from; j < to; j++ {
-					y[j] = 0
-					if bias != nil {
-						y[j] = bias[j/taps]
-					}
+			y := large[n*columns+lo : n*columns+hi]
+			clear(y)
+			if bias != nil {
+				for j := range y {
+					y[j] = bias[(lo+j)/taps]
 				}
-				set.Tile(y[from:to], 0, 1, to-from, w[from:], rows, order, x, 0)
 			}
+			set.Combine(y, w[lo:], columns, small[n*g.small:][:g.small])
 		}
 	}
-	return b.each(columns, 1+worthwhile/g.small, body)
-}
-
-// rowTables are where the rows of a matrix begin, and their numbers.
-func (b *binder) rowTables(rows, columns int) (begin, order []int32) {
-	begin, order = make([]int32, rows), make([]int32, rows)
-	for i := range begin {
-		begin[i], order[i] = int32(i*columns), int32(i)
-	}
-	b.table(2*rows, 4)
-	return begin, order
+	return b.each(columns, columnGrain, body)
 }
 
 // denseGather is small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
 func (b *binder) denseGather(g *geometry, small, large, w, bias []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set
-	rows, _ := b.rowTables(g.small, columns)
 	body := func(lo, hi int) {
 		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 		for n := range g.n {
-			x, y := large[n*columns:][:columns], small[n*g.small:][:g.small]
-			clear(y[lo:hi])
-			for s := lo; s < hi; s += rowsPerTask {
-				end := min(s+rowsPerTask, hi)
-				for from := 0; from < columns; from += columnsPerTask {
-					count := min(columnsPerTask, columns-from)
-					set.Dots(y[s:end], 0, 1, x[from:], 0, count, w[from:], rows[s:end])
+			y := small[n*g.small+lo : n*g.small+hi]
+			set.Products(y, w[lo*columns:], columns, large[n*columns:][:columns])
+			for s := range y {
+				if bias != nil {
+					y[s] += bias[lo+s]
 				}
-			}
-			for s := lo; s < hi && bias != nil; s++ {
-				y[s] += bias[s]
 			}
 		}
 	}

@@ -30,7 +30,8 @@ var families = map[string]func(*set){
 			s.dots(rows)
 		}
 	},
-	"adam":    func(s *set) { s.adam(false); s.adam(true) },
+	"adam":    (*set).adams,
+	"dense":   (*set).dense,
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,
 	"half":    (*set).halves,

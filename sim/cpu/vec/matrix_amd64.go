@@ -1,0 +1,81 @@
+//go:build !noasm
+
+package vec
+
+// Combine adds weighted rows of a matrix to y; see combine.
+func (s Set) Combine(y, w []float32, pitch int, x []float32) {
+	n, rows := len(y), len(x)
+	if s == Go || n == 0 || rows == 0 {
+		combine(y, w, pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	eight, one := combine8AVX2, combine1AVX2
+	if s == AVX512 {
+		eight, one = combine8AVX512, combine1AVX512
+	}
+	r := 0
+	for ; r+7 < rows; r += 8 {
+		eight(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+	for ; r < rows; r++ {
+		one(&y[0], n, &w[r*pitch], pitch, &x[r])
+	}
+}
+
+// Products multiplies rows of a matrix with x; see products.
+func (s Set) Products(out, w []float32, pitch int, x []float32) {
+	n, rows := len(x), len(out)
+	if s == Go || n == 0 || rows == 0 {
+		products(out, w, pitch, x)
+		return
+	}
+	_ = w[(rows-1)*pitch+n-1]
+	r := 0
+	for ; r+3 < rows; r += 4 {
+		s.products4((*[4]float32)(out[r:]), w[r*pitch:], pitch, x)
+	}
+	for ; r < rows; r++ { // the kernel's four rows are one
+		var sums [4]float32
+		s.products4(&sums, w[r*pitch:], 0, x)
+		out[r] = sums[0]
+	}
+}
+
+func (s Set) products4(out *[4]float32, w []float32, pitch int, x []float32) {
+	if s == AVX512 {
+		productsAVX512(&out[0], &w[0], pitch, &x[0], len(x))
+	} else {
+		productsAVX2(&out[0], &w[0], pitch, &x[0], len(x))
+	}
+}
+
+// AdamOuter is Adam with the gradient factor·x.
+func (s Set) AdamOuter(p, m, v, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	if s == Go || n == 0 {
+		adamOuter(p, m, v, x, factor, c)
+		return
+	}
+	m, v, x = m[:n], v[:n], x[:n]
+	if s == AVX512 {
+		adamOuterAVX512(&p[0], &m[0], &v[0], &x[0], n, &c.Beta1, factor)
+	} else {
+		adamOuterAVX2(&p[0], &m[0], &v[0], &x[0], n, &c.Beta1, factor)
+	}
+}
+
+// AMSGradOuter is AMSGrad with the gradient factor·x.
+func (s Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	if s == Go || n == 0 {
+		amsgradOuter(p, m, v, largest, x, factor, c)
+		return
+	}
+	m, v, largest, x = m[:n], v[:n], largest[:n], x[:n]
+	if s == AVX512 {
+		amsgradOuterAVX512(&p[0], &m[0], &v[0], &largest[0], &x[0], n, &c.Beta1, factor)
+	} else {
+		amsgradOuterAVX2(&p[0], &m[0], &v[0], &largest[0], &x[0], n, &c.Beta1, factor)
+	}
+}
