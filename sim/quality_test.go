@@ -79,7 +79,9 @@ func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
 
 // Mixed precision changes the quality of a reconstruction by less than 1 dB. The
 // loop is chaotic: a rounding anywhere moves the final PSNR of one run by two or
-// three dB either way, so what is compared is the median over seeds.
+// three dB either way, so what is compared is the median over seeds. Runs scatter by
+// 1.4 dB, so the difference of two medians of 21 by half a dB; of seven it exceeds 1
+// dB by chance alone.
 func TestMixedPrecisionKeepsTheQuality(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short: needs many whole runs")
@@ -87,7 +89,7 @@ func TestMixedPrecisionKeepsTheQuality(t *testing.T) {
 	median := map[string]float64{}
 	for _, amp := range []string{"off", "bf16", "bf16x3", "fp16"} {
 		var db []float64
-		for seed := range 7 {
+		for seed := range 21 {
 			s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{fmt.Sprintf("seed=%d", seed+1), "amp=" + amp}})
 			if err != nil {
 				t.Fatal(err)
