@@ -1,0 +1,254 @@
+// Package peer measures prismtop beside PyTorch on the same machine: for each kind
+// of work both run one after the other, several rounds, and what counts is the
+// ratio within a round.
+//
+// PyTorch's side is a script that prints one JSON document with the options of the
+// works below; prismtop's is this program's own commands.
+package peer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// Work is one row of the table.
+type Work struct {
+	Name string
+	Unit string  // of the two figures: ms, s or MB
+	Must float64 // the ratio PyTorch/prismtop that is aimed at; 0 for none
+
+	Ours []string // arguments of prismtop
+	Peer []string // arguments of the script
+
+	ours func([]byte) (Figure, error)
+	peer func([]byte) (Figure, error)
+}
+
+// Figure is one measurement of one side.
+type Figure struct {
+	Median, P10, P90 float64 // in the work's unit; the last two are Median where the side has no spread
+	Foreign          float64 // share of the processors that other programs took; −1 when not told
+	Note             string  // which of several variants it is
+}
+
+// Options are the same for all works.
+type Options struct {
+	Threads int
+	Seconds float64  // of each measurement
+	Sets    []string // settings of prismtop, key=value
+}
+
+// Works lists what is compared.
+func Works(o Options) []Work {
+	var works []Work
+	add := func(w Work) { works = append(works, w) }
+	step := func(name string, must float64, size, object, threads int, ours, peer []string) {
+		add(Work{
+			Name: name, Unit: "ms", Must: must,
+			Ours: o.model(size, object, threads, ours...), Peer: o.script("step", size, object, threads, peer...),
+			ours: iteration, peer: part("step", "total"),
+		})
+	}
+	l1 := func(more ...string) []string { return append([]string{"--loss", "l1"}, more...) }
+	step("iteration 512/128, L1, as PRISM writes it", 10, 512, 128, o.Threads, nil, l1())
+	step("the same, PyTorch with fused Adam", 7, 512, 128, o.Threads, nil, l1("--adam", "fused"))
+	step("the same, PyTorch with a shared spectrum", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared"))
+	step("the same, PyTorch with both", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared", "--adam", "fused"))
+	step("the same, bf16", 10, 512, 128, o.Threads, []string{"--amp", "bf16"}, l1("--dtype", "bf16"))
+	step("iteration 512/128, L1+SSIM", 40, 512, 128, o.Threads, []string{"--loss", "l1+ssim"}, []string{"--loss", "l1+ssim"})
+	step("iteration 1024/512, L1", 8, 1024, 512, o.Threads, nil, l1())
+	step("iteration 1024/1024, L1", 6, 1024, 1024, o.Threads, nil, l1())
+	add(Work{
+		Name: "forward only 512/128, PyTorch's best way", Unit: "ms", Must: 4,
+		Ours: o.model(512, 128, o.Threads, "--forward"), Peer: o.script("infer", 512, 128, o.Threads),
+		ours: iteration, peer: fastestInference,
+	})
+	step("iteration 512/128, L1, one thread", 7, 512, 128, 1, nil, l1())
+	step("iteration 512/128, L1, AVX2 kernels", 5, 512, 128, o.Threads, []string{"--kernels", "avx2"}, l1())
+	for _, kept := range []bool{true, false} {
+		add(o.remeasure(kept))
+	}
+	add(Work{
+		Name: "peak of resident memory, 512/128", Unit: "MB", Must: 3,
+		Ours: o.model(512, 128, o.Threads), Peer: o.script("step", 512, 128, o.Threads, l1()...),
+		ours: resident, peer: residentPeer,
+	})
+	return works
+}
+
+// model are the arguments of a measurement by prismtop.
+func (o Options) model(size, object, threads int, more ...string) []string {
+	args := []string{"bench", "model", "--json", "--size", strconv.Itoa(size), "--object", strconv.Itoa(object),
+		"--threads", strconv.Itoa(threads), "--max-time", fmt.Sprintf("%gs", o.Seconds)}
+	return append(o.sets(args), more...)
+}
+
+func (o Options) sets(args []string) []string {
+	for _, s := range o.Sets {
+		args = append(args, "--set", s)
+	}
+	return args
+}
+
+// script are the arguments of a measurement by PyTorch.
+func (o Options) script(what string, size, object, threads int, more ...string) []string {
+	args := []string{"--what", what, "--size", strconv.Itoa(size), "--out", strconv.Itoa(object),
+		"--threads", strconv.Itoa(threads), "--budget", fmt.Sprint(o.Seconds), "--max-wait", fmt.Sprint(4 * o.Seconds)}
+	return append(args, more...)
+}
+
+// remeasure is PRISM's published benchmark: 20 centres, 50 iterations each, that
+// measure the object every time, with measurements kept or not.
+func (o Options) remeasure(kept bool) Work {
+	name, cache := "remeasure pattern, 20 × 50, cache cleared", "clear"
+	if kept {
+		name, cache = "remeasure pattern, 20 × 50, cache kept", "prism"
+	}
+	args := []string{"run", "--headless", "--json", "--preset", "phase5", "--threads", strconv.Itoa(o.Threads),
+		"--set", fmt.Sprintf("measurement_cache=%v", kept)}
+	return Work{
+		Name: name, Unit: "s", Must: 10, Ours: o.sets(args),
+		Peer: o.script("standard", 512, 128, o.Threads, "--loss", "l1", "--samples", "20", "--epochs", "50",
+			"--measure-in-epoch", "--cache", cache),
+		ours: wall, peer: wallPeer,
+	}
+}
+
+// summary is what is read of prismtop's JSON.
+type summary struct {
+	WallSeconds float64 `json:"wall_seconds"`
+	IterationMS *struct {
+		Median, P10, P90 float64
+	} `json:"iteration_ms"`
+	Memory struct {
+		RSSPeak *float64 `json:"rss_peak"`
+	} `json:"memory_bytes"`
+	Benchmark *struct {
+		Foreign *float64 `json:"foreign_cpu"`
+	}
+}
+
+func readSummary(text []byte) (s summary, foreign float64, err error) {
+	err = json.Unmarshal(text, &s)
+	foreign = -1
+	if s.Benchmark != nil && s.Benchmark.Foreign != nil {
+		foreign = *s.Benchmark.Foreign
+	}
+	return s, foreign, err
+}
+
+func iteration(text []byte) (Figure, error) {
+	s, foreign, err := readSummary(text)
+	if err == nil && s.IterationMS == nil {
+		err = fmt.Errorf("no iteration was measured")
+	}
+	if err != nil {
+		return Figure{}, err
+	}
+	return Figure{Median: s.IterationMS.Median, P10: s.IterationMS.P10, P90: s.IterationMS.P90, Foreign: foreign}, nil
+}
+
+func resident(text []byte) (Figure, error) {
+	s, foreign, err := readSummary(text)
+	if err == nil && s.Memory.RSSPeak == nil {
+		err = fmt.Errorf("resident memory was not measured")
+	}
+	if err != nil {
+		return Figure{}, err
+	}
+	return constant(*s.Memory.RSSPeak/1e6, foreign), nil
+}
+
+func wall(text []byte) (Figure, error) {
+	s, foreign, err := readSummary(text)
+	return constant(s.WallSeconds, foreign), err
+}
+
+func constant(v, foreign float64) Figure { return Figure{Median: v, P10: v, P90: v, Foreign: foreign} }
+
+// timing is a measurement in the script's JSON.
+type timing struct {
+	Median, P10, P90 float64
+	Error            string
+}
+
+// part reads a timing of a part of the script, and the part's foreign_cpu.
+func part(what, key string) func([]byte) (Figure, error) {
+	return func(text []byte) (Figure, error) {
+		var parts map[string]json.RawMessage
+		var fields map[string]json.RawMessage
+		var t timing
+		if err := json.Unmarshal(text, &parts); err != nil {
+			return Figure{}, err
+		}
+		if err := json.Unmarshal(parts[what], &fields); err != nil {
+			return Figure{}, fmt.Errorf("%s: %w", what, err)
+		}
+		if err := json.Unmarshal(fields[key], &t); err != nil {
+			return Figure{}, fmt.Errorf("%s.%s: %w", what, key, err)
+		}
+		foreign := -1.0
+		_ = json.Unmarshal(fields["foreign_cpu"], &foreign) // stays −1 where it is missing
+		return Figure{Median: t.Median, P10: t.P10, P90: t.P90, Foreign: foreign}, nil
+	}
+}
+
+// fastestInference is the fastest of the variants of the forward pass in float32.
+func fastestInference(text []byte) (Figure, error) {
+	var doc struct {
+		Infer map[string]struct {
+			timing
+			Foreign float64 `json:"foreign_cpu"`
+		}
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return Figure{}, err
+	}
+	best := Figure{}
+	for name, v := range doc.Infer {
+		if exact := len(name) < 4 || name[:4] != "bf16"; !exact || v.Error != "" || name == "train_mode_nograd" {
+			continue
+		}
+		if best.Note == "" || v.Median < best.Median {
+			best = Figure{v.Median, v.P10, v.P90, v.Foreign, name}
+		}
+	}
+	if best.Note == "" {
+		return best, fmt.Errorf("infer: no variant was measured")
+	}
+	return best, nil
+}
+
+func wallPeer(text []byte) (Figure, error) {
+	var doc struct {
+		Standard *struct {
+			Total   float64 `json:"total_s"`
+			Foreign float64 `json:"foreign_cpu"`
+		}
+	}
+	err := json.Unmarshal(text, &doc)
+	if err == nil && doc.Standard == nil {
+		err = fmt.Errorf("standard is missing")
+	}
+	if err != nil {
+		return Figure{}, err
+	}
+	return constant(doc.Standard.Total, doc.Standard.Foreign), nil
+}
+
+func residentPeer(text []byte) (Figure, error) {
+	var doc struct {
+		Memory *struct {
+			Peak float64 `json:"peak_rss"` // MiB
+		} `json:"memory_mb"`
+	}
+	err := json.Unmarshal(text, &doc)
+	if err == nil && doc.Memory == nil {
+		err = fmt.Errorf("memory_mb is missing")
+	}
+	if err != nil {
+		return Figure{}, err
+	}
+	return constant(doc.Memory.Peak*1.048576, 0), nil
+}
