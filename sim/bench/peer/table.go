@@ -42,11 +42,14 @@ func (r Result) line() string {
 	kept, clean := r.Kept()
 	aim := ""
 	ratio, low, high := quantiles(kept, Round.Ratio)
-	if r.Work.Must > 0 {
+	switch {
+	case r.Work.Must == 0:
+	case !clean:
+		aim = fmt.Sprintf("≥ %g ×, not decided", r.Work.Must)
+	case ratio < r.Work.Must:
+		aim = fmt.Sprintf("≥ %g ×, **not met**", r.Work.Must)
+	default:
 		aim = fmt.Sprintf("≥ %g ×, met", r.Work.Must)
-		if ratio < r.Work.Must {
-			aim = fmt.Sprintf("≥ %g ×, **not met**", r.Work.Must)
-		}
 	}
 	count := fmt.Sprintf("%d of %d", len(kept), len(r.Rounds))
 	if !clean {
