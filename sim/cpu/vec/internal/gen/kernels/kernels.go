@@ -30,7 +30,7 @@ var families = map[string]func(*set){
 			s.dots(rows)
 		}
 	},
-	"adam":    (*set).adams,
+	"adam":    func(s *set) { s.adam(false); s.adam(true) },
 	"dense":   (*set).dense,
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,
