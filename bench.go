@@ -9,9 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/export"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/cpu/roof"
+	"prismtop/sim/cpu/vec"
 )
 
 func benchCommand() *cobra.Command {
@@ -35,6 +38,7 @@ type benchFlags struct {
 	loss, amp    string
 	options      bench.Options
 	json         bool
+	layers       bool
 }
 
 func benchModelCommand() *cobra.Command {
@@ -56,6 +60,7 @@ func benchModelCommand() *cobra.Command {
 	flags.StringVar(&f.loss, "loss", "l1", "l1, l1+ssim in equal parts, or another value of the setting loss")
 	flags.StringVar(&f.amp, "amp", "off", "mixed precision, a value of the setting amp")
 	flags.BoolVar(&f.options.Forward, "forward", false, "measure the decoder's forward pass alone, with running statistics")
+	flags.BoolVar(&f.layers, "layers", false, "every step of the plan with its share of what this machine can do at most")
 	flags.IntVar(&f.options.Warmup, "warmup", 20, "runs before the first that is measured")
 	flags.Float64Var(&f.options.MaxForeign, "max-foreign", 0.06,
 		"measure again where other programs took more than this share of the processors; 0 keeps everything")
@@ -120,9 +125,38 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return badUsage(err)
 	}
-	summary := report.Summary(version, chosen.Name, features.Detect())
+	processor := features.Detect()
+	summary := report.Summary(version, chosen.Name, processor)
+	if f.layers {
+		roofs, err := roofsOf(processor, *summary.Machine.Kernels, report.Threads, false)
+		if roofs == nil {
+			return err
+		}
+		if err != nil { // they were measured all the same
+			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop:", err)
+		}
+		report.AddLayers(summary, roofs)
+	}
 	if f.json {
 		return export.WriteJSON(cmd.OutOrStdout(), summary)
 	}
 	return bench.WriteText(cmd.OutOrStdout(), summary)
+}
+
+// roofsOf are the machine's roofs, from the user's cache directory or measured
+// now. An error beside roofs says why they were not kept.
+func roofsOf(processor machine.CPU, kernels string, threads int, force bool) (*roof.Roofs, error) {
+	set, err := vec.Choose(kernels)
+	if err != nil {
+		return nil, err
+	}
+	store, storeErr := roof.UserStore()
+	key := roof.Key{
+		CPU: processor.Model, Logical: processor.Logical, Version: version, Kernels: set.String(), Threads: threads,
+	}
+	roofs, err := store.Of(key, roof.Options{Set: set, Threads: threads}, force)
+	if err == nil {
+		err = storeErr
+	}
+	return roofs, err
 }

@@ -25,6 +25,7 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/cpu/roof"
 	"prismtop/sim/verify"
 	"prismtop/tui"
 	"prismtop/tui/doctor"
@@ -365,7 +366,7 @@ func engineFlags(flags *pflag.FlagSet, o *cpu.Options) {
 }
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, calibrate bool
 	var o cpu.Options
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: noArguments,
@@ -375,7 +376,15 @@ func doctorCommand() *cobra.Command {
 				return badUsage(fmt.Errorf("doctor: %w", err))
 			}
 			defer backend.Close()
+			roofs, err := roofsOf(features.Detect(), backend.Kernels(), backend.Threads(), calibrate)
+			if roofs == nil {
+				return err
+			}
+			if err != nil { // they were measured all the same
+				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop:", err)
+			}
 			facts := doctor.Gather(doctor.Options{
+				Roofs:   doctorRoofs(roofs),
 				Version: version, CPU: features.Detect(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Threads: backend.Threads(), GPU: gpu.Probe(), Out: os.Stdout, Env: os.Environ(),
 			})
@@ -386,6 +395,16 @@ func doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
 	engineFlags(cmd.Flags(), &o)
 	return cmd
+}
+
+// doctorRoofs are the roofs in the doctor's terms.
+func doctorRoofs(r *roof.Roofs) doctor.Roofs {
+	to := doctor.Roofs{GFLOPS: r.GFLOPS, Measured: r.Measured}
+	for _, l := range r.Levels {
+		to.Levels = append(to.Levels, doctor.Level(l))
+	}
+	return to
 }

@@ -15,4 +15,38 @@ type Benchmark struct {
 	ForeignCPUReason string   `json:"foreign_cpu_reason,omitempty"`
 	DroppedBatches   int      `json:"dropped_batches"` // half seconds that other programs disturbed
 	Clean            bool     `json:"clean"`           // the numbers are from undisturbed batches only
+
+	Roofs  *Roofs  `json:"roofs,omitempty"`  // with --layers
+	Layers []Layer `json:"layers,omitempty"` // steps of the plan, the longest first, with --layers
+}
+
+// Roofs is what the machine can do at most, as measured with the kernels and the
+// threads of the benchmark.
+type Roofs struct {
+	GFLOPS   float64     `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations a second
+	Levels   []Bandwidth `json:"levels"`
+	Measured string      `json:"measured"` // RFC 3339
+}
+
+// Bandwidth is of an array of a certain size, in 10⁹ bytes a second.
+type Bandwidth struct {
+	Bytes  int64   `json:"array_bytes"`
+	Read   float64 `json:"read_gb_s"`
+	Update float64 `json:"update_gb_s"` // read and written back, both counted
+}
+
+// Layer is one step of the plan.
+type Layer struct {
+	Name         string  `json:"name"`
+	Phase        string  `json:"phase"`
+	MedianMS     float64 `json:"median_ms"`
+	P10MS        float64 `json:"p10_ms"`
+	P90MS        float64 `json:"p90_ms"`
+	FLOPs        int64   `json:"flops"` // additions and multiplications
+	Bytes        int64   `json:"bytes"` // read and written at least once
+	GFLOPS       float64 `json:"gflop_s"`
+	GBs          float64 `json:"gb_s"`
+	ComputeShare float64 `json:"compute_share"` // of the roofs, 0 to 1
+	MemoryShare  float64 `json:"memory_share"`
+	Bound        string  `json:"bound"` // compute or memory, the roof that is nearer
 }

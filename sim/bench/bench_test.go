@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/sim/cpu/roof"
 )
 
 // small is a reconstruction whose iteration takes a millisecond.
@@ -116,6 +117,32 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 	m.sort(batchOf(noisy, 1), true)
 	if !m.enough(0) {
 		t.Error("waits for a quiet machine for ever")
+	}
+}
+
+func TestLayersAreKernelsSortedByTime(t *testing.T) {
+	r := &Report{Options: Options{Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Size: 64, ObjectSize: 32}, Threads: 1}
+	r.Run.Kernels = "go"
+	r.Steps = []StepTimes{
+		{Name: "short", FLOPs: 100, Bytes: 10, Nanos: []int64{10, 10}},
+		{Name: "long", Phase: profiles.Telescope, FLOPs: 100, Bytes: 5000, Nanos: []int64{20, 20}},
+		{Name: "long's loss", Phase: profiles.Loss, Nanos: []int64{30, 30}},
+	}
+	s := r.Summary("1.0", "", machine.CPU{})
+	r.AddLayers(s, &roof.Roofs{GFLOPS: 20, Levels: []roof.Level{{Bytes: 1 << 20, Read: 200, Update: 100}}})
+	b := s.Benchmark
+	if len(b.Layers) != 2 || b.Layers[0].Name != "long" || b.Layers[0].MedianMS != 50e-6 || r.Steps[1].Nanos[0] != 20 {
+		t.Fatalf("%+v", b.Layers)
+	}
+	if l := b.Layers[0]; l.GFLOPS != 2 || l.GBs != 100 || l.ComputeShare != 0.1 || l.MemoryShare != 0.5 || l.Bound != "memory" {
+		t.Errorf("%+v", l)
+	}
+	if l := b.Layers[1]; l.ComputeShare != 0.5 || l.Bound != "compute" {
+		t.Errorf("%+v", l)
+	}
+	var text strings.Builder
+	if err := WriteText(&text, s); err != nil || !strings.Contains(text.String(), "50 %   memory long") {
+		t.Errorf("%v\n%s", err, text.String())
 	}
 }
 

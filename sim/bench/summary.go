@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
+	"prismtop/sim/cpu/roof"
 )
 
 // Summary is the report in the form of a run's summary, with the benchmark's own
@@ -36,6 +38,45 @@ func (r *Report) Summary(version, preset string, processor machine.CPU) *export.
 	}
 	sum.Benchmark = b
 	return sum
+}
+
+// AddLayers adds the steps of the plan, the longest first, and the roofs that they
+// are judged by.
+func (r *Report) AddLayers(s *export.Summary, roofs *roof.Roofs) {
+	b := s.Benchmark
+	b.Roofs = &export.Roofs{GFLOPS: roofs.GFLOPS, Measured: roofs.Measured.UTC().Format(time.RFC3339)}
+	for _, l := range roofs.Levels {
+		b.Roofs.Levels = append(b.Roofs.Levels, export.Bandwidth(l))
+	}
+	for _, step := range kernels(r.Steps) {
+		times := spread(step.Nanos)
+		j := roofs.Judge(step.FLOPs, step.Bytes, time.Duration(times.Median))
+		b.Layers = append(b.Layers, export.Layer{
+			Name: step.Name, Phase: step.Phase.String(),
+			MedianMS: times.Median / 1e6, P10MS: times.P10 / 1e6, P90MS: times.P90 / 1e6,
+			FLOPs: step.FLOPs, Bytes: step.Bytes, GFLOPS: j.GFLOPS, GBs: j.GBs,
+			ComputeShare: j.Compute, MemoryShare: j.Memory, Bound: j.Bound,
+		})
+	}
+	slices.SortStableFunc(b.Layers, func(x, y export.Layer) int { return cmp.Compare(y.MedianMS, x.MedianMS) })
+}
+
+// kernels are the steps with those that only tell a part of an earlier kernel's time
+// added to it: steps without operations and bytes of their own.
+func kernels(steps []StepTimes) []StepTimes {
+	var list []StepTimes
+	for _, s := range steps {
+		if s.FLOPs > 0 || s.Bytes > 0 || len(list) == 0 {
+			s.Nanos = slices.Clone(s.Nanos)
+			list = append(list, s)
+			continue
+		}
+		whole := &list[len(list)-1]
+		for i, nanos := range s.Nanos {
+			whole.Nanos[i] += nanos
+		}
+	}
+	return list
 }
 
 func milliseconds(nanos int64) float64 { return float64(nanos) / 1e6 }

@@ -38,8 +38,29 @@ func WriteText(w io.Writer, s *export.Summary) error {
 	if s.Memory.RSSPeak != nil {
 		fmt.Fprintf(&b, "peak of resident memory %.0f MB\n", float64(*s.Memory.RSSPeak)/1e6)
 	}
+	writeLayers(&b, bm)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeLayers writes the table of the steps, if they were asked for.
+func writeLayers(b *strings.Builder, bm *export.Benchmark) {
+	if bm.Roofs == nil {
+		return
+	}
+	fmt.Fprintf(b, "\nroofs: %.0f GFLOP/s", bm.Roofs.GFLOPS)
+	for _, l := range bm.Roofs.Levels {
+		fmt.Fprintf(b, " · %.3g MiB: %.0f GB/s read, %.0f updated", float64(l.Bytes)/(1<<20), l.Read, l.Update)
+	}
+	fmt.Fprintln(b)
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "ms\tp10\tp90\tMFLOP\tMB\tGFLOP/s\tGB/s\tcompute\tmemory\tnearer\t step")
+	for _, l := range bm.Layers {
+		fmt.Fprintf(t, "%.3f\t%.3f\t%.3f\t%.1f\t%.1f\t%.1f\t%.1f\t%.0f %%\t%.0f %%\t%s\t %s\n",
+			l.MedianMS, l.P10MS, l.P90MS, float64(l.FLOPs)/1e6, float64(l.Bytes)/1e6,
+			l.GFLOPS, l.GBs, 100*l.ComputeShare, 100*l.MemoryShare, l.Bound, l.Name)
+	}
+	_ = t.Flush() // into memory
 }
 
 func or(v *string, otherwise string) string {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"prismtop/profiles/machine"
 )
@@ -63,6 +64,20 @@ func TestReportOnKernelsOfThisBuild(t *testing.T) {
 	for _, mode := range Gather(o).Engine.AMP {
 		if mode.Native != (mode.Name != "fp16") {
 			t.Errorf("under AMX: %+v", mode)
+		}
+	}
+}
+
+func TestReportOnRoofs(t *testing.T) {
+	o := someOptions()
+	if got := text(t, Gather(o)); strings.Contains(got, "roofs") {
+		t.Errorf("roofs that were not measured are shown:\n%s", got)
+	}
+	o.Roofs = Roofs{GFLOPS: 300, Levels: []Level{{Bytes: 2 << 20, Read: 100, Update: 130}}, Measured: time.Unix(0, 0).UTC()}
+	got := text(t, Gather(o))
+	for _, want := range []string{"300 GFLOP/s on registers, measured 1970-01-01", "2 MiB: 100 GB/s read, 130 GB/s updated"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("report lacks %q:\n%s", want, got)
 		}
 	}
 }

@@ -5,6 +5,7 @@ package doctor
 import (
 	"os"
 	"runtime"
+	"time"
 
 	"prismtop/profiles/machine"
 )
@@ -16,6 +17,7 @@ type Options struct {
 	Kernels []string // kernels that this build has, "go"
 	Using   string   // the kernels in use
 	Threads int
+	Roofs   Roofs
 	GPU     machine.GPU
 	Out     *os.File // where the screen would be drawn
 	Env     []string // the environment, as os.Environ gives it
@@ -45,6 +47,21 @@ type Engine struct {
 	Threads int               `json:"threads"`
 	Faster  []machine.Support `json:"faster"` // kernels for this processor's sets: in use, or why not
 	AMP     []Mode            `json:"amp"`
+	Roofs   Roofs             `json:"roofs"`
+}
+
+// Roofs is what the machine can do at most with the kernels and threads in use.
+type Roofs struct {
+	GFLOPS   float64   `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations a second
+	Levels   []Level   `json:"levels"` // smallest array first
+	Measured time.Time `json:"measured"`
+}
+
+// Level is the bandwidth of an array of a certain size, in 10⁹ bytes a second.
+type Level struct {
+	Bytes  int64   `json:"bytes"`
+	Read   float64 `json:"read_gb_s"`
+	Update float64 `json:"update_gb_s"` // read and written back, both counted
 }
 
 // Mode is one setting of mixed precision.
@@ -72,7 +89,7 @@ func Gather(o Options) Facts {
 // it is in use. Available there means that both the processor and this build
 // have it.
 func engine(o Options) Engine {
-	e := Engine{Kernels: o.Using, Threads: o.Threads, AMP: modes(o.Using)}
+	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using)}
 	has := map[string]bool{}
 	for _, k := range o.Kernels {
 		has[k] = true

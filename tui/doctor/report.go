@@ -59,6 +59,12 @@ func (p *page) engine(e Engine) {
 			p.line("", "%s: no, %s", s.Name, s.Reason)
 		}
 	}
+	for i, l := range e.Roofs.Levels {
+		if i == 0 {
+			p.line("roofs", "%.0f GFLOP/s on registers, measured %s", e.Roofs.GFLOPS, e.Roofs.Measured.Format("2006-01-02"))
+		}
+		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", size(l.Bytes), l.Read, l.Update)
+	}
 	for i, m := range e.AMP {
 		label := ""
 		if i == 0 {

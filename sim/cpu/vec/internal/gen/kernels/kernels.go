@@ -31,6 +31,7 @@ var families = map[string]func(*set){
 		}
 	},
 	"adam":    func(s *set) { s.adam(false); s.adam(true) },
+	"roof":    (*set).roofs,
 	"dense":   (*set).dense,
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,

@@ -1,0 +1,135 @@
+// Package roof measures what this machine can do at most: additions and
+// multiplications on registers, and bytes to and from caches and memory, on so many
+// threads. A step of a plan is judged by the share of these roofs that it reaches.
+package roof
+
+import (
+	"time"
+
+	"prismtop/sim/cpu/pool"
+	"prismtop/sim/cpu/vec"
+)
+
+// Roofs are a machine's limits with one set of kernels on a number of threads.
+type Roofs struct {
+	Kernels  string    `json:"kernels"`
+	Threads  int       `json:"threads"`
+	GFLOPS   float64   `json:"gflops"` // 10⁹ additions and multiplications a second, fused
+	Levels   []Level   `json:"levels"` // smallest array first
+	Measured time.Time `json:"measured"`
+}
+
+// Level is the bandwidth of an array of a certain size, shared by the threads, in
+// 10⁹ bytes a second.
+type Level struct {
+	Bytes  int64   `json:"bytes"`
+	Read   float64 `json:"read_gb_s"`
+	Update float64 `json:"update_gb_s"` // read and written back; both directions count
+}
+
+// sizes are the arrays' sizes in bytes: within the cores' own caches, within the
+// last cache of any server, and beyond it.
+var sizes = [...]int64{256 << 10, 2 << 20, 16 << 20, 128 << 20}
+
+// Options of Measure.
+type Options struct {
+	Set     vec.Set
+	Threads int
+	// Each is how long every one of the limits is measured.
+	Each time.Duration
+}
+
+// rounds of one call of MultiplyAdds: tens of microseconds.
+const rounds = 1 << 14
+
+// Measure measures. The best of many repetitions counts: other programs only take
+// away.
+func Measure(o Options) *Roofs {
+	p := pool.New(o.Threads)
+	defer p.Close()
+	r := &Roofs{Kernels: o.Set.String(), Threads: p.Threads(), Measured: time.Now()}
+	chunks := 4 * p.Threads()
+	r.GFLOPS = best(o.Each, func() int64 {
+		p.For(chunks, 1, func(lo, hi int) {
+			for range hi - lo {
+				o.Set.MultiplyAdds(rounds)
+			}
+		})
+		return int64(chunks) * rounds * o.Set.MultiplyAdds(1)
+	})
+	memory := make([]float32, sizes[len(sizes)-1]/4)
+	for i := range memory {
+		memory[i] = 1 // so that every page is there
+	}
+	for _, size := range sizes {
+		r.Levels = append(r.Levels, measureLevel(p, o, memory[:size/4]))
+	}
+	return r
+}
+
+// piece is a number of floats that is read in one call: few calls, and many pieces.
+const piece = 16 << 10
+
+func measureLevel(p *pool.Pool, o Options, x []float32) Level {
+	pieces := len(x) / piece
+	over := func(body func(part []float32)) func() int64 {
+		return func() int64 {
+			p.For(pieces, 1, func(lo, hi int) { body(x[lo*piece : hi*piece]) })
+			return 4 * int64(pieces*piece)
+		}
+	}
+	l := Level{Bytes: 4 * int64(len(x))}
+	l.Read = best(o.Each, over(func(part []float32) { o.Set.ReadAll(part) }))
+	l.Update = 2 * best(o.Each, over(func(part []float32) { o.Set.Scale(part, part, 1) }))
+	return l
+}
+
+// best is the largest amount per nanosecond of repetitions over a time, four at
+// least.
+func best(each time.Duration, once func() int64) float64 {
+	most := 0.0
+	start := time.Now()
+	for i := 0; i < 4 || time.Since(start) < each; i++ {
+		began := time.Now()
+		amount := once()
+		most = max(most, float64(amount)/float64(time.Since(began)))
+	}
+	return most
+}
+
+// Judgement is how near a step comes to the roofs.
+type Judgement struct {
+	GFLOPS, GBs     float64 // 10⁹ operations and bytes a second
+	Compute, Memory float64 // shares of the roofs; above 1 where data stayed nearer than Level says
+	Bound           string  // "compute" or "memory", the roof that is nearer
+}
+
+// Judge compares a step's operations and bytes in a time with the roofs. The
+// bandwidth is that of the smallest measured array that holds all of the bytes,
+// read or updated, whichever is more.
+func (r *Roofs) Judge(flops, bytes int64, took time.Duration) Judgement {
+	ns := float64(max(took, 1))
+	j := Judgement{GFLOPS: float64(flops) / ns, GBs: float64(bytes) / ns, Bound: "memory"}
+	if r.GFLOPS > 0 {
+		j.Compute = j.GFLOPS / r.GFLOPS
+	}
+	if top := r.bandwidth(bytes); top > 0 {
+		j.Memory = j.GBs / top
+	}
+	if j.Compute > j.Memory {
+		j.Bound = "compute"
+	}
+	return j
+}
+
+// bandwidth is the roof of a step that moves so many bytes.
+func (r *Roofs) bandwidth(bytes int64) float64 {
+	top := 0.0
+	for _, l := range r.Levels {
+		top = max(l.Read, l.Update)
+		if l.Bytes >= bytes {
+			break
+		}
+	}
+	return top
+}

@@ -1,0 +1,82 @@
+package roof
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"prismtop/sim/cpu/vec"
+)
+
+func TestMeasureFindsPositiveRoofs(t *testing.T) {
+	for _, set := range vec.Available() {
+		r := Measure(Options{Set: set, Threads: 1, Each: time.Millisecond})
+		if !r.sound(Key{Kernels: set.String(), Threads: 1}) {
+			t.Errorf("%v: %+v", set, r)
+		}
+		t.Logf("%v: %.0f GFLOP/s, %+v", set, r.GFLOPS, r.Levels)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	r := &Roofs{GFLOPS: 200, Levels: []Level{{1000, 100, 80}, {1 << 20, 30, 50}, {1 << 24, 10, 20}}}
+	tests := []struct {
+		name            string
+		flops, bytes    int64
+		took            time.Duration
+		compute, memory float64
+		bound           string
+	}{
+		{"arithmetic in the nearest cache", 1000, 1000, 10, 0.5, 1, "memory"},
+		{"arithmetic", 20_000, 500, 200, 0.5, 0.025, "compute"},
+		{"the second level", 0, 1 << 20, 1 << 20, 0, 1.0 / 50, "memory"},
+		{"beyond the largest", 0, 1 << 30, 1 << 27, 0, 8.0 / 20, "memory"},
+	}
+	for _, test := range tests {
+		j := r.Judge(test.flops, test.bytes, test.took)
+		if math.Abs(j.Compute-test.compute) > 1e-9 || math.Abs(j.Memory-test.memory) > 1e-9 || j.Bound != test.bound {
+			t.Errorf("%s: %+v", test.name, j)
+		}
+	}
+}
+
+func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
+	s := Store{Dir: filepath.Join(t.TempDir(), "a", "b")}
+	k := Key{CPU: "x", Logical: 2, Version: "1", Kernels: "go", Threads: 1}
+	o := Options{Set: vec.Go, Threads: 1, Each: time.Microsecond}
+	first, err := s.Of(k, o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := s.Of(k, o, false)
+	if err != nil || !again.Measured.Equal(first.Measured) || !reflect.DeepEqual(again.Levels, first.Levels) {
+		t.Errorf("kept %+v, read %+v, %v", first, again, err)
+	}
+	if forced, err := s.Of(k, o, true); err != nil || forced.Measured.Equal(first.Measured) {
+		t.Errorf("force read the kept one, %v", err)
+	}
+	other := k
+	other.Threads = 2
+	if s.Load(other) != nil {
+		t.Error("a measurement of one thread was taken for two")
+	}
+	for _, damage := range []string{"", "{", "null", `{"kernels":"go","threads":1,"gflops":-1}`,
+		`{"kernels":"go","threads":1,"gflops":1,"levels":[{"bytes":1,"read_gb_s":1e99,"update_gb_s":1}],"measured":"2020-01-01T00:00:00Z"}`} {
+		if err := os.WriteFile(s.path(k), []byte(damage), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if r := s.Load(k); r != nil {
+			t.Errorf("%q was read as %+v", damage, r)
+		}
+		if r, err := s.Of(k, o, false); err != nil || !r.sound(k) || s.Load(k) == nil {
+			t.Errorf("%q was not measured anew: %+v, %v", damage, r, err)
+		}
+	}
+	parts, _ := filepath.Glob(filepath.Join(s.Dir, "*.part"))
+	if len(parts) != 0 {
+		t.Errorf("left %q behind", parts)
+	}
+}

@@ -1,0 +1,121 @@
+package roof
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Key is what a measurement is of: another processor, another version of the
+// program, or another number of threads has its own.
+type Key struct {
+	CPU     string
+	Logical int
+	Version string
+	Kernels string
+	Threads int
+}
+
+// Store keeps measurements in a folder. The zero value keeps nothing.
+type Store struct{ Dir string }
+
+// UserStore is the folder prismtop in the user's cache directory.
+func UserStore() (Store, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return Store{}, err
+	}
+	return Store{Dir: filepath.Join(dir, "prismtop")}, nil
+}
+
+func (s Store) path(k Key) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %q %q %d", k.CPU, k.Logical, k.Version, k.Kernels, k.Threads))
+	return filepath.Join(s.Dir, "roofs-"+hex.EncodeToString(sum[:8])+".json")
+}
+
+// Load is a kept measurement, nil when there is none or when the file is damaged.
+func (s Store) Load(k Key) *Roofs {
+	if s.Dir == "" {
+		return nil
+	}
+	text, err := os.ReadFile(s.path(k))
+	if err != nil {
+		return nil
+	}
+	var r Roofs
+	if json.Unmarshal(text, &r) != nil || !r.sound(k) {
+		return nil
+	}
+	return &r
+}
+
+// maxRate bounds what a file may claim: more than any machine does, in 10⁹ a second.
+const maxRate = 1e7
+
+// sound tells whether a measurement that was read is one of k.
+func (r *Roofs) sound(k Key) bool {
+	rate := func(v float64) bool { return v > 0 && v < maxRate }
+	if r.Kernels != k.Kernels || r.Threads != k.Threads || !rate(r.GFLOPS) || len(r.Levels) == 0 || r.Measured.IsZero() {
+		return false
+	}
+	last := int64(0)
+	for _, l := range r.Levels {
+		if l.Bytes <= last || !rate(l.Read) || !rate(l.Update) {
+			return false
+		}
+		last = l.Bytes
+	}
+	return true
+}
+
+// Save keeps a measurement: the whole file, or nothing.
+func (s Store) Save(k Key, r *Roofs) (err error) {
+	if s.Dir == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+		return fmt.Errorf("keep the roofs: %w", err)
+	}
+	f, err := os.CreateTemp(s.Dir, "roofs-*.part")
+	if err != nil {
+		return fmt.Errorf("keep the roofs: %w", err)
+	}
+	_, err = f.Write(text)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), s.path(k))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return fmt.Errorf("keep the roofs: %w", err)
+	}
+	return nil
+}
+
+// each is how long a calibration measures each limit.
+const each = 60 * time.Millisecond
+
+// Of is the kept measurement, or a new one, which is kept; force measures anew. An
+// error says why it was not kept, beside a measurement that is sound.
+func (s Store) Of(k Key, o Options, force bool) (*Roofs, error) {
+	if !force {
+		if r := s.Load(k); r != nil {
+			return r, nil
+		}
+	}
+	if o.Each == 0 {
+		o.Each = each
+	}
+	r := Measure(o)
+	return r, s.Save(k, r)
+}

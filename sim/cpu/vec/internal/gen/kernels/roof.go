@@ -1,0 +1,55 @@
+package kernels
+
+import "github.com/mmcloughlin/avo/operand"
+
+// roofs are the kernels that measure what the machine can do at most.
+func (s *set) roofs() {
+	s.multiplyAdds()
+	s.readAll()
+}
+
+// accumulators is as many independent sums as hide an instruction's latency and
+// leave registers for the operands.
+func (s *set) accumulators() int {
+	if s.wide {
+		return 24
+	}
+	return 12
+}
+
+// multiplyAdds is fused multiply-adds on registers alone.
+func (s *set) multiplyAdds() {
+	s.function("multiplyAdds", "rounds int", "is MultiplyAdds.")
+	rounds := s.argument("rounds")
+	x := s.vector()
+	s.zero(x)
+	sums := s.vectors(s.accumulators())
+	for _, v := range sums {
+		s.zero(v)
+	}
+	s.Label("round")
+	for _, v := range sums {
+		s.VFMADD231PS(x, x, v)
+	}
+	s.SUBQ(operand.I32(1), rounds)
+	s.JG(operand.LabelRef("round"))
+	s.end()
+}
+
+// readAll loads whole groups of eight vectors.
+func (s *set) readAll() {
+	s.function("readAll", "x *float32, groups int", "is ReadAll.")
+	x, groups := s.argument("x"), s.argument("groups")
+	sums := s.vectors(8)
+	for _, v := range sums {
+		s.zero(v)
+	}
+	s.Label("group")
+	for i, v := range sums {
+		s.VADDPS(operand.Mem{Base: x, Disp: i * s.bytes()}, v, v)
+	}
+	s.ADDQ(operand.I32(int32(8*s.bytes())), x)
+	s.SUBQ(operand.I32(1), groups)
+	s.JG(operand.LabelRef("group"))
+	s.end()
+}

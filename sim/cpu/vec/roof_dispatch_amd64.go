@@ -1,0 +1,41 @@
+//go:build !noasm
+
+package vec
+
+// MultiplyAdds runs independent fused multiply-adds on registers for so many
+// rounds, at least one, and returns the number of additions and multiplications.
+func (s Set) MultiplyAdds(rounds int) int64 {
+	rounds = max(rounds, 1)
+	switch s {
+	case AVX512:
+		multiplyAddsAVX512(rounds)
+		return int64(rounds) * 24 * 2 * 16
+	case AVX2:
+		multiplyAddsAVX2(rounds)
+		return int64(rounds) * 12 * 2 * 8
+	}
+	multiplyAdds(rounds, 0)
+	return int64(rounds) * 4 * 2
+}
+
+// ReadAll reads x once and returns the number of bytes read: those of whole groups
+// of eight vectors.
+func (s Set) ReadAll(x []float32) int64 {
+	groups := len(x) / (8 * lanesOf(s))
+	if s == Go {
+		readAll(x)
+		return 4 * int64(len(x)&^3)
+	}
+	if groups == 0 {
+		return 0
+	}
+	if s == AVX512 {
+		readAllAVX512(&x[0], groups)
+	} else {
+		readAllAVX2(&x[0], groups)
+	}
+	return 4 * int64(groups*8*lanesOf(s))
+}
+
+// lanesOf is the number of float32 in a vector of a set.
+func lanesOf(s Set) int { return [...]int{Go: 1, AVX2: 8, AVX512: 16}[s] }

@@ -1,0 +1,16 @@
+//go:build !amd64 || noasm
+
+package vec
+
+// MultiplyAdds runs independent multiply-adds on registers for so many rounds and
+// returns the number of additions and multiplications.
+func (Set) MultiplyAdds(rounds int) int64 {
+	multiplyAdds(rounds, 0)
+	return int64(rounds) * 4 * 2
+}
+
+// ReadAll reads x once and returns the number of bytes read.
+func (Set) ReadAll(x []float32) int64 {
+	readAll(x)
+	return 4 * int64(len(x)&^3)
+}
