@@ -64,7 +64,7 @@ type Settings struct {
 	FFTCache           bool   `toml:"fft_cache"`
 	MaskCache          bool   `toml:"mask_cache"`
 	SharedSpectrum     bool   `toml:"shared_spectrum"` // one FFT of the output serves both measurements
-	FusedTelescope     bool   `toml:"fused_telescope"` // telescope, loss and gradient sixteen rows at a time
+	FusedTelescope     bool   `toml:"fused_telescope"` // the telescope sixteen rows at a time, l1 and l2 in the same step
 	PrunedFFT          bool   `toml:"pruned_fft"`      // the fused telescope leaves out zeros
 	Checkpointing      bool   `toml:"checkpointing"`   // compute activations again instead of keeping them
 	AMP                string `toml:"amp"`             // off, bf16, bf16x3, fp16

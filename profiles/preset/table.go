@@ -108,7 +108,7 @@ var table = []entry{
 		func(s *Settings) *bool { return &s.MaskCache }).live(),
 	toggle(computing, "shared_spectrum", "one FFT of the output serves both measurements",
 		func(s *Settings) *bool { return &s.SharedSpectrum }).live(),
-	toggle(computing, "fused_telescope", "measure, compare and differentiate sixteen rows at a time, for l1 and l2 of one aperture; other losses run apart",
+	toggle(computing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture",
 		func(s *Settings) *bool { return &s.FusedTelescope }).live(),
 	toggle(computing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks",
 		func(s *Settings) *bool { return &s.PrunedFFT }).live(),

@@ -124,6 +124,10 @@ func (b *binder) bindRest(op nn.Op) func() {
 		return b.measure(op)
 	case nn.MeasureGrad:
 		return b.measureGrad(op)
+	case nn.Amplitudes:
+		return b.amplitudes(op)
+	case nn.AmplitudesGrad:
+		return b.amplitudesGrad(op)
 	case nn.MeasureShare:
 		return b.measureShare(op)
 	case nn.Element:

@@ -11,13 +11,13 @@ import (
 	"prismtop/sim/nn"
 )
 
-// measureFrame is what Measure and its gradient have in common: a square of n×n, the
+// measureFrame is what Measure, Amplitudes and their gradients have in common: a square of n×n, the
 // window of the object and the masks, in strips of vec.StripLanes rows or columns.
 type measureFrame struct {
 	set      vec.Set
 	plans    PlanSource
 	parallel fft.Parallel
-	op       nn.Measure
+	op       nn.MeasureFrame
 	n        int
 	top, end int // rows of the object's window, whole strips
 	left, to int // its columns
@@ -78,7 +78,7 @@ func (m *maskBox) find(set vec.Set, n int) [2]int {
 
 // measureFrame binds what both operators share. The masks are every stride-th input
 // from first on.
-func (b *binder) measureFrame(op nn.Measure, n, first, stride int, fields []float32) *measureFrame {
+func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields []float32) *measureFrame {
 	f := &measureFrame{set: b.backend.set, parallel: b.backend.parallel, op: op, n: n, to: n, end: n, fields: fields}
 	if op.Pruned {
 		down := func(v int) int { return v / vec.StripLanes * vec.StripLanes }
@@ -236,18 +236,18 @@ func (f *measureFrame) lineFor(w *measureStrips, columns [2]int) []float32 {
 
 // measure is a bound Measure step.
 type measure struct {
-	*measureFrame
-	x               []float32
+	*measureFields
+	kind            nn.LossKind
+	normalize       bool
 	targets         [][]float32
 	losses, factors []float32
-	rows            []float32 // the window's rows transformed, strips of columns
 	sums            []float64 // of each measurement's strips: differences, targets
 
-	current                              int // measurement of the rows in progress
-	clock                                func() int64
-	forward, loss, adjoint               atomic.Int64 // clocks of all threads
-	lossNanos, adjointNanos              int64        // of the time that passed
-	objectBody, columnsBody, measureBody func(lo, hi int)
+	current                 int // measurement of the rows in progress
+	clock                   func() int64
+	forward, loss, adjoint  atomic.Int64 // clocks of all threads
+	lossNanos, adjointNanos int64        // of the time that passed
+	measureBody             func(lo, hi int)
 }
 
 // measure binds the telescope and its losses.
@@ -263,7 +263,7 @@ func (b *binder) measure(op nn.Measure) func() {
 	if !nn.MeasureSides(n, len(b.in(0))/n) || op.Kind > nn.L2 {
 		return b.fail("measuring planes of %v with loss %d", b.inShape(0), op.Kind)
 	}
-	m := &measure{x: b.in(0), losses: b.out(0), factors: b.out(1)}
+	m := &measure{kind: op.Kind, normalize: op.Normalize, losses: b.out(0), factors: b.out(1)}
 	fields := b.out(2)
 	if len(m.losses) != count || len(m.factors) != count || len(fields) != count*nn.MeasureSaved(n, n) {
 		return b.fail("results of %d, %d and %d elements", len(m.losses), len(m.factors), len(fields))
@@ -274,19 +274,16 @@ func (b *binder) measure(op nn.Measure) func() {
 		}
 		m.targets = append(m.targets, b.in(2*k+2))
 	}
-	if m.measureFrame = b.measureFrame(op, n, 1, 2, fields); b.err != nil {
+	if m.measureFields = b.measureFields(op.MeasureFrame, n, 2, fields); b.err != nil {
 		return nil
 	}
-	m.rows = b.floats(n / vec.StripLanes * m.rowRun())
 	m.sums = b.float64s(2 * count * n / vec.StripLanes)
 	epoch := time.Now()
 	m.clock = func() int64 { return int64(time.Since(epoch)) }
-	m.objectBody, m.columnsBody, m.measureBody = m.objectRows, m.spectrumColumns, m.measureRows
+	m.measureBody = m.measureRows
 	b.lastMeasure = m
-	pass := m.spectra
 	return func() {
-		m.begin()
-		m.groups(pass)
+		m.makeFields()
 		m.lossNanos, m.adjointNanos = 0, 0
 		for k := range m.masks {
 			m.choose(k, k+1)
@@ -294,49 +291,6 @@ func (b *binder) measure(op nn.Measure) func() {
 			m.compare()
 		}
 	}
-}
-
-// spectra makes the fields' columns of the chosen measurements.
-func (m *measure) spectra(int) {
-	m.each((m.end-m.top)/vec.StripLanes, m.objectBody)
-	m.each(m.strips(m.columns), m.columnsBody)
-}
-
-// objectRows transforms the rows of the object's strips [lo, hi).
-func (m *measure) objectRows(lo, hi int) {
-	w := <-m.work
-	for b := lo; b < hi; b++ {
-		row := b * vec.StripLanes
-		l := m.lines.Layout()
-		for at := m.left; at < m.to; {
-			next := min(m.to, (at/64+1)*64)
-			m.set.TransposeSquares((next-at)/vec.StripLanes, w.object, l.Row(at), vec.StripRow, vec.StripLanes*vec.StripRow,
-				m.x, (m.top+row)*m.n+at, m.n, vec.StripLanes)
-			at = next
-		}
-		m.transform(w.a, w.object, w.scratch)
-		m.lines.TurnBack(m.set, m.rows[row*vec.StripRow:], m.rowRun(), w.a, m.columns)
-	}
-	m.work <- w
-}
-
-// spectrumColumns transforms strips [lo, hi) of the columns, masks them and transforms
-// them again. The orthonormal factors of both transforms go with the mask.
-func (m *measure) spectrumColumns(lo, hi int) {
-	w := <-m.work
-	scale := 1 / (float32(m.n) * float32(m.n))
-	for i := lo; i < hi; i++ {
-		c := m.columns[0]/vec.StripLanes + i
-		m.window(w.column, m.rows[c*m.rowRun():], false)
-		m.transform(w.a, w.column, w.scratch)
-		for k := m.first; k < m.last; k++ {
-			if own := m.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
-				m.masked(w.b, w.a, k, c, scale, false)
-				m.transform(m.tile(k, c), w.b, w.scratch)
-			}
-		}
-	}
-	m.work <- w
 }
 
 // compare measures the current field's rows, and divides the time that took as the
@@ -396,7 +350,7 @@ func (m *measure) compareStrip(w *measureStrips, sums []float64) {
 	sums[0], sums[1] = 0, 0
 	for i := 0; i < m.n; i += 64 {
 		var lanes [vec.StripRow]float32
-		m.set.LossStrip(m.op.Kind == nn.L1, min(64, m.n-i), w.a[l.Row(i):], w.target[i*vec.StripLanes:], &lanes)
+		m.set.LossStrip(m.kind == nn.L1, min(64, m.n-i), w.a[l.Row(i):], w.target[i*vec.StripLanes:], &lanes)
 		for j := range vec.StripLanes {
 			sums[0] += float64(lanes[j])
 			sums[1] += float64(lanes[vec.StripLanes+j])
@@ -416,10 +370,10 @@ func (m *measure) total() {
 	}
 	elements := float64(m.n) * float64(m.n)
 	scale, factor := 1/elements, 1.0
-	if m.op.Normalize {
+	if m.normalize {
 		scale /= norm/elements + lossEpsilon
 	}
-	if m.op.Kind == nn.L2 {
+	if m.kind == nn.L2 {
 		factor = 2
 	}
 	m.losses[m.current], m.factors[m.current] = float32(sum*scale), float32(factor*scale)

@@ -5,15 +5,50 @@ import (
 	"prismtop/sim/nn"
 )
 
-// measureGrad is a bound MeasureGrad step. Fields hold real and imaginary parts
-// swapped, which makes every transform here an inverse one.
-type measureGrad struct {
+// measureBack is the way back from fields to the object. Fields hold real and
+// imaginary parts swapped, which makes every transform here an inverse one.
+type measureBack struct {
 	*measureFrame
-	factors, upstream, gx []float32
-	rows                  []float32 // the window's rows of the gradient, strips of columns
-	add                   bool      // to what an earlier pass left in gx
+	weights, gx []float32
+	rows        []float32 // the window's rows of the gradient, strips of columns
+	add         bool      // to what an earlier pass left in gx
 
+	pass                             func(first int)
 	columnsBody, rowsBody, clearBody func(lo, hi int)
+}
+
+// measureBack binds the way back to the result. The masks are the operands from first
+// on.
+func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32) *measureBack {
+	g := &measureBack{gx: b.out(0)}
+	for i := first; i < len(b.current.In); i++ {
+		if len(b.in(i)) != n*n {
+			b.fail("mask %d is not %d×%d", i-first, n, n)
+			return nil
+		}
+	}
+	if g.measureFrame = b.measureFrame(op, n, first, 1, fields); b.err != nil {
+		return nil
+	}
+	g.weights = make([]float32, len(g.masks))
+	g.rows = b.floats(n / vec.StripLanes * g.rowRun())
+	g.pass, g.columnsBody, g.rowsBody, g.clearBody = g.gradient, g.gradientColumns, g.gradientRows, g.clearRows
+	return g
+}
+
+// back makes the sum of the fields' gradients by their weights.
+func (g *measureBack) back() {
+	g.each(g.n, g.clearBody)
+	g.groups(g.pass)
+}
+
+// gradient adds what comes from the chosen measurements.
+func (g *measureBack) gradient(first int) {
+	g.add = first > 0
+	g.each(g.strips(g.columns), g.columnsBody)
+	if g.columns[0] < g.columns[1] {
+		g.each((g.end-g.top)/vec.StripLanes, g.rowsBody)
+	}
 }
 
 // measureGrad binds the way back from the fields to the object.
@@ -26,42 +61,30 @@ func (b *binder) measureGrad(op nn.MeasureGrad) func() {
 	if !ok {
 		return nil
 	}
-	g := &measureGrad{factors: b.in(1), upstream: b.in(2), gx: b.out(0)}
-	fields := b.in(0)
-	if !nn.MeasureSides(n, len(g.gx)/n) || len(fields) != count*nn.MeasureSaved(n, n) ||
-		len(g.factors) != count || len(g.upstream) != count {
-		return b.fail("%d measurements of %v with %d, %d and %d elements", count, b.outShape(0), len(fields), len(g.factors), len(g.upstream))
+	fields, factors, upstream := b.in(0), b.in(1), b.in(2)
+	if !nn.MeasureSides(n, len(b.out(0))/n) || len(fields) != count*nn.MeasureSaved(n, n) ||
+		len(factors) != count || len(upstream) != count {
+		return b.fail("%d measurements of %v with %d, %d and %d elements", count, b.outShape(0), len(fields), len(factors), len(upstream))
 	}
-	for k := range count {
-		if len(b.in(3+k)) != n*n {
-			return b.fail("mask %d is not %d×%d", k, n, n)
-		}
-	}
-	if g.measureFrame = b.measureFrame(op.Measure, n, 3, 1, fields); b.err != nil {
+	g := b.measureBack(op.MeasureFrame, n, 3, fields)
+	if b.err != nil {
 		return nil
 	}
-	g.rows = b.floats(n / vec.StripLanes * g.rowRun())
-	g.columnsBody, g.rowsBody, g.clearBody = g.gradientColumns, g.gradientRows, g.clearRows
-	pass := func(first int) {
-		g.add = first > 0
-		g.each(g.strips(g.columns), g.columnsBody)
-		if g.columns[0] < g.columns[1] {
-			g.each((g.end-g.top)/vec.StripLanes, g.rowsBody)
-		}
-	}
 	return func() {
+		for k := range g.weights {
+			g.weights[k] = factors[k] * upstream[k]
+		}
 		g.begin()
-		g.each(n, g.clearBody)
-		g.groups(pass)
+		g.back()
 	}
 }
 
 // clearRows sets rows [lo, hi) of the gradient to zero: most of them stay so.
-func (g *measureGrad) clearRows(lo, hi int) { clear(g.gx[lo*g.n : hi*g.n]) }
+func (g *measureBack) clearRows(lo, hi int) { clear(g.gx[lo*g.n : hi*g.n]) }
 
 // gradientColumns takes strips [lo, hi) of the chosen fields' columns back through the
 // masks to the object's rows.
-func (g *measureGrad) gradientColumns(lo, hi int) {
+func (g *measureBack) gradientColumns(lo, hi int) {
 	w := <-g.work
 	scale := 1 / (float32(g.n) * float32(g.n))
 	for i := lo; i < hi; i++ {
@@ -70,7 +93,7 @@ func (g *measureGrad) gradientColumns(lo, hi int) {
 		for k := g.first; k < g.last; k++ {
 			if own := g.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
 				g.transform(w.a, g.tile(k, c), w.scratch)
-				g.masked(w.b, w.a, k, c, scale*g.factors[k]*g.upstream[k], add)
+				g.masked(w.b, w.a, k, c, scale*g.weights[k], add)
 				add = true
 			}
 		}
@@ -87,7 +110,7 @@ func (g *measureGrad) gradientColumns(lo, hi int) {
 
 // gradientRows transforms the rows of the window's strips [lo, hi) and keeps the real
 // part of the window's columns.
-func (g *measureGrad) gradientRows(lo, hi int) {
+func (g *measureBack) gradientRows(lo, hi int) {
 	w := <-g.work
 	l := g.lines.Layout()
 	line := g.lineFor(w, g.columns)

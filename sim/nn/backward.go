@@ -28,15 +28,34 @@ func (c *compiler) update(loss BufferID) error {
 	b.seed(loss, scaler)
 	for i := len(c.tape) - 1; i >= 0; i-- {
 		t := &c.tape[i]
-		if len(b.given[t.out[0]]) == 0 {
+		if !b.reaches(t) {
 			continue
 		}
-		if err := t.op.backward(b, t, b.sum(t.out[0], t.layer)); err != nil {
+		if err := t.op.backward(b, t, b.gradient(t, 0)); err != nil {
 			return fmt.Errorf("%s: %s %w", t.layer, t.op.opName(), err)
 		}
 	}
 	c.optimize(b.parameters(), scaler)
 	return nil
+}
+
+// reaches tells whether a result of a step has a gradient.
+func (b *backward) reaches(t *taped) bool {
+	for _, x := range t.out[:t.results] {
+		if len(b.given[x]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// gradient is the one of a step's result, zeros where nobody gave one.
+func (b *backward) gradient(t *taped, result int) BufferID {
+	x := t.out[result]
+	if len(b.given[x]) == 0 {
+		return b.emit(t, Fill{}, nil, b.like(x))
+	}
+	return b.sum(x, t.layer)
 }
 
 // seed starts with the loss's gradient by itself: 1, or the scaler's factor.

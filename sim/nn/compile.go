@@ -131,6 +131,7 @@ type taped struct {
 	op      operator
 	in, out []BufferID
 	layer   string
+	results int // of out: those that gradients come from
 }
 
 // forward emits the steps of the graph.
@@ -165,7 +166,11 @@ func (g *Graph) upstream(roots []int) []bool {
 		marked[r] = true
 	}
 	for i := len(g.nodes) - 1; i >= 0; i-- {
-		if n := g.nodes[i]; marked[n.out] {
+		n := g.nodes[i]
+		for _, v := range n.more {
+			marked[n.out] = marked[n.out] || marked[v]
+		}
+		if marked[n.out] {
 			for _, v := range n.in {
 				marked[v] = true
 			}
@@ -217,7 +222,14 @@ func (c *compiler) lower(n node) {
 		out[i] = c.allocate(Buffer{Name: name, Shape: r.shape, DType: r.dtype, Category: Activations, Variable: -1})
 	}
 	c.buffers[n.out] = out[0]
+	for i, v := range n.more {
+		c.buffers[v] = out[i+1]
+	}
 	c.record(name, n.op, phase, n.layer, in, out)
+	for i := range n.more {
+		c.reached[out[i+1]] = c.reached[out[0]]
+	}
+	c.tape[len(c.tape)-1].results += len(n.more)
 	if op, ok := n.op.(interface{ shares() []MeasureShare }); ok {
 		for _, share := range op.shares() {
 			c.step(c.name(n.layer, share.opName()), share, share.Phase, nil, nil)
@@ -245,7 +257,7 @@ func (c *compiler) convert(from BufferID, to tensor.DType, layer, what string, p
 // record emits a step of the forward direction and remembers it for the other.
 func (c *compiler) record(name string, op operator, phase profiles.Phase, layer string, in, out []BufferID) {
 	c.step(name, op, phase, in, out)
-	c.tape = append(c.tape, taped{op, in, out, layer})
+	c.tape = append(c.tape, taped{op, in, out, layer, 1})
 	for _, x := range in {
 		if c.reached[x] {
 			c.reached[out[0]] = true
@@ -257,7 +269,7 @@ func (c *compiler) record(name string, op operator, phase profiles.Phase, layer 
 // phase has are of that phase, others of the one they were built in.
 func stepPhase(n node) profiles.Phase {
 	switch n.op.(type) {
-	case FFT, MaskMultiply, ModulusFlip, Measure:
+	case FFT, MaskMultiply, ModulusFlip, Measure, Amplitudes:
 		return profiles.Telescope
 	case Loss, WeightedSum, Element:
 		return profiles.Loss

@@ -53,6 +53,7 @@ type node struct {
 	op    operator
 	in    []int
 	out   int
+	more  []int // further results that the graph has a use for
 	layer string
 	phase profiles.Phase
 }
@@ -153,9 +154,13 @@ func (g *Graph) leaf(v value) Value {
 
 // apply adds an operator on operands; a zero Value is only allowed, and left
 // out, as the last operand.
-func (g *Graph) apply(op operator, in ...Value) Value {
+func (g *Graph) apply(op operator, in ...Value) Value { return g.applyAll(op, 1, in...)[0] }
+
+// applyAll is apply of an operator whose first count results are all values.
+func (g *Graph) applyAll(op operator, count int, in ...Value) []Value {
+	none := make([]Value, count)
 	if g.err != nil {
-		return Value{}
+		return none
 	}
 	if n := len(in); n > 0 && !in[n-1].Exists() {
 		in = in[:n-1]
@@ -164,16 +169,24 @@ func (g *Graph) apply(op operator, in ...Value) Value {
 	for i, v := range in {
 		id, ok := g.use(v)
 		if !ok {
-			return Value{}
+			return none
 		}
 		ids[i], specs[i] = id, g.values[id].spec
 	}
 	results, err := op.infer(specs)
 	if err != nil {
-		return g.fail(fmt.Errorf("%s %w", op.opName(), err))
+		g.fail(fmt.Errorf("%s %w", op.opName(), err))
+		return none
 	}
-	out := g.leaf(value{spec: results[0].spec, name: g.stepName(op)})
-	g.nodes = append(g.nodes, node{op: op, in: ids, out: out.id, layer: g.layer, phase: g.phase})
+	n, out := node{op: op, in: ids, layer: g.layer, phase: g.phase}, none
+	for i := range out {
+		out[i] = g.leaf(value{spec: results[i].spec, name: g.stepName(op)})
+		if i > 0 {
+			n.more = append(n.more, out[i].id)
+		}
+	}
+	n.out = out[0].id
+	g.nodes = append(g.nodes, n)
 	return out
 }
 

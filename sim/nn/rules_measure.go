@@ -11,10 +11,7 @@ import (
 // Measure is the telescope and a pointwise loss in one operator: for every mask m and
 // target t, Loss(flip|F(m · F(x))|, t), see FFT and Loss. It works on sixteen rows at a
 // time and keeps, instead of amplitudes, what their rows' gradient is once
-// transformed back. Kind is L1 or L2. What does not change the numbers but for rounding
-// is whether Shared computes the spectrum of x once for all masks and whether Pruned
-// leaves out what is zero or not asked for: outside the rows [Top, Bottom) and columns
-// [Left, Right) x is zero, outside a mask's columns its spectrum is not needed.
+// transformed back. Kind is L1 or L2.
 //
 // The step's time is that of the telescope; MeasureShare steps after it have the rest.
 //
@@ -22,8 +19,17 @@ import (
 // for each measurement. Out: losses [n], factors [n] of the gradients, fields (float32
 // of n·MeasureSaved(H, W) elements, the backend's own).
 type Measure struct {
-	Kind                     LossKind
-	Normalize                bool
+	Kind      LossKind
+	Normalize bool
+	MeasureFrame
+}
+
+// MeasureFrame is how Measure and Amplitudes go about their transforms. What does not
+// change the numbers but for rounding is whether Shared computes the spectrum of x once
+// for all masks and whether Pruned leaves out what is zero or not asked for: outside
+// the rows [Top, Bottom) and columns [Left, Right) x is zero, outside a mask's columns
+// its spectrum is not needed.
+type MeasureFrame struct {
 	Shared, Pruned           bool
 	Top, Bottom, Left, Right int
 }
@@ -69,18 +75,13 @@ func (o Measure) infer(in []spec) ([]result, error) {
 		return nil, fmt.Errorf("has %d operands", len(in))
 	}
 	x := in[0]
-	if len(x.shape) < 2 || x.dtype == tensor.Complex64 {
-		return nil, fmt.Errorf("wants a real plane, not %v %v", x.dtype, x.shape)
+	if err := o.frames(x); err != nil {
+		return nil, err
+	}
+	if o.Kind != L1 && o.Kind != L2 {
+		return nil, errors.New("of a loss that is not pointwise")
 	}
 	h, w := x.shape.Plane()
-	switch {
-	case o.Kind != L1 && o.Kind != L2:
-		return nil, errors.New("of a loss that is not pointwise")
-	case !MeasureSides(h, w) || x.shape.Elements() != h*w:
-		return nil, fmt.Errorf("wants one square plane with a power of two for its side, not %v", x.shape)
-	case o.Top < 0 || o.Left < 0 || o.Bottom > h || o.Right > w || o.Top >= o.Bottom || o.Left >= o.Right:
-		return nil, fmt.Errorf("of rows %d to %d and columns %d to %d of %v", o.Top, o.Bottom, o.Left, o.Right, x.shape)
-	}
 	for i, s := range in[1:] {
 		if i%2 == 0 && !s.shape.Equal(tensor.Shape{h, w}) || s.shape.Elements() != h*w {
 			return nil, fmt.Errorf("of %v against %v", s.shape, x.shape)
@@ -90,6 +91,21 @@ func (o Measure) infer(in []spec) ([]result, error) {
 	vector := result{spec: spec{tensor.Shape{n}, tensor.Float32}}
 	fields := result{spec: spec{tensor.Shape{n, MeasureSaved(h, w)}, tensor.Float32}}
 	return []result{vector, vector, fields}, nil
+}
+
+// frames checks a picture.
+func (o MeasureFrame) frames(x spec) error {
+	if len(x.shape) < 2 || x.dtype == tensor.Complex64 {
+		return fmt.Errorf("wants a real plane, not %v %v", x.dtype, x.shape)
+	}
+	h, w := x.shape.Plane()
+	switch {
+	case !MeasureSides(h, w) || x.shape.Elements() != h*w:
+		return fmt.Errorf("wants one square plane with a power of two for its side, not %v", x.shape)
+	case o.Top < 0 || o.Left < 0 || o.Bottom > h || o.Right > w || o.Top >= o.Bottom || o.Left >= o.Right:
+		return fmt.Errorf("of rows %d to %d and columns %d to %d of %v", o.Top, o.Bottom, o.Left, o.Right, x.shape)
+	}
+	return nil
 }
 
 func (Measure) precision() precision { return full }
@@ -145,12 +161,15 @@ func (g *Graph) Measurements(x Value, o Measure, masks, targets []Value) []Value
 func (o Measure) flops(in, _ []spec) int64 {
 	plane := []spec{{in[0].shape, tensor.Complex64}}
 	n := int64(len(in) / 2)
-	spectra := int64(1)
-	if !o.Shared {
-		spectra = n
+	return o.spectra(plane, n) + n*(FFT{}.flops(plane, plane)*3/2+(2+4+7+7)*in[0].elements())
+}
+
+// spectra is the cost of the spectra that n masks want of a real plane.
+func (o MeasureFrame) spectra(plane []spec, n int64) int64 {
+	if o.Shared {
+		n = 1
 	}
-	transform := FFT{}.flops(plane, plane)
-	return spectra*transform/2 + n*(transform+transform/2+(2+4+7+7)*in[0].elements())
+	return n * FFT{}.flops(plane, plane) / 2
 }
 func (o MeasureGrad) flops(_, out []spec) int64 {
 	plane := []spec{{out[0].shape, tensor.Complex64}}

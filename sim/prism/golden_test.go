@@ -250,18 +250,20 @@ func TestForwardAndGradientsAgreeWithPyTorch(t *testing.T) { eachVariant(t, forw
 
 func forwardAndGradients(t *testing.T, g golden, o cpu.Options) {
 	for _, c := range []struct {
-		loss, gradients string
-		first           int // of the file's losses
-		shared, fused   bool
+		loss, gradients       string
+		first                 int // of the file's losses
+		shared, fused, layers bool
 	}{
-		{"l1", "grad.", 0, false, false}, {"l1", "grad.", 0, true, false}, {"l1", "grad.", 0, true, true},
-		{"ssim", "gradssim.", 2, false, false}, {"ssim", "gradssim.", 2, true, false},
+		{"l1", "grad.", 0, false, false, true}, {"l1", "grad.", 0, true, false, true},
+		{"l1", "grad.", 0, true, true, true}, {"l1", "grad.", 0, true, true, false},
+		{"ssim", "gradssim.", 2, false, false, true}, {"ssim", "gradssim.", 2, true, false, true},
+		{"ssim", "gradssim.", 2, false, true, true}, {"ssim", "gradssim.", 2, true, true, true},
 	} {
 		b := goldenBenchOn(g, o)
 		l := b.goldenPlan(g, prism.PlanOptions{Loss: lossNamed(t, c.loss), SharedSpectrum: c.shared,
-			Fused: c.fused, Pruned: c.fused, Layers: !c.fused})
+			Fused: c.fused, Pruned: c.fused, Layers: c.layers})
 		l.iterate()
-		if !c.fused {
+		if c.layers {
 			for _, layer := range []string{"conv0", "bn0", "conv1", "bn1", "conv2", "bn2", "conv3", "bn3", "conv4", "bn4", "conv5"} {
 				g.check("act."+layer, l.output("act."+layer))
 			}

@@ -62,10 +62,10 @@ type PlanOptions struct {
 	// instead of keeping them.
 	Checkpointing bool
 
-	// Fused measures, compares and differentiates sixteen rows at a time where the
-	// loss is one pointwise term of one aperture's amplitudes and no measurement is
-	// asked for; Pruned then leaves out the zeros around the object and outside the
-	// masks.
+	// Fused measures sixteen rows at a time, and compares and differentiates them in
+	// the same step where the loss is one pointwise term of one aperture's amplitudes
+	// and no measurement is asked for; Pruned then leaves out the zeros around the
+	// object and outside the masks.
 	Fused, Pruned bool
 
 	// RunningStatistics normalises with the running statistics. Only
@@ -92,10 +92,11 @@ func (d *Decoder) InitialisationPlan(o PlanOptions) (*nn.Plan, error) {
 func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
 	return d.compile(o, func(b *planBuilder) nn.Value {
 		var loss nn.Value
-		if b.fuses() {
+		if b.fusesLoss() {
 			loss = b.fused("telescope new", []string{MaskNewInput(0, 1)}, []string{TargetNewInput})[0]
 			b.graph.Output(LossNewOutput, loss)
 		} else {
+			b.measureAll(false)
 			loss = b.lossNew()
 		}
 		b.graph.Output(LossOldOutput, loss)
@@ -110,12 +111,13 @@ func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
 func (d *Decoder) ProgressivePlan(o PlanOptions) (*nn.Plan, error) {
 	return d.compile(o, func(b *planBuilder) nn.Value {
 		var old, fresh nn.Value
-		if b.fuses() {
+		if b.fusesLoss() {
 			both := b.fused("telescope", []string{MaskOldInput, MaskNewInput(0, 1)}, []string{TargetOldInput, TargetNewInput})
 			old, fresh = both[0], both[1]
 			b.graph.Output(LossOldOutput, old)
 			b.graph.Output(LossNewOutput, fresh)
 		} else {
+			b.measureAll(true)
 			old, fresh = b.lossOld(), b.lossNew()
 		}
 		b.graph.Layer("loss total", profiles.Loss)
@@ -153,6 +155,7 @@ type planBuilder struct {
 	graph          *nn.Graph
 	reconstruction nn.Value
 	spectrum       nn.Value // of the reconstruction, once a measurement made it
+	old, fresh     nn.Value // what is measured, once measureAll made it
 }
 
 func (d *Decoder) begin(o PlanOptions, batchStatistics bool) *planBuilder {
@@ -187,20 +190,53 @@ func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
 	return g.Telescope(b.reconstruction, mask)
 }
 
-// fuses tells whether the fused telescope serves the options.
+// fuses tells whether the fused telescope serves the options, and fusesLoss whether it
+// compares and differentiates in the same step.
 func (b *planBuilder) fuses() bool {
-	o, n := b.options, b.decoder.config.Size
-	_, _, pointwise := o.Loss.pointwise()
-	return o.Fused && pointwise && !o.Layers && o.Apertures <= 1 && nn.MeasureSides(n, n)
+	n := b.decoder.config.Size
+	return b.options.Fused && nn.MeasureSides(n, n)
+}
+
+func (b *planBuilder) fusesLoss() bool {
+	_, _, pointwise := b.options.Loss.pointwise()
+	return b.fuses() && pointwise && !b.options.Layers && b.options.Apertures <= 1
+}
+
+// frame is how the fused telescope goes about its transforms.
+func (b *planBuilder) frame() nn.MeasureFrame {
+	c := b.decoder.config
+	margin := (c.Size - c.ObjectSize) / 2
+	end := min(margin+c.ObjectSize, c.Size)
+	return nn.MeasureFrame{Shared: b.options.SharedSpectrum, Pruned: b.options.Pruned,
+		Top: margin, Bottom: end, Left: margin, Right: end}
+}
+
+// measureAll measures through the sample's own apertures, and through the accumulated
+// mask if asked for, by the fused telescope where that serves.
+func (b *planBuilder) measureAll(old bool) {
+	if !b.fuses() {
+		return
+	}
+	layer, n := "telescope new", max(b.options.Apertures, 1)
+	apertures := make([]nn.Value, n)
+	for k := range apertures {
+		apertures[k] = b.mask(MaskNewInput(k, n))
+	}
+	masks := [][]nn.Value{apertures}
+	if old {
+		layer, masks = "telescope", append(masks, []nn.Value{b.mask(MaskOldInput)})
+	}
+	b.graph.Layer(layer, profiles.Telescope)
+	views := b.graph.Amplitudes(b.reconstruction, b.frame(), masks...)
+	if b.fresh = views[0]; old {
+		b.old = views[1]
+	}
 }
 
 // fused is the losses of the output through masks, by the fused telescope.
 func (b *planBuilder) fused(layer string, masks, targets []string) []nn.Value {
-	c := b.decoder.config
-	margin := (c.Size - c.ObjectSize) / 2
 	kind, normalize, _ := b.options.Loss.pointwise()
-	o := nn.Measure{Kind: kind, Normalize: normalize, Shared: b.options.SharedSpectrum, Pruned: b.options.Pruned,
-		Top: margin, Bottom: min(margin+c.ObjectSize, c.Size), Left: margin, Right: min(margin+c.ObjectSize, c.Size)}
+	o := nn.Measure{Kind: kind, Normalize: normalize, MeasureFrame: b.frame()}
 	in, want := make([]nn.Value, len(masks)), make([]nn.Value, len(masks))
 	for i := range masks {
 		in[i], want[i] = b.mask(masks[i]), b.image(targets[i])
@@ -211,12 +247,22 @@ func (b *planBuilder) fused(layer string, masks, targets []string) []nn.Value {
 
 // lossOld is the loss through the accumulated mask.
 func (b *planBuilder) lossOld() nn.Value {
-	measured := b.measure("telescope old", b.mask(MaskOldInput))
-	return b.compare("loss old", measured, TargetOldInput, MeasuredOldOutput, LossOldOutput)
+	if !b.old.Exists() {
+		b.old = b.measure("telescope old", b.mask(MaskOldInput))
+	}
+	return b.compare("loss old", b.old, TargetOldInput, MeasuredOldOutput, LossOldOutput)
 }
 
 // lossNew is the loss through the sample's own apertures.
 func (b *planBuilder) lossNew() nn.Value {
+	if !b.fresh.Exists() {
+		b.fresh = b.measureNew()
+	}
+	return b.compare("loss new", b.fresh, TargetNewInput, MeasuredNewOutput, LossNewOutput)
+}
+
+// measureNew is the mean of the output's amplitudes through the sample's own apertures.
+func (b *planBuilder) measureNew() nn.Value {
 	n := max(b.options.Apertures, 1)
 	amplitudes := make([]nn.Value, n)
 	for k := range amplitudes {
@@ -227,8 +273,7 @@ func (b *planBuilder) lossNew() nn.Value {
 		amplitudes[k] = b.measure(layer, b.mask(MaskNewInput(k, n)))
 	}
 	b.graph.Layer("telescope new", profiles.Telescope)
-	measured := b.graph.Mean(amplitudes...)
-	return b.compare("loss new", measured, TargetNewInput, MeasuredNewOutput, LossNewOutput)
+	return b.graph.Mean(amplitudes...)
 }
 
 // compare adds the run's loss of a measurement and names both.

@@ -40,6 +40,7 @@ var families = map[string]func(*set){
 	"norm":    (*set).norms,
 	"ssim":    (*set).ssim,
 	"loss":    (*set).losses,
+	"modulus": func(s *set) { s.modulusStrip(false); s.modulusStrip(true) },
 	"strip":   func(s *set) { s.strips(); s.stripLosses() },
 }
 

@@ -1,0 +1,174 @@
+package cpu
+
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/nn"
+)
+
+// amplitudes is a bound Amplitudes step.
+type amplitudes struct {
+	*measureFields
+	views      []amplitudeView
+	directions []float32 // of each mask, strips of rows
+	boxes      [][2]int  // of each mask, the columns of its field
+
+	current  int // view of the rows in progress
+	rowsBody func(lo, hi int)
+}
+
+// amplitudeView is a measurement: an amplitude, or its gradient, and the masks that it
+// is the mean of.
+type amplitudeView struct {
+	plane       []float32
+	first, last int
+}
+
+// amplitudeViews are an operator's, with planes in the order of the measurements.
+func (b *binder) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []float32) []amplitudeView {
+	views, first := make([]amplitudeView, len(op.Apertures)), 0
+	for i, count := range op.Apertures {
+		if views[i] = (amplitudeView{plane(i), first, first + count}); len(views[i].plane) != n*n || count < 1 {
+			b.fail("measurement %d of %d elements for %d masks", i, len(views[i].plane), count)
+		}
+		first += count
+	}
+	return views
+}
+
+// amplitudes binds the telescope.
+func (b *binder) amplitudes(op nn.Amplitudes) func() {
+	count, measurements := op.Masks(), len(op.Apertures)
+	if count < 1 || !b.operands(count+1, count+1, measurements+1) {
+		return nil
+	}
+	_, n, _, ok := b.planes(b.inShape(0))
+	if !ok {
+		return nil
+	}
+	directions := b.out(measurements)
+	if !nn.MeasureSides(n, len(b.in(0))/n) || len(directions) != count*nn.MeasureSaved(n, n) {
+		return b.fail("%d masks of %v with %d elements", count, b.inShape(0), len(directions))
+	}
+	for k := range count {
+		if len(b.in(1+k)) != n*n {
+			return b.fail("mask %d is not %d×%d", k, n, n)
+		}
+	}
+	m := &amplitudes{views: b.amplitudeViews(op, n, b.out), directions: directions, boxes: make([][2]int, count)}
+	m.measureFields = b.measureFields(op.MeasureFrame, n, 1, b.floats(len(directions)))
+	if b.err != nil {
+		return nil
+	}
+	m.rowsBody = m.viewRows
+	return func() {
+		m.makeFields()
+		for k := range m.boxes {
+			m.boxes[k] = m.columnsOf(k)
+		}
+		for i := range m.views {
+			m.current = i
+			m.each(n/vec.StripLanes, m.rowsBody)
+		}
+	}
+}
+
+// viewRows finishes the rows of strips [lo, hi) of the current measurement.
+func (m *amplitudes) viewRows(lo, hi int) {
+	w := <-m.work
+	v, l, size := &m.views[m.current], m.lines.Layout(), m.lines.StripLen()
+	for b := lo; b < hi; b++ {
+		row := b * vec.StripLanes
+		for k := v.first; k < v.last; k++ {
+			line, z := m.lineFor(w, m.boxes[k]), strip(m.directions, m.n, size, k, b)
+			m.lines.Turn(m.set, line, m.fields[k*nn.MeasureSaved(m.n, m.n)+l.Row(row):], size, m.boxes[k])
+			m.transform(z, line, w.scratch)
+			for i := 0; i < m.n; i += 64 {
+				m.set.ModulusStrip(k > v.first, min(64, m.n-i), z[l.Row(i):], w.target[i*vec.StripLanes:])
+			}
+		}
+		if v.last-v.first > 1 {
+			m.set.Scale(w.target, w.target, 1/float32(v.last-v.first))
+		}
+		// The amplitudes lie side by side, and the telescope flips them.
+		m.set.TransposeSquares(m.n/vec.StripLanes, v.plane, (m.n-1-row)*m.n, -m.n, vec.StripLanes,
+			w.target, (m.n-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes)
+	}
+	m.work <- w
+}
+
+// strip is strip b of mask k's directions in planes of n×n.
+func strip(directions []float32, n, size, k, b int) []float32 {
+	return directions[k*nn.MeasureSaved(n, n)+b*size:][:size]
+}
+
+// amplitudesGrad is a bound AmplitudesGrad step.
+type amplitudesGrad struct {
+	*measureBack
+	views      []amplitudeView
+	directions []float32
+	boxes      [][2]int
+
+	current   int
+	fieldBody func(lo, hi int)
+}
+
+// amplitudesGrad binds the way back from amplitudes to the object.
+func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
+	count, first := op.Masks(), 1+len(op.Apertures)
+	if count < 1 || !b.operands(first+count, first+count, 1) {
+		return nil
+	}
+	_, n, _, ok := b.planes(b.outShape(0))
+	if !ok {
+		return nil
+	}
+	directions := b.in(0)
+	if !nn.MeasureSides(n, len(b.out(0))/n) || len(directions) != count*nn.MeasureSaved(n, n) {
+		return b.fail("%d masks of %v with %d elements", count, b.outShape(0), len(directions))
+	}
+	g := &amplitudesGrad{directions: directions, boxes: make([][2]int, count)}
+	g.views = b.amplitudeViews(op.Amplitudes, n, func(i int) []float32 { return b.in(1 + i) })
+	g.measureBack = b.measureBack(op.MeasureFrame, n, first, b.floats(len(directions)))
+	if b.err != nil {
+		return nil
+	}
+	for _, v := range g.views {
+		for k := v.first; k < v.last; k++ {
+			g.weights[k] = 1 / float32(v.last-v.first)
+		}
+	}
+	g.fieldBody = g.fieldRows
+	return func() {
+		g.begin()
+		for k := range g.boxes {
+			g.boxes[k] = g.columnsOf(k)
+		}
+		for i := range g.views {
+			g.current = i
+			g.each(n/vec.StripLanes, g.fieldBody)
+		}
+		g.back()
+	}
+}
+
+// fieldRows takes the rows of strips [lo, hi) of the current measurement's gradient
+// along the directions and transforms them back into the fields.
+func (g *amplitudesGrad) fieldRows(lo, hi int) {
+	w := <-g.work
+	v, l, size := &g.views[g.current], g.lines.Layout(), g.lines.StripLen()
+	for b := lo; b < hi; b++ {
+		row := b * vec.StripLanes
+		g.set.TransposeSquares(g.n/vec.StripLanes, w.target, (g.n-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
+			v.plane, (g.n-1-row)*g.n, -g.n, vec.StripLanes)
+		for k := v.first; k < v.last; k++ {
+			z := strip(g.directions, g.n, size, k, b)
+			for i := 0; i < g.n; i += 64 {
+				g.set.MaskStrip(min(64, g.n-i), w.a[l.Row(i):], vec.StripRow, z[l.Row(i):], vec.StripRow,
+					w.target[i*vec.StripLanes:], vec.StripLanes, 1)
+			}
+			g.transform(w.b, w.a, w.scratch)
+			g.lines.TurnBack(g.set, g.fields[k*nn.MeasureSaved(g.n, g.n)+l.Row(row):], size, w.b, g.boxes[k])
+		}
+	}
+	g.work <- w
+}

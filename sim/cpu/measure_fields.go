@@ -1,0 +1,77 @@
+package cpu
+
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/nn"
+)
+
+// measureFields makes the columns of the fields behind the masks from an object.
+type measureFields struct {
+	*measureFrame
+	x    []float32
+	rows []float32 // the window's rows transformed, strips of columns
+
+	pass                    func(first int)
+	objectBody, columnsBody func(lo, hi int)
+}
+
+// measureFields binds the way from the first operand through the masks, every
+// stride-th operand after it.
+func (b *binder) measureFields(op nn.MeasureFrame, n, stride int, fields []float32) *measureFields {
+	m := &measureFields{x: b.in(0)}
+	if m.measureFrame = b.measureFrame(op, n, 1, stride, fields); b.err != nil {
+		return nil
+	}
+	m.rows = b.floats(n / vec.StripLanes * m.rowRun())
+	m.pass, m.objectBody, m.columnsBody = m.spectra, m.objectRows, m.spectrumColumns
+	return m
+}
+
+// makeFields begins a run with the fields of all measurements.
+func (m *measureFields) makeFields() {
+	m.begin()
+	m.groups(m.pass)
+}
+
+// spectra makes the fields' columns of the chosen measurements.
+func (m *measureFields) spectra(int) {
+	m.each((m.end-m.top)/vec.StripLanes, m.objectBody)
+	m.each(m.strips(m.columns), m.columnsBody)
+}
+
+// objectRows transforms the rows of the object's strips [lo, hi).
+func (m *measureFields) objectRows(lo, hi int) {
+	w := <-m.work
+	for b := lo; b < hi; b++ {
+		row := b * vec.StripLanes
+		l := m.lines.Layout()
+		for at := m.left; at < m.to; {
+			next := min(m.to, (at/64+1)*64)
+			m.set.TransposeSquares((next-at)/vec.StripLanes, w.object, l.Row(at), vec.StripRow, vec.StripLanes*vec.StripRow,
+				m.x, (m.top+row)*m.n+at, m.n, vec.StripLanes)
+			at = next
+		}
+		m.transform(w.a, w.object, w.scratch)
+		m.lines.TurnBack(m.set, m.rows[row*vec.StripRow:], m.rowRun(), w.a, m.columns)
+	}
+	m.work <- w
+}
+
+// spectrumColumns transforms strips [lo, hi) of the columns, masks them and transforms
+// them again. The orthonormal factors of both transforms go with the mask.
+func (m *measureFields) spectrumColumns(lo, hi int) {
+	w := <-m.work
+	scale := 1 / (float32(m.n) * float32(m.n))
+	for i := lo; i < hi; i++ {
+		c := m.columns[0]/vec.StripLanes + i
+		m.window(w.column, m.rows[c*m.rowRun():], false)
+		m.transform(w.a, w.column, w.scratch)
+		for k := m.first; k < m.last; k++ {
+			if own := m.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
+				m.masked(w.b, w.a, k, c, scale, false)
+				m.transform(m.tile(k, c), w.b, w.scratch)
+			}
+		}
+	}
+	m.work <- w
+}

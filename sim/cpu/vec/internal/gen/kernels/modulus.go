@@ -1,0 +1,34 @@
+package kernels
+
+import "github.com/mmcloughlin/avo/operand"
+
+// modulusStrip replaces complex rows by their directions, parts swapped, and stores
+// their amplitudes or adds them to what is there.
+func (s *set) modulusStrip(add bool) {
+	name, doc := "modulusStrip", "is ModulusStrip."
+	if add {
+		name, doc = "modulusStripAdd", "is ModulusStrip that adds."
+	}
+	s.function(name, "rows int, z, amplitude *float32", doc)
+	rows, z, amplitude := s.argument("rows"), s.argument("z"), s.argument("amplitude")
+	c := s.lossConstants(name)
+	s.Label("row")
+	s.eachPart(func(at int) {
+		p := s.loadParts(operand.Mem{Base: z, Disp: at})
+		m, r := s.amplitude(&p, &c)
+		s.VMULPS(r, p.re, p.re)
+		s.VMULPS(r, p.im, p.im)
+		s.storeParts(parts{p.im, p.re}, operand.Mem{Base: z, Disp: at})
+		to := operand.Mem{Base: amplitude, Disp: at}
+		if add {
+			s.VADDPS(to, m, m)
+		}
+		s.VMOVUPS(m, to)
+	})
+	s.ADDQ(operand.I32(2*stripBytes), z)
+	s.ADDQ(operand.I32(stripBytes), amplitude)
+	s.DECQ(rows)
+	s.JNZ(operand.LabelRef("row"))
+	s.table = operand.Mem{}
+	s.end()
+}

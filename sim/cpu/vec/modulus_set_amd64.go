@@ -1,0 +1,22 @@
+//go:build !noasm
+
+package vec
+
+// ModulusStrip takes amplitudes and directions of complex rows; see modulusStrip.
+func (s Set) ModulusStrip(add bool, rows int, z, amplitude []float32) {
+	if s == Go || rows <= 0 {
+		modulusStrip(add, rows, z, amplitude)
+		return
+	}
+	x, y := &z[:rows*StripRow][0], &amplitude[:rows*StripLanes][0]
+	switch {
+	case s == AVX512 && add:
+		modulusStripAddAVX512(rows, x, y)
+	case s == AVX512:
+		modulusStripAVX512(rows, x, y)
+	case add:
+		modulusStripAddAVX2(rows, x, y)
+	default:
+		modulusStripAVX2(rows, x, y)
+	}
+}
