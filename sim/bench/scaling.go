@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+)
+
+// Point is an iteration's time at one size and number of threads.
+type Point struct {
+	Size, Object, Threads int
+	Median, P10, P90      float64 // ms
+	Foreign               float64 // share of the processors that other programs took
+	Clean                 bool
+}
+
+// Scaling measures iterations over sizes and numbers of threads: fields of size N
+// with an object of N/4. o.Settings has everything else; progress is told before
+// every point.
+func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func(size, threads int)) ([]Point, error) {
+	var points []Point
+	for _, size := range sizes {
+		for _, n := range threads {
+			progress(size, n)
+			s := o.Settings
+			s.Size, s.ObjectSize, s.Threads = size, max(size/4, 8), n
+			if s.ROIDiameter > float64(size) {
+				s.ROIDiameter = 0
+			}
+			at := o
+			at.Settings = s
+			r, err := Run(ctx, at)
+			if err != nil {
+				return points, fmt.Errorf("size %d on %d threads: %w", size, n, err)
+			}
+			t := spread(r.Total)
+			points = append(points, Point{
+				Size: size, Object: s.ObjectSize, Threads: r.Threads,
+				Median: t.Median / 1e6, P10: t.P10 / 1e6, P90: t.P90 / 1e6, Foreign: r.Foreign, Clean: r.Clean,
+			})
+		}
+	}
+	return points, nil
+}
+
+// WriteScaling writes the points as a Markdown table with the speed-up over the
+// first number of threads at the same size.
+func WriteScaling(w io.Writer, points []Point) error {
+	var b strings.Builder
+	b.WriteString("| field/object | threads | ms, median [10th, 90th percentile] | speed-up | others' share |\n|---|---|---|---|---|\n")
+	first := map[int]float64{}
+	for _, p := range points {
+		if first[p.Size] == 0 {
+			first[p.Size] = p.Median
+		}
+		disturbed := ""
+		if !p.Clean {
+			disturbed = ", disturbed"
+		}
+		fmt.Fprintf(&b, "| %d/%d | %d | %.3g [%.3g, %.3g] | %.2f | %.1f %%%s |\n",
+			p.Size, p.Object, p.Threads, p.Median, p.P10, p.P90, first[p.Size]/p.Median, 100*p.Foreign, disturbed)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

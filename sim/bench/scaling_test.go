@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestScalingMeasuresEverySizeAndThreadCount(t *testing.T) {
+	var told int
+	points, err := Scaling(context.Background(), Options{Settings: small(t), Iterations: 10},
+		[]int{32, 64}, []int{1, 2}, func(int, int) { told++ })
+	if err != nil || len(points) != 4 || told != 4 {
+		t.Fatalf("%+v, told %d, %v", points, told, err)
+	}
+	if p := points[3]; p.Size != 64 || p.Object != 16 || p.Threads != 2 || !(p.P10 <= p.Median && p.Median <= p.P90 && p.P10 > 0) {
+		t.Errorf("%+v", p)
+	}
+}
+
+var someScaling = []Point{
+	{Size: 256, Object: 64, Threads: 1, Median: 2, P10: 1.9, P90: 2.5, Clean: true},
+	{Size: 256, Object: 64, Threads: 2, Median: 1.25, P10: 1.2, P90: 1.5, Clean: true},
+	{Size: 512, Object: 128, Threads: 1, Median: 8, P10: 7, P90: 9},
+}
+
+func TestScalingTable(t *testing.T) {
+	var b strings.Builder
+	if err := WriteScaling(&b, someScaling); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| 256/64 | 2 | 1.25 [1.2, 1.5] | 1.60 |", "| 512/128 | 1 | 8 [7, 9] | 1.00 | 0.0 %, disturbed |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// The plot is well-formed, for any points, and every mark lies in it.
+func TestScalingPlotIsXML(t *testing.T) {
+	for _, points := range [][]Point{someScaling, someScaling[:1], nil} {
+		var b strings.Builder
+		if err := WriteScalingSVG(&b, points); err != nil {
+			t.Fatal(err)
+		}
+		circles := 0
+		for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatalf("%v:\n%s", err, b.String())
+			}
+			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "circle" {
+				circles++
+			}
+		}
+		if circles != len(points) || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+			t.Errorf("%d points, %d circles:\n%s", len(points), circles, b.String())
+		}
+	}
+}
