@@ -151,12 +151,22 @@ func roofsOf(processor machine.CPU, kernels string, threads int, force bool) (*r
 		return nil, err
 	}
 	store, storeErr := roof.UserStore()
-	key := roof.Key{
-		CPU: processor.Model, Logical: processor.Logical, Version: version, Kernels: set.String(), Threads: threads,
-	}
-	roofs, err := store.Of(key, roof.Options{Set: set, Threads: threads}, force)
+	roofs, err := store.Of(roofKey(processor, kernels, threads), roof.Options{Set: set, Threads: threads}, force)
 	if err == nil {
 		err = storeErr
 	}
 	return roofs, err
+}
+
+// keptRoofs are the roofs of this machine that were measured before, or nil.
+func keptRoofs(kernels string, threads int) *roof.Roofs {
+	store, err := roof.UserStore()
+	if err != nil {
+		return nil
+	}
+	return store.Load(roofKey(features.Detect(), kernels, threads))
+}
+
+func roofKey(processor machine.CPU, kernels string, threads int) roof.Key {
+	return roof.Key{CPU: processor.Model, Logical: processor.Logical, Version: version, Kernels: kernels, Threads: threads}
 }

@@ -189,6 +189,7 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	o := sim.Options{
 		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: gpu.Probe().Reason,
 		Linger: screen, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
+		Roofs: keptRoofs,
 	}
 	pictures := time.Duration(0)
 	if screen {

@@ -18,22 +18,22 @@ import (
 )
 
 // BenchmarkWatching measures what the screen costs: iterations a second of the
-// baseline with a screen of 120x40 at ten frames a second, over those without one,
-// by turns. The terminal's other end reads and draws nothing, as it is elsewhere
+// baseline with a screen of 120x40 at ten frames a second, and with the profile of
+// the layers beside, over those without either, by turns. The terminal's other end reads and draws nothing, as it is elsewhere
 // when the program is used over SSH.
 //
 //	go test . -run '^$' -bench Watching -benchtime 10x
 func BenchmarkWatching(b *testing.B) {
 	const each = 3 * time.Second
-	var ratios, alone, watched []float64
+	var alone, watched, profiled []float64
 	for b.Loop() {
 		without := paceOf(b, each, nil)
-		with := paceOf(b, each, openDrain(b))
-		ratios = append(ratios, with/without)
-		alone, watched = append(alone, without), append(watched, with)
+		alone = append(alone, without)
+		watched = append(watched, paceOf(b, each, openDrain(b))/without)
+		profiled = append(profiled, paceOf(b, each, openDrain(b), "layer_profile=true")/without)
 	}
 	for name, values := range map[string][]float64{
-		"watched/headless": ratios, "headless-it/s": alone, "watched-it/s": watched,
+		"headless-it/s": alone, "watched/headless": watched, "profiled/headless": profiled,
 	} {
 		slices.Sort(values)
 		b.ReportMetric(stats.Quantile(values, 0.5), name)
@@ -56,8 +56,8 @@ func openDrain(b *testing.B) *os.File {
 
 // paceOf is the iterations a second of the baseline's progressive phase over a
 // time, with a screen on a terminal, or without one where there is none.
-func paceOf(b *testing.B, each time.Duration, tty *os.File) float64 {
-	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
+func paceOf(b *testing.B, each time.Duration, tty *os.File, sets ...string) float64 {
+	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: append([]string{"init_iterations=0", "threshold=0"}, sets...)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func paceOf(b *testing.B, each time.Duration, tty *os.File) float64 {
 		defer tty.Close()
 	}
 	stream := profiles.NewStream(8192)
-	r, err := sim.New(sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond, Roofs: keptRoofs})
 	if err != nil {
 		b.Fatal(err)
 	}

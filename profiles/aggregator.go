@@ -68,6 +68,7 @@ type record struct {
 	hasQuality bool
 	picture    *Picture
 	truth      *Picture
+	layers     []Layer
 	coverage   float64
 	changes    []Change
 	effects    effects
@@ -227,6 +228,9 @@ func (a *Aggregator) applyLatest(l *latest) (any bool) {
 	if l.hasCoverage {
 		a.coverage, any = l.coverage, true
 	}
+	if l.hasLayers {
+		a.layers, any = l.layers, true
+	}
 	if l.picture != nil {
 		a.picture, any = l.picture, true
 	}
@@ -293,7 +297,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		LossOld:       a.lossOld.curve(), LossNew: a.lossNew.curve(),
 		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
-		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth,
+		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers,
 		Caches: a.recent.caches(&a.last), Memory: a.memory,
 		Changes: slices.Clip(a.changes), Effects: a.effects.view(),
 		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log),

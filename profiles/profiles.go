@@ -118,6 +118,21 @@ type Change struct {
 	At            time.Duration // since the run began
 }
 
+// Layer is one kernel of an iteration and its mean time over the last half second.
+type Layer struct {
+	Name  string // "layer 2 convT dW"
+	Phase Phase  // the first, where a kernel belongs to several
+	Nanos float64
+	FLOPs int64 // additions and multiplications
+	Bytes int64 // read and written at least once
+
+	// Compute and Memory are shares, 0 to 1, of what this machine can do at most;
+	// Memory is above 1 where the data stayed in a nearer cache than supposed.
+	// Judged is false when that was not measured.
+	Compute, Memory float64
+	Judged          bool
+}
+
 // Quality compares the reconstruction with the truth at one iteration
 // (spec/prism.md §6). SSIM and the others are taken on the object's window.
 type Quality struct {

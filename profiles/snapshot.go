@@ -162,6 +162,8 @@ type Snapshot struct {
 	Picture    *Picture // nil until the first one
 	Truth      *Picture // the object, on the same window
 
+	Layers []Layer // in the order in which they run; empty unless the settings ask for them
+
 	Caches [NumCaches]CacheView
 	Memory MemoryView
 

@@ -18,7 +18,7 @@ const maxEvents = 4096
 // methods are for rare events; they hold a mutex for some nanoseconds, keep their
 // place among the iterations, and never wait for the reader.
 //
-// Begin, Iteration, Change, Quality, SampleDone, Memory, Coverage, Truth and
+// Begin, Iteration, Change, Quality, SampleDone, Memory, Layers, Coverage, Truth and
 // Picture are called from the run's goroutine; State, Log, WantPicture and
 // PictureWanted from any.
 type Stream struct {
@@ -39,6 +39,9 @@ type latest struct {
 	picture  *Picture
 
 	hasMemory, hasCoverage bool
+
+	layers    []Layer
+	hasLayers bool
 
 	// What must not be lost when the queue is full.
 	settings *preset.Settings
@@ -140,6 +143,14 @@ func (s *Stream) Memory(m Memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.latest.memory, s.latest.hasMemory = m, true
+}
+
+// Layers records the times of the layers; the newest counts, and nil ends them.
+// They must not change afterwards.
+func (s *Stream) Layers(layers []Layer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest.layers, s.latest.hasLayers = layers, true
 }
 
 // Coverage records the share of k-space, 0 to 1, that the accumulated mask

@@ -34,7 +34,8 @@ type loop struct {
 	resumed time.Time
 	compare time.Time // when the quality was last measured
 
-	rec profiles.Iteration
+	rec    profiles.Iteration
+	layers layerProfile
 }
 
 // prepare builds the reconstruction for settings and announces the run.
@@ -56,6 +57,7 @@ func (l *loop) prepare(r *Run, settings preset.Settings) error {
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
+	l.judgeLayers()
 
 	info := task.Info()
 	info.Device, info.Kernels = "cpu", backend.Kernels()
@@ -129,6 +131,7 @@ func (l *loop) iterate() error {
 	if err != nil && !errors.Is(err, prism.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
+	l.profileLayers(rec)
 	limit := l.limit(time.Now())
 	last := err != nil || outcome.Finished || limit != ""
 	quality, hasQuality := l.look(&outcome, last, err == nil)
@@ -258,6 +261,10 @@ func (l *loop) set(key, value string) error {
 	}
 	if err := l.task.Apply(l.settings); err != nil {
 		return fmt.Errorf("%s = %s: %w", key, value, err)
+	}
+	l.judgeLayers()
+	if key == "layer_profile" {
+		l.run.stream.Layers(nil)
 	}
 	l.changes++
 	l.run.stream.Change(profiles.Change{

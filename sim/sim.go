@@ -17,6 +17,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/cpu/roof"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
 )
@@ -32,6 +33,11 @@ type Options struct {
 
 	// GPUReason tells why no GPU can be used; empty when one can.
 	GPUReason string
+
+	// Roofs gives what the machine can do at most with kernels on a number of
+	// threads, nil when that was not measured. The layers are judged by it. It may
+	// be nil, and is called by the run's goroutine when settings change.
+	Roofs func(kernels string, threads int) *roof.Roofs
 
 	// Notes are lines for the log's beginning.
 	Notes []string

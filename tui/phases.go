@@ -133,6 +133,9 @@ func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
 
 // bottleneck says which phase takes most, and by how much.
 func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
+	if text, style := slowestLayer(s); text != "" {
+		return text, style
+	}
 	first, second := -1, -1
 	for id, v := range s.Phases {
 		switch {
@@ -151,4 +154,28 @@ func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
 		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, profiles.Phase(second))
 	}
 	return text, phaseStyle(profiles.Phase(first))
+}
+
+// slowestLayer names the layer that takes longest and the roof that it is nearer
+// to; empty while layers are not profiled.
+func slowestLayer(s *profiles.Snapshot) (string, theme.Style) {
+	var top profiles.Layer
+	for _, l := range s.Layers {
+		if l.Nanos > top.Nanos {
+			top = l
+		}
+	}
+	if top.Nanos == 0 {
+		return "", theme.Faint
+	}
+	text := fmt.Sprintf("%s %.2f ms, ", top.Name, top.Nanos/1e6)
+	switch {
+	case !top.Judged:
+		text += fmt.Sprintf("%.0f GFLOP/s", float64(top.FLOPs)/top.Nanos)
+	case top.Compute > top.Memory:
+		text += fmt.Sprintf("%.0f %% of FMA roof", 100*top.Compute)
+	default:
+		text += fmt.Sprintf("%.0f %% of bandwidth", 100*top.Memory)
+	}
+	return text, phaseStyle(top.Phase)
 }

@@ -70,6 +70,7 @@ type Settings struct {
 	AMP                string `toml:"amp"`             // off, bf16, bf16x3, fp16
 	Threads            int    `toml:"threads"`         // 0 is one per core
 	Kernels            string `toml:"kernels"`         // auto, avx512, avx2, go
+	LayerProfile       bool   `toml:"layer_profile"`   // publish the time of every layer
 	Device             string `toml:"device"`          // auto, cpu, cuda
 	Seed               uint64 `toml:"seed"`
 	Faithful           bool   `toml:"faithful"` // keep PRISM's defects (docs/faithful.md)

@@ -120,6 +120,8 @@ var table = []entry{
 		func(s *Settings) *int { return &s.Threads }).live(),
 	text(computing, "kernels", "instruction set of the CPU's kernels; auto is the fastest that the processor has",
 		func(s *Settings) *string { return &s.Kernels }, "auto", "avx512", "avx2", "go"),
+	toggle(computing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most",
+		func(s *Settings) *bool { return &s.LayerProfile }).live(),
 	text(computing, "device", "where it is computed", func(s *Settings) *string { return &s.Device },
 		"auto", "cpu", "cuda"),
 	integer(computing, "seed", "", "seed of weights, noise and random sampling", 0, maxSeed,

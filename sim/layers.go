@@ -1,0 +1,97 @@
+package sim
+
+import (
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/sim/cpu/roof"
+	"prismtop/sim/nn"
+)
+
+// layersEvery is how often the profile of the layers is published: often enough for
+// a screen, and rarely enough that it costs an iteration one addition a step.
+const layersEvery = 500 * time.Millisecond
+
+// layerProfile sums the times of a plan's steps between two publications.
+type layerProfile struct {
+	plan    *nn.Step         // the first step of the plan that is summed, which names it
+	kernels []profiles.Layer // without times
+	of      []int            // the kernel of each step
+	nanos   []int64          // of each kernel
+	n       int64            // iterations summed
+	since   time.Time        // of the first of them
+	roofs   *roof.Roofs      // nil when none were measured
+}
+
+// add takes in one iteration that ran the whole plan.
+func (p *layerProfile) add(steps []nn.Step, nanos []int64, now time.Time) {
+	if len(steps) == 0 {
+		return
+	}
+	if p.plan != &steps[0] {
+		p.begin(steps)
+	}
+	if p.n == 0 {
+		p.since = now
+	}
+	for i, k := range p.of {
+		p.nanos[k] += nanos[i]
+	}
+	p.n++
+}
+
+// begin turns to another plan. A step without operations and bytes of its own tells a
+// part of the time of the kernel before it.
+func (p *layerProfile) begin(steps []nn.Step) {
+	*p = layerProfile{plan: &steps[0], of: make([]int, len(steps)), roofs: p.roofs}
+	for i := range steps {
+		s := &steps[i]
+		if s.FLOPs > 0 || s.Bytes > 0 || len(p.kernels) == 0 {
+			p.kernels = append(p.kernels, profiles.Layer{Name: s.Name, Phase: s.Phase, FLOPs: s.FLOPs, Bytes: s.Bytes})
+		}
+		p.of[i] = len(p.kernels) - 1
+	}
+	p.nanos = make([]int64, len(p.kernels))
+}
+
+// due tells whether there is something to publish.
+func (p *layerProfile) due(now time.Time) bool { return p.n > 0 && now.Sub(p.since) >= layersEvery }
+
+// take gives the kernels with their mean times, and begins again.
+func (p *layerProfile) take() []profiles.Layer {
+	layers := make([]profiles.Layer, len(p.kernels))
+	copy(layers, p.kernels)
+	for i := range layers {
+		l := &layers[i]
+		l.Nanos = float64(p.nanos[i]) / float64(p.n)
+		if p.roofs != nil {
+			j := p.roofs.Judge(l.FLOPs, l.Bytes, time.Duration(l.Nanos))
+			l.Compute, l.Memory, l.Judged = j.Compute, j.Memory, true
+		}
+	}
+	clear(p.nanos)
+	p.n = 0
+	return layers
+}
+
+// profileLayers adds an iteration to the profile, where the settings want one.
+// Iterations that ended a sample early did not run the whole plan.
+func (l *loop) profileLayers(rec *profiles.Iteration) {
+	if !l.settings.LayerProfile || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
+		return
+	}
+	now := time.Now()
+	steps, nanos := l.task.Steps()
+	l.layers.add(steps, nanos, now)
+	if l.layers.due(now) {
+		l.run.stream.Layers(l.layers.take())
+	}
+}
+
+// judgeLayers finds the roofs of the kernels and threads in use.
+func (l *loop) judgeLayers() {
+	l.layers = layerProfile{}
+	if roofs := l.run.options.Roofs; roofs != nil && l.settings.LayerProfile {
+		l.layers.roofs = roofs(l.backend.Kernels(), l.backend.Threads())
+	}
+}
