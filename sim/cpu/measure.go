@@ -42,9 +42,12 @@ type measureStrips struct {
 	columns                                     [2]int // of line
 }
 
-// maskBox is a mask and the columns that it has anything in, found when it has changed.
+// maskBox is a mask, its strips of columns one after the other, and the columns that it
+// has anything in: all found when it has changed. A strip's rows lie a whole row of the
+// mask apart there, where they are in one another's way in the caches.
 type maskBox struct {
 	mask    []float32
+	strips  []float32
 	version *uint32 // counts writes
 	seen    uint32
 	known   bool
@@ -72,8 +75,19 @@ func (m *maskBox) find(set vec.Set, n int) [2]int {
 	if m.columns = [2]int{lo, hi}; lo >= hi {
 		m.columns = [2]int{}
 	}
+	m.pack(n)
 	m.seen, m.known = *m.version, true
 	return m.columns
+}
+
+// pack fills the strips.
+func (m *maskBox) pack(n int) {
+	for at := 0; at < n; at += vec.StripLanes {
+		strip := m.strips[at*n:][:n*vec.StripLanes]
+		for i := range n {
+			copy(strip[i*vec.StripLanes:][:vec.StripLanes], m.mask[i*n+at:])
+		}
+	}
 }
 
 // measureFrame binds what both operators share. The masks are every stride-th input
@@ -119,7 +133,10 @@ func (b *binder) maskBox(i int) *maskBox {
 	id := b.current.In[i]
 	box := b.boxes[id]
 	if box == nil {
-		box = &maskBox{mask: b.in(i), version: &b.written[id]}
+		mask := b.in(i)
+		slab := newSlab(int64(4 * len(mask)))
+		b.table(len(mask), 4)
+		box = &maskBox{mask: mask, strips: cut[float32](&slab, 0, len(mask)), version: &b.written[id]}
 		b.boxes[id] = box
 	}
 	return box
@@ -135,12 +152,13 @@ func (f *measureFrame) begin() {
 	f.lines, _ = plan.Lines()
 }
 
-// columnsOf is the columns that measurement k needs.
+// columnsOf is the columns that measurement k needs, with its mask brought up to date.
 func (f *measureFrame) columnsOf(k int) [2]int {
+	columns := f.masks[k].find(f.set, f.n)
 	if !f.op.Pruned {
 		return [2]int{0, f.n}
 	}
-	return f.masks[k].find(f.set, f.n)
+	return columns
 }
 
 // choose makes [first, last) the measurements of the passes to come.
@@ -214,13 +232,13 @@ func (f *measureFrame) window(strip, run []float32, out bool) {
 // masked is to = factor·mask·from for strip c of columns, or adds to it.
 func (f *measureFrame) masked(to, from []float32, k, c int, factor float32, add bool) {
 	l := f.lines.Layout()
-	mask := f.masks[k].mask[c*vec.StripLanes:]
+	mask := f.masks[k].strips[c*f.n*vec.StripLanes:]
 	for i := 0; i < f.n; i += 64 {
 		rows := min(64, f.n-i)
 		if add {
-			f.set.MaskStripAdd(rows, to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*f.n:], f.n, factor)
+			f.set.MaskStripAdd(rows, to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*vec.StripLanes:], vec.StripLanes, factor)
 		} else {
-			f.set.MaskStrip(rows, to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*f.n:], f.n, factor)
+			f.set.MaskStrip(rows, to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*vec.StripLanes:], vec.StripLanes, factor)
 		}
 	}
 }
