@@ -3,15 +3,15 @@ package vec
 // multiplyAdds is, in each round, four independent sums += x·x.
 //
 //go:noinline
-func multiplyAdds(rounds int, x float32) float32 {
-	var a, b, c, d float32
+func multiplyAdds(sums *[4]float32, rounds int, x float32) {
+	a, b, c, d := sums[0], sums[1], sums[2], sums[3]
 	for range rounds {
 		a += x * x
 		b += x * x
 		c += x * x
 		d += x * x
 	}
-	return a + b + c + d
+	*sums = [4]float32{a, b, c, d}
 }
 
 // readAll is Σ x[i], in four sums.

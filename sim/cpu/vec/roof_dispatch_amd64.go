@@ -14,7 +14,8 @@ func (s Set) MultiplyAdds(rounds int) int64 {
 		multiplyAddsAVX2(rounds)
 		return int64(rounds) * 12 * 2 * 8
 	}
-	multiplyAdds(rounds, 0)
+	var sums [4]float32
+	multiplyAdds(&sums, rounds, 1)
 	return int64(rounds) * 4 * 2
 }
 

@@ -17,9 +17,6 @@ const (
 // Window is the middle of a symmetric window and the weights to one side of it.
 type Window [WindowTaps/2 + 1]float32
 
-// at is the weight of the window's element k.
-func (w *Window) at(k int) float32 { return w[max(k-WindowTaps/2, WindowTaps/2-k)] }
-
 // ssimProducts fills four tiles of TileReach rows from two planes: for the r-th row,
 // which begins at rows[r] in both,
 //
