@@ -14,6 +14,16 @@ func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *flo
 //go:noescape
 func amsgradAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32)
 
+// adamOuterAVX512 is AdamOuter.
+//
+//go:noescape
+func adamOuterAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
+
+// amsgradOuterAVX512 is AMSGradOuter.
+//
+//go:noescape
+func amsgradOuterAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
+
 // adamAVX2 is Adam.
 //
 //go:noescape
@@ -23,3 +33,13 @@ func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float
 //
 //go:noescape
 func amsgradAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32)
+
+// adamOuterAVX2 is AdamOuter.
+//
+//go:noescape
+func adamOuterAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
+
+// amsgradOuterAVX2 is AMSGradOuter.
+//
+//go:noescape
+func amsgradOuterAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)

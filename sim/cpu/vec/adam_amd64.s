@@ -171,6 +171,179 @@ done:
 	VZEROUPPER
 	RET
 
+// func adamOuterAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·adamOuterAVX512(SB), NOSPLIT, $0-52
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+24(FP), SI
+	MOVQ         n+32(FP), DI
+	MOVQ         c+40(FP), CX
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS factor+48(FP), Z7
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000010
+	JLT         rest
+	VMOVUPS     (SI)(R8*1), Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (DX)(R8*1), Z9
+	VMOVUPS     (BX)(R8*1), Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMULPS      Z3, Z8, Z11
+	VMULPS      Z1, Z10, Z10
+	VFMADD231PS Z8, Z11, Z10
+	VMOVUPS     Z9, (DX)(R8*1)
+	VMOVUPS     Z10, (BX)(R8*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z6, Z5, Z10
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS     (AX)(R8*1), Z11
+	VSUBPS      Z9, Z11, Z11
+	VMOVUPS     Z11, (AX)(R8*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        DI, CX
+	CMOVQLT     DI, CX
+	XORQ        R9, R9
+	TESTQ       CX, CX
+	CMOVQLT     R9, CX
+	MOVL        $0x00000001, R9
+	SHLL        CL, R9
+	DECL        R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI)(R8*1), K1, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS.Z   (DX)(R8*1), K1, Z9
+	VMOVUPS.Z   (BX)(R8*1), K1, Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMULPS      Z3, Z8, Z11
+	VMULPS      Z1, Z10, Z10
+	VFMADD231PS Z8, Z11, Z10
+	VMOVUPS     Z9, K1, (DX)(R8*1)
+	VMOVUPS     Z10, K1, (BX)(R8*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z6, Z5, Z10
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS.Z   (AX)(R8*1), K1, Z11
+	VSUBPS      Z9, Z11, Z11
+	VMOVUPS     Z11, K1, (AX)(R8*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func amsgradOuterAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·amsgradOuterAVX512(SB), NOSPLIT, $0-60
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         largest+24(FP), DI
+	MOVQ         n+40(FP), R8
+	MOVQ         c+48(FP), CX
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS factor+56(FP), Z7
+	XORQ         R9, R9
+
+whole:
+	CMPQ        R8, $0x00000010
+	JLT         rest
+	VMOVUPS     (SI)(R9*1), Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS     (DX)(R9*1), Z9
+	VMOVUPS     (BX)(R9*1), Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMULPS      Z3, Z8, Z11
+	VMULPS      Z1, Z10, Z10
+	VFMADD231PS Z8, Z11, Z10
+	VMOVUPS     Z9, (DX)(R9*1)
+	VMOVUPS     Z10, (BX)(R9*1)
+	VMOVUPS     (DI)(R9*1), Z11
+	VMAXPS      Z10, Z11, Z10
+	VMOVUPS     Z10, (DI)(R9*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z6, Z5, Z10
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS     (AX)(R9*1), Z11
+	VSUBPS      Z9, Z11, Z11
+	VMOVUPS     Z11, (AX)(R9*1)
+	ADDQ        $+64, R9
+	SUBQ        $+16, R8
+	JMP         whole
+
+rest:
+	TESTQ       R8, R8
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        R8, CX
+	CMOVQLT     R8, CX
+	XORQ        R10, R10
+	TESTQ       CX, CX
+	CMOVQLT     R10, CX
+	MOVL        $0x00000001, R10
+	SHLL        CL, R10
+	DECL        R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI)(R9*1), K1, Z8
+	VMULPS      Z7, Z8, Z8
+	VMOVUPS.Z   (DX)(R9*1), K1, Z9
+	VMOVUPS.Z   (BX)(R9*1), K1, Z10
+	VMULPS      Z0, Z9, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMULPS      Z3, Z8, Z11
+	VMULPS      Z1, Z10, Z10
+	VFMADD231PS Z8, Z11, Z10
+	VMOVUPS     Z9, K1, (DX)(R9*1)
+	VMOVUPS     Z10, K1, (BX)(R9*1)
+	VMOVUPS.Z   (DI)(R9*1), K1, Z11
+	VMAXPS      Z10, Z11, Z10
+	VMOVUPS     Z10, K1, (DI)(R9*1)
+	VSQRTPS     Z10, Z10
+	VFMADD213PS Z6, Z5, Z10
+	VMULPS      Z4, Z9, Z9
+	VDIVPS      Z10, Z9, Z9
+	VMOVUPS.Z   (AX)(R9*1), K1, Z11
+	VSUBPS      Z9, Z11, Z11
+	VMOVUPS     Z11, K1, (AX)(R9*1)
+	ADDQ        $+64, R9
+	SUBQ        $+16, R8
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
 // func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
 // Requires: AVX, CMOV, FMA3
 TEXT ·adamAVX2(SB), NOSPLIT, $0-48
@@ -348,6 +521,179 @@ rest:
 	VMASKMOVPS  (AX)(R8*1), Y7, Y11
 	VSUBPS      Y9, Y11, Y11
 	VMASKMOVPS  Y11, Y7, (AX)(R8*1)
+	ADDQ        $+32, R8
+	SUBQ        $+8, DI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func adamOuterAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
+// Requires: AVX, CMOV, FMA3
+TEXT ·adamOuterAVX2(SB), NOSPLIT, $0-52
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         c+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 24(DI), Y6
+	VBROADCASTSS factor+48(FP), Y7
+	XORQ         DI, DI
+
+whole:
+	CMPQ        SI, $0x00000008
+	JLT         rest
+	VMOVUPS     (BX)(DI*1), Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     (CX)(DI*1), Y9
+	VMOVUPS     (DX)(DI*1), Y10
+	VMULPS      Y0, Y9, Y9
+	VFMADD231PS Y8, Y2, Y9
+	VMULPS      Y3, Y8, Y11
+	VMULPS      Y1, Y10, Y10
+	VFMADD231PS Y8, Y11, Y10
+	VMOVUPS     Y9, (CX)(DI*1)
+	VMOVUPS     Y10, (DX)(DI*1)
+	VSQRTPS     Y10, Y10
+	VFMADD213PS Y6, Y5, Y10
+	VMULPS      Y4, Y9, Y9
+	VDIVPS      Y10, Y9, Y9
+	VMOVUPS     (AX)(DI*1), Y11
+	VSUBPS      Y9, Y11, Y11
+	VMOVUPS     Y11, (AX)(DI*1)
+	ADDQ        $+32, DI
+	SUBQ        $+8, SI
+	JMP         whole
+
+rest:
+	TESTQ       SI, SI
+	JLE         done
+	MOVQ        $0x00000008, R8
+	CMPQ        SI, R8
+	CMOVQLT     SI, R8
+	XORQ        R9, R9
+	TESTQ       R8, R8
+	CMOVQLT     R9, R8
+	LEAQ        masks<>+32(SB), R9
+	SHLQ        $0x02, R8
+	SUBQ        R8, R9
+	VMOVUPS     (R9), Y8
+	VMASKMOVPS  (BX)(DI*1), Y8, Y9
+	VMULPS      Y7, Y9, Y9
+	VMASKMOVPS  (CX)(DI*1), Y8, Y10
+	VMASKMOVPS  (DX)(DI*1), Y8, Y11
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMULPS      Y3, Y9, Y12
+	VMULPS      Y1, Y11, Y11
+	VFMADD231PS Y9, Y12, Y11
+	VMASKMOVPS  Y10, Y8, (CX)(DI*1)
+	VMASKMOVPS  Y11, Y8, (DX)(DI*1)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y6, Y5, Y11
+	VMULPS      Y4, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMASKMOVPS  (AX)(DI*1), Y8, Y12
+	VSUBPS      Y10, Y12, Y12
+	VMASKMOVPS  Y12, Y8, (AX)(DI*1)
+	ADDQ        $+32, DI
+	SUBQ        $+8, SI
+	JMP         rest
+
+done:
+	VZEROUPPER
+	RET
+
+// func amsgradOuterAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
+// Requires: AVX, CMOV, FMA3
+TEXT ·amsgradOuterAVX2(SB), NOSPLIT, $0-60
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         grad+32(FP), BX
+	MOVQ         largest+24(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         c+48(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS factor+56(FP), Y7
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000008
+	JLT         rest
+	VMOVUPS     (BX)(R8*1), Y8
+	VMULPS      Y7, Y8, Y8
+	VMOVUPS     (CX)(R8*1), Y9
+	VMOVUPS     (DX)(R8*1), Y10
+	VMULPS      Y0, Y9, Y9
+	VFMADD231PS Y8, Y2, Y9
+	VMULPS      Y3, Y8, Y11
+	VMULPS      Y1, Y10, Y10
+	VFMADD231PS Y8, Y11, Y10
+	VMOVUPS     Y9, (CX)(R8*1)
+	VMOVUPS     Y10, (DX)(R8*1)
+	VMOVUPS     (SI)(R8*1), Y11
+	VMAXPS      Y10, Y11, Y10
+	VMOVUPS     Y10, (SI)(R8*1)
+	VSQRTPS     Y10, Y10
+	VFMADD213PS Y6, Y5, Y10
+	VMULPS      Y4, Y9, Y9
+	VDIVPS      Y10, Y9, Y9
+	VMOVUPS     (AX)(R8*1), Y11
+	VSUBPS      Y9, Y11, Y11
+	VMOVUPS     Y11, (AX)(R8*1)
+	ADDQ        $+32, R8
+	SUBQ        $+8, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000008, R9
+	CMPQ        DI, R9
+	CMOVQLT     DI, R9
+	XORQ        R10, R10
+	TESTQ       R9, R9
+	CMOVQLT     R10, R9
+	LEAQ        masks<>+32(SB), R10
+	SHLQ        $0x02, R9
+	SUBQ        R9, R10
+	VMOVUPS     (R10), Y8
+	VMASKMOVPS  (BX)(R8*1), Y8, Y9
+	VMULPS      Y7, Y9, Y9
+	VMASKMOVPS  (CX)(R8*1), Y8, Y10
+	VMASKMOVPS  (DX)(R8*1), Y8, Y11
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMULPS      Y3, Y9, Y12
+	VMULPS      Y1, Y11, Y11
+	VFMADD231PS Y9, Y12, Y11
+	VMASKMOVPS  Y10, Y8, (CX)(R8*1)
+	VMASKMOVPS  Y11, Y8, (DX)(R8*1)
+	VMASKMOVPS  (SI)(R8*1), Y8, Y12
+	VMAXPS      Y11, Y12, Y11
+	VMASKMOVPS  Y11, Y8, (SI)(R8*1)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y6, Y5, Y11
+	VMULPS      Y4, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMASKMOVPS  (AX)(R8*1), Y8, Y12
+	VSUBPS      Y10, Y12, Y12
+	VMASKMOVPS  Y12, Y8, (AX)(R8*1)
 	ADDQ        $+32, R8
 	SUBQ        $+8, DI
 	JMP         rest

@@ -1,5 +1,7 @@
 package vec
 
+import "math"
+
 // Products of a vector and a matrix that is read once from memory.
 
 // combine adds weighted rows of a matrix to a row:
@@ -35,5 +37,35 @@ func products(out, w []float32, pitch int, x []float32) {
 	}
 	for ; r < len(out); r++ {
 		out[r] = dot(x, w[r*pitch:][:n])
+	}
+}
+
+// adamOuter is adam with the gradient g = factor·x, a row of a product of two
+// vectors.
+func adamOuter(p, m, v, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	m, v, x = m[:n], v[:n], x[:n]
+	beta1, beta2, rate1, rate2, size, root, eps := c.Beta1, c.Beta2, c.Rate1, c.Rate2, c.Size, c.Root, c.Eps
+	for i, xi := range x {
+		g := factor * xi
+		mi := beta1*m[i] + rate1*g
+		vi := beta2*v[i] + rate2*g*g
+		m[i], v[i] = mi, vi
+		p[i] -= size * mi / (float32(math.Sqrt(float64(vi)))*root + eps)
+	}
+}
+
+// amsgradOuter is amsgrad with the gradient g = factor·x.
+func amsgradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	m, v, largest, x = m[:n], v[:n], largest[:n], x[:n]
+	beta1, beta2, rate1, rate2, size, root, eps := c.Beta1, c.Beta2, c.Rate1, c.Rate2, c.Size, c.Root, c.Eps
+	for i, xi := range x {
+		g := factor * xi
+		mi := beta1*m[i] + rate1*g
+		vi := beta2*v[i] + rate2*g*g
+		most := max(largest[i], vi)
+		m[i], v[i], largest[i] = mi, vi, most
+		p[i] -= size * mi / (float32(math.Sqrt(float64(most)))*root + eps)
 	}
 }

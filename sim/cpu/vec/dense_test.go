@@ -50,6 +50,36 @@ func TestMatrixProductsDoNotDependOnTheDivision(t *testing.T) {
 	}
 }
 
+// The bits are those of a stored gradient, so that fusing changes nothing.
+func TestAdamOfAnOuterProductIsAdamOfItsRow(t *testing.T) {
+	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
+	for _, s := range Available() {
+		for _, n := range lengths {
+			rng := rand.New(rand.NewPCG(8, uint64(n)))
+			var got, want [5][]float32
+			for i := range got {
+				got[i] = guarded(t, rng, n)
+				for j, v := range got[i] {
+					got[i][j] = v * v
+				}
+				want[i] = slices.Clone(got[i])
+			}
+			const factor = 0.37
+			s.AdamOuter(got[0], got[1], got[2], got[4], factor, &c)
+			s.AMSGradOuter(got[0], got[1], got[2], got[3], got[4], factor, &c)
+			gradient := make([]float32, n)
+			s.Scale(gradient, want[4], factor)
+			s.Adam(want[0], want[1], want[2], gradient, &c)
+			s.AMSGrad(want[0], want[1], want[2], want[3], gradient, &c)
+			for i, name := range []string{"p", "m", "v", "largest"} {
+				if !slices.Equal(got[i], want[i]) {
+					t.Fatalf("%v, %d elements: %s differs", s, n, name)
+				}
+			}
+		}
+	}
+}
+
 // The matrix of PRISM's first layer at 512, 512×4096, one of several in turn so
 // that it is not in a cache.
 func BenchmarkMatrix(b *testing.B) {
@@ -76,6 +106,12 @@ func BenchmarkMatrix(b *testing.B) {
 		bench("combine", 4, func(i int) { s.Combine(y, w[i%matrices], n, x) })
 		bench("products", 4, func(i int) { s.Products(out, w[i%matrices], n, y) })
 		bench("adam", 28, func(i int) { s.Adam(w[0], w[1], w[2], w[3], &c) })
+		bench("adam outer", 24, func(i int) {
+			for r := range rows {
+				at := r * n
+				s.AdamOuter(w[0][at:at+n], w[1][at:], w[2][at:], y, 0.01, &c)
+			}
+		})
 		bench("scale adam", 36, func(i int) {
 			for r := range rows {
 				s.Scale(w[i%2][r*n:][:n], y, 0.01)

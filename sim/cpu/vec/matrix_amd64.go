@@ -49,3 +49,33 @@ func (s Set) products4(out *[4]float32, w []float32, pitch int, x []float32) {
 		productsAVX2(&out[0], &w[0], pitch, &x[0], len(x))
 	}
 }
+
+// AdamOuter is Adam with the gradient factor·x.
+func (s Set) AdamOuter(p, m, v, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	if s == Go || n == 0 {
+		adamOuter(p, m, v, x, factor, c)
+		return
+	}
+	m, v, x = m[:n], v[:n], x[:n]
+	if s == AVX512 {
+		adamOuterAVX512(&p[0], &m[0], &v[0], &x[0], n, &c.Beta1, factor)
+	} else {
+		adamOuterAVX2(&p[0], &m[0], &v[0], &x[0], n, &c.Beta1, factor)
+	}
+}
+
+// AMSGradOuter is AMSGrad with the gradient factor·x.
+func (s Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars) {
+	n := len(p)
+	if s == Go || n == 0 {
+		amsgradOuter(p, m, v, largest, x, factor, c)
+		return
+	}
+	m, v, largest, x = m[:n], v[:n], largest[:n], x[:n]
+	if s == AVX512 {
+		amsgradOuterAVX512(&p[0], &m[0], &v[0], &largest[0], &x[0], n, &c.Beta1, factor)
+	} else {
+		amsgradOuterAVX2(&p[0], &m[0], &v[0], &largest[0], &x[0], n, &c.Beta1, factor)
+	}
+}

@@ -7,3 +7,13 @@ func (Set) Combine(y, w []float32, pitch int, x []float32) { combine(y, w, pitch
 
 // Products multiplies rows of a matrix with x; see products.
 func (Set) Products(out, w []float32, pitch int, x []float32) { products(out, w, pitch, x) }
+
+// AdamOuter is Adam with the gradient factor·x.
+func (Set) AdamOuter(p, m, v, x []float32, factor float32, c *AdamScalars) {
+	adamOuter(p, m, v, x, factor, c)
+}
+
+// AMSGradOuter is AMSGrad with the gradient factor·x.
+func (Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars) {
+	amsgradOuter(p, m, v, largest, x, factor, c)
+}

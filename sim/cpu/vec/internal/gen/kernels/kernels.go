@@ -30,7 +30,7 @@ var families = map[string]func(*set){
 			s.dots(rows)
 		}
 	},
-	"adam":    func(s *set) { s.adam(false); s.adam(true) },
+	"adam":    (*set).adams,
 	"roof":    (*set).roofs,
 	"dense":   (*set).dense,
 	"rows":    (*set).rows,
