@@ -145,6 +145,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
 		{"pruned_fft", "false"}, {"fused_telescope", "false"}, {"pruned_fft", "true"}, {"fused_telescope", "true"},
 		{"checkpointing", "true"}, {"checkpointing", "false"},
+		{"fused_optimizer", "true"}, {"amp", "bf16"}, {"amp", "off"}, {"checkpointing", "true"}, {"fused_optimizer", "false"},
 	} {
 		if err := r.Set(change[0], change[1]); err != nil {
 			t.Fatalf("%v: %v", change, err)

@@ -30,7 +30,7 @@ func bind(shown, help string, keys ...string) key.Binding {
 
 // settingKeys change settings of the run, at the next iteration boundary.
 var settingKeys = []binding{
-	{Binding: bind("m", "measurement cache", "m"), short: "meas. cache", rank: 1,
+	{Binding: bind("m", "measurement cache", "m"), short: "meas.", rank: 1,
 		state: lamp("measurement_cache"), run: does(func(m *Model) { m.flip("measurement_cache") })},
 	{Binding: bind("f", "FFT plan cache", "f"), short: "FFT", rank: 2,
 		state: lamp("fft_cache"), run: does(func(m *Model) { m.flip("fft_cache") })},
@@ -42,6 +42,8 @@ var settingKeys = []binding{
 		state: text("pattern", 9), run: does(func(m *Model) { m.cycle("pattern", "trainer", "remeasure") })},
 	{Binding: bind("c", "checkpointing", "c"), short: "checkpoints", rank: 7,
 		state: lamp("checkpointing"), run: does(func(m *Model) { m.flip("checkpointing") })},
+	{Binding: bind("o", "fused optimizer", "o"), short: "fused", rank: 8,
+		state: lamp("fused_optimizer"), run: does(func(m *Model) { m.flip("fused_optimizer") })},
 	{Binding: bind("l", "halve learning rate", "l"), run: does(func(m *Model) { m.scaleRate(0.5) })},
 	{Binding: bind("L", "double learning rate", "L"), run: does(func(m *Model) { m.scaleRate(2) })},
 	{Binding: bind("+", "one thread more", "+", "="), run: does(func(m *Model) { m.moreThreads(1) })},

@@ -45,6 +45,7 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"FFT plans", running(), []string{"f"}, []string{"Set fft_cache false"}},
 		{"masks and grids", running(), []string{"g"}, []string{"Set mask_cache true"}},
 		{"checkpointing", running(), []string{"c"}, []string{"Set checkpointing true"}},
+		{"fused optimizer", running(), []string{"o"}, []string{"Set fused_optimizer true"}},
 		{"AMP goes on from bf16", running(), []string{"a"}, []string{"Set amp bf16x3"}},
 		{"AMP goes round", trainer(), []string{"a", "a", "a", "a", "a"},
 			[]string{"Set amp bf16", "Set amp bf16x3", "Set amp fp16", "Set amp off", "Set amp bf16"}},
@@ -271,7 +272,7 @@ func TestTheWideFooterNamesEveryKey(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
-	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "l/L lr 1.0e-03",
+	for _, want := range []string{"m meas. ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "o fused ○", "l/L lr 1.0e-03",
 		"−/+ threads 2", "space pause", "n step", "s save", "R restart", "? help", "q quit", "ui", "KB/s"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
@@ -352,6 +353,20 @@ func TestTheManualListsTheKeys(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("%s is not what the bindings say; go test ./tui -run Manual -update writes it anew", file)
+	}
+}
+
+// The optimiser stays apart under fp16, and the key press says why.
+func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
+	const why = "not under fp16, which checks all gradients first"
+	for amp, told := range map[string]bool{"off": false, "bf16": false, "bf16x3": false, "fp16": true} {
+		s := running()
+		s.Settings.AMP = amp
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+		press(m, "o")
+		if got := lastLine(m); !strings.Contains(got, "fused Adam: off → on") || strings.Contains(got, why) != told {
+			t.Errorf("%s: the footer says %q", amp, got)
+		}
 	}
 }
 

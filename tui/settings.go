@@ -28,6 +28,7 @@ var settings = []setting{
 	{"amp", "AMP", 'a', func(s *preset.Settings) string { return s.AMP }},
 	{"pattern", "pattern", 'p', func(s *preset.Settings) string { return s.Pattern }},
 	{"checkpointing", "checkpoints", 'c', func(s *preset.Settings) string { return strconv.FormatBool(s.Checkpointing) }},
+	{"fused_optimizer", "fused Adam", 'o', func(s *preset.Settings) string { return strconv.FormatBool(s.FusedOptimizer) }},
 	{"learning_rate", "lr", 'l', func(s *preset.Settings) string { return formatRate(s.LearningRate) }},
 	{"threads", "threads", 't', func(s *preset.Settings) string { return strconv.Itoa(s.Threads) }},
 }
@@ -148,7 +149,19 @@ func (m *Model) set(key, value string) {
 			said += ", " + why
 		}
 	}
+	if why := m.unfused(); key == "fused_optimizer" && value == "true" && why != "" {
+		said += ", " + why
+	}
 	m.say(said)
+}
+
+// unfused says why the optimiser runs apart though it should be fused; "" where it
+// does not.
+func (m *Model) unfused() string {
+	if amp, _ := m.value("amp"); amp == "fp16" {
+		return "not under fp16, which checks all gradients first"
+	}
+	return ""
 }
 
 // emulated says why a mode of mixed precision costs time on this processor instead

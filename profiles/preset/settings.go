@@ -67,6 +67,7 @@ type Settings struct {
 	FusedTelescope     bool   `toml:"fused_telescope"` // the telescope sixteen rows at a time, l1 and l2 in the same step
 	PrunedFFT          bool   `toml:"pruned_fft"`      // the fused telescope leaves out zeros
 	Checkpointing      bool   `toml:"checkpointing"`   // compute activations again instead of keeping them
+	FusedOptimizer     bool   `toml:"fused_optimizer"` // Adam takes gradients as they are computed
 	AMP                string `toml:"amp"`             // off, bf16, bf16x3, fp16
 	Threads            int    `toml:"threads"`         // 0 is one per core
 	Kernels            string `toml:"kernels"`         // auto, avx512, avx2, go

@@ -114,6 +114,8 @@ var table = []entry{
 		func(s *Settings) *bool { return &s.PrunedFFT }).live(),
 	toggle(computing, "checkpointing", "compute the decoder's activations again for the backward pass instead of keeping them: less memory, more time",
 		func(s *Settings) *bool { return &s.Checkpointing }).live(),
+	toggle(computing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it",
+		func(s *Settings) *bool { return &s.FusedOptimizer }).live(),
 	text(computing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy",
 		func(s *Settings) *string { return &s.AMP }, "off", "bf16", "bf16x3", "fp16").live(),
 	integer(computing, "threads", "", "worker threads; 0 is one per core", 0, 1024,

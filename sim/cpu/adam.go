@@ -52,6 +52,64 @@ func (b *binder) adamStep() func() {
 	}
 }
 
+// adamUpdate is a bound update of one parameter array.
+type adamUpdate struct {
+	set          vec.Set
+	p, m, v      []float32
+	vmax         []float32 // nil without AMSGrad
+	lr, step     []float32
+	beta1, beta2 float64
+	eps          float32
+	s            vec.AdamScalars
+}
+
+// adamUpdate binds what Adam updates: the step's outputs, with the learning rate and the
+// step counter as inputs from first on.
+func (b *binder) adamUpdate(op nn.Adam, first int) *adamUpdate {
+	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
+		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
+		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps}
+	if op.AMSGrad {
+		u.vmax = b.out(3)
+	}
+	for i := range b.current.Out {
+		b.sameShape(b.outShape(0), b.outShape(i))
+	}
+	return u
+}
+
+// begin computes the constants of the coming step.
+func (u *adamUpdate) begin() {
+	k := float64(u.step[0])
+	u.s = vec.AdamScalars{
+		Beta1: float32(u.beta1), Rate1: float32(1 - u.beta1),
+		Beta2: float32(u.beta2), Rate2: float32(1 - u.beta2),
+		Size: float32(float64(u.lr[0]) / (1 - math.Pow(u.beta1, k))),
+		Root: float32(1 / math.Sqrt(1-math.Pow(u.beta2, k))),
+		Eps:  u.eps,
+	}
+}
+
+// apply updates elements from lo on with their gradient.
+func (u *adamUpdate) apply(lo int, g []float32) {
+	hi := lo + len(g)
+	if u.vmax != nil {
+		u.set.AMSGrad(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], g, &u.s)
+	} else {
+		u.set.Adam(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], g, &u.s)
+	}
+}
+
+// applyOuter updates elements from lo on with the gradient factor·x.
+func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
+	hi := lo + len(x)
+	if u.vmax != nil {
+		u.set.AMSGradOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factor, &u.s)
+	} else {
+		u.set.AdamOuter(u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factor, &u.s)
+	}
+}
+
 func (b *binder) adam(op nn.Adam) func() {
 	ins, outs := 6, 3
 	if op.AMSGrad {
@@ -60,45 +118,20 @@ func (b *binder) adam(op nn.Adam) func() {
 	if op.Scaler {
 		ins++
 	}
-	if !b.operands(ins, ins, outs) || !b.inPlace([]int{3, 4, 5, 6}[:outs]...) {
+	if !b.operands(ins, ins, outs) || !b.inPlace([]int{3, 4, 5, 6}[:outs]...) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	g, lr, step := b.in(0), b.scalar(b.in(1), "lr"), b.scalar(b.in(2), "the step")
-	p, m, v := b.out(0), b.out(1), b.out(2)
-	var vmax, found []float32
-	if op.AMSGrad {
-		vmax = b.out(3)
-	}
+	g, u := b.in(0), b.adamUpdate(op, 1)
+	var found []float32
 	if op.Scaler {
 		found = b.scalar(b.in(ins-1), "found")
 	}
-	for i := range outs {
-		if !b.sameShape(b.inShape(0), b.outShape(i)) {
-			return nil
-		}
-	}
-	beta1, beta2 := decimal(op.Beta1), decimal(op.Beta2)
-	var s vec.AdamScalars
-	set := b.backend.set
-	run := b.each(len(p), grain, func(lo, hi int) {
-		if vmax != nil {
-			set.AMSGrad(p[lo:hi], m[lo:hi], v[lo:hi], vmax[lo:hi], g[lo:hi], &s)
-		} else {
-			set.Adam(p[lo:hi], m[lo:hi], v[lo:hi], g[lo:hi], &s)
-		}
-	})
+	run := b.each(len(u.p), grain, func(lo, hi int) { u.apply(lo, g[lo:hi]) })
 	return func() {
 		if found != nil && found[0] == 1 {
 			return
 		}
-		k := float64(step[0])
-		s = vec.AdamScalars{
-			Beta1: float32(beta1), Rate1: float32(1 - beta1),
-			Beta2: float32(beta2), Rate2: float32(1 - beta2),
-			Size: float32(float64(lr[0]) / (1 - math.Pow(beta1, k))),
-			Root: float32(1 / math.Sqrt(1-math.Pow(beta2, k))),
-			Eps:  op.Eps,
-		}
+		u.begin()
 		run()
 	}
 }

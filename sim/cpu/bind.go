@@ -33,6 +33,7 @@ type binder struct {
 	boxes       map[nn.BufferID]*maskBox
 	lastMeasure *measure
 	shares      []share
+	gradient    *int64 // nanoseconds of the last ConvAdam's gradient
 
 	tables int64 // bytes of tables that closures keep
 }
@@ -148,6 +149,10 @@ func (b *binder) bindRest(op nn.Op) func() {
 		return b.adamStep()
 	case nn.Adam:
 		return b.adam(op)
+	case nn.ConvAdam:
+		return b.convAdam(op)
+	case nn.GradientShare:
+		return b.gradientShare()
 	case nn.ScalerUpdate:
 		return b.scalerUpdate(op.Interval)
 	}

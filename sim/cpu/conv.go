@@ -146,6 +146,11 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 	if b.err != nil {
 		return nil
 	}
+	return b.weightGradient(g, gw, small, large)
+}
+
+// weightGradient computes gw with the kernel that fits.
+func (b *binder) weightGradient(g geometry, gw, small, large []float32) func() {
 	b.splitWeight(&g, &small, &large)
 	if g.single() {
 		return b.denseWeight(&g, gw, small, large)

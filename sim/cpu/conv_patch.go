@@ -235,29 +235,58 @@ func (b *binder) gatherPatches(g *geometry, small, large, w, bias []float32) fun
 	}
 }
 
+// patchRows is how many rows of a weight's gradient are computed together.
+const patchRows = 8
+
+// patchBand is how many rows of the small grid have their patches at a time where a weight's
+// gradient is computed.
+func patchBand(g *geometry) int { return max(patchBandFloats/(g.large*patch*g.ws), 1) }
+
+// patchWeight computes the weight gradient of a patched geometry.
+type patchWeight struct {
+	geometry
+	set         vec.Set
+	smallGrid   []float32
+	source      *patchSource
+	fill        func()
+	pixels, row int // of the small grid; floats of w's rows
+	band        int // rows of the small grid whose patches are made together
+}
+
+func (b *binder) newPatchWeight(g *geometry, small, large []float32) *patchWeight {
+	c := &patchWeight{geometry: *g, set: b.backend.set, smallGrid: small, pixels: g.hs * g.ws, row: g.large * patch,
+		band: min(patchBand(g), g.hs)}
+	c.source = &patchSource{geometry: *g, set: c.set, large: large, dst: b.floats(c.row * c.band * g.ws)}
+	c.fill = b.shared(g.large, c.source.padded(c.source.rowsAtOnce()), 4*patch*c.band*g.ws, c.source.fill)
+	return c
+}
+
+// products adds to rows of the gradient from row s on, for channels l and l+1, what the
+// present band gives; the first band of all sets them. gw begins at the first element.
+func (c *patchWeight) products(gw []float32, s, rows, l int) {
+	band := c.source
+	one := band.rows * c.ws
+	x := c.smallGrid[band.image*c.small*c.pixels+band.first*c.ws:]
+	c.set.Outer(gw, c.row, patch, rows, min(2, c.large-l),
+		x[s*c.pixels:], c.pixels, 1, band.dst[l*one*patch:], patch, one*patch, one, band.image > 0 || band.first > 0)
+}
+
 // weightPatches binds the weight gradient of a patched geometry.
 func (b *binder) weightPatches(g *geometry, gw, small, large []float32) func() {
-	set, pixels, row := b.backend.set, g.hs*g.ws, g.large*patch
-	band := min(max(patchBandFloats/(row*g.ws), 1), g.hs)
-	source := &patchSource{geometry: *g, set: set, large: large, dst: b.floats(g.large * band * g.ws * patch)}
-	fill := b.shared(g.large, source.padded(source.rowsAtOnce()), 4*patch*band*g.ws, source.fill)
-	const rows = 8
+	c := b.newPatchWeight(g, small, large)
 	pairs := (g.large + 1) / 2
-	multiply := b.each((g.small+rows-1)/rows*pairs, 1+worthwhile/(rows*2*patch*band*g.ws), func(lo, hi int) {
-		one := source.rows * g.ws
-		x := small[source.image*g.small*pixels+source.first*g.ws:]
-		add := source.image > 0 || source.first > 0
+	multiply := b.each((g.small+patchRows-1)/patchRows*pairs, 1+worthwhile/(patchRows*2*patch*c.band*g.ws), func(lo, hi int) {
 		for task := lo; task < hi; task++ {
-			s, l := task/pairs*rows, task%pairs*2
-			set.Outer(gw[s*row+l*patch:], row, patch, min(rows, g.small-s), min(2, g.large-l),
-				x[s*pixels:], pixels, 1, source.dst[l*one*patch:], patch, one*patch, one, add)
+			s, l := task/pairs*patchRows, task%pairs*2
+			c.products(gw[s*c.row+l*patch:], s, min(patchRows, g.small-s), l)
 		}
 	})
+	source := c.source
 	return func() {
 		for source.image = 0; source.image < g.n; source.image++ {
-			for source.first = 0; source.first < g.hs; source.first += band {
-				source.rows = min(band, g.hs-source.first)
-				fill()
+			for source.first = 0; source.first < g.hs; source.first += c.band {
+				source.rows = min(c.band, g.hs-source.first)
+				c.fill()
 				multiply()
 			}
 		}

@@ -11,6 +11,8 @@ import (
 // executable is a plan bound to memory: one closure per step.
 type executable struct {
 	plan    *nn.Plan
+	state   *state
+	used    []int // variables that the state keeps for this plan
 	views   []view
 	steps   []func()
 	nanos   []int64
@@ -35,9 +37,19 @@ func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
 	if !ok {
 		return nil, fmt.Errorf("cpu backend: load a plan: state is of type %T, want this backend's own", st)
 	}
-	x := &executable{plan: plan, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
-	if err := x.place(s); err != nil {
+	x := &executable{plan: plan, state: s, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
+	if err := x.load(b); err != nil {
+		x.Close()
 		return nil, err
+	}
+	return x, nil
+}
+
+// load finds the buffers' memory and binds the steps.
+func (x *executable) load(b *Backend) error {
+	plan := x.plan
+	if err := x.place(x.state); err != nil {
+		return err
 	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{backend: b, plan: plan, views: x.views, written: x.written}
@@ -51,14 +63,14 @@ func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
 			bind.index = i
 			run, err := bind.step(&plan.Steps[i])
 			if err != nil {
-				return nil, fmt.Errorf("step %d %q (%T): %w", i, plan.Steps[i].Name, plan.Steps[i].Op, err)
+				return fmt.Errorf("step %d %q (%T): %w", i, plan.Steps[i].Name, plan.Steps[i].Op, err)
 			}
 			x.steps = append(x.steps, run)
 		}
 	}
 	x.shares = bind.shares
 	x.scratch = bind.most + bind.tables/2 // tables were counted in both rounds
-	return x, nil
+	return nil
 }
 
 // place finds the memory of every buffer.
@@ -69,10 +81,11 @@ func (x *executable) place(s *state) error {
 		buf := &x.plan.Buffers[i]
 		n := buf.Shape.Elements()
 		if v := buf.Variable; v >= 0 {
-			if v >= len(s.values) || len(s.values[v]) != n || buf.DType != tensor.Float32 {
+			if v >= len(s.values) || s.variables[v].Shape.Elements() != n || buf.DType != tensor.Float32 {
 				return fmt.Errorf("buffer %q (%v %v) is not the state's variable %d", buf.Name, buf.DType, buf.Shape, v)
 			}
-			x.views[i].f = s.values[v]
+			x.views[i].f = s.use(v)
+			x.used = append(x.used, v)
 			continue
 		}
 		if buf.Offset < 0 || buf.Offset%alignment != 0 || buf.Offset+buf.Bytes() > x.plan.ArenaBytes {
@@ -161,5 +174,10 @@ func (x *executable) Read(b nn.BufferID, dst []float32) {
 // ScratchBytes is the memory that kernels work in and the tables made at Load.
 func (x *executable) ScratchBytes() int64 { return x.scratch }
 
-// Close drops the arena.
-func (x *executable) Close() { x.views, x.steps = nil, nil }
+// Close drops the arena, and gradients that no other plan uses.
+func (x *executable) Close() {
+	for _, v := range x.used {
+		x.state.release(v)
+	}
+	x.views, x.steps, x.used = nil, nil, nil
+}

@@ -6,10 +6,12 @@ import (
 	"prismtop/sim/nn"
 )
 
-// state holds a model's variables, all float32, one after the other in a slab.
+// state holds a model's variables, all float32, one after the other in a slab; gradients
+// apart, each while it has users.
 type state struct {
 	variables []nn.Variable
 	values    [][]float32
+	users     []int // of gradients: loaded plans that store them
 }
 
 // NewState allocates the variables and sets them to their initial values.
@@ -21,25 +23,66 @@ func (b *Backend) NewState(variables []nn.Variable) (nn.State, error) {
 		if v.Initial != nil && len(v.Initial) != n {
 			return nil, fmt.Errorf("variable %q: %d initial values for shape %v", v.Name, len(v.Initial), v.Shape)
 		}
-		offsets[i] = size
-		size += roundUp(4 * int64(n))
+		if offsets[i] = size; v.Category != nn.Gradients {
+			size += roundUp(4 * int64(n))
+		}
 	}
 	memory := newSlab(size)
-	s := &state{variables: variables, values: make([][]float32, len(variables))}
+	s := &state{variables: variables, values: make([][]float32, len(variables)), users: make([]int, len(variables))}
 	for i, v := range variables {
-		s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
-		s.Reset(i)
+		if v.Category != nn.Gradients {
+			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
+			s.Reset(i)
+		}
 	}
 	return s, nil
 }
 
+// use returns variable v for a plan, until it is released.
+func (s *state) use(v int) []float32 {
+	if s.variables[v].Category == nn.Gradients {
+		s.users[v]++
+		s.allocate(v)
+	}
+	return s.values[v]
+}
+
+// release gives a variable back that use returned.
+func (s *state) release(v int) {
+	if s.variables[v].Category != nn.Gradients || s.values == nil {
+		return
+	}
+	if s.users[v]--; s.users[v] == 0 {
+		s.values[v] = nil
+	}
+}
+
+// allocate makes room for a gradient that has none.
+func (s *state) allocate(v int) {
+	if s.values[v] == nil {
+		n := s.variables[v].Shape.Elements()
+		memory := newSlab(4 * int64(n))
+		s.values[v] = cut[float32](&memory, 0, n)
+		s.Reset(v)
+	}
+}
+
 // Read copies variable v to dst. It panics when dst has another length.
 func (s *state) Read(v int, dst []float32) {
+	if s.values[v] == nil && len(dst) == s.variables[v].Shape.Elements() {
+		clear(dst)
+		return
+	}
 	mustCopy(s.variables[v].Name, dst, s.values[v])
 }
 
-// Write copies src to variable v. It panics when src has another length.
+// Write copies src to variable v. It panics when src has another length. A gradient
+// that is written stays.
 func (s *state) Write(v int, src []float32) {
+	if s.values[v] == nil {
+		s.users[v]++
+		s.allocate(v)
+	}
 	mustCopy(s.variables[v].Name, s.values[v], src)
 }
 

@@ -13,7 +13,8 @@ type Backend interface {
 	Load(plan *Plan, state State) (Executable, error)
 }
 
-// State holds the variables of one model on a device.
+// State holds the variables of one model on a device. Gradients need memory only while an
+// executable is loaded whose plan stores them; at other times they read as zeros.
 type State interface {
 	// Read copies variable v to dst, which has its number of elements.
 	Read(v int, dst []float32)

@@ -16,6 +16,7 @@ type backward struct {
 	c     *compiler
 	given map[BufferID][]BufferID // gradients that consumers gave to a buffer
 	bound map[BufferID]bool       // gradients that have become variables
+	fused *updates                // of weights whose gradients are not kept, or nil
 }
 
 // update emits the gradients of the loss and the optimiser's steps.
@@ -25,6 +26,7 @@ func (c *compiler) update(loss BufferID) error {
 	}
 	b := &backward{c: c, given: map[BufferID][]BufferID{}, bound: map[BufferID]bool{}}
 	scaler := c.newScaler()
+	b.updatesAtOnce(scaler)
 	b.seed(loss, scaler)
 	for i := len(c.tape) - 1; i >= 0; i-- {
 		t := &c.tape[i]
@@ -35,7 +37,7 @@ func (c *compiler) update(loss BufferID) error {
 			return fmt.Errorf("%s: %s %w", t.layer, t.op.opName(), err)
 		}
 	}
-	c.optimize(b.parameters(), scaler)
+	c.optimize(b.parameters(), scaler, b.fused)
 	return nil
 }
 

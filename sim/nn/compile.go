@@ -24,6 +24,10 @@ type Options struct {
 	// pass, which computes them again: less memory, more time, the same numbers.
 	Checkpointing bool
 
+	// FusedOptimizer updates a convolution's weights as their gradient is computed,
+	// which then is stored nowhere. A plan with a gradient scaler has none of it.
+	FusedOptimizer bool
+
 	// Adam's constants; the zero value means DefaultAdam.
 	Adam AdamOptions
 }
@@ -324,7 +328,7 @@ func (c *compiler) step(name string, op Op, phase profiles.Phase, in, out []Buff
 		s.Op = k.kernel()
 	}
 	switch op.(type) {
-	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput, ConvTranspose2DGradWeight:
+	case Conv2D, Conv2DGradInput, Conv2DGradWeight, ConvTranspose2D, ConvTranspose2DGradInput, ConvTranspose2DGradWeight, ConvAdam:
 		s.Products = c.options.Products
 	}
 	s.FLOPs = op.flops(c.specs(in), c.specs(out))

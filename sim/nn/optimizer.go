@@ -32,31 +32,56 @@ func (c *compiler) newScaler() *scaler {
 	return s
 }
 
-// optimize emits Adam for the parameters, between the scaler's steps if there is one.
-func (c *compiler) optimize(all []trained, s *scaler) {
-	emit := func(layer string, op Op, in, out []BufferID) {
-		c.step(c.name(layer, op.opName()), op, profiles.Optimizer, in, out)
-	}
-	rate := c.input(LearningRateInput, nil)
-	step := c.variable(c.graph.model.step)
+// emitOptimizer emits a step of the optimiser.
+func (c *compiler) emitOptimizer(layer string, op Op, in, out []BufferID) {
+	c.step(c.name(layer, op.opName()), op, profiles.Optimizer, in, out)
+}
+
+// beginAdam advances the step counter and gives what every update reads.
+func (c *compiler) beginAdam(s *scaler) (rate, step BufferID) {
+	rate, step = c.input(LearningRateInput, nil), c.variable(c.graph.model.step)
 	advance := []BufferID{step}
+	if s != nil {
+		advance = append(advance, s.found)
+	}
+	c.emitOptimizer("", AdamStep{}, advance, []BufferID{step})
+	return rate, step
+}
+
+// adam is the operator with the plan's constants.
+func (c *compiler) adam(scaler bool) Adam {
+	o := c.options.Adam
+	return Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, AMSGrad: c.graph.model.amsgrad, Scaler: scaler}
+}
+
+// adamState is what Adam updates of a parameter: its value and its moments.
+func (c *compiler) adamState(p *parameter, value BufferID) []BufferID {
+	state := []BufferID{value, c.variable(p.moment), c.variable(p.second)}
+	if c.graph.model.amsgrad {
+		state = append(state, c.variable(p.vm))
+	}
+	return state
+}
+
+// optimize emits Adam for the parameters, between the scaler's steps if there is one.
+// Begun says that updates came before, with the step counter's advance.
+func (c *compiler) optimize(all []trained, s *scaler, begun *updates) {
+	emit := c.emitOptimizer
 	if s != nil {
 		emit("overflow", Fill{}, nil, []BufferID{s.found})
 		for _, p := range all {
 			emit(p.name, Unscale{}, []BufferID{p.gradient, s.scale, s.found}, []BufferID{p.gradient, s.found})
 		}
-		advance = append(advance, s.found)
 	}
-	emit("", AdamStep{}, advance, []BufferID{step})
-	adam := Adam{
-		Beta1: c.options.Adam.Beta1, Beta2: c.options.Adam.Beta2, Eps: c.options.Adam.Eps,
-		AMSGrad: c.graph.model.amsgrad, Scaler: s != nil,
+	var rate, step BufferID
+	if begun != nil {
+		rate, step = begun.rate, begun.step
+	} else {
+		rate, step = c.beginAdam(s)
 	}
+	adam := c.adam(s != nil)
 	for _, p := range all {
-		out := []BufferID{p.value, c.variable(p.moment), c.variable(p.second)}
-		if adam.AMSGrad {
-			out = append(out, c.variable(p.vm))
-		}
+		out := c.adamState(p.parameter, p.value)
 		in := append([]BufferID{p.gradient, rate, step}, out...)
 		if s != nil {
 			in = append(in, s.found)

@@ -22,7 +22,7 @@ func (o Conv2D) infer(in []spec) ([]result, error) {
 func (Conv2D) precision() precision { return reduced }
 
 func (o Conv2D) backward(b *backward, t *taped, gy BufferID) error {
-	b.convolution(t, gy, Conv2DGradInput(o), Conv2DGradWeight(o))
+	b.convolution(t, gy, Conv2DGradInput(o), ConvAdam{Stride: o.Stride, Pad: o.Pad})
 	return nil
 }
 
@@ -45,7 +45,7 @@ func (o ConvTranspose2D) infer(in []spec) ([]result, error) {
 func (ConvTranspose2D) precision() precision { return reduced }
 
 func (o ConvTranspose2D) backward(b *backward, t *taped, gy BufferID) error {
-	b.convolution(t, gy, ConvTranspose2DGradInput{o.Stride, o.Pad}, ConvTranspose2DGradWeight{o.Stride, o.Pad})
+	b.convolution(t, gy, ConvTranspose2DGradInput{o.Stride, o.Pad}, ConvAdam{Stride: o.Stride, Pad: o.Pad, Transposed: true})
 	return nil
 }
 
@@ -73,17 +73,21 @@ func convolution(in []spec, stride, pad, inAxis, outAxis int) error {
 }
 
 // convolution emits the gradients of a convolution's image, weights and bias.
-// The weights' gradient is float32 also where the weights are not.
-func (b *backward) convolution(t *taped, gy BufferID, gradInput, gradWeight Op) {
+// The weights' gradient is float32 also where the weights are not. Weights that are updated
+// at once wait until the image's gradient has read them.
+func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) {
 	x, w := t.in[0], t.in[1]
-	if b.wants(w) {
-		b.give(w, b.emit(t, gradWeight, []BufferID{x, gy}, b.float32Like(w)))
+	if b.wants(w) && b.fused == nil {
+		b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w)))
 	}
 	if len(t.in) == 3 && b.wants(t.in[2]) {
 		b.give(t.in[2], b.emit(t, BiasGrad{}, []BufferID{gy}, b.float32Like(t.in[2])))
 	}
 	if b.wants(x) {
 		b.give(x, b.emit(t, gradInput, []BufferID{gy, w}, b.like(x)))
+	}
+	if b.wants(w) && b.fused != nil && !b.convAdam(t, gy, o) {
+		b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w)))
 	}
 }
 

@@ -14,11 +14,26 @@ func (u Usage) Total() int64 {
 	return n
 }
 
-// VariableUsage is the memory of variables by category.
+// VariableUsage is the memory of variables by category, with all gradients stored.
 func VariableUsage(variables []Variable) Usage {
 	var u Usage
 	for _, v := range variables {
 		u[v.Category] += 4 * int64(v.Shape.Elements())
+	}
+	return u
+}
+
+// VariableUsage is the memory of the variables with this plan loaded: gradients are there
+// for a plan that stores them, everything else always.
+func (p *Plan) VariableUsage(variables []Variable) Usage {
+	u := VariableUsage(variables)
+	u[Gradients] = 0
+	counted := map[int]bool{}
+	for i := range p.Buffers {
+		if b := &p.Buffers[i]; b.Variable >= 0 && b.Category == Gradients && !counted[b.Variable] {
+			counted[b.Variable] = true
+			u[Gradients] += b.Bytes()
+		}
 	}
 	return u
 }
@@ -63,7 +78,7 @@ func (p *Plan) ArenaUsage() Usage {
 // Usage is the memory of the plan's arena and of the variables by category.
 func (p *Plan) Usage(variables []Variable) Usage {
 	u := p.ArenaUsage()
-	for c, n := range VariableUsage(variables) {
+	for c, n := range p.VariableUsage(variables) {
 		u[c] += n
 	}
 	return u

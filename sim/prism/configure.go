@@ -87,7 +87,7 @@ func planOptions(s *preset.Settings, apertures int) (PlanOptions, error) {
 		return PlanOptions{}, fmt.Errorf("amp = %q: must be off, bf16, bf16x3 or fp16", s.AMP)
 	}
 	return PlanOptions{AMP: amp.stored, Products: amp.products, Loss: loss, Apertures: apertures, SharedSpectrum: s.SharedSpectrum,
-		Fused: s.FusedTelescope, Pruned: s.PrunedFFT, Checkpointing: s.Checkpointing}, nil
+		Fused: s.FusedTelescope, Pruned: s.PrunedFFT, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}, nil
 }
 
 // ampModes are the values of the setting amp: the type that convolutions and what
@@ -104,7 +104,7 @@ var ampModes = map[string]struct {
 
 // same tells whether one plan serves both options.
 func (o PlanOptions) same(p PlanOptions) bool {
-	return o.AMP == p.AMP && o.Products == p.Products && o.Apertures == p.Apertures && o.SharedSpectrum == p.SharedSpectrum &&
+	return o.FusedOptimizer == p.FusedOptimizer && o.AMP == p.AMP && o.Products == p.Products && o.Apertures == p.Apertures && o.SharedSpectrum == p.SharedSpectrum &&
 		o.Fused == p.Fused && o.Pruned == p.Pruned &&
 		o.Checkpointing == p.Checkpointing && o.RunningStatistics == p.RunningStatistics && o.Layers == p.Layers && slices.Equal(o.Loss.terms, p.Loss.terms)
 }

@@ -62,7 +62,7 @@ func (f *Forward) Steps() ([]nn.Step, []int64) { return f.plan.Steps, f.exe.Step
 
 // Memory is what the pass holds.
 func (f *Forward) Memory() profiles.Memory {
-	u := nn.VariableUsage(f.decoder.Model().Variables())
+	u := f.plan.VariableUsage(f.decoder.Model().Variables())
 	return profiles.Memory{
 		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments],
 		Activations: f.plan.ArenaBytes, Scratch: u[nn.Scratch] + f.exe.ScratchBytes(),

@@ -62,6 +62,10 @@ type PlanOptions struct {
 	// instead of keeping them.
 	Checkpointing bool
 
+	// FusedOptimizer updates a convolution's weights as their gradient is computed,
+	// but under a gradient scaler.
+	FusedOptimizer bool
+
 	// Fused measures sixteen rows at a time, and compares and differentiates them in
 	// the same step where the loss is one pointwise term of one aperture's amplitudes
 	// and no measurement is asked for; Pruned then leaves out the zeros around the
@@ -141,7 +145,7 @@ func (d *Decoder) compile(o PlanOptions, addLoss func(*planBuilder) nn.Value) (*
 	b := d.begin(o, true)
 	loss := addLoss(b)
 	b.graph.Output(LossOutput, loss)
-	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing})
+	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer})
 	if err != nil {
 		return nil, fmt.Errorf("training plan: %w", err)
 	}

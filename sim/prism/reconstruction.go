@@ -304,6 +304,10 @@ func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 // Memory is what the run holds, by category.
 func (r *Reconstruction) Memory() profiles.Memory {
 	u := nn.VariableUsage(r.decoder.Model().Variables())
+	u[nn.Gradients] = 0
+	if r.program != nil {
+		u = r.program.plan.VariableUsage(r.decoder.Model().Variables())
+	}
 	m := profiles.Memory{
 		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments], Scratch: u[nn.Scratch],
 	}
@@ -326,6 +330,9 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 		Object: r.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
 		Size: s.Size, ObjectSize: s.ObjectSize, Samples: len(r.samples), PerSample: len(r.samples[0]),
 		Radius: s.Radius, Notes: append([]string(nil), r.object.Notes...),
+	}
+	if s.FusedOptimizer && s.AMP == "fp16" {
+		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")
 	}
 	for _, sample := range r.samples {
 		for _, c := range sample {

@@ -1,0 +1,120 @@
+package prism_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu"
+	"prismtop/sim/nn"
+	"prismtop/sim/prism"
+	"prismtop/sim/tensor"
+)
+
+// Twenty iterations with the gradients of convolutions' weights used as they are
+// computed give the bits of twenty that store them, under every set of kernels, on every
+// number of threads, and with the optimiser fused for a part of them only.
+func TestFusedOptimizerTrainsToTheSameBits(t *testing.T) {
+	type mode struct {
+		amp      tensor.DType
+		products nn.Products
+	}
+	modes := []mode{{tensor.Float32, nn.Exact}, {tensor.BFloat16, nn.Exact}, {tensor.Float32, nn.BF16x3}, {tensor.Float16, nn.Exact}}
+	for _, kernels := range cpu.KernelNames() {
+		for _, m := range modes {
+			for _, amsgrad := range []bool{false, true} {
+				config := prism.DecoderConfig{Size: 64, ObjectSize: 50, BatchNorm: !amsgrad, Seed: 5, AMSGrad: amsgrad}
+				train := func(threads int, fused func(i int) bool, checkpointing bool) *bench {
+					b := newBenchOn(t, config, cpu.Options{Kernels: kernels, Threads: threads})
+					o := prism.PlanOptions{AMP: m.amp, Products: m.products, SharedSpectrum: true, Fused: true, Pruned: true, Checkpointing: checkpointing}
+					stored := trainable(b, o)
+					o.FusedOptimizer = true
+					atOnce := trainable(b, o)
+					for i := range 20 {
+						if fused(i) {
+							atOnce.iterate()
+						} else {
+							stored.iterate()
+						}
+					}
+					return b
+				}
+				name := fmt.Sprintf("%s, %v, %v, AMSGrad %v", kernels, m.amp, m.products, amsgrad)
+				want := train(1, func(int) bool { return false }, false)
+				always := func(int) bool { return true }
+				for threads := 1; threads <= 4; threads++ {
+					sameState(t, fmt.Sprintf("%s, %d threads", name, threads), train(threads, always, false), want)
+				}
+				sameState(t, name+", with checkpointing", train(2, always, true), want)
+				sameState(t, name+", switched", train(2, func(i int) bool { return i%5 > 2 }, false), want)
+			}
+		}
+	}
+}
+
+// sameState compares all variables but the gradients, which not everybody keeps.
+func sameState(t *testing.T, name string, got, want *bench) {
+	t.Helper()
+	for _, v := range want.decoder.Model().Variables() {
+		if v.Category != nn.Gradients && !slices.Equal(got.read(v.Name), want.read(v.Name)) {
+			t.Errorf("%s: %s differs", name, v.Name)
+			return
+		}
+	}
+}
+
+// A fused plan keeps no gradient of a convolution's weights, and tells what it spent on
+// gradients from what it spent on Adam. In float16 nothing is fused: whether the step is
+// taken is known when all gradients are.
+func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
+	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
+		b := smallBench(t, 3)
+		l := trainable(b, prism.PlanOptions{AMP: amp, FusedOptimizer: true})
+		l.iterate()
+		kept, fused := 0, 0
+		for _, buffer := range l.plan.Buffers {
+			if buffer.Variable >= 0 && buffer.Category == nn.Gradients && strings.HasSuffix(buffer.Name, ".weight.grad") && strings.HasPrefix(buffer.Name, "conv") {
+				kept++
+			}
+		}
+		for i, step := range l.plan.Steps {
+			switch op := step.Op.(type) {
+			case nn.ConvAdam, nn.GradientShare:
+				want := profiles.Optimizer
+				if _, share := op.(nn.GradientShare); share {
+					want = profiles.Backward
+				}
+				fused++
+				if nanos := l.exe.StepNanos()[i]; nanos <= 0 || step.FLOPs <= 0 || step.Phase != want {
+					t.Errorf("%v: %q took %d ns of %v for %d operations", amp, step.Name, nanos, step.Phase, step.FLOPs)
+				}
+			}
+		}
+		if scaled := amp == tensor.Float16; (kept > 0) != scaled || (fused == 0) != scaled {
+			t.Errorf("%v: %d gradients kept, %d fused steps", amp, kept, fused)
+		}
+	}
+}
+
+// The account shows what the fused optimiser saves, and that it is allocated again.
+func TestFusedOptimizerFreesTheGradients(t *testing.T) {
+	r, rec := inSecondSample(t)
+	stored := r.Memory().Gradients
+	for _, fused := range []bool{true, false} {
+		s, _, err := preset.Resolve(preset.Sources{Sets: append([]string{fmt.Sprintf("fused_optimizer=%v", fused)}, steadySettings...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Iterations = 1 << 20
+		if err := r.Apply(s); err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, r, rec)
+		if got := r.Memory().Gradients; fused && got > stored/20 || !fused && got != stored || got == 0 {
+			t.Errorf("fused %v: %d bytes of gradients, %d before", fused, got, stored)
+		}
+	}
+}
