@@ -7,11 +7,16 @@ import "golang.org/x/sys/cpu"
 func sets() []set {
 	x := cpu.X86
 	return []set{
-		{"amx", []requirement{{"amx-tile", x.HasAMXTile}, {"amx-bf16", x.HasAMXBF16}}},
+		{"amx", amx()},
 		{"avx512", []requirement{
 			{"avx512f", x.HasAVX512F}, {"avx512dq", x.HasAVX512DQ},
 			{"avx512bw", x.HasAVX512BW}, {"avx512vl", x.HasAVX512VL},
 		}},
 		{"avx2", []requirement{{"avx2", x.HasAVX2}, {"fma", x.HasFMA}}},
 	}
+}
+
+// amx is what the processor must offer for products of bfloat16 by tiles.
+func amx() []requirement {
+	return []requirement{{"amx-tile", cpu.X86.HasAMXTile}, {"amx-bf16", cpu.X86.HasAMXBF16}}
 }

@@ -36,6 +36,7 @@ var families = map[string]func(*set){
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,
 	"half":    (*set).halves,
+	"amx":     (*set).amx,
 	"patch":   (*set).patchKernels,
 	"norm":    (*set).norms,
 	"ssim":    (*set).ssim,

@@ -1,0 +1,118 @@
+package vec
+
+import "prismtop/sim/tensor"
+
+// TileBlock is the number of rows and of columns of c that a TileProduct computes
+// at a time, and of elements of a row of a that it multiplies at a time.
+const TileBlock = 32
+
+// TileProduct is a product of matrices of bfloat16, given by their bits, summed in
+// float32. For every group it replaces a block of c,
+//
+//	c[m·CStride + n] = Σ over segments and k of a[m·AStride + k] · b[(k/2)·BStride + 2·n + k%2]
+//
+// with m, n and k from 0 to 31, or adds to it. Pairs of rows of b lie element by
+// element (see Pairs). Distances are in elements, and those to the second half of
+// the rows of a and c and to the second half of the columns of b and c are free.
+type TileProduct struct {
+	A []uint16
+	B []uint16
+	C []float32
+
+	// Segments are pairs: where a segment begins in a and in b.
+	Segments []int32
+	// Groups is the number of blocks of c. AStep, BStep and CStep lead to the next.
+	Groups              int
+	AStep, BStep, CStep int
+
+	AStride, AHalf              int // of rows; to row 16
+	BStride, BHalf              int // of pairs of rows; to column 16
+	CStride, CRowHalf, CColHalf int // of rows; to row 16; to column 16
+
+	// Accumulate adds to c instead of replacing it.
+	Accumulate bool
+}
+
+// Tiles is what multiplies TileProducts.
+type Tiles uint8
+
+// The forms of tile products.
+const (
+	// NoTiles is for processors without such instructions.
+	NoTiles Tiles = iota
+	// PlainTiles computes in plain Go what AMX does. It is slow: a reference.
+	PlainTiles
+	// AMX is only for processors on which AMXTiles says so.
+	AMX
+)
+
+// multiply is TileProduct in plain Go, with the roundings that Intel's manual gives
+// for TDPBF16PS: the first and the second elements of pairs are summed apart, by
+// tiles of 16 pairs, and subnormal numbers are zeros.
+func (p *TileProduct) multiply() {
+	a, b, c := p.A, p.B, p.C
+	for group := range p.Groups {
+		a, b, c := a[group*p.AStep:], b[group*p.BStep:], c[group*p.CStep:]
+		for m := range TileBlock {
+			for n := range TileBlock {
+				y := &c[m%16*p.CStride+m/16*p.CRowHalf+n%16+n/16*p.CColHalf]
+				sum := float32(0)
+				if p.Accumulate {
+					sum = *y
+				}
+				for s := 0; s+1 < len(p.Segments); s += 2 {
+					row := a[int(p.Segments[s])+m%16*p.AStride+m/16*p.AHalf:][:TileBlock]
+					column := b[int(p.Segments[s+1])+2*(n%16)+n/16*p.BHalf:]
+					sum = normal(sum + pairSum(row, column, p.BStride))
+				}
+				*y = sum
+			}
+		}
+	}
+}
+
+// pairSum is one element of a product of two tiles.
+func pairSum(row, column []uint16, stride int) float32 {
+	var first, second float32
+	for k := 0; k < len(row); k += 2 {
+		pair := column[k/2*stride:][:2]
+		first = normal(first + float32(widenNormal(row[k])*widenNormal(pair[0])))
+		second = normal(second + float32(widenNormal(row[k+1])*widenNormal(pair[1])))
+	}
+	return normal(first + second)
+}
+
+// widenNormal is the value of a bfloat16, zero for a subnormal one.
+func widenNormal(h uint16) float32 { return normal(tensor.BF16ToF32(h)) }
+
+// normal is x, or zero where x is subnormal.
+func normal(x float32) float32 {
+	const smallest = 0x1p-126
+	if x < smallest && x > -smallest {
+		return 0
+	}
+	return x
+}
+
+// pairs rounds n elements of rows of two matrices to bfloat16 and lays them out as
+// a TileProduct's b:
+//
+//	y[r·yPitch + 2·i] = bf16(even[r·pitch + i]);  y[r·yPitch + 2·i + 1] = bf16(odd[r·pitch + i])
+func pairs(y []uint16, yPitch int, even, odd []float32, pitch, rows, n int) {
+	for r := range rows {
+		for i := range n {
+			y[r*yPitch+2*i] = tensor.F32ToBF16(even[r*pitch+i])
+			y[r*yPitch+2*i+1] = tensor.F32ToBF16(odd[r*pitch+i])
+		}
+	}
+}
+
+// pairColumns rounds elements that lie a stride apart to bfloat16:
+//
+//	y[2·i] = bf16(even[i·stride]);  y[2·i + 1] = bf16(odd[i·stride])
+func pairColumns(y []uint16, even, odd []float32, stride, n int) {
+	for i := range n {
+		y[2*i] = tensor.F32ToBF16(even[i*stride])
+		y[2*i+1] = tensor.F32ToBF16(odd[i*stride])
+	}
+}
