@@ -159,12 +159,13 @@ func (b *binder) bindRest(op nn.Op) func() {
 	return b.fail("no kernel for this operator")
 }
 
-// floats, float64s and complexes are scratch for the current step's kernel.
+// floats, float64s, complexes and halves are scratch for the current step's kernel.
 func (b *binder) floats(n int) []float32      { return scratch[float32](b, n, 4) }
 func (b *binder) float64s(n int) []float64    { return scratch[float64](b, n, 8) }
 func (b *binder) complexes(n int) []complex64 { return scratch[complex64](b, n, 8) }
+func (b *binder) halves(n int) []uint16       { return scratch[uint16](b, n, 2) }
 
-func scratch[T float32 | float64 | complex64](b *binder, n int, size int64) []T {
+func scratch[T float32 | float64 | uint16 | complex64](b *binder, n int, size int64) []T {
 	offset := b.used
 	b.used += roundUp(int64(n) * size)
 	if b.used > b.memory.size {

@@ -87,6 +87,9 @@ func (b *binder) convGather(stride, pad int) func() {
 	if b.err != nil {
 		return nil
 	}
+	if b.tiled(&g) {
+		return b.gatherTiles(&g, small, large, w, bias)
+	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
 		return b.denseGather(&g, small, large, w, bias)
@@ -113,6 +116,9 @@ func (b *binder) convScatter(stride, pad, outputPad int) func() {
 	small, w, bias, large := b.in(0), b.in(1), b.bias(g.large), b.out(0)
 	if b.err != nil {
 		return nil
+	}
+	if b.tiled(&g) {
+		return b.scatterTiles(&g, large, small, w, bias)
 	}
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
@@ -151,6 +157,9 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 
 // weightGradient computes gw with the kernel that fits.
 func (b *binder) weightGradient(g geometry, gw, small, large []float32) func() {
+	if b.tiled(&g) {
+		return b.weightTiles(&g, gw, small, large)
+	}
 	b.splitWeight(&g, &small, &large)
 	if g.single() {
 		return b.denseWeight(&g, gw, small, large)

@@ -52,6 +52,8 @@ const maxThreads = 1024
 // them runs at a time.
 type Backend struct {
 	set      vec.Set
+	tiles    vec.Tiles
+	tileWork int
 	pool     *pool.Pool
 	parallel fft.Parallel
 	plans    PlanSource
@@ -72,6 +74,8 @@ func New(o Options) (*Backend, error) {
 	p := pool.New(o.Threads)
 	return &Backend{
 		set:      set,
+		tiles:    vec.ChooseTiles(o.Kernels),
+		tileWork: tileWork,
 		pool:     p,
 		parallel: func(n int, body func(lo, hi int)) { p.For(n, 1, body) },
 		plans:    o.FFTPlans,
@@ -82,6 +86,9 @@ func New(o Options) (*Backend, error) {
 // fastest first. The last is "go".
 func KernelNames() []string {
 	var names []string
+	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
+		names = append(names, vec.AMXName)
+	}
 	for _, set := range vec.Available() {
 		names = append(names, set.String())
 	}
@@ -89,10 +96,15 @@ func KernelNames() []string {
 }
 
 // Name is the device, its kernels and its threads: "cpu avx512 ×2".
-func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.set, b.Threads()) }
+func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.Kernels(), b.Threads()) }
 
 // Kernels names the kernels in use, as KernelNames does.
-func (b *Backend) Kernels() string { return b.set.String() }
+func (b *Backend) Kernels() string {
+	if b.tiles == vec.AMX {
+		return vec.AMXName
+	}
+	return b.set.String()
+}
 
 // Set is the instruction set of the kernels in use, for work beside the plans.
 func (b *Backend) Set() vec.Set { return b.set }

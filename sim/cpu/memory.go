@@ -39,3 +39,11 @@ func parts(z []complex64) []float32 {
 	}
 	return unsafe.Slice((*float32)(unsafe.Pointer(&z[0])), 2*len(z))
 }
+
+// asHalves is the memory of floats as two 16-bit numbers each.
+func asHalves(x []float32) []uint16 {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint16)(unsafe.Pointer(&x[0])), 2*len(x))
+}

@@ -50,34 +50,37 @@ const (
 // for TDPBF16PS: the first and the second elements of pairs are summed apart, by
 // tiles of 16 pairs, and subnormal numbers are zeros.
 func (p *TileProduct) multiply() {
-	a, b, c := p.A, p.B, p.C
+	var rows, columns [TileBlock][TileBlock]float32
 	for group := range p.Groups {
-		a, b, c := a[group*p.AStep:], b[group*p.BStep:], c[group*p.CStep:]
-		for m := range TileBlock {
-			for n := range TileBlock {
-				y := &c[m%16*p.CStride+m/16*p.CRowHalf+n%16+n/16*p.CColHalf]
-				sum := float32(0)
-				if p.Accumulate {
-					sum = *y
+		a, b, c := p.A[group*p.AStep:], p.B[group*p.BStep:], p.C[group*p.CStep:]
+		for s := 0; s+1 < len(p.Segments); s += 2 {
+			for i := range TileBlock {
+				row := a[int(p.Segments[s])+i%16*p.AStride+i/16*p.AHalf:][:TileBlock]
+				column := b[int(p.Segments[s+1])+2*(i%16)+i/16*p.BHalf:]
+				for k := range TileBlock {
+					rows[i][k], columns[i][k] = widenNormal(row[k]), widenNormal(column[k/2*p.BStride+k%2])
 				}
-				for s := 0; s+1 < len(p.Segments); s += 2 {
-					row := a[int(p.Segments[s])+m%16*p.AStride+m/16*p.AHalf:][:TileBlock]
-					column := b[int(p.Segments[s+1])+2*(n%16)+n/16*p.BHalf:]
-					sum = normal(sum + pairSum(row, column, p.BStride))
+			}
+			for m := range TileBlock {
+				for n := range TileBlock {
+					y := &c[m%16*p.CStride+m/16*p.CRowHalf+n%16+n/16*p.CColHalf]
+					sum := pairSum(&rows[m], &columns[n])
+					if s > 0 || p.Accumulate {
+						sum += *y
+					}
+					*y = normal(sum)
 				}
-				*y = sum
 			}
 		}
 	}
 }
 
 // pairSum is one element of a product of two tiles.
-func pairSum(row, column []uint16, stride int) float32 {
+func pairSum(row, column *[TileBlock]float32) float32 {
 	var first, second float32
 	for k := 0; k < len(row); k += 2 {
-		pair := column[k/2*stride:][:2]
-		first = normal(first + float32(widenNormal(row[k])*widenNormal(pair[0])))
-		second = normal(second + float32(widenNormal(row[k+1])*widenNormal(pair[1])))
+		first = normal(first + float32(row[k]*column[k]))
+		second = normal(second + float32(row[k+1]*column[k+1]))
 	}
 	return normal(first + second)
 }

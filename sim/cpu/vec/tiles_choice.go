@@ -30,6 +30,16 @@ var detectTiles = sync.OnceValues(func() (Tiles, error) {
 	return AMX, nil
 })
 
+// ChooseTiles returns the tiles that belong to a name that Choose takes: "amx" and
+// "auto" mean AMX where there is some.
+func ChooseTiles(name string) Tiles {
+	if name != AMXName && name != "auto" && name != "" {
+		return NoTiles
+	}
+	tiles, _ := DetectTiles()
+	return tiles
+}
+
 // agrees multiplies small whole numbers, whose sums are exact in any order, in a
 // layout where every distance is another one, and compares with plain Go bit by bit.
 func agrees(product func(*TileProduct)) bool {

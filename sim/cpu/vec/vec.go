@@ -49,9 +49,16 @@ func Available() []Set {
 	return append(sets, Go)
 }
 
-// Choose finds an available set by its name; "auto" or "" is the fastest. A name
-// of no set, and of a set that this build or processor does not have, is an error.
+// Choose finds an available set by its name; "auto" or "" is the fastest, and "amx"
+// AVX512, whose kernels do what tiles do not. A name of no set, and of a set that
+// this build or processor does not have, is an error.
 func Choose(name string) (Set, error) {
+	if name == AMXName {
+		if _, err := DetectTiles(); err != nil {
+			return Go, fmt.Errorf("kernels %q: %w; this machine runs %s", name, err, listed(Available()))
+		}
+		return AVX512, nil
+	}
 	return choose(name, Available())
 }
 
@@ -63,7 +70,7 @@ func choose(name string, available []Set) (Set, error) {
 	i := slices.Index(names[:], name)
 	switch {
 	case i < 0:
-		return Go, fmt.Errorf("kernels %q: must be auto, %s", name, strings.Join(names[:], ", "))
+		return Go, fmt.Errorf("kernels %q: must be auto, %s, %s", name, strings.Join(names[:], ", "), AMXName)
 	case !slices.Contains(built, Set(i)):
 		return Go, fmt.Errorf("kernels %q are not in this build, which has %s", name, listed(available))
 	case !slices.Contains(available, Set(i)):

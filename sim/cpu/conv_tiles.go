@@ -1,0 +1,270 @@
+package cpu
+
+import (
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/tensor"
+)
+
+// The products of conv_patch.go by tiles of bfloat16 (vec.TileProduct), where both
+// operands are of that type or taken apart into such parts. Operands are laid out
+// for the tiles in scratch:
+//
+//	scatter: a = small, pixels by channels;       b = w, channels by (l, ·)
+//	gather:  a = w, channels by (l, ·);           b = patches, (l, ·) by pixels
+//	weight:  a = small, channels by pixels;       b = patches, pixels by (l, ·)
+
+// tileWork is the number of multiplications from which on a product goes to tiles:
+// smaller ones would spend their time on the layout of their operands.
+const tileWork = 1 << 21
+
+// tiled tells whether a convolution's products go to tiles.
+func (b *binder) tiled(g *geometry) bool {
+	pixels := g.hs * g.ws
+	return b.backend.tiles != vec.NoTiles && b.bfloat() && b.patched(g) &&
+		g.small%vec.TileBlock == 0 && g.large%2 == 0 && pixels%vec.TileBlock == 0 &&
+		g.small*g.large*patch*pixels >= b.backend.tileWork
+}
+
+// bfloat tells whether the step's operands are bfloat16 or sums of such.
+func (b *binder) bfloat() bool {
+	bfloat := func(i int) bool { return b.buffer(b.current.In[i]).DType == tensor.BFloat16 }
+	return b.split() || bfloat(0) && bfloat(1)
+}
+
+// tileParts are the bfloat16 values that an operand is a sum of, as float32: itself,
+// or its low and its high parts.
+func (b *binder) tileParts(x []float32) [][]float32 {
+	if !b.split() {
+		return [][]float32{x}
+	}
+	both := b.partBefore(x, len(x), false)
+	return [][]float32{both[:len(x)], both[len(x):]}
+}
+
+// tileSegments are the segments of sums over k terms: for every 32 of them, the
+// products of the operands' parts but that of both low ones, the smallest first.
+// Parts lie aPart and bPart apart, pairs of rows of b bStride.
+func (b *binder) tileSegments(k, aPart, bPart, bStride int) []int32 {
+	products := [][2]int{{0, 0}}
+	if b.split() {
+		products = [][2]int{{0, 1}, {1, 0}, {1, 1}}
+	}
+	var segments []int32
+	for first := 0; first < k; first += vec.TileBlock {
+		for _, p := range products {
+			segments = append(segments, int32(p[0]*aPart+first), int32(p[1]*bPart+first/2*bStride))
+		}
+	}
+	b.table(len(segments), 4)
+	return segments
+}
+
+// tileRows is the largest multiple of a number of rows of the small grid, whose
+// pixels fill blocks of tiles, that is no more than most, and at least one.
+func tileRows(g *geometry, most int) int {
+	unit := 1
+	for unit*g.ws%vec.TileBlock != 0 {
+		unit *= 2
+	}
+	return min(max(most/unit, 1)*unit, g.hs)
+}
+
+// narrowParts returns parts as bfloat16, one after the other, and what fills them.
+func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
+	n, set := len(parts[0]), b.backend.set
+	y = b.halves(len(parts) * n)
+	return y, b.each(n, grain, func(lo, hi int) {
+		for i, x := range parts {
+			set.Narrow(tensor.BFloat16, y[i*n+lo:i*n+hi], x[lo:hi])
+		}
+	})
+}
+
+// tileScatter is a patchScatter whose products are tiles'.
+type tileScatter struct {
+	patchScatter
+	tiles    vec.Tiles
+	a        []uint16
+	weights  [][]float32
+	segments []int32
+}
+
+// scatterTiles binds the scatter of a tiled geometry. bias may be nil.
+func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func() {
+	pixels, set := g.hs*g.ws, b.backend.set
+	c := &tileScatter{tiles: b.backend.tiles, weights: b.tileParts(w),
+		patchScatter: patchScatter{geometry: *g, set: set, large: large, bias: bias,
+			pixels: pixels, row: g.large * patch, pairs: g.large / 2, pitch: 2*g.ws + 4}}
+	c.band = tileRows(g, panelFloats/(2*patch*g.ws))
+	parts := b.tileParts(small)
+	rows := g.n * pixels
+	c.a = b.halves(len(parts) * rows * g.small)
+	c.segments = b.tileSegments(g.small, rows*g.small, c.packed(), 2*vec.TileBlock)
+	transpose := b.each(len(parts)*rows, 1+grain/g.small, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			x := parts[i/rows][i%rows/pixels*g.small*pixels+i%pixels:]
+			set.PairColumns(c.a[i*g.small:][:g.small], x, x[pixels:], 2*pixels, g.small/2)
+		}
+	})
+	size := c.panels() + len(parts)*c.packed()/2 + 2*(c.band+1)*c.pitch
+	multiply := b.shared(g.n*c.pairs, size, 2*g.small*patch*pixels, func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			c.compute(scratch, task/c.pairs, task%c.pairs*2)
+		}
+	})
+	return func() {
+		transpose()
+		multiply()
+	}
+}
+
+// packed is the number of weights of a part that belong to two large channels.
+func (c *tileScatter) packed() int { return c.geometry.small * vec.TileBlock }
+
+// compute makes channels l and l + 1 of an image of the large grid.
+func (c *tileScatter) compute(scratch []float32, image, l int) {
+	row, one, small := c.ws*patch, (c.band+2)*c.ws*patch, c.geometry.small
+	products, scratch := scratch[:c.panels()], scratch[c.panels():]
+	packed := len(c.weights) * c.packed()
+	b, folded := asHalves(scratch[:packed/2]), scratch[packed/2:]
+	for i, w := range c.weights {
+		c.set.Pairs(b[i*c.packed():], 2*vec.TileBlock, w[l*patch:], w[c.row+l*patch:], 2*c.row, small/2, 2*patch)
+	}
+	clear(products[:row])
+	clear(products[one:][:row])
+	for first := 0; first < c.hs; first += c.band {
+		rows := min(c.band, c.hs-first)
+		c.tiles.Product(&vec.TileProduct{
+			A: c.a[(image*c.pixels+first*c.ws)*small:], AStride: small, AHalf: 16 * small, AStep: vec.TileBlock * small,
+			B: b, BStride: 2 * vec.TileBlock, BHalf: vec.TileBlock,
+			C: products[row:], CStride: patch, CRowHalf: 16 * patch, CColHalf: one, CStep: vec.TileBlock * patch,
+			Groups: rows * c.ws / vec.TileBlock, Segments: c.segments,
+		})
+		for v := range 2 {
+			p := products[v*one:][:one]
+			c.fold(p, folded, image, l+v, first, rows)
+			copy(p[:row], p[rows*row:][:row])
+		}
+	}
+}
+
+// tilePatches are the patches of a band of the large grid, of all its parts, laid
+// out for tiles.
+type tilePatches struct {
+	sources     []*patchSource
+	fills       []func()
+	y           []uint16
+	band, part  int // rows of the band; elements of a part
+	image       int
+	first, rows int
+}
+
+// tilePatches makes the scratch of the patches of large.
+func (b *binder) tilePatches(g *geometry, large []float32) *tilePatches {
+	row := g.large * patch
+	c := &tilePatches{band: tileRows(g, patchBandFloats/(row*g.ws))}
+	c.part = row * c.band * g.ws
+	for _, x := range b.tileParts(large) {
+		s := &patchSource{geometry: *g, set: b.backend.set, large: x, dst: b.floats(c.part)}
+		c.sources = append(c.sources, s)
+		c.fills = append(c.fills, b.shared(g.large, s.padded(s.rowsAtOnce()), 4*patch*c.band*g.ws, s.fill))
+	}
+	c.y = b.halves(len(c.sources) * c.part)
+	return c
+}
+
+// each fills the patches of every band and calls lay for every channel of every
+// part, with where they are and where they go, and then multiply.
+func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
+	g, p := c.sources[0].geometry, b.backend.pool
+	body := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			l, pixels := i%g.large, c.rows*g.ws
+			lay(c.y[i/g.large*c.part:][:c.part], c.sources[i/g.large].dst[l*pixels*patch:][:pixels*patch], l, pixels)
+		}
+	}
+	return func() {
+		for c.image = 0; c.image < g.n; c.image++ {
+			for c.first = 0; c.first < g.hs; c.first += c.band {
+				c.rows = min(c.band, g.hs-c.first)
+				for i, s := range c.sources {
+					s.image, s.first, s.rows = c.image, c.first, c.rows
+					c.fills[i]()
+				}
+				p.For(len(c.sources)*g.large, 1+grain/(c.rows*g.ws*patch), body)
+				multiply()
+			}
+		}
+	}
+}
+
+// gatherTiles binds the gather of a tiled geometry. bias may be nil.
+func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
+	const half = vec.TileBlock / 2
+	pixels, row, set, tiles, pool := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles, b.backend.pool
+	a, narrow := b.narrowParts(b.tileParts(w))
+	patches := b.tilePatches(g, large)
+	stride := 2 * patches.band * g.ws
+	segments := b.tileSegments(row, len(w), patches.part, stride)
+	body := func(lo, hi int) {
+		blocks := patches.rows * g.ws / vec.TileBlock
+		for task := lo; task < hi; task++ {
+			s, p := task/blocks*vec.TileBlock, task%blocks*vec.TileBlock
+			tiles.Product(&vec.TileProduct{
+				A: a[s*row:], AStride: row, AHalf: half * row,
+				B: patches.y[2*p:], BStride: stride, BHalf: 2 * half,
+				C:       small[(patches.image*g.small+s)*pixels+patches.first*g.ws+p:],
+				CStride: pixels, CRowHalf: half * pixels, CColHalf: half,
+				Groups: 1, Segments: segments,
+			})
+		}
+	}
+	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
+		for i := 0; i < patch; i += 2 {
+			set.PairColumns(y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
+		}
+	}, func() {
+		pool.For(g.small/vec.TileBlock*patches.rows*g.ws/vec.TileBlock, 1+worthwhile/(vec.TileBlock*vec.TileBlock*row), body)
+	})
+	return func() {
+		narrow()
+		run()
+		for i := range small {
+			if bias == nil {
+				break
+			}
+			small[i] += bias[i/pixels%g.small]
+		}
+	}
+}
+
+// weightTiles binds the weight gradient of a tiled geometry.
+func (b *binder) weightTiles(g *geometry, gw, small, large []float32) func() {
+	const half = vec.TileBlock / 2
+	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
+	a, narrow := b.narrowParts(b.tileParts(small))
+	patches := b.tilePatches(g, large)
+	segments := b.tileSegments(patches.band*g.ws, len(small), patches.part, 2*row)
+	perPixels := len(segments) * vec.TileBlock / (patches.band * g.ws)
+	pairs := g.large / 2
+	multiply := b.each(g.small/vec.TileBlock*pairs, 1+worthwhile/(vec.TileBlock*vec.TileBlock*patches.band*g.ws), func(lo, hi int) {
+		for task := lo; task < hi; task++ {
+			s, l := task/pairs*vec.TileBlock, task%pairs*2
+			tiles.Product(&vec.TileProduct{
+				A:       a[(patches.image*g.small+s)*pixels+patches.first*g.ws:],
+				AStride: pixels, AHalf: half * pixels,
+				B: patches.y[2*l*patch:], BStride: 2 * row, BHalf: 2 * half,
+				C: gw[s*row+l*patch:], CStride: row, CRowHalf: half * row, CColHalf: half,
+				Groups: 1, Segments: segments[:perPixels*(patches.rows*g.ws/vec.TileBlock)],
+				Accumulate: patches.image > 0 || patches.first > 0,
+			})
+		}
+	})
+	run := patches.each(b, func(y []uint16, x []float32, l, pixels int) {
+		set.Pairs(y[2*l*patch:], 2*row, x, x[patch:], 2*patch, pixels/2, patch)
+	}, multiply)
+	return func() {
+		narrow()
+		run()
+	}
+}

@@ -1,0 +1,106 @@
+package cpu_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"prismtop/sim/cpu"
+	"prismtop/sim/nn"
+	"prismtop/sim/nn/nntest"
+	"prismtop/sim/tensor"
+)
+
+// openTiles makes a backend whose convolutions go to tiles in plain Go, however
+// small; nil where the kernels cannot (plain Go has no patches).
+func openTiles(t testing.TB, threads int) *cpu.Backend {
+	b := open(t, threads)
+	if b.Set().String() == "go" {
+		t.Skip("plain Go's convolutions are not products with patches, which tiles multiply")
+	}
+	b.UsePlainTiles(0)
+	return b
+}
+
+func TestConformanceThroughTiles(t *testing.T) {
+	nntest.Run(t, func(t *testing.T, threads int) nn.Backend { return openTiles(t, threads) })
+}
+
+// applied is the result of a convolution.
+func applied(t *testing.T, be *cpu.Backend, op nn.Op, products nn.Products, in []nntest.Array, out tensor.Shape) []float32 {
+	t.Helper()
+	s, err := nntest.NewProductStep(be, op, products, in, []nntest.Result{{Shape: out}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err = s.Run(); err != nil { // scratch holds what the first run left
+		t.Fatal(err)
+	}
+	y, err := s.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return y[0]
+}
+
+// Tiles add in another order, and so round otherwise, which shows that they were
+// used; more than rounding shows that they were used wrongly. One to four threads
+// give the same bits.
+func TestTilesMultiplyConvolutions(t *testing.T) {
+	plain := open(t, 2)
+	plain.UseNoTiles()
+	tiles := map[int]*cpu.Backend{1: openTiles(t, 1), 2: openTiles(t, 2), 3: openTiles(t, 3), 4: openTiles(t, 4)}
+	for _, c := range []struct{ n, small, large, h, w int }{
+		{1, 32, 2, 4, 8}, {2, 64, 6, 8, 12}, {1, 32, 2, 32, 3}, {1, 32, 34, 16, 8}, {1, 32, 4, 2, 272},
+	} {
+		small, large := tensor.Shape{c.n, c.small, c.h, c.w}, tensor.Shape{c.n, c.large, 2 * c.h, 2 * c.w}
+		for _, products := range []nn.Products{nn.Exact, nn.BF16x3} {
+			d := tensor.BFloat16
+			if products == nn.BF16x3 {
+				d = tensor.Float32
+			}
+			array := func(shape ...int) nntest.Array {
+				a := random(d, shape...)
+				for i := range a.Values {
+					v := a.Values[i] - 0.5
+					if d == tensor.BFloat16 {
+						v = tensor.BF16ToF32(tensor.F32ToBF16(v))
+					}
+					a.Values[i] = v
+				}
+				return a
+			}
+			x, g, w, bias := array(small...), array(large...), array(c.small, c.large, 4, 4), random(tensor.Float32, c.large)
+			for _, o := range []struct {
+				op  nn.Op
+				in  []nntest.Array
+				out tensor.Shape
+			}{
+				{nn.ConvTranspose2D{Stride: 2, Pad: 1}, []nntest.Array{x, w, bias}, large},
+				{nn.ConvTranspose2DGradInput{Stride: 2, Pad: 1}, []nntest.Array{g, w}, small},
+				{nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, []nntest.Array{x, g}, w.Shape},
+				{nn.Conv2D{Stride: 2, Pad: 1}, []nntest.Array{g, w, random(tensor.Float32, c.small)}, small},
+			} {
+				t.Run(fmt.Sprintf("%+v/%v/%T", c, products, o.op), func(t *testing.T) {
+					want := applied(t, plain, o.op, products, o.in, o.out)
+					got := applied(t, tiles[1], o.op, products, o.in, o.out)
+					var off, size float64
+					for i, v := range want {
+						off = max(off, math.Abs(float64(got[i])-float64(v)))
+						size = max(size, math.Abs(float64(v)))
+					}
+					if !(off <= 4e-6*size) || off == 0 {
+						t.Errorf("off by %.2g of %.2g", off, size)
+					}
+					for threads := 2; threads <= 4; threads++ {
+						if !slices.Equal(applied(t, tiles[threads], o.op, products, o.in, o.out), got) {
+							t.Errorf("%d threads give other bits", threads)
+						}
+					}
+				})
+			}
+		}
+	}
+}
