@@ -168,5 +168,8 @@ func keptRoofs(kernels string, threads int) *roof.Roofs {
 }
 
 func roofKey(processor machine.CPU, kernels string, threads int) roof.Key {
+	if set, err := vec.Choose(kernels); err == nil {
+		kernels = set.String() // AMX has the roofs of the float32 kernels beside it
+	}
 	return roof.Key{CPU: processor.Model, Logical: processor.Logical, Version: version, Kernels: kernels, Threads: threads}
 }

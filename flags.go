@@ -32,7 +32,7 @@ var keyFlags = []struct{ flag, key string }{
 
 const (
 	threadsHelp = "threads of the kernels; 0 is one per processor"
-	kernelsHelp = "instruction set of the kernels: auto, avx512, avx2 or go"
+	kernelsHelp = "instruction set of the kernels: auto, amx, avx512, avx2 or go"
 )
 
 func (f *settingFlags) register(flags *pflag.FlagSet) {

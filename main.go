@@ -386,7 +386,7 @@ func doctorCommand() *cobra.Command {
 			}
 			facts := doctor.Gather(doctor.Options{
 				Roofs:   doctorRoofs(roofs),
-				Version: version, CPU: features.Detect(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
+				Version: version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Threads: backend.Threads(), GPU: gpu.Probe(), Out: os.Stdout, Env: os.Environ(),
 			})
 			if asJSON {

@@ -28,7 +28,7 @@ func (s State) String() string {
 type RunInfo struct {
 	Object      string // "moon", or the picture's file name
 	Device      string // "cpu"
-	Kernels     string // "go", "avx2", "avx512"
+	Kernels     string // "go", "avx2", "avx512", "amx"
 	GPUReason   string // why no GPU is used; empty when one is
 	Parameters  int    // trainable numbers of the decoder
 	Seed        uint64

@@ -19,7 +19,10 @@ package cpu
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
+	"prismtop/profiles/machine"
+	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
@@ -83,16 +86,28 @@ func New(o Options) (*Backend, error) {
 }
 
 // KernelNames returns the kernels that this build has and this processor can run,
-// fastest first. The last is "go".
+// fastest first; AMX, whose speed is not known, has the second place. The last is "go".
 func KernelNames() []string {
 	var names []string
-	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
-		names = append(names, vec.AMXName)
-	}
 	for _, set := range vec.Available() {
 		names = append(names, set.String())
 	}
+	if tiles, _ := vec.DetectTiles(); tiles == vec.AMX {
+		names = slices.Insert(names, 1, vec.AMXName)
+	}
 	return names
+}
+
+// Processor describes this processor; of AMX it also says what keeps the kernels from
+// using it where the processor has it.
+func Processor() machine.CPU {
+	processor := features.Detect()
+	for i, s := range processor.Sets {
+		if _, err := vec.DetectTiles(); err != nil && s.Name == vec.AMXName && s.Available {
+			processor.Sets[i] = machine.Support{Name: s.Name, Reason: "the processor offers it, but " + err.Error()}
+		}
+	}
+	return processor
 }
 
 // Name is the device, its kernels and its threads: "cpu avx512 ×2".

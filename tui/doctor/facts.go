@@ -113,8 +113,8 @@ func modes(kernels string) []Mode {
 		{Name: "fp16", Note: emulated + "; with a gradient scaler"},
 	}
 	if kernels == "amx" {
-		list[1] = Mode{Name: "bf16", Native: true, Note: "by AMX"}
-		list[2] = Mode{Name: "bf16x3", Native: true, Note: "by AMX, near float32's accuracy"}
+		list[1] = Mode{Name: "bf16", Native: true, Note: "large convolutions by AMX, the rest rounded in software"}
+		list[2] = Mode{Name: "bf16x3", Native: true, Note: "large convolutions by AMX, near float32's accuracy"}
 	}
 	return list
 }

@@ -30,10 +30,10 @@ var detectTiles = sync.OnceValues(func() (Tiles, error) {
 	return AMX, nil
 })
 
-// ChooseTiles returns the tiles that belong to a name that Choose takes: "amx" and
-// "auto" mean AMX where there is some.
+// ChooseTiles returns the tiles that belong to a name that Choose takes: AMX, where
+// there is some, to its own only. "auto" leaves it out until it is known to pay.
 func ChooseTiles(name string) Tiles {
-	if name != AMXName && name != "auto" && name != "" {
+	if name != AMXName {
 		return NoTiles
 	}
 	tiles, _ := DetectTiles()
