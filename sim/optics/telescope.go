@@ -15,11 +15,23 @@ import (
 // The measurement is an amplitude, and the filtered object moved by one pixel. A
 // Telescope owns its work space and is used by one goroutine.
 type Telescope struct {
-	n        int
-	plans    *PlanCache
-	par      fft.Parallel
-	spectrum []complex64
-	field    []complex64
+	n          int
+	plans      *PlanCache
+	par        fft.Parallel
+	transforms Transforms
+	spectrum   []complex64 // with field the work space of transforms of whole planes
+	field      []complex64
+	strips     *strips // that of fused ones
+}
+
+// Transforms say how Measure goes about its transforms. All ways agree to rounding.
+type Transforms struct {
+	// Fused takes sixteen rows or columns at a time from the object to the amplitudes,
+	// where the side is a power of two from 16 on.
+	Fused bool
+	// Pruned leaves out of fused transforms what is zero: the object's rows and the
+	// mask's columns without anything in them.
+	Pruned bool
 }
 
 // maxField bounds the side of a field: a plane of it is 4 GiB.
@@ -31,23 +43,41 @@ func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error)
 	if n < 1 || n > maxField {
 		return nil, fmt.Errorf("telescope: size = %d: must be 1 to %d", n, maxField)
 	}
-	return &Telescope{
-		n: n, plans: plans, par: par,
-		spectrum: make([]complex64, n*n), field: make([]complex64, n*n),
-	}, nil
+	return &Telescope{n: n, plans: plans, par: par}, nil
 }
+
+// SetTransforms chooses how the measurements to come go about their transforms. It
+// starts as the zero value.
+func (t *Telescope) SetTransforms(how Transforms) { t.transforms = how }
 
 // Size is the side of the field in pixels.
 func (t *Telescope) Size() int { return t.n }
 
-// Bytes is the memory of the work space.
-func (t *Telescope) Bytes() int64 { return 8 * int64(len(t.spectrum)+len(t.field)) }
+// Bytes is the memory of the work space, which the first measurement of a kind makes.
+func (t *Telescope) Bytes() int64 {
+	n := 8 * int64(len(t.spectrum)+len(t.field))
+	if t.strips != nil {
+		n += t.strips.bytes()
+	}
+	return n
+}
 
 func (t *Telescope) plan() *fft.Plan { return t.plans.Plan(t.n, t.n) }
 
 // Measure writes the measurement of a real object through a mask to dst. All are
 // n×n planes; dst may be the object.
 func (t *Telescope) Measure(dst, object, mask []float32) {
+	if t.transforms.Fused {
+		if lines, columns := t.plan().Lines(); lines != nil && lines == columns {
+			if t.strips == nil {
+				t.strips = newStrips(lines, t.par)
+			}
+			t.strips.pruned = t.transforms.Pruned
+			t.strips.measure(lines, t.plans.set, dst, object, mask)
+			return
+		}
+	}
+	t.spectrum = grown(t.spectrum, t.n*t.n)
 	t.Spectrum(t.spectrum, object)
 	t.MeasureSpectrum(dst, t.spectrum, mask)
 }
@@ -60,6 +90,7 @@ func (t *Telescope) Spectrum(dst []complex64, object []float32) {
 // MeasureSpectrum is Measure of the object whose spectrum is given. The spectrum
 // is left as it is.
 func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []float32) {
+	t.field = grown(t.field, t.n*t.n)
 	maskInto(t.field, spectrum, mask)
 	t.plan().CentredForward(t.field, t.field, fft.Bounds{}, t.par)
 	last := len(t.field) - 1
@@ -72,6 +103,7 @@ func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []
 // that PRISM's line mode measures of the truth where its prediction is an
 // amplitude (spec/prism.md §9.2).
 func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask []float32) {
+	t.field = grown(t.field, t.n*t.n)
 	maskInto(t.field, spectrum, mask)
 	t.plan().CentredInverse(t.field, t.field, fft.Bounds{}, t.par)
 	for i, v := range t.field {
@@ -88,6 +120,7 @@ func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask [
 // PyTorch does.
 func (t *Telescope) Gradient(dst, object, mask, g []float32) {
 	plan := t.plan()
+	t.field = grown(t.field, t.n*t.n)
 	plan.CentredForwardReal(t.field, object, fft.Bounds{}, t.par)
 	maskInto(t.field, t.field, mask)
 	plan.CentredForward(t.field, t.field, fft.Bounds{}, t.par)

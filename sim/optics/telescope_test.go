@@ -191,14 +191,6 @@ func benchmarkObject(n int) []float32 {
 	return object
 }
 
-func BenchmarkMeasure512(b *testing.B) {
-	s, dst := newTestTelescope(b, 512), make([]float32, 512*512)
-	object, mask := benchmarkObject(512), drawn(512, Aperture{Radius: 20}, Point{30, 40})
-	for b.Loop() {
-		s.Measure(dst, object, mask)
-	}
-}
-
 func BenchmarkGradient512(b *testing.B) {
 	s, dst := newTestTelescope(b, 512), make([]float32, 512*512)
 	object, mask := benchmarkObject(512), drawn(512, Aperture{Radius: 20}, Point{30, 40})

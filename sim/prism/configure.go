@@ -65,9 +65,15 @@ func newSystem(s *preset.Settings, object *picture.Object, device Device, masks 
 	}
 	return NewMeasurementSystem(SystemOptions{
 		Truth: object.Amplitude, Size: s.Size, Aperture: shape, Noise: detector,
-		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Faithful: s.Faithful,
+		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Transforms: transforms(s), Faithful: s.Faithful,
 		Cache: NewMeasurementCache(int64(s.MeasurementCacheMB)<<20, s.MeasurementCache, nil),
 	})
+}
+
+// transforms are how the measurements beside the plans go about their transforms, as
+// the plans do.
+func transforms(s *preset.Settings) optics.Transforms {
+	return optics.Transforms{Fused: s.FusedTelescope, Pruned: s.PrunedFFT}
 }
 
 func noise(s *preset.Settings) (*optics.Noise, error) {

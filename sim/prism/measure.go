@@ -24,6 +24,9 @@ type SystemOptions struct {
 	// Parallel spreads the transforms over threads; nil is serial.
 	Parallel fft.Parallel
 
+	// Transforms say how measurements through one mask go about them.
+	Transforms optics.Transforms
+
 	// Faithful keeps PRISM's key (picture and centres alone, so that a measurement
 	// through another aperture is answered from the cache), its hashing of the
 	// whole picture at every lookup and again at every store, its circles in the
@@ -62,6 +65,7 @@ func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
 	if err != nil {
 		return nil, err
 	}
+	telescope.SetTransforms(o.Transforms)
 	s := &MeasurementSystem{options: o, telescope: telescope, cumulative: make([]float32, o.Size*o.Size)}
 	if err := s.SetTruth(o.Truth); err != nil {
 		return nil, err
@@ -86,6 +90,13 @@ func (s *MeasurementSystem) SetAperture(a optics.Aperture) error {
 	}
 	s.options.Aperture = a
 	return nil
+}
+
+// SetTransforms changes how measurements through one mask go about their transforms.
+// What the cache keeps from before is the same to rounding and stays.
+func (s *MeasurementSystem) SetTransforms(how optics.Transforms) {
+	s.options.Transforms = how
+	s.telescope.SetTransforms(how)
 }
 
 // Aperture is the instrument's.

@@ -277,6 +277,7 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 		r.lr, r.plateau = s.LearningRate, newPlateau()
 	}
 	r.switchCaches()
+	r.system.SetTransforms(transforms(&s))
 	if options.same(before) {
 		return nil
 	}

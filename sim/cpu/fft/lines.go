@@ -109,6 +109,9 @@ func (l *Lines) Layout() Layout { return l.layout }
 // StripLen is the length of a strip in floats.
 func (l *Lines) StripLen() int { return l.layout.Row(l.n) }
 
+// NewStrips makes count strips, one after the other, that begin a cache line.
+func (l *Lines) NewStrips(count int) []float32 { return aligned(count * l.StripLen()) }
+
 func (l *Lines) bytes() int64 {
 	n := int64(len(l.starts))
 	for _, p := range l.passes {
