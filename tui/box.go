@@ -15,6 +15,15 @@ type pane interface {
 	SetSize(w, h int)
 	SetTheme(t *theme.Theme)
 	Update(s *profiles.Snapshot)
+	// SetFocus tells whether the pane has the keys.
+	SetFocus(on bool)
+	// Press handles a key while the pane has the focus; false leaves it to the
+	// screen. The keys of a pane are arrows, pgup, pgdown, home and end, v for
+	// its next view and x for its next scale or colours.
+	Press(key string) bool
+	// Explain says what the pane's words mean and how its numbers are measured, a
+	// paragraph each.
+	Explain() []string
 	// View is the pane as h lines of w cells.
 	View() string
 	lines() []string
@@ -27,6 +36,7 @@ type box struct {
 	theme  *theme.Theme
 	snap   *profiles.Snapshot
 	stale  bool
+	focus  bool
 	drawn  []string
 }
 
@@ -44,6 +54,19 @@ func (b *box) SetTheme(t *theme.Theme) {
 		b.theme, b.stale = t, true
 	}
 }
+
+// SetFocus marks the frame of the pane that has the keys.
+func (b *box) SetFocus(on bool) {
+	if b.focus != on {
+		b.focus, b.stale = on, true
+	}
+}
+
+// Press handles no key.
+func (b *box) Press(string) bool { return false }
+
+// Explain has nothing to say.
+func (b *box) Explain() []string { return nil }
 
 // Update takes a snapshot, which the next View draws.
 func (b *box) Update(s *profiles.Snapshot) {
@@ -64,7 +87,11 @@ func (b *box) render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	}
 	b.stale = false
 	b.canvas.Clear()
-	frame(&b.canvas)
+	edge := theme.Border
+	if b.focus {
+		edge = theme.Focus
+	}
+	frame(&b.canvas, edge)
 	b.canvas.Text(2, 0, chart.Cut(" "+b.title+" ", w-4), theme.Title)
 	inner := b.canvas.Sub(2, 1, w-4, h-2)
 	if b.snap == nil {
@@ -85,16 +112,16 @@ func (b *box) aside(s string, style theme.Style) {
 }
 
 // frame draws a rounded border around the canvas.
-func frame(c *chart.Canvas) {
+func frame(c *chart.Canvas, edge theme.Style) {
 	w, h := c.Size()
-	c.Fill(1, 0, w-2, 1, '─', theme.Border)
-	c.Fill(1, h-1, w-2, 1, '─', theme.Border)
-	c.Fill(0, 1, 1, h-2, '│', theme.Border)
-	c.Fill(w-1, 1, 1, h-2, '│', theme.Border)
-	c.Set(0, 0, '╭', theme.Border)
-	c.Set(w-1, 0, '╮', theme.Border)
-	c.Set(0, h-1, '╰', theme.Border)
-	c.Set(w-1, h-1, '╯', theme.Border)
+	c.Fill(1, 0, w-2, 1, '─', edge)
+	c.Fill(1, h-1, w-2, 1, '─', edge)
+	c.Fill(0, 1, 1, h-2, '│', edge)
+	c.Fill(w-1, 1, 1, h-2, '│', edge)
+	c.Set(0, 0, '╭', edge)
+	c.Set(w-1, 0, '╮', edge)
+	c.Set(0, h-1, '╰', edge)
+	c.Set(w-1, h-1, '╯', edge)
 }
 
 func join(lines []string) string { return strings.Join(lines, "\n") }

@@ -79,7 +79,7 @@ func (m *Model) dialog(title string, w, h int, draw func(c *chart.Canvas)) []str
 	w, h = min(w+4, m.layout.w), min(h+2, m.layout.h)
 	var c chart.Canvas
 	c.Resize(w, h)
-	frame(&c)
+	frame(&c, theme.Border)
 	c.Text(2, 0, chart.Cut(" "+title+" ", w-4), theme.Title)
 	inner := c.Sub(2, 1, w-4, h-2)
 	draw(&inner)

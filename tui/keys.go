@@ -64,6 +64,10 @@ var actionKeys = []binding{
 	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 3, run: (*Model).save},
 	{Binding: bind("R", "restart the run", "R"), short: "restart", rank: 5, run: (*Model).restart},
 	{Binding: bind("?", "this help", "?", "h"), short: "help", rank: 1, run: (*Model).toggleHelp},
+	{Binding: bind("tab", "next pane", "tab"), run: does(func(m *Model) { m.cycleFocus(1) })},
+	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
+	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
+	{Binding: bind("v x", "pane's view, scale", "v", "x"), run: does((*Model).needsFocus)},
 	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
 	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: func(*Model) tea.Cmd { return tea.ClearScreen }},
 	{Binding: bind("q", "quit, asks in a run", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
@@ -111,6 +115,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		case "n", "N", "esc", "q":
 			m.confirming = false
 		}
+		return nil
+	}
+	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {
 		return nil
 	}
 	for _, table := range [][]binding{settingKeys, actionKeys} {
@@ -165,7 +172,19 @@ func (m *Model) restart() tea.Cmd {
 
 func (m *Model) toggleHelp() tea.Cmd { m.helping = !m.helping; return nil }
 
-func (m *Model) closeOverlay() tea.Cmd { m.helping = false; return nil }
+// closeOverlay goes back one step: from the help, from a zoomed pane, from the
+// pane that has the keys.
+func (m *Model) closeOverlay() tea.Cmd {
+	switch {
+	case m.helping:
+		m.helping = false
+	case m.zoomed:
+		m.toggleZoom()
+	default:
+		m.setFocus(noPane)
+	}
+	return nil
+}
 
 func (m *Model) askQuit() tea.Cmd {
 	if m.snap == nil || ended(m.snap.State) {

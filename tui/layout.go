@@ -16,11 +16,15 @@ const (
 	timePane
 	kspacePane
 	memoryPane
+	qualityPane
+	samplesPane
+	logPane
 	numPanes
 )
 
 var paneNames = [numPanes]string{
 	"phases", "reconstruction", "caches", "loss", "effects", "iteration time", "k-space", "memory",
+	"quality", "samples", "log",
 }
 
 // rect is a rectangle of cells; a pane that is not shown has none.
@@ -69,6 +73,15 @@ func (l *layout) hidden() []paneID {
 		}
 	}
 	return ids
+}
+
+// zoom gives all the room of the panes to one.
+func (l *layout) zoom(id paneID) {
+	if l.tooSmall {
+		return
+	}
+	l.panes = [numPanes]rect{}
+	l.panes[id] = rect{0, l.header.h, l.w, l.footer.y - l.header.h}
 }
 
 // arrange lays the screen out. The header, the footer and the panes tile it

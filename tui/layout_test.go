@@ -73,7 +73,7 @@ func TestMoreRoomNeverHidesAPane(t *testing.T) {
 
 func TestPanesPerSize(t *testing.T) {
 	for _, tt := range []struct{ w, h, hidden int }{
-		{60, 15, 5}, {80, 15, 4}, {80, 24, 3}, {104, 22, 0}, {120, 40, 0}, {200, 60, 0},
+		{60, 15, 8}, {80, 15, 7}, {80, 24, 6}, {104, 22, 3}, {120, 40, 3}, {200, 60, 3},
 	} {
 		l := arrange(tt.w, tt.h)
 		if got := l.hidden(); len(got) != tt.hidden {

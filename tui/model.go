@@ -27,6 +27,8 @@ type Model struct {
 	out     *output              // nil where the screen is drawn without a terminal
 
 	layout layout
+	focus  paneID // the pane that has the keys; noPane for none
+	zoomed bool   // it has the whole screen
 	panes  [numPanes]pane
 	theme  *theme.Theme
 	ground ground
@@ -62,12 +64,14 @@ func New(c Controller, o Options) *Model {
 		wishes: wishes{},
 		ground: ground{profile: colorprofile.ANSI256, dark: o.Background != Light},
 		left:   make(chan struct{}),
+		focus:  noPane,
 		stale:  true,
 	}
 	m.panes = [numPanes]pane{
 		phasesPane: newPhases(), picturePane: newPicture(o.Now), kspacePane: newKspace(),
 		timePane: newIterationTime(), lossPane: newLosses(),
 		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
+		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
 	}
 	m.retheme()
 	return m
@@ -217,6 +221,11 @@ func (m *Model) second() tea.Cmd {
 
 func (m *Model) resize(w, h int) {
 	m.layout = arrange(w, h)
+	if m.zoomed {
+		m.layout.zoom(m.focus)
+	} else if m.focus != noPane && m.layout.panes[m.focus].empty() {
+		m.setFocus(noPane)
+	}
 	for id, p := range m.panes {
 		r := m.layout.panes[id]
 		p.SetSize(r.w, r.h)

@@ -51,6 +51,7 @@ const (
 	Next            // the one after it
 	Frame           // the edge of k-space
 	Memory          // a bar of bytes
+	Focus           // the frame of the pane that has the keys
 	NumStyles
 )
 
@@ -173,6 +174,7 @@ var hues = [NumStyles]hue{
 	Next:      {175, 132, 13, false, false},
 	Frame:     {239, 250, 8, false, true},
 	Memory:    {67, 67, 6, false, false},
+	Focus:     {75, 25, 14, true, false},
 }
 
 func (t *Theme) style(s Style) lipgloss.Style {

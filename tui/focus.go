@@ -1,0 +1,83 @@
+package tui
+
+// This file is which pane has the keys, and whether it has the whole screen.
+
+// noPane is the focus where no pane has the keys.
+const noPane paneID = -1
+
+// setFocus gives the keys to a pane, or to none.
+func (m *Model) setFocus(id paneID) {
+	m.focus = id
+	for i, p := range m.panes {
+		p.SetFocus(paneID(i) == id)
+	}
+}
+
+// cycleFocus gives the keys to the next pane on screen in reading order, or to
+// the one before. A zoomed screen shows the next pane.
+func (m *Model) cycleFocus(step int) {
+	order := m.readingOrder()
+	if len(order) == 0 {
+		return
+	}
+	at := -1
+	for i, id := range order {
+		if id == m.focus {
+			at = i
+		}
+	}
+	if at < 0 && step < 0 {
+		at = 0
+	}
+	m.setFocus(order[(at+step+len(order))%len(order)])
+	if m.zoomed {
+		m.resize(m.layout.w, m.layout.h)
+	}
+}
+
+// readingOrder is the panes on screen, row by row; of a zoomed screen those that
+// it shows unzoomed.
+func (m *Model) readingOrder() []paneID {
+	l := &m.layout
+	if m.zoomed {
+		whole := arrange(l.w, l.h)
+		l = &whole
+	}
+	var order []paneID
+	for id, r := range l.panes {
+		if r.empty() {
+			continue
+		}
+		at := len(order)
+		for at > 0 {
+			before := l.panes[order[at-1]]
+			if before.y < r.y || before.y == r.y && before.x < r.x {
+				break
+			}
+			at--
+		}
+		order = append(order[:at], append([]paneID{paneID(id)}, order[at:]...)...)
+	}
+	return order
+}
+
+// toggleZoom gives the pane with the keys the whole screen, or takes it back.
+func (m *Model) toggleZoom() {
+	if m.focus == noPane {
+		m.cycleFocus(1)
+	}
+	if m.focus == noPane {
+		return
+	}
+	m.zoomed = !m.zoomed
+	m.resize(m.layout.w, m.layout.h)
+}
+
+// needsFocus answers a key that is a pane's, where none takes it.
+func (m *Model) needsFocus() {
+	if m.focus == noPane {
+		m.say("tab gives a pane the keys: v changes its view, x its scale")
+		return
+	}
+	m.say(paneNames[m.focus] + " has one view")
+}

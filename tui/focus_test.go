@@ -1,0 +1,54 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+var tab = tea.KeyPressMsg{Code: tea.KeyTab}
+
+func TestTabGoesThroughThePanesInReadingOrder(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	var got []string
+	for range 9 {
+		m.Update(tab)
+		got = append(got, paneNames[m.focus])
+	}
+	want := "phases reconstruction k-space iteration time loss caches memory effects phases"
+	if strings.Join(got, " ") != want {
+		t.Errorf("tab goes %q, want %q", got, want)
+	}
+	m.Update(tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift})
+	if m.focus != effectsPane {
+		t.Errorf("shift+tab goes to %s", paneNames[m.focus])
+	}
+	press(m, "esc")
+	if m.focus != noPane {
+		t.Errorf("after esc %s has the keys", paneNames[m.focus])
+	}
+}
+
+func TestZoomGivesOnePaneTheScreenAndEscTakesItBack(t *testing.T) {
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+		w, h := size[0], size[1]
+		m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, running())
+		before := m.View().Content
+		for range m.readingOrder() {
+			m.Update(tab)
+			press(m, "z")
+			checkFrame(t, m, w, h)
+			if r := m.layout.panes[m.focus]; r.w != w || r.h != h-m.layout.header.h-m.layout.footer.h {
+				t.Errorf("%dx%d: zoomed %s is %+v", w, h, paneNames[m.focus], r)
+			}
+			press(m, "esc")
+			checkFrame(t, m, w, h)
+		}
+		press(m, "esc")
+		if got := m.View().Content; got != before {
+			t.Errorf("%dx%d: the screen is not what it was before zooming", w, h)
+		}
+	}
+}
