@@ -131,6 +131,32 @@ func TestBuffersRoundToTheirType(t *testing.T) {
 	}
 }
 
+// What is written where Map says is what a Write leaves, and Read finds.
+func TestMapIsABuffersMemory(t *testing.T) {
+	be := open(t, 1)
+	plan := counterPlan()
+	plan.Buffers = append(plan.Buffers, nn.Buffer{Name: "plane", Shape: tensor.Shape{2}, Variable: -1, Offset: 128})
+	plan.ArenaBytes = 192
+	x, err := be.Load(plan, counterState(t, be))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	plane := nn.BufferID(len(plan.Buffers) - 1)
+	copy(x.Map(plane), []float32{3, 4})
+	got := make([]float32, 2)
+	if x.Read(plane, got); !slices.Equal(got, []float32{3, 4}) {
+		t.Errorf("reads %v", got)
+	}
+	x.Write(plane, []float32{5, 6})
+	if !slices.Equal(x.Map(plane), []float32{5, 6}) {
+		t.Errorf("maps %v", x.Map(plane))
+	}
+	if x.Map(2) != nil || x.Map(3) != nil {
+		t.Error("maps what is not float32")
+	}
+}
+
 func TestLoadNamesWhatDoesNotFit(t *testing.T) {
 	be := open(t, 1)
 	s := counterState(t, be)

@@ -41,6 +41,10 @@ type Executable interface {
 	Write(b BufferID, src []float32)
 	Read(b BufferID, dst []float32)
 
+	// Map is the memory of a float32 buffer (an input of the plan) that the caller
+	// writes before the next Run, in place of Write; nil where it has to be Write.
+	Map(b BufferID) []float32
+
 	// ScratchBytes is the memory the backend holds beside the plan's arena.
 	ScratchBytes() int64
 

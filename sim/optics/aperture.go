@@ -72,20 +72,27 @@ func (a Aperture) extent() float64 {
 	return a.Radius
 }
 
+// Bounds are rows and columns of an n×n plane outside which the mask of the aperture at
+// centre c is zero.
+func (a Aperture) Bounds(c Point, n int) (rows, columns [2]int) {
+	// One pixel beyond the extent, for the rounding of the float32 arithmetic.
+	reach := a.extent() + 1
+	rows[0], rows[1] = clampRange(c.Y, reach, n)
+	columns[0], columns[1] = clampRange(c.X, reach, n)
+	return rows, columns
+}
+
 // Add sets the pixels inside the aperture at centre c to 1 and leaves the others:
 // the union with what dst holds. dst is an n×n plane, where grid = Coordinates(n).
 // Arithmetic is float32 as in PRISM, so that the same pixels are inside.
 func (a Aperture) Add(dst, grid []float32, c Point) {
 	n := len(grid)
-	// One pixel beyond the extent, for the rounding of the float32 arithmetic.
-	reach := a.extent() + 1
-	y0, y1 := clampRange(c.Y, reach, n)
-	x0, x1 := clampRange(c.X, reach, n)
+	rows, columns := a.Bounds(c, n)
 	cy, cx := float32(c.Y), float32(c.X)
-	for i := y0; i < y1; i++ {
+	for i := rows[0]; i < rows[1]; i++ {
 		dy := grid[i] - cy
 		row := dst[i*n : (i+1)*n]
-		for j := x0; j < x1; j++ {
+		for j := columns[0]; j < columns[1]; j++ {
 			if a.inside(dy, grid[j]-cx) {
 				row[j] = 1
 			}

@@ -26,7 +26,7 @@ type strips struct {
 	filled            []bool   // strips of the object's rows that are not zero
 	reach             [][2]int // columns of the mask in each strip of its rows
 
-	lookBody, rowsBody, columnsBody, imageBody func(lo, hi int)
+	objectBody, maskBody, rowsBody, columnsBody, imageBody func(lo, hi int)
 }
 
 // stripsSpace is what one strip in flight works in. Strips that are mostly zero keep
@@ -49,7 +49,8 @@ func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 			a: lines.NewStrips(1), scratch: lines.NewStrips(1), amplitudes: lines.NewStrips(1)[:n*vec.StripLanes],
 		}
 	}
-	s.lookBody, s.rowsBody, s.columnsBody, s.imageBody = s.look, s.objectRows, s.spectrumColumns, s.imageRows
+	s.objectBody, s.maskBody = s.lookAtObject, s.lookAtMask
+	s.rowsBody, s.columnsBody, s.imageBody = s.objectRows, s.spectrumColumns, s.imageRows
 	return s
 }
 
@@ -59,12 +60,12 @@ func (s *strips) bytes() int64 {
 	return 4 * (int64(len(s.field)) + 6*strip*int64(cap(s.work)))
 }
 
-// measure is Telescope.Measure.
-func (s *strips) measure(lines *fft.Lines, set vec.Set, dst, object, mask []float32) {
-	s.lines, s.set = lines, set
+// measure is Telescope.MeasureWithin.
+func (s *strips) measure(dst, object, mask []float32, where Support) {
 	s.dst, s.object, s.mask = dst, object, mask
 	s.rows, s.columns = [2]int{0, s.n}, [2]int{0, s.n}
 	if s.pruned {
+		s.rows, s.columns = wholeStrips(where.Rows), wholeStrips(where.Columns)
 		s.prune()
 	}
 	if s.rows[0] == s.rows[1] || s.columns[0] == s.columns[1] {
@@ -84,16 +85,29 @@ func (s *strips) each(count int, body func(lo, hi int)) {
 	s.par(count, body)
 }
 
-// prune finds where the object and the mask are not zero.
+// prune finds where the object and the mask are not zero, if that is not known.
 func (s *strips) prune() {
-	s.each(len(s.filled), s.lookBody)
-	s.rows, s.columns = [2]int{}, [2]int{}
-	for b, filled := range s.filled {
-		if filled {
-			s.rows = union(s.rows, [2]int{b * vec.StripLanes, (b + 1) * vec.StripLanes})
+	if s.rows[0] >= s.rows[1] {
+		s.each(len(s.filled), s.objectBody)
+		s.rows = [2]int{}
+		for b, filled := range s.filled {
+			if filled {
+				s.rows = union(s.rows, [2]int{b * vec.StripLanes, (b + 1) * vec.StripLanes})
+			}
 		}
-		s.columns = union(s.columns, s.reach[b])
 	}
+	if s.columns[0] >= s.columns[1] {
+		s.each(len(s.reach), s.maskBody)
+		s.columns = [2]int{}
+		for _, columns := range s.reach {
+			s.columns = union(s.columns, columns)
+		}
+	}
+}
+
+// wholeStrips is the least range of whole strips that holds r.
+func wholeStrips(r [2]int) [2]int {
+	return [2]int{r[0] / vec.StripLanes * vec.StripLanes, (r[1] + vec.StripLanes - 1) / vec.StripLanes * vec.StripLanes}
 }
 
 // union is the least range that holds both, of which an empty one is nothing.
@@ -107,14 +121,20 @@ func union(a, b [2]int) [2]int {
 	return [2]int{min(a[0], b[0]), max(a[1], b[1])}
 }
 
-// look examines strips [lo, hi) of the rows of object and mask.
-func (s *strips) look(lo, hi int) {
+// lookAtObject examines strips [lo, hi) of the object's rows.
+func (s *strips) lookAtObject(lo, hi int) {
 	band := vec.StripLanes * s.n
 	for b := lo; b < hi; b++ {
 		s.filled[b] = s.set.NonZero(s.object[b*band:][:band])
+	}
+}
+
+// lookAtMask examines strips [lo, hi) of the mask's rows.
+func (s *strips) lookAtMask(lo, hi int) {
+	for b := lo; b < hi; b++ {
 		first, end := s.n, 0
 		for i := range vec.StripLanes {
-			row := s.mask[b*band+i*s.n:][:s.n]
+			row := s.mask[(b*vec.StripLanes+i)*s.n:][:s.n]
 			if !s.set.NonZero(row) {
 				continue
 			}

@@ -92,6 +92,39 @@ func TestFusedMeasurementsHaveTheSameBitsOnAnyThreads(t *testing.T) {
 	}
 }
 
+// What is known beforehand saves looking for it and changes nothing.
+func TestKnownSupportGivesTheSameBits(t *testing.T) {
+	const n = 64
+	object, _ := scene(n)
+	s := newTestTelescope(t, n)
+	want, got := make([]float32, n*n), make([]float32, n*n)
+	for _, a := range []Aperture{{Radius: 6}, {Kind: Hexagonal, Radius: 9}, {Kind: Obscured, Radius: 9, InnerRadius: 2}} {
+		for _, c := range []Point{{}, {Y: -9.5, X: 14.2}, {Y: 30, X: -31}, {Y: 3, X: 200}} {
+			mask := drawn(n, a, c)
+			rows, columns := a.Bounds(c, n)
+			for i, v := range mask {
+				if v != 0 && (i/n < rows[0] || i/n >= rows[1] || i%n < columns[0] || i%n >= columns[1]) {
+					t.Fatalf("%+v at %+v: pixel %d, %d is outside %v, %v", a, c, i/n, i%n, rows, columns)
+				}
+			}
+			for _, pruned := range []bool{true, false} {
+				s.SetTransforms(Transforms{Fused: true, Pruned: pruned})
+				s.Measure(want, object, mask)
+				s.MeasureWithin(got, object, mask, Support{FilledRows(object, n), columns})
+				if !slices.Equal(got, want) {
+					t.Errorf("%+v at %+v, pruned %v: the bits differ", a, c, pruned)
+				}
+			}
+		}
+	}
+	if rows := FilledRows(object, n); rows != [2]int{n/3 + 1, n/2 + 2} {
+		t.Errorf("rows %v", rows)
+	}
+	if rows := FilledRows(make([]float32, n*n), n); rows != [2]int{} {
+		t.Errorf("rows %v of nothing", rows)
+	}
+}
+
 func TestFusedMeasurementsAllocateNothingAndTellTheirMemory(t *testing.T) {
 	const n = 64
 	object, masks := scene(n)

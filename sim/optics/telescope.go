@@ -64,16 +64,27 @@ func (t *Telescope) Bytes() int64 {
 
 func (t *Telescope) plan() *fft.Plan { return t.plans.Plan(t.n, t.n) }
 
+// Support is what is known of a measurement beforehand: outside Rows the object is zero,
+// outside Columns the mask is. An empty range tells nothing.
+type Support struct{ Rows, Columns [2]int }
+
 // Measure writes the measurement of a real object through a mask to dst. All are
 // n×n planes; dst may be the object.
 func (t *Telescope) Measure(dst, object, mask []float32) {
+	t.MeasureWithin(dst, object, mask, Support{})
+}
+
+// MeasureWithin is Measure where it is known what is zero, which pruned transforms then
+// need not look for.
+func (t *Telescope) MeasureWithin(dst, object, mask []float32, where Support) {
 	if t.transforms.Fused {
 		if lines, columns := t.plan().Lines(); lines != nil && lines == columns {
 			if t.strips == nil {
 				t.strips = newStrips(lines, t.par)
 			}
 			t.strips.pruned = t.transforms.Pruned
-			t.strips.measure(lines, t.plans.set, dst, object, mask)
+			t.strips.lines, t.strips.set = lines, t.plans.set
+			t.strips.measure(dst, object, mask, where)
 			return
 		}
 	}

@@ -1,5 +1,7 @@
 package optics
 
+import "prismtop/sim/cpu/vec"
+
 // Window is a square part of a field: rows Top to Top+Size, columns likewise.
 type Window struct{ Top, Left, Size int }
 
@@ -16,6 +18,16 @@ func ObjectWindow(n, s int) Window {
 func PRISMWindow(n, s int) Window {
 	top := (n-s)/2 + 1
 	return Window{top, top, min(s, n-top)}
+}
+
+// FilledRows is the least range of rows outside which an n×n plane is zero.
+func FilledRows(plane []float32, n int) (rows [2]int) {
+	for i := range n {
+		if vec.Go.NonZero(plane[i*n:][:n]) {
+			rows = union(rows, [2]int{i, i + 1})
+		}
+	}
+	return rows
 }
 
 // Crop copies the window of an n×n plane to dst, which has Size² elements.

@@ -63,8 +63,10 @@ func newSystem(s *preset.Settings, object *picture.Object, device Device, masks 
 	if err != nil {
 		return nil, err
 	}
+	window := optics.ObjectWindow(s.Size, s.ObjectSize)
 	return NewMeasurementSystem(SystemOptions{
 		Truth: object.Amplitude, Size: s.Size, Aperture: shape, Noise: detector,
+		Rows:  [2]int{window.Top, window.Top + window.Size},
 		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Transforms: transforms(s), Faithful: s.Faithful,
 		Cache: NewMeasurementCache(int64(s.MeasurementCacheMB)<<20, s.MeasurementCache, nil),
 	})

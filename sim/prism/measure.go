@@ -21,6 +21,9 @@ type SystemOptions struct {
 	Masks *optics.MaskCache
 	Cache *MeasurementCache
 
+	// Rows are those outside which reconstructions are zero; empty is not known.
+	Rows [2]int
+
 	// Parallel spreads the transforms over threads; nil is serial.
 	Parallel fft.Parallel
 
@@ -47,14 +50,22 @@ type MeasurementSystem struct {
 	telescope *optics.Telescope
 	picture   digest
 	hashed    bool
+	rows      [2]int // outside which the truth is zero
 
 	cumulative []float32
+	columns    [2]int // outside which cumulative is zero
 	coverage   float64
 	samples    int
 
 	spectrum []complex64 // of the truth, and one measurement: for line samples
 	one      []float32
+
+	copyTo, copyFrom []float32 // of the copy in progress
+	copyBody         func(lo, hi int)
 }
+
+// copyBands is how many bands a plane is copied in.
+const copyBands = 16
 
 // NewMeasurementSystem makes a system that has measured nothing yet.
 func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
@@ -67,6 +78,7 @@ func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
 	}
 	telescope.SetTransforms(o.Transforms)
 	s := &MeasurementSystem{options: o, telescope: telescope, cumulative: make([]float32, o.Size*o.Size)}
+	s.copyBody = s.copyBand
 	if err := s.SetTruth(o.Truth); err != nil {
 		return nil, err
 	}
@@ -79,6 +91,7 @@ func (s *MeasurementSystem) SetTruth(truth []float32) error {
 		return fmt.Errorf("measuring: a picture of %d pixels is not %d×%d", len(truth), n, n)
 	}
 	s.options.Truth, s.hashed = truth, false
+	s.rows = optics.FilledRows(truth, s.options.Size)
 	return nil
 }
 
@@ -118,12 +131,12 @@ func (s *MeasurementSystem) Coverage() float64 { return s.coverage }
 // Reset forgets the samples added; the cache stays.
 func (s *MeasurementSystem) Reset() {
 	clear(s.cumulative)
-	s.coverage, s.samples = 0, 0
+	s.coverage, s.samples, s.columns = 0, 0, [2]int{}
 }
 
 // Measure writes the two targets of a sample, each Size×Size. The new one is the
 // truth through the sample's apertures, averaged over them, with fresh noise. The
-// old one is the reconstruction, which is not measured data, through the
+// old one, if it is asked for (not nil), is the reconstruction, which is not measured data, through the
 // accumulated mask; without a reconstruction (nil) or an earlier sample it equals
 // the new one (spec/prism.md §3.2).
 func (s *MeasurementSystem) Measure(reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
@@ -132,18 +145,20 @@ func (s *MeasurementSystem) Measure(reconstruction []float32, centres []optics.P
 	}
 	s.measureTruth(targetNew, centres)
 	s.options.Noise.Apply(targetNew, targetNew)
-	if reconstruction == nil || s.samples == 0 {
+	switch {
+	case targetOld == nil:
+	case reconstruction == nil || s.samples == 0:
 		copy(targetOld, targetNew)
-		return nil
+	default:
+		s.MeasureAccumulated(targetOld, reconstruction)
 	}
-	s.MeasureAccumulated(targetOld, reconstruction)
 	return nil
 }
 
-// MeasureAccumulated writes the measurement of a picture through the accumulated
+// MeasureAccumulated writes the measurement of a reconstruction through the accumulated
 // mask: the coherent union of all earlier apertures, without noise or cache.
 func (s *MeasurementSystem) MeasureAccumulated(dst, picture []float32) {
-	s.telescope.Measure(dst, picture, s.cumulative)
+	s.telescope.MeasureWithin(dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
 }
 
 // AddMask joins a sample's apertures to the accumulated mask, once per sample,
@@ -155,6 +170,12 @@ func (s *MeasurementSystem) AddMask(centres []optics.Point) {
 	}
 	for _, c := range centres {
 		s.options.Masks.Add(s.cumulative, a, c)
+		if _, columns := a.Bounds(c, s.options.Size); columns[0] < columns[1] {
+			if s.columns[0] == s.columns[1] {
+				s.columns = columns
+			}
+			s.columns = [2]int{min(s.columns[0], columns[0]), max(s.columns[1], columns[1])}
+		}
 	}
 	s.samples++
 	s.coverage = optics.Coverage(s.cumulative)
@@ -172,7 +193,7 @@ func (s *MeasurementSystem) measureTruth(dst []float32, centres []optics.Point) 
 	key := s.key(centres)
 	if kept, ok := c.cache.Get(lookup, key); ok {
 		start := c.clock()
-		copy(dst, kept)
+		s.copyPlane(dst, kept)
 		c.cache.Charge(c.clock() - start)
 		return
 	}
@@ -188,6 +209,24 @@ func (s *MeasurementSystem) measureTruth(dst []float32, centres []optics.Point) 
 		c.cache.Charge(c.clock() - start)
 	}
 	c.keep(key, dst, cost)
+}
+
+// copyPlane copies a plane, a band of its rows at a time on as many threads as
+// there are: memory gives one thread a part of what it can give.
+func (s *MeasurementSystem) copyPlane(dst, src []float32) {
+	if s.options.Parallel == nil {
+		copy(dst, src)
+		return
+	}
+	s.copyTo, s.copyFrom = dst, src
+	s.options.Parallel(copyBands, s.copyBody)
+	s.copyTo, s.copyFrom = nil, nil
+}
+
+// copyBand copies bands [lo, hi).
+func (s *MeasurementSystem) copyBand(lo, hi int) {
+	n := len(s.copyTo)
+	copy(s.copyTo[lo*n/copyBands:hi*n/copyBands], s.copyFrom[lo*n/copyBands:])
 }
 
 // key is the cache's key of a measurement of the truth.
@@ -212,7 +251,8 @@ func (s *MeasurementSystem) key(centres []optics.Point) measurementKey {
 func (s *MeasurementSystem) compute(dst []float32, centres []optics.Point) {
 	a, masks := s.options.Aperture, s.options.Masks
 	if len(centres) == 1 {
-		s.telescope.Measure(dst, s.options.Truth, masks.Mask(a, centres[0]))
+		_, columns := a.Bounds(centres[0], s.options.Size)
+		s.telescope.MeasureWithin(dst, s.options.Truth, masks.Mask(a, centres[0]), optics.Support{Rows: s.rows, Columns: columns})
 		return
 	}
 	if s.spectrum == nil {

@@ -77,6 +77,34 @@ func (p *program) write(name string, values []float32) {
 	}
 }
 
+// target is where an input of the plan is to be written: its own memory where the
+// device has that, else instead; nil where the plan has no use for it. Filled, it is
+// handed over by deliver.
+func (p *program) target(name string, instead []float32) []float32 {
+	id, ok := p.plan.Input(name)
+	if !ok {
+		return nil
+	}
+	if own := p.exe.Map(id); own != nil {
+		return own
+	}
+	return instead
+}
+
+// deliver gives the plan an input that was written where target said.
+func (p *program) deliver(name string, filled []float32) {
+	if id, ok := p.plan.Input(name); ok && p.exe.Map(id) == nil {
+		p.exe.Write(id, filled)
+	}
+}
+
+// keep copies an input from the plan's memory, where that is the only place it is.
+func (p *program) keep(name string, to []float32) {
+	if id, ok := p.plan.Input(name); ok {
+		copy(to, p.exe.Map(id))
+	}
+}
+
 // writeScalar sets a scalar input.
 func (p *program) writeScalar(name string, value float64) {
 	p.number[0] = float32(value)

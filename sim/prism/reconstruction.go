@@ -57,7 +57,7 @@ type Reconstruction struct {
 	hasCurrent bool
 	output     []float32 // newest output of the decoder, [N, N]
 	hasOutput  bool
-	targetOld  []float32
+	targetOld  []float32 // beside a plan, whose own are the newest where Map gives them
 	targetNew  []float32
 	changed    bool // settings changed since the last iteration
 }
@@ -281,7 +281,11 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 	if options.same(before) {
 		return nil
 	}
-	r.Output() // the newest output outlives the plan that computed it
+	r.Output() // the newest output and the targets outlive the plan that has them
+	if r.stage == profiles.Progressive && r.program != nil && r.program.fed {
+		r.program.keep(TargetOldInput, r.targetOld)
+		r.program.keep(TargetNewInput, r.targetNew)
+	}
 	r.unload()
 	return r.load()
 }

@@ -105,11 +105,12 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 	if r.hasCurrent {
 		current = r.current
 	}
-	if err := r.system.Measure(current, r.samples[r.sample], r.targetOld, r.targetNew); err != nil {
+	targetOld, targetNew := r.program.target(TargetOldInput, r.targetOld), r.program.target(TargetNewInput, r.targetNew)
+	if err := r.system.Measure(current, r.samples[r.sample], targetOld, targetNew); err != nil {
 		return err
 	}
-	r.program.write(TargetOldInput, r.targetOld)
-	r.program.write(TargetNewInput, r.targetNew)
+	r.program.deliver(TargetOldInput, targetOld)
+	r.program.deliver(TargetNewInput, targetNew)
 	rec.Phases[profiles.Telescope] += int64(time.Since(start))
 	return nil
 }
