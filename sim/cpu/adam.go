@@ -63,16 +63,16 @@ type adamUpdate struct {
 	s            vec.AdamScalars
 }
 
-// adamUpdate binds what Adam updates: the step's outputs, with the learning rate and the
-// step counter as inputs from first on.
-func (b *binder) adamUpdate(op nn.Adam, first int) *adamUpdate {
+// adamUpdate binds what Adam updates: the step's first outs outputs, with the learning rate
+// and the step counter as inputs from first on.
+func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
 		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
 		beta1: decimal(op.Beta1), beta2: decimal(op.Beta2), eps: op.Eps}
 	if op.AMSGrad {
 		u.vmax = b.out(3)
 	}
-	for i := range b.current.Out {
+	for i := range outs {
 		b.sameShape(b.outShape(0), b.outShape(i))
 	}
 	return u
@@ -110,6 +110,17 @@ func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 	}
 }
 
+// applyOuterProducts updates rows from element lo on with the gradients factors[r]·x, and
+// multiplies them with x before: out[r] = Σ x[j]·p[r, j].
+func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
+	hi := lo + len(out)*len(x)
+	if u.vmax != nil {
+		u.set.AMSGradOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], u.vmax[lo:hi], x, factors, &u.s)
+	} else {
+		u.set.AdamOuterProducts(out, u.p[lo:hi], u.m[lo:hi], u.v[lo:hi], x, factors, &u.s)
+	}
+}
+
 func (b *binder) adam(op nn.Adam) func() {
 	ins, outs := 6, 3
 	if op.AMSGrad {
@@ -121,7 +132,7 @@ func (b *binder) adam(op nn.Adam) func() {
 	if !b.operands(ins, ins, outs) || !b.inPlace([]int{3, 4, 5, 6}[:outs]...) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
 	}
-	g, u := b.in(0), b.adamUpdate(op, 1)
+	g, u := b.in(0), b.adamUpdate(op, 1, outs)
 	var found []float32
 	if op.Scaler {
 		found = b.scalar(b.in(ins-1), "found")

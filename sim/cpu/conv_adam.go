@@ -13,7 +13,11 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	if op.Update.AMSGrad {
 		outs++
 	}
-	if !b.operands(4+outs, 4+outs, outs) || !b.inPlace([]int{4, 5, 6, 7}[:outs]...) {
+	results := outs
+	if op.GradInput {
+		results++
+	}
+	if !b.operands(4+outs, 4+outs, results) || !b.inPlace([]int{4, 5, 6, 7}[:outs]...) {
 		return nil
 	}
 	if op.Update.Scaler {
@@ -27,14 +31,24 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	if !ok {
 		return nil
 	}
-	small, large, u := b.in(s), b.in(l), b.adamUpdate(op.Update, 2)
+	small, large, u := b.in(s), b.in(l), b.adamUpdate(op.Update, 2, outs)
+	outer := g.single() && g.n == 1 && !b.split()
+	var gx []float32
+	if op.GradInput {
+		if !outer || !op.Transposed {
+			return b.fail("the image's gradient comes with the update where that is of an outer product only")
+		}
+		if gx = b.out(outs); !b.sameShape(b.inShape(0), b.outShape(outs)) {
+			return nil
+		}
+	}
 	if b.err != nil {
 		return nil
 	}
 	b.gradient = new(int64)
 	switch {
-	case g.single() && g.n == 1 && !b.split():
-		return b.outerAdam(&g, u, small, large)
+	case outer:
+		return b.outerAdam(&g, u, gx, small, large)
 	case b.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
 		return b.patchesAdam(&g, u, small, large)
 	}
@@ -61,14 +75,21 @@ func (b *binder) gradientShare() func() {
 }
 
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
-// small[s]·large.
-func (b *binder) outerAdam(g *geometry, u *adamUpdate, small, large []float32) func() {
+// small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before, in
+// denseGather's order.
+func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.each(g.small, 1+grain/columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {
 			u.applyOuter(s*columns, large, small[s])
 		}
 	})
+	if gx != nil {
+		run = b.each((g.small+rowsPerTask-1)/rowsPerTask, 1+grain/(rowsPerTask*columns), func(lo, hi int) {
+			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
+			u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
+		})
+	}
 	return func() {
 		u.begin()
 		run()

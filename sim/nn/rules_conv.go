@@ -83,6 +83,9 @@ func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) 
 	if len(t.in) == 3 && b.wants(t.in[2]) {
 		b.give(t.in[2], b.emit(t, BiasGrad{}, []BufferID{gy}, b.float32Like(t.in[2])))
 	}
+	if b.gradInputAtOnce(t, gy, o) {
+		return
+	}
 	if b.wants(x) {
 		b.give(x, b.emit(t, gradInput, []BufferID{gy, w}, b.like(x)))
 	}

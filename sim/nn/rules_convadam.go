@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"slices"
+
 	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
@@ -10,11 +12,15 @@ import (
 // computed and kept by nobody. The numbers are those of the two operators in turn.
 //
 // The step's time is that of Adam; a GradientShare step after it has the gradient's.
+// With GradInput, where the gradient is Outer, the step also gives the image's gradient, from
+// the weights before their update: a multiplication and an addition for each while it is at
+// hand, which have no time of their own either.
 // In: x, gy, lr (scalar), step (scalar), p, m, v, then vmax with AMSGrad. Out: p, m, v,
-// then vmax with AMSGrad (the same buffers).
+// then vmax with AMSGrad (the same buffers), then gx with GradInput.
 type ConvAdam struct {
 	Stride, Pad int
 	Transposed  bool
+	GradInput   bool
 	Update      Adam // without a Scaler
 }
 
@@ -36,13 +42,22 @@ func (o ConvAdam) gradient() Op {
 	return Conv2DGradWeight{o.Stride, o.Pad}
 }
 
-func (o ConvAdam) opName() string      { return o.gradient().opName() + "+Adam" }
+func (o ConvAdam) opName() string {
+	if o.GradInput {
+		return "convT dX+dW+Adam"
+	}
+	return o.gradient().opName() + "+Adam"
+}
+
 func (o GradientShare) opName() string { return o.Conv.gradient().opName() }
 
 func (o ConvAdam) flops(in, _ []spec) int64 {
 	n := o.Update.flops([]spec{in[4]}, nil)
 	if o.Outer(in[0].shape) {
 		n += in[4].elements()
+	}
+	if o.GradInput {
+		n += 2 * in[4].elements()
 	}
 	return n
 }
@@ -94,6 +109,24 @@ func (b *backward) weight(w BufferID) (p *parameter, value BufferID, ok bool) {
 	return p, value, readers == 1
 }
 
+// gradInputAtOnce emits a weight's gradient and its update in one step with the image's gradient,
+// and tells whether it could: where one pass over the weights can do all three with the
+// products of three steps.
+func (b *backward) gradInputAtOnce(t *taped, gy BufferID, o ConvAdam) bool {
+	x, w := t.in[0], t.in[1]
+	if b.fused == nil || !b.wants(x) || !b.wants(w) || !o.Outer(b.shape(x)) || b.c.options.Products != Exact {
+		return false
+	}
+	if _, value, ok := b.weight(w); !ok || value != w {
+		return false // the image's gradient is that of rounded weights
+	}
+	if !slices.Equal(b.shape(gy)[2:], b.shape(w)[2:]) {
+		return false // with output padding
+	}
+	o.GradInput = true
+	return b.convAdam(t, gy, o)
+}
+
 // convAdam emits a weight's gradient and its update in one step, and tells whether
 // it could.
 func (b *backward) convAdam(t *taped, gy BufferID, o ConvAdam) bool {
@@ -108,7 +141,15 @@ func (b *backward) convAdam(t *taped, gy BufferID, o ConvAdam) bool {
 	o.Update = c.adam(false)
 	out := c.adamState(p, value)
 	in := append([]BufferID{t.in[0], gy, b.fused.rate, b.fused.step}, out...)
-	c.step(c.name(t.layer, o.opName()), o, profiles.Optimizer, in, out)
+	name := c.name(t.layer, o.opName())
+	if o.GradInput {
+		x := t.in[0]
+		s := b.like(x)
+		gx := c.allocate(Buffer{Name: name, Shape: s.shape, DType: s.dtype, Category: Gradients, Variable: -1})
+		out = append(out, gx)
+		b.give(x, gx)
+	}
+	c.step(name, o, profiles.Optimizer, in, out)
 	if o.Outer(b.shape(t.in[0])) {
 		return true
 	}

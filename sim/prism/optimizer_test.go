@@ -67,14 +67,15 @@ func sameState(t *testing.T, name string, got, want *bench) {
 }
 
 // A fused plan keeps no gradient of a convolution's weights, and tells what it spent on
-// gradients from what it spent on Adam. In float16 nothing is fused: whether the step is
-// taken is known when all gradients are.
+// gradients from what it spent on Adam. The first layer's image has its gradient from the
+// same pass over the weights, if those that it wants are the ones updated and not rounded. In
+// float16 nothing is fused: whether the step is taken is known when all gradients are.
 func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
 		b := smallBench(t, 3)
 		l := trainable(b, prism.PlanOptions{AMP: amp, FusedOptimizer: true})
 		l.iterate()
-		kept, fused := 0, 0
+		kept, fused, together := 0, 0, 0
 		for _, buffer := range l.plan.Buffers {
 			if buffer.Variable >= 0 && buffer.Category == nn.Gradients && strings.HasSuffix(buffer.Name, ".weight.grad") && strings.HasPrefix(buffer.Name, "conv") {
 				kept++
@@ -88,6 +89,9 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 					want = profiles.Backward
 				}
 				fused++
+				if conv, ok := op.(nn.ConvAdam); ok && conv.GradInput {
+					together++
+				}
 				if nanos := l.exe.StepNanos()[i]; nanos <= 0 || step.FLOPs <= 0 || step.Phase != want {
 					t.Errorf("%v: %q took %d ns of %v for %d operations", amp, step.Name, nanos, step.Phase, step.FLOPs)
 				}
@@ -95,6 +99,10 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 		}
 		if scaled := amp == tensor.Float16; (kept > 0) != scaled || (fused == 0) != scaled {
 			t.Errorf("%v: %d gradients kept, %d fused steps", amp, kept, fused)
+		}
+		alone := slices.ContainsFunc(l.plan.Steps, func(s nn.Step) bool { return s.Name == "layer 1 convT dX" })
+		if exact := amp == tensor.Float32; (together == 1) != exact || alone == exact {
+			t.Errorf("%v: %d image gradients with updates, the first layer's alone %v", amp, together, alone)
 		}
 	}
 }

@@ -24,6 +24,16 @@ func adamOuterAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c
 //go:noescape
 func amsgradOuterAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
 
+// adamOuterDotAVX512 is AdamOuterDot.
+//
+//go:noescape
+func adamOuterDotAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+
+// amsgradOuterDotAVX512 is AMSGradOuterDot.
+//
+//go:noescape
+func amsgradOuterDotAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+
 // adamAVX2 is Adam.
 //
 //go:noescape
@@ -43,3 +53,13 @@ func adamOuterAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *
 //
 //go:noescape
 func amsgradOuterAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
+
+// adamOuterDotAVX2 is AdamOuterDot.
+//
+//go:noescape
+func adamOuterDotAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+
+// amsgradOuterDotAVX2 is AMSGradOuterDot.
+//
+//go:noescape
+func amsgradOuterDotAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func adamAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·adamAVX512(SB), NOSPLIT, $0-48
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), DX
@@ -25,6 +25,9 @@ TEXT ·adamAVX512(SB), NOSPLIT, $0-48
 whole:
 	CMPQ        DI, $0x00000010
 	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(BX)(R8*1)
 	VMOVUPS     (SI)(R8*1), Z7
 	VMOVUPS     (DX)(R8*1), Z8
 	VMOVUPS     (BX)(R8*1), Z9
@@ -85,7 +88,7 @@ done:
 	RET
 
 // func amsgradAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·amsgradAVX512(SB), NOSPLIT, $0-56
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), DX
@@ -106,6 +109,10 @@ TEXT ·amsgradAVX512(SB), NOSPLIT, $0-56
 whole:
 	CMPQ        R8, $0x00000010
 	JLT         rest
+	PREFETCHT0  2048(AX)(R9*1)
+	PREFETCHT0  2048(DX)(R9*1)
+	PREFETCHT0  2048(BX)(R9*1)
+	PREFETCHT0  2048(DI)(R9*1)
 	VMOVUPS     (SI)(R9*1), Z7
 	VMOVUPS     (DX)(R9*1), Z8
 	VMOVUPS     (BX)(R9*1), Z9
@@ -172,7 +179,7 @@ done:
 	RET
 
 // func adamOuterAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·adamOuterAVX512(SB), NOSPLIT, $0-52
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), DX
@@ -193,6 +200,9 @@ TEXT ·adamOuterAVX512(SB), NOSPLIT, $0-52
 whole:
 	CMPQ        DI, $0x00000010
 	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(BX)(R8*1)
 	VMOVUPS     (SI)(R8*1), Z8
 	VMULPS      Z7, Z8, Z8
 	VMOVUPS     (DX)(R8*1), Z9
@@ -255,7 +265,7 @@ done:
 	RET
 
 // func amsgradOuterAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·amsgradOuterAVX512(SB), NOSPLIT, $0-60
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), DX
@@ -277,6 +287,10 @@ TEXT ·amsgradOuterAVX512(SB), NOSPLIT, $0-60
 whole:
 	CMPQ        R8, $0x00000010
 	JLT         rest
+	PREFETCHT0  2048(AX)(R9*1)
+	PREFETCHT0  2048(DX)(R9*1)
+	PREFETCHT0  2048(BX)(R9*1)
+	PREFETCHT0  2048(DI)(R9*1)
 	VMOVUPS     (SI)(R9*1), Z8
 	VMULPS      Z7, Z8, Z8
 	VMOVUPS     (DX)(R9*1), Z9
@@ -344,8 +358,228 @@ done:
 	VZEROUPPER
 	RET
 
+// func adamOuterDotAVX512(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+// Requires: AVX, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·adamOuterDotAVX512(SB), NOSPLIT, $0-64
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+24(FP), SI
+	MOVQ         n+32(FP), DI
+	MOVQ         c+40(FP), CX
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS factor+48(FP), Z7
+	VPXORD       Z8, Z8, Z8
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000010
+	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(BX)(R8*1)
+	VMOVUPS     (SI)(R8*1), Z9
+	VMOVUPS     (AX)(R8*1), Z12
+	VFMADD231PS Z12, Z9, Z8
+	VMULPS      Z7, Z9, Z9
+	VMOVUPS     (DX)(R8*1), Z10
+	VMOVUPS     (BX)(R8*1), Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z1, Z11, Z11
+	VFMADD231PS Z9, Z12, Z11
+	VMOVUPS     Z10, (DX)(R8*1)
+	VMOVUPS     Z11, (BX)(R8*1)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMULPS      Z4, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS     (AX)(R8*1), Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, (AX)(R8*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        DI, CX
+	CMOVQLT     DI, CX
+	XORQ        R9, R9
+	TESTQ       CX, CX
+	CMOVQLT     R9, CX
+	MOVL        $0x00000001, R9
+	SHLL        CL, R9
+	DECL        R9
+	KMOVW       R9, K1
+	VMOVUPS.Z   (SI)(R8*1), K1, Z9
+	VMOVUPS.Z   (AX)(R8*1), K1, Z12
+	VFMADD231PS Z12, Z9, Z8
+	VMULPS      Z7, Z9, Z9
+	VMOVUPS.Z   (DX)(R8*1), K1, Z10
+	VMOVUPS.Z   (BX)(R8*1), K1, Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z1, Z11, Z11
+	VFMADD231PS Z9, Z12, Z11
+	VMOVUPS     Z10, K1, (DX)(R8*1)
+	VMOVUPS     Z11, K1, (BX)(R8*1)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMULPS      Z4, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS.Z   (AX)(R8*1), K1, Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, K1, (AX)(R8*1)
+	ADDQ        $+64, R8
+	SUBQ        $+16, DI
+	JMP         rest
+
+done:
+	VUNPCKLPS     Z8, Z8, Z0
+	VUNPCKHPS     Z8, Z8, Z1
+	VADDPS        Z0, Z1, Z1
+	VUNPCKLPS     Z8, Z8, Z0
+	VUNPCKHPS     Z8, Z8, Z2
+	VADDPS        Z0, Z2, Z2
+	VUNPCKLPD     Z2, Z1, Z0
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	MOVQ          out+56(FP), AX
+	VMOVSS        X1, (AX)
+	VZEROUPPER
+	RET
+
+// func amsgradOuterDotAVX512(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+// Requires: AVX, AVX512F, AVX512VL, CMOV, MMX+
+TEXT ·amsgradOuterDotAVX512(SB), NOSPLIT, $0-72
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), DX
+	MOVQ         v+16(FP), BX
+	MOVQ         grad+32(FP), SI
+	MOVQ         largest+24(FP), DI
+	MOVQ         n+40(FP), R8
+	MOVQ         c+48(FP), CX
+	VBROADCASTSS (CX), Z0
+	VBROADCASTSS 4(CX), Z1
+	VBROADCASTSS 8(CX), Z2
+	VBROADCASTSS 12(CX), Z3
+	VBROADCASTSS 16(CX), Z4
+	VBROADCASTSS 20(CX), Z5
+	VBROADCASTSS 24(CX), Z6
+	VBROADCASTSS factor+56(FP), Z7
+	VPXORD       Z8, Z8, Z8
+	XORQ         R9, R9
+
+whole:
+	CMPQ        R8, $0x00000010
+	JLT         rest
+	PREFETCHT0  2048(AX)(R9*1)
+	PREFETCHT0  2048(DX)(R9*1)
+	PREFETCHT0  2048(BX)(R9*1)
+	PREFETCHT0  2048(DI)(R9*1)
+	VMOVUPS     (SI)(R9*1), Z9
+	VMOVUPS     (AX)(R9*1), Z12
+	VFMADD231PS Z12, Z9, Z8
+	VMULPS      Z7, Z9, Z9
+	VMOVUPS     (DX)(R9*1), Z10
+	VMOVUPS     (BX)(R9*1), Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z1, Z11, Z11
+	VFMADD231PS Z9, Z12, Z11
+	VMOVUPS     Z10, (DX)(R9*1)
+	VMOVUPS     Z11, (BX)(R9*1)
+	VMOVUPS     (DI)(R9*1), Z12
+	VMAXPS      Z11, Z12, Z11
+	VMOVUPS     Z11, (DI)(R9*1)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMULPS      Z4, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS     (AX)(R9*1), Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, (AX)(R9*1)
+	ADDQ        $+64, R9
+	SUBQ        $+16, R8
+	JMP         whole
+
+rest:
+	TESTQ       R8, R8
+	JLE         done
+	MOVQ        $0x00000010, CX
+	CMPQ        R8, CX
+	CMOVQLT     R8, CX
+	XORQ        R10, R10
+	TESTQ       CX, CX
+	CMOVQLT     R10, CX
+	MOVL        $0x00000001, R10
+	SHLL        CL, R10
+	DECL        R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (SI)(R9*1), K1, Z9
+	VMOVUPS.Z   (AX)(R9*1), K1, Z12
+	VFMADD231PS Z12, Z9, Z8
+	VMULPS      Z7, Z9, Z9
+	VMOVUPS.Z   (DX)(R9*1), K1, Z10
+	VMOVUPS.Z   (BX)(R9*1), K1, Z11
+	VMULPS      Z0, Z10, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z1, Z11, Z11
+	VFMADD231PS Z9, Z12, Z11
+	VMOVUPS     Z10, K1, (DX)(R9*1)
+	VMOVUPS     Z11, K1, (BX)(R9*1)
+	VMOVUPS.Z   (DI)(R9*1), K1, Z12
+	VMAXPS      Z11, Z12, Z11
+	VMOVUPS     Z11, K1, (DI)(R9*1)
+	VSQRTPS     Z11, Z11
+	VFMADD213PS Z6, Z5, Z11
+	VMULPS      Z4, Z10, Z10
+	VDIVPS      Z11, Z10, Z10
+	VMOVUPS.Z   (AX)(R9*1), K1, Z12
+	VSUBPS      Z10, Z12, Z12
+	VMOVUPS     Z12, K1, (AX)(R9*1)
+	ADDQ        $+64, R9
+	SUBQ        $+16, R8
+	JMP         rest
+
+done:
+	VUNPCKLPS     Z8, Z8, Z0
+	VUNPCKHPS     Z8, Z8, Z1
+	VADDPS        Z0, Z1, Z1
+	VUNPCKLPS     Z8, Z8, Z0
+	VUNPCKHPS     Z8, Z8, Z2
+	VADDPS        Z0, Z2, Z2
+	VUNPCKLPD     Z2, Z1, Z0
+	VUNPCKHPD     Z2, Z1, Z1
+	VADDPS        Z0, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X0, X1, X1
+	MOVQ          out+64(FP), AX
+	VMOVSS        X1, (AX)
+	VZEROUPPER
+	RET
+
 // func adamAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·adamAVX2(SB), NOSPLIT, $0-48
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), CX
@@ -365,6 +599,9 @@ TEXT ·adamAVX2(SB), NOSPLIT, $0-48
 whole:
 	CMPQ        SI, $0x00000008
 	JLT         rest
+	PREFETCHT0  2048(AX)(DI*1)
+	PREFETCHT0  2048(CX)(DI*1)
+	PREFETCHT0  2048(DX)(DI*1)
 	VMOVUPS     (BX)(DI*1), Y7
 	VMOVUPS     (CX)(DI*1), Y8
 	VMOVUPS     (DX)(DI*1), Y9
@@ -443,7 +680,7 @@ DATA masks<>+60(SB)/4, $0x00000000
 GLOBL masks<>(SB), RODATA|NOPTR, $64
 
 // func amsgradAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·amsgradAVX2(SB), NOSPLIT, $0-56
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), CX
@@ -464,6 +701,10 @@ TEXT ·amsgradAVX2(SB), NOSPLIT, $0-56
 whole:
 	CMPQ        DI, $0x00000008
 	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(CX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(SI)(R8*1)
 	VMOVUPS     (BX)(R8*1), Y7
 	VMOVUPS     (CX)(R8*1), Y8
 	VMOVUPS     (DX)(R8*1), Y9
@@ -530,7 +771,7 @@ done:
 	RET
 
 // func adamOuterAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·adamOuterAVX2(SB), NOSPLIT, $0-52
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), CX
@@ -551,6 +792,9 @@ TEXT ·adamOuterAVX2(SB), NOSPLIT, $0-52
 whole:
 	CMPQ        SI, $0x00000008
 	JLT         rest
+	PREFETCHT0  2048(AX)(DI*1)
+	PREFETCHT0  2048(CX)(DI*1)
+	PREFETCHT0  2048(DX)(DI*1)
 	VMOVUPS     (BX)(DI*1), Y8
 	VMULPS      Y7, Y8, Y8
 	VMOVUPS     (CX)(DI*1), Y9
@@ -613,7 +857,7 @@ done:
 	RET
 
 // func amsgradOuterAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32)
-// Requires: AVX, CMOV, FMA3
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·amsgradOuterAVX2(SB), NOSPLIT, $0-60
 	MOVQ         p+0(FP), AX
 	MOVQ         m+8(FP), CX
@@ -635,6 +879,10 @@ TEXT ·amsgradOuterAVX2(SB), NOSPLIT, $0-60
 whole:
 	CMPQ        DI, $0x00000008
 	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(CX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(SI)(R8*1)
 	VMOVUPS     (BX)(R8*1), Y8
 	VMULPS      Y7, Y8, Y8
 	VMOVUPS     (CX)(R8*1), Y9
@@ -699,5 +947,221 @@ rest:
 	JMP         rest
 
 done:
+	VZEROUPPER
+	RET
+
+// func adamOuterDotAVX2(p *float32, m *float32, v *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·adamOuterDotAVX2(SB), NOSPLIT, $0-64
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         grad+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         c+40(FP), DI
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS 4(DI), Y1
+	VBROADCASTSS 8(DI), Y2
+	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 24(DI), Y6
+	VBROADCASTSS factor+48(FP), Y7
+	VXORPS       Y8, Y8, Y8
+	XORQ         DI, DI
+
+whole:
+	CMPQ        SI, $0x00000008
+	JLT         rest
+	PREFETCHT0  2048(AX)(DI*1)
+	PREFETCHT0  2048(CX)(DI*1)
+	PREFETCHT0  2048(DX)(DI*1)
+	VMOVUPS     (BX)(DI*1), Y9
+	VMOVUPS     (AX)(DI*1), Y12
+	VFMADD231PS Y12, Y9, Y8
+	VMULPS      Y7, Y9, Y9
+	VMOVUPS     (CX)(DI*1), Y10
+	VMOVUPS     (DX)(DI*1), Y11
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMULPS      Y3, Y9, Y12
+	VMULPS      Y1, Y11, Y11
+	VFMADD231PS Y9, Y12, Y11
+	VMOVUPS     Y10, (CX)(DI*1)
+	VMOVUPS     Y11, (DX)(DI*1)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y6, Y5, Y11
+	VMULPS      Y4, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     (AX)(DI*1), Y12
+	VSUBPS      Y10, Y12, Y12
+	VMOVUPS     Y12, (AX)(DI*1)
+	ADDQ        $+32, DI
+	SUBQ        $+8, SI
+	JMP         whole
+
+rest:
+	TESTQ       SI, SI
+	JLE         done
+	MOVQ        $0x00000008, R8
+	CMPQ        SI, R8
+	CMOVQLT     SI, R8
+	XORQ        R9, R9
+	TESTQ       R8, R8
+	CMOVQLT     R9, R8
+	LEAQ        masks<>+32(SB), R9
+	SHLQ        $0x02, R8
+	SUBQ        R8, R9
+	VMOVUPS     (R9), Y9
+	VMASKMOVPS  (BX)(DI*1), Y9, Y10
+	VMASKMOVPS  (AX)(DI*1), Y9, Y13
+	VFMADD231PS Y13, Y10, Y8
+	VMULPS      Y7, Y10, Y10
+	VMASKMOVPS  (CX)(DI*1), Y9, Y11
+	VMASKMOVPS  (DX)(DI*1), Y9, Y12
+	VMULPS      Y0, Y11, Y11
+	VFMADD231PS Y10, Y2, Y11
+	VMULPS      Y3, Y10, Y13
+	VMULPS      Y1, Y12, Y12
+	VFMADD231PS Y10, Y13, Y12
+	VMASKMOVPS  Y11, Y9, (CX)(DI*1)
+	VMASKMOVPS  Y12, Y9, (DX)(DI*1)
+	VSQRTPS     Y12, Y12
+	VFMADD213PS Y6, Y5, Y12
+	VMULPS      Y4, Y11, Y11
+	VDIVPS      Y12, Y11, Y11
+	VMASKMOVPS  (AX)(DI*1), Y9, Y13
+	VSUBPS      Y11, Y13, Y13
+	VMASKMOVPS  Y13, Y9, (AX)(DI*1)
+	ADDQ        $+32, DI
+	SUBQ        $+8, SI
+	JMP         rest
+
+done:
+	VUNPCKLPS    Y8, Y8, Y0
+	VUNPCKHPS    Y8, Y8, Y1
+	VADDPS       Y0, Y1, Y1
+	VUNPCKLPS    Y8, Y8, Y0
+	VUNPCKHPS    Y8, Y8, Y2
+	VADDPS       Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	MOVQ         out+56(FP), AX
+	VMOVSS       X0, (AX)
+	VZEROUPPER
+	RET
+
+// func amsgradOuterDotAVX2(p *float32, m *float32, v *float32, largest *float32, grad *float32, n int, c *float32, factor float32, out *float32)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·amsgradOuterDotAVX2(SB), NOSPLIT, $0-72
+	MOVQ         p+0(FP), AX
+	MOVQ         m+8(FP), CX
+	MOVQ         v+16(FP), DX
+	MOVQ         grad+32(FP), BX
+	MOVQ         largest+24(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         c+48(FP), R8
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS 4(R8), Y1
+	VBROADCASTSS 8(R8), Y2
+	VBROADCASTSS 12(R8), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS factor+56(FP), Y7
+	VXORPS       Y8, Y8, Y8
+	XORQ         R8, R8
+
+whole:
+	CMPQ        DI, $0x00000008
+	JLT         rest
+	PREFETCHT0  2048(AX)(R8*1)
+	PREFETCHT0  2048(CX)(R8*1)
+	PREFETCHT0  2048(DX)(R8*1)
+	PREFETCHT0  2048(SI)(R8*1)
+	VMOVUPS     (BX)(R8*1), Y9
+	VMOVUPS     (AX)(R8*1), Y12
+	VFMADD231PS Y12, Y9, Y8
+	VMULPS      Y7, Y9, Y9
+	VMOVUPS     (CX)(R8*1), Y10
+	VMOVUPS     (DX)(R8*1), Y11
+	VMULPS      Y0, Y10, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMULPS      Y3, Y9, Y12
+	VMULPS      Y1, Y11, Y11
+	VFMADD231PS Y9, Y12, Y11
+	VMOVUPS     Y10, (CX)(R8*1)
+	VMOVUPS     Y11, (DX)(R8*1)
+	VMOVUPS     (SI)(R8*1), Y12
+	VMAXPS      Y11, Y12, Y11
+	VMOVUPS     Y11, (SI)(R8*1)
+	VSQRTPS     Y11, Y11
+	VFMADD213PS Y6, Y5, Y11
+	VMULPS      Y4, Y10, Y10
+	VDIVPS      Y11, Y10, Y10
+	VMOVUPS     (AX)(R8*1), Y12
+	VSUBPS      Y10, Y12, Y12
+	VMOVUPS     Y12, (AX)(R8*1)
+	ADDQ        $+32, R8
+	SUBQ        $+8, DI
+	JMP         whole
+
+rest:
+	TESTQ       DI, DI
+	JLE         done
+	MOVQ        $0x00000008, R9
+	CMPQ        DI, R9
+	CMOVQLT     DI, R9
+	XORQ        R10, R10
+	TESTQ       R9, R9
+	CMOVQLT     R10, R9
+	LEAQ        masks<>+32(SB), R10
+	SHLQ        $0x02, R9
+	SUBQ        R9, R10
+	VMOVUPS     (R10), Y9
+	VMASKMOVPS  (BX)(R8*1), Y9, Y10
+	VMASKMOVPS  (AX)(R8*1), Y9, Y13
+	VFMADD231PS Y13, Y10, Y8
+	VMULPS      Y7, Y10, Y10
+	VMASKMOVPS  (CX)(R8*1), Y9, Y11
+	VMASKMOVPS  (DX)(R8*1), Y9, Y12
+	VMULPS      Y0, Y11, Y11
+	VFMADD231PS Y10, Y2, Y11
+	VMULPS      Y3, Y10, Y13
+	VMULPS      Y1, Y12, Y12
+	VFMADD231PS Y10, Y13, Y12
+	VMASKMOVPS  Y11, Y9, (CX)(R8*1)
+	VMASKMOVPS  Y12, Y9, (DX)(R8*1)
+	VMASKMOVPS  (SI)(R8*1), Y9, Y13
+	VMAXPS      Y12, Y13, Y12
+	VMASKMOVPS  Y12, Y9, (SI)(R8*1)
+	VSQRTPS     Y12, Y12
+	VFMADD213PS Y6, Y5, Y12
+	VMULPS      Y4, Y11, Y11
+	VDIVPS      Y12, Y11, Y11
+	VMASKMOVPS  (AX)(R8*1), Y9, Y13
+	VSUBPS      Y11, Y13, Y13
+	VMASKMOVPS  Y13, Y9, (AX)(R8*1)
+	ADDQ        $+32, R8
+	SUBQ        $+8, DI
+	JMP         rest
+
+done:
+	VUNPCKLPS    Y8, Y8, Y0
+	VUNPCKHPS    Y8, Y8, Y1
+	VADDPS       Y0, Y1, Y1
+	VUNPCKLPS    Y8, Y8, Y0
+	VUNPCKHPS    Y8, Y8, Y2
+	VADDPS       Y0, Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y1
+	VADDPS       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X1, X0, X0
+	MOVQ         out+64(FP), AX
+	VMOVSS       X0, (AX)
 	VZEROUPPER
 	RET

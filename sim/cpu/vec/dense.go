@@ -69,3 +69,26 @@ func amsgradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars)
 		p[i] -= size * mi / (float32(math.Sqrt(float64(most)))*root + eps)
 	}
 }
+
+// adamOuterProducts is products of rows of weights, which lie one after the other, before
+// they are updated with the gradient factors[r]·x:
+//
+//	out[r] = Σ over j of p[r·n + j] · x[j];  adamOuter of row r
+func adamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {
+	n := len(x)
+	products(out, p, n, x)
+	for r := range out {
+		at := r * n
+		adamOuter(p[at:at+n], m[at:], v[at:], x, factors[r], c)
+	}
+}
+
+// amsgradOuterProducts is adamOuterProducts with amsgradOuter.
+func amsgradOuterProducts(out, p, m, v, largest, x, factors []float32, c *AdamScalars) {
+	n := len(x)
+	products(out, p, n, x)
+	for r := range out {
+		at := r * n
+		amsgradOuter(p[at:at+n], m[at:], v[at:], largest[at:], x, factors[r], c)
+	}
+}

@@ -80,6 +80,53 @@ func TestAdamOfAnOuterProductIsAdamOfItsRow(t *testing.T) {
 	}
 }
 
+// Rows that are multiplied and updated in one pass give the bits of two passes.
+func TestAdamOfOuterProductsMultipliesTheRowsBefore(t *testing.T) {
+	c := AdamScalars{Beta1: 0.9, Beta2: 0.999, Rate1: 0.1, Rate2: 0.001, Size: 0.01, Root: 1.5, Eps: 1e-3}
+	for _, s := range Available() {
+		for _, n := range lengths {
+			for _, rows := range []int{1, 3, 4, 6} {
+				rng := rand.New(rand.NewPCG(9, uint64(n)))
+				var got, want [4][]float32 // p, m, v, largest
+				for i := range got {
+					got[i] = guarded(t, rng, rows*n)
+					for j, v := range got[i] {
+						got[i][j] = v * v
+					}
+					want[i] = slices.Clone(got[i])
+				}
+				x, factors := guarded(t, rng, n), guarded(t, rng, rows)
+				out, wantOut := guarded(t, rng, rows), make([]float32, rows)
+				check := func(what string) {
+					t.Helper()
+					if !slices.Equal(out, wantOut) {
+						t.Fatalf("%v, %s, %d rows of %d: products %v, want %v", s, what, rows, n, out, wantOut)
+					}
+					for i, name := range []string{"p", "m", "v", "largest"} {
+						if !slices.Equal(got[i], want[i]) {
+							t.Fatalf("%v, %s, %d rows of %d: %s differs", s, what, rows, n, name)
+						}
+					}
+				}
+				s.AdamOuterProducts(out, got[0], got[1], got[2], x, factors, &c)
+				s.Products(wantOut, want[0], n, x)
+				for r := range rows {
+					at := r * n
+					s.AdamOuter(want[0][at:at+n], want[1][at:], want[2][at:], x, factors[r], &c)
+				}
+				check("Adam")
+				s.AMSGradOuterProducts(out, got[0], got[1], got[2], got[3], x, factors, &c)
+				s.Products(wantOut, want[0], n, x)
+				for r := range rows {
+					at := r * n
+					s.AMSGradOuter(want[0][at:at+n], want[1][at:], want[2][at:], want[3][at:], x, factors[r], &c)
+				}
+				check("AMSGrad")
+			}
+		}
+	}
+}
+
 // The matrix of PRISM's first layer at 512, 512×4096, one of several in turn so
 // that it is not in a cache.
 func BenchmarkMatrix(b *testing.B) {
@@ -111,6 +158,9 @@ func BenchmarkMatrix(b *testing.B) {
 				at := r * n
 				s.AdamOuter(w[0][at:at+n], w[1][at:], w[2][at:], y, 0.01, &c)
 			}
+		})
+		bench("adam outer products", 24, func(i int) {
+			s.AdamOuterProducts(out, w[0], w[1], w[2], y, x, &c)
 		})
 		bench("scale adam", 36, func(i int) {
 			for r := range rows {

@@ -79,3 +79,38 @@ func (s Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *Adam
 		amsgradOuterAVX2(&p[0], &m[0], &v[0], &largest[0], &x[0], n, &c.Beta1, factor)
 	}
 }
+
+// AdamOuterProducts is Products of rows of p with x, and then AdamOuter of each; see
+// adamOuterProducts.
+func (s Set) AdamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {
+	n, rows := len(x), len(out)
+	if s == Go || n == 0 || rows == 0 {
+		adamOuterProducts(out, p, m, v, x, factors, c)
+		return
+	}
+	p, m, v, factors = p[:rows*n], m[:rows*n], v[:rows*n], factors[:rows]
+	row := adamOuterDotAVX2
+	if s == AVX512 {
+		row = adamOuterDotAVX512
+	}
+	for r, at := 0, 0; r < rows; r, at = r+1, at+n {
+		row(&p[at], &m[at], &v[at], &x[0], n, &c.Beta1, factors[r], &out[r])
+	}
+}
+
+// AMSGradOuterProducts is AdamOuterProducts with AMSGrad.
+func (s Set) AMSGradOuterProducts(out, p, m, v, largest, x, factors []float32, c *AdamScalars) {
+	n, rows := len(x), len(out)
+	if s == Go || n == 0 || rows == 0 {
+		amsgradOuterProducts(out, p, m, v, largest, x, factors, c)
+		return
+	}
+	p, m, v, largest, factors = p[:rows*n], m[:rows*n], v[:rows*n], largest[:rows*n], factors[:rows]
+	row := amsgradOuterDotAVX2
+	if s == AVX512 {
+		row = amsgradOuterDotAVX512
+	}
+	for r, at := 0, 0; r < rows; r, at = r+1, at+n {
+		row(&p[at], &m[at], &v[at], &largest[at], &x[0], n, &c.Beta1, factors[r], &out[r])
+	}
+}

@@ -17,3 +17,14 @@ func (Set) AdamOuter(p, m, v, x []float32, factor float32, c *AdamScalars) {
 func (Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars) {
 	amsgradOuter(p, m, v, largest, x, factor, c)
 }
+
+// AdamOuterProducts is Products of rows of p with x, and then AdamOuter of each; see
+// adamOuterProducts.
+func (Set) AdamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {
+	adamOuterProducts(out, p, m, v, x, factors, c)
+}
+
+// AMSGradOuterProducts is AdamOuterProducts with AMSGrad.
+func (Set) AMSGradOuterProducts(out, p, m, v, largest, x, factors []float32, c *AdamScalars) {
+	amsgradOuterProducts(out, p, m, v, largest, x, factors, c)
+}

@@ -3,6 +3,8 @@ package nntest
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
 
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -49,26 +51,41 @@ func adamCase(amsgrad, scaler bool, found, k float32, outliers bool) testCase {
 	if scaler {
 		c.in = append(c.in, scalar(found))
 	}
-	for i := range n {
-		if found == 1 {
-			break
-		}
-		x := float64(g.Values[i])
-		want[1][i] = beta1*want[1][i] + (1-beta1)*x
-		want[2][i] = beta2*want[2][i] + (1-beta2)*x*x
-		largest := want[2][i]
-		if amsgrad {
-			want[3][i] = max(want[3][i], largest)
-			largest = want[3][i]
-		}
-		mHat, vHat := want[1][i]/(1-math.Pow(beta1, float64(k))), largest/(1-math.Pow(beta2, float64(k)))
-		want[0][i] -= float64(float32(lr)) * mHat / (math.Sqrt(vHat) + eps)
+	if found != 1 {
+		want = adamReference(c.op.(nn.Adam), want, floats64(g.Values), lr, k)
 	}
 	for i, w := range want {
 		c.out = append(c.out, Result{InPlace: true, Input: 3 + i})
 		c.want = append(c.want, reference{w, 0, 3e-7})
 	}
 	return c
+}
+
+// adamReference is the state p, m, v and with AMSGrad vmax after step k with gradient g.
+func adamReference(op nn.Adam, state [][]float64, g []float64, lr, k float32) [][]float64 {
+	beta1, beta2, eps := decimal(op.Beta1), decimal(op.Beta2), decimal(op.Eps)
+	after := make([][]float64, len(state))
+	for i := range state {
+		after[i] = slices.Clone(state[i])
+	}
+	for i, x := range g {
+		after[1][i] = beta1*after[1][i] + (1-beta1)*x
+		after[2][i] = beta2*after[2][i] + (1-beta2)*x*x
+		largest := after[2][i]
+		if op.AMSGrad {
+			after[3][i] = max(after[3][i], largest)
+			largest = after[3][i]
+		}
+		mHat, vHat := after[1][i]/(1-math.Pow(beta1, float64(k))), largest/(1-math.Pow(beta2, float64(k)))
+		after[0][i] -= float64(lr) * mHat / (math.Sqrt(vHat) + eps)
+	}
+	return after
+}
+
+// decimal is the float64 that was meant by a float32 constant.
+func decimal(x float32) float64 {
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', -1, 32), 64)
+	return v
 }
 
 func scalerCases() []testCase {

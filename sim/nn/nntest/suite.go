@@ -56,6 +56,7 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 		{"optics", opticsCases},
 		{"loss", lossCases},
 		{"optimiser", optimiserCases},
+		{"convolution with optimiser", convAdamCases},
 	}
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {

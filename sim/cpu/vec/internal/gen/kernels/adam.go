@@ -5,30 +5,53 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// gradient is where the optimiser's update has the gradient from.
+type gradient struct {
+	suffix string // of the kernel's name
+	outer  bool   // a row times a factor, not stored
+	dot    bool   // and the row's product with the weights before the update is wanted
+}
+
+var (
+	stored   = gradient{}
+	outer    = gradient{suffix: "Outer", outer: true}
+	outerDot = gradient{suffix: "OuterDot", outer: true, dot: true}
+)
+
+// aheadOfMoments is how many bytes ahead of the update its arrays are fetched: the processor
+// does not follow three of them, which are written too, across their pages.
+const aheadOfMoments = 2048
+
 // adams writes the optimiser's updates.
 func (s *set) adams() {
-	for _, outer := range []bool{false, true} {
-		s.adam(false, outer)
-		s.adam(true, outer)
+	for _, g := range []gradient{stored, outer, outerDot} {
+		s.adam(false, g)
+		s.adam(true, g)
 	}
 }
 
 // adam is the optimiser's update, with exact square root and division: memory is
-// slower than both. With outer the gradient is a row times a factor, not stored.
-func (s *set) adam(amsgrad, outer bool) {
+// slower than both.
+func (s *set) adam(amsgrad bool, from gradient) {
 	name, pointers, doc := "adam", "p, m, v, grad *float32", "is Adam"
 	if amsgrad {
 		name, pointers, doc = "amsgrad", "p, m, v, largest, grad *float32", "is AMSGrad"
 	}
 	scalars := ", n int, c *float32"
-	if outer {
-		name, scalars, doc = name+"Outer", scalars+", factor float32", doc+"Outer"
+	name, doc = name+from.suffix, doc+from.suffix
+	if from.outer {
+		scalars += ", factor float32"
+	}
+	if from.dot {
+		scalars += ", out *float32"
 	}
 	s.function(name, pointers+scalars, doc+".")
 	p, m, v, g := s.argument("p"), s.argument("m"), s.argument("v"), s.argument("grad")
+	arrays := []reg.GPVirtual{p, m, v}
 	var largest reg.GPVirtual
 	if amsgrad {
 		largest = s.argument("largest")
+		arrays = append(arrays, largest)
 	}
 	n, constants, offset := s.argument("n"), s.argument("c"), s.GP64()
 	c := s.vectors(7) // in the order of AdamScalars
@@ -36,15 +59,28 @@ func (s *set) adam(amsgrad, outer bool) {
 		s.VBROADCASTSS(operand.Mem{Base: constants, Disp: 4 * i}, c[i])
 	}
 	var factor reg.VecVirtual
-	if outer {
+	if from.outer {
 		factor = s.vector()
 		s.VBROADCASTSS(s.address("factor"), factor)
+	}
+	sum := s.vector()
+	if from.dot {
+		s.zero(sum)
 	}
 	beta1, beta2, rate1, rate2, size, root, eps := c[0], c[1], c[2], c[3], c[4], c[5], c[6]
 	s.elements(n, offset, 1, func(i int, masked bool) {
 		x, mi, vi, t := s.vector(), s.vector(), s.vector(), s.vector()
+		for _, row := range arrays {
+			if !masked {
+				s.PREFETCHT0(operand.Mem{Base: row, Index: offset, Scale: 1, Disp: aheadOfMoments})
+			}
+		}
 		s.load(s.at(g, offset, i), x, masked)
-		if outer {
+		if from.dot {
+			s.load(s.at(p, offset, i), t, masked)
+			s.VFMADD231PS(t, x, sum)
+		}
+		if from.outer {
 			s.VMULPS(factor, x, x)
 		}
 		s.load(s.at(m, offset, i), mi, masked)
@@ -69,5 +105,8 @@ func (s *set) adam(amsgrad, outer bool) {
 		s.VSUBPS(mi, t, t)
 		s.store(t, s.at(p, offset, i), masked)
 	})
+	if from.dot { // with the additions of the products of four rows
+		s.VMOVSS(s.four([]reg.VecVirtual{sum, sum, sum, sum}), operand.Mem{Base: s.argument("out")})
+	}
 	s.end()
 }
