@@ -112,7 +112,11 @@ type progress struct {
 // better. ok is false when nothing is known.
 func (p *progress) remaining() (eta time.Duration, ok bool) {
 	seconds := math.Inf(1)
-	if left := p.samples - len(p.results); len(p.results) >= etaLeast && left >= 0 {
+	samples := p.samples
+	if most := p.settings.MaxSamples; most > 0 {
+		samples = min(samples, max(most, len(p.results)))
+	}
+	if left := samples - len(p.results); len(p.results) >= etaLeast && left >= 0 {
 		recent := p.results[max(0, len(p.results)-etaSamples):]
 		var sum time.Duration
 		for _, r := range recent {

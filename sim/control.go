@@ -10,9 +10,8 @@ import (
 
 // command is something to do at the next iteration boundary.
 type command struct {
-	kind  commandKind
-	key   string
-	value string
+	kind commandKind
+	sets []preset.Assignment // of setCommand
 }
 
 type commandKind uint8
@@ -31,21 +30,23 @@ const (
 // at once, with the reason, when the value is wrong, the setting cannot change
 // while a run goes on, or this machine cannot serve it.
 func (r *Run) Set(key, value string) error {
-	k, ok := preset.LookupKey(key)
-	if ok && !k.Live {
-		return fmt.Errorf("%s cannot change while a run goes on", key)
-	}
+	return r.SetMany([]preset.Assignment{{Key: key, Value: value}})
+}
+
+// SetMany asks for several settings to change at one and the same iteration
+// boundary. Where one of them is refused, none changes; rules that join settings
+// are judged with all in place.
+func (r *Run) SetMany(sets []preset.Assignment) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.wanted
-	if err := next.Set(key, value); err != nil {
-		return err
+	for _, a := range sets {
+		if err := r.assign(&next, a); err != nil {
+			return err
+		}
 	}
 	if err := next.Validate(); err != nil {
 		return err
-	}
-	if next.Device == "cuda" {
-		return fmt.Errorf("device = cuda: %s", r.options.GPUReason)
 	}
 	if r.ended() {
 		return errEnded
@@ -53,8 +54,27 @@ func (r *Run) Set(key, value string) error {
 	if r.over.Load() {
 		return errOver
 	}
+	inForce := make([]preset.Assignment, len(sets))
+	for i, a := range sets {
+		inForce[i] = preset.Assignment{Key: a.Key, Value: next.Get(a.Key)}
+	}
 	r.wanted = next
-	r.queue(command{kind: setCommand, key: key, value: next.Get(key)})
+	r.queue(command{kind: setCommand, sets: inForce})
+	return nil
+}
+
+// assign changes one of the settings that are asked for.
+func (r *Run) assign(next *preset.Settings, a preset.Assignment) error {
+	before := next.Get(a.Key)
+	if err := next.Set(a.Key, a.Value); err != nil {
+		return err
+	}
+	switch k, _ := preset.LookupKey(a.Key); {
+	case next.Device == "cuda":
+		return fmt.Errorf("device = cuda: %s", r.options.GPUReason)
+	case !k.Live && next.Get(a.Key) != before:
+		return fmt.Errorf("%s cannot change while a run goes on", a.Key)
+	}
 	return nil
 }
 

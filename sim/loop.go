@@ -132,7 +132,7 @@ func (l *loop) iterate() error {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	l.profileLayers(rec)
-	limit := l.limit(time.Now())
+	limit := l.limit(time.Now(), &outcome)
 	last := err != nil || outcome.Finished || limit != ""
 	quality, hasQuality := l.look(&outcome, last, err == nil)
 	rec.Total = int64(time.Since(start))
@@ -190,11 +190,13 @@ func (l *loop) compareDue(now time.Time) bool {
 
 // limit names the setting that ends the run with the present iteration; empty for
 // none.
-func (l *loop) limit(now time.Time) string {
+func (l *loop) limit(now time.Time, outcome *prism.Outcome) string {
 	s := &l.settings
 	switch {
 	case s.MaxIterations > 0 && l.index+1 >= s.MaxIterations:
 		return fmt.Sprintf("max_iterations = %d", s.MaxIterations)
+	case s.MaxSamples > 0 && outcome.SampleEnded && int(outcome.Result.Sample)+1 >= s.MaxSamples:
+		return fmt.Sprintf("max_samples = %d", s.MaxSamples)
 	case s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds:
 		return fmt.Sprintf("max_seconds = %g", s.MaxSeconds)
 	}
@@ -229,7 +231,7 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
 		if !l.finished { // it was asked for before anyone knew of the end
-			return false, l.set(c.key, c.value)
+			return false, l.set(c.sets)
 		}
 	case pauseCommand:
 		l.pause(true)
@@ -247,29 +249,38 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 	return false, nil
 }
 
-// set changes a setting between two iterations.
-func (l *loop) set(key, value string) error {
-	before := l.settings.Get(key)
-	if before == value {
+// set changes settings between two iterations, all of them before the next.
+func (l *loop) set(sets []preset.Assignment) error {
+	before := l.settings
+	for _, a := range sets {
+		if err := l.settings.Set(a.Key, a.Value); err != nil {
+			return err // Run.SetMany has checked it
+		}
+	}
+	var changes []profiles.Change
+	at := time.Since(l.began)
+	for _, a := range sets {
+		if old, now := before.Get(a.Key), l.settings.Get(a.Key); old != now {
+			changes = append(changes, profiles.Change{Key: a.Key, Before: old, After: now, Iteration: l.index, At: at})
+		}
+	}
+	if len(changes) == 0 {
 		return nil
 	}
-	if err := l.settings.Set(key, value); err != nil {
-		return err // Run.Set has checked it
-	}
-	if key == "threads" {
+	if before.Threads != l.settings.Threads {
 		l.backend.SetThreads(threads(l.settings.Threads))
 	}
 	if err := l.task.Apply(l.settings); err != nil {
-		return fmt.Errorf("%s = %s: %w", key, value, err)
+		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
 	l.judgeLayers()
-	if key == "layer_profile" {
+	if before.LayerProfile != l.settings.LayerProfile {
 		l.run.stream.Layers(nil)
 	}
-	l.changes++
-	l.run.stream.Change(profiles.Change{
-		Key: key, Before: before, After: value, Iteration: l.index, At: time.Since(l.began),
-	}, l.settings)
+	for _, c := range changes {
+		l.changes++
+		l.run.stream.Change(c, l.settings)
+	}
 	return nil
 }
 

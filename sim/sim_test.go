@@ -146,6 +146,8 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 		{"pruned_fft", "false"}, {"fused_telescope", "false"}, {"pruned_fft", "true"}, {"fused_telescope", "true"},
 		{"checkpointing", "true"}, {"checkpointing", "false"},
 		{"fused_optimizer", "true"}, {"amp", "bf16"}, {"amp", "off"}, {"checkpointing", "true"}, {"fused_optimizer", "false"},
+		{"loss", "l2"}, {"normalize_loss", "false"}, {"loss", "ssim"}, {"loss", "composite"}, {"loss", "l1"}, {"normalize_loss", "true"},
+		{"threshold", "0.0001"}, {"iterations", "14"}, {"cycles", "2"}, {"scheduler", "plateau"}, {"max_samples", "59"},
 	} {
 		if err := r.Set(change[0], change[1]); err != nil {
 			t.Fatalf("%v: %v", change, err)

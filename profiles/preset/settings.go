@@ -54,6 +54,7 @@ type Settings struct {
 
 	// Limits of the run.
 	MaxIterations int64   `toml:"max_iterations"` // 0 is no limit
+	MaxSamples    int     `toml:"max_samples"`    // of the pattern; 0 is all
 	MaxSeconds    float64 `toml:"max_seconds"`    // 0 is no limit
 
 	// How it is computed.

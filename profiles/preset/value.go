@@ -34,6 +34,9 @@ func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("unknown setting %q: did you mean %s?", e.Key, strings.Join(e.Near, " or "))
 }
 
+// Assignment is a key and the value that it is to have, as Set reads it.
+type Assignment struct{ Key, Value string }
+
 // Set gives the key the value that the text says, as in --set key=value.
 // Nothing changes when it returns an error: an *UnknownKeyError or a
 // *ValueError. Rules that join several keys are Validate's.

@@ -44,7 +44,7 @@ func oneTerm(kind nn.LossKind, normalize bool) LossSpec {
 }
 
 func composite(w CompositeWeights) (LossSpec, error) {
-	if sum := w.L1 + w.L2 + w.SSIM; w.L1 < 0 || w.L2 < 0 || w.SSIM < 0 || !(math.Abs(sum-1) <= 0.01) {
+	if sum := w.L1 + w.L2 + w.SSIM; w.L1 < 0 || w.L2 < 0 || w.SSIM < 0 || !(math.Abs(sum-1) <= 0.01+1e-12) { // as the settings' rule
 		return LossSpec{}, fmt.Errorf("loss = composite: weights %g, %g, %g of l1, l2, ssim must be positive and sum to 1",
 			w.L1, w.L2, w.SSIM)
 	}

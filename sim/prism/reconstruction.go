@@ -276,6 +276,9 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 	if s.LearningRate != old.LearningRate {
 		r.lr, r.plateau = s.LearningRate, newPlateau()
 	}
+	if r.stage == profiles.Initialising {
+		r.threshold = r.initialThreshold()
+	}
 	r.switchCaches()
 	r.system.SetTransforms(transforms(&s))
 	if options.same(before) {

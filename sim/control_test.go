@@ -1,0 +1,88 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	sets := []preset.Assignment{
+		{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.2"}, {Key: "composite_l2", Value: "0.3"},
+		{Key: "composite_ssim", Value: "0.5"}, {Key: "amp", Value: "bf16"}, {Key: "threads", Value: "1"},
+	}
+	if err := r.SetMany(sets); err != nil {
+		t.Fatal(err)
+	}
+	s := until(t, a, "the changes", func(s *profiles.Snapshot) bool {
+		n := len(s.Changes)
+		return n > 0 && s.Index > s.Changes[n-1].Iteration+2
+	})
+	for _, c := range s.Changes {
+		if c.Iteration != s.Changes[0].Iteration {
+			t.Errorf("%s changed at iteration %d, %s at %d", c.Key, c.Iteration, s.Changes[0].Key, s.Changes[0].Iteration)
+		}
+	}
+	for _, want := range sets {
+		if got := s.Settings.Get(want.Key); got != want.Value {
+			t.Errorf("%s is %s, want %s", want.Key, got, want.Value)
+		}
+	}
+}
+
+func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
+	r, _ := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	before := r.wanted
+	for want, wrong := range map[string][]preset.Assignment{
+		"amp = \"int8\": must be one of off": {{Key: "threads", Value: "1"}, {Key: "amp", Value: "int8"}},
+		"size cannot change":                 {{Key: "threads", Value: "1"}, {Key: "size", Value: "128"}},
+		"must sum to 1":                      {{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.9"}, {Key: "composite_l2", Value: "0.9"}},
+		"device = cuda: no CUDA device":      {{Key: "amp", Value: "bf16"}, {Key: "device", Value: "cuda"}},
+	} {
+		if err := r.SetMany(wrong); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: error %v, want one with %q", wrong, err, want)
+		}
+		if !slices.Equal(before.Channels, r.wanted.Channels) || before.Threads != r.wanted.Threads || before.AMP != r.wanted.AMP {
+			t.Errorf("%v changed the settings that are asked for", wrong)
+		}
+	}
+}
+
+// The number of samples left is a setting: the run ends with the sample that it
+// names, or with the present one where that is later.
+func TestSamplesLeftCanChange(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
+	until(t, a, "two samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= 2 })
+	r.Pause(true)
+	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
+	for _, most := range []string{"1", "1000"} { // there and back: neither ends it now
+		if err := r.Set("max_samples", most); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := s.Sample + 3
+	if err := r.Set("max_samples", strconv.Itoa(want)); err != nil {
+		t.Fatal(err)
+	}
+	r.Pause(false)
+	s = until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
+	if len(s.Results) != want || s.Log[len(s.Log)-1].Text != "ended by max_samples = "+strconv.Itoa(want) {
+		t.Errorf("%d samples were trained, want %d: %q", len(s.Results), want, s.Log[len(s.Log)-1].Text)
+	}
+}
+
+// The threshold ends the initialisation too, from the boundary at which it changes.
+func TestThresholdChangesTheInitialisation(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	if err := r.Set("threshold", "5"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "the progressive stage", func(s *profiles.Snapshot) bool { return s.Stage == profiles.Progressive })
+}
