@@ -87,22 +87,23 @@ func TestTargetsOutliveAChangeOfPlan(t *testing.T) {
 }
 
 // The measurements beside the plan follow the plan's settings, live, and agree to
-// rounding, which Adam makes 0.3 % of after 18 iterations; a wrong measurement makes more
-// than 10 %. Squares, because where the reconstruction is
+// rounding, which Adam makes up to 1e-3 of in 12 iterations; a wrong measurement makes
+// more than a tenth. Squares, because where the reconstruction is
 // compared with its own measurement the sign of a difference is a matter of rounding.
 func TestRemeasuringGivesTheSameNumbersHoweverItGoesAboutItsTransforms(t *testing.T) {
 	sets := append([]string{"pattern=remeasure", "measurement_cache=false", "loss=l2"}, noisySettings[:10]...)
+	sets = append(sets, "iterations=4")
 	want := losses(t, append([]string{"fused_telescope=false", "pruned_fft=false", "shared_spectrum=false"}, sets...), nil)
 	for _, changes := range []map[int]string{
 		{0: "fused_telescope=true pruned_fft=true"},
 		{0: "fused_telescope=true pruned_fft=false"},
 		{0: "fused_telescope=false pruned_fft=true"},
-		{4: "fused_telescope=true pruned_fft=true", 9: "fused_telescope=false pruned_fft=false", 15: "fused_telescope=true pruned_fft=true"},
+		{3: "fused_telescope=true pruned_fft=true", 6: "fused_telescope=false pruned_fft=false", 9: "fused_telescope=true pruned_fft=true"},
 	} {
 		got := losses(t, sets, changes)
 		for i := range want {
 			for k, w := range want[i] {
-				if d := math.Abs(got[i][k] - w); d > 0.02*w+1e-6 || math.IsNaN(w) != math.IsNaN(got[i][k]) {
+				if d := math.Abs(got[i][k] - w); d > 1e-3*w+1e-6 || math.IsNaN(w) != math.IsNaN(got[i][k]) {
 					t.Fatalf("%v: losses of iteration %d: %v, want %v", changes, i, got[i], want[i])
 				}
 			}
