@@ -60,7 +60,10 @@ type record struct {
 	times  Times
 	whole  Times
 
-	iterationTime, lossOld, lossNew, psnr, ssim series
+	iterationTime, lossOld, lossNew, psnr, ssim, rmse series
+
+	watch  memoryWatch
+	alarms alarms
 
 	skipped, nonFinite int64
 
@@ -149,7 +152,11 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 	if a.memoryAt.IsZero() || now.Sub(a.memoryAt) >= residentEvery {
 		a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = resident()
 		a.memoryAt = now
+		if a.has && a.pace.state == Running {
+			a.watch.read(&a.memory, cacheBytes(&a.last), a.last.Index, a.pace.elapsed(now))
+		}
 	}
+	a.judge(now)
 	s := a.snapshot(now)
 	a.newest.Store(s)
 	return s
@@ -249,9 +256,12 @@ func (a *Aggregator) iteration(it *Iteration) {
 	if !a.has || it.Stage != a.last.Stage {
 		clear(a.stage[:])
 	}
-	if a.effects.iteration(it) {
+	begins := a.effects.iteration(it)
+	if begins {
 		a.recent.reset()
+		a.watch.begin(time.Duration(a.pace.clock))
 	}
+	a.alarms.iteration(it, begins)
 	if it.Flags&Warmup == 0 {
 		a.recent.add(it, &a.last)
 		for p := range NumPhases {
@@ -269,6 +279,7 @@ func (a *Aggregator) iteration(it *Iteration) {
 	}
 	if it.Flags&NonFinite != 0 || !finite(it.LossNew) || it.Stage == Progressive && !finite(it.LossOld) {
 		a.nonFinite++
+		a.alarms.nonFiniteAt = it.Index
 	}
 	a.pace.iteration(it)
 	a.last, a.has, a.fresh = *it, true, true
@@ -279,15 +290,45 @@ func (a *Aggregator) compare(q Quality) {
 	a.quality, a.hasQuality = q, true
 	a.psnr.add(q.Iteration, q.PSNR)
 	a.ssim.add(q.Iteration, q.SSIM)
+	a.rmse.add(q.Iteration, q.RMSE)
 	a.effects.compare(q)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
+// summarise brings the summaries of times up to date.
+func (a *Aggregator) summarise() {
+	a.times, a.whole, a.fresh = a.recent.times(), wholeTimes(a.stage), false
+}
+
+// judge looks for what is wrong at now. Alerts that went are told in the log.
+func (a *Aggregator) judge(now time.Time) {
+	if !a.has {
+		return
+	}
+	if a.fresh {
+		a.summarise()
+	}
+	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
+	f := facts{
+		state: a.pace.state, settings: &a.settings, iteration: a.last.Index + 1,
+		quiet: a.alarms.quiet(a.last.Index+1, elapsed), usual: a.times.Total.Median, mean: a.times.Total.Mean,
+		caches: a.recent.caches(&a.last), trend: a.watch.trend, rss: a.memory.RSS,
+		scale: a.last.GradientScale, nonFinite: a.nonFinite, nonFiniteAt: a.alarms.nonFiniteAt,
+		results: a.results,
+	}
+	f.skipped, f.steps = a.alarms.skipped()
+	a.alarms.measure(a.pace.clock, a.pace.count)
+	f.pace = a.alarms.pace
+	for _, line := range a.alarms.judge(&f, elapsed, at) {
+		a.log = keepNewest(append(a.log, line), maxLog)
+	}
+}
+
 // snapshot builds what the screen needs at now.
 func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 	if a.fresh {
-		a.times, a.whole, a.fresh = a.recent.times(), wholeTimes(a.stage), false
+		a.summarise()
 	}
 	s := &Snapshot{
 		Run: a.run, Settings: a.settings, State: a.pace.state, Err: a.err,
@@ -295,16 +336,17 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		IterationTime: a.iterationTime.curve(),
 		LossOld:       a.lossOld.curve(), LossNew: a.lossNew.curve(),
-		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(),
+		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(), RMSE: a.rmse.curve(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers,
 		Caches: a.recent.caches(&a.last), Memory: a.memory,
 		Changes: slices.Clip(a.changes), Effects: a.effects.view(),
-		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log),
+		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log), Alerts: a.alarms.shown,
 		Own:    OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
 		Sample: -1, LatestLossOld: math.NaN(), LatestLossNew: math.NaN(),
 	}
 	s.Memory.GPUReason = a.run.GPUReason
+	s.Memory.History, s.Memory.Trend = a.watch.history(), a.watch.trend
 	if a.has {
 		s.Stage, s.Index = a.last.Stage, a.last.Index+1
 		s.Sample, s.InSample = int(a.last.Sample), int(a.last.InSample)

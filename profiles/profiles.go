@@ -67,6 +67,28 @@ type CacheCounters struct {
 	// measured cost of the miss it replaced, less the cost of looking it up
 	// (hashing included). It is negative where the cache costs more than it saves.
 	Saved int64
+	// Spent is what all lookups cost, hashing and storing included, and Computed
+	// what it cost to compute what they missed; both in nanoseconds.
+	Spent, Computed int64
+}
+
+// LookupCost is the mean time of a lookup in nanoseconds, hashing included and,
+// after a miss, storing; ok is false when nothing was looked up.
+func (c CacheCounters) LookupCost() (ns float64, ok bool) {
+	n := c.Hits + c.Misses
+	if n == 0 {
+		return 0, false
+	}
+	return float64(c.Spent) / float64(n), true
+}
+
+// MissCost is the mean time in nanoseconds to compute what a lookup missed; ok is
+// false when that was not measured.
+func (c CacheCounters) MissCost() (ns float64, ok bool) {
+	if c.Misses == 0 || c.Computed <= 0 {
+		return 0, false
+	}
+	return float64(c.Computed) / float64(c.Misses), true
 }
 
 // HitRate is hits over lookups; ok is false when nothing was looked up.

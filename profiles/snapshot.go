@@ -76,6 +76,19 @@ type CacheView struct {
 	CacheCounters
 	RecentRate float64 // hits over lookups in the recent window
 	RecentN    int64   // lookups in the recent window; 0 means RecentRate says nothing
+	// RecentSaved is Saved of the recent window, and RecentDropped the entries
+	// that were dropped in it.
+	RecentSaved, RecentDropped int64
+	RecentIterations           int // in the recent window
+}
+
+// SavedPerIteration is the time saved per iteration of the recent window, in
+// nanoseconds, negative where the cache costs time; ok is false before the first.
+func (v CacheView) SavedPerIteration() (ns float64, ok bool) {
+	if v.RecentIterations == 0 {
+		return 0, false
+	}
+	return float64(v.RecentSaved) / float64(v.RecentIterations), true
 }
 
 // MemoryView is Memory with what the operating system says.
@@ -84,6 +97,8 @@ type MemoryView struct {
 	RSS, PeakRSS int64  // bytes; 0 when Reason tells why they cannot be read
 	Reason       string // why RSS is missing
 	GPUReason    string // why GPU memory is missing
+	History      MemoryHistory
+	Trend        MemoryTrend
 }
 
 // Effect is what one Change did, measured from the iterations before and after
@@ -149,7 +164,7 @@ type Snapshot struct {
 
 	IterationTime    Curve // milliseconds
 	LossOld, LossNew Curve
-	PSNR, SSIM       Curve
+	PSNR, SSIM, RMSE Curve // dB; 0 to 1; percent
 	LatestLossOld    float64
 	LatestLossNew    float64
 	LearningRate     float64
@@ -173,6 +188,7 @@ type Snapshot struct {
 	Results  []SampleResult
 	Coverage float64 // share of k-space that the accumulated mask covers, 0 to 1
 
-	Log []LogLine
-	Own OwnCost
+	Log    []LogLine
+	Alerts []Alert // what is wrong now, the worst first
+	Own    OwnCost
 }

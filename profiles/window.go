@@ -15,14 +15,15 @@ type window struct {
 	total  [windowSize]int64
 	phases [NumPhases][windowSize]int64
 	// lookups are the caches' counters before each iteration.
-	lookups [windowSize][NumCaches]hitsMisses
+	lookups [windowSize][NumCaches]lookups
 	n       int // iterations held
 	next    int // where the next one goes
 
 	scratch [windowSize]int64
 }
 
-type hitsMisses struct{ hits, misses int64 }
+// lookups is what a cache was asked, what it holds and what it saved.
+type lookups struct{ hits, misses, entries, saved int64 }
 
 func (w *window) reset() { w.n, w.next = 0, 0 }
 
@@ -34,7 +35,8 @@ func (w *window) add(it, before *Iteration) {
 		w.phases[p][i] = it.Phases[p]
 	}
 	for c := range NumCaches {
-		w.lookups[i][c] = hitsMisses{before.Caches[c].Hits, before.Caches[c].Misses}
+		b := &before.Caches[c]
+		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.Entries, b.Saved}
 	}
 	w.next = (i + 1) % windowSize
 	w.n = min(w.n+1, windowSize)
@@ -86,7 +88,11 @@ func (w *window) caches(newest *Iteration) [NumCaches]CacheView {
 		}
 		from := w.lookups[(w.next+windowSize-w.n)%windowSize][c]
 		hits := newest.Caches[c].Hits - from.hits
-		views[c].RecentN = hits + newest.Caches[c].Misses - from.misses
+		misses := newest.Caches[c].Misses - from.misses
+		views[c].RecentN = hits + misses
+		views[c].RecentSaved = newest.Caches[c].Saved - from.saved
+		views[c].RecentDropped = max(0, misses-(newest.Caches[c].Entries-from.entries))
+		views[c].RecentIterations = w.n
 		if views[c].RecentN > 0 {
 			views[c].RecentRate = float64(hits) / float64(views[c].RecentN)
 		}

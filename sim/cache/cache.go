@@ -51,6 +51,7 @@ type Cache[K comparable, V any] struct {
 	newest, oldest, spare *entry[K, V]
 
 	hits, misses, bytes, saved int64
+	spent, computed            int64 // nanoseconds on the cache, and on what it did not have
 	missed                     int64 // when the last miss was known, from where its computation is timed
 }
 
@@ -125,7 +126,7 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 	if e == nil {
 		c.misses++
 		c.missed = c.options.Clock()
-		c.saved -= c.missed - int64(l)
+		c.Charge(c.missed - int64(l))
 		return value, false
 	}
 	if e != c.newest {
@@ -133,7 +134,8 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 		c.link(e)
 	}
 	c.hits++
-	c.saved += e.worth.median - (c.options.Clock() - int64(l))
+	c.saved += e.worth.median
+	c.Charge(c.options.Clock() - int64(l))
 	return e.value, true
 }
 
@@ -156,7 +158,8 @@ func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
 	}
 	start := c.options.Clock()
 	stored := c.store(key, value, bytes, cost)
-	c.saved -= c.options.Clock() - start
+	c.computed += cost
+	c.Charge(c.options.Clock() - start)
 	return stored
 }
 
@@ -165,6 +168,7 @@ func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
 func (c *Cache[K, V]) Charge(nanoseconds int64) {
 	if c.enabled {
 		c.saved -= nanoseconds
+		c.spent += nanoseconds
 	}
 }
 
@@ -260,5 +264,6 @@ func (c *Cache[K, V]) Counters() profiles.CacheCounters {
 	return profiles.CacheCounters{
 		Enabled: c.enabled, Hits: c.hits, Misses: c.misses,
 		Entries: int64(len(c.entries)), Bytes: c.bytes, Saved: c.saved,
+		Spent: c.spent, Computed: c.computed,
 	}
 }

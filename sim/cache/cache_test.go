@@ -33,7 +33,7 @@ func TestSavedIsTheMissReplacedLessEveryLookup(t *testing.T) {
 	if v, ok := c.Get(l, "a"); !ok || v != 42 {
 		t.Fatalf("got %d, %v", v, ok)
 	}
-	want := profiles.CacheCounters{Enabled: true, Hits: 1, Misses: 1, Entries: 1, Bytes: 8, Saved: -7 + 100 - 9}
+	want := profiles.CacheCounters{Enabled: true, Hits: 1, Misses: 1, Entries: 1, Bytes: 8, Saved: -7 + 100 - 9, Spent: 7 + 9, Computed: 100}
 	if got := c.Counters(); got != want {
 		t.Errorf("counters %+v, want %+v", got, want)
 	}

@@ -1,0 +1,345 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"prismtop/profiles/preset"
+)
+
+// Severity is how much an alert matters.
+type Severity uint8
+
+// The severities.
+const (
+	Notice   Severity = iota // costs little
+	Warning                  // costs time, memory or quality
+	Critical                 // the run does not go on as it is
+)
+
+// String is the severity's name on screen.
+func (s Severity) String() string { return [...]string{"notice", "warning", "critical"}[s] }
+
+// Alert is something wrong with the run.
+type Alert struct {
+	ID        string // what kind, the same for every run: "stall"
+	Severity  Severity
+	Since     time.Duration // since the run began
+	Iteration int64         // Index of the next iteration then
+	What      string        // one sentence
+	Try       string        // one sentence on what may help
+}
+
+// facts are what the rules judge, at one moment of a run.
+type facts struct {
+	state     State
+	settings  *preset.Settings
+	iteration int64         // so far
+	quiet     time.Duration // running time since the last iteration ended
+	usual     float64       // median time of an iteration in the recent window, ns; 0 for none
+	mean      float64       // and its mean
+
+	caches [NumCaches]CacheView
+	trend  MemoryTrend
+	rss    int64
+
+	skipped, steps int     // of the newest iterations, at most recentSteps
+	scale          float64 // of the gradients
+
+	nonFinite   int64 // losses, over the run
+	nonFiniteAt int64 // Index of the newest
+	results     []SampleResult
+	pace        throughput
+}
+
+// rule is one kind of alert. A rule that is raised for hold becomes an alert, and
+// an alert that is no longer kept for release goes: kept is weaker than raised, so
+// that what lies about the bound does not flicker. Both times are running time.
+type rule struct {
+	id            string
+	hold, release time.Duration
+	judge         func(f *facts) finding
+}
+
+// finding is what a rule says of the facts.
+type finding struct {
+	raised, kept bool
+	severity     Severity
+	tell         func() (what, try string) // called only where raised or kept
+}
+
+// rules are every kind of alert there is.
+var rules = []rule{
+	{"not-finite", 0, 10 * time.Second, judgeNonFinite},
+	{"stall", 0, 2 * time.Second, judgeStall},
+	{"amp-overflow", 0, 3 * time.Second, judgeOverflow},
+	{"sample-limit", 0, time.Second, judgeLimit},
+	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
+	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
+	{"measurement-cache-thrash", time.Second, 5 * time.Second, thrash(MeasurementCache)},
+	{"mask-cache-thrash", time.Second, 5 * time.Second, thrash(Masks)},
+	{"measurement-cache-cost", 3 * time.Second, 5 * time.Second, costly(MeasurementCache)},
+	{"fft-cache-cost", 3 * time.Second, 5 * time.Second, costly(FFTPlans)},
+	{"mask-cache-cost", 3 * time.Second, 5 * time.Second, costly(Masks)},
+}
+
+// nonFiniteKept is for how many iterations a loss that was not finite is told.
+const nonFiniteKept = 200
+
+func judgeNonFinite(f *facts) finding {
+	bad := f.nonFinite > 0 && f.iteration-f.nonFiniteAt <= nonFiniteKept
+	return finding{bad, bad, Critical, func() (string, string) {
+		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
+		if f.settings.AMP == "fp16" {
+			return what, "Switch AMP to off or bf16 (a), whose range is that of fp32, and restart (R)."
+		}
+		return what, "Halve the learning rate (l) and restart (R)."
+	}}
+}
+
+// A loop stalls when an iteration takes stallFactor times as long as usual, and
+// no less than stallLeast.
+const (
+	stallFactor = 20
+	stallLeast  = 2 * time.Second
+)
+
+func judgeStall(f *facts) finding {
+	bound := max(stallLeast, time.Duration(stallFactor*f.usual))
+	bad := f.state == Running && f.usual > 0 && f.quiet > bound
+	return finding{bad, bad, Critical, func() (string, string) {
+		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), duration(f.usual)),
+			"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run."
+	}}
+}
+
+// atLeast is the highest of some round times that d has reached, so that a
+// sentence changes seldom.
+func atLeast(d time.Duration) time.Duration {
+	best := time.Second
+	for _, unit := range []time.Duration{time.Second, time.Minute, time.Hour} {
+		for _, n := range []time.Duration{1, 2, 5, 10, 20, 30} {
+			if n*unit <= d {
+				best = n * unit
+			}
+		}
+	}
+	return best
+}
+
+// duration is a time in nanoseconds as people say it.
+func duration(ns float64) string {
+	switch {
+	case ns < 1e3:
+		return fmt.Sprintf("%.0f ns", ns)
+	case ns < 1e6:
+		return fmt.Sprintf("%.3g µs", ns/1e3)
+	case ns < 1e9:
+		return fmt.Sprintf("%.3g ms", ns/1e6)
+	}
+	return fmt.Sprintf("%.3g s", ns/1e9)
+}
+
+// Of the newest recentSteps iterations, overflowRaise skipped ones raise the alert
+// and overflowKeep keep it: a scale that grows now and then skips one step each
+// time, which is how it is meant to work.
+const (
+	recentSteps   = 200
+	overflowRaise = 6
+	overflowKeep  = 2
+)
+
+func judgeOverflow(f *facts) finding {
+	fp16 := f.settings.AMP == "fp16"
+	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, Warning, func() (string, string) {
+		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.scale),
+			"Switch AMP to bf16 (a), which has the range of fp32 and needs no scale, or halve the learning rate (l)."
+	}}
+}
+
+// A sample ended far from the threshold when a loss is limitFactor times as high.
+// The alert goes after limitClear samples that converged.
+const (
+	limitFactor = 2
+	limitClear  = 3
+	limitRecent = 10
+)
+
+func judgeLimit(f *facts) finding {
+	threshold := f.settings.Threshold
+	far := func(r SampleResult) bool {
+		return !r.Converged && threshold > 0 && max(r.LossNew, r.LossOld) > limitFactor*threshold
+	}
+	n := len(f.results)
+	recent := f.results[max(0, n-limitRecent):]
+	kept := slices.ContainsFunc(f.results[max(0, n-limitClear):], far)
+	raised := n > 0 && far(f.results[n-1])
+	return finding{raised, kept, Warning, func() (string, string) {
+		count, newest := 0, SampleResult{}
+		for _, r := range recent {
+			if far(r) {
+				count, newest = count+1, r
+			}
+		}
+		worst := max(newest.LossNew, newest.LossOld)
+		return fmt.Sprintf("%d of the last %d samples ended at their limit far from the threshold: sample %d at %.2g, %.1f times %.2g.",
+				count, len(recent), newest.Sample+1, worst, worst/threshold, threshold),
+			"Halve the learning rate (l) where the loss jumps about; else raise iterations or threshold."
+	}}
+}
+
+// The process leaks when it grows beyond its caches by at least slopeShare of
+// itself a minute, and surely by more than 0.
+const (
+	slopeShare = 0.005
+	slopeLeast = 1e6 // bytes a minute
+)
+
+func judgeMemory(f *facts) finding {
+	t := f.trend
+	bound := max(slopeLeast, slopeShare*float64(f.rss))
+	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= time.Minute
+	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
+	return finding{raised, kept, Warning, func() (string, string) {
+		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
+				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),
+			"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings."
+	}}
+}
+
+func judgeSlowdown(f *facts) finding {
+	p := f.pace
+	raised := f.state == Running && p.slow(slowRatio)
+	kept := f.state == Running && !p.recovered()
+	return finding{raised, kept, Warning, func() (string, string) {
+		return fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g.",
+				p.newest(), p.newest()/p.median(), len(p.rates), p.median()),
+			"No setting changed: see whether other processes use the cores or the processor is throttled by heat."
+	}}
+}
+
+// Of the recent lookups a thrashing cache misses thrashRaise while entries that
+// it held were dropped, thrashLeast of them.
+const (
+	thrashLeast = 16
+	thrashRaise = 0.2
+	thrashKeep  = 0.1
+)
+
+var (
+	cacheNames    = [NumCaches]string{"measurement cache", "FFT plan cache", "mask cache"}
+	cacheSwitches = [NumCaches]string{"m", "f", "g"}
+)
+
+func thrash(id CacheID) func(f *facts) finding {
+	return func(f *facts) finding {
+		v := &f.caches[id]
+		missed := 1 - v.RecentRate
+		dropping := v.Enabled && v.RecentN > 0 && v.Hits > 0
+		return finding{
+			dropping && v.RecentDropped >= thrashLeast && missed > thrashRaise,
+			dropping && v.RecentDropped > 0 && missed > thrashKeep,
+			Warning, func() (string, string) {
+				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed while it dropped %d entries and kept %d in %.3g MB.",
+					cacheNames[id], 100*missed, v.RecentN, v.RecentDropped, v.Entries, float64(v.Bytes)/1e6)
+				if id == MeasurementCache {
+					return what, fmt.Sprintf("Run with measurement_cache_mb above %d, or switch it off (m).", f.settings.MeasurementCacheMB)
+				}
+				return what, fmt.Sprintf("Switch it off (%s).", cacheSwitches[id])
+			}}
+	}
+}
+
+// A cache that costs costWarn of an iteration is more than a notice.
+const (
+	costWarn  = 0.01
+	costLeast = 100 // iterations of the recent window
+)
+
+// costly finds a cache that costs more than it saves, in the recent window and
+// since the run began.
+func costly(id CacheID) func(f *facts) finding {
+	return func(f *facts) finding {
+		v := &f.caches[id]
+		each, ok := v.SavedPerIteration()
+		bad := ok && v.Enabled && v.RecentIterations >= costLeast && v.Saved < 0 && v.RecentSaved < 0
+		severity := Notice
+		if -each > costWarn*f.mean {
+			severity = Warning
+		}
+		// Between two lookups that are far apart, nothing is lost and nothing gained.
+		kept := ok && v.Enabled && v.Saved < 0 && v.RecentSaved <= 0
+		return finding{bad, kept, severity, func() (string, string) {
+			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
+				cacheNames[id], v.Hits, v.Hits+v.Misses, duration(-float64(v.Saved)))
+			if id == MeasurementCache && f.settings.Pattern == "trainer" {
+				return what, "The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p)."
+			}
+			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[id])
+		}}
+	}
+}
+
+// throughput is how fast iterations came, one measurement a second or an
+// iteration where it takes longer, since the last change of a setting or stage.
+type throughput struct {
+	rates []float64 // iterations per second, at most throughputLast, newest last
+}
+
+const (
+	throughputLast  = 100
+	throughputLeast = 10 // fewer say nothing
+	slowRatio       = 0.8
+	slowRecovered   = 0.9
+	slowInARow      = 3 // measurements that must agree
+)
+
+func (t *throughput) add(rate float64) {
+	if len(t.rates) == throughputLast {
+		copy(t.rates, t.rates[1:])
+		t.rates = t.rates[:throughputLast-1]
+	}
+	t.rates = append(t.rates, rate)
+}
+
+func (t *throughput) newest() float64 { return t.rates[len(t.rates)-1] }
+
+func (t *throughput) median() float64 {
+	sorted := slices.Sorted(slices.Values(t.rates))
+	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// slow says whether the newest measurements all lie below a share of the median
+// (documents 004, §6.2: the last below 0.8 of the median of 100).
+func (t *throughput) slow(ratio float64) bool {
+	if len(t.rates) < throughputLeast {
+		return false
+	}
+	bound := ratio * t.median()
+	for _, r := range t.rates[len(t.rates)-slowInARow:] {
+		if r >= bound {
+			return false
+		}
+	}
+	return true
+}
+
+// recovered says whether the newest measurements are about the median again.
+func (t *throughput) recovered() bool {
+	if len(t.rates) < throughputLeast {
+		return true
+	}
+	bound := slowRecovered * t.median()
+	for _, r := range t.rates[len(t.rates)-slowInARow:] {
+		if r < bound {
+			return false
+		}
+	}
+	return true
+}

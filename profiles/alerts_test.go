@@ -1,0 +1,321 @@
+package profiles
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles/preset"
+)
+
+// watchedRun is a rig whose aggregator ticks ten times a second.
+type watchedRun struct {
+	*rig
+	t *testing.T
+}
+
+func newWatchedRun(t *testing.T, s preset.Settings) *watchedRun {
+	r := newRig()
+	r.Begin(RunInfo{Object: "moon", Samples: 100}, s)
+	r.State(Running, "")
+	r.it = Iteration{Stage: Progressive, Sample: 1, LossOld: 0.5, LossNew: 0.25}
+	return &watchedRun{r, t}
+}
+
+// run iterates for so many seconds, with iterations of so many milliseconds; each
+// changes the record first.
+func (r *watchedRun) run(seconds, ms float64, each func(it *Iteration)) *Snapshot {
+	end := r.now.Add(time.Duration(seconds * 1e9))
+	tick := r.now
+	var s *Snapshot
+	for r.now.Before(end) {
+		r.it.Total = int64(ms * 1e6)
+		r.it.Flags = 0
+		if each != nil {
+			each(&r.it)
+		}
+		r.Stream.Iteration(&r.it)
+		r.it.Index++
+		r.it.Start += r.it.Total
+		r.now = r.now.Add(time.Duration(r.it.Total))
+		if r.now.Sub(tick) >= 100*time.Millisecond {
+			s, tick = r.tick(), r.now
+		}
+	}
+	return s
+}
+
+// alert is the alert of an ID, nil where there is none.
+func alert(s *Snapshot, id string) *Alert {
+	for i := range s.Alerts {
+		if s.Alerts[i].ID == id {
+			return &s.Alerts[i]
+		}
+	}
+	return nil
+}
+
+// raised holds a snapshot to an alert that says something.
+func (r *watchedRun) raised(s *Snapshot, id string, says ...string) {
+	r.t.Helper()
+	a := alert(s, id)
+	if a == nil {
+		r.t.Fatalf("no alert %s, only %+v", id, s.Alerts)
+	}
+	for _, want := range says {
+		if !strings.Contains(a.What+" "+a.Try, want) {
+			r.t.Errorf("%s says %q %q, not %q", id, a.What, a.Try, want)
+		}
+	}
+	for _, text := range []string{a.What, a.Try} {
+		if text == "" || !strings.HasSuffix(text, ".") {
+			r.t.Errorf("%s: %q is no sentence", id, text)
+		}
+	}
+}
+
+// gone holds a snapshot to an alert that went and was told in the log once.
+func (r *watchedRun) gone(s *Snapshot, id, what string) {
+	r.t.Helper()
+	if a := alert(s, id); a != nil {
+		r.t.Errorf("%s stays: %+v", id, a)
+	}
+	told := 0
+	for _, l := range s.Log {
+		if strings.HasPrefix(l.Text, "over after ") && strings.Contains(l.Text, what) {
+			told++
+		}
+	}
+	if told != 1 {
+		r.t.Errorf("the log tells %d times that %s went: %v", told, id, s.Log)
+	}
+}
+
+func TestAQuietRunHasNoAlerts(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3, AMP: "fp16"})
+	noise := 0
+	s := r.run(120, 5, func(it *Iteration) {
+		noise++
+		it.Total += int64(noise*7919%1000) * 2000 // up to 40 %
+		c := &it.Caches[MeasurementCache]
+		*c = CacheCounters{Enabled: true, Hits: int64(noise), Misses: 20, Entries: 20, Saved: int64(noise) * 1e5}
+	})
+	if len(s.Alerts) != 0 || len(s.Log) != 0 {
+		t.Errorf("%+v, log %v", s.Alerts, s.Log)
+	}
+}
+
+func TestThrashingCacheIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, MeasurementCacheMB: 5})
+	c := &r.it.Caches[MeasurementCache]
+	*c = CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
+	s := r.run(5, 5, func(it *Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
+	r.raised(s, "measurement-cache-thrash", "43 % of the last 560 lookups missed", "kept 5 in 5.24 MB", "measurement_cache_mb above 5")
+	since := alert(s, "measurement-cache-thrash").Since
+	if since < 900*time.Millisecond || since > 2*time.Second {
+		t.Errorf("since %v, want a second or two after the start", since)
+	}
+	s = r.run(10, 5, func(it *Iteration) { c.Hits++; c.Saved += 1000 })
+	r.gone(s, "measurement-cache-thrash", "drops what is asked for again")
+}
+
+func TestCacheThatCostsIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, Pattern: "trainer"})
+	c := &r.it.Caches[MeasurementCache]
+	*c = CacheCounters{Enabled: true}
+	n := 0
+	trainer := func(cost int64) func(*Iteration) {
+		return func(*Iteration) {
+			if n++; n%50 == 0 {
+				c.Misses, c.Entries, c.Saved = c.Misses+1, c.Entries+1, c.Saved-cost
+			}
+		}
+	}
+	s := r.run(8, 5, trainer(30_000))
+	r.raised(s, "measurement-cache-cost", "0 of 14 lookups hit, 420 µs lost", "trainer pattern measures each sample once")
+	if a := alert(s, "measurement-cache-cost"); a.Severity != Notice {
+		t.Errorf("600 ns of 5 ms are a %v", a.Severity)
+	}
+	if s = r.run(8, 5, trainer(5_000_000)); alert(s, "measurement-cache-cost").Severity != Warning {
+		t.Error("100 µs of 5 ms are no warning")
+	}
+	s = r.run(8, 5, func(*Iteration) { c.Hits++; c.Saved += 1e6 })
+	r.gone(s, "measurement-cache-cost", "costs more than it saves")
+}
+
+func TestSkippedStepsAreTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r.it.GradientScale = 1024
+	r.run(3, 5, nil)
+	n := 0
+	s := r.run(3, 5, func(it *Iteration) {
+		if n++; n%20 == 0 {
+			it.Flags = SkippedStep
+		}
+	})
+	r.raised(s, "amp-overflow", "of the last 200 optimizer steps", "scale 1024", "bf16")
+	s = r.run(6, 5, nil)
+	r.gone(s, "amp-overflow", "AMP fp16 skipped")
+}
+
+// fp16 finds its scale by overflowing some times, which is how it works.
+func TestFindingTheScaleIsNoOverflowAlert(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	n := 0
+	s := r.run(3, 5, func(it *Iteration) {
+		if n++; n < 5 {
+			it.Flags = SkippedStep
+		}
+	})
+	if alert(s, "amp-overflow") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestAStallIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(3, 5, nil)
+	var s *Snapshot
+	for range 35 {
+		r.now = r.now.Add(100 * time.Millisecond)
+		s = r.tick()
+	}
+	r.raised(s, "stall", "No iteration ended for more than 2s", "usually one takes 5 ms")
+	if s.Alerts[0].Severity != Critical {
+		t.Errorf("a stall is a %v", s.Alerts[0].Severity)
+	}
+	r.it.Start += 3500e6
+	s = r.run(4, 5, nil)
+	r.gone(s, "stall", "No iteration ended")
+}
+
+func TestAPauseIsNoStall(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(3, 5, nil)
+	r.State(Paused, "")
+	r.now = r.now.Add(time.Minute)
+	if s := r.tick(); len(s.Alerts) != 0 {
+		t.Errorf("%+v", s.Alerts)
+	}
+	r.State(Running, "")
+	r.now = r.now.Add(time.Second)
+	if s := r.tick(); len(s.Alerts) != 0 {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestSamplesAtTheirLimitAreTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
+	r.SampleDone(SampleResult{Sample: 0, Converged: true, LossNew: 5e-4})
+	r.SampleDone(SampleResult{Sample: 1, LossOld: 1e-3, LossNew: 1.5e-3}) // near it
+	if s := r.run(3, 5, nil); alert(s, "sample-limit") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+	r.SampleDone(SampleResult{Sample: 2, LossOld: 1e-3, LossNew: 7e-3})
+	r.raised(r.run(3, 5, nil), "sample-limit", "1 of the last 3 samples", "sample 3 at 0.007, 7.0 times 0.001")
+	for i := range int32(3) {
+		r.SampleDone(SampleResult{Sample: 3 + i, Converged: true})
+	}
+	r.gone(r.run(3, 5, nil), "sample-limit", "ended at their limit")
+}
+
+func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r.run(1, 5, nil)
+	at := r.it.Index
+	r.it.LossNew, r.it.Flags = math.NaN(), NonFinite
+	r.Stream.Iteration(&r.it)
+	r.State(Failed, "diverged")
+	s := r.tick()
+	r.raised(s, "not-finite", "iteration 200 was not a finite number", "AMP")
+	if at != 200 || s.Alerts[0].Severity != Critical {
+		t.Errorf("iteration %d, %+v", at, s.Alerts)
+	}
+}
+
+func TestASlowdownIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(30, 5, nil)
+	if s := r.run(20, 5.5, nil); alert(s, "slowdown") != nil { // 0.91 of the rate
+		t.Errorf("%+v", s.Alerts)
+	}
+	s := r.run(6, 8, nil)
+	r.raised(s, "slowdown", "Performance degradation detected", "125 it/s", "No setting changed")
+	s = r.run(8, 5, nil)
+	r.gone(s, "slowdown", "Performance degradation detected")
+}
+
+// A setting that makes iterations slower is an effect, no alert.
+func TestASlowerSettingIsNoSlowdown(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(30, 5, nil)
+	r.Change(Change{Key: "amp", Before: "off", After: "fp16", Iteration: r.it.Index}, preset.Settings{AMP: "fp16"})
+	r.it.Changes = 1
+	if s := r.run(20, 10, nil); alert(s, "slowdown") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
+	f := facts{state: Running, settings: &preset.Settings{}, rss: 200e6}
+	judge := func(f facts) (raised, kept bool) { v := judgeMemory(&f); return v.raised, v.kept }
+	f.trend = MemoryTrend{Known: true, Span: 2 * time.Minute, PerMinute: 26e6, Low: 25e6, High: 27e6, CachesPerMinute: 20e6,
+		Beyond: 6e6, BeyondLow: 5e6, BeyondHi: 7e6}
+	if raised, kept := judge(f); !raised || !kept {
+		t.Error("6 MB a minute beyond the caches are no alert")
+	}
+	if what, _ := judgeMemory(&f).tell(); !strings.Contains(what, "6 MB a minute [5, 7]") {
+		t.Error(what)
+	}
+	f.trend.Beyond, f.trend.BeyondLow, f.trend.BeyondHi = 0.1e6, -0.4e6, 0.6e6
+	if raised, kept := judge(f); raised || kept {
+		t.Error("growth of the caches alone is an alert")
+	}
+}
+
+// About a bound, a rule that flips every tick neither comes nor goes.
+func TestAlertsDoNotFlicker(t *testing.T) {
+	var a alarms
+	f := &facts{state: Running, settings: &preset.Settings{}, rss: 100e6}
+	changes, before := 0, 0
+	for tick := range 6000 { // ten minutes
+		f.trend = MemoryTrend{Known: true, Span: 2 * time.Minute, Beyond: 0.99e6, BeyondLow: 1}
+		if tick%2 == 0 {
+			f.trend.Beyond = 1.01e6
+		}
+		at := time.Duration(tick) * 100 * time.Millisecond
+		a.judge(f, at, at)
+		if len(a.shown) != before {
+			changes, before = changes+1, len(a.shown)
+		}
+	}
+	if changes > 1 {
+		t.Errorf("the alert came or went %d times", changes)
+	}
+}
+
+func TestARestartForgetsTheAlerts(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
+	r.SampleDone(SampleResult{LossNew: 1})
+	r.raised(r.run(1, 5, nil), "sample-limit")
+	r.Begin(RunInfo{}, preset.Settings{Threshold: 1e-3})
+	r.State(Running, "")
+	r.it = Iteration{Stage: Progressive, Sample: 1, LossNew: 1}
+	if s := r.run(1, 5, nil); len(s.Alerts) != 0 {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
+	if len(rules) > len(alarms{}.each) {
+		t.Fatalf("%d rules and room for %d", len(rules), len(alarms{}.each))
+	}
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if seen[r.id] || r.id == "" {
+			t.Errorf("%q names two rules", r.id)
+		}
+		seen[r.id] = true
+	}
+}

@@ -1,0 +1,153 @@
+package profiles
+
+import (
+	"math"
+	"time"
+
+	"prismtop/profiles/stats"
+)
+
+// MemoryHistory is memory over the run, in bytes, read once a second.
+type MemoryHistory struct {
+	RSS        Curve // of the process
+	Parameters Curve // weights, gradients and moments
+	Buffers    Curve // activations, inputs and scratch
+	Caches     Curve
+}
+
+// MemoryTrend is how fast the process grows while nothing else changes: from
+// readings since the last change of a setting or stage.
+type MemoryTrend struct {
+	// Known is false while there are too few readings; Needed is then the running
+	// time until there are enough.
+	Known  bool
+	Needed time.Duration
+	Span   time.Duration // of running time that the readings cover
+	N      int
+	// PerMinute is in bytes per minute of running time, with a 95 % interval.
+	PerMinute, Low, High float64
+	// PerThousand is in bytes per 1000 iterations, at the rate of the span.
+	PerThousand float64
+	// CachesPerMinute is what the caches grew by; Beyond and its interval are the
+	// trend of what is left of the process without them.
+	CachesPerMinute             float64
+	Beyond, BeyondLow, BeyondHi float64
+}
+
+// Noise says whether no slope can be told from noise.
+func (t MemoryTrend) Noise() bool { return !t.Known || !(t.Low > 0 || t.High < 0) }
+
+const (
+	trendPoints = 120              // readings that a trend rests on
+	trendLeast  = 30 * time.Second // running time that they must cover
+	trendCalm   = 3 * time.Second  // left out after a change: plans are compiled, pages touched
+	trendEvery  = 5 * time.Second  // between two fits, of some milliseconds each
+	trendWidth  = 8                // seconds that a reading stands for at most
+)
+
+// memoryWatch keeps the history and the trend of memory. Its size is bounded.
+type memoryWatch struct {
+	rss, parameters, buffers, caches series
+
+	calm     time.Duration // no reading counts before that running time
+	readings []reading
+	width    int // seconds between two readings that are kept
+	skipped  int // readings since the last one kept
+	trend    MemoryTrend
+	fitted   time.Duration // running time of the last fit
+}
+
+// reading is memory at one running time.
+type reading struct {
+	at          time.Duration
+	rss, caches int64
+	iteration   int64
+}
+
+// begin forgets the readings: what comes now ran under other settings.
+func (w *memoryWatch) begin(elapsed time.Duration) {
+	w.calm = elapsed + trendCalm
+	w.readings, w.width, w.skipped = w.readings[:0], 1, 0
+	w.trend = MemoryTrend{Needed: trendCalm + trendLeast}
+	w.fitted = 0
+}
+
+// read takes in what memory is at an iteration and a running time.
+func (w *memoryWatch) read(m *MemoryView, caches, iteration int64, elapsed time.Duration) {
+	w.parameters.add(iteration, float64(m.Weights+m.Gradients+m.Moments))
+	w.buffers.add(iteration, float64(m.Activations+m.Inputs+m.Scratch))
+	w.caches.add(iteration, float64(caches))
+	if m.RSS == 0 {
+		return
+	}
+	w.rss.add(iteration, float64(m.RSS))
+	if elapsed < w.calm {
+		w.trend.Needed = w.calm - elapsed + trendLeast
+		return
+	}
+	if w.skipped++; w.skipped < w.width {
+		return
+	}
+	w.skipped = 0
+	w.keep(reading{elapsed, m.RSS, caches, iteration})
+	span := elapsed - w.readings[0].at
+	if span < trendLeast {
+		w.trend.Needed = trendLeast - span
+		return
+	}
+	if !w.trend.Known || elapsed-w.fitted >= trendEvery {
+		w.fit()
+		w.fitted = elapsed
+	}
+}
+
+// keep adds a reading. A full list keeps every other one, until a reading stands
+// for trendWidth seconds; from then on the oldest leaves.
+func (w *memoryWatch) keep(r reading) {
+	if len(w.readings) == trendPoints && w.width < trendWidth {
+		for i := range trendPoints / 2 {
+			w.readings[i] = w.readings[2*i+1]
+		}
+		w.readings = w.readings[:trendPoints/2]
+		w.width *= 2
+	}
+	if len(w.readings) == trendPoints {
+		copy(w.readings, w.readings[1:])
+		w.readings = w.readings[:trendPoints-1]
+	}
+	w.readings = append(w.readings, r)
+}
+
+// fit draws the line.
+func (w *memoryWatch) fit() {
+	n := len(w.readings)
+	first, last := w.readings[0], w.readings[n-1]
+	minutes, rss, rest := make([]float64, n), make([]float64, n), make([]float64, n)
+	for i, r := range w.readings {
+		minutes[i] = (r.at - first.at).Minutes()
+		rss[i], rest[i] = float64(r.rss), float64(r.rss-r.caches)
+	}
+	whole := stats.TheilSen(minutes, rss)
+	beyond := whole
+	if first.caches != last.caches {
+		beyond = stats.TheilSen(minutes, rest)
+	}
+	if math.IsNaN(whole.Slope) || math.IsNaN(beyond.Slope) {
+		return
+	}
+	span := (last.at - first.at).Minutes()
+	w.trend = MemoryTrend{
+		Known: true, Span: last.at - first.at, N: n,
+		PerMinute: whole.Slope, Low: whole.Low, High: whole.High,
+		CachesPerMinute: float64(last.caches-first.caches) / span,
+		Beyond:          beyond.Slope, BeyondLow: beyond.Low, BeyondHi: beyond.High,
+	}
+	if iterations := float64(last.iteration - first.iteration); iterations > 0 {
+		w.trend.PerThousand = whole.Slope * span / iterations * 1000
+	}
+}
+
+// history is the curves so far.
+func (w *memoryWatch) history() MemoryHistory {
+	return MemoryHistory{w.rss.curve(), w.parameters.curve(), w.buffers.curve(), w.caches.curve()}
+}
