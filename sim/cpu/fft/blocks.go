@@ -67,8 +67,8 @@ func (ws *workspace) bytes() int64 {
 	return n
 }
 
-// columns transforms the columns of bunches [lo, hi) of strips from the source into
-// tiles.
+// columns transforms the columns of bunches [lo, hi) of strips of the source, see
+// between.
 func (p *Plan) columns(lo, hi int) {
 	ws := <-p.workspaces
 	defer func() { p.workspaces <- ws }()
@@ -82,20 +82,50 @@ func (p *Plan) columns(lo, hi int) {
 			p.loadColumns(ws, first, count)
 		}
 		for i := range count {
-			tile := p.tile(first + i)
 			if p.zeroColumns(first+i, 1) {
-				clear(tile)
+				p.clearBetween(first + i)
 				continue
 			}
-			p.column.Transform(p.set, tile, p.column.layout, ws.strips[i], p.column.layout, ws.scratch, p.job.centred)
+			to, layout := p.between(first + i)
+			p.column.Transform(p.set, to, layout, ws.strips[i], p.column.layout, ws.scratch, p.job.centred)
 		}
 	}
 }
 
-// tile is strip b of the columns between the two halves of a transform.
-func (p *Plan) tile(b int) []float32 {
-	n := p.column.StripLen()
-	return p.tiles[b*n:][:n]
+// between is where strip b of the columns is between the two halves of a transform,
+// and how its rows lie. The result itself has room for it: sixteen complex values of a
+// row are as long as a row of lanes, and a plane that is larger than the caches is
+// written and read in one place instead of two. Where the result is real there are
+// tiles.
+func (p *Plan) between(b int) ([]float32, Layout) {
+	if p.job.dstReal != nil {
+		n := p.column.StripLen()
+		return p.tiles[b*n:][:n], p.column.layout
+	}
+	return p.result()[b*vec.StripRow:], Layout{Pitch: 2 * p.w}
+}
+
+// result is the complex result as floats.
+func (p *Plan) result() []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p.job.dst))), 2*len(p.job.dst))
+}
+
+// clearBetween makes strip b of the columns zero.
+func (p *Plan) clearBetween(b int) {
+	strip, layout := p.between(b)
+	for i := range p.h {
+		clear(strip[layout.Row(i):][:vec.StripRow])
+	}
+}
+
+// turnRows fills a strip with the sixteen rows from first on of what is between.
+func (p *Plan) turnRows(strip []float32, first int) {
+	all := [2]int{0, p.w}
+	if p.job.dstReal != nil {
+		p.row.Turn(p.set, strip, p.tiles[p.column.layout.Row(first):], p.column.StripLen(), all)
+		return
+	}
+	p.row.turn(p.set, strip, p.result()[first*2*p.w:], 2*p.w, vec.StripRow, all)
 }
 
 // zeroColumns tells whether the source is known to be zero in count strips.
@@ -133,7 +163,7 @@ func (p *Plan) loadColumns(ws *workspace, first, count int) {
 	}
 }
 
-// rows transforms the rows of strips [lo, hi) from tiles into the result, scaled.
+// rows transforms the rows of strips [lo, hi) into the result, scaled.
 func (p *Plan) rows(lo, hi int) {
 	ws := <-p.workspaces
 	defer func() { p.workspaces <- ws }()
@@ -148,7 +178,7 @@ func (p *Plan) rows(lo, hi int) {
 			continue
 		}
 		strip := ws.strips[0]
-		p.row.Turn(p.set, strip, p.tiles[p.column.layout.Row(first):], p.column.StripLen(), [2]int{0, p.w})
+		p.turnRows(strip, first)
 		p.row.Transform(p.set, strip, p.row.layout, strip, p.row.layout, ws.scratch, p.job.centred)
 		p.storeRows(ws, first)
 	}
@@ -158,11 +188,16 @@ func (p *Plan) rows(lo, hi int) {
 // that begin in each of the strips of columns that follow one another at a distance.
 // The range's ends are multiples of sixteen.
 func (l *Lines) Turn(set vec.Set, strip, tiles []float32, distance int, columns [2]int) {
+	l.turn(set, strip, tiles, vec.StripRow, distance, columns)
+}
+
+// turn is Turn with the rows of lanes a pitch apart in a strip of columns.
+func (l *Lines) turn(set vec.Set, strip, tiles []float32, pitch, distance int, columns [2]int) {
 	for at := columns[0]; at < columns[1]; {
 		squares := l.run(at, columns[1])
 		for part := 0; part < vec.StripRow; part += lanes {
 			set.TransposeSquares(squares, strip, l.layout.Row(at)+part, vec.StripRow, lanes*vec.StripRow,
-				tiles, at/lanes*distance+part, vec.StripRow, distance)
+				tiles, at/lanes*distance+part, pitch, distance)
 		}
 		at += squares * lanes
 	}

@@ -21,9 +21,10 @@ type Plan struct {
 	workspaces  chan *workspace
 	all         []*workspace
 
-	// What is between the two halves of a transform: tiles has the strips of columns
-	// one after the other; lines that Lines does not take leave complex values in
-	// plane where the result is real. The first call that needs one makes it.
+	// What is between the two halves of a transform whose result is real: tiles has the
+	// strips of columns one after the other; lines that Lines does not take leave complex
+	// values in plane. The first call that needs one makes it. A complex result has room
+	// for it itself.
 	tiles []float32
 	plane []complex64
 
@@ -176,7 +177,7 @@ func (p *Plan) run(j job, par Parallel) {
 // makeRoom allocates what the first call of a kind needs.
 func (p *Plan) makeRoom(j *job) {
 	switch {
-	case p.row != nil && p.tiles == nil:
+	case p.row != nil && j.dstReal != nil && p.tiles == nil:
 		p.tiles = aligned(blocks(p.w) * p.column.StripLen())
 	case p.row == nil && j.dstReal != nil:
 		if p.plane == nil {

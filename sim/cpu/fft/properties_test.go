@@ -31,6 +31,11 @@ func TestResultsHaveTheSameBitsOnAnyNumberOfThreads(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%v: serial and parallel differ", s)
 		}
+		copy(got, x)
+		p.CentredForward(got, got, Bounds{}, goroutines)
+		if !slices.Equal(got, want) {
+			t.Errorf("%v: parallel in place differs from serial", s)
+		}
 		wantReal, gotReal := make([]float32, len(x)), make([]float32, len(x))
 		p.CentredInverseReal(wantReal, x, Bounds{}, nil)
 		p.CentredInverseReal(gotReal, x, Bounds{}, goroutines)
