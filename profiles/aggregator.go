@@ -40,6 +40,7 @@ type Aggregator struct {
 	asked    time.Time // when a picture was asked for
 	memory   MemoryView
 	memoryAt time.Time
+	resident func() (rss, peak int64, reason string)
 	cost     cost
 	dropped  int64
 }
@@ -81,10 +82,11 @@ type record struct {
 // NewAggregator returns an aggregator of what stream carries.
 func NewAggregator(stream *Stream, options Options) *Aggregator {
 	return &Aggregator{
-		stream:  stream,
-		options: options,
-		offers:  make(chan *Snapshot, 1),
-		record:  record{stage: new([NumPhases + 1]histogram)},
+		stream:   stream,
+		options:  options,
+		offers:   make(chan *Snapshot, 1),
+		resident: resident,
+		record:   record{stage: new([NumPhases + 1]histogram)},
 	}
 }
 
@@ -150,7 +152,7 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 		return before
 	}
 	if a.memoryAt.IsZero() || now.Sub(a.memoryAt) >= residentEvery {
-		a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = resident()
+		a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = a.resident()
 		a.memoryAt = now
 		if a.has && a.pace.state == Running {
 			a.watch.read(&a.memory, cacheBytes(&a.last), a.last.Index, a.pace.elapsed(now))

@@ -17,6 +17,7 @@ type watchedRun struct {
 
 func newWatchedRun(t *testing.T, s preset.Settings) *watchedRun {
 	r := newRig()
+	r.a.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
 	r.Begin(RunInfo{Object: "moon", Samples: 100}, s)
 	r.State(Running, "")
 	r.it = Iteration{Stage: Progressive, Sample: 1, LossOld: 0.5, LossNew: 0.25}
@@ -272,6 +273,15 @@ func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
 	if raised, kept := judge(f); raised || kept {
 		t.Error("growth of the caches alone is an alert")
 	}
+}
+
+func TestALeakingProcessIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	rss := int64(200e6)
+	r.a.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
+	r.raised(r.run(90, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
+	r.a.resident = func() (int64, int64, string) { return rss, rss, "" }
+	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
 }
 
 // About a bound, a rule that flips every tick neither comes nor goes.
