@@ -1,9 +1,12 @@
 package prism_test
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"testing"
 
+	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 	"prismtop/sim/tensor"
@@ -35,28 +38,37 @@ func precisionName(o prism.PlanOptions) string {
 // ε = 2⁻⁹ in bf16 and 2⁻¹² in fp16. That moves a share of order ε of the pixels
 // across a ReLU's corner, and each switches its part of the gradient off or on,
 // so that the gradient is off by some multiple of √ε: 0.04 and 0.016 a layer, and
-// there are five of them. Three products of bf16 err by up to 2⁻¹⁷: 0.003 a layer.
+// there are five of them. Three products of bf16 err by up to 2⁻¹⁷: 0.003 a layer. Under
+// every set of kernels; the number of threads makes no difference.
 func TestMixedPrecisionGradientsAreClose(t *testing.T) {
 	g := openGolden(t)
-	gradients := func(o prism.PlanOptions) map[string][]float32 {
-		b := goldenBench(g)
-		b.goldenPlan(g, o).iterate()
-		all := map[string][]float32{}
-		for _, name := range b.decoder.Model().ParameterNames() {
-			all[name] = b.read(name + ".grad")
+	for _, kernels := range cpu.KernelNames() {
+		gradients := func(threads int, o prism.PlanOptions) map[string][]float32 {
+			b := goldenBenchOn(g, cpu.Options{Kernels: kernels, Threads: threads})
+			b.goldenPlan(g, o).iterate()
+			all := map[string][]float32{}
+			for _, name := range b.decoder.Model().ParameterNames() {
+				all[name] = b.read(name + ".grad")
+			}
+			return all
 		}
-		return all
-	}
-	exact := gradients(precisions[0])
-	for i, limit := range []float64{1: 0.3, 2: 0.015, 3: 0.1} {
-		if i == 0 {
-			continue
-		}
-		amp := precisionName(precisions[i])
-		for name, got := range gradients(precisions[i]) {
-			off := relative(got, exact[name])
-			if !(off <= limit) || off == 0 {
-				t.Errorf("%v: gradient of %s is off by %.3g of its size, allowed above 0 and up to %g", amp, name, off, limit)
+		exact := gradients(1, precisions[0])
+		for i, limit := range []float64{1: 0.3, 2: 0.015, 3: 0.1} {
+			if i == 0 {
+				continue
+			}
+			amp := precisionName(precisions[i])
+			mixed := gradients(1, precisions[i])
+			for name, got := range mixed {
+				off := relative(got, exact[name])
+				if !(off <= limit) || off == 0 {
+					t.Errorf("%s, %v: gradient of %s is off by %.3g of its size, allowed above 0 and up to %g", kernels, amp, name, off, limit)
+				}
+			}
+			for threads := 2; threads <= 4; threads++ {
+				if !maps.EqualFunc(gradients(threads, precisions[i]), mixed, slices.Equal) {
+					t.Errorf("%s, %v: other gradients on %d threads", kernels, amp, threads)
+				}
 			}
 		}
 	}

@@ -1,35 +1,49 @@
 package prism_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 	"prismtop/sim/tensor"
 )
 
 // Twenty iterations with the decoder's activations computed again give the bits
-// of twenty that keep them, in the loss of each and in every variable.
+// of twenty that keep them, in the loss of each and in every variable: under every set of
+// kernels, in every mode of precision, and with all that fuses steps on or off.
 func TestCheckpointingTrainsToTheSameBits(t *testing.T) {
-	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
-		train := func(checkpointing bool) (losses []float32, b *bench) {
-			b = newBench(t, prism.DecoderConfig{Size: 64, ObjectSize: 64, BatchNorm: true, Seed: 5})
-			l := trainable(b, prism.PlanOptions{AMP: amp, SharedSpectrum: true, Checkpointing: checkpointing})
-			for range 20 {
-				l.iterate()
-				losses = append(losses, l.output(prism.LossOutput)[0])
-			}
-			return losses, b
-		}
-		kept, a := train(false)
-		again, b := train(true)
-		if !slices.Equal(kept, again) {
-			t.Errorf("%v: losses %v, with checkpointing %v", amp, kept, again)
-		}
-		for _, v := range a.decoder.Model().Variables() {
-			if !slices.Equal(a.read(v.Name), b.read(v.Name)) {
-				t.Errorf("%v: %s differs", amp, v.Name)
+	for _, kernels := range cpu.KernelNames() {
+		for _, precision := range precisions {
+			for _, fused := range []bool{false, true} {
+				o := precision
+				o.SharedSpectrum, o.Fused, o.Pruned, o.FusedOptimizer = true, fused, fused, fused
+				train := func(threads int, checkpointing bool) (losses []float32, b *bench) {
+					b = newBenchOn(t, prism.DecoderConfig{Size: 64, ObjectSize: 64, BatchNorm: true, Seed: 5}, cpu.Options{Kernels: kernels, Threads: threads})
+					o.Checkpointing = checkpointing
+					l := trainable(b, o)
+					for range 20 {
+						l.iterate()
+						losses = append(losses, l.output(prism.LossOutput)[0])
+					}
+					return losses, b
+				}
+				name := fmt.Sprintf("%s, %s, fused %v", kernels, precisionName(o), fused)
+				kept, a := train(2, false)
+				for _, threads := range []int{1, 3} {
+					again, b := train(threads, true)
+					if !slices.Equal(kept, again) {
+						t.Errorf("%s: losses %v, with checkpointing on %d threads %v", name, kept, threads, again)
+					}
+					sameState(t, name, b, a)
+					for _, p := range a.decoder.Model().ParameterNames() {
+						if !fused && !slices.Equal(b.read(p+".grad"), a.read(p+".grad")) {
+							t.Errorf("%s: gradient of %s differs on %d threads", name, p, threads)
+						}
+					}
+				}
 			}
 		}
 	}
