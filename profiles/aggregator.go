@@ -61,7 +61,7 @@ type record struct {
 	times  Times
 	whole  Times
 
-	iterationTime, lossOld, lossNew, psnr, ssim, rmse series
+	iterationTime, clock, lossOld, lossNew, psnr, ssim, rmse series
 
 	watch  memoryWatch
 	alarms alarms
@@ -274,6 +274,7 @@ func (a *Aggregator) iteration(it *Iteration) {
 		a.stage[NumPhases].add(it.Total)
 	}
 	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
+	a.clock.add(it.Index, float64(it.Start)/1e9)
 	a.lossOld.add(it.Index, it.LossOld)
 	a.lossNew.add(it.Index, it.LossNew)
 	if it.Flags&SkippedStep != 0 {
@@ -336,8 +337,8 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		Run: a.run, Settings: a.settings, State: a.pace.state, Err: a.err,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
-		IterationTime: a.iterationTime.curve(),
-		LossOld:       a.lossOld.curve(), LossNew: a.lossNew.curve(),
+		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(),
+		LossOld: a.lossOld.curve(), LossNew: a.lossNew.curve(),
 		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(), RMSE: a.rmse.curve(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers,

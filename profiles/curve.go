@@ -1,9 +1,30 @@
 package profiles
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // maxPoints bounds a curve, whatever the length of the run.
 const maxPoints = 2000
+
+// Between is the part of the curve whose buckets reach into the iterations from
+// first to last. It shares the points.
+func (c Curve) Between(first, last int64) Curve {
+	from := sort.Search(len(c), func(i int) bool { return c[i].Last >= first })
+	to := sort.Search(len(c), func(i int) bool { return c[i].First > last })
+	return c[from:max(from, to)]
+}
+
+// Nearest is the index of the bucket that holds an iteration, or of the one that
+// is nearest to it; −1 for an empty curve.
+func (c Curve) Nearest(iteration int64) int {
+	i := sort.Search(len(c), func(i int) bool { return c[i].Last >= iteration })
+	if i == len(c) || i > 0 && iteration < c[i].First && iteration-c[i-1].Last < c[i].First-iteration {
+		i--
+	}
+	return i
+}
 
 // series builds a Curve of bounded length. Values fall into buckets of width
 // iterations; when maxPoints are reached, neighbours are merged and, where that

@@ -60,8 +60,8 @@ type Times struct {
 	Phases [NumPhases]PhaseView
 }
 
-// Point is a bucket of a curve: the extremes and the last value of the
-// iterations that it stands for, so that no spike is lost by downsampling.
+// Point is a bucket of a curve: the extremes and the mean of the iterations that
+// it stands for, so that no spike is lost by downsampling.
 type Point struct {
 	First, Last    int64 // Iteration.Index range, inclusive
 	Min, Max, Mean float64
@@ -163,6 +163,7 @@ type Snapshot struct {
 	Whole Times
 
 	IterationTime    Curve // milliseconds
+	Clock            Curve // when iterations started, seconds since the run began, pauses included
 	LossOld, LossNew Curve
 	PSNR, SSIM, RMSE Curve // dB; 0 to 1; percent
 	LatestLossOld    float64

@@ -14,7 +14,9 @@ import (
 // change of settings.
 type iterationTime struct {
 	box
+	timeline
 	ceiling float64
+	decades [2]float64
 }
 
 func newIterationTime() *iterationTime { return &iterationTime{box: box{title: "Iteration time"}} }
@@ -22,26 +24,64 @@ func newIterationTime() *iterationTime { return &iterationTime{box: box{title: "
 func (p *iterationTime) View() string    { return join(p.lines()) }
 func (p *iterationTime) lines() []string { return p.render(p.draw) }
 
-func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
-	p.ceiling = chart.Ceiling(s.IterationTime, p.ceiling)
-	line := chart.Line{
-		Series: []chart.Series{{
-			Curve: s.IterationTime, Style: theme.Line,
-			Envelope: true, EnvelopeStyle: theme.Envelope,
-		}},
-		Ceiling: p.ceiling, Marks: marks(s.Changes),
-		Label: axisLabel, LabelWidth: 5,
+// Press scrolls, zooms and reads; v changes between iterations and wall time.
+func (p *iterationTime) Press(key string) bool {
+	if key == "v" {
+		p.toggleWall()
+		p.stale = true
+		return true
 	}
+	return p.chartKey(&p.box, key)
+}
+
+func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	curves := p.see(c, s, s.IterationTime)
+	line := p.line(s)
+	line.Series = []chart.Series{{
+		Curve: curves[0], Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope,
+	}}
+	p.scale(&line, curves)
 	if !line.Draw(c) {
 		message(c, "no iteration yet")
 		return "", theme.Faint
 	}
-	if s.Total.N > 0 {
-		p.aside(fmt.Sprintf("ms  median %s  last %s",
-			milliseconds(s.Total.Median), milliseconds(s.Total.Last)), theme.Faint)
+	p.upperEdge(s)
+	readout := ""
+	if at, ok := p.read(s.IterationTime); ok {
+		readout = fmt.Sprintf("iteration %s: %s ms", iterations(at), compact(at.Mean))
+		if at.First != at.Last {
+			readout += fmt.Sprintf(", %s–%s", compact(at.Min), compact(at.Max))
+		}
 	}
-	return "", theme.Faint
+	return p.footnote(s, p.focus, readout, "")
 }
+
+// scale sets the vertical axis for what is seen.
+func (p *iterationTime) scale(line *chart.Line, curves []profiles.Curve) {
+	if p.log {
+		p.decades = chart.Decades(p.decades, curves)
+		line.Floor, line.Ceiling = p.decades[0], p.decades[1]
+		return
+	}
+	p.ceiling = chart.Ceiling(curves[0], p.ceiling)
+	line.Ceiling = p.ceiling
+}
+
+// upperEdge writes the newest numbers and what the band is, as far as there is room.
+func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
+	if s.Total.N == 0 {
+		return
+	}
+	text := fmt.Sprintf("ms  median %s  last %s", milliseconds(s.Total.Median), milliseconds(s.Total.Last))
+	w, _ := p.canvas.Size()
+	if band := "band min–max  " + text; w-4-chart.Width(p.title)-2 > chart.Width(band)+3 {
+		text = band
+	}
+	p.aside(text, theme.Faint)
+}
+
+// compact is a number with three digits, without spaces.
+func compact(v float64) string { return strings.TrimSpace(fixed(v, 4)) }
 
 // marks are the changes as marks; the label is the key that makes such a change.
 func marks(changes []profiles.Change) []chart.Mark {
@@ -53,30 +93,71 @@ func marks(changes []profiles.Change) []chart.Mark {
 }
 
 // losses are both losses of the training and the threshold of the stop rule.
-type losses struct{ box }
+type losses struct {
+	box
+	timeline
+	ceiling float64
+	decades [2]float64
+}
 
-func newLosses() *losses { return &losses{box{title: "Loss"}} }
+func newLosses() *losses {
+	return &losses{box: box{title: "Loss"}, timeline: timeline{log: true}}
+}
 
 func (p *losses) View() string    { return join(p.lines()) }
 func (p *losses) lines() []string { return p.render(p.draw) }
 
+// Press scrolls, zooms and reads; v changes between iterations and wall time.
+func (p *losses) Press(key string) bool {
+	if key == "v" {
+		p.toggleWall()
+		p.stale = true
+		return true
+	}
+	return p.chartKey(&p.box, key)
+}
+
 func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	p.legend(s)
-	line := chart.Line{
-		Series: []chart.Series{
-			{Curve: s.LossOld, Style: theme.LossOld, Dashed: p.theme.Depth == theme.NoColor},
-			{Curve: s.LossNew, Style: theme.LossNew},
-		},
-		Log: true, Threshold: s.Settings.Threshold, Marks: marks(s.Changes),
-		Label: axisLabel, LabelWidth: 5,
+	curves := p.see(c, s, s.LossOld, s.LossNew)
+	line := p.line(s)
+	line.Series = []chart.Series{
+		{Curve: curves[0], Style: theme.LossOld, Dashed: p.theme.Depth == theme.NoColor},
+		{Curve: curves[1], Style: theme.LossNew},
 	}
+	line.Threshold = s.Settings.Threshold
+	p.scale(&line, curves)
 	if !line.Draw(c) {
 		message(c, "no loss yet")
 	}
 	if s.NonFinite > 0 {
 		return plural(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
 	}
-	return "", theme.Faint
+	return p.footnote(s, p.focus, p.readout(s), "")
+}
+
+// scale sets the vertical axis for what is seen and the threshold.
+func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
+	if p.log {
+		p.decades = chart.Decades(p.decades, curves, line.Threshold)
+		line.Floor, line.Ceiling = p.decades[0], p.decades[1]
+		return
+	}
+	p.ceiling = max(chart.Ceiling(curves[0], p.ceiling), chart.Ceiling(curves[1], p.ceiling))
+	line.Ceiling = p.ceiling
+}
+
+// readout is the losses under the cursor; empty without one.
+func (p *losses) readout(s *profiles.Snapshot) string {
+	at, ok := p.read(s.LossNew)
+	if !ok {
+		return ""
+	}
+	text := "iteration " + iterations(at) + ":"
+	if old, ok := p.read(s.LossOld); ok && old.First <= at.Last && old.Last >= at.First {
+		text += " old " + axisLabel(old.Mean)
+	}
+	return text + " new " + axisLabel(at.Mean)
 }
 
 // legend writes the newest losses into the upper edge, in their curves' styles.

@@ -74,12 +74,12 @@ func Ceiling(c profiles.Curve, previous float64) float64 {
 	if top <= previous && top > previous/2 {
 		return previous
 	}
-	return roundUp(top)
+	return RoundUp(top)
 }
 
-// roundUp is the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 times a power of
+// RoundUp is the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 times a power of
 // ten.
-func roundUp(v float64) float64 {
+func RoundUp(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, f := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
 		if v <= f*unit*(1+1e-9) {
@@ -87,6 +87,22 @@ func roundUp(v float64) float64 {
 		}
 	}
 	return 10 * unit
+}
+
+// Decades is the logarithmic axis that holds the curves and the extra values. A
+// previous axis is kept while it holds them and is at most a decade longer at
+// either end, so that the axis does not flicker.
+func Decades(previous [2]float64, curves []profiles.Curve, extra ...float64) [2]float64 {
+	series := make([]Series, len(curves))
+	for i, c := range curves {
+		series[i].Curve = c
+	}
+	s := logarithmic(series, extra...)
+	lo, hi := previous[0], previous[1]
+	if lo > 0 && lo <= s.lo && hi >= s.hi && lo*10 >= s.lo && hi <= s.hi*10 {
+		return previous
+	}
+	return [2]float64{s.lo, s.hi}
 }
 
 // logarithmic is the axis that holds the usable values of the series and the

@@ -28,10 +28,19 @@ type Mark struct {
 // Line is a braille line chart over iterations with labelled axes.
 type Line struct {
 	Series []Series
+	// From and To are the ends of the axis of iterations; where To is not above
+	// From they are those of the curves. What lies outside is not drawn.
+	From, To int64
+	// XLabel formats an end of that axis; nil writes the number.
+	XLabel func(int64) string
+	// Cursor is an iteration that a vertical line points at, where HasCursor.
+	Cursor    int64
+	HasCursor bool
 	// Ceiling is the top of the linear axis, which begins at 0; Log asks for a
-	// logarithmic axis instead.
-	Ceiling float64
-	Log     bool
+	// logarithmic axis instead, from Floor to Ceiling, or where there is no Floor
+	// as the curves want.
+	Ceiling, Floor float64
+	Log            bool
 	// Threshold is drawn as a horizontal line where it is above 0.
 	Threshold float64
 	Marks     []Mark
@@ -55,7 +64,9 @@ func (l *Line) Draw(c *Canvas) bool {
 		return false
 	}
 	y := scale{lo: 0, hi: finite(l.Ceiling, 1), log: l.Log}
-	if l.Log {
+	if l.Log && l.Floor > 0 && l.Ceiling > l.Floor {
+		y.lo = l.Floor
+	} else if l.Log {
 		y = logarithmic(l.Series, l.Threshold)
 	} else if y.hi <= 0 {
 		y.hi = 1
@@ -79,10 +90,13 @@ func (l *Line) Draw(c *Canvas) bool {
 		g.line(s)
 	}
 	g.marks(l.Marks)
+	if l.HasCursor {
+		g.cursor(c, left, l.Cursor)
+	}
 	return true
 }
 
-// span is the range of iterations that usable points cover.
+// span is the range of iterations on the axis; ok says that there is a usable point.
 func (l *Line) span() (first, last int64, ok bool) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range l.Series {
@@ -92,7 +106,11 @@ func (l *Line) span() (first, last int64, ok bool) {
 			}
 		}
 	}
-	return first, last, first <= last
+	ok = first <= last
+	if l.To > l.From {
+		return l.From, l.To, ok
+	}
+	return first, last, ok
 }
 
 func (l *Line) axes(c *Canvas, y scale, first, last int64) {
@@ -108,11 +126,39 @@ func (l *Line) axes(c *Canvas, y scale, first, last int64) {
 	}
 	c.Set(l.LabelWidth, rows, '╰', theme.Axis)
 	c.Fill(l.LabelWidth+1, rows, c.w-l.LabelWidth-1, 1, '─', theme.Axis)
-	from, to := " "+strconv.FormatInt(first, 10)+" ", " "+strconv.FormatInt(last, 10)+" "
+	from, to := l.xLabel(first), l.xLabel(last)
 	if Width(from)+Width(to)+1 < c.w-l.LabelWidth {
 		c.Text(l.LabelWidth+1, rows, from, theme.Axis)
 	}
-	c.TextRight(c.w, rows, to, theme.Axis)
+	right := c.TextRight(c.w, rows, to, theme.Axis)
+	l.quarters(c, rows, l.LabelWidth+1+Width(from), right, first, last)
+}
+
+// quarters labels the quarters of the axis between two columns, or its middle,
+// where there is room.
+func (l *Line) quarters(c *Canvas, row, left, right int, first, last int64) {
+	parts := int64(4)
+	if c.w-l.LabelWidth < 72 {
+		parts = 2
+	}
+	if last-first < parts {
+		return
+	}
+	for i := int64(1); i < parts; i++ {
+		v := first + (last-first)/parts*i + (last-first)%parts*i/parts
+		label := l.xLabel(v)
+		x := l.LabelWidth + 1 + int(math.Round(float64(c.w-l.LabelWidth-2)*float64(v-first)/float64(last-first))) - Width(label)/2
+		if x > left && x+Width(label) < right {
+			left = c.Text(x, row, label, theme.Axis)
+		}
+	}
+}
+
+func (l *Line) xLabel(v int64) string {
+	if l.XLabel != nil {
+		return " " + l.XLabel(v) + " "
+	}
+	return " " + strconv.FormatInt(v, 10) + " "
 }
 
 // grid maps iterations and values to the dots of a plot.
@@ -132,9 +178,26 @@ func (g *grid) row(v float64) int {
 	return int(math.Round((1 - f) * float64(4*g.plot.h-1)))
 }
 
+// outside says that a point lies beyond the axis.
+func (g *grid) outside(p profiles.Point) bool { return p.Last < g.first || p.First > g.last }
+
+// cursor points at an iteration from the axis upwards, past the curves.
+func (g *grid) cursor(c *Canvas, left int, at int64) {
+	if at < g.first || at > g.last {
+		return
+	}
+	x := g.column(float64(at)) / 2
+	for y := range g.plot.h {
+		if r := g.plot.At(x, y).Rune; r == ' ' || r == '┊' || r == '╌' {
+			g.plot.Set(x, y, '│', theme.Strong)
+		}
+	}
+	c.Set(left+x, c.h-1, '▴', theme.Strong)
+}
+
 func (g *grid) envelope(s Series) {
 	for _, p := range s.Curve {
-		if !usable(p, g.y.log) {
+		if !usable(p, g.y.log) || g.outside(p) {
 			continue
 		}
 		top, bottom := g.row(p.Max), g.row(p.Min)
@@ -154,7 +217,7 @@ func (g *grid) line(s Series) {
 	var before profiles.Point
 	joined := false
 	for _, p := range s.Curve {
-		if !usable(p, g.y.log) {
+		if !usable(p, g.y.log) || g.outside(p) {
 			joined = false
 			continue
 		}
