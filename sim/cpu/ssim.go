@@ -33,7 +33,7 @@ type ssimMap struct {
 }
 
 func (b *binder) newSSIMMap(p, t, maps []float32, h, w int, full bool) *ssimMap {
-	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: gaussian()}
+	m := &ssimMap{tiling: newTiling(h, w), set: b.backend.set, p: p, t: t, maps: maps, full: full, window: vec.SSIMWindow()}
 	m.sums = b.float64s(m.tiling.strips)
 	m.strips = b.eachStrip(m.tiling, 6*reach*side+7*m.column(), m.strip)
 	return m
@@ -152,7 +152,7 @@ type ssimAdjoint struct {
 }
 
 func (b *binder) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint {
-	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: gaussian()}
+	a := &ssimAdjoint{tiling: newTiling(h, w), set: b.backend.set, gp: gp, p: p, t: t, maps: maps, window: vec.SSIMWindow()}
 	a.strips = b.eachStrip(a.tiling, 3*reach*side+3*tileSize, a.strip)
 	return a
 }

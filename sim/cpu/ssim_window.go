@@ -1,17 +1,13 @@
 package cpu
 
 import (
-	"math"
 	"sync/atomic"
 
 	"prismtop/sim/cpu/vec"
 )
 
-// SSIM's window (spec/prism.md §5.5).
-const (
-	ssimPad   = vec.WindowTaps / 2 // pixels to either side of the centre
-	ssimSigma = 1.5
-)
+// ssimPad is how many pixels SSIM's window has to either side of its centre.
+const ssimPad = vec.WindowTaps / 2
 
 // Tiles and rows of tiles, in elements.
 const (
@@ -19,23 +15,6 @@ const (
 	tileSize = vec.TileSide * vec.TileSide
 	reach    = vec.TileReach
 )
-
-// gaussian is the window along one axis, normalised to sum 1.
-func gaussian() (w vec.Window) {
-	var g [len(w)]float64
-	total := 0.0
-	for i := range g {
-		g[i] = math.Exp(-float64(i*i) / (2 * ssimSigma * ssimSigma))
-		total += g[i]
-		if i > 0 {
-			total += g[i]
-		}
-	}
-	for i := range w {
-		w[i] = float32(g[i] / total)
-	}
-	return w
-}
 
 // reflect continues positions 0 … n−1 beyond both ends without repeating the edge.
 func reflect(i, n int) int {

@@ -11,25 +11,6 @@ import (
 // range of 1, averaged over the whole map (spec/prism.md §5.5).
 const ssimRadius = vec.WindowTaps / 2
 
-// ssimWindow is half of the one-dimensional Gaussian, the middle first, such that
-// the whole of it sums to 1.
-var ssimWindow = gaussian(1.5)
-
-func gaussian(sigma float64) (w [ssimRadius + 1]float64) {
-	sum := 0.0
-	for k := range w {
-		w[k] = math.Exp(-float64(k*k) / (2 * sigma * sigma))
-		sum += w[k]
-		if k > 0 {
-			sum += w[k]
-		}
-	}
-	for k := range w {
-		w[k] /= sum
-	}
-	return w
-}
-
 // msssimWeights are the exponents of the five scales.
 var msssimWeights = [5]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 
@@ -81,7 +62,7 @@ func (m *Metrics) similarity(a, b []float32, h, w int, full bool) float64 {
 	tiles := (w + vec.TileSide - 1) / vec.TileSide
 	column := (tiles*vec.TileSide + 2*ssimRadius) * vec.TileSide
 	m.work = grown(m.work, 7*column+products+2*vec.TileReach*vec.TileSide)
-	s := strip{kernels: m.kernels, window: halfWindow(), a: a, b: b, h: h, w: w, column: column,
+	s := strip{kernels: m.kernels, window: vec.SSIMWindow(), a: a, b: b, h: h, w: w, column: column,
 		moments: m.work[:4*column], derivatives: m.work[4*column : 7*column],
 		products: m.work[7*column:][:products], edge: m.work[7*column+products:]}
 	lack := 0.0
@@ -90,14 +71,6 @@ func (m *Metrics) similarity(a, b []float32, h, w int, full bool) float64 {
 		lack += s.score(min(h-first, vec.TileSide), full)
 	}
 	return 1 - lack/float64(h*w)
-}
-
-// halfWindow is the window in the kernels' precision.
-func halfWindow() (w vec.Window) {
-	for k, v := range ssimWindow {
-		w[k] = float32(v)
-	}
-	return w
 }
 
 // strip is the work on 16 rows of two pictures.

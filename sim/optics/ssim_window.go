@@ -1,9 +1,12 @@
 package optics
 
+import "prismtop/sim/cpu/vec"
+
 // SSIMWindow is the 11×11 Gaussian that SSIM weighs a pixel's surroundings with,
 // for comparison with other programs' (spec/prism.md §5.5). It sums to 1.
 func SSIMWindow() (w [2*ssimRadius + 1][2*ssimRadius + 1]float32) {
-	at := func(i int) float64 { return ssimWindow[max(i-ssimRadius, ssimRadius-i)] }
+	weights := vec.SSIMWeights()
+	at := func(i int) float64 { return weights[max(i-ssimRadius, ssimRadius-i)] }
 	for i := range w {
 		for j := range w[i] {
 			w[i][j] = float32(at(i) * at(j))

@@ -1,11 +1,14 @@
 package vec
 
+import "math"
+
 // SSIM's kernels work on tiles: TileReach or TileSide rows of TileSide elements
 // each, one after the other. A strip is TileSide rows of a plane, turned, so that
 // the pixels of one column are one row of the strip.
 const (
 	TileSide   = 16 // rows and columns of a tile
 	WindowTaps = 11 // of SSIM's window (spec/prism.md §5.5)
+	ssimSigma  = 1.5
 
 	// TileReach is the number of rows that a tile is blurred from.
 	TileReach = TileSide + WindowTaps - 1
@@ -16,6 +19,31 @@ const (
 
 // Window is the middle of a symmetric window and the weights to one side of it.
 type Window [WindowTaps/2 + 1]float32
+
+// SSIMWeights are the middle of SSIM's window and the weights to one side of it: a
+// Gaussian of σ 1.5 along one axis, the whole of which sums to 1.
+func SSIMWeights() (w [WindowTaps/2 + 1]float64) {
+	total := 0.0
+	for i := range w {
+		w[i] = math.Exp(-float64(i*i) / (2 * ssimSigma * ssimSigma))
+		total += w[i]
+		if i > 0 {
+			total += w[i]
+		}
+	}
+	for i := range w {
+		w[i] /= total
+	}
+	return w
+}
+
+// SSIMWindow is SSIMWeights as the kernels take it.
+func SSIMWindow() (w Window) {
+	for i, v := range SSIMWeights() {
+		w[i] = float32(v)
+	}
+	return w
+}
 
 // ssimProducts fills four tiles of TileReach rows from two planes: for the r-th row,
 // which begins at rows[r] in both,
