@@ -35,7 +35,8 @@ type Aggregator struct {
 
 	spare []event // room for the stream's next events
 	record
-	log []LogLine
+	log      []LogLine
+	ablation *Ablation
 
 	asked    time.Time // when a picture was asked for
 	memory   MemoryView
@@ -200,6 +201,10 @@ func (a *Aggregator) apply(e *event) {
 		a.memory.Memory = Memory{}
 	case changeEvent:
 		a.settings = *e.settings
+		if e.change.Ablation { // its table tells of them
+			a.effects.cut(e.change)
+			break
+		}
 		a.changes = keepNewest(append(a.changes, e.change), maxChanges)
 		a.effects.change(e.change)
 	case qualityEvent:
@@ -242,6 +247,9 @@ func (a *Aggregator) applyLatest(l *latest) (any bool) {
 	}
 	if l.picture != nil {
 		a.picture, any = l.picture, true
+	}
+	if l.ablation != nil {
+		a.ablation, any = l.ablation, true
 	}
 	if l.settings != nil {
 		a.settings, any = *l.settings, true
@@ -341,7 +349,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		LossOld: a.lossOld.curve(), LossNew: a.lossNew.curve(),
 		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(), RMSE: a.rmse.curve(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
-		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers,
+		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory,
 		Changes: slices.Clip(a.changes), Effects: a.effects.view(),
 		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log), Alerts: a.alarms.shown,

@@ -103,6 +103,7 @@ type effects struct {
 	current segment
 	started bool
 	waiting []pending
+	cuts    []int64 // iterations at which an ablation switched, to come
 	quality Quality
 	has     bool
 	unheard int64 // Iteration.Changes less the changes heard of
@@ -125,6 +126,23 @@ func (e *effects) change(c Change) {
 	e.dirty = true
 }
 
+// cut announces a change that is no effect of its own: it ends what is compared
+// and begins a new stretch.
+func (e *effects) cut(c Change) {
+	e.heard++
+	e.cuts = append(e.cuts, c.Iteration)
+}
+
+// cutsUntil takes the cuts up to an iteration away, and tells whether there were any.
+func (e *effects) cutsUntil(index int64) bool {
+	n := 0
+	for n < len(e.cuts) && e.cuts[n] <= index {
+		n++
+	}
+	e.cuts = slices.Delete(e.cuts, 0, n)
+	return n > 0
+}
+
 // iteration takes the next record. It returns true when a stretch of comparable
 // iterations begins with it.
 func (e *effects) iteration(it *Iteration) (begins bool) {
@@ -137,7 +155,7 @@ func (e *effects) iteration(it *Iteration) (begins bool) {
 		e.unheard = int64(it.Changes) - e.heard
 	}
 	missed := int64(it.Changes) - e.heard - e.unheard
-	if !e.started || due > 0 || kind != e.current.kind || missed > 0 {
+	if cut := e.cutsUntil(it.Index); !e.started || cut || due > 0 || kind != e.current.kind || missed > 0 {
 		begins = true
 		e.unheard += max(missed, 0)
 		e.begin(kind, due)

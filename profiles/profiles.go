@@ -138,6 +138,7 @@ type Change struct {
 	Before, After string
 	Iteration     int64         // Index of the first iteration under the new value
 	At            time.Duration // since the run began
+	Ablation      bool          // made by an ablation, not by the user
 }
 
 // Layer is one kernel of an iteration and its mean time over the last half second.

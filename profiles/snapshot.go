@@ -186,6 +186,8 @@ type Snapshot struct {
 	Changes []Change
 	Effects []Effect // one per change, newest last
 
+	Ablation *Ablation // the newest, running or ended; nil without one
+
 	Results  []SampleResult
 	Coverage float64 // share of k-space that the accumulated mask covers, 0 to 1
 

@@ -37,6 +37,7 @@ type latest struct {
 	memory   Memory
 	coverage float64
 	picture  *Picture
+	ablation *Ablation
 
 	hasMemory, hasCoverage bool
 
@@ -93,7 +94,7 @@ func (s *Stream) Begin(info RunInfo, settings preset.Settings) {
 		s.lost += uint64(len(s.events))
 		s.events = s.events[:0]
 	}
-	s.latest = latest{}
+	s.latest = latest{ablation: s.latest.ablation}
 	s.add(e)
 }
 

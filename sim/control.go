@@ -6,12 +6,15 @@ import (
 	"strings"
 
 	"prismtop/profiles/preset"
+	"prismtop/sim/ablation"
 )
 
 // command is something to do at the next iteration boundary.
 type command struct {
 	kind commandKind
 	sets []preset.Assignment // of setCommand
+
+	ablation ablation.Options // of ablateCommand
 }
 
 type commandKind uint8
@@ -23,6 +26,8 @@ const (
 	stepCommand
 	restartCommand
 	saveCommand
+	ablateCommand
+	stopAblationCommand
 	stopCommand
 )
 

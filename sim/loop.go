@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/ablation"
 	"prismtop/sim/cpu"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
@@ -34,8 +35,9 @@ type loop struct {
 	resumed time.Time
 	compare time.Time // when the quality was last measured
 
-	rec    profiles.Iteration
-	layers layerProfile
+	rec      profiles.Iteration
+	layers   layerProfile
+	ablation *ablation.Schedule // nil where none is under way
 }
 
 // prepare builds the reconstruction for settings and announces the run.
@@ -112,6 +114,12 @@ func (l *loop) announceEnd() {
 
 // end publishes how the loop ended and returns the run's error.
 func (l *loop) end(err error) error {
+	if err == nil {
+		err = l.stopAblation("the run was stopped")
+	} else if l.ablation != nil {
+		l.ablation.End("the run failed")
+		l.run.stream.Ablation(l.ablation.View())
+	}
 	switch {
 	case err != nil:
 		l.run.stream.State(profiles.Failed, err.Error())
@@ -124,6 +132,9 @@ func (l *loop) end(err error) error {
 
 // iterate runs one iteration and publishes it.
 func (l *loop) iterate() error {
+	if err := l.switchAblation(); err != nil {
+		return err
+	}
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
 	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
@@ -152,9 +163,13 @@ func (l *loop) iterate() error {
 	if limit != "" && !outcome.Finished {
 		stream.Log("ended by " + limit)
 	}
+	l.observeAblation()
 	l.index++
 	l.failure, l.finished = err, last
 	l.run.over.Store(last)
+	if last {
+		return l.stopAblation("the run is over")
+	}
 	return nil
 }
 
@@ -239,6 +254,10 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 		l.pause(false)
 	case stepCommand:
 		return false, l.step()
+	case ablateCommand:
+		l.startAblation(c.ablation)
+	case stopAblationCommand:
+		return false, l.stopAblation("it was stopped")
 	case restartCommand:
 		return false, l.restart()
 	case saveCommand:
@@ -251,38 +270,19 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 
 // set changes settings between two iterations, all of them before the next.
 func (l *loop) set(sets []preset.Assignment) error {
-	before := l.settings
+	if err := l.stopAblation(sets[0].Key + " was changed"); err != nil {
+		return err
+	}
+	next := l.settings
 	for _, a := range sets {
-		if err := l.settings.Set(a.Key, a.Value); err != nil {
+		if err := next.Set(a.Key, a.Value); err != nil {
 			return err // Run.SetMany has checked it
 		}
 	}
-	var changes []profiles.Change
-	at := time.Since(l.began)
-	for _, a := range sets {
-		if old, now := before.Get(a.Key), l.settings.Get(a.Key); old != now {
-			changes = append(changes, profiles.Change{Key: a.Key, Before: old, After: now, Iteration: l.index, At: at})
-		}
-	}
-	if len(changes) == 0 {
-		return nil
-	}
-	if before.Threads != l.settings.Threads {
-		l.backend.SetThreads(threads(l.settings.Threads))
-	}
-	if err := l.task.Apply(l.settings); err != nil {
-		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
-	}
-	l.judgeLayers()
-	if before.LayerProfile != l.settings.LayerProfile {
-		l.run.stream.Layers(nil)
-	}
-	for _, c := range changes {
-		l.changes++
-		l.run.stream.Change(c, l.settings)
-	}
-	return nil
+	return l.change(next, false)
 }
+
+func (l *loop) since() time.Duration { return time.Since(l.began) }
 
 // threads is the number that the setting means: 0 is one per processor.
 func threads(setting int) int {
@@ -323,6 +323,9 @@ func (l *loop) step() error {
 
 // restart begins again from the first weights of the seed.
 func (l *loop) restart() error {
+	if err := l.stopAblation("the run was restarted"); err != nil {
+		return err
+	}
 	l.restarts++
 	paused := l.paused
 	l.paused = false

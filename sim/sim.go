@@ -55,6 +55,7 @@ type Run struct {
 	options Options
 	stream  *profiles.Stream
 	object  *picture.Object
+	live    []string // keys that may change while it goes on
 
 	mu       sync.Mutex
 	wanted   preset.Settings // as they will be once the queue is obeyed
@@ -85,6 +86,11 @@ func New(o Options) (*Run, error) {
 	r := &Run{
 		options: o, stream: o.Stream, object: object, wanted: o.Settings,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	for _, k := range preset.Keys() {
+		if k.Live {
+			r.live = append(r.live, k.Name)
+		}
 	}
 	if err := r.loop.prepare(r, o.Settings); err != nil {
 		return nil, err

@@ -1,0 +1,122 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"prismtop/profiles/stats"
+)
+
+// Ablation is what switching each optimisation on and off in a balanced order
+// has shown so far. It is immutable.
+type Ablation struct {
+	Running bool
+	Ended   string // why it ended, empty while it runs
+	Work    string // the kind of iterations that were compared
+
+	Rounds int // of each setting, as planned
+	Done   int // groups of four blocks that are complete, over all settings
+	Groups int // as planned, over all settings
+	Now    int // row of Rows that is being measured; −1 when none is
+	Warmup int // iterations left out after each switch
+
+	Spent     time.Duration
+	Left      time.Duration // at the pace so far
+	LeftKnown bool
+
+	Rows []AblationRow
+}
+
+// AblationRow is one setting, compared between two values with everything else as
+// the user had it.
+type AblationRow struct {
+	Key     string
+	Off, On string // the values
+
+	// OffNS and OnNS are medians of the blocks' medians of the whole iteration.
+	OffNS, OnNS float64
+	// Effect is on/off − 1 with its 95 % interval, which is infinite below
+	// stats.SignedRankLeast groups and NaN without any.
+	Effect, Low, High float64
+	Groups            int // complete groups, each off on on off or its mirror
+	Iterations        int // that were timed, both values together
+
+	// OffBytes and OnBytes are the run's memory at the newest block of each value.
+	OffBytes, OnBytes int64
+	HasMemory         bool
+
+	// Quality is the PSNR, in dB over 100 iterations, that training gains more (or
+	// less) with the setting on; its interval is as Effect's.
+	Quality, QualityLow, QualityHigh float64
+	QualityGroups                    int
+
+	Note string // why it cannot matter, or is not measured, under the present settings
+}
+
+// Judgement is what a row's interval says.
+type Judgement uint8
+
+// The judgements.
+const (
+	Undecided Judgement = iota // too few groups
+	Saves                      // the whole interval is below 0
+	Costs                      // above 0
+	NoEffect                   // the interval holds 0
+)
+
+// Judge is what the interval says.
+func (r *AblationRow) Judge() Judgement {
+	switch {
+	case r.Groups < stats.SignedRankLeast || math.IsNaN(r.Effect):
+		return Undecided
+	case r.High < 0:
+		return Saves
+	case r.Low > 0:
+		return Costs
+	}
+	return NoEffect
+}
+
+// Verdict is the judgement in words.
+func (r *AblationRow) Verdict() string {
+	switch r.Judge() {
+	case Saves:
+		return fmt.Sprintf("saves %.3g %%", -100*r.Effect)
+	case Costs:
+		return fmt.Sprintf("costs %.3g %%", 100*r.Effect)
+	case NoEffect:
+		return fmt.Sprintf("no effect seen ± %.2g %%", 100*max(r.High, -r.Low))
+	}
+	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
+}
+
+// Name is the row's setting, with its value where it is no switch.
+func (r *AblationRow) Name() string {
+	if r.On == "true" {
+		return r.Key
+	}
+	return r.Key + " " + r.On
+}
+
+// SameWork tells whether two iterations compute the same, so that their times can
+// be compared: both of the initialisation, of the first sample, or of later ones.
+func SameWork(a, b *Iteration) bool { return workOf(a) == workOf(b) }
+
+// WorkName names the kind of an iteration for SameWork.
+func WorkName(it *Iteration) string {
+	return [...]string{"initialisation", "first sample", "later samples"}[workOf(it)]
+}
+
+// Total is the sum of all categories.
+func (m *Memory) Total() int64 {
+	return m.Weights + m.Gradients + m.Moments + m.Activations + m.Inputs + m.Scratch + m.Caches
+}
+
+// Ablation publishes the state of an ablation; the newest counts, and it stays
+// when the run begins again. It is called from the run's goroutine.
+func (s *Stream) Ablation(a *Ablation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest.ablation = a
+}

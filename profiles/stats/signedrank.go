@@ -1,0 +1,62 @@
+package stats
+
+import (
+	"math"
+	"slices"
+)
+
+// SignedRankLeast is the fewest values that an interval of 95 % can rest on: with
+// five, the widest one there is holds the truth in 15 cases of 16 only.
+const SignedRankLeast = 6
+
+// Centre is where the middle of a few values lies.
+type Centre struct {
+	Value     float64 // Hodges and Lehmann's estimate, NaN without values
+	Low, High float64 // 95 % interval; infinite below SignedRankLeast values
+}
+
+// SignedRank estimates the centre of values that are independent and lie
+// symmetrically about it, as differences within balanced blocks do. It is the
+// median of the means of all pairs (Hodges and Lehmann 1963), and the interval is
+// the one that Wilcoxon's signed-rank test does not reject, from the test's exact
+// distribution: it holds the truth in 95 % of cases or more however few the values
+// are, where a bootstrap of so few falls short, and one wild value cannot move it
+// far.
+func SignedRank(values []float64) Centre {
+	n := len(values)
+	means := make([]float64, 0, n*(n+1)/2)
+	for i, a := range values {
+		for _, b := range values[i:] {
+			means = append(means, (a+b)/2)
+		}
+	}
+	slices.Sort(means)
+	c := Centre{Value: Quantile(means, 0.5), Low: math.Inf(-1), High: math.Inf(1)}
+	if k, ok := signedRankCut(n); ok {
+		c.Low, c.High = means[k], means[len(means)-1-k]
+	}
+	return c
+}
+
+// signedRankCut is the largest k with P(W ≤ k) ≤ 2.5 % for the sum W of the
+// positive ranks of n values; ok is false where even 0 is likelier.
+func signedRankCut(n int) (k int, ok bool) {
+	total := n * (n + 1) / 2
+	chance := make([]float64, total+1) // of each sum, over the ranks so far
+	chance[0] = 1
+	for rank := 1; rank <= n; rank++ {
+		for sum := total; sum >= 0; sum-- {
+			chance[sum] /= 2
+			if sum >= rank {
+				chance[sum] += chance[sum-rank] / 2
+			}
+		}
+	}
+	cumulative := 0.0
+	for sum := range chance {
+		if cumulative += chance[sum]; cumulative > 0.025 {
+			return sum - 1, sum > 0
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,60 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// The cuts are those of the tables of Wilcoxon's test, two-sided at 5 %, whose
+// critical value T is the largest sum that rejects.
+func TestSignedRankCutsAreTheTables(t *testing.T) {
+	for n, want := range map[int]int{6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 12: 13, 15: 25, 20: 52, 25: 89} {
+		if k, ok := signedRankCut(n); !ok || k != want {
+			t.Errorf("n = %d: cut %d, %v; want %d", n, k, ok, want)
+		}
+	}
+	for n := range SignedRankLeast {
+		if k, ok := signedRankCut(n); ok {
+			t.Errorf("n = %d has a cut, %d", n, k)
+		}
+	}
+}
+
+func TestSignedRankOfKnownValues(t *testing.T) {
+	// Pair means by hand: 1 1.5 2 2 2.5 3 for 1 2 3; the median is 2.
+	if c := SignedRank([]float64{3, 1, 2}); c.Value != 2 || !math.IsInf(c.Low, -1) || !math.IsInf(c.High, 1) {
+		t.Errorf("three values: %+v", c)
+	}
+	if c := SignedRank([]float64{1, 2, 3, 4, 5, 600}); c.Value > 5 || c.Low != 1 || c.High != 600 {
+		t.Errorf("six values with a wild one: %+v", c)
+	}
+	if c := SignedRank(nil); !math.IsNaN(c.Value) {
+		t.Errorf("no values: %+v", c)
+	}
+}
+
+// An interval of 95 % holds the truth in at least that many repetitions; 2000 of
+// them have a standard error of 0.5 %.
+func TestSignedRankHoldsTheTruth(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 5))
+	for _, n := range []int{6, 8, 12} {
+		held := 0
+		const repetitions = 2000
+		for range repetitions {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = 0.3 + 0.1*r.NormFloat64()
+				if r.Float64() < 0.1 { // a disturbed block, either way
+					values[i] += 5 * r.NormFloat64()
+				}
+			}
+			if c := SignedRank(values); c.Low <= 0.3 && 0.3 <= c.High {
+				held++
+			}
+		}
+		if share := float64(held) / repetitions; share < 0.94 {
+			t.Errorf("n = %d: %.3f of the intervals hold the truth", n, share)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+// Package ablation decides what an ablation switches and when, and what its times
+// say. It knows no loop and no clock: whoever runs iterations asks for the settings
+// of the next, and tells what each one measured.
+//
+// Each setting is compared in groups of four blocks, off on on off or its mirror,
+// one group per round in an order drawn anew each round. Within a group a steady
+// drift of the machine or of the training cancels. The first block of a group sets
+// how many iterations all four have. A group is one value, the logarithm of on
+// over off; stats.SignedRank gives the rows their intervals.
+package ablation
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// Options say how thorough an ablation is. Fields that are 0 have the defaults of
+// New.
+type Options struct {
+	Rounds int           // groups of each setting; 8
+	Warmup int           // iterations left out after a switch; 3
+	Least  int           // iterations of a block at least; 10
+	Time   time.Duration // of a block's iterations at least; 100 ms
+	Seed   uint64        // of the order
+	Only   []string      // keys to compare; empty is all
+}
+
+// The defaults.
+const (
+	defaultRounds = 8
+	defaultWarmup = 3
+	defaultLeast  = 10
+	defaultTime   = 100 * time.Millisecond
+)
+
+// maxBlock bounds a block's iterations.
+const maxBlock = 4096
+
+func (o Options) withDefaults() Options {
+	if o.Rounds <= 0 {
+		o.Rounds = defaultRounds
+	}
+	if o.Warmup <= 0 {
+		o.Warmup = defaultWarmup
+	}
+	if o.Least <= 0 {
+		o.Least = defaultLeast
+	}
+	if o.Time <= 0 {
+		o.Time = defaultTime
+	}
+	return o
+}
+
+// Switches are the settings that an ablation compares, each with its values.
+var switches = []struct{ key, off, on string }{
+	{"measurement_cache", "false", "true"},
+	{"fft_cache", "false", "true"},
+	{"mask_cache", "false", "true"},
+	{"shared_spectrum", "false", "true"},
+	{"fused_telescope", "false", "true"},
+	{"pruned_fft", "false", "true"},
+	{"fused_optimizer", "false", "true"},
+	{"checkpointing", "false", "true"},
+	{"amp", "off", "bf16"},
+	{"amp", "off", "bf16x3"},
+	{"amp", "off", "fp16"},
+}
+
+// Keys lists the settings that can be compared.
+func Keys() []string {
+	var keys []string
+	for _, s := range switches {
+		if !slices.Contains(keys, s.key) {
+			keys = append(keys, s.key)
+		}
+	}
+	return keys
+}
+
+// Schedule is an ablation under way. It is used by one goroutine.
+type Schedule struct {
+	options Options
+	base    preset.Settings
+	rows    []row
+	random  *rand.Rand
+
+	order []int // rows of the present round
+	round int
+	at    int // place in order
+
+	block block
+	group group
+	first profiles.Iteration // of what is compared: the others must do the same work
+	began bool
+
+	groups int   // complete
+	blocks int   // ended, those of spoilt groups too
+	spent  int64 // nanoseconds, of iterations and what lies between
+	now    int64 // end of the newest iteration
+	ended  string
+}
+
+// New plans an ablation around base, which stays in force for everything that is
+// not being compared.
+func New(base preset.Settings, o Options) *Schedule {
+	o = o.withDefaults()
+	s := &Schedule{options: o, base: base, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	for _, w := range switches {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, w.key) {
+			continue
+		}
+		s.rows = append(s.rows, newRow(&base, w.key, w.off, w.on))
+	}
+	s.block.nanos = make([]int64, 0, maxBlock)
+	s.beginRound()
+	return s
+}
+
+// Done tells whether there is nothing more to compare.
+func (s *Schedule) Done() bool { return s.ended != "" }
+
+// End ends the ablation and says why. Only the first reason counts.
+func (s *Schedule) End(why string) {
+	if s.ended == "" {
+		s.ended = why
+	}
+}
+
+// Base is the settings as they were, to return to.
+func (s *Schedule) Base() preset.Settings { return s.base }
+
+// Wanted is the settings for the next iteration.
+func (s *Schedule) Wanted() preset.Settings {
+	if s.Done() {
+		return s.base
+	}
+	r := &s.rows[s.order[s.at]]
+	next := s.base
+	value := r.Off
+	if s.group.isOn() {
+		value = r.On
+	}
+	_ = next.Set(r.Key, value) // newRow has tried it
+	return next
+}
+
+// Add takes what an iteration under Wanted measured. It returns true where the
+// caller is to Look before the next.
+func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
+	if s.Done() {
+		return false
+	}
+	if !s.began {
+		s.began, s.first, s.now = true, *it, it.Start
+	}
+	s.spent += it.Total + min(max(it.Start-s.now, 0), longestGap)
+	s.now = it.Start + it.Total
+	if !profiles.SameWork(&s.first, it) {
+		s.again(it)
+		return false
+	}
+	b := &s.block
+	b.seen++
+	if b.seen <= s.options.Warmup {
+		return b.seen == s.options.Warmup
+	}
+	if it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0 {
+		b.add(it)
+	}
+	if b.seen > patience*max(b.want, s.options.Least)+s.options.Warmup {
+		s.End("hardly an iteration can be compared: samples end at once")
+		return false
+	}
+	return s.full()
+}
+
+// longestGap is the most that lies between two iterations of a run that goes on, in
+// nanoseconds: what is longer was a pause.
+const longestGap = int64(time.Second)
+
+// patience is how many iterations a block may see for each that it wants.
+const patience = 20
+
+// full tells whether the present block has all its iterations.
+func (s *Schedule) full() bool {
+	b := &s.block
+	if b.want > 0 {
+		return len(b.nanos) >= b.want
+	}
+	return len(b.nanos) >= s.options.Least && b.sum >= int64(s.options.Time) || len(b.nanos) >= maxBlock
+}
+
+// again begins anew with another kind of iterations: what was measured before
+// cannot be put beside it.
+func (s *Schedule) again(it *profiles.Iteration) {
+	for i := range s.rows {
+		s.rows[i].clear()
+	}
+	s.first, s.spent = *it, 0
+	s.round, s.groups, s.blocks = 0, 0, 0
+	s.block.reset(0)
+	s.group = group{}
+	s.beginRound()
+}
+
+// Look takes a comparison with the truth and the memory after an iteration at
+// which Add returned true.
+func (s *Schedule) Look(psnr float64, memory profiles.Memory) {
+	if s.Done() {
+		return
+	}
+	if s.block.seen == s.options.Warmup {
+		s.block.psnr = psnr
+		return
+	}
+	s.endBlock(psnr, memory.Total())
+}
+
+// beginRound draws the order of the next round. Each setting's mirror alternates
+// from round to round, so that off and on come first equally often.
+func (s *Schedule) beginRound() {
+	s.order, s.at = s.order[:0], 0
+	for i := range s.rows {
+		if s.rows[i].skip {
+			continue
+		}
+		s.order = append(s.order, i)
+	}
+	s.random.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
+	if len(s.order) == 0 {
+		s.End("nothing can be compared under these settings")
+		return
+	}
+	s.beginGroup()
+}
+
+func (s *Schedule) beginGroup() {
+	s.group = group{mirrored: (s.round+s.order[s.at])%2 == 1}
+	s.block.reset(0)
+}
+
+func (s *Schedule) endBlock(psnr float64, bytes int64) {
+	s.blocks++
+	r := &s.rows[s.order[s.at]]
+	g := &s.group
+	if g.isOn() {
+		r.OnBytes = bytes
+	} else {
+		r.OffBytes = bytes
+	}
+	n := len(s.block.nanos)
+	g.medians[g.block] = s.block.median()
+	g.gains[g.block] = (psnr - s.block.psnr) / float64(n) * 100
+	r.Iterations += n
+	if g.block++; g.block < len(g.medians) {
+		s.block.reset(n)
+		return
+	}
+	r.take(g)
+	s.groups++
+	if s.at++; s.at < len(s.order) {
+		s.beginGroup()
+		return
+	}
+	if s.round++; s.round < s.options.Rounds {
+		s.beginRound()
+		return
+	}
+	s.End("complete")
+}

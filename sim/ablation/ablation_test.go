@@ -1,0 +1,247 @@
+package ablation
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+func baseline(t testing.TB, sets ...string) preset.Settings {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: sets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// machine is a run whose iterations take 5 ms times what each setting costs, with
+// noise, stalls and a steady drift.
+type machine struct {
+	random *rand.Rand
+	factor map[string]float64 // of "key value"
+	drift  float64            // per iteration
+	psnr   map[string]float64 // dB per iteration gained under "key value", others 0.01
+	rec    profiles.Iteration
+	gained float64
+}
+
+func (m *machine) iterate(s *preset.Settings) *profiles.Iteration {
+	ms := 5.0
+	gain := 0.01
+	for _, w := range switches {
+		if f, ok := m.factor[w.key+" "+s.Get(w.key)]; ok && s.Get(w.key) == w.on {
+			ms *= f
+		}
+		if g, ok := m.psnr[w.key+" "+s.Get(w.key)]; ok && s.Get(w.key) == w.on {
+			gain = g
+		}
+	}
+	ms *= math.Pow(1+m.drift, float64(m.rec.Index)) * math.Exp(0.03*m.random.NormFloat64())
+	if m.random.Float64() < 0.02 {
+		ms += 40
+	}
+	m.gained += gain
+	m.rec.Start += m.rec.Total
+	m.rec.Total = int64(ms * 1e6)
+	m.rec.Index++
+	return &m.rec
+}
+
+// play runs a schedule to its end and tells the settings of each iteration.
+func (m *machine) play(s *Schedule, seen func(preset.Settings, *profiles.Iteration)) {
+	for !s.Done() {
+		settings := s.Wanted()
+		it := m.iterate(&settings)
+		if seen != nil {
+			seen(settings, it)
+		}
+		if s.Add(it) {
+			m := profiles.Memory{Activations: 1000}
+			if settings.Checkpointing {
+				m.Activations = 300
+			}
+			s.Look(20, m)
+		}
+	}
+}
+
+func later(seed uint64) *machine {
+	return &machine{
+		random: rand.New(rand.NewPCG(seed, 1)), factor: map[string]float64{},
+		rec: profiles.Iteration{Stage: profiles.Progressive, Sample: 3},
+	}
+}
+
+func rowOf(t *testing.T, v *profiles.Ablation, name string) profiles.AblationRow {
+	t.Helper()
+	for _, r := range v.Rows {
+		if r.Name() == name {
+			return r
+		}
+	}
+	t.Fatalf("no row %q", name)
+	return profiles.AblationRow{}
+}
+
+// Known effects come out in spite of drift, noise and stalls.
+func TestKnownEffectsAreFound(t *testing.T) {
+	m := later(1)
+	m.drift = 2e-5 // the machine becomes a half slower over the ablation
+	m.factor = map[string]float64{"fused_telescope true": 0.7, "amp bf16": 1.2, "checkpointing true": 1.1}
+	s := New(baseline(t), Options{})
+	m.play(s, nil)
+	v := s.View()
+	if v.Running || v.Ended != "complete" || v.Done != v.Groups || v.Done != 8*len(v.Rows) {
+		t.Fatalf("ended %q after %d of %d groups", v.Ended, v.Done, v.Groups)
+	}
+	for name, want := range map[string]float64{"fused_telescope": -0.3, "amp bf16": 0.2, "checkpointing": 0.1, "fft_cache": 0} {
+		r := rowOf(t, v, name)
+		if math.Abs(r.Effect-want) > 0.02 || !(r.Low <= want && want <= r.High) {
+			t.Errorf("%s: %.3f [%.3f, %.3f], want %g", name, r.Effect, r.Low, r.High, want)
+		}
+	}
+	for name, want := range map[string]profiles.Judgement{
+		"fused_telescope": profiles.Saves, "amp bf16": profiles.Costs, "fft_cache": profiles.NoEffect,
+	} {
+		r := rowOf(t, v, name)
+		if r.Judge() != want {
+			t.Errorf("%s: %s", name, r.Verdict())
+		}
+	}
+	if r := rowOf(t, v, "checkpointing"); r.OffBytes != 1000 || r.OnBytes != 300 {
+		t.Errorf("checkpointing takes %d bytes off and %d on", r.OffBytes, r.OnBytes)
+	}
+}
+
+// Blocks of a group have equally many iterations, come as off on on off or its
+// mirror, each mirror equally often, and only one setting differs from the base.
+func TestTheOrderIsBalanced(t *testing.T) {
+	base := baseline(t, "amp=bf16x3")
+	s := New(base, Options{Rounds: 4})
+	m := later(2)
+	type stretch struct {
+		key string
+		on  bool
+		n   int
+	}
+	groups := map[string][]string{}
+	var sequence []stretch
+	for !s.Done() {
+		r := &s.rows[s.order[s.at]]
+		name, on := r.Name(), s.group.isOn()
+		settings := s.Wanted()
+		for _, k := range preset.Keys() {
+			if k.Name != r.Key && settings.Get(k.Name) != base.Get(k.Name) {
+				t.Fatalf("%s is %s while %s is compared", k.Name, settings.Get(k.Name), name)
+			}
+		}
+		if len(sequence) == 0 || s.block.seen == 0 {
+			sequence = append(sequence, stretch{name, on, 0})
+		}
+		sequence[len(sequence)-1].n++
+		if s.Add(m.iterate(&settings)) {
+			s.Look(20, profiles.Memory{})
+		}
+	}
+	for i := 0; i+3 < len(sequence); i += 4 {
+		order := ""
+		for _, b := range sequence[i : i+4] {
+			if b.key != sequence[i].key || b.n != sequence[i].n {
+				t.Fatalf("blocks %+v are not of one group", sequence[i:i+4])
+			}
+			order += map[bool]string{true: "1", false: "0"}[b.on]
+		}
+		groups[sequence[i].key] = append(groups[sequence[i].key], order)
+	}
+	for name, orders := range groups {
+		slices.Sort(orders)
+		if !slices.Equal(orders, []string{"0110", "0110", "1001", "1001"}) {
+			t.Errorf("%s: groups %v", name, orders)
+		}
+	}
+	if len(groups) != len(switches) {
+		t.Errorf("%d settings were compared, want %d", len(groups), len(switches))
+	}
+}
+
+// Blocks are long enough in iterations and in time, whichever takes longer.
+func TestBlocksAreLongEnough(t *testing.T) {
+	for _, o := range []Options{{Rounds: 1, Time: 200 * time.Millisecond}, {Rounds: 1, Time: 1, Least: 17}} {
+		s, m := New(baseline(t), o), later(3)
+		m.play(s, nil)
+		for _, r := range s.View().Rows {
+			if r.Iterations < 4*s.options.Least {
+				t.Errorf("%+v: %s rests on %d iterations", o, r.Name(), r.Iterations)
+			}
+			if spent := float64(r.Iterations) * 5e6; spent < 3*float64(o.Time) {
+				t.Errorf("%+v: %s was timed for %g ms", o, r.Name(), spent/1e6)
+			}
+		}
+	}
+}
+
+// Iterations of another kind are never put beside each other: the comparison
+// begins again.
+func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
+	s, m := New(baseline(t), Options{Rounds: 2}), later(4)
+	m.rec.Stage, m.rec.Sample = profiles.Initialising, -1
+	n := 0
+	m.play(s, func(_ preset.Settings, it *profiles.Iteration) {
+		if n++; n == 500 {
+			m.rec.Stage, m.rec.Sample = profiles.Progressive, 1
+		}
+		if n == 499 && s.groups == 0 {
+			t.Error("no group was complete before")
+		}
+		if n == 502 && s.groups != 0 {
+			t.Errorf("%d groups are left after the stage ended", s.groups)
+		}
+	})
+	v := s.View()
+	if v.Work != "later samples" || v.Done != v.Groups {
+		t.Errorf("%d of %d groups of %q", v.Done, v.Groups, v.Work)
+	}
+}
+
+// Samples that end at once leave nothing to compare: that is said, not waited for.
+func TestHardlyAnyIterationIsAnEnd(t *testing.T) {
+	s, m := New(baseline(t), Options{}), later(5)
+	m.rec.Flags = profiles.Converged
+	m.play(s, nil)
+	if got := s.View().Ended; !strings.Contains(got, "hardly an iteration") {
+		t.Errorf("ended: %q", got)
+	}
+}
+
+func TestQualityThatDriftsIsFound(t *testing.T) {
+	s, m := New(baseline(t), Options{Only: []string{"amp", "fft_cache"}}), later(6)
+	m.psnr = map[string]float64{"amp fp16": 0.002}
+	for !s.Done() {
+		settings := s.Wanted()
+		if s.Add(m.iterate(&settings)) {
+			s.Look(m.gained, profiles.Memory{})
+		}
+	}
+	if r := rowOf(t, s.View(), "amp fp16"); math.Abs(r.Quality+0.8) > 0.01 || r.QualityHigh >= 0 {
+		t.Errorf("fp16 gains %.3f dB over 100 iterations [%.3f, %.3f], want −0.8", r.Quality, r.QualityLow, r.QualityHigh)
+	}
+	if r := rowOf(t, s.View(), "fft_cache"); math.Abs(r.Quality) > 1e-6 {
+		t.Errorf("the cache gains %g dB", r.Quality)
+	}
+}
+
+func TestNotesSayWhatCannotMatter(t *testing.T) {
+	s := New(baseline(t, "fused_telescope=false"), Options{Only: []string{"pruned_fft", "measurement_cache"}})
+	for name, want := range map[string]string{"pruned_fft": "only the fused telescope prunes", "measurement_cache": "trainer pattern"} {
+		if r := rowOf(t, s.View(), name); !strings.Contains(r.Note, want) {
+			t.Errorf("%s: note %q", name, r.Note)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package ablation
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/stats"
+)
+
+// block is a stretch of iterations under one value.
+type block struct {
+	seen  int // iterations, warm-up included
+	want  int // to be timed; 0 while the group's first block finds that out
+	nanos []int64
+	sum   int64
+	psnr  float64 // at the end of the warm-up
+}
+
+func (b *block) reset(want int) {
+	*b = block{want: want, nanos: b.nanos[:0], psnr: math.NaN()}
+}
+
+func (b *block) add(it *profiles.Iteration) {
+	b.nanos = append(b.nanos, it.Total)
+	b.sum += it.Total
+}
+
+func (b *block) median() float64 {
+	slices.Sort(b.nanos)
+	return stats.Quantile(b.nanos, 0.5)
+}
+
+// group is four blocks of one setting: off on on off, or mirrored on off off on.
+type group struct {
+	mirrored bool
+	block    int
+	medians  [4]float64
+	gains    [4]float64 // of PSNR, dB over 100 iterations
+}
+
+// isOn tells whether the present block has the setting on.
+func (g *group) isOn() bool { return (g.block == 1 || g.block == 2) != g.mirrored }
+
+// contrast is the mean of the inner blocks less that of the outer ones, turned so
+// that it is on less off.
+func (g *group) contrast(v [4]float64) float64 {
+	c := (v[1]+v[2])/2 - (v[0]+v[3])/2
+	if g.mirrored {
+		return -c
+	}
+	return c
+}
+
+// row is a setting with what its groups gave.
+type row struct {
+	profiles.AblationRow
+	skip   bool
+	ratios []float64 // logarithms of on over off
+	gains  []float64
+	off    []float64 // medians of blocks
+	on     []float64
+}
+
+// newRow prepares a setting; one that cannot take its values beside the others of
+// base is skipped, with the reason as its note.
+func newRow(base *preset.Settings, key, off, on string) row {
+	r := row{AblationRow: profiles.AblationRow{Key: key, Off: off, On: on, Note: note(base, key)}}
+	for _, value := range []string{off, on} {
+		trial := *base
+		err := trial.Set(key, value)
+		if err == nil {
+			err = trial.Validate()
+		}
+		if err != nil {
+			r.Note, r.skip = err.Error(), true
+		}
+	}
+	r.judge()
+	return r
+}
+
+// note says why a setting cannot matter under the others.
+func note(base *preset.Settings, key string) string {
+	switch {
+	case key == "measurement_cache" && base.Pattern == "trainer":
+		return "asked once per sample in the trainer pattern"
+	case key == "pruned_fft" && !base.FusedTelescope:
+		return "only the fused telescope prunes, and it is off"
+	case key == "fused_optimizer" && base.AMP == "fp16":
+		return "fp16 checks all gradients first"
+	}
+	return ""
+}
+
+// clear forgets the groups.
+func (r *row) clear() {
+	r.ratios, r.gains, r.off, r.on = nil, nil, nil, nil
+	r.Iterations = 0
+	r.judge()
+}
+
+// take adds a complete group.
+func (r *row) take(g *group) {
+	var logs [4]float64
+	for i, m := range g.medians {
+		logs[i] = math.Log(m)
+		if (i == 1 || i == 2) != g.mirrored {
+			r.on = append(r.on, m)
+		} else {
+			r.off = append(r.off, m)
+		}
+	}
+	r.ratios = append(r.ratios, g.contrast(logs))
+	if gain := g.contrast(g.gains); !math.IsNaN(gain) && !math.IsInf(gain, 0) {
+		r.gains = append(r.gains, gain)
+	}
+	r.HasMemory = true
+	r.judge()
+}
+
+// judge brings the row's numbers up to date.
+func (r *row) judge() {
+	r.Groups, r.QualityGroups = len(r.ratios), len(r.gains)
+	r.OffNS, r.OnNS = middle(r.off), middle(r.on)
+	c := stats.SignedRank(r.ratios)
+	r.Effect, r.Low, r.High = math.Expm1(c.Value), math.Expm1(c.Low), math.Expm1(c.High)
+	q := stats.SignedRank(r.gains)
+	r.Quality, r.QualityLow, r.QualityHigh = q.Value, q.Low, q.High
+}
+
+func middle(values []float64) float64 {
+	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
+}
+
+// View is the table so far.
+func (s *Schedule) View() *profiles.Ablation {
+	v := &profiles.Ablation{
+		Running: !s.Done(), Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
+		Warmup: s.options.Warmup, Spent: time.Duration(s.spent),
+	}
+	if s.began {
+		v.Work = profiles.WorkName(&s.first)
+	}
+	for i := range s.rows {
+		v.Rows = append(v.Rows, s.rows[i].AblationRow)
+	}
+	v.Groups = len(s.order) * s.options.Rounds
+	if v.Running {
+		v.Now = s.order[s.at]
+		if left := 4*v.Groups - s.blocksDone(); s.blocks > 0 {
+			v.Left = v.Spent / time.Duration(s.blocks) * time.Duration(left)
+			v.LeftKnown = true
+		}
+	}
+	return v
+}
+
+// blocksDone is how many blocks of the plan are behind.
+func (s *Schedule) blocksDone() int { return 4*s.groups + s.group.block }
