@@ -22,12 +22,12 @@ func benchCommand() *cobra.Command {
 		Use: "bench", Short: "Measure the engine without a screen",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return badUsage(fmt.Errorf("bench: unknown command %q: must be model, peer or scaling", args[0]))
+				return badUsage(fmt.Errorf("bench: unknown command %q: must be model, peer, scaling or ablation", args[0]))
 			}
-			return badUsage(errors.New("bench: what to measure is missing: must be model, peer or scaling"))
+			return badUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling or ablation"))
 		},
 	}
-	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand())
+	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand())
 	return cmd
 }
 

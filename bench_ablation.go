@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/profiles/preset"
+	"prismtop/sim/ablation"
+	"prismtop/sim/bench"
+)
+
+func benchAblationCommand() *cobra.Command {
+	var f settingFlags
+	var o ablation.Options
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "ablation", Short: "Switch each optimisation on and off in a balanced order and tell what it is worth", Args: noArguments,
+		Long: "Switch each optimisation on and off in balanced blocks of iterations, in the middle of the\n" +
+			"preset's pattern, as the key A does on the live screen. Each row has the iteration time off and\n" +
+			"on, the effect with its 95 % interval, the memory, and what PSNR gained more or less.\n" +
+			"Settings start from the preset baseline.",
+		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("preset") && !cmd.Flags().Changed("config") && os.Getenv(preset.EnvPreset) == "" {
+				f.sources.Preset = "baseline"
+			}
+			settings, _, err := f.resolve(cmd.Flags())
+			if err != nil {
+				return badUsage(err)
+			}
+			for _, key := range o.Only {
+				if !slices.Contains(ablation.Keys(), key) {
+					return badUsage(fmt.Errorf("flag --only: %q: must be some of %s", key, strings.Join(ablation.Keys(), ", ")))
+				}
+			}
+			if o.Rounds < 1 {
+				return badUsage(errors.New("flag --rounds: must be at least 1"))
+			}
+			table, err := bench.Ablation(cmd.Context(), settings, o, func(a *profiles.Ablation) {
+				if a.LeftKnown {
+					fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d groups, %.0f s left ", a.Done, a.Groups, a.Left.Seconds())
+				}
+			})
+			fmt.Fprintln(cmd.ErrOrStderr())
+			switch {
+			case cmd.Context().Err() != nil:
+				return errInterrupted
+			case err != nil:
+				return err
+			case !asJSON:
+				return bench.WriteAblation(cmd.OutOrStdout(), table)
+			}
+			chosen, err := f.sources.Chosen()
+			if err != nil {
+				return badUsage(err)
+			}
+			data, err := export.AblationJSON(table, (*export.Settings)(&settings), version, chosen.Name)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", data)
+			return err
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 8, "groups of four blocks for each setting; below 6 there is no interval")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (docs/json.md)")
+	return cmd
+}

@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/ablation"
+)
+
+var smallAblation = ablation.Options{Rounds: 6, Least: 3, Time: time.Microsecond, Only: []string{"checkpointing", "fft_cache"}}
+
+func smallField(t *testing.T) preset.Settings {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{
+		"size=64", "object_size=32", "radius=10", "roi_diameter=40", "samples=6", "channels=", "latent=0"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAblationMeasuresLaterSamples(t *testing.T) {
+	told := 0
+	a, err := Ablation(t.Context(), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Work != "later samples" || a.Ended != "complete" || told < 4*a.Groups {
+		t.Errorf("%q, ended %q, told %d times of %d groups", a.Work, a.Ended, told, a.Groups)
+	}
+	var b strings.Builder
+	if err := WriteAblation(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"later samples · 6 rounds", "checkpointing", "fft_cache", "95 % interval"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestAblationCanBeInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := Ablation(ctx, smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
