@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,7 +156,8 @@ func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
 	return fmt.Sprintf("%s %-9s", lamp, s), style
 }
 
-// footer is the keys with what they switch, a status, and what the screen costs.
+// footer is the keys with what they switch, or those of the pane that has them, a
+// status, and what the screen costs.
 func (m *Model) footer() []string {
 	w, h := m.layout.footer.w, m.layout.footer.h
 	var c chart.Canvas
@@ -163,31 +165,55 @@ func (m *Model) footer() []string {
 	right := m.costPieces()
 	room := w - 3 - width(right)
 	put(&c, w-1-width(right), h-1, right)
-	note := m.hiddenNote()
-	if h == 1 && note != "" {
-		room -= chart.Width(note) + 2
-		c.Text(room+3, 0, note, theme.Faint)
-	}
 
-	settings, actions := keyPieces(m, withPairs(), false), keyPieces(m, actionKeys, false)
-	if h == 1 || keyWidth(settings) > w-2 {
-		settings = keyPieces(m, withPairs(), true)
+	first := m.focusKeys()
+	if first == nil {
+		first = keyPieces(m, withPairs(), h == 1)
+		if keyWidth(slices.DeleteFunc(slices.Clone(first), func(g keyGroup) bool { return g.rank > 6 })) > w-2 {
+			first = keyPieces(m, withPairs(), true)
+		}
+	}
+	actions := keyPieces(m, slices.Concat(runKeys, screenKeys), h == 1)
+	if m.focus != noPane { // the first line has them
+		actions = slices.DeleteFunc(actions, func(g keyGroup) bool {
+			return g.pieces[0].text == "?" || g.pieces[0].text == "tab"
+		})
 	}
 	if h == 2 {
-		put(&c, 1, 0, fit(settings, w-2))
+		put(&c, 1, 0, fit(first, w-2))
 	} else {
-		actions = append(settings, actions...)
+		actions = append(first, actions...)
 	}
 	if text, style := m.statusLine(); text != "" {
 		c.Text(1, h-1, chart.Cut(text, room), style)
 		return c.Lines(m.theme)
 	}
-	keys := fit(actions, room)
-	x := put(&c, 1, h-1, keys)
-	if h == 2 && chart.Width(note)+x+2 < w-width(right) {
+	x := put(&c, 1, h-1, fit(actions, room))
+	if note := m.crowdedNote(); h == 2 && chart.Width(note)+x+2 < w-width(right) {
 		c.TextRight(w-3-width(right), h-1, note, theme.Faint)
 	}
 	return c.Lines(m.theme)
+}
+
+// focusKeys are the keys of the pane that has them; nil where none has.
+func (m *Model) focusKeys() []keyGroup {
+	if m.focus == noPane {
+		return nil
+	}
+	zoom := "zoom"
+	if m.zoomed {
+		zoom = "unzoom"
+	}
+	groups := []keyGroup{{[]piece{{paneNames[m.focus] + ":", theme.Strong, 0}}, 0}}
+	add := func(rank int, hints ...Hint) {
+		for _, h := range hints {
+			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key, 0}, {" " + h.Does, theme.Plain, 0}}, rank})
+		}
+	}
+	add(1, m.panes[m.focus].Hints()...)
+	add(0, Hint{"z", zoom}, Hint{"?", "explain"})
+	add(2, Hint{"tab", "next pane"}, Hint{"esc", "back"})
+	return groups
 }
 
 // statusLine is what was refused last, why the run failed, or what was last said.
@@ -206,20 +232,22 @@ func firstLine(s string) string {
 	return line
 }
 
-// hiddenNote names the panes for which the terminal is too small.
-func (m *Model) hiddenNote() string {
-	ids := m.layout.hidden()
-	if len(ids) == 0 {
-		return ""
+// crowdedNote names the panes for which the terminal is too small.
+func (m *Model) crowdedNote() string {
+	if names := namesOf(m.layout.crowded()); names != "" && !m.zoomed {
+		return "no room for " + names
 	}
-	names := make([]string, len(ids))
-	for i, id := range ids {
-		names[i] = paneNames[id]
-	}
-	if m.layout.footer.h == 1 {
-		return fmt.Sprintf("%d hidden", len(ids))
-	}
-	return "no room for " + strings.Join(names, ", ")
+	return ""
+}
+
+// arrangementName is the arrangement on screen, all equally wide.
+func arrangementName(m *Model) (string, bool) {
+	return fmt.Sprintf("%-10s", m.arrangement().name), false
+}
+
+// panesShown is how many panes are on screen, of how many there are.
+func panesShown(m *Model) (string, bool) {
+	return fmt.Sprintf("%2d/%d", m.layout.shown(), numPanes), false
 }
 
 // withPairs are the keys of settings with the pairs in place of their halves.
@@ -263,6 +291,9 @@ func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 		}
 		if short == "pause" && m.snap != nil && m.paused() {
 			short = "go on"
+		}
+		if m.layout.footer.h == 1 {
+			short, _, _ = strings.Cut(short, ",")
 		}
 		ps := []piece{{b.Help().Key, theme.Key, 0}}
 		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.footer.h == 1)) {
@@ -328,11 +359,11 @@ func (m *Model) costPieces() []piece {
 		ps = append(ps, piece{plural(m.cost.skipped, "frame", "frames") + " skipped  ", theme.Warn, 0})
 	}
 	if !m.cost.known {
-		return append(ps, piece{"ui    – %      – KB/s", theme.Faint, 0})
+		return append(ps, piece{"ui    – %     – KB/s", theme.Faint, 0})
 	}
 	share := m.cost.share
 	if m.snap != nil {
 		share += m.snap.Own.Aggregator
 	}
-	return append(ps, piece{fmt.Sprintf("ui%s  %s KB/s", percentFine(share), fixed(m.cost.rate/1000, 5)), theme.Faint, 0})
+	return append(ps, piece{fmt.Sprintf("ui%s %s KB/s", percentFine(share), fixed(m.cost.rate/1000, 5)), theme.Faint, 0})
 }

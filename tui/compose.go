@@ -27,8 +27,11 @@ func (m *Model) compose() {
 	rows = append(rows, m.header()...)
 	rows = append(rows, m.body()...)
 	rows = append(rows, m.footer()...)
-	if m.helping {
+	if m.sheet.page != noHelp {
 		m.overlay(rows, m.help())
+	}
+	if m.choosing != nil {
+		m.overlay(rows, m.chooserBox())
 	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
@@ -74,13 +77,17 @@ func (m *Model) overlay(rows, box []string) {
 	}
 }
 
-// dialog is a framed box with a title around w by h cells, which draw fills.
-func (m *Model) dialog(title string, w, h int, draw func(c *chart.Canvas)) []string {
+// dialog is a framed box with a title and a foot around w by h cells, which draw
+// fills.
+func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
 	w, h = min(w+4, m.layout.w), min(h+2, m.layout.h)
 	var c chart.Canvas
 	c.Resize(w, h)
 	frame(&c, theme.Border)
 	c.Text(2, 0, chart.Cut(" "+title+" ", w-4), theme.Title)
+	if foot != "" {
+		c.Text(2, h-1, chart.Cut(" "+foot+" ", w-4), theme.Faint)
+	}
 	inner := c.Sub(2, 1, w-4, h-2)
 	draw(&inner)
 	return c.Lines(m.theme)
@@ -91,7 +98,7 @@ func (m *Model) confirmation() []string {
 	if m.snap != nil && m.state() == profiles.Running {
 		question = "Quit? The run stops after this iteration."
 	}
-	return m.dialog("Quit", chart.Width(question), 3, func(c *chart.Canvas) {
+	return m.dialog("Quit", "", chart.Width(question), 3, func(c *chart.Canvas) {
 		c.Text(0, 0, question, theme.Plain)
 		x := c.Text(0, 2, "y", theme.Key)
 		x = c.Text(x+1, 2, "quit", theme.Plain)
@@ -108,6 +115,7 @@ func (m *Model) tooSmall() string {
 	for i, s := range []string{
 		fmt.Sprintf("terminal too small: %dx%d needed", minWidth, minHeight),
 		fmt.Sprintf("this is %dx%d", m.layout.w, m.layout.h),
+		"the run goes on; q quits",
 	} {
 		s = chart.Cut(s, m.layout.w)
 		c.Text((m.layout.w-chart.Width(s))/2, y+i, s, theme.Plain)

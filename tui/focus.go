@@ -36,12 +36,13 @@ func (m *Model) cycleFocus(step int) {
 }
 
 // readingOrder is the panes on screen, row by row; of a zoomed screen those that
-// it shows unzoomed.
+// it shows unzoomed, and then those for which there is no room.
 func (m *Model) readingOrder() []paneID {
 	l := &m.layout
+	var crowded []paneID
 	if m.zoomed {
-		whole := arrange(l.w, l.h)
-		l = &whole
+		whole := m.arranged(m.keep.choice(m.arrangement().name))
+		l, crowded = &whole, whole.crowded()
 	}
 	var order []paneID
 	for id, r := range l.panes {
@@ -58,7 +59,7 @@ func (m *Model) readingOrder() []paneID {
 		}
 		order = append(order[:at], append([]paneID{paneID(id)}, order[at:]...)...)
 	}
-	return order
+	return append(order, crowded...)
 }
 
 // toggleZoom gives the pane with the keys the whole screen, or takes it back.

@@ -1,62 +1,248 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
-// help lists every binding of the table, what is hidden and what the run noted.
-func (m *Model) help() []string {
-	var notes []string
-	if hidden := m.layout.hidden(); len(hidden) > 0 {
-		names := make([]string, len(hidden))
-		for i, id := range hidden {
-			names[i] = paneNames[id]
-		}
-		notes = append(notes, "Too small for: "+strings.Join(names, ", ")+".")
+// This file is the help: a sheet over the screen that explains the pane that has
+// the keys, or lists every binding of the tables, and scrolls where it does not
+// fit.
+
+// help is the open sheet.
+type help struct {
+	page helpPage
+	top  int // the first row of it that is shown
+	rows int // of it that fit, as drawn last
+}
+
+type helpPage uint8
+
+const (
+	noHelp helpPage = iota
+	paneHelp
+	keysHelp
+)
+
+// next goes on to the pane that has the keys, to the keys, and out.
+func (h *help) next(focused bool) {
+	page := keysHelp
+	switch {
+	case h.page == noHelp && focused:
+		page = paneHelp
+	case h.page == keysHelp:
+		page = noHelp
 	}
+	*h = help{page: page}
+}
+
+// scroll moves the sheet by a key; false leaves the key to others.
+func (h *help) scroll(key string) bool {
+	switch key {
+	case "up":
+		h.top--
+	case "down":
+		h.top++
+	case "pgup":
+		h.top -= max(h.rows-1, 1)
+	case "pgdown":
+		h.top += max(h.rows-1, 1)
+	case "home":
+		h.top = 0
+	case "end":
+		h.top = 1 << 20 // drawing keeps it on the sheet
+	default:
+		return false
+	}
+	h.top = max(h.top, 0)
+	return true
+}
+
+// helpLine is a line of the sheet: a key, or what else stands before the text.
+type helpLine struct {
+	key   string
+	text  string
+	style theme.Style
+}
+
+// Widths of the sheet's parts.
+const (
+	helpKeyWidth    = 9
+	helpColumnWidth = 52
+	proseWidth      = 76
+)
+
+// help is the sheet as lines.
+func (m *Model) help() []string {
+	if m.sheet.page == paneHelp && m.focus != noPane {
+		w := min(proseWidth, m.layout.w-4)
+		return m.scrolled(paneNames[m.focus], "? all keys", [][]helpLine{m.paneLines(w)}, w)
+	}
+	return m.scrolled("Keys", "", m.keyColumns(), 0)
+}
+
+// paneLines explain the pane that has the keys.
+func (m *Model) paneLines(w int) []helpLine {
+	var lines []helpLine
+	for _, paragraph := range m.panes[m.focus].Explain() {
+		for _, l := range wrap(paragraph, w) {
+			lines = append(lines, helpLine{text: l})
+		}
+		lines = append(lines, helpLine{})
+	}
+	lines = append(lines, helpLine{text: "Keys here", style: theme.Title})
+	for _, h := range append(m.panes[m.focus].Hints(), paneHints...) {
+		lines = append(lines, helpLine{key: h.Key, text: h.Does})
+	}
+	return lines
+}
+
+// paneHints are the keys that every pane has.
+var paneHints = []Hint{
+	{"z", "the whole screen, and back"}, {"tab", "the next pane"}, {"⇧tab", "the pane before"}, {"esc", "one step back"},
+}
+
+// guide says where the questions are answered that people come with.
+var guide = []helpLine{
+	{"Effects", "what a switch did to an iteration's time", theme.Plain},
+	{"Caches", "what each saved, less what asking it costs", theme.Plain},
+	{"Phases", "where the time goes, the worst in its edge", theme.Plain},
+	{"tab, ?", "a pane's words, how its numbers are measured", theme.Plain},
+}
+
+// keyColumns is every binding and what the run noted, in as many columns as fit.
+func (m *Model) keyColumns() [][]helpLine {
+	w := m.layout.w - 4
+	columns := min(max(1, (w+2)/(helpColumnWidth+2)), 3)
+	width := min(w, helpColumnWidth)
+	if columns > 1 {
+		width = (w - 2*(columns-1)) / columns
+	}
+	blocks := [][]helpLine{m.noteLines(min(width, proseWidth))}
+	for _, t := range keyTables() {
+		block := []helpLine{{text: t.title, style: theme.Title}}
+		for _, b := range t.keys {
+			block = append(block, helpLine{key: b.Help().Key, text: b.Help().Desc})
+		}
+		blocks = append(blocks, block)
+	}
+	return flow(blocks, columns)
+}
+
+// noteLines are the guide, what is emulated or hidden here, and the run's notes.
+func (m *Model) noteLines(w int) []helpLine {
+	lines := append([]helpLine{{text: "Where to look", style: theme.Title}}, guide...)
+	var notes []string
 	if m.snap != nil {
 		if why := emulated(m.snap, "bf16"); why != "" {
 			notes = append(notes, "AMP is "+why+".")
 		}
+	}
+	if names := namesOf(m.layout.crowded()); names != "" {
+		notes = append(notes, "Too small for: "+names+".")
+	}
+	if m.snap != nil {
 		notes = append(notes, m.snap.Run.Notes...)
 	}
-	rows := len(settingKeys) + len(actionKeys) + 1
-	w := 40
-	columns := rows+2 > m.layout.h // side by side where they do not fit under each other
-	if columns {
-		w, rows = m.layout.w-4, max(len(settingKeys), len(actionKeys))
+	if len(notes) > 0 {
+		lines = append(lines, helpLine{}, helpLine{text: "Here", style: theme.Title})
 	}
-	if len(notes) > 0 && rows+3+len(notes) <= m.layout.h {
-		rows += 1 + len(notes)
-	} else {
-		notes = nil
-	}
-	return m.dialog("Keys", w, rows, func(c *chart.Canvas) {
-		cw, _ := c.Size()
-		if columns {
-			a, b := c.Sub(0, 0, cw/2-1, rows), c.Sub(cw/2, 0, cw-cw/2, rows)
-			helpTable(&a, 0, settingKeys)
-			helpTable(&b, 0, actionKeys)
-		} else {
-			y := helpTable(c, 0, settingKeys)
-			helpTable(c, y+1, actionKeys)
+	for _, n := range notes {
+		for _, l := range wrap(n, w) {
+			lines = append(lines, helpLine{text: l, style: theme.Faint})
 		}
-		for i, note := range notes {
-			c.Text(0, rows-len(notes)+i, chart.Cut(note, cw), theme.Faint)
+	}
+	return lines
+}
+
+func namesOf(ids []paneID) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = paneNames[id]
+	}
+	return strings.Join(names, ", ")
+}
+
+// flow lays blocks into columns, whole blocks only, so that the tallest column is
+// as low as can be.
+func flow(blocks [][]helpLine, columns int) [][]helpLine {
+	for limit := 1; ; limit++ {
+		out := [][]helpLine{nil}
+		for _, b := range blocks {
+			last := &out[len(out)-1]
+			if len(*last) > 0 && len(*last)+1+len(b) > limit {
+				out = append(out, nil)
+				last = &out[len(out)-1]
+			}
+			if len(*last) > 0 {
+				*last = append(*last, helpLine{})
+			}
+			*last = append(*last, b...)
+		}
+		if len(out) <= columns {
+			return out
+		}
+	}
+}
+
+// scrolled is a sheet of columns of lines w cells wide, or as wide as they need,
+// from the row on to which it was scrolled.
+func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
+	rows := 0
+	for _, lines := range columns {
+		rows = max(rows, len(lines))
+	}
+	if w == 0 {
+		w = min(m.layout.w-4, len(columns)*(helpColumnWidth+10))
+	}
+	visible := min(rows, m.layout.h-2)
+	m.sheet.rows = visible
+	m.sheet.top = min(m.sheet.top, rows-visible)
+	top := m.sheet.top
+	foot := strings.Trim(more+" · esc closes", " ·")
+	if visible < rows {
+		foot = fmt.Sprintf("↑↓ %d-%d of %d · %s", top+1, top+visible, rows, foot)
+	}
+	return m.dialog(title, foot, w, visible, func(c *chart.Canvas) {
+		cw, _ := c.Size()
+		width := (cw - 2*(len(columns)-1)) / len(columns)
+		for i, lines := range columns {
+			part := c.Sub(i*(width+2), 0, width, visible)
+			for y := 0; y < visible && top+y < len(lines); y++ {
+				drawHelpLine(&part, y, lines[top+y])
+			}
 		}
 	})
 }
 
-// helpTable writes a table of bindings from row y on and returns the row after it.
-func helpTable(c *chart.Canvas, y int, table []binding) int {
+func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
 	w, _ := c.Size()
-	const keys = 7
-	for i, b := range table {
-		c.TextRight(keys-1, y+i, b.Help().Key, theme.Key)
-		c.Text(keys, y+i, chart.Cut(b.Help().Desc, w-keys), theme.Plain)
+	x := 0
+	if l.key != "" {
+		c.TextRight(helpKeyWidth-2, y, l.key, theme.Key)
+		x = helpKeyWidth - 1
 	}
-	return y + len(table)
+	c.Text(x, y, chart.Cut(l.text, w-x), l.style)
+}
+
+// wrap breaks words into lines of at most w cells.
+func wrap(s string, w int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(s) {
+		if line != "" && chart.Width(line)+1+chart.Width(word) > w {
+			lines, line = append(lines, line), ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
 }

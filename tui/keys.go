@@ -30,7 +30,7 @@ func bind(shown, help string, keys ...string) key.Binding {
 
 // settingKeys change settings of the run, at the next iteration boundary.
 var settingKeys = []binding{
-	{Binding: bind("m", "measurement cache", "m"), short: "meas.", rank: 1,
+	{Binding: bind("m", "measurement cache", "m"), short: "meas. cache", rank: 1,
 		state: lamp("measurement_cache"), run: does(func(m *Model) { m.flip("measurement_cache") })},
 	{Binding: bind("f", "FFT plan cache", "f"), short: "FFT", rank: 2,
 		state: lamp("fft_cache"), run: does(func(m *Model) { m.flip("fft_cache") })},
@@ -57,21 +57,44 @@ var pairs = []binding{
 	{Binding: bind("−/+", ""), short: "threads", rank: 6, state: threadCount, terse: true},
 }
 
-// actionKeys act on the run or on the screen.
-var actionKeys = []binding{
+// runKeys act on the run.
+var runKeys = []binding{
 	{Binding: bind("space", "pause or go on", "space"), short: "pause", rank: 2, run: (*Model).togglePause},
-	{Binding: bind("n", "one iteration", "n"), short: "step", rank: 4, run: (*Model).step},
-	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 3, run: (*Model).save},
-	{Binding: bind("R", "restart the run", "R"), short: "restart", rank: 5, run: (*Model).restart},
-	{Binding: bind("?", "this help", "?", "h"), short: "help", rank: 1, run: (*Model).toggleHelp},
-	{Binding: bind("tab", "next pane", "tab"), run: does(func(m *Model) { m.cycleFocus(1) })},
+	{Binding: bind("n", "one iteration", "n"), short: "step", rank: 7, run: (*Model).step},
+	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 6, run: (*Model).save},
+	{Binding: bind("R", "restart the run", "R"), short: "restart", rank: 8, run: (*Model).restart},
+}
+
+// screenKeys change what is on screen.
+var screenKeys = []binding{
+	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help, why", rank: 0, run: (*Model).toggleHelp},
+	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 3, run: does(func(m *Model) { m.cycleFocus(1) })},
 	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
 	{Binding: bind("v x", "pane's view, scale", "v", "x"), run: does((*Model).needsFocus)},
+	{Binding: bind("w", "next preset of panes", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
+	{Binding: bind("P", "show and hide panes", "P"), short: "panes", rank: 0, state: panesShown, run: does((*Model).openChooser)},
+	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
 	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
 	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: func(*Model) tea.Cmd { return tea.ClearScreen }},
 	{Binding: bind("q", "quit, asks in a run", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
 	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt},
+}
+
+// keyTable is bindings with what they have in common.
+type keyTable struct {
+	title string
+	keys  []binding
+}
+
+// keyTables is every binding there is: dispatch, footer, help and the manuals
+// come from it.
+func keyTables() []keyTable {
+	return []keyTable{
+		{"Settings, in force from the next iteration on", settingKeys},
+		{"The run", runKeys},
+		{"The screen", screenKeys},
+	}
 }
 
 // does makes a handler of a method without a command.
@@ -117,11 +140,17 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
+	if m.choosing != nil {
+		return m.pressChooser(msg)
+	}
+	if m.sheet.page != noHelp && m.sheet.scroll(msg.String()) {
+		return nil
+	}
 	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {
 		return nil
 	}
-	for _, table := range [][]binding{settingKeys, actionKeys} {
-		for _, b := range table {
+	for _, table := range keyTables() {
+		for _, b := range table.keys {
 			if key.Matches(msg, b.Binding) {
 				return b.run(m)
 			}
@@ -170,14 +199,16 @@ func (m *Model) restart() tea.Cmd {
 	return nil
 }
 
-func (m *Model) toggleHelp() tea.Cmd { m.helping = !m.helping; return nil }
+func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != noPane); return nil }
 
 // closeOverlay goes back one step: from the help, from a zoomed pane, from the
 // pane that has the keys.
 func (m *Model) closeOverlay() tea.Cmd {
 	switch {
-	case m.helping:
-		m.helping = false
+	case m.choosing != nil:
+		m.choosing = nil
+	case m.sheet.page != noHelp:
+		m.sheet = help{}
 	case m.zoomed:
 		m.toggleZoom()
 	default:

@@ -240,9 +240,14 @@ func TestHelpListsEveryBinding(t *testing.T) {
 	for _, size := range [][2]int{{minWidth, minHeight}, {80, 24}, {120, 40}, {200, 60}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
 		press(m, "?")
-		frame := ansi.Strip(m.View().Content)
-		for _, b := range append(slices.Clone(settingKeys), actionKeys...) {
-			if line := b.Help().Key + " " + b.Help().Desc; !strings.Contains(frame, line) {
+		seen := ansi.Strip(m.View().Content)
+		for range 100 { // scrolled to its end
+			m.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+			checkFrame(t, m, size[0], size[1])
+			seen += ansi.Strip(m.View().Content)
+		}
+		for _, b := range allKeys() {
+			if line := b.Help().Key + " " + b.Help().Desc; !strings.Contains(seen, line) {
 				t.Errorf("%v: the help lacks %q", size, line)
 			}
 		}
@@ -255,7 +260,7 @@ func TestHelpListsEveryBinding(t *testing.T) {
 
 func TestNoKeyIsBoundTwice(t *testing.T) {
 	seen := map[string]string{}
-	for _, b := range append(slices.Clone(settingKeys), actionKeys...) {
+	for _, b := range allKeys() {
 		if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {
 			t.Errorf("binding %+v is incomplete", b.Help())
 		}
@@ -268,12 +273,12 @@ func TestNoKeyIsBoundTwice(t *testing.T) {
 	}
 }
 
-func TestTheWideFooterNamesEveryKey(t *testing.T) {
+func TestTheWideFooterNamesTheKeys(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
-	for _, want := range []string{"m meas. ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "o fused ○", "l/L lr 1.0e-03",
-		"−/+ threads 2", "space pause", "n step", "s save", "R restart", "? help", "q quit", "ui", "KB/s"} {
+	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "l/L lr 1.0e-03",
+		"−/+ threads 2", "space pause", "s save", "? help, why", "tab pane", "w everything", "P panes  8/11", "q quit", "ui", "KB/s"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
 		}
@@ -323,18 +328,22 @@ func TestOwnCostIsMeasured(t *testing.T) {
 	}
 }
 
+// allKeys is every binding there is.
+func allKeys() []binding {
+	var all []binding
+	for _, t := range keyTables() {
+		all = append(all, t.keys...)
+	}
+	return all
+}
+
 // The manual's page of keys is written from the table of bindings.
 func TestTheManualListsTheKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Which keys are there?\n\nWritten from the table of bindings (`go test ./tui -run Manual -update`).\n\n")
-	for _, part := range []struct {
-		title string
-		table []binding
-	}{
-		{"Settings, in force from the next iteration on", settingKeys}, {"The run and the screen", actionKeys},
-	} {
+	for _, part := range keyTables() {
 		b.WriteString("## " + part.title + "\n\n| key | what it does |\n|---|---|\n")
-		for _, k := range part.table {
+		for _, k := range part.keys {
 			b.WriteString("| `" + strings.Join(k.Keys(), "` `") + "` | " + k.Help().Desc + " |\n")
 		}
 		b.WriteString("\n")

@@ -1,10 +1,11 @@
 package tui
 
-// This file is the arithmetic of the screen: from a size in cells to the
-// rectangles of its parts. Everything here is a pure function.
+// This file is where everything stands: from a size in cells, an arrangement and
+// what the user shows and hides to the rectangles of the screen's parts. All of
+// it is pure functions; arrangements.go says which panes, divide.go how room is
+// shared.
 
-// paneID names a pane. The order is the order in which panes are kept: where
-// there is no room, the last ones go first.
+// paneID names a pane.
 type paneID int
 
 const (
@@ -27,32 +28,23 @@ var paneNames = [numPanes]string{
 	"quality", "samples", "log",
 }
 
+// paneSet is a set of panes.
+type paneSet [numPanes]bool
+
 // rect is a rectangle of cells; a pane that is not shown has none.
 type rect struct{ x, y, w, h int }
 
 func (r rect) empty() bool { return r.w <= 0 || r.h <= 0 }
 
-// The smallest screen, and the sizes from which it grows.
+func (r rect) contains(x, y int) bool {
+	return x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h
+}
+
+// The smallest screen, and the height from which settings and actions have lines
+// of their own in the footer.
 const (
 	minWidth, minHeight = 60, 15
-	wideWidth           = 104 // three panes side by side
-	wideHeight          = 22  // three rows of panes
-	twoLineFooter       = 24  // settings and actions on lines of their own
-	effectsWidth        = 80  // caches and effects side by side
-)
-
-// The smallest panes, borders included.
-const (
-	phasesMinW, phasesMinH = 38, 8
-	phasesWideW            = 46
-	phasesFullH            = 10 // with the iteration as one bar
-	pictureMinW            = 22
-	chartMinH              = 6
-	cachesMinH             = 5
-	kspaceMinW, kspaceMinH = 20, 10
-	memoryMinH             = 8
-	squareRows             = 3 // rows that a square picture's pane needs besides it
-	squareColumns          = 4 // and columns
+	twoLineFooter       = 24
 )
 
 // layout is where everything stands on a screen of one size.
@@ -62,17 +54,39 @@ type layout struct {
 	header   rect
 	footer   rect
 	panes    [numPanes]rect
+	wanted   paneSet // by the arrangement and the user, with or without room
 }
 
-// hidden lists the panes for which there is no room.
-func (l *layout) hidden() []paneID {
+// crowded lists the panes that are wanted and for which there is no room.
+func (l *layout) crowded() []paneID {
 	var ids []paneID
 	for id := range numPanes {
-		if l.panes[id].empty() {
+		if l.wanted[id] && l.panes[id].empty() {
 			ids = append(ids, id)
 		}
 	}
 	return ids
+}
+
+// shown is the number of panes on screen.
+func (l *layout) shown() int {
+	n := 0
+	for _, r := range l.panes {
+		if !r.empty() {
+			n++
+		}
+	}
+	return n
+}
+
+// at is the pane at a cell, noPane where there is none.
+func (l *layout) at(x, y int) paneID {
+	for id, r := range l.panes {
+		if r.contains(x, y) {
+			return paneID(id)
+		}
+	}
+	return noPane
 }
 
 // zoom gives all the room of the panes to one.
@@ -81,13 +95,23 @@ func (l *layout) zoom(id paneID) {
 		return
 	}
 	l.panes = [numPanes]rect{}
-	l.panes[id] = rect{0, l.header.h, l.w, l.footer.y - l.header.h}
+	l.panes[id] = l.body()
 }
+
+// body is the room between header and footer.
+func (l *layout) body() rect { return rect{0, l.header.h, l.w, l.footer.y - l.header.h} }
+
+// choice is what the user shows and hides beside what an arrangement does.
+type choice struct{ show, hide paneSet }
 
 // arrange lays the screen out. The header, the footer and the panes tile it
 // without gap or overlap.
-func arrange(w, h int) layout {
+func arrange(w, h int, a *arrangement, c choice) layout {
 	l := layout{w: max(w, 0), h: max(h, 0)}
+	order := a.order(c)
+	for _, id := range order {
+		l.wanted[id] = true
+	}
 	if w < minWidth || h < minHeight {
 		l.tooSmall = true
 		return l
@@ -98,110 +122,7 @@ func arrange(w, h int) layout {
 	}
 	l.header = rect{0, 0, w, 1}
 	l.footer = rect{0, h - foot, w, foot}
-	body := rect{0, 1, w, h - 1 - foot}
-	if w >= wideWidth && h >= wideHeight {
-		l.wide(body)
-	} else {
-		l.narrow(body)
-	}
+	plan := a.plan(order, c.show, w, h-1-foot)
+	plan.place(l.body(), &l.panes)
 	return l
-}
-
-// wide has three rows: phases, picture, k-space; two charts; caches, memory,
-// effects.
-func (l *layout) wide(b rect) {
-	bottom := min(max(b.h*30/100, 6), 13)
-	middle := min(max(b.h*27/100, chartMinH), b.h-bottom-phasesMinH)
-	top := b.h - bottom - middle
-
-	square := 2*(top-squareRows) + squareColumns // width at which a square picture fills the height
-	phases := min(max(phasesWideW, b.w-2*square), 76)
-	side := max(kspaceMinW, min(square, (b.w-phases)/2))
-	picture := b.w - phases - side
-	if room := b.w - phasesWideW - side; room >= square*3/2 { // for the truth beside it
-		picture = min(room, 2*square-squareColumns+1)
-		phases = b.w - picture - side
-	} else if picture > square {
-		side += (picture - square) / 2
-		picture = b.w - phases - side
-	}
-	l.row(b.x, b.y, top, cell{phasesPane, phases}, cell{picturePane, picture}, cell{kspacePane, side})
-
-	time := b.w * 54 / 100
-	l.row(b.x, b.y+top, middle, cell{timePane, time}, cell{lossPane, b.w - time})
-
-	caches := min(b.w*34/100, 52)
-	memory := min(b.w*30/100, 48)
-	l.row(b.x, b.y+top+middle, bottom,
-		cell{cachesPane, caches}, cell{memoryPane, memory}, cell{effectsPane, b.w - caches - memory})
-}
-
-// narrow has phases and charts in a column beside the picture, and caches and
-// effects beneath. Tall screens put more under each.
-func (l *layout) narrow(b rect) {
-	bottom := min(max(b.h*27/100, cachesMinH), 9)
-	upper := b.h - bottom
-
-	right := min(max(2*(upper-squareRows)+squareColumns, pictureMinW), b.w-phasesMinW, b.w*2/5)
-	left := b.w - right
-	column := []cell{{phasesPane, phasesMinH}}
-	if upper >= phasesFullH+2*chartMinH {
-		column[0].extent = phasesFullH
-	}
-	for _, id := range []paneID{lossPane, timePane} {
-		if upper >= phasesMinH+chartMinH*len(column) {
-			column = append(column, cell{id, chartMinH})
-		}
-	}
-	l.column(b.x, b.y, left, upper, column...)
-
-	square := (right-squareColumns)/2 + squareRows // height at which a square picture fills the width
-	column = []cell{{picturePane, upper}}
-	switch {
-	case upper >= 2*kspaceMinH+memoryMinH:
-		picture := min(square, upper-kspaceMinH-memoryMinH)
-		column = []cell{{picturePane, picture}, {kspacePane, min(square, upper-picture-memoryMinH)}, {memoryPane, memoryMinH}}
-	case upper >= 2*kspaceMinH:
-		column = []cell{{picturePane, min(square, upper-kspaceMinH)}, {kspacePane, kspaceMinH}}
-	}
-	l.column(b.x+left, b.y, right, upper, column...)
-
-	caches := b.w
-	if b.w >= effectsWidth {
-		caches = max(36, b.w*44/100)
-	}
-	l.row(b.x, b.y+upper, bottom, cell{cachesPane, caches}, cell{effectsPane, b.w - caches})
-}
-
-// cell is a pane and its extent along a row or a column.
-type cell struct {
-	id     paneID
-	extent int
-}
-
-func (l *layout) row(x, y, h int, cells ...cell) {
-	for _, c := range cells {
-		if c.extent > 0 {
-			l.panes[c.id] = rect{x, y, c.extent, h}
-			x += c.extent
-		}
-	}
-}
-
-// column stacks panes over height h; what is left over is shared among those
-// after the first, or goes to the first where it is alone.
-func (l *layout) column(x, y, w, h int, cells ...cell) {
-	spare := h
-	for _, c := range cells {
-		spare -= c.extent
-	}
-	for i, c := range cells {
-		grow := spare / (len(cells) - i)
-		if i == 0 && len(cells) > 1 {
-			grow = 0
-		}
-		spare -= grow
-		l.panes[c.id] = rect{x, y, w, c.extent + grow}
-		y += c.extent + grow
-	}
 }

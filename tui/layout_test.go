@@ -1,50 +1,93 @@
 package tui
 
-import "testing"
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
 
-func TestPartsTileTheScreen(t *testing.T) {
-	for h := minHeight; h <= 90; h++ {
-		for w := minWidth; w <= 260; w += 2 + h%5 {
-			l := arrange(w, h)
-			covered := make([]int, w*h)
-			cover := func(r rect) {
-				if r.x < 0 || r.y < 0 || r.x+r.w > w || r.y+r.h > h {
-					t.Fatalf("%dx%d: %+v is off the screen", w, h, r)
-				}
-				for y := r.y; y < r.y+r.h; y++ {
-					for x := r.x; x < r.x+r.w; x++ {
-						covered[y*w+x]++
-					}
-				}
+// choices are what users may show and hide: nothing, each pane, and some at
+// random.
+func choices() []choice {
+	random := rand.New(rand.NewPCG(3, 4))
+	list := []choice{{}}
+	for id := range numPanes {
+		var hide, show choice
+		hide.hide[id], show.show[id] = true, true
+		list = append(list, hide, show)
+	}
+	for range 20 {
+		var c choice
+		for id := range numPanes {
+			switch random.IntN(4) {
+			case 0:
+				c.hide[id] = true
+			case 1:
+				c.show[id] = true
 			}
-			cover(l.header)
-			cover(l.footer)
-			for _, r := range l.panes {
-				if !r.empty() {
-					cover(r)
-				}
-			}
-			for i, n := range covered {
-				if n != 1 {
-					t.Fatalf("%dx%d: cell (%d,%d) is covered %d times: %+v", w, h, i%w, i/w, n, l.panes)
-				}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// tiled says what is wrong with a layout: a gap, an overlap or a part off the
+// screen.
+func tiled(l *layout) error {
+	parts := append([]rect{l.header, l.footer}, l.panes[:]...)
+	area := 0
+	for i, r := range parts {
+		if r.empty() {
+			continue
+		}
+		if r.x < 0 || r.y < 0 || r.x+r.w > l.w || r.y+r.h > l.h {
+			return fmt.Errorf("%+v is off the screen", r)
+		}
+		area += r.w * r.h
+		for _, q := range parts[:i] {
+			if !q.empty() && r.x < q.x+q.w && q.x < r.x+r.w && r.y < q.y+q.h && q.y < r.y+r.h {
+				return fmt.Errorf("%+v overlaps %+v", r, q)
 			}
 		}
 	}
+	if area != l.w*l.h { // nothing overlaps, so this is a gap
+		return fmt.Errorf("%d of %d cells are covered", area, l.w*l.h)
+	}
+	return nil
 }
 
-func TestShownPanesHaveRoom(t *testing.T) {
-	least := [numPanes]rect{
-		phasesPane: {w: phasesMinW, h: phasesMinH}, picturePane: {w: pictureMinW, h: 8},
-		cachesPane: {w: 34, h: cachesMinH}, effectsPane: {w: 34, h: cachesMinH},
-		lossPane: {w: 36, h: chartMinH}, timePane: {w: 36, h: chartMinH},
-		kspacePane: {w: 20, h: 8}, memoryPane: {w: 22, h: 5},
-	}
-	for h := minHeight; h <= 120; h++ {
-		for w := minWidth; w <= 320; w++ {
-			for id, r := range arrange(w, h).panes {
-				if !r.empty() && (r.w < least[id].w || r.h < least[id].h) {
-					t.Fatalf("%dx%d: %s is %dx%d, wants %dx%d", w, h, paneNames[id], r.w, r.h, least[id].w, least[id].h)
+// Every size from 40x10 to 300x100, every arrangement: the parts tile the screen,
+// every pane has the room that it cannot do without, and one is always there.
+func TestPartsTileTheScreen(t *testing.T) {
+	list := choices()
+	for h := 10; h <= 100; h++ {
+		for w := 40; w <= 300; w++ {
+			for i := range arrangements {
+				a := &arrangements[i]
+				picks := []choice{{}}
+				if (w+h)%len(arrangements) == i { // each choice at many sizes
+					picks = append(picks, list[(w*7+h*13)%len(list)])
+				}
+				for _, c := range picks {
+					l := arrange(w, h, a, c)
+					if l.tooSmall != (w < minWidth || h < minHeight) {
+						t.Fatalf("%dx%d: too small: %v", w, h, l.tooSmall)
+					}
+					if l.tooSmall {
+						continue
+					}
+					if err := tiled(&l); err != nil && len(a.order(c)) > 0 {
+						t.Fatalf("%dx%d %s, showing %v hiding %v: %v", w, h, a.name, c.show, c.hide, err)
+					}
+					for id, r := range l.panes {
+						x, y := paneID(id).extent(across, 0).least, paneID(id).extent(down, 0).least
+						if !r.empty() && (r.w < x || r.h < y) {
+							t.Fatalf("%dx%d %s: %s is %dx%d, wants %dx%d", w, h, a.name, paneNames[id], r.w, r.h, x, y)
+						}
+						if !r.empty() && !l.wanted[id] {
+							t.Fatalf("%dx%d %s: %s is shown and not wanted", w, h, a.name, paneNames[id])
+						}
+					}
 				}
 			}
 		}
@@ -53,18 +96,45 @@ func TestShownPanesHaveRoom(t *testing.T) {
 
 // Growing a terminal by a row or a column never takes a pane away.
 func TestMoreRoomNeverHidesAPane(t *testing.T) {
-	for h := minHeight; h <= 90; h++ {
-		for w := minWidth; w <= 260; w++ {
-			l, wider, taller := arrange(w, h), arrange(w+1, h), arrange(w, h+1)
-			for id := range numPanes {
-				if l.panes[id].empty() {
-					continue
+	for n, c := range choices() {
+		a := &arrangements[n%len(arrangements)]
+		step := 4
+		if c == (choice{}) {
+			step = 1
+		}
+		above := map[int]layout{}
+		for h := minHeight; h <= 90; h += step {
+			var left layout
+			for w := minWidth; w <= 240; w += step {
+				l := arrange(w, h, a, c)
+				for id := range numPanes {
+					if l.panes[id].empty() && (w > minWidth && !left.panes[id].empty() || h > minHeight && !smaller(above, w).panes[id].empty()) {
+						t.Fatalf("%s, showing %v hiding %v: %s is hidden at %dx%d and shown at a smaller size", a.name, c.show, c.hide, paneNames[id], w, h)
+					}
 				}
-				if wider.panes[id].empty() {
-					t.Errorf("%s is shown at %dx%d and hidden at %dx%d", paneNames[id], w, h, w+1, h)
-				}
-				if taller.panes[id].empty() {
-					t.Errorf("%s is shown at %dx%d and hidden at %dx%d", paneNames[id], w, h, w, h+1)
+				left, above[w] = l, l
+			}
+		}
+	}
+}
+
+func smaller(above map[int]layout, w int) *layout { l := above[w]; return &l }
+
+// Panes drop in the order of their arrangement: those on screen are the first of
+// it.
+func TestPanesDropInOrder(t *testing.T) {
+	for i := range arrangements {
+		a := &arrangements[i]
+		order := a.order(choice{})
+		for h := minHeight; h <= 100; h += 3 {
+			for w := minWidth; w <= 300; w += 7 {
+				l := arrange(w, h, a, choice{})
+				gone := false
+				for _, id := range order {
+					if !l.panes[id].empty() && gone {
+						t.Fatalf("%s %dx%d: %s is shown though one before it is not", a.name, w, h, paneNames[id])
+					}
+					gone = gone || l.panes[id].empty()
 				}
 			}
 		}
@@ -72,17 +142,46 @@ func TestMoreRoomNeverHidesAPane(t *testing.T) {
 }
 
 func TestPanesPerSize(t *testing.T) {
-	for _, tt := range []struct{ w, h, hidden int }{
-		{60, 15, 8}, {80, 15, 7}, {80, 24, 6}, {104, 22, 3}, {120, 40, 3}, {200, 60, 3},
+	for _, tt := range []struct {
+		preset      string
+		w, h, shown int
+	}{
+		{"everything", 60, 15, 3}, {"everything", 80, 15, 4}, {"everything", 80, 24, 5}, {"everything", 104, 23, 8},
+		{"everything", 120, 40, 8}, {"everything", 200, 60, 11}, {"everything", 120, 60, 11}, {"everything", 120, 20, 7},
+		{"timing", 80, 24, 4}, {"timing", 120, 40, 4}, {"quality", 80, 24, 5}, {"quality", 120, 40, 5},
+		{"memory", 80, 24, 4}, {"memory", 120, 40, 4},
 	} {
-		l := arrange(tt.w, tt.h)
-		if got := l.hidden(); len(got) != tt.hidden {
-			t.Errorf("%dx%d hides %v, want %d panes hidden", tt.w, tt.h, got, tt.hidden)
+		l := arrange(tt.w, tt.h, findArrangement(tt.preset), choice{})
+		if got := l.shown(); got != tt.shown {
+			t.Errorf("%s %dx%d shows %d panes, want %d; no room for %s", tt.preset, tt.w, tt.h, got, tt.shown, namesOf(l.crowded()))
 		}
 	}
 	for _, size := range [][2]int{{0, 0}, {59, 15}, {60, 14}, {-1, -1}, {1, 300}} {
-		if l := arrange(size[0], size[1]); !l.tooSmall {
+		if l := arrange(size[0], size[1], &arrangements[0], choice{}); !l.tooSmall {
 			t.Errorf("%v is not too small", size)
 		}
+	}
+}
+
+// A pane that a person shows gets a place before all others, and the room of one
+// that is hidden goes to the others.
+func TestChosenPanesComeFirst(t *testing.T) {
+	for id := range numPanes {
+		for i := range arrangements {
+			var show choice
+			show.show[id] = true
+			for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+				l := arrange(size[0], size[1], &arrangements[i], show)
+				if l.panes[id].empty() {
+					t.Errorf("%s %v: %s is wanted and not there", arrangements[i].name, size, paneNames[id])
+				}
+			}
+		}
+	}
+	var hide choice
+	hide.hide[picturePane] = true
+	before, after := arrange(120, 40, &arrangements[0], choice{}), arrange(120, 40, &arrangements[0], hide)
+	if !after.panes[picturePane].empty() || after.panes[phasesPane].w <= before.panes[phasesPane].w {
+		t.Errorf("without the picture the phases are %+v, with it %+v", after.panes[phasesPane], before.panes[phasesPane])
 	}
 }

@@ -38,8 +38,13 @@ type Model struct {
 	wishes     wishes
 	wantPaused *bool
 	status     status
-	helping    bool
+	sheet      help
+	choosing   *chooser // the list of panes; nil while it is closed
 	confirming bool
+	mouse      bool
+	click      click
+	keep       Remembered
+	keeper     *keeper // nil where nothing is remembered
 
 	cost  cost
 	frame string
@@ -74,6 +79,9 @@ func New(c Controller, o Options) *Model {
 		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
 	}
 	m.retheme()
+	if o.Remember != "" {
+		m.recall(o.Remember)
+	}
 	return m
 }
 
@@ -120,6 +128,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 func (m *Model) View() tea.View {
 	v := tea.NewView(m.frame)
 	v.AltScreen = true
+	v.MouseMode = m.mouseMode()
 	return v
 }
 
@@ -147,6 +156,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case tea.KeyPressMsg:
 		return m.press(msg)
+	case tea.MouseClickMsg:
+		m.clicked(msg.Mouse())
+	case tea.MouseWheelMsg:
+		m.wheeled(msg.Mouse())
 	case snapshotMsg:
 		return m.take(msg.Snapshot)
 	case closedMsg:
@@ -156,8 +169,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not saved: %v", msg.err))
 		}
+	case rememberedMsg:
+		if msg.err != nil {
+			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
+		}
 	case secondMsg:
-		return m.second()
+		return tea.Batch(m.second(), m.remember())
 	default:
 		m.stale = false
 	}
@@ -220,7 +237,8 @@ func (m *Model) second() tea.Cmd {
 }
 
 func (m *Model) resize(w, h int) {
-	m.layout = arrange(w, h)
+	a := m.arrangement()
+	m.layout = arrange(w, h, a, m.keep.choice(a.name))
 	if m.zoomed {
 		m.layout.zoom(m.focus)
 	} else if m.focus != noPane && m.layout.panes[m.focus].empty() {

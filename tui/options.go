@@ -30,6 +30,10 @@ type Options struct {
 	// NoSummary leaves out the summary that Run prints after the screen is gone.
 	NoSummary bool
 
+	// Remember is the file in which the screen keeps how it was left
+	// (RememberedPath); nothing is kept where it is empty.
+	Remember string
+
 	// Output, Input and Environ are the terminal: os.Stdout, os.Stdin and the
 	// process' environment where they are nil.
 	Output  io.Writer

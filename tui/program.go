@@ -79,6 +79,7 @@ func Run(ctx context.Context, c Controller, o Options) error {
 		m.out.last(normalScreen)
 	}
 	m.leave()
+	m.rememberLast()
 	if !o.NoSummary && m.crash == nil {
 		m.printSummary()
 	}

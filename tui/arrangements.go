@@ -1,0 +1,268 @@
+package tui
+
+// This file is the arrangements that a key goes through: which panes each has,
+// and where.
+
+// shape is what a pane wants of the screen, frame included.
+type shape struct {
+	w, h   extent
+	square bool // its drawing is a square: two columns are as wide as a row is high
+}
+
+// Rows and columns that a square drawing's pane needs besides it.
+const (
+	squareRows    = 3
+	squareColumns = 4
+)
+
+var shapes = [numPanes]shape{
+	phasesPane:  {w: extent{38, 46, 76, 0, 1}, h: extent{8, 8, 17, 2, 2}},
+	picturePane: {w: extent{22, 32, 61, 0, 3}, h: extent{8, 17, 36, 0, 4}, square: true},
+	kspacePane:  {w: extent{20, 32, 32, 0, 3}, h: extent{8, 17, 36, 0, 4}, square: true},
+	timePane:    {w: extent{36, 52, 140, 0, 6}, h: extent{6, 9, 16, 0, 3}},
+	lossPane:    {w: extent{36, 48, 120, 0, 5}, h: extent{6, 9, 16, 0, 3}},
+	qualityPane: {w: extent{36, 48, 100, 0, 5}, h: extent{6, 9, 16, 0, 3}},
+	cachesPane:  {w: extent{34, 38, 52, 0, 1}, h: extent{5, 8, 13, 0, 1}},
+	memoryPane:  {w: extent{22, 36, 48, 0, 1}, h: extent{6, 11, 13, 0, 2}},
+	effectsPane: {w: extent{34, 44, 100, 0, 4}, h: extent{5, 8, 13, 0, 2}},
+	samplesPane: {w: extent{32, 34, 44, 0, 1}, h: extent{5, 9, 13, 0, 1}},
+	logPane:     {w: extent{36, 52, 100, 0, 4}, h: extent{4, 9, 13, 0, 1}},
+}
+
+// anyShape is that of a pane that says nothing about its own.
+var anyShape = shape{w: extent{36, 44, 80, 0, 2}, h: extent{6, 9, 14, 0, 1}}
+
+// extent is what the pane wants along an axis, cross cells along the other. A
+// square follows the other axis; the picture has the truth beside it from one and
+// a half widths on.
+func (id paneID) extent(a axis, cross int) extent {
+	s := shapes[id]
+	if s.w.least == 0 {
+		s = anyShape
+	}
+	switch {
+	case a == down && s.square && cross > 0:
+		side := (cross-squareColumns)/2 + squareRows
+		s.h.good = max(s.h.least, side)
+		s.h.most = s.h.good
+		return s.h
+	case a == down:
+		return s.h
+	case s.square && cross > 0:
+		side := 2*(cross-squareRows) + squareColumns
+		s.w.good = max(s.w.least, side)
+		s.w.most = s.w.good
+		if id == picturePane {
+			s.w.most, s.w.leap = 2*side-squareColumns+1, side/2
+		}
+	}
+	return s.w
+}
+
+// arrangement is a choice of panes and the plans by which they may stand. panes
+// are in the order in which they are kept: where there is no room, the last ones
+// go first.
+type arrangement struct {
+	name  string
+	panes []paneID
+	// core is how many of the panes come as soon as they fit; those after them
+	// only where every pane can use its room well.
+	core  int
+	plans []plan
+}
+
+// plan is where panes may stand on a screen of a width or more.
+type plan struct {
+	from int
+	node
+}
+
+// wide is the width from which three panes stand side by side.
+const wide = 104
+
+// arrangements are what the key w goes through.
+var arrangements = []arrangement{
+	{
+		name: "everything",
+		panes: []paneID{phasesPane, picturePane, cachesPane, effectsPane, lossPane, timePane, kspacePane, memoryPane,
+			qualityPane, samplesPane, logPane},
+		core: 8,
+		plans: []plan{
+			{wide, stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane, qualityPane), row(cachesPane, memoryPane, effectsPane))},
+			{wide, stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane), row(cachesPane, memoryPane, effectsPane))},
+			{0, stacked(
+				beside(column(phasesPane, lossPane, timePane), column(picturePane, kspacePane, memoryPane)),
+				row(cachesPane, effectsPane))},
+			{0, stacked(
+				beside(column(phasesPane, lossPane, timePane), column(picturePane, kspacePane, memoryPane)),
+				one(cachesPane), one(effectsPane))},
+			{wide, stacked(row(phasesPane, picturePane, kspacePane, lossPane), row(cachesPane, effectsPane, timePane, memoryPane))},
+		},
+	},
+	{
+		name:  "timing",
+		panes: []paneID{phasesPane, timePane, effectsPane, cachesPane},
+		plans: []plan{
+			{wide, stacked(row(phasesPane, timePane), row(cachesPane, effectsPane))},
+			{0, stacked(one(phasesPane), one(timePane), row(cachesPane, effectsPane))},
+			{0, column(phasesPane, timePane, effectsPane, cachesPane)},
+		},
+	},
+	{
+		name:  "quality",
+		panes: []paneID{picturePane, qualityPane, lossPane, kspacePane, samplesPane},
+		plans: []plan{
+			{wide, stacked(row(picturePane, kspacePane, samplesPane), row(qualityPane, lossPane))},
+			{0, beside(column(qualityPane, lossPane, samplesPane), column(picturePane, kspacePane))},
+			{0, stacked(row(picturePane, kspacePane), one(qualityPane), one(lossPane), one(samplesPane))},
+		},
+	},
+	{
+		name:  "memory",
+		panes: []paneID{memoryPane, cachesPane, effectsPane, timePane},
+		plans: []plan{
+			{wide, stacked(row(memoryPane, timePane), row(cachesPane, effectsPane))},
+			{0, stacked(one(memoryPane), one(timePane), row(cachesPane, effectsPane))},
+			{0, column(memoryPane, timePane, cachesPane, effectsPane)},
+		},
+	},
+}
+
+// findArrangement is the arrangement of a name, the first where there is none.
+func findArrangement(name string) *arrangement {
+	for i := range arrangements {
+		if arrangements[i].name == name {
+			return &arrangements[i]
+		}
+	}
+	return &arrangements[0]
+}
+
+// everything says whether the arrangement shows every pane for which there is
+// room.
+func (a *arrangement) everything() bool { return a == &arrangements[0] }
+
+// order is the panes that are wanted, in the order in which they are kept: those
+// that the user shows come before the arrangement's own.
+func (a *arrangement) order(c choice) []paneID {
+	var own paneSet
+	panes := append([]paneID(nil), a.panes...)
+	for _, id := range panes {
+		own[id] = true
+	}
+	for id := range numPanes {
+		if !own[id] && (c.show[id] || a.everything()) {
+			panes = append(panes, id)
+		}
+	}
+	var first, rest []paneID
+	for _, id := range panes {
+		switch {
+		case c.hide[id]:
+		case c.show[id]:
+			first = append(first, id)
+		default:
+			rest = append(rest, id)
+		}
+	}
+	return append(first, rest...)
+}
+
+// plan is the first of the plans that shows most panes of an order in w by h
+// cells. It takes panes as long as they fit, so that more room never costs one.
+func (a *arrangement) plan(order []paneID, insisted paneSet, w, h int) node {
+	best, most := node{}, 0
+	for _, p := range a.plans {
+		if p.from > w {
+			continue
+		}
+		var placed paneSet
+		p.panes(&placed)
+		for _, well := range []bool{true, false} {
+			got, n, all := a.fill(p.node, placed, order, insisted, w, h, well)
+			if n > most {
+				best, most = got, n
+			}
+			if most == len(order) {
+				return best
+			}
+			if all { // none beneath: packing is all the same
+				break
+			}
+		}
+	}
+	if most == 0 && len(order) > 0 {
+		return one(order[0])
+	}
+	return best
+}
+
+// fill is a plan with as many panes of an order as fit, and their number. Panes
+// that the plan has no place for stand in rows beneath, packed well or tight; all
+// says that there were none among those tried.
+func (a *arrangement) fill(p node, placed paneSet, order []paneID, insisted paneSet, w, h int, well bool) (filled node, n int, all bool) {
+	var keep paneSet
+	var beneath []paneID
+	for n, id := range order {
+		keep[id] = true
+		if !placed[id] {
+			beneath = append(beneath, id)
+		}
+		next := with(p, &keep, rows(beneath, w, well))
+		if !next.fits(w, h, false) || a.guest(id) && !insisted[id] && !next.fits(w, h, true) {
+			return filled, n, len(beneath) == 0
+		}
+		filled = next
+	}
+	return filled, len(order), len(beneath) == 0
+}
+
+// with is a plan with only some of its panes, and rows beneath.
+func with(p node, keep *paneSet, rows []node) node {
+	q, ok := p.prune(keep)
+	switch {
+	case !ok:
+		return stacked(rows...)
+	case len(rows) == 0:
+		return q
+	case q.axis == down:
+		return stacked(append(q.parts[:len(q.parts):len(q.parts)], rows...)...)
+	}
+	return stacked(append([]node{q}, rows...)...)
+}
+
+// guest says whether a pane comes only where all panes can use their room well.
+func (a *arrangement) guest(id paneID) bool {
+	if !a.everything() {
+		return false
+	}
+	for _, core := range a.panes[:a.core] {
+		if core == id {
+			return false
+		}
+	}
+	return true
+}
+
+// rows packs panes side by side, as many in a row as can use their width well,
+// or as fit.
+func rows(ids []paneID, w int, well bool) []node {
+	var out []node
+	var line []paneID
+	used := 0
+	for _, id := range ids {
+		e := id.extent(across, 0)
+		width := e.least
+		if well {
+			width = e.good
+		}
+		if len(line) > 0 && used+width > w {
+			out, line, used = append(out, row(line...)), nil, 0
+		}
+		line, used = append(line, id), used+width
+	}
+	if len(line) > 0 {
+		out = append(out, row(line...))
+	}
+	return out
+}

@@ -1,0 +1,113 @@
+package tui
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// keeper writes what is remembered to its file: only what changed, and never over
+// a file that it cannot read, because a person may have written it.
+type keeper struct {
+	path string
+
+	mu     sync.Mutex
+	text   []byte     // the file's, as last read or written
+	last   Remembered // what it says
+	broken error      // why the file is left alone
+}
+
+// open reads the file.
+func (k *keeper) open() (Remembered, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text, err := os.ReadFile(k.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Remembered{}, nil
+	}
+	if err != nil {
+		k.broken = err
+		return Remembered{}, err
+	}
+	r, err := parseRemembered(k.path, text)
+	k.text, k.last, k.broken = text, r, err
+	return r, err
+}
+
+// changed says whether r is to be written.
+func (k *keeper) changed(r Remembered) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.broken == nil && !reflect.DeepEqual(r, k.last)
+}
+
+// save writes r. A file that changed since it was read must be readable still.
+func (k *keeper) save(r Remembered) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.broken != nil || reflect.DeepEqual(r, k.last) {
+		return nil
+	}
+	text, err := os.ReadFile(k.path)
+	if err == nil && !bytes.Equal(text, k.text) {
+		if _, err := parseRemembered(k.path, text); err != nil {
+			k.broken = err
+			return err
+		}
+	}
+	k.last = r // also of a write that fails: the next change tries again
+	if err := r.Save(k.path); err != nil {
+		return err
+	}
+	k.text, err = r.text()
+	return err
+}
+
+// rememberedMsg says whether what is remembered was written.
+type rememberedMsg struct{ err error }
+
+// remember writes what changed since the last second, beside the screen.
+func (m *Model) remember() tea.Cmd {
+	if m.keeper == nil || !m.keeper.changed(m.keep) {
+		return nil
+	}
+	k, r := m.keeper, m.keep
+	return func() tea.Msg { return rememberedMsg{k.save(r)} }
+}
+
+// keepLimit is how long the end of the program waits for the file.
+const keepLimit = 200 * time.Millisecond
+
+// rememberLast writes what changed at the end of the program.
+func (m *Model) rememberLast() {
+	if m.keeper == nil || !m.keeper.changed(m.keep) {
+		return
+	}
+	done := make(chan struct{})
+	k, r := m.keeper, m.keep
+	go func() {
+		_ = k.save(r)
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(keepLimit):
+	}
+}
+
+// recall takes up what a file remembers and says what is wrong with it.
+func (m *Model) recall(path string) {
+	m.keeper = &keeper{path: path}
+	r, err := m.keeper.open()
+	m.keep = r
+	m.mouse = r.Mouse && !m.options.remote()
+	if err != nil {
+		m.complain(err.Error() + "; it stays as it is and nothing is remembered")
+	}
+}
