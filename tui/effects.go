@@ -13,38 +13,102 @@ import (
 // effects shows what every change of settings did, newest first.
 type effects struct {
 	box
+	picker
 	cores int
+	view  int // of effectViews
 }
 
-func newEffects(cores int) *effects { return &effects{box{title: "Effects"}, cores} }
+// effectView is one way to show effects; v goes from one to the next.
+type effectView struct {
+	title string
+	draw  func(p *effects, c *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)
+	press func(p *effects, key string) bool
+}
+
+// effectViews are the views, the first is shown at the start.
+var effectViews = []effectView{
+	{"Effects", (*effects).changes, func(p *effects, key string) bool { return p.picker.press(key) }},
+}
+
+func newEffects(cores int) *effects {
+	return &effects{box: box{title: effectViews[0].title}, cores: cores}
+}
 
 func (p *effects) View() string    { return join(p.lines()) }
 func (p *effects) lines() []string { return p.render(p.draw) }
 
+// Press picks an effect, and v goes to the next view.
+func (p *effects) Press(key string) bool {
+	if key == "v" && len(effectViews) > 1 {
+		p.view = (p.view + 1) % len(effectViews)
+		p.title = effectViews[p.view].title
+	} else if !effectViews[p.view].press(p, key) {
+		return false
+	}
+	p.stale = true
+	return true
+}
+
 func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	return effectViews[p.view].draw(p, c, s)
+}
+
+// Explain says how an effect is measured.
+func (p *effects) Explain() []string {
+	return []string{
+		"An effect compares the median time of an iteration before and after a change of a setting. Both windows hold the up to 200 iterations " +
+			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
+			"sample left out. 20 on each side are needed; “needs n more” counts down.",
+		"The interval in brackets holds the true shift with 95 % probability: both windows are drawn anew 500 times in blocks of neighbours " +
+			"(circular block bootstrap), and the middle 95 % of the shifts are kept. If it lies below 0 the change made iterations faster, above 0 " +
+			"slower; if 0 is inside, no difference was seen.",
+		"PSNR is the newest comparison with the truth after the change less the last one before it. Training goes on meanwhile, so it rises by " +
+			"itself: a drift is a reason to look, no proof.",
+		"A yellow shift is confounded: something else differs between the windows, as the note says. A later change or stage closes the window " +
+			"after; the effect then stays as it is.",
+	}
+}
+
+// changes draws the table where there is room for its columns, else two rows for
+// each effect.
+func (p *effects) changes(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	if len(s.Effects) == 0 {
 		p.empty(c)
 		return "", theme.Faint
+	}
+	if w >= effectTableWidth && h >= 8 {
+		return p.table(c, s)
 	}
 	p.aside("iteration time, 95 % interval", theme.Faint)
 	each := 2
 	if h < 4 {
 		each = 1
 	}
-	shown := min(len(s.Effects), max(1, h/each))
-	for i := range shown {
-		e := s.Effects[len(s.Effects)-1-i]
-		p.headline(c, i*each, w, e)
+	first, last := p.fit(len(s.Effects), max(1, h/each))
+	for i := first; i < last; i++ {
+		e := &s.Effects[len(s.Effects)-1-i]
+		y := (i - first) * each
+		x := 0
+		if p.focus {
+			x = p.pointer(c, y, i)
+		}
+		row := c.Sub(x, y, w-x, each)
+		p.headline(&row, 0, w-x, e)
 		if each == 2 {
 			text, style := detail(e, w-2)
-			c.Text(2, i*each+1, chart.Cut(text, w-2), style)
+			row.Text(2-x, 1, chart.Cut(text, w-2), style)
 		}
 	}
-	if more := len(s.Effects) - shown; more > 0 {
-		return fmt.Sprintf("%d earlier", more), theme.Faint
+	return p.note(), theme.Faint
+}
+
+// pointer marks the picked row and returns the column after the mark.
+func (p *effects) pointer(c *chart.Canvas, y, i int) int {
+	if i == p.at {
+		c.Set(0, y, '▸', theme.Focus)
 	}
-	return "", theme.Faint
+	return 2
 }
 
 func (p *effects) empty(c *chart.Canvas) {
@@ -55,15 +119,13 @@ func (p *effects) empty(c *chart.Canvas) {
 
 // headline is what changed, and by how much the iteration became longer or
 // shorter.
-func (p *effects) headline(c *chart.Canvas, y, w int, e profiles.Effect) {
-	what := fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, p.cores), settingText(e.Key, e.After, p.cores))
+func (p *effects) headline(c *chart.Canvas, y, w int, e *profiles.Effect) {
+	what := p.what(e)
 	var number, interval string
 	style := theme.Faint
 	switch {
-	case !e.Enough && (e.Closed || e.Needed <= 0):
-		number = "too few"
 	case !e.Enough:
-		number = fmt.Sprintf("needs %d more", e.Needed)
+		number = lacking(e)
 	default:
 		number = signedPercent(e.Shift)
 		interval = fmt.Sprintf(" [%s,%s]", signed(100*e.Low, 0), signed(100*e.High, 0))
@@ -77,9 +139,22 @@ func (p *effects) headline(c *chart.Canvas, y, w int, e profiles.Effect) {
 	c.Text(0, y, chart.Cut(what, x-1), theme.Plain)
 }
 
+// what is the change of an effect: "AMP off→bf16".
+func (p *effects) what(e *profiles.Effect) string {
+	return fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, p.cores), settingText(e.Key, e.After, p.cores))
+}
+
+// lacking is what an effect needs before it says something.
+func lacking(e *profiles.Effect) string {
+	if e.Closed || e.Needed <= 0 {
+		return "too few"
+	}
+	return fmt.Sprintf("needs %d more", e.Needed)
+}
+
 // verdict is good where the whole interval says faster, bad where it says
 // slower.
-func verdict(e profiles.Effect) theme.Style {
+func verdict(e *profiles.Effect) theme.Style {
 	switch {
 	case e.Confounded != "":
 		return theme.Warn
@@ -93,7 +168,7 @@ func verdict(e profiles.Effect) theme.Style {
 
 // detail is the numbers behind an effect, the most important ones where w cells
 // do not hold all.
-func detail(e profiles.Effect, w int) (string, theme.Style) {
+func detail(e *profiles.Effect, w int) (string, theme.Style) {
 	if !e.Enough {
 		return fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter), theme.Faint
 	}

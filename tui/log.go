@@ -1,29 +1,198 @@
 package tui
 
 import (
+	"fmt"
+
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
-// log is what the run told, newest last.
-type log struct{ box }
+// log is what the run told, newest last, under the alerts that stand.
+type log struct {
+	box
+	back   int // entries below the last one on screen; 0 follows the newest
+	height int // rows of the last drawing
+	rows   []logRow
+	of     logKey
+}
 
-func newLog() *log { return &log{box{title: "Log"}} }
+// logRow is one row of an entry: the first has its time.
+type logRow struct {
+	at    string
+	text  string
+	entry int
+}
+
+// logKey is what the rows were made from.
+type logKey struct {
+	n, w   int
+	newest profiles.LogLine
+}
+
+func newLog() *log { return &log{box: box{title: "Log"}} }
 
 func (p *log) View() string    { return join(p.lines()) }
 func (p *log) lines() []string { return p.render(p.draw) }
 
+// Explain says what is told here.
+func (p *log) Explain() []string {
+	return []string{
+		"Every line is something that happened once, with the time since the run began: files that were saved, limits that ended the run, " +
+			"alerts that went. The newest 200 are kept. Long lines go on below, indented.",
+		"The lines on top are alerts that stand now, the worst first: what is wrong, and what may help. An alert comes when its condition has " +
+			"held for a while and goes when a weaker one no longer does, so that it does not flicker; then the log tells it once.",
+		"Alerts: a loss that is not finite; a stall (no iteration for 20 times the usual time and 2 s); AMP overflow (6 of the last 200 steps " +
+			"skipped); samples that end at their limit with a loss of twice the threshold; memory that grows beyond the caches by 0.5 % of the " +
+			"process or 1 MB a minute, over a minute or more, with its interval above 0; a slowdown (three measurements of a second below 0.8 of " +
+			"the median of the last 100 under the same settings); a cache that drops what is asked for again, or costs more than it saves.",
+	}
+}
+
+// Press scrolls; end follows the newest line again.
+func (p *log) Press(key string) bool {
+	page := max(1, p.height-2)
+	switch key {
+	case "up":
+		p.back++
+	case "down":
+		p.back--
+	case "pgup":
+		p.back += page
+	case "pgdown":
+		p.back -= page
+	case "home":
+		p.back = p.of.n
+	case "end":
+		p.back = 0
+	default:
+		return false
+	}
+	p.back = max(0, min(p.back, p.of.n-1))
+	p.stale = true
+	return true
+}
+
+// Update keeps the lines on screen that the user scrolled to.
+func (p *log) Update(s *profiles.Snapshot) {
+	if p.back > 0 && p.snap != nil && p.snap != s {
+		p.back += len(newLines(p.snap, s))
+	}
+	p.box.Update(s)
+}
+
 func (p *log) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
+	top := p.alerts(c, s)
 	if len(s.Log) == 0 {
-		message(c, "nothing happened yet")
+		p.of = logKey{}
+		if top < h {
+			rest := c.Sub(0, top, w, h-top)
+			message(&rest, "nothing else was told yet")
+		}
 		return "", theme.Faint
 	}
-	lines := s.Log[max(0, len(s.Log)-h):]
-	for y, l := range lines {
-		x := c.Text(0, y, clock(l.At), theme.Faint)
-		c.Text(x+1, y, chart.Cut(l.Text, w-x-1), theme.Plain)
+	p.wrap(s.Log, w)
+	p.height = h - top
+	last := len(p.rows)
+	p.back = min(p.back, len(s.Log)-1)
+	for last > 0 && p.rows[last-1].entry > len(s.Log)-1-p.back {
+		last--
+	}
+	if last < p.height { // the beginning: fill the pane
+		last = min(p.height, len(p.rows))
+	}
+	first := max(0, last-p.height)
+	for y, r := range p.rows[first:last] {
+		c.Text(0, top+y, r.at, theme.Faint)
+		c.Text(logIndent, top+y, r.text, theme.Plain)
+	}
+	if last < len(p.rows) {
+		newer := len(s.Log) - 1 - p.rows[last-1].entry
+		if newer > 0 {
+			return fmt.Sprintf("%d newer · end: newest", newer), theme.Strong
+		}
+		return "goes on below · end: newest", theme.Strong
+	}
+	if first > 0 {
+		return fmt.Sprintf("%d earlier", p.rows[first].entry), theme.Faint
 	}
 	return "", theme.Faint
+}
+
+// logIndent is the column where texts begin, after their times.
+const (
+	logIndent   = 9
+	alertIndent = logIndent + 2 // after the mark of its severity
+)
+
+// wrap makes the rows anew where the log or the width changed.
+func (p *log) wrap(entries []profiles.LogLine, w int) {
+	key := logKey{len(entries), w, entries[len(entries)-1]}
+	if key == p.of {
+		return
+	}
+	p.of, p.rows = key, p.rows[:0]
+	for i, e := range entries {
+		at := clock(e.At)
+		for _, text := range textRows(e.Text, w-logIndent) {
+			p.rows = append(p.rows, logRow{at, chart.Cut(text, w-logIndent), i})
+			at = ""
+		}
+	}
+}
+
+// alerts writes the alerts that stand, at most over two thirds of the pane, and
+// returns the row after them.
+func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
+	w, h := c.Size()
+	most := h * 2 / 3
+	y := 0
+	for i, a := range s.Alerts {
+		what, try := textRows(a.What, w-alertIndent), textRows(a.Try, w-alertIndent)
+		if y+len(what)+len(try) > most {
+			more := plural(int64(len(s.Alerts)-i), "alert", "alerts")
+			c.Text(alertIndent, y, chart.Cut("… "+more+": z zooms", w-alertIndent), theme.Warn)
+			y++
+			break
+		}
+		style := alertStyle(a.Severity)
+		c.Text(0, y, clock(a.Since), theme.Faint)
+		c.Set(logIndent, y, alertGlyph(a.Severity), style)
+		for _, text := range what {
+			c.Text(alertIndent, y, chart.Cut(text, w-alertIndent), style)
+			y++
+		}
+		for _, text := range try {
+			c.Text(alertIndent, y, chart.Cut(text, w-alertIndent), theme.Plain)
+			y++
+		}
+	}
+	if y > 0 && y < h {
+		c.Fill(0, y, w, 1, '╌', theme.Border)
+		y++
+	}
+	return y
+}
+
+// alertStyle is how an alert of a severity looks.
+func alertStyle(s profiles.Severity) theme.Style {
+	switch s {
+	case profiles.Critical:
+		return theme.Bad
+	case profiles.Warning:
+		return theme.Warn
+	}
+	return theme.Faint
+}
+
+// alertGlyph marks a severity without colour.
+func alertGlyph(s profiles.Severity) rune {
+	switch s {
+	case profiles.Critical:
+		return '✗'
+	case profiles.Warning:
+		return '▴'
+	}
+	return '·'
 }

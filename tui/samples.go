@@ -1,37 +1,247 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
-// samples lists how the training of each sub-aperture ended, newest first.
-type samples struct{ box }
+// samples lists how the training of each sub-aperture ended, with the one that is
+// being trained on top.
+type samples struct {
+	box
+	scroll
+	order sampleOrder
 
-func newSamples() *samples { return &samples{box{title: "Samples"}} }
+	// What was worked out from so many results of a run.
+	sorted  []profiles.SampleResult
+	ordered sampleOrder
+	median  float64 // seconds of a sample
+	reached int     // samples that converged
+	from    *profiles.SampleResult
+}
+
+// sampleOrder is what the table is sorted by.
+type sampleOrder uint8
+
+const (
+	byNumber sampleOrder = iota
+	byTime
+	byIterations
+	sampleOrders
+)
+
+func (o sampleOrder) String() string {
+	return [...]string{"newest first", "longest first", "most iterations first"}[o]
+}
+
+func newSamples() *samples { return &samples{box: box{title: "Samples"}} }
 
 func (p *samples) View() string    { return join(p.lines()) }
 func (p *samples) lines() []string { return p.render(p.draw) }
 
+// Explain says what the columns are.
+func (p *samples) Explain() []string {
+	return []string{
+		"A sample is one position of the sub-aperture in k-space (or several along a line). It is trained until both losses are below the " +
+			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next.",
+		"Time is from the start of the sample's training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
+			"everything: what is between the iterations as well.",
+		"Loss old is the loss on everything measured before, loss new on this sample's measurement, both at its last iteration. Centre is where the " +
+			"aperture stands, in pixels from the zero frequency, right and up; of a line of several its middle.",
+		"x sorts by order, time or iterations.",
+	}
+}
+
+// Press scrolls, and x sorts.
+func (p *samples) Press(key string) bool {
+	if key == "x" {
+		p.order = (p.order + 1) % sampleOrders
+		p.top = 0
+	} else if !p.scroll.press(key) {
+		return false
+	}
+	p.stale = true
+	return true
+}
+
+// column is a column of a table: its title, how wide it is, and what it says.
+type sampleColumn struct {
+	title string
+	width int
+	least int // width of the pane from which it is shown
+	cell  func(s *profiles.Snapshot, r profiles.SampleResult) string
+}
+
+var sampleColumns = []sampleColumn{
+	{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return count(int64(r.Iterations)) }},
+	{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return seconds(float64(r.Elapsed)) }},
+	{"ms each", 7, 40, func(_ *profiles.Snapshot, r profiles.SampleResult) string {
+		return milliseconds(float64(r.Elapsed) / float64(r.Iterations))
+	}},
+	{"loss old", 9, 60, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossOld) }},
+	{"loss new", 9, 50, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossNew) }},
+	{"centre, px", 16, 78, func(s *profiles.Snapshot, r profiles.SampleResult) string { return centre(s, int(r.Sample)) }},
+}
+
+// Where the columns of a sample begin.
+const (
+	sampleNumberWidth = 4
+	sampleResultWidth = 10
+	sampleFixed       = sampleNumberWidth + 1 + sampleResultWidth
+)
+
 func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	if len(s.Results) == 0 {
+	live := s.State == profiles.Running || s.State == profiles.Paused
+	if len(s.Results) == 0 && !(live && s.Index > 0) {
 		message(c, "no sample ended yet")
 		return "", theme.Faint
 	}
-	for y := range min(h, len(s.Results)) {
-		r := s.Results[len(s.Results)-1-y]
-		c.TextRight(3, y, itoa(int(r.Sample)+1), theme.Strong)
-		c.TextRight(9, y, itoa(int(r.Iterations)), theme.Plain)
-		c.TextRight(18, y, fmt.Sprintf("%.2f s", r.Elapsed.Seconds()), theme.Plain)
-		text, style := "limit", theme.Warn
-		if r.Converged {
-			text, style = "converged", theme.Good
-		}
-		c.Text(20, y, chart.Cut(text, w-20), style)
+	p.work(s)
+	y := 0
+	if h >= 4 {
+		p.titles(c)
+		y++
 	}
-	return "", theme.Faint
+	if live && h >= 3 {
+		runningSample(c, y, s)
+		y++
+	}
+	first, last := p.fit(len(p.sorted), h-y)
+	for i, r := range p.sorted[first:last] {
+		sampleRow(c, y+i, s, r)
+	}
+	p.aside(longestText(w-4-chart.Width(p.title)-4,
+		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.short(s)), theme.Faint)
+	return p.note(), theme.Faint
+}
+
+// work sorts and counts where results came or the order changed.
+func (p *samples) work(s *profiles.Snapshot) {
+	n := len(s.Results)
+	if n == 0 {
+		p.sorted, p.from, p.median, p.reached = nil, nil, 0, 0
+		return
+	}
+	if len(p.sorted) == n && p.ordered == p.order && p.from == &s.Results[n-1] {
+		return
+	}
+	p.from, p.ordered = &s.Results[n-1], p.order
+	p.sorted = slices.Clone(s.Results)
+	slices.SortFunc(p.sorted, func(a, b profiles.SampleResult) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	p.median = (p.sorted[(n-1)/2].Elapsed + p.sorted[n/2].Elapsed).Seconds() / 2
+	p.reached = converged(s)
+	slices.SortFunc(p.sorted, func(a, b profiles.SampleResult) int {
+		switch {
+		case p.order == byTime && a.Elapsed != b.Elapsed:
+			return cmp.Compare(b.Elapsed, a.Elapsed)
+		case p.order == byIterations && a.Iterations != b.Iterations:
+			return cmp.Compare(b.Iterations, a.Iterations)
+		}
+		return cmp.Compare(b.Sample, a.Sample)
+	})
+}
+
+// summary counts the samples.
+func (p *samples) summary(s *profiles.Snapshot) string {
+	if len(p.sorted) == 0 {
+		return fmt.Sprintf("0 of %d", s.Run.Samples)
+	}
+	return fmt.Sprintf("%d of %d · %d converged · %d at limit · median %s", len(p.sorted), s.Run.Samples,
+		p.reached, len(p.sorted)-p.reached, trim(seconds(p.median*1e9)))
+}
+
+func (p *samples) short(s *profiles.Snapshot) string {
+	return fmt.Sprintf("%d converged · %d at limit", p.reached, len(p.sorted)-p.reached)
+}
+
+// titles writes what the columns are.
+func (p *samples) titles(c *chart.Canvas) {
+	c.TextRight(sampleNumberWidth, 0, "#", theme.Faint)
+	c.Text(sampleNumberWidth+1, 0, "ended", theme.Faint)
+	eachColumn(c, func(x int, col sampleColumn) { c.TextRight(x, 0, col.title, theme.Faint) })
+}
+
+// eachColumn calls draw with the right end of each column that has room.
+func eachColumn(c *chart.Canvas, draw func(x int, col sampleColumn)) {
+	w, _ := c.Size()
+	x := sampleFixed
+	for _, col := range sampleColumns {
+		if w < col.least || x+1+col.width > w {
+			continue
+		}
+		x += 1 + col.width
+		draw(x, col)
+	}
+}
+
+func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.SampleResult) {
+	c.TextRight(sampleNumberWidth, y, itoa(int(r.Sample)+1), theme.Strong)
+	text, style := "limit", theme.Warn
+	if r.Converged {
+		text, style = "converged", theme.Good
+	}
+	c.Text(sampleNumberWidth+1, y, text, style)
+	eachColumn(c, func(x int, col sampleColumn) {
+		c.TextRight(x, y, col.cell(s, r), theme.Plain)
+	})
+}
+
+// runningSample is the row of what is being trained: how far it is towards its
+// limit.
+func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
+	w, _ := c.Size()
+	name, limit := itoa(s.Sample+1), s.Settings.Iterations*s.Settings.Cycles
+	if s.Stage == profiles.Initialising {
+		name, limit = "init", s.Settings.InitIterations*s.Settings.InitCycles
+	}
+	c.TextRight(sampleNumberWidth, y, chart.Cut(name, sampleNumberWidth), theme.Current)
+	state := "training"
+	if s.State == profiles.Paused {
+		state = "paused"
+	}
+	c.Text(sampleNumberWidth+1, y, state, theme.Current)
+	done := s.InSample + 1
+	c.TextRight(sampleFixed+1+sampleColumns[0].width, y, count(int64(done)), theme.Strong)
+	x := sampleFixed + sampleColumns[0].width + 2
+	if limit <= 0 {
+		return
+	}
+	x = c.Text(x, y, "of "+count(int64(limit))+" ", theme.Faint)
+	newest := ""
+	if len(s.LossNew) > 0 && w-x >= 40 {
+		newest = " loss " + trim(loss(s.LatestLossNew))
+		c.TextRight(w, y, newest, theme.Plain)
+	}
+	room := min(w-x-chart.Width(newest), 40)
+	c.Bar(x, y, room, float64(done)/float64(limit)*float64(room), theme.Current)
+}
+
+// centre is where a sample's aperture stands in k-space: the middle of a line's.
+func centre(s *profiles.Snapshot, sample int) string {
+	per := max(s.Run.PerSample, 1)
+	if sample < 0 || (sample+1)*per > len(s.Run.Centres) {
+		return "–"
+	}
+	var y, x float64
+	for _, c := range s.Run.Centres[sample*per : (sample+1)*per] {
+		y, x = y+c[0]/float64(per), x+c[1]/float64(per)
+	}
+	return strings.ReplaceAll(fmt.Sprintf("%+.0f, %+.0f", x, -y), "-", "−")
+}
+
+// longestText is the first of the texts that fits into w cells, or nothing.
+func longestText(w int, texts ...string) string {
+	for _, t := range texts {
+		if chart.Width(t) <= w {
+			return t
+		}
+	}
+	return ""
 }

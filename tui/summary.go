@@ -119,7 +119,7 @@ func summariseEffects(line func(string, ...any), all []profiles.Effect, cores in
 			line("  at %-9d %s: too few iterations to tell", e.Iteration, what)
 			continue
 		}
-		text, _ := detail(e, 40)
+		text, _ := detail(&e, 40)
 		line("  at %-9d %s: %s [%s, %s] %%, %s", e.Iteration, what, signed(100*e.Shift, 1),
 			signed(100*e.Low, 1), signed(100*e.High, 1), text)
 	}

@@ -1,0 +1,139 @@
+package tui
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is effects as a table, where a pane is large enough for its columns,
+// with the picked one in words below.
+
+// effectTableWidth is the width from which effects have columns.
+const effectTableWidth = 70
+
+// effectColumn is a column of the table, right-aligned.
+type effectColumn struct {
+	title string
+	width int
+	least int // width of the pane from which it is shown
+	cell  func(e *profiles.Effect) (string, theme.Style)
+}
+
+var effectColumns = []effectColumn{
+	{"iteration", 9, 84, func(e *profiles.Effect) (string, theme.Style) { return itoa(int(e.Iteration)), theme.Faint }},
+	{"ms before", 9, 96, func(e *profiles.Effect) (string, theme.Style) {
+		return measured(e, milliseconds(e.BeforeNS)), theme.Plain
+	}},
+	{"after", 6, 96, func(e *profiles.Effect) (string, theme.Style) {
+		return measured(e, milliseconds(e.AfterNS)), theme.Plain
+	}},
+	{"time", 13, 0, func(e *profiles.Effect) (string, theme.Style) {
+		if !e.Enough {
+			return lacking(e), theme.Faint
+		}
+		return signedPercent(e.Shift), verdict(e)
+	}},
+	{"95 % interval", 16, 0, func(e *profiles.Effect) (string, theme.Style) {
+		return measured(e, fmt.Sprintf("[%s, %s]", signed(100*e.Low, 1), signed(100*e.High, 1))), theme.Faint
+	}},
+	{"n before", 8, 112, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NBefore), theme.Faint }},
+	{"after", 5, 112, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NAfter), theme.Faint }},
+	{"PSNR, dB", 8, 0, func(e *profiles.Effect) (string, theme.Style) {
+		if !e.HasQuality {
+			return "–", theme.Faint
+		}
+		return signed(e.QualityDrift, 2), theme.Plain
+	}},
+}
+
+// measured is a number of an effect that has enough iterations.
+func measured(e *profiles.Effect, text string) string {
+	if !e.Enough {
+		return "–"
+	}
+	return text
+}
+
+// Rows of the table besides its effects.
+const (
+	effectTitles = 1
+	effectWords  = 5 // the picked effect in words, with a line above
+)
+
+func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	columns := 0
+	shown := make([]effectColumn, 0, len(effectColumns))
+	for _, col := range effectColumns {
+		if w >= col.least {
+			shown = append(shown, col)
+			columns += col.width + 2
+		}
+	}
+	name := w - columns
+	p.titles(c, shown, name)
+	rows := h - effectTitles - effectWords
+	first, last := p.fit(len(s.Effects), rows)
+	for i := first; i < last; i++ {
+		y := effectTitles + i - first
+		e := &s.Effects[len(s.Effects)-1-i]
+		p.pointer(c, y, i)
+		c.Text(2, y, chart.Cut(p.what(e), name-2), theme.Plain)
+		x := name
+		for _, col := range shown {
+			x += col.width + 2
+			text, style := col.cell(e)
+			c.TextRight(x, y, text, style)
+		}
+	}
+	words := c.Sub(0, h-effectWords, w, effectWords)
+	words.Fill(0, 0, w, 1, '╌', theme.Border)
+	p.inWords(&words, &s.Effects[len(s.Effects)-1-p.at])
+	return p.note(), theme.Faint
+}
+
+func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
+	c.Text(2, 0, "change, newest first", theme.Faint)
+	for _, col := range columns {
+		x += col.width + 2
+		c.TextRight(x, 0, col.title, theme.Faint)
+	}
+}
+
+// inWords tells one effect in full below the line.
+func (p *effects) inWords(c *chart.Canvas, e *profiles.Effect) {
+	_, h := c.Size()
+	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(e), e.Iteration, clock(e.At))
+	switch {
+	case !e.Enough && e.Needed > 0 && !e.Closed:
+		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
+	case !e.Enough:
+		text += fmt.Sprintf("%d iterations before and %d after are too few to tell.", e.NBefore, e.NAfter)
+	default:
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after. %s",
+			trim(milliseconds(e.AfterNS)), trim(milliseconds(e.BeforeNS)), trim(signedPercent(e.Shift)),
+			signed(100*e.Low, 1), signed(100*e.High, 1), e.NBefore, e.NAfter, reading(e))
+	}
+	y := wrapped(c, 0, 1, h-1, text, theme.Plain)
+	if e.Confounded != "" {
+		wrapped(c, 0, y, h-y, "But: "+e.Confounded+".", theme.Warn)
+	}
+}
+
+// reading says what an interval and a drift of quality mean.
+func reading(e *profiles.Effect) string {
+	text := "No difference was seen."
+	switch {
+	case e.High < 0:
+		text = "That is faster."
+	case e.Low > 0:
+		text = "That is slower."
+	}
+	if !e.HasQuality {
+		return text + " Quality was not measured on both sides."
+	}
+	return fmt.Sprintf("%s PSNR %s dB since.", text, signed(e.QualityDrift, 2))
+}

@@ -1,0 +1,152 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"prismtop/tui/chart"
+)
+
+// scroll is which rows of a list are on screen. A pane fits it to what it draws
+// and hands it the keys.
+type scroll struct {
+	top, rows, n int // first row on screen, rows there are room for, rows there are
+}
+
+// fit adopts the number of rows and the room for them, and returns the rows from
+// first on, last excluded, that are on screen.
+func (s *scroll) fit(n, rows int) (first, last int) {
+	s.n, s.rows = max(n, 0), max(rows, 0)
+	s.top = min(max(s.top, 0), max(0, s.n-s.rows))
+	return s.top, min(s.n, s.top+s.rows)
+}
+
+// press handles a key that scrolls; false where it is not one.
+func (s *scroll) press(key string) bool {
+	page := max(1, s.rows-1)
+	switch key {
+	case "up":
+		s.top--
+	case "down":
+		s.top++
+	case "pgup":
+		s.top -= page
+	case "pgdown":
+		s.top += page
+	case "home":
+		s.top = 0
+	case "end":
+		s.top = s.n
+	default:
+		return false
+	}
+	s.fit(s.n, s.rows)
+	return true
+}
+
+// above and below are how many rows are beyond the screen.
+func (s *scroll) above() int { return s.top }
+
+func (s *scroll) below() int { return max(0, s.n-s.top-s.rows) }
+
+// note tells how much is out of sight; empty where nothing is.
+func (s *scroll) note() string {
+	switch above, below := s.above(), s.below(); {
+	case above > 0 && below > 0:
+		return fmt.Sprintf("%d above, %d below", above, below)
+	case above > 0:
+		return fmt.Sprintf("%d above", above)
+	case below > 0:
+		return fmt.Sprintf("%d below", below)
+	}
+	return ""
+}
+
+// picker is a row of a list that is picked, and the part of the list on screen
+// about it.
+type picker struct {
+	scroll
+	at int
+}
+
+// fit is scroll's fit with the picked row on screen.
+func (c *picker) fit(n, rows int) (first, last int) {
+	c.at = min(max(c.at, 0), max(n-1, 0))
+	if c.at < c.top {
+		c.top = c.at
+	}
+	if rows > 0 && c.at >= c.top+rows {
+		c.top = c.at - rows + 1
+	}
+	return c.scroll.fit(n, rows)
+}
+
+// press moves the picked row; false where the key is another's.
+func (c *picker) press(key string) bool {
+	page := max(1, c.rows-1)
+	switch key {
+	case "up":
+		c.at--
+	case "down":
+		c.at++
+	case "pgup":
+		c.at -= page
+	case "pgdown":
+		c.at += page
+	case "home":
+		c.at = 0
+	case "end":
+		c.at = c.n - 1
+	default:
+		return false
+	}
+	c.fit(c.n, c.rows)
+	return true
+}
+
+// textRows cuts a text into rows of at most w cells at its spaces; a word that is
+// longer than a row is cut where the row ends. No row is empty but of an empty
+// text.
+func textRows(text string, w int) []string {
+	var rows []string
+	line, used := "", 0
+	flush := func() {
+		if used > 0 {
+			rows, line, used = append(rows, line), "", 0
+		}
+	}
+	for _, word := range strings.Fields(text) {
+		n := chart.Width(word)
+		if used > 0 && used+1+n > w {
+			flush()
+		}
+		for n > w && w > 1 { // longer than a row
+			part, rest := splitCells(word, w)
+			if part == "" {
+				break
+			}
+			rows, word = append(rows, part), rest
+			n = chart.Width(word)
+		}
+		if used > 0 {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+n
+	}
+	flush()
+	if rows == nil {
+		rows = []string{""}
+	}
+	return rows
+}
+
+// splitCells cuts a word after at most w cells.
+func splitCells(word string, w int) (part, rest string) {
+	used := 0
+	for i, r := range word {
+		if used += chart.RuneWidth(r); used > w {
+			return word[:i], word[i:]
+		}
+	}
+	return word, ""
+}
