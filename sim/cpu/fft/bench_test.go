@@ -8,13 +8,19 @@ import (
 )
 
 func BenchmarkForward(b *testing.B) {
-	for _, n := range []int{64, 256, 500, 512, 1024} {
+	for _, n := range []int{64, 256, 500, 512, 1024, 2048} {
+		p, _ := NewPlan(n, n)
+		x := randomPlane(n*n, 9)
+		y := make([]complex64, n*n)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			p, _ := NewPlan(n, n)
-			x := randomPlane(n*n, 9)
-			y := make([]complex64, n*n)
 			for b.Loop() {
 				p.Forward(y, x, nil)
+			}
+		})
+		b.Run(fmt.Sprint(n, " in place"), func(b *testing.B) {
+			copy(y, x)
+			for b.Loop() {
+				p.CentredForward(y, y, Bounds{}, nil) // which keeps the values' size
 			}
 		})
 	}
