@@ -31,6 +31,9 @@ type pane interface {
 	lines() []string
 }
 
+// teller is a pane that says what a key did, once.
+type teller interface{ tell() string }
+
 // box is what every pane has: a canvas with a frame, and the lines it became.
 type box struct {
 	title  string

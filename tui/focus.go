@@ -77,7 +77,7 @@ func (m *Model) toggleZoom() {
 // needsFocus answers a key that is a pane's, where none takes it.
 func (m *Model) needsFocus() {
 	if m.focus == noPane {
-		m.say("tab gives a pane the keys: v changes its view, x its scale")
+		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
 		return
 	}
 	m.say(paneNames[m.focus] + " has one view")

@@ -71,12 +71,12 @@ var screenKeys = []binding{
 	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 3, run: does(func(m *Model) { m.cycleFocus(1) })},
 	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
-	{Binding: bind("v x", "pane's view, scale", "v", "x"), run: does((*Model).needsFocus)},
+	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus)},
 	{Binding: bind("w", "next preset of panes", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
 	{Binding: bind("P", "show and hide panes", "P"), short: "panes", rank: 0, state: panesShown, run: does((*Model).openChooser)},
 	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
 	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
-	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: func(*Model) tea.Cmd { return tea.ClearScreen }},
+	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: (*Model).redraw},
 	{Binding: bind("q", "quit, asks in a run", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
 	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt},
 }
@@ -147,6 +147,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {
+		if t, ok := m.panes[m.focus].(teller); ok {
+			if said := t.tell(); said != "" {
+				m.say(said)
+			}
+		}
 		return nil
 	}
 	for _, table := range keyTables() {
@@ -200,6 +205,8 @@ func (m *Model) restart() tea.Cmd {
 }
 
 func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != noPane); return nil }
+
+func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
 
 // closeOverlay goes back one step: from the help, from a zoomed pane, from the
 // pane that has the keys.

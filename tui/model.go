@@ -26,12 +26,13 @@ type Model struct {
 	used    func() time.Duration // processor time of this thread
 	out     *output              // nil where the screen is drawn without a terminal
 
-	layout layout
-	focus  paneID // the pane that has the keys; noPane for none
-	zoomed bool   // it has the whole screen
-	panes  [numPanes]pane
-	theme  *theme.Theme
-	ground ground
+	layout   layout
+	focus    paneID // the pane that has the keys; noPane for none
+	zoomed   bool   // it has the whole screen
+	panes    [numPanes]pane
+	terminal *graphics // what it said about pictures
+	theme    *theme.Theme
+	ground   ground
 
 	snap       *profiles.Snapshot
 	lastAsked  time.Time
@@ -66,14 +67,15 @@ func New(c Controller, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
 		control: c, options: o, now: o.Now, used: threadTime,
-		wishes: wishes{},
-		ground: ground{profile: colorprofile.ANSI256, dark: o.Background != Light},
-		left:   make(chan struct{}),
-		focus:  noPane,
-		stale:  true,
+		wishes:   wishes{},
+		ground:   ground{profile: colorprofile.ANSI256, dark: o.Background != Light},
+		left:     make(chan struct{}),
+		focus:    noPane,
+		terminal: newGraphics(),
+		stale:    true,
 	}
 	m.panes = [numPanes]pane{
-		phasesPane: newPhases(), picturePane: newPicture(o.Now), kspacePane: newKspace(),
+		phasesPane: newPhases(), picturePane: newPicture(o.Now, m.terminal), kspacePane: newKspace(),
 		timePane: newIterationTime(), lossPane: newLosses(),
 		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
 		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
@@ -96,6 +98,9 @@ func (m *Model) Init() tea.Cmd {
 	if m.options.Background == AskTerminal {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
+	if !m.options.ASCII && !m.options.NoColor {
+		cmds = append(cmds, m.terminal.ask())
+	}
 	return tea.Batch(cmds...)
 }
 
@@ -117,6 +122,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	if m.stale && (m.out == nil || !m.out.busy()) {
 		m.compose()
 		m.stale = false
+		cmd = m.sendPictures(cmd)
 	} else if m.stale {
 		m.cost.skipped++
 		m.cost.skippedAt = m.now()
@@ -175,8 +181,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case secondMsg:
 		return tea.Batch(m.second(), m.remember())
+	case tea.ResumeMsg:
+		m.redrawPictures()
 	default:
-		m.stale = false
+		return m.hear(msg)
 	}
 	return nil
 }
@@ -231,6 +239,7 @@ func (m *Model) second() tea.Cmd {
 		return tea.Quit
 	}
 	if m.out.recovered() {
+		m.redrawPictures()
 		return tea.Batch(everySecond(m.left), tea.ClearScreen)
 	}
 	return everySecond(m.left)

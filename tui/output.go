@@ -1,10 +1,13 @@
 package tui
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // output is the way to the terminal. Write never blocks: a goroutine of its own
@@ -17,16 +20,17 @@ import (
 type output struct {
 	w io.Writer
 
-	mu      sync.Mutex
-	wake    *sync.Cond
-	pending []byte
-	flying  bool      // a write is under way
-	since   time.Time // when it began
-	bytes   int64
-	lost    bool // something was thrown away
-	taken   bool // only last writes
-	err     error
-	closed  bool
+	mu       sync.Mutex
+	wake     *sync.Cond
+	pending  []byte
+	flying   bool      // a write is under way
+	since    time.Time // when it began
+	bytes    int64
+	lost     bool   // something was thrown away
+	farewell string // goes before what leaves the alternate screen
+	taken    bool   // only last writes
+	err      error
+	closed   bool
 }
 
 // maxPending bounds what waits for a terminal that does not read.
@@ -57,9 +61,29 @@ func (o *output) Write(p []byte) (int, error) {
 		o.lost = true
 		return len(p), nil
 	}
+	o.append(p)
+	return len(p), nil
+}
+
+// setFarewell says what goes before the sequence that leaves the alternate
+// screen, whoever writes that and when: the terminal is told to forget its
+// pictures while it still has their screen.
+func (o *output) setFarewell(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.farewell = text
+}
+
+// append adds to what waits, with the farewell where it belongs.
+func (o *output) append(p []byte) {
+	if o.farewell != "" {
+		if at := bytes.Index(p, []byte(ansi.ResetModeAltScreenSaveCursor)); at >= 0 {
+			o.pending = append(append(o.pending, p[:at]...), o.farewell...)
+			p, o.farewell = p[at:], ""
+		}
+	}
 	o.pending = append(o.pending, p...)
 	o.wake.Broadcast()
-	return len(p), nil
 }
 
 // take throws away what waits, and everything that Write takes from now on:
@@ -74,8 +98,7 @@ func (o *output) take() {
 func (o *output) last(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.pending = append(o.pending, text...)
-	o.wake.Broadcast()
+	o.append([]byte(text))
 }
 
 // run writes what is pending until the output is closed and drained.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -9,124 +10,257 @@ import (
 	"prismtop/tui/theme"
 )
 
-// picturePeriod paces the picture: it is most of what the screen sends, and
-// nobody sees more than a few a second.
-const picturePeriod = 340 * time.Millisecond
+// How often the picture may change, whatever it costs: nobody sees more than a
+// few pictures a second, and a slow line has other things to carry.
+const (
+	picturePeriod    = 340 * time.Millisecond
+	lowPicturePeriod = time.Second
+)
 
-// smallestPair is the width from which the truth stands beside the picture, each
-// so many pixels wide.
+// smallestPair is the width from which pictures stand side by side, each so many
+// pixels wide.
 const smallestPair = 24
 
-// picture is the reconstruction, and the truth beside it where there is room.
+// pictureView is what the pane shows.
+type pictureView uint8
+
+// The views, in the order in which v goes through them.
+const (
+	sideBySide pictureView = iota // as many of the others as have room
+	reconstructionView
+	truthView
+	differenceView
+	numPictureViews
+)
+
+// picture is the reconstruction, with the truth and the difference of the two.
 type picture struct {
 	box
-	now   func() time.Time
-	shown *profiles.Picture
-	at    time.Time
-	greys raster
-	truth raster
-	white float32           // the amplitude drawn white
-	of    *profiles.Picture // whose brightest it is
+	now      func() time.Time
+	terminal *graphics
+	pace     pace
+
+	view   pictureView
+	wanted drawing
+	colors theme.Map
+	size   bool   // the difference without its sign
+	said   string // what the last key did
+
+	shown  *profiles.Picture
+	at     time.Time
+	due    bool // the picture may change when it is drawn next
+	panels [pictureSlots]panel
+	scale  amplitudes
 }
 
-// raster is a picture reduced to greys, and what it was made from.
-type raster struct {
-	chart.Greys
-	of    *profiles.Picture
-	w, h  int
-	white float32
-}
-
-// reduce makes the greys anew where something is different.
-func (r *raster) reduce(p *profiles.Picture, img chart.Image, w, h int) {
-	if r.of != p || r.w != w || r.h != h || r.white != img.White {
-		r.of, r.w, r.h, r.white = p, w, h, img.White
-		r.Update(img, w, h)
-	}
-}
-
-func newPicture(now func() time.Time) *picture {
-	return &picture{box: box{title: "Reconstruction"}, now: now}
+func newPicture(now func() time.Time, terminal *graphics) *picture {
+	return &picture{box: box{title: "Reconstruction"}, now: now, terminal: terminal, pace: newPace(PictureBudget, now())}
 }
 
 func (p *picture) View() string    { return join(p.lines()) }
 func (p *picture) lines() []string { return p.render(p.draw) }
 
-// Update adopts the snapshot's picture unless one was adopted a moment ago and
-// the run goes on to deliver others.
-func (p *picture) Update(s *profiles.Snapshot) {
-	p.box.Update(s)
-	now := p.now()
-	if s.Picture != p.shown && (s.State != profiles.Running || now.Sub(p.at) >= picturePeriod) {
-		p.shown, p.at = s.Picture, now
+// SetBudget says how many bytes per second pictures may cost; 0 is without a
+// bound. A low budget draws them the cheapest way.
+func (p *picture) SetBudget(bytesPerSecond int) {
+	p.pace = newPace(bytesPerSecond, p.now())
+	p.stale = true
+}
+
+// SetSize also takes the pictures from the terminal where the pane is not shown.
+func (p *picture) SetSize(w, h int) {
+	p.box.SetSize(w, h)
+	if w < 2 || h < 2 {
+		p.clear()
 	}
+}
+
+// clear takes every picture from the terminal.
+func (p *picture) clear() {
+	for slot := range pictureSlots {
+		p.terminal.remove(slot)
+	}
+}
+
+// SetTheme also begins anew with the ways of drawing that the terminal has.
+func (p *picture) SetTheme(t *theme.Theme) {
+	p.box.SetTheme(t)
+	p.said = ""
+}
+
+// Update adopts the snapshot's picture unless the picture changed a moment ago
+// and the run goes on to deliver others.
+func (p *picture) Update(s *profiles.Snapshot) {
+	before := p.snap
+	p.snap = s
+	now := p.now()
+	p.pace.fill(now)
+	period := picturePeriod
+	if p.pace.low() {
+		period = lowPicturePeriod
+	}
+	p.due = s.State != profiles.Running || now.Sub(p.at) >= period
+	if p.due && (s.Picture != p.shown || !p.exact()) {
+		p.shown, p.at, p.stale = s.Picture, now, true
+	}
+	if before == nil || before.Truth != s.Truth || before.Quality != s.Quality || before.HasQuality != s.HasQuality {
+		p.stale = true
+	}
+}
+
+// exact says whether every panel shows all of its picture.
+func (p *picture) exact() bool {
+	for i := range p.panels {
+		if p.panels[i].behind {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	p.quality(c, s)
+	edge := p.quality(c, s)
 	if p.shown == nil {
+		p.clear()
 		message(c, "no picture yet")
 		return "", theme.Faint
 	}
-	white := p.scale(s)
-	area := c.Sub(0, 0, w, h-1)
-	pw, ph := chart.Fit(p.shown.Width, p.shown.Height, w, 2*(h-1))
-	if half := (w - 1) / 2; s.Truth != nil && half >= max(pw*2/3, smallestPair) { // the truth beside it
-		pw, ph = chart.Fit(p.shown.Width, p.shown.Height, half, 2*(h-1))
-		tw, th := chart.Fit(s.Truth.Width, s.Truth.Height, half, 2*(h-1))
-		gap := w - pw - tw
-		p.paint(&area, &p.greys, p.shown, white, gap/3, pw, ph)
-		p.paint(&area, &p.truth, s.Truth, white, pw+gap-gap/3, tw, th)
-		c.TextRight(w-gap/3, h-1, "truth", theme.Faint)
-		return "", theme.Faint
-	}
-	p.paint(&area, &p.greys, p.shown, white, (w-pw)/2, pw, ph)
-	return "", theme.Faint
-}
-
-// paint draws one picture pw by ph half-cell pixels large at column x, by what
-// the terminal can show.
-func (p *picture) paint(c *chart.Canvas, g *raster, pic *profiles.Picture, white float32, x, pw, ph int) {
-	_, h := c.Size()
-	img := chart.Image{Width: pic.Width, Height: pic.Height, Pixels: pic.Pixels, White: white}
-	y := (h - (ph+1)/2) / 2
-	switch {
-	case p.theme.Pictures():
-		g.reduce(pic, img, pw, ph)
-		g.Draw(c, x, y)
-	case p.theme.ASCII:
-		img.Ramp(c, x, y, pw, ph)
-	default:
-		img.Dither(c, x, y, pw, ph)
-	}
-}
-
-// scale is the amplitude drawn white: the truth's brightest, so that the scale
-// stands still, or the picture's own where there is no truth.
-func (p *picture) scale(s *profiles.Snapshot) float32 {
-	of := s.Truth
-	if of == nil {
-		of = p.shown
-	}
-	if of == p.of {
-		return p.white
-	}
-	p.of, p.white = of, 0
-	for _, v := range of.Pixels {
-		if v > p.white && v < 1e30 {
-			p.white = v
+	way, _ := p.drawing()
+	placed := p.place(s, w, h-1, way)
+	for slot := range pictureSlots {
+		if way != kittyDrawing || !has(placed, slot) {
+			p.terminal.remove(slot)
 		}
 	}
-	return p.white
+	switch {
+	case way == noDrawing:
+		message(c, "picture off: i shows it")
+	case len(placed) == 0:
+		message(c, "no truth to compare with")
+	default:
+		p.scale.measure(p.shown, s.Truth)
+		area := c.Sub(0, 0, w, h-1)
+		for _, at := range placed {
+			p.paint(&area, at, way)
+		}
+		if len(placed) > 1 {
+			for _, at := range placed {
+				name := panelNames[at.slot]
+				if x := at.x + at.w - chart.Width(name); at.slot != reconstructionPanel && x > edge+1 {
+					c.Text(x, h-1, name, theme.Faint)
+				}
+			}
+		}
+	}
+	p.due = false
+	p.aside(p.heading(placed), theme.Faint)
+	return p.legend(placed, way), theme.Faint
 }
 
-func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) {
+// placed is a panel and the columns it stands in.
+type placed struct{ slot, x, w int }
+
+func has(all []placed, slot int) bool {
+	for _, at := range all {
+		if at.slot == slot {
+			return true
+		}
+	}
+	return false
+}
+
+// place finds the panels of the view and their columns in w by h cells. Views
+// of a truth that is not known are empty.
+func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
+	comparable := s.Truth != nil && s.Truth.Width == p.shown.Width && s.Truth.Height == p.shown.Height
+	var slots []int
+	switch p.view {
+	case reconstructionView:
+		slots = []int{reconstructionPanel}
+	case truthView:
+		if s.Truth != nil {
+			slots = []int{truthPanel}
+		}
+	case differenceView:
+		if comparable {
+			slots = []int{differencePanel}
+		}
+	default:
+		slots = []int{reconstructionPanel}
+		whole, _ := p.extent(w, h, way)
+		each := func(n int) int { return (w - n + 1) / n }
+		if s.Truth != nil && each(2) >= max(whole*2/3, smallestPair) {
+			slots = append(slots, truthPanel)
+		}
+		if comparable && each(3) >= max(whole, smallestPair) {
+			slots = append(slots, differencePanel)
+		}
+	}
+	n := len(slots)
+	if n == 0 {
+		return nil
+	}
+	pw, _ := p.extent((w-n+1)/n, h, way)
+	gap := w - n*pw
+	all := make([]placed, n)
+	for i, slot := range slots {
+		all[i] = placed{slot, gap*(i+1)/(n+1) + i*pw, pw}
+	}
+	return all
+}
+
+// extent is the size in cells of the picture in a box of w by h cells.
+func (p *picture) extent(w, h int, way drawing) (cw, ch int) {
+	if way == kittyDrawing {
+		x, y := p.terminal.cellSize()
+		pw, ph := chart.Fit(p.shown.Width, p.shown.Height, min(w, chart.MaxPlaces)*x, min(h, chart.MaxPlaces)*y)
+		return (pw + x - 1) / x, (ph + y - 1) / y
+	}
+	pw, ph := chart.Fit(p.shown.Width, p.shown.Height, w, 2*h)
+	return pw, (ph + 1) / 2
+}
+
+// heading is the view's name, where it is not what everyone expects.
+func (p *picture) heading(all []placed) string {
+	if len(all) == 1 && all[0].slot != reconstructionPanel {
+		return panelNames[all[0].slot]
+	}
+	return ""
+}
+
+// legend says what the ends of the scale mean.
+func (p *picture) legend(all []placed, way drawing) string {
+	if len(all) == 0 || way == noDrawing {
+		return ""
+	}
+	var parts []string
+	if has(all, reconstructionPanel) || has(all, truthPanel) {
+		name := "white"
+		if p.colors == theme.Viridis && p.coloured(way) {
+			name = "violet 0, yellow"
+		}
+		parts = append(parts, name+" "+strings.TrimSpace(amplitude(p.scale.white)))
+	}
+	if has(all, differencePanel) {
+		d := strings.TrimSpace(amplitude(p.scale.difference))
+		if p.signed(way) {
+			parts = append(parts, "blue −"+d+", orange +"+d)
+		} else {
+			parts = append(parts, "white |"+d+"|")
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func amplitude(v float32) string { return fixed(float64(v), 5) }
+
+// quality writes the newest metrics in the last row and returns the column after
+// them.
+func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	w, h := c.Size()
 	if !s.HasQuality {
-		text := "quality: not measured yet"
-		c.Text(0, h-1, chart.Cut(text, w), theme.Faint)
-		return
+		return c.Text(0, h-1, chart.Cut("quality: not measured yet", w), theme.Faint)
 	}
 	x := 0
 	put := func(label, value string) {
@@ -139,9 +273,69 @@ func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) {
 	if w < 26 {
 		c.Text(0, h-1, strings.TrimPrefix(psnr(s.Quality.PSNR), " "), theme.Strong)
 		c.TextRight(w, h-1, "SSIM"+ssim(s.Quality.SSIM), theme.Plain)
-		return
+		return w
 	}
 	put("PSNR", psnr(s.Quality.PSNR))
 	put("SSIM", ssim(s.Quality.SSIM))
 	put("RMSE ", fixed(s.Quality.RMSE, 5)+" %")
+	return x - 2
+}
+
+// amplitudes are the ends of the scales.
+type amplitudes struct {
+	white      float32 // the amplitude drawn white
+	difference float32 // the difference drawn in full colour
+	signed     []float32
+	of         *profiles.Picture // whose brightest white is
+	between    [2]*profiles.Picture
+}
+
+// measure finds the scales: white is the truth's brightest, so that it stands
+// still, or the picture's own where there is no truth. The difference's is round
+// and only moves when it no longer fits.
+func (a *amplitudes) measure(shown, truth *profiles.Picture) {
+	of := truth
+	if of == nil {
+		of = shown
+	}
+	if of != a.of {
+		a.of, a.white = of, 0
+		for _, v := range of.Pixels {
+			if v > a.white && v < 1e30 {
+				a.white = v
+			}
+		}
+	}
+	if truth == nil || len(truth.Pixels) != len(shown.Pixels) || a.between == [2]*profiles.Picture{shown, truth} {
+		return
+	}
+	a.between = [2]*profiles.Picture{shown, truth}
+	if len(a.signed) != len(shown.Pixels) {
+		a.signed = make([]float32, len(shown.Pixels))
+	}
+	largest := 0.0
+	for i, v := range shown.Pixels {
+		d := v - truth.Pixels[i]
+		a.signed[i] = d
+		if m := math.Abs(float64(d)); m > largest && m < 1e30 {
+			largest = m
+		}
+	}
+	if round := roundUp(largest); float32(round) > a.difference || float32(round)*2.5 < a.difference {
+		a.difference = float32(round)
+	}
+}
+
+// roundUp is the next of 1, 2 and 5 times a power of ten from v on.
+func roundUp(v float64) float64 {
+	if !(v > 1e-12) {
+		return 1e-12
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, step := range []float64{1, 2, 5} {
+		if v <= step*power*(1+1e-9) {
+			return step * power
+		}
+	}
+	return 10 * power
 }

@@ -18,7 +18,8 @@ import (
 )
 
 // Cell is one character of the screen. A Rune of 0 is the right half of a
-// character two cells wide.
+// character two cells wide; one below 0 is a place in a picture that the
+// terminal draws (see Placeholder).
 type Cell struct {
 	Rune  rune
 	Style theme.Style
@@ -188,10 +189,16 @@ func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
 				current = sgr
 			}
 		}
-		if t.ASCII {
-			r = theme.ASCII(r)
+		switch {
+		case r < 0 && t.ASCII:
+			b.WriteByte(' ')
+		case r < 0:
+			writePlaceholder(b, r)
+		case t.ASCII:
+			b.WriteRune(theme.ASCII(r))
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	if current != "" {
 		b.WriteString("\x1b[m")

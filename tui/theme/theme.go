@@ -17,7 +17,8 @@ import (
 )
 
 // Style is what a cell means. Styles below NumStyles are named; the ones made
-// by Grey hold the two greys of a half block.
+// by Shade hold the two levels of a half block, the ones made by Image name a
+// picture that the terminal draws.
 type Style uint16
 
 // The named styles.
@@ -55,25 +56,6 @@ const (
 	NumStyles
 )
 
-// GreyLevels is how many greys a picture has: the grey ramp of the 256-colour
-// palette, indexes 232 to 255.
-const GreyLevels = 24
-
-const greyStyle Style = 1 << 15
-
-// Grey is the style of a half block whose upper pixel has grey level upper and
-// whose lower pixel has level lower, both 0 (black) to GreyLevels−1.
-func Grey(upper, lower int) Style {
-	return greyStyle | Style(clampGrey(upper))<<5 | Style(clampGrey(lower))
-}
-
-// Greys returns the levels that Grey was given; ok is false for named styles.
-func (s Style) Greys() (upper, lower int, ok bool) {
-	return int(s>>5) & 31, int(s) & 31, s&greyStyle != 0
-}
-
-func clampGrey(v int) int { return min(max(v, 0), GreyLevels-1) }
-
 // Depth is how many colours the theme uses.
 type Depth uint8
 
@@ -89,9 +71,9 @@ type Theme struct {
 	Depth Depth
 	Dark  bool
 	// ASCII replaces every character beyond 7 bits by a plain one.
-	ASCII bool
-	sgr   [NumStyles]string
-	greys [GreyLevels][GreyLevels]string // upper, lower
+	ASCII  bool
+	sgr    [NumStyles]string
+	shades [NumMaps][]string // by upper level times the levels plus the lower
 }
 
 // New is the theme for a terminal's profile and background.
@@ -101,10 +83,8 @@ func New(profile colorprofile.Profile, dark, ascii bool) *Theme {
 		t.sgr[s] = opening(t.style(s))
 	}
 	if t.Depth == Colors256 {
-		for upper := range GreyLevels {
-			for lower := range GreyLevels {
-				t.greys[upper][lower] = "\x1b[38;5;" + strconv.Itoa(232+upper) + ";48;5;" + strconv.Itoa(232+lower) + "m"
-			}
+		for m := range NumMaps {
+			t.shades[m] = shades(m)
 		}
 	}
 	return t
@@ -125,13 +105,16 @@ func (t *Theme) SGR(s Style) string {
 	if s < NumStyles {
 		return t.sgr[s]
 	}
-	if upper, lower, ok := s.Greys(); ok && upper < GreyLevels && lower < GreyLevels {
-		return t.greys[upper][lower]
+	if m, upper, lower, ok := s.Shades(); ok && t.Depth == Colors256 {
+		return t.shades[m][upper*m.Levels()+lower]
+	}
+	if id, ok := s.Image(); ok && t.Depth == Colors256 {
+		return "\x1b[38;5;" + strconv.Itoa(id) + "m"
 	}
 	return ""
 }
 
-// Pictures says whether the theme has the greys of half-block pictures.
+// Pictures says whether the theme has the colours of half-block pictures.
 func (t *Theme) Pictures() bool { return t.Depth == Colors256 && !t.ASCII }
 
 // hue is one style's colour: for 256 colours on dark and on light, and for 16.

@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"image/color"
 	"strings"
 	"testing"
 
@@ -35,7 +36,7 @@ func TestNoColorUsesWeightOnly(t *testing.T) {
 			t.Errorf("style %d is %q", s, got)
 		}
 	}
-	if got := th.SGR(Grey(3, 4)); got != "" {
+	if got := th.SGR(Shade(Greys, 3, 4)); got != "" {
 		t.Errorf("a grey is %q", got)
 	}
 }
@@ -63,23 +64,78 @@ func TestDarkAndLightDiffer(t *testing.T) {
 	}
 }
 
-func TestGreysRoundTrip(t *testing.T) {
+func TestShadesRoundTrip(t *testing.T) {
 	th := New(colorprofile.ANSI256, true, false)
-	for u := range GreyLevels {
-		for l := range GreyLevels {
-			if a, b, ok := Grey(u, l).Greys(); !ok || a != u || b != l {
-				t.Fatalf("Grey(%d,%d) gives back %d,%d,%v", u, l, a, b, ok)
+	for m := range NumMaps {
+		for u := range m.Levels() {
+			for l := range m.Levels() {
+				if n, a, b, ok := Shade(m, u, l).Shades(); !ok || n != m || a != u || b != l {
+					t.Fatalf("Shade(%d,%d,%d) gives back %d,%d,%d,%v", m, u, l, n, a, b, ok)
+				}
+				if th.SGR(Shade(m, u, l)) == "" {
+					t.Fatalf("Shade(%d,%d,%d) has no colour", m, u, l)
+				}
+			}
+		}
+		if Shade(m, -5, 99) != Shade(m, 0, m.Levels()-1) {
+			t.Error("levels outside are not clamped")
+		}
+	}
+	if got := th.SGR(Shade(Greys, 0, 23)); got != "\x1b[38;5;232;48;5;255m" {
+		t.Errorf("got %q", got)
+	}
+	if got := th.SGR(Shade(Greys, 7, 7)); got != "\x1b[48;5;239m" {
+		t.Errorf("a cell of one grey is %q, which has a foreground that nobody sees", got)
+	}
+	if _, _, _, ok := Forward.Shades(); ok {
+		t.Error("a named style counts as a shade")
+	}
+	if _, _, _, ok := Image(200).Shades(); ok {
+		t.Error("an image counts as a shade")
+	}
+	if id, ok := Image(200).Image(); !ok || id != 200 || th.SGR(Image(200)) != "\x1b[38;5;200m" {
+		t.Errorf("image 200 is %d, %v, %q", id, ok, th.SGR(Image(200)))
+	}
+}
+
+// palette is the colour of an index from 16 on, as terminals have it.
+func palette(i uint8) color.NRGBA {
+	if i >= 232 {
+		v := 8 + 10*(i-232)
+		return color.NRGBA{v, v, v, 255}
+	}
+	steps := [6]uint8{0, 95, 135, 175, 215, 255}
+	i -= 16
+	return color.NRGBA{steps[i/36], steps[i/6%6], steps[i%6], 255}
+}
+
+// A colour map that is read as brightness only, as readers with no colour vision
+// do, must still rise.
+func TestMapsRiseInBrightness(t *testing.T) {
+	brightness := func(i uint8) float64 {
+		c := palette(i)
+		return 0.2126*float64(c.R) + 0.7152*float64(c.G) + 0.0722*float64(c.B)
+	}
+	for _, m := range []Map{Greys, Viridis} {
+		for i := 1; i < m.Levels(); i++ {
+			if a, b := brightness(maps[m][i-1]), brightness(maps[m][i]); a >= b {
+				t.Errorf("map %d: level %d is as bright as level %d: %.0f, %.0f", m, i-1, i, a, b)
+			}
+		}
+		for v := 0.01; v <= 1; v += 0.01 {
+			a, b := m.Color(v-0.01), m.Color(v)
+			if int(a.R)*2+int(a.G)*7+int(a.B) > int(b.R)*2+int(b.G)*7+int(b.B)+1 {
+				t.Errorf("map %d is darker at %.2f than below: %v %v", m, v, a, b)
 			}
 		}
 	}
-	if got := th.SGR(Grey(0, 23)); got != "\x1b[38;5;232;48;5;255m" {
-		t.Errorf("got %q", got)
-	}
-	if Grey(-5, 99) != Grey(0, GreyLevels-1) {
-		t.Error("levels outside are not clamped")
-	}
-	if _, _, ok := Forward.Greys(); ok {
-		t.Error("a named style counts as a grey")
+	middle := Diverging.Levels() / 2
+	for i := 1; i <= middle; i++ {
+		for _, side := range []int{-1, 1} {
+			if a, b := brightness(maps[Diverging][middle+side*(i-1)]), brightness(maps[Diverging][middle+side*i]); i > 1 && a >= b {
+				t.Errorf("diverging: step %d of side %d is not brighter than the one before", i, side)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,221 @@
+package tui
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// The panels of the reconstruction's pane; each has a slot of its own in the
+// terminal.
+const (
+	reconstructionPanel = iota
+	truthPanel
+	differencePanel
+)
+
+var panelNames = [pictureSlots]string{"reconstruction", "truth", "difference"}
+
+// panel is one picture of the pane as it stands on screen.
+type panel struct {
+	raster chart.Raster
+	drawn  source
+	behind bool // the raster has newer values than the screen shows
+	bytes  int  // of the last PNG, encoded for the terminal
+}
+
+// source is what a raster's values were taken from.
+type source struct {
+	of           [2]*profiles.Picture
+	black, white float32
+}
+
+// bands are how far a level may be from the picture, in levels: the sharpest that
+// the bytes allow is taken, so that on a slow line first the large changes come.
+var bands = []float64{chart.Sharp, 1, 1.6, 2.6, 4}
+
+// paint draws one panel over the height of the canvas.
+func (p *picture) paint(c *chart.Canvas, at placed, way drawing) {
+	_, h := c.Size()
+	pn := &p.panels[at.slot]
+	img, from := p.image(at.slot, way)
+	colors := p.mapOf(at.slot, way)
+	cw, ch := p.extent(at.w, h, way)
+	y := (h - ch) / 2
+	if way == kittyDrawing {
+		p.transmit(pn, at.slot, img, from, colors, geometry{cw, ch})
+		for row := range ch {
+			for column := range cw {
+				c.Placeholder(at.x+column, y+row, column, row, theme.Image(p.terminal.ids[at.slot]))
+			}
+		}
+		return
+	}
+	pw, ph := chart.Fit(img.Width, img.Height, at.w, 2*h)
+	var fresh bool
+	switch way {
+	case brailleDrawing:
+		fresh = pn.sample(img, from, chart.Dots, colors, 2*pw, 2*ph, 2)
+	case asciiDrawing:
+		fresh = pn.sample(img, from, chart.Ramp, colors, pw, (ph+1)/2, chart.RampLevels)
+	default:
+		fresh = pn.sample(img, from, chart.HalfBlocks, colors, pw, ph, colors.Levels())
+	}
+	p.settle(pn, fresh)
+	pn.raster.Draw(c, at.x, y)
+}
+
+// sample takes new values where something is new.
+func (pn *panel) sample(img chart.Image, from source, way chart.Way, colors theme.Map, w, h, levels int) (fresh bool) {
+	if pn.drawn == from && pn.raster.Is(way, colors, w, h, levels) {
+		return false
+	}
+	pn.drawn, pn.behind = from, true
+	return pn.raster.Sample(img, way, colors, w, h, levels)
+}
+
+// settle lets the screen follow the values as far as the bytes allow. A run that
+// stands still gets its whole picture.
+func (p *picture) settle(pn *panel, fresh bool) {
+	if fresh {
+		p.pace.spend(pn.raster.Whole())
+		pn.behind = false
+		return
+	}
+	if !pn.behind || !p.due {
+		return
+	}
+	still := p.snap.State != profiles.Running
+	for i, band := range bands {
+		cost := pn.raster.Plan(band)
+		if still || p.pace.allows(cost) || i == len(bands)-1 && p.pace.full() {
+			pn.raster.Adopt()
+			p.pace.spend(cost)
+			pn.behind = i > 0
+			return
+		}
+	}
+}
+
+// Sizes of the pictures that the terminal draws: the longest side in pixels, and
+// how many levels of grey, which a PNG pays for. A pixel costs somewhat less than
+// pixelBytes.
+const (
+	longestSide   = 128
+	shortestSide  = 32
+	drawnLevels   = 64
+	pixelBytes    = 0.7
+	pngsPerSecond = 2
+)
+
+// side is the longest side that the budget has for a picture.
+func (p *picture) side() int {
+	if p.pace.rate <= 0 {
+		return longestSide
+	}
+	n := int(math.Sqrt(p.pace.rate / pngsPerSecond / pixelBytes))
+	return min(max(n, shortestSide), longestSide)
+}
+
+// transmit gives the terminal a panel's picture, where it has another or none.
+func (p *picture) transmit(pn *panel, slot int, img chart.Image, from source, colors theme.Map, size geometry) {
+	x, y := p.terminal.cellSize()
+	side := p.side()
+	w, h := chart.Fit(img.Width, img.Height, min(side, size.w*x), min(side, size.h*y))
+	fresh := pn.sample(img, from, chart.Values, colors, w, h, drawnLevels) || p.terminal.held[slot] != size
+	still := p.snap.State != profiles.Running
+	if !fresh && (!pn.behind || !p.due || !still && !p.pace.allows(pn.bytes) && !p.pace.full()) {
+		return
+	}
+	pn.behind = false
+	if pn.raster.Plan(chart.Sharp); !pn.raster.Changes() && !fresh {
+		return
+	}
+	pn.raster.Adopt()
+	data, err := encode(&pn.raster, colors)
+	if err != nil {
+		p.terminal.refuse("encoding the picture: " + err.Error())
+		p.stale = true
+		return
+	}
+	pn.bytes = p.terminal.show(slot, data, size)
+	p.pace.spend(pn.bytes)
+}
+
+// encode is the raster's levels as a PNG: 8 bit grey, or a palette of the map's
+// colours.
+func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
+	w, h := r.Size()
+	levels, top := r.Levels()
+	frame := image.Rect(0, 0, w, h)
+	var img image.Image
+	if colors == theme.Greys {
+		grey := image.NewGray(frame)
+		for i, v := range levels {
+			grey.Pix[i] = uint8(int(v) * 255 / top)
+		}
+		img = grey
+	} else {
+		palette := make(color.Palette, top+1)
+		for i := range palette {
+			palette[i] = colors.Color(float64(i) / float64(top))
+		}
+		paletted := image.NewPaletted(frame, palette)
+		copy(paletted.Pix, levels)
+		img = paletted
+	}
+	var b bytes.Buffer
+	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img)
+	return b.Bytes(), err
+}
+
+// image is what a panel shows, and what that was made from.
+func (p *picture) image(slot int, way drawing) (chart.Image, source) {
+	shown, truth := p.shown, p.snap.Truth
+	switch slot {
+	case truthPanel:
+		return chart.Image{Width: truth.Width, Height: truth.Height, Pixels: truth.Pixels, White: p.scale.white},
+			source{of: [2]*profiles.Picture{truth}, white: p.scale.white}
+	case differencePanel:
+		d := p.scale.difference
+		img := chart.Image{Width: shown.Width, Height: shown.Height, Pixels: p.scale.signed, Black: -d, White: d}
+		if !p.signed(way) {
+			img.Pixels, img.Black = p.scale.magnitude(), 0
+		}
+		return img, source{of: [2]*profiles.Picture{shown, truth}, black: img.Black, white: d}
+	}
+	return chart.Image{Width: shown.Width, Height: shown.Height, Pixels: shown.Pixels, White: p.scale.white},
+		source{of: [2]*profiles.Picture{shown}, white: p.scale.white}
+}
+
+// magnitude is the difference without its sign.
+func (a *amplitudes) magnitude() []float32 {
+	m := make([]float32, len(a.signed))
+	for i, v := range a.signed {
+		m[i] = float32(math.Abs(float64(v)))
+	}
+	return m
+}
+
+// coloured says whether a way of drawing has colours.
+func (p *picture) coloured(way drawing) bool { return way == kittyDrawing || way == halfDrawing }
+
+// signed says whether differences are drawn with their sign, which takes colours.
+func (p *picture) signed(way drawing) bool { return !p.size && p.coloured(way) }
+
+// mapOf is the colour map of a panel.
+func (p *picture) mapOf(slot int, way drawing) theme.Map {
+	switch {
+	case slot == differencePanel && p.signed(way):
+		return theme.Diverging
+	case !p.coloured(way):
+		return theme.Greys
+	}
+	return p.colors
+}
