@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func scaleAVX512(y *float32, x *float32, n int, w float32)
-// Requires: AVX, AVX512F, CMOV
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), DX
@@ -14,23 +14,27 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-28
 	XORQ         SI, SI
 
 whole:
-	CMPQ    BX, $0x00000040
-	JLT     rest
-	VMOVUPS (DX)(SI*1), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)(SI*1)
-	VMOVUPS 64(DX)(SI*1), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 64(AX)(SI*1)
-	VMOVUPS 128(DX)(SI*1), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 128(AX)(SI*1)
-	VMOVUPS 192(DX)(SI*1), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, 192(AX)(SI*1)
-	ADDQ    $+256, SI
-	SUBQ    $+64, BX
-	JMP     whole
+	CMPQ       BX, $0x00000040
+	JLT        rest
+	PREFETCHT0 1024(AX)(SI*1)
+	VMOVUPS    (DX)(SI*1), Z1
+	VMULPS     Z0, Z1, Z1
+	VMOVUPS    Z1, (AX)(SI*1)
+	PREFETCHT0 1088(AX)(SI*1)
+	VMOVUPS    64(DX)(SI*1), Z1
+	VMULPS     Z0, Z1, Z1
+	VMOVUPS    Z1, 64(AX)(SI*1)
+	PREFETCHT0 1152(AX)(SI*1)
+	VMOVUPS    128(DX)(SI*1), Z1
+	VMULPS     Z0, Z1, Z1
+	VMOVUPS    Z1, 128(AX)(SI*1)
+	PREFETCHT0 1216(AX)(SI*1)
+	VMOVUPS    192(DX)(SI*1), Z1
+	VMULPS     Z0, Z1, Z1
+	VMOVUPS    Z1, 192(AX)(SI*1)
+	ADDQ       $+256, SI
+	SUBQ       $+64, BX
+	JMP        whole
 
 rest:
 	TESTQ     BX, BX
@@ -416,7 +420,7 @@ group:
 	RET
 
 // func scaleAVX2(y *float32, x *float32, n int, w float32)
-// Requires: AVX, CMOV
+// Requires: AVX, CMOV, MMX+
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	MOVQ         y+0(FP), AX
 	MOVQ         x+8(FP), CX
@@ -425,23 +429,27 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-28
 	XORQ         BX, BX
 
 whole:
-	CMPQ    DX, $0x00000020
-	JLT     rest
-	VMOVUPS (CX)(BX*1), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)(BX*1)
-	VMOVUPS 32(CX)(BX*1), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 32(AX)(BX*1)
-	VMOVUPS 64(CX)(BX*1), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 64(AX)(BX*1)
-	VMOVUPS 96(CX)(BX*1), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, 96(AX)(BX*1)
-	ADDQ    $+128, BX
-	SUBQ    $+32, DX
-	JMP     whole
+	CMPQ       DX, $0x00000020
+	JLT        rest
+	PREFETCHT0 1024(AX)(BX*1)
+	VMOVUPS    (CX)(BX*1), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVUPS    Y1, (AX)(BX*1)
+	PREFETCHT0 1056(AX)(BX*1)
+	VMOVUPS    32(CX)(BX*1), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVUPS    Y1, 32(AX)(BX*1)
+	PREFETCHT0 1088(AX)(BX*1)
+	VMOVUPS    64(CX)(BX*1), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVUPS    Y1, 64(AX)(BX*1)
+	PREFETCHT0 1120(AX)(BX*1)
+	VMOVUPS    96(CX)(BX*1), Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVUPS    Y1, 96(AX)(BX*1)
+	ADDQ       $+128, BX
+	SUBQ       $+32, DX
+	JMP        whole
 
 rest:
 	TESTQ      DX, DX

@@ -17,6 +17,10 @@ func (s *set) rows() {
 	s.maskRow()
 }
 
+// aheadOfStores is how many bytes ahead of a store its line is fetched, which nobody has
+// read: the first layer's weight gradient goes to memory a row at a time.
+const aheadOfStores = 1024
+
 // scaleRow is y = w·x.
 func (s *set) scaleRow() {
 	s.function("scale", "y, x *float32, n int, w float32", "is Scale.")
@@ -24,6 +28,9 @@ func (s *set) scaleRow() {
 	w := s.factor("w")
 	s.elements(n, offset, 4, func(i int, masked bool) {
 		v := s.vector()
+		if !masked {
+			s.PREFETCHT0(operand.Mem{Base: y, Index: offset, Scale: 1, Disp: i*s.bytes() + aheadOfStores})
+		}
 		s.load(s.at(x, offset, i), v, masked)
 		s.VMULPS(w, v, v)
 		s.store(v, s.at(y, offset, i), masked)
