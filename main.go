@@ -50,7 +50,7 @@ func execute(args []string) int {
 	defer stop()
 	root := rootCommand()
 	root.SetArgs(args)
-	err := fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(printError))
+	err := fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(printError), fang.WithoutManpage())
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -94,7 +94,7 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand())
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.SilenceUsage = true
 	return root
@@ -231,7 +231,9 @@ func (f *runFlags) watch(ctx context.Context, show live) error {
 			cancel(err) // takes the screen down, which restores the terminal
 		}
 	}()
-	err := tui.Run(ctx, show, tui.Options{ASCII: f.ascii})
+	// Where no folder for settings is known the screen remembers nothing.
+	remembered, _ := tui.RememberedPath()
+	err := tui.Run(ctx, show, tui.Options{ASCII: f.ascii, Remember: remembered})
 	show.Stop()
 	runErr := show.Wait()
 	if errors.Is(err, tui.ErrInterrupted) {

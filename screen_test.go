@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "draw the pictures of docs/ from a real 
 type terminal struct {
 	t        *testing.T
 	pty, tty *os.File
+	config   string // the folder of the screen's file
 	mu       sync.Mutex
 	emulator *vt.Emulator
 	received bytes.Buffer
@@ -42,7 +43,7 @@ func openTerminal(t *testing.T, width, height int) *terminal {
 	if err := pty.Setsize(ptmx, &pty.Winsize{Rows: uint16(height), Cols: uint16(width)}); err != nil {
 		t.Fatal(err)
 	}
-	x := &terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height)}
+	x := &terminal{t: t, pty: ptmx, tty: tty, config: t.TempDir(), emulator: vt.NewEmulator(width, height)}
 	go func() { _, _ = io.Copy(ptmx, x.emulator) }() // the terminal's answers
 	go x.listen()
 	t.Cleanup(func() { _ = x.emulator.InputPipe().(io.Closer).Close() })
@@ -68,7 +69,7 @@ func (x *terminal) start(args ...string) *exec.Cmd {
 	x.t.Helper()
 	cmd := exec.Command("prismtop", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = x.tty, x.tty, x.tty
-	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "SSH_TTY=")
+	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "SSH_TTY=", "XDG_CONFIG_HOME="+x.config)
 	if err := cmd.Start(); err != nil {
 		x.t.Fatal(err)
 	}
@@ -173,6 +174,7 @@ func TestTheScreenOfARealRun(t *testing.T) {
 // that tells what happened.
 func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	x := openTerminal(t, 100, 30)
+	t.Setenv("XDG_CONFIG_HOME", x.config)
 	in, out := os.Stdin, os.Stdout
 	os.Stdin, os.Stdout = x.tty, x.tty
 	defer func() { os.Stdin, os.Stdout = in, out }()

@@ -179,9 +179,12 @@ func (m *Model) footer() []string {
 			return g.pieces[0].text == "?" || g.pieces[0].text == "tab"
 		})
 	}
-	if h == 2 {
+	switch {
+	case h == 2:
 		put(&c, 1, 0, fit(first, w-2))
-	} else {
+	case m.focus != noPane:
+		actions = first
+	default:
 		actions = append(first, actions...)
 	}
 	if text, style := m.statusLine(); text != "" {
@@ -349,14 +352,17 @@ func fit(groups []keyGroup, w int) []piece {
 // skippedLife is how long the footer tells of frames that were left out.
 const skippedLife = 10 * time.Second
 
+// costWidth is that of the costs in the footer.
+const costWidth = 20
+
 // costPieces are what watching costs, and what was lost.
 func (m *Model) costPieces() []piece {
 	var ps []piece
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
 		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn, 0})
 	}
-	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife {
-		ps = append(ps, piece{plural(m.cost.skipped, "frame", "frames") + " skipped  ", theme.Warn, 0})
+	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // in the costs' place, so that nothing moves
+		return append(ps, piece{fmt.Sprintf("%*s", costWidth, plural(m.cost.skipped, "frame", "frames")+" skipped"), theme.Warn, 0})
 	}
 	if !m.cost.known {
 		return append(ps, piece{"ui    – %     – KB/s", theme.Faint, 0})

@@ -51,7 +51,7 @@ func (m *Model) togglePane(id paneID) {
 	case !whole.panes[id].empty() && whole.shown() == 1:
 		m.say("the last pane stays")
 		return
-	case !whole.panes[id].empty() && without.wanted[id]:
+	case !whole.panes[id].empty() && !without.panes[id].empty():
 		c.show[id], c.hide[id] = false, true
 	case !whole.panes[id].empty(), c.show[id], !without.panes[id].empty():
 		c = plain

@@ -341,10 +341,10 @@ func allKeys() []binding {
 func TestTheManualListsTheKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Which keys are there?\n\nWritten from the table of bindings (`go test ./tui -run Manual -update`).\n\n")
-	for _, part := range keyTables() {
-		b.WriteString("## " + part.title + "\n\n| key | what it does |\n|---|---|\n")
-		for _, k := range part.keys {
-			b.WriteString("| `" + strings.Join(k.Keys(), "` `") + "` | " + k.Help().Desc + " |\n")
+	for _, part := range KeySections() {
+		b.WriteString("## " + part.Title + "\n\n| key | what it does |\n|---|---|\n")
+		for _, k := range part.Keys {
+			b.WriteString("| `" + strings.Join(k.Keys, "` `") + "` | " + k.Does + " |\n")
 		}
 		b.WriteString("\n")
 	}

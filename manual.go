@@ -1,0 +1,92 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
+	"github.com/spf13/cobra"
+
+	"prismtop/tui"
+)
+
+// manual is the manual page: the command line's part is made from the commands
+// and their flags, the keys' from the screen's table of bindings.
+func manual() (string, error) {
+	root := rootCommand()
+	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
+	page, err := mango.NewManPage(1, root)
+	if err != nil {
+		return "", err
+	}
+	doc := &manualPage{roff.NewDocument()}
+	page.Build(doc)
+	doc.Section("Keys")
+	doc.Text("On the live screen:")
+	for _, s := range tui.KeySections() {
+		doc.Paragraph()
+		doc.TextItalic(s.Title + ":")
+		for _, k := range s.Keys {
+			doc.entry(strings.Join(k.Keys, ", "), k.Does)
+		}
+	}
+	doc.Paragraph()
+	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, v and x for itself; ? tells what they do there.")
+	doc.Section("Environment")
+	doc.entry("NO_COLOR", "Not empty: no colours.")
+	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
+	doc.Section("Files")
+	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
+		"How the screen was left: preset of panes, panes shown and hidden, mouse. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+	doc.Section("Exit status")
+	doc.entry("0", "Done.")
+	doc.entry("1", "Failed.")
+	doc.entry("2", "The command line or a setting cannot be right.")
+	doc.entry("130", "Interrupted.")
+	text := strings.ReplaceAll(doc.String(), "--", `\-\-`) // hyphens that can be copied
+	return strings.TrimRight(text, "\n") + "\n", nil
+}
+
+// manualPage is a page without a date: what it says depends on the program alone.
+type manualPage struct{ *roff.Document }
+
+// Heading writes the page's head.
+func (p *manualPage) Heading(section uint, title, _ string, _ time.Time) {
+	p.Document.Heading(section, title, "User commands", time.Time{})
+}
+
+// Text writes text, in which a per cent sign means itself.
+func (p *manualPage) Text(text string) { p.Document.Text(strings.ReplaceAll(text, "%", "%%")) }
+
+// TextBold writes text in bold.
+func (p *manualPage) TextBold(text string) {
+	p.Document.TextBold(strings.ReplaceAll(text, "%", "%%"))
+}
+
+// String is the page's text, without the date that Heading was not to have.
+func (p *manualPage) String() string {
+	return strings.Replace(p.Document.String(), time.Time{}.Format("2006-01-02"), "", 1)
+}
+
+// entry writes a word and what it means.
+func (p *manualPage) entry(word, means string) {
+	p.TaggedParagraph(-1)
+	p.TextBold(word)
+	p.EndSection()
+	p.Text(means)
+}
+
+func manualCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the manual page", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			page, err := manual()
+			if err == nil {
+				_, err = io.WriteString(cmd.OutOrStdout(), page)
+			}
+			return err
+		},
+	}
+}

@@ -1,0 +1,208 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// passSecond lets the screen's once-a-second work happen, with what it started.
+func (m *Model) passSecond(t *testing.T) {
+	t.Helper()
+	if cmd := m.remember(); cmd != nil {
+		m.Update(cmd())
+	}
+}
+
+func TestWhatIsRememberedComesBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prismtop", "screen.toml")
+	m, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, running())
+	m.passSecond(t)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written though nothing changed")
+	}
+	press(m, "P", "4", "8", "esc", "M", "w")
+	m.passSecond(t)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"preset = 'timing'", "mouse = true", "[panes.everything]", "hide = ['loss', 'memory']"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the file lacks %q:\n%s", want, text)
+		}
+	}
+	again, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, running())
+	if !reflect.DeepEqual(again.keep, m.keep) || again.View().Content == "" {
+		t.Errorf("remembered %+v, came back %+v", m.keep, again.keep)
+	}
+	if again.View().MouseMode != tea.MouseModeCellMotion || !again.layout.panes[lossPane].empty() {
+		t.Errorf("the screen is not as it was left: mouse %v, loss %+v", again.View().MouseMode, again.layout.panes[lossPane])
+	}
+	press(again, "w", "w", "w")
+	if !again.layout.panes[memoryPane].empty() {
+		t.Error("a hidden pane came back")
+	}
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	if len(entries) != 1 {
+		t.Errorf("beside the file lies %v", entries)
+	}
+}
+
+// Over SSH the mouse is off, whatever was remembered.
+func TestTheMouseIsOffOverSSH(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.toml")
+	if err := (Remembered{Mouse: true}).Save(path); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Remember: path, Environ: []string{"SSH_CONNECTION=10.0.0.1 1 10.0.0.2 22"}}
+	m, _ := screen(t, 120, 40, o, colorprofile.ANSI256, running())
+	if m.View().MouseMode != tea.MouseModeNone {
+		t.Error("the mouse is on")
+	}
+	press(m, "M", "M")
+	m.passSecond(t)
+	if r, err := LoadRemembered(path); err != nil || !r.Mouse {
+		t.Errorf("another place's mouse was forgotten: %+v %v", r, err)
+	}
+}
+
+// A file that cannot be read as a whole is told of by file and key, and stays as
+// it is.
+func TestABrokenFileIsLeftAlone(t *testing.T) {
+	for _, tt := range []struct{ name, text, says, preset string }{
+		{"syntax", "preset = timing\n", "line 1", "everything"},
+		{"unknown key", "preset = 'timing'\ncolour = 'red'\n", `unknown key "colour"`, "timing"},
+		{"unknown preset", "preset = 'tiny'\n", `preset = "tiny": must be everything, timing, quality, memory`, "everything"},
+		{"wrong type", "mouse = 'yes'\n", "mouse", "everything"},
+		{"unknown pane", "[panes.timing]\nhide = ['clock']\n", `panes.timing: no pane "clock"`, "everything"},
+		{"unknown preset's panes", "[panes.tiny]\nhide = ['log']\n", "panes.tiny: no such preset", "everything"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "screen.toml")
+			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := LoadRemembered(path)
+			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("loading says %v, want %q", err, tt.says)
+			}
+			m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
+			if m.status.text != err.Error()+"; it stays as it is and nothing is remembered" || !m.status.bad {
+				t.Errorf("the screen says %q", m.status.text)
+			}
+			if m.arrangement().name != tt.preset {
+				t.Errorf("the screen shows %s, want %s", m.arrangement().name, tt.preset)
+			}
+			press(m, "w", "M")
+			m.passSecond(t)
+			m.rememberLast()
+			if text, _ := os.ReadFile(path); string(text) != tt.text {
+				t.Errorf("the file is now %q", text)
+			}
+		})
+	}
+}
+
+// A file that someone breaks while the screen runs is not written over either.
+func TestAFileBrokenMeanwhileIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.toml")
+	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
+	press(m, "w")
+	m.passSecond(t)
+	if err := os.WriteFile(path, []byte("preset ="), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	press(m, "w")
+	m.passSecond(t)
+	if text, _ := os.ReadFile(path); string(text) != "preset =" {
+		t.Errorf("the file is now %q", text)
+	}
+	if got := lastLine(m); !strings.Contains(got, "not remembered") || !strings.Contains(got, "screen.toml") {
+		t.Errorf("the footer says %q", got)
+	}
+}
+
+// What cannot be written is said once, and the program goes on.
+func TestAnUnwritableFolderIsSaid(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, running())
+	m.keeper = &keeper{path: filepath.Join(file, "prismtop", "screen.toml")}
+	press(m, "w")
+	m.passSecond(t)
+	if got := lastLine(m); !strings.Contains(got, "not remembered") {
+		t.Errorf("the footer says %q", got)
+	}
+	if m.remember() != nil {
+		t.Error("the same is tried again and again")
+	}
+}
+
+func FuzzRemembered(f *testing.F) {
+	f.Add("preset = 'timing'\nmouse = true\n[panes.everything]\nhide = ['log']\n")
+	f.Add("panes = 3")
+	f.Add("[panes]\neverything = {show = ['loss', 'loss'], hide = ['loss']}")
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := parseRemembered("screen.toml", []byte(text))
+		for _, a := range arrangements {
+			r.choice(a.name) // no pane that is not there
+		}
+		if err != nil {
+			return
+		}
+		out, err := r.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := parseRemembered("screen.toml", out)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", text, out, err)
+		}
+		if again, _ := back.text(); string(again) != string(out) {
+			t.Errorf("%q became %q and then %q", text, out, again)
+		}
+	})
+}
+
+// On a real terminal: the file is written when the screen is left at once, and
+// the mouse is switched off at the end.
+func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "prismtop", "screen.toml")
+	x := open(t, 120, 40, Options{Remember: path, NoSummary: true})
+	x.show(running())
+	x.expect("Phases")
+	x.press("wM")
+	x.expect("mouse on")
+	eventually(t, "mouse", func() bool { return strings.Contains(x.raw(), ansi.SetModeMouseButtonEvent) })
+	x.press("\x03")
+	select {
+	case <-x.ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the screen does not end")
+	}
+	r, err := LoadRemembered(path)
+	if err != nil || r.Preset != "timing" || !r.Mouse {
+		t.Errorf("remembered %+v, %v", r, err)
+	}
+	eventually(t, "the mouse off", func() bool {
+		raw := x.raw()
+		return strings.LastIndex(raw, ansi.ResetModeMouseButtonEvent) > strings.LastIndex(raw, ansi.SetModeMouseButtonEvent)
+	})
+}
+
+// raw is all that the terminal received.
+func (x *terminal) raw() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return string(x.wire)
+}
