@@ -61,6 +61,8 @@ type record struct {
 	fresh  bool                      // iterations came since times were summarised
 	times  Times
 	whole  Times
+	trends trends
+	single timings
 
 	iterationTime, clock, lossOld, lossNew, psnr, ssim, rmse series
 
@@ -74,6 +76,7 @@ type record struct {
 	picture    *Picture
 	truth      *Picture
 	layers     []Layer
+	roofs      *Roofs
 	coverage   float64
 	changes    []Change
 	effects    effects
@@ -243,7 +246,7 @@ func (a *Aggregator) applyLatest(l *latest) (any bool) {
 		a.coverage, any = l.coverage, true
 	}
 	if l.hasLayers {
-		a.layers, any = l.layers, true
+		a.layers, a.roofs, any = l.layers, l.roofs, true
 	}
 	if l.picture != nil {
 		a.picture, any = l.picture, true
@@ -280,7 +283,9 @@ func (a *Aggregator) iteration(it *Iteration) {
 			}
 		}
 		a.stage[NumPhases].add(it.Total)
+		a.trends.add(it)
 	}
+	a.single.add(it)
 	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
 	a.clock.add(it.Index, float64(it.Start)/1e9)
 	a.lossOld.add(it.Index, it.LossOld)
@@ -345,11 +350,12 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		Run: a.run, Settings: a.settings, State: a.pace.state, Err: a.err,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
+		Trends: a.trends.publish(), Recent: a.single.newest(),
 		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(),
 		LossOld: a.lossOld.curve(), LossNew: a.lossNew.curve(),
 		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(), RMSE: a.rmse.curve(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
-		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers, Ablation: a.ablation,
+		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory,
 		Changes: slices.Clip(a.changes), Effects: a.effects.view(),
 		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log), Alerts: a.alarms.shown,

@@ -156,6 +156,20 @@ type Layer struct {
 	Judged          bool
 }
 
+// Roofs is what this machine can do at most with the kernels and threads in use, as
+// it was measured.
+type Roofs struct {
+	GFLOPS float64     // 10⁹ additions and multiplications a second
+	Levels []RoofLevel // smallest first
+}
+
+// RoofLevel is the bandwidth of data that fit into so many bytes, in 10⁹ bytes a
+// second; what holds more has the bandwidth of the last level.
+type RoofLevel struct {
+	Bytes int64
+	GBs   float64
+}
+
 // Quality compares the reconstruction with the truth at one iteration
 // (spec/prism.md §6). SSIM and the others are taken on the object's window.
 type Quality struct {

@@ -162,6 +162,11 @@ type Snapshot struct {
 	// whatever the settings were. Its quantiles are exact to 0.4 %.
 	Whole Times
 
+	// Trends is the recent past of the phases, and of the whole iteration.
+	Trends *Trends
+	// Recent is the newest iterations one by one, at most 512, warm-up included.
+	Recent []Timing
+
 	IterationTime    Curve // milliseconds
 	Clock            Curve // when iterations started, seconds since the run began, pauses included
 	LossOld, LossNew Curve
@@ -179,6 +184,7 @@ type Snapshot struct {
 	Truth      *Picture // the object, on the same window
 
 	Layers []Layer // in the order in which they run; empty unless the settings ask for them
+	Roofs  *Roofs  // that the layers are judged by; nil where they were never measured
 
 	Caches [NumCaches]CacheView
 	Memory MemoryView

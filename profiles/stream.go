@@ -42,6 +42,7 @@ type latest struct {
 	hasMemory, hasCoverage bool
 
 	layers    []Layer
+	roofs     *Roofs
 	hasLayers bool
 
 	// What must not be lost when the queue is full.
@@ -146,12 +147,12 @@ func (s *Stream) Memory(m Memory) {
 	s.latest.memory, s.latest.hasMemory = m, true
 }
 
-// Layers records the times of the layers; the newest counts, and nil ends them.
-// They must not change afterwards.
-func (s *Stream) Layers(layers []Layer) {
+// Layers records the times of the layers, and the roofs that they were judged by, nil
+// for none; the newest counts, and nil layers end them. They must not change afterwards.
+func (s *Stream) Layers(layers []Layer, roofs *Roofs) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.latest.layers, s.latest.hasLayers = layers, true
+	s.latest.layers, s.latest.roofs, s.latest.hasLayers = layers, roofs, true
 }
 
 // Coverage records the share of k-space, 0 to 1, that the accumulated mask

@@ -105,7 +105,7 @@ func (l *loop) change(next preset.Settings, ablating bool) error {
 	l.run.stream.Memory(l.task.Memory())
 	l.judgeLayers()
 	if before.LayerProfile != next.LayerProfile {
-		l.run.stream.Layers(nil)
+		l.run.stream.Layers(nil, nil)
 	}
 	for _, c := range changes {
 		l.changes++

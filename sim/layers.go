@@ -21,6 +21,7 @@ type layerProfile struct {
 	n       int64            // iterations summed
 	since   time.Time        // of the first of them
 	roofs   *roof.Roofs      // nil when none were measured
+	shown   *profiles.Roofs  // the same, for the screen
 }
 
 // add takes in one iteration that ran the whole plan.
@@ -43,7 +44,7 @@ func (p *layerProfile) add(steps []nn.Step, nanos []int64, now time.Time) {
 // begin turns to another plan. A step without operations and bytes of its own tells a
 // part of the time of the kernel before it.
 func (p *layerProfile) begin(steps []nn.Step) {
-	*p = layerProfile{plan: &steps[0], of: make([]int, len(steps)), roofs: p.roofs}
+	*p = layerProfile{plan: &steps[0], of: make([]int, len(steps)), roofs: p.roofs, shown: p.shown}
 	for i := range steps {
 		s := &steps[i]
 		if s.FLOPs > 0 || s.Bytes > 0 || len(p.kernels) == 0 {
@@ -84,7 +85,7 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	steps, nanos := l.task.Steps()
 	l.layers.add(steps, nanos, now)
 	if l.layers.due(now) {
-		l.run.stream.Layers(l.layers.take())
+		l.run.stream.Layers(l.layers.take(), l.layers.shown)
 	}
 }
 
@@ -93,5 +94,19 @@ func (l *loop) judgeLayers() {
 	l.layers = layerProfile{}
 	if roofs := l.run.options.Roofs; roofs != nil && l.settings.LayerProfile {
 		l.layers.roofs = roofs(l.backend.Kernels(), l.backend.Threads())
+		l.layers.shown = shownRoofs(l.layers.roofs)
 	}
+}
+
+// shownRoofs are the roofs as a snapshot tells them: of reading and updating, the
+// bandwidth that is higher, as layers are judged.
+func shownRoofs(r *roof.Roofs) *profiles.Roofs {
+	if r == nil {
+		return nil
+	}
+	shown := &profiles.Roofs{GFLOPS: r.GFLOPS}
+	for _, l := range r.Levels {
+		shown.Levels = append(shown.Levels, profiles.RoofLevel{Bytes: l.Bytes, GBs: max(l.Read, l.Update)})
+	}
+	return shown
 }

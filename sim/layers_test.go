@@ -18,6 +18,9 @@ func TestLayersAreShownWhileTheSettingIsOn(t *testing.T) {
 	s := settings(t, append(small, "iterations=1000000", "threshold=0", "threads=1", "layer_profile=true")...)
 	r, a := start(t, Options{Settings: s, Roofs: roofs})
 	shown := until(t, a, "layers", func(s *profiles.Snapshot) bool { return len(s.Layers) > 0 })
+	if r := shown.Roofs; r == nil || r.GFLOPS != 100 || len(r.Levels) != 1 || r.Levels[0].GBs != 10 {
+		t.Errorf("the roofs are %+v", r)
+	}
 	var sum float64
 	for _, l := range shown.Layers {
 		sum += l.Nanos

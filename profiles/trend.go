@@ -1,0 +1,102 @@
+package profiles
+
+// TrendBin is how long each value of a Trend stands for, in nanoseconds of the
+// run's clock.
+const TrendBin = 2_000_000_000
+
+// trendBins is how many are kept. A full trend loses its oldest quarter at once, so
+// that a line of them fills and then jumps.
+const trendBins = 24
+
+// trendCompared is how many bins are compared with as many before them.
+const trendCompared = 4
+
+// Trend is the recent past of a phase.
+type Trend struct {
+	// Bins are mean times in nanoseconds, oldest first, each of the iterations of
+	// TrendBin that ran the phase, warm-up excluded; 0 where none did. Time in which
+	// no iteration began has no bin.
+	Bins []float64
+	// Change is the mean of the newest four bins over that of the four before, less
+	// 1, whatever was changed in between. HasChange is false before there are eight.
+	Change    float64
+	HasChange bool
+}
+
+// Trends are those of the phases; the last is the whole iteration's.
+type Trends [NumPhases + 1]Trend
+
+// trends collects them.
+type trends struct {
+	bins   [NumPhases + 1][trendBins]float64
+	n      int
+	at     int64 // number of the open bin
+	sums   [NumPhases + 1]float64
+	counts [NumPhases + 1]int64
+	view   *Trends // of the closed bins; nil when it is to be made again
+}
+
+func (t *trends) add(it *Iteration) {
+	if bin := it.Start / TrendBin; bin != t.at {
+		t.close()
+		t.at = bin
+	}
+	for p, ns := range it.Phases {
+		if ns > 0 {
+			t.sums[p] += float64(ns)
+			t.counts[p]++
+		}
+	}
+	t.sums[NumPhases] += float64(it.Total)
+	t.counts[NumPhases]++
+}
+
+// close ends the open bin, where it holds anything.
+func (t *trends) close() {
+	if t.counts[NumPhases] == 0 {
+		return
+	}
+	if t.n == trendBins {
+		t.n = trendBins * 3 / 4
+		for p := range t.bins {
+			copy(t.bins[p][:], t.bins[p][trendBins-t.n:])
+		}
+	}
+	for p := range t.bins {
+		t.bins[p][t.n] = 0
+		if t.counts[p] > 0 {
+			t.bins[p][t.n] = t.sums[p] / float64(t.counts[p])
+		}
+		t.sums[p], t.counts[p] = 0, 0
+	}
+	t.n++
+	t.view = nil
+}
+
+// publish is the closed bins. It is not written again.
+func (t *trends) publish() *Trends {
+	if t.view == nil {
+		t.view = new(Trends)
+		for p := range t.view {
+			t.view[p].Bins = append([]float64(nil), t.bins[p][:t.n]...)
+			t.view[p].Change, t.view[p].HasChange = changeOf(t.view[p].Bins)
+		}
+	}
+	return t.view
+}
+
+// changeOf compares the newest bins with those before.
+func changeOf(bins []float64) (change float64, ok bool) {
+	if len(bins) < 2*trendCompared {
+		return 0, false
+	}
+	var sums [2]float64
+	for i := range 2 * trendCompared {
+		v := bins[len(bins)-1-i]
+		if v <= 0 {
+			return 0, false
+		}
+		sums[i/trendCompared] += v
+	}
+	return sums[0]/sums[1] - 1, true
+}
