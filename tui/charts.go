@@ -72,7 +72,11 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 	if s.Total.N == 0 {
 		return
 	}
-	text := fmt.Sprintf("ms  median %s  last %s", milliseconds(s.Total.Median), milliseconds(s.Total.Last))
+	unit := "ms"
+	if p.log {
+		unit = "ms, log"
+	}
+	text := fmt.Sprintf(unit+"  median %s  last %s", milliseconds(s.Total.Median), milliseconds(s.Total.Last))
 	w, _ := p.canvas.Size()
 	if band := "band min–max  " + text; w-4-chart.Width(p.title)-2 > chart.Width(band)+3 {
 		text = band

@@ -1,181 +1,118 @@
 package tui
 
 import (
-	"fmt"
-
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
 // phases shows where the time of an iteration goes.
-type phases struct{ box }
+type phases struct {
+	box
+	view   phaseView
+	layers layerTable
+	water  waterfall
+}
 
-func newPhases() *phases { return &phases{box{title: "Phases"}} }
+// phaseView is one way to look at the phases.
+type phaseView int
+
+const (
+	overview phaseView = iota // bars; with the other views beside them where there is room
+	layersView
+	rooflineView
+	waterfallView
+	numPhaseViews
+)
+
+var phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
+
+// The smallest inside of the pane in which the overview has every view.
+const (
+	tiledWidth, tiledHeight = 112, 28
+	tiledLeft               = 46 // bars and waterfall
+)
+
+func newPhases() *phases { return &phases{box: box{title: phaseViewTitles[0]}} }
 
 func (p *phases) View() string    { return join(p.lines()) }
 func (p *phases) lines() []string { return p.render(p.draw) }
 
 func phaseStyle(p profiles.Phase) theme.Style { return theme.Forward + theme.Style(p) }
 
-// Where the columns of numbers end, counted from the right edge.
-const (
-	shareEnd, p95End, medianEnd = 0, 6, 12
-	phaseNumbers                = 17 // from the first number to the edge
-	phaseNameWidth              = 9
-)
+// Press changes the view; up and down go through the layers, left and right through
+// the iterations of the waterfall.
+func (p *phases) Press(key string) bool {
+	if key == "v" {
+		p.view = (p.view + 1) % numPhaseViews
+		p.title, p.stale = phaseViewTitles[p.view], true
+		return true
+	}
+	taken := false
+	switch {
+	case p.view == layersView || p.view == rooflineView:
+		taken = p.layers.press(key)
+	case p.view == waterfallView:
+		taken = p.water.press(key)
+	case p.tiled():
+		taken = key == "end" && p.water.held && p.water.press(key) || p.layers.press(key) || p.water.press(key)
+	}
+	p.stale = p.stale || taken
+	return taken
+}
+
+// tiled says whether the overview has room for every view.
+func (p *phases) tiled() bool {
+	w, h := p.canvas.Size()
+	return w-4 >= tiledWidth && h-2 >= tiledHeight
+}
 
 func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
-	w, h := c.Size()
-	p.columnTitles(w)
-	n := int(profiles.NumPhases)
-	tall := h >= 2*n+1 // the bars get rows of their own
-	gap := 0
-	if h >= 3*n+1 {
-		gap = 1
+	switch p.view {
+	case layersView:
+		return p.layers.draw(c, s)
+	case rooflineView:
+		p.layers.follow(s)
+		return p.layers.roofline(c, s, true)
+	case waterfallView:
+		note, style := p.water.draw(c, s, &p.layers)
+		p.aside(p.water.title, theme.Faint)
+		return note, style
 	}
-	top := 0.0
-	for _, v := range s.Phases {
-		if v.N > 0 {
-			top = max(top, v.P95, v.Median)
-		}
+	if p.tiled() {
+		return p.tiles(c, s)
 	}
-	y := 0
-	for id, v := range s.Phases {
-		p.numbers(c, y, profiles.Phase(id), v)
-		bars := c.Sub(phaseNameWidth+1, y, w-phaseNameWidth-phaseNumbers-2, 1)
-		if tall {
-			y++
-			bars = c.Sub(0, y, w, 1)
-		}
-		if v.N > 0 && top > 0 {
-			phaseBar(&bars, v, top, phaseStyle(profiles.Phase(id)))
-		}
-		y += 1 + gap
-	}
-	if s.Total.N > 0 && h >= y+2 {
-		p.total(c, h-2, s)
-		p.shares(c, h-1, s)
-	} else if s.Total.N > 0 && h > y {
-		p.total(c, h-1, s)
-	}
+	w, _ := c.Size()
+	p.columnTitles(&p.canvas, 2+w, 0)
+	p.bars(c, s)
 	return bottleneck(s)
 }
 
-// numbers writes a phase's name and its times.
-func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, v profiles.PhaseView) {
-	w, _ := c.Size()
-	name := theme.Plain
-	if v.N == 0 {
-		name = theme.Faint
-		c.TextRight(w, y, "not run yet", theme.Faint)
-	} else {
-		c.TextRight(w-medianEnd, y, milliseconds(v.Median), theme.Strong)
-		c.TextRight(w-p95End, y, milliseconds(v.P95), theme.Faint)
-		c.TextRight(w-shareEnd, y, percent(v.Share), theme.Plain)
+// tiles draws all views: bars over the waterfall at the left, layers over the
+// roofline at the right.
+func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	part := func(x, y, w, h int, title string) chart.Canvas {
+		c.Text(x, y, title, theme.Title)
+		return c.Sub(x, y+1, w, h-1)
 	}
-	c.Text(0, y, id.String(), name)
-}
+	upper := h / 2
+	bars := part(0, 0, tiledLeft, upper, "")
+	p.columnTitles(c, tiledLeft, 0)
+	p.bars(&bars, s)
+	water := part(0, upper+1, tiledLeft, h-upper-1, "waterfall")
+	p.water.draw(&water, s, &p.layers)
+	c.TextRight(tiledLeft, upper+1, p.water.title, theme.Faint)
 
-// phaseBar draws the median as a bar and the way to the 95th percentile as a
-// whisker.
-func phaseBar(c *chart.Canvas, v profiles.PhaseView, top float64, style theme.Style) {
-	w, _ := c.Size()
-	if w < 3 {
-		return
+	x := tiledLeft + 3
+	table := part(x, 0, w-x, upper, "layers")
+	note, style := p.layers.draw(&table, s)
+	if len(s.Layers) > 0 {
+		plot := part(x, upper+1, w-x, h-upper-1, "roofline")
+		p.layers.roofline(&plot, s, false)
 	}
-	unit := float64(w) / top
-	x := c.Bar(0, 0, w, v.Median*unit, style)
-	end := min(int(v.P95*unit+0.5), w)
-	for ; x < end-1; x++ {
-		c.Set(x, 0, '─', theme.Border)
+	if note == "" {
+		return bottleneck(s)
 	}
-	if x < end {
-		c.Set(x, 0, '┤', theme.Border)
-	}
-}
-
-func (p *phases) total(c *chart.Canvas, y int, s *profiles.Snapshot) {
-	w, _ := c.Size()
-	c.Text(0, y, "iteration", theme.Strong)
-	c.TextRight(w-medianEnd, y, milliseconds(s.Total.Median), theme.Strong)
-	c.TextRight(w-p95End, y, milliseconds(s.Total.P95), theme.Faint)
-}
-
-// columnTitles writes what the numbers are into the upper edge, above them; w
-// is the width inside the frame.
-func (p *phases) columnTitles(w int) {
-	right := 2 + w
-	p.canvas.TextRight(right-shareEnd+1, 0, " share ", theme.Faint)
-	p.canvas.TextRight(right-p95End, 0, "   p95", theme.Faint)
-	p.canvas.TextRight(right-medianEnd, 0, " ms: median", theme.Faint)
-}
-
-// shares draws the whole iteration as one bar, cut by phase; without colours two
-// shades tell neighbours apart.
-func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
-	w, _ := c.Size()
-	x, sum := 0, 0.0
-	shades := [2]rune{'▇', '▇'}
-	if p.theme.Depth == theme.NoColor || p.theme.ASCII {
-		shades[1] = '░'
-	}
-	for id, v := range s.Phases {
-		if v.N == 0 || !(v.Share > 0) {
-			continue
-		}
-		sum += v.Share
-		end := min(int(sum*float64(w)+0.5), w)
-		c.Fill(x, y, end-x, 1, shades[id%2], phaseStyle(profiles.Phase(id)))
-		x = max(x, end)
-	}
-}
-
-// bottleneck says which phase takes most, and by how much.
-func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
-	if text, style := slowestLayer(s); text != "" {
-		return text, style
-	}
-	first, second := -1, -1
-	for id, v := range s.Phases {
-		switch {
-		case v.N == 0:
-		case first < 0 || v.Share > s.Phases[first].Share:
-			first, second = id, first
-		case second < 0 || v.Share > s.Phases[second].Share:
-			second = id
-		}
-	}
-	if first < 0 {
-		return "", theme.Faint
-	}
-	text := fmt.Sprintf("bottleneck: %s, %.0f %%", profiles.Phase(first), 100*s.Phases[first].Share)
-	if second >= 0 && s.Phases[second].Share > 0 {
-		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, profiles.Phase(second))
-	}
-	return text, phaseStyle(profiles.Phase(first))
-}
-
-// slowestLayer names the layer that takes longest and the roof that it is nearer
-// to; empty while layers are not profiled.
-func slowestLayer(s *profiles.Snapshot) (string, theme.Style) {
-	var top profiles.Layer
-	for _, l := range s.Layers {
-		if l.Nanos > top.Nanos {
-			top = l
-		}
-	}
-	if top.Nanos == 0 {
-		return "", theme.Faint
-	}
-	text := fmt.Sprintf("%s %.2f ms, ", top.Name, top.Nanos/1e6)
-	switch {
-	case !top.Judged:
-		text += fmt.Sprintf("%.0f GFLOP/s", float64(top.FLOPs)/top.Nanos)
-	case top.Compute > top.Memory:
-		text += fmt.Sprintf("%.0f %% of FMA roof", 100*top.Compute)
-	default:
-		text += fmt.Sprintf("%.0f %% of bandwidth", 100*top.Memory)
-	}
-	return text, phaseStyle(top.Phase)
+	return note, style
 }

@@ -1,0 +1,112 @@
+package chart
+
+import (
+	"math"
+	"strings"
+
+	"prismtop/tui/theme"
+)
+
+// Plane is a plot with two logarithmic axes, for a roofline: straight lines of
+// roofs, and points.
+type Plane struct {
+	// X and Y are the ranges of the axes, above 0. Label formats their ends.
+	X, Y  [2]float64
+	Label func(float64) string
+	// LabelWidth is the room for labels on the left, in cells.
+	LabelWidth     int
+	XTitle, YTitle string
+	canvas, plot   Canvas
+}
+
+// Begin draws the axes over the whole canvas; false where there is no room or the
+// ranges are none.
+func (p *Plane) Begin(c *Canvas) bool {
+	if c.w < p.LabelWidth+16 || c.h < 5 || !usableRange(p.X) || !usableRange(p.Y) {
+		return false
+	}
+	left, rows := p.LabelWidth+1, c.h-1
+	p.canvas, p.plot = *c, c.Sub(left, 0, c.w-left, rows)
+	c.Fill(p.LabelWidth, 0, 1, rows, '│', theme.Axis)
+	c.Set(p.LabelWidth, rows, '╰', theme.Axis)
+	c.Fill(left, rows, c.w-left, 1, '─', theme.Axis)
+	last := -2
+	for _, v := range powers(p.Y) {
+		_, r := p.cell(p.X[0], v)
+		if r >= 0 && r < rows && abs(r-last) > 1 {
+			c.TextRight(p.LabelWidth, r, p.Label(v), theme.Axis)
+			c.Set(p.LabelWidth, r, '┤', theme.Axis)
+			last = r
+		}
+	}
+	edge := left - 1
+	title := " " + p.XTitle + " "
+	end := c.w - Width(title)
+	for _, v := range powers(p.X) {
+		x, _ := p.cell(v, p.Y[0])
+		label := " " + p.Label(v) + " "
+		if at := left + x - Width(label)/2; at > edge && at+Width(label) < end {
+			edge = c.Text(at, rows, label, theme.Axis)
+		}
+	}
+	c.Text(end, rows, title, theme.Faint)
+	c.Text(left, 0, p.YTitle, theme.Faint)
+	return true
+}
+
+func usableRange(r [2]float64) bool {
+	return r[0] > 0 && r[1] > r[0] && !math.IsInf(r[1], 0) && r[1]/r[0] < 1e30
+}
+
+// powers are the powers of ten in a range, or its ends where there are none.
+func powers(r [2]float64) (v []float64) {
+	for e := math.Ceil(math.Log10(r[0]) - 1e-9); e <= math.Log10(r[1])+1e-9; e++ {
+		v = append(v, math.Pow(10, e))
+	}
+	if len(v) == 0 {
+		return r[:]
+	}
+	return v
+}
+
+// place is where a point lies on the axes, 0 to 1 within them.
+func (p *Plane) place(x, y float64) (fx, fy float64) {
+	return math.Log(x/p.X[0]) / math.Log(p.X[1]/p.X[0]), math.Log(y/p.Y[0]) / math.Log(p.Y[1]/p.Y[0])
+}
+
+func (p *Plane) cell(x, y float64) (column, row int) {
+	fx, fy := p.place(x, y)
+	return int(math.Round(fx * float64(p.plot.w-1))), int(math.Round((1 - fy) * float64(p.plot.h-1)))
+}
+
+// Roof draws y = min(slope·x, flat) in dots; a slope or flat of 0 is none.
+func (p *Plane) Roof(slope, flat float64, s theme.Style) {
+	for i := range 2 * p.plot.w {
+		x := p.X[0] * math.Pow(p.X[1]/p.X[0], float64(i)/float64(2*p.plot.w-1))
+		y := math.Inf(1)
+		if slope > 0 {
+			y = slope * x
+		}
+		if flat > 0 {
+			y = min(y, flat)
+		}
+		if _, f := p.place(x, y); f >= 0 && f <= 1 {
+			p.plot.Dot(i, int(math.Round((1-f)*float64(4*p.plot.h-1))), s)
+		}
+	}
+}
+
+// Point draws a character at a point; what lies outside is drawn at the edge. The
+// character that is there stays where it is among keep.
+func (p *Plane) Point(x, y float64, r rune, keep string, s theme.Style) {
+	if !(x > 0) || !(y > 0) || math.IsInf(x, 0) || math.IsInf(y, 0) {
+		return
+	}
+	fx, fy := p.place(x, y)
+	fx, fy = min(max(fx, 0), 1), min(max(fy, 0), 1)
+	column, row := int(math.Round(fx*float64(p.plot.w-1))), int(math.Round((1-fy)*float64(p.plot.h-1)))
+	if at := p.plot.At(column, row).Rune; at != 0 && strings.ContainsRune(keep, at) {
+		return
+	}
+	p.plot.Set(column, row, r, s)
+}

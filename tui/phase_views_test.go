@@ -1,0 +1,216 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+)
+
+// layered is a run whose layers are timed, with trends and its newest iterations.
+func layered() *profiles.Snapshot {
+	s := running()
+	s.Settings.LayerProfile = true
+	s.Roofs = &profiles.Roofs{GFLOPS: 142, Levels: []profiles.RoofLevel{
+		{Bytes: 256 << 10, GBs: 140}, {Bytes: 2 << 20, GBs: 96}, {Bytes: 16 << 20, GBs: 44}, {Bytes: 128 << 20, GBs: 13},
+	}}
+	layer := func(name string, p profiles.Phase, ms float64, flops, bytes int64) {
+		gbs := float64(bytes) / (ms * 1e6)
+		top := 0.0
+		for _, l := range s.Roofs.Levels {
+			top = l.GBs
+			if l.Bytes >= bytes {
+				break
+			}
+		}
+		s.Layers = append(s.Layers, profiles.Layer{Name: name, Phase: p, Nanos: ms * 1e6, FLOPs: flops, Bytes: bytes,
+			Compute: float64(flops) / (ms * 1e6) / 142, Memory: gbs / top, Judged: true})
+	}
+	for i := range 7 {
+		n := int64(i + 1)
+		layer(fmt.Sprintf("layer %d convT", n), profiles.Forward, 0.12+0.02*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d BN, ReLU", n), profiles.Forward, 0.011*float64(n), 40_000<<i, 32_000<<i)
+	}
+	layer("telescope, field", profiles.Telescope, 0.3, 11_000_000, 3_000_000)
+	layer("telescope, apertures", profiles.Telescope, 0.31, 9_000_000, 4_000_000)
+	layer("losses", profiles.Loss, 0.17, 2_100_000, 2_100_000)
+	for i := 6; i >= 0; i-- {
+		n := int64(i + 1)
+		layer(fmt.Sprintf("layer %d convT dx", n), profiles.Backward, 0.11+0.01*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d convT dW", n), profiles.Backward, 0.2/float64(n)+0.1, 9_000_000, 8_000_000/n)
+	}
+	layer("copy moments", profiles.Optimizer, 0.04, 0, 900_000)
+	layer("Adam", profiles.Optimizer, 0.97, 28_000_000, 12_000_000)
+	for i := range int64(200) {
+		it := profiles.Timing{Index: 3920 + i, Start: i * 5e6, Total: 60_000}
+		for p, ms := range []float64{1.21, 0.62, 0.18, 2.43, 0.98, 0} {
+			it.Phases[p] = int64(ms * 1e6 * (1 + 0.05*noise(int(i)+p)))
+			it.Total += it.Phases[p]
+		}
+		it.Total += int64(1e5 * noise(int(i)))
+		s.Recent = append(s.Recent, it)
+	}
+	s.Trends = new(profiles.Trends)
+	for p := range s.Trends {
+		base := s.Total.Median
+		if p < len(s.Phases) {
+			base = s.Phases[p].Median
+		}
+		for i := range 21 {
+			v := base * (1 + 0.05*noise(i+p))
+			if i < 9 {
+				v *= 1.3
+			}
+			s.Trends[p].Bins = append(s.Trends[p].Bins, v)
+		}
+		s.Trends[p].HasChange, s.Trends[p].Change = true, []float64{0.01, -0.08, 0.12, -0.2, 0, 0.5, -0.09}[p]
+	}
+	s.Clock = make(profiles.Curve, len(s.IterationTime))
+	for i, p := range s.IterationTime {
+		at := float64(p.First) * 0.0062
+		if i > 150 {
+			at += 9 // a pause
+		}
+		s.Clock[i] = profiles.Point{First: p.First, Last: p.Last, Min: at, Mean: at + 0.06, Max: at + 0.118}
+	}
+	return s
+}
+
+func TestPaneScreens(t *testing.T) {
+	unjudged := layered()
+	unjudged.Roofs = nil
+	for i := range unjudged.Layers {
+		unjudged.Layers[i].Judged = false
+	}
+	for _, tt := range []struct {
+		name string
+		pane paneID
+		zoom bool
+		snap *profiles.Snapshot
+		keys []string
+	}{
+		{"phases-bars", phasesPane, false, layered(), nil},
+		{"phases-bars-zoomed", phasesPane, true, layered(), nil},
+		{"phases-layers", phasesPane, false, layered(), []string{"v", "down", "down"}},
+		{"phases-layers-zoomed", phasesPane, true, layered(), []string{"v", "down", "down"}},
+		{"phases-layers-off", phasesPane, false, running(), []string{"v"}},
+		{"phases-layers-unjudged", phasesPane, true, unjudged, []string{"v"}},
+		{"phases-roofline", phasesPane, false, layered(), []string{"v", "v"}},
+		{"phases-roofline-zoomed", phasesPane, true, layered(), []string{"v", "v", "down"}},
+		{"phases-waterfall", phasesPane, false, layered(), []string{"v", "v", "v"}},
+		{"phases-waterfall-zoomed", phasesPane, true, layered(), []string{"v", "v", "v", "left", "left"}},
+		{"time-zoomed", timePane, true, layered(), nil},
+		{"time-wall-zoomed", timePane, true, layered(), []string{"v", "left", "left", "left"}},
+		{"time-back-zoomed", timePane, true, layered(), []string{"up", "up", "pgup", "pgup", "left", "x"}},
+		{"loss-zoomed", lossPane, true, layered(), []string{"left", "left"}},
+		{"loss-linear", lossPane, false, layered(), []string{"x"}},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}} {
+			w, h := size[0], size[1]
+			name := fmt.Sprintf("%s-%dx%d", tt.name, w, h)
+			t.Run(name, func(t *testing.T) {
+				m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, tt.snap)
+				m.setFocus(tt.pane)
+				if tt.zoom {
+					m.toggleZoom()
+				}
+				for _, k := range append([]string{""}, tt.keys...) {
+					m.panes[tt.pane].Press(k)
+					m.stale = true
+					m.Update(snapshotMsg{tt.snap})
+					checkFrame(t, m, w, h)
+				}
+				golden(t, name, shown(cells(m.View().Content, w, h)))
+			})
+		}
+	}
+}
+
+// Times that differ a little leave the rows of the table where they are; the
+// selection stays with its layer.
+func TestRowsOfLayersStandStill(t *testing.T) {
+	var table layerTable
+	s := layered()
+	table.follow(s)
+	for range 5 {
+		table.press("down")
+	}
+	selected, before := table.order[5].Name, names(table.order)
+	for k := range 20 {
+		next := layered()
+		for i := range next.Layers {
+			next.Layers[i].Nanos *= 1 + 0.08*noise(i+31*k)
+		}
+		table.follow(next)
+		if got := names(table.order); got != before {
+			t.Fatalf("reading %d changed the rows:\n%s\n%s", k, before, got)
+		}
+	}
+	next := layered()
+	for i := range next.Layers {
+		if next.Layers[i].Name == selected {
+			next.Layers[i].Nanos *= 50
+		}
+	}
+	table.follow(next)
+	if table.order[0].Name != selected || table.selected != 0 {
+		t.Errorf("%q is first and row %d is selected, want %q and 0", table.order[0].Name, table.selected, selected)
+	}
+	other := layered()
+	other.Layers = other.Layers[3:]
+	table.follow(other)
+	if len(table.order) != len(other.Layers) {
+		t.Errorf("%d rows of %d layers", len(table.order), len(other.Layers))
+	}
+}
+
+func names(layers []profiles.Layer) (s string) {
+	for _, l := range layers {
+		s += l.Name + "\n"
+	}
+	return s
+}
+
+func TestTheWaterfallAddsUpToTheIteration(t *testing.T) {
+	s := layered()
+	it := &s.Recent[7]
+	spans := phaseSpans(it)
+	last := spans[len(spans)-1]
+	if last.name != "rest" || math.Abs(last.start+last.len-float64(it.Total)) > 1 {
+		t.Errorf("the last bar is %+v of an iteration of %d ns", last, it.Total)
+	}
+	for i := 1; i < len(spans); i++ {
+		if spans[i].start != spans[i-1].start+spans[i-1].len {
+			t.Errorf("bar %d begins at %v", i, spans[i].start)
+		}
+	}
+	var f waterfall
+	f.recent = s.Recent
+	f.press("left")
+	f.press("left")
+	if want := s.Recent[len(s.Recent)-2].Index; f.picked != want {
+		t.Errorf("iteration %d is picked, want %d", f.picked, want)
+	}
+	f.recent = s.Recent[100:] // time went on
+	if got := f.recent[f.find()].Index; got != f.picked {
+		t.Errorf("iteration %d is shown", got)
+	}
+	f.press("end")
+	if f.find() != len(f.recent)-1 {
+		t.Error("not the newest again")
+	}
+}
+
+func TestTheViewOfLayersSwitchesNothingOn(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	m.setFocus(phasesPane)
+	for range numPhaseViews {
+		press(m, "v")
+	}
+	if calls := r.called(); len(calls) != 0 {
+		t.Errorf("looking at the views asked for %v", calls)
+	}
+}

@@ -1,0 +1,210 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// waterfall shows one iteration on an axis of time: its phases, and beneath them
+// the steps of the plan where layers are timed.
+type waterfall struct {
+	picked  int64 // the iteration, where held
+	held    bool
+	recent  []profiles.Timing
+	ceiling float64 // of the axis, ns
+	top     int     // first step shown
+	steps   int     // of the plan
+	rows    int     // of steps on screen
+	title   string
+}
+
+// press chooses the iteration and scrolls the steps.
+func (f *waterfall) press(key string) bool {
+	switch key {
+	case "left":
+		f.choose(-1)
+	case "right":
+		f.choose(1)
+	case "end":
+		f.held = false
+	case "up":
+		f.top--
+	case "down":
+		f.top++
+	case "pgup":
+		f.top -= max(1, f.rows-1)
+	case "pgdown":
+		f.top += max(1, f.rows-1)
+	case "home":
+		f.top = 0
+	default:
+		return false
+	}
+	f.top = max(0, min(f.top, f.steps-f.rows))
+	return true
+}
+
+// choose goes to a neighbour among the recent iterations, the first time to the
+// newest, which then stands still.
+func (f *waterfall) choose(step int) {
+	if len(f.recent) == 0 {
+		return
+	}
+	at := len(f.recent) - 1
+	if f.held {
+		at = min(max(f.find()+step, 0), at)
+	}
+	f.held, f.picked = true, f.recent[at].Index
+}
+
+// find is the place of the iteration to show.
+func (f *waterfall) find() int {
+	last := len(f.recent) - 1
+	if !f.held {
+		return last
+	}
+	return int(min(max(f.picked-f.recent[0].Index, 0), int64(last)))
+}
+
+// span is one bar of the waterfall.
+type span struct {
+	name       string
+	style      theme.Style
+	start, len float64 // ns
+}
+
+func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot, layers *layerTable) (string, theme.Style) {
+	f.recent, f.title = s.Recent, ""
+	if len(s.Recent) == 0 {
+		message(c, "no iteration yet")
+		return "", theme.Faint
+	}
+	it := &s.Recent[f.find()]
+	f.title = fmt.Sprintf("iteration %d  %s ms", it.Index, milliseconds(float64(it.Total)))
+	if it.Flags&profiles.Warmup != 0 {
+		f.title += "  warm-up"
+	}
+	spans := phaseSpans(it)
+	steps := stepSpans(s.Layers)
+	f.steps = len(steps)
+	longest := float64(it.Total)
+	if len(steps) > 0 {
+		last := steps[len(steps)-1]
+		longest = max(longest, last.start+last.len)
+	}
+	f.ceiling = timeCeiling(longest, f.ceiling)
+
+	w, h := c.Size()
+	names := phaseNameWidth
+	f.rows = h - len(spans) - 3
+	if len(steps) == 0 || f.rows < 2 {
+		f.rows = 0
+	} else {
+		names = max(names, min(24, w/3))
+	}
+	if len(spans) >= h { // leave out what did not run
+		spans = slices.DeleteFunc(spans, func(s span) bool { return s.len <= 0 })
+	}
+	f.drawSpans(c, 0, names, spans[:min(len(spans), h)])
+	y := len(spans)
+	if f.rows > 0 {
+		f.top = max(0, min(f.top, len(steps)-f.rows))
+		end := min(f.top+f.rows, len(steps))
+		c.Text(0, y+1, chart.Cut(fmt.Sprintf("steps %d–%d of %d: means, end to end",
+			f.top+1, end, len(steps)), w), theme.Faint)
+		f.drawSpans(c, y+2, names, steps[f.top:end])
+		y += 2 + end - f.top
+	}
+	f.axis(c, y, names)
+	switch {
+	case f.held:
+		return fmt.Sprintf("at iteration %d · end: live", it.Index), theme.Strong
+	case len(steps) > 0 && f.rows == 0:
+		return "z zooms: the steps want more room", theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// phaseSpans are the phases of an iteration in the order in which they run, each
+// from where those before it end, and the rest. Iterations do not record when a
+// phase began, and the telescope's begins also before the decoder: a bar says how
+// long, not when to the microsecond.
+func phaseSpans(it *profiles.Timing) []span {
+	var spans []span
+	at := 0.0
+	for id, ns := range it.Phases {
+		p := profiles.Phase(id)
+		spans = append(spans, span{p.String(), phaseStyle(p), at, float64(ns)})
+		at += float64(ns)
+	}
+	return append(spans, span{"rest", theme.Faint, at, float64(it.Rest())})
+}
+
+// stepSpans are the steps of the plan, laid end to end.
+func stepSpans(layers []profiles.Layer) []span {
+	spans := make([]span, len(layers))
+	at := 0.0
+	for i, l := range layers {
+		spans[i] = span{l.Name, phaseStyle(l.Phase), at, l.Nanos}
+		at += l.Nanos
+	}
+	return spans
+}
+
+// timeCeiling is a round end of the axis. A previous one is kept while more than
+// half of it is filled.
+func timeCeiling(longest, previous float64) float64 {
+	if !(longest > 0) || math.IsInf(longest, 0) {
+		return 1e6
+	}
+	if longest <= previous && longest > previous/2 {
+		return previous
+	}
+	return chart.RoundUp(longest)
+}
+
+const spanNumber = 6 // room for milliseconds at the right
+
+func (f *waterfall) drawSpans(c *chart.Canvas, y, names int, spans []span) {
+	w, _ := c.Size()
+	room := w - names - 1 - spanNumber
+	for i, s := range spans {
+		name := theme.Plain
+		if s.len == 0 {
+			name = theme.Faint
+		}
+		c.Text(0, y+i, chart.Cut(s.name, names), name)
+		if s.len <= 0 {
+			continue
+		}
+		c.TextRight(w, y+i, milliseconds(s.len), theme.Strong)
+		if room < 3 {
+			continue
+		}
+		unit := float64(room) / f.ceiling
+		from := min(int(math.Round(s.start*unit)), room-1)
+		to := min(max(int(math.Round((s.start+s.len)*unit)), from+1), room)
+		c.Fill(names+1+from, y+i, to-from, 1, '▇', s.style)
+	}
+}
+
+// axis labels the time.
+func (f *waterfall) axis(c *chart.Canvas, y, names int) {
+	w, _ := c.Size()
+	room := w - names - 1 - spanNumber
+	if room < 12 {
+		return
+	}
+	c.Fill(names+1, y, room, 1, '─', theme.Axis)
+	c.Text(names+1, y, "0 ", theme.Axis)
+	c.TextRight(names+1+room, y, " "+axisLabel(f.ceiling/1e6)+" ms", theme.Axis)
+	if room >= 30 {
+		half := " " + axisLabel(f.ceiling/2e6) + " "
+		c.Text(names+1+room/2-chart.Width(half)/2, y, half, theme.Axis)
+	}
+}
