@@ -9,65 +9,111 @@ import (
 	"prismtop/tui/theme"
 )
 
-// caches shows what each cache was asked and what it saved.
-type caches struct{ box }
+// caches shows what each cache was asked and what it saves.
+type caches struct {
+	box
+	why bool // words instead of numbers
+	scroll
+}
 
-func newCaches() *caches { return &caches{box{title: "Caches"}} }
+func newCaches() *caches { return &caches{box: box{title: "Caches"}} }
 
 func (p *caches) View() string    { return join(p.lines()) }
 func (p *caches) lines() []string { return p.render(p.draw) }
 
+// Press changes between numbers and words, and scrolls the words.
+func (p *caches) Press(key string) bool {
+	if key == "v" {
+		p.why, p.top = !p.why, 0
+	} else if !p.why || !p.scroll.press(key) {
+		return false
+	}
+	p.stale = true
+	return true
+}
+
+// Explain says what the caches keep and how savings are measured.
+func (p *caches) Explain() []string {
+	return []string{
+		"The measurement cache keeps what one aperture sees of the object; FFT plans are tables of twiddle factors per size; masks/grids are " +
+			"aperture masks and coordinates. Off, the work is done again at every use.",
+		"Hit rate is hits over lookups since the run began. Recent is the same over the newest 512 iterations under the present settings.",
+		"Saved is measured, not estimated from rates: for every hit the median of the latest times that it took to compute an entry of that size, " +
+			"less what the lookup took, hashing included; a miss counts what its lookup and storing took as a loss. Below 0 the cache costs more than " +
+			"it saves, and the screen says costs.",
+		"ms/it is that sum over the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
+			"saved ÷ (mean iteration + saved).",
+		"A miss is the mean time to compute an entry, a lookup the mean time of all lookups, hashing and storing included.",
+	}
+}
+
 var cacheTitles = [profiles.NumCaches]string{"measurement", "FFT plans", "masks/grids"}
+
+// cacheKeys are the keys that switch the caches.
+var cacheKeys = [profiles.NumCaches]string{"m", "f", "g"}
 
 const cacheTitleWidth = 11
 
-// savedWidth is the width from which every row says that its time was saved;
-// below, the frame says so once.
-const savedWidth = 36
+// Widths from which a row has the share, and says that time is saved; below, the
+// frame says so once.
+const (
+	cacheShareWidth = 36
+	cacheWordWidth  = 40
+)
 
 func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
-	w, h := c.Size()
+	_, h := c.Size()
 	if s.State == profiles.Preparing {
 		message(c, "not set up yet")
 		return "", theme.Faint
 	}
+	if p.why {
+		return p.words(c, s)
+	}
 	n := int(profiles.NumCaches)
-	details := h >= 2*n // a second row for each
-	if w < savedWidth {
-		p.aside("saved", theme.Faint)
+	if w, _ := c.Size(); h >= 5*n+1 && w >= 56 {
+		return p.full(c, s)
+	}
+	return p.rows(c, s)
+}
+
+// rows is one to three rows for each cache.
+func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	n := int(profiles.NumCaches)
+	each := min(max(h/n, 1), 2)
+	if w < cacheWordWidth {
+		p.aside("saved per iteration", theme.Faint)
 	}
 	y := 0
 	for id, v := range s.Caches {
-		p.row(c, y, id, v, !details && w >= 62)
-		y++
-		if details {
-			c.Text(1, y, chart.Cut(cacheDetail(v, w-1), w-1), theme.Faint)
+		p.row(c, y, id, s)
+		if each == 2 {
+			c.Text(1, y+1, chart.Cut(cacheDetail(v, w-1), w-1), theme.Faint)
+		}
+		y += each
+		if h >= 3*n {
 			y++
-			if h >= 3*n+1 {
-				y++
-			}
 		}
 	}
 	why := whyNoHits(s)
-	if why == "" {
-		return "", theme.Faint
-	}
-	if h-y >= 2 {
+	switch {
+	case why != "" && h-y >= 2:
 		wrapped(c, 0, y, h-y, why+".", theme.Warn)
 		return "", theme.Faint
+	case why != "":
+		return "trainer pattern: asked once per sample", theme.Warn
+	case p.focus:
+		return "v: why", theme.Faint
 	}
-	return "trainer pattern: asked once per sample", theme.Warn
+	return "", theme.Faint
 }
 
-// row is a cache's switch, hit rate and saving; wide adds the counts.
-func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool) {
+// row is a cache's switch, hit rate and what it saves of an iteration.
+func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	w, _ := c.Size()
-	name, lamp, lampStyle := theme.Plain, '●', theme.Good
-	if !v.Enabled {
-		name, lamp, lampStyle = theme.Faint, '○', theme.Faint
-	}
-	c.Text(0, y, cacheTitles[id], name)
-	c.Set(cacheTitleWidth+1, y, lamp, lampStyle)
+	v := s.Caches[id]
+	cacheName(c, y, id, v)
 	x := cacheTitleWidth + 3
 	hits, ok := v.HitRate()
 	switch {
@@ -82,25 +128,69 @@ func (p *caches) row(c *chart.Canvas, y, id int, v profiles.CacheView, wide bool
 		return
 	}
 	c.Text(x, y, hitRate(hits), theme.Strong)
-	saved, style := fmt.Sprintf("%9s", seconds(float64(v.Saved))), theme.Plain
-	if v.Saved < 0 {
-		style = theme.Warn
+	each, share, known := savedEach(s, v)
+	if !known {
+		c.TextRight(w, y, "–", theme.Faint)
+		return
 	}
-	c.TextRight(w, y, saved, style)
-	if w >= savedWidth {
-		c.TextRight(w-9, y, "saved", theme.Faint)
+	word, style := "saves", theme.Good
+	if each < 0 {
+		word, style = "costs", theme.Warn
 	}
-	if wide {
-		text := fmt.Sprintf("%s · %s", lookups(v), strings.TrimSpace(byteSize(v.Bytes)))
-		c.Text(x+9, y, chart.Cut(text, w-x-9-15), theme.Faint)
+	end := w
+	if w >= cacheShareWidth {
+		c.TextRight(end, y, percent(share), style)
+		end -= 5
 	}
+	if w >= cacheWordWidth {
+		text := perIteration(max(each, -each))
+		c.TextRight(end-chart.Width(text)-1, y, word, theme.Faint)
+		c.TextRight(end, y, text, style)
+		return
+	}
+	c.TextRight(end, y, signedless(each/1e6)+" ms", style)
+}
+
+// perIteration is a time per iteration, 12 wide: "  0.48 ms/it".
+func perIteration(ns float64) string {
+	return fmt.Sprintf("%6s ms/it", signedless(ns/1e6))
+}
+
+// signedless is a number with two decimals, a minus where it is below 0, and no
+// more than 0 as 0.
+func signedless(v float64) string {
+	text := trim(fixed(max(v, -v), 5))
+	if v < 0 && strings.Trim(text, "0.") != "" {
+		return "−" + text
+	}
+	return text
+}
+
+func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {
+	name, lamp, style := theme.Plain, '●', theme.Good
+	if !v.Enabled {
+		name, lamp, style = theme.Faint, '○', theme.Faint
+	}
+	c.Text(0, y, cacheTitles[id], name)
+	c.Set(cacheTitleWidth+1, y, lamp, style)
+}
+
+// savedEach is what a cache saves of an iteration: in nanoseconds and as a share
+// of the iteration without it.
+func savedEach(s *profiles.Snapshot, v profiles.CacheView) (ns, share float64, ok bool) {
+	ns, ok = v.SavedPerIteration()
+	if !ok || s.Total.N == 0 || s.Total.Mean+ns <= 0 {
+		return ns, 0, ok && s.Total.N > 0
+	}
+	return ns, ns / (s.Total.Mean + ns), true
 }
 
 // cacheDetail is what a cache was asked and what it holds, in at most w cells
 // where that can be.
 func cacheDetail(v profiles.CacheView, w int) string {
 	size := strings.TrimSpace(byteSize(v.Bytes))
-	return longest(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size},
+	return longest(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size, trim(seconds(float64(v.Saved))) + " in all"},
+		[]string{lookups(v), plural(v.Entries, "entry", "entries"), size},
 		[]string{lookups(v) + ", " + count(v.Entries) + " in " + size}, []string{lookups(v) + ", " + size})
 }
 

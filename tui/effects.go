@@ -100,7 +100,7 @@ func (p *effects) changes(c *chart.Canvas, s *profiles.Snapshot) (string, theme.
 			row.Text(2-x, 1, chart.Cut(text, w-2), style)
 		}
 	}
-	return p.note(), theme.Faint
+	return p.note("later", "earlier"), theme.Faint
 }
 
 // pointer marks the picked row and returns the column after the mark.

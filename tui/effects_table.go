@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"math"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -45,7 +46,7 @@ var effectColumns = []effectColumn{
 		if !e.HasQuality {
 			return "–", theme.Faint
 		}
-		return signed(e.QualityDrift, 2), theme.Plain
+		return drift(e.QualityDrift), theme.Plain
 	}},
 }
 
@@ -92,7 +93,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	words := c.Sub(0, h-effectWords, w, effectWords)
 	words.Fill(0, 0, w, 1, '╌', theme.Border)
 	p.inWords(&words, &s.Effects[len(s.Effects)-1-p.at])
-	return p.note(), theme.Faint
+	return p.note("later", "earlier"), theme.Faint
 }
 
 func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
@@ -135,5 +136,13 @@ func reading(e *profiles.Effect) string {
 	if !e.HasQuality {
 		return text + " Quality was not measured on both sides."
 	}
-	return fmt.Sprintf("%s PSNR %s dB since.", text, signed(e.QualityDrift, 2))
+	return fmt.Sprintf("%s PSNR %s dB since.", text, drift(e.QualityDrift))
+}
+
+// drift is a difference in dB; what rounds to 0 has no sign.
+func drift(v float64) string {
+	if math.Abs(v) < 0.005 {
+		return "0.00"
+	}
+	return signed(v, 2)
 }

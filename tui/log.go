@@ -114,7 +114,7 @@ func (p *log) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) 
 		}
 		return "goes on below · end: newest", theme.Strong
 	}
-	if first > 0 {
+	if first > 0 && first < len(p.rows) {
 		return fmt.Sprintf("%d earlier", p.rows[first].entry), theme.Faint
 	}
 	return "", theme.Faint
@@ -142,29 +142,60 @@ func (p *log) wrap(entries []profiles.LogLine, w int) {
 	}
 }
 
-// alerts writes the alerts that stand, at most over two thirds of the pane, and
-// returns the row after them.
+// alertDetail is how much is told of each alert.
+type alertDetail uint8
+
+const (
+	whatAndTry alertDetail = iota
+	onlyWhat
+	oneRow
+)
+
+// alertRows is an alert in rows of w cells, and how many of them say what it is.
+func alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int) {
+	if d == oneRow {
+		return []string{chart.Cut(a.What, w)}, 1
+	}
+	rows = textRows(a.What, w)
+	what = len(rows)
+	if d == whatAndTry {
+		rows = append(rows, textRows(a.Try, w)...)
+	}
+	return rows, what
+}
+
+// alerts writes the alerts that stand, in as much detail as two thirds of the pane
+// hold, and returns the row after them.
 func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 	w, h := c.Size()
-	most := h * 2 / 3
+	most := max(1, (h-1)*2/3)
+	detail := whatAndTry
+	for ; detail < oneRow; detail++ {
+		n := 0
+		for _, a := range s.Alerts {
+			rows, _ := alertRows(a, w-alertIndent, detail)
+			n += len(rows)
+		}
+		if n <= most {
+			break
+		}
+	}
 	y := 0
 	for i, a := range s.Alerts {
-		what, try := textRows(a.What, w-alertIndent), textRows(a.Try, w-alertIndent)
-		if y+len(what)+len(try) > most {
-			more := plural(int64(len(s.Alerts)-i), "alert", "alerts")
-			c.Text(alertIndent, y, chart.Cut("… "+more+": z zooms", w-alertIndent), theme.Warn)
+		if left := len(s.Alerts) - i; y == most-1 && left > 1 {
+			c.Text(alertIndent, y, chart.Cut(fmt.Sprintf("… %d more alerts: z zooms", left), w-alertIndent), theme.Warn)
 			y++
 			break
 		}
-		style := alertStyle(a.Severity)
+		rows, what := alertRows(a, w-alertIndent, detail)
 		c.Text(0, y, clock(a.Since), theme.Faint)
-		c.Set(logIndent, y, alertGlyph(a.Severity), style)
-		for _, text := range what {
+		c.Set(logIndent, y, alertGlyph(a.Severity), alertStyle(a.Severity))
+		for j, text := range rows {
+			style := theme.Plain
+			if j < what {
+				style = alertStyle(a.Severity)
+			}
 			c.Text(alertIndent, y, chart.Cut(text, w-alertIndent), style)
-			y++
-		}
-		for _, text := range try {
-			c.Text(alertIndent, y, chart.Cut(text, w-alertIndent), theme.Plain)
 			y++
 		}
 	}

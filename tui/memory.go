@@ -6,13 +6,44 @@ import (
 	"prismtop/tui/theme"
 )
 
-// memory shows the run's memory by category, the process' and the GPU's.
-type memory struct{ box }
+// memory shows the run's memory by category, the process' and the GPU's, and what
+// they were over the run.
+type memory struct {
+	box
+	timeline
+	over    bool // over the run instead of now
+	ceiling float64
+}
 
-func newMemory() *memory { return &memory{box{title: "Memory"}} }
+func newMemory() *memory { return &memory{box: box{title: "Memory"}} }
 
 func (p *memory) View() string    { return join(p.lines()) }
 func (p *memory) lines() []string { return p.render(p.draw) }
+
+// Press changes between now and the run (v), and reads, scrolls and zooms the
+// chart.
+func (p *memory) Press(key string) bool {
+	if key == "v" {
+		p.over = !p.over
+		p.stale = true
+		return true
+	}
+	return (p.over || p.both()) && p.chartKey(&p.box, key)
+}
+
+// Explain says what the categories are and how a leak is looked for.
+func (p *memory) Explain() []string {
+	return []string{
+		"Weights, gradients, moments (Adam's two averages and AMSGrad's maximum), activations (what the backward pass needs of the forward pass), inputs (targets and " +
+			"masks) and scratch are exact: the sums of the plan's buffers. Buffers that are not needed at the same time share memory. Caches is what the caches hold.",
+		"Host is the process' resident memory as the operating system counts it (RSS), read once a second, with its peak. It holds the program, the Go " +
+			"runtime and the pictures as well, so it is more than the sum.",
+		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +
+			"readings (Theil–Sen), which single steps do not bend, with a 95 % interval (Sen's, widened for readings that resemble their predecessors). " +
+			"“Within noise” means that the interval holds 0. It needs 30 s, after 3 s that are left out behind every change.",
+		"Beyond the caches is the same for RSS less what the caches hold: a cache that fills is no leak.",
+	}
+}
 
 type memoryRow struct {
 	name  string
@@ -45,7 +76,40 @@ func memoryRows(m profiles.MemoryView, rows int) []memoryRow {
 	return []memoryRow{sum("run", all)}
 }
 
+// Room inside the frame for bars and chart at once.
+const (
+	memoryBothHeight = 20
+	memoryBarsHeight = 9
+)
+
+func (p *memory) both() bool {
+	_, h := p.canvas.Size()
+	return h-2 >= memoryBothHeight
+}
+
 func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	switch {
+	case p.both():
+		bars := c.Sub(0, 0, w, memoryBarsHeight)
+		p.bars(&bars, s)
+		rest := c.Sub(0, memoryBarsHeight+1, w, h-memoryBarsHeight-1)
+		return p.history(&rest, s)
+	case p.over:
+		return p.history(c, s)
+	}
+	told := p.bars(c, s)
+	if text, style := slopeShort(s.Memory.Trend); style == theme.Warn && !told {
+		return text, style
+	}
+	if p.focus {
+		return "v: over the run", theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// bars is what is held now. It returns whether there was room for the slope.
+func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	w, h := c.Size()
 	m := s.Memory
 	gpu := "n/a: " + gpuReason(s)
@@ -77,15 +141,19 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		c.Text(gpuColumn, y, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
 	case m.RSS > 0:
 		c.TextRight(name+number, y, byteSize(m.RSS), theme.Strong)
-		if peak := "peak " + trim(byteSize(m.PeakRSS)); chart.Width(peak) <= w-name-number-1 {
-			c.Text(name+number+1, y, peak, theme.Faint)
+		peak := "peak " + trim(byteSize(m.PeakRSS))
+		text := longestText(w-name-number-1, peak, "")
+		slope, style := slopeShort(m.Trend)
+		x := c.Text(name+number+1, y, text, theme.Faint)
+		if told = text != "" && x+3+chart.Width(slope) <= w; told {
+			c.Text(x+2, y, slope, style)
 		}
 	default:
 		c.Text(gpuColumn, y, "not read yet", theme.Faint)
 	}
 	c.Text(0, y+1, "GPU", theme.Plain)
 	wrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
-	return "", theme.Faint
+	return told
 }
 
 // gpuColumn is where the reasons begin that something cannot be read.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"strings"
 
 	"prismtop/profiles"
@@ -8,32 +9,157 @@ import (
 	"prismtop/tui/theme"
 )
 
-// quality is the peak signal-to-noise ratio over the run, with the newest
-// measurement of every metric.
+// quality is how close the reconstruction is to the truth over the run: one
+// metric, or all three where the pane is tall.
 type quality struct {
 	box
-	ceiling float64
+	timeline
+	view     int // the metric shown, or all
+	ceilings [len(metrics)]float64
+	decades  [len(metrics)][2]float64
 }
 
-func newQuality() *quality { return &quality{box: box{title: "Quality"}} }
+// metric is one way to compare a reconstruction with the truth.
+type metric struct {
+	name, unit string
+	better     string
+	curve      func(*profiles.Snapshot) profiles.Curve
+	newest     func(profiles.Quality) string
+	format     func(float64) string
+}
+
+var metrics = [3]metric{
+	{"PSNR", "dB", "higher is better", func(s *profiles.Snapshot) profiles.Curve { return s.PSNR },
+		func(q profiles.Quality) string { return trim(psnr(q.PSNR)) }, func(v float64) string { return trim(psnr(v)) }},
+	{"SSIM", "0 to 1", "higher is better", func(s *profiles.Snapshot) profiles.Curve { return s.SSIM },
+		func(q profiles.Quality) string { return trim(ssim(q.SSIM)) }, func(v float64) string { return trim(ssim(v)) }},
+	{"RMSE", "% of the truth's RMS", "lower is better", func(s *profiles.Snapshot) profiles.Curve { return s.RMSE },
+		func(q profiles.Quality) string { return trim(fixed(q.RMSE, 5)) + " %" }, func(v float64) string { return trim(fixed(v, 5)) + " %" }},
+}
+
+// allMetrics is the view of all metrics, one above the other; stackedHeight is
+// the height inside the frame from which it has room.
+const (
+	allMetrics    = len(metrics)
+	stackedHeight = 15
+)
+
+func newQuality() *quality { return &quality{box: box{title: "Quality"}, view: allMetrics} }
 
 func (p *quality) View() string    { return join(p.lines()) }
 func (p *quality) lines() []string { return p.render(p.draw) }
 
+// Press changes the metric (v), and reads, scrolls and zooms the chart.
+func (p *quality) Press(key string) bool {
+	if key == "v" {
+		_, h := p.canvas.Size()
+		if p.view = (p.view + 1) % (allMetrics + 1); p.view == allMetrics && h-2 < stackedHeight {
+			p.view = 0 // the same as the first
+		}
+		p.stale = true
+		return true
+	}
+	return p.chartKey(&p.box, key)
+}
+
+// Explain says what the metrics are and when they are taken.
+func (p *quality) Explain() []string {
+	return []string{
+		"Every metric compares the decoder's newest output with the true object, on the object's window. The truth is known because the telescope is " +
+			"simulated; training never sees it. They are taken about twice a second, at the end of each sample and at the end of the run, and their time " +
+			"is the phase metrics.",
+		"PSNR, peak signal-to-noise ratio, is 20·log₁₀(1 ÷ √MSE) in dB, for amplitudes from 0 to 1: 6 dB more are half the error. Higher is better.",
+		"SSIM, structural similarity, compares means, contrasts and structure in windows of 11 pixels and is 1 for equal pictures. Higher is better.",
+		"RMSE is the root of the mean squared error in percent of the truth's root mean square. Lower is better.",
+		"Letters on top mark changes of settings by their keys. A curve's point may stand for several comparisons: it is their mean.",
+	}
+}
+
 func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
 	if !s.HasQuality {
 		message(c, "not measured yet")
 		return "", theme.Faint
 	}
-	p.aside("PSNR "+strings.TrimSpace(psnr(s.Quality.PSNR))+"  SSIM "+strings.TrimSpace(ssim(s.Quality.SSIM))+
-		"  RMSE "+strings.TrimSpace(fixed(s.Quality.RMSE, 5))+" %", theme.Faint)
-	p.ceiling = chart.Ceiling(s.PSNR, p.ceiling)
-	line := chart.Line{
-		Series:  []chart.Series{{Curve: s.PSNR, Style: theme.Line}},
-		Ceiling: p.ceiling, Marks: marks(s.Changes), Label: axisLabel, LabelWidth: 5,
+	all := p.view == allMetrics && h >= stackedHeight
+	view := p.view
+	if view == allMetrics {
+		view = 0
 	}
-	if !line.Draw(c) {
-		message(c, "no comparison yet")
+	p.legend(s, view, all)
+	curves := p.see(c, s, s.PSNR, s.SSIM, s.RMSE)
+	if !all {
+		if !p.chart(c, s, view, curves[view]) {
+			message(c, "no comparison yet")
+		}
+		return p.foot(s, p.readout(s, view, view+1), metrics[view].name+", "+metrics[view].unit, " · v metric")
 	}
-	return "PSNR, dB", theme.Faint
+	y := 0
+	for i, m := range metrics {
+		rows := (h - y) / (len(metrics) - i)
+		part := c.Sub(0, y, w, rows)
+		title := fmt.Sprintf("%s, %s", m.name, m.unit)
+		part.Text(axisLabelWidth+1, 0, title, theme.Strong)
+		part.Text(axisLabelWidth+1+chart.Width(title)+2, 0, m.better, theme.Faint)
+		plot := part.Sub(0, 1, w, rows-1)
+		if !p.chart(&plot, s, i, curves[i]) {
+			message(&plot, "no comparison yet")
+		}
+		y += rows
+	}
+	return p.foot(s, p.readout(s, 0, len(metrics)), "", " · v one metric")
+}
+
+// foot is the timeline's footnote with the key of the views.
+func (p *quality) foot(s *profiles.Snapshot, readout, otherwise, key string) (string, theme.Style) {
+	note, style := p.footnote(s, p.focus, readout, otherwise)
+	if p.focus && !p.reading && !p.held {
+		note += key
+	}
+	return note, style
+}
+
+// chart draws one metric.
+func (p *quality) chart(c *chart.Canvas, s *profiles.Snapshot, i int, curve profiles.Curve) bool {
+	line := p.line(s)
+	line.Series = []chart.Series{{Curve: curve, Style: theme.Line}}
+	if p.log {
+		p.decades[i] = chart.Decades(p.decades[i], []profiles.Curve{curve})
+		line.Floor, line.Ceiling = p.decades[i][0], p.decades[i][1]
+	} else {
+		p.ceilings[i] = chart.Ceiling(curve, p.ceilings[i])
+		line.Ceiling = p.ceilings[i]
+	}
+	return line.Draw(c)
+}
+
+// legend writes the newest values into the upper edge; without room for all only
+// the one shown.
+func (p *quality) legend(s *profiles.Snapshot, view int, all bool) {
+	w, _ := p.canvas.Size()
+	var texts []string
+	for _, m := range metrics {
+		texts = append(texts, m.name+" "+m.newest(s.Quality))
+	}
+	one := texts[view]
+	if all {
+		one = ""
+	}
+	p.aside(longestText(w-4-chart.Width(p.title)-6, strings.Join(texts, "  "), one), theme.Plain)
+}
+
+// readout is the metrics under the cursor; empty without one.
+func (p *quality) readout(s *profiles.Snapshot, first, last int) string {
+	text := ""
+	for _, m := range metrics[first:last] {
+		at, ok := p.read(m.curve(s))
+		if !ok {
+			continue
+		}
+		if text == "" {
+			text = "iteration " + iterations(at) + ":"
+		}
+		text += " " + m.name + " " + m.format(at.Mean)
+	}
+	return text
 }

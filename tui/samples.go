@@ -3,8 +3,8 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -86,7 +86,7 @@ var sampleColumns = []sampleColumn{
 	}},
 	{"loss old", 9, 60, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossOld) }},
 	{"loss new", 9, 50, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossNew) }},
-	{"centre, px", 16, 78, func(s *profiles.Snapshot, r profiles.SampleResult) string { return centre(s, int(r.Sample)) }},
+	{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.SampleResult) string { return centre(s, int(r.Sample)) }},
 }
 
 // Where the columns of a sample begin.
@@ -119,7 +119,7 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	}
 	p.aside(longestText(w-4-chart.Width(p.title)-4,
 		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.short(s)), theme.Faint)
-	return p.note(), theme.Faint
+	return p.note("above", "below"), theme.Faint
 }
 
 // work sorts and counts where results came or the order changed.
@@ -210,10 +210,11 @@ func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	done := s.InSample + 1
 	c.TextRight(sampleFixed+1+sampleColumns[0].width, y, count(int64(done)), theme.Strong)
 	x := sampleFixed + sampleColumns[0].width + 2
-	if limit <= 0 {
+	of := "of " + count(int64(limit)) + " "
+	if limit <= 0 || x+chart.Width(of) > w {
 		return
 	}
-	x = c.Text(x, y, "of "+count(int64(limit))+" ", theme.Faint)
+	x = c.Text(x, y, of, theme.Faint)
 	newest := ""
 	if len(s.LossNew) > 0 && w-x >= 40 {
 		newest = " loss " + trim(loss(s.LatestLossNew))
@@ -233,7 +234,7 @@ func centre(s *profiles.Snapshot, sample int) string {
 	for _, c := range s.Run.Centres[sample*per : (sample+1)*per] {
 		y, x = y+c[0]/float64(per), x+c[1]/float64(per)
 	}
-	return strings.ReplaceAll(fmt.Sprintf("%+.0f, %+.0f", x, -y), "-", "−")
+	return wholeSigned(x) + ", " + wholeSigned(-y)
 }
 
 // longestText is the first of the texts that fits into w cells, or nothing.
@@ -244,4 +245,12 @@ func longestText(w int, texts ...string) string {
 		}
 	}
 	return ""
+}
+
+// wholeSigned is a number rounded to a whole one, with its sign.
+func wholeSigned(v float64) string {
+	if v = math.Round(v); v == 0 {
+		return "0"
+	}
+	return signed(v, 0)
 }

@@ -49,15 +49,16 @@ func (s *scroll) above() int { return s.top }
 
 func (s *scroll) below() int { return max(0, s.n-s.top-s.rows) }
 
-// note tells how much is out of sight; empty where nothing is.
-func (s *scroll) note() string {
-	switch above, below := s.above(), s.below(); {
-	case above > 0 && below > 0:
-		return fmt.Sprintf("%d above, %d below", above, below)
-	case above > 0:
-		return fmt.Sprintf("%d above", above)
-	case below > 0:
-		return fmt.Sprintf("%d below", below)
+// note tells how much is out of sight, with a word for what is above and one for
+// what is below; empty where nothing is.
+func (s *scroll) note(above, below string) string {
+	switch up, down := s.above(), s.below(); {
+	case up > 0 && down > 0:
+		return fmt.Sprintf("%d %s, %d %s", up, above, down, below)
+	case up > 0:
+		return fmt.Sprintf("%d %s", up, above)
+	case down > 0:
+		return fmt.Sprintf("%d %s", down, below)
 	}
 	return ""
 }

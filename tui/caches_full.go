@@ -1,0 +1,194 @@
+package tui
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is the caches with all their numbers, where a pane is large, and in
+// words.
+
+// full is a block of rows for each cache, and their sum.
+func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	each := min((h-1)/int(profiles.NumCaches), 9)
+	var sum float64
+	on, y := 0, 0
+	for id, v := range s.Caches {
+		block := c.Sub(0, y, w, each-1)
+		p.block(&block, id, s)
+		y += each
+		if ns, _, ok := savedEach(s, v); ok && v.Enabled {
+			sum, on = sum+ns, on+1
+		}
+	}
+	if y < h && on > 0 {
+		text := fmt.Sprintf("together %s ms/it saved; an iteration takes %s ms", signedless(sum/1e6), trim(milliseconds(s.Total.Mean)))
+		c.Text(0, y, chart.Cut(text, w), theme.Strong)
+	}
+	return "v: why", theme.Faint
+}
+
+// block is one cache with all its numbers, in up to four rows, and in words where
+// there are two more.
+func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
+	w, h := c.Size()
+	v := s.Caches[id]
+	cacheName(c, 0, id, v)
+	x, y := cacheTitleWidth+3, 0
+	defer func() {
+		if h-y >= 2 && v.Enabled {
+			wrapped(c, x, y, h-y, cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+		}
+	}()
+	row := func(label string, style theme.Style, choices ...string) {
+		c.Text(x, y, label, theme.Faint)
+		c.Text(x+9, y, chart.Cut(longestOr(w-x-9, choices), w-x-9), style)
+		y++
+	}
+	hits, asked := v.HitRate()
+	switch {
+	case !v.Enabled:
+		row("off", theme.Faint, "the work is done again at every use; "+cacheKeys[id]+" switches it on", cacheKeys[id]+" switches it on")
+		if !asked {
+			return
+		}
+	case !asked:
+		row("hit rate", theme.Faint, "no lookups yet")
+		return
+	}
+	if v.Enabled {
+		recent := "not asked in the newest " + count(int64(v.RecentIterations)) + " iterations"
+		if v.RecentN > 0 {
+			recent = trim(hitRate(v.RecentRate)) + " recently"
+		}
+		row("hit rate", theme.Strong, fmt.Sprintf("%s overall (%s), %s", trim(hitRate(hits)), lookups(v), recent),
+			fmt.Sprintf("%s, %s", trim(hitRate(hits)), recent))
+		p.savings(row, s, v)
+	}
+	p.prices(row, id, s)
+}
+
+// savings tells what a cache saves or costs.
+func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.Snapshot, v profiles.CacheView) {
+	ns, share, ok := savedEach(s, v)
+	word, style, sign := "saves", theme.Good, 1.0
+	if ns < 0 {
+		word, style, sign = "costs", theme.Warn, -1
+	}
+	if !ok {
+		row(word, theme.Faint, "– (no iteration since the last change)")
+		return
+	}
+	amount := fmt.Sprintf("%s, %s of the iteration without it", trim(perIteration(sign*ns)), trim(percentFine(sign*share)))
+	whole := trim(seconds(float64(v.Saved))) + " saved in all"
+	if v.Saved < 0 {
+		whole = trim(seconds(float64(-v.Saved))) + " lost in all"
+	}
+	row(word, style, amount+"; "+whole, amount, trim(perIteration(sign*ns))+", "+trim(percentFine(sign*share)))
+}
+
+// prices tells what misses and lookups cost, and what is held.
+func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *profiles.Snapshot) {
+	v := s.Caches[id]
+	miss, lookup := "a miss was not timed", ""
+	if ns, ok := v.MissCost(); ok {
+		miss = "a miss " + trim(seconds(ns))
+	}
+	if ns, ok := v.LookupCost(); ok && v.Spent > 0 {
+		lookup = ", a lookup " + trim(seconds(ns)) + " with hashing"
+	}
+	row("takes", theme.Plain, miss+lookup, miss)
+	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
+	if mb := s.Settings.MeasurementCacheMB; profiles.CacheID(id) == profiles.MeasurementCache && mb > 0 {
+		held += " of at most " + trim(byteSize(int64(mb)<<20))
+	}
+	if v.RecentDropped > 0 {
+		held += fmt.Sprintf(", %s dropped recently", count(v.RecentDropped))
+	}
+	row("holds", theme.Plain, held)
+}
+
+// longestOr is the first of the texts that fits into w cells, or the last.
+func longestOr(w int, texts []string) string {
+	if t := longestText(w, texts...); t != "" {
+		return t
+	}
+	return texts[len(texts)-1]
+}
+
+// words says of each cache why it hits or does not, in this pattern.
+func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	type row struct {
+		text  string
+		style theme.Style
+	}
+	var rows []row
+	for id := range s.Caches {
+		if id > 0 && h >= 12 {
+			rows = append(rows, row{})
+		}
+		style := reasonStyle(s, profiles.CacheID(id), theme.Plain)
+		for _, text := range textRows(cacheTitles[id]+": "+cacheReason(s, profiles.CacheID(id)), w) {
+			rows = append(rows, row{text, style})
+		}
+	}
+	first, last := p.fit(len(rows), h)
+	for i, r := range rows[first:last] {
+		c.Text(0, i, chart.Cut(r.text, w), r.style)
+	}
+	if note := p.note("above", "below"); note != "" {
+		return note + " · v: numbers", theme.Faint
+	}
+	return "v: numbers", theme.Faint
+}
+
+// reasonStyle warns of a cache that cannot hit.
+func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) theme.Style {
+	if id == profiles.MeasurementCache && whyNoHits(s) != "" {
+		return theme.Warn
+	}
+	return usual
+}
+
+// cacheReason is why a cache hits as often as it does, from the settings that
+// decide it.
+func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
+	v := s.Caches[id]
+	key := cacheKeys[id]
+	if !v.Enabled {
+		return "off, so every use computes it again; " + key + " switches it on and the effects pane says what that is worth."
+	}
+	rate, asked := v.HitRate()
+	if !asked {
+		return "nothing was looked up yet."
+	}
+	switch id {
+	case profiles.MeasurementCache:
+		if s.Settings.Pattern == "trainer" {
+			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
+			if v.Hits > 0 {
+				return text + ", but for what was measured before the pattern changed; p remeasures every iteration."
+			}
+			return text + ", so it cannot hit, and its lookups cost; p remeasures every iteration, where it hits, m switches it off."
+		}
+		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
+		if v.RecentDropped > 0 {
+			return text + fmt.Sprintf("; but it drops entries, because %d MiB are full: raise measurement_cache_mb.", s.Settings.MeasurementCacheMB)
+		}
+		return text + "."
+	case profiles.FFTPlans:
+		if rate < 0.5 && v.Hits+v.Misses < 10 {
+			return "few transforms were planned yet; each size misses once."
+		}
+		return "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform."
+	}
+	if rate < 0.5 {
+		return "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind."
+	}
+	return "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture."
+}

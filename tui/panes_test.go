@@ -1,0 +1,304 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+)
+
+// eventful is a run in which much happened: samples that ended, a log, alerts, a
+// history of memory, all metrics.
+func eventful() *profiles.Snapshot {
+	s := running()
+	s.Settings.Iterations, s.Settings.Cycles, s.Settings.MeasurementCacheMB = 250, 4, 256
+	for i := range 37 {
+		r := profiles.SampleResult{
+			Sample: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5,
+			LossOld: 4.1e-3 * (0.5 + noise(i)), LossNew: 4.8e-3 * (0.5 + noise(i+1)/2),
+		}
+		if !r.Converged {
+			r.Iterations, r.LossNew = 1000, 0.0183
+		}
+		r.Elapsed = time.Duration(r.Iterations) * time.Duration(5.2e6+1e6*noise(i))
+		s.Results = append(s.Results, r)
+	}
+	for i := range 30 {
+		text := fmt.Sprintf("saved europa-%06d.png", 100*i)
+		if i%10 == 9 {
+			text = "over after 12s: No iteration ended for more than 2s; usually one takes 5.4 ms, and this line is long enough to go on below the first row of a pane."
+		}
+		s.Log = append(s.Log, profiles.LogLine{At: time.Duration(3*i) * time.Second, Text: text})
+	}
+	s.Alerts = []profiles.Alert{
+		{ID: "sample-limit", Severity: profiles.Warning, Since: 93 * time.Second, Iteration: 3990,
+			What: "3 of the last 10 samples ended at their limit far from the threshold: sample 33 at 0.018, 3.7 times 0.005.",
+			Try:  "Halve the learning rate (l) where the loss jumps about; else raise iterations or threshold."},
+		{ID: "mask-cache-cost", Severity: profiles.Notice, Since: 41 * time.Second, Iteration: 1700,
+			What: "The mask cache costs more than it saves: 12 of 3038 lookups hit, 31 ms lost since the run began.",
+			Try:  "Switch it off (g) and compare."},
+	}
+	for id := range s.Caches {
+		c := &s.Caches[id]
+		c.RecentIterations, c.RecentSaved = 400, c.Saved/10
+		c.Spent, c.Computed = (c.Hits+c.Misses)*38_000, c.Misses*2_410_000
+	}
+	s.PSNR = curve(206, 20, func(i int) (float64, float64, float64) { v := 25 - 14*math.Exp(-float64(i)/60); return v, v, v })
+	s.SSIM = curve(206, 20, func(i int) (float64, float64, float64) { v := 0.85 - 0.7*math.Exp(-float64(i)/70); return v, v, v })
+	s.RMSE = curve(206, 20, func(i int) (float64, float64, float64) { v := 10 + 60*math.Exp(-float64(i)/50); return v, v, v })
+	bytes := func(f func(i int) float64) profiles.Curve {
+		return curve(206, 20, func(i int) (float64, float64, float64) { v := f(i); return v * 0.999, v, v * 1.001 })
+	}
+	s.Memory.History = profiles.MemoryHistory{
+		RSS:        bytes(func(i int) float64 { return 180e6 + 1.5e5*float64(i) + 1e6*noise(i) }),
+		Parameters: bytes(func(int) float64 { return 44.8e6 }), Buffers: bytes(func(int) float64 { return 16.7e6 }),
+		Caches: bytes(func(i int) float64 { return 1e5 * float64(i) }),
+	}
+	s.Memory.Trend = profiles.MemoryTrend{Known: true, Span: 92 * time.Second, N: 92, PerMinute: 2.1e6, Low: 1.7e6, High: 2.6e6,
+		PerThousand: 190e3, CachesPerMinute: 1.2e6, Beyond: 0.9e6, BeyondLow: 0.4e6, BeyondHi: 1.3e6}
+	return s
+}
+
+// zoomed is a screen that one pane has to itself.
+func zoomed(t testing.TB, w, h int, id paneID, snap *profiles.Snapshot, keys ...string) *Model {
+	t.Helper()
+	m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, snap)
+	m.setFocus(id)
+	m.toggleZoom()
+	m.Update(snapshotMsg{snap})
+	for _, k := range keys {
+		m.Update(named(k))
+	}
+	m.stale = true
+	m.Update(secondMsg{})
+	checkFrame(t, m, w, h)
+	return m
+}
+
+// named is the press of a key by its name, arrows included.
+func named(name string) tea.KeyPressMsg {
+	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
+		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "tab": tea.KeyTab}
+	if code, ok := codes[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	return pressed(name)
+}
+
+// ownPanes are the panes of this file's tests, with their views.
+var ownPanes = []struct {
+	id    paneID
+	views int
+}{{qualityPane, 4}, {samplesPane, 1}, {logPane, 1}, {memoryPane, 2}, {cachesPane, 2}, {effectsPane, 1}}
+
+func TestGoldenScreensOfZoomedPanes(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		for _, p := range ownPanes {
+			var keys []string
+			for view := range p.views {
+				name := fmt.Sprintf("zoom-%s-%d-%dx%d", strings.ReplaceAll(paneNames[p.id], " ", "-"), view, size[0], size[1])
+				if p.views == 1 {
+					name = fmt.Sprintf("zoom-%s-%dx%d", strings.ReplaceAll(paneNames[p.id], " ", "-"), size[0], size[1])
+				}
+				t.Run(name, func(t *testing.T) {
+					m := zoomed(t, size[0], size[1], p.id, eventful(), keys...)
+					golden(t, name, shown(cells(m.View().Content, size[0], size[1])))
+				})
+				keys = append(keys, "v")
+			}
+		}
+	}
+}
+
+// Small panes, as they stand among others.
+func TestGoldenSmallPanes(t *testing.T) {
+	for _, size := range [][2]int{{38, 11}, {60, 8}, {35, 5}} {
+		for _, p := range ownPanes {
+			m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, eventful())
+			pane := m.panes[p.id]
+			pane.SetSize(size[0], size[1])
+			name := fmt.Sprintf("pane-%s-%dx%d", strings.ReplaceAll(paneNames[p.id], " ", "-"), size[0], size[1])
+			t.Run(name, func(t *testing.T) {
+				golden(t, name, shown(cells(pane.View(), size[0], size[1])))
+			})
+		}
+	}
+}
+
+// Any keys at any size leave every line as wide as the screen.
+func TestAnyKeysHoldTheScreen(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "v", "x", "z", "tab", "esc", "?"}
+	snaps := []*profiles.Snapshot{eventful(), running(), preparing(), finished(), failed(), trainer(), {}}
+	for range 25 {
+		w, h := minWidth+random.IntN(200), minHeight+random.IntN(60)
+		m, _ := screen(t, w, h, Options{ASCII: random.IntN(4) == 0}, colorprofile.Profile(1+random.IntN(5)), snaps[0])
+		m.setFocus(ownPanes[random.IntN(len(ownPanes))].id)
+		m.toggleZoom()
+		for range 40 {
+			switch random.IntN(8) {
+			case 0:
+				w, h = minWidth+random.IntN(200), minHeight+random.IntN(60)
+				m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+			case 1:
+				m.Update(snapshotMsg{snaps[random.IntN(len(snaps))]})
+			default:
+				m.Update(named(keys[random.IntN(len(keys))]))
+			}
+			checkFrame(t, m, w, h)
+		}
+	}
+}
+
+// frameOf is what a zoomed pane shows, without colours.
+func frameOf(m *Model) string { return ansi.Strip(m.View().Content) }
+
+func TestTheLogStaysWhereTheUserScrolled(t *testing.T) {
+	s := eventful()
+	s.Alerts = nil
+	m := zoomed(t, 80, 24, logPane, s, "up", "up", "up")
+	before := frameOf(m)
+	if !strings.Contains(before, "3 newer · end: newest") || strings.Contains(before, "europa-002800") {
+		t.Fatalf("three lines up:\n%s", before)
+	}
+	next := *s
+	next.Log = append(s.Log[:len(s.Log):len(s.Log)], profiles.LogLine{At: time.Hour, Text: "one more"})
+	m.Update(snapshotMsg{&next})
+	after := frameOf(m)
+	if !strings.Contains(after, "4 newer") || strings.Contains(strings.Split(after, "╰")[0], "one more") {
+		t.Errorf("a new line moved the log:\n%s", after)
+	}
+	for _, line := range []string{"europa-002600.png", "europa-002000.png"} {
+		if strings.Contains(before, line) != strings.Contains(after, line) {
+			t.Errorf("%q came or went", line)
+		}
+	}
+	m.Update(named("end"))
+	if got := frameOf(m); !strings.Contains(got, "one more") || strings.Contains(got, "newer") {
+		t.Errorf("end does not follow the newest line:\n%s", got)
+	}
+	m.Update(named("home"))
+	if got := frameOf(m); !strings.Contains(got, "europa-000000.png") {
+		t.Errorf("home does not show the first line:\n%s", got)
+	}
+}
+
+func TestLongLinesOfTheLogGoOnBelow(t *testing.T) {
+	frame := frameOf(zoomed(t, 80, 24, logPane, eventful()))
+	flat := strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
+	if !strings.Contains(flat, "long enough to go on below the first row of a pane.") {
+		t.Errorf("the end of a long line is missing:\n%s", frame)
+	}
+}
+
+func TestAlertsStandOnTopOfTheLog(t *testing.T) {
+	frame := frameOf(zoomed(t, 120, 40, logPane, eventful()))
+	at := func(s string) int { return strings.Index(frame, s) }
+	if a, b, c := at("3 of the last 10 samples"), at("The mask cache costs"), at("saved europa-"); a < 0 || b < a || c < b {
+		t.Errorf("alerts at %d and %d, log at %d:\n%s", a, b, c, frame)
+	}
+	if !strings.Contains(frame, "Halve the learning rate (l)") {
+		t.Error("what to try is missing")
+	}
+}
+
+// first is the number of the first sample in the table, after the running one.
+func firstSample(frame string) string {
+	for _, line := range strings.Split(frame, "\n") {
+		if f := strings.Fields(line); len(f) > 3 && (f[2] == "converged" || f[2] == "limit") {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+func TestSamplesAreSortedAndScrolled(t *testing.T) {
+	s := eventful()
+	longest, most := 0, 0
+	for i, r := range s.Results {
+		if r.Elapsed > s.Results[longest].Elapsed {
+			longest = i
+		}
+		if r.Iterations >= s.Results[most].Iterations {
+			most = i
+		}
+	}
+	m := zoomed(t, 120, 30, samplesPane, s)
+	frame := frameOf(m)
+	for _, want := range []string{"38 training", "37 of 100 · 33 converged · 4 at limit · median", "newest first", "13 of 1000", "14 below"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the table lacks %q:\n%s", want, frame)
+		}
+	}
+	for _, want := range []string{"37", itoa(longest + 1), itoa(most + 1), "37"} {
+		if got := firstSample(frameOf(m)); got != want {
+			t.Errorf("first is sample %s, want %s", got, want)
+		}
+		m.Update(named("x"))
+	}
+	m.Update(named("x"))
+	m.Update(named("x"))
+	m.Update(named("down"))
+	if got := firstSample(frameOf(m)); got != "36" {
+		t.Errorf("one down, first is sample %s", got)
+	}
+	m.Update(named("end"))
+	if got := frameOf(m); !strings.Contains(got, "   1 ") || !strings.Contains(got, "14 above") {
+		t.Errorf("end:\n%s", got)
+	}
+}
+
+func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
+	s := eventful()
+	frame := frameOf(zoomed(t, 120, 40, cachesPane, s))
+	// 194 ms over 400 iterations are 0.485 ms; the iteration's mean is 5.43·1.01 ms.
+	for _, want := range []string{"saves    0.48 ms/it, 8.1 % of the iteration without it; 1.94 s saved in all",
+		"98.0 % overall (985 hits 20 misses), 100.0 % recently", "a miss 2.41 ms, a lookup 38.0 µs with hashing", "of at most 268 MB"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the caches lack %q:\n%s", want, frame)
+		}
+	}
+	s.Caches[0].Saved, s.Caches[0].RecentSaved = -20e6, -40e6
+	frame = frameOf(zoomed(t, 120, 40, cachesPane, s))
+	if want := "costs    0.10 ms/it, 1.9 % of the iteration without it; 20.0 ms lost in all"; !strings.Contains(frame, want) {
+		t.Errorf("a cache that costs lacks %q:\n%s", want, frame)
+	}
+}
+
+func TestEffectsArePickedAndToldInWords(t *testing.T) {
+	m := zoomed(t, 120, 40, effectsPane, eventful(), "down")
+	frame := frameOf(m)
+	flat := strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
+	for _, want := range []string{"▸ AMP off→bf16", "AMP off→bf16 at iteration 2410", "takes 5.40 ms instead of 7.00, −22.9 % (95 % interval", "That is faster."} {
+		if !strings.Contains(flat, want) {
+			t.Errorf("the table lacks %q:\n%s", want, frame)
+		}
+	}
+	m.Update(named("down"))
+	if frame = frameOf(m); !strings.Contains(frame, "But: sample advanced.") {
+		t.Errorf("the confounded effect does not say so:\n%s", frame)
+	}
+}
+
+func TestPanesExplainThemselves(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, eventful())
+	for _, p := range ownPanes {
+		paragraphs := m.panes[p.id].Explain()
+		if len(paragraphs) < 2 {
+			t.Errorf("%s explains itself in %d paragraphs", paneNames[p.id], len(paragraphs))
+		}
+		for _, text := range paragraphs {
+			if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") {
+				t.Errorf("%s: %q", paneNames[p.id], text)
+			}
+		}
+	}
+}
