@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -117,11 +119,7 @@ var guide = []helpLine{
 func (m *Model) keyColumns() [][]helpLine {
 	w := m.layout.w - 4
 	columns := min(max(1, (w+2)/(helpColumnWidth+2)), 3)
-	width := min(w, helpColumnWidth)
-	if columns > 1 {
-		width = (w - 2*(columns-1)) / columns
-	}
-	blocks := [][]helpLine{m.noteLines(min(width, proseWidth))}
+	blocks := [][]helpLine{m.noteLines(min((w-2*(columns-1))/columns, helpColumnWidth))}
 	for _, t := range keyTables() {
 		block := []helpLine{{text: t.title, style: theme.Title}}
 		for _, b := range t.keys {
@@ -146,6 +144,9 @@ func (m *Model) noteLines(w int) []helpLine {
 	}
 	if m.snap != nil {
 		notes = append(notes, m.snap.Run.Notes...)
+	}
+	if m.note != "" {
+		notes = append(notes, m.note)
 	}
 	if len(notes) > 0 {
 		lines = append(lines, helpLine{}, helpLine{text: "Here", style: theme.Title})
@@ -196,7 +197,7 @@ func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []stri
 		rows = max(rows, len(lines))
 	}
 	if w == 0 {
-		w = min(m.layout.w-4, len(columns)*(helpColumnWidth+10))
+		w = min(m.layout.w-4, len(columns)*(helpColumnWidth+2)-2)
 	}
 	visible := min(rows, m.layout.h-2)
 	m.sheet.rows = visible
@@ -235,6 +236,13 @@ func wrap(s string, w int) []string {
 	for _, word := range strings.Fields(s) {
 		if line != "" && chart.Width(line)+1+chart.Width(word) > w {
 			lines, line = append(lines, line), ""
+		}
+		for chart.Width(word) > max(w, 1) { // a path
+			head := ansi.Truncate(word, max(w, 1), "")
+			if head == "" {
+				break
+			}
+			lines, word = append(lines, head), word[len(head):]
 		}
 		if line != "" {
 			line += " "

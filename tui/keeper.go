@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -108,6 +110,7 @@ func (m *Model) recall(path string) {
 	m.keep = r
 	m.mouse = r.Mouse && !m.options.remote()
 	if err != nil {
-		m.complain(err.Error() + "; it stays as it is and nothing is remembered")
+		m.note = err.Error() + ". It stays as it is, and nothing is remembered until it can be read."
+		m.complain(strings.Replace(err.Error(), path, filepath.Base(path), 1) + "; nothing is remembered (? tells more)")
 	}
 }

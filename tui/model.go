@@ -46,6 +46,7 @@ type Model struct {
 	click      click
 	keep       Remembered
 	keeper     *keeper // nil where nothing is remembered
+	note       string  // what is wrong with its file
 
 	cost  cost
 	frame string
@@ -219,7 +220,7 @@ func (m *Model) news(s *profiles.Snapshot) {
 	for _, l := range newLines(m.snap, s) {
 		texts = append(texts, l.Text)
 	}
-	if len(texts) > 0 {
+	if len(texts) > 0 && !m.status.bad { // the log keeps them
 		m.say(strings.Join(texts, " · "))
 	}
 }

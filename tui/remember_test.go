@@ -95,8 +95,15 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 				t.Fatalf("loading says %v, want %q", err, tt.says)
 			}
 			m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
-			if m.status.text != err.Error()+"; it stays as it is and nothing is remembered" || !m.status.bad {
-				t.Errorf("the screen says %q", m.status.text)
+			if got := lastLine(m); !strings.Contains(got, "screen.toml: ") || !strings.Contains(got, tt.says) {
+				t.Errorf("the footer says %q", got)
+			}
+			var told strings.Builder
+			for _, l := range m.noteLines(50) {
+				told.WriteString(l.text + " ")
+			}
+			if !strings.Contains(told.String(), "nothing is remembered until") {
+				t.Errorf("the help does not tell of it: %s", told.String())
 			}
 			if m.arrangement().name != tt.preset {
 				t.Errorf("the screen shows %s, want %s", m.arrangement().name, tt.preset)
