@@ -132,6 +132,7 @@ func prefix(cmd *cobra.Command) string {
 // runFlags are the flags of a run.
 type runFlags struct {
 	settingFlags
+	origins  preset.Origins // of the settings
 	headless bool
 	json     bool
 	ascii    bool
@@ -163,7 +164,8 @@ func runCommand() *cobra.Command {
 
 // settings joins preset, file, environment and flags, and checks where to save.
 func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
-	s, _, err := f.resolve(cmd.Flags())
+	s, origins, err := f.resolve(cmd.Flags())
+	f.origins = origins
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
 	}
@@ -233,7 +235,7 @@ func (f *runFlags) watch(ctx context.Context, show live) error {
 	}()
 	// Where no folder for settings is known the screen remembers nothing.
 	remembered, _ := tui.RememberedPath()
-	err := tui.Run(ctx, show, tui.Options{ASCII: f.ascii, Remember: remembered})
+	err := tui.Run(ctx, show, tui.Options{Origins: f.origins, ASCII: f.ascii, Remember: remembered})
 	show.Stop()
 	runErr := show.Wait()
 	if errors.Is(err, tui.ErrInterrupted) {

@@ -5,15 +5,33 @@ import (
 	"math"
 	"time"
 
+	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
 )
+
+// How thorough an ablation is, unless it is told otherwise.
+const (
+	AblationRounds = 8  // groups of four blocks for each setting
+	AblationWarmup = 3  // iterations left out after a switch
+	AblationLeast  = 10 // iterations of a block at least
+	AblationBlock  = 100 * time.Millisecond
+	AblationRows   = 11 // settings, each mode of mixed precision as one
+)
+
+// AblationEstimate is about how long an ablation takes where an iteration takes so
+// long, switching and slower settings left out.
+func AblationEstimate(iteration time.Duration) time.Duration {
+	block := max(AblationLeast*iteration, AblationBlock) + AblationWarmup*iteration
+	return 4 * AblationRounds * AblationRows * block
+}
 
 // Ablation is what switching each optimisation on and off in a balanced order
 // has shown so far. It is immutable.
 type Ablation struct {
 	Running bool
-	Ended   string // why it ended, empty while it runs
-	Work    string // the kind of iterations that were compared
+	Base    preset.Settings // the user's, which it returns to
+	Ended   string          // why it ended, empty while it runs
+	Work    string          // the kind of iterations that were compared
 
 	Rounds int // of each setting, as planned
 	Done   int // groups of four blocks that are complete, over all settings

@@ -27,6 +27,9 @@ var shapes = [numPanes]shape{
 	effectsPane: {w: extent{34, 44, 100, 0, 4}, h: extent{5, 8, 13, 0, 2}},
 	samplesPane: {w: extent{32, 34, 44, 0, 1}, h: extent{5, 9, 13, 0, 1}},
 	logPane:     {w: extent{36, 52, 100, 0, 4}, h: extent{4, 9, 13, 0, 1}},
+
+	settingsPane: {w: extent{60, 116, 200, 0, 2}, h: extent{8, 24, 60, 0, 2}},
+	ablationPane: {w: extent{60, 104, 140, 0, 2}, h: extent{6, 16, 20, 0, 1}},
 }
 
 // anyShape is that of a pane that says nothing about its own.
@@ -142,6 +145,10 @@ func findArrangement(name string) *arrangement {
 // room.
 func (a *arrangement) everything() bool { return a == &arrangements[0] }
 
+// onDemand says whether a pane has a key of its own, which shows it on the whole
+// screen; it stands among the others only where the user shows it.
+func (id paneID) onDemand() bool { return id == settingsPane || id == ablationPane }
+
 // order is the panes that are wanted, in the order in which they are kept: those
 // that the user shows come before the arrangement's own.
 func (a *arrangement) order(c choice) []paneID {
@@ -151,7 +158,7 @@ func (a *arrangement) order(c choice) []paneID {
 		own[id] = true
 	}
 	for id := range numPanes {
-		if !own[id] && (c.show[id] || a.everything()) {
+		if !own[id] && (c.show[id] || a.everything() && !id.onDemand()) {
 			panes = append(panes, id)
 		}
 	}

@@ -173,7 +173,7 @@ func (m *Model) footer() []string {
 			first = keyPieces(m, withPairs(), true)
 		}
 	}
-	actions := keyPieces(m, slices.Concat(runKeys, screenKeys), h == 1)
+	actions := keyPieces(m, slices.Concat(runKeys, tuningKeys, screenKeys), h == 1)
 	if m.focus != noPane { // the first line has them
 		actions = slices.DeleteFunc(actions, func(g keyGroup) bool {
 			return g.pieces[0].text == "?" || g.pieces[0].text == "tab"

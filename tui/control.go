@@ -1,6 +1,9 @@
 package tui
 
-import "prismtop/profiles"
+import (
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
 
 // Controller is what the screen can ask of a run. Every method returns at once;
 // a change takes effect between two iterations. The run's own goroutine never
@@ -9,6 +12,15 @@ type Controller interface {
 	// Set changes a setting by its key. The error says why this run or machine
 	// cannot serve it; nothing has changed then.
 	Set(key, value string) error
+	// SetMany changes several settings before one and the same iteration. Where
+	// one of them is refused, none changes.
+	SetMany(sets []preset.Assignment) error
+	// StartAblation begins to compare every switchable optimisation on and off;
+	// the snapshots have its table. The settings return to what they were
+	// whichever way it ends.
+	StartAblation() error
+	// StopAblation ends it before it is complete.
+	StopAblation()
 	// Pause stops the loop after the current iteration, or lets it go on.
 	Pause(paused bool)
 	// Step runs one iteration of a paused run.

@@ -47,6 +47,18 @@ func (r *recorder) Set(key, value string) error {
 	return r.refuse
 }
 
+func (r *recorder) SetMany(sets []preset.Assignment) error {
+	call := "SetMany"
+	for _, a := range sets {
+		call += " " + a.Key + "=" + a.Value
+	}
+	r.note(call)
+	return r.refuse
+}
+
+func (r *recorder) StartAblation() error { r.note("StartAblation"); return r.refuse }
+func (r *recorder) StopAblation()        { r.note("StopAblation") }
+
 func (r *recorder) Pause(p bool) {
 	if p {
 		r.note("Pause")

@@ -93,6 +93,7 @@ func keyTables() []keyTable {
 	return []keyTable{
 		{"Settings, in force from the next iteration on", settingKeys},
 		{"The run", runKeys},
+		{"Tuning: all settings, ablation, undo, bookmarks", tuningKeys},
 		{"The screen", screenKeys},
 	}
 }
@@ -129,6 +130,10 @@ func threadCount(m *Model) (string, bool) {
 
 // press runs what a key is bound to.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	m.pressed = msg.String()
+	if m.storing && !isDigit(m.pressed) {
+		m.storing = false
+	}
 	if m.confirming {
 		switch msg.String() {
 		case "y", "Y", "enter":

@@ -20,12 +20,14 @@ const (
 	qualityPane
 	samplesPane
 	logPane
+	settingsPane
+	ablationPane
 	numPanes
 )
 
 var paneNames = [numPanes]string{
 	"phases", "reconstruction", "caches", "loss", "effects", "iteration time", "k-space", "memory",
-	"quality", "samples", "log",
+	"quality", "samples", "log", "settings", "ablation",
 }
 
 // paneSet is a set of panes.

@@ -37,6 +37,11 @@ type Model struct {
 	snap       *profiles.Snapshot
 	lastAsked  time.Time
 	wishes     wishes
+	history    history
+	bookmarks  [bookmarkSlots]*bookmark
+	storing    bool   // the next digit stores a bookmark
+	pressed    string // the key being handled
+	ablating   bool   // an ablation was asked for and has not been seen yet
 	wantPaused *bool
 	status     status
 	sheet      help
@@ -81,6 +86,7 @@ func New(c Controller, o Options) *Model {
 		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
 		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
 	}
+	m.panes[settingsPane], m.panes[ablationPane] = newSettingsView(m), newAblationView(m)
 	m.retheme()
 	if o.Remember != "" {
 		m.recall(o.Remember)
@@ -202,6 +208,9 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.news(s)
 	m.snap = s
 	m.wishes.settle(s, now)
+	if ended(s.State) || s.Ablation != nil && s.Ablation.Running {
+		m.ablating = false
+	}
 	if m.wantPaused != nil && (ended(s.State) || (s.State == profiles.Paused) == *m.wantPaused) {
 		m.wantPaused = nil
 	}

@@ -3,6 +3,8 @@ package tui
 import (
 	"io"
 	"time"
+
+	"prismtop/profiles/preset"
 )
 
 // Background says on what ground the screen is drawn.
@@ -29,6 +31,9 @@ type Options struct {
 	Cores int
 	// NoSummary leaves out the summary that Run prints after the screen is gone.
 	NoSummary bool
+
+	// Origins says where each setting came from, by its key; nil where nobody knows.
+	Origins preset.Origins
 
 	// Remember is the file in which the screen keeps how it was left
 	// (RememberedPath); nothing is kept where it is empty.

@@ -11,26 +11,43 @@ import (
 	"prismtop/profiles/preset"
 )
 
-// setting is a setting that keys change: how it is called on screen, the letter
-// that marks its changes in charts, and how it reads.
+// setting is a setting that keys change: how it is called on screen, and the
+// letter that marks its changes in charts.
 type setting struct {
 	key  string
 	name string
 	mark rune
-	get  func(*preset.Settings) string
 }
 
 // settings are the settings that have keys.
 var settings = []setting{
-	{"measurement_cache", "meas. cache", 'm', func(s *preset.Settings) string { return strconv.FormatBool(s.MeasurementCache) }},
-	{"fft_cache", "FFT plans", 'f', func(s *preset.Settings) string { return strconv.FormatBool(s.FFTCache) }},
-	{"mask_cache", "masks", 'g', func(s *preset.Settings) string { return strconv.FormatBool(s.MaskCache) }},
-	{"amp", "AMP", 'a', func(s *preset.Settings) string { return s.AMP }},
-	{"pattern", "pattern", 'p', func(s *preset.Settings) string { return s.Pattern }},
-	{"checkpointing", "checkpoints", 'c', func(s *preset.Settings) string { return strconv.FormatBool(s.Checkpointing) }},
-	{"fused_optimizer", "fused Adam", 'o', func(s *preset.Settings) string { return strconv.FormatBool(s.FusedOptimizer) }},
-	{"learning_rate", "lr", 'l', func(s *preset.Settings) string { return formatRate(s.LearningRate) }},
-	{"threads", "threads", 't', func(s *preset.Settings) string { return strconv.Itoa(s.Threads) }},
+	{"measurement_cache", "meas. cache", 'm'},
+	{"fft_cache", "FFT plans", 'f'},
+	{"mask_cache", "masks", 'g'},
+	{"amp", "AMP", 'a'},
+	{"pattern", "pattern", 'p'},
+	{"checkpointing", "checkpoints", 'c'},
+	{"fused_optimizer", "fused Adam", 'o'},
+	{"learning_rate", "lr", 'l'},
+	{"threads", "threads", 't'},
+	{"loss", "loss", 'k'},
+	{"composite_l1", "weight of L1", 'W'},
+	{"composite_l2", "weight of L2", 'Y'},
+	{"composite_ssim", "weight of SSIM", 'V'},
+	{"normalize_loss", "normalised loss", 'N'},
+	{"threshold", "threshold", 'T'},
+	{"scheduler", "schedule", 'H'},
+	{"iterations", "iterations", '['},
+	{"cycles", "cycles", 'O'},
+	{"max_samples", "samples left", 'j'},
+	{"max_iterations", "most iterations", 'Z'},
+	{"max_seconds", "most seconds", 'X'},
+	{"measurement_cache_mb", "meas. cache MiB", 'G'},
+	{"shared_spectrum", "shared spectrum", 'S'},
+	{"fused_telescope", "fused telescope", 'F'},
+	{"pruned_fft", "pruned FFT", 'e'},
+	{"layer_profile", "layer profile", 'y'},
+	{"device", "device", 'D'},
 }
 
 func formatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
@@ -107,14 +124,23 @@ func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 // settingValue is a setting's value in a snapshot, as text. The learning rate is
 // the one in use: a schedule may have lowered it.
 func settingValue(s *profiles.Snapshot, key string) (string, bool) {
-	def, ok := findSetting(key)
-	if !ok || s == nil {
+	if s == nil {
 		return "", false
 	}
 	if key == "learning_rate" && s.LearningRate > 0 && !math.IsInf(s.LearningRate, 0) {
 		return formatRate(s.LearningRate), true
 	}
-	return def.get(&s.Settings), true
+	value := settingsOf(s).Get(key)
+	return value, value != ""
+}
+
+// settingsOf are the user's settings: while an ablation switches them to and fro,
+// those that it returns to.
+func settingsOf(s *profiles.Snapshot) *preset.Settings {
+	if s.Ablation != nil && s.Ablation.Running {
+		return &s.Ablation.Base
+	}
+	return &s.Settings
 }
 
 // value is a setting's value as asked for or in force; pending says that it is
@@ -138,21 +164,30 @@ func (m *Model) set(key, value string) {
 		return
 	}
 	before, _ := m.value(key)
-	if err := m.control.Set(key, value); err != nil {
+	if err := m.ask(preset.Assignment{Key: key, Value: value}); err != nil {
 		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before, m.options.Cores), err))
 		return
 	}
-	m.wishes[key] = wish{value, m.now()}
-	said := fmt.Sprintf("%s: %s → %s", settingName(key), settingText(key, before, m.options.Cores), settingText(key, value, m.options.Cores))
+	m.say(m.changeText(key, before, value) + m.caution(key, value))
+}
+
+// changeText is a change in words.
+func (m *Model) changeText(key, before, after string) string {
+	return fmt.Sprintf("%s: %s → %s", settingName(key),
+		settingText(key, before, m.options.Cores), settingText(key, after, m.options.Cores))
+}
+
+// caution is what a value of a setting does not do here, to follow its change.
+func (m *Model) caution(key, value string) string {
 	if key == "amp" {
 		if why := emulated(m.snap, value); why != "" {
-			said += ", " + why
+			return ", " + why
 		}
 	}
 	if why := m.unfused(); key == "fused_optimizer" && value == "true" && why != "" {
-		said += ", " + why
+		return ", " + why
 	}
-	m.say(said)
+	return ""
 }
 
 // unfused says why the optimiser runs apart though it should be fused; "" where it

@@ -29,29 +29,21 @@ type Options struct {
 	Only   []string      // keys to compare; empty is all
 }
 
-// The defaults.
-const (
-	defaultRounds = 8
-	defaultWarmup = 3
-	defaultLeast  = 10
-	defaultTime   = 100 * time.Millisecond
-)
-
 // maxBlock bounds a block's iterations.
 const maxBlock = 4096
 
 func (o Options) withDefaults() Options {
 	if o.Rounds <= 0 {
-		o.Rounds = defaultRounds
+		o.Rounds = profiles.AblationRounds
 	}
 	if o.Warmup <= 0 {
-		o.Warmup = defaultWarmup
+		o.Warmup = profiles.AblationWarmup
 	}
 	if o.Least <= 0 {
-		o.Least = defaultLeast
+		o.Least = profiles.AblationLeast
 	}
 	if o.Time <= 0 {
-		o.Time = defaultTime
+		o.Time = profiles.AblationBlock
 	}
 	return o
 }

@@ -166,7 +166,7 @@ func TestTheOrderIsBalanced(t *testing.T) {
 			t.Errorf("%s: groups %v", name, orders)
 		}
 	}
-	if len(groups) != len(switches) {
+	if len(groups) != len(switches) || len(switches) != profiles.AblationRows {
 		t.Errorf("%d settings were compared, want %d", len(groups), len(switches))
 	}
 }

@@ -138,7 +138,7 @@ func middle(values []float64) float64 {
 // View is the table so far.
 func (s *Schedule) View() *profiles.Ablation {
 	v := &profiles.Ablation{
-		Running: !s.Done(), Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
+		Running: !s.Done(), Base: s.base, Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
 		Warmup: s.options.Warmup, Spent: time.Duration(s.spent),
 	}
 	if s.began {

@@ -1,0 +1,287 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// ablationView is the table that an ablation fills.
+type ablationView struct {
+	box
+	model *Model // whose run it is
+}
+
+func newAblationView(m *Model) *ablationView {
+	return &ablationView{box: box{title: "Ablation"}, model: m}
+}
+
+func (p *ablationView) View() string    { return join(p.lines()) }
+func (p *ablationView) lines() []string { return p.render(p.draw) }
+
+// Press stops a running ablation with esc; the next esc leaves the pane.
+func (p *ablationView) Press(key string) bool {
+	if key == "esc" && p.model.ablationRuns() {
+		p.model.toggleAblation()
+		return true
+	}
+	return false
+}
+
+// Hints are the keys of the pane.
+func (p *ablationView) Hints() []Hint {
+	return []Hint{{"A", "start or stop"}, {"esc", "stop, then leave"}}
+}
+
+// Explain says what the columns mean and how they are measured.
+func (p *ablationView) Explain() []string {
+	return []string{
+		"Each setting is switched off and on with all others as you had them, in groups of four blocks: off on on off, or " +
+			"on off off on, by turns, in a new random order of settings each round. Within a group a steady drift of the " +
+			"machine and of the training cancels.",
+		"A block is 10 iterations and 100 ms at least, the same number for all four; 3 iterations after each switch, those " +
+			"that ended a sample and the first after a plan was compiled are left out. Iterations of the initialisation, of " +
+			"the first sample and of later samples are never put beside each other.",
+		"Effect is on over off, less one: the centre of the groups by Hodges and Lehmann, with the 95 % interval of " +
+			"Wilcoxon's signed-rank test, which needs 6 groups. No effect seen means that the interval holds 0; ± says how " +
+			"large an effect could hide in it.",
+		"Memory is what the run holds with the setting on less off, in bytes from the plan and the caches. PSNR is what " +
+			"training gains more or less with it on, in dB over 100 iterations.",
+		"A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were.",
+	}
+}
+
+func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	a := s.Ablation
+	if a == nil {
+		wrapped(c, 0, 0, 4, "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here "+
+			"what it saves or costs. "+ablationLength(s)+" The settings then are what they were.", theme.Faint)
+		return "", theme.Faint
+	}
+	w, h := c.Size()
+	columns := ablationColumns(w)
+	for _, col := range columns {
+		col.write(c, 0, col.name, theme.Axis)
+	}
+	for i := range min(len(a.Rows), h-2) {
+		r := &a.Rows[i]
+		for _, col := range columns {
+			text, style := col.of(r)
+			col.write(c, i+1, text, style)
+		}
+		if a.Running && i == a.Now {
+			c.Set(0, i+1, '▸', theme.Key)
+		}
+	}
+	if y := len(a.Rows) + 1; y < h-1 {
+		p.notes(c, y, h-1, w, a)
+	}
+	style := theme.Strong
+	if !a.Running {
+		style = theme.Faint
+	}
+	c.Text(0, h-1, chart.Cut(progressOf(a), w), style)
+	if hidden := len(a.Rows) - (h - 2); hidden > 0 {
+		return fmt.Sprintf("%d more in a larger pane", hidden), theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// notes say why settings cannot matter, from row y to before end.
+func (p *ablationView) notes(c *chart.Canvas, y, end, w int, a *profiles.Ablation) {
+	for _, r := range a.Rows {
+		if r.Note != "" && y < end {
+			c.Text(2, y, chart.Cut(r.Name()+": "+r.Note, w-2), theme.Faint)
+			y++
+		}
+	}
+}
+
+// progressOf is how far an ablation is, or how it ended.
+func progressOf(a *profiles.Ablation) string {
+	kind := ""
+	if a.Work != "" {
+		kind = " · " + a.Work
+	}
+	if !a.Running {
+		return fmt.Sprintf("ended: %s · %d of %d groups in %s%s", a.Ended, a.Done, a.Groups, ago(a.Spent), kind)
+	}
+	left := "time left not known yet"
+	if a.LeftKnown {
+		left = "about " + ago(a.Left) + " left"
+	}
+	return fmt.Sprintf("group %d of %d · %s · A stops%s", min(a.Done+1, a.Groups), a.Groups, left, kind)
+}
+
+// ago is a time span in whole seconds or minutes.
+func ago(d time.Duration) string {
+	if d < 0 {
+		d = 0
+	}
+	if d < 100*time.Second {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+// ablationLength says about how long an ablation takes.
+func ablationLength(s *profiles.Snapshot) string {
+	if s.Total.N == 0 || !(s.Total.Median > 0) || s.Total.Median > math.MaxInt32*1e3 {
+		return ""
+	}
+	return fmt.Sprintf("%d settings in %d rounds take about %s.", profiles.AblationRows, profiles.AblationRounds,
+		ago(profiles.AblationEstimate(time.Duration(s.Total.Median))))
+}
+
+// ablationColumn is a column of the table.
+type ablationColumn struct {
+	name  string
+	x, w  int
+	right bool
+	of    func(*profiles.AblationRow) (string, theme.Style)
+}
+
+func (col *ablationColumn) write(c *chart.Canvas, y int, text string, style theme.Style) {
+	text = chart.Cut(text, col.w)
+	if col.right {
+		c.TextRight(col.x+col.w, y, text, style)
+		return
+	}
+	c.Text(col.x, y, text, style)
+}
+
+// The columns, and those that leave first where there is no room.
+var (
+	ablationTable = []ablationColumn{
+		{name: "setting", w: 18, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Name(), theme.Plain }},
+		{name: "off ms", w: 7, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) { return timeOf(r.OffNS), theme.Plain }},
+		{name: "on ms", w: 7, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) { return timeOf(r.OnNS), theme.Plain }},
+		{name: "effect", w: 8, right: true, of: ablationEffect},
+		{name: "95 % interval", w: 14, of: ablationInterval},
+		{name: "memory", w: 9, right: true, of: ablationMemory},
+		{name: "dB/100", w: 7, right: true, of: ablationQuality},
+		{name: "n", w: 6, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) { return count(int64(r.Iterations)), theme.Faint }},
+		{name: "verdict", w: 22, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Verdict(), judgementStyle(r) }},
+	}
+	ablationSpares = []string{"dB/100", "n", "off ms", "on ms", "memory", "95 % interval"}
+)
+
+// ablationColumns are the columns that fit into w cells, and where they stand.
+func ablationColumns(w int) []ablationColumn {
+	columns := append([]ablationColumn(nil), ablationTable...)
+	need := func() (n int) {
+		for _, col := range columns {
+			n += col.w + 1
+		}
+		return n + 1
+	}
+	for _, name := range ablationSpares {
+		if need() <= w {
+			break
+		}
+		for i := range columns {
+			if columns[i].name == name {
+				columns = append(columns[:i], columns[i+1:]...)
+				break
+			}
+		}
+	}
+	x := 2
+	for i := range columns {
+		columns[i].x = x
+		x += columns[i].w + 1
+	}
+	last := &columns[len(columns)-1]
+	last.w = max(w-last.x, 0)
+	return columns
+}
+
+func timeOf(ns float64) string {
+	if math.IsNaN(ns) {
+		return "–"
+	}
+	return strings.TrimSpace(milliseconds(ns))
+}
+
+func ablationEffect(r *profiles.AblationRow) (string, theme.Style) {
+	if math.IsNaN(r.Effect) {
+		return "–", theme.Faint
+	}
+	return signedPercent(r.Effect), judgementStyle(r)
+}
+
+func ablationInterval(r *profiles.AblationRow) (string, theme.Style) {
+	if r.Judge() == profiles.Undecided {
+		return "–", theme.Faint
+	}
+	return "[" + signed(100*r.Low, 1) + "," + signed(100*r.High, 1) + "]", theme.Faint
+}
+
+func ablationMemory(r *profiles.AblationRow) (string, theme.Style) {
+	more := r.OnBytes - r.OffBytes
+	switch {
+	case !r.HasMemory:
+		return "–", theme.Faint
+	case more == 0:
+		return "same", theme.Faint
+	case more < 0:
+		return "−" + strings.TrimSpace(byteSize(-more)), theme.Good
+	}
+	return "+" + strings.TrimSpace(byteSize(more)), theme.Plain
+}
+
+func ablationQuality(r *profiles.AblationRow) (string, theme.Style) {
+	switch {
+	case r.QualityGroups == 0 || math.IsNaN(r.Quality):
+		return "–", theme.Faint
+	case r.QualityHigh < 0:
+		return signed(r.Quality, 2), theme.Bad
+	case r.QualityLow > 0:
+		return signed(r.Quality, 2), theme.Good
+	}
+	return signed(r.Quality, 2), theme.Faint
+}
+
+// judgementStyle is good where a setting saves time and bad where it costs some.
+func judgementStyle(r *profiles.AblationRow) theme.Style {
+	switch r.Judge() {
+	case profiles.Saves:
+		return theme.Good
+	case profiles.Costs:
+		return theme.Bad
+	case profiles.NoEffect:
+		return theme.Strong
+	}
+	return theme.Faint
+}
+
+// ablationRuns says whether an ablation is under way, or asked for.
+func (m *Model) ablationRuns() bool {
+	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
+}
+
+// toggleAblation starts an ablation and shows its table, or stops it.
+func (m *Model) toggleAblation() {
+	if m.ablationRuns() {
+		m.ablating = false
+		m.control.StopAblation()
+		m.say("the ablation stops: the settings return to what they were")
+		return
+	}
+	if m.snap == nil || ended(m.snap.State) {
+		m.complain("an ablation needs a run that goes on")
+		return
+	}
+	if err := m.control.StartAblation(); err != nil {
+		m.complain("no ablation: " + err.Error())
+		return
+	}
+	m.ablating = true
+	m.openPane(ablationPane)
+	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
+}

@@ -1,0 +1,211 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// The columns of the settings.
+const (
+	settingNameX     = 2
+	settingValueX    = 23
+	settingWishX     = 34
+	settingKeyX      = 46
+	settingEffectX   = 50
+	settingHelpX     = 74
+	settingHelpLeast = 16
+	settingDetails   = 4 // rows beneath the list for the selected one
+)
+
+// draw lists the rows, the selected one in view, and tells of it beneath.
+func (p *settingsView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	details := 0
+	if h >= settingDetails+5 {
+		details = settingDetails
+	}
+	room := h - details - 1
+	if room < 1 {
+		message(c, "too small")
+		return "", theme.Faint
+	}
+	p.scroll(room)
+	p.headings(c, w)
+	for y := range min(room, len(p.rows)-p.top) {
+		p.row(c, y+1, w, p.top+y, s)
+	}
+	if details > 0 {
+		p.details(c, h-details, w, s)
+	}
+	below := len(p.rows) - p.top - room
+	switch {
+	case p.input != nil && p.fault == "" && details == 0:
+		return p.prompt(), theme.Strong
+	case p.fault != "" && details == 0:
+		return p.fault, theme.Bad
+	case below > 0:
+		return fmt.Sprintf("%d more below", below), theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// scroll keeps the selected row in view, with its heading where that is next.
+func (p *settingsView) scroll(room int) {
+	if p.at < p.top+1 {
+		p.top = max(p.at-1, 0)
+	}
+	if p.at >= p.top+room {
+		p.top = p.at - room + 1
+	}
+	p.top = max(min(p.top, len(p.rows)-room), 0)
+}
+
+func (p *settingsView) headings(c *chart.Canvas, w int) {
+	for _, column := range []struct {
+		x    int
+		name string
+	}{
+		{settingNameX, "setting"}, {settingValueX, "value"}, {settingWishX, "asked for"}, {settingKeyX, "key"},
+		{settingEffectX, "effect"}, {settingHelpX, "what it is"},
+	} {
+		if column.x == settingHelpX && w-column.x < settingHelpLeast {
+			continue
+		}
+		c.Text(column.x, 0, chart.Cut(column.name, max(w-column.x, 0)), theme.Axis)
+	}
+}
+
+func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
+	r := p.rows[i]
+	if r.heading != "" {
+		c.Text(0, y, chart.Cut(r.heading, w), theme.Title)
+		return
+	}
+	k := r.key
+	name, value := theme.Plain, theme.Strong
+	if !k.Live {
+		name, value = theme.Faint, theme.Faint
+	}
+	if i == p.at {
+		c.Set(0, y, '▸', theme.Key)
+		name = theme.Strong
+	}
+	cell(c, settingNameX, y, settingValueX-settingNameX-1, k.Name, name)
+	cell(c, settingValueX, y, settingWishX-settingValueX-1, p.text(k, settingsOf(s).Get(k.Name)), value)
+	if wish, ok := p.model.wishes[k.Name]; ok && wish.value != settingsOf(s).Get(k.Name) {
+		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish.value), theme.Pending)
+	}
+	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k.Name), theme.Key)
+	if k.Live {
+		effect, style := effectOf(s, k.Name)
+		cell(c, settingEffectX, y, settingHelpX-settingEffectX-1, effect, style)
+		if w-settingHelpX >= settingHelpLeast {
+			cell(c, settingHelpX, y, w-settingHelpX, k.Help, theme.Faint)
+		}
+		return
+	}
+	why := whyFixed(k)
+	if k.Name == "device" && s.Run.GPUReason != "" {
+		why = "no GPU: " + s.Run.GPUReason
+	}
+	cell(c, settingEffectX, y, w-settingEffectX, why, theme.Faint)
+}
+
+// cell writes text into so many cells, cut where it is longer.
+func cell(c *chart.Canvas, x, y, width int, text string, style theme.Style) {
+	if width > 0 {
+		c.Text(x, y, chart.Cut(text, width), style)
+	}
+}
+
+// text is a value as people say it.
+func (p *settingsView) text(k preset.Key, value string) string {
+	if value == "" {
+		return "–"
+	}
+	if k.Max > 0 && value == "0" && strings.HasPrefix(k.Name, "max_") {
+		return "no limit"
+	}
+	return settingText(k.Name, value, p.model.options.Cores)
+}
+
+// details tell of the selected setting what its row has no room for.
+func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) {
+	k := p.rows[p.at].key
+	c.Fill(0, y, w, 1, '─', theme.Border)
+	help := k.Help
+	if k.Unit != "" {
+		help += " (" + k.Unit + ")"
+	}
+	cell(c, 0, y+1, w, help, theme.Plain)
+	about := "must be " + k.Wants() + " · from " + p.origin(k, s)
+	if !k.Live {
+		about = "needs a restart: " + whyFixed(k) + " · from " + p.origin(k, s)
+	}
+	style := theme.Faint
+	if p.fault != "" {
+		about, style = p.fault, theme.Bad
+	}
+	cell(c, 0, y+2, w, about, style)
+	switch {
+	case p.input != nil:
+		x := c.Text(0, y+3, chart.Cut(p.prompt(), w), theme.Strong)
+		cell(c, x+3, y+3, w-x-3, "enter sets it, esc leaves it", theme.Faint)
+	case k.Live:
+		cell(c, 0, y+3, w, "← → change · enter writes a value · u undoes · , closes", theme.Faint)
+	default:
+		cell(c, 0, y+3, w, "prismtop run --set "+k.Name+"=…", theme.Faint)
+	}
+}
+
+// prompt is the value being written, with its cursor.
+func (p *settingsView) prompt() string {
+	if p.input == nil {
+		return ""
+	}
+	return p.rows[p.at].key.Name + " = " + p.input.text + "_"
+}
+
+// origin is where a setting's value came from.
+func (p *settingsView) origin(k preset.Key, s *profiles.Snapshot) string {
+	for i := len(s.Changes) - 1; i >= 0; i-- {
+		if c := s.Changes[i]; c.Key == k.Name {
+			return "a change at iteration " + strconv.FormatInt(c.Iteration, 10)
+		}
+	}
+	if from := p.model.options.Origins[k.Name]; from != "" {
+		return from
+	}
+	return "the run's start"
+}
+
+// keysOf are the keys that change a setting.
+func keysOf(key string) string {
+	switch key {
+	case "learning_rate":
+		return "l L"
+	case "threads":
+		return "− +"
+	case "threshold":
+		return "t T"
+	case "iterations":
+		return "[ ]"
+	case "max_samples":
+		return "j J"
+	}
+	if d, ok := findSetting(key); ok {
+		return string(d.mark)
+	}
+	return ""
+}
+
+func parseNumber(text string) float64 {
+	v, _ := strconv.ParseFloat(text, 64)
+	return v
+}

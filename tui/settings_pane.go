@@ -1,0 +1,330 @@
+package tui
+
+import (
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/tui/theme"
+)
+
+// settingsView lists every setting: those that change while the run goes on, to be
+// changed here, and those that need a restart, with the reason.
+type settingsView struct {
+	box
+	model *Model // whose settings they are
+	rows  []settingsRow
+	at    int // selected, a row with a key
+	top   int // first row shown
+	input *input
+	fault string // what was wrong with the last value
+}
+
+// settingsRow is a heading or a setting.
+type settingsRow struct {
+	heading string
+	key     preset.Key
+}
+
+// input is a value being written.
+type input struct{ text string }
+
+func newSettingsView(m *Model) *settingsView {
+	p := &settingsView{box: box{title: "Settings"}, model: m, rows: settingsRows()}
+	p.move(0, 1)
+	return p
+}
+
+// settingsRows are the live settings, what matters to speed first, then the rest.
+func settingsRows() []settingsRow {
+	var live, fixed []settingsRow
+	keys := preset.Keys()
+	for i := len(keys) - 1; i >= 0; { // the last group is how it is computed
+		first := i
+		for first > 0 && keys[first-1].Group == keys[i].Group {
+			first--
+		}
+		group := []settingsRow{{heading: keys[i].Group}}
+		for _, k := range keys[first : i+1] {
+			if k.Live {
+				group = append(group, settingsRow{key: k})
+			}
+		}
+		if len(group) > 1 {
+			live = append(live, group...)
+		}
+		i = first - 1
+	}
+	fixed = append(fixed, settingsRow{heading: "Need a restart"})
+	for _, k := range keys {
+		if !k.Live {
+			fixed = append(fixed, settingsRow{key: k})
+		}
+	}
+	return append(live, fixed...)
+}
+
+func (p *settingsView) View() string    { return join(p.lines()) }
+func (p *settingsView) lines() []string { return p.render(p.draw) }
+
+// SetFocus leaves an input that was begun.
+func (p *settingsView) SetFocus(on bool) {
+	if !on {
+		p.input, p.fault = nil, ""
+	}
+	p.box.SetFocus(on)
+}
+
+// Press selects, changes and edits.
+func (p *settingsView) Press(key string) bool {
+	p.stale = true
+	if p.input != nil {
+		return p.write(key)
+	}
+	p.fault = ""
+	k := p.rows[p.at].key
+	_, h := p.canvas.Size()
+	page := max(h-8, 1)
+	switch key {
+	case "up":
+		p.move(p.at-1, -1)
+	case "down":
+		p.move(p.at+1, 1)
+	case "pgup":
+		p.move(p.at-page, -1)
+	case "pgdown":
+		p.move(p.at+page, 1)
+	case "home":
+		p.move(0, 1)
+	case "end":
+		p.move(len(p.rows)-1, -1)
+	case "left", "right", "space":
+		if p.changeable(k) {
+			p.model.nudge(k.Name, key != "left")
+		}
+	case "enter":
+		switch {
+		case !p.changeable(k):
+		case k.Type == preset.Switch || len(k.Allowed) > 0:
+			p.model.nudge(k.Name, true)
+		default:
+			p.edit()
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// changeable tells whether a setting changes in a run, and says so where not. The
+// device is asked of the run, which knows the machine.
+func (p *settingsView) changeable(k preset.Key) bool {
+	if k.Live {
+		return true
+	}
+	if k.Name == "device" {
+		p.model.otherDevice()
+		return false
+	}
+	p.model.complain(k.Name + " cannot change while a run goes on: " + whyFixed(k))
+	return false
+}
+
+// move selects the row at or after i in the direction of by.
+func (p *settingsView) move(i, by int) {
+	i = min(max(i, 0), len(p.rows)-1)
+	for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
+		i += by
+	}
+	if i >= 0 && i < len(p.rows) {
+		p.at = i
+	}
+}
+
+// find selects a setting by its key.
+func (p *settingsView) find(key string) {
+	for i, r := range p.rows {
+		if r.key.Name == key && r.heading == "" {
+			p.at, p.stale = i, true
+		}
+	}
+}
+
+// edit begins to write the selected setting's value.
+func (p *settingsView) edit() {
+	p.input, p.fault, p.stale = &input{p.model.asked(p.rows[p.at].key.Name)}, "", true
+}
+
+// write takes a key while a value is being written. ctrl+c is left to the screen.
+func (p *settingsView) write(key string) bool {
+	text := &p.input.text
+	switch key {
+	case "ctrl+c", "ctrl+z", "ctrl+l":
+		return false
+	case "esc":
+		p.input, p.fault = nil, ""
+	case "enter":
+		p.commit()
+	case "backspace":
+		if r := []rune(*text); len(r) > 0 {
+			*text = string(r[:len(r)-1])
+		}
+	case "ctrl+u":
+		*text = ""
+	case "space":
+		*text += " "
+	default:
+		if r := []rune(key); len(r) == 1 && r[0] >= ' ' && r[0] != 0x7f && len(*text) < 64 {
+			*text += key
+		}
+	}
+	return true
+}
+
+// commit asks for the value that was written, or says what is wrong with it.
+func (p *settingsView) commit() {
+	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.text)
+	if err := p.model.assign(key, value); err != nil {
+		p.fault = err.Error()
+		return
+	}
+	p.input, p.fault = nil, ""
+}
+
+// assign asks for a value that was written out; a weight takes its share from the
+// other two.
+func (m *Model) assign(key, value string) error {
+	var trial preset.Settings
+	if err := trial.Set(key, value); err != nil {
+		return err
+	}
+	value = trial.Get(key) // as the run says it, so that the wish comes true
+	sets := []preset.Assignment{{Key: key, Value: value}}
+	for _, w := range weights {
+		if w == key {
+			sets = m.share(key, parseNumber(value))
+		}
+	}
+	before := m.asked(key)
+	if err := m.ask(sets...); err != nil {
+		return err
+	}
+	if len(sets) > 1 {
+		m.say(m.weightsText())
+	} else {
+		m.say(m.changeText(key, before, value) + m.caution(key, value))
+	}
+	return nil
+}
+
+// toggleSettings shows the settings on the whole screen, or goes back.
+func (m *Model) toggleSettings() {
+	if m.focus == settingsPane {
+		m.closePane()
+		return
+	}
+	m.openPane(settingsPane)
+}
+
+// editSetting opens the settings at one of them, to write its value.
+func (m *Model) editSetting(key string) {
+	if m.snap == nil || ended(m.snap.State) {
+		m.complain("a value can be written while a run goes on")
+		return
+	}
+	m.openPane(settingsPane)
+	if p, ok := m.panes[settingsPane].(*settingsView); ok {
+		p.find(key)
+		p.edit()
+	}
+}
+
+// otherDevice asks for the device that is not in use.
+func (m *Model) otherDevice() {
+	device := "cuda"
+	if m.asked("device") == "cuda" {
+		device = "cpu"
+	}
+	m.set("device", device)
+}
+
+// openPane gives a pane the keys, and the whole screen where it has no place.
+func (m *Model) openPane(id paneID) {
+	m.setFocus(id)
+	if m.layout.panes[id].empty() || m.zoomed {
+		m.zoomed = true
+		m.resize(m.layout.w, m.layout.h)
+	}
+}
+
+// closePane takes the keys, and the screen, from the pane that has them.
+func (m *Model) closePane() {
+	m.zoomed = false
+	m.setFocus(noPane)
+	m.resize(m.layout.w, m.layout.h)
+}
+
+// whyFixed says why a setting needs a restart.
+func whyFixed(k preset.Key) string {
+	switch k.Name {
+	case "seed":
+		return "the first weights and the noise came from it"
+	case "faithful", "warmup_measurements":
+		return "it takes part in the preparation"
+	case "kernels", "device":
+		return "the weights are laid out for it"
+	case "amsgrad":
+		return "its moments are allocated at the start"
+	}
+	if why, ok := whyFixedGroup[k.Group]; ok {
+		return why
+	}
+	return "it is read at the start"
+}
+
+var whyFixedGroup = map[string]string{
+	"The picture":              "the picture is loaded at the start",
+	"The instrument":           "masks and measurements rest on it",
+	"The sampling of k-space":  "all samples are placed at the start",
+	"The decoder":              "other weights would be needed",
+	"The initialisation phase": "it is read when the phase begins",
+}
+
+// Hints are the keys of the pane.
+func (p *settingsView) Hints() []Hint {
+	return []Hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "write a value"}, {",", "close"}}
+}
+
+// Explain says what the columns mean.
+func (p *settingsView) Explain() []string {
+	return []string{
+		"Value is what iterations run under now. An arrow and a second value are asked for and not in force: a change waits " +
+			"for the end of the iteration, and a paused run applies it when it goes on.",
+		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
+			"change by a step, and enter writes a value; a wrong one says which would be right, and esc leaves it.",
+		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
+			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+			"Where none was changed by itself, it is the ablation's: on over off, less one.",
+		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
+		"Settings that need a restart are fixed when the run is prepared; give them on the command line with --set.",
+	}
+}
+
+// effectOf is the newest measured effect of a setting, in words, and its style.
+func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
+	for i := len(s.Effects) - 1; i >= 0; i-- {
+		if e := s.Effects[i]; e.Key == key && e.Enough {
+			return signedPercent(e.Shift) + " [" + signed(100*e.Low, 0) + "," + signed(100*e.High, 0) + "]", verdict(&e)
+		}
+	}
+	if s.Ablation == nil {
+		return "", theme.Faint
+	}
+	for i := range s.Ablation.Rows {
+		r := &s.Ablation.Rows[i]
+		if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == settingsOf(s).Get(key)) {
+			return signedPercent(r.Effect) + " [" + signed(100*r.Low, 0) + "," + signed(100*r.High, 0) + "] A", judgementStyle(r)
+		}
+	}
+	return "", theme.Faint
+}
