@@ -267,3 +267,15 @@ func TestTheFooterStandsStill(t *testing.T) {
 		}
 	}
 }
+
+func TestEveryPaneExplainsItself(t *testing.T) {
+	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, running())
+	for id := range numPanes {
+		m.focus, m.sheet = id, help{page: paneHelp}
+		if len(m.panes[id].Explain()) == 0 {
+			t.Errorf("%s does not explain itself", paneNames[id])
+		}
+		m.Update(snapshotMsg{running()})
+		checkFrame(t, m, 80, 24)
+	}
+}

@@ -135,6 +135,11 @@ func (p *picture) tell() string {
 	return said
 }
 
+// Hints are the keys of Press.
+func (p *picture) Hints() []Hint {
+	return []Hint{{"v", "truth, difference"}, {"x", "colours"}, {"i", "way of drawing"}}
+}
+
 // Explain says what the picture's words mean.
 func (p *picture) Explain() []string {
 	return []string{

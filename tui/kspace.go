@@ -18,6 +18,15 @@ func newKspace() *kspace { return &kspace{box{title: "k-space"}} }
 func (p *kspace) View() string    { return join(p.lines()) }
 func (p *kspace) lines() []string { return p.render(p.draw) }
 
+// Explain says what the drawing shows.
+func (p *kspace) Explain() []string {
+	return []string{
+		"k-space is the spatial frequencies of the picture, as far as the telescope can see them: the centre is the mean brightness, the edge the finest detail. One pixel of it is one frequency of the field.",
+		"The dotted ring is the region that is sampled. A shape with every other dot is a sub-aperture measured before; the filled one is being trained now; the outline is the next. Centres, sizes and the shape are those of the run, to scale.",
+		"\"of\" counts sub-apertures whose training ended. \"seen\" is the share of the field's frequencies that lie under at least one of the apertures so far, counted on the accumulated mask.",
+	}
+}
+
 func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	extent := kspaceExtent(s)
