@@ -100,7 +100,7 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 		middle = append(middle, piece{" · " + rate(s.Rate), theme.Plain, 2})
 	}
 
-	right = []piece{{clock(s.Elapsed), theme.Plain, 2}}
+	right = append(m.alertLamp(), piece{clock(s.Elapsed), theme.Plain, 2})
 	if s.ETAKnown && !ended(s.State) {
 		right = append(right, piece{"  left " + clock(s.ETA), theme.Faint, 8})
 	}
@@ -192,7 +192,9 @@ func (m *Model) footer() []string {
 		return c.Lines(m.theme)
 	}
 	x := put(&c, 1, h-1, fit(actions, room))
-	if note := m.crowdedNote(); h == 2 && chart.Width(note)+x+2 < w-width(right) {
+	if text, style := m.newestAlert(); text != "" && h == 2 && w-x-width(right)-5 >= alertLeast {
+		c.Text(x+2, h-1, chart.Cut(text, w-x-width(right)-5), style)
+	} else if note := m.crowdedNote(); h == 2 && chart.Width(note)+x+2 < w-width(right) {
 		c.TextRight(w-3-width(right), h-1, note, theme.Faint)
 	}
 	return c.Lines(m.theme)

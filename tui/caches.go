@@ -32,6 +32,14 @@ func (p *caches) Press(key string) bool {
 	return true
 }
 
+// Hints are the keys of the views.
+func (p *caches) Hints() []Hint {
+	if p.why {
+		return []Hint{{"v", "numbers"}, {"↑↓", "scroll"}}
+	}
+	return []Hint{{"v", "why"}}
+}
+
 // Explain says what the caches keep and how savings are measured.
 func (p *caches) Explain() []string {
 	return []string{

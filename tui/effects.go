@@ -53,6 +53,16 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	return effectViews[p.view].draw(p, c, s)
 }
 
+// Hints are the keys of the view.
+func (p *effects) Hints() []Hint {
+	hints := []Hint{{"↑↓", "pick"}}
+	if len(effectViews) > 1 {
+		next := effectViews[(p.view+1)%len(effectViews)]
+		hints = append([]Hint{{"v", strings.ToLower(next.title)}}, hints...)
+	}
+	return hints
+}
+
 // Explain says how an effect is measured.
 func (p *effects) Explain() []string {
 	return []string{

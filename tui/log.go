@@ -35,6 +35,9 @@ func newLog() *log { return &log{box: box{title: "Log"}} }
 func (p *log) View() string    { return join(p.lines()) }
 func (p *log) lines() []string { return p.render(p.draw) }
 
+// Hints are the keys that scroll.
+func (p *log) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }
+
 // Explain says what is told here.
 func (p *log) Explain() []string {
 	return []string{

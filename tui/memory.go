@@ -31,6 +31,17 @@ func (p *memory) Press(key string) bool {
 	return (p.over || p.both()) && p.chartKey(&p.box, key)
 }
 
+// Hints are the keys of the views, and of the chart where it is shown.
+func (p *memory) Hints() []Hint {
+	switch {
+	case p.both():
+		return chartHints
+	case p.over:
+		return append([]Hint{{"v", "now"}}, chartHints...)
+	}
+	return []Hint{{"v", "over the run"}}
+}
+
 // Explain says what the categories are and how a leak is looked for.
 func (p *memory) Explain() []string {
 	return []string{

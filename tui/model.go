@@ -223,12 +223,13 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	return next
 }
 
-// news tells the lines of the log that are new, once.
+// news tells the lines of the log that are new, and new alerts, once.
 func (m *Model) news(s *profiles.Snapshot) {
 	var texts []string
 	for _, l := range newLines(m.snap, s) {
 		texts = append(texts, l.Text)
 	}
+	texts = append(texts, newAlerts(m.snap, s)...)
 	if len(texts) > 0 && !m.status.bad { // the log keeps them
 		m.say(strings.Join(texts, " · "))
 	}

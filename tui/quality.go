@@ -62,6 +62,9 @@ func (p *quality) Press(key string) bool {
 	return p.chartKey(&p.box, key)
 }
 
+// Hints are the keys of the metrics and of the chart.
+func (p *quality) Hints() []Hint { return append([]Hint{{"v", "metric"}}, chartHints...) }
+
 // Explain says what the metrics are and when they are taken.
 func (p *quality) Explain() []string {
 	return []string{

@@ -45,6 +45,9 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	}
 	summariseCaches(line, s)
 	summariseEffects(line, s.Effects, cores)
+	for _, a := range s.Alerts {
+		line("  %-12s %s", a.Severity, a.What)
+	}
 	if s.Own.Dropped > 0 {
 		line("  dropped      %s: the aggregator fell behind", plural(s.Own.Dropped, "record", "records"))
 	}
