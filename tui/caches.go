@@ -151,27 +151,25 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		end -= 5
 	}
 	if w >= cacheWordWidth {
-		text := perIteration(max(each, -each))
+		text := perIteration(max(each, -each)) + "/it"
 		c.TextRight(end-chart.Width(text)-1, y, word, theme.Faint)
 		c.TextRight(end, y, text, style)
 		return
 	}
-	c.TextRight(end, y, signedless(each/1e6)+" ms", style)
+	c.TextRight(end, y, perIteration(each), style)
 }
 
-// perIteration is a time per iteration, 12 wide: "  0.48 ms/it".
+// perIteration is a time per iteration, 10 wide: "   0.48 ms". Below 10 µs, where
+// two decimals of a millisecond say nothing, it is in smaller units.
 func perIteration(ns float64) string {
-	return fmt.Sprintf("%6s ms/it", signedless(ns/1e6))
-}
-
-// signedless is a number with two decimals, a minus where it is below 0, and no
-// more than 0 as 0.
-func signedless(v float64) string {
-	text := trim(fixed(max(v, -v), 5))
-	if v < 0 && strings.Trim(text, "0.") != "" {
-		return "−" + text
+	text := seconds(ns)
+	if a := max(ns, -ns); a >= 10e3 {
+		text = trim(fixed(a/1e6, 5)) + " ms"
+		if ns < 0 {
+			text = "−" + text
+		}
 	}
-	return text
+	return fmt.Sprintf("%10s", trim(text))
 }
 
 func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {

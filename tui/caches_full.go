@@ -26,7 +26,7 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		}
 	}
 	if y < h && on > 0 {
-		text := fmt.Sprintf("together %s ms/it saved; an iteration takes %s ms", signedless(sum/1e6), trim(milliseconds(s.Total.Mean)))
+		text := fmt.Sprintf("together %s/it saved; an iteration takes %s ms", trim(perIteration(sum)), trim(milliseconds(s.Total.Mean)))
 		c.Text(0, y, chart.Cut(text, w), theme.Strong)
 	}
 	return "v: why", theme.Faint
@@ -83,12 +83,12 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 		row(word, theme.Faint, "– (no iteration since the last change)")
 		return
 	}
-	amount := fmt.Sprintf("%s, %s of the iteration without it", trim(perIteration(sign*ns)), trim(percentFine(sign*share)))
+	amount := fmt.Sprintf("%s/it, %s of the iteration without it", trim(perIteration(sign*ns)), trim(percentFine(sign*share)))
 	whole := trim(seconds(float64(v.Saved))) + " saved in all"
 	if v.Saved < 0 {
 		whole = trim(seconds(float64(-v.Saved))) + " lost in all"
 	}
-	row(word, style, amount+"; "+whole, amount, trim(perIteration(sign*ns))+", "+trim(percentFine(sign*share)))
+	row(word, style, amount+"; "+whole, amount, trim(perIteration(sign*ns))+"/it, "+trim(percentFine(sign*share)))
 }
 
 // prices tells what misses and lookups cost, and what is held.
