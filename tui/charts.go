@@ -49,6 +49,9 @@ func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, the
 	readout := ""
 	if at, ok := p.read(s.IterationTime); ok {
 		readout = fmt.Sprintf("iteration %s: %s ms", iterations(at), compact(at.Mean))
+		if p.wall {
+			readout += " at " + axisClock(p.unit(p.cursor), p.axis.length())
+		}
 		if at.First != at.Last {
 			readout += fmt.Sprintf(", %s–%s", compact(at.Min), compact(at.Max))
 		}
@@ -161,7 +164,11 @@ func (p *losses) readout(s *profiles.Snapshot) string {
 	if old, ok := p.read(s.LossOld); ok && old.First <= at.Last && old.Last >= at.First {
 		text += " old " + axisLabel(old.Mean)
 	}
-	return text + " new " + axisLabel(at.Mean)
+	text += " new " + axisLabel(at.Mean)
+	if p.wall {
+		text += " at " + axisClock(p.unit(p.cursor), p.axis.length())
+	}
+	return text
 }
 
 // legend writes the newest losses into the upper edge, in their curves' styles.

@@ -65,6 +65,9 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, legend bool
 	return note, style
 }
 
+// plottedTime is the share of the layers' time that the axes are made for.
+const plottedTime = 0.97
+
 func plottable(l *profiles.Layer) bool { return l.FLOPs > 0 && l.Bytes > 0 && l.Nanos > 0 }
 
 // intensity is a layer's operations per byte.
@@ -73,17 +76,20 @@ func intensity(l *profiles.Layer) float64 { return float64(l.FLOPs) / float64(l.
 // gflops is a layer's 10⁹ operations a second.
 func gflops(l *profiles.Layer) float64 { return float64(l.FLOPs) / l.Nanos }
 
-// ranges are the axes: powers of two that hold every layer but the slowest
-// twentieth, which lie on the edge, and the roofs; they stand still while layers
+// ranges are the axes: powers of two that hold the roofs and the layers that take
+// nearly all of the time; others may lie on the edge. They stand still while layers
 // move a little.
 func (t *layerTable) ranges(roofs *profiles.Roofs) (x, y [2]float64, hidden int) {
 	var xs, ys []float64
+	seen := 0.0
 	for i := range t.order {
-		if l := &t.order[i]; plottable(l) {
-			xs, ys = append(xs, intensity(l)), append(ys, gflops(l))
-		} else {
+		l := &t.order[i]
+		if !plottable(l) {
 			hidden++
+		} else if seen < plottedTime*t.sum {
+			xs, ys = append(xs, intensity(l)), append(ys, gflops(l))
 		}
+		seen += l.Nanos
 	}
 	if len(xs) == 0 {
 		return x, y, hidden
@@ -91,7 +97,7 @@ func (t *layerTable) ranges(roofs *profiles.Roofs) (x, y [2]float64, hidden int)
 	slices.Sort(xs)
 	slices.Sort(ys)
 	x = [2]float64{xs[0], xs[len(xs)-1]}
-	y = [2]float64{ys[len(ys)/20], ys[len(ys)-1]}
+	y = [2]float64{ys[0], ys[len(ys)-1]}
 	if roofs != nil && roofs.GFLOPS > 0 {
 		y[1] = max(y[1], roofs.GFLOPS)
 		for _, l := range roofs.Levels {

@@ -157,12 +157,12 @@ func stepSpans(layers []profiles.Layer) []span {
 }
 
 // timeCeiling is a round end of the axis. A previous one is kept while more than
-// half of it is filled.
+// two thirds of it are filled.
 func timeCeiling(longest, previous float64) float64 {
 	if !(longest > 0) || math.IsInf(longest, 0) {
 		return 1e6
 	}
-	if longest <= previous && longest > previous/2 {
+	if longest <= previous && longest > previous*2/3 {
 		return previous
 	}
 	return chart.RoundUp(longest)

@@ -280,3 +280,30 @@ func TestLogarithmicAxisLeavesOutTheRareLow(t *testing.T) {
 		t.Errorf("axis from %g to %g", s.lo, s.hi)
 	}
 }
+
+// Many points in one column of dots become their mean and their extremes.
+func TestABandHoldsTheExtremesOfItsColumn(t *testing.T) {
+	var curve profiles.Curve
+	for i := range int64(4000) {
+		v := 5.0
+		if i%100 == 50 {
+			v = 10
+		}
+		curve = append(curve, profiles.Point{First: i, Last: i, Min: v, Mean: v, Max: v})
+	}
+	line := Line{Ceiling: 10, Label: func(float64) string { return "" },
+		Series: []Series{{Curve: curve, Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope}}}
+	var c Canvas
+	c.Resize(21, 11)
+	line.Draw(&c)
+	for x := 1; x < 21; x++ {
+		if r := c.At(x, 0).Rune; r == ' ' {
+			t.Errorf("column %d does not show the extreme", x)
+		}
+		for y := range 10 {
+			if c.At(x, y).Style == theme.Line && y != 4 && y != 5 {
+				t.Errorf("the line passes (%d,%d), its mean is in the middle", x, y)
+			}
+		}
+	}
+}

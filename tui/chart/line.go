@@ -12,7 +12,8 @@ import (
 type Series struct {
 	Curve profiles.Curve
 	Style theme.Style
-	// Envelope draws the extremes behind the line, in EnvelopeStyle.
+	// Envelope draws the extremes behind the line, in EnvelopeStyle; the points of one
+	// column of dots become one.
 	Envelope      bool
 	EnvelopeStyle theme.Style
 	// Dashed leaves gaps in the line, to tell it from another without colour.
@@ -81,12 +82,15 @@ func (l *Line) Draw(c *Canvas) bool {
 			plot.Set(x, row, '╌', theme.Threshold)
 		}
 	}
-	for _, s := range l.Series {
+	series := make([]Series, len(l.Series))
+	copy(series, l.Series)
+	for i, s := range series {
 		if s.Envelope {
-			g.envelope(s)
+			series[i].Curve = g.columns(s.Curve)
+			g.envelope(series[i])
 		}
 	}
-	for _, s := range l.Series {
+	for _, s := range series {
 		g.line(s)
 	}
 	g.marks(l.Marks)
@@ -193,6 +197,29 @@ func (g *grid) cursor(c *Canvas, left int, at int64) {
 		}
 	}
 	c.Set(left+x, c.h-1, '▴', theme.Strong)
+}
+
+// columns joins the points that begin in one column of dots, so that a band shows
+// their extremes and a line their mean; where a curve is not usable it stays apart.
+func (g *grid) columns(c profiles.Curve) profiles.Curve {
+	out := make(profiles.Curve, 0, min(len(c), 4*g.plot.w))
+	weight, column := 0.0, -1
+	for _, p := range c {
+		if !usable(p, g.y.log) || g.outside(p) {
+			column = -1
+			continue
+		}
+		at, n := g.column(float64(p.First)), float64(p.Last-p.First)+1
+		if at != column {
+			out, weight, column = append(out, p), n, at
+			continue
+		}
+		q := &out[len(out)-1]
+		weight += n
+		q.Last, q.Min, q.Max = p.Last, min(q.Min, p.Min), max(q.Max, p.Max)
+		q.Mean += (p.Mean - q.Mean) * n / weight
+	}
+	return out
 }
 
 func (g *grid) envelope(s Series) {
