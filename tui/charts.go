@@ -34,6 +34,9 @@ func (p *iterationTime) Press(key string) bool {
 	return p.chartKey(&p.box, key)
 }
 
+// Hints are the keys of the chart.
+func (p *iterationTime) Hints() []Hint { return append(p.chartHints(), p.wallHint()) }
+
 func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	curves := p.see(c, s, s.IterationTime)
 	line := p.line(s)
@@ -56,7 +59,7 @@ func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, the
 			readout += fmt.Sprintf(", %s–%s", compact(at.Min), compact(at.Max))
 		}
 	}
-	return p.footnote(s, p.focus, readout, "")
+	return p.footnote(s, readout, "")
 }
 
 // scale sets the vertical axis for what is seen.
@@ -124,6 +127,9 @@ func (p *losses) Press(key string) bool {
 	return p.chartKey(&p.box, key)
 }
 
+// Hints are the keys of the chart.
+func (p *losses) Hints() []Hint { return append(p.chartHints(), p.wallHint()) }
+
 func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	p.legend(s)
 	curves := p.see(c, s, s.LossOld, s.LossNew)
@@ -140,7 +146,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	if s.NonFinite > 0 {
 		return plural(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
 	}
-	return p.footnote(s, p.focus, p.readout(s), "")
+	return p.footnote(s, p.readout(s), "")
 }
 
 // scale sets the vertical axis for what is seen and the threshold.

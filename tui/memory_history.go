@@ -71,7 +71,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		text, _ := slopeShort(m.Trend)
 		note += " · " + text
 	}
-	return p.footnote(s, p.focus, p.readout(s), note)
+	return p.footnote(s, p.readout(s), note)
 }
 
 // names writes the legend, with the values of now.

@@ -25,7 +25,10 @@ const (
 	numPhaseViews
 )
 
-var phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
+var (
+	phaseViewNames  = [numPhaseViews]string{"bars", "layers", "roofline", "waterfall"}
+	phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
+)
 
 // The smallest inside of the pane in which the overview has every view.
 const (
@@ -59,6 +62,25 @@ func (p *phases) Press(key string) bool {
 	}
 	p.stale = p.stale || taken
 	return taken
+}
+
+// Hints are the keys of the view.
+func (p *phases) Hints() []Hint {
+	hints := []Hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
+	tiled := p.view == overview && p.tiled()
+	if tiled || p.view == layersView || p.view == rooflineView {
+		hints = append(hints, Hint{"↑↓", "layer"})
+	}
+	if p.view == waterfallView {
+		hints = append(hints, Hint{"↑↓", "steps"})
+	}
+	if tiled || p.view == waterfallView {
+		hints = append(hints, Hint{"←→", "iteration"})
+		if p.water.held {
+			hints = append(hints, Hint{"end", "live"})
+		}
+	}
+	return hints
 }
 
 // tiled says whether the overview has room for every view.

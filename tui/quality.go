@@ -115,9 +115,9 @@ func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // foot is the timeline's footnote with the key of the views.
 func (p *quality) foot(s *profiles.Snapshot, readout, otherwise, key string) (string, theme.Style) {
-	note, style := p.footnote(s, p.focus, readout, otherwise)
+	note, style := p.footnote(s, readout, otherwise)
 	if p.focus && !p.reading && !p.held {
-		note += key
+		note = strings.TrimPrefix(note+key, " · ")
 	}
 	return note, style
 }

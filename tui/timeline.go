@@ -20,7 +20,7 @@ import (
 //	line.Series = []chart.Series{{Curve: curves[0], Style: theme.Line}}
 //	…
 //	line.Draw(c)
-//	return p.footnote(s, p.focus, readout, "PSNR, dB")
+//	return p.footnote(s, readout, "PSNR, dB")
 //
 // The axis fills and then jumps by a quarter of its length, so that most frames
 // change one column only; scrolling at every sample would send the whole chart.
@@ -365,10 +365,34 @@ func (t *timeline) changesNear(s *profiles.Snapshot) string {
 	return text
 }
 
+// chartHints are the keys of a chart over time, for a pane's Hints.
+func (t *timeline) chartHints() []Hint {
+	hints := []Hint{{"←→", "read"}, {"↑↓", "zoom"}, {"pgup", "back in time"}}
+	if t.held || t.reading {
+		hints = append(hints, Hint{"end", "live"})
+	}
+	if t.span > 0 {
+		hints = append(hints, Hint{"home", "whole run"})
+	}
+	scale := "log scale"
+	if t.log {
+		scale = "linear scale"
+	}
+	return append(hints, Hint{"x", scale})
+}
+
+// wallHint is the key of the axis, for panes whose v changes it.
+func (t *timeline) wallHint() Hint {
+	if t.wall {
+		return Hint{"v", "by iteration"}
+	}
+	return Hint{"v", "by time"}
+}
+
 // footnote is what the lower edge of the frame says: readout where there is a
 // cursor and something under it, how to come back where the chart stands still,
-// else the keys while the pane has them, else otherwise.
-func (t *timeline) footnote(s *profiles.Snapshot, focused bool, readout, otherwise string) (string, theme.Style) {
+// else otherwise.
+func (t *timeline) footnote(s *profiles.Snapshot, readout, otherwise string) (string, theme.Style) {
 	note, style := otherwise, theme.Faint
 	switch {
 	case t.reading && readout != "":
@@ -383,8 +407,6 @@ func (t *timeline) footnote(s *profiles.Snapshot, focused bool, readout, otherwi
 			label = func(v int64) string { return fmt.Sprint(v) }
 		}
 		note, style = "at "+label(t.axis.first)+"–"+label(t.axis.last)+" · end: live", theme.Strong
-	case focused:
-		note = "←→ read · ↑↓ zoom · pgup back · x log"
 	}
 	return note, style
 }

@@ -78,7 +78,7 @@ func TestAChartScrolledBackStandsStill(t *testing.T) {
 			t.Fatalf("after %d iterations the axis is %v, was %v", n, line.axis, still)
 		}
 	}
-	if note, _ := line.footnote(running(), false, "", ""); !strings.Contains(note, "end: live") {
+	if note, _ := line.footnote(running(), "", ""); !strings.Contains(note, "end: live") {
 		t.Errorf("the note says %q", note)
 	}
 	for range 20 {
