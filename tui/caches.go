@@ -66,7 +66,7 @@ const cacheTitleWidth = 11
 // frame says so once.
 const (
 	cacheShareWidth = 36
-	cacheWordWidth  = 40
+	cacheWordWidth  = 46
 )
 
 func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
@@ -147,7 +147,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	}
 	end := w
 	if w >= cacheShareWidth {
-		c.TextRight(end, y, percent(share), style)
+		c.TextRight(end, y, percent(max(share, -share)), style)
 		end -= 5
 	}
 	if w >= cacheWordWidth {

@@ -99,7 +99,7 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 		miss = "a miss " + trim(seconds(ns))
 	}
 	if ns, ok := v.LookupCost(); ok && v.Spent > 0 {
-		lookup = ", a lookup " + trim(seconds(ns)) + " with hashing"
+		lookup = ", a lookup " + trim(seconds(ns)) + " with hashing and storing"
 	}
 	row("takes", theme.Plain, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))

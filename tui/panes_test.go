@@ -261,7 +261,7 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	frame := frameOf(zoomed(t, 120, 40, cachesPane, s))
 	// 194 ms over 400 iterations are 0.485 ms; the iteration's mean is 5.43·1.01 ms.
 	for _, want := range []string{"saves    0.48 ms/it, 8.1 % of the iteration without it; 1.94 s saved in all",
-		"98.0 % overall (985 hits 20 misses), 100.0 % recently", "a miss 2.41 ms, a lookup 38.0 µs with hashing", "of at most 268 MB"} {
+		"98.0 % overall (985 hits 20 misses), 100.0 % recently", "a miss 2.41 ms, a lookup 38.0 µs with hashing and storing", "of at most 268 MB"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the caches lack %q:\n%s", want, frame)
 		}
