@@ -132,11 +132,14 @@ func prefix(cmd *cobra.Command) string {
 // runFlags are the flags of a run.
 type runFlags struct {
 	settingFlags
-	origins  preset.Origins // of the settings
-	headless bool
-	json     bool
-	ascii    bool
-	save     string
+	origins   preset.Origins // of the settings
+	headless  bool
+	json      bool
+	ascii     bool
+	lines     bool
+	theme     string
+	bandwidth string
+	save      string
 }
 
 func runCommand() *cobra.Command {
@@ -158,6 +161,9 @@ func runCommand() *cobra.Command {
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
+	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy")
 	return cmd
 }
@@ -172,6 +178,9 @@ func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
 	return s, err
 }
 
+// lineInterval is the time between two lines of progress.
+const lineInterval = 10 * time.Second
+
 // live is a run as the screen sees it.
 type live struct {
 	*sim.Run
@@ -183,32 +192,40 @@ func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapsh
 
 // run carries out a reconstruction on the screen or without one.
 func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
-	screen := !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	look, err := f.look(cmd.Flags())
+	if err != nil {
+		return err
+	}
 	chosen, err := f.sources.Chosen()
 	if err != nil {
 		return badUsage(err)
 	}
 	o := sim.Options{
 		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: gpu.Probe().Reason,
-		Linger: screen, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
+		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
 		Roofs: keptRoofs,
 	}
 	pictures := time.Duration(0)
 	if screen {
 		pictures = 300 * time.Millisecond
 	}
-	r, err := sim.New(o)
+	r, err := sim.Open(o)
 	if err != nil {
 		return badUsage(err)
 	}
 	defer r.Close()
 	show := live{r, profiles.NewAggregator(o.Stream, profiles.Options{Pictures: pictures})}
-	if screen {
-		err = f.watch(cmd.Context(), show)
+	if screen || f.lines {
+		err = f.watch(cmd.Context(), show, look)
 	} else {
 		err = f.report(cmd.Context(), show, chosen.Name)
 	}
 	var crash *sim.PanicError
+	var wrong *sim.SettingsError
+	if errors.As(err, &wrong) {
+		return badUsage(err)
+	}
 	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
 		saveErr := r.WriteReconstruction(f.save)
 		if saveErr == nil {
@@ -219,8 +236,26 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	return err
 }
 
-// watch runs the reconstruction under the screen.
-func (f *runFlags) watch(ctx context.Context, show live) error {
+// look is the screen's options.
+func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
+	o.ASCII, o.Origins = f.ascii, f.origins
+	// Where no folder for settings is known the screen remembers nothing.
+	o.Remember, _ = tui.RememberedPath()
+	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
+	if o.Colours, err = tui.ParseColours(f.theme); err != nil {
+		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
+	}
+	if o.Bandwidth, err = tui.ParseBandwidth(f.bandwidth); err != nil {
+		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
+	}
+	if f.lines && (f.headless || f.json) {
+		return o, badUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
+	}
+	return o, nil
+}
+
+// watch runs the reconstruction under the screen, or with lines of text.
+func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	aggregating, stopAggregating := context.WithCancel(context.Background())
@@ -229,13 +264,20 @@ func (f *runFlags) watch(ctx context.Context, show live) error {
 	show.Start(ctx)
 	go func() {
 		var crash *sim.PanicError
-		if err := show.Wait(); errors.As(err, &crash) {
+		var wrong *sim.SettingsError
+		if err := show.Wait(); errors.As(err, &crash) || errors.As(err, &wrong) {
 			cancel(err) // takes the screen down, which restores the terminal
 		}
 	}()
-	// Where no folder for settings is known the screen remembers nothing.
-	remembered, _ := tui.RememberedPath()
-	err := tui.Run(ctx, show, tui.Options{Origins: f.origins, ASCII: f.ascii, Remember: remembered})
+	var err error
+	if f.lines {
+		var last *profiles.Snapshot
+		if last, err = tui.Lines(ctx, os.Stdin, os.Stdout, show, look, lineInterval); last != nil {
+			fmt.Print(tui.Summary(last))
+		}
+	} else {
+		err = tui.Run(ctx, show, look)
+	}
 	show.Stop()
 	runErr := show.Wait()
 	if errors.Is(err, tui.ErrInterrupted) {

@@ -358,6 +358,9 @@ func (l *loop) save() {
 // write writes the window of the object of the reconstruction to base.png and
 // base.npy.
 func (l *loop) write(base string) ([]string, error) {
+	if l.task == nil {
+		return nil, errors.New("nothing was reconstructed yet")
+	}
 	p := l.task.Picture()
 	paths := []string{base + ".png", base + ".npy"}
 	if err := picture.SavePNG16(paths[0], p.Pixels, p.Width, p.Height); err != nil {

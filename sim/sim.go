@@ -54,8 +54,10 @@ type Options struct {
 type Run struct {
 	options Options
 	stream  *profiles.Stream
-	object  *picture.Object
-	live    []string // keys that may change while it goes on
+	object  *picture.Object // nil until it was drawn
+	live    []string        // keys that may change while it goes on
+
+	prepared bool
 
 	mu       sync.Mutex
 	wanted   preset.Settings // as they will be once the queue is obeyed
@@ -73,18 +75,28 @@ type Run struct {
 // New loads the picture, compiles the plans and prepares everything; it does not
 // start. Errors name the setting or the file that is wrong.
 func New(o Options) (*Run, error) {
+	r, err := Open(o)
+	if err == nil {
+		err = r.prepare()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Open is New for a screen that wants to be there at once: Start prepares what
+// takes time. A picture's file is read here already. What New finds wrong with the
+// settings later than Open is a SettingsError of Wait.
+func Open(o Options) (*Run, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
 	if o.Settings.Device == "cuda" {
 		return nil, fmt.Errorf("device = cuda: %s", o.GPUReason)
 	}
-	object, err := LoadObject(&o.Settings)
-	if err != nil {
-		return nil, err
-	}
 	r := &Run{
-		options: o, stream: o.Stream, object: object, wanted: o.Settings,
+		options: o, stream: o.Stream, wanted: o.Settings,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	for _, k := range preset.Keys() {
@@ -92,11 +104,35 @@ func New(o Options) (*Run, error) {
 			r.live = append(r.live, k.Name)
 		}
 	}
-	if err := r.loop.prepare(r, o.Settings); err != nil {
-		return nil, err
+	if o.Settings.Image != "" {
+		object, err := LoadObject(&o.Settings)
+		if err != nil {
+			return nil, err
+		}
+		r.object = object
 	}
 	return r, nil
 }
+
+// prepare makes the run ready for its first iteration.
+func (r *Run) prepare() (err error) {
+	if r.object == nil {
+		if r.object, err = LoadObject(&r.options.Settings); err != nil {
+			return err
+		}
+	}
+	r.prepared = true
+	return r.loop.prepare(r, r.options.Settings)
+}
+
+// SettingsError ends a run whose settings cannot be served.
+type SettingsError struct{ Err error }
+
+// Error names the setting.
+func (e *SettingsError) Error() string { return e.Err.Error() }
+
+// Unwrap is what went wrong.
+func (e *SettingsError) Unwrap() error { return e.Err }
 
 // LoadObject draws or loads the picture that the settings name.
 func LoadObject(s *preset.Settings) (*picture.Object, error) {
@@ -128,6 +164,13 @@ func (r *Run) guard(ctx context.Context) (err error) {
 			r.stream.State(profiles.Failed, err.Error())
 		}
 	}()
+	if !r.prepared {
+		if err := r.prepare(); err != nil {
+			err = &SettingsError{err}
+			r.stream.State(profiles.Failed, err.Error())
+			return err
+		}
+	}
 	return r.loop.iterateUntilDone(ctx)
 }
 

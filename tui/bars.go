@@ -367,11 +367,21 @@ func (m *Model) costPieces() []piece {
 		return append(ps, piece{fmt.Sprintf("%*s", costWidth, plural(m.cost.skipped, "frame", "frames")+" skipped"), theme.Warn, 0})
 	}
 	if !m.cost.known {
-		return append(ps, piece{"ui    – %     – KB/s", theme.Faint, 0})
+		return append(ps, piece{"ui    – %     – KB/s" + m.frameRate("  –"), theme.Faint, 0})
 	}
 	share := m.cost.share
 	if m.snap != nil {
 		share += m.snap.Own.Aggregator
 	}
-	return append(ps, piece{fmt.Sprintf("ui%s %s KB/s", percentFine(share), fixed(m.cost.rate/1000, 5)), theme.Faint, 0})
+	return append(ps, piece{fmt.Sprintf("ui%s %s KB/s", percentFine(share), fixed(m.cost.rate/1000, 5)) + m.frameRate(fmt.Sprintf("%3.0f", min(m.cost.fps, 99))), theme.Faint, 0})
+}
+
+// frameRateWidth is the width from which the footer tells the frames per second.
+const frameRateWidth = 130
+
+func (m *Model) frameRate(value string) string {
+	if m.layout.w < frameRateWidth {
+		return ""
+	}
+	return value + " fps"
 }

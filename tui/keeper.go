@@ -108,6 +108,13 @@ func (m *Model) recall(path string) {
 	m.keeper = &keeper{path: path}
 	r, err := m.keeper.open()
 	m.keep = r
+	if r.Theme != "" && !m.options.FixedColours {
+		m.colours, _ = ParseColours(r.Theme)
+		m.retheme()
+	}
+	if r.Bandwidth != "" && !m.options.FixedBandwidth {
+		m.pace.chosen, _ = ParseBandwidth(r.Bandwidth)
+	}
 	m.mouse = r.Mouse && !m.options.remote()
 	if err != nil {
 		m.note = err.Error() + ". It stays as it is, and nothing is remembered until it can be read."

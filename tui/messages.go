@@ -21,6 +21,9 @@ type closedMsg struct{}
 // was, and where.
 type savedMsg struct{ err error }
 
+// awakeMsg says that the program goes on after ctrl+z, or why it did not stop.
+type awakeMsg struct{ err error }
+
 // secondMsg comes once a second: costs are summed up, old messages go.
 type secondMsg time.Time
 

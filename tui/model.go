@@ -26,6 +26,9 @@ type Model struct {
 	used    func() time.Duration // processor time of this thread
 	out     *output              // nil where the screen is drawn without a terminal
 
+	stray   *stray             // nil where the screen is not the process' own
+	printed []profiles.LogLine // what others printed beside the screen
+
 	layout   layout
 	focus    paneID // the pane that has the keys; noPane for none
 	zoomed   bool   // it has the whole screen
@@ -33,6 +36,7 @@ type Model struct {
 	terminal *graphics // what it said about pictures
 	theme    *theme.Theme
 	ground   ground
+	colours  Colours
 
 	snap       *profiles.Snapshot
 	lastAsked  time.Time
@@ -53,30 +57,38 @@ type Model struct {
 	keeper     *keeper // nil where nothing is remembered
 	note       string  // what is wrong with its file
 
-	cost  cost
-	frame string
-	stale bool // frame is older than the state
+	pace     pacer
+	pictured Bandwidth // that the picture's budget is of
+	cost     cost
+	sleep    sleep
+	resume   bool // the run goes on when the screen wakes up
+	frame    string
+	stale    bool // frame is older than the state
 
 	left        chan struct{} // closed when the screen is being left
 	interrupted bool
 	crash       error
 }
 
-// ground is what the terminal said about its colours.
-type ground struct {
-	profile colorprofile.Profile
-	dark    bool
-}
+// sleep is how far the way to ctrl+z's stop is.
+type sleep uint8
+
+const (
+	awake         sleep = iota
+	fallingAsleep       // until the run stands still
+	asleep
+)
 
 // New is the screen of a run. Run shows it on a terminal.
 func New(c Controller, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
 		control: c, options: o, now: o.Now, used: threadTime,
-		wishes:   wishes{},
-		ground:   ground{profile: colorprofile.ANSI256, dark: o.Background != Light},
+		wishes: wishes{},
+		ground: ground{profile: colorprofile.ANSI256, dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		focus:    noPane,
+		pace:     pacer{chosen: o.Bandwidth},
 		terminal: newGraphics(),
 		stale:    true,
 	}
@@ -101,9 +113,7 @@ func (m *Model) Init() tea.Cmd {
 		nextSnapshot(m.control.Snapshots(), 0, m.left),
 		everySecond(m.left),
 		tea.Raw(ansi.RequestModeSynchronizedOutput),
-	}
-	if m.options.Background == AskTerminal {
-		cmds = append(cmds, tea.RequestBackgroundColor)
+		tea.RequestBackgroundColor,
 	}
 	if !m.options.ASCII && !m.options.NoColor {
 		cmds = append(cmds, m.terminal.ask())
@@ -126,15 +136,30 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		runtime.UnlockOSThread()
 	}()
 	cmd = m.handle(msg)
-	if m.stale && (m.out == nil || !m.out.busy()) {
+	if _, data := msg.(snapshotMsg); m.stale && m.mayDraw(data) {
 		m.compose()
 		m.stale = false
 		cmd = m.sendPictures(cmd)
-	} else if m.stale {
-		m.cost.skipped++
-		m.cost.skippedAt = m.now()
 	}
 	return m, cmd
+}
+
+// mayDraw says whether a frame may be drawn now. A terminal that is behind gets
+// none; data wait for the budget, what the user did does not.
+func (m *Model) mayDraw(data bool) bool {
+	if m.out == nil {
+		return true
+	}
+	now := m.now()
+	switch {
+	case m.out.busy():
+		m.pace.behind(now)
+	case !data || m.pace.allows(now, m.out.written()):
+		return true
+	}
+	m.cost.skipped++
+	m.cost.skippedAt = now
+	return false
 }
 
 // View is the frame that Update drew.
@@ -163,10 +188,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.ground.profile = msg.Profile
 		m.retheme()
 	case tea.BackgroundColorMsg:
-		if m.options.Background == AskTerminal {
-			m.ground.dark = msg.IsDark()
-			m.retheme()
-		}
+		m.ground.dark = msg.IsDark()
+		m.retheme()
 	case tea.KeyPressMsg:
 		return m.press(msg)
 	case tea.MouseClickMsg:
@@ -186,10 +209,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
 		}
+	case awakeMsg:
+		m.wakeUp(msg.err)
 	case secondMsg:
 		return tea.Batch(m.second(), m.remember())
-	case tea.ResumeMsg:
-		m.redrawPictures()
 	default:
 		return m.hear(msg)
 	}
@@ -199,7 +222,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 // take adopts a snapshot and asks for the next.
 func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	now := m.now()
-	due := snapshotPeriod - now.Sub(m.lastAsked)
+	due := m.pace.budget(now).period - now.Sub(m.lastAsked)
 	m.lastAsked = now.Add(max(due, 0))
 	next := nextSnapshot(m.control.Snapshots(), max(due, 0), m.left)
 	if s == nil {
@@ -207,6 +230,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	}
 	m.news(s)
 	m.snap = s
+	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
 	if ended(s.State) || s.Ablation != nil && s.Ablation.Running {
 		m.ablating = false
@@ -218,7 +242,10 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		m.confirming = false
 	}
 	for _, p := range m.panes {
-		p.Update(s)
+		p.Update(shown)
+	}
+	if m.sleep == fallingAsleep && s.State != profiles.Running {
+		return tea.Batch(next, m.fallAsleep())
 	}
 	return next
 }
@@ -240,11 +267,18 @@ func (m *Model) news(s *profiles.Snapshot) {
 func (m *Model) second() tea.Cmd {
 	now := m.now()
 	m.status.expire(now)
+	m.budgetPictures()
+	if m.overhear() && m.snap != nil {
+		shown := m.withPrinted(m.snap)
+		for _, p := range m.panes {
+			p.Update(shown)
+		}
+	}
 	if m.out == nil {
-		m.cost.sum(now, 0)
+		m.cost.sum(now, 0, 0)
 		return everySecond(m.left)
 	}
-	m.cost.sum(now, m.out.written())
+	m.cost.sum(now, m.out.written(), m.out.frames())
 	if m.out.failed() {
 		m.leave()
 		return tea.Quit
@@ -271,7 +305,8 @@ func (m *Model) resize(w, h int) {
 }
 
 func (m *Model) retheme() {
-	m.theme = theme.New(m.ground.profile, m.ground.dark, m.options.ASCII)
+	g := m.ground.as(m.colours)
+	m.theme = theme.New(g.profile, g.dark, m.options.ASCII)
 	for _, p := range m.panes {
 		p.SetTheme(m.theme)
 	}
@@ -300,24 +335,27 @@ func (s *status) expire(now time.Time) {
 type cost struct {
 	spent time.Duration // processor time in Update since the last sum
 	bytes int64         // written when the last sum was made
+	drawn int64         // frames written until then
 	at    time.Time
-	// skipped counts the frames left out because the terminal was busy, until
-	// skippedAt.
+	// skipped counts the frames left out, because the terminal was busy or the
+	// budget was spent, until skippedAt.
 	skipped   int64
 	skippedAt time.Time
 
 	share float64 // of one core, spent on handling messages and drawing
 	rate  float64 // bytes per second
+	fps   float64 // frames per second
 	known bool
 }
 
-func (c *cost) sum(now time.Time, written int64) {
+func (c *cost) sum(now time.Time, written, drawn int64) {
 	if span := now.Sub(c.at).Seconds(); !c.at.IsZero() && span > 0 {
 		c.share = math.Max(0, c.spent.Seconds()/span)
 		c.rate = float64(written-c.bytes) / span
+		c.fps = float64(drawn-c.drawn) / span
 		c.known = true
 	}
-	c.at, c.spent, c.bytes = now, 0, written
+	c.at, c.spent, c.bytes, c.drawn = now, 0, written, drawn
 }
 
 func (o Options) withDefaults() Options {

@@ -7,16 +7,6 @@ import (
 	"prismtop/profiles/preset"
 )
 
-// Background says on what ground the screen is drawn.
-type Background uint8
-
-// The backgrounds.
-const (
-	AskTerminal Background = iota // ask; dark until it answers
-	Dark
-	Light
-)
-
 // Options are how the screen looks, and where it is. The zero value is a screen
 // on the process' own terminal, with what that terminal can do.
 type Options struct {
@@ -24,8 +14,15 @@ type Options struct {
 	ASCII bool
 	// NoColor draws without colours. Run also does so where the environment's
 	// NO_COLOR is not empty.
-	NoColor    bool
-	Background Background
+	NoColor bool
+	// Colours are the screen's; AutoColours asks the terminal for its ground and is
+	// dark until it answers. FixedColours lets nothing remembered change them.
+	Colours      Colours
+	FixedColours bool
+	// Bandwidth is how much of the line the screen may take. FixedBandwidth lets
+	// nothing remembered change it.
+	Bandwidth      Bandwidth
+	FixedBandwidth bool
 	// Cores is the number of threads that a setting of 0 means; 0 asks the Go
 	// runtime.
 	Cores int

@@ -26,6 +26,7 @@ type output struct {
 	flying   bool      // a write is under way
 	since    time.Time // when it began
 	bytes    int64
+	writes   int64  // a frame each, nearly
 	lost     bool   // something was thrown away
 	farewell string // goes before what leaves the alternate screen
 	taken    bool   // only last writes
@@ -83,6 +84,7 @@ func (o *output) append(p []byte) {
 		}
 	}
 	o.pending = append(o.pending, p...)
+	o.writes++
 	o.wake.Broadcast()
 }
 
@@ -143,6 +145,13 @@ func (o *output) written() int64 {
 	return o.bytes
 }
 
+// frames is the number of frames that were sent: Bubble Tea writes one at a time.
+func (o *output) frames() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.writes
+}
+
 // failed says whether the terminal is gone.
 func (o *output) failed() bool {
 	o.mu.Lock()
@@ -160,6 +169,18 @@ func (o *output) recovered() bool {
 	}
 	o.lost = false
 	return true
+}
+
+// drain waits at most so long until the terminal has taken everything.
+func (o *output) drain(limit time.Duration) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		o.mu.Lock()
+		done := o.err != nil || !o.flying && len(o.pending) == 0
+		o.mu.Unlock()
+		if done {
+			return
+		}
+	}
 }
 
 // close waits at most so long for the terminal to take the rest, and says

@@ -34,7 +34,7 @@ func TestPreview(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {80, 50}, {104, 30}, {120, 40}, {200, 60}} {
 		draw(fmt.Sprintf("%dx%d", size[0], size[1]), size[0], size[1], Options{}, colorprofile.ANSI256, screenshot.Dark, running())
 	}
-	draw("light", 120, 40, Options{Background: Light}, colorprofile.ANSI256, screenshot.Light, trainer())
+	draw("light", 120, 40, Options{Colours: LightColours}, colorprofile.ANSI256, screenshot.Light, trainer())
 	draw("ansi16", 120, 40, Options{}, colorprofile.ANSI, screenshot.Dark, running())
 	draw("none", 120, 40, Options{}, colorprofile.ASCII, screenshot.Dark, paused())
 	draw("ascii", 120, 40, Options{ASCII: true}, colorprofile.ANSI256, screenshot.Dark, finished())

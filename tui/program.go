@@ -43,8 +43,18 @@ const (
 // after ctrl+c, SIGINT, SIGTERM or SIGHUP, ctx's cause when ctx ended, and what
 // went wrong otherwise.
 func Run(ctx context.Context, c Controller, o Options) error {
+	var caught *stray
+	if o.Output == nil {
+		var err error
+		if caught, err = catchStray(); err == nil {
+			defer caught.replay(os.Stderr)
+			defer caught.release()
+			o.Output = caught.terminal
+		}
+	}
 	o = o.onTerminal()
 	m := New(c, o)
+	m.stray = caught
 	m.out = newOutput(o.Output)
 	var tty io.Writer = m.out
 	if f, ok := o.Output.(*os.File); ok {

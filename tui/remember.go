@@ -20,6 +20,9 @@ type Remembered struct {
 	Preset string `toml:"preset,omitempty"`
 	// Mouse says that the screen listens to the mouse; not over SSH.
 	Mouse bool `toml:"mouse,omitempty"`
+	// Theme and Bandwidth are the names of the colours and of the bandwidth.
+	Theme     string `toml:"theme,omitempty"`
+	Bandwidth string `toml:"bandwidth,omitempty"`
 	// Panes are what the user shows and hides, by preset.
 	Panes map[string]PaneChoice `toml:"panes,omitempty"`
 }
@@ -87,6 +90,14 @@ func (r *Remembered) check() error {
 	if r.Preset != "" && findArrangement(r.Preset).name != r.Preset {
 		errs = append(errs, fmt.Errorf("preset = %q: must be %s", r.Preset, strings.Join(arrangementNames(), ", ")))
 		r.Preset = ""
+	}
+	if _, err := ParseColours(r.Theme); r.Theme != "" && err != nil {
+		errs = append(errs, fmt.Errorf("theme = %w", err))
+		r.Theme = ""
+	}
+	if _, err := ParseBandwidth(r.Bandwidth); r.Bandwidth != "" && err != nil {
+		errs = append(errs, fmt.Errorf("bandwidth = %w", err))
+		r.Bandwidth = ""
 	}
 	for name, c := range r.Panes {
 		if findArrangement(name).name != name {

@@ -1,0 +1,197 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// Lines watches and tunes a run by lines of text alone, for screen readers, dumb
+// terminals and logs: nothing is ever rewritten. Progress is told every interval,
+// what happens when it happens, and each line of in is a command (see linesHelp).
+// It returns the newest snapshot once the run has ended or the user quit;
+// ErrInterrupted where ctx ended first.
+func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Options, interval time.Duration) (*profiles.Snapshot, error) {
+	l := lines{out: out, control: c, options: o.withDefaults(), told: map[int64]bool{}}
+	typed := make(chan string)
+	left := make(chan struct{})
+	defer close(left)
+	go func() {
+		scanner := bufio.NewScanner(in)
+		for scanner.Scan() {
+			select {
+			case typed <- scanner.Text():
+			case <-left:
+				return
+			}
+		}
+	}()
+	tick := time.NewTicker(max(interval, snapshotPeriod))
+	defer tick.Stop()
+	l.say("prismtop in lines: type help and Enter for the commands, quit to end")
+	for {
+		select {
+		case <-ctx.Done():
+			c.Stop()
+			return l.snap, ErrInterrupted
+		case text := <-typed:
+			if l.obey(strings.TrimSpace(text)) {
+				return l.snap, nil
+			}
+		case <-tick.C:
+			l.progress()
+		case s, ok := <-c.Snapshots():
+			if !ok {
+				return l.snap, nil
+			}
+			if s != nil {
+				l.take(s)
+			}
+		}
+	}
+}
+
+// lines is the state of Lines.
+type lines struct {
+	out     io.Writer
+	control Controller
+	options Options
+	snap    *profiles.Snapshot
+	told    map[int64]bool // effects that were told, by the iteration of the change
+	index   int64          // of the progress told last
+}
+
+func (l *lines) say(format string, args ...any) {
+	text := strings.Map(printable, fmt.Sprintf(format, args...))
+	if l.options.ASCII {
+		text = plainASCII(text)
+	}
+	fmt.Fprintln(l.out, text)
+}
+
+// take adopts a snapshot and tells what happened since the last.
+func (l *lines) take(s *profiles.Snapshot) {
+	before := l.snap
+	for _, line := range newLines(before, s) {
+		l.say("%s %s", clock(line.At), line.Text)
+	}
+	l.snap = s
+	if before == nil || before.State != s.State {
+		l.say("%s", ProgressLine(s))
+	}
+	for _, e := range s.Effects {
+		if e.Enough && e.Closed && !l.told[e.Iteration] || e.Enough && !l.told[e.Iteration] && e.NAfter >= linesEnough {
+			l.told[e.Iteration] = true
+			l.effect(e)
+		}
+	}
+}
+
+// linesEnough is how many iterations after a change its effect is told, unless
+// it is sure before.
+const linesEnough = 100
+
+func (l *lines) progress() {
+	if l.snap != nil && l.snap.Index != l.index {
+		l.index = l.snap.Index
+		l.say("%s", ProgressLine(l.snap))
+	}
+}
+
+func (l *lines) effect(e profiles.Effect) {
+	what := fmt.Sprintf("effect: %s %s to %s", settingName(e.Key), settingText(e.Key, e.Before, l.options.Cores), settingText(e.Key, e.After, l.options.Cores))
+	if !e.Enough {
+		l.say("%s: too few iterations to tell, %d before and %d after", what, e.NBefore, e.NAfter)
+		return
+	}
+	text, _ := detail(&e, 1000)
+	l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, signed(100*e.Shift, 1), signed(100*e.Low, 1), signed(100*e.High, 1), text)
+}
+
+// linesHelp is the commands of Lines.
+var linesHelp = [...]string{
+	"status: progress on one line",
+	"summary: times by phase, memory, caches, effects, quality",
+	"settings: what can be changed now, and its value",
+	"NAME=VALUE: change a setting, as amp=bf16",
+	"effects: what each change did",
+	"pause, go, step: stop after this iteration, go on, run one",
+	"save: write the reconstruction as PNG and NPY",
+	"restart: begin again from the first weights",
+	"quit: end the run",
+}
+
+// obey carries out a command; true ends.
+func (l *lines) obey(text string) (quit bool) {
+	word := strings.ToLower(text)
+	if key, value, ok := strings.Cut(text, "="); ok {
+		l.set(strings.TrimSpace(key), strings.TrimSpace(value))
+		return false
+	}
+	switch {
+	case word == "quit" || word == "exit":
+		l.control.Stop()
+		return true
+	case word == "help" || word == "?":
+		for _, h := range linesHelp {
+			l.say("  %s", h)
+		}
+	case word == "pause" || word == "go":
+		l.control.Pause(word == "pause")
+	case word == "step":
+		l.control.Step()
+	case word == "restart":
+		l.control.Restart()
+	case word == "save":
+		if err := l.control.Save(); err != nil {
+			l.say("not saved: %v", err)
+		}
+	case word == "settings":
+		l.settings()
+	case l.snap == nil:
+		l.say("the run has not begun")
+	case word == "status" || word == "":
+		l.say("%s", ProgressLine(l.snap))
+	case word == "summary":
+		for line := range strings.Lines(summary(l.snap, l.snap.State.String(), l.options.Cores)) {
+			l.say("%s", strings.TrimRight(line, "\n"))
+		}
+	case word == "effects":
+		for _, e := range l.snap.Effects {
+			l.effect(e)
+		}
+		if len(l.snap.Effects) == 0 {
+			l.say("no setting was changed yet")
+		}
+	default:
+		l.say("%q: not a command; help lists them", text)
+	}
+	return false
+}
+
+func (l *lines) set(key, value string) {
+	if err := l.control.Set(key, value); err != nil {
+		l.say("not changed: %v", err)
+		return
+	}
+	l.say("%s = %s from the next iteration on", key, value)
+}
+
+// settings lists what can change while the run goes on.
+func (l *lines) settings() {
+	if l.snap == nil {
+		l.say("the run has not begun")
+		return
+	}
+	keys := slices.DeleteFunc(slices.Clone(preset.Keys()), func(k preset.Key) bool { return !k.Live })
+	for _, k := range keys {
+		l.say("  %s = %s (%s)", k.Name, l.snap.Settings.Get(k.Name), k.Wants())
+	}
+}

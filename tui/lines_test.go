@@ -1,0 +1,97 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// transcript is what Lines wrote so far.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func TestLinesCarryOutWhatIsTyped(t *testing.T) {
+	r, out := newRecorder(), &transcript{}
+	in, keyboard := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Lines(context.Background(), in, out, r, Options{Cores: 2}, time.Hour)
+		ended <- err
+	}()
+	say := func(text string, answers ...string) {
+		t.Helper()
+		if _, err := io.WriteString(keyboard, text+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range answers {
+			eventually(t, text+" → "+want, func() bool { return strings.Contains(out.String(), want) })
+		}
+	}
+	say("status", "the run has not begun")
+	r.snapshots <- running()
+	say("help", "NAME=VALUE")
+	eventually(t, "the effect", func() bool {
+		return strings.Contains(out.String(), "effect: AMP off to bf16: iteration time −22.9 %")
+	})
+	say("status", "sample 38/100")
+	say("summary", "iteration        7.06")
+	say("settings", "learning_rate = 0.001", "amp = bf16 (")
+	say("amp = off", "amp = off from the next iteration on")
+	say("pause")
+	say("go")
+	say("step")
+	say("save")
+	say("restart")
+	say("dance", `"dance": not a command`)
+	r.mu.Lock()
+	r.refuse = errors.New("this CPU has no fp16")
+	r.mu.Unlock()
+	say("amp=fp16", "not changed: this CPU has no fp16")
+	say("quit")
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	want := []string{"Set amp off", "Pause", "Resume", "Step", "Save", "Restart", "Set amp fp16", "Stop"}
+	if got := r.called(); !slices.Equal(got, want) {
+		t.Errorf("the run was asked %q, want %q", got, want)
+	}
+	if text := out.String(); strings.ContainsAny(text, "\r\x1b") {
+		t.Errorf("a line is rewritten or coloured: %q", text)
+	}
+}
+
+func TestLinesEndWithTheRunAndWithTheContext(t *testing.T) {
+	r := newRecorder()
+	r.snapshots <- finished()
+	close(r.snapshots)
+	s, err := Lines(context.Background(), strings.NewReader(""), io.Discard, r, Options{ASCII: true}, time.Hour)
+	if err != nil || s == nil || s.State != profiles.Finished {
+		t.Error(s, err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := Lines(ctx, strings.NewReader(""), io.Discard, newRecorder(), Options{}, time.Hour); !errors.Is(err, ErrInterrupted) {
+		t.Error(err)
+	}
+}

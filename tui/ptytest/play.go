@@ -1,0 +1,137 @@
+//go:build unix
+
+package ptytest
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Play plays a session: a line is a verb and its operands, separated by spaces;
+// an operand with spaces stands in quotes as in Go. Lines that begin with # say
+// what the user is after.
+//
+//	terminal 120x40          a terminal of that size
+//	start PROGRAM ARGS…      starts a program on it
+//	see TEXT…                waits until the screen has shown each text
+//	gone TEXT…               waits until the screen shows none of them
+//	press KEY…               presses keys, by name (a, enter, ctrl+z) or as text
+//	idle                     waits until the program has answered
+//	resize 80x24             changes the terminal's size
+//	freeze, thaw             the terminal stops reading, goes on
+//	file PATH…               waits for nothing: these files exist
+//	exit STATUS              waits for the program's end with that status
+//	restored                 the normal screen is shown
+func Play(t *testing.T, session string) {
+	t.Helper()
+	p := player{t: t}
+	for n, line := range strings.Split(session, "\n") {
+		words, err := split(line)
+		if err != nil {
+			t.Fatalf("line %d: %q: %v", n+1, line, err)
+		}
+		if len(words) == 0 {
+			continue
+		}
+		t.Logf("%s", strings.TrimSpace(line))
+		p.do(words[0], words[1:])
+	}
+}
+
+// player is the state of Play.
+type player struct {
+	t        *testing.T
+	terminal *Terminal
+	cmd      *exec.Cmd
+}
+
+func (p *player) do(verb string, operands []string) {
+	p.t.Helper()
+	x := p.terminal
+	if x == nil && verb != "terminal" {
+		p.t.Fatalf("%s: there is no terminal yet", verb)
+	}
+	switch verb {
+	case "terminal":
+		w, h := p.size(operands)
+		p.terminal = Open(p.t, w, h)
+	case "start":
+		p.cmd = exec.Command(operands[0], operands[1:]...)
+		x.Start(p.cmd)
+	case "see":
+		x.See(operands...)
+	case "gone":
+		x.Gone(operands...)
+	case "press":
+		x.Press(operands...)
+	case "idle":
+		x.Idle()
+	case "resize":
+		w, h := p.size(operands)
+		x.Resize(w, h)
+	case "freeze", "thaw":
+		x.Freeze(verb == "freeze")
+	case "file":
+		for _, name := range operands {
+			if _, err := os.Stat(name); err != nil {
+				p.t.Error(err)
+			}
+		}
+	case "exit":
+		p.exit(operands)
+	case "restored":
+		x.Restored()
+	default:
+		p.t.Fatalf("%q: no such verb", verb)
+	}
+}
+
+func (p *player) size(operands []string) (width, height int) {
+	p.t.Helper()
+	w, h, _ := strings.Cut(strings.Join(operands, " "), "x")
+	width, errW := strconv.Atoi(w)
+	height, errH := strconv.Atoi(h)
+	if err := errors.Join(errW, errH); err != nil {
+		p.t.Fatalf("a size as 120x40: %v", err)
+	}
+	return width, height
+}
+
+func (p *player) exit(operands []string) {
+	p.t.Helper()
+	want := strings.Join(operands, " ")
+	got := "0"
+	var status *exec.ExitError
+	if err := p.cmd.Wait(); errors.As(err, &status) {
+		got = strconv.Itoa(status.ExitCode())
+	} else if err != nil {
+		p.t.Fatal(err)
+	}
+	if got != want {
+		p.t.Errorf("the program ended with status %s, want %s\n%s", got, want, p.terminal.Text())
+	}
+}
+
+// split cuts a line into words; quoted ones are as in Go.
+func split(line string) (words []string, err error) {
+	line = strings.TrimSpace(line)
+	for line != "" && !strings.HasPrefix(line, "#") {
+		word, rest, _ := strings.Cut(line, " ")
+		if line[0] == '"' {
+			quoted, err := strconv.QuotedPrefix(line)
+			if err != nil {
+				return nil, err
+			}
+			rest = line[len(quoted):]
+			if word, err = strconv.Unquote(quoted); err != nil {
+				return nil, err
+			}
+		}
+		words, line = append(words, word), strings.TrimSpace(rest)
+	}
+	return words, nil
+}

@@ -1,0 +1,63 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"os/exec"
+	"testing"
+	"time"
+
+	"prismtop/tui/ptytest"
+)
+
+var wireTime = flag.Duration("wire", 20*time.Second, "how long the benchmark of the wire watches each program")
+
+// BenchmarkWire measures what programs send to a terminal of 120x40 cells and 256
+// colours: bytes a second, updates a second, bytes for an update. An update is
+// what comes in one burst. Other monitors of Debian run at their defaults, where
+// they are installed and find something to show.
+//
+//	go test . -run '^$' -bench Wire -benchtime 1x -wire 20s
+func BenchmarkWire(b *testing.B) {
+	long := []string{"--preset", "baseline", "--set", "init_iterations=0", "--set", "threshold=0"}
+	run := func(more ...string) []string { return append(append([]string{"prismtop"}, long...), more...) }
+	for _, program := range []struct {
+		name    string
+		command []string
+		ready   string
+		keys    []string // pressed before measuring
+	}{
+		{"prismtop/full", run("--bandwidth", "full"), "sample ", nil},
+		{"prismtop/auto", run(), "sample ", nil},
+		{"prismtop/no-picture", run("--bandwidth", "full"), "sample ", nil},
+		{"prismtop/low", run("--bandwidth", "low"), "sample ", nil},
+		{"prismtop/paused", run(), "sample ", []string{"space"}},
+		{"htop", []string{"htop"}, "PID", nil},
+		{"btop", []string{"btop"}, "cpu", nil},
+		{"nvtop", []string{"nvtop"}, "GPU", nil},
+	} {
+		b.Run(program.name, func(b *testing.B) {
+			if _, err := exec.LookPath(program.command[0]); err != nil {
+				b.Skipf("skipped: %s is not here", program.command[0])
+			}
+			for b.Loop() {
+				x := ptytest.Open(b, 120, 40)
+				cmd := exec.Command(program.command[0], program.command[1:]...)
+				x.Start(cmd)
+				x.See(program.ready)
+				x.Press(program.keys...)
+				time.Sleep(3 * time.Second) // the first paints are not the rate
+				bytes, bursts := x.Traffic()
+				time.Sleep(*wireTime)
+				after, updates := x.Traffic()
+				bytes, bursts = after-bytes, updates-bursts
+				b.ReportMetric(float64(bytes)/wireTime.Seconds(), "B/s")
+				b.ReportMetric(float64(bursts)/wireTime.Seconds(), "updates/s")
+				b.ReportMetric(float64(bytes)/float64(max(bursts, 1)), "B/update")
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}
+		})
+	}
+}
