@@ -193,7 +193,7 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 		if s.Truth != nil && each(2) >= max(whole*2/3, smallestPair) {
 			slots = append(slots, truthPanel)
 		}
-		if comparable && each(3) >= max(whole, smallestPair) {
+		if comparable && each(3) >= max(whole/2, 2*smallestPair) {
 			slots = append(slots, differencePanel)
 		}
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,8 +12,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/kitty"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 	"go.uber.org/goleak"
@@ -32,10 +35,19 @@ type terminal struct {
 	stop     context.CancelFunc
 	received atomic.Int64
 	wire     []byte // all that was received
+	answer   func([]byte) string
+	split    []byte // a character that has not come whole
 }
 
 // open starts a screen on a terminal of that size.
 func open(t *testing.T, w, h int, o Options, environ ...string) *terminal {
+	t.Helper()
+	return openAnswering(t, nil, w, h, o, environ...)
+}
+
+// openAnswering starts a screen on a terminal whose questions answer answers; nil
+// leaves them to the emulator.
+func openAnswering(t *testing.T, answer func(received []byte) string, w, h int, o Options, environ ...string) *terminal {
 	t.Helper()
 	ptmx, tty, err := pty.Open()
 	if err != nil {
@@ -46,9 +58,13 @@ func open(t *testing.T, w, h int, o Options, environ ...string) *terminal {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	x := &terminal{t: t, emulator: vt.NewEmulator(w, h), pty: ptmx, tty: tty,
-		run: newRecorder(), ended: make(chan error, 1), stop: stop}
+		run: newRecorder(), ended: make(chan error, 1), stop: stop, answer: answer}
 	go x.listen()
-	go func() { _, _ = io.Copy(ptmx, x.emulator) }() // the terminal's answers
+	var answers io.Writer = ptmx
+	if answer != nil {
+		answers = io.Discard
+	}
+	go func() { _, _ = io.Copy(answers, x.emulator) }()
 	o.Output, o.Input, o.Cores = tty, tty, 2
 	o.Environ = append([]string{"TERM=xterm-256color"}, environ...)
 	go func() { x.ended <- Run(ctx, x.run, o) }()
@@ -73,10 +89,41 @@ func (x *terminal) listen() {
 		}
 		x.received.Add(int64(n))
 		x.mu.Lock()
-		_, _ = x.emulator.Write(buf[:n])
+		// A character is written whole, with its marks: the emulator keeps none of
+		// it for what it is written next.
+		pending := append(x.split, buf[:n]...)
+		cut := wholeCharacters(pending)
+		_, _ = x.emulator.Write(pending[:cut])
+		x.split = append([]byte(nil), pending[cut:]...)
 		x.wire = append(x.wire, buf[:n]...)
+		reply := ""
+		if x.answer != nil {
+			reply = x.answer(buf[:n])
+		}
 		x.mu.Unlock()
+		if reply != "" {
+			_, _ = io.WriteString(x.pty, reply)
+		}
 	}
+}
+
+// wholeCharacters is how much of p ends with a whole character: a picture's place
+// is one with two marks.
+func wholeCharacters(p []byte) int {
+	if at := bytes.LastIndex(p, []byte(string(kitty.Placeholder))); at >= 0 && len(p)-at < 12 {
+		if utf8.RuneCount(p[at:]) < 3 || !utf8.Valid(p[at:]) {
+			return at
+		}
+	}
+	for back := range min(len(p), utf8.UTFMax) {
+		if at := len(p) - 1 - back; utf8.RuneStart(p[at]) {
+			if !utf8.FullRune(p[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(p)
 }
 
 func (x *terminal) show(s *profiles.Snapshot) { x.run.snapshots <- s }

@@ -1,0 +1,568 @@
+package tui
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/kitty"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// drawer is a terminal that draws pictures by Kitty's protocol: what it was told
+// and what it holds. It answers as Kitty does, in order.
+type drawer struct {
+	mu       sync.Mutex
+	name     string // what it calls itself
+	waiting  []byte // a sequence that has not ended
+	images   map[int]drawn
+	chunks   strings.Builder
+	current  map[string]string
+	deleted  int
+	replaced int
+	faults   []string
+	alive    bool // while the alternate screen is on
+	late     int  // deletions that came after it
+}
+
+type drawn struct {
+	picture image.Image
+	w, h    int
+}
+
+func newDrawer(name string) *drawer { return &drawer{name: name, images: map[int]drawn{}} }
+
+var question = regexp.MustCompile(`\x1b_G([^;\x1b]*);?([^\x1b]*)\x1b\\|\x1b\[c|\x1b\[>q|\x1b\[16t|\x1b\[\?1049[hl]`)
+
+// receive takes bytes from the screen and returns the terminal's answers.
+func (d *drawer) receive(p []byte) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting = append(d.waiting, p...)
+	var answers strings.Builder
+	for {
+		at := question.FindSubmatchIndex(d.waiting)
+		if at == nil {
+			break
+		}
+		seq := string(d.waiting[at[0]:at[1]])
+		switch {
+		case seq == "\x1b[c":
+			answers.WriteString("\x1b[?62;22c")
+		case seq == "\x1b[>q":
+			answers.WriteString("\x1bP>|" + d.name + "\x1b\\")
+		case seq == "\x1b[16t":
+			answers.WriteString("\x1b[6;18;8t")
+		case strings.HasPrefix(seq, "\x1b[?1049"):
+			d.alive = strings.HasSuffix(seq, "h")
+		default:
+			control, payload := d.waiting[at[2]:at[3]], d.waiting[at[4]:at[5]]
+			answers.WriteString(d.command(string(control), string(payload)))
+		}
+		d.waiting = append([]byte(nil), d.waiting[at[1]:]...)
+	}
+	return answers.String()
+}
+
+func (d *drawer) fault(format string, args ...any) {
+	d.faults = append(d.faults, fmt.Sprintf(format, args...))
+}
+
+// command obeys one command of the protocol.
+func (d *drawer) command(control, payload string) string {
+	keys := map[string]string{}
+	for pair := range strings.SplitSeq(control, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		keys[name] = value
+	}
+	if len(payload) > kitty.MaxChunkSize {
+		d.fault("a chunk of %d bytes", len(payload))
+	}
+	id, _ := strconv.Atoi(keys["i"])
+	switch {
+	case keys["a"] == "q":
+		return "\x1b_Gi=" + keys["i"] + ";OK\x1b\\"
+	case keys["q"] != "2":
+		d.fault("a command that is not quiet: %s", control)
+	case keys["a"] == "d":
+		if _, ok := d.images[id]; !ok {
+			d.fault("picture %d is deleted and not there", id)
+		}
+		delete(d.images, id)
+		d.deleted++
+		if !d.alive {
+			d.late++
+		}
+		return ""
+	}
+	if keys["a"] == "T" {
+		d.current, d.chunks = keys, strings.Builder{}
+	}
+	d.chunks.WriteString(payload)
+	if keys["m"] == "1" {
+		if len(payload)%4 != 0 {
+			d.fault("a chunk of %d bytes is no whole number of fours", len(payload))
+		}
+		return ""
+	}
+	d.finish()
+	return ""
+}
+
+// finish takes a picture whose last chunk came.
+func (d *drawer) finish() {
+	k := d.current
+	if k["U"] != "1" || k["f"] != "100" {
+		d.fault("not a PNG with placeholders: %v", k)
+	}
+	data, err := base64.StdEncoding.DecodeString(d.chunks.String())
+	if err != nil {
+		d.fault("%v", err)
+		return
+	}
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		d.fault("%v", err)
+		return
+	}
+	id, _ := strconv.Atoi(k["i"])
+	w, _ := strconv.Atoi(k["c"])
+	h, _ := strconv.Atoi(k["r"])
+	if before, ok := d.images[id]; ok {
+		d.replaced++
+		if before.w != w || before.h != h {
+			d.fault("picture %d changed its size without being deleted", id)
+		}
+	}
+	d.images[id] = drawn{img, w, h}
+}
+
+// holding is what the terminal draws now.
+func (d *drawer) holding() map[int]drawn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	held := map[int]drawn{}
+	for id, i := range d.images {
+		held[id] = i
+	}
+	return held
+}
+
+// check holds the pictures to the places on screen: every placeholder belongs to
+// a picture, and each picture's places are its rectangle, once.
+func (d *drawer) check(at func(x, y int) *uv.Cell, w, h int) error {
+	places := map[int]map[[2]int]bool{}
+	for y := range h {
+		for x := range w {
+			c := at(x, y)
+			if c == nil || !strings.HasPrefix(c.Content, string(kitty.Placeholder)) {
+				continue
+			}
+			marks := []rune(c.Content)[1:]
+			id, ok := c.Style.Fg.(ansi.IndexedColor)
+			if len(marks) != 2 || !ok || c.Width != 1 {
+				return fmt.Errorf("place %q of colour %v, %d wide", c.Content, c.Style.Fg, c.Width)
+			}
+			spot := [2]int{diacritics[marks[0]], diacritics[marks[1]]}
+			if places[int(id)] == nil {
+				places[int(id)] = map[[2]int]bool{}
+			}
+			if places[int(id)][spot] {
+				return fmt.Errorf("place %v of picture %d is there twice", spot, id)
+			}
+			places[int(id)][spot] = true
+		}
+	}
+	held := d.holding()
+	if len(places) != len(held) {
+		return fmt.Errorf("%d pictures have places, %d are held", len(places), len(held))
+	}
+	for id, i := range held {
+		for row := range i.h {
+			for column := range i.w {
+				if !places[id][[2]int{row, column}] {
+					return fmt.Errorf("picture %d of %dx%d has no place (%d,%d)", id, i.w, i.h, column, row)
+				}
+			}
+		}
+		if len(places[id]) != i.w*i.h {
+			return fmt.Errorf("picture %d of %dx%d has %d places", id, i.w, i.h, len(places[id]))
+		}
+	}
+	return nil
+}
+
+// diacritics are the numbers of the combining marks.
+var diacritics = func() map[rune]int {
+	m := map[rune]int{}
+	for i := range chart.MaxPlaces {
+		m[kitty.Diacritic(i)] = i
+	}
+	return m
+}()
+
+// expectPictures waits until the terminal holds so many pictures, and the screen
+// their places.
+func (x *terminal) expectPictures(d *drawer, n int) {
+	x.t.Helper()
+	var err error
+	defer func() {
+		if x.t.Failed() {
+			x.t.Log(err, "\n", x.text())
+		}
+	}()
+	eventually(x.t, strconv.Itoa(n)+" pictures", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		err = d.check(x.emulator.CellAt, x.emulator.Width(), x.emulator.Height())
+		return err == nil && len(d.holding()) == n
+	})
+}
+
+// likeness is the mean difference between a picture as the terminal has it and
+// the one it was made from, 0 to 1.
+func likeness(d drawn, of *profiles.Picture) float64 {
+	sum, b := 0.0, d.picture.Bounds()
+	for y := range b.Dy() {
+		for x := range b.Dx() {
+			got := float64(color.GrayModel.Convert(d.picture.At(x, y)).(color.Gray).Y) / 255
+			want := float64(of.Pixels[y*of.Height/b.Dy()*of.Width+x*of.Width/b.Dx()])
+			sum += math.Abs(got - want)
+		}
+	}
+	return sum / float64(b.Dx()*b.Dy())
+}
+
+func TestATerminalThatDrawsPictures(t *testing.T) {
+	d := newDrawer("kitty(0.42.1)")
+	x := openAnswering(t, d.receive, 210, 60, Options{NoSummary: true})
+	s := running()
+	s.Truth = nil
+	x.show(s)
+	x.expectPictures(d, 1)
+	for _, i := range d.holding() {
+		if i.picture.ColorModel() != color.GrayModel {
+			t.Error("the picture is not grey")
+		}
+		if got := likeness(i, blurredMoon()); got > 0.02 {
+			t.Errorf("the picture differs from the reconstruction by %.3f in the mean", got)
+		}
+		if shape := float64(i.w*8) / float64(i.h*18); shape < 0.9 || shape > 1.1 {
+			t.Errorf("a square picture has %dx%d cells of 8x18 pixels", i.w, i.h)
+		}
+	}
+	// Another picture replaces it, in its place.
+	s = paused()
+	s.Picture, s.Truth = &profiles.Picture{Width: 128, Height: 128, Pixels: make([]float32, 128*128)}, nil
+	for i := range s.Picture.Pixels {
+		s.Picture.Pixels[i] = float32(i%128) / 127
+	}
+	x.show(s)
+	eventually(t, "the other picture", func() bool {
+		for _, i := range d.holding() {
+			return likeness(i, s.Picture) < 0.02
+		}
+		return false
+	})
+	d.mu.Lock()
+	if d.replaced == 0 || d.deleted != 0 {
+		t.Errorf("%d pictures replaced, %d deleted", d.replaced, d.deleted)
+	}
+	d.mu.Unlock()
+	s = paused()
+	x.show(s)
+	x.expectPictures(d, 2)
+	x.press("\t\tz") // more room: the truth and the difference
+	x.expectPictures(d, 3)
+	x.press("x")
+	eventually(t, "viridis", func() bool {
+		for _, i := range d.holding() {
+			if p, ok := i.picture.ColorModel().(color.Palette); ok && p[0] == color.Color(color.RGBA{68, 1, 84, 255}) {
+				return true
+			}
+		}
+		return false
+	})
+	x.press("v") // the reconstruction alone
+	x.expectPictures(d, 1)
+	x.press("\t") // another pane, which hides the picture
+	x.expectPictures(d, 0)
+	x.press("\x1b")
+	x.expectPictures(d, 1)
+	x.press("q")
+	x.expect("y quit")
+	x.press("y")
+	if err := x.expectEnd(10 * time.Second); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the pictures to go", func() bool { return len(d.holding()) == 0 })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.late > 0 {
+		t.Errorf("%d pictures were deleted after their screen was left", d.late)
+	}
+	for _, f := range d.faults {
+		t.Error(f)
+	}
+}
+
+func TestInterruptedScreensLeaveNoPictures(t *testing.T) {
+	d := newDrawer("ghostty 1.2.0")
+	x := openAnswering(t, d.receive, 120, 40, Options{NoSummary: true})
+	x.show(running())
+	x.expectPictures(d, 1)
+	x.stop()
+	_ = x.expectEnd(10 * time.Second)
+	eventually(t, "the picture to go", func() bool { return len(d.holding()) == 0 })
+}
+
+// Where nothing answers, or something else, there are half blocks, and i says why.
+func TestTerminalsThatDoNotDraw(t *testing.T) {
+	for _, tt := range []struct {
+		name, why string
+		answer    func([]byte) string
+	}{
+		{"silent", "has not answered", func([]byte) string { return "" }},
+		{"old", "older than the question", func(p []byte) string {
+			return strings.Repeat("\x1b[?1;2c", strings.Count(string(p), "\x1b[c"))
+		}},
+		{"without graphics", "did not answer the question", nil}, // the emulator
+		{"without placeholders", "may not know placeholders", newDrawer("WezTerm 20240203").receive},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := openAnswering(t, tt.answer, 120, 40, Options{NoSummary: true})
+			x.show(running())
+			x.expect("▀▀▀")
+			if strings.Contains(string(x.wire), "a=T") {
+				t.Error("a picture was sent")
+			}
+			if tt.name == "without placeholders" {
+				return // i tries there
+			}
+			x.press("\t\t")
+			eventually(t, tt.why, func() bool {
+				x.press("i")
+				for range 20 {
+					time.Sleep(5 * time.Millisecond)
+					if strings.Contains(x.text(), tt.why) {
+						return true
+					}
+				}
+				return false
+			})
+			x.expect("▀▀▀")
+		})
+	}
+}
+
+// The user may try what cannot be asked.
+func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
+	d := newDrawer("WezTerm 20240203")
+	x := openAnswering(t, d.receive, 120, 40, Options{NoSummary: true})
+	x.show(running())
+	x.expect("▀▀▀")
+	x.press("\t\ti")
+	x.expectPictures(d, 1)
+	x.press("i")
+	x.expectPictures(d, 0)
+	x.expect("▀▀▀")
+}
+
+// Inside tmux the question goes through to the terminal behind, and so do the
+// pictures, each chunk by itself.
+func TestPicturesThroughTmux(t *testing.T) {
+	g := newGraphics()
+	g.hear(tea.TerminalVersionMsg{Name: "tmux 3.3a"}, 80, 24)
+	cmd, _ := g.hear(uv.PrimaryDeviceAttributesEvent{1, 2}, 80, 24)
+	asked := fmt.Sprint(cmd().(tea.RawMsg).Msg)
+	if !strings.HasPrefix(asked, "\x1bPtmux;\x1b\x1b_G") || !strings.Contains(asked, "a=q") {
+		t.Fatalf("asked %q", asked)
+	}
+	if !strings.Contains(g.reason, "allow-passthrough") {
+		t.Errorf("no answer is explained by %q", g.reason)
+	}
+	g.hear(uv.PrimaryDeviceAttributesEvent{1, 2}, 80, 24) // of another question
+	g.hear(uv.KittyGraphicsEvent{Options: kitty.Options{ID: g.ids[0]}, Payload: []byte("OK")}, 80, 24)
+	if g.state != graphicsYes {
+		t.Fatalf("after the answer the terminal does not draw: %s", g.reason)
+	}
+	noise := make([]byte, 8000)
+	for i := range noise {
+		noise[i] = byte(rand.Int())
+	}
+	g.show(0, noise, geometry{10, 5})
+	sent := fmt.Sprint(g.send()().(tea.RawMsg).Msg)
+	chunks := strings.Split(sent, "\x1bPtmux;")[1:]
+	if len(chunks) != 3 {
+		t.Fatalf("%d chunks", len(chunks))
+	}
+	var text strings.Builder
+	for i, c := range chunks {
+		c = strings.ReplaceAll(strings.TrimSuffix(c, "\x1b\\"), "\x1b\x1b", "\x1b")
+		if !strings.HasPrefix(c, "\x1b_G") || !strings.HasSuffix(c, "\x1b\\") {
+			t.Fatalf("chunk %d is %.40q … %q", i, c, c[len(c)-4:])
+		}
+		_, payload, _ := strings.Cut(strings.TrimSuffix(c, "\x1b\\"), ";")
+		text.WriteString(payload)
+	}
+	if got, err := base64.StdEncoding.DecodeString(text.String()); err != nil || !bytes.Equal(got, noise) {
+		t.Errorf("what goes through is not what was shown: %v", err)
+	}
+}
+
+// Pictures overtake neither each other nor their deletion.
+func TestTransmissionsKeepTheirOrder(t *testing.T) {
+	g := newGraphics()
+	g.show(0, []byte("one"), geometry{4, 2})
+	first := g.send()
+	if first == nil || g.send() != nil {
+		t.Fatal("not exactly one transmission is on its way")
+	}
+	g.show(0, []byte("two"), geometry{4, 2})
+	g.remove(0)
+	g.show(0, []byte("three"), geometry{6, 3})
+	second, _ := g.hear(first(), 80, 24)
+	if second == nil {
+		t.Fatal("the next transmission does not follow")
+	}
+	text := fmt.Sprint(second().(tea.RawMsg).Msg)
+	if !strings.HasPrefix(text, g.deletion(0)) || !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("three"))) {
+		t.Errorf("second transmission %q", text)
+	}
+	if g.farewell() != g.deletion(0) {
+		t.Errorf("farewell %q", g.farewell())
+	}
+}
+
+// The places of a picture hold the screen at every size, with every key pressed,
+// and the terminal holds what the screen has places for.
+func TestPlacesHoldTheScreen(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	at := time.Unix(1e9, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
+	d := newDrawer("kitty")
+	d.alive = true
+	m.terminal.state = graphicsYes
+	m.terminal.setCell(8, 18)
+	m.redrawPictures()
+	// run obeys the screen's transmissions as Bubble Tea does.
+	run := func(msg tea.Msg) {
+		_, cmd := m.Update(msg)
+		for range 10 {
+			raw, ok := rawOf(cmd)
+			if !ok {
+				return
+			}
+			d.receive([]byte(fmt.Sprint(raw.Msg)))
+			_, cmd = m.Update(raw)
+		}
+	}
+	w, h := 120, 40
+	snaps := []*profiles.Snapshot{running(), paused(), preparing(), finished()}
+	snaps[1].Picture, snaps[1].Truth = sharpMoon(), nil
+	keys := []string{"v", "x", "i", "z", "?", "esc", "w", "v", "i", "tab", "tab"}
+	run(tab)
+	for step := range 400 {
+		at = at.Add(200 * time.Millisecond)
+		switch random.IntN(4) {
+		case 0:
+			w, h = 1+random.IntN(250), 1+random.IntN(90)
+			run(tea.WindowSizeMsg{Width: w, Height: h})
+		case 1:
+			run(snapshotMsg{snaps[random.IntN(len(snaps))]})
+		default:
+			if k := keys[random.IntN(len(keys))]; k == "tab" {
+				run(tab)
+			} else {
+				run(pressed(k))
+			}
+		}
+		checkFrame(t, m, w, h)
+		if m.sheet.page != noHelp { // it covers places
+			continue
+		}
+		b := cells(m.View().Content, w, h)
+		if err := d.check(b.CellAt, w, h); err != nil {
+			t.Fatalf("step %d, %dx%d: %v\n%s", step, w, h, err, shown(b))
+		}
+	}
+	for _, f := range d.faults {
+		t.Error(f)
+	}
+}
+
+// rawOf finds bytes for the terminal among a command's messages. Commands that
+// wait are not run.
+func rawOf(cmd tea.Cmd) (tea.RawMsg, bool) {
+	if cmd == nil {
+		return tea.RawMsg{}, false
+	}
+	got := make(chan tea.Msg, 1)
+	go func() { got <- cmd() }()
+	select {
+	case msg := <-got:
+		switch msg := msg.(type) {
+		case tea.RawMsg:
+			return msg, true
+		case tea.BatchMsg:
+			for _, c := range msg {
+				if raw, ok := rawOf(c); ok {
+					return raw, true
+				}
+			}
+		}
+	case <-time.After(20 * time.Millisecond):
+	}
+	return tea.RawMsg{}, false
+}
+
+func TestPicturesNeedNoColorsToBeRefused(t *testing.T) {
+	for _, tt := range []struct {
+		options Options
+		profile colorprofile.Profile
+		want    drawing
+	}{
+		{Options{}, colorprofile.TrueColor, kittyDrawing},
+		{Options{}, colorprofile.ANSI256, kittyDrawing},
+		{Options{}, colorprofile.ANSI, brailleDrawing},
+		{Options{}, colorprofile.ASCII, brailleDrawing},
+		{Options{ASCII: true}, colorprofile.ANSI256, asciiDrawing},
+	} {
+		m, _ := screen(t, 120, 40, tt.options, tt.profile, running())
+		m.terminal.state = graphicsYes
+		for range numDrawings + 1 {
+			way, refused := m.pictures().drawing()
+			if m.pictures().wanted == autoDrawing && way != tt.want {
+				t.Errorf("%+v %v: auto is %s", tt.options, tt.profile, drawingNames[way])
+			}
+			if m.pictures().wanted == kittyDrawing && (refused == "") != (tt.want == kittyDrawing) {
+				t.Errorf("%+v %v: Kitty is refused by %q", tt.options, tt.profile, refused)
+			}
+			if way == halfDrawing && m.theme.Depth != theme.Colors256 {
+				t.Errorf("%+v %v: half blocks without colours", tt.options, tt.profile)
+			}
+			m.pictures().Press("i")
+			if text := m.pictures().tell(); text == "" || len(text) > 160 {
+				t.Errorf("i says %q", text)
+			}
+		}
+	}
+}
