@@ -13,7 +13,8 @@ const (
 const lowBudget = 4 << 10
 
 // pace is a bucket of bytes that fills at a rate: what pictures may cost. It
-// holds what one second brings, and may be overdrawn by what two bring.
+// holds what one second brings. What must be drawn at once, because a pane has
+// another size or the run stands still, overdraws it by what two bring at most.
 type pace struct {
 	rate  float64 // bytes per second; 0 is without a bound
 	level float64

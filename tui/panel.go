@@ -36,9 +36,11 @@ type source struct {
 	black, white float32
 }
 
-// bands are how far a level may be from the picture, in levels: the sharpest that
-// the bytes allow is taken, so that on a slow line first the large changes come.
-var bands = []float64{chart.Sharp, 1, 1.6, 2.6, 4}
+// bands are how far a level may be from the picture while the run goes on, in
+// levels: the narrowest that the bytes allow is taken, so that on a slow line
+// first the large changes come. Even the first keeps noise of half a level on
+// either side of a border from being sent.
+var bands = []float64{1, 1.6, 2.6, 4}
 
 // paint draws one panel over the height of the canvas.
 func (p *picture) paint(c *chart.Canvas, at placed, way drawing) {
@@ -67,7 +69,7 @@ func (p *picture) paint(c *chart.Canvas, at placed, way drawing) {
 	default:
 		fresh = pn.sample(img, from, chart.HalfBlocks, colors, pw, ph, colors.Levels())
 	}
-	p.settle(pn, fresh)
+	p.settle(pn, at.slot, fresh)
 	pn.raster.Draw(c, at.x, y)
 }
 
@@ -82,7 +84,7 @@ func (pn *panel) sample(img chart.Image, from source, way chart.Way, colors them
 
 // settle lets the screen follow the values as far as the bytes allow. A run that
 // stands still gets its whole picture.
-func (p *picture) settle(pn *panel, fresh bool) {
+func (p *picture) settle(pn *panel, slot int, fresh bool) {
 	if fresh {
 		p.pace.spend(pn.raster.Whole())
 		pn.behind = false
@@ -91,16 +93,27 @@ func (p *picture) settle(pn *panel, fresh bool) {
 	if !pn.behind || !p.due {
 		return
 	}
-	still := p.snap.State != profiles.Running
-	for i, band := range bands {
-		cost := pn.raster.Plan(band)
-		if still || p.pace.allows(cost) || i == len(bands)-1 && p.pace.full() {
-			pn.raster.Adopt()
-			p.pace.spend(cost)
-			pn.behind = i > 0
-			return
+	if p.snap.State != profiles.Running {
+		cost := pn.raster.Plan(chart.Sharp)
+		pn.raster.Adopt()
+		p.pace.spend(cost)
+		pn.behind = false
+		return
+	}
+	if slot != p.turn {
+		return
+	}
+	cost := 0
+	for _, band := range bands {
+		if cost = pn.raster.Plan(band); p.pace.allows(cost) {
+			break
 		}
 	}
+	if !p.pace.allows(cost) { // as many rows as there are bytes for
+		cost = pn.raster.Limit(int(p.pace.level))
+	}
+	pn.raster.Adopt()
+	p.pace.spend(cost)
 }
 
 // Sizes of the pictures that the terminal draws: the longest side in pixels, and

@@ -49,6 +49,7 @@ type picture struct {
 	shown  *profiles.Picture
 	at     time.Time
 	due    bool // the picture may change when it is drawn next
+	turn   int  // the panel that may
 	panels [pictureSlots]panel
 	scale  amplitudes
 }
@@ -141,6 +142,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	default:
 		p.scale.measure(p.shown, s.Truth)
 		area := c.Sub(0, 0, w, h-1)
+		p.nextTurn(placed)
 		for _, at := range placed {
 			p.paint(&area, at, way)
 		}
@@ -156,6 +158,20 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	p.due = false
 	p.aside(p.heading(placed), theme.Faint)
 	return p.legend(placed, way), theme.Faint
+}
+
+// nextTurn names the panel that may change now, of those that are not what their
+// picture is: pictures that change side by side at once cost what lies between
+// them too.
+func (p *picture) nextTurn(all []placed) {
+	for n := range pictureSlots {
+		slot := (p.turn + 1 + n) % pictureSlots
+		if has(all, slot) && (slot != truthPanel || p.panels[slot].behind) {
+			p.turn = slot
+			return
+		}
+	}
+	p.turn = truthPanel
 }
 
 // placed is a panel and the columns it stands in.

@@ -50,6 +50,7 @@ type Raster struct {
 	values []float32
 	levels []uint8
 	next   []uint8 // the levels that Plan found
+	turn   int     // the row that Limit begins with
 }
 
 // Sharp is the narrowest band, in levels: half of one is the border to the next,
@@ -127,13 +128,10 @@ func (r *Raster) Adopt() { copy(r.levels, r.next) }
 
 // Whole is about how many bytes it costs to draw all of it.
 func (r *Raster) Whole() int {
-	if r.way == Values {
-		return 0
-	}
 	sum := 0
 	across, down := r.way.Grain()
-	for y := 0; y < r.h; y += down {
-		sum += moveBytes + r.rowBytes(y, 0, (r.w+across-1)/across-1)
+	for y := range r.cellRows() {
+		sum += moveBytes + r.rowBytes(y*down, 0, (r.w+across-1)/across-1)
 	}
 	return sum
 }
@@ -159,25 +157,58 @@ const (
 // cost is about what the change from levels to next costs. Bubble Tea's renderer
 // writes a row from its first changed cell to its last.
 func (r *Raster) cost() int {
+	sum := 0
+	for y := range r.cellRows() {
+		sum += r.rowCost(y)
+	}
+	return sum
+}
+
+// cellRows is how many rows of cells the raster has on screen.
+func (r *Raster) cellRows() int {
 	if r.way == Values {
 		return 0
 	}
-	sum := 0
+	_, down := r.way.Grain()
+	return (r.h + down - 1) / down
+}
+
+// rowCost is the cost of one row of cells.
+func (r *Raster) rowCost(y int) int {
 	across, down := r.way.Grain()
-	columns, rows := (r.w+across-1)/across, (r.h+down-1)/down
-	for y := range rows {
-		first, last := -1, -1
-		for x := range columns {
-			if r.cellChanges(x*across, y*down, across, down) {
-				if first < 0 {
-					first = x
-				}
-				last = x
+	first, last := -1, -1
+	for x := range (r.w + across - 1) / across {
+		if r.cellChanges(x*across, y*down, across, down) {
+			if first < 0 {
+				first = x
 			}
+			last = x
 		}
-		if first >= 0 {
-			sum += moveBytes + r.rowBytes(y*down, first, last)
+	}
+	if first < 0 {
+		return 0
+	}
+	return moveBytes + r.rowBytes(y*down, first, last)
+}
+
+// Limit takes rows out of the last Plan until it costs at most so many bytes, and
+// returns what it costs. Every row has its turn.
+func (r *Raster) Limit(most int) int {
+	sum, rows := 0, r.cellRows()
+	_, down := r.way.Grain()
+	full := false
+	for n := range rows {
+		y := (r.turn + n) % rows
+		cost := r.rowCost(y)
+		if !full && sum+cost <= most {
+			sum += cost
+			continue
 		}
+		if !full {
+			full, r.turn = true, y
+		}
+		from, to := y*down*r.w, min((y+1)*down, r.h)*r.w
+		copy(r.next[from:to], r.levels[from:to])
 	}
 	return sum
 }

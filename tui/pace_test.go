@@ -1,0 +1,156 @@
+package tui
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+
+	"prismtop/profiles"
+	"prismtop/tui/theme"
+)
+
+// noisyMoon is a reconstruction that gets better and flickers.
+func noisyMoon(random *rand.Rand, frame int, noise float32) *profiles.Picture {
+	of := blurredMoon()
+	if frame%40 >= 20 {
+		of = sharpMoon()
+	}
+	p := &profiles.Picture{Iteration: int64(frame), Width: of.Width, Height: of.Height, Pixels: make([]float32, len(of.Pixels))}
+	for i, v := range of.Pixels {
+		p.Pixels[i] = v + noise*(random.Float32()-0.5)
+	}
+	return p
+}
+
+// bytesOf is what the pane's pictures send in a second, over a run that delivers
+// a noisy picture ten times a second, after its first frame.
+func bytesOf(t *testing.T, w, h, budget int, noise float32) float64 {
+	random := rand.New(rand.NewPCG(7, 8))
+	at := time.Unix(1e9, 0)
+	p := newPicture(func() time.Time { return at }, newGraphics())
+	p.SetBudget(budget)
+	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+	p.SetSize(w, h)
+	var wire bytes.Buffer
+	out := uv.NewTerminalRenderer(&wire, []string{"TERM=xterm-256color"})
+	out.SetFullscreen(true)
+	out.SetColorProfile(colorprofile.ANSI256)
+	buffer := uv.NewScreenBuffer(w, h)
+	const seconds = 12
+	first, last := 0, ""
+	for frame := range 10 * seconds {
+		s := running()
+		s.Picture = noisyMoon(random, frame, noise)
+		at = at.Add(100 * time.Millisecond)
+		p.Update(s)
+		if p.View() == last {
+			continue
+		}
+		last = p.View()
+		uv.NewStyledString(last).Draw(buffer, buffer.Bounds())
+		out.Render(buffer.RenderBuffer)
+		if err := out.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if frame == 0 {
+			first = wire.Len()
+		}
+	}
+	return float64(wire.Len()-first) / seconds
+}
+
+// Whatever the noise and the size, pictures cost what they may, and no more.
+func TestPicturesKeepTheirBudget(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		w, h   int
+		budget int
+		noise  float32
+		atMost float64
+	}{
+		{"80x24, quiet", 30, 16, PictureBudget, 0.02, 12 << 10},
+		{"120x40", 34, 17, PictureBudget, 0.1, PictureBudget * 1.1},
+		{"200x60", 96, 27, PictureBudget, 0.1, PictureBudget * 1.1},
+		{"200x60 zoomed", 200, 57, PictureBudget, 0.2, PictureBudget * 1.1},
+		{"200x60 zoomed, without a budget", 200, 57, NoPictureBudget, 0.2, math.Inf(1)},
+		{"200x60 zoomed, low", 200, 57, LowPictureBudget, 0.2, LowPictureBudget * 1.25},
+		{"120x40, low", 34, 17, LowPictureBudget, 0.1, LowPictureBudget * 1.25},
+	} {
+		got := bytesOf(t, tt.w, tt.h, tt.budget, tt.noise)
+		t.Logf("%s: %.1f KB/s", tt.name, got/1000)
+		if got > tt.atMost {
+			t.Errorf("%s: %.0f bytes per second, at most %.0f are allowed", tt.name, got, tt.atMost)
+		}
+		if got == 0 {
+			t.Errorf("%s: the picture never changes", tt.name)
+		}
+	}
+}
+
+// A run that stands still shows its whole picture, whatever it costs.
+func TestAPausedRunShowsItsWholePicture(t *testing.T) {
+	for _, budget := range []int{PictureBudget, LowPictureBudget} {
+		at := time.Unix(1e9, 0)
+		pane := func() *picture {
+			p := newPicture(func() time.Time { return at }, newGraphics())
+			p.SetBudget(budget)
+			p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+			p.SetSize(120, 57)
+			return p
+		}
+		random := rand.New(rand.NewPCG(9, 9))
+		p := pane()
+		s := running()
+		for frame := range 20 {
+			s = running()
+			s.Picture = noisyMoon(random, frame, 0.3)
+			p.Update(s)
+			p.View()
+			at = at.Add(100 * time.Millisecond)
+		}
+		still := *s
+		still.State = profiles.Paused
+		p.Update(&still)
+		got := shown(cells(p.View(), 120, 57))
+		q := pane()
+		q.Update(&still)
+		if want := shown(cells(q.View(), 120, 57)); differing(got, want) > len([]rune(want))/10 {
+			t.Errorf("budget %d: %d characters of the paused picture differ from a fresh one", budget, differing(got, want))
+		}
+		if p.panels[reconstructionPanel].behind {
+			t.Errorf("budget %d: the paused picture is behind", budget)
+		}
+	}
+}
+
+func differing(a, b string) int {
+	x, y, n := []rune(a), []rune(b), 0
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			n++
+		}
+	}
+	return n + max(len(x), len(y)) - min(len(x), len(y))
+}
+
+func TestAPaneIsRebuiltOnlyWhenItsPictureChanges(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	p := m.pictures()
+	s := running()
+	s.Index++
+	p.Update(s)
+	if p.stale {
+		t.Error("a snapshot with the same picture and quality rebuilds the pane")
+	}
+	s = running()
+	s.Quality.PSNR++
+	p.Update(s)
+	if !p.stale {
+		t.Error("another quality does not rebuild the pane")
+	}
+}
