@@ -239,3 +239,35 @@ func TestManyChangesKeepTheNewest(t *testing.T) {
 		t.Errorf("%d effects, the newest %+v", len(all), all[len(all)-1])
 	}
 }
+
+// Switches of an ablation are no effects of their own, but they end what is
+// compared: no window holds iterations from both sides of one.
+func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
+	var e effects
+	index := int64(0)
+	iterate := func(n int, ns int64, changes uint32) (begun int) {
+		for range n {
+			if e.iteration(&Iteration{Index: index, Stage: Progressive, Sample: 3, Total: ns, Changes: changes}) {
+				begun++
+			}
+			index++
+		}
+		return begun
+	}
+	iterate(100, 5e6, 0)
+	e.cut(Change{Key: "amp", Iteration: index, Ablation: true})
+	if n := iterate(50, 9e6, 1); n != 1 {
+		t.Errorf("%d stretches began with a switch", n)
+	}
+	e.cut(Change{Key: "amp", Iteration: index, Ablation: true})
+	iterate(60, 5e6, 2)
+	e.change(Change{Key: "threads", Iteration: index})
+	iterate(60, 4e6, 3)
+	all := e.view()
+	if len(all) != 1 || all[0].Key != "threads" {
+		t.Fatalf("effects %+v", all)
+	}
+	if f := all[0]; !f.Enough || f.BeforeNS != 5e6 || f.AfterNS != 4e6 || f.NBefore > 60 {
+		t.Errorf("%+v", f)
+	}
+}

@@ -64,6 +64,9 @@ func (r *Run) SetMany(sets []preset.Assignment) error {
 		inForce[i] = preset.Assignment{Key: a.Key, Value: next.Get(a.Key)}
 	}
 	r.wanted = next
+	if len(sets) == 0 {
+		return nil
+	}
 	r.queue(command{kind: setCommand, sets: inForce})
 	return nil
 }

@@ -270,14 +270,24 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 
 // set changes settings between two iterations, all of them before the next.
 func (l *loop) set(sets []preset.Assignment) error {
-	if err := l.stopAblation(sets[0].Key + " was changed"); err != nil {
-		return err
+	next, changed := l.settings, ""
+	if l.ablation != nil {
+		next = l.ablation.Base()
 	}
-	next := l.settings
 	for _, a := range sets {
+		before := next.Get(a.Key)
 		if err := next.Set(a.Key, a.Value); err != nil {
 			return err // Run.SetMany has checked it
 		}
+		if changed == "" && next.Get(a.Key) != before {
+			changed = a.Key
+		}
+	}
+	if changed == "" {
+		return nil
+	}
+	if err := l.stopAblation(changed + " was changed"); err != nil {
+		return err
 	}
 	return l.change(next, false)
 }

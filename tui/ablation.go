@@ -285,3 +285,12 @@ func (m *Model) toggleAblation() {
 	m.openPane(ablationPane)
 	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
 }
+
+// ablationPieces say in the header how far an ablation is.
+func ablationPieces(s *profiles.Snapshot) []piece {
+	a := s.Ablation
+	if a == nil || !a.Running {
+		return nil
+	}
+	return []piece{{fmt.Sprintf("A %*d/%d  ", len(itoa(a.Groups)), a.Done, a.Groups), theme.Pending, 1}}
+}

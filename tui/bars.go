@@ -100,7 +100,7 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 		middle = append(middle, piece{" · " + rate(s.Rate), theme.Plain, 2})
 	}
 
-	right = append(m.alertLamp(), piece{clock(s.Elapsed), theme.Plain, 2})
+	right = append(append(m.alertLamp(), ablationPieces(s)...), piece{clock(s.Elapsed), theme.Plain, 2})
 	if s.ETAKnown && !ended(s.State) {
 		right = append(right, piece{"  left " + clock(s.ETA), theme.Faint, 8})
 	}
@@ -110,7 +110,7 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 
 // precision is the arithmetic of the run: fp32, or the AMP mode.
 func precision(s *profiles.Snapshot) string {
-	switch amp := s.Settings.AMP; amp {
+	switch amp := settingsOf(s).AMP; amp {
 	case "", "off":
 		return "fp32"
 	case "fp16":

@@ -39,7 +39,7 @@ var settings = []setting{
 	{"scheduler", "schedule", 'H'},
 	{"iterations", "iterations", '['},
 	{"cycles", "cycles", 'O'},
-	{"max_samples", "samples left", 'j'},
+	{"max_samples", "last sample", 'j'},
 	{"max_iterations", "most iterations", 'Z'},
 	{"max_seconds", "most seconds", 'X'},
 	{"measurement_cache_mb", "meas. cache MiB", 'G'},
@@ -85,6 +85,14 @@ func settingText(key, value string, cores int) string {
 		return "on"
 	case "false":
 		return "off"
+	}
+	if value == "0" {
+		switch key {
+		case "max_samples":
+			return "all"
+		case "max_iterations", "max_seconds":
+			return "no limit"
+		}
 	}
 	if key == "threads" && value == "0" {
 		return itoa(cores)

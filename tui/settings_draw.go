@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
@@ -128,9 +127,6 @@ func cell(c *chart.Canvas, x, y, width int, text string, style theme.Style) {
 func (p *settingsView) text(k preset.Key, value string) string {
 	if value == "" {
 		return "–"
-	}
-	if k.Max > 0 && value == "0" && strings.HasPrefix(k.Name, "max_") {
-		return "no limit"
 	}
 	return settingText(k.Name, value, p.model.options.Cores)
 }

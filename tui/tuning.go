@@ -128,7 +128,7 @@ func (m *Model) moreSamples(up bool) {
 	}
 	switch {
 	case up && (most == 0 || most >= all):
-		m.complain(fmt.Sprintf("samples left: all %d samples of the pattern are to be trained", all))
+		m.complain(fmt.Sprintf("all %d samples of the pattern are to be trained", all))
 		return
 	case up && most+1 == all:
 		most = 0
@@ -140,7 +140,7 @@ func (m *Model) moreSamples(up bool) {
 		most--
 	}
 	if most < 1 && !up {
-		m.complain("samples left stays 1: a run trains one at least")
+		m.complain("last sample stays 1: a run trains one at least")
 		return
 	}
 	m.set("max_samples", strconv.Itoa(most))
