@@ -35,32 +35,43 @@ var shapes = [numPanes]shape{
 // anyShape is that of a pane that says nothing about its own.
 var anyShape = shape{w: extent{36, 44, 80, 0, 2}, h: extent{6, 9, 14, 0, 1}}
 
-// extent is what the pane wants along an axis, cross cells along the other. A
-// square follows the other axis; the picture has the truth beside it from one and
-// a half widths on.
+// extent is what the pane wants along an axis where it has cross cells along the
+// other; 0 where that is not known yet.
 func (id paneID) extent(a axis, cross int) extent {
 	s := shapes[id]
 	if s.w.least == 0 {
 		s = anyShape
 	}
-	switch {
-	case a == down && s.square && cross > 0:
-		side := (cross-squareColumns)/2 + squareRows
-		s.h.good = max(s.h.least, side)
-		s.h.most = s.h.good
-		return s.h
-	case a == down:
-		return s.h
-	case s.square && cross > 0:
-		side := 2*(cross-squareRows) + squareColumns
-		s.w.good = max(s.w.least, side)
-		s.w.most = s.w.good
-		if id == picturePane {
-			s.w.most, s.w.leap = 2*side-squareColumns+1, side/2
-		}
+	e := s.extent(a, cross)
+	if id == picturePane && a == across && cross > 0 { // the truth beside it from one and a half widths on
+		e.most, e.leap = 2*e.good-squareColumns+1, e.good/2
 	}
-	return s.w
+	return e
 }
+
+// extent is what a pane of this shape wants; a square follows the other axis.
+func (s shape) extent(a axis, cross int) extent {
+	e := s.w
+	if a == down {
+		e = s.h
+	}
+	switch {
+	case s.square && cross > 0 && a == down:
+		e.good = max(e.least, (cross-squareColumns)/2+squareRows)
+		e.most = e.good
+	case s.square && cross > 0:
+		e.good = max(e.least, 2*(cross-squareRows)+squareColumns)
+		e.most = e.good
+	}
+	return e
+}
+
+// The panes that lead an arrangement have room for all they can show: phases for
+// layers, roofline and waterfall beside the bars, memory for its curve.
+var (
+	leadPhases = shape{w: extent{38, 60, tiledWidth + 4, tiledWidth + 4 - 60, 2}, h: extent{8, 17, tiledHeight + 8, 0, 3}}
+	leadMemory = shape{w: extent{22, 52, 100, 0, 3}, h: extent{6, 12, memoryBothHeight + 4, 0, 3}}
+)
 
 // arrangement is a choice of panes and the plans by which they may stand. panes
 // are in the order in which they are kept: where there is no room, the last ones
@@ -104,11 +115,11 @@ var arrangements = []arrangement{
 	},
 	{
 		name:  "timing",
-		panes: []paneID{phasesPane, timePane, effectsPane, cachesPane},
+		panes: []paneID{phasesPane, effectsPane, timePane, cachesPane},
 		plans: []plan{
-			{wide, stacked(row(phasesPane, timePane), row(cachesPane, effectsPane))},
-			{0, stacked(one(phasesPane), one(timePane), row(cachesPane, effectsPane))},
-			{0, column(phasesPane, timePane, effectsPane, cachesPane)},
+			{wide, stacked(beside(sized(phasesPane, leadPhases), one(timePane)), row(cachesPane, effectsPane))},
+			{0, stacked(sized(phasesPane, leadPhases), one(timePane), row(cachesPane, effectsPane))},
+			{0, stacked(sized(phasesPane, leadPhases), one(timePane), one(effectsPane), one(cachesPane))},
 		},
 	},
 	{
@@ -124,9 +135,9 @@ var arrangements = []arrangement{
 		name:  "memory",
 		panes: []paneID{memoryPane, cachesPane, effectsPane, timePane},
 		plans: []plan{
-			{wide, stacked(row(memoryPane, timePane), row(cachesPane, effectsPane))},
-			{0, stacked(one(memoryPane), one(timePane), row(cachesPane, effectsPane))},
-			{0, column(memoryPane, timePane, cachesPane, effectsPane)},
+			{wide, stacked(beside(sized(memoryPane, leadMemory), one(timePane)), row(cachesPane, effectsPane))},
+			{0, stacked(sized(memoryPane, leadMemory), one(timePane), row(cachesPane, effectsPane))},
+			{0, stacked(sized(memoryPane, leadMemory), one(timePane), one(cachesPane), one(effectsPane))},
 		},
 	},
 }

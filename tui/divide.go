@@ -17,14 +17,16 @@ const (
 type node struct {
 	axis  axis
 	pane  paneID
+	shape *shape // where the plan wants another than the pane's own
 	parts []node
 }
 
-func one(id paneID) node         { return node{pane: id} }
-func beside(parts ...node) node  { return node{axis: across, parts: parts} }
-func stacked(parts ...node) node { return node{axis: down, parts: parts} }
-func row(ids ...paneID) node     { return beside(leaves(ids)...) }
-func column(ids ...paneID) node  { return stacked(leaves(ids)...) }
+func one(id paneID) node            { return node{pane: id} }
+func sized(id paneID, s shape) node { return node{pane: id, shape: &s} }
+func beside(parts ...node) node     { return node{axis: across, parts: parts} }
+func stacked(parts ...node) node    { return node{axis: down, parts: parts} }
+func row(ids ...paneID) node        { return beside(leaves(ids)...) }
+func column(ids ...paneID) node     { return stacked(leaves(ids)...) }
 func leaves(ids []paneID) []node {
 	nodes := make([]node, len(ids))
 	for i, id := range ids {
@@ -69,6 +71,9 @@ type extent struct{ least, good, most, leap, weight int }
 // extent is what the tree wants along an axis where it has cross cells along the
 // other; 0 where that is not known yet.
 func (n node) extent(a axis, cross int) extent {
+	if n.axis == leaf && n.shape != nil {
+		return n.shape.extent(a, cross)
+	}
 	if n.axis == leaf {
 		return n.pane.extent(a, cross)
 	}
