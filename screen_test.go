@@ -37,9 +37,9 @@ var sessions = []struct{ name, session string }{
 		press s
 		see saved
 		press ?
-		see "redraw the screen"
+		see "explain: pane, then keys"
 		press esc
-		gone "redraw the screen"
+		gone "explain: pane, then keys"
 		press space
 		see running
 		press q
@@ -96,14 +96,17 @@ var sessions = []struct{ name, session string }{
 		see "no shell with job control"
 		press q
 		exit 0`},
-	{"a terminal that stops reading does not hold up the run", `
+	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `
 		terminal 120x40
-		start prismtop --preset quick
-		see "sample 1/8"
+		start prismtop --preset quick --set samples=40 --set iterations=2000
+		see "sample  1/40"
 		freeze
+		idle
 		thaw
-		see finished
+		see running
 		press q
+		see Quit?
+		press y
 		exit 0
 		restored`},
 }
