@@ -216,3 +216,48 @@ func TestTheViewOfLayersSwitchesNothingOn(t *testing.T) {
 		t.Errorf("looking at the views asked for %v", calls)
 	}
 }
+
+// No number that a broken run may report ends the screen or a line of it.
+func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
+	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e300, 5e-324}
+	for i, a := range hostile {
+		b := hostile[(i+3)%len(hostile)]
+		s := layered()
+		for k := range s.Layers {
+			l := &s.Layers[k]
+			switch k % 5 {
+			case 0:
+				l.Nanos = a
+			case 1:
+				l.Compute, l.Memory = a, b
+			case 2:
+				l.FLOPs, l.Bytes = math.MinInt64, int64(k)
+			case 3:
+				l.FLOPs, l.Bytes, l.Nanos = math.MaxInt64, math.MaxInt64, b
+			}
+		}
+		s.Roofs.GFLOPS, s.Roofs.Levels[1].GBs = a, b
+		for p := range s.Trends {
+			s.Trends[p].Bins[3], s.Trends[p].Change = a, b
+		}
+		last := &s.Recent[len(s.Recent)-1]
+		last.Total, last.Phases[2] = math.MaxInt64, math.MinInt64
+		s.Clock[5].Min, s.Clock[6].Max = a, b
+		s.IterationTime[7].Mean = a
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+			w, h := size[0], size[1]
+			m, _ := screen(t, w, h, Options{ASCII: i%2 == 0}, colorprofile.ANSI256, s)
+			for _, id := range []paneID{phasesPane, timePane, lossPane} {
+				m.setFocus(id)
+				m.toggleZoom()
+				for _, k := range []string{"", "v", "left", "up", "v", "x", "down", "v", "pgup", "left", "right", "v"} {
+					m.panes[id].Press(k)
+					m.stale = true
+					m.Update(snapshotMsg{s})
+					checkFrame(t, m, w, h)
+				}
+				m.toggleZoom()
+			}
+		}
+	}
+}
