@@ -154,7 +154,7 @@ func layerColumnsOf(w int) layerColumns {
 	right := w
 	if w >= 44 {
 		if w >= 88 {
-			c.bar = min((w-74)/2, 20)
+			c.bar = max(min((w-74)/2, 20), w-104)
 			c.barAt = right - c.bar
 			right = c.barAt - 1
 		}

@@ -261,3 +261,38 @@ func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkViewsOfAPane is what a snapshot costs while one pane has the whole
+// screen, with as many points and layers as there can be.
+func BenchmarkViewsOfAPane(b *testing.B) {
+	long := func() *profiles.Snapshot {
+		s := layered()
+		s.IterationTime = curve(2000, 50, func(i int) (float64, float64, float64) { return 5, 5 + noise(i), 7 + noise(i+1) })
+		s.LossNew, s.LossOld = s.IterationTime, s.IterationTime
+		s.Clock = curve(2000, 50, func(i int) (float64, float64, float64) {
+			return float64(i) / 4, float64(i)/4 + 0.12, float64(i)/4 + 0.24
+		})
+		return s
+	}
+	for _, bb := range []struct {
+		name string
+		pane paneID
+		keys []string
+	}{
+		{"phases", phasesPane, nil}, {"time", timePane, nil}, {"wall time", timePane, []string{"v"}}, {"loss", lossPane, nil},
+	} {
+		b.Run(bb.name, func(b *testing.B) {
+			snaps := []*profiles.Snapshot{long(), long()}
+			m, _ := screen(b, 120, 40, Options{}, colorprofile.ANSI256, snaps[0])
+			m.setFocus(bb.pane)
+			m.toggleZoom()
+			for _, k := range bb.keys {
+				m.panes[bb.pane].Press(k)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				m.Update(snapshotMsg{snaps[i%2]})
+			}
+		})
+	}
+}

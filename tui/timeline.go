@@ -42,6 +42,8 @@ type timeline struct {
 	clock profiles.Curve
 	times profiles.Curve
 	wallS [][]profiles.Point // room for curves in wall time
+
+	clockAt, timesAt int // where clock and times were last looked up
 }
 
 // window is a range of units from its first to its last; empty where that is less.
@@ -281,7 +283,7 @@ func axisClock(us, length int64) string {
 
 // unit is where an iteration begins on the axis.
 func (t *timeline) unit(iteration int64) int64 {
-	k := t.clock.Nearest(iteration)
+	k := nearest(t.clock, iteration, &t.clockAt)
 	if !t.wall || k < 0 {
 		return iteration
 	}
@@ -293,10 +295,24 @@ func (t *timeline) unit(iteration int64) int64 {
 	return int64(math.Min(math.Max(at*1e6, 0), mostUnits))
 }
 
+// nearest is Curve.Nearest, which begins where the last answer was: a curve is
+// walked from its beginning.
+func nearest(c profiles.Curve, iteration int64, at *int) int {
+	for k := *at; k < min(*at+3, len(c)); k++ {
+		if c[k].First <= iteration && iteration <= c[k].Last {
+			*at = k
+			return k
+		}
+	}
+	k := c.Nearest(iteration)
+	*at = max(k, 0)
+	return k
+}
+
 // after is where an iteration ends on an axis of time.
 func (t *timeline) after(iteration int64) int64 {
 	at := t.unit(iteration)
-	if k := t.times.Nearest(iteration); k >= 0 {
+	if k := nearest(t.times, iteration, &t.timesAt); k >= 0 {
 		at += int64(math.Min(math.Max(t.times[k].Mean*1e3, 0), mostUnits))
 	}
 	return at

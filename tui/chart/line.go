@@ -241,6 +241,12 @@ func (g *grid) envelope(s Series) {
 
 func (g *grid) line(s Series) {
 	var px, py int
+	low, high := 0, -1 // rows of the strokes within column px that are still to be drawn
+	stroke := func() {
+		if low < high {
+			g.plot.DotLine(px, low, px, high, s.Dashed, s.Style)
+		}
+	}
 	var before profiles.Point
 	joined := false
 	for _, p := range s.Curve {
@@ -253,13 +259,20 @@ func (g *grid) line(s Series) {
 		if p.First-before.Last > 1+(before.Last-before.First)+(p.Last-p.First) {
 			joined = false
 		}
-		if joined {
-			g.plot.DotLine(px, py, x, y, s.Dashed, s.Style)
+		if joined && x == px {
+			low, high = min(low, y), max(high, y)
 		} else {
-			g.plot.Dot(x, y, s.Style)
+			stroke()
+			if joined {
+				g.plot.DotLine(px, py, x, y, s.Dashed, s.Style)
+			} else {
+				g.plot.Dot(x, y, s.Style)
+			}
+			low, high = y, y
 		}
 		px, py, before, joined = x, y, p, true
 	}
+	stroke()
 }
 
 // marks draws the dashed lines on what the curves left empty, and the labels in
