@@ -198,7 +198,6 @@ func (m *Model) assign(key, value string) error {
 	if err := trial.Set(key, value); err != nil {
 		return err
 	}
-	value = trial.Get(key) // as the run says it, so that the wish comes true
 	sets := []preset.Assignment{{Key: key, Value: value}}
 	for _, w := range weights {
 		if w == key {

@@ -30,6 +30,7 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 		return errors.New(over(m.snap.State))
 	}
 	var step undoStep
+	sets = asTheRunSays(sets)
 	for _, a := range sets {
 		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
 	}
@@ -51,6 +52,20 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 		m.history.push(step)
 	}
 	return nil
+}
+
+// asTheRunSays writes values as the run will report them, so that what was asked
+// for is known again. Those that are wrong are left for the run to refuse.
+func asTheRunSays(sets []preset.Assignment) []preset.Assignment {
+	out := make([]preset.Assignment, len(sets))
+	for i, a := range sets {
+		var trial preset.Settings
+		if trial.Set(a.Key, a.Value) == nil {
+			a.Value = trial.Get(a.Key)
+		}
+		out[i] = a
+	}
+	return out
 }
 
 // asked is a setting as asked for, else as the settings have it; the learning rate

@@ -350,3 +350,24 @@ func TestTuningPanesHoldEverySize(t *testing.T) {
 		}
 	}
 }
+
+// However a value is written, the run's way of writing it is known again.
+func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
+	s := whole(t)
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	for range 12 { // the threshold becomes smaller than is written out
+		press(m, "t")
+	}
+	press(m, ",")
+	m.panes[settingsPane].(*settingsView).find("learning_rate")
+	press(m, "enter", "ctrl+u", "1", "e", "-", "5", "enter")
+	m.panes[settingsPane].(*settingsView).find("iterations")
+	press(m, "enter", "ctrl+u", "2", "e", "3", "enter")
+	if len(m.wishes) != 3 {
+		t.Fatalf("asked for %v", m.wishes)
+	}
+	obeyed(m, s)
+	if len(m.wishes) != 0 {
+		t.Errorf("the run obeyed, and still wanted are %v", m.wishes)
+	}
+}
