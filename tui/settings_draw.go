@@ -109,11 +109,11 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		}
 		return
 	}
-	why := whyFixed(k)
 	if k.Name == "device" && s.Run.GPUReason != "" {
-		why = "no GPU: " + s.Run.GPUReason
+		cell(c, settingEffectX, y, w-settingEffectX, "no GPU: "+s.Run.GPUReason, theme.Faint)
+		return
 	}
-	cell(c, settingEffectX, y, w-settingEffectX, why, theme.Faint)
+	cell(c, settingWishX, y, w-settingWishX, whyFixed(k), theme.Faint)
 }
 
 // cell writes text into so many cells, cut where it is longer.

@@ -297,8 +297,8 @@ func (p *settingsView) Hints() []Hint {
 // Explain says what the columns mean.
 func (p *settingsView) Explain() []string {
 	return []string{
-		"Value is what iterations run under now. An arrow and a second value are asked for and not in force: a change waits " +
-			"for the end of the iteration, and a paused run applies it when it goes on.",
+		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
+			"waits for the end of the iteration.",
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
 			"change by a step, and enter writes a value; a wrong one says which would be right, and esc leaves it.",
 		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +

@@ -120,7 +120,7 @@ func (m *Model) scale(k preset.Key, up bool) {
 		return
 	}
 	if v == 0 {
-		m.complain(fmt.Sprintf("%s is 0 and cannot double: , and enter give it a number", settingName(k.Name)))
+		m.complain(fmt.Sprintf("%s is 0: , and enter give it a number", settingName(k.Name)))
 		return
 	}
 	if up {
