@@ -2,6 +2,8 @@ package profiles
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -327,5 +329,17 @@ func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
 			t.Errorf("%q names two rules", r.id)
 		}
 		seen[r.id] = true
+	}
+}
+
+func TestTheManualTellsEveryAlert(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "alerts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rules {
+		if !strings.Contains(string(text), "`"+r.id+"`") {
+			t.Errorf("docs/alerts.md does not tell of %s", r.id)
+		}
 	}
 }

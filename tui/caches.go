@@ -101,6 +101,9 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		}
 		y += each
 		if h >= 3*n {
+			if w < cacheShareWidth {
+				c.Text(1, y, shareRow(s, v), theme.Faint)
+			}
 			y++
 		}
 	}
@@ -157,6 +160,19 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		return
 	}
 	c.TextRight(end, y, perIteration(each), style)
+}
+
+// shareRow is the share that a cache saves or costs; empty where it is not known.
+func shareRow(s *profiles.Snapshot, v profiles.CacheView) string {
+	ns, share, ok := savedEach(s, v)
+	if _, asked := v.HitRate(); !ok || !asked || !v.Enabled {
+		return ""
+	}
+	word := "saves "
+	if ns < 0 {
+		word = "costs "
+	}
+	return word + trim(percentFine(max(share, -share))) + " of an iteration"
 }
 
 // perIteration is a time per iteration, 10 wide: "   0.48 ms". Below 10 µs, where
