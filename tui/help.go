@@ -74,6 +74,7 @@ type helpLine struct {
 const (
 	helpKeyWidth    = 9
 	helpColumnWidth = 52
+	helpColumnLeast = 36
 	proseWidth      = 76
 )
 
@@ -83,7 +84,8 @@ func (m *Model) help() []string {
 		w := min(proseWidth, m.layout.w-4)
 		return m.scrolled(paneNames[m.focus], "? all keys", [][]helpLine{m.paneLines(w)}, w)
 	}
-	return m.scrolled("Keys", "", m.keyColumns(), 0)
+	columns, width := m.keyColumns()
+	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)
 }
 
 // paneLines explain the pane that has the keys.
@@ -108,31 +110,68 @@ var paneHints = []Hint{
 }
 
 // guide says where the questions are answered that people come with.
-var guide = []helpLine{
-	{"Effects", "what a switch did to an iteration's time", theme.Plain},
-	{"Caches", "what each saved, less what asking it costs", theme.Plain},
-	{"Phases", "where the time goes, the worst in its edge", theme.Plain},
-	{"tab, ?", "a pane's words, how its numbers are measured", theme.Plain},
+var guide = []Hint{
+	{"Effects", "what a switch did to an iteration's time"},
+	{"Caches", "what each saved, less what asking it costs"},
+	{"Phases", "where the time goes, the worst in its edge"},
+	{"tab, ?", "a pane's words, how its numbers are measured"},
 }
 
-// keyColumns is every binding and what the run noted, in as many columns as fit.
-func (m *Model) keyColumns() [][]helpLine {
+// keyColumns is every binding and what the run noted, in as few columns as fit
+// the height, or in as many as fit the width, each so many cells wide.
+func (m *Model) keyColumns() (columns [][]helpLine, width int) {
 	w := m.layout.w - 4
-	columns := min(max(1, (w+2)/(helpColumnWidth+2)), 3)
-	blocks := [][]helpLine{m.noteLines(min((w-2*(columns-1))/columns, helpColumnWidth))}
-	for _, t := range keyTables() {
-		block := []helpLine{{text: t.title, style: theme.Title}}
-		for _, b := range t.keys {
-			block = append(block, helpLine{key: b.Help().Key, text: b.Help().Desc})
+	for n := 1; n == 1 || n*(helpColumnLeast+2)-2 <= w; n++ {
+		width = min((w-2*(n-1))/n, helpColumnWidth)
+		blocks := [][]helpLine{m.noteLines(width)}
+		for _, t := range keyTables() {
+			block := titleLines(t.title, width)
+			for _, b := range t.keys {
+				block = append(block, keyLines(b.Help().Key, b.Help().Desc, width)...)
+			}
+			blocks = append(blocks, block)
 		}
-		blocks = append(blocks, block)
+		columns = flow(blocks, n)
+		if tallest(columns) <= m.layout.h-2 {
+			break
+		}
 	}
-	return flow(blocks, columns)
+	return columns, width
+}
+
+func tallest(columns [][]helpLine) int {
+	rows := 0
+	for _, lines := range columns {
+		rows = max(rows, len(lines))
+	}
+	return rows
+}
+
+// titleLines are a block's title over lines of w cells.
+func titleLines(title string, w int) []helpLine {
+	var lines []helpLine
+	for _, l := range wrap(title, w) {
+		lines = append(lines, helpLine{text: l, style: theme.Title})
+	}
+	return lines
+}
+
+// keyLines are a key and what it does over lines of w cells.
+func keyLines(key, does string, w int) []helpLine {
+	var lines []helpLine
+	for _, l := range wrap(does, w-helpKeyWidth+1) {
+		lines = append(lines, helpLine{key: key, text: l})
+		key = " " // the text goes on where it began
+	}
+	return lines
 }
 
 // noteLines are the guide, what is emulated or hidden here, and the run's notes.
 func (m *Model) noteLines(w int) []helpLine {
-	lines := append([]helpLine{{text: "Where to look", style: theme.Title}}, guide...)
+	lines := titleLines("Where to look", w)
+	for _, g := range guide {
+		lines = append(lines, keyLines(g.Key, g.Does, w)...)
+	}
 	var notes []string
 	if m.snap != nil {
 		if why := emulated(m.snap, "bf16"); why != "" {
@@ -189,16 +228,10 @@ func flow(blocks [][]helpLine, columns int) [][]helpLine {
 	}
 }
 
-// scrolled is a sheet of columns of lines w cells wide, or as wide as they need,
-// from the row on to which it was scrolled.
+// scrolled is a sheet of columns of lines, w cells wide, from the row on to which
+// it was scrolled.
 func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
-	rows := 0
-	for _, lines := range columns {
-		rows = max(rows, len(lines))
-	}
-	if w == 0 {
-		w = min(m.layout.w-4, len(columns)*(helpColumnWidth+2)-2)
-	}
+	rows := tallest(columns)
 	visible := min(rows, m.layout.h-2)
 	m.sheet.rows = visible
 	m.sheet.top = min(m.sheet.top, rows-visible)
