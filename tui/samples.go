@@ -73,7 +73,7 @@ func (p *samples) Press(key string) bool {
 	return true
 }
 
-// column is a column of a table: its title, how wide it is, and what it says.
+// sampleColumn is a column of the table: its title, how wide it is, and what it says.
 type sampleColumn struct {
 	title string
 	width int
