@@ -45,7 +45,7 @@ type Terminal struct {
 	bursts   int64
 	last     time.Time // when something was received
 	mute     bool      // the terminal does not read
-	resumed  *sync.Cond
+	resumed  *sync.Cond // something was received, or the terminal reads again
 }
 
 // Open makes a terminal of that size in cells. Where the system has none the test
@@ -91,6 +91,7 @@ func (x *Terminal) listen() {
 		x.bytes += int64(n)
 		x.received.Write(buf[:n])
 		_, _ = x.emulator.Write(buf[:n])
+		x.resumed.Broadcast()
 		x.mu.Unlock()
 	}
 }
@@ -201,6 +202,24 @@ func (x *Terminal) See(texts ...string) {
 	for _, text := range texts {
 		x.until("«"+text+"»", func(screen string) bool { return strings.Contains(screen, text) })
 	}
+}
+
+// When is how long it takes from now until the screen shows a text, or no longer
+// shows it, told when the bytes that do so have been received.
+func (x *Terminal) When(text string, shown bool) time.Duration {
+	x.t.Helper()
+	began := time.Now()
+	late := time.AfterFunc(Patience, x.resumed.Broadcast)
+	defer late.Stop()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for strings.Contains(x.emulator.String(), text) != shown {
+		if time.Since(began) > Patience {
+			x.t.Fatalf("waited in vain for «%s» on\n%s", text, x.emulator.String())
+		}
+		x.resumed.Wait()
+	}
+	return time.Since(began)
 }
 
 // Gone waits until the screen shows none of the texts.
