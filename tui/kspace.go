@@ -11,9 +11,16 @@ import (
 
 // kspace is where in k-space the apertures lie, to scale: those measured, the
 // one being trained, and the next.
-type kspace struct{ box }
+type kspace struct {
+	box
+	view   kspaceView
+	colors theme.Map
+	said   string
+	seen   coverage
+	raster chart.Raster
+}
 
-func newKspace() *kspace { return &kspace{box{title: "k-space"}} }
+func newKspace() *kspace { return &kspace{box: box{title: "k-space"}, colors: theme.Viridis} }
 
 func (p *kspace) View() string    { return join(p.lines()) }
 func (p *kspace) lines() []string { return p.render(p.draw) }
@@ -24,6 +31,7 @@ func (p *kspace) Explain() []string {
 		"k-space is the spatial frequencies of the picture, as far as the telescope can see them: the centre is the mean brightness, the edge the finest detail. One pixel of it is one frequency of the field.",
 		"The dotted ring is the region that is sampled. A shape with every other dot is a sub-aperture measured before; the filled one is being trained now; the outline is the next. Centres, sizes and the shape are those of the run, to scale.",
 		"\"of\" counts sub-apertures whose training ended. \"seen\" is the share of the field's frequencies that lie under at least one of the apertures so far, counted on the accumulated mask.",
+		"v shows instead how often each frequency was measured, from never to the most often, which the lower edge names; then, from the centre to the edge, what share of each ring was measured at least once. Both are counted here, on a grid of 128x128 points over the square that is shown, without the vanes of an obscured aperture. Where detail is missing, outer rings are not full yet.",
 	}
 }
 
@@ -47,7 +55,28 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		c.TextRight(w, h-1, seen, theme.Faint)
 	}
 
-	columns, rows := chart.Fit(1, 1, w, 2*(h-1))
+	p.aside(fmt.Sprintf("%.0f px across", extent), theme.Faint)
+	area := c.Sub(0, 0, w, h-1)
+	if p.view == apertureView {
+		p.apertures(&area, s, extent, done)
+		p.legend()
+		return "", theme.Faint
+	}
+	last := s.Sample + 1 // the one being trained is in the accumulated mask
+	if s.State == profiles.Finished {
+		last = s.Run.Samples
+	}
+	p.seen.count(s, extent, last)
+	if p.view == ringView {
+		return p.rings(&area, extent), theme.Faint
+	}
+	return p.density(&area), theme.Faint
+}
+
+// apertures draws where the telescope has looked, looks and will look.
+func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64, done int) {
+	w, h := c.Size()
+	columns, rows := chart.Fit(1, 1, w, 2*h)
 	plot := c.Sub((w-columns)/2, 0, columns, (rows+1)/2)
 	a := aperturePlot{canvas: &plot, scale: float64(2*columns-1) / extent, middle: float64(2*columns-1) / 2, snap: s}
 	a.edge(regionOf(s)/2, theme.Frame)
@@ -60,8 +89,6 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		a.samples(s.Sample+1, s.Sample+2, func(c [2]float64) { a.circle(c, s.Run.Radius, 1, theme.Next) })
 	}
 	a.samples(current, current+1, func(c [2]float64) { a.fill(c, 1, theme.Current) })
-	p.aside(fmt.Sprintf("%.0f px across", extent), theme.Faint)
-	return "", theme.Faint
 }
 
 // regionOf is the diameter of the disc that is sampled, in pixels.
@@ -109,7 +136,7 @@ func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
 		for x := max(a.dot(centre[1]-r), 0); x <= min(a.dot(centre[1]+r), limit); x++ {
 			dy := (float64(y)-a.middle)/a.scale - centre[0]
 			dx := (float64(x)-a.middle)/a.scale - centre[1]
-			if (x+y)%step == 0 && a.inside(dx, dy) {
+			if (x+y)%step == 0 && insideAperture(a.snap, dx, dy) {
 				a.canvas.Dot(x, y, style)
 			}
 		}
@@ -117,14 +144,14 @@ func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
 	a.canvas.Dot(a.dot(centre[1]), a.dot(centre[0]), style) // one dot at least
 }
 
-// inside is the shape of the aperture (spec/prism.md §2.3), without vanes.
-func (a *aperturePlot) inside(dx, dy float64) bool {
-	r := a.snap.Run.Radius
-	switch a.snap.Settings.Aperture {
+// insideAperture is the shape of the aperture (spec/prism.md §2.3), without vanes.
+func insideAperture(s *profiles.Snapshot, dx, dy float64) bool {
+	r := s.Run.Radius
+	switch s.Settings.Aperture {
 	case "hexagonal":
 		return max(math.Abs(dx), math.Abs(dx)/2+math.Sqrt(3)*math.Abs(dy)/2) <= r
 	case "obscured":
-		inner := a.snap.Settings.InnerRadius
+		inner := s.Settings.InnerRadius
 		d := dx*dx + dy*dy
 		return d <= r*r && d >= inner*inner
 	}

@@ -251,19 +251,19 @@ func (p *picture) legend(all []placed, way drawing) string {
 		return ""
 	}
 	var parts []string
+	bright := "white"
+	if p.colors == theme.Viridis && p.coloured(way) {
+		bright = "violet 0, yellow"
+	}
 	if has(all, reconstructionPanel) || has(all, truthPanel) {
-		name := "white"
-		if p.colors == theme.Viridis && p.coloured(way) {
-			name = "violet 0, yellow"
-		}
-		parts = append(parts, name+" "+strings.TrimSpace(amplitude(p.scale.white)))
+		parts = append(parts, bright+" "+strings.TrimSpace(amplitude(p.scale.white)))
 	}
 	if has(all, differencePanel) {
 		d := strings.TrimSpace(amplitude(p.scale.difference))
 		if p.signed(way) {
 			parts = append(parts, "blue −"+d+", orange +"+d)
 		} else {
-			parts = append(parts, "white |"+d+"|")
+			parts = append(parts, bright+" |"+d+"|")
 		}
 	}
 	return strings.Join(parts, " · ")
