@@ -43,8 +43,8 @@ type Terminal struct {
 	received bytes.Buffer
 	bytes    int64
 	bursts   int64
-	last     time.Time // when something was received
-	mute     bool      // the terminal does not read
+	last     time.Time  // when something was received
+	mute     bool       // the terminal does not read
 	resumed  *sync.Cond // something was received, or the terminal reads again
 }
 
