@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -16,11 +15,11 @@ import (
 func (m *Model) compose() {
 	l := &m.layout
 	if l.w == 0 || l.h == 0 {
-		m.frame = ""
+		m.rows = nil
 		return
 	}
 	if l.tooSmall {
-		m.frame = m.tooSmall()
+		m.rows = m.tooSmall()
 		return
 	}
 	rows := make([]string, 0, l.h)
@@ -36,7 +35,7 @@ func (m *Model) compose() {
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
 	}
-	m.frame = strings.Join(rows, "\n")
+	m.rows = rows
 }
 
 // body is the rows of the panes, which tile the width.
@@ -108,7 +107,7 @@ func (m *Model) confirmation() []string {
 }
 
 // tooSmall is the screen where the panes have no room.
-func (m *Model) tooSmall() string {
+func (m *Model) tooSmall() []string {
 	var c chart.Canvas
 	c.Resize(m.layout.w, m.layout.h)
 	y := max(0, m.layout.h/2-1)
@@ -120,5 +119,5 @@ func (m *Model) tooSmall() string {
 		s = chart.Cut(s, m.layout.w)
 		c.Text((m.layout.w-chart.Width(s))/2, y+i, s, theme.Plain)
 	}
-	return join(c.Lines(m.theme))
+	return c.Lines(m.theme)
 }

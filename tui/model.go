@@ -61,9 +61,9 @@ type Model struct {
 	pictured Bandwidth // that the picture's budget is of
 	cost     cost
 	sleep    sleep
-	resume   bool // the run goes on when the screen wakes up
-	frame    string
-	stale    bool // frame is older than the state
+	resume   bool     // the run goes on when the screen wakes up
+	rows     []string // the frame
+	stale    bool     // frame is older than the state
 
 	left        chan struct{} // closed when the screen is being left
 	interrupted bool
@@ -139,6 +139,9 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	if _, data := msg.(snapshotMsg); m.stale && m.mayDraw(data) {
 		m.compose()
 		m.stale = false
+		if m.out != nil {
+			m.out.frame(m.rows, m.layout.w, m.layout.h)
+		}
 		cmd = m.sendPictures(cmd)
 	}
 	return m, cmd
@@ -162,9 +165,13 @@ func (m *Model) mayDraw(data bool) bool {
 	return false
 }
 
-// View is the frame that Update drew.
+// View is the frame that Update drew. On a terminal Bubble Tea keeps the modes
+// alone: the output has shown the frame already.
 func (m *Model) View() tea.View {
-	v := tea.NewView(m.frame)
+	v := tea.NewView(" ") // of nothing at all Bubble Tea draws every frame
+	if m.out == nil {
+		v.Content = join(m.rows)
+	}
 	v.AltScreen = true
 	v.MouseMode = m.mouseMode()
 	return v
@@ -209,6 +216,11 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
 		}
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset && m.out != nil {
+			m.out.synchronize()
+		}
+		m.stale = false
 	case awakeMsg:
 		m.wakeUp(msg.err)
 	case secondMsg:

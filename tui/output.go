@@ -26,7 +26,9 @@ type output struct {
 	flying   bool      // a write is under way
 	since    time.Time // when it began
 	bytes    int64
-	writes   int64  // a frame each, nearly
+	drawn    int64 // frames that said something
+	screen   wire
+	open     bool   // the alternate screen is there
 	lost     bool   // something was thrown away
 	farewell string // goes before what leaves the alternate screen
 	taken    bool   // only last writes
@@ -63,7 +65,47 @@ func (o *output) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	o.append(p)
+	o.follow(p)
 	return len(p), nil
+}
+
+// follow brings the frame back where Bubble Tea opened, left or cleared the
+// screen, which it does on its own time.
+func (o *output) follow(p []byte) {
+	switch {
+	case bytes.Contains(p, []byte(ansi.ResetModeAltScreenSaveCursor)):
+		o.open = false
+	case bytes.Contains(p, []byte(ansi.SetModeAltScreenSaveCursor)):
+		o.open = true
+		o.append(o.screen.repaint())
+	case o.open && (bytes.Contains(p, []byte("\x1b[2J")) || bytes.Contains(p, []byte("\x1b[J")) || bytes.Contains(p, []byte("\x1b[K"))):
+		o.append(o.screen.repaint())
+	}
+}
+
+// frame shows rows of w cells on a screen of h rows: what differs is written.
+func (o *output) frame(rows []string, w, h int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err != nil || o.taken {
+		return
+	}
+	p := o.screen.frame(rows, w, h)
+	switch {
+	case len(p) == 0 || !o.open:
+	case len(o.pending)+len(p) > maxPending:
+		o.lost = true
+	default:
+		o.append(p)
+		o.drawn++
+	}
+}
+
+// synchronize says that the terminal takes a frame as one.
+func (o *output) synchronize() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.screen.sync = true
 }
 
 // setFarewell says what goes before the sequence that leaves the alternate
@@ -84,7 +126,6 @@ func (o *output) append(p []byte) {
 		}
 	}
 	o.pending = append(o.pending, p...)
-	o.writes++
 	o.wake.Broadcast()
 }
 
@@ -145,11 +186,11 @@ func (o *output) written() int64 {
 	return o.bytes
 }
 
-// frames is the number of frames that were sent: Bubble Tea writes one at a time.
+// frames is the number of frames that were sent.
 func (o *output) frames() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.writes
+	return o.drawn
 }
 
 // failed says whether the terminal is gone.

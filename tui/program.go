@@ -22,7 +22,7 @@ var ErrInterrupted = errors.New("interrupted")
 
 // framesPerSecond is how often a drawn frame may go to the terminal. Data come
 // at most ten times a second; the rest is for keys.
-const framesPerSecond = 60
+const framesPerSecond = 20
 
 // Times that leaving may take, together less than two seconds: for Bubble Tea
 // to end in order and then by force, for the run's last snapshot to come, and
@@ -217,5 +217,5 @@ func (m *Model) printSummary() {
 	if m.options.ASCII {
 		text = plainASCII(text)
 	}
-	m.out.last(ansi.ResetStyle + text)
+	m.out.last(ansi.ResetStyle + "\r" + text)
 }
