@@ -20,8 +20,8 @@ import (
 // program.
 var ErrInterrupted = errors.New("interrupted")
 
-// framesPerSecond is how often a drawn frame may go to the terminal. Data come
-// at most ten times a second; the rest is for keys.
+// framesPerSecond is how often Bubble Tea looks whether the terminal's modes are to
+// change. Frames do not wait for it: see wire.
 const framesPerSecond = 20
 
 // Times that leaving may take, together less than two seconds: for Bubble Tea

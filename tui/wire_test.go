@@ -1,0 +1,116 @@
+package tui
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/vt"
+)
+
+// shows is all that a terminal shows, styles included.
+func shows(e *vt.Emulator) string {
+	var s strings.Builder
+	for y := range e.Height() {
+		for x := range e.Width() {
+			c := e.CellAt(x, y)
+			if c == nil || c.Content == "" || c.Content == " " && c.Style.Bg == nil {
+				s.WriteString(" ")
+				continue
+			}
+			fmt.Fprintf(&s, "%s%s", c.Style.String(), c.Content)
+		}
+		s.WriteByte('\n')
+	}
+	return s.String()
+}
+
+// What a terminal shows after a row of frames is what it shows when the last one
+// is painted on an empty screen.
+func TestFramesByDifferencesAreFramesFromScratch(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 1))
+	keys := []string{"?", "esc", "z", "w", "v", "x", ",", "up", "down", "C", "q", "n", "P"}
+	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+		m, _ := screen(t, 80, 24, Options{}, profile, running())
+		var s wire
+		terminal := vt.NewEmulator(80, 24)
+		w, h := 80, 24
+		for step := range 300 {
+			switch random.IntN(4) {
+			case 0:
+				m.Update(snapshotMsg{states[random.IntN(len(states))]()})
+			case 1:
+				m.Update(pressed(keys[random.IntN(len(keys))]))
+			case 2:
+				m.Update(tea.KeyPressMsg{Code: tea.KeyTab})
+			default:
+				if random.IntN(8) == 0 {
+					w, h = 20+random.IntN(140), 5+random.IntN(45)
+					m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+					terminal.Resize(w, h)
+				}
+			}
+			if _, err := terminal.Write(s.frame(m.rows, w, h)); err != nil {
+				t.Fatal(err)
+			}
+			fresh := vt.NewEmulator(w, h)
+			var again wire
+			if _, err := fresh.Write(again.frame(m.rows, w, h)); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := shows(terminal), shows(fresh); got != want {
+				t.Fatalf("step %d, %dx%d: by differences\n%s\nfrom scratch\n%s", step, w, h, got, want)
+			}
+			if got, want := strings.TrimRight(terminal.String(), "\n "), strings.TrimRight(shown(cells(join(m.rows), w, h)), "\n "); flat(got) != flat(want) {
+				t.Fatalf("step %d, %dx%d: the terminal shows\n%s\nthe frame is\n%s", step, w, h, got, want)
+			}
+		}
+	}
+}
+
+// flat is text without the spaces at the ends of lines.
+func flat(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestAFrameThatChangesNothingSendsNothing(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	var s wire
+	s.sync = true
+	first := len(s.frame(m.rows, 120, 40))
+	if got := s.frame(append([]string(nil), m.rows...), 120, 40); got != nil {
+		t.Errorf("the same frame sends %q", got)
+	}
+	rows := append([]string(nil), m.rows...)
+	for y := range rows {
+		rows[y] = strings.Replace(rows[y], "0.812", "0.813", 1)
+	}
+	if got := s.frame(rows, 120, 40); len(got) == 0 || len(got) > 60 {
+		t.Errorf("a digit costs %d bytes of %d: %q", len(got), first, got)
+	}
+}
+
+// BenchmarkFrame is what the output adds to a frame in which every pane changed.
+func BenchmarkFrame(b *testing.B) {
+	m, _ := screen(b, 120, 40, Options{}, colorprofile.ANSI256, running())
+	one := append([]string(nil), m.rows...)
+	m.Update(snapshotMsg{trainer()})
+	other := append([]string(nil), m.rows...)
+	var s wire
+	sent := 0
+	for i := 0; b.Loop(); i++ {
+		if i%2 == 0 {
+			sent += len(s.frame(one, 120, 40))
+		} else {
+			sent += len(s.frame(other, 120, 40))
+		}
+	}
+	b.ReportMetric(float64(sent)/float64(b.N), "B/frame")
+}
