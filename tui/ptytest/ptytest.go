@@ -43,7 +43,8 @@ type Terminal struct {
 	received bytes.Buffer
 	bytes    int64
 	bursts   int64
-	last     time.Time  // when something was received
+	last     time.Time // when something was received
+	draws    bool
 	mute     bool       // the terminal does not read
 	resumed  *sync.Cond // something was received, or the terminal reads again
 }
@@ -52,11 +53,23 @@ type Terminal struct {
 // is skipped.
 func Open(t testing.TB, width, height int) *Terminal {
 	t.Helper()
+	return open(t, width, height, true)
+}
+
+// OpenDrain is a terminal that reads and draws nothing, as one elsewhere costs this
+// machine nothing. It answers no questions either.
+func OpenDrain(t testing.TB, width, height int) *Terminal {
+	t.Helper()
+	return open(t, width, height, false)
+}
+
+func open(t testing.TB, width, height int, draws bool) *Terminal {
+	t.Helper()
 	ptmx, tty, err := pty.Open()
 	if err != nil {
 		t.Skipf("skipped: no pseudo-terminal here: %v", err)
 	}
-	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now()}
+	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now(), draws: draws}
 	x.resumed = sync.NewCond(&x.mu)
 	x.setSize(width, height)
 	go func() { _, _ = io.Copy(ptmx, x.emulator) }() // the terminal's answers
@@ -90,7 +103,9 @@ func (x *Terminal) listen() {
 		x.last = now
 		x.bytes += int64(n)
 		x.received.Write(buf[:n])
-		_, _ = x.emulator.Write(buf[:n])
+		if x.draws {
+			_, _ = x.emulator.Write(buf[:n])
+		}
 		x.resumed.Broadcast()
 		x.mu.Unlock()
 	}
