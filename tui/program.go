@@ -22,7 +22,7 @@ var ErrInterrupted = errors.New("interrupted")
 
 // framesPerSecond is how often Bubble Tea looks whether the terminal's modes are to
 // change. Frames do not wait for it: see wire.
-const framesPerSecond = 20
+const framesPerSecond = 50
 
 // Times that leaving may take, together less than two seconds: for Bubble Tea
 // to end in order and then by force, for the run's last snapshot to come, and
