@@ -267,6 +267,7 @@ func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
 
 // watch runs the reconstruction under the screen, or with lines of text.
 func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error {
+	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	aggregating, stopAggregating := context.WithCancel(context.Background())
@@ -291,7 +292,12 @@ func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error
 	}
 	show.Stop()
 	runErr := show.Wait()
-	if errors.Is(err, tui.ErrInterrupted) {
+	var crash *sim.PanicError
+	var wrong *sim.SettingsError
+	switch {
+	case errors.As(runErr, &crash) || errors.As(runErr, &wrong):
+		return runErr
+	case errors.Is(err, tui.ErrInterrupted) || signalled.Err() != nil:
 		return errInterrupted
 	}
 	return firstError(runErr, err)

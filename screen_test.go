@@ -57,6 +57,11 @@ var sessions = []struct{ name, session string }{
 		exit 130
 		restored
 		see "prismtop: moon 128/32"`},
+	{"a terminal that is told to end leaves a restored one", `
+		terminal 80x24
+		start bash -c "prismtop --preset quick --set samples=40 --set iterations=2000 & sleep 2; kill -TERM $!; wait $!; echo status $?"
+		see "status 130"
+		restored`},
 	{"a pane is looked at closely and at another size", `
 		terminal 120x40
 		start prismtop --preset quick --set samples=40 --set iterations=2000

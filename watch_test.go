@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-var watchTime = flag.Duration("watch", 6*time.Second, "how long the benchmark of watching lets each program run")
+var watchTime = flag.Duration("watch", time.Second, "how long the benchmark of watching lets each program run")
 
 // BenchmarkWatching measures what the screen costs: iterations of the baseline in a
 // fixed time with a screen of 120x40 at ten frames a second, and with the profile

@@ -11,7 +11,7 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-var wireTime = flag.Duration("wire", 20*time.Second, "how long the benchmark of the wire watches each program")
+var wireTime = flag.Duration("wire", 2*time.Second, "how long the benchmark of the wire watches each program")
 
 // BenchmarkWire measures what programs send to a terminal of 120x40 cells and 256
 // colours: bytes a second, updates a second, bytes for an update. An update is

@@ -186,7 +186,7 @@ func judgeLimit(f *facts) finding {
 		worst := max(newest.LossNew, newest.LossOld)
 		return fmt.Sprintf("%d of the last %d samples ended at their limit far from the threshold: sample %d at %.2g, %.1f times %.2g.",
 				count, len(recent), newest.Sample+1, worst, worst/threshold, threshold),
-			"Halve the learning rate (l) where the loss jumps about; else raise iterations or threshold."
+			"Halve the learning rate (l) where the loss jumps about; else allow more iterations (]) or raise the threshold (T)."
 	}}
 }
 
@@ -245,7 +245,7 @@ func thrash(id CacheID) func(f *facts) finding {
 				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed while it dropped %d entries and kept %d in %.3g MB.",
 					cacheNames[id], 100*missed, v.RecentN, v.RecentDropped, v.Entries, float64(v.Bytes)/1e6)
 				if id == MeasurementCache {
-					return what, fmt.Sprintf("Run with measurement_cache_mb above %d, or switch it off (m).", f.settings.MeasurementCacheMB)
+					return what, fmt.Sprintf("Give it more than %d MiB (G), or switch it off (m).", f.settings.MeasurementCacheMB)
 				}
 				return what, fmt.Sprintf("Switch it off (%s).", cacheSwitches[id])
 			}}

@@ -114,7 +114,7 @@ func TestThrashingCacheIsTold(t *testing.T) {
 	c := &r.it.Caches[MeasurementCache]
 	*c = CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
 	s := r.run(5, 5, func(it *Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
-	r.raised(s, "measurement-cache-thrash", "43 % of the last 560 lookups missed", "kept 5 in 5.24 MB", "measurement_cache_mb above 5")
+	r.raised(s, "measurement-cache-thrash", "43 % of the last 560 lookups missed", "kept 5 in 5.24 MB", "more than 5")
 	since := alert(s, "measurement-cache-thrash").Since
 	if since < 900*time.Millisecond || since > 2*time.Second {
 		t.Errorf("since %v, want a second or two after the start", since)

@@ -281,7 +281,7 @@ func (m *Model) toggleAblation() {
 		m.complain("no ablation: " + err.Error())
 		return
 	}
-	m.ablating = true
+	m.ablating, m.askedAt = true, m.snap.Ablation
 	m.openPane(ablationPane)
 	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
 }

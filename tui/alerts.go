@@ -47,6 +47,3 @@ func newAlerts(before, now *profiles.Snapshot) []string {
 	}
 	return texts
 }
-
-// chartHints are the keys of a chart over the run.
-var chartHints = []Hint{{"←→", "read"}, {"↑↓", "zoom"}, {"pgup", "back"}, {"end", "live"}, {"x", "log"}}

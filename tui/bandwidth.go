@@ -44,7 +44,7 @@ type budget struct {
 }
 
 var budgets = [numBandwidths]budget{
-	AutoBandwidth: {snapshotPeriod, 36_000, 24_000},
+	AutoBandwidth: {snapshotPeriod, 36_000, PictureBudget},
 	LowBandwidth:  {time.Second, 1_700, LowPictureBudget},
 	FullBandwidth: {snapshotPeriod, 0, 256_000},
 }
@@ -124,7 +124,7 @@ func (m *Model) cycleBandwidth() {
 	b := budgets[m.pace.chosen]
 	limit := "no limit"
 	if b.limit > 0 {
-		limit = fmt.Sprintf("at most %.0f KB/s", b.limit/1000)
+		limit = fmt.Sprintf("at most %.3g KB/s", b.limit/1000)
 	}
 	m.say(fmt.Sprintf("bandwidth %s: %.0f frames/s, %s", m.pace.chosen, 1/b.period.Seconds(), limit))
 }

@@ -176,7 +176,13 @@ func (m *Model) footer() []string {
 	actions := keyPieces(m, slices.Concat(runKeys, tuningKeys, screenKeys), h == 1)
 	if m.focus != noPane { // the first line has them
 		actions = slices.DeleteFunc(actions, func(g keyGroup) bool {
-			return g.pieces[0].text == "?" || g.pieces[0].text == "tab"
+			switch g.pieces[0].text {
+			case "?", "tab":
+				return true
+			case "space":
+				return m.focus == settingsPane
+			}
+			return false
 		})
 	}
 	switch {

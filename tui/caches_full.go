@@ -178,7 +178,7 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 		}
 		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
 		if v.RecentDropped > 0 {
-			return text + fmt.Sprintf("; but it drops entries, because %d MiB are full: raise measurement_cache_mb.", s.Settings.MeasurementCacheMB)
+			return text + fmt.Sprintf("; but it drops entries, because %d MiB are full: G gives it more.", s.Settings.MeasurementCacheMB)
 		}
 		return text + "."
 	case profiles.FFTPlans:

@@ -59,7 +59,7 @@ func (m *Model) togglePane(id paneID) {
 		c.show[id], c.hide[id] = true, false
 	}
 	m.keep.choose(a.name, c)
-	if id == m.focus && !m.layout.wanted[id] {
+	if after := m.arranged(c); id == m.focus && !after.wanted[id] {
 		m.zoomed = false
 	}
 	m.relay()

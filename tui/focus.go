@@ -80,5 +80,5 @@ func (m *Model) needsFocus() {
 		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
 		return
 	}
-	m.say(paneNames[m.focus] + " has one view")
+	m.say(paneNames[m.focus] + " has nothing for " + m.pressed)
 }

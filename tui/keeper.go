@@ -19,7 +19,8 @@ import (
 type keeper struct {
 	path string
 
-	mu     sync.Mutex
+	disk   sync.Mutex // held while the file is read or written
+	mu     sync.Mutex // over what follows, never for long
 	text   []byte     // the file's, as last read or written
 	last   Remembered // what it says
 	broken error      // why the file is left alone
@@ -51,19 +52,23 @@ func (k *keeper) changed(r Remembered) bool {
 
 // save writes r. A file that changed since it was read must be readable still.
 func (k *keeper) save(r Remembered) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.broken != nil || reflect.DeepEqual(r, k.last) {
+	k.disk.Lock()
+	defer k.disk.Unlock()
+	if !k.changed(r) {
 		return nil
 	}
 	text, err := os.ReadFile(k.path)
 	if err == nil && !bytes.Equal(text, k.text) {
 		if _, err := parseRemembered(k.path, text); err != nil {
+			k.mu.Lock()
 			k.broken = err
+			k.mu.Unlock()
 			return err
 		}
 	}
+	k.mu.Lock()
 	k.last = r // also of a write that fails: the next change tries again
+	k.mu.Unlock()
 	if err := r.Save(k.path); err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || ended(m.snap.State) {
+	if m.snap == nil || ended(m.snap.State) || m.layout.tooSmall { // no room to ask
 		return m.quit()
 	}
 	m.confirming = true

@@ -32,6 +32,7 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 				return
 			}
 		}
+		close(typed)
 	}()
 	tick := time.NewTicker(max(interval, snapshotPeriod))
 	defer tick.Stop()
@@ -41,7 +42,14 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 		case <-ctx.Done():
 			c.Stop()
 			return l.snap, ErrInterrupted
-		case text := <-typed:
+		case text, ok := <-typed:
+			if !ok { // nobody can type any more: the run goes on to its end
+				typed = nil
+				if l.snap != nil && ended(l.snap.State) {
+					return l.snap, nil
+				}
+				continue
+			}
 			if l.obey(strings.TrimSpace(text)) {
 				return l.snap, nil
 			}
@@ -53,6 +61,9 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 			}
 			if s != nil {
 				l.take(s)
+				if typed == nil && ended(s.State) {
+					return l.snap, nil
+				}
 			}
 		}
 	}

@@ -81,6 +81,25 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	}
 }
 
+func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
+	r := newRecorder() // its snapshots stay open, as those of a run that lingers
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Lines(context.Background(), strings.NewReader("status\n"), io.Discard, r, Options{}, time.Hour)
+		ended <- err
+	}()
+	r.snapshots <- running()
+	r.snapshots <- finished()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nobody can type, the run is over, and it goes on")
+	}
+}
+
 func TestLinesEndWithTheRunAndWithTheContext(t *testing.T) {
 	r := newRecorder()
 	r.snapshots <- finished()

@@ -47,7 +47,7 @@ func (p *log) Explain() []string {
 			"held for a while and goes when a weaker one no longer does, so that it does not flicker; then the log tells it once.",
 		"Alerts: a loss that is not finite; a stall (no iteration for 20 times the usual time and 2 s); AMP overflow (6 of the last 200 steps " +
 			"skipped); samples that end at their limit with a loss of twice the threshold; memory that grows beyond the caches by 0.5 % of the " +
-			"process or 1 MB a minute, over a minute or more, with its interval above 0; a slowdown (three measurements of a second below 0.8 of " +
+			"process and by 1 MB a minute, over a minute or more, with its interval above 0; a slowdown (three measurements of a second below 0.8 of " +
 			"the median of the last 100 under the same settings); a cache that drops what is asked for again, or costs more than it saves.",
 	}
 }

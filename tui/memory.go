@@ -35,9 +35,9 @@ func (p *memory) Press(key string) bool {
 func (p *memory) Hints() []Hint {
 	switch {
 	case p.both():
-		return chartHints
+		return p.chartHints()
 	case p.over:
-		return append([]Hint{{"v", "now"}}, chartHints...)
+		return append([]Hint{{"v", "now"}}, p.chartHints()...)
 	}
 	return []Hint{{"v", "over the run"}}
 }

@@ -43,9 +43,10 @@ type Model struct {
 	wishes     wishes
 	history    history
 	bookmarks  [bookmarkSlots]*bookmark
-	storing    bool   // the next digit stores a bookmark
-	pressed    string // the key being handled
-	ablating   bool   // an ablation was asked for and has not been seen yet
+	storing    bool               // the next digit stores a bookmark
+	pressed    string             // the key being handled
+	askedAt    *profiles.Ablation // the table when an ablation was asked for
+	ablating   bool               // an ablation was asked for and has not been seen yet
 	wantPaused *bool
 	status     status
 	sheet      help
@@ -103,6 +104,8 @@ func New(c Controller, o Options) *Model {
 	if o.Remember != "" {
 		m.recall(o.Remember)
 	}
+	m.pictured = numBandwidths // none yet
+	m.budgetPictures()
 	return m
 }
 
@@ -130,13 +133,13 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		if r := recover(); r != nil {
 			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
 			m.leave()
-			cmd = tea.Quit
+			model, cmd = m, tea.Quit
 		}
 		m.cost.spent += m.used() - began
 		runtime.UnlockOSThread()
 	}()
 	cmd = m.handle(msg)
-	if _, data := msg.(snapshotMsg); m.stale && m.mayDraw(data) {
+	if m.stale && m.mayDraw(isData(msg)) {
 		m.compose()
 		m.stale = false
 		if m.out != nil {
@@ -145,6 +148,16 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		cmd = m.sendPictures(cmd)
 	}
 	return m, cmd
+}
+
+// isData says whether a message came by itself, rather than from the user or the
+// terminal.
+func isData(msg tea.Msg) bool {
+	switch msg.(type) {
+	case snapshotMsg, secondMsg, rememberedMsg:
+		return true
+	}
+	return false
 }
 
 // mayDraw says whether a frame may be drawn now. A terminal that is behind gets
@@ -159,6 +172,8 @@ func (m *Model) mayDraw(data bool) bool {
 		m.pace.behind(now)
 	case !data || m.pace.allows(now, m.out.written()):
 		return true
+	default: // the budget asked for it
+		return false
 	}
 	m.cost.skipped++
 	m.cost.skippedAt = now
@@ -244,7 +259,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.snap = s
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
-	if ended(s.State) || s.Ablation != nil && s.Ablation.Running {
+	if ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {
 		m.ablating = false
 	}
 	if m.wantPaused != nil && (ended(s.State) || (s.State == profiles.Paused) == *m.wantPaused) {

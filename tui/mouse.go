@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -86,8 +87,10 @@ func (m *Model) wheeled(e tea.Mouse) {
 // remote says whether the terminal is at the other end of an SSH login.
 func (o *Options) remote() bool {
 	for _, v := range o.Environ {
-		if len(v) > 4 && (v[:4] == "SSH_") {
-			return true
+		for _, name := range [...]string{"SSH_TTY=", "SSH_CONNECTION="} {
+			if value, ok := strings.CutPrefix(v, name); ok && value != "" {
+				return true
+			}
 		}
 	}
 	return false

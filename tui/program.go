@@ -44,11 +44,16 @@ const (
 // went wrong otherwise.
 func Run(ctx context.Context, c Controller, o Options) error {
 	var caught *stray
+	reads := true // the terminal, to the end
 	if o.Output == nil {
 		var err error
 		if caught, err = catchStray(); err == nil {
-			defer caught.replay(os.Stderr)
-			defer caught.release()
+			defer func() {
+				caught.release()
+				if reads {
+					caught.replay(os.Stderr)
+				}
+			}()
 			o.Output = caught.terminal
 		}
 	}
@@ -93,7 +98,7 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	if !o.NoSummary && m.crash == nil {
 		m.printSummary()
 	}
-	m.out.close(drainLimit)
+	reads = m.out.close(drainLimit)
 	return m.verdict(ctx, signals, err)
 }
 

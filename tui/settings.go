@@ -29,7 +29,7 @@ var settings = []setting{
 	{"checkpointing", "checkpoints", 'c'},
 	{"fused_optimizer", "fused Adam", 'o'},
 	{"learning_rate", "lr", 'l'},
-	{"threads", "threads", 't'},
+	{"threads", "threads", '+'},
 	{"loss", "loss", 'k'},
 	{"composite_l1", "weight of L1", 'W'},
 	{"composite_l2", "weight of L2", 'Y'},

@@ -136,6 +136,12 @@ func (p *settingsView) move(i, by int) {
 	for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
 		i += by
 	}
+	if i < 0 || i >= len(p.rows) { // a heading stands at the edge
+		i, by = min(max(i, 0), len(p.rows)-1), -by
+		for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
+			i += by
+		}
+	}
 	if i >= 0 && i < len(p.rows) {
 		p.at = i
 	}

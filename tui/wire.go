@@ -131,7 +131,7 @@ const placeholder = string(kitty.Placeholder)
 func intricate(row []glyph) bool {
 	for _, g := range row {
 		if strings.HasPrefix(g.text, placeholder) {
-			continue // whoever knows these, knows their width
+			continue // terminals that draw these know their width; others get ctrl+l
 		}
 		if g.text == "" || len(g.text) > utf8.UTFMax || len(g.text) > 1 && utf8.RuneCountInString(g.text) > 1 {
 			return true

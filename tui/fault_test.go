@@ -1,0 +1,37 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+)
+
+// faulty is a pane that cannot be drawn.
+type faulty struct{ *log }
+
+func (faulty) lines() []string { panic("planted") }
+
+// A fault in drawing ends the screen in order and is told.
+func TestAFaultInDrawingEndsTheScreen(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	m.panes[cachesPane] = faulty{newLog()}
+	next, cmd := m.Update(snapshotMsg{running()})
+	if next != tea.Model(m) || cmd == nil {
+		t.Fatalf("the screen became %v", next)
+	}
+	if _, ok := cmd().(tea.QuitMsg); !ok {
+		t.Error("the screen goes on")
+	}
+	if m.crash == nil || !strings.Contains(m.crash.Error(), "planted") {
+		t.Errorf("the fault is told as %v", m.crash)
+	}
+}
+
+func TestQuittingWhereThereIsNoRoomToAsk(t *testing.T) {
+	m, _ := screen(t, 40, 10, Options{}, colorprofile.ANSI256, running())
+	if !press(m, "q") {
+		t.Error("q does not quit")
+	}
+}
