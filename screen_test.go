@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,14 +190,57 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		width, height int
 	}{{"80x24", 80, 24}, {"120x40", 120, 40}, {"200x60", 200, 60}} {
 		x := ptytest.Open(t, size.width, size.height)
-		x.Start(exec.Command("prismtop"))
-		x.See("sample  4/12")
+		x.Start(exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=60"))
+		x.See("sample  4/60")
 		x.Press("p")
-		time.Sleep(8 * time.Second) // for the picture: enough iterations for an effect
+		time.Sleep(4 * time.Second) // for the picture: enough iterations for an effect
 		x.Press("a")
-		x.See("sample  8/12")
-		time.Sleep(2 * time.Second)
+		time.Sleep(4 * time.Second)
 		x.Save("docs/screen-" + size.name + ".png")
+		for _, preset := range []string{"timing", "quality", "memory"} {
+			x.Press("w")
+			x.See("panes: " + preset)
+			x.Gone("panes: " + preset)
+			x.Save("docs/screens/" + preset + "-" + size.name + ".png")
+		}
 		x.Press("q", "y")
 	}
+	everyPane(t)
+}
+
+// everyPane draws each pane on the whole screen, after an ablation so that its
+// table is full.
+func everyPane(t *testing.T) {
+	x := ptytest.Open(t, 120, 40)
+	x.Start(exec.Command("prismtop", "--preset", "phase5", "--set", "samples=100", "--set", "layer_profile=true"))
+	x.See("sample   2/100")
+	x.Press("a")
+	time.Sleep(3 * time.Second)
+	x.Press("A")
+	time.Sleep(25 * time.Second)
+	x.Press("A")
+	time.Sleep(2 * time.Second)
+	x.Press("esc", "esc")
+	for i, name := range tui.PaneNames() {
+		x.Press("P")
+		x.See("space shows")
+		x.Press("home")
+		for range i {
+			x.Press("down")
+		}
+		x.Press("enter")
+		x.Gone("space shows")
+		time.Sleep(time.Second)
+		x.Save("docs/screens/" + strings.ReplaceAll(name, " ", "-") + ".png")
+		for view := 2; view <= 4 && name == "phases"; view++ {
+			x.Press("v")
+			time.Sleep(time.Second)
+			x.Save(fmt.Sprintf("docs/screens/phases-%d.png", view))
+		}
+		x.Press("esc", "esc")
+	}
+	x.Press("?")
+	x.See("Where to look")
+	x.Save("docs/screens/help.png")
+	x.Press("esc")
 }

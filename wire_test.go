@@ -30,7 +30,6 @@ func BenchmarkWire(b *testing.B) {
 	}{
 		{"prismtop/full", run("--bandwidth", "full"), "sample ", nil},
 		{"prismtop/auto", run(), "sample ", nil},
-		{"prismtop/no-picture", run("--bandwidth", "full"), "sample ", nil},
 		{"prismtop/low", run("--bandwidth", "low"), "sample ", nil},
 		{"prismtop/paused", run(), "sample ", []string{"space"}},
 		{"htop", []string{"htop"}, "PID", nil},
