@@ -54,8 +54,8 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, a, before := ablating(t, tt.options, tt.sets...)
 			tt.end(t, r)
-			s := until(t, a, "its end", func(s *profiles.Snapshot) bool { return s.Ablation != nil && !s.Ablation.Running })
-			s = until(t, a, "the settings", func(s *profiles.Snapshot) bool { return s.Settings.AMP == "bf16x3" })
+			until(t, a, "its end", func(s *profiles.Snapshot) bool { return s.Ablation != nil && !s.Ablation.Running })
+			s := until(t, a, "the settings", func(s *profiles.Snapshot) bool { return s.Settings.AMP == "bf16x3" })
 			if s.Ablation.Ended != tt.why {
 				t.Errorf("ended: %q, want %q", s.Ablation.Ended, tt.why)
 			}

@@ -86,6 +86,7 @@ var shapes = map[rune]shape{
 	'✓': either(stroke(1.5, 10.5, 4, 14), stroke(4, 14, 8.5, 5.5)),
 	'✗': either(stroke(2, 6, 8, 14), stroke(8, 6, 2, 14)),
 	'‖': either(box(2, 5, 4, 15), box(6, 5, 8, 15)),
+	'▸': func(x, y float64) bool { return x < 8 && x > 1 && math.Abs(y-midY) < (8-x)*0.7 },
 	'▴': func(x, y float64) bool { return y < 8 && y > 1 && math.Abs(x-midX) < (y-1)*0.6 },
 }
 
