@@ -286,6 +286,7 @@ func (a *Aggregator) iteration(it *Iteration) {
 		a.trends.add(it)
 	}
 	a.single.add(it)
+	a.iterationTime.binned = true
 	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
 	a.clock.add(it.Index, float64(it.Start)/1e9)
 	a.lossOld.add(it.Index, it.LossOld)

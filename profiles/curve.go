@@ -36,6 +36,7 @@ func (c Curve) Nearest(iteration int64) int {
 type series struct {
 	points Curve
 	counts []int64 // values in each point, for merging means
+	binned bool    // points tell quantiles
 	width  int64   // iterations per bucket
 
 	open   Point
@@ -58,6 +59,9 @@ func (s *series) add(index int64, v float64) {
 	s.inOpen++
 	s.open.Last = index
 	s.open.Min, s.open.Max = min(s.open.Min, v), max(s.open.Max, v)
+	if s.binned {
+		s.open.Bins = s.open.Bins.add(v)
+	}
 	s.open.Mean += (v - s.open.Mean) / float64(s.inOpen)
 }
 
@@ -103,6 +107,7 @@ func (s *series) merge() {
 		counts[last] += s.counts[i]
 		q.Last = p.Last
 		q.Min, q.Max = min(q.Min, p.Min), max(q.Max, p.Max)
+		q.Bins = q.Bins.Join(p.Bins)
 		q.Mean += (p.Mean - q.Mean) * float64(s.counts[i]) / float64(counts[last])
 	}
 	s.points, s.counts = points, counts

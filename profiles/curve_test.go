@@ -3,6 +3,7 @@ package profiles
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 )
@@ -18,7 +19,7 @@ func TestCurveKeepsEveryValueWhileThereIsRoom(t *testing.T) {
 	}
 	for i, p := range c {
 		v := float64(i * i)
-		if p != (Point{int64(i), int64(i), v, v, v}) {
+		if !reflect.DeepEqual(p, Point{First: int64(i), Last: int64(i), Min: v, Max: v, Mean: v}) {
 			t.Errorf("point %d is %+v", i, p)
 		}
 	}
@@ -105,7 +106,7 @@ func TestPublishedCurvesAreNotWrittenAgain(t *testing.T) {
 		}
 	}
 	for i, p := range all {
-		if !slices.Equal(p.curve, p.copied) {
+		if !reflect.DeepEqual(p.curve, p.copied) {
 			t.Fatalf("publication %d changed", i)
 		}
 	}
@@ -130,7 +131,7 @@ func TestPartsOfACurveAreFoundByTheirIterations(t *testing.T) {
 		{0, 100, 0, 3}, {9, 10, 0, 2}, {20, 39, 2, 0}, {-5, -1, 0, 0}, {50, 60, 3, 0}, {45, 45, 2, 1}, {30, 5, 2, 0},
 	} {
 		got := c.Between(tt.first, tt.last)
-		if int64(len(got)) != tt.n || tt.n > 0 && got[0] != c[tt.from] {
+		if int64(len(got)) != tt.n || tt.n > 0 && !reflect.DeepEqual(got[0], c[tt.from]) {
 			t.Errorf("from %d to %d: %v", tt.first, tt.last, got)
 		}
 	}

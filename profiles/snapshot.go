@@ -65,6 +65,7 @@ type Times struct {
 type Point struct {
 	First, Last    int64 // Iteration.Index range, inclusive
 	Min, Max, Mean float64
+	Bins           Bins // of the values, where the curve tells quantiles
 }
 
 // Curve is a downsampled series, oldest first. Gaps (NaN) are not stored.

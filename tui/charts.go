@@ -84,7 +84,11 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 	}
 	text := fmt.Sprintf(unit+"  median %s  last %s", milliseconds(s.Total.Median), milliseconds(s.Total.Last))
 	w, _ := p.canvas.Size()
-	if band := "band min–max  " + text; w-4-chart.Width(p.title)-2 > chart.Width(band)+3 {
+	band := "band min–max  " + text
+	if n := len(s.IterationTime); n > 0 && len(s.IterationTime[n-1].Bins) > 0 {
+		band = "band p10–p90  " + text
+	}
+	if w-4-chart.Width(p.title)-2 > chart.Width(band)+3 {
 		text = band
 	}
 	p.aside(text, theme.Faint)

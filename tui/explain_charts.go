@@ -46,7 +46,7 @@ const bucketTerms = "A curve has at most 2000 points. In a long run each stands 
 func (p *iterationTime) Explain() []string {
 	return []string{
 		"The wall time of each iteration in ms, from before its first step to after its metrics and picture, warm-up included. " +
-			bucketTerms + " The band is their fastest and slowest, so that no spike is lost; it is no percentile.",
+			bucketTerms + " The band reaches from their 10th to their 90th percentile, right to 1 %; a dot above and below are the slowest and the fastest, so that no spike is lost.",
 		"▴ at the top is a spike beyond a linear axis, which ends above 19 of 20 points. A dashed line is a change of a setting, named by " +
 			"its key. Median and last in the upper edge are of the recent window: at most 512 iterations since the last change, " +
 			"warm-up left out.",

@@ -13,7 +13,8 @@ type Series struct {
 	Curve profiles.Curve
 	Style theme.Style
 	// Envelope draws the extremes behind the line, in EnvelopeStyle; the points of one
-	// column of dots become one.
+	// column of dots become one. Where points have bins it reaches from the 10th to the
+	// 90th percentile, and the extremes are dots.
 	Envelope      bool
 	EnvelopeStyle theme.Style
 	// Dashed leaves gaps in the line, to tell it from another without colour.
@@ -217,10 +218,14 @@ func (g *grid) columns(c profiles.Curve) profiles.Curve {
 		q := &out[len(out)-1]
 		weight += n
 		q.Last, q.Min, q.Max = p.Last, min(q.Min, p.Min), max(q.Max, p.Max)
+		q.Bins = q.Bins.Join(p.Bins)
 		q.Mean += (p.Mean - q.Mean) * n / weight
 	}
 	return out
 }
+
+// The quantiles that a band of a curve with bins lies between.
+const bandLow, bandHigh = 0.1, 0.9
 
 func (g *grid) envelope(s Series) {
 	for _, p := range s.Curve {
@@ -228,6 +233,12 @@ func (g *grid) envelope(s Series) {
 			continue
 		}
 		top, bottom := g.row(p.Max), g.row(p.Min)
+		if len(p.Bins) > 0 { // the band is of quantiles, the extremes are dots
+			x := g.column(float64(p.First))
+			g.plot.Dot(x, top, s.EnvelopeStyle)
+			g.plot.Dot(x, bottom, s.EnvelopeStyle)
+			top, bottom = g.row(min(p.Bins.Quantile(bandHigh), p.Max)), g.row(max(p.Bins.Quantile(bandLow), p.Min))
+		}
 		for x := g.column(float64(p.First)); x <= g.column(float64(p.Last)); x++ {
 			for y := top; y <= bottom; y++ {
 				g.plot.Dot(x, y, s.EnvelopeStyle)
