@@ -32,13 +32,17 @@ func shows(e *vt.Emulator) string {
 // is painted on an empty screen.
 func TestFramesByDifferencesAreFramesFromScratch(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 1))
+	steps := 300
+	if testing.Short() {
+		steps = 60
+	}
 	keys := []string{"?", "esc", "z", "w", "v", "x", ",", "up", "down", "C", "q", "n", "P"}
 	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
 		m, _ := screen(t, 80, 24, Options{}, profile, running())
 		var s wire
 		terminal := vt.NewEmulator(80, 24)
 		w, h := 80, 24
-		for step := range 300 {
+		for step := range steps {
 			switch random.IntN(4) {
 			case 0:
 				m.Update(snapshotMsg{states[random.IntN(len(states))]()})
