@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -205,42 +204,4 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		}
 		x.Press("q", "y")
 	}
-	everyPane(t)
-}
-
-// everyPane draws each pane on the whole screen, after an ablation so that its
-// table is full.
-func everyPane(t *testing.T) {
-	x := ptytest.Open(t, 120, 40)
-	x.Start(exec.Command("prismtop", "--preset", "phase5", "--set", "samples=100", "--set", "layer_profile=true"))
-	x.See("sample   2/100")
-	x.Press("a")
-	time.Sleep(3 * time.Second)
-	x.Press("A")
-	time.Sleep(25 * time.Second)
-	x.Press("A")
-	time.Sleep(2 * time.Second)
-	x.Press("esc", "esc")
-	for i, name := range tui.PaneNames() {
-		x.Press("P")
-		x.See("space shows")
-		x.Press("home")
-		for range i {
-			x.Press("down")
-		}
-		x.Press("enter")
-		x.Gone("space shows")
-		time.Sleep(time.Second)
-		x.Save("docs/screens/" + strings.ReplaceAll(name, " ", "-") + ".png")
-		for view := 2; view <= 4 && name == "phases"; view++ {
-			x.Press("v")
-			time.Sleep(time.Second)
-			x.Save(fmt.Sprintf("docs/screens/phases-%d.png", view))
-		}
-		x.Press("esc", "esc")
-	}
-	x.Press("?")
-	x.See("Where to look")
-	x.Save("docs/screens/help.png")
-	x.Press("esc")
 }

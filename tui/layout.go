@@ -128,7 +128,3 @@ func arrange(w, h int, a *arrangement, c choice) layout {
 	plan.place(l.body(), &l.panes)
 	return l
 }
-
-// PaneNames are the names of the panes, in the order of the list that shows and
-// hides them.
-func PaneNames() []string { return append([]string(nil), paneNames[:]...) }
