@@ -103,7 +103,7 @@ func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
 //
 //	go test . -run '^$' -bench ScreenCPU -benchtime 1x
 func BenchmarkScreenCPU(b *testing.B) {
-	recorded := record(b, 10*time.Second)
+	recorded := record(b, 5*time.Second)
 	for b.Loop() {
 		tty := ptytest.OpenDrain(b, 120, 40).TTY()
 		r := replay{make(chan *profiles.Snapshot)}

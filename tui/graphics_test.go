@@ -455,6 +455,9 @@ func TestTransmissionsKeepTheirOrder(t *testing.T) {
 // The places of a picture hold the screen at every size, with every key pressed,
 // and the terminal holds what the screen has places for.
 func TestPlacesHoldTheScreen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
+	}
 	random := rand.New(rand.NewPCG(5, 6))
 	at := time.Unix(1e9, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())

@@ -59,6 +59,9 @@ func tiled(l *layout) error {
 // Every size from 40x10 to 300x100, every arrangement: the parts tile the screen,
 // every pane has the room that it cannot do without, and one is always there.
 func TestPartsTileTheScreen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
+	}
 	list := choices()
 	for h := 10; h <= 100; h++ {
 		for w := 40; w <= 300; w++ {
@@ -97,6 +100,9 @@ func TestPartsTileTheScreen(t *testing.T) {
 
 // Growing a terminal by a row or a column never takes a pane away.
 func TestMoreRoomNeverHidesAPane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
+	}
 	for n, c := range choices() {
 		a := &arrangements[n%len(arrangements)]
 		step := 4

@@ -335,6 +335,9 @@ func TestGoldenTuningScreens(t *testing.T) {
 }
 
 func TestTuningPanesHoldEverySize(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
+	}
 	for _, s := range []*profiles.Snapshot{whole(t), ablated(t, true), preparing(), failed(), {}} {
 		for w := 1; w <= 210; w += 13 {
 			for h := 1; h <= 70; h += 7 {
