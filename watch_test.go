@@ -4,7 +4,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
+	"io"
+	"math"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -12,7 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
+	"prismtop/sim"
+	"prismtop/tui"
 	"prismtop/tui/ptytest"
 )
 
@@ -94,4 +101,64 @@ func screenPace(b *testing.B, more ...string) float64 {
 	}
 	time.Sleep(50 * time.Millisecond) // for the last bytes
 	return paceTold(b, x.Received())
+}
+
+// BenchmarkWatchingByBlocks measures what the screen costs within one run of the
+// baseline, which leaves out what differs from one program to the next: its
+// iterations a second while the screen is open, by those while progress goes to
+// nowhere, in groups of four blocks, alone watched watched alone or the reverse by
+// turns. It prints the centre of the groups with its 95 % interval, by the
+// signed-rank test; six groups at least.
+//
+//	go test . -run '^$' -bench WatchingByBlocks -benchtime 30x -watch 2s
+func BenchmarkWatchingByBlocks(b *testing.B) {
+	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	thriftyCollector()
+	stream := profiles.NewStream(8192)
+	r, err := sim.New(sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	show := live{r, profiles.NewAggregator(stream, profiles.Options{Pictures: 300 * time.Millisecond})}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go show.aggregator.Run(ctx, 100*time.Millisecond)
+	show.Start(ctx)
+	tty := ptytest.OpenDrain(b, 120, 40).TTY()
+	alone := func(ctx context.Context) { tui.Plain(ctx, io.Discard, show, time.Second) }
+	watched := func(ctx context.Context) {
+		_ = tui.Run(ctx, show, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: []string{"TERM=xterm-256color"}})
+	}
+	block := func(way func(context.Context)) float64 {
+		const settling = 500 * time.Millisecond // the screen opens
+		ctx, end := context.WithTimeout(ctx, settling+*watchTime)
+		defer end()
+		over := make(chan struct{})
+		go func() { way(ctx); close(over) }()
+		time.Sleep(settling)
+		from := show.aggregator.Last()
+		<-ctx.Done()
+		to := show.aggregator.Last()
+		<-over
+		return math.Log(float64(to.Index-from.Index) / (to.Elapsed - from.Elapsed).Seconds())
+	}
+	block(alone)
+	var ratios []float64
+	for i := 0; b.Loop(); i++ {
+		outer, inner, sign := alone, watched, 0.5
+		if i%2 == 1 {
+			outer, inner, sign = watched, alone, -0.5
+		}
+		first, second := block(outer), block(inner)
+		ratios = append(ratios, sign*(block(inner)+second-first-block(outer)))
+	}
+	c := stats.SignedRank(ratios)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(math.Exp(c.Value), "watched/alone")
+	b.ReportMetric(math.Exp(c.Low), "watched/alone-low")
+	b.ReportMetric(math.Exp(c.High), "watched/alone-high")
 }
