@@ -10,6 +10,7 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
+	"math"
 	"unicode/utf8"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -51,13 +52,19 @@ var (
 	Light = Ground{lightText, lightGround}
 )
 
-// PNG draws the cells and writes them as a PNG of 10x20 pixels a cell.
+// PNG draws the cells and writes them as a PNG of 10x20 pixels a cell, with a
+// palette where the picture has no more than 256 colours.
 func PNG(w io.Writer, cells Cells, g Ground) error {
-	img, err := Draw(cells, g)
+	drawn, err := Draw(cells, g)
 	if err != nil {
 		return err
 	}
-	if err := png.Encode(w, img); err != nil {
+	var img image.Image = drawn
+	if p := paletted(drawn); p != nil {
+		img = p
+	}
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(w, img); err != nil {
 		return fmt.Errorf("encoding the screenshot: %w", err)
 	}
 	return nil
@@ -84,6 +91,42 @@ func Draw(cells Cells, g Ground) (*image.RGBA, error) {
 		}
 	}
 	return p.img, nil
+}
+
+// paletted is the same picture with a palette of its colours, in the order in which
+// they come; nil where there are more than 256.
+func paletted(img *image.RGBA) *image.Paletted {
+	index := make(map[color.RGBA]uint8)
+	p := image.NewPaletted(img.Rect, nil)
+	for y := img.Rect.Min.Y; y < img.Rect.Max.Y; y++ {
+		for x := img.Rect.Min.X; x < img.Rect.Max.X; x++ {
+			c := img.RGBAAt(x, y)
+			i, known := index[c]
+			if !known {
+				if len(index) == 256 {
+					return nil
+				}
+				i = uint8(len(index))
+				index[c] = i
+				p.Palette = append(p.Palette, c)
+			}
+			p.Pix[p.PixOffset(x, y)] = i
+		}
+	}
+	return p
+}
+
+// Draws says whether a character has a shape or is in the font.
+func Draws(r rune) (bool, error) {
+	if r == ' ' || shapeOf(r) != nil {
+		return true, nil
+	}
+	f, err := opentype.Parse(gomono.TTF)
+	if err != nil {
+		return false, fmt.Errorf("reading the font: %w", err)
+	}
+	i, err := f.GlyphIndex(nil, r)
+	return i != 0, err
 }
 
 func face(ttf []byte) (font.Face, error) {
@@ -132,8 +175,33 @@ func (p *painter) cell(x, y int, c *uv.Cell) {
 	if c.Style.Attrs&uv.AttrBold != 0 {
 		f = p.bold
 	}
-	d := font.Drawer{Dst: p.img, Src: image.NewUniform(text), Face: f, Dot: fixed.P(x, y+baseline)}
-	d.DrawString(c.Content)
+	p.glyph(x, y, f, r, text)
+}
+
+// glyph draws a character of the font.
+func (p *painter) glyph(x, y int, f font.Face, r rune, ink color.RGBA) {
+	area, mask, from, _, ok := f.Glyph(fixed.P(x, y+baseline), r)
+	if !ok {
+		return
+	}
+	for j := range area.Dy() {
+		for i := range area.Dx() {
+			_, _, _, a := mask.At(from.X+i, from.Y+j).RGBA()
+			p.ink(area.Min.X+i, area.Min.Y+j, ink, float64(a)/0xffff)
+		}
+	}
+}
+
+// edgeSteps is how many shades an edge has between its ground and its ink: as many
+// as the eye asks for, so that a palette holds a whole screen.
+const edgeSteps = 6
+
+// ink covers a share of a pixel.
+func (p *painter) ink(x, y int, ink color.RGBA, share float64) {
+	steps := math.Round(share * edgeSteps)
+	if steps > 0 {
+		p.img.SetRGBA(x, y, mix(ink, p.img.RGBAAt(x, y), steps/edgeSteps))
+	}
 }
 
 // shape fills a shape with 4x4 samples a pixel.
@@ -149,10 +217,7 @@ func (p *painter) shape(x, y int, inside shape, ink color.RGBA) {
 					hits++
 				}
 			}
-			if hits > 0 {
-				under := p.img.RGBAAt(x+i, y+j)
-				p.img.SetRGBA(x+i, y+j, mix(ink, under, float64(hits)/(n*n)))
-			}
+			p.ink(x+i, y+j, ink, float64(hits)/(n*n))
 		}
 	}
 }

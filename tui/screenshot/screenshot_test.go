@@ -2,8 +2,11 @@ package screenshot
 
 import (
 	"bytes"
+	"fmt"
+	"image"
 	"image/color"
 	"image/png"
+	"strings"
 	"testing"
 
 	uv "github.com/charmbracelet/ultraviolet"
@@ -88,5 +91,42 @@ func TestSameScreenSamePicture(t *testing.T) {
 	cells := screenOf("\x1b[1mprismtop\x1b[m ● ◌ ✓ ✗ ‖ ▴ ┊╌⣿", 30, 1)
 	if PNG(&a, cells, Light) != nil || PNG(&b, cells, Light) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Error("the same screen gives different pictures")
+	}
+}
+
+// A screen of many colours keeps a palette.
+func TestAScreenHasAPalette(t *testing.T) {
+	var text strings.Builder
+	for i := 16; i < 46; i++ {
+		fmt.Fprintf(&text, "\x1b[38;5;%dmAg8\x1b[1m%%⣷\x1b[m", i)
+	}
+	text.WriteString("\n")
+	for i := 232; i < 256; i++ {
+		fmt.Fprintf(&text, "\x1b[38;5;%d;48;5;%dm▀", i, 487-i)
+	}
+	cells := screenOf(text.String(), 150, 2)
+	drawn, err := Draw(cells, Dark)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := PNG(&b, cells, Dark); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, ok := img.(*image.Paletted); !ok {
+		t.Errorf("the picture is a %T", img)
+	} else if n := len(p.Palette); n < 50 {
+		t.Errorf("it has %d colours only", n)
+	}
+	for y := range drawn.Rect.Dy() {
+		for x := range drawn.Rect.Dx() {
+			if got := color.RGBAModel.Convert(img.At(x, y)); got != drawn.RGBAAt(x, y) {
+				t.Fatalf("pixel %d, %d is %v, want %v", x, y, got, drawn.RGBAAt(x, y))
+			}
+		}
 	}
 }

@@ -87,6 +87,8 @@ var shapes = map[rune]shape{
 	'✗': either(stroke(2, 6, 8, 14), stroke(8, 6, 2, 14)),
 	'‖': either(box(2, 5, 4, 15), box(6, 5, 8, 15)),
 	'▸': func(x, y float64) bool { return x < 8 && x > 1 && math.Abs(y-midY) < (8-x)*0.7 },
+	'⇧': either(stroke(5, 4, 1.5, 9), stroke(5, 4, 8.5, 9), stroke(1.5, 9, 3.4, 9), stroke(6.6, 9, 8.5, 9),
+		stroke(3.4, 9, 3.4, 15), stroke(6.6, 9, 6.6, 15), stroke(3.4, 15, 6.6, 15)),
 	'▴': func(x, y float64) bool { return y < 8 && y > 1 && math.Abs(x-midX) < (y-1)*0.6 },
 }
 
