@@ -133,6 +133,9 @@ func threadCount(m *Model) (string, bool) {
 
 // press runs what a key is bound to.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	if rest, escaped := apart(msg); escaped {
+		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(rest))
+	}
 	m.pressed = msg.String()
 	if m.storing && !isDigit(m.pressed) {
 		m.storing = false

@@ -148,7 +148,7 @@ func (x *Terminal) Press(keys ...string) {
 			x.t.Fatal(err)
 		}
 		if k == "\x1b" {
-			time.Sleep(2 * burstGap) // else it is the Alt of the key after it
+			time.Sleep(4 * burstGap) // else it is the Alt of the key after it
 		}
 	}
 }
@@ -261,12 +261,15 @@ func (x *Terminal) Idle() {
 	x.t.Fatal("the program neither stood still nor drew")
 }
 
-// Save draws the screen to a PNG file.
-func (x *Terminal) Save(path string) {
+// Save draws the screen to a PNG file, on a dark ground.
+func (x *Terminal) Save(path string) { x.t.Helper(); x.SaveOn(path, screenshot.Dark) }
+
+// SaveOn is Save on another ground.
+func (x *Terminal) SaveOn(path string, g screenshot.Ground) {
 	x.t.Helper()
 	var b bytes.Buffer
 	x.mu.Lock()
-	err := screenshot.PNG(&b, x.emulator, screenshot.Dark)
+	err := screenshot.PNG(&b, x.emulator, g)
 	x.mu.Unlock()
 	if err == nil {
 		err = os.WriteFile(path, b.Bytes(), 0o644)
