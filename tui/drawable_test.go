@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"prismtop/tui/screenshot"
+)
+
+// Every character that the screen shows can be drawn for the documentation.
+func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.golden")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden screens: %v", err)
+	}
+	found := map[rune]string{}
+	add := func(where, text string) {
+		for _, r := range text {
+			if r >= ' ' && found[r] == "" {
+				found[r] = where
+			}
+		}
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(file, string(text))
+	}
+	for id, p := range New(newRecorder(), Options{}).panes {
+		for _, paragraph := range p.Explain() {
+			add("the help of "+paneNames[id], paragraph)
+		}
+		for _, h := range append(p.Hints(), paneHints...) {
+			add("a key of "+paneNames[id], h.Key+h.Does)
+		}
+	}
+	for _, table := range keyTables() {
+		for _, b := range table.keys {
+			add("the keys", b.Help().Key+b.Help().Desc)
+		}
+	}
+	for r, where := range found {
+		if ok, err := screenshot.Draws(r); err != nil || !ok {
+			t.Errorf("%q (%U), in %s, cannot be drawn: %v", r, r, where, err)
+		}
+	}
+}
