@@ -79,7 +79,19 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 		}
 	}
 	if y := len(a.Rows) + 1; y < h-1 {
-		p.notes(c, y, h-1, w, a)
+		table := c
+		if beside := ablationBeside(columns); w-beside >= forestWidth {
+			plot, left := c.Sub(beside, 1, w-beside, y), c.Sub(0, 0, beside-2, h)
+			c.Text(beside, 0, "time of an iteration, on against off", theme.Axis)
+			forest(&plot, ablationWhiskers(a, false), 0)
+			table = &left
+		}
+		y = p.notes(table, y, h-1, a)
+		if table == c && h-1-y >= len(a.Rows)+4 {
+			c.Text(2, y+1, "time of an iteration with the setting on, against off", theme.Axis)
+			plot := c.Sub(2, y+2, w-2, len(a.Rows)+1)
+			forest(&plot, ablationWhiskers(a, true), columns[1].x-2)
+		}
 	}
 	style := theme.Strong
 	if !a.Running {
@@ -92,14 +104,35 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 	return "", theme.Faint
 }
 
-// notes say why settings cannot matter, from row y to before end.
-func (p *ablationView) notes(c *chart.Canvas, y, end, w int, a *profiles.Ablation) {
+// notes say why settings cannot matter, from row y to before end, and return the row
+// after them.
+func (p *ablationView) notes(c *chart.Canvas, y, end int, a *profiles.Ablation) int {
+	w, _ := c.Size()
 	for _, r := range a.Rows {
 		if r.Note != "" && y < end {
 			c.Text(2, y, chart.Cut(r.Name()+": "+r.Note, w-2), theme.Faint)
 			y++
 		}
 	}
+	return y
+}
+
+// ablationBeside is the column behind the table and its verdicts.
+func ablationBeside(columns []ablationColumn) int {
+	return columns[len(columns)-1].x + ablationTable[len(ablationTable)-1].w + 2
+}
+
+// ablationWhiskers are the effects for a forest.
+func ablationWhiskers(a *profiles.Ablation, named bool) []whisker {
+	rows := make([]whisker, len(a.Rows))
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		rows[i] = whisker{"", r.Effect, r.Low, r.High, r.Judge() != profiles.Undecided, judgementStyle(r)}
+		if named {
+			rows[i].name = r.Name()
+		}
+	}
+	return rows
 }
 
 // progressOf is how far an ablation is, or how it ended.

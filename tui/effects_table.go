@@ -62,6 +62,7 @@ func measured(e *profiles.Effect, text string) string {
 const (
 	effectTitles = 1
 	effectWords  = 5 // the picked effect in words, with a line above
+	effectName   = 40
 )
 
 func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
@@ -75,9 +76,28 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		}
 	}
 	name := w - columns
+	beside := name-effectName-2 >= forestWidth
+	if beside {
+		name = effectName
+	}
 	p.titles(c, shown, name)
 	rows := h - effectTitles - effectWords
+	if beside {
+		rows -= forestAxis
+	}
 	first, last := p.fit(len(s.Effects), rows)
+	y, n := effectTitles+last-first, last-first
+	switch {
+	case beside:
+		x := name + columns + 2
+		c.Text(x, 0, "time of an iteration, after against before", theme.Faint)
+		plot := c.Sub(x, effectTitles, w-x, n+1)
+		forest(&plot, p.whiskers(s, first, last, false), 0)
+	case rows-n >= n+4:
+		c.Text(2, y+1, "time of an iteration, after against before", theme.Faint)
+		plot := c.Sub(2, y+2, w-2, n+1)
+		forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
+	}
 	for i := first; i < last; i++ {
 		y := effectTitles + i - first
 		e := &s.Effects[len(s.Effects)-1-i]
@@ -94,6 +114,23 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	words.Fill(0, 0, w, 1, '╌', theme.Border)
 	p.inWords(&words, &s.Effects[len(s.Effects)-1-p.at])
 	return p.note("later", "earlier"), theme.Faint
+}
+
+// whiskers are the effects on screen for a forest.
+func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []whisker {
+	rows := make([]whisker, 0, last-first)
+	for i := first; i < last; i++ {
+		e := &s.Effects[len(s.Effects)-1-i]
+		r := whisker{"", math.NaN(), e.Low, e.High, e.Enough, verdict(e)}
+		if e.Enough {
+			r.at = e.Shift
+		}
+		if named {
+			r.name = p.what(e)
+		}
+		rows = append(rows, r)
+	}
+	return rows
 }
 
 func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
