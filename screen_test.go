@@ -5,12 +5,10 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
@@ -18,8 +16,6 @@ import (
 	"prismtop/tui"
 	"prismtop/tui/ptytest"
 )
-
-var update = flag.Bool("update", false, "draw the pictures of docs/ from a real run")
 
 // sessions are what users do at a terminal, played on a real run.
 var sessions = []struct{ name, session string }{
@@ -176,32 +172,4 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 		t.Fatalf("the screen ended with %v", err)
 	}
 	x.Restored()
-}
-
-// The pictures of the documentation are of real runs. They are drawn again by
-// go test -run Pictures . -update
-func TestPicturesOfTheDocumentation(t *testing.T) {
-	if !*update {
-		t.Skip("skipped: draws pictures only with -update")
-	}
-	for _, size := range []struct {
-		name          string
-		width, height int
-	}{{"80x24", 80, 24}, {"120x40", 120, 40}, {"200x60", 200, 60}} {
-		x := ptytest.Open(t, size.width, size.height)
-		x.Start(exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=60"))
-		x.See("sample  4/60")
-		x.Press("p")
-		time.Sleep(4 * time.Second) // for the picture: enough iterations for an effect
-		x.Press("a")
-		time.Sleep(4 * time.Second)
-		x.Save("docs/screen-" + size.name + ".png")
-		for _, preset := range []string{"timing", "quality", "memory"} {
-			x.Press("w")
-			x.See("panes: " + preset)
-			x.Gone("panes: " + preset)
-			x.Save("docs/screens/" + preset + "-" + size.name + ".png")
-		}
-		x.Press("q", "y")
-	}
 }

@@ -1,0 +1,184 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/tui/ptytest"
+	"prismtop/tui/screenshot"
+)
+
+// This file draws the pictures of the documentation, of real runs:
+//
+//	go test . -run Pictures -update
+
+var update = flag.Bool("update", false, "draw the pictures of docs/ from a real run")
+
+// pictured are the sizes of the pictures.
+var pictured = []struct {
+	name          string
+	width, height int
+}{{"80x24", 80, 24}, {"120x40", 120, 40}, {"200x60", 200, 60}}
+
+// listed are the panes in the order of their list, by their files' names and their
+// titles.
+var listed = []struct{ name, title string }{
+	{"phases", "Phases"}, {"reconstruction", "Reconstruction"}, {"caches", "Caches"}, {"loss", "Loss"},
+	{"effects", "Effects"}, {"time", "Iteration time"}, {"k-space", "k-space"}, {"memory", "Memory"},
+	{"quality", "Quality"}, {"samples", "Samples"}, {"log", "Log"}, {"settings", "Settings"}, {"ablation", "Ablation"},
+}
+
+// gallery is the terminal of which the pictures are.
+type gallery struct {
+	*ptytest.Terminal
+	size string
+}
+
+func (g *gallery) save(name string) {
+	g.Idle()
+	g.Save("docs/screens/" + name + "-" + g.size + ".png")
+}
+
+// open gives a pane the whole screen.
+func (g *gallery) open(pane int) {
+	g.Press("P")
+	g.See("enter zooms")
+	g.Press("home")
+	for range pane {
+		g.Press("down")
+	}
+	g.Press("enter")
+	g.Gone("enter zooms")
+	g.See(" " + listed[pane].title + " ")
+}
+
+// close goes back to all panes.
+func (g *gallery) close() {
+	g.Press("esc", "esc")
+	g.Idle()
+}
+
+// views saves what v shows next, time after time.
+func (g *gallery) views(names ...string) {
+	for _, name := range names {
+		g.Press("v")
+		g.save(name)
+	}
+	g.Press("v")
+}
+
+func TestPicturesOfTheDocumentation(t *testing.T) {
+	if !*update {
+		t.Skip("skipped: draws pictures only with -update")
+	}
+	x := ptytest.Open(t, 120, 40)
+	x.Start(exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=300"))
+	x.See("sample   4/300")
+	for _, key := range []string{"p", "a", "u", "c", "u"} { // effects to look at
+		x.Press(key)
+		time.Sleep(4 * time.Second)
+	}
+	for _, size := range pictured {
+		g := &gallery{x, size.name}
+		x.Resize(size.width, size.height)
+		x.Idle()
+		x.Save("docs/screen-" + size.name + ".png")
+		for _, preset := range []string{"timing", "quality", "memory", "everything"} {
+			x.Press("w")
+			x.See("panes: " + preset)
+			if preset != "everything" {
+				g.save("preset-" + preset)
+			}
+		}
+		x.Gone("panes: everything")
+	}
+	// The slope of memory wants half a minute under the same settings.
+	for i, pane := range listed[:len(listed)-1] {
+		for _, size := range pictured {
+			g := &gallery{x, size.name}
+			x.Resize(size.width, size.height)
+			if size == pictured[0] {
+				g.open(i)
+			}
+			g.save(pane.name)
+			if pane.name == "phases" {
+				g.views("phases-layers", "phases-roofline", "phases-waterfall")
+			}
+		}
+	}
+	g := &gallery{x, "120x40"}
+	x.Resize(120, 40)
+	g.overlays()
+	x.Press("A")
+	complete(t, x)
+	for _, size := range pictured {
+		g := &gallery{x, size.name}
+		x.Resize(size.width, size.height)
+		g.save("ablation")
+	}
+	x.Press("q", "y")
+}
+
+// overlays saves what opens over the panes, and further views of some.
+func (g *gallery) overlays() {
+	g.open(6)
+	g.views("k-space-coverage", "k-space-rings")
+	g.open(2)
+	g.Press("v")
+	g.save("caches-words")
+	g.Press("v", "?")
+	g.See("? all keys")
+	g.save("explain")
+	g.Press("?")
+	g.See("Where to look")
+	g.save("keys")
+	g.Press("esc")
+	g.close()
+	g.Press("P")
+	g.See("enter zooms")
+	g.save("panes")
+	g.Press("esc")
+	g.Gone("enter zooms")
+}
+
+// complete waits for the end of an ablation.
+func complete(t *testing.T, x *ptytest.Terminal) {
+	t.Helper()
+	for deadline := time.Now().Add(4 * time.Minute); !strings.Contains(x.Text(), "ended: "); time.Sleep(time.Second) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the ablation goes on\n%s", x.Text())
+		}
+	}
+	x.See("ended: complete")
+}
+
+// The same screen on other terminals.
+func TestPicturesOfOtherTerminals(t *testing.T) {
+	if !*update {
+		t.Skip("skipped: draws pictures only with -update")
+	}
+	for _, tt := range []struct {
+		name, flag, env string
+		ground          screenshot.Ground
+	}{
+		{"light", "--theme=light", "", screenshot.Light},
+		{"16-colours", "--theme=dark", "TERM=xterm", screenshot.Dark},
+		{"no-colours", "--theme=dark", "NO_COLOR=1", screenshot.Dark},
+		{"ascii", "--ascii", "", screenshot.Dark},
+	} {
+		x := ptytest.Open(t, 120, 40)
+		cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=60", tt.flag)
+		cmd.Env = []string{tt.env}
+		x.Start(cmd)
+		x.See("sample  4/60")
+		x.Press("p")
+		time.Sleep(4 * time.Second)
+		x.SaveOn("docs/screens/"+tt.name+"-120x40.png", tt.ground)
+		x.Press("q", "y")
+	}
+}
