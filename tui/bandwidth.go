@@ -108,11 +108,12 @@ func (p *pacer) allows(now time.Time, sent int64) bool {
 	return p.tokens > 0
 }
 
-// budgetPictures tells the picture what it may take now.
+// budgetPictures tells the panes of pictures what they may take now.
 func (m *Model) budgetPictures() {
 	if in := m.pace.inForce(m.now()); in != m.pictured {
 		m.pictured = in
 		m.SetPictureBudget(int(budgets[in].pictures))
+		m.panes[kspacePane].(*kspace).setCheap(in == LowBandwidth)
 	}
 }
 

@@ -279,16 +279,3 @@ func TestEveryPaneExplainsItself(t *testing.T) {
 		checkFrame(t, m, 80, 24)
 	}
 }
-
-// Panes that a zoomed one hides have room enough.
-func TestHelpDoesNotBlameTheSizeForTheZoom(t *testing.T) {
-	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.setFocus(phasesPane)
-	press(m, "z")
-	press(m, "?")
-	press(m, "?")
-	frame := ansi.Strip(m.View().Content)
-	if !strings.Contains(frame, "─ Keys ─") || strings.Contains(frame, "Too small for") {
-		t.Errorf("the help of a zoomed screen of 120x40:\n%s", frame)
-	}
-}

@@ -101,6 +101,9 @@ func (v *coverage) rings() (share [ringBins]float64) {
 	return share
 }
 
+// coloured says whether the map is drawn in colours.
+func (p *kspace) coloured() bool { return p.theme.Pictures() && !p.cheap }
+
 // density draws how often each point was measured, and returns what the colours
 // mean.
 func (p *kspace) density(c *chart.Canvas) string {
@@ -112,13 +115,13 @@ func (p *kspace) density(c *chart.Canvas) string {
 		dark, bright = "violet", "yellow"
 	}
 	switch {
-	case p.theme.Pictures():
-		p.raster.Sample(img, chart.HalfBlocks, colors, pw, ph, colors.Levels())
+	case p.coloured():
+		p.raster.Sample(img, chart.Form{Way: chart.HalfBlocks, Colors: colors, Depth: p.theme.Depth, W: pw, H: ph})
 	case p.theme.ASCII:
-		p.raster.Sample(img, chart.Ramp, theme.Greys, pw, (ph+1)/2, chart.RampLevels)
+		p.raster.Sample(img, chart.Form{Way: chart.Ramp, W: pw, H: (ph + 1) / 2})
 		dark, bright = "blank", "@"
 	default:
-		p.raster.Sample(img, chart.Dots, theme.Greys, 2*pw, 2*ph, 2)
+		p.raster.Sample(img, chart.Form{Way: chart.Dots, W: 2 * pw, H: 2 * ph})
 		dark, bright = "empty", "full"
 	}
 	p.raster.Plan(chart.Sharp)
@@ -186,8 +189,12 @@ func (p *kspace) Press(key string) bool {
 		p.said = "k-space: " + [numKspaceViews]string{
 			"apertures", "how often each frequency was measured", "what share of each ring was measured"}[p.view]
 	case "x":
-		if p.view != densityView || !p.theme.Pictures() {
-			p.said = "k-space: only the map of a terminal of 256 colours has colours to change; v shows it"
+		switch {
+		case p.view != densityView:
+			p.said = "k-space: only the map has colours to change; v shows it"
+			return true
+		case !p.coloured():
+			p.said = "k-space: the map has colours on a terminal of 256 or more, where the line is fast enough"
 			return true
 		}
 		p.colors = (p.colors + 1) % theme.Diverging

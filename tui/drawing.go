@@ -75,7 +75,7 @@ func (p *picture) coloursImages() string {
 	switch {
 	case p.theme.ASCII:
 		return "the screen is ASCII"
-	case p.theme.Depth != theme.Colors256:
+	case p.theme.Depth < theme.Colors256:
 		return "its places need 256 colours"
 	}
 	return ""

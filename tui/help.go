@@ -178,7 +178,7 @@ func (m *Model) noteLines(w int) []helpLine {
 			notes = append(notes, "AMP is "+why+".")
 		}
 	}
-	if names := namesOf(m.layout.crowded()); names != "" && !m.zoomed {
+	if names := namesOf(m.layout.crowded()); names != "" {
 		notes = append(notes, "Too small for: "+names+".")
 	}
 	if m.snap != nil {

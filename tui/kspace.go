@@ -15,12 +15,16 @@ type kspace struct {
 	box
 	view   kspaceView
 	colors theme.Map
+	cheap  bool // the line is slow
 	said   string
 	seen   coverage
 	raster chart.Raster
 }
 
 func newKspace() *kspace { return &kspace{box: box{title: "k-space"}, colors: theme.Viridis} }
+
+// setCheap says whether the map is to be drawn the cheapest way.
+func (p *kspace) setCheap(on bool) { p.cheap, p.stale = on, true }
 
 func (p *kspace) View() string    { return join(p.lines()) }
 func (p *kspace) lines() []string { return p.render(p.draw) }

@@ -1,14 +1,12 @@
 package tui
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
 
 	"prismtop/profiles"
 	"prismtop/tui/theme"
@@ -29,39 +27,26 @@ func noisyMoon(random *rand.Rand, frame int, noise float32) *profiles.Picture {
 
 // bytesOf is what the pane's pictures send in a second, over a run that delivers
 // a noisy picture ten times a second, after its first frame.
-func bytesOf(t *testing.T, w, h, budget int, noise float32) float64 {
+func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise float32) float64 {
 	random := rand.New(rand.NewPCG(7, 8))
 	at := time.Unix(1e9, 0)
 	p := newPicture(func() time.Time { return at }, newGraphics())
 	p.SetBudget(budget)
-	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+	p.SetTheme(theme.New(profile, true, false))
 	p.SetSize(w, h)
-	var wire bytes.Buffer
-	out := uv.NewTerminalRenderer(&wire, []string{"TERM=xterm-256color"})
-	out.SetFullscreen(true)
-	out.SetColorProfile(colorprofile.ANSI256)
-	buffer := uv.NewScreenBuffer(w, h)
+	var out wire
 	const seconds = 12
-	first, last := 0, ""
+	sum := 0
 	for frame := range 10 * seconds {
 		s := running()
 		s.Picture = noisyMoon(random, frame, noise)
 		at = at.Add(100 * time.Millisecond)
 		p.Update(s)
-		if p.View() == last {
-			continue
-		}
-		last = p.View()
-		uv.NewStyledString(last).Draw(buffer, buffer.Bounds())
-		out.Render(buffer.RenderBuffer)
-		if err := out.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if frame == 0 {
-			first = wire.Len()
+		if n := len(out.frame(p.lines(), w, h)); frame > 0 {
+			sum += n
 		}
 	}
-	return float64(wire.Len()-first) / seconds
+	return float64(sum) / seconds
 }
 
 // Whatever the noise and the size, pictures cost what they may, and no more.
@@ -81,13 +66,15 @@ func TestPicturesKeepTheirBudget(t *testing.T) {
 		{"200x60 zoomed, low", 200, 57, LowPictureBudget, 0.2, LowPictureBudget * 1.25},
 		{"120x40, low", 34, 17, LowPictureBudget, 0.1, LowPictureBudget * 1.25},
 	} {
-		got := bytesOf(t, tt.w, tt.h, tt.budget, tt.noise)
-		t.Logf("%s: %.1f KB/s", tt.name, got/1000)
-		if got > tt.atMost {
-			t.Errorf("%s: %.0f bytes per second, at most %.0f are allowed", tt.name, got, tt.atMost)
-		}
-		if got == 0 {
-			t.Errorf("%s: the picture never changes", tt.name)
+		for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
+			got := bytesOf(t, profile, tt.w, tt.h, tt.budget, tt.noise)
+			t.Logf("%s, %v: %.1f KB/s", tt.name, profile, got/1000)
+			if got > tt.atMost {
+				t.Errorf("%s, %v: %.0f bytes per second, at most %.0f are allowed", tt.name, profile, got, tt.atMost)
+			}
+			if got == 0 {
+				t.Errorf("%s, %v: the picture never changes", tt.name, profile)
+			}
 		}
 	}
 }

@@ -36,93 +36,112 @@ type source struct {
 	black, white float32
 }
 
-// bands are how far a level may be from the picture while the run goes on, in
+// Bands are how far a level may be from the picture while the run goes on, in
 // levels: the narrowest that the bytes allow is taken, so that on a slow line
 // first the large changes come. Even the first keeps noise of half a level on
-// either side of a border from being sent.
-var bands = []float64{1, 1.6, 2.6, 4}
+// either side of a border from being sent; each is so many times the one before.
+const (
+	firstBand = 1
+	bandStep  = 1.6
+)
 
-// paint draws one panel over the height of the canvas.
-func (p *picture) paint(c *chart.Canvas, at placed, way drawing) {
+// paint draws panels over the height of the canvas.
+func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
 	_, h := c.Size()
-	pn := &p.panels[at.slot]
-	img, from := p.image(at.slot, way)
-	colors := p.mapOf(at.slot, way)
-	cw, ch := p.extent(at.w, h, way)
-	y := (h - ch) / 2
 	if way == kittyDrawing {
-		p.transmit(pn, at.slot, img, from, colors, geometry{cw, ch})
-		for row := range ch {
-			for column := range cw {
-				c.Placeholder(at.x+column, y+row, column, row, theme.Image(p.terminal.ids[at.slot]))
-			}
+		for _, at := range all {
+			p.reserve(c, at, h)
 		}
 		return
 	}
-	pw, ph := chart.Fit(img.Width, img.Height, at.w, 2*h)
-	var fresh bool
+	waiting := 0
+	for _, at := range all {
+		if p.sample(at, h, way) {
+			waiting++
+		}
+	}
+	for _, at := range all {
+		pn := &p.panels[at.slot]
+		if pn.behind && p.due {
+			p.follow(pn, waiting)
+			waiting--
+		}
+		_, ch := p.extent(at.w, h, way)
+		pn.raster.Draw(c, at.x, (h-ch)/2)
+	}
+}
+
+// reserve draws the places of a panel that the terminal draws, and gives it the
+// picture.
+func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
+	cw, ch := p.extent(at.w, h, kittyDrawing)
+	p.transmit(at.slot, geometry{cw, ch})
+	for row := range ch {
+		for column := range cw {
+			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.terminal.ids[at.slot]))
+		}
+	}
+}
+
+// form is how a panel of w by h cells is drawn with characters.
+func (p *picture) form(slot, w, h int, way drawing, img chart.Image) chart.Form {
+	pw, ph := chart.Fit(img.Width, img.Height, w, 2*h)
 	switch way {
 	case brailleDrawing:
-		fresh = pn.sample(img, from, chart.Dots, colors, 2*pw, 2*ph, 2)
+		return chart.Form{Way: chart.Dots, W: 2 * pw, H: 2 * ph}
 	case asciiDrawing:
-		fresh = pn.sample(img, from, chart.Ramp, colors, pw, (ph+1)/2, chart.RampLevels)
-	default:
-		fresh = pn.sample(img, from, chart.HalfBlocks, colors, pw, ph, colors.Levels())
+		return chart.Form{Way: chart.Ramp, W: pw, H: (ph + 1) / 2}
 	}
-	p.settle(pn, at.slot, fresh)
-	pn.raster.Draw(c, at.x, y)
+	return chart.Form{Way: chart.HalfBlocks, Colors: p.mapOf(slot, way), Depth: p.theme.Depth, W: pw, H: ph}
+}
+
+// sample gives a panel its picture, and says whether the panel is behind it. One
+// that is drawn otherwise than before is drawn whole.
+func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
+	pn := &p.panels[at.slot]
+	img, from := p.image(at.slot, way)
+	if pn.sample(img, from, p.form(at.slot, at.w, h, way, img)) {
+		p.pace.spend(pn.raster.Whole())
+		pn.behind = false
+	}
+	return pn.behind
 }
 
 // sample takes new values where something is new.
-func (pn *panel) sample(img chart.Image, from source, way chart.Way, colors theme.Map, w, h, levels int) (fresh bool) {
-	if pn.drawn == from && pn.raster.Is(way, colors, w, h, levels) {
+func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bool) {
+	if pn.drawn == from && pn.raster.Form() == form {
 		return false
 	}
 	pn.drawn, pn.behind = from, true
-	return pn.raster.Sample(img, way, colors, w, h, levels)
+	return pn.raster.Sample(img, form)
 }
 
-// settle lets the screen follow the values as far as the bytes allow. A run that
-// stands still gets its whole picture.
-func (p *picture) settle(pn *panel, slot int, fresh bool) {
-	if fresh {
-		p.pace.spend(pn.raster.Whole())
-		pn.behind = false
-		return
-	}
-	if !pn.behind || !p.due {
-		return
-	}
+// follow lets the screen follow the values as far as the bytes allow, which so
+// many panels share. A run that stands still gets its whole picture.
+func (p *picture) follow(pn *panel, among int) {
 	if p.snap.State != profiles.Running {
-		cost := pn.raster.Plan(chart.Sharp)
+		p.pace.spend(pn.raster.Plan(chart.Sharp))
 		pn.raster.Adopt()
-		p.pace.spend(cost)
 		pn.behind = false
 		return
 	}
-	if slot != p.turn {
-		return
+	band, cost := float64(firstBand), pn.raster.Plan(firstBand)
+	for !p.pace.allows(cost*among) && band < pn.raster.Widest() {
+		band *= bandStep
+		cost = pn.raster.Plan(band)
 	}
-	cost := 0
-	for _, band := range bands {
-		if cost = pn.raster.Plan(band); p.pace.allows(cost) {
-			break
-		}
-	}
-	if !p.pace.allows(cost) { // as many rows as there are bytes for
-		cost = pn.raster.Limit(int(p.pace.level))
+	if !p.pace.allows(cost * among) { // as many rows as there are bytes for
+		cost = pn.raster.Limit(int(p.pace.level) / among)
 	}
 	pn.raster.Adopt()
 	p.pace.spend(cost)
 }
 
-// Sizes of the pictures that the terminal draws: the longest side in pixels, and
-// how many levels of grey, which a PNG pays for. A pixel costs somewhat less than
-// pixelBytes.
+// Sizes of the pictures that the terminal draws: the longest side in pixels. A
+// pixel of its levels costs somewhat less than pixelBytes as a PNG.
 const (
 	longestSide   = 128
 	shortestSide  = 32
-	drawnLevels   = 64
 	pixelBytes    = 0.7
 	pngsPerSecond = 2
 )
@@ -137,11 +156,13 @@ func (p *picture) side() int {
 }
 
 // transmit gives the terminal a panel's picture, where it has another or none.
-func (p *picture) transmit(pn *panel, slot int, img chart.Image, from source, colors theme.Map, size geometry) {
+func (p *picture) transmit(slot int, size geometry) {
+	pn, colors := &p.panels[slot], p.mapOf(slot, kittyDrawing)
+	img, from := p.image(slot, kittyDrawing)
 	x, y := p.terminal.cellSize()
 	side := p.side()
 	w, h := chart.Fit(img.Width, img.Height, min(side, size.w*x), min(side, size.h*y))
-	fresh := pn.sample(img, from, chart.Values, colors, w, h, drawnLevels) || p.terminal.held[slot] != size
+	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || p.terminal.held[slot] != size
 	still := p.snap.State != profiles.Running
 	if !fresh && (!pn.behind || !p.due || !still && !p.pace.allows(pn.bytes) && !p.pace.full()) {
 		return

@@ -39,6 +39,7 @@ type picture struct {
 	now      func() time.Time
 	terminal *graphics
 	pace     pace
+	rich     *theme.Theme // as the terminal has it
 
 	view   pictureView
 	wanted drawing
@@ -48,8 +49,7 @@ type picture struct {
 
 	shown  *profiles.Picture
 	at     time.Time
-	due    bool // the picture may change when it is drawn next
-	turn   int  // the panel that may
+	due    bool // pictures may change when they are drawn next
 	panels [pictureSlots]panel
 	scale  amplitudes
 }
@@ -66,6 +66,7 @@ func (p *picture) lines() []string { return p.render(p.draw) }
 func (p *picture) SetBudget(bytesPerSecond int) {
 	p.pace = newPace(bytesPerSecond, p.now())
 	p.stale = true
+	p.recolourFor(p.rich)
 }
 
 // SetSize also takes the pictures from the terminal where the pane is not shown.
@@ -85,8 +86,17 @@ func (p *picture) clear() {
 
 // SetTheme also begins anew with the ways of drawing that the terminal has.
 func (p *picture) SetTheme(t *theme.Theme) {
-	p.box.SetTheme(t)
+	p.recolourFor(t)
 	p.said = ""
+}
+
+// recolourFor takes a theme, with fewer colours where the line is slow.
+func (p *picture) recolourFor(t *theme.Theme) {
+	p.rich = t
+	if t != nil && p.pace.low() {
+		t = t.Coarse()
+	}
+	p.box.SetTheme(t)
 }
 
 // Update adopts the snapshot's picture unless the picture changed a moment ago
@@ -142,10 +152,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	default:
 		p.scale.measure(p.shown, s.Truth)
 		area := c.Sub(0, 0, w, h-1)
-		p.nextTurn(placed)
-		for _, at := range placed {
-			p.paint(&area, at, way)
-		}
+		p.paint(&area, placed, way)
 		if len(placed) > 1 {
 			for _, at := range placed {
 				name := panelNames[at.slot]
@@ -158,20 +165,6 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	p.due = false
 	p.aside(p.heading(placed), theme.Faint)
 	return p.legend(placed, way), theme.Faint
-}
-
-// nextTurn names the panel that may change now, of those that are not what their
-// picture is: pictures that change side by side at once cost what lies between
-// them too.
-func (p *picture) nextTurn(all []placed) {
-	for n := range pictureSlots {
-		slot := (p.turn + 1 + n) % pictureSlots
-		if has(all, slot) && (slot != truthPanel || p.panels[slot].behind) {
-			p.turn = slot
-			return
-		}
-	}
-	p.turn = truthPanel
 }
 
 // placed is a panel and the columns it stands in.

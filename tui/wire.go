@@ -24,13 +24,14 @@ type wire struct {
 	sync  bool // the terminal takes a frame as one
 
 	out   []byte
-	pen   string // the style in force
-	x, y  int    // where the cursor stands; x < 0 where that is not known
-	ready bool   // the terminal shows cells
+	pen   pen
+	x, y  int  // where the cursor stands; x < 0 where that is not known
+	ready bool // the terminal shows cells
 }
 
 // glyph is a cell: what it shows with its combining marks, and the sequences that
-// give its style after a reset. The right half of a wide one has no text.
+// give its style after a reset; a space has none but for a background. The right
+// half of a wide one has no text.
 type glyph struct{ text, style string }
 
 // frame is what makes the terminal show rows, each w cells wide; nil where it
@@ -78,14 +79,14 @@ func (s *wire) begin() {
 	if s.sync {
 		s.out = append(s.out, ansi.SetModeSynchronizedOutput...)
 	}
-	s.pen, s.x, s.y = "", -1, 0
+	s.pen, s.x, s.y = pen{}, -1, 0
 }
 
 func (s *wire) end() []byte {
 	if s.x < 0 && s.y == 0 { // nothing was drawn
 		return nil
 	}
-	s.style("")
+	s.out = s.pen.lift(s.out)
 	if s.sync {
 		s.out = append(s.out, ansi.ResetModeSynchronizedOutput...)
 	}
@@ -112,7 +113,7 @@ func (s *wire) update(y int, before, now []glyph) {
 			switch {
 			case before[j] != now[j]:
 				end, gap = j+1, 0
-			case now[j].style != now[end-1].style:
+			case now[j].style != now[end-1].style && !(now[j] == glyph{" ", ""} && !strings.Contains(now[end-1].style, background)):
 				gap = gapLimit + 1
 			default:
 				gap += len(now[j].text)
@@ -156,13 +157,11 @@ func (s *wire) run(y, x int, cells []glyph) {
 		if g.text == "" {
 			continue
 		}
-		s.style(g.style)
-		s.out = append(s.out, g.text...)
+		s.out = append(s.pen.wear(s.out, g), g.text...)
 	}
 	s.x, s.y = x+last, y
 	if last < len(cells) {
-		s.style("")
-		s.out = append(s.out, ansi.EraseLineRight...)
+		s.out = append(s.pen.wear(s.out, glyph{" ", ""}), ansi.EraseLineRight...)
 	}
 	if s.x >= s.w || intricate(cells[:last]) {
 		s.x, s.y = -1, s.h // it hangs behind the last column, or nobody knows
@@ -185,36 +184,6 @@ func (s *wire) move(x, y int) {
 		s.out = strconv.AppendInt(s.out, int64(x+1), 10)
 	}
 	s.out = append(s.out, 'H')
-}
-
-// style puts a style in force.
-func (s *wire) style(to string) {
-	if to == s.pen {
-		return
-	}
-	if from := coloursOf(s.pen); s.pen != "" && (from == 0 || from > coloursOf(to)) {
-		s.out = append(s.out, ansi.ResetStyle...)
-	}
-	s.out = append(s.out, to...)
-	s.pen = to
-}
-
-// coloursOf is how many colours a style sets, and nothing else: 1 for the
-// foreground, 2 for the background too. Such a style replaces another that sets no
-// more. Other styles are 0.
-func coloursOf(style string) int {
-	if !strings.HasPrefix(style, "\x1b[38;5;") || strings.IndexByte(style, 'm') != len(style)-1 {
-		return 0
-	}
-	switch strings.Count(style, ";") {
-	case 2:
-		return 1
-	case 5:
-		if strings.Contains(style, ";48;5;") {
-			return 2
-		}
-	}
-	return 0
 }
 
 // parseRow cuts a composed row of w cells into glyphs.
@@ -246,7 +215,11 @@ func parseRow(cells []glyph, row string, w int) []glyph {
 		switch {
 		case width > 0:
 			from = i
-			cells = append(cells, glyph{row[i : i+n], style})
+			worn := style
+			if row[i] == ' ' && !strings.Contains(style, background) {
+				worn = ""
+			}
+			cells = append(cells, glyph{row[i : i+n], worn})
 			if width == 2 {
 				cells = append(cells, glyph{"", style})
 			}

@@ -8,20 +8,25 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
 )
 
-// shows is all that a terminal shows, styles included.
+// shows is all that a terminal shows, styles included as far as they are seen.
 func shows(e *vt.Emulator) string {
 	var s strings.Builder
 	for y := range e.Height() {
 		for x := range e.Width() {
 			c := e.CellAt(x, y)
-			if c == nil || c.Content == "" || c.Content == " " && c.Style.Bg == nil {
+			if c == nil || c.Content == "" {
 				s.WriteString(" ")
 				continue
 			}
-			fmt.Fprintf(&s, "%s%s", c.Style.String(), c.Content)
+			style := c.Style
+			if c.Content == " " { // nobody sees its other colours
+				style = uv.Style{Bg: style.Bg}
+			}
+			fmt.Fprintf(&s, "%s%s", style.String(), c.Content)
 		}
 		s.WriteByte('\n')
 	}
@@ -37,7 +42,7 @@ func TestFramesByDifferencesAreFramesFromScratch(t *testing.T) {
 		steps = 60
 	}
 	keys := []string{"?", "esc", "z", "w", "v", "x", ",", "up", "down", "C", "q", "n", "P"}
-	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+	for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
 		m, _ := screen(t, 80, 24, Options{}, profile, running())
 		var s wire
 		terminal := vt.NewEmulator(80, 24)

@@ -156,17 +156,19 @@ func Cut(s string, n int) string {
 func (c *Canvas) Lines(t *theme.Theme) []string {
 	lines := make([]string, c.h)
 	var b strings.Builder
+	size := 2 * c.w
 	for y := range lines {
 		b.Reset()
-		b.Grow(c.w * 2)
+		b.Grow(size)
 		c.line(&b, y, t)
 		lines[y] = b.String()
+		size = max(b.Len(), 2*c.w) // rows beside one another are alike
 	}
 	return lines
 }
 
 func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
-	current, style := "", theme.Plain
+	styled, style := false, theme.Plain
 	row := c.cells[y*c.stride : y*c.stride+c.w]
 	for x, cell := range row {
 		if cell.Rune == 0 && x > 0 && RuneWidth(row[x-1].Rune) == 2 {
@@ -180,14 +182,13 @@ func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
 			r = ' ' // half of a wide character was overdrawn
 		}
 		if cell.Style != style {
-			style = cell.Style
-			if sgr := t.SGR(style); sgr != current {
-				if current != "" {
+			if !t.Alike(cell.Style, style) {
+				if styled {
 					b.WriteString("\x1b[m")
 				}
-				b.WriteString(sgr)
-				current = sgr
+				styled = t.Open(b, cell.Style)
 			}
+			style = cell.Style
 		}
 		switch {
 		case r < 0 && t.ASCII:
@@ -200,7 +201,7 @@ func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
 			b.WriteRune(r)
 		}
 	}
-	if current != "" {
+	if styled {
 		b.WriteString("\x1b[m")
 	}
 }

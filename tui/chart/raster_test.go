@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"bytes"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -17,8 +16,8 @@ import (
 )
 
 // take shows a picture at once, as a screen that has the bytes for it.
-func take(r *Raster, img Image, way Way, m theme.Map, w, h, levels int, band float64) {
-	r.Sample(img, way, m, w, h, levels)
+func take(r *Raster, img Image, f Form, band float64) {
+	r.Sample(img, f)
 	r.Plan(band)
 	r.Adopt()
 }
@@ -26,7 +25,7 @@ func take(r *Raster, img Image, way Way, m theme.Map, w, h, levels int, band flo
 func TestPictureGreys(t *testing.T) {
 	img := Image{Width: 2, Height: 2, Pixels: []float32{0, 1, 0.5, float32(math.NaN())}, White: 1}
 	var r Raster
-	take(&r, img, HalfBlocks, theme.Greys, 2, 2, theme.Greys.Levels(), Sharp)
+	take(&r, img, Form{HalfBlocks, theme.Greys, theme.Colors256, 2, 2}, Sharp)
 	var c Canvas
 	c.Resize(2, 1)
 	r.Draw(&c, 0, 0)
@@ -40,14 +39,30 @@ func TestPictureGreys(t *testing.T) {
 
 func TestBlackAndWhiteAreTheEndsOfTheScale(t *testing.T) {
 	img := Image{Width: 3, Height: 1, Pixels: []float32{-0.5, 0, 0.5}, Black: -0.5, White: 0.5}
+	for depth, want := range map[theme.Depth]int{theme.Colors256: 10, theme.TrueColor: 62} {
+		var r Raster
+		take(&r, img, Form{HalfBlocks, theme.Diverging, depth, 3, 1}, Sharp)
+		if got, top := r.Levels(); got[0] != 0 || int(got[1]) != want/2 || int(got[2]) != want || top != want {
+			t.Errorf("depth %d: levels %v of %d", depth, got, top)
+		}
+	}
+}
+
+// The last row of a picture of an odd height is as high as a cell, and shows
+// nothing that is not in the picture.
+func TestOddHeightsEndInWholeCells(t *testing.T) {
 	var r Raster
-	take(&r, img, HalfBlocks, theme.Diverging, 3, 1, theme.Diverging.Levels(), Sharp)
-	if got, top := r.Levels(); got[0] != 0 || got[1] != 5 || got[2] != 10 || top != 10 {
-		t.Errorf("levels %v of %d", got, top)
+	take(&r, Image{Width: 1, Height: 3, Pixels: []float32{0.2, 0.4, 0.6}, White: 1}, Form{HalfBlocks, theme.Diverging, theme.TrueColor, 1, 3}, Sharp)
+	var c Canvas
+	c.Resize(1, 2)
+	r.Draw(&c, 0, 0)
+	if got, want := c.At(0, 1), (Cell{' ', theme.Shade(theme.Diverging, 37, 37)}); got != want {
+		t.Errorf("the last row is %v, want %v", got, want)
 	}
 }
 
 func TestSmallChangesDoNotRepaintThePicture(t *testing.T) {
+	one := Form{HalfBlocks, theme.Greys, theme.Colors256, 1, 1}
 	for _, step := range []struct {
 		value float32
 		band  float64
@@ -60,11 +75,11 @@ func TestSmallChangesDoNotRepaintThePicture(t *testing.T) {
 		{10.3, Sharp, 10},
 	} {
 		var r Raster
-		take(&r, Image{1, 1, []float32{10.4 / 23}, 0, 1}, HalfBlocks, theme.Greys, 1, 1, 24, Sharp)
+		take(&r, Image{1, 1, []float32{10.4 / 23}, 0, 1}, one, Sharp)
 		if step.want == 10 && step.value < 10.35 {
-			take(&r, Image{1, 1, []float32{11.0 / 23}, 0, 1}, HalfBlocks, theme.Greys, 1, 1, 24, Sharp)
+			take(&r, Image{1, 1, []float32{11.0 / 23}, 0, 1}, one, Sharp)
 		}
-		take(&r, Image{1, 1, []float32{step.value / 23}, 0, 1}, HalfBlocks, theme.Greys, 1, 1, 24, step.band)
+		take(&r, Image{1, 1, []float32{step.value / 23}, 0, 1}, one, step.band)
 		if got, _ := r.Levels(); got[0] != step.want {
 			t.Errorf("level %d after %.1f with a band of %.2f, want %d", got[0], step.value, step.band, step.want)
 		}
@@ -83,9 +98,14 @@ func TestPicturesOfEverySizeAndContent(t *testing.T) {
 				var c Canvas
 				c.Resize(20, 10)
 				var r Raster
-				take(&r, img, way, theme.Viridis, size[0], size[1], 10, Sharp)
-				r.Draw(&c, -1, -1)
-				r.Draw(&c, 2, 2)
+				for _, depth := range []theme.Depth{theme.Colors256, theme.TrueColor} {
+					take(&r, img, Form{way, theme.Viridis, depth, size[0], size[1]}, Sharp)
+					r.Draw(&c, -1, -1)
+					r.Draw(&c, 2, 2)
+					if whole := r.Whole(); whole < 0 || r.Limit(whole) > whole {
+						t.Errorf("%v of %v costs %d bytes", r.Form(), img, whole)
+					}
+				}
 			}
 		}
 	}
@@ -97,7 +117,7 @@ func TestDitherShowsBrightness(t *testing.T) {
 		var c Canvas
 		c.Resize(8, 4)
 		var r Raster
-		take(&r, img, Dots, theme.Greys, 16, 16, 2, Sharp)
+		take(&r, img, Form{Way: Dots, W: 16, H: 16}, Sharp)
 		r.Draw(&c, 0, 0)
 		n := 0
 		for _, r := range strings.Join(plainLines(&c), "") {
@@ -117,7 +137,7 @@ func TestDitherShowsBrightness(t *testing.T) {
 func TestRampRises(t *testing.T) {
 	img := Image{Width: 10, Height: 1, Pixels: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, White: 9}
 	var r Raster
-	take(&r, img, Ramp, theme.Greys, 10, 1, RampLevels, Sharp)
+	take(&r, img, Form{Way: Ramp, W: 10, H: 1}, Sharp)
 	var c Canvas
 	c.Resize(10, 1)
 	r.Draw(&c, 0, 0)
@@ -126,63 +146,38 @@ func TestRampRises(t *testing.T) {
 	}
 }
 
-// What a picture is said to cost is what Bubble Tea's renderer sends for it, to
-// within a third: the pace of pictures rests on it.
-func TestWhatAPictureIsSaidToCostIsWhatIsSent(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	th := theme.New(colorprofile.ANSI256, true, false)
-	for _, tt := range []struct {
-		name   string
-		way    Way
-		levels int
-		noise  float32
-	}{
-		{"half blocks, much noise", HalfBlocks, 24, 0.3},
-		{"half blocks, some noise", HalfBlocks, 24, 0.05},
-		{"half blocks, little noise", HalfBlocks, 24, 0.02},
-		{"braille", Dots, 2, 0.1},
-		{"braille, little noise", Dots, 2, 0.03},
-		{"characters", Ramp, RampLevels, 0.1},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			const columns, rows = 48, 24
-			var c Canvas
-			var r Raster
-			var wire bytes.Buffer
-			out := uv.NewTerminalRenderer(&wire, []string{"TERM=xterm-256color"})
-			out.SetFullscreen(true)
-			out.SetColorProfile(colorprofile.ANSI256)
-			screen := uv.NewScreenBuffer(columns, rows)
-			said, sent := 0, 0
-			for range 12 {
-				img := Image{Width: 96, Height: 96, Pixels: make([]float32, 96*96), White: 1}
-				for i := range img.Pixels {
-					x, y := float64(i%96)/48-1, float64(i/96)/48-1
-					img.Pixels[i] = float32(max(0, 1-x*x-y*y)) + tt.noise*(random.Float32()-0.5)
-				}
-				across, down := tt.way.Grain()
-				fresh := r.Sample(img, tt.way, theme.Greys, columns*across, rows*down, tt.levels)
-				cost := r.Plan(Sharp)
-				r.Adopt()
-				c.Resize(columns, rows)
-				r.Draw(&c, 0, 0)
-				uv.NewStyledString(strings.Join(c.Lines(th), "\n")).Draw(screen, screen.Bounds())
-				wire.Reset()
-				out.Render(screen.RenderBuffer)
-				if err := out.Flush(); err != nil {
-					t.Fatal(err)
-				}
-				n := wire.Len()
-				if !fresh {
-					said, sent = said+cost, sent+n
-				}
-			}
-			t.Logf("said %d, sent %d: %.2f", said, sent, float64(said)/float64(sent))
-			if ratio := float64(said) / float64(sent); ratio < 0.67 || ratio > 1.5 {
-				t.Errorf("said %d bytes, sent %d", said, sent)
-			}
-		})
+// Rows that are left out for want of bytes have their turn, and are not paid for.
+func TestLimitGivesEveryRowItsTurn(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 9))
+	noise := func() Image {
+		img := Image{Width: 20, Height: 20, Pixels: make([]float32, 400), White: 1}
+		for i := range img.Pixels {
+			img.Pixels[i] = random.Float32()
+		}
+		return img
 	}
+	form := Form{HalfBlocks, theme.Greys, theme.TrueColor, 20, 20}
+	var r Raster
+	r.Sample(Image{Width: 20, Height: 20, Pixels: make([]float32, 400), White: 1}, form)
+	r.Sample(noise(), form)
+	whole := r.Plan(Sharp)
+	drawn := 0
+	for turns := 1; turns < 20; turns++ {
+		r.Plan(Sharp)
+		if !r.Changes() {
+			if turns < 4 {
+				t.Errorf("all is drawn after %d quarters of what it costs", turns-1)
+			}
+			return
+		}
+		cost := r.Limit(whole / 4)
+		if cost > whole/4 {
+			t.Fatalf("%d bytes where %d are allowed", cost, whole/4)
+		}
+		r.Adopt()
+		drawn += cost
+	}
+	t.Errorf("rows are left out for ever: %d of %d bytes are drawn", drawn, whole)
 }
 
 // A placeholder is one cell wide to everything that counts cells, wherever in the
@@ -234,7 +229,7 @@ func BenchmarkRaster(b *testing.B) {
 	var r Raster
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Sample(img, HalfBlocks, theme.Greys, 100, 100, 24)
+		r.Sample(img, Form{HalfBlocks, theme.Greys, theme.TrueColor, 100, 100})
 		r.Plan(Sharp)
 		r.Adopt()
 	}

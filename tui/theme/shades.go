@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"strconv"
@@ -17,15 +18,19 @@ const (
 	NumMaps
 )
 
-// maps are indexes of the 256-colour palette, from the lowest level to the
+// palettes are indexes of the 256-colour palette, from the lowest level to the
 // highest: the ramp of greys, and the colours nearest to viridis' and to a
 // diverging map's whose brightness rises. Few levels change less often.
-var maps = [NumMaps][]uint8{
+var palettes = [NumMaps][]uint8{
 	Greys: {232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242, 243,
 		244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255},
 	Viridis:   {53, 54, 24, 30, 36, 71, 77, 148, 184, 226},
 	Diverging: {117, 75, 32, 25, 17, 234, 52, 94, 172, 214, 222},
 }
+
+// fine is how many levels the maps have in 24-bit colours. The diverging map has
+// a middle, which is zero.
+var fine = [NumMaps]int{Greys: 64, Viridis: 64, Diverging: 63}
 
 // anchors are the colours of the maps for pictures that are not bound to the
 // palette, evenly spaced.
@@ -36,8 +41,14 @@ var anchors = [NumMaps][]color.NRGBA{
 	Diverging: {{135, 215, 255, 255}, {0, 114, 178, 255}, {24, 24, 24, 255}, {213, 94, 0, 255}, {255, 215, 135, 255}},
 }
 
-// Levels is how many colours the map has on a terminal of 256.
-func (m Map) Levels() int { return len(maps[m]) }
+// Levels is how many colours the map has on a terminal of such a depth: those of
+// 256 colours where that has fewer, too.
+func (m Map) Levels(d Depth) int {
+	if d >= TrueColor {
+		return fine[m]
+	}
+	return len(palettes[m])
+}
 
 // Color is the map's colour for v, 0 to 1, where a picture may have any.
 func (m Map) Color(v float64) color.NRGBA {
@@ -52,24 +63,27 @@ func (m Map) Color(v float64) color.NRGBA {
 	return color.NRGBA{mix(a[i].R, a[i+1].R), mix(a[i].G, a[i+1].G), mix(a[i].B, a[i+1].B), 255}
 }
 
-// The bits of styles that are not named: shadeStyle, four bits of map and twice
-// five bits of level; or imageStyle and eight bits of id.
+// The bits of styles that are not named: shadeStyle, two bits of map and twice six
+// bits of level; or imageStyle and eight bits of id.
 const (
 	shadeStyle Style = 1 << 15
 	imageStyle Style = 1 << 14
+	mapShift         = 12
+	levelBits        = 6
+	topLevel         = 1<<levelBits - 1
 )
 
 // Shade is the style of a half block whose upper pixel has level upper and whose
 // lower pixel has level lower, both 0 to Levels−1.
 func Shade(m Map, upper, lower int) Style {
-	clamp := func(v int) Style { return Style(min(max(v, 0), m.Levels()-1)) }
-	return shadeStyle | Style(m)<<10 | clamp(upper)<<5 | clamp(lower)
+	clamp := func(v int) Style { return Style(min(max(v, 0), topLevel)) }
+	return shadeStyle | Style(m)<<mapShift | clamp(upper)<<levelBits | clamp(lower)
 }
 
 // Shades returns what Shade was given; ok is false for other styles.
 func (s Style) Shades() (m Map, upper, lower int, ok bool) {
-	m = Map(s>>10) & 15
-	return m, int(s>>5) & 31, int(s) & 31, s&shadeStyle != 0 && m < NumMaps
+	m = Map(s>>mapShift) & 3
+	return m, int(s>>levelBits) & topLevel, int(s) & topLevel, s&shadeStyle != 0 && m < NumMaps
 }
 
 // Image is the style of a place where the terminal draws picture id, 16 to 255:
@@ -81,20 +95,34 @@ func (s Style) Image() (id int, ok bool) {
 	return int(s & 255), s&(imageStyle|shadeStyle) == imageStyle
 }
 
-// shades are the sequences of a map's pairs. A pair of equals is a space and
-// needs a background only.
-func shades(m Map) []string {
-	index := maps[m]
-	all := make([]string, 0, len(index)*len(index))
-	for _, upper := range index {
-		for _, lower := range index {
-			below := "48;5;" + strconv.Itoa(int(lower)) + "m"
-			if upper == lower {
-				all = append(all, "\x1b["+below)
-				continue
-			}
-			all = append(all, "\x1b[38;5;"+strconv.Itoa(int(upper))+";"+below)
+// ink is how a level is named in a sequence, after 38 or 48. Levels above the
+// highest are the highest.
+func (m Map) ink(d Depth, level int) string {
+	level = min(level, m.Levels(d)-1)
+	if d >= TrueColor {
+		return mixed[m][level]
+	}
+	return indexed[palettes[m][level]]
+}
+
+// InkBytes is how many bytes of a sequence name a level's colour: "5;240" are 5.
+func (m Map) InkBytes(d Depth, level int) int { return len(m.ink(d, level)) }
+
+// indexed are the names of the palette's colours.
+var indexed = func() (names [256]string) {
+	for i := range names {
+		names[i] = "5;" + strconv.Itoa(i)
+	}
+	return names
+}()
+
+// mixed are the names of the maps' 24-bit colours.
+var mixed = func() (names [NumMaps][]string) {
+	for m := range NumMaps {
+		for level := range fine[m] {
+			c := m.Color(float64(level) / float64(fine[m]-1))
+			names[m] = append(names[m], fmt.Sprintf("2;%d;%d;%d", c.R, c.G, c.B))
 		}
 	}
-	return all
-}
+	return names
+}()

@@ -1,14 +1,16 @@
 // Package theme holds every colour of the screen: what each means, and how it
-// is said to a terminal of 256, 16 or no colours, on a dark or a light ground.
+// is said to a terminal of 24-bit, 256, 16 or no colours, on a dark or a light
+// ground.
 //
 // Hues are those of Okabe and Ito's palette, which readers with any of the
 // common colour deficiencies can tell apart; nothing is told by colour alone.
-// Colours are indexes of the 256-colour palette also where a terminal could do
-// more: they cost half the bytes of a 24-bit colour on every change of style.
+// Named styles are indexes of the 256-colour palette also where a terminal could
+// do more: they are chosen for their contrast, and cost half the bytes of a 24-bit
+// colour on every change of style. Pictures, whose levels the palette is too coarse
+// for, use what the terminal has.
 package theme
 
 import (
-	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -64,6 +66,7 @@ const (
 	NoColor Depth = iota // bold and faint only
 	Colors16
 	Colors256
+	TrueColor // 24 bits, which pictures use
 )
 
 // Theme turns styles into terminal sequences. It is immutable.
@@ -71,9 +74,8 @@ type Theme struct {
 	Depth Depth
 	Dark  bool
 	// ASCII replaces every character beyond 7 bits by a plain one.
-	ASCII  bool
-	sgr    [NumStyles]string
-	shades [NumMaps][]string // by upper level times the levels plus the lower
+	ASCII bool
+	sgr   [NumStyles]string
 }
 
 // New is the theme for a terminal's profile and background.
@@ -82,40 +84,76 @@ func New(profile colorprofile.Profile, dark, ascii bool) *Theme {
 	for s := Plain; s < NumStyles; s++ {
 		t.sgr[s] = opening(t.style(s))
 	}
-	if t.Depth == Colors256 {
-		for m := range NumMaps {
-			t.shades[m] = shades(m)
-		}
-	}
 	return t
 }
 
 func depthOf(p colorprofile.Profile) Depth {
-	switch {
-	case p >= colorprofile.ANSI256:
+	switch p {
+	case colorprofile.TrueColor:
+		return TrueColor
+	case colorprofile.ANSI256:
 		return Colors256
-	case p == colorprofile.ANSI:
+	case colorprofile.ANSI:
 		return Colors16
 	}
 	return NoColor
 }
 
-// SGR is the sequence that begins style s after a reset; empty for Plain.
+// Open writes the sequence that begins style s after a reset, and says whether
+// there is one.
+func (t *Theme) Open(b *strings.Builder, s Style) bool {
+	if s < NumStyles {
+		b.WriteString(t.sgr[s])
+		return t.sgr[s] != ""
+	}
+	if t.Depth < Colors256 {
+		return false
+	}
+	if id, ok := s.Image(); ok {
+		b.WriteString("\x1b[38;" + indexed[id] + "m")
+		return true
+	}
+	m, upper, lower, ok := s.Shades()
+	if !ok {
+		return false
+	}
+	if upper == lower { // a space, of which only the background is seen
+		b.WriteString("\x1b[48;")
+	} else {
+		b.WriteString("\x1b[38;")
+		b.WriteString(m.ink(t.Depth, upper))
+		b.WriteString(";48;")
+	}
+	b.WriteString(m.ink(t.Depth, lower))
+	b.WriteByte('m')
+	return true
+}
+
+// SGR is what Open writes; empty for Plain.
 func (t *Theme) SGR(s Style) string {
 	if s < NumStyles {
 		return t.sgr[s]
 	}
-	if m, upper, lower, ok := s.Shades(); ok && t.Depth == Colors256 {
-		return t.shades[m][upper*m.Levels()+lower]
-	}
-	if id, ok := s.Image(); ok && t.Depth == Colors256 {
-		return "\x1b[38;5;" + strconv.Itoa(id) + "m"
-	}
-	return ""
+	var b strings.Builder
+	t.Open(&b, s)
+	return b.String()
+}
+
+// Coarse is the theme with pictures in the palette's colours, which cost half of
+// 24-bit ones and change less often.
+func (t *Theme) Coarse() *Theme {
+	coarse := *t
+	coarse.Depth = min(t.Depth, Colors256)
+	return &coarse
+}
+
+// Alike says whether two styles look the same.
+func (t *Theme) Alike(a, b Style) bool {
+	return a == b || a < NumStyles && b < NumStyles && t.sgr[a] == t.sgr[b]
 }
 
 // Pictures says whether the theme has the colours of half-block pictures.
-func (t *Theme) Pictures() bool { return t.Depth == Colors256 && !t.ASCII }
+func (t *Theme) Pictures() bool { return t.Depth >= Colors256 && !t.ASCII }
 
 // hue is one style's colour: for 256 colours on dark and on light, and for 16.
 // Of the 16, the bright ones lose their brightness on light.
@@ -165,7 +203,7 @@ func (t *Theme) style(s Style) lipgloss.Style {
 	st := lipgloss.NewStyle().Bold(h.bold)
 	pick := lipgloss.LightDark(t.Dark)
 	switch t.Depth {
-	case Colors256:
+	case Colors256, TrueColor:
 		if h.dark != none {
 			st = st.Foreground(pick(index(h.light), index(h.dark)))
 		}

@@ -65,27 +65,28 @@ func TestDarkAndLightDiffer(t *testing.T) {
 }
 
 func TestShadesRoundTrip(t *testing.T) {
-	th := New(colorprofile.ANSI256, true, false)
-	for m := range NumMaps {
-		for u := range m.Levels() {
-			for l := range m.Levels() {
-				if n, a, b, ok := Shade(m, u, l).Shades(); !ok || n != m || a != u || b != l {
-					t.Fatalf("Shade(%d,%d,%d) gives back %d,%d,%d,%v", m, u, l, n, a, b, ok)
-				}
-				if th.SGR(Shade(m, u, l)) == "" {
-					t.Fatalf("Shade(%d,%d,%d) has no colour", m, u, l)
+	for _, p := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
+		th := New(p, true, false)
+		for m := range NumMaps {
+			levels := m.Levels(th.Depth)
+			seen := map[string]Style{}
+			for u := range levels {
+				for l := range levels {
+					s := Shade(m, u, l)
+					if n, a, b, ok := s.Shades(); !ok || n != m || a != u || b != l {
+						t.Fatalf("Shade(%d,%d,%d) gives back %d,%d,%d,%v", m, u, l, n, a, b, ok)
+					}
+					sgr := th.SGR(s)
+					if other, twice := seen[sgr]; twice || sgr == "" {
+						t.Fatalf("%v: style %d of map %d is %q, as style %d", p, s, m, sgr, other)
+					}
+					seen[sgr] = s
 				}
 			}
+			if got, want := th.SGR(Shade(m, -5, 99)), th.SGR(Shade(m, 0, levels-1)); got != want {
+				t.Errorf("%v: levels outside are not clamped: %q, want %q", p, got, want)
+			}
 		}
-		if Shade(m, -5, 99) != Shade(m, 0, m.Levels()-1) {
-			t.Error("levels outside are not clamped")
-		}
-	}
-	if got := th.SGR(Shade(Greys, 0, 23)); got != "\x1b[38;5;232;48;5;255m" {
-		t.Errorf("got %q", got)
-	}
-	if got := th.SGR(Shade(Greys, 7, 7)); got != "\x1b[48;5;239m" {
-		t.Errorf("a cell of one grey is %q, which has a foreground that nobody sees", got)
 	}
 	if _, _, _, ok := Forward.Shades(); ok {
 		t.Error("a named style counts as a shade")
@@ -93,8 +94,44 @@ func TestShadesRoundTrip(t *testing.T) {
 	if _, _, _, ok := Image(200).Shades(); ok {
 		t.Error("an image counts as a shade")
 	}
-	if id, ok := Image(200).Image(); !ok || id != 200 || th.SGR(Image(200)) != "\x1b[38;5;200m" {
-		t.Errorf("image 200 is %d, %v, %q", id, ok, th.SGR(Image(200)))
+}
+
+func TestSequencesOfPictures(t *testing.T) {
+	for _, tt := range []struct {
+		profile colorprofile.Profile
+		style   Style
+		want    string
+	}{
+		{colorprofile.ANSI256, Shade(Greys, 0, 23), "\x1b[38;5;232;48;5;255m"},
+		{colorprofile.ANSI256, Shade(Greys, 7, 7), "\x1b[48;5;239m"}, // nobody sees a foreground
+		{colorprofile.TrueColor, Shade(Greys, 0, 63), "\x1b[38;2;0;0;0;48;2;255;255;255m"},
+		{colorprofile.TrueColor, Shade(Viridis, 0, 0), "\x1b[48;2;68;1;84m"},
+		{colorprofile.TrueColor, Shade(Diverging, 31, 62), "\x1b[38;2;24;24;24;48;2;255;215;135m"},
+		{colorprofile.ANSI256, Image(200), "\x1b[38;5;200m"},
+		{colorprofile.TrueColor, Image(200), "\x1b[38;5;200m"}, // the terminal reads the index
+		{colorprofile.ANSI, Shade(Greys, 0, 23), ""},
+		{colorprofile.ASCII, Image(200), ""},
+	} {
+		if got := New(tt.profile, true, false).SGR(tt.style); got != tt.want {
+			t.Errorf("%v: style %x is %q, want %q", tt.profile, tt.style, got, tt.want)
+		}
+	}
+	if id, ok := Image(200).Image(); !ok || id != 200 {
+		t.Errorf("image 200 is %d, %v", id, ok)
+	}
+}
+
+// What a colour is said to cost is the length of its sequence.
+func TestInkBytesAreThoseOfTheSequence(t *testing.T) {
+	for _, p := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
+		th := New(p, true, false)
+		for m := range NumMaps {
+			for level := range m.Levels(th.Depth) {
+				if got, want := m.InkBytes(th.Depth, level), len(th.SGR(Shade(m, level, level)))-len("\x1b[48;m"); got != want {
+					t.Errorf("%v: level %d of map %d: %d bytes, want %d", p, level, m, got, want)
+				}
+			}
+		}
 	}
 }
 
@@ -117,8 +154,8 @@ func TestMapsRiseInBrightness(t *testing.T) {
 		return 0.2126*float64(c.R) + 0.7152*float64(c.G) + 0.0722*float64(c.B)
 	}
 	for _, m := range []Map{Greys, Viridis} {
-		for i := 1; i < m.Levels(); i++ {
-			if a, b := brightness(maps[m][i-1]), brightness(maps[m][i]); a >= b {
+		for i := 1; i < m.Levels(Colors256); i++ {
+			if a, b := brightness(palettes[m][i-1]), brightness(palettes[m][i]); a >= b {
 				t.Errorf("map %d: level %d is as bright as level %d: %.0f, %.0f", m, i-1, i, a, b)
 			}
 		}
@@ -129,10 +166,10 @@ func TestMapsRiseInBrightness(t *testing.T) {
 			}
 		}
 	}
-	middle := Diverging.Levels() / 2
+	middle := Diverging.Levels(Colors256) / 2
 	for i := 1; i <= middle; i++ {
 		for _, side := range []int{-1, 1} {
-			if a, b := brightness(maps[Diverging][middle+side*(i-1)]), brightness(maps[Diverging][middle+side*i]); i > 1 && a >= b {
+			if a, b := brightness(palettes[Diverging][middle+side*(i-1)]), brightness(palettes[Diverging][middle+side*i]); i > 1 && a >= b {
 				t.Errorf("diverging: step %d of side %d is not brighter than the one before", i, side)
 			}
 		}
