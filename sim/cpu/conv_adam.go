@@ -49,7 +49,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	switch {
 	case outer:
 		return b.outerAdam(&g, u, gx, small, large)
-	case b.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
+	case !b.tiled(&g) && b.patched(&g) && g.n == 1 && g.hs <= patchBand(&g) && !b.split():
 		return b.patchesAdam(&g, u, small, large)
 	}
 	gw, nanos := b.floats(len(u.p)), b.gradient

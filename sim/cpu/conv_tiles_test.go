@@ -45,6 +45,23 @@ func applied(t *testing.T, be *cpu.Backend, op nn.Op, products nn.Products, in [
 	return y[0]
 }
 
+// operand is an array as a convolution with such products has it.
+func operand(products nn.Products, shape ...int) nntest.Array {
+	d := tensor.BFloat16
+	if products == nn.BF16x3 {
+		d = tensor.Float32
+	}
+	a := random(d, shape...)
+	for i := range a.Values {
+		v := a.Values[i] - 0.5
+		if d == tensor.BFloat16 {
+			v = tensor.BF16ToF32(tensor.F32ToBF16(v))
+		}
+		a.Values[i] = v
+	}
+	return a
+}
+
 // Tiles add in another order, and so round otherwise, which shows that they were
 // used; more than rounding shows that they were used wrongly. One to four threads
 // give the same bits.
@@ -57,22 +74,8 @@ func TestTilesMultiplyConvolutions(t *testing.T) {
 	} {
 		small, large := tensor.Shape{c.n, c.small, c.h, c.w}, tensor.Shape{c.n, c.large, 2 * c.h, 2 * c.w}
 		for _, products := range []nn.Products{nn.Exact, nn.BF16x3} {
-			d := tensor.BFloat16
-			if products == nn.BF16x3 {
-				d = tensor.Float32
-			}
-			array := func(shape ...int) nntest.Array {
-				a := random(d, shape...)
-				for i := range a.Values {
-					v := a.Values[i] - 0.5
-					if d == tensor.BFloat16 {
-						v = tensor.BF16ToF32(tensor.F32ToBF16(v))
-					}
-					a.Values[i] = v
-				}
-				return a
-			}
-			x, g, w, bias := array(small...), array(large...), array(c.small, c.large, 4, 4), random(tensor.Float32, c.large)
+			x, g, w := operand(products, small...), operand(products, large...), operand(products, c.small, c.large, 4, 4)
+			bias := random(tensor.Float32, c.large)
 			for _, o := range []struct {
 				op  nn.Op
 				in  []nntest.Array
@@ -100,6 +103,41 @@ func TestTilesMultiplyConvolutions(t *testing.T) {
 						}
 					}
 				})
+			}
+		}
+	}
+}
+
+// An update with a gradient that is not kept has the bits of one with the gradient that
+// tiles give, whichever way it divides the work.
+func TestUpdatesAtOnceAreThoseOfTilesGradients(t *testing.T) {
+	be := openTiles(t, 2)
+	for _, products := range []nn.Products{nn.Exact, nn.BF16x3} {
+		x, g := operand(products, 1, 32, 8, 8), operand(products, 1, 4, 16, 16)
+		weights := tensor.Shape{32, 4, 4, 4}
+		zeros := nntest.Array{Shape: weights, Values: make([]float32, weights.Elements())}
+		state := []nntest.Array{value(1e-3), value(1), random(tensor.Float32, weights...), zeros, zeros}
+		adam := nn.Adam{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+		update := func(op nn.Op, operands ...nntest.Array) [][]float32 {
+			n := len(operands) + 2
+			s, err := nntest.NewProductStep(be, op, products, append(operands, state...),
+				[]nntest.Result{{InPlace: true, Input: n}, {InPlace: true, Input: n + 1}, {InPlace: true, Input: n + 2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			after, err := s.Run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return after
+		}
+		gradient := applied(t, be, nn.ConvTranspose2DGradWeight{Stride: 2, Pad: 1}, products, []nntest.Array{x, g}, weights)
+		want := update(adam, nntest.Array{Shape: weights, Values: gradient})
+		got := update(nn.ConvAdam{Stride: 2, Pad: 1, Transposed: true, Update: adam}, x, g)
+		for i := range want {
+			if !slices.Equal(got[i], want[i]) {
+				t.Errorf("%v: array %d differs", products, i)
 			}
 		}
 	}
