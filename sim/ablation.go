@@ -2,10 +2,7 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 
-	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
 )
 
@@ -16,10 +13,10 @@ import (
 // the next iteration boundary on. It ends by itself, by StopAblation, and with
 // anything that changes what is compared: a setting, a restart, the run's end. The
 // settings then are what they were.
-func (r *Run) StartAblation() error { return r.Ablate(ablation.Options{}) }
+func (r *Run) StartAblation() error { return r.ablate(ablation.Options{}) }
 
-// Ablate is StartAblation with options.
-func (r *Run) Ablate(o ablation.Options) error {
+// ablate is StartAblation with options.
+func (r *Run) ablate(o ablation.Options) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -80,36 +77,4 @@ func (l *loop) observeAblation() {
 	}
 	l.ablation.Look(l.task.Quality().PSNR, l.task.Memory())
 	l.run.stream.Ablation(l.ablation.View())
-}
-
-// change brings the live settings to those of next, all before the next iteration.
-func (l *loop) change(next preset.Settings, ablating bool) error {
-	var changes []profiles.Change
-	at := l.since()
-	for _, key := range l.run.live {
-		if old, now := l.settings.Get(key), next.Get(key); old != now {
-			changes = append(changes, profiles.Change{Key: key, Before: old, After: now, Iteration: l.index, At: at, Ablation: ablating})
-		}
-	}
-	if len(changes) == 0 {
-		return nil
-	}
-	before := l.settings
-	l.settings = next
-	if before.Threads != next.Threads {
-		l.backend.SetThreads(threads(next.Threads))
-	}
-	if err := l.task.Apply(next); err != nil {
-		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
-	}
-	l.run.stream.Memory(l.task.Memory())
-	l.judgeLayers()
-	if before.LayerProfile != next.LayerProfile {
-		l.run.stream.Layers(nil, nil)
-	}
-	for _, c := range changes {
-		l.changes++
-		l.run.stream.Change(c, l.settings)
-	}
-	return nil
 }

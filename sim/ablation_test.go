@@ -19,7 +19,7 @@ func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *profiles
 	s := settings(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
 	r, a := start(t, Options{Settings: s, Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	if err := r.Ablate(o); err != nil {
+	if err := r.ablate(o); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "another value", func(s *profiles.Snapshot) bool { return s.Settings.AMP != "bf16x3" })

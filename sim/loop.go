@@ -11,7 +11,6 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
 	"prismtop/sim/cpu"
-	"prismtop/sim/optics"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
 )
@@ -42,13 +41,11 @@ type loop struct {
 
 // prepare builds the reconstruction for settings and announces the run.
 func (l *loop) prepare(r *Run, settings preset.Settings) error {
-	plans := optics.NewPlanCache(settings.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: settings.Threads, Kernels: settings.Kernels, FFTPlans: plans})
+	backend, device, err := OpenDevice(&settings)
 	if err != nil {
 		return err
 	}
-	plans.SetKernels(backend.Set())
-	task, err := prism.New(settings, r.object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()})
+	task, err := prism.New(settings, r.object, device)
 	if err != nil {
 		backend.Close()
 		return err
@@ -292,7 +289,37 @@ func (l *loop) set(sets []preset.Assignment) error {
 	return l.change(next, false)
 }
 
-func (l *loop) since() time.Duration { return time.Since(l.began) }
+// change brings the live settings to those of next, all before the next iteration.
+func (l *loop) change(next preset.Settings, ablating bool) error {
+	var changes []profiles.Change
+	at := time.Since(l.began)
+	for _, key := range l.run.live {
+		if old, now := l.settings.Get(key), next.Get(key); old != now {
+			changes = append(changes, profiles.Change{Key: key, Before: old, After: now, Iteration: l.index, At: at, Ablation: ablating})
+		}
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	before := l.settings
+	l.settings = next
+	if before.Threads != next.Threads {
+		l.backend.SetThreads(threads(next.Threads))
+	}
+	if err := l.task.Apply(next); err != nil {
+		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
+	}
+	l.run.stream.Memory(l.task.Memory())
+	l.judgeLayers()
+	if before.LayerProfile != next.LayerProfile {
+		l.run.stream.Layers(nil, nil)
+	}
+	for _, c := range changes {
+		l.changes++
+		l.run.stream.Change(c, l.settings)
+	}
+	return nil
+}
 
 // threads is the number that the setting means: 0 is one per processor.
 func threads(setting int) int {

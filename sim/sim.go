@@ -17,7 +17,9 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/roof"
+	"prismtop/sim/optics"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
 )
@@ -143,6 +145,18 @@ func LoadObject(s *preset.Settings) (*picture.Object, error) {
 	return picture.Builtin(s.Object, o)
 }
 
+// OpenDevice starts what the settings compute on, with its cache of FFT plans. Closing
+// the backend ends its threads.
+func OpenDevice(s *preset.Settings) (*cpu.Backend, prism.Device, error) {
+	plans := optics.NewPlanCache(s.FFTCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
+	if err != nil {
+		return nil, prism.Device{}, err
+	}
+	plans.SetKernels(backend.Set())
+	return backend, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()}, nil
+}
+
 // Start runs the loop on its goroutine until it is done, ctx ends or Stop is
 // called.
 func (r *Run) Start(ctx context.Context) {
@@ -207,9 +221,6 @@ func (r *Run) WriteReconstruction(base string) error {
 	_, err := r.loop.write(base)
 	return err
 }
-
-// ErrDiverged ends a run whose loss is no longer a number.
-var ErrDiverged = prism.ErrDiverged
 
 // errOver refuses to change the settings of a run that is over: nothing would run
 // under them, and everything would say that it had.

@@ -11,9 +11,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim"
 	"prismtop/sim/ablation"
-	"prismtop/sim/cpu"
-	"prismtop/sim/optics"
 	"prismtop/sim/prism"
 )
 
@@ -24,28 +23,17 @@ func Ablation(ctx context.Context, s preset.Settings, o ablation.Options, told f
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	s.InitIterations, s.InitCycles = 0, 0
-	s.Threshold, s.Iterations, s.Cycles = 0, 1, 1
-	s.MaxIterations, s.MaxSeconds, s.MaxSamples = 0, 0, 0
-	plans := optics.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
+	backend, device, err := sim.OpenDevice(&s)
 	if err != nil {
 		return nil, err
 	}
 	defer backend.Close()
-	plans.SetKernels(backend.Set())
 	m := &measurement{ctx: ctx, report: &Report{}}
-	task, err := m.reconstruction(prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()}, s)
+	task, s, err := m.middle(device, s)
 	if err != nil {
 		return nil, err
 	}
 	defer task.Close()
-	for range task.Info().Samples / 2 {
-		if err := m.iterate(task, &row{}); err != nil {
-			return nil, err
-		}
-	}
-	s.Iterations = math.MaxInt32
 	return m.ablate(task, ablation.New(s, o), told)
 }
 

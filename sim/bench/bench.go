@@ -14,9 +14,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim"
-	"prismtop/sim/cpu"
-	"prismtop/sim/optics"
-	"prismtop/sim/prism"
 )
 
 // Options says what to measure and for how long.
@@ -104,17 +101,14 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	plans := optics.NewPlanCache(o.Settings.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: o.Settings.Threads, Kernels: o.Settings.Kernels, FFTPlans: plans})
+	backend, device, err := sim.OpenDevice(&o.Settings)
 	if err != nil {
 		return nil, err
 	}
 	defer backend.Close()
-	plans.SetKernels(backend.Set())
 	m := &measurement{ctx: ctx, report: &Report{
 		Options: o, Threads: backend.Threads(), Sample: -1, LossOld: math.NaN(), LossNew: math.NaN(),
 	}}
-	device := prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()}
 	if o.Forward {
 		err = m.forward(device)
 	} else {
@@ -237,13 +231,4 @@ func (m *measurement) finish() {
 			r.Steps[i].Nanos = append(r.Steps[i].Nanos, nanos)
 		}
 	}
-}
-
-// reconstruction prepares the settings' object and its training.
-func (m *measurement) reconstruction(device prism.Device, s preset.Settings) (*prism.Reconstruction, error) {
-	object, err := sim.LoadObject(&s)
-	if err != nil {
-		return nil, err
-	}
-	return prism.New(s, object, device)
 }

@@ -6,31 +6,45 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 )
 
-// train measures iterations of the progressive phase in the middle of the pattern,
-// where the accumulated mask has its usual size. The samples before are trained
-// for one iteration each; no sample ends by the threshold.
-func (m *measurement) train(device prism.Device) error {
-	s := m.report.Options.Settings
+// middle prepares a reconstruction of the settings' object and takes it to the middle of
+// the pattern, where the accumulated mask has its usual size. The samples before are
+// trained for one iteration each. It also gives the settings under which no sample ends.
+func (m *measurement) middle(device prism.Device, s preset.Settings) (*prism.Reconstruction, preset.Settings, error) {
 	s.InitIterations, s.InitCycles = 0, 0
 	s.Threshold, s.Iterations, s.Cycles = 0, 1, 1
-	s.MaxIterations, s.MaxSeconds = 0, 0
-	task, err := m.reconstruction(device, s)
+	object, err := sim.LoadObject(&s)
 	if err != nil {
-		return err
+		return nil, s, err
 	}
-	defer task.Close()
+	task, err := prism.New(s, object, device)
+	if err != nil {
+		return nil, s, err
+	}
 	m.report.Run = task.Info()
 	m.report.Sample = m.report.Run.Samples / 2
 	for range m.report.Sample {
 		if err := m.iterate(task, &row{}); err != nil {
-			return err
+			task.Close()
+			return nil, s, err
 		}
 	}
 	s.Iterations = math.MaxInt32
+	return task, s, nil
+}
+
+// train measures iterations of the progressive phase.
+func (m *measurement) train(device prism.Device) error {
+	task, s, err := m.middle(device, m.report.Options.Settings)
+	if err != nil {
+		return err
+	}
+	defer task.Close()
 	if err := task.Apply(s); err != nil {
 		return err
 	}
