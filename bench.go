@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,9 +73,7 @@ var modelFlags = [][2]string{{"size", "size"}, {"object", "object_size"}, {"amp"
 // settings joins the sources, with the baseline preset where none is named.
 func (f *benchFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
 	flags := cmd.Flags()
-	if !flags.Changed("preset") && !flags.Changed("config") && os.Getenv(preset.EnvPreset) == "" {
-		f.sources.Preset = "baseline"
-	}
+	f.fromBaseline(flags)
 	for _, m := range modelFlags {
 		if flags.Changed(m[0]) {
 			f.more = append(f.more, preset.Flag{Name: m[0], Key: m[1], Value: flags.Lookup(m[0]).Value.String()})

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -11,7 +10,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/export"
-	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
 	"prismtop/sim/bench"
 )
@@ -28,9 +26,7 @@ func benchAblationCommand() *cobra.Command {
 			"Settings start from the preset baseline.",
 		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("preset") && !cmd.Flags().Changed("config") && os.Getenv(preset.EnvPreset) == "" {
-				f.sources.Preset = "baseline"
-			}
+			f.fromBaseline(cmd.Flags())
 			settings, _, err := f.resolve(cmd.Flags())
 			if err != nil {
 				return badUsage(err)
@@ -70,7 +66,7 @@ func benchAblationCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().IntVar(&o.Rounds, "rounds", 8, "groups of four blocks for each setting; below 6 there is no interval")
+	cmd.Flags().IntVar(&o.Rounds, "rounds", profiles.AblationRounds, "groups of four blocks for each setting; below 6 there is no interval")
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (docs/json.md)")
 	return cmd

@@ -11,9 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/preset"
 	"prismtop/sim/bench/peer"
+	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
-	"prismtop/sim/cpu/vec"
 )
 
 // peerFlags are the flags of a comparison with PyTorch.
@@ -63,6 +64,14 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	case f.rounds < 1 || f.options.Threads < 1 || !(f.options.Seconds > 0) || len(f.programs.Python) == 0:
 		return badUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
 	}
+	settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), Sets: f.options.Sets})
+	if err != nil {
+		return badUsage(err)
+	}
+	kernels := settings.Kernels
+	if kernels == "auto" {
+		kernels = cpu.KernelNames()[0]
+	}
 	if f.programs.Script, err = filepath.Abs(f.programs.Script); err != nil {
 		return err
 	}
@@ -88,7 +97,7 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	}
 	processor := features.Detect()
 	header := peer.Header{
-		Version: version, Kernels: vec.Available()[0].String(), CPU: processor.Model, Logical: processor.Logical,
+		Version: version, Kernels: kernels, CPU: processor.Model, Logical: processor.Logical,
 		Threads: f.options.Threads, Rounds: f.rounds, Peer: versions, Measured: time.Now(),
 	}
 	if err := peer.WriteMarkdown(cmd.OutOrStdout(), header, results); err != nil {

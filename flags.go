@@ -30,6 +30,9 @@ var keyFlags = []struct{ flag, key string }{
 	{"max-iterations", "max_iterations"}, {"max-time", "max_seconds"}, {"faithful", "faithful"},
 }
 
+// baseline is the preset that measurements start from.
+const baseline = "baseline"
+
 const (
 	threadsHelp = "threads of the kernels; 0 is one per processor"
 	kernelsHelp = "instruction set of the kernels: auto, amx, avx512, avx2 or go"
@@ -70,6 +73,13 @@ func (f *settingFlags) resolve(flags *pflag.FlagSet) (preset.Settings, preset.Or
 		f.sources.Flags = append(f.sources.Flags, preset.Flag{Name: k.flag, Key: k.key, Value: value})
 	}
 	return preset.Resolve(f.sources)
+}
+
+// fromBaseline starts from PRISM's benchmark where nothing names a preset.
+func (f *settingFlags) fromBaseline(flags *pflag.FlagSet) {
+	if !flags.Changed("preset") && !flags.Changed("config") && os.Getenv(preset.EnvPreset) == "" {
+		f.sources.Preset = baseline
+	}
 }
 
 // flagError says of a flag's value what would be right.
