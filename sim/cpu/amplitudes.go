@@ -41,18 +41,9 @@ func (b *binder) amplitudes(op nn.Amplitudes) func() {
 	if count < 1 || !b.operands(count+1, count+1, measurements+1) {
 		return nil
 	}
-	_, n, _, ok := b.planes(b.inShape(0))
-	if !ok {
-		return nil
-	}
-	directions := b.out(measurements)
-	if !nn.MeasureSides(n, len(b.in(0))/n) || len(directions) != count*nn.MeasureSaved(n, n) {
-		return b.fail("%d masks of %v with %d elements", count, b.inShape(0), len(directions))
-	}
-	for k := range count {
-		if len(b.in(1+k)) != n*n {
-			return b.fail("mask %d is not %d×%d", k, n, n)
-		}
+	n, directions := b.measured(b.inShape(0)), b.out(measurements)
+	if len(directions) != count*nn.MeasureSaved(n, n) {
+		return b.fail("directions of %d elements for %d masks", len(directions), count)
 	}
 	m := &amplitudes{views: b.amplitudeViews(op, n, b.out), directions: directions, boxes: make([][2]int, count)}
 	m.measureFields = b.measureFields(op.MeasureFrame, n, 1, b.floats(len(directions)))
@@ -118,13 +109,9 @@ func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
 	if count < 1 || !b.operands(first+count, first+count, 1) {
 		return nil
 	}
-	_, n, _, ok := b.planes(b.outShape(0))
-	if !ok {
-		return nil
-	}
-	directions := b.in(0)
-	if !nn.MeasureSides(n, len(b.out(0))/n) || len(directions) != count*nn.MeasureSaved(n, n) {
-		return b.fail("%d masks of %v with %d elements", count, b.outShape(0), len(directions))
+	n, directions := b.measured(b.outShape(0)), b.in(0)
+	if len(directions) != count*nn.MeasureSaved(n, n) {
+		return b.fail("directions of %d elements for %d masks", len(directions), count)
 	}
 	g := &amplitudesGrad{directions: directions, boxes: make([][2]int, count)}
 	g.views = b.amplitudeViews(op.Amplitudes, n, func(i int) []float32 { return b.in(1 + i) })

@@ -30,23 +30,21 @@ func (b *binder) measure(op nn.Measure) func() {
 	if !b.operands(3, 2*count+1, 3) {
 		return nil
 	}
-	_, n, _, ok := b.planes(b.inShape(0))
-	if !ok {
-		return nil
+	if op.Kind > nn.L2 {
+		return b.fail("measuring with loss %d", op.Kind)
 	}
-	if !nn.MeasureSides(n, len(b.in(0))/n) || op.Kind > nn.L2 {
-		return b.fail("measuring planes of %v with loss %d", b.inShape(0), op.Kind)
-	}
+	n := b.measured(b.inShape(0))
 	m := &measure{kind: op.Kind, normalize: op.Normalize, losses: b.out(0), factors: b.out(1)}
 	fields := b.out(2)
 	if len(m.losses) != count || len(m.factors) != count || len(fields) != count*nn.MeasureSaved(n, n) {
 		return b.fail("results of %d, %d and %d elements", len(m.losses), len(m.factors), len(fields))
 	}
 	for k := range count {
-		if t := b.in(2*k + 2); len(t) != n*n || len(b.in(2*k+1)) != n*n {
-			return b.fail("mask and target %d are not %d×%d", k, n, n)
+		target := b.in(2*k + 2)
+		if len(target) != n*n {
+			return b.fail("target %d is not %d×%d", k, n, n)
 		}
-		m.targets = append(m.targets, b.in(2*k+2))
+		m.targets = append(m.targets, target)
 	}
 	if m.measureFields = b.measureFields(op.MeasureFrame, n, 2, fields); b.err != nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // measureFrame is what Measure, Amplitudes and their gradients have in common: a square of n×n, the
@@ -88,9 +89,27 @@ func (m *maskBox) pack(n int) {
 	}
 }
 
-// measureFrame binds what both operators share. The masks are every stride-th input
-// from first on.
+// measured is the side of the object that is measured; one that is no square with a power
+// of two as its side is an error.
+func (b *binder) measured(object tensor.Shape) int {
+	count, h, w, ok := b.planes(object)
+	if ok && (count != 1 || !nn.MeasureSides(h, w)) {
+		b.fail("measuring an object of %v", object)
+	}
+	return h
+}
+
+// measureFrame binds what the operators share. The masks are every stride-th input from
+// first on.
 func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields []float32) *measureFrame {
+	for i := first; i < len(b.current.In); i += stride {
+		if len(b.in(i)) != n*n {
+			b.fail("mask %d is not %d×%d", (i-first)/stride, n, n)
+		}
+	}
+	if b.err != nil {
+		return nil
+	}
 	f := &measureFrame{set: b.backend.set, parallel: b.backend.parallel, op: op, n: n, to: n, end: n, fields: fields}
 	if op.Pruned {
 		down := func(v int) int { return v / vec.StripLanes * vec.StripLanes }

@@ -21,12 +21,6 @@ type measureBack struct {
 // on.
 func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32) *measureBack {
 	g := &measureBack{gx: b.out(0)}
-	for i := first; i < len(b.current.In); i++ {
-		if len(b.in(i)) != n*n {
-			b.fail("mask %d is not %d×%d", i-first, n, n)
-			return nil
-		}
-	}
 	if g.measureFrame = b.measureFrame(op, n, first, 1, fields); b.err != nil {
 		return nil
 	}
@@ -57,14 +51,9 @@ func (b *binder) measureGrad(op nn.MeasureGrad) func() {
 	if !b.operands(4, count+3, 1) {
 		return nil
 	}
-	_, n, _, ok := b.planes(b.outShape(0))
-	if !ok {
-		return nil
-	}
-	fields, factors, upstream := b.in(0), b.in(1), b.in(2)
-	if !nn.MeasureSides(n, len(b.out(0))/n) || len(fields) != count*nn.MeasureSaved(n, n) ||
-		len(factors) != count || len(upstream) != count {
-		return b.fail("%d measurements of %v with %d, %d and %d elements", count, b.outShape(0), len(fields), len(factors), len(upstream))
+	n, fields, factors, upstream := b.measured(b.outShape(0)), b.in(0), b.in(1), b.in(2)
+	if len(fields) != count*nn.MeasureSaved(n, n) || len(factors) != count || len(upstream) != count {
+		return b.fail("%d measurements with %d, %d and %d elements", count, len(fields), len(factors), len(upstream))
 	}
 	g := b.measureBack(op.MeasureFrame, n, 3, fields)
 	if b.err != nil {
