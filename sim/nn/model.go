@@ -105,13 +105,6 @@ func (m *Model) ResetMoments(s State) {
 	}
 }
 
-// ResetAll returns every variable to its initial value: the same first weights.
-func (m *Model) ResetAll(s State) {
-	for i := range m.variables {
-		s.Reset(i)
-	}
-}
-
 func (m *Model) add(v Variable) int {
 	i := len(m.variables)
 	m.variables = append(m.variables, v)

@@ -77,8 +77,9 @@ func convolution(in []spec, stride, pad, inAxis, outAxis int) error {
 // at once wait until the image's gradient has read them.
 func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) {
 	x, w := t.in[0], t.in[1]
+	gradWeight := func() { b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w))) }
 	if b.wants(w) && b.fused == nil {
-		b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w)))
+		gradWeight()
 	}
 	if len(t.in) == 3 && b.wants(t.in[2]) {
 		b.give(t.in[2], b.emit(t, BiasGrad{}, []BufferID{gy}, b.float32Like(t.in[2])))
@@ -90,7 +91,7 @@ func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) 
 		b.give(x, b.emit(t, gradInput, []BufferID{gy, w}, b.like(x)))
 	}
 	if b.wants(w) && b.fused != nil && !b.convAdam(t, gy, o) {
-		b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w)))
+		gradWeight()
 	}
 }
 

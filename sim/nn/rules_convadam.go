@@ -127,12 +127,9 @@ func (b *backward) gradInputAtOnce(t *taped, gy BufferID, o ConvAdam) bool {
 	return b.convAdam(t, gy, o)
 }
 
-// convAdam emits a weight's gradient and its update in one step, and tells whether
-// it could.
+// convAdam emits a weight's gradient and its update in one step of a fused optimiser, and
+// tells whether it could.
 func (b *backward) convAdam(t *taped, gy BufferID, o ConvAdam) bool {
-	if b.fused == nil {
-		return false
-	}
 	p, value, ok := b.weight(t.in[1])
 	if !ok {
 		return false

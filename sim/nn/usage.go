@@ -5,15 +5,6 @@ import "sort"
 // Usage is memory in bytes by category.
 type Usage [NumCategories]int64
 
-// Total is the sum of all categories.
-func (u Usage) Total() int64 {
-	var n int64
-	for _, b := range u {
-		n += b
-	}
-	return n
-}
-
 // VariableUsage is the memory of variables by category, with all gradients stored.
 func VariableUsage(variables []Variable) Usage {
 	var u Usage
@@ -71,15 +62,6 @@ func (p *Plan) ArenaUsage() Usage {
 			}
 		}
 		u[owner] += edges[i+1].at - e.at
-	}
-	return u
-}
-
-// Usage is the memory of the plan's arena and of the variables by category.
-func (p *Plan) Usage(variables []Variable) Usage {
-	u := p.ArenaUsage()
-	for c, n := range p.VariableUsage(variables) {
-		u[c] += n
 	}
 	return u
 }

@@ -2,7 +2,6 @@ package prism
 
 import (
 	"fmt"
-	"slices"
 
 	"prismtop/profiles/preset"
 	"prismtop/sim/nn"
@@ -108,11 +107,4 @@ var ampModes = map[string]struct {
 	"bf16":   {tensor.BFloat16, nn.Exact},
 	"bf16x3": {tensor.Float32, nn.BF16x3},
 	"fp16":   {tensor.Float16, nn.Exact},
-}
-
-// same tells whether one plan serves both options.
-func (o PlanOptions) same(p PlanOptions) bool {
-	return o.FusedOptimizer == p.FusedOptimizer && o.AMP == p.AMP && o.Products == p.Products && o.Apertures == p.Apertures && o.SharedSpectrum == p.SharedSpectrum &&
-		o.Fused == p.Fused && o.Pruned == p.Pruned &&
-		o.Checkpointing == p.Checkpointing && o.RunningStatistics == p.RunningStatistics && o.Layers == p.Layers && slices.Equal(o.Loss.terms, p.Loss.terms)
 }

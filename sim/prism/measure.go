@@ -136,9 +136,9 @@ func (s *MeasurementSystem) Reset() {
 
 // Measure writes the two targets of a sample, each Size×Size. The new one is the
 // truth through the sample's apertures, averaged over them, with fresh noise. The
-// old one, if it is asked for (not nil), is the reconstruction, which is not measured data, through the
-// accumulated mask; without a reconstruction (nil) or an earlier sample it equals
-// the new one (spec/prism.md §3.2).
+// old one, if it is asked for (not nil), is the reconstruction, which is not measured
+// data, through the accumulated mask; without a reconstruction (nil) or an earlier
+// sample it equals the new one (spec/prism.md §3.2).
 func (s *MeasurementSystem) Measure(reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
 	if len(centres) == 0 {
 		return errors.New("measuring: a sample without apertures")
@@ -150,14 +150,14 @@ func (s *MeasurementSystem) Measure(reconstruction []float32, centres []optics.P
 	case reconstruction == nil || s.samples == 0:
 		copy(targetOld, targetNew)
 	default:
-		s.MeasureAccumulated(targetOld, reconstruction)
+		s.measureAccumulated(targetOld, reconstruction)
 	}
 	return nil
 }
 
-// MeasureAccumulated writes the measurement of a reconstruction through the accumulated
+// measureAccumulated writes the measurement of a reconstruction through the accumulated
 // mask: the coherent union of all earlier apertures, without noise or cache.
-func (s *MeasurementSystem) MeasureAccumulated(dst, picture []float32) {
+func (s *MeasurementSystem) measureAccumulated(dst, picture []float32) {
 	s.telescope.MeasureWithin(dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
 }
 

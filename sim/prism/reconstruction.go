@@ -3,6 +3,7 @@ package prism
 import (
 	"errors"
 	"math"
+	"reflect"
 	"time"
 
 	"prismtop/profiles"
@@ -281,7 +282,7 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 	}
 	r.switchCaches()
 	r.system.SetTransforms(transforms(&s))
-	if options.same(before) {
+	if reflect.DeepEqual(options, before) { // one plan serves both
 		return nil
 	}
 	r.Output() // the newest output and the targets outlive the plan that has them

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +18,7 @@ const (
 // it must before the first instruction. An error says what does not offer them.
 func PermitAMX() error {
 	if missing := (set{"amx", amx()}).support().Reason; missing != "" {
-		return fmt.Errorf("%s", missing)
+		return errors.New(missing)
 	}
 	if _, _, errno := unix.RawSyscall(unix.SYS_ARCH_PRCTL, requestState, tileData, 0); errno != 0 {
 		return fmt.Errorf("the operating system does not permit it: arch_prctl: %w", errno)
