@@ -41,7 +41,7 @@ type AblationRow struct {
 // AblationJSON is the table as one indented JSON object.
 func AblationJSON(a *profiles.Ablation, settings *Settings, version, preset string) ([]byte, error) {
 	out := Ablation{
-		Schema: 1, Version: version, Preset: preset, Settings: settings, Work: a.Work, Ended: a.Ended,
+		Schema: Schema, Version: version, Preset: preset, Settings: settings, Work: a.Work, Ended: a.Ended,
 		Rounds: a.Rounds, Seconds: a.Spent.Seconds(),
 	}
 	for i := range a.Rows {

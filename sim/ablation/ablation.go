@@ -18,13 +18,13 @@ import (
 	"prismtop/profiles/preset"
 )
 
-// Options say how thorough an ablation is. Fields that are 0 have the defaults of
-// New.
+// Options say how thorough an ablation is. The first four, where they are 0, are those
+// of profiles' constants, by which a screen tells beforehand how long it takes.
 type Options struct {
-	Rounds int           // groups of each setting; 8
-	Warmup int           // iterations left out after a switch; 3
-	Least  int           // iterations of a block at least; 10
-	Time   time.Duration // of a block's iterations at least; 100 ms
+	Rounds int           // groups of each setting
+	Warmup int           // iterations left out after a switch
+	Least  int           // iterations of a block at least
+	Time   time.Duration // of a block's iterations at least
 	Seed   uint64        // of the order
 	Only   []string      // keys to compare; empty is all
 }
@@ -48,7 +48,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Switches are the settings that an ablation compares, each with its values.
+// switches are the settings that an ablation compares, each with its values.
 var switches = []struct{ key, off, on string }{
 	{"measurement_cache", "false", "true"},
 	{"fft_cache", "false", "true"},
@@ -134,7 +134,7 @@ func (s *Schedule) Wanted() preset.Settings {
 	r := &s.rows[s.order[s.at]]
 	next := s.base
 	value := r.Off
-	if s.group.isOn() {
+	if s.group.isOn(s.group.block) {
 		value = r.On
 	}
 	_ = next.Set(r.Key, value) // newRow has tried it
@@ -218,10 +218,9 @@ func (s *Schedule) Look(psnr float64, memory profiles.Memory) {
 func (s *Schedule) beginRound() {
 	s.order, s.at = s.order[:0], 0
 	for i := range s.rows {
-		if s.rows[i].skip {
-			continue
+		if !s.rows[i].skip {
+			s.order = append(s.order, i)
 		}
-		s.order = append(s.order, i)
 	}
 	s.random.Shuffle(len(s.order), func(i, j int) { s.order[i], s.order[j] = s.order[j], s.order[i] })
 	if len(s.order) == 0 {
@@ -240,7 +239,7 @@ func (s *Schedule) endBlock(psnr float64, bytes int64) {
 	s.blocks++
 	r := &s.rows[s.order[s.at]]
 	g := &s.group
-	if g.isOn() {
+	if g.isOn(g.block) {
 		r.OnBytes = bytes
 	} else {
 		r.OffBytes = bytes

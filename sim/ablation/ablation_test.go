@@ -135,7 +135,7 @@ func TestTheOrderIsBalanced(t *testing.T) {
 	var sequence []stretch
 	for !s.Done() {
 		r := &s.rows[s.order[s.at]]
-		name, on := r.Name(), s.group.isOn()
+		name, on := r.Name(), s.group.isOn(s.group.block)
 		settings := s.Wanted()
 		for _, k := range preset.Keys() {
 			if k.Name != r.Key && settings.Get(k.Name) != base.Get(k.Name) {

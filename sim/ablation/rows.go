@@ -36,13 +36,13 @@ func (b *block) median() float64 {
 // group is four blocks of one setting: off on on off, or mirrored on off off on.
 type group struct {
 	mirrored bool
-	block    int
+	block    int // the present one
 	medians  [4]float64
 	gains    [4]float64 // of PSNR, dB over 100 iterations
 }
 
-// isOn tells whether the present block has the setting on.
-func (g *group) isOn() bool { return (g.block == 1 || g.block == 2) != g.mirrored }
+// isOn tells whether a block has the setting on.
+func (g *group) isOn(block int) bool { return (block == 1 || block == 2) != g.mirrored }
 
 // contrast is the mean of the inner blocks less that of the outer ones, turned so
 // that it is on less off.
@@ -107,7 +107,7 @@ func (r *row) take(g *group) {
 	var logs [4]float64
 	for i, m := range g.medians {
 		logs[i] = math.Log(m)
-		if (i == 1 || i == 2) != g.mirrored {
+		if g.isOn(i) {
 			r.on = append(r.on, m)
 		} else {
 			r.off = append(r.off, m)
