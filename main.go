@@ -221,7 +221,11 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	if screen {
 		pictures = 300 * time.Millisecond
 	}
-	r, err := sim.Open(o)
+	open := sim.New
+	if screen || f.lines {
+		open = sim.Open // there at once
+	}
+	r, err := open(o)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -282,20 +286,24 @@ func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error
 		}
 	}()
 	var err error
+	var last *profiles.Snapshot
 	if f.lines {
-		var last *profiles.Snapshot
-		if last, err = tui.Lines(ctx, os.Stdin, os.Stdout, show, look, lineInterval); last != nil {
-			fmt.Print(tui.Summary(last))
-		}
+		last, err = tui.Lines(ctx, os.Stdin, os.Stdout, show, look, lineInterval)
 	} else {
 		err = tui.Run(ctx, show, look)
 	}
 	show.Stop()
 	runErr := show.Wait()
-	var crash *sim.PanicError
 	var wrong *sim.SettingsError
+	if errors.As(runErr, &wrong) {
+		return runErr
+	}
+	if last != nil {
+		fmt.Print(tui.Summary(last))
+	}
+	var crash *sim.PanicError
 	switch {
-	case errors.As(runErr, &crash) || errors.As(runErr, &wrong):
+	case errors.As(runErr, &crash):
 		return runErr
 	case errors.Is(err, tui.ErrInterrupted) || signalled.Err() != nil:
 		return errInterrupted

@@ -6,10 +6,13 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"prismtop/sim/cpu"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"prismtop": main}) }
@@ -232,6 +235,26 @@ stdout 'PSNR'
 Mars.npy
 Mars.png
 `)
+}
+
+// Kernels that this machine lacks are found out where the run is prepared, after all that
+// settings alone can tell.
+func TestKernelsThatAreNotHereAreRefused(t *testing.T) {
+	here := cpu.KernelNames()
+	for _, name := range []string{"amx", "avx512", "avx2"} {
+		if !slices.Contains(here, name) {
+			script(t, `
+status 2 prismtop run --headless TINY --kernels `+name+`
+oneline
+stderr 'kernels "`+name+`"'
+status 2 prismtop run --lines TINY --kernels `+name+`
+stderr 'kernels "`+name+`"'
+! stdout 'iterations'
+`)
+			return
+		}
+	}
+	t.Skip("all kernels are here")
 }
 
 func TestHelpShowsNoMarkup(t *testing.T) {
