@@ -15,53 +15,24 @@ type effects struct {
 	box
 	picker
 	cores int
-	view  int // of effectViews
 }
 
-// effectView is one way to show effects; v goes from one to the next.
-type effectView struct {
-	title string
-	draw  func(p *effects, c *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)
-	press func(p *effects, key string) bool
-}
-
-// effectViews are the views, the first is shown at the start.
-var effectViews = []effectView{
-	{"Effects", (*effects).changes, func(p *effects, key string) bool { return p.picker.press(key) }},
-}
-
-func newEffects(cores int) *effects {
-	return &effects{box: box{title: effectViews[0].title}, cores: cores}
-}
+func newEffects(cores int) *effects { return &effects{box: box{title: "Effects"}, cores: cores} }
 
 func (p *effects) View() string    { return join(p.lines()) }
 func (p *effects) lines() []string { return p.render(p.draw) }
 
-// Press picks an effect, and v goes to the next view.
+// Press picks an effect.
 func (p *effects) Press(key string) bool {
-	if key == "v" && len(effectViews) > 1 {
-		p.view = (p.view + 1) % len(effectViews)
-		p.title = effectViews[p.view].title
-	} else if !effectViews[p.view].press(p, key) {
+	if !p.picker.press(key) {
 		return false
 	}
 	p.stale = true
 	return true
 }
 
-func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
-	return effectViews[p.view].draw(p, c, s)
-}
-
-// Hints are the keys of the view.
-func (p *effects) Hints() []Hint {
-	hints := []Hint{{"↑↓", "pick"}}
-	if len(effectViews) > 1 {
-		next := effectViews[(p.view+1)%len(effectViews)]
-		hints = append([]Hint{{"v", strings.ToLower(next.title)}}, hints...)
-	}
-	return hints
-}
+// Hints are the keys that pick.
+func (p *effects) Hints() []Hint { return []Hint{{"↑↓", "pick"}} }
 
 // Explain says how an effect is measured.
 func (p *effects) Explain() []string {
@@ -79,9 +50,9 @@ func (p *effects) Explain() []string {
 	}
 }
 
-// changes draws the table where there is room for its columns, else two rows for
-// each effect.
-func (p *effects) changes(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+// draw draws the table where there is room for its columns, else two rows for each
+// effect.
+func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	if len(s.Effects) == 0 {
 		p.empty(c)
