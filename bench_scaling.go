@@ -64,5 +64,5 @@ func writePlot(path string, points []bench.Point) error {
 		return fmt.Errorf("flag --plot: %w", err)
 	}
 	err = bench.WriteScalingSVG(f, points)
-	return firstError(err, f.Close())
+	return errors.Join(err, f.Close())
 }

@@ -246,7 +246,7 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		if saveErr == nil {
 			fmt.Fprintf(cmd.ErrOrStderr(), "saved %s.png and %s.npy\n", f.save, f.save)
 		}
-		err = firstError(err, saveErr)
+		err = errors.Join(err, saveErr)
 	}
 	return err
 }
@@ -308,17 +308,7 @@ func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error
 	case errors.Is(err, tui.ErrInterrupted) || signalled.Err() != nil:
 		return errInterrupted
 	}
-	return firstError(runErr, err)
-}
-
-// firstError is the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(runErr, err)
 }
 
 // report runs the reconstruction with its progress on standard error and the
@@ -341,10 +331,10 @@ func (f *runFlags) report(ctx context.Context, show live, presetName string) err
 		Version: version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
 	})
 	if f.json {
-		err = firstError(err, export.WriteJSON(os.Stdout, summary))
+		err = errors.Join(err, export.WriteJSON(os.Stdout, summary))
 	} else {
 		_, writeErr := io.WriteString(os.Stdout, tui.Summary(last))
-		err = firstError(err, writeErr)
+		err = errors.Join(err, writeErr)
 	}
 	if err == nil && ctx.Err() != nil {
 		return errInterrupted

@@ -4,6 +4,7 @@ package tui
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"runtime/debug"
@@ -45,7 +46,7 @@ func catchStray() (*stray, error) {
 	s.terminal = os.NewFile(uintptr(out), os.Stdout.Name())
 	reader, writer, err := os.Pipe()
 	if err != nil {
-		return nil, firstOf(err, s.terminal.Close())
+		return nil, errors.Join(err, s.terminal.Close())
 	}
 	s.reader = reader
 	if isTerminal(os.Stderr) {
@@ -59,22 +60,13 @@ func catchStray() (*stray, error) {
 	if err == nil {
 		err = dup2(int(writer.Fd()), 1)
 	}
-	err = firstOf(err, writer.Close())
+	err = errors.Join(err, writer.Close())
 	go s.listen()
 	if err != nil {
 		s.release()
 		return nil, err
 	}
 	return s, nil
-}
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // release gives standard output and standard error back.
