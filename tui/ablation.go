@@ -59,7 +59,7 @@ func (p *ablationView) Explain() []string {
 func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	a := s.Ablation
 	if a == nil {
-		wrapped(c, 0, 0, 4, "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here "+
+		writeWrapped(c, 0, 0, 4, "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here "+
 			"what it saves or costs. "+ablationLength(s)+" The settings then are what they were.", theme.Faint)
 		return "", theme.Faint
 	}

@@ -144,30 +144,3 @@ func message(c *chart.Canvas, s string) {
 	s = chart.Cut(s, w)
 	c.Text((w-chart.Width(s))/2, (h-1)/2, s, theme.Faint)
 }
-
-// wrapped writes words over at most rows lines from y on, and returns the row
-// after them.
-func wrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
-	w, _ := c.Size()
-	w -= x
-	line, used := "", 0
-	for _, word := range strings.Fields(s) {
-		if line != "" && chart.Width(line)+1+chart.Width(word) > w {
-			if used++; used >= rows {
-				c.Text(x, y, chart.Cut(line+" …", w), style)
-				return y + 1
-			}
-			c.Text(x, y, chart.Cut(line, w), style)
-			line, y = "", y+1
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" && rows > 0 {
-		c.Text(x, y, chart.Cut(line, w), style)
-		y++
-	}
-	return y
-}

@@ -110,7 +110,7 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	why := whyNoHits(s)
 	switch {
 	case why != "" && h-y >= 2:
-		wrapped(c, 0, y, h-y, why+".", theme.Warn)
+		writeWrapped(c, 0, y, h-y, why+".", theme.Warn)
 		return "", theme.Faint
 	case why != "":
 		return "trainer pattern: asked once per sample", theme.Warn
@@ -211,7 +211,7 @@ func savedEach(s *profiles.Snapshot, v profiles.CacheView) (ns, share float64, o
 // where that can be.
 func cacheDetail(v profiles.CacheView, w int) string {
 	size := strings.TrimSpace(byteSize(v.Bytes))
-	return longest(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size, trim(seconds(float64(v.Saved))) + " in all"},
+	return fittingParts(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size, trim(seconds(float64(v.Saved))) + " in all"},
 		[]string{lookups(v), plural(v.Entries, "entry", "entries"), size},
 		[]string{lookups(v) + ", " + count(v.Entries) + " in " + size}, []string{lookups(v) + ", " + size})
 }

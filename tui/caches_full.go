@@ -41,12 +41,12 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	x, y := cacheTitleWidth+3, 0
 	defer func() {
 		if h-y >= 2 && v.Enabled {
-			wrapped(c, x, y, h-y, cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+			writeWrapped(c, x, y, h-y, cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
 		}
 	}()
 	row := func(label string, style theme.Style, choices ...string) {
 		c.Text(x, y, label, theme.Faint)
-		c.Text(x+9, y, chart.Cut(longestOr(w-x-9, choices), w-x-9), style)
+		c.Text(x+9, y, chart.Cut(fittingOrLast(w-x-9, choices...), w-x-9), style)
 		y++
 	}
 	hits, asked := v.HitRate()
@@ -112,14 +112,6 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 	row("holds", theme.Plain, held)
 }
 
-// longestOr is the first of the texts that fits into w cells, or the last.
-func longestOr(w int, texts []string) string {
-	if t := longestText(w, texts...); t != "" {
-		return t
-	}
-	return texts[len(texts)-1]
-}
-
 // words says of each cache why it hits or does not, in this pattern.
 func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
@@ -133,7 +125,7 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 			rows = append(rows, row{})
 		}
 		style := reasonStyle(s, profiles.CacheID(id), theme.Plain)
-		for _, text := range textRows(cacheTitles[id]+": "+cacheReason(s, profiles.CacheID(id)), w) {
+		for _, text := range wrap(cacheTitles[id]+": "+cacheReason(s, profiles.CacheID(id)), w) {
 			rows = append(rows, row{text, style})
 		}
 	}

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -94,7 +93,7 @@ func (p *effects) pointer(c *chart.Canvas, y, i int) int {
 
 func (p *effects) empty(c *chart.Canvas) {
 	_, h := c.Size()
-	wrapped(c, 0, max(0, (h-3)/2), 3,
+	writeWrapped(c, 0, max(0, (h-3)/2), 3,
 		"Change a setting (m f g a p l L + −) and read here what it did to speed and quality.", theme.Faint)
 }
 
@@ -163,19 +162,8 @@ func detail(e *profiles.Effect, w int) (string, theme.Style) {
 	}
 	n := fmt.Sprintf("n %d", e.NAfter)
 	if e.Confounded == "" {
-		return longest(w, []string{times, quality, n}, []string{times, quality}, []string{times}), theme.Faint
+		return fittingParts(w, []string{times, quality, n}, []string{times, quality}, []string{times}), theme.Faint
 	}
-	return longest(w, []string{times, quality, n, e.Confounded}, []string{times, quality, e.Confounded},
+	return fittingParts(w, []string{times, quality, n, e.Confounded}, []string{times, quality, e.Confounded},
 		[]string{quality, e.Confounded}, []string{e.Confounded}), theme.Warn
-}
-
-// longest is the first of the choices that fits into w cells, or the last.
-func longest(w int, choices ...[]string) string {
-	text := ""
-	for _, parts := range choices {
-		if text = strings.Join(parts, " · "); chart.Width(text) <= w {
-			break
-		}
-	}
-	return text
 }

@@ -155,9 +155,9 @@ func (p *effects) inWords(c *chart.Canvas, e *profiles.Effect) {
 			trim(milliseconds(e.AfterNS)), trim(milliseconds(e.BeforeNS)), trim(signedPercent(e.Shift)),
 			signed(100*e.Low, 1), signed(100*e.High, 1), e.NBefore, e.NAfter, reading(e))
 	}
-	y := wrapped(c, 0, 1, h-1, text, theme.Plain)
+	y := writeWrapped(c, 0, 1, h-1, text, theme.Plain)
 	if e.Confounded != "" {
-		wrapped(c, 0, y, h-y, "But: "+e.Confounded+".", theme.Warn)
+		writeWrapped(c, 0, y, h-y, "But: "+e.Confounded+".", theme.Warn)
 	}
 }
 

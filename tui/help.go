@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -260,30 +258,4 @@ func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
 		x = helpKeyWidth - 1
 	}
 	c.Text(x, y, chart.Cut(l.text, w-x), l.style)
-}
-
-// wrap breaks words into lines of at most w cells.
-func wrap(s string, w int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && chart.Width(line)+1+chart.Width(word) > w {
-			lines, line = append(lines, line), ""
-		}
-		for chart.Width(word) > max(w, 1) { // a path
-			head := ansi.Truncate(word, max(w, 1), "")
-			if head == "" {
-				break
-			}
-			lines, word = append(lines, head), word[len(head):]
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

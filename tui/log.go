@@ -138,7 +138,7 @@ func (p *log) wrap(entries []profiles.LogLine, w int) {
 	p.of, p.rows = key, p.rows[:0]
 	for i, e := range entries {
 		at := clock(e.At)
-		for _, text := range textRows(e.Text, w-logIndent) {
+		for _, text := range wrap(e.Text, w-logIndent) {
 			p.rows = append(p.rows, logRow{at, chart.Cut(text, w-logIndent), i})
 			at = ""
 		}
@@ -159,10 +159,10 @@ func alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int)
 	if d == oneRow {
 		return []string{chart.Cut(a.What, w)}, 1
 	}
-	rows = textRows(a.What, w)
+	rows = wrap(a.What, w)
 	what = len(rows)
 	if d == whatAndTry {
-		rows = append(rows, textRows(a.Try, w)...)
+		rows = append(rows, wrap(a.Try, w)...)
 	}
 	return rows, what
 }

@@ -153,7 +153,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	case m.RSS > 0:
 		c.TextRight(name+number, y, byteSize(m.RSS), theme.Strong)
 		peak := "peak " + trim(byteSize(m.PeakRSS))
-		text := longestText(w-name-number-1, peak, "")
+		text := fitting(w-name-number-1, peak, "")
 		slope, style := slopeShort(m.Trend)
 		x := c.Text(name+number+1, y, text, theme.Faint)
 		if told = text != "" && x+3+chart.Width(slope) <= w; told {
@@ -163,7 +163,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 		c.Text(gpuColumn, y, "not read yet", theme.Faint)
 	}
 	c.Text(0, y+1, "GPU", theme.Plain)
-	wrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
+	writeWrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
 	return told
 }
 

@@ -42,7 +42,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		top = 1
 	}
 	if h >= 9 {
-		words := textRows(slopeWords(m), w)
+		words := wrap(slopeWords(m), w)
 		foot = min(len(words), h/3)
 		for i, text := range words[:foot] {
 			c.Text(0, h-foot+i, chart.Cut(text, w), slopeStyle(m.Trend))

@@ -148,7 +148,7 @@ func (p *quality) legend(s *profiles.Snapshot, view int, all bool) {
 	if all {
 		one = ""
 	}
-	p.aside(longestText(w-4-chart.Width(p.title)-6, strings.Join(texts, "  "), one), theme.Plain)
+	p.aside(fitting(w-4-chart.Width(p.title)-6, strings.Join(texts, "  "), one), theme.Plain)
 }
 
 // readout is the metrics under the cursor; empty without one.

@@ -120,7 +120,7 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	for i, r := range p.sorted[first:last] {
 		sampleRow(c, y+i, s, r)
 	}
-	p.aside(longestText(w-4-chart.Width(p.title)-4,
+	p.aside(fitting(w-4-chart.Width(p.title)-4,
 		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.short(s)), theme.Faint)
 	return p.note("above", "below"), theme.Faint
 }
@@ -238,16 +238,6 @@ func centre(s *profiles.Snapshot, sample int) string {
 		y, x = y+c[0]/float64(per), x+c[1]/float64(per)
 	}
 	return wholeSigned(x) + ", " + wholeSigned(-y)
-}
-
-// longestText is the first of the texts that fits into w cells, or nothing.
-func longestText(w int, texts ...string) string {
-	for _, t := range texts {
-		if chart.Width(t) <= w {
-			return t
-		}
-	}
-	return ""
 }
 
 // wholeSigned is a number rounded to a whole one, with its sign.

@@ -1,11 +1,6 @@
 package tui
 
-import (
-	"fmt"
-	"strings"
-
-	"prismtop/tui/chart"
-)
+import "fmt"
 
 // scroll is which rows of a list are on screen. A pane fits it to what it draws
 // and hands it the keys.
@@ -103,51 +98,4 @@ func (c *picker) press(key string) bool {
 	}
 	c.fit(c.n, c.rows)
 	return true
-}
-
-// textRows cuts a text into rows of at most w cells at its spaces; a word that is
-// longer than a row is cut where the row ends. No row is empty but of an empty
-// text.
-func textRows(text string, w int) []string {
-	var rows []string
-	line, used := "", 0
-	flush := func() {
-		if used > 0 {
-			rows, line, used = append(rows, line), "", 0
-		}
-	}
-	for _, word := range strings.Fields(text) {
-		n := chart.Width(word)
-		if used > 0 && used+1+n > w {
-			flush()
-		}
-		for n > w && w > 1 { // longer than a row
-			part, rest := splitCells(word, w)
-			if part == "" {
-				break
-			}
-			rows, word = append(rows, part), rest
-			n = chart.Width(word)
-		}
-		if used > 0 {
-			line, used = line+" ", used+1
-		}
-		line, used = line+word, used+n
-	}
-	flush()
-	if rows == nil {
-		rows = []string{""}
-	}
-	return rows
-}
-
-// splitCells cuts a word after at most w cells.
-func splitCells(word string, w int) (part, rest string) {
-	used := 0
-	for i, r := range word {
-		if used += chart.RuneWidth(r); used > w {
-			return word[:i], word[i:]
-		}
-	}
-	return word, ""
 }

@@ -1,0 +1,101 @@
+package tui
+
+import (
+	"strings"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is how words find room: broken into rows, or in the longest of several
+// versions that fits.
+
+// wrap breaks a text at its spaces into rows of at most w cells; a word that is
+// longer than a row is cut where the row ends. No row is empty but of an empty
+// text.
+func wrap(text string, w int) []string {
+	var rows []string
+	line, used := "", 0
+	flush := func() {
+		if used > 0 {
+			rows, line, used = append(rows, line), "", 0
+		}
+	}
+	for _, word := range strings.Fields(text) {
+		n := chart.Width(word)
+		if used > 0 && used+1+n > w {
+			flush()
+		}
+		for n > w && w > 1 { // longer than a row
+			part, rest := splitCells(word, w)
+			if part == "" {
+				break
+			}
+			rows, word = append(rows, part), rest
+			n = chart.Width(word)
+		}
+		if used > 0 {
+			line, used = line+" ", used+1
+		}
+		line, used = line+word, used+n
+	}
+	flush()
+	if rows == nil {
+		rows = []string{""}
+	}
+	return rows
+}
+
+// splitCells cuts a word after at most w cells.
+func splitCells(word string, w int) (part, rest string) {
+	used := 0
+	for i, r := range word {
+		if used += chart.RuneWidth(r); used > w {
+			return word[:i], word[i:]
+		}
+	}
+	return word, ""
+}
+
+// writeWrapped writes words over at most rows lines from y on, and returns the row
+// after them.
+func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
+	w, _ := c.Size()
+	w -= x
+	lines := wrap(s, w)
+	if rows > 0 && len(lines) > rows {
+		lines[rows-1] += " …"
+	}
+	for _, line := range lines[:min(max(rows, 0), len(lines))] {
+		c.Text(x, y, chart.Cut(line, w), style)
+		y++
+	}
+	return y
+}
+
+// fitting is the first of the texts that fits into w cells, or nothing.
+func fitting(w int, texts ...string) string {
+	for _, t := range texts {
+		if chart.Width(t) <= w {
+			return t
+		}
+	}
+	return ""
+}
+
+// fittingOrLast is the first of the texts that fits into w cells, or the last.
+func fittingOrLast(w int, texts ...string) string {
+	if t := fitting(w, texts...); t != "" {
+		return t
+	}
+	return texts[len(texts)-1]
+}
+
+// fittingParts is fittingOrLast of lists of parts with dots between.
+func fittingParts(w int, choices ...[]string) string {
+	texts := make([]string, len(choices))
+	for i, parts := range choices {
+		texts[i] = strings.Join(parts, " · ")
+	}
+	return fittingOrLast(w, texts...)
+}
