@@ -15,8 +15,7 @@ import (
 // help is the open sheet.
 type help struct {
 	page helpPage
-	top  int // the first row of it that is shown
-	rows int // of it that fit, as drawn last
+	scroll
 }
 
 type helpPage uint8
@@ -37,28 +36,6 @@ func (h *help) next(focused bool) {
 		page = noHelp
 	}
 	*h = help{page: page}
-}
-
-// scroll moves the sheet by a key; false leaves the key to others.
-func (h *help) scroll(key string) bool {
-	switch key {
-	case "up":
-		h.top--
-	case "down":
-		h.top++
-	case "pgup":
-		h.top -= max(h.rows-1, 1)
-	case "pgdown":
-		h.top += max(h.rows-1, 1)
-	case "home":
-		h.top = 0
-	case "end":
-		h.top = 1 << 20 // drawing keeps it on the sheet
-	default:
-		return false
-	}
-	h.top = max(h.top, 0)
-	return true
 }
 
 // helpLine is a line of the sheet: a key, or what else stands before the text.
@@ -230,13 +207,11 @@ func flow(blocks [][]helpLine, columns int) [][]helpLine {
 // it was scrolled.
 func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
 	rows := tallest(columns)
-	visible := min(rows, m.layout.h-2)
-	m.sheet.rows = visible
-	m.sheet.top = min(m.sheet.top, rows-visible)
-	top := m.sheet.top
+	top, end := m.sheet.fit(rows, m.layout.h-2)
+	visible := end - top
 	foot := strings.Trim(more+" · esc closes", " ·")
 	if visible < rows {
-		foot = fmt.Sprintf("↑↓ %d-%d of %d · %s", top+1, top+visible, rows, foot)
+		foot = fmt.Sprintf("↑↓ %d-%d of %d · %s", top+1, end, rows, foot)
 	}
 	return m.dialog(title, foot, w, visible, func(c *chart.Canvas) {
 		cw, _ := c.Size()

@@ -154,7 +154,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.choosing != nil {
 		return m.pressChooser(msg)
 	}
-	if m.sheet.page != noHelp && m.sheet.scroll(msg.String()) {
+	if m.sheet.page != noHelp && m.sheet.press(msg.String()) {
 		return nil
 	}
 	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {

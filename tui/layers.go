@@ -10,14 +10,12 @@ import (
 	"prismtop/tui/theme"
 )
 
-// layerTable lists the layers of the plan, the longest first, and has a selected one.
+// layerTable lists the layers of the plan, the longest first; one of them is picked.
 type layerTable struct {
-	of       []profiles.Layer // as last sorted, of this snapshot
-	order    []profiles.Layer
-	sum      float64 // ns of all
-	selected int
-	rows     int // of the table as last drawn
-	top      int // first row shown
+	picker
+	of    []profiles.Layer // as last sorted, of this snapshot
+	order []profiles.Layer
+	sum   float64 // ns of all
 }
 
 // overtakes is how much longer a layer must take than the one above it to change
@@ -25,14 +23,14 @@ type layerTable struct {
 const overtakes = 1.1
 
 // follow sorts the layers of a snapshot. Rows keep their places as far as possible,
-// and the selection stays with its layer.
+// and the picked one stays picked.
 func (t *layerTable) follow(s *profiles.Snapshot) {
 	if len(s.Layers) == len(t.of) && (len(t.of) == 0 || &s.Layers[0] == &t.of[0]) {
 		return
 	}
-	selected := ""
-	if t.selected > 0 && t.selected < len(t.order) {
-		selected = t.order[t.selected].Name
+	picked := ""
+	if t.at > 0 && t.at < len(t.order) {
+		picked = t.order[t.at].Name
 	}
 	next, same := t.renewed(s.Layers)
 	if !same {
@@ -53,11 +51,11 @@ func (t *layerTable) follow(s *profiles.Snapshot) {
 		}
 	}
 	t.of, t.order, t.sum = s.Layers, next, 0
-	t.selected = 0
+	t.at, t.n = 0, len(next)
 	for i, l := range next {
 		t.sum += l.Nanos
-		if l.Name == selected && selected != "" {
-			t.selected = i
+		if l.Name == picked && picked != "" {
+			t.at = i
 		}
 	}
 }
@@ -81,30 +79,6 @@ func (t *layerTable) renewed(layers []profiles.Layer) (next []profiles.Layer, sa
 		next[i], left[l.Name] = named[0], named[1:]
 	}
 	return next, true
-}
-
-// press moves the selection.
-func (t *layerTable) press(key string) bool {
-	last := len(t.order) - 1
-	page := max(1, t.rows-1)
-	switch key {
-	case "up":
-		t.selected--
-	case "down":
-		t.selected++
-	case "pgup":
-		t.selected -= page
-	case "pgdown":
-		t.selected += page
-	case "home":
-		t.selected = 0
-	case "end":
-		t.selected = last
-	default:
-		return false
-	}
-	t.selected = min(max(t.selected, 0), max(last, 0))
-	return true
 }
 
 // missing says why there are no layers to show; empty where there are some.
@@ -205,11 +179,9 @@ func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.
 	if col.roof > 0 {
 		c.TextRight(col.roof, 0, "of roof", theme.Faint)
 	}
-	t.rows = h - 1
-	t.top = min(max(t.top, t.selected-t.rows+1), t.selected)
-	t.top = max(0, min(t.top, len(t.order)-t.rows))
-	for y := 0; y < t.rows && t.top+y < len(t.order); y++ {
-		t.row(c, y+1, t.top+y, col)
+	first, last := t.fit(len(t.order), h-1)
+	for i := first; i < last; i++ {
+		t.row(c, 1+i-first, i, col)
 	}
 	return t.describe()
 }
@@ -217,7 +189,7 @@ func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.
 func (t *layerTable) row(c *chart.Canvas, y, i int, col layerColumns) {
 	l := &t.order[i]
 	text, number := theme.Plain, theme.Strong
-	if i == t.selected {
+	if i == t.at {
 		c.Set(1, y, '▸', theme.Key)
 		text = theme.Strong
 	}
@@ -256,12 +228,12 @@ func nearestRoof(l *profiles.Layer) (share float64, name string) {
 	return l.Memory, "mem"
 }
 
-// describe tells the selected layer whole.
+// describe tells the picked layer whole.
 func (t *layerTable) describe() (string, theme.Style) {
-	if t.selected >= len(t.order) {
+	if t.at >= len(t.order) {
 		return "", theme.Faint
 	}
-	l := &t.order[t.selected]
+	l := &t.order[t.at]
 	text := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(seconds(l.Nanos)))
 	if l.FLOPs > 0 && l.Bytes > 0 {
 		text += fmt.Sprintf(", %s FLOP/byte", compact(float64(l.FLOPs)/float64(l.Bytes)))

@@ -54,24 +54,11 @@ func (p *log) Explain() []string {
 
 // Press scrolls; end follows the newest line again.
 func (p *log) Press(key string) bool {
-	page := max(1, p.height-2)
-	switch key {
-	case "up":
-		p.back++
-	case "down":
-		p.back--
-	case "pgup":
-		p.back += page
-	case "pgdown":
-		p.back -= page
-	case "home":
-		p.back = p.of.n
-	case "end":
-		p.back = 0
-	default:
+	by, ok := paged(key, p.height-1, p.of.n)
+	if !ok {
 		return false
 	}
-	p.back = max(0, min(p.back, p.of.n-1))
+	p.back = max(0, min(p.back-by, p.of.n-1))
 	p.stale = true
 	return true
 }

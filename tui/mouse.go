@@ -76,7 +76,7 @@ func (m *Model) wheeled(e tea.Mouse) {
 		return
 	}
 	if m.sheet.page != noHelp {
-		m.sheet.scroll(step)
+		m.sheet.press(step)
 		return
 	}
 	if id := m.layout.at(e.X, e.Y); id != noPane && !m.confirming && m.choosing == nil {

@@ -158,8 +158,8 @@ func TestRowsOfLayersStandStill(t *testing.T) {
 		}
 	}
 	table.follow(next)
-	if table.order[0].Name != selected || table.selected != 0 {
-		t.Errorf("%q is first and row %d is selected, want %q and 0", table.order[0].Name, table.selected, selected)
+	if table.order[0].Name != selected || table.at != 0 {
+		t.Errorf("%q is first and row %d is selected, want %q and 0", table.order[0].Name, table.at, selected)
 	}
 	other := layered()
 	other.Layers = other.Layers[3:]

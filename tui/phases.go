@@ -97,7 +97,7 @@ func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		p.layers.follow(s)
 		return p.layers.roofline(c, s, true)
 	case waterfallView:
-		note, style := p.water.draw(c, s, &p.layers)
+		note, style := p.water.draw(c, s)
 		p.aside(p.water.title, theme.Faint)
 		return note, style
 	}
@@ -123,7 +123,7 @@ func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	p.columnTitles(c, tiledLeft, 0)
 	p.bars(&bars, s)
 	water := part(0, upper+1, tiledLeft, h-upper-1, "waterfall")
-	p.water.draw(&water, s, &p.layers)
+	p.water.draw(&water, s)
 	c.TextRight(tiledLeft, upper+1, p.water.title, theme.Faint)
 
 	x := tiledLeft + 3

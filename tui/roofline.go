@@ -24,7 +24,7 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, legend bool
 		w -= 40
 		for i := 0; i < len(t.order) && i < min(h-1, len(markers)); i++ {
 			style := theme.Plain
-			if i == t.selected {
+			if i == t.at {
 				style = theme.Strong
 				c.Set(w+3, i, '▸', theme.Key)
 			}
@@ -50,12 +50,12 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, legend bool
 		}
 	}
 	for i := len(t.order) - 1; i >= 0; i-- {
-		if l := &t.order[i]; i != t.selected && plottable(l) {
+		if l := &t.order[i]; i != t.at && plottable(l) {
 			plane.Point(intensity(l), gflops(l), marker(i), "", phaseStyle(l.Phase))
 		}
 	}
-	if t.selected < len(t.order) && plottable(&t.order[t.selected]) {
-		l := &t.order[t.selected]
+	if t.at < len(t.order) && plottable(&t.order[t.at]) {
+		l := &t.order[t.at]
 		plane.Point(intensity(l), gflops(l), '●', "", theme.Strong)
 	}
 	note, style := t.describe()

@@ -18,25 +18,21 @@ func (s *scroll) fit(n, rows int) (first, last int) {
 
 // press handles a key that scrolls; false where it is not one.
 func (s *scroll) press(key string) bool {
-	page := max(1, s.rows-1)
-	switch key {
-	case "up":
-		s.top--
-	case "down":
-		s.top++
-	case "pgup":
-		s.top -= page
-	case "pgdown":
-		s.top += page
-	case "home":
-		s.top = 0
-	case "end":
-		s.top = s.n
-	default:
-		return false
+	by, ok := paged(key, s.rows, s.n)
+	if ok {
+		s.top += by
+		s.fit(s.n, s.rows)
 	}
-	s.fit(s.n, s.rows)
-	return true
+	return ok
+}
+
+// paged is how many rows a key goes down in a list of n of which rows are on
+// screen: by a row, a page that keeps one, or to its ends; ok is false where the
+// key is not one of these.
+func paged(key string, rows, n int) (by int, ok bool) {
+	page := max(1, rows-1)
+	by, ok = map[string]int{"up": -1, "down": 1, "pgup": -page, "pgdown": page, "home": -n, "end": n}[key]
+	return by, ok
 }
 
 // above and below are how many rows are beyond the screen.
@@ -79,23 +75,10 @@ func (c *picker) fit(n, rows int) (first, last int) {
 
 // press moves the picked row; false where the key is another's.
 func (c *picker) press(key string) bool {
-	page := max(1, c.rows-1)
-	switch key {
-	case "up":
-		c.at--
-	case "down":
-		c.at++
-	case "pgup":
-		c.at -= page
-	case "pgdown":
-		c.at += page
-	case "home":
-		c.at = 0
-	case "end":
-		c.at = c.n - 1
-	default:
-		return false
+	by, ok := paged(key, c.rows, c.n)
+	if ok {
+		c.at += by
+		c.fit(c.n, c.rows)
 	}
-	c.fit(c.n, c.rows)
-	return true
+	return ok
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 
 	"prismtop/profiles"
@@ -84,20 +85,11 @@ func (p *settingsView) Press(key string) bool {
 	p.fault = ""
 	k := p.rows[p.at].key
 	_, h := p.canvas.Size()
-	page := max(h-8, 1)
+	if by, ok := paged(key, h-7, len(p.rows)); ok {
+		p.move(p.at+by, cmp.Compare(by, 0))
+		return true
+	}
 	switch key {
-	case "up":
-		p.move(p.at-1, -1)
-	case "down":
-		p.move(p.at+1, 1)
-	case "pgup":
-		p.move(p.at-page, -1)
-	case "pgdown":
-		p.move(p.at+page, 1)
-	case "home":
-		p.move(0, 1)
-	case "end":
-		p.move(len(p.rows)-1, -1)
 	case "left", "right", "space":
 		if p.changeable(k) {
 			p.model.nudge(k.Name, key != "left")

@@ -17,9 +17,7 @@ type waterfall struct {
 	held    bool
 	recent  []profiles.Timing
 	ceiling float64 // of the axis, ns
-	top     int     // first step shown
-	steps   int     // of the plan
-	rows    int     // of steps on screen
+	scroll          // of the steps of the plan
 	title   string
 }
 
@@ -32,20 +30,9 @@ func (f *waterfall) press(key string) bool {
 		f.choose(1)
 	case "end":
 		f.held = false
-	case "up":
-		f.top--
-	case "down":
-		f.top++
-	case "pgup":
-		f.top -= max(1, f.rows-1)
-	case "pgdown":
-		f.top += max(1, f.rows-1)
-	case "home":
-		f.top = 0
 	default:
-		return false
+		return f.scroll.press(key)
 	}
-	f.top = max(0, min(f.top, f.steps-f.rows))
 	return true
 }
 
@@ -78,7 +65,7 @@ type span struct {
 	start, len float64 // ns
 }
 
-func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot, layers *layerTable) (string, theme.Style) {
+func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	f.recent, f.title = s.Recent, ""
 	if len(s.Recent) == 0 {
 		message(c, "no iteration yet")
@@ -91,7 +78,6 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot, layers *layerTab
 	}
 	spans := phaseSpans(it)
 	steps := stepSpans(s.Layers)
-	f.steps = len(steps)
 	longest := float64(it.Total)
 	if len(steps) > 0 {
 		last := steps[len(steps)-1]
@@ -101,30 +87,29 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot, layers *layerTab
 
 	w, h := c.Size()
 	names := phaseNameWidth
-	f.rows = h - len(spans) - 3
-	if len(steps) == 0 || f.rows < 2 {
-		f.rows = 0
+	rows := h - len(spans) - 3
+	if len(steps) == 0 || rows < 2 {
+		rows = 0
 	} else {
 		names = max(names, min(24, w/3))
 	}
+	first, end := f.fit(len(steps), rows)
 	if len(spans) >= h { // leave out what did not run
 		spans = slices.DeleteFunc(spans, func(s span) bool { return s.len <= 0 })
 	}
 	f.drawSpans(c, 0, names, spans[:min(len(spans), h)])
 	y := len(spans)
-	if f.rows > 0 {
-		f.top = max(0, min(f.top, len(steps)-f.rows))
-		end := min(f.top+f.rows, len(steps))
+	if rows > 0 {
 		c.Text(0, y+1, chart.Cut(fmt.Sprintf("steps %d–%d of %d: means, end to end",
-			f.top+1, end, len(steps)), w), theme.Faint)
-		f.drawSpans(c, y+2, names, steps[f.top:end])
-		y += 2 + end - f.top
+			first+1, end, len(steps)), w), theme.Faint)
+		f.drawSpans(c, y+2, names, steps[first:end])
+		y += 2 + end - first
 	}
 	f.axis(c, y, names)
 	switch {
 	case f.held:
 		return fmt.Sprintf("at iteration %d · end: live", it.Index), theme.Strong
-	case len(steps) > 0 && f.rows == 0:
+	case len(steps) > 0 && rows == 0:
 		return "z zooms: the steps want more room", theme.Faint
 	}
 	return "", theme.Faint
