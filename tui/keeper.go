@@ -22,21 +22,21 @@ type keeper struct {
 	disk   sync.Mutex // held while the file is read or written
 	mu     sync.Mutex // over what follows, never for long
 	text   []byte     // the file's, as last read or written
-	last   Remembered // what it says
+	last   remembered // what it says
 	broken error      // why the file is left alone
 }
 
 // open reads the file.
-func (k *keeper) open() (Remembered, error) {
+func (k *keeper) open() (remembered, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	text, err := os.ReadFile(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Remembered{}, nil
+		return remembered{}, nil
 	}
 	if err != nil {
 		k.broken = err
-		return Remembered{}, err
+		return remembered{}, err
 	}
 	r, err := parseRemembered(k.path, text)
 	k.text, k.last, k.broken = text, r, err
@@ -44,14 +44,14 @@ func (k *keeper) open() (Remembered, error) {
 }
 
 // changed says whether r is to be written.
-func (k *keeper) changed(r Remembered) bool {
+func (k *keeper) changed(r remembered) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.broken == nil && !reflect.DeepEqual(r, k.last)
 }
 
 // save writes r. A file that changed since it was read must be readable still.
-func (k *keeper) save(r Remembered) error {
+func (k *keeper) save(r remembered) error {
 	k.disk.Lock()
 	defer k.disk.Unlock()
 	if !k.changed(r) {
@@ -69,7 +69,7 @@ func (k *keeper) save(r Remembered) error {
 	k.mu.Lock()
 	k.last = r // also of a write that fails: the next change tries again
 	k.mu.Unlock()
-	if err := r.Save(k.path); err != nil {
+	if err := r.save(k.path); err != nil {
 		return err
 	}
 	k.text, err = r.text()

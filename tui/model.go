@@ -54,7 +54,7 @@ type Model struct {
 	confirming bool
 	mouse      bool
 	click      click
-	keep       Remembered
+	keep       remembered
 	keeper     *keeper // nil where nothing is remembered
 	note       string  // what is wrong with its file
 

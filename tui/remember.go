@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"prismtop/profiles/atomicfile"
 )
 
-// Remembered is what the screen keeps from one session to the next. A key that a
+// remembered is what the screen keeps from one session to the next. A key that a
 // file leaves out has its zero value, which is how the screen begins.
-type Remembered struct {
+type remembered struct {
 	// Preset is the arrangement of panes: everything, timing, quality or memory.
 	Preset string `toml:"preset,omitempty"`
 	// Mouse says that the screen listens to the mouse; not over SSH.
@@ -24,12 +25,12 @@ type Remembered struct {
 	Theme     string `toml:"theme,omitempty"`
 	Bandwidth string `toml:"bandwidth,omitempty"`
 	// Panes are what the user shows and hides, by preset.
-	Panes map[string]PaneChoice `toml:"panes,omitempty"`
+	Panes map[string]paneChoice `toml:"panes,omitempty"`
 }
 
-// PaneChoice is which panes the user shows and hides beside what a preset does,
+// paneChoice is which panes the user shows and hides beside what a preset does,
 // by name.
-type PaneChoice struct {
+type paneChoice struct {
 	Show []string `toml:"show,omitempty"`
 	Hide []string `toml:"hide,omitempty"`
 }
@@ -47,21 +48,10 @@ func RememberedPath() (string, error) {
 	return filepath.Join(dir, "prismtop", "screen.toml"), nil
 }
 
-// LoadRemembered reads a file; one that is not there is the zero value. An error
-// names the file and the key; what could be read comes with it.
-func LoadRemembered(path string) (Remembered, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Remembered{}, nil
-	}
-	if err != nil {
-		return Remembered{}, err
-	}
-	return parseRemembered(path, text)
-}
-
-func parseRemembered(path string, text []byte) (Remembered, error) {
-	var r Remembered
+// parseRemembered reads a file's text. An error names the file and the key; what
+// could be read comes with it.
+func parseRemembered(path string, text []byte) (remembered, error) {
+	var r remembered
 	decoder := toml.NewDecoder(bytes.NewReader(text))
 	err := decoder.DisallowUnknownFields().Decode(&r)
 	var unknown *toml.StrictMissingError
@@ -85,7 +75,7 @@ func parseRemembered(path string, text []byte) (Remembered, error) {
 }
 
 // check drops the values that the screen does not know and names their keys.
-func (r *Remembered) check() error {
+func (r *remembered) check() error {
 	var errs []error
 	if r.Preset != "" && findArrangement(r.Preset).name != r.Preset {
 		errs = append(errs, fmt.Errorf("preset = %q: must be %s", r.Preset, strings.Join(arrangementNames(), ", ")))
@@ -128,44 +118,26 @@ func arrangementNames() []string {
 }
 
 // text is the file's text.
-func (r Remembered) text() ([]byte, error) {
+func (r remembered) text() ([]byte, error) {
 	body, err := toml.Marshal(r)
 	return append([]byte(rememberedHead), body...), err
 }
 
-// Save writes the file: all of it or nothing. It makes the folder where there is
+// save writes the file: all of it or nothing. It makes the folder where there is
 // none.
-func (r Remembered) Save(path string) error {
+func (r remembered) save(path string) error {
 	text, err := r.text()
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return atomicfile.Write(path, text, 0o600)
 }
 
 // choice is what the user shows and hides in an arrangement.
-func (r *Remembered) choice(name string) choice {
+func (r *remembered) choice(name string) choice {
 	var c choice
 	for _, pane := range r.Panes[name].Show {
 		c.show[slices.Index(paneNames[:], pane)] = true
@@ -177,8 +149,8 @@ func (r *Remembered) choice(name string) choice {
 }
 
 // choose notes what the user shows and hides in an arrangement.
-func (r *Remembered) choose(name string, c choice) {
-	var p PaneChoice
+func (r *remembered) choose(name string, c choice) {
+	var p paneChoice
 	for id, pane := range paneNames {
 		if c.show[id] {
 			p.Show = append(p.Show, pane)
@@ -187,7 +159,7 @@ func (r *Remembered) choose(name string, c choice) {
 			p.Hide = append(p.Hide, pane)
 		}
 	}
-	panes := map[string]PaneChoice{}
+	panes := map[string]paneChoice{}
 	for k, v := range r.Panes { // the map is shared with a copy that is being saved
 		panes[k] = v
 	}

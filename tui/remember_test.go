@@ -59,7 +59,7 @@ func TestWhatIsRememberedComesBack(t *testing.T) {
 // Over SSH the mouse is off, whatever was remembered.
 func TestTheMouseIsOffOverSSH(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
-	if err := (Remembered{Mouse: true}).Save(path); err != nil {
+	if err := (remembered{Mouse: true}).save(path); err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Remember: path, Environ: []string{"SSH_CONNECTION=10.0.0.1 1 10.0.0.2 22"}}
@@ -69,7 +69,7 @@ func TestTheMouseIsOffOverSSH(t *testing.T) {
 	}
 	press(m, "M", "M")
 	m.passSecond(t)
-	if r, err := LoadRemembered(path); err != nil || !r.Mouse {
+	if r, err := (&keeper{path: path}).open(); err != nil || !r.Mouse {
 		t.Errorf("another place's mouse was forgotten: %+v %v", r, err)
 	}
 }
@@ -90,7 +90,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := LoadRemembered(path)
+			_, err := (&keeper{path: path}).open()
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("loading says %v, want %q", err, tt.says)
 			}
@@ -197,7 +197,7 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the screen does not end")
 	}
-	r, err := LoadRemembered(path)
+	r, err := (&keeper{path: path}).open()
 	if err != nil || r.Preset != "timing" || !r.Mouse {
 		t.Errorf("remembered %+v, %v", r, err)
 	}

@@ -2,19 +2,15 @@ package picture
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"image"
 	"image/png"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
+
+	"prismtop/profiles/atomicfile"
 )
 
 // SavePNG16 writes h×w pixels, row by row, as a 16-bit grey PNG. The least value
@@ -37,10 +33,10 @@ func SaveNPY(path string, pixels []float32, w, h int) error {
 // save writes data, unless encoding them failed.
 func save(path string, data []byte, err error) error {
 	if err == nil {
-		err = writeWhole(path, data)
+		err = atomicfile.Write(path, data, 0o666)
 	}
 	if err != nil {
-		return fmt.Errorf("saving %s: %w", path, err)
+		return fmt.Errorf("saving %s: %w", path, bare(err))
 	}
 	return nil
 }
@@ -104,51 +100,4 @@ func encodeNPY(pixels []float32, w, h int) ([]byte, error) {
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
 	}
 	return out, nil
-}
-
-// writeWhole puts data into a new file beside path, forces it to disk and then
-// gives it the name.
-func writeWhole(path string, data []byte) error {
-	folder, base := filepath.Split(path)
-	if folder == "" {
-		folder = "."
-	}
-	var random [6]byte
-	rand.Read(random[:])
-	if len(base) > 200 {
-		base = base[:200]
-	}
-	draft := filepath.Join(folder, "."+base+"."+hex.EncodeToString(random[:])+".part")
-	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return bare(err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if fault := f.Close(); err == nil {
-		err = fault
-	}
-	if err == nil {
-		err = os.Rename(draft, path)
-	}
-	if err != nil {
-		os.Remove(draft) // the first fault is the one to tell
-		return bare(err)
-	}
-	return syncFolder(folder)
-}
-
-// syncFolder forces the new name to disk, where the file system can.
-func syncFolder(folder string) error {
-	f, err := os.Open(folder)
-	if err != nil {
-		return bare(err)
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-		return bare(err)
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"prismtop/profiles/atomicfile"
 )
 
 // Key is what a measurement is of: another processor, another version of the
@@ -73,7 +75,7 @@ func (r *Roofs) sound(k Key) bool {
 }
 
 // Save keeps a measurement: the whole file, or nothing.
-func (s Store) Save(k Key, r *Roofs) (err error) {
+func (s Store) Save(k Key, r *Roofs) error {
 	if s.Dir == "" {
 		return nil
 	}
@@ -84,19 +86,7 @@ func (s Store) Save(k Key, r *Roofs) (err error) {
 	if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 		return fmt.Errorf("keep the roofs: %w", err)
 	}
-	f, err := os.CreateTemp(s.Dir, "roofs-*.part")
-	if err != nil {
-		return fmt.Errorf("keep the roofs: %w", err)
-	}
-	_, err = f.Write(text)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), s.path(k))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
+	if err := atomicfile.Write(s.path(k), text, 0o600); err != nil {
 		return fmt.Errorf("keep the roofs: %w", err)
 	}
 	return nil

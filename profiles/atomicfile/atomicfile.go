@@ -1,0 +1,84 @@
+// Package atomicfile writes files whole or not at all: whoever reads, and a machine
+// that loses power, finds the old file or the new one.
+package atomicfile
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// Write puts data into a new file beside path, forces it to disk and gives it the
+// name. The folder must be there. mode is before the process' umask; an older file's
+// is not kept. An error names path and leaves an older file as it was.
+func Write(path string, data []byte, mode fs.FileMode) error {
+	if err := write(path, data, mode); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: bare(err)}
+	}
+	return nil
+}
+
+func write(path string, data []byte, mode fs.FileMode) error {
+	folder, base := filepath.Split(path)
+	folder = cmp.Or(folder, ".")
+	draft := filepath.Join(folder, draftName(base))
+	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(draft, path)
+	}
+	if err != nil {
+		_ = os.Remove(draft) // the first error is the one to tell
+		return err
+	}
+	return syncFolder(folder)
+}
+
+// draftName is a hidden name that nothing else has.
+func draftName(base string) string {
+	var random [6]byte
+	rand.Read(random[:])
+	return "." + base[:min(len(base), 200)] + "." + hex.EncodeToString(random[:]) + ".part"
+}
+
+// syncFolder forces the new name to disk, where the system and the file system can.
+func syncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
+}
+
+// bare is an error without the draft's name, which nobody knows.
+func bare(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
