@@ -34,8 +34,8 @@ func (p *ablationView) Press(key string) bool {
 }
 
 // Hints are the keys of the pane.
-func (p *ablationView) Hints() []Hint {
-	return []Hint{{"A", "start or stop"}, {"esc", "stop, then leave"}}
+func (p *ablationView) Hints() []hint {
+	return []hint{{"A", "start or stop"}, {"esc", "stop, then leave"}}
 }
 
 // Explain says what the columns mean and how they are measured.

@@ -44,8 +44,8 @@ type budget struct {
 }
 
 var budgets = [numBandwidths]budget{
-	AutoBandwidth: {snapshotPeriod, 36_000, PictureBudget},
-	LowBandwidth:  {time.Second, 1_700, LowPictureBudget},
+	AutoBandwidth: {snapshotPeriod, 36_000, pictureBudget},
+	LowBandwidth:  {time.Second, 1_700, lowPictureBudget},
 	FullBandwidth: {snapshotPeriod, 0, 256_000},
 }
 
@@ -112,8 +112,9 @@ func (p *pacer) allows(now time.Time, sent int64) bool {
 func (m *Model) budgetPictures() {
 	if in := m.pace.inForce(m.now()); in != m.pictured {
 		m.pictured = in
-		m.SetPictureBudget(int(budgets[in].pictures))
+		m.pictures().setBudget(int(budgets[in].pictures))
 		m.panes[kspacePane].(*kspace).setCheap(in == LowBandwidth)
+		m.stale = true
 	}
 }
 

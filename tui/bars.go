@@ -216,14 +216,14 @@ func (m *Model) focusKeys() []keyGroup {
 		zoom = "unzoom"
 	}
 	groups := []keyGroup{{[]piece{{paneNames[m.focus] + ":", theme.Strong, 0}}, 0}}
-	add := func(rank int, hints ...Hint) {
+	add := func(rank int, hints ...hint) {
 		for _, h := range hints {
 			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key, 0}, {" " + h.Does, theme.Plain, 0}}, rank})
 		}
 	}
 	add(1, m.panes[m.focus].Hints()...)
-	add(0, Hint{"z", zoom}, Hint{"?", "explain"})
-	add(2, Hint{"tab", "next pane"}, Hint{"esc", "back"})
+	add(0, hint{"z", zoom}, hint{"?", "explain"})
+	add(2, hint{"tab", "next pane"}, hint{"esc", "back"})
 	return groups
 }
 

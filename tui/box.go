@@ -25,7 +25,7 @@ type pane interface {
 	// paragraph each.
 	Explain() []string
 	// Hints are the pane's own keys and what each does there, for the footer.
-	Hints() []Hint
+	Hints() []hint
 	// View is the pane as h lines of w cells.
 	View() string
 	lines() []string
@@ -73,11 +73,11 @@ func (b *box) Press(string) bool { return false }
 // Explain has nothing to say.
 func (b *box) Explain() []string { return nil }
 
-// Hint is a key of a pane and what it does, in a word or two.
-type Hint struct{ Key, Does string }
+// hint is a key of a pane and what it does, in a word or two.
+type hint struct{ Key, Does string }
 
 // Hints has none.
-func (b *box) Hints() []Hint { return nil }
+func (b *box) Hints() []hint { return nil }
 
 // Update takes a snapshot, which the next View draws.
 func (b *box) Update(s *profiles.Snapshot) {

@@ -33,11 +33,11 @@ func (p *caches) Press(key string) bool {
 }
 
 // Hints are the keys of the views.
-func (p *caches) Hints() []Hint {
+func (p *caches) Hints() []hint {
 	if p.why {
-		return []Hint{{"v", "numbers"}, {"↑↓", "scroll"}}
+		return []hint{{"v", "numbers"}, {"↑↓", "scroll"}}
 	}
-	return []Hint{{"v", "why"}}
+	return []hint{{"v", "why"}}
 }
 
 // Explain says what the caches keep and how savings are measured.

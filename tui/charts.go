@@ -35,7 +35,7 @@ func (p *iterationTime) Press(key string) bool {
 }
 
 // Hints are the keys of the chart.
-func (p *iterationTime) Hints() []Hint { return append(p.chartHints(), p.wallHint()) }
+func (p *iterationTime) Hints() []hint { return append(p.chartHints(), p.wallHint()) }
 
 func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	curves := p.see(c, s, s.IterationTime)
@@ -132,7 +132,7 @@ func (p *losses) Press(key string) bool {
 }
 
 // Hints are the keys of the chart.
-func (p *losses) Hints() []Hint { return append(p.chartHints(), p.wallHint()) }
+func (p *losses) Hints() []hint { return append(p.chartHints(), p.wallHint()) }
 
 func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	p.legend(s)

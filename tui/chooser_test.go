@@ -208,7 +208,7 @@ type explained struct{ pane }
 func (explained) Explain() []string {
 	return []string{"Forward is the decoder's forward pass.", strings.Repeat("words and more words ", 60)}
 }
-func (explained) Hints() []Hint { return []Hint{{"v", "layers"}, {"x", "log scale"}} }
+func (explained) Hints() []hint { return []hint{{"v", "layers"}, {"x", "log scale"}} }
 
 func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {120, 40}} {

@@ -214,4 +214,4 @@ func (p *kspace) tell() string {
 }
 
 // Hints are the keys of Press.
-func (p *kspace) Hints() []Hint { return []Hint{{"v", "coverage, rings"}, {"x", "colours"}} }
+func (p *kspace) Hints() []hint { return []hint{{"v", "coverage, rings"}, {"x", "colours"}} }

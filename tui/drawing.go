@@ -136,8 +136,8 @@ func (p *picture) tell() string {
 }
 
 // Hints are the keys of Press.
-func (p *picture) Hints() []Hint {
-	return []Hint{{"v", "truth, difference"}, {"x", "colours"}, {"i", "way of drawing"}}
+func (p *picture) Hints() []hint {
+	return []hint{{"v", "truth, difference"}, {"x", "colours"}, {"i", "way of drawing"}}
 }
 
 // Explain says what the picture's words mean.

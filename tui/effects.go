@@ -31,7 +31,7 @@ func (p *effects) Press(key string) bool {
 }
 
 // Hints are the keys that pick.
-func (p *effects) Hints() []Hint { return []Hint{{"↑↓", "pick"}} }
+func (p *effects) Hints() []hint { return []hint{{"↑↓", "pick"}} }
 
 // Explain says how an effect is measured.
 func (p *effects) Explain() []string {

@@ -258,7 +258,7 @@ func FuzzSnapshots(f *testing.F) {
 		m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
 		checkFrame(t, m, w, h)
 		Summary(s)
-		ProgressLine(s)
+		progressLine(s)
 	})
 }
 

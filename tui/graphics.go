@@ -254,13 +254,6 @@ func (m *Model) hear(msg tea.Msg) tea.Cmd {
 // pictures is the pane of the reconstruction.
 func (m *Model) pictures() *picture { return m.panes[picturePane].(*picture) }
 
-// SetPictureBudget says how many bytes per second pictures may cost; 0 is
-// without a bound.
-func (m *Model) SetPictureBudget(bytesPerSecond int) {
-	m.pictures().SetBudget(bytesPerSecond)
-	m.stale = true
-}
-
 // redrawPictures gives the terminal its pictures again, after it lost them.
 func (m *Model) redrawPictures() {
 	m.terminal.forget()

@@ -80,12 +80,12 @@ func (m *Model) paneLines(w int) []helpLine {
 }
 
 // paneHints are the keys that every pane has.
-var paneHints = []Hint{
+var paneHints = []hint{
 	{"z", "the whole screen, and back"}, {"tab", "the next pane"}, {"⇧tab", "the pane before"}, {"esc", "one step back"},
 }
 
 // guide says where the questions are answered that people come with.
-var guide = []Hint{
+var guide = []hint{
 	{"Effects", "what a switch did to an iteration's time"},
 	{"Caches", "what each saved, less what asking it costs"},
 	{"Phases", "where the time goes, the worst in its edge"},

@@ -95,7 +95,7 @@ func (l *lines) take(s *profiles.Snapshot) {
 	}
 	l.snap = s
 	if before == nil || before.State != s.State {
-		l.say("%s", ProgressLine(s))
+		l.say("%s", progressLine(s))
 	}
 	for _, e := range s.Effects {
 		if e.Enough && e.Closed && !l.told[e.Iteration] || e.Enough && !l.told[e.Iteration] && e.NAfter >= linesEnough {
@@ -112,7 +112,7 @@ const linesEnough = 100
 func (l *lines) progress() {
 	if l.snap != nil && l.snap.Index != l.index {
 		l.index = l.snap.Index
-		l.say("%s", ProgressLine(l.snap))
+		l.say("%s", progressLine(l.snap))
 	}
 }
 
@@ -169,7 +169,7 @@ func (l *lines) obey(text string) (quit bool) {
 	case l.snap == nil:
 		l.say("the run has not begun")
 	case word == "status" || word == "":
-		l.say("%s", ProgressLine(l.snap))
+		l.say("%s", progressLine(l.snap))
 	case word == "summary":
 		for line := range strings.Lines(summary(l.snap, l.snap.State.String(), l.options.Cores)) {
 			l.say("%s", strings.TrimRight(line, "\n"))

@@ -36,7 +36,7 @@ func (p *log) View() string    { return join(p.lines()) }
 func (p *log) lines() []string { return p.render(p.draw) }
 
 // Hints are the keys that scroll.
-func (p *log) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }
+func (p *log) Hints() []hint { return []hint{{"↑↓", "scroll"}, {"end", "newest"}} }
 
 // Explain says what is told here.
 func (p *log) Explain() []string {

@@ -32,14 +32,14 @@ func (p *memory) Press(key string) bool {
 }
 
 // Hints are the keys of the views, and of the chart where it is shown.
-func (p *memory) Hints() []Hint {
+func (p *memory) Hints() []hint {
 	switch {
 	case p.both():
 		return p.chartHints()
 	case p.over:
-		return append([]Hint{{"v", "now"}}, p.chartHints()...)
+		return append([]hint{{"v", "now"}}, p.chartHints()...)
 	}
-	return []Hint{{"v", "over the run"}}
+	return []hint{{"v", "over the run"}}
 }
 
 // Explain says what the categories are and how a leak is looked for.

@@ -2,11 +2,11 @@ package tui
 
 import "time"
 
-// Budgets of pictures, in bytes per second.
+// Budgets of pictures, in bytes per second: as far as nobody says otherwise, and for
+// a slow line, which has braille, and seldom.
 const (
-	PictureBudget    = 24 << 10 // as far as nobody says otherwise
-	LowPictureBudget = 1 << 10  // for a slow line: braille, and seldom
-	NoPictureBudget  = 0        // as many as it takes
+	pictureBudget    = 24 << 10
+	lowPictureBudget = 1 << 10
 )
 
 // lowBudget is the budget up to which pictures are drawn the cheapest way.

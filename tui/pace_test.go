@@ -31,7 +31,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 	random := rand.New(rand.NewPCG(7, 8))
 	at := time.Unix(1e9, 0)
 	p := newPicture(func() time.Time { return at }, newGraphics())
-	p.SetBudget(budget)
+	p.setBudget(budget)
 	p.SetTheme(theme.New(profile, true, false))
 	p.SetSize(w, h)
 	var out wire
@@ -58,13 +58,13 @@ func TestPicturesKeepTheirBudget(t *testing.T) {
 		noise  float32
 		atMost float64
 	}{
-		{"80x24, quiet", 30, 16, PictureBudget, 0.02, 12 << 10},
-		{"120x40", 34, 17, PictureBudget, 0.1, PictureBudget * 1.1},
-		{"200x60", 96, 27, PictureBudget, 0.1, PictureBudget * 1.1},
-		{"200x60 zoomed", 200, 57, PictureBudget, 0.2, PictureBudget * 1.1},
-		{"200x60 zoomed, without a budget", 200, 57, NoPictureBudget, 0.2, math.Inf(1)},
-		{"200x60 zoomed, low", 200, 57, LowPictureBudget, 0.2, LowPictureBudget * 1.25},
-		{"120x40, low", 34, 17, LowPictureBudget, 0.1, LowPictureBudget * 1.25},
+		{"80x24, quiet", 30, 16, pictureBudget, 0.02, 12 << 10},
+		{"120x40", 34, 17, pictureBudget, 0.1, pictureBudget * 1.1},
+		{"200x60", 96, 27, pictureBudget, 0.1, pictureBudget * 1.1},
+		{"200x60 zoomed", 200, 57, pictureBudget, 0.2, pictureBudget * 1.1},
+		{"200x60 zoomed, without a budget", 200, 57, 0, 0.2, math.Inf(1)},
+		{"200x60 zoomed, low", 200, 57, lowPictureBudget, 0.2, lowPictureBudget * 1.25},
+		{"120x40, low", 34, 17, lowPictureBudget, 0.1, lowPictureBudget * 1.25},
 	} {
 		for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
 			got := bytesOf(t, profile, tt.w, tt.h, tt.budget, tt.noise)
@@ -81,11 +81,11 @@ func TestPicturesKeepTheirBudget(t *testing.T) {
 
 // A run that stands still shows its whole picture, whatever it costs.
 func TestAPausedRunShowsItsWholePicture(t *testing.T) {
-	for _, budget := range []int{PictureBudget, LowPictureBudget} {
+	for _, budget := range []int{pictureBudget, lowPictureBudget} {
 		at := time.Unix(1e9, 0)
 		pane := func() *picture {
 			p := newPicture(func() time.Time { return at }, newGraphics())
-			p.SetBudget(budget)
+			p.setBudget(budget)
 			p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 			p.SetSize(120, 57)
 			return p

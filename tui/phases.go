@@ -65,19 +65,19 @@ func (p *phases) Press(key string) bool {
 }
 
 // Hints are the keys of the view.
-func (p *phases) Hints() []Hint {
-	hints := []Hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
+func (p *phases) Hints() []hint {
+	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
 	tiled := p.view == overview && p.tiled()
 	if tiled || p.view == layersView || p.view == rooflineView {
-		hints = append(hints, Hint{"↑↓", "layer"})
+		hints = append(hints, hint{"↑↓", "layer"})
 	}
 	if p.view == waterfallView {
-		hints = append(hints, Hint{"↑↓", "steps"})
+		hints = append(hints, hint{"↑↓", "steps"})
 	}
 	if tiled || p.view == waterfallView {
-		hints = append(hints, Hint{"←→", "iteration"})
+		hints = append(hints, hint{"←→", "iteration"})
 		if p.water.held {
-			hints = append(hints, Hint{"end", "live"})
+			hints = append(hints, hint{"end", "live"})
 		}
 	}
 	return hints

@@ -55,15 +55,15 @@ type picture struct {
 }
 
 func newPicture(now func() time.Time, terminal *graphics) *picture {
-	return &picture{box: box{title: "Reconstruction"}, now: now, terminal: terminal, pace: newPace(PictureBudget, now())}
+	return &picture{box: box{title: "Reconstruction"}, now: now, terminal: terminal, pace: newPace(pictureBudget, now())}
 }
 
 func (p *picture) View() string    { return join(p.lines()) }
 func (p *picture) lines() []string { return p.render(p.draw) }
 
-// SetBudget says how many bytes per second pictures may cost; 0 is without a
+// setBudget says how many bytes per second pictures may cost; 0 is without a
 // bound. A low budget draws them the cheapest way.
-func (p *picture) SetBudget(bytesPerSecond int) {
+func (p *picture) setBudget(bytesPerSecond int) {
 	p.pace = newPace(bytesPerSecond, p.now())
 	p.stale = true
 	p.recolourFor(p.rich)

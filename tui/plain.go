@@ -88,7 +88,7 @@ func (p *plain) report() {
 		return
 	}
 	p.reported = p.snap
-	text := ProgressLine(p.snap)
+	text := progressLine(p.snap)
 	if !p.rewrite {
 		fmt.Fprintln(p.w, text)
 		return
@@ -128,9 +128,9 @@ func printable(r rune) rune {
 	return r
 }
 
-// ProgressLine is a run's progress on one line: how far it is, its rate (of the
+// progressLine is a run's progress on one line: how far it is, its rate (of the
 // whole run once it ended), losses and quality, and the time left where that can be told.
-func ProgressLine(s *profiles.Snapshot) string {
+func progressLine(s *profiles.Snapshot) string {
 	var parts []string
 	if s.State != profiles.Running {
 		parts = append(parts, s.State.String())

@@ -127,7 +127,7 @@ func TestTheLossWhileInitialisingHasOneName(t *testing.T) {
 	s.Stage, s.Sample, s.LossOld, s.LatestLossOld, s.LatestLossNew = profiles.Initialising, -1, nil, math.NaN(), 0.5497
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 	frame := ansi.Strip(m.View().Content)
-	for where, got := range map[string]string{"screen": frame, "summary": Summary(s), "line": ProgressLine(s)} {
+	for where, got := range map[string]string{"screen": frame, "summary": Summary(s), "line": progressLine(s)} {
 		if !strings.Contains(got, "5.497e-01") || strings.Contains(got, "start 5") || strings.Contains(got, "new 5") || strings.Contains(got, "old –") {
 			t.Errorf("%s:\n%s", where, got)
 		}
@@ -140,12 +140,12 @@ func TestTheLossWhileInitialisingHasOneName(t *testing.T) {
 func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
 	s := running()
 	s.Rate = 0
-	if got := ProgressLine(s); !strings.Contains(got, "· – it/s ·") {
+	if got := progressLine(s); !strings.Contains(got, "· – it/s ·") {
 		t.Errorf("a rate that is not known yet reads %q", got)
 	}
 	s = finished()
 	s.Index, s.Elapsed = 300, 4*time.Second
-	if got := ProgressLine(s); !strings.Contains(got, "· 75.00 it/s ·") {
+	if got := progressLine(s); !strings.Contains(got, "· 75.00 it/s ·") {
 		t.Errorf("the rate of a finished run reads %q", got)
 	}
 }
@@ -153,7 +153,7 @@ func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
 func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
 	s := failed()
 	s.Run.Object, s.Err, s.Memory.Reason = "a\x1b[2Jb", "c\x1b]0;d\a", "e\rf"
-	if got := Summary(s) + ProgressLine(s); strings.ContainsAny(got, "\x1b\a\r") {
+	if got := Summary(s) + progressLine(s); strings.ContainsAny(got, "\x1b\a\r") {
 		t.Errorf("control characters: %q", got)
 	}
 }

@@ -63,7 +63,7 @@ func (p *quality) Press(key string) bool {
 }
 
 // Hints are the keys of the metrics and of the chart.
-func (p *quality) Hints() []Hint { return append([]Hint{{"v", "metric"}}, p.chartHints()...) }
+func (p *quality) Hints() []hint { return append([]hint{{"v", "metric"}}, p.chartHints()...) }
 
 // Explain says what the metrics are and when they are taken.
 func (p *quality) Explain() []string {

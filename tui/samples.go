@@ -46,7 +46,7 @@ func (p *samples) View() string    { return join(p.lines()) }
 func (p *samples) lines() []string { return p.render(p.draw) }
 
 // Hints are the table's keys.
-func (p *samples) Hints() []Hint { return []Hint{{"x", "sort"}, {"↑↓", "scroll"}} }
+func (p *samples) Hints() []hint { return []hint{{"x", "sort"}, {"↑↓", "scroll"}} }
 
 // Explain says what the columns are.
 func (p *samples) Explain() []string {

@@ -288,8 +288,8 @@ var whyFixedGroup = map[string]string{
 }
 
 // Hints are the keys of the pane.
-func (p *settingsView) Hints() []Hint {
-	return []Hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "write a value"}, {",", "close"}}
+func (p *settingsView) Hints() []hint {
+	return []hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "write a value"}, {",", "close"}}
 }
 
 // Explain says what the columns mean.

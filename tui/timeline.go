@@ -382,27 +382,27 @@ func (t *timeline) changesNear(s *profiles.Snapshot) string {
 }
 
 // chartHints are the keys of a chart over time, for a pane's Hints.
-func (t *timeline) chartHints() []Hint {
-	hints := []Hint{{"←→", "read"}, {"↑↓", "zoom"}, {"pgup", "back in time"}}
+func (t *timeline) chartHints() []hint {
+	hints := []hint{{"←→", "read"}, {"↑↓", "zoom"}, {"pgup", "back in time"}}
 	if t.held || t.reading {
-		hints = append(hints, Hint{"end", "live"})
+		hints = append(hints, hint{"end", "live"})
 	}
 	if t.span > 0 {
-		hints = append(hints, Hint{"home", "whole run"})
+		hints = append(hints, hint{"home", "whole run"})
 	}
 	scale := "log scale"
 	if t.log {
 		scale = "linear scale"
 	}
-	return append(hints, Hint{"x", scale})
+	return append(hints, hint{"x", scale})
 }
 
 // wallHint is the key of the axis, for panes whose v changes it.
-func (t *timeline) wallHint() Hint {
+func (t *timeline) wallHint() hint {
 	if t.wall {
-		return Hint{"v", "by iteration"}
+		return hint{"v", "by iteration"}
 	}
-	return Hint{"v", "by time"}
+	return hint{"v", "by time"}
 }
 
 // footnote is what the lower edge of the frame says: readout where there is a

@@ -23,8 +23,8 @@ import (
 	"prismtop/tui/screenshot"
 )
 
-// Patience is how long a text on screen is waited for.
-const Patience = 60 * time.Second
+// patience is how long a text on screen is waited for.
+const patience = 60 * time.Second
 
 // Times of Idle.
 const (
@@ -204,7 +204,7 @@ func (x *Terminal) Traffic() (bytes, bursts int64) {
 // until waits for a condition on the screen's text.
 func (x *Terminal) until(what string, ok func(screen string) bool) {
 	x.t.Helper()
-	for deadline := time.Now().Add(Patience); !ok(x.Text()); time.Sleep(look) {
+	for deadline := time.Now().Add(patience); !ok(x.Text()); time.Sleep(look) {
 		if time.Now().After(deadline) {
 			x.t.Fatalf("waited in vain for %s on\n%s", what, x.Text())
 		}
@@ -224,12 +224,12 @@ func (x *Terminal) See(texts ...string) {
 func (x *Terminal) When(text string, shown bool) time.Duration {
 	x.t.Helper()
 	began := time.Now()
-	late := time.AfterFunc(Patience, x.resumed.Broadcast)
+	late := time.AfterFunc(patience, x.resumed.Broadcast)
 	defer late.Stop()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for strings.Contains(x.emulator.String(), text) != shown {
-		if time.Since(began) > Patience {
+		if time.Since(began) > patience {
 			x.t.Fatalf("waited in vain for «%s» on\n%s", text, x.emulator.String())
 		}
 		x.resumed.Wait()
@@ -250,7 +250,7 @@ func (x *Terminal) Gone(texts ...string) {
 func (x *Terminal) Idle() {
 	x.t.Helper()
 	_, from := x.Traffic()
-	for deadline := time.Now().Add(Patience); time.Now().Before(deadline); time.Sleep(look) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(look) {
 		x.mu.Lock()
 		still, frames := time.Since(x.last) > silence, x.bursts-from
 		x.mu.Unlock()
