@@ -125,16 +125,3 @@ func SameWork(a, b *Iteration) bool { return workOf(a) == workOf(b) }
 func WorkName(it *Iteration) string {
 	return [...]string{"initialisation", "first sample", "later samples"}[workOf(it)]
 }
-
-// Total is the sum of all categories.
-func (m *Memory) Total() int64 {
-	return m.Weights + m.Gradients + m.Moments + m.Activations + m.Inputs + m.Scratch + m.Caches
-}
-
-// Ablation publishes the state of an ablation; the newest counts, and it stays
-// when the run begins again. It is called from the run's goroutine.
-func (s *Stream) Ablation(a *Ablation) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.latest.ablation = a
-}

@@ -203,3 +203,8 @@ type Memory struct {
 	Weights, Gradients, Moments, Activations, Inputs, Scratch int64
 	Caches                                                    int64
 }
+
+// Total is the sum of all categories.
+func (m *Memory) Total() int64 {
+	return m.Weights + m.Gradients + m.Moments + m.Activations + m.Inputs + m.Scratch + m.Caches
+}

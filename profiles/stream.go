@@ -155,6 +155,14 @@ func (s *Stream) Layers(layers []Layer, roofs *Roofs) {
 	s.latest.layers, s.latest.roofs, s.latest.hasLayers = layers, roofs, true
 }
 
+// Ablation publishes the state of an ablation; the newest counts, and it stays
+// when the run begins again. It is called from the run's goroutine.
+func (s *Stream) Ablation(a *Ablation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest.ablation = a
+}
+
 // Coverage records the share of k-space, 0 to 1, that the accumulated mask
 // covers; the newest counts.
 func (s *Stream) Coverage(share float64) {
