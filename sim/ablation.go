@@ -2,7 +2,10 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
 )
 
@@ -34,29 +37,82 @@ func (r *Run) StopAblation() { r.send(command{kind: stopAblationCommand}) }
 
 var errAblateOver = errors.New("an ablation needs iterations, and the run is over; restart it first")
 
+// trial is an ablation under way.
+type trial struct {
+	schedule *ablation.Schedule
+	base     preset.Settings   // to return to
+	table    profiles.Ablation // as last published
+}
+
+// publish shows the table as it is now.
+func (t *trial) publish(to *profiles.Stream) {
+	v := t.schedule.View()
+	t.table = *v
+	to.Ablation(v)
+}
+
+// end ends the trial and returns its last table: the one that was published last
+// where the schedule cannot make another.
+func (t *trial) end(why string) (last *profiles.Ablation) {
+	before := t.table
+	before.Running, before.Now, before.Ended = false, -1, why
+	last = &before
+	defer func() { _ = recover() }()
+	t.schedule.End(why)
+	return t.schedule.View()
+}
+
+// protect calls what belongs to the ablation alone. A panic there ends the ablation
+// and not the run.
+func (l *loop) protect(do func(*trial)) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = l.stopAblation(fmt.Sprintf("it panicked: %v", v))
+		}
+	}()
+	do(l.ablation)
+	return nil
+}
+
 // startAblation begins an ablation unless one is under way.
-func (l *loop) startAblation(o ablation.Options) {
+func (l *loop) startAblation(o ablation.Options) error {
 	if l.ablation != nil || l.finished {
-		return
+		return nil
 	}
-	l.ablation = ablation.New(l.settings, o)
+	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log("ablation began")
-	l.run.stream.Ablation(l.ablation.View())
+	return l.protect(func(t *trial) {
+		t.schedule = ablation.New(t.base, o)
+		t.publish(l.run.stream)
+	})
 }
 
 // stopAblation ends an ablation, if one is under way, and returns to the settings
 // as they were.
 func (l *loop) stopAblation(why string) error {
-	s := l.ablation
-	if s == nil {
+	t := l.ablation
+	if t == nil {
 		return nil
 	}
 	l.ablation = nil
-	s.End(why)
-	v := s.View()
-	l.run.stream.Ablation(v)
-	l.run.stream.Log("ablation ended: " + v.Ended + "; the settings are as before")
-	return l.change(s.Base(), true)
+	last := t.end(why)
+	l.run.stream.Ablation(last)
+	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before")
+	return l.change(t.base, true)
+}
+
+// abandonAblation ends the ablation of a run that failed. No iteration will run, so
+// the settings as they were are only told.
+func (l *loop) abandonAblation() {
+	t := l.ablation
+	if t == nil {
+		return
+	}
+	l.ablation = nil
+	l.run.stream.Ablation(t.end("the run failed"))
+	changes := l.changesTo(t.base, true)
+	l.settings = t.base
+	l.announce(changes)
 }
 
 // switchAblation brings the settings to what the next iteration is to run under.
@@ -64,17 +120,30 @@ func (l *loop) switchAblation() error {
 	if l.ablation == nil {
 		return nil
 	}
-	if l.ablation.Done() {
+	if l.ablation.schedule.Done() {
 		return l.stopAblation("")
 	}
-	return l.change(l.ablation.Wanted(), true)
+	var next preset.Settings
+	err := l.protect(func(t *trial) { next = t.schedule.Wanted() })
+	if err != nil || l.ablation == nil {
+		return err
+	}
+	return l.change(next, true)
 }
 
 // observeAblation shows an iteration to the ablation.
-func (l *loop) observeAblation() {
-	if l.ablation == nil || !l.ablation.Add(&l.rec) {
-		return
+func (l *loop) observeAblation() error {
+	if l.ablation == nil {
+		return nil
 	}
-	l.ablation.Look(l.task.Quality().PSNR, l.task.Memory())
-	l.run.stream.Ablation(l.ablation.View())
+	look := false
+	err := l.protect(func(t *trial) { look = t.schedule.Add(&l.rec) })
+	if err != nil || !look {
+		return err
+	}
+	psnr, memory := l.task.Quality().PSNR, l.task.Memory()
+	return l.protect(func(t *trial) {
+		t.schedule.Look(psnr, memory)
+		t.publish(l.run.stream)
+	})
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,95 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.StartAblation(); err == nil || !strings.Contains(err.Error(), "restart") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// switched is a run, not started, whose ablation has switched something.
+func switched(t *testing.T) (*Run, *profiles.Aggregator, preset.Settings) {
+	t.Helper()
+	o := Options{Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: profiles.NewStream(1 << 10)}
+	r, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	l := &r.loop
+	if err := l.startAblation(ablation.Options{Rounds: 1000, Least: 4, Time: time.Millisecond, Only: brief.Only}); err != nil {
+		t.Fatal(err)
+	}
+	for range 10_000 {
+		if err := l.iterate(); err != nil {
+			t.Fatal(err)
+		}
+		if len(l.changesTo(o.Settings, true)) > 0 {
+			return r, profiles.NewAggregator(o.Stream, profiles.Options{}), o.Settings
+		}
+	}
+	t.Fatal("nothing was switched")
+	return nil, nil, preset.Settings{}
+}
+
+// returned fails where a snapshot's ablation has not ended, for a reason that begins
+// so, with the settings as they were.
+func returned(t *testing.T, s *profiles.Snapshot, before preset.Settings, why string) {
+	t.Helper()
+	if s.Ablation == nil || s.Ablation.Running || !strings.HasPrefix(s.Ablation.Ended, why) || s.Ablation.Now >= 0 {
+		t.Errorf("the ablation's table is %+v, want one that ended: %s", s.Ablation, why)
+	}
+	for _, k := range preset.Keys() {
+		if got, want := s.Settings.Get(k.Name), before.Get(k.Name); got != want {
+			t.Errorf("%s is %s, was %s", k.Name, got, want)
+		}
+	}
+}
+
+// A fault of the ablation's own code ends the ablation, and the run goes on under the
+// settings as they were, with what was compared until then.
+func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		meet func(*loop) error // the fault
+	}{
+		{"before an iteration", (*loop).iterate},
+		{"after one", (*loop).observeAblation},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, a, before := switched(t)
+			l := &r.loop
+			rows := len(a.Tick(time.Now()).Ablation.Rows)
+			l.ablation.schedule = nil
+			if tt.name == "before an iteration" {
+				l.ablation.schedule = &ablation.Schedule{} // one without rows
+			}
+			if err := tt.meet(l); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.iterate(); err != nil {
+				t.Fatalf("the run does not go on: %v", err)
+			}
+			s := a.Tick(time.Now())
+			returned(t, s, before, "it panicked: ")
+			if len(l.changesTo(before, true)) > 0 {
+				t.Error("the loop's settings are still switched")
+			}
+			if got := len(s.Ablation.Rows); tt.name == "after one" && got != rows {
+				t.Errorf("the last table has %d rows, %d were published", got, rows)
+			}
+		})
+	}
+}
+
+// A run that fails during an ablation tells the settings that the user had.
+func TestAFailedRunTellsTheSettingsBeforeItsAblation(t *testing.T) {
+	r, a, before := switched(t)
+	r.loop.close() // the next iteration meets nothing
+	var crash *PanicError
+	if err := r.guard(t.Context()); !errors.As(err, &crash) {
+		t.Fatalf("the run ended with %v", err)
+	}
+	s := a.Tick(time.Now())
+	returned(t, s, before, "the run failed")
+	if s.State != profiles.Failed {
+		t.Errorf("the run is %v", s.State)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
-	"prismtop/sim/ablation"
 	"prismtop/sim/cpu"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
@@ -36,7 +35,7 @@ type loop struct {
 
 	rec      profiles.Iteration
 	layers   layerProfile
-	ablation *ablation.Schedule // nil where none is under way
+	ablation *trial // nil where none is under way
 }
 
 // prepare builds the reconstruction for settings and announces the run.
@@ -113,9 +112,8 @@ func (l *loop) announceEnd() {
 func (l *loop) end(err error) error {
 	if err == nil {
 		err = l.stopAblation("the run was stopped")
-	} else if l.ablation != nil {
-		l.ablation.End("the run failed")
-		l.run.stream.Ablation(l.ablation.View())
+	} else {
+		l.abandonAblation()
 	}
 	switch {
 	case err != nil:
@@ -160,7 +158,9 @@ func (l *loop) iterate() error {
 	if limit != "" && !outcome.Finished {
 		stream.Log("ended by " + limit)
 	}
-	l.observeAblation()
+	if err := l.observeAblation(); err != nil {
+		return err
+	}
 	l.index++
 	l.failure, l.finished = err, last
 	l.run.over.Store(last)
@@ -252,7 +252,7 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 	case stepCommand:
 		return false, l.step()
 	case ablateCommand:
-		l.startAblation(c.ablation)
+		return false, l.startAblation(c.ablation)
 	case stopAblationCommand:
 		return false, l.stopAblation("it was stopped")
 	case restartCommand:
@@ -269,7 +269,7 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 func (l *loop) set(sets []preset.Assignment) error {
 	next, changed := l.settings, ""
 	if l.ablation != nil {
-		next = l.ablation.Base()
+		next = l.ablation.base
 	}
 	for _, a := range sets {
 		before := next.Get(a.Key)
@@ -291,13 +291,7 @@ func (l *loop) set(sets []preset.Assignment) error {
 
 // change brings the live settings to those of next, all before the next iteration.
 func (l *loop) change(next preset.Settings, ablating bool) error {
-	var changes []profiles.Change
-	at := time.Since(l.began)
-	for _, key := range l.run.live {
-		if old, now := l.settings.Get(key), next.Get(key); old != now {
-			changes = append(changes, profiles.Change{Key: key, Before: old, After: now, Iteration: l.index, At: at, Ablation: ablating})
-		}
-	}
+	changes := l.changesTo(next, ablating)
 	if len(changes) == 0 {
 		return nil
 	}
@@ -314,11 +308,28 @@ func (l *loop) change(next preset.Settings, ablating bool) error {
 	if before.LayerProfile != next.LayerProfile {
 		l.run.stream.Layers(nil, nil)
 	}
+	l.announce(changes)
+	return nil
+}
+
+// changesTo lists what differs from the settings in force.
+func (l *loop) changesTo(next preset.Settings, ablating bool) []profiles.Change {
+	var changes []profiles.Change
+	at := time.Since(l.began)
+	for _, key := range l.run.live {
+		if old, now := l.settings.Get(key), next.Get(key); old != now {
+			changes = append(changes, profiles.Change{Key: key, Before: old, After: now, Iteration: l.index, At: at, Ablation: ablating})
+		}
+	}
+	return changes
+}
+
+// announce publishes changes that led to the settings as they are.
+func (l *loop) announce(changes []profiles.Change) {
 	for _, c := range changes {
 		l.changes++
 		l.run.stream.Change(c, l.settings)
 	}
-	return nil
 }
 
 // threads is the number that the setting means: 0 is one per processor.

@@ -175,6 +175,7 @@ func (r *Run) guard(ctx context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
+			r.loop.abandonAblation()
 			r.stream.State(profiles.Failed, err.Error())
 		}
 	}()

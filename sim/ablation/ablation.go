@@ -123,9 +123,6 @@ func (s *Schedule) End(why string) {
 	}
 }
 
-// Base is the settings as they were, to return to.
-func (s *Schedule) Base() preset.Settings { return s.base }
-
 // Wanted is the settings for the next iteration.
 func (s *Schedule) Wanted() preset.Settings {
 	if s.Done() {
