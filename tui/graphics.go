@@ -247,6 +247,9 @@ func (m *Model) hear(msg tea.Msg) tea.Cmd {
 	m.stale = changed
 	if changed {
 		m.pictures().stale = true
+		if m.out != nil {
+			m.out.trustPlaces(m.terminal.state == graphicsYes)
+		}
 	}
 	return cmd
 }

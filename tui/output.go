@@ -108,6 +108,13 @@ func (o *output) synchronize() {
 	o.screen.sync = true
 }
 
+// trustPlaces says whether the terminal is sure to know the places of pictures.
+func (o *output) trustPlaces(sure bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.screen.places = sure
+}
+
 // setFarewell says what goes before the sequence that leaves the alternate
 // screen, whoever writes that and when: the terminal is told to forget its
 // pictures while it still has their screen.

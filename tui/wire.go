@@ -21,7 +21,9 @@ type wire struct {
 	rows  []string // as they were composed
 	cells [][]glyph
 	spare []glyph
-	sync  bool // the terminal takes a frame as one
+
+	sync   bool // the terminal takes a frame as one
+	places bool // it is sure to give a place of a picture one cell
 
 	out   []byte
 	pen   pen
@@ -99,7 +101,7 @@ const gapLimit = 4
 
 // update sends what differs between two versions of row y.
 func (s *wire) update(y int, before, now []glyph) {
-	if len(before) != len(now) || intricate(before) || intricate(now) {
+	if len(before) != len(now) || s.intricate(before) || s.intricate(now) {
 		s.run(y, 0, now)
 		return
 	}
@@ -124,15 +126,15 @@ func (s *wire) update(y int, before, now []glyph) {
 	}
 }
 
-// placeholder begins a cell of the terminal's own graphics.
+// placeholder begins the place of a picture that the terminal draws.
 const placeholder = string(kitty.Placeholder)
 
 // intricate says whether a row has cells whose width terminals disagree about, so
 // that it is only sent whole.
-func intricate(row []glyph) bool {
+func (s *wire) intricate(row []glyph) bool {
 	for _, g := range row {
-		if strings.HasPrefix(g.text, placeholder) {
-			continue // terminals that draw these know their width; others get ctrl+l
+		if s.places && strings.HasPrefix(g.text, placeholder) {
+			continue
 		}
 		if g.text == "" || len(g.text) > utf8.UTFMax || len(g.text) > 1 && utf8.RuneCountInString(g.text) > 1 {
 			return true
@@ -163,7 +165,7 @@ func (s *wire) run(y, x int, cells []glyph) {
 	if last < len(cells) {
 		s.out = append(s.pen.wear(s.out, glyph{" ", ""}), ansi.EraseLineRight...)
 	}
-	if s.x >= s.w || intricate(cells[:last]) {
+	if s.x >= s.w || s.intricate(cells[:last]) {
 		s.x, s.y = -1, s.h // it hangs behind the last column, or nobody knows
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/vt"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
 )
 
 // shows is all that a terminal shows, styles included as far as they are seen.
@@ -103,6 +106,29 @@ func TestAFrameThatChangesNothingSendsNothing(t *testing.T) {
 	}
 	if got := s.frame(rows, 120, 40); len(got) == 0 || len(got) > 60 {
 		t.Errorf("a digit costs %d bytes of %d: %q", len(got), first, got)
+	}
+}
+
+// Beside the places of a picture only the cells that differ are sent, unless nobody
+// knows how wide the terminal makes them: then the row is sent whole.
+func TestRowsWithPlacesAreSentWholeWhereTheirWidthIsNotKnown(t *testing.T) {
+	var c chart.Canvas
+	c.Resize(40, 1)
+	for x := range 10 {
+		c.Placeholder(5+x, 0, x, 0, theme.Image(20))
+	}
+	colours := theme.New(colorprofile.ANSI256, true, false)
+	row := func(text string) []string {
+		c.Text(20, 0, text, theme.Plain)
+		return append([]string(nil), c.Lines(colours)...)
+	}
+	for _, sure := range []bool{true, false} {
+		s := wire{places: sure}
+		s.frame(row("12.3 ms"), 40, 1)
+		got := string(s.frame(row("12.4 ms"), 40, 1))
+		if whole := strings.Count(got, placeholder) == 10; whole == sure || !strings.Contains(got, "4") {
+			t.Errorf("places known %v: a digit beside them sends %q", sure, got)
+		}
 	}
 }
 
