@@ -98,29 +98,38 @@ func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
 
 // BenchmarkScreenCPU measures the processor time that the screen takes: all of
 // this process while a recorded run is shown on a terminal of 120x40, ten
-// snapshots a second, Bubble Tea's work included and nothing computed beside. The
-// terminal's other end is read and not drawn.
+// snapshots a second, Bubble Tea's work included and nothing computed beside, in 256
+// and in 24-bit colours. The terminal's other end is read and not drawn.
 //
 //	go test . -run '^$' -bench ScreenCPU -benchtime 1x
 func BenchmarkScreenCPU(b *testing.B) {
 	recorded := record(b, 5*time.Second)
-	for b.Loop() {
-		tty := ptytest.OpenDrain(b, 120, 40).TTY()
-		r := replay{make(chan *profiles.Snapshot)}
-		ctx, stop := context.WithCancel(context.Background())
-		go func() {
-			tick := time.NewTicker(100 * time.Millisecond)
-			defer tick.Stop()
-			for _, s := range recorded {
-				<-tick.C
-				r.snapshots <- s
+	for name, env := range map[string][]string{"256": nil, "truecolor": trueColor} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				showRecorded(b, recorded, append([]string{"TERM=xterm-256color"}, env...))
 			}
-			stop()
-		}()
-		used, began := processorTime(b), time.Now()
-		_ = tui.Run(ctx, r, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: []string{"TERM=xterm-256color"}})
-		b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
+		})
 	}
+}
+
+// showRecorded shows snapshots, ten a second, and reports what that took.
+func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
+	tty := ptytest.OpenDrain(b, 120, 40).TTY()
+	r := replay{make(chan *profiles.Snapshot)}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for _, s := range recorded {
+			<-tick.C
+			r.snapshots <- s
+		}
+		stop()
+	}()
+	used, began := processorTime(b), time.Now()
+	_ = tui.Run(ctx, r, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: env})
+	b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
 }
 
 // record is a run's snapshots, ten a second.

@@ -13,8 +13,11 @@ import (
 
 var wireTime = flag.Duration("wire", 2*time.Second, "how long the benchmark of the wire watches each program")
 
+// trueColor is how a terminal's environment says that it has 24-bit colours.
+var trueColor = []string{"COLORTERM=truecolor"}
+
 // BenchmarkWire measures what programs send to a terminal of 120x40 cells and 256
-// colours: bytes a second, updates a second, bytes for an update. An update is
+// or 24-bit colours: bytes a second, updates a second, bytes for an update. An update is
 // what comes in one burst. Other monitors of Debian run at their defaults, where
 // they are installed and find something to show.
 //
@@ -27,14 +30,18 @@ func BenchmarkWire(b *testing.B) {
 		command []string
 		ready   string
 		keys    []string // pressed before measuring
+		env     []string
 	}{
-		{"prismtop/full", run("--bandwidth", "full"), "sample ", nil},
-		{"prismtop/auto", run(), "sample ", nil},
-		{"prismtop/low", run("--bandwidth", "low"), "sample ", nil},
-		{"prismtop/paused", run(), "sample ", []string{"space"}},
-		{"htop", []string{"htop"}, "PID", nil},
-		{"btop", []string{"btop"}, "cpu", nil},
-		{"nvtop", []string{"nvtop"}, "GPU", nil},
+		{"prismtop/full", run("--bandwidth", "full"), "sample ", nil, nil},
+		{"prismtop/full-truecolor", run("--bandwidth", "full"), "sample ", nil, trueColor},
+		{"prismtop/auto", run(), "sample ", nil, nil},
+		{"prismtop/auto-truecolor", run(), "sample ", nil, trueColor},
+		{"prismtop/low", run("--bandwidth", "low"), "sample ", nil, nil},
+		{"prismtop/low-truecolor", run("--bandwidth", "low"), "sample ", nil, trueColor},
+		{"prismtop/paused", run(), "sample ", []string{"space"}, nil},
+		{"htop", []string{"htop"}, "PID", nil, nil},
+		{"btop", []string{"btop"}, "cpu", nil, nil},
+		{"nvtop", []string{"nvtop"}, "GPU", nil, nil},
 	} {
 		b.Run(program.name, func(b *testing.B) {
 			if _, err := exec.LookPath(program.command[0]); err != nil {
@@ -43,6 +50,7 @@ func BenchmarkWire(b *testing.B) {
 			for b.Loop() {
 				x := ptytest.Open(b, 120, 40)
 				cmd := exec.Command(program.command[0], program.command[1:]...)
+				cmd.Env = program.env
 				x.Start(cmd)
 				x.See(program.ready)
 				x.Press(program.keys...)

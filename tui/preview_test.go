@@ -34,6 +34,11 @@ func TestPreview(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {80, 50}, {104, 30}, {120, 40}, {200, 60}} {
 		draw(fmt.Sprintf("%dx%d", size[0], size[1]), size[0], size[1], Options{}, colorprofile.ANSI256, screenshot.Dark, running())
 	}
+	for _, size := range [][2]int{{120, 40}, {200, 60}} {
+		for name, keys := range map[string][]string{"grey": nil, "viridis": {"x"}} {
+			draw(fmt.Sprintf("true-%s-%dx%d", name, size[0], size[1]), size[0], size[1], Options{}, colorprofile.TrueColor, screenshot.Dark, finished(), append([]string{"tab", "tab"}, keys...)...)
+		}
+	}
 	draw("light", 120, 40, Options{Colours: LightColours}, colorprofile.ANSI256, screenshot.Light, trainer())
 	draw("ansi16", 120, 40, Options{}, colorprofile.ANSI, screenshot.Dark, running())
 	draw("none", 120, 40, Options{}, colorprofile.ASCII, screenshot.Dark, paused())
