@@ -54,6 +54,16 @@ func (g ground) as(c Colours) ground {
 	return g
 }
 
+// deepen takes the terminal's answer that it has 24-bit colours: the name that
+// terminfo has for them, perhaps with a value.
+func (m *Model) deepen(capability string) {
+	name, _, _ := strings.Cut(capability, "=")
+	if (name == "RGB" || name == "Tc") && m.ground.profile != colorprofile.TrueColor && !m.options.NoColor {
+		m.ground.profile = colorprofile.TrueColor
+		m.retheme()
+	}
+}
+
 // cycleColours chooses the next colours.
 func (m *Model) cycleColours() {
 	m.colours = (m.colours + 1) % numColours

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/tui/theme"
 )
@@ -102,5 +104,46 @@ func TestASlowLineHasCheapPictures(t *testing.T) {
 	}
 	if m.theme.Depth != theme.TrueColor {
 		t.Errorf("the theme's depth is %d", m.theme.Depth)
+	}
+}
+
+// A terminal that has 24-bit colours says so when it is asked, where its
+// environment does not come along.
+func TestATerminalTellsItsDepth(t *testing.T) {
+	for answer, want := range map[string]theme.Depth{
+		"RGB": theme.TrueColor, "Tc": theme.TrueColor, "RGB=8/8/8": theme.TrueColor, "": theme.Colors256, "TN=xterm": theme.Colors256,
+	} {
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+		m.Update(tea.CapabilityMsg{Content: answer})
+		if m.theme.Depth != want {
+			t.Errorf("after %q the depth is %d, want %d", answer, m.theme.Depth, want)
+		}
+	}
+	m, _ := screen(t, 120, 40, Options{NoColor: true}, colorprofile.ASCII, running())
+	m.Update(tea.CapabilityMsg{Content: "RGB"})
+	if m.theme.Depth != theme.NoColor {
+		t.Error("an answer brings colours where none are wanted")
+	}
+}
+
+// Only terminals that do not print what they do not know are asked.
+func TestOldTerminalsAreNotAskedForTheirDepth(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		class int
+		asked bool
+	}{{"xterm", 64, true}, {"", 1, false}, {"tmux 3.5", 62, false}} {
+		g := newGraphics()
+		g.hear(tea.TerminalVersionMsg{Name: tt.name}, 80, 24)
+		text := ""
+		if cmd, _ := g.hear(uv.PrimaryDeviceAttributesEvent{tt.class}, 80, 24); cmd != nil {
+			text = fmt.Sprint(cmd().(tea.RawMsg).Msg)
+		}
+		if got := strings.Contains(text, areYouTrue); got != tt.asked {
+			t.Errorf("%q of class %d is asked: %v", tt.name, tt.class, got)
+		}
+	}
+	if want := ansi.RequestTermcap("RGB") + ansi.RequestTermcap("Tc"); areYouTrue != want {
+		t.Errorf("the question is %q, want %q", areYouTrue, want)
 	}
 }

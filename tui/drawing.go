@@ -153,6 +153,6 @@ func (p *picture) Explain() []string {
 		"Pictures cost more bytes than the rest of the screen. They change at most three times a second and within a budget of bytes: " +
 			"where it is short, large changes come first and noise stays, until the run pauses or ends; then the whole picture is shown.",
 		"v: side by side, reconstruction, truth, difference. x: grey or viridis; of the difference, signed or magnitude. " +
-			"i: Kitty graphics where the terminal says that it has them, half blocks with 256 colours, braille, characters, off.",
+			"i: Kitty graphics where the terminal says that it has them, half blocks in 24-bit colours (64 levels) or of 256, braille, characters, off.",
 	}
 }

@@ -73,6 +73,10 @@ func newGraphics() *graphics {
 // pixels, and its class.
 const whoAreYou = ansi.RequestNameVersion + "\x1b[16t\x1b[14t" + ansi.RequestPrimaryDeviceAttributes
 
+// areYouTrue asks whether the terminal has 24-bit colours, by the two names that
+// terminfo has for that, RGB and Tc: an SSH login hands over TERM and no COLORTERM.
+const areYouTrue = "\x1bP+q524742\x1b\\" + "\x1bP+q5463\x1b\\"
+
 // ask begins to ask the terminal.
 func (g *graphics) ask() tea.Cmd { return tea.Raw(whoAreYou) }
 
@@ -130,7 +134,7 @@ func (g *graphics) class(attributes []int) tea.Cmd {
 		g.refuse("the terminal is older than the question for Kitty graphics")
 	default:
 		g.state = graphicsAsked
-		return tea.Raw(query + ansi.RequestPrimaryDeviceAttributes)
+		return tea.Raw(areYouTrue + query + ansi.RequestPrimaryDeviceAttributes)
 	}
 	return nil
 }

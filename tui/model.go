@@ -209,6 +209,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case tea.ColorProfileMsg:
 		m.ground.profile = msg.Profile
 		m.retheme()
+	case tea.CapabilityMsg:
+		m.deepen(msg.Content)
 	case tea.BackgroundColorMsg:
 		m.ground.dark = msg.IsDark()
 		m.retheme()

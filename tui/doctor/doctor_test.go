@@ -108,6 +108,15 @@ func TestTerminal(t *testing.T) {
 		{"screen", []string{"STY=1"}, func(t Terminal) bool { return t.Multiplexer == "screen" }},
 		{"NO_COLOR", []string{"NO_COLOR=1"}, func(t Terminal) bool { return t.NoColor }},
 		{"NO_COLOR empty", []string{"NO_COLOR="}, func(t Terminal) bool { return !t.NoColor }},
+		{"NO_COLOR with any value", []string{"TTY_FORCE=1", "TERM=xterm-256color", "NO_COLOR=yes"}, func(t Terminal) bool {
+			return t.Colors == "none" && t.Pictures == "braille"
+		}},
+		{"24-bit colours", []string{"TTY_FORCE=1", "TERM=xterm-256color", "COLORTERM=truecolor"}, func(t Terminal) bool {
+			return t.Colors == "truecolor" && strings.Contains(t.Pictures, "24-bit colours, 64 greys")
+		}},
+		{"256 colours", []string{"TTY_FORCE=1", "TERM=xterm-256color"}, func(t Terminal) bool {
+			return t.Colors == "256" && strings.Contains(t.Pictures, "24 greys")
+		}},
 		{"LC_ALL wins", []string{"LANG=de_DE.UTF-8", "LC_ALL=C"}, func(t Terminal) bool {
 			return !t.UTF8 && t.Locale == "LC_ALL=C" && len(t.Advice) == 1
 		}},
@@ -133,6 +142,14 @@ func TestAdviceOnSmallAndPoorTerminals(t *testing.T) {
 	}
 	if a := poor.advise(); len(a) != 1 || !strings.Contains(a[0], "few colours") {
 		t.Errorf("poor: %q", a)
+	}
+	inside, far := good, good
+	inside.Multiplexer, far.SSH = "tmux", true
+	if a := inside.advise(); len(a) != 1 || !strings.Contains(a[0], "terminal-features") {
+		t.Errorf("inside tmux: %q", a)
+	}
+	if a := far.advise(); len(a) != 1 || !strings.Contains(a[0], "COLORTERM") {
+		t.Errorf("over SSH: %q", a)
 	}
 	if a := good.advise(); len(a) != 0 {
 		t.Errorf("good: %q", a)

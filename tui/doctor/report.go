@@ -121,6 +121,9 @@ func (p *page) terminal(t Terminal) {
 	}
 	p.line("", "TERM %s · COLORTERM %s · NO_COLOR %s", orNone(t.Term), orNone(t.ColorTerm), yes(t.NoColor))
 	p.line("", "colours: %s · UTF-8: %s (%s)", t.Colors, yes(t.UTF8), t.Locale)
+	if t.Interactive {
+		p.line("", "pictures: %s%s", t.Pictures, t.better())
+	}
 	p.line("", "over SSH: %s · multiplexer: %s · program: %s", yes(t.SSH), orNone(t.Multiplexer), orNone(t.Program))
 	if t.Synchronized == nil {
 		p.line("", "synchronized output: unknown, %s", t.SynchronizedReason)
@@ -130,6 +133,17 @@ func (p *page) terminal(t Terminal) {
 	for _, a := range t.Advice {
 		p.line("", "advice: %s", a)
 	}
+}
+
+// better is what pictures may be once the terminal has answered.
+func (t Terminal) better() string {
+	switch t.Colors {
+	case "truecolor":
+		return "; Kitty's graphics where the terminal answers that it has them"
+	case "256":
+		return "; 24-bit colours or Kitty's graphics where the terminal answers that it has them"
+	}
+	return ""
 }
 
 func orNone(s string) string {

@@ -1,11 +1,14 @@
 package doctor
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
+
+	"prismtop/tui/theme"
 )
 
 // Terminal is what the environment says about the terminal.
@@ -16,7 +19,8 @@ type Terminal struct {
 	ColorTerm   string `json:"colorterm"`
 	Program     string `json:"program,omitempty"` // TERM_PROGRAM
 	Multiplexer string `json:"multiplexer,omitempty"`
-	Colors      string `json:"colors"`
+	Colors      string `json:"colors"`   // what the screen begins with
+	Pictures    string `json:"pictures"` // how it draws them
 	NoColor     bool   `json:"no_color"`
 	Width       int    `json:"width,omitempty"`
 	Height      int    `json:"height,omitempty"`
@@ -39,9 +43,13 @@ const (
 // terminal reads the environment and asks for the terminal's size.
 func terminal(out *os.File, environment []string) Terminal {
 	env := environ(environment)
+	profile := colorprofile.Detect(out, environment)
+	if env["NO_COLOR"] != "" { // with any value
+		profile = min(profile, colorprofile.ASCII)
+	}
 	t := Terminal{
 		Term: env["TERM"], ColorTerm: env["COLORTERM"], Program: env["TERM_PROGRAM"],
-		Colors:             colors(colorprofile.Detect(out, environment)),
+		Colors: colors(profile), Pictures: pictures(profile),
 		NoColor:            env["NO_COLOR"] != "",
 		SSH:                env["SSH_TTY"] != "" || env["SSH_CONNECTION"] != "",
 		SynchronizedReason: "the screen asks the terminal when it starts",
@@ -75,7 +83,15 @@ func (t Terminal) advise() []string {
 		advice = append(advice, "the locale is not UTF-8; use --ascii, or a locale such as C.UTF-8")
 	}
 	if !t.NoColor && t.Interactive && (t.Colors == "none" || t.Colors == "16") {
-		advice = append(advice, "few colours: pictures are drawn in braille; TERM=xterm-256color or COLORTERM=truecolor gives greys where the terminal has them")
+		advice = append(advice, "few colours: pictures are drawn in braille; TERM=xterm-256color or COLORTERM=truecolor gives them colours where the terminal has these")
+	}
+	if !t.NoColor && t.Interactive && t.Colors == "256" {
+		switch {
+		case t.Multiplexer == "tmux":
+			advice = append(advice, "pictures have 64 levels instead of 24 where tmux may pass 24-bit colours on: set -as terminal-features ',*:RGB'")
+		case t.SSH && t.ColorTerm == "":
+			advice = append(advice, "SSH leaves COLORTERM behind; the screen asks the terminal itself, and COLORTERM=truecolor says it where that does not answer")
+		}
 	}
 	return advice
 }
@@ -113,4 +129,16 @@ func colors(p colorprofile.Profile) string {
 		return "16"
 	}
 	return "none"
+}
+
+// pictures is how the screen draws them with so many colours, before the terminal
+// has answered anything.
+func pictures(p colorprofile.Profile) string {
+	switch p {
+	case colorprofile.TrueColor:
+		return fmt.Sprintf("half blocks in 24-bit colours, %d greys", theme.Greys.Levels(theme.TrueColor))
+	case colorprofile.ANSI256:
+		return fmt.Sprintf("half blocks in the 256-colour palette, %d greys", theme.Greys.Levels(theme.Colors256))
+	}
+	return "braille"
 }
