@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -173,37 +172,56 @@ func (m *Model) footer() []string {
 			first = keyPieces(m, withPairs(), true)
 		}
 	}
-	actions := keyPieces(m, slices.Concat(runKeys, tuningKeys, screenKeys), h == 1)
-	if m.focus != noPane { // the first line has them
-		actions = slices.DeleteFunc(actions, func(g keyGroup) bool {
-			switch g.pieces[0].text {
-			case "?", "tab":
-				return true
-			case "space":
-				return m.focus == settingsPane
-			}
-			return false
-		})
-	}
+	actions := m.actions(h == 1)
 	switch {
 	case h == 2:
-		put(&c, 1, 0, fit(first, w-2))
+		settings, _ := fit(first, w-2)
+		put(&c, 1, 0, settings)
 	case m.focus != noPane:
 		actions = first
 	default:
 		actions = append(first, actions...)
 	}
-	if text, style := m.statusLine(); text != "" {
-		c.Text(1, h-1, chart.Cut(text, room), style)
-		return c.Lines(m.theme)
+	keys, missing := fit(actions, room)
+	if terse, without := fit(m.actions(true), room); h == 2 && without > missing {
+		keys = terse
 	}
-	x := put(&c, 1, h-1, fit(actions, room))
-	if text, style := m.newestAlert(); text != "" && h == 2 && w-x-width(right)-5 >= alertLeast {
-		c.Text(x+2, h-1, chart.Cut(text, w-x-width(right)-5), style)
-	} else if note := m.crowdedNote(); h == 2 && chart.Width(note)+x+2 < w-width(right) {
-		c.TextRight(w-3-width(right), h-1, note, theme.Faint)
-	}
+	m.told(&c, h-1, room, keys)
 	return c.Lines(m.theme)
+}
+
+// told writes the keys of a row, and what there is to tell beside them; a status that
+// has no room there is in their place.
+func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
+	text, style := m.statusLine()
+	if text != "" && width(keys)+keyGap+chart.Width(text) > room {
+		c.Text(1, y, chart.Cut(text, room), style)
+		return
+	}
+	x := put(c, 1, y, keys)
+	left := room + 1 - x - keyGap
+	if alert, look := m.newestAlert(); text == "" && alert != "" && y > 0 && left >= alertLeast {
+		text, style = chart.Cut(alert, left), look
+	}
+	c.Text(x+keyGap, y, text, style)
+}
+
+// actions are the keys that are no settings, as far as the first line of a footer of
+// two has not got them.
+func (m *Model) actions(terse bool) []keyGroup {
+	groups := keyPieces(m, slices.Concat(runKeys, tuningKeys, screenKeys), terse)
+	if m.focus == noPane {
+		return groups
+	}
+	return slices.DeleteFunc(groups, func(g keyGroup) bool {
+		switch g.pieces[0].text {
+		case "?", "tab":
+			return true
+		case "space":
+			return m.focus == settingsPane
+		}
+		return false
+	})
 }
 
 // focusKeys are the keys of the pane that has them; nil where none has.
@@ -225,30 +243,6 @@ func (m *Model) focusKeys() []keyGroup {
 	add(0, hint{"z", zoom}, hint{"?", "explain"})
 	add(2, hint{"tab", "next pane"}, hint{"esc", "back"})
 	return groups
-}
-
-// statusLine is what was refused last, why the run failed, or what was last said.
-func (m *Model) statusLine() (string, theme.Style) {
-	switch {
-	case m.status.bad:
-		return m.status.text, theme.Bad
-	case m.snap != nil && m.snap.State == profiles.Failed:
-		return "failed: " + firstLine(m.snap.Err) + "   (q quits)", theme.Bad
-	}
-	return m.status.text, theme.Warn
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
-}
-
-// crowdedNote names the panes for which the terminal is too small.
-func (m *Model) crowdedNote() string {
-	if names := namesOf(m.layout.crowded()); names != "" && !m.zoomed {
-		return "no room for " + names
-	}
-	return ""
 }
 
 // arrangementName is the arrangement on screen, all equally wide.
@@ -277,6 +271,9 @@ type keyGroup struct {
 	pieces []piece
 	rank   int
 }
+
+// lastRank is the highest rank of a binding.
+const lastRank = 9
 
 // keyGap is the room between two bindings in the footer.
 const keyGap = 2
@@ -332,11 +329,12 @@ func stateStyle(text string, pending bool) theme.Style {
 }
 
 // fit keeps the groups that fit into w cells, those of low rank first, in their
-// order.
-func fit(groups []keyGroup, w int) []piece {
+// order, and tells the lowest rank of those that did not.
+func fit(groups []keyGroup, w int) (out []piece, missing int) {
 	keep := make([]bool, len(groups))
 	used := 0
-	for rank := 0; rank <= 9; rank++ {
+	missing = lastRank + 1
+	for rank := 0; rank <= lastRank; rank++ {
 		for i, g := range groups {
 			if g.rank == rank && used+width(g.pieces) <= w {
 				used += width(g.pieces) + keyGap
@@ -344,9 +342,9 @@ func fit(groups []keyGroup, w int) []piece {
 			}
 		}
 	}
-	var out []piece
 	for i, g := range groups {
 		if !keep[i] {
+			missing = min(missing, g.rank)
 			continue
 		}
 		if len(out) > 0 {
@@ -354,40 +352,5 @@ func fit(groups []keyGroup, w int) []piece {
 		}
 		out = append(out, g.pieces...)
 	}
-	return out
-}
-
-// skippedLife is how long the footer tells of frames that were left out.
-const skippedLife = 10 * time.Second
-
-// costWidth is that of the costs in the footer.
-const costWidth = 20
-
-// costPieces are what watching costs, and what was lost.
-func (m *Model) costPieces() []piece {
-	var ps []piece
-	if m.snap != nil && m.snap.Own.Dropped > 0 {
-		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn, 0})
-	}
-	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // in the costs' place, so that nothing moves
-		return append(ps, piece{fmt.Sprintf("%*s", costWidth, plural(m.cost.skipped, "frame", "frames")+" skipped"), theme.Warn, 0})
-	}
-	if !m.cost.known {
-		return append(ps, piece{"ui    – %     – KB/s" + m.frameRate("  –"), theme.Faint, 0})
-	}
-	share := m.cost.share
-	if m.snap != nil {
-		share += m.snap.Own.Aggregator
-	}
-	return append(ps, piece{fmt.Sprintf("ui%s %s KB/s", percentFine(share), fixed(m.cost.rate/1000, 5)) + m.frameRate(fmt.Sprintf("%3.0f", min(m.cost.fps, 99))), theme.Faint, 0})
-}
-
-// frameRateWidth is the width from which the footer tells the frames per second.
-const frameRateWidth = 130
-
-func (m *Model) frameRate(value string) string {
-	if m.layout.w < frameRateWidth {
-		return ""
-	}
-	return value + " fps"
+	return out, missing
 }

@@ -14,6 +14,8 @@ import (
 type pane interface {
 	SetSize(w, h int)
 	SetTheme(t *theme.Theme)
+	// SetCorner gives what the screen says in the lower edge of its last pane.
+	SetCorner(text string)
 	Update(s *profiles.Snapshot)
 	// SetFocus tells whether the pane has the keys.
 	SetFocus(on bool)
@@ -37,6 +39,7 @@ type teller interface{ tell() string }
 // box is what every pane has: a canvas with a frame, and the lines it became.
 type box struct {
 	title  string
+	corner string // at the right of the lower edge
 	canvas chart.Canvas
 	theme  *theme.Theme
 	snap   *profiles.Snapshot
@@ -57,6 +60,13 @@ func (b *box) SetSize(w, h int) {
 func (b *box) SetTheme(t *theme.Theme) {
 	if b.theme != t {
 		b.theme, b.stale = t, true
+	}
+}
+
+// SetCorner writes in the lower edge of the frame, at its right.
+func (b *box) SetCorner(text string) {
+	if b.corner != text {
+		b.corner, b.stale = text, true
 	}
 }
 
@@ -108,10 +118,22 @@ func (b *box) render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	if b.snap == nil {
 		message(&inner, "waiting for the run")
 	} else if note, style := draw(&inner, b.snap); note != "" {
-		b.canvas.Text(2, h-1, chart.Cut(" "+note+" ", w-4), style)
+		b.canvas.Text(2, h-1, chart.Cut(" "+note+" ", b.edgeRoom()), style)
+	}
+	if b.corner != "" {
+		b.canvas.TextRight(w-2, h-1, " "+b.corner+" ", theme.Faint)
 	}
 	b.drawn = b.canvas.Lines(b.theme)
 	return b.drawn
+}
+
+// edgeRoom is how many cells of the lower edge a pane has for itself.
+func (b *box) edgeRoom() int {
+	w, _ := b.canvas.Size()
+	if b.corner == "" {
+		return w - 4
+	}
+	return w - 4 - chart.Width(b.corner) - 3
 }
 
 // aside writes in the upper edge of the frame, at its right.

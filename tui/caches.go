@@ -223,13 +223,6 @@ func lookups(v profiles.CacheView) string {
 	return plural(v.Hits, "hit", "hits") + " " + plural(v.Misses, "miss", "misses")
 }
 
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return count(n) + " " + many
-}
-
 // whyNoHits explains a measurement cache that cannot hit: the trainer measures
 // each sample of the object once (spec/prism.md §9.1).
 func whyNoHits(s *profiles.Snapshot) string {

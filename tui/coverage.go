@@ -155,13 +155,13 @@ func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 
 // legend names the apertures in the lower edge, each in its colour.
 func (p *kspace) legend() {
-	w, h := p.canvas.Size()
-	x := 2
+	_, h := p.canvas.Size()
+	x, end := 2, 2+p.edgeRoom()
 	for _, part := range []struct {
 		text  string
 		style theme.Style
 	}{{" ⢕ done", theme.Done}, {" ⣿ now", theme.Current}, {" ○ next ", theme.Next}} {
-		if x+chart.Width(part.text) > w-2 {
+		if x+chart.Width(part.text) > end {
 			return
 		}
 		x = p.canvas.Text(x, h-1, part.text, part.style)

@@ -70,6 +70,17 @@ func (l *layout) crowded() []paneID {
 	return ids
 }
 
+// hidden says in at most w cells which panes there is no room for, or how many;
+// empty where there are none.
+func (l *layout) hidden(w int) string {
+	crowded := l.crowded()
+	if len(crowded) == 0 {
+		return ""
+	}
+	n := plural(int64(len(crowded)), "pane", "panes")
+	return fitting(w, "no room for "+namesOf(crowded), n+" hidden, P lists them", n+" hidden: P", itoa(len(crowded))+" hidden")
+}
+
 // shown is the number of panes on screen.
 func (l *layout) shown() int {
 	n := 0

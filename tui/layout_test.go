@@ -3,7 +3,10 @@ package tui
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/charmbracelet/colorprofile"
 )
 
 // choices are what users may show and hide: nothing, each pane, and some at
@@ -190,5 +193,43 @@ func TestChosenPanesComeFirst(t *testing.T) {
 	before, after := arrange(120, 40, &arrangements[0], choice{}), arrange(120, 40, &arrangements[0], hide)
 	if !after.panes[picturePane].empty() || after.panes[phasesPane].w <= before.panes[phasesPane].w {
 		t.Errorf("without the picture the phases are %+v, with it %+v", after.panes[phasesPane], before.panes[phasesPane])
+	}
+}
+
+// Where panes have no room the screen says so at every size, in words that name
+// them or count them, and nowhere else.
+func TestTheScreenSaysWhatIsHidden(t *testing.T) {
+	for _, size := range [][2]int{{60, 15}, {60, 24}, {80, 20}, {80, 24}, {100, 30}, {120, 40}, {200, 60}, {300, 100}} {
+		for _, a := range arrangements {
+			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
+			m.keep.Preset = a.name
+			m.relay()
+			m.Update(snapshotMsg{running()})
+			frame, crowded := frameOf(m), m.layout.crowded()
+			says := strings.Contains(frame, " hidden") || strings.Contains(frame, "no room for "+namesOf(crowded))
+			if says != (len(crowded) > 0) {
+				t.Errorf("%s at %dx%d hides %q:\n%s", a.name, size[0], size[1], namesOf(crowded), frame)
+			}
+			m.cycleFocus(1)
+			m.toggleZoom()
+			m.Update(snapshotMsg{running()})
+			if frame := frameOf(m); strings.Contains(frame, " hidden") {
+				t.Errorf("%s at %dx%d zoomed:\n%s", a.name, size[0], size[1], frame)
+			}
+		}
+	}
+}
+
+// What is told stands beside the keys where there is room, and covers them where not.
+func TestAStatusLeavesTheKeysWhereThereIsRoom(t *testing.T) {
+	for _, tt := range []struct {
+		w    int
+		keys bool
+	}{{80, false}, {120, false}, {200, true}} {
+		m, _ := screen(t, tt.w, 60, Options{}, colorprofile.ANSI256, running())
+		press(m, "w")
+		if got := lastLine(m); !strings.Contains(got, "panes: timing") || strings.Contains(got, "space pause") != tt.keys {
+			t.Errorf("%d columns: %q", tt.w, got)
+		}
 	}
 }

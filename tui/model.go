@@ -2,10 +2,8 @@ package tui
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
@@ -327,9 +325,15 @@ func (m *Model) resize(w, h int) {
 	} else if m.focus != noPane && m.layout.panes[m.focus].empty() {
 		m.setFocus(noPane)
 	}
+	last := m.layout.at(w-1, m.layout.footer.y-1)
 	for id, p := range m.panes {
 		r := m.layout.panes[id]
 		p.SetSize(r.w, r.h)
+		corner := ""
+		if paneID(id) == last && !m.zoomed {
+			corner = m.layout.hidden((r.w - 4) / 2)
+		}
+		p.SetCorner(corner)
 	}
 }
 
@@ -341,52 +345,6 @@ func (m *Model) retheme() {
 	}
 }
 
-// status is a line for the user that stays for some seconds.
-type status struct {
-	text  string
-	bad   bool
-	until time.Time
-}
-
-// statusLife is how long a status stays.
-const statusLife = 5 * time.Second
-
-func (m *Model) say(s string)      { m.status = status{s, false, m.now().Add(statusLife)} }
-func (m *Model) complain(s string) { m.status = status{s, true, m.now().Add(statusLife)} }
-
-func (s *status) expire(now time.Time) {
-	if now.After(s.until) {
-		*s = status{}
-	}
-}
-
-// cost is what the screen itself costs, summed up once a second.
-type cost struct {
-	spent time.Duration // processor time in Update since the last sum
-	bytes int64         // written when the last sum was made
-	drawn int64         // frames written until then
-	at    time.Time
-	// skipped counts the frames left out, because the terminal was busy or the
-	// budget was spent, until skippedAt.
-	skipped   int64
-	skippedAt time.Time
-
-	share float64 // of one core, spent on handling messages and drawing
-	rate  float64 // bytes per second
-	fps   float64 // frames per second
-	known bool
-}
-
-func (c *cost) sum(now time.Time, written, drawn int64) {
-	if span := now.Sub(c.at).Seconds(); !c.at.IsZero() && span > 0 {
-		c.share = math.Max(0, c.spent.Seconds()/span)
-		c.rate = float64(written-c.bytes) / span
-		c.fps = float64(drawn-c.drawn) / span
-		c.known = true
-	}
-	c.at, c.spent, c.bytes, c.drawn = now, 0, written, drawn
-}
-
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -396,5 +354,3 @@ func (o Options) withDefaults() Options {
 	}
 	return o
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

@@ -167,3 +167,8 @@ func progressLine(s *profiles.Snapshot) string {
 	}
 	return strings.Map(printable, strings.Join(parts, " · "))
 }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}

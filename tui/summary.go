@@ -138,7 +138,5 @@ func converged(s *profiles.Snapshot) int {
 	return n
 }
 
-func trim(s string) string { return strings.TrimSpace(s) }
-
 // plainASCII is text in 7-bit characters.
 func plainASCII(s string) string { return strings.Map(theme.ASCII, s) }

@@ -208,3 +208,16 @@ func ssim(v float64) string {
 	}
 	return fmt.Sprintf("%6s", s)
 }
+
+// plural is a number of things in words.
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + many
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// trim is a number without the spaces of its fixed width.
+func trim(s string) string { return strings.TrimSpace(s) }
