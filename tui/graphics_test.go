@@ -21,6 +21,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/ansi/kitty"
+	"github.com/charmbracelet/x/vt"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -226,13 +227,11 @@ func (x *terminal) expectPictures(d *drawer, n int) {
 	var err error
 	defer func() {
 		if x.t.Failed() {
-			x.t.Log(err, "\n", x.text())
+			x.t.Log(err, "\n", x.Text())
 		}
 	}()
 	eventually(x.t, strconv.Itoa(n)+" pictures", func() bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		err = d.check(x.emulator.CellAt, x.emulator.Width(), x.emulator.Height())
+		x.Look(func(e *vt.Emulator) { err = d.check(e.CellAt, e.Width(), e.Height()) })
 		return err == nil && len(d.holding()) == n
 	})
 }
@@ -290,9 +289,9 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	s = paused()
 	x.show(s)
 	x.expectPictures(d, 2)
-	x.press("\t\tz") // more room: the truth and the difference
+	x.Press("\t\tz") // more room: the truth and the difference
 	x.expectPictures(d, 3)
-	x.press("x")
+	x.Press("x")
 	eventually(t, "viridis", func() bool {
 		for _, i := range d.holding() {
 			if p, ok := i.picture.ColorModel().(color.Palette); ok && p[0] == color.Color(color.RGBA{68, 1, 84, 255}) {
@@ -301,15 +300,15 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 		}
 		return false
 	})
-	x.press("v") // the reconstruction alone
+	x.Press("v") // the reconstruction alone
 	x.expectPictures(d, 1)
-	x.press("\t") // another pane, which hides the picture
+	x.Press("\t") // another pane, which hides the picture
 	x.expectPictures(d, 0)
-	x.press("\x1b")
+	x.Press("\x1b")
 	x.expectPictures(d, 1)
-	x.press("q")
-	x.expect("y quit")
-	x.press("y")
+	x.Press("q")
+	x.See("y quit")
+	x.Press("y")
 	if err := x.expectEnd(10 * time.Second); err != nil {
 		t.Error(err)
 	}
@@ -350,25 +349,25 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			x := openAnswering(t, tt.answer, 120, 40, Options{NoSummary: true})
 			x.show(running())
-			x.expect("▀▀▀")
-			if strings.Contains(x.raw(), "a=T") {
+			x.See("▀▀▀")
+			if strings.Contains(x.Received(), "a=T") {
 				t.Error("a picture was sent")
 			}
 			if tt.name == "without placeholders" {
 				return // i tries there
 			}
-			x.press("\t\t")
+			x.Press("\t\t")
 			eventually(t, tt.why, func() bool {
-				x.press("i")
+				x.Press("i")
 				for range 20 {
 					time.Sleep(5 * time.Millisecond)
-					if strings.Contains(x.text(), tt.why) {
+					if strings.Contains(x.Text(), tt.why) {
 						return true
 					}
 				}
 				return false
 			})
-			x.expect("▀▀▀")
+			x.See("▀▀▀")
 		})
 	}
 }
@@ -378,12 +377,12 @@ func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
 	d := newDrawer("WezTerm 20240203")
 	x := openAnswering(t, d.receive, 120, 40, Options{NoSummary: true})
 	x.show(running())
-	x.expect("▀▀▀")
-	x.press("\t\ti")
+	x.See("▀▀▀")
+	x.Press("\t\ti")
 	x.expectPictures(d, 1)
-	x.press("i")
+	x.Press("i")
 	x.expectPictures(d, 0)
-	x.expect("▀▀▀")
+	x.See("▀▀▀")
 }
 
 // Inside tmux the question goes through to the terminal behind, and so do the

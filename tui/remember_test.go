@@ -187,11 +187,11 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prismtop", "screen.toml")
 	x := open(t, 120, 40, Options{Remember: path, NoSummary: true})
 	x.show(running())
-	x.expect("Phases")
-	x.press("wM")
-	x.expect("mouse on")
-	eventually(t, "mouse", func() bool { return strings.Contains(x.raw(), ansi.SetModeMouseButtonEvent) })
-	x.press("\x03")
+	x.See("Phases")
+	x.Press("wM")
+	x.See("mouse on")
+	eventually(t, "mouse", func() bool { return strings.Contains(x.Received(), ansi.SetModeMouseButtonEvent) })
+	x.Press("\x03")
 	select {
 	case <-x.ended:
 	case <-time.After(10 * time.Second):
@@ -202,14 +202,7 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 		t.Errorf("remembered %+v, %v", r, err)
 	}
 	eventually(t, "the mouse off", func() bool {
-		raw := x.raw()
+		raw := x.Received()
 		return strings.LastIndex(raw, ansi.ResetModeMouseButtonEvent) > strings.LastIndex(raw, ansi.SetModeMouseButtonEvent)
 	})
-}
-
-// raw is all that the terminal received.
-func (x *terminal) raw() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return string(x.wire)
 }

@@ -16,7 +16,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi/kitty"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
@@ -45,6 +47,8 @@ type Terminal struct {
 	bursts   int64
 	last     time.Time // when something was received
 	draws    bool
+	partial  []byte // a character that has not come whole
+	answer   func(received []byte) string
 	mute     bool       // the terminal does not read
 	resumed  *sync.Cond // something was received, or the terminal reads again
 }
@@ -53,29 +57,49 @@ type Terminal struct {
 // is skipped.
 func Open(t testing.TB, width, height int) *Terminal {
 	t.Helper()
-	return open(t, width, height, true)
+	return open(t, width, height, true, nil)
+}
+
+// OpenAnswering is a terminal whose program's questions answer answers, which is
+// given what was received, in the pieces in which it came.
+func OpenAnswering(t testing.TB, width, height int, answer func(received []byte) string) *Terminal {
+	t.Helper()
+	return open(t, width, height, true, answer)
 }
 
 // OpenDrain is a terminal that reads and draws nothing, as one elsewhere costs this
 // machine nothing. It answers no questions either.
 func OpenDrain(t testing.TB, width, height int) *Terminal {
 	t.Helper()
-	return open(t, width, height, false)
+	return open(t, width, height, false, nil)
 }
 
-func open(t testing.TB, width, height int, draws bool) *Terminal {
+func open(t testing.TB, width, height int, draws bool, answer func([]byte) string) *Terminal {
 	t.Helper()
 	ptmx, tty, err := pty.Open()
 	if err != nil {
 		t.Skipf("skipped: no pseudo-terminal here: %v", err)
 	}
-	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now(), draws: draws}
+	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now(), draws: draws, answer: answer}
 	x.resumed = sync.NewCond(&x.mu)
 	x.setSize(width, height)
-	go func() { _, _ = io.Copy(ptmx, x.emulator) }() // the terminal's answers
+	var answers io.Writer = ptmx
+	if answer != nil {
+		answers = io.Discard
+	}
+	go func() { _, _ = io.Copy(answers, x.emulator) }()
 	go x.listen()
-	t.Cleanup(func() { _ = x.emulator.InputPipe().(io.Closer).Close() })
+	t.Cleanup(x.hush)
 	return x
+}
+
+// hush ends the emulator's answers.
+func (x *Terminal) hush() { _ = x.emulator.InputPipe().(io.Closer).Close() }
+
+// Close takes the terminal away. What runs on it must have ended.
+func (x *Terminal) Close() {
+	_, _ = x.tty.Close(), x.pty.Close()
+	x.hush()
 }
 
 func (x *Terminal) setSize(width, height int) {
@@ -104,11 +128,46 @@ func (x *Terminal) listen() {
 		x.bytes += int64(n)
 		x.received.Write(buf[:n])
 		if x.draws {
-			_, _ = x.emulator.Write(buf[:n])
+			x.draw(buf[:n])
+		}
+		reply := ""
+		if x.answer != nil {
+			reply = x.answer(buf[:n])
 		}
 		x.resumed.Broadcast()
 		x.mu.Unlock()
+		if reply != "" {
+			_, _ = io.WriteString(x.pty, reply)
+		}
 	}
+}
+
+// draw hands the emulator whole characters, with their marks: it keeps none of one
+// for what it is written next.
+func (x *Terminal) draw(p []byte) {
+	p = append(x.partial, p...)
+	whole := wholeCharacters(p)
+	_, _ = x.emulator.Write(p[:whole])
+	x.partial = append([]byte(nil), p[whole:]...)
+}
+
+// wholeCharacters is how much of p ends with a whole character: a picture's place
+// is one with two marks.
+func wholeCharacters(p []byte) int {
+	if at := bytes.LastIndex(p, []byte(string(kitty.Placeholder))); at >= 0 && len(p)-at < 12 {
+		if utf8.RuneCount(p[at:]) < 3 || !utf8.Valid(p[at:]) {
+			return at
+		}
+	}
+	for back := range min(len(p), utf8.UTFMax) {
+		if at := len(p) - 1 - back; utf8.RuneStart(p[at]) {
+			if !utf8.FullRune(p[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(p)
 }
 
 // TTY is the program's end of the terminal.
@@ -177,14 +236,24 @@ func (x *Terminal) Text() string {
 	return x.emulator.String()
 }
 
+// Look lets look see the emulator, which stands still meanwhile.
+func (x *Terminal) Look(look func(screen *vt.Emulator)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	look(x.emulator)
+}
+
+// Alternate says whether the alternate screen is shown.
+func (x *Terminal) Alternate() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.emulator.IsAltScreen()
+}
+
 // Restored waits until the normal screen is shown.
 func (x *Terminal) Restored() {
 	x.t.Helper()
-	x.until("the normal screen", func(string) bool {
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return !x.emulator.IsAltScreen()
-	})
+	x.until("the normal screen", func(string) bool { return !x.Alternate() })
 }
 
 // Received is all that the program sent.
