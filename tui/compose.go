@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -70,10 +71,25 @@ func (m *Model) overlay(rows, box []string) {
 	x, y := max(0, (m.layout.w-w)/2), max(0, (len(rows)-len(box))/2)
 	for i, line := range box {
 		if y+i < len(rows) {
-			row := rows[y+i]
-			rows[y+i] = ansi.Cut(row, 0, x) + "\x1b[m" + line + ansi.Cut(row, x+w, m.layout.w)
+			rows[y+i] = leftOf(rows[y+i], x) + "\x1b[m" + line + rightOf(rows[y+i], x+w, m.layout.w)
 		}
 	}
+}
+
+// leftOf is the first x cells of a row. Of a wide character that is cut in two a
+// space is left, as in rightOf.
+func leftOf(row string, x int) string {
+	part := ansi.Cut(row, 0, x)
+	return part + strings.Repeat(" ", x-ansi.StringWidth(part))
+}
+
+// rightOf is a row of w cells from cell x on.
+func rightOf(row string, x, w int) string {
+	part := ansi.Cut(row, x, w)
+	if ansi.StringWidth(part) > w-x {
+		part = " " + ansi.Cut(row, x+1, w)
+	}
+	return part
 }
 
 // dialog is a framed box with a title and a foot around w by h cells, which draw

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/kitty"
 
 	"prismtop/tui/theme"
 )
@@ -84,11 +85,13 @@ func (c *Canvas) Fill(x, y, w, h int, r rune, s theme.Style) {
 }
 
 // Text draws s from (x,y) on and returns the column after it. It is safe for
-// text from outside: control characters and what has no width are dropped, wide
-// characters take two cells, and what does not fit is cut.
+// text from outside: control characters, what has no width and marks on the
+// character before are dropped, wide characters take two cells, and what does not fit
+// is cut.
 func (c *Canvas) Text(x, y int, s string, st theme.Style) int {
 	for _, r := range s {
-		switch width := RuneWidth(r); {
+		r, width := drawn(r)
+		switch {
 		case width == 0:
 		case width == 1:
 			c.Set(x, y, r, st)
@@ -112,16 +115,39 @@ func (c *Canvas) TextRight(x, y int, s string, st theme.Style) int {
 	return x
 }
 
-// RuneWidth is the number of cells that Text gives to r: 0 for control and
-// combining characters.
+// RuneWidth is the number of cells that Text gives to r: 0 for what it drops.
 func RuneWidth(r rune) int {
+	_, width := drawn(r)
+	return width
+}
+
+// drawn is the character that Text draws for r, and its width. Characters that
+// terminals may join with those beside them, to something of another width, are
+// replaced where they stand for themselves, as halves of flags and the letters that
+// make up Hangul syllables do.
+func drawn(r rune) (rune, int) {
 	switch {
-	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x200d, r >= 0xfe00 && r <= 0xfe0f:
-		return 0
-	case r < 0x300, r >= 0x2010 && r < 0x2e80: // the screen's own glyphs
-		return 1
+	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0xad:
+		return r, 0
+	case r < 0x300, r >= 0x2010 && r < 0x2028, r >= 0x2190 && r < 0x2300,
+		r >= 0x2500 && r < 0x25fd, r >= 0x2800 && r < 0x2900: // the screen's own glyphs
+		return r, 1
 	}
-	return min(ansi.StringWidth(string(r)), 2)
+	s := string(r)
+	switch width := min(ansi.StringWidth(s), 2); {
+	case width == 0 || joins("a", s):
+		return r, 0
+	case r == kitty.Placeholder || joins(s, "a") || joins(s, s):
+		return '\ufffd', 1
+	default:
+		return r, width
+	}
+}
+
+// joins says whether two characters side by side are one.
+func joins(a, b string) bool {
+	cluster, _ := ansi.FirstGraphemeCluster(a+b, ansi.GraphemeWidth)
+	return len(cluster) > len(a)
 }
 
 // Width is the number of cells that Text gives to s.

@@ -26,6 +26,15 @@ func TestTextIsCutAndCleaned(t *testing.T) {
 		{"wide", "月光", "月光 "},
 		{"wide at the edge", "abcd月", "abcd "},
 		{"combining mark", "e\u0301a", "ea   "},
+		{"spacing mark", "निa", "नa   "},
+		{"flag", "🇩🇪a", "\ufffd\ufffda  "},
+		{"skin tone", "👋🏽a", "👋a  "},
+		{"joined faces", "👩\u200d🚀a", "👩🚀a"},
+		{"keycap", "1\ufe0f\u20e3a", "1a   "},
+		{"letters of a syllable", "\u1112\u1161\u11aba", "\ufffd\ufffd\ufffda "},
+		{"emoji among symbols", "✅a", "✅a  "},
+		{"change of direction", "a\u202eb", "ab   "},
+		{"place of a picture", "a\U0010eeee\u0305b", "a\ufffdb  "},
 		{"invalid UTF-8", "a\xffb", "a\ufffdb  "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
