@@ -248,9 +248,8 @@ func (g *graphics) through(seq string) string {
 // hear takes an answer of the terminal, or leaves the screen as it is.
 func (m *Model) hear(msg tea.Msg) tea.Cmd {
 	cmd, changed := m.terminal.hear(msg, m.layout.w, m.layout.h)
-	m.stale = changed
 	if changed {
-		m.pictures().stale = true
+		m.stale, m.pictures().stale = true, true
 		if m.out != nil {
 			m.out.trustPlaces(m.terminal.state == graphicsYes)
 		}

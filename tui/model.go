@@ -200,6 +200,7 @@ func (m *Model) leave() {
 }
 
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	owed := m.stale
 	m.stale = true
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -235,12 +236,13 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset && m.out != nil {
 			m.out.synchronize()
 		}
-		m.stale = false
+		m.stale = owed
 	case awakeMsg:
 		m.wakeUp(msg.err)
 	case secondMsg:
 		return tea.Batch(m.second(), m.remember())
 	default:
+		m.stale = owed
 		return m.hear(msg)
 	}
 	return nil
