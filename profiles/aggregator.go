@@ -334,6 +334,8 @@ func (a *Aggregator) judge(now time.Time) {
 		scale: a.last.GradientScale, nonFinite: a.nonFinite, nonFiniteAt: a.alarms.nonFiniteAt,
 		results: a.results,
 	}
+	// A process that was stopped as a whole finds its loop going on as before.
+	f.quiet = max(f.quiet, a.pace.longestGap())
 	f.skipped, f.steps = a.alarms.skipped()
 	a.alarms.measure(a.pace.clock, a.pace.count)
 	f.pace = a.alarms.pace

@@ -37,7 +37,7 @@ type facts struct {
 	state     State
 	settings  *preset.Settings
 	iteration int64         // so far
-	quiet     time.Duration // running time since the last iteration ended
+	quiet     time.Duration // longest running time without the end of an iteration, since the last look
 	usual     float64       // median time of an iteration in the recent window, ns; 0 for none
 	mean      float64       // and its mean
 
@@ -220,8 +220,9 @@ func judgeSlowdown(f *facts) finding {
 	}}
 }
 
-// Of the recent lookups a thrashing cache misses thrashRaise while entries that
-// it held were dropped, thrashLeast of them.
+// Of the recent lookups of a thrashing cache thrashRaise, and thrashLeast of them,
+// missed what it had held and dropped for room. What a cache never had it misses
+// whatever its size is.
 const (
 	thrashLeast = 16
 	thrashRaise = 0.2
@@ -236,14 +237,15 @@ var (
 func thrash(id CacheID) func(f *facts) finding {
 	return func(f *facts) finding {
 		v := &f.caches[id]
-		missed := 1 - v.RecentRate
-		dropping := v.Enabled && v.RecentN > 0 && v.Hits > 0
+		share := 0.0
+		if v.Enabled && v.RecentN > 0 {
+			share = float64(v.RecentCapacity) / float64(v.RecentN)
+		}
 		return finding{
-			dropping && v.RecentDropped >= thrashLeast && missed > thrashRaise,
-			dropping && v.RecentDropped > 0 && missed > thrashKeep,
+			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep,
 			Warning, func() (string, string) {
-				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed while it dropped %d entries and kept %d in %.3g MB.",
-					cacheNames[id], 100*missed, v.RecentN, v.RecentDropped, v.Entries, float64(v.Bytes)/1e6)
+				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
+					cacheNames[id], 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
 				if id == MeasurementCache {
 					return what, fmt.Sprintf("Give it more than %d MiB (G), or switch it off (m).", f.settings.MeasurementCacheMB)
 				}

@@ -114,10 +114,14 @@ func TestThrashingCacheIsTold(t *testing.T) {
 	c := &r.it.Caches[MeasurementCache]
 	*c = CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
 	s := r.run(5, 5, func(it *Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
-	r.raised(s, "measurement-cache-thrash", "43 % of the last 560 lookups missed", "kept 5 in 5.24 MB", "more than 5")
+	if alert(s, "measurement-cache-thrash") != nil {
+		t.Errorf("misses of what it never had: %+v", s.Alerts)
+	}
+	s = r.run(5, 5, func(it *Iteration) { c.Misses++; c.CapacityMisses++; c.Hits++; c.Saved += 1000 })
+	r.raised(s, "measurement-cache-thrash", "% of the last 1024 lookups missed what it had held", "5.24 MB has room for 5", "more than 5")
 	since := alert(s, "measurement-cache-thrash").Since
-	if since < 900*time.Millisecond || since > 2*time.Second {
-		t.Errorf("since %v, want a second or two after the start", since)
+	if since < 6*time.Second || since > 9*time.Second {
+		t.Errorf("since %v, want a second or two after a fifth of the window", since)
 	}
 	s = r.run(10, 5, func(it *Iteration) { c.Hits++; c.Saved += 1000 })
 	r.gone(s, "measurement-cache-thrash", "drops what is asked for again")
@@ -191,6 +195,20 @@ func TestAStallIsTold(t *testing.T) {
 	r.it.Start += 3500e6
 	s = r.run(4, 5, nil)
 	r.gone(s, "stall", "No iteration ended")
+}
+
+// A process that is stopped as a whole looks at its run only after the iteration that
+// took so long.
+func TestAStallOfTheWholeProcessIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(3, 5, nil)
+	r.it.Total = 6e9
+	r.Stream.Iteration(&r.it)
+	r.it.Index++
+	r.it.Start += r.it.Total
+	r.now = r.now.Add(6 * time.Second)
+	r.raised(r.tick(), "stall", "No iteration ended for more than 5s", "usually one takes 5 ms")
+	r.gone(r.run(4, 5, nil), "stall", "No iteration ended")
 }
 
 func TestAPauseIsNoStall(t *testing.T) {

@@ -26,6 +26,7 @@ type pace struct {
 	count   int64 // iterations so far, lost ones included
 	paused  bool  // there was a pause since the last iteration
 	started bool
+	longest int64 // between the ends of two iterations, since it was asked for
 
 	marks    []mark // at most one per tick, rateSpan of them
 	advanced time.Duration
@@ -59,6 +60,9 @@ func (p *pace) iteration(it *Iteration) {
 		p.clock += it.Total
 	default:
 		p.clock += max(0, end-p.lastEnd)
+		if it.Index == p.count { // else some were lost
+			p.longest = max(p.longest, end-p.lastEnd)
+		}
 	}
 	if p.state == Paused { // a single step
 		p.running += time.Duration(it.Total)
@@ -66,6 +70,14 @@ func (p *pace) iteration(it *Iteration) {
 		p.paused = false
 	}
 	p.started, p.lastEnd, p.count = true, end, it.Index+1
+}
+
+// longestGap is the longest running time between the ends of two iterations since it
+// was asked for last.
+func (p *pace) longestGap() time.Duration {
+	gap := time.Duration(p.longest)
+	p.longest = 0
+	return gap
 }
 
 // rate is iterations per second of running time over the last rateSpan, from the

@@ -70,6 +70,9 @@ type CacheCounters struct {
 	// Spent is what all lookups cost, hashing and storing included, and Computed
 	// what it cost to compute what they missed; both in nanoseconds.
 	Spent, Computed int64
+	// CapacityMisses are the misses of what the cache had and dropped for room;
+	// the others are of what it never had.
+	CapacityMisses int64
 }
 
 // LookupCost is the mean time of a lookup in nanoseconds, hashing included and,

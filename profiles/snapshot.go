@@ -77,10 +77,10 @@ type CacheView struct {
 	CacheCounters
 	RecentRate float64 // hits over lookups in the recent window
 	RecentN    int64   // lookups in the recent window; 0 means RecentRate says nothing
-	// RecentSaved is Saved of the recent window, and RecentDropped the entries
-	// that were dropped in it.
-	RecentSaved, RecentDropped int64
-	RecentIterations           int // in the recent window
+	// RecentSaved is Saved of the recent window, RecentDropped the entries that
+	// were dropped in it, and RecentCapacity its CapacityMisses.
+	RecentSaved, RecentDropped, RecentCapacity int64
+	RecentIterations                           int // in the recent window
 }
 
 // SavedPerIteration is the time saved per iteration of the recent window, in

@@ -169,8 +169,11 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 			return text + ", so it cannot hit, and its lookups cost; p remeasures every iteration, where it hits, m switches it off."
 		}
 		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
-		if v.RecentDropped > 0 {
-			return text + fmt.Sprintf("; but it drops entries, because %d MiB are full: G gives it more.", s.Settings.MeasurementCacheMB)
+		switch {
+		case v.RecentCapacity > 0:
+			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full: G gives it more.", s.Settings.MeasurementCacheMB)
+		case v.RecentDropped > 0:
+			return text + "; what it drops for room is of samples that are over, which nobody asks for."
 		}
 		return text + "."
 	case profiles.FFTPlans:

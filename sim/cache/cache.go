@@ -21,6 +21,7 @@
 package cache
 
 import (
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -52,6 +53,8 @@ type Cache[K comparable, V any] struct {
 
 	hits, misses, bytes, saved int64
 	spent, computed            int64 // nanoseconds on the cache, and on what it did not have
+	gone                       *gone[K]
+	capacity                   int64 // misses of what was dropped for room
 	missed                     int64 // when the last miss was known, from where its computation is timed
 }
 
@@ -125,6 +128,9 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 	e := c.entries[key]
 	if e == nil {
 		c.misses++
+		if c.gone.take(key) {
+			c.capacity++
+		}
 		c.missed = c.options.Clock()
 		c.Charge(c.missed - int64(l))
 		return value, false
@@ -181,7 +187,7 @@ func (c *Cache[K, V]) store(key K, value V, bytes, cost int64) bool {
 			return false
 		}
 		for c.bytes+bytes > c.options.Limit {
-			c.drop(c.oldest)
+			c.evict()
 		}
 	}
 	e := c.spare
@@ -220,6 +226,15 @@ func (c *Cache[K, V]) unlink(e *entry[K, V]) {
 	}
 }
 
+// evict drops the least recently used entry for room.
+func (c *Cache[K, V]) evict() {
+	if c.gone == nil {
+		c.gone = &gone[K]{seed: maphash.MakeSeed()}
+	}
+	c.gone.add(c.oldest.key)
+	c.drop(c.oldest)
+}
+
 func (c *Cache[K, V]) drop(e *entry[K, V]) {
 	c.unlink(e)
 	delete(c.entries, e.key)
@@ -247,7 +262,7 @@ func (c *Cache[K, V]) SetEnabled(on bool) {
 func (c *Cache[K, V]) SetLimit(bytes int64) {
 	c.options.Limit = bytes
 	for bytes > 0 && c.bytes > bytes {
-		c.drop(c.oldest)
+		c.evict()
 	}
 }
 
@@ -264,6 +279,40 @@ func (c *Cache[K, V]) Counters() profiles.CacheCounters {
 	return profiles.CacheCounters{
 		Enabled: c.enabled, Hits: c.hits, Misses: c.misses,
 		Entries: int64(len(c.entries)), Bytes: c.bytes, Saved: c.saved,
-		Spent: c.spent, Computed: c.computed,
+		Spent: c.spent, Computed: c.computed, CapacityMisses: c.capacity,
 	}
+}
+
+// gone remembers keys of entries that were dropped for room, by their hashes: a
+// thousand of them, and the newest eight of those that share a row.
+type gone[K comparable] struct {
+	seed maphash.Seed
+	rows [128][8]uint64 // newest first; no hash is 0
+}
+
+func (g *gone[K]) row(key K) (row *[8]uint64, hash uint64) {
+	hash = maphash.Comparable(g.seed, key) | 1<<63
+	return &g.rows[hash%uint64(len(g.rows))], hash
+}
+
+func (g *gone[K]) add(key K) {
+	row, hash := g.row(key)
+	copy(row[1:], row[:])
+	row[0] = hash
+}
+
+// take says whether a key is remembered, and forgets it.
+func (g *gone[K]) take(key K) bool {
+	if g == nil {
+		return false
+	}
+	row, hash := g.row(key)
+	for i := range row {
+		if row[i] == hash {
+			copy(row[i:], row[i+1:])
+			row[len(row)-1] = 0
+			return true
+		}
+	}
+	return false
 }

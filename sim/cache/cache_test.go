@@ -81,6 +81,61 @@ func TestTheLeastRecentlyUsedAreEvictedByBytes(t *testing.T) {
 	}
 }
 
+// Only misses of what was dropped for room are told: neither first lookups, nor those
+// of what was switched off.
+func TestMissesOfWhatWasDroppedForRoomAreCounted(t *testing.T) {
+	c := New[int](Options[int]{Limit: 3})
+	scan := func(n int) int64 {
+		before := c.Counters().CapacityMisses
+		for i := range n {
+			if _, ok := c.Get(c.Begin(), i); !ok {
+				c.Put(i, i, 1)
+			}
+		}
+		return c.Counters().CapacityMisses - before
+	}
+	if got := scan(5); got != 0 {
+		t.Errorf("%d of the first lookups", got)
+	}
+	if got := scan(5); got != 5 { // each drops the next one
+		t.Errorf("%d of a scan through more than there is room for, want 5", got)
+	}
+	if got := scan(10); got != 5 {
+		t.Errorf("%d of a scan half of which is new, want 5", got)
+	}
+	c.SetLimit(20)
+	scan(10)
+	if got := scan(10); got != 0 {
+		t.Errorf("%d where there is room for all", got)
+	}
+	c.SetEnabled(false)
+	c.SetEnabled(true)
+	if got := scan(10); got != 0 {
+		t.Errorf("%d of what was switched off", got)
+	}
+	c.SetLimit(2)
+	if got := scan(8); got != 8 {
+		t.Errorf("%d after the limit fell, want 8", got)
+	}
+}
+
+func TestEvictingAllocatesNothing(t *testing.T) {
+	c := New[int](Options[int]{Limit: 3})
+	n := 0
+	step := func() {
+		n++
+		if _, ok := c.Get(c.Begin(), n%5); !ok {
+			c.Put(n%5, n, 1)
+		}
+	}
+	for range 100 {
+		step()
+	}
+	if got := testing.AllocsPerRun(1000, step); got != 0 {
+		t.Errorf("%v allocations", got)
+	}
+}
+
 func TestADisabledCacheIsNotAsked(t *testing.T) {
 	var k clock
 	c := New[int](Options[int]{Clock: k.read})
