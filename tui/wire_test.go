@@ -1,96 +1,14 @@
 package tui
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
-	"github.com/charmbracelet/x/vt"
 
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
-
-// shows is all that a terminal shows, styles included as far as they are seen.
-func shows(e *vt.Emulator) string {
-	var s strings.Builder
-	for y := range e.Height() {
-		for x := range e.Width() {
-			c := e.CellAt(x, y)
-			if c == nil || c.Content == "" {
-				s.WriteString(" ")
-				continue
-			}
-			style := c.Style
-			if c.Content == " " { // nobody sees its other colours
-				style = uv.Style{Bg: style.Bg}
-			}
-			fmt.Fprintf(&s, "%s%s", style.String(), c.Content)
-		}
-		s.WriteByte('\n')
-	}
-	return s.String()
-}
-
-// What a terminal shows after a row of frames is what it shows when the last one
-// is painted on an empty screen.
-func TestFramesByDifferencesAreFramesFromScratch(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 1))
-	steps := 300
-	if testing.Short() {
-		steps = 60
-	}
-	keys := []string{"?", "esc", "z", "w", "v", "x", ",", "up", "down", "C", "q", "n", "P"}
-	for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
-		m, _ := screen(t, 80, 24, Options{}, profile, running())
-		var s wire
-		terminal := vt.NewEmulator(80, 24)
-		w, h := 80, 24
-		for step := range steps {
-			switch random.IntN(4) {
-			case 0:
-				m.Update(snapshotMsg{states[random.IntN(len(states))]()})
-			case 1:
-				m.Update(pressed(keys[random.IntN(len(keys))]))
-			case 2:
-				m.Update(tea.KeyPressMsg{Code: tea.KeyTab})
-			default:
-				if random.IntN(8) == 0 {
-					w, h = 20+random.IntN(140), 5+random.IntN(45)
-					m.Update(tea.WindowSizeMsg{Width: w, Height: h})
-					terminal.Resize(w, h)
-				}
-			}
-			if _, err := terminal.Write(s.frame(m.rows, w, h)); err != nil {
-				t.Fatal(err)
-			}
-			fresh := vt.NewEmulator(w, h)
-			var again wire
-			if _, err := fresh.Write(again.frame(m.rows, w, h)); err != nil {
-				t.Fatal(err)
-			}
-			if got, want := shows(terminal), shows(fresh); got != want {
-				t.Fatalf("step %d, %dx%d: by differences\n%s\nfrom scratch\n%s", step, w, h, got, want)
-			}
-			if got, want := strings.TrimRight(terminal.String(), "\n "), strings.TrimRight(shown(cells(join(m.rows), w, h)), "\n "); flat(got) != flat(want) {
-				t.Fatalf("step %d, %dx%d: the terminal shows\n%s\nthe frame is\n%s", step, w, h, got, want)
-			}
-		}
-	}
-}
-
-// flat is text without the spaces at the ends of lines.
-func flat(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
-	}
-	return strings.Join(lines, "\n")
-}
 
 func TestAFrameThatChangesNothingSendsNothing(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
