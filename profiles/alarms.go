@@ -118,7 +118,7 @@ func (a *alarms) judge(f *facts, elapsed, at time.Duration) (gone []LogLine) {
 			m.active, m.waiting = false, false
 			gone = append(gone, LogLine{At: at, Text: fmt.Sprintf("over after %v: %s", (at - m.Since).Round(time.Second), m.What)})
 			changed = true
-		case m.active && v.kept && elapsed-m.told >= retell:
+		case m.active && v.raised && elapsed-m.told >= retell: // else it would tell of what is all but over
 			what, try := v.tell()
 			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
 			m.What, m.Try, m.Severity, m.told = what, try, v.severity, elapsed
