@@ -36,14 +36,10 @@ type source struct {
 	black, white float32
 }
 
-// Bands are how far a level may be from the picture while the run goes on, in
-// levels: the narrowest that the bytes allow is taken, so that on a slow line
-// first the large changes come. Even the first keeps noise of half a level on
-// either side of a border from being sent; each is so many times the one before.
-const (
-	firstBand = 1
-	bandStep  = 1.6
-)
+// bandStep is how many times wider each band is than the one before. The narrowest
+// that the bytes allow is taken, so that on a slow line first the large changes
+// come.
+const bandStep = 1.6
 
 // paint draws panels over the height of the canvas.
 func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
@@ -125,7 +121,8 @@ func (p *picture) follow(pn *panel, among int) {
 		pn.behind = false
 		return
 	}
-	band, cost := float64(firstBand), pn.raster.Plan(firstBand)
+	band := pn.raster.Narrowest()
+	cost := pn.raster.Plan(band)
 	for !p.pace.allows(cost*among) && band < pn.raster.Widest() {
 		band *= bandStep
 		cost = pn.raster.Plan(band)

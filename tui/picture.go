@@ -301,7 +301,8 @@ type amplitudes struct {
 
 // measure finds the scales: white is the truth's brightest, so that it stands
 // still, or the picture's own where there is no truth. The difference's is round
-// and only moves when it no longer fits.
+// and only moves when it no longer fits, or when a narrower one does with a quarter to
+// spare.
 func (a *amplitudes) measure(shown, truth *profiles.Picture) {
 	of := truth
 	if of == nil {
@@ -330,8 +331,8 @@ func (a *amplitudes) measure(shown, truth *profiles.Picture) {
 			largest = m
 		}
 	}
-	if round := roundUp(largest); float32(round) > a.difference || float32(round)*2.5 < a.difference {
-		a.difference = float32(round)
+	if round := float32(roundUp(largest)); round > a.difference || float32(roundUp(largest*1.25)) < a.difference {
+		a.difference = round
 	}
 }
 

@@ -107,6 +107,11 @@ func (r *Raster) Sample(p Image, f Form) (fresh bool) {
 // Form is how the raster was last sampled.
 func (r *Raster) Form() Form { return r.form }
 
+// Narrowest is the narrowest band for a picture that goes on changing, in levels:
+// it keeps noise of half a level on either side of a border from being sent. Fine
+// levels have two of 63 where the palette's have one of 23.
+func (r *Raster) Narrowest() float64 { return max(1, float64(r.top)/32) }
+
 // Widest is the widest band that still says something about the picture, in levels.
 func (r *Raster) Widest() float64 { return max(4, float64(r.top)/7) }
 
