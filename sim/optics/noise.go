@@ -28,7 +28,6 @@ type NoiseOptions struct {
 type Noise struct {
 	options       NoiseOptions
 	shot, readout bool
-	source        *rand.PCG
 	random        *rand.Rand
 	normal        []float32
 }
@@ -39,8 +38,7 @@ const noiseStream = 0x6e6f697365
 // NewNoise makes a noise model; it is nil for the kind none, and a nil Noise adds
 // nothing.
 func NewNoise(o NoiseOptions) (*Noise, error) {
-	n := &Noise{options: o, source: rand.NewPCG(o.Seed, noiseStream)}
-	n.random = rand.New(n.source)
+	n := &Noise{options: o, random: rand.New(rand.NewPCG(o.Seed, noiseStream))}
 	switch strings.ToLower(o.Kind) {
 	case "", "none":
 		return nil, nil
@@ -60,13 +58,6 @@ func NewNoise(o NoiseOptions) (*Noise, error) {
 		return nil, fmt.Errorf("readout_sigma = %g: must be 0 or more", o.ReadoutSigma)
 	}
 	return n, nil
-}
-
-// Reset starts the random numbers of the seed again.
-func (n *Noise) Reset() {
-	if n != nil {
-		n.source.Seed(n.options.Seed, noiseStream)
-	}
 }
 
 // Apply writes src with fresh noise to dst, which may be src.

@@ -50,9 +50,6 @@ func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error)
 // starts as the zero value.
 func (t *Telescope) SetTransforms(how Transforms) { t.transforms = how }
 
-// Size is the side of the field in pixels.
-func (t *Telescope) Size() int { return t.n }
-
 // Bytes is the memory of the work space, which the first measurement of a kind makes.
 func (t *Telescope) Bytes() int64 {
 	n := 8 * int64(len(t.spectrum)+len(t.field))

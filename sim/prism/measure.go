@@ -79,29 +79,19 @@ func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
 	telescope.SetTransforms(o.Transforms)
 	s := &MeasurementSystem{options: o, telescope: telescope, cumulative: make([]float32, o.Size*o.Size)}
 	s.copyBody = s.copyBand
-	if err := s.SetTruth(o.Truth); err != nil {
+	if err := s.setTruth(o.Truth); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// SetTruth changes the picture that is measured.
-func (s *MeasurementSystem) SetTruth(truth []float32) error {
+// setTruth changes the picture that is measured.
+func (s *MeasurementSystem) setTruth(truth []float32) error {
 	if n := s.options.Size; len(truth) != n*n {
 		return fmt.Errorf("measuring: a picture of %d pixels is not %d×%d", len(truth), n, n)
 	}
 	s.options.Truth, s.hashed = truth, false
 	s.rows = optics.FilledRows(truth, s.options.Size)
-	return nil
-}
-
-// SetAperture changes the instrument. What was measured stays in the accumulated
-// mask.
-func (s *MeasurementSystem) SetAperture(a optics.Aperture) error {
-	if err := a.Validate(s.options.Size); err != nil {
-		return err
-	}
-	s.options.Aperture = a
 	return nil
 }
 
@@ -127,12 +117,6 @@ func (s *MeasurementSystem) CumulativeMask() []float32 { return s.cumulative }
 
 // Coverage is the share of k-space that the accumulated mask covers.
 func (s *MeasurementSystem) Coverage() float64 { return s.coverage }
-
-// Reset forgets the samples added; the cache stays.
-func (s *MeasurementSystem) Reset() {
-	clear(s.cumulative)
-	s.coverage, s.samples, s.columns = 0, 0, [2]int{}
-}
 
 // Measure writes the two targets of a sample, each Size×Size. The new one is the
 // truth through the sample's apertures, averaged over them, with fresh noise. The

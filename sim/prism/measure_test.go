@@ -177,23 +177,19 @@ func TestChangingTheSystemIsSeen(t *testing.T) {
 	r := newRig(t, 0, nil)
 	centre := optics.Point{Y: 2, X: -3}
 	_, first := r.measure(t, nil, centre)
-	if err := r.system.SetTruth(testObject(64, 0.5)); err != nil {
+	if err := r.system.setTruth(testObject(64, 0.5)); err != nil {
 		t.Fatal(err)
 	}
 	_, picture := r.measure(t, nil, centre)
-	if err := r.system.SetAperture(optics.Aperture{Radius: 6}); err != nil {
-		t.Fatal(err)
-	}
+	r.system.options.Aperture.Radius = 6
 	_, wider := r.measure(t, nil, centre)
 	if slices.Equal(first, picture) || slices.Equal(picture, wider) {
 		t.Error("a changed picture or radius gave the old measurement")
 	}
-	if err := r.system.SetTruth(testObject(64, 0.3)); err != nil { // the first content, elsewhere
+	if err := r.system.setTruth(testObject(64, 0.3)); err != nil { // the first content, elsewhere
 		t.Fatal(err)
 	}
-	if err := r.system.SetAperture(optics.Aperture{Radius: 5}); err != nil {
-		t.Fatal(err)
-	}
+	r.system.options.Aperture.Radius = 5
 	_, again := r.measure(t, nil, centre)
 	if got := r.cache.Counters(); got.Hits != 1 || got.Misses != 3 || !slices.Equal(again, first) {
 		t.Errorf("%+v, same: %v", got, slices.Equal(again, first))
@@ -204,9 +200,7 @@ func TestFaithfulKeyIgnoresTheApertureAsPRISMDoes(t *testing.T) {
 	r := newRig(t, 0, func(o *SystemOptions) { o.Faithful = true })
 	centre := optics.Point{Y: 2, X: -3}
 	_, first := r.measure(t, nil, centre)
-	if err := r.system.SetAperture(optics.Aperture{Radius: 6}); err != nil {
-		t.Fatal(err)
-	}
+	r.system.options.Aperture.Radius = 6
 	_, stale := r.measure(t, nil, centre)
 	if !slices.Equal(first, stale) || r.cache.Counters().Hits != 1 {
 		t.Error("the faithful key distinguishes radii")
@@ -305,13 +299,6 @@ func TestOldTargetIsTheReconstructionThroughEarlierApertures(t *testing.T) {
 	if !slices.Equal(targetOld, targetNew) {
 		t.Error("without a reconstruction the targets differ")
 	}
-	r.system.Reset()
-	if r.system.Samples() != 0 || r.system.Coverage() != 0 || slices.Max(r.system.CumulativeMask()) != 0 {
-		t.Error("Reset left something")
-	}
-	if r.cache.Counters().Entries == 0 {
-		t.Error("Reset cleared the cache")
-	}
 }
 
 func TestALineIsTheMeanOfItsApertures(t *testing.T) {
@@ -376,9 +363,6 @@ func TestImpossibleSystemsAreErrors(t *testing.T) {
 	r := newRig(t, 0, nil)
 	if err := r.system.Measure(nil, nil, nil, nil); err == nil {
 		t.Error("no apertures: no error")
-	}
-	if err := r.system.SetAperture(optics.Aperture{}); err == nil {
-		t.Error("no aperture: no error")
 	}
 }
 

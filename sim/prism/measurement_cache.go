@@ -59,9 +59,6 @@ func (c *MeasurementCache) SetEnabled(on bool) {
 // SetLimit changes the most bytes to keep; 0 is no limit.
 func (c *MeasurementCache) SetLimit(bytes int64) { c.cache.SetLimit(bytes) }
 
-// Clear drops all measurements; the counters stay.
-func (c *MeasurementCache) Clear() { c.cache.Clear() }
-
 // Counters is the cache's state.
 func (c *MeasurementCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
 

@@ -65,15 +65,10 @@ func join(parts ...[]byte) []byte {
 // number is a general register's number in encodings.
 func number(r reg.Physical) int { return int(r.PhysicalIndex()) }
 
-// ldtilecfg and sttilecfg read and write the 64 bytes of the tiles' shapes.
+// ldtilecfg reads the 64 bytes of the tiles' shapes.
 func ldtilecfg(base reg.Physical, displacement int) []byte {
 	b := number(base)
 	return join(vex(0, b, 0, prefixNone), []byte{0x49}, memory(0, b, -1, displacement))
-}
-
-func sttilecfg(base reg.Physical, displacement int) []byte {
-	b := number(base)
-	return join(vex(0, b, 0, prefix66), []byte{0x49}, memory(0, b, -1, displacement))
 }
 
 // tilerelease gives the tiles back.

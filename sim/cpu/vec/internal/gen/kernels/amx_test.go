@@ -15,8 +15,6 @@ func TestAMXEncodingsAreGNUAssemblers(t *testing.T) {
 		{ldtilecfg(reg.R13, 0), []byte{0xc4, 0xc2, 0x78, 0x49, 0x45, 0x00}},                                        // ldtilecfg (%r13)
 		{ldtilecfg(reg.RSP, 64), []byte{0xc4, 0xe2, 0x78, 0x49, 0x44, 0x24, 0x40}},                                 // ldtilecfg 64(%rsp)
 		{ldtilecfg(reg.R12, 0), []byte{0xc4, 0xc2, 0x78, 0x49, 0x04, 0x24}},                                        // ldtilecfg (%r12)
-		{sttilecfg(reg.RDI, 0), []byte{0xc4, 0xe2, 0x79, 0x49, 0x07}},                                              // sttilecfg (%rdi)
-		{sttilecfg(reg.RBP, -8), []byte{0xc4, 0xe2, 0x79, 0x49, 0x45, 0xf8}},                                       // sttilecfg -8(%rbp)
 		{tilerelease(), []byte{0xc4, 0xe2, 0x78, 0x49, 0xc0}},                                                      // tilerelease
 		{tilezero(0), []byte{0xc4, 0xe2, 0x7b, 0x49, 0xc0}},                                                        // tilezero %tmm0
 		{tilezero(7), []byte{0xc4, 0xe2, 0x7b, 0x49, 0xf8}},                                                        // tilezero %tmm7
