@@ -36,6 +36,11 @@ func benchAblationCommand() *cobra.Command {
 					return badUsage(fmt.Errorf("flag --only: %q: must be some of %s", key, strings.Join(ablation.Keys(), ", ")))
 				}
 			}
+			for _, limit := range []string{"max-time", "max-iterations"} {
+				if cmd.Flags().Changed(limit) {
+					return badUsage(fmt.Errorf("flag --%s: an ablation ends with its last round; see --rounds and --only", limit))
+				}
+			}
 			if o.Rounds < 1 {
 				return badUsage(errors.New("flag --rounds: must be at least 1"))
 			}

@@ -179,6 +179,12 @@ stderr '^prismtop: presets show: unexpected argument "quick"; see prismtop prese
 status 2 prismtop run moon
 oneline
 stderr '^prismtop: run: unexpected argument "moon"; see prismtop run --help'
+status 2 prismtop bench ablation --max-time 3s
+oneline
+stderr 'flag --max-time: an ablation ends with its last round'
+status 2 prismtop bench peer text.png --set kernels=sse
+oneline
+stderr 'flag --set: kernels = "sse"'
 status 2 prismtop run --max-time -3s
 oneline
 stderr 'flag --max-time: max_seconds = -3: must be a number from 0'
