@@ -4,6 +4,9 @@ package gpu
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -18,21 +21,41 @@ type library struct {
 // openLibrary opens the first path that loads. A library that is absent and one
 // that is there and does not load give different errors.
 func openLibrary(paths ...string) (library, error) {
+	// dlerror tells a thread of its own failures only, so it must be asked on the
+	// thread that dlopen ran on.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var broken error
 	for _, path := range paths {
 		handle, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err == nil {
 			return library{path, handle}, nil
 		}
-		absent := strings.Contains(err.Error(), path+": cannot open shared object file")
-		if !absent && broken == nil {
-			broken = fmt.Errorf("%s does not load: %w", path, err)
+		if absent(path, err.Error()) || broken != nil {
+			continue
 		}
+		if err.Error() == "" {
+			broken = fmt.Errorf("%s does not load, and the dynamic linker does not say why", path)
+			continue
+		}
+		broken = fmt.Errorf("%s does not load: %w", path, err)
 	}
 	if broken != nil {
 		return library{}, broken
 	}
 	return library{}, fmt.Errorf("%s not found", paths[0])
+}
+
+// absent tells whether a library did not load because it is not there.
+func absent(path, reason string) bool {
+	if strings.Contains(reason, path+": cannot open shared object file") {
+		return true
+	}
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	_, err := os.Stat(path)
+	return os.IsNotExist(err)
 }
 
 // bind points the function that fn points to at a symbol. purego's own

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -60,4 +62,45 @@ func TestMissingSymbolIsAnError(t *testing.T) {
 	if _, err := openDriverFrom(ml); err == nil || !strings.HasSuffix(err.Error(), "has no cuInit") {
 		t.Errorf("driver without cuInit: %v", err)
 	}
+}
+
+// Where goroutines compete for the processors, one that returns from the dynamic linker
+// may go on another thread, which knows of no failure.
+func TestTheReasonIsThereOnABusyMachine(t *testing.T) {
+	broken := filepath.Join(t.TempDir(), "libbroken.so.1")
+	if err := os.WriteFile(broken, []byte("not a library, though long enough to be read as one"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	for range 4 * runtime.GOMAXPROCS(0) {
+		go func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}()
+	}
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			for range 300 {
+				if _, err := openLibrary("libabsent.so.1"); err == nil || err.Error() != "libabsent.so.1 not found" {
+					t.Errorf("absent: %v", err)
+					return
+				}
+				prefix := broken + " does not load: "
+				_, err := openLibrary("libabsent.so.1", broken)
+				if err == nil || !strings.HasPrefix(err.Error(), prefix) || len(err.Error()) == len(prefix) || strings.Contains(err.Error(), "libabsent") {
+					t.Errorf("broken: %v", err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
