@@ -465,6 +465,7 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	m.terminal.state = graphicsYes
 	m.terminal.setCell(8, 18)
 	m.redrawPictures()
+	m.leave() // the commands that wait for a snapshot end at once
 	// run obeys the screen's transmissions as Bubble Tea does.
 	run := func(msg tea.Msg) {
 		_, cmd := m.Update(msg)
@@ -511,27 +512,21 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	}
 }
 
-// rawOf finds bytes for the terminal among a command's messages. Commands that
-// wait are not run.
+// rawOf finds bytes for the terminal among the commands of a screen that was left, of
+// which none waits.
 func rawOf(cmd tea.Cmd) (tea.RawMsg, bool) {
 	if cmd == nil {
 		return tea.RawMsg{}, false
 	}
-	got := make(chan tea.Msg, 1)
-	go func() { got <- cmd() }()
-	select {
-	case msg := <-got:
-		switch msg := msg.(type) {
-		case tea.RawMsg:
-			return msg, true
-		case tea.BatchMsg:
-			for _, c := range msg {
-				if raw, ok := rawOf(c); ok {
-					return raw, true
-				}
+	switch msg := cmd().(type) {
+	case tea.RawMsg:
+		return msg, true
+	case tea.BatchMsg:
+		for _, c := range msg {
+			if raw, ok := rawOf(c); ok {
+				return raw, true
 			}
 		}
-	case <-time.After(20 * time.Millisecond):
 	}
 	return tea.RawMsg{}, false
 }

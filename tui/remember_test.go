@@ -197,10 +197,10 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the screen does not end")
 	}
-	r, err := (&keeper{path: path}).open()
-	if err != nil || r.Preset != "timing" || !r.Mouse {
-		t.Errorf("remembered %+v, %v", r, err)
-	}
+	eventually(t, "what is remembered", func() bool { // the end waits a moment only
+		r, err := (&keeper{path: path}).open()
+		return err == nil && r.Preset == "timing" && r.Mouse
+	})
 	eventually(t, "the mouse off", func() bool {
 		raw := x.Received()
 		return strings.LastIndex(raw, ansi.ResetModeMouseButtonEvent) > strings.LastIndex(raw, ansi.SetModeMouseButtonEvent)
