@@ -86,25 +86,22 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 		{"none", Options{}, colorprofile.ASCII},
 		{"ascii", Options{ASCII: true}, colorprofile.ANSI256},
 	} {
-		for view := range numPictureViews {
-			t.Run(fmt.Sprintf("picture-%d-%s", view, depth.name), func(t *testing.T) {
-				m := paneScreen(t, picturePane, 80, 24, depth.options, depth.profile, running())
-				for range view {
-					press(m, "v")
-				}
-				checkFrame(t, m, 80, 24)
-				golden(t, fmt.Sprintf("picture-%d-%s", view, depth.name), shown(cells(m.View().Content, 80, 24)))
-			})
-		}
-		for view := range numKspaceViews {
-			t.Run(fmt.Sprintf("kspace-%d-%s", view, depth.name), func(t *testing.T) {
-				m := paneScreen(t, kspacePane, 80, 24, depth.options, depth.profile, running())
-				for range view {
-					press(m, "v")
-				}
-				checkFrame(t, m, 80, 24)
-				golden(t, fmt.Sprintf("kspace-%d-%s", view, depth.name), shown(cells(m.View().Content, 80, 24)))
-			})
+		for _, pane := range []struct {
+			name  string
+			id    paneID
+			views int
+		}{{"picture", picturePane, int(numPictureViews)}, {"kspace", kspacePane, int(numKspaceViews)}} {
+			for view := range pane.views {
+				name := fmt.Sprintf("%s-%d-%s", pane.name, view, depth.name)
+				t.Run(name, func(t *testing.T) {
+					m := paneScreen(t, pane.id, 80, 24, depth.options, depth.profile, running())
+					for range view {
+						press(m, "v")
+					}
+					checkFrame(t, m, 80, 24)
+					golden(t, name, shown(cells(m.View().Content, 80, 24)))
+				})
+			}
 		}
 	}
 }

@@ -37,11 +37,13 @@ func shown(b uv.ScreenBuffer) string {
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
+	kept(t, filepath.Join("testdata", name+".golden"), got)
+}
+
+// kept compares a text with a file, or with -update writes the file.
+func kept(t *testing.T, file, got string) {
+	t.Helper()
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +53,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("the screen differs from %s (go test -update writes it anew):\n%s", file, got)
+		t.Errorf("%s is another (go test -run '^%s$' -update writes it anew):\n%s", file, strings.Split(t.Name(), "/")[0], got)
 	}
 }
 

@@ -3,7 +3,6 @@ package tui
 import (
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -349,20 +348,7 @@ func TestTheManualListsTheKeys(t *testing.T) {
 		b.WriteString("\n")
 	}
 	b.WriteString("`q` asks only while the run can go on; a run that is finished, stopped or failed is left at once.\n")
-	file := filepath.Join("..", "docs", "keys.md")
-	got := b.String()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is not what the bindings say; go test ./tui -run Manual -update writes it anew", file)
-	}
+	kept(t, filepath.Join("..", "docs", "keys.md"), b.String())
 }
 
 // The optimiser stays apart under fp16, and the key press says why.
