@@ -142,17 +142,17 @@ func progressOf(a *profiles.Ablation) string {
 		kind = " · " + a.Work
 	}
 	if !a.Running {
-		return fmt.Sprintf("ended: %s · %d of %d groups in %s%s", a.Ended, a.Done, a.Groups, ago(a.Spent), kind)
+		return fmt.Sprintf("ended: %s · %d of %d groups in %s%s", a.Ended, a.Done, a.Groups, roughly(a.Spent), kind)
 	}
 	left := "time left not known yet"
 	if a.LeftKnown {
-		left = "about " + ago(a.Left) + " left"
+		left = "about " + roughly(a.Left) + " left"
 	}
 	return fmt.Sprintf("group %d of %d · %s · A stops%s", min(a.Done+1, a.Groups), a.Groups, left, kind)
 }
 
-// ago is a time span in whole seconds or minutes.
-func ago(d time.Duration) string {
+// roughly is a time span in whole seconds or minutes.
+func roughly(d time.Duration) string {
 	if d < 0 {
 		d = 0
 	}
@@ -168,7 +168,7 @@ func ablationLength(s *profiles.Snapshot) string {
 		return ""
 	}
 	return fmt.Sprintf("%d settings in %d rounds take about %s.", profiles.AblationRows, profiles.AblationRounds,
-		ago(profiles.AblationEstimate(time.Duration(s.Total.Median))))
+		roughly(profiles.AblationEstimate(time.Duration(s.Total.Median))))
 }
 
 // ablationColumn is a column of the table.

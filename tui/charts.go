@@ -25,14 +25,7 @@ func (p *iterationTime) View() string    { return join(p.lines()) }
 func (p *iterationTime) lines() []string { return p.render(p.draw) }
 
 // Press scrolls, zooms and reads; v changes between iterations and wall time.
-func (p *iterationTime) Press(key string) bool {
-	if key == "v" {
-		p.toggleWall()
-		p.stale = true
-		return true
-	}
-	return p.chartKey(&p.box, key)
-}
+func (p *iterationTime) Press(key string) bool { return p.wallKey(&p.box, key) }
 
 // Hints are the keys of the chart.
 func (p *iterationTime) Hints() []hint { return append(p.chartHints(), p.wallHint()) }
@@ -122,14 +115,7 @@ func (p *losses) View() string    { return join(p.lines()) }
 func (p *losses) lines() []string { return p.render(p.draw) }
 
 // Press scrolls, zooms and reads; v changes between iterations and wall time.
-func (p *losses) Press(key string) bool {
-	if key == "v" {
-		p.toggleWall()
-		p.stale = true
-		return true
-	}
-	return p.chartKey(&p.box, key)
-}
+func (p *losses) Press(key string) bool { return p.wallKey(&p.box, key) }
 
 // Hints are the keys of the chart.
 func (p *losses) Hints() []hint { return append(p.chartHints(), p.wallHint()) }

@@ -35,9 +35,6 @@ func (m *Model) nextArrangement() {
 	m.say("panes: " + m.keep.Preset)
 }
 
-// relay lays the screen out anew at its size.
-func (m *Model) relay() { m.resize(m.layout.w, m.layout.h) }
-
 // togglePane hides a pane that is on screen, and shows one that is not: before
 // all others, so that it gets a place. Only what differs from the arrangement is
 // noted.

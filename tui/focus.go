@@ -31,7 +31,7 @@ func (m *Model) cycleFocus(step int) {
 	}
 	m.setFocus(order[(at+step+len(order))%len(order)])
 	if m.zoomed {
-		m.resize(m.layout.w, m.layout.h)
+		m.relay()
 	}
 }
 
@@ -71,7 +71,7 @@ func (m *Model) toggleZoom() {
 		return
 	}
 	m.zoomed = !m.zoomed
-	m.resize(m.layout.w, m.layout.h)
+	m.relay()
 }
 
 // needsFocus answers a key that is a pane's, where none takes it.
@@ -81,4 +81,20 @@ func (m *Model) needsFocus() {
 		return
 	}
 	m.say(paneNames[m.focus] + " has nothing for " + m.pressed)
+}
+
+// openPane gives a pane the keys, and the whole screen where it has no place.
+func (m *Model) openPane(id paneID) {
+	m.setFocus(id)
+	if m.layout.panes[id].empty() || m.zoomed {
+		m.zoomed = true
+		m.relay()
+	}
+}
+
+// closePane takes the keys, and the screen, from the pane that has them.
+func (m *Model) closePane() {
+	m.zoomed = false
+	m.setFocus(noPane)
+	m.relay()
 }

@@ -339,6 +339,9 @@ func (m *Model) resize(w, h int) {
 	}
 }
 
+// relay lays the screen out anew at its size.
+func (m *Model) relay() { m.resize(m.layout.w, m.layout.h) }
+
 func (m *Model) retheme() {
 	g := m.ground.as(m.colours)
 	m.theme = theme.New(g.profile, g.dark, m.options.ASCII)

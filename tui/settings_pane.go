@@ -245,22 +245,6 @@ func (m *Model) otherDevice() {
 	m.set("device", device)
 }
 
-// openPane gives a pane the keys, and the whole screen where it has no place.
-func (m *Model) openPane(id paneID) {
-	m.setFocus(id)
-	if m.layout.panes[id].empty() || m.zoomed {
-		m.zoomed = true
-		m.resize(m.layout.w, m.layout.h)
-	}
-}
-
-// closePane takes the keys, and the screen, from the pane that has them.
-func (m *Model) closePane() {
-	m.zoomed = false
-	m.setFocus(noPane)
-	m.resize(m.layout.w, m.layout.h)
-}
-
 // whyFixed says why a setting needs a restart.
 func whyFixed(k preset.Key) string {
 	switch k.Name {

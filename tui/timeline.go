@@ -96,6 +96,16 @@ func (t *timeline) chartKey(b *box, key string) bool {
 	return true
 }
 
+// wallKey is chartKey where v changes between iterations and wall time.
+func (t *timeline) wallKey(b *box, key string) bool {
+	if key != "v" {
+		return t.chartKey(b, key)
+	}
+	t.toggleWall()
+	b.stale = true
+	return true
+}
+
 // toggleWall changes between iterations and wall time. The window is of the other
 // unit then: the axis shows the whole run.
 func (t *timeline) toggleWall() {
