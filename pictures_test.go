@@ -33,10 +33,29 @@ var listed = []struct{ name, title string }{
 	{"quality", "Quality"}, {"samples", "Samples"}, {"log", "Log"}, {"settings", "Settings"}, {"ablation", "Ablation"},
 }
 
+// Places in the list.
+const (
+	cachesPane = 2
+	kspacePane = 6
+	slopePane  = 7
+)
+
 // gallery is the terminal of which the pictures are.
 type gallery struct {
 	*ptytest.Terminal
 	size string
+}
+
+// resize waits until the screen has its last row at the new size.
+func (g *gallery) resize(width, height int) {
+	g.Resize(width, height)
+	for deadline := time.Now().Add(ptytest.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		rows := strings.Split(g.Text(), "\n")
+		if last := rows[min(height, len(rows))-1]; len(rows) >= height && (strings.Contains(last, "KB/s") || strings.Contains(last, "skipped")) {
+			break
+		}
+	}
+	g.Idle()
 }
 
 func (g *gallery) save(name string) {
@@ -77,16 +96,15 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		t.Skip("skipped: draws pictures only with -update")
 	}
 	x := ptytest.Open(t, 120, 40)
-	x.Start(exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=300"))
-	x.See("sample   4/300")
+	x.Start(exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=400"))
+	x.See("sample   4/400")
 	for _, key := range []string{"p", "a", "u", "c", "u"} { // effects to look at
 		x.Press(key)
 		time.Sleep(4 * time.Second)
 	}
 	for _, size := range pictured {
 		g := &gallery{x, size.name}
-		x.Resize(size.width, size.height)
-		x.Idle()
+		g.resize(size.width, size.height)
 		x.Save("docs/screen-" + size.name + ".png")
 		for _, preset := range []string{"timing", "quality", "memory", "everything"} {
 			x.Press("w")
@@ -97,12 +115,16 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		}
 		x.Gone("panes: everything")
 	}
-	// The slope of memory wants half a minute under the same settings.
+	g := &gallery{x, "120x40"}
+	g.open(slopePane)
+	x.See("readings") // the slope of memory has what it wants
+	x.Press("space")  // what follows is one state, in every pane
+	x.See("paused")
 	for i, pane := range listed[:len(listed)-1] {
-		for _, size := range pictured {
+		for j, size := range pictured {
 			g := &gallery{x, size.name}
-			x.Resize(size.width, size.height)
-			if size == pictured[0] {
+			g.resize(size.width, size.height)
+			if j == 0 {
 				g.open(i)
 			}
 			g.save(pane.name)
@@ -111,14 +133,13 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 			}
 		}
 	}
-	g := &gallery{x, "120x40"}
-	x.Resize(120, 40)
+	g.resize(120, 40)
 	g.overlays()
-	x.Press("A")
+	x.Press("space", "A")
 	complete(t, x)
 	for _, size := range pictured {
 		g := &gallery{x, size.name}
-		x.Resize(size.width, size.height)
+		g.resize(size.width, size.height)
 		g.save("ablation")
 	}
 	x.Press("q", "y")
@@ -126,9 +147,9 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 
 // overlays saves what opens over the panes, and further views of some.
 func (g *gallery) overlays() {
-	g.open(6)
+	g.open(kspacePane)
 	g.views("k-space-coverage", "k-space-rings")
-	g.open(2)
+	g.open(cachesPane)
 	g.Press("v")
 	g.save("caches-words")
 	g.Press("v", "?")

@@ -28,8 +28,55 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	if y < h && on > 0 {
 		text := fmt.Sprintf("together %s/it saved; an iteration takes %s ms", trim(perIteration(sum)), trim(milliseconds(s.Total.Mean)))
 		c.Text(0, y, chart.Cut(text, w), theme.Strong)
+		if part := c.Sub(0, y+1, w, savedRows); h-y > savedRows {
+			savedBars(&part, s)
+		}
 	}
 	return "v: why", theme.Faint
+}
+
+// savedRows is the height of savedBars.
+const savedRows = 2 + int(profiles.NumCaches)
+
+// savedBars draws an iteration as a bar, and behind it, each in its row, what every
+// cache kept off it; what costs time has no bar.
+func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
+	const names, number = cacheTitleWidth + 3, 12
+	w, _ := c.Size()
+	room := w - names - number - 1
+	top := s.Total.Mean
+	for _, v := range s.Caches {
+		if ns, _, ok := savedEach(s, v); ok && v.Enabled {
+			top += max(ns, 0)
+		}
+	}
+	if room < 10 || !(top > 0) {
+		return
+	}
+	unit := float64(room) / top
+	c.Text(0, 1, "iteration", theme.Plain)
+	c.TextRight(names+number, 1, trim(milliseconds(s.Total.Mean))+" ms ", theme.Strong)
+	c.Bar(names+number+1, 1, room, s.Total.Mean*unit, theme.Line)
+	at := s.Total.Mean
+	for id, v := range s.Caches {
+		y := 2 + id
+		ns, _, ok := savedEach(s, v)
+		if !ok || !v.Enabled {
+			c.Text(0, y, cacheTitles[id], theme.Faint)
+			continue
+		}
+		c.Text(0, y, cacheTitles[id], theme.Plain)
+		style := theme.Good
+		if ns < 0 {
+			style = theme.Warn
+		}
+		c.TextRight(names+number, y, signed(ns/1e6, 2)+" ms ", style)
+		if ns > 0 {
+			from := int(at * unit)
+			c.Fill(names+number+1+from, y, max(int((at+ns)*unit)-from, 1), 1, '▇', style)
+			at += ns
+		}
+	}
 }
 
 // block is one cache with all its numbers, in up to four rows, and in words where
@@ -94,14 +141,14 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 // prices tells what misses and lookups cost, and what is held.
 func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *profiles.Snapshot) {
 	v := s.Caches[id]
-	miss, lookup := "a miss was not timed", ""
+	miss, lookup, with := "a miss was not timed", "", ""
 	if ns, ok := v.MissCost(); ok {
 		miss = "a miss " + trim(seconds(ns))
 	}
 	if ns, ok := v.LookupCost(); ok && v.Spent > 0 {
-		lookup = ", a lookup " + trim(seconds(ns)) + " with hashing and storing"
+		lookup, with = ", a lookup "+trim(seconds(ns)), " with hashing and storing"
 	}
-	row("takes", theme.Plain, miss+lookup, miss)
+	row("takes", theme.Plain, miss+lookup+with, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
 	if mb := s.Settings.MeasurementCacheMB; profiles.CacheID(id) == profiles.MeasurementCache && mb > 0 {
 		held += " of at most " + trim(byteSize(int64(mb)<<20))

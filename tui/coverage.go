@@ -150,7 +150,7 @@ func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 	}
 	c.Text(label, h-1, "0", theme.Axis)
 	c.TextRight(w, h-1, fmt.Sprintf("%.0f px", extent/2), theme.Axis)
-	return "rings: share measured"
+	return "share of each ring measured, from the centre to the edge"
 }
 
 // legend names the apertures in the lower edge, each in its colour.

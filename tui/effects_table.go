@@ -61,9 +61,16 @@ func measured(e *profiles.Effect, text string) string {
 // Rows of the table besides its effects.
 const (
 	effectTitles = 1
-	effectWords  = 5 // the picked effect in words, with a line above
+	effectWords  = 5 // the picked effect in words at least, with a line above
 	effectName   = 40
 )
+
+// wordRows is the room for the picked effect in words: what most have, and a line
+// above.
+func wordRows(w, h int) int {
+	const most = 400 // characters
+	return min(2+(most+w-1)/w, max(effectWords, h/2))
+}
 
 func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
@@ -81,7 +88,8 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		name = effectName
 	}
 	p.titles(c, shown, name)
-	rows := h - effectTitles - effectWords
+	spoken := wordRows(w, h)
+	rows := h - effectTitles - spoken
 	if beside {
 		rows -= forestAxis
 	}
@@ -110,7 +118,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 			c.TextRight(x, y, text, style)
 		}
 	}
-	words := c.Sub(0, h-effectWords, w, effectWords)
+	words := c.Sub(0, h-spoken, w, spoken)
 	words.Fill(0, 0, w, 1, '╌', theme.Border)
 	p.inWords(&words, &s.Effects[len(s.Effects)-1-p.at])
 	return p.note("later", "earlier"), theme.Faint

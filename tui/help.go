@@ -153,7 +153,7 @@ func (m *Model) noteLines(w int) []helpLine {
 			notes = append(notes, "AMP is "+why+".")
 		}
 	}
-	if names := namesOf(m.layout.crowded()); names != "" {
+	if names := namesOf(m.layout.crowded()); names != "" && !m.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
 	}
 	if m.snap != nil {

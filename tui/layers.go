@@ -128,7 +128,7 @@ func layerColumnsOf(w int) layerColumns {
 	right := w
 	if w >= 44 {
 		if w >= 88 {
-			c.bar = max(min((w-74)/2, 20), w-104)
+			c.bar = max(min((w-74)/2, 20), w-82)
 			c.barAt = right - c.bar
 			right = c.barAt - 1
 		}

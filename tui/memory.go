@@ -145,7 +145,10 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 			c.Bar(name+number+1, y, room, float64(r.bytes)/float64(most)*float64(room), theme.Memory)
 		}
 	}
-	y := max(1, h-foot)
+	y := max(1, min(h-foot, len(rows)+1))
+	if h-foot <= len(rows) {
+		y = max(1, h-foot)
+	}
 	c.Text(0, y, "host", theme.Plain)
 	switch {
 	case m.Reason != "":

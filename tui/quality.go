@@ -125,7 +125,7 @@ func (p *quality) foot(s *profiles.Snapshot, readout, otherwise, key string) (st
 // chart draws one metric.
 func (p *quality) chart(c *chart.Canvas, s *profiles.Snapshot, i int, curve profiles.Curve) bool {
 	line := p.line(s)
-	line.Series = []chart.Series{{Curve: curve, Style: theme.Line}}
+	line.Series = []chart.Series{{Curve: curve, Style: theme.Line, Sampled: true}}
 	if p.log {
 		p.decades[i] = chart.Decades(p.decades[i], []profiles.Curve{curve})
 		line.Floor, line.Ceiling = p.decades[i][0], p.decades[i][1]

@@ -84,7 +84,7 @@ type sampleColumn struct {
 var sampleColumns = []sampleColumn{
 	{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return count(int64(r.Iterations)) }},
 	{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return seconds(float64(r.Elapsed)) }},
-	{"ms each", 7, 40, func(_ *profiles.Snapshot, r profiles.SampleResult) string {
+	{"ms each", 8, 40, func(_ *profiles.Snapshot, r profiles.SampleResult) string {
 		return milliseconds(float64(r.Elapsed) / float64(r.Iterations))
 	}},
 	{"loss old", 9, 60, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossOld) }},
@@ -109,7 +109,7 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	p.work(s)
 	y := 0
 	if h >= 4 {
-		p.titles(c)
+		p.titles(c, s)
 		y++
 	}
 	if live && h >= 3 {
@@ -165,10 +165,13 @@ func (p *samples) short(s *profiles.Snapshot) string {
 }
 
 // titles writes what the columns are.
-func (p *samples) titles(c *chart.Canvas) {
+func (p *samples) titles(c *chart.Canvas, s *profiles.Snapshot) {
 	c.TextRight(sampleNumberWidth, 0, "#", theme.Faint)
 	c.Text(sampleNumberWidth+1, 0, "ended", theme.Faint)
-	eachColumn(c, func(x int, col sampleColumn) { c.TextRight(x, 0, col.title, theme.Faint) })
+	end := 0
+	eachColumn(c, func(x int, col sampleColumn) { end = x; c.TextRight(x, 0, col.title, theme.Faint) })
+	bar := sampleBar(c, 0, end)
+	bar.Text(0, 0, "iterations, full at "+count(int64(s.Settings.Iterations*s.Settings.Cycles)), theme.Faint)
 }
 
 // eachColumn calls draw with the right end of each column that has room.
@@ -191,9 +194,25 @@ func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.SampleRe
 		text, style = "converged", theme.Good
 	}
 	c.Text(sampleNumberWidth+1, y, text, style)
+	end := 0
 	eachColumn(c, func(x int, col sampleColumn) {
 		c.TextRight(x, y, col.cell(s, r), theme.Plain)
+		end = x
 	})
+	if bar, limit := sampleBar(c, y, end), s.Settings.Iterations*s.Settings.Cycles; limit > 0 {
+		w, _ := bar.Size()
+		bar.Bar(0, 0, w, min(float64(r.Iterations)/float64(limit), 1)*float64(w), style)
+	}
+}
+
+// sampleBar is the room behind the columns for a sample's iterations as a bar that is
+// full at the limit; none where it is small.
+func sampleBar(c *chart.Canvas, y, end int) chart.Canvas {
+	w, _ := c.Size()
+	if end += 3; w-end < 16 {
+		return chart.Canvas{}
+	}
+	return c.Sub(end, y, min(w-end, 80), 1)
 }
 
 // runningSample is the row of what is being trained: how far it is towards its

@@ -17,6 +17,9 @@ type Series struct {
 	// 90th percentile, and the extremes are dots.
 	Envelope      bool
 	EnvelopeStyle theme.Style
+	// Sampled says that points are readings taken now and then: a line joins them
+	// whatever lies between.
+	Sampled bool
 	// Dashed leaves gaps in the line, to tell it from another without colour.
 	Dashed bool
 }
@@ -140,7 +143,7 @@ func (l *Line) axes(c *Canvas, y scale, first, last int64) {
 }
 
 // quarters labels the quarters of the axis between two columns, or its middle,
-// where there is room.
+// where there is room; round numbers near them where they are not round.
 func (l *Line) quarters(c *Canvas, row, left, right int, first, last int64) {
 	parts := int64(4)
 	if c.w-l.LabelWidth < 72 {
@@ -149,14 +152,39 @@ func (l *Line) quarters(c *Canvas, row, left, right int, first, last int64) {
 	if last-first < parts {
 		return
 	}
-	for i := int64(1); i < parts; i++ {
-		v := first + (last-first)/parts*i + (last-first)%parts*i/parts
+	for _, v := range l.between(first, last, parts) {
 		label := l.xLabel(v)
 		x := l.LabelWidth + 1 + int(math.Round(float64(c.w-l.LabelWidth-2)*float64(v-first)/float64(last-first))) - Width(label)/2
 		if x > left && x+Width(label) < right {
 			left = c.Text(x, row, label, theme.Axis)
 		}
 	}
+}
+
+// between are the values with a label between two ends.
+func (l *Line) between(first, last, parts int64) (values []int64) {
+	step := (last - first) / parts
+	if l.XLabel == nil && (first%step != 0 || (last-first)%parts != 0 || !round(step)) {
+		step = int64(math.Ceil(RoundUp(float64(step))))
+		for v := (first/step + 1) * step; v < last; v += step {
+			values = append(values, v)
+		}
+		return values
+	}
+	for i := int64(1); i < parts; i++ {
+		values = append(values, first+step*i+(last-first)%parts*i/parts)
+	}
+	return values
+}
+
+// round says that a number has three digits that are not 0 at most.
+func round(v int64) bool {
+	for ; v >= 1000; v /= 10 {
+		if v%10 != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (l *Line) xLabel(v int64) string {
@@ -267,7 +295,7 @@ func (g *grid) line(s Series) {
 		}
 		x, y := g.column((float64(p.First)+float64(p.Last))/2), g.row(p.Mean)
 		// A hole wider than its neighbours is a gap in the data.
-		if p.First-before.Last > 1+(before.Last-before.First)+(p.Last-p.First) {
+		if !s.Sampled && p.First-before.Last > 1+(before.Last-before.First)+(p.Last-p.First) {
 			joined = false
 		}
 		if joined && x == px {
