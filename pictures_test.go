@@ -38,6 +38,7 @@ const (
 	cachesPane = 2
 	kspacePane = 6
 	slopePane  = 7
+	logPane    = 10
 )
 
 // gallery is the terminal of which the pictures are.
@@ -82,11 +83,16 @@ func (g *gallery) close() {
 	g.Idle()
 }
 
-// views saves what v shows next, time after time.
-func (g *gallery) views(names ...string) {
-	for _, name := range names {
+// view is what v shows next: the name of its file and what says on screen that it
+// is shown.
+type view struct{ name, says string }
+
+// views saves the views of a pane but the first, to which it returns.
+func (g *gallery) views(views ...view) {
+	for _, v := range views {
 		g.Press("v")
-		g.save(name)
+		g.See(v.says)
+		g.save(v.name)
 	}
 	g.Press("v")
 }
@@ -96,8 +102,11 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		t.Skip("skipped: draws pictures only with -update")
 	}
 	x := ptytest.Open(t, 120, 40)
-	x.Start(exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=400"))
-	x.See("sample   4/400")
+	cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=100", "--set", "threshold=0.004")
+	cmd.Dir = t.TempDir()
+	x.Start(cmd)
+	x.See("Caches", "AMP off")
+	time.Sleep(6 * time.Second)                             // the initialisation and the first samples
 	for _, key := range []string{"p", "a", "u", "c", "u"} { // effects to look at
 		x.Press(key)
 		time.Sleep(4 * time.Second)
@@ -120,7 +129,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	x.See("readings") // the slope of memory has what it wants
 	x.Press("space")  // what follows is one state, in every pane
 	x.See("paused")
-	for i, pane := range listed[:len(listed)-1] {
+	for i, pane := range listed[:logPane] {
 		for j, size := range pictured {
 			g := &gallery{x, size.name}
 			g.resize(size.width, size.height)
@@ -129,18 +138,26 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 			}
 			g.save(pane.name)
 			if pane.name == "phases" {
-				g.views("phases-layers", "phases-roofline", "phases-waterfall")
+				g.views(view{"phases-layers", "Phases · layers"}, view{"phases-roofline", "Phases · roofline"},
+					view{"phases-waterfall", "Phases · waterfall"})
 			}
 		}
 	}
 	g.resize(120, 40)
 	g.overlays()
-	x.Press("space", "A")
+	x.Press("space", "s", "A")
 	complete(t, x)
-	for _, size := range pictured {
-		g := &gallery{x, size.name}
-		g.resize(size.width, size.height)
-		g.save("ablation")
+	x.Press("space")
+	x.See("paused")
+	for i, pane := range listed[logPane:] {
+		for j, size := range pictured {
+			g := &gallery{x, size.name}
+			g.resize(size.width, size.height)
+			if j == 0 {
+				g.open(logPane + i)
+			}
+			g.save(pane.name)
+		}
 	}
 	x.Press("q", "y")
 }
@@ -148,11 +165,9 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 // overlays saves what opens over the panes, and further views of some.
 func (g *gallery) overlays() {
 	g.open(kspacePane)
-	g.views("k-space-coverage", "k-space-rings")
+	g.views(view{"k-space-coverage", "how often each frequency"}, view{"k-space-rings", "what share of each ring"})
 	g.open(cachesPane)
-	g.Press("v")
-	g.save("caches-words")
-	g.Press("v", "?")
+	g.Press("?")
 	g.See("? all keys")
 	g.save("explain")
 	g.Press("?")
@@ -196,7 +211,8 @@ func TestPicturesOfOtherTerminals(t *testing.T) {
 		cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=60", tt.flag)
 		cmd.Env = []string{tt.env}
 		x.Start(cmd)
-		x.See("sample  4/60")
+		x.See("Caches", "running")
+		time.Sleep(2 * time.Second)
 		x.Press("p")
 		time.Sleep(4 * time.Second)
 		x.SaveOn("docs/screens/"+tt.name+"-120x40.png", tt.ground)

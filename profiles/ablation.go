@@ -100,13 +100,21 @@ func (r *AblationRow) Judge() Judgement {
 func (r *AblationRow) Verdict() string {
 	switch r.Judge() {
 	case Saves:
-		return fmt.Sprintf("saves %.3g %%", -100*r.Effect)
+		return "saves " + inPercent(-r.Effect)
 	case Costs:
-		return fmt.Sprintf("costs %.3g %%", 100*r.Effect)
+		return "costs " + inPercent(r.Effect)
 	case NoEffect:
-		return fmt.Sprintf("no effect seen ± %.2g %%", 100*max(r.High, -r.Low))
+		return "no effect seen ± " + inPercent(max(r.High, -r.Low))
 	}
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
+}
+
+// inPercent is a share with two digits: "1.2 %", "33 %", "113 %".
+func inPercent(share float64) string {
+	if math.Abs(share) < 0.0995 {
+		return fmt.Sprintf("%.1f %%", 100*share)
+	}
+	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // Name is the row's setting, with its value where it is no switch.

@@ -129,6 +129,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 		foot = 3
 	}
 	rows := memoryRows(m, h-foot)
+	places := len(rows)
 	most := int64(0)
 	for _, r := range rows {
 		most = max(most, r.bytes)
@@ -145,10 +146,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 			c.Bar(name+number+1, y, room, float64(r.bytes)/float64(most)*float64(room), theme.Memory)
 		}
 	}
-	y := max(1, min(h-foot, len(rows)+1))
-	if h-foot <= len(rows) {
-		y = max(1, h-foot)
-	}
+	y := max(1, min(h-foot, places+1))
 	c.Text(0, y, "host", theme.Plain)
 	switch {
 	case m.Reason != "":
