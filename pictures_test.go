@@ -50,7 +50,7 @@ type gallery struct {
 // resize waits until the screen has its last row at the new size.
 func (g *gallery) resize(width, height int) {
 	g.Resize(width, height)
-	for deadline := time.Now().Add(ptytest.Patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		rows := strings.Split(g.Text(), "\n")
 		if last := rows[min(height, len(rows))-1]; len(rows) >= height && (strings.Contains(last, "KB/s") || strings.Contains(last, "skipped")) {
 			break
