@@ -97,6 +97,43 @@ var sessions = []struct{ name, session string }{
 		see "no shell with job control"
 		press q
 		exit 0`},
+	{"a loss that is no number ends the run, and the log says what to try", `
+		terminal 200x60
+		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set learning_rate=10
+		see failed "was not a finite number" "Switch AMP to off or bf16 (a), whose range is that of fp32"
+		press q
+		exit 1
+		see "not a number"`},
+	{"gradients that overflow in fp16 are told, and bf16 ends that", `
+		terminal 200x60
+		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set loss=l2 --set learning_rate=0.036 --set seed=2 --set samples=40 --set iterations=50000 --set threshold=0
+		see "1 alert" "AMP fp16 skipped" "Switch AMP to bf16 (a), which has the range of fp32"
+		press a
+		see "AMP fp16→off"
+		gone "1 alert"
+		see "over after"
+		press q y
+		exit 0`},
+	{"a cache that is too small for what is asked again is told, and more room ends that", `
+		terminal 200x60
+		start prismtop --preset quick --set size=256 --set object_size=64 --set samples=800 --set warmup_measurements=800 --set pattern=remeasure --set iterations=3 --set threshold=0 --set measurement_cache_mb=1
+		see "The measurement cache drops what is asked for again" "Give it more than 1 MiB (G), or switch it off (m)."
+		press m
+		gone "1 alert"
+		press q y
+		exit 0`},
+	{"a process that was stopped as a whole tells how long, and that it is over", `
+		terminal 200x60
+		start prismtop --preset quick --set samples=40 --set iterations=50000 --set threshold=0
+		see "sample  1/40"
+		wait 1s
+		stop
+		wait 3s
+		cont
+		see "No iteration ended for more than 2s" "See whether the machine swaps"
+		see "over after"
+		press q y
+		exit 0`},
 	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `
 		terminal 120x40
 		start prismtop --preset quick --set samples=40 --set iterations=2000
@@ -119,6 +156,25 @@ func TestSessions(t *testing.T) {
 			ptytest.Play(t, s.session)
 		})
 	}
+}
+
+// A run that gets a fifth of its time tells that it is slower than it was.
+func TestASlowdownIsToldOnARealRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: the rate of 10 seconds is what it is compared with")
+	}
+	t.Chdir(t.TempDir())
+	ptytest.Play(t, `
+		terminal 200x60
+		start prismtop --preset quick --set samples=40 --set iterations=500000 --set threshold=0
+		see "sample  1/40"
+		wait 14s
+		throttle
+		see "Performance degradation detected" "No setting changed: see whether other processes use the cores"
+		release
+		gone "1 alert"
+		press q y
+		exit 0`)
 }
 
 // What a library prints is in the log, not over the screen, and is printed again

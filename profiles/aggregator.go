@@ -42,8 +42,10 @@ type Aggregator struct {
 	memory   MemoryView
 	memoryAt time.Time
 	resident func() (rss, peak int64, reason string)
-	cost     cost
-	dropped  int64
+	// collectable is the share of RSS that nothing lives in.
+	collectable func() int64
+	cost        cost
+	dropped     int64
 }
 
 // record is what was aggregated since Begin.
@@ -89,8 +91,8 @@ func NewAggregator(stream *Stream, options Options) *Aggregator {
 		stream:   stream,
 		options:  options,
 		offers:   make(chan *Snapshot, 1),
-		resident: resident,
-		record:   record{stage: new([NumPhases + 1]histogram)},
+		resident: resident, collectable: collectable,
+		record: record{stage: new([NumPhases + 1]histogram)},
 	}
 }
 
@@ -159,7 +161,7 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 		a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = a.resident()
 		a.memoryAt = now
 		if a.has && a.pace.state == Running {
-			a.watch.read(&a.memory, cacheBytes(&a.last), a.last.Index, a.pace.elapsed(now))
+			a.watch.read(&a.memory, cacheBytes(&a.last), a.collectable(), a.last.Index, a.pace.elapsed(now))
 		}
 	}
 	a.judge(now)

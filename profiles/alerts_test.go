@@ -20,6 +20,7 @@ type watchedRun struct {
 func newWatchedRun(t *testing.T, s preset.Settings) *watchedRun {
 	r := newRig()
 	r.a.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
+	r.a.collectable = func() int64 { return 0 }
 	r.Begin(RunInfo{Object: "moon", Samples: 100}, s)
 	r.State(Running, "")
 	r.it = Iteration{Stage: Progressive, Sample: 1, LossOld: 0.5, LossNew: 0.25}
@@ -302,6 +303,21 @@ func TestALeakingProcessIsTold(t *testing.T) {
 	r.raised(r.run(90, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
 	r.a.resident = func() (int64, int64, string) { return rss, rss, "" }
 	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
+}
+
+// A cache that fills takes the collector's room for it with it, which is no leak.
+func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	c, garbage := &r.it.Caches[MeasurementCache], int64(30e6)
+	r.a.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
+	r.a.collectable = func() int64 { garbage += 1e5; return garbage }
+	s := r.run(120, 5, func(*Iteration) { c.Bytes += 2000 })
+	if alert(s, "memory-slope") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+	if got := s.Memory.Trend; got.PerMinute < 20e6 || got.CachesPerMinute < 20e6 {
+		t.Errorf("the process grows by %+v", got)
+	}
 }
 
 // About a bound, a rule that flips every tick neither comes nor goes.

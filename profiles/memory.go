@@ -29,7 +29,8 @@ type MemoryTrend struct {
 	// PerThousand is in bytes per 1000 iterations, at the rate of the span.
 	PerThousand float64
 	// CachesPerMinute is what the caches grew by; Beyond and its interval are the
-	// trend of what is left of the process without them.
+	// trend of what is left of the process without them and without the part of the
+	// Go heap that nothing lives in.
 	CachesPerMinute             float64
 	Beyond, BeyondLow, BeyondHi float64
 }
@@ -59,9 +60,9 @@ type memoryWatch struct {
 
 // reading is memory at one running time.
 type reading struct {
-	at          time.Duration
-	rss, caches int64
-	iteration   int64
+	at                       time.Duration
+	rss, caches, collectable int64
+	iteration                int64
 }
 
 // begin forgets the readings: what comes now ran under other settings.
@@ -73,7 +74,7 @@ func (w *memoryWatch) begin(elapsed time.Duration) {
 }
 
 // read takes in what memory is at an iteration and a running time.
-func (w *memoryWatch) read(m *MemoryView, caches, iteration int64, elapsed time.Duration) {
+func (w *memoryWatch) read(m *MemoryView, caches, collectable, iteration int64, elapsed time.Duration) {
 	w.parameters.add(iteration, float64(m.Weights+m.Gradients+m.Moments))
 	w.buffers.add(iteration, float64(m.Activations+m.Inputs+m.Scratch))
 	w.caches.add(iteration, float64(caches))
@@ -89,7 +90,7 @@ func (w *memoryWatch) read(m *MemoryView, caches, iteration int64, elapsed time.
 		return
 	}
 	w.skipped = 0
-	w.keep(reading{elapsed, m.RSS, caches, iteration})
+	w.keep(reading{elapsed, m.RSS, caches, collectable, iteration})
 	span := elapsed - w.readings[0].at
 	if span < trendLeast {
 		w.trend.Needed = trendLeast - span
@@ -125,13 +126,9 @@ func (w *memoryWatch) fit() {
 	minutes, rss, rest := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i, r := range w.readings {
 		minutes[i] = (r.at - first.at).Minutes()
-		rss[i], rest[i] = float64(r.rss), float64(r.rss-r.caches)
+		rss[i], rest[i] = float64(r.rss), float64(r.rss-r.caches-r.collectable)
 	}
-	whole := stats.TheilSen(minutes, rss)
-	beyond := whole
-	if first.caches != last.caches {
-		beyond = stats.TheilSen(minutes, rest)
-	}
+	whole, beyond := stats.TheilSen(minutes, rss), stats.TheilSen(minutes, rest)
 	if math.IsNaN(whole.Slope) || math.IsNaN(beyond.Slope) {
 		return
 	}

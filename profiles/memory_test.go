@@ -18,7 +18,7 @@ func watched(seconds int, leak, caches float64) *memoryWatch {
 		held := int64(caches * minutes)
 		m := &MemoryView{Memory: Memory{Weights: 11e6, Activations: 9e6}}
 		m.RSS = 200e6 + int64(leak*minutes) + held + int64(4096*r.IntN(50))
-		w.read(m, held, int64(s)*180, time.Duration(s)*time.Second)
+		w.read(m, held, 0, int64(s)*180, time.Duration(s)*time.Second)
 	}
 	return w
 }
@@ -78,7 +78,7 @@ func TestWatchingMemoryForAMillionSecondsStaysBounded(t *testing.T) {
 		} else {
 			fits++
 		}
-		w.read(m, 0, int64(s)*10, time.Duration(s)*time.Second)
+		w.read(m, 0, 0, int64(s)*10, time.Duration(s)*time.Second)
 	}
 	h := w.history()
 	for name, c := range map[string]Curve{"RSS": h.RSS, "parameters": h.Parameters, "buffers": h.Buffers, "caches": h.Caches} {
@@ -98,7 +98,7 @@ func TestUnreadableMemoryHasNoTrend(t *testing.T) {
 	w := new(memoryWatch)
 	w.begin(0)
 	for s := range 100 {
-		w.read(&MemoryView{Reason: "no /proc"}, 5, int64(s), time.Duration(s)*time.Second)
+		w.read(&MemoryView{Reason: "no /proc"}, 5, 0, int64(s), time.Duration(s)*time.Second)
 	}
 	if h := w.history(); w.trend.Known || len(h.RSS) != 0 || len(h.Caches) != 100 {
 		t.Errorf("%+v, %d and %d points", w.trend, len(h.RSS), len(h.Caches))

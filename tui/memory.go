@@ -52,7 +52,7 @@ func (p *memory) Explain() []string {
 		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +
 			"readings (Theil–Sen), which single steps do not bend, with a 95 % interval (Sen's, widened for readings that resemble their predecessors). " +
 			"“Within noise” means that the interval holds 0. It needs 30 s, after 3 s that are left out behind every change.",
-		"Beyond the caches is the same for RSS less what the caches hold: a cache that fills is no leak.",
+		"Beyond the caches is the same for RSS less what the caches hold and less what the garbage collector has not collected or keeps for later: a cache that fills is no leak.",
 	}
 }
 

@@ -8,7 +8,10 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // Play plays a session: a line is a verb and its operands, separated by spaces;
@@ -23,6 +26,9 @@ import (
 //	idle                     waits until the program has answered
 //	resize 80x24             changes the terminal's size
 //	freeze, thaw             the terminal stops reading, goes on
+//	stop, cont               the program is stopped as a whole, goes on
+//	throttle, release        the program gets a fifth of the time, all of it
+//	wait 3s                  for what only time brings
 //	file PATH…               waits for nothing: these files exist
 //	exit STATUS              waits for the program's end with that status
 //	restored                 the normal screen is shown
@@ -47,6 +53,7 @@ type player struct {
 	t        *testing.T
 	terminal *Terminal
 	cmd      *exec.Cmd
+	release  func() // ends a throttle
 }
 
 func (p *player) do(verb string, operands []string) {
@@ -75,6 +82,20 @@ func (p *player) do(verb string, operands []string) {
 		x.Resize(w, h)
 	case "freeze", "thaw":
 		x.Freeze(verb == "freeze")
+	case "stop":
+		p.signal(syscall.SIGSTOP)
+	case "cont":
+		p.signal(syscall.SIGCONT)
+	case "throttle":
+		p.throttle()
+	case "release":
+		p.release()
+	case "wait":
+		d, err := time.ParseDuration(strings.Join(operands, " "))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		time.Sleep(d)
 	case "file":
 		for _, name := range operands {
 			if _, err := os.Stat(name); err != nil {
@@ -88,6 +109,33 @@ func (p *player) do(verb string, operands []string) {
 	default:
 		p.t.Fatalf("%q: no such verb", verb)
 	}
+}
+
+func (p *player) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Error(err)
+	}
+}
+
+// throttle stops the program again and again, as a machine does that has other work.
+func (p *player) throttle() {
+	done, over := make(chan struct{}), make(chan struct{})
+	p.release = sync.OnceFunc(func() { close(done); <-over })
+	p.t.Cleanup(p.release)
+	go func() {
+		defer close(over)
+		for {
+			p.signal(syscall.SIGSTOP)
+			time.Sleep(80 * time.Millisecond)
+			p.signal(syscall.SIGCONT)
+			select {
+			case <-done:
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
 }
 
 func (p *player) size(operands []string) (width, height int) {
