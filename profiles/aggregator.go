@@ -40,7 +40,8 @@ type Aggregator struct {
 
 	asked    time.Time // when a picture was asked for
 	memory   MemoryView
-	memoryAt time.Time
+	memoryAt time.Time // of the newest reading, in that state
+	memoryIn State
 	resident func() (rss, peak int64, reason string)
 	// collectable is the share of RSS that nothing lives in.
 	collectable func() int64
@@ -157,9 +158,10 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 	if before := a.Last(); before != nil && !moved && a.pace.state != Running {
 		return before
 	}
-	if a.memoryAt.IsZero() || now.Sub(a.memoryAt) >= residentEvery {
+	// A run that is over grew until its end, however soon that came.
+	if a.memoryAt.IsZero() || now.Sub(a.memoryAt) >= residentEvery || a.memoryIn != a.pace.state {
 		a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = a.resident()
-		a.memoryAt = now
+		a.memoryAt, a.memoryIn = now, a.pace.state
 		if a.has && a.pace.state == Running {
 			a.watch.read(&a.memory, cacheBytes(&a.last), a.collectable(), a.last.Index, a.pace.elapsed(now))
 		}

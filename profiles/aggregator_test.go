@@ -415,3 +415,20 @@ func BenchmarkTick(b *testing.B) {
 		r.tick()
 	}
 }
+
+// A run may be over within the second between two readings.
+func TestMemoryIsReadAgainWhenTheRunIsOver(t *testing.T) {
+	r := newRig()
+	peak := int64(14e6)
+	r.a.resident = func() (int64, int64, string) { return peak / 2, peak, "" }
+	r.tick()
+	r.start()
+	r.iterate(1)
+	r.tick()
+	peak = 32e6
+	r.iterate(20)
+	r.State(Finished, "")
+	if s := r.tick(); s.Memory.PeakRSS != 32e6 || s.Memory.RSS != 16e6 {
+		t.Errorf("the last reading is %d of at most %d bytes", s.Memory.RSS, s.Memory.PeakRSS)
+	}
+}

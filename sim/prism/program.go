@@ -117,10 +117,13 @@ func (p *program) scalar(id nn.BufferID) float64 {
 	return float64(p.number[0])
 }
 
-// memory is what the program takes beside the variables.
-func (p *program) memory() (activations, inputs, scratch int64) {
-	u := p.plan.ArenaUsage()
-	inputs = u[nn.Inputs]
-	scratch = u[nn.Scratch] + p.exe.ScratchBytes()
-	return p.plan.ArenaBytes - inputs - u[nn.Scratch], inputs, scratch
+// memory is what the program and the model's variables take.
+func (p *program) memory(variables []nn.Variable) profiles.Memory {
+	u, own := p.plan.VariableUsage(variables), p.plan.ArenaUsage()
+	return profiles.Memory{
+		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments],
+		Activations: p.plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch],
+		Inputs:      own[nn.Inputs],
+		Scratch:     u[nn.Scratch] + own[nn.Scratch] + p.exe.ScratchBytes(),
+	}
 }

@@ -42,6 +42,7 @@ type Reconstruction struct {
 	samples  [][]optics.Point
 	newMasks []string // the plans' inputs for a sample's masks
 	program  *program
+	planned  profiles.Memory // of the newest plan, caches left out
 	metrics  optics.Metrics
 
 	stage     profiles.Stage
@@ -128,7 +129,7 @@ type Outcome struct {
 	Quality      profiles.Quality      // at its end
 	Coverage     float64               // share of k-space measured so far
 	StageEnded   bool                  // the initialisation is over
-	PlansChanged bool                  // memory is divided differently from here on
+	PlansChanged bool                  // another plan is loaded: memory is divided differently from here on
 	Finished     bool
 }
 
@@ -152,7 +153,7 @@ func (r *Reconstruction) Iterate(rec *profiles.Iteration) (Outcome, error) {
 		out, err = r.train(rec)
 	}
 	r.changed = false
-	out.PlansChanged = !loaded || r.program == nil
+	out.PlansChanged = !loaded // the next plan's buffers are not known before it is there
 	r.countCaches(rec)
 	return out, err
 }
@@ -189,7 +190,11 @@ func (r *Reconstruction) load() error {
 		return err
 	}
 	r.program, err = loadProgram(kind, r.decoder, options, r.device.Backend, r.state)
-	return err
+	if err != nil {
+		return err
+	}
+	r.planned = r.program.memory(r.decoder.Model().Variables())
+	return nil
 }
 
 func (r *Reconstruction) unload() {
@@ -310,20 +315,13 @@ func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 	}
 }
 
-// Memory is what the run holds, by category.
+// Memory is what the run holds, by category. Between two plans, when the next one's
+// buffers are not known yet, it is that of the plan before.
 func (r *Reconstruction) Memory() profiles.Memory {
-	u := nn.VariableUsage(r.decoder.Model().Variables())
-	u[nn.Gradients] = 0
 	if r.program != nil {
-		u = r.program.plan.VariableUsage(r.decoder.Model().Variables())
+		r.planned = r.program.memory(r.decoder.Model().Variables())
 	}
-	m := profiles.Memory{
-		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments], Scratch: u[nn.Scratch],
-	}
-	if r.program != nil {
-		activations, inputs, scratch := r.program.memory()
-		m.Activations, m.Inputs, m.Scratch = activations, inputs, m.Scratch+scratch
-	}
+	m := r.planned
 	for _, c := range []profiles.CacheCounters{
 		r.system.Cache().Counters(), r.device.FFTPlans.Counters(), r.masks.Counters(),
 	} {
