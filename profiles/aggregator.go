@@ -53,6 +53,7 @@ type Aggregator struct {
 type record struct {
 	run      RunInfo
 	settings preset.Settings
+	next     *preset.Settings
 	err      string
 	began    time.Time
 	pace     pace
@@ -261,6 +262,9 @@ func (a *Aggregator) applyLatest(l *latest) (any bool) {
 	if l.settings != nil {
 		a.settings, any = *l.settings, true
 	}
+	if l.next != nil {
+		a.next, any = l.next, true
+	}
 	if l.state != nil {
 		a.apply(l.state)
 		any = true
@@ -354,7 +358,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		a.summarise()
 	}
 	s := &Snapshot{
-		Run: a.run, Settings: a.settings, State: a.pace.state, Err: a.err,
+		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),

@@ -143,6 +143,7 @@ type LogLine struct {
 type Snapshot struct {
 	Run      RunInfo
 	Settings preset.Settings
+	Next     *preset.Settings // that a restart begins with, changed since the run was over; nil for Settings
 	State    State
 	Err      string
 

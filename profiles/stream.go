@@ -18,8 +18,8 @@ const maxEvents = 4096
 // methods are for rare events; they hold a mutex for some nanoseconds, keep their
 // place among the iterations, and never wait for the reader.
 //
-// Begin, Iteration, Change, Quality, SampleDone, Memory, Layers, Coverage, Truth and
-// Picture are called from the run's goroutine; State, Log, WantPicture and
+// Begin, Iteration, Change, Next, Quality, SampleDone, Memory, Layers, Coverage, Truth
+// and Picture are called from the run's goroutine; State, Log, WantPicture and
 // PictureWanted from any.
 type Stream struct {
 	ring   *Ring
@@ -48,6 +48,8 @@ type latest struct {
 	// What must not be lost when the queue is full.
 	settings *preset.Settings
 	state    *event
+
+	next *preset.Settings // of the run after this one
 }
 
 type eventKind uint8
@@ -113,6 +115,15 @@ func (s *Stream) Change(c Change, after preset.Settings) {
 	if !s.add(event{kind: changeEvent, change: c, settings: settings}) {
 		s.latest.settings = settings
 	}
+}
+
+// Next records the settings that a restart will begin with, changed since the run was
+// over; the newest counts, until Begin.
+func (s *Stream) Next(settings preset.Settings) {
+	next := cloneSettings(settings)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest.next = next
 }
 
 // Quality records a comparison of the reconstruction with the truth.

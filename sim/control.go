@@ -31,9 +31,10 @@ const (
 	stopCommand
 )
 
-// Set asks for a setting to change at the next iteration boundary. It is refused
-// at once, with the reason, when the value is wrong, the setting cannot change
-// while a run goes on, or this machine cannot serve it.
+// Set asks for a setting to change at the next iteration boundary; of a run that is
+// over, for the run that Restart begins. It is refused at once, with the reason, when
+// the value is wrong, the setting cannot change while a run goes on, or this machine
+// cannot serve it.
 func (r *Run) Set(key, value string) error {
 	return r.SetMany([]preset.Assignment{{Key: key, Value: value}})
 }
@@ -55,9 +56,6 @@ func (r *Run) SetMany(sets []preset.Assignment) error {
 	}
 	if r.ended() {
 		return errEnded
-	}
-	if r.over.Load() {
-		return errOver
 	}
 	inForce := make([]preset.Assignment, len(sets))
 	for i, a := range sets {
@@ -99,7 +97,7 @@ func (r *Run) Pause(paused bool) {
 func (r *Run) Step() { r.send(command{kind: stepCommand}) }
 
 // Restart begins again from the first weights of the seed, with the settings as
-// they are.
+// they are, or as they were changed since the run was over.
 func (r *Run) Restart() { r.send(command{kind: restartCommand}) }
 
 // Stop ends the run after the current iteration.

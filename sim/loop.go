@@ -22,8 +22,9 @@ type loop struct {
 	task     *prism.Reconstruction
 
 	paused   bool
-	finished bool  // nothing more to do until a restart
-	failure  error // why, when the reconstruction diverged
+	finished bool             // nothing more to do until a restart
+	next     *preset.Settings // of the restart; nil for those in force
+	failure  error            // why, when the reconstruction diverged
 	restarts int
 	changes  uint32
 	index    int64 // of the next iteration
@@ -51,7 +52,7 @@ func (l *loop) prepare(r *Run, settings preset.Settings) error {
 	}
 	l.close()
 	l.run, l.settings, l.backend, l.task = r, settings, backend, task
-	l.changes, l.index, l.finished, l.failure = 0, 0, false, nil
+	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
@@ -242,9 +243,10 @@ func (l *loop) obey(ctx context.Context) (stop bool, err error) {
 func (l *loop) carryOut(c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
-		if !l.finished { // it was asked for before anyone knew of the end
-			return false, l.set(c.sets)
+		if l.finished {
+			return false, l.setNext(c.sets)
 		}
+		return false, l.set(c.sets)
 	case pauseCommand:
 		l.pause(true)
 	case resumeCommand:
@@ -287,6 +289,22 @@ func (l *loop) set(sets []preset.Assignment) error {
 		return err
 	}
 	return l.change(next, false)
+}
+
+// setNext changes the settings that a restart begins with.
+func (l *loop) setNext(sets []preset.Assignment) error {
+	next := l.settings
+	if l.next != nil {
+		next = *l.next
+	}
+	for _, a := range sets {
+		if err := next.Set(a.Key, a.Value); err != nil {
+			return err // Run.SetMany has checked it
+		}
+	}
+	l.next = &next
+	l.run.stream.Next(next)
+	return nil
 }
 
 // change brings the live settings to those of next, all before the next iteration.
@@ -377,12 +395,13 @@ func (l *loop) restart() error {
 	l.restarts++
 	paused := l.paused
 	l.paused = false
-	if err := l.prepare(l.run, l.settings); err != nil {
+	settings := l.settings
+	if l.next != nil {
+		settings = *l.next
+	}
+	if err := l.prepare(l.run, settings); err != nil {
 		return err
 	}
-	l.run.mu.Lock()
-	l.run.wanted = l.settings
-	l.run.mu.Unlock()
 	l.run.stream.Log("restarted from the first weights of the seed")
 	l.run.stream.State(profiles.Running, "")
 	if paused {

@@ -223,9 +223,5 @@ func (r *Run) WriteReconstruction(base string) error {
 	return err
 }
 
-// errOver refuses to change the settings of a run that is over: nothing would run
-// under them, and everything would say that it had.
-var errOver = errors.New("the run is over; restart it first")
-
 // errEnded refuses a command to a run that has ended.
 var errEnded = errors.New("the run has ended")

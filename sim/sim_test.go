@@ -195,19 +195,33 @@ func TestPauseStepAndRestart(t *testing.T) {
 	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
 }
 
-func TestARunThatIsOverKeepsItsSettings(t *testing.T) {
+// Settings of a run that is over are those of the next, and take effect with it; those
+// of the run that is over stay what it ran under.
+func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
 	r, a := start(t, Options{Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
 	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
 	if text := s.Log[len(s.Log)-1].Text; text != "ended by max_iterations = 5" || s.Index != 5 {
 		t.Errorf("after %d iterations: %q", s.Index, text)
 	}
-	if err := r.Set("amp", "bf16"); err == nil || !strings.Contains(err.Error(), "restart") {
-		t.Errorf("a change after the end: %v", err)
+	for _, set := range []preset.Assignment{{Key: "amp", Value: "bf16"}, {Key: "max_iterations", Value: "1"}, {Key: "max_iterations", Value: "7"}} {
+		if err := r.Set(set.Key, set.Value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Set("size", "128"); err == nil {
+		t.Error("the field's size was changed")
+	}
+	s = until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && s.Next.MaxIterations == 7 })
+	if s.Next.AMP != "bf16" || s.Settings.AMP != "off" || s.Settings.MaxIterations != 5 || len(s.Changes) != 0 {
+		t.Errorf("next %s, in force %s and %d, changes %v", s.Next.AMP, s.Settings.AMP, s.Settings.MaxIterations, s.Changes)
 	}
 	r.Restart()
-	until(t, a, "the end again", func(s *profiles.Snapshot) bool {
-		return s.State == profiles.Finished && s.Run.PriorStarts == 1 && s.Index == 5
+	s = until(t, a, "the end again", func(s *profiles.Snapshot) bool {
+		return s.State == profiles.Finished && s.Run.PriorStarts == 1 && s.Index == 7
 	})
+	if s.Next != nil || s.Settings.AMP != "bf16" || s.Memory.Weights == 0 {
+		t.Errorf("the next run: %+v", s.Settings)
+	}
 }
 
 func TestSaveWritesPictureAndArray(t *testing.T) {

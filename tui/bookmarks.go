@@ -81,7 +81,7 @@ func (m *Model) apply(slot int) {
 	if verb == "bookmark %d: " {
 		b.before = before
 	}
-	m.say(fmt.Sprintf(verb, slot) + strings.Join(said, ", "))
+	m.say(fmt.Sprintf(verb, slot) + strings.Join(said, ", ") + m.when())
 }
 
 // differing are the bookmark's settings that are not in force, in the order of

@@ -54,7 +54,7 @@ func (p *effects) Explain() []string {
 func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	if len(s.Effects) == 0 {
-		p.empty(c)
+		p.empty(c, s.State)
 		return "", theme.Faint
 	}
 	if w >= effectTableWidth && h >= 8 {
@@ -91,10 +91,13 @@ func (p *effects) pointer(c *chart.Canvas, y, i int) int {
 	return 2
 }
 
-func (p *effects) empty(c *chart.Canvas) {
+func (p *effects) empty(c *chart.Canvas, state profiles.State) {
 	_, h := c.Size()
-	writeWrapped(c, 0, max(0, (h-3)/2), 3,
-		"Change a setting (m f g a p l L + −) and read here what it did to speed and quality.", theme.Faint)
+	text := "Change a setting (m f g a p l L + −) and read here what it did to speed and quality."
+	if ended(state) {
+		text = "No setting was changed in this run. R starts the next."
+	}
+	writeWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
 }
 
 // headline is what changed, and by how much the iteration became longer or

@@ -131,33 +131,44 @@ func TestARefusalIsShownWithItsReason(t *testing.T) {
 	}
 }
 
-// No iteration would run under a setting of a run that ended.
-func TestSettingsOfARunThatEndedStay(t *testing.T) {
+// Settings of a run that ended are those of the next, which R starts.
+func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	stopped := running()
 	stopped.State = profiles.Stopped
-	for _, tt := range []struct {
-		snap *profiles.Snapshot
-		says string
-	}{
-		{finished(), "the run is finished; R restarts it"}, {stopped, "the run is stopped; R restarts it"},
-		{failed(), "the run failed; R restarts it"},
-	} {
+	for _, snap := range []*profiles.Snapshot{finished(), stopped, failed()} {
 		for _, b := range settingKeys {
-			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tt.snap)
+			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, snap)
 			press(m, b.Keys()[0])
-			if got := r.called(); got != nil {
-				t.Errorf("%v: %s called %q", tt.snap.State, b.Keys()[0], got)
+			if got := r.called(); len(got) != 1 || !strings.HasPrefix(got[0], "Set ") {
+				t.Errorf("%v: %s called %q", snap.State, b.Keys()[0], got)
 			}
-			if got := lastLine(m); !strings.Contains(got, tt.says) {
-				t.Errorf("%v: after %s the footer says %q", tt.snap.State, b.Keys()[0], got)
+			if got := lastLine(m); !strings.Contains(got, "for the next run: R starts it") {
+				t.Errorf("%v: after %s the footer says %q", snap.State, b.Keys()[0], got)
 			}
 		}
 	}
-	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	at := time.Unix(1000, 0)
+	m, r := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
 	press(m, "a")
-	m.Update(snapshotMsg{finished()})
-	if v, pending := m.value("amp"); v != "bf16" || pending {
-		t.Errorf("AMP is %s, pending %v, after the run finished before it changed", v, pending)
+	s := finished()
+	s.Settings.AMP = "bf16"
+	m.Update(snapshotMsg{s}) // before it changed
+	told := *s
+	next := s.Settings
+	next.AMP, next.MaxSeconds = "bf16x3", 1
+	told.Next = &next
+	m.Update(snapshotMsg{&told})
+	if v, pending := m.value("amp"); v != "bf16x3" || !pending || len(m.wishes) != 0 {
+		t.Errorf("AMP is %s, pending %v, of the next run; still asked for %v", v, pending, m.wishes)
+	}
+	at = at.Add(statusLife + time.Second)
+	m.Update(secondMsg(at))
+	if got := lastLine(m); !strings.Contains(got, "R starts the next run with") || !strings.Contains(got, "AMP bf16x3") {
+		t.Errorf("the footer says %q", got)
+	}
+	press(m, "X", "ctrl+u", "0", "enter", "u")
+	if got := r.called(); !slices.Equal(got[len(got)-2:], []string{"Set max_seconds 0", "Set max_seconds 1"}) {
+		t.Errorf("a limit, taken back and undone, called %q", got)
 	}
 }
 

@@ -192,6 +192,10 @@ func (l *lines) set(key, value string) {
 		l.say("not changed: %v", err)
 		return
 	}
+	if l.snap != nil && ended(l.snap.State) {
+		l.say("%s = %s for the next run: restart begins it", key, value)
+		return
+	}
 	l.say("%s = %s from the next iteration on", key, value)
 }
 
@@ -202,7 +206,12 @@ func (l *lines) settings() {
 		return
 	}
 	keys := slices.DeleteFunc(slices.Clone(preset.Keys()), func(k preset.Key) bool { return !k.Live })
+	now := &l.snap.Settings
+	if next := nextSettings(l.snap); next != nil {
+		now = next
+		l.say("of the next run, which restart begins:")
+	}
 	for _, k := range keys {
-		l.say("  %s = %s (%s)", k.Name, l.snap.Settings.Get(k.Name), k.Wants())
+		l.say("  %s = %s (%s)", k.Name, now.Get(k.Name), k.Wants())
 	}
 }

@@ -296,6 +296,11 @@ func (m *Model) news(s *profiles.Snapshot) {
 func (m *Model) second() tea.Cmd {
 	now := m.now()
 	m.status.expire(now)
+	if n := len(m.wishes); m.snap != nil && n > 0 {
+		if m.wishes.settle(m.snap, now); len(m.wishes) < n {
+			m.panes[settingsPane].(*settingsView).stale = true
+		}
+	}
 	m.budgetPictures()
 	if m.overhear() && m.snap != nil {
 		shown := m.withPrinted(m.snap)

@@ -118,12 +118,15 @@ type wish struct {
 	at    time.Time
 }
 
-// settle forgets the wishes that came true, those that a running run has not
-// fulfilled in time, and all of a run that ended.
+// settle forgets the wishes that came true, and those that a run which does not stand
+// paused has not fulfilled in time.
 func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	for key, v := range w {
 		current, _ := settingValue(s, key)
-		if current == v.value || ended(s.State) || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
+		if next := nextSettings(s); next != nil {
+			current = next.Get(key)
+		}
+		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
 			delete(w, key)
 		}
 	}
@@ -151,6 +154,15 @@ func settingsOf(s *profiles.Snapshot) *preset.Settings {
 	return &s.Settings
 }
 
+// nextSettings are those that the next run begins with, where the run is over and they
+// were changed since; nil elsewhere.
+func nextSettings(s *profiles.Snapshot) *preset.Settings {
+	if s == nil || !ended(s.State) {
+		return nil
+	}
+	return s.Next
+}
+
 // value is a setting's value as asked for or in force; pending says that it is
 // not in force yet.
 func (m *Model) value(key string) (value string, pending bool) {
@@ -158,6 +170,11 @@ func (m *Model) value(key string) (value string, pending bool) {
 		return w.value, true
 	}
 	value, _ = settingValue(m.snap, key)
+	if next := nextSettings(m.snap); next != nil {
+		if after := next.Get(key); after != settingsOf(m.snap).Get(key) {
+			return after, true
+		}
+	}
 	return value, false
 }
 
@@ -167,17 +184,23 @@ func (m *Model) set(key, value string) {
 		m.say("the run has not begun yet")
 		return
 	}
-	if ended(m.snap.State) {
-		m.complain(over(m.snap.State))
-		return
-	}
 	before, _ := m.value(key)
 	if err := m.ask(preset.Assignment{Key: key, Value: value}); err != nil {
 		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before, m.options.Cores), err))
 		return
 	}
-	m.say(m.changeText(key, before, value) + m.caution(key, value))
+	m.say(m.changeText(key, before, value) + m.caution(key, value) + m.when())
 }
+
+// when follows the change of a setting that waits for a restart.
+func (m *Model) when() string {
+	if ended(m.snap.State) {
+		return nextRun
+	}
+	return ""
+}
+
+const nextRun = ", for the next run: R starts it"
 
 // changeText is a change in words.
 func (m *Model) changeText(key, before, after string) string {
@@ -221,15 +244,6 @@ func emulated(s *profiles.Snapshot, amp string) string {
 	return ""
 }
 
-// over says why settings of a run that ended stay: no iteration would run under
-// them.
-func over(s profiles.State) string {
-	if s == profiles.Failed {
-		return "the run failed; R restarts it"
-	}
-	return fmt.Sprintf("the run is %s; R restarts it", s)
-}
-
 // flip switches a setting that is on or off.
 func (m *Model) flip(key string) {
 	value, _ := m.value(key)
@@ -251,6 +265,9 @@ func (m *Model) cycle(key string, values ...string) {
 // scaleRate multiplies the learning rate.
 func (m *Model) scaleRate(factor float64) {
 	value, _ := m.value("learning_rate")
+	if m.snap != nil && ended(m.snap.State) {
+		value = m.asked("learning_rate") // not what a schedule left
+	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(v > 0) {
 		m.say("the learning rate is not known yet")

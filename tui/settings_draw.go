@@ -97,8 +97,8 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	}
 	cell(c, settingNameX, y, settingValueX-settingNameX-1, k.Name, name)
 	cell(c, settingValueX, y, settingWishX-settingValueX-1, p.text(k, settingsOf(s).Get(k.Name)), value)
-	if wish, ok := p.model.wishes[k.Name]; ok && wish.value != settingsOf(s).Get(k.Name) {
-		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish.value), theme.Pending)
+	if wish := p.model.asked(k.Name); wish != settingsOf(s).Get(k.Name) {
+		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
 	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k.Name), theme.Key)
 	if k.Live {
@@ -141,6 +141,9 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 	}
 	cell(c, 0, y+1, w, help, theme.Plain)
 	about := "must be " + k.Wants() + " · from " + p.origin(k, s)
+	if next := nextSettings(s); next != nil && next.Get(k.Name) != s.Settings.Get(k.Name) {
+		about = "must be " + k.Wants() + " · asked for the next run: R starts it"
+	}
 	if !k.Live {
 		about = "needs a restart: " + whyFixed(k) + " · from " + p.origin(k, s)
 	}

@@ -207,9 +207,9 @@ func (m *Model) assign(key, value string) error {
 		return err
 	}
 	if len(sets) > 1 {
-		m.say(m.weightsText())
+		m.say(m.weightsText() + m.when())
 	} else {
-		m.say(m.changeText(key, before, value) + m.caution(key, value))
+		m.say(m.changeText(key, before, value) + m.caution(key, value) + m.when())
 	}
 	return nil
 }
@@ -225,8 +225,8 @@ func (m *Model) toggleSettings() {
 
 // editSetting opens the settings at one of them, to write its value.
 func (m *Model) editSetting(key string) {
-	if m.snap == nil || ended(m.snap.State) {
-		m.complain("a value can be written while a run goes on")
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
 		return
 	}
 	m.openPane(settingsPane)
@@ -280,7 +280,7 @@ func (p *settingsView) Hints() []hint {
 func (p *settingsView) Explain() []string {
 	return []string{
 		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
-			"waits for the end of the iteration.",
+			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
 			"change by a step, and enter writes a value; a wrong one says which would be right, and esc leaves it.",
 		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +

@@ -23,11 +23,8 @@ func (m *Model) ask(sets ...preset.Assignment) error {
 
 // request is ask, of which undo need not know.
 func (m *Model) request(sets []preset.Assignment, undoable bool) error {
-	switch {
-	case m.snap == nil:
+	if m.snap == nil {
 		return errNotBegun
-	case ended(m.snap.State):
-		return errors.New(over(m.snap.State))
 	}
 	var step undoStep
 	sets = asTheRunSays(sets)
@@ -68,14 +65,17 @@ func asTheRunSays(sets []preset.Assignment) []preset.Assignment {
 	return out
 }
 
-// asked is a setting as asked for, else as the settings have it; the learning rate
-// is not the one that a schedule left.
+// asked is a setting as asked for, else as the settings have it, of a run that is over
+// those of the next; the learning rate is not the one that a schedule left.
 func (m *Model) asked(key string) string {
 	if w, ok := m.wishes[key]; ok {
 		return w.value
 	}
 	if m.snap == nil {
 		return ""
+	}
+	if next := nextSettings(m.snap); next != nil {
+		return next.Get(key)
 	}
 	return settingsOf(m.snap).Get(key)
 }
@@ -172,7 +172,7 @@ func (m *Model) shiftWeight(key string, by float64) {
 		m.complain(fmt.Sprintf("%s stays: %v", settingName(key), err))
 		return
 	}
-	m.say(m.weightsText())
+	m.say(m.weightsText() + m.when())
 }
 
 // share gives one weight a value and what is left to the other two, as their

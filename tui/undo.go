@@ -64,5 +64,5 @@ func (m *Model) undo() {
 		said = append(said, settingName(f.key)+" "+settingText(f.key, from[i], m.options.Cores)+" → "+
 			settingText(f.key, f.before, m.options.Cores))
 	}
-	m.say("undone: " + strings.Join(said, ", "))
+	m.say("undone: " + strings.Join(said, ", ") + m.when())
 }
