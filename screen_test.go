@@ -18,10 +18,11 @@ import (
 )
 
 // sessions are what users do at a terminal, played on a real run.
+// Those that watch it run have one that stays in its first sample, however late they look.
 var sessions = []struct{ name, session string }{
 	{"a user switches mixed precision and a cache, reads what that did, saves and leaves", `
 		terminal 120x40
-		start prismtop --preset quick --set samples=40 --set iterations=2000
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
 		see Phases Reconstruction k-space Caches Memory Effects running
 		see "sample  1/40"
 		press a
@@ -47,7 +48,7 @@ var sessions = []struct{ name, session string }{
 		file prismtop-moon.png prismtop-moon.npy`},
 	{"ctrl+c ends a run at once", `
 		terminal 80x24
-		start prismtop --preset quick --set samples=40 --set iterations=2000
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
 		see "sample  1/40"
 		press ctrl+c
 		exit 130
@@ -55,12 +56,12 @@ var sessions = []struct{ name, session string }{
 		see "prismtop: moon 128/32"`},
 	{"a terminal that is told to end leaves a restored one", `
 		terminal 80x24
-		start bash -c "prismtop --preset quick --set samples=40 --set iterations=2000 & sleep 2; kill -TERM $!; wait $!; echo status $?"
+		start bash -c "prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 & sleep 2; kill -TERM $!; wait $!; echo status $?"
 		see "status 130"
 		restored`},
 	{"a pane is looked at closely and at another size", `
 		terminal 120x40
-		start prismtop --preset quick --set samples=40 --set iterations=2000
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
 		see "sample  1/40" Caches
 		press tab z
 		gone Caches
@@ -136,7 +137,7 @@ var sessions = []struct{ name, session string }{
 		exit 0`},
 	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `
 		terminal 120x40
-		start prismtop --preset quick --set samples=40 --set iterations=2000
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
 		see "sample  1/40"
 		freeze
 		idle
