@@ -20,6 +20,8 @@ type Preset struct {
 	Description string // one line
 	Picture     string // the picture it was made for, which is not shipped; empty for the built-in object
 	Settings    Settings
+
+	origins Origins // the preset that gave each value: this one, or what it is based on
 }
 
 // Names lists the presets: the default first, the others by name.
@@ -73,7 +75,7 @@ func load(name string, seen []string) (Preset, error) {
 	if err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)
 	}
-	var p Preset
+	p := Preset{origins: Origins{}}
 	if base := d.meta["base"]; base != "" {
 		if p, err = load(base, append(seen, name)); err != nil {
 			return Preset{}, err
@@ -85,7 +87,7 @@ func load(name string, seen []string) (Preset, error) {
 	if picture, ok := d.meta["picture"]; ok {
 		p.Picture = picture
 	}
-	if err := d.apply(&p.Settings, Origins{}, ""); err != nil {
+	if err := d.apply(&p.Settings, p.origins, "preset "+name); err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)
 	}
 	return p, nil

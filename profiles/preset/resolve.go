@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Origins tells where each key's value came from: "preset moon",
-// "file x.toml", "environment PRISMTOP_RADIUS", "flag --set", "flag --image".
+// Origins tells where each key's value came from: "preset moon", "preset prism" where
+// moon leaves it as in the preset that it is based on, "file x.toml", "environment PRISMTOP_RADIUS", "flag --set", "flag --image".
 type Origins map[string]string
 
 // EnvPrefix begins the name of every environment variable that sets a key:
@@ -46,10 +46,7 @@ func Resolve(src Sources) (Settings, Origins, error) {
 	if err != nil {
 		return Settings{}, nil, err
 	}
-	s, origins := p.Settings, Origins{}
-	for _, name := range keyNames() {
-		origins[name] = "preset " + p.Name
-	}
+	s, origins := p.Settings, p.origins
 	layers := []func(*Settings, Origins) error{
 		func(s *Settings, o Origins) error { return src.applyFile(file, s, o) },
 		src.applyEnv, src.applySets, src.applyFlags,

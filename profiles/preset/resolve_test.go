@@ -38,7 +38,7 @@ func TestLaterSourcesWinAndSayWhereValuesCameFrom(t *testing.T) {
 		"learning_rate": {"5", "flag --learning-rate"},
 		"image":         {"a.png", "flag --image"},
 		"max_seconds":   {"90", "flag --max-time"},
-		"amp":           {"off", "preset baseline"},
+		"amp":           {"off", "preset prism"},
 	} {
 		if got := [2]string{s.Get(key), origins[key]}; got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
