@@ -64,6 +64,11 @@ func (l *loop) prepare(r *Run, settings preset.Settings) error {
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
 	r.stream.Begin(info, settings)
+	for _, note := range info.Notes {
+		if l.restarts == 0 {
+			r.stream.Log(note)
+		}
+	}
 	r.stream.Truth(task.Truth())
 	r.stream.Memory(task.Memory())
 	return nil
