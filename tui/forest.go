@@ -43,7 +43,8 @@ func forestRange(rows []whisker) (low, high float64) {
 	}
 	// Neither side is so short that its end and 0 have no room for labels.
 	left, right := forestReach(-low), forestReach(high)
-	return -max(left, forestReach(right/4)), max(right, forestReach(left/4))
+	// No time becomes shorter by more than all of it.
+	return -min(max(left, forestReach(right/4)), 1), max(right, forestReach(left/4))
 }
 
 // Room that a forest wants: the width of its plot at least, and rows besides those of

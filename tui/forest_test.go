@@ -80,7 +80,7 @@ func TestAForestOfAnything(t *testing.T) {
 // The axis keeps still while intervals shrink, and its ends leave room for labels.
 func TestAForestsAxis(t *testing.T) {
 	for _, tt := range []struct{ low, high, left, right float64 }{
-		{-0.24, -0.21, -0.5, 0.2}, {-0.21, -0.20, -0.5, 0.2}, {0.01, 0.3, -0.2, 0.5}, {-0.004, 0.003, -0.01, 0.01},
+		{-0.24, -0.21, -0.5, 0.2}, {-0.21, -0.20, -0.5, 0.2}, {0.01, 0.3, -0.2, 0.5}, {-0.004, 0.003, -0.01, 0.01}, {-0.8, 4, -1, 5},
 	} {
 		left, right := forestRange([]whisker{{"", (tt.low + tt.high) / 2, tt.low, tt.high, true, theme.Plain}})
 		if left != tt.left || right != tt.right {
