@@ -69,7 +69,8 @@ func TestPresetsPageIsFresh(t *testing.T) {
 	b.WriteString(`# Presets
 
 A preset is a named set of settings that ships with the program. ` + "`prismtop presets list`" + ` lists them, ` + "`prismtop presets\nshow NAME`" + ` prints one as a TOML file that can be changed and given back. What a setting means is in
-[settings.md](settings.md).
+[settings.md](settings.md). Paths in parentheses are of PRISM's repository; the workload of [baseline](#baseline) is that of its
+docs/performance/benchmarking_guide.md, and that of [phase5](#phase5) is in phase5-benchmark-results.md beside it.
 
 | Preset | What it is |
 |---|---|
@@ -100,7 +101,7 @@ radius of 8.5; a level says nothing about those. PRISM's YAML files of the same 
 They ask for up to millions of iterations; [moon](#moon) and [quick](#quick) are made for a processor without a GPU.
 
 Levels with a signal-to-noise ratio measure amplitudes with noise. PRISM compares a noisy intensity with an amplitude
-there; ` + "`--faithful`" + ` does too (spec/prism.md §2.5).
+there; ` + "`--faithful`" + ` does too.
 
 PRISM's pictures are not shipped, because their origin is unknown. A preset that was made for one draws the built-in moon and
 says so, unless ` + "`--image`" + ` gives a picture.
