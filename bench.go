@@ -61,7 +61,7 @@ func benchModelCommand() *cobra.Command {
 	flags.BoolVar(&f.options.Forward, "forward", false, "measure the decoder's forward pass alone, with running statistics")
 	flags.BoolVar(&f.layers, "layers", false, "every step of the plan with its share of what this machine can do at most")
 	flags.IntVar(&f.options.Warmup, "warmup", 20, "runs before the first that is measured")
-	flags.Float64Var(&f.options.MaxForeign, "max-foreign", 0.06,
+	flags.Float64Var(&f.options.MaxForeign, "max-foreign", machine.Quiet,
 		"measure again where other programs took more than this share of the processors; 0 keeps everything")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md)")
 	return cmd

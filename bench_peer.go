@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench/peer"
 	"prismtop/sim/cpu"
@@ -51,7 +52,7 @@ func benchPeerCommand() *cobra.Command {
 	flags.IntVar(&f.options.Threads, "threads", min(2, runtime.GOMAXPROCS(0)), "threads of both sides")
 	flags.Float64Var(&f.options.Seconds, "seconds", 5, "seconds of each measurement")
 	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each work")
-	flags.Float64Var(&f.maxForeign, "max-foreign", 0.06, "share of the processors that other programs may take in a round")
+	flags.Float64Var(&f.maxForeign, "max-foreign", machine.Quiet, "share of the processors that other programs may take in a round")
 	flags.StringVar(&f.only, "only", "", "measure only the works whose names match a regular expression")
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench"
 )
@@ -30,7 +31,7 @@ func benchScalingCommand() *cobra.Command {
 				return badUsage(err)
 			}
 			o := bench.Options{
-				Settings: settings, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: 0.06,
+				Settings: settings, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
 			}
 			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "size %d, threads %d\n", size, threads)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim"
 )
@@ -142,7 +143,7 @@ type row struct {
 // rows are iterations with the load of the machine during them.
 type rows struct {
 	list []row
-	load load
+	load machine.Load
 }
 
 // run calls once, which fills in a row, until the bounds are reached.
@@ -152,7 +153,7 @@ func (m *measurement) run(once func(*row) error) error {
 	m.report.Started = start
 	for !m.enough(time.Since(start)) {
 		var current rows
-		before, reason := readLoad()
+		before := machine.ReadLoad()
 		for began := time.Now(); time.Since(began) < batch && !m.full(len(current.list)); {
 			r := row{steps: make([]int64, m.steps)}
 			if err := once(&r); err != nil {
@@ -163,12 +164,9 @@ func (m *measurement) run(once func(*row) error) error {
 				return m.ctx.Err()
 			}
 		}
-		if reason == "" {
-			after, again := readLoad()
-			current.load, reason = after.since(before), again
-		}
-		m.report.ForeignReason = reason
-		m.sort(current, reason == "")
+		current.load = machine.ReadLoad().Since(before)
+		m.report.ForeignReason = current.load.Reason
+		m.sort(current)
 	}
 	m.report.Elapsed = time.Since(start)
 	m.finish()
@@ -176,14 +174,14 @@ func (m *measurement) run(once func(*row) error) error {
 }
 
 // sort puts a batch with the quiet or the noisy ones.
-func (m *measurement) sort(b rows, known bool) {
+func (m *measurement) sort(b rows) {
 	to := &m.kept
-	if limit := m.report.Options.MaxForeign; known && limit > 0 && b.load.foreign() > limit {
+	if limit := m.report.Options.MaxForeign; b.load.Reason == "" && limit > 0 && b.load.Foreign() > limit {
 		to = &m.noisy
 		m.report.Dropped++
 	}
 	to.list = append(to.list, b.list...)
-	to.load.add(b.load)
+	to.load.Add(b.load)
 }
 
 // full tells whether so many more iterations than the kept ones are all that
@@ -216,10 +214,10 @@ func (m *measurement) finish() {
 	r.Clean = len(m.noisy.list) == 0 || len(list) >= fewest
 	if !r.Clean {
 		list = append(list, m.noisy.list...)
-		load.add(m.noisy.load)
+		load.Add(m.noisy.load)
 	}
 	r.Clean = r.Clean && r.ForeignReason == ""
-	r.Foreign = load.foreign()
+	r.Foreign = load.Foreign()
 	for _, row := range list {
 		r.Total = append(r.Total, row.total)
 		for p, nanos := range row.phases {

@@ -87,8 +87,8 @@ func TestTimeBoundsAMeasurement(t *testing.T) {
 // A machine that is never quiet ends the measurement all the same, and the report
 // says so.
 func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
-	quiet, noisy := load{busy: 1, own: 0.99, passed: 1}, load{busy: 1, own: 0.5, passed: 1}
-	batchOf := func(l load, n int) rows {
+	quiet, noisy := machine.Load{Busy: 1, Own: 0.99, Passed: 1}, machine.Load{Busy: 1, Own: 0.5, Passed: 1}
+	batchOf := func(l machine.Load, n int) rows {
 		b := rows{load: l}
 		for range n {
 			b.list = append(b.list, row{total: 1})
@@ -98,7 +98,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 	measure := func(batches ...rows) *Report {
 		m := &measurement{report: &Report{Options: Options{MaxForeign: 0.1}}}
 		for _, b := range batches {
-			m.sort(b, true)
+			m.sort(b)
 		}
 		m.finish()
 		return m.report
@@ -110,11 +110,11 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 		t.Errorf("clean %v, %d dropped, %d kept, foreign %g", r.Clean, r.Dropped, len(r.Total), r.Foreign)
 	}
 	m := &measurement{report: &Report{Options: Options{MaxForeign: 0.1, Iterations: 10}}}
-	m.sort(batchOf(noisy, 39), true)
+	m.sort(batchOf(noisy, 39))
 	if m.enough(0) {
 		t.Error("gave up early")
 	}
-	m.sort(batchOf(noisy, 1), true)
+	m.sort(batchOf(noisy, 1))
 	if !m.enough(0) {
 		t.Error("waits for a quiet machine for ever")
 	}

@@ -1,0 +1,41 @@
+package machine
+
+import "cmp"
+
+// Quiet is the share of the processors, 0 to 1, that other programs may take while
+// times are measured that are to be compared.
+const Quiet = 0.06
+
+// Load is processor time in seconds, summed over all processors since each began to
+// count.
+type Load struct {
+	Busy   float64 // of every program on the machine, and taken by its host
+	Own    float64 // of this program
+	Passed float64 // there was
+
+	Reason string // why it cannot be read, empty when it was
+}
+
+// Since is the load between two readings.
+func (l Load) Since(before Load) Load {
+	if reason := cmp.Or(before.Reason, l.Reason); reason != "" {
+		return Load{Reason: reason}
+	}
+	return Load{Busy: l.Busy - before.Busy, Own: l.Own - before.Own, Passed: l.Passed - before.Passed}
+}
+
+// Add sums up the loads of two stretches of time.
+func (l *Load) Add(m Load) {
+	l.Busy += m.Busy
+	l.Own += m.Own
+	l.Passed += m.Passed
+}
+
+// Foreign is the share of the processors' time that was not idle and not this
+// program's.
+func (l Load) Foreign() float64 {
+	if l.Passed <= 0 {
+		return 0
+	}
+	return min(max(0, l.Busy-l.Own)/l.Passed, 1)
+}

@@ -1,0 +1,10 @@
+//go:build !linux
+
+package machine
+
+import "runtime"
+
+// ReadLoad has no source on this system.
+func ReadLoad() Load {
+	return Load{Reason: "processor time of other programs is not read on " + runtime.GOOS}
+}
