@@ -43,6 +43,11 @@ type Ablation struct {
 	Left      time.Duration // at the pace so far
 	LeftKnown bool
 
+	// Foreign is the share of the processors, 0 to 1, that other programs took since
+	// it began. The aggregator fills it in.
+	Foreign      float64
+	ForeignKnown bool
+
 	Rows []AblationRow
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 )
 
@@ -24,6 +25,9 @@ type Options struct {
 	// Pictures is the least time between two requests for a picture of the
 	// reconstruction; 0 asks for none.
 	Pictures time.Duration
+
+	// Load reads what programs take of the processors; nil reads this machine.
+	Load func() machine.Load
 }
 
 // Aggregator reads a Stream and builds a Snapshot per tick.
@@ -45,8 +49,11 @@ type Aggregator struct {
 	resident func() (rss, peak int64, reason string)
 	// collectable is the share of RSS that nothing lives in.
 	collectable func() int64
+	loads       loads
 	cost        cost
 	dropped     int64
+
+	ablatingSince time.Time
 }
 
 // record is what was aggregated since Begin.
@@ -89,7 +96,11 @@ type record struct {
 
 // NewAggregator returns an aggregator of what stream carries.
 func NewAggregator(stream *Stream, options Options) *Aggregator {
+	if options.Load == nil {
+		options.Load = machine.ReadLoad
+	}
 	return &Aggregator{
+		loads:    loads{read: options.Load},
 		stream:   stream,
 		options:  options,
 		offers:   make(chan *Snapshot, 1),
@@ -120,9 +131,9 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 		case <-ctx.Done():
 			a.offer(a.Tick(time.Now()))
 			return
-		case now := <-ticker.C:
+		case <-ticker.C:
 			before := a.Last()
-			if s := a.Tick(now); s != before {
+			if s := a.Tick(time.Now()); s != before {
 				a.offer(s)
 			}
 		}
@@ -151,7 +162,8 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 	start := time.Now()
 	defer func() { a.cost.add(start, time.Now()) }()
 
-	moved := a.drain()
+	moved := a.drain(now)
+	a.readLoad(now)
 	if a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures {
 		a.stream.WantPicture()
 		a.asked = now
@@ -175,7 +187,7 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 
 // drain takes in iterations and events in the order in which they happened. It
 // returns whether there were any.
-func (a *Aggregator) drain() bool {
+func (a *Aggregator) drain(now time.Time) bool {
 	b := a.stream.take(a.spare)
 	ring := a.stream.ring
 	moved := b.dropped != a.dropped
@@ -187,7 +199,7 @@ func (a *Aggregator) drain() bool {
 	moved = a.pop(ring, b.limit) || moved || len(b.events) > 0
 	clear(b.events) // lets go of pictures and settings
 	a.spare = b.events
-	return a.applyLatest(&b.latest) || moved
+	return a.applyLatest(&b.latest, now) || moved
 }
 
 // pop takes in the iterations up to a place in the ring.
@@ -243,7 +255,7 @@ func keepNewest[T any](list []T, most int) []T {
 
 // applyLatest takes in what only the newest value of matters, and what did not
 // fit into the queue.
-func (a *Aggregator) applyLatest(l *latest) (any bool) {
+func (a *Aggregator) applyLatest(l *latest, now time.Time) (any bool) {
 	if l.hasMemory {
 		a.memory.Memory, any = l.memory, true
 	}
@@ -257,7 +269,8 @@ func (a *Aggregator) applyLatest(l *latest) (any bool) {
 		a.picture, any = l.picture, true
 	}
 	if l.ablation != nil {
-		a.ablation, any = l.ablation, true
+		a.takeAblation(l.ablation, now)
+		any = true
 	}
 	if l.settings != nil {
 		a.settings, any = *l.settings, true
@@ -345,7 +358,7 @@ func (a *Aggregator) judge(now time.Time) {
 	// A process that was stopped as a whole finds its loop going on as before.
 	f.quiet = max(f.quiet, a.pace.longestGap())
 	f.skipped, f.steps = a.alarms.skipped()
-	a.alarms.measure(a.pace.clock, a.pace.count)
+	a.alarms.measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f.pace = a.alarms.pace
 	for _, line := range a.alarms.judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
@@ -367,7 +380,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(), RMSE: a.rmse.curve(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
-		Caches: a.recent.caches(&a.last), Memory: a.memory,
+		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: slices.Clip(a.changes), Effects: a.effects.view(),
 		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log), Alerts: a.alarms.shown,
 		Own:    OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},

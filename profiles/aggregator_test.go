@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 )
 
@@ -20,13 +21,31 @@ type rig struct {
 	a   *Aggregator
 	now time.Time
 	it  Iteration
+
+	others float64 // share of the two processors that other programs take from here on
+	load   machine.Load
+	loadAt time.Time
 }
 
 func newRig() *rig {
 	r := &rig{Stream: NewStream(8192), now: time.Now()}
-	r.clock = func() time.Time { return r.now }
-	r.a = NewAggregator(r.Stream, Options{})
+	r.clock, r.loadAt = func() time.Time { return r.now }, r.now
+	r.a = NewAggregator(r.Stream, Options{Load: r.readLoad})
 	return r
+}
+
+// readLoad is a machine on which we take what others leave.
+func (r *rig) readLoad() machine.Load {
+	passed := 2 * r.now.Sub(r.loadAt).Seconds()
+	r.load.Add(machine.Load{Busy: passed, Own: passed * (1 - r.others), Passed: passed})
+	r.loadAt = r.now
+	return r.load
+}
+
+// setOthers changes what others take.
+func (r *rig) setOthers(share float64) {
+	r.readLoad()
+	r.others = share
 }
 
 func (r *rig) start() {

@@ -25,7 +25,9 @@ type alarms struct {
 	pace   throughput
 	mark   mark // where the measurement of throughput under way began
 	marked bool
-	settle bool // the measurement under way does not count
+	// markedAt is when mark was, on the clock of the machine.
+	markedAt time.Time
+	settle   bool // the measurement under way does not count
 
 	skips [recentSteps]bool // of the newest iterations
 	steps int               // iterations seen
@@ -41,7 +43,7 @@ func (a *alarms) iteration(it *Iteration, begins bool) {
 	a.skips[a.steps%recentSteps] = it.Flags&SkippedStep != 0
 	a.steps++
 	if begins {
-		a.pace.rates = a.pace.rates[:0]
+		a.pace.clear()
 		a.marked, a.settle = false, true
 	}
 }
@@ -58,10 +60,11 @@ func (a *alarms) skipped() (n, of int) {
 }
 
 // measure takes a measurement of throughput when one is due: count iterations
-// had ended at clock, nanoseconds of running time.
-func (a *alarms) measure(clock, count int64) {
+// had ended at clock, nanoseconds of running time. foreign is what other programs
+// took between two moments.
+func (a *alarms) measure(clock, count int64, now time.Time, foreign func(from, to time.Time) float64) {
 	if !a.marked {
-		a.mark, a.marked = mark{clock, count}, true
+		a.mark, a.markedAt, a.marked = mark{clock, count}, now, true
 		return
 	}
 	span, done := clock-a.mark.clock, count-a.mark.count
@@ -69,10 +72,10 @@ func (a *alarms) measure(clock, count int64) {
 		return
 	}
 	if !a.settle { // the first holds the warm-up
-		a.pace.add(float64(done) / (float64(span) / 1e9))
+		a.pace.add(float64(done)/(float64(span)/1e9), foreign(a.markedAt, now))
 	}
 	a.settle = false
-	a.mark = mark{clock, count}
+	a.mark, a.markedAt = mark{clock, count}, now
 }
 
 // quiet is the running time since the newest iteration was taken in.

@@ -2,11 +2,12 @@ package profiles
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stats"
 )
 
 // Severity is how much an alert matters.
@@ -214,9 +215,17 @@ func judgeSlowdown(f *facts) finding {
 	raised := f.state == Running && p.slow(slowRatio)
 	kept := f.state == Running && !p.recovered()
 	return finding{raised, kept, Warning, func() (string, string) {
-		return fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g.",
-				p.newest(), p.newest()/p.median(), len(p.rates), p.median()),
-			"No setting changed: see whether other processes use the cores or the processor is throttled by heat."
+		what := fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g",
+			p.newest(), p.newest()/p.median(), len(p.rates), p.median())
+		switch others, usual := p.others(); {
+		case others > machine.Quiet && others-usual >= loadDiffers:
+			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what, 100*others, 100*usual),
+				"No setting changed: end what else computes here (top shows it), or wait; A compares settings all the same."
+		case others <= machine.Quiet:
+			return what + ".", fmt.Sprintf("No setting changed, and other programs took %.0f %% of the processors only: "+
+				"see whether the processor is throttled by heat.", 100*others)
+		}
+		return what + ".", "No setting changed: see whether other processes use the cores or the processor is throttled by heat."
 	}}
 }
 
@@ -287,7 +296,8 @@ func costly(id CacheID) func(f *facts) finding {
 // throughput is how fast iterations came, one measurement a second or an
 // iteration where it takes longer, since the last change of a setting or stage.
 type throughput struct {
-	rates []float64 // iterations per second, at most throughputLast, newest last
+	rates   []float64 // iterations per second, at most throughputLast, newest last
+	foreign []float64 // what other programs took meanwhile, of each
 }
 
 const (
@@ -298,23 +308,33 @@ const (
 	slowInARow      = 3 // measurements that must agree
 )
 
-func (t *throughput) add(rate float64) {
+// add takes a measurement, and what other programs took meanwhile, NaN for unknown.
+func (t *throughput) add(rate, foreign float64) {
 	if len(t.rates) == throughputLast {
-		copy(t.rates, t.rates[1:])
-		t.rates = t.rates[:throughputLast-1]
+		t.rates = append(t.rates[:0], t.rates[1:]...)
+		t.foreign = append(t.foreign[:0], t.foreign[1:]...)
 	}
-	t.rates = append(t.rates, rate)
+	t.rates, t.foreign = append(t.rates, rate), append(t.foreign, foreign)
+}
+
+func (t *throughput) clear() { t.rates, t.foreign = t.rates[:0], t.foreign[:0] }
+
+// others is what other programs took during the newest measurements and, as the
+// median, during all; NaN where that is not known.
+func (t *throughput) others() (newest, usual float64) {
+	n := len(t.foreign)
+	for _, v := range t.foreign[n-slowInARow:] {
+		newest += v / slowInARow
+	}
+	return newest, median(t.foreign)
 }
 
 func (t *throughput) newest() float64 { return t.rates[len(t.rates)-1] }
 
-func (t *throughput) median() float64 {
-	sorted := slices.Sorted(slices.Values(t.rates))
-	n := len(sorted)
-	if n == 0 {
-		return math.NaN()
-	}
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+func (t *throughput) median() float64 { return median(t.rates) }
+
+func median(values []float64) float64 {
+	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
 // slow says whether the newest measurements all lie below a share of the median

@@ -268,6 +268,18 @@ func TestASlowdownIsTold(t *testing.T) {
 	r.gone(s, "slowdown", "Performance degradation detected")
 }
 
+func TestASlowdownNamesOtherProgramsWhereTheyTookMore(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(30, 5, nil)
+	r.setOthers(0.62)
+	s := r.run(7, 8, nil)
+	r.raised(s, "slowdown", "other programs took 62 % of the processors, usually 0 %", "top")
+	r = newWatchedRun(t, preset.Settings{})
+	r.setOthers(0.03)
+	r.run(30, 5, nil)
+	r.raised(r.run(7, 8, nil), "slowdown", "other programs took 3 % of the processors only", "heat")
+}
+
 // A setting that makes iterations slower is an effect, no alert.
 func TestASlowerSettingIsNoSlowdown(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{})

@@ -6,87 +6,46 @@ import (
 	"slices"
 	"strings"
 
+	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
-)
-
-// The windows of an effect, in iterations.
-const (
-	effectWindow = 200 // at most this many on each side, the nearest to the change
-	effectEnough = 20  // fewer on a side say nothing
-	effectWarmup = 5   // left out after a change or a switch of the stage
 )
 
 // maxChanges bounds how many changes and effects are kept, the newest.
 const maxChanges = 256
 
-// work is what an iteration computes: iterations of different kinds cannot be
-// compared. The first sample has no old target, so it measures once instead of
-// twice (spec/prism.md §3.3).
-type work uint8
-
+// A share of the processors that others took on one side and not on the other is
+// told from loadDiffers on, below which it is the kernel's ticks, where it is more
+// than a quarter of the shift: one thread that waits can hold up all of them.
 const (
-	initialisation work = iota
-	firstSample
-	laterSample
+	loadDiffers = 0.02
+	loadCovers  = 4
 )
-
-func workOf(it *Iteration) work {
-	switch {
-	case it.Stage == Initialising:
-		return initialisation
-	case it.Sample == 0:
-		return firstSample
-	}
-	return laterSample
-}
-
-// timed is one whole-iteration time and the sample it belongs to.
-type timed struct {
-	ns     int64
-	sample int32
-}
-
-// segment is a stretch of iterations of one kind under one set of settings. Its
-// oldest iterations are the after-window of the changes that opened it, its
-// newest the before-window of those that end it.
-type segment struct {
-	kind   work
-	seen   int
-	oldest []timed // at most effectWindow
-	newest []timed // a circle of effectWindow; next is where it goes on
-	next   int
-}
-
-func (s *segment) add(it *Iteration) {
-	s.seen++
-	if s.seen <= effectWarmup || it.Flags&(Warmup|Converged) != 0 || it.Total <= 0 {
-		return
-	}
-	t := timed{it.Total, it.Sample}
-	if len(s.oldest) < effectWindow {
-		s.oldest = append(s.oldest, t)
-	}
-	if len(s.newest) < effectWindow {
-		s.newest = append(s.newest, t)
-		return
-	}
-	s.newest[s.next] = t
-	s.next = (s.next + 1) % effectWindow
-}
-
-// last is the newest iterations in order.
-func (s *segment) last() []timed {
-	return slices.Concat(s.newest[s.next:], s.newest[:s.next])
-}
 
 // effect is an Effect in the making.
 type effect struct {
 	Effect
-	before   []timed
+	from, to *segment // what is compared; from is nil where nothing can be, both once it is settled
 	together []string // keys that changed at the same boundary
 	old      Quality  // the last before the change
 	hasOld   bool
-	judgedAt int // length of the after-window at the last bootstrap
+	judged   basis // of the last bootstrap
+
+	disturbance string // what other programs took
+	course      string // how far the training went
+}
+
+// basis is what the numbers of an effect rest on: how many iterations on each side,
+// and whether disturbed ones are among them.
+type basis struct {
+	before, after           int
+	noisyBefore, noisyAfter bool
+}
+
+// queued is an iteration whose share of other programs is not known yet.
+type queued struct {
+	timed
+	start, end int64 // as in Iteration
+	of         *segment
 }
 
 // pending is a change that no iteration ran under yet.
@@ -99,9 +58,9 @@ type pending struct {
 // effects follows what each change did to iteration time and quality.
 type effects struct {
 	all     []effect
-	open    int // the first of all whose after-window is the current segment's
-	current segment
-	started bool
+	open    int      // the first of all that is not settled
+	current *segment // nil before the first iteration
+	queue   []queued // oldest first
 	waiting []pending
 	cuts    []int64 // iterations at which an ablation switched, to come
 	quality Quality
@@ -111,6 +70,7 @@ type effects struct {
 
 	published []Effect
 	dirty     bool
+	scratch   [2][]int64
 }
 
 // change announces c. It takes force with the iteration that it names.
@@ -151,38 +111,57 @@ func (e *effects) iteration(it *Iteration) (begins bool) {
 		due++
 	}
 	kind := workOf(it)
-	if !e.started {
+	if e.current == nil {
 		e.unheard = int64(it.Changes) - e.heard
 	}
 	missed := int64(it.Changes) - e.heard - e.unheard
-	if cut := e.cutsUntil(it.Index); !e.started || cut || due > 0 || kind != e.current.kind || missed > 0 {
+	if cut := e.cutsUntil(it.Index); e.current == nil || cut || due > 0 || kind != e.current.kind || missed > 0 {
 		begins = true
 		e.unheard += max(missed, 0)
 		e.begin(kind, due)
 	}
-	e.current.add(it)
-	if e.open < len(e.all)-len(e.waiting) {
-		e.dirty = true
+	if e.current.counts(it) {
+		e.current.waiting++
+		e.queue = append(e.queue, queued{timed{ns: it.Total, sample: it.Sample}, it.Start, it.Start + it.Total, e.current})
 	}
 	return begins
 }
 
+// settle gives the iterations that ended by a time their shares of other programs,
+// NaN for unknown ones, and lets them count.
+func (e *effects) settle(until int64, share func(start, end int64) float64) {
+	n := 0
+	for n < len(e.queue) && e.queue[n].end <= until {
+		q := &e.queue[n]
+		q.foreign = share(q.start, q.end)
+		q.of.waiting--
+		q.of.add(q.timed)
+		n++
+	}
+	e.queue = slices.Delete(e.queue, 0, n)
+	if n > 0 && e.open < e.inForce() {
+		e.dirty = true
+	}
+}
+
+// inForce is how many of all took force.
+func (e *effects) inForce() int { return len(e.all) - len(e.waiting) }
+
 // begin ends the current segment and starts one of the given kind, opened by the
 // first due of the waiting changes.
 func (e *effects) begin(kind work, due int) {
-	e.judge(true)
-	for i := e.open; i < len(e.all)-len(e.waiting); i++ {
+	n := e.inForce()
+	for i := e.open; i < n; i++ {
 		e.all[i].Closed = true
-		e.all[i].before = nil
 	}
-	var before []timed
-	if e.started && e.current.kind == kind {
-		before = e.current.last()
+	var from *segment
+	if e.current != nil && e.current.kind == kind {
+		from = e.current
 	}
-	e.open = len(e.all) - len(e.waiting)
+	e.current = &segment{kind: kind}
 	for i, w := range e.waiting[:due] {
-		f := &e.all[e.open+i]
-		f.before, f.NBefore = before, len(before)
+		f := &e.all[n+i]
+		f.from, f.to = from, e.current
 		f.old, f.hasOld = w.quality, w.has
 		for j, other := range e.waiting[:due] {
 			if j != i {
@@ -192,15 +171,16 @@ func (e *effects) begin(kind work, due int) {
 		e.drift(f)
 	}
 	e.waiting = slices.Delete(e.waiting, 0, due)
-	e.current = segment{kind: kind, oldest: e.current.oldest[:0], newest: e.current.newest[:0]}
-	e.started, e.dirty = true, true
+	e.dirty = true
 }
 
 // compare takes a comparison with the truth.
 func (e *effects) compare(q Quality) {
 	e.quality, e.has = q, true
-	for i := e.open; i < len(e.all)-len(e.waiting); i++ {
-		e.drift(&e.all[i])
+	for i := e.open; i < e.inForce(); i++ {
+		if f := &e.all[i]; !f.Closed && !(f.HasQuality && f.to.full()) {
+			e.drift(f)
+		}
 	}
 }
 
@@ -222,37 +202,88 @@ func (e *effects) drift(f *effect) {
 	e.dirty = true
 }
 
-// judge brings the open effects up to date. The bootstrap runs again only when
-// the after-window grew by a tenth, or for the last time.
-func (e *effects) judge(final bool) {
-	after := e.current.oldest
-	var shift stats.Shift
-	drawn := false
-	for i := e.open; i < len(e.all)-len(e.waiting); i++ {
+// judge brings the effects up to date that are not settled.
+func (e *effects) judge() {
+	var last *effect
+	for i := e.open; i < e.inForce(); i++ {
 		f := &e.all[i]
-		f.NAfter = len(after)
-		f.Needed = max(0, effectEnough-f.NAfter)
-		f.Confounded = f.confounds(after)
-		f.Enough = f.NBefore >= effectEnough && f.NAfter >= effectEnough
-		if !f.Enough || f.judgedAt == f.NAfter {
-			continue
+		if last != nil && last.from == f.from && last.to == f.to { // changed together
+			f.adopt(last)
+		} else {
+			f.judge(&e.scratch)
 		}
-		if !final && f.judgedAt > 0 && f.NAfter < effectWindow && 10*f.NAfter < 11*f.judgedAt {
-			continue
-		}
-		if !drawn { // open effects share their windows
-			shift = stats.MedianShift(durations(f.before), durations(after), uint64(f.Iteration))
-			drawn = true
-		}
-		f.BeforeNS, f.AfterNS = shift.Before, shift.After
-		f.Shift, f.Low, f.High = shift.Relative, shift.Low, shift.High
-		f.judgedAt = f.NAfter
+		last = f
+	}
+	for e.open < e.inForce() && e.all[e.open].settled() {
+		f := &e.all[e.open]
+		f.from, f.to = nil, nil
+		e.open++
 	}
 }
 
+// settled tells whether nothing will change an effect any more.
+func (f *effect) settled() bool {
+	return f.Closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
+}
+
+// adopt takes over what was found for another change at the same boundary.
+func (f *effect) adopt(g *effect) {
+	f.Enough, f.Needed = g.Enough, g.Needed
+	f.BeforeNS, f.AfterNS, f.Shift, f.Low, f.High = g.BeforeNS, g.AfterNS, g.Shift, g.Low, g.High
+	f.NBefore, f.NAfter, f.LeftOut = g.NBefore, g.NAfter, g.LeftOut
+	f.judged, f.disturbance, f.course = g.judged, g.disturbance, g.course
+	f.Confounded = f.confounds()
+}
+
+// judge compares the windows. The bootstrap runs again only when the after-window
+// grew by a tenth, or for the last time.
+func (f *effect) judge(scratch *[2][]int64) {
+	var before pick
+	if f.from != nil {
+		before = f.from.before(scratch[0])
+		scratch[0] = before.ns
+	}
+	after := f.to.after(scratch[1])
+	scratch[1] = after.ns
+	f.NBefore, f.NAfter, f.LeftOut = len(before.ns), len(after.ns), before.left+after.left
+	f.Needed = max(0, effectEnough-f.NAfter)
+	if f.NBefore < effectEnough && (f.from == nil || f.from.waiting == 0) {
+		f.Needed = 0 // what comes after cannot help
+	}
+	f.Enough = f.NBefore >= effectEnough && f.NAfter >= effectEnough
+	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now) {
+		s := stats.MedianShift(before.ns, after.ns, uint64(f.Iteration))
+		f.BeforeNS, f.AfterNS = s.Before, s.After
+		f.Shift, f.Low, f.High = s.Relative, s.Low, s.High
+		f.judged = now
+	}
+	f.disturbance, f.course = "", ""
+	if f.Enough {
+		f.disturbance = disturbance(before.foreign, after.foreign, f.Shift)
+	}
+	if f.NBefore > 0 && f.NAfter > 0 && before.first != after.last {
+		f.course = fmt.Sprintf("sample advanced %d → %d", before.first+1, after.last+1)
+	}
+	f.Confounded = f.confounds()
+}
+
+// worthwhile tells whether the numbers are to be drawn anew.
+func (f *effect) worthwhile(now basis) bool {
+	was := f.judged
+	if now == was {
+		return false
+	}
+	grown := now
+	grown.after = was.after
+	return grown != was || f.settled() || now.after == effectWindow || 10*now.after >= 11*was.after
+}
+
 // confounds says what else differs between the windows.
-func (f *effect) confounds(after []timed) string {
+func (f *effect) confounds() string {
 	var also []string
+	if f.disturbance != "" {
+		also = append(also, f.disturbance)
+	}
 	if len(f.together) > 0 {
 		also = append(also, "changed together with "+strings.Join(f.together, ", "))
 	}
@@ -262,13 +293,25 @@ func (f *effect) confounds(after []timed) string {
 	case f.NBefore < effectEnough:
 		also = append(also, fmt.Sprintf("only %d comparable iterations before it", f.NBefore))
 	}
-	if f.NBefore > 0 && len(after) > 0 {
-		from, to := f.before[0].sample, after[len(after)-1].sample
-		if from != to {
-			also = append(also, fmt.Sprintf("sample advanced %d → %d", from+1, to+1))
-		}
+	if f.course != "" {
+		also = append(also, f.course)
 	}
 	return strings.Join(also, "; ")
+}
+
+// disturbance says what other programs took of the processors on both sides, where
+// that is considerable or may explain the shift.
+func disturbance(before, after, shift float64) string {
+	differ := math.Abs(after - before)
+	switch {
+	case math.IsNaN(differ): // nobody could read it
+		return ""
+	case before > machine.Quiet && after > machine.Quiet && differ < machine.Quiet:
+		return fmt.Sprintf("others took %.0f %% of the processors", 50*(before+after))
+	case before > machine.Quiet || after > machine.Quiet, differ >= loadDiffers && loadCovers*differ > math.Abs(shift):
+		return fmt.Sprintf("others took %.0f %% of the processors before, %.0f %% after", 100*before, 100*after)
+	}
+	return ""
 }
 
 // view is every effect, newest last. The caller must not write it.
@@ -276,19 +319,11 @@ func (e *effects) view() []Effect {
 	if !e.dirty {
 		return e.published
 	}
-	e.judge(false)
+	e.judge()
 	e.published = make([]Effect, len(e.all))
 	for i := range e.all {
 		e.published[i] = e.all[i].Effect
 	}
 	e.dirty = false
 	return e.published
-}
-
-func durations(window []timed) []int64 {
-	ns := make([]int64, len(window))
-	for i, t := range window {
-		ns[i] = t.ns
-	}
-	return ns
 }

@@ -13,6 +13,7 @@ type trial struct {
 	random  *rand.Rand
 	it      Iteration // the next: stage, sample, index
 	median  float64   // nanoseconds
+	others  float64   // what other programs take of the processors
 }
 
 func newTrial(seed uint64) *trial {
@@ -25,6 +26,7 @@ func (t *trial) iterate(n int) {
 		t.effects.iteration(&t.it)
 		t.it.Index++
 	}
+	t.effects.settle(math.MaxInt64, func(int64, int64) float64 { return t.others })
 }
 
 func (t *trial) change(key string) {
@@ -159,7 +161,7 @@ func TestWhatElseChangedIsTold(t *testing.T) {
 	tr.iterate(12)
 	tr.change("threads")
 	tr.iterate(60)
-	if e := tr.last(); e.Enough || e.Needed != 0 || !strings.Contains(e.Confounded, "only 7 comparable iterations before") {
+	if e := tr.last(); e.Enough || e.Closed || e.Needed != 0 || !strings.Contains(e.Confounded, "only 7 comparable iterations before") {
 		t.Errorf("%+v, want too few before", e)
 	}
 }
@@ -227,6 +229,134 @@ func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
 	}
 }
 
+// Training goes on after the window: what it gains there is no part of the effect.
+// A window that no comparison falls into takes the first one after it.
+func TestQualityDriftEndsWithTheWindow(t *testing.T) {
+	for _, within := range []bool{true, false} {
+		tr := newTrial(10)
+		compare := func(psnr float64) { tr.effects.compare(Quality{Iteration: tr.it.Index - 1, PSNR: psnr}) }
+		tr.iterate(60)
+		compare(20)
+		tr.change("amp")
+		tr.iterate(100)
+		if within {
+			compare(21)
+		}
+		tr.iterate(effectWindow)
+		compare(22)
+		compare(29)
+		want := 2.0
+		if within {
+			want = 1
+		}
+		if e := tr.last(); e.NAfter != effectWindow || !e.HasQuality || e.QualityDrift != want {
+			t.Errorf("within %v: %d after, drift %v; want %v dB", within, e.NAfter, e.QualityDrift, want)
+		}
+	}
+}
+
+// Another program that starts with a change makes iterations three times as slow.
+// Half seconds that it left alone are enough to tell the setting from it.
+func TestDisturbedIterationsAreLeftOutWhereEnoughAreLeft(t *testing.T) {
+	tr := newTrial(11)
+	noisy := func(n int) {
+		tr.median, tr.others = 3*tr.median, 0.6
+		tr.iterate(n)
+		tr.median, tr.others = tr.median/3, 0.01
+	}
+	tr.iterate(100)
+	noisy(30)
+	tr.change("amp")
+	tr.median *= 0.9
+	noisy(90)
+	e := tr.last()
+	if !e.Enough || e.Shift < 1 || e.Confounded != "others took 0 % of the processors before, 60 % after" || e.LeftOut != 30 {
+		t.Errorf("all disturbed: %+v", e)
+	}
+	tr.iterate(30)
+	e = tr.last()
+	if e.Confounded != "" || e.NBefore != 95 || e.NAfter != 30 || e.LeftOut != 30+85 {
+		t.Errorf("30 undisturbed: %+v, want 95 before and 30 after, and the disturbed ones left out", e)
+	}
+	// 3 %: 4 % of spread over 30 iterations give a standard error of the median of 0.9 %.
+	if math.Abs(e.Shift+0.1) > 0.03 || e.Low > -0.1 || e.High < -0.1 {
+		t.Errorf("shift %.3f [%.3f, %.3f], want about −0.100", e.Shift, e.Low, e.High)
+	}
+}
+
+func TestOthersThatNeverLeaveAreTold(t *testing.T) {
+	tr := newTrial(12)
+	tr.others = 0.61
+	tr.iterate(100)
+	tr.change("amp")
+	tr.others = 0.63
+	tr.iterate(900)
+	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || e.NAfter != effectWindow || e.LeftOut != 0 {
+		t.Errorf("%+v", e)
+	}
+	tr.iterate(100) // beyond what is searched for undisturbed ones
+	tr.others = 0
+	tr.iterate(100)
+	if e := tr.last(); e.Confounded == "" || e.NAfter != effectWindow {
+		t.Errorf("%+v took iterations far from the change", e)
+	}
+}
+
+// A shift is not told as a setting's where what others took differs by as much.
+func TestASmallDifferenceOfOthersConfoundsASmallShift(t *testing.T) {
+	for _, c := range []struct {
+		before, after, shift float64
+		confounded           bool
+	}{
+		{0, 0.05, 0.06, true},
+		{0.05, 0, -0.06, true},
+		{0, 0.05, -0.4, false},
+		{0.01, 0.02, 0.005, false}, // ticks
+		{0, 0.07, -0.4, true},
+		{0.04, 0.05, 0.01, false},
+		{math.NaN(), math.NaN(), 0.5, false},
+	} {
+		if got := disturbance(c.before, c.after, c.shift); (got != "") != c.confounded {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// What was shared out late belongs where it ran: before the change.
+func TestIterationsWaitForTheirShareOfOthers(t *testing.T) {
+	tr := newTrial(13)
+	feed := func(n int) {
+		for range n {
+			tr.it.Total = 5e6
+			tr.effects.iteration(&tr.it)
+			tr.it.Index++
+			tr.it.Start += 5e6
+		}
+	}
+	quiet := func(int64, int64) float64 { return 0 }
+	feed(60)
+	tr.change("amp")
+	feed(60)
+	if e := tr.last(); e.NBefore != 0 || e.NAfter != 0 || e.Needed != effectEnough {
+		t.Errorf("before any share is known: %+v", e)
+	}
+	tr.effects.settle(50*5e6, quiet)
+	if e := tr.last(); e.NBefore != 45 || e.NAfter != 0 {
+		t.Errorf("after 50: %+v", e)
+	}
+	tr.change("threads")
+	feed(1)
+	tr.effects.settle(100*5e6, quiet)
+	if e := tr.effects.view()[0]; !e.Closed || !e.Enough || e.NBefore != 55 || e.NAfter != 35 {
+		t.Errorf("closed and not settled: %+v", e)
+	}
+	tr.effects.settle(math.MaxInt64, quiet)
+	all := tr.effects.view()
+	if e := all[0]; e.NBefore != 55 || e.NAfter != 55 || tr.effects.open != 1 {
+		t.Errorf("settled: %+v, %d open", e, tr.effects.open)
+	}
+}
+
 func TestManyChangesKeepTheNewest(t *testing.T) {
 	tr := newTrial(9)
 	for range maxChanges + 50 {
@@ -252,6 +382,7 @@ func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
 			}
 			index++
 		}
+		e.settle(math.MaxInt64, func(int64, int64) float64 { return math.NaN() })
 		return begun
 	}
 	iterate(100, 5e6, 0)

@@ -103,11 +103,13 @@ type MemoryView struct {
 }
 
 // Effect is what one Change did, measured from the iterations before and after
-// it (same stage, warm-up excluded).
+// it (same stage, warm-up excluded, and those that other programs disturbed where
+// enough are left).
 type Effect struct {
 	Change
 	// Enough is false while a window has too few iterations; Needed says how
-	// many more iterations the after-window wants.
+	// many more iterations the after-window wants, and is 0 where the window before
+	// has too few for ever.
 	Enough bool
 	Needed int
 	// Before and After are medians of the whole iteration, in nanoseconds.
@@ -115,14 +117,16 @@ type Effect struct {
 	// Shift is After/Before − 1 of the medians with a 95 % bootstrap interval.
 	Shift, Low, High float64
 	NBefore, NAfter  int
-	// QualityDrift is PSNR after less PSNR before, in dB; HasQuality is false
-	// when none was measured on one side.
+	// LeftOut counts the iterations of both windows that other programs disturbed.
+	LeftOut int
+	// QualityDrift is PSNR at the end of the after-window less PSNR before, in dB;
+	// HasQuality is false when none was measured on one side.
 	QualityDrift float64
 	HasQuality   bool
 	// Closed is true once a later change or stage ended the after-window.
 	Closed bool
-	// Confounded says what else changed between the windows ("sample advanced"),
-	// empty when nothing did.
+	// Confounded says what else changed between the windows ("sample advanced",
+	// "others took 62 % of the processors"), empty when nothing did.
 	Confounded string
 }
 
@@ -190,6 +194,7 @@ type Snapshot struct {
 
 	Caches [NumCaches]CacheView
 	Memory MemoryView
+	Load   LoadView
 
 	Changes []Change
 	Effects []Effect // one per change, newest last

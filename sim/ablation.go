@@ -89,7 +89,10 @@ func (l *loop) startAblation(o ablation.Options) error {
 
 // stopAblation ends an ablation, if one is under way, and returns to the settings
 // as they were.
-func (l *loop) stopAblation(why string) error {
+func (l *loop) stopAblation(why string) error { return l.leaveAblation(why, "") }
+
+// leaveAblation is stopAblation where the user changes something besides.
+func (l *loop) leaveAblation(why, besides string) error {
 	t := l.ablation
 	if t == nil {
 		return nil
@@ -97,7 +100,7 @@ func (l *loop) stopAblation(why string) error {
 	l.ablation = nil
 	last := t.end(why)
 	l.run.stream.Ablation(last)
-	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before")
+	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before" + besides)
 	return l.change(t.base, true)
 }
 

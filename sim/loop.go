@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -274,7 +275,7 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 
 // set changes settings between two iterations, all of them before the next.
 func (l *loop) set(sets []preset.Assignment) error {
-	next, changed := l.settings, ""
+	next, changed, besides := l.settings, "", ""
 	if l.ablation != nil {
 		next = l.ablation.base
 	}
@@ -283,14 +284,15 @@ func (l *loop) set(sets []preset.Assignment) error {
 		if err := next.Set(a.Key, a.Value); err != nil {
 			return err // Run.SetMany has checked it
 		}
-		if changed == "" && next.Get(a.Key) != before {
-			changed = a.Key
+		if next.Get(a.Key) != before {
+			changed = cmp.Or(changed, a.Key)
+			besides += ", but " + a.Key + " = " + next.Get(a.Key)
 		}
 	}
 	if changed == "" {
 		return nil
 	}
-	if err := l.stopAblation(changed + " was changed"); err != nil {
+	if err := l.leaveAblation(changed+" was changed", besides); err != nil {
 		return err
 	}
 	return l.change(next, false)

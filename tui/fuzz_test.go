@@ -18,6 +18,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 )
 
@@ -279,7 +280,7 @@ func (s *session) begin() {
 	}
 	r := running()
 	s.stream = profiles.NewStream(128)
-	s.aggregator = profiles.NewAggregator(s.stream, profiles.Options{})
+	s.aggregator = profiles.NewAggregator(s.stream, profiles.Options{Load: func() machine.Load { return machine.Load{} }})
 	s.settings = r.Settings
 	s.stream.Begin(r.Run, s.settings)
 	s.stream.State(profiles.Running, "")

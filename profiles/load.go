@@ -1,0 +1,174 @@
+package profiles
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"prismtop/profiles/machine"
+)
+
+const (
+	// loadEvery is how often the machine is asked what other programs take: at the
+	// usual 100 ticks a second a share is then known to a hundredth per processor.
+	loadEvery = 500 * time.Millisecond
+	// loadSpan is what the newest share is taken over.
+	loadSpan = 2 * time.Second
+	// loadCalm is over how long others must have been quiet until nothing is said of
+	// them.
+	loadCalm = 5 * time.Second
+	// loadMarks bounds the readings that are kept: two minutes of them.
+	loadMarks = 240
+)
+
+// LoadView is what other programs take of the processors.
+type LoadView struct {
+	// Foreign is the share of all of the machine's processors, 0 to 1, that others
+	// took over the last two seconds; Known is false before the first, and where
+	// Reason tells why it cannot be read.
+	Foreign float64
+	Known   bool
+	Reason  string
+	// Considerable is true from when others took more than machine.Quiet until they
+	// took less than half of that over five seconds.
+	Considerable bool
+}
+
+// loads is what other programs took, read over and over.
+type loads struct {
+	read  func() machine.Load
+	marks []loadMark // oldest first
+	view  LoadView
+}
+
+// loadMark is a reading.
+type loadMark struct {
+	at time.Time
+	machine.Load
+}
+
+// take reads the machine where that is due. What is asked for at once moves the
+// newest reading when it is too near to tell a share.
+func (l *loads) take(now time.Time, atOnce bool) {
+	if l.view.Reason != "" {
+		return
+	}
+	n := len(l.marks)
+	since := loadEvery
+	if n > 0 {
+		since = now.Sub(l.marks[n-1].at)
+	}
+	if since < loadEvery && !(atOnce && since > 0) {
+		return
+	}
+	next := loadMark{now, l.read()}
+	if l.view.Reason = next.Reason; l.view.Reason != "" {
+		l.marks, l.view.Known, l.view.Considerable = nil, false, false
+		return
+	}
+	switch {
+	case since < loadEvery && n > 1:
+		l.marks[n-1] = next
+	case n == loadMarks:
+		l.marks = append(l.marks[:0], l.marks[1:]...)
+		fallthrough
+	default:
+		l.marks = append(l.marks, next)
+	}
+	if l.view.Known = now.Sub(l.marks[0].at) >= loadSpan; l.view.Known {
+		l.view.Foreign, _ = l.between(now.Add(-loadSpan), now)
+		recent, _ := l.between(now.Add(-loadCalm), now)
+		l.view.Considerable = l.view.Foreign > machine.Quiet || l.view.Considerable && recent > machine.Quiet/2
+	}
+}
+
+// between is the share that others took from one time to another, each stretch
+// between two readings as long as it lies within; of what lies outside of all
+// readings, the nearest stretch. known is false without two readings.
+func (l *loads) between(from, to time.Time) (share float64, known bool) {
+	n := len(l.marks)
+	if n < 2 {
+		return 0, false
+	}
+	first, _ := slices.BinarySearchFunc(l.marks, from, func(m loadMark, t time.Time) int { return m.at.Compare(t) })
+	first = min(max(first, 1), n-1)
+	sum, weight := 0.0, 0.0
+	for i := first; i < n && (i == first || l.marks[i-1].at.Before(to)); i++ {
+		a, b := &l.marks[i-1], &l.marks[i]
+		within := earlier(b.at, to).Sub(later(a.at, from)).Seconds()
+		within = max(within, 1e-9) // of what has no length, or lies outside
+		sum += within * b.Since(a.Load).Foreign()
+		weight += within
+	}
+	return sum / weight, true
+}
+
+// share is between, NaN for unknown.
+func (l *loads) share(from, to time.Time) float64 {
+	share, known := l.between(from, to)
+	if !known {
+		return math.NaN()
+	}
+	return share
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// readLoad reads what other programs take, and lets the iterations count whose share
+// is known. Where the run stands still none is to wait for the next reading.
+func (a *Aggregator) readLoad(now time.Time) {
+	last := a.pace.state != Running && len(a.effects.queue) > 0
+	if a.pace.state > Paused && !last {
+		return
+	}
+	known := a.loads.view.Reason == ""
+	a.loads.take(now, last)
+	if reason := a.loads.view.Reason; known && reason != "" {
+		a.log = keepNewest(append(a.log, LogLine{
+			Text: "what other programs take of the processors is not known, and no effect is checked for it: " + reason}), maxLog)
+	}
+	a.settle(last)
+}
+
+// settle gives iterations the shares of other programs that are known; all of them
+// at last.
+func (a *Aggregator) settle(last bool) {
+	l := &a.loads
+	n := len(l.marks)
+	switch {
+	case len(a.effects.queue) == 0:
+	case l.view.Reason != "":
+		a.effects.settle(math.MaxInt64, func(int64, int64) float64 { return math.NaN() })
+	case n > 1:
+		until := int64(l.marks[n-1].at.Sub(a.began))
+		if last {
+			until = math.MaxInt64
+		}
+		a.effects.settle(until, func(start, end int64) float64 {
+			return l.share(a.began.Add(time.Duration(start)), a.began.Add(time.Duration(end)))
+		})
+	}
+}
+
+// takeAblation adopts a new state of an ablation, with what other programs took
+// since it began.
+func (a *Aggregator) takeAblation(next *Ablation, now time.Time) {
+	if a.ablation == nil || !a.ablation.Running {
+		a.ablatingSince = now
+	}
+	with := *next
+	with.Foreign, with.ForeignKnown = a.loads.between(a.ablatingSince, now)
+	a.ablation = &with
+}

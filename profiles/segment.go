@@ -1,0 +1,140 @@
+package profiles
+
+import (
+	"math"
+
+	"prismtop/profiles/machine"
+)
+
+// The windows of an effect, in iterations.
+const (
+	effectWindow   = 200 // at most this many on each side, the nearest to the change
+	effectEnough   = 20  // fewer on a side say nothing
+	effectWarmup   = 5   // left out after a change or a switch of the stage
+	effectPatience = 4   // so many windows are searched for undisturbed iterations
+	effectReach    = effectPatience * effectWindow
+)
+
+// work is what an iteration computes: iterations of different kinds cannot be
+// compared. The first sample has no old target, so it measures once instead of
+// twice (spec/prism.md §3.3).
+type work uint8
+
+const (
+	initialisation work = iota
+	firstSample
+	laterSample
+)
+
+func workOf(it *Iteration) work {
+	switch {
+	case it.Stage == Initialising:
+		return initialisation
+	case it.Sample == 0:
+		return firstSample
+	}
+	return laterSample
+}
+
+// timed is one whole-iteration time, the sample it belongs to, and the share of the
+// processors that other programs took meanwhile, NaN where that is not known.
+type timed struct {
+	ns      int64
+	foreign float64
+	sample  int32
+}
+
+func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
+
+// segment is a stretch of iterations of one kind under one set of settings. Its
+// oldest iterations are the after-window of the changes that opened it, its
+// newest the before-window of those that end it.
+type segment struct {
+	kind    work
+	seen    int
+	waiting int     // iterations whose share of other programs is not known yet
+	oldest  []timed // until a window of quiet ones is full, at most effectReach
+	quiet   int     // of oldest
+	newest  []timed // a circle of effectReach; next is where it goes on
+	next    int
+}
+
+// counts tells whether the next iteration is one to compare.
+func (s *segment) counts(it *Iteration) bool {
+	s.seen++
+	return s.seen > effectWarmup && it.Flags&(Warmup|Converged) == 0 && it.Total > 0
+}
+
+func (s *segment) add(t timed) {
+	if !s.full() {
+		s.oldest = append(s.oldest, t)
+		if t.quiet() {
+			s.quiet++
+		}
+	}
+	if len(s.newest) < effectReach {
+		s.newest = append(s.newest, t)
+		return
+	}
+	s.newest[s.next] = t
+	s.next = (s.next + 1) % effectReach
+}
+
+// full tells whether the after-window does not change any more.
+func (s *segment) full() bool { return s.quiet == effectWindow || len(s.oldest) == effectReach }
+
+// pick is the window of an effect.
+type pick struct {
+	ns          []int64 // in the order of measurement
+	first, last int32   // samples
+	foreign     float64 // mean share of other programs, NaN where not known
+	left        int     // disturbed iterations left out
+	all         bool    // none were, because too few were undisturbed
+}
+
+// after is the window at the segment's beginning, its times in the room of into.
+func (s *segment) after(into []int64) pick {
+	return choose(len(s.oldest), func(i int) *timed { return &s.oldest[i] }, into)
+}
+
+// before is the window at the segment's end.
+func (s *segment) before(into []int64) pick {
+	n := len(s.newest)
+	p := choose(n, func(i int) *timed { return &s.newest[(s.next+n-1-i)%n] }, into)
+	for i, j := 0, len(p.ns)-1; i < j; i, j = i+1, j-1 {
+		p.ns[i], p.ns[j] = p.ns[j], p.ns[i]
+	}
+	p.first, p.last = p.last, p.first
+	return p
+}
+
+// choose takes the nearest of n iterations, at(0) the nearest: the undisturbed ones
+// where they are enough, else all.
+func choose(n int, at func(i int) *timed, into []int64) pick {
+	quiet := 0
+	for i := 0; i < n && quiet < effectEnough; i++ {
+		if at(i).quiet() {
+			quiet++
+		}
+	}
+	p := pick{ns: into[:0], all: quiet < effectEnough}
+	skipped, sum := 0, 0.0
+	for i := 0; i < n && len(p.ns) < effectWindow; i++ {
+		t := at(i)
+		if !p.all && !t.quiet() {
+			skipped++
+			continue
+		}
+		if len(p.ns) == 0 {
+			p.first = t.sample
+		}
+		p.ns, p.last = append(p.ns, t.ns), t.sample
+		p.left = skipped
+		sum += t.foreign
+	}
+	p.foreign = math.NaN()
+	if len(p.ns) > 0 {
+		p.foreign = sum / float64(len(p.ns))
+	}
+	return p
+}
