@@ -257,7 +257,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if s == nil {
 		return next
 	}
-	m.news(s)
+	m.tellNews(s)
 	m.snap = s
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
@@ -279,15 +279,15 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	return next
 }
 
-// news tells the lines of the log that are new, and new alerts, once.
-func (m *Model) news(s *profiles.Snapshot) {
+// tellNews tells the lines of the log that are new, and new alerts, once.
+func (m *Model) tellNews(s *profiles.Snapshot) {
 	var texts []string
 	for _, l := range newLines(m.snap, s) {
 		texts = append(texts, l.Text)
 	}
 	texts = append(texts, newAlerts(m.snap, s)...)
-	if len(texts) > 0 && !m.status.bad { // the log keeps them
-		m.say(strings.Join(texts, " · "))
+	if len(texts) > 0 {
+		m.news(strings.Join(texts, " · "))
 	}
 }
 

@@ -13,14 +13,33 @@ import (
 type status struct {
 	text  string
 	bad   bool
+	news  bool // of the run, not an answer to the user
 	until time.Time
 }
 
-// statusLife is how long a status stays.
-const statusLife = 5 * time.Second
+// How long a status stays, and how long of that news do not replace an answer.
+const (
+	statusLife = 5 * time.Second
+	answerLife = 2 * time.Second
+)
 
-func (m *Model) say(s string)      { m.status = status{s, false, m.now().Add(statusLife)} }
-func (m *Model) complain(s string) { m.status = status{s, true, m.now().Add(statusLife)} }
+func (m *Model) say(s string) { m.status = status{text: s, until: m.now().Add(statusLife)} }
+func (m *Model) complain(s string) {
+	m.status = status{text: s, bad: true, until: m.now().Add(statusLife)}
+}
+
+// news tells what is new of the run, which the log keeps: not over a refusal, nor
+// over an answer that nobody can have read yet, unless that says itself that more
+// is to come.
+func (m *Model) news(text string) {
+	left := m.status.until.Sub(m.now())
+	unread := m.status.text != "" && !m.status.news && left > statusLife-answerLife
+	if m.status.bad || unread && !strings.HasSuffix(m.status.text, "…") {
+		return
+	}
+	m.say(text)
+	m.status.news = true
+}
 
 func (s *status) expire(now time.Time) {
 	if now.After(s.until) {
