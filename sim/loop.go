@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -419,29 +420,20 @@ func (l *loop) restart() error {
 
 // save writes the reconstruction as it stands.
 func (l *loop) save() {
-	paths, err := l.write(l.run.savePath())
+	paths, err := l.write(l.run.savePath(), picture.SaveNewPair)
 	if err != nil {
 		l.run.stream.Log("not saved: " + err.Error())
 		return
 	}
-	for _, p := range paths {
-		l.run.stream.Log("saved " + p)
-	}
+	l.run.stream.Log("saved " + strings.Join(paths, " and "))
 }
 
-// write writes the window of the object of the reconstruction to base.png and
-// base.npy.
-func (l *loop) write(base string) ([]string, error) {
+// write writes the window of the object of the reconstruction to a PNG and an NPY
+// file named after base.
+func (l *loop) write(base string, save func(string, []float32, int, int) ([]string, error)) ([]string, error) {
 	if l.task == nil {
 		return nil, errors.New("nothing was reconstructed yet")
 	}
 	p := l.task.Picture()
-	paths := []string{base + ".png", base + ".npy"}
-	if err := picture.SavePNG16(paths[0], p.Pixels, p.Width, p.Height); err != nil {
-		return nil, err
-	}
-	if err := picture.SaveNPY(paths[1], p.Pixels, p.Width, p.Height); err != nil {
-		return nil, err
-	}
-	return paths, nil
+	return save(base, p.Pixels, p.Width, p.Height)
 }

@@ -30,7 +30,8 @@ type Options struct {
 	Stream   *profiles.Stream
 
 	// SaveTo is the path, without extension, that Save writes a .png and a .npy
-	// beside; empty is "prismtop-" and the object's name in the working folder.
+	// beside; empty is "prismtop-" and the object's name in the working folder. Where
+	// that is taken it is followed by -2, or -3, and so on.
 	SaveTo string
 
 	// GPUReason tells why no GPU can be used; empty when one can.
@@ -219,7 +220,7 @@ func (r *Run) Close() { r.loop.close() }
 // WriteReconstruction writes the reconstruction of a run that has ended to
 // base.png (16 bit) and base.npy.
 func (r *Run) WriteReconstruction(base string) error {
-	_, err := r.loop.write(base)
+	_, err := r.loop.write(base, picture.SavePair)
 	return err
 }
 

@@ -239,6 +239,12 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 			t.Errorf("%s: %v, %v", ext, info, err)
 		}
 	}
+	if err := r.Save(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "line of the second", func(s *profiles.Snapshot) bool {
+		return s.Log[len(s.Log)-1].Text == "saved "+base+"-2.png and "+base+"-2.npy"
+	})
 }
 
 // A run whose loss is no longer a number fails with an error, its numbers stay to

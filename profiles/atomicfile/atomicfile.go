@@ -25,26 +25,34 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 }
 
 func write(path string, data []byte, mode fs.FileMode) error {
-	folder, base := filepath.Split(path)
-	folder = cmp.Or(folder, ".")
-	draft := filepath.Join(folder, draftName(base))
-	f, err := os.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	d, err := draft(path, data, mode)
 	if err != nil {
 		return err
+	}
+	if err := os.Rename(d, path); err != nil {
+		_ = os.Remove(d) // the first error is the one to tell
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// draft puts data into a new file beside path, on disk.
+func draft(path string, data []byte, mode fs.FileMode) (string, error) {
+	folder, base := filepath.Split(path)
+	d := filepath.Join(cmp.Or(folder, "."), draftName(base))
+	f, err := os.OpenFile(d, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
 	}
 	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(draft, path)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(d)
+		return "", err
 	}
-	if err != nil {
-		_ = os.Remove(draft) // the first error is the one to tell
-		return err
-	}
-	return syncFolder(folder)
+	return d, nil
 }
 
 // draftName is a hidden name that nothing else has.

@@ -3,10 +3,12 @@ package picture
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"image"
 	"image/png"
+	"io/fs"
 	"math"
 	"strings"
 
@@ -28,6 +30,59 @@ func SavePNG16(path string, pixels []float32, w, h int) error {
 func SaveNPY(path string, pixels []float32, w, h int) error {
 	data, err := encodeNPY(pixels, w, h)
 	return save(path, data, err)
+}
+
+// SavePair is SavePNG16 to base.png and SaveNPY to base.npy, both or neither. It
+// returns their paths.
+func SavePair(base string, pixels []float32, w, h int) ([]string, error) {
+	data, err := encodePair(pixels, w, h)
+	paths := pair(base)
+	if err == nil {
+		err = atomicfile.WriteTogether(paths, data, 0o666)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("saving %s: %w", failedPath(err, base), bare(err))
+	}
+	return paths, nil
+}
+
+// SaveNewPair is SavePair that replaces nothing: where a file has one of the names,
+// both go to base-2, or base-3, and so on.
+func SaveNewPair(base string, pixels []float32, w, h int) ([]string, error) {
+	data, err := encodePair(pixels, w, h)
+	var paths []string
+	if err == nil {
+		paths, err = atomicfile.WriteNew(func(n int) []string {
+			if n == 1 {
+				return pair(base)
+			}
+			return pair(fmt.Sprintf("%s-%d", base, n))
+		}, data, 0o666)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("saving %s: %w", failedPath(err, base), bare(err))
+	}
+	return paths, nil
+}
+
+func pair(base string) []string { return []string{base + ".png", base + ".npy"} }
+
+func encodePair(pixels []float32, w, h int) ([][]byte, error) {
+	grey, err := encodePNG16(pixels, w, h)
+	if err != nil {
+		return nil, err
+	}
+	array, err := encodeNPY(pixels, w, h)
+	return [][]byte{grey, array}, err
+}
+
+// failedPath is the file that an error is about, otherwise base.
+func failedPath(err error, base string) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Path
+	}
+	return base
 }
 
 // save writes data, unless encoding them failed.

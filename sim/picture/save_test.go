@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,5 +172,47 @@ func TestSavedPicturesLoadAgain(t *testing.T) {
 				t.Fatalf("%s: %g at %d, want the root of %g", name, back.Amplitude[i], i, a)
 			}
 		}
+	}
+}
+
+// Nothing that is there is lost: a pair takes the first name that both may have.
+func TestANewPairTakesTheFirstFreeName(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "moon")
+	for _, taken := range []string{base + ".npy", base + "-3.png"} {
+		if err := os.WriteFile(taken, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"-2", "-4", "-5"} {
+		paths, err := SaveNewPair(base, []float32{0, 1, 2, 3}, 2, 2)
+		if err != nil || !slices.Equal(paths, []string{base + want + ".png", base + want + ".npy"}) {
+			t.Errorf("%v (%v), want %s", paths, err, want)
+		}
+	}
+	if text, _ := os.ReadFile(base + ".npy"); string(text) != "mine" {
+		t.Errorf("the file that was there says %q", text)
+	}
+	if _, err := os.Stat(base + ".png"); err == nil {
+		t.Error("half a pair took the name of the file that was there")
+	}
+}
+
+// What cannot be saved as a pair is not saved by half.
+func TestAPairIsWholeOrNotThere(t *testing.T) {
+	folder := t.TempDir()
+	base := filepath.Join(folder, "moon")
+	nan := float32(math.NaN())
+	if _, err := SavePair(base, []float32{0, nan, 2, 3}, 2, 2); err == nil {
+		t.Error("a PNG of what is no number")
+	}
+	if err := os.MkdirAll(filepath.Join(base+".npy", "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := SavePair(base, []float32{0, 1, 2, 3}, 2, 2); err == nil || !strings.Contains(err.Error(), base+".npy") {
+		t.Errorf("over a folder: %v", err)
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v (%v)", entries, err)
 	}
 }

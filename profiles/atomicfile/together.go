@@ -1,0 +1,99 @@
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteTogether writes files that belong together: what can fail for want of room
+// is done before any of them has its name, so that there are all or none. Older files
+// of these names are replaced. The error names the file that could not be written.
+func WriteTogether(paths []string, data [][]byte, mode fs.FileMode) error {
+	drafts, err := draftAll(paths, data, mode)
+	if err != nil {
+		return err
+	}
+	return name(drafts, paths)
+}
+
+// WriteNew is WriteTogether under names that nothing has: names gives the paths of the
+// n-th choice, from 1 on, in one and the same folder, and the first whose paths are all
+// free is taken. It returns them.
+func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]string, error) {
+	drafts, err := draftAll(names(1), data, mode)
+	if err != nil {
+		return nil, err
+	}
+	for n := 1; ; n++ {
+		paths := names(n)
+		switch err := reserve(paths, mode); {
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil:
+			discard(drafts)
+			return nil, err
+		}
+		if err := name(drafts, paths); err != nil {
+			discard(paths)
+			return nil, err
+		}
+		return paths, nil
+	}
+}
+
+// reserve makes empty files of names that nothing has, all or none, so that no other
+// program takes them meanwhile.
+func reserve(paths []string, mode fs.FileMode) error {
+	for i, path := range paths {
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			discard(paths[:i])
+			return err
+		}
+	}
+	return nil
+}
+
+// draftAll writes a draft of every file, or none.
+func draftAll(paths []string, data [][]byte, mode fs.FileMode) ([]string, error) {
+	drafts := make([]string, 0, len(paths))
+	for i, path := range paths {
+		d, err := draft(path, data[i], mode)
+		if err != nil {
+			discard(drafts)
+			return nil, &fs.PathError{Op: "write", Path: path, Err: bare(err)}
+		}
+		drafts = append(drafts, d)
+	}
+	return drafts, nil
+}
+
+// name gives drafts their names. Where one cannot have it, those before it go again,
+// unless they replaced an older file, and no draft stays.
+func name(drafts, paths []string) error {
+	var made []string
+	for i, path := range paths {
+		_, err := os.Lstat(path)
+		isNew := errors.Is(err, fs.ErrNotExist)
+		if err := os.Rename(drafts[i], path); err != nil {
+			discard(made)
+			discard(drafts[i:])
+			return &fs.PathError{Op: "write", Path: path, Err: bare(err)}
+		}
+		if isNew {
+			made = append(made, path)
+		}
+	}
+	return syncFolder(filepath.Dir(paths[0]))
+}
+
+func discard(paths []string) {
+	for _, path := range paths {
+		_ = os.Remove(path) // the first error is the one to tell
+	}
+}
