@@ -296,6 +296,7 @@ func (a *Aggregator) iteration(it *Iteration) {
 		a.watch.begin(time.Duration(a.pace.clock))
 	}
 	a.alarms.iteration(it, begins)
+	a.cost.busy += time.Duration(it.Retimed)
 	if it.Flags&Warmup == 0 {
 		a.recent.add(it, &a.last)
 		for p := range NumPhases {

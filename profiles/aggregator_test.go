@@ -451,3 +451,40 @@ func TestMemoryIsReadAgainWhenTheRunIsOver(t *testing.T) {
 		t.Errorf("the last reading is %d of at most %d bytes", s.Memory.RSS, s.Memory.PeakRSS)
 	}
 }
+
+// What a hit is worth is known better later: the recent savings are at the newest price,
+// and corrections of hits before the window are not savings of the window.
+func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {
+	r := newRig()
+	r.start()
+	c := &r.it.Caches[MeasurementCache]
+	*c = CacheCounters{Enabled: true, Misses: 1, Entries: 1, Price: 6_790_000, PricedBy: 1}
+	hits := func(n int) *Snapshot {
+		for range n {
+			c.Hits, c.Priced = c.Hits+1, c.Priced+1
+			c.Gross, c.Saved, c.Spent = c.Gross+c.Price, c.Saved+c.Price-20_000, c.Spent+20_000
+			r.iterate(1)
+		}
+		return r.tick()
+	}
+	if v := hits(windowSize + 100).Caches[MeasurementCache]; v.RecentSaved != windowSize*6_770_000 || !v.Uncertain() {
+		t.Errorf("at the first price %+v", v)
+	}
+	more := c.Priced*300_000 - c.Gross
+	c.Gross, c.Saved, c.Price, c.PricedBy = c.Gross+more, c.Saved+more, 300_000, 5
+	if v := hits(10).Caches[MeasurementCache]; v.RecentSaved != windowSize*280_000 || v.Uncertain() {
+		t.Errorf("%d ns are saved in %d iterations, want 280 µs each", v.RecentSaved, v.RecentIterations)
+	}
+}
+
+// Time that went into watching the caches is the screen's own cost.
+func TestRetimingCountsAsOwnCost(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.tick()
+	r.it.Retimed = int64(time.Second)
+	r.iterate(50)
+	if got := r.tick().Own.Aggregator; got < 1 {
+		t.Errorf("own cost is %g of a core after 50 s of watching", got)
+	}
+}

@@ -64,12 +64,15 @@ type CacheCounters struct {
 	Entries int64
 	Bytes   int64
 	// Saved is the time that hits saved, in nanoseconds: for each hit the
-	// measured cost of the miss it replaced, less the cost of looking it up
+	// measured cost of computing such an entry, less the cost of looking it up
 	// (hashing included). It is negative where the cache costs more than it saves.
 	Saved int64
-	// Spent is what all lookups cost, hashing and storing included, and Computed
-	// what it cost to compute what they missed; both in nanoseconds.
-	Spent, Computed int64
+	// Spent is what all lookups cost in nanoseconds, hashing and storing included.
+	Spent int64
+	// Price is what it takes to compute one of the largest entries, in nanoseconds:
+	// the median of PricedBy computations. Priced are the hits of such entries, and
+	// Gross is the part of Saved that they are worth.
+	Price, PricedBy, Priced, Gross int64
 	// CapacityMisses are the misses of what the cache had and dropped for room;
 	// the others are of what it never had.
 	CapacityMisses int64
@@ -85,14 +88,12 @@ func (c CacheCounters) LookupCost() (ns float64, ok bool) {
 	return float64(c.Spent) / float64(n), true
 }
 
-// MissCost is the mean time in nanoseconds to compute what a lookup missed; ok is
-// false when that was not measured.
-func (c CacheCounters) MissCost() (ns float64, ok bool) {
-	if c.Misses == 0 || c.Computed <= 0 {
-		return 0, false
-	}
-	return float64(c.Computed) / float64(c.Misses), true
-}
+// PriceLeast is how many computations make a price certain: fewer may all have met cold
+// memory or a busy processor.
+const PriceLeast = 5
+
+// Uncertain says that Saved rests on fewer computations than that.
+func (c CacheCounters) Uncertain() bool { return c.Priced > 0 && c.PricedBy < PriceLeast }
 
 // HitRate is hits over lookups; ok is false when nothing was looked up.
 func (c CacheCounters) HitRate() (rate float64, ok bool) {
@@ -124,12 +125,16 @@ type Iteration struct {
 	Flags    Flags
 
 	Start  int64            // since the run began
-	Total  int64            // whole iteration, wall time
+	Total  int64            // whole iteration, wall time, without Retimed
 	Phases [NumPhases]int64 // a phase that did not run is 0
 
 	LossOld, LossNew float64 // initialising: LossOld is NaN, LossNew the image-space loss
 	LearningRate     float64
 	GradientScale    float64 // 0 unless fp16
+
+	// Retimed is what watching the caches took: time to compute again what they had,
+	// which is in neither Total nor a phase.
+	Retimed int64
 
 	Changes uint32 // number of Changes made before this iteration: names its settings
 	Caches  [NumCaches]CacheCounters

@@ -77,7 +77,7 @@ type CacheView struct {
 	CacheCounters
 	RecentRate float64 // hits over lookups in the recent window
 	RecentN    int64   // lookups in the recent window; 0 means RecentRate says nothing
-	// RecentSaved is Saved of the recent window, RecentDropped the entries that
+	// RecentSaved is Saved of the recent window at the present Price, RecentDropped the entries that
 	// were dropped in it, and RecentCapacity its CapacityMisses.
 	RecentSaved, RecentDropped, RecentCapacity int64
 	RecentIterations                           int // in the recent window
@@ -132,7 +132,7 @@ type Effect struct {
 
 // OwnCost is what watching costs.
 type OwnCost struct {
-	Aggregator float64 // share of one core spent on aggregating, 0 to 1
+	Aggregator float64 // share of one core spent on aggregating and Iteration.Retimed, 0 to 1
 	Dropped    int64   // records lost because the aggregator fell behind
 }
 

@@ -82,7 +82,7 @@ type event struct {
 }
 
 // NewStream returns a stream whose ring holds at least capacity iterations.
-// 8192 of them (2.5 MiB) are more than a second of the fastest loop.
+// 8192 of them (3.3 MiB) are more than a second of the fastest loop.
 func NewStream(capacity int) *Stream {
 	return &Stream{ring: NewRing(capacity), clock: time.Now}
 }

@@ -23,7 +23,7 @@ type window struct {
 }
 
 // lookups is what a cache was asked, what it holds and what it saved.
-type lookups struct{ hits, misses, capacity, entries, saved int64 }
+type lookups struct{ hits, misses, capacity, entries, saved, priced, gross int64 }
 
 func (w *window) reset() { w.n, w.next = 0, 0 }
 
@@ -36,7 +36,7 @@ func (w *window) add(it, before *Iteration) {
 	}
 	for c := range NumCaches {
 		b := &before.Caches[c]
-		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved}
+		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross}
 	}
 	w.next = (i + 1) % windowSize
 	w.n = min(w.n+1, windowSize)
@@ -90,7 +90,9 @@ func (w *window) caches(newest *Iteration) [NumCaches]CacheView {
 		hits := newest.Caches[c].Hits - from.hits
 		misses := newest.Caches[c].Misses - from.misses
 		views[c].RecentN = hits + misses
-		views[c].RecentSaved = newest.Caches[c].Saved - from.saved
+		// What a hit is worth is known better after it.
+		priced := newest.Caches[c].Priced - from.priced
+		views[c].RecentSaved = newest.Caches[c].Saved - from.saved - (newest.Caches[c].Gross - from.gross) + priced*newest.Caches[c].Price
 		views[c].RecentDropped = max(0, misses-(newest.Caches[c].Entries-from.entries))
 		views[c].RecentCapacity = newest.Caches[c].CapacityMisses - from.capacity
 		views[c].RecentIterations = w.n

@@ -149,7 +149,7 @@ func (l *loop) iterate() error {
 	limit := l.limit(time.Now(), &outcome)
 	last := err != nil || outcome.Finished || limit != ""
 	quality, hasQuality := l.look(&outcome, last, err == nil)
-	rec.Total = int64(time.Since(start))
+	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
 
 	if hasQuality {

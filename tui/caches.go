@@ -45,13 +45,17 @@ func (p *caches) Explain() []string {
 	return []string{
 		"The measurement cache keeps what one aperture sees of the object; FFT plans are tables of twiddle factors per size; masks/grids are " +
 			"aperture masks and coordinates. Off, the work is done again at every use.",
-		"Hit rate is hits over lookups since the run began. Recent is the same over the newest 512 iterations under the present settings.",
-		"Saved is measured, not estimated from rates: for every hit the median of the latest times that it took to compute an entry of that size, " +
-			"less what the lookup took, hashing included; a miss counts what its lookup and storing took as a loss. Below 0 the cache costs more than " +
-			"it saves, and the screen says costs.",
-		"ms/it is that sum over the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
-			"saved ÷ (mean iteration + saved).",
-		"A miss is the mean time to compute an entry, a lookup the mean time of all lookups, hashing and storing included.",
+		"Hit rate is hits over lookups of the newest 512 iterations at most, those under the present settings, as what is saved; hits and misses are " +
+			"counted since the run began.",
+		"Saved is measured: for every hit the time that it takes to compute such an entry, less what the lookup and copying took, hashing included; a " +
+			"miss counts what its lookup and storing took as a loss. Below 0 the cache costs more than it saves, and the screen says costs.",
+		"The time to compute an entry is the median of the latest 15: after misses, while the cache was off, and, because a cache that hits never " +
+			"computes, once more beside a hit now and then. That takes a thousandth of the time, is no part of an iteration and counts as the screen's own " +
+			"cost. Fewer than 5 since the threads or transforms changed are uncertain: they may have met cold memory or a busy processor.",
+		"ms/it is the time saved in the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
+			"saved ÷ (mean iteration + saved). Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds. What all of the " +
+			"iteration makes of a cache, switching it off tells in the effects pane.",
+		"A lookup is the mean time of all lookups since the run began, hashing and storing included.",
 	}
 }
 
@@ -97,7 +101,8 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	for id, v := range s.Caches {
 		p.row(c, y, id, s)
 		if each == 2 {
-			c.Text(1, y+1, chart.Cut(cacheDetail(v, w-1), w-1), theme.Faint)
+			text, style := cacheDetail(v, w-1)
+			c.Text(1, y+1, chart.Cut(text, w-1), style)
 		}
 		y += each
 		if h >= 3*n {
@@ -126,7 +131,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	v := s.Caches[id]
 	cacheName(c, y, id, v)
 	x := cacheTitleWidth + 3
-	hits, ok := v.HitRate()
+	_, ok := v.HitRate()
 	switch {
 	case !v.Enabled && w-x < 20:
 		c.Text(x, y, "off, done again", theme.Faint)
@@ -138,15 +143,25 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		c.Text(x, y, "no lookups yet", theme.Faint)
 		return
 	}
-	c.Text(x, y, hitRate(hits), theme.Strong)
 	each, share, known := savedEach(s, v)
+	switch {
+	case v.RecentN > 0:
+		c.Text(x, y, hitRate(v.RecentRate), theme.Strong)
+	case known && w-x >= 20:
+		c.Text(x, y, "not asked", theme.Faint)
+	default:
+		c.Text(x, y, "  –", theme.Faint)
+	}
 	if !known {
 		c.TextRight(w, y, "–", theme.Faint)
 		return
 	}
 	word, style := "saves", theme.Good
 	if each < 0 {
-		word, style = "costs", theme.Warn
+		word = "costs"
+	}
+	if each < 0 || v.Uncertain() {
+		style = theme.Warn
 	}
 	end := w
 	if w >= cacheShareWidth {
@@ -207,13 +222,21 @@ func savedEach(s *profiles.Snapshot, v profiles.CacheView) (ns, share float64, o
 	return ns, ns / (s.Total.Mean + ns), true
 }
 
-// cacheDetail is what a cache was asked and what it holds, in at most w cells
-// where that can be.
-func cacheDetail(v profiles.CacheView, w int) string {
-	size := strings.TrimSpace(byteSize(v.Bytes))
-	return fittingParts(w, []string{lookups(v), plural(v.Entries, "entry", "entries"), size, trim(seconds(float64(v.Saved))) + " in all"},
-		[]string{lookups(v), plural(v.Entries, "entry", "entries"), size},
-		[]string{lookups(v) + ", " + count(v.Entries) + " in " + size}, []string{lookups(v) + ", " + size})
+// cacheDetail is what a cache was asked, what it holds and what its price rests on, in
+// at most w cells where that can be.
+func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
+	size, entries := strings.TrimSpace(byteSize(v.Bytes)), plural(v.Entries, "entry", "entries")
+	all := trim(seconds(float64(v.Saved))) + " in all"
+	if v.Enabled && v.Uncertain() {
+		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
+		return fittingParts(w, []string{timed, lookups(v), entries, size}, []string{timed, lookups(v), size}, []string{timed, lookups(v)}, []string{timed}), theme.Warn
+	}
+	choices := [][]string{{lookups(v), entries, size, all}, {lookups(v), entries, size}, {lookups(v) + ", " + count(v.Entries) + " in " + size}, {lookups(v) + ", " + size}}
+	if v.PricedBy > 0 {
+		timed := fmt.Sprintf("%d timed", v.PricedBy)
+		choices = append([][]string{{lookups(v), entries, size, all, timed}, {lookups(v), entries, size, timed}}, choices[1:]...)
+	}
+	return fittingParts(w, choices...), theme.Faint
 }
 
 func lookups(v profiles.CacheView) string {
@@ -223,11 +246,11 @@ func lookups(v profiles.CacheView) string {
 	return plural(v.Hits, "hit", "hits") + " " + plural(v.Misses, "miss", "misses")
 }
 
-// whyNoHits explains a measurement cache that cannot hit: the trainer measures
-// each sample of the object once (spec/prism.md §9.1).
+// whyNoHits explains a measurement cache that does not hit under the present settings:
+// the trainer measures each sample of the object once (spec/prism.md §9.1).
 func whyNoHits(s *profiles.Snapshot) string {
 	v := s.Caches[profiles.MeasurementCache]
-	if s.Settings.Pattern != "trainer" || !v.Enabled || v.Hits > 0 || v.Misses == 0 {
+	if s.Settings.Pattern != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
 		return ""
 	}
 	return "Trainer pattern: each sample is measured once, so this cache cannot hit; p remeasures every iteration"

@@ -112,8 +112,8 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 		if v.RecentN > 0 {
 			recent = trim(hitRate(v.RecentRate)) + " recently"
 		}
-		row("hit rate", theme.Strong, fmt.Sprintf("%s overall (%s), %s", trim(hitRate(hits)), lookups(v), recent),
-			fmt.Sprintf("%s, %s", trim(hitRate(hits)), recent))
+		row("hit rate", theme.Strong, fmt.Sprintf("%s; %s since the start (%s)", recent, trim(hitRate(hits)), lookups(v)),
+			fmt.Sprintf("%s; %s since the start", recent, trim(hitRate(hits))), recent)
 		p.savings(row, s, v)
 	}
 	p.prices(row, id, s)
@@ -125,6 +125,9 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 	word, style, sign := "saves", theme.Good, 1.0
 	if ns < 0 {
 		word, style, sign = "costs", theme.Warn, -1
+	}
+	if v.Uncertain() {
+		style = theme.Warn
 	}
 	if !ok {
 		row(word, theme.Faint, "– (no iteration since the last change)")
@@ -141,14 +144,21 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 // prices tells what misses and lookups cost, and what is held.
 func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *profiles.Snapshot) {
 	v := s.Caches[id]
-	miss, lookup, with := "a miss was not timed", "", ""
-	if ns, ok := v.MissCost(); ok {
-		miss = "a miss " + trim(seconds(ns))
+	miss, lookup, with, style := "an entry was not timed yet", "", "", theme.Plain
+	if v.PricedBy > 0 {
+		of := fmt.Sprintf("median of %d", v.PricedBy)
+		if v.PricedBy == 1 {
+			of = "timed once"
+		}
+		if v.Uncertain() {
+			of, style = of+": uncertain", theme.Warn
+		}
+		miss = "an entry " + trim(seconds(float64(v.Price))) + " (" + of + ")"
 	}
 	if ns, ok := v.LookupCost(); ok && v.Spent > 0 {
 		lookup, with = ", a lookup "+trim(seconds(ns)), " with hashing and storing"
 	}
-	row("takes", theme.Plain, miss+lookup+with, miss+lookup, miss)
+	row("takes", style, miss+lookup+with, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
 	if mb := s.Settings.MeasurementCacheMB; profiles.CacheID(id) == profiles.MeasurementCache && mb > 0 {
 		held += " of at most " + trim(byteSize(int64(mb)<<20))

@@ -259,6 +259,7 @@ func trainer() *profiles.Snapshot {
 	s.Settings.Pattern, s.Settings.AMP = "trainer", "off"
 	s.Caches[profiles.MeasurementCache].Hits, s.Caches[profiles.MeasurementCache].Misses = 0, 38
 	s.Caches[profiles.MeasurementCache].Saved = -1.2e6
+	s.Caches[profiles.MeasurementCache].RecentRate = 0
 	s.Changes, s.Effects = nil, nil
 	return s
 }

@@ -49,7 +49,7 @@ func eventful() *profiles.Snapshot {
 	for id := range s.Caches {
 		c := &s.Caches[id]
 		c.RecentIterations, c.RecentSaved = 400, c.Saved/10
-		c.Spent, c.Computed = (c.Hits+c.Misses)*38_000, c.Misses*2_410_000
+		c.Spent, c.Price, c.PricedBy, c.Priced = (c.Hits+c.Misses)*38_000, 2_410_000, 15, c.Hits
 	}
 	s.PSNR = curve(206, 20, func(i int) (float64, float64, float64) { v := 25 - 14*math.Exp(-float64(i)/60); return v, v, v })
 	s.SSIM = curve(206, 20, func(i int) (float64, float64, float64) { v := 0.85 - 0.7*math.Exp(-float64(i)/70); return v, v, v })
@@ -261,7 +261,7 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	frame := frameOf(zoomed(t, 120, 40, cachesPane, s))
 	// 194 ms over 400 iterations are 0.485 ms; the iteration's mean is 5.43·1.01 ms.
 	for _, want := range []string{"saves    0.48 ms/it, 8.1 % of the iteration without it; 1.94 s saved in all",
-		"98.0 % overall (985 hits 20 misses), 100.0 % recently", "a miss 2.41 ms, a lookup 38.0 µs with hashing and storing", "of at most 268 MB"} {
+		"100.0 % recently; 98.0 % since the start (985 hits 20 misses)", "an entry 2.41 ms (median of 15), a lookup 38.0 µs with hashing and storing", "of at most 268 MB"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the caches lack %q:\n%s", want, frame)
 		}
@@ -270,6 +270,63 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	frame = frameOf(zoomed(t, 120, 40, cachesPane, s))
 	if want := "costs    0.10 ms/it, 1.9 % of the iteration without it; 20.0 ms lost in all"; !strings.Contains(frame, want) {
 		t.Errorf("a cache that costs lacks %q:\n%s", want, frame)
+	}
+}
+
+// paneOf is a pane of a size with a snapshot.
+func paneOf(t *testing.T, id paneID, w, h int, s *profiles.Snapshot) pane {
+	t.Helper()
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, s)
+	m.panes[id].SetSize(w, h)
+	return m.panes[id]
+}
+
+// What rests on one computation, which may have met cold memory, says so.
+func TestAnUncertainPriceSaysSo(t *testing.T) {
+	s := eventful()
+	s.Caches[0].PricedBy = 1
+	for want, size := range map[string][2]int{"an entry 2.41 ms (timed once: uncertain)": {120, 40}, "1 timed: uncertain": {54, 12}} {
+		p := paneOf(t, cachesPane, size[0], size[1], s)
+		if view := p.View(); !strings.Contains(view, want) {
+			t.Errorf("%v lacks %q:\n%s", size, want, view)
+		}
+		s.Caches[0].PricedBy = 2
+		p = paneOf(t, cachesPane, size[0], size[1], s)
+		if view := p.View(); strings.Contains(view, "timed once") {
+			t.Errorf("two computations are one:\n%s", view)
+		}
+		s.Caches[0].PricedBy = profiles.PriceLeast
+		p = paneOf(t, cachesPane, size[0], size[1], s)
+		if view := p.View(); strings.Contains(view, "uncertain") {
+			t.Errorf("enough computations are uncertain:\n%s", view)
+		}
+		s.Caches[0].PricedBy = 1
+	}
+}
+
+// Back in the trainer's pattern the hits of before are not those of now.
+func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
+	s := eventful()
+	s.Settings.Pattern = "trainer"
+	v := &s.Caches[0]
+	v.RecentN, v.RecentRate, v.RecentSaved = 3, 0, -3*524_000
+	view := func(w, h int) string {
+		return paneOf(t, cachesPane, w, h, s).View()
+	}
+	for _, want := range []string{"  0.0 %", "985 hits 20 misses", "trainer pattern: asked once per sample"} {
+		if got := view(54, 8); !strings.Contains(got, want) {
+			t.Errorf("three misses lack %q:\n%s", want, got)
+		}
+	}
+	v.RecentN, v.RecentSaved = 0, 0
+	for _, want := range []string{"not asked", "985 hits 20 misses", "trainer pattern: asked once per sample"} {
+		if got := view(54, 8); !strings.Contains(got, want) {
+			t.Errorf("no lookup lacks %q:\n%s", want, got)
+		}
+	}
+	v.RecentN, v.RecentRate = 10, 0.5
+	if got := view(54, 8); strings.Contains(got, "trainer pattern") {
+		t.Errorf("a cache that hits is said not to:\n%s", got)
 	}
 }
 

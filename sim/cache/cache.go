@@ -13,16 +13,15 @@
 //
 // The time saved is the sum over hits of what such an entry costs to compute, less
 // what every lookup and every Put cost, hits and misses alike. What it costs is the
-// median of the latest computations of entries of that size, because a single time
-// may have met cold memory or a busy processor. A cache that
-// never hits shows a loss.
+// median of the latest computations of entries of that size (worth.go): those after a
+// miss, those of the switched-off cache, and one beside a hit now and then. A cache
+// that never hits shows a loss.
 //
 // A cache is used by one goroutine.
 package cache
 
 import (
 	"hash/maphash"
-	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -46,16 +45,19 @@ type Options[V any] struct {
 type Cache[K comparable, V any] struct {
 	options Options[V]
 	enabled bool
+	unseen  bool // lookups count for nothing
 	entries map[K]*entry[K, V]
-	worths  map[int64]*worth // by size of the entry
+	worths  []*worth // by size of the entry, the largest first
 	// newest and oldest end the list of use; spare are entries to use again.
 	newest, oldest, spare *entry[K, V]
 
-	hits, misses, bytes, saved int64
-	spent, computed            int64 // nanoseconds on the cache, and on what it did not have
-	gone                       *gone[K]
-	capacity                   int64 // misses of what was dropped for room
-	missed                     int64 // when the last miss was known, from where its computation is timed
+	hits, misses, bytes int64
+	saved, spent        int64 // nanoseconds
+	retimed             int64 // nanoseconds on computing beside hits
+	now                 int64 // of the newest hit
+	gone                *gone[K]
+	capacity            int64 // misses of what was dropped for room
+	missed              int64 // when the last miss was known, from where its computation is timed
 }
 
 type entry[K comparable, V any] struct {
@@ -69,7 +71,7 @@ type entry[K comparable, V any] struct {
 // New makes an empty cache.
 func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 	o.Clock = Clock(o.Clock)
-	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}, worths: map[int64]*worth{}}
+	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}}
 }
 
 // Clock is c, or the system's monotonic clock in nanoseconds when c is nil.
@@ -80,33 +82,6 @@ func Clock(c func() int64) func() int64 {
 	start := time.Now()
 	return func() int64 { return int64(time.Since(start)) }
 }
-
-// worth is what entries of one size cost to compute.
-type worth struct {
-	recent [9]int64 // the latest costs, in nanoseconds
-	n      int
-	median int64 // of them; the lower one of two
-}
-
-// learn takes in what an entry of that size cost.
-func (c *Cache[K, V]) learn(bytes, cost int64) *worth {
-	w := c.worths[bytes]
-	if w == nil {
-		w = new(worth)
-		c.worths[bytes] = w
-	}
-	w.recent[w.n%len(w.recent)] = cost
-	w.n++
-	known := w.recent
-	count := min(w.n, len(known))
-	slices.Sort(known[:count])
-	w.median = known[(count-1)/2]
-	return w
-}
-
-// Learned is whether an entry of that size was computed and stored before. The
-// first computation is worth timing a second time, when its memory is warm.
-func (c *Cache[K, V]) Learned(bytes int64) bool { return c.worths[bytes] != nil }
 
 // Lookup is a lookup in progress: the moment it began.
 type Lookup int64
@@ -126,6 +101,12 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 		return value, false
 	}
 	e := c.entries[key]
+	if c.unseen {
+		if e != nil {
+			value = e.value
+		}
+		return value, e != nil
+	}
 	if e == nil {
 		c.misses++
 		if c.gone.take(key) {
@@ -140,15 +121,16 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 		c.link(e)
 	}
 	c.hits++
-	c.saved += e.worth.median
-	c.Charge(c.options.Clock() - int64(l))
+	c.saved += e.worth.hit()
+	c.now = c.options.Clock()
+	c.Charge(c.now - int64(l))
 	return e.value, true
 }
 
 // Put stores the value that was computed since Get missed; that time is what a
 // later hit saves. See PutCost for the rest.
 func (c *Cache[K, V]) Put(key K, value V, bytes int64) bool {
-	if !c.enabled {
+	if !c.enabled || c.unseen {
 		return false
 	}
 	return c.PutCost(key, value, bytes, c.options.Clock()-c.missed)
@@ -156,18 +138,25 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int64) bool {
 
 // PutCost stores a value whose computation took cost nanoseconds, evicting the
 // least recently used entries to stay below the limit. It is false when nothing
-// was stored: the cache is disabled or the value alone is above the limit. The
-// value belongs to the cache then and must not be written to.
+// was stored: the cache is disabled, which takes in the cost alone, or the value alone
+// is above the limit. The value belongs to the cache then and must not be written to.
 func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
+	if c.unseen {
+		return false
+	}
+	c.Learn(bytes, cost)
 	if !c.enabled {
 		return false
 	}
 	start := c.options.Clock()
-	stored := c.store(key, value, bytes, cost)
-	c.computed += cost
+	stored := c.store(key, value, bytes)
 	c.Charge(c.options.Clock() - start)
 	return stored
 }
+
+// SetUnseen makes lookups and stores count for nothing and change nothing, which the
+// one that computes something again for Retime wants of the caches that it asks.
+func (c *Cache[K, V]) SetUnseen(on bool) { c.unseen = on }
 
 // Charge subtracts time spent on the cache's behalf, such as copying values in and
 // out, from the time saved. A disabled cache is not charged.
@@ -178,7 +167,7 @@ func (c *Cache[K, V]) Charge(nanoseconds int64) {
 	}
 }
 
-func (c *Cache[K, V]) store(key K, value V, bytes, cost int64) bool {
+func (c *Cache[K, V]) store(key K, value V, bytes int64) bool {
 	if old := c.entries[key]; old != nil {
 		c.drop(old)
 	}
@@ -196,7 +185,7 @@ func (c *Cache[K, V]) store(key K, value V, bytes, cost int64) bool {
 	} else {
 		c.spare = e.older
 	}
-	*e = entry[K, V]{key: key, value: value, bytes: bytes, worth: c.learn(bytes, cost)}
+	*e = entry[K, V]{key: key, value: value, bytes: bytes, worth: c.worth(bytes)}
 	c.entries[key] = e
 	c.bytes += bytes
 	c.link(e)
@@ -276,11 +265,16 @@ func (c *Cache[K, V]) Clear() {
 
 // Counters is the cache's state since it was made.
 func (c *Cache[K, V]) Counters() profiles.CacheCounters {
-	return profiles.CacheCounters{
+	n := profiles.CacheCounters{
 		Enabled: c.enabled, Hits: c.hits, Misses: c.misses,
 		Entries: int64(len(c.entries)), Bytes: c.bytes, Saved: c.saved,
-		Spent: c.spent, Computed: c.computed, CapacityMisses: c.capacity,
+		Spent: c.spent, CapacityMisses: c.capacity,
 	}
+	if len(c.worths) > 0 {
+		w := c.worths[0]
+		n.Priced, n.Gross, n.Price, n.PricedBy = w.hits, w.gross, w.median, int64(w.known())
+	}
+	return n
 }
 
 // gone remembers keys of entries that were dropped for room, by their hashes: a

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"prismtop/profiles"
 )
 
 func drawn(n int, a Aperture, c Point) []float32 {
@@ -123,6 +125,24 @@ func TestImpossibleAperturesAreNamed(t *testing.T) {
 		if got, err := ParseApertureKind(k.String()); err != nil || got != k {
 			t.Errorf("%v: read as %v, %v", k, got, err)
 		}
+	}
+}
+
+// A mask that is drawn again to be timed stays the same, and so do the counters.
+func TestMasksAreTimedAgainUnseen(t *testing.T) {
+	var now int64
+	c := NewMaskCache(64, 0, true, func() int64 { now++; return now })
+	a, centre := Aperture{Radius: 9}, Point{Y: 3, X: -7}
+	first := slices.Clone(c.Mask(a, centre))
+	for range 50 {
+		now += 1000 // a computation takes a few readings of the clock
+		if !slices.Equal(c.Mask(a, centre), first) {
+			t.Fatal("drawn again, the mask is another one")
+		}
+	}
+	n := c.Counters()
+	if n.Hits != 50 || n.Misses != 2 || n.Entries != 2 || n.PricedBy < profiles.PriceLeast || c.Retimed() == 0 {
+		t.Errorf("%+v, %d ns of timing; want 50 hits, 2 misses of mask and grid, and several computations", n, c.Retimed())
 	}
 }
 

@@ -42,21 +42,23 @@ func NewMaskCache(n int, limit int64, enabled bool, clock func() int64) *MaskCac
 // Mask is 1 inside the aperture at the centre and 0 outside. The plane is valid
 // until the next call and must not be written to.
 func (c *MaskCache) Mask(a Aperture, centre Point) []float32 {
-	key := maskKey{c.n, a, centre}
+	key, bytes := maskKey{c.n, a, centre}, 4*int64(c.n)*int64(c.n)
 	lookup := c.cache.Begin()
 	if m, ok := c.cache.Get(lookup, key); ok {
+		if c.cache.Due(bytes) { // on its own plane, as the switched-off cache
+			c.SetUnseen(true)
+			start := c.clock()
+			clear(m)
+			a.Add(m, c.coordinates(), centre)
+			c.cache.Retime(bytes, c.clock()-start)
+			c.SetUnseen(false)
+		}
 		return m
-	}
-	if c.cache.Enabled() && !c.cache.Learned(4*int64(c.n)*int64(c.n)) {
-		// This warms the memory, so that the time below is a usual one.
-		m := c.blank()
-		a.Add(m, Coordinates(c.n), centre)
-		c.mask = m
 	}
 	start := c.clock()
 	m := c.blank()
 	a.Add(m, c.coordinates(), centre)
-	if !c.cache.PutCost(key, m, 4*int64(len(m)), c.clock()-start) {
+	if !c.cache.PutCost(key, m, bytes, c.clock()-start) {
 		c.mask = m
 	}
 	return m
@@ -114,6 +116,17 @@ func (c *MaskCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
 
 // Counters is the cache's state.
 func (c *MaskCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
+
+// SetUnseen makes asking count for nothing while something is computed again only to
+// be timed.
+func (c *MaskCache) SetUnseen(on bool) { c.cache.SetUnseen(on) }
+
+// Reprice says that drawing takes another time from now on.
+func (c *MaskCache) Reprice() { c.cache.Reprice() }
+
+// Retimed is the time in nanoseconds that went into drawing again, to know what a hit is
+// worth, what the cache had.
+func (c *MaskCache) Retimed() int64 { return c.cache.Retimed() }
 
 // Coverage is the share of a mask's pixels that are not 0.
 func Coverage(mask []float32) float64 {

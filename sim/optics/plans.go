@@ -1,8 +1,6 @@
 package optics
 
 import (
-	"slices"
-
 	"prismtop/profiles"
 	"prismtop/sim/cache"
 	"prismtop/sim/cpu/fft"
@@ -53,10 +51,14 @@ func (c *PlanCache) Plan(h, w int) *fft.Plan {
 		c.idle[key] = p
 	}
 	if !c.cache.Enabled() {
-		p.Rebuild()
+		c.cache.Learn(p.Bytes(), c.rebuild(p))
 		return p
 	}
-	if c.cache.PutCost(key, p, p.Bytes(), c.rebuildCost(p)) {
+	// One plan serves a whole run, and a single time may have met a busy processor.
+	for range rebuilds - 1 {
+		c.cache.Learn(p.Bytes(), c.rebuild(p))
+	}
+	if c.cache.PutCost(key, p, p.Bytes(), c.rebuild(p)) {
 		delete(c.idle, key)
 	}
 	return p
@@ -65,18 +67,11 @@ func (c *PlanCache) Plan(h, w int) *fft.Plan {
 // rebuilds is how often the tables are computed to learn what that costs.
 const rebuilds = 5
 
-// rebuildCost computes the tables and returns what that takes, which is what every
-// hit will be worth: the median of several times, because one plan serves a whole
-// run and a single time may have met a busy processor.
-func (c *PlanCache) rebuildCost(p *fft.Plan) int64 {
-	var costs [rebuilds]int64
-	for i := range costs {
-		start := c.clock()
-		p.Rebuild()
-		costs[i] = c.clock() - start
-	}
-	slices.Sort(costs[:])
-	return costs[rebuilds/2]
+// rebuild computes the tables and returns what that takes.
+func (c *PlanCache) rebuild(p *fft.Plan) int64 {
+	start := c.clock()
+	p.Rebuild()
+	return c.clock() - start
 }
 
 // SetKernels chooses the instruction set of the plans that are made from now on,
@@ -86,6 +81,10 @@ func (c *PlanCache) SetKernels(set vec.Set) { c.set = set }
 
 // SetEnabled turns keeping tables on or off.
 func (c *PlanCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
+
+// SetUnseen makes asking count for nothing while something is computed again only to
+// be timed.
+func (c *PlanCache) SetUnseen(on bool) { c.cache.SetUnseen(on) }
 
 // Counters is the cache's state.
 func (c *PlanCache) Counters() profiles.CacheCounters { return c.cache.Counters() }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/sim/optics"
 )
 
@@ -243,6 +244,48 @@ func TestSavedTimeIsMeasuredByTheClock(t *testing.T) {
 	// The computation, 1, was saved; the lookup and the copy cost 1 each.
 	if got := r.cache.Counters().Saved; got != -3+1-2 {
 		t.Errorf("after a hit: saved %d, want −4", got)
+	}
+}
+
+// What is computed again to be timed changes no bit and no counter of hits.
+func TestTimingEntriesAgainChangesNothing(t *testing.T) {
+	line := []optics.Point{{Y: -4, X: 1}, {Y: 0, X: 1}, {Y: 4, X: 1}}
+	run := func(often bool) (all [][]float32, counters [3]profiles.CacheCounters, retimed int64) {
+		noise, err := optics.NewNoise(optics.NoiseOptions{Kind: "composite", SNR: 30, ReadoutSigma: 0.01, Seed: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newRig(t, 0, func(o *SystemOptions) { o.Noise = noise })
+		r.step = 1
+		for i := range 60 {
+			if often { // computing takes a few readings of the clock, and much time passes
+				r.now += 1_000_000
+			}
+			r.system.SetTransforms(optics.Transforms{Fused: i >= 30}) // kept ones differ in their rounding from new ones
+			_, one := r.measure(t, nil, fermat(3)[i%3])
+			_, several := r.measure(t, nil, line...)
+			all = append(all, one, several)
+		}
+		o := r.system.options
+		counters = [3]profiles.CacheCounters{r.cache.Counters(), o.Plans.Counters(), o.Masks.Counters()}
+		for i := range counters { // times are of the clock
+			c := counters[i]
+			counters[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries, Bytes: c.Bytes, Priced: c.Priced}
+		}
+		return all, counters, r.cache.Retimed()
+	}
+	seldom, counted, none := run(false)
+	often, counters, some := run(true)
+	if none != 0 && some <= none || some == 0 {
+		t.Fatalf("%d ns and %d ns went into timing", none, some)
+	}
+	if counters != counted {
+		t.Errorf("counters %+v, without timing %+v", counters, counted)
+	}
+	for i := range often {
+		if !slices.Equal(often[i], seldom[i]) {
+			t.Fatalf("measurement %d has other bits", i)
+		}
 	}
 }
 

@@ -62,6 +62,14 @@ func (c *MeasurementCache) SetLimit(bytes int64) { c.cache.SetLimit(bytes) }
 // Counters is the cache's state.
 func (c *MeasurementCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
 
+// Reprice says that measuring takes another time from now on, with other threads or
+// transforms.
+func (c *MeasurementCache) Reprice() { c.cache.Reprice() }
+
+// Retimed is the time in nanoseconds that went into measuring again, to know what a hit
+// is worth, what the cache had.
+func (c *MeasurementCache) Retimed() int64 { return c.cache.Retimed() }
+
 // keep stores a copy of a measurement whose computation took cost nanoseconds.
 func (c *MeasurementCache) keep(key measurementKey, measurement []float32, cost int64) {
 	start := c.clock()

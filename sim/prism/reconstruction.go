@@ -145,6 +145,7 @@ func (r *Reconstruction) Iterate(rec *profiles.Iteration) (Outcome, error) {
 		return Outcome{}, err
 	}
 	r.describe(rec)
+	before := r.retimed()
 	var out Outcome
 	var err error
 	if r.stage == profiles.Initialising {
@@ -155,8 +156,12 @@ func (r *Reconstruction) Iterate(rec *profiles.Iteration) (Outcome, error) {
 	r.changed = false
 	out.PlansChanged = !loaded // the next plan's buffers are not known before it is there
 	r.countCaches(rec)
+	rec.Retimed = r.retimed() - before
 	return out, err
 }
+
+// retimed is the time that went into computing again what the caches had.
+func (r *Reconstruction) retimed() int64 { return r.system.Cache().Retimed() + r.masks.Retimed() }
 
 // describe fills in where an iteration stands.
 func (r *Reconstruction) describe(rec *profiles.Iteration) {
@@ -287,6 +292,10 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 	}
 	r.switchCaches()
 	r.system.SetTransforms(transforms(&s))
+	if s.Threads != old.Threads || transforms(&s) != transforms(&old) {
+		r.system.Cache().Reprice()
+		r.masks.Reprice()
+	}
 	if reflect.DeepEqual(options, before) { // one plan serves both
 		return nil
 	}

@@ -100,7 +100,7 @@ func (r *Reconstruction) beginSample(rec *profiles.Iteration) error {
 // measureTargets measures the truth through the sample's apertures and the
 // present reconstruction through all earlier ones.
 func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
-	start := time.Now()
+	start, before := time.Now(), r.retimed()
 	var current []float32
 	if r.hasCurrent {
 		current = r.current
@@ -111,7 +111,7 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 	}
 	r.program.deliver(TargetOldInput, targetOld)
 	r.program.deliver(TargetNewInput, targetNew)
-	rec.Phases[profiles.Telescope] += int64(time.Since(start))
+	rec.Phases[profiles.Telescope] += int64(time.Since(start)) - (r.retimed() - before)
 	return nil
 }
 
@@ -119,7 +119,7 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 // ones. PRISM draws the new mask at every iteration; so does this while the mask
 // cache is off.
 func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
-	start := time.Now()
+	start, before := time.Now(), r.retimed()
 	for k, c := range r.samples[r.sample] {
 		mask := r.masks.Mask(r.system.Aperture(), c)
 		if all || !r.settings.MaskCache {
@@ -129,7 +129,7 @@ func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
 	if all {
 		r.program.write(MaskOldInput, r.system.CumulativeMask())
 	}
-	rec.Phases[profiles.Telescope] += int64(time.Since(start))
+	rec.Phases[profiles.Telescope] += int64(time.Since(start)) - (r.retimed() - before)
 }
 
 // train is one iteration of the progressive phase (spec/prism.md §5.3).
@@ -184,7 +184,7 @@ func (r *Reconstruction) prepareIteration(rec *profiles.Iteration) error {
 // endSample keeps the reconstruction, compares it with the truth and adds the
 // sample's apertures to the accumulated mask, whether it converged or not.
 func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Outcome, error) {
-	start := time.Now()
+	start, before := time.Now(), r.retimed()
 	if err := r.reconstruct(!converged); err != nil {
 		return Outcome{}, err
 	}
@@ -195,7 +195,7 @@ func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Out
 	}
 	r.system.AddMask(r.samples[r.sample])
 	out.Coverage = r.system.Coverage()
-	rec.Phases[profiles.Metrics] += int64(time.Since(start))
+	rec.Phases[profiles.Metrics] += int64(time.Since(start)) - (r.retimed() - before)
 	r.inSample = 0
 	if r.program.kind == firstSampleProgram {
 		r.unload()
