@@ -232,7 +232,7 @@ func (f *effect) adopt(g *effect) {
 	f.BeforeNS, f.AfterNS, f.Shift, f.Low, f.High = g.BeforeNS, g.AfterNS, g.Shift, g.Low, g.High
 	f.NBefore, f.NAfter, f.LeftOut = g.NBefore, g.NAfter, g.LeftOut
 	f.judged, f.disturbance, f.course = g.judged, g.disturbance, g.course
-	f.Confounded = f.confounds()
+	f.Disturbed, f.Confounded = f.disturbance != "", f.confounds()
 }
 
 // judge compares the windows. The bootstrap runs again only when the after-window
@@ -264,7 +264,7 @@ func (f *effect) judge(scratch *[2][]int64) {
 	if f.NBefore > 0 && f.NAfter > 0 && before.first != after.last {
 		f.course = fmt.Sprintf("sample advanced %d → %d", before.first+1, after.last+1)
 	}
-	f.Confounded = f.confounds()
+	f.Disturbed, f.Confounded = f.disturbance != "", f.confounds()
 }
 
 // worthwhile tells whether the numbers are to be drawn anew.
@@ -309,7 +309,7 @@ func disturbance(before, after, shift float64) string {
 	case before > machine.Quiet && after > machine.Quiet && differ < machine.Quiet:
 		return fmt.Sprintf("others took %.0f %% of the processors", 50*(before+after))
 	case before > machine.Quiet || after > machine.Quiet, differ >= loadDiffers && loadCovers*differ > math.Abs(shift):
-		return fmt.Sprintf("others took %.0f %% of the processors before, %.0f %% after", 100*before, 100*after)
+		return fmt.Sprintf("others took %.0f %% before, %.0f %% after", 100*before, 100*after)
 	}
 	return ""
 }

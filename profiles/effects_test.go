@@ -270,12 +270,12 @@ func TestDisturbedIterationsAreLeftOutWhereEnoughAreLeft(t *testing.T) {
 	tr.median *= 0.9
 	noisy(90)
 	e := tr.last()
-	if !e.Enough || e.Shift < 1 || e.Confounded != "others took 0 % of the processors before, 60 % after" || e.LeftOut != 30 {
+	if !e.Enough || e.Shift < 1 || e.Confounded != "others took 0 % before, 60 % after" || e.LeftOut != 30 {
 		t.Errorf("all disturbed: %+v", e)
 	}
 	tr.iterate(30)
 	e = tr.last()
-	if e.Confounded != "" || e.NBefore != 95 || e.NAfter != 30 || e.LeftOut != 30+85 {
+	if e.Confounded != "" || e.Disturbed || e.NBefore != 95 || e.NAfter != 30 || e.LeftOut != 30+85 {
 		t.Errorf("30 undisturbed: %+v, want 95 before and 30 after, and the disturbed ones left out", e)
 	}
 	// 3 %: 4 % of spread over 30 iterations give a standard error of the median of 0.9 %.
@@ -291,7 +291,7 @@ func TestOthersThatNeverLeaveAreTold(t *testing.T) {
 	tr.change("amp")
 	tr.others = 0.63
 	tr.iterate(900)
-	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || e.NAfter != effectWindow || e.LeftOut != 0 {
+	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || !e.Disturbed || e.NAfter != effectWindow || e.LeftOut != 0 {
 		t.Errorf("%+v", e)
 	}
 	tr.iterate(100) // beyond what is searched for undisturbed ones

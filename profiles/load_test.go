@@ -62,7 +62,7 @@ func TestAnEffectUnderLoadIsConfoundedUntilOthersEnd(t *testing.T) {
 	r.Change(Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
 	r.it.Changes++
 	s := r.run(2, 15, nil)
-	if e := s.Effects[0]; !e.Enough || e.Shift < 1.5 || !strings.Contains(e.Confounded, "others took 0 % of the processors before, 62 % after") {
+	if e := s.Effects[0]; !e.Enough || e.Shift < 1.5 || !strings.Contains(e.Confounded, "others took 0 % before, 62 % after") {
 		t.Errorf("under load: %+v", e)
 	}
 	r.setOthers(0)

@@ -117,8 +117,10 @@ type Effect struct {
 	// Shift is After/Before − 1 of the medians with a 95 % bootstrap interval.
 	Shift, Low, High float64
 	NBefore, NAfter  int
-	// LeftOut counts the iterations of both windows that other programs disturbed.
-	LeftOut int
+	// LeftOut counts iterations that other programs disturbed and that are in neither
+	// window; Disturbed is true where they took enough within the windows to matter.
+	LeftOut   int
+	Disturbed bool
 	// QualityDrift is PSNR at the end of the after-window less PSNR before, in dB;
 	// HasQuality is false when none was measured on one side.
 	QualityDrift float64

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,13 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 				if got := s.Settings.Get(k.Name); got != want {
 					t.Errorf("%s is %s, was %s", k.Name, got, want)
 				}
+			}
+			ended := "ablation ended: " + tt.why + "; the settings are as before"
+			for key, value := range tt.changed {
+				ended += ", but " + key + " = " + value
+			}
+			if !slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Text == ended }) {
+				t.Errorf("the log lacks %q: %v", ended, s.Log)
 			}
 			for _, c := range s.Changes {
 				if _, ok := tt.changed[c.Key]; !ok {

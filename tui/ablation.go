@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -52,7 +53,9 @@ func (p *ablationView) Explain() []string {
 			"large an effect could hide in it.",
 		"Memory is what the run holds with the setting on less off, in bytes from the plan and the caches. PSNR is what " +
 			"training gains more or less with it on, in dB over 100 iterations.",
-		"A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were.",
+		"Other programs slow the blocks of both values alike: their work widens an interval and does not shift it, unless it keeps " +
+			"time with the blocks. The foot tells what share of the processors they took since the ablation began, where that is more than 6 %.",
+		"A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were, but for that change.",
 	}
 }
 
@@ -94,7 +97,10 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 		}
 	}
 	style := theme.Strong
-	if !a.Running {
+	switch {
+	case disturbed(a):
+		style = theme.Warn
+	case !a.Running:
 		style = theme.Faint
 	}
 	c.Text(0, h-1, chart.Cut(progressOf(a), w), style)
@@ -135,11 +141,17 @@ func ablationWhiskers(a *profiles.Ablation, named bool) []whisker {
 	return rows
 }
 
+// disturbed tells whether other programs took a considerable share meanwhile.
+func disturbed(a *profiles.Ablation) bool { return a.ForeignKnown && a.Foreign > machine.Quiet }
+
 // progressOf is how far an ablation is, or how it ended.
 func progressOf(a *profiles.Ablation) string {
 	kind := ""
 	if a.Work != "" {
 		kind = " · " + a.Work
+	}
+	if disturbed(a) {
+		kind = " · " + othersTook(a.Foreign) + kind
 	}
 	if !a.Running {
 		return fmt.Sprintf("ended: %s · %d of %d groups in %s%s", a.Ended, a.Done, a.Groups, roughly(a.Spent), kind)

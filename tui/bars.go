@@ -99,7 +99,7 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 		middle = append(middle, piece{" · " + rate(s.Rate), theme.Plain, 2})
 	}
 
-	right = append(append(m.alertLamp(), ablationPieces(s)...), piece{clock(s.Elapsed), theme.Plain, 2})
+	right = append(slices.Concat(othersPieces(s), m.alertLamp(), ablationPieces(s)), piece{clock(s.Elapsed), theme.Plain, 2})
 	if s.ETAKnown && !ended(s.State) {
 		right = append(right, piece{"  left " + clock(s.ETA), theme.Faint, 8})
 	}

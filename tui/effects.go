@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -38,14 +39,19 @@ func (p *effects) Explain() []string {
 	return []string{
 		"An effect compares the median time of an iteration before and after a change of a setting. Both windows hold the up to 200 iterations " +
 			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
-			"sample left out. 20 on each side are needed; “needs n more” counts down.",
-		"The interval in brackets holds the true shift with 95 % probability: both windows are drawn anew 500 times in blocks of neighbours " +
-			"(circular block bootstrap), and the middle 95 % of the shifts are kept. If it lies below 0 the change made iterations faster, above 0 " +
-			"slower; if 0 is inside, no difference was seen.",
-		"PSNR is the newest comparison with the truth after the change less the last one before it. Training goes on meanwhile, so it rises by " +
-			"itself: a drift is a reason to look, no proof.",
-		"A yellow shift is confounded: something else differs between the windows, as the note says. A later change or stage closes the window " +
-			"after; the effect then stays as it is.",
+			"sample left out. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
+			"setting back, let it run, and change it again. A later change or stage closes the window after; the effect then stays as it is.",
+		"The interval in brackets is chance alone: both windows are drawn anew 500 times in blocks of neighbours (circular block bootstrap), " +
+			"and the middle 95 % of the shifts are kept. Below 0 the change made iterations faster, above 0 slower; if 0 is inside, no difference " +
+			"was seen. It holds the true shift in 95 cases of 100 if the machine was the same before and after.",
+		fmt.Sprintf("Other programs make it another machine. Twice a second the system is asked what share of all processors they took. Half seconds with "+
+			"more than %.0f %% are left out where 20 undisturbed iterations are left among the 800 nearest to the change; else all count, and the note says "+
+			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. Then press A: "+
+			"an ablation switches in balanced blocks, so that others slow both values alike. Heat and a host's other guests are seen by nobody.",
+			100*machine.Quiet),
+		"A shift in yellow and with ? is confounded: something else differs between the windows, as the note says, and the number may be that.",
+		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
+			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
 	}
 }
 
@@ -110,7 +116,7 @@ func (p *effects) headline(c *chart.Canvas, y, w int, e *profiles.Effect) {
 	case !e.Enough:
 		number = lacking(e)
 	default:
-		number = signedPercent(e.Shift)
+		number = shift(e)
 		interval = fmt.Sprintf(" [%s,%s]", signed(100*e.Low, 0), signed(100*e.High, 0))
 		style = verdict(e)
 	}
@@ -122,6 +128,15 @@ func (p *effects) headline(c *chart.Canvas, y, w int, e *profiles.Effect) {
 	c.Text(0, y, chart.Cut(what, x-1), theme.Plain)
 }
 
+// shift is what happened to the time of an iteration; a confounded one has a mark that
+// needs no colour.
+func shift(e *profiles.Effect) string {
+	if e.Confounded != "" {
+		return signedPercent(e.Shift) + " ?"
+	}
+	return signedPercent(e.Shift)
+}
+
 // what is the change of an effect: "AMP off→bf16".
 func (p *effects) what(e *profiles.Effect) string {
 	return fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, p.cores), settingText(e.Key, e.After, p.cores))
@@ -129,8 +144,11 @@ func (p *effects) what(e *profiles.Effect) string {
 
 // lacking is what an effect needs before it says something.
 func lacking(e *profiles.Effect) string {
-	if e.Closed || e.Needed <= 0 {
-		return "too few"
+	switch {
+	case e.Needed <= 0:
+		return "too few before"
+	case e.Closed:
+		return "too few after"
 	}
 	return fmt.Sprintf("needs %d more", e.Needed)
 }
@@ -149,14 +167,22 @@ func verdict(e *profiles.Effect) theme.Style {
 	return theme.Strong
 }
 
+// again is what helps where too few iterations ran before a change.
+const again = "change back and again"
+
 // detail is the numbers behind an effect, the most important ones where w cells
 // do not hold all.
 func detail(e *profiles.Effect, w int) (string, theme.Style) {
-	if !e.Enough {
-		return fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter), theme.Faint
+	counts := fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter)
+	switch {
+	case e.Enough:
+	case e.Needed <= 0:
+		return fittingParts(w, []string{counts, again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{again}), theme.Faint
+	default:
+		return counts, theme.Faint
 	}
 	times := fmt.Sprintf("%s → %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
-	quality := "PSNR " + signed(e.QualityDrift, 2) + " dB"
+	quality := "PSNR " + signed(e.QualityDrift, 2) + " dB meanwhile"
 	switch {
 	case !e.HasQuality:
 		quality = "PSNR not measured"
@@ -168,5 +194,5 @@ func detail(e *profiles.Effect, w int) (string, theme.Style) {
 		return fittingParts(w, []string{times, quality, n}, []string{times, quality}, []string{times}), theme.Faint
 	}
 	return fittingParts(w, []string{times, quality, n, e.Confounded}, []string{times, quality, e.Confounded},
-		[]string{quality, e.Confounded}, []string{e.Confounded}), theme.Warn
+		[]string{times, e.Confounded}, []string{e.Confounded}), theme.Warn
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -24,29 +25,29 @@ type effectColumn struct {
 }
 
 var effectColumns = []effectColumn{
-	{"iteration", 9, 84, func(e *profiles.Effect) (string, theme.Style) { return itoa(int(e.Iteration)), theme.Faint }},
-	{"ms before", 9, 96, func(e *profiles.Effect) (string, theme.Style) {
+	{"iteration", 9, 89, func(e *profiles.Effect) (string, theme.Style) { return itoa(int(e.Iteration)), theme.Faint }},
+	{"ms before", 9, 101, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, milliseconds(e.BeforeNS)), theme.Plain
 	}},
-	{"after", 6, 96, func(e *profiles.Effect) (string, theme.Style) {
+	{"after", 6, 101, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, milliseconds(e.AfterNS)), theme.Plain
 	}},
-	{"time", 13, 0, func(e *profiles.Effect) (string, theme.Style) {
+	{"time", 14, 0, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.Enough {
 			return lacking(e), theme.Faint
 		}
-		return signedPercent(e.Shift), verdict(e)
+		return fmt.Sprintf("%-9s", shift(e)), verdict(e)
 	}},
 	{"95 % interval", 16, 0, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, fmt.Sprintf("[%s, %s]", signed(100*e.Low, 1), signed(100*e.High, 1))), theme.Faint
 	}},
-	{"n before", 8, 112, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NBefore), theme.Faint }},
-	{"after", 5, 112, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NAfter), theme.Faint }},
-	{"PSNR, dB", 8, 0, func(e *profiles.Effect) (string, theme.Style) {
+	{"n before", 8, 116, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NBefore), theme.Faint }},
+	{"after", 5, 116, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NAfter), theme.Faint }},
+	{"dB meanwhile", 12, 0, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.HasQuality {
 			return "–", theme.Faint
 		}
-		return drift(e.QualityDrift), theme.Plain
+		return drift(e.QualityDrift), theme.Faint
 	}},
 }
 
@@ -157,31 +158,58 @@ func (p *effects) inWords(c *chart.Canvas, e *profiles.Effect) {
 	case !e.Enough && e.Needed > 0 && !e.Closed:
 		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
 	case !e.Enough:
-		text += fmt.Sprintf("%d iterations before and %d after are too few to tell.", e.NBefore, e.NAfter)
+		text += tooFew(e)
 	default:
-		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after. %s",
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s",
 			trim(milliseconds(e.AfterNS)), trim(milliseconds(e.BeforeNS)), trim(signedPercent(e.Shift)),
-			signed(100*e.Low, 1), signed(100*e.High, 1), e.NBefore, e.NAfter, reading(e))
+			signed(100*e.Low, 1), signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), reading(e))
+	}
+	if reason := p.snap.Load.Reason; reason != "" {
+		text += " What other programs took is not known: " + reason + "."
 	}
 	y := writeWrapped(c, 0, 1, h-1, text, theme.Plain)
-	if e.Confounded != "" {
-		writeWrapped(c, 0, y, h-y, "But: "+e.Confounded+".", theme.Warn)
+	if e.Confounded != "" && e.Enough {
+		but := "But: " + e.Confounded + "."
+		if e.Disturbed {
+			but += " That share of the processors may be all there is to it. On a busy machine A compares, in balanced blocks."
+		}
+		writeWrapped(c, 0, y, h-y, but, theme.Warn)
 	}
+}
+
+// tooFew says why an effect will never be told.
+func tooFew(e *profiles.Effect) string {
+	if e.Needed <= 0 {
+		return fmt.Sprintf("%s ran before it that can be compared, and 20 are needed. Change it back, let it run, and change it again.",
+			plural(int64(e.NBefore), "iteration", "iterations"))
+	}
+	return fmt.Sprintf("%s ran after it that can be compared, and 20 are needed. Change it again and leave it for longer.",
+		plural(int64(e.NAfter), "iteration", "iterations"))
+}
+
+// leftOut tells of the iterations that others disturbed.
+func leftOut(e *profiles.Effect) string {
+	if e.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", without %d that other programs disturbed", e.LeftOut)
 }
 
 // reading says what an interval and a drift of quality mean.
 func reading(e *profiles.Effect) string {
 	text := "No difference was seen."
 	switch {
+	case e.Confounded != "":
+		text = ""
 	case e.High < 0:
 		text = "That is faster."
 	case e.Low > 0:
 		text = "That is slower."
 	}
 	if !e.HasQuality {
-		return text + " Quality was not measured on both sides."
+		return strings.TrimSpace(text + " Quality was not measured on both sides.")
 	}
-	return fmt.Sprintf("%s PSNR %s dB since.", text, drift(e.QualityDrift))
+	return strings.TrimSpace(fmt.Sprintf("%s Training went on meanwhile: PSNR %s dB.", text, drift(e.QualityDrift)))
 }
 
 // drift is a difference in dB; what rounds to 0 has no sign.

@@ -71,6 +71,7 @@ func TestGoldenScreens(t *testing.T) {
 		{"running-120x40", 120, 40, Options{}, colorprofile.ANSI256, running(), nil},
 		{"running-200x60", 200, 60, Options{}, colorprofile.ANSI256, running(), nil},
 		{"preparing-120x40", 120, 40, Options{}, colorprofile.ANSI256, preparing(), nil},
+		{"busy-120x40", 120, 40, Options{}, colorprofile.ANSI256, busy(), nil},
 		{"paused-80x24", 80, 24, Options{}, colorprofile.ASCII, paused(), nil},
 		{"finished-120x40", 120, 40, Options{}, colorprofile.ANSI, finished(), nil},
 		{"failed-80x24", 80, 24, Options{}, colorprofile.ANSI256, failed(), nil},

@@ -284,7 +284,8 @@ func (p *settingsView) Explain() []string {
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
 			"change by a step, and enter writes a value; a wrong one says which would be right, and esc leaves it.",
 		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
-			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side; ? marks one " +
+			"that something else may explain, as the Effects pane tells. " +
 			"Where none was changed by itself, it is the ablation's: on over off, less one.",
 		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
 		"Settings that need a restart are fixed when the run is prepared; give them on the command line with --set.",
@@ -295,7 +296,7 @@ func (p *settingsView) Explain() []string {
 func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 	for i := len(s.Effects) - 1; i >= 0; i-- {
 		if e := s.Effects[i]; e.Key == key && e.Enough {
-			return signedPercent(e.Shift) + " [" + signed(100*e.Low, 0) + "," + signed(100*e.High, 0) + "]", verdict(&e)
+			return shift(&e) + " [" + signed(100*e.Low, 0) + "," + signed(100*e.High, 0) + "]", verdict(&e)
 		}
 	}
 	if s.Ablation == nil {

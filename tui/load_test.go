@@ -1,0 +1,102 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+)
+
+// busy is a run beside other programs, after a change that they disturbed and one
+// with too few iterations before it.
+func busy() *profiles.Snapshot {
+	s := running()
+	s.Load = profiles.LoadView{Foreign: 0.62, Known: true, Considerable: true}
+	s.Effects[1].Confounded, s.Effects[1].Disturbed = "others took 1 % before, 62 % after", true
+	s.Effects[0].Confounded, s.Effects[0].LeftOut = "", 84
+	s.Effects[2] = profiles.Effect{Change: s.Changes[2], NBefore: 9, NAfter: 200, Confounded: "only 9 comparable iterations before it"}
+	return s
+}
+
+func TestTheHeaderTellsOthersWhileTheyCompute(t *testing.T) {
+	s := busy()
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
+		if head, _, _ := strings.Cut(frameOf(m), "\n"); !strings.Contains(head, "others 62 %  ") {
+			t.Errorf("%v: %q", size, head)
+		}
+	}
+	at := func(share float64) int {
+		now := *s
+		now.Load.Foreign = share
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, &now)
+		head, _, _ := strings.Cut(frameOf(m), "\n")
+		return strings.Index(head, "sample")
+	}
+	if a, b, c := at(0.07), at(0.62), at(1); a != b || b != c {
+		t.Errorf("the header moves with what others take: %d, %d, %d", a, b, c)
+	}
+	for _, quiet := range []*profiles.Snapshot{running(), finished()} {
+		quiet.Load = profiles.LoadView{Foreign: 0.62, Known: true, Considerable: quiet.State == profiles.Finished}
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, quiet)
+		if frame := frameOf(m); strings.Contains(frame, "others 62 %") {
+			t.Errorf("%v: the header tells of others", quiet.State)
+		}
+	}
+}
+
+func TestEffectsTellWhatOthersDid(t *testing.T) {
+	flat := func(s *profiles.Snapshot, keys ...string) string {
+		frame := frameOf(zoomed(t, 120, 40, effectsPane, s, keys...))
+		return strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
+	}
+	for keys, wants := range map[string][]string{
+		"": {"too few before", "−22.9 % ?", "9 iterations ran before it that can be compared, and 20 are needed. Change it back, let it run, and change it again."},
+		"down": {"But: others took 1 % before, 62 % after. That share of the processors may be all there is to it. On a busy machine A compares",
+			"Training went on meanwhile"},
+		"down down": {", without 84 that other programs disturbed. That is faster."},
+	} {
+		got := flat(busy(), strings.Fields(keys)...)
+		for _, want := range wants {
+			if !strings.Contains(got, want) {
+				t.Errorf("%q: the pane lacks %q:\n%s", keys, want, got)
+			}
+		}
+		if strings.Contains(got, "But: only") {
+			t.Errorf("%q: the pane says twice that too few ran before", keys)
+		}
+	}
+	s := busy()
+	s.Load = profiles.LoadView{Reason: "not read on plan9"}
+	if got, want := flat(s), "What other programs took is not known: not read on plan9."; !strings.Contains(got, want) {
+		t.Errorf("the pane lacks %q:\n%s", want, got)
+	}
+}
+
+func TestEffectsAreShortInAList(t *testing.T) {
+	s := busy()
+	for i, want := range []string{"7.90 → 7.00 ms · PSNR +0.31 dB meanwhile", "others took 1 % before, 62 % after",
+		"9 before · change back and again"} {
+		got, _ := detail(&s.Effects[i], 52)
+		if i == 2 {
+			got, _ = detail(&s.Effects[i], 36)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
+
+func TestTheAblationsFootTellsOfOthers(t *testing.T) {
+	a := &profiles.Ablation{Running: true, Groups: 88, Foreign: 0.35, ForeignKnown: true, Work: "later samples"}
+	if got, want := progressOf(a), "A stops · others took 35 % of the processors · later samples"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q", got)
+	}
+	for _, quiet := range []profiles.Ablation{{Foreign: 0.05, ForeignKnown: true}, {Foreign: 0.5}} {
+		if got := progressOf(&quiet); strings.Contains(got, "others") {
+			t.Errorf("%+v: %q", quiet, got)
+		}
+	}
+}
