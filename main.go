@@ -27,6 +27,7 @@ import (
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/roof"
+	"prismtop/sim/cpu/vec"
 	"prismtop/sim/verify"
 	"prismtop/tui"
 	"prismtop/tui/doctor"
@@ -79,9 +80,12 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
+// badUsage marks an error of the command line or the settings. That this machine lacks
+// the kernels is none: the line is right elsewhere.
 func badUsage(err error) error {
-	if err == nil {
-		return nil
+	var lacking *vec.UnavailableError
+	if err == nil || errors.As(err, &lacking) {
+		return err
 	}
 	return &usageError{err}
 }
@@ -204,6 +208,10 @@ func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapsh
 func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	thriftyCollector()
 	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	if screen && os.Getenv("TERM") == "dumb" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
+		screen, f.lines = false, true
+	}
 	look, err := f.look(cmd.Flags())
 	if err != nil {
 		return err
@@ -227,6 +235,9 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	}
 	r, err := open(o)
 	if err != nil {
+		if f.json {
+			err = errors.Join(err, writeNotBegun(o.Stream, chosen.Name, err))
+		}
 		return badUsage(err)
 	}
 	defer r.Close()
@@ -340,6 +351,15 @@ func (f *runFlags) report(ctx context.Context, show live, presetName string) err
 		return errInterrupted
 	}
 	return err
+}
+
+// writeNotBegun writes the JSON summary of a run that failed in its preparation.
+func writeNotBegun(stream *profiles.Stream, presetName string, err error) error {
+	stream.State(profiles.Failed, err.Error())
+	s := profiles.NewAggregator(stream, profiles.Options{}).Tick(time.Now())
+	return export.WriteJSON(os.Stdout, export.Summarize(s, export.Source{
+		Version: version, Preset: presetName, CPU: features.Detect(),
+	}))
 }
 
 func presetsCommand() *cobra.Command {

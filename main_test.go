@@ -250,12 +250,24 @@ func TestKernelsThatAreNotHereAreRefused(t *testing.T) {
 	for _, name := range []string{"amx", "avx512", "avx2"} {
 		if !slices.Contains(here, name) {
 			script(t, `
-status 2 prismtop run --headless TINY --kernels `+name+`
+status 1 prismtop run --headless TINY --kernels `+name+`
 oneline
 stderr 'kernels "`+name+`"'
-status 2 prismtop run --lines TINY --kernels `+name+`
+! stdout .
+status 1 prismtop run --lines TINY --kernels `+name+`
 stderr 'kernels "`+name+`"'
 ! stdout 'iterations'
+status 1 prismtop run --json TINY --kernels `+name+`
+jsonobject
+stdout '"state": "failed"'
+stdout '"error": "cpu backend: kernels .*`+name+`'
+stderr '^prismtop: cpu backend: kernels "`+name+`"'
+status 1 prismtop bench model --kernels `+name+`
+oneline
+status 1 prismtop bench ablation --kernels `+name+`
+stderr 'kernels "`+name+`"'
+status 1 prismtop doctor --kernels `+name+`
+oneline
 `)
 			return
 		}

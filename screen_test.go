@@ -3,16 +3,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim"
+	"prismtop/sim/cpu"
 	"prismtop/tui"
 	"prismtop/tui/ptytest"
 )
@@ -54,6 +61,12 @@ var sessions = []struct{ name, session string }{
 		exit 130
 		restored
 		see "prismtop: moon 128/32"`},
+	{"a terminal that can do nothing gets lines", `
+		terminal 80x24
+		start env TERM=dumb prismtop run --preset quick
+		see "TERM is dumb" "prismtop in lines" finished
+		press "quit" enter
+		exit 0`},
 	{"a terminal that is told to end leaves a restored one", `
 		terminal 80x24
 		start bash -c "prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 & sleep 2; kill -TERM $!; wait $!; echo status $?"
@@ -176,6 +189,35 @@ func TestASlowdownIsToldOnARealRun(t *testing.T) {
 		gone "1 alert"
 		press q y
 		exit 0`)
+}
+
+// The terminal answers what the screen asked at its beginning; a run that cannot begin
+// is over before, and the answers must not be left at the shell's prompt.
+func TestARunThatCannotBeginLeavesACleanPrompt(t *testing.T) {
+	lacking := slices.DeleteFunc([]string{"amx", "avx512", "avx2"}, func(name string) bool {
+		return slices.Contains(cpu.KernelNames(), name)
+	})
+	if len(lacking) == 0 {
+		t.Skip("skipped: all kernels are here")
+	}
+	x := ptytest.OpenAnswering(t, 100, 30, func(received []byte) string {
+		if !bytes.Contains(received, []byte(ansi.RequestPrimaryDeviceAttributes)) {
+			return ""
+		}
+		time.Sleep(50 * time.Millisecond) // of the line
+		return "\x1b[?1;2c"
+	})
+	cmd := exec.Command("bash", "--norc", "-c",
+		`prismtop run --kernels `+lacking[0]+`; echo status $?; read -t 1 -n 80 left; echo "left ${#left} bytes"`)
+	x.Start(cmd)
+	x.See("status 1", "left 0 bytes")
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	x.Restored()
+	if text := x.Text(); strings.Count(text, "cpu backend: kernels") != 1 || strings.Contains(text, "seed 0") {
+		t.Errorf("the screen shows\n%s", text)
+	}
 }
 
 // What a library prints is in the log, not over the screen, and is printed again

@@ -22,11 +22,12 @@ import (
 // better, whether it draws. tmux answers for itself; the second question is
 // handed through it to the terminal behind, where its user allows that.
 type graphics struct {
-	state  graphicsState
-	reason string // why the terminal draws no pictures
-	name   string // what it calls itself
-	tmux   bool
-	cell   [2]int // size of a cell in pixels, 0 where it is not known
+	state   graphicsState
+	classed bool   // it said of what class it is
+	reason  string // why the terminal draws no pictures
+	name    string // what it calls itself
+	tmux    bool
+	cell    [2]int // size of a cell in pixels, 0 where it is not known
 
 	ids    [pictureSlots]int
 	held   [pictureSlots]geometry // what the terminal has
@@ -122,6 +123,7 @@ func (g *graphics) setCell(w, h int) (changed bool) {
 // sequences are not printed. The second time it ends the wait for an answer
 // that stands before it.
 func (g *graphics) class(attributes []int) tea.Cmd {
+	g.classed = true
 	query := fmt.Sprintf("\x1b_Gi=%d,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\", g.ids[0])
 	switch {
 	case g.state == graphicsAsked && !g.tmux:

@@ -64,7 +64,9 @@ type Model struct {
 	rows     []string // the frame
 	stale    bool     // frame is older than the state
 
+	questioned  time.Time     // when the terminal was asked who it is
 	left        chan struct{} // closed when the screen is being left
+	leaving     time.Time     // since when the end waits for answers
 	interrupted bool
 	crash       error
 }
@@ -110,16 +112,18 @@ func New(c Controller, o Options) *Model {
 // Init asks the terminal for its background and for synchronized output, which
 // Bubble Tea does not ask for inside an SSH login, and for the first snapshot.
 func (m *Model) Init() tea.Cmd {
-	cmds := []tea.Cmd{
+	m.questioned = time.Now()
+	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last question, whose answer ends the wait
+	if !m.options.ASCII && !m.options.NoColor {
+		class = m.terminal.ask()
+	} else {
+		m.terminal.refuse("the terminal was not asked: --ascii, or no colours")
+	}
+	return tea.Batch(
 		nextSnapshot(m.control.Snapshots(), 0, m.left),
 		everySecond(m.left),
-		tea.Raw(ansi.RequestModeSynchronizedOutput),
-		tea.RequestBackgroundColor,
-	}
-	if !m.options.ASCII && !m.options.NoColor {
-		cmds = append(cmds, m.terminal.ask())
-	}
-	return tea.Batch(cmds...)
+		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor, class),
+	)
 }
 
 // Update handles a message and draws what it changed. A panic in either ends
@@ -239,6 +243,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.stale = owed
 	case awakeMsg:
 		m.wakeUp(msg.err)
+	case leaveMsg:
+		m.stale = owed
+		return leaveSoon()
 	case secondMsg:
 		return tea.Batch(m.second(), m.remember())
 	default:

@@ -72,7 +72,7 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	defer kill()
 	options := []tea.ProgramOption{
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
-		tea.WithOutput(tty), tea.WithInput(o.Input), tea.WithEnvironment(o.Environ),
+		tea.WithFilter(m.hold), tea.WithOutput(tty), tea.WithInput(o.Input), tea.WithEnvironment(o.Environ),
 	}
 	if o.size[0] > 0 {
 		options = append(options, tea.WithWindowSize(o.size[0], o.size[1]))
@@ -92,6 +92,9 @@ func Run(ctx context.Context, c Controller, o Options) error {
 		restore()
 		m.out.take()
 		m.out.last(normalScreen)
+	}
+	if m.answersDue(time.Now()) {
+		flushInput(o.Input)
 	}
 	m.leave()
 	m.rememberLast()
@@ -211,7 +214,7 @@ func (m *Model) awaitLast() {
 // was not heard of in time is stopping.
 func (m *Model) printSummary() {
 	m.awaitLast()
-	if m.snap == nil {
+	if m.snap == nil || m.snap.Run.Size == 0 { // it had not begun
 		return
 	}
 	state := m.snap.State.String()

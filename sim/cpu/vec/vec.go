@@ -55,7 +55,7 @@ func Available() []Set {
 func Choose(name string) (Set, error) {
 	if name == AMXName {
 		if _, err := DetectTiles(); err != nil {
-			return Go, fmt.Errorf("kernels %q: %w; this machine runs %s", name, err, listed(Available()))
+			return Go, &UnavailableError{name, err.Error(), listed(Available())}
 		}
 		return AVX512, nil
 	}
@@ -74,9 +74,21 @@ func choose(name string, available []Set) (Set, error) {
 	case !slices.Contains(built, Set(i)):
 		return Go, fmt.Errorf("kernels %q are not in this build, which has %s", name, listed(available))
 	case !slices.Contains(available, Set(i)):
-		return Go, fmt.Errorf("kernels %q: %s; this machine runs %s", name, lacking(name), listed(available))
+		return Go, &UnavailableError{name, lacking(name), listed(available)}
 	}
 	return Set(i), nil
+}
+
+// UnavailableError is kernels that this machine cannot run.
+type UnavailableError struct {
+	Name string
+	Why  string
+	Runs string // what it can run instead
+}
+
+// Error names the kernels, why not, and what would do.
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("kernels %q: %s; this machine runs %s", e.Name, e.Why, e.Runs)
 }
 
 // listed names sets as an error tells them.

@@ -1,0 +1,48 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// This file holds the end of the program up until the terminal has answered what it
+// was asked at the start: what comes later is typed at the shell's prompt.
+
+// Answers are awaited for so long after the questions, and hold up the end for so long.
+const (
+	answersLimit = 2 * time.Second
+	holdLimit    = 300 * time.Millisecond
+)
+
+// leaveMsg tries again to leave.
+type leaveMsg struct{}
+
+// answersDue says whether the terminal may still answer. The question for its class
+// is the last, and terminals answer in order.
+func (m *Model) answersDue(now time.Time) bool {
+	if m.out == nil || m.out.failed() || m.crash != nil || m.questioned.IsZero() || now.Sub(m.questioned) > answersLimit {
+		return false
+	}
+	return !m.terminal.classed || m.terminal.state == graphicsAsked
+}
+
+// hold keeps Bubble Tea from ending while answers are due. It is asked about every
+// message before Update.
+func (m *Model) hold(_ tea.Model, msg tea.Msg) tea.Msg {
+	if _, ok := msg.(tea.QuitMsg); !ok || !m.answersDue(time.Now()) {
+		return msg
+	}
+	if m.leaving.IsZero() {
+		m.leaving = time.Now()
+	}
+	if time.Since(m.leaving) > holdLimit {
+		return msg
+	}
+	return leaveMsg{}
+}
+
+// leaveSoon is the way from a leaveMsg to the next try.
+func leaveSoon() tea.Cmd {
+	return tea.Tick(10*time.Millisecond, func(time.Time) tea.Msg { return tea.QuitMsg{} })
+}
