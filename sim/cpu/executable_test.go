@@ -34,13 +34,12 @@ func TestStateKeepsVariablesApart(t *testing.T) {
 	if got := read(1, 4); !slices.Equal(got, []float32{4, 5, 6, 7}) {
 		t.Errorf("b = %v", got)
 	}
-	s.Reset(0)
-	s.Reset(1)
-	if got := read(0, 3); !slices.Equal(got, []float32{1, 2, 3}) {
-		t.Errorf("a after Reset = %v", got)
-	}
+	s.Zero(1)
 	if got := read(1, 4); !slices.Equal(got, make([]float32, 4)) {
-		t.Errorf("b after Reset = %v, want zeros", got)
+		t.Errorf("b after Zero = %v", got)
+	}
+	if got := read(0, 3); !slices.Equal(got, []float32{7, 7, 7}) {
+		t.Errorf("a after another's Zero = %v", got)
 	}
 	if got := read(2, 1); got[0] != 9 {
 		t.Errorf("c = %v", got)

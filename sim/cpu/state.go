@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
 
 	"prismtop/sim/nn"
 )
@@ -28,12 +29,13 @@ func (b *Backend) NewState(variables []nn.Variable) (nn.State, error) {
 		}
 	}
 	memory := newSlab(size)
-	s := &state{variables: variables, values: make([][]float32, len(variables)), users: make([]int, len(variables))}
+	s := &state{variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables))}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
 			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
-			s.Reset(i)
+			copy(s.values[i], v.Initial)
 		}
+		s.variables[i].Initial = nil // as large as the weights, and of no more use
 	}
 	return s, nil
 }
@@ -63,7 +65,6 @@ func (s *state) allocate(v int) {
 		n := s.variables[v].Shape.Elements()
 		memory := newSlab(4 * int64(n))
 		s.values[v] = cut[float32](&memory, 0, n)
-		s.Reset(v)
 	}
 }
 
@@ -86,14 +87,8 @@ func (s *state) Write(v int, src []float32) {
 	mustCopy(s.variables[v].Name, s.values[v], src)
 }
 
-// Reset sets variable v back to its initial values.
-func (s *state) Reset(v int) {
-	if initial := s.variables[v].Initial; initial != nil {
-		copy(s.values[v], initial)
-	} else {
-		clear(s.values[v])
-	}
-}
+// Zero sets variable v to zeros.
+func (s *state) Zero(v int) { clear(s.values[v]) }
 
 // Close drops the memory.
 func (s *state) Close() { s.values = nil }

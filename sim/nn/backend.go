@@ -20,8 +20,8 @@ type State interface {
 	Read(v int, dst []float32)
 	// Write copies src to variable v.
 	Write(v int, src []float32)
-	// Reset sets variable v back to its initial values.
-	Reset(v int)
+	// Zero sets variable v to zeros.
+	Zero(v int)
 	// Close frees the memory.
 	Close()
 }

@@ -31,7 +31,7 @@ func newDevice(t *testing.T, g *nn.Graph, loss nn.Value, o nn.Options) *device {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	state, err := backend.NewState(g.Model().Variables())
+	state, err := backend.NewState(g.Model().InitialVariables())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"slices"
 
 	"prismtop/sim/tensor"
 )
@@ -56,19 +57,24 @@ func NewModel(o ModelOptions) *Model {
 	return m
 }
 
-// Variables lists every array of the model, with its initial values, which the
-// first call draws; a Variable's index is its place here. The model takes no new
-// parameters afterwards, because a State has been or will be allocated from the
-// list.
+// Variables lists every array of the model, without the initial values of the
+// parameters; a Variable's index is its place here. The model takes no new parameters
+// afterwards, because a State has been or will be allocated from the list.
 func (m *Model) Variables() []Variable {
 	m.sealed = true
+	return m.variables
+}
+
+// InitialVariables is Variables with the initial values, which every call draws anew
+// and alike from the seed: for a State, after which nobody needs them.
+func (m *Model) InitialVariables() []Variable {
+	all := slices.Clone(m.Variables())
 	for i, init := range m.inits {
-		v := &m.variables[i]
+		v := &all[i]
 		v.Initial = make([]float32, v.Shape.Elements())
 		init(stream(m.seed, v.Name), v.Initial)
 	}
-	clear(m.inits)
-	return m.variables
+	return all
 }
 
 // Index finds a variable by its name: a parameter "conv0.weight", its
@@ -100,7 +106,7 @@ func (m *Model) ParameterCount() int {
 func (m *Model) ResetMoments(s State) {
 	for i, v := range m.variables {
 		if v.Category == Moments {
-			s.Reset(i)
+			s.Zero(i)
 		}
 	}
 }

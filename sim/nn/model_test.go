@@ -15,7 +15,7 @@ func initialValues(t *testing.T, m *nn.Model, name string) []float32 {
 	if !ok {
 		t.Fatalf("no variable %q", name)
 	}
-	return m.Variables()[i].Initial
+	return m.InitialVariables()[i].Initial
 }
 
 // PyTorch's distributions (spec/prism.md §1.3). With 65,536 draws the mean of
@@ -80,7 +80,7 @@ type recorder struct {
 	reset map[int]bool
 }
 
-func (r recorder) Reset(v int) { r.reset[v] = true }
+func (r recorder) Zero(v int) { r.reset[v] = true }
 
 func TestResetMomentsLeavesWeightsAndScaler(t *testing.T) {
 	m := nn.NewModel(nn.ModelOptions{AMSGrad: true})

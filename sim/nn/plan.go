@@ -125,6 +125,6 @@ type Variable struct {
 	Shape    tensor.Shape
 	Category Category
 
-	// Initial gives the values at the start and after Reset; nil means zeros.
+	// Initial gives the values at the start; nil means zeros.
 	Initial []float32
 }

@@ -143,7 +143,7 @@ func TestSameSeedSameWeights(t *testing.T) {
 		if !ok {
 			t.Fatalf("no variable %q", name)
 		}
-		return d.Model().Variables()[i].Initial
+		return d.Model().InitialVariables()[i].Initial
 	}
 	base := DecoderConfig{Size: 64, ObjectSize: 32, BatchNorm: true, Seed: 7}
 	other := base

@@ -39,7 +39,7 @@ func NewForward(s *preset.Settings, backend nn.Backend) (*Forward, error) {
 	if err != nil {
 		return nil, err
 	}
-	state, err := backend.NewState(decoder.Model().Variables())
+	state, err := backend.NewState(decoder.Model().InitialVariables())
 	if err != nil {
 		return nil, err
 	}

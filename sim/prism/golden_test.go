@@ -120,7 +120,7 @@ func newBenchOn(t testing.TB, c prism.DecoderConfig, o cpu.Options) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	state, err := backend.NewState(d.Model().Variables())
+	state, err := backend.NewState(d.Model().InitialVariables())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,6 +105,12 @@ func (s *MeasurementSystem) SetTransforms(how optics.Transforms) {
 // Aperture is the instrument's.
 func (s *MeasurementSystem) Aperture() optics.Aperture { return s.options.Aperture }
 
+// Bytes is the memory of the system's planes and of its work space, which the first
+// measurement of a kind makes; caches count what they keep themselves.
+func (s *MeasurementSystem) Bytes() int64 {
+	return s.telescope.Bytes() + 8*int64(len(s.spectrum)) + 4*int64(len(s.cumulative)+len(s.one))
+}
+
 // Cache is the cache of measurements of the truth.
 func (s *MeasurementSystem) Cache() *MeasurementCache { return s.options.Cache }
 

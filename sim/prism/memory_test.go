@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"runtime"
 	"slices"
 	"testing"
 
@@ -54,4 +55,50 @@ func TestMemoryIsKnownBetweenTwoPlans(t *testing.T) {
 	if changes != 2 {
 		t.Errorf("%d changes of plans were told, want those of the first and the second sample", changes)
 	}
+}
+
+// What the categories tell is all of the heap that lives but the object, to 1 %.
+func TestMemoryIsWhatLives(t *testing.T) {
+	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0", "iterations=2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := picture.Builtin("moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := living()
+	plans := optics.NewPlanCache(s.FFTCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: 1, FFTPlans: plans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backend.Close()
+	r, err := prism.New(s, object, prism.Device{Backend: backend, FFTPlans: plans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rec := new(profiles.Iteration)
+	for range 5 {
+		*rec = profiles.Iteration{}
+		if _, err := r.Iterate(rec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lives, told := living()-before, r.Memory()
+	t.Logf("%d bytes live, %d told: %+v", lives, told.Total(), told)
+	if d := float64(told.Total()-lives) / float64(lives); d < -0.01 || d > 0.01 {
+		t.Errorf("%+.1f %% beside what lives", 100*d)
+	}
+	runtime.KeepAlive(object)
+}
+
+// living is how many bytes of the heap live.
+func living() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

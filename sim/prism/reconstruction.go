@@ -79,7 +79,7 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 	if err != nil {
 		return nil, err
 	}
-	state, err := device.Backend.NewState(decoder.Model().Variables())
+	state, err := device.Backend.NewState(decoder.Model().InitialVariables())
 	if err != nil {
 		return nil, err
 	}
@@ -324,13 +324,15 @@ func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 	}
 }
 
-// Memory is what the run holds, by category. Between two plans, when the next one's
-// buffers are not known yet, it is that of the plan before.
+// Memory is what the run holds, by category; scratch is also the planes and the work
+// space beside the plan. Between two plans, when the next one's buffers are not known
+// yet, it is that of the plan before.
 func (r *Reconstruction) Memory() profiles.Memory {
 	if r.program != nil {
 		r.planned = r.program.memory(r.decoder.Model().Variables())
 	}
 	m := r.planned
+	m.Scratch += r.system.Bytes() + 4*int64(len(r.current)+len(r.output)+len(r.targetOld)+len(r.targetNew)+len(r.disc))
 	for _, c := range []profiles.CacheCounters{
 		r.system.Cache().Counters(), r.device.FFTPlans.Counters(), r.masks.Counters(),
 	} {

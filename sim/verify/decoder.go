@@ -229,7 +229,7 @@ type network struct {
 
 // start writes the parameters to a fresh state.
 func (d decoderCase) start() (nn.State, error) {
-	state, err := d.backend.NewState(d.net.Model().Variables())
+	state, err := d.backend.NewState(d.net.Model().InitialVariables())
 	if err != nil {
 		return nil, err
 	}

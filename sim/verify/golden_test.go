@@ -106,7 +106,7 @@ func reconstruct(t *testing.T, backend nn.Backend, net *prism.Decoder) []float32
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := backend.NewState(net.Model().Variables())
+	state, err := backend.NewState(net.Model().InitialVariables())
 	if err != nil {
 		t.Fatal(err)
 	}
