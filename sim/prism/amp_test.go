@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"prismtop/sim/cpu"
@@ -166,5 +167,39 @@ func TestPrecisionChangesWhileTraining(t *testing.T) {
 	// A tenth of what float32 gained: noise of single steps, far above roundings.
 	if gained := first - alone; !(gained > 0.1*first) || !(math.Abs(float64(mixed-alone)) < 0.1*float64(gained)) {
 		t.Errorf("the loss went from %v to %v, with changes to %v", first, alone, mixed)
+	}
+}
+
+// Mixed precision halves what lies between the layers of the decoder, and holds 16-bit
+// copies of the weights besides, which are more: that is why it takes more memory.
+func TestMixedPrecisionTakesMoreMemoryForCopiesOfTheWeights(t *testing.T) {
+	d, err := prism.NewDecoder(prism.DecoderConfig{Size: 256, ObjectSize: 64, BatchNorm: true, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(amp tensor.DType) (*nn.Plan, int64) {
+		p, err := d.ProgressivePlan(prism.PlanOptions{AMP: amp, Apertures: 1, SharedSpectrum: true, Fused: true, Pruned: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		between := int64(0)
+		for i := range p.Buffers {
+			if b := &p.Buffers[i]; b.Variable < 0 && strings.HasPrefix(b.Name, "layer") && !strings.Contains(b.Name, "weight") {
+				between += b.Bytes()
+			}
+		}
+		return p, between
+	}
+	full, between := plan(tensor.Float32)
+	half, betweenHalf := plan(tensor.BFloat16)
+	if share := float64(betweenHalf) / float64(between); share > 0.6 {
+		t.Errorf("what lies between the layers takes %.0f %% of float32's", 100*share)
+	}
+	copies, weights := half.ArenaUsage()[nn.Weights], half.VariableUsage(d.Model().Variables())[nn.Weights]
+	if full.ArenaUsage()[nn.Weights] != 0 || copies < weights*45/100 || copies > weights/2 {
+		t.Errorf("%d bytes of copies of %d bytes of weights", copies, weights)
+	}
+	if half.ArenaBytes <= full.ArenaBytes || half.ArenaBytes-copies >= full.ArenaBytes {
+		t.Errorf("the plan takes %d bytes, %d of them copies of weights; %d in float32", half.ArenaBytes, copies, full.ArenaBytes)
 	}
 }

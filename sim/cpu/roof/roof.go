@@ -6,6 +6,7 @@ package roof
 import (
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
 )
@@ -37,6 +38,8 @@ type Options struct {
 	Threads int
 	// Each is how long every one of the limits is measured.
 	Each time.Duration
+	// Load reads the processor time that programs took; nil asks the operating system.
+	Load func() machine.Load
 }
 
 // rounds of one call of MultiplyAdds: tens of microseconds.

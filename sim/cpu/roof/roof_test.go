@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
+	"prismtop/profiles/machine"
 	"prismtop/sim/cpu/vec"
 )
 
@@ -46,7 +48,7 @@ func TestJudge(t *testing.T) {
 func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "a", "b")}
 	k := Key{CPU: "x", Logical: 2, Version: "1", Kernels: "go", Threads: 1}
-	o := Options{Set: vec.Go, Threads: 1, Each: time.Microsecond}
+	o := Options{Set: vec.Go, Threads: 1, Each: time.Microsecond, Load: load(0)}
 	first, err := s.Of(k, o, false)
 	if err != nil {
 		t.Fatal(err)
@@ -78,5 +80,41 @@ func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
 	parts, _ := filepath.Glob(filepath.Join(s.Dir, "*.part"))
 	if len(parts) != 0 {
 		t.Errorf("left %q behind", parts)
+	}
+}
+
+// load reads processors of which other programs take a share.
+func load(foreign float64) func() machine.Load {
+	var now machine.Load
+	return func() machine.Load {
+		now.Add(machine.Load{Busy: 1, Own: 1 - foreign, Passed: 1})
+		return now
+	}
+}
+
+// What was measured while others computed is lower than the machine's roofs, and would
+// let every layer look better than it is from then on.
+func TestWhatWasMeasuredBesideOthersIsNotKept(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	k := Key{CPU: "x", Logical: 2, Version: "1", Kernels: "go", Threads: 1}
+	o := Options{Set: vec.Go, Threads: 1, Each: time.Microsecond, Load: load(0.48)}
+	r, err := s.Of(k, o, false)
+	if r == nil || err == nil || !strings.Contains(err.Error(), "other programs took 48 % of the processors") || s.Load(k) != nil {
+		t.Fatalf("%+v, %v, kept %+v", r, err, s.Load(k))
+	}
+	best := &Roofs{Kernels: "go", Threads: 1, GFLOPS: 1e6, Measured: time.Now()}
+	for _, bytes := range sizes {
+		best.Levels = append(best.Levels, Level{bytes, 1e6, 1e-6})
+	}
+	if err := s.Save(k, best); err != nil {
+		t.Fatal(err)
+	}
+	r, err = s.Of(k, o, true)
+	if err != nil || r.GFLOPS != 1e6 || r.Levels[0].Read != 1e6 || r.Levels[0].Update <= 1e-6 || !reflect.DeepEqual(s.Load(k).Levels, r.Levels) {
+		t.Errorf("measured again beside others: %+v, %v; want the best of both", r, err)
+	}
+	o.Load = load(0.01)
+	if r, err = s.Of(k, o, true); err != nil || r.GFLOPS >= 1e6 {
+		t.Errorf("measured again in a calm moment: %+v, %v; want the new ones", r, err)
 	}
 }

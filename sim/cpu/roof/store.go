@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/machine"
 )
 
 // Key is what a measurement is of: another processor, another version of the
@@ -95,17 +96,40 @@ func (s Store) Save(k Key, r *Roofs) error {
 // each is how long a calibration measures each limit.
 const each = 60 * time.Millisecond
 
-// Of is the kept measurement, or a new one, which is kept; force measures anew. An
+// Of is the kept measurement, or a new one, which is kept where no other program
+// computed beside it; force measures anew, and beside others keeps the best of both. An
 // error says why it was not kept, beside a measurement that is sound.
 func (s Store) Of(k Key, o Options, force bool) (*Roofs, error) {
-	if !force {
-		if r := s.Load(k); r != nil {
-			return r, nil
-		}
+	kept := s.Load(k)
+	if kept != nil && !force {
+		return kept, nil
 	}
 	if o.Each == 0 {
 		o.Each = each
 	}
+	if o.Load == nil {
+		o.Load = machine.ReadLoad
+	}
+	before := o.Load()
 	r := Measure(o)
+	if foreign := o.Load().Since(before).Foreign(); foreign > machine.Quiet { // 0 where it is not known
+		if kept == nil {
+			return r, fmt.Errorf("the roofs are not kept: other programs took %.0f %% of the processors while they were measured", 100*foreign)
+		}
+		r.raise(kept)
+	}
 	return r, s.Save(k, r)
+}
+
+// raise joins the best of another measurement of the same: other programs only take away.
+func (r *Roofs) raise(other *Roofs) {
+	r.GFLOPS = max(r.GFLOPS, other.GFLOPS)
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		for _, o := range other.Levels {
+			if o.Bytes == l.Bytes {
+				l.Read, l.Update = max(l.Read, o.Read), max(l.Update, o.Update)
+			}
+		}
+	}
 }
