@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
@@ -44,12 +46,19 @@ func benchAblationCommand() *cobra.Command {
 			if o.Rounds < 1 {
 				return badUsage(errors.New("flag --rounds: must be at least 1"))
 			}
-			table, err := bench.Ablation(cmd.Context(), settings, o, func(a *profiles.Ablation) {
-				if a.LeftKnown {
-					fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d groups, %.0f s left ", a.Done, a.Groups, a.Left.Seconds())
+			told := func(*profiles.Ablation) {}
+			progress := term.IsTerminal(os.Stderr.Fd())
+			if progress {
+				told = func(a *profiles.Ablation) {
+					if a.LeftKnown {
+						fmt.Fprintf(os.Stderr, "\r%d of %d groups, %.0f s left ", a.Done, a.Groups, a.Left.Seconds())
+					}
 				}
-			})
-			fmt.Fprintln(cmd.ErrOrStderr())
+			}
+			table, err := bench.Ablation(cmd.Context(), settings, o, told)
+			if progress {
+				fmt.Fprintln(os.Stderr)
+			}
 			switch {
 			case cmd.Context().Err() != nil:
 				return errInterrupted

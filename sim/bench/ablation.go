@@ -88,7 +88,8 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 			percent(r.Effect), interval(r.Low, r.High), float64(r.OnBytes-r.OffBytes)/1e6, gain(&r), r.Iterations, verdict(&r))
 	}
 	_ = t.Flush() // into memory
-	fmt.Fprintln(&b, "memory and PSNR are those of on less off; PSNR in dB gained over 100 iterations")
+	fmt.Fprintln(&b, "memory and PSNR are those of on less off; PSNR in dB gained over 100 iterations;")
+	fmt.Fprintln(&b, "an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
