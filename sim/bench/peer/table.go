@@ -27,7 +27,7 @@ func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 		"the ratios of %d rounds [10th to 90th percentile], in each of which one side ran after the other.\n\n",
 		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, h.Peer.Torch, h.Peer.Numpy, h.Peer.Python,
 		h.Peer.Capability, h.CPU, h.Logical, h.Threads, h.Rounds)
-	b.WriteString("| work | PyTorch | prismtop | ratio | aim | rounds kept |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| work | PyTorch | prismtop | ratio | our aim | rounds kept |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		b.WriteString(r.line())
 	}

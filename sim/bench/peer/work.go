@@ -52,10 +52,10 @@ func Works(o Options) []Work {
 	}
 	l1 := func(more ...string) []string { return append([]string{"--loss", "l1"}, more...) }
 	step("iteration 512/128, L1, as PRISM writes it", 10, 512, 128, o.Threads, nil, l1())
-	step("the same, PyTorch with fused Adam", 7, 512, 128, o.Threads, nil, l1("--adam", "fused"))
-	step("the same, PyTorch with a shared spectrum", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared"))
-	step("the same, PyTorch with both", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared", "--adam", "fused"))
-	step("the same, bf16", 10, 512, 128, o.Threads, []string{"--amp", "bf16"}, l1("--dtype", "bf16"))
+	step("iteration 512/128, L1, PyTorch with fused Adam", 7, 512, 128, o.Threads, nil, l1("--adam", "fused"))
+	step("iteration 512/128, L1, PyTorch with a shared spectrum", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared"))
+	step("iteration 512/128, L1, PyTorch with both", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared", "--adam", "fused"))
+	step("iteration 512/128, L1, bf16", 10, 512, 128, o.Threads, []string{"--amp", "bf16"}, l1("--dtype", "bf16"))
 	step("iteration 512/128, L1+SSIM", 40, 512, 128, o.Threads, []string{"--loss", "l1+ssim"}, []string{"--loss", "l1+ssim"})
 	step("iteration 1024/512, L1", 8, 1024, 512, o.Threads, nil, l1())
 	step("iteration 1024/1024, L1", 6, 1024, 1024, o.Threads, nil, l1())
