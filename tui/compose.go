@@ -115,9 +115,9 @@ func (m *Model) confirmation() []string {
 	}
 	return m.dialog("Quit", "", chart.Width(question), 3, func(c *chart.Canvas) {
 		c.Text(0, 0, question, theme.Plain)
-		x := c.Text(0, 2, "y", theme.Key)
+		x := c.Text(0, 2, "q y", theme.Key)
 		x = c.Text(x+1, 2, "quit", theme.Plain)
-		x = c.Text(x+3, 2, "n", theme.Key)
+		x = c.Text(x+3, 2, "n esc", theme.Key)
 		c.Text(x+1, 2, "go on", theme.Plain)
 	})
 }

@@ -80,7 +80,7 @@ var screenKeys = []binding{
 	{Binding: bind("B", "bandwidth", "B"), run: does((*Model).cycleBandwidth)},
 	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
 	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: (*Model).redraw},
-	{Binding: bind("q", "quit, asks in a run", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
+	{Binding: bind("q", "quit; in a run twice", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
 	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt},
 }
 
@@ -142,11 +142,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if m.confirming {
 		switch msg.String() {
-		case "y", "Y", "enter":
+		case "y", "Y", "enter", "q":
 			return m.quit()
 		case "ctrl+c":
 			return m.interrupt()
-		case "n", "N", "esc", "q":
+		case "n", "N", "esc":
 			m.confirming = false
 		}
 		return nil

@@ -215,6 +215,9 @@ func (m *Model) caution(key, value string) string {
 			return ", " + why
 		}
 	}
+	if n, err := strconv.Atoi(value); key == "threads" && err == nil && n > m.options.Cores {
+		return fmt.Sprintf(", more than the %s here", plural(int64(m.options.Cores), "processor", "processors"))
+	}
 	if why := m.unfused(); key == "fused_optimizer" && value == "true" && why != "" {
 		return ", " + why
 	}
@@ -283,8 +286,16 @@ func (m *Model) moreThreads(by int) {
 		m.complain("threads stays 1: a run needs one")
 		return
 	}
+	if most := mostThreads * m.options.Cores; by > 0 && n > most {
+		m.complain(fmt.Sprintf("threads stays %d: more than %d for each of %s only wait (, and enter give it any number)",
+			n-by, mostThreads, plural(int64(m.options.Cores), "processor", "processors")))
+		return
+	}
 	m.set("threads", strconv.Itoa(n))
 }
+
+// mostThreads is how many threads for each processor a key goes up to.
+const mostThreads = 2
 
 func (m *Model) threads() int {
 	value, _ := m.value("threads")

@@ -132,7 +132,12 @@ func (m *Model) scale(k preset.Key, up bool) {
 		v = math.Trunc(v)
 	}
 	v = min(max(v, k.Min), k.Max)
-	m.set(k.Name, strconv.FormatFloat(v, 'f', -1, 64))
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if text == value {
+		m.complain(fmt.Sprintf("%s stays %s: must be %s", settingName(k.Name), settingText(k.Name, value, m.options.Cores), k.Wants()))
+		return
+	}
+	m.set(k.Name, text)
 }
 
 // moreSamples moves the sample after which the run ends; 0 is the pattern's last.

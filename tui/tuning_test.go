@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -372,5 +373,21 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 	obeyed(m, s)
 	if len(m.wishes) != 0 {
 		t.Errorf("the run obeyed, and still wanted are %v", m.wishes)
+	}
+}
+
+// A key at the end of a setting's range asks for nothing and says so.
+func TestANumberAtTheEndOfItsRangeStays(t *testing.T) {
+	for value, key := range map[int]string{1: "[", math.MaxInt32: "]"} {
+		s := whole(t)
+		s.Settings.Iterations = value
+		m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+		press(m, key)
+		if got := r.called(); got != nil {
+			t.Errorf("%s at %d called %q", key, value, got)
+		}
+		if got, want := lastLine(m), fmt.Sprintf("iterations stays %d: must be a whole number", value); !strings.Contains(got, want) {
+			t.Errorf("%s at %d: %q", key, value, got)
+		}
 	}
 }
