@@ -46,7 +46,7 @@ func (p *memory) Hints() []hint {
 func (p *memory) Explain() []string {
 	return []string{
 		"Weights, gradients, moments (Adam's two averages and AMSGrad's maximum), activations (what the backward pass needs of the forward pass), inputs (targets and " +
-			"masks) and scratch are exact: the sums of the plan's buffers. Buffers that are not needed at the same time share memory. Caches is what the caches hold.",
+			"masks) and scratch are exact: the sums of the plan's buffers; scratch is also what stands beside it, the targets' and the telescope's planes. Buffers that are not needed at the same time share memory. Caches is what the caches hold.",
 		"Mixed precision halves what lies between the layers, but the plan also holds 16-bit copies of all weights from the forward to the backward pass " +
 			"(with the activations here, beside the float32 weights that Adam needs), and kernels without 16-bit arithmetic widen what they read in scratch. " +
 			"With one picture at a time the weights are more than what lies between the layers, so that it takes more memory, not half.",
