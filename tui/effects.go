@@ -47,7 +47,7 @@ func (p *effects) Explain() []string {
 		fmt.Sprintf("Other programs make it another machine. Twice a second the system is asked what share of all processors they took. Half seconds with "+
 			"more than %.0f %% are left out where 20 undisturbed iterations are left among the 800 nearest to the change; else all count, and the note says "+
 			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. Then press A: "+
-			"an ablation switches in balanced blocks, so that others slow both values alike. Heat and a host's other guests are seen by nobody.",
+			"an ablation switches in balanced blocks, so that others slow both values alike. Heat is not seen, nor what a host does not tell of its other guests.",
 			100*machine.Quiet),
 		"A shift in yellow and with ? is confounded: something else differs between the windows, as the note says, and the number may be that.",
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
