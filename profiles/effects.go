@@ -178,7 +178,7 @@ func (e *effects) begin(kind work, due int) {
 func (e *effects) compare(q Quality) {
 	e.quality, e.has = q, true
 	for i := e.open; i < e.inForce(); i++ {
-		if f := &e.all[i]; !f.Closed && !(f.HasQuality && f.to.full()) {
+		if f := &e.all[i]; !f.Closed && !(f.HasQuality && f.to.whole()) {
 			e.drift(f)
 		}
 	}

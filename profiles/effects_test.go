@@ -232,8 +232,9 @@ func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
 // Training goes on after the window: what it gains there is no part of the effect.
 // A window that no comparison falls into takes the first one after it.
 func TestQualityDriftEndsWithTheWindow(t *testing.T) {
-	for _, within := range []bool{true, false} {
+	for i, within := range []bool{true, false, true, false} {
 		tr := newTrial(10)
+		tr.others = 0.5 * float64(i/2) // nor where all of them are disturbed
 		compare := func(psnr float64) { tr.effects.compare(Quality{Iteration: tr.it.Index - 1, PSNR: psnr}) }
 		tr.iterate(60)
 		compare(20)

@@ -83,6 +83,12 @@ func (s *segment) add(t timed) {
 // full tells whether the after-window does not change any more.
 func (s *segment) full() bool { return s.quiet == effectWindow || len(s.oldest) == effectReach }
 
+// whole tells whether the after-window holds as many iterations as it can, of those
+// that are chosen so far.
+func (s *segment) whole() bool {
+	return s.full() || s.quiet < effectEnough && len(s.oldest) >= effectWindow
+}
+
 // pick is the window of an effect.
 type pick struct {
 	ns          []int64 // in the order of measurement
