@@ -142,11 +142,37 @@ func TestTheSwitchToAnotherKindOfIterationClosesAnEffect(t *testing.T) {
 	}
 }
 
+// Where the sample of the change has enough iterations on a side, others do not
+// count: here they take twice as long.
+func TestTheSampleOfTheChangeIsEnough(t *testing.T) {
+	tr := newTrial(11)
+	tr.median = 10e6
+	tr.iterate(100)
+	tr.it.Sample++
+	tr.median = 5e6
+	tr.iterate(40)
+	tr.change("amp")
+	tr.iterate(effectWarmup + 30)
+	tr.it.Sample++
+	tr.median = 10e6
+	tr.iterate(300)
+	if e := tr.last(); !e.Enough || e.NBefore != 40 || e.NAfter != 30 || e.Confounded != "" || math.Abs(e.Shift) > 0.05 {
+		t.Errorf("%+v, want 40 and 30 iterations of one sample and no shift", e)
+	}
+	tr.change("amp") // far from any other sample
+	tr.iterate(effectWarmup + 10)
+	tr.it.Sample++
+	tr.iterate(300)
+	if e := tr.last(); !e.Enough || e.NBefore != effectWindow || e.NAfter != effectWindow || !strings.Contains(e.Confounded, "sample advanced 6 → 7") {
+		t.Errorf("%+v, want 10 iterations of the sample to be too few", e)
+	}
+}
+
 func TestWhatElseChangedIsTold(t *testing.T) {
 	tr := newTrial(5)
 	tr.iterate(30)
 	tr.it.Sample++
-	tr.iterate(30)
+	tr.iterate(15)
 	tr.change("amp")
 	tr.change("mask_cache")
 	tr.iterate(30)

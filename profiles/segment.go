@@ -115,18 +115,25 @@ func (s *segment) before(into []int64) pick {
 }
 
 // choose takes the nearest of n iterations, at(0) the nearest: the undisturbed ones
-// where they are enough, else all.
+// of its sample where they are enough, else of all samples, else all.
 func choose(n int, at func(i int) *timed, into []int64) pick {
-	quiet := 0
+	quiet, alike := 0, 0
 	for i := 0; i < n && quiet < effectEnough; i++ {
-		if at(i).quiet() {
+		if t := at(i); t.quiet() {
 			quiet++
+			if t.sample == at(0).sample {
+				alike++
+			}
 		}
 	}
 	p := pick{ns: into[:0], all: quiet < effectEnough}
+	within := alike == effectEnough // samples come one after the other
 	skipped, sum := 0, 0.0
 	for i := 0; i < n && len(p.ns) < effectWindow; i++ {
 		t := at(i)
+		if within && t.sample != at(0).sample {
+			break
+		}
 		if !p.all && !t.quiet() {
 			skipped++
 			continue

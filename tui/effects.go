@@ -39,7 +39,7 @@ func (p *effects) Explain() []string {
 	return []string{
 		"An effect compares the median time of an iteration before and after a change of a setting. Both windows hold the up to 200 iterations " +
 			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
-			"sample left out. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
+			"sample left out; only those of the sample in which the change was made, where there are 20. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
 			"setting back, let it run, and change it again. A later change or stage closes the window after; the effect then stays as it is.",
 		"The interval in brackets is chance alone: both windows are drawn anew 500 times in blocks of neighbours (circular block bootstrap), " +
 			"and the middle 95 % of the shifts are kept. Below 0 the change made iterations faster, above 0 slower; if 0 is inside, no difference " +
