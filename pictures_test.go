@@ -102,8 +102,8 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		t.Skip("skipped: draws pictures only with -update")
 	}
 	x := ptytest.Open(t, 120, 40)
-	cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=100", "--set", "threshold=0.004")
-	cmd.Dir = t.TempDir()
+	cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=100", "--set", "iterations=1000", "--set", "threshold=0.002")
+	cmd.Dir, cmd.Env = t.TempDir(), trueColor
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
 	time.Sleep(6 * time.Second)                             // the initialisation and the first samples
