@@ -111,6 +111,23 @@ var sessions = []struct{ name, session string }{
 		see "no shell with job control"
 		press q
 		exit 0`},
+	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `
+		terminal 120x40
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
+		see "sample  1/40"
+		freeze
+		idle
+		thaw
+		see running
+		press q
+		see Quit?
+		press y
+		exit 0
+		restored`},
+}
+
+// alertSessions make each alert come on a real run.
+var alertSessions = []struct{ name, session string }{
 	{"a loss that is no number ends the run, and the log says what to try", `
 		terminal 200x60
 		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set learning_rate=10
@@ -148,23 +165,22 @@ var sessions = []struct{ name, session string }{
 		see "over after"
 		press q y
 		exit 0`},
-	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `
-		terminal 120x40
-		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
-		see "sample  1/40"
-		freeze
-		idle
-		thaw
-		see running
-		press q
-		see Quit?
-		press y
-		exit 0
-		restored`},
 }
 
 func TestSessions(t *testing.T) {
 	for _, s := range sessions {
+		t.Run(s.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			ptytest.Play(t, s.session)
+		})
+	}
+}
+
+func TestAlertsOnRealRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: the rules count iterations, which the race detector makes ten times slower")
+	}
+	for _, s := range alertSessions {
 		t.Run(s.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			ptytest.Play(t, s.session)
