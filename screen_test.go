@@ -165,36 +165,7 @@ var alertSessions = []struct{ name, session string }{
 		see "over after"
 		press q y
 		exit 0`},
-}
-
-func TestSessions(t *testing.T) {
-	for _, s := range sessions {
-		t.Run(s.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			ptytest.Play(t, s.session)
-		})
-	}
-}
-
-func TestAlertsOnRealRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: the rules count iterations, which the race detector makes ten times slower")
-	}
-	for _, s := range alertSessions {
-		t.Run(s.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			ptytest.Play(t, s.session)
-		})
-	}
-}
-
-// A run that gets a fifth of its time tells that it is slower than it was.
-func TestASlowdownIsToldOnARealRun(t *testing.T) {
-	if testing.Short() {
-		t.Skip("skipped: the rate of 10 seconds is what it is compared with")
-	}
-	t.Chdir(t.TempDir())
-	ptytest.Play(t, `
+	{"a run that gets a fifth of its time tells that it is slower than it was", `
 		terminal 200x60
 		start prismtop --preset quick --set samples=40 --set iterations=500000 --set threshold=0
 		see "sample  1/40"
@@ -204,7 +175,25 @@ func TestASlowdownIsToldOnARealRun(t *testing.T) {
 		release
 		gone "1 alert"
 		press q y
-		exit 0`)
+		exit 0`},
+}
+
+func TestSessions(t *testing.T) { play(t, sessions) }
+
+func TestAlertsOnRealRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: the rules count iterations and seconds, and the race detector makes runs ten times slower")
+	}
+	play(t, alertSessions)
+}
+
+func play(t *testing.T, all []struct{ name, session string }) {
+	for _, s := range all {
+		t.Run(s.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			ptytest.Play(t, s.session)
+		})
+	}
 }
 
 // The terminal answers what the screen asked at its beginning; a run that cannot begin

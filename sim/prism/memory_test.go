@@ -6,35 +6,13 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
-	"prismtop/sim/cpu"
-	"prismtop/sim/optics"
-	"prismtop/sim/picture"
-	"prismtop/sim/prism"
 )
 
 // The plan of the initialisation is gone before that of the first sample is there, and
 // that one before the next: memory is not 0 in between.
 func TestMemoryIsKnownBetweenTwoPlans(t *testing.T) {
-	s, _, err := preset.Resolve(preset.Sources{Sets: append(slices.Clone(steadySettings), "init_iterations=3", "init_cycles=1")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	object, err := picture.Builtin("moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans := optics.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: 1, FFTPlans: plans})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer backend.Close()
-	r, err := prism.New(s, object, prism.Device{Backend: backend, FFTPlans: plans})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	s, object := resolved(t, "", slices.Concat(steadySettings, []string{"init_iterations=3", "init_cycles=1"})...)
+	r := prepared(t, s, object, 1)
 	rec, changes := new(profiles.Iteration), 0
 	for i := range 9 {
 		*rec = profiles.Iteration{}
@@ -59,26 +37,9 @@ func TestMemoryIsKnownBetweenTwoPlans(t *testing.T) {
 
 // What the categories tell is all of the heap that lives but the object, to 1 %.
 func TestMemoryIsWhatLives(t *testing.T) {
-	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0", "iterations=2"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	object, err := picture.Builtin("moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, object := resolved(t, "baseline", "init_iterations=0", "threshold=0", "iterations=2")
 	before := living()
-	plans := optics.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: 1, FFTPlans: plans})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer backend.Close()
-	r, err := prism.New(s, object, prism.Device{Backend: backend, FFTPlans: plans})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	r := prepared(t, s, object, 1)
 	rec := new(profiles.Iteration)
 	for range 5 {
 		*rec = profiles.Iteration{}

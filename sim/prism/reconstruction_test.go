@@ -18,11 +18,10 @@ import (
 var steadySettings = []string{"size=32", "object_size=16", "radius=5", "roi_diameter=20", "samples=3",
 	"iterations=2", "cycles=1", "init_iterations=0", "threshold=0", "channels="}
 
-// inSecondSample is a reconstruction whose second sample has run a few iterations
-// and has many more to come, and the record that they fill in.
-func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profiles.Iteration) {
+// resolved is a preset's settings with some set otherwise, and the moon at their sizes.
+func resolved(t *testing.T, name string, sets ...string) (preset.Settings, *picture.Object) {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{Sets: append(append([]string(nil), steadySettings...), sets...)})
+	s, _, err := preset.Resolve(preset.Sources{Preset: name, Sets: sets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,8 +29,14 @@ func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profi
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s, object
+}
+
+// prepared is a reconstruction on the processor that has not begun.
+func prepared(t *testing.T, s preset.Settings, object *picture.Object, threads int) *prism.Reconstruction {
+	t.Helper()
 	plans := optics.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: 2, FFTPlans: plans})
+	backend, err := cpu.New(cpu.Options{Threads: threads, FFTPlans: plans})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +46,15 @@ func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profi
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
+	return r
+}
+
+// inSecondSample is a reconstruction whose second sample has run a few iterations
+// and has many more to come, and the record that they fill in.
+func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profiles.Iteration) {
+	t.Helper()
+	s, object := resolved(t, "", slices.Concat(steadySettings, sets)...)
+	r := prepared(t, s, object, 2)
 	rec := new(profiles.Iteration)
 	for range s.Iterations {
 		iterate(t, r, rec)

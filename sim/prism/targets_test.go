@@ -2,15 +2,11 @@ package prism_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
-	"prismtop/sim/cpu"
-	"prismtop/sim/optics"
-	"prismtop/sim/picture"
-	"prismtop/sim/prism"
 )
 
 // noisySettings make every measurement of a sample another one.
@@ -21,32 +17,12 @@ var noisySettings = []string{"size=64", "object_size=32", "radius=5", "roi_diame
 // before an iteration.
 func losses(t *testing.T, sets []string, changes map[int]string) (all [][2]float64) {
 	t.Helper()
-	resolve := func(more ...string) preset.Settings {
-		s, _, err := preset.Resolve(preset.Sources{Sets: append(append([]string(nil), sets...), more...)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	s := resolve()
-	object, err := picture.Builtin("moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plans := optics.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: 2, FFTPlans: plans})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer backend.Close()
-	r, err := prism.New(s, object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
+	s, object := resolved(t, "", sets...)
+	r := prepared(t, s, object, 2)
 	for {
 		if change := changes[len(all)]; change != "" {
-			if err := r.Apply(resolve(strings.Fields(change)...)); err != nil {
+			s, _ := resolved(t, "", slices.Concat(sets, strings.Fields(change))...)
+			if err := r.Apply(s); err != nil {
 				t.Fatal(err)
 			}
 		}
