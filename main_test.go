@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"prismtop": main}) }
 
 // tiny makes a run that takes a second, in scripts.
-const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set iterations=4 " +
+const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set passes=1 --set iterations=4 " +
 	"--set init_iterations=4 --set init_cycles=1 --set channels="
 
 // script runs a test script; "TINY" stands for the flags above.

@@ -3,19 +3,29 @@
 package main
 
 import (
+	"crypto/sha256"
 	"flag"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"prismtop/profiles/preset"
 	"prismtop/tui/ptytest"
 	"prismtop/tui/screenshot"
 )
 
-// This file draws the pictures of the documentation, of real runs:
+// This file draws the pictures of the documentation, of real runs with the default
+// settings:
 //
 //	go test . -run Pictures -update
+//
+// Each notes in its file which settings it was drawn with, so that a picture that is
+// older than the defaults fails the test.
 
 var update = flag.Bool("update", false, "draw the pictures of docs/ from a real run")
 
@@ -44,7 +54,8 @@ const (
 // gallery is the terminal of which the pictures are.
 type gallery struct {
 	*ptytest.Terminal
-	size string
+	size   string
+	origin screenshot.Note
 }
 
 // resize waits until the screen has its last row at the new size.
@@ -61,7 +72,7 @@ func (g *gallery) resize(width, height int) {
 
 func (g *gallery) save(name string) {
 	g.Idle()
-	g.Save("docs/screens/" + name + "-" + g.size + ".png")
+	g.Save("docs/screens/"+name+"-"+g.size+".png", g.origin)
 }
 
 // open gives a pane the whole screen.
@@ -97,24 +108,74 @@ func (g *gallery) views(views ...view) {
 	g.Press("v")
 }
 
+// origin notes the default settings: the preset's name and a digest of all values.
+func origin(t *testing.T) screenshot.Note {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	if err := preset.Write(&all, &s, nil); err != nil {
+		t.Fatal(err)
+	}
+	return screenshot.Note{Keyword: "Settings", Text: fmt.Sprintf("%s %x", preset.Default, sha256.Sum256([]byte(all.String())))}
+}
+
+func TestPicturesAreOfTheDefaultSettings(t *testing.T) {
+	want := origin(t)
+	var files []string
+	for _, pattern := range []string{"docs/*.png", "docs/screens/*.png"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		picture, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes, err := screenshot.Notes(picture)
+		if err != nil || !slices.Contains(notes, want) {
+			t.Errorf("%s: drawn with %v (%v), not with the default settings %v: draw it anew by go test . -run Pictures -update", file, notes, err, want)
+		}
+	}
+}
+
+// started is the program with its default settings.
+func started(t *testing.T, flags ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("prismtop", flags...)
+	cmd.Dir = t.TempDir()
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "PRISMTOP_") {
+			t.Fatalf("%s is set: pictures are of the default settings", name)
+		}
+	}
+	return cmd
+}
+
 func TestPicturesOfTheDocumentation(t *testing.T) {
 	if !*update {
 		t.Skip("skipped: draws pictures only with -update")
 	}
 	x := ptytest.Open(t, 120, 40)
-	cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=100", "--set", "iterations=1000", "--set", "threshold=0.002")
-	cmd.Dir, cmd.Env = t.TempDir(), trueColor
+	cmd := started(t)
+	cmd.Env = trueColor
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
-	time.Sleep(6 * time.Second)                             // the initialisation and the first samples
-	for _, key := range []string{"p", "a", "u", "c", "u"} { // effects to look at
+	x.See("sample  3/") // past the initialisation and the first samples
+	// Effects to look at; u takes each change back, so that the settings are the default's.
+	for _, key := range []string{"p", "u", "a", "u", "c", "u"} {
 		x.Press(key)
 		time.Sleep(4 * time.Second)
 	}
 	for _, size := range pictured {
-		g := &gallery{x, size.name}
+		g := &gallery{x, size.name, origin(t)}
 		g.resize(size.width, size.height)
-		x.Save("docs/screen-" + size.name + ".png")
+		x.Save("docs/screen-"+size.name+".png", origin(t))
 		for _, preset := range []string{"timing", "quality", "memory", "everything"} {
 			x.Press("w")
 			x.See("panes: " + preset)
@@ -124,14 +185,15 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		}
 		x.Gone("panes: everything")
 	}
-	g := &gallery{x, "120x40"}
+	g := &gallery{x, "120x40", origin(t)}
+	x.Press("y") // the layers' times
 	g.open(slopePane)
 	x.See("readings") // the slope of memory has what it wants
 	x.Press("space")  // what follows is one state, in every pane
 	x.See("paused")
 	for i, pane := range listed[:logPane] {
 		for j, size := range pictured {
-			g := &gallery{x, size.name}
+			g := &gallery{x, size.name, origin(t)}
 			g.resize(size.width, size.height)
 			if j == 0 {
 				g.open(i)
@@ -151,7 +213,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	x.See("paused")
 	for i, pane := range listed[logPane:] {
 		for j, size := range pictured {
-			g := &gallery{x, size.name}
+			g := &gallery{x, size.name, origin(t)}
 			g.resize(size.width, size.height)
 			if j == 0 {
 				g.open(logPane + i)
@@ -208,14 +270,14 @@ func TestPicturesOfOtherTerminals(t *testing.T) {
 		{"ascii", "--ascii", "", screenshot.Dark},
 	} {
 		x := ptytest.Open(t, 120, 40)
-		cmd := exec.Command("prismtop", "--set", "layer_profile=true", "--set", "samples=60", tt.flag)
+		cmd := started(t, tt.flag)
 		cmd.Env = []string{tt.env}
 		x.Start(cmd)
 		x.See("Caches", "running")
 		time.Sleep(2 * time.Second)
 		x.Press("p")
 		time.Sleep(4 * time.Second)
-		x.SaveOn("docs/screens/"+tt.name+"-120x40.png", tt.ground)
+		x.SaveOn("docs/screens/"+tt.name+"-120x40.png", tt.ground, origin(t))
 		x.Press("q", "y")
 	}
 }

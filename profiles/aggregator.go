@@ -401,7 +401,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		s.Caches[Masks].Enabled = a.settings.MaskCache
 	}
 	if a.pace.state == Running || a.pace.state == Paused {
-		p := progress{a.run.Samples, a.results, &a.settings, s.Elapsed, s.Rate, s.Index}
+		p := progress{a.run.AllSamples(), a.results, &a.settings, s.Elapsed, s.Rate, s.Index}
 		s.ETA, s.ETAKnown = p.remaining()
 	}
 	return s

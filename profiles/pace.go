@@ -110,7 +110,7 @@ func (p *pace) rate(now time.Time) float64 {
 
 // progress is what an estimate of the remaining time rests on.
 type progress struct {
-	samples  int // of the pattern
+	samples  int // of all passes
 	results  []SampleResult
 	settings *preset.Settings
 	elapsed  time.Duration

@@ -34,12 +34,25 @@ type RunInfo struct {
 	Seed        uint64
 	Size        int // N: side of the field, pixels
 	ObjectSize  int // S: side of the object's window, pixels
-	Samples     int // sub-apertures
+	Samples     int // of the pattern
+	Passes      int // times that the pattern is trained; 0 counts as 1
 	Notes       []string
 	Centres     [][2]float64 // aperture centres [y, x], pixels from DC; PerSample of them each
 	PerSample   int
 	Radius      float64 // aperture radius, pixels
 	PriorStarts int     // restarts of this run so far
+}
+
+// AllSamples is the number of samples of all passes, which Iteration.Sample counts.
+func (r *RunInfo) AllSamples() int { return r.Samples * max(r.Passes, 1) }
+
+// Place is where in the pattern a sample stands, and in which pass, both from 0. A
+// negative sample, before the first, has place −1.
+func (r *RunInfo) Place(sample int) (place, pass int) {
+	if sample < 0 || r.Samples <= 0 {
+		return sample, 0
+	}
+	return sample % r.Samples, sample / r.Samples
 }
 
 // Spread summarises times of the recent window, in nanoseconds.

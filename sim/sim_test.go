@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // small is a reconstruction of a 64-pixel field that takes milliseconds an
 // iteration.
-var small = []string{"size=64", "object_size=32", "radius=10", "roi_diameter=40", "samples=6",
+var small = []string{"size=64", "object_size=32", "radius=10", "roi_diameter=40", "samples=6", "passes=1",
 	"iterations=12", "init_iterations=10", "init_cycles=1", "threshold=0.002", "learning_rate=0.005", "channels="}
 
 // settings are the default preset's, changed by key=value pairs.

@@ -90,9 +90,9 @@ func (m *Model) headerPieces() (left, middle, right []piece) {
 
 	if s.Stage == profiles.Initialising {
 		middle = append(middle, piece{"initialising", theme.Plain, 2})
-	} else if r.Samples > 0 {
-		digits := len(itoa(r.Samples))
-		middle = append(middle, piece{fmt.Sprintf("sample %*d/%d", digits, min(s.Sample+1, r.Samples), r.Samples), theme.Strong, 2})
+	} else if all := r.AllSamples(); all > 0 {
+		digits := len(itoa(all))
+		middle = append(middle, piece{fmt.Sprintf("sample %*d/%d", digits, min(s.Sample+1, all), all), theme.Strong, 2})
 	}
 	middle = append(middle, piece{fmt.Sprintf(" · iter %d", s.Index), theme.Plain, 3})
 	if !ended(s.State) && s.Index > 0 {

@@ -46,9 +46,13 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		message(c, "no apertures yet")
 		return "", theme.Faint
 	}
-	done := min(max(s.Sample, 0), s.Run.Samples)
+	current, pass := s.Run.Place(s.Sample)
+	done := max(current, 0)
 	if s.State == profiles.Finished {
 		done = min(len(s.Results), s.Run.Samples)
+	}
+	if pass > 0 {
+		done = s.Run.Samples
 	}
 	seen := trim(percentFine(s.Coverage))
 	if count := fmt.Sprintf("%d of %d", done, s.Run.Samples); w >= len(count)+len(seen)+7 {
@@ -59,14 +63,18 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		c.TextRight(w, h-1, seen, theme.Faint)
 	}
 
-	p.aside(fmt.Sprintf("%.0f px across", extent), theme.Faint)
+	across := fmt.Sprintf("%.0f px across", extent)
+	if s.Run.Passes > 1 {
+		across = fittingOrLast(p.asideRoom(), fmt.Sprintf("pass %d of %d · %s", pass+1, s.Run.Passes, across), across)
+	}
+	p.aside(across, theme.Faint)
 	area := c.Sub(0, 0, w, h-1)
 	if p.view == apertureView {
-		p.apertures(&area, s, extent, done)
+		p.apertures(&area, s, extent, done, current)
 		p.legend()
 		return "", theme.Faint
 	}
-	last := s.Sample + 1 // the one being trained is in the accumulated mask
+	last := max(done, current+1) // the one being trained is in the accumulated mask
 	if s.State == profiles.Finished {
 		last = s.Run.Samples
 	}
@@ -78,19 +86,22 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 }
 
 // apertures draws where the telescope has looked, looks and will look.
-func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64, done int) {
+func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64, done, current int) {
 	w, h := c.Size()
 	columns, rows := chart.Fit(1, 1, w, 2*h)
 	plot := c.Sub((w-columns)/2, 0, columns, (rows+1)/2)
 	a := aperturePlot{canvas: &plot, scale: float64(2*columns-1) / extent, middle: float64(2*columns-1) / 2, snap: s}
 	a.edge(regionOf(s)/2, theme.Frame)
-	current := s.Sample
+	next := current + 1
+	if next == s.Run.Samples && s.Sample+1 < s.Run.AllSamples() {
+		next = 0
+	}
 	if s.State == profiles.Finished {
 		current = -1
 	}
 	a.samples(0, done, func(c [2]float64) { a.fill(c, 2, theme.Done) })
 	if s.State != profiles.Finished {
-		a.samples(s.Sample+1, s.Sample+2, func(c [2]float64) { a.circle(c, s.Run.Radius, 1, theme.Next) })
+		a.samples(next, next+1, func(c [2]float64) { a.circle(c, s.Run.Radius, 1, theme.Next) })
 	}
 	a.samples(current, current+1, func(c [2]float64) { a.fill(c, 1, theme.Current) })
 }

@@ -138,7 +138,7 @@ func progressLine(s *profiles.Snapshot) string {
 	if s.Stage == profiles.Initialising {
 		parts = append(parts, "initialising")
 	} else {
-		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Sample+1, s.Run.Samples), s.Run.Samples))
+		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Sample+1, s.Run.AllSamples()), s.Run.AllSamples()))
 	}
 	pace := s.Rate
 	if ended(s.State) {

@@ -154,9 +154,9 @@ func (p *samples) work(s *profiles.Snapshot) {
 // summary counts the samples.
 func (p *samples) summary(s *profiles.Snapshot) string {
 	if len(p.sorted) == 0 {
-		return fmt.Sprintf("0 of %d", s.Run.Samples)
+		return fmt.Sprintf("0 of %d", s.Run.AllSamples())
 	}
-	return fmt.Sprintf("%d of %d · %d converged · %d at limit · median %s", len(p.sorted), s.Run.Samples,
+	return fmt.Sprintf("%d of %d · %d converged · %d at limit · median %s", len(p.sorted), s.Run.AllSamples(),
 		p.reached, len(p.sorted)-p.reached, trim(seconds(p.median*1e9)))
 }
 
@@ -249,6 +249,7 @@ func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 // centre is where a sample's aperture stands in k-space: the middle of a line's.
 func centre(s *profiles.Snapshot, sample int) string {
 	per := max(s.Run.PerSample, 1)
+	sample, _ = s.Run.Place(sample)
 	if sample < 0 || (sample+1)*per > len(s.Run.Centres) {
 		return "–"
 	}

@@ -30,7 +30,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}
-	line("  iterations   %d in %d of %d samples, %d converged", s.Index, len(s.Results), r.Samples, converged(s))
+	line("  iterations   %d in %d of %d samples, %d converged", s.Index, len(s.Results), r.AllSamples(), converged(s))
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	switch {

@@ -140,15 +140,15 @@ func (m *Model) scale(k preset.Key, up bool) {
 	m.set(k.Name, text)
 }
 
-// moreSamples moves the sample after which the run ends; 0 is the pattern's last.
+// moreSamples moves the sample after which the run ends; 0 is the last of all passes.
 func (m *Model) moreSamples(up bool) {
-	most, all := 0, m.snap.Run.Samples
+	most, all := 0, m.snap.Run.AllSamples()
 	if v, err := strconv.Atoi(m.asked("max_samples")); err == nil {
 		most = v
 	}
 	switch {
 	case up && (most == 0 || most >= all):
-		m.complain(fmt.Sprintf("all %d samples of the pattern are to be trained", all))
+		m.complain(fmt.Sprintf("all %d samples are to be trained", all))
 		return
 	case up && most+1 == all:
 		most = 0

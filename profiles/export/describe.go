@@ -70,7 +70,7 @@ func orElse(reason, otherwise string) string {
 }
 
 func countSamples(s *profiles.Snapshot) Samples {
-	n := Samples{Done: len(s.Results), Total: s.Run.Samples, Failed: []int32{}}
+	n := Samples{Done: len(s.Results), Total: s.Run.AllSamples(), Failed: []int32{}}
 	for _, r := range s.Results {
 		if !r.Converged {
 			n.Failed = append(n.Failed, r.Sample)

@@ -37,11 +37,12 @@ func TestNamesBeginWithTheDefault(t *testing.T) {
 // Values of spec/prism.md §5.9, §7.4, §7.6 and §9.1.
 func TestPresetsHoldThePublishedValues(t *testing.T) {
 	cases := map[string]map[string]string{
-		"prism":         {"size": "1024", "radius": "8.5", "samples": "64", "threshold": "0.005", "iterations": "1000", "cycles": "1", "init_iterations": "100", "init_cycles": "100", "output_activation": "none", "loss": "l1", "learning_rate": "0.001", "sampling": "fermat"},
+		"prism":         {"size": "1024", "radius": "8.5", "samples": "64", "threshold": "0.005", "iterations": "1000", "cycles": "1", "passes": "1", "init_iterations": "100", "init_cycles": "100", "output_activation": "none", "loss": "l1", "learning_rate": "0.001", "sampling": "fermat"},
 		"baseline":      {"size": "512", "object_size": "128", "radius": "20", "samples": "100", "sampling": "fermat", "pattern": "trainer", "cycles": "1", "roi_diameter": "0"},
 		"phase5":        {"size": "512", "object_size": "128", "radius": "20", "samples": "20", "iterations": "50", "pattern": "remeasure", "warmup_measurements": "5", "threshold": "0", "init_iterations": "0"},
 		"europa":        {"size": "1024", "object_size": "73", "radius": "8.5", "samples": "64"},
-		"moon":          {"size": "256", "object_size": "64", "object": "moon", "image": ""},
+		"moon":          {"size": "512", "object_size": "128", "passes": "10", "object": "moon", "image": ""},
+		"quick":         {"size": "128", "object_size": "32", "samples": "8", "passes": "1"},
 		"quick-test":    {"samples": "64", "sample_length": "64", "iterations": "1000", "cycles": "1", "threshold": "0.001", "noise": "none"},
 		"production":    {"samples": "200", "sample_length": "0", "noise": "shot", "snr": "40", "iterations": "1000", "cycles": "25", "init_iterations": "100", "init_cycles": "100", "threshold": "0.001"},
 		"high-quality":  {"samples": "240", "noise": "shot", "snr": "50", "iterations": "2000", "cycles": "50", "init_iterations": "200", "init_cycles": "200", "threshold": "0.0005"},

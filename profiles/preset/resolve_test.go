@@ -69,11 +69,11 @@ func TestThePresetIsChosenByFlagThenEnvironmentThenFile(t *testing.T) {
 }
 
 func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
-	s, _, err := Resolve(Sources{File: settingsFile(t, "samples = 8.0\nsize = 256.0\nmax_iterations = 1e6\nchannels = [64.0, 32, 16, 8, 1]")})
+	s, _, err := Resolve(Sources{File: settingsFile(t, "samples = 8.0\nsize = 1024.0\nmax_iterations = 1e6\nchannels = [64.0, 32, 16, 8, 8, 1]")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Samples != 8 || s.Size != 256 || s.MaxIterations != 1_000_000 || s.Get("channels") != "64,32,16,8,1" {
+	if s.Samples != 8 || s.Size != 1024 || s.MaxIterations != 1_000_000 || s.Get("channels") != "64,32,16,8,8,1" {
 		t.Errorf("%+v", s)
 	}
 }

@@ -28,6 +28,7 @@ type Settings struct {
 	Samples      int     `toml:"samples"`       // number of samples
 	ROIDiameter  float64 `toml:"roi_diameter"`  // diameter of the sampled disc in pixels; 0 is Size
 	SampleLength float64 `toml:"sample_length"` // length of a line sample in pixels; 0 is a point
+	Passes       int     `toml:"passes"`        // times the whole pattern is trained, at least 1
 
 	// The decoder.
 	Latent           int    `toml:"latent"`            // channels of the latent vector; 0 is Size
@@ -54,7 +55,7 @@ type Settings struct {
 
 	// Limits of the run.
 	MaxIterations int64   `toml:"max_iterations"` // 0 is no limit
-	MaxSamples    int     `toml:"max_samples"`    // of the pattern; 0 is all
+	MaxSamples    int     `toml:"max_samples"`    // of all passes; 0 is all
 	MaxSeconds    float64 `toml:"max_seconds"`    // 0 is no limit
 
 	// How it is computed.

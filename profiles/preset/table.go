@@ -50,6 +50,8 @@ var table = []entry{
 		func(s *Settings) *float64 { return &s.ROIDiameter }),
 	number(sampling, "sample_length", "pixels", "length of a line sample; 0 is a point", 0, maxSide,
 		func(s *Settings) *float64 { return &s.SampleLength }),
+	integer(sampling, "passes", "", "times the whole pattern is trained; PRISM trains it once", 1, maxCount,
+		func(s *Settings) *int { return &s.Passes }),
 
 	integer(decoder, "latent", "channels", "channels of the latent vector; 0 is size", 0, 4*maxSide,
 		func(s *Settings) *int { return &s.Latent }),
@@ -92,7 +94,7 @@ var table = []entry{
 
 	integer(limits, "max_iterations", "", "end the run after so many; 0 is no limit", 0, 1<<53,
 		func(s *Settings) *int64 { return &s.MaxIterations }).live(),
-	integer(limits, "max_samples", "", "end the run after so many samples of the pattern; 0 is all", 0, maxCount,
+	integer(limits, "max_samples", "", "end the run after this many samples, counted over all passes; 0 is all", 0, maxCount,
 		func(s *Settings) *int { return &s.MaxSamples }).live(),
 	number(limits, "max_seconds", "seconds", "end the run after so long; 0 is no limit", 0, 1e9,
 		func(s *Settings) *float64 { return &s.MaxSeconds }).live(),

@@ -60,7 +60,7 @@ func (s *Settings) validInstrument() error {
 	return nil
 }
 
-// maxSamples bounds what the patterns generate.
+// maxSamples bounds what the patterns generate, and the results that a run keeps.
 const maxSamples = 1 << 20
 
 func (s *Settings) validSampling() error {
@@ -74,6 +74,8 @@ func (s *Settings) validSampling() error {
 		return s.wrong("roi_diameter", "must be at most size, %d", s.Size)
 	case float64(s.Samples) > min(disc, maxSamples):
 		return s.wrong("samples", "must be at most %.0f in a disc of %g pixels", min(disc, maxSamples), roi)
+	case s.Samples*s.Passes > maxSamples:
+		return s.wrong("passes", "must be at most %d with samples = %d", maxSamples/s.Samples, s.Samples)
 	case s.Sampling == "rings" && s.Samples < 5:
 		return s.wrong("samples", "must be at least 5 for sampling \"rings\"")
 	case s.Sampling == "grid" && s.Samples < 2:

@@ -46,7 +46,7 @@ type Reconstruction struct {
 	metrics  optics.Metrics
 
 	stage     profiles.Stage
-	sample    int     // −1 while initialising
+	sample    int     // counted over all passes; −1 while initialising
 	inSample  int     // iterations of the sample so far
 	lr        float64 // Adam's step, as the scheduler left it
 	plateau   plateau
@@ -346,7 +346,7 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	s := &r.settings
 	info := profiles.RunInfo{
 		Object: r.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
-		Size: s.Size, ObjectSize: s.ObjectSize, Samples: len(r.samples), PerSample: len(r.samples[0]),
+		Size: s.Size, ObjectSize: s.ObjectSize, Samples: len(r.samples), Passes: s.Passes, PerSample: len(r.samples[0]),
 		Radius: s.Radius, Notes: append([]string(nil), r.object.Notes...),
 	}
 	if s.FusedOptimizer && s.AMP == "fp16" {

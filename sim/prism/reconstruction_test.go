@@ -15,7 +15,7 @@ import (
 )
 
 // steadySettings keep a 32-pixel run in its second sample for ever.
-var steadySettings = []string{"size=32", "object_size=16", "radius=5", "roi_diameter=20", "samples=3",
+var steadySettings = []string{"size=32", "object_size=16", "radius=5", "roi_diameter=20", "samples=3", "passes=1",
 	"iterations=2", "cycles=1", "init_iterations=0", "threshold=0", "channels="}
 
 // resolved is a preset's settings with some set otherwise, and the moon at their sizes.

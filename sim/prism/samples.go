@@ -78,12 +78,20 @@ func (r *Reconstruction) endInitialisation(rec *profiles.Iteration, stepped bool
 	r.stage = profiles.Progressive
 	r.sample, r.inSample = -1, 0
 	out := Outcome{StageEnded: true}
-	if r.settings.Faithful && len(r.samples) <= 1 {
+	if r.settings.Faithful && r.total() <= 1 {
 		r.done, out.Finished = true, true // PRISM trains no single sample (docs/faithful.md)
 	}
 	r.unload()
 	return out, nil
 }
+
+// total is the number of samples of all passes.
+func (r *Reconstruction) total() int { return len(r.samples) * max(r.settings.Passes, 1) }
+
+// centres are the apertures of the present sample. Further passes go through the
+// pattern again in its order: each sample's measurement is then compared beside the
+// whole accumulated mask, its own apertures included.
+func (r *Reconstruction) centres() []optics.Point { return r.samples[r.sample%len(r.samples)] }
 
 // beginSample starts the training of the next sample: a fresh Adam, the first
 // learning rate, new targets.
@@ -106,7 +114,7 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 		current = r.current
 	}
 	targetOld, targetNew := r.program.target(TargetOldInput, r.targetOld), r.program.target(TargetNewInput, r.targetNew)
-	if err := r.system.Measure(current, r.samples[r.sample], targetOld, targetNew); err != nil {
+	if err := r.system.Measure(current, r.centres(), targetOld, targetNew); err != nil {
 		return err
 	}
 	r.program.deliver(TargetOldInput, targetOld)
@@ -120,7 +128,7 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 // cache is off.
 func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
 	start, before := time.Now(), r.retimed()
-	for k, c := range r.samples[r.sample] {
+	for k, c := range r.centres() {
 		mask := r.masks.Mask(r.system.Aperture(), c)
 		if all || !r.settings.MaskCache {
 			r.program.write(r.newMasks[k], mask)
@@ -193,14 +201,14 @@ func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Out
 		Sample: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
 		LossOld: rec.LossOld, LossNew: rec.LossNew, Elapsed: time.Since(r.began),
 	}
-	r.system.AddMask(r.samples[r.sample])
+	r.system.AddMask(r.centres())
 	out.Coverage = r.system.Coverage()
 	rec.Phases[profiles.Metrics] += int64(time.Since(start)) - (r.retimed() - before)
 	r.inSample = 0
 	if r.program.kind == firstSampleProgram {
 		r.unload()
 	}
-	if r.sample+1 >= len(r.samples) {
+	if r.sample+1 >= r.total() {
 		r.done, out.Finished = true, true
 	}
 	return out, nil

@@ -330,15 +330,18 @@ func (x *Terminal) Idle() {
 	x.t.Fatal("the program neither stood still nor drew")
 }
 
-// Save draws the screen to a PNG file, on a dark ground.
-func (x *Terminal) Save(path string) { x.t.Helper(); x.SaveOn(path, screenshot.Dark) }
+// Save draws the screen to a PNG file, on a dark ground, with notes in the file.
+func (x *Terminal) Save(path string, notes ...screenshot.Note) {
+	x.t.Helper()
+	x.SaveOn(path, screenshot.Dark, notes...)
+}
 
 // SaveOn is Save on another ground.
-func (x *Terminal) SaveOn(path string, g screenshot.Ground) {
+func (x *Terminal) SaveOn(path string, g screenshot.Ground, notes ...screenshot.Note) {
 	x.t.Helper()
 	var b bytes.Buffer
 	x.mu.Lock()
-	err := screenshot.PNG(&b, x.emulator, g)
+	err := screenshot.PNG(&b, x.emulator, g, notes...)
 	x.mu.Unlock()
 	if err == nil {
 		err = os.WriteFile(path, b.Bytes(), 0o644)

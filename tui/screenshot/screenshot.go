@@ -4,6 +4,7 @@
 package screenshot
 
 import (
+	"bytes"
 	"fmt"
 	"image"
 	"image/color"
@@ -53,8 +54,9 @@ var (
 )
 
 // PNG draws the cells and writes them as a PNG of 10x20 pixels a cell, with a
-// palette where the picture has no more than 256 colours.
-func PNG(w io.Writer, cells Cells, g Ground) error {
+// palette where the picture has no more than 256 colours. The notes stand in the
+// file as text (see Notes).
+func PNG(w io.Writer, cells Cells, g Ground, notes ...Note) error {
 	drawn, err := Draw(cells, g)
 	if err != nil {
 		return err
@@ -64,10 +66,11 @@ func PNG(w io.Writer, cells Cells, g Ground) error {
 		img = p
 	}
 	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(w, img); err != nil {
+	var encoded bytes.Buffer
+	if err := encoder.Encode(&encoded, img); err != nil {
 		return fmt.Errorf("encoding the screenshot: %w", err)
 	}
-	return nil
+	return annotate(w, encoded.Bytes(), notes)
 }
 
 // Draw is the picture of the cells.

@@ -6,6 +6,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,32 @@ func TestPNGHasTheScreensSize(t *testing.T) {
 	}
 	if got := img.Bounds().Size(); got.X != 7*cellWidth+2*margin || got.Y != 3*cellHeight+2*margin {
 		t.Errorf("the picture is %v", got)
+	}
+}
+
+func TestNotesStandInTheFile(t *testing.T) {
+	notes := []Note{{"Settings", "moon"}, {"Keys", "p a"}}
+	var plain, noted bytes.Buffer
+	for b, n := range map[*bytes.Buffer][]Note{&plain: nil, &noted: notes} {
+		if err := PNG(b, screenOf("é", 1, 1), Dark, n...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := png.Decode(bytes.NewReader(noted.Bytes())); err != nil { // it checks the chunks' sums
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		file []byte
+		want []Note
+	}{{plain.Bytes(), nil}, {noted.Bytes(), notes}} {
+		if got, err := Notes(tt.file); err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("notes are %v, %v, want %v", got, err, tt.want)
+		}
+	}
+	for _, broken := range [][]byte{nil, []byte("GIF89a"), noted.Bytes()[:40], noted.Bytes()[:noted.Len()-1]} {
+		if _, err := Notes(broken); err == nil {
+			t.Errorf("%d bytes are taken for a whole PNG", len(broken))
+		}
 	}
 }
 

@@ -1,0 +1,54 @@
+package prism_test
+
+import (
+	"testing"
+
+	"prismtop/profiles"
+)
+
+// Further passes train the pattern's samples again, in its order, with the whole
+// accumulated mask beside each. The first pass is what it is without others.
+func TestPassesTrainThePatternAgain(t *testing.T) {
+	const samples, iterations = 3, 2 // of steadySettings
+	first := losses(t, steadySettings, nil)
+	all := losses(t, append(append([]string(nil), steadySettings...), "passes=3", "threshold=0"), nil)
+	if len(first) != samples*iterations || len(all) != 3*len(first) {
+		t.Fatalf("%d iterations in one pass, %d in three", len(first), len(all))
+	}
+	for i, want := range first[1:] { // the first has no old loss, which is NaN
+		if all[1+i] != want {
+			t.Errorf("iteration %d: losses %v, want %v", 1+i, all[1+i], want)
+		}
+	}
+	s, object := resolved(t, "", append(append([]string(nil), steadySettings...), "passes=3", "threshold=0")...)
+	r := prepared(t, s, object, 1)
+	info := r.Info()
+	if info.Samples != samples || info.AllSamples() != 3*samples || len(info.Centres) != samples {
+		t.Errorf("%d samples, %d in all, %d centres", info.Samples, info.AllSamples(), len(info.Centres))
+	}
+	rec := new(profiles.Iteration)
+	var coverage []float64
+	var ended []int32
+	for range len(all) {
+		*rec = profiles.Iteration{}
+		out, err := r.Iterate(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.SampleEnded {
+			coverage, ended = append(coverage, out.Coverage), append(ended, out.Result.Sample)
+		}
+	}
+	for i := range ended {
+		if int(ended[i]) != i {
+			t.Errorf("samples %v ended, want them counted over all passes", ended)
+		}
+		if i >= samples && coverage[i] != coverage[samples-1] {
+			t.Errorf("coverage %v grows after the first pass", coverage)
+		}
+	}
+	// The truth is measured again: the cache answers what the first pass asked.
+	if c := rec.Caches[profiles.MeasurementCache]; c.Misses != samples || c.Hits != 2*samples {
+		t.Errorf("%d hits and %d misses of the measurement cache, want %d and %d", c.Hits, c.Misses, 2*samples, samples)
+	}
+}
