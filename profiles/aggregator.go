@@ -235,7 +235,7 @@ func (a *Aggregator) apply(e *event) {
 		a.pace.enter(e.state, e.at)
 		a.err = e.text
 	case logEvent:
-		line := LogLine{Text: e.text}
+		line := LogLine{Text: e.text, Refused: e.refused}
 		if !a.began.IsZero() {
 			line.At = e.at.Sub(a.began)
 		}

@@ -160,8 +160,8 @@ func judgeOverflow(f *facts) finding {
 	}}
 }
 
-// A sample ended far from the threshold when a loss is limitFactor times as high.
-// The alert goes after limitClear samples that converged.
+// A sample ended far from the threshold when a loss is limitFactor times as high; a sample
+// under another loss says nothing. The alert goes after limitClear samples that converged.
 const (
 	limitFactor = 2
 	limitClear  = 3
@@ -169,9 +169,9 @@ const (
 )
 
 func judgeLimit(f *facts) finding {
-	threshold := f.settings.Threshold
+	threshold, loss := f.settings.ThresholdInForce(), f.settings.LossName()
 	far := func(r SampleResult) bool {
-		return !r.Converged && threshold > 0 && max(r.LossNew, r.LossOld) > limitFactor*threshold
+		return !r.Converged && (r.Loss == "" || r.Loss == loss) && threshold > 0 && max(r.LossNew, r.LossOld) > limitFactor*threshold
 	}
 	n := len(f.results)
 	recent := f.results[max(0, n-limitRecent):]

@@ -389,3 +389,28 @@ func TestTheManualTellsEveryAlert(t *testing.T) {
 		}
 	}
 }
+
+// Losses say how far samples were from a threshold only where they are of its loss, and
+// nothing is far from one that is suspended.
+func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
+	s := preset.Settings{Loss: "l1", Threshold: 1e-3}
+	s.BindThreshold()
+	r := newWatchedRun(t, s)
+	s.Loss = "l2"
+	r.Stream.Change(Change{Key: "loss", Before: "l1", After: "l2"}, s)
+	r.SampleDone(SampleResult{Sample: 0, LossNew: 7e-3, Loss: "l2"})
+	if got := r.run(3, 5, nil); alert(got, "sample-limit") != nil {
+		t.Errorf("a suspended threshold: %+v", got.Alerts)
+	}
+	if err := s.Set("threshold", "1e-4"); err != nil {
+		t.Fatal(err)
+	}
+	s.BindThreshold()
+	r.Stream.Change(Change{Key: "threshold", Before: "0.001", After: "0.0001"}, s)
+	r.SampleDone(SampleResult{Sample: 1, LossNew: 7e-3, Loss: "l1"}) // under way when the loss changed
+	if got := r.run(3, 5, nil); alert(got, "sample-limit") != nil {
+		t.Errorf("a sample under l1: %+v", got.Alerts)
+	}
+	r.SampleDone(SampleResult{Sample: 2, LossNew: 7e-3, Loss: "l2"})
+	r.raised(r.run(3, 5, nil), "sample-limit", "2 of the last 3 samples", "sample 3 at 0.007, 70.0 times 0.0001")
+}

@@ -194,6 +194,7 @@ type SampleResult struct {
 	Iterations       int32
 	Converged        bool
 	LossOld, LossNew float64
+	Loss             string // the loss that those are of, as preset.Settings.LossName
 	Elapsed          time.Duration
 }
 

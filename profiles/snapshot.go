@@ -153,8 +153,9 @@ type OwnCost struct {
 
 // LogLine is something worth telling, once.
 type LogLine struct {
-	At   time.Duration
-	Text string
+	At      time.Duration
+	Text    string
+	Refused bool // what was asked for could not be done
 }
 
 // Snapshot is everything the screen needs at one moment. It is immutable:
@@ -162,7 +163,7 @@ type LogLine struct {
 type Snapshot struct {
 	Run      RunInfo
 	Settings preset.Settings
-	Next     *preset.Settings // that a restart begins with, changed since the run was over; nil for Settings
+	Next     *preset.Settings // that a restart begins with, where they were changed; nil for Settings
 	State    State
 	Err      string
 

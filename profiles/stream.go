@@ -19,7 +19,7 @@ const maxEvents = 4096
 // place among the iterations, and never wait for the reader.
 //
 // Begin, Iteration, Change, Next, Quality, SampleDone, Memory, Layers, Coverage, Truth
-// and Picture are called from the run's goroutine; State, Log, WantPicture and
+// and Picture are called from the run's goroutine; State, Log, Refuse, WantPicture and
 // PictureWanted from any.
 type Stream struct {
 	ring   *Ring
@@ -49,7 +49,7 @@ type latest struct {
 	settings *preset.Settings
 	state    *event
 
-	next *preset.Settings // of the run after this one
+	next *preset.Settings // of the next start
 }
 
 type eventKind uint8
@@ -78,6 +78,7 @@ type event struct {
 	result   SampleResult
 	state    State
 	text     string
+	refused  bool // of logEvent
 	picture  *Picture
 }
 
@@ -117,8 +118,8 @@ func (s *Stream) Change(c Change, after preset.Settings) {
 	}
 }
 
-// Next records the settings that a restart will begin with, changed since the run was
-// over; the newest counts, until Begin.
+// Next records the settings that a restart will begin with, where they were changed; the
+// newest counts, until Begin.
 func (s *Stream) Next(settings preset.Settings) {
 	next := cloneSettings(settings)
 	s.mu.Lock()
@@ -134,6 +135,9 @@ func (s *Stream) SampleDone(r SampleResult) { s.put(event{kind: sampleEvent, res
 
 // Log records a line worth telling; its time is that of the call, since Begin.
 func (s *Stream) Log(text string) { s.put(event{kind: logEvent, text: text}) }
+
+// Refuse is Log of what was asked for and could not be done.
+func (s *Stream) Refuse(text string) { s.put(event{kind: logEvent, text: text, refused: true}) }
 
 // Truth publishes the object on the window of the reconstruction. p must not
 // change afterwards.

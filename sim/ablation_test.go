@@ -41,7 +41,7 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 	}{
 		{name: "complete", why: "complete", options: brief, end: func(*testing.T, *Run) {}},
 		{name: "stopped by the user", why: "it was stopped", options: long, end: func(_ *testing.T, r *Run) { r.StopAblation() }},
-		{name: "restarted", why: "the run was restarted", options: long, end: func(_ *testing.T, r *Run) { r.Restart() }},
+		{name: "restarted", why: "the run was restarted", options: long, end: func(t *testing.T, r *Run) { restart(t, r) }},
 		{name: "a setting was changed", why: "threads was changed", options: long, changed: map[string]string{"threads": "1"},
 			end: func(t *testing.T, r *Run) {
 				if err := r.Set("threads", "1"); err != nil {

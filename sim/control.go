@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
+	"prismtop/sim/cpu/vec"
 )
 
 // command is something to do at the next iteration boundary.
@@ -31,10 +32,9 @@ const (
 	stopCommand
 )
 
-// Set asks for a setting to change at the next iteration boundary; of a run that is
-// over, for the run that Restart begins. It is refused at once, with the reason, when
-// the value is wrong, the setting cannot change while a run goes on, or this machine
-// cannot serve it.
+// Set asks for a setting to change: a live one at the next iteration boundary, any other
+// one, and all of a run that is over, for the run that Restart begins. It is refused at
+// once, with the reason, when the value is wrong or this machine cannot serve it.
 func (r *Run) Set(key, value string) error {
 	return r.SetMany([]preset.Assignment{{Key: key, Value: value}})
 }
@@ -45,43 +45,75 @@ func (r *Run) Set(key, value string) error {
 func (r *Run) SetMany(sets []preset.Assignment) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	next := r.wanted
-	for _, a := range sets {
-		if err := r.assign(&next, a); err != nil {
-			return err
-		}
-	}
-	if err := next.Validate(); err != nil {
+	next, err := r.assign(sets)
+	if err != nil {
 		return err
 	}
 	if r.ended() {
 		return errEnded
 	}
-	inForce := make([]preset.Assignment, len(sets))
-	for i, a := range sets {
-		inForce[i] = preset.Assignment{Key: a.Key, Value: next.Get(a.Key)}
-	}
 	r.wanted = next
 	if len(sets) == 0 {
 		return nil
+	}
+	inForce := make([]preset.Assignment, len(sets))
+	for i, a := range sets {
+		inForce[i] = preset.Assignment{Key: a.Key, Value: next.Get(a.Key)}
 	}
 	r.queue(command{kind: setCommand, sets: inForce})
 	return nil
 }
 
-// assign changes one of the settings that are asked for.
-func (r *Run) assign(next *preset.Settings, a preset.Assignment) error {
-	before := next.Get(a.Key)
+// assign is the settings that are asked for with some changed; the caller holds mu.
+func (r *Run) assign(sets []preset.Assignment) (preset.Settings, error) {
+	next, live := r.wanted, true
+	for _, a := range sets {
+		if err := r.assignOne(&next, a); err != nil {
+			return next, err
+		}
+		k, _ := preset.LookupKey(a.Key)
+		live = live && k.Live
+	}
+	next.BindThreshold()
+	if now := r.started.WithLive(&next); !r.over.Load() {
+		if err := now.Validate(); err != nil {
+			return next, err
+		}
+	}
+	err := next.Validate()
+	if err != nil && live && !r.over.Load() {
+		err = fmt.Errorf("with what waits for the next run: %w", err)
+	}
+	return next, err
+}
+
+// assignOne changes one of the settings that are asked for.
+func (r *Run) assignOne(next *preset.Settings, a preset.Assignment) error {
 	if err := next.Set(a.Key, a.Value); err != nil {
 		return err
 	}
-	switch k, _ := preset.LookupKey(a.Key); {
-	case next.Device == "cuda":
+	if next.Device == "cuda" {
 		return fmt.Errorf("device = cuda: %s", r.options.GPUReason)
-	case !k.Live && next.Get(a.Key) != before:
-		return fmt.Errorf("%s cannot change while a run goes on", a.Key)
+	}
+	if a.Key == "kernels" {
+		_, err := vec.Choose(next.Kernels)
+		return err
 	}
 	return nil
+}
+
+// Check says what a restart would find wrong with settings that Set accepts: it reads
+// the picture that they name, which may take long. Nothing changes.
+func (r *Run) Check(sets []preset.Assignment) error {
+	r.mu.Lock()
+	next, err := r.assign(sets)
+	started := r.started
+	r.mu.Unlock()
+	if err != nil || next.SamePicture(&started) {
+		return err
+	}
+	_, err = LoadObject(&next)
+	return err
 }
 
 // Pause stops the loop after the current iteration, or lets it go on.
@@ -96,9 +128,18 @@ func (r *Run) Pause(paused bool) {
 // Step runs one iteration of a paused run.
 func (r *Run) Step() { r.send(command{kind: stepCommand}) }
 
-// Restart begins again from the first weights of the seed, with the settings as
-// they are, or as they were changed since the run was over.
-func (r *Run) Restart() { r.send(command{kind: restartCommand}) }
+// Restart begins again from the first weights of the seed, with the settings as they
+// are and those that wait for the next run. Where these cannot be served the run goes
+// on, and the log has the reason.
+func (r *Run) Restart() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended() {
+		return errEnded
+	}
+	r.queue(command{kind: restartCommand})
+	return nil
+}
 
 // Stop ends the run after the current iteration.
 func (r *Run) Stop() { r.send(command{kind: stopCommand}) }

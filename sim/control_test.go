@@ -41,7 +41,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 	before := r.wanted
 	for want, wrong := range map[string][]preset.Assignment{
 		"amp = \"int8\": must be one of off": {{Key: "threads", Value: "1"}, {Key: "amp", Value: "int8"}},
-		"size cannot change":                 {{Key: "threads", Value: "1"}, {Key: "size", Value: "128"}},
+		"object_size = 128: must be at most": {{Key: "threads", Value: "1"}, {Key: "object_size", Value: "128"}},
 		"must sum to 1":                      {{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.9"}, {Key: "composite_l2", Value: "0.9"}},
 		"device = cuda: no CUDA device":      {{Key: "amp", Value: "bf16"}, {Key: "device", Value: "cuda"}},
 	} {

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ type loop struct {
 
 	paused   bool
 	finished bool             // nothing more to do until a restart
-	next     *preset.Settings // of the restart; nil for those in force
+	next     *preset.Settings // of the restart; nil for the user's own
 	failure  error            // why, when the reconstruction diverged
 	restarts int
 	changes  uint32
@@ -41,39 +40,65 @@ type loop struct {
 	ablation *trial // nil where none is under way
 }
 
+// candidate is a reconstruction that is ready for its first iteration.
+type candidate struct {
+	settings preset.Settings
+	object   *picture.Object
+	backend  *cpu.Backend
+	task     *prism.Reconstruction
+}
+
 // prepare builds the reconstruction for settings and announces the run.
 func (l *loop) prepare(r *Run, settings preset.Settings) error {
+	s, err := build(settings, r.object)
+	if err != nil {
+		return err
+	}
+	l.begin(r, s)
+	return nil
+}
+
+// build makes a reconstruction of an object.
+func build(settings preset.Settings, object *picture.Object) (candidate, error) {
+	s := candidate{settings: settings, object: object}
 	backend, device, err := OpenDevice(&settings)
 	if err != nil {
-		return err
+		return s, err
 	}
-	task, err := prism.New(settings, r.object, device)
+	task, err := prism.New(settings, object, device)
 	if err != nil {
 		backend.Close()
-		return err
+		return s, err
 	}
+	s.backend, s.task = backend, task
+	return s, nil
+}
+
+// begin takes over a reconstruction, whose first iteration is next, and announces it.
+func (l *loop) begin(r *Run, s candidate) {
 	l.close()
-	l.run, l.settings, l.backend, l.task = r, settings, backend, task
+	l.run, l.settings, l.backend, l.task = r, s.settings, s.backend, s.task
+	r.object = s.object
+	r.begun(s.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
 	l.judgeLayers()
 
-	info := task.Info()
-	info.Device, info.Kernels = "cpu", backend.Kernels()
+	info := l.task.Info()
+	info.Device, info.Kernels = "cpu", l.backend.Kernels()
 	info.GPUReason = r.options.GPUReason
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
-	r.stream.Begin(info, settings)
+	r.stream.Begin(info, l.settings)
 	for _, note := range info.Notes {
 		if l.restarts == 0 {
 			r.stream.Log(note)
 		}
 	}
-	r.stream.Truth(task.Truth())
-	r.stream.Memory(task.Memory())
-	return nil
+	r.stream.Truth(l.task.Truth())
+	r.stream.Memory(l.task.Memory())
 }
 
 func (l *loop) close() {
@@ -250,9 +275,6 @@ func (l *loop) obey(ctx context.Context) (stop bool, err error) {
 func (l *loop) carryOut(c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
-		if l.finished {
-			return false, l.setNext(c.sets)
-		}
 		return false, l.set(c.sets)
 	case pauseCommand:
 		l.pause(true)
@@ -274,34 +296,19 @@ func (l *loop) carryOut(c command) (stop bool, err error) {
 	return false, nil
 }
 
-// set changes settings between two iterations, all of them before the next.
-func (l *loop) set(sets []preset.Assignment) error {
-	next, changed, besides := l.settings, "", ""
+// base is the user's settings: while an ablation switches them, those that it returns to.
+func (l *loop) base() preset.Settings {
 	if l.ablation != nil {
-		next = l.ablation.base
+		return l.ablation.base
 	}
-	for _, a := range sets {
-		before := next.Get(a.Key)
-		if err := next.Set(a.Key, a.Value); err != nil {
-			return err // Run.SetMany has checked it
-		}
-		if next.Get(a.Key) != before {
-			changed = cmp.Or(changed, a.Key)
-			besides += ", but " + a.Key + " = " + next.Get(a.Key)
-		}
-	}
-	if changed == "" {
-		return nil
-	}
-	if err := l.leaveAblation(changed+" was changed", besides); err != nil {
-		return err
-	}
-	return l.change(next, false)
+	return l.settings
 }
 
-// setNext changes the settings that a restart begins with.
-func (l *loop) setNext(sets []preset.Assignment) error {
-	next := l.settings
+// set changes settings between two iterations: the live ones of a run that goes on before
+// its next iteration, the others when it is restarted.
+func (l *loop) set(sets []preset.Assignment) error {
+	before := l.base()
+	next := before
 	if l.next != nil {
 		next = *l.next
 	}
@@ -310,9 +317,37 @@ func (l *loop) setNext(sets []preset.Assignment) error {
 			return err // Run.SetMany has checked it
 		}
 	}
-	l.next = &next
-	l.run.stream.Next(next)
-	return nil
+	next.BindThreshold()
+	now := before
+	if !l.finished {
+		now = before.WithLive(&next)
+	}
+	l.setNext(next, &now)
+	changed := now.Differing(&before)
+	if len(changed) == 0 {
+		return nil
+	}
+	besides := ""
+	for _, key := range changed {
+		besides += ", but " + key + " = " + now.Get(key)
+	}
+	if err := l.leaveAblation(changed[0]+" was changed", besides); err != nil {
+		return err
+	}
+	return l.change(now, false)
+}
+
+// setNext takes the settings that a restart begins with, where those that the run goes
+// on with are now.
+func (l *loop) setNext(next preset.Settings, now *preset.Settings) {
+	differs := len(next.Differing(now)) > 0
+	if differs || l.next != nil {
+		l.run.stream.Next(next)
+	}
+	l.next = nil
+	if differs {
+		l.next = &next
+	}
 }
 
 // change brings the live settings to those of next, all before the next iteration.
@@ -335,17 +370,31 @@ func (l *loop) change(next preset.Settings, ablating bool) error {
 		l.run.stream.Layers(nil, nil)
 	}
 	l.announce(changes)
+	l.tellThreshold(&before)
 	return nil
+}
+
+// tellThreshold logs that the threshold was suspended, or is in force again.
+func (l *loop) tellThreshold(before *preset.Settings) {
+	_, was := before.ThresholdSuspended()
+	loss, is := l.settings.ThresholdSuspended()
+	switch {
+	case is && !was:
+		l.run.stream.Log(fmt.Sprintf("threshold %g was given for %s and is suspended under %s: samples end at their limits",
+			l.settings.Threshold, loss, l.settings.LossName()))
+	case was && !is:
+		l.run.stream.Log(fmt.Sprintf("threshold %g is in force for %s", l.settings.Threshold, l.settings.LossName()))
+	}
 }
 
 // changesTo lists what differs from the settings in force.
 func (l *loop) changesTo(next preset.Settings, ablating bool) []profiles.Change {
 	var changes []profiles.Change
 	at := time.Since(l.began)
-	for _, key := range l.run.live {
-		if old, now := l.settings.Get(key), next.Get(key); old != now {
-			changes = append(changes, profiles.Change{Key: key, Before: old, After: now, Iteration: l.index, At: at, Ablation: ablating})
-		}
+	for _, key := range next.Differing(&l.settings) {
+		changes = append(changes, profiles.Change{
+			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating,
+		})
 	}
 	return changes
 }
@@ -395,22 +444,26 @@ func (l *loop) step() error {
 	return err
 }
 
-// restart begins again from the first weights of the seed.
+// restart begins again from the first weights of the seed. Where that cannot be, the run
+// goes on as it was.
 func (l *loop) restart() error {
+	settings := l.base()
+	if l.next != nil {
+		settings = *l.next
+	}
+	before := l.base()
+	s, err := l.another(settings)
+	if err != nil || s.task == nil {
+		return err
+	}
 	if err := l.stopAblation("the run was restarted"); err != nil {
 		return err
 	}
 	l.restarts++
 	paused := l.paused
 	l.paused = false
-	settings := l.settings
-	if l.next != nil {
-		settings = *l.next
-	}
-	if err := l.prepare(l.run, settings); err != nil {
-		return err
-	}
-	l.run.stream.Log("restarted from the first weights of the seed")
+	l.begin(l.run, s)
+	l.run.stream.Log("restarted from the first weights of the seed" + with(&settings, &before))
 	l.run.stream.State(profiles.Running, "")
 	if paused {
 		l.pause(true)
@@ -418,11 +471,71 @@ func (l *loop) restart() error {
 	return nil
 }
 
+// another makes the reconstruction of a restart beside the present one, which goes on
+// where there can be none; the log has the reason, and s no task. Where the memory does
+// not hold both the present one is given up first, and what is wrong then is an error.
+func (l *loop) another(settings preset.Settings) (s candidate, err error) {
+	stream := l.run.stream
+	running := !l.paused && !l.finished
+	if running {
+		l.active += time.Since(l.resumed)
+	}
+	stream.State(profiles.Preparing, "")
+	object := l.run.object
+	if !settings.SamePicture(&l.settings) {
+		object, err = LoadObject(&settings)
+	}
+	alone := false
+	if err == nil {
+		held := l.task.Memory()
+		if alone = !settings.FitsBeside(held.Total()); alone {
+			l.close()
+		}
+		s, err = build(settings, object)
+	}
+	switch {
+	case err == nil:
+		return s, nil
+	case alone:
+		return s, fmt.Errorf("restart, in whose memory the run before had no room: %w", err)
+	}
+	stream.Refuse("not restarted: " + err.Error())
+	if running {
+		l.resumed = time.Now()
+	}
+	l.announceState()
+	return s, nil
+}
+
+// announceState publishes what the run does.
+func (l *loop) announceState() {
+	switch {
+	case l.finished:
+		l.announceEnd()
+	case l.paused:
+		l.run.stream.State(profiles.Paused, "")
+	default:
+		l.run.stream.State(profiles.Running, "")
+	}
+}
+
+// with lists what settings have otherwise than before: " with radius = 24".
+func with(settings, before *preset.Settings) string {
+	var list []string
+	for _, key := range settings.Differing(before) {
+		list = append(list, key+" = "+settings.Get(key))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(list, ", ")
+}
+
 // save writes the reconstruction as it stands.
 func (l *loop) save() {
 	paths, err := l.write(l.run.savePath(), picture.SaveNewPair)
 	if err != nil {
-		l.run.stream.Log("not saved: " + err.Error())
+		l.run.stream.Refuse("not saved: " + err.Error())
 		return
 	}
 	l.run.stream.Log("saved " + strings.Join(paths, " and "))

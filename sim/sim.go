@@ -58,12 +58,12 @@ type Run struct {
 	options Options
 	stream  *profiles.Stream
 	object  *picture.Object // nil until it was drawn
-	live    []string        // keys that may change while it goes on
 
 	prepared bool
 
 	mu       sync.Mutex
-	wanted   preset.Settings // as they will be once the queue is obeyed
+	wanted   preset.Settings // of the next start, once the queue is obeyed
+	started  preset.Settings // that the present start began with
 	commands []command
 	err      error
 
@@ -98,14 +98,10 @@ func Open(o Options) (*Run, error) {
 	if o.Settings.Device == "cuda" {
 		return nil, fmt.Errorf("device = cuda: %s", o.GPUReason)
 	}
+	o.Settings.BindThreshold()
 	r := &Run{
-		options: o, stream: o.Stream, wanted: o.Settings,
+		options: o, stream: o.Stream, wanted: o.Settings, started: o.Settings,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
-	}
-	for _, k := range preset.Keys() {
-		if k.Live {
-			r.live = append(r.live, k.Name)
-		}
 	}
 	if o.Settings.Image != "" {
 		object, err := LoadObject(&o.Settings)
@@ -126,6 +122,13 @@ func (r *Run) prepare() (err error) {
 	}
 	r.prepared = true
 	return r.loop.prepare(r, r.options.Settings)
+}
+
+// begun notes the settings that a start began with.
+func (r *Run) begun(s preset.Settings) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = s
 }
 
 // SettingsError ends a run whose settings cannot be served.
@@ -224,5 +227,5 @@ func (r *Run) WriteReconstruction(base string) error {
 	return err
 }
 
-// errEnded refuses a command to a run that has ended.
-var errEnded = errors.New("the run has ended")
+// errEnded refuses a command to a run whose loop is gone.
+var errEnded = errors.New("the run is over for good; start prismtop again")

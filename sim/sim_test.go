@@ -168,7 +168,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
 	r, _ := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	for change, want := range map[[2]string]string{
-		{"size", "128"}:         "cannot change",
+		{"size", "16"}:          "object_size",
 		{"amp", "int8"}:         "amp",
 		{"learning_rate", "-1"}: "learning_rate",
 		{"no_such_key", "1"}:    "no_such_key",
@@ -189,7 +189,7 @@ func TestPauseStepAndRestart(t *testing.T) {
 	if s := a.Tick(time.Now()); s.Index != at+1 || s.State != profiles.Paused {
 		t.Errorf("a step led to iteration %d in state %v, want %d paused", s.Index, s.State, at+1)
 	}
-	r.Restart()
+	restart(t, r)
 	until(t, a, "restart", func(s *profiles.Snapshot) bool { return s.Index == 0 && s.State == profiles.Paused })
 	r.Pause(false)
 	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
@@ -208,14 +208,11 @@ func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Set("size", "128"); err == nil {
-		t.Error("the field's size was changed")
-	}
 	s = until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && s.Next.MaxIterations == 7 })
 	if s.Next.AMP != "bf16" || s.Settings.AMP != "off" || s.Settings.MaxIterations != 5 || len(s.Changes) != 0 {
 		t.Errorf("next %s, in force %s and %d, changes %v", s.Next.AMP, s.Settings.AMP, s.Settings.MaxIterations, s.Changes)
 	}
-	r.Restart()
+	restart(t, r)
 	s = until(t, a, "the end again", func(s *profiles.Snapshot) bool {
 		return s.State == profiles.Finished && s.Run.PriorStarts == 1 && s.Index == 7
 	})
@@ -264,7 +261,7 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 		t.Errorf("error %q, %d non-finite losses", s.Err, s.NonFinite)
 	}
 	r.object.Amplitude[middle] = healthy
-	r.Restart()
+	restart(t, r)
 	until(t, a, "restart", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 3 })
 	r.Stop()
 	if err := r.Wait(); err != nil {

@@ -21,7 +21,7 @@ func (s *Settings) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		value, err := encode(k, (*preset.Settings)(s).Get(k.Name))
+		value, err := encode(k, plain(k, (*preset.Settings)(s)))
 		if err != nil {
 			return nil, fmt.Errorf("setting %q: %w", k.Name, err)
 		}
@@ -29,6 +29,15 @@ func (s *Settings) MarshalJSON() ([]byte, error) {
 	}
 	b.WriteByte('}')
 	return b.Bytes(), nil
+}
+
+// plain is a key's value as Get says it; of a suspended threshold the number.
+func plain(k preset.Key, s *preset.Settings) string {
+	value := s.Get(k.Name)
+	if k.Name == "threshold" {
+		value, _ = preset.ThresholdText(value)
+	}
+	return value
 }
 
 // encode is a key's value, as Get says it, in JSON.

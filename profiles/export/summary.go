@@ -42,6 +42,9 @@ type Summary struct {
 	Settings       *Settings `json:"settings"`
 	SettingsReason string    `json:"settings_reason,omitempty"`
 
+	ThresholdSuspended       bool   `json:"threshold_suspended"` // it was given for another loss
+	ThresholdSuspendedReason string `json:"threshold_suspended_reason,omitempty"`
+
 	Machine     Machine `json:"machine"`
 	Model       *Model  `json:"model"`
 	ModelReason string  `json:"model_reason,omitempty"`
@@ -245,6 +248,10 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		sum.Model = &Model{s.Run.Parameters, s.Run.Size, s.Run.ObjectSize}
 	} else {
 		sum.SettingsReason, sum.SeedReason, sum.ModelReason = notBegun, notBegun, notBegun
+	}
+	if loss, suspended := s.Settings.ThresholdSuspended(); suspended {
+		sum.ThresholdSuspended = true
+		sum.ThresholdSuspendedReason = "given for " + loss + ", and the loss is " + s.Settings.LossName()
 	}
 	if s.Index > 0 {
 		sum.Caches = describeCaches(s)

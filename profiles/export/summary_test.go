@@ -263,3 +263,23 @@ func collectFields(t reflect.Type, into map[string]bool) {
 		collectFields(f.Type, into)
 	}
 }
+
+// A threshold that is out of force is a number like any other in the settings, and the
+// summary says which losses it stands between.
+func TestASuspendedThresholdIsInTheJSON(t *testing.T) {
+	s := whole(t)
+	s.Settings.BindThreshold()
+	s.Settings.Loss = "l2"
+	sum := Summarize(s, Source{})
+	if want := "given for normalised l1, and the loss is normalised l2"; !sum.ThresholdSuspended || sum.ThresholdSuspendedReason != want {
+		t.Errorf("suspended %v, %q", sum.ThresholdSuspended, sum.ThresholdSuspendedReason)
+	}
+	var b bytes.Buffer
+	if err := WriteJSON(&b, sum); err != nil {
+		t.Fatal(err)
+	}
+	var read Summary
+	if err := json.Unmarshal(b.Bytes(), &read); err != nil || read.Settings.Threshold != s.Settings.Threshold {
+		t.Errorf("reads back: %v, %+v", err, read.Settings)
+	}
+}

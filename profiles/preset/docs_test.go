@@ -41,8 +41,13 @@ Every setting has one name, used in files, in the environment and on the command
 4. flags: ` + "`--set radius=20`" + `, and those with a name of their own, such as ` + "`--image`" + `
 
 Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file and tells where each
-value came from. A setting marked *live* can change while a run goes on; it takes effect at the next iteration. The
-default column is preset ` + "`" + Default + "`" + `.
+value came from. A setting marked *live* can change while a run goes on; it takes effect at the next iteration. The others
+wait for the next start: the settings pane (` + "`,`" + `) takes them, checked as the command line checks them, and ` + "`R`" + ` restarts with
+them. The default column is preset ` + "`" + Default + "`" + `.
+
+A threshold belongs to the loss that it was given for: ` + "`loss`, `normalize_loss` and the weights of `composite`" + `. Under another
+loss it is suspended, and samples end at their limits. It is in force again when that loss is back; one that is given anew
+belongs to the loss in use.
 `)
 	s := moon(t)
 	group := ""

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -55,6 +56,9 @@ func Resolve(src Sources) (Settings, Origins, error) {
 		if err := layer(&s, origins); err != nil {
 			return Settings{}, nil, err
 		}
+	}
+	if _, other := s.ThresholdSuspended(); other { // only a run that goes on has had another loss
+		return Settings{}, nil, fmt.Errorf("%w (%s)", find(thresholdKey).wrong(strconv.Quote(s.Get(thresholdKey))), origins[thresholdKey])
 	}
 	if err := s.Validate(); err != nil {
 		var wrong *ValueError

@@ -77,4 +77,7 @@ type Settings struct {
 	Device             string `toml:"device"`          // auto, cpu, cuda
 	Seed               uint64 `toml:"seed"`
 	Faithful           bool   `toml:"faithful"` // keep PRISM's defects (docs/faithful.md)
+
+	// thresholdLoss is the LossName that Threshold was given for; "" is whichever is in use.
+	thresholdLoss string
 }

@@ -19,8 +19,14 @@ func moon(t testing.TB) Settings {
 func TestTableNamesEveryFieldOfSettingsInOrder(t *testing.T) {
 	typ := reflect.TypeOf(Settings{})
 	keys := Keys()
-	if len(keys) != typ.NumField() {
-		t.Fatalf("%d keys for %d fields", len(keys), typ.NumField())
+	exported := 0
+	for i := range typ.NumField() {
+		if typ.Field(i).IsExported() {
+			exported++
+		}
+	}
+	if len(keys) != exported {
+		t.Fatalf("%d keys for %d fields", len(keys), exported)
 	}
 	var s Settings
 	for i, k := range keys {

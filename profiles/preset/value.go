@@ -48,6 +48,9 @@ func (s *Settings) Set(key, value string) error {
 	if e.Type != Text {
 		value = strings.TrimSpace(value)
 	}
+	if key == thresholdKey {
+		return s.setThreshold(e, value)
+	}
 	v, ok := e.parse(value)
 	if !ok {
 		return e.wrong(strconv.Quote(value))
@@ -55,11 +58,15 @@ func (s *Settings) Set(key, value string) error {
 	return e.assign(s, v)
 }
 
-// Get is the key's value as text that Set accepts, empty for an unknown key.
+// Get is the key's value as text that Set accepts, empty for an unknown key. A
+// threshold that is suspended is followed by the loss that it is for: "0.003 for l1".
 func (s *Settings) Get(key string) string {
 	e := find(key)
-	if e == nil {
+	switch {
+	case e == nil:
 		return ""
+	case key == thresholdKey:
+		return e.format(s) + s.suspendedFor()
 	}
 	return e.format(s)
 }

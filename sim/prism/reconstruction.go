@@ -51,6 +51,7 @@ type Reconstruction struct {
 	lr        float64 // Adam's step, as the scheduler left it
 	plateau   plateau
 	threshold float64 // of the initialisation, see initialThreshold
+	stop      float64 // threshold of the samples where it is in force, else 0
 	began     time.Time
 	done      bool
 
@@ -87,7 +88,7 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 	r := &Reconstruction{
 		settings: s, object: object, device: device, decoder: decoder, state: state,
 		system: system, masks: masks, samples: samples,
-		sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now(),
+		sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now(), stop: s.ThresholdInForce(),
 		current: make([]float32, plane), output: make([]float32, plane),
 		targetOld: make([]float32, plane), targetNew: make([]float32, plane),
 	}
@@ -282,10 +283,13 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 	if err != nil {
 		return err
 	}
-	r.settings = s
+	r.settings, r.stop = s, s.ThresholdInForce()
 	r.changed = true
 	if s.LearningRate != old.LearningRate {
 		r.lr, r.plateau = s.LearningRate, newPlateau()
+	}
+	if r.stage == profiles.Progressive && s.LossName() != old.LossName() { // the best so far is of another scale
+		r.plateau = newPlateau()
 	}
 	if r.stage == profiles.Initialising {
 		r.threshold = r.initialThreshold()

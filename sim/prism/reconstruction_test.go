@@ -149,3 +149,30 @@ func TestTheSteadyLoopAllocatesNothing(t *testing.T) {
 		})
 	}
 }
+
+// The schedule's best loss is of the loss that it was measured with: under one of a larger
+// scale, which goes down as well, the learning rate stays.
+func TestAnotherLossBeginsThePlateauAnew(t *testing.T) {
+	s, object := resolved(t, "", slices.Concat(steadySettings, []string{
+		"samples=60", "iterations=1", "cycles=1000", "scheduler=plateau", "loss=l2", "normalize_loss=false", "learning_rate=0.0005",
+	})...)
+	r := prepared(t, s, object, 2)
+	rec := new(profiles.Iteration)
+	for range 5 {
+		iterate(t, r, rec)
+	}
+	under := rec.LossNew
+	s.Loss, s.NormalizeLoss = "l1", true
+	if err := r.Apply(s); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 25 {
+		iterate(t, r, rec)
+		if i == 0 && rec.LossNew < 2*under {
+			t.Fatalf("l1 is %g where l2 was %g: no larger scale", rec.LossNew, under)
+		}
+	}
+	if rec.LearningRate != 0.0005 {
+		t.Errorf("the learning rate is %g after 25 iterations that improved the loss to %g", rec.LearningRate, rec.LossNew)
+	}
+}

@@ -21,7 +21,8 @@ func (r *Reconstruction) prepareInitialisation() {
 // decoder cannot reach, its border and the padding, are a floor under the loss:
 // where it is above the threshold PRISM can never converge and always spends the
 // whole phase. The floor is added to the threshold, so that the phase ends when
-// the reachable part has converged (docs/faithful.md).
+// the reachable part has converged (docs/faithful.md). The phase has a loss of its own,
+// so another one for the samples suspends nothing here.
 func (r *Reconstruction) initialThreshold() float64 {
 	if r.settings.Faithful {
 		return r.settings.Threshold
@@ -149,7 +150,7 @@ func (r *Reconstruction) train(rec *profiles.Iteration) (Outcome, error) {
 		return Outcome{}, err
 	}
 	r.inSample++
-	th := r.settings.Threshold
+	th := r.stop
 	if rec.LossNew < th && (r.system.Samples() == 0 || rec.LossOld < th) {
 		rec.Flags |= profiles.Converged
 		return r.endSample(rec, true)
@@ -199,7 +200,7 @@ func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Out
 	out := Outcome{SampleEnded: true, Quality: r.Quality()}
 	out.Result = profiles.SampleResult{
 		Sample: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
-		LossOld: rec.LossOld, LossNew: rec.LossNew, Elapsed: time.Since(r.began),
+		LossOld: rec.LossOld, LossNew: rec.LossNew, Loss: r.settings.LossName(), Elapsed: time.Since(r.began),
 	}
 	r.system.AddMask(r.centres())
 	out.Coverage = r.system.Coverage()

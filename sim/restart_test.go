@@ -1,0 +1,158 @@
+package sim
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// endless is a run that stays in its first samples.
+var endless = slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000"})
+
+func restart(t *testing.T, r *Run) {
+	t.Helper()
+	if err := r.Restart(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func set(t *testing.T, r *Run, key, value string) {
+	t.Helper()
+	if err := r.Set(key, value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What the next start reads waits for it, beside a run that goes on under what it began
+// with and that live settings still change.
+func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	set(t, r, "radius", "8")
+	set(t, r, "samples", "7")
+	set(t, r, "threads", "1")
+	s := until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && len(s.Changes) > 0 })
+	if s.Next.Radius != 8 || s.Next.Samples != 7 || s.Next.Threads != 1 || s.Settings.Radius != 10 || s.Settings.Threads != 1 || len(s.Changes) != 1 {
+		t.Errorf("next %+v, in force %+v, changes %v", s.Next, s.Settings, s.Changes)
+	}
+	set(t, r, "samples", "60") // taken back
+	s = until(t, a, "one change less", func(s *profiles.Snapshot) bool { return s.Next.Samples == 60 })
+	if got := s.Next.Differing(&s.Settings); !slices.Equal(got, []string{"radius"}) {
+		t.Errorf("wait for the next run: %v", got)
+	}
+	restart(t, r)
+	s = until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 3 })
+	if s.Run.Radius != 8 || s.Settings.Radius != 8 || s.Next != nil || s.Settings.Threads != 1 {
+		t.Errorf("the next run has radius %g, %+v", s.Run.Radius, s.Settings)
+	}
+	if text := s.Log[len(s.Log)-1].Text; text != "restarted from the first weights of the seed with radius = 8" {
+		t.Errorf("the log says %q", text)
+	}
+}
+
+// Whatever is wrong with a setting of the start is said as on the command line, when it is
+// asked for, and nothing changes.
+func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	for _, tt := range []struct{ key, value, want string }{
+		{"radius", "40", "radius = 40: must be at most half of size, 32"},
+		{"size", "500", "size = 500: must be a power of two"},
+		{"object_size", "128", "object_size = 128: must be at most size, 64"},
+		{"samples", "1e9", "samples = 1000000000: must be at most"},
+		{"kernels", "neon", `kernels = "neon": must be one of`},
+		{"device", "cuda", "device = cuda: "},
+	} {
+		if err := r.Set(tt.key, tt.value); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s = %s: %v, want %q", tt.key, tt.value, err, tt.want)
+		}
+	}
+	missing := []preset.Assignment{{Key: "image", Value: filepath.Join(t.TempDir(), "none.png")}}
+	if err := r.Check(missing); err == nil || !strings.Contains(err.Error(), "none.png: no such file") {
+		t.Errorf("a picture that is not there: %v", err)
+	}
+	if err := r.Check([]preset.Assignment{{Key: "object", Value: "star"}}); err != nil {
+		t.Error(err)
+	}
+	set(t, r, "size", "256") // the next run may have what this one cannot
+	if err := r.Set("loss", "ms-ssim"); err == nil || !strings.Contains(err.Error(), "when size is below 176") {
+		t.Errorf("ms-ssim of 64 pixels: %v", err)
+	}
+	set(t, r, "size", "128")
+	set(t, r, "size", "64")
+	s := a.Last()
+	if s.State != profiles.Running || len(s.Changes) != 0 {
+		t.Errorf("%v after %v", s.State, s.Changes)
+	}
+}
+
+// A run outlives a restart that cannot be: running, paused or finished it is what it was.
+func TestARunOutlivesARestartThatFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "europa.png")
+	for _, tt := range []struct {
+		state profiles.State
+		sets  []string
+	}{{profiles.Running, endless}, {profiles.Paused, endless}, {profiles.Finished, append(slices.Clone(small), "max_iterations=5")}} {
+		r, a := start(t, Options{Settings: settings(t, tt.sets...), Linger: true})
+		s := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+		r.Pause(tt.state == profiles.Paused)
+		before := until(t, a, tt.state.String(), func(s *profiles.Snapshot) bool { return s.State == tt.state })
+		set(t, r, "image", path)
+		restart(t, r)
+		s = until(t, a, "the refusal", func(s *profiles.Snapshot) bool {
+			return len(s.Log) > len(before.Log) && s.Log[len(s.Log)-1].Refused && s.State == tt.state
+		})
+		if text := s.Log[len(s.Log)-1].Text; !strings.HasPrefix(text, "not restarted: ") || !strings.Contains(text, "europa.png: no such file") {
+			t.Errorf("%v: the log says %q", tt.state, text)
+		}
+		if s.Run.PriorStarts != 0 || s.Next == nil || s.Next.Image != path || s.Index < before.Index {
+			t.Errorf("%v: iteration %d of start %d after %d, next %+v", tt.state, s.Index, s.Run.PriorStarts, before.Index, s.Next)
+		}
+		if tt.state == profiles.Running {
+			until(t, a, "iterations after it", func(n *profiles.Snapshot) bool { return n.Index > s.Index+3 })
+		}
+		set(t, r, "image", "")
+		set(t, r, "object", "star")
+		restart(t, r)
+		s = until(t, a, "the next run", func(s *profiles.Snapshot) bool {
+			return s.Run.PriorStarts == 1 && (s.State == profiles.Paused || s.Index > 3)
+		})
+		if s.Run.Object != "star" {
+			t.Errorf("%v: the next run shows %s", tt.state, s.Run.Object)
+		}
+	}
+}
+
+// A picture that is read for a restart is the next run's, at the next run's sizes.
+func TestARestartLoadsAnotherPicture(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "europa")
+	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true, SaveTo: base})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	if err := r.Save(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "the picture", func(*profiles.Snapshot) bool { _, err := os.Stat(base + ".npy"); return err == nil })
+	for _, a := range []preset.Assignment{{Key: "image", Value: base + ".png"}, {Key: "size", Value: "128"}, {Key: "object_size", Value: "16"}} {
+		set(t, r, a.Key, a.Value)
+	}
+	restart(t, r)
+	s := until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 0 })
+	if s.Run.Object != "europa.png" || s.Run.Size != 128 || s.Truth.Width != 16 {
+		t.Errorf("the next run shows %s of %d, a window of %d", s.Run.Object, s.Run.Size, s.Truth.Width)
+	}
+}
+
+// Nothing listens to a run whose loop is gone, and it says so.
+func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
+	r, _ := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	r.Stop()
+	_ = r.Wait()
+	if err := r.Restart(); err == nil || !strings.Contains(err.Error(), "over for good") {
+		t.Errorf("a restart of a run whose loop is gone: %v", err)
+	}
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// converging is a run whose samples would end at their first iteration under l2 if the
+// threshold held there too: l2 is about the square of l1.
+var converging = slices.Concat(small, []string{"samples=60", "threshold=0.5", "iterations=6", "init_iterations=0"})
+
+// A threshold belongs to the loss that it was given for: samples under another one end at
+// their limits until it is given anew, and under the first it is in force again.
+func TestAThresholdBelongsToItsLoss(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, converging...), Linger: true})
+	r.Pause(true)
+	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
+	if s.Settings.ThresholdInForce() != 0.5 {
+		t.Fatalf("threshold %g in force at the start", s.Settings.ThresholdInForce())
+	}
+	set(t, r, "loss", "l2")
+	until(t, a, "the loss", func(s *profiles.Snapshot) bool { return s.Settings.Loss == "l2" })
+	r.Pause(false)
+	from := len(s.Results) + 1 // the sample under way began under l1
+	s = until(t, a, "samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= from+4 })
+	for _, res := range s.Results[from:] {
+		if res.Converged || res.Iterations != 6 {
+			t.Errorf("sample %d under a suspended threshold: %+v", res.Sample, res)
+		}
+	}
+	if loss, suspended := s.Settings.ThresholdSuspended(); !suspended || loss != "normalised l1" || s.Settings.Get("threshold") != "0.5 for normalised l1" {
+		t.Errorf("suspended %v for %q: %s", suspended, loss, s.Settings.Get("threshold"))
+	}
+	if len(s.Changes) != 1 || !told(s, "threshold 0.5 was given for normalised l1 and is suspended under normalised l2") {
+		t.Errorf("changes %v, log %v", s.Changes, s.Log)
+	}
+	set(t, r, "threshold", "0.5") // now it is l2's
+	n := len(s.Results) + 1
+	s = until(t, a, "samples that converge", func(s *profiles.Snapshot) bool { return len(s.Results) >= n+3 })
+	if last := s.Results[len(s.Results)-1]; !last.Converged {
+		t.Errorf("a sample below the threshold of its loss: %+v", last)
+	}
+	if last := s.Changes[len(s.Changes)-1]; last.Key != "threshold" || last.Before != "0.5 for normalised l1" || last.After != "0.5" {
+		t.Errorf("the change is %+v", last)
+	}
+}
+
+// told says whether the log has a line that begins so.
+func told(s *profiles.Snapshot, text string) bool {
+	return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return strings.HasPrefix(l.Text, text) })
+}
+
+func TestASuspendedThresholdComesBack(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	set(t, r, "threshold", "1e-9")
+	steps := []struct {
+		sets []preset.Assignment
+		want string
+	}{
+		{[]preset.Assignment{{Key: "loss", Value: "l2"}}, "1e-09 for normalised l1"},
+		{[]preset.Assignment{{Key: "loss", Value: "l1"}}, "1e-09"},
+		{[]preset.Assignment{{Key: "normalize_loss", Value: "false"}}, "1e-09 for normalised l1"},
+		{[]preset.Assignment{{Key: "normalize_loss", Value: "true"}}, "1e-09"},
+		{[]preset.Assignment{{Key: "loss", Value: "composite"}, {Key: "threshold", Value: "2e-9"}}, "2e-09"}, // together: of the new loss
+		{[]preset.Assignment{{Key: "composite_l1", Value: "0.8"}, {Key: "composite_ssim", Value: "0.2"}}, "2e-09 for composite 0.7/0/0.3"},
+		{[]preset.Assignment{{Key: "composite_l1", Value: "0.7"}, {Key: "composite_ssim", Value: "0.3"}}, "2e-09"},
+		{[]preset.Assignment{{Key: "threshold", Value: "3e-9"}, {Key: "loss", Value: "ssim"}}, "3e-09"}, // in any order
+		{[]preset.Assignment{{Key: "loss", Value: "l2"}}, "3e-09 for ssim"},
+		{[]preset.Assignment{{Key: "threshold", Value: "1e-9 for normalised l1"}}, "1e-09 for normalised l1"}, // as undo asks for it
+		{[]preset.Assignment{{Key: "threshold", Value: "0"}, {Key: "loss", Value: "l1"}}, "0"},                // never is never
+	}
+	for i, step := range steps {
+		if err := r.SetMany(step.sets); err != nil {
+			t.Fatal(err)
+		}
+		until(t, a, step.want, func(s *profiles.Snapshot) bool {
+			return len(s.Changes) > i && s.Settings.Get("threshold") == step.want && s.Settings.Loss == r.wanted.Loss
+		})
+	}
+	if err := r.Set("threshold", "1e-9 for l3"); err == nil {
+		t.Error("a threshold was given for a loss that there is not")
+	}
+}
+
+// A restart after the loss was changed has the threshold suspended still.
+func TestARestartKeepsAThresholdSuspended(t *testing.T) {
+	r, a := start(t, Options{Settings: settings(t, append(converging, "max_iterations=2")...), Linger: true})
+	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
+	set(t, r, "loss", "l2")
+	set(t, r, "max_iterations", "20")
+	restart(t, r)
+	s := until(t, a, "the end of the next", func(s *profiles.Snapshot) bool {
+		return s.Run.PriorStarts == 1 && s.State == profiles.Finished
+	})
+	if len(s.Results) == 0 || slices.ContainsFunc(s.Results, func(r profiles.SampleResult) bool { return r.Converged }) {
+		t.Errorf("samples under a suspended threshold: %+v", s.Results)
+	}
+}
