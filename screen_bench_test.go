@@ -91,7 +91,9 @@ func (replay) StartAblation() error                   { return nil }
 func (replay) StopAblation()                          {}
 func (replay) Pause(bool)                             {}
 func (replay) Step()                                  {}
-func (replay) Restart()                               {}
+func (replay) Restart() error                         { return nil }
+func (replay) CanRestart() error                      { return nil }
+func (replay) Check([]preset.Assignment) error        { return nil }
 func (replay) Save() error                            { return nil }
 func (replay) Stop()                                  {}
 func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }

@@ -134,10 +134,18 @@ func (r *Run) Step() { r.send(command{kind: stepCommand}) }
 func (r *Run) Restart() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.CanRestart(); err != nil {
+		return err
+	}
+	r.queue(command{kind: restartCommand})
+	return nil
+}
+
+// CanRestart is the error that Restart would return: nothing is left to restart.
+func (r *Run) CanRestart() error {
 	if r.ended() {
 		return errEnded
 	}
-	r.queue(command{kind: restartCommand})
 	return nil
 }
 

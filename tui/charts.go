@@ -128,7 +128,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		{Curve: curves[0], Style: theme.LossOld, Dashed: p.theme.Depth == theme.NoColor},
 		{Curve: curves[1], Style: theme.LossNew},
 	}
-	line.Threshold = s.Settings.Threshold
+	line.Threshold = thresholdOf(s)
 	p.scale(&line, curves)
 	if !line.Draw(c) {
 		message(c, "no loss yet")
@@ -136,7 +136,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	if s.NonFinite > 0 {
 		return plural(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
 	}
-	return p.footnote(s, p.readout(s), "")
+	return p.footnote(s, p.readout(s), whySuspended(s))
 }
 
 // scale sets the vertical axis for what is seen and the threshold.
@@ -186,7 +186,7 @@ func (p *losses) legend(s *profiles.Snapshot) {
 		name = "loss "
 	}
 	entries = append(entries, entry{name + strings.TrimSpace(loss(s.LatestLossNew)), theme.LossNew})
-	if t := s.Settings.Threshold; t > 0 {
+	if t := thresholdOf(s); t > 0 {
 		entries = append(entries, entry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
 	}
 	room := w - 4 - chart.Width(p.title) - 4

@@ -33,8 +33,14 @@ func (m *Model) compose() {
 	if m.choosing != nil {
 		m.overlay(rows, m.chooserBox())
 	}
+	if m.picking != nil {
+		m.overlay(rows, m.pickerBox())
+	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
+	}
+	if m.restarting {
+		m.overlay(rows, m.restartQuestion())
 	}
 	m.rows = rows
 }

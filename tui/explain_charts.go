@@ -59,7 +59,7 @@ func (p *losses) Explain() []string {
 	return []string{
 		"New is the loss on the measurement of the present sub-aperture, old that on everything measured before it, both as the " +
 			"optimiser sees them, of every iteration; while initialising there is one loss, against a disc. A sample ends as converged when both are " +
-			"below the threshold, the dashed line. Losses that are not finite are left out and counted below.",
+			"below the threshold, the dashed line; a threshold that was given for another loss is suspended and has none. Losses that are not finite are left out and counted below.",
 		bucketTerms + " The logarithmic axis leaves out the rare low: values a decade below nine tenths of all lie on its bottom.",
 		timelineTerms,
 	}

@@ -22,7 +22,9 @@ type recorder struct {
 	mu        sync.Mutex
 	calls     []string
 	refuse    error
-	hung      bool // Step never returns
+	gone      error // no run is left
+	wrong     error // that Check finds
+	hung      bool  // Step never returns
 	snapshots chan *profiles.Snapshot
 }
 
@@ -56,6 +58,13 @@ func (r *recorder) SetMany(sets []preset.Assignment) error {
 	return r.refuse
 }
 
+func (r *recorder) Check(sets []preset.Assignment) error {
+	for _, a := range sets {
+		r.note("Check " + a.Key + " " + a.Value)
+	}
+	return r.wrong
+}
+
 func (r *recorder) StartAblation() error { r.note("StartAblation"); return r.refuse }
 func (r *recorder) StopAblation()        { r.note("StopAblation") }
 
@@ -83,7 +92,8 @@ func (r *recorder) hang() {
 	r.hung = true
 }
 
-func (r *recorder) Restart()                             { r.note("Restart") }
+func (r *recorder) Restart() error                       { r.note("Restart"); return r.refuse }
+func (r *recorder) CanRestart() error                    { return r.gone }
 func (r *recorder) Save() error                          { r.note("Save"); return r.refuse }
 func (r *recorder) Stop()                                { r.note("Stop") }
 func (r *recorder) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }

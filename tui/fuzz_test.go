@@ -201,7 +201,7 @@ func (s *session) over() bool {
 
 // step does one thing.
 func (s *session) step(keys []tea.KeyPressMsg) {
-	switch s.next() % 24 {
+	switch s.next() % 25 {
 	case 0:
 		s.resize(40+s.mostlySmall(260), 10+s.mostlySmall(90))
 	case 1:
@@ -228,6 +228,8 @@ func (s *session) step(keys []tea.KeyPressMsg) {
 		s.answer()
 	case 13:
 		s.stuck = !s.stuck
+	case 15:
+		s.update(tea.PasteMsg{Content: s.text()})
 	default:
 		s.update(keys[int(s.next())%len(keys)])
 	}

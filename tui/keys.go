@@ -36,8 +36,8 @@ var settingKeys = []binding{
 		state: lamp("fft_cache"), run: does(func(m *Model) { m.flip("fft_cache") })},
 	{Binding: bind("g", "mask and grid cache", "g"), short: "masks", rank: 3,
 		state: lamp("mask_cache"), run: does(func(m *Model) { m.flip("mask_cache") })},
-	{Binding: bind("a", "mixed precision, AMP", "a"), short: "AMP", rank: 0,
-		state: text("amp", 6), run: does(func(m *Model) { m.cycle("amp", "off", "bf16", "bf16x3", "fp16") })},
+	{Binding: bind("a", "mixed precision: on, off", "a"), short: "AMP", rank: 0,
+		state: text("amp", 6), run: does((*Model).toggleAMP)},
 	{Binding: bind("p", "measuring pattern", "p"), rank: 4,
 		state: text("pattern", 9), run: does(func(m *Model) { m.cycle("pattern", "trainer", "remeasure") })},
 	{Binding: bind("c", "checkpointing", "c"), short: "checkpoints", rank: 7,
@@ -62,7 +62,7 @@ var runKeys = []binding{
 	{Binding: bind("space", "pause or go on", "space"), short: "pause", rank: 2, run: (*Model).togglePause},
 	{Binding: bind("n", "one iteration", "n"), short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 6, run: (*Model).save},
-	{Binding: bind("R", "restart the run", "R"), short: "restart", rank: 8, run: (*Model).restart},
+	{Binding: bind("R", "restart, asks first", "R"), short: "restart", rank: 8, run: (*Model).restart},
 }
 
 // screenKeys change what is on screen.
@@ -151,8 +151,14 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
+	if m.restarting {
+		return m.answerRestart(m.pressed)
+	}
 	if m.choosing != nil {
 		return m.pressChooser(msg)
+	}
+	if m.picking != nil {
+		return m.pressPicker(msg)
 	}
 	if m.sheet.page != noHelp && m.sheet.press(msg.String()) {
 		return nil
@@ -209,12 +215,6 @@ func (m *Model) save() tea.Cmd {
 	return func() tea.Msg { return savedMsg{control.Save()} }
 }
 
-func (m *Model) restart() tea.Cmd {
-	m.control.Restart()
-	m.say("restarting from the first weights")
-	return nil
-}
-
 func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != noPane); return nil }
 
 func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
@@ -225,6 +225,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 	switch {
 	case m.choosing != nil:
 		m.choosing = nil
+	case m.picking != nil:
+		m.picking = nil
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:

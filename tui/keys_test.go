@@ -45,9 +45,10 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"masks and grids", running(), []string{"g"}, []string{"Set mask_cache true"}},
 		{"checkpointing", running(), []string{"c"}, []string{"Set checkpointing true"}},
 		{"fused optimizer", running(), []string{"o"}, []string{"Set fused_optimizer true"}},
-		{"AMP goes on from bf16", running(), []string{"a"}, []string{"Set amp bf16x3"}},
-		{"AMP goes round", trainer(), []string{"a", "a", "a", "a", "a"},
-			[]string{"Set amp bf16", "Set amp bf16x3", "Set amp fp16", "Set amp off", "Set amp bf16"}},
+		{"AMP goes off, and on again", running(), []string{"a", "a"}, []string{"Set amp off", "Set amp bf16"}},
+		{"AMP goes on, and off again", trainer(), []string{"a", "a"}, []string{"Set amp bf16", "Set amp off"}},
+		{"AMP is any mode in two presses, which a then knows", trainer(), []string{".", "4", "a", "a"},
+			[]string{"Set amp fp16", "Set amp off", "Set amp fp16"}},
 		{"pattern", running(), []string{"p", "p"}, []string{"Set pattern trainer", "Set pattern remeasure"}},
 		{"learning rate down twice", running(), []string{"l", "l"}, []string{"Set learning_rate 0.0005", "Set learning_rate 0.00025"}},
 		{"learning rate up", running(), []string{"L"}, []string{"Set learning_rate 0.002"}},
@@ -62,7 +63,13 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"no step of a running run", running(), []string{"n"}, nil},
 		{"no pause of a finished run", finished(), []string{"space"}, nil},
 		{"save", running(), []string{"s"}, []string{"Save"}},
-		{"restart", running(), []string{"R"}, []string{"Restart"}},
+		{"restart asks", running(), []string{"R"}, nil},
+		{"restart twice", running(), []string{"R", "R"}, []string{"Restart"}},
+		{"restart, yes", paused(), []string{"R", "y"}, []string{"Restart"}},
+		{"restart, any other key", running(), []string{"R", "m", "m"}, []string{"Set measurement_cache false"}},
+		{"restart, save first", finished(), []string{"R", "s", "R"}, []string{"Save", "Restart"}},
+		{"restart of what has not begun", preparing(), []string{"R"}, []string{"Restart"}},
+		{"interrupt the question before a restart", running(), []string{"R", "ctrl+c"}, []string{"Stop"}},
 		{"quit asks", running(), []string{"q"}, nil},
 		{"quit, no", running(), []string{"q", "n"}, nil},
 		{"quit, esc, then a key", running(), []string{"q", "esc", "m"}, []string{"Set measurement_cache false"}},
@@ -157,15 +164,15 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	m.Update(snapshotMsg{s}) // before it changed
 	told := *s
 	next := s.Settings
-	next.AMP, next.MaxSeconds = "bf16x3", 1
+	next.AMP, next.MaxSeconds = "off", 1
 	told.Next = &next
 	m.Update(snapshotMsg{&told})
-	if v, pending := m.value("amp"); v != "bf16x3" || !pending || len(m.wishes) != 0 {
+	if v, pending := m.value("amp"); v != "off" || !pending || len(m.wishes) != 0 {
 		t.Errorf("AMP is %s, pending %v, of the next run; still asked for %v", v, pending, m.wishes)
 	}
 	at = at.Add(statusLife + time.Second)
 	m.Update(secondMsg(at))
-	if got := lastLine(m); !strings.Contains(got, "R starts the next run with") || !strings.Contains(got, "AMP bf16x3") {
+	if got := lastLine(m); !strings.Contains(got, "R starts the next run with") || !strings.Contains(got, "AMP off") {
 		t.Errorf("the footer says %q", got)
 	}
 	press(m, "X", "ctrl+u", "0", "enter", "u")
@@ -231,13 +238,13 @@ func TestWishesSettle(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
 	press(m, "a")
 	m.Update(snapshotMsg{running()}) // still bf16
-	if v, pending := m.value("amp"); v != "bf16x3" || !pending {
+	if v, pending := m.value("amp"); v != "off" || !pending {
 		t.Fatalf("AMP is %s, pending %v", v, pending)
 	}
 	s := running()
-	s.Settings.AMP = "bf16x3"
+	s.Settings.AMP = "off"
 	m.Update(snapshotMsg{s})
-	if v, pending := m.value("amp"); v != "bf16x3" || pending {
+	if v, pending := m.value("amp"); v != "off" || pending {
 		t.Fatalf("AMP is %s, pending %v, after the run reported it", v, pending)
 	}
 	press(m, "m")
@@ -383,19 +390,19 @@ func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 	const slower = "emulated without AMX: slower"
 	for _, tt := range []struct {
-		kernels, device, amp, want, not string
+		kernels, device, amp, keys, want, not string
 	}{
-		{"avx512", "cpu", "off", "AMP: off → bf16, " + slower, ""},
-		{"avx2", "cpu", "bf16", "AMP: bf16 → bf16x3, " + slower, ""},
-		{"amx", "cpu", "bf16", "AMP: bf16 → bf16x3", "emulated"},
-		{"amx", "cpu", "bf16x3", "AMP: bf16x3 → fp16, emulated on CPUs: slower", ""},
-		{"avx512", "cpu", "fp16", "AMP: fp16 → off", "emulated"},
-		{"ptx", "cuda", "off", "AMP: off → bf16", "emulated"},
+		{"avx512", "cpu", "off", "a", "AMP: off → bf16, " + slower, ""},
+		{"avx2", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3, " + slower, ""},
+		{"amx", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3", "emulated"},
+		{"amx", "cpu", "bf16x3", ". 4", "AMP: bf16x3 → fp16, emulated on CPUs: slower", ""},
+		{"avx512", "cpu", "fp16", "a", "AMP: fp16 → off", "emulated"},
+		{"ptx", "cuda", "off", "a", "AMP: off → bf16", "emulated"},
 	} {
 		s := running()
 		s.Run.Kernels, s.Run.Device, s.Settings.AMP = tt.kernels, tt.device, tt.amp
 		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-		press(m, "a")
+		press(m, strings.Fields(tt.keys)...)
 		if got := lastLine(m); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
 			t.Errorf("%s %s: the footer says %q, want %q", tt.kernels, tt.amp, got, tt.want)
 		}

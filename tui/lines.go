@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -130,12 +129,12 @@ func (l *lines) effect(e profiles.Effect) {
 var linesHelp = [...]string{
 	"status: progress on one line",
 	"summary: times by phase, memory, caches, effects, quality",
-	"settings: what can be changed now, and its value",
-	"NAME=VALUE: change a setting, as amp=bf16",
+	"settings: what can be changed, and its value",
+	"NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run",
 	"effects: what each change did",
 	"pause, go, step: stop after this iteration, go on, run one",
 	"save: write the reconstruction as PNG and NPY",
-	"restart: begin again from the first weights",
+	"restart: begin again from the first weights, with what waits for the next run",
 	"quit: end the run",
 }
 
@@ -159,7 +158,9 @@ func (l *lines) obey(text string) (quit bool) {
 	case word == "step":
 		l.control.Step()
 	case word == "restart":
-		l.control.Restart()
+		if err := l.control.Restart(); err != nil {
+			l.say("not restarted: %v", err)
+		}
 	case word == "save":
 		if err := l.control.Save(); err != nil {
 			l.say("not saved: %v", err)
@@ -188,30 +189,42 @@ func (l *lines) obey(text string) (quit bool) {
 }
 
 func (l *lines) set(key, value string) {
-	if err := l.control.Set(key, value); err != nil {
+	var err error
+	if key == "image" { // read before it is asked for
+		err = l.control.Check([]preset.Assignment{{Key: key, Value: value}})
+	}
+	if err == nil {
+		err = l.control.Set(key, value)
+	}
+	switch {
+	case err != nil:
 		l.say("not changed: %v", err)
-		return
-	}
-	if l.snap != nil && ended(l.snap.State) {
+	case l.snap != nil && ended(l.snap.State) || !live(key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
-		return
+	default:
+		l.say("%s = %s from the next iteration on", key, value)
 	}
-	l.say("%s = %s from the next iteration on", key, value)
 }
 
-// settings lists what can change while the run goes on.
+// settings lists what can change while the run goes on, then what the next run reads.
 func (l *lines) settings() {
 	if l.snap == nil {
 		l.say("the run has not begun")
 		return
 	}
-	keys := slices.DeleteFunc(slices.Clone(preset.Keys()), func(k preset.Key) bool { return !k.Live })
-	now := &l.snap.Settings
-	if next := nextSettings(l.snap); next != nil {
-		now = next
-		l.say("of the next run, which restart begins:")
+	list := func(title string, wanted func(k preset.Key) bool) {
+		l.say("%s", title)
+		for _, k := range preset.Keys() {
+			if wanted(k) {
+				l.say("  %s = %s (%s)", k.Name, settingsAsked(l.snap, k.Name).Get(k.Name), k.Wants())
+			}
+		}
 	}
-	for _, k := range keys {
-		l.say("  %s = %s (%s)", k.Name, now.Get(k.Name), k.Wants())
+	const next = "of the next run, which restart begins:"
+	if ended(l.snap.State) {
+		list(next, func(preset.Key) bool { return true })
+		return
 	}
+	list("from the next iteration on:", func(k preset.Key) bool { return k.Live })
+	list(next, func(k preset.Key) bool { return !k.Live })
 }

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
+	"prismtop/profiles/preset"
 )
 
 // Every message that the screen sends itself. Keys, sizes and the terminal's
@@ -20,6 +21,12 @@ type closedMsg struct{}
 // savedMsg says whether the reconstruction will be saved; the log tells when it
 // was, and where.
 type savedMsg struct{ err error }
+
+// checkedMsg says what is wrong with a setting of the next run.
+type checkedMsg struct {
+	set preset.Assignment
+	err error
+}
 
 // awakeMsg says that the program goes on after ctrl+z, or why it did not stop.
 type awakeMsg struct{ err error }

@@ -40,6 +40,10 @@ type Model struct {
 	lastAsked  time.Time
 	wishes     wishes
 	history    history
+	mine       map[string]bool // settings that were changed here
+	precision  string          // the mode of AMP that was in use last; empty before the first
+	reading    string          // the picture that is being read for a restart; empty for none
+	todo       tea.Cmd         // to be done after the message at hand
 	bookmarks  [bookmarkSlots]*bookmark
 	storing    bool               // the next digit stores a bookmark
 	pressed    string             // the key being handled
@@ -48,8 +52,10 @@ type Model struct {
 	wantPaused *bool
 	status     status
 	sheet      help
-	choosing   *chooser // the list of panes; nil while it is closed
+	choosing   *chooser   // the list of panes; nil while it is closed
+	picking    *valueList // the list of a setting's values; nil while it is closed
 	confirming bool
+	restarting bool // the question before a restart is open
 	mouse      bool
 	click      click
 	keep       remembered
@@ -85,7 +91,7 @@ func New(c Controller, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
 		control: c, options: o, now: o.Now, used: threadTime,
-		wishes: wishes{},
+		wishes: wishes{}, mine: map[string]bool{},
 		ground: ground{profile: colorprofile.ANSI256, dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		focus:    noPane,
@@ -141,6 +147,9 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		runtime.UnlockOSThread()
 	}()
 	cmd = m.handle(msg)
+	if m.todo != nil {
+		cmd, m.todo = tea.Batch(cmd, m.todo), nil
+	}
 	if m.stale && m.mayDraw(isData(msg)) {
 		m.compose()
 		m.stale = false
@@ -228,6 +237,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case closedMsg:
 		m.leave()
 		return tea.Quit
+	case tea.PasteMsg:
+		m.panes[settingsPane].(*settingsView).paste(msg.Content)
+	case checkedMsg:
+		m.checked(msg)
 	case savedMsg:
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not saved: %v", msg.err))
@@ -277,6 +290,9 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if ended(s.State) {
 		m.confirming = false
 	}
+	if len(m.lost()) == 0 {
+		m.restarting = false
+	}
 	for _, p := range m.panes {
 		p.Update(shown)
 	}
@@ -289,8 +305,16 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 // tellNews tells the lines of the log that are new, and new alerts, once.
 func (m *Model) tellNews(s *profiles.Snapshot) {
 	var texts []string
+	refused := ""
 	for _, l := range newLines(m.snap, s) {
 		texts = append(texts, l.Text)
+		if l.Refused {
+			refused = l.Text
+		}
+	}
+	if refused != "" { // the answer to what was asked for
+		m.complain(refused)
+		return
 	}
 	texts = append(texts, newAlerts(m.snap, s)...)
 	if len(texts) > 0 {

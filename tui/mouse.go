@@ -44,10 +44,10 @@ func (m *Model) toggleMouse() {
 // clicked gives the pane under the mouse the keys; its title, or a second click,
 // the whole screen or the screen back.
 func (m *Model) clicked(e tea.Mouse) {
-	if e.Button != tea.MouseLeft || m.confirming {
+	if e.Button != tea.MouseLeft || m.confirming || m.restarting {
 		return
 	}
-	if m.sheet.page != noHelp || m.choosing != nil {
+	if m.sheet.page != noHelp || m.choosing != nil || m.picking != nil {
 		m.closeOverlay()
 		return
 	}
@@ -79,7 +79,7 @@ func (m *Model) wheeled(e tea.Mouse) {
 		m.sheet.press(step)
 		return
 	}
-	if id := m.layout.at(e.X, e.Y); id != noPane && !m.confirming && m.choosing == nil {
+	if id := m.layout.at(e.X, e.Y); id != noPane && !m.confirming && !m.restarting && m.choosing == nil && m.picking == nil {
 		m.panes[id].Press(step)
 	}
 }

@@ -82,8 +82,8 @@ func TestAScreenOnATerminal(t *testing.T) {
 		t.Error("the screen is not on the alternate screen")
 	}
 	x.Press("a")
-	x.expectCall("Set amp bf16x3")
-	x.See("AMP: bf16 → bf16x3")
+	x.expectCall("Set amp off")
+	x.See("AMP: bf16 → off")
 	x.Press(" ")
 	x.expectCall("Pause")
 	x.See("‖ paused")

@@ -123,8 +123,8 @@ type wish struct {
 func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	for key, v := range w {
 		current, _ := settingValue(s, key)
-		if next := nextSettings(s); next != nil {
-			current = next.Get(key)
+		if from := settingsAsked(s, key); from != settingsOf(s) {
+			current = from.Get(key)
 		}
 		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
 			delete(w, key)
@@ -163,18 +163,35 @@ func nextSettings(s *profiles.Snapshot) *preset.Settings {
 	return s.Next
 }
 
+// settingsAsked are the settings that have a key's value as it was asked for: those of the
+// next run where the run is over or the key is read at the start, else those in force.
+func settingsAsked(s *profiles.Snapshot, key string) *preset.Settings {
+	if s.Next != nil && (ended(s.State) || !live(key)) {
+		return s.Next
+	}
+	return settingsOf(s)
+}
+
+// live says whether a setting changes while a run goes on.
+func live(key string) bool {
+	k, _ := preset.LookupKey(key)
+	return k.Live
+}
+
 // value is a setting's value as asked for or in force; pending says that it is
 // not in force yet.
 func (m *Model) value(key string) (value string, pending bool) {
 	if w, ok := m.wishes[key]; ok {
 		return w.value, true
 	}
-	value, _ = settingValue(m.snap, key)
-	if next := nextSettings(m.snap); next != nil {
-		if after := next.Get(key); after != settingsOf(m.snap).Get(key) {
-			return after, true
-		}
+	if m.snap == nil {
+		return "", false
 	}
+	asked := m.asked(key)
+	if asked != settingsOf(m.snap).Get(key) {
+		return asked, true
+	}
+	value, _ = settingValue(m.snap, key)
 	return value, false
 }
 
@@ -185,17 +202,31 @@ func (m *Model) set(key, value string) {
 		return
 	}
 	before, _ := m.value(key)
+	all := m.wanted()
 	if err := m.ask(preset.Assignment{Key: key, Value: value}); err != nil {
 		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before, m.options.Cores), err))
 		return
 	}
-	m.say(m.changeText(key, before, value) + m.caution(key, value) + m.when())
+	m.say(m.changeText(key, before, value) + m.caution(key, value) + m.thresholdText(&all) + m.when(key))
 }
 
-// when follows the change of a setting that waits for a restart.
-func (m *Model) when() string {
+// when follows the change of settings that waits for a restart.
+func (m *Model) when(keys ...string) string {
 	if ended(m.snap.State) {
 		return nextRun
+	}
+	wanted, waits := m.wanted(), false
+	for _, key := range keys {
+		if live(key) {
+			continue
+		}
+		waits = true
+		if wanted.Get(key) != settingsOf(m.snap).Get(key) {
+			return nextRun
+		}
+	}
+	if waits {
+		return ", as this run has it"
 	}
 	return ""
 }
@@ -217,6 +248,9 @@ func (m *Model) caution(key, value string) string {
 	}
 	if n, err := strconv.Atoi(value); key == "threads" && err == nil && n > m.options.Cores {
 		return fmt.Sprintf(", more than the %s here", plural(int64(m.options.Cores), "processor", "processors"))
+	}
+	if image := m.asked("image"); key == "object" && image != "" {
+		return ", but the image wins while it is " + image
 	}
 	if why := m.unfused(); key == "fused_optimizer" && value == "true" && why != "" {
 		return ", " + why

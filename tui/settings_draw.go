@@ -2,7 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
@@ -96,8 +99,18 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		name = theme.Strong
 	}
 	cell(c, settingNameX, y, settingValueX-settingNameX-1, k.Name, name)
-	cell(c, settingValueX, y, settingWishX-settingValueX-1, p.text(k, settingsOf(s).Get(k.Name)), value)
-	if wish := p.model.asked(k.Name); wish != settingsOf(s).Get(k.Name) {
+	now, suspended := preset.ThresholdText(settingsOf(s).Get(k.Name))
+	if k.Name != "threshold" {
+		now, suspended = settingsOf(s).Get(k.Name), ""
+	}
+	if suspended != "" {
+		value = theme.Faint
+		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "suspended", theme.Warn)
+	}
+	cell(c, settingValueX, y, settingWishX-settingValueX-1, p.text(k, now), value)
+	wish := p.model.asked(k.Name)
+	waits := wish != settingsOf(s).Get(k.Name)
+	if waits {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
 	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k.Name), theme.Key)
@@ -111,6 +124,10 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	}
 	if k.Name == "device" && s.Run.GPUReason != "" {
 		cell(c, settingEffectX, y, w-settingEffectX, "no GPU: "+s.Run.GPUReason, theme.Faint)
+		return
+	}
+	if x := settingEffectX; waits {
+		cell(c, x, y, w-x, whyFixed(k), theme.Faint)
 		return
 	}
 	cell(c, settingWishX, y, w-settingWishX, whyFixed(k), theme.Faint)
@@ -140,27 +157,67 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 		help += " (" + k.Unit + ")"
 	}
 	cell(c, 0, y+1, w, help, theme.Plain)
-	about := "must be " + k.Wants() + " · from " + p.origin(k, s)
-	if next := nextSettings(s); next != nil && next.Get(k.Name) != s.Settings.Get(k.Name) {
-		about = "must be " + k.Wants() + " · asked for the next run: R starts it"
-	}
-	if !k.Live {
-		about = "needs a restart: " + whyFixed(k) + " · from " + p.origin(k, s)
-	}
-	style := theme.Faint
+	about, style := p.about(k, s), theme.Faint
 	if p.fault != "" {
 		about, style = p.fault, theme.Bad
 	}
 	cell(c, 0, y+2, w, about, style)
 	switch {
 	case p.input != nil:
-		x := c.Text(0, y+3, chart.Cut(p.prompt(), w), theme.Strong)
+		x := c.Text(0, y+3, lastCells(p.prompt(), w), theme.Strong)
 		cell(c, x+3, y+3, w-x-3, "enter sets it, esc leaves it", theme.Faint)
-	case k.Live:
-		cell(c, 0, y+3, w, "← → change · enter writes a value · u undoes · , closes", theme.Faint)
 	default:
-		cell(c, 0, y+3, w, "prismtop run --set "+k.Name+"=…", theme.Faint)
+		verb := "writes a value"
+		if len(k.Allowed) > 0 {
+			verb = "lists the values"
+		}
+		text := "← → change · enter " + verb + " · u undoes · , closes"
+		if k.Type == preset.List || k.Type == preset.Text && len(k.Allowed) == 0 {
+			text = "enter " + verb + " · u undoes · , closes"
+		}
+		if !k.Live {
+			text += " · R restarts"
+		}
+		cell(c, 0, y+3, w, text, theme.Faint)
 	}
+}
+
+// about says what a setting may be, where its value came from, and what it waits for.
+func (p *settingsView) about(k preset.Key, s *profiles.Snapshot) string {
+	wants := "must be " + k.Wants()
+	wish := p.model.asked(k.Name)
+	loss, suspended := settingsOf(s).ThresholdSuspended()
+	switch {
+	case k.Name == "threshold" && suspended:
+		return fmt.Sprintf("suspended: given for %s, and %s is %s now · t, T or enter sets one for it",
+			loss, settingsOf(s).LossName(), newestLosses(s))
+	case wish != settingsOf(s).Get(k.Name) && (ended(s.State) || !k.Live):
+		return fmt.Sprintf("next run: %s %s (R) · %s", k.Name, p.text(k, wish), wants)
+	case !k.Live:
+		return wants + " · from " + p.origin(k, s) + " · " + whyFixed(k)
+	}
+	return wants + " · from " + p.origin(k, s)
+}
+
+// newestLosses are the losses of the newest iteration.
+func newestLosses(s *profiles.Snapshot) string {
+	if s.Stage != profiles.Progressive || math.IsNaN(s.LatestLossNew) || s.Index == 0 {
+		return "not known"
+	}
+	text := strings.TrimSpace(loss(s.LatestLossNew))
+	if !math.IsNaN(s.LatestLossOld) {
+		text = strings.TrimSpace(loss(s.LatestLossOld)) + ", " + text
+	}
+	return text
+}
+
+// lastCells is the end of a text that is longer than w cells.
+func lastCells(text string, w int) string {
+	for chart.Width(text) > w && text != "" {
+		_, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
+	}
+	return text
 }
 
 // prompt is the value being written, with its cursor.
@@ -178,6 +235,9 @@ func (p *settingsView) origin(k preset.Key, s *profiles.Snapshot) string {
 			return "a change at iteration " + strconv.FormatInt(c.Iteration, 10)
 		}
 	}
+	if p.model.mine[k.Name] {
+		return "a change of this session"
+	}
 	if from := p.model.options.Origins[k.Name]; from != "" {
 		return from
 	}
@@ -193,6 +253,8 @@ func keysOf(key string) string {
 		return "− +"
 	case "threshold":
 		return "t T"
+	case "loss":
+		return "k K"
 	case "iterations":
 		return "[ ]"
 	case "max_samples":

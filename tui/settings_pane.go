@@ -3,14 +3,17 @@ package tui
 import (
 	"cmp"
 	"strings"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/tui/theme"
 )
 
-// settingsView lists every setting: those that change while the run goes on, to be
-// changed here, and those that need a restart, with the reason.
+// settingsView lists every setting, to be changed here: those that change while the run
+// goes on, and those that the next one reads at its start, with the reason.
 type settingsView struct {
 	box
 	model *Model // whose settings they are
@@ -56,7 +59,7 @@ func settingsRows() []settingsRow {
 		}
 		i = first - 1
 	}
-	fixed = append(fixed, settingsRow{heading: "Need a restart"})
+	fixed = append(fixed, settingsRow{heading: "Read at the start: changes wait for the next run, which R starts"})
 	for _, k := range keys {
 		if !k.Live {
 			fixed = append(fixed, settingsRow{key: k})
@@ -91,14 +94,13 @@ func (p *settingsView) Press(key string) bool {
 	}
 	switch key {
 	case "left", "right", "space":
-		if p.changeable(k) {
-			p.model.nudge(k.Name, key != "left")
-		}
+		p.model.nudge(k.Name, key != "left")
 	case "enter":
 		switch {
-		case !p.changeable(k):
-		case k.Type == preset.Switch || len(k.Allowed) > 0:
+		case k.Type == preset.Switch:
 			p.model.nudge(k.Name, true)
+		case len(k.Allowed) > 0:
+			p.model.openPicker([]string{k.Name})
 		default:
 			p.edit()
 		}
@@ -106,20 +108,6 @@ func (p *settingsView) Press(key string) bool {
 		return false
 	}
 	return true
-}
-
-// changeable tells whether a setting changes in a run, and says so where not. The
-// device is asked of the run, which knows the machine.
-func (p *settingsView) changeable(k preset.Key) bool {
-	if k.Live {
-		return true
-	}
-	if k.Name == "device" {
-		p.model.otherDevice()
-		return false
-	}
-	p.model.complain(k.Name + " cannot change while a run goes on: " + whyFixed(k))
-	return false
 }
 
 // move selects the row at or after i in the direction of by.
@@ -148,9 +136,31 @@ func (p *settingsView) find(key string) {
 	}
 }
 
-// edit begins to write the selected setting's value.
+// edit begins to write the selected setting's value. A suspended threshold is of another
+// scale than what is to be written.
 func (p *settingsView) edit() {
-	p.input, p.fault, p.stale = &input{p.model.asked(p.rows[p.at].key.Name)}, "", true
+	key := p.rows[p.at].key.Name
+	text := p.model.asked(key)
+	if key == "threshold" && p.model.suspended() {
+		text = ""
+	}
+	p.input, p.fault, p.stale = &input{text}, "", true
+}
+
+// longestInput bounds what is written, a path.
+const longestInput = 1024
+
+// paste adds what the terminal pasted to a value that is being written.
+func (p *settingsView) paste(text string) {
+	if p.input == nil || !p.focus {
+		return
+	}
+	p.stale = true
+	for _, r := range text {
+		if unicode.IsPrint(r) && len(p.input.text) < longestInput {
+			p.input.text += string(r)
+		}
+	}
 }
 
 // write takes a key while a value is being written. ctrl+c is left to the screen.
@@ -160,7 +170,7 @@ func (p *settingsView) write(key string) bool {
 	case "ctrl+c", "ctrl+z", "ctrl+l":
 		return false
 	case "esc":
-		p.input, p.fault = nil, ""
+		p.input, p.fault, p.model.reading = nil, "", ""
 	case "enter":
 		p.commit()
 	case "backspace":
@@ -172,7 +182,7 @@ func (p *settingsView) write(key string) bool {
 	case "space":
 		*text += " "
 	default:
-		if r := []rune(key); len(r) == 1 && r[0] >= ' ' && r[0] != 0x7f && len(*text) < 64 {
+		if r := []rune(key); len(r) == 1 && r[0] >= ' ' && r[0] != 0x7f && len(*text) < longestInput {
 			*text += key
 		}
 	}
@@ -182,6 +192,10 @@ func (p *settingsView) write(key string) bool {
 // commit asks for the value that was written, or says what is wrong with it.
 func (p *settingsView) commit() {
 	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.text)
+	if key == "image" && value != "" && value != p.model.asked(key) {
+		p.model.check(preset.Assignment{Key: key, Value: value})
+		return
+	}
 	if err := p.model.assign(key, value); err != nil {
 		p.fault = err.Error()
 		return
@@ -202,16 +216,48 @@ func (m *Model) assign(key, value string) error {
 			sets = m.share(key, parseNumber(value))
 		}
 	}
-	before := m.asked(key)
+	before, all := m.asked(key), m.wanted()
 	if err := m.ask(sets...); err != nil {
 		return err
 	}
 	if len(sets) > 1 {
-		m.say(m.weightsText() + m.when())
+		m.say(m.weightsText() + m.thresholdText(&all) + m.when())
 	} else {
-		m.say(m.changeText(key, before, value) + m.caution(key, value) + m.when())
+		m.say(m.changeText(key, before, value) + m.caution(key, value) + m.thresholdText(&all) + m.when(key))
 	}
 	return nil
+}
+
+// check has a picture for the next run read before it is asked for, beside the screen.
+func (m *Model) check(set preset.Assignment) {
+	m.reading = set.Value
+	m.say("reading " + set.Value + " …")
+	control := m.control
+	m.todo = func() tea.Msg { return checkedMsg{set, control.Check([]preset.Assignment{set})} }
+}
+
+// checked asks for a picture that was read, or says what is wrong with it.
+func (m *Model) checked(msg checkedMsg) {
+	if m.reading != msg.set.Value {
+		return // esc, or another one since
+	}
+	m.reading = ""
+	err := msg.err
+	if err == nil {
+		err = m.assign(msg.set.Key, msg.set.Value)
+	}
+	p := m.panes[settingsPane].(*settingsView)
+	writing := p.input != nil && p.rows[p.at].key.Name == msg.set.Key
+	if err != nil {
+		m.complain(err.Error())
+		if writing {
+			p.fault, p.stale = err.Error(), true
+		}
+		return
+	}
+	if writing {
+		p.input, p.fault, p.stale = nil, "", true
+	}
 }
 
 // toggleSettings shows the settings on the whole screen, or goes back.
@@ -245,7 +291,7 @@ func (m *Model) otherDevice() {
 	m.set("device", device)
 }
 
-// whyFixed says why a setting needs a restart.
+// whyFixed says why a setting waits for the next run.
 func whyFixed(k preset.Key) string {
 	switch k.Name {
 	case "seed":
@@ -273,7 +319,7 @@ var whyFixedGroup = map[string]string{
 
 // Hints are the keys of the pane.
 func (p *settingsView) Hints() []hint {
-	return []hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "write a value"}, {",", "close"}}
+	return []hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "value"}, {",", "close"}}
 }
 
 // Explain says what the columns mean.
@@ -282,13 +328,16 @@ func (p *settingsView) Explain() []string {
 		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
 			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
-			"change by a step, and enter writes a value; a wrong one says which would be right, and esc leaves it.",
+			"change by a step, and enter lists the values there are or writes one; a wrong one says which would be right, and esc leaves it.",
+		"A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of " +
+			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.",
 		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
 			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side; ? marks one " +
 			"that something else may explain, as the Effects pane tells. " +
 			"Where none was changed by itself, it is the ablation's: on over off, less one.",
 		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
-		"Settings that need a restart are fixed when the run is prepared; give them on the command line with --set.",
+		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them " +
+			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.",
 	}
 }
 

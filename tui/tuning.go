@@ -26,8 +26,9 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 	if m.snap == nil {
 		return errNotBegun
 	}
+	after := m.wanted()
+	sets = asTheRunSays(&after, sets)
 	var step undoStep
-	sets = asTheRunSays(sets)
 	for _, a := range sets {
 		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
 	}
@@ -41,8 +42,15 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 		return err
 	}
 	now := m.now()
+	if w, ok := m.wishes["threshold"]; ok { // which another loss may suspend
+		m.wishes["threshold"] = wish{after.Get("threshold"), w.at}
+	}
 	for _, a := range sets {
 		m.wishes[a.Key] = wish{a.Value, now}
+		m.mine[a.Key] = true
+		if a.Key == "amp" && a.Value != "off" {
+			m.precision = a.Value
+		}
 	}
 	m.panes[settingsPane].(*settingsView).stale = true
 	if undoable {
@@ -51,18 +59,41 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 	return nil
 }
 
-// asTheRunSays writes values as the run will report them, so that what was asked
-// for is known again. Those that are wrong are left for the run to refuse.
-func asTheRunSays(sets []preset.Assignment) []preset.Assignment {
+// asTheRunSays changes settings and writes the values as the run will report them, so that
+// what was asked for is known again. Those that are wrong are left for the run to refuse.
+func asTheRunSays(after *preset.Settings, sets []preset.Assignment) []preset.Assignment {
+	wrong := map[string]bool{}
+	for _, a := range sets {
+		wrong[a.Key] = after.Set(a.Key, a.Value) != nil
+	}
+	after.BindThreshold()
 	out := make([]preset.Assignment, len(sets))
 	for i, a := range sets {
-		var trial preset.Settings
-		if trial.Set(a.Key, a.Value) == nil {
-			a.Value = trial.Get(a.Key)
+		if !wrong[a.Key] {
+			a.Value = after.Get(a.Key)
 		}
 		out[i] = a
 	}
 	return out
+}
+
+// wanted is all settings as asked for; without a run the zero value.
+func (m *Model) wanted() preset.Settings {
+	if m.snap == nil {
+		return preset.Settings{}
+	}
+	all := *settingsOf(m.snap)
+	if next := m.snap.Next; next != nil && ended(m.snap.State) {
+		all = *next
+	} else if next != nil {
+		all = next.WithLive(&all)
+	}
+	all.BindThreshold()
+	for key, w := range m.wishes {
+		_ = all.Set(key, w.value) // the run has taken it
+	}
+	all.BindThreshold()
+	return all
 }
 
 // asked is a setting as asked for, else as the settings have it, of a run that is over
@@ -71,13 +102,14 @@ func (m *Model) asked(key string) string {
 	if w, ok := m.wishes[key]; ok {
 		return w.value
 	}
-	if m.snap == nil {
+	switch {
+	case m.snap == nil:
 		return ""
+	case key == "threshold": // which a wish for another loss suspends
+		all := m.wanted()
+		return all.Get(key)
 	}
-	if next := nextSettings(m.snap); next != nil {
-		return next.Get(key)
-	}
-	return settingsOf(m.snap).Get(key)
+	return settingsAsked(m.snap, key).Get(key)
 }
 
 // nudge changes a setting by one step up or down: a switch flips, a choice goes
@@ -87,10 +119,16 @@ func (m *Model) nudge(key string, up bool) {
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
+	case key == "threshold" && m.suspended():
+		m.editSetting(key)
 	case key == "threads":
 		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
 	case key == "max_samples":
 		m.moreSamples(up)
+	case key == "seed":
+		m.nextSeed(up)
+	case k.Type == preset.List, k.Type == preset.Text && len(k.Allowed) == 0:
+		m.complain(settingName(key) + " has no steps: enter writes a value")
 	case strings.HasPrefix(key, "composite_"):
 		m.shiftWeight(key, map[bool]float64{true: 0.05, false: -0.05}[up])
 	case k.Type == preset.Switch:
@@ -140,6 +178,23 @@ func (m *Model) scale(k preset.Key, up bool) {
 	m.set(k.Name, text)
 }
 
+// nextSeed goes to the seed after or before.
+func (m *Model) nextSeed(up bool) {
+	seed, err := strconv.ParseUint(m.asked("seed"), 10, 64)
+	switch {
+	case err != nil:
+		return
+	case up:
+		seed++
+	case seed == 0:
+		m.complain("seed stays 0: there is none below it")
+		return
+	default:
+		seed--
+	}
+	m.set("seed", strconv.FormatUint(seed, 10))
+}
+
 // moreSamples moves the sample after which the run ends; 0 is the last of all passes.
 func (m *Model) moreSamples(up bool) {
 	most, all := 0, m.snap.Run.AllSamples()
@@ -173,11 +228,12 @@ var weights = []string{"composite_l1", "composite_l2", "composite_ssim"}
 func (m *Model) shiftWeight(key string, by float64) {
 	v, _ := strconv.ParseFloat(m.asked(key), 64)
 	v = min(max(math.Round((v+by)*20)/20, 0), 1)
+	all := m.wanted()
 	if err := m.ask(m.share(key, v)...); err != nil {
 		m.complain(fmt.Sprintf("%s stays: %v", settingName(key), err))
 		return
 	}
-	m.say(m.weightsText() + m.when())
+	m.say(m.weightsText() + m.thresholdText(&all) + m.when())
 }
 
 // share gives one weight a value and what is left to the other two, as their

@@ -27,12 +27,14 @@ var (
 // obeyed is the run's next snapshot, with everything in force that it was asked.
 func obeyed(m *Model, s *profiles.Snapshot) *profiles.Snapshot {
 	next := *s
+	next.Settings.BindThreshold()
 	for key, w := range m.wishes {
 		_ = next.Settings.Set(key, w.value)
 		if key == "learning_rate" {
 			next.LearningRate = parseNumber(w.value)
 		}
 	}
+	next.Settings.BindThreshold()
 	m.Update(snapshotMsg{&next})
 	return &next
 }
@@ -56,6 +58,7 @@ func TestTuningKeysAskTheRun(t *testing.T) {
 		calls []string
 	}{
 		{[]string{"k", "k"}, []string{"Set loss l2", "Set loss ssim"}},
+		{[]string{"k", "K", "K"}, []string{"Set loss l2", "Set loss l1", "Set loss composite"}},
 		{[]string{"N"}, []string{"Set normalize_loss false"}},
 		{[]string{"t", "t"}, []string{"Set threshold 0.0025", "Set threshold 0.00125"}},
 		{[]string{"T"}, []string{"Set threshold 0.01"}},
@@ -140,11 +143,12 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 			m.Update(rightKey)
 			m.Update(leftKey)
 		}
-		want := []string{"Set fused_telescope false", "Set fused_telescope true", "Set amp bf16x3", "Set amp bf16", "Set threshold 0.01", "Set threshold 0.005"}
+		want := []string{"Set fused_telescope false", "Set fused_telescope true", "Set amp bf16x3", "Set amp bf16", "Set threshold 0.01", "Set threshold 0.005",
+			"Set size 1024", "Set size 512"}
 		if got := r.called(); !slices.Equal(got, want) {
 			t.Errorf("%v: called %q, want %q", size, got, want)
 		}
-		if got := lastLine(m); !strings.Contains(got, "size cannot change while a run goes") {
+		if got := lastLine(m); !strings.Contains(got, "size: 1024 → 512, as this run has it") {
 			t.Errorf("%v: the footer says %q", size, got)
 		}
 		for range 100 {
@@ -201,7 +205,7 @@ func TestUndoGoesBackOneChangeAfterAnother(t *testing.T) {
 	}
 	press(m, "m")
 	s = obeyed(m, s)
-	press(m, "a", "a")
+	press(m, ".", "3", ".", "4")
 	s = obeyed(m, s)
 	s.Run.PriorStarts++ // a restart keeps the settings, and the way back
 	m.Update(snapshotMsg{s})
@@ -235,7 +239,7 @@ func TestBookmarksFlipBetweenTwoConfigurations(t *testing.T) {
 		t.Errorf("the footer says %q", got)
 	}
 	press(m, "b", "1")
-	press(m, "a", "m", "f")
+	press(m, ".", "3", "m", "f")
 	s = obeyed(m, s)
 	for i, want := range []string{
 		"SetMany measurement_cache=true fft_cache=true amp=bf16",
@@ -295,7 +299,7 @@ func TestKeysCountFromTheUsersSettingsDuringAnAblation(t *testing.T) {
 	s.Settings.MeasurementCache, s.Settings.AMP = false, "fp16"
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "m", "a")
-	if got := r.called(); !slices.Equal(got, []string{"Set measurement_cache false", "Set amp bf16x3"}) {
+	if got := r.called(); !slices.Equal(got, []string{"Set measurement_cache false", "Set amp off"}) {
 		t.Errorf("called %q", got)
 	}
 	press(m, "A")
@@ -315,7 +319,7 @@ func TestGoldenTuningScreens(t *testing.T) {
 		keys []string
 	}{
 		{"settings-80x24", 80, 24, Options{}, changed, []string{","}},
-		{"settings-120x40", 120, 40, Options{Origins: preset.Origins{"amp": "flag --set"}}, changed, []string{",", "a"}},
+		{"settings-120x40", 120, 40, Options{Origins: preset.Origins{"amp": "flag --set"}}, changed, []string{",", ".", "3"}},
 		{"settings-edit-80x24", 80, 24, Options{ASCII: true}, changed, []string{"G", "ctrl+u", "x", "enter"}},
 		{"ablation-80x24", 80, 24, Options{}, ablated(t, true), []string{"A"}},
 		{"ablation-120x40", 120, 40, Options{}, ablated(t, false), []string{"A"}},

@@ -50,6 +50,7 @@ func (m *Model) undo() {
 	for _, f := range last {
 		sets = append(sets, preset.Assignment{Key: f.key, Value: f.before})
 	}
+	all := m.wanted()
 	from := make([]string, len(last))
 	for i, f := range last {
 		from[i] = m.asked(f.key)
@@ -59,10 +60,11 @@ func (m *Model) undo() {
 		return
 	}
 	m.history.steps = m.history.steps[:n-1]
-	var said []string
+	var said, keys []string
 	for i, f := range last {
+		keys = append(keys, f.key)
 		said = append(said, settingName(f.key)+" "+settingText(f.key, from[i], m.options.Cores)+" → "+
 			settingText(f.key, f.before, m.options.Cores))
 	}
-	m.say("undone: " + strings.Join(said, ", ") + m.when())
+	m.say("undone: " + strings.Join(said, ", ") + m.thresholdText(&all) + m.when(keys...))
 }

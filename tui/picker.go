@@ -1,0 +1,172 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles/preset"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is the list of a setting's values, to choose one of directly, and the key that
+// switches mixed precision.
+
+// valueList is the list while it is open.
+type valueList struct {
+	keys []string // the settings that it goes through
+	at   int      // of them, the one whose values are listed
+	row  int      // of those, the selected one
+}
+
+// picks are the settings that the key of the list goes through.
+var picks = []string{"amp", "loss", "pattern", "scheduler"}
+
+// valueNotes say what values mean.
+var valueNotes = map[string]map[string]string{
+	"amp": {
+		"off": "float32 throughout", "bf16": "16 bits, the range of float32", "bf16x3": "products in three parts, nearly float32",
+		"fp16": "16 bits, with a gradient scaler",
+	},
+	"loss": {
+		"l1": "mean absolute difference", "l2": "mean squared difference", "ssim": "1 less structural similarity",
+		"ms-ssim": "the same over five scales", "composite": "L1, L2 and SSIM by their weights (W Y V)",
+	},
+	"pattern":   {"trainer": "measures the object once a sample", "remeasure": "measures it every iteration"},
+	"scheduler": {"constant": "the learning rate stays", "plateau": "halves it when the loss stands still"},
+}
+
+// openPicker lists the values of a setting, and of others that it goes through.
+func (m *Model) openPicker(keys []string) {
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
+		return
+	}
+	m.picking = &valueList{keys: keys}
+	m.pickFrom(0)
+}
+
+// pickFrom goes on to another setting, at the value that it has.
+func (m *Model) pickFrom(at int) {
+	p := m.picking
+	p.at = (at + len(p.keys)) % len(p.keys)
+	p.row = max(0, slices.Index(p.values(), m.asked(p.key())))
+}
+
+func (p *valueList) key() string { return p.keys[p.at] }
+
+func (p *valueList) values() []string {
+	k, _ := preset.LookupKey(p.key())
+	return k.Allowed
+}
+
+// pressPicker handles a key while the list is open.
+func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
+	p := m.picking
+	n := len(p.values())
+	switch s := msg.String(); s {
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+l":
+		return m.redraw()
+	case "esc", ".", "q", "?":
+		m.picking = nil
+	case "up", "shift+tab":
+		p.row = (p.row + n - 1) % n
+	case "down", "tab":
+		p.row = (p.row + 1) % n
+	case "home":
+		p.row = 0
+	case "end":
+		p.row = n - 1
+	case "left":
+		m.pickFrom(p.at - 1)
+	case "right":
+		m.pickFrom(p.at + 1)
+	case "enter", "space":
+		m.pick(p.row)
+	default:
+		if isDigit(s) && int(s[0]-'1') < n {
+			m.pick(int(s[0] - '1'))
+		}
+	}
+	return nil
+}
+
+// pick asks for a value and closes the list.
+func (m *Model) pick(row int) {
+	key, value := m.picking.key(), m.picking.values()[row]
+	m.picking = nil
+	if value == m.asked(key) {
+		m.say(settingName(key) + " is " + value + " already")
+		return
+	}
+	m.set(key, value)
+}
+
+// pickerBox is the list, as lines.
+func (m *Model) pickerBox() []string {
+	p := m.picking
+	values, key := p.values(), p.key()
+	foot := "enter or a digit sets it, esc leaves"
+	if len(p.keys) > 1 {
+		foot = "enter or a digit, ← → other settings, esc"
+	}
+	top := 0
+	if len(p.keys) > 1 {
+		top = 2
+	}
+	rows := min(len(values)+top, m.layout.h-2)
+	return m.dialog(strings.ToUpper(settingName(key)[:1])+settingName(key)[1:], foot, 56, rows, func(c *chart.Canvas) {
+		w, _ := c.Size()
+		x := 0
+		for i, k := range p.keys[:top/2*len(p.keys)] {
+			style := theme.Faint
+			if i == p.at {
+				style = theme.Strong
+			}
+			x = c.Text(x, 0, settingName(k), style) + 3
+		}
+		for i, v := range values {
+			y := top + i
+			if i == p.row {
+				c.Text(0, y, "▸", theme.Key)
+			}
+			c.Text(2, y, itoa(i+1), theme.Key)
+			lamp, style := "○", theme.Faint
+			if v == m.asked(key) {
+				lamp, style = "●", theme.Good
+			}
+			c.Text(4, y, lamp, style)
+			c.Text(6, y, v, theme.Plain)
+			c.Text(18, y, chart.Cut(m.valueNote(key, v), max(w-18, 0)), theme.Faint)
+		}
+	})
+}
+
+// valueNote says what a value of a setting means here.
+func (m *Model) valueNote(key, value string) string {
+	note := valueNotes[key][value]
+	if key == "amp" {
+		if why := emulated(m.snap, value); why != "" {
+			return why
+		}
+	}
+	return note
+}
+
+// toggleAMP switches mixed precision off, or on to the mode that was in use last.
+func (m *Model) toggleAMP() {
+	if mode, _ := m.value("amp"); mode != "off" {
+		m.precision = mode
+		m.set("amp", "off")
+		return
+	}
+	m.set("amp", cmp.Or(m.precision, "bf16"))
+	if !m.status.bad && m.when("amp") == "" {
+		m.status.text += "; . lists the modes"
+	}
+}

@@ -1,0 +1,111 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is R: a restart gives up what the run has led to, so it asks first.
+
+// restart restarts the run, or asks where something would be lost.
+func (m *Model) restart() tea.Cmd {
+	if err := m.control.CanRestart(); err != nil {
+		m.complain("not restarted: " + err.Error())
+		return nil
+	}
+	if len(m.lost()) == 0 {
+		m.startAgain()
+		return nil
+	}
+	if m.layout.tooSmall { // no room to ask
+		m.complain("not restarted: the terminal is too small for the question")
+		return nil
+	}
+	m.restarting = true
+	return nil
+}
+
+// lost is what a restart gives up; nothing before the first iteration.
+func (m *Model) lost() []string {
+	s := m.snap
+	if s == nil || s.Index == 0 {
+		return nil
+	}
+	lost := []string{plural(s.Index, "iteration", "iterations") + ", their weights and the picture"}
+	if n := len(s.Effects); n > 0 {
+		lost = append(lost, plural(int64(n), "effect", "effects")+" of changes, and the marks in the charts")
+	}
+	return lost
+}
+
+// answerRestart takes the key after the question; every other one than these leaves the
+// run as it is.
+func (m *Model) answerRestart(key string) tea.Cmd {
+	switch key {
+	case "R", "y", "Y", "enter":
+		m.restarting = false
+		m.startAgain()
+	case "s":
+		return m.save()
+	case "ctrl+c":
+		return m.interrupt()
+	default:
+		m.restarting = false
+		m.say("not restarted")
+	}
+	return nil
+}
+
+// startAgain asks the run to begin again. What became of it comes from the run.
+func (m *Model) startAgain() {
+	if err := m.control.Restart(); err != nil {
+		m.complain("not restarted: " + err.Error())
+		return
+	}
+	m.say("restarting from the first weights of the seed …")
+}
+
+// waiting are the settings that wait for the next run, as people say them.
+func (m *Model) waiting() []string {
+	if m.snap == nil {
+		return nil
+	}
+	wanted := m.wanted()
+	var list []string
+	for _, key := range wanted.Differing(settingsOf(m.snap)) {
+		if ended(m.snap.State) || !live(key) {
+			list = append(list, settingName(key)+" "+settingText(key, wanted.Get(key), m.options.Cores))
+		}
+	}
+	return list
+}
+
+// restartQuestion is the question as a box of lines.
+func (m *Model) restartQuestion() []string {
+	w := min(64, m.layout.w-4)
+	lines := []string{"Restart? What this run has is lost:"}
+	for _, l := range m.lost() {
+		lines = append(lines, "  "+l)
+	}
+	if next := m.waiting(); len(next) > 0 {
+		lines = append(lines, wrap("The next run has "+strings.Join(next, ", ")+".", w)...)
+	}
+	if most := max(1, m.layout.h-5); len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: , lists the settings", len(lines)-most+1))
+	}
+	return m.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {
+		for y, l := range lines {
+			c.Text(0, y, chart.Cut(l, w), theme.Plain)
+		}
+		x, y := 0, len(lines)+1
+		for _, h := range []hint{{"R y", "restart"}, {"s", "save the picture first"}, {"any other key", "leaves it"}} {
+			x = c.Text(x, y, h.Key, theme.Key)
+			x = c.Text(x+1, y, h.Does, theme.Plain) + 3
+		}
+	})
+}
