@@ -111,6 +111,80 @@ var sessions = []struct{ name, session string }{
 		see "no shell with job control"
 		press q
 		exit 0`},
+	{"another loss suspends the threshold, and undo brings it back", `
+		terminal 120x40
+		start prismtop --preset quick --set samples=40 --set iterations=100000000 --set threshold=1e-7
+		see "sample  1/40" "╌ stop 1e-07"
+		press k
+		see "loss: l1 → l2; threshold 1e-07 was for l1: suspended until T sets one for l2" "threshold 1e-07 suspended: for normalised l1"
+		press T
+		see "threshold = _" "suspended: was for l1; l2 is"
+		press 1 e - 9 enter
+		see "threshold: 1e-07 for normalised l1 → 1e-9"
+		press , u
+		see "threshold 1e-09 → 1e-07 for normalised l1"
+		press u
+		see "undone: loss l2 → l1; threshold 1e-07 is in force again" "╌ stop 1e-07"
+		press q y
+		exit 0`},
+	{"every sample of the default run outlives the next loss", `
+		terminal 120x40
+		start prismtop --set samples=40
+		see "sample  2/40"
+		press k
+		see "suspended until T sets one for l2"
+		press space
+		see paused
+		gone "sample 40/40" finished
+		press q y
+		exit 0`},
+	{"mixed precision goes on and off by one key, and to any mode by two", `
+		terminal 80x24
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
+		see "sample  1/40"
+		press a
+		see "AMP: off → bf16"
+		press a
+		see "AMP: bf16 → off"
+		press .
+		see "1 ● off" "4 ○ fp16"
+		press 4
+		see "AMP: off → fp16" "AMP fp16"
+		press a
+		see "AMP: fp16 → off"
+		press a
+		see "AMP: off → fp16"
+		press q y
+		exit 0`},
+	{"a restart asks, and takes another picture and another radius with it", `
+		terminal 120x40
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
+		see "sample  1/40"
+		press R
+		see "Restart? What this run has is lost:" "iterations, their weights and the picture"
+		press s
+		see "saved prismtop-moon.png"
+		press esc
+		see "not restarted"
+		gone Restart?
+		press , end up up up up up up up up up up up up up up up up up up up up up up
+		see "▸ radius"
+		press enter ctrl+u 9 9 enter
+		see "radius = 99: must be at most half of size, 64"
+		press esc enter ctrl+u 1 2 enter
+		see "next run: radius 12 (R)" "for the next run: R starts it"
+		press up up up up up
+		see "▸ image"
+		press enter "none.png" enter
+		see "picture none.png: no such file or directory"
+		press ctrl+u "prismtop-moon.png" enter
+		see "next run: image prismtop-moon.png (R)"
+		press R
+		see "The next run has image prismtop-moon.png, radius 12."
+		press R
+		see "restarted from the first weights of the seed with image = prismtop-moon.png, radius = 12" "prismtop  prismtop-moon.png"
+		press q y
+		exit 0`},
 	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `
 		terminal 120x40
 		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
@@ -131,14 +205,14 @@ var alertSessions = []struct{ name, session string }{
 	{"a loss that is no number ends the run, and the log says what to try", `
 		terminal 200x60
 		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set learning_rate=10
-		see failed "was not a finite number" "Switch AMP to off or bf16 (a), whose range is that of fp32"
+		see failed "was not a finite number" "Switch AMP off (a) or to bf16 (.), whose range is that of fp32"
 		press q
 		exit 1
 		see "not a number"`},
 	{"gradients that overflow in fp16 are told, and bf16 ends that", `
 		terminal 200x60
 		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set loss=l2 --set learning_rate=0.036 --set seed=2 --set samples=40 --set iterations=50000 --set threshold=0
-		see "1 alert" "AMP fp16 skipped" "Switch AMP to bf16 (a), which has the range of fp32"
+		see "1 alert" "AMP fp16 skipped" "Switch AMP to bf16 (.), which has the range of fp32"
 		press a
 		see "AMP fp16→off"
 		gone "1 alert"

@@ -94,7 +94,7 @@ func judgeNonFinite(f *facts) finding {
 	return finding{bad, bad, Critical, func() (string, string) {
 		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
 		if f.settings.AMP == "fp16" {
-			return what, "Switch AMP to off or bf16 (a), whose range is that of fp32, and restart (R)."
+			return what, "Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R)."
 		}
 		return what, "Halve the learning rate (l) and restart (R)."
 	}}
@@ -156,7 +156,7 @@ func judgeOverflow(f *facts) finding {
 	fp16 := f.settings.AMP == "fp16"
 	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, Warning, func() (string, string) {
 		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.scale),
-			"Switch AMP to bf16 (a), which has the range of fp32 and needs no scale, or halve the learning rate (l)."
+			"Switch AMP to bf16 (.), which has the range of fp32 and needs no scale, or halve the learning rate (l)."
 	}}
 }
 

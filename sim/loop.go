@@ -464,6 +464,7 @@ func (l *loop) restart() error {
 	l.paused = false
 	l.begin(l.run, s)
 	l.run.stream.Log("restarted from the first weights of the seed" + with(&settings, &before))
+	l.tellThreshold(&before)
 	l.run.stream.State(profiles.Running, "")
 	if paused {
 		l.pause(true)

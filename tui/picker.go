@@ -28,8 +28,7 @@ var picks = []string{"amp", "loss", "pattern", "scheduler"}
 // valueNotes say what values mean.
 var valueNotes = map[string]map[string]string{
 	"amp": {
-		"off": "float32 throughout", "bf16": "16 bits, the range of float32", "bf16x3": "products in three parts, nearly float32",
-		"fp16": "16 bits, with a gradient scaler",
+		"off": "float32", "bf16": "the range of float32", "bf16x3": "nearly float32's accuracy", "fp16": "with a gradient scaler",
 	},
 	"loss": {
 		"l1": "mean absolute difference", "l2": "mean squared difference", "ssim": "1 less structural similarity",
@@ -120,7 +119,7 @@ func (m *Model) pickerBox() []string {
 		top = 2
 	}
 	rows := min(len(values)+top, m.layout.h-2)
-	return m.dialog(strings.ToUpper(settingName(key)[:1])+settingName(key)[1:], foot, 56, rows, func(c *chart.Canvas) {
+	return m.dialog(strings.ToUpper(settingName(key)[:1])+settingName(key)[1:], foot, 70, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		x := 0
 		for i, k := range p.keys[:top/2*len(p.keys)] {
@@ -152,7 +151,7 @@ func (m *Model) valueNote(key, value string) string {
 	note := valueNotes[key][value]
 	if key == "amp" {
 		if why := emulated(m.snap, value); why != "" {
-			return why
+			return note + ", " + why
 		}
 	}
 	return note

@@ -86,6 +86,14 @@ func settingText(key, value string, cores int) string {
 	case "false":
 		return "off"
 	}
+	if value == "" {
+		switch key {
+		case "image":
+			return "none"
+		case "channels":
+			return "PRISM's"
+		}
+	}
 	if value == "0" {
 		switch key {
 		case "max_samples":

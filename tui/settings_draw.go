@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"prismtop/profiles"
@@ -108,9 +107,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "suspended", theme.Warn)
 	}
 	cell(c, settingValueX, y, settingWishX-settingValueX-1, p.text(k, now), value)
-	wish := p.model.asked(k.Name)
-	waits := wish != settingsOf(s).Get(k.Name)
-	if waits {
+	if wish := p.model.asked(k.Name); wish != settingsOf(s).Get(k.Name) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
 	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k.Name), theme.Key)
@@ -126,11 +123,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		cell(c, settingEffectX, y, w-settingEffectX, "no GPU: "+s.Run.GPUReason, theme.Faint)
 		return
 	}
-	if x := settingEffectX; waits {
-		cell(c, x, y, w-x, whyFixed(k), theme.Faint)
-		return
-	}
-	cell(c, settingWishX, y, w-settingWishX, whyFixed(k), theme.Faint)
+	cell(c, settingEffectX, y, w-settingEffectX, k.Help, theme.Faint)
 }
 
 // cell writes text into so many cells, cut where it is longer.
@@ -142,7 +135,7 @@ func cell(c *chart.Canvas, x, y, width int, text string, style theme.Style) {
 
 // text is a value as people say it.
 func (p *settingsView) text(k preset.Key, value string) string {
-	if value == "" {
+	if value == "" && k.Type != preset.List && k.Name != "image" {
 		return "–"
 	}
 	return settingText(k.Name, value, p.model.options.Cores)
@@ -168,7 +161,10 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 		cell(c, x+3, y+3, w-x-3, "enter sets it, esc leaves it", theme.Faint)
 	default:
 		verb := "writes a value"
-		if len(k.Allowed) > 0 {
+		switch {
+		case k.Type == preset.Switch:
+			verb = "switches"
+		case len(k.Allowed) > 0:
 			verb = "lists the values"
 		}
 		text := "← → change · enter " + verb + " · u undoes · , closes"
@@ -189,8 +185,8 @@ func (p *settingsView) about(k preset.Key, s *profiles.Snapshot) string {
 	loss, suspended := settingsOf(s).ThresholdSuspended()
 	switch {
 	case k.Name == "threshold" && suspended:
-		return fmt.Sprintf("suspended: given for %s, and %s is %s now · t, T or enter sets one for it",
-			loss, settingsOf(s).LossName(), newestLosses(s))
+		given, now := lossNames(loss, settingsOf(s).LossName())
+		return fmt.Sprintf("suspended: was for %s; %s is %s now · enter sets one for it", given, now, newestLosses(s))
 	case wish != settingsOf(s).Get(k.Name) && (ended(s.State) || !k.Live):
 		return fmt.Sprintf("next run: %s %s (R) · %s", k.Name, p.text(k, wish), wants)
 	case !k.Live:
@@ -204,9 +200,9 @@ func newestLosses(s *profiles.Snapshot) string {
 	if s.Stage != profiles.Progressive || math.IsNaN(s.LatestLossNew) || s.Index == 0 {
 		return "not known"
 	}
-	text := strings.TrimSpace(loss(s.LatestLossNew))
+	text := fmt.Sprintf("%.1e", s.LatestLossNew)
 	if !math.IsNaN(s.LatestLossOld) {
-		text = strings.TrimSpace(loss(s.LatestLossOld)) + ", " + text
+		text = fmt.Sprintf("%.1e, ", s.LatestLossOld) + text
 	}
 	return text
 }
