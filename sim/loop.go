@@ -451,8 +451,8 @@ func (l *loop) restart() error {
 	if l.next != nil {
 		settings = *l.next
 	}
-	before := l.base()
-	s, err := l.another(settings)
+	before, held := l.base(), l.task.Memory()
+	s, err := l.another(settings, settings.FitsBeside(held.Total()))
 	if err != nil || s.task == nil {
 		return err
 	}
@@ -474,8 +474,9 @@ func (l *loop) restart() error {
 
 // another makes the reconstruction of a restart beside the present one, which goes on
 // where there can be none; the log has the reason, and s no task. Where the memory does
-// not hold both the present one is given up first, and what is wrong then is an error.
-func (l *loop) another(settings preset.Settings) (s candidate, err error) {
+// not hold both, the present one is given up once the picture is there, and what is wrong
+// then is an error.
+func (l *loop) another(settings preset.Settings, beside bool) (s candidate, err error) {
 	stream := l.run.stream
 	running := !l.paused && !l.finished
 	if running {
@@ -486,19 +487,21 @@ func (l *loop) another(settings preset.Settings) (s candidate, err error) {
 	if !settings.SamePicture(&l.settings) {
 		object, err = LoadObject(&settings)
 	}
-	alone := false
-	if err == nil {
-		held := l.task.Memory()
-		if alone = !settings.FitsBeside(held.Total()); alone {
-			l.close()
+	given := err == nil && !beside
+	if given {
+		if err := l.stopAblation("the run was restarted"); err != nil {
+			return s, err
 		}
+		l.close()
+	}
+	if err == nil {
 		s, err = build(settings, object)
 	}
 	switch {
 	case err == nil:
 		return s, nil
-	case alone:
-		return s, fmt.Errorf("restart, in whose memory the run before had no room: %w", err)
+	case given:
+		return s, fmt.Errorf("restart, after the run before had to make room for it: %w", err)
 	}
 	stream.Refuse("not restarted: " + err.Error())
 	if running {

@@ -62,6 +62,8 @@ func (r *recorder) Check(sets []preset.Assignment) error {
 	for _, a := range sets {
 		r.note("Check " + a.Key + " " + a.Value)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.wrong
 }
 

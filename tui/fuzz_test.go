@@ -284,6 +284,7 @@ func (s *session) begin() {
 	s.stream = profiles.NewStream(128)
 	s.aggregator = profiles.NewAggregator(s.stream, profiles.Options{Load: func() machine.Load { return machine.Load{} }})
 	s.settings = r.Settings
+	s.settings.BindThreshold()
 	s.stream.Begin(r.Run, s.settings)
 	s.stream.State(profiles.Running, "")
 	s.it = profiles.Iteration{Stage: profiles.Progressive, LossOld: 0.1, LossNew: 0.2, Total: 5e6}
@@ -328,7 +329,7 @@ func (s *session) iterate(n int) {
 	s.tick()
 }
 
-// change makes the run run under another setting.
+// change makes the run run under another setting, or keep one for the next run.
 func (s *session) change() {
 	s.begin()
 	keys := preset.Keys()
@@ -343,9 +344,15 @@ func (s *session) change() {
 	case len(k.Allowed) > 0:
 		value = k.Allowed[int(s.next())%len(k.Allowed)]
 	}
+	if next := s.settings; s.next()%4 == 0 && next.Set(k.Name, value) == nil {
+		s.stream.Next(next)
+		s.tick()
+		return
+	}
 	if s.settings.Set(k.Name, value) != nil {
 		return
 	}
+	s.settings.BindThreshold()
 	s.stream.Change(profiles.Change{Key: k.Name, Before: before, After: value, Iteration: s.it.Index}, s.settings)
 	s.it.Changes++
 	s.iterate(1)

@@ -58,6 +58,13 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	say("summary", "iteration        7.06")
 	say("settings", "learning_rate = 0.001", "amp = bf16 (")
 	say("amp = off", "amp = off from the next iteration on")
+	say("radius = 24", "radius = 24 for the next run: restart begins it")
+	say("settings", "from the next iteration on:", "of the next run, which restart begins:", "radius = 20 (")
+	say("image=europa.png", "image = europa.png for the next run")
+	r.mu.Lock()
+	r.wrong = errors.New("picture none.png: no such file")
+	r.mu.Unlock()
+	say("image=none.png", "not changed: picture none.png: no such file")
 	say("pause")
 	say("go")
 	say("step")
@@ -68,11 +75,12 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	r.refuse = errors.New("this CPU has no fp16")
 	r.mu.Unlock()
 	say("amp=fp16", "not changed: this CPU has no fp16")
+	say("restart", "not restarted: this CPU has no fp16")
 	say("quit")
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	want := []string{"Set amp off", "Pause", "Resume", "Step", "Save", "Restart", "Set amp fp16", "Stop"}
+	want := []string{"Set amp off", "Set radius 24", "Check image europa.png", "Set image europa.png", "Check image none.png", "Pause", "Resume", "Step", "Save", "Restart", "Set amp fp16", "Restart", "Stop"}
 	if got := r.called(); !slices.Equal(got, want) {
 		t.Errorf("the run was asked %q, want %q", got, want)
 	}
