@@ -59,7 +59,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	say("settings", "learning_rate = 0.001", "amp = bf16 (")
 	say("amp = off", "amp = off from the next iteration on")
 	say("radius = 24", "radius = 24 for the next run: restart begins it")
-	say("settings", "from the next iteration on:", "of the next run, which restart begins:", "radius = 20 (")
+	say("settings", "from the next iteration on:", "of the next run, which restart begins:", "radius = 0 (")
 	say("image=europa.png", "image = europa.png for the next run")
 	r.mu.Lock()
 	r.wrong = errors.New("picture none.png: no such file")
