@@ -21,19 +21,51 @@ import (
 
 // format is an image format that is decoded by a library.
 type format struct {
-	name   string
-	magic  []string // first bytes; '?' stands for any
-	config func(io.Reader) (image.Config, error)
-	decode func(io.Reader) (image.Image, error)
+	name    string
+	magic   []string // first bytes; '?' stands for any
+	config  func(io.Reader) (image.Config, error)
+	decode  func(io.Reader) (image.Image, error)
+	inspect func(*io.SectionReader) (inspection, error)
+}
+
+// inspection is what a format's file says about its picture that the library does
+// not look at. Only what is unsupported is an error of inspecting; damage is the
+// library's to report.
+type inspection struct {
+	orientation orientation
+	notes       []string
+	correct     func(image.Image) image.Image // what the library decodes otherwise; nil for nothing
 }
 
 var formats = []format{
-	{"PNG", []string{"\x89PNG\r\n\x1a\n"}, pngConfig, png.Decode},
-	{"JPEG", []string{"\xff\xd8\xff"}, jpeg.DecodeConfig, jpeg.Decode},
-	{"GIF", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode},
-	{"TIFF", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode},
-	{"BMP", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode},
-	{"WebP", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode},
+	{"PNG", []string{"\x89PNG\r\n\x1a\n"}, pngConfig, png.Decode, inspectPNG},
+	{"JPEG", []string{"\xff\xd8\xff"}, jpeg.DecodeConfig, jpeg.Decode, inspectJPEG},
+	{"GIF", []string{"GIF87a", "GIF89a"}, gif.DecodeConfig, gif.Decode, inspectGIF},
+	{"TIFF", []string{"II*\x00", "MM\x00*"}, tiff.DecodeConfig, tiff.Decode, inspectTIFF},
+	{"BMP", []string{"BM????\x00\x00\x00\x00"}, bmp.DecodeConfig, bmp.Decode, inspectBMP},
+	{"WebP", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, inspectWebP},
+}
+
+// otherFormats are recognised to be refused by name.
+var otherFormats = []format{
+	{name: "BigTIFF", magic: []string{"II+\x00", "MM\x00+"}},
+	{name: "JPEG 2000", magic: []string{"\x00\x00\x00\x0cjP  \r\n\x87\n", "\xff\x4f\xff\x51"}},
+	{name: "JPEG XL", magic: []string{"\x00\x00\x00\x0cJXL \r\n\x87\n", "\xff\x0a"}},
+	{name: "HEIF", magic: []string{"????ftyphe", "????ftypmif1"}},
+	{name: "AVIF", magic: []string{"????ftypavi"}},
+	{name: "Photoshop", magic: []string{"8BPS"}},
+	{name: "OpenEXR", magic: []string{"\x76\x2f\x31\x01"}},
+	{name: "FITS", magic: []string{"SIMPLE  ="}},
+	{name: "HDF5", magic: []string{"\x89HDF\r\n\x1a\n"}},
+	{name: "Netpbm", magic: []string{"P1\n", "P2\n", "P3\n", "P4\n", "P5\n", "P6\n", "P7\n", "Pf\n", "PF\n"}},
+}
+
+// unsupported is the refusal of a sound file.
+func unsupported(format, what string) error {
+	if what != "" {
+		what = ", " + what
+	}
+	return fmt.Errorf("unsupported %s%s: must be saved as PNG, such as 16-bit greyscale, or as NPY", format, what)
 }
 
 func (f format) recognises(head []byte) bool {
@@ -53,20 +85,24 @@ func (f format) recognises(head []byte) bool {
 }
 
 // open decodes the picture after checking its sides in the header.
-func (f format) open(r *io.SectionReader) (source, error) {
+func (f format) open(r *io.SectionReader) (source, []string, error) {
+	in, err := f.inspect(io.NewSectionReader(r, 0, r.Size()))
+	if err != nil {
+		return source{}, nil, err
+	}
 	var config image.Config
-	err := guarded(func() (err error) {
+	err = guarded(func() (err error) {
 		config, err = f.config(bufio.NewReader(r))
 		return err
 	})
 	if err != nil {
-		return source{}, f.damaged(err)
+		return source{}, nil, f.damaged(err)
 	}
 	if err := checkSides(config.Width, config.Height); err != nil {
-		return source{}, err
+		return source{}, nil, err
 	}
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return source{}, bare(err)
+		return source{}, nil, bare(err)
 	}
 	var img image.Image
 	err = guarded(func() (err error) {
@@ -74,23 +110,50 @@ func (f format) open(r *io.SectionReader) (source, error) {
 		return err
 	})
 	if err != nil {
-		return source{}, f.damaged(err)
+		return source{}, nil, f.damaged(err)
+	}
+	if in.correct != nil {
+		img = in.correct(img)
 	}
 	size := img.Bounds().Size()
 	if err := checkSides(size.X, size.Y); err != nil {
-		return source{}, err
+		return source{}, nil, err
 	}
-	return source{w: size.X, h: size.Y, white: 1, row: luma(img)}, nil
+	notes := in.notes
+	if note := in.orientation.note(); note != "" {
+		notes = append(notes, note)
+	}
+	return in.orientation.upright(size.X, size.Y, luma(img)), notes, nil
 }
 
 // damaged explains a decoder's refusal in one line.
 func (f format) damaged(err error) error {
+	if what, ok := unsupportedFeature(err); ok {
+		return unsupported(f.name, what)
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("truncated %s: the file ends too early", f.name)
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	text = strings.TrimPrefix(text, strings.ToLower(f.name)+": ")
 	return fmt.Errorf("truncated or damaged %s: %s", f.name, text)
+}
+
+// unsupportedFeature is what a decoder says it does not support, if that is why it
+// refuses.
+func unsupportedFeature(err error) (what string, ok bool) {
+	var inPNG png.UnsupportedError
+	var inJPEG jpeg.UnsupportedError
+	var inTIFF tiff.UnsupportedError
+	switch {
+	case errors.As(err, &inPNG):
+		return string(inPNG), true
+	case errors.As(err, &inJPEG):
+		return string(inJPEG), true
+	case errors.As(err, &inTIFF):
+		return string(inTIFF), true
+	}
+	return "", errors.Is(err, bmp.ErrUnsupported)
 }
 
 // guarded turns a decoder's panic on a hostile file into an error.
@@ -123,40 +186,23 @@ func pngConfig(r io.Reader) (image.Config, error) {
 // Luma weights of spec/prism.md §8.
 const lumaRed, lumaGreen, lumaBlue = 0.2989, 0.587, 0.114
 
-// luma returns rows of intensities from 0 to 1. Grey pictures are taken as they
-// are.
-func luma(img image.Image) func(int, []float64) error {
+// luma returns the intensity of a pixel, from 0 to 1; x and y count from the top
+// left. Grey pictures are taken as they are. Transparent pixels count as black.
+func luma(img image.Image) func(x, y int) float64 {
 	b := img.Bounds()
 	switch img := img.(type) {
 	case *image.Gray:
-		return func(y int, to []float64) error {
-			for x, v := range img.Pix[y*img.Stride:][:len(to)] {
-				to[x] = float64(v) / 255
-			}
-			return nil
-		}
+		return func(x, y int) float64 { return float64(img.Pix[y*img.Stride+x]) / 255 }
 	case *image.Gray16:
-		return func(y int, to []float64) error {
-			row := img.Pix[y*img.Stride:]
-			for x := range to {
-				to[x] = float64(binary.BigEndian.Uint16(row[2*x:])) / 65535
-			}
-			return nil
+		return func(x, y int) float64 {
+			return float64(binary.BigEndian.Uint16(img.Pix[y*img.Stride+2*x:])) / 65535
 		}
 	case image.RGBA64Image:
-		return func(y int, to []float64) error {
-			for x := range to {
-				to[x] = lumaOf(img.RGBA64At(b.Min.X+x, b.Min.Y+y))
-			}
-			return nil
-		}
+		return func(x, y int) float64 { return lumaOf(img.RGBA64At(b.Min.X+x, b.Min.Y+y)) }
 	}
-	return func(y int, to []float64) error {
-		for x := range to {
-			r, g, bl, _ := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
-			to[x] = lumaOf(color.RGBA64{R: uint16(r), G: uint16(g), B: uint16(bl)})
-		}
-		return nil
+	return func(x, y int) float64 {
+		r, g, bl, _ := img.At(b.Min.X+x, b.Min.Y+y).RGBA()
+		return lumaOf(color.RGBA64{R: uint16(r), G: uint16(g), B: uint16(bl)})
 	}
 }
 

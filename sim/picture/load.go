@@ -26,10 +26,13 @@ const formatNames = "PNG, JPEG, GIF, TIFF, BMP, WebP, NPY or NPZ"
 // zeros to the field, the minimum subtracted, divided by the maximum, and the
 // square root taken.
 //
-// Formats are told by content: PNG, JPEG, GIF (first frame), TIFF, BMP, WebP,
-// and NPY and NPZ arrays of two dimensions, taken as intensities. "file.npz:name"
-// names an array; without a name the first of two dimensions is taken and noted.
-// Transparent pixels count as black. A picture that is not square is padded to a
+// Formats are told by content: PNG, JPEG, GIF (first frame), TIFF (first page),
+// BMP, WebP, and NPY and NPZ arrays of two dimensions, taken as intensities.
+// "file.npz:name" names an array; without a name the first of two dimensions is
+// taken and noted. Variants that the decoders do not read are refused by name
+// (docs/pictures.md). Sample values count as stored, without gamma and profiles.
+// Transparent pixels count as black. Pictures are turned as their Exif or TIFF
+// orientation says, and noted. A picture that is not square is padded to a
 // square, centred, and noted. PRISM rounds to 8 bits after the luma and again
 // after resizing; this keeps all digits, which differs by less than 1/255 of
 // full intensity.
@@ -149,8 +152,12 @@ func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
 	}
 	for _, format := range formats {
 		if format.recognises(head) {
-			src, err := format.open(io.NewSectionReader(f, 0, size))
-			return src, nil, err
+			return format.open(io.NewSectionReader(f, 0, size))
+		}
+	}
+	for _, format := range otherFormats {
+		if format.recognises(head) {
+			return source{}, nil, unsupported(format.name, "")
 		}
 	}
 	return source{}, nil, errors.New("not a picture: must be " + formatNames)

@@ -49,6 +49,17 @@ func TestBadFilesAreRefusedInOneLine(t *testing.T) {
 		want string
 	}{
 		{"notes.txt", []byte("a text file\n"), "not a picture: must be PNG, JPEG, GIF, TIFF, BMP, WebP, NPY or NPZ"},
+		{"big.tif", []byte("II+\x00\x08\x00\x00\x00"), "unsupported BigTIFF: must be saved as PNG, such as 16-bit greyscale, or as NPY"},
+		{"big-endian.tif", []byte("MM\x00+\x00\x08\x00\x00"), "unsupported BigTIFF: "},
+		{"a.jp2", []byte("\x00\x00\x00\x0cjP  \r\n\x87\n"), "unsupported JPEG 2000: "},
+		{"a.jxl", []byte("\xff\x0a\x00"), "unsupported JPEG XL: "},
+		{"a.heic", []byte("\x00\x00\x00\x18ftypheic"), "unsupported HEIF: "},
+		{"a.avif", []byte("\x00\x00\x00\x18ftypavif"), "unsupported AVIF: "},
+		{"a.psd", []byte("8BPS\x00\x01"), "unsupported Photoshop: "},
+		{"a.exr", []byte("\x76\x2f\x31\x01"), "unsupported OpenEXR: "},
+		{"a.fits", []byte("SIMPLE  =                    T"), "unsupported FITS: "},
+		{"a.h5", []byte("\x89HDF\r\n\x1a\n"), "unsupported HDF5: "},
+		{"a.pgm", []byte("P5\n2 2\n255\n...."), "unsupported Netpbm: "},
 		{"empty.png", nil, "is empty: must be a picture file, PNG"},
 		{"nothing.png", pngHeader(0, 0), "0 x 0 pixels: must have at least one"},
 		{"huge.png", pngHeader(40_000, 40_000), "40000 x 40000 pixels: must be at most 100 megapixels and 65535 to a side"},
