@@ -2,6 +2,8 @@ package picture
 
 import (
 	"bytes"
+	"encoding/binary"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -54,12 +56,47 @@ func fuzzLoad(f *testing.F, seeds ...[]byte) {
 	})
 }
 
-func FuzzPNG(f *testing.F)  { fuzzLoad(f, encoded(f, "png", checkers(4, 3, 200)), pngHeader(0, 0)) }
-func FuzzJPEG(f *testing.F) { fuzzLoad(f, encoded(f, "jpg", checkers(4, 3, 200))) }
-func FuzzGIF(f *testing.F)  { fuzzLoad(f, encoded(f, "gif", checkers(4, 3, 200)), gifHeader(0, 0)) }
-func FuzzTIFF(f *testing.F) { fuzzLoad(f, encoded(f, "tif", checkers(4, 3, 200))) }
-func FuzzBMP(f *testing.F)  { fuzzLoad(f, encoded(f, "bmp", checkers(4, 3, 200)), bmpHeader(4, 4)) }
-func FuzzWebP(f *testing.F) { fuzzLoad(f, webpCheckers(4, 3, 200)) }
+func FuzzPNG(f *testing.F) {
+	fuzzLoad(f, variantsOf(f, "png", encoded(f, "png", checkers(4, 3, 200)), pngHeader(0, 0))...)
+}
+func FuzzJPEG(f *testing.F) {
+	fuzzLoad(f, variantsOf(f, "jpeg", encoded(f, "jpg", checkers(4, 3, 200)))...)
+}
+func FuzzGIF(f *testing.F) {
+	fuzzLoad(f, variantsOf(f, "gif", encoded(f, "gif", checkers(4, 3, 200)), gifHeader(0, 0))...)
+}
+func FuzzTIFF(f *testing.F) {
+	fuzzLoad(f, variantsOf(f, "tiff", encoded(f, "tif", checkers(4, 3, 200)))...)
+}
+func FuzzBMP(f *testing.F) {
+	fuzzLoad(f, variantsOf(f, "bmp", encoded(f, "bmp", checkers(4, 3, 200)), bmpHeader(4, 4))...)
+}
+func FuzzWebP(f *testing.F) {
+	fuzzLoad(f, variantsOf(f, "webp", webpCheckers(4, 3, 200))...)
+}
+
+// variantsOf adds a format's pictures of testdata to the seeds.
+func variantsOf(f *testing.F, format string, seeds ...[]byte) [][]byte {
+	for _, v := range variants(f) {
+		if v.formatOf() == format {
+			seeds = append(seeds, v.data)
+		}
+	}
+	return seeds
+}
+
+// Whatever the bytes, Exif data give one of the eight orientations.
+func FuzzExif(f *testing.F) {
+	for o := range uint16(10) {
+		f.Add(exifData(binary.LittleEndian, o))
+		f.Add(append([]byte(exifPrefix), exifData(binary.BigEndian, o)...))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if o := exifOrientation(io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))); o < 1 || o > 8 {
+			t.Fatalf("orientation %d", o)
+		}
+	})
+}
 
 func FuzzNPY(f *testing.F) {
 	fuzzLoad(f, npy("<f4", "False", "(2, 3)", []float32{0, 1, 2, 3, 4, 5}), npy(">i8", "True", "(1, 2)", []int64{1, 2}),
