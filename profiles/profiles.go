@@ -194,9 +194,14 @@ type SampleResult struct {
 	Iterations       int32
 	Converged        bool
 	LossOld, LossNew float64
-	Loss             string // the loss that those are of, as preset.Settings.LossName
+	Loss             string  // the loss that those are of, as preset.Settings.LossName
+	Threshold        float64 // in force at its end; 0 is none, which nothing can reach
 	Elapsed          time.Duration
 }
+
+// Failed says that the sample used up its iterations without reaching the threshold
+// in force.
+func (r *SampleResult) Failed() bool { return !r.Converged && r.Threshold > 0 }
 
 // Picture is a grey image of the reconstruction for the screen, never changed
 // after it was published. Pixels are row by row, amplitude as reconstructed.

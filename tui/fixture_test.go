@@ -252,7 +252,7 @@ func finished() *profiles.Snapshot {
 	s := running()
 	s.State, s.Sample, s.Index = profiles.Finished, 99, 9876
 	for i := range 100 {
-		s.Results = append(s.Results, profiles.SampleResult{Sample: int32(i), Converged: i%7 != 0})
+		s.Results = append(s.Results, profiles.SampleResult{Sample: int32(i), Converged: i%7 != 0, Threshold: 0.005})
 	}
 	s.Coverage = 0.475
 	return s

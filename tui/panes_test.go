@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/theme"
 )
 
 // eventful is a run in which much happened: samples that ended, a log, alerts, a
@@ -22,7 +23,7 @@ func eventful() *profiles.Snapshot {
 	s.Settings.Iterations, s.Settings.Cycles, s.Settings.MeasurementCacheMB = 250, 4, 256
 	for i := range 37 {
 		r := profiles.SampleResult{
-			Sample: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5,
+			Sample: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5, Threshold: 0.005,
 			LossOld: 4.1e-3 * (0.5 + noise(i)), LossNew: 4.8e-3 * (0.5 + noise(i+1)/2),
 		}
 		if !r.Converged {
@@ -393,5 +394,25 @@ func TestAlertsShowInTheHeaderAndOnceInTheFooter(t *testing.T) {
 		if !strings.Contains(frameOf(m), "▴ 2 alerts") {
 			t.Errorf("at %d columns the header does not show the alerts", w)
 		}
+	}
+}
+
+// Without a threshold in force no sample can fail: it is done.
+func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
+	s := running()
+	s.Results = nil
+	for i := range int32(3) {
+		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Iterations: 200, Elapsed: time.Second})
+	}
+	p := newSamples()
+	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+	p.SetSize(80, 10)
+	p.Update(s)
+	text := ansi.Strip(join(p.lines()))
+	if strings.Contains(text, "limit") || strings.Contains(text, "converged") || strings.Count(text, "done") != 3 {
+		t.Errorf("three samples without a threshold:\n%s", text)
+	}
+	if text := Summary(s); strings.Contains(text, "converged") {
+		t.Errorf("the summary counts what cannot be:\n%s", text)
 	}
 }

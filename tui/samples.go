@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -22,7 +23,7 @@ type samples struct {
 	sorted  []profiles.SampleResult
 	ordered sampleOrder
 	median  float64 // seconds of a sample
-	reached int     // samples that converged
+	ends    sampleEnds
 	from    *profiles.SampleResult
 }
 
@@ -52,7 +53,7 @@ func (p *samples) Hints() []hint { return []hint{{"x", "sort"}, {"↑↓", "scro
 func (p *samples) Explain() []string {
 	return []string{
 		"A sample is one position of the sub-aperture in k-space (or several along a line). It is trained until both losses are below the " +
-			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next.",
+			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next. Without a threshold in force it is done then.",
 		"Time is from the start of the sample's training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
 			"everything: what is between the iterations as well.",
 		"Loss old is the loss on everything measured before, loss new on this sample's measurement, both at its last iteration. Centre is where the " +
@@ -121,7 +122,7 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		sampleRow(c, y+i, s, r)
 	}
 	p.aside(fitting(w-4-chart.Width(p.title)-4,
-		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.short(s)), theme.Faint)
+		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.ends.String()), theme.Faint)
 	return p.note("above", "below"), theme.Faint
 }
 
@@ -129,7 +130,7 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 func (p *samples) work(s *profiles.Snapshot) {
 	n := len(s.Results)
 	if n == 0 {
-		p.sorted, p.from, p.median, p.reached = nil, nil, 0, 0
+		p.sorted, p.from, p.median, p.ends = nil, nil, 0, sampleEnds{}
 		return
 	}
 	if len(p.sorted) == n && p.ordered == p.order && p.from == &s.Results[n-1] {
@@ -139,7 +140,7 @@ func (p *samples) work(s *profiles.Snapshot) {
 	p.sorted = slices.Clone(s.Results)
 	slices.SortFunc(p.sorted, func(a, b profiles.SampleResult) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	p.median = (p.sorted[(n-1)/2].Elapsed + p.sorted[n/2].Elapsed).Seconds() / 2
-	p.reached = converged(s)
+	p.ends = countEnds(s)
 	slices.SortFunc(p.sorted, func(a, b profiles.SampleResult) int {
 		switch {
 		case p.order == byTime && a.Elapsed != b.Elapsed:
@@ -156,12 +157,34 @@ func (p *samples) summary(s *profiles.Snapshot) string {
 	if len(p.sorted) == 0 {
 		return fmt.Sprintf("0 of %d", s.Run.AllSamples())
 	}
-	return fmt.Sprintf("%d of %d · %d converged · %d at limit · median %s", len(p.sorted), s.Run.AllSamples(),
-		p.reached, len(p.sorted)-p.reached, trim(seconds(p.median*1e9)))
+	parts := []string{fmt.Sprintf("%d of %d", len(p.sorted), s.Run.AllSamples())}
+	if ends := p.ends.String(); ends != "" {
+		parts = append(parts, ends)
+	}
+	return strings.Join(append(parts, "median "+trim(seconds(p.median*1e9))), " · ")
 }
 
-func (p *samples) short(s *profiles.Snapshot) string {
-	return fmt.Sprintf("%d converged · %d at limit", p.reached, len(p.sorted)-p.reached)
+// sampleEnds counts how samples ended that had a threshold to reach.
+type sampleEnds struct{ converged, failed int }
+
+func countEnds(s *profiles.Snapshot) (n sampleEnds) {
+	for i := range s.Results {
+		switch r := &s.Results[i]; {
+		case r.Converged:
+			n.converged++
+		case r.Failed():
+			n.failed++
+		}
+	}
+	return n
+}
+
+// String is empty where no sample had a threshold.
+func (n sampleEnds) String() string {
+	if n == (sampleEnds{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d converged · %d at limit", n.converged, n.failed)
 }
 
 // titles writes what the columns are.
@@ -189,10 +212,7 @@ func eachColumn(c *chart.Canvas, draw func(x int, col sampleColumn)) {
 
 func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.SampleResult) {
 	c.TextRight(sampleNumberWidth, y, itoa(int(r.Sample)+1), theme.Strong)
-	text, style := "limit", theme.Warn
-	if r.Converged {
-		text, style = "converged", theme.Good
-	}
+	text, style := sampleEnd(&r)
 	c.Text(sampleNumberWidth+1, y, text, style)
 	end := 0
 	eachColumn(c, func(x int, col sampleColumn) {
@@ -203,6 +223,17 @@ func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.SampleRe
 		w, _ := bar.Size()
 		bar.Bar(0, 0, w, min(float64(r.Iterations)/float64(limit), 1)*float64(w), style)
 	}
+}
+
+// sampleEnd is how a sample's training ended.
+func sampleEnd(r *profiles.SampleResult) (string, theme.Style) {
+	switch {
+	case r.Converged:
+		return "converged", theme.Good
+	case r.Failed():
+		return "limit", theme.Warn
+	}
+	return "done", theme.Plain // no threshold was in force
 }
 
 // sampleBar is the room behind the columns for a sample's iterations as a bar that is

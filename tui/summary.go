@@ -30,7 +30,11 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}
-	line("  iterations   %d in %d of %d samples, %d converged", s.Index, len(s.Results), r.AllSamples(), converged(s))
+	reached := ""
+	if ends := countEnds(s); ends != (sampleEnds{}) {
+		reached = fmt.Sprintf(", %d converged", ends.converged)
+	}
+	line("  iterations   %d in %d of %d samples%s", s.Index, len(s.Results), r.AllSamples(), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	switch {
@@ -126,16 +130,6 @@ func summariseEffects(line func(string, ...any), all []profiles.Effect, cores in
 		line("  at %-9d %s: %s [%s, %s] %%, %s", e.Iteration, what, signed(100*e.Shift, 1),
 			signed(100*e.Low, 1), signed(100*e.High, 1), text)
 	}
-}
-
-func converged(s *profiles.Snapshot) int {
-	n := 0
-	for _, r := range s.Results {
-		if r.Converged {
-			n++
-		}
-	}
-	return n
 }
 
 // plainASCII is text in 7-bit characters.

@@ -72,7 +72,7 @@ func orElse(reason, otherwise string) string {
 func countSamples(s *profiles.Snapshot) Samples {
 	n := Samples{Done: len(s.Results), Total: s.Run.AllSamples(), Failed: []int32{}}
 	for _, r := range s.Results {
-		if !r.Converged {
+		if r.Failed() {
 			n.Failed = append(n.Failed, r.Sample)
 		}
 	}

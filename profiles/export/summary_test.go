@@ -46,7 +46,7 @@ func whole(t *testing.T) *profiles.Snapshot {
 		s.Whole.Phases[p] = profiles.PhaseView{Spread: times(ms), Share: ms / 5.5}
 	}
 	for i := range int32(100) {
-		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Converged: i != 41 && i != 77})
+		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Converged: i != 41 && i != 77, Threshold: 0.005})
 	}
 	s.Caches[profiles.MeasurementCache].CacheCounters = profiles.CacheCounters{Enabled: true, Misses: 100, Entries: 100, Bytes: 100 << 20, Saved: -1_500_000}
 	s.Caches[profiles.FFTPlans].CacheCounters = profiles.CacheCounters{Enabled: true, Hits: 999, Misses: 1, Entries: 1, Bytes: 8192, Saved: 300_000_000}

@@ -200,7 +200,7 @@ func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Out
 	out := Outcome{SampleEnded: true, Quality: r.Quality()}
 	out.Result = profiles.SampleResult{
 		Sample: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
-		LossOld: rec.LossOld, LossNew: rec.LossNew, Loss: r.settings.LossName(), Elapsed: time.Since(r.began),
+		LossOld: rec.LossOld, LossNew: rec.LossNew, Loss: r.settings.LossName(), Threshold: r.settings.ThresholdInForce(), Elapsed: time.Since(r.began),
 	}
 	r.system.AddMask(r.centres())
 	out.Coverage = r.system.Coverage()
