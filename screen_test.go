@@ -127,9 +127,9 @@ var sessions = []struct{ name, session string }{
 		see "undone: loss l2 → l1; threshold 1e-07 is in force again" "╌ stop 1e-07"
 		press q y
 		exit 0`},
-	{"every sample of the default run outlives the next loss", `
+	{"every sample of a run with a threshold outlives the next loss", `
 		terminal 120x40
-		start prismtop --set samples=40
+		start prismtop --preset quick --set samples=40 --set iterations=2000
 		see "sample  2/40"
 		press k
 		see "suspended until T sets one for l2"
@@ -167,7 +167,7 @@ var sessions = []struct{ name, session string }{
 		press esc
 		see "not restarted"
 		gone Restart?
-		press , end up up up up up up up up up up up up up up up up up up up up up up
+		press , end up up up up up up up up up up up up up up up up up up up up up up up
 		see "▸ radius"
 		press enter ctrl+u 9 9 enter
 		see "radius = 99: must be at most half of size, 64"

@@ -96,6 +96,17 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 	}
 }
 
+// A threshold of 0 has no double and no half: T and t ask for a number.
+func TestAThresholdOfNeverIsWritten(t *testing.T) {
+	s := bound(t)
+	s.Settings.Threshold = 0
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	press(m, "k", "T", "ctrl+u", ".", "1", "enter")
+	if got := r.called(); !slices.Equal(got, []string{"Set loss l2", "Set threshold 0.1"}) || strings.Contains(m.status.text, "suspended") {
+		t.Errorf("called %q, says %q", got, m.status.text)
+	}
+}
+
 // Keys pressed before the run answers count from what was asked for.
 func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)

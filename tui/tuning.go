@@ -119,7 +119,7 @@ func (m *Model) nudge(key string, up bool) {
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
-	case key == "threshold" && m.suspended():
+	case key == "threshold" && (m.suspended() || m.asked(key) == "0"):
 		m.editSetting(key)
 	case key == "threads":
 		m.moreThreads(map[bool]int{true: 1, false: -1}[up])

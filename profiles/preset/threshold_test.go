@@ -36,7 +36,7 @@ func TestLossNamesHaveEverythingThatTheScaleDependsOn(t *testing.T) {
 // under every other loss, and what Get says of it gives the same settings back.
 func TestAThresholdIsSuspendedUnderAnotherLoss(t *testing.T) {
 	s := moon(t)
-	s.Loss = "l2"
+	s.Loss, s.Threshold = "l2", 0.003
 	if s.ThresholdInForce() != s.Threshold {
 		t.Error("a threshold that belongs to no loss yet is suspended")
 	}
