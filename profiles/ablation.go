@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"prismtop/profiles/preset"
@@ -15,14 +16,42 @@ const (
 	AblationWarmup = 3  // iterations left out after a switch
 	AblationLeast  = 10 // iterations of a block at least
 	AblationBlock  = 100 * time.Millisecond
-	AblationRows   = 11 // settings, each mode of mixed precision as one
 )
+
+// AblationSwitch is a setting that an ablation compares between two values.
+type AblationSwitch struct{ Key, Off, On string }
+
+var ablationSwitches = [...]AblationSwitch{
+	{"measurement_cache", "false", "true"},
+	{"fft_cache", "false", "true"},
+	{"mask_cache", "false", "true"},
+	{"shared_spectrum", "false", "true"},
+	{"fused_telescope", "false", "true"},
+	{"pruned_fft", "false", "true"},
+	{"fused_optimizer", "false", "true"},
+	{"checkpointing", "false", "true"},
+	{"amp", "off", "bf16"},
+	{"amp", "off", "bf16x3"},
+	{"amp", "off", "fp16"},
+}
+
+// AblationRows is how many switches an ablation compares.
+const AblationRows = len(ablationSwitches)
+
+// AblationSwitches lists what an ablation compares, each mode of mixed precision by
+// itself, in the order of its table.
+func AblationSwitches() []AblationSwitch { return slices.Clone(ablationSwitches[:]) }
+
+// Ablates tells whether an ablation compares the values of a setting.
+func Ablates(key string) bool {
+	return slices.ContainsFunc(ablationSwitches[:], func(s AblationSwitch) bool { return s.Key == key })
+}
 
 // AblationEstimate is about how long an ablation takes where an iteration takes so
 // long, switching and slower settings left out.
 func AblationEstimate(iteration time.Duration) time.Duration {
 	block := max(AblationLeast*iteration, AblationBlock) + AblationWarmup*iteration
-	return 4 * AblationRounds * AblationRows * block
+	return time.Duration(4*AblationRounds*AblationRows) * block
 }
 
 // Ablation is what switching each optimisation on and off in a balanced order
@@ -62,8 +91,9 @@ type AblationRow struct {
 	// Effect is on/off − 1 with its 95 % interval, which is infinite below
 	// stats.SignedRankLeast groups and NaN without any.
 	Effect, Low, High float64
-	Groups            int // complete groups, each off on on off or its mirror
-	Iterations        int // that were timed, both values together
+	Groups            int  // complete groups, each off on on off or its mirror
+	Final             bool // the ablation has ended: no group comes any more
+	Iterations        int  // that were timed, both values together
 
 	// OffBytes and OnBytes are the run's memory at the newest block of each value.
 	OffBytes, OnBytes int64
@@ -110,6 +140,9 @@ func (r *AblationRow) Verdict() string {
 		return "costs " + inPercent(r.Effect)
 	case NoEffect:
 		return "no effect seen ± " + inPercent(max(r.High, -r.Low))
+	}
+	if r.Final {
+		return fmt.Sprintf("too few: %d of %d groups", r.Groups, stats.SignedRankLeast)
 	}
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
 }

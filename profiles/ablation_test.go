@@ -13,4 +13,18 @@ func TestVerdictsNumbers(t *testing.T) {
 	if got := r.Verdict(); got != "no effect seen ± 113 %" {
 		t.Errorf("the verdict is %q", got)
 	}
+	for final, want := range map[bool]string{false: "needs 3 more", true: "too few: 3 of 6 groups"} {
+		r = AblationRow{Groups: 3, Final: final}
+		if got := r.Verdict(); got != want {
+			t.Errorf("3 groups are %q, want %q", got, want)
+		}
+	}
+}
+
+func TestAblatesItsSwitches(t *testing.T) {
+	for key, want := range map[string]bool{"amp": true, "mask_cache": true, "threads": false, "pattern": false, "learning_rate": false, "": false} {
+		if got := Ablates(key); got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
 }

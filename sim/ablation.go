@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
@@ -56,6 +57,10 @@ func (t *trial) publish(to *profiles.Stream) {
 func (t *trial) end(why string) (last *profiles.Ablation) {
 	before := t.table
 	before.Running, before.Now, before.Ended = false, -1, why
+	before.Rows = slices.Clone(before.Rows) // the published ones are read
+	for i := range before.Rows {
+		before.Rows[i].Final = true
+	}
 	last = &before
 	defer func() { _ = recover() }()
 	t.schedule.End(why)

@@ -48,27 +48,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// switches are the settings that an ablation compares, each with its values.
-var switches = []struct{ key, off, on string }{
-	{"measurement_cache", "false", "true"},
-	{"fft_cache", "false", "true"},
-	{"mask_cache", "false", "true"},
-	{"shared_spectrum", "false", "true"},
-	{"fused_telescope", "false", "true"},
-	{"pruned_fft", "false", "true"},
-	{"fused_optimizer", "false", "true"},
-	{"checkpointing", "false", "true"},
-	{"amp", "off", "bf16"},
-	{"amp", "off", "bf16x3"},
-	{"amp", "off", "fp16"},
-}
-
 // Keys lists the settings that can be compared.
 func Keys() []string {
 	var keys []string
-	for _, s := range switches {
-		if !slices.Contains(keys, s.key) {
-			keys = append(keys, s.key)
+	for _, s := range profiles.AblationSwitches() {
+		if !slices.Contains(keys, s.Key) {
+			keys = append(keys, s.Key)
 		}
 	}
 	return keys
@@ -102,11 +87,11 @@ type Schedule struct {
 func New(base preset.Settings, o Options) *Schedule {
 	o = o.withDefaults()
 	s := &Schedule{options: o, base: base, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
-	for _, w := range switches {
-		if len(o.Only) > 0 && !slices.Contains(o.Only, w.key) {
+	for _, w := range profiles.AblationSwitches() {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, w.Key) {
 			continue
 		}
-		s.rows = append(s.rows, newRow(&base, w.key, w.off, w.on))
+		s.rows = append(s.rows, newRow(&base, w.Key, w.Off, w.On))
 	}
 	s.block.nanos = make([]int64, 0, maxBlock)
 	s.beginRound()

@@ -145,7 +145,9 @@ func (s *Schedule) View() *profiles.Ablation {
 		v.Work = profiles.WorkName(&s.first)
 	}
 	for i := range s.rows {
-		v.Rows = append(v.Rows, s.rows[i].AblationRow)
+		r := s.rows[i].AblationRow
+		r.Final = s.Done()
+		v.Rows = append(v.Rows, r)
 	}
 	v.Groups = len(s.order) * s.options.Rounds
 	if v.Running {
