@@ -198,6 +198,24 @@ var sessions = []struct{ name, session string }{
 		press y
 		exit 0
 		restored`},
+	{"keys that are pressed before one iteration have one effect, which the end of the run ends", `
+		terminal 120x40
+		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
+		see "sample  1/40"
+		press space
+		see paused
+		press a a a m g g
+		see "AMP + meas. cache" "needs 20 more"
+		press Z ctrl+u "1" enter
+		see "most iterations: no limit → 1"
+		press ,
+		see "AMP + 2 more" "needs 20 more"
+		press space
+		see finished "the run ended first"
+		gone "needs 20 more" "masks on→off"
+		press q
+		exit 0
+		see "AMP + meas. cache + most iterations: not comparable: the run ended first"`},
 }
 
 // alertSessions make each alert come on a real run.

@@ -89,7 +89,6 @@ type record struct {
 	layers     []Layer
 	roofs      *Roofs
 	coverage   float64
-	changes    []Change
 	effects    effects
 	results    []SampleResult
 }
@@ -225,7 +224,6 @@ func (a *Aggregator) apply(e *event) {
 			a.effects.cut(e.change)
 			break
 		}
-		a.changes = keepNewest(append(a.changes, e.change), maxChanges)
 		a.effects.change(e.change)
 	case qualityEvent:
 		a.compare(e.quality)
@@ -234,6 +232,9 @@ func (a *Aggregator) apply(e *event) {
 	case stateEvent:
 		a.pace.enter(e.state, e.at)
 		a.err = e.text
+		if e.state > Paused {
+			a.effects.end()
+		}
 	case logEvent:
 		line := LogLine{Text: e.text, Refused: e.refused}
 		if !a.began.IsZero() {
@@ -291,6 +292,9 @@ func (a *Aggregator) iteration(it *Iteration) {
 		clear(a.stage[:])
 	}
 	begins := a.effects.iteration(it)
+	for _, line := range a.effects.told() {
+		a.log = keepNewest(append(a.log, line), maxLog)
+	}
 	if begins {
 		a.recent.reset()
 		a.watch.begin(time.Duration(a.pace.clock))
@@ -371,6 +375,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 	if a.fresh {
 		a.summarise()
 	}
+	effects := a.effects.view()
 	s := &Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
@@ -382,7 +387,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
-		Changes: slices.Clip(a.changes), Effects: a.effects.view(),
+		Changes: a.effects.changes, Effects: effects,
 		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log), Alerts: a.alarms.shown,
 		Own:    OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
 		Sample: -1, LatestLossOld: math.NaN(), LatestLossNew: math.NaN(),

@@ -174,7 +174,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	r.start()
 	r.iterate(40)
 	r.Quality(Quality{Iteration: 39, PSNR: 20})
-	r.Change(Change{Key: "amp", Iteration: 40}, preset.Settings{})
+	r.Change(Change{Key: "amp", After: "on", Iteration: 40}, preset.Settings{})
 	r.Log("saved moon.png")
 	r.SampleDone(SampleResult{})
 	r.State(Failed, "diverged")
@@ -303,7 +303,7 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 			r.Log("line")
 		}
 		if round%3 == 0 {
-			r.Change(Change{Key: "threads", Iteration: r.it.Index}, preset.Settings{Threads: round})
+			r.Change(Change{Key: "threads", After: "on", Iteration: r.it.Index}, preset.Settings{Threads: round})
 			r.it.Changes++
 		}
 		s := r.tick()
@@ -428,7 +428,7 @@ func BenchmarkTick(b *testing.B) {
 			r.now = r.now.Add(time.Duration(r.it.Total))
 		}
 		if r.it.Index%4000 == 0 {
-			r.Change(Change{Key: "amp", Iteration: r.it.Index}, preset.Settings{})
+			r.Change(Change{Key: "amp", After: "on", Iteration: r.it.Index}, preset.Settings{})
 			r.it.Changes++
 		}
 		r.tick()
@@ -463,6 +463,7 @@ func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {
 		for range n {
 			c.Hits, c.Priced = c.Hits+1, c.Priced+1
 			c.Gross, c.Saved, c.Spent = c.Gross+c.Price, c.Saved+c.Price-20_000, c.Spent+20_000
+			c.SpentSquares += 20_000 * 20_000
 			r.iterate(1)
 		}
 		return r.tick()

@@ -269,19 +269,20 @@ const (
 	costLeast = 100 // iterations of the recent window
 )
 
-// costly finds a cache that costs more than it saves, in the recent window and
-// since the run began.
+// costly finds a cache that costs more than it saves: beyond what is about nothing in
+// the recent window, and since the run began. It is kept above half of that.
 func costly(id CacheID) func(f *facts) finding {
 	return func(f *facts) finding {
 		v := &f.caches[id]
-		each, ok := v.SavedPerIteration()
-		bad := ok && v.Enabled && v.RecentIterations >= costLeast && v.Saved < 0 && v.RecentSaved < 0
+		each, ok := v.PerIteration()
+		costs := ok && v.Enabled && v.Saved < 0
+		bad := costs && v.RecentIterations >= costLeast && each.Value < 0 && !each.Nothing(f.mean)
 		severity := Notice
-		if -each > costWarn*f.mean {
+		if -each.Value > costWarn*f.mean {
 			severity = Warning
 		}
 		// Between two lookups that are far apart, nothing is lost and nothing gained.
-		kept := ok && v.Enabled && v.Saved < 0 && v.RecentSaved <= 0
+		kept := costs && (v.RecentN == 0 || each.Value <= -SavingLeast/2*f.mean)
 		return finding{bad, kept, severity, func() (string, string) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
 				cacheNames[id], v.Hits, v.Hits+v.Misses, duration(-float64(v.Saved)))

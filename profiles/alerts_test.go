@@ -136,14 +136,19 @@ func TestCacheThatCostsIsTold(t *testing.T) {
 	trainer := func(cost int64) func(*Iteration) {
 		return func(*Iteration) {
 			if n++; n%50 == 0 {
-				c.Misses, c.Entries, c.Saved = c.Misses+1, c.Entries+1, c.Saved-cost
+				c.Misses, c.Entries, c.Saved, c.Spent = c.Misses+1, c.Entries+1, c.Saved-cost, c.Spent+cost
+				c.SpentSquares += float64(cost) * float64(cost)
 			}
 		}
 	}
 	s := r.run(8, 5, trainer(30_000))
-	r.raised(s, "measurement-cache-cost", "0 of 14 lookups hit, 420 µs lost", "trainer pattern measures each sample once")
+	if a := alert(s, "measurement-cache-cost"); a != nil {
+		t.Errorf("600 ns of 5 ms are told: %+v", a)
+	}
+	s = r.run(8, 5, trainer(1_000_000))
+	r.raised(s, "measurement-cache-cost", "0 of", "trainer pattern measures each sample once")
 	if a := alert(s, "measurement-cache-cost"); a.Severity != Notice {
-		t.Errorf("600 ns of 5 ms are a %v", a.Severity)
+		t.Errorf("20 µs of 5 ms are a %v", a.Severity)
 	}
 	if s = r.run(8, 5, trainer(5_000_000)); alert(s, "measurement-cache-cost").Severity != Warning {
 		t.Error("100 µs of 5 ms are no warning")

@@ -4,34 +4,25 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
-	"prismtop/profiles/machine"
 	"prismtop/profiles/stats"
 )
 
 // maxChanges bounds how many changes and effects are kept, the newest.
 const maxChanges = 256
 
-// A share of the processors that others took on one side and not on the other is
-// told from loadDiffers on, below which it is the kernel's ticks, where it is more
-// than a quarter of the shift: one thread that waits can hold up all of them.
-const (
-	loadDiffers = 0.02
-	loadCovers  = 4
-)
-
 // effect is an Effect in the making.
 type effect struct {
 	Effect
 	from, to *segment // what is compared; from is nil where nothing can be, both once it is settled
-	together []string // keys that changed at the same boundary
 	old      Quality  // the last before the change
 	hasOld   bool
+	switched bool  // an ablation switched settings at the same boundary
+	closed   bool  // nothing is added to the windows, but some of it may not count yet
 	judged   basis // of the last bootstrap
 
-	disturbance string // what other programs took
-	course      string // how far the training went
+	disturbance reason // what other programs took
+	course      reason // how far the training went
 }
 
 // basis is what the numbers of an effect rest on: how many iterations on each side,
@@ -48,27 +39,23 @@ type queued struct {
 	of         *segment
 }
 
-// pending is a change that no iteration ran under yet.
-type pending struct {
-	Change
-	quality Quality // the newest when the change was made
-	has     bool
-}
-
-// effects follows what each change did to iteration time and quality.
+// effects follows what the changes at each boundary did to iteration time and quality.
 type effects struct {
-	all     []effect
+	all     []effect // in force
 	open    int      // the first of all that is not settled
 	current *segment // nil before the first iteration
 	queue   []queued // oldest first
-	waiting []pending
+	waiting []boundary
 	cuts    []int64 // iterations at which an ablation switched, to come
 	quality Quality
 	has     bool
+	over    bool  // the run has ended
 	unheard int64 // Iteration.Changes less the changes heard of
 	heard   int64
+	log     []LogLine // not yet taken
 
 	published []Effect
+	changes   []Change // of published
 	dirty     bool
 	scratch   [2][]int64
 }
@@ -76,12 +63,10 @@ type effects struct {
 // change announces c. It takes force with the iteration that it names.
 func (e *effects) change(c Change) {
 	e.heard++
-	e.waiting = append(e.waiting, pending{c, e.quality, e.has})
-	e.all = append(e.all, effect{Effect: Effect{Change: c, Needed: effectEnough}})
-	if drop := len(e.all) - maxChanges; drop > 0 {
-		e.all = slices.Delete(e.all, 0, drop)
-		e.open = max(0, e.open-drop)
+	if n := len(e.waiting); n == 0 || e.waiting[n-1].iteration != c.Iteration {
+		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.quality, has: e.has})
 	}
+	e.waiting[len(e.waiting)-1].add(c)
 	e.waiting = e.waiting[max(0, len(e.waiting)-maxChanges):]
 	e.dirty = true
 }
@@ -103,22 +88,44 @@ func (e *effects) cutsUntil(index int64) bool {
 	return n > 0
 }
 
+// dueUntil takes the boundaries up to an iteration away and joins them: between them
+// no iteration was seen. changed is false where every setting is as it was before.
+func (e *effects) dueUntil(index int64) (joined boundary, changed bool) {
+	n := 0
+	for n < len(e.waiting) && e.waiting[n].iteration <= index {
+		n++
+	}
+	if n == 0 {
+		return joined, false
+	}
+	joined = e.waiting[0]
+	for _, b := range e.waiting[1:n] {
+		joined.join(&b)
+	}
+	e.waiting = slices.Delete(e.waiting, 0, n)
+	e.dirty = true
+	if changed = len(joined.net()) > 0; !changed {
+		e.log = append(e.log, LogLine{At: joined.at, Text: joined.undone()})
+	}
+	return joined, changed
+}
+
 // iteration takes the next record. It returns true when a stretch of comparable
 // iterations begins with it.
 func (e *effects) iteration(it *Iteration) (begins bool) {
-	due := 0
-	for due < len(e.waiting) && e.waiting[due].Iteration <= it.Index {
-		due++
-	}
 	kind := workOf(it)
 	if e.current == nil {
 		e.unheard = int64(it.Changes) - e.heard
 	}
 	missed := int64(it.Changes) - e.heard - e.unheard
-	if cut := e.cutsUntil(it.Index); e.current == nil || cut || due > 0 || kind != e.current.kind || missed > 0 {
+	due, changed := e.dueUntil(it.Index)
+	if cut := e.cutsUntil(it.Index); e.current == nil || cut || changed || kind != e.current.kind || missed > 0 {
 		begins = true
 		e.unheard += max(missed, 0)
-		e.begin(kind, due)
+		from := e.begin(kind)
+		if changed {
+			e.takeForce(&due, from, cut)
+		}
 	}
 	if e.current.counts(it) {
 		e.current.waiting++
@@ -139,46 +146,58 @@ func (e *effects) settle(until int64, share func(start, end int64) float64) {
 		n++
 	}
 	e.queue = slices.Delete(e.queue, 0, n)
-	if n > 0 && e.open < e.inForce() {
+	if n > 0 && e.open < len(e.all) {
 		e.dirty = true
 	}
 }
 
-// inForce is how many of all took force.
-func (e *effects) inForce() int { return len(e.all) - len(e.waiting) }
-
-// begin ends the current segment and starts one of the given kind, opened by the
-// first due of the waiting changes.
-func (e *effects) begin(kind work, due int) {
-	n := e.inForce()
-	for i := e.open; i < n; i++ {
-		e.all[i].Closed = true
+// begin ends the current segment and starts one of the given kind. It returns the one
+// that ended where the two can be compared.
+func (e *effects) begin(kind work) (from *segment) {
+	for i := e.open; i < len(e.all); i++ {
+		e.all[i].closed = true
 	}
-	var from *segment
 	if e.current != nil && e.current.kind == kind {
 		from = e.current
 	}
 	e.current = &segment{kind: kind}
-	for i, w := range e.waiting[:due] {
-		f := &e.all[n+i]
-		f.from, f.to = from, e.current
-		f.old, f.hasOld = w.quality, w.has
-		for j, other := range e.waiting[:due] {
-			if j != i {
-				f.together = append(f.together, other.Key)
-			}
-		}
-		e.drift(f)
-	}
-	e.waiting = slices.Delete(e.waiting, 0, due)
 	e.dirty = true
+	return from
+}
+
+// takeForce adds the effect of what changed at a boundary, at which the present segment
+// began. Where an ablation switched there as well, the change is not all that differs.
+func (e *effects) takeForce(b *boundary, from *segment, switched bool) {
+	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, hasOld: b.has, switched: switched}
+	if switched {
+		f.from = nil
+	}
+	e.drift(&f)
+	e.all = append(e.all, f)
+	if drop := len(e.all) - maxChanges; drop > 0 {
+		e.all = slices.Delete(e.all, 0, drop)
+		e.open = max(0, e.open-drop)
+	}
+}
+
+// end says that the run is over: what lacks iterations will get none.
+func (e *effects) end() {
+	if e.over {
+		return
+	}
+	e.over, e.dirty = true, true
+	for i := e.open; i < len(e.all); i++ {
+		if f := &e.all[i]; !f.closed {
+			f.closed, f.Ended = true, true
+		}
+	}
 }
 
 // compare takes a comparison with the truth.
 func (e *effects) compare(q Quality) {
 	e.quality, e.has = q, true
-	for i := e.open; i < e.inForce(); i++ {
-		if f := &e.all[i]; !f.Closed && !(f.HasQuality && f.to.whole()) {
+	for i := e.open; i < len(e.all); i++ {
+		if f := &e.all[i]; !f.closed && !(f.HasQuality && f.to.whole()) {
 			e.drift(f)
 		}
 	}
@@ -191,7 +210,7 @@ func (e *effects) drift(f *effect) {
 	if !e.has || !f.hasOld || q.Iteration < f.Iteration {
 		return
 	}
-	if len(e.waiting) > 0 && e.waiting[0].Iteration > f.Iteration && q.Iteration >= e.waiting[0].Iteration {
+	if len(e.waiting) > 0 && e.waiting[0].iteration > f.Iteration && q.Iteration >= e.waiting[0].iteration {
 		return
 	}
 	drift := q.PSNR - f.old.PSNR
@@ -204,17 +223,10 @@ func (e *effects) drift(f *effect) {
 
 // judge brings the effects up to date that are not settled.
 func (e *effects) judge() {
-	var last *effect
-	for i := e.open; i < e.inForce(); i++ {
-		f := &e.all[i]
-		if last != nil && last.from == f.from && last.to == f.to { // changed together
-			f.adopt(last)
-		} else {
-			f.judge(&e.scratch)
-		}
-		last = f
+	for i := e.open; i < len(e.all); i++ {
+		e.all[i].judge(&e.scratch)
 	}
-	for e.open < e.inForce() && e.all[e.open].settled() {
+	for e.open < len(e.all) && e.all[e.open].settled() {
 		f := &e.all[e.open]
 		f.from, f.to = nil, nil
 		e.open++
@@ -223,16 +235,7 @@ func (e *effects) judge() {
 
 // settled tells whether nothing will change an effect any more.
 func (f *effect) settled() bool {
-	return f.Closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
-}
-
-// adopt takes over what was found for another change at the same boundary.
-func (f *effect) adopt(g *effect) {
-	f.Enough, f.Needed = g.Enough, g.Needed
-	f.BeforeNS, f.AfterNS, f.Shift, f.Low, f.High = g.BeforeNS, g.AfterNS, g.Shift, g.Low, g.High
-	f.NBefore, f.NAfter, f.LeftOut = g.NBefore, g.NAfter, g.LeftOut
-	f.judged, f.disturbance, f.course = g.judged, g.disturbance, g.course
-	f.Disturbed, f.Confounded = f.disturbance != "", f.confounds()
+	return f.closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
 }
 
 // judge compares the windows. The bootstrap runs again only when the after-window
@@ -257,14 +260,15 @@ func (f *effect) judge(scratch *[2][]int64) {
 		f.Shift, f.Low, f.High = s.Relative, s.Low, s.High
 		f.judged = now
 	}
-	f.disturbance, f.course = "", ""
+	f.disturbance, f.course = reason{}, reason{}
 	if f.Enough {
 		f.disturbance = disturbance(before.foreign, after.foreign, f.Shift)
 	}
 	if f.NBefore > 0 && f.NAfter > 0 && before.first != after.last {
-		f.course = fmt.Sprintf("sample advanced %d → %d", before.first+1, after.last+1)
+		f.course = reason{fmt.Sprintf("sample advanced %d → %d", before.first+1, after.last+1), "sample advanced"}
 	}
-	f.Disturbed, f.Confounded = f.disturbance != "", f.confounds()
+	f.Confounded, f.Briefly = f.confounds()
+	f.Closed = f.settled()
 }
 
 // worthwhile tells whether the numbers are to be drawn anew.
@@ -278,52 +282,36 @@ func (f *effect) worthwhile(now basis) bool {
 	return grown != was || f.settled() || now.after == effectWindow || 10*now.after >= 11*was.after
 }
 
-// confounds says what else differs between the windows.
-func (f *effect) confounds() string {
-	var also []string
-	if f.disturbance != "" {
-		also = append(also, f.disturbance)
-	}
-	if len(f.together) > 0 {
-		also = append(also, "changed together with "+strings.Join(f.together, ", "))
-	}
-	switch {
-	case f.NBefore == 0:
-		also = append(also, "no comparable iteration before it")
-	case f.NBefore < effectEnough:
-		also = append(also, fmt.Sprintf("only %d comparable iterations before it", f.NBefore))
-	}
-	if f.course != "" {
-		also = append(also, f.course)
-	}
-	return strings.Join(also, "; ")
-}
-
-// disturbance says what other programs took of the processors on both sides, where
-// that is considerable or may explain the shift.
-func disturbance(before, after, shift float64) string {
-	differ := math.Abs(after - before)
-	switch {
-	case math.IsNaN(differ): // nobody could read it
-		return ""
-	case before > machine.Quiet && after > machine.Quiet && differ < machine.Quiet:
-		return fmt.Sprintf("others took %.0f %% of the processors", 50*(before+after))
-	case before > machine.Quiet || after > machine.Quiet, differ >= loadDiffers && loadCovers*differ > math.Abs(shift):
-		return fmt.Sprintf("others took %.0f %% before, %.0f %% after", 100*before, 100*after)
-	}
-	return ""
-}
-
-// view is every effect, newest last. The caller must not write it.
+// view is every effect, newest last, those last that no iteration ran under yet. The
+// caller must not write it.
 func (e *effects) view() []Effect {
 	if !e.dirty {
 		return e.published
 	}
 	e.judge()
-	e.published = make([]Effect, len(e.all))
+	e.published = make([]Effect, 0, len(e.all)+len(e.waiting))
 	for i := range e.all {
-		e.published[i] = e.all[i].Effect
+		e.published = append(e.published, e.all[i].Effect)
+	}
+	for i := range e.waiting {
+		if b := &e.waiting[i]; len(b.net()) > 0 {
+			f := b.effect()
+			f.Closed, f.Ended = e.over, e.over
+			e.published = append(e.published, f)
+		}
+	}
+	e.published = e.published[max(0, len(e.published)-maxChanges):]
+	e.changes = nil
+	for i := range e.published {
+		e.changes = append(e.changes, e.published[i].Changes()...)
 	}
 	e.dirty = false
 	return e.published
+}
+
+// told takes the lines for the log.
+func (e *effects) told() []LogLine {
+	lines := e.log
+	e.log = nil
+	return lines
 }

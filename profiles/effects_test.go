@@ -30,7 +30,11 @@ func (t *trial) iterate(n int) {
 }
 
 func (t *trial) change(key string) {
-	t.effects.change(Change{Key: key, Iteration: t.it.Index})
+	t.set(key, "off", "on")
+}
+
+func (t *trial) set(key, before, after string) {
+	t.effects.change(Change{Key: key, Before: before, After: after, Iteration: t.it.Index})
 	t.it.Changes++
 }
 
@@ -174,14 +178,9 @@ func TestWhatElseChangedIsTold(t *testing.T) {
 	tr.it.Sample++
 	tr.iterate(15)
 	tr.change("amp")
-	tr.change("mask_cache")
 	tr.iterate(30)
-	all := tr.effects.view()
-	if got, want := all[0].Confounded, "changed together with mask_cache; sample advanced 4 → 5"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if all[0].Shift != all[1].Shift || !all[1].Enough {
-		t.Errorf("changes at one boundary share their windows: %+v", all)
+	if e := tr.last(); e.Confounded != "sample advanced 4 → 5" || e.Briefly != "sample advanced" || !e.Enough || e.Comparable() {
+		t.Errorf("%+v", e)
 	}
 	tr.change("threads")
 	tr.iterate(12)
@@ -189,6 +188,8 @@ func TestWhatElseChangedIsTold(t *testing.T) {
 	tr.iterate(60)
 	if e := tr.last(); e.Enough || e.Closed || e.Needed != 0 || !strings.Contains(e.Confounded, "only 7 comparable iterations before") {
 		t.Errorf("%+v, want too few before", e)
+	} else if _, brief := e.Incomparable(); brief != "too few before" {
+		t.Errorf("%q", brief)
 	}
 }
 
@@ -197,7 +198,7 @@ func TestWhatElseChangedIsTold(t *testing.T) {
 func TestAChangeTakesForceWithTheIterationItNames(t *testing.T) {
 	tr := newTrial(6)
 	tr.iterate(60)
-	tr.effects.change(Change{Key: "amp", Iteration: tr.it.Index + 30})
+	tr.effects.change(Change{Key: "amp", After: "bf16", Iteration: tr.it.Index + 30})
 	tr.iterate(30)
 	if e := tr.last(); e.NBefore != 0 || e.Closed {
 		t.Errorf("%+v before the change takes force", e)
@@ -302,7 +303,7 @@ func TestDisturbedIterationsAreLeftOutWhereEnoughAreLeft(t *testing.T) {
 	}
 	tr.iterate(30)
 	e = tr.last()
-	if e.Confounded != "" || e.Disturbed || e.NBefore != 95 || e.NAfter != 30 || e.LeftOut != 30+85 {
+	if e.Confounded != "" || e.NBefore != 95 || e.NAfter != 30 || e.LeftOut != 30+85 {
 		t.Errorf("30 undisturbed: %+v, want 95 before and 30 after, and the disturbed ones left out", e)
 	}
 	// 3 %: 4 % of spread over 30 iterations give a standard error of the median of 0.9 %.
@@ -318,7 +319,7 @@ func TestOthersThatNeverLeaveAreTold(t *testing.T) {
 	tr.change("amp")
 	tr.others = 0.63
 	tr.iterate(900)
-	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || !e.Disturbed || e.NAfter != effectWindow || e.LeftOut != 0 {
+	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || e.Briefly != "others took 62 %" || e.NAfter != effectWindow || e.LeftOut != 0 {
 		t.Errorf("%+v", e)
 	}
 	tr.iterate(100) // beyond what is searched for undisturbed ones
@@ -343,7 +344,7 @@ func TestASmallDifferenceOfOthersConfoundsASmallShift(t *testing.T) {
 		{0.04, 0.05, 0.01, false},
 		{math.NaN(), math.NaN(), 0.5, false},
 	} {
-		if got := disturbance(c.before, c.after, c.shift); (got != "") != c.confounded {
+		if got := disturbance(c.before, c.after, c.shift); (got.full != "") != c.confounded {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
@@ -374,12 +375,12 @@ func TestIterationsWaitForTheirShareOfOthers(t *testing.T) {
 	tr.change("threads")
 	feed(1)
 	tr.effects.settle(100*5e6, quiet)
-	if e := tr.effects.view()[0]; !e.Closed || !e.Enough || e.NBefore != 55 || e.NAfter != 35 {
-		t.Errorf("closed and not settled: %+v", e)
+	if e := tr.effects.view()[0]; e.Closed || !e.Enough || e.NBefore != 55 || e.NAfter != 35 {
+		t.Errorf("ended and not settled: %+v", e)
 	}
 	tr.effects.settle(math.MaxInt64, quiet)
 	all := tr.effects.view()
-	if e := all[0]; e.NBefore != 55 || e.NAfter != 55 || tr.effects.open != 1 {
+	if e := all[0]; !e.Closed || e.NBefore != 55 || e.NAfter != 55 || tr.effects.open != 1 {
 		t.Errorf("settled: %+v, %d open", e, tr.effects.open)
 	}
 }
@@ -419,7 +420,7 @@ func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
 	}
 	e.cut(Change{Key: "amp", Iteration: index, Ablation: true})
 	iterate(60, 5e6, 2)
-	e.change(Change{Key: "threads", Iteration: index})
+	e.change(Change{Key: "threads", After: "2", Iteration: index})
 	iterate(60, 4e6, 3)
 	all := e.view()
 	if len(all) != 1 || all[0].Key != "threads" {

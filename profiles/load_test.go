@@ -80,7 +80,7 @@ func TestARunThatStopsLetsItsLastIterationsCount(t *testing.T) {
 		r.tick()
 		r.iterate(600)
 		r.tick()
-		r.Change(Change{Key: "amp", Iteration: r.it.Index}, preset.Settings{})
+		r.Change(Change{Key: "amp", After: "on", Iteration: r.it.Index}, preset.Settings{})
 		r.it.Changes++
 		r.iterate(80)
 		if e := r.tick().Effects[0]; e.NAfter != 0 {
@@ -99,7 +99,7 @@ func TestWhereOthersCannotBeReadItIsSaidAndEffectsGoOn(t *testing.T) {
 	r.start()
 	r.iterate(100)
 	r.tick()
-	r.Change(Change{Key: "amp", Iteration: r.it.Index}, preset.Settings{})
+	r.Change(Change{Key: "amp", After: "on", Iteration: r.it.Index}, preset.Settings{})
 	r.it.Changes++
 	r.iterate(100)
 	s := r.tick()

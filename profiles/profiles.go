@@ -67,12 +67,17 @@ type CacheCounters struct {
 	// measured cost of computing such an entry, less the cost of looking it up
 	// (hashing included). It is negative where the cache costs more than it saves.
 	Saved int64
-	// Spent is what all lookups cost in nanoseconds, hashing and storing included.
-	Spent int64
+	// Spent is what all lookups cost in nanoseconds, hashing and storing included, and
+	// SpentSquares the sum of the squares of what each cost.
+	Spent        int64
+	SpentSquares float64
 	// Price is what it takes to compute one of the largest entries, in nanoseconds:
 	// the median of PricedBy computations. Priced are the hits of such entries, and
 	// Gross is the part of Saved that they are worth.
 	Price, PricedBy, Priced, Gross int64
+	// PriceLow and PriceHigh are the ends of the median's 95 % interval, and GrossLow and
+	// GrossHigh what the hits are worth at either end.
+	PriceLow, PriceHigh, GrossLow, GrossHigh int64
 	// CapacityMisses are the misses of what the cache had and dropped for room;
 	// the others are of what it never had.
 	CapacityMisses int64

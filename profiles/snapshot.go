@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"cmp"
 	"time"
 
 	"prismtop/profiles/preset"
@@ -90,19 +91,12 @@ type CacheView struct {
 	CacheCounters
 	RecentRate float64 // hits over lookups in the recent window
 	RecentN    int64   // lookups in the recent window; 0 means RecentRate says nothing
-	// RecentSaved is Saved of the recent window at the present Price, RecentDropped the entries that
-	// were dropped in it, and RecentCapacity its CapacityMisses.
-	RecentSaved, RecentDropped, RecentCapacity int64
-	RecentIterations                           int // in the recent window
-}
-
-// SavedPerIteration is the time saved per iteration of the recent window, in
-// nanoseconds, negative where the cache costs time; ok is false before the first.
-func (v CacheView) SavedPerIteration() (ns float64, ok bool) {
-	if v.RecentIterations == 0 {
-		return 0, false
-	}
-	return float64(v.RecentSaved) / float64(v.RecentIterations), true
+	// RecentSaved is Saved of the recent window at the present Price, RecentLow and RecentHigh
+	// the ends of its 95 % interval (see Saving), RecentDropped the entries that were dropped
+	// in it, and RecentCapacity its CapacityMisses.
+	RecentSaved, RecentLow, RecentHigh int64
+	RecentDropped, RecentCapacity      int64
+	RecentIterations                   int // in the recent window
 }
 
 // MemoryView is Memory with what the operating system says.
@@ -115,11 +109,14 @@ type MemoryView struct {
 	Trend        MemoryTrend
 }
 
-// Effect is what one Change did, measured from the iterations before and after
-// it (same stage, warm-up excluded, and those that other programs disturbed where
-// enough are left).
+// Effect is what the changes at one iteration boundary did, measured from the
+// iterations before and after it (same stage, warm-up excluded, and those that other
+// programs disturbed where enough are left).
 type Effect struct {
+	// Change is the setting that changed, from its value before the boundary to the one
+	// after it; of several, which have one effect together, the first. With are the others.
 	Change
+	With []Change
 	// Enough is false while a window has too few iterations; Needed says how
 	// many more iterations the after-window wants, and is 0 where the window before
 	// has too few for ever.
@@ -127,22 +124,51 @@ type Effect struct {
 	Needed int
 	// Before and After are medians of the whole iteration, in nanoseconds.
 	BeforeNS, AfterNS float64
-	// Shift is After/Before − 1 of the medians with a 95 % bootstrap interval.
+	// Shift is After/Before − 1 of the medians with a 95 % bootstrap interval. They are
+	// the change's work only where Comparable.
 	Shift, Low, High float64
 	NBefore, NAfter  int
 	// LeftOut counts iterations that other programs disturbed and that are in neither
-	// window; Disturbed is true where they took enough within the windows to matter.
-	LeftOut   int
-	Disturbed bool
+	// window.
+	LeftOut int
 	// QualityDrift is PSNR at the end of the after-window less PSNR before, in dB;
 	// HasQuality is false when none was measured on one side.
 	QualityDrift float64
 	HasQuality   bool
-	// Closed is true once a later change or stage ended the after-window.
-	Closed bool
-	// Confounded says what else changed between the windows ("sample advanced",
-	// "others took 62 % of the processors"), empty when nothing did.
-	Confounded string
+	// Closed is true once a later change, another stage or the run's end ended the
+	// after-window, and all of it counts; Ended where it was the run's end.
+	Closed, Ended bool
+	// Confounded says what else differs between the windows ("sample advanced 4 → 5",
+	// "others took 62 % of the processors"), empty when nothing does. Briefly is the
+	// first of it in a few words.
+	Confounded, Briefly string
+}
+
+// Changes lists every setting that changed at the boundary.
+func (e *Effect) Changes() []Change {
+	return append([]Change{e.Change}, e.With...)
+}
+
+// Comparable tells whether the shift is the change's work as far as can be measured.
+func (e *Effect) Comparable() bool { return e.Enough && e.Confounded == "" }
+
+// Open tells whether an effect waits for iterations that may come.
+func (e *Effect) Open() bool { return !e.Enough && !e.Closed && e.Needed > 0 }
+
+// Incomparable says in full and in a few words why the windows are not comparable;
+// both are empty where they are, and while they may become so.
+func (e *Effect) Incomparable() (full, brief string) {
+	switch {
+	case e.Comparable() || e.Open():
+		return "", ""
+	case e.Enough:
+		return e.Confounded, cmp.Or(e.Briefly, e.Confounded)
+	case e.Needed <= 0:
+		return cmp.Or(e.Confounded, "too few iterations before it"), cmp.Or(e.Briefly, "too few before")
+	case e.Ended:
+		return "the run ended first", "the run ended first"
+	}
+	return only(e.NAfter) + " after it", "too few after"
 }
 
 // OwnCost is what watching costs.
@@ -212,8 +238,8 @@ type Snapshot struct {
 	Memory MemoryView
 	Load   LoadView
 
-	Changes []Change
-	Effects []Effect // one per change, newest last
+	Changes []Change // of settings, each boundary's from its first value to its last
+	Effects []Effect // one per boundary at which settings changed, newest last
 
 	Ablation *Ablation // the newest, running or ended; nil without one
 

@@ -1,6 +1,7 @@
 package profiles
 
 import (
+	"math"
 	"slices"
 
 	"prismtop/profiles/stats"
@@ -23,7 +24,10 @@ type window struct {
 }
 
 // lookups is what a cache was asked, what it holds and what it saved.
-type lookups struct{ hits, misses, capacity, entries, saved, priced, gross int64 }
+type lookups struct {
+	hits, misses, capacity, entries, saved, priced, gross, spent int64
+	squares                                                      float64
+}
 
 func (w *window) reset() { w.n, w.next = 0, 0 }
 
@@ -36,7 +40,7 @@ func (w *window) add(it, before *Iteration) {
 	}
 	for c := range NumCaches {
 		b := &before.Caches[c]
-		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross}
+		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent, b.SpentSquares}
 	}
 	w.next = (i + 1) % windowSize
 	w.n = min(w.n+1, windowSize)
@@ -83,22 +87,28 @@ func (w *window) caches(newest *Iteration) [NumCaches]CacheView {
 	var views [NumCaches]CacheView
 	for c := range NumCaches {
 		views[c].CacheCounters = newest.Caches[c]
-		if w.n == 0 {
-			continue
-		}
-		from := w.lookups[(w.next+windowSize-w.n)%windowSize][c]
-		hits := newest.Caches[c].Hits - from.hits
-		misses := newest.Caches[c].Misses - from.misses
-		views[c].RecentN = hits + misses
-		// What a hit is worth is known better after it.
-		priced := newest.Caches[c].Priced - from.priced
-		views[c].RecentSaved = newest.Caches[c].Saved - from.saved - (newest.Caches[c].Gross - from.gross) + priced*newest.Caches[c].Price
-		views[c].RecentDropped = max(0, misses-(newest.Caches[c].Entries-from.entries))
-		views[c].RecentCapacity = newest.Caches[c].CapacityMisses - from.capacity
-		views[c].RecentIterations = w.n
-		if views[c].RecentN > 0 {
-			views[c].RecentRate = float64(hits) / float64(views[c].RecentN)
+		if w.n > 0 {
+			views[c].recent(&w.lookups[(w.next+windowSize-w.n)%windowSize][c], w.n)
 		}
 	}
 	return views
+}
+
+// recent fills in what happened in so many iterations, from what was counted before them.
+func (v *CacheView) recent(from *lookups, iterations int) {
+	hits, misses := v.Hits-from.hits, v.Misses-from.misses
+	v.RecentN = hits + misses
+	v.RecentDropped = max(0, misses-(v.Entries-from.entries))
+	v.RecentCapacity = v.CapacityMisses - from.capacity
+	v.RecentIterations = iterations
+	if v.RecentN > 0 {
+		v.RecentRate = float64(hits) / float64(v.RecentN)
+	}
+	// What a hit is worth is known better after it.
+	priced, spent := v.Priced-from.priced, v.Spent-from.spent
+	v.RecentSaved = v.Saved - from.saved - (v.Gross - from.gross) + priced*v.Price
+	gross := v.RecentSaved + spent
+	s := saving(float64(gross), float64(gross-priced*(v.Price-v.PriceLow)), float64(gross+priced*(v.PriceHigh-v.Price)),
+		float64(v.RecentN), float64(spent), v.SpentSquares-from.squares, true)
+	v.RecentLow, v.RecentHigh = int64(math.Floor(s.Low)), int64(math.Ceil(s.High))
 }

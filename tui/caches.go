@@ -55,6 +55,9 @@ func (p *caches) Explain() []string {
 		"ms/it is the time saved in the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
 			"saved ÷ (mean iteration + saved). Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds. What all of the " +
 			"iteration makes of a cache, switching it off tells in the effects pane.",
+		fmt.Sprintf("“≈ 0” is a saving whose 95 %% interval holds 0, or that is below %.1f %% of an iteration: nothing that switching the cache could show. The interval "+
+			"has two parts, joined as independent errors are. Every hit shares that of the median: the range of the timed computations but for the outermost "+
+			"ones, by the sign test. The lookups' is 1.96 standard deviations of their sum. Zoomed, the pane shows it in brackets.", 100*profiles.SavingLeast),
 		"A lookup is the mean time of all lookups since the run began, hashing and storing included.",
 	}
 }
@@ -140,7 +143,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		c.Text(x, y, "off, work done again", theme.Faint)
 		return
 	case !ok:
-		c.Text(x, y, "no lookups yet", theme.Faint)
+		c.Text(x, y, "no lookups"+yet(s), theme.Faint)
 		return
 	}
 	each, share, known := savedEach(s, v)
@@ -156,12 +159,16 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		c.TextRight(w, y, "–", theme.Faint)
 		return
 	}
-	word, style := "saves", theme.Good
-	if each < 0 {
+	word, style := "saves", savingStyle(s, v)
+	if each.Value < 0 {
 		word = "costs"
 	}
-	if each < 0 || v.Uncertain() {
-		style = theme.Warn
+	if nothingSaved(s, each) {
+		if w >= cacheShareWidth {
+			w -= 5
+		}
+		c.TextRight(w, y, aboutNothing, style)
+		return
 	}
 	end := w
 	if w >= cacheShareWidth {
@@ -169,38 +176,28 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		end -= 5
 	}
 	if w >= cacheWordWidth {
-		text := perIteration(max(each, -each)) + "/it"
+		text := perIteration(max(each.Value, -each.Value)) + "/it"
 		c.TextRight(end-chart.Width(text)-1, y, word, theme.Faint)
 		c.TextRight(end, y, text, style)
 		return
 	}
-	c.TextRight(end, y, perIteration(each), style)
+	c.TextRight(end, y, perIteration(each.Value), style)
 }
 
 // shareRow is the share that a cache saves or costs; empty where it is not known.
 func shareRow(s *profiles.Snapshot, v profiles.CacheView) string {
-	ns, share, ok := savedEach(s, v)
+	each, share, ok := savedEach(s, v)
 	if _, asked := v.HitRate(); !ok || !asked || !v.Enabled {
 		return ""
 	}
 	word := "saves "
-	if ns < 0 {
+	if nothingSaved(s, each) {
+		return word + aboutNothing + " of an iteration"
+	}
+	if each.Value < 0 {
 		word = "costs "
 	}
 	return word + trim(percentFine(max(share, -share))) + " of an iteration"
-}
-
-// perIteration is a time per iteration, 10 wide: "   0.48 ms". Below 10 µs, where
-// two decimals of a millisecond say nothing, it is in smaller units.
-func perIteration(ns float64) string {
-	text := seconds(ns)
-	if a := max(ns, -ns); a >= 10e3 {
-		text = trim(fixed(a/1e6, 5)) + " ms"
-		if ns < 0 {
-			text = "−" + text
-		}
-	}
-	return fmt.Sprintf("%10s", trim(text))
 }
 
 func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {
@@ -212,21 +209,14 @@ func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {
 	c.Set(cacheTitleWidth+1, y, lamp, style)
 }
 
-// savedEach is what a cache saves of an iteration: in nanoseconds and as a share
-// of the iteration without it.
-func savedEach(s *profiles.Snapshot, v profiles.CacheView) (ns, share float64, ok bool) {
-	ns, ok = v.SavedPerIteration()
-	if !ok || s.Total.N == 0 || s.Total.Mean+ns <= 0 {
-		return ns, 0, ok && s.Total.N > 0
-	}
-	return ns, ns / (s.Total.Mean + ns), true
-}
-
 // cacheDetail is what a cache was asked, what it holds and what its price rests on, in
 // at most w cells where that can be.
 func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	size, entries := strings.TrimSpace(byteSize(v.Bytes)), plural(v.Entries, "entry", "entries")
-	all := trim(seconds(float64(v.Saved))) + " in all"
+	all := savedInAll(v, false) + " in all"
+	if v.Hits+v.Misses == 0 {
+		return fittingParts(w, []string{lookups(v), entries, size}, []string{lookups(v)}), theme.Faint
+	}
 	if v.Enabled && v.Uncertain() {
 		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
 		return fittingParts(w, []string{timed, lookups(v), entries, size}, []string{timed, lookups(v), size}, []string{timed, lookups(v)}, []string{timed}), theme.Warn
@@ -253,5 +243,5 @@ func whyNoHits(s *profiles.Snapshot) string {
 	if s.Settings.Pattern != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
 		return ""
 	}
-	return "Trainer pattern: each sample is measured once, so this cache cannot hit; p remeasures every iteration"
+	return "Trainer pattern: each sample is measured once, so this cache cannot hit" + whileRunning(s, "; p remeasures every iteration")
 }

@@ -15,18 +15,22 @@ import (
 func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	each := min((h-1)/int(profiles.NumCaches), 9)
-	var sum float64
+	sum := profiles.Saving{Bounded: true}
 	on, y := 0, 0
 	for id, v := range s.Caches {
 		block := c.Sub(0, y, w, each-1)
 		p.block(&block, id, s)
 		y += each
-		if ns, _, ok := savedEach(s, v); ok && v.Enabled {
-			sum, on = sum+ns, on+1
+		if each, _, ok := savedEach(s, v); ok && v.Enabled {
+			sum, on = sum.Plus(each), on+1
 		}
 	}
 	if y < h && on > 0 {
-		text := fmt.Sprintf("together %s/it saved; an iteration takes %s ms", trim(perIteration(sum)), trim(milliseconds(s.Total.Mean)))
+		saved := trim(perIteration(sum.Value)) + "/it"
+		if nothingSaved(s, sum) {
+			saved = aboutNothing
+		}
+		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved, trim(milliseconds(s.Total.Mean)))
 		c.Text(0, y, chart.Cut(text, w), theme.Strong)
 		if part := c.Sub(0, y+1, w, savedRows); h-y > savedRows {
 			savedBars(&part, s)
@@ -44,10 +48,14 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 	const names, number = cacheTitleWidth + 3, 12
 	w, _ := c.Size()
 	room := w - names - number - 1
+	kept := func(v profiles.CacheView) (each profiles.Saving, known bool) {
+		each, _, known = savedEach(s, v)
+		return each, known && v.Enabled
+	}
 	top := s.Total.Mean
 	for _, v := range s.Caches {
-		if ns, _, ok := savedEach(s, v); ok && v.Enabled {
-			top += max(ns, 0)
+		if each, ok := kept(v); ok && !nothingSaved(s, each) {
+			top += max(each.Value, 0)
 		}
 	}
 	if room < 10 || !(top > 0) {
@@ -60,21 +68,22 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 	at := s.Total.Mean
 	for id, v := range s.Caches {
 		y := 2 + id
-		ns, _, ok := savedEach(s, v)
-		if !ok || !v.Enabled {
+		each, ok := kept(v)
+		if !ok {
 			c.Text(0, y, cacheTitles[id], theme.Faint)
 			continue
 		}
 		c.Text(0, y, cacheTitles[id], theme.Plain)
-		style := theme.Good
-		if ns < 0 {
-			style = theme.Warn
+		style := savingStyle(s, v)
+		if nothingSaved(s, each) {
+			c.TextRight(names+number, y, aboutNothing+" ", style)
+			continue
 		}
-		c.TextRight(names+number, y, signed(ns/1e6, 2)+" ms ", style)
-		if ns > 0 {
+		c.TextRight(names+number, y, signed(each.Value/1e6, 2)+" ms ", style)
+		if each.Value > 0 {
 			from := int(at * unit)
-			c.Fill(names+number+1+from, y, max(int((at+ns)*unit)-from, 1), 1, '▇', style)
-			at += ns
+			c.Fill(names+number+1+from, y, max(int((at+each.Value)*unit)-from, 1), 1, '▇', style)
+			at += each.Value
 		}
 	}
 }
@@ -99,12 +108,12 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	hits, asked := v.HitRate()
 	switch {
 	case !v.Enabled:
-		row("off", theme.Faint, "the work is done again at every use; "+cacheKeys[id]+" switches it on", cacheKeys[id]+" switches it on")
+		row("off", theme.Faint, "the work is done again at every use"+whileRunning(s, "; "+cacheKeys[id]+" switches it on"), "work done again")
 		if !asked {
 			return
 		}
 	case !asked:
-		row("hit rate", theme.Faint, "no lookups yet")
+		row("hit rate", theme.Faint, "no lookups"+yet(s))
 		return
 	}
 	if v.Enabled {
@@ -119,32 +128,41 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	p.prices(row, id, s)
 }
 
-// savings tells what a cache saves or costs.
+// savings tells what a cache saves or costs, with its interval where there is room.
 func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.Snapshot, v profiles.CacheView) {
-	ns, share, ok := savedEach(s, v)
-	word, style, sign := "saves", theme.Good, 1.0
-	if ns < 0 {
-		word, style, sign = "costs", theme.Warn, -1
-	}
-	if v.Uncertain() {
-		style = theme.Warn
-	}
-	if !ok {
-		row(word, theme.Faint, "– (no iteration since the last change)")
+	each, share, ok := savedEach(s, v)
+	style, whole := savingStyle(s, v), savedInAll(v, false)+" in all"
+	switch {
+	case !ok:
+		row("saves", theme.Faint, "– (no iteration since the last change)")
+		return
+	case nothingSaved(s, each):
+		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", trim(perIteration(each.Value)), 100*profiles.SavingLeast)
+		if each.Bounded && each.Low <= 0 && each.High >= 0 {
+			unit := unitOf(max(-each.Low, each.High))
+			why = fmt.Sprintf("interval %s %s/it holds 0", bounds(each, unit), unit.name)
+		}
+		row("saves", style, aboutNothing+": "+why+"; "+whole, aboutNothing+": "+why, aboutNothing)
 		return
 	}
-	amount := fmt.Sprintf("%s/it, %s of the iteration without it", trim(perIteration(sign*ns)), trim(percentFine(sign*share)))
-	whole := trim(seconds(float64(v.Saved))) + " saved in all"
-	if v.Saved < 0 {
-		whole = trim(seconds(float64(-v.Saved))) + " lost in all"
+	word := "saves"
+	if each.Value < 0 {
+		word, share = "costs", -share
+		each.Value, each.Low, each.High = -each.Value, -each.High, -each.Low
 	}
-	row(word, style, amount+"; "+whole, amount, trim(perIteration(sign*ns))+"/it, "+trim(percentFine(sign*share)))
+	amount, interval := trim(perIteration(each.Value))+"/it", ""
+	if each.Bounded {
+		interval = " " + bounds(each, perIterationUnit(each.Value))
+	}
+	of := ", " + trim(percentFine(share))
+	const without = " of the iteration without it"
+	row(word, style, amount+interval+of+without+"; "+whole, amount+interval+of+without, amount+of+without, amount+of)
 }
 
 // prices tells what misses and lookups cost, and what is held.
 func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *profiles.Snapshot) {
 	v := s.Caches[id]
-	miss, lookup, with, style := "an entry was not timed yet", "", "", theme.Plain
+	miss, lookup, with, style := "an entry was not timed"+yet(s), "", "", theme.Plain
 	if v.PricedBy > 0 {
 		of := fmt.Sprintf("median of %d", v.PricedBy)
 		if v.PricedBy == 1 {
@@ -210,32 +228,32 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
 	key := cacheKeys[id]
 	if !v.Enabled {
-		return "off, so every use computes it again; " + key + " switches it on and the effects pane says what that is worth."
+		return "off, so every use computes it again" + whileRunning(s, "; "+key+" switches it on and the effects pane says what that is worth") + "."
 	}
 	rate, asked := v.HitRate()
 	if !asked {
-		return "nothing was looked up yet."
+		return "nothing was looked up" + yet(s) + "."
 	}
 	switch id {
 	case profiles.MeasurementCache:
 		if s.Settings.Pattern == "trainer" {
 			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
 			if v.Hits > 0 {
-				return text + ", but for what was measured before the pattern changed; p remeasures every iteration."
+				return text + ", but for what was measured before the pattern changed" + whileRunning(s, "; p remeasures every iteration") + "."
 			}
-			return text + ", so it cannot hit, and its lookups cost; p remeasures every iteration, where it hits, m switches it off."
+			return text + ", so it cannot hit, and its lookups cost" + whileRunning(s, "; p remeasures every iteration, where it hits, m switches it off") + "."
 		}
 		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
 		switch {
 		case v.RecentCapacity > 0:
-			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full: G gives it more.", s.Settings.MeasurementCacheMB)
+			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.MeasurementCacheMB, whileRunning(s, ": G gives it more"))
 		case v.RecentDropped > 0:
 			return text + "; what it drops for room is of samples that are over, which nobody asks for."
 		}
 		return text + "."
 	case profiles.FFTPlans:
 		if rate < 0.5 && v.Hits+v.Misses < 10 {
-			return "few transforms were planned yet; each size misses once."
+			return "few transforms were planned" + yet(s) + "; each size misses once."
 		}
 		return "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform."
 	}

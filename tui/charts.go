@@ -38,7 +38,7 @@ func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, the
 	}}
 	p.scale(&line, curves)
 	if !line.Draw(c) {
-		message(c, "no iteration yet")
+		message(c, "no iteration"+yet(s))
 		return "", theme.Faint
 	}
 	p.upperEdge(s)
@@ -90,14 +90,22 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 // compact is a number with three digits, without spaces.
 func compact(v float64) string { return strings.TrimSpace(fixed(v, 4)) }
 
-// marks are the changes as marks; the label is the key that makes such a change.
+// marks are the changes as marks, one for those that took force together; the label is
+// the key that makes such a change, and severalMark of several settings.
 func marks(changes []profiles.Change) []chart.Mark {
-	m := make([]chart.Mark, len(changes))
+	m := make([]chart.Mark, 0, len(changes))
 	for i, c := range changes {
-		m[i] = chart.Mark{At: c.Iteration, Label: settingMark(c.Key)}
+		if i > 0 && changes[i-1].Iteration == c.Iteration {
+			m[len(m)-1].Label = severalMark
+			continue
+		}
+		m = append(m, chart.Mark{At: c.Iteration, Label: settingMark(c.Key)})
 	}
 	return m
 }
+
+// severalMark marks settings that changed together.
+const severalMark = '*'
 
 // losses are both losses of the training and the threshold of the stop rule.
 type losses struct {
@@ -131,7 +139,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	line.Threshold = thresholdOf(s)
 	p.scale(&line, curves)
 	if !line.Draw(c) {
-		message(c, "no loss yet")
+		message(c, "no loss"+yet(s))
 	}
 	if s.NonFinite > 0 {
 		return plural(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -37,7 +38,8 @@ func (p *effects) Hints() []hint { return []hint{{"↑↓", "pick"}} }
 // Explain says how an effect is measured.
 func (p *effects) Explain() []string {
 	return []string{
-		"An effect compares the median time of an iteration before and after a change of a setting. Both windows hold the up to 200 iterations " +
+		"An effect compares the median time of an iteration before and after a change of a setting; settings that take force together, and a key " +
+			"pressed again before the next iteration, have one effect. Both windows hold the up to 200 iterations " +
 			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
 			"sample left out; only those of the sample in which the change was made, where there are 20. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
 			"setting back, let it run, and change it again. A later change or stage closes the window after; the effect then stays as it is.",
@@ -46,10 +48,11 @@ func (p *effects) Explain() []string {
 			"was seen. It holds the true shift in 95 cases of 100 if the machine was the same before and after.",
 		fmt.Sprintf("Other programs make it another machine. Twice a second the system is asked what share of all processors they took. Half seconds with "+
 			"more than %.0f %% are left out where 20 undisturbed iterations are left among the 800 nearest to the change; else all count, and the note says "+
-			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. Then press A: "+
-			"an ablation switches in balanced blocks, so that others slow both values alike. Heat is not seen, nor what a host does not tell of its other guests.",
+			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. "+
+			"Heat is not seen, nor what a host does not tell of its other guests.",
 			100*machine.Quiet),
-		"A shift in yellow and with ? is confounded: something else differs between the windows, as the note says, and the number may be that.",
+		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read. “Press A” stands where an " +
+			"ablation can compare the setting: it switches in balanced blocks, so that others slow both values alike and samples pass under both.",
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
 	}
@@ -80,9 +83,9 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 			x = p.pointer(c, y, i)
 		}
 		row := c.Sub(x, y, w-x, each)
-		p.headline(&row, 0, w-x, e)
+		p.headline(&row, 0, w-x, s, e)
 		if each == 2 {
-			text, style := detail(e, w-2)
+			text, style := detail(s, e, w-2)
 			row.Text(2-x, 1, chart.Cut(text, w-2), style)
 		}
 	}
@@ -108,57 +111,133 @@ func (p *effects) empty(c *chart.Canvas, state profiles.State) {
 
 // headline is what changed, and by how much the iteration became longer or
 // shorter.
-func (p *effects) headline(c *chart.Canvas, y, w int, e *profiles.Effect) {
-	what := p.what(e)
+func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *profiles.Effect) {
 	var number, interval string
 	style := theme.Faint
 	switch {
-	case !e.Enough:
-		number = lacking(e)
-	default:
-		number = shift(e)
+	case e.Comparable():
+		number, style = signedPercent(e.Shift), verdict(e)
 		interval = fmt.Sprintf(" [%s,%s]", signed(100*e.Low, 0), signed(100*e.High, 0))
-		style = verdict(e)
+	case e.Open():
+		number = needs(e)
+	default:
+		number, style = chart.Cut(p.incomparableIn(s, e, w), w), theme.Warn
 	}
 	x := w
 	if interval != "" {
 		x = c.TextRight(x, y, interval, theme.Faint)
 	}
 	x = c.TextRight(x, y, number, style)
-	c.Text(0, y, chart.Cut(what, x-1), theme.Plain)
+	c.Text(0, y, chart.Cut(changedIn(e, p.cores, x-1), x-1), theme.Plain)
 }
 
-// shift is what happened to the time of an iteration; a confounded one has a mark that
-// needs no colour.
-func shift(e *profiles.Effect) string {
-	if e.Confounded != "" {
-		return signedPercent(e.Shift) + " ?"
+// what is the change of an effect: "AMP off→bf16", and what changed with it.
+func (p *effects) what(e *profiles.Effect) string { return changed(e, p.cores) }
+
+// changed is what changed at the boundary of an effect, where threads 0 is one for
+// each of so many cores.
+func changed(e *profiles.Effect, cores int) string {
+	texts := make([]string, 0, 1+len(e.With))
+	for _, v := range e.Changes() {
+		texts = append(texts, fmt.Sprintf("%s %s→%s", settingName(v.Key), settingText(v.Key, v.Before, cores), settingText(v.Key, v.After, cores)))
 	}
-	return signedPercent(e.Shift)
+	return strings.Join(texts, " + ")
 }
 
-// what is the change of an effect: "AMP off→bf16".
-func (p *effects) what(e *profiles.Effect) string {
-	return fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, p.cores), settingText(e.Key, e.After, p.cores))
+// changedIn is changed in w cells where that can be: of several settings the names alone
+// where their values do not fit, else the first name, else how many they are.
+func changedIn(e *profiles.Effect, cores, w int) string {
+	if len(e.With) == 0 {
+		return changed(e, cores)
+	}
+	return fittingOrLast(w, changed(e, cores), settingNames(e), fmt.Sprintf("%s + %d more", settingName(e.Key), len(e.With)),
+		fmt.Sprintf("%d settings", 1+len(e.With)))
 }
 
-// lacking is what an effect needs before it says something.
-func lacking(e *profiles.Effect) string {
+// settingNames lists the settings of an effect without their values.
+func settingNames(e *profiles.Effect) string {
+	var list []string
+	for _, v := range e.Changes() {
+		list = append(list, settingName(v.Key))
+	}
+	return strings.Join(list, " + ")
+}
+
+// needs is what an open effect waits for.
+func needs(e *profiles.Effect) string { return fmt.Sprintf("needs %d more", e.Needed) }
+
+// incomparable says that an effect has no number, and what gives one or why there is
+// none: the longest first.
+func incomparable(s *profiles.Snapshot, e *profiles.Effect) []string {
+	const not = "not comparable"
+	switch ablationOf(s, e) {
+	case ablationOffered:
+		return []string{not + ": press A", not + ": A", not}
+	case ablationKnows:
+		return []string{not + ": see Ablation", not}
+	}
+	full, brief := e.Incomparable()
+	if e.Ended && full == brief { // that the run ended is all there is to say
+		return []string{brief, "run ended first", not}
+	}
+	return []string{not + ": " + brief, not}
+}
+
+// incomparableIn is incomparable beside what changed in w cells: beside the names of
+// several settings where that can be, else beside a part.
+func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int) string {
+	const part = 14
+	texts := incomparable(s, e)
+	if len(e.With) > 0 {
+		if text := fitting(w-1-chart.Width(settingNames(e)), texts...); text != "" {
+			return text
+		}
+	}
+	return fittingOrLast(w-1-min(chart.Width(p.what(e)), part), texts...)
+}
+
+// ablationHelp is what an ablation has to say of an effect that is not comparable.
+type ablationHelp uint8
+
+const (
+	ablationCannot  ablationHelp = iota // compare it
+	ablationOffered                     // would compare it
+	ablationKnows                       // has compared it, or is about to
+)
+
+// ablationOf is what an ablation has to say of an effect: it compares only some settings,
+// and only in a run that goes on.
+func ablationOf(s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
+	known := s.Ablation != nil
+	for _, v := range e.Changes() {
+		if !profiles.Ablates(v.Key) {
+			return ablationCannot
+		}
+		known = known && (s.Ablation.Running || ablationJudged(s.Ablation, v.Key))
+	}
 	switch {
-	case e.Needed <= 0:
-		return "too few before"
-	case e.Closed:
-		return "too few after"
+	case known:
+		return ablationKnows
+	case ended(s.State):
+		return ablationCannot
 	}
-	return fmt.Sprintf("needs %d more", e.Needed)
+	return ablationOffered
+}
+
+// ablationJudged tells whether an ablation came to a verdict on a setting.
+func ablationJudged(a *profiles.Ablation, key string) bool {
+	for i := range a.Rows {
+		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Undecided {
+			return true
+		}
+	}
+	return false
 }
 
 // verdict is good where the whole interval says faster, bad where it says
 // slower.
 func verdict(e *profiles.Effect) theme.Style {
 	switch {
-	case e.Confounded != "":
-		return theme.Warn
 	case e.High < 0:
 		return theme.Good
 	case e.Low > 0:
@@ -170,18 +249,15 @@ func verdict(e *profiles.Effect) theme.Style {
 // again is what helps where too few iterations ran before a change.
 const again = "change back and again"
 
+// medians is both times of an effect that is not comparable, as what they are.
+func medians(e *profiles.Effect) string {
+	return fmt.Sprintf("before %s ms, after %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
+}
+
 // detail is the numbers behind an effect, the most important ones where w cells
 // do not hold all.
-func detail(e *profiles.Effect, w int) (string, theme.Style) {
+func detail(s *profiles.Snapshot, e *profiles.Effect, w int) (string, theme.Style) {
 	counts := fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter)
-	switch {
-	case e.Enough:
-	case e.Needed <= 0:
-		return fittingParts(w, []string{counts, again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{again}), theme.Faint
-	default:
-		return counts, theme.Faint
-	}
-	times := fmt.Sprintf("%s → %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
 	quality := "PSNR " + signed(e.QualityDrift, 2) + " dB meanwhile"
 	switch {
 	case !e.HasQuality:
@@ -189,10 +265,18 @@ func detail(e *profiles.Effect, w int) (string, theme.Style) {
 	case math.Abs(e.QualityDrift) < 0.005:
 		quality = "PSNR unchanged"
 	}
-	n := fmt.Sprintf("n %d", e.NAfter)
-	if e.Confounded == "" {
+	why, brief := e.Incomparable()
+	switch {
+	case e.Comparable():
+		times := fmt.Sprintf("%s → %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
+		n := fmt.Sprintf("n %d", e.NAfter)
 		return fittingParts(w, []string{times, quality, n}, []string{times, quality}, []string{times}), theme.Faint
+	case e.Open(), ended(s.State) && !e.Enough:
+		return counts, theme.Faint
+	case e.Enough:
+		return fittingParts(w, []string{why, medians(e), quality}, []string{why, medians(e)}, []string{why}, []string{brief}), theme.Warn
+	case e.Needed <= 0:
+		return fittingParts(w, []string{counts, again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{again}), theme.Faint
 	}
-	return fittingParts(w, []string{times, quality, n, e.Confounded}, []string{times, quality, e.Confounded},
-		[]string{times, e.Confounded}, []string{e.Confounded}), theme.Warn
+	return counts, theme.Faint
 }

@@ -3,7 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
@@ -12,6 +12,12 @@ import (
 
 // This file is effects as a table, where a pane is large enough for its columns,
 // with the picked one in words below.
+
+// The time's column and the interval's, which share a row's text where there is no number.
+const (
+	intervalTitle     = "95 % interval"
+	incomparableWidth = 14 + 2 + 16
+)
 
 // effectTableWidth is the width from which effects have columns.
 const effectTableWidth = 70
@@ -25,30 +31,54 @@ type effectColumn struct {
 }
 
 var effectColumns = []effectColumn{
-	{"iteration", 9, 89, func(e *profiles.Effect) (string, theme.Style) { return itoa(int(e.Iteration)), theme.Faint }},
+	{"iteration", 9, 89, func(e *profiles.Effect) (string, theme.Style) {
+		return itoa(int(e.Iteration)), theme.Faint
+	}},
 	{"ms before", 9, 101, func(e *profiles.Effect) (string, theme.Style) {
-		return measured(e, milliseconds(e.BeforeNS)), theme.Plain
+		return measured(e, milliseconds(e.BeforeNS)), timeStyle(e)
 	}},
 	{"after", 6, 101, func(e *profiles.Effect) (string, theme.Style) {
-		return measured(e, milliseconds(e.AfterNS)), theme.Plain
+		return measured(e, milliseconds(e.AfterNS)), timeStyle(e)
 	}},
 	{"time", 14, 0, func(e *profiles.Effect) (string, theme.Style) {
-		if !e.Enough {
-			return lacking(e), theme.Faint
+		switch {
+		case e.Comparable():
+			return fmt.Sprintf("%-9s", signedPercent(e.Shift)), verdict(e)
+		case e.Open():
+			return needs(e), theme.Faint
 		}
-		return fmt.Sprintf("%-9s", shift(e)), verdict(e)
+		return "", theme.Plain // incomparable, with the interval's room
 	}},
-	{"95 % interval", 16, 0, func(e *profiles.Effect) (string, theme.Style) {
-		return measured(e, fmt.Sprintf("[%s, %s]", signed(100*e.Low, 1), signed(100*e.High, 1))), theme.Faint
+	{intervalTitle, 16, 0, func(e *profiles.Effect) (string, theme.Style) {
+		switch {
+		case e.Comparable():
+			return fmt.Sprintf("[%s, %s]", signed(100*e.Low, 1), signed(100*e.High, 1)), theme.Faint
+		case e.Open():
+			return "–", theme.Faint
+		}
+		return "", theme.Plain
 	}},
-	{"n before", 8, 116, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NBefore), theme.Faint }},
-	{"after", 5, 116, func(e *profiles.Effect) (string, theme.Style) { return itoa(e.NAfter), theme.Faint }},
+	{"n before", 8, 116, func(e *profiles.Effect) (string, theme.Style) {
+		return itoa(e.NBefore), theme.Faint
+	}},
+	{"after", 5, 116, func(e *profiles.Effect) (string, theme.Style) {
+		return itoa(e.NAfter), theme.Faint
+	}},
 	{"dB meanwhile", 12, 0, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.HasQuality {
 			return "–", theme.Faint
 		}
 		return drift(e.QualityDrift), theme.Faint
 	}},
+}
+
+// timeStyle is that of the medians, which are no comparison where something else
+// differs between them.
+func timeStyle(e *profiles.Effect) theme.Style {
+	if e.Comparable() {
+		return theme.Plain
+	}
+	return theme.Faint
 }
 
 // measured is a number of an effect that has enough iterations.
@@ -64,6 +94,7 @@ const (
 	effectTitles = 1
 	effectWords  = 5 // the picked effect in words at least, with a line above
 	effectName   = 40
+	effectNamed  = 22 // room for what changed beside the forest, from which several are named only
 )
 
 // wordRows is the room for the picked effect in words: what most have, and a line
@@ -96,7 +127,8 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	}
 	first, last := p.fit(len(s.Effects), rows)
 	y, n := effectTitles+last-first, last-first
-	switch {
+	switch told := slices.ContainsFunc(s.Effects, func(e profiles.Effect) bool { return e.Comparable() }); {
+	case !told: // a forest of nothing
 	case beside:
 		x := name + columns + 2
 		c.Text(x, 0, "time of an iteration, after against before", theme.Faint)
@@ -111,17 +143,20 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		y := effectTitles + i - first
 		e := &s.Effects[len(s.Effects)-1-i]
 		p.pointer(c, y, i)
-		c.Text(2, y, chart.Cut(p.what(e), name-2), theme.Plain)
+		c.Text(2, y, chart.Cut(changedIn(e, p.cores, name-2), name-2), theme.Plain)
 		x := name
 		for _, col := range shown {
 			x += col.width + 2
 			text, style := col.cell(e)
+			if col.title == intervalTitle && !e.Comparable() && !e.Open() {
+				text, style = fittingOrLast(incomparableWidth, incomparable(s, e)...), theme.Warn
+			}
 			c.TextRight(x, y, text, style)
 		}
 	}
 	words := c.Sub(0, h-spoken, w, spoken)
 	words.Fill(0, 0, w, 1, '╌', theme.Border)
-	p.inWords(&words, &s.Effects[len(s.Effects)-1-p.at])
+	p.inWords(&words, s, &s.Effects[len(s.Effects)-1-p.at])
 	return p.note("later", "earlier"), theme.Faint
 }
 
@@ -130,12 +165,12 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 	rows := make([]whisker, 0, last-first)
 	for i := first; i < last; i++ {
 		e := &s.Effects[len(s.Effects)-1-i]
-		r := whisker{"", math.NaN(), e.Low, e.High, e.Enough, verdict(e)}
-		if e.Enough {
+		r := whisker{"", math.NaN(), e.Low, e.High, e.Comparable(), verdict(e)}
+		if e.Comparable() {
 			r.at = e.Shift
 		}
 		if named {
-			r.name = p.what(e)
+			r.name = changedIn(e, p.cores, effectNamed)
 		}
 		rows = append(rows, r)
 	}
@@ -151,40 +186,60 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 }
 
 // inWords tells one effect in full below the line.
-func (p *effects) inWords(c *chart.Canvas, e *profiles.Effect) {
+func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
 	_, h := c.Size()
 	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(e), e.Iteration, clock(e.At))
-	switch {
-	case !e.Enough && e.Needed > 0 && !e.Closed:
-		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
-	case !e.Enough:
-		text += tooFew(e)
-	default:
+	advice := ""
+	switch why, _ := e.Incomparable(); {
+	case e.Comparable():
 		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s",
 			trim(milliseconds(e.AfterNS)), trim(milliseconds(e.BeforeNS)), trim(signedPercent(e.Shift)),
 			signed(100*e.Low, 1), signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), reading(e))
+		if len(e.With) > 0 {
+			text += " The settings took force together: that is their effect together."
+		}
+	case e.Open():
+		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
+	case e.Enough:
+		text += fmt.Sprintf("%s, not comparable: %s. %s", medians(e), why, meanwhile(e))
+		advice = compareBy(s, e)
+	default:
+		if e.Ended && e.Needed > 0 {
+			why += fmt.Sprintf(", %s after the change", plural(int64(e.NAfter), "iteration", "iterations"))
+		}
+		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
+		advice = compareBy(s, e)
 	}
 	if reason := p.snap.Load.Reason; reason != "" {
 		text += " What other programs took is not known: " + reason + "."
 	}
 	y := writeWrapped(c, 0, 1, h-1, text, theme.Plain)
-	if e.Confounded != "" && e.Enough {
-		but := "But: " + e.Confounded + "."
-		if e.Disturbed {
-			but += " That share of the processors may be all there is to it. On a busy machine A compares, in balanced blocks."
-		}
-		writeWrapped(c, 0, y, h-y, but, theme.Warn)
+	if advice != "" {
+		writeWrapped(c, 0, y, h-y, advice, theme.Warn)
 	}
 }
 
-// tooFew says why an effect will never be told.
-func tooFew(e *profiles.Effect) string {
-	if e.Needed <= 0 {
-		return fmt.Sprintf("%s ran before it that can be compared, and 20 are needed. Change it back, let it run, and change it again.",
-			plural(int64(e.NBefore), "iteration", "iterations"))
+// compareBy says how to compare what an effect could not.
+func compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
+	which := "it"
+	if len(e.With) > 0 {
+		which = "each"
 	}
-	return fmt.Sprintf("%s ran after it that can be compared, and 20 are needed. Change it again and leave it for longer.",
-		plural(int64(e.NAfter), "iteration", "iterations"))
+	switch ablationOf(s, e) {
+	case ablationOffered:
+		return "Press A: an ablation compares " + which + " in balanced blocks, which other programs slow alike."
+	case ablationKnows:
+		return "The Ablation pane compares " + which + " in balanced blocks, which other programs slow alike."
+	}
+	switch {
+	case ended(s.State):
+		return ""
+	case e.Enough:
+		return "Change it back and again in the middle of a sample, on a quiet machine."
+	case e.Needed <= 0:
+		return "Change it back, let it run, and change it again."
+	}
+	return "Change it again and leave it for longer."
 }
 
 // leftOut tells of the iterations that others disturbed.
@@ -197,19 +252,22 @@ func leftOut(e *profiles.Effect) string {
 
 // reading says what an interval and a drift of quality mean.
 func reading(e *profiles.Effect) string {
-	text := "No difference was seen."
+	text := "No difference was seen. "
 	switch {
-	case e.Confounded != "":
-		text = ""
 	case e.High < 0:
-		text = "That is faster."
+		text = "That is faster. "
 	case e.Low > 0:
-		text = "That is slower."
+		text = "That is slower. "
 	}
+	return text + meanwhile(e)
+}
+
+// meanwhile is what the quality did.
+func meanwhile(e *profiles.Effect) string {
 	if !e.HasQuality {
-		return strings.TrimSpace(text + " Quality was not measured on both sides.")
+		return "Quality was not measured on both sides."
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s Training went on meanwhile: PSNR %s dB.", text, drift(e.QualityDrift)))
+	return fmt.Sprintf("Training went on meanwhile: PSNR %s dB.", drift(e.QualityDrift))
 }
 
 // drift is a difference in dB; what rounds to 0 has no sign.

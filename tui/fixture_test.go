@@ -227,7 +227,7 @@ func running() *profiles.Snapshot {
 	}
 	s.Effects = []profiles.Effect{
 		{Change: s.Changes[0], Enough: true, BeforeNS: 7.9e6, AfterNS: 7.0e6, Shift: -0.114, Low: -0.12, High: -0.10,
-			NBefore: 400, NAfter: 400, QualityDrift: 0.31, HasQuality: true, Closed: true, Confounded: "sample advanced"},
+			NBefore: 400, NAfter: 400, QualityDrift: 0.31, HasQuality: true, Closed: true, Confounded: "sample advanced 9 → 10", Briefly: "sample advanced"},
 		{Change: s.Changes[1], Enough: true, BeforeNS: 7.0e6, AfterNS: 5.4e6, Shift: -0.229, Low: -0.24, High: -0.22,
 			NBefore: 400, NAfter: 412, QualityDrift: -0.002, HasQuality: true, Closed: true},
 		{Change: s.Changes[2], Needed: 38, NBefore: 400, NAfter: 62},
@@ -251,6 +251,7 @@ func paused() *profiles.Snapshot {
 func finished() *profiles.Snapshot {
 	s := running()
 	s.State, s.Sample, s.Index = profiles.Finished, 99, 9876
+	s.Effects[2].Closed, s.Effects[2].Ended = true, true
 	for i := range 100 {
 		s.Results = append(s.Results, profiles.SampleResult{Sample: int32(i), Converged: i%7 != 0, Threshold: 0.005})
 	}
@@ -261,6 +262,7 @@ func finished() *profiles.Snapshot {
 func failed() *profiles.Snapshot {
 	s := running()
 	s.State, s.Err = profiles.Failed, "sample 37: the loss is not finite\ngoroutine 1 [running]:"
+	s.Effects[2].Closed, s.Effects[2].Ended = true, true
 	s.NonFinite = 3
 	return s
 }

@@ -18,7 +18,7 @@ import (
 // It returns the newest snapshot once the run has ended or the user quit;
 // ErrInterrupted where ctx ended first.
 func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Options, interval time.Duration) (*profiles.Snapshot, error) {
-	l := lines{out: out, control: c, options: o.withDefaults(), told: map[int64]bool{}}
+	l := lines{out: out, control: c, options: o.withDefaults(), told: map[int64]told{}}
 	typed := make(chan string)
 	left := make(chan struct{})
 	defer close(left)
@@ -74,7 +74,7 @@ type lines struct {
 	control Controller
 	options Options
 	snap    *profiles.Snapshot
-	told    map[int64]bool // effects that were told, by the iteration of the change
+	told    map[int64]told // effects, by the iteration of the change
 	index   int64          // of the progress told last
 }
 
@@ -96,17 +96,45 @@ func (l *lines) take(s *profiles.Snapshot) {
 	if before == nil || before.State != s.State {
 		l.say("%s", progressLine(s))
 	}
-	for _, e := range s.Effects {
-		if e.Enough && e.Closed && !l.told[e.Iteration] || e.Enough && !l.told[e.Iteration] && e.NAfter >= linesEnough {
-			l.told[e.Iteration] = true
+	if before != nil && s.Run.PriorStarts != before.Run.PriorStarts {
+		clear(l.told)
+	}
+	for i := range s.Effects {
+		e := &s.Effects[i]
+		if now := tellable(e); now > l.told[e.Iteration] {
+			l.told[e.Iteration] = now
 			l.effect(e)
 		}
 	}
 }
 
+// told is what was told of an effect.
+type told uint8
+
+const (
+	nothingTold told = iota
+	whyNotTold       // that it is not comparable, which more iterations may change
+	numberTold
+)
+
 // linesEnough is how many iterations after a change its effect is told, unless
 // it is sure before.
 const linesEnough = 100
+
+// tellable is what can be told of an effect so far.
+func tellable(e *profiles.Effect) told {
+	sure := e.Closed || e.NAfter >= linesEnough
+	why, _ := e.Incomparable()
+	switch {
+	case !sure:
+		return nothingTold
+	case e.Comparable():
+		return numberTold
+	case why != "":
+		return whyNotTold
+	}
+	return nothingTold
+}
 
 func (l *lines) progress() {
 	if l.snap != nil && l.snap.Index != l.index {
@@ -115,14 +143,20 @@ func (l *lines) progress() {
 	}
 }
 
-func (l *lines) effect(e profiles.Effect) {
-	what := fmt.Sprintf("effect: %s %s to %s", settingName(e.Key), settingText(e.Key, e.Before, l.options.Cores), settingText(e.Key, e.After, l.options.Cores))
-	if !e.Enough {
-		l.say("%s: too few iterations to tell, %d before and %d after", what, e.NBefore, e.NAfter)
-		return
+func (l *lines) effect(e *profiles.Effect) {
+	what := "effect: " + strings.ReplaceAll(changed(e, l.options.Cores), "→", " to ")
+	why, _ := e.Incomparable()
+	switch {
+	case e.Comparable():
+		text, _ := detail(l.snap, e, 1000)
+		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, signed(100*e.Shift, 1), signed(100*e.Low, 1), signed(100*e.High, 1), text)
+	case e.Open():
+		l.say("%s: %s iterations", what, needs(e))
+	case e.Enough:
+		l.say("%s: %s, not comparable: %s", what, medians(e), why)
+	default:
+		l.say("%s: not comparable: %s; %d iterations before and %d after", what, why, e.NBefore, e.NAfter)
 	}
-	text, _ := detail(&e, 1000)
-	l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, signed(100*e.Shift, 1), signed(100*e.Low, 1), signed(100*e.High, 1), text)
 }
 
 // linesHelp is the commands of Lines.
@@ -176,11 +210,11 @@ func (l *lines) obey(text string) (quit bool) {
 			l.say("%s", strings.TrimRight(line, "\n"))
 		}
 	case word == "effects":
-		for _, e := range l.snap.Effects {
-			l.effect(e)
+		for i := range l.snap.Effects {
+			l.effect(&l.snap.Effects[i])
 		}
 		if len(l.snap.Effects) == 0 {
-			l.say("no setting was changed yet")
+			l.say("no setting was changed%s", yet(l.snap))
 		}
 	default:
 		l.say("%q: not a command; help lists them", text)

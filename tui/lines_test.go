@@ -89,6 +89,48 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	}
 }
 
+// What cannot be compared is said so, once, and again with its number where it can be
+// later; the run's end tells what got too few iterations.
+func TestLinesTellWhatCannotBeCompared(t *testing.T) {
+	out := &transcript{}
+	l := lines{out: out, options: Options{Cores: 2}, told: map[int64]told{}}
+	told := func(want ...string) {
+		t.Helper()
+		out.mu.Lock()
+		defer out.mu.Unlock()
+		var got []string
+		for line := range strings.Lines(out.text.String()) {
+			if strings.HasPrefix(line, "effect: ") {
+				got = append(got, strings.TrimSpace(line))
+			}
+		}
+		out.text.Reset()
+		if !slices.Equal(got, want) {
+			t.Errorf("told %q, want %q", got, want)
+		}
+	}
+	s := incomparableRun()
+	s.Effects = s.Effects[1:3]
+	l.take(s)
+	l.take(s)
+	told("effect: threads 2 to 1: before 7.02 ms, after 5.41 ms, not comparable: others took 50 % of the processors; sample advanced 9 → 10",
+		"effect: lr 1.0e-03 to 5.0e-04 + AMP bf16 to off: before 7.02 ms, after 5.41 ms, not comparable: sample advanced 19 → 20")
+	quiet := *s
+	quiet.Effects = slices.Clone(s.Effects)
+	quiet.Effects[0].Confounded = ""
+	l.take(&quiet)
+	told("effect: threads 2 to 1: iteration time −22.9 %, interval −24.1 to −21.8 %, 7.02 → 5.41 ms · PSNR +0.12 dB meanwhile · n 200")
+	over := finished()
+	over.Effects = over.Effects[2:]
+	l.take(over)
+	told("effect: masks on to off: not comparable: the run ended first; 400 iterations before and 62 after")
+	again := finished()
+	again.Run.PriorStarts, again.Effects = 1, again.Effects[1:2]
+	again.Effects[0].Iteration = over.Effects[0].Iteration
+	l.take(again)
+	told("effect: AMP off to bf16: iteration time −22.9 %, interval −24.0 to −22.0 %, 7.00 → 5.40 ms · PSNR unchanged · n 412")
+}
+
 func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
 	r := newRecorder() // its snapshots stay open, as those of a run that lingers
 	ended := make(chan error, 1)

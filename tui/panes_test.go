@@ -49,7 +49,7 @@ func eventful() *profiles.Snapshot {
 	}
 	for id := range s.Caches {
 		c := &s.Caches[id]
-		c.RecentIterations, c.RecentSaved = 400, c.Saved/10
+		c.RecentIterations, c.RecentSaved, c.RecentLow, c.RecentHigh = 400, c.Saved/10, c.Saved/10-c.Saved/150, c.Saved/10+c.Saved/120
 		c.Spent, c.Price, c.PricedBy, c.Priced = (c.Hits+c.Misses)*38_000, 2_410_000, 15, c.Hits
 	}
 	s.PSNR = curve(206, 20, func(i int) (float64, float64, float64) { v := 25 - 14*math.Exp(-float64(i)/60); return v, v, v })
@@ -261,15 +261,16 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	s := eventful()
 	frame := frameOf(zoomed(t, 120, 40, cachesPane, s))
 	// 194 ms over 400 iterations are 0.485 ms; the iteration's mean is 5.43·1.01 ms.
-	for _, want := range []string{"saves    0.48 ms/it, 8.1 % of the iteration without it; 1.94 s saved in all",
+	for _, want := range []string{"saves    0.48 ms/it [0.45, 0.53], 8.1 % of the iteration without it; 1.94 s saved in all",
 		"100.0 % recently; 98.0 % since the start (985 hits 20 misses)", "an entry 2.41 ms (median of 15), a lookup 38.0 µs with hashing and storing", "of at most 268 MB"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the caches lack %q:\n%s", want, frame)
 		}
 	}
-	s.Caches[0].Saved, s.Caches[0].RecentSaved = -20e6, -40e6
+	v := &s.Caches[0]
+	v.Saved, v.RecentSaved, v.RecentLow, v.RecentHigh = -20e6, -40e6, -44e6, -38e6
 	frame = frameOf(zoomed(t, 120, 40, cachesPane, s))
-	if want := "costs    0.10 ms/it, 1.9 % of the iteration without it; 20.0 ms lost in all"; !strings.Contains(frame, want) {
+	if want := "costs    0.10 ms/it [0.10, 0.11], 1.9 % of the iteration without it; 20.0 ms lost in all"; !strings.Contains(frame, want) {
 		t.Errorf("a cache that costs lacks %q:\n%s", want, frame)
 	}
 }
@@ -341,7 +342,8 @@ func TestEffectsArePickedAndToldInWords(t *testing.T) {
 		}
 	}
 	m.Update(named("down"))
-	if frame = frameOf(m); !strings.Contains(frame, "But: sample advanced.") {
+	frame = frameOf(m)
+	if flat = strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " "); !strings.Contains(flat, "before 7.90 ms, after 7.00 ms, not comparable: sample advanced 9 → 10.") {
 		t.Errorf("the confounded effect does not say so:\n%s", frame)
 	}
 }

@@ -332,30 +332,34 @@ func (p *settingsView) Explain() []string {
 		"A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of " +
 			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.",
 		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
-			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side; ? marks one " +
-			"that something else may explain, as the Effects pane tells. " +
-			"Where none was changed by itself, it is the ablation's: on over off, less one.",
+			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+			"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one.",
 		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
 		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them " +
 			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.",
 	}
 }
 
-// effectOf is the newest measured effect of a setting, in words, and its style.
+// effectOf is the newest measured effect of a setting that changed by itself, in words,
+// and its style; the ablation's where there is none or it is not comparable.
 func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
-	for i := len(s.Effects) - 1; i >= 0; i-- {
-		if e := s.Effects[i]; e.Key == key && e.Enough {
-			return shift(&e) + " [" + signed(100*e.Low, 0) + "," + signed(100*e.High, 0) + "]", verdict(&e)
+	without := ""
+	for i := len(s.Effects) - 1; i >= 0 && without == ""; i-- {
+		switch e := &s.Effects[i]; {
+		case e.Key != key || len(e.With) > 0 || !e.Enough:
+		case e.Comparable():
+			return signedPercent(e.Shift) + " [" + signed(100*e.Low, 0) + "," + signed(100*e.High, 0) + "]", verdict(e)
+		default:
+			without = fittingOrLast(settingHelpX-settingEffectX-1, incomparable(s, e)...)
 		}
 	}
-	if s.Ablation == nil {
-		return "", theme.Faint
-	}
-	for i := range s.Ablation.Rows {
-		r := &s.Ablation.Rows[i]
-		if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == settingsOf(s).Get(key)) {
-			return signedPercent(r.Effect) + " [" + signed(100*r.Low, 0) + "," + signed(100*r.High, 0) + "] A", judgementStyle(r)
+	if s.Ablation != nil {
+		for i := range s.Ablation.Rows {
+			r := &s.Ablation.Rows[i]
+			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == settingsOf(s).Get(key)) {
+				return signedPercent(r.Effect) + " [" + signed(100*r.Low, 0) + "," + signed(100*r.High, 0) + "] A", judgementStyle(r)
+			}
 		}
 	}
-	return "", theme.Faint
+	return without, theme.Warn
 }

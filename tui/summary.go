@@ -48,7 +48,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		line("  quality      PSNR %s, SSIM %s, RMSE %s %%", trim(psnr(s.Quality.PSNR)), trim(ssim(s.Quality.SSIM)), trim(fixed(s.Quality.RMSE, 5)))
 	}
 	summariseCaches(line, s)
-	summariseEffects(line, s.Effects, cores)
+	summariseEffects(line, s, cores)
 	for _, a := range s.Alerts {
 		line("  %-12s %s", a.Severity, a.What)
 	}
@@ -102,9 +102,9 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		case !ok && !v.Enabled:
 			line("  %-12s off", cacheTitles[id])
 		case !ok:
-			line("  %-12s no lookups yet", cacheTitles[id])
+			line("  %-12s no lookups%s", cacheTitles[id], yet(s))
 		default:
-			line("  %-12s %s hits (%s), saved %s", cacheTitles[id], trim(hitRate(rate)), lookups(v), trim(seconds(float64(v.Saved))))
+			line("  %-12s %s hits (%s), %s", cacheTitles[id], trim(hitRate(rate)), lookups(v), savedInAll(v, true))
 		}
 		if profiles.CacheID(id) == profiles.MeasurementCache && whyNoHits(s) != "" {
 			line("  %-12s (trainer pattern: each sample is measured once)", "")
@@ -112,23 +112,32 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 	}
 }
 
-// summaryEffects is how many changes a summary tells.
-const summaryEffects = 8
+// summaryEffects is how many changes a summary tells, and summaryChange the cells that what
+// changed may take with its values.
+const (
+	summaryEffects = 8
+	summaryChange  = 40
+)
 
-func summariseEffects(line func(string, ...any), all []profiles.Effect, cores int) {
+func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int) {
+	all := s.Effects
 	if more := len(all) - summaryEffects; more > 0 {
 		line("  changes      %d earlier ones left out", more)
 		all = all[more:]
 	}
-	for _, e := range all {
-		what := fmt.Sprintf("%s %s→%s", settingName(e.Key), settingText(e.Key, e.Before, cores), settingText(e.Key, e.After, cores))
-		if !e.Enough {
-			line("  at %-9d %s: too few iterations to tell", e.Iteration, what)
-			continue
+	for i := range all {
+		e := &all[i]
+		what := fmt.Sprintf("at %-9d %s", e.Iteration, changedIn(e, cores, summaryChange))
+		why, _ := e.Incomparable()
+		switch {
+		case e.Comparable():
+			text, _ := detail(s, e, 40)
+			line("  %s: %s [%s, %s] %%, %s", what, signed(100*e.Shift, 1), signed(100*e.Low, 1), signed(100*e.High, 1), text)
+		case e.Open():
+			line("  %s: too few iterations to tell", what)
+		default:
+			line("  %s: not comparable: %s", what, why)
 		}
-		text, _ := detail(&e, 40)
-		line("  at %-9d %s: %s [%s, %s] %%, %s", e.Iteration, what, signed(100*e.Shift, 1),
-			signed(100*e.Low, 1), signed(100*e.High, 1), text)
 	}
 }
 

@@ -383,9 +383,13 @@ func iterations(p profiles.Point) string {
 func (t *timeline) changesNear(s *profiles.Snapshot) string {
 	at, column := t.unit(t.cursor), t.axis.length()/int64(max(t.cells, 1))
 	text := ""
-	for _, c := range s.Changes {
+	for i, c := range s.Changes {
 		if d := t.unit(c.Iteration) - at; max(d, -d) <= column {
-			text += fmt.Sprintf(" · %s %s→%s", settingName(c.Key), settingText(c.Key, c.Before, 0), settingText(c.Key, c.After, 0))
+			between := " · "
+			if i > 0 && s.Changes[i-1].Iteration == c.Iteration {
+				between = " + "
+			}
+			text += fmt.Sprintf("%s%s %s→%s", between, settingName(c.Key), settingText(c.Key, c.Before, 0), settingText(c.Key, c.After, 0))
 		}
 	}
 	return text

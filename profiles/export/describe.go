@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles"
 )
@@ -137,7 +138,13 @@ func describeCache(c profiles.CacheCounters) Cache {
 	}
 	rate, _ := c.HitRate()
 	v.HitRate, v.HitRateReason = number(rate, reason)
-	v.SavedMS, v.SavedMSReason = number(float64(c.Saved)/1e6, reason)
+	saved := c.Total()
+	v.SavedMS, v.SavedMSReason = number(saved.Value/1e6, reason)
+	if reason == "" && !saved.Bounded {
+		reason = fmt.Sprintf("an entry was timed %d times since threads or transforms changed, and an interval takes %d", c.PricedBy, profiles.PriceLeast)
+	}
+	v.SavedLow, v.SavedLowReason = number(saved.Low/1e6, reason)
+	v.SavedHigh, v.SavedHighReason = number(saved.High/1e6, reason)
 	return v
 }
 
@@ -197,15 +204,22 @@ func describeQuality(s *profiles.Snapshot) Quality {
 
 func describeChanges(s *profiles.Snapshot) []Change {
 	changes := make([]Change, 0, len(s.Effects))
-	for _, e := range s.Effects {
-		c := Change{
-			Key: e.Key, Before: e.Before, After: e.After,
-			Iteration: e.Iteration, AtSeconds: e.At.Seconds(), Confounded: e.Confounded,
+	for i := range s.Effects {
+		e := &s.Effects[i]
+		c := Change{Iteration: e.Iteration, AtSeconds: e.At.Seconds(), Confounded: e.Confounded}
+		var keys, before, after []string
+		for _, v := range e.Changes() {
+			c.Settings = append(c.Settings, Setting{v.Key, v.Before, v.After})
+			keys, before, after = append(keys, v.Key), append(before, v.Before), append(after, v.After)
 		}
+		c.Key, c.Before, c.After = strings.Join(keys, ", "), strings.Join(before, ", "), strings.Join(after, ", ")
 		if e.Enough {
-			c.Effect = &Effect{e.BeforeNS / 1e6, e.AfterNS / 1e6, e.Shift, e.Low, e.High, e.NBefore, e.NAfter}
+			c.Effect = describeEffect(e)
 		} else {
 			c.EffectReason = fmt.Sprintf("not enough comparable iterations: %d before, %d after", e.NBefore, e.NAfter)
+			if e.Ended {
+				c.EffectReason += "; the run ended first"
+			}
 		}
 		reason := ""
 		if !e.HasQuality {
@@ -215,6 +229,18 @@ func describeChanges(s *profiles.Snapshot) []Change {
 		changes = append(changes, c)
 	}
 	return changes
+}
+
+func describeEffect(e *profiles.Effect) *Effect {
+	v := &Effect{BeforeMS: e.BeforeNS / 1e6, AfterMS: e.AfterNS / 1e6, NBefore: e.NBefore, NAfter: e.NAfter}
+	reason := ""
+	if e.Confounded != "" {
+		reason = "not comparable: " + e.Confounded
+	}
+	v.Shift, v.ShiftReason = number(e.Shift, reason)
+	v.Low, v.LowReason = number(e.Low, reason)
+	v.High, v.HighReason = number(e.High, reason)
+	return v
 }
 
 // Of is a phase; nil where no iteration ran it.

@@ -142,12 +142,16 @@ type Cache struct {
 	Hits    int64 `json:"hits"`
 	Misses  int64 `json:"misses"`
 	// HitRate has a reason also where it is 0 for one.
-	HitRate       *float64 `json:"hit_rate"`
-	HitRateReason string   `json:"hit_rate_reason,omitempty"`
-	Entries       int64    `json:"entries"`
-	Bytes         int64    `json:"bytes"`
-	SavedMS       *float64 `json:"saved_ms"`
-	SavedMSReason string   `json:"saved_ms_reason,omitempty"`
+	HitRate         *float64 `json:"hit_rate"`
+	HitRateReason   string   `json:"hit_rate_reason,omitempty"`
+	Entries         int64    `json:"entries"`
+	Bytes           int64    `json:"bytes"`
+	SavedMS         *float64 `json:"saved_ms"`
+	SavedMSReason   string   `json:"saved_ms_reason,omitempty"`
+	SavedLow        *float64 `json:"saved_ms_low"` // 95 % interval of SavedMS
+	SavedLowReason  string   `json:"saved_ms_low_reason,omitempty"`
+	SavedHigh       *float64 `json:"saved_ms_high"`
+	SavedHighReason string   `json:"saved_ms_high_reason,omitempty"`
 }
 
 // Memory is in bytes.
@@ -188,30 +192,43 @@ type Quality struct {
 	CoverageReason  string   `json:"coverage_reason,omitempty"`
 }
 
-// Change is a setting that changed while the run went on.
+// Change is what changed between two iterations while the run went on, and its effect.
 type Change struct {
-	Key       string  `json:"key"`
-	Before    string  `json:"before"`
-	After     string  `json:"after"`
-	Iteration int64   `json:"iteration"`
-	AtSeconds float64 `json:"at_seconds"`
+	// Key, Before and After are of the setting; of several each is a list with commas.
+	Key       string    `json:"key"`
+	Before    string    `json:"before"`
+	After     string    `json:"after"`
+	Settings  []Setting `json:"settings"` // one at least
+	Iteration int64     `json:"iteration"`
+	AtSeconds float64   `json:"at_seconds"`
 
 	Effect       *Effect  `json:"effect"`
 	EffectReason string   `json:"effect_reason,omitempty"`
 	Drift        *float64 `json:"psnr_drift_db"`
 	DriftReason  string   `json:"psnr_drift_db_reason,omitempty"`
-	Confounded   string   `json:"confounded,omitempty"` // what else changed between the windows
+	Confounded   string   `json:"confounded,omitempty"` // what else differs between the windows
 }
 
-// Effect is what a change did to the whole iteration's median time.
+// Setting is a setting that changed.
+type Setting struct {
+	Key    string `json:"key"`
+	Before string `json:"before"`
+	After  string `json:"after"`
+}
+
+// Effect compares the whole iteration's median time before and after a change. The shift
+// is nil where something else differs between the two.
 type Effect struct {
-	BeforeMS float64 `json:"before_ms"`
-	AfterMS  float64 `json:"after_ms"`
-	Shift    float64 `json:"shift"` // after/before − 1
-	Low      float64 `json:"low"`   // 95 % bootstrap interval of shift
-	High     float64 `json:"high"`
-	NBefore  int     `json:"n_before"` // iterations in each window
-	NAfter   int     `json:"n_after"`
+	BeforeMS    float64  `json:"before_ms"`
+	AfterMS     float64  `json:"after_ms"`
+	Shift       *float64 `json:"shift"` // after/before − 1
+	ShiftReason string   `json:"shift_reason,omitempty"`
+	Low         *float64 `json:"low"` // 95 % bootstrap interval of shift
+	LowReason   string   `json:"low_reason,omitempty"`
+	High        *float64 `json:"high"`
+	HighReason  string   `json:"high_reason,omitempty"`
+	NBefore     int      `json:"n_before"` // iterations in each window
+	NAfter      int      `json:"n_after"`
 }
 
 // WriteJSON writes the summary as one indented object and a line feed.

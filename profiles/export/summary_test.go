@@ -48,14 +48,20 @@ func whole(t *testing.T) *profiles.Snapshot {
 	for i := range int32(100) {
 		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Converged: i != 41 && i != 77, Threshold: 0.005})
 	}
-	s.Caches[profiles.MeasurementCache].CacheCounters = profiles.CacheCounters{Enabled: true, Misses: 100, Entries: 100, Bytes: 100 << 20, Saved: -1_500_000}
-	s.Caches[profiles.FFTPlans].CacheCounters = profiles.CacheCounters{Enabled: true, Hits: 999, Misses: 1, Entries: 1, Bytes: 8192, Saved: 300_000_000}
+	s.Caches[profiles.MeasurementCache].CacheCounters = profiles.CacheCounters{Enabled: true, Misses: 100, Entries: 100, Bytes: 100 << 20, Saved: -1_500_000,
+		Spent: 1_500_000, SpentSquares: 100 * 20_000 * 20_000}
+	s.Caches[profiles.FFTPlans].CacheCounters = profiles.CacheCounters{Enabled: true, Hits: 999, Misses: 1, Entries: 1, Bytes: 8192, Saved: 300_000_000,
+		Spent: 10_000_000, SpentSquares: 1000 * 15_000 * 15_000, Price: 310_310, PriceLow: 300_300, PriceHigh: 320_320, PricedBy: 15, Priced: 999,
+		Gross: 310_000_000, GrossLow: 300_000_000, GrossHigh: 320_000_000}
 	amp := profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 4000, At: 45 * time.Second}
 	rate := profiles.Change{Key: "learning_rate", Before: "0.001", After: "0.0005", Iteration: 9290, At: 102 * time.Second}
-	s.Changes = []profiles.Change{amp, rate}
+	masks := profiles.Change{Key: "mask_cache", Before: "true", After: "false", Iteration: 6000, At: 67 * time.Second}
+	plans := profiles.Change{Key: "fft_cache", Before: "true", After: "false", Iteration: 6000, At: 67 * time.Second}
+	s.Changes = []profiles.Change{amp, masks, plans, rate}
 	s.Effects = []profiles.Effect{
 		{Change: amp, Enough: true, BeforeNS: 5.875e6, AfterNS: 4.0625e6, Shift: -0.3085, Low: -0.331, High: -0.29, NBefore: 200, NAfter: 200, QualityDrift: 0.125, HasQuality: true, Closed: true, Confounded: "sample advanced 41 → 43"},
-		{Change: rate, Needed: 15, NBefore: 200, NAfter: 5},
+		{Change: masks, With: []profiles.Change{plans}, Enough: true, BeforeNS: 4e6, AfterNS: 5e6, Shift: 0.25, Low: 0.22, High: 0.27, NBefore: 200, NAfter: 180, QualityDrift: 0.0625, HasQuality: true, Closed: true},
+		{Change: rate, Needed: 15, NBefore: 200, NAfter: 5, Closed: true, Ended: true},
 	}
 	return s
 }
@@ -223,6 +229,35 @@ func TestEverySettingIsInTheJSON(t *testing.T) {
 	var s Settings
 	if err := json.Unmarshal([]byte(`{"sise":512}`), &s); err == nil || !strings.Contains(err.Error(), "sise") {
 		t.Errorf("an unknown setting gave %v", err)
+	}
+}
+
+// What cannot be compared has no shift, and says why; what was timed too seldom no interval.
+func TestNumbersThatCannotBeTrustedAreNull(t *testing.T) {
+	s := whole(t)
+	changes := Summarize(s, source()).Changes
+	if len(changes) != len(s.Effects) {
+		t.Fatalf("%d changes of %d effects", len(changes), len(s.Effects))
+	}
+	const why = "not comparable: sample advanced 41 → 43"
+	if e := changes[0].Effect; e.Shift != nil || e.Low != nil || e.High != nil || e.ShiftReason != why || e.LowReason != why || e.HighReason != why || e.BeforeMS != 5.875 {
+		t.Errorf("%+v", e)
+	}
+	both := changes[1]
+	if both.Key != "mask_cache, fft_cache" || both.Before != "true, true" || len(both.Settings) != 2 || both.Settings[1] != (Setting{"fft_cache", "true", "false"}) || *both.Effect.Shift != 0.25 {
+		t.Errorf("%+v", both)
+	}
+	if last := changes[2]; last.Effect != nil || last.EffectReason != "not enough comparable iterations: 200 before, 5 after; the run ended first" {
+		t.Errorf("%+v", last)
+	}
+	plans := Summarize(s, source()).Caches.FFTPlans
+	// 10.02 ms: 10 of the price and 1.96·√1000·11.2 µs of the lookups.
+	if *plans.SavedMS != 300 || math.Abs(*plans.SavedLow-300+10.02) > 0.01 || math.Abs(*plans.SavedHigh-300-10.02) > 0.01 {
+		t.Errorf("saved %v [%v, %v]", *plans.SavedMS, *plans.SavedLow, *plans.SavedHigh)
+	}
+	s.Caches[profiles.FFTPlans].PricedBy = 3
+	if plans = Summarize(s, source()).Caches.FFTPlans; plans.SavedMS == nil || plans.SavedLow != nil || !strings.Contains(plans.SavedHighReason, "3 times") {
+		t.Errorf("%+v", plans)
 	}
 }
 

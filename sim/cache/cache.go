@@ -53,6 +53,8 @@ type Cache[K comparable, V any] struct {
 
 	hits, misses, bytes int64
 	saved, spent        int64 // nanoseconds
+	lookup              int64 // of spent, that of the newest lookup so far
+	squares             float64
 	retimed             int64 // nanoseconds on computing beside hits
 	now                 int64 // of the newest hit
 	gone                *gone[K]
@@ -107,6 +109,8 @@ func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 		}
 		return value, e != nil
 	}
+	c.squares += float64(c.lookup) * float64(c.lookup)
+	c.lookup = 0
 	if e == nil {
 		c.misses++
 		if c.gone.take(key) {
@@ -164,6 +168,7 @@ func (c *Cache[K, V]) Charge(nanoseconds int64) {
 	if c.enabled {
 		c.saved -= nanoseconds
 		c.spent += nanoseconds
+		c.lookup += nanoseconds
 	}
 }
 
@@ -268,11 +273,13 @@ func (c *Cache[K, V]) Counters() profiles.CacheCounters {
 	n := profiles.CacheCounters{
 		Enabled: c.enabled, Hits: c.hits, Misses: c.misses,
 		Entries: int64(len(c.entries)), Bytes: c.bytes, Saved: c.saved,
-		Spent: c.spent, CapacityMisses: c.capacity,
+		Spent: c.spent, SpentSquares: c.squares + float64(c.lookup)*float64(c.lookup),
+		CapacityMisses: c.capacity,
 	}
 	if len(c.worths) > 0 {
 		w := c.worths[0]
-		n.Priced, n.Gross, n.Price, n.PricedBy = w.hits, w.gross, w.median, int64(w.known())
+		n.PricedBy, n.Price, n.PriceLow, n.PriceHigh = int64(w.known()), w.median, w.low, w.high
+		n.Priced, n.Gross, n.GrossLow, n.GrossHigh = w.hits, w.gross.median, w.gross.low, w.gross.high
 	}
 	return n
 }

@@ -33,8 +33,8 @@ func TestSavedIsTheMissReplacedLessEveryLookup(t *testing.T) {
 	if v, ok := c.Get(l, "a"); !ok || v != 42 {
 		t.Fatalf("got %d, %v", v, ok)
 	}
-	want := profiles.CacheCounters{Enabled: true, Hits: 1, Misses: 1, Entries: 1, Bytes: 8, Saved: -7 + 100 - 9, Spent: 7 + 9,
-		Price: 100, PricedBy: 1, Priced: 1, Gross: 100}
+	want := profiles.CacheCounters{Enabled: true, Hits: 1, Misses: 1, Entries: 1, Bytes: 8, Saved: -7 + 100 - 9, Spent: 7 + 9, SpentSquares: 7*7 + 9*9,
+		Price: 100, PriceLow: 100, PriceHigh: 100, PricedBy: 1, Priced: 1, Gross: 100, GrossLow: 100, GrossHigh: 100}
 	if got := c.Counters(); got != want {
 		t.Errorf("counters %+v, want %+v", got, want)
 	}
@@ -47,8 +47,12 @@ func TestSavedIsTheMissReplacedLessEveryLookup(t *testing.T) {
 		t.Errorf("after a hit of an entry of known cost: saved %d, want 1084", got)
 	}
 	c.Charge(84)
-	if got := c.Counters().Saved; got != 1000 {
-		t.Errorf("after a charge: saved %d, want 1000", got)
+	if got := c.Counters(); got.Saved != 1000 || got.SpentSquares != want.SpentSquares+84*84 {
+		t.Errorf("after a charge: %+v, want 1000 saved and a lookup of 84", got)
+	}
+	c.Charge(16)
+	if got := c.Counters(); got.SpentSquares != want.SpentSquares+100*100 {
+		t.Errorf("%+v, want charges of one lookup to be one cost", got)
 	}
 }
 

@@ -1,0 +1,180 @@
+package profiles
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prismtop/profiles/preset"
+)
+
+// One key pressed again and again before an iteration is one change, from the first
+// value to the last.
+func TestAKeyPressedAgainIsOneChange(t *testing.T) {
+	tr := newTrial(1)
+	tr.iterate(100)
+	for _, c := range [][2]string{{"off", "bf16"}, {"bf16", "bf16x3"}, {"bf16x3", "fp16"}} {
+		tr.set("amp", c[0], c[1])
+	}
+	if all := tr.effects.view(); len(all) != 1 || !all[0].Open() || all[0].After != "fp16" {
+		t.Errorf("before any iteration: %+v", all)
+	}
+	tr.median *= 2
+	tr.iterate(100)
+	all := tr.effects.view()
+	if len(all) != 1 {
+		t.Fatalf("%d effects, want 1: %+v", len(all), all)
+	}
+	e := all[0]
+	if e.Key != "amp" || e.Before != "off" || e.After != "fp16" || len(e.With) != 0 || !e.Comparable() || math.Abs(e.Shift-1) > 0.1 || e.NBefore != 95 {
+		t.Errorf("%+v, want amp off → fp16 twice as slow", e)
+	}
+	if got := fmt.Sprint(tr.effects.changes); got != fmt.Sprint([]Change{e.Change}) {
+		t.Errorf("changes %s", got)
+	}
+}
+
+// Settings that take force together have one effect, which counts once.
+func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
+	tr := newTrial(2)
+	tr.iterate(100)
+	tr.set("amp", "off", "bf16")
+	tr.set("measurement_cache", "true", "false")
+	tr.set("threads", "2", "1")
+	tr.set("threads", "1", "2")
+	tr.median *= 0.7
+	tr.iterate(100)
+	all := tr.effects.view()
+	if len(all) != 1 {
+		t.Fatalf("%d effects, want 1: %+v", len(all), all)
+	}
+	e := all[0]
+	if got := e.Changes(); len(got) != 2 || got[0].Key != "amp" || got[1].Key != "measurement_cache" || got[1].After != "false" {
+		t.Errorf("changes %+v", got)
+	}
+	if !e.Comparable() || e.Confounded != "" || math.Abs(e.Shift+0.3) > 0.05 {
+		t.Errorf("%+v, want 30 %% less and nothing else", e)
+	}
+	if got := tr.effects.changes; len(got) != 2 || got[0].Iteration != got[1].Iteration {
+		t.Errorf("changes %+v", got)
+	}
+}
+
+// What is back at its value before the next iteration did nothing: no effect, and what was
+// being measured goes on.
+func TestAChangeThatIsTakenBackHasNoEffect(t *testing.T) {
+	tr := newTrial(3)
+	tr.iterate(60)
+	tr.set("amp", "off", "bf16")
+	tr.iterate(effectWarmup + 10)
+	tr.set("mask_cache", "true", "false")
+	if got := len(tr.effects.view()); got != 2 {
+		t.Errorf("%d effects while one waits, want 2", got)
+	}
+	tr.set("mask_cache", "false", "true")
+	if got := len(tr.effects.view()); got != 1 {
+		t.Errorf("%d effects once it is taken back, want 1", got)
+	}
+	tr.iterate(20)
+	all := tr.effects.view()
+	if len(all) != 1 || all[0].Closed || all[0].NAfter != 30 || len(tr.effects.changes) != 1 {
+		t.Errorf("%+v, want amp's alone, open, with 30 iterations after it", all)
+	}
+	lines := tr.effects.told()
+	if len(lines) != 1 || lines[0].Text != "mask_cache is as before from iteration 75 on, after 2 changes: no effect to measure" {
+		t.Errorf("log %+v", lines)
+	}
+}
+
+// No threads are one for each processor: a number that means the same is no change.
+func TestThreadsThatMeanTheSameAreNoChange(t *testing.T) {
+	tr := newTrial(6)
+	tr.iterate(60)
+	tr.set("threads", "0", "1")
+	tr.set("threads", "1", strconv.Itoa(runtime.GOMAXPROCS(0)))
+	tr.iterate(60)
+	if all := tr.effects.view(); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+	tr.set("threads", "0", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
+	tr.iterate(60)
+	if all := tr.effects.view(); len(all) != 1 || !all[0].Comparable() {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Boundaries between which no iteration was seen cannot be told apart.
+func TestBoundariesWithoutIterationsBetweenAreOne(t *testing.T) {
+	tr := newTrial(4)
+	tr.iterate(60)
+	tr.set("amp", "off", "bf16")
+	tr.it.Index += 3 // their records were lost
+	tr.set("threads", "2", "1")
+	tr.iterate(60)
+	if all := tr.effects.view(); len(all) != 1 || len(all[0].With) != 1 || all[0].Iteration != 63 || all[0].With[0].Iteration != 63 || !all[0].Enough {
+		t.Errorf("%+v, want one effect from iteration 63 on", all)
+	}
+}
+
+// A change that ends an ablation is not all that differs there.
+func TestAChangeAmidAnAblationIsNotComparable(t *testing.T) {
+	tr := newTrial(5)
+	tr.effects.cut(Change{Key: "amp", Iteration: 0, Ablation: true})
+	tr.it.Changes++
+	tr.iterate(60)
+	tr.effects.cut(Change{Key: "amp", Iteration: tr.it.Index, Ablation: true})
+	tr.it.Changes++
+	tr.change("mask_cache")
+	tr.iterate(60)
+	e := tr.last()
+	if full, brief := e.Incomparable(); e.Enough || !strings.Contains(full, "an ablation switched settings") || brief != "ablation" {
+		t.Errorf("%+v: %q, %q", e, full, brief)
+	}
+}
+
+// A run that is over gives no more iterations: nothing waits for them.
+func TestTheRunsEndEndsWaiting(t *testing.T) {
+	for _, state := range []State{Finished, Stopped, Failed} {
+		r := newRig()
+		r.start()
+		r.tick()
+		r.iterate(100)
+		r.Change(Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
+		r.it.Changes++
+		r.iterate(effectWarmup + 9)
+		r.Change(Change{Key: "threads", Before: "2", After: "1", Iteration: r.it.Index}, preset.Settings{})
+		r.it.Changes++
+		if e := r.tick().Effects; len(e) != 2 || !e[1].Open() {
+			t.Fatalf("%v: %+v before the end", state, e)
+		}
+		r.State(state, "")
+		for i, e := range r.tick().Effects {
+			if full, _ := e.Incomparable(); e.Open() || !e.Closed || !e.Ended || full != "the run ended first" {
+				t.Errorf("%v: effect %d is %+v: %q", state, i, e, full)
+			}
+		}
+	}
+}
+
+func TestWhyWindowsAreNotComparable(t *testing.T) {
+	for _, c := range []struct {
+		e           Effect
+		full, brief string
+	}{
+		{Effect{Enough: true}, "", ""},
+		{Effect{Needed: 5}, "", ""},
+		{Effect{Enough: true, Confounded: "a; b", Briefly: "a"}, "a; b", "a"},
+		{Effect{Confounded: "only 9 comparable iterations before it", Briefly: "too few before"}, "only 9 comparable iterations before it", "too few before"},
+		{Effect{Needed: 19, NAfter: 1, Closed: true}, "only 1 comparable iteration after it", "too few after"},
+		{Effect{Needed: 12, NAfter: 8, Closed: true}, "only 8 comparable iterations after it", "too few after"},
+		{Effect{Needed: 20, Closed: true}, "no comparable iteration after it", "too few after"},
+		{Effect{Needed: 12, Closed: true, Ended: true}, "the run ended first", "the run ended first"},
+	} {
+		if full, brief := c.e.Incomparable(); full != c.full || brief != c.brief {
+			t.Errorf("%+v: %q, %q", c.e, full, brief)
+		}
+	}
+}
