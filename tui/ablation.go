@@ -36,6 +36,9 @@ func (p *ablationView) Press(key string) bool {
 
 // Hints are the keys of the pane.
 func (p *ablationView) Hints() []hint {
+	if p.snap != nil && ended(p.snap.State) {
+		return nil
+	}
 	return []hint{{"A", "start or stop"}, {"esc", "stop, then leave"}}
 }
 
@@ -61,6 +64,10 @@ func (p *ablationView) Explain() []string {
 
 func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	a := s.Ablation
+	if a == nil && ended(s.State) {
+		writeWrapped(c, 0, 0, 4, "No ablation ran in this run. R starts the next; A then switches each optimisation off and on while it goes on.", theme.Faint)
+		return "", theme.Faint
+	}
 	if a == nil {
 		writeWrapped(c, 0, 0, 4, "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here "+
 			"what it saves or costs. "+ablationLength(s)+" The settings then are what they were.", theme.Faint)

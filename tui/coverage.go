@@ -153,14 +153,23 @@ func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 	return "share of each ring measured, from the centre to the edge"
 }
 
-// legend names the apertures in the lower edge, each in its colour.
-func (p *kspace) legend() {
+// legend names the apertures in the lower edge, each in its colour. Of a run that is over
+// none is next, and the current one was cut off.
+func (p *kspace) legend(s *profiles.Snapshot, current int) {
 	_, h := p.canvas.Size()
 	x, end := 2, 2+p.edgeRoom()
-	for _, part := range []struct {
+	type part struct {
 		text  string
 		style theme.Style
-	}{{" ⢕ done", theme.Done}, {" ⣿ now", theme.Current}, {" ○ next ", theme.Next}} {
+	}
+	parts := []part{{" ⢕ done", theme.Done}, {" ⣿ now", theme.Current}, {" ○ next ", theme.Next}}
+	switch {
+	case ended(s.State) && current < 0:
+		parts = []part{{" ⢕ done ", theme.Done}}
+	case ended(s.State):
+		parts = []part{{" ⢕ done", theme.Done}, {" ⣿ cut off ", theme.Current}}
+	}
+	for _, part := range parts {
 		if x+chart.Width(part.text) > end {
 			return
 		}

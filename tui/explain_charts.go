@@ -14,7 +14,7 @@ func (p *phases) Explain() []string {
 		"Median, p95 (19 of 20 iterations were faster) and share are of the recent window: at most 512 iterations since the last " +
 			"change of a setting or stage. The first iteration after a change is warm-up and left out. Median and p95 are of " +
 			"iterations that ran the phase; share is its summed time over the summed time of all iterations. The bar is the " +
-			"median, the whisker goes to p95.",
+			"median, the whisker goes to p95. Iterations that end a sample stop before the backward pass: where all recent ones do, it was “not run in the last 512”.",
 		"The small line is the recent past, from 0: each column the mean of two seconds, warm-up left out, at most 48 s, also " +
 			"across changes of settings. The arrow compares the newest 8 s with the 8 s before; → is less than 3 % either way.",
 		"v goes to the layers: each step of the plan with its mean time over the last half second, while the setting " +

@@ -33,7 +33,7 @@ func (p *kspace) lines() []string { return p.render(p.draw) }
 func (p *kspace) Explain() []string {
 	return []string{
 		"k-space is the spatial frequencies of the picture, as far as the telescope can see them: the centre is the mean brightness, the edge the finest detail. One pixel of it is one frequency of the field.",
-		"The dotted ring is the region that is sampled. A shape with every other dot is a sub-aperture measured before; the filled one is being trained now; the outline is the next. Centres, sizes and the shape are those of the run, to scale.",
+		"The dotted ring is the region that is sampled. A shape with every other dot is a sub-aperture measured before; the filled one is being trained now, or was cut off by the end of the run; the outline is the next. Centres, sizes and the shape are those of the run, to scale.",
 		"\"of\" counts sub-apertures whose training ended. \"seen\" is the share of the field's frequencies that lie under at least one of the apertures so far, counted on the accumulated mask.",
 		"v shows instead how often each frequency was measured, from never to the most often, which the lower edge names; then, from the centre to the edge, what share of each ring was measured at least once. Both are counted here, on a grid of 128x128 points over the square that is shown, without the vanes of an obscured aperture. Where detail is missing, outer rings are not full yet.",
 	}
@@ -43,17 +43,10 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	w, h := c.Size()
 	extent := kspaceExtent(s)
 	if len(s.Run.Centres) == 0 || extent <= 0 {
-		message(c, "no apertures yet")
+		message(c, "no apertures"+yet(s))
 		return "", theme.Faint
 	}
-	current, pass := s.Run.Place(s.Sample)
-	done := max(current, 0)
-	if s.State == profiles.Finished {
-		done = min(len(s.Results), s.Run.Samples)
-	}
-	if pass > 0 {
-		done = s.Run.Samples
-	}
+	done, current, next := measuredSamples(s)
 	seen := trim(percentFine(s.Coverage))
 	if count := fmt.Sprintf("%d of %d", done, s.Run.Samples); w >= len(count)+len(seen)+7 {
 		c.Text(0, h-1, count, theme.Strong)
@@ -65,20 +58,17 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 
 	across := fmt.Sprintf("%.0f px across", extent)
 	if s.Run.Passes > 1 {
+		_, pass := s.Run.Place(s.Sample)
 		across = fittingOrLast(p.asideRoom(), fmt.Sprintf("pass %d of %d · %s", pass+1, s.Run.Passes, across), across)
 	}
 	p.aside(across, theme.Faint)
 	area := c.Sub(0, 0, w, h-1)
 	if p.view == apertureView {
-		p.apertures(&area, s, extent, done, current)
-		p.legend()
+		p.apertures(&area, s, extent, done, current, next)
+		p.legend(s, current)
 		return "", theme.Faint
 	}
-	last := max(done, current+1) // the one being trained is in the accumulated mask
-	if s.State == profiles.Finished {
-		last = s.Run.Samples
-	}
-	p.seen.count(s, extent, last)
+	p.seen.count(s, extent, max(done, current+1)) // the one being trained is in the accumulated mask
 	if p.view == ringView {
 		return p.rings(&area, extent), theme.Faint
 	}
@@ -86,21 +76,14 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 }
 
 // apertures draws where the telescope has looked, looks and will look.
-func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64, done, current int) {
+func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64, done, current, next int) {
 	w, h := c.Size()
 	columns, rows := chart.Fit(1, 1, w, 2*h)
 	plot := c.Sub((w-columns)/2, 0, columns, (rows+1)/2)
 	a := aperturePlot{canvas: &plot, scale: float64(2*columns-1) / extent, middle: float64(2*columns-1) / 2, snap: s}
 	a.edge(regionOf(s)/2, theme.Frame)
-	next := current + 1
-	if next == s.Run.Samples && s.Sample+1 < s.Run.AllSamples() {
-		next = 0
-	}
-	if s.State == profiles.Finished {
-		current = -1
-	}
 	a.samples(0, done, func(c [2]float64) { a.fill(c, 2, theme.Done) })
-	if s.State != profiles.Finished {
+	if next >= 0 {
 		a.samples(next, next+1, func(c [2]float64) { a.circle(c, s.Run.Radius, 1, theme.Next) })
 	}
 	a.samples(current, current+1, func(c [2]float64) { a.fill(c, 1, theme.Current) })

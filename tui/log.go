@@ -78,7 +78,7 @@ func (p *log) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) 
 		p.of = logKey{}
 		if top < h {
 			rest := c.Sub(0, top, w, h-top)
-			message(&rest, "nothing else was told yet")
+			message(&rest, "nothing else was told"+yet(s))
 		}
 		return "", theme.Faint
 	}

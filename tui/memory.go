@@ -113,7 +113,7 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return p.history(c, s)
 	}
 	told := p.bars(c, s)
-	if text, style := slopeShort(s.Memory.Trend); style == theme.Warn && !told {
+	if text, style := slopeShort(s); style == theme.Warn && !told {
 		return text, style
 	}
 	if p.focus {
@@ -139,7 +139,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	}
 	if most == 0 {
 		rows = nil
-		c.Text(0, 0, "no plan yet", theme.Faint)
+		c.Text(0, 0, "no plan"+yet(s), theme.Faint)
 	}
 	const name, number = 11, 8
 	for y, r := range rows {
@@ -158,13 +158,13 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 		c.TextRight(name+number, y, byteSize(m.RSS), theme.Strong)
 		peak := "peak " + trim(byteSize(m.PeakRSS))
 		text := fitting(w-name-number-1, peak, "")
-		slope, style := slopeShort(m.Trend)
+		slope, style := slopeShort(s)
 		x := c.Text(name+number+1, y, text, theme.Faint)
 		if told = text != "" && x+3+chart.Width(slope) <= w; told {
 			c.Text(x+2, y, slope, style)
 		}
 	default:
-		c.Text(gpuColumn, y, "not read yet", theme.Faint)
+		c.Text(gpuColumn, y, "not read"+yet(s), theme.Faint)
 	}
 	c.Text(0, y+1, "GPU", theme.Plain)
 	writeWrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
@@ -182,5 +182,5 @@ func gpuReason(s *profiles.Snapshot) string {
 	case s.Run.GPUReason != "":
 		return s.Run.GPUReason
 	}
-	return "not read yet"
+	return "not read" + yet(s)
 }

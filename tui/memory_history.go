@@ -33,7 +33,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		whole = append(whole, series.curve(m.History))
 	}
 	if len(whole[1]) == 0 {
-		message(c, "not read yet: once a second while the run goes on")
+		message(c, "not read"+whileRunning(s, " yet: once a second while the run goes on"))
 		return "", theme.Faint
 	}
 	top, foot := 0, 0
@@ -42,7 +42,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		top = 1
 	}
 	if h >= 9 {
-		words := wrap(slopeWords(m), w)
+		words := wrap(slopeWords(s), w)
 		foot = min(len(words), h/3)
 		for i, text := range words[:foot] {
 			c.Text(0, h-foot+i, chart.Cut(text, w), slopeStyle(m.Trend))
@@ -68,7 +68,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	}
 	note := "MB"
 	if foot == 0 {
-		text, _ := slopeShort(m.Trend)
+		text, _ := slopeShort(s)
 		note += " · " + text
 	}
 	return p.footnote(s, p.readout(s), note)
@@ -118,9 +118,13 @@ func byteRate(v float64) string {
 }
 
 // slopeShort is the slope in few words, and whether it is worth a look.
-func slopeShort(t profiles.MemoryTrend) (string, theme.Style) {
+func slopeShort(s *profiles.Snapshot) (string, theme.Style) {
+	t := s.Memory.Trend
 	switch {
 	case !t.Known:
+		if ended(s.State) {
+			return "slope: not known", theme.Faint
+		}
 		return "slope: not yet", theme.Faint
 	case t.Noise():
 		return "no slope", theme.Faint
@@ -141,10 +145,13 @@ func slopeStyle(t profiles.MemoryTrend) theme.Style {
 }
 
 // slopeWords is the slope in full.
-func slopeWords(m profiles.MemoryView) string {
-	t := m.Trend
+func slopeWords(s *profiles.Snapshot) string {
+	m, t := s.Memory, s.Memory.Trend
 	if m.Reason != "" {
 		return "no slope: " + m.Reason
+	}
+	if !t.Known && ended(s.State) {
+		return "no slope: the run was over too soon under its last settings"
 	}
 	if !t.Known {
 		return fmt.Sprintf("slope: needs %.0f s more of the run under these settings", math.Ceil(t.Needed.Seconds()))

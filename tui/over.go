@@ -20,15 +20,25 @@ func whileRunning(s *profiles.Snapshot, advice string) string {
 	return advice
 }
 
-// measuredSamples is how many samples were trained to their end, or passed, and which
-// one was being trained, −1 for none. Of a run that is over it was cut off.
-func measuredSamples(s *profiles.Snapshot) (done, current int) {
-	if !ended(s.State) {
-		return min(max(s.Sample, 0), s.Run.Samples), s.Sample
+// measuredSamples is how many places of the pattern were trained or passed, which one is
+// being trained and which is next, −1 for none. Of a run that is over none is next, and
+// one that was being trained was cut off.
+func measuredSamples(s *profiles.Snapshot) (done, current, next int) {
+	current, pass := s.Run.Place(s.Sample)
+	done, next = max(current, 0), current+1
+	if next == s.Run.Samples {
+		if next = -1; s.Sample+1 < s.Run.AllSamples() {
+			next = 0
+		}
 	}
-	done = min(max(s.Sample, len(s.Results), 0), s.Run.Samples)
-	if s.Sample >= len(s.Results) && s.Sample < s.Run.Samples {
-		return done, s.Sample
+	if ended(s.State) {
+		next = -1
+		if s.Sample < len(s.Results) {
+			done, current = min(len(s.Results), s.Run.Samples), -1
+		}
 	}
-	return done, -1
+	if pass > 0 {
+		done = s.Run.Samples
+	}
+	return min(done, s.Run.Samples), current, next
 }

@@ -1,7 +1,11 @@
 package tui
 
 import (
+	"strings"
+	"testing"
 	"time"
+
+	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
 )
@@ -17,4 +21,46 @@ func overAfter300() *profiles.Snapshot {
 	s.Caches[profiles.FFTPlans] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Enabled: true}}
 	s.Memory.Trend = profiles.MemoryTrend{Needed: 12 * time.Second}
 	return s
+}
+
+// What panes show of a run that a limit ended amid a sample.
+func TestGoldenScreensOfARunThatIsOver(t *testing.T) {
+	goldenSizes(t, "phases-over", phasesPane, overAfter300())
+	goldenSizes(t, "k-space-over", kspacePane, overAfter300())
+}
+
+// No pane of a run that is over says that anything is still to come.
+func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
+	bare := func() *profiles.Snapshot {
+		s := preparing()
+		s.State, s.Err = profiles.Failed, "the picture cannot be read"
+		return s
+	}
+	ablated := overAfter300()
+	ablated.Ablation = ablationWith("amp", 2)
+	snaps := []*profiles.Snapshot{bare(), overAfter300(), finished(), failed(), ablated}
+	stopped := overAfter300()
+	stopped.State = profiles.Stopped
+	snaps = append(snaps, stopped)
+	promises := []string{" yet", "needs ", "press A", "more are needed", "more of the run", "○ next", "⣿ now", "training", "A compares"}
+	for i, s := range snaps {
+		for id := range paneNames {
+			for _, size := range [][2]int{{38, 11}, {80, 24}, {200, 60}} {
+				m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+				p := m.panes[id]
+				for range 4 {
+					p.SetSize(size[0], size[1])
+					view := shown(cells(p.View(), size[0], size[1]))
+					for _, promise := range promises {
+						if strings.Contains(view, promise) {
+							t.Errorf("run %d, %s at %v: %q\n%s", i, paneNames[id], size, promise, view)
+						}
+					}
+					if !p.Press("v") {
+						break
+					}
+				}
+			}
+		}
+	}
 }

@@ -39,7 +39,7 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	}
 	y := 0
 	for id, v := range s.Phases {
-		p.numbers(c, y, profiles.Phase(id), v)
+		p.numbers(c, y, profiles.Phase(id), s)
 		bars := c.Sub(phaseNameWidth+1, y, w-phaseNameWidth-phaseNumbers-4, 1)
 		if tall {
 			p.trend(c, y, id, s)
@@ -66,18 +66,30 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 }
 
 // numbers writes a phase's name and its times.
-func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, v profiles.PhaseView) {
+func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, s *profiles.Snapshot) {
 	w, _ := c.Size()
-	name := theme.Plain
+	name, v := theme.Plain, s.Phases[id]
 	if v.N == 0 {
 		name = theme.Faint
-		c.TextRight(w, y, "not run yet", theme.Faint)
+		c.TextRight(w, y, notRun(s, id), theme.Faint)
 	} else {
 		c.TextRight(w-medianEnd, y, milliseconds(v.Median), theme.Strong)
 		c.TextRight(w-p95End, y, milliseconds(v.P95), theme.Faint)
 		c.TextRight(w-shareEnd, y, percent(v.Share), theme.Plain)
 	}
 	c.Text(0, y, id.String(), name)
+}
+
+// notRun says why a phase has no times: those on screen are of the recent window, in
+// which iterations may all have ended before it.
+func notRun(s *profiles.Snapshot, id profiles.Phase) string {
+	switch {
+	case s.Whole.Phases[id].N == 0:
+		return "not run" + yet(s)
+	case s.Total.N == 0:
+		return "not run since the change"
+	}
+	return fmt.Sprintf("not run in the last %d", s.Total.N)
 }
 
 // trendOf is a phase's recent past; that of the whole iteration after the last.

@@ -134,7 +134,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	edge := p.quality(c, s)
 	if p.shown == nil {
 		p.clear()
-		message(c, "no picture yet")
+		message(c, "no picture"+yet(s))
 		return "", theme.Faint
 	}
 	way, _ := p.drawing()
@@ -269,7 +269,7 @@ func amplitude(v float32) string { return fixed(float64(v), 5) }
 func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	w, h := c.Size()
 	if !s.HasQuality {
-		return c.Text(0, h-1, chart.Cut("quality: not measured yet", w), theme.Faint)
+		return c.Text(0, h-1, chart.Cut("quality: not measured"+yet(s), w), theme.Faint)
 	}
 	x := 0
 	put := func(label, value string) {

@@ -81,7 +81,7 @@ func (p *quality) Explain() []string {
 func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	if !s.HasQuality {
-		message(c, "not measured yet")
+		message(c, "not measured"+yet(s))
 		return "", theme.Faint
 	}
 	all := p.view == allMetrics && h >= stackedHeight
@@ -93,7 +93,7 @@ func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	curves := p.see(c, s, s.PSNR, s.SSIM, s.RMSE)
 	if !all {
 		if !p.chart(c, s, view, curves[view]) {
-			message(c, "no comparison yet")
+			message(c, "no comparison"+yet(s))
 		}
 		return p.foot(s, p.readout(s, view, view+1), metrics[view].name+", "+metrics[view].unit, " · v metric")
 	}
@@ -106,7 +106,7 @@ func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		part.Text(axisLabelWidth+1+chart.Width(title)+2, 0, m.better, theme.Faint)
 		plot := part.Sub(0, 1, w, rows-1)
 		if !p.chart(&plot, s, i, curves[i]) {
-			message(&plot, "no comparison yet")
+			message(&plot, "no comparison"+yet(s))
 		}
 		y += rows
 	}

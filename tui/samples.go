@@ -104,7 +104,7 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	w, h := c.Size()
 	live := s.State == profiles.Running || s.State == profiles.Paused
 	if len(s.Results) == 0 && !(live && s.Index > 0) {
-		message(c, "no sample ended yet")
+		message(c, "no sample ended"+yet(s))
 		return "", theme.Faint
 	}
 	p.work(s)

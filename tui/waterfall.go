@@ -68,7 +68,7 @@ type span struct {
 func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	f.recent, f.title = s.Recent, ""
 	if len(s.Recent) == 0 {
-		message(c, "no iteration yet")
+		message(c, "no iteration"+yet(s))
 		return "", theme.Faint
 	}
 	it := &s.Recent[f.find()]
