@@ -338,11 +338,11 @@ func (m *Model) toggleAblation() {
 	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
 }
 
-// ablationPieces say in the header how far an ablation is.
-func ablationPieces(s *profiles.Snapshot) []piece {
+// ablationText says in the header how far an ablation is; "" where none is under way.
+func ablationText(s *profiles.Snapshot) string {
 	a := s.Ablation
 	if a == nil || !a.Running {
-		return nil
+		return ""
 	}
-	return []piece{{fmt.Sprintf("A %*d/%d  ", len(itoa(a.Groups)), a.Done, a.Groups), theme.Pending, 1}}
+	return fmt.Sprintf("A %*d/%d", len(itoa(a.Groups)), a.Done, a.Groups)
 }

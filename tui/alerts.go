@@ -1,49 +1,86 @@
 package tui
 
 import (
+	"fmt"
+
 	"prismtop/profiles"
 	"prismtop/tui/theme"
 )
 
-// This file is how alerts show outside the log pane, which tells them in full: a
-// lamp in the header, the worst one in the footer where there is room, and each
-// once as it comes.
+// This file shows alerts outside the log pane: as a count in the header, in a place
+// that nothing else takes, and as a list that a key opens.
 
-// alertLeast is the room below which the footer leaves an alert out.
-const alertLeast = 30
+// alertKey opens the list of alerts.
+const alertKey = "!"
 
-// alertLamp is how many alerts stand, left of everything that must not move.
-func (m *Model) alertLamp() []piece {
-	n := len(m.snap.Alerts)
-	if n == 0 {
+// troubles are the alerts that stand, the worst first, behind the failure that ended
+// the run, if one did.
+func troubles(s *profiles.Snapshot) []profiles.Alert {
+	if s == nil {
 		return nil
 	}
-	worst := m.snap.Alerts[0].Severity
-	return []piece{{string(alertGlyph(worst)) + " " + plural(int64(n), "alert", "alerts") + "  ", alertStyle(worst), 1}}
+	if s.State != profiles.Failed {
+		return s.Alerts
+	}
+	failure := profiles.Alert{Severity: profiles.Critical, Since: s.Elapsed, Iteration: s.Index,
+		What: "The run failed: " + firstLine(s.Err),
+		Try:  "R restarts it from the first weights, and , changes settings before that; s saves the last reconstruction; q quits."}
+	return append([]profiles.Alert{failure}, s.Alerts...)
 }
 
-// newestAlert is the alert to tell in one line: the worst, and of those the newest.
-func (m *Model) newestAlert() (string, theme.Style) {
-	if m.snap == nil || len(m.snap.Alerts) == 0 {
+// alertLamp is how many alerts stand, and the key that lists them, in w cells.
+func (m *Model) alertLamp(w int) (string, theme.Style) {
+	alerts := troubles(m.snap)
+	if len(alerts) == 0 {
 		return "", theme.Plain
 	}
-	a := m.snap.Alerts[0]
-	return string(alertGlyph(a.Severity)) + " " + a.What, alertStyle(a.Severity)
+	worst := alerts[0].Severity
+	n := int64(len(alerts))
+	text := fittingOrLast(w, plural(n, "alert", "alerts")+": "+alertKey, fmt.Sprintf("%d: %s", n, alertKey), alertKey)
+	return string(alertGlyph(worst)) + " " + text, alertStyle(worst)
 }
 
-// newAlerts are the sentences of alerts that the snapshot before did not have.
-func newAlerts(before, now *profiles.Snapshot) []string {
-	var texts []string
-	for _, a := range now.Alerts {
-		known := false
-		if before != nil {
-			for _, b := range before.Alerts {
-				known = known || b.ID == a.ID
-			}
-		}
-		if !known {
-			texts = append(texts, "alert: "+a.What)
-		}
+// toggleAlerts opens the list of alerts, or closes it.
+func (m *Model) toggleAlerts() {
+	if m.sheet.page == alertsHelp {
+		m.sheet = help{}
+		return
 	}
-	return texts
+	m.sheet = help{page: alertsHelp}
+}
+
+// openOnFailure opens the list where a run has just failed and nothing else is open: its
+// reason needs more room than a row of the screen.
+func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
+	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
+	if failed && m.sheet.page == noHelp && m.choosing == nil && m.picking == nil {
+		m.sheet = help{page: alertsHelp}
+	}
+}
+
+// alertLines are the alerts in full over lines of w cells: each with its severity and
+// since when it stands, and what may help.
+func (m *Model) alertLines(w int) []helpLine {
+	alerts := troubles(m.snap)
+	if len(alerts) == 0 {
+		return append(wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain), helpLine{})
+	}
+	var lines []helpLine
+	for _, a := range alerts {
+		style := alertStyle(a.Severity)
+		lines = append(lines, helpLine{text: fmt.Sprintf("%c %s since %s", alertGlyph(a.Severity), a.Severity, clock(a.Since)), style: style})
+		lines = append(lines, wrapped(a.What, w, theme.Strong)...)
+		lines = append(lines, wrapped(a.Try, w, theme.Plain)...)
+		lines = append(lines, helpLine{})
+	}
+	return lines[:len(lines)-1]
+}
+
+// wrapped is a text over lines of w cells.
+func wrapped(text string, w int, style theme.Style) []helpLine {
+	var lines []helpLine
+	for _, l := range wrap(text, w) {
+		lines = append(lines, helpLine{text: l, style: style})
+	}
+	return lines
 }

@@ -2,23 +2,19 @@ package tui
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
-// This file is the header and the footer.
+// This file is the footer.
 
-// piece is a part of a bar; the pieces of the highest rank leave first where
-// there is no room.
+// piece is a part of a bar.
 type piece struct {
 	text  string
 	style theme.Style
-	rank  int
 }
 
 func width(pieces []piece) int {
@@ -29,25 +25,6 @@ func width(pieces []piece) int {
 	return n
 }
 
-// drop removes the last of the pieces with the highest rank; those of rank 0
-// stay.
-func drop(groups ...*[]piece) bool {
-	var from *[]piece
-	at, worst := -1, 0
-	for _, g := range groups {
-		for i, p := range *g {
-			if p.rank > 0 && p.rank >= worst {
-				from, at, worst = g, i, p.rank
-			}
-		}
-	}
-	if from == nil {
-		return false
-	}
-	*from = append((*from)[:at], (*from)[at+1:]...)
-	return true
-}
-
 func put(c *chart.Canvas, x, y int, pieces []piece) int {
 	for _, p := range pieces {
 		x = c.Text(x, y, p.text, p.style)
@@ -55,108 +32,8 @@ func put(c *chart.Canvas, x, y int, pieces []piece) int {
 	return x
 }
 
-// header is what runs on what, how far it is, and since when.
-func (m *Model) header() []string {
-	w := m.layout.header.w
-	left, middle, right := m.headerPieces()
-	for width(left)+width(middle)+width(right)+6 > w && drop(&left, &middle, &right) {
-	}
-	var c chart.Canvas
-	c.Resize(w, 1)
-	end := put(&c, 1, 0, left)
-	from := w - 1 - width(right)
-	put(&c, from, 0, right)
-	if width(middle) > 0 {
-		put(&c, max(end+2, min((w-width(middle))/2, from-2-width(middle))), 0, middle)
-	}
-	return c.Lines(m.theme)
-}
-
-func (m *Model) headerPieces() (left, middle, right []piece) {
-	left = []piece{{"prismtop", theme.Brand, 0}}
-	s := m.snap
-	if s == nil {
-		return left, nil, []piece{{"◌ preparing", theme.Faint, 0}}
-	}
-	r := s.Run
-	left = append(left, piece{"  " + chart.Cut(r.Object, 24), theme.Strong, 4})
-	if r.Size > 0 {
-		left = append(left, piece{fmt.Sprintf(" %d/%d", r.Size, r.ObjectSize), theme.Plain, 5})
-	}
-	if r.Device != "" {
-		left = append(left, piece{fmt.Sprintf(" · %s %s ×%d", r.Device, r.Kernels, m.threads()), theme.Faint, 7})
-	}
-	left = append(left, piece{" · " + precision(s), theme.Faint, 6})
-
-	if s.Stage == profiles.Initialising {
-		middle = append(middle, piece{"initialising", theme.Plain, 2})
-	} else if all := r.AllSamples(); all > 0 {
-		digits := len(itoa(all))
-		middle = append(middle, piece{fmt.Sprintf("sample %*d/%d", digits, min(s.Sample+1, all), all), theme.Strong, 2})
-	}
-	middle = append(middle, piece{fmt.Sprintf(" · iter %d", s.Index), theme.Plain, 3})
-	if !ended(s.State) && s.Index > 0 {
-		middle = append(middle, piece{" · " + rate(s.Rate), theme.Plain, 2})
-	}
-
-	right = append(slices.Concat(othersPieces(s), m.alertLamp(), ablationPieces(s)), piece{clock(s.Elapsed), theme.Plain, 2})
-	if s.ETAKnown && !ended(s.State) {
-		right = append(right, piece{"  left " + clock(s.ETA), theme.Faint, 8})
-	}
-	lamp, style := stateLamp(m.state(), m.options.ASCII)
-	return left, middle, append(right, piece{"  " + lamp, style, 0})
-}
-
-// precision is the arithmetic of the run: fp32, or the AMP mode.
-func precision(s *profiles.Snapshot) string {
-	switch amp := settingsOf(s).AMP; amp {
-	case "", "off":
-		return "fp32"
-	case "fp16":
-		if s.GradientScale > 0 && !math.IsInf(s.GradientScale, 0) {
-			amp = fmt.Sprintf("fp16 scale %.0f", s.GradientScale)
-		}
-		if s.SkippedSteps > 0 {
-			amp += fmt.Sprintf(" %s skipped", count(s.SkippedSteps))
-		}
-		return amp
-	default:
-		return amp
-	}
-}
-
-// state is what the run does, as asked for or as reported.
-func (m *Model) state() profiles.State {
-	s := m.snap.State
-	if m.wantPaused != nil && *m.wantPaused && s == profiles.Running {
-		return profiles.Paused
-	}
-	return s
-}
-
-// stateLamp is a run's state, all equally wide.
-func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
-	lamp, style := "●", theme.Good
-	switch s {
-	case profiles.Preparing:
-		lamp, style = "◌", theme.Faint
-	case profiles.Paused:
-		if style = theme.Warn; ascii {
-			return fmt.Sprintf("|| %-8s", s), style
-		}
-		lamp = "‖"
-	case profiles.Finished:
-		lamp = "✓"
-	case profiles.Stopped:
-		lamp, style = "○", theme.Faint
-	case profiles.Failed:
-		lamp, style = "✗", theme.Bad
-	}
-	return fmt.Sprintf("%s %-9s", lamp, s), style
-}
-
-// footer is the keys with what they switch, or those of the pane that has them, a
-// status, and what the screen costs.
+// footer is the keys with what they switch, or those of the pane that has them, an
+// answer to a key, and what the screen costs.
 func (m *Model) footer() []string {
 	w, h := m.layout.footer.w, m.layout.footer.h
 	var c chart.Canvas
@@ -167,49 +44,74 @@ func (m *Model) footer() []string {
 
 	first := m.focusKeys()
 	if first == nil {
-		first = keyPieces(m, withPairs(), h == 1)
-		if keyWidth(slices.DeleteFunc(slices.Clone(first), func(g keyGroup) bool { return g.rank > 6 })) > w-2 {
-			first = keyPieces(m, withPairs(), true)
-		}
+		first = m.settingPieces(w-2, h == 1)
 	}
-	actions := m.actions(h == 1)
+	actions := m.actions(room, h == 1)
 	switch {
 	case h == 2:
 		settings, _ := fit(first, w-2)
 		put(&c, 1, 0, settings)
 	case m.focus != noPane:
 		actions = first
+	case m.over():
+		actions = append(actions, first...)
 	default:
 		actions = append(first, actions...)
 	}
 	keys, missing := fit(actions, room)
-	if terse, without := fit(m.actions(true), room); h == 2 && without > missing {
+	if terse, without := fit(m.actions(room, true), room); h == 2 && without > missing {
 		keys = terse
 	}
 	m.told(&c, h-1, room, keys)
 	return c.Lines(m.theme)
 }
 
-// told writes the keys of a row, and what there is to tell beside them; a status that
-// has no room there is in their place.
-func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
-	text, style := m.statusLine()
-	if text != "" && width(keys)+keyGap+chart.Width(text) > room {
-		c.Text(1, y, chart.Cut(text, room), style)
-		return
+// settingPieces are the keys of settings in w cells; after the end of a run they are
+// said to be of the next.
+func (m *Model) settingPieces(w int, terse bool) []keyGroup {
+	var label []keyGroup
+	if m.over() {
+		label = []keyGroup{{[]piece{{"next run:", theme.Strong}}, 0}}
 	}
-	x := put(c, 1, y, keys)
-	left := room + 1 - x - keyGap
-	if alert, look := m.newestAlert(); text == "" && alert != "" && y > 0 && left >= alertLeast {
-		text, style = chart.Cut(alert, left), look
+	groups := append(label, keyPieces(m, withPairs(), terse)...)
+	if !terse && keyWidth(slices.DeleteFunc(slices.Clone(groups), func(g keyGroup) bool { return g.rank > 6 })) > w {
+		groups = append(label, keyPieces(m, withPairs(), true)...)
 	}
-	c.Text(x+keyGap, y, text, style)
+	if terse && m.over() { // beside the actions, of which none must leave for a setting
+		for i := range groups {
+			groups[i].rank += 2
+		}
+	}
+	return groups
 }
 
+// told writes the keys of a row, and what there is to tell beside them. The answer to a
+// key that has no room there is in their place for as long as it stays; news, which the
+// log keeps, wait.
+func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
+	text, style := m.statusLine()
+	if text == "" || width(keys)+keyGap+chart.Width(text) <= room {
+		c.Text(put(c, 1, y, keys)+keyGap, y, text, style)
+		return
+	}
+	if m.status.news {
+		put(c, 1, y, keys)
+		return
+	}
+	c.Text(1, y, chart.Cut(text, room), style)
+}
+
+// over says whether the run on screen has ended.
+func (m *Model) over() bool { return m.snap != nil && ended(m.snap.State) }
+
 // actions are the keys that are no settings, as far as the first line of a footer of
-// two has not got them.
-func (m *Model) actions(terse bool) []keyGroup {
-	groups := keyPieces(m, slices.Concat(runKeys, tuningKeys, screenKeys), terse)
+// two has not got them, for a row of room cells.
+func (m *Model) actions(room int, terse bool) []keyGroup {
+	table := slices.Concat(runKeys, tuningKeys, screenKeys)
+	if m.over() {
+		table = m.afterTheEnd(table, room)
+	}
+	groups := keyPieces(m, table, terse)
 	if m.focus == noPane {
 		return groups
 	}
@@ -224,6 +126,36 @@ func (m *Model) actions(terse bool) []keyGroup {
 	})
 }
 
+// afterTheEnd is a table of keys without those that need a run that goes on, and with
+// the next run before all others.
+func (m *Model) afterTheEnd(table []binding, room int) []binding {
+	var left []binding
+	for _, b := range table {
+		switch b.Keys()[0] {
+		case "space", "n", "A":
+			continue
+		case "R":
+			b.rank = 0
+			if changed := m.changedNext(); len(changed) > 0 {
+				b.short = nextRunText(changed, room)
+			}
+		case "s", "P":
+			b.rank = 1
+		}
+		left = append(left, b)
+	}
+	return left
+}
+
+// nextRunText says what R starts, where settings were changed since the end, beside the
+// keys that always stand in a row of room cells.
+func nextRunText(changed []string, room int) string {
+	const others = 35
+	all := strings.Join(changed, ", ")
+	return fittingOrLast(room-others, "starts the next run with "+all, "next run: "+all,
+		"next: "+plural(int64(len(changed)), "change", "changes"))
+}
+
 // focusKeys are the keys of the pane that has them; nil where none has.
 func (m *Model) focusKeys() []keyGroup {
 	if m.focus == noPane {
@@ -233,10 +165,10 @@ func (m *Model) focusKeys() []keyGroup {
 	if m.zoomed {
 		zoom = "unzoom"
 	}
-	groups := []keyGroup{{[]piece{{paneNames[m.focus] + ":", theme.Strong, 0}}, 0}}
+	groups := []keyGroup{{[]piece{{paneNames[m.focus] + ":", theme.Strong}}, 0}}
 	add := func(rank int, hints ...hint) {
 		for _, h := range hints {
-			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key, 0}, {" " + h.Does, theme.Plain, 0}}, rank})
+			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key}, {" " + h.Does, theme.Plain}}, rank})
 		}
 	}
 	add(1, m.panes[m.focus].Hints()...)
@@ -272,8 +204,8 @@ type keyGroup struct {
 	rank   int
 }
 
-// lastRank is the highest rank of a binding.
-const lastRank = 9
+// lastRank is the highest rank of a group.
+const lastRank = 11
 
 // keyGap is the room between two bindings in the footer.
 const keyGap = 2
@@ -293,7 +225,7 @@ func keyWidth(groups []keyGroup) int {
 func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 	var groups []keyGroup
 	for _, b := range table {
-		short := b.short
+		short, rank := b.short, b.rank
 		if short == "" && b.state == nil || b.state != nil && m.snap == nil {
 			continue
 		}
@@ -303,15 +235,18 @@ func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 		if m.layout.footer.h == 1 {
 			short, _, _ = strings.Cut(short, ",")
 		}
-		ps := []piece{{b.Help().Key, theme.Key, 0}}
+		ps := []piece{{b.Help().Key, theme.Key}}
 		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.footer.h == 1)) {
-			ps = append(ps, piece{" " + short, theme.Plain, 0})
+			ps = append(ps, piece{" " + short, theme.Plain})
 		}
 		if b.state != nil {
 			text, pending := b.state(m)
-			ps = append(ps, piece{" " + text, stateStyle(text, pending), 0})
+			if pending && m.over() {
+				rank = 0
+			}
+			ps = append(ps, piece{" " + text, stateStyle(text, pending)})
 		}
-		groups = append(groups, keyGroup{ps, b.rank})
+		groups = append(groups, keyGroup{ps, rank})
 	}
 	return groups
 }
@@ -348,7 +283,7 @@ func fit(groups []keyGroup, w int) (out []piece, missing int) {
 			continue
 		}
 		if len(out) > 0 {
-			out = append(out, piece{strings.Repeat(" ", keyGap), theme.Plain, 0})
+			out = append(out, piece{strings.Repeat(" ", keyGap), theme.Plain})
 		}
 		out = append(out, g.pieces...)
 	}

@@ -50,14 +50,14 @@ const frameRateWidth = 120
 func (m *Model) costPieces() []piece {
 	var ps []piece
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
-		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn, 0})
+		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn})
 	}
 	costs := m.cost.text(m.snap, m.layout.w >= frameRateWidth)
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // in the costs' place, so that nothing moves
 		skipped := plural(m.cost.skipped, "frame", "frames") + " skipped"
-		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(costs), skipped), theme.Warn, 0})
+		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(costs), skipped), theme.Warn})
 	}
-	return append(ps, piece{costs, theme.Faint, 0})
+	return append(ps, piece{costs, theme.Faint})
 }
 
 // text is the costs, always as wide, with the aggregator's share.

@@ -9,8 +9,8 @@ import (
 )
 
 // This file is the help: a sheet over the screen that explains the pane that has
-// the keys, or lists every binding of the tables, and scrolls where it does not
-// fit.
+// the keys, lists every binding of the tables, or lists the alerts, and scrolls where
+// it does not fit.
 
 // help is the open sheet.
 type help struct {
@@ -24,6 +24,7 @@ const (
 	noHelp helpPage = iota
 	paneHelp
 	keysHelp
+	alertsHelp
 )
 
 // next goes on to the pane that has the keys, to the keys, and out.
@@ -58,6 +59,10 @@ func (m *Model) help() []string {
 	if m.sheet.page == paneHelp && m.focus != noPane {
 		w := min(proseWidth, m.layout.w-4)
 		return m.scrolled(paneNames[m.focus], "? all keys", [][]helpLine{m.paneLines(w)}, w)
+	}
+	if m.sheet.page == alertsHelp {
+		w := min(proseWidth, m.layout.w-4)
+		return m.scrolled("Alerts", "? all keys", [][]helpLine{m.alertLines(w)}, w)
 	}
 	columns, width := m.keyColumns()
 	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)

@@ -68,6 +68,7 @@ var runKeys = []binding{
 // screenKeys change what is on screen.
 var screenKeys = []binding{
 	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help, why", rank: 0, run: (*Model).toggleHelp},
+	{Binding: bind(alertKey, "alerts, with what to do", alertKey), run: does((*Model).toggleAlerts)},
 	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 3, run: does(func(m *Model) { m.cycleFocus(1) })},
 	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
@@ -160,8 +161,13 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.picking != nil {
 		return m.pressPicker(msg)
 	}
-	if m.sheet.page != noHelp && m.sheet.press(msg.String()) {
-		return nil
+	if m.sheet.page != noHelp {
+		if m.pressed == "esc" { // before the pane beneath, which may have an esc of its own
+			return m.closeOverlay()
+		}
+		if m.sheet.press(msg.String()) {
+			return nil
+		}
 	}
 	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {
 		if t, ok := m.panes[m.focus].(teller); ok {

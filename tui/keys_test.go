@@ -215,6 +215,7 @@ func TestSmallThingsReadWell(t *testing.T) {
 func TestTheLogIsToldOnce(t *testing.T) {
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
+	press(m, "s")
 	s := running()
 	s.Log = []profiles.LogLine{{At: time.Second, Text: "saved moon.npy"}, {At: time.Second, Text: "saved moon-000412.png"}}
 	m.Update(snapshotMsg{s})

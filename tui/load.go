@@ -4,18 +4,18 @@ import (
 	"fmt"
 
 	"prismtop/profiles"
-	"prismtop/tui/theme"
 )
 
 // This file is how the screen tells that other programs compute on the machine.
 
-// othersPieces say in the header what other programs take of the processors, while
-// that is considerable, always as wide.
-func othersPieces(s *profiles.Snapshot) []piece {
+// othersText says in the header what other programs take of the processors, while that
+// is considerable; "" elsewhere.
+func othersText(s *profiles.Snapshot, w int) string {
 	if !s.Load.Considerable || ended(s.State) {
-		return nil
+		return ""
 	}
-	return []piece{{fmt.Sprintf("others %2.0f %%  ", min(100*s.Load.Foreign, 99)), theme.Warn, 1}}
+	share := fmt.Sprintf(" %2.0f %%", min(100*s.Load.Foreign, 99))
+	return fittingOrLast(w, "other programs"+share, "others"+share)
 }
 
 // othersTook is a share of the processors in words.

@@ -278,6 +278,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		return next
 	}
 	m.tellNews(s)
+	m.openOnFailure(m.snap, s)
 	m.snap = s
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
@@ -302,7 +303,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	return next
 }
 
-// tellNews tells the lines of the log that are new, and new alerts, once.
+// tellNews shows the lines of the log that are new, once.
 func (m *Model) tellNews(s *profiles.Snapshot) {
 	var texts []string
 	refused := ""
@@ -316,7 +317,6 @@ func (m *Model) tellNews(s *profiles.Snapshot) {
 		m.complain(refused)
 		return
 	}
-	texts = append(texts, newAlerts(m.snap, s)...)
 	if len(texts) > 0 {
 		m.news(strings.Join(texts, " · "))
 	}

@@ -51,6 +51,10 @@ func (m *Model) clicked(e tea.Mouse) {
 		m.closeOverlay()
 		return
 	}
+	if r := headerPlaces(m.layout.w)[alertsField]; !m.layout.tooSmall && r.contains(e.X, e.Y) && len(troubles(m.snap)) > 0 {
+		m.toggleAlerts()
+		return
+	}
 	id := m.layout.at(e.X, e.Y)
 	if id == noPane {
 		return

@@ -77,7 +77,7 @@ func TestAScreenOnATerminal(t *testing.T) {
 	x.See("prismtop")
 	x.show(running())
 	x.See("bottleneck: backward")
-	x.See("europa 512/128")
+	x.See("europa")
 	if !x.Alternate() {
 		t.Error("the screen is not on the alternate screen")
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/tui/theme"
 )
@@ -28,17 +27,17 @@ func (m *Model) complain(s string) {
 	m.status = status{text: s, bad: true, until: m.now().Add(statusLife)}
 }
 
-// news tells what is new of the run, which the log keeps: not over a refusal, nor
-// over an answer that nobody can have read yet, unless that says itself that more
-// is to come.
+// news shows what is new of the run, which the log keeps: not over a refusal, nor
+// over a fresh answer, unless that announces more: then the news are the answer.
 func (m *Model) news(text string) {
 	left := m.status.until.Sub(m.now())
 	unread := m.status.text != "" && !m.status.news && left > statusLife-answerLife
-	if m.status.bad || unread && !strings.HasSuffix(m.status.text, "…") {
+	awaited := strings.HasSuffix(m.status.text, "…")
+	if m.status.bad || unread && !awaited {
 		return
 	}
 	m.say(text)
-	m.status.news = true
+	m.status.news = !awaited
 }
 
 func (s *status) expire(now time.Time) {
@@ -47,27 +46,20 @@ func (s *status) expire(now time.Time) {
 	}
 }
 
-// statusLine is what was refused last, why the run failed, what was last said, or what
-// was changed for the next run.
+// statusLine is the answer to a key, or what is new of the run, as long as it stays.
 func (m *Model) statusLine() (string, theme.Style) {
-	switch {
-	case m.status.bad:
+	if m.status.bad {
 		return m.status.text, theme.Bad
-	case strings.HasSuffix(m.status.text, nextRun):
-		return m.status.text, theme.Warn
-	case m.changedNext() != "" && (m.status.text == "" || m.snap.State == profiles.Failed):
-		return m.changedNext(), theme.Pending
-	case m.snap != nil && m.snap.State == profiles.Failed:
-		return "failed: " + firstLine(m.snap.Err) + "   (q quits)", theme.Bad
 	}
 	return m.status.text, theme.Warn
 }
 
-// changedNext tells what was changed since the run was over; "" for nothing.
-func (m *Model) changedNext() string {
+// changedNext are the settings that were changed since the run was over, with their
+// values for the next.
+func (m *Model) changedNext() []string {
 	next := nextSettings(m.snap)
 	if next == nil {
-		return ""
+		return nil
 	}
 	var changed []string
 	for _, k := range preset.Keys() {
@@ -75,8 +67,5 @@ func (m *Model) changedNext() string {
 			changed = append(changed, settingName(k.Name)+" "+settingText(k.Name, after, m.options.Cores))
 		}
 	}
-	if len(changed) == 0 {
-		return ""
-	}
-	return "R starts the next run with " + strings.Join(changed, ", ")
+	return changed
 }

@@ -26,7 +26,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	}
 	r := s.Run
 	line("prismtop: %s %d/%d, %s %s, %s, seed %d: %s after %s", r.Object, r.Size, r.ObjectSize, r.Device, r.Kernels,
-		precision(s), r.Seed, state, clock(s.Elapsed))
+		precision(s, 80), r.Seed, state, clock(s.Elapsed))
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}

@@ -1,0 +1,287 @@
+package tui
+
+import (
+	"fmt"
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// This file is the header. Each of its fields has a slot that the screen's width alone
+// determines: fields come and go, and numbers grow, without moving any other.
+
+// headerField names a field of the header.
+type headerField int
+
+const (
+	brandField headerField = iota
+	objectField
+	sizeField
+	deviceField
+	precisionField
+	sampleField
+	iterField
+	rateField
+	othersField
+	ablationField
+	alertsField
+	clockField
+	leftField
+	stateField
+	numHeaderFields
+)
+
+// headerSlot is the room of a field on screens of from columns and more. Of several
+// slots of one field the last that applies counts.
+type headerSlot struct {
+	field headerField
+	from  int
+	w     int
+}
+
+// headerSlots are all slots, by the width from which they are there: a narrower screen
+// loses them in the opposite order.
+var headerSlots = []headerSlot{
+	{brandField, 0, 8}, {sampleField, 0, 14}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
+	{clockField, 68, 8},
+	{rateField, rateFrom, 10},
+	{objectField, 94, 10},
+	{precisionField, 102, 6},
+	{alertsField, 110, 13},
+	{iterField, 120, 10},
+	{ablationField, ablationFrom, 9},
+	{sizeField, 143, 9},
+	{deviceField, 159, 14},
+	{leftField, 174, 13},
+	{objectField, 180, 16},
+	{precisionField, 192, 18},
+	{othersField, 200, 19},
+	{precisionField, 210, 28},
+}
+
+// headerGap is the room between two fields. The two fields of warnings, which are empty
+// most of the time, stand closer on a narrow screen.
+const headerGap = 2
+
+func gapBefore(f headerField, w int) int {
+	if f == alertsField && w < 94 {
+		return headerGap - 1
+	}
+	return headerGap
+}
+
+// The fields in three groups: what runs, how far it is, and its state.
+var headerGroups = [3][]headerField{
+	{brandField, objectField, sizeField, deviceField, precisionField},
+	{sampleField, iterField, rateField},
+	{othersField, ablationField, alertsField, clockField, leftField, stateField},
+}
+
+// headerPlaces are the columns of the fields on a screen of w columns, by its width
+// alone; a field that has no slot has no width.
+func headerPlaces(w int) (places [numHeaderFields]rect) {
+	for _, s := range headerSlots {
+		if w >= s.from {
+			places[s.field] = rect{w: s.w, h: 1}
+		}
+	}
+	var widths [3]int
+	for i, group := range headerGroups {
+		for _, f := range group {
+			if places[f].w > 0 {
+				if widths[i] > 0 {
+					widths[i] += gapBefore(f, w)
+				}
+				widths[i] += places[f].w
+			}
+		}
+	}
+	margin := 1
+	if widths[0]+widths[1]+widths[2]+2*headerGap+2 > w { // the last slot is wider than most of what it shows
+		margin = 0
+	}
+	right := w - margin - widths[2]
+	middle := (w - widths[1]) / 2
+	middle = max(min(middle, right-headerGap-widths[1]), 1+widths[0]+headerGap)
+	for i, x := range []int{1, middle, right} {
+		first := true
+		for _, f := range headerGroups[i] {
+			if places[f].w == 0 {
+				continue
+			}
+			if !first {
+				x += gapBefore(f, w)
+			}
+			places[f].x, first = x, false
+			x += places[f].w
+		}
+	}
+	return places
+}
+
+// header is the header's line.
+func (m *Model) header() []string {
+	w := m.layout.header.w
+	var c chart.Canvas
+	c.Resize(w, 1)
+	for f, r := range headerPlaces(w) {
+		if r.w == 0 {
+			continue
+		}
+		slot := c.Sub(r.x, 0, r.w, 1)
+		text, style := m.headerText(headerField(f), r.w)
+		slot.Text(0, 0, chart.Cut(text, r.w), style)
+	}
+	return c.Lines(m.theme)
+}
+
+// headerText is what a field says in w cells; empty where it has nothing to say.
+func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
+	s := m.snap
+	switch {
+	case f == brandField:
+		return "prismtop", theme.Brand
+	case s == nil && f == stateField:
+		return stateLamp(profiles.Preparing, m.options.ASCII)
+	case s == nil:
+		return "", theme.Plain
+	}
+	switch f {
+	case objectField:
+		return s.Run.Object, theme.Strong
+	case sizeField:
+		if s.Run.Size > 0 {
+			return fmt.Sprintf("%d/%d", s.Run.Size, s.Run.ObjectSize), theme.Plain
+		}
+	case deviceField:
+		if s.Run.Device != "" {
+			return fmt.Sprintf("%s %s ×%d", s.Run.Device, s.Run.Kernels, m.threadsOf(s)), theme.Faint
+		}
+	case precisionField:
+		return precision(s, w), theme.Faint
+	case sampleField:
+		return sampleText(s, w), theme.Strong
+	case iterField:
+		return fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+count(s.Index)), theme.Plain
+	case rateField:
+		return rateText(s), theme.Plain
+	case othersField:
+		return m.sharedText(w)
+	case ablationField:
+		return ablationText(s), theme.Pending
+	case alertsField:
+		return m.alertLamp(w)
+	case clockField:
+		return fmt.Sprintf("%*s", w, clock(s.Elapsed)), theme.Plain
+	case leftField:
+		if s.ETAKnown && !ended(s.State) {
+			return "left " + clock(s.ETA), theme.Faint
+		}
+	case stateField:
+		return stateLamp(m.state(), m.options.ASCII)
+	}
+	return "", theme.Plain
+}
+
+// Widths from which the rate and an ablation have slots of their own; below, they share
+// the one of other programs.
+const (
+	rateFrom     = 80
+	ablationFrom = 132
+)
+
+// sharedText is what matters most of an ablation, other programs and the rate, as far as
+// they have no slots of their own.
+func (m *Model) sharedText(w int) (string, theme.Style) {
+	if text := ablationText(m.snap); text != "" && m.layout.header.w < ablationFrom {
+		return text, theme.Pending
+	}
+	if text := othersText(m.snap, w); text != "" || m.layout.header.w >= rateFrom {
+		return text, theme.Warn
+	}
+	return rateText(m.snap), theme.Plain
+}
+
+// rateText is the iterations per second of a run that goes on.
+func rateText(s *profiles.Snapshot) string {
+	if ended(s.State) || s.Index <= 0 {
+		return ""
+	}
+	return rate(s.Rate)
+}
+
+// sampleText is which sample is trained, of how many.
+func sampleText(s *profiles.Snapshot, w int) string {
+	switch {
+	case s.Stage == profiles.Initialising:
+		return "initialising"
+	case s.Run.AllSamples() <= 0:
+		return ""
+	}
+	all := s.Run.AllSamples()
+	text := fmt.Sprintf("%*d/%d", len(itoa(all)), min(s.Sample+1, all), all)
+	return fitting(w, "sample "+text, text)
+}
+
+// precision is the arithmetic of the run: fp32, or the AMP mode, with what is told of
+// fp16's gradients as far as w cells hold it.
+func precision(s *profiles.Snapshot, w int) string {
+	switch amp := settingsOf(s).AMP; amp {
+	case "", "off":
+		return "fp32"
+	case "fp16":
+		scale, skipped := "", ""
+		if s.GradientScale > 0 && !math.IsInf(s.GradientScale, 0) {
+			scale = fmt.Sprintf(" scale %.0f", s.GradientScale)
+		}
+		if s.SkippedSteps > 0 {
+			skipped = " " + count(s.SkippedSteps) + " skipped"
+		}
+		if skipped != "" {
+			return fittingOrLast(w, amp+scale+skipped, amp+skipped, amp)
+		}
+		return fittingOrLast(w, amp+scale, amp)
+	default:
+		return amp
+	}
+}
+
+// threadsOf is the number of threads that a run computes with, or did.
+func (m *Model) threadsOf(s *profiles.Snapshot) int {
+	if n := settingsOf(s).Threads; n > 0 {
+		return n
+	}
+	return m.options.Cores
+}
+
+// state is what the run does, as asked for or as reported.
+func (m *Model) state() profiles.State {
+	s := m.snap.State
+	if m.wantPaused != nil && *m.wantPaused && s == profiles.Running {
+		return profiles.Paused
+	}
+	return s
+}
+
+// stateLamp is a run's state, all equally wide.
+func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
+	lamp, style := "●", theme.Good
+	switch s {
+	case profiles.Preparing:
+		lamp, style = "◌", theme.Faint
+	case profiles.Paused:
+		if style = theme.Warn; ascii {
+			return fmt.Sprintf("|| %-8s", s), style
+		}
+		lamp = "‖"
+	case profiles.Finished:
+		lamp = "✓"
+	case profiles.Stopped:
+		lamp, style = "○", theme.Faint
+	case profiles.Failed:
+		lamp, style = "✗", theme.Bad
+	}
+	return fmt.Sprintf("%s %-9s", lamp, s), style
+}
