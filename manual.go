@@ -39,7 +39,7 @@ func manual() (string, error) {
 	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
-		"How the screen was left: preset of panes, panes shown and hidden, mouse. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
 	doc.Section("After kill -9")
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
 		"echo. The command reset, typed blindly, brings it back. Every other end restores the terminal.")

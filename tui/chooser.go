@@ -19,7 +19,7 @@ type chooser struct{ row int }
 const chooserKeys = "1234567890abcdefghiklm"
 
 // arrangement is the one on screen.
-func (m *Model) arrangement() *arrangement { return findArrangement(m.keep.Preset) }
+func (m *Model) arrangement() *arrangement { return findArrangement(m.preset) }
 
 // nextArrangement goes on to the next arrangement of panes.
 func (m *Model) nextArrangement() {
@@ -30,9 +30,9 @@ func (m *Model) nextArrangement() {
 		}
 	}
 	m.zoomed = false
-	m.keep.Preset = arrangements[(at+1)%len(arrangements)].name
+	m.preset = arrangements[(at+1)%len(arrangements)].name
 	m.relay()
-	m.say("panes: " + m.keep.Preset)
+	m.say("panes: " + m.preset)
 }
 
 // togglePane hides a pane that is on screen, and shows one that is not: before

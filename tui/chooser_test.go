@@ -97,7 +97,7 @@ func TestFocusGoesWithItsPane(t *testing.T) {
 	m.setFocus(kspacePane)
 	press(m, "w")
 	if m.focus != noPane {
-		t.Errorf("%s has the keys in %s", paneNames[m.focus], m.keep.Preset)
+		t.Errorf("%s has the keys in %s", paneNames[m.focus], m.preset)
 	}
 	press(m, "w", "w", "w")
 	m.setFocus(kspacePane)
@@ -124,7 +124,7 @@ func TestPresetsGoRound(t *testing.T) {
 	var names []string
 	for range arrangements {
 		press(m, "w")
-		names = append(names, m.keep.Preset)
+		names = append(names, m.preset)
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}, {120, 40}} {
 			m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			checkFrame(t, m, size[0], size[1])

@@ -161,6 +161,9 @@ func (m *Model) noteLines(w int) []helpLine {
 	if names := namesOf(m.layout.crowded()); names != "" && !m.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
 	}
+	if names := namesOf(m.layout.put.list()); names != "" {
+		notes = append(notes, "Hidden, as you left them: "+names+". P shows them.")
+	}
 	if m.snap != nil {
 		notes = append(notes, m.snap.Run.Notes...)
 	}

@@ -1,5 +1,7 @@
 package tui
 
+import "strings"
+
 // This file is where everything stands: from a size in cells, an arrangement and
 // what the user shows and hides to the rectangles of the screen's parts. All of
 // it is pure functions; arrangements.go says which panes, divide.go how room is
@@ -57,6 +59,7 @@ type layout struct {
 	footer   rect
 	panes    [numPanes]rect
 	wanted   paneSet // by the arrangement and the user, with or without room
+	put      paneSet // of the arrangement, and hidden by the user
 }
 
 // crowded lists the panes that are wanted and for which there is no room.
@@ -70,15 +73,33 @@ func (l *layout) crowded() []paneID {
 	return ids
 }
 
-// hidden says in at most w cells which panes there is no room for, or how many;
-// empty where there are none.
+// hidden says in at most w cells which panes there is no room for and which the user
+// hides, or how many; empty where there are none.
 func (l *layout) hidden(w int) string {
-	crowded := l.crowded()
-	if len(crowded) == 0 {
+	crowded, put := l.crowded(), l.put.list()
+	all := len(crowded) + len(put)
+	if all == 0 {
 		return ""
 	}
-	n := plural(int64(len(crowded)), "pane", "panes")
-	return fitting(w, "no room for "+namesOf(crowded), n+" hidden, P lists them", n+" hidden: P", itoa(len(crowded))+" hidden")
+	var parts []string
+	if len(crowded) > 0 {
+		parts = append(parts, "no room for "+namesOf(crowded))
+	}
+	if len(put) > 0 {
+		parts = append(parts, "hidden: "+namesOf(put)+" (P)")
+	}
+	n := plural(int64(all), "pane", "panes")
+	return fitting(w, strings.Join(parts, " · "), n+" hidden, P lists them", n+" hidden: P", itoa(all)+" hidden")
+}
+
+// list is the panes of the set.
+func (s *paneSet) list() (ids []paneID) {
+	for id, in := range s {
+		if in {
+			ids = append(ids, paneID(id))
+		}
+	}
+	return ids
 }
 
 // shown is the number of panes on screen.
@@ -124,6 +145,9 @@ func arrange(w, h int, a *arrangement, c choice) layout {
 	order := a.order(c)
 	for _, id := range order {
 		l.wanted[id] = true
+	}
+	for _, id := range a.order(choice{}) {
+		l.put[id] = !l.wanted[id]
 	}
 	if w < minWidth || h < minHeight {
 		l.tooSmall = true

@@ -202,7 +202,7 @@ func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {60, 24}, {80, 20}, {80, 24}, {100, 30}, {120, 40}, {200, 60}, {300, 100}} {
 		for _, a := range arrangements {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
-			m.keep.Preset = a.name
+			m.preset = a.name
 			m.relay()
 			m.Update(snapshotMsg{running()})
 			frame, crowded := frameOf(m), m.layout.crowded()

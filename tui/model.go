@@ -28,6 +28,7 @@ type Model struct {
 	printed []profiles.LogLine // what others printed beside the screen
 
 	layout   layout
+	preset   string // the arrangement of panes, everything at first: it is not remembered
 	focus    paneID // the pane that has the keys; noPane for none
 	zoomed   bool   // it has the whole screen
 	panes    [numPanes]pane

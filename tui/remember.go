@@ -17,7 +17,8 @@ import (
 // remembered is what the screen keeps from one session to the next. A key that a
 // file leaves out has its zero value, which is how the screen begins.
 type remembered struct {
-	// Preset is the arrangement of panes: everything, timing, quality or memory.
+	// Preset is what older files call the arrangement that they were left in. It is read
+	// and forgotten: every start shows everything, so that no pane is missed unawares.
 	Preset string `toml:"preset,omitempty"`
 	// Mouse says that the screen listens to the mouse; not over SSH.
 	Mouse bool `toml:"mouse,omitempty"`
@@ -77,10 +78,7 @@ func parseRemembered(path string, text []byte) (remembered, error) {
 // check drops the values that the screen does not know and names their keys.
 func (r *remembered) check() error {
 	var errs []error
-	if r.Preset != "" && findArrangement(r.Preset).name != r.Preset {
-		errs = append(errs, fmt.Errorf("preset = %q: must be %s", r.Preset, strings.Join(arrangementNames(), ", ")))
-		r.Preset = ""
-	}
+	r.Preset = ""
 	if _, err := ParseColours(r.Theme); r.Theme != "" && err != nil {
 		errs = append(errs, fmt.Errorf("theme = %w", err))
 		r.Theme = ""
@@ -107,14 +105,6 @@ func (r *remembered) check() error {
 		r.Panes[name] = c
 	}
 	return errors.Join(errs...)
-}
-
-func arrangementNames() []string {
-	names := make([]string, len(arrangements))
-	for i, a := range arrangements {
-		names[i] = a.name
-	}
-	return names
 }
 
 // text is the file's text.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,10 +35,13 @@ func TestWhatIsRememberedComesBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"preset = 'timing'", "mouse = true", "[panes.everything]", "hide = ['loss', 'memory']"} {
+	for _, want := range []string{"mouse = true", "[panes.everything]", "hide = ['loss', 'memory']"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the file lacks %q:\n%s", want, text)
 		}
+	}
+	if strings.Contains(string(text), "timing") {
+		t.Errorf("the arrangement is remembered:\n%s", text)
 	}
 	again, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, running())
 	if !reflect.DeepEqual(again.keep, m.keep) || again.View().Content == "" {
@@ -46,13 +50,37 @@ func TestWhatIsRememberedComesBack(t *testing.T) {
 	if again.View().MouseMode != tea.MouseModeCellMotion || !again.layout.panes[lossPane].empty() {
 		t.Errorf("the screen is not as it was left: mouse %v, loss %+v", again.View().MouseMode, again.layout.panes[lossPane])
 	}
-	press(again, "w", "w", "w")
+	if again.arrangement().name != "everything" || again.layout.panes[phasesPane].empty() {
+		t.Errorf("the screen starts with %s, phases %+v", again.arrangement().name, again.layout.panes[phasesPane])
+	}
+	if frame := frameOf(again); !strings.Contains(frame, "4 panes hidden") {
+		t.Errorf("the screen does not say what is hidden:\n%s", frame)
+	}
+	press(again, "w", "w", "w", "w")
 	if !again.layout.panes[memoryPane].empty() {
 		t.Error("a hidden pane came back")
 	}
 	entries, _ := os.ReadDir(filepath.Dir(path))
 	if len(entries) != 1 {
 		t.Errorf("beside the file lies %v", entries)
+	}
+}
+
+// Older files name the arrangement that they were left in, which left a next start without
+// the panes that it lacks.
+func TestTheArrangementOfAnOlderFileIsForgotten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.toml")
+	if err := os.WriteFile(path, []byte("preset = 'memory'\nmouse = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, running())
+	if m.note != "" || !m.mouse || m.layout.panes[phasesPane].empty() {
+		t.Errorf("note %q, mouse %v, phases %+v", m.note, m.mouse, m.layout.panes[phasesPane])
+	}
+	press(m, "w", "w", "M")
+	m.passSecond(t)
+	if text, _ := os.ReadFile(path); strings.Contains(string(text), "preset") {
+		t.Errorf("the file is now %q", text)
 	}
 }
 
@@ -77,13 +105,12 @@ func TestTheMouseIsOffOverSSH(t *testing.T) {
 // A file that cannot be read as a whole is told of by file and key, and stays as
 // it is.
 func TestABrokenFileIsLeftAlone(t *testing.T) {
-	for _, tt := range []struct{ name, text, says, preset string }{
-		{"syntax", "preset = timing\n", "line 1", "everything"},
-		{"unknown key", "preset = 'timing'\ncolour = 'red'\n", `unknown key "colour"`, "timing"},
-		{"unknown preset", "preset = 'tiny'\n", `preset = "tiny": must be everything, timing, quality, memory`, "everything"},
-		{"wrong type", "mouse = 'yes'\n", "mouse", "everything"},
-		{"unknown pane", "[panes.timing]\nhide = ['clock']\n", `panes.timing: no pane "clock"`, "everything"},
-		{"unknown preset's panes", "[panes.tiny]\nhide = ['log']\n", "panes.tiny: no such preset", "everything"},
+	for _, tt := range []struct{ name, text, says string }{
+		{"syntax", "mouse = yes\n", "line 1"},
+		{"unknown key", "mouse = true\ncolour = 'red'\n", `unknown key "colour"`},
+		{"wrong type", "mouse = 'yes'\n", "mouse"},
+		{"unknown pane", "[panes.timing]\nhide = ['clock']\n", `panes.timing: no pane "clock"`},
+		{"unknown preset's panes", "[panes.tiny]\nhide = ['log']\n", "panes.tiny: no such preset"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "screen.toml")
@@ -105,9 +132,6 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 			if !strings.Contains(told.String(), "nothing is remembered until") {
 				t.Errorf("the help does not tell of it: %s", told.String())
 			}
-			if m.arrangement().name != tt.preset {
-				t.Errorf("the screen shows %s, want %s", m.arrangement().name, tt.preset)
-			}
 			press(m, "w", "M")
 			m.passSecond(t)
 			m.rememberLast()
@@ -122,12 +146,12 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 func TestAFileBrokenMeanwhileIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
 	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
-	press(m, "w")
+	press(m, "M")
 	m.passSecond(t)
 	if err := os.WriteFile(path, []byte("preset ="), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	press(m, "w")
+	press(m, "M")
 	m.passSecond(t)
 	if text, _ := os.ReadFile(path); string(text) != "preset =" {
 		t.Errorf("the file is now %q", text)
@@ -145,7 +169,7 @@ func TestAnUnwritableFolderIsSaid(t *testing.T) {
 	}
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, running())
 	m.keeper = &keeper{path: filepath.Join(file, "prismtop", "screen.toml")}
-	press(m, "w")
+	press(m, "M")
 	m.passSecond(t)
 	if got := lastLine(m); !strings.Contains(got, "not remembered") {
 		t.Errorf("the footer says %q", got)
@@ -188,7 +212,9 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	x := open(t, 120, 40, Options{Remember: path, NoSummary: true})
 	x.show(running())
 	x.See("Phases")
-	x.Press("wM")
+	x.Press("P4")
+	x.See("○ loss")
+	x.Press("\x1bM")
 	x.See("mouse on")
 	eventually(t, "mouse", func() bool { return strings.Contains(x.Received(), ansi.SetModeMouseButtonEvent) })
 	x.Press("\x03")
@@ -199,7 +225,7 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	}
 	eventually(t, "what is remembered", func() bool { // the end waits a moment only
 		r, err := (&keeper{path: path}).open()
-		return err == nil && r.Preset == "timing" && r.Mouse
+		return err == nil && slices.Equal(r.Panes["everything"].Hide, []string{"loss"}) && r.Mouse
 	})
 	eventually(t, "the mouse off", func() bool {
 		raw := x.Received()
