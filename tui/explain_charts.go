@@ -17,14 +17,15 @@ func (p *phases) Explain() []string {
 			"median, the whisker goes to p95. Iterations that end a sample stop before the backward pass: where all recent ones do, it was “not run in the last 512”.",
 		"The small line is the recent past, from 0: each column the mean of two seconds, warm-up left out, at most 48 s, also " +
 			"across changes of settings. The arrow compares the newest 8 s with the 8 s before; → is less than 3 % either way.",
-		"v goes to the layers: each step of the plan with its mean time over the last half second, while the setting " +
+		"v goes to the layers: each step of the plan with its mean time over about the last five seconds, while the setting " +
 			"layer_profile is on. Share is of the summed steps. GFLOP/s and GB/s are the operations and bytes that the step " +
 			"must do at least, counted from its shapes, over its time. The roof is what this processor did at most when it was " +
 			"calibrated (prismtop doctor --calibrate), with these kernels and threads: fused multiply-adds on " +
 			"registers (FMA), or the bandwidth of an array that holds the step's bytes (mem), whichever it is nearer to. Above " +
-			"100 % of mem the data lay in a nearer cache. Rows change places when one takes a tenth longer than the row above.",
+			"100 % of mem the data lay in a nearer cache. Rows are in the order of the times that they show.",
 		"In the roofline a step at the left of where the roofs meet can at best be as fast as memory, at the right as " +
-			"the multipliers. The slanting roofs are bandwidths by size of the data; steps without operations have no place in it.",
+			"the multipliers. The slanting roofs are bandwidths by size of the data; steps without operations have no place in it. The picked step " +
+			"is exactly where it is drawn, others where it or a longer one stands in their place up to two columns beside it.",
 		"The waterfall is one iteration: bars are as long as its phases took, in the order in which they run, laid end to end, " +
 			"because only durations are recorded. Rest is the iteration's time that no phase accounts for. Steps beneath it " +
 			"are the means of the layers' profile in the plan's order, not of this very iteration. Left and right choose " +
@@ -47,8 +48,8 @@ func (p *iterationTime) Explain() []string {
 	return []string{
 		"The wall time of each iteration in ms, from before its first step to after its metrics and picture, warm-up included. " +
 			bucketTerms + " The band reaches from their 10th to their 90th percentile, right to 1 %; a dot above and below are the slowest and the fastest, so that no spike is lost.",
-		"▴ at the top is a spike beyond a linear axis, which ends above 19 of 20 points. A dashed line is a change of a setting, named by " +
-			"its key. Median and last in the upper edge are of the recent window: at most 512 iterations since the last change, " +
+		"▴ at the top is a spike beyond a linear axis, which ends above 19 of 20 points; one mark stands for all within four columns. A dashed " +
+			"line is a change of a setting, named by its key; * stands for several that are too near for letters of their own. Median and last in the upper edge are of the recent window: at most 512 iterations since the last change, " +
 			"warm-up left out.",
 		timelineTerms,
 	}

@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"prismtop/profiles"
@@ -13,17 +16,19 @@ import (
 // layerTable lists the layers of the plan, the longest first; one of them is picked.
 type layerTable struct {
 	picker
-	of    []profiles.Layer // as last sorted, of this snapshot
-	order []profiles.Layer
-	sum   float64 // ns of all
+	of      []profiles.Layer // as last taken in, of this snapshot
+	changes int              // settings changed until then
+	means   []profiles.Layer // in the plan's order, with the times that are shown
+	order   []profiles.Layer
+	sum     float64 // ns of all
 }
 
-// overtakes is how much longer a layer must take than the one above it to change
-// places with it: rows that swap at every reading cannot be read.
-const overtakes = 1.1
+// newestWeight is what a reading counts in the mean that is shown: about the last five
+// seconds of readings. Single ones differ so much that rows would swap at every one.
+const newestWeight = 0.2
 
-// follow sorts the layers of a snapshot. Rows keep their places as far as possible,
-// and the picked one stays picked.
+// follow takes in the layers of a snapshot and sorts them by the figures that are shown.
+// Those that show the same keep their places, and the picked one stays picked.
 func (t *layerTable) follow(s *profiles.Snapshot) {
 	if len(s.Layers) == len(t.of) && (len(t.of) == 0 || &s.Layers[0] == &t.of[0]) {
 		return
@@ -32,32 +37,66 @@ func (t *layerTable) follow(s *profiles.Snapshot) {
 	if t.at > 0 && t.at < len(t.order) {
 		picked = t.order[t.at].Name
 	}
-	next, same := t.renewed(s.Layers)
+	t.average(s)
+	next, same := t.renewed(t.means)
 	if !same {
-		next = slices.Clone(s.Layers)
-		slices.SortStableFunc(next, func(a, b profiles.Layer) int {
-			switch {
-			case a.Nanos > b.Nanos:
-				return -1
-			case a.Nanos < b.Nanos:
-				return 1
-			}
-			return 0
-		})
+		next = slices.Clone(t.means)
 	}
-	for i := range next {
-		for k := i; k > 0 && next[k].Nanos > overtakes*next[k-1].Nanos; k-- {
-			next[k], next[k-1] = next[k-1], next[k]
-		}
+	t.of, t.sum = s.Layers, 0
+	for _, l := range next {
+		t.sum += l.Nanos
 	}
-	t.of, t.order, t.sum = s.Layers, next, 0
+	slices.SortStableFunc(next, func(a, b profiles.Layer) int {
+		return cmp.Or(cmp.Compare(shownTime(b.Nanos), shownTime(a.Nanos)), cmp.Compare(t.shownShare(&b), t.shownShare(&a)))
+	})
+	t.order = next
 	t.at, t.n = 0, len(next)
 	for i, l := range next {
-		t.sum += l.Nanos
 		if l.Name == picked && picked != "" {
 			t.at = i
 		}
 	}
+}
+
+// average takes a snapshot's layers into the means, or begins anew with another plan or
+// other settings.
+func (t *layerTable) average(s *profiles.Snapshot) {
+	before := t.means
+	t.means = slices.Clone(s.Layers)
+	fresh := len(before) != len(t.means) || t.changes != len(s.Changes)
+	t.changes = len(s.Changes)
+	for i := range t.means {
+		fresh = fresh || before[i].Name != t.means[i].Name
+	}
+	if fresh {
+		return
+	}
+	for i := range t.means {
+		l := &t.means[i]
+		mean := before[i].Nanos + newestWeight*(l.Nanos-before[i].Nanos)
+		if !(mean > 0) || math.IsInf(mean, 0) {
+			continue
+		}
+		l.Compute, l.Memory = l.Compute*l.Nanos/mean, l.Memory*l.Nanos/mean // of the roofs in that time
+		l.Nanos = mean
+	}
+}
+
+// shownTime is a time as the table shows it.
+func shownTime(ns float64) float64 {
+	ms, err := strconv.ParseFloat(trim(milliseconds(ns)), 64)
+	if err != nil {
+		return 0 // not a number
+	}
+	return ms
+}
+
+// shownShare is a layer's share as the table shows it, in percent.
+func (t *layerTable) shownShare(l *profiles.Layer) float64 {
+	if share := math.Round(100 * l.Nanos / t.sum); share >= 0 {
+		return share
+	}
+	return 0
 }
 
 // renewed is the present order with new times; same is false where the layers are
@@ -98,8 +137,11 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 	return []string{"layers are not timed: layer_profile is off", how}
 }
 
-// unjudged says that there are no roofs, and how to get them.
-const unjudged = "roofs never measured here: prismtop doctor --calibrate"
+// unjudgedIn says in at most w cells, where that can be, that there are no roofs and how
+// to get them.
+func unjudgedIn(w int) string {
+	return fittingOrLast(w, "roofs never measured here: prismtop doctor --calibrate", "no roofs: prismtop doctor --calibrate", "no roofs")
+}
 
 // marker is the character of a layer in the roofline and before its row: its rank.
 func marker(rank int) rune {
@@ -109,8 +151,11 @@ func marker(rank int) rune {
 	case rank < 9+26:
 		return 'a' + rune(rank-9)
 	}
-	return '·'
+	return noMarker
 }
+
+// noMarker stands for the layers for which there are no more characters.
+const noMarker = '·'
 
 const markers = "123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -153,7 +198,8 @@ func layerColumnsOf(w int) layerColumns {
 	return c
 }
 
-func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+// draw draws the table, and tells the picked layer for an edge of room cells.
+func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot, room int) (string, theme.Style) {
 	t.follow(s)
 	w, h := c.Size()
 	if why := t.missing(s); why != nil {
@@ -183,7 +229,7 @@ func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.
 	for i := first; i < last; i++ {
 		t.row(c, 1+i-first, i, col)
 	}
-	return t.describe()
+	return t.describe(room)
 }
 
 func (t *layerTable) row(c *chart.Canvas, y, i int, col layerColumns) {
@@ -228,18 +274,25 @@ func nearestRoof(l *profiles.Layer) (share float64, name string) {
 	return l.Memory, "mem"
 }
 
-// describe tells the picked layer whole.
-func (t *layerTable) describe() (string, theme.Style) {
+// describe tells the picked layer in at most w cells where that can be.
+func (t *layerTable) describe(w int) (string, theme.Style) {
 	if t.at >= len(t.order) {
 		return "", theme.Faint
 	}
 	l := &t.order[t.at]
-	text := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(seconds(l.Nanos)))
+	head := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(seconds(l.Nanos)))
+	intense := head
 	if l.FLOPs > 0 && l.Bytes > 0 {
-		text += fmt.Sprintf(", %s FLOP/byte", compact(float64(l.FLOPs)/float64(l.Bytes)))
+		intense += fmt.Sprintf(", %s FLOP/byte", compact(float64(l.FLOPs)/float64(l.Bytes)))
 	}
 	if !l.Judged {
-		return text + " · " + unjudged, phaseStyle(l.Phase)
+		why := unjudgedIn(max(w-chart.Width(intense)-3, 0))
+		return fittingOrLast(w, intense+" · "+why, intense, head), phaseStyle(l.Phase)
 	}
-	return text + fmt.Sprintf(", FMA %.0f %%, bandwidth %.0f %%", 100*l.Compute, 100*l.Memory), phaseStyle(l.Phase)
+	share, roof := nearestRoof(l)
+	name := map[string]string{"FMA": "FMA roof", "mem": "bandwidth"}[roof]
+	return fittingOrLast(w,
+		intense+fmt.Sprintf(", FMA %.0f %%, bandwidth %.0f %%", 100*l.Compute, 100*l.Memory),
+		intense+fmt.Sprintf(", %.0f %% of %s", 100*share, name),
+		head+fmt.Sprintf(", %.0f %% of %s", 100*share, name), head), phaseStyle(l.Phase)
 }

@@ -3,9 +3,13 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
 )
@@ -131,33 +135,57 @@ func TestPaneScreens(t *testing.T) {
 	}
 }
 
-// Times that differ a little leave the rows of the table where they are; the
-// selection stays with its layer.
-func TestRowsOfLayersStandStill(t *testing.T) {
-	var table layerTable
-	s := layered()
-	table.follow(s)
+// The rows of the table are in the order of the times and shares that they show, at
+// every reading; few of them swap when readings differ a little, and the selection
+// stays with its layer.
+func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
+	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, layered())
+	p := m.panes[phasesPane].(*phases)
+	p.Press("v")
+	p.SetSize(120, 50)
+	p.View()
 	for range 5 {
-		table.press("down")
+		p.Press("down")
 	}
-	selected, before := table.order[5].Name, names(table.order)
-	for k := range 20 {
+	selected, swaps := p.layers.order[5].Name, 0
+	for k := range 40 {
+		before := names(p.layers.order)
 		next := layered()
 		for i := range next.Layers {
 			next.Layers[i].Nanos *= 1 + 0.08*noise(i+31*k)
 		}
+		p.Update(next)
+		ms, share := 1e9, 1e9
+		for _, line := range strings.Split(ansi.Strip(p.View()), "\n")[2:] {
+			f := strings.Fields(line[strings.IndexAny(line, " "):])
+			at := slices.Index(f, "%")
+			if at < 2 || !strings.HasPrefix(line, "│") {
+				continue
+			}
+			nowMS, _ := strconv.ParseFloat(f[at-2], 64)
+			nowShare, _ := strconv.ParseFloat(f[at-1], 64)
+			if nowMS > ms || nowShare > share {
+				t.Fatalf("reading %d: %v ms, %v %% below %v ms, %v %%:\n%s", k, nowMS, nowShare, ms, share, ansi.Strip(p.View()))
+			}
+			ms, share = nowMS, nowShare
+		}
+		if names(p.layers.order) != before {
+			swaps++
+		}
+	}
+	if ms := p.layers.order[0].Nanos; !(ms > 0) || swaps > 20 {
+		t.Errorf("rows swapped at %d of 40 readings", swaps)
+	}
+	table := &p.layers
+	for range 12 {
+		next := layered()
+		for i := range next.Layers {
+			if next.Layers[i].Name == selected {
+				next.Layers[i].Nanos *= 50
+			}
+		}
 		table.follow(next)
-		if got := names(table.order); got != before {
-			t.Fatalf("reading %d changed the rows:\n%s\n%s", k, before, got)
-		}
 	}
-	next := layered()
-	for i := range next.Layers {
-		if next.Layers[i].Name == selected {
-			next.Layers[i].Nanos *= 50
-		}
-	}
-	table.follow(next)
 	if table.order[0].Name != selected || table.at != 0 {
 		t.Errorf("%q is first and row %d is selected, want %q and 0", table.order[0].Name, table.at, selected)
 	}

@@ -33,7 +33,8 @@ var (
 // The smallest inside of the pane in which the overview has every view.
 const (
 	tiledWidth, tiledHeight = 112, 28
-	tiledLeft               = 46 // bars and waterfall
+	tiledLeft               = 46 // bars and waterfall, at least
+	tiledMost               = 64
 )
 
 func newPhases() *phases { return &phases{box: box{title: phaseViewTitles[0]}} }
@@ -64,9 +65,13 @@ func (p *phases) Press(key string) bool {
 	return taken
 }
 
-// Hints are the keys of the view.
+// Hints are the keys of the view, and the one that times the layers for all of them.
 func (p *phases) Hints() []hint {
-	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
+	layers := hint{"y", "time layers"}
+	if p.snap != nil && settingsOf(p.snap).LayerProfile {
+		layers.Does = "stop timing"
+	}
+	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}, layers}
 	tiled := p.view == overview && p.tiled()
 	if tiled || p.view == layersView || p.view == rooflineView {
 		hints = append(hints, hint{"↑↓", "layer"})
@@ -92,10 +97,10 @@ func (p *phases) tiled() bool {
 func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	switch p.view {
 	case layersView:
-		return p.layers.draw(c, s)
+		return p.layers.draw(c, s, p.edgeRoom()-2)
 	case rooflineView:
 		p.layers.follow(s)
-		return p.layers.roofline(c, s, true)
+		return p.layers.roofline(c, s, p.edgeRoom()-2, true)
 	case waterfallView:
 		note, style := p.water.draw(c, s)
 		p.aside(p.water.title, theme.Faint)
@@ -119,19 +124,20 @@ func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		return c.Sub(x, y+1, w, h-1)
 	}
 	upper := h / 2
-	bars := part(0, 0, tiledLeft, upper, "")
-	p.columnTitles(c, tiledLeft, 0)
+	left := min(max(w/3, tiledLeft), tiledMost)
+	bars := part(0, 0, left, upper, "")
+	p.columnTitles(c, left, 0)
 	p.bars(&bars, s)
-	water := part(0, upper+1, tiledLeft, h-upper-1, "waterfall")
+	water := part(0, upper+1, left, h-upper-1, "waterfall")
 	p.water.draw(&water, s)
-	c.TextRight(tiledLeft, upper+1, p.water.title, theme.Faint)
+	c.TextRight(left, upper+1, p.water.title, theme.Faint)
 
-	x := tiledLeft + 3
+	x := left + 3
 	table := part(x, 0, w-x, upper, "layers")
-	note, style := p.layers.draw(&table, s)
+	note, style := p.layers.draw(&table, s, p.edgeRoom()-2)
 	if len(s.Layers) > 0 {
 		plot := part(x, upper+1, w-x, h-upper-1, "roofline")
-		p.layers.roofline(&plot, s, false)
+		p.layers.roofline(&plot, s, p.edgeRoom()-2, false)
 	}
 	if note == "" {
 		return bottleneck(s)

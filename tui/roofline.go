@@ -12,28 +12,20 @@ import (
 )
 
 // roofline draws the layers as points, operations per byte against operations per
-// second, under the roofs of the machine. legend names the first layers beside it.
-func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, legend bool) (string, theme.Style) {
+// second, under the roofs of the machine, and tells the picked one for an edge of room
+// cells. legend names the first layers beside it.
+func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, room int, legend bool) (string, theme.Style) {
 	w, h := c.Size()
 	if why := t.missing(s); why != nil {
-		return t.draw(c, s)
+		return t.draw(c, s, room)
 	}
 	last := h - 1
-	c.Text(0, last, chart.Cut(roofsText(s.Roofs), w), theme.Faint)
+	c.Text(0, last, roofsText(s.Roofs, w), theme.Faint)
+	right := w
 	if legend && w >= 96 {
-		w -= 40
-		for i := 0; i < len(t.order) && i < min(h-1, len(markers)); i++ {
-			style := theme.Plain
-			if i == t.at {
-				style = theme.Strong
-				c.Set(w+3, i, '▸', theme.Key)
-			}
-			c.Set(w+2, i, marker(i), phaseStyle(t.order[i].Phase))
-			c.Text(w+4, i, chart.Cut(t.order[i].Name, 29), style)
-			c.TextRight(w+40, i, milliseconds(t.order[i].Nanos), theme.Faint)
-		}
+		right -= legendWidth
 	}
-	plot := c.Sub(0, 0, w, last)
+	plot := c.Sub(0, 0, right, last)
 	plane := chart.Plane{
 		Label: axisLabel, LabelWidth: axisLabelWidth,
 		XTitle: "FLOP/byte", YTitle: "GFLOP/s",
@@ -42,25 +34,75 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, legend bool
 	plane.X, plane.Y = x, y
 	if !plane.Begin(&plot) {
 		message(&plot, "z zooms: the roofline wants more room")
-		return t.describe()
+		return t.describe(room)
 	}
 	if s.Roofs != nil {
 		for _, l := range s.Roofs.Levels {
 			plane.Roof(l.GBs, s.Roofs.GFLOPS, theme.Threshold)
 		}
 	}
-	for i := len(t.order) - 1; i >= 0; i-- {
-		if l := &t.order[i]; i != t.at && plottable(l) {
-			plane.Point(intensity(l), gflops(l), marker(i), "", phaseStyle(l.Phase))
+	under := t.points(&plane)
+	if right < w {
+		part := c.Sub(right, 0, w-right, last)
+		t.legend(&part, under)
+	}
+	return t.noteOf(hidden, len(under), room)
+}
+
+// points draws the layers by their markers, the picked one as a dot: it and then the
+// longest stand where they are, others beside them. It returns those that have no room
+// there, with the marker that hides each.
+func (t *layerTable) points(plane *chart.Plane) (under map[int]rune) {
+	under = map[int]rune{}
+	put := func(i int, r rune, style theme.Style) {
+		if l := &t.order[i]; plottable(l) {
+			if by := plane.Point(intensity(l), gflops(l), r, r != noMarker, style); by != 0 && r != noMarker {
+				under[i] = by
+			}
 		}
 	}
-	if t.at < len(t.order) && plottable(&t.order[t.at]) {
-		l := &t.order[t.at]
-		plane.Point(intensity(l), gflops(l), '●', "", theme.Strong)
+	if t.at < len(t.order) {
+		put(t.at, '●', theme.Strong)
 	}
-	note, style := t.describe()
+	for i := range t.order {
+		if i != t.at {
+			put(i, marker(i), phaseStyle(t.order[i].Phase))
+		}
+	}
+	return under
+}
+
+// legendWidth is the room of the layers' names beside the plot.
+const legendWidth = 40
+
+// legend names the layers that have a marker, each with its time; those without a place
+// in the plot with the marker that hides them.
+func (t *layerTable) legend(c *chart.Canvas, under map[int]rune) {
+	_, h := c.Size()
+	for i := 0; i < len(t.order) && i < min(h, len(markers)); i++ {
+		l, style, name := &t.order[i], theme.Plain, t.order[i].Name
+		if by, hidden := under[i]; hidden {
+			style, name = theme.Faint, fmt.Sprintf("%s (at %c)", name, by)
+		}
+		if i == t.at {
+			style = theme.Strong
+			c.Set(3, i, '▸', theme.Key)
+		}
+		c.Set(2, i, marker(i), phaseStyle(l.Phase))
+		c.Text(4, i, chart.Cut(name, legendWidth-11), style)
+		c.TextRight(legendWidth, i, milliseconds(l.Nanos), theme.Faint)
+	}
+}
+
+// noteOf is what a lower edge of room cells says: the picked layer, and what is not
+// drawn, where that fits.
+func (t *layerTable) noteOf(hidden, under, room int) (string, theme.Style) {
+	note, style := t.describe(room)
 	if hidden > 0 {
-		note += fmt.Sprintf(" · %d without operations not drawn", hidden)
+		note = fittingOrLast(room, note+fmt.Sprintf(" · %d without operations not drawn", hidden), note)
+	}
+	if under > 0 {
+		note = fittingOrLast(room, note+fmt.Sprintf(" · %d under others", under), note)
 	}
 	return note, style
 }
@@ -112,16 +154,18 @@ func (t *layerTable) ranges(roofs *profiles.Roofs) (x, y [2]float64, hidden int)
 	return widen(x, 1.2), widen(y, 1.2), hidden
 }
 
-// roofsText tells the roofs as they were measured.
-func roofsText(r *profiles.Roofs) string {
+// roofsText is the roofs as they were measured, in at most w cells where that can be.
+func roofsText(r *profiles.Roofs, w int) string {
 	if r == nil {
-		return unjudged
+		return chart.Cut(unjudgedIn(w), w)
 	}
-	var levels []string
+	var levels, rates []string
 	for _, l := range r.Levels {
 		levels = append(levels, fmt.Sprintf("%s %.0f", levelSize(l.Bytes), l.GBs))
+		rates = append(rates, fmt.Sprintf("%.0f", l.GBs))
 	}
-	return strings.Join(levels, " · ") + fmt.Sprintf(" GB/s · %.0f GFLOP/s", r.GFLOPS)
+	flops := fmt.Sprintf(" GB/s · %.0f GFLOP/s", r.GFLOPS)
+	return chart.Cut(fittingOrLast(w, strings.Join(levels, " · ")+flops, strings.Join(rates, ", ")+flops), w)
 }
 
 // levelSize is the size of a power of two, as caches are named.

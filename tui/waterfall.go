@@ -91,7 +91,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	if len(steps) == 0 || rows < 2 {
 		rows = 0
 	} else {
-		names = max(names, min(24, w/3))
+		names = max(names, min(longestName(steps), w*2/5))
 	}
 	first, end := f.fit(len(steps), rows)
 	if len(spans) >= h { // leave out what did not run
@@ -113,6 +113,14 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		return "z zooms: the steps want more room", theme.Faint
 	}
 	return "", theme.Faint
+}
+
+// longestName is the width of the longest name of spans.
+func longestName(spans []span) (w int) {
+	for _, s := range spans {
+		w = max(w, chart.Width(s.name))
+	}
+	return w
 }
 
 // phaseSpans are the phases of an iteration in the order in which they run, each

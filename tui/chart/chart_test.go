@@ -316,3 +316,91 @@ func TestABandHoldsTheExtremesOfItsColumn(t *testing.T) {
 		}
 	}
 }
+
+// Labels of changes stay apart, however many there are, and spikes leave them room.
+func TestMarksThatAreNearBecomeOne(t *testing.T) {
+	line := Line{From: 0, To: 4000, Ceiling: 10, Label: func(float64) string { return "" }, LabelWidth: 5}
+	var curve profiles.Curve
+	for i := range int64(400) {
+		curve = append(curve, profiles.Point{First: 10 * i, Last: 10*i + 9, Min: 4, Mean: 5, Max: 30})
+	}
+	line.Series = []Series{{Curve: curve, Envelope: true}}
+	for i := range int64(40) {
+		line.Marks = append(line.Marks, Mark{At: 1000 + 25*i, Label: rune("mfga"[i%4])})
+	}
+	line.Marks = append(line.Marks, Mark{At: 3000, Label: 'p'}, Mark{At: 3010, Label: 'p'})
+	var c Canvas
+	c.Resize(47, 8)
+	if !line.Draw(&c) {
+		t.Fatal("nothing drawn")
+	}
+	top := ansi.Strip(plainLines(&c)[0])
+	labels, spikes := 0, 0
+	last, lastSpike := -9, -9
+	for x, r := range []rune(top) {
+		switch {
+		case r == '▴':
+			if x-last < 2 || x-lastSpike < 4 {
+				t.Errorf("a spike in column %d touches what is before it: %q", x, top)
+			}
+			lastSpike = x
+			spikes++
+		case strings.ContainsRune("mfgap*", r):
+			if x-last < 2 || x-lastSpike < 2 {
+				t.Errorf("the label in column %d touches what is before it: %q", x, top)
+			}
+			last = x
+			labels++
+		}
+	}
+	if labels < 5 || spikes < 4 || !strings.Contains(top, "p") || !strings.Contains(top, "*") {
+		t.Errorf("%d labels, %d spikes: %q", labels, spikes, top)
+	}
+}
+
+// Characters of points never lie on one another: those that find no place beside say so.
+func TestPointsOfAPlaneDoNotCollide(t *testing.T) {
+	p := Plane{X: [2]float64{0.1, 100}, Y: [2]float64{1, 1000}, Label: func(float64) string { return "" }, LabelWidth: 5}
+	var c Canvas
+	c.Resize(60, 20)
+	if !p.Begin(&c) {
+		t.Fatal("no room")
+	}
+	p.Roof(10, 200, theme.Axis)
+	missing := 0
+	for _, r := range "123456789abcdefghijk" {
+		if by := p.Point(2, 30, r, true, theme.Plain); by != 0 {
+			missing++
+			if by != '1' {
+				t.Errorf("%c is under %c, want 1", r, by)
+			}
+		}
+	}
+	text := ansi.Strip(strings.Join(plainLines(&c), "\n"))
+	drawn := 0
+	for _, r := range "23456789abcdefghijk" {
+		drawn += strings.Count(text, string(r))
+	}
+	if drawn+missing != 19 || missing == 0 || drawn < 10 {
+		t.Errorf("%d drawn, %d missing:\n%s", drawn, missing, text)
+	}
+}
+
+// A dark ground stays dark where pictures are characters.
+func TestANearlyBlackGroundHasNoDots(t *testing.T) {
+	img := Image{Width: 32, Height: 32, Pixels: make([]float32, 32*32), White: 1, Ground: 0.1}
+	for i := range img.Pixels {
+		img.Pixels[i] = 0.04 + 0.05*float32(i%7)/7
+	}
+	img.Pixels[16*32+16] = 1
+	for _, form := range []Form{{Way: Dots, W: 32, H: 32}, {Way: Ramp, W: 16, H: 16}} {
+		var r Raster
+		r.Sample(img, form)
+		var c Canvas
+		c.Resize(16, 16)
+		r.Draw(&c, 0, 0)
+		if ink := len(strings.Fields(strings.Join(plainLines(&c), " "))); ink != 1 {
+			t.Errorf("%v: ink in %d places, want 1:\n%s", form.Way, ink, strings.Join(plainLines(&c), "\n"))
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package chart
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 
 	"prismtop/profiles"
@@ -23,6 +25,9 @@ type Series struct {
 	// Dashed leaves gaps in the line, to tell it from another without colour.
 	Dashed bool
 }
+
+// SeveralMark is the label of marks with different labels that are too near each other.
+const SeveralMark = '*'
 
 // Mark is a dashed vertical line at an iteration.
 type Mark struct {
@@ -98,6 +103,11 @@ func (l *Line) Draw(c *Canvas) bool {
 		g.line(s)
 	}
 	g.marks(l.Marks)
+	for _, s := range series {
+		if s.Envelope {
+			g.spikes(s)
+		}
+	}
 	if l.HasCursor {
 		g.cursor(c, left, l.Cursor)
 	}
@@ -272,11 +282,32 @@ func (g *grid) envelope(s Series) {
 				g.plot.Dot(x, y, s.EnvelopeStyle)
 			}
 		}
-		if _, clipped := g.y.at(p.Max); clipped {
-			g.plot.Set(g.column(float64(p.First))/2, 0, '▴', theme.Warn)
-		}
 	}
 }
+
+// spikeGap is how many columns apart the marks of spikes are at least: of a row full of
+// them none could be told from the labels of changes.
+const spikeGap = 4
+
+// spikes marks what lies above the axis, where the top row has room beside the labels of
+// changes.
+func (g *grid) spikes(s Series) {
+	next := 0
+	for _, p := range s.Curve {
+		if !usable(p, g.y.log) || g.outside(p) {
+			continue
+		}
+		x := g.column(float64(p.First)) / 2
+		if _, clipped := g.y.at(p.Max); !clipped || x < next || g.labelled(x-1) || g.labelled(x) || g.labelled(x+1) {
+			continue
+		}
+		g.plot.Set(x, 0, '▴', theme.Warn)
+		next = x + spikeGap
+	}
+}
+
+// labelled says whether the top row has the label of a change in a column.
+func (g *grid) labelled(x int) bool { return g.plot.At(x, 0).Style == theme.Mark }
 
 func (g *grid) line(s Series) {
 	var px, py int
@@ -315,18 +346,47 @@ func (g *grid) line(s Series) {
 }
 
 // marks draws the dashed lines on what the curves left empty, and the labels in
-// the top row.
+// the top row, each with an empty cell beside it: those that are nearer become one.
 func (g *grid) marks(marks []Mark) {
-	for _, m := range marks {
+	type group struct {
+		x     int
+		label rune
+	}
+	var groups []group
+	for _, m := range sortedMarks(marks) {
 		if m.At < g.first || m.At > g.last {
 			continue
 		}
 		x := g.column(float64(m.At)) / 2
+		if last := len(groups) - 1; last >= 0 && x < groups[last].x+labelGap {
+			if groups[last].label != m.Label {
+				groups[last].label = SeveralMark
+			}
+			continue
+		}
+		groups = append(groups, group{x, m.Label})
+	}
+	for _, of := range groups {
 		for y := range g.plot.h {
-			if g.plot.At(x, y).Rune == ' ' {
-				g.plot.Set(x, y, '┊', theme.Mark)
+			if g.plot.At(of.x, y).Rune == ' ' {
+				g.plot.Set(of.x, y, '┊', theme.Mark)
 			}
 		}
-		g.plot.Set(x, 0, m.Label, theme.Mark)
+		g.plot.Set(of.x, 0, of.label, theme.Mark)
 	}
 }
+
+// labelGap is how many columns apart the labels of changes are at least.
+const labelGap = 2
+
+// sortedMarks are the marks by their iterations.
+func sortedMarks(marks []Mark) []Mark {
+	if slices.IsSortedFunc(marks, byIteration) {
+		return marks
+	}
+	marks = slices.Clone(marks)
+	slices.SortStableFunc(marks, byIteration)
+	return marks
+}
+
+func byIteration(a, b Mark) int { return cmp.Compare(a.At, b.At) }

@@ -1,8 +1,9 @@
 package chart
 
 import (
+	"cmp"
 	"math"
-	"strings"
+	"slices"
 
 	"prismtop/tui/theme"
 )
@@ -96,17 +97,51 @@ func (p *Plane) Roof(slope, flat float64, s theme.Style) {
 	}
 }
 
-// Point draws a character at a point; what lies outside is drawn at the edge. The
-// character that is there stays where it is among keep.
-func (p *Plane) Point(x, y float64, r rune, keep string, s theme.Style) {
+// Nearness of a label to its point, in cells.
+const (
+	labelColumns = 2
+	labelRows    = 1
+)
+
+// Point draws a character at a point; what lies outside is drawn at the edge. Where
+// another character is, one that may move takes the nearest free cell. One that finds
+// none is not drawn: by is the character that hides it then, else 0.
+func (p *Plane) Point(x, y float64, r rune, moves bool, s theme.Style) (by rune) {
 	if !(x > 0) || !(y > 0) || math.IsInf(x, 0) || math.IsInf(y, 0) {
-		return
+		return 0
 	}
 	fx, fy := p.place(x, y)
 	fx, fy = min(max(fx, 0), 1), min(max(fy, 0), 1)
 	column, row := int(math.Round(fx*float64(p.plot.w-1))), int(math.Round((1-fy)*float64(p.plot.h-1)))
-	if at := p.plot.At(column, row).Rune; at != 0 && strings.ContainsRune(keep, at) {
-		return
+	if at := p.plot.At(column, row).Rune; !isLine(at) {
+		by = at
 	}
-	p.plot.Set(column, row, r, s)
+	cells := nearCells
+	if !moves {
+		cells = cells[:1]
+	}
+	for _, d := range cells {
+		at := [2]int{column + d[0], row + d[1]}
+		if at[0] >= 0 && at[1] >= 0 && at[0] < p.plot.w && at[1] < p.plot.h && isLine(p.plot.At(at[0], at[1]).Rune) {
+			p.plot.Set(at[0], at[1], r, s)
+			return 0
+		}
+	}
+	return by
 }
+
+// nearCells are the offsets of the cells that a label may take, the nearest first.
+var nearCells = func() (cells [][2]int) {
+	for y := -labelRows; y <= labelRows; y++ {
+		for x := -labelColumns; x <= labelColumns; x++ {
+			cells = append(cells, [2]int{x, y})
+		}
+	}
+	// A row is twice as high as a column is wide.
+	far := func(c [2]int) int { return c[0]*c[0] + 4*c[1]*c[1] }
+	slices.SortStableFunc(cells, func(a, b [2]int) int { return cmp.Compare(far(a), far(b)) })
+	return cells
+}()
+
+// isLine says whether a cell is empty or has nothing but a roof in it.
+func isLine(r rune) bool { return r == ' ' || r >= 0x2800 && r <= 0x28ff }

@@ -77,6 +77,9 @@ type Raster struct {
 // the rest keeps noise on the border from flipping it.
 const Sharp = 0.65
 
+// groundBand keeps noise about the ground from flipping what is dark.
+const groundBand = 0.2
+
 // Sample takes the picture's values for a raster of such a form. Where that is not
 // how the raster was drawn before, the levels follow at once, and fresh is true.
 func (r *Raster) Sample(p Image, f Form) (fresh bool) {
@@ -94,6 +97,17 @@ func (r *Raster) Sample(p Image, f Form) (fresh bool) {
 				v = p.sample(x, y, f.W, f.H)
 			}
 			i := y*f.W + x
+			ground := p.Ground
+			switch {
+			case fresh:
+			case r.levels[i] == 0:
+				ground *= 1 + groundBand
+			default:
+				ground *= 1 - groundBand
+			}
+			if v < ground {
+				v = 0
+			}
 			r.values[i] = float32(v)
 			if fresh {
 				r.levels[i] = r.level(x, y, v)
