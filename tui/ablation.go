@@ -97,11 +97,16 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 			table = &left
 		}
 		y = p.notes(table, y, h-1, a)
-		if table == c && h-1-y >= len(a.Rows)+4 {
+		switch {
+		case table != c:
+			y = max(y, len(a.Rows)+2) // the axis of the forest beside
+		case h-1-y >= len(a.Rows)+4:
 			c.Text(2, y+1, "time of an iteration with the setting on, against off", theme.Axis)
 			plot := c.Sub(2, y+2, w-2, len(a.Rows)+1)
 			forest(&plot, ablationWhiskers(a, true), columns[1].x-2)
+			y += len(a.Rows) + 3
 		}
+		p.below(c, y, h-1, a)
 	}
 	style := theme.Strong
 	switch {

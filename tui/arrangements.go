@@ -73,6 +73,9 @@ var (
 	leadMemory = shape{w: extent{22, 52, 100, 0, 3}, h: extent{6, 12, memoryBothHeight + 4, 0, 3}}
 )
 
+// wideEffects have room for all columns, and for the forest beside them.
+var wideEffects = shape{w: extent{34, 100, effectForestFrom + 4, effectForestFrom + 4 - 100, 4}, h: extent{5, 12, 18, 0, 3}}
+
 // arrangement is a choice of panes and the plans by which they may stand. panes
 // are in the order in which they are kept: where there is no room, the last ones
 // go first.
@@ -89,10 +92,15 @@ type arrangement struct {
 type plan struct {
 	from int
 	node
+	whole bool // only where every pane that is wanted has room
 }
 
-// wide is the width from which three panes stand side by side.
-const wide = 104
+// Widths from which three panes stand side by side, and from which all panes do without
+// rows beneath.
+const (
+	wide     = 104
+	veryWide = 180
+)
 
 // arrangements are what the key w goes through.
 var arrangements = []arrangement{
@@ -102,42 +110,44 @@ var arrangements = []arrangement{
 			qualityPane, samplesPane, logPane},
 		core: 8,
 		plans: []plan{
-			{wide, stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane, qualityPane), row(cachesPane, memoryPane, effectsPane))},
-			{wide, stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane), row(cachesPane, memoryPane, effectsPane))},
-			{0, stacked(
+			{from: veryWide, node: stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane, qualityPane), row(cachesPane, memoryPane, samplesPane),
+				beside(sized(effectsPane, wideEffects), one(logPane))), whole: true},
+			{from: wide, node: stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane, qualityPane), row(cachesPane, memoryPane, effectsPane))},
+			{from: wide, node: stacked(row(phasesPane, picturePane, kspacePane), row(timePane, lossPane), row(cachesPane, memoryPane, effectsPane))},
+			{from: 0, node: stacked(
 				beside(column(phasesPane, lossPane, timePane), column(picturePane, kspacePane, memoryPane)),
 				row(cachesPane, effectsPane))},
-			{0, stacked(
+			{from: 0, node: stacked(
 				beside(column(phasesPane, lossPane, timePane), column(picturePane, kspacePane, memoryPane)),
 				one(cachesPane), one(effectsPane))},
-			{wide, stacked(row(phasesPane, picturePane, kspacePane, lossPane), row(cachesPane, effectsPane, timePane, memoryPane))},
+			{from: wide, node: stacked(row(phasesPane, picturePane, kspacePane, lossPane), row(cachesPane, effectsPane, timePane, memoryPane))},
 		},
 	},
 	{
 		name:  "timing",
 		panes: []paneID{phasesPane, effectsPane, timePane, cachesPane},
 		plans: []plan{
-			{wide, stacked(beside(sized(phasesPane, leadPhases), one(timePane)), row(cachesPane, effectsPane))},
-			{0, stacked(sized(phasesPane, leadPhases), one(timePane), row(cachesPane, effectsPane))},
-			{0, stacked(sized(phasesPane, leadPhases), one(timePane), one(effectsPane), one(cachesPane))},
+			{from: wide, node: stacked(beside(sized(phasesPane, leadPhases), one(timePane)), row(cachesPane, effectsPane))},
+			{from: 0, node: stacked(sized(phasesPane, leadPhases), one(timePane), row(cachesPane, effectsPane))},
+			{from: 0, node: stacked(sized(phasesPane, leadPhases), one(timePane), one(effectsPane), one(cachesPane))},
 		},
 	},
 	{
 		name:  "quality",
 		panes: []paneID{picturePane, qualityPane, lossPane, kspacePane, samplesPane},
 		plans: []plan{
-			{wide, stacked(row(picturePane, kspacePane, samplesPane), row(qualityPane, lossPane))},
-			{0, beside(column(qualityPane, lossPane, samplesPane), column(picturePane, kspacePane))},
-			{0, stacked(row(picturePane, kspacePane), one(qualityPane), one(lossPane), one(samplesPane))},
+			{from: wide, node: stacked(row(picturePane, kspacePane, samplesPane), row(qualityPane, lossPane))},
+			{from: 0, node: beside(column(qualityPane, lossPane, samplesPane), column(picturePane, kspacePane))},
+			{from: 0, node: stacked(row(picturePane, kspacePane), one(qualityPane), one(lossPane), one(samplesPane))},
 		},
 	},
 	{
 		name:  "memory",
 		panes: []paneID{memoryPane, cachesPane, effectsPane, timePane},
 		plans: []plan{
-			{wide, stacked(beside(sized(memoryPane, leadMemory), one(timePane)), row(cachesPane, effectsPane))},
-			{0, stacked(sized(memoryPane, leadMemory), one(timePane), row(cachesPane, effectsPane))},
-			{0, stacked(sized(memoryPane, leadMemory), one(timePane), one(cachesPane), one(effectsPane))},
+			{from: wide, node: stacked(beside(sized(memoryPane, leadMemory), one(timePane)), row(cachesPane, effectsPane))},
+			{from: 0, node: stacked(sized(memoryPane, leadMemory), one(timePane), row(cachesPane, effectsPane))},
+			{from: 0, node: stacked(sized(memoryPane, leadMemory), one(timePane), one(cachesPane), one(effectsPane))},
 		},
 	},
 }
@@ -198,7 +208,7 @@ func (a *arrangement) plan(order []paneID, insisted paneSet, w, h int) node {
 		p.panes(&placed)
 		for _, well := range []bool{true, false} {
 			got, n, all := a.fill(p.node, placed, order, insisted, w, h, well)
-			if n > most {
+			if n > most && (!p.whole || n == len(order)) {
 				best, most = got, n
 			}
 			if most == len(order) {

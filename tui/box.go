@@ -165,10 +165,13 @@ func frame(c *chart.Canvas, edge theme.Style) {
 
 func join(lines []string) string { return strings.Join(lines, "\n") }
 
-// message writes one faint line in the middle of a pane that has nothing to
-// show yet.
+// message writes faint lines in the middle of a pane that has nothing to show yet.
 func message(c *chart.Canvas, s string) {
 	w, h := c.Size()
-	s = chart.Cut(s, w)
-	c.Text((w-chart.Width(s))/2, (h-1)/2, s, theme.Faint)
+	lines := wrap(s, w)
+	lines = lines[:min(len(lines), max(h, 1))]
+	for i, line := range lines {
+		line = chart.Cut(line, w)
+		c.Text((w-chart.Width(line))/2, (h-len(lines))/2+i, line, theme.Faint)
+	}
 }

@@ -117,11 +117,11 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	}
 	why := whyNoHits(s)
 	switch {
-	case why != "" && h-y >= 2:
+	case why != "" && h-y >= 2 && len(wrap(why+".", w)) <= h-y:
 		writeWrapped(c, 0, y, h-y, why+".", theme.Warn)
 		return "", theme.Faint
 	case why != "":
-		return "trainer pattern: asked once per sample", theme.Warn
+		return fittingOrLast(p.edgeRoom()-2, "trainer pattern: asked once per sample", "asked once per sample"), theme.Warn
 	case p.focus:
 		return "v: why", theme.Faint
 	}

@@ -134,7 +134,7 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 	style, whole := savingStyle(s, v), savedInAll(v, false)+" in all"
 	switch {
 	case !ok:
-		row("saves", theme.Faint, "– (no iteration since the last change)")
+		row("saves", theme.Faint, "– (no iteration since the last change)", "– (just changed)")
 		return
 	case nothingSaved(s, each):
 		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", trim(perIteration(each.Value)), 100*profiles.SavingLeast)
@@ -178,13 +178,14 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 	}
 	row("takes", style, miss+lookup+with, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
+	brief := held
 	if mb := s.Settings.MeasurementCacheMB; profiles.CacheID(id) == profiles.MeasurementCache && mb > 0 {
 		held += " of at most " + trim(byteSize(int64(mb)<<20))
 	}
 	if v.RecentDropped > 0 {
 		held += fmt.Sprintf(", %s dropped recently", count(v.RecentDropped))
 	}
-	row("holds", theme.Plain, held)
+	row("holds", theme.Plain, held, brief)
 }
 
 // words says of each cache why it hits or does not, in this pattern.

@@ -127,7 +127,7 @@ func (p *kspace) density(c *chart.Canvas) string {
 	p.raster.Plan(chart.Sharp)
 	p.raster.Adopt()
 	p.raster.Draw(c, (w-pw)/2, 0)
-	return fmt.Sprintf("%s never, %s %.0f×", dark, bright, p.seen.most)
+	return fittingOrLast(p.edgeRoom()-2, fmt.Sprintf("%s never, %s %.0f×", dark, bright, p.seen.most), fmt.Sprintf("%s %.0f×", bright, p.seen.most))
 }
 
 // rings draws the share of each ring that was measured, as bars over the radius.
@@ -150,7 +150,7 @@ func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 	}
 	c.Text(label, h-1, "0", theme.Axis)
 	c.TextRight(w, h-1, fmt.Sprintf("%.0f px", extent/2), theme.Axis)
-	return "share of each ring measured, from the centre to the edge"
+	return fittingOrLast(p.edgeRoom()-2, "share of each ring measured, from the centre to the edge", "share of each ring measured", "measured by ring", "by ring")
 }
 
 // legend names the apertures in the lower edge, each in its colour. Of a run that is over

@@ -15,7 +15,8 @@ import (
 type effects struct {
 	box
 	picker
-	cores int
+	cores   int
+	ceiling float64 // of the chart about a change
 }
 
 func newEffects(cores int) *effects { return &effects{box: box{title: "Effects"}, cores: cores} }
@@ -55,6 +56,7 @@ func (p *effects) Explain() []string {
 			"ablation can compare the setting: it switches in balanced blocks, so that others slow both values alike and samples pass under both.",
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
+		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",
 	}
 }
 

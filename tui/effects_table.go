@@ -26,18 +26,16 @@ const effectTableWidth = 70
 type effectColumn struct {
 	title string
 	width int
-	least int // width of the pane from which it is shown
+	rank  int // columns of the highest leave a narrow table first, together
 	cell  func(e *profiles.Effect) (string, theme.Style)
 }
 
 var effectColumns = []effectColumn{
-	{"iteration", 9, 89, func(e *profiles.Effect) (string, theme.Style) {
-		return itoa(int(e.Iteration)), theme.Faint
-	}},
-	{"ms before", 9, 101, func(e *profiles.Effect) (string, theme.Style) {
+	{"iteration", 9, 4, func(e *profiles.Effect) (string, theme.Style) { return itoa(int(e.Iteration)), theme.Faint }},
+	{"ms before", 9, 2, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, milliseconds(e.BeforeNS)), timeStyle(e)
 	}},
-	{"after", 6, 101, func(e *profiles.Effect) (string, theme.Style) {
+	{"after", 6, 2, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, milliseconds(e.AfterNS)), timeStyle(e)
 	}},
 	{"time", 14, 0, func(e *profiles.Effect) (string, theme.Style) {
@@ -58,13 +56,13 @@ var effectColumns = []effectColumn{
 		}
 		return "", theme.Plain
 	}},
-	{"n before", 8, 116, func(e *profiles.Effect) (string, theme.Style) {
+	{"n before", 8, 3, func(e *profiles.Effect) (string, theme.Style) {
 		return itoa(e.NBefore), theme.Faint
 	}},
-	{"after", 5, 116, func(e *profiles.Effect) (string, theme.Style) {
+	{"after", 5, 3, func(e *profiles.Effect) (string, theme.Style) {
 		return itoa(e.NAfter), theme.Faint
 	}},
-	{"dB meanwhile", 12, 0, func(e *profiles.Effect) (string, theme.Style) {
+	{"dB meanwhile", 12, 1, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.HasQuality {
 			return "–", theme.Faint
 		}
@@ -92,10 +90,48 @@ func measured(e *profiles.Effect, text string) string {
 // Rows of the table besides its effects.
 const (
 	effectTitles = 1
-	effectWords  = 5 // the picked effect in words at least, with a line above
-	effectName   = 40
-	effectNamed  = 22 // room for what changed beside the forest, from which several are named only
+	effectWords  = 5  // the picked effect in words at least, with a line above
+	effectName   = 40 // of what changed, at most where more stands beside it
+	effectLeast  = 20 // and at least
+	effectNamed  = 22 // room for what changed, below which several settings are named only
+	effectRanks  = 4
+
+	// effectForestFrom is the width from which the forest stands beside the table.
+	effectForestFrom  = 142
+	effectForestLeast = 34
 )
+
+// effectLayout is the columns of a table of w cells, the room for what changed before
+// them, and for the forest behind them; 0 where that has none.
+func effectLayout(w int) (shown []effectColumn, name, behind int) {
+	room := w
+	if w >= effectForestFrom {
+		room -= effectForestLeast + 2
+	}
+	used, last := 0, 0
+	for rank := range effectRanks + 1 {
+		more := 0
+		for _, col := range effectColumns {
+			if col.rank == rank {
+				more += col.width + 2
+			}
+		}
+		if rank > 0 && used+more+effectLeast > room {
+			break
+		}
+		used, last = used+more, rank
+	}
+	for _, col := range effectColumns {
+		if col.rank <= last {
+			shown = append(shown, col)
+		}
+	}
+	if w < effectForestFrom {
+		return shown, w - used, 0
+	}
+	name = min(room-used, effectName)
+	return shown, name, w - name - used - 2
+}
 
 // wordRows is the room for the picked effect in words: what most have, and a line
 // above.
@@ -106,39 +142,31 @@ func wordRows(w, h int) int {
 
 func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	columns := 0
-	shown := make([]effectColumn, 0, len(effectColumns))
-	for _, col := range effectColumns {
-		if w >= col.least {
-			shown = append(shown, col)
-			columns += col.width + 2
-		}
-	}
-	name := w - columns
-	beside := name-effectName-2 >= forestWidth
-	if beside {
-		name = effectName
-	}
+	shown, name, behind := effectLayout(w)
 	p.titles(c, shown, name)
 	spoken := wordRows(w, h)
 	rows := h - effectTitles - spoken
-	if beside {
+	if behind > 0 {
 		rows -= forestAxis
 	}
 	first, last := p.fit(len(s.Effects), rows)
 	y, n := effectTitles+last-first, last-first
 	switch told := slices.ContainsFunc(s.Effects, func(e profiles.Effect) bool { return e.Comparable() }); {
 	case !told: // a forest of nothing
-	case beside:
-		x := name + columns + 2
-		c.Text(x, 0, "time of an iteration, after against before", theme.Faint)
-		plot := c.Sub(x, effectTitles, w-x, n+1)
+	case behind > 0:
+		x := w - behind
+		c.Text(x, 0, fitting(behind, "time of an iteration, after against before", "time, after against before"), theme.Faint)
+		plot := c.Sub(x, effectTitles, behind, n+1)
 		forest(&plot, p.whiskers(s, first, last, false), 0)
+		y++
 	case rows-n >= n+4:
 		c.Text(2, y+1, "time of an iteration, after against before", theme.Faint)
 		plot := c.Sub(2, y+2, w-2, n+1)
 		forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
+		y += n + 3
 	}
+	around := c.Sub(0, y+1, w, h-spoken-y-2)
+	p.around(&around, s, &s.Effects[len(s.Effects)-1-p.at])
 	for i := first; i < last; i++ {
 		y := effectTitles + i - first
 		e := &s.Effects[len(s.Effects)-1-i]

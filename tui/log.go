@@ -154,30 +154,46 @@ func alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int)
 	return rows, what
 }
 
-// alerts writes the alerts that stand, in as much detail as two thirds of the pane
-// hold, and returns the row after them.
-func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
-	w, h := c.Size()
-	most := max(1, (h-1)*2/3)
-	detail := whatAndTry
-	for ; detail < oneRow; detail++ {
+// alertsIn is in how much detail the alerts of a snapshot are told in most rows of w
+// cells, and whether all have room there: where they have not, the worst is told in a
+// whole sentence if that can be.
+func alertsIn(s *profiles.Snapshot, w, most int) (d alertDetail, all bool) {
+	for ; d < oneRow; d++ {
 		n := 0
 		for _, a := range s.Alerts {
-			rows, _ := alertRows(a, w-alertIndent, detail)
+			rows, _ := alertRows(a, w, d)
 			n += len(rows)
 		}
 		if n <= most {
-			break
+			return d, true
 		}
+	}
+	if worst, _ := alertRows(s.Alerts[0], w, onlyWhat); len(worst) < most {
+		return onlyWhat, false
+	}
+	return oneRow, len(s.Alerts) <= most
+}
+
+// alerts writes the alerts that stand, in as much detail as two thirds of the pane hold,
+// and returns the row after them.
+func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
+	if len(s.Alerts) == 0 {
+		return 0
+	}
+	w, h := c.Size()
+	most := max(1, (h-1)*2/3)
+	detail, all := alertsIn(s, w-alertIndent, most)
+	last := most
+	if !all { // a row for how many are left
+		last--
 	}
 	y := 0
 	for i, a := range s.Alerts {
-		if left := len(s.Alerts) - i; y == most-1 && left > 1 {
-			c.Text(alertIndent, y, chart.Cut(fmt.Sprintf("… %d more alerts: z zooms", left), w-alertIndent), theme.Warn)
-			y++
+		rows, what := alertRows(a, w-alertIndent, detail)
+		if y+len(rows) > last {
+			y = p.moreAlerts(c, y, len(s.Alerts)-i, a.Severity)
 			break
 		}
-		rows, what := alertRows(a, w-alertIndent, detail)
 		c.Text(0, y, clock(a.Since), theme.Faint)
 		c.Set(logIndent, y, alertGlyph(a.Severity), alertStyle(a.Severity))
 		for j, text := range rows {
@@ -194,6 +210,19 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 		y++
 	}
 	return y
+}
+
+// moreAlerts says how many alerts have no room, the worst of which has a severity, and
+// the key that lists them. It returns the row after it.
+func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int {
+	w, _ := c.Size()
+	text := plural(int64(n), "alert", "alerts")
+	if y > 0 {
+		text = plural(int64(n), "more alert", "more alerts")
+	}
+	c.Set(logIndent, y, alertGlyph(worst), alertStyle(worst))
+	c.Text(alertIndent, y, fittingOrLast(w-alertIndent, text+": "+alertKey+" lists them", text+": "+alertKey), alertStyle(worst))
+	return y + 1
 }
 
 // alertStyle is how an alert of a severity looks.

@@ -243,23 +243,26 @@ func (p *picture) legend(all []placed, way drawing) string {
 	if len(all) == 0 || way == noDrawing {
 		return ""
 	}
-	var parts []string
+	var parts, brief []string
 	bright := "white"
 	if p.colors == theme.Viridis && p.coloured(way) {
 		bright = "violet 0, yellow"
 	}
 	if has(all, reconstructionPanel) || has(all, truthPanel) {
 		parts = append(parts, bright+" "+strings.TrimSpace(amplitude(p.scale.white)))
+		brief = parts[:1:1]
 	}
 	if has(all, differencePanel) {
 		d := strings.TrimSpace(amplitude(p.scale.difference))
 		if p.signed(way) {
 			parts = append(parts, "blue −"+d+", orange +"+d)
+			brief = append(brief, "blue − orange + "+d)
 		} else {
 			parts = append(parts, bright+" |"+d+"|")
+			brief = append(brief, bright+" |"+d+"|")
 		}
 	}
-	return strings.Join(parts, " · ")
+	return fittingParts(p.edgeRoom()-2, parts, brief)
 }
 
 func amplitude(v float32) string { return fixed(float64(v), 5) }
@@ -269,7 +272,8 @@ func amplitude(v float32) string { return fixed(float64(v), 5) }
 func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	w, h := c.Size()
 	if !s.HasQuality {
-		return c.Text(0, h-1, chart.Cut("quality: not measured"+yet(s), w), theme.Faint)
+		text := fittingOrLast(w, "quality: not measured"+yet(s), "not measured"+yet(s))
+		return c.Text(0, h-1, chart.Cut(text, w), theme.Faint)
 	}
 	x := 0
 	put := func(label, value string) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"prismtop/profiles"
@@ -115,7 +116,8 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		effect, style := effectOf(s, k.Name)
 		cell(c, settingEffectX, y, settingHelpX-settingEffectX-1, effect, style)
 		if w-settingHelpX >= settingHelpLeast {
-			cell(c, settingHelpX, y, w-settingHelpX, k.Help, theme.Faint)
+			brief, _, _ := strings.Cut(k.Help, ";") // the whole is beneath the list
+			cell(c, settingHelpX, y, w-settingHelpX, fittingOrLast(w-settingHelpX, k.Help, brief), theme.Faint)
 		}
 		return
 	}

@@ -91,8 +91,10 @@ func (p *Plane) Roof(slope, flat float64, s theme.Style) {
 		if flat > 0 {
 			y = min(y, flat)
 		}
-		if _, f := p.place(x, y); f >= 0 && f <= 1 {
-			p.plot.Dot(i, int(math.Round((1-f)*float64(4*p.plot.h-1))), s)
+		_, f := p.place(x, y)
+		row := int(math.Round((1 - f) * float64(4*p.plot.h-1)))
+		if f >= 0 && f <= 1 && isLine(p.plot.At(i/2, row/4).Rune) { // not over the title
+			p.plot.Dot(i, row, s)
 		}
 	}
 }

@@ -1,0 +1,120 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+)
+
+// rich is a run with everything that panes can show.
+func rich(t testing.TB) *profiles.Snapshot {
+	s, l, a := eventful(), layered(), ablated(t, true)
+	s.Layers, s.Roofs, s.Recent, s.Trends, s.Clock = l.Layers, l.Roofs, l.Recent, l.Trends, l.Clock
+	s.Settings.LayerProfile = true
+	s.Ablation = a.Ablation
+	return s
+}
+
+// everyScreen draws every arrangement, every pane among others and alone, in every view,
+// of runs in every state, and hands each frame over.
+func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
+	t.Helper()
+	runs := map[string]*profiles.Snapshot{
+		"rich": rich(t), "eventful": eventful(), "layered": layered(), "preparing": preparing(), "finished": finished(),
+		"failed": failed(), "trainer": trainer(), "busy": busy(), "ablated": ablated(t, false), "whole": whole(t),
+	}
+	for name, s := range runs {
+		draw := func(m *Model, where string) {
+			m.sheet, m.stale = help{}, true
+			m.Update(snapshotMsg{s})
+			m.sheet, m.stale = help{}, true
+			m.Update(snapshotMsg{s})
+			see(name+" "+where, frameOf(m))
+		}
+		for i := range arrangements {
+			m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
+			m.preset = arrangements[i].name
+			m.relay()
+			draw(m, m.preset)
+			for id := range numPanes {
+				if m.layout.panes[id].empty() {
+					continue
+				}
+				m.setFocus(id)
+				for v := range 4 {
+					m.panes[id].Press("v")
+					draw(m, fmt.Sprint(m.preset, ", ", paneNames[id], " ", v))
+				}
+			}
+		}
+		for id := range numPanes {
+			m := zoomed(t, w, h, id, s)
+			for v := range 4 {
+				draw(m, fmt.Sprint(paneNames[id], " alone ", v))
+				m.panes[id].Press("v")
+			}
+		}
+	}
+}
+
+// A large screen has room for every sentence: nothing is cut in any pane, view or state.
+func TestALargeScreenCutsNoText(t *testing.T) {
+	seen := map[string]bool{}
+	everyScreen(t, 200, 60, func(where, frame string) {
+		for _, line := range strings.Split(frame, "\n") {
+			for _, part := range strings.Split(line, "││") {
+				if strings.Contains(part, "…") && !strings.Contains(part, "timing the layers …") && !seen[part] {
+					seen[part] = true
+					t.Errorf("%s: %s", where, strings.TrimSpace(part))
+				}
+			}
+		}
+	})
+}
+
+// What a large screen shows of effects: medians, numbers of iterations, PSNR, interval
+// and the forest beside them, also among all other panes.
+func TestALargeScreenShowsAllOfEffects(t *testing.T) {
+	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, eventful())
+	frame := frameOf(m)
+	for _, want := range []string{"change, newest first", "ms before   after", "95 % interval", "n before  after", "dB meanwhile", "after against before", "−50 % ─"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("among others effects lack %q:\n%s", want, frame)
+		}
+	}
+	frame = frameOf(zoomed(t, 200, 60, effectsPane, eventful(), "down"))
+	for _, want := range []string{"iteration  ms before   after", "ms about iteration 2410; ╌ the median before it"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("alone effects lack %q:\n%s", want, frame)
+		}
+	}
+	if empty := emptyRows(frame); empty > 12 {
+		t.Errorf("%d rows are empty:\n%s", empty, frame)
+	}
+}
+
+func TestALargeScreenShowsAllOfAnAblation(t *testing.T) {
+	frame := frameOf(zoomed(t, 200, 60, ablationPane, ablated(t, true)))
+	for _, want := range []string{"on against off", "medians of an iteration in ms", "Each setting is switched off and on", "for that change."} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the ablation lacks %q:\n%s", want, frame)
+		}
+	}
+	if empty := emptyRows(frame); empty > 24 { // the bars are a row apart
+		t.Errorf("%d rows are empty:\n%s", empty, frame)
+	}
+}
+
+// emptyRows are the rows of a pane that has the whole screen in which nothing stands.
+func emptyRows(frame string) (n int) {
+	for _, line := range strings.Split(frame, "\n") {
+		if strings.Trim(line, "│ ") == "" {
+			n++
+		}
+	}
+	return n
+}
