@@ -37,7 +37,11 @@ func (m *Model) alertLamp(w int) (string, theme.Style) {
 	worst := alerts[0].Severity
 	n := int64(len(alerts))
 	text := fittingOrLast(w, plural(n, "alert", "alerts")+": "+alertKey, fmt.Sprintf("%d: %s", n, alertKey), alertKey)
-	return string(alertGlyph(worst)) + " " + text, alertStyle(worst)
+	glyph := '▴' // a notice's dot would look like a mark between fields
+	if worst == profiles.Critical {
+		glyph = alertGlyph(worst)
+	}
+	return string(glyph) + " " + text, alertStyle(worst)
 }
 
 // toggleAlerts opens the list of alerts, or closes it.

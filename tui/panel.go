@@ -36,9 +36,6 @@ type source struct {
 	black, white float32
 }
 
-// darkGround is the share of white below which a picture of characters stays empty.
-const darkGround = 0.1
-
 // bandStep is how many times wider each band is than the one before. The narrowest
 // that the bytes allow is taken, so that on a slow line first the large changes
 // come.
@@ -99,9 +96,6 @@ func (p *picture) form(slot, w, h int, way drawing, img chart.Image) chart.Form 
 func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
 	pn := &p.panels[at.slot]
 	img, from := p.image(at.slot, way)
-	if way == brailleDrawing || way == asciiDrawing {
-		img.Ground = darkGround
-	}
 	if pn.sample(img, from, p.form(at.slot, at.w, h, way, img)) {
 		p.pace.spend(pn.raster.Whole())
 		pn.behind = false

@@ -386,21 +386,29 @@ func TestPointsOfAPlaneDoNotCollide(t *testing.T) {
 	}
 }
 
-// A dark ground stays dark where pictures are characters.
-func TestANearlyBlackGroundHasNoDots(t *testing.T) {
-	img := Image{Width: 32, Height: 32, Pixels: make([]float32, 32*32), White: 1, Ground: 0.1}
-	for i := range img.Pixels {
-		img.Pixels[i] = 0.04 + 0.05*float32(i%7)/7
-	}
-	img.Pixels[16*32+16] = 1
+// What was bright and is black, or the other way round, is drawn so in the end, however
+// wide the band is.
+func TestBlackAndWhiteAreReached(t *testing.T) {
 	for _, form := range []Form{{Way: Dots, W: 32, H: 32}, {Way: Ramp, W: 16, H: 16}} {
-		var r Raster
-		r.Sample(img, form)
-		var c Canvas
-		c.Resize(16, 16)
-		r.Draw(&c, 0, 0)
-		if ink := len(strings.Fields(strings.Join(plainLines(&c), " "))); ink != 1 {
-			t.Errorf("%v: ink in %d places, want 1:\n%s", form.Way, ink, strings.Join(plainLines(&c), "\n"))
+		for _, to := range []float32{0.004, 0.998} {
+			img := Image{Width: 32, Height: 32, Pixels: make([]float32, 32*32), White: 1}
+			for i := range img.Pixels {
+				img.Pixels[i] = 0.5
+			}
+			var r Raster
+			r.Sample(img, form)
+			for i := range img.Pixels {
+				img.Pixels[i] = to
+			}
+			r.Sample(img, form)
+			r.Plan(r.Widest())
+			r.Adopt()
+			levels, top := r.Levels()
+			for i, level := range levels {
+				if int(level) != int(math.Round(float64(to)))*top {
+					t.Fatalf("%v: value %d, which is %v, has level %d of %d", form.Way, i, to, level, top)
+				}
+			}
 		}
 	}
 }

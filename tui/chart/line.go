@@ -273,7 +273,9 @@ func (g *grid) envelope(s Series) {
 		top, bottom := g.row(p.Max), g.row(p.Min)
 		if len(p.Bins) > 0 { // the band is of quantiles, the extremes are dots
 			x := g.column(float64(p.First))
-			g.plot.Dot(x, top, s.EnvelopeStyle)
+			if _, clipped := g.y.at(p.Max); !clipped { // else it has a mark
+				g.plot.Dot(x, top, s.EnvelopeStyle)
+			}
 			g.plot.Dot(x, bottom, s.EnvelopeStyle)
 			top, bottom = g.row(min(p.Bins.Quantile(bandHigh), p.Max)), g.row(max(p.Bins.Quantile(bandLow), p.Min))
 		}

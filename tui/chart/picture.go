@@ -6,9 +6,6 @@ type Image struct {
 	Width, Height int
 	Pixels        []float32
 	Black, White  float32
-	// Ground is the share of the scale below which all is black: as characters, what is
-	// nearly black would be a grid of dots.
-	Ground float64
 }
 
 // Valid says whether the picture has as many pixels as it says, at least one.

@@ -77,9 +77,6 @@ type Raster struct {
 // the rest keeps noise on the border from flipping it.
 const Sharp = 0.65
 
-// groundBand keeps noise about the ground from flipping what is dark.
-const groundBand = 0.2
-
 // Sample takes the picture's values for a raster of such a form. Where that is not
 // how the raster was drawn before, the levels follow at once, and fresh is true.
 func (r *Raster) Sample(p Image, f Form) (fresh bool) {
@@ -97,17 +94,6 @@ func (r *Raster) Sample(p Image, f Form) (fresh bool) {
 				v = p.sample(x, y, f.W, f.H)
 			}
 			i := y*f.W + x
-			ground := p.Ground
-			switch {
-			case fresh:
-			case r.levels[i] == 0:
-				ground *= 1 + groundBand
-			default:
-				ground *= 1 - groundBand
-			}
-			if v < ground {
-				v = 0
-			}
 			r.values[i] = float32(v)
 			if fresh {
 				r.levels[i] = r.level(x, y, v)
@@ -146,21 +132,33 @@ func (r *Raster) Plan(band float64) int {
 	for i, v := range r.values {
 		x, y := i%r.form.W, i/r.form.W
 		r.next[i] = r.levels[i]
-		switch r.form.Way {
-		case Dots:
-			// Half of a step on either side, less the half that Sharp includes.
-			off := float64(v)*ditherSteps - (bayer[y%4][x%4] + 0.5)
-			if math.Abs(off) > band-0.5 {
-				r.next[i] = r.level(x, y, float64(v))
-			}
-		default:
-			if math.Abs(float64(v)*float64(r.top)-float64(r.levels[i])) > band {
-				r.next[i] = r.level(x, y, float64(v))
-			}
+		if r.left(i, x, y, float64(v), band) {
+			r.next[i] = r.level(x, y, float64(v))
 		}
 	}
 	return r.cost()
 }
+
+// left says whether value i, at (x,y), has left the level that is shown by more than a
+// band. Of characters black and white always have: no value is farther out, and ink that
+// was once there would stay for good, as a grid of dots on a dark ground.
+func (r *Raster) left(i, x, y int, v, band float64) bool {
+	at, end := v*float64(r.top), float64(r.top)
+	away := math.Abs(at - float64(r.levels[i]))
+	switch r.form.Way {
+	case Dots:
+		// Half of a step on either side, less the half that Sharp includes.
+		at, end = v*ditherSteps, ditherSteps
+		away = math.Abs(at-(bayer[y%4][x%4]+0.5)) + 0.5
+	case Ramp:
+	default:
+		return away > band
+	}
+	return away > band || at < endBand || at > end-endBand
+}
+
+// endBand is how near black and white a value counts as such, in levels.
+const endBand = 0.25
 
 // Adopt takes the levels of the last Plan.
 func (r *Raster) Adopt() { copy(r.levels, r.next) }

@@ -75,11 +75,11 @@ func TestSmallChangesDoNotRepaintThePicture(t *testing.T) {
 		{10.3, Sharp, 10},
 	} {
 		var r Raster
-		take(&r, Image{1, 1, []float32{10.4 / 23}, 0, 1, 0}, one, Sharp)
+		take(&r, Image{1, 1, []float32{10.4 / 23}, 0, 1}, one, Sharp)
 		if step.want == 10 && step.value < 10.35 {
-			take(&r, Image{1, 1, []float32{11.0 / 23}, 0, 1, 0}, one, Sharp)
+			take(&r, Image{1, 1, []float32{11.0 / 23}, 0, 1}, one, Sharp)
 		}
-		take(&r, Image{1, 1, []float32{step.value / 23}, 0, 1, 0}, one, step.band)
+		take(&r, Image{1, 1, []float32{step.value / 23}, 0, 1}, one, step.band)
 		if got, _ := r.Levels(); got[0] != step.want {
 			t.Errorf("level %d after %.1f with a band of %.2f, want %d", got[0], step.value, step.band, step.want)
 		}
