@@ -17,8 +17,7 @@ type headerField int
 
 const (
 	brandField headerField = iota
-	objectField
-	sizeField
+	objectField // with its sizes where the slot is long
 	deviceField
 	precisionField
 	sampleField
@@ -52,10 +51,10 @@ var headerSlots = []headerSlot{
 	{alertsField, 110, 13},
 	{iterField, 120, 10},
 	{ablationField, ablationFrom, 9},
-	{sizeField, 143, 9},
+	{objectField, 143, sizedObject},
 	{deviceField, 159, 14},
 	{leftField, 174, 13},
-	{objectField, 180, 16},
+	{objectField, 180, 27},
 	{precisionField, 192, 18},
 	{othersField, 200, 19},
 	{precisionField, 210, 28},
@@ -74,7 +73,7 @@ func gapBefore(f headerField, w int) int {
 
 // The fields in three groups: what runs, how far it is, and its state.
 var headerGroups = [3][]headerField{
-	{brandField, objectField, sizeField, deviceField, precisionField},
+	{brandField, objectField, deviceField, precisionField},
 	{sampleField, iterField, rateField},
 	{othersField, ablationField, alertsField, clockField, leftField, stateField},
 }
@@ -150,11 +149,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	}
 	switch f {
 	case objectField:
-		return s.Run.Object, theme.Strong
-	case sizeField:
-		if s.Run.Size > 0 {
-			return fmt.Sprintf("%d/%d", s.Run.Size, s.Run.ObjectSize), theme.Plain
-		}
+		return objectText(s, w), theme.Strong
 	case deviceField:
 		if s.Run.Device != "" {
 			return fmt.Sprintf("%s %s ×%d", s.Run.Device, s.Run.Kernels, m.threadsOf(s)), theme.Faint
@@ -210,6 +205,18 @@ func rateText(s *profiles.Snapshot) string {
 		return ""
 	}
 	return rate(s.Rate)
+}
+
+// sizedObject is the room from which an object stands with its sizes.
+const sizedObject = 21
+
+// objectText is what is reconstructed: its name, and its sizes where w cells hold both.
+func objectText(s *profiles.Snapshot, w int) string {
+	if w < sizedObject || s.Run.Size <= 0 {
+		return s.Run.Object
+	}
+	sizes := fmt.Sprintf(" %d/%d", s.Run.Size, s.Run.ObjectSize)
+	return chart.Cut(s.Run.Object, w-len(sizes)) + sizes
 }
 
 // sampleText is which sample is trained, of how many.
