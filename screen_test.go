@@ -230,7 +230,10 @@ var alertSessions = []struct{ name, session string }{
 	{"gradients that overflow in fp16 are told, and bf16 ends that", `
 		terminal 200x60
 		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set loss=l2 --set learning_rate=0.036 --set seed=2 --set samples=40 --set iterations=50000 --set threshold=0
-		see "1 alert" "AMP fp16 skipped" "Switch AMP to bf16 (.), which has the range of fp32"
+		see "1 alert: !" "AMP fp16 skipped"
+		press !
+		see "Switch AMP to bf16 (.), which has the range of fp32"
+		press esc
 		press a
 		see "AMP fp16→off"
 		gone "1 alert"
@@ -240,7 +243,10 @@ var alertSessions = []struct{ name, session string }{
 	{"a cache that is too small for what is asked again is told, and more room ends that", `
 		terminal 200x60
 		start prismtop --preset quick --set size=256 --set object_size=64 --set samples=800 --set warmup_measurements=800 --set pattern=remeasure --set iterations=3 --set threshold=0 --set measurement_cache_mb=1
+		see "1 alert: !"
+		press !
 		see "The measurement cache drops what is asked for again" "Give it more than 1 MiB (G), or switch it off (m)."
+		press esc
 		press m
 		gone "1 alert"
 		press q y

@@ -127,6 +127,7 @@ var arrangements = []arrangement{
 		name:  "timing",
 		panes: []paneID{phasesPane, effectsPane, timePane, cachesPane},
 		plans: []plan{
+			{from: veryWide, node: stacked(beside(sized(phasesPane, leadPhases), one(timePane)), beside(one(cachesPane), sized(effectsPane, wideEffects)))},
 			{from: wide, node: stacked(beside(sized(phasesPane, leadPhases), one(timePane)), row(cachesPane, effectsPane))},
 			{from: 0, node: stacked(sized(phasesPane, leadPhases), one(timePane), row(cachesPane, effectsPane))},
 			{from: 0, node: stacked(sized(phasesPane, leadPhases), one(timePane), one(effectsPane), one(cachesPane))},
@@ -145,6 +146,7 @@ var arrangements = []arrangement{
 		name:  "memory",
 		panes: []paneID{memoryPane, cachesPane, effectsPane, timePane},
 		plans: []plan{
+			{from: veryWide, node: stacked(beside(sized(memoryPane, leadMemory), one(timePane)), beside(one(cachesPane), sized(effectsPane, wideEffects)))},
 			{from: wide, node: stacked(beside(sized(memoryPane, leadMemory), one(timePane)), row(cachesPane, effectsPane))},
 			{from: 0, node: stacked(sized(memoryPane, leadMemory), one(timePane), row(cachesPane, effectsPane))},
 			{from: 0, node: stacked(sized(memoryPane, leadMemory), one(timePane), one(cachesPane), one(effectsPane))},

@@ -79,14 +79,19 @@ func TestALargeScreenCutsNoText(t *testing.T) {
 // What a large screen shows of effects: medians, numbers of iterations, PSNR, interval
 // and the forest beside them, also among all other panes.
 func TestALargeScreenShowsAllOfEffects(t *testing.T) {
-	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, eventful())
-	frame := frameOf(m)
-	for _, want := range []string{"change, newest first", "ms before   after", "95 % interval", "n before  after", "dB meanwhile", "after against before", "−50 % ─"} {
-		if !strings.Contains(frame, want) {
-			t.Errorf("among others effects lack %q:\n%s", want, frame)
+	for _, name := range []string{"everything", "timing", "memory"} {
+		m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256)
+		m.preset = name
+		m.relay()
+		m.Update(snapshotMsg{eventful()})
+		frame := frameOf(m)
+		for _, want := range []string{"change, newest first", "ms before   after", "95 % interval", "n before  after", "dB meanwhile", "after against before", "−50 % ─"} {
+			if !strings.Contains(frame, want) {
+				t.Errorf("in %s effects lack %q:\n%s", name, want, frame)
+			}
 		}
 	}
-	frame = frameOf(zoomed(t, 200, 60, effectsPane, eventful(), "down"))
+	frame := frameOf(zoomed(t, 200, 60, effectsPane, eventful(), "down"))
 	for _, want := range []string{"iteration  ms before   after", "ms about iteration 2410; ╌ the median before it"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("alone effects lack %q:\n%s", want, frame)
