@@ -18,11 +18,8 @@ import (
 
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure the engine without a screen",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return badUsage(fmt.Errorf("bench: unknown command %q: must be model, peer, scaling or ablation", args[0]))
-			}
+		Use: "bench", Short: "Measure the engine without a screen", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
 			return badUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling or ablation"))
 		},
 	}
@@ -130,7 +127,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 			return err
 		}
 		if err != nil { // they were measured all the same
-			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop:", err)
+			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
 		}
 		report.AddLayers(summary, roofs)
 	}

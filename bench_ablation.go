@@ -51,13 +51,13 @@ func benchAblationCommand() *cobra.Command {
 			if progress {
 				told = func(a *profiles.Ablation) {
 					if a.LeftKnown {
-						fmt.Fprintf(os.Stderr, "\r%d of %d groups, %.0f s left ", a.Done, a.Groups, a.Left.Seconds())
+						fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d groups, %.0f s left ", a.Done, a.Groups, a.Left.Seconds())
 					}
 				}
 			}
 			table, err := bench.Ablation(cmd.Context(), settings, o, told)
 			if progress {
-				fmt.Fprintln(os.Stderr)
+				fmt.Fprintln(cmd.ErrOrStderr())
 			}
 			switch {
 			case cmd.Context().Err() != nil:

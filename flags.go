@@ -82,8 +82,12 @@ func (f *settingFlags) fromBaseline(flags *pflag.FlagSet) {
 	}
 }
 
-// flagError says of a flag's value what would be right.
-func flagError(_ *cobra.Command, err error) error {
+// flagError says of a flag or its value what would be right.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		return unknownFlag(cmd, unknown.GetSpecifiedName())
+	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
 		return badUsage(err)

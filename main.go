@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"charm.land/fang/v2"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +22,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/export"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/visible"
 	"prismtop/sim"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
@@ -51,8 +51,24 @@ func execute(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	root := rootCommand()
+	addCompletion(root)
 	root.SetArgs(args)
-	err := fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(printError), fang.WithoutManpage())
+	root.SetOut(newOutlet(ctx, os.Stdout))
+	root.SetErr(newOutlet(ctx, os.Stderr))
+	begun := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	err := root.ExecuteContext(ctx)
+	if err != nil && !begun {
+		err = badUsage(err)
+	}
+	if err != nil && !errors.Is(err, errInterrupted) {
+		fmt.Fprintln(root.ErrOrStderr(), "prismtop: "+errorLine(err))
+	}
+	return exitStatus(err)
+}
+
+// exitStatus is the exit status of an error.
+func exitStatus(err error) int {
 	var usage *usageError
 	switch {
 	case err == nil:
@@ -65,11 +81,20 @@ func execute(args []string) int {
 	return statusFailed
 }
 
-// printError writes an error as one line.
-func printError(w io.Writer, _ fang.Styles, err error) {
-	if !errors.Is(err, errInterrupted) {
-		fmt.Fprintln(w, "prismtop: "+strings.ReplaceAll(err.Error(), "\n", " "))
+// errorLine is an error's text on one line, without characters that steer a terminal.
+// Errors that errors.Join joined stand one after another.
+func errorLine(err error) string {
+	if usage, ok := err.(*usageError); ok {
+		return errorLine(usage.error)
 	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(joined.Unwrap()...).Error() {
+		var parts []string
+		for _, e := range joined.Unwrap() {
+			parts = append(parts, errorLine(e))
+		}
+		return strings.Join(parts, "; ")
+	}
+	return visible.Text(err.Error())
 }
 
 // errInterrupted ends a run that a signal stopped; what it measured was printed.
@@ -100,8 +125,11 @@ func rootCommand() *cobra.Command {
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
 	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand())
+	root.Version = version
+	root.SetHelpFunc(printHelp)
+	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(flagError)
-	root.SilenceUsage = true
+	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
 }
 
@@ -112,6 +140,9 @@ func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= n {
 			return nil
+		}
+		if cmd.HasAvailableSubCommands() {
+			return unknownCommand(cmd, args[n])
 		}
 		return badUsage(fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath()))
 	}
@@ -236,16 +267,16 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	r, err := open(o)
 	if err != nil {
 		if f.json {
-			err = errors.Join(err, writeNotBegun(o.Stream, chosen.Name, err))
+			err = errors.Join(err, writeNotBegun(cmd.OutOrStdout(), o.Stream, chosen.Name, err))
 		}
 		return badUsage(err)
 	}
 	defer r.Close()
 	show := live{r, profiles.NewAggregator(o.Stream, profiles.Options{Pictures: pictures})}
 	if screen || f.lines {
-		err = f.watch(cmd.Context(), show, look)
+		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 	} else {
-		err = f.report(cmd.Context(), show, chosen.Name)
+		err = f.report(cmd, show, chosen.Name)
 	}
 	var crash *sim.PanicError
 	var wrong *sim.SettingsError
@@ -255,7 +286,7 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
 		saveErr := r.WriteReconstruction(f.save)
 		if saveErr == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "saved %s.png and %s.npy\n", f.save, f.save)
+			fmt.Fprintf(cmd.ErrOrStderr(), "saved %s.png and %s.npy\n", visible.Text(f.save), visible.Text(f.save))
 		}
 		err = errors.Join(err, saveErr)
 	}
@@ -281,7 +312,7 @@ func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
 }
 
 // watch runs the reconstruction under the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -299,7 +330,7 @@ func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error
 	var err error
 	var last *profiles.Snapshot
 	if f.lines {
-		last, err = tui.Lines(ctx, os.Stdin, os.Stdout, show, look, lineInterval)
+		last, err = tui.Lines(ctx, os.Stdin, out, show, look, lineInterval)
 	} else {
 		err = tui.Run(ctx, show, look)
 	}
@@ -310,7 +341,7 @@ func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error
 		return runErr
 	}
 	if last != nil {
-		fmt.Print(tui.Summary(last))
+		fmt.Fprint(out, tui.Summary(last))
 	}
 	var crash *sim.PanicError
 	switch {
@@ -324,7 +355,8 @@ func (f *runFlags) watch(ctx context.Context, show live, look tui.Options) error
 
 // report runs the reconstruction with its progress on standard error and the
 // summary on standard output.
-func (f *runFlags) report(ctx context.Context, show live, presetName string) error {
+func (f *runFlags) report(cmd *cobra.Command, show live, presetName string) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	aggregating, stopAggregating := context.WithCancel(context.Background())
 	show.Start(ctx)
 	go func() {
@@ -332,7 +364,7 @@ func (f *runFlags) report(ctx context.Context, show live, presetName string) err
 		stopAggregating()
 	}()
 	go show.aggregator.Run(aggregating, 100*time.Millisecond)
-	tui.Plain(context.Background(), os.Stderr, show, time.Second)
+	tui.Plain(context.Background(), cmd.ErrOrStderr(), show, time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last one is in
@@ -342,9 +374,9 @@ func (f *runFlags) report(ctx context.Context, show live, presetName string) err
 		Version: version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
 	})
 	if f.json {
-		err = errors.Join(err, export.WriteJSON(os.Stdout, summary))
+		err = errors.Join(err, export.WriteJSON(out, summary))
 	} else {
-		_, writeErr := io.WriteString(os.Stdout, tui.Summary(last))
+		_, writeErr := io.WriteString(out, tui.Summary(last))
 		err = errors.Join(err, writeErr)
 	}
 	if err == nil && ctx.Err() != nil {
@@ -354,22 +386,17 @@ func (f *runFlags) report(ctx context.Context, show live, presetName string) err
 }
 
 // writeNotBegun writes the JSON summary of a run that failed in its preparation.
-func writeNotBegun(stream *profiles.Stream, presetName string, err error) error {
+func writeNotBegun(w io.Writer, stream *profiles.Stream, presetName string, err error) error {
 	stream.State(profiles.Failed, err.Error())
 	s := profiles.NewAggregator(stream, profiles.Options{}).Tick(time.Now())
-	return export.WriteJSON(os.Stdout, export.Summarize(s, export.Source{
+	return export.WriteJSON(w, export.Summarize(s, export.Source{
 		Version: version, Preset: presetName, CPU: features.Detect(),
 	}))
 }
 
 func presetsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value"}
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return badUsage(fmt.Errorf("presets: unknown command %q: must be list or show", args[0]))
-		}
-		return listPresets(cmd.OutOrStdout())
-	}
+	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value", Args: noArguments}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }
 	list := &cobra.Command{Use: "list", Short: "List the presets", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }}
 	var f settingFlags
@@ -463,7 +490,7 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			if err != nil { // they were measured all the same
-				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop:", err)
+				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
 			}
 			facts := doctor.Gather(doctor.Options{
 				Roofs:   doctorRoofs(roofs),

@@ -118,9 +118,32 @@ stderr 'device = cuda'
 status 2 prismtop run --wrong
 oneline
 stderr 'wrong'
+stderr 'unknown flag --wrong; see prismtop run --help'
+status 2 prismtop run --presett quick
+oneline
+stderr '^prismtop: run: unknown flag --presett: did you mean --preset\?'
+status 2 prismtop run -x
+oneline
 status 2 prismtop runn
 oneline
-stderr '^prismtop: unexpected argument "runn"; see prismtop --help'
+stderr '^prismtop: unknown command "runn": did you mean run\?'
+status 2 prismtop moon.png
+oneline
+stderr '^prismtop: unknown command "moon.png"; see prismtop --help'
+status 2 prismtop help nope
+oneline
+stderr '^prismtop: unknown command "nope"; see prismtop --help'
+status 2 prismtop help presets lst
+oneline
+stderr '^prismtop: presets: unknown command "lst": did you mean list\?'
+status 2 prismtop presets lst
+oneline
+stderr '^prismtop: presets: unknown command "lst": did you mean list\?'
+status 2 prismtop bench modle
+oneline
+stderr '^prismtop: bench: unknown command "modle": did you mean model\?'
+status 2 prismtop completion nope
+oneline
 status 2 prismtop verify
 oneline
 status 1 prismtop verify nofile.npz
@@ -277,10 +300,19 @@ oneline
 
 func TestHelpShowsNoMarkup(t *testing.T) {
 	script(t, `
+status 0 prismtop --help
+stdout 'verify +Recompute'
+! stdout '\x1b'
+status 0 prismtop help presets
+stdout 'prismtop presets \[command\] \[flags\]'
+status 0 prismtop help bench peer
+stdout 'prismtop bench peer SCRIPT \[flags\]'
+status 0 prismtop --version
+stdout '^prismtop version [0-9]'
 status 0 prismtop run --help
 ! stdout '[\x60]'
-stdout '--config +File of settings over the preset.s, in TOML'
-stdout '--save +Path to save'
+stdout '--config FILE +file of settings over the preset.s, in TOML'
+stdout '--save PATH +path to save'
 status 0 prismtop presets show --help
 ! stdout '[\x60]'
 stdout '--max-time'

@@ -368,7 +368,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	r.Close() // the loop meets nothing where its reconstruction was
 	f := runFlags{}
 	look := tui.Options{Output: x.TTY(), Input: x.TTY()}
-	err = f.watch(context.Background(), live{r, profiles.NewAggregator(stream, profiles.Options{})}, look)
+	err = f.watch(context.Background(), x.TTY(), live{r, profiles.NewAggregator(stream, profiles.Options{})}, look)
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {
 		t.Fatalf("the screen ended with %v", err)

@@ -50,7 +50,7 @@ func decode(data []byte, meta ...string) (document, error) {
 		}
 		e := find(name)
 		if e == nil {
-			return d, &UnknownKeyError{name, closest(name, append(keyNames(), meta...))}
+			return d, &UnknownKeyError{name, Closest(name, append(keyNames(), meta...))}
 		}
 		d.values[name] = plain(e, value)
 	}

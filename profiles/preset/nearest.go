@@ -11,12 +11,12 @@ func nearest(name string) []string {
 	for i, e := range table {
 		names[i] = e.Name
 	}
-	return closest(name, names)
+	return Closest(name, names)
 }
 
-// closest lists up to three candidates that are few edits away from name or
+// Closest lists up to three candidates that are few edits away from name or
 // share its beginning, the closest first.
-func closest(name string, candidates []string) []string {
+func Closest(name string, candidates []string) []string {
 	type match struct {
 		name  string
 		edits int
@@ -29,7 +29,7 @@ func closest(name string, candidates []string) []string {
 	for _, c := range candidates {
 		plain := strings.ReplaceAll(c, "-", "_")
 		edits := distance(name, plain)
-		if len(name) >= 3 && (strings.Contains(plain, name) || strings.Contains(name, plain)) {
+		if len(name) >= 3 && (strings.Contains(plain, name) || 2*len(plain) > len(name) && strings.Contains(name, plain)) {
 			edits = min(edits, 1)
 		}
 		if edits <= max(1, min(len(name), len(plain))/3) {

@@ -55,7 +55,7 @@ func Lookup(name string) (Preset, error) {
 }
 
 func unknownPreset(name string, names []string) error {
-	if near := closest(name, names); len(near) > 0 {
+	if near := Closest(name, names); len(near) > 0 {
 		return fmt.Errorf("preset %q: unknown, did you mean %s?", name, strings.Join(near, " or "))
 	}
 	return fmt.Errorf("preset %q: unknown, must be one of %s", name, strings.Join(names, ", "))

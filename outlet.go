@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"time"
+)
+
+// outlet is standard output or standard error. A terminal or a pipe that is not read
+// holds up the program, but not its end: once ctx is done a write is given up after
+// outletLimit, and so is every one after it.
+type outlet struct {
+	file  *os.File
+	ended <-chan struct{}
+	stuck bool
+}
+
+// outletLimit is how long a write may take after the program was asked to end.
+const outletLimit = 500 * time.Millisecond
+
+func newOutlet(ctx context.Context, file *os.File) *outlet {
+	o := &outlet{file: file, ended: ctx.Done()}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		o.ended = nil // a disk takes everything
+	}
+	return o
+}
+
+// Fd makes the file known as a terminal, where it is one.
+func (o *outlet) Fd() uintptr { return o.file.Fd() }
+
+// Write waits for the file to take p, which is copied.
+func (o *outlet) Write(p []byte) (int, error) {
+	if o.stuck {
+		return 0, os.ErrDeadlineExceeded
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	written := make(chan result, 1)
+	data := bytes.Clone(p)
+	go func() {
+		n, err := o.file.Write(data)
+		written <- result{n, err}
+	}()
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-o.ended:
+	}
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-time.After(outletLimit):
+		o.stuck = true
+		return 0, os.ErrDeadlineExceeded
+	}
+}
