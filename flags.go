@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/preset"
 )
 
@@ -126,15 +127,20 @@ func savePath(given string) (string, error) {
 	if folder == "" {
 		folder = "."
 	}
-	probe, err := os.CreateTemp(folder, ".prismtop-*")
-	if err == nil {
-		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-	}
-	if err != nil {
+	if err := writable(folder); err != nil {
 		return "", fmt.Errorf("flag --save: %q: the folder %s cannot be written: %w", given, filepath.Clean(folder), bare(err))
 	}
 	for _, path := range []string{base + ".png", base + ".npy"} {
-		info, err := os.Stat(path)
+		target, err := atomicfile.Target(path)
+		if err != nil {
+			return "", fmt.Errorf("flag --save: %q: %s: %w", given, path, err)
+		}
+		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // a link's
+			if err := writable(behind); err != nil {
+				return "", fmt.Errorf("flag --save: %s leads to the folder %s, which cannot be written: %w", path, behind, bare(err))
+			}
+		}
+		info, err := os.Stat(target)
 		switch {
 		case err == nil && info.IsDir():
 			return "", fmt.Errorf("flag --save: %s is a folder", path)
@@ -143,6 +149,15 @@ func savePath(given string) (string, error) {
 		}
 	}
 	return base, nil
+}
+
+// writable tries whether a file can be made in a folder.
+func writable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".prismtop-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // bare is an error without the operation and the path.

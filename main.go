@@ -284,9 +284,9 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return badUsage(err)
 	}
 	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
-		saveErr := r.WriteReconstruction(f.save)
-		if saveErr == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "saved %s.png and %s.npy\n", visible.Text(f.save), visible.Text(f.save))
+		paths, saveErr := r.WriteReconstruction(f.save)
+		if len(paths) > 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "saved "+visible.Text(strings.Join(paths, " and ")))
 		}
 		err = errors.Join(err, saveErr)
 	}

@@ -174,6 +174,14 @@ mkdir taken.npy
 status 2 prismtop run --headless TINY --save taken
 oneline
 stderr 'flag --save: taken.npy is a folder'
+[symlink] symlink null.npy -> /dev/null
+[symlink] status 2 prismtop run --headless TINY --save null
+[symlink] oneline
+[symlink] stderr 'flag --save: "null": null.npy: not a regular file'
+[symlink] symlink away.png -> gone/away.png
+[symlink] status 2 prismtop run --headless TINY --save away
+[symlink] oneline
+[symlink] stderr 'flag --save: away.png leads to the folder gone, which cannot be written: no such file'
 status 2 prismtop run --headless TINY --save .
 oneline
 stderr 'flag --save: ".": wants a file name'
@@ -257,6 +265,20 @@ status 0 prismtop run --headless TINY --max-iterations 3 --save saved/Mars.PNG
 stderr 'saved saved/Mars.png and saved/Mars.npy'
 exec ls -A saved
 cmp stdout names
+# a link is followed and stays
+[symlink] mkdir far
+[symlink] symlink near.png -> far/away.png
+[symlink] status 0 prismtop run --headless TINY --max-iterations 3 --save near
+[symlink] exists far/away.png near.npy
+[symlink] stderr 'saved near.png and near.npy'
+[symlink] exec readlink near.png
+[symlink] stdout 'far/away.png'
+# what diverged is kept as NPY
+status 1 prismtop run --headless TINY --set learning_rate=10 --set amp=fp16 --set batch_norm=false --set iterations=2000 --set threshold=0 --save wrong
+stderr '^saved wrong.npy$'
+stderr '^prismtop: diverged: .*; saving wrong.png: the value at \[[0-9]+, [0-9]+\] is NaN: a PNG cannot hold it, NPY can$'
+exists wrong.npy
+! exists wrong.png
 # without a terminal the screen is not opened
 status 0 prismtop TINY
 stdout 'PSNR'

@@ -538,11 +538,16 @@ func with(settings, before *preset.Settings) string {
 // save writes the reconstruction as it stands.
 func (l *loop) save() {
 	paths, err := l.write(l.run.savePath(), picture.SaveNewPair)
-	if err != nil {
-		l.run.stream.Refuse("not saved: " + err.Error())
+	var told []string
+	if len(paths) > 0 {
+		told = append(told, "saved "+strings.Join(paths, " and "))
+	}
+	if err == nil {
+		l.run.stream.Log(told[0])
 		return
 	}
-	l.run.stream.Log("saved " + strings.Join(paths, " and "))
+	told = append(told, "not saved: "+strings.TrimPrefix(err.Error(), "saving "))
+	l.run.stream.Refuse(strings.Join(told, "; "))
 }
 
 // write writes the window of the object of the reconstruction to a PNG and an NPY

@@ -221,10 +221,10 @@ func (r *Run) Threads() int { return r.loop.backend.Threads() }
 func (r *Run) Close() { r.loop.close() }
 
 // WriteReconstruction writes the reconstruction of a run that has ended to
-// base.png (16 bit) and base.npy.
-func (r *Run) WriteReconstruction(base string) error {
-	_, err := r.loop.write(base, picture.SavePair)
-	return err
+// base.png (16 bit) and base.npy, or to base.npy alone with an error where it is not
+// finite. It returns the paths that were written.
+func (r *Run) WriteReconstruction(base string) ([]string, error) {
+	return r.loop.write(base, picture.SavePair)
 }
 
 // errEnded refuses a command to a run whose loop is gone.

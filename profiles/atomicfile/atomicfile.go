@@ -1,5 +1,6 @@
 // Package atomicfile writes files whole or not at all: whoever reads, and a machine
-// that loses power, finds the old file or the new one.
+// that loses power, finds the old file or the new one. A symbolic link is followed: the
+// file that it names is written, and the link stays.
 package atomicfile
 
 import (
@@ -25,6 +26,10 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 }
 
 func write(path string, data []byte, mode fs.FileMode) error {
+	path, err := Target(path)
+	if err != nil {
+		return err
+	}
 	d, err := draft(path, data, mode)
 	if err != nil {
 		return err
@@ -34,6 +39,34 @@ func write(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
+}
+
+// maxLinks is how many symbolic links are followed, as many as Linux follows.
+const maxLinks = 40
+
+// errNotRegular refuses devices, pipes and sockets, which a rename would replace.
+var errNotRegular = errors.New("not a regular file")
+
+// Target is the file that a write to path replaces or makes: path itself, or what the
+// symbolic links lead to that begin there. It need not exist. A file that is neither
+// regular nor a folder is refused.
+func Target(path string) (string, error) {
+	for range maxLinks {
+		link, err := os.Readlink(path)
+		if err != nil { // no link
+			info, err := os.Lstat(path)
+			if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+				return "", errNotRegular
+			}
+			return path, nil
+		}
+		if !filepath.IsAbs(link) {
+			folder, _ := filepath.Split(path)
+			link = folder + link // not cleaned: .. of a folder that is a link leads elsewhere
+		}
+		path = link
+	}
+	return "", syscall.ELOOP
 }
 
 // draft puts data into a new file beside path, on disk.

@@ -71,3 +71,67 @@ func TestAnErrorLeavesWhatWasThere(t *testing.T) {
 		t.Errorf("the folder holds %s", got)
 	}
 }
+
+// A link stays a link, and what it leads to is written, wherever that is.
+func TestALinkIsFollowed(t *testing.T) {
+	folder, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(elsewhere, "deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		"a": filepath.Join(elsewhere, "a"), "b": "a", "in": filepath.Join(elsewhere, "deep"), // b leads to a link
+		"new": "absent", "up": "in/../c", // of the folder behind in, not of this one
+	} {
+		if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
+			t.Skipf("skipped: no symbolic links here: %v", err)
+		}
+	}
+	for _, c := range []struct{ write, lands string }{
+		{filepath.Join(folder, "b"), filepath.Join(elsewhere, "a")},
+		{filepath.Join(folder, "new"), filepath.Join(folder, "absent")},
+		{filepath.Join(folder, "up"), filepath.Join(elsewhere, "c")},
+	} {
+		for _, write := range []func(string, []byte) error{
+			func(path string, data []byte) error { return Write(path, data, 0o600) },
+			func(path string, data []byte) error {
+				return WriteTogether([]string{path, filepath.Join(folder, "other")}, [][]byte{data, data}, 0o600)
+			},
+		} {
+			if err := write(c.write, []byte(c.write)); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := os.ReadFile(c.lands); string(text) != c.write {
+				t.Errorf("%s says %q (%v)", c.lands, text, err)
+			}
+			if info, err := os.Lstat(c.write); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+				t.Errorf("%s is no link any more: %v (%v)", c.write, info.Mode(), err)
+			}
+			if err := os.Remove(c.lands); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What is no file of bytes is not replaced by one, and links that lead round are told.
+func TestWhatIsNoFileIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	null, round := filepath.Join(folder, "null"), filepath.Join(folder, "round")
+	if err := errors.Join(os.Symlink(os.DevNull, null), os.Symlink("round", round)); err != nil {
+		t.Skipf("skipped: no symbolic links here: %v", err)
+	}
+	for _, path := range []string{null, round} {
+		for _, err := range []error{
+			Write(path, []byte("x"), 0o600),
+			WriteTogether([]string{filepath.Join(folder, "a"), path}, [][]byte{{'x'}, {'x'}}, 0o600),
+		} {
+			var named *fs.PathError
+			if !errors.As(err, &named) || named.Path != path {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	if got := names(t, folder); got != "null round" {
+		t.Errorf("the folder holds %s", got)
+	}
+}

@@ -5,17 +5,26 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // WriteTogether writes files that belong together: what can fail for want of room
 // is done before any of them has its name, so that there are all or none. Older files
-// of these names are replaced. The error names the file that could not be written.
+// of these names, or behind links of these names, are replaced. The error names the file that could not be written.
 func WriteTogether(paths []string, data [][]byte, mode fs.FileMode) error {
-	drafts, err := draftAll(paths, data, mode)
-	if err != nil {
-		return err
+	targets := make([]string, len(paths))
+	for i, path := range paths {
+		target, err := Target(path)
+		if err != nil {
+			return &fs.PathError{Op: "write", Path: path, Err: err}
+		}
+		targets[i] = target
 	}
-	return name(drafts, paths)
+	drafts, err := draftAll(targets, data, mode)
+	if err != nil {
+		return named(err, targets, paths)
+	}
+	return named(name(drafts, targets), targets, paths)
 }
 
 // WriteNew is WriteTogether under names that nothing has: names gives the paths of the
@@ -41,6 +50,17 @@ func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]st
 		}
 		return paths, nil
 	}
+}
+
+// named is an error about a target as one about the path that led there.
+func named(err error, targets, paths []string) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		if i := slices.Index(targets, path.Path); i >= 0 {
+			path.Path = paths[i]
+		}
+	}
+	return err
 }
 
 // reserve makes empty files of names that nothing has, all or none, so that no other
@@ -89,7 +109,13 @@ func name(drafts, paths []string) error {
 			made = append(made, path)
 		}
 	}
-	return syncFolder(filepath.Dir(paths[0]))
+	var err error
+	for i, path := range paths {
+		if i == 0 || filepath.Dir(path) != filepath.Dir(paths[i-1]) {
+			err = errors.Join(err, syncFolder(filepath.Dir(path)))
+		}
+	}
+	return err
 }
 
 func discard(paths []string) {

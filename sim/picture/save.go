@@ -33,47 +33,72 @@ func SaveNPY(path string, pixels []float32, w, h int) error {
 }
 
 // SavePair is SavePNG16 to base.png and SaveNPY to base.npy, both or neither. It
-// returns their paths.
+// returns their paths. Pixels that are not finite go to base.npy alone: its path comes
+// with a NotFiniteError.
 func SavePair(base string, pixels []float32, w, h int) ([]string, error) {
-	data, err := encodePair(pixels, w, h)
-	paths := pair(base)
-	if err == nil {
-		err = atomicfile.WriteTogether(paths, data, 0o666)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("saving %s: %w", failedPath(err, base), bare(err))
-	}
-	return paths, nil
+	return saveFiles(base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
+		paths := appended(base, extensions)
+		return paths, atomicfile.WriteTogether(paths, data, 0o666)
+	})
 }
 
 // SaveNewPair is SavePair that replaces nothing: where a file has one of the names,
 // both go to base-2, or base-3, and so on.
 func SaveNewPair(base string, pixels []float32, w, h int) ([]string, error) {
-	data, err := encodePair(pixels, w, h)
-	var paths []string
-	if err == nil {
-		paths, err = atomicfile.WriteNew(func(n int) []string {
+	return saveFiles(base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
+		return atomicfile.WriteNew(func(n int) []string {
 			if n == 1 {
-				return pair(base)
+				return appended(base, extensions)
 			}
-			return pair(fmt.Sprintf("%s-%d", base, n))
+			return appended(fmt.Sprintf("%s-%d", base, n), extensions)
 		}, data, 0o666)
+	})
+}
+
+// saveFiles encodes pixels for the files that can hold them and has them written.
+func saveFiles(base string, pixels []float32, w, h int, write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
+	extensions := []string{".png", ".npy"}
+	grey, err := encodePNG16(pixels, w, h)
+	var unfit *NotFiniteError
+	if err != nil && !errors.As(err, &unfit) {
+		return nil, fmt.Errorf("saving %s: %w", base, err)
 	}
+	array, err := encodeNPY(pixels, w, h)
 	if err != nil {
+		return nil, fmt.Errorf("saving %s: %w", base, err)
+	}
+	data := [][]byte{grey, array}
+	if unfit != nil {
+		extensions, data = extensions[1:], data[1:]
+	}
+	paths, err := write(extensions, data)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("saving %s: %w", failedPath(err, base), bare(err))
+	case unfit != nil:
+		return paths, fmt.Errorf("saving %s.png: %w", strings.TrimSuffix(paths[0], ".npy"), unfit)
 	}
 	return paths, nil
 }
 
-func pair(base string) []string { return []string{base + ".png", base + ".npy"} }
-
-func encodePair(pixels []float32, w, h int) ([][]byte, error) {
-	grey, err := encodePNG16(pixels, w, h)
-	if err != nil {
-		return nil, err
+// appended is base with each of the extensions.
+func appended(base string, extensions []string) []string {
+	paths := make([]string, len(extensions))
+	for i, extension := range extensions {
+		paths[i] = base + extension
 	}
-	array, err := encodeNPY(pixels, w, h)
-	return [][]byte{grey, array}, err
+	return paths
+}
+
+// NotFiniteError is a pixel that no PNG can hold: NaN or an infinity.
+type NotFiniteError struct {
+	Row, Column int
+	Value       float64
+}
+
+// Error names the pixel and its value.
+func (e *NotFiniteError) Error() string {
+	return fmt.Sprintf("the value at [%d, %d] is %g: a PNG cannot hold it, NPY can", e.Row, e.Column, e.Value)
 }
 
 // failedPath is the file that an error is about, otherwise base.
@@ -111,7 +136,7 @@ func encodePNG16(pixels []float32, w, h int) ([]byte, error) {
 	for i, v := range pixels {
 		f := float64(v)
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("the value at [%d, %d] is %g: a PNG cannot hold it, NPY can", i/w, i%w, f)
+			return nil, &NotFiniteError{i / w, i % w, f}
 		}
 		low, high = math.Min(low, f), math.Max(high, f)
 	}

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"errors"
 	"image"
 	"image/png"
 	"math"
@@ -197,14 +198,43 @@ func TestANewPairTakesTheFirstFreeName(t *testing.T) {
 	}
 }
 
+// A diverged reconstruction is kept as NPY, bit for bit; why there is no PNG is the error.
+func TestWhatIsNotFiniteIsSavedAsNPYAlone(t *testing.T) {
+	pixels := []float32{0, 1, float32(math.NaN()), float32(math.Inf(-1))}
+	base := filepath.Join(t.TempDir(), "moon")
+	alone := filepath.Join(t.TempDir(), "alone.npy")
+	if err := SaveNPY(alone, pixels, 2, 2); err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(alone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		save func(string, []float32, int, int) ([]string, error)
+		at   string
+	}{{SavePair, base}, {SavePair, base}, {SaveNewPair, base + "-2"}} {
+		paths, err := c.save(base, pixels, 2, 2)
+		var unfit *NotFiniteError
+		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), c.at+".png: the value at [1, 0] is NaN") {
+			t.Errorf("error %v", err)
+		}
+		if !slices.Equal(paths, []string{c.at + ".npy"}) {
+			t.Errorf("saved %v", paths)
+		}
+		if got, err := os.ReadFile(c.at + ".npy"); !bytes.Equal(got, want) {
+			t.Errorf("%s.npy holds %d other bytes (%v)", c.at, len(got), err)
+		}
+		if _, err := os.Stat(c.at + ".png"); err == nil {
+			t.Errorf("%s.png is there", c.at)
+		}
+	}
+}
+
 // What cannot be saved as a pair is not saved by half.
 func TestAPairIsWholeOrNotThere(t *testing.T) {
 	folder := t.TempDir()
 	base := filepath.Join(folder, "moon")
-	nan := float32(math.NaN())
-	if _, err := SavePair(base, []float32{0, nan, 2, 3}, 2, 2); err == nil {
-		t.Error("a PNG of what is no number")
-	}
 	if err := os.MkdirAll(filepath.Join(base+".npy", "inside"), 0o700); err != nil {
 		t.Fatal(err)
 	}
