@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -213,10 +214,10 @@ const sizedObject = 21
 // objectText is what is reconstructed: its name, and its sizes where w cells hold both.
 func objectText(s *profiles.Snapshot, w int) string {
 	if w < sizedObject || s.Run.Size <= 0 {
-		return s.Run.Object
+		return visible.Text(s.Run.Object)
 	}
 	sizes := fmt.Sprintf(" %d/%d", s.Run.Size, s.Run.ObjectSize)
-	return chart.Cut(s.Run.Object, w-len(sizes)) + sizes
+	return chart.Cut(visible.Text(s.Run.Object), w-len(sizes)) + sizes
 }
 
 // sampleText is which sample is trained, of how many.

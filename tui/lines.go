@@ -79,7 +79,7 @@ type lines struct {
 }
 
 func (l *lines) say(format string, args ...any) {
-	text := strings.Map(printable, fmt.Sprintf(format, args...))
+	text := printed(fmt.Sprintf(format, args...))
 	if l.options.ASCII {
 		text = plainASCII(text)
 	}

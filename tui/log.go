@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prismtop/profiles"
+	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -125,7 +126,7 @@ func (p *log) wrap(entries []profiles.LogLine, w int) {
 	p.of, p.rows = key, p.rows[:0]
 	for i, e := range entries {
 		at := clock(e.At)
-		for _, text := range wrap(e.Text, w-logIndent) {
+		for _, text := range wrap(visible.Text(e.Text), w-logIndent) {
 			p.rows = append(p.rows, logRow{at, chart.Cut(text, w-logIndent), i})
 			at = ""
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"prismtop/profiles"
+	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 )
 
@@ -59,7 +60,7 @@ func isTerminal(w io.Writer) bool {
 func (p *plain) take(s *profiles.Snapshot) {
 	for _, l := range newLines(p.snap, s) {
 		p.clear()
-		fmt.Fprintf(p.w, "%s %s\n", clock(l.At), strings.Map(printable, l.Text))
+		fmt.Fprintf(p.w, "%s %s\n", clock(l.At), printed(l.Text))
 	}
 	first := p.snap == nil
 	p.snap = s
@@ -120,12 +121,15 @@ func (p *plain) end() {
 	}
 }
 
-// printable drops control characters.
-func printable(r rune) rune {
-	if chart.RuneWidth(r) == 0 {
-		return -1
-	}
-	return r
+// printed is a text as it may be printed: control characters are written out, and
+// what terminals would join with other characters is left out, as on the screen.
+func printed(text string) string {
+	return strings.Map(func(r rune) rune {
+		if chart.RuneWidth(r) == 0 {
+			return -1
+		}
+		return r
+	}, visible.Text(text))
 }
 
 // progressLine is a run's progress on one line: how far it is, its rate (of the
@@ -165,10 +169,10 @@ func progressLine(s *profiles.Snapshot) string {
 	if s.Err != "" {
 		parts = append(parts, firstLine(s.Err))
 	}
-	return strings.Map(printable, strings.Join(parts, " · "))
+	return printed(strings.Join(parts, " · "))
 }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
+	return visible.Text(line)
 }

@@ -50,7 +50,7 @@ func TestPlainReportsUntilTheRunEnds(t *testing.T) {
 	}
 	want := "00:00:01 europa.jpg padded\n" +
 		"sample 38/100 · iter 4120 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42 · left 00:02:51\n" +
-		"00:00:02 saved [2Jhere\n" +
+		"00:00:02 saved \\x1b[2Jhere\n" +
 		"finished · sample 100/100 · iter 9876 · 96.82 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42\n"
 	if got := w.String(); got != want {
 		t.Errorf("printed\n%swant\n%s", got, want)

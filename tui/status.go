@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prismtop/profiles/preset"
+	"prismtop/profiles/visible"
 	"prismtop/tui/theme"
 )
 
@@ -22,9 +23,11 @@ const (
 	answerLife = 2 * time.Second
 )
 
-func (m *Model) say(s string) { m.status = status{text: s, until: m.now().Add(statusLife)} }
+func (m *Model) say(s string) {
+	m.status = status{text: visible.Text(s), until: m.now().Add(statusLife)}
+}
 func (m *Model) complain(s string) {
-	m.status = status{text: s, bad: true, until: m.now().Add(statusLife)}
+	m.status = status{text: visible.Text(s), bad: true, until: m.now().Add(statusLife)}
 }
 
 // news shows what is new of the run, which the log keeps: not over a refusal, nor

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"prismtop/profiles/visible"
 )
 
 // stray catches what anything else in the process prints to standard output and
@@ -122,6 +124,6 @@ func (s *stray) replay(w io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, line := range s.all {
-		_, _ = io.WriteString(w, line)
+		_, _ = io.WriteString(w, visible.Lines(line))
 	}
 }

@@ -26,7 +26,7 @@ func (m *Model) overhear() bool {
 		l.At = m.snap.Elapsed
 	}
 	for _, text := range lines {
-		l.Text = "printed: " + strings.TrimSpace(strings.Map(printable, text))
+		l.Text = "printed: " + printed(strings.TrimSpace(text))
 		m.printed = append(m.printed, l)
 	}
 	m.printed = m.printed[max(0, len(m.printed)-maxPrinted):]

@@ -21,7 +21,7 @@ func Summary(s *profiles.Snapshot) string {
 func summary(s *profiles.Snapshot, state string, cores int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
-		text := strings.Map(printable, fmt.Sprintf(format, args...))
+		text := printed(fmt.Sprintf(format, args...))
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	r := s.Run

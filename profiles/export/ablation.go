@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/visible"
 )
 
 // Ablation is an ablation's table in JSON. What was not measured is null.
@@ -58,7 +59,8 @@ func AblationJSON(a *profiles.Ablation, settings *Settings, version, preset stri
 		}
 		out.Rows = append(out.Rows, to)
 	}
-	return json.MarshalIndent(out, "", "  ")
+	document, err := json.MarshalIndent(out, "", "  ")
+	return visible.JSON(document), err
 }
 
 func known(v float64) *float64 {

@@ -3,11 +3,13 @@
 package export
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/visible"
 )
 
 // Schema is the version of the JSON object. It changes when a field changes its
@@ -233,10 +235,15 @@ type Effect struct {
 
 // WriteJSON writes the summary as one indented object and a line feed.
 func WriteJSON(w io.Writer, s *Summary) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(s)
+	if err := e.Encode(s); err != nil {
+		return err
+	}
+	_, err := w.Write(visible.JSON(b.Bytes()))
+	return err
 }
 
 // Summarize builds the summary of a run from its last snapshot.

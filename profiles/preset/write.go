@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"prismtop/profiles/visible"
 )
 
 // Write prints the settings as TOML, grouped, each with the place it came from
@@ -28,24 +31,13 @@ func Write(w io.Writer, s *Settings, origins Origins) error {
 		}
 		line := e.Name + " = " + e.quoted(s)
 		if origin := origins[e.Name]; origin != "" {
-			line = fmt.Sprintf("%-34s # %s", line, oneLine(origin))
+			line = fmt.Sprintf("%-34s # %s", line, visible.Text(origin))
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
 			return fmt.Errorf("writing settings: %w", err)
 		}
 	}
 	return nil
-}
-
-// oneLine keeps a comment a comment when a path holds control characters or
-// bytes that are no text.
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
 }
 
 // quoteTOML writes text as a basic string of TOML: quotes, backslashes and
@@ -62,10 +54,12 @@ func quoteTOML(text string) string {
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case r < 0x20 || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
+		case r == utf8.RuneError || visible.Text(string(r)) == string(r):
 			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08X`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04X`, r)
 		}
 	}
 	b.WriteByte('"')

@@ -3,9 +3,12 @@
 package visible
 
 import (
+	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -47,3 +50,25 @@ func Lines(s string) string {
 // hidden says whether a character is not drawn. What stands for a byte that is no
 // UTF-8 counts, and so does that character itself.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
+
+// JSON is a JSON document whose strings have \u in the place of characters that Text
+// would not leave as they are.
+func JSON(document []byte) []byte {
+	laidOut := func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' } // not raw in strings
+	if !bytes.ContainsFunc(document, func(r rune) bool { return hidden(r) && !laidOut(r) }) {
+		return document
+	}
+	safe := make([]byte, 0, len(document)+64)
+	for _, r := range string(document) {
+		switch {
+		case !hidden(r) || laidOut(r):
+			safe = utf8.AppendRune(safe, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
+		default:
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		}
+	}
+	return safe
+}

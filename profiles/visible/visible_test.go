@@ -1,6 +1,8 @@
 package visible
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 	"unicode/utf8"
 )
@@ -35,6 +37,25 @@ func TestLinesKeepsLineFeeds(t *testing.T) {
 	}
 	if got := Lines("a\nb\n"); got != "a\nb\n" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestJSONSaysTheSame(t *testing.T) {
+	const text = "a\u009b\u202e\U000e0001\x7f\n<\ufffd\xff>"
+	document, err := json.MarshalIndent(map[string]string{"file": text}, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := JSON(document)
+	if want := "{\n\t\"file\": \"a\\u009b\\u202e\\udb40\\udc01\\u007f\\n\\u003c\\ufffd\\ufffd\\u003e\"\n}"; string(safe) != want {
+		t.Errorf("got %q, want %q", safe, want)
+	}
+	var before, after map[string]string
+	if err := errors.Join(json.Unmarshal(document, &before), json.Unmarshal(safe, &after)); err != nil || before["file"] != after["file"] {
+		t.Errorf("%q became %q (%v)", before, after, err)
+	}
+	if plain := []byte("{\"a\": \"é\"}\n"); string(JSON(plain)) != string(plain) {
+		t.Errorf("got %q", JSON(plain))
 	}
 }
 

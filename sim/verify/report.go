@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"prismtop/profiles/visible"
 )
 
 // Result is one array's comparison.
@@ -119,14 +121,17 @@ func faults(failed, unreadable int) string {
 
 // WriteJSON writes one object: the engine, the verdict and every report.
 func WriteJSON(w io.Writer, engine string, reports []Report) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	document, err := json.MarshalIndent(struct {
 		Schema int      `json:"schema"`
 		Engine string   `json:"engine"`
 		OK     bool     `json:"ok"`
 		Files  []Report `json:"files"`
-	}{1, engine, OK(reports), reports})
+	}{1, engine, OK(reports), reports}, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(visible.JSON(document), '\n'))
+	return err
 }
 
 // WriteText writes a table for people: each array with its error and what is
@@ -149,10 +154,10 @@ func WriteText(w io.Writer, engine string, reports []Report) error {
 
 func (r Report) writeText(w io.Writer) error {
 	if r.Err != "" {
-		_, err := fmt.Fprintf(w, "%s\n\n", r.Err)
+		_, err := fmt.Fprintf(w, "%s\n\n", visible.Text(r.Err))
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", r.File, count(len(r.Cases), "case"), count(len(r.Results), "array"), r.Failed()); err != nil {
+	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", visible.Text(r.File), count(len(r.Cases), "case"), count(len(r.Results), "array"), r.Failed()); err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -162,7 +167,8 @@ func (r Report) writeText(w io.Writer) error {
 		if !result.OK {
 			mark = "FAIL"
 		}
-		fmt.Fprintf(table, "  %s\t%v\t%v\t%s\n", result.Array, result.Error, result.Allowed, strings.TrimSpace(mark+"  "+result.Note))
+		fmt.Fprintf(table, "  %s\t%v\t%v\t%s\n", visible.Text(result.Array), result.Error, result.Allowed,
+			strings.TrimSpace(mark+"  "+visible.Text(result.Note)))
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -7,13 +7,17 @@ import (
 	"strings"
 
 	"prismtop/profiles/machine"
+	"prismtop/profiles/visible"
 )
 
 // WriteJSON writes the facts as one object.
 func (f Facts) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(f)
+	document, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(visible.JSON(document), '\n'))
+	return err
 }
 
 // WriteText writes the facts for people, a line each.
@@ -34,7 +38,7 @@ type page struct{ strings.Builder }
 
 // line adds a line; an empty label continues the one above.
 func (p *page) line(label, format string, args ...any) {
-	fmt.Fprintf(p, "%-10s %s\n", label, fmt.Sprintf(format, args...))
+	fmt.Fprintf(p, "%-10s %s\n", label, visible.Text(fmt.Sprintf(format, args...)))
 }
 
 func (p *page) cpu(c machine.CPU) {

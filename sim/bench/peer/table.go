@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"prismtop/profiles/visible"
 )
 
 // Header says what was measured where.
@@ -25,8 +27,8 @@ func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 	fmt.Fprintf(&b, "%s: prismtop %s (%s) beside PyTorch %s (NumPy %s, Python %s; %s) on %s, %d logical processors, "+
 		"%d threads on both sides where nothing else is said. Medians [10th to 90th percentile]; the ratio is the median of "+
 		"the ratios of %d rounds [10th to 90th percentile], in each of which one side ran after the other.\n\n",
-		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, h.Peer.Torch, h.Peer.Numpy, h.Peer.Python,
-		h.Peer.Capability, h.CPU, h.Logical, h.Threads, h.Rounds)
+		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, visible.Text(h.Peer.Torch), visible.Text(h.Peer.Numpy),
+		visible.Text(h.Peer.Python), visible.Text(h.Peer.Capability), h.CPU, h.Logical, h.Threads, h.Rounds)
 	b.WriteString("| work | PyTorch | prismtop | ratio | our aim | rounds kept |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		b.WriteString(r.line())
@@ -95,5 +97,5 @@ func oneLine(err error) string {
 	if err == nil {
 		return "no round"
 	}
-	return strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error())
+	return visible.Text(strings.NewReplacer("\n", " ", "|", "/").Replace(err.Error()))
 }
