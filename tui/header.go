@@ -17,8 +17,8 @@ import (
 type headerField int
 
 const (
-	brandField headerField = iota
-	objectField // with its sizes where the slot is long
+	brandField  headerField = iota
+	objectField             // with its sizes where the slot is long
 	deviceField
 	precisionField
 	sampleField

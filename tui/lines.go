@@ -3,6 +3,7 @@ package tui
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,24 +16,17 @@ import (
 // Lines watches and tunes a run by lines of text alone, for screen readers, dumb
 // terminals and logs: nothing is ever rewritten. Progress is told every interval,
 // what happens when it happens, and each line of in is a command (see linesHelp).
-// It returns the newest snapshot once the run has ended or the user quit;
-// ErrInterrupted where ctx ended first.
+//
+// It returns the newest snapshot once the user quit, or the run has ended and either
+// its settings limit it or nobody can type any more: a run that ends by itself can
+// still be saved, summed up and restarted. The error is ErrInterrupted where ctx ended
+// first.
 func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Options, interval time.Duration) (*profiles.Snapshot, error) {
 	l := lines{out: out, control: c, options: o.withDefaults(), told: map[int64]told{}}
-	typed := make(chan string)
+	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
-	go func() {
-		scanner := bufio.NewScanner(in)
-		for scanner.Scan() {
-			select {
-			case typed <- scanner.Text():
-			case <-left:
-				return
-			}
-		}
-		close(typed)
-	}()
+	go readTyped(in, typed, left)
 	tick := time.NewTicker(max(interval, snapshotPeriod))
 	defer tick.Stop()
 	l.say("prismtop in lines: type help and Enter for the commands, quit to end")
@@ -41,15 +35,16 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 		case <-ctx.Done():
 			c.Stop()
 			return l.snap, ErrInterrupted
-		case text, ok := <-typed:
-			if !ok { // nobody can type any more: the run goes on to its end
+		case line, ok := <-typed:
+			switch {
+			case !ok: // nobody can type any more: the run goes on to its end
 				typed = nil
 				if l.snap != nil && ended(l.snap.State) {
 					return l.snap, nil
 				}
-				continue
-			}
-			if l.obey(strings.TrimSpace(text)) {
+			case line.long:
+				l.say("a line of more than %d bytes is no command: it was ignored", maxTyped)
+			case l.obey(strings.TrimSpace(line.text)):
 				return l.snap, nil
 			}
 		case <-tick.C:
@@ -60,12 +55,55 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 			}
 			if s != nil {
 				l.take(s)
-				if typed == nil && ended(s.State) {
+				if ended(s.State) && (typed == nil || limited(s)) {
 					return l.snap, nil
 				}
 			}
 		}
 	}
+}
+
+// typedLine is what was typed up to Enter, or that it was longer than maxTyped.
+type typedLine struct {
+	text string
+	long bool
+}
+
+// maxTyped bounds a command, in bytes.
+const maxTyped = 4096
+
+// readTyped hands over the lines of in, and closes typed at its end.
+func readTyped(in io.Reader, typed chan<- typedLine, left <-chan struct{}) {
+	defer close(typed)
+	r := bufio.NewReaderSize(in, maxTyped)
+	for long := false; ; {
+		part, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = true
+			continue
+		}
+		if err != nil && len(part) == 0 && !long {
+			return
+		}
+		line := typedLine{long: long}
+		if !long {
+			line.text = string(part)
+		}
+		select {
+		case typed <- line:
+		case <-left:
+			return
+		}
+		if err != nil {
+			return
+		}
+		long = false
+	}
+}
+
+// limited says whether the settings of a run limit it.
+func limited(s *profiles.Snapshot) bool {
+	return s.Settings.MaxSeconds > 0 || s.Settings.MaxIterations > 0 || s.Settings.MaxSamples > 0
 }
 
 // lines is the state of Lines.
@@ -95,6 +133,9 @@ func (l *lines) take(s *profiles.Snapshot) {
 	l.snap = s
 	if before == nil || before.State != s.State {
 		l.say("%s", progressLine(s))
+		if ended(s.State) && !limited(s) {
+			l.say("the run is over: save, summary and restart still work, quit ends")
+		}
 	}
 	if before != nil && s.Run.PriorStarts != before.Run.PriorStarts {
 		clear(l.told)

@@ -150,6 +150,67 @@ func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
 	}
 }
 
+// What is too long for a command is said, and the commands after it count.
+func TestALineThatIsTooLongIsSkipped(t *testing.T) {
+	r, out := newRecorder(), &transcript{}
+	in := strings.NewReader(strings.Repeat("x", 100_000) + "\npause\n" + strings.Repeat("y", maxTyped+1) + "\nquit")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Lines(context.Background(), in, out, r, Options{}, time.Hour)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("quit was not obeyed")
+	}
+	if got := r.called(); !slices.Equal(got, []string{"Pause", "Stop"}) {
+		t.Errorf("the run was asked %q", got)
+	}
+	if got := strings.Count(out.String(), "more than 4096 bytes"); got != 2 {
+		t.Errorf("%d of 2 lines were told:\n%s", got, out)
+	}
+}
+
+// A run that its settings limit ends the lines, though somebody could type; one that
+// ends by itself does not.
+func TestLinesEndWithALimitedRun(t *testing.T) {
+	for _, limit := range []func(*profiles.Snapshot){
+		func(s *profiles.Snapshot) { s.Settings.MaxSeconds = 4 },
+		func(s *profiles.Snapshot) { s.Settings.MaxIterations = 9 },
+		func(s *profiles.Snapshot) { s.Settings.MaxSamples = 2 },
+		func(*profiles.Snapshot) {},
+	} {
+		r, out := newRecorder(), &transcript{}
+		in, keyboard := io.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if _, err := Lines(context.Background(), in, out, r, Options{}, time.Hour); err != nil {
+				t.Error(err)
+			}
+		}()
+		over := finished()
+		limit(over)
+		r.snapshots <- over
+		if !limited(over) {
+			eventually(t, "that commands still work", func() bool { return strings.Contains(out.String(), "restart still work") })
+			if _, err := io.WriteString(keyboard, "quit\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Errorf("the lines go on after\n%s", out)
+		}
+		_ = keyboard.Close()
+	}
+}
+
 func TestLinesEndWithTheRunAndWithTheContext(t *testing.T) {
 	r := newRecorder()
 	r.snapshots <- finished()
