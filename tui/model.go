@@ -23,6 +23,7 @@ type Model struct {
 	now     func() time.Time
 	used    func() time.Duration // processor time of this thread
 	out     *output              // nil where the screen is drawn without a terminal
+	console *console             // nil there, too
 
 	stray   *stray             // nil where the screen is not the process' own
 	printed []profiles.LogLine // what others printed beside the screen

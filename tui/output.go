@@ -171,7 +171,7 @@ func (o *output) run() {
 		o.mu.Lock()
 		o.flying = false
 		o.bytes += int64(n)
-		if err != nil {
+		if err != nil && o.err == nil {
 			o.err = err
 		}
 		spare = batch
@@ -179,11 +179,48 @@ func (o *output) run() {
 	}
 }
 
+// rescueLimit is how long the write under way may take to let go, and then what
+// rescue writes.
+const rescueLimit = 100 * time.Millisecond
+
+// rescue leaves text to a terminal that did not take everything before close: what
+// it has not read is thrown away by flush, so that there is room for text, which the
+// terminal finds when it reads again. It reports whether the terminal has room.
+func (o *output) rescue(text string, flush func()) bool {
+	w, ok := o.w.(interface{ SetWriteDeadline(time.Time) error })
+	if !ok || w.SetWriteDeadline(time.Now()) != nil {
+		return false
+	}
+	for end := time.Now().Add(rescueLimit); o.writing() && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if o.writing() {
+		return false
+	}
+	flush()
+	_ = w.SetWriteDeadline(time.Now().Add(rescueLimit))
+	_, err := io.WriteString(o.w, text)
+	return err == nil
+}
+
+// writing says whether a write is under way.
+func (o *output) writing() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.flying
+}
+
 // busy says whether the terminal is behind: a frame drawn now would only wait.
 func (o *output) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.flying && time.Since(o.since) > patience || len(o.pending) > maxPending/8
+}
+
+// shown says whether the alternate screen was opened and not left.
+func (o *output) shown() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open
 }
 
 // written is the number of bytes that the terminal has taken.
@@ -250,14 +287,3 @@ func (o *output) close(limit time.Duration) bool {
 	o.wake.Broadcast()
 	return o.err == nil
 }
-
-// terminalOutput is an output on a terminal's file, which Bubble Tea asks for
-// its size.
-type terminalOutput struct {
-	*output
-	file *os.File
-}
-
-func (t terminalOutput) Read(p []byte) (int, error) { return t.file.Read(p) }
-func (t terminalOutput) Close() error               { return nil }
-func (t terminalOutput) Fd() uintptr                { return t.file.Fd() }

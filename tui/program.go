@@ -3,7 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"os"
 	"os/signal"
 	"strings"
@@ -11,9 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/term"
 )
 
 // ErrInterrupted is what Run returns after ctrl+c or a signal that ends the
@@ -43,9 +41,14 @@ const (
 // after ctrl+c, SIGINT, SIGTERM or SIGHUP, ctx's cause when ctx ended, and what
 // went wrong otherwise.
 func Run(ctx context.Context, c Controller, o Options) error {
+	own := o.Output == nil
+	o = o.onTerminal()
+	if over, err := standAside(ctx, c, o); over {
+		return err
+	}
 	var caught *stray
 	reads := true // the terminal, to the end
-	if o.Output == nil {
+	if own {
 		var err error
 		if caught, err = catchStray(); err == nil {
 			defer func() {
@@ -57,61 +60,85 @@ func Run(ctx context.Context, c Controller, o Options) error {
 			o.Output = caught.terminal
 		}
 	}
-	o = o.onTerminal()
 	m := New(c, o)
 	m.stray = caught
-	m.out = newOutput(o.Output)
-	var tty io.Writer = m.out
-	if f, ok := o.Output.(*os.File); ok {
-		tty = terminalOutput{m.out, f}
+	running, kill := context.WithCancel(context.WithoutCancel(ctx))
+	defer kill()
+	var program *tea.Program
+	terminal, err := openConsole(o, func() { program.Send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) })
+	if err != nil {
+		return fmt.Errorf("terminal: %w", err)
 	}
+	m.out = newOutput(terminal.writer(o))
+	m.console, terminal.done = terminal, running.Done()
 
 	signals, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
-	running, kill := context.WithCancel(context.WithoutCancel(ctx))
-	defer kill()
-	options := []tea.ProgramOption{
+	program = tea.NewProgram(m, append(terminal.options(o),
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
-		tea.WithFilter(m.hold), tea.WithOutput(tty), tea.WithInput(o.Input), tea.WithEnvironment(o.Environ),
+		tea.WithFilter(m.hold), tea.WithOutput(m.out), tea.WithEnvironment(o.Environ))...)
+	defer onDeath(func() {
+		terminal.tty.restore()
+		m.surrender()
+		if caught != nil {
+			caught.release()
+		}
+	})()
+	if err := terminal.take(); err != nil {
+		m.out.close(0)
+		terminal.close()
+		return fmt.Errorf("terminal: %w", err)
 	}
-	if o.size[0] > 0 {
-		options = append(options, tea.WithWindowSize(o.size[0], o.size[1]))
-	}
-	if o.NoColor {
-		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
-	}
-	restore := rememberTerminal(o.Input)
-	program := tea.NewProgram(m, options...)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := program.Run()
 		ended <- err
 	}()
-	err := m.await(signals, ended, program.Quit, kill)
-	if errors.Is(err, errStuck) {
-		restore()
+	go terminal.watchSize(program.Send)
+	err = m.await(signals, ended, program.Quit, kill)
+	reads = m.finish(o, err)
+	return m.verdict(ctx, signals, err)
+}
+
+// finish gives the terminal back after the program ended with err, prints the summary
+// and reports whether the terminal took everything.
+func (m *Model) finish(o Options, err error) (reads bool) {
+	stuck := errors.Is(err, errStuck)
+	if stuck {
 		m.out.take()
+	}
+	if stuck || err != nil && m.out.shown() {
 		m.out.last(normalScreen)
+	}
+	m.leave()
+	m.rememberLast()
+	text := ""
+	if !o.NoSummary && m.crash == nil {
+		text = m.lastWords()
+		m.out.last(text)
+	}
+	reads = m.out.close(drainLimit)
+	if !reads && m.console.output != nil {
+		m.out.rescue(cutOff+normalScreen+text, func() { flushOutput(m.console.output) })
 	}
 	if m.answersDue(time.Now()) {
 		flushInput(o.Input)
 	}
-	m.leave()
-	m.rememberLast()
-	if !o.NoSummary && m.crash == nil {
-		m.printSummary()
+	m.console.giveBack()
+	if !stuck { // else its goroutines may still be there
+		m.console.close()
 	}
-	reads = m.out.close(drainLimit)
-	return m.verdict(ctx, signals, err)
+	return reads
 }
 
-// normalScreen undoes what Bubble Tea may have switched on, where it does not
-// do so itself. It ends a frame that was cut off, and may come twice.
-const normalScreen = ansi.ResetModeSynchronizedOutput + ansi.ResetStyle +
-	ansi.ResetModifyOtherKeys + "\x1b[<1u" + // pops the keyboard's mode of this screen
-	ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr +
-	ansi.ResetModeFocusEvent + ansi.ResetModeBracketedPaste + ansi.ResetModeUnicodeCore +
-	ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable
+// surrender brings the normal screen back while the program goes on.
+func (m *Model) surrender() {
+	m.out.take()
+	m.out.last(cutOff + normalScreen)
+	if !m.out.close(drainLimit) && m.console.output != nil {
+		m.out.rescue(cutOff+normalScreen, func() { flushOutput(m.console.output) })
+	}
+}
 
 // errStuck says that Bubble Tea did not end in time.
 var errStuck = errors.New("the terminal did not let go")
@@ -177,20 +204,6 @@ func (o Options) onTerminal() Options {
 	return o
 }
 
-// rememberTerminal notes the state of the terminal behind in, and returns a
-// function that brings it back as well as can be.
-func rememberTerminal(in io.Reader) (restore func()) {
-	f, ok := in.(term.File)
-	if !ok {
-		return func() {}
-	}
-	state, err := term.GetState(f.Fd())
-	if err != nil {
-		return func() {}
-	}
-	return func() { _ = term.Restore(f.Fd(), state) }
-}
-
 // awaitLast takes snapshots until the run has ended or the time for it is over.
 func (m *Model) awaitLast() {
 	timer := time.NewTimer(lastLimit)
@@ -210,12 +223,12 @@ func (m *Model) awaitLast() {
 	}
 }
 
-// printSummary writes the run's summary to the normal screen. A run whose end
-// was not heard of in time is stopping.
-func (m *Model) printSummary() {
+// lastWords is the run's summary for the normal screen. A run whose end was not heard
+// of in time is stopping.
+func (m *Model) lastWords() string {
 	m.awaitLast()
 	if m.snap == nil || m.snap.Run.Size == 0 { // it had not begun
-		return
+		return ""
 	}
 	state := m.snap.State.String()
 	if !ended(m.snap.State) {
@@ -225,5 +238,5 @@ func (m *Model) printSummary() {
 	if m.options.ASCII {
 		text = plainASCII(text)
 	}
-	m.out.last(ansi.ResetStyle + "\r" + text)
+	return ansi.ResetStyle + "\r" + text
 }

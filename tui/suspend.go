@@ -17,11 +17,22 @@ import (
 
 // suspension stops the process as ctrl+z does elsewhere, once the terminal has
 // taken what restores it. It is what Bubble Tea executes with the screen away.
-type suspension struct{ out *output }
+type suspension struct {
+	out    *output
+	before func()       // gives the terminal back
+	after  func() error // takes it again
+}
 
 // Run returns when the process goes on.
 func (s suspension) Run() error {
 	s.out.drain(drainLimit)
+	s.before()
+	err := s.stop()
+	return errors.Join(err, s.after())
+}
+
+// stop stops the process until the shell wakes it up.
+func (s suspension) stop() error {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
 	defer signal.Stop(on)
@@ -78,7 +89,29 @@ func (m *Model) suspend() tea.Cmd {
 // fallAsleep stops the process; the message comes when it goes on.
 func (m *Model) fallAsleep() tea.Cmd {
 	m.sleep = asleep
-	return tea.Exec(suspension{m.out}, func(err error) tea.Msg { return awakeMsg{err} })
+	return tea.Exec(suspension{m.out, m.standDown, m.standUp}, func(err error) tea.Msg { return awakeMsg{err} })
+}
+
+// standDown gives the terminal to the shell.
+func (m *Model) standDown() { m.console.giveBack() }
+
+// standUp takes the terminal again, once the program is in the foreground: until then
+// the run goes on without a screen.
+func (m *Model) standUp() error {
+	if tty := m.console.tty; tty != nil && !inForeground(tty.file.Fd()) {
+		if m.resume {
+			m.control.Pause(false)
+		}
+		awaitForeground(tty.file.Fd(), m.console.done)
+		if !inForeground(tty.file.Fd()) {
+			return nil
+		}
+	}
+	select {
+	case m.console.resized <- syscall.SIGWINCH: // meanwhile, perhaps
+	default:
+	}
+	return m.console.take()
 }
 
 // wakeUp lets the run go on where it ran before.

@@ -1,0 +1,18 @@
+//go:build !unix
+
+package tui
+
+import (
+	"io"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// keyboard would stand between the terminal and Bubble Tea, which reads it itself here.
+type keyboard struct{ io.Reader }
+
+func newKeyboard(terminal term.File, _ func()) (*keyboard, error) { return &keyboard{terminal}, nil }
+
+func (*keyboard) start() error { return nil }
+func (*keyboard) stop()        {}
+func (*keyboard) Close() error { return nil }
