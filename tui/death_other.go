@@ -3,4 +3,4 @@
 package tui
 
 // onDeath does nothing: no signals end a process here.
-func onDeath(func()) (release func()) { return func() {} }
+func onDeath(func() bool) (release func()) { return func() {} }

@@ -5,6 +5,8 @@ package tui
 import (
 	"os"
 	"os/signal"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -15,23 +17,28 @@ import (
 // those upon which the Go runtime prints every goroutine, and the end of the processor
 // time that the process may take, which the runtime ignores until the system kills it.
 // The runtime itself still answers faults of the program's own.
-var deaths = []os.Signal{
-	unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS, unix.SIGXCPU,
+func deaths() []os.Signal {
+	all := []os.Signal{
+		unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS, unix.SIGXCPU,
+	}
+	if runtime.GOOS == "linux" && !strings.HasPrefix(runtime.GOARCH, "mips") {
+		all = append(all, syscall.Signal(16)) // SIGSTKFLT, which other systems lack
+	}
+	return all
 }
 
 // dumpLimit is how long the runtime may take to print what it knows.
 const dumpLimit = 10 * time.Second
 
-// onDeath lets the process die of a signal as without it, but not before before. The
-// result ends that.
-func onDeath(before func()) (release func()) {
+// onDeath lets the process die of a signal as without it, but not before before, which
+// reports whether the terminal reads what the runtime prints. The result ends that.
+func onDeath(before func() (reads bool)) (release func()) {
 	caught, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(caught, deaths...)
+	signal.Notify(caught, deaths()...)
 	go func() {
 		select {
 		case s := <-caught:
-			before()
-			die(s.(syscall.Signal))
+			die(s.(syscall.Signal), before())
 		case <-done:
 		}
 	}()
@@ -41,9 +48,9 @@ func onDeath(before func()) (release func()) {
 	}
 }
 
-func die(s syscall.Signal) {
+func die(s syscall.Signal, dump bool) {
 	signal.Reset(s)
-	if s != unix.SIGXCPU {
+	if dump && s != unix.SIGXCPU {
 		_ = unix.Kill(unix.Getpid(), s)
 		time.Sleep(dumpLimit)
 	}

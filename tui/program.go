@@ -77,12 +77,13 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	program = tea.NewProgram(m, append(terminal.options(o),
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
 		tea.WithFilter(m.hold), tea.WithOutput(m.out), tea.WithEnvironment(o.Environ))...)
-	defer onDeath(func() {
+	defer onDeath(func() bool {
 		terminal.tty.restore()
-		m.surrender()
+		reads := m.surrender()
 		if caught != nil {
 			caught.release()
 		}
+		return reads
 	})()
 	if err := terminal.take(); err != nil {
 		m.out.close(0)
@@ -131,13 +132,16 @@ func (m *Model) finish(o Options, err error) (reads bool) {
 	return reads
 }
 
-// surrender brings the normal screen back while the program goes on.
-func (m *Model) surrender() {
+// surrender brings the normal screen back while the program goes on, and reports
+// whether the terminal took everything.
+func (m *Model) surrender() (reads bool) {
 	m.out.take()
 	m.out.last(cutOff + normalScreen)
-	if !m.out.close(drainLimit) && m.console.output != nil {
+	reads = m.out.close(drainLimit)
+	if !reads && m.console.output != nil {
 		m.out.rescue(cutOff+normalScreen, func() { flushOutput(m.console.output) })
 	}
+	return reads
 }
 
 // errStuck says that Bubble Tea did not end in time.

@@ -57,7 +57,7 @@ func (t *tty) restore() {
 // Bounds of the screen in cells, beyond any display's, and its size on a terminal that
 // does not know its own.
 const (
-	maxColumns, maxRows         = 1000, 400
+	maxColumns, maxRows         = 800, 300
 	defaultColumns, defaultRows = 80, 24
 )
 
