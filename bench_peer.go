@@ -65,7 +65,7 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	case f.rounds < 1 || f.options.Threads < 1 || !(f.options.Seconds > 0) || len(f.programs.Python) == 0:
 		return badUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
 	}
-	settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), Sets: f.options.Sets})
+	settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: f.options.Sets})
 	if err != nil {
 		return badUsage(err)
 	}

@@ -26,7 +26,7 @@ func benchScalingCommand() *cobra.Command {
 			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
 				return badUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
 			}
-			settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), Sets: sets})
+			settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: sets})
 			if err != nil {
 				return badUsage(err)
 			}

@@ -61,7 +61,7 @@ func (f *settingFlags) resolve(flags *pflag.FlagSet) (preset.Settings, preset.Or
 	if flags.Changed("config") && f.sources.File == "" {
 		return preset.Settings{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
-	f.sources.Env = os.Environ()
+	f.sources.Env, f.sources.EnvOthers = os.Environ(), otherEnvironment
 	f.sources.Flags = append([]preset.Flag(nil), f.more...)
 	for _, k := range keyFlags {
 		if !flags.Changed(k.flag) {

@@ -53,8 +53,8 @@ func execute(args []string) int {
 	root := rootCommand()
 	addCompletion(root)
 	root.SetArgs(args)
-	root.SetOut(newOutlet(ctx, os.Stdout))
-	root.SetErr(newOutlet(ctx, os.Stderr))
+	root.SetOut(newOutlet(ctx.Done(), os.Stdout))
+	root.SetErr(newOutlet(ctx.Done(), os.Stderr))
 	begun := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	err := root.ExecuteContext(ctx)
@@ -62,7 +62,7 @@ func execute(args []string) int {
 		err = badUsage(err)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
-		fmt.Fprintln(root.ErrOrStderr(), "prismtop: "+errorLine(err))
+		fmt.Fprintln(newOutlet(ending(), os.Stderr), "prismtop: "+errorLine(err))
 	}
 	return exitStatus(err)
 }
@@ -175,6 +175,7 @@ type runFlags struct {
 	lines     bool
 	theme     string
 	bandwidth string
+	notify    string
 	save      string
 }
 
@@ -200,6 +201,8 @@ func runCommand() *cobra.Command {
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
 	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+	flags.StringVar(&f.notify, "notify", "off",
+		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy")
 	return cmd
 }
@@ -222,6 +225,12 @@ func thriftyCollector() {
 		debug.SetGCPercent(20)
 	}
 }
+
+// envNotify is what the environment says of --notify.
+const envNotify = preset.EnvPrefix + "NOTIFY"
+
+// otherEnvironment are the variables with the settings' prefix that are none.
+var otherEnvironment = []string{envNotify}
 
 // lineInterval is the time between two lines of progress.
 const lineInterval = 10 * time.Second
@@ -275,8 +284,9 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	show := live{r, profiles.NewAggregator(o.Stream, profiles.Options{Pictures: pictures})}
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
+		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may not read any more
 	} else {
-		err = f.report(cmd, show, chosen.Name)
+		err = f.report(cmd, show, look, chosen.Name)
 	}
 	var crash *sim.PanicError
 	var wrong *sim.SettingsError
@@ -304,6 +314,13 @@ func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
 	}
 	if o.Bandwidth, err = tui.ParseBandwidth(f.bandwidth); err != nil {
 		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
+	}
+	notify, where := f.notify, "flag --notify"
+	if given := os.Getenv(envNotify); given != "" && !flags.Changed("notify") {
+		notify, where = given, "environment "+envNotify
+	}
+	if o.Notices, err = tui.ParseNotices(notify); err != nil {
+		return o, badUsage(fmt.Errorf("%s: %w", where, err))
 	}
 	if f.lines && (f.headless || f.json) {
 		return o, badUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
@@ -341,7 +358,7 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 		return runErr
 	}
 	if last != nil {
-		fmt.Fprint(out, tui.Summary(last))
+		fmt.Fprint(out, tui.SummaryWithin(last, tui.Columns(out)))
 	}
 	var crash *sim.PanicError
 	switch {
@@ -355,7 +372,7 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 
 // report runs the reconstruction with its progress on standard error and the
 // summary on standard output.
-func (f *runFlags) report(cmd *cobra.Command, show live, presetName string) error {
+func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, presetName string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	aggregating, stopAggregating := context.WithCancel(context.Background())
 	show.Start(ctx)
@@ -364,7 +381,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, presetName string) erro
 		stopAggregating()
 	}()
 	go show.aggregator.Run(aggregating, 100*time.Millisecond)
-	tui.Plain(context.Background(), cmd.ErrOrStderr(), show, time.Second)
+	tui.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, look, time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last one is in
@@ -376,7 +393,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, presetName string) erro
 	if f.json {
 		err = errors.Join(err, export.WriteJSON(out, summary))
 	} else {
-		_, writeErr := io.WriteString(out, tui.Summary(last))
+		_, writeErr := io.WriteString(out, tui.SummaryWithin(last, tui.Columns(out)))
 		err = errors.Join(err, writeErr)
 	}
 	if err == nil && ctx.Err() != nil {

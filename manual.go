@@ -37,6 +37,7 @@ func manual() (string, error) {
 	doc.Section("Environment")
 	doc.entry("NO_COLOR", "Not empty: no colours.")
 	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
+	doc.entry("PRISMTOP_NOTIFY", "As --notify, where that is not given.")
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
 		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")

@@ -2,13 +2,12 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"time"
 )
 
 // outlet is standard output or standard error. A terminal or a pipe that is not read
-// holds up the program, but not its end: once ctx is done a write is given up after
+// holds up the program, but not its end: once ended is closed a write is given up after
 // outletLimit, and so is every one after it.
 type outlet struct {
 	file  *os.File
@@ -19,12 +18,19 @@ type outlet struct {
 // outletLimit is how long a write may take after the program was asked to end.
 const outletLimit = 500 * time.Millisecond
 
-func newOutlet(ctx context.Context, file *os.File) *outlet {
-	o := &outlet{file: file, ended: ctx.Done()}
+func newOutlet(ended <-chan struct{}, file *os.File) *outlet {
+	o := &outlet{file: file, ended: ended}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		o.ended = nil // a disk takes everything
 	}
 	return o
+}
+
+// ending is closed: the program is asked to end by itself.
+func ending() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
 
 // Fd makes the file known as a terminal, where it is one.

@@ -39,8 +39,10 @@ func standAside(ctx context.Context, c Controller, o Options) (over bool, err er
 		return false, nil
 	}
 	c.Stop()
+	notices := newNotifier(o.Notices, o.Environ)
+	notices.tell(o.Output, last)
 	if !o.NoSummary {
-		_, err = io.WriteString(o.Output, Summary(last))
+		_, err = io.WriteString(o.Output, SummaryWithin(last, Columns(o.Output)))
 	}
 	return true, err
 }

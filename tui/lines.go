@@ -22,7 +22,8 @@ import (
 // still be saved, summed up and restarted. The error is ErrInterrupted where ctx ended
 // first.
 func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Options, interval time.Duration) (*profiles.Snapshot, error) {
-	l := lines{out: out, control: c, options: o.withDefaults(), told: map[int64]told{}}
+	o = o.withDefaults().onTerminal()
+	l := lines{out: out, control: c, options: o, told: map[int64]told{}, notices: newNotifier(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -114,6 +115,7 @@ type lines struct {
 	snap    *profiles.Snapshot
 	told    map[int64]told // effects, by the iteration of the change
 	index   int64          // of the progress told last
+	notices notifier
 }
 
 func (l *lines) say(format string, args ...any) {
@@ -131,6 +133,7 @@ func (l *lines) take(s *profiles.Snapshot) {
 		l.say("%s %s", clock(line.At), line.Text)
 	}
 	l.snap = s
+	l.notices.tell(l.out, s)
 	if before == nil || before.State != s.State {
 		l.say("%s", progressLine(s))
 		if ended(s.State) && !limited(s) {
@@ -247,7 +250,7 @@ func (l *lines) obey(text string) (quit bool) {
 	case word == "status" || word == "":
 		l.say("%s", progressLine(l.snap))
 	case word == "summary":
-		for line := range strings.Lines(summary(l.snap, l.snap.State.String(), l.options.Cores)) {
+		for line := range strings.Lines(hanging(summary(l.snap, l.snap.State.String(), l.options.Cores), Columns(l.out))) {
 			l.say("%s", strings.TrimRight(line, "\n"))
 		}
 	case word == "effects":

@@ -77,6 +77,7 @@ type Model struct {
 	leaving     time.Time     // since when the end waits for answers
 	interrupted bool
 	crash       error
+	notices     notifier
 }
 
 // sleep is how far the way to ctrl+z's stop is.
@@ -96,6 +97,7 @@ func New(c Controller, o Options) *Model {
 		wishes: wishes{}, mine: map[string]bool{},
 		ground: ground{profile: colorprofile.ANSI256, dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
+		notices:  newNotifier(o.Notices, o.Environ),
 		focus:    noPane,
 		pace:     pacer{chosen: o.Bandwidth},
 		terminal: newGraphics(),
@@ -282,6 +284,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.tellNews(s)
 	m.openOnFailure(m.snap, s)
 	m.snap = s
+	m.notify()
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
 	if ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {
@@ -303,6 +306,13 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		return tea.Batch(next, m.fallAsleep())
 	}
 	return next
+}
+
+// notify sends what the newest snapshot is to be noticed by, on the way of the frames.
+func (m *Model) notify() {
+	if text := m.notices.notice(m.snap); text != "" && m.out != nil {
+		_, _ = m.out.Write([]byte(text))
+	}
 }
 
 // tellNews shows the lines of the log that are new, once.

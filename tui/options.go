@@ -29,6 +29,9 @@ type Options struct {
 	// NoSummary leaves out the summary that Run prints after the screen is gone.
 	NoSummary bool
 
+	// Notices are how the user is told that the run finished, failed or stalled.
+	Notices Notices
+
 	// Origins says where each setting came from, by its key; nil where nobody knows.
 	Origins preset.Origins
 

@@ -20,7 +20,13 @@ import (
 // snapshots have, or ctx is done. It reads what the run offers and never holds
 // it up.
 func Plain(ctx context.Context, w io.Writer, c Controller, interval time.Duration) *profiles.Snapshot {
-	p := plain{w: w, rewrite: isTerminal(w)}
+	return PlainNotifying(ctx, w, c, Options{}, interval)
+}
+
+// PlainNotifying is Plain that also sends the notices of o, where w is a terminal.
+func PlainNotifying(ctx context.Context, w io.Writer, c Controller, o Options, interval time.Duration) *profiles.Snapshot {
+	o = o.onTerminal()
+	p := plain{w: w, rewrite: isTerminal(w), notices: newNotifier(o.Notices, o.Environ)}
 	tick := time.NewTicker(max(interval, snapshotPeriod))
 	defer tick.Stop()
 	for {
@@ -49,11 +55,25 @@ type plain struct {
 	reported *profiles.Snapshot
 	width    int // of the line on screen
 	open     bool
+	notices  notifier
 }
 
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(f.Fd())
+}
+
+// Columns is the number of columns of the terminal behind w, 0 where it is none.
+func Columns(w io.Writer) int {
+	f, ok := w.(interface{ Fd() uintptr })
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // take adopts a snapshot and prints the lines of the log that are new.
@@ -62,6 +82,7 @@ func (p *plain) take(s *profiles.Snapshot) {
 		p.clear()
 		fmt.Fprintf(p.w, "%s %s\n", clock(l.At), printed(l.Text))
 	}
+	p.notices.tell(p.w, s)
 	first := p.snap == nil
 	p.snap = s
 	if first {
@@ -88,17 +109,21 @@ func (p *plain) report() {
 	if p.snap == nil || p.snap == p.reported {
 		return
 	}
-	p.reported = p.snap
 	text := progressLine(p.snap)
 	if !p.rewrite {
+		p.reported = p.snap
 		fmt.Fprintln(p.w, text)
 		return
 	}
 	if f, ok := p.w.(interface{ Fd() uintptr }); ok {
+		if !inForeground(f.Fd()) { // the shell's prompt is there
+			return
+		}
 		if w, _, err := term.GetSize(f.Fd()); err == nil && w > 1 {
 			text = chart.Cut(text, w-1)
 		}
 	}
+	p.reported = p.snap
 	width := chart.Width(text)
 	fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(0, p.width-width)))
 	p.width, p.open = width, true

@@ -234,11 +234,12 @@ func (m *Model) lastWords() string {
 	if m.snap == nil || m.snap.Run.Size == 0 { // it had not begun
 		return ""
 	}
+	m.notify() // which may not have been seen before
 	state := m.snap.State.String()
 	if !ended(m.snap.State) {
 		state = "stopping"
 	}
-	text := strings.ReplaceAll(summary(m.snap, state, m.options.Cores), "\n", "\r\n")
+	text := strings.ReplaceAll(hanging(summary(m.snap, state, m.options.Cores), m.layout.w), "\n", "\r\n")
 	if m.options.ASCII {
 		text = plainASCII(text)
 	}

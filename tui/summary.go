@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
@@ -14,6 +15,41 @@ import (
 // the changes did, and how good the picture is. Lines end in "\n".
 func Summary(s *profiles.Snapshot) string {
 	return summary(s, s.State.String(), runtime.GOMAXPROCS(0))
+}
+
+// SummaryWithin is Summary for a terminal of so many columns: longer lines go on,
+// indented, after a space. 0 is no limit.
+func SummaryWithin(s *profiles.Snapshot, columns int) string { return hanging(Summary(s), columns) }
+
+// The columns in which lines of a summary go on: the first, and those after it.
+const (
+	headIndent = 2
+	bodyIndent = 15
+)
+
+// hanging is a summary whose lines are at most so many cells wide; 0 is no limit.
+func hanging(text string, width int) string {
+	if width <= 2*bodyIndent {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		indent := bodyIndent
+		if !strings.HasPrefix(line, " ") {
+			indent = headIndent
+		}
+		line = strings.TrimSuffix(line, "\n")
+		for chart.Width(line) > width {
+			part, rest := splitCells(line, width)
+			if at := strings.LastIndexByte(part, ' '); rest[0] != ' ' && at > indent {
+				part, rest = part[:at], part[at:]+rest
+			}
+			b.WriteString(strings.TrimRight(part, " ") + "\n")
+			line = strings.Repeat(" ", indent) + strings.TrimLeft(rest, " ")
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }
 
 // summary says what the run is doing in the given word, and counts threads 0 as

@@ -1,0 +1,145 @@
+package tui
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+)
+
+// Notices are ways to let a user know that a run finished, failed or stalled, who looks
+// at something else. They may be joined; 0 is none.
+type Notices uint8
+
+const (
+	// Bell rings the terminal's bell.
+	Bell Notices = 1 << iota
+	// OSC9 is a desktop notification as iTerm2, Windows Terminal, WezTerm, Ghostty,
+	// Kitty and foot show it.
+	OSC9
+	// OSC777 is a desktop notification with a title, as urxvt, VTE, foot, WezTerm and
+	// Ghostty show it.
+	OSC777
+)
+
+// noticeNames are the ways by the names that ParseNotices knows.
+var noticeNames = []struct {
+	name string
+	way  Notices
+}{{"bell", Bell}, {"osc9", OSC9}, {"osc777", OSC777}}
+
+// noNotices is the name of no way.
+const noNotices = "off"
+
+// ParseNotices reads names with commas between, or off.
+func ParseNotices(text string) (Notices, error) {
+	if text == noNotices {
+		return 0, nil
+	}
+	var ways Notices
+next:
+	for name := range strings.SplitSeq(text, ",") {
+		for _, n := range noticeNames {
+			if strings.TrimSpace(name) == n.name {
+				ways |= n.way
+				continue next
+			}
+		}
+		return 0, fmt.Errorf("%q: must be off, or bell, osc9, osc777 or several of them with commas between", name)
+	}
+	return ways, nil
+}
+
+// notifier notices the events of a run, each once.
+type notifier struct {
+	ways    Notices
+	wrap    func(sequence string) string // for what is between program and terminal
+	state   profiles.State
+	stalled bool
+}
+
+func newNotifier(ways Notices, environ []string) notifier {
+	n := notifier{ways: ways, wrap: func(s string) string { return s }}
+	for _, v := range environ {
+		switch name, value, _ := strings.Cut(v, "="); {
+		case value == "":
+		case name == "TMUX":
+			n.wrap = ansi.TmuxPassthrough
+		case name == "STY":
+			n.wrap = func(s string) string { return ansi.ScreenPassthrough(s, 0) }
+		}
+	}
+	return n
+}
+
+// notice is what the terminal is sent about what happened since the snapshot before,
+// or "". What the user did is no event.
+func (n *notifier) notice(s *profiles.Snapshot) string {
+	if n.ways == 0 || s == nil {
+		return ""
+	}
+	text := ""
+	if s.State != n.state {
+		n.state = s.State
+		text = ending(s)
+	}
+	stalled := ""
+	for _, a := range s.Alerts {
+		if a.ID == "stall" {
+			stalled = a.What
+		}
+	}
+	if stalled != "" && !n.stalled && text == "" {
+		text = "stalled: " + stalled
+	}
+	n.stalled = stalled != ""
+	if text == "" {
+		return ""
+	}
+	return n.sequence(text)
+}
+
+// ending says how a run ended by itself.
+func ending(s *profiles.Snapshot) string {
+	switch s.State {
+	case profiles.Failed:
+		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, clock(s.Elapsed), firstLine(s.Err))
+	case profiles.Finished:
+		text := fmt.Sprintf("%s finished after %s", s.Run.Object, clock(s.Elapsed))
+		if s.HasQuality {
+			text += ", PSNR " + trim(psnr(s.Quality.PSNR))
+		}
+		return text
+	}
+	return ""
+}
+
+// maxNotice bounds the text of a notice, in cells.
+const maxNotice = 200
+
+// sequence is a text in the ways of the notifier.
+func (n *notifier) sequence(text string) string {
+	text = chart.Cut(printed(strings.ReplaceAll(text, ";", ",")), maxNotice)
+	var b strings.Builder
+	if n.ways&OSC9 != 0 {
+		b.WriteString(n.wrap(ansi.Notify("prismtop: " + text)))
+	}
+	if n.ways&OSC777 != 0 {
+		b.WriteString(n.wrap("\x1b]777;notify;prismtop;" + text + "\a"))
+	}
+	if n.ways&Bell != 0 {
+		b.WriteString("\a")
+	}
+	return b.String()
+}
+
+// tell writes the notice of a snapshot to a terminal; to anything else it writes none.
+func (n *notifier) tell(w io.Writer, s *profiles.Snapshot) {
+	if text := n.notice(s); text != "" && isTerminal(w) {
+		_, _ = io.WriteString(w, text)
+	}
+}
