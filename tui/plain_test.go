@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/chart"
 )
 
 // pages is a writer that others may read while it is written.
@@ -203,5 +204,31 @@ func TestNumbersReadWell(t *testing.T) {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)
 		}
+	}
+}
+
+// Lines of a summary that are wider than the terminal go on at a word, indented.
+func TestASummaryIsWrappedAtWords(t *testing.T) {
+	s, long := finished(), finished()
+	s.Alerts = []profiles.Alert{{What: "The measurement cache drops what is asked for again, and that takes longer than what it saves."}}
+	long.Run.Object = strings.Repeat("longer-than-a-line-", 20)
+	whole := Summary(s)
+	if SummaryWithin(s, 0) != whole || SummaryWithin(s, 1000) != whole {
+		t.Error("a summary with room is not left as it is")
+	}
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	for _, width := range []int{40, 60, 80, 100} {
+		text := SummaryWithin(s, width)
+		for line := range strings.Lines(text + SummaryWithin(long, width)) {
+			if w := chart.Width(strings.TrimSuffix(line, "\n")); w > width {
+				t.Errorf("a line of %d cells of %d: %q", w, width, line)
+			}
+		}
+		if words(text) != words(whole) {
+			t.Errorf("within %d a word is cut:\n%s", width, text)
+		}
+	}
+	if got, want := SummaryWithin(s, 80), "  notice       The measurement cache drops what is asked for again, and that\n               takes longer than what it saves.\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -31,7 +31,7 @@ import (
 //	wait 3s                  for what only time brings
 //	file PATH…               waits for nothing: these files exist
 //	exit STATUS              waits for the program's end with that status
-//	restored                 the normal screen is shown
+//	restored                 the normal screen is shown, the modes are those from before
 func Play(t *testing.T, session string) {
 	t.Helper()
 	p := player{t: t}

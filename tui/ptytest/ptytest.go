@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,7 +19,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/ansi/kitty"
+	"github.com/charmbracelet/x/term"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 
@@ -39,6 +42,7 @@ const (
 type Terminal struct {
 	t        testing.TB
 	pty, tty *os.File
+	modes    *term.State // at first
 
 	mu       sync.Mutex // over what follows, but for the emulator's answers
 	emulator *vt.Emulator
@@ -82,6 +86,9 @@ func open(t testing.TB, width, height int, draws bool, answer func([]byte) strin
 	}
 	x := &Terminal{t: t, pty: ptmx, tty: tty, emulator: vt.NewEmulator(width, height), last: time.Now(), draws: draws, answer: answer}
 	x.resumed = sync.NewCond(&x.mu)
+	if x.modes, err = term.GetState(tty.Fd()); err != nil {
+		t.Fatal(err)
+	}
 	x.setSize(width, height)
 	var answers io.Writer = ptmx
 	if answer != nil {
@@ -250,10 +257,19 @@ func (x *Terminal) Alternate() bool {
 	return x.emulator.IsAltScreen()
 }
 
-// Restored waits until the normal screen is shown.
+// Restored waits until the normal screen is shown, with its cursor, and the terminal has
+// the modes that it was opened with.
 func (x *Terminal) Restored() {
 	x.t.Helper()
 	x.until("the normal screen", func(string) bool { return !x.Alternate() })
+	x.until("the cursor", func(string) bool {
+		sent := x.Received()
+		return strings.LastIndex(sent, ansi.SetModeTextCursorEnable) >= strings.LastIndex(sent, ansi.ResetModeTextCursorEnable)
+	})
+	x.until("the modes from before", func(string) bool {
+		now, err := term.GetState(x.tty.Fd())
+		return err == nil && reflect.DeepEqual(now, x.modes)
+	})
 }
 
 // Received is all that the program sent.

@@ -1,0 +1,147 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"prismtop/profiles"
+	"prismtop/tui/ptytest"
+)
+
+func TestParseNotices(t *testing.T) {
+	for text, want := range map[string]Notices{
+		"off": 0, "bell": Bell, "osc9,bell": Bell | OSC9, "osc777, osc9": OSC9 | OSC777, "bell,bell": Bell,
+	} {
+		if got, err := ParseNotices(text); err != nil || got != want {
+			t.Errorf("%q: %v (%v), want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "beep", "bell,", "off,bell", "Bell"} {
+		if _, err := ParseNotices(text); err == nil || !strings.Contains(err.Error(), "must be off, or bell, osc9, osc777") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// stalledRun is a run that stands still.
+func stalledRun() *profiles.Snapshot {
+	s := running()
+	s.Alerts = []profiles.Alert{{ID: "memory", What: "Memory grows."}, {ID: "stall", What: "No iteration ended for more than 2s."}}
+	return s
+}
+
+func TestEveryEventIsNoticedOnce(t *testing.T) {
+	n := newNotifier(OSC9, nil)
+	hostile := failed()
+	hostile.Run.Object, hostile.Err = "x\x1b]0;\a\u009b.png", strings.Repeat("wrong\n", 100)
+	for i, c := range []struct {
+		snap *profiles.Snapshot
+		want string
+	}{
+		{preparing(), ""}, {running(), ""}, {paused(), ""}, {running(), ""},
+		{stalledRun(), "stalled: No iteration ended for more than 2s."}, {stalledRun(), ""}, {running(), ""},
+		{stalledRun(), "stalled: No iteration ended for more than 2s."},
+		{finished(), "europa finished after 00:01:42, PSNR 24.3 dB"}, {finished(), ""},
+		{running(), ""}, {failed(), "europa failed after 00:01:42: sample 37: the loss is not finite"}, {failed(), ""},
+		{running(), ""}, {hostile, `x\x1b]0,\a\u009b.png failed after 00:01:42: wrong`}, {nil, ""},
+	} {
+		want := ""
+		if c.want != "" {
+			want = "\x1b]9;prismtop: " + c.want + "\a"
+		}
+		if got := n.notice(c.snap); got != want {
+			t.Errorf("snapshot %d: %q, want %q", i, got, want)
+		}
+	}
+	stopped := running()
+	stopped.State = profiles.Stopped
+	if got := n.notice(stopped); got != "" {
+		t.Errorf("the user stopped the run and is told %q", got)
+	}
+}
+
+func TestWaysToNotify(t *testing.T) {
+	for _, c := range []struct {
+		ways    Notices
+		environ []string
+		want    string
+	}{
+		{0, nil, ""},
+		{Bell, []string{"TMUX=/tmp/a,1,0"}, "\a"},
+		{Bell | OSC9 | OSC777, []string{"TMUX="}, "\x1b]9;prismtop: T\a\x1b]777;notify;prismtop;T\a\a"},
+		{OSC9, []string{"TMUX=/tmp/a,1,0"}, "\x1bPtmux;\x1b\x1b]9;prismtop: T\a\x1b\\"},
+		{OSC777, []string{"STY=1.a"}, "\x1bP\x1b]777;notify;prismtop;T\a\x1b\\"},
+	} {
+		n := newNotifier(c.ways, c.environ)
+		text := n.notice(finished())
+		if n.ways != 0 {
+			text = n.sequence("T")
+		}
+		if text != c.want {
+			t.Errorf("%v in %v: %q, want %q", c.ways, c.environ, text, c.want)
+		}
+	}
+	n := newNotifier(OSC777, nil)
+	body := strings.TrimSuffix(strings.TrimPrefix(n.sequence(strings.Repeat("月", 500)+"\n"), "\x1b]777;notify;prismtop;"), "\a")
+	if len([]rune(body)) > maxNotice || strings.ContainsFunc(body, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		t.Errorf("a long text is %q", body)
+	}
+}
+
+// The screen, lines and plain progress notify a terminal, and nothing that is none.
+func TestNoticesReachTheTerminal(t *testing.T) {
+	const notice = "\x1b]9;prismtop: europa finished after 00:01:42, PSNR 24.3 dB\a"
+	once := func(t *testing.T, x *ptytest.Terminal) {
+		t.Helper()
+		eventually(t, "the notice", func() bool { return strings.Contains(x.Received(), notice) })
+	}
+	t.Run("screen", func(t *testing.T) {
+		x := open(t, 80, 24, Options{Notices: OSC9})
+		x.show(running())
+		x.See("bottleneck: backward")
+		x.show(finished())
+		once(t, x.Terminal)
+		x.show(finished())
+		x.Press("q")
+		if err := x.expectEnd(10 * time.Second); err != nil {
+			t.Error(err)
+		}
+		x.Restored()
+		if n := strings.Count(x.Received(), notice); n != 1 {
+			t.Errorf("noticed %d times", n)
+		}
+	})
+	run := func() *recorder {
+		r := newRecorder()
+		go func() {
+			r.snapshots <- running()
+			r.snapshots <- finished()
+			close(r.snapshots)
+		}()
+		return r
+	}
+	t.Run("lines", func(t *testing.T) {
+		x := ptytest.Open(t, 80, 24)
+		if _, err := Lines(context.Background(), strings.NewReader(""), x.TTY(), run(), Options{Notices: OSC9, Environ: []string{}}, time.Hour); err != nil {
+			t.Error(err)
+		}
+		once(t, x)
+	})
+	t.Run("plain", func(t *testing.T) {
+		x := ptytest.Open(t, 80, 24)
+		PlainNotifying(context.Background(), x.TTY(), run(), Options{Notices: OSC9, Environ: []string{}}, time.Hour)
+		once(t, x)
+	})
+	t.Run("a file", func(t *testing.T) {
+		out := &transcript{}
+		if _, err := Lines(context.Background(), strings.NewReader(""), out, run(), Options{Notices: Bell | OSC9, Environ: []string{}}, time.Hour); err != nil {
+			t.Error(err)
+		}
+		if got := out.String(); strings.ContainsAny(got, "\a\x1b") {
+			t.Errorf("the file has %q", got)
+		}
+	})
+}
