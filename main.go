@@ -357,7 +357,7 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 	if errors.As(runErr, &wrong) {
 		return runErr
 	}
-	if last != nil {
+	if last != nil && last.Run.Size > 0 { // else it had not begun
 		fmt.Fprint(out, tui.SummaryWithin(last, tui.Columns(out)))
 	}
 	var crash *sim.PanicError

@@ -27,6 +27,8 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
+	in, release := fromShell(in, left)
+	defer release()
 	go readTyped(in, typed, left)
 	tick := time.NewTicker(max(interval, snapshotPeriod))
 	defer tick.Stop()
