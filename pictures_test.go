@@ -144,8 +144,8 @@ func TestPicturesAreOfTheDefaultSettings(t *testing.T) {
 	}
 }
 
-// started is the program with its default settings.
-func started(t *testing.T, flags ...string) *exec.Cmd {
+// withDefaults is the program with its default settings.
+func withDefaults(t *testing.T, flags ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("prismtop", flags...)
 	cmd.Dir = t.TempDir()
@@ -162,7 +162,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		t.Skip("skipped: draws pictures only with -update")
 	}
 	x := ptytest.Open(t, 120, 40)
-	cmd := started(t)
+	cmd := withDefaults(t)
 	cmd.Env = trueColor
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
@@ -270,7 +270,7 @@ func TestPicturesOfOtherTerminals(t *testing.T) {
 		{"ascii", "--ascii", "", screenshot.Dark},
 	} {
 		x := ptytest.Open(t, 120, 40)
-		cmd := started(t, tt.flag)
+		cmd := withDefaults(t, tt.flag)
 		cmd.Env = []string{tt.env}
 		x.Start(cmd)
 		x.See("Caches", "running")

@@ -287,6 +287,9 @@ func costly(id CacheID) func(f *facts) finding {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
 				cacheNames[id], v.Hits, v.Hits+v.Misses, duration(-float64(v.Saved)))
 			if id == MeasurementCache && f.settings.Pattern == "trainer" {
+				if f.settings.Passes > 1 {
+					return what, "The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p)."
+				}
 				return what, "The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p)."
 			}
 			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[id])

@@ -105,7 +105,10 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		p.row(c, y, id, s)
 		if each == 2 {
 			text, style := cacheDetail(v, w-1)
-			c.Text(1, y+1, chart.Cut(text, w-1), style)
+			end := c.Text(1, y+1, chart.Cut(text, w-1), style)
+			if all := savedInAll(v, false) + " in all"; v.Hits+v.Misses > 0 && !v.Uncertain() && end+3+chart.Width(all) <= w {
+				c.TextRight(w, y+1, all, theme.Faint)
+			}
 		}
 		y += each
 		if h >= 3*n {
@@ -213,7 +216,6 @@ func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {
 // at most w cells where that can be.
 func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	size, entries := strings.TrimSpace(byteSize(v.Bytes)), plural(v.Entries, "entry", "entries")
-	all := savedInAll(v, false) + " in all"
 	if v.Hits+v.Misses == 0 {
 		return fittingParts(w, []string{lookups(v), entries, size}, []string{lookups(v)}), theme.Faint
 	}
@@ -221,10 +223,10 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
 		return fittingParts(w, []string{timed, lookups(v), entries, size}, []string{timed, lookups(v), size}, []string{timed, lookups(v)}, []string{timed}), theme.Warn
 	}
-	choices := [][]string{{lookups(v), entries, size, all}, {lookups(v), entries, size}, {lookups(v) + ", " + count(v.Entries) + " in " + size}, {lookups(v) + ", " + size}}
+	choices := [][]string{{lookups(v), entries, size}, {lookups(v) + ", " + count(v.Entries) + " in " + size}, {lookups(v) + ", " + size}}
 	if v.PricedBy > 0 {
 		timed := fmt.Sprintf("%d timed", v.PricedBy)
-		choices = append([][]string{{lookups(v), entries, size, all, timed}, {lookups(v), entries, size, timed}}, choices[1:]...)
+		choices = append([][]string{{lookups(v), entries, size, timed}}, choices...)
 	}
 	return fittingParts(w, choices...), theme.Faint
 }
@@ -237,11 +239,18 @@ func lookups(v profiles.CacheView) string {
 }
 
 // whyNoHits explains a measurement cache that does not hit under the present settings:
-// the trainer measures each sample of the object once (spec/prism.md §9.1).
+// the trainer measures each sample of the object once a pass (spec/prism.md §9.1).
 func whyNoHits(s *profiles.Snapshot) string {
 	v := s.Caches[profiles.MeasurementCache]
 	if s.Settings.Pattern != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
 		return ""
+	}
+	_, pass := s.Run.Place(s.Sample)
+	switch {
+	case pass > 0:
+		return ""
+	case s.Run.Passes > 1:
+		return "Trainer pattern: each sample is measured once a pass, so this cache cannot hit in the first" + whileRunning(s, "; p remeasures every iteration")
 	}
 	return "Trainer pattern: each sample is measured once, so this cache cannot hit" + whileRunning(s, "; p remeasures every iteration")
 }

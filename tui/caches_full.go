@@ -239,6 +239,13 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	case profiles.MeasurementCache:
 		if s.Settings.Pattern == "trainer" {
 			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
+			switch {
+			case s.Run.Passes > 1 && v.Hits == 0:
+				return text + " in the first pass, so it cannot hit, and its lookups cost; further passes hit" +
+					whileRunning(s, "; p remeasures every iteration") + "."
+			case s.Run.Passes > 1:
+				return text + " in one pass; further passes hit, once a sample" + whileRunning(s, "; p remeasures every iteration") + "."
+			}
 			if v.Hits > 0 {
 				return text + ", but for what was measured before the pattern changed" + whileRunning(s, "; p remeasures every iteration") + "."
 			}

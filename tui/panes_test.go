@@ -405,3 +405,38 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 		t.Errorf("the summary counts what cannot be:\n%s", text)
 	}
 }
+
+// Further passes ask the measurement cache again, so only the first cannot hit.
+func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
+	s := trainer()
+	s.Run.Passes = 3
+	if why := whyNoHits(s); !strings.Contains(why, "once a pass") {
+		t.Errorf("in the first pass: %q", why)
+	}
+	if full := shown(cells(func() string { p := newCaches(); p.SetTheme(theme.New(colorprofile.ANSI256, true, false)); p.SetSize(120, 40); p.Update(s); return p.View() }(), 120, 40)); !strings.Contains(full, "further passes hit") {
+		t.Errorf("why:\n%s", full)
+	}
+	s.Sample += s.Run.Samples
+	if why := whyNoHits(s); why != "" {
+		t.Errorf("in the second pass: %q", why)
+	}
+}
+
+// A sample of a further pass has its place in the pattern.
+func TestKSpaceFollowsPasses(t *testing.T) {
+	s := running()
+	s.Run.Passes, s.Sample = 3, s.Run.Samples+4
+	p := newKspace()
+	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+	p.SetSize(80, 30)
+	p.Update(s)
+	view := shown(cells(p.View(), 80, 30))
+	for _, want := range []string{"pass 2 of 3", "100 of 100"} {
+		if !strings.Contains(view, want) {
+			t.Errorf("%q is missing:\n%s", want, view)
+		}
+	}
+	if got, want := centre(s, s.Sample), centre(s, 4); got != want || got == "–" {
+		t.Errorf("the centre of sample %d is %s, want %s", s.Sample, got, want)
+	}
+}

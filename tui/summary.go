@@ -143,7 +143,11 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 			line("  %-12s %s hits (%s), %s", cacheTitles[id], trim(hitRate(rate)), lookups(v), savedInAll(v, true))
 		}
 		if profiles.CacheID(id) == profiles.MeasurementCache && whyNoHits(s) != "" {
-			line("  %-12s (trainer pattern: each sample is measured once)", "")
+			once := "once"
+			if s.Run.Passes > 1 {
+				once = "once a pass"
+			}
+			line("  %-12s (trainer pattern: each sample is measured %s)", "", once)
 		}
 	}
 }
