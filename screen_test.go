@@ -182,7 +182,7 @@ var sessions = []struct{ name, session string }{
 		press R
 		see "The next run has image prismtop-moon.png, radius 12."
 		press R
-		see "restarted from the first weights of the seed with image = prismtop-moon.png, radius = 12" "prismtop  prismtop-moon.png"
+		see "restarted from the first weights of the seed with image = prismtop-moon.png, radius = 12" "prismtop  prismtop-…"
 		press q y
 		exit 0`},
 	{"a terminal that stops reading for a while shows the run's newest state when it reads again", `

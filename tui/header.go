@@ -53,12 +53,13 @@ var headerSlots = []headerSlot{
 	{iterField, 120, 10},
 	{ablationField, ablationFrom, 9},
 	{objectField, 143, sizedObject},
-	{deviceField, 159, 14},
-	{leftField, 174, 13},
-	{objectField, 180, 27},
-	{precisionField, 192, 18},
+	{sampleField, 145, 16},
+	{deviceField, 161, 14},
+	{leftField, 176, 13},
+	{objectField, 182, 27},
+	{precisionField, 192, 16},
 	{othersField, 200, 19},
-	{precisionField, 210, 28},
+	{precisionField, 212, 28},
 }
 
 // headerGap is the room between two fields. The two fields of warnings, which are empty
