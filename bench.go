@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -79,7 +80,7 @@ func (f *benchFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
 	if flags.Changed("loss") {
 		f.more = append(f.more, lossFlags(f.loss)...)
 	}
-	s, _, err := f.resolve(flags)
+	s, _, err := f.resolve(cmd.Context(), flags)
 	return s, err
 }
 
@@ -122,7 +123,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	processor := features.Detect()
 	summary := report.Summary(version, chosen.Name, processor)
 	if f.layers {
-		roofs, err := roofsOf(processor, *summary.Machine.Kernels, report.Threads, false)
+		roofs, err := roofsOf(cmd.Context(), processor, *summary.Machine.Kernels, report.Threads, false)
 		if roofs == nil {
 			return err
 		}
@@ -139,13 +140,13 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 
 // roofsOf are the machine's roofs, from the user's cache directory or measured
 // now. An error beside roofs says why they were not kept.
-func roofsOf(processor machine.CPU, kernels string, threads int, force bool) (*roof.Roofs, error) {
+func roofsOf(ctx context.Context, processor machine.CPU, kernels string, threads int, force bool) (*roof.Roofs, error) {
 	set, err := vec.Choose(kernels)
 	if err != nil {
 		return nil, err
 	}
 	store, storeErr := roof.UserStore()
-	roofs, err := store.Of(roofKey(processor, kernels, threads), roof.Options{Set: set, Threads: threads}, force)
+	roofs, err := store.Of(ctx, roofKey(processor, kernels, threads), roof.Options{Set: set, Threads: threads}, force)
 	if err == nil {
 		err = storeErr
 	}
@@ -158,7 +159,7 @@ func keptRoofs(kernels string, threads int) *roof.Roofs {
 	if err != nil {
 		return nil
 	}
-	return store.Load(roofKey(features.Detect(), kernels, threads))
+	return store.Load(context.Background(), roofKey(features.Detect(), kernels, threads))
 }
 
 func roofKey(processor machine.CPU, kernels string, threads int) roof.Key {

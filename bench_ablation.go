@@ -29,7 +29,7 @@ func benchAblationCommand() *cobra.Command {
 		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.fromBaseline(cmd.Flags())
-			settings, _, err := f.resolve(cmd.Flags())
+			settings, _, err := f.resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
 				return badUsage(err)
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -54,12 +55,15 @@ func (f *settingFlags) register(flags *pflag.FlagSet) {
 }
 
 // resolve joins preset, file, environment and flags.
-func (f *settingFlags) resolve(flags *pflag.FlagSet) (preset.Settings, preset.Origins, error) {
+func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (preset.Settings, preset.Origins, error) {
 	if flags.Changed("preset") && f.sources.Preset == "" {
 		return preset.Settings{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
 	}
 	if flags.Changed("config") && f.sources.File == "" {
 		return preset.Settings{}, nil, errors.New(`flag --config: "": must be the path of a file`)
+	}
+	if err := f.sources.Read(ctx); err != nil {
+		return preset.Settings{}, nil, err
 	}
 	f.sources.Env, f.sources.EnvOthers = os.Environ(), otherEnvironment
 	f.sources.Flags = append([]preset.Flag(nil), f.more...)

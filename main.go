@@ -20,7 +20,9 @@ import (
 
 	"prismtop/gpu"
 	"prismtop/profiles"
+	"prismtop/profiles/await"
 	"prismtop/profiles/export"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
@@ -61,7 +63,7 @@ func execute(args []string) int {
 	if err != nil && !begun {
 		err = badUsage(err)
 	}
-	if err != nil && !errors.Is(err, errInterrupted) {
+	if err != nil && !interrupted(err) {
 		fmt.Fprintln(newOutlet(ending(), os.Stderr), "prismtop: "+errorLine(err))
 	}
 	return exitStatus(err)
@@ -73,7 +75,7 @@ func exitStatus(err error) int {
 	switch {
 	case err == nil:
 		return statusDone
-	case errors.Is(err, errInterrupted):
+	case interrupted(err):
 		return statusInterrupted
 	case errors.As(err, &usage):
 		return statusUsage
@@ -99,6 +101,11 @@ func errorLine(err error) string {
 
 // errInterrupted ends a run that a signal stopped; what it measured was printed.
 var errInterrupted = errors.New("interrupted")
+
+// interrupted tells whether an error is that of work that a signal ended.
+func interrupted(err error) bool {
+	return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
+}
 
 // usageError is a command line or a setting that cannot be right.
 type usageError struct{ error }
@@ -209,7 +216,7 @@ func runCommand() *cobra.Command {
 
 // settings joins preset, file, environment and flags, and checks where to save.
 func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
-	s, origins, err := f.resolve(cmd.Flags())
+	s, origins, err := f.resolve(cmd.Context(), cmd.Flags())
 	f.origins = origins
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
@@ -260,10 +267,14 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	if err != nil {
 		return badUsage(err)
 	}
+	device, err := probe(cmd.Context())
+	if err != nil {
+		return err
+	}
 	o := sim.Options{
-		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: gpu.Probe().Reason,
+		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
-		Roofs: keptRoofs,
+		Roofs: keptRoofs, KeepOutput: f.save != "",
 	}
 	pictures := time.Duration(0)
 	if screen {
@@ -273,10 +284,10 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 	if screen || f.lines {
 		open = sim.Open // there at once
 	}
-	r, err := open(o)
+	r, err := open(cmd.Context(), o)
 	if err != nil {
 		if f.json {
-			err = errors.Join(err, writeNotBegun(cmd.OutOrStdout(), o.Stream, chosen.Name, err))
+			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, chosen.Name, err))
 		}
 		return badUsage(err)
 	}
@@ -402,9 +413,19 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, prese
 	return err
 }
 
-// writeNotBegun writes the JSON summary of a run that failed in its preparation.
-func writeNotBegun(w io.Writer, stream *profiles.Stream, presetName string, err error) error {
-	stream.State(profiles.Failed, err.Error())
+// probe is what the CUDA driver says, which may take seconds to answer.
+func probe(ctx context.Context) (machine.GPU, error) {
+	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
+}
+
+// writeNotBegun writes the JSON summary of a run that failed, or was interrupted, in
+// its preparation.
+func writeNotBegun(ctx context.Context, w io.Writer, stream *profiles.Stream, presetName string, err error) error {
+	if ctx.Err() != nil {
+		stream.State(profiles.Stopped, "")
+	} else {
+		stream.State(profiles.Failed, err.Error())
+	}
 	s := profiles.NewAggregator(stream, profiles.Options{}).Tick(time.Now())
 	return export.WriteJSON(w, export.Summarize(s, export.Source{
 		Version: version, Preset: presetName, CPU: features.Detect(),
@@ -429,7 +450,7 @@ func presetsCommand() *cobra.Command {
 					return badUsage(err)
 				}
 			}
-			s, origins, err := f.resolve(cmd.Flags())
+			s, origins, err := f.resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
 				return badUsage(err)
 			}
@@ -466,7 +487,10 @@ func verifyCommand() *cobra.Command {
 				return badUsage(fmt.Errorf("verify: %w", err))
 			}
 			defer backend.Close()
-			reports := verify.Files(args, backend)
+			reports, err := verify.Files(cmd.Context(), args, backend)
+			if err != nil {
+				return err
+			}
 			write := verify.WriteText
 			if asJSON {
 				write = verify.WriteJSON
@@ -502,17 +526,21 @@ func doctorCommand() *cobra.Command {
 				return badUsage(fmt.Errorf("doctor: %w", err))
 			}
 			defer backend.Close()
-			roofs, err := roofsOf(features.Detect(), backend.Kernels(), backend.Threads(), calibrate)
+			roofs, err := roofsOf(cmd.Context(), features.Detect(), backend.Kernels(), backend.Threads(), calibrate)
 			if roofs == nil {
 				return err
 			}
 			if err != nil { // they were measured all the same
 				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
 			}
+			device, err := probe(cmd.Context())
+			if err != nil {
+				return err
+			}
 			facts := doctor.Gather(doctor.Options{
 				Roofs:   doctorRoofs(roofs),
 				Version: version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
-				Threads: backend.Threads(), GPU: gpu.Probe(), Out: os.Stdout, Env: os.Environ(),
+				Threads: backend.Threads(), GPU: device, Out: os.Stdout, Env: os.Environ(),
 			})
 			if asJSON {
 				return facts.WriteJSON(cmd.OutOrStdout())

@@ -141,7 +141,7 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 		b.Fatal(err)
 	}
 	stream := profiles.NewStream(8192)
-	r, err := sim.New(sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -361,7 +361,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream := profiles.NewStream(64)
-	r, err := sim.New(sim.Options{Settings: s, Stream: stream, Linger: true})
+	r, err := sim.New(t.Context(), sim.Options{Settings: s, Stream: stream, Linger: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 	}
 	thriftyCollector()
 	stream := profiles.NewStream(8192)
-	r, err := sim.New(sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}

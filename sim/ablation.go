@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,10 +70,10 @@ func (t *trial) end(why string) (last *profiles.Ablation) {
 
 // protect calls what belongs to the ablation alone. A panic there ends the ablation
 // and not the run.
-func (l *loop) protect(do func(*trial)) (err error) {
+func (l *loop) protect(cut context.Context, do func(*trial)) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = l.stopAblation(fmt.Sprintf("it panicked: %v", v))
+			err = l.stopAblation(cut, fmt.Sprintf("it panicked: %v", v))
 		}
 	}()
 	do(l.ablation)
@@ -80,13 +81,13 @@ func (l *loop) protect(do func(*trial)) (err error) {
 }
 
 // startAblation begins an ablation unless one is under way.
-func (l *loop) startAblation(o ablation.Options) error {
+func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	if l.ablation != nil || l.finished {
 		return nil
 	}
 	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log("ablation began")
-	return l.protect(func(t *trial) {
+	return l.protect(cut, func(t *trial) {
 		t.schedule = ablation.New(t.base, o)
 		t.publish(l.run.stream)
 	})
@@ -94,10 +95,12 @@ func (l *loop) startAblation(o ablation.Options) error {
 
 // stopAblation ends an ablation, if one is under way, and returns to the settings
 // as they were.
-func (l *loop) stopAblation(why string) error { return l.leaveAblation(why, "") }
+func (l *loop) stopAblation(cut context.Context, why string) error {
+	return l.leaveAblation(cut, why, "")
+}
 
 // leaveAblation is stopAblation where the user changes something besides.
-func (l *loop) leaveAblation(why, besides string) error {
+func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	t := l.ablation
 	if t == nil {
 		return nil
@@ -106,52 +109,58 @@ func (l *loop) leaveAblation(why, besides string) error {
 	last := t.end(why)
 	l.run.stream.Ablation(last)
 	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before" + besides)
-	return l.change(t.base, true)
+	return l.change(cut, t.base, true)
 }
 
-// abandonAblation ends the ablation of a run that failed. No iteration will run, so
-// the settings as they were are only told.
-func (l *loop) abandonAblation() {
+// abandonAblation ends the ablation of a run that ends with it. No iteration will run,
+// so the settings as they were are only told.
+func (l *loop) abandonAblation(why string) {
 	t := l.ablation
 	if t == nil {
 		return
 	}
 	l.ablation = nil
-	l.run.stream.Ablation(t.end("the run failed"))
+	last := t.end(why)
+	l.run.stream.Ablation(last)
+	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before")
 	changes := l.changesTo(t.base, true)
 	l.settings = t.base
 	l.announce(changes)
 }
 
 // switchAblation brings the settings to what the next iteration is to run under.
-func (l *loop) switchAblation() error {
+func (l *loop) switchAblation(cut context.Context) error {
 	if l.ablation == nil {
 		return nil
 	}
 	if l.ablation.schedule.Done() {
-		return l.stopAblation("")
+		return l.stopAblation(cut, "")
 	}
 	var next preset.Settings
-	err := l.protect(func(t *trial) { next = t.schedule.Wanted() })
+	err := l.protect(cut, func(t *trial) { next = t.schedule.Wanted() })
 	if err != nil || l.ablation == nil {
 		return err
 	}
-	return l.change(next, true)
+	return l.change(cut, next, true)
 }
 
 // observeAblation shows an iteration to the ablation.
-func (l *loop) observeAblation() error {
+func (l *loop) observeAblation(cut context.Context) error {
 	if l.ablation == nil {
 		return nil
 	}
 	look := false
-	err := l.protect(func(t *trial) { look = t.schedule.Add(&l.rec) })
+	err := l.protect(cut, func(t *trial) { look = t.schedule.Add(&l.rec) })
 	if err != nil || !look {
 		return err
 	}
-	psnr, memory := l.task.Quality().PSNR, l.task.Memory()
-	return l.protect(func(t *trial) {
-		t.schedule.Look(psnr, memory)
+	quality, err := l.task.Quality(cut)
+	if err != nil {
+		return err
+	}
+	memory := l.task.Memory()
+	return l.protect(cut, func(t *trial) {
+		t.schedule.Look(quality.PSNR, memory)
 		t.publish(l.run.stream)
 	})
 }

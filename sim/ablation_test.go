@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -122,17 +123,17 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 func switched(t *testing.T) (*Run, *profiles.Aggregator, preset.Settings) {
 	t.Helper()
 	o := Options{Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: profiles.NewStream(1 << 10)}
-	r, err := New(o)
+	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.Close)
 	l := &r.loop
-	if err := l.startAblation(ablation.Options{Rounds: 1000, Least: 4, Time: time.Millisecond, Only: brief.Only}); err != nil {
+	if err := l.startAblation(t.Context(), ablation.Options{Rounds: 1000, Least: 4, Time: time.Millisecond, Only: brief.Only}); err != nil {
 		t.Fatal(err)
 	}
 	for range 10_000 {
-		if err := l.iterate(); err != nil {
+		if err := l.iterate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.changesTo(o.Settings, true)) > 0 {
@@ -162,7 +163,7 @@ func returned(t *testing.T, s *profiles.Snapshot, before preset.Settings, why st
 func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		meet func(*loop) error // the fault
+		meet func(*loop, context.Context) error // the fault
 	}{
 		{"before an iteration", (*loop).iterate},
 		{"after one", (*loop).observeAblation},
@@ -175,10 +176,10 @@ func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 			if tt.name == "before an iteration" {
 				l.ablation.schedule = &ablation.Schedule{} // one without rows
 			}
-			if err := tt.meet(l); err != nil {
+			if err := tt.meet(l, t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := l.iterate(); err != nil {
+			if err := l.iterate(t.Context()); err != nil {
 				t.Fatalf("the run does not go on: %v", err)
 			}
 			s := a.Tick(time.Now())
@@ -198,7 +199,7 @@ func TestAFailedRunTellsTheSettingsBeforeItsAblation(t *testing.T) {
 	r, a, before := switched(t)
 	r.loop.close() // the next iteration meets nothing
 	var crash *PanicError
-	if err := r.guard(t.Context()); !errors.As(err, &crash) {
+	if err := r.guard(t.Context(), t.Context()); !errors.As(err, &crash) {
 		t.Fatalf("the run ended with %v", err)
 	}
 	s := a.Tick(time.Now())

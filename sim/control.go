@@ -103,16 +103,17 @@ func (r *Run) assignOne(next *preset.Settings, a preset.Assignment) error {
 }
 
 // Check says what a restart would find wrong with settings that Set accepts: it reads
-// the picture that they name, which may take long. Nothing changes.
+// the picture that they name, which may take long, but not beyond the run's end. Nothing
+// changes.
 func (r *Run) Check(sets []preset.Assignment) error {
 	r.mu.Lock()
 	next, err := r.assign(sets)
-	started := r.started
+	started, cut := r.started, r.cut
 	r.mu.Unlock()
 	if err != nil || next.SamePicture(&started) {
 		return err
 	}
-	_, err = LoadObject(&next)
+	_, err = LoadObject(cut, &next)
 	return err
 }
 
@@ -149,8 +150,15 @@ func (r *Run) CanRestart() error {
 	return nil
 }
 
-// Stop ends the run after the current iteration.
-func (r *Run) Stop() { r.send(command{kind: stopCommand}) }
+// Stop ends the run after the current iteration, or within one that takes long.
+func (r *Run) Stop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue(command{kind: stopCommand})
+	if r.hurry != nil {
+		r.hurry()
+	}
+}
 
 // Save asks for the reconstruction to be written as 16-bit PNG and NPY; the log
 // tells the paths, or what went wrong.

@@ -49,8 +49,8 @@ type candidate struct {
 }
 
 // prepare builds the reconstruction for settings and announces the run.
-func (l *loop) prepare(r *Run, settings preset.Settings) error {
-	s, err := build(settings, r.object)
+func (l *loop) prepare(ctx context.Context, r *Run, settings preset.Settings) error {
+	s, err := build(ctx, settings, r.object)
 	if err != nil {
 		return err
 	}
@@ -59,13 +59,13 @@ func (l *loop) prepare(r *Run, settings preset.Settings) error {
 }
 
 // build makes a reconstruction of an object.
-func build(settings preset.Settings, object *picture.Object) (candidate, error) {
+func build(ctx context.Context, settings preset.Settings, object *picture.Object) (candidate, error) {
 	s := candidate{settings: settings, object: object}
 	backend, device, err := OpenDevice(&settings)
 	if err != nil {
 		return s, err
 	}
-	task, err := prism.New(settings, object, device)
+	task, err := prism.New(ctx, settings, object, device)
 	if err != nil {
 		backend.Close()
 		return s, err
@@ -76,6 +76,9 @@ func build(settings preset.Settings, object *picture.Object) (candidate, error) 
 
 // begin takes over a reconstruction, whose first iteration is next, and announces it.
 func (l *loop) begin(r *Run, s candidate) {
+	if r.options.KeepOutput {
+		s.task.KeepOutput()
+	}
 	l.close()
 	l.run, l.settings, l.backend, l.task = r, s.settings, s.backend, s.task
 	r.object = s.object
@@ -109,19 +112,20 @@ func (l *loop) close() {
 	}
 }
 
-// iterateUntilDone iterates until there is nothing more to do.
-func (l *loop) iterateUntilDone(ctx context.Context) error {
+// iterateUntilDone iterates until there is nothing more to do. ctx ends that between
+// two iterations, cut within one.
+func (l *loop) iterateUntilDone(ctx, cut context.Context) error {
 	stream := l.run.stream
 	stream.State(profiles.Running, "")
 	for {
-		if stop, err := l.obey(ctx); stop || err != nil {
-			return l.end(err)
+		if stop, err := l.obey(ctx, cut); stop || err != nil {
+			return l.end(cut, err)
 		}
 		if l.paused || l.finished {
 			continue
 		}
-		if err := l.iterate(); err != nil {
-			return l.end(err)
+		if err := l.iterate(cut); err != nil {
+			return l.end(cut, err)
 		}
 		if l.finished {
 			l.announceEnd()
@@ -141,13 +145,17 @@ func (l *loop) announceEnd() {
 	l.run.stream.State(profiles.Finished, "")
 }
 
-// end publishes how the loop ended and returns the run's error.
-func (l *loop) end(err error) error {
-	if err == nil {
-		err = l.stopAblation("the run was stopped")
-	} else {
-		l.abandonAblation()
+// end publishes how the loop ended and returns the run's error. A run that was cut
+// short was stopped.
+func (l *loop) end(cut context.Context, err error) error {
+	why := "the run failed"
+	if cut.Err() != nil && errors.Is(err, cut.Err()) {
+		err = nil
 	}
+	if err == nil {
+		why = "the run was stopped"
+	}
+	l.abandonAblation(why)
 	switch {
 	case err != nil:
 		l.run.stream.State(profiles.Failed, err.Error())
@@ -159,21 +167,21 @@ func (l *loop) end(err error) error {
 }
 
 // iterate runs one iteration and publishes it.
-func (l *loop) iterate() error {
-	if err := l.switchAblation(); err != nil {
+func (l *loop) iterate(cut context.Context) error {
+	if err := l.switchAblation(cut); err != nil {
 		return err
 	}
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
 	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
-	outcome, err := l.task.Iterate(rec)
+	outcome, err := l.task.Iterate(cut, rec)
 	if err != nil && !errors.Is(err, prism.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	l.profileLayers(rec)
 	limit := l.limit(time.Now(), &outcome)
 	last := err != nil || outcome.Finished || limit != ""
-	quality, hasQuality := l.look(&outcome, last, err == nil)
+	quality, hasQuality := l.look(cut, &outcome, last, err == nil)
 	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
 
@@ -191,27 +199,29 @@ func (l *loop) iterate() error {
 	if limit != "" && !outcome.Finished {
 		stream.Log("ended by " + limit)
 	}
-	if err := l.observeAblation(); err != nil {
+	if err := l.observeAblation(cut); err != nil {
 		return err
 	}
 	l.index++
 	l.failure, l.finished = err, last
 	l.run.over.Store(last)
 	if last {
-		return l.stopAblation("the run is over")
+		return l.stopAblation(cut, "the run is over")
 	}
 	return nil
 }
 
 // look compares the reconstruction with the truth and publishes its picture where
 // that is due. Its time counts as metrics; an iteration without has none.
-func (l *loop) look(outcome *prism.Outcome, last, sound bool) (q profiles.Quality, has bool) {
+func (l *loop) look(cut context.Context, outcome *prism.Outcome, last, sound bool) (q profiles.Quality, has bool) {
 	start := time.Now()
 	q, has = outcome.Quality, outcome.SampleEnded
 	due := last || outcome.StageEnded || l.compareDue(start)
 	pictured := last || l.run.stream.PictureWanted()
 	if !has && sound && due {
-		q, has = l.task.Quality(), true
+		var err error
+		q, err = l.task.Quality(cut)
+		has = err == nil
 	}
 	if pictured {
 		p := l.task.Picture()
@@ -250,7 +260,7 @@ func (l *loop) limit(now time.Time, outcome *prism.Outcome) string {
 
 // obey carries out the commands that wait; a paused or finished loop waits for
 // some. It returns true when the run is to end.
-func (l *loop) obey(ctx context.Context) (stop bool, err error) {
+func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	if ctx.Err() != nil {
 		return true, nil
 	}
@@ -265,29 +275,29 @@ func (l *loop) obey(ctx context.Context) (stop bool, err error) {
 		return false, nil
 	}
 	for _, c := range l.run.take() {
-		if stop, err := l.carryOut(c); stop || err != nil {
+		if stop, err := l.carryOut(cut, c); stop || err != nil {
 			return stop, err
 		}
 	}
 	return false, nil
 }
 
-func (l *loop) carryOut(c command) (stop bool, err error) {
+func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
-		return false, l.set(c.sets)
+		return false, l.set(cut, c.sets)
 	case pauseCommand:
 		l.pause(true)
 	case resumeCommand:
 		l.pause(false)
 	case stepCommand:
-		return false, l.step()
+		return false, l.step(cut)
 	case ablateCommand:
-		return false, l.startAblation(c.ablation)
+		return false, l.startAblation(cut, c.ablation)
 	case stopAblationCommand:
-		return false, l.stopAblation("it was stopped")
+		return false, l.stopAblation(cut, "it was stopped")
 	case restartCommand:
-		return false, l.restart()
+		return false, l.restart(cut)
 	case saveCommand:
 		l.save()
 	case stopCommand:
@@ -306,7 +316,7 @@ func (l *loop) base() preset.Settings {
 
 // set changes settings between two iterations: the live ones of a run that goes on before
 // its next iteration, the others when it is restarted.
-func (l *loop) set(sets []preset.Assignment) error {
+func (l *loop) set(cut context.Context, sets []preset.Assignment) error {
 	before := l.base()
 	next := before
 	if l.next != nil {
@@ -331,10 +341,10 @@ func (l *loop) set(sets []preset.Assignment) error {
 	for _, key := range changed {
 		besides += ", but " + key + " = " + now.Get(key)
 	}
-	if err := l.leaveAblation(changed[0]+" was changed", besides); err != nil {
+	if err := l.leaveAblation(cut, changed[0]+" was changed", besides); err != nil {
 		return err
 	}
-	return l.change(now, false)
+	return l.change(cut, now, false)
 }
 
 // setNext takes the settings that a restart begins with, where those that the run goes
@@ -351,7 +361,7 @@ func (l *loop) setNext(next preset.Settings, now *preset.Settings) {
 }
 
 // change brings the live settings to those of next, all before the next iteration.
-func (l *loop) change(next preset.Settings, ablating bool) error {
+func (l *loop) change(cut context.Context, next preset.Settings, ablating bool) error {
 	changes := l.changesTo(next, ablating)
 	if len(changes) == 0 {
 		return nil
@@ -361,7 +371,7 @@ func (l *loop) change(next preset.Settings, ablating bool) error {
 	if before.Threads != next.Threads {
 		l.backend.SetThreads(threads(next.Threads))
 	}
-	if err := l.task.Apply(next); err != nil {
+	if err := l.task.Apply(cut, next); err != nil {
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
 	l.run.stream.Memory(l.task.Memory())
@@ -430,13 +440,13 @@ func (l *loop) pause(paused bool) {
 }
 
 // step runs one iteration of a paused run.
-func (l *loop) step() error {
+func (l *loop) step(cut context.Context) error {
 	if !l.paused || l.finished {
 		return nil
 	}
 	l.resumed = time.Now()
 	l.run.stream.WantPicture()
-	err := l.iterate()
+	err := l.iterate(cut)
 	l.active += time.Since(l.resumed)
 	if l.finished {
 		l.announceEnd()
@@ -446,17 +456,17 @@ func (l *loop) step() error {
 
 // restart begins again from the first weights of the seed. Where that cannot be, the run
 // goes on as it was.
-func (l *loop) restart() error {
+func (l *loop) restart(cut context.Context) error {
 	settings := l.base()
 	if l.next != nil {
 		settings = *l.next
 	}
 	before, held := l.base(), l.task.Memory()
-	s, err := l.another(settings, settings.FitsBeside(held.Total()))
+	s, err := l.another(cut, settings, settings.FitsBeside(held.Total()))
 	if err != nil || s.task == nil {
 		return err
 	}
-	if err := l.stopAblation("the run was restarted"); err != nil {
+	if err := l.stopAblation(cut, "the run was restarted"); err != nil {
 		return err
 	}
 	l.restarts++
@@ -476,7 +486,7 @@ func (l *loop) restart() error {
 // where there can be none; the log has the reason, and s no task. Where the memory does
 // not hold both, the present one is given up once the picture is there, and what is wrong
 // then is an error.
-func (l *loop) another(settings preset.Settings, beside bool) (s candidate, err error) {
+func (l *loop) another(cut context.Context, settings preset.Settings, beside bool) (s candidate, err error) {
 	stream := l.run.stream
 	running := !l.paused && !l.finished
 	if running {
@@ -485,21 +495,24 @@ func (l *loop) another(settings preset.Settings, beside bool) (s candidate, err 
 	stream.State(profiles.Preparing, "")
 	object := l.run.object
 	if !settings.SamePicture(&l.settings) {
-		object, err = LoadObject(&settings)
+		object, err = LoadObject(cut, &settings)
 	}
 	given := err == nil && !beside
 	if given {
-		if err := l.stopAblation("the run was restarted"); err != nil {
+		if err := l.stopAblation(cut, "the run was restarted"); err != nil {
 			return s, err
 		}
 		l.close()
 	}
 	if err == nil {
-		s, err = build(settings, object)
+		s, err = build(cut, settings, object)
 	}
 	switch {
 	case err == nil:
 		return s, nil
+	case cut.Err() != nil:
+		l.announceState()
+		return s, cut.Err()
 	case given:
 		return s, fmt.Errorf("restart, after the run before had to make room for it: %w", err)
 	}
@@ -553,7 +566,7 @@ func (l *loop) save() {
 // write writes the window of the object of the reconstruction to a PNG and an NPY
 // file named after base.
 func (l *loop) write(base string, save func(string, []float32, int, int) ([]string, error)) ([]string, error) {
-	if l.task == nil {
+	if l.task == nil || !l.task.Reconstructed() {
 		return nil, errors.New("nothing was reconstructed yet")
 	}
 	p := l.task.Picture()

@@ -19,7 +19,7 @@ import (
 // object, both on the object's window, and the run's description.
 func reconstructed(t *testing.T, s preset.Settings) (got, truth []float32, r *Run) {
 	t.Helper()
-	r, err := New(Options{Settings: s, Stream: profiles.NewStream(1 << 14)})
+	r, err := New(t.Context(), Options{Settings: s, Stream: profiles.NewStream(1 << 14)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,12 @@ func bandLimited(t *testing.T, r *Run) []float32 {
 	mask, grid := make([]float32, n*n), optics.Coordinates(n)
 	aperture := optics.Aperture{Kind: optics.Circular, Radius: info.Radius}
 	for _, c := range info.Centres {
-		aperture.Add(mask, grid, optics.Point{Y: c[0], X: c[1]})
-		aperture.Add(mask, grid, optics.Point{Y: -c[0], X: -c[1]})
+		if err := aperture.Add(t.Context(), mask, grid, optics.Point{Y: c[0], X: c[1]}); err != nil {
+			t.Fatal(err)
+		}
+		if err := aperture.Add(t.Context(), mask, grid, optics.Point{Y: -c[0], X: -c[1]}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	plan, err := fft.NewPlan(n, n)
 	if err != nil {
@@ -74,9 +78,16 @@ func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
 	var m optics.Metrics
 	got, truth, r := reconstructed(t, settings(t, halfMoon...))
 	limit, s := bandLimited(t, r), r.object.ObjectSize
-	reached, allowed := m.SSIM(got, truth, s, s), m.SSIM(limit, truth, s, s)
+	similarity := func(a, b []float32) float64 {
+		v, err := m.SSIM(t.Context(), a, b, s, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	reached, allowed := similarity(got, truth), similarity(limit, truth)
 	t.Logf("SSIM %.3f of %.3f; against the band-limited object %.3f; PSNR %.1f dB of %.1f",
-		reached, allowed, m.SSIM(got, limit, s, s), optics.PSNR(got, truth), optics.PSNR(limit, truth))
+		reached, allowed, similarity(got, limit), optics.PSNR(got, truth), optics.PSNR(limit, truth))
 	if reached < 0.9*allowed {
 		t.Errorf("SSIM %.3f is below 0.9 of the %.3f that the apertures allow", reached, allowed)
 	}

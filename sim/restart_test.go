@@ -160,7 +160,7 @@ func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
 // Where the memory holds one run alone, the present one goes before the next is built, and
 // stays while the picture is not there.
 func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
-	r, err := New(Options{Settings: settings(t, endless...), Stream: profiles.NewStream(1 << 10)})
+	r, err := New(t.Context(), Options{Settings: settings(t, endless...), Stream: profiles.NewStream(1 << 10)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,17 +168,17 @@ func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
 	l := &r.loop
 	next := l.settings
 	next.Image = filepath.Join(t.TempDir(), "none.png")
-	if s, err := l.another(next, false); err != nil || s.task != nil || l.task == nil {
+	if s, err := l.another(t.Context(), next, false); err != nil || s.task != nil || l.task == nil {
 		t.Fatalf("without a picture: %v, another %v, the present %v", err, s.task, l.task)
 	}
 	next.Image, next.Radius = "", 8
-	s, err := l.another(next, false)
+	s, err := l.another(t.Context(), next, false)
 	if err != nil || s.task == nil || l.task != nil {
 		t.Fatalf("another %v beside %v: %v", s.task, l.task, err)
 	}
 	l.begin(r, s)
 	next.Kernels = "neon"
-	if _, err := l.another(next, false); err == nil || !strings.HasPrefix(err.Error(), "restart, after the run before had to make room") {
+	if _, err := l.another(t.Context(), next, false); err == nil || !strings.HasPrefix(err.Error(), "restart, after the run before had to make room") {
 		t.Errorf("kernels that there are not: %v", err)
 	}
 }

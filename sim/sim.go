@@ -45,6 +45,10 @@ type Options struct {
 	// Notes are lines for the log's beginning.
 	Notes []string
 
+	// KeepOutput makes sure that there is a reconstruction to write after a run was
+	// stopped within an iteration that takes long, at the cost of a copy in each such.
+	KeepOutput bool
+
 	// Linger keeps a run that finished ready for Save and Restart until Stop.
 	Linger bool
 
@@ -56,6 +60,8 @@ type Options struct {
 // Run is a reconstruction under way. Its methods may be called from any goroutine.
 type Run struct {
 	options Options
+	cut     context.Context // ends a little after the run is to stop
+	hurry   func()          // makes cut end; nil before Start
 	stream  *profiles.Stream
 	object  *picture.Object // nil until it was drawn
 
@@ -76,11 +82,12 @@ type Run struct {
 }
 
 // New loads the picture, compiles the plans and prepares everything; it does not
-// start. Errors name the setting or the file that is wrong.
-func New(o Options) (*Run, error) {
-	r, err := Open(o)
+// start. Errors name the setting or the file that is wrong, or are that of ctx where it
+// ends before.
+func New(ctx context.Context, o Options) (*Run, error) {
+	r, err := Open(ctx, o)
 	if err == nil {
-		err = r.prepare()
+		err = r.prepare(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +98,7 @@ func New(o Options) (*Run, error) {
 // Open is New for a screen that wants to be there at once: Start prepares what
 // takes time. A picture's file is read here already. What New finds wrong with the
 // settings later than Open is a SettingsError of Wait.
-func Open(o Options) (*Run, error) {
+func Open(ctx context.Context, o Options) (*Run, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
@@ -101,10 +108,10 @@ func Open(o Options) (*Run, error) {
 	o.Settings.BindThreshold()
 	r := &Run{
 		options: o, stream: o.Stream, wanted: o.Settings, started: o.Settings,
-		wake: make(chan struct{}, 1), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), done: make(chan struct{}), cut: context.Background(),
 	}
 	if o.Settings.Image != "" {
-		object, err := LoadObject(&o.Settings)
+		object, err := LoadObject(ctx, &o.Settings)
 		if err != nil {
 			return nil, err
 		}
@@ -114,14 +121,14 @@ func Open(o Options) (*Run, error) {
 }
 
 // prepare makes the run ready for its first iteration.
-func (r *Run) prepare() (err error) {
+func (r *Run) prepare(ctx context.Context) (err error) {
 	if r.object == nil {
-		if r.object, err = LoadObject(&r.options.Settings); err != nil {
+		if r.object, err = LoadObject(ctx, &r.options.Settings); err != nil {
 			return err
 		}
 	}
 	r.prepared = true
-	return r.loop.prepare(r, r.options.Settings)
+	return r.loop.prepare(ctx, r, r.options.Settings)
 }
 
 // begun notes the settings that a start began with.
@@ -141,12 +148,12 @@ func (e *SettingsError) Error() string { return e.Err.Error() }
 func (e *SettingsError) Unwrap() error { return e.Err }
 
 // LoadObject draws or loads the picture that the settings name.
-func LoadObject(s *preset.Settings) (*picture.Object, error) {
+func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error) {
 	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
 	if s.Image != "" {
-		return picture.Load(s.Image, o)
+		return picture.Load(ctx, s.Image, o)
 	}
-	return picture.Builtin(s.Object, o)
+	return picture.Builtin(ctx, s.Object, o)
 }
 
 // OpenDevice starts what the settings compute on, with its cache of FFT plans. Closing
@@ -158,15 +165,28 @@ func OpenDevice(s *preset.Settings) (*cpu.Backend, prism.Device, error) {
 		return nil, prism.Device{}, err
 	}
 	plans.SetKernels(backend.Set())
-	return backend, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()}, nil
+	return backend, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel(), Attach: backend.Attach}, nil
 }
 
-// Start runs the loop on its goroutine until it is done, ctx ends or Stop is
-// called.
+// patience is how long what is in progress may go on once the run is to stop: nearly
+// every iteration ends by then, and nothing of it is lost.
+const patience = 300 * time.Millisecond
+
+// Start runs the loop on its goroutine until it is done, ctx ends or Stop is called.
+// Then the iteration in progress ends, or is cut short where it takes long; so is
+// everything else that does.
 func (r *Run) Start(ctx context.Context) {
+	cut, end := context.WithCancel(context.WithoutCancel(ctx))
+	hurry := func() { time.AfterFunc(patience, end) }
+	forget := context.AfterFunc(ctx, hurry)
+	r.mu.Lock()
+	r.cut, r.hurry = cut, hurry
+	r.mu.Unlock()
 	go func() {
 		defer close(r.done)
-		err := r.guard(ctx)
+		defer end()
+		defer forget()
+		err := r.guard(ctx, cut)
 		r.mu.Lock()
 		r.err = err
 		r.mu.Unlock()
@@ -174,23 +194,28 @@ func (r *Run) Start(ctx context.Context) {
 }
 
 // guard turns a panic of the loop into an error, so that the terminal and the
-// recording are closed in order.
-func (r *Run) guard(ctx context.Context) (err error) {
+// recording are closed in order. ctx ends the run between two iterations, cut in the
+// middle of what takes long.
+func (r *Run) guard(ctx, cut context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
-			r.loop.abandonAblation()
+			r.loop.abandonAblation("the run failed")
 			r.stream.State(profiles.Failed, err.Error())
 		}
 	}()
 	if !r.prepared {
-		if err := r.prepare(); err != nil {
+		if err := r.prepare(cut); err != nil {
+			if cut.Err() != nil {
+				r.stream.State(profiles.Stopped, "")
+				return nil
+			}
 			err = &SettingsError{err}
 			r.stream.State(profiles.Failed, err.Error())
 			return err
 		}
 	}
-	return r.loop.iterateUntilDone(ctx)
+	return r.loop.iterateUntilDone(ctx, cut)
 }
 
 // PanicError is a panic of the loop.

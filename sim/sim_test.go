@@ -37,7 +37,7 @@ func settings(t testing.TB, sets ...string) preset.Settings {
 func start(t testing.TB, o Options) (*Run, *profiles.Aggregator) {
 	t.Helper()
 	o.Stream = profiles.NewStream(1 << 14)
-	r, err := New(o)
+	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
 func losses(t *testing.T, s preset.Settings) []uint64 {
 	t.Helper()
 	stream := profiles.NewStream(1)
-	r, err := New(Options{Settings: s, Stream: stream})
+	r, err := New(t.Context(), Options{Settings: s, Stream: stream})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func losses(t *testing.T, s preset.Settings) []uint64 {
 	var bits []uint64
 	for {
 		var rec profiles.Iteration
-		out, err := r.loop.task.Iterate(&rec)
+		out, err := r.loop.task.Iterate(t.Context(), &rec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 // A panic of the loop is an error of the run, not the end of the process.
 func TestPanicOfTheLoopIsAnError(t *testing.T) {
 	o := Options{Settings: settings(t, small...), Stream: profiles.NewStream(64)}
-	r, err := New(o)
+	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,16 +288,16 @@ func TestPanicOfTheLoopIsAnError(t *testing.T) {
 func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
 	o := Options{Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
 	o.Stream = profiles.NewStream(1 << 10)
-	r, err := New(o)
+	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	iterate := func() {
-		if stop, err := r.loop.obey(t.Context()); stop || err != nil {
+		if stop, err := r.loop.obey(t.Context(), t.Context()); stop || err != nil {
 			t.Fatal(stop, err)
 		}
-		if err := r.loop.iterate(); err != nil {
+		if err := r.loop.iterate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -316,7 +316,7 @@ func BenchmarkIteration(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r, err := New(Options{Settings: s, Stream: profiles.NewStream(64)})
+			r, err := New(b.Context(), Options{Settings: s, Stream: profiles.NewStream(64)})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -324,7 +324,7 @@ func BenchmarkIteration(b *testing.B) {
 			var sum [profiles.NumPhases]int64
 			for b.Loop() {
 				var rec profiles.Iteration
-				if _, err := r.loop.task.Iterate(&rec); err != nil {
+				if _, err := r.loop.task.Iterate(b.Context(), &rec); err != nil {
 					b.Fatal(err)
 				}
 				for p, ns := range rec.Phases {

@@ -2,9 +2,10 @@ package tui
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles/inputfile"
 )
 
 // keeper writes what is remembered to its file: only what changed, and never over
@@ -30,7 +33,7 @@ type keeper struct {
 func (k *keeper) open() (remembered, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	text, err := os.ReadFile(k.path)
+	text, err := k.read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return remembered{}, nil
 	}
@@ -41,6 +44,32 @@ func (k *keeper) open() (remembered, error) {
 	r, err := parseRemembered(k.path, text)
 	k.text, k.last, k.broken = text, r, err
 	return r, err
+}
+
+// The file is short, and a disk that answers does so at once.
+const (
+	largestRemembered = 64 << 10
+	readLimit         = time.Second
+)
+
+// read reads the file, which must be a regular one. An error names it.
+func (k *keeper) read() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), readLimit)
+	defer cancel()
+	text, err := inputfile.Read(ctx, k.path, largestRemembered)
+	var kind *inputfile.KindError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fmt.Errorf("cannot be read within %v", readLimit)
+	case errors.As(err, &kind):
+		err = fmt.Errorf("%w: must be a file", err)
+	case err == nil:
+		text, err = inputfile.Text(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.path, err)
+	}
+	return text, nil
 }
 
 // changed says whether r is to be written.
@@ -57,14 +86,15 @@ func (k *keeper) save(r remembered) error {
 	if !k.changed(r) {
 		return nil
 	}
-	text, err := os.ReadFile(k.path)
+	text, err := k.read()
 	if err == nil && !bytes.Equal(text, k.text) {
-		if _, err := parseRemembered(k.path, text); err != nil {
-			k.mu.Lock()
-			k.broken = err
-			k.mu.Unlock()
-			return err
-		}
+		_, err = parseRemembered(k.path, text)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		k.mu.Lock()
+		k.broken = err
+		k.mu.Unlock()
+		return err
 	}
 	k.mu.Lock()
 	k.last = r // also of a write that fails: the next change tries again

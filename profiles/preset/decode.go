@@ -2,14 +2,15 @@ package preset
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"os"
 	"slices"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"prismtop/profiles/inputfile"
 )
 
 // largestFile bounds a settings file, in bytes: all keys and generous comments
@@ -26,8 +27,9 @@ type document struct {
 // named meta keys, nothing else.
 func decode(data []byte, meta ...string) (document, error) {
 	d := document{meta: map[string]string{}, values: map[string]any{}}
-	if len(data) > largestFile {
-		return d, fmt.Errorf("larger than %d KiB: settings files are short", largestFile>>10)
+	data, err := inputfile.Text(data)
+	if err != nil {
+		return d, err
 	}
 	raw := map[string]any{}
 	if err := toml.NewDecoder(bytes.NewReader(data)).Decode(&raw); err != nil {
@@ -120,34 +122,19 @@ func (d document) apply(s *Settings, origins Origins, origin string) error {
 	return nil
 }
 
-// readFile reads a settings file, refusing what cannot be one before reading it.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, bareError(err)
+// readFile reads a settings file, or a pipe that a user names as one. Errors say what
+// would be right.
+func readFile(ctx context.Context, path string) ([]byte, error) {
+	data, err := inputfile.ReadNamed(ctx, path, largestFile)
+	var kind *inputfile.KindError
+	var size *inputfile.SizeError
+	switch {
+	case errors.As(err, &size):
+		err = fmt.Errorf("%w: settings files are short", err)
+	case errors.As(err, &kind), errors.Is(err, inputfile.ErrNoWriter):
+		err = fmt.Errorf("%w: must be a TOML file", err)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, bareError(err)
-	}
-	if info.IsDir() {
-		return nil, errors.New("is a directory: must be a TOML file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, largestFile+1))
-	if err != nil {
-		return nil, bareError(err)
-	}
-	return data, nil
-}
-
-// bareError strips the operation and path, which the caller names.
-func bareError(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
+	return data, err
 }
 
 func keyNames() []string {

@@ -1,6 +1,7 @@
 package preset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,6 +31,27 @@ type Sources struct {
 	EnvOthers []string // names with EnvPrefix that the program reads for other purposes
 	Sets      []string // "key=value" of --set, in order
 	Flags     []Flag   // flags that are settings; they win over Sets
+
+	text []byte // of File, once Read has read it
+	read bool
+}
+
+// Read reads the file, if there is one, so that Resolve and Chosen need not: a pipe,
+// such as the shell makes of <(…), can be read once only. It waits for the pipe's end,
+// or that of ctx, whose error it returns.
+func (src *Sources) Read(ctx context.Context) error {
+	if src.File == "" || src.read {
+		return nil
+	}
+	text, err := readFile(ctx, src.File)
+	if err == nil {
+		src.text, src.read = text, true
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("file %s: %w", src.File, err)
 }
 
 // Flag is a setting that has a flag of its own.
@@ -79,11 +101,11 @@ func (src Sources) Chosen() (Preset, error) {
 func (src Sources) choose() (Preset, document, error) {
 	var file document
 	if src.File != "" {
-		data, err := readFile(src.File)
-		if err == nil {
-			file, err = decode(data, "preset")
+		if err := src.Read(context.Background()); err != nil {
+			return Preset{}, file, err
 		}
-		if err != nil {
+		var err error
+		if file, err = decode(src.text, "preset"); err != nil {
 			return Preset{}, file, fmt.Errorf("file %s: %w", src.File, err)
 		}
 	}

@@ -46,19 +46,23 @@ func (m *measurement) ablate(task *prism.Reconstruction, schedule *ablation.Sche
 			return nil, err
 		}
 		if next := schedule.Wanted(); first || differs(&inForce, &next) {
-			if err := task.Apply(next); err != nil {
+			if err := task.Apply(m.ctx, next); err != nil {
 				return nil, fmt.Errorf("bench ablation: %w", err)
 			}
 			inForce = next
 		}
 		start := time.Now()
 		rec := profiles.Iteration{Start: int64(start.Sub(began))}
-		if _, err := task.Iterate(&rec); err != nil {
+		if _, err := task.Iterate(m.ctx, &rec); err != nil {
 			return nil, fmt.Errorf("bench ablation: %w", err)
 		}
 		rec.Total = int64(time.Since(start))
 		if schedule.Add(&rec) {
-			schedule.Look(task.Quality().PSNR, task.Memory())
+			quality, err := task.Quality(m.ctx)
+			if err != nil {
+				return nil, fmt.Errorf("bench ablation: %w", err)
+			}
+			schedule.Look(quality.PSNR, task.Memory())
 			if told != nil {
 				told(schedule.View())
 			}

@@ -18,11 +18,11 @@ import (
 func (m *measurement) middle(device prism.Device, s preset.Settings) (*prism.Reconstruction, preset.Settings, error) {
 	s.InitIterations, s.InitCycles = 0, 0
 	s.Threshold, s.Iterations, s.Cycles = 0, 1, 1
-	object, err := sim.LoadObject(&s)
+	object, err := sim.LoadObject(m.ctx, &s)
 	if err != nil {
 		return nil, s, err
 	}
-	task, err := prism.New(s, object, device)
+	task, err := prism.New(m.ctx, s, object, device)
 	if err != nil {
 		return nil, s, err
 	}
@@ -45,7 +45,7 @@ func (m *measurement) train(device prism.Device) error {
 		return err
 	}
 	defer task.Close()
-	if err := task.Apply(s); err != nil {
+	if err := task.Apply(m.ctx, s); err != nil {
 		return err
 	}
 	for range max(m.report.Options.Warmup, 1) {
@@ -68,7 +68,7 @@ func (m *measurement) iterate(task *prism.Reconstruction, r *row) error {
 	}
 	var rec profiles.Iteration
 	start := time.Now()
-	if _, err := task.Iterate(&rec); err != nil {
+	if _, err := task.Iterate(m.ctx, &rec); err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
 	r.total, r.phases = int64(time.Since(start)), rec.Phases
@@ -94,14 +94,14 @@ func (m *measurement) describe(steps []nn.Step) {
 // inference uses it.
 func (m *measurement) forward(device prism.Device) error {
 	s := &m.report.Options.Settings
-	pass, err := prism.NewForward(s, device.Backend)
+	pass, err := prism.NewForward(m.ctx, s, device.Backend)
 	if err != nil {
 		return err
 	}
 	defer pass.Close()
 	m.report.Run = profiles.RunInfo{Parameters: pass.Parameters(), Seed: s.Seed, Size: s.Size, ObjectSize: s.ObjectSize}
 	for range m.report.Options.Warmup {
-		if err := pass.Run(); err != nil {
+		if err := pass.Run(m.ctx); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,7 @@ func (m *measurement) forward(device prism.Device) error {
 	m.report.Memory = pass.Memory()
 	return m.run(func(r *row) error {
 		start := time.Now()
-		if err := pass.Run(); err != nil {
+		if err := pass.Run(m.ctx); err != nil {
 			return err
 		}
 		r.total = int64(time.Since(start))

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 
+	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -36,7 +37,7 @@ func (b *binder) perChannel(image tensor.Shape, vectors ...[]float32) (l channel
 
 // eachChannel returns a closure that runs body for every channel.
 func (b *binder) eachChannel(l channelLoop, body func(c int)) func() {
-	return b.each(l.channels, 1+grain/(l.n*l.plane), func(lo, hi int) {
+	return b.rows(l.channels, l.n*l.plane, func(lo, hi int) {
 		for c := lo; c < hi; c++ {
 			body(c)
 		}
@@ -102,9 +103,12 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	if _, ok := b.perChannel(b.inShape(0), mean, inverseStd); !ok {
 		return nil
 	}
-	momentum := decimal(op.Momentum)
+	momentum, pool := decimal(op.Momentum), b.backend.pool
 	return b.eachChannel(l, func(c int) {
 		m, v := moments(set, x, l, c)
+		if pool.Ended() { // a channel of a large field alone takes long
+			return
+		}
 		mean[c], inverseStd[c] = float32(m), float32(1/math.Sqrt(v+float64(op.Eps)))
 		unbiased := v * l.count() / max(l.count()-1, 1)
 		runningMean[c] = float32((1-momentum)*float64(runningMean[c]) + momentum*m)
@@ -147,7 +151,7 @@ func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
 	if !b.operands(ins, ins, 3) {
 		return nil
 	}
-	g := &normGradient{set: b.backend.set, relu: op.ReLU,
+	g := &normGradient{set: b.backend.set, pool: b.backend.pool, relu: op.ReLU,
 		x: b.in(0), gy: b.in(1), gamma: b.in(2), mean: b.in(3), inverseStd: b.in(4),
 		gx: b.out(0), ggamma: b.out(1), gbeta: b.out(2)}
 	g.beta = g.gamma // of the right size; not read without a ReLU
@@ -166,6 +170,7 @@ func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
 type normGradient struct {
 	channelLoop
 	set                                 vec.Set
+	pool                                *pool.Pool
 	relu                                bool
 	x, gy, gamma, beta                  []float32
 	mean, inverseStd, gx, ggamma, gbeta []float32
@@ -184,6 +189,9 @@ func (g *normGradient) channel(c int) {
 		}
 		total += t
 		product += p
+	}
+	if g.pool.Ended() {
+		return
 	}
 	inverse := float64(g.inverseStd[c])
 	product *= inverse

@@ -56,7 +56,7 @@ func benchmark(b *testing.B, name string, work int, op nn.Op, in []nntest.Array,
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Exec.Run(nn.SegmentForward); err != nil {
+				if err := s.Exec.Run(b.Context(), nn.SegmentForward); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -145,7 +145,7 @@ func BenchmarkDecoder(b *testing.B) {
 		}
 		for b.Loop() {
 			for _, s := range steps {
-				if err := s.Exec.Run(nn.SegmentForward); err != nil {
+				if err := s.Exec.Run(b.Context(), nn.SegmentForward); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -183,6 +183,27 @@ func (b *binder) each(n, grain int, body func(lo, hi int)) func() {
 	return func() { p.For(n, grain, body) }
 }
 
+// pieceWork is about how many multiplications run between two looks at the context:
+// far less than a millisecond in assembly, some ten without.
+const pieceWork = 1 << 24
+
+// tasks returns a closure that runs body over [0, n) on the pool where an element is
+// so many multiplications.
+func (b *binder) tasks(n, work int, body func(lo, hi int)) func() {
+	p := b.backend.pool
+	return func() { p.ForPieces(n, 1+worthwhile/work, 1+pieceWork/work, body) }
+}
+
+// rows returns a closure that runs body over [0, n) on the pool where an element is a
+// row of so many floats, which something cheap is done to.
+func (b *binder) rows(n, floats int, body func(lo, hi int)) func() {
+	p := b.backend.pool
+	return func() { p.ForPieces(n, 1+grain/floats, 1+pieceFloats/floats, body) }
+}
+
+// pieceFloats is pieceWork where an element is read and written, and little else.
+const pieceFloats = 1 << 18
+
 // maxShares bounds the pieces of scratch that a loop's ranges work in.
 const maxShares = 16
 
@@ -203,10 +224,13 @@ func (b *binder) spread(n, size, work int, body func(scratch []float32, lo, hi i
 func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
 	size = (size + lineFloats - 1) / lineFloats * lineFloats
-	scratch, places := b.floats(shares*size), &places{}
+	scratch, places, pool := b.floats(shares*size), &places{}, b.backend.pool
+	piece := 1 + pieceWork/(work+1)
 	return b.each(shares, 1+worthwhile*shares/(n*work+1), func(lo, hi int) {
 		place := places.take()
-		body(scratch[place*size:][:size], lo*n/shares, hi*n/shares)
+		for from, end := lo*n/shares, hi*n/shares; from < end && !pool.Ended(); from += piece {
+			body(scratch[place*size:][:size], from, min(from+piece, end))
+		}
 		places.give(place)
 	})
 }

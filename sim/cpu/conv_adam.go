@@ -79,13 +79,13 @@ func (b *binder) gradientShare() func() {
 // denseGather's order.
 func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float32) func() {
 	columns := g.large * g.taps()
-	run := b.each(g.small, 1+grain/columns, func(lo, hi int) {
+	run := b.rows(g.small, columns, func(lo, hi int) {
 		for s := lo; s < hi; s++ {
 			u.applyOuter(s*columns, large, small[s])
 		}
 	})
 	if gx != nil {
-		run = b.each((g.small+rowsPerTask-1)/rowsPerTask, 1+grain/(rowsPerTask*columns), func(lo, hi int) {
+		run = b.rows((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, func(lo, hi int) {
 			lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 			u.applyOuterProducts(lo*columns, gx[lo:hi], large, small[lo:hi])
 		})

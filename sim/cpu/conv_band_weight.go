@@ -33,7 +33,7 @@ func (b *binder) weightBands(g *geometry, gw, small, large []float32) func() {
 	b.table(2*len(d.segments), 4)
 	d.size = (d.packed()+d.out*d.rows*d.pitch+lineFloats-1)/lineFloats*lineFloats + lineFloats
 	d.parts, d.scratch = b.floats(d.shares*len(gw)), b.floats(d.shares*d.size)
-	places := &places{}
+	places, pool := &places{}, b.backend.pool
 	compute := b.each(d.shares, 1, func(lo, hi int) {
 		place := places.take()
 		defer places.give(place)
@@ -41,7 +41,7 @@ func (b *binder) weightBands(g *geometry, gw, small, large []float32) func() {
 		for share := lo; share < hi; share++ {
 			part := d.parts[share*len(d.gw):][:len(d.gw)]
 			clear(part)
-			for i := share * d.count() / d.shares; i < (share+1)*d.count()/d.shares; i++ {
+			for i := share * d.count() / d.shares; i < (share+1)*d.count()/d.shares && !pool.Ended(); i++ {
 				d.add(part, scratch, d.block(i))
 			}
 		}

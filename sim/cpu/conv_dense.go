@@ -29,7 +29,8 @@ func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func
 			set.Combine(y, w[lo:], columns, small[n*g.small:][:g.small])
 		}
 	}
-	return b.each(columns, columnGrain, body)
+	pool := b.backend.pool
+	return func() { pool.ForPieces(columns, columnGrain, 8*columnGrain, body) }
 }
 
 // denseGather is small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
@@ -48,7 +49,7 @@ func (b *binder) denseGather(g *geometry, small, large, w, bias []float32) func(
 			}
 		}
 	}
-	return b.each((g.small+rowsPerTask-1)/rowsPerTask, 1+worthwhile/(rowsPerTask*columns), body)
+	return b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, body)
 }
 
 // denseWeight is gw[s, j] = Σ over images of small[n, s]·large[n, j].
@@ -64,5 +65,5 @@ func (b *binder) denseWeight(g *geometry, gw, small, large []float32) func() {
 			}
 		}
 	}
-	return b.each(g.small, 1+grain/columns, body)
+	return b.rows(g.small, columns, body)
 }

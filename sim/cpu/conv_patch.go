@@ -1,6 +1,9 @@
 package cpu
 
-import "prismtop/sim/cpu/vec"
+import (
+	"prismtop/sim/cpu/pool"
+	"prismtop/sim/cpu/vec"
+)
 
 // The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
 // matrix products with patches (vec.PatchFloats): one pixel of the small grid
@@ -43,6 +46,7 @@ func (b *binder) patched(g *geometry) bool {
 type patchScatter struct {
 	geometry
 	set                   vec.Set
+	pool                  *pool.Pool
 	large, small, w, bias []float32
 	pixels, row           int // of the small grid; floats of w's rows
 	pairs                 int // of large channels
@@ -53,7 +57,7 @@ type patchScatter struct {
 
 // scatterPatches binds the scatter of a patched geometry. bias may be nil.
 func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32) func() {
-	c := &patchScatter{geometry: *g, set: b.backend.set, large: large, small: small, w: w, bias: bias,
+	c := &patchScatter{geometry: *g, set: b.backend.set, pool: b.backend.pool, large: large, small: small, w: w, bias: bias,
 		pixels: g.hs * g.ws, row: g.large * patch, pairs: (g.large + 1) / 2, terms: g.small, pitch: 2*g.ws + 4}
 	c.band = min(max(panelFloats/(2*patch*g.ws), 1), g.hs)
 	if terms := streamFloats / c.row; terms < g.small && c.band == g.hs {
@@ -101,7 +105,7 @@ func (c *patchScatter) compute(scratch []float32, image, l int) {
 		clear(products[v*one:][:row])
 	}
 	small := c.small[image*c.geometry.small*c.pixels:]
-	for first := 0; first < c.hs; first += c.band {
+	for first := 0; first < c.hs && !c.pool.Ended(); first += c.band {
 		rows := min(c.band, c.hs-first)
 		c.set.Outer(products[row:], patch, one, rows*c.ws, channels, small[first*c.ws:], 1, c.pixels,
 			w, rowsOf, patch, c.terms, false)
@@ -123,7 +127,7 @@ func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 		clear(products[pair*panels:][:row])
 		clear(products[pair*panels+one:][:row])
 	}
-	for first := 0; first < c.geometry.small; first += c.terms {
+	for first := 0; first < c.geometry.small && !c.pool.Ended(); first += c.terms {
 		terms := min(c.terms, c.geometry.small-first)
 		for pair := lo; pair < hi; pair++ {
 			c.fetch(lo, hi, first+terms, pair)
@@ -216,7 +220,7 @@ func (b *binder) gatherPatches(g *geometry, small, large, w, bias []float32) fun
 	pixels, set := g.hs*g.ws, b.backend.set
 	source := &patchSource{geometry: *g, set: set, large: large, rows: g.hs, dst: b.floats(g.large * pixels * patch)}
 	fill := b.shared(g.large, source.padded(source.rowsAtOnce()), 4*patch*pixels, source.fill)
-	multiply := b.each((g.small+rowsPerTask-1)/rowsPerTask, 1+worthwhile/(rowsPerTask*g.large*patch*pixels), func(lo, hi int) {
+	multiply := b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*g.large*patch*pixels, func(lo, hi int) {
 		lo, hi = lo*rowsPerTask, min(hi*rowsPerTask, g.small)
 		y := small[(source.image*g.small+lo)*pixels:][:(hi-lo)*pixels]
 		set.Inner(y, pixels, hi-lo, pixels, w[lo*g.large*patch:], g.large*patch, source.dst, pixels*patch, g.large)
@@ -275,7 +279,7 @@ func (c *patchWeight) products(gw []float32, s, rows, l int) {
 func (b *binder) weightPatches(g *geometry, gw, small, large []float32) func() {
 	c := b.newPatchWeight(g, small, large)
 	pairs := (g.large + 1) / 2
-	multiply := b.each((g.small+patchRows-1)/patchRows*pairs, 1+worthwhile/(patchRows*2*patch*c.band*g.ws), func(lo, hi int) {
+	multiply := b.tasks((g.small+patchRows-1)/patchRows*pairs, patchRows*2*patch*c.band*g.ws, func(lo, hi int) {
 		for task := lo; task < hi; task++ {
 			s, l := task/pairs*patchRows, task%pairs*2
 			c.products(gw[s*c.row+l*patch:], s, min(patchRows, g.small-s), l)

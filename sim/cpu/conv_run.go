@@ -56,7 +56,7 @@ func (c *lowered) runner(b *binder, out, in, w, bias []float32) func() {
 			for c.first = 0; c.first < c.height; c.first += c.band {
 				c.count = min(c.band, c.height-c.first)
 				pool.For(c.inChannels*len(c.columns), 1+grain/(c.planeRows*c.width), pack)
-				pool.For(c.groups()*c.chunks(), 1+worthwhile/perTask, compute)
+				pool.ForPieces(c.groups()*c.chunks(), 1+worthwhile/perTask, 1+pieceWork/perTask, compute)
 			}
 		}
 	}

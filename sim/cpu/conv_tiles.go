@@ -93,7 +93,7 @@ type tileScatter struct {
 func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func() {
 	pixels, set := g.hs*g.ws, b.backend.set
 	c := &tileScatter{tiles: b.backend.tiles, weights: b.tileParts(w),
-		patchScatter: patchScatter{geometry: *g, set: set, large: large, bias: bias,
+		patchScatter: patchScatter{geometry: *g, set: set, pool: b.backend.pool, large: large, bias: bias,
 			pixels: pixels, row: g.large * patch, pairs: g.large / 2, pitch: 2*g.ws + 4}}
 	c.band = tileRows(g, panelFloats/(2*patch*g.ws))
 	parts := b.tileParts(small)
@@ -132,7 +132,7 @@ func (c *tileScatter) compute(scratch []float32, image, l int) {
 	}
 	clear(products[:row])
 	clear(products[one:][:row])
-	for first := 0; first < c.hs; first += c.band {
+	for first := 0; first < c.hs && !c.pool.Ended(); first += c.band {
 		rows := min(c.band, c.hs-first)
 		c.tiles.Product(&vec.TileProduct{
 			A: c.a[(image*c.pixels+first*c.ws)*small:], AStride: small, AHalf: 16 * small, AStep: vec.TileBlock * small,
@@ -201,11 +201,12 @@ func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixel
 // gatherTiles binds the gather of a tiled geometry. bias may be nil.
 func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func() {
 	const half = vec.TileBlock / 2
-	pixels, row, set, tiles, pool := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles, b.backend.pool
+	pixels, row, set, tiles := g.hs*g.ws, g.large*patch, b.backend.set, b.backend.tiles
 	a, narrow := b.narrowParts(b.tileParts(w))
 	patches := b.tilePatches(g, large)
 	stride := 2 * patches.band * g.ws
 	segments := b.tileSegments(row, len(w), patches.part, stride)
+	work, pool := vec.TileBlock*vec.TileBlock*row, b.backend.pool
 	body := func(lo, hi int) {
 		blocks := patches.rows * g.ws / vec.TileBlock
 		for task := lo; task < hi; task++ {
@@ -224,7 +225,7 @@ func (b *binder) gatherTiles(g *geometry, small, large, w, bias []float32) func(
 			set.PairColumns(y[(l*patch+i)/2*stride:], x[i:], x[i+1:], patch, pixels)
 		}
 	}, func() {
-		pool.For(g.small/vec.TileBlock*patches.rows*g.ws/vec.TileBlock, 1+worthwhile/(vec.TileBlock*vec.TileBlock*row), body)
+		pool.ForPieces(g.small/vec.TileBlock*patches.rows*g.ws/vec.TileBlock, 1+worthwhile/work, 1+pieceWork/work, body)
 	})
 	return func() {
 		narrow()
@@ -247,7 +248,7 @@ func (b *binder) weightTiles(g *geometry, gw, small, large []float32) func() {
 	segments := b.tileSegments(patches.band*g.ws, len(small), patches.part, 2*row)
 	perPixels := len(segments) * vec.TileBlock / (patches.band * g.ws)
 	pairs := g.large / 2
-	multiply := b.each(g.small/vec.TileBlock*pairs, 1+worthwhile/(vec.TileBlock*vec.TileBlock*patches.band*g.ws), func(lo, hi int) {
+	multiply := b.tasks(g.small/vec.TileBlock*pairs, vec.TileBlock*vec.TileBlock*patches.band*g.ws, func(lo, hi int) {
 		for task := lo; task < hi; task++ {
 			s, l := task/pairs*vec.TileBlock, task%pairs*2
 			tiles.Product(&vec.TileProduct{

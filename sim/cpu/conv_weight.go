@@ -42,7 +42,7 @@ func (b *binder) lowerWeight(g *geometry, gw, small, large []float32) func() {
 			for d.first = 0; d.first < d.height; d.first += d.band {
 				d.count = min(d.band, d.height-d.first)
 				pool.For(d.inChannels*len(d.columns), 1+grain/(d.planeRows*d.width), pack)
-				pool.For(d.groups()*d.blocks(), 1+worthwhile/perTask, compute)
+				pool.ForPieces(d.groups()*d.blocks(), 1+worthwhile/perTask, 1+pieceWork/perTask, compute)
 			}
 		}
 	}

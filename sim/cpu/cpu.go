@@ -17,6 +17,7 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -47,6 +48,10 @@ type Options struct {
 	// FFTPlans gives the FFT plans; nil means a plan made at Load for each size.
 	FFTPlans PlanSource
 }
+
+// stripsPerPiece is how many strips of a Fourier transform run between two looks at
+// the context: as many as a chunk of a field of 512 has on two threads.
+const stripsPerPiece = 4
 
 // maxThreads bounds Options.Threads against typing errors.
 const maxThreads = 1024
@@ -80,7 +85,7 @@ func New(o Options) (*Backend, error) {
 		tiles:    vec.ChooseTiles(o.Kernels),
 		tileWork: tileWork,
 		pool:     p,
-		parallel: func(n int, body func(lo, hi int)) { p.For(n, 1, body) },
+		parallel: func(n int, body func(lo, hi int)) { p.ForPieces(n, 1, stripsPerPiece, body) },
 		plans:    o.FFTPlans,
 	}, nil
 }
@@ -137,3 +142,8 @@ func (b *Backend) Close() { b.pool.Close() }
 
 // Parallel spreads a loop over the backend's threads, for work beside the plans.
 func (b *Backend) Parallel() fft.Parallel { return b.parallel }
+
+// Attach makes loops of Parallel end early once ctx is done, with undefined results,
+// and returns the context that was attached before; nil detaches. Running a plan
+// attaches its own context.
+func (b *Backend) Attach(ctx context.Context) (before context.Context) { return b.pool.Attach(ctx) }

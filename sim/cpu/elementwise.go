@@ -128,7 +128,7 @@ func (b *binder) place(op nn.Place) func() {
 	}
 	x, y := b.in(0), b.out(0)
 	set, columns := b.backend.set, span{-op.Left, 1}.within(outW, w)
-	return b.each(n*outH, 1+grain/outW, func(lo, hi int) {
+	return b.rows(n*outH, outW, func(lo, hi int) {
 		for lo < hi {
 			p, row := lo/outH, lo%outH
 			count := min(hi-lo, outH-row)

@@ -1,9 +1,11 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"prismtop/sim/cpu/pool"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -11,6 +13,7 @@ import (
 // executable is a plan bound to memory: one closure per step.
 type executable struct {
 	plan    *nn.Plan
+	pool    *pool.Pool
 	state   *state
 	used    []int // variables that the state keeps for this plan
 	views   []view
@@ -32,13 +35,13 @@ type view struct {
 // Load binds a plan to a state of the same variables and allocates the arena and
 // the scratch. A state of another backend, a buffer outside the arena, an operator
 // without a kernel or operands that do not fit together are errors.
-func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
+func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
 	s, ok := st.(*state)
 	if !ok {
 		return nil, fmt.Errorf("cpu backend: load a plan: state is of type %T, want this backend's own", st)
 	}
-	x := &executable{plan: plan, state: s, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
-	if err := x.load(b); err != nil {
+	x := &executable{plan: plan, pool: b.pool, state: s, nanos: make([]int64, len(plan.Steps)), epoch: time.Now()}
+	if err := x.load(ctx, b); err != nil {
 		x.Close()
 		return nil, err
 	}
@@ -46,7 +49,7 @@ func (b *Backend) Load(plan *nn.Plan, st nn.State) (nn.Executable, error) {
 }
 
 // load finds the buffers' memory and binds the steps.
-func (x *executable) load(b *Backend) error {
+func (x *executable) load(ctx context.Context, b *Backend) error {
 	plan := x.plan
 	if err := x.place(x.state); err != nil {
 		return err
@@ -60,6 +63,9 @@ func (x *executable) load(b *Backend) error {
 		bind.boxes, bind.shares = map[nn.BufferID]*maskBox{}, nil
 		x.steps = x.steps[:0]
 		for i := range plan.Steps {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			bind.index = i
 			run, err := bind.step(&plan.Steps[i])
 			if err != nil {
@@ -105,18 +111,23 @@ func (x *executable) place(s *state) error {
 	return nil
 }
 
-// Run executes the steps of one segment and times each.
-func (x *executable) Run(s nn.Segment) error {
+// Run executes the steps of one segment and times each. When ctx ends, the loops of
+// the step in progress are cut short and the rest of the steps is left out.
+func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 	if s >= nn.NumSegments {
 		return fmt.Errorf("cpu backend: run segment %d: there are %d", s, nn.NumSegments)
 	}
 	if x.steps == nil {
 		return fmt.Errorf("cpu backend: run a closed executable")
 	}
+	defer x.pool.Attach(x.pool.Attach(ctx))
 	first, end := x.plan.Segments[s][0], x.plan.Segments[s][1]
 	before := time.Since(x.epoch)
 	for i := first; i < end; i++ {
 		x.steps[i]()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		after := time.Since(x.epoch)
 		x.nanos[i] = int64(after - before)
 		before = after

@@ -15,7 +15,7 @@ import (
 
 func TestStateKeepsVariablesApart(t *testing.T) {
 	be := open(t, 1)
-	s, err := be.NewState([]nn.Variable{
+	s, err := be.NewState(t.Context(), []nn.Variable{
 		{Name: "a", Shape: tensor.Shape{3}, Initial: []float32{1, 2, 3}},
 		{Name: "b", Shape: tensor.Shape{2, 2}},
 		{Name: "c", Shape: tensor.Shape{}, Initial: []float32{9}},
@@ -34,7 +34,9 @@ func TestStateKeepsVariablesApart(t *testing.T) {
 	if got := read(1, 4); !slices.Equal(got, []float32{4, 5, 6, 7}) {
 		t.Errorf("b = %v", got)
 	}
-	s.Zero(1)
+	if err := s.Zero(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
 	if got := read(1, 4); !slices.Equal(got, make([]float32, 4)) {
 		t.Errorf("b after Zero = %v", got)
 	}
@@ -44,7 +46,7 @@ func TestStateKeepsVariablesApart(t *testing.T) {
 	if got := read(2, 1); got[0] != 9 {
 		t.Errorf("c = %v", got)
 	}
-	if _, err := be.NewState([]nn.Variable{{Name: "short", Shape: tensor.Shape{3}, Initial: []float32{1}}}); err == nil {
+	if _, err := be.NewState(t.Context(), []nn.Variable{{Name: "short", Shape: tensor.Shape{3}, Initial: []float32{1}}}); err == nil {
 		t.Error("a variable with too few initial values was accepted")
 	}
 }
@@ -70,7 +72,7 @@ func counterPlan() *nn.Plan {
 
 func counterState(t *testing.T, be *cpu.Backend) nn.State {
 	t.Helper()
-	s, err := be.NewState([]nn.Variable{{Name: "first"}, {Name: "second"}})
+	s, err := be.NewState(t.Context(), []nn.Variable{{Name: "first"}, {Name: "second"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,23 +84,23 @@ func TestVariablesOutlivePlansAndSegmentsRunAlone(t *testing.T) {
 	be := open(t, 1)
 	s := counterState(t, be)
 	for range 2 {
-		x, err := be.Load(counterPlan(), s)
+		x, err := be.Load(t.Context(), counterPlan(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, segment := range []nn.Segment{nn.SegmentForward, nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate} {
-			if err := x.Run(segment); err != nil {
+			if err := x.Run(t.Context(), segment); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if nanos := x.StepNanos(); len(nanos) != 2 || nanos[0] <= 0 || nanos[1] <= 0 {
 			t.Errorf("step times %v", nanos)
 		}
-		if err := x.Run(nn.NumSegments); err == nil {
+		if err := x.Run(t.Context(), nn.NumSegments); err == nil {
 			t.Error("ran a segment that does not exist")
 		}
 		x.Close()
-		if err := x.Run(nn.SegmentForward); err == nil {
+		if err := x.Run(t.Context(), nn.SegmentForward); err == nil {
 			t.Error("ran after Close")
 		}
 	}
@@ -112,7 +114,7 @@ func TestVariablesOutlivePlansAndSegmentsRunAlone(t *testing.T) {
 
 func TestBuffersRoundToTheirType(t *testing.T) {
 	be := open(t, 1)
-	x, err := be.Load(counterPlan(), counterState(t, be))
+	x, err := be.Load(t.Context(), counterPlan(), counterState(t, be))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +138,7 @@ func TestMapIsABuffersMemory(t *testing.T) {
 	plan := counterPlan()
 	plan.Buffers = append(plan.Buffers, nn.Buffer{Name: "plane", Shape: tensor.Shape{2}, Variable: -1, Offset: 128})
 	plan.ArenaBytes = 192
-	x, err := be.Load(plan, counterState(t, be))
+	x, err := be.Load(t.Context(), plan, counterState(t, be))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,12 +176,12 @@ func TestLoadNamesWhatDoesNotFit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := counterPlan()
 			c.change(p)
-			if _, err := be.Load(p, s); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := be.Load(t.Context(), p, s); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want one that names %s", err, c.want)
 			}
 		})
 	}
-	if _, err := be.Load(counterPlan(), nil); err == nil {
+	if _, err := be.Load(t.Context(), counterPlan(), nil); err == nil {
 		t.Error("loaded without a state")
 	}
 }

@@ -77,7 +77,7 @@ func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
 
 // poolPlanes returns a closure that makes a scale's planes from the finer ones.
 func (b *binder) poolPlanes(to, from msssimScale) func() {
-	return b.each(to.h, 1+grain/to.w, func(lo, hi int) {
+	return b.rows(to.h, to.w, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			poolRow(to.p[i*to.w:][:to.w], from.p[2*i*from.w:][:2*from.w])
 			poolRow(to.t[i*to.w:][:to.w], from.t[2*i*from.w:][:2*from.w])

@@ -104,10 +104,11 @@ func (s *workspaces) giveBack(piece int) { s.busy[piece].Store(false) }
 // floats of work space.
 func (b *binder) eachStrip(t tiling, size int, body func(strip int, work []float32)) func() {
 	w := b.workspaces(min(maxPieces, t.strips), size)
+	pool := b.backend.pool
 	return b.each(t.strips, (t.strips+maxPieces-1)/maxPieces, func(lo, hi int) {
 		piece, work := w.take()
 		defer w.giveBack(piece)
-		for strip := lo; strip < hi; strip++ {
+		for strip := lo; strip < hi && !pool.Ended(); strip++ {
 			body(strip, work)
 		}
 	})

@@ -1,15 +1,18 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"prismtop/sim/cpu/pool"
 	"prismtop/sim/nn"
 )
 
 // state holds a model's variables, all float32, one after the other in a slab; gradients
 // apart, each while it has users.
 type state struct {
+	pool      *pool.Pool
 	variables []nn.Variable
 	values    [][]float32
 	users     []int // of gradients: loaded plans that store them
@@ -17,7 +20,7 @@ type state struct {
 
 // NewState allocates the variables and sets them to their initial values.
 // Initial values of another length than the variable's are an error.
-func (b *Backend) NewState(variables []nn.Variable) (nn.State, error) {
+func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.State, error) {
 	offsets, size := make([]int64, len(variables)), int64(0)
 	for i, v := range variables {
 		n := v.Shape.Elements()
@@ -29,11 +32,13 @@ func (b *Backend) NewState(variables []nn.Variable) (nn.State, error) {
 		}
 	}
 	memory := newSlab(size)
-	s := &state{variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables))}
+	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables))}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
 			s.values[i] = cut[float32](&memory, offsets[i], v.Shape.Elements())
-			copy(s.values[i], v.Initial)
+			if err := s.over(ctx, len(v.Initial), func(lo, hi int) { copy(s.values[i][lo:hi], v.Initial[lo:hi]) }); err != nil {
+				return nil, err
+			}
 		}
 		s.variables[i].Initial = nil // as large as the weights, and of no more use
 	}
@@ -88,7 +93,16 @@ func (s *state) Write(v int, src []float32) {
 }
 
 // Zero sets variable v to zeros.
-func (s *state) Zero(v int) { clear(s.values[v]) }
+func (s *state) Zero(ctx context.Context, v int) error {
+	return s.over(ctx, len(s.values[v]), func(lo, hi int) { clear(s.values[v][lo:hi]) })
+}
+
+// over runs body over [0, n) on the pool, unless ctx ends.
+func (s *state) over(ctx context.Context, n int, body func(lo, hi int)) error {
+	defer s.pool.Attach(s.pool.Attach(ctx))
+	s.pool.For(n, grain, body)
+	return ctx.Err()
+}
 
 // Close drops the memory.
 func (s *state) Close() { s.values = nil }

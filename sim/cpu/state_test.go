@@ -14,7 +14,7 @@ func TestGradientsHaveMemoryWhileTheyAreUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	st, err := b.NewState([]nn.Variable{{Name: "g", Shape: tensor.Shape{3}, Category: nn.Gradients}})
+	st, err := b.NewState(t.Context(), []nn.Variable{{Name: "g", Shape: tensor.Shape{3}, Category: nn.Gradients}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +34,13 @@ func TestGradientsHaveMemoryWhileTheyAreUsed(t *testing.T) {
 	}
 	var loaded []nn.Executable
 	for range 2 {
-		x, err := b.Load(plan, st)
+		x, err := b.Load(t.Context(), plan, st)
 		if err != nil {
 			t.Fatal(err)
 		}
 		loaded = append(loaded, x)
 	}
-	if err := loaded[0].Run(nn.SegmentForward); err != nil {
+	if err := loaded[0].Run(t.Context(), nn.SegmentForward); err != nil {
 		t.Fatal(err)
 	}
 	loaded[0].Close()

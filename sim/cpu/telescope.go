@@ -143,7 +143,7 @@ func (b *binder) maskMultiply() func() {
 		return b.fail("mask %v for planes of %v", b.inShape(1), b.inShape(0))
 	}
 	set := b.backend.set
-	return b.each(n*h, 1+grain/w, func(lo, hi int) {
+	return b.rows(n*h, w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			set.Mask(out[row*w:][:w], z[row*w:][:w], mask[row%h*w:][:w])
 		}
@@ -176,7 +176,7 @@ func (b *binder) modulusFlip() func() {
 		return nil
 	}
 	z, y, plane := b.inComplex(0), b.out(0), h*w
-	return b.each(n*h, 1+grain/w, func(lo, hi int) {
+	return b.rows(n*h, w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			p, i := row/h*plane, row%h
 			modulusRow(y[row*w:][:w], z[p+(h-1-i)*w:][:w])
@@ -202,7 +202,7 @@ func (b *binder) modulusFlipGrad() func() {
 		return nil
 	}
 	z, gy, gz, plane := b.inComplex(0), b.in(1), b.outComplex(0), h*w
-	return b.each(n*h, 1+grain/w, func(lo, hi int) {
+	return b.rows(n*h, w, func(lo, hi int) {
 		for row := lo; row < hi; row++ {
 			p, i := row/h*plane, row%h
 			modulusGradRow(gz[row*w:][:w], z[row*w:][:w], gy[p+(h-1-i)*w:][:w])

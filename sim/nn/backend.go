@@ -1,16 +1,19 @@
 package nn
 
-// A Backend runs plans on a device.
+import "context"
+
+// A Backend runs plans on a device. What takes long ends early, with the error of its
+// context, once that is done.
 type Backend interface {
 	// Name identifies the device and its kernels for people: "cpu go ×2".
 	Name() string
 
 	// NewState allocates the variables and sets them to their initial values.
-	NewState(variables []Variable) (State, error)
+	NewState(ctx context.Context, variables []Variable) (State, error)
 
 	// Load binds a plan to a state of the same variables and allocates its
 	// arena. An operator without a kernel for its operands is an error.
-	Load(plan *Plan, state State) (Executable, error)
+	Load(ctx context.Context, plan *Plan, state State) (Executable, error)
 }
 
 // State holds the variables of one model on a device. Gradients need memory only while an
@@ -21,15 +24,17 @@ type State interface {
 	// Write copies src to variable v.
 	Write(v int, src []float32)
 	// Zero sets variable v to zeros.
-	Zero(v int)
+	Zero(ctx context.Context, v int) error
 	// Close frees the memory.
 	Close()
 }
 
 // Executable is a plan bound to memory. It is used by one goroutine at a time.
 type Executable interface {
-	// Run executes the steps of one segment.
-	Run(s Segment) error
+	// Run executes the steps of one segment. When ctx ends first it returns the
+	// context's error as soon as it can, even within a step; the buffers, and the
+	// variables of the state, are undefined then, and the executable is to be closed.
+	Run(ctx context.Context, s Segment) error
 
 	// StepNanos is the time that each step of the plan took when it last ran,
 	// in nanoseconds, measured on the device; the slice is reused.

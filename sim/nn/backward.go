@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,7 +21,7 @@ type backward struct {
 }
 
 // update emits the gradients of the loss and the optimiser's steps.
-func (c *compiler) update(loss BufferID) error {
+func (c *compiler) update(ctx context.Context, loss BufferID) error {
 	if !c.reached[loss] {
 		return errors.New("no parameter leads to the loss")
 	}
@@ -29,6 +30,9 @@ func (c *compiler) update(loss BufferID) error {
 	b.updatesAtOnce(scaler)
 	b.seed(loss, scaler)
 	for i := len(c.tape) - 1; i >= 0; i-- {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		t := &c.tape[i]
 		if !b.reaches(t) {
 			continue

@@ -1,6 +1,10 @@
 package nn
 
-import "prismtop/profiles"
+import (
+	"context"
+
+	"prismtop/profiles"
+)
 
 // Gradient checkpointing: the forward segment is cut into runs of layers, and of a
 // run only what leaves it is kept for the backward pass. The rest gives its memory
@@ -25,13 +29,13 @@ type runs struct{ first, count int }
 // compileCheckpointed tries every choice of runs and takes, of the plans that save
 // at least 98 % of what the smallest arena saves, the one that computes least
 // again: the early layers hold little and cost much.
-func (c *compiler) compileCheckpointed(loss Value) (*Plan, error) {
+func (c *compiler) compileCheckpointed(ctx context.Context, loss Value) (*Plan, error) {
 	plain := c.plan
 	plans, smallest := []*Plan{plain}, plain.ArenaBytes
 	layers := c.layers()
 	for first := range layers {
 		for count := 1; count <= layers-first; count++ {
-			other, err := compileRuns(c.graph, loss, c.options, runs{first, count})
+			other, err := compileRuns(ctx, c.graph, loss, c.options, runs{first, count})
 			if err != nil {
 				return nil, err
 			}

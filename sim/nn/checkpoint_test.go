@@ -109,11 +109,11 @@ func TestCheckpointedPlansAreSound(t *testing.T) {
 	for range 40 {
 		g, loss := randomGraph(r)
 		for _, amp := range []tensor.DType{tensor.Float32, tensor.Float16} {
-			kept, err := nn.Compile(g, loss, nn.Options{Train: true, AMP: amp})
+			kept, err := nn.Compile(t.Context(), g, loss, nn.Options{Train: true, AMP: amp})
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := nn.Compile(g, loss, nn.Options{Train: true, AMP: amp, Checkpointing: true})
+			p, err := nn.Compile(t.Context(), g, loss, nn.Options{Train: true, AMP: amp, Checkpointing: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -50,23 +51,24 @@ const (
 //
 // Errors name the layer: the first mistake made while building, an operator
 // without a gradient between the loss and a parameter, a loss that no parameter
-// reaches.
-func Compile(g *Graph, loss Value, o Options) (*Plan, error) {
+// reaches. A graph of thousands of layers takes long; when ctx ends first, its
+// error is returned.
+func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error) {
 	if o.Adam == (AdamOptions{}) {
 		o.Adam = DefaultAdam
 	}
 	if err := check(g, loss, o); err != nil {
 		return nil, fmt.Errorf("compile: %w", err)
 	}
-	c, err := compileRuns(g, loss, o, runs{})
+	c, err := compileRuns(ctx, g, loss, o, runs{})
 	if err != nil || !o.Train || !o.Checkpointing {
 		return c.plan, err
 	}
-	return c.compileCheckpointed(loss)
+	return c.compileCheckpointed(ctx, loss)
 }
 
 // compileRuns makes a plan that computes some layers again.
-func compileRuns(g *Graph, loss Value, o Options, again runs) (*compiler, error) {
+func compileRuns(ctx context.Context, g *Graph, loss Value, o Options, again runs) (*compiler, error) {
 	c := &compiler{
 		graph:   g,
 		nodes:   g.fused(),
@@ -76,15 +78,18 @@ func compileRuns(g *Graph, loss Value, o Options, again runs) (*compiler, error)
 		casts:   map[cast]BufferID{},
 		names:   map[string]int{},
 	}
-	c.forward(loss)
-	if o.Train {
+	err := c.forward(ctx, loss)
+	if err == nil && o.Train {
 		c.dropped = c.checkpoint(again)
-		if err := c.update(c.buffers[loss.id]); err != nil {
-			return &compiler{}, fmt.Errorf("compile: %w", err)
-		}
+		err = c.update(ctx, c.buffers[loss.id])
 	}
-	c.plan.Segments[SegmentUpdate] = [2]int{c.plan.Segments[SegmentEvaluate][1], len(c.plan.Steps)}
-	c.plan.planMemory()
+	if err == nil {
+		c.plan.Segments[SegmentUpdate] = [2]int{c.plan.Segments[SegmentEvaluate][1], len(c.plan.Steps)}
+		err = c.plan.planMemory(ctx)
+	}
+	if err != nil {
+		return &compiler{}, fmt.Errorf("compile: %w", err)
+	}
 	return c, nil
 }
 
@@ -139,7 +144,7 @@ type taped struct {
 }
 
 // forward emits the steps of the graph.
-func (c *compiler) forward(loss Value) {
+func (c *compiler) forward(ctx context.Context, loss Value) error {
 	g := c.graph
 	roots := make([]int, 0, len(g.outputs)+1)
 	for _, o := range g.outputs {
@@ -153,14 +158,19 @@ func (c *compiler) forward(loss Value) {
 	if g.ended >= 0 {
 		first = g.upstream([]int{g.ended})
 	}
-	c.lowerAll(func(v int) bool { return live[v] && first[v] })
+	if err := c.lowerAll(ctx, func(v int) bool { return live[v] && first[v] }); err != nil {
+		return err
+	}
 	end := len(c.plan.Steps)
 	c.plan.Segments[SegmentForward] = [2]int{0, end}
-	c.lowerAll(func(v int) bool { return live[v] && !first[v] })
+	if err := c.lowerAll(ctx, func(v int) bool { return live[v] && !first[v] }); err != nil {
+		return err
+	}
 	c.plan.Segments[SegmentEvaluate] = [2]int{end, len(c.plan.Steps)}
 	for _, o := range g.outputs {
 		c.output(o.name, c.buffer(o.value))
 	}
+	return nil
 }
 
 // upstream marks the values that the given ones are computed from, and those.
@@ -183,12 +193,16 @@ func (g *Graph) upstream(roots []int) []bool {
 	return marked
 }
 
-func (c *compiler) lowerAll(chosen func(value int) bool) {
+func (c *compiler) lowerAll(ctx context.Context, chosen func(value int) bool) error {
 	for _, n := range c.nodes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if chosen(n.out) {
 			c.lower(n)
 		}
 	}
+	return nil
 }
 
 // lower emits one node, with the conversions that mixed precision wants before it.

@@ -44,7 +44,7 @@ func network(m *nn.Model) (*nn.Graph, nn.Value) {
 func compile(t *testing.T, m *nn.Model, o nn.Options) *nn.Plan {
 	t.Helper()
 	g, loss := network(m)
-	p, err := nn.Compile(g, loss, o)
+	p, err := nn.Compile(t.Context(), g, loss, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestGradientsGoOnlyToParameters(t *testing.T) {
 	y := g.Conv2D(x, w, nn.Value{}, 1, 1)
 	dead := g.Conv2D(x, unused, nn.Value{}, 1, 1)
 	loss := g.Loss(y, g.Input("target", tensor.Shape{1, 1, 6, 6}), nn.L2, false)
-	p, err := nn.Compile(g, loss, nn.Options{Train: true})
+	p, err := nn.Compile(t.Context(), g, loss, nn.Options{Train: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestRunningStatisticsHaveNoGradient(t *testing.T) {
 	x := g.Parameter("x", tensor.Shape{1, 1, 4, 4}, nn.Normal())
 	y := g.BatchNorm("bn", x, nn.BatchNormOptions{Eps: 1e-5})
 	loss := g.Loss(y, g.Input("t", tensor.Shape{1, 1, 4, 4}), nn.L1, false)
-	if _, err := nn.Compile(g, loss, nn.Options{Train: true}); err == nil || !strings.Contains(err.Error(), "layer 2") {
+	if _, err := nn.Compile(t.Context(), g, loss, nn.Options{Train: true}); err == nil || !strings.Contains(err.Error(), "layer 2") {
 		t.Errorf("error %v, want one that names the layer", err)
 	}
 }
@@ -220,7 +220,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"split products of 16 bit", loss, nn.Options{AMP: tensor.Float16, Products: nn.BF16x3}, "bf16x3 products of fp16"},
 		{"products of no kind", loss, nn.Options{Products: 7}, "products of kind 7"},
 	} {
-		if _, err := nn.Compile(g, c.loss, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := nn.Compile(t.Context(), g, c.loss, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
 		}
 	}
@@ -329,7 +329,7 @@ func TestSharedGradientIsCopied(t *testing.T) {
 	shape := tensor.Shape{4, 4}
 	a, b := g.Parameter("a", shape, nn.Normal()), g.Parameter("b", shape, nn.Normal())
 	loss := g.Loss(g.Add(a, b), g.Input("t", shape), nn.L2, false)
-	p, err := nn.Compile(g, loss, nn.Options{Train: true})
+	p, err := nn.Compile(t.Context(), g, loss, nn.Options{Train: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ func TestPlansShareVariables(t *testing.T) {
 	g := nn.NewGraph(m)
 	x := g.Parameter("latent", tensor.Shape{1, 4, 3, 3}, nn.Normal())
 	g.Output("x", g.Scale(x, 2))
-	other, err := nn.Compile(g, nn.Value{}, nn.Options{})
+	other, err := nn.Compile(t.Context(), g, nn.Value{}, nn.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +394,7 @@ func normalised(t *testing.T, expose bool) []string {
 	x = g.Conv2D(x, g.Parameter("w", tensor.Shape{1, 2, 3, 3}, nn.FanInUniform(18)), nn.Value{}, 1, 1)
 	g.Output("y", x)
 	target := g.Input("target", tensor.Shape{1, 1, 4, 4})
-	p, err := nn.Compile(g, g.Loss(x, target, nn.L1, false), nn.Options{Train: true})
+	p, err := nn.Compile(t.Context(), g, g.Loss(x, target, nn.L1, false), nn.Options{Train: true})
 	if err != nil {
 		t.Fatal(err)
 	}

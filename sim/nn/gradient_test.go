@@ -22,7 +22,7 @@ type device struct {
 
 func newDevice(t *testing.T, g *nn.Graph, loss nn.Value, o nn.Options) *device {
 	t.Helper()
-	plan, err := nn.Compile(g, loss, o)
+	plan, err := nn.Compile(t.Context(), g, loss, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +31,12 @@ func newDevice(t *testing.T, g *nn.Graph, loss nn.Value, o nn.Options) *device {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	state, err := backend.NewState(g.Model().InitialVariables())
+	state, err := backend.NewState(t.Context(), initial(t, g.Model()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(state.Close)
-	exe, err := backend.Load(plan, state)
+	exe, err := backend.Load(t.Context(), plan, state)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func newDevice(t *testing.T, g *nn.Graph, loss nn.Value, o nn.Options) *device {
 
 func (d *device) run(segments ...nn.Segment) {
 	for _, s := range segments {
-		if err := d.exe.Run(s); err != nil {
+		if err := d.exe.Run(d.t.Context(), s); err != nil {
 			d.t.Fatal(err)
 		}
 	}

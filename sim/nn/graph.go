@@ -16,7 +16,8 @@ type Graph struct {
 	values  []value
 	nodes   []node
 	outputs []output
-	ended   int // value that ends the forward segment, −1 for none
+	leaves  map[leafName]int // values that no node computes
+	ended   int              // value that ends the forward segment, −1 for none
 	layer   string
 	phase   profiles.Phase
 	err     error
@@ -64,7 +65,7 @@ type output struct {
 }
 
 // NewGraph begins a graph whose parameters are declared in the model.
-func NewGraph(m *Model) *Graph { return &Graph{model: m, ended: -1} }
+func NewGraph(m *Model) *Graph { return &Graph{model: m, leaves: map[leafName]int{}, ended: -1} }
 
 // Model is the model that the graph's parameters belong to.
 func (g *Graph) Model() *Model { return g.model }
@@ -138,16 +139,28 @@ func (g *Graph) EndForward(v Value) {
 	}
 }
 
+// leafName is what a leaf is known by.
+type leafName struct {
+	source source
+	name   string
+}
+
 // leaf adds a value that no node computes, once per name.
 func (g *Graph) leaf(v value) Value {
-	for id, have := range g.values {
-		if have.source == v.source && have.name == v.name && v.source != fromNode {
-			if !have.shape.Equal(v.shape) {
-				return g.fail(fmt.Errorf("%q has shape %v, not %v", v.name, have.shape, v.shape))
-			}
-			return Value{g, id}
+	key := leafName{v.source, v.name}
+	if id, known := g.leaves[key]; known {
+		if have := g.values[id]; !have.shape.Equal(v.shape) {
+			return g.fail(fmt.Errorf("%q has shape %v, not %v", v.name, have.shape, v.shape))
 		}
+		return Value{g, id}
 	}
+	added := g.add(v)
+	g.leaves[key] = added.id
+	return added
+}
+
+// add adds a value.
+func (g *Graph) add(v value) Value {
 	g.values = append(g.values, v)
 	return Value{g, len(g.values) - 1}
 }
@@ -180,7 +193,7 @@ func (g *Graph) applyAll(op operator, count int, in ...Value) []Value {
 	}
 	n, out := node{op: op, in: ids, layer: g.layer, phase: g.phase}, none
 	for i := range out {
-		out[i] = g.leaf(value{spec: results[i].spec, name: g.stepName(op)})
+		out[i] = g.add(value{spec: results[i].spec, name: g.stepName(op)})
 		if i > 0 {
 			n.more = append(n.more, out[i].id)
 		}

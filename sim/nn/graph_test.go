@@ -61,7 +61,7 @@ func TestCropPadOffsets(t *testing.T) {
 		g := newGraph()
 		y := g.CropPad(g.Input("x", tensor.Shape{1, 1, c.h, c.w}), c.target)
 		g.Output("y", y)
-		p, err := nn.Compile(g, nn.Value{}, nn.Options{})
+		p, err := nn.Compile(t.Context(), g, nn.Value{}, nn.Options{})
 		if err != nil {
 			t.Errorf("%dx%d to %d: %v", c.h, c.w, c.target, err)
 			continue
@@ -150,7 +150,7 @@ func TestMistakesNameTheLayer(t *testing.T) {
 		x := g.Input("x", img)
 		y := c.build(g, x)
 		g.Output("y", g.Activation(y, nn.ReLU)) // goes on after the mistake
-		_, err := nn.Compile(g, nn.Value{}, nn.Options{})
+		_, err := nn.Compile(t.Context(), g, nn.Value{}, nn.Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "layer 7") {
 			t.Errorf("%s: error %v, want one with %q and the layer", c.name, err, c.want)
 		}

@@ -9,7 +9,7 @@ import (
 // Init fills a parameter with its initial values. The generator belongs to the
 // parameter alone: its stream follows from the model's seed and the parameter's
 // name, so that a layer starts from the same numbers whatever else the network
-// holds.
+// holds. A long parameter is filled part by part, in order.
 type Init func(r *rand.Rand, dst []float32)
 
 // Constant sets every element to v.

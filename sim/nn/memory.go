@@ -1,6 +1,9 @@
 package nn
 
-import "sort"
+import (
+	"context"
+	"sort"
+)
 
 // alignment of buffers in the arena, in bytes: a cache line, and the widest
 // vector register.
@@ -18,8 +21,8 @@ func (l lifetime) overlaps(m lifetime) bool { return l.first <= m.last && m.firs
 
 // planMemory gives every buffer of the arena its offset. The largest buffers are
 // placed first, each in the smallest gap that fits between those that live at the
-// same time.
-func (p *Plan) planMemory() {
+// same time. That takes the square of their number.
+func (p *Plan) planMemory(ctx context.Context) error {
 	lives := p.lifetimes()
 	sort.SliceStable(lives, func(i, j int) bool {
 		if lives[i].bytes != lives[j].bytes {
@@ -29,6 +32,9 @@ func (p *Plan) planMemory() {
 	})
 	var placed []lifetime // ordered by offset
 	for _, l := range lives {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		at := p.gap(placed, l)
 		p.Buffers[l.buffer].Offset = at
 		p.ArenaBytes = max(p.ArenaBytes, at+l.bytes)
@@ -37,6 +43,7 @@ func (p *Plan) planMemory() {
 		copy(placed[i+1:], placed[i:])
 		placed[i] = l
 	}
+	return nil
 }
 
 // gap is the offset of the smallest space that l fits in beside the buffers

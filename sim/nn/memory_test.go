@@ -115,7 +115,7 @@ func TestNoTwoLiveBuffersShareMemory(t *testing.T) {
 	for range 150 {
 		g, loss := randomGraph(r)
 		for _, o := range []nn.Options{{Train: true}, {Train: true, AMP: tensor.Float16}, {AMP: tensor.BFloat16}} {
-			p, err := nn.Compile(g, loss, o)
+			p, err := nn.Compile(t.Context(), g, loss, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestPlanningSavesMemory(t *testing.T) {
 	var arena, bound int64
 	for range 50 {
 		g, loss := randomGraph(r)
-		p, err := nn.Compile(g, loss, nn.Options{Train: true})
+		p, err := nn.Compile(t.Context(), g, loss, nn.Options{Train: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -66,15 +67,23 @@ func (m *Model) Variables() []Variable {
 }
 
 // InitialVariables is Variables with the initial values, which every call draws anew
-// and alike from the seed: for a State, after which nobody needs them.
-func (m *Model) InitialVariables() []Variable {
+// and alike from the seed: for a State, after which nobody needs them. The error is
+// that of a context that ended before.
+func (m *Model) InitialVariables(ctx context.Context) ([]Variable, error) {
+	const atOnce = 1 << 20 // numbers drawn between two looks at the context
 	all := slices.Clone(m.Variables())
 	for i, init := range m.inits {
 		v := &all[i]
 		v.Initial = make([]float32, v.Shape.Elements())
-		init(stream(m.seed, v.Name), v.Initial)
+		random := stream(m.seed, v.Name)
+		for part := range slices.Chunk(v.Initial, atOnce) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			init(random, part)
+		}
 	}
-	return all
+	return all, nil
 }
 
 // Index finds a variable by its name: a parameter "conv0.weight", its
@@ -103,12 +112,16 @@ func (m *Model) ParameterCount() int {
 // ResetMoments gives a state a fresh Adam, as every sample starts with
 // (spec/prism.md §5.3): moments and step counter return to zero. The gradient
 // scaler, of which a run has one, keeps its state.
-func (m *Model) ResetMoments(s State) {
+func (m *Model) ResetMoments(ctx context.Context, s State) error {
 	for i, v := range m.variables {
-		if v.Category == Moments {
-			s.Zero(i)
+		if v.Category != Moments {
+			continue
+		}
+		if err := s.Zero(ctx, i); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (m *Model) add(v Variable) int {

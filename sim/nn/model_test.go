@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"testing"
@@ -15,7 +16,17 @@ func initialValues(t *testing.T, m *nn.Model, name string) []float32 {
 	if !ok {
 		t.Fatalf("no variable %q", name)
 	}
-	return m.InitialVariables()[i].Initial
+	return initial(t, m)[i].Initial
+}
+
+// initial are a model's variables with their first values.
+func initial(t *testing.T, m *nn.Model) []nn.Variable {
+	t.Helper()
+	variables, err := m.InitialVariables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return variables
 }
 
 // PyTorch's distributions (spec/prism.md §1.3). With 65,536 draws the mean of
@@ -80,13 +91,18 @@ type recorder struct {
 	reset map[int]bool
 }
 
-func (r recorder) Zero(v int) { r.reset[v] = true }
+func (r recorder) Zero(_ context.Context, v int) error {
+	r.reset[v] = true
+	return nil
+}
 
 func TestResetMomentsLeavesWeightsAndScaler(t *testing.T) {
 	m := nn.NewModel(nn.ModelOptions{AMSGrad: true})
 	nn.NewGraph(m).Parameter("w", tensor.Shape{2}, nn.Normal())
 	r := recorder{reset: map[int]bool{}}
-	m.ResetMoments(r)
+	if err := m.ResetMoments(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
 	var got []string
 	for i, v := range m.Variables() {
 		if r.reset[i] {

@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -84,12 +85,16 @@ func (a Aperture) Bounds(c Point, n int) (rows, columns [2]int) {
 
 // Add sets the pixels inside the aperture at centre c to 1 and leaves the others:
 // the union with what dst holds. dst is an n×n plane, where grid = Coordinates(n).
-// Arithmetic is float32 as in PRISM, so that the same pixels are inside.
-func (a Aperture) Add(dst, grid []float32, c Point) {
+// Arithmetic is float32 as in PRISM, so that the same pixels are inside. The error is
+// that of a context that ends before the last row.
+func (a Aperture) Add(ctx context.Context, dst, grid []float32, c Point) error {
 	n := len(grid)
 	rows, columns := a.Bounds(c, n)
 	cy, cx := float32(c.Y), float32(c.X)
 	for i := rows[0]; i < rows[1]; i++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		dy := grid[i] - cy
 		row := dst[i*n : (i+1)*n]
 		for j := columns[0]; j < columns[1]; j++ {
@@ -98,6 +103,7 @@ func (a Aperture) Add(dst, grid []float32, c Point) {
 			}
 		}
 	}
+	return nil
 }
 
 // clampRange is the half-open range of indices within reach of a coordinate.

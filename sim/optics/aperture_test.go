@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
@@ -10,8 +11,27 @@ import (
 
 func drawn(n int, a Aperture, c Point) []float32 {
 	m := make([]float32, n*n)
-	a.Add(m, Coordinates(n), c)
+	if err := a.Add(context.Background(), m, Coordinates(n), c); err != nil {
+		panic(err) // the context never ends
+	}
 	return m
+}
+
+// maskOf is a mask of the cache.
+func maskOf(t testing.TB, c *MaskCache, a Aperture, centre Point) []float32 {
+	t.Helper()
+	return must[[]float32](t)(c.Mask(t.Context(), a, centre))
+}
+
+// must gives a value that there must be.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }
 
 func count(mask []float32) int { return int(math.Round(Coverage(mask) * float64(len(mask)))) }
@@ -48,7 +68,7 @@ func TestMasksMatchReferenceMasks(t *testing.T) {
 			}
 		}
 		if k < 5 {
-			aperture.Add(union, Coordinates(n), c)
+			aperture.Add(t.Context(), union, Coordinates(n), c)
 		}
 	}
 	for i, v := range read[uint8](a, "cum_mask") {
@@ -133,10 +153,10 @@ func TestMasksAreTimedAgainUnseen(t *testing.T) {
 	var now int64
 	c := NewMaskCache(64, 0, true, func() int64 { now++; return now })
 	a, centre := Aperture{Radius: 9}, Point{Y: 3, X: -7}
-	first := slices.Clone(c.Mask(a, centre))
+	first := slices.Clone(maskOf(t, c, a, centre))
 	for range 50 {
 		now += 1000 // a computation takes a few readings of the clock
-		if !slices.Equal(c.Mask(a, centre), first) {
+		if !slices.Equal(maskOf(t, c, a, centre), first) {
 			t.Fatal("drawn again, the mask is another one")
 		}
 	}
@@ -154,11 +174,11 @@ func TestMaskCacheGivesTheSameMasksOnAndOff(t *testing.T) {
 		for k := range 4 {
 			a, c := Aperture{Radius: 4 + float64(k%2)}, Point{float64(k), -3}
 			want := drawn(n, a, c)
-			if !slices.Equal(on.Mask(a, c), want) || !slices.Equal(off.Mask(a, c), want) {
+			if !slices.Equal(maskOf(t, on, a, c), want) || !slices.Equal(maskOf(t, off, a, c), want) {
 				t.Fatalf("mask %d differs", k)
 			}
-			on.Add(unionOn, a, c)
-			off.Add(unionOff, a, c)
+			on.Add(t.Context(), unionOn, a, c)
+			off.Add(t.Context(), unionOff, a, c)
 		}
 	}
 	if !slices.Equal(unionOn, unionOff) {
@@ -172,7 +192,8 @@ func TestMaskCacheGivesTheSameMasksOnAndOff(t *testing.T) {
 	if c := off.Counters(); c.Hits+c.Misses+c.Bytes != 0 {
 		t.Errorf("off: counters %+v", c)
 	}
-	if allocations := testing.AllocsPerRun(10, func() { off.Mask(Aperture{Radius: 3}, Point{}) }); allocations != 0 {
+	ctx := t.Context()
+	if allocations := testing.AllocsPerRun(10, func() { _, _ = off.Mask(ctx, Aperture{Radius: 3}, Point{}) }); allocations != 0 {
 		t.Errorf("off: %v allocations", allocations)
 	}
 }
@@ -185,7 +206,7 @@ func BenchmarkMask(b *testing.B) {
 		b.Run(a.Kind.String(), func(b *testing.B) {
 			c := NewMaskCache(512, 0, false, nil)
 			for b.Loop() {
-				c.Mask(a, Point{33.3, -20.2})
+				maskOf(b, c, a, Point{33.3, -20.2})
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package optics
 
 import (
+	"context"
+
 	"prismtop/profiles"
 	"prismtop/sim/cache"
 )
@@ -40,41 +42,55 @@ func NewMaskCache(n int, limit int64, enabled bool, clock func() int64) *MaskCac
 }
 
 // Mask is 1 inside the aperture at the centre and 0 outside. The plane is valid
-// until the next call and must not be written to.
-func (c *MaskCache) Mask(a Aperture, centre Point) []float32 {
+// until the next call and must not be written to. The error is that of a context that
+// ended while the mask was drawn.
+func (c *MaskCache) Mask(ctx context.Context, a Aperture, centre Point) ([]float32, error) {
 	key, bytes := maskKey{c.n, a, centre}, 4*int64(c.n)*int64(c.n)
 	lookup := c.cache.Begin()
 	if m, ok := c.cache.Get(lookup, key); ok {
 		if c.cache.Due(bytes) { // on its own plane, as the switched-off cache
-			c.SetUnseen(true)
-			start := c.clock()
-			clear(m)
-			a.Add(m, c.coordinates(), centre)
-			c.cache.Retime(bytes, c.clock()-start)
-			c.SetUnseen(false)
+			if err := c.redraw(ctx, m, a, centre); err != nil {
+				return nil, err
+			}
 		}
-		return m
+		return m, nil
 	}
 	start := c.clock()
 	m := c.blank()
-	a.Add(m, c.coordinates(), centre)
+	if err := a.Add(ctx, m, c.coordinates(), centre); err != nil {
+		return nil, err
+	}
 	if !c.cache.PutCost(key, m, bytes, c.clock()-start) {
 		c.mask = m
 	}
-	return m
+	return m, nil
 }
 
-// Add joins the aperture at the centre to a mask.
-func (c *MaskCache) Add(dst []float32, a Aperture, centre Point) {
-	if !c.cache.Enabled() {
-		a.Add(dst, c.coordinates(), centre)
-		return
+// redraw draws a mask that the cache has again, to know how long that takes.
+func (c *MaskCache) redraw(ctx context.Context, m []float32, a Aperture, centre Point) error {
+	c.SetUnseen(true)
+	defer c.SetUnseen(false)
+	start := c.clock()
+	clear(m)
+	if err := a.Add(ctx, m, c.coordinates(), centre); err != nil {
+		return err
 	}
-	for i, v := range c.Mask(a, centre) {
+	c.cache.Retime(4*int64(len(m)), c.clock()-start)
+	return nil
+}
+
+// Add joins the aperture at the centre to a mask. Its error is Mask's.
+func (c *MaskCache) Add(ctx context.Context, dst []float32, a Aperture, centre Point) error {
+	if !c.cache.Enabled() {
+		return a.Add(ctx, dst, c.coordinates(), centre)
+	}
+	mask, err := c.Mask(ctx, a, centre)
+	for i, v := range mask {
 		if v != 0 {
 			dst[i] = 1
 		}
 	}
+	return err
 }
 
 // blank is an n×n plane of zeros that the caller may keep if it is enabled.

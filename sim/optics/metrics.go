@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -29,17 +30,21 @@ func (m *Metrics) SetKernels(name string) error {
 }
 
 // Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both
-// n×n planes, within a window. The reconstruction is not clamped.
-func (m *Metrics) Compare(reconstruction, truth []float32, n int, w Window) profiles.Quality {
+// n×n planes, within a window. The reconstruction is not clamped. The error is that of
+// a context that ends before.
+func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w Window) (profiles.Quality, error) {
 	count := w.Size * w.Size
 	m.a, m.b = grown(m.a, count), grown(m.b, count)
 	w.Crop(m.a, reconstruction, n)
 	w.Crop(m.b, truth, n)
-	return profiles.Quality{
-		PSNR: PSNR(m.a, m.b),
-		SSIM: m.SSIM(m.a, m.b, w.Size, w.Size),
-		RMSE: RMSE(m.a, m.b),
+	q := profiles.Quality{PSNR: PSNR(m.a, m.b)}
+	if err := ctx.Err(); err != nil {
+		return q, err
 	}
+	q.RMSE = RMSE(m.a, m.b)
+	var err error
+	q.SSIM, err = m.SSIM(ctx, m.a, m.b, w.Size, w.Size)
+	return q, err
 }
 
 // RMSE is 100·√mean((a−b)²)/√mean(b²): percent of the root mean square of the

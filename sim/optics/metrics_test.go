@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"prismtop/profiles"
 )
 
 func TestSSIMMatchesReferenceNumbers(t *testing.T) {
@@ -22,7 +24,7 @@ func TestSSIMMatchesReferenceNumbers(t *testing.T) {
 			if err := m.SetKernels(kernels); err != nil {
 				t.Fatal(err)
 			}
-			got := m.SSIM(a, b, shape[0], shape[1])
+			got := must[float64](t)(m.SSIM(t.Context(), a, b, shape[0], shape[1]))
 			// Variances are differences of squares that were blurred in float32.
 			near(t, name, got, read[float64](g, name)[0], 1e-6)
 		}
@@ -46,7 +48,7 @@ func TestMetricsMatchTheSpecification(t *testing.T) {
 		t.Fatalf("window %+v", w)
 	}
 	var m Metrics
-	got := m.Compare(referenceObject(0.8, 0.05), referenceObject(1, 0), 64, w)
+	got := must[profiles.Quality](t)(m.Compare(t.Context(), referenceObject(0.8, 0.05), referenceObject(1, 0), 64, w))
 	near(t, "SSIM", got.SSIM, 0.97409304, 1e-6)
 	near(t, "PSNR", got.PSNR, 23.28036110, 1e-5)
 	near(t, "RMSE", got.RMSE, 12.70414679, 1e-5)
@@ -82,7 +84,7 @@ func TestWindows(t *testing.T) {
 func TestEqualPicturesArePerfect(t *testing.T) {
 	var m Metrics
 	x := referenceObject(1, 0)
-	q := m.Compare(x, x, 64, ObjectWindow(64, 20))
+	q := must[profiles.Quality](t)(m.Compare(t.Context(), x, x, 64, ObjectWindow(64, 20)))
 	if q.RMSE != 0 || !math.IsInf(q.PSNR, 1) || math.Abs(q.SSIM-1) > 1e-12 {
 		t.Errorf("%+v", q)
 	}
@@ -176,7 +178,7 @@ func TestMSSSIMMatchesTheDefinition(t *testing.T) {
 			want *= math.Pow(min(max(v, 1e-10), 1), weights[i]/used)
 		}
 		var m Metrics
-		got := m.MSSSIM(a, b, s[0], s[1])
+		got := must[float64](t)(m.MSSSIM(t.Context(), a, b, s[0], s[1]))
 		near(t, "MS-SSIM", got, want, 1e-6) // pooled pictures are float32
 	}
 }
@@ -193,9 +195,9 @@ func TestSmallPicturesHaveAnSSIM(t *testing.T) {
 			continue // the definition above has no mirror of one row
 		}
 		want, _ := directSSIM(x, y, s[0], s[1])
-		near(t, "SSIM", m.SSIM(a, b, s[0], s[1]), want, 1e-6)
+		near(t, "SSIM", must[float64](t)(m.SSIM(t.Context(), a, b, s[0], s[1])), want, 1e-6)
 	}
-	if got := m.SSIM([]float32{0.5}, []float32{0.5}, 1, 1); got != 1 {
+	if got := must[float64](t)(m.SSIM(t.Context(), []float32{0.5}, []float32{0.5}, 1, 1)); got != 1 {
 		t.Errorf("one equal pixel: %g", got)
 	}
 }
@@ -203,7 +205,11 @@ func TestSmallPicturesHaveAnSSIM(t *testing.T) {
 func TestMetricsAllocateNothing(t *testing.T) {
 	var m Metrics
 	a, b := randomPictures(64, 64)
-	run := func() { m.Compare(a, b, 64, ObjectWindow(64, 32)); m.MSSSIM(a, b, 64, 64) }
+	ctx := t.Context()
+	run := func() {
+		_, _ = m.Compare(ctx, a, b, 64, ObjectWindow(64, 32))
+		_, _ = m.MSSSIM(ctx, a, b, 64, 64)
+	}
 	run()
 	if n := testing.AllocsPerRun(3, run); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -214,7 +220,7 @@ func BenchmarkCompare128(b *testing.B) {
 	m := fastest(b)
 	x, y := randomPictures(512, 512)
 	for b.Loop() {
-		m.Compare(x, y, 512, ObjectWindow(512, 128))
+		_, _ = m.Compare(b.Context(), x, y, 512, ObjectWindow(512, 128))
 	}
 }
 
@@ -222,7 +228,7 @@ func BenchmarkMSSSIM512(b *testing.B) {
 	m := fastest(b)
 	x, y := randomPictures(512, 512)
 	for b.Loop() {
-		m.MSSSIM(x, y, 512, 512)
+		_, _ = m.MSSSIM(b.Context(), x, y, 512, 512)
 	}
 }
 

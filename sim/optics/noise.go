@@ -1,9 +1,11 @@
 package optics
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -60,24 +62,34 @@ func NewNoise(o NoiseOptions) (*Noise, error) {
 	return n, nil
 }
 
-// Apply writes src with fresh noise to dst, which may be src.
-func (n *Noise) Apply(dst, src []float32) {
+// noisePart is how many numbers are drawn between two looks at the context.
+const noisePart = 1 << 20
+
+// Apply writes src with fresh noise to dst, which may be src. The error is that of a
+// context that ends before.
+func (n *Noise) Apply(ctx context.Context, dst, src []float32) error {
 	copy(dst, src)
 	if n == nil {
-		return
+		return nil
 	}
 	if n.shot {
-		n.applyShot(dst)
+		if err := n.applyShot(ctx, dst); err != nil {
+			return err
+		}
 	}
 	if n.readout {
-		n.applyReadout(dst)
+		return n.applyReadout(ctx, dst)
 	}
+	return nil
 }
 
 // applyShot is max(0, x² + g·x/√snr), with g a normal field divided by its own
 // standard deviation.
-func (n *Noise) applyShot(x []float32) {
-	g, deviation := n.draw(len(x))
+func (n *Noise) applyShot(ctx context.Context, x []float32) error {
+	g, deviation, err := n.draw(ctx, len(x))
+	if err != nil {
+		return err
+	}
 	scale := 1 / (deviation * math.Sqrt(math.Pow(10, n.options.SNR/10)))
 	for i, v := range x {
 		amplitude := float64(v)
@@ -87,29 +99,41 @@ func (n *Noise) applyShot(x []float32) {
 		}
 		x[i] = float32(intensity)
 	}
+	return ctx.Err()
 }
 
-func (n *Noise) applyReadout(x []float32) {
-	for i, v := range x {
-		y := float64(v) + n.options.ReadoutSigma*n.random.NormFloat64()
-		if !n.options.Faithful {
-			y = max(0, y)
+func (n *Noise) applyReadout(ctx context.Context, x []float32) error {
+	for part := range slices.Chunk(x, noisePart) {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		x[i] = float32(y)
+		for i, v := range part {
+			y := float64(v) + n.options.ReadoutSigma*n.random.NormFloat64()
+			if !n.options.Faithful {
+				y = max(0, y)
+			}
+			part[i] = float32(y)
+		}
 	}
+	return nil
 }
 
 // draw gives count normal numbers and their unbiased standard deviation, 1 where
 // there is none.
-func (n *Noise) draw(count int) (g []float32, deviation float64) {
+func (n *Noise) draw(ctx context.Context, count int) (g []float32, deviation float64, err error) {
 	if cap(n.normal) < count {
 		n.normal = make([]float32, count)
 	}
 	g = n.normal[:count]
 	var sum float64
-	for i := range g {
-		g[i] = float32(n.random.NormFloat64())
-		sum += float64(g[i])
+	for part := range slices.Chunk(g, noisePart) {
+		if err := ctx.Err(); err != nil {
+			return nil, 0, err
+		}
+		for i := range part {
+			part[i] = float32(n.random.NormFloat64())
+			sum += float64(part[i])
+		}
 	}
 	mean := sum / float64(count)
 	var squares float64
@@ -119,7 +143,7 @@ func (n *Noise) draw(count int) (g []float32, deviation float64) {
 	}
 	deviation = math.Sqrt(squares / float64(count-1))
 	if !(deviation > 0) {
-		return g, 1
+		return g, 1, ctx.Err()
 	}
-	return g, deviation
+	return g, deviation, ctx.Err()
 }

@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -58,8 +59,9 @@ func (s segment) middle() Point {
 const patternStream = 0x7061747465726e
 
 // Pattern gives the aperture centres of each sample, in the order of training. Every
-// sample has the same number of centres: one, or several along a line.
-func Pattern(o PatternOptions) ([][]Point, error) {
+// sample has the same number of centres: one, or several along a line. Millions of
+// them take a while; when ctx ends before, its error is returned.
+func Pattern(ctx context.Context, o PatternOptions) ([][]Point, error) {
 	o.Name = strings.ToLower(o.Name)
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -83,6 +85,9 @@ func Pattern(o PatternOptions) ([][]Point, error) {
 	}
 	samples := make([][]Point, len(segments))
 	for i, s := range segments {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		samples[i] = s.centres(count)
 	}
 	return samples, nil

@@ -10,7 +10,7 @@ import (
 
 func mustPattern(t *testing.T, o PatternOptions) [][]Point {
 	t.Helper()
-	samples, err := Pattern(o)
+	samples, err := Pattern(t.Context(), o)
 	if err != nil {
 		t.Fatalf("%+v: %v", o, err)
 	}
@@ -210,7 +210,7 @@ func TestImpossiblePatternsAreNamed(t *testing.T) {
 	} {
 		o := good
 		change(&o)
-		if _, err := Pattern(o); err == nil || !strings.Contains(err.Error(), culprit) {
+		if _, err := Pattern(t.Context(), o); err == nil || !strings.Contains(err.Error(), culprit) {
 			t.Errorf("error %v does not name %q", err, culprit)
 		}
 	}
@@ -226,7 +226,7 @@ func FuzzPattern(f *testing.F) {
 		if samples > 10000 || centres > 100 || length > 1000 || size > 1000 {
 			t.Skip("large")
 		}
-		got, err := Pattern(PatternOptions{
+		got, err := Pattern(t.Context(), PatternOptions{
 			Name: name, Samples: samples, Diameter: diameter, Size: size,
 			Length: length, Cutoff: cutoff, LineCentres: centres, Seed: seed,
 		})
@@ -248,7 +248,7 @@ func FuzzPattern(f *testing.F) {
 
 func BenchmarkPattern(b *testing.B) {
 	for b.Loop() {
-		if _, err := Pattern(PatternOptions{Name: "fermat", Samples: 100, Diameter: 512, Size: 512}); err != nil {
+		if _, err := Pattern(b.Context(), PatternOptions{Name: "fermat", Samples: 100, Diameter: 512, Size: 512}); err != nil {
 			b.Fatal(err)
 		}
 	}

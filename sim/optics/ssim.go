@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"math"
 
 	"prismtop/sim/cpu/vec"
@@ -15,23 +16,26 @@ const ssimRadius = vec.WindowTaps / 2
 var msssimWeights = [5]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 
 // SSIM of two h×w pictures. Sides below 6, which PyTorch refuses to pad, are
-// reflected repeatedly.
-func (m *Metrics) SSIM(a, b []float32, h, w int) float64 {
-	return m.similarity(a, b, h, w, true)
+// reflected repeatedly. The error is that of a context that ends before.
+func (m *Metrics) SSIM(ctx context.Context, a, b []float32, h, w int) (float64, error) {
+	return m.similarity(ctx, a, b, h, w, true)
 }
 
 // MSSSIM is the multi-scale SSIM of two h×w pictures: the product of the
 // contrast-structure term at four scales and of SSIM at the fifth, each clamped
 // to [1e-10, 1] and raised to its weight. Scales are halved by averaging 2×2
 // pixels. Where a side gets below 11 it stops early, without a luminance term,
-// and the weights used are normalised.
-func (m *Metrics) MSSSIM(a, b []float32, h, w int) float64 {
+// and the weights used are normalised. The error is SSIM's.
+func (m *Metrics) MSSSIM(ctx context.Context, a, b []float32, h, w int) (float64, error) {
 	m.a, m.b = grown(m.a, h*w), grown(m.b, h*w)
 	copy(m.a, a)
 	copy(m.b, b)
 	var logs, weights float64
 	for scale, weight := range msssimWeights {
-		term := m.similarity(m.a[:h*w], m.b[:h*w], h, w, scale == len(msssimWeights)-1)
+		term, err := m.similarity(ctx, m.a[:h*w], m.b[:h*w], h, w, scale == len(msssimWeights)-1)
+		if err != nil {
+			return 0, err
+		}
 		logs += weight * math.Log(min(max(term, 1e-10), 1))
 		weights += weight
 		halve(m.a, h, w)
@@ -40,7 +44,7 @@ func (m *Metrics) MSSSIM(a, b []float32, h, w int) float64 {
 			break
 		}
 	}
-	return math.Exp(logs / weights)
+	return math.Exp(logs / weights), nil
 }
 
 // halve averages 2×2 pixels in place; an odd last row or column is left out.
@@ -57,7 +61,7 @@ func halve(x []float32, h, w int) {
 // similarity is the mean of the SSIM map, or of its contrast-structure factor when
 // not full. It goes by strips of 16 rows: the moments are blurred along the columns
 // and turned, then blurred along the rows and scored.
-func (m *Metrics) similarity(a, b []float32, h, w int, full bool) float64 {
+func (m *Metrics) similarity(ctx context.Context, a, b []float32, h, w int, full bool) (float64, error) {
 	const products = 4 * vec.TileReach * vec.TileSide
 	tiles := (w + vec.TileSide - 1) / vec.TileSide
 	column := (tiles*vec.TileSide + 2*ssimRadius) * vec.TileSide
@@ -67,10 +71,13 @@ func (m *Metrics) similarity(a, b []float32, h, w int, full bool) float64 {
 		products: m.work[7*column:][:products], edge: m.work[7*column+products:]}
 	lack := 0.0
 	for first := 0; first < h; first += vec.TileSide {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		s.blur(first)
 		lack += s.score(min(h-first, vec.TileSide), full)
 	}
-	return 1 - lack/float64(h*w)
+	return 1 - lack/float64(h*w), nil
 }
 
 // strip is the work on 16 rows of two pictures.

@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"runtime"
 
 	"prismtop/sim/cpu/fft"
@@ -61,7 +62,7 @@ func (s *strips) bytes() int64 {
 }
 
 // measure is Telescope.MeasureWithin.
-func (s *strips) measure(dst, object, mask []float32, where Support) {
+func (s *strips) measure(ctx context.Context, dst, object, mask []float32, where Support) error {
 	s.dst, s.object, s.mask = dst, object, mask
 	s.rows, s.columns = [2]int{0, s.n}, [2]int{0, s.n}
 	if s.pruned {
@@ -70,11 +71,22 @@ func (s *strips) measure(dst, object, mask []float32, where Support) {
 	}
 	if s.rows[0] == s.rows[1] || s.columns[0] == s.columns[1] {
 		clear(dst)
-		return
+		return ctx.Err()
 	}
-	s.each((s.rows[1]-s.rows[0])/vec.StripLanes, s.rowsBody)
-	s.each((s.columns[1]-s.columns[0])/vec.StripLanes, s.columnsBody)
-	s.each(s.n/vec.StripLanes, s.imageBody)
+	for _, pass := range [...]struct {
+		strips int
+		body   func(lo, hi int)
+	}{
+		{(s.rows[1] - s.rows[0]) / vec.StripLanes, s.rowsBody},
+		{(s.columns[1] - s.columns[0]) / vec.StripLanes, s.columnsBody},
+		{s.n / vec.StripLanes, s.imageBody},
+	} {
+		s.each(pass.strips, pass.body)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *strips) each(count int, body func(lo, hi int)) {

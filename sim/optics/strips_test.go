@@ -50,10 +50,10 @@ func TestFusedAndPrunedMeasurementsAgreeWithPlainOnes(t *testing.T) {
 			plain, fused := newTestTelescope(t, n), newTestTelescope(t, n)
 			fused.plans.SetKernels(set)
 			for name, mask := range masks {
-				plain.Measure(want, object, mask)
+				plain.Measure(t.Context(), want, object, mask)
 				for _, pruned := range []bool{false, true} {
 					fused.SetTransforms(Transforms{Fused: true, Pruned: pruned})
-					fused.Measure(got, object, mask)
+					fused.Measure(t.Context(), got, object, mask)
 					for i := range want {
 						if d := want[i] - got[i]; d > 2e-6 || d < -2e-6 || got[i] != got[i] {
 							t.Fatalf("%d, %v, %s, pruned %v: [%d] = %g, want %g", n, set, name, pruned, i, got[i], want[i])
@@ -78,13 +78,13 @@ func TestFusedMeasurementsHaveTheSameBitsOnAnyThreads(t *testing.T) {
 		parallel.SetTransforms(how)
 		want, got := make([]float32, n*n), make([]float32, n*n)
 		for name, mask := range masks {
-			serial.Measure(want, object, mask)
-			parallel.Measure(got, object, mask)
+			serial.Measure(t.Context(), want, object, mask)
+			parallel.Measure(t.Context(), got, object, mask)
 			if !slices.Equal(got, want) {
 				t.Errorf("%+v, %s: the bits differ", how, name)
 			}
 			copy(got, object)
-			serial.Measure(got, got, mask)
+			serial.Measure(t.Context(), got, got, mask)
 			if !slices.Equal(got, want) {
 				t.Errorf("%+v, %s: measuring in place differs", how, name)
 			}
@@ -109,8 +109,8 @@ func TestKnownSupportGivesTheSameBits(t *testing.T) {
 			}
 			for _, pruned := range []bool{true, false} {
 				s.SetTransforms(Transforms{Fused: true, Pruned: pruned})
-				s.Measure(want, object, mask)
-				s.MeasureWithin(got, object, mask, Support{FilledRows(object, n), columns})
+				s.Measure(t.Context(), want, object, mask)
+				s.MeasureWithin(t.Context(), got, object, mask, Support{FilledRows(object, n), columns})
 				if !slices.Equal(got, want) {
 					t.Errorf("%+v at %+v, pruned %v: the bits differ", a, c, pruned)
 				}
@@ -130,7 +130,7 @@ func TestFusedMeasurementsAllocateNothingAndTellTheirMemory(t *testing.T) {
 	object, masks := scene(n)
 	s, dst := newTestTelescope(t, n), make([]float32, n*n)
 	s.SetTransforms(Transforms{Fused: true, Pruned: true})
-	if allocs := testing.AllocsPerRun(5, func() { s.Measure(dst, object, masks["off centre"]) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(5, func() { s.Measure(t.Context(), dst, object, masks["off centre"]) }); allocs != 0 {
 		t.Errorf("%g allocations", allocs)
 	}
 	if s.Bytes() < 8*n*n || s.spectrum != nil {
@@ -148,7 +148,7 @@ func BenchmarkMeasure512(b *testing.B) {
 				s := newTestTelescope(b, n)
 				s.SetTransforms(how)
 				for b.Loop() {
-					s.Measure(dst, object, masks[mask])
+					s.Measure(b.Context(), dst, object, masks[mask])
 				}
 			})
 		}

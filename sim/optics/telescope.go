@@ -1,6 +1,7 @@
 package optics
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -14,6 +15,10 @@ import (
 // with Fc the centred orthonormal transform and flip the reversal of both axes.
 // The measurement is an amplitude, and the filtered object moved by one pixel. A
 // Telescope owns its work space and is used by one goroutine.
+//
+// Its methods give up with the context's error when that ends, between two passes over
+// the field, or within one where the Parallel does that; what they write is undefined
+// then.
 type Telescope struct {
 	n          int
 	plans      *PlanCache
@@ -67,13 +72,13 @@ type Support struct{ Rows, Columns [2]int }
 
 // Measure writes the measurement of a real object through a mask to dst. All are
 // n×n planes; dst may be the object.
-func (t *Telescope) Measure(dst, object, mask []float32) {
-	t.MeasureWithin(dst, object, mask, Support{})
+func (t *Telescope) Measure(ctx context.Context, dst, object, mask []float32) error {
+	return t.MeasureWithin(ctx, dst, object, mask, Support{})
 }
 
 // MeasureWithin is Measure where it is known what is zero, which pruned transforms then
 // need not look for.
-func (t *Telescope) MeasureWithin(dst, object, mask []float32, where Support) {
+func (t *Telescope) MeasureWithin(ctx context.Context, dst, object, mask []float32, where Support) error {
 	if t.transforms.Fused {
 		if lines, columns := t.plan().Lines(); lines != nil && lines == columns {
 			if t.strips == nil {
@@ -81,42 +86,61 @@ func (t *Telescope) MeasureWithin(dst, object, mask []float32, where Support) {
 			}
 			t.strips.pruned = t.transforms.Pruned
 			t.strips.lines, t.strips.set = lines, t.plans.set
-			t.strips.measure(dst, object, mask, where)
-			return
+			return t.strips.measure(ctx, dst, object, mask, where)
 		}
 	}
 	t.spectrum = grown(t.spectrum, t.n*t.n)
-	t.Spectrum(t.spectrum, object)
-	t.MeasureSpectrum(dst, t.spectrum, mask)
+	if err := t.Spectrum(ctx, t.spectrum, object); err != nil {
+		return err
+	}
+	return t.MeasureSpectrum(ctx, dst, t.spectrum, mask)
 }
 
 // Spectrum writes Fc(object) to dst, for several measurements of one object.
-func (t *Telescope) Spectrum(dst []complex64, object []float32) {
+func (t *Telescope) Spectrum(ctx context.Context, dst []complex64, object []float32) error {
 	t.plan().CentredForwardReal(dst, object, fft.Bounds{}, t.par)
+	return ctx.Err()
 }
 
 // MeasureSpectrum is Measure of the object whose spectrum is given. The spectrum
 // is left as it is.
-func (t *Telescope) MeasureSpectrum(dst []float32, spectrum []complex64, mask []float32) {
-	t.field = grown(t.field, t.n*t.n)
-	maskInto(t.field, spectrum, mask)
+func (t *Telescope) MeasureSpectrum(ctx context.Context, dst []float32, spectrum []complex64, mask []float32) error {
+	if err := t.masked(ctx, spectrum, mask); err != nil {
+		return err
+	}
 	t.plan().CentredForward(t.field, t.field, fft.Bounds{}, t.par)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	last := len(t.field) - 1
 	for i, v := range t.field {
 		dst[last-i] = modulus(v)
 	}
+	return ctx.Err()
+}
+
+// masked fills the field with a spectrum behind a mask.
+func (t *Telescope) masked(ctx context.Context, spectrum []complex64, mask []float32) error {
+	t.field = grown(t.field, t.n*t.n)
+	maskInto(t.field, spectrum, mask)
+	return ctx.Err()
 }
 
 // InverseIntensity writes |Fc⁻¹(M·spectrum)|² to dst: the intensity, not flipped,
 // that PRISM's line mode measures of the truth where its prediction is an
 // amplitude (spec/prism.md §9.2).
-func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask []float32) {
-	t.field = grown(t.field, t.n*t.n)
-	maskInto(t.field, spectrum, mask)
+func (t *Telescope) InverseIntensity(ctx context.Context, dst []float32, spectrum []complex64, mask []float32) error {
+	if err := t.masked(ctx, spectrum, mask); err != nil {
+		return err
+	}
 	t.plan().CentredInverse(t.field, t.field, fft.Bounds{}, t.par)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for i, v := range t.field {
 		dst[i] = real(v)*real(v) + imag(v)*imag(v)
 	}
+	return ctx.Err()
 }
 
 // Gradient writes ∂L/∂object to dst, given g = ∂L/∂y of the measurement y of the
@@ -126,19 +150,27 @@ func (t *Telescope) InverseIntensity(dst []float32, spectrum []complex64, mask [
 //
 // Where a pixel of G is 0 the modulus has no derivative and 0 is taken, as
 // PyTorch does.
-func (t *Telescope) Gradient(dst, object, mask, g []float32) {
+func (t *Telescope) Gradient(ctx context.Context, dst, object, mask, g []float32) error {
 	plan := t.plan()
 	t.field = grown(t.field, t.n*t.n)
 	plan.CentredForwardReal(t.field, object, fft.Bounds{}, t.par)
-	maskInto(t.field, t.field, mask)
+	if err := t.masked(ctx, t.field, mask); err != nil {
+		return err
+	}
 	plan.CentredForward(t.field, t.field, fft.Bounds{}, t.par)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	last := len(t.field) - 1
 	for i, v := range t.field {
 		t.field[i] = direction(v, g[last-i])
 	}
 	plan.CentredInverse(t.field, t.field, fft.Bounds{}, t.par)
-	maskInto(t.field, t.field, mask)
+	if err := t.masked(ctx, t.field, mask); err != nil {
+		return err
+	}
 	plan.CentredInverseReal(dst, t.field, fft.Bounds{}, t.par)
+	return ctx.Err()
 }
 
 // direction is g·v/|v|, and 0 where v is 0.

@@ -29,16 +29,16 @@ func TestTelescopeMatchesReferenceNumbers(t *testing.T) {
 		for i, v := range mask {
 			m[i] = float32(v)
 		}
-		s.Measure(got, object, m)
+		s.Measure(t.Context(), got, object, m)
 		a.accept("meas_"+name, got)
-		s.Gradient(got, object, m, g)
+		s.Gradient(t.Context(), got, object, m, g)
 		a.accept("meas_"+name+"_gobj", got)
 	}
 	check("m0", masks[:n*n])
 	check("m5", masks[5*n*n:6*n*n])
 	check("m7", masks[7*n*n:])
 	check("cum", read[uint8](a, "cum_mask"))
-	s.Measure(got, object, ones(n*n))
+	s.Measure(t.Context(), got, object, ones(n*n))
 	a.accept("identity", got)
 }
 
@@ -68,7 +68,7 @@ func TestMeasurementsMatchTheSpecification(t *testing.T) {
 		{"r5 off centre", drawn(64, Aperture{Radius: 5}, Point{4.5, -3.25}), 263.46993049, 34.24415323, 0.32769685, 0.01963984, 0.20411882},
 		{"r8.5", drawn(64, Aperture{Radius: 8.5}, Point{}), 249.79101131, 119.23353790, 1.07544923, 0.02134261, 0.72830525},
 	} {
-		s.Measure(y, referenceObject(1, 0), c.mask)
+		s.Measure(t.Context(), y, referenceObject(1, 0), c.mask)
 		var sum, squares, largest float64
 		for _, v := range y {
 			sum += float64(v)
@@ -93,13 +93,13 @@ func TestGradientMatchesFiniteDifferences(t *testing.T) {
 	}
 	mask := drawn(n, Aperture{Radius: 4}, Point{1.5, -2})
 	gradient, y := make([]float32, n*n), make([]float32, n*n)
-	s.Gradient(gradient, object, mask, g)
+	s.Gradient(t.Context(), gradient, object, mask, g)
 	value := func(direction []float32, h float64) (sum float64) {
 		x := make([]float32, n*n)
 		for i := range x {
 			x[i] = object[i] + float32(h)*direction[i]
 		}
-		s.Measure(y, x, mask)
+		s.Measure(t.Context(), y, x, mask)
 		for i, v := range y {
 			sum += float64(g[i]) * float64(v)
 		}
@@ -121,7 +121,7 @@ func TestGradientMatchesFiniteDifferences(t *testing.T) {
 func TestGradientIsZeroWhereNothingIsMeasured(t *testing.T) {
 	s := newTestTelescope(t, 8)
 	got := ones(64)
-	s.Gradient(got, make([]float32, 64), ones(64), ones(64))
+	s.Gradient(t.Context(), got, make([]float32, 64), ones(64), ones(64))
 	if slices.ContainsFunc(got, func(v float32) bool { return v != 0 }) {
 		t.Errorf("gradient of a dark object: %v", got)
 	}
@@ -131,14 +131,14 @@ func TestMeasuringASpectrumIsMeasuringItsObject(t *testing.T) {
 	s := newTestTelescope(t, 64)
 	object, mask := referenceObject(1, 0), drawn(64, Aperture{Radius: 6}, Point{3, 2})
 	want, got, spectrum := make([]float32, 64*64), make([]float32, 64*64), make([]complex64, 64*64)
-	s.Measure(want, object, mask)
-	s.Spectrum(spectrum, object)
+	s.Measure(t.Context(), want, object, mask)
+	s.Spectrum(t.Context(), spectrum, object)
 	kept := slices.Clone(spectrum)
-	s.MeasureSpectrum(got, spectrum, mask)
+	s.MeasureSpectrum(t.Context(), got, spectrum, mask)
 	if !slices.Equal(got, want) || !slices.Equal(spectrum, kept) {
 		t.Error("another result, or the spectrum was changed")
 	}
-	s.Measure(object, object, mask)
+	s.Measure(t.Context(), object, object, mask)
 	if !slices.Equal(object, want) {
 		t.Error("in place differs")
 	}
@@ -153,24 +153,24 @@ func TestFFTCacheOffComputesTheTablesAgainAndChangesNothing(t *testing.T) {
 	}
 	object, mask := referenceObject(1, 0), drawn(64, Aperture{Radius: 6}, Point{3, 2})
 	want, got := make([]float32, 64*64), make([]float32, 64*64)
-	s.Measure(want, object, mask)
+	s.Measure(t.Context(), want, object, mask)
 	if c := plans.Counters(); c.Misses != 1 || c.Hits != 1 || c.Entries != 1 || c.Bytes == 0 {
 		t.Errorf("on: %+v", c)
 	}
 	plans.SetEnabled(false)
 	before := plans.Counters()
-	s.Measure(got, object, mask)
+	s.Measure(t.Context(), got, object, mask)
 	if !slices.Equal(got, want) {
 		t.Error("off gives other bits")
 	}
 	if c := plans.Counters(); c.Hits != before.Hits || c.Misses != before.Misses || c.Entries != 0 || c.Bytes != 0 || c.PricedBy <= before.PricedBy {
 		t.Errorf("off: %+v after %+v", c, before)
 	}
-	if n := testing.AllocsPerRun(3, func() { s.Measure(got, object, mask); s.Gradient(got, object, mask, object) }); n != 0 {
+	if n := testing.AllocsPerRun(3, func() { s.Measure(t.Context(), got, object, mask); s.Gradient(t.Context(), got, object, mask, object) }); n != 0 {
 		t.Errorf("off: %v allocations", n)
 	}
 	plans.SetEnabled(true)
-	s.Measure(got, object, mask)
+	s.Measure(t.Context(), got, object, mask)
 	if c := plans.Counters(); c.Misses != before.Misses+1 || c.Hits != before.Hits+1 {
 		t.Errorf("on again: %+v after %+v", c, before)
 	}
@@ -195,15 +195,15 @@ func BenchmarkGradient512(b *testing.B) {
 	s, dst := newTestTelescope(b, 512), make([]float32, 512*512)
 	object, mask := benchmarkObject(512), drawn(512, Aperture{Radius: 20}, Point{30, 40})
 	for b.Loop() {
-		s.Gradient(dst, object, mask, object)
+		s.Gradient(b.Context(), dst, object, mask, object)
 	}
 }
 
 func TestInverseIntensityThroughEverythingIsTheSquare(t *testing.T) {
 	s := newTestTelescope(t, 64)
 	object, got, spectrum := referenceObject(1, 0), make([]float32, 64*64), make([]complex64, 64*64)
-	s.Spectrum(spectrum, object)
-	s.InverseIntensity(got, spectrum, ones(64*64))
+	s.Spectrum(t.Context(), spectrum, object)
+	s.InverseIntensity(t.Context(), got, spectrum, ones(64*64))
 	for i, v := range object {
 		near(t, "intensity", float64(got[i]), float64(v)*float64(v), 2e-6)
 	}

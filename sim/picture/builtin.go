@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -8,7 +9,7 @@ import (
 // builtins are the objects that the program draws, the default first.
 var builtins = []struct {
 	name string
-	draw func(side int) []float64 // side×side intensities from 0 to 1
+	draw func(ctx context.Context, side int) []float64 // side×side intensities from 0 to 1
 }{
 	{"moon", drawMoon},
 	{"usaf", drawUSAF},
@@ -28,8 +29,8 @@ func BuiltinNames() []string {
 // Builtin draws a built-in object at the size of its window, antialiased, and
 // places it in the field as Load does: moon (cratered, half lit), usaf (USAF-1951
 // resolution target), star (Siemens star), points (point sources). The same
-// size gives the same picture.
-func Builtin(name string, o Options) (*Object, error) {
+// size gives the same picture. The error may be that of ctx where it ends before.
+func Builtin(ctx context.Context, name string, o Options) (*Object, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("object %q: %w", name, err)
 	}
@@ -37,8 +38,11 @@ func Builtin(name string, o Options) (*Object, error) {
 		if b.name != name {
 			continue
 		}
-		p := intensity{w: o.ObjectSize, h: o.ObjectSize, pixels: b.draw(o.ObjectSize), white: 1}
-		obj, err := place(p, o)
+		p := intensity{w: o.ObjectSize, h: o.ObjectSize, pixels: b.draw(ctx, o.ObjectSize), white: 1}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("object %q: %w", name, err)
+		}
+		obj, err := place(ctx, p, o)
 		if err != nil {
 			return nil, fmt.Errorf("object %q at %d pixels: %w", name, o.ObjectSize, err)
 		}
@@ -61,12 +65,15 @@ func supersampling(side int) int {
 }
 
 // supersample averages shade over each pixel. Coordinates go from −1 to 1
-// across the picture, y downwards.
-func supersample(side int, shade func(x, y float64) float64) []float64 {
+// across the picture, y downwards. The rest stays dark once ctx has ended.
+func supersample(ctx context.Context, side int, shade func(x, y float64) float64) []float64 {
 	n := supersampling(side)
 	pixels := make([]float64, side*side)
 	step := 2 / float64(side*n)
 	for i := range side * n {
+		if ctx.Err() != nil {
+			break
+		}
 		y := (float64(i)+0.5)*step - 1
 		for j := range side * n {
 			pixels[i/n*side+j/n] += shade((float64(j)+0.5)*step-1, y)

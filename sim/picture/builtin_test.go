@@ -11,7 +11,7 @@ import (
 func TestBuiltinObjectsFillTheirWindowAndNothingElse(t *testing.T) {
 	for _, name := range BuiltinNames() {
 		for _, o := range []Options{{Size: 64, ObjectSize: 64}, {Size: 64, ObjectSize: 32}, {Size: 128, ObjectSize: 73}, {Size: 16, ObjectSize: 8}} {
-			obj, err := Builtin(name, o)
+			obj, err := Builtin(t.Context(), name, o)
 			if err != nil {
 				t.Errorf("%s %v: %v", name, o, err)
 				continue
@@ -39,12 +39,12 @@ func TestBuiltinObjectsFillTheirWindowAndNothingElse(t *testing.T) {
 
 func TestTheSamePictureWhateverTheThreads(t *testing.T) {
 	o := Options{Size: 128, ObjectSize: 96}
-	first, err := Builtin("moon", o)
+	first, err := Builtin(t.Context(), "moon", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	second, err := Builtin("moon", o)
+	second, err := Builtin(t.Context(), "moon", o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestLargerPicturesShowTheSameObject(t *testing.T) {
 // drawBuiltin returns the intensities of a built-in object.
 func drawBuiltin(t *testing.T, name string, side int) []float64 {
 	t.Helper()
-	obj, err := Builtin(name, Options{Size: side, ObjectSize: side})
+	obj, err := Builtin(t.Context(), name, Options{Size: side, ObjectSize: side})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestTheMoonIsHalfLitAndCratered(t *testing.T) {
 // column's top bars and their distance in rows tell it.
 func TestUSAFElementsShrinkByTheSixthRootOfTwo(t *testing.T) {
 	const side = 1024
-	pixels := drawUSAF(side)
+	pixels := drawUSAF(t.Context(), side)
 	const margin = side * 6 / 100
 	var heights []float64
 	run := 0.0
@@ -147,7 +147,7 @@ func TestUSAFElementsShrinkByTheSixthRootOfTwo(t *testing.T) {
 
 func TestStarSpokesAlternateAroundTheMiddle(t *testing.T) {
 	const side = 256
-	pixels := drawStar(side)
+	pixels := drawStar(t.Context(), side)
 	edges, last := 0, -1
 	for k := range 7200 {
 		angle := 2 * math.Pi * (float64(k) + 0.25) / 7200
@@ -165,7 +165,7 @@ func TestStarSpokesAlternateAroundTheMiddle(t *testing.T) {
 
 func TestPointsHoldPRISMsRow(t *testing.T) {
 	const side = 64
-	pixels := drawPoints(side)
+	pixels := drawPoints(t.Context(), side)
 	// A disc 3 pixels across has an area of π·1.5²; supersampling is within 5 %.
 	sum := 0.0
 	for y := side/2 - 3; y < side/2+3; y++ {
@@ -179,11 +179,11 @@ func TestPointsHoldPRISMsRow(t *testing.T) {
 }
 
 func TestInvertedBuiltinsAreDarkOnBright(t *testing.T) {
-	plain, err := Builtin("star", Options{Size: 64, ObjectSize: 32})
+	plain, err := Builtin(t.Context(), "star", Options{Size: 64, ObjectSize: 32})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inverted, err := Builtin("star", Options{Size: 64, ObjectSize: 32, Invert: true})
+	inverted, err := Builtin(t.Context(), "star", Options{Size: 64, ObjectSize: 32, Invert: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,11 +209,11 @@ func TestBuiltinErrorsNameTheObject(t *testing.T) {
 		{"moon", Options{Size: 64, ObjectSize: 65}, `object "moon": object_size = 65: must be from 1 to size, 64`},
 		{"moon", Options{}, `object "moon": size = 0: must be at least 1`},
 	} {
-		if _, err := Builtin(c.name, c.o); err == nil || err.Error() != c.want {
+		if _, err := Builtin(t.Context(), c.name, c.o); err == nil || err.Error() != c.want {
 			t.Errorf("error %v, want %s", err, c.want)
 		}
 	}
-	if _, err := Builtin("moon", Options{Size: 1, ObjectSize: 1}); err == nil || !strings.Contains(err.Error(), "contrast") {
+	if _, err := Builtin(t.Context(), "moon", Options{Size: 1, ObjectSize: 1}); err == nil || !strings.Contains(err.Error(), "contrast") {
 		t.Errorf("one pixel: error %v", err)
 	}
 }
@@ -222,7 +222,7 @@ func BenchmarkBuiltin(b *testing.B) {
 	for _, name := range BuiltinNames() {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Builtin(name, Options{Size: 256, ObjectSize: 64}); err != nil {
+				if _, err := Builtin(b.Context(), name, Options{Size: 256, ObjectSize: 64}); err != nil {
 					b.Fatal(err)
 				}
 			}

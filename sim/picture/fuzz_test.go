@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 	"math"
@@ -15,11 +16,11 @@ func loadBytes(data []byte, o Options) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := resizeToWindow(src, o.ObjectSize)
+	p, err := resizeToWindow(context.Background(), src, o.ObjectSize)
 	if err != nil {
 		return nil, err
 	}
-	return place(p, o)
+	return place(context.Background(), p, o)
 }
 
 // fuzzLoad feeds mutations of the seeds: whatever the bytes, the answer is an

@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"prismtop/profiles/await"
+	"prismtop/profiles/inputfile"
 )
 
 // Bounds on what is read: the largest picture that decodes within a gigabyte or
@@ -38,12 +42,17 @@ const formatNames = "PNG, JPEG, GIF, TIFF, BMP, WebP, NPY or NPZ"
 // full intensity.
 //
 // Errors are one line that names the file and what would be right.
-func Load(path string, o Options) (*Object, error) {
+//
+// When ctx ends before, its error is returned at once; a decoder that cannot be
+// interrupted goes on beside until it ends by itself.
+func Load(ctx context.Context, path string, o Options) (*Object, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("picture %s: %w", path, err)
 	}
-	file, array := splitArray(path)
-	obj, err := loadFile(file, array, o)
+	obj, err := await.Result(ctx, func() (*Object, error) {
+		file, array := splitArray(path)
+		return loadFile(ctx, file, array, o)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("picture %s: %w", path, err)
 	}
@@ -63,21 +72,21 @@ func splitArray(path string) (file, array string) {
 	return path[:i+len(".npz")], path[i+len(".npz:"):]
 }
 
-func loadFile(path, array string, o Options) (*Object, error) {
+func loadFile(ctx context.Context, path, array string, o Options) (*Object, error) {
 	f, size, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	src, notes, err := open(f, size, array)
+	src, notes, err := open(inputfile.ReaderAt{Context: ctx, Source: f}, size, array)
 	if err != nil {
 		return nil, err
 	}
-	p, err := resizeToWindow(src, o.ObjectSize)
+	p, err := resizeToWindow(ctx, src, o.ObjectSize)
 	if err != nil {
 		return nil, err
 	}
-	obj, err := place(p, o)
+	obj, err := place(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -88,23 +97,18 @@ func loadFile(path, array string, o Options) (*Object, error) {
 	return obj, nil
 }
 
-// openRegular opens a file that is one: opening a pipe would wait for a writer.
+// openRegular opens a file with something in it.
 func openRegular(path string) (*os.File, int64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, bare(err)
-	}
+	f, info, err := inputfile.Open(path)
+	var kind *inputfile.KindError
 	switch {
-	case info.IsDir():
-		return nil, 0, errors.New("is a directory: must be a picture file, " + formatNames)
-	case !info.Mode().IsRegular():
-		return nil, 0, errors.New("is not a regular file: must be a picture file, " + formatNames)
-	case info.Size() == 0:
-		return nil, 0, errors.New("is empty: must be a picture file, " + formatNames)
-	}
-	f, err := os.Open(path)
-	if err != nil {
+	case errors.As(err, &kind):
+		return nil, 0, fmt.Errorf("%w: must be a picture file, %s", err, formatNames)
+	case err != nil:
 		return nil, 0, bare(err)
+	case info.Size() == 0:
+		f.Close()
+		return nil, 0, errors.New("is empty: must be a picture file, " + formatNames)
 	}
 	return f, info.Size(), nil
 }

@@ -56,7 +56,7 @@ func TestEveryFormatGivesTheSameObject(t *testing.T) {
 		{"one.npz", npz(t, entry{"a.npy", array})},
 	}
 	for _, c := range cases {
-		obj, err := Load(written(t, c.name, c.data), Options{Size: 32, ObjectSize: 16})
+		obj, err := Load(t.Context(), written(t, c.name, c.data), Options{Size: 32, ObjectSize: 16})
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
@@ -82,7 +82,7 @@ func TestEveryFormatGivesTheSameObject(t *testing.T) {
 }
 
 func TestWebPIsRead(t *testing.T) {
-	obj, err := Load(written(t, "a.webp", webpCheckers(8, 0, 200)), Options{Size: 8, ObjectSize: 8})
+	obj, err := Load(t.Context(), written(t, "a.webp", webpCheckers(8, 0, 200)), Options{Size: 8, ObjectSize: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestColourBecomesLuma(t *testing.T) {
 	for i := range 64 {
 		img.Set(i%8, i/8, []color.NRGBA{{R: 255, A: 255}, {G: 255, A: 255}, {B: 255, A: 255}, {R: 255, G: 255, B: 255, A: 255}, {A: 255}, {R: 255, A: 0}, {A: 255}, {A: 255}}[i%8])
 	}
-	obj, err := Load(written(t, "a.png", encoded(t, "png", img)), Options{Size: 8, ObjectSize: 8})
+	obj, err := Load(t.Context(), written(t, "a.png", encoded(t, "png", img)), Options{Size: 8, ObjectSize: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestTheMinimumIsTheFieldsOwn(t *testing.T) {
 		{Options{Size: 16, ObjectSize: 8}, [2]float64{0.2, 1}},
 		{Options{Size: 16, ObjectSize: 8, Invert: true}, [2]float64{1, 0}},
 	} {
-		obj, err := Load(path, c.o)
+		obj, err := Load(t.Context(), path, c.o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ func TestTheMinimumIsTheFieldsOwn(t *testing.T) {
 }
 
 func TestPicturesThatAreNotSquareArePaddedAndNoted(t *testing.T) {
-	obj, err := Load(written(t, "wide.png", encoded(t, "png", wedge(32, 16, 8))), Options{Size: 16, ObjectSize: 16})
+	obj, err := Load(t.Context(), written(t, "wide.png", encoded(t, "png", wedge(32, 16, 8))), Options{Size: 16, ObjectSize: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestPicturesThatAreNotSquareArePaddedAndNoted(t *testing.T) {
 			t.Errorf("row %d has light %g", y, sum)
 		}
 	}
-	tall, err := Load(written(t, "tall.png", encoded(t, "png", wedge(1, 300, 8))), Options{Size: 16, ObjectSize: 8})
+	tall, err := Load(t.Context(), written(t, "tall.png", encoded(t, "png", wedge(1, 300, 8))), Options{Size: 16, ObjectSize: 8})
 	if err == nil || !strings.Contains(err.Error(), "contrast") {
 		t.Errorf("a black line: %v, %v", tall, err)
 	}
@@ -165,21 +165,21 @@ func TestNPZTakesTheNamedOrTheFirstMatrix(t *testing.T) {
 	path := written(t, "a.npz", npz(t, entry{"scalar.npy", npy("<f4", "False", "()", []float32{1})},
 		entry{"readme.txt", []byte("hello")}, entry{"first.npy", matrix(4)}, entry{"second.npy", matrix(2)}))
 	o := Options{Size: 2, ObjectSize: 2}
-	obj, err := Load(path, o)
+	obj, err := Load(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(obj.Notes) != 1 || obj.Notes[0] != `3 arrays: taking "first", the first of two dimensions` || obj.Amplitude[3] != 0.5 {
 		t.Errorf("%+v", obj)
 	}
-	if obj, err = Load(path+":second", o); err != nil || obj.Notes != nil || math.Abs(float64(obj.Amplitude[3])-math.Sqrt(0.5)) > 1e-6 {
+	if obj, err = Load(t.Context(), path+":second", o); err != nil || obj.Notes != nil || math.Abs(float64(obj.Amplitude[3])-math.Sqrt(0.5)) > 1e-6 {
 		t.Errorf("%+v, %v", obj, err)
 	}
 	for name, want := range map[string]string{
 		"third":  `no array "third": must be one of "first", "second"`,
 		"scalar": `array "scalar": the array has shape (): must have two dimensions`,
 	} {
-		if _, err := Load(path+":"+name, o); err == nil || !strings.HasSuffix(err.Error(), want) {
+		if _, err := Load(t.Context(), path+":"+name, o); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
@@ -187,7 +187,7 @@ func TestNPZTakesTheNamedOrTheFirstMatrix(t *testing.T) {
 
 func TestNegativeValuesKeepThePaddingDark(t *testing.T) {
 	path := written(t, "a.npy", npy("<i2", "False", "(2, 2)", []int16{-300, 100, -100, 0}))
-	obj, err := Load(path, Options{Size: 4, ObjectSize: 2})
+	obj, err := Load(t.Context(), path, Options{Size: 4, ObjectSize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestResizingFollowsTheTriangleFilter(t *testing.T) {
 	}
 	src := source{w: w, h: h, row: func(y int, to []float64) error { copy(to, pixels[y*w:]); return nil }}
 	for _, window := range []int{8, 20, 53, 90} {
-		p, err := resizeToWindow(src, window)
+		p, err := resizeToWindow(t.Context(), src, window)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +266,7 @@ func TestRealPicturesFollowTheLoadingRule(t *testing.T) {
 		}
 		const size, window = 256, 73
 		began := time.Now()
-		obj, err := Load(filepath.Join(sharedData, name), Options{Size: size, ObjectSize: window})
+		obj, err := Load(t.Context(), filepath.Join(sharedData, name), Options{Size: size, ObjectSize: window})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func BenchmarkLoadEuropa(b *testing.B) {
 		b.Skipf("the picture is not here: %v", err)
 	}
 	for b.Loop() {
-		if _, err := Load(path, Options{Size: 1024, ObjectSize: 73}); err != nil {
+		if _, err := Load(b.Context(), path, Options{Size: 1024, ObjectSize: 73}); err != nil {
 			b.Fatal(err)
 		}
 	}

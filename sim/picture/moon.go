@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -50,8 +51,8 @@ type crater struct {
 // whose normals are tilted by the slopes of craters and of rough ground; its
 // brightness is half Lambert's law and half Lommel and Seeliger's, times an
 // albedo with dark plains and bright rays. Bands of rows are drawn side by side;
-// none depends on another.
-func drawMoon(side int) []float64 {
+// none depends on another. Once ctx has ended, the rest stays dark.
+func drawMoon(ctx context.Context, side int) []float64 {
 	const band = 32 // pixel rows
 	n := moonSamples(side)
 	craters := moonCraters()
@@ -61,11 +62,11 @@ func drawMoon(side int) []float64 {
 	for range min(runtime.GOMAXPROCS(0), (side+band-1)/band) {
 		workers.Go(func() {
 			for top := range next {
-				drawBand(pixels, side, n, top, min(top+band, side), craters)
+				drawBand(ctx, pixels, side, n, top, min(top+band, side), craters)
 			}
 		})
 	}
-	for top := 0; top < side; top += band {
+	for top := 0; top < side && ctx.Err() == nil; top += band {
 		next <- top
 	}
 	close(next)
@@ -85,12 +86,12 @@ func moonSamples(side int) int {
 }
 
 // drawBand draws the pixel rows from top to bottom, n×n samples to a pixel.
-func drawBand(pixels []float64, side, n, top, bottom int, craters []crater) {
+func drawBand(ctx context.Context, pixels []float64, side, n, top, bottom int, craters []crater) {
 	r := newRelief(side*n, top*n, bottom*n)
 	for _, c := range craters {
 		r.add(c)
 	}
-	for y := top; y < bottom; y++ {
+	for y := top; y < bottom && ctx.Err() == nil; y++ {
 		for x := range side {
 			middle := r.place(float64(y*n)+float64(n)/2, float64(x*n)+float64(n)/2)
 			if !lit(middle, 4/float64(side)) {

@@ -83,7 +83,7 @@ func TestWhatIsDoneToAPictureIsNoted(t *testing.T) {
 		if !ok {
 			continue
 		}
-		obj, err := Load(written(t, path.Base(v.name), v.data), Options{Size: 32, ObjectSize: 16})
+		obj, err := Load(t.Context(), written(t, path.Base(v.name), v.data), Options{Size: 32, ObjectSize: 16})
 		if err != nil {
 			t.Error(err)
 			continue

@@ -4,6 +4,7 @@
 package picture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -57,7 +58,7 @@ const leastContrast = 1e-12
 // difference, rounded down), subtract the minimum, divide by the maximum, take
 // the square root. Values below zero, which only arrays can have, are lifted to
 // zero first, so that the padding stays dark.
-func place(p intensity, o Options) (*Object, error) {
+func place(ctx context.Context, p intensity, o Options) (*Object, error) {
 	low, high := extremes(p.pixels)
 	if !(high-low > leastContrast*math.Max(math.Abs(high), math.Abs(low))) {
 		return nil, errConstant
@@ -89,6 +90,9 @@ func place(p intensity, o Options) (*Object, error) {
 		return nil, errConstant // the values are too small to divide by
 	}
 	for y := range p.h {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		row := obj.Amplitude[(top+y)*o.Size+left:][:p.w]
 		for x := range row {
 			v := (p.pixels[y*p.w+x]/2 - floor/2) * scale

@@ -102,7 +102,7 @@ func TestBadFilesAreRefusedInOneLine(t *testing.T) {
 	}
 	for _, c := range cases {
 		path := written(t, c.name, c.data)
-		obj, err := Load(path, Options{Size: 64, ObjectSize: 32})
+		obj, err := Load(t.Context(), path, Options{Size: 64, ObjectSize: 32})
 		if err == nil {
 			t.Errorf("%s: read as %+v", c.name, obj.Notes)
 			continue
@@ -125,8 +125,8 @@ func TestPlacesThatAreNoPictureFilesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	cases := map[string]string{
-		folder:                              "is a directory: must be a picture file, PNG",
-		pipe:                                "is not a regular file: must be a picture file",
+		folder:                              "is a folder: must be a picture file, PNG",
+		pipe:                                "is a pipe: must be a picture file",
 		filepath.Join(folder, "none.png"):   "no such file or directory",
 		filepath.Join(folder, "none.npz:a"): "no such file or directory",
 		"":                                  "no such file or directory",
@@ -136,7 +136,7 @@ func TestPlacesThatAreNoPictureFilesAreRefused(t *testing.T) {
 		cases[locked] = "permission denied"
 	}
 	for path, want := range cases {
-		_, err := Load(path, Options{Size: 64, ObjectSize: 32})
+		_, err := Load(t.Context(), path, Options{Size: 64, ObjectSize: 32})
 		if err == nil || !strings.HasPrefix(err.Error(), "picture "+path+": "+want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
@@ -144,7 +144,7 @@ func TestPlacesThatAreNoPictureFilesAreRefused(t *testing.T) {
 }
 
 func TestBadOptionsAreRefusedBeforeReading(t *testing.T) {
-	_, err := Load("none.png", Options{Size: 64, ObjectSize: 65})
+	_, err := Load(t.Context(), "none.png", Options{Size: 64, ObjectSize: 65})
 	if err == nil || err.Error() != "picture none.png: object_size = 65: must be from 1 to size, 64" {
 		t.Errorf("error %v", err)
 	}
@@ -163,7 +163,7 @@ func TestAPanickingDecoderIsAnError(t *testing.T) {
 // A zip bomb: zeros that compress a thousandfold, behind a small shape.
 func TestAnArchiveIsReadNoFurtherThanItsShape(t *testing.T) {
 	bomb := npy("|u1", "False", "(2, 2)", append([]uint8{0, 1, 2, 3}, bytes.Repeat([]byte{0}, 1<<24)...))
-	_, err := Load(written(t, "bomb.npz", npz(t, entry{"a.npy", bomb})), Options{Size: 2, ObjectSize: 2})
+	_, err := Load(t.Context(), written(t, "bomb.npz", npz(t, entry{"a.npy", bomb})), Options{Size: 2, ObjectSize: 2})
 	if err == nil || !strings.HasSuffix(err.Error(), "more data than the shape holds") {
 		t.Errorf("error %v", err)
 	}

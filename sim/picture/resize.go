@@ -1,13 +1,14 @@
 package picture
 
 import (
+	"context"
 	"math"
 )
 
 // resizeToWindow scales a picture so that its longer side is the window's: first
 // each row as it is decoded, then the columns. It never holds the whole picture
 // in floating point.
-func resizeToWindow(src source, window int) (intensity, error) {
+func resizeToWindow(ctx context.Context, src source, window int) (intensity, error) {
 	w, h := window, window
 	if src.w < src.h {
 		w = shorter(src.w, src.h, window)
@@ -19,6 +20,9 @@ func resizeToWindow(src source, window int) (intensity, error) {
 	row, narrow := make([]float64, src.w), make([]float64, w)
 	first := 0 // the first output row that rows to come still reach
 	for y := range src.h {
+		if err := ctx.Err(); err != nil {
+			return p, err
+		}
 		if err := src.row(y, row); err != nil {
 			return p, err
 		}

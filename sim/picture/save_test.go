@@ -155,7 +155,7 @@ func TestSavingErrorsNameThePath(t *testing.T) {
 }
 
 func TestSavedPicturesLoadAgain(t *testing.T) {
-	obj, err := Builtin("moon", Options{Size: 32, ObjectSize: 32})
+	obj, err := Builtin(t.Context(), "moon", Options{Size: 32, ObjectSize: 32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestSavedPicturesLoadAgain(t *testing.T) {
 		if err := save(path, obj.Amplitude, 32, 32); err != nil {
 			t.Fatal(err)
 		}
-		back, err := Load(path, Options{Size: 32, ObjectSize: 32})
+		back, err := Load(t.Context(), path, Options{Size: 32, ObjectSize: 32})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,13 +1,16 @@
 package picture
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // drawUSAF draws a USAF-1951 resolution target (MIL-STD-150A): elements of three
 // horizontal and three vertical bars, each five times as long as wide, bright on
 // dark; six elements to a group, each 2^(1/6) finer than the one before. A layer
 // holds an even group and the next odd one; the following layer stands in its
 // middle at a quarter of the size, down to bars too fine for the pixels.
-func drawUSAF(side int) []float64 {
+func drawUSAF(_ context.Context, side int) []float64 {
 	c := canvas{side: side, pixels: make([]float64, side*side)}
 	margin := 0.06 * float64(side)
 	c.layer(margin, margin, float64(side)-2*margin)
@@ -81,8 +84,8 @@ const starSpokes = 24
 
 // drawStar draws a Siemens star: bright and dark sectors of equal angle, whose
 // period shrinks with the radius, in a disc.
-func drawStar(side int) []float64 {
-	return supersample(side, func(x, y float64) float64 {
+func drawStar(ctx context.Context, side int) []float64 {
+	return supersample(ctx, side, func(x, y float64) float64 {
 		if x*x+y*y > 0.92*0.92 || math.Sin(starSpokes*math.Atan2(y, x)) < 0 {
 			return 0
 		}
@@ -93,7 +96,7 @@ func drawStar(side int) []float64 {
 // drawPoints draws point sources: PRISM's row of four (discs 3 pixels across, 5
 // pixels apart, spec/prism.md §8) in the middle, a double star, and single ones
 // of falling brightness around.
-func drawPoints(side int) []float64 {
+func drawPoints(ctx context.Context, side int) []float64 {
 	type source struct{ x, y, brightness float64 }
 	pixel := 2 / float64(side)
 	var sources []source
@@ -104,7 +107,7 @@ func drawPoints(side int) []float64 {
 		source{-0.45, -0.5, 1}, source{-0.45 + 4*pixel, -0.5 + 2*pixel, 0.6},
 		source{0.5, -0.62, 0.8}, source{0.68, 0.3, 0.5}, source{0.2, 0.66, 0.35}, source{-0.6, 0.45, 0.25})
 	radius := 1.5 * pixel
-	return supersample(side, func(x, y float64) float64 {
+	return supersample(ctx, side, func(x, y float64) float64 {
 		light := 0.0
 		for _, s := range sources {
 			if dx, dy := x-s.x, y-s.y; dx*dx+dy*dy <= radius*radius {

@@ -178,7 +178,7 @@ func TestMixedPrecisionTakesMoreMemoryForCopiesOfTheWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := func(amp tensor.DType) (*nn.Plan, int64) {
-		p, err := d.ProgressivePlan(prism.PlanOptions{AMP: amp, Apertures: 1, SharedSpectrum: true, Fused: true, Pruned: true})
+		p, err := d.ProgressivePlan(t.Context(), prism.PlanOptions{AMP: amp, Apertures: 1, SharedSpectrum: true, Fused: true, Pruned: true})
 		if err != nil {
 			t.Fatal(err)
 		}

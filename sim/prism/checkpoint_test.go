@@ -68,7 +68,7 @@ func TestWhatCheckpointingSaves(t *testing.T) {
 			t.Fatal(err)
 		}
 		account := func(checkpointing bool) (int64, *nn.Plan) {
-			p, err := d.ProgressivePlan(prism.PlanOptions{AMP: c.amp, SharedSpectrum: true, Checkpointing: checkpointing})
+			p, err := d.ProgressivePlan(t.Context(), prism.PlanOptions{AMP: c.amp, SharedSpectrum: true, Checkpointing: checkpointing})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"fmt"
 
 	"prismtop/profiles/preset"
@@ -19,7 +20,7 @@ func decoderConfig(s *preset.Settings) DecoderConfig {
 }
 
 // samplePattern places the apertures of every sample (spec/prism.md §4).
-func samplePattern(s *preset.Settings) ([][]optics.Point, error) {
+func samplePattern(ctx context.Context, s *preset.Settings) ([][]optics.Point, error) {
 	diameter := s.ROIDiameter
 	if diameter == 0 {
 		diameter = float64(s.Size)
@@ -33,7 +34,7 @@ func samplePattern(s *preset.Settings) ([][]optics.Point, error) {
 		// below 1 asks for; its default of one per pixel costs two FFTs each.
 		o.LineCentres = int(s.SampleLength/s.Radius) + 1
 	}
-	return optics.Pattern(o)
+	return optics.Pattern(ctx, o)
 }
 
 // aperture is the shape of the settings.
@@ -66,7 +67,7 @@ func newSystem(s *preset.Settings, object *picture.Object, device Device, masks 
 	return NewMeasurementSystem(SystemOptions{
 		Truth: object.Amplitude, Size: s.Size, Aperture: shape, Noise: detector,
 		Rows:  [2]int{window.Top, window.Top + window.Size},
-		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Transforms: transforms(s), Faithful: s.Faithful,
+		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Attach: device.Attach, Transforms: transforms(s), Faithful: s.Faithful,
 		Cache: NewMeasurementCache(int64(s.MeasurementCacheMB)<<20, s.MeasurementCache, nil),
 	})
 }

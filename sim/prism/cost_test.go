@@ -20,7 +20,7 @@ func TestStepsCountOperationsAndBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := decoder.ProgressivePlan(PlanOptions{})
+	plan, err := decoder.ProgressivePlan(t.Context(), PlanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func newCurveInput(t *testing.T) *curveInput {
 		c.add(name, b.read(name), b.decoder.Model().Variables()[b.index(name)].Shape...)
 	}
 	n := c.config.Size
-	object, err := picture.Builtin("moon", picture.Options{Size: n, ObjectSize: c.config.ObjectSize})
+	object, err := picture.Builtin(t.Context(), "moon", picture.Options{Size: n, ObjectSize: c.config.ObjectSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func newCurveInput(t *testing.T) *curveInput {
 	}
 	for name, mask := range map[string][]float32{"old": old, "new": fresh} {
 		target := make([]float32, n*n)
-		telescope.Measure(target, object.Amplitude, mask)
+		telescope.Measure(t.Context(), target, object.Amplitude, mask)
 		c.add("mask_"+name, mask, n, n)
 		c.add("target_"+name, target, 1, 1, n, n)
 	}

@@ -120,7 +120,7 @@ func TestOutputShapes(t *testing.T) {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
-			p, err := d.EvaluationPlan(PlanOptions{})
+			p, err := d.EvaluationPlan(t.Context(), PlanOptions{})
 			if err != nil {
 				t.Errorf("%+v: %v", c, err)
 				continue
@@ -143,7 +143,11 @@ func TestSameSeedSameWeights(t *testing.T) {
 		if !ok {
 			t.Fatalf("no variable %q", name)
 		}
-		return d.Model().InitialVariables()[i].Initial
+		variables, err := d.Model().InitialVariables(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return variables[i].Initial
 	}
 	base := DecoderConfig{Size: 64, ObjectSize: 32, BatchNorm: true, Seed: 7}
 	other := base
@@ -166,7 +170,7 @@ func forwardOps(t *testing.T, c DecoderConfig) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := d.EvaluationPlan(PlanOptions{})
+	p, err := d.EvaluationPlan(t.Context(), PlanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package prism
 
 import (
+	"context"
+
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/nn"
@@ -25,7 +27,7 @@ type Forward struct {
 }
 
 // NewForward makes the decoder of the settings, with its first weights.
-func NewForward(s *preset.Settings, backend nn.Backend) (*Forward, error) {
+func NewForward(ctx context.Context, s *preset.Settings, backend nn.Backend) (*Forward, error) {
 	decoder, err := NewDecoder(decoderConfig(s))
 	if err != nil {
 		return nil, err
@@ -35,15 +37,15 @@ func NewForward(s *preset.Settings, backend nn.Backend) (*Forward, error) {
 		return nil, err
 	}
 	options.RunningStatistics = true
-	plan, err := decoder.EvaluationPlan(options)
+	plan, err := decoder.EvaluationPlan(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	state, err := backend.NewState(decoder.Model().InitialVariables())
+	state, err := newState(ctx, decoder, backend)
 	if err != nil {
 		return nil, err
 	}
-	exe, err := backend.Load(plan, state)
+	exe, err := backend.Load(ctx, plan, state)
 	if err != nil {
 		state.Close()
 		return nil, err
@@ -55,7 +57,7 @@ func NewForward(s *preset.Settings, backend nn.Backend) (*Forward, error) {
 func (f *Forward) Parameters() int { return f.decoder.Parameters() }
 
 // Run computes the output once.
-func (f *Forward) Run() error { return f.exe.Run(nn.SegmentForward) }
+func (f *Forward) Run(ctx context.Context) error { return f.exe.Run(ctx, nn.SegmentForward) }
 
 // Steps are the plan's steps and their times, as Reconstruction.Steps.
 func (f *Forward) Steps() ([]nn.Step, []int64) { return f.plan.Steps, f.exe.StepNanos() }

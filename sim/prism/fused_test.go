@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"reflect"
@@ -158,8 +159,8 @@ func TestFusedTelescopeServesWhatItCan(t *testing.T) {
 		{8, prism.PlanOptions{Fused: true, Loss: ssim}, "nn.ModulusFlip"},
 	} {
 		b := newBench(t, prism.DecoderConfig{Size: c.size, ObjectSize: 8, Seed: 7})
-		for _, compile := range []func(prism.PlanOptions) (*nn.Plan, error){b.decoder.FirstSamplePlan, b.decoder.ProgressivePlan} {
-			p, err := compile(c.options)
+		for _, compile := range []func(context.Context, prism.PlanOptions) (*nn.Plan, error){b.decoder.FirstSamplePlan, b.decoder.ProgressivePlan} {
+			p, err := compile(t.Context(), c.options)
 			if err != nil {
 				t.Fatal(err)
 			}

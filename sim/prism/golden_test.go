@@ -1,6 +1,7 @@
 package prism_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -120,7 +121,7 @@ func newBenchOn(t testing.TB, c prism.DecoderConfig, o cpu.Options) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	state, err := backend.NewState(d.Model().InitialVariables())
+	state, err := backend.NewState(t.Context(), initial(t, d.Model()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,13 +170,13 @@ type loaded struct {
 }
 
 // load binds a plan; compile is one of the decoder's methods.
-func (b *bench) load(compile func(prism.PlanOptions) (*nn.Plan, error), o prism.PlanOptions) *loaded {
+func (b *bench) load(compile func(context.Context, prism.PlanOptions) (*nn.Plan, error), o prism.PlanOptions) *loaded {
 	b.t.Helper()
-	plan, err := compile(o)
+	plan, err := compile(b.t.Context(), o)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	exe, err := b.backend.Load(plan, b.state)
+	exe, err := b.backend.Load(b.t.Context(), plan, b.state)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func (l *loaded) output(name string) []float32 {
 // iterate runs one whole iteration.
 func (l *loaded) iterate() {
 	for s := range nn.NumSegments {
-		if err := l.exe.Run(s); err != nil {
+		if err := l.exe.Run(l.t.Context(), s); err != nil {
 			l.t.Fatal(err)
 		}
 	}
@@ -323,7 +324,9 @@ func TestFreshAdamTakesTheSameFirstStep(t *testing.T) {
 	l.input(nn.LearningRateInput, 0)
 	l.iterate()
 	l.iterate()
-	b.decoder.Model().ResetMoments(b.state)
+	if err := b.decoder.Model().ResetMoments(t.Context(), b.state); err != nil {
+		t.Fatal(err)
+	}
 	l.input(nn.LearningRateInput, 1e-3)
 	l.iterate()
 	other := goldenBench(g)
@@ -338,4 +341,14 @@ func TestFreshAdamTakesTheSameFirstStep(t *testing.T) {
 			}
 		}
 	}
+}
+
+// initial are a model's variables with their first values.
+func initial(t testing.TB, m *nn.Model) []nn.Variable {
+	t.Helper()
+	variables, err := m.InitialVariables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return variables
 }

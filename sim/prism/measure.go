@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -26,6 +27,7 @@ type SystemOptions struct {
 
 	// Parallel spreads the transforms over threads; nil is serial.
 	Parallel fft.Parallel
+	Attach   func(context.Context) context.Context // as Device.Attach
 
 	// Transforms say how measurements through one mask go about them.
 	Transforms optics.Transforms
@@ -128,38 +130,48 @@ func (s *MeasurementSystem) Coverage() float64 { return s.coverage }
 // truth through the sample's apertures, averaged over them, with fresh noise. The
 // old one, if it is asked for (not nil), is the reconstruction, which is not measured
 // data, through the accumulated mask; without a reconstruction (nil) or an earlier
-// sample it equals the new one (spec/prism.md §3.2).
-func (s *MeasurementSystem) Measure(reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
+// sample it equals the new one (spec/prism.md §3.2). When ctx ends before, its error is
+// returned and the targets are undefined.
+func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
 	if len(centres) == 0 {
 		return errors.New("measuring: a sample without apertures")
 	}
-	s.measureTruth(targetNew, centres)
-	s.options.Noise.Apply(targetNew, targetNew)
+	if attach := s.options.Attach; attach != nil {
+		defer attach(attach(ctx))
+	}
+	if err := s.measureTruth(ctx, targetNew, centres); err != nil {
+		return err
+	}
+	if err := s.options.Noise.Apply(ctx, targetNew, targetNew); err != nil {
+		return err
+	}
 	switch {
 	case targetOld == nil:
 	case reconstruction == nil || s.samples == 0:
 		copy(targetOld, targetNew)
 	default:
-		s.measureAccumulated(targetOld, reconstruction)
+		return s.measureAccumulated(ctx, targetOld, reconstruction)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // measureAccumulated writes the measurement of a reconstruction through the accumulated
 // mask: the coherent union of all earlier apertures, without noise or cache.
-func (s *MeasurementSystem) measureAccumulated(dst, picture []float32) {
-	s.telescope.MeasureWithin(dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
+func (s *MeasurementSystem) measureAccumulated(ctx context.Context, dst, picture []float32) error {
+	return s.telescope.MeasureWithin(ctx, dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
 }
 
 // AddMask joins a sample's apertures to the accumulated mask, once per sample,
-// after it was trained.
-func (s *MeasurementSystem) AddMask(centres []optics.Point) {
+// after it was trained. The error is that of a context that ends before.
+func (s *MeasurementSystem) AddMask(ctx context.Context, centres []optics.Point) error {
 	a := s.options.Aperture
 	if s.options.Faithful {
 		a = optics.Aperture{Kind: optics.Circular, Radius: a.Radius}
 	}
 	for _, c := range centres {
-		s.options.Masks.Add(s.cumulative, a, c)
+		if err := s.options.Masks.Add(ctx, s.cumulative, a, c); err != nil {
+			return err
+		}
 		if _, columns := a.Bounds(c, s.options.Size); columns[0] < columns[1] {
 			if s.columns[0] == s.columns[1] {
 				s.columns = columns
@@ -169,51 +181,65 @@ func (s *MeasurementSystem) AddMask(centres []optics.Point) {
 	}
 	s.samples++
 	s.coverage = optics.Coverage(s.cumulative)
+	return nil
 }
 
 // measureTruth writes the noiseless measurement of the truth, from the cache where
 // it is there.
-func (s *MeasurementSystem) measureTruth(dst []float32, centres []optics.Point) {
+func (s *MeasurementSystem) measureTruth(ctx context.Context, dst []float32, centres []optics.Point) error {
 	c, bytes := s.options.Cache, 4*int64(len(dst))
 	if !c.cache.Enabled() {
 		start := c.clock()
-		s.compute(dst, centres)
+		if err := s.compute(ctx, dst, centres); err != nil {
+			return err
+		}
 		c.cache.Learn(bytes, c.clock()-start)
-		return
+		return nil
 	}
 	lookup := c.cache.Begin()
-	key := s.key(centres)
+	key := s.key(ctx, centres)
 	if kept, ok := c.cache.Get(lookup, key); ok {
 		if c.cache.Due(bytes) {
-			s.retime(dst, centres)
+			if err := s.retime(ctx, dst, centres); err != nil {
+				return err
+			}
 		}
 		start := c.clock()
 		s.copyPlane(dst, kept)
 		c.cache.Charge(c.clock() - start)
-		return
+		return nil
 	}
 	start := c.clock()
-	s.compute(dst, centres)
+	if err := s.compute(ctx, dst, centres); err != nil {
+		return err
+	}
 	cost := c.clock() - start
 	if s.options.Faithful {
 		start = c.clock()
-		key = s.key(centres)
+		key = s.key(ctx, centres)
 		c.cache.Charge(c.clock() - start)
 	}
+	if err := ctx.Err(); err != nil {
+		return err // the key may be of a part of the picture
+	}
 	c.keep(key, dst, cost)
+	return nil
 }
 
 // retime computes what the cache has, there and then where it would be computed without
 // the cache, to know how long that takes. The caches that it asks do not see it.
-func (s *MeasurementSystem) retime(dst []float32, centres []optics.Point) {
+func (s *MeasurementSystem) retime(ctx context.Context, dst []float32, centres []optics.Point) error {
 	c := s.options.Cache
 	s.options.Plans.SetUnseen(true)
 	s.options.Masks.SetUnseen(true)
 	start := c.clock()
-	s.compute(dst, centres)
-	c.cache.Retime(4*int64(len(dst)), c.clock()-start)
+	err := s.compute(ctx, dst, centres)
+	if err == nil {
+		c.cache.Retime(4*int64(len(dst)), c.clock()-start)
+	}
 	s.options.Masks.SetUnseen(false)
 	s.options.Plans.SetUnseen(false)
+	return err
 }
 
 // copyPlane copies a plane, a band of its rows at a time on as many threads as
@@ -235,9 +261,9 @@ func (s *MeasurementSystem) copyBand(lo, hi int) {
 }
 
 // key is the cache's key of a measurement of the truth.
-func (s *MeasurementSystem) key(centres []optics.Point) measurementKey {
+func (s *MeasurementSystem) key(ctx context.Context, centres []optics.Point) measurementKey {
 	if s.options.Faithful || !s.hashed {
-		s.picture, s.hashed = s.options.Cache.hashPicture(s.options.Truth), true
+		s.picture, s.hashed = s.options.Cache.hashPicture(ctx, s.options.Truth), true
 	}
 	key := measurementKey{picture: s.picture, faithful: s.options.Faithful, count: len(centres)}
 	if !s.options.Faithful {
@@ -253,23 +279,35 @@ func (s *MeasurementSystem) key(centres []optics.Point) measurementKey {
 
 // compute measures the truth. A line is the mean over its apertures, of
 // amplitudes as the prediction's, or of PRISM's intensities when faithful.
-func (s *MeasurementSystem) compute(dst []float32, centres []optics.Point) {
+func (s *MeasurementSystem) compute(ctx context.Context, dst []float32, centres []optics.Point) error {
 	a, masks := s.options.Aperture, s.options.Masks
 	if len(centres) == 1 {
 		_, columns := a.Bounds(centres[0], s.options.Size)
-		s.telescope.MeasureWithin(dst, s.options.Truth, masks.Mask(a, centres[0]), optics.Support{Rows: s.rows, Columns: columns})
-		return
+		mask, err := masks.Mask(ctx, a, centres[0])
+		if err != nil {
+			return err
+		}
+		return s.telescope.MeasureWithin(ctx, dst, s.options.Truth, mask, optics.Support{Rows: s.rows, Columns: columns})
 	}
 	if s.spectrum == nil {
 		s.spectrum, s.one = make([]complex64, len(dst)), make([]float32, len(dst))
 	}
-	s.telescope.Spectrum(s.spectrum, s.options.Truth)
+	if err := s.telescope.Spectrum(ctx, s.spectrum, s.options.Truth); err != nil {
+		return err
+	}
 	clear(dst)
 	for _, c := range centres {
+		mask, err := masks.Mask(ctx, a, c)
+		if err != nil {
+			return err
+		}
 		if s.options.Faithful {
-			s.telescope.InverseIntensity(s.one, s.spectrum, masks.Mask(a, c))
+			err = s.telescope.InverseIntensity(ctx, s.one, s.spectrum, mask)
 		} else {
-			s.telescope.MeasureSpectrum(s.one, s.spectrum, masks.Mask(a, c))
+			err = s.telescope.MeasureSpectrum(ctx, s.one, s.spectrum, mask)
+		}
+		if err != nil {
+			return err
 		}
 		for i, v := range s.one {
 			dst[i] += v
@@ -279,4 +317,5 @@ func (s *MeasurementSystem) compute(dst []float32, centres []optics.Point) {
 	for i := range dst {
 		dst[i] *= share
 	}
+	return ctx.Err()
 }

@@ -56,7 +56,7 @@ func (r *rig) measure(t testing.TB, reconstruction []float32, centres ...optics.
 	t.Helper()
 	n := r.system.options.Size
 	targetOld, targetNew = make([]float32, n*n), make([]float32, n*n)
-	if err := r.system.Measure(reconstruction, centres, targetOld, targetNew); err != nil {
+	if err := r.system.Measure(t.Context(), reconstruction, centres, targetOld, targetNew); err != nil {
 		t.Fatal(err)
 	}
 	return targetOld, targetNew
@@ -93,7 +93,7 @@ func TestTrainersPatternNeverHits(t *testing.T) {
 	reconstruction := testObject(64, 0.1)
 	for _, c := range fermat(30) {
 		r.measure(t, reconstruction, c)
-		r.system.AddMask([]optics.Point{c})
+		r.system.AddMask(t.Context(), []optics.Point{c})
 	}
 	if got := r.cache.Counters(); got.Hits != 0 || got.Misses != 30 {
 		t.Errorf("%+v", got)
@@ -116,7 +116,7 @@ func TestResultsHaveTheSameBitsWithCacheOnAndOff(t *testing.T) {
 			}
 			targetOld, targetNew := r.measure(t, testObject(64, 0.1), line...)
 			all = append(all, targetOld, targetNew)
-			r.system.AddMask(line)
+			r.system.AddMask(t.Context(), line)
 		}
 		if hits := r.cache.Counters().Hits; (hits == 10) != enabled {
 			t.Errorf("enabled %v: %d hits", enabled, hits)
@@ -160,7 +160,7 @@ func TestNothingStaleIsAnswered(t *testing.T) {
 			}
 			n := o.Size * o.Size
 			targetOld, targetNew := make([]float32, n), make([]float32, n)
-			if err := s.Measure(nil, []optics.Point{centre}, targetOld, targetNew); err != nil {
+			if err := s.Measure(t.Context(), nil, []optics.Point{centre}, targetOld, targetNew); err != nil {
 				t.Fatal(err)
 			}
 			return targetNew
@@ -307,7 +307,7 @@ func TestPictureHashIsSHA256OfItsBytes(t *testing.T) {
 	for _, v := range x {
 		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
 	}
-	if got := NewMeasurementCache(0, true, nil).hashPicture(x); got != sha256.Sum256(raw) {
+	if got := NewMeasurementCache(0, true, nil).hashPicture(t.Context(), x); got != sha256.Sum256(raw) {
 		t.Error("another digest")
 	}
 }
@@ -320,8 +320,8 @@ func TestOldTargetIsTheReconstructionThroughEarlierApertures(t *testing.T) {
 	if !slices.Equal(targetOld, targetNew) {
 		t.Error("the first sample's targets differ")
 	}
-	r.system.AddMask(centres[:1])
-	r.system.AddMask(centres[1:2])
+	r.system.AddMask(t.Context(), centres[:1])
+	r.system.AddMask(t.Context(), centres[1:2])
 	targetOld, _ = r.measure(t, reconstruction, centres[2])
 	telescope, err := optics.NewTelescope(64, optics.NewPlanCache(true, nil), nil)
 	if err != nil {
@@ -329,9 +329,9 @@ func TestOldTargetIsTheReconstructionThroughEarlierApertures(t *testing.T) {
 	}
 	mask, want := make([]float32, 64*64), make([]float32, 64*64)
 	for _, c := range centres[:2] {
-		optics.Aperture{Radius: 5}.Add(mask, optics.Coordinates(64), c)
+		optics.Aperture{Radius: 5}.Add(t.Context(), mask, optics.Coordinates(64), c)
 	}
-	telescope.Measure(want, reconstruction, mask)
+	telescope.Measure(t.Context(), want, reconstruction, mask)
 	if !slices.Equal(targetOld, want) || !slices.Equal(r.system.CumulativeMask(), mask) {
 		t.Error("the old target is something else")
 	}
@@ -360,7 +360,7 @@ func TestALineIsTheMeanOfItsApertures(t *testing.T) {
 			t.Fatalf("pixel %d: %g, want %g", i, got[i], w)
 		}
 	}
-	r.system.AddMask(line)
+	r.system.AddMask(t.Context(), line)
 	if r.system.Samples() != 1 {
 		t.Errorf("a line is %d samples", r.system.Samples())
 	}
@@ -404,7 +404,7 @@ func TestImpossibleSystemsAreErrors(t *testing.T) {
 		}
 	}
 	r := newRig(t, 0, nil)
-	if err := r.system.Measure(nil, nil, nil, nil); err == nil {
+	if err := r.system.Measure(t.Context(), nil, nil, nil, nil); err == nil {
 		t.Error("no apertures: no error")
 	}
 }
@@ -421,7 +421,7 @@ func TestMeasuringAllocatesNothing(t *testing.T) {
 			// Two hits of three lookups, and an eviction at the third.
 			c := centres[i/3%4 : i/3%4+1]
 			i++
-			if err := r.system.Measure(reconstruction, c, targetOld, targetNew); err != nil {
+			if err := r.system.Measure(t.Context(), reconstruction, c, targetOld, targetNew); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -454,7 +454,7 @@ func benchmarkMeasure(b *testing.B, enabled bool, change func(*SystemOptions)) {
 	}
 	targetOld, targetNew := make([]float32, 512*512), make([]float32, 512*512)
 	for b.Loop() {
-		if err := s.Measure(nil, []optics.Point{{Y: 3}}, targetOld, targetNew); err != nil {
+		if err := s.Measure(b.Context(), nil, []optics.Point{{Y: 3}}, targetOld, targetNew); err != nil {
 			b.Fatal(err)
 		}
 	}

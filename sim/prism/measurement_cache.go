@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"hash"
@@ -85,10 +86,10 @@ func (c *MeasurementCache) keep(key measurementKey, measurement []float32, cost 
 	}
 }
 
-// hashPicture is the digest of a plane's pixels.
-func (c *MeasurementCache) hashPicture(pixels []float32) (d digest) {
+// hashPicture is the digest of a plane's pixels, of no use where ctx ends before.
+func (c *MeasurementCache) hashPicture(ctx context.Context, pixels []float32) (d digest) {
 	c.hash.Reset()
-	for len(pixels) > 0 {
+	for len(pixels) > 0 && ctx.Err() == nil {
 		n := min(len(pixels), cap(c.bytes)/4)
 		c.bytes = c.bytes[:0]
 		for _, v := range pixels[:n] {

@@ -16,7 +16,7 @@ func TestMemoryIsKnownBetweenTwoPlans(t *testing.T) {
 	rec, changes := new(profiles.Iteration), 0
 	for i := range 9 {
 		*rec = profiles.Iteration{}
-		out, err := r.Iterate(rec)
+		out, err := r.Iterate(t.Context(), rec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestMemoryIsWhatLives(t *testing.T) {
 	rec := new(profiles.Iteration)
 	for range 5 {
 		*rec = profiles.Iteration{}
-		if _, err := r.Iterate(rec); err != nil {
+		if _, err := r.Iterate(t.Context(), rec); err != nil {
 			t.Fatal(err)
 		}
 	}

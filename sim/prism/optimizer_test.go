@@ -117,7 +117,7 @@ func TestFusedOptimizerFreesTheGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Iterations = 1 << 20
-		if err := r.Apply(s); err != nil {
+		if err := r.Apply(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		iterate(t, r, rec)

@@ -31,7 +31,7 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 	var ended []int32
 	for range len(all) {
 		*rec = profiles.Iteration{}
-		out, err := r.Iterate(rec)
+		out, err := r.Iterate(t.Context(), rec)
 		if err != nil {
 			t.Fatal(err)
 		}

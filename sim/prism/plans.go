@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"fmt"
 
 	"prismtop/profiles"
@@ -82,8 +83,8 @@ type PlanOptions struct {
 
 // InitialisationPlan trains the decoder to draw the input "target": normalised
 // L1 in image space, whatever the loss of the run (spec/prism.md §5.2).
-func (d *Decoder) InitialisationPlan(o PlanOptions) (*nn.Plan, error) {
-	return d.compile(o, func(b *planBuilder) nn.Value {
+func (d *Decoder) InitialisationPlan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
+	return d.compile(ctx, o, func(b *planBuilder) nn.Value {
 		b.graph.Layer("loss", profiles.Loss)
 		loss := oneTerm(nn.L1, true).add(b.graph, b.reconstruction, b.image(TargetInput))
 		b.graph.Output(LossNewOutput, loss)
@@ -93,8 +94,8 @@ func (d *Decoder) InitialisationPlan(o PlanOptions) (*nn.Plan, error) {
 
 // FirstSamplePlan trains on the first sample, whose old measurement is the new
 // one: the total is twice the new loss (spec/prism.md §5.3).
-func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
-	return d.compile(o, func(b *planBuilder) nn.Value {
+func (d *Decoder) FirstSamplePlan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
+	return d.compile(ctx, o, func(b *planBuilder) nn.Value {
 		var loss nn.Value
 		if b.fusesLoss() {
 			loss = b.fused("telescope new", []string{MaskNewInput(0, 1)}, []string{TargetNewInput})[0]
@@ -112,8 +113,8 @@ func (d *Decoder) FirstSamplePlan(o PlanOptions) (*nn.Plan, error) {
 // ProgressivePlan trains on every later sample: the output through the
 // accumulated mask against the old target, and through the new aperture against
 // the new one (spec/prism.md §3.3, §5.3).
-func (d *Decoder) ProgressivePlan(o PlanOptions) (*nn.Plan, error) {
-	return d.compile(o, func(b *planBuilder) nn.Value {
+func (d *Decoder) ProgressivePlan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
+	return d.compile(ctx, o, func(b *planBuilder) nn.Value {
 		var old, fresh nn.Value
 		if b.fusesLoss() {
 			both := b.fused("telescope", []string{MaskOldInput, MaskNewInput(0, 1)}, []string{TargetOldInput, TargetNewInput})
@@ -131,9 +132,9 @@ func (d *Decoder) ProgressivePlan(o PlanOptions) (*nn.Plan, error) {
 
 // EvaluationPlan computes the reconstruction and trains nothing. With batch
 // statistics, as PRISM does it, it still moves the running ones.
-func (d *Decoder) EvaluationPlan(o PlanOptions) (*nn.Plan, error) {
+func (d *Decoder) EvaluationPlan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
 	b := d.begin(o, !o.RunningStatistics)
-	p, err := nn.Compile(b.graph, nn.Value{}, nn.Options{AMP: o.AMP, Products: o.Products})
+	p, err := nn.Compile(ctx, b.graph, nn.Value{}, nn.Options{AMP: o.AMP, Products: o.Products})
 	if err != nil {
 		return nil, fmt.Errorf("evaluation plan: %w", err)
 	}
@@ -141,11 +142,11 @@ func (d *Decoder) EvaluationPlan(o PlanOptions) (*nn.Plan, error) {
 }
 
 // compile makes a training plan of the decoder and the loss that is added.
-func (d *Decoder) compile(o PlanOptions, addLoss func(*planBuilder) nn.Value) (*nn.Plan, error) {
+func (d *Decoder) compile(ctx context.Context, o PlanOptions, addLoss func(*planBuilder) nn.Value) (*nn.Plan, error) {
 	b := d.begin(o, true)
 	loss := addLoss(b)
 	b.graph.Output(LossOutput, loss)
-	p, err := nn.Compile(b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer})
+	p, err := nn.Compile(ctx, b.graph, loss, nn.Options{Train: true, AMP: o.AMP, Products: o.Products, Checkpointing: o.Checkpointing, FusedOptimizer: o.FusedOptimizer})
 	if err != nil {
 		return nil, fmt.Errorf("training plan: %w", err)
 	}

@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"math"
 	"reflect"
 	"sort"
@@ -33,7 +34,7 @@ func TestForwardCost(t *testing.T) {
 		want         float64
 	}{{512, 128, 50.2}, {1024, 512, 266.8}, {1024, 73, 201.2}, {256, 128, 12.5}, {512, 512, 65.5}, {128, 64, 2.6}} {
 		d := newDecoder(t, DecoderConfig{Size: c.size, ObjectSize: c.object, BatchNorm: true})
-		p, err := d.ProgressivePlan(PlanOptions{})
+		p, err := d.ProgressivePlan(t.Context(), PlanOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func TestTransformsPerIteration(t *testing.T) {
 	d := small(t)
 	for _, c := range []struct {
 		name    string
-		compile func(PlanOptions) (*nn.Plan, error)
+		compile func(context.Context, PlanOptions) (*nn.Plan, error)
 		options PlanOptions
 		want    int
 	}{
@@ -87,7 +88,7 @@ func TestTransformsPerIteration(t *testing.T) {
 		{"three apertures", d.ProgressivePlan, PlanOptions{Apertures: 3}, 8},
 		{"three apertures, shared", d.ProgressivePlan, PlanOptions{Apertures: 3, SharedSpectrum: true}, 5},
 	} {
-		p, err := c.compile(c.options)
+		p, err := c.compile(t.Context(), c.options)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -104,7 +105,7 @@ func TestInputsAndOutputs(t *testing.T) {
 	allOutputs := []string{"reconstruction", "loss", "loss_old", "loss_new", "gradient_scale", "overflow", "act.conv0", "act.bn4", "act.conv5", "measured_new"}
 	for _, c := range []struct {
 		name            string
-		compile         func(PlanOptions) (*nn.Plan, error)
+		compile         func(context.Context, PlanOptions) (*nn.Plan, error)
 		options         PlanOptions
 		inputs, outputs []string
 	}{
@@ -117,7 +118,7 @@ func TestInputsAndOutputs(t *testing.T) {
 			[]string{"reconstruction", "loss", "loss_old", "loss_new", "act.conv0", "act.bn4", "act.conv5", "measured_new"}},
 		{"evaluation", d.EvaluationPlan, PlanOptions{}, nil, []string{"reconstruction"}},
 	} {
-		p, err := c.compile(c.options)
+		p, err := c.compile(t.Context(), c.options)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -168,7 +169,7 @@ func TestLosses(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		p, err := d.FirstSamplePlan(PlanOptions{Loss: spec})
+		p, err := d.FirstSamplePlan(t.Context(), PlanOptions{Loss: spec})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"fmt"
 
 	"prismtop/profiles"
@@ -33,17 +34,17 @@ type program struct {
 	number [1]float32 // a scalar on its way to or from the device
 }
 
-func loadProgram(kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
-	compile := map[programKind]func(PlanOptions) (*nn.Plan, error){
+func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
+	compile := map[programKind]func(context.Context, PlanOptions) (*nn.Plan, error){
 		initialisationProgram: d.InitialisationPlan,
 		firstSampleProgram:    d.FirstSamplePlan,
 		progressiveProgram:    d.ProgressivePlan,
 	}[kind]
-	plan, err := compile(o)
+	plan, err := compile(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	exe, err := backend.Load(plan, state)
+	exe, err := backend.Load(ctx, plan, state)
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
 	}
@@ -58,10 +59,13 @@ func loadProgram(kind programKind, d *Decoder, o PlanOptions, backend nn.Backend
 
 func (p *program) close() { p.exe.Close() }
 
-// run executes a segment and adds the steps' times to their phases.
-func (p *program) run(s nn.Segment, phases *[profiles.NumPhases]int64) error {
-	if err := p.exe.Run(s); err != nil {
+// run executes a segment and adds the steps' times to their phases, if there are any.
+func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.NumPhases]int64) error {
+	if err := p.exe.Run(ctx, s); err != nil {
 		return err
+	}
+	if phases == nil {
+		return nil
 	}
 	nanos := p.exe.StepNanos()
 	for i := p.plan.Segments[s][0]; i < p.plan.Segments[s][1]; i++ {

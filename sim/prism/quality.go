@@ -1,6 +1,8 @@
 package prism
 
 import (
+	"context"
+
 	"prismtop/profiles"
 	"prismtop/sim/optics"
 )
@@ -16,9 +18,9 @@ func (r *Reconstruction) window() optics.Window {
 }
 
 // Quality compares the newest output with the truth on the object's window
-// (spec/prism.md §6).
-func (r *Reconstruction) Quality() profiles.Quality {
-	return r.metrics.Compare(r.Output(), r.object.Amplitude, r.settings.Size, r.window())
+// (spec/prism.md §6). The error is that of a context that ends before.
+func (r *Reconstruction) Quality(ctx context.Context) (profiles.Quality, error) {
+	return r.metrics.Compare(ctx, r.Output(), r.object.Amplitude, r.settings.Size, r.window())
 }
 
 // Picture is a copy of the newest output on the object's window.

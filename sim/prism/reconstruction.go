@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"errors"
 	"math"
 	"reflect"
@@ -27,10 +28,17 @@ type Device struct {
 
 	// Parallel spreads the measurements over threads; nil is serial.
 	Parallel fft.Parallel
+
+	// Attach makes the loops of Parallel end early once a context is done, and gives
+	// back the one that was attached before; nil where they cannot.
+	Attach func(context.Context) (before context.Context)
 }
 
 // Reconstruction is PRISM's progressive reconstruction (spec/prism.md §5), one
 // iteration at a time. It is used by one goroutine.
+//
+// What takes long ends early with the error of its context once that is done. Then
+// nothing is left to do but to look at the newest whole output and to close.
 type Reconstruction struct {
 	settings preset.Settings
 	object   *picture.Object
@@ -60,18 +68,21 @@ type Reconstruction struct {
 	hasCurrent bool
 	output     []float32 // newest output of the decoder, [N, N]
 	hasOutput  bool
+	whole      bool      // there is an output of a whole forward pass
+	keep       bool      // outputs for the case that a pass is cut short
+	passed     time.Time // when the newest pass began
 	targetOld  []float32 // beside a plan, whose own are the newest where Map gives them
 	targetNew  []float32
 	changed    bool // settings changed since the last iteration
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.
-func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruction, error) {
+func New(ctx context.Context, s preset.Settings, object *picture.Object, device Device) (*Reconstruction, error) {
 	decoder, err := NewDecoder(decoderConfig(&s))
 	if err != nil {
 		return nil, err
 	}
-	samples, err := samplePattern(&s)
+	samples, err := samplePattern(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +91,7 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 	if err != nil {
 		return nil, err
 	}
-	state, err := device.Backend.NewState(decoder.Model().InitialVariables())
+	state, err := newState(ctx, decoder, device.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -104,17 +115,28 @@ func New(s preset.Settings, object *picture.Object, device Device) (*Reconstruct
 	if s.InitIterations == 0 || s.InitCycles == 0 {
 		r.stage = profiles.Progressive
 	} else {
-		r.prepareInitialisation()
+		err = r.prepareInitialisation(ctx)
 	}
-	err = r.warmUpMeasurements()
 	if err == nil {
-		err = r.load()
+		err = r.warmUpMeasurements(ctx)
+	}
+	if err == nil {
+		err = r.load(ctx)
 	}
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// newState draws the decoder's first weights and puts them on the device.
+func newState(ctx context.Context, d *Decoder, backend nn.Backend) (nn.State, error) {
+	variables, err := d.Model().InitialVariables(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewState(ctx, variables)
 }
 
 // Close frees the memory on the device.
@@ -135,14 +157,14 @@ type Outcome struct {
 }
 
 // Iterate runs one iteration and fills in the record's measured fields. After
-// Finished, or an error, there is nothing more to iterate. The only error of a
-// sound device is ErrDiverged.
-func (r *Reconstruction) Iterate(rec *profiles.Iteration) (Outcome, error) {
+// Finished, or an error, there is nothing more to iterate. The only errors of a
+// sound device are ErrDiverged and the context's.
+func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (Outcome, error) {
 	if r.done {
 		return Outcome{Finished: true}, nil
 	}
 	loaded := r.program != nil
-	if err := r.load(); err != nil {
+	if err := r.load(ctx); err != nil {
 		return Outcome{}, err
 	}
 	r.describe(rec)
@@ -150,9 +172,9 @@ func (r *Reconstruction) Iterate(rec *profiles.Iteration) (Outcome, error) {
 	var out Outcome
 	var err error
 	if r.stage == profiles.Initialising {
-		out, err = r.initialise(rec)
+		out, err = r.initialise(ctx, rec)
 	} else {
-		out, err = r.train(rec)
+		out, err = r.train(ctx, rec)
 	}
 	r.changed = false
 	out.PlansChanged = !loaded // the next plan's buffers are not known before it is there
@@ -179,7 +201,7 @@ func (r *Reconstruction) describe(rec *profiles.Iteration) {
 }
 
 // load compiles and loads the plan that the coming iteration needs.
-func (r *Reconstruction) load() error {
+func (r *Reconstruction) load(ctx context.Context) error {
 	kind := initialisationProgram
 	if r.stage == profiles.Progressive {
 		kind = progressiveProgram
@@ -195,7 +217,7 @@ func (r *Reconstruction) load() error {
 	if err != nil {
 		return err
 	}
-	r.program, err = loadProgram(kind, r.decoder, options, r.device.Backend, r.state)
+	r.program, err = loadProgram(ctx, kind, r.decoder, options, r.device.Backend, r.state)
 	if err != nil {
 		return err
 	}
@@ -211,9 +233,9 @@ func (r *Reconstruction) unload() {
 }
 
 // update runs the backward pass and Adam at the present learning rate.
-func (r *Reconstruction) update(rec *profiles.Iteration) error {
+func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) error {
 	r.program.writeScalar(nn.LearningRateInput, r.lr)
-	if err := r.program.run(nn.SegmentUpdate, &rec.Phases); err != nil {
+	if err := r.program.run(ctx, nn.SegmentUpdate, &rec.Phases); err != nil {
 		return err
 	}
 	if r.program.scaled {
@@ -226,12 +248,11 @@ func (r *Reconstruction) update(rec *profiles.Iteration) error {
 }
 
 // evaluate runs the forward pass and the losses, and reads them.
-func (r *Reconstruction) evaluate(rec *profiles.Iteration) error {
-	if err := r.program.run(nn.SegmentForward, &rec.Phases); err != nil {
+func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) error {
+	if err := r.pass(ctx, &rec.Phases); err != nil {
 		return err
 	}
-	r.hasOutput = false
-	if err := r.program.run(nn.SegmentEvaluate, &rec.Phases); err != nil {
+	if err := r.program.run(ctx, nn.SegmentEvaluate, &rec.Phases); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -250,17 +271,52 @@ func (r *Reconstruction) evaluate(rec *profiles.Iteration) error {
 
 // reconstruct runs the forward pass with the newest weights and keeps the result
 // as the reconstruction that the next sample's old target is measured from.
-func (r *Reconstruction) reconstruct(stepped bool) error {
+func (r *Reconstruction) reconstruct(ctx context.Context, stepped bool) error {
 	if stepped {
-		if err := r.program.exe.Run(nn.SegmentForward); err != nil {
+		if err := r.pass(ctx, nil); err != nil {
 			return err
 		}
-		r.hasOutput = false
 	}
 	copy(r.current, r.Output())
 	r.hasCurrent = true
 	return nil
 }
+
+// quickPass is how long an iteration lasts that is not cut short: who stops a run lets
+// it end.
+const quickPass = 50 * time.Millisecond
+
+// KeepOutput makes sure that an output stays when a forward pass is cut short: before
+// a pass that may take long it copies that of the one before.
+func (r *Reconstruction) KeepOutput() { r.keep = true }
+
+// pass runs the forward pass and adds its times to phases, if there are any.
+func (r *Reconstruction) pass(ctx context.Context, phases *[profiles.NumPhases]int64) error {
+	now := time.Now()
+	if r.keep && now.Sub(r.passed) > quickPass {
+		r.Output()
+	}
+	r.passed = now
+	if err := r.program.run(ctx, nn.SegmentForward, phases); err != nil {
+		r.spoil()
+		return err
+	}
+	r.hasOutput, r.whole = false, true
+	return nil
+}
+
+// spoil says that the device's output is lost. What is left is the copy of an earlier
+// one, or else what the present sample began with.
+func (r *Reconstruction) spoil() {
+	if r.hasOutput {
+		return
+	}
+	copy(r.output, r.current)
+	r.hasOutput, r.whole = true, r.hasCurrent
+}
+
+// Reconstructed tells whether Output is that of a whole forward pass.
+func (r *Reconstruction) Reconstructed() bool { return r.whole }
 
 // Output is the decoder's newest output, [N, N], row by row; the slice is reused.
 func (r *Reconstruction) Output() []float32 {
@@ -273,7 +329,7 @@ func (r *Reconstruction) Output() []float32 {
 
 // Apply takes over settings that changed. Only live settings may differ from
 // those before.
-func (r *Reconstruction) Apply(s preset.Settings) error {
+func (r *Reconstruction) Apply(ctx context.Context, s preset.Settings) error {
 	old := r.settings
 	options, err := planOptions(&s, len(r.samples[0]))
 	if err != nil {
@@ -309,7 +365,7 @@ func (r *Reconstruction) Apply(s preset.Settings) error {
 		r.program.keep(TargetNewInput, r.targetNew)
 	}
 	r.unload()
-	return r.load()
+	return r.load(ctx)
 }
 
 func (r *Reconstruction) switchCaches() {

@@ -25,7 +25,7 @@ func resolved(t *testing.T, name string, sets ...string) (preset.Settings, *pict
 	if err != nil {
 		t.Fatal(err)
 	}
-	object, err := picture.Builtin("moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
+	object, err := picture.Builtin(t.Context(), "moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func prepared(t *testing.T, s preset.Settings, object *picture.Object, threads i
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	r, err := prism.New(s, object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel()})
+	r, err := prism.New(t.Context(), s, object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel(), Attach: backend.Attach})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profi
 		iterate(t, r, rec)
 	}
 	s.Iterations = 1 << 20
-	if err := r.Apply(s); err != nil {
+	if err := r.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
@@ -76,7 +76,7 @@ func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profi
 func iterate(t *testing.T, r *prism.Reconstruction, rec *profiles.Iteration) {
 	t.Helper()
 	*rec = profiles.Iteration{}
-	if _, err := r.Iterate(rec); err != nil {
+	if _, err := r.Iterate(t.Context(), rec); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
 			return err
 		},
 		"object": func(name string) error {
-			_, err := picture.Builtin(name, picture.Options{Size: 64, ObjectSize: 32})
+			_, err := picture.Builtin(t.Context(), name, picture.Options{Size: 64, ObjectSize: 32})
 			return err
 		},
 	} {
@@ -163,7 +163,7 @@ func TestAnotherLossBeginsThePlateauAnew(t *testing.T) {
 	}
 	under := rec.LossNew
 	s.Loss, s.NormalizeLoss = "l1", true
-	if err := r.Apply(s); err != nil {
+	if err := r.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 25 {

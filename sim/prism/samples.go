@@ -1,6 +1,7 @@
 package prism
 
 import (
+	"context"
 	"time"
 
 	"prismtop/profiles"
@@ -9,12 +10,15 @@ import (
 
 // prepareInitialisation sets up the phase in which the decoder learns a disc of
 // the object's size (spec/prism.md §5.2).
-func (r *Reconstruction) prepareInitialisation() {
+func (r *Reconstruction) prepareInitialisation(ctx context.Context) error {
 	n := r.settings.Size
 	r.disc = make([]float32, n*n)
 	disc := optics.Aperture{Kind: optics.Circular, Radius: float64(r.settings.ObjectSize) / 2}
-	disc.Add(r.disc, optics.Coordinates(n), optics.Point{})
+	if err := disc.Add(ctx, r.disc, optics.Coordinates(n), optics.Point{}); err != nil {
+		return err
+	}
 	r.threshold = r.initialThreshold()
+	return nil
 }
 
 // initialThreshold is where the initialisation stops. Pixels of the disc that the
@@ -45,34 +49,34 @@ func (r *Reconstruction) initialThreshold() float64 {
 }
 
 // initialise is one iteration of the initialisation phase.
-func (r *Reconstruction) initialise(rec *profiles.Iteration) (Outcome, error) {
+func (r *Reconstruction) initialise(ctx context.Context, rec *profiles.Iteration) (Outcome, error) {
 	if !r.program.fed {
 		r.program.write(TargetInput, r.disc)
 		r.program.fed = true
 	}
-	if err := r.evaluate(rec); err != nil {
+	if err := r.evaluate(ctx, rec); err != nil {
 		return Outcome{}, err
 	}
 	r.inSample++
 	if rec.LossNew < r.threshold {
 		rec.Flags |= profiles.Converged
-		return r.endInitialisation(rec, false)
+		return r.endInitialisation(ctx, rec, false)
 	}
-	if err := r.update(rec); err != nil {
+	if err := r.update(ctx, rec); err != nil {
 		return Outcome{}, err
 	}
 	if r.inSample%r.settings.InitIterations == 0 {
 		r.lr = r.plateau.step(rec.LossNew, r.lr)
 	}
 	if r.inSample >= r.settings.InitIterations*r.settings.InitCycles {
-		return r.endInitialisation(rec, true)
+		return r.endInitialisation(ctx, rec, true)
 	}
 	return Outcome{}, nil
 }
 
-func (r *Reconstruction) endInitialisation(rec *profiles.Iteration, stepped bool) (Outcome, error) {
+func (r *Reconstruction) endInitialisation(ctx context.Context, rec *profiles.Iteration, stepped bool) (Outcome, error) {
 	start := time.Now()
-	if err := r.reconstruct(stepped); err != nil {
+	if err := r.reconstruct(ctx, stepped); err != nil {
 		return Outcome{}, err
 	}
 	rec.Phases[profiles.Metrics] += int64(time.Since(start))
@@ -96,26 +100,28 @@ func (r *Reconstruction) centres() []optics.Point { return r.samples[r.sample%le
 
 // beginSample starts the training of the next sample: a fresh Adam, the first
 // learning rate, new targets.
-func (r *Reconstruction) beginSample(rec *profiles.Iteration) error {
+func (r *Reconstruction) beginSample(ctx context.Context, rec *profiles.Iteration) error {
 	r.sample++
 	rec.Sample = int32(r.sample)
 	r.began = time.Now()
 	r.lr, r.plateau = r.settings.LearningRate, newPlateau()
 	rec.LearningRate = r.lr
-	r.decoder.Model().ResetMoments(r.state)
-	return r.measureTargets(rec)
+	if err := r.decoder.Model().ResetMoments(ctx, r.state); err != nil {
+		return err
+	}
+	return r.measureTargets(ctx, rec)
 }
 
 // measureTargets measures the truth through the sample's apertures and the
 // present reconstruction through all earlier ones.
-func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
+func (r *Reconstruction) measureTargets(ctx context.Context, rec *profiles.Iteration) error {
 	start, before := time.Now(), r.retimed()
 	var current []float32
 	if r.hasCurrent {
 		current = r.current
 	}
 	targetOld, targetNew := r.program.target(TargetOldInput, r.targetOld), r.program.target(TargetNewInput, r.targetNew)
-	if err := r.system.Measure(current, r.centres(), targetOld, targetNew); err != nil {
+	if err := r.system.Measure(ctx, current, r.centres(), targetOld, targetNew); err != nil {
 		return err
 	}
 	r.program.deliver(TargetOldInput, targetOld)
@@ -127,10 +133,13 @@ func (r *Reconstruction) measureTargets(rec *profiles.Iteration) error {
 // feedMasks gives the plan the masks of the sample's apertures and of all earlier
 // ones. PRISM draws the new mask at every iteration; so does this while the mask
 // cache is off.
-func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
+func (r *Reconstruction) feedMasks(ctx context.Context, rec *profiles.Iteration, all bool) error {
 	start, before := time.Now(), r.retimed()
 	for k, c := range r.centres() {
-		mask := r.masks.Mask(r.system.Aperture(), c)
+		mask, err := r.masks.Mask(ctx, r.system.Aperture(), c)
+		if err != nil {
+			return err
+		}
 		if all || !r.settings.MaskCache {
 			r.program.write(r.newMasks[k], mask)
 		}
@@ -139,70 +148,79 @@ func (r *Reconstruction) feedMasks(rec *profiles.Iteration, all bool) {
 		r.program.write(MaskOldInput, r.system.CumulativeMask())
 	}
 	rec.Phases[profiles.Telescope] += int64(time.Since(start)) - (r.retimed() - before)
+	return nil
 }
 
 // train is one iteration of the progressive phase (spec/prism.md §5.3).
-func (r *Reconstruction) train(rec *profiles.Iteration) (Outcome, error) {
-	if err := r.prepareIteration(rec); err != nil {
+func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (Outcome, error) {
+	if err := r.prepareIteration(ctx, rec); err != nil {
 		return Outcome{}, err
 	}
-	if err := r.evaluate(rec); err != nil {
+	if err := r.evaluate(ctx, rec); err != nil {
 		return Outcome{}, err
 	}
 	r.inSample++
 	th := r.stop
 	if rec.LossNew < th && (r.system.Samples() == 0 || rec.LossOld < th) {
 		rec.Flags |= profiles.Converged
-		return r.endSample(rec, true)
+		return r.endSample(ctx, rec, true)
 	}
-	if err := r.update(rec); err != nil {
+	if err := r.update(ctx, rec); err != nil {
 		return Outcome{}, err
 	}
 	if r.inSample%r.settings.Iterations == 0 && r.settings.Scheduler == "plateau" {
 		r.lr = r.plateau.step(rec.LossOld+rec.LossNew, r.lr)
 	}
 	if r.inSample >= r.settings.Iterations*r.settings.Cycles {
-		return r.endSample(rec, false)
+		return r.endSample(ctx, rec, false)
 	}
 	return Outcome{}, nil
 }
 
 // prepareIteration brings targets and masks up to date: at the start of a
 // sample, with a new plan, and where the settings want the work done again.
-func (r *Reconstruction) prepareIteration(rec *profiles.Iteration) error {
+func (r *Reconstruction) prepareIteration(ctx context.Context, rec *profiles.Iteration) error {
+	all := true
 	switch {
 	case r.inSample == 0:
-		if err := r.beginSample(rec); err != nil {
+		if err := r.beginSample(ctx, rec); err != nil {
 			return err
 		}
-		r.feedMasks(rec, true)
 	case !r.program.fed:
 		r.program.write(TargetOldInput, r.targetOld)
 		r.program.write(TargetNewInput, r.targetNew)
-		r.feedMasks(rec, true)
 	default:
-		r.feedMasks(rec, false)
+		all = false
+	}
+	if err := r.feedMasks(ctx, rec, all); err != nil {
+		return err
 	}
 	r.program.fed = true
 	if r.settings.Pattern == "remeasure" && r.inSample > 0 {
-		return r.measureTargets(rec)
+		return r.measureTargets(ctx, rec)
 	}
 	return nil
 }
 
 // endSample keeps the reconstruction, compares it with the truth and adds the
 // sample's apertures to the accumulated mask, whether it converged or not.
-func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Outcome, error) {
+func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, converged bool) (Outcome, error) {
 	start, before := time.Now(), r.retimed()
-	if err := r.reconstruct(!converged); err != nil {
+	if err := r.reconstruct(ctx, !converged); err != nil {
 		return Outcome{}, err
 	}
-	out := Outcome{SampleEnded: true, Quality: r.Quality()}
+	quality, err := r.Quality(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	out := Outcome{SampleEnded: true, Quality: quality}
 	out.Result = profiles.SampleResult{
 		Sample: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
 		LossOld: rec.LossOld, LossNew: rec.LossNew, Loss: r.settings.LossName(), Threshold: r.settings.ThresholdInForce(), Elapsed: time.Since(r.began),
 	}
-	r.system.AddMask(r.centres())
+	if err := r.system.AddMask(ctx, r.centres()); err != nil {
+		return Outcome{}, err
+	}
 	out.Coverage = r.system.Coverage()
 	rec.Phases[profiles.Metrics] += int64(time.Since(start)) - (r.retimed() - before)
 	r.inSample = 0
@@ -217,9 +235,9 @@ func (r *Reconstruction) endSample(rec *profiles.Iteration, converged bool) (Out
 
 // warmUpMeasurements measures the first samples once, as PRISM's benchmark of
 // the remeasure pattern does before it starts (spec/prism.md §9.1).
-func (r *Reconstruction) warmUpMeasurements() error {
+func (r *Reconstruction) warmUpMeasurements(ctx context.Context) error {
 	for i := range r.settings.WarmupMeasurements {
-		if err := r.system.Measure(nil, r.samples[i%len(r.samples)], r.targetOld, r.targetNew); err != nil {
+		if err := r.system.Measure(ctx, nil, r.samples[i%len(r.samples)], r.targetOld, r.targetNew); err != nil {
 			return err
 		}
 	}

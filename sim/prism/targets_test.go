@@ -22,12 +22,12 @@ func losses(t *testing.T, sets []string, changes map[int]string) (all [][2]float
 	for {
 		if change := changes[len(all)]; change != "" {
 			s, _ := resolved(t, "", slices.Concat(sets, strings.Fields(change))...)
-			if err := r.Apply(s); err != nil {
+			if err := r.Apply(t.Context(), s); err != nil {
 				t.Fatal(err)
 			}
 		}
 		rec := new(profiles.Iteration)
-		out, err := r.Iterate(rec)
+		out, err := r.Iterate(t.Context(), rec)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,16 +3,17 @@ package verify
 import (
 	"bytes"
 	"compress/flate"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"prismtop/profiles/inputfile"
 )
 
 // An archive is an NPZ file: a zip of NPY arrays as numpy's savez and
@@ -90,38 +91,24 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.Repla
 
 // readArchive reads every array of a file. Damage inside arrays is returned
 // beside the sound ones; damage that hides where arrays are is the error.
-func readArchive(path string) (map[string]*array, []damage, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, withoutOperation(path, err)
+func readArchive(ctx context.Context, path string) (map[string]*array, []damage, error) {
+	data, err := inputfile.Read(ctx, path, maxFile)
+	var kind *inputfile.KindError
+	var size *inputfile.SizeError
+	switch {
+	case errors.As(err, &kind), errors.As(err, &size):
+		return nil, nil, fmt.Errorf("%s: %w: wants a file of at most %d MiB", path, err, maxFile>>20)
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if info.IsDir() {
-		return nil, nil, fmt.Errorf("%s: is a folder: wants a file", path)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, nil, fmt.Errorf("%s: wants a file of at most %d MiB", path, maxFile>>20)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, withoutOperation(path, err)
-	}
-	arrays, damaged, err := parseArchive(data)
+	arrays, damaged, err := parseArchive(ctx, data)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return arrays, damaged, nil
 }
 
-// withoutOperation is the path and the reason alone.
-func withoutOperation(path string, err error) error {
-	var fault *fs.PathError
-	if errors.As(err, &fault) {
-		err = fault.Err
-	}
-	return fmt.Errorf("%s: %w", path, err)
-}
-
-func parseArchive(data []byte) (map[string]*array, []damage, error) {
+func parseArchive(ctx context.Context, data []byte) (map[string]*array, []damage, error) {
 	entries, start, err := parseDirectory(data)
 	if err != nil {
 		return nil, nil, err
@@ -130,6 +117,9 @@ func parseArchive(data []byte) (map[string]*array, []damage, error) {
 	var damaged []damage
 	at, total := 0, 0
 	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
 		if e.offset != at {
 			return nil, nil, damage{e.name, fmt.Errorf("its offset in the directory is %d, its place %d", e.offset, at)}
 		}
@@ -144,7 +134,7 @@ func parseArchive(data []byte) (map[string]*array, []damage, error) {
 		if total += int(e.size); total > maxFile {
 			return nil, nil, fmt.Errorf("zip: the arrays hold more than %d MiB", maxFile>>20)
 		}
-		if a, err := e.decode(raw); err != nil {
+		if a, err := e.decode(ctx, raw); err != nil {
 			damaged = append(damaged, damage{e.name, err})
 		} else {
 			arrays[e.name] = a
@@ -322,13 +312,13 @@ func (e entry) checkSizes(crc, packed, size uint32, extra []byte) error {
 }
 
 // decode unpacks, checks the checksum and parses the array.
-func (e entry) decode(packed []byte) (*array, error) {
+func (e entry) decode(ctx context.Context, packed []byte) (*array, error) {
 	raw := packed
 	switch e.method {
 	case stored:
 	case deflated:
 		source := bytes.NewReader(packed)
-		reader := flate.NewReader(source)
+		reader := inputfile.Reader{Context: ctx, Source: flate.NewReader(source)}
 		var err error
 		if raw, err = io.ReadAll(io.LimitReader(reader, int64(e.size)+1)); err != nil {
 			return nil, fmt.Errorf("does not unpack: %w", err)

@@ -127,7 +127,7 @@ func TestParseArchive(t *testing.T) {
 		"packed":                goArchive(t, zip.Deflate, someFiles()...),
 	} {
 		t.Run(name, func(t *testing.T) {
-			arrays, damaged, err := parseArchive(data)
+			arrays, damaged, err := parseArchive(t.Context(), data)
 			if err != nil || damaged != nil {
 				t.Fatal(err, damaged)
 			}
@@ -158,17 +158,17 @@ func TestNoByteChangesUnnoticed(t *testing.T) {
 				for _, flip := range []byte{0x01, 0xff} {
 					changed := bytes.Clone(data)
 					changed[i] ^= flip
-					if _, damaged, err := parseArchive(changed); err == nil && len(damaged) == 0 {
+					if _, damaged, err := parseArchive(t.Context(), changed); err == nil && len(damaged) == 0 {
 						t.Errorf("byte %d of %d, %02x to %02x: unnoticed", i, len(data), data[i], changed[i])
 					}
 				}
 			}
 			for _, cut := range []int{0, 1, 21, 22, len(data) / 2, len(data) - 1} {
-				if _, damaged, err := parseArchive(data[:cut]); err == nil && len(damaged) == 0 {
+				if _, damaged, err := parseArchive(t.Context(), data[:cut]); err == nil && len(damaged) == 0 {
 					t.Errorf("cut to %d of %d bytes: unnoticed", cut, len(data))
 				}
 			}
-			if _, _, err := parseArchive(append(bytes.Clone(data), 0)); err == nil {
+			if _, _, err := parseArchive(t.Context(), append(bytes.Clone(data), 0)); err == nil {
 				t.Error("a byte too many: unnoticed")
 			}
 		})
@@ -179,14 +179,14 @@ func TestNoByteChangesUnnoticed(t *testing.T) {
 // it changes no array: the spare bits that end a packed stream.
 func TestPackedBytesKeepTheirMeaning(t *testing.T) {
 	data := goArchive(t, zip.Deflate, someFiles()...)
-	want, _, err := parseArchive(data)
+	want, _, err := parseArchive(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range data {
 		changed := bytes.Clone(data)
 		changed[i] ^= 0x01
-		got, damaged, err := parseArchive(changed)
+		got, damaged, err := parseArchive(t.Context(), changed)
 		if err == nil && len(damaged) == 0 && !reflect.DeepEqual(got, want) {
 			t.Errorf("byte %d of %d: other values, unnoticed", i, len(data))
 		}
@@ -197,7 +197,7 @@ func TestDamageNamesTheArray(t *testing.T) {
 	data := numpyArchive(someFiles()...)
 	at := bytes.Index(data, float32Bytes(-4))
 	data[at] ^= 1
-	arrays, damaged, err := parseArchive(data)
+	arrays, damaged, err := parseArchive(t.Context(), data)
 	if err != nil || len(damaged) != 1 || damaged[0].array != "a.x" || !strings.Contains(damaged[0].Error(), "its bytes have changed") {
 		t.Errorf("damaged = %v, err = %v", damaged, err)
 	}
@@ -207,13 +207,13 @@ func TestDamageNamesTheArray(t *testing.T) {
 
 	data = numpyArchive(someFiles()...)
 	data[bytes.Index(data, []byte("mask"))] ^= 1
-	if _, _, err := parseArchive(data); err == nil || !strings.Contains(err.Error(), "array mask: its header differs") {
+	if _, _, err := parseArchive(t.Context(), data); err == nil || !strings.Contains(err.Error(), "array mask: its header differs") {
 		t.Errorf("changed name in a header: %v", err)
 	}
 
 	data = numpyArchive(someFiles()...)
 	data[bytes.LastIndex(data, []byte("mask"))-directorySize] ^= 1
-	if _, _, err := parseArchive(data); err == nil || !strings.Contains(err.Error(), "array mask: its directory entry is damaged") {
+	if _, _, err := parseArchive(t.Context(), data); err == nil || !strings.Contains(err.Error(), "array mask: its directory entry is damaged") {
 		t.Errorf("changed signature in the directory: %v", err)
 	}
 }
@@ -250,7 +250,7 @@ func TestParseArchiveRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, _, err := parseArchive(test.data); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, _, err := parseArchive(t.Context(), test.data); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("parseArchive = %v, want %q", err, test.want)
 			}
 		})
@@ -300,17 +300,17 @@ func npyFortran() []byte {
 
 func TestReadArchiveNamesTheFile(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.npz")
-	if _, _, err := readArchive(missing); err == nil || err.Error() != missing+": no such file or directory" {
+	if _, _, err := readArchive(t.Context(), missing); err == nil || err.Error() != missing+": no such file or directory" {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, _, err := readArchive(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a folder: wants a file") {
+	if _, _, err := readArchive(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a folder: wants a file") {
 		t.Errorf("folder: %v", err)
 	}
 	text := filepath.Join(t.TempDir(), "text.npz")
 	if err := os.WriteFile(text, []byte("text"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := readArchive(text); err == nil || !strings.Contains(err.Error(), "text.npz: not an NPZ file") {
+	if _, _, err := readArchive(t.Context(), text); err == nil || !strings.Contains(err.Error(), "text.npz: not an NPZ file") {
 		t.Errorf("text: %v", err)
 	}
 }
@@ -322,7 +322,7 @@ func FuzzParseArchive(f *testing.F) {
 	f.Add(goArchive(f, zip.Deflate, someFiles()...))
 	f.Add(numpyArchive())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		arrays, _, err := parseArchive(data)
+		arrays, _, err := parseArchive(t.Context(), data)
 		if err != nil {
 			return
 		}

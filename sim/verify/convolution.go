@@ -108,7 +108,7 @@ func (c *convCase) fitsTransposed() bool {
 }
 
 // compute runs the layer and its gradients.
-func (c *convCase) compute(backend nn.Backend) error {
+func (c *convCase) compute(backend device) error {
 	var forward, gradInput, gradWeight nn.Op = nn.Conv2D{Stride: c.stride, Pad: c.pad},
 		nn.Conv2DGradInput{Stride: c.stride, Pad: c.pad}, nn.Conv2DGradWeight{Stride: c.stride, Pad: c.pad}
 	if c.transposed {

@@ -193,7 +193,7 @@ func (d decoderCase) checkTargets() error {
 	if !object.shape.Equal(d.maskOld.shape) {
 		return fmt.Errorf("object has the shape %v, the masks %v", object.shape, d.maskOld.shape)
 	}
-	host, err := hostTelescope(d.size)
+	host, err := hostTelescope(d.backend.ctx, d.size)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,9 @@ func (d decoderCase) checkTargets() error {
 			return fmt.Errorf("meas_%s %v and %v: want %v", m.name, pair[0].shape, pair[1].shape, object.shape)
 		}
 		y := make([]float32, d.size*d.size)
-		host.Measure(y, object.float32s(), m.mask.float32s())
+		if err := host.Measure(d.backend.ctx, y, object.float32s(), m.mask.float32s()); err != nil {
+			return err
+		}
 		relative := relativeSlack
 		if t := measureTolerance(pair[0], pair[1]); t.largest > 0 {
 			relative = t.allowed / t.largest
@@ -229,7 +231,11 @@ type network struct {
 
 // start writes the parameters to a fresh state.
 func (d decoderCase) start() (nn.State, error) {
-	state, err := d.backend.NewState(d.net.Model().InitialVariables())
+	variables, err := d.net.Model().InitialVariables(d.backend.ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := d.backend.NewState(d.backend.ctx, variables)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +248,7 @@ func (d decoderCase) start() (nn.State, error) {
 
 // load makes a plan ready on a state and writes what it takes as input.
 func (d decoderCase) load(plan *nn.Plan, state nn.State) (*network, error) {
-	executable, err := d.backend.Load(plan, state)
+	executable, err := d.backend.Load(d.backend.ctx, plan, state)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +267,7 @@ func (d decoderCase) load(plan *nn.Plan, state nn.State) (*network, error) {
 
 func (n *network) run(segments ...nn.Segment) error {
 	for _, s := range segments {
-		if err := n.executable.Run(s); err != nil {
+		if err := n.executable.Run(n.backend.ctx, s); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func TestGoldenVectorsAreWithinTolerance(t *testing.T) {
 
 func withinTolerance(t *testing.T, path string, backend nn.Backend) {
 	t.Helper()
-	report, err := File(path, backend)
+	report, err := File(t.Context(), path, backend)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,23 +102,33 @@ func TestWindowSizeIsReadOffTheOutput(t *testing.T) {
 
 func reconstruct(t *testing.T, backend nn.Backend, net *prism.Decoder) []float32 {
 	t.Helper()
-	plan, err := net.EvaluationPlan(prism.PlanOptions{})
+	plan, err := net.EvaluationPlan(t.Context(), prism.PlanOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := backend.NewState(net.Model().InitialVariables())
+	state, err := backend.NewState(t.Context(), initial(t, net.Model()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer state.Close()
-	executable, err := backend.Load(plan, state)
+	executable, err := backend.Load(t.Context(), plan, state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer executable.Close()
-	if err := executable.Run(nn.SegmentForward); err != nil {
+	if err := executable.Run(t.Context(), nn.SegmentForward); err != nil {
 		t.Fatal(err)
 	}
 	id, _ := plan.Output(prism.ReconstructionOutput)
 	return readBuffer(plan, executable, id)
+}
+
+// initial are a model's variables with their first values.
+func initial(t testing.TB, m *nn.Model) []nn.Variable {
+	t.Helper()
+	variables, err := m.InitialVariables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return variables
 }

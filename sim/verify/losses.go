@@ -59,7 +59,11 @@ func loss(g group) error {
 		if err != nil {
 			return err
 		}
-		g.within(g.member("ssim_64"), pair[0], []float64{m.SSIM(a.float32s(), b.float32s(), h, w)}, ssimAllowed)
+		value, err := m.SSIM(g.backend.ctx, a.float32s(), b.float32s(), h, w)
+		if err != nil {
+			return err
+		}
+		g.within(g.member("ssim_64"), pair[0], []float64{value}, ssimAllowed)
 	}
 	return nil
 }

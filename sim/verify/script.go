@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"context"
+
 	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -58,14 +60,14 @@ func (s *script) step(op nn.Op, in []nn.BufferID, out ...nn.BufferID) {
 }
 
 // load makes the script ready to run and writes its operands.
-func (s *script) load(backend nn.Backend) (*session, error) {
+func (s *script) load(backend device) (*session, error) {
 	n := len(s.plan.Steps)
 	s.plan.Segments = [nn.NumSegments][2]int{{0, n}, {n, n}, {n, n}}
-	state, err := backend.NewState(nil)
+	state, err := backend.NewState(backend.ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	executable, err := backend.Load(&s.plan, state)
+	executable, err := backend.Load(backend.ctx, &s.plan, state)
 	if err != nil {
 		state.Close()
 		return nil, err
@@ -73,11 +75,11 @@ func (s *script) load(backend nn.Backend) (*session, error) {
 	for _, o := range s.inputs {
 		executable.Write(o.id, o.values)
 	}
-	return &session{&s.plan, executable, state}, nil
+	return &session{backend.ctx, &s.plan, executable, state}, nil
 }
 
 // run loads the script, runs it once and returns the given results.
-func (s *script) run(backend nn.Backend, results ...nn.BufferID) ([][]float32, error) {
+func (s *script) run(backend device, results ...nn.BufferID) ([][]float32, error) {
 	session, err := s.load(backend)
 	if err != nil {
 		return nil, err
@@ -95,12 +97,13 @@ func (s *script) run(backend nn.Backend, results ...nn.BufferID) ([][]float32, e
 
 // session is a loaded script.
 type session struct {
+	ctx        context.Context
 	plan       *nn.Plan
 	executable nn.Executable
 	state      nn.State
 }
 
-func (s *session) run() error { return s.executable.Run(nn.SegmentForward) }
+func (s *session) run() error { return s.executable.Run(s.ctx, nn.SegmentForward) }
 
 func (s *session) read(id nn.BufferID) []float32 { return readBuffer(s.plan, s.executable, id) }
 

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -24,7 +25,9 @@ func telescope(c *checker) error {
 		if err != nil {
 			return err
 		}
-		t.checkMasks()
+		if err := t.checkMasks(); err != nil {
+			return err
+		}
 		if err := t.checkUnion(); err != nil {
 			return err
 		}
@@ -85,14 +88,17 @@ func (c *checker) readTelescope() (t telescopeCase, err error) {
 }
 
 // checkMasks draws the masks anew: they must be the same pixels.
-func (t telescopeCase) checkMasks() {
+func (t telescopeCase) checkMasks() error {
 	grid := optics.Coordinates(t.n)
 	drawn := make([]float32, len(t.masks.values))
 	for k := range t.masks.shape[0] {
 		centre := optics.Point{Y: t.centres.values[2*k], X: t.centres.values[2*k+1]}
-		optics.Aperture{Radius: t.radius}.Add(drawn[k*t.n*t.n:][:t.n*t.n], grid, centre)
+		if err := (optics.Aperture{Radius: t.radius}).Add(t.backend.ctx, drawn[k*t.n*t.n:][:t.n*t.n], grid, centre); err != nil {
+			return err
+		}
 	}
 	t.exact("masks", drawn)
+	return nil
 }
 
 // checkUnion looks for the number of first masks whose union the accumulated
@@ -178,14 +184,18 @@ func (t telescopeCase) checkMeasurement(name string, mask []float32) error {
 	if t.has(name + "_gobj_64") {
 		t.compare(name+"_gobj", gradient)
 	}
-	host, err := hostTelescope(t.n)
+	host, err := hostTelescope(t.backend.ctx, t.n)
 	if err != nil {
 		return err
 	}
-	host.Measure(y, t.object.float32s(), mask)
+	if err := host.Measure(t.backend.ctx, y, t.object.float32s(), mask); err != nil {
+		return err
+	}
 	t.compareNoted(name, y, "by the host's telescope")
 	if t.has(name + "_gobj_64") {
-		host.Gradient(gradient, t.object.float32s(), mask, t.g.float32s())
+		if err := host.Gradient(t.backend.ctx, gradient, t.object.float32s(), mask, t.g.float32s()); err != nil {
+			return err
+		}
 		t.compareNoted(name+"_gobj", gradient, "by the host's telescope")
 	}
 	return nil
@@ -216,9 +226,16 @@ func (t telescopeCase) measure(mask []float32) (y, gradient []float32, err error
 	return values[0], values[1], nil
 }
 
-// hostTelescope is the telescope that measures the object in a run.
-func hostTelescope(n int) (*optics.Telescope, error) {
-	return optics.NewTelescope(n, optics.NewPlanCache(true, nil), nil)
+// hostTelescope is the telescope that measures the object in a run, on one thread and
+// for as long as ctx has not ended.
+func hostTelescope(ctx context.Context, n int) (*optics.Telescope, error) {
+	const atOnce = 4
+	serial := func(n int, body func(lo, hi int)) {
+		for lo := 0; lo < n && ctx.Err() == nil; lo += atOnce {
+			body(lo, min(lo+atOnce, n))
+		}
+	}
+	return optics.NewTelescope(n, optics.NewPlanCache(true, nil), serial)
 }
 
 // fermat checks centres of Fermat spirals: arrays [n, 2] of y and x

@@ -66,7 +66,7 @@ func (d *decoderCase) trainer(lossName string, layers bool) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := d.net.ProgressivePlan(prism.PlanOptions{Loss: loss, Layers: layers})
+	plan, err := d.net.ProgressivePlan(d.backend.ctx, prism.PlanOptions{Loss: loss, Layers: layers})
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (n *network) isolated(name string) exception {
 // statistics of a state. Training mode moves the running statistics, so it is
 // the last thing to be checked on a state.
 func (d *decoderCase) checkOutput(state nn.State, name string, running bool) error {
-	plan, err := d.net.EvaluationPlan(prism.PlanOptions{RunningStatistics: running})
+	plan, err := d.net.EvaluationPlan(d.backend.ctx, prism.PlanOptions{RunningStatistics: running})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -10,34 +11,42 @@ import (
 	"prismtop/sim/nn"
 )
 
-// Files verifies each file; a file that cannot be read is a report with Err.
-func Files(paths []string, backend nn.Backend) []Report {
+// Files verifies each file; a file that cannot be read is a report with Err. The error
+// is that of ctx where it ends before.
+func Files(ctx context.Context, paths []string, backend nn.Backend) ([]Report, error) {
 	reports := make([]Report, len(paths))
 	for i, path := range paths {
-		r, err := File(path, backend)
+		r, err := File(ctx, path, backend)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if err != nil {
 			r = Report{File: path, Err: err.Error()}
 		}
 		reports[i] = r
 	}
-	return reports
+	return reports, nil
 }
 
 // File recomputes every result in a file of reference vectors on the backend.
 // The error is about the file as a whole; it names the file, and the array when
-// one is to blame. Whatever is wrong with an array alone is in the report.
-func File(path string, backend nn.Backend) (Report, error) {
-	arrays, damaged, err := readArchive(path)
+// one is to blame, or is that of ctx where it ends before. Whatever is wrong with an
+// array alone is in the report.
+func File(ctx context.Context, path string, backend nn.Backend) (Report, error) {
+	arrays, damaged, err := readArchive(ctx, path)
 	if err != nil {
 		return Report{}, err
 	}
-	c := newChecker(arrays, backend)
+	c := newChecker(ctx, arrays, backend)
 	for _, d := range damaged {
 		c.fail(d.array, d.err.Error())
 	}
 	if len(damaged) == 0 {
 		c.recognise()
 		c.reportUnused()
+	}
+	if err := ctx.Err(); err != nil {
+		return Report{}, err
 	}
 	return Report{File: path, OK: c.passed(), Cases: c.cases, Results: c.results}, nil
 }
@@ -46,7 +55,7 @@ func File(path string, backend nn.Backend) (Report, error) {
 type checker struct {
 	arrays  map[string]*array
 	used    map[string]bool
-	backend nn.Backend
+	backend device
 	cases   []string
 	results []Result
 
@@ -54,9 +63,18 @@ type checker struct {
 	abandoned bool // a case was given up before all its arrays were compared
 }
 
-func newChecker(arrays map[string]*array, backend nn.Backend) *checker {
-	return &checker{arrays: arrays, used: map[string]bool{}, backend: backend}
+func newChecker(ctx context.Context, arrays map[string]*array, backend nn.Backend) *checker {
+	return &checker{arrays: arrays, used: map[string]bool{}, backend: device{backend, ctx}}
 }
+
+// device is the backend for the time of one file, with the context that ends it.
+type device struct {
+	nn.Backend
+	ctx context.Context
+}
+
+// ended tells whether nothing more is to be computed.
+func (d device) ended() bool { return d.ctx.Err() != nil }
 
 // A recogniser finds the cases of one layout and checks them.
 type recogniser func(*checker) error
@@ -65,6 +83,9 @@ type recogniser func(*checker) error
 // arrays that it uses, so that a file may hold several layouts.
 func (c *checker) recognise() {
 	for _, layout := range []recogniser{decoder, telescope, adam, groups, window, fermat} {
+		if c.backend.ended() {
+			return
+		}
 		if err := layout(c); err != nil {
 			c.fail("", err.Error())
 		}
@@ -77,6 +98,9 @@ func (c *checker) recognise() {
 // run checks one case under its name. Its error, or a panic of the engine on
 // operands that it cannot take, fails the case.
 func (c *checker) run(kind, name string, check func() error) {
+	if c.backend.ended() {
+		return
+	}
 	c.cases = append(c.cases, strings.TrimSpace(kind+" "+name))
 	defer func() {
 		if v := recover(); v != nil {

@@ -58,7 +58,7 @@ func TestChangedBytesFail(t *testing.T) {
 			at := random.IntN(len(data))
 			changed := bytes.Clone(data)
 			changed[at] ^= byte(1 + random.IntN(255))
-			report, err := File(write(t, changed), backend)
+			report, err := File(t.Context(), write(t, changed), backend)
 			if err == nil && (report.OK || len(report.names()) == 0) {
 				t.Errorf("%s: byte %d changed from %02x to %02x: OK %v, failed %q", name, at, data[at], changed[at], report.OK, report.names())
 			}
@@ -156,7 +156,7 @@ func TestChangedNumbersFail(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.array, func(t *testing.T) {
 			data := rewrite(t, read(t, test.file), test.array, test.element, test.change)
-			report, err := File(write(t, data), backend)
+			report, err := File(t.Context(), write(t, data), backend)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -173,7 +173,7 @@ func TestEveryArrayMatters(t *testing.T) {
 	for _, name := range []string{"adam.npz", "layers.npz", "fermat.npz"} {
 		files := filesOf(t, read(t, name))
 		for i, f := range files {
-			report, err := File(write(t, numpyArchive(slices.Delete(slices.Clone(files), i, i+1)...)), backend)
+			report, err := File(t.Context(), write(t, numpyArchive(slices.Delete(slices.Clone(files), i, i+1)...)), backend)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +212,7 @@ func TestCasesGoByOtherNames(t *testing.T) {
 				files[i].name = "some " + strings.Repeat("z", len(prefix)) + prefix[len(prefix)-1:] + "." + member
 			}
 		}
-		report, err := File(write(t, numpyArchive(files...)), backend)
+		report, err := File(t.Context(), write(t, numpyArchive(files...)), backend)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +241,7 @@ func TestConvolutionThatFitsBothWays(t *testing.T) {
 				file{"c." + name + "_64", npy("<f8", "1, 1, 3, 3", float64Bytes(values...))},
 				file{"c." + name + "_32", npy("<f4", "1, 1, 3, 3", narrow(values))})
 		}
-		report, err := File(write(t, numpyArchive(files...)), backend)
+		report, err := File(t.Context(), write(t, numpyArchive(files...)), backend)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func narrow(values []float64) []byte {
 }
 
 func TestUnknownArraysFail(t *testing.T) {
-	report, err := File(write(t, numpyArchive(someFiles()...)), engine(t))
+	report, err := File(t.Context(), write(t, numpyArchive(someFiles()...)), engine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func TestHostileShapesFailTheirCase(t *testing.T) {
 	}
 	for name, files := range tests {
 		t.Run(name, func(t *testing.T) {
-			report, err := File(write(t, numpyArchive(files...)), backend)
+			report, err := File(t.Context(), write(t, numpyArchive(files...)), backend)
 			if err != nil {
 				t.Fatal(err)
 			}

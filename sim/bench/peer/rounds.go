@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"prismtop/profiles/stats"
 )
@@ -96,13 +97,24 @@ func (p Programs) figure(ctx context.Context, read func([]byte) (Figure, error),
 	return f, nil
 }
 
+// goodbye is how long a program has to end by itself when it is asked to.
+const goodbye = 300 * time.Millisecond
+
 // output is a command's standard output; an error has the last line of what it
-// complained.
+// complained, or is that of ctx where it ends before. Then the command ends, and with it
+// every process that it began.
 func output(ctx context.Context, command []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var complaint bytes.Buffer
 	cmd.Stderr = &complaint
+	group := inGroup(cmd)
+	cmd.Cancel = func() error { return group.end(false) }
+	cmd.WaitDelay = goodbye
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		_ = group.end(true) // what did not hear, or left its parent behind
+		return nil, ctx.Err()
+	}
 	if err == nil {
 		return out, nil
 	}

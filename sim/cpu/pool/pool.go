@@ -9,9 +9,13 @@
 // A worker that the machine does not schedule claims nothing and nobody waits
 // for it: on a busy machine the caller does the work itself. Which goroutine runs
 // a chunk never matters to a body that computes each element in one fixed order.
+//
+// A context that is attached ends loops early: what was claimed is finished, a long
+// chunk at its next piece, and the rest is skipped.
 package pool
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,6 +28,11 @@ const (
 	// chunksPerThread lets a thread that is done early take over work.
 	chunksPerThread = 4
 	maxChunks       = 1 << 12
+
+	// grainsPerPiece is how many grains of a chunk run between two looks at the
+	// context. A grain is some microseconds of work, or tens of them without
+	// assembly, so that a look costs nothing that could be measured.
+	grainsPerPiece = 64
 
 	// spinTime is how long a worker looks for the next loop before it parks: about
 	// the length of the serial steps between loops. Parking at once gains nothing from
@@ -47,6 +56,9 @@ type Pool struct {
 	body   func(lo, hi int)
 	n      int
 	chunks int
+	piece  int
+
+	ctx context.Context // ends loops early; nil where none is attached
 
 	// ticket is the loop's number (32 bits), its chunks (16) and the next chunk to
 	// claim (16). A claim is one compare-and-swap, so that a worker that comes late
@@ -113,22 +125,45 @@ func (p *Pool) SetThreads(threads int) {
 // Close stops the workers. The pool remains usable, with the caller's thread only.
 func (p *Pool) Close() { p.SetThreads(1) }
 
+// Attach makes the loops that follow end early once ctx is done, and returns the
+// context that was attached before; nil detaches. The results of a loop that ended
+// early are undefined, so the caller asks the context after it. Attach is called
+// between loops, by the goroutine that runs them.
+func (p *Pool) Attach(ctx context.Context) (before context.Context) {
+	before = p.ctx
+	if ctx != nil && ctx.Done() == nil {
+		ctx = nil // never done
+	}
+	p.ctx = ctx
+	return before
+}
+
+// Ended tells whether the attached context is done, for bodies and serial work that
+// take long on one element.
+func (p *Pool) Ended() bool { return p.ctx != nil && p.ctx.Err() != nil }
+
 // For runs body over ranges that together cover [0, n) once each and returns when
 // all are done. Ranges are of at least grain elements (but for the last), so that
 // a loop of less than two grains runs on the caller alone. Nothing is allocated.
 // If a body panics, For panics with a *Panic when the others are done; a loop that
 // the caller runs alone panics with the body's own value.
 func (p *Pool) For(n, grain int, body func(lo, hi int)) {
+	p.ForPieces(n, grain, grainsPerPiece*max(grain, 1), body)
+}
+
+// ForPieces is For of elements that are more work each than a grain stands for: a
+// chunk looks at the context after every piece of so many elements.
+func (p *Pool) ForPieces(n, grain, piece int, body func(lo, hi int)) {
 	if n <= 0 {
 		return
 	}
 	chunks := min(n/max(grain, 1), int(p.threads.Load())*chunksPerThread, maxChunks)
 	if chunks < 2 || p.threads.Load() == 1 || !p.mu.TryLock() {
-		body(0, n)
+		p.inPieces(0, n, piece, body)
 		return
 	}
 	defer p.mu.Unlock()
-	p.body, p.n, p.chunks = body, n, chunks
+	p.body, p.n, p.chunks, p.piece = body, n, chunks, piece
 	p.done.Store(0)
 	p.loop++
 	p.ticket.Store(uint64(p.loop)<<32 | uint64(chunks)<<16)
@@ -179,7 +214,19 @@ func (p *Pool) runChunk() bool {
 func (p *Pool) run(chunk int) {
 	chunks := p.chunks
 	defer p.finish(chunks)
-	p.body(chunk*p.n/chunks, (chunk+1)*p.n/chunks)
+	p.inPieces(chunk*p.n/chunks, (chunk+1)*p.n/chunks, p.piece, p.body)
+}
+
+// inPieces runs body over [lo, hi), and leaves out what is left when the context
+// ends.
+func (p *Pool) inPieces(lo, hi, piece int, body func(lo, hi int)) {
+	if p.ctx == nil {
+		body(lo, hi)
+		return
+	}
+	for ; lo < hi && p.ctx.Err() == nil; lo += piece {
+		body(lo, min(lo+piece, hi))
+	}
 }
 
 // finish counts a chunk as done, also one that panicked.

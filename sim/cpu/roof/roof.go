@@ -4,6 +4,7 @@
 package roof
 
 import (
+	"context"
 	"time"
 
 	"prismtop/profiles/machine"
@@ -46,13 +47,14 @@ type Options struct {
 const rounds = 1 << 14
 
 // Measure measures. The best of many repetitions counts: other programs only take
-// away.
-func Measure(o Options) *Roofs {
+// away. The error is that of ctx where it ends before.
+func Measure(ctx context.Context, o Options) (*Roofs, error) {
 	p := pool.New(o.Threads)
 	defer p.Close()
+	p.Attach(ctx)
 	r := &Roofs{Kernels: o.Set.String(), Threads: p.Threads(), Measured: time.Now()}
 	chunks := 4 * p.Threads()
-	r.GFLOPS = best(o.Each, func() int64 {
+	r.GFLOPS = best(ctx, o.Each, func() int64 {
 		p.For(chunks, 1, func(lo, hi int) {
 			for range hi - lo {
 				o.Set.MultiplyAdds(rounds)
@@ -65,15 +67,15 @@ func Measure(o Options) *Roofs {
 		memory[i] = 1 // so that every page is there
 	}
 	for _, size := range sizes {
-		r.Levels = append(r.Levels, measureLevel(p, o, memory[:size/4]))
+		r.Levels = append(r.Levels, measureLevel(ctx, p, o, memory[:size/4]))
 	}
-	return r
+	return r, ctx.Err()
 }
 
 // piece is a number of floats that is read in one call: few calls, and many pieces.
 const piece = 16 << 10
 
-func measureLevel(p *pool.Pool, o Options, x []float32) Level {
+func measureLevel(ctx context.Context, p *pool.Pool, o Options, x []float32) Level {
 	pieces := len(x) / piece
 	over := func(body func(part []float32)) func() int64 {
 		return func() int64 {
@@ -82,17 +84,17 @@ func measureLevel(p *pool.Pool, o Options, x []float32) Level {
 		}
 	}
 	l := Level{Bytes: 4 * int64(len(x))}
-	l.Read = best(o.Each, over(func(part []float32) { o.Set.ReadAll(part) }))
-	l.Update = 2 * best(o.Each, over(func(part []float32) { o.Set.Scale(part, part, 1) }))
+	l.Read = best(ctx, o.Each, over(func(part []float32) { o.Set.ReadAll(part) }))
+	l.Update = 2 * best(ctx, o.Each, over(func(part []float32) { o.Set.Scale(part, part, 1) }))
 	return l
 }
 
 // best is the largest amount per nanosecond of repetitions over a time, four at
-// least.
-func best(each time.Duration, once func() int64) float64 {
+// least unless ctx ends.
+func best(ctx context.Context, each time.Duration, once func() int64) float64 {
 	most := 0.0
 	start := time.Now()
-	for i := 0; i < 4 || time.Since(start) < each; i++ {
+	for i := 0; ctx.Err() == nil && (i < 4 || time.Since(start) < each); i++ {
 		began := time.Now()
 		amount := once()
 		most = max(most, float64(amount)/float64(time.Since(began)))

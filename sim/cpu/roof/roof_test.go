@@ -15,8 +15,8 @@ import (
 
 func TestMeasureFindsPositiveRoofs(t *testing.T) {
 	for _, set := range vec.Available() {
-		r := Measure(Options{Set: set, Threads: 1, Each: time.Millisecond})
-		if !r.sound(Key{Kernels: set.String(), Threads: 1}) {
+		r, err := Measure(t.Context(), Options{Set: set, Threads: 1, Each: time.Millisecond})
+		if err != nil || !r.sound(Key{Kernels: set.String(), Threads: 1}) {
 			t.Errorf("%v: %+v", set, r)
 		}
 		t.Logf("%v: %.0f GFLOP/s, %+v", set, r.GFLOPS, r.Levels)
@@ -49,20 +49,20 @@ func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
 	s := Store{Dir: filepath.Join(t.TempDir(), "a", "b")}
 	k := Key{CPU: "x", Logical: 2, Version: "1", Kernels: "go", Threads: 1}
 	o := Options{Set: vec.Go, Threads: 1, Each: time.Microsecond, Load: load(0)}
-	first, err := s.Of(k, o, false)
+	first, err := s.Of(t.Context(), k, o, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := s.Of(k, o, false)
+	again, err := s.Of(t.Context(), k, o, false)
 	if err != nil || !again.Measured.Equal(first.Measured) || !reflect.DeepEqual(again.Levels, first.Levels) {
 		t.Errorf("kept %+v, read %+v, %v", first, again, err)
 	}
-	if forced, err := s.Of(k, o, true); err != nil || forced.Measured.Equal(first.Measured) {
+	if forced, err := s.Of(t.Context(), k, o, true); err != nil || forced.Measured.Equal(first.Measured) {
 		t.Errorf("force read the kept one, %v", err)
 	}
 	other := k
 	other.Threads = 2
-	if s.Load(other) != nil {
+	if s.Load(t.Context(), other) != nil {
 		t.Error("a measurement of one thread was taken for two")
 	}
 	for _, damage := range []string{"", "{", "null", `{"kernels":"go","threads":1,"gflops":-1}`,
@@ -70,10 +70,10 @@ func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
 		if err := os.WriteFile(s.path(k), []byte(damage), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if r := s.Load(k); r != nil {
+		if r := s.Load(t.Context(), k); r != nil {
 			t.Errorf("%q was read as %+v", damage, r)
 		}
-		if r, err := s.Of(k, o, false); err != nil || !r.sound(k) || s.Load(k) == nil {
+		if r, err := s.Of(t.Context(), k, o, false); err != nil || !r.sound(k) || s.Load(t.Context(), k) == nil {
 			t.Errorf("%q was not measured anew: %+v, %v", damage, r, err)
 		}
 	}
@@ -98,9 +98,9 @@ func TestWhatWasMeasuredBesideOthersIsNotKept(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	k := Key{CPU: "x", Logical: 2, Version: "1", Kernels: "go", Threads: 1}
 	o := Options{Set: vec.Go, Threads: 1, Each: time.Microsecond, Load: load(0.48)}
-	r, err := s.Of(k, o, false)
-	if r == nil || err == nil || !strings.Contains(err.Error(), "other programs took 48 % of the processors") || s.Load(k) != nil {
-		t.Fatalf("%+v, %v, kept %+v", r, err, s.Load(k))
+	r, err := s.Of(t.Context(), k, o, false)
+	if r == nil || err == nil || !strings.Contains(err.Error(), "other programs took 48 % of the processors") || s.Load(t.Context(), k) != nil {
+		t.Fatalf("%+v, %v, kept %+v", r, err, s.Load(t.Context(), k))
 	}
 	best := &Roofs{Kernels: "go", Threads: 1, GFLOPS: 1e6, Measured: time.Now()}
 	for _, bytes := range sizes {
@@ -109,12 +109,12 @@ func TestWhatWasMeasuredBesideOthersIsNotKept(t *testing.T) {
 	if err := s.Save(k, best); err != nil {
 		t.Fatal(err)
 	}
-	r, err = s.Of(k, o, true)
-	if err != nil || r.GFLOPS != 1e6 || r.Levels[0].Read != 1e6 || r.Levels[0].Update <= 1e-6 || !reflect.DeepEqual(s.Load(k).Levels, r.Levels) {
+	r, err = s.Of(t.Context(), k, o, true)
+	if err != nil || r.GFLOPS != 1e6 || r.Levels[0].Read != 1e6 || r.Levels[0].Update <= 1e-6 || !reflect.DeepEqual(s.Load(t.Context(), k).Levels, r.Levels) {
 		t.Errorf("measured again beside others: %+v, %v; want the best of both", r, err)
 	}
 	o.Load = load(0.01)
-	if r, err = s.Of(k, o, true); err != nil || r.GFLOPS >= 1e6 {
+	if r, err = s.Of(t.Context(), k, o, true); err != nil || r.GFLOPS >= 1e6 {
 		t.Errorf("measured again in a calm moment: %+v, %v; want the new ones", r, err)
 	}
 }

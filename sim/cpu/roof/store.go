@@ -1,6 +1,7 @@
 package roof
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/inputfile"
 	"prismtop/profiles/machine"
 )
 
@@ -40,12 +42,21 @@ func (s Store) path(k Key) string {
 	return filepath.Join(s.Dir, "roofs-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// Load is a kept measurement, nil when there is none or when the file is damaged.
-func (s Store) Load(k Key) *Roofs {
+// A kept measurement is short, and a disk that answers does so at once.
+const (
+	largestFile = 64 << 10
+	readLimit   = time.Second
+)
+
+// Load is a kept measurement, nil when there is none or when the file is damaged, or
+// none that can be read at once.
+func (s Store) Load(ctx context.Context, k Key) *Roofs {
 	if s.Dir == "" {
 		return nil
 	}
-	text, err := os.ReadFile(s.path(k))
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	text, err := inputfile.Read(ctx, s.path(k), largestFile)
 	if err != nil {
 		return nil
 	}
@@ -98,9 +109,10 @@ const each = 60 * time.Millisecond
 
 // Of is the kept measurement, or a new one, which is kept where no other program
 // computed beside it; force measures anew, and beside others keeps the best of both. An
-// error says why it was not kept, beside a measurement that is sound.
-func (s Store) Of(k Key, o Options, force bool) (*Roofs, error) {
-	kept := s.Load(k)
+// error says why it was not kept, beside a measurement that is sound, or is that of ctx
+// where it ends before, beside none.
+func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, error) {
+	kept := s.Load(ctx, k)
 	if kept != nil && !force {
 		return kept, nil
 	}
@@ -111,7 +123,10 @@ func (s Store) Of(k Key, o Options, force bool) (*Roofs, error) {
 		o.Load = machine.ReadLoad
 	}
 	before := o.Load()
-	r := Measure(o)
+	r, err := Measure(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	if foreign := o.Load().Since(before).Foreign(); foreign > machine.Quiet { // 0 where it is not known
 		if kept == nil {
 			return r, fmt.Errorf("the roofs are not kept: other programs took %.0f %% of the processors while they were measured", 100*foreign)

@@ -5,6 +5,7 @@
 package nntest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -70,11 +71,11 @@ func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, o
 		p.Segments[i] = [2]int{1, 1}
 	}
 	p.Segments[nn.SegmentForward] = [2]int{0, 1}
-	state, err := be.NewState(nil)
+	state, err := be.NewState(context.Background(), nil)
 	if err != nil {
 		return nil, err
 	}
-	exec, err := be.Load(p, state)
+	exec, err := be.Load(context.Background(), p, state)
 	if err != nil {
 		state.Close()
 		return nil, err
@@ -97,7 +98,7 @@ func (s *Step) Run() ([][]float32, error) {
 	for i, a := range s.in {
 		s.Exec.Write(s.steps.In[i], a.Values)
 	}
-	if err := s.Exec.Run(nn.SegmentForward); err != nil {
+	if err := s.Exec.Run(context.Background(), nn.SegmentForward); err != nil {
 		return nil, err
 	}
 	out := make([][]float32, len(s.steps.Out))

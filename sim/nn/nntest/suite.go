@@ -101,7 +101,7 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 			}
 		}
 		// The runtime may allocate once when a worker first waits; a kernel would each time.
-		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(nn.SegmentForward) }); n != 0 || err != nil {
+		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) }); n != 0 || err != nil {
 			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}
 	}

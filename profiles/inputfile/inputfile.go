@@ -1,0 +1,188 @@
+// Package inputfile reads what a user, or an earlier session, left for the program: up
+// to a size, and never waiting for what may not come. A pipe without a writer, a device
+// without an end and a file system that does not answer cost an error, not the program.
+package inputfile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"prismtop/profiles/await"
+)
+
+// KindError says that a path leads to something else than what can be read.
+type KindError struct{ Mode fs.FileMode }
+
+// Error is what it is: "is a folder".
+func (e *KindError) Error() string {
+	switch {
+	case e.Mode.IsDir():
+		return "is a folder"
+	case e.Mode&fs.ModeNamedPipe != 0:
+		return "is a pipe"
+	case e.Mode&fs.ModeSocket != 0:
+		return "is a socket"
+	case e.Mode&fs.ModeDevice != 0:
+		return "is a device"
+	}
+	return "is no regular file"
+}
+
+// SizeError says that a file has more bytes than it may.
+type SizeError struct{ Limit int64 }
+
+// Error names the limit.
+func (e *SizeError) Error() string {
+	if e.Limit < 1<<20 {
+		return fmt.Sprintf("is larger than %d KiB", e.Limit>>10)
+	}
+	return fmt.Sprintf("is larger than %d MiB", e.Limit>>20)
+}
+
+// ErrNoWriter says that nothing was written to a pipe.
+var ErrNoWriter = errors.New("is a pipe that nothing writes to")
+
+// Open opens a regular file; anything else is a *KindError before a byte was read.
+// Errors have no path: the caller names it. Close ends the file's use.
+func Open(path string) (*os.File, fs.FileInfo, error) {
+	f, info, err := open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		f.Close()
+		return nil, nil, &KindError{info.Mode()}
+	}
+	return f, info, nil
+}
+
+// open does not wait for the other end of a pipe.
+func open(path string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, bare(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, bare(err)
+	}
+	return f, info, nil
+}
+
+// Read reads a regular file of at most limit bytes. The error is a *KindError, a
+// *SizeError, that of ctx where it ends before, or the system's without the path.
+func Read(ctx context.Context, path string, limit int64) ([]byte, error) {
+	return await.Result(ctx, func() ([]byte, error) {
+		f, info, err := Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readAll(ctx, f, info, limit)
+	})
+}
+
+// ReadNamed is Read of a path that a user gave on purpose, which may also be a pipe, as
+// the shell makes one of <(…), or a terminal. It waits for their end, or that of ctx.
+func ReadNamed(ctx context.Context, path string, limit int64) ([]byte, error) {
+	return await.Result(ctx, func() ([]byte, error) {
+		f, info, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if mode := info.Mode(); !mode.IsRegular() && mode&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
+			return nil, &KindError{mode}
+		}
+		// Where the system can, this ends a read that waits; elsewhere await.Result leaves it.
+		defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
+		text, err := readAll(ctx, f, info, limit)
+		if err == nil && len(text) == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
+			err = ErrNoWriter
+		}
+		return text, err
+	})
+}
+
+// readAll reads to the end of a file, which may have another size than it says.
+func readAll(ctx context.Context, f *os.File, info fs.FileInfo, limit int64) ([]byte, error) {
+	if info.Mode().IsRegular() && info.Size() > limit {
+		return nil, &SizeError{limit}
+	}
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(io.LimitReader(Reader{ctx, f}, limit+1)); err != nil {
+		return nil, bare(err)
+	}
+	if int64(text.Len()) > limit {
+		return nil, &SizeError{limit}
+	}
+	return text.Bytes(), nil
+}
+
+// Reader reads from a source until its context ends.
+type Reader struct {
+	Context context.Context
+	Source  io.Reader
+}
+
+// Read reads, or gives the context's error.
+func (r Reader) Read(p []byte) (int, error) {
+	if err := r.Context.Err(); err != nil {
+		return 0, err
+	}
+	return r.Source.Read(p)
+}
+
+// ReaderAt reads from anywhere in a source until its context ends.
+type ReaderAt struct {
+	Context context.Context
+	Source  io.ReaderAt
+}
+
+// ReadAt reads, or gives the context's error.
+func (r ReaderAt) ReadAt(p []byte, at int64) (int, error) {
+	if err := r.Context.Err(); err != nil {
+		return 0, err
+	}
+	return r.Source.ReadAt(p, at)
+}
+
+// Byte order marks. UTF-32's in little-endian order begins with UTF-16's.
+const (
+	utf8Mark            = "\xef\xbb\xbf"
+	utf16Little         = "\xff\xfe"
+	utf16Big            = "\xfe\xff"
+	utf32Little         = "\xff\xfe\x00\x00"
+	utf32Big            = "\x00\x00\xfe\xff"
+	wrongEncodingFormat = "is in %s: must be in UTF-8"
+)
+
+// Text is a text file's content without the mark that editors of some systems put in
+// front of UTF-8. Another encoding, told by its mark, is an error.
+func Text(content []byte) ([]byte, error) {
+	for _, other := range []struct{ mark, name string }{
+		{utf32Little, "UTF-32"}, {utf32Big, "UTF-32"}, {utf16Little, "UTF-16"}, {utf16Big, "UTF-16"},
+	} {
+		if bytes.HasPrefix(content, []byte(other.mark)) {
+			return nil, fmt.Errorf(wrongEncodingFormat, other.name)
+		}
+	}
+	return bytes.TrimPrefix(content, []byte(utf8Mark)), nil
+}
+
+// bare strips the operation and the path, which the caller names.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
