@@ -30,18 +30,23 @@ func (s *Settings) fits(memory int64) error {
 	if memory <= 0 {
 		return nil
 	}
-	culprit, most, total := "", 0.0, 0.0
+	var culprit need
+	total := 0.0
 	for _, part := range s.leastMemory() {
 		total += part.bytes
-		if part.bytes > most {
-			culprit, most = part.key, part.bytes
+		if part.bytes > culprit.bytes {
+			culprit = part
 		}
 	}
 	if total <= float64(memory) {
 		return nil
 	}
-	return s.wrong(culprit, "needs at least %s of memory, this machine has %s: must be smaller",
-		gibibytes(total), gibibytes(float64(memory)))
+	should := "smaller"
+	if culprit.key == "radius" {
+		should = fmt.Sprintf("larger, with %.0f apertures in each of %d samples now", s.apertures(), s.Samples)
+	}
+	return s.wrong(culprit.key, "needs at least %s of memory, this machine has %s: must be %s",
+		gibibytes(total), gibibytes(float64(memory)), should)
 }
 
 // physicalMemory is the memory this process may use, in bytes: the machine's, or
@@ -68,11 +73,15 @@ func (s *Settings) leastMemory() []need {
 	case s.Latent > 0:
 		width = "latent"
 	}
-	side := float64(s.Size)
+	line := "sample_length"
+	if s.Radius < 1 {
+		line = "radius" // more apertures than pixels along a line
+	}
+	side, further := float64(s.Size), s.apertures()-1
 	return []need{
-		{"samples", float64(s.Samples) * (bytesPerSample + bytesPerCentre*s.apertures())},
+		{"samples", float64(s.Samples) * (bytesPerSample + bytesPerCentre)},
 		{"size", side * side * bytesPerPixel},
-		{"sample_length", side * side * bytesPerAperturePixel * (s.apertures() - 1)},
+		{line, further * (side*side*bytesPerAperturePixel + float64(s.Samples)*bytesPerCentre)},
 		{width, s.weights() * bytesPerWeight},
 	}
 }

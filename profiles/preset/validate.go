@@ -60,7 +60,8 @@ func (s *Settings) validInstrument() error {
 	return nil
 }
 
-// maxSamples bounds what the patterns generate, and the results that a run keeps.
+// maxSamples bounds what the patterns generate, samples and apertures of a sample, and
+// the results that a run keeps.
 const maxSamples = 1 << 20
 
 func (s *Settings) validSampling() error {
@@ -97,6 +98,9 @@ func (s *Settings) validLines(roi float64) error {
 		return s.wrong("sample_length", "must be 0 for sampling %q, which has points only", s.Sampling)
 	case length >= roi:
 		return s.wrong("sample_length", "must be below the diameter of the sampled disc, %g", roi)
+	case s.apertures() > maxSamples:
+		return s.wrong("radius", "too small for lines of %g pixels, which have an aperture for each radius: must be at least %g",
+			length, length/1e6)
 	}
 	return nil
 }

@@ -44,6 +44,8 @@ func TestValidateNamesTheKeyThatIsWrong(t *testing.T) {
 		{"crowd", func(s *Settings) { s.Samples = 9853 }, "samples = 9853: must be at most 9852 in a disc of 112 pixels"},
 		{"star", func(s *Settings) { s.Sampling = "star" }, `sample_length = 0: must be at least 1 for sampling "star"`},
 		{"star with length", func(s *Settings) { s.Sampling, s.SampleLength = "star", 20 }, ""},
+		{"radius of nothing", func(s *Settings) { s.SampleLength, s.Radius = 10, 1e-320 },
+			"radius = 1e-320: too small for lines of 10 pixels, which have an aperture for each radius: must be at least 1e-05"},
 		{"star too long", func(s *Settings) { s.Sampling, s.SampleLength = "star", 112 }, "sample_length = 112: must be below the diameter"},
 		{"channels short", func(s *Settings) { s.Channels = []int{1} }, "channels = [1]: must have two entries or more"},
 		{"channels open", func(s *Settings) { s.Channels = []int{8, 4} }, "channels = [8, 4]: must end in 1"},
@@ -82,6 +84,8 @@ func TestValidateRefusesWhatMemoryCannotHold(t *testing.T) {
 	}{
 		{"samples", func(s *Settings) { s.Samples = 1_000_000_000 }, 16 * gib, "samples = 1000000000: must be at most 9852 in a disc of 112 pixels"},
 		{"lines", func(s *Settings) { s.Size, s.Radius, s.SampleLength = 4096, 1, 100 }, 16 * gib, "sample_length = 100: needs at least"},
+		{"lines of tiny apertures", func(s *Settings) { s.Samples, s.Radius, s.SampleLength = 9000, 1e-4, 100 }, 16 * gib,
+			"radius = 0.0001: needs at least 1000.7 GiB of memory, this machine has 16.0 GiB: must be larger, with 1000001 apertures in each of 9000 samples now"},
 		{"decoder", func(s *Settings) { s.Size = 8192 }, 8 * gib, "size = 8192: needs at least"},
 		{"latent", func(s *Settings) { s.Latent = 32768 }, 64 * gib, "latent = 32768: needs at least"},
 		{"channels", func(s *Settings) { s.Channels = []int{32768, 32768, 8, 4, 1} }, 64 * gib, "channels = [32768, 32768, 8, 4, 1]: needs at least"},

@@ -64,6 +64,10 @@ func (b *binder) biasGrad() func() {
 	})
 }
 
+// planePart is how much of a channel's plane is done between two looks at the context,
+// where elements are independent: a large field's last layer has one channel.
+const planePart = 1 << 20
+
 // normaliser is how a BatchNorm's results are computed from its statistics.
 func normaliser(op nn.BatchNorm) func(set vec.Set, y, x []float32, mean, factor, shift float32) {
 	if op.ReLU {
@@ -115,7 +119,11 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 		runningVar[c] = float32((1-momentum)*float64(runningVar[c]) + momentum*unbiased)
 		factor := normFactor(gamma[c], inverseStd[c])
 		for i := range l.n {
-			normalise(set, l.of(y, i, c), l.of(x, i, c), mean[c], factor, beta[c])
+			to, from := l.of(y, i, c), l.of(x, i, c)
+			for lo := 0; lo < len(to) && !pool.Ended(); lo += planePart {
+				hi := min(lo+planePart, len(to))
+				normalise(set, to[lo:hi], from[lo:hi], mean[c], factor, beta[c])
+			}
 		}
 	})
 }
@@ -200,10 +208,13 @@ func (g *normGradient) channel(c int) {
 	slope, add := float32(-scale*product*inverse), float32(-scale*total)
 	for i := range g.n {
 		gx, x, gy := g.of(g.gx, i, c), g.of(g.x, i, c), g.of(g.gy, i, c)
-		if g.relu {
-			g.set.NormGradReLU(gx, x, gy, mean, factor, g.beta[c], slope, add)
-		} else {
-			g.set.NormGrad(gx, x, gy, mean, factor, slope, add)
+		for lo := 0; lo < len(gx) && !g.pool.Ended(); lo += planePart {
+			hi := min(lo+planePart, len(gx))
+			if g.relu {
+				g.set.NormGradReLU(gx[lo:hi], x[lo:hi], gy[lo:hi], mean, factor, g.beta[c], slope, add)
+			} else {
+				g.set.NormGrad(gx[lo:hi], x[lo:hi], gy[lo:hi], mean, factor, slope, add)
+			}
 		}
 	}
 }

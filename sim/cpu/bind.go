@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
 	"sync/atomic"
@@ -16,6 +17,7 @@ const grain = 4096
 // operands note the first error instead of returning it; a closure is used only
 // if there was none.
 type binder struct {
+	ctx     context.Context // of the Load in progress
 	backend *Backend
 	plan    *nn.Plan
 	views   []view
@@ -39,7 +41,16 @@ type binder struct {
 }
 
 // step returns the closure of a step.
-func (b *binder) step(s *nn.Step) (func(), error) {
+func (b *binder) step(s *nn.Step) (run func(), err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case leave:
+			err = v.err
+		default:
+			panic(v)
+		}
+	}()
 	b.current, b.err, b.used = s, nil, 0
 	b.widened, b.before, b.after = map[nn.BufferID][]float32{}, nil, nil
 	for _, id := range append(append([]nn.BufferID{}, s.In...), s.Out...) {
@@ -169,9 +180,21 @@ func scratch[T float32 | float64 | uint16 | complex64](b *binder, n int, size in
 	offset := b.used
 	b.used += roundUp(int64(n) * size)
 	if b.used > b.memory.size {
-		b.memory = newSlab(b.used) // only in the first round, where nothing runs
+		b.memory = b.slab(b.used) // only in the first round, where nothing runs
 	}
 	return cut[T](&b.memory, offset, n)
+}
+
+// leave is what a step panics with when the context ends while it waits for memory.
+type leave struct{ err error }
+
+// slab is memory of a size. It leaves the step where the context ends before.
+func (b *binder) slab(size int64) slab {
+	s, err := newSlabWithin(b.ctx, size)
+	if err != nil {
+		panic(leave{err})
+	}
+	return s
 }
 
 // table accounts for n elements of size bytes that a closure keeps.

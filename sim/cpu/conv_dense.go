@@ -30,7 +30,7 @@ func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func
 		}
 	}
 	pool := b.backend.pool
-	return func() { pool.ForPieces(columns, columnGrain, 8*columnGrain, body) }
+	return func() { pool.ForPieces(columns, columnGrain, 2*columnGrain, body) }
 }
 
 // denseGather is small[n, s] = Σ large[n, j]·w[s, j] + bias[s].

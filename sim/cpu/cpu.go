@@ -49,9 +49,10 @@ type Options struct {
 	FFTPlans PlanSource
 }
 
-// stripsPerPiece is how many strips of a Fourier transform run between two looks at
-// the context: as many as a chunk of a field of 512 has on two threads.
-const stripsPerPiece = 4
+// stripsAtOnce over the strips of a Fourier transform is how many of them run between
+// two looks at the context: the more there are, the longer is each. A field of 512 has 32,
+// and a chunk of it on two threads has 4.
+const stripsAtOnce = 128
 
 // maxThreads bounds Options.Threads against typing errors.
 const maxThreads = 1024
@@ -85,7 +86,7 @@ func New(o Options) (*Backend, error) {
 		tiles:    vec.ChooseTiles(o.Kernels),
 		tileWork: tileWork,
 		pool:     p,
-		parallel: func(n int, body func(lo, hi int)) { p.ForPieces(n, 1, stripsPerPiece, body) },
+		parallel: func(n int, body func(lo, hi int)) { p.ForPieces(n, 1, max(stripsAtOnce/n, 1), body) },
 		plans:    o.FFTPlans,
 	}, nil
 }

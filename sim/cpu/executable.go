@@ -51,15 +51,18 @@ func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Exec
 // load finds the buffers' memory and binds the steps.
 func (x *executable) load(ctx context.Context, b *Backend) error {
 	plan := x.plan
-	if err := x.place(x.state); err != nil {
+	if err := x.place(ctx, x.state); err != nil {
 		return err
 	}
 	x.written = make([]uint32, len(plan.Buffers))
-	bind := &binder{backend: b, plan: plan, views: x.views, written: x.written}
+	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written}
 	// The first round finds out how much scratch the steps want, the second hands
 	// out pieces of one slab of that size.
 	for range 2 {
-		bind.memory = newSlab(bind.most)
+		var err error
+		if bind.memory, err = newSlabWithin(ctx, bind.most); err != nil {
+			return err
+		}
 		bind.boxes, bind.shares = map[nn.BufferID]*maskBox{}, nil
 		x.steps = x.steps[:0]
 		for i := range plan.Steps {
@@ -80,8 +83,11 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 }
 
 // place finds the memory of every buffer.
-func (x *executable) place(s *state) error {
-	arena := newSlab(x.plan.ArenaBytes)
+func (x *executable) place(ctx context.Context, s *state) error {
+	arena, err := newSlabWithin(ctx, x.plan.ArenaBytes)
+	if err != nil {
+		return err
+	}
 	x.views = make([]view, len(x.plan.Buffers))
 	for i := range x.plan.Buffers {
 		buf := &x.plan.Buffers[i]
@@ -90,7 +96,9 @@ func (x *executable) place(s *state) error {
 			if v >= len(s.values) || s.variables[v].Shape.Elements() != n || buf.DType != tensor.Float32 {
 				return fmt.Errorf("buffer %q (%v %v) is not the state's variable %d", buf.Name, buf.DType, buf.Shape, v)
 			}
-			x.views[i].f = s.use(v)
+			if x.views[i].f, err = s.use(ctx, v); err != nil {
+				return err
+			}
 			x.used = append(x.used, v)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -45,6 +46,7 @@ type measureStrips struct {
 // has anything in: all found when it has changed. A strip's rows lie a whole row of the
 // mask apart there, where they are in one another's way in the caches.
 type maskBox struct {
+	pool    *pool.Pool // knows when to leave it
 	mask    []float32
 	strips  []float32
 	version *uint32 // counts writes
@@ -59,7 +61,7 @@ func (m *maskBox) find(set vec.Set, n int) [2]int {
 		return m.columns
 	}
 	lo, hi := n, 0
-	for i := 0; i < n; i++ {
+	for i := 0; i < n && !m.pool.Ended(); i++ {
 		row := m.mask[i*n:][:n]
 		if !set.NonZero(row) {
 			continue
@@ -75,13 +77,13 @@ func (m *maskBox) find(set vec.Set, n int) [2]int {
 		m.columns = [2]int{}
 	}
 	m.pack(n)
-	m.seen, m.known = *m.version, true
+	m.seen, m.known = *m.version, !m.pool.Ended()
 	return m.columns
 }
 
 // pack fills the strips.
 func (m *maskBox) pack(n int) {
-	for at := 0; at < n; at += vec.StripLanes {
+	for at := 0; at < n && !m.pool.Ended(); at += vec.StripLanes {
 		strip := m.strips[at*n:][:n*vec.StripLanes]
 		for i := range n {
 			copy(strip[i*vec.StripLanes:][:vec.StripLanes], m.mask[i*n+at:])
@@ -151,9 +153,9 @@ func (b *binder) maskBox(i int) *maskBox {
 	box := b.boxes[id]
 	if box == nil {
 		mask := b.in(i)
-		slab := newSlab(int64(4 * len(mask)))
+		slab := b.slab(int64(4 * len(mask)))
 		b.table(len(mask), 4)
-		box = &maskBox{mask: mask, strips: cut[float32](&slab, 0, len(mask)), version: &b.written[id]}
+		box = &maskBox{pool: b.backend.pool, mask: mask, strips: cut[float32](&slab, 0, len(mask)), version: &b.written[id]}
 		b.boxes[id] = box
 	}
 	return box

@@ -1,6 +1,11 @@
 package cpu
 
-import "unsafe"
+import (
+	"context"
+	"unsafe"
+
+	"prismtop/profiles/await"
+)
 
 // alignment is that of every buffer: a cache line.
 const alignment = 64
@@ -18,6 +23,17 @@ func newSlab(size int64) slab {
 	base := unsafe.Pointer(&words[0])
 	skip := -uintptr(base) & (alignment - 1)
 	return slab{words: words, base: unsafe.Add(base, skip), size: size}
+}
+
+// hugeSlab is the size from which on clearing memory that was used before takes long.
+const hugeSlab = 256 << 20
+
+// newSlabWithin is newSlab unless ctx ends first; then the memory is given up.
+func newSlabWithin(ctx context.Context, size int64) (slab, error) {
+	if size < hugeSlab {
+		return newSlab(size), ctx.Err()
+	}
+	return await.Result(ctx, func() (slab, error) { return newSlab(size), nil })
 }
 
 func roundUp(n int64) int64 { return (n + alignment - 1) &^ (alignment - 1) }

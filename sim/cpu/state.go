@@ -31,7 +31,10 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 			size += roundUp(4 * int64(n))
 		}
 	}
-	memory := newSlab(size)
+	memory, err := newSlabWithin(ctx, size)
+	if err != nil {
+		return nil, err
+	}
 	s := &state{pool: b.pool, variables: slices.Clone(variables), values: make([][]float32, len(variables)), users: make([]int, len(variables))}
 	for i, v := range variables {
 		if v.Category != nn.Gradients {
@@ -46,12 +49,14 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 }
 
 // use returns variable v for a plan, until it is released.
-func (s *state) use(v int) []float32 {
+func (s *state) use(ctx context.Context, v int) ([]float32, error) {
 	if s.variables[v].Category == nn.Gradients {
+		if err := s.allocate(ctx, v); err != nil {
+			return nil, err
+		}
 		s.users[v]++
-		s.allocate(v)
 	}
-	return s.values[v]
+	return s.values[v], nil
 }
 
 // release gives a variable back that use returned.
@@ -65,12 +70,16 @@ func (s *state) release(v int) {
 }
 
 // allocate makes room for a gradient that has none.
-func (s *state) allocate(v int) {
+func (s *state) allocate(ctx context.Context, v int) error {
 	if s.values[v] == nil {
 		n := s.variables[v].Shape.Elements()
-		memory := newSlab(4 * int64(n))
+		memory, err := newSlabWithin(ctx, 4*int64(n))
+		if err != nil {
+			return err
+		}
 		s.values[v] = cut[float32](&memory, 0, n)
 	}
+	return nil
 }
 
 // Read copies variable v to dst. It panics when dst has another length.
@@ -87,7 +96,7 @@ func (s *state) Read(v int, dst []float32) {
 func (s *state) Write(v int, src []float32) {
 	if s.values[v] == nil {
 		s.users[v]++
-		s.allocate(v)
+		_ = s.allocate(context.Background(), v) // which never ends
 	}
 	mustCopy(s.variables[v].Name, s.values[v], src)
 }

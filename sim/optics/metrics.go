@@ -35,14 +35,19 @@ func (m *Metrics) SetKernels(name string) error {
 func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w Window) (profiles.Quality, error) {
 	count := w.Size * w.Size
 	m.a, m.b = grown(m.a, count), grown(m.b, count)
-	w.Crop(m.a, reconstruction, n)
-	w.Crop(m.b, truth, n)
-	q := profiles.Quality{PSNR: PSNR(m.a, m.b)}
+	var q profiles.Quality
+	err := inParts(ctx, w.Size, max(passPart/max(w.Size, 1), 1), func(lo, hi int) {
+		w.cropRows(m.a, reconstruction, n, lo, hi)
+		w.cropRows(m.b, truth, n, lo, hi)
+	})
+	if err != nil {
+		return q, err
+	}
+	q.PSNR = PSNR(m.a, m.b)
 	if err := ctx.Err(); err != nil {
 		return q, err
 	}
 	q.RMSE = RMSE(m.a, m.b)
-	var err error
 	q.SSIM, err = m.SSIM(ctx, m.a, m.b, w.Size, w.Size)
 	return q, err
 }

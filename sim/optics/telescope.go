@@ -113,8 +113,23 @@ func (t *Telescope) MeasureSpectrum(ctx context.Context, dst []float32, spectrum
 		return err
 	}
 	last := len(t.field) - 1
-	for i, v := range t.field {
-		dst[last-i] = modulus(v)
+	return inParts(ctx, len(t.field), passPart, func(lo, hi int) {
+		for i, v := range t.field[lo:hi] {
+			dst[last-lo-i] = modulus(v)
+		}
+	})
+}
+
+// passPart is how many pixels are done between two looks at the context.
+const passPart = 1 << 22
+
+// inParts calls body for parts of [0, n), one after the other, unless ctx ends.
+func inParts(ctx context.Context, n, part int, body func(lo, hi int)) error {
+	for lo := 0; lo < n; lo += part {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		body(lo, min(lo+part, n))
 	}
 	return ctx.Err()
 }
@@ -122,8 +137,9 @@ func (t *Telescope) MeasureSpectrum(ctx context.Context, dst []float32, spectrum
 // masked fills the field with a spectrum behind a mask.
 func (t *Telescope) masked(ctx context.Context, spectrum []complex64, mask []float32) error {
 	t.field = grown(t.field, t.n*t.n)
-	maskInto(t.field, spectrum, mask)
-	return ctx.Err()
+	return inParts(ctx, len(t.field), passPart, func(lo, hi int) {
+		maskInto(t.field[lo:hi], spectrum[lo:hi], mask[lo:hi])
+	})
 }
 
 // InverseIntensity writes |Fc⁻¹(M·spectrum)|² to dst: the intensity, not flipped,
@@ -137,10 +153,11 @@ func (t *Telescope) InverseIntensity(ctx context.Context, dst []float32, spectru
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	for i, v := range t.field {
-		dst[i] = real(v)*real(v) + imag(v)*imag(v)
-	}
-	return ctx.Err()
+	return inParts(ctx, len(t.field), passPart, func(lo, hi int) {
+		for i, v := range t.field[lo:hi] {
+			dst[lo+i] = real(v)*real(v) + imag(v)*imag(v)
+		}
+	})
 }
 
 // Gradient writes ∂L/∂object to dst, given g = ∂L/∂y of the measurement y of the

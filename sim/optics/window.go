@@ -31,8 +31,11 @@ func FilledRows(plane []float32, n int) (rows [2]int) {
 }
 
 // Crop copies the window of an n×n plane to dst, which has Size² elements.
-func (w Window) Crop(dst, plane []float32, n int) {
-	for i := range w.Size {
+func (w Window) Crop(dst, plane []float32, n int) { w.cropRows(dst, plane, n, 0, w.Size) }
+
+// cropRows is Crop of rows [lo, hi) of the window.
+func (w Window) cropRows(dst, plane []float32, n, lo, hi int) {
+	for i := lo; i < hi; i++ {
 		copy(dst[i*w.Size:(i+1)*w.Size], plane[(w.Top+i)*n+w.Left:])
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 
 	"prismtop/profiles"
@@ -96,11 +97,16 @@ func New(ctx context.Context, s preset.Settings, object *picture.Object, device 
 		return nil, err
 	}
 	plane := s.Size * s.Size
+	both, err := touched(ctx, 2*plane)
+	if err != nil {
+		state.Close()
+		return nil, err
+	}
 	r := &Reconstruction{
 		settings: s, object: object, device: device, decoder: decoder, state: state,
 		system: system, masks: masks, samples: samples,
 		sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now(), stop: s.ThresholdInForce(),
-		current: make([]float32, plane), output: make([]float32, plane),
+		current: both[:plane:plane], output: both[plane:],
 		targetOld: make([]float32, plane), targetNew: make([]float32, plane),
 	}
 	if b, named := device.Backend.(interface{ Kernels() string }); named {
@@ -128,6 +134,21 @@ func New(ctx context.Context, s preset.Settings, object *picture.Object, device 
 		return nil, err
 	}
 	return r, nil
+}
+
+// touched is memory that is there: the system gives it page by page at the first touch,
+// which for a large field takes longer than what is done with it. The error is that of a
+// context that ends before.
+func touched(ctx context.Context, n int) ([]float32, error) {
+	const part = 1 << 22
+	x := make([]float32, n)
+	for part := range slices.Chunk(x, part) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		clear(part)
+	}
+	return x, nil
 }
 
 // newState draws the decoder's first weights and puts them on the device.

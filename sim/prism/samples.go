@@ -142,6 +142,9 @@ func (r *Reconstruction) feedMasks(ctx context.Context, rec *profiles.Iteration,
 		}
 		if all || !r.settings.MaskCache {
 			r.program.write(r.newMasks[k], mask)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 		}
 	}
 	if all {
