@@ -67,7 +67,7 @@ func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 func (m *Model) alertLines(w int) []helpLine {
 	alerts := troubles(m.snap)
 	if len(alerts) == 0 {
-		return append(wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain), helpLine{})
+		return wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain)
 	}
 	var lines []helpLine
 	for _, a := range alerts {

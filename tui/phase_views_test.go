@@ -324,3 +324,19 @@ func BenchmarkViewsOfAPane(b *testing.B) {
 		})
 	}
 }
+
+// The pane of phases names the key that its views of layers need.
+func TestThePhasesNameTheKeyThatTimesLayers(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for does, s := range map[string]*profiles.Snapshot{"y time layers": running(), "y stop timing": layered()} {
+			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
+			m.setFocus(phasesPane)
+			m.Update(snapshotMsg{s})
+			m.stale = true
+			m.Update(secondMsg{})
+			if footer := footerOf(m); !strings.Contains(footer, does) {
+				t.Errorf("%v: the footer lacks %q: %s", size, does, footer)
+			}
+		}
+	}
+}

@@ -71,7 +71,10 @@ func (p *phases) Hints() []hint {
 	if p.snap != nil && settingsOf(p.snap).LayerProfile {
 		layers.Does = "stop timing"
 	}
-	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}, layers}
+	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
+	if p.snap == nil || !ended(p.snap.State) {
+		hints = append(hints, layers)
+	}
 	tiled := p.view == overview && p.tiled()
 	if tiled || p.view == layersView || p.view == rooflineView {
 		hints = append(hints, hint{"↑↓", "layer"})
