@@ -139,15 +139,9 @@ func (b *box) edgeRoom() int {
 // aside writes in the upper edge of the frame, at its right.
 func (b *box) aside(s string, style theme.Style) {
 	w, _ := b.canvas.Size()
-	if s != "" && chart.Width(s) <= b.asideRoom() {
+	if s != "" && w-4-chart.Width(b.title)-2 > chart.Width(s)+3 {
 		b.canvas.TextRight(w-2, 0, " "+s+" ", style)
 	}
-}
-
-// asideRoom is how many cells aside has.
-func (b *box) asideRoom() int {
-	w, _ := b.canvas.Size()
-	return w - 10 - chart.Width(b.title)
 }
 
 // frame draws a rounded border around the canvas.

@@ -48,7 +48,7 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	}
 	done, current, next := measuredSamples(s)
 	seen := trim(percentFine(s.Coverage))
-	if count := fmt.Sprintf("%d of %d", done, s.Run.Samples); w >= len(count)+len(seen)+7 {
+	if count := fmt.Sprintf("%d of %d%s", done, s.Run.Samples, passText(s)); w >= chart.Width(count)+len(seen)+7 {
 		c.Text(0, h-1, count, theme.Strong)
 		c.TextRight(w, h-1, seen+" seen", theme.Faint)
 	} else {
@@ -56,12 +56,7 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		c.TextRight(w, h-1, seen, theme.Faint)
 	}
 
-	across := fmt.Sprintf("%.0f px across", extent)
-	if s.Run.Passes > 1 {
-		_, pass := s.Run.Place(s.Sample)
-		across = fittingOrLast(p.asideRoom(), fmt.Sprintf("pass %d of %d · %s", pass+1, s.Run.Passes, across), across)
-	}
-	p.aside(across, theme.Faint)
+	p.aside(fmt.Sprintf("%.0f px across", extent), theme.Faint)
 	area := c.Sub(0, 0, w, h-1)
 	if p.view == apertureView {
 		p.apertures(&area, s, extent, done, current, next)
@@ -73,6 +68,15 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return p.rings(&area, extent), theme.Faint
 	}
 	return p.density(&area), theme.Faint
+}
+
+// passText follows the count of samples where the pattern is trained several times.
+func passText(s *profiles.Snapshot) string {
+	if s.Run.Passes <= 1 {
+		return ""
+	}
+	_, pass := s.Run.Place(s.Sample)
+	return fmt.Sprintf(" · pass %d", pass+1)
 }
 
 // apertures draws where the telescope has looked, looks and will look.

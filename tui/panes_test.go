@@ -431,7 +431,7 @@ func TestKSpaceFollowsPasses(t *testing.T) {
 	p.SetSize(80, 30)
 	p.Update(s)
 	view := shown(cells(p.View(), 80, 30))
-	for _, want := range []string{"pass 2 of 3", "100 of 100"} {
+	for _, want := range []string{"100 of 100 · pass 2"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing:\n%s", want, view)
 		}
