@@ -413,7 +413,13 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 	if why := whyNoHits(s); !strings.Contains(why, "once a pass") {
 		t.Errorf("in the first pass: %q", why)
 	}
-	if full := shown(cells(func() string { p := newCaches(); p.SetTheme(theme.New(colorprofile.ANSI256, true, false)); p.SetSize(120, 40); p.Update(s); return p.View() }(), 120, 40)); !strings.Contains(full, "further passes hit") {
+	if full := shown(cells(func() string {
+		p := newCaches()
+		p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+		p.SetSize(120, 40)
+		p.Update(s)
+		return p.View()
+	}(), 120, 40)); !strings.Contains(full, "further passes hit") {
 		t.Errorf("why:\n%s", full)
 	}
 	s.Sample += s.Run.Samples

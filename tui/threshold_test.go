@@ -48,7 +48,7 @@ func TestASuspendedThresholdIsSaidEverywhere(t *testing.T) {
 	if got := m.status.text; got != "undone: loss l2 → l1; threshold 0.005 is in force again" {
 		t.Errorf("undo says %q", got)
 	}
-	s = obeyed(m, s)
+	obeyed(m, s)
 	if frame := seen(m); !strings.Contains(frame, "╌ stop 0.005") {
 		t.Errorf("the threshold is not back:\n%s", frame)
 	}
