@@ -1,0 +1,92 @@
+package optics
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"prismtop/profiles/await/awaittest"
+)
+
+// What passes over a whole field, or makes thousands of something, looks at its context
+// often enough, and gives its error when it ends.
+func TestAContextEndsWhatTakesLong(t *testing.T) {
+	const n = 4096
+	plane := make([]float32, n*n)
+	spectrum := make([]complex64, n*n)
+	// The way of the backend: a piece after the other, until the context ends.
+	serial := func(ctx context.Context) *Telescope {
+		return must[*Telescope](t)(NewTelescope(n, NewPlanCache(true, nil), func(count int, body func(lo, hi int)) {
+			for i := 0; i < count && ctx.Err() == nil; i++ {
+				body(i, i+1)
+			}
+		}))
+	}
+	for _, tt := range []struct {
+		name  string
+		looks int // at least, of the whole
+		do    func(ctx context.Context) error
+	}{
+		{"a mask", n, func(ctx context.Context) error {
+			return Aperture{Radius: n / 2}.Add(ctx, plane, Coordinates(n), Point{})
+		}},
+		{"a mask behind vanes", 64, func(ctx context.Context) error {
+			a := Aperture{Kind: Obscured, Radius: 40, InnerRadius: 4, Spiders: 64, SpiderWidth: 1}
+			return a.Add(ctx, plane, Coordinates(n), Point{})
+		}},
+		{"a kept mask", 64, func(ctx context.Context) error {
+			_, err := NewMaskCache(n, 0, true, nil).Mask(ctx, Aperture{Radius: 40}, Point{})
+			return err
+		}},
+		{"a union", 64, func(ctx context.Context) error {
+			return NewMaskCache(n, 0, false, nil).Add(ctx, plane, Aperture{Radius: 40}, Point{})
+		}},
+		{"noise", 16, func(ctx context.Context) error {
+			return must[*Noise](t)(NewNoise(NoiseOptions{Kind: "composite", SNR: 40, ReadoutSigma: 0.1})).Apply(ctx, plane, plane)
+		}},
+		{"a pattern of lines", 5000, func(ctx context.Context) error {
+			_, err := Pattern(ctx, PatternOptions{Name: "random", Samples: 5000, Diameter: 200, Size: 256, Length: 100})
+			return err
+		}},
+		{"a fused measurement", n / 16, func(ctx context.Context) error {
+			s := serial(ctx)
+			s.SetTransforms(Transforms{Fused: true})
+			return s.Measure(ctx, plane, plane, plane)
+		}},
+		{"a measurement", n / 16, func(ctx context.Context) error { return serial(ctx).Measure(ctx, plane, plane, plane) }},
+		{"an intensity", 8, func(ctx context.Context) error { return serial(ctx).InverseIntensity(ctx, plane, spectrum, plane) }},
+		{"a comparison", 1024 / 16, func(ctx context.Context) error {
+			m := Metrics{}
+			_, err := m.Compare(ctx, plane, plane, n, Window{Size: 1024})
+			return err
+		}},
+		{"a comparison by scales", 1024/16 + 512/16, func(ctx context.Context) error {
+			m := Metrics{}
+			_, err := m.MSSSIM(ctx, plane[:1<<20], plane[1<<20:][:1<<20], 1024, 1024)
+			return err
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			whole := awaittest.After(1 << 40)
+			if err := tt.do(whole); err != nil || whole.Looks() < tt.looks {
+				t.Errorf("%d looks, want %d at least; %v", whole.Looks(), tt.looks, err)
+			}
+			for _, looks := range []int{0, whole.Looks() / 2} {
+				if err := tt.do(awaittest.After(looks)); !errors.Is(err, context.Canceled) {
+					t.Errorf("ended after %d looks: %v", looks, err)
+				}
+			}
+		})
+	}
+}
+
+// A mask that was not drawn to its end is not kept.
+func TestAnUnfinishedMaskIsNotKept(t *testing.T) {
+	c, a := NewMaskCache(64, 0, true, nil), Aperture{Radius: 20}
+	if _, err := c.Mask(awaittest.After(5), a, Point{}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if got := maskOf(t, c, a, Point{}); count(got) != count(drawn(64, a, Point{})) {
+		t.Errorf("%d pixels", count(got))
+	}
+}
