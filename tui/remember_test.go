@@ -1,11 +1,13 @@
 package tui
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -139,6 +141,78 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 				t.Errorf("the file is now %q", text)
 			}
 		})
+	}
+}
+
+// What is no file is neither read, which would last for ever, nor written over.
+func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		make func(path string) error
+		says string
+	}{
+		"pipe":      {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "screen.toml: is a pipe: must be a file"},
+		"device":    {func(path string) error { return os.Symlink("/dev/zero", path) }, "screen.toml: is a device: must be a file"},
+		"folder":    {func(path string) error { return os.Mkdir(path, 0o700) }, "screen.toml: is a folder: must be a file"},
+		"too large": {func(path string) error { return os.WriteFile(path, make([]byte, largestRemembered+1), 0o600) }, "screen.toml: is larger than 64 KiB"},
+		"UTF-16":    {func(path string) error { return os.WriteFile(path, []byte("\xff\xfem\x00"), 0o600) }, "screen.toml: is in UTF-16: must be in UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "screen.toml")
+			if err := tt.make(path); err != nil {
+				t.Skip(err)
+			}
+			before, err := os.Lstat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
+				if got := lastLine(m); !strings.Contains(got, tt.says) {
+					t.Errorf("the footer says %q, want %q", got, tt.says)
+				}
+				press(m, "w", "M")
+				m.passSecond(t)
+				m.rememberLast()
+			}()
+			select {
+			case <-done:
+			case <-time.After(30 * time.Second):
+				t.Fatal("the screen still waits for it after 30 s")
+			}
+			if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
+				t.Errorf("it was replaced: %v, %v", after, err)
+			}
+		})
+	}
+}
+
+// Where a pipe takes the file's place meanwhile, it stays.
+func TestAFileThatBecomesAPipeIsLeftAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.toml")
+	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip(err)
+	}
+	press(m, "w")
+	m.passSecond(t)
+	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
+		t.Errorf("it was replaced: %v, %v", info, err)
+	}
+	if got := lastLine(m); !strings.Contains(got, "screen.toml: is a pipe") {
+		t.Errorf("the footer says %q", got)
+	}
+}
+
+func TestAMarkInFrontOfTheFileIsNoText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "screen.toml")
+	if err := os.WriteFile(path, []byte("\xef\xbb\xbfpreset = 'timing'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
+	if m.arrangement().name != "timing" {
+		t.Errorf("the screen shows %s, and says %q", m.arrangement().name, lastLine(m))
 	}
 }
 

@@ -1,10 +1,14 @@
 package preset
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // settingsFile writes a TOML file and returns its path.
@@ -78,6 +82,66 @@ func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
 	}
 }
 
+// Editors of some systems put a mark in front of UTF-8.
+func TestAMarkInFrontOfAFileIsNoText(t *testing.T) {
+	s, _, err := Resolve(Sources{File: settingsFile(t, "\xef\xbb\xbfpreset = \"quick\"\nradius = 7.5\n")})
+	if err != nil || s.Radius != 7.5 {
+		t.Errorf("radius %g, %v", s.Radius, err)
+	}
+}
+
+// A pipe can be read once: Read keeps what was in it for all who ask.
+func TestAPipeIsReadOnce(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	src := Sources{File: fmt.Sprintf("/dev/fd/%d", r.Fd())}
+	if _, err := os.Stat(src.File); err != nil {
+		t.Skipf("no names of open files here: %v", err)
+	}
+	if _, err := w.WriteString("preset = \"quick\"\nradius = 7.5\n"); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if err := src.Read(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s, _, err := Resolve(src)
+		if err != nil || s.Radius != 7.5 {
+			t.Errorf("radius %g, %v", s.Radius, err)
+		}
+		if p, err := src.Chosen(); err != nil || p.Name != "quick" {
+			t.Errorf("preset %q, %v", p.Name, err)
+		}
+	}
+}
+
+// A pipe whose writer says nothing is waited for, but not beyond the context's end.
+func TestReadEndsWithItsContext(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	src := Sources{File: fmt.Sprintf("/dev/fd/%d", r.Fd())}
+	done := make(chan error, 1)
+	go func() { done <- src.Read(ctx) }()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("still waiting after 30 s")
+	}
+}
+
 func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
 	file := func(content string) Sources { return Sources{File: settingsFile(t, content)} }
 	folder := t.TempDir()
@@ -113,6 +177,7 @@ func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
 		{file("radius = inf"), `file x.toml: radius = +inf: must be a number above 0`},
 		{file("radius = 3\nradius = 4"), `file x.toml: line 2, column 1: toml:`},
 		{file("radius 3"), `file x.toml: line 1, column 8: toml:`},
+		{file("\xff\xfer\x00"), `file x.toml: is in UTF-16: must be in UTF-8`},
 		{file("# " + strings.Repeat("x", largestFile)), `file x.toml: is larger than 64 KiB: settings files are short`},
 		{file("size = 512\nradius = 300"), `radius = 300: must be at most half of size, 256 (file x.toml)`},
 		{Sources{Env: []string{"PRISMTOP_RADIUS=wide"}}, `environment PRISMTOP_RADIUS: radius = "wide": must be a number above 0`},

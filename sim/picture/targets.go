@@ -10,8 +10,8 @@ import (
 // dark; six elements to a group, each 2^(1/6) finer than the one before. A layer
 // holds an even group and the next odd one; the following layer stands in its
 // middle at a quarter of the size, down to bars too fine for the pixels.
-func drawUSAF(_ context.Context, side int) []float64 {
-	c := canvas{side: side, pixels: make([]float64, side*side)}
+func drawUSAF(ctx context.Context, side int) []float64 {
+	c := canvas{ctx: ctx, side: side, pixels: make([]float64, side*side)}
 	margin := 0.06 * float64(side)
 	c.layer(margin, margin, float64(side)-2*margin)
 	return c.pixels
@@ -60,8 +60,9 @@ func (c *canvas) element(x, y, w float64) {
 	}
 }
 
-// canvas is a picture drawn by exact coverage of its pixels.
+// canvas is a picture drawn by exact coverage of its pixels, until the context ends.
 type canvas struct {
+	ctx    context.Context
 	side   int
 	pixels []float64
 }
@@ -70,7 +71,7 @@ type canvas struct {
 func (c *canvas) rectangle(x, y, w, h float64) {
 	limit := float64(c.side)
 	x1, y1 := math.Min(x+w, limit), math.Min(y+h, limit)
-	for i := int(y); float64(i) < y1; i++ {
+	for i := int(y); float64(i) < y1 && c.ctx.Err() == nil; i++ {
 		rows := math.Min(y1, float64(i+1)) - math.Max(y, float64(i))
 		for j := int(x); float64(j) < x1; j++ {
 			columns := math.Min(x1, float64(j+1)) - math.Max(x, float64(j))

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -89,6 +91,64 @@ func TestRoundsAlternateAndDropTheDisturbed(t *testing.T) {
 	p.Script = filepath.Join(t.TempDir(), "missing")
 	if r := p.Measure(context.Background(), w, 1, 1); r.Err == nil || len(r.Rounds) != 0 {
 		t.Errorf("a missing script gave %+v", r)
+	}
+}
+
+// A program that is interrupted leaves nothing behind: neither a process that it began,
+// even one that left its parent and does not want to end, nor a wait for its output.
+func TestAnInterruptedProgramLeavesNoProcess(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs a shell")
+	}
+	folder := t.TempDir()
+	begun := filepath.Join(folder, "begun")
+	path := filepath.Join(folder, "peer")
+	body := "trap '' TERM\n(trap '' TERM; while :; do sleep 1; done) &\necho $! $$ >" + begun + ".part\nmv " + begun + ".part " + begun + "\nwait\n"
+	if err := os.WriteFile(path, []byte(body), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := output(ctx, []string{"sh", path})
+		done <- err
+	}()
+	var processes []byte
+	wait(t, "the program", func() (ok bool) {
+		var err error
+		processes, err = os.ReadFile(begun)
+		return err == nil
+	})
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("still waiting for the program, 30 s after it was interrupted")
+	}
+	for _, field := range strings.Fields(string(processes)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		process, err := os.FindProcess(pid)
+		if err != nil {
+			continue
+		}
+		wait(t, "the end of process "+field, func() bool { return process.Signal(syscall.Signal(0)) != nil })
+	}
+}
+
+// wait waits until something is so.
+func wait(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %s", what)
+		}
 	}
 }
 
