@@ -166,7 +166,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	cmd.Env = trueColor
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
-	x.See("sample  3/") // past the initialisation and the first samples
+	x.See("3/1200") // past the initialisation and the first samples
 	// Effects to look at; u takes each change back, so that the settings are the default's.
 	for _, key := range []string{"p", "u", "a", "u", "c", "u"} {
 		x.Press(key)
@@ -247,7 +247,7 @@ func (g *gallery) overlays() {
 // complete waits for the end of an ablation.
 func complete(t *testing.T, x *ptytest.Terminal) {
 	t.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); !strings.Contains(x.Text(), "ended: "); time.Sleep(time.Second) {
+	for deadline := time.Now().Add(12 * time.Minute); !strings.Contains(x.Text(), "ended: "); time.Sleep(time.Second) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the ablation goes on\n%s", x.Text())
 		}

@@ -52,7 +52,8 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		c.Text(0, h-1, count, theme.Strong)
 		c.TextRight(w, h-1, seen+" seen", theme.Faint)
 	} else {
-		c.Text(0, h-1, fmt.Sprintf("%d/%d", done, s.Run.Samples), theme.Strong)
+		count := fmt.Sprintf("%d/%d", done, s.Run.Samples)
+		c.Text(0, h-1, fittingOrLast(w-len(seen)-2, count+passText(s), count), theme.Strong)
 		c.TextRight(w, h-1, seen, theme.Faint)
 	}
 
