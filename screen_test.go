@@ -61,6 +61,22 @@ var sessions = []struct{ name, session string }{
 		exit 130
 		restored
 		see "prismtop: moon 128/32"`},
+	{"ctrl+c ends a run that prepares for years", `
+		terminal 80x24
+		start prismtop --preset quick --set warmup_measurements=2147483647
+		see preparing
+		wait 1s
+		press ctrl+c
+		exit 130
+		restored`},
+	{"q ends a run whose iteration takes minutes", `
+		terminal 80x24
+		start prismtop --kernels go --set object=points --set size=1024 --set object_size=1024 --set samples=3 --set init_iterations=0 --set latent=64 --set channels=64,64,64,64,64,64,64,64,64,64,64,1
+		see running
+		wait 1s
+		press q y
+		exit 0
+		restored`},
 	{"a terminal that can do nothing gets lines", `
 		terminal 80x24
 		start env TERM=dumb prismtop run --preset quick
