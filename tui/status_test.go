@@ -6,9 +6,32 @@ import (
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
 )
+
+// What a file's name or a library says is written out on the screen.
+func TestNothingThatIsSaidSteersTheScreen(t *testing.T) {
+	const name, shown = "x\x1b[2J\u202e\n.png", `x\x1b[2J\u202e\n.png`
+	s := failed()
+	s.Run.Object, s.Err = name, "diverged: "+strings.ReplaceAll(name, "\n", "")
+	s.Log = []profiles.LogLine{{At: time.Second, Text: "saved " + name}}
+	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+	see := func(want string) {
+		t.Helper()
+		if got := ansi.Strip(m.View().Content); !strings.Contains(got, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, got)
+		}
+	}
+	see("saved " + shown)
+	see(`failed: diverged: x\x1b[2J\u202e.png`)
+	see(`  x\x1b[2J\u202e`)
+	m.complain("not saved: " + name)
+	m.stale = true
+	m.Update(secondMsg{})
+	see("not saved: " + shown)
+}
 
 // News of the run wait until an answer to a key was there to be read.
 func TestNewsDoNotReplaceAFreshAnswer(t *testing.T) {

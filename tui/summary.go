@@ -27,6 +27,9 @@ const (
 	bodyIndent = 15
 )
 
+// commaReach is how much of a line may stay empty so that it ends at a comma.
+const commaReach = 24
+
 // hanging is a summary whose lines are at most so many cells wide; 0 is no limit.
 func hanging(text string, width int) string {
 	if width <= 2*bodyIndent {
@@ -41,7 +44,11 @@ func hanging(text string, width int) string {
 		line = strings.TrimSuffix(line, "\n")
 		for chart.Width(line) > width {
 			part, rest := splitCells(line, width)
-			if at := strings.LastIndexByte(part, ' '); rest[0] != ' ' && at > indent {
+			at := strings.LastIndexByte(part, ' ')
+			if comma := strings.LastIndex(part, ", ") + 1; comma > width-commaReach { // keeps a number beside its unit
+				at = comma
+			}
+			if at > indent && (rest[0] != ' ' || part[at-1] == ',') {
 				part, rest = part[:at], part[at:]+rest
 			}
 			b.WriteString(strings.TrimRight(part, " ") + "\n")
