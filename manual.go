@@ -43,7 +43,8 @@ func manual() (string, error) {
 		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
 	doc.Section("After kill -9")
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
-		"echo. The command reset, typed blindly, brings it back. Every other end restores the terminal.")
+		"echo. The command reset, typed blindly, brings it back. " +
+		"Ctrl+c, errors and every other signal that ends the program restore it.")
 	doc.Section("Exit status")
 	doc.entry("0", "Done.")
 	doc.entry("1", "Failed.")

@@ -32,7 +32,9 @@ func openConsole(o Options, interrupt func()) (*console, error) {
 		if c.keys, err = newKeyboard(c.tty.file, interrupt); err != nil {
 			return nil, err
 		}
-		c.input = c.keys
+		if ownsTTY {
+			c.input = c.keys
+		}
 	}
 	if f, ok := o.Output.(*os.File); ok && term.IsTerminal(f.Fd()) {
 		c.output = f
@@ -54,8 +56,10 @@ func (c *console) take() error {
 	if c.tty == nil {
 		return nil
 	}
-	if err := c.tty.makeRaw(); err != nil {
-		return err
+	if ownsTTY {
+		if err := c.tty.makeRaw(); err != nil {
+			return err
+		}
 	}
 	if err := c.keys.start(); err != nil {
 		c.tty.restore()

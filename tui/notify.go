@@ -18,11 +18,10 @@ type Notices uint8
 const (
 	// Bell rings the terminal's bell.
 	Bell Notices = 1 << iota
-	// OSC9 is a desktop notification as iTerm2, Windows Terminal, WezTerm, Ghostty,
-	// Kitty and foot show it.
+	// OSC9 is a desktop notification as iTerm2, WezTerm, Ghostty, Kitty and foot show it.
 	OSC9
-	// OSC777 is a desktop notification with a title, as urxvt, VTE, foot, WezTerm and
-	// Ghostty show it.
+	// OSC777 is a desktop notification with a title, as urxvt, foot, WezTerm and Ghostty
+	// show it.
 	OSC777
 )
 

@@ -76,7 +76,7 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	defer release()
 	program = tea.NewProgram(m, append(terminal.options(o),
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
-		tea.WithFilter(m.hold), tea.WithOutput(m.out), tea.WithEnvironment(o.Environ))...)
+		tea.WithFilter(m.hold), tea.WithOutput(screenOutput(m.out, terminal.output)), tea.WithEnvironment(o.Environ))...)
 	defer onDeath(func() bool {
 		terminal.tty.restore()
 		reads := m.surrender()

@@ -3,6 +3,7 @@
 package tui
 
 import (
+	"io"
 	"os"
 	"os/signal"
 
@@ -15,6 +16,9 @@ func inForeground(fd uintptr) bool {
 	group, err := unix.IoctlGetInt(int(fd), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp()
 }
+
+// screenOutput is what Bubble Tea writes to.
+func screenOutput(out *output, _ *os.File) io.Writer { return out }
 
 // onResize lets c know when the size of the terminal changes.
 func onResize(c chan<- os.Signal) { signal.Notify(c, unix.SIGWINCH) }
