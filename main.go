@@ -210,7 +210,7 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
-	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy")
+	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
 	return cmd
 }
 
@@ -369,6 +369,10 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 		return runErr
 	}
 	if last != nil && last.Run.Size > 0 { // else it had not begun
+		if last.State <= profiles.Paused { // the snapshot is older than the stop
+			stopped := *last
+			stopped.State, last = profiles.Stopped, &stopped
+		}
 		fmt.Fprint(out, tui.SummaryWithin(last, tui.Columns(out)))
 	}
 	var crash *sim.PanicError

@@ -197,7 +197,7 @@ var sessions = []struct{ name, session string }{
 		see "next run: image prismtop-moon.png (R)"
 		press R
 		see "The next run has image prismtop-moon.png, radius 12."
-		press R
+		press y
 		see "restarted from the first weights of the seed with image = prismtop-moon.png, radius = 12" "prismtop  prismtop-…"
 		press q y
 		exit 0`},

@@ -62,6 +62,7 @@ type record struct {
 	settings preset.Settings
 	next     *preset.Settings
 	err      string
+	endedBy  string // the setting that finished the run
 	began    time.Time
 	pace     pace
 
@@ -231,7 +232,12 @@ func (a *Aggregator) apply(e *event) {
 		a.results = append(a.results, e.result)
 	case stateEvent:
 		a.pace.enter(e.state, e.at)
-		a.err = e.text
+		a.err, a.endedBy = "", ""
+		if e.state == Finished {
+			a.endedBy = e.text
+		} else {
+			a.err = e.text
+		}
 		if e.state > Paused {
 			a.effects.end()
 		}
@@ -377,7 +383,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 	}
 	effects := a.effects.view()
 	s := &Snapshot{
-		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err,
+		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),

@@ -220,12 +220,12 @@ func judgeSlowdown(f *facts) finding {
 		switch others, usual := p.others(); {
 		case others > machine.Quiet && others-usual >= loadDiffers:
 			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what, 100*others, 100*usual),
-				"No setting changed: end what else computes here (top shows it), or wait; A compares settings all the same."
+				"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same."
 		case others <= machine.Quiet:
-			return what + ".", fmt.Sprintf("No setting changed, and other programs took %.0f %% of the processors only: "+
+			return what + ".", fmt.Sprintf("No setting changed just before, and other programs took %.0f %% of the processors only: "+
 				"see whether the processor is throttled by heat.", 100*others)
 		}
-		return what + ".", "No setting changed: see whether other processes use the cores or the processor is throttled by heat."
+		return what + ".", "No setting changed just before: see whether other processes use the cores or the processor is throttled by heat."
 	}}
 }
 

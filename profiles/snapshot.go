@@ -192,6 +192,7 @@ type Snapshot struct {
 	Next     *preset.Settings // that a restart begins with, where they were changed; nil for Settings
 	State    State
 	Err      string
+	EndedBy  string // the limit that finished the run early, as "max_iterations = 300"; empty for none
 
 	Elapsed  time.Duration // running time, pauses excluded
 	Stage    Stage

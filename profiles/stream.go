@@ -143,12 +143,12 @@ func (s *Stream) Refuse(text string) { s.put(event{kind: logEvent, text: text, r
 // change afterwards.
 func (s *Stream) Truth(p *Picture) { s.put(event{kind: truthEvent, picture: p}) }
 
-// State records what the run is doing from now on; err tells why it Failed and
-// is empty otherwise. Time spent in Running is the snapshot's Elapsed.
-func (s *Stream) State(state State, err string) {
+// State records what the run is doing from now on; why says what made it fail, or the
+// limit that Finished it, and is empty otherwise. Time spent in Running is the snapshot's Elapsed.
+func (s *Stream) State(state State, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := event{kind: stateEvent, state: state, text: err}
+	e := event{kind: stateEvent, state: state, text: why}
 	if !s.add(e) {
 		e.at, e.position = s.clock(), s.ring.Written()
 		s.latest.state = &e

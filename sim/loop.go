@@ -26,6 +26,7 @@ type loop struct {
 	finished bool             // nothing more to do until a restart
 	next     *preset.Settings // of the restart; nil for the user's own
 	failure  error            // why, when the reconstruction diverged
+	endedBy  string           // the limit that the last iteration reached; empty for none
 	restarts int
 	changes  uint32
 	index    int64 // of the next iteration
@@ -142,7 +143,7 @@ func (l *loop) announceEnd() {
 		l.run.stream.State(profiles.Failed, l.failure.Error())
 		return
 	}
-	l.run.stream.State(profiles.Finished, "")
+	l.run.stream.State(profiles.Finished, l.endedBy)
 }
 
 // end publishes how the loop ended and returns the run's error. A run that was cut
@@ -196,7 +197,9 @@ func (l *loop) iterate(cut context.Context) error {
 	if outcome.PlansChanged {
 		stream.Memory(l.task.Memory())
 	}
+	l.endedBy = ""
 	if limit != "" && !outcome.Finished {
+		l.endedBy = limit
 		stream.Log("ended by " + limit)
 	}
 	if err := l.observeAblation(cut); err != nil {

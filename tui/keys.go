@@ -187,9 +187,16 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
+// runIsOver answers keys that want a run that goes on.
+const runIsOver = "the run is over: R starts the next"
+
 func (m *Model) togglePause() tea.Cmd {
-	if m.snap == nil || ended(m.snap.State) {
-		m.say("nothing is running")
+	switch {
+	case m.snap == nil:
+		m.say(errNotBegun.Error())
+		return nil
+	case ended(m.snap.State):
+		m.say(runIsOver)
 		return nil
 	}
 	pause := !m.paused()
@@ -207,7 +214,11 @@ func (m *Model) paused() bool {
 }
 
 func (m *Model) step() tea.Cmd {
-	if !m.paused() || m.snap == nil || ended(m.snap.State) {
+	if m.snap != nil && ended(m.snap.State) {
+		m.say(runIsOver)
+		return nil
+	}
+	if !m.paused() || m.snap == nil {
 		m.say("n runs one iteration of a paused run: press space first")
 		return nil
 	}

@@ -69,3 +69,12 @@ func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
 		}
 	}
 }
+
+// The summary names the limit that ended a run before its last sample.
+func TestTheSummaryNamesTheLimit(t *testing.T) {
+	s := overAfter300()
+	s.EndedBy = "max_iterations = 300"
+	if text := Summary(s); !strings.Contains(text, "finished by max_iterations = 300 after") {
+		t.Errorf("the summary:\n%s", text)
+	}
+}

@@ -195,7 +195,7 @@ func TestAFileThatBecomesAPipeIsLeftAlone(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
-	press(m, "w")
+	press(m, "M")
 	m.passSecond(t)
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeNamedPipe == 0 {
 		t.Errorf("it was replaced: %v, %v", info, err)
@@ -207,12 +207,12 @@ func TestAFileThatBecomesAPipeIsLeftAlone(t *testing.T) {
 
 func TestAMarkInFrontOfTheFileIsNoText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
-	if err := os.WriteFile(path, []byte("\xef\xbb\xbfpreset = 'timing'\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("\xef\xbb\xbfmouse = true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, running())
-	if m.arrangement().name != "timing" {
-		t.Errorf("the screen shows %s, and says %q", m.arrangement().name, lastLine(m))
+	if !m.mouse {
+		t.Errorf("the mouse is off, and the screen says %q", lastLine(m))
 	}
 }
 

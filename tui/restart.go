@@ -47,7 +47,8 @@ func (m *Model) lost() []string {
 // run as it is.
 func (m *Model) answerRestart(key string) tea.Cmd {
 	switch key {
-	case "R", "y", "Y", "enter":
+	case "R": // held down or pressed twice, it must not lose the run
+	case "y", "Y", "enter":
 		m.restarting = false
 		m.startAgain()
 	case "s":
@@ -103,7 +104,7 @@ func (m *Model) restartQuestion() []string {
 			c.Text(0, y, chart.Cut(l, w), theme.Plain)
 		}
 		x, y := 0, len(lines)+1
-		for _, h := range []hint{{"R y", "restart"}, {"s", "save the picture first"}, {"any other key", "leaves it"}} {
+		for _, h := range []hint{{"y", "restart"}, {"s", "save the picture first"}, {"any other key", "leaves it"}} {
 			x = c.Text(x, y, h.Key, theme.Key)
 			x = c.Text(x+1, y, h.Does, theme.Plain) + 3
 		}

@@ -26,7 +26,7 @@ func TestARestartSaysWhatIsLost(t *testing.T) {
 		press(m, "R")
 		checkFrame(t, m, size[0], size[1])
 		for _, want := range []string{"Restart? What this run has is lost:", "4120 iterations, their weights and the picture", "3 effects",
-			"The next run has radius 24, samples 50.", "R y restart", "s save the picture first", "any other key"} {
+			"The next run has radius 24, samples 50.", "y restart", "s save the picture first", "any other key"} {
 			if frame := seen(m); !strings.Contains(frame, want) {
 				t.Errorf("%v: the question lacks %q:\n%s", size, want, frame)
 			}
@@ -35,7 +35,7 @@ func TestARestartSaysWhatIsLost(t *testing.T) {
 		if frame := seen(m); strings.Contains(frame, "Restart?") || !strings.Contains(lastLine(m), "not restarted") {
 			t.Errorf("%v: esc leaves\n%s", size, frame)
 		}
-		press(m, "R", "R")
+		press(m, "R", "R", "y")
 		if got := r.called(); !slices.Equal(got, []string{"Restart"}) || !strings.Contains(lastLine(m), "restarting") {
 			t.Errorf("%v: called %q and says %q", size, got, lastLine(m))
 		}
@@ -67,7 +67,7 @@ func TestARestartOfARunThatIsGoneSaysSo(t *testing.T) {
 		t.Errorf("asks: %v, called %q, says %q", m.restarting, r.called(), got)
 	}
 	r.gone, r.refuse = nil, errors.New("it went meanwhile")
-	press(m, "R", "R")
+	press(m, "R", "R", "y")
 	if got := lastLine(m); !strings.Contains(got, "not restarted: it went meanwhile") {
 		t.Errorf("the footer says %q", got)
 	}
@@ -76,7 +76,7 @@ func TestARestartOfARunThatIsGoneSaysSo(t *testing.T) {
 // What the run refuses later is the answer to the key that asked for it.
 func TestARefusalThatComesLaterIsTold(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	press(m, "R", "R")
+	press(m, "R", "R", "y")
 	s := running()
 	s.Log = append(s.Log, profiles.LogLine{Text: "not restarted: picture x.png: no such file", Refused: true}, profiles.LogLine{Text: "ablation began"})
 	m.Update(snapshotMsg{s})

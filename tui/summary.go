@@ -68,6 +68,9 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	r := s.Run
+	if s.State == profiles.Finished && s.EndedBy != "" {
+		state += " by " + s.EndedBy
+	}
 	line("prismtop: %s %d/%d, %s %s, %s, seed %d: %s after %s", r.Object, r.Size, r.ObjectSize, r.Device, r.Kernels,
 		precision(s, 80), r.Seed, state, clock(s.Elapsed))
 	if s.Err != "" {

@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// ownsTTY says that the screen sets the terminal's modes, and not Bubble Tea.
+const ownsTTY = true
+
 // inForeground reports whether the process may read the terminal fd and set its modes:
 // its group is in the foreground of its shell, or no shell has job control over it.
 func inForeground(fd uintptr) bool {
