@@ -63,8 +63,11 @@ func execute(args []string) int {
 	if err != nil && !begun {
 		err = badUsage(err)
 	}
-	if err != nil && !interrupted(err) {
-		fmt.Fprintln(newOutlet(ending(), os.Stderr), "prismtop: "+errorLine(err))
+	if errors.Is(err, errGivenUp) && ctx.Err() != nil {
+		err = errInterrupted
+	}
+	if line := errorLine(err); line != "" {
+		fmt.Fprintln(newOutlet(ending(), os.Stderr), "prismtop: "+line)
 	}
 	return exitStatus(err)
 }
@@ -84,7 +87,8 @@ func exitStatus(err error) int {
 }
 
 // errorLine is an error's text on one line, without characters that steer a terminal.
-// Errors that errors.Join joined stand one after another.
+// Errors that errors.Join joined stand one after another. That work was interrupted is
+// not told: whoever did it knows.
 func errorLine(err error) string {
 	if usage, ok := err.(*usageError); ok {
 		return errorLine(usage.error)
@@ -92,9 +96,14 @@ func errorLine(err error) string {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(joined.Unwrap()...).Error() {
 		var parts []string
 		for _, e := range joined.Unwrap() {
-			parts = append(parts, errorLine(e))
+			if line := errorLine(e); line != "" {
+				parts = append(parts, line)
+			}
 		}
 		return strings.Join(parts, "; ")
+	}
+	if err == nil || interrupted(err) {
+		return ""
 	}
 	return visible.Text(err.Error())
 }

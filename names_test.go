@@ -1,6 +1,9 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,5 +92,25 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 				t.Errorf("a name goes on on a line of its own:\n%s", text)
 			}
 		})
+	}
+}
+
+func TestErrorsStandOnOneLine(t *testing.T) {
+	full := errors.New("saving moon.npy: no space left on device")
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{nil, ""},
+		{errInterrupted, ""},
+		{fmt.Errorf("bench: %w", context.Canceled), ""},
+		{errors.Join(errInterrupted, full), full.Error()},
+		{errors.Join(errors.New("diverged"), full), "diverged; " + full.Error()},
+		{badUsage(errors.Join(errors.New("a\nb"), errors.Join(nil, errors.New("c")))), `a\nb; c`},
+		{fmt.Errorf("%w and %w", full, errors.New("\x1b")), full.Error() + ` and \x1b`},
+	} {
+		if got := errorLine(c.err); got != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"time"
 )
@@ -17,6 +18,9 @@ type outlet struct {
 
 // outletLimit is how long a write may take after the program was asked to end.
 const outletLimit = 500 * time.Millisecond
+
+// errGivenUp says that what was to be written was given up: the program was asked to end.
+var errGivenUp = errors.New("the output is not read")
 
 func newOutlet(ended <-chan struct{}, file *os.File) *outlet {
 	o := &outlet{file: file, ended: ended}
@@ -39,7 +43,7 @@ func (o *outlet) Fd() uintptr { return o.file.Fd() }
 // Write waits for the file to take p, which is copied.
 func (o *outlet) Write(p []byte) (int, error) {
 	if o.stuck {
-		return 0, os.ErrDeadlineExceeded
+		return 0, errGivenUp
 	}
 	type result struct {
 		n   int
@@ -61,6 +65,6 @@ func (o *outlet) Write(p []byte) (int, error) {
 		return r.n, r.err
 	case <-time.After(outletLimit):
 		o.stuck = true
-		return 0, os.ErrDeadlineExceeded
+		return 0, errGivenUp
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +37,18 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 			}
 		})
 	}
+	t.Run("headless", func(t *testing.T) {
+		x := ptytest.Open(t, 200, 60)
+		s := startOn(t, x, "exec prismtop run --headless "+unended)
+		x.See("iter ")
+		x.Freeze(true)
+		fill(t, x)
+		kill(syscall.SIGTERM)(s)
+		if got := s.end(stallLimit); got != 130 {
+			t.Errorf("status %d", got)
+		}
+		x.Freeze(false)
+	})
 	t.Run("lines", func(t *testing.T) {
 		x := ptytest.Open(t, 200, 60)
 		s := startOn(t, x, "stty -echo; exec prismtop run --lines "+unended)
@@ -52,6 +65,22 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 		}
 		x.Freeze(false)
 	})
+}
+
+// fill writes to a frozen terminal until it takes no more.
+func fill(t *testing.T, x *ptytest.Terminal) {
+	t.Helper()
+	other, err := os.OpenFile(x.TTY().Name(), os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.SetWriteDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		t.Skipf("skipped: a terminal whose writes cannot have a time limit: %v", err)
+	}
+	for err == nil {
+		_, err = other.WriteString(strings.Repeat("x", 4096))
+	}
 }
 
 // stall freezes a terminal and has the screen drawn until nothing fits any more.
