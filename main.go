@@ -314,11 +314,26 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return badUsage(err)
 	}
 	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
-		paths, saveErr := r.WriteReconstruction(f.save)
-		if len(paths) > 0 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "saved "+visible.Text(strings.Join(paths, " and ")))
+		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
+	}
+	return err
+}
+
+// write saves the reconstruction. The signal that ended a run does not end that too,
+// which may take a while for a large one; the next does.
+func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	paths, err := r.WriteReconstruction(ctx, f.save)
+	if len(paths) > 0 {
+		fmt.Fprintln(w, "saved "+visible.Text(strings.Join(paths, " and ")))
+	}
+	if err != nil && (wasInterrupted || ctx.Err() != nil) { // nobody else says it
+		why := errorLine(err)
+		if ctx.Err() != nil {
+			why = errInterrupted.Error()
 		}
-		err = errors.Join(err, saveErr)
+		fmt.Fprintln(w, "prismtop: not saved: "+why)
 	}
 	return err
 }

@@ -61,7 +61,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 			if s := profiles.NewAggregator(o.Stream, profiles.Options{}).Tick(time.Now()); s.State != profiles.Stopped {
 				t.Errorf("the run is %v", s.State)
 			}
-			if _, err := r.WriteReconstruction(filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "nothing was reconstructed") {
+			if _, err := r.WriteReconstruction(t.Context(), filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "nothing was reconstructed") {
 				t.Errorf("saved: %v", err)
 			}
 		})

@@ -302,7 +302,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	case restartCommand:
 		return false, l.restart(cut)
 	case saveCommand:
-		l.save()
+		l.save(cut)
 	case stopCommand:
 		return true, nil
 	}
@@ -552,8 +552,8 @@ func with(settings, before *preset.Settings) string {
 }
 
 // save writes the reconstruction as it stands.
-func (l *loop) save() {
-	paths, err := l.write(l.run.savePath(), picture.SaveNewPair)
+func (l *loop) save(cut context.Context) {
+	paths, err := l.write(cut, l.run.savePath(), picture.SaveNewPair)
 	var told []string
 	if len(paths) > 0 {
 		told = append(told, "saved "+strings.Join(paths, " and "))
@@ -568,10 +568,10 @@ func (l *loop) save() {
 
 // write writes the window of the object of the reconstruction to a PNG and an NPY
 // file named after base.
-func (l *loop) write(base string, save func(string, []float32, int, int) ([]string, error)) ([]string, error) {
+func (l *loop) write(ctx context.Context, base string, save func(context.Context, string, []float32, int, int) ([]string, error)) ([]string, error) {
 	if l.task == nil || !l.task.Reconstructed() {
 		return nil, errors.New("nothing was reconstructed yet")
 	}
 	p := l.task.Picture()
-	return save(base, p.Pixels, p.Width, p.Height)
+	return save(ctx, base, p.Pixels, p.Width, p.Height)
 }

@@ -247,9 +247,9 @@ func (r *Run) Close() { r.loop.close() }
 
 // WriteReconstruction writes the reconstruction of a run that has ended to
 // base.png (16 bit) and base.npy, or to base.npy alone with an error where it is not
-// finite. It returns the paths that were written.
-func (r *Run) WriteReconstruction(base string) ([]string, error) {
-	return r.loop.write(base, picture.SavePair)
+// finite. It returns the paths that were written: none where ctx ended before.
+func (r *Run) WriteReconstruction(ctx context.Context, base string) ([]string, error) {
+	return r.loop.write(ctx, base, picture.SavePair)
 }
 
 // errEnded refuses a command to a run whose loop is gone.

@@ -3,6 +3,8 @@ package picture
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"prismtop/profiles/await/awaittest"
@@ -36,5 +38,28 @@ func TestAContextEndsLoading(t *testing.T) {
 		if _, err := Load(awaittest.After(looks), path, o); !errors.Is(err, context.Canceled) {
 			t.Errorf("ended after %d looks: %v", looks, err)
 		}
+	}
+}
+
+// Saving ends with its context while the files are encoded, and then leaves nothing.
+func TestAContextEndsSaving(t *testing.T) {
+	const side = 512
+	folder, pixels := t.TempDir(), make([]float32, side*side)
+	for i := range pixels {
+		pixels[i] = float32(i * 7 % 1000)
+	}
+	base := filepath.Join(folder, "moon")
+	for name, save := range map[string]func(context.Context, string, []float32, int, int) ([]string, error){
+		"SavePair": SavePair, "SaveNewPair": SaveNewPair,
+	} {
+		for _, looks := range []int{0, side / 2, side + 5, 2*side + 5} {
+			paths, err := save(awaittest.After(looks), base, pixels, side, side)
+			if len(paths) > 0 || !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, ended after %d looks: %v, %v", name, looks, paths, err)
+			}
+		}
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }

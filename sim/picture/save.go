@@ -2,14 +2,17 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"image"
 	"image/png"
+	"io"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 
 	"prismtop/profiles/atomicfile"
@@ -20,7 +23,7 @@ import (
 // "min=… max=…", so that value = min + (max − min)·grey/65535. The file is
 // written whole or not at all; an error leaves an older file as it was.
 func SavePNG16(path string, pixels []float32, w, h int) error {
-	data, err := encodePNG16(pixels, w, h)
+	data, err := encodePNG16(context.Background(), pixels, w, h)
 	return save(path, data, err)
 }
 
@@ -28,15 +31,16 @@ func SavePNG16(path string, pixels []float32, w, h int) error {
 // bit. The file is written whole or not at all; an error leaves an older file
 // as it was.
 func SaveNPY(path string, pixels []float32, w, h int) error {
-	data, err := encodeNPY(pixels, w, h)
+	data, err := encodeNPY(context.Background(), pixels, w, h)
 	return save(path, data, err)
 }
 
 // SavePair is SavePNG16 to base.png and SaveNPY to base.npy, both or neither. It
 // returns their paths. Pixels that are not finite go to base.npy alone: its path comes
-// with a NotFiniteError.
-func SavePair(base string, pixels []float32, w, h int) ([]string, error) {
-	return saveFiles(base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
+// with a NotFiniteError. Where ctx ends before the first of them is begun, its error is
+// returned and nothing is written.
+func SavePair(ctx context.Context, base string, pixels []float32, w, h int) ([]string, error) {
+	return saveFiles(ctx, base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
 		paths := appended(base, extensions)
 		return paths, atomicfile.WriteTogether(paths, data, 0o666)
 	})
@@ -44,8 +48,8 @@ func SavePair(base string, pixels []float32, w, h int) ([]string, error) {
 
 // SaveNewPair is SavePair that replaces nothing: where a file has one of the names,
 // both go to base-2, or base-3, and so on.
-func SaveNewPair(base string, pixels []float32, w, h int) ([]string, error) {
-	return saveFiles(base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
+func SaveNewPair(ctx context.Context, base string, pixels []float32, w, h int) ([]string, error) {
+	return saveFiles(ctx, base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
 		return atomicfile.WriteNew(func(n int) []string {
 			if n == 1 {
 				return appended(base, extensions)
@@ -56,14 +60,14 @@ func SaveNewPair(base string, pixels []float32, w, h int) ([]string, error) {
 }
 
 // saveFiles encodes pixels for the files that can hold them and has them written.
-func saveFiles(base string, pixels []float32, w, h int, write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
+func saveFiles(ctx context.Context, base string, pixels []float32, w, h int, write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
 	extensions := []string{".png", ".npy"}
-	grey, err := encodePNG16(pixels, w, h)
+	grey, err := encodePNG16(ctx, pixels, w, h)
 	var unfit *NotFiniteError
 	if err != nil && !errors.As(err, &unfit) {
 		return nil, fmt.Errorf("saving %s: %w", base, err)
 	}
-	array, err := encodeNPY(pixels, w, h)
+	array, err := encodeNPY(ctx, pixels, w, h)
 	if err != nil {
 		return nil, fmt.Errorf("saving %s: %w", base, err)
 	}
@@ -128,7 +132,7 @@ func checkPixels(pixels []float32, w, h int) error {
 	return nil
 }
 
-func encodePNG16(pixels []float32, w, h int) ([]byte, error) {
+func encodePNG16(ctx context.Context, pixels []float32, w, h int) ([]byte, error) {
 	if err := checkPixels(pixels, w, h); err != nil {
 		return nil, err
 	}
@@ -141,17 +145,33 @@ func encodePNG16(pixels []float32, w, h int) ([]byte, error) {
 		low, high = math.Min(low, f), math.Max(high, f)
 	}
 	grey := image.NewGray16(image.Rect(0, 0, w, h))
-	if high > low {
-		for i, v := range pixels {
+	for y := 0; y < h && high > low; y++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for x, v := range pixels[y*w:][:w] {
 			level := math.Round((float64(v) - low) / (high - low) * 65535)
-			binary.BigEndian.PutUint16(grey.Pix[2*i:], uint16(level))
+			binary.BigEndian.PutUint16(grey.Pix[2*(y*w+x):], uint16(level))
 		}
 	}
 	var out bytes.Buffer
-	if err := png.Encode(&out, grey); err != nil {
+	if err := png.Encode(writer{ctx, &out}, grey); err != nil {
 		return nil, err
 	}
 	return withText(out.Bytes(), "prismtop", fmt.Sprintf("min=%v max=%v", low, high)), nil
+}
+
+// writer writes to another until its context ends.
+type writer struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.to.Write(p)
 }
 
 // withText inserts a tEXt chunk behind the header of a PNG, which is the
@@ -165,7 +185,7 @@ func withText(file []byte, keyword, text string) []byte {
 	return bytes.Join([][]byte{file[:headerEnd], chunk, file[headerEnd:]}, nil)
 }
 
-func encodeNPY(pixels []float32, w, h int) ([]byte, error) {
+func encodeNPY(ctx context.Context, pixels []float32, w, h int) ([]byte, error) {
 	if err := checkPixels(pixels, w, h); err != nil {
 		return nil, err
 	}
@@ -176,7 +196,11 @@ func encodeNPY(pixels []float32, w, h int) ([]byte, error) {
 	out := append([]byte(npyMagic), 1, 0)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(header)))
 	out = append(out, header...)
-	for _, v := range pixels {
+	out = slices.Grow(out, 4*len(pixels))
+	for i, v := range pixels {
+		if i%w == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
 	}
 	return out, nil

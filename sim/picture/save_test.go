@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"image"
 	"image/png"
@@ -185,7 +186,7 @@ func TestANewPairTakesTheFirstFreeName(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"-2", "-4", "-5"} {
-		paths, err := SaveNewPair(base, []float32{0, 1, 2, 3}, 2, 2)
+		paths, err := SaveNewPair(t.Context(), base, []float32{0, 1, 2, 3}, 2, 2)
 		if err != nil || !slices.Equal(paths, []string{base + want + ".png", base + want + ".npy"}) {
 			t.Errorf("%v (%v), want %s", paths, err, want)
 		}
@@ -211,10 +212,10 @@ func TestWhatIsNotFiniteIsSavedAsNPYAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		save func(string, []float32, int, int) ([]string, error)
+		save func(context.Context, string, []float32, int, int) ([]string, error)
 		at   string
 	}{{SavePair, base}, {SavePair, base}, {SaveNewPair, base + "-2"}} {
-		paths, err := c.save(base, pixels, 2, 2)
+		paths, err := c.save(t.Context(), base, pixels, 2, 2)
 		var unfit *NotFiniteError
 		if !errors.As(err, &unfit) || !strings.Contains(err.Error(), c.at+".png: the value at [1, 0] is NaN") {
 			t.Errorf("error %v", err)
@@ -238,7 +239,7 @@ func TestAPairIsWholeOrNotThere(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(base+".npy", "inside"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SavePair(base, []float32{0, 1, 2, 3}, 2, 2); err == nil || !strings.Contains(err.Error(), base+".npy") {
+	if _, err := SavePair(t.Context(), base, []float32{0, 1, 2, 3}, 2, 2); err == nil || !strings.Contains(err.Error(), base+".npy") {
 		t.Errorf("over a folder: %v", err)
 	}
 	entries, err := os.ReadDir(folder)
