@@ -45,6 +45,13 @@ value came from. A setting marked *live* can change while a run goes on; it take
 wait for the next start: the settings pane (` + "`,`" + `) takes them, checked as the command line checks them, and ` + "`R`" + ` restarts with
 them. The default column is preset ` + "`" + Default + "`" + `.
 
+A settings file is UTF-8 text, with or without a byte order mark, of at most 64 KiB. It may be a pipe, as the shell makes one of
+` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; what writes to it is waited for, and ` + "`ctrl+c`" + ` ends the wait.
+
+Settings that need more memory than the machine has are refused, with the setting to change. That counts what no run can do
+without: weights with their moments, the planes of the field, the apertures. Activations and work space come on top (a field of
+4096 that the object fills takes 4.8 GB where 3.7 are counted), so that the system may still end a run that only just passes.
+
 A threshold belongs to the loss that it was given for: ` + "`loss`, `normalize_loss` and the weights of `composite`" + `. Under another
 loss it is suspended, and samples end at their limits. It is in force again when that loss is back; one that is given anew
 belongs to the loss in use.
