@@ -32,7 +32,7 @@ func TestAnAttachedContextEndsLoopsEarly(t *testing.T) {
 			t.Error("the pool does not know that its context has ended")
 		}
 		p.For(n, 1, func(lo, hi int) { t.Errorf("%d threads: [%d, %d) ran under a context that has ended", threads, lo, hi) })
-		if before := p.Attach(nil); before != ctx {
+		if before := p.Attach(context.Background()); before != ctx {
 			t.Errorf("%v was attached, want the context", before)
 		}
 		done.Store(0)
