@@ -214,6 +214,11 @@ var sessions = []struct{ name, session string }{
 		press y
 		exit 0
 		restored`},
+}
+
+// alertSessions need as many iterations as a run without the race detector makes: they
+// make each alert come on a real run, or need comparable iterations before a key.
+var alertSessions = []struct{ name, session string }{
 	{"keys that are pressed before one iteration have one effect, which the end of the run ends", `
 		terminal 120x40
 		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
@@ -232,10 +237,6 @@ var sessions = []struct{ name, session string }{
 		press q
 		exit 0
 		see "AMP + meas. cache + most iterations: not comparable: the run ended first"`},
-}
-
-// alertSessions make each alert come on a real run.
-var alertSessions = []struct{ name, session string }{
 	{"a loss that is no number ends the run, and the log says what to try", `
 		terminal 200x60
 		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set learning_rate=10
