@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-// unended is a run that goes on until it is ended.
+// unended are the flags of a run that does not finish by itself.
 const unended = "--preset quick --set samples=40 --set threshold=0 --set iterations=100000000"
 
 // questions are what terminals answer: colours, devices, modes, the cursor, names,

@@ -152,7 +152,7 @@ func (p *process) used(t *testing.T) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
-		return 0 // it has ended, which pause tells of
+		return 0 // it has ended; pause reports that
 	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	ticks := 0

@@ -111,7 +111,7 @@ func errorLine(err error) string {
 // errInterrupted ends a run that a signal stopped; what it measured was printed.
 var errInterrupted = errors.New("interrupted")
 
-// interrupted tells whether an error is that of work that a signal ended.
+// interrupted reports whether a signal ended the work that returned the error.
 func interrupted(err error) bool {
 	return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
 }

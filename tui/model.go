@@ -45,7 +45,7 @@ type Model struct {
 	mine       map[string]bool // settings that were changed here
 	precision  string          // the mode of AMP that was in use last; empty before the first
 	reading    string          // the picture that is being read for a restart; empty for none
-	todo       tea.Cmd         // to be done after the message at hand
+	pending    tea.Cmd         // runs after the current message
 	bookmarks  [bookmarkSlots]*bookmark
 	storing    bool               // the next digit stores a bookmark
 	pressed    string             // the key being handled
@@ -151,8 +151,8 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		runtime.UnlockOSThread()
 	}()
 	cmd = m.handle(msg)
-	if m.todo != nil {
-		cmd, m.todo = tea.Batch(cmd, m.todo), nil
+	if m.pending != nil {
+		cmd, m.pending = tea.Batch(cmd, m.pending), nil
 	}
 	if m.stale && m.mayDraw(isData(msg)) {
 		m.compose()

@@ -233,7 +233,7 @@ func (m *Model) check(set preset.Assignment) {
 	m.reading = set.Value
 	m.say("reading " + set.Value + " …")
 	control := m.control
-	m.todo = func() tea.Msg { return checkedMsg{set, control.Check([]preset.Assignment{set})} }
+	m.pending = func() tea.Msg { return checkedMsg{set, control.Check([]preset.Assignment{set})} }
 }
 
 // checked asks for a picture that was read, or says what is wrong with it.
