@@ -209,7 +209,7 @@ func (l *lines) effect(e *profiles.Effect) {
 var linesHelp = [...]string{
 	"status: progress on one line",
 	"summary: times by phase, memory, caches, effects, quality",
-	"settings: what can be changed, and its value",
+	"settings: what can be changed, its value, and the one that waits for the next start",
 	"NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run",
 	"effects: what each change did",
 	"pause, go, step: stop after this iteration, go on, run one",
@@ -296,15 +296,25 @@ func (l *lines) settings() {
 		l.say("%s", title)
 		for _, k := range preset.Keys() {
 			if wanted(k) {
-				l.say("  %s = %s (%s)", k.Name, settingsAsked(l.snap, k.Name).Get(k.Name), k.Wants())
+				l.say("  %s = %s (%s)", k.Name, l.valueOf(k.Name), k.Wants())
 			}
 		}
 	}
-	const next = "of the next run, which restart begins:"
+	const next = "from the next start on, which restart makes:"
 	if ended(l.snap.State) {
 		list(next, func(preset.Key) bool { return true })
 		return
 	}
 	list("from the next iteration on:", func(k preset.Key) bool { return k.Live })
 	list(next, func(k preset.Key) bool { return !k.Live })
+}
+
+// valueOf is a setting's value in force, and the one that waits for the next start
+// where that differs.
+func (l *lines) valueOf(key string) string {
+	value := settingsOf(l.snap).Get(key)
+	if asked := settingsAsked(l.snap, key).Get(key); asked != value {
+		value += ", next start " + asked
+	}
+	return value
 }

@@ -59,7 +59,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	say("settings", "learning_rate = 0.001", "amp = bf16 (")
 	say("amp = off", "amp = off from the next iteration on")
 	say("radius = 24", "radius = 24 for the next run: restart begins it")
-	say("settings", "from the next iteration on:", "of the next run, which restart begins:", "radius = 0 (")
+	say("settings", "from the next iteration on:", "from the next start on, which restart makes:", "radius = 0 (")
 	say("image=europa.png", "image = europa.png for the next run")
 	r.mu.Lock()
 	r.wrong = errors.New("picture none.png: no such file")
@@ -86,6 +86,24 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	}
 	if text := out.String(); strings.ContainsAny(text, "\r\x1b") {
 		t.Errorf("a line is rewritten or coloured: %q", text)
+	}
+}
+
+// A setting that waits for the next start is listed with both values, after the run's end
+// too; all others have one.
+func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
+	for name, s := range map[string]*profiles.Snapshot{"running": running(), "finished": finished()} {
+		out := &transcript{}
+		l := lines{out: out, told: map[int64]told{}}
+		s.Settings.Radius = 88
+		next := s.Settings
+		next.Radius = 90
+		s.Next = &next
+		l.snap = s
+		l.settings()
+		if text := out.String(); !strings.Contains(text, "  radius = 88, next start 90 (") || strings.Count(text, "next start") != 2 {
+			t.Errorf("%s: the settings are listed as\n%s", name, text)
+		}
 	}
 }
 
