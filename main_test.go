@@ -149,7 +149,9 @@ oneline
 status 1 prismtop verify nofile.npz
 oneline
 stderr '^prismtop: verify: nofile.npz: no such file or directory$'
-stdout 'FAILED: 0 arrays failed, 1 file could not be read'
+stdout '^nofile.npz: not read$'
+! stdout 'no such file'
+stdout 'FAILED: 1 file could not be read$'
 status 1 prismtop verify text.png
 oneline
 stderr '^prismtop: verify: text.png: not an NPZ file'
@@ -158,7 +160,9 @@ oneline
 stderr '^prismtop: verify: .: is a folder'
 status 1 prismtop verify empty.npz nofile.npz
 oneline
-stderr '^prismtop: verify: 0 arrays failed, 2 files could not be read: empty.npz: not an NPZ file'
+stderr '^prismtop: verify: empty.npz: not an NPZ file.*; nofile.npz: no such file or directory$'
+! stdout 'not an NPZ'
+stdout 'FAILED: 2 files could not be read$'
 status 2 prismtop presets shaw
 oneline
 status 2 prismtop run --headless TINY --save absent/moon
@@ -228,6 +232,12 @@ stderr 'flag --seed: "abc": must be a whole number from 0'
 status 2 prismtop run --headless=perhaps
 oneline
 stderr 'flag --headless: "perhaps": must be true or false'
+status 2 prismtop run --headless --theme pink
+oneline
+stderr '^prismtop: flag --theme: "pink": must be one of auto, dark, light, mono$'
+status 2 prismtop run --headless --bandwidth fast
+oneline
+stderr '^prismtop: flag --bandwidth: "fast": must be one of auto, low, full$'
 status 2 prismtop run --config preset.toml --preset quick
 oneline
 stderr 'file preset.toml: preset "nope": unknown'

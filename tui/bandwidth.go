@@ -33,7 +33,7 @@ func ParseBandwidth(name string) (Bandwidth, error) {
 			return Bandwidth(b), nil
 		}
 	}
-	return 0, fmt.Errorf("%q: must be %s", name, strings.Join(bandwidthNames[:], ", "))
+	return 0, fmt.Errorf("%q: must be one of %s", name, strings.Join(bandwidthNames[:], ", "))
 }
 
 // budget is what a bandwidth allows.

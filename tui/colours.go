@@ -32,7 +32,7 @@ func ParseColours(name string) (Colours, error) {
 			return Colours(c), nil
 		}
 	}
-	return 0, fmt.Errorf("%q: must be %s", name, strings.Join(coloursNames[:], ", "))
+	return 0, fmt.Errorf("%q: must be one of %s", name, strings.Join(coloursNames[:], ", "))
 }
 
 // ground is what the terminal said about its colours.

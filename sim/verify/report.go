@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -83,21 +82,25 @@ func OK(reports []Report) bool {
 	return len(reports) > 0
 }
 
-// Failure is nil when OK is true. Otherwise it says in one line which file could
-// not be read and why, or how many arrays failed, or both.
+// Failure is nil when OK is true. Otherwise it says in one line how many arrays failed,
+// which files could not be read and why, or both.
 func Failure(reports []Report) error {
 	if OK(reports) {
 		return nil
 	}
-	failed, unreadable := totals(reports)
-	if unreadable == 0 {
-		return fmt.Errorf("this build does not reproduce the reference vectors: %s failed", count(failed, "array"))
+	var faults []string
+	if failed, _ := totals(reports); failed > 0 {
+		faults = append(faults, fmt.Sprintf("this build does not reproduce the reference vectors: %s failed", count(failed, "array")))
 	}
-	first := reports[slices.IndexFunc(reports, func(r Report) bool { return r.Err != "" })].Err
-	if failed == 0 && unreadable == 1 {
-		return errors.New(first)
+	for _, r := range reports {
+		if r.Err != "" {
+			faults = append(faults, r.Err)
+		}
 	}
-	return fmt.Errorf("%s: %s", faults(failed, unreadable), first)
+	if len(faults) == 0 {
+		return errors.New("no file was verified")
+	}
+	return errors.New(strings.Join(faults, "; "))
 }
 
 // totals counts the arrays that failed and the files that could not be read.
@@ -112,11 +115,14 @@ func totals(reports []Report) (failed, unreadable int) {
 }
 
 func faults(failed, unreadable int) string {
-	text := count(failed, "array") + " failed"
-	if unreadable > 0 {
-		text += ", " + count(unreadable, "file") + " could not be read"
+	var parts []string
+	if failed > 0 || unreadable == 0 {
+		parts = append(parts, count(failed, "array")+" failed")
 	}
-	return text
+	if unreadable > 0 {
+		parts = append(parts, count(unreadable, "file")+" could not be read")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // WriteJSON writes one object: the engine, the verdict and every report.
@@ -135,7 +141,8 @@ func WriteJSON(w io.Writer, engine string, reports []Report) error {
 }
 
 // WriteText writes a table for people: each array with its error and what is
-// allowed, and a verdict for each file and for all.
+// allowed, and a verdict for each file and for all. Why a file could not be read is
+// left to Failure.
 func WriteText(w io.Writer, engine string, reports []Report) error {
 	arrays := 0
 	for _, r := range reports {
@@ -154,7 +161,7 @@ func WriteText(w io.Writer, engine string, reports []Report) error {
 
 func (r Report) writeText(w io.Writer) error {
 	if r.Err != "" {
-		_, err := fmt.Fprintf(w, "%s\n\n", visible.Text(r.Err))
+		_, err := fmt.Fprintf(w, "%s: not read\n\n", visible.Text(r.File))
 		return err
 	}
 	if _, err := fmt.Fprintf(w, "%s: %s, %s, %d failed\n", visible.Text(r.File), count(len(r.Cases), "case"), count(len(r.Results), "array"), r.Failed()); err != nil {

@@ -129,7 +129,7 @@ func (c *checker) reportUnused() {
 		}
 	}
 	if c.abandoned && unused > 0 {
-		c.fail("", fmt.Sprintf("%d arrays were not reached", unused))
+		c.fail("", count(unused, "array")+" not reached")
 	}
 }
 

@@ -359,8 +359,8 @@ func TestFailureTellsUnreadableFilesFromFailedArrays(t *testing.T) {
 		{[]Report{sound}, ""},
 		{[]Report{sound, failed}, "this build does not reproduce the reference vectors: 2 arrays failed"},
 		{[]Report{sound, absent}, "c.npz: no such file or directory"},
-		{[]Report{absent, text}, "0 arrays failed, 2 files could not be read: c.npz: no such file or directory"},
-		{[]Report{failed, text, sound}, "2 arrays failed, 1 file could not be read: d.txt: not an NPZ file"},
+		{[]Report{absent, text}, "c.npz: no such file or directory; d.txt: not an NPZ file"},
+		{[]Report{failed, text, sound}, "this build does not reproduce the reference vectors: 2 arrays failed; d.txt: not an NPZ file"},
 	} {
 		got := ""
 		if err := Failure(c.reports); err != nil {
@@ -382,7 +382,7 @@ func TestReportsArePrinted(t *testing.T) {
 	if err := WriteText(&b, "cpu go ×2", reports); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"a.npz: 1 case, 1 array, 0 failed", "a.y_64", "1e-07", "FAIL", "why", "c.npz: not an NPZ file", "cpu go ×2: 2 arrays in 3 files: FAILED: 1 array failed, 1 file could not be read"} {
+	for _, want := range []string{"a.npz: 1 case, 1 array, 0 failed", "a.y_64", "1e-07", "FAIL", "why", "c.npz: not read\n", "cpu go ×2: 2 arrays in 3 files: FAILED: 1 array failed, 1 file could not be read"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("text lacks %q:\n%s", want, b.String())
 		}
