@@ -262,6 +262,7 @@ func TestRunsWithoutAScreen(t *testing.T) {
 status 0 prismtop run --headless --json TINY --image good.png --save moon
 jsonobject
 stdout '"schema": 1'
+! stdout 'ended_by'
 stdout '"psnr_db": [0-9]'
 stdout '"hit_rate_reason": "every sample asks once'
 exists moon.png moon.npy
@@ -269,6 +270,9 @@ stderr 'saved moon.png and moon.npy'
 status 0 prismtop run --headless TINY --set pattern=remeasure --max-iterations 9
 stdout 'measurement .* hits'
 stderr 'ended by max_iterations = 9'
+status 0 prismtop run --json TINY --max-iterations 9
+jsonobject
+stdout '^  "ended_by": "max_iterations = 9",$'
 # an extension is not doubled, and trying the folder leaves nothing behind
 mkdir saved
 status 0 prismtop run --headless TINY --max-iterations 3 --save saved/Mars.PNG

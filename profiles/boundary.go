@@ -88,5 +88,5 @@ func (b *boundary) undone() string {
 		is = "are"
 	}
 	return fmt.Sprintf("%s %s as before from iteration %d on, after %s: no effect to measure",
-		strings.Join(keys, ", "), is, b.iteration, plural(b.count, "change", "changes"))
+		strings.Join(keys, ", "), is, b.iteration, Plural(b.count, "change", "changes"))
 }

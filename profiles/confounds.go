@@ -51,10 +51,11 @@ func only(n int) string {
 	if n == 0 {
 		return "no comparable iteration"
 	}
-	return "only " + plural(n, "comparable iteration", "comparable iterations")
+	return "only " + Plural(n, "comparable iteration", "comparable iterations")
 }
 
-func plural(n int, one, many string) string {
+// Plural is a number of things in words: "1 record", "2 records".
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

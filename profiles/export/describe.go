@@ -45,6 +45,14 @@ func size(v int64, reason string) (*int64, string) {
 	return &v, ""
 }
 
+// limit is the setting that finished the run before its last sample; empty for none.
+func limit(s *profiles.Snapshot) string {
+	if s.State != profiles.Finished {
+		return ""
+	}
+	return s.EndedBy
+}
+
 func describeMachine(s *profiles.Snapshot, from Source) Machine {
 	var m Machine
 	m.Device, m.DeviceReason = text(s.Run.Device, notBegun)
@@ -141,7 +149,7 @@ func describeCache(c profiles.CacheCounters) Cache {
 	saved := c.Total()
 	v.SavedMS, v.SavedMSReason = number(saved.Value/1e6, reason)
 	if reason == "" && !saved.Bounded {
-		reason = fmt.Sprintf("an entry was timed %d times since threads or transforms changed, and an interval takes %d", c.PricedBy, profiles.PriceLeast)
+		reason = fmt.Sprintf("an entry was timed %s since threads or transforms changed, and an interval takes %d", profiles.Plural(int(c.PricedBy), "time", "times"), profiles.PriceLeast)
 	}
 	v.SavedLow, v.SavedLowReason = number(saved.Low/1e6, reason)
 	v.SavedHigh, v.SavedHighReason = number(saved.High/1e6, reason)

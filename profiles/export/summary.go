@@ -40,6 +40,7 @@ type Summary struct {
 	ObjectReason   string    `json:"object_reason,omitempty"`
 	State          string    `json:"state"`
 	Error          string    `json:"error,omitempty"`
+	EndedBy        string    `json:"ended_by,omitempty"` // the limit that finished the run early
 	Notes          []string  `json:"notes"`
 	Settings       *Settings `json:"settings"`
 	SettingsReason string    `json:"settings_reason,omitempty"`
@@ -250,7 +251,7 @@ func WriteJSON(w io.Writer, s *Summary) error {
 func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	sum := &Summary{
 		Schema: Schema, Version: from.Version,
-		State: s.State.String(), Error: s.Err, Notes: append([]string{}, s.Run.Notes...),
+		State: s.State.String(), Error: s.Err, EndedBy: limit(s), Notes: append([]string{}, s.Run.Notes...),
 		Machine:    describeMachine(s, from),
 		Samples:    countSamples(s),
 		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(),

@@ -110,6 +110,26 @@ func TestSummaryOfAWholeRun(t *testing.T) {
 	golden(t, "whole.json", jsonOf(t, sum))
 }
 
+// The limit that finished a run is a field of its own; a run that came to its last sample,
+// or ended otherwise, has none.
+func TestSummaryNamesTheLimit(t *testing.T) {
+	for _, c := range []struct {
+		state       profiles.State
+		limit, want string
+	}{
+		{profiles.Finished, "max_iterations = 300", `"ended_by": "max_iterations = 300",`},
+		{profiles.Finished, "", ""},
+		{profiles.Stopped, "max_iterations = 300", ""},
+	} {
+		s := whole(t)
+		s.State, s.EndedBy = c.state, c.limit
+		got := string(jsonOf(t, Summarize(s, source())))
+		if has := strings.Contains(got, `"ended_by"`); has != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%v by %q: want %q in\n%.300s", c.state, c.limit, c.want, got)
+		}
+	}
+}
+
 func TestSummaryOfARunThatNeverIterated(t *testing.T) {
 	s := &profiles.Snapshot{State: profiles.Failed, Err: "radius = 0: must be above 0", Sample: -1, LatestLossOld: math.NaN(), LatestLossNew: math.NaN()}
 	s.Memory.Reason = "/proc/self/status: permission denied"
