@@ -558,15 +558,16 @@ func doctorCommand() *cobra.Command {
 			if roofs == nil {
 				return err
 			}
-			if err != nil { // they were measured all the same
-				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
+			note := errorLine(err)
+			if note != "" { // they were measured all the same
+				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+note)
 			}
 			device, err := probe(cmd.Context())
 			if err != nil {
 				return err
 			}
 			facts := doctor.Gather(doctor.Options{
-				Roofs:   doctorRoofs(roofs),
+				Roofs:   doctorRoofs(roofs, note),
 				Version: version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Threads: backend.Threads(), GPU: device, Out: os.Stdout, Env: os.Environ(),
 			})
@@ -582,9 +583,9 @@ func doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// doctorRoofs are the roofs in the doctor's terms.
-func doctorRoofs(r *roof.Roofs) doctor.Roofs {
-	to := doctor.Roofs{GFLOPS: r.GFLOPS, Measured: r.Measured}
+// doctorRoofs are the roofs in the doctor's terms, with a note on how they were measured.
+func doctorRoofs(r *roof.Roofs, note string) doctor.Roofs {
+	to := doctor.Roofs{GFLOPS: r.GFLOPS, Measured: r.Measured, Note: note}
 	for _, l := range r.Levels {
 		to.Levels = append(to.Levels, doctor.Level(l))
 	}

@@ -55,6 +55,7 @@ type Roofs struct {
 	GFLOPS   float64   `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations a second
 	Levels   []Level   `json:"levels"` // smallest array first
 	Measured time.Time `json:"measured"`
+	Note     string    `json:"note,omitempty"` // under what condition they were measured, or why they were not kept
 }
 
 // Level is the bandwidth of an array of a certain size, in 10⁹ bytes a second.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/visible"
 )
@@ -53,7 +54,7 @@ func (p *page) cpu(c machine.CPU) {
 }
 
 func (p *page) engine(e Engine) {
-	p.line("kernels", "%s on %d threads", e.Kernels, e.Threads)
+	p.line("kernels", "%s on %s", e.Kernels, profiles.Plural(e.Threads, "thread", "threads"))
 	for _, s := range e.Faster {
 		switch {
 		case s.Name == e.Kernels:
@@ -68,6 +69,9 @@ func (p *page) engine(e Engine) {
 			p.line("roofs", "%.0f GFLOP/s on registers, measured %s", e.Roofs.GFLOPS, e.Roofs.Measured.Format("2006-01-02"))
 		}
 		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", size(l.Bytes), l.Read, l.Update)
+	}
+	if e.Roofs.Note != "" {
+		p.line("", "%s", e.Roofs.Note)
 	}
 	for i, m := range e.AMP {
 		label := ""
