@@ -201,7 +201,7 @@ func (l *lines) effect(e *profiles.Effect) {
 	case e.Enough:
 		l.say("%s: %s, not comparable: %s", what, medians(e), why)
 	default:
-		l.say("%s: not comparable: %s; %d iterations before and %d after", what, why, e.NBefore, e.NAfter)
+		l.say("%s: not comparable: %s; %s before and %d after", what, why, profiles.Plural(e.NBefore, "iteration", "iterations"), e.NAfter)
 	}
 }
 

@@ -114,6 +114,19 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 	}
 }
 
+// One of a thing has its singular, and what the times leave out is said beside them.
+func TestSummaryCountsInWords(t *testing.T) {
+	s := finished()
+	s.Whole.Total.N, s.Index, s.Results, s.Run.Samples, s.Run.Passes = 1, 2, nil, 1, 1
+	s.Effects = make([]profiles.Effect, summaryEffects+1)
+	got := Summary(s)
+	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up left out: the first after each compilation or change)\n", "1 earlier one left out\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
 func TestSummaryTellsEffectsOnce(t *testing.T) {
 	s := running()
 	e := profiles.Effect{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}, Enough: true, Shift: 0.545, Low: 0.459, High: 0.958}

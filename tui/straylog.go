@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ func (m *Model) overhear() bool {
 	}
 	lines, lost := m.stray.take()
 	if lost > 0 {
-		lines = append([]string{fmt.Sprintf("(%d lines lost)", lost)}, lines...)
+		lines = append([]string{"(" + plural(int64(lost), "line", "lines") + " lost)"}, lines...)
 	}
 	if len(lines) == 0 {
 		return false

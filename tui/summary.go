@@ -80,7 +80,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if ends := countEnds(s); ends != (sampleEnds{}) {
 		reached = fmt.Sprintf(", %d converged", ends.converged)
 	}
-	line("  iterations   %d in %d of %d samples%s", s.Index, len(s.Results), r.AllSamples(), reached)
+	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), profiles.Plural(r.AllSamples(), "sample", "samples"), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	switch {
@@ -108,20 +108,25 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 // whatever the settings were.
 func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	w := s.Whole
-	if w.Total.N == 0 {
-		line("  iteration    – (no iteration ran after warm-up)")
+	switch {
+	case s.Index == 0:
+		line("  iteration    – (none ran)")
+		return
+	case w.Total.N == 0:
+		line("  iteration    – (none ran after warm-up, the first after each compilation or change)")
 		return
 	}
 	row := func(name string, v profiles.Spread, share string) {
 		line("  %-12s %8s %8s %8s %8s", name, milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90), share)
 	}
-	line("  %-12s %8s %8s %8s %8s   ms, %d iterations", s.Stage, "median", "p10", "p90", "share", w.Total.N)
+	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage, "median", "p10", "p90", "share", profiles.Plural(w.Total.N, "iteration", "iterations"))
 	row("iteration", w.Total, "")
 	for id, v := range w.Phases {
 		if v.N > 0 {
 			row("  "+profiles.Phase(id).String(), v.Spread, percent(v.Share))
 		}
 	}
+	line("  %-12s (warm-up left out: the first after each compilation or change)", "")
 }
 
 func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
@@ -172,7 +177,7 @@ const (
 func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int) {
 	all := s.Effects
 	if more := len(all) - summaryEffects; more > 0 {
-		line("  changes      %d earlier ones left out", more)
+		line("  changes      %s left out", profiles.Plural(more, "earlier one", "earlier ones"))
 		all = all[more:]
 	}
 	for i := range all {

@@ -209,7 +209,8 @@ func ssim(v float64) string {
 	return fmt.Sprintf("%6s", s)
 }
 
-// plural is a number of things in words.
+// plural is a number of things in words, rounded as count rounds; profiles.Plural does
+// not round.
 func plural(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"prismtop/profiles"
 	"prismtop/profiles/visible"
 )
 
@@ -27,10 +28,7 @@ type Result struct {
 
 // count is a number with its noun.
 func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return profiles.Plural(n, noun, noun+"s")
 }
 
 // number is a float64 whose NaN and infinities are null in JSON.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/visible"
 )
 
@@ -24,11 +25,12 @@ type Header struct {
 // WriteMarkdown writes the table of the results.
 func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: prismtop %s (%s) beside PyTorch %s (NumPy %s, Python %s; %s) on %s, %d logical processors, "+
-		"%d threads on both sides where nothing else is said. Medians [10th to 90th percentile]; the ratio is the median of "+
-		"the ratios of %d rounds [10th to 90th percentile], in each of which one side ran after the other.\n\n",
+	fmt.Fprintf(&b, "%s: prismtop %s (%s) beside PyTorch %s (NumPy %s, Python %s; %s) on %s, %s, "+
+		"%s on both sides where nothing else is said. Medians [10th to 90th percentile]; the ratio is the median of "+
+		"the ratios of %s [10th to 90th percentile], in each of which one side ran after the other.\n\n",
 		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, visible.Text(h.Peer.Torch), visible.Text(h.Peer.Numpy),
-		visible.Text(h.Peer.Python), visible.Text(h.Peer.Capability), h.CPU, h.Logical, h.Threads, h.Rounds)
+		visible.Text(h.Peer.Python), visible.Text(h.Peer.Capability), h.CPU,
+		profiles.Plural(h.Logical, "logical processor", "logical processors"), profiles.Plural(h.Threads, "thread", "threads"), profiles.Plural(h.Rounds, "round", "rounds"))
 	b.WriteString("| work | PyTorch | prismtop | ratio | our aim | rounds kept |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		b.WriteString(r.line())
