@@ -95,6 +95,7 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 		{"ctrl+c without a screen", "run --headless " + unended, "iter ", press("ctrl+c"), 130},
 		{"ctrl+c in lines", "run --lines " + unended, "iter ", press("ctrl+c"), 130},
 		{"SIGTERM in lines", "run --lines " + unended, "iter ", kill(syscall.SIGTERM), 130},
+		{"SIGQUIT in lines", "run --lines " + unended, "iter ", kill(syscall.SIGQUIT), 2},
 		{"ctrl+c on the screen", "run " + unended, lastQuestion, press("ctrl+c"), 130},
 		{"q on the screen", "run " + unended, lastQuestion, press("q", "y"), 0},
 		{"SIGTERM on the screen", "run " + unended, lastQuestion, kill(syscall.SIGTERM), 130},

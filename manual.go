@@ -45,11 +45,20 @@ func manual() (string, error) {
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
 		"echo. The command reset, typed blindly, brings it back. " +
 		"Ctrl+c, errors and every other signal that ends the program restore it.")
+	doc.Section("Signals")
+	doc.entry("SIGINT, SIGTERM, SIGHUP", "The run ends in order, within a second: the terminal is restored, the summary printed, "+
+		"the reconstruction saved with --save. Exit status 130. A second signal ends the saving too.")
+	doc.entry("SIGQUIT, SIGABRT and others upon which Go prints its goroutines", "The live screen restores the terminal (normal screen, "+
+		"cursor, echo, mouse), then the goroutines are printed on standard error. No summary, nothing saved. Exit status 2; 128 and the signal's "+
+		"number, 131 for SIGQUIT, without the goroutines where the terminal has stopped reading.")
+	doc.entry("SIGXCPU", "The live screen restores the terminal. No summary, nothing saved. Exit status 128 and the signal's number, 152 on Linux.")
+	doc.entry("SIGTSTP", "Ctrl+z: stops at the end of an iteration and gives the terminal to the shell; fg goes on.")
 	doc.Section("Exit status")
 	doc.entry("0", "Done.")
 	doc.entry("1", "Failed.")
-	doc.entry("2", "The command line or a setting cannot be right.")
+	doc.entry("2", "The command line or a setting cannot be right, or a signal made the program print its goroutines.")
 	doc.entry("130", "Interrupted.")
+	doc.entry("131, 152", "Ended by SIGQUIT or SIGXCPU; see Signals.")
 	text := strings.ReplaceAll(doc.String(), "--", `\-\-`) // hyphens that can be copied
 	return strings.TrimRight(text, "\n") + "\n", nil
 }

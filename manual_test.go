@@ -53,6 +53,11 @@ func TestManual(t *testing.T) {
 		}
 	}
 	lacks(rootCommand())
+	for _, signal := range []string{"SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU", "SIGTSTP"} {
+		if !strings.Contains(plain, signal) {
+			t.Errorf("the manual lacks %s", signal)
+		}
+	}
 	if strings.Contains(got, "%!") {
 		t.Error("a per cent sign was taken for a verb")
 	}
