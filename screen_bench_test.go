@@ -18,8 +18,8 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-// endless is a run of the baseline that goes on and on at full speed.
-var endless = []string{"--preset", "baseline", "--set", "init_iterations=0", "--set", "threshold=0"}
+// endless is a run of the default preset that trains from its start on and goes on and on.
+var endless = []string{"--set", "init_iterations=0", "--set", "threshold=0"}
 
 // BenchmarkFirstFrame measures the time from the start of the program until its
 // panes are on a terminal of 120x40.
@@ -136,7 +136,7 @@ func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 
 // record is a run's snapshots, ten a second.
 func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
-	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
+	settings, _, err := preset.Resolve(preset.Sources{Sets: []string{"init_iterations=0", "threshold=0"}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -23,8 +23,7 @@ var trueColor = []string{"COLORTERM=truecolor"}
 //
 //	go test . -run '^$' -bench Wire -benchtime 1x -wire 20s
 func BenchmarkWire(b *testing.B) {
-	long := []string{"--preset", "baseline", "--set", "init_iterations=0", "--set", "threshold=0"}
-	run := func(more ...string) []string { return append(append([]string{"prismtop"}, long...), more...) }
+	run := func(more ...string) []string { return append(append([]string{"prismtop"}, endless...), more...) }
 	for _, program := range []struct {
 		name    string
 		command []string
