@@ -104,9 +104,18 @@ func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
 // over says whether the run on screen has ended.
 func (m *Model) over() bool { return m.snap != nil && ended(m.snap.State) }
 
+// editing says whether the keys write a setting's value.
+func (m *Model) editing() bool {
+	p, ok := m.panes[settingsPane].(*settingsView)
+	return ok && m.focus == settingsPane && p.input != nil
+}
+
 // actions are the keys that are no settings, as far as the first line of a footer of
 // two has not got them, for a row of room cells.
 func (m *Model) actions(room int, terse bool) []keyGroup {
+	if m.editing() { // which takes all other keys
+		return []keyGroup{{[]piece{{"ctrl+c", theme.Key}, {" quit", theme.Plain}}, 0}}
+	}
 	table := slices.Concat(runKeys, tuningKeys, screenKeys)
 	if m.over() {
 		table = m.afterTheEnd(table, room)
@@ -172,6 +181,9 @@ func (m *Model) focusKeys() []keyGroup {
 		}
 	}
 	add(1, m.panes[m.focus].Hints()...)
+	if m.editing() {
+		return groups
+	}
 	add(0, hint{"z", zoom}, hint{"?", "explain"})
 	add(2, hint{"tab", "next pane"}, hint{"esc", "back"})
 	return groups

@@ -151,7 +151,7 @@ func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	m.Update(tea.PasteMsg{Content: "/data/none\n.png\x1b"})
 	r.wrong = errors.New("picture /data/none.png: no such file or directory")
 	press(m, "enter")
-	if frame := seen(m); !strings.Contains(frame, "picture /data/none.png: no such file or directory") || p.input == nil || p.input.text != "/data/none.png" {
+	if frame := seen(m); !strings.Contains(frame, "picture /data/none.png: no such file or directory") || p.input == nil || p.input.value() != "/data/none.png" {
 		t.Errorf("a picture that is not there:\n%s", frame)
 	}
 	r.wrong = nil

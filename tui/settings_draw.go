@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
@@ -48,6 +47,9 @@ func (p *settingsView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 	below := len(p.rows) - p.top - room
 	switch {
 	case p.input != nil && p.fault == "" && details == 0:
+		if p.input.selected {
+			return p.prompt(), theme.Selected
+		}
 		return p.prompt(), theme.Strong
 	case p.fault != "" && details == 0:
 		return p.fault, theme.Bad
@@ -159,8 +161,13 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 	cell(c, 0, y+2, w, about, style)
 	switch {
 	case p.input != nil:
-		x := c.Text(0, y+3, lastCells(p.prompt(), w), theme.Strong)
-		cell(c, x+3, y+3, w-x-3, "enter sets it, esc leaves it", theme.Faint)
+		x := c.Text(0, y+3, chart.Cut(k.Name+" = ", w), theme.Strong)
+		x = p.input.draw(c, x, y+3, w-x)
+		what := "enter sets it, esc leaves it"
+		if p.input.selected {
+			what = "typing replaces it, ← → edit it, " + what
+		}
+		cell(c, x+3, y+3, w-x-3, what, theme.Faint)
 	default:
 		verb := "writes a value"
 		switch {
@@ -209,21 +216,13 @@ func newestLosses(s *profiles.Snapshot) string {
 	return text
 }
 
-// lastCells is the end of a text that is longer than w cells.
-func lastCells(text string, w int) string {
-	for chart.Width(text) > w && text != "" {
-		_, size := utf8.DecodeRuneInString(text)
-		text = text[size:]
-	}
-	return text
-}
-
-// prompt is the value being written, with its cursor.
+// prompt is the value being written, in one text for the frame of a small pane.
 func (p *settingsView) prompt() string {
-	if p.input == nil {
-		return ""
+	text := p.rows[p.at].key.Name + " = " + p.input.value()
+	if p.input.selected || p.input.at < len(p.input.text) {
+		return text
 	}
-	return p.rows[p.at].key.Name + " = " + p.input.text + "_"
+	return text + "_"
 }
 
 // origin is where a setting's value came from.

@@ -3,7 +3,6 @@ package tui
 import (
 	"cmp"
 	"strings"
-	"unicode"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -29,9 +28,6 @@ type settingsRow struct {
 	heading string
 	key     preset.Key
 }
-
-// input is a value being written.
-type input struct{ text string }
 
 func newSettingsView(m *Model) *settingsView {
 	p := &settingsView{box: box{title: "Settings"}, model: m, rows: settingsRows()}
@@ -144,11 +140,8 @@ func (p *settingsView) edit() {
 	if key == "threshold" && p.model.suspended() {
 		text = ""
 	}
-	p.input, p.fault, p.stale = &input{text}, "", true
+	p.input, p.fault, p.stale = newInput(text), "", true
 }
-
-// longestInput bounds what is written, a path.
-const longestInput = 1024
 
 // paste adds what the terminal pasted to a value that is being written.
 func (p *settingsView) paste(text string) {
@@ -156,16 +149,11 @@ func (p *settingsView) paste(text string) {
 		return
 	}
 	p.stale = true
-	for _, r := range text {
-		if unicode.IsPrint(r) && len(p.input.text) < longestInput {
-			p.input.text += string(r)
-		}
-	}
+	p.input.paste(text)
 }
 
 // write takes a key while a value is being written. ctrl+c is left to the screen.
 func (p *settingsView) write(key string) bool {
-	text := &p.input.text
 	switch key {
 	case "ctrl+c", "ctrl+z", "ctrl+l":
 		return false
@@ -173,25 +161,15 @@ func (p *settingsView) write(key string) bool {
 		p.input, p.fault, p.model.reading = nil, "", ""
 	case "enter":
 		p.commit()
-	case "backspace":
-		if r := []rune(*text); len(r) > 0 {
-			*text = string(r[:len(r)-1])
-		}
-	case "ctrl+u":
-		*text = ""
-	case "space":
-		*text += " "
 	default:
-		if r := []rune(key); len(r) == 1 && r[0] >= ' ' && r[0] != 0x7f && len(*text) < longestInput {
-			*text += key
-		}
+		p.input.press(key)
 	}
 	return true
 }
 
 // commit asks for the value that was written, or says what is wrong with it.
 func (p *settingsView) commit() {
-	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.text)
+	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.value())
 	if key == "image" && value != "" && value != p.model.asked(key) {
 		p.model.check(preset.Assignment{Key: key, Value: value})
 		return
@@ -319,6 +297,9 @@ var whyFixedGroup = map[string]string{
 
 // Hints are the keys of the pane.
 func (p *settingsView) Hints() []hint {
+	if p.input != nil {
+		return p.input.hints()
+	}
 	return []hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "value"}, {",", "close"}}
 }
 
@@ -328,7 +309,7 @@ func (p *settingsView) Explain() []string {
 		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
 			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
-			"change by a step, and enter lists the values there are or writes one; a wrong one says which would be right, and esc leaves it.",
+			"change by a step, and enter lists the values there are or writes one: what is typed first replaces the value, ← and → keep it; a wrong one says which would be right, and esc leaves it.",
 		"A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of " +
 			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.",
 		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +

@@ -71,7 +71,7 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		s = obeyed(m, s)
 		press(m, key)
 		p := m.panes[settingsPane].(*settingsView)
-		if p.input == nil || p.input.text != "" {
+		if p.input == nil || p.input.value() != "" {
 			t.Fatalf("%s begins with %+v", key, p.input)
 		}
 		press(m, "1", "e", "-", "4", "enter")

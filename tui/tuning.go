@@ -119,8 +119,13 @@ func (m *Model) nudge(key string, up bool) {
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
-	case key == "threshold" && (m.suspended() || m.asked(key) == "0"):
+	case key == "threshold" && m.suspended():
 		m.editSetting(key)
+		all := m.wanted()
+		m.say("threshold is suspended: type one for " + all.LossName())
+	case key == "threshold" && m.asked(key) == "0":
+		m.editSetting(key)
+		m.say("threshold is off: type one")
 	case key == "threads":
 		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
 	case key == "max_samples":

@@ -55,6 +55,7 @@ const (
 	Frame           // the edge of k-space
 	Memory          // a bar of bytes
 	Focus           // the frame of the pane that has the keys
+	Selected        // text that typing replaces, and the cell of a cursor: in reverse
 	NumStyles
 )
 
@@ -196,11 +197,12 @@ var hues = [NumStyles]hue{
 	Frame:     {239, 250, 8, false, true},
 	Memory:    {67, 67, 6, false, false},
 	Focus:     {75, 25, 14, true, false},
+	Selected:  {none, none, none, false, false},
 }
 
 func (t *Theme) style(s Style) lipgloss.Style {
 	h := hues[s]
-	st := lipgloss.NewStyle().Bold(h.bold)
+	st := lipgloss.NewStyle().Bold(h.bold).Reverse(s == Selected)
 	pick := lipgloss.LightDark(t.Dark)
 	switch t.Depth {
 	case Colors256, TrueColor:

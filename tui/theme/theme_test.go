@@ -32,6 +32,10 @@ func TestNoColorUsesWeightOnly(t *testing.T) {
 	for s := Plain; s < NumStyles; s++ {
 		switch got := th.SGR(s); got {
 		case "", "\x1b[1m", "\x1b[2m", "\x1b[1;2m":
+		case "\x1b[7m": // reverse is no colour
+			if s != Selected {
+				t.Errorf("style %d is in reverse", s)
+			}
 		default:
 			t.Errorf("style %d is %q", s, got)
 		}
