@@ -170,7 +170,7 @@ func progressOf(a *profiles.Ablation) string {
 	}
 	left := "time left not known yet"
 	if a.LeftKnown {
-		left = "about " + roughly(a.Left) + " left"
+		left = "left " + estimate(a.Left)
 	}
 	return fmt.Sprintf("group %d of %d · %s · A stops%s", min(a.Done+1, a.Groups), a.Groups, left, kind)
 }
@@ -191,8 +191,8 @@ func ablationLength(s *profiles.Snapshot) string {
 	if s.Total.N == 0 || !(s.Total.Median > 0) || s.Total.Median > math.MaxInt32*1e3 {
 		return ""
 	}
-	return fmt.Sprintf("%d settings in %d rounds take about %s.", profiles.AblationRows, profiles.AblationRounds,
-		roughly(profiles.AblationEstimate(time.Duration(s.Total.Median))))
+	return fmt.Sprintf("%d settings in %d rounds take %s.", profiles.AblationRows, profiles.AblationRounds,
+		estimate(profiles.AblationEstimate(time.Duration(s.Total.Median))))
 }
 
 // ablationColumn is a column of the table.

@@ -44,7 +44,7 @@ type headerSlot struct {
 // headerSlots are all slots, by the width from which they are there: a narrower screen
 // loses them in the opposite order.
 var headerSlots = []headerSlot{
-	{brandField, 0, 8}, {sampleField, 0, 14}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
+	{brandField, 0, 8}, {sampleField, 0, 16}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
 	{clockField, 68, 8},
 	{rateField, rateFrom, 10},
 	{objectField, 94, 10},
@@ -53,7 +53,6 @@ var headerSlots = []headerSlot{
 	{iterField, 120, 10},
 	{ablationField, ablationFrom, 9},
 	{objectField, 143, sizedObject},
-	{sampleField, 145, 16},
 	{deviceField, 161, 14},
 	{leftField, 176, 13},
 	{objectField, 182, 27},
@@ -63,11 +62,12 @@ var headerSlots = []headerSlot{
 }
 
 // headerGap is the room between two fields. The two fields of warnings, which are empty
-// most of the time, stand closer on a narrow screen.
+// most of the time, stand closer to their neighbours on a narrow screen.
 const headerGap = 2
 
 func gapBefore(f headerField, w int) int {
-	if f == alertsField && w < 94 {
+	switch {
+	case w < 145 && (f == othersField || f == alertsField), w < 94 && f == clockField:
 		return headerGap - 1
 	}
 	return headerGap
@@ -99,13 +99,13 @@ func headerPlaces(w int) (places [numHeaderFields]rect) {
 			}
 		}
 	}
-	margin := 1
-	if widths[0]+widths[1]+widths[2]+2*headerGap+2 > w { // the last slot is wider than most of what it shows
+	margin, before := 1, gapBefore(othersField, w)
+	if widths[0]+widths[1]+widths[2]+headerGap+before+2 > w { // the last slot is wider than most of what it shows
 		margin = 0
 	}
 	right := w - margin - widths[2]
 	middle := (w - widths[1]) / 2
-	middle = max(min(middle, right-headerGap-widths[1]), 1+widths[0]+headerGap)
+	middle = max(min(middle, right-before-widths[1]), 1+widths[0]+headerGap)
 	for i, x := range []int{1, middle, right} {
 		first := true
 		for _, f := range headerGroups[i] {
@@ -163,7 +163,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case iterField:
 		return fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+count(s.Index)), theme.Plain
 	case rateField:
-		return rateText(s), theme.Plain
+		return m.rateText()
 	case othersField:
 		return m.sharedText(w)
 	case ablationField:
@@ -173,8 +173,12 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case clockField:
 		return fmt.Sprintf("%*s", w, clock(s.Elapsed)), theme.Plain
 	case leftField:
-		if s.ETAKnown && !ended(s.State) {
-			return "left " + clock(s.ETA), theme.Faint
+		switch {
+		case !s.ETAKnown || ended(s.State):
+		case m.paused():
+			return "left (paused)", theme.Faint
+		default:
+			return "left " + estimate(s.ETA), theme.Plain
 		}
 	case stateField:
 		return stateLamp(m.state(), m.options.ASCII)
@@ -196,17 +200,25 @@ func (m *Model) sharedText(w int) (string, theme.Style) {
 		return text, theme.Pending
 	}
 	if text := othersText(m.snap, w); text != "" || m.layout.header.w >= rateFrom {
+		if m.paused() { // of the newest reading, and none is shown until the run goes on
+			return text, theme.Faint
+		}
 		return text, theme.Warn
 	}
-	return rateText(m.snap), theme.Plain
+	return m.rateText()
 }
 
-// rateText is the iterations per second of a run that goes on.
-func rateText(s *profiles.Snapshot) string {
-	if ended(s.State) || s.Index <= 0 {
-		return ""
+// rateText is the iterations per second of a run that goes on, and that a paused one has
+// none.
+func (m *Model) rateText() (string, theme.Style) {
+	s := m.snap
+	switch {
+	case ended(s.State) || s.Index <= 0:
+		return "", theme.Plain
+	case m.paused():
+		return rate(math.NaN()), theme.Faint
 	}
-	return rate(s.Rate)
+	return rate(s.Rate), theme.Plain
 }
 
 // sizedObject is the room from which an object stands with its sizes.
@@ -230,8 +242,9 @@ func sampleText(s *profiles.Snapshot, w int) string {
 		return ""
 	}
 	all := s.Run.AllSamples()
-	text := fmt.Sprintf("%*d/%d", len(itoa(all)), min(s.Sample+1, all), all)
-	return fitting(w, "sample "+text, text)
+	now := min(s.Sample+1, all)
+	return fittingOrLast(w, fmt.Sprintf("sample %*d/%d", len(itoa(all)), now, all), fmt.Sprintf("sample %d/%s", now, count(int64(all))),
+		fmt.Sprintf("sample %d", now))
 }
 
 // precision is the arithmetic of the run: fp32, or the AMP mode, with what is told of

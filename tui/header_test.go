@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/tui/theme"
 )
 
 // headerStates are runs whose headers say different things in the same places.
@@ -49,6 +50,59 @@ func headerStates() map[string]*profiles.Snapshot {
 	})
 	with("many threads", func(s *profiles.Snapshot) { s.Settings.Threads = 128 })
 	return states
+}
+
+// The count of samples has its label at every width, and all of it is seen.
+func TestTheCountOfSamplesIsLabelled(t *testing.T) {
+	for _, n := range []struct {
+		of, at int
+		want   string
+	}{{100, 37, "sample  38/100"}, {1200, 0, "sample    1/1200"}, {1200, 1199, "sample 1200/1200"}, {16500, 16000, "sample 16001"}} {
+		for w := minWidth; w <= 240; w++ {
+			s := running()
+			s.Run.Samples, s.Sample = n.of, n.at
+			m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256, s)
+			header, _, _ := strings.Cut(frameOf(m), "\n")
+			if !strings.Contains(header, n.want) {
+				t.Errorf("%d columns: no %q in %q", w, n.want, header)
+			}
+		}
+	}
+}
+
+// A paused run has no rate and no time left: neither stands there as if it went on, and
+// nothing moves.
+func TestAPausedRunShowsNothingLive(t *testing.T) {
+	for _, w := range []int{60, 80, 120, 200} {
+		m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, running())
+		places := headerPlaces(w)
+		field := func(f headerField) string {
+			header, _, _ := strings.Cut(frameOf(m), "\n")
+			return strings.TrimSpace(string([]rune(header)[places[f].x : places[f].x+places[f].w]))
+		}
+		if places[rateField].w > 0 && field(rateField) != "184.2 it/s" || places[leftField].w > 0 && field(leftField) != "left ~3 min" {
+			t.Fatalf("%d columns, running: %q", w, strings.Split(frameOf(m), "\n")[0])
+		}
+		press(m, "space") // at once, before the run has answered
+		for range 2 {
+			if places[rateField].w > 0 && field(rateField) != "– it/s" || places[leftField].w > 0 && field(leftField) != "left (paused)" ||
+				strings.Contains(frameOf(m), "184.2 it/s") || field(stateField) != "‖ paused" {
+				t.Errorf("%d columns, paused: %q", w, strings.Split(frameOf(m), "\n")[0])
+			}
+			m.Update(snapshotMsg{paused()})
+		}
+		press(m, "space")
+		m.Update(snapshotMsg{running()})
+		if places[rateField].w > 0 && field(rateField) != "184.2 it/s" {
+			t.Errorf("%d columns, running again: %q", w, strings.Split(frameOf(m), "\n")[0])
+		}
+	}
+	s := busy()
+	s.State = profiles.Paused
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	if _, style := m.headerText(othersField, 11); style != theme.Faint {
+		t.Errorf("other programs, of which a paused run has no news, stand in style %d", style)
+	}
 }
 
 // placesOf is where the fields of a header are that always say something, by the words

@@ -189,7 +189,7 @@ func progressLine(s *profiles.Snapshot) string {
 	}
 	parts = append(parts, clock(s.Elapsed))
 	if s.ETAKnown && !ended(s.State) {
-		parts = append(parts, "left "+clock(s.ETA))
+		parts = append(parts, "left "+estimate(s.ETA))
 	}
 	if s.Err != "" {
 		parts = append(parts, firstLine(s.Err))

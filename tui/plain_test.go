@@ -50,7 +50,7 @@ func TestPlainReportsUntilTheRunEnds(t *testing.T) {
 		t.Errorf("Plain returned %p, want the last snapshot", got)
 	}
 	want := "00:00:01 europa.jpg padded\n" +
-		"sample 38/100 · iter 4120 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42 · left 00:02:51\n" +
+		"sample 38/100 · iter 4120 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42 · left ~3 min\n" +
 		"00:00:02 saved \\x1b[2Jhere\n" +
 		"finished · sample 100/100 · iter 9876 · 96.82 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42\n"
 	if got := w.String(); got != want {
@@ -209,6 +209,9 @@ func TestNumbersReadWell(t *testing.T) {
 		{seconds(1.94e9), "1.94 s "}, {seconds(310e6), " 310 ms"}, {seconds(-6.52e6), "−6.52 ms"}, {seconds(42), "  42 ns"}, {seconds(4000e9), "1.11 h "},
 		{psnr(24.31), " 24.3 dB"}, {psnr(math.Inf(1)), "    ∞ dB"}, {psnr(math.NaN()), "    – dB"}, {ssim(-0.1), "−0.100"},
 		{clock(102 * time.Second), "00:01:42"}, {clock(-time.Second), "00:00:00"}, {clock(101 * time.Hour), "4d 05h"},
+		{estimate(-time.Second), "~0 s"}, {estimate(42 * time.Second), "~40 s"}, {estimate(58 * time.Second), "~1 min"},
+		{estimate(37*time.Minute + 37*time.Second), "~38 min"}, {estimate(157 * time.Minute), "~2.6 h"},
+		{estimate(20*time.Hour + 40*time.Minute), "~21 h"}, {estimate(101 * time.Hour), "~4 d"}, {estimate(math.MaxInt64), "~999 d"},
 		{count(9999), "9999"}, {count(16480), "16.5k"}, {count(2_500_000), "2.50M"},
 		{axisLabel(0), "0"}, {axisLabel(12), "12"}, {axisLabel(66.6667), "66.7"}, {axisLabel(0.01), "0.01"},
 		{axisLabel(0.0002), "2e-4"}, {axisLabel(1e6), "1e6"}, {axisLabel(math.NaN()), "–"}, {axisLabel(math.Inf(1)), "–"},

@@ -170,6 +170,24 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
+// estimate is a time that was extrapolated, at most 7 wide: "~40 s", "~37 min", "~2.6 h".
+func estimate(d time.Duration) string {
+	switch s := max(d, 0).Seconds(); {
+	case s < 10:
+		return fmt.Sprintf("~%.0f s", s)
+	case s < 57.5:
+		return fmt.Sprintf("~%.0f s", 5*math.Round(s/5))
+	case s < 99.5*60:
+		return fmt.Sprintf("~%.0f min", s/60)
+	case s < 9.95*3600:
+		return fmt.Sprintf("~%.1f h", s/3600)
+	case s < 99.5*3600:
+		return fmt.Sprintf("~%.0f h", s/3600)
+	default:
+		return fmt.Sprintf("~%.0f d", min(s/86400, 999))
+	}
+}
+
 // seconds is a span of time as people say it, 7 wide: "1.94 s ", "12.0 ms".
 func seconds(ns float64) string {
 	switch a := math.Abs(ns); {
