@@ -194,9 +194,13 @@ func arrangementName(m *Model) (string, bool) {
 	return fmt.Sprintf("%-10s", m.arrangement().name), false
 }
 
-// panesShown is how many panes are on screen, of how many there are.
-func panesShown(m *Model) (string, bool) {
-	return fmt.Sprintf("%2d/%d", m.layout.shown(), numPanes), false
+// panesHidden is how many panes are hidden, as the edge of the last one says; all equally
+// wide.
+func panesHidden(m *Model) (string, bool) {
+	if m.layout.unseen == 0 || m.zoomed {
+		return fmt.Sprintf("%9s", ""), false
+	}
+	return fmt.Sprintf("%2d hidden", m.layout.unseen), false
 }
 
 // withPairs are the keys of settings with the pairs in place of their halves.

@@ -126,7 +126,11 @@ func (m *Model) chooserBox() []string {
 			case !whole.panes[id].empty():
 				lamp, style = "●", theme.Good
 			case whole.wanted[id]:
-				lamp, style, note = "◌", theme.Warn, "no room"
+				lamp, style, note = "◌", theme.Warn, "hidden: no room"
+			case whole.put[id]:
+				note = "hidden"
+			default:
+				note = "not in this preset"
 			}
 			if int(id) == m.choosing.row {
 				c.Text(0, y, "▸", theme.Key)
@@ -134,7 +138,7 @@ func (m *Model) chooserBox() []string {
 			c.Text(2, y, chooserKeys[id:id+1], theme.Key)
 			c.Text(4, y, lamp, style)
 			c.Text(6, y, paneNames[id], theme.Plain)
-			c.TextRight(w, y, note, theme.Warn)
+			c.TextRight(w, y, note, style)
 		}
 	})
 }

@@ -60,6 +60,7 @@ type layout struct {
 	panes    [numPanes]rect
 	wanted   paneSet // by the arrangement and the user, with or without room
 	put      paneSet // of the arrangement, and hidden by the user
+	unseen   int     // panes that are hidden for want of room or by the user, where none is zoomed
 }
 
 // crowded lists the panes that are wanted and for which there is no room.
@@ -76,20 +77,19 @@ func (l *layout) crowded() []paneID {
 // hidden says in at most w cells which panes there is no room for and which the user
 // hides, or how many; empty where there are none.
 func (l *layout) hidden(w int) string {
-	crowded, put := l.crowded(), l.put.list()
-	all := len(crowded) + len(put)
-	if all == 0 {
+	if l.unseen == 0 {
 		return ""
 	}
 	var parts []string
-	if len(crowded) > 0 {
+	if crowded := l.crowded(); len(crowded) > 0 {
 		parts = append(parts, "no room for "+namesOf(crowded))
 	}
-	if len(put) > 0 {
-		parts = append(parts, "hidden: "+namesOf(put)+" (P)")
+	if put := l.put.list(); len(put) > 0 {
+		parts = append(parts, "by choice "+namesOf(put))
 	}
-	n := plural(int64(all), "pane", "panes")
-	return fitting(w, strings.Join(parts, " · "), n+" hidden, P lists them", n+" hidden: P", itoa(all)+" hidden")
+	all := itoa(l.unseen) + " hidden"
+	n := plural(int64(l.unseen), "pane", "panes") + " hidden"
+	return fitting(w, all+": "+strings.Join(parts, " · ")+" (P)", n+", P lists them", n+": P", all)
 }
 
 // list is the panes of the set.
@@ -161,5 +161,6 @@ func arrange(w, h int, a *arrangement, c choice) layout {
 	l.footer = rect{0, h - foot, w, foot}
 	plan := a.plan(order, c.show, w, h-1-foot)
 	plan.place(l.body(), &l.panes)
+	l.unseen = len(l.crowded()) + len(l.put.list())
 	return l
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -210,6 +211,14 @@ func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 			if says != (len(crowded) > 0) {
 				t.Errorf("%s at %dx%d hides %q:\n%s", a.name, size[0], size[1], namesOf(crowded), frame)
 			}
+			for _, said := range hiddenCount.FindAllStringSubmatch(frame, -1) {
+				if said[1] != itoa(len(crowded)) {
+					t.Errorf("%s at %dx%d hides %d panes and says %q:\n%s", a.name, size[0], size[1], len(crowded), said[0], frame)
+				}
+			}
+			if foot := strings.Contains(footerOf(m), " hidden"); foot != (len(crowded) > 0) && size[0] > 60 {
+				t.Errorf("%s at %dx%d hides %q and the footer says %s", a.name, size[0], size[1], namesOf(crowded), footerOf(m))
+			}
 			m.cycleFocus(1)
 			m.toggleZoom()
 			m.Update(snapshotMsg{running()})
@@ -217,6 +226,25 @@ func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 				t.Errorf("%s at %dx%d zoomed:\n%s", a.name, size[0], size[1], frame)
 			}
 		}
+	}
+}
+
+var hiddenCount = regexp.MustCompile(`(\d+) (panes? )?hidden`)
+
+// What the user hides counts like what has no room, on the edge, in the footer and in the
+// list.
+func TestHiddenPanesAreCountedOnce(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
+	press(m, "P", "1", "3", "esc") // phases and caches
+	want := m.layout.unseen
+	frame := frameOf(m)
+	counts := hiddenCount.FindAllStringSubmatch(frame, -1)
+	if len(counts) != 2 || counts[0][1] != itoa(want) || counts[1][1] != itoa(want) || want < 2 {
+		t.Errorf("%d hidden, and the screen says %q:\n%s", want, counts, frame)
+	}
+	press(m, "P")
+	if n := strings.Count(frameOf(m), "hidden") - len(hiddenCount.FindAllString(frameOf(m), -1)); n != want {
+		t.Errorf("%d hidden, and the list marks %d:\n%s", want, n, frameOf(m))
 	}
 }
 
