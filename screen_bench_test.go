@@ -72,6 +72,43 @@ func BenchmarkKeyToCells(b *testing.B) {
 	report(b, times)
 }
 
+// BenchmarkOtherKeysToCells is BenchmarkKeyToCells of keys that open a list or a question,
+// and of one that changes a setting.
+//
+//	go test . -run '^$' -bench OtherKeysToCells -benchtime 100x
+func BenchmarkOtherKeysToCells(b *testing.B) {
+	for _, k := range []struct{ name, key, shows, back, shown string }{
+		{"values", ".", "enter or a digit", "esc", ""},
+		{"alerts", "!", "─ Alerts ─", "esc", ""},
+		{"restart", "R", "Restart?", "n", ""},
+		{"AMP", "a", "off → bf16", "a", "bf16 → off"},
+	} {
+		b.Run(k.name, func(b *testing.B) {
+			x := ptytest.Open(b, 120, 40)
+			cmd := exec.Command("prismtop", endless...)
+			x.Start(cmd)
+			x.See("sample ")
+			time.Sleep(2 * time.Second)
+			var times []float64
+			for b.Loop() {
+				began := time.Now()
+				x.Press(k.key)
+				x.When(k.shows, true)
+				times = append(times, milliseconds(time.Since(began)))
+				time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // no rhythm with the frames
+				x.Press(k.back)
+				if x.When(k.shows, false); k.shown != "" {
+					x.When(k.shown, true)
+				}
+				time.Sleep(time.Duration(30+7*(len(times)%11)) * time.Millisecond)
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			report(b, times)
+		})
+	}
+}
+
 func report(b *testing.B, times []float64) {
 	slices.Sort(times)
 	b.ReportMetric(0, "ns/op")

@@ -74,7 +74,7 @@ func same(key, before, after string) bool {
 // effect is that of a boundary at which something changed, with no iteration after it.
 func (b *boundary) effect() Effect {
 	net := b.net()
-	return Effect{Change: net[0], With: slices.Clip(net[1:]), Needed: effectEnough}
+	return Effect{Change: net[0], With: slices.Clip(net[1:]), Needed: EffectEnough}
 }
 
 // undone says that nothing changed in the end.

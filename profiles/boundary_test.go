@@ -106,6 +106,58 @@ func TestThreadsThatMeanTheSameAreNoChange(t *testing.T) {
 	}
 }
 
+// A limit changes nothing in an iteration: it is a change without an effect, and what is
+// being measured goes on.
+func TestALimitHasNoEffect(t *testing.T) {
+	tr := newTrial(7)
+	tr.iterate(60)
+	tr.set("amp", "off", "bf16")
+	tr.iterate(effectWarmup + 10)
+	for i, c := range [][3]string{{"max_iterations", "0", "900"}, {"max_seconds", "0", "60"}, {"max_samples", "0", "9"},
+		{"iterations", "500", "250"}, {"cycles", "1", "2"}, {"threshold", "0.005", "0.001"}} {
+		tr.set(c[0], c[1], c[2])
+		if i == 0 {
+			tr.set(c[0], c[2], "800") // as one
+		}
+		tr.iterate(2)
+	}
+	tr.set("max_samples", "9", "8")
+	tr.set("max_samples", "8", "9") // taken back
+	tr.iterate(8)
+	all := tr.effects.view()
+	if len(all) != 1 || !all[0].Comparable() || all[0].NAfter != 30 || all[0].Key != "amp" {
+		t.Errorf("%+v, want amp's alone, with 30 iterations after it", all)
+	}
+	changes := tr.effects.changes
+	if len(changes) != 7 || changes[0].Key != "amp" || changes[1].Key != "max_iterations" || changes[1].After != "800" || changes[6].Key != "threshold" {
+		t.Errorf("changes %+v", changes)
+	}
+	if lines := tr.effects.told(); len(lines) != 6 || lines[0].Text != "max_iterations 0 → 800 from iteration 75 on" {
+		t.Errorf("log %+v", lines)
+	}
+}
+
+// The window of an effect that a change would end too soon is known with the iterations
+// that wait for a reading of the machine.
+func TestAChangeThatCutsAnEffectShortIsKnown(t *testing.T) {
+	r := newRig()
+	r.start()
+	r.tick()
+	r.iterate(100)
+	r.Change(Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
+	r.it.Changes++
+	for _, want := range []struct {
+		n, had int
+		cut    bool
+	}{{effectWarmup, 0, true}, {12, 12, true}, {7, 19, true}, {1, 20, false}} {
+		r.iterate(want.n)
+		e := r.tick().Effects[0]
+		if had, cut := e.CutShort(); had != want.had || cut != want.cut {
+			t.Errorf("%d of which %d wait: had %d, cut short %v; want %d, %v", e.NAfter, e.Waiting, had, cut, want.had, want.cut)
+		}
+	}
+}
+
 // Boundaries between which no iteration was seen cannot be told apart.
 func TestBoundariesWithoutIterationsBetweenAreOne(t *testing.T) {
 	tr := newTrial(4)

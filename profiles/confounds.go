@@ -40,7 +40,7 @@ func (f *effect) lacking() reason {
 	switch {
 	case f.switched:
 		return reason{"an ablation switched settings at the same iteration", "ablation"}
-	case f.NBefore < effectEnough:
+	case f.NBefore < EffectEnough:
 		return reason{only(f.NBefore) + " before it", "too few before"}
 	}
 	return reason{}

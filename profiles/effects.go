@@ -1,10 +1,12 @@
 package profiles
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
 )
 
@@ -46,6 +48,7 @@ type effects struct {
 	current *segment // nil before the first iteration
 	queue   []queued // oldest first
 	waiting []boundary
+	limits  limits
 	cuts    []int64 // iterations at which an ablation switched, to come
 	quality Quality
 	has     bool
@@ -63,6 +66,11 @@ type effects struct {
 // change announces c. It takes force with the iteration that it names.
 func (e *effects) change(c Change) {
 	e.heard++
+	if k, ok := preset.LookupKey(c.Key); ok && k.Limit {
+		e.limits.change(c)
+		e.dirty = true
+		return
+	}
 	if n := len(e.waiting); n == 0 || e.waiting[n-1].iteration != c.Iteration {
 		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.quality, has: e.has})
 	}
@@ -118,6 +126,7 @@ func (e *effects) iteration(it *Iteration) (begins bool) {
 		e.unheard = int64(it.Changes) - e.heard
 	}
 	missed := int64(it.Changes) - e.heard - e.unheard
+	e.log = append(e.log, e.limits.until(it.Index)...)
 	due, changed := e.dueUntil(it.Index)
 	if cut := e.cutsUntil(it.Index); e.current == nil || cut || changed || kind != e.current.kind || missed > 0 {
 		begins = true
@@ -129,6 +138,9 @@ func (e *effects) iteration(it *Iteration) (begins bool) {
 	}
 	if e.current.counts(it) {
 		e.current.waiting++
+		if n := len(e.all); n > 0 && e.all[n-1].Open() {
+			e.dirty = true // how many wait
+		}
 		e.queue = append(e.queue, queued{timed{ns: it.Total, sample: it.Sample}, it.Start, it.Start + it.Total, e.current})
 	}
 	return begins
@@ -249,11 +261,12 @@ func (f *effect) judge(scratch *[2][]int64) {
 	after := f.to.after(scratch[1])
 	scratch[1] = after.ns
 	f.NBefore, f.NAfter, f.LeftOut = len(before.ns), len(after.ns), before.left+after.left
-	f.Needed = max(0, effectEnough-f.NAfter)
-	if f.NBefore < effectEnough && (f.from == nil || f.from.waiting == 0) {
+	f.Waiting = f.to.waiting
+	f.Needed = max(0, EffectEnough-f.NAfter)
+	if f.NBefore < EffectEnough && (f.from == nil || f.from.waiting == 0) {
 		f.Needed = 0 // what comes after cannot help
 	}
-	f.Enough = f.NBefore >= effectEnough && f.NAfter >= effectEnough
+	f.Enough = f.NBefore >= EffectEnough && f.NAfter >= EffectEnough
 	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now) {
 		s := stats.MedianShift(before.ns, after.ns, uint64(f.Iteration))
 		f.BeforeNS, f.AfterNS = s.Before, s.After
@@ -301,10 +314,11 @@ func (e *effects) view() []Effect {
 		}
 	}
 	e.published = e.published[max(0, len(e.published)-maxChanges):]
-	e.changes = nil
+	e.changes = e.limits.list()
 	for i := range e.published {
 		e.changes = append(e.changes, e.published[i].Changes()...)
 	}
+	slices.SortStableFunc(e.changes, func(a, b Change) int { return cmp.Compare(a.Iteration, b.Iteration) })
 	e.dirty = false
 	return e.published
 }

@@ -48,7 +48,7 @@ func TestEffectFindsTheShiftOfAChange(t *testing.T) {
 	tr.iterate(300)
 	tr.change("amp")
 	tr.median *= 0.69
-	if e := tr.last(); e.Enough || e.Needed != effectEnough || e.NAfter != 0 {
+	if e := tr.last(); e.Enough || e.Needed != EffectEnough || e.NAfter != 0 {
 		t.Errorf("before any iteration: %+v", e)
 	}
 	tr.iterate(effectWarmup + 12)
@@ -365,7 +365,7 @@ func TestIterationsWaitForTheirShareOfOthers(t *testing.T) {
 	feed(60)
 	tr.change("amp")
 	feed(60)
-	if e := tr.last(); e.NBefore != 0 || e.NAfter != 0 || e.Needed != effectEnough {
+	if e := tr.last(); e.NBefore != 0 || e.NAfter != 0 || e.Needed != EffectEnough {
 		t.Errorf("before any share is known: %+v", e)
 	}
 	tr.effects.settle(50*5e6, quiet)

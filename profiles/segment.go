@@ -6,10 +6,12 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// EffectEnough is how many iterations an effect needs on each side of its change.
+const EffectEnough = 20
+
 // The windows of an effect, in iterations.
 const (
 	effectWindow   = 200 // at most this many on each side, the nearest to the change
-	effectEnough   = 20  // fewer on a side say nothing
 	effectWarmup   = 5   // left out after a change or a switch of the stage
 	effectPatience = 4   // so many windows are searched for undisturbed iterations
 	effectReach    = effectPatience * effectWindow
@@ -86,7 +88,7 @@ func (s *segment) full() bool { return s.quiet == effectWindow || len(s.oldest) 
 // whole tells whether the after-window holds as many iterations as it can, of those
 // that are chosen so far.
 func (s *segment) whole() bool {
-	return s.full() || s.quiet < effectEnough && len(s.oldest) >= effectWindow
+	return s.full() || s.quiet < EffectEnough && len(s.oldest) >= effectWindow
 }
 
 // pick is the window of an effect.
@@ -118,7 +120,7 @@ func (s *segment) before(into []int64) pick {
 // of its sample where they are enough, else of all samples, else all.
 func choose(n int, at func(i int) *timed, into []int64) pick {
 	quiet, alike := 0, 0
-	for i := 0; i < n && quiet < effectEnough; i++ {
+	for i := 0; i < n && quiet < EffectEnough; i++ {
 		if t := at(i); t.quiet() {
 			quiet++
 			if t.sample == at(0).sample {
@@ -126,8 +128,8 @@ func choose(n int, at func(i int) *timed, into []int64) pick {
 			}
 		}
 	}
-	p := pick{ns: into[:0], all: quiet < effectEnough}
-	within := alike == effectEnough // samples come one after the other
+	p := pick{ns: into[:0], all: quiet < EffectEnough}
+	within := alike == EffectEnough // samples come one after the other
 	skipped, sum := 0, 0.0
 	for i := 0; i < n && len(p.ns) < effectWindow; i++ {
 		t := at(i)

@@ -128,6 +128,9 @@ type Effect struct {
 	// the change's work only where Comparable.
 	Shift, Low, High float64
 	NBefore, NAfter  int
+	// Waiting counts iterations after the change that will count once it is known what other
+	// programs took beside them.
+	Waiting int
 	// LeftOut counts iterations that other programs disturbed and that are in neither
 	// window.
 	LeftOut int
@@ -151,6 +154,13 @@ func (e *Effect) Changes() []Change {
 
 // Comparable tells whether the shift is the change's work as far as can be measured.
 func (e *Effect) Comparable() bool { return e.Enough && e.Confounded == "" }
+
+// CutShort tells whether a change now would end the after-window before it has enough
+// iterations, of which it has had so many.
+func (e *Effect) CutShort() (had int, cut bool) {
+	had = e.NAfter + e.Waiting
+	return had, e.Open() && had < EffectEnough
+}
 
 // Open tells whether an effect waits for iterations that may come.
 func (e *Effect) Open() bool { return !e.Enough && !e.Closed && e.Needed > 0 }
@@ -239,8 +249,8 @@ type Snapshot struct {
 	Memory MemoryView
 	Load   LoadView
 
-	Changes []Change // of settings, each boundary's from its first value to its last
-	Effects []Effect // one per boundary at which settings changed, newest last
+	Changes []Change // of settings, each boundary's from its first value to its last, newest last
+	Effects []Effect // one per boundary at which settings changed but limits, newest last
 
 	Ablation *Ablation // the newest, running or ended; nil without one
 

@@ -86,10 +86,11 @@ func (m *Model) settingPieces(w int, terse bool) []keyGroup {
 }
 
 // told writes the keys of a row, and what there is to tell beside them. The answer to a
-// key that has no room there is in their place for as long as it stays; news, which the
-// log keeps, wait.
+// key that has no room there is in their place for as long as it stays, and in that of
+// the screen's cost where it is longer; news, which the log keeps, wait.
 func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
-	text, style := m.statusLine()
+	w, _ := c.Size()
+	text, style := m.statusLine(w - 2)
 	if text == "" || width(keys)+keyGap+chart.Width(text) <= room {
 		c.Text(put(c, 1, y, keys)+keyGap, y, text, style)
 		return
@@ -97,6 +98,10 @@ func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
 	if m.status.news {
 		put(c, 1, y, keys)
 		return
+	}
+	if chart.Width(text) > room {
+		c.Fill(0, y, w, 1, ' ', theme.Plain)
+		room = w - 2
 	}
 	c.Text(1, y, chart.Cut(text, room), style)
 }
@@ -194,13 +199,12 @@ func arrangementName(m *Model) (string, bool) {
 	return fmt.Sprintf("%-10s", m.arrangement().name), false
 }
 
-// panesHidden is how many panes are hidden, as the edge of the last one says; all equally
-// wide.
+// panesHidden is how many panes are hidden, as the edge of the last one says.
 func panesHidden(m *Model) (string, bool) {
 	if m.layout.unseen == 0 || m.zoomed {
-		return fmt.Sprintf("%9s", ""), false
+		return "panes", false
 	}
-	return fmt.Sprintf("%2d hidden", m.layout.unseen), false
+	return itoa(m.layout.unseen) + " hidden", false
 }
 
 // withPairs are the keys of settings with the pairs in place of their halves.
@@ -248,7 +252,7 @@ func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 		if short == "pause" && m.snap != nil && m.paused() {
 			short = "go on"
 		}
-		if m.layout.footer.h == 1 {
+		if terse || m.layout.footer.h == 1 {
 			short, _, _ = strings.Cut(short, ",")
 		}
 		ps := []piece{{b.Help().Key, theme.Key}}

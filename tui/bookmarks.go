@@ -74,7 +74,7 @@ func (m *Model) apply(slot int) {
 		before = append(before, preset.Assignment{Key: a.Key, Value: now})
 		said = append(said, settingName(a.Key)+" "+settingText(a.Key, now, m.options.Cores)+" → "+settingText(a.Key, a.Value, m.options.Cores))
 	}
-	all := m.wanted()
+	all, cut := m.wanted(), m.cutShort(keysIn(sets)...)
 	if err := m.ask(sets...); err != nil {
 		m.complain(fmt.Sprintf("bookmark %d was not applied: %v", slot, err))
 		return
@@ -82,7 +82,7 @@ func (m *Model) apply(slot int) {
 	if verb == "bookmark %d: " {
 		b.before = before
 	}
-	m.say(fmt.Sprintf(verb, slot) + strings.Join(said, ", ") + m.thresholdText(&all) + m.when())
+	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.thresholdText(&all)+m.when(), cut)
 }
 
 // differing are the bookmark's settings that are not in force, in the order of

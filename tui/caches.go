@@ -69,6 +69,13 @@ var cacheKeys = [profiles.NumCaches]string{"m", "f", "g"}
 
 const cacheTitleWidth = 11
 
+// The two words for a cache without hits and misses on every pane: it is switched off, or
+// nothing was looked up in it.
+const (
+	cacheOff = "off"
+	notAsked = "not asked"
+)
+
 // Widths from which a row has the share, and says that time is saved; below, the
 // frame says so once.
 const (
@@ -140,23 +147,24 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	_, ok := v.HitRate()
 	switch {
 	case !v.Enabled && w-x < 20:
-		c.Text(x, y, "off, done again", theme.Faint)
+		c.Text(x, y, cacheOff+", done again", theme.Faint)
 		return
 	case !v.Enabled:
-		c.Text(x, y, "off, work done again", theme.Faint)
+		c.Text(x, y, cacheOff+", work done again", theme.Faint)
 		return
 	case !ok:
-		c.Text(x, y, "no lookups"+yet(s), theme.Faint)
+		c.Text(x, y, notAsked+yet(s), theme.Faint)
 		return
 	}
 	each, share, known := savedEach(s, v)
 	switch {
 	case v.RecentN > 0:
 		c.Text(x, y, hitRate(v.RecentRate), theme.Strong)
-	case known && w-x >= 20:
-		c.Text(x, y, "not asked", theme.Faint)
 	default:
-		c.Text(x, y, "  –", theme.Faint)
+		c.Text(x, y, notAsked, theme.Faint)
+		if w-x < 20 { // which leaves no room for what it saves: about nothing
+			return
+		}
 	}
 	if !known {
 		c.TextRight(w, y, "–", theme.Faint)
@@ -216,8 +224,11 @@ func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {
 // at most w cells where that can be.
 func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	size, entries := strings.TrimSpace(byteSize(v.Bytes)), plural(v.Entries, "entry", "entries")
-	if v.Hits+v.Misses == 0 {
-		return fittingParts(w, []string{lookups(v), entries, size}, []string{lookups(v)}), theme.Faint
+	switch {
+	case v.Hits+v.Misses == 0 && !v.Enabled: // its row says that it is off
+		return fittingParts(w, []string{entries, size}, []string{entries}), theme.Faint
+	case v.Hits+v.Misses == 0:
+		return fittingParts(w, []string{notAsked, entries, size}, []string{notAsked}), theme.Faint
 	}
 	if v.Enabled && v.Uncertain() {
 		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
@@ -233,7 +244,7 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 
 func lookups(v profiles.CacheView) string {
 	if v.Hits+v.Misses == 0 {
-		return "not asked"
+		return notAsked
 	}
 	return plural(v.Hits, "hit", "hits") + " " + plural(v.Misses, "miss", "misses")
 }

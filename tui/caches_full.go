@@ -108,16 +108,16 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	hits, asked := v.HitRate()
 	switch {
 	case !v.Enabled:
-		row("off", theme.Faint, "the work is done again at every use"+whileRunning(s, "; "+cacheKeys[id]+" switches it on"), "work done again")
+		row(cacheOff, theme.Faint, "the work is done again at every use"+whileRunning(s, "; "+cacheKeys[id]+" switches it on"), "work done again")
 		if !asked {
 			return
 		}
 	case !asked:
-		row("hit rate", theme.Faint, "no lookups"+yet(s))
+		row("hit rate", theme.Faint, notAsked+yet(s))
 		return
 	}
 	if v.Enabled {
-		recent := "not asked in the newest " + count(int64(v.RecentIterations)) + " iterations"
+		recent := notAsked + " in the newest " + count(int64(v.RecentIterations)) + " iterations"
 		if v.RecentN > 0 {
 			recent = trim(hitRate(v.RecentRate)) + " recently"
 		}
@@ -229,11 +229,11 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
 	key := cacheKeys[id]
 	if !v.Enabled {
-		return "off, so every use computes it again" + whileRunning(s, "; "+key+" switches it on and the effects pane says what that is worth") + "."
+		return cacheOff + ", so every use computes it again" + whileRunning(s, "; "+key+" switches it on and the effects pane says what that is worth") + "."
 	}
 	rate, asked := v.HitRate()
 	if !asked {
-		return "nothing was looked up" + yet(s) + "."
+		return notAsked + yet(s) + "."
 	}
 	switch id {
 	case profiles.MeasurementCache:

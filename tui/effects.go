@@ -146,14 +146,25 @@ func changed(e *profiles.Effect, cores int) string {
 	return strings.Join(texts, " + ")
 }
 
-// changedIn is changed in w cells where that can be: of several settings the names alone
-// where their values do not fit, else the first name, else how many they are.
+// changedIn is changed in w cells where that can be: of several settings their values
+// after the change alone where those before do not fit, else their names, else as many
+// names as fit, each with how many settings they are.
 func changedIn(e *profiles.Effect, cores, w int) string {
 	if len(e.With) == 0 {
 		return changed(e, cores)
 	}
-	return fittingOrLast(w, changed(e, cores), settingNames(e), fmt.Sprintf("%s + %d more", settingName(e.Key), len(e.With)),
-		fmt.Sprintf("%d settings", 1+len(e.With)))
+	all := e.Changes()
+	count := fmt.Sprintf(" (%d)", len(all))
+	names, after := make([]string, len(all)), make([]string, len(all))
+	for i, v := range all {
+		names[i] = settingName(v.Key)
+		after[i] = names[i] + " " + settingText(v.Key, v.After, cores)
+	}
+	texts := []string{changed(e, cores), strings.Join(after, " + ") + count}
+	for n := len(names); n > 0; n-- {
+		texts = append(texts, strings.Join(names[:n], " + ")+count)
+	}
+	return fittingOrLast(w, append(texts, fmt.Sprintf("%d settings", len(all)))...)
 }
 
 // settingNames lists the settings of an effect without their values.

@@ -74,7 +74,7 @@ var screenKeys = []binding{
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
 	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus)},
 	{Binding: bind("w", "next preset of panes", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
-	{Binding: bind("P", "show and hide panes", "P"), short: "panes", rank: 0, state: panesHidden, terse: true, run: does((*Model).openChooser)},
+	{Binding: bind("P", "show and hide panes", "P"), rank: 0, state: panesHidden, run: does((*Model).openChooser)},
 	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
 	{Binding: bind("ctrl+z", "suspend", "ctrl+z"), run: (*Model).suspend},
 	{Binding: bind("C", "colours", "C"), run: does((*Model).cycleColours)},

@@ -298,7 +298,7 @@ func TestTheWideFooterNamesTheKeys(t *testing.T) {
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
 	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "l/L lr 1.0e-03",
-		"−/+ threads 2", "space pause", ", settings", "A ablation", "? help, why", "tab pane", "w everything", "P  8/13", "q quit", "ui", "KB/s", "fps"} {
+		"−/+ threads 2", "space pause", ", settings", "A ablation", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "ui", "KB/s", "fps"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
 		}
@@ -389,14 +389,14 @@ func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 // Where AMP costs time, the screen says so with the very key press, and in the help
 // before it.
 func TestAMPSaysWhereItIsEmulated(t *testing.T) {
-	const slower = "emulated without AMX: slower"
+	const slower = "slower: emulated without AMX"
 	for _, tt := range []struct {
 		kernels, device, amp, keys, want, not string
 	}{
 		{"avx512", "cpu", "off", "a", "AMP: off → bf16, " + slower, ""},
 		{"avx2", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3, " + slower, ""},
 		{"amx", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3", "emulated"},
-		{"amx", "cpu", "bf16x3", ". 4", "AMP: bf16x3 → fp16, emulated on CPUs: slower", ""},
+		{"amx", "cpu", "bf16x3", ". 4", "AMP: bf16x3 → fp16, slower: emulated on CPUs", ""},
 		{"avx512", "cpu", "fp16", "a", "AMP: fp16 → off", "emulated"},
 		{"ptx", "cuda", "off", "a", "AMP: off → bf16", "emulated"},
 	} {
@@ -409,7 +409,7 @@ func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 		}
 		press(m, "?")
 		help := ansi.Strip(m.View().Content)
-		if told := strings.Contains(help, "AMP is emulated without AMX: slower."); told != (tt.kernels != "amx" && tt.device == "cpu") {
+		if told := strings.Contains(help, "AMP is slower: emulated without AMX."); told != (tt.kernels != "amx" && tt.device == "cpu") {
 			t.Errorf("%s on %s: the help tells of emulation: %v", tt.kernels, tt.device, told)
 		}
 	}

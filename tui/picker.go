@@ -166,6 +166,7 @@ func (m *Model) toggleAMP() {
 	}
 	m.set("amp", cmp.Or(m.precision, "bf16"))
 	if !m.status.bad && m.when("amp") == "" {
+		m.status.brief = append([]string{m.status.text}, m.status.brief...)
 		m.status.text += "; . lists the modes"
 	}
 }

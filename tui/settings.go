@@ -210,12 +210,12 @@ func (m *Model) set(key, value string) {
 		return
 	}
 	before, _ := m.value(key)
-	all := m.wanted()
+	all, cut := m.wanted(), m.cutShort(key)
 	if err := m.ask(preset.Assignment{Key: key, Value: value}); err != nil {
 		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before, m.options.Cores), err))
 		return
 	}
-	m.say(m.changeText(key, before, value) + m.caution(key, value) + m.thresholdText(&all) + m.when(key))
+	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(&all)+m.when(key), cut)
 }
 
 // when follows the change of settings that waits for a restart.
@@ -282,9 +282,9 @@ func emulated(s *profiles.Snapshot, amp string) string {
 	case s.Run.Device != "cpu" || amp == "off" || amp == "":
 		return ""
 	case amp == "fp16":
-		return "emulated on CPUs: slower"
+		return "slower: emulated on CPUs"
 	case s.Run.Kernels != "amx":
-		return "emulated without AMX: slower"
+		return "slower: emulated without AMX"
 	}
 	return ""
 }

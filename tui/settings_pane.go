@@ -194,14 +194,14 @@ func (m *Model) assign(key, value string) error {
 			sets = m.share(key, parseNumber(value))
 		}
 	}
-	before, all := m.asked(key), m.wanted()
+	before, all, cut := m.asked(key), m.wanted(), m.cutShort(key)
 	if err := m.ask(sets...); err != nil {
 		return err
 	}
 	if len(sets) > 1 {
-		m.say(m.weightsText() + m.thresholdText(&all) + m.when())
+		m.sayChange(m.weightsText()+m.thresholdText(&all)+m.when(), cut)
 	} else {
-		m.say(m.changeText(key, before, value) + m.caution(key, value) + m.thresholdText(&all) + m.when(key))
+		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(&all)+m.when(key), cut)
 	}
 	return nil
 }

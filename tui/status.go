@@ -12,6 +12,7 @@ import (
 // status is a line for the user that stays for some seconds.
 type status struct {
 	text  string
+	brief []string // shorter versions of it, the longest first
 	bad   bool
 	news  bool // of the run, not an answer to the user
 	until time.Time
@@ -26,6 +27,16 @@ const (
 func (m *Model) say(s string) {
 	m.status = status{text: visible.Text(s), until: m.now().Add(statusLife)}
 }
+
+// sayOne says the longest of some versions of an answer that the footer has room for; the
+// first is the longest.
+func (m *Model) sayOne(texts ...string) {
+	m.say(texts[0])
+	for _, text := range texts[1:] {
+		m.status.brief = append(m.status.brief, visible.Text(text))
+	}
+}
+
 func (m *Model) complain(s string) {
 	m.status = status{text: visible.Text(s), bad: true, until: m.now().Add(statusLife)}
 }
@@ -49,12 +60,13 @@ func (s *status) expire(now time.Time) {
 	}
 }
 
-// statusLine is the answer to a key, or what is new of the run, as long as it stays.
-func (m *Model) statusLine() (string, theme.Style) {
+// statusLine is the answer to a key, or what is new of the run, as long as it stays: in w
+// cells where that can be.
+func (m *Model) statusLine(w int) (string, theme.Style) {
 	if m.status.bad {
 		return m.status.text, theme.Bad
 	}
-	return m.status.text, theme.Warn
+	return fittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), theme.Warn
 }
 
 // changedNext are the settings that were changed since the run was over, with their

@@ -233,12 +233,12 @@ var weights = []string{"composite_l1", "composite_l2", "composite_ssim"}
 func (m *Model) shiftWeight(key string, by float64) {
 	v, _ := strconv.ParseFloat(m.asked(key), 64)
 	v = min(max(math.Round((v+by)*20)/20, 0), 1)
-	all := m.wanted()
+	all, cut := m.wanted(), m.cutShort(key)
 	if err := m.ask(m.share(key, v)...); err != nil {
 		m.complain(fmt.Sprintf("%s stays: %v", settingName(key), err))
 		return
 	}
-	m.say(m.weightsText() + m.thresholdText(&all) + m.when())
+	m.sayChange(m.weightsText()+m.thresholdText(&all)+m.when(), cut)
 }
 
 // share gives one weight a value and what is left to the other two, as their

@@ -55,6 +55,7 @@ func (m *Model) undo() {
 	for i, f := range last {
 		from[i] = m.asked(f.key)
 	}
+	cut := m.cutShort(keysIn(sets)...)
 	if err := m.request(sets, false); err != nil {
 		m.complain("not undone: " + err.Error())
 		return
@@ -66,5 +67,5 @@ func (m *Model) undo() {
 		said = append(said, settingName(f.key)+" "+settingText(f.key, from[i], m.options.Cores)+" → "+
 			settingText(f.key, f.before, m.options.Cores))
 	}
-	m.say("undone: " + strings.Join(said, ", ") + m.thresholdText(&all) + m.when(keys...))
+	m.sayChange("undone: "+strings.Join(said, ", ")+m.thresholdText(&all)+m.when(keys...), cut)
 }

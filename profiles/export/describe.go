@@ -1,11 +1,14 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/preset"
 )
 
 // The reasons that several fields share.
@@ -236,7 +239,22 @@ func describeChanges(s *profiles.Snapshot) []Change {
 		c.Drift, c.DriftReason = number(e.QualityDrift, reason)
 		changes = append(changes, c)
 	}
+	for _, v := range s.Changes {
+		if k, ok := preset.LookupKey(v.Key); ok && k.Limit {
+			changes = append(changes, describeLimit(v))
+		}
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(a.Iteration, b.Iteration) })
 	return changes
+}
+
+// describeLimit is a change of a setting that has no effect.
+func describeLimit(v profiles.Change) Change {
+	const reason = "a limit: it changes nothing in an iteration"
+	c := Change{Iteration: v.Iteration, AtSeconds: v.At.Seconds(), Key: v.Key, Before: v.Before, After: v.After,
+		Settings: []Setting{{v.Key, v.Before, v.After}}, EffectReason: reason}
+	c.DriftReason = reason
+	return c
 }
 
 func describeEffect(e *profiles.Effect) *Effect {

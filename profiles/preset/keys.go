@@ -30,6 +30,7 @@ type Key struct {
 	Above   bool     // Min itself is excluded
 	Rule    string   // a condition beyond type and range, as in "must be …"; empty for none
 	Live    bool     // may change while the run goes on; the others need a restart
+	Limit   bool     // says when a sample or the run ends, and changes nothing in an iteration
 }
 
 // entry binds a key to its field and to the rule that range and type cannot say.
@@ -97,6 +98,7 @@ func number(group, name, unit, help string, low, high float64, field func(*Setti
 }
 
 func (e entry) live() entry  { e.Live = true; return e }
+func (e entry) limit() entry { e.Limit = true; return e }
 func (e entry) above() entry { e.Above = true; return e }
 func (e entry) rule(text string, holds func(*Settings) bool) entry {
 	e.Rule, e.holds = text, holds

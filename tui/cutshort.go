@@ -1,0 +1,66 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// This file warns of a change that ends the window of the change before it, when that has
+// too few iterations for an effect.
+
+// cutShort says, to follow a change of settings, which effect it leaves without enough
+// iterations: in full and briefly; nil where there is none. It is asked before the change.
+func (m *Model) cutShort(keys ...string) []string {
+	s := m.snap
+	if s == nil || ended(s.State) || len(s.Effects) == 0 {
+		return nil
+	}
+	cuts := false
+	for _, key := range keys {
+		k, ok := preset.LookupKey(key)
+		cuts = cuts || ok && k.Live && !k.Limit
+	}
+	e := &s.Effects[len(s.Effects)-1]
+	had, short := e.CutShort()
+	if !cuts || !short || s.Index <= e.Iteration { // nothing ran under it: both take force together
+		return nil
+	}
+	name := settingName(e.Key)
+	if more := len(e.With); more > 0 {
+		name = fmt.Sprintf("%s + %d more", name, more)
+	}
+	owner := name + "'s"
+	if strings.HasSuffix(name, "s") {
+		owner = name + "'"
+	}
+	return []string{
+		fmt.Sprintf("; %s effect had %d of %d iterations", owner, had, profiles.EffectEnough),
+		fmt.Sprintf("; %s had %d of %d iterations", name, had, profiles.EffectEnough),
+		fmt.Sprintf("; %s had %d of %d", name, had, profiles.EffectEnough),
+	}
+}
+
+// sayChange says what was changed, and which effect that cut short.
+func (m *Model) sayChange(text string, cut []string) {
+	if len(cut) == 0 {
+		m.say(text)
+		return
+	}
+	texts := make([]string, len(cut))
+	for i, c := range cut {
+		texts[i] = text + c
+	}
+	m.sayOne(texts...)
+}
+
+// keysIn are the keys of assignments.
+func keysIn(sets []preset.Assignment) []string {
+	keys := make([]string, len(sets))
+	for i, a := range sets {
+		keys[i] = a.Key
+	}
+	return keys
+}
