@@ -252,7 +252,7 @@ func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 		if short == "pause" && m.snap != nil && m.paused() {
 			short = "go on"
 		}
-		if terse || m.layout.footer.h == 1 {
+		if m.layout.footer.h == 1 {
 			short, _, _ = strings.Cut(short, ",")
 		}
 		ps := []piece{{b.Help().Key, theme.Key}}

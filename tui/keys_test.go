@@ -298,7 +298,7 @@ func TestTheWideFooterNamesTheKeys(t *testing.T) {
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
 	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "l/L lr 1.0e-03",
-		"−/+ threads 2", "space pause", ", settings", "A ablation", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "ui", "KB/s", "fps"} {
+		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "ui", "KB/s", "fps"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
 		}
