@@ -338,3 +338,15 @@ func TestASuspendedThresholdIsInTheJSON(t *testing.T) {
 		t.Errorf("reads back: %v, %+v", err, read.Settings)
 	}
 }
+
+// A limit that changed while the run went on is among the changes, in its place, without
+// an effect and with the reason.
+func TestALimitIsAChangeWithoutAnEffect(t *testing.T) {
+	s := whole(t)
+	limit := profiles.Change{Key: "max_iterations", Before: "0", After: "9999", Iteration: 5000, At: time.Minute}
+	s.Changes = append([]profiles.Change{s.Changes[0], limit}, s.Changes[1:]...)
+	changes := describeChanges(s)
+	if len(changes) != 4 || changes[1].Key != "max_iterations" || changes[1].Effect != nil || changes[1].EffectReason == "" || changes[1].Drift != nil || changes[1].DriftReason == "" {
+		t.Errorf("%+v", changes)
+	}
+}
