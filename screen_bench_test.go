@@ -81,7 +81,7 @@ func BenchmarkOtherKeysToCells(b *testing.B) {
 		{"values", ".", "enter or a digit", "esc", ""},
 		{"alerts", "!", "─ Alerts ─", "esc", ""},
 		{"restart", "R", "Restart?", "n", ""},
-		{"AMP", "a", "off → bf16", "a", "bf16 → off"},
+		{"AMP", "a", "a AMP bf16", "a", "a AMP off"},
 	} {
 		b.Run(k.name, func(b *testing.B) {
 			x := ptytest.Open(b, 120, 40)
