@@ -29,7 +29,14 @@ var arrows = []arrow{
 	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"tui"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
+	{from: []string{"sim/npy"}, never: []string{"sim"}, except: []string{"sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
+}
+
+// owners names the one package of the program that may import a library: the owner
+// of the format that it reads.
+var owners = map[string]string{
+	"archive/zip": "sim/npy",
 }
 
 // pkg is what `go list` tells about a package.
@@ -118,13 +125,23 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/tensor", "profiles", "tui", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "profiles", "tui", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}
 	}
 	for _, v := range violations(pkgs, arrows) {
 		t.Error(v)
+	}
+}
+
+func TestFormatsHaveOneOwner(t *testing.T) {
+	for _, p := range list(t) {
+		for library, owner := range owners {
+			if slices.Contains(p.Imports, library) && p.ImportPath != module+"/"+owner {
+				t.Errorf("%s imports %s: only %s may", p.ImportPath, library, owner)
+			}
+		}
 	}
 }
 

@@ -100,10 +100,10 @@ func FuzzExif(f *testing.F) {
 }
 
 func FuzzNPY(f *testing.F) {
-	fuzzLoad(f, npy("<f4", "False", "(2, 3)", []float32{0, 1, 2, 3, 4, 5}), npy(">i8", "True", "(1, 2)", []int64{1, 2}),
-		npy("|u1", "False", "(2, 2, 2)", make([]uint8, 8)))
+	fuzzLoad(f, npyFile("<f4", "False", "(2, 3)", []float32{0, 1, 2, 3, 4, 5}), npyFile(">i8", "True", "(1, 2)", []int64{1, 2}),
+		npyFile("|u1", "False", "(2, 2, 2)", make([]uint8, 8)))
 }
 
 func FuzzNPZ(f *testing.F) {
-	fuzzLoad(f, npz(f, entry{"a.npy", npy("<f8", "False", "()", []float64{1})}, entry{"b.npy", npy("<f4", "False", "(2, 2)", []float32{0, 1, 2, 3})}))
+	fuzzLoad(f, npz(f, entry{"a.npy", npyFile("<f8", "False", "()", []float64{1})}, entry{"b.npy", npyFile("<f4", "False", "(2, 2)", []float32{0, 1, 2, 3})}))
 }

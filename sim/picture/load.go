@@ -12,6 +12,7 @@ import (
 
 	"prismtop/profiles/await"
 	"prismtop/profiles/inputfile"
+	"prismtop/sim/npy"
 )
 
 // Bounds on what is read: the largest picture that decodes within a gigabyte or
@@ -146,11 +147,11 @@ func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
 	}
 	head = head[:n]
 	switch {
-	case isNPZ(head):
+	case npy.IsArchive(head):
 		return openNPZ(f, size, array)
 	case array != "":
 		return source{}, nil, errors.New("names an array, but the file is no NPZ")
-	case isNPY(head):
+	case npy.IsArray(head):
 		src, err := readNPY(io.NewSectionReader(f, 0, size), size)
 		return src, nil, err
 	}

@@ -34,7 +34,7 @@ func TestEveryFormatGivesTheSameObject(t *testing.T) {
 	for i := range columns {
 		columns[i] = uint8(i / 16)
 	}
-	array := npy("<f8", "False", "(16, 16)", floats)
+	array := npyFile("<f8", "False", "(16, 16)", floats)
 	cases := []struct {
 		name string
 		data []byte
@@ -50,8 +50,8 @@ func TestEveryFormatGivesTheSameObject(t *testing.T) {
 		{"grey.jpg", encoded(t, "jpg", grey)},
 		{"colour.jpg", encoded(t, "jpg", colour)},
 		{"float64.npy", array},
-		{"uint8.npy", npy("|u1", "False", "(16, 16)", bytes8)},
-		{"fortran.npy", npy("|u1", "True", "(16, 16)", columns)},
+		{"uint8.npy", npyFile("|u1", "False", "(16, 16)", bytes8)},
+		{"fortran.npy", npyFile("|u1", "True", "(16, 16)", columns)},
 		{"named wrongly.txt", array},
 		{"one.npz", npz(t, entry{"a.npy", array})},
 	}
@@ -160,9 +160,9 @@ func TestPicturesThatAreNotSquareArePaddedAndNoted(t *testing.T) {
 
 func TestNPZTakesTheNamedOrTheFirstMatrix(t *testing.T) {
 	matrix := func(peak float32) []byte {
-		return npy("<f4", "False", "(2, 2)", []float32{0, peak, 0.5, 1})
+		return npyFile("<f4", "False", "(2, 2)", []float32{0, peak, 0.5, 1})
 	}
-	path := written(t, "a.npz", npz(t, entry{"scalar.npy", npy("<f4", "False", "()", []float32{1})},
+	path := written(t, "a.npz", npz(t, entry{"scalar.npy", npyFile("<f4", "False", "()", []float32{1})},
 		entry{"readme.txt", []byte("hello")}, entry{"first.npy", matrix(4)}, entry{"second.npy", matrix(2)}))
 	o := Options{Size: 2, ObjectSize: 2}
 	obj, err := Load(t.Context(), path, o)
@@ -186,7 +186,7 @@ func TestNPZTakesTheNamedOrTheFirstMatrix(t *testing.T) {
 }
 
 func TestNegativeValuesKeepThePaddingDark(t *testing.T) {
-	path := written(t, "a.npy", npy("<i2", "False", "(2, 2)", []int16{-300, 100, -100, 0}))
+	path := written(t, "a.npy", npyFile("<i2", "False", "(2, 2)", []int16{-300, 100, -100, 0}))
 	obj, err := Load(t.Context(), path, Options{Size: 4, ObjectSize: 2})
 	if err != nil {
 		t.Fatal(err)

@@ -112,8 +112,8 @@ func webpCheckers(side int, dark, bright uint8) []byte {
 	return out
 }
 
-// npy is an NPY file of version 1 with the given header entries and data.
-func npy(descr, fortran, shape string, data any) []byte {
+// npyFile is an NPY file of version 1 with the given header entries and data.
+func npyFile(descr, fortran, shape string, data any) []byte {
 	var body bytes.Buffer
 	if err := binary.Write(&body, binary.LittleEndian, data); err != nil {
 		panic(err)
@@ -122,7 +122,7 @@ func npy(descr, fortran, shape string, data any) []byte {
 }
 
 func npyWithHeader(header string, body []byte) []byte {
-	out := append([]byte(npyMagic), 1, 0)
+	out := append([]byte("\x93NUMPY"), 1, 0)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(header)))
 	return append(append(out, header...), body...)
 }

@@ -12,10 +12,10 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"slices"
 	"strings"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/sim/npy"
 )
 
 // SavePNG16 writes h×w pixels, row by row, as a 16-bit grey PNG. The least value
@@ -189,19 +189,5 @@ func encodeNPY(ctx context.Context, pixels []float32, w, h int) ([]byte, error) 
 	if err := checkPixels(pixels, w, h); err != nil {
 		return nil, err
 	}
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", h, w)
-	// The data begin at a multiple of 64 bytes, after a line feed.
-	fill := 63 - (len(npyMagic)+4+len(header))%64
-	header += strings.Repeat(" ", fill) + "\n"
-	out := append([]byte(npyMagic), 1, 0)
-	out = binary.LittleEndian.AppendUint16(out, uint16(len(header)))
-	out = append(out, header...)
-	out = slices.Grow(out, 4*len(pixels))
-	for i, v := range pixels {
-		if i%w == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
-	}
-	return out, nil
+	return npy.Encode(ctx, pixels, h, w)
 }

@@ -39,7 +39,7 @@ func File(ctx context.Context, path string, backend nn.Backend) (Report, error) 
 	}
 	c := newChecker(ctx, arrays, backend)
 	for _, d := range damaged {
-		c.fail(d.array, d.err.Error())
+		c.fail(d.Array, d.Err.Error())
 	}
 	if len(damaged) == 0 {
 		c.recognise()

@@ -1,10 +1,12 @@
 package verify
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"prismtop/sim/npy/npytest"
 )
 
 // write puts an archive in a temporary file.
@@ -69,24 +73,28 @@ func TestChangedBytesFail(t *testing.T) {
 // rewrite changes one element of an array and gives it the right checksum.
 func rewrite(t testing.TB, data []byte, array string, element int, change func([]byte)) []byte {
 	t.Helper()
-	entries, start, err := parseDirectory(data)
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == array })
+	i := slices.IndexFunc(archive.File, func(f *zip.File) bool { return f.Name == array+".npy" })
 	if i < 0 {
 		t.Fatalf("no array %s", array)
 	}
-	e := entries[i]
+	f := archive.File[i]
+	body, err := f.DataOffset()
+	if err != nil {
+		t.Fatal(err)
+	}
 	changed := bytes.Clone(data)
-	body := e.offset + localSize + int(binary.LittleEndian.Uint16(data[e.offset+26:])) + int(binary.LittleEndian.Uint16(data[e.offset+28:]))
-	text := changed[body : body+int(e.size)]
+	text := changed[body : body+int64(f.UncompressedSize64)]
 	header := 10 + int(binary.LittleEndian.Uint16(text[8:]))
 	change(text[header+element:])
+	// The checksum stands 16 bytes before the name in the header in front of the
+	// data, and 30 bytes before it in the directory.
 	sum := crc32.ChecksumIEEE(text)
-	record := start + bytes.Index(data[start:], []byte(array+".npy")) - directorySize
-	binary.LittleEndian.PutUint32(changed[e.offset+14:], sum)
-	binary.LittleEndian.PutUint32(changed[record+16:], sum)
+	binary.LittleEndian.PutUint32(changed[bytes.LastIndex(changed[:body], []byte(f.Name))-16:], sum)
+	binary.LittleEndian.PutUint32(changed[bytes.LastIndex(changed, []byte(f.Name))-30:], sum)
 	return changed
 }
 
@@ -173,31 +181,35 @@ func TestEveryArrayMatters(t *testing.T) {
 	for _, name := range []string{"adam.npz", "layers.npz", "fermat.npz"} {
 		files := filesOf(t, read(t, name))
 		for i, f := range files {
-			report, err := File(t.Context(), write(t, numpyArchive(slices.Delete(slices.Clone(files), i, i+1)...)), backend)
+			report, err := File(t.Context(), write(t, npytest.Archive(slices.Delete(slices.Clone(files), i, i+1)...)), backend)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if report.OK {
-				t.Errorf("%s without %s passes", name, f.name)
+				t.Errorf("%s without %s passes", name, f.Name)
 			}
 		}
 	}
 }
 
 // filesOf takes an archive apart.
-func filesOf(t testing.TB, data []byte) []file {
+func filesOf(t testing.TB, data []byte) []npytest.File {
 	t.Helper()
-	entries, start, err := parseDirectory(data)
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var files []file
-	for _, e := range entries {
-		packed, _, err := e.contents(data[:start], e.offset)
+	var files []npytest.File
+	for _, f := range archive.File {
+		r, err := f.Open()
 		if err != nil {
 			t.Fatal(err)
 		}
-		files = append(files, file{e.name, packed})
+		array, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, npytest.File{Name: strings.TrimSuffix(f.Name, ".npy"), Data: array})
 	}
 	return files
 }
@@ -208,11 +220,11 @@ func TestCasesGoByOtherNames(t *testing.T) {
 	for _, name := range []string{"conv.npz", "layers.npz", "fft.npz", "loss.npz"} {
 		files := filesOf(t, read(t, name))
 		for i, f := range files {
-			if prefix, member, dotted := strings.Cut(f.name, "."); dotted {
-				files[i].name = "some " + strings.Repeat("z", len(prefix)) + prefix[len(prefix)-1:] + "." + member
+			if prefix, member, dotted := strings.Cut(f.Name, "."); dotted {
+				files[i].Name = "some " + strings.Repeat("z", len(prefix)) + prefix[len(prefix)-1:] + "." + member
 			}
 		}
-		report, err := File(t.Context(), write(t, numpyArchive(files...)), backend)
+		report, err := File(t.Context(), write(t, npytest.Archive(files...)), backend)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,18 +242,18 @@ func TestConvolutionThatFitsBothWays(t *testing.T) {
 	w := []float64{0, 1, 0, 0, 0, 2, 0, 0, 3}
 	for _, transposed := range []bool{false, true} {
 		y, gx, gw := referenceConv(x, w, transposed)
-		files := []file{
-			{"c.geom", npy("<i8", "3,", int64Bytes(1, 1, 0))},
-			{"c.x", npy("<f4", "1, 1, 3, 3", narrow(x))},
-			{"c.w", npy("<f4", "1, 1, 3, 3", narrow(w))},
-			{"c.gy", npy("<f4", "1, 1, 3, 3", narrow(x))},
+		files := []npytest.File{
+			{Name: "c.geom", Data: npytest.Array("<i8", "3,", int64Bytes(1, 1, 0))},
+			{Name: "c.x", Data: npytest.Array("<f4", "1, 1, 3, 3", narrow(x))},
+			{Name: "c.w", Data: npytest.Array("<f4", "1, 1, 3, 3", narrow(w))},
+			{Name: "c.gy", Data: npytest.Array("<f4", "1, 1, 3, 3", narrow(x))},
 		}
 		for name, values := range map[string][]float64{"y": y, "gx": gx, "gw": gw} {
 			files = append(files,
-				file{"c." + name + "_64", npy("<f8", "1, 1, 3, 3", float64Bytes(values...))},
-				file{"c." + name + "_32", npy("<f4", "1, 1, 3, 3", narrow(values))})
+				npytest.File{Name: "c." + name + "_64", Data: npytest.Array("<f8", "1, 1, 3, 3", npytest.Float64s(values...))},
+				npytest.File{Name: "c." + name + "_32", Data: npytest.Array("<f4", "1, 1, 3, 3", narrow(values))})
 		}
-		report, err := File(t.Context(), write(t, numpyArchive(files...)), backend)
+		report, err := File(t.Context(), write(t, npytest.Archive(files...)), backend)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,13 +297,13 @@ func int64Bytes(values ...int64) []byte {
 func narrow(values []float64) []byte {
 	var b []byte
 	for _, v := range values {
-		b = append(b, float32Bytes(float32(v))...)
+		b = append(b, npytest.Float32s(float32(v))...)
 	}
 	return b
 }
 
 func TestUnknownArraysFail(t *testing.T) {
-	report, err := File(t.Context(), write(t, numpyArchive(someFiles()...)), engine(t))
+	report, err := File(t.Context(), write(t, npytest.Archive(someFiles()...)), engine(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,35 +315,35 @@ func TestUnknownArraysFail(t *testing.T) {
 // TestHostileShapesFailTheirCase feeds cases that no engine can compute.
 func TestHostileShapesFailTheirCase(t *testing.T) {
 	backend := engine(t)
-	one := float32Bytes(1)
-	tests := map[string][]file{
+	one := npytest.Float32s(1)
+	tests := map[string][]npytest.File{
 		"convolution": {
-			{"c.geom", npy("<i8", "3,", int64Bytes(0, -1, math.MaxInt64))}, {"c.x", npy("<f4", "1, 1, 1, 1", one)},
-			{"c.w", npy("<f4", "1, 1, 1, 1", one)}, {"c.gy", npy("<f4", "1, 1, 1, 1", one)},
+			{Name: "c.geom", Data: npytest.Array("<i8", "3,", int64Bytes(0, -1, math.MaxInt64))}, {Name: "c.x", Data: npytest.Array("<f4", "1, 1, 1, 1", one)},
+			{Name: "c.w", Data: npytest.Array("<f4", "1, 1, 1, 1", one)}, {Name: "c.gy", Data: npytest.Array("<f4", "1, 1, 1, 1", one)},
 		},
 		"batch norm": {
-			{"c.x", npy("<f4", "1, 1, 1, 1", one)}, {"c.gy", npy("<f4", "1, 1, 1, 1", one)}, {"c.gamma", npy("<f4", "1,", one)},
-			{"c.beta", npy("<f4", "1,", one)}, {"c.rm0", npy("<f4", "1,", one)}, {"c.rv0", npy("<f4", "1,", one)},
+			{Name: "c.x", Data: npytest.Array("<f4", "1, 1, 1, 1", one)}, {Name: "c.gy", Data: npytest.Array("<f4", "1, 1, 1, 1", one)}, {Name: "c.gamma", Data: npytest.Array("<f4", "1,", one)},
+			{Name: "c.beta", Data: npytest.Array("<f4", "1,", one)}, {Name: "c.rm0", Data: npytest.Array("<f4", "1,", one)}, {Name: "c.rv0", Data: npytest.Array("<f4", "1,", one)},
 		},
 		"loss": {
-			{"c.a", npy("<f4", "1, 1", one)}, {"c.b", npy("<f4", "1, 1", one)},
-			{"c.dssim_64", npy("<f8", "", float64Bytes(0))}, {"c.dssim_32", npy("<f4", "", one)},
+			{Name: "c.a", Data: npytest.Array("<f4", "1, 1", one)}, {Name: "c.b", Data: npytest.Array("<f4", "1, 1", one)},
+			{Name: "c.dssim_64", Data: npytest.Array("<f8", "", npytest.Float64s(0))}, {Name: "c.dssim_32", Data: npytest.Array("<f4", "", one)},
 		},
 		"decoder": {
-			{"param.latent", npy("<f4", "1, 1, 1, 1", one)}, {"cum_mask", npy("|u1", "1, 1", []byte{1})}, {"new_mask", npy("|u1", "1, 1", []byte{1})},
-			{"target_old", npy("<f4", "1, 1", one)}, {"target_new", npy("<f4", "1, 1", one)}, {"param.conv0.weight", npy("<f4", "1, 1, 4, 4", make([]byte, 64))},
-			{"output_64", npy("<f8", "1, 1", float64Bytes(1))},
+			{Name: "param.latent", Data: npytest.Array("<f4", "1, 1, 1, 1", one)}, {Name: "cum_mask", Data: npytest.Array("|u1", "1, 1", []byte{1})}, {Name: "new_mask", Data: npytest.Array("|u1", "1, 1", []byte{1})},
+			{Name: "target_old", Data: npytest.Array("<f4", "1, 1", one)}, {Name: "target_new", Data: npytest.Array("<f4", "1, 1", one)}, {Name: "param.conv0.weight", Data: npytest.Array("<f4", "1, 1, 4, 4", make([]byte, 64))},
+			{Name: "output_64", Data: npytest.Array("<f8", "1, 1", npytest.Float64s(1))},
 		},
 		"telescope": {
-			{"object", npy("<f4", "1, 1", one)}, {"masks", npy("|u1", "1, 1, 1", []byte{1})}, {"centres", npy("<f8", "1, 2", float64Bytes(math.NaN(), math.Inf(1)))},
-			{"g", npy("<f4", "1, 1", one)}, {"cum_mask", npy("|u1", "1, 1", []byte{1})}, {"radius", npy("<f8", "", float64Bytes(math.Inf(1)))},
+			{Name: "object", Data: npytest.Array("<f4", "1, 1", one)}, {Name: "masks", Data: npytest.Array("|u1", "1, 1, 1", []byte{1})}, {Name: "centres", Data: npytest.Array("<f8", "1, 2", npytest.Float64s(math.NaN(), math.Inf(1)))},
+			{Name: "g", Data: npytest.Array("<f4", "1, 1", one)}, {Name: "cum_mask", Data: npytest.Array("|u1", "1, 1", []byte{1})}, {Name: "radius", Data: npytest.Array("<f8", "", npytest.Float64s(math.Inf(1)))},
 		},
-		"Fermat spiral": {{"n2_r1_64", npy("<f8", "2, 2", float64Bytes(0, 0, math.NaN(), 1))}, {"n2_r1_32", npy("<f4", "2, 2", float32Bytes(0, 0, 0, 1))}},
-		"adam":          {{"p0", npy("<f4", "1,", one)}, {"grads", npy("<f4", "1, 2", float32Bytes(1, 2))}},
+		"Fermat spiral": {{Name: "n2_r1_64", Data: npytest.Array("<f8", "2, 2", npytest.Float64s(0, 0, math.NaN(), 1))}, {Name: "n2_r1_32", Data: npytest.Array("<f4", "2, 2", npytest.Float32s(0, 0, 0, 1))}},
+		"adam":          {{Name: "p0", Data: npytest.Array("<f4", "1,", one)}, {Name: "grads", Data: npytest.Array("<f4", "1, 2", npytest.Float32s(1, 2))}},
 	}
 	for name, files := range tests {
 		t.Run(name, func(t *testing.T) {
-			report, err := File(t.Context(), write(t, numpyArchive(files...)), backend)
+			report, err := File(t.Context(), write(t, npytest.Archive(files...)), backend)
 			if err != nil {
 				t.Fatal(err)
 			}
