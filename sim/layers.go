@@ -6,6 +6,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/sim/cpu/roof"
 	"prismtop/sim/nn"
+	"prismtop/sim/prism"
 )
 
 // layersEvery is how often the profile of the layers is published: often enough for
@@ -48,7 +49,7 @@ func (p *layerProfile) begin(steps []nn.Step) {
 	for i := range steps {
 		s := &steps[i]
 		if s.FLOPs > 0 || s.Bytes > 0 || len(p.kernels) == 0 {
-			p.kernels = append(p.kernels, profiles.Layer{Name: s.Name, Phase: s.Phase, FLOPs: s.FLOPs, Bytes: s.Bytes})
+			p.kernels = append(p.kernels, profiles.Layer{Name: s.Name, Phase: prism.RecordedPhase(s.Phase), FLOPs: s.FLOPs, Bytes: s.Bytes})
 		}
 		p.of[i] = len(p.kernels) - 1
 	}

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/optics"
 )
 
@@ -75,7 +76,7 @@ func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped with -short: 18,000 iterations take long")
 	}
-	var m optics.Metrics
+	var m host.Metrics
 	got, truth, r := reconstructed(t, settings(t, halfMoon...))
 	limit, s := bandLimited(t, r), r.object.ObjectSize
 	similarity := func(a, b []float32) float64 {

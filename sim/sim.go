@@ -18,8 +18,8 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/cpu"
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/cpu/roof"
-	"prismtop/sim/optics"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
 )
@@ -159,13 +159,15 @@ func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error
 // OpenDevice starts what the settings compute on, with its cache of FFT plans. Closing
 // the backend ends its threads.
 func OpenDevice(s *preset.Settings) (*cpu.Backend, prism.Device, error) {
-	plans := optics.NewPlanCache(s.FFTCache, nil)
+	plans := host.NewPlanCache(s.FFTCache, nil)
 	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
 	if err != nil {
 		return nil, prism.Device{}, err
 	}
 	plans.SetKernels(backend.Set())
-	return backend, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel(), Attach: backend.Attach}, nil
+	return backend, prism.Device{Backend: backend, Host: host.New(host.Options{
+		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
+	})}, nil
 }
 
 // patience is how long what is in progress may go on once the run is to stop: nearly

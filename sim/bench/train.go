@@ -86,7 +86,7 @@ func (m *measurement) describe(steps []nn.Step) {
 	m.report.Steps = make([]StepTimes, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		m.report.Steps[i] = StepTimes{Name: s.Name, Phase: s.Phase, FLOPs: s.FLOPs, Bytes: s.Bytes}
+		m.report.Steps[i] = StepTimes{Name: s.Name, Phase: prism.RecordedPhase(s.Phase), FLOPs: s.FLOPs, Bytes: s.Bytes}
 	}
 }
 
@@ -118,7 +118,7 @@ func (m *measurement) forward(device prism.Device) error {
 		_, nanos := pass.Steps()
 		copy(r.steps, nanos)
 		for i, n := range nanos {
-			r.phases[steps[i].Phase] += n
+			r.phases[prism.RecordedPhase(steps[i].Phase)] += n
 		}
 		return nil
 	})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -109,7 +108,7 @@ func (b *backward) emitAll(t *taped, op Op, in []BufferID, out ...spec) []Buffer
 	for i, s := range out {
 		ids[i] = b.c.allocate(Buffer{Name: name, Shape: s.shape, DType: s.dtype, Category: Gradients, Variable: -1})
 	}
-	b.c.step(name, op, profiles.Backward, in, ids)
+	b.c.step(name, op, PhaseBackward, in, ids)
 	return ids
 }
 

@@ -2,8 +2,6 @@ package nn
 
 import (
 	"context"
-
-	"prismtop/profiles"
 )
 
 // Gradient checkpointing: the forward segment is cut into runs of layers, and of a
@@ -180,6 +178,6 @@ func (c *compiler) recall(x BufferID) BufferID {
 		}
 	}
 	c.dropped.repeated[x] = out[0]
-	c.step(name, op, profiles.Backward, in, out)
+	c.step(name, op, PhaseBackward, in, out)
 	return out[0]
 }

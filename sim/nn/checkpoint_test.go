@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -19,7 +18,7 @@ func deepNetwork(m *nn.Model) (*nn.Graph, nn.Value) {
 	x := g.Parameter("latent", tensor.Shape{1, 8, 2, 2}, nn.Normal())
 	var skip nn.Value
 	for i, c := range []int{8, 6, 4, 4, 2} {
-		g.Layer(fmt.Sprintf("layer %d", i), profiles.Forward)
+		g.Layer(fmt.Sprintf("layer %d", i), nn.PhaseForward)
 		stride, pad, k := 2, 1, 4
 		if i > 2 {
 			stride, k = 1, 3
@@ -33,11 +32,11 @@ func deepNetwork(m *nn.Model) (*nn.Graph, nn.Value) {
 			x = g.Add(x, skip)
 		}
 	}
-	g.Layer("head", profiles.Forward)
+	g.Layer("head", nn.PhaseForward)
 	w := g.Parameter("head", tensor.Shape{1, 2, 3, 3}, nn.FanInUniform(18))
 	y := g.Activation(g.Conv2D(x, w, nn.Value{}, 1, 1), nn.Sigmoid)
 	g.EndForward(y)
-	g.Layer("loss", profiles.Loss)
+	g.Layer("loss", nn.PhaseLoss)
 	loss := g.Loss(g.Telescope(y, g.Input("mask", tensor.Shape{16, 16})), g.Input("target", tensor.Shape{1, 1, 16, 16}), nn.L1, true)
 	g.Output("loss", loss)
 	return g, loss
@@ -91,7 +90,7 @@ func countAgain(t *testing.T, p *nn.Plan) (n int) {
 			continue
 		}
 		n++
-		if s.Phase != profiles.Backward || i < p.Segments[nn.SegmentUpdate][0] {
+		if s.Phase != nn.PhaseBackward || i < p.Segments[nn.SegmentUpdate][0] {
 			t.Errorf("%q is step %d, of phase %v", s.Name, i, s.Phase)
 		}
 		if o, ok := s.Op.(nn.BatchNorm); ok && o.Momentum != 0 {

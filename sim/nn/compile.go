@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -256,7 +255,7 @@ func (c *compiler) lower(n node) {
 }
 
 // convert casts a buffer, once per iteration for each type.
-func (c *compiler) convert(from BufferID, to tensor.DType, layer, what string, phase profiles.Phase) BufferID {
+func (c *compiler) convert(from BufferID, to tensor.DType, layer, what string, phase Phase) BufferID {
 	if id, done := c.casts[cast{from, to}]; done {
 		return id
 	}
@@ -273,7 +272,7 @@ func (c *compiler) convert(from BufferID, to tensor.DType, layer, what string, p
 }
 
 // record emits a step of the forward direction and remembers it for the other.
-func (c *compiler) record(name string, op operator, phase profiles.Phase, layer string, in, out []BufferID) {
+func (c *compiler) record(name string, op operator, phase Phase, layer string, in, out []BufferID) {
 	c.step(name, op, phase, in, out)
 	c.tape = append(c.tape, taped{op, in, out, layer, 1})
 	for _, x := range in {
@@ -285,12 +284,12 @@ func (c *compiler) record(name string, op operator, phase profiles.Phase, layer 
 
 // stepPhase is the phase that a node's time belongs to: operators that only one
 // phase has are of that phase, others of the one they were built in.
-func stepPhase(n node) profiles.Phase {
+func stepPhase(n node) Phase {
 	switch n.op.(type) {
 	case FFT, MaskMultiply, ModulusFlip, Measure, Amplitudes:
-		return profiles.Telescope
+		return PhaseTelescope
 	case Loss, WeightedSum, Element:
-		return profiles.Loss
+		return PhaseLoss
 	}
 	return n.phase
 }
@@ -335,7 +334,7 @@ func (c *compiler) allocate(b Buffer) BufferID {
 
 // step appends a step with its cost, and before it what computes dropped operands
 // again.
-func (c *compiler) step(name string, op Op, phase profiles.Phase, in, out []BufferID) {
+func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 	in = c.recallAll(in)
 	s := Step{Name: name, Op: op, Phase: phase, In: in, Out: out}
 	if k, ok := op.(sized); ok {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -14,15 +13,15 @@ import (
 // connection, a crop, two measurements and their losses.
 func network(m *nn.Model) (*nn.Graph, nn.Value) {
 	g := nn.NewGraph(m)
-	g.Layer("stem", profiles.Forward)
+	g.Layer("stem", nn.PhaseForward)
 	x := g.Parameter("latent", tensor.Shape{1, 4, 3, 3}, nn.Normal())
 	w0 := g.Parameter("w0", tensor.Shape{4, 2, 4, 4}, nn.FanInUniform(32))
 	x = g.BatchNorm("bn", g.ConvTranspose2D(x, w0, nn.Value{}, 2, 1, 0), nn.BatchNormOptions{Eps: 1e-5, Momentum: 0.1, BatchStatistics: true})
-	g.Layer("skip", profiles.Forward)
+	g.Layer("skip", nn.PhaseForward)
 	w1 := g.Parameter("w1", tensor.Shape{2, 2, 3, 3}, nn.FanInUniform(18))
 	a := g.Activation(x, nn.ReLU)
 	a = g.Add(a, g.Conv2D(a, w1, nn.Value{}, 1, 1))
-	g.Layer("head", profiles.Forward)
+	g.Layer("head", nn.PhaseForward)
 	w2 := g.Parameter("w2", tensor.Shape{1, 4, 3, 3}, nn.FanInUniform(36))
 	b2 := g.Parameter("b2", tensor.Shape{1}, nn.Constant(0))
 	y := g.CropPad(g.Conv2D(g.Concat(a, x), w2, b2, 1, 0), 12)
@@ -30,11 +29,11 @@ func network(m *nn.Model) (*nn.Graph, nn.Value) {
 	g.EndForward(y)
 
 	plane := tensor.Shape{12, 12}
-	g.Layer("telescope old", profiles.Telescope)
+	g.Layer("telescope old", nn.PhaseTelescope)
 	old := g.Telescope(y, g.Input("mask_old", plane))
-	g.Layer("telescope new", profiles.Telescope)
+	g.Layer("telescope new", nn.PhaseTelescope)
 	fresh := g.Telescope(y, g.Input("mask_new", plane))
-	g.Layer("loss", profiles.Loss)
+	g.Layer("loss", nn.PhaseLoss)
 	target := g.Input("target", tensor.Shape{1, 1, 12, 12})
 	loss := g.WeightedSum([]float32{1, 0.5}, g.Loss(old, target, nn.L1, true), g.Loss(fresh, target, nn.SSIM, false))
 	g.Output("loss", loss)
@@ -54,8 +53,8 @@ func compile(t *testing.T, m *nn.Model, o nn.Options) *nn.Plan {
 func TestSegmentsAndPhases(t *testing.T) {
 	for _, amp := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
 		p := compile(t, nn.NewModel(nn.ModelOptions{}), nn.Options{Train: true, AMP: amp})
-		allowed := [nn.NumSegments][]profiles.Phase{
-			{profiles.Forward}, {profiles.Telescope, profiles.Loss}, {profiles.Backward, profiles.Optimizer},
+		allowed := [nn.NumSegments][]nn.Phase{
+			{nn.PhaseForward}, {nn.PhaseTelescope, nn.PhaseLoss}, {nn.PhaseBackward, nn.PhaseOptimizer},
 		}
 		at := 0
 		for s, r := range p.Segments {
@@ -192,7 +191,7 @@ func TestEvaluationPlanHasNoUpdate(t *testing.T) {
 
 func TestRunningStatisticsHaveNoGradient(t *testing.T) {
 	g := newGraph()
-	g.Layer("layer 2", profiles.Forward)
+	g.Layer("layer 2", nn.PhaseForward)
 	x := g.Parameter("x", tensor.Shape{1, 1, 4, 4}, nn.Normal())
 	y := g.BatchNorm("bn", x, nn.BatchNormOptions{Eps: 1e-5})
 	loss := g.Loss(y, g.Input("t", tensor.Shape{1, 1, 4, 4}), nn.L1, false)
@@ -384,7 +383,7 @@ func TestPlansShareVariables(t *testing.T) {
 func normalised(t *testing.T, expose bool) []string {
 	t.Helper()
 	g := nn.NewGraph(nn.NewModel(nn.ModelOptions{}))
-	g.Layer("stem", profiles.Forward)
+	g.Layer("stem", nn.PhaseForward)
 	x := g.Parameter("latent", tensor.Shape{1, 2, 4, 4}, nn.Normal())
 	x = g.BatchNorm("bn", x, nn.BatchNormOptions{Eps: 1e-5, Momentum: 0.1, BatchStatistics: true})
 	if expose {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/profiles/await/awaittest"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -17,7 +16,7 @@ func deep(layers int) (*nn.Graph, nn.Value) {
 	g := nn.NewGraph(nn.NewModel(nn.ModelOptions{}))
 	x := g.Parameter("x", tensor.Shape{1, 1, 4, 4}, nn.Normal())
 	for i := range layers {
-		g.Layer(fmt.Sprintf("layer %d", i), profiles.Forward)
+		g.Layer(fmt.Sprintf("layer %d", i), nn.PhaseForward)
 		x = g.Activation(g.Add(x, g.Input(fmt.Sprintf("in %d", i), tensor.Shape{1, 1, 4, 4})), nn.ReLU)
 	}
 	return g, g.Loss(x, g.Input("target", tensor.Shape{1, 1, 4, 4}), nn.L1, false)

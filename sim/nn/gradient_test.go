@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -89,7 +88,7 @@ func (d *device) loss(name string, at, direction []float32, step float64) float6
 func smoothNetwork(m *nn.Model) (*nn.Graph, nn.Value) {
 	const side = 16
 	g := nn.NewGraph(m)
-	g.Layer("net", profiles.Forward)
+	g.Layer("net", nn.PhaseForward)
 	bn := nn.BatchNormOptions{Eps: 1e-5, Momentum: 0.1, BatchStatistics: true}
 	latent := g.Parameter("latent", tensor.Shape{1, 6, 3, 3}, nn.Normal())
 	w0 := g.Parameter("w0", tensor.Shape{6, 4, 4, 4}, nn.FanInUniform(16))

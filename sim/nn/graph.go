@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -19,7 +18,7 @@ type Graph struct {
 	leaves  map[leafName]int // values that no node computes
 	ended   int              // value that ends the forward segment, −1 for none
 	layer   string
-	phase   profiles.Phase
+	phase   Phase
 	err     error
 }
 
@@ -56,7 +55,7 @@ type node struct {
 	out   int
 	more  []int // further results that the graph has a use for
 	layer string
-	phase profiles.Phase
+	phase Phase
 }
 
 type output struct {
@@ -75,7 +74,7 @@ func (g *Graph) Err() error { return g.err }
 
 // Layer names the operators that are added next, for step names and errors, and
 // says which phase of an iteration their time belongs to.
-func (g *Graph) Layer(name string, phase profiles.Phase) { g.layer, g.phase = name, phase }
+func (g *Graph) Layer(name string, phase Phase) { g.layer, g.phase = name, phase }
 
 // Shape is the value's shape; nil for none.
 func (v Value) Shape() tensor.Shape {

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -146,7 +145,7 @@ func TestMistakesNameTheLayer(t *testing.T) {
 	}
 	for _, c := range cases {
 		g := newGraph()
-		g.Layer("layer 7", profiles.Forward)
+		g.Layer("layer 7", nn.PhaseForward)
 		x := g.Input("x", img)
 		y := c.build(g, x)
 		g.Output("y", g.Activation(y, nn.ReLU)) // goes on after the mistake

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -78,7 +77,7 @@ func randomGraph(r *rand.Rand) (*nn.Graph, nn.Value) {
 		x := pick()
 		c := x.Shape()[1]
 		name := string(rune('a' + i))
-		g.Layer(fmt.Sprintf("layer %d", i/4), profiles.Forward)
+		g.Layer(fmt.Sprintf("layer %d", i/4), nn.PhaseForward)
 		switch r.IntN(7) {
 		case 0:
 			x = g.Activation(x, nn.Sigmoid)

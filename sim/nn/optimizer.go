@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -34,7 +33,7 @@ func (c *compiler) newScaler() *scaler {
 
 // emitOptimizer emits a step of the optimiser.
 func (c *compiler) emitOptimizer(layer string, op Op, in, out []BufferID) {
-	c.step(c.name(layer, op.opName()), op, profiles.Optimizer, in, out)
+	c.step(c.name(layer, op.opName()), op, PhaseOptimizer, in, out)
 }
 
 // beginAdam advances the step counter and gives what every update reads.

@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -64,7 +63,7 @@ func (b *Buffer) Bytes() int64 { return int64(b.Shape.Elements()) * b.DType.Size
 type Step struct {
 	Name  string // "layer 3 convT dW": the layer, then the operation
 	Op    Op
-	Phase profiles.Phase
+	Phase Phase
 	In    []BufferID
 	Out   []BufferID
 	FLOPs int64 // additions and multiplications

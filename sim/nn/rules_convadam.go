@@ -3,7 +3,6 @@ package nn
 import (
 	"slices"
 
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -146,12 +145,12 @@ func (b *backward) convAdam(t *taped, gy BufferID, o ConvAdam) bool {
 		out = append(out, gx)
 		b.give(x, gx)
 	}
-	c.step(name, o, profiles.Optimizer, in, out)
+	c.step(name, o, PhaseOptimizer, in, out)
 	if o.Outer(b.shape(t.in[0])) {
 		return true
 	}
 	share := GradientShare{o}
-	c.step(c.name(t.layer, share.opName()), share, profiles.Backward, in[:2:2], nil)
+	c.step(c.name(t.layer, share.opName()), share, PhaseBackward, in[:2:2], nil)
 	image := b.c.spec(t.in[0])
 	if !o.Transposed {
 		image = b.c.spec(gy)

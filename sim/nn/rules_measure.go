@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"prismtop/profiles"
 	"prismtop/sim/tensor"
 )
 
@@ -40,7 +39,7 @@ type MeasureGrad struct{ Measure }
 
 // MeasureShare does no work: its time is the part of the Measure step before it that
 // belongs to the share's phase, taken by clocks between the parts. In, Out: nothing.
-type MeasureShare struct{ Phase profiles.Phase }
+type MeasureShare struct{ Phase Phase }
 
 // Element copies one element of a vector. In: x [n]. Out: scalar.
 type Element struct{ Index int }
@@ -51,7 +50,7 @@ type ElementGrad struct{ Index int }
 func (Measure) opName() string     { return "measure" }
 func (MeasureGrad) opName() string { return "measure grad" }
 func (s MeasureShare) opName() string {
-	if s.Phase == profiles.Loss {
+	if s.Phase == PhaseLoss {
 		return "loss"
 	}
 	return "adjoint rows"
@@ -123,7 +122,7 @@ func (o Measure) backward(b *backward, t *taped, gy BufferID) error {
 }
 
 // shares are the steps that follow one of an operator.
-func (Measure) shares() []MeasureShare { return []MeasureShare{{profiles.Loss}, {profiles.Backward}} }
+func (Measure) shares() []MeasureShare { return []MeasureShare{{PhaseLoss}, {PhaseBackward}} }
 
 func (o Element) infer(in []spec) ([]result, error) {
 	if err := operands(in, 1, 1); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/npy/npytest"
 )
 
 func drawn(n int, a Aperture, c Point) []float32 {
@@ -54,10 +55,10 @@ func TestDiscsHaveTheReferenceCounts(t *testing.T) {
 }
 
 func TestMasksMatchReferenceMasks(t *testing.T) {
-	a := openGolden(t, "telescope.npz")
-	centres, want := read[float64](a, "centres"), read[uint8](a, "masks")
-	n := a.shape("object")[0]
-	aperture := Aperture{Radius: read[float64](a, "radius")[0]}
+	a := npytest.OpenGolden(t, "../../../shared/golden", "telescope.npz")
+	centres, want := npytest.Read[float64](a, "centres"), npytest.Read[uint8](a, "masks")
+	n := a.Shape("object")[0]
+	aperture := Aperture{Radius: npytest.Read[float64](a, "radius")[0]}
 	union := make([]float32, n*n)
 	for k := range len(centres) / 2 {
 		c := Point{centres[2*k], centres[2*k+1]}
@@ -71,7 +72,7 @@ func TestMasksMatchReferenceMasks(t *testing.T) {
 			aperture.Add(t.Context(), union, Coordinates(n), c)
 		}
 	}
-	for i, v := range read[uint8](a, "cum_mask") {
+	for i, v := range npytest.Read[uint8](a, "cum_mask") {
 		if float32(v) != union[i] {
 			t.Fatalf("union differs at %d", i)
 		}

@@ -13,15 +13,6 @@ import (
 func TestAContextEndsWhatTakesLong(t *testing.T) {
 	const n = 4096
 	plane := make([]float32, n*n)
-	spectrum := make([]complex64, n*n)
-	// The way of the backend: a piece after the other, until the context ends.
-	serial := func(ctx context.Context) *Telescope {
-		return must[*Telescope](t)(NewTelescope(n, NewPlanCache(true, nil), func(count int, body func(lo, hi int)) {
-			for i := 0; i < count && ctx.Err() == nil; i++ {
-				body(i, i+1)
-			}
-		}))
-	}
 	for _, tt := range []struct {
 		name  string
 		looks int // at least, of the whole
@@ -46,23 +37,6 @@ func TestAContextEndsWhatTakesLong(t *testing.T) {
 		}},
 		{"a pattern of lines", 5000, func(ctx context.Context) error {
 			_, err := Pattern(ctx, PatternOptions{Name: "random", Samples: 5000, Diameter: 200, Size: 256, Length: 100})
-			return err
-		}},
-		{"a fused measurement", n / 16, func(ctx context.Context) error {
-			s := serial(ctx)
-			s.SetTransforms(Transforms{Fused: true})
-			return s.Measure(ctx, plane, plane, plane)
-		}},
-		{"a measurement", n / 16, func(ctx context.Context) error { return serial(ctx).Measure(ctx, plane, plane, plane) }},
-		{"an intensity", 8, func(ctx context.Context) error { return serial(ctx).InverseIntensity(ctx, plane, spectrum, plane) }},
-		{"a comparison", 1024 / 16, func(ctx context.Context) error {
-			m := Metrics{}
-			_, err := m.Compare(ctx, plane, plane, n, Window{Size: 1024})
-			return err
-		}},
-		{"a comparison by scales", 1024/16 + 512/16, func(ctx context.Context) error {
-			m := Metrics{}
-			_, err := m.MSSSIM(ctx, plane[:1<<20], plane[1<<20:][:1<<20], 1024, 1024)
 			return err
 		}},
 	} {

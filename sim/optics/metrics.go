@@ -1,56 +1,6 @@
 package optics
 
-import (
-	"context"
-	"fmt"
-	"math"
-
-	"prismtop/profiles"
-	"prismtop/sim/cpu/vec"
-)
-
-// Metrics compares pictures as PRISM's trainer does (spec/prism.md §6), summing in
-// float64; SSIM's windows are blurred in float32. The zero value is ready and runs
-// plain Go; it grows its work space on the first use of a size and is used by one
-// goroutine.
-type Metrics struct {
-	kernels vec.Set
-	a, b    []float32 // cropped pictures, and the pyramid of MS-SSIM
-	work    []float32 // of SSIM
-}
-
-// SetKernels chooses the kernels that SSIM runs on by a name, as cpu.Options does.
-func (m *Metrics) SetKernels(name string) error {
-	set, err := vec.Choose(name)
-	if err != nil {
-		return fmt.Errorf("metrics: %w", err)
-	}
-	m.kernels = set
-	return nil
-}
-
-// Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both
-// n×n planes, within a window. The reconstruction is not clamped. The error is that of
-// a context that ends before.
-func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w Window) (profiles.Quality, error) {
-	count := w.Size * w.Size
-	m.a, m.b = grown(m.a, count), grown(m.b, count)
-	var q profiles.Quality
-	err := inParts(ctx, w.Size, max(passPart/max(w.Size, 1), 1), func(lo, hi int) {
-		w.cropRows(m.a, reconstruction, n, lo, hi)
-		w.cropRows(m.b, truth, n, lo, hi)
-	})
-	if err != nil {
-		return q, err
-	}
-	q.PSNR = PSNR(m.a, m.b)
-	if err := ctx.Err(); err != nil {
-		return q, err
-	}
-	q.RMSE = RMSE(m.a, m.b)
-	q.SSIM, err = m.SSIM(ctx, m.a, m.b, w.Size, w.Size)
-	return q, err
-}
+import "math"
 
 // RMSE is 100·√mean((a−b)²)/√mean(b²): percent of the root mean square of the
 // truth b. It is +Inf for a truth of zeros that is missed.
@@ -82,12 +32,4 @@ func meanSquare(a, b []float32) float64 {
 		sum += d * d
 	}
 	return sum / float64(len(a))
-}
-
-// grown is s with n elements of any value.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

@@ -15,6 +15,13 @@ func mustNoise(t testing.TB, o NoiseOptions) *Noise {
 	return n
 }
 
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s: got %.10g, want %.10g within %g", what, got, want, tolerance)
+	}
+}
+
 func moments(x []float32) (mean, deviation float64) {
 	for _, v := range x {
 		mean += float64(v)

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"prismtop/sim/npy/npytest"
 )
 
 func mustPattern(t *testing.T, o PatternOptions) [][]Point {
@@ -20,8 +22,8 @@ func mustPattern(t *testing.T, o PatternOptions) [][]Point {
 func radius(p Point) float64 { return math.Hypot(p.Y, p.X) }
 
 func TestFermatMatchesReferenceNumbers(t *testing.T) {
-	a := openGolden(t, "fermat.npz")
-	for _, name := range a.names() {
+	a := npytest.OpenGolden(t, "../../../shared/golden", "fermat.npz")
+	for _, name := range a.Names() {
 		if !strings.HasSuffix(name, "_64") {
 			continue
 		}
@@ -32,14 +34,14 @@ func TestFermatMatchesReferenceNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []float32
-		torch := read[float32](a, name+"_32")
+		torch := npytest.Read[float32](a, name+"_32")
 		for i, c := range FermatSpiral(n, r) {
 			got = append(got, float32(c.Y), float32(c.X))
 			// Only the sine's last bit may differ from torch's, not the angle.
 			near(t, name+" y", c.Y, float64(torch[2*i]), 2e-7*r)
 			near(t, name+" x", c.X, float64(torch[2*i+1]), 2e-7*r)
 		}
-		a.accept(name, got)
+		a.Accept(name, got)
 	}
 }
 

@@ -1,6 +1,6 @@
 package optics
 
-import "prismtop/sim/cpu/vec"
+import "slices"
 
 // Window is a square part of a field: rows Top to Top+Size, columns likewise.
 type Window struct{ Top, Left, Size int }
@@ -22,19 +22,24 @@ func PRISMWindow(n, s int) Window {
 
 // FilledRows is the least range of rows outside which an n×n plane is zero.
 func FilledRows(plane []float32, n int) (rows [2]int) {
+	nonZero := func(v float32) bool { return v != 0 }
 	for i := range n {
-		if vec.Go.NonZero(plane[i*n:][:n]) {
-			rows = union(rows, [2]int{i, i + 1})
+		if !slices.ContainsFunc(plane[i*n:][:n], nonZero) {
+			continue
 		}
+		if rows[1] == 0 {
+			rows[0] = i
+		}
+		rows[1] = i + 1
 	}
 	return rows
 }
 
 // Crop copies the window of an n×n plane to dst, which has Size² elements.
-func (w Window) Crop(dst, plane []float32, n int) { w.cropRows(dst, plane, n, 0, w.Size) }
+func (w Window) Crop(dst, plane []float32, n int) { w.CropRows(dst, plane, n, 0, w.Size) }
 
-// cropRows is Crop of rows [lo, hi) of the window.
-func (w Window) cropRows(dst, plane []float32, n, lo, hi int) {
+// CropRows is Crop of rows [lo, hi) of the window.
+func (w Window) CropRows(dst, plane []float32, n, lo, hi int) {
 	for i := lo; i < hi; i++ {
 		copy(dst[i*w.Size:(i+1)*w.Size], plane[(w.Top+i)*n+w.Left:])
 	}

@@ -66,8 +66,8 @@ func newSystem(s *preset.Settings, object *picture.Object, device Device, masks 
 	window := optics.ObjectWindow(s.Size, s.ObjectSize)
 	return NewMeasurementSystem(SystemOptions{
 		Truth: object.Amplitude, Size: s.Size, Aperture: shape, Noise: detector,
-		Rows:  [2]int{window.Top, window.Top + window.Size},
-		Plans: device.FFTPlans, Masks: masks, Parallel: device.Parallel, Attach: device.Attach, Transforms: transforms(s), Faithful: s.Faithful,
+		Rows: [2]int{window.Top, window.Top + window.Size},
+		Host: device.Host, Masks: masks, Transforms: transforms(s), Faithful: s.Faithful,
 		Cache: NewMeasurementCache(int64(s.MeasurementCacheMB)<<20, s.MeasurementCache, nil),
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sbinet/npyio/npz"
 
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
@@ -56,7 +57,7 @@ func newCurveInput(t *testing.T) *curveInput {
 	if err != nil {
 		t.Fatal(err)
 	}
-	telescope, err := optics.NewTelescope(n, optics.NewPlanCache(true, nil), nil)
+	telescope, err := host.New(host.Options{}).Telescope(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func newCurveInput(t *testing.T) *curveInput {
 	}
 	for name, mask := range map[string][]float32{"old": old, "new": fresh} {
 		target := make([]float32, n*n)
-		telescope.Measure(t.Context(), target, object.Amplitude, mask)
+		telescope.Measure(t.Context(), target, object.Amplitude, mask, optics.Support{})
 		c.add("mask_"+name, mask, n, n)
 		c.add("target_"+name, target, 1, 1, n, n)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -171,7 +170,7 @@ func (d *Decoder) Output(g *nn.Graph, o OutputOptions) nn.Value {
 	for i := range d.channels {
 		x = b.layer(i, x)
 	}
-	g.Layer("output", profiles.Forward)
+	g.Layer("output", nn.PhaseForward)
 	if d.activation != nil {
 		x = g.Activation(x, *d.activation)
 	}
@@ -194,7 +193,7 @@ type layerBuilder struct {
 // normalisation refining layers are linear.
 func (b layerBuilder) layer(i int, x nn.Value) nn.Value {
 	d, g := b.decoder, b.graph
-	g.Layer(fmt.Sprintf("layer %d", i+1), profiles.Forward)
+	g.Layer(fmt.Sprintf("layer %d", i+1), nn.PhaseForward)
 	growing := i <= d.upsampling
 	normalized := d.config.BatchNorm && (growing || d.channels[i] > 1)
 	name := fmt.Sprintf("conv%d", i)

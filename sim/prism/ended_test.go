@@ -10,20 +10,22 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/await/awaittest"
 	"prismtop/sim/cpu"
-	"prismtop/sim/optics"
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/prism"
 )
 
 // device is the processor as a run has it.
 func device(t *testing.T) prism.Device {
 	t.Helper()
-	plans := optics.NewPlanCache(true, nil)
+	plans := host.NewPlanCache(true, nil)
 	backend, err := cpu.New(cpu.Options{Threads: 2, FFTPlans: plans})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	return prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel(), Attach: backend.Attach}
+	return prism.Device{Backend: backend, Host: host.New(host.Options{
+		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
+	})}
 }
 
 // However much there is to prepare, the context ends it.

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
@@ -124,7 +123,7 @@ func TestFusedTelescopeTellsItsPhasesApart(t *testing.T) {
 	b := smallBench(t, 6)
 	l := trainable(b, prism.PlanOptions{Fused: true, Pruned: true, SharedSpectrum: true})
 	l.iterate()
-	phases := map[profiles.Phase]bool{}
+	phases := map[nn.Phase]bool{}
 	for i, step := range l.plan.Steps {
 		switch step.Op.(type) {
 		case nn.FFT, nn.Loss, nn.ModulusFlip:
@@ -136,7 +135,7 @@ func TestFusedTelescopeTellsItsPhasesApart(t *testing.T) {
 			phases[step.Phase] = true
 		}
 	}
-	if !phases[profiles.Telescope] || !phases[profiles.Loss] || !phases[profiles.Backward] {
+	if !phases[nn.PhaseTelescope] || !phases[nn.PhaseLoss] || !phases[nn.PhaseBackward] {
 		t.Errorf("phases %v, want telescope, loss and backward", phases)
 	}
 }
@@ -169,7 +168,7 @@ func TestFusedTelescopeServesWhatItCan(t *testing.T) {
 				switch step.Op.(type) {
 				case nn.Measure, nn.Amplitudes, nn.ModulusFlip:
 					got[fmt.Sprintf("%T", step.Op)] = true
-					if step.Phase != profiles.Telescope {
+					if step.Phase != nn.PhaseTelescope {
 						t.Errorf("%q is in phase %v", step.Name, step.Phase)
 					}
 				}

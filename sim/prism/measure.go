@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"prismtop/sim/cpu/fft"
 	"prismtop/sim/optics"
 )
 
@@ -18,16 +17,12 @@ type SystemOptions struct {
 	Aperture optics.Aperture
 	Noise    *optics.Noise // nil adds none
 
-	Plans *optics.PlanCache
+	Host  optics.Host
 	Masks *optics.MaskCache
 	Cache *MeasurementCache
 
 	// Rows are those outside which reconstructions are zero; empty is not known.
 	Rows [2]int
-
-	// Parallel spreads the transforms over threads; nil is serial.
-	Parallel fft.Parallel
-	Attach   func(context.Context) context.Context // as Device.Attach
 
 	// Transforms say how measurements through one mask go about them.
 	Transforms optics.Transforms
@@ -49,7 +44,7 @@ type SystemOptions struct {
 // the cache's cost there.
 type MeasurementSystem struct {
 	options   SystemOptions
-	telescope *optics.Telescope
+	telescope optics.Telescope
 	picture   digest
 	hashed    bool
 	rows      [2]int // outside which the truth is zero
@@ -74,7 +69,7 @@ func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
 	if err := o.Aperture.Validate(o.Size); err != nil {
 		return nil, err
 	}
-	telescope, err := optics.NewTelescope(o.Size, o.Plans, o.Parallel)
+	telescope, err := o.Host.Telescope(o.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +131,7 @@ func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float3
 	if len(centres) == 0 {
 		return errors.New("measuring: a sample without apertures")
 	}
-	if attach := s.options.Attach; attach != nil {
-		defer attach(attach(ctx))
-	}
+	defer s.options.Host.Attach(s.options.Host.Attach(ctx))
 	if err := s.measureTruth(ctx, targetNew, centres); err != nil {
 		return err
 	}
@@ -158,7 +151,7 @@ func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float3
 // measureAccumulated writes the measurement of a reconstruction through the accumulated
 // mask: the coherent union of all earlier apertures, without noise or cache.
 func (s *MeasurementSystem) measureAccumulated(ctx context.Context, dst, picture []float32) error {
-	return s.telescope.MeasureWithin(ctx, dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
+	return s.telescope.Measure(ctx, dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
 }
 
 // AddMask joins a sample's apertures to the accumulated mask, once per sample,
@@ -230,7 +223,7 @@ func (s *MeasurementSystem) measureTruth(ctx context.Context, dst []float32, cen
 // the cache, to know how long that takes. The caches that it asks do not see it.
 func (s *MeasurementSystem) retime(ctx context.Context, dst []float32, centres []optics.Point) error {
 	c := s.options.Cache
-	s.options.Plans.SetUnseen(true)
+	s.options.Host.Plans().SetUnseen(true)
 	s.options.Masks.SetUnseen(true)
 	start := c.clock()
 	err := s.compute(ctx, dst, centres)
@@ -238,19 +231,15 @@ func (s *MeasurementSystem) retime(ctx context.Context, dst []float32, centres [
 		c.cache.Retime(4*int64(len(dst)), c.clock()-start)
 	}
 	s.options.Masks.SetUnseen(false)
-	s.options.Plans.SetUnseen(false)
+	s.options.Host.Plans().SetUnseen(false)
 	return err
 }
 
 // copyPlane copies a plane, a band of its rows at a time on as many threads as
 // there are: memory gives one thread a part of what it can give.
 func (s *MeasurementSystem) copyPlane(dst, src []float32) {
-	if s.options.Parallel == nil {
-		copy(dst, src)
-		return
-	}
 	s.copyTo, s.copyFrom = dst, src
-	s.options.Parallel(copyBands, s.copyBody)
+	s.options.Host.Parallel(copyBands, s.copyBody)
 	s.copyTo, s.copyFrom = nil, nil
 }
 
@@ -287,7 +276,7 @@ func (s *MeasurementSystem) compute(ctx context.Context, dst []float32, centres 
 		if err != nil {
 			return err
 		}
-		return s.telescope.MeasureWithin(ctx, dst, s.options.Truth, mask, optics.Support{Rows: s.rows, Columns: columns})
+		return s.telescope.Measure(ctx, dst, s.options.Truth, mask, optics.Support{Rows: s.rows, Columns: columns})
 	}
 	if s.spectrum == nil {
 		s.spectrum, s.one = make([]complex64, len(dst)), make([]float32, len(dst))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/optics"
 )
 
@@ -37,7 +38,7 @@ func newRig(t testing.TB, limit int64, change func(*SystemOptions)) *rig {
 func rigOptions(n int, c *MeasurementCache) SystemOptions {
 	return SystemOptions{
 		Truth: testObject(n, 0.3), Size: n, Aperture: optics.Aperture{Radius: 5},
-		Plans: optics.NewPlanCache(true, nil), Masks: optics.NewMaskCache(n, 0, true, nil), Cache: c,
+		Host: host.New(host.Options{}), Masks: optics.NewMaskCache(n, 0, true, nil), Cache: c,
 	}
 }
 
@@ -267,7 +268,7 @@ func TestTimingEntriesAgainChangesNothing(t *testing.T) {
 			all = append(all, one, several)
 		}
 		o := r.system.options
-		counters = [3]profiles.CacheCounters{r.cache.Counters(), o.Plans.Counters(), o.Masks.Counters()}
+		counters = [3]profiles.CacheCounters{r.cache.Counters(), o.Host.Plans().Counters(), o.Masks.Counters()}
 		for i := range counters { // times are of the clock
 			c := counters[i]
 			counters[i] = profiles.CacheCounters{Enabled: c.Enabled, Hits: c.Hits, Misses: c.Misses, Entries: c.Entries, Bytes: c.Bytes, Priced: c.Priced}
@@ -323,7 +324,7 @@ func TestOldTargetIsTheReconstructionThroughEarlierApertures(t *testing.T) {
 	r.system.AddMask(t.Context(), centres[:1])
 	r.system.AddMask(t.Context(), centres[1:2])
 	targetOld, _ = r.measure(t, reconstruction, centres[2])
-	telescope, err := optics.NewTelescope(64, optics.NewPlanCache(true, nil), nil)
+	telescope, err := host.New(host.Options{}).Telescope(64)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func TestOldTargetIsTheReconstructionThroughEarlierApertures(t *testing.T) {
 	for _, c := range centres[:2] {
 		optics.Aperture{Radius: 5}.Add(t.Context(), mask, optics.Coordinates(64), c)
 	}
-	telescope.Measure(t.Context(), want, reconstruction, mask)
+	telescope.Measure(t.Context(), want, reconstruction, mask, optics.Support{})
 	if !slices.Equal(targetOld, want) || !slices.Equal(r.system.CumulativeMask(), mask) {
 		t.Error("the old target is something else")
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
@@ -84,9 +83,9 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 		for i, step := range l.plan.Steps {
 			switch op := step.Op.(type) {
 			case nn.ConvAdam, nn.GradientShare:
-				want := profiles.Optimizer
+				want := nn.PhaseOptimizer
 				if _, share := op.(nn.GradientShare); share {
-					want = profiles.Backward
+					want = nn.PhaseBackward
 				}
 				fused++
 				if conv, ok := op.(nn.ConvAdam); ok && conv.GradInput {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -85,7 +84,7 @@ type PlanOptions struct {
 // L1 in image space, whatever the loss of the run (spec/prism.md §5.2).
 func (d *Decoder) InitialisationPlan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
 	return d.compile(ctx, o, func(b *planBuilder) nn.Value {
-		b.graph.Layer("loss", profiles.Loss)
+		b.graph.Layer("loss", nn.PhaseLoss)
 		loss := oneTerm(nn.L1, true).add(b.graph, b.reconstruction, b.image(TargetInput))
 		b.graph.Output(LossNewOutput, loss)
 		return loss
@@ -105,7 +104,7 @@ func (d *Decoder) FirstSamplePlan(ctx context.Context, o PlanOptions) (*nn.Plan,
 			loss = b.lossNew()
 		}
 		b.graph.Output(LossOldOutput, loss)
-		b.graph.Layer("loss total", profiles.Loss)
+		b.graph.Layer("loss total", nn.PhaseLoss)
 		return b.graph.WeightedSum([]float32{2}, loss)
 	})
 }
@@ -125,7 +124,7 @@ func (d *Decoder) ProgressivePlan(ctx context.Context, o PlanOptions) (*nn.Plan,
 			b.measureAll(true)
 			old, fresh = b.lossOld(), b.lossNew()
 		}
-		b.graph.Layer("loss total", profiles.Loss)
+		b.graph.Layer("loss total", nn.PhaseLoss)
 		return b.graph.WeightedSum([]float32{1, 1}, old, fresh)
 	})
 }
@@ -185,10 +184,10 @@ func (b *planBuilder) image(name string) nn.Value {
 func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
 	g := b.graph
 	if b.options.SharedSpectrum && !b.spectrum.Exists() {
-		g.Layer("telescope spectrum", profiles.Telescope)
+		g.Layer("telescope spectrum", nn.PhaseTelescope)
 		b.spectrum = g.FFT(b.reconstruction)
 	}
-	g.Layer(layer, profiles.Telescope)
+	g.Layer(layer, nn.PhaseTelescope)
 	if b.options.SharedSpectrum {
 		return g.Telescope(b.spectrum, mask)
 	}
@@ -231,7 +230,7 @@ func (b *planBuilder) measureAll(old bool) {
 	if old {
 		layer, masks = "telescope", append(masks, []nn.Value{b.mask(MaskOldInput)})
 	}
-	b.graph.Layer(layer, profiles.Telescope)
+	b.graph.Layer(layer, nn.PhaseTelescope)
 	views := b.graph.Amplitudes(b.reconstruction, b.frame(), masks...)
 	if b.fresh = views[0]; old {
 		b.old = views[1]
@@ -246,7 +245,7 @@ func (b *planBuilder) fused(layer string, masks, targets []string) []nn.Value {
 	for i := range masks {
 		in[i], want[i] = b.mask(masks[i]), b.image(targets[i])
 	}
-	b.graph.Layer(layer, profiles.Telescope)
+	b.graph.Layer(layer, nn.PhaseTelescope)
 	return b.graph.Measurements(b.reconstruction, o, in, want)
 }
 
@@ -277,7 +276,7 @@ func (b *planBuilder) measureNew() nn.Value {
 		}
 		amplitudes[k] = b.measure(layer, b.mask(MaskNewInput(k, n)))
 	}
-	b.graph.Layer("telescope new", profiles.Telescope)
+	b.graph.Layer("telescope new", nn.PhaseTelescope)
 	return b.graph.Mean(amplitudes...)
 }
 
@@ -286,7 +285,7 @@ func (b *planBuilder) compare(layer string, measured nn.Value, target, measuredN
 	if b.options.Layers {
 		b.graph.Output(measuredName, measured)
 	}
-	b.graph.Layer(layer, profiles.Loss)
+	b.graph.Layer(layer, nn.PhaseLoss)
 	loss := b.options.Loss.add(b.graph, measured, b.image(target))
 	b.graph.Output(lossName, loss)
 	return loss

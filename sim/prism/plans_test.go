@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -38,7 +37,7 @@ func TestForwardCost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		macs := func(phase profiles.Phase) (n float64) {
+		macs := func(phase nn.Phase) (n float64) {
 			for _, s := range p.Steps {
 				if !strings.Contains(s.Name, " conv") || s.Phase != phase {
 					continue
@@ -51,10 +50,10 @@ func TestForwardCost(t *testing.T) {
 			return n
 		}
 		// The specification gives one decimal.
-		if got := macs(profiles.Forward); math.Abs(got-c.want) > 0.05 {
+		if got := macs(nn.PhaseForward); math.Abs(got-c.want) > 0.05 {
 			t.Errorf("%d/%d: %.2f million, want %.1f", c.size, c.object, got, c.want)
 		}
-		if got := macs(profiles.Backward); math.Abs(got-2*c.want) > 0.1 {
+		if got := macs(nn.PhaseBackward); math.Abs(got-2*c.want) > 0.1 {
 			t.Errorf("%d/%d: %.2f million backward, want twice %.1f", c.size, c.object, got, c.want)
 		}
 	}
@@ -63,7 +62,7 @@ func TestForwardCost(t *testing.T) {
 // countFFTs counts transforms forward and backward (spec/prism.md §3.3).
 func countFFTs(p *nn.Plan) (forward, backward int) {
 	for _, s := range p.Steps {
-		if _, ok := s.Op.(nn.FFT); ok && s.Phase == profiles.Backward {
+		if _, ok := s.Op.(nn.FFT); ok && s.Phase == nn.PhaseBackward {
 			backward++
 		} else if ok {
 			forward++

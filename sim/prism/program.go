@@ -69,7 +69,7 @@ func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.NumPh
 	}
 	nanos := p.exe.StepNanos()
 	for i := p.plan.Segments[s][0]; i < p.plan.Segments[s][1]; i++ {
-		phases[p.plan.Steps[i].Phase] += nanos[i]
+		phases[RecordedPhase(p.plan.Steps[i].Phase)] += nanos[i]
 	}
 	return nil
 }

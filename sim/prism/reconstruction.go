@@ -10,7 +10,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
-	"prismtop/sim/cpu/fft"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
@@ -24,15 +23,9 @@ var ErrDiverged = errors.New("diverged: the loss is not a number; a lower learni
 type Device struct {
 	Backend nn.Backend
 
-	// FFTPlans are the transforms' plans, which the backend asks for as well.
-	FFTPlans *optics.PlanCache
-
-	// Parallel spreads the measurements over threads; nil is serial.
-	Parallel fft.Parallel
-
-	// Attach makes the loops of Parallel end early once a context is done, and gives
-	// back the one that was attached before; nil where they cannot.
-	Attach func(context.Context) (before context.Context)
+	// Host computes what is beside the plans. Its FFT plans are those that the backend
+	// asks for as well.
+	Host optics.Host
 }
 
 // Reconstruction is PRISM's progressive reconstruction (spec/prism.md §5), one
@@ -105,14 +98,9 @@ func New(ctx context.Context, s preset.Settings, object *picture.Object, device 
 	r := &Reconstruction{
 		settings: s, object: object, device: device, decoder: decoder, state: state,
 		system: system, masks: masks, samples: samples,
-		sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now(), stop: s.ThresholdInForce(),
+		metrics: device.Host.Metrics(), sample: -1, lr: s.LearningRate, plateau: newPlateau(), began: time.Now(), stop: s.ThresholdInForce(),
 		current: both[:plane:plane], output: both[plane:],
 		targetOld: make([]float32, plane), targetNew: make([]float32, plane),
-	}
-	if b, named := device.Backend.(interface{ Kernels() string }); named {
-		if err := r.metrics.SetKernels(b.Kernels()); err != nil {
-			return nil, err
-		}
 	}
 	for k := range samples[0] {
 		r.newMasks = append(r.newMasks, MaskNewInput(k, len(samples[0])))
@@ -393,14 +381,14 @@ func (r *Reconstruction) switchCaches() {
 	s := &r.settings
 	r.system.Cache().SetEnabled(s.MeasurementCache)
 	r.system.Cache().SetLimit(int64(s.MeasurementCacheMB) << 20)
-	r.device.FFTPlans.SetEnabled(s.FFTCache)
+	r.device.Host.Plans().SetEnabled(s.FFTCache)
 	r.masks.SetEnabled(s.MaskCache)
 }
 
 func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 	rec.Caches = [profiles.NumCaches]profiles.CacheCounters{
 		profiles.MeasurementCache: r.system.Cache().Counters(),
-		profiles.FFTPlans:         r.device.FFTPlans.Counters(),
+		profiles.FFTPlans:         r.device.Host.Plans().Counters(),
 		profiles.Masks:            r.masks.Counters(),
 	}
 }
@@ -415,7 +403,7 @@ func (r *Reconstruction) Memory() profiles.Memory {
 	m := r.planned
 	m.Scratch += r.system.Bytes() + 4*int64(len(r.current)+len(r.output)+len(r.targetOld)+len(r.targetNew)+len(r.disc))
 	for _, c := range []profiles.CacheCounters{
-		r.system.Cache().Counters(), r.device.FFTPlans.Counters(), r.masks.Counters(),
+		r.system.Cache().Counters(), r.device.Host.Plans().Counters(), r.masks.Counters(),
 	} {
 		m.Caches += c.Bytes
 	}

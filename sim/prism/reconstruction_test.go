@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/cpu"
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
@@ -35,13 +36,15 @@ func resolved(t *testing.T, name string, sets ...string) (preset.Settings, *pict
 // prepared is a reconstruction on the processor that has not begun.
 func prepared(t *testing.T, s preset.Settings, object *picture.Object, threads int) *prism.Reconstruction {
 	t.Helper()
-	plans := optics.NewPlanCache(s.FFTCache, nil)
+	plans := host.NewPlanCache(s.FFTCache, nil)
 	backend, err := cpu.New(cpu.Options{Threads: threads, FFTPlans: plans})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(backend.Close)
-	r, err := prism.New(t.Context(), s, object, prism.Device{Backend: backend, FFTPlans: plans, Parallel: backend.Parallel(), Attach: backend.Attach})
+	r, err := prism.New(t.Context(), s, object, prism.Device{Backend: backend, Host: host.New(host.Options{
+		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}

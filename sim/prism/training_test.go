@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 )
@@ -171,7 +170,7 @@ func BenchmarkIteration(b *testing.B) {
 		amp.SharedSpectrum = true
 		b.Run(precisionName(amp), func(b *testing.B) {
 			l := trainable(newBench(b, prism.DecoderConfig{Size: 512, ObjectSize: 128, BatchNorm: true}), amp)
-			var phases [profiles.NumPhases]int64
+			var phases [nn.NumPhases]int64
 			l.iterate()
 			for b.Loop() {
 				l.iterate()
@@ -181,7 +180,7 @@ func BenchmarkIteration(b *testing.B) {
 			}
 			for p, n := range phases {
 				if n > 0 {
-					b.ReportMetric(float64(n)/float64(b.N)/1e6, profiles.Phase(p).String()+"-ms")
+					b.ReportMetric(float64(n)/float64(b.N)/1e6, nn.Phase(p).String()+"-ms")
 				}
 			}
 		})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prismtop/sim/nn"
+	"prismtop/sim/optics"
 	"prismtop/sim/prism"
 )
 
@@ -193,7 +194,7 @@ func (d decoderCase) checkTargets() error {
 	if !object.shape.Equal(d.maskOld.shape) {
 		return fmt.Errorf("object has the shape %v, the masks %v", object.shape, d.maskOld.shape)
 	}
-	host, err := hostTelescope(d.backend.ctx, d.size)
+	telescope, err := hostTelescope(d.backend.ctx, d.size)
 	if err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (d decoderCase) checkTargets() error {
 			return fmt.Errorf("meas_%s %v and %v: want %v", m.name, pair[0].shape, pair[1].shape, object.shape)
 		}
 		y := make([]float32, d.size*d.size)
-		if err := host.Measure(d.backend.ctx, y, object.float32s(), m.mask.float32s()); err != nil {
+		if err := telescope.Measure(d.backend.ctx, y, object.float32s(), m.mask.float32s(), optics.Support{}); err != nil {
 			return err
 		}
 		relative := relativeSlack

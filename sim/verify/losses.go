@@ -3,8 +3,8 @@ package verify
 import (
 	"fmt"
 
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/nn"
-	"prismtop/sim/optics"
 	"prismtop/sim/tensor"
 )
 
@@ -53,7 +53,7 @@ func loss(g group) error {
 		g.compare(g.member(k.name+"_ga"), gradient)
 	}
 	if g.holds("ssim_64") {
-		var m optics.Metrics
+		var m host.Metrics
 		h, w := a.shape.Plane()
 		pair, err := g.takeAll(g.member("ssim_64"), g.member("ssim_32"))
 		if err != nil {

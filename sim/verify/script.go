@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 
-	"prismtop/profiles"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
@@ -56,7 +55,7 @@ func (s *script) scalar(v float32) nn.BufferID {
 
 // step adds a kernel call.
 func (s *script) step(op nn.Op, in []nn.BufferID, out ...nn.BufferID) {
-	s.plan.Steps = append(s.plan.Steps, nn.Step{Name: "reference", Op: op, Phase: profiles.Forward, In: in, Out: out})
+	s.plan.Steps = append(s.plan.Steps, nn.Step{Name: "reference", Op: op, Phase: nn.PhaseForward, In: in, Out: out})
 }
 
 // load makes the script ready to run and writes its operands.

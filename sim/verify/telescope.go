@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"prismtop/sim/cpu/host"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/tensor"
@@ -184,16 +185,16 @@ func (t telescopeCase) checkMeasurement(name string, mask []float32) error {
 	if t.has(name + "_gobj_64") {
 		t.compare(name+"_gobj", gradient)
 	}
-	host, err := hostTelescope(t.backend.ctx, t.n)
+	telescope, err := hostTelescope(t.backend.ctx, t.n)
 	if err != nil {
 		return err
 	}
-	if err := host.Measure(t.backend.ctx, y, t.object.float32s(), mask); err != nil {
+	if err := telescope.Measure(t.backend.ctx, y, t.object.float32s(), mask, optics.Support{}); err != nil {
 		return err
 	}
 	t.compareNoted(name, y, "by the host's telescope")
 	if t.has(name + "_gobj_64") {
-		if err := host.Gradient(t.backend.ctx, gradient, t.object.float32s(), mask, t.g.float32s()); err != nil {
+		if err := telescope.Gradient(t.backend.ctx, gradient, t.object.float32s(), mask, t.g.float32s()); err != nil {
 			return err
 		}
 		t.compareNoted(name+"_gobj", gradient, "by the host's telescope")
@@ -228,14 +229,14 @@ func (t telescopeCase) measure(mask []float32) (y, gradient []float32, err error
 
 // hostTelescope is the telescope that measures the object in a run, on one thread and
 // for as long as ctx has not ended.
-func hostTelescope(ctx context.Context, n int) (*optics.Telescope, error) {
+func hostTelescope(ctx context.Context, n int) (optics.Telescope, error) {
 	const atOnce = 4
 	serial := func(n int, body func(lo, hi int)) {
 		for lo := 0; lo < n && ctx.Err() == nil; lo += atOnce {
 			body(lo, min(lo+atOnce, n))
 		}
 	}
-	return optics.NewTelescope(n, optics.NewPlanCache(true, nil), serial)
+	return host.New(host.Options{Parallel: serial}).Telescope(n)
 }
 
 // fermat checks centres of Fermat spirals: arrays [n, 2] of y and x

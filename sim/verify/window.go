@@ -3,7 +3,7 @@ package verify
 import (
 	"fmt"
 
-	"prismtop/sim/optics"
+	"prismtop/sim/cpu/host"
 )
 
 // window checks the weights of SSIM's Gaussian window.
@@ -14,7 +14,7 @@ func window(c *checker) error {
 		return nil
 	}
 	c.run("SSIM window", name, func() error {
-		weights := optics.SSIMWindow()
+		weights := host.SSIMWindow()
 		side := len(weights)
 		if len(a.shape) != 2 || a.shape[0] != side || a.shape[1] != side {
 			return fmt.Errorf("has the shape %v, SSIM's window is %dx%[2]d", a.shape, side)

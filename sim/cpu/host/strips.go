@@ -1,4 +1,4 @@
-package optics
+package host
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/optics"
 )
 
 // strips measures vec.StripLanes rows or columns at a time: the object's rows are
@@ -61,8 +62,8 @@ func (s *strips) bytes() int64 {
 	return 4 * (int64(len(s.field)) + 6*strip*int64(cap(s.work)))
 }
 
-// measure is Telescope.MeasureWithin.
-func (s *strips) measure(ctx context.Context, dst, object, mask []float32, where Support) error {
+// measure is Telescope.Measure.
+func (s *strips) measure(ctx context.Context, dst, object, mask []float32, where optics.Support) error {
 	s.dst, s.object, s.mask = dst, object, mask
 	s.rows, s.columns = [2]int{0, s.n}, [2]int{0, s.n}
 	if s.pruned {

@@ -1,4 +1,4 @@
-package optics
+package host
 
 import (
 	"math"
@@ -7,18 +7,20 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/npy/npytest"
+	"prismtop/sim/optics"
 )
 
 func TestSSIMMatchesReferenceNumbers(t *testing.T) {
-	g := openGolden(t, "loss.npz")
+	g := npytest.OpenGolden(t, goldenFolder, "loss.npz")
 	compared := 0
-	for _, name := range g.names() {
+	for _, name := range g.Names() {
 		base, ok := strings.CutSuffix(name, ".ssim_64")
 		if !ok {
 			continue
 		}
-		shape := g.shape(base + ".a")
-		a, b := read[float32](g, base+".a"), read[float32](g, base+".b")
+		shape := g.Shape(base + ".a")
+		a, b := npytest.Read[float32](g, base+".a"), npytest.Read[float32](g, base+".b")
 		for _, kernels := range []string{"go", "auto"} {
 			var m Metrics
 			if err := m.SetKernels(kernels); err != nil {
@@ -26,7 +28,7 @@ func TestSSIMMatchesReferenceNumbers(t *testing.T) {
 			}
 			got := must[float64](t)(m.SSIM(t.Context(), a, b, shape[0], shape[1]))
 			// Variances are differences of squares that were blurred in float32.
-			near(t, name, got, read[float64](g, name)[0], 1e-6)
+			near(t, name, got, npytest.Read[float64](g, name)[0], 1e-6)
 		}
 		compared++
 	}
@@ -34,7 +36,7 @@ func TestSSIMMatchesReferenceNumbers(t *testing.T) {
 	for _, row := range SSIMWindow() {
 		window = append(window, row[:]...)
 	}
-	g.accept("window", window)
+	g.Accept("window", window)
 	if compared == 0 {
 		t.Error("no SSIM among the reference numbers")
 	}
@@ -43,8 +45,8 @@ func TestSSIMMatchesReferenceNumbers(t *testing.T) {
 // The table's second object is 0.8·o + 0.05 on the support; both are compared on
 // PRISM's window of 20, which starts at 23 (spec/prism.md §6).
 func TestMetricsMatchTheSpecification(t *testing.T) {
-	w := PRISMWindow(64, 20)
-	if w != (Window{23, 23, 20}) {
+	w := optics.PRISMWindow(64, 20)
+	if w != (optics.Window{Top: 23, Left: 23, Size: 20}) {
 		t.Fatalf("window %+v", w)
 	}
 	var m Metrics
@@ -54,41 +56,14 @@ func TestMetricsMatchTheSpecification(t *testing.T) {
 	near(t, "RMSE", got.RMSE, 12.70414679, 1e-5)
 }
 
-func TestWindows(t *testing.T) {
-	for _, c := range []struct {
-		n, s        int
-		ours, prism Window
-	}{
-		{512, 128, Window{192, 192, 128}, Window{193, 193, 128}},
-		{1024, 73, Window{475, 475, 73}, Window{476, 476, 73}},
-		{64, 64, Window{0, 0, 64}, Window{1, 1, 63}},
-	} {
-		if got := ObjectWindow(c.n, c.s); got != c.ours {
-			t.Errorf("%d in %d: %+v", c.s, c.n, got)
-		}
-		if got := PRISMWindow(c.n, c.s); got != c.prism {
-			t.Errorf("PRISM's %d in %d: %+v", c.s, c.n, got)
-		}
-	}
-	plane := make([]float32, 36)
-	for i := range plane {
-		plane[i] = float32(i)
-	}
-	got := make([]float32, 4)
-	Window{2, 3, 2}.Crop(got, plane, 6)
-	if got[0] != 15 || got[1] != 16 || got[2] != 21 || got[3] != 22 {
-		t.Errorf("cropped %v", got)
-	}
-}
-
 func TestEqualPicturesArePerfect(t *testing.T) {
 	var m Metrics
 	x := referenceObject(1, 0)
-	q := must[profiles.Quality](t)(m.Compare(t.Context(), x, x, 64, ObjectWindow(64, 20)))
+	q := must[profiles.Quality](t)(m.Compare(t.Context(), x, x, 64, optics.ObjectWindow(64, 20)))
 	if q.RMSE != 0 || !math.IsInf(q.PSNR, 1) || math.Abs(q.SSIM-1) > 1e-12 {
 		t.Errorf("%+v", q)
 	}
-	if zero := RMSE(make([]float32, 4), make([]float32, 4)); zero != 0 {
+	if zero := optics.RMSE(make([]float32, 4), make([]float32, 4)); zero != 0 {
 		t.Errorf("RMSE of nothing against nothing is %g", zero)
 	}
 }
@@ -207,7 +182,7 @@ func TestMetricsAllocateNothing(t *testing.T) {
 	a, b := randomPictures(64, 64)
 	ctx := t.Context()
 	run := func() {
-		_, _ = m.Compare(ctx, a, b, 64, ObjectWindow(64, 32))
+		_, _ = m.Compare(ctx, a, b, 64, optics.ObjectWindow(64, 32))
 		_, _ = m.MSSSIM(ctx, a, b, 64, 64)
 	}
 	run()
@@ -220,7 +195,7 @@ func BenchmarkCompare128(b *testing.B) {
 	m := fastest(b)
 	x, y := randomPictures(512, 512)
 	for b.Loop() {
-		_, _ = m.Compare(b.Context(), x, y, 512, ObjectWindow(512, 128))
+		_, _ = m.Compare(b.Context(), x, y, 512, optics.ObjectWindow(512, 128))
 	}
 }
 

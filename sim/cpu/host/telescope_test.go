@@ -1,10 +1,13 @@
-package optics
+package host
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"prismtop/sim/npy/npytest"
+	"prismtop/sim/optics"
 )
 
 func newTestTelescope(t testing.TB, n int) *Telescope {
@@ -19,27 +22,27 @@ func newTestTelescope(t testing.TB, n int) *Telescope {
 func ones(n int) []float32 { return slices.Repeat([]float32{1}, n) }
 
 func TestTelescopeMatchesReferenceNumbers(t *testing.T) {
-	a := openGolden(t, "telescope.npz")
-	n := a.shape("object")[0]
+	a := npytest.OpenGolden(t, goldenFolder, "telescope.npz")
+	n := a.Shape("object")[0]
 	s := newTestTelescope(t, n)
-	object, g, masks := read[float32](a, "object"), read[float32](a, "g"), read[uint8](a, "masks")
+	object, g, masks := npytest.Read[float32](a, "object"), npytest.Read[float32](a, "g"), npytest.Read[uint8](a, "masks")
 	got := make([]float32, n*n)
 	check := func(name string, mask []uint8) {
 		m := make([]float32, n*n)
 		for i, v := range mask {
 			m[i] = float32(v)
 		}
-		s.Measure(t.Context(), got, object, m)
-		a.accept("meas_"+name, got)
+		s.Measure(t.Context(), got, object, m, optics.Support{})
+		a.Accept("meas_"+name, got)
 		s.Gradient(t.Context(), got, object, m, g)
-		a.accept("meas_"+name+"_gobj", got)
+		a.Accept("meas_"+name+"_gobj", got)
 	}
 	check("m0", masks[:n*n])
 	check("m5", masks[5*n*n:6*n*n])
 	check("m7", masks[7*n*n:])
-	check("cum", read[uint8](a, "cum_mask"))
-	s.Measure(t.Context(), got, object, ones(n*n))
-	a.accept("identity", got)
+	check("cum", npytest.Read[uint8](a, "cum_mask"))
+	s.Measure(t.Context(), got, object, ones(n*n), optics.Support{})
+	a.Accept("identity", got)
 }
 
 // referenceObject is the object of the table in spec/prism.md §6.
@@ -64,11 +67,11 @@ func TestMeasurementsMatchTheSpecification(t *testing.T) {
 		sum, squares, largest, far, close float64
 	}{
 		{"all ones", ones(64 * 64), 201.25663783, 128.88004955, 0.99978680, 0, 0.69470917},
-		{"r5", drawn(64, Aperture{Radius: 5}, Point{}), 291.26880532, 108.55341616, 0.96100445, 0.01451782, 0.70303137},
-		{"r5 off centre", drawn(64, Aperture{Radius: 5}, Point{4.5, -3.25}), 263.46993049, 34.24415323, 0.32769685, 0.01963984, 0.20411882},
-		{"r8.5", drawn(64, Aperture{Radius: 8.5}, Point{}), 249.79101131, 119.23353790, 1.07544923, 0.02134261, 0.72830525},
+		{"r5", drawn(64, optics.Aperture{Radius: 5}, optics.Point{}), 291.26880532, 108.55341616, 0.96100445, 0.01451782, 0.70303137},
+		{"r5 off centre", drawn(64, optics.Aperture{Radius: 5}, optics.Point{Y: 4.5, X: -3.25}), 263.46993049, 34.24415323, 0.32769685, 0.01963984, 0.20411882},
+		{"r8.5", drawn(64, optics.Aperture{Radius: 8.5}, optics.Point{}), 249.79101131, 119.23353790, 1.07544923, 0.02134261, 0.72830525},
 	} {
-		s.Measure(t.Context(), y, referenceObject(1, 0), c.mask)
+		s.Measure(t.Context(), y, referenceObject(1, 0), c.mask, optics.Support{})
 		var sum, squares, largest float64
 		for _, v := range y {
 			sum += float64(v)
@@ -91,7 +94,7 @@ func TestGradientMatchesFiniteDifferences(t *testing.T) {
 	for i := range object {
 		object[i], g[i] = r.Float32(), float32(r.NormFloat64())
 	}
-	mask := drawn(n, Aperture{Radius: 4}, Point{1.5, -2})
+	mask := drawn(n, optics.Aperture{Radius: 4}, optics.Point{Y: 1.5, X: -2})
 	gradient, y := make([]float32, n*n), make([]float32, n*n)
 	s.Gradient(t.Context(), gradient, object, mask, g)
 	value := func(direction []float32, h float64) (sum float64) {
@@ -99,7 +102,7 @@ func TestGradientMatchesFiniteDifferences(t *testing.T) {
 		for i := range x {
 			x[i] = object[i] + float32(h)*direction[i]
 		}
-		s.Measure(t.Context(), y, x, mask)
+		s.Measure(t.Context(), y, x, mask, optics.Support{})
 		for i, v := range y {
 			sum += float64(g[i]) * float64(v)
 		}
@@ -129,16 +132,16 @@ func TestGradientIsZeroWhereNothingIsMeasured(t *testing.T) {
 
 func TestMeasuringASpectrumIsMeasuringItsObject(t *testing.T) {
 	s := newTestTelescope(t, 64)
-	object, mask := referenceObject(1, 0), drawn(64, Aperture{Radius: 6}, Point{3, 2})
+	object, mask := referenceObject(1, 0), drawn(64, optics.Aperture{Radius: 6}, optics.Point{Y: 3, X: 2})
 	want, got, spectrum := make([]float32, 64*64), make([]float32, 64*64), make([]complex64, 64*64)
-	s.Measure(t.Context(), want, object, mask)
+	s.Measure(t.Context(), want, object, mask, optics.Support{})
 	s.Spectrum(t.Context(), spectrum, object)
 	kept := slices.Clone(spectrum)
 	s.MeasureSpectrum(t.Context(), got, spectrum, mask)
 	if !slices.Equal(got, want) || !slices.Equal(spectrum, kept) {
 		t.Error("another result, or the spectrum was changed")
 	}
-	s.Measure(t.Context(), object, object, mask)
+	s.Measure(t.Context(), object, object, mask, optics.Support{})
 	if !slices.Equal(object, want) {
 		t.Error("in place differs")
 	}
@@ -151,26 +154,29 @@ func TestFFTCacheOffComputesTheTablesAgainAndChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	object, mask := referenceObject(1, 0), drawn(64, Aperture{Radius: 6}, Point{3, 2})
+	object, mask := referenceObject(1, 0), drawn(64, optics.Aperture{Radius: 6}, optics.Point{Y: 3, X: 2})
 	want, got := make([]float32, 64*64), make([]float32, 64*64)
-	s.Measure(t.Context(), want, object, mask)
+	s.Measure(t.Context(), want, object, mask, optics.Support{})
 	if c := plans.Counters(); c.Misses != 1 || c.Hits != 1 || c.Entries != 1 || c.Bytes == 0 {
 		t.Errorf("on: %+v", c)
 	}
 	plans.SetEnabled(false)
 	before := plans.Counters()
-	s.Measure(t.Context(), got, object, mask)
+	s.Measure(t.Context(), got, object, mask, optics.Support{})
 	if !slices.Equal(got, want) {
 		t.Error("off gives other bits")
 	}
 	if c := plans.Counters(); c.Hits != before.Hits || c.Misses != before.Misses || c.Entries != 0 || c.Bytes != 0 || c.PricedBy <= before.PricedBy {
 		t.Errorf("off: %+v after %+v", c, before)
 	}
-	if n := testing.AllocsPerRun(3, func() { s.Measure(t.Context(), got, object, mask); s.Gradient(t.Context(), got, object, mask, object) }); n != 0 {
+	if n := testing.AllocsPerRun(3, func() {
+		s.Measure(t.Context(), got, object, mask, optics.Support{})
+		s.Gradient(t.Context(), got, object, mask, object)
+	}); n != 0 {
 		t.Errorf("off: %v allocations", n)
 	}
 	plans.SetEnabled(true)
-	s.Measure(t.Context(), got, object, mask)
+	s.Measure(t.Context(), got, object, mask, optics.Support{})
 	if c := plans.Counters(); c.Misses != before.Misses+1 || c.Hits != before.Hits+1 {
 		t.Errorf("on again: %+v after %+v", c, before)
 	}
@@ -193,7 +199,7 @@ func benchmarkObject(n int) []float32 {
 
 func BenchmarkGradient512(b *testing.B) {
 	s, dst := newTestTelescope(b, 512), make([]float32, 512*512)
-	object, mask := benchmarkObject(512), drawn(512, Aperture{Radius: 20}, Point{30, 40})
+	object, mask := benchmarkObject(512), drawn(512, optics.Aperture{Radius: 20}, optics.Point{Y: 30, X: 40})
 	for b.Loop() {
 		s.Gradient(b.Context(), dst, object, mask, object)
 	}

@@ -1,4 +1,4 @@
-package optics
+package host
 
 import (
 	"context"
@@ -6,15 +6,10 @@ import (
 	"math"
 
 	"prismtop/sim/cpu/fft"
+	"prismtop/sim/optics"
 )
 
-// Telescope measures an object through a mask in k-space (spec/prism.md §2.2):
-//
-//	y = flip( |Fc(M · Fc(x))| )
-//
-// with Fc the centred orthonormal transform and flip the reversal of both axes.
-// The measurement is an amplitude, and the filtered object moved by one pixel. A
-// Telescope owns its work space and is used by one goroutine.
+// Telescope is the processor's optics.Telescope.
 //
 // Its methods give up with the context's error when that ends, between two passes over
 // the field, or within one where the Parallel does that; what they write is undefined
@@ -23,20 +18,10 @@ type Telescope struct {
 	n          int
 	plans      *PlanCache
 	par        fft.Parallel
-	transforms Transforms
+	transforms optics.Transforms
 	spectrum   []complex64 // with field the work space of transforms of whole planes
 	field      []complex64
 	strips     *strips // that of fused ones
-}
-
-// Transforms say how Measure goes about its transforms. All ways agree to rounding.
-type Transforms struct {
-	// Fused takes sixteen rows or columns at a time from the object to the amplitudes,
-	// where the side is a power of two from 16 on.
-	Fused bool
-	// Pruned leaves out of fused transforms what is zero: the object's rows and the
-	// mask's columns without anything in them.
-	Pruned bool
 }
 
 // maxField bounds the side of a field: a plane of it is 4 GiB.
@@ -53,7 +38,7 @@ func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error)
 
 // SetTransforms chooses how the measurements to come go about their transforms. It
 // starts as the zero value.
-func (t *Telescope) SetTransforms(how Transforms) { t.transforms = how }
+func (t *Telescope) SetTransforms(how optics.Transforms) { t.transforms = how }
 
 // Bytes is the memory of the work space, which the first measurement of a kind makes.
 func (t *Telescope) Bytes() int64 {
@@ -66,19 +51,9 @@ func (t *Telescope) Bytes() int64 {
 
 func (t *Telescope) plan() *fft.Plan { return t.plans.Plan(t.n, t.n) }
 
-// Support is what is known of a measurement beforehand: outside Rows the object is zero,
-// outside Columns the mask is. An empty range tells nothing.
-type Support struct{ Rows, Columns [2]int }
-
 // Measure writes the measurement of a real object through a mask to dst. All are
 // n×n planes; dst may be the object.
-func (t *Telescope) Measure(ctx context.Context, dst, object, mask []float32) error {
-	return t.MeasureWithin(ctx, dst, object, mask, Support{})
-}
-
-// MeasureWithin is Measure where it is known what is zero, which pruned transforms then
-// need not look for.
-func (t *Telescope) MeasureWithin(ctx context.Context, dst, object, mask []float32, where Support) error {
+func (t *Telescope) Measure(ctx context.Context, dst, object, mask []float32, where optics.Support) error {
 	if t.transforms.Fused {
 		if lines, columns := t.plan().Lines(); lines != nil && lines == columns {
 			if t.strips == nil {

@@ -1,4 +1,4 @@
-package optics
+package host
 
 import (
 	"prismtop/profiles"

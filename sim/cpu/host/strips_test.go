@@ -1,4 +1,4 @@
-package optics
+package host
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/optics"
 )
 
 // inGoroutines is a Parallel that gives every element to a goroutine of its own.
@@ -31,10 +32,10 @@ func scene(n int) (object []float32, masks map[string][]float32) {
 	}
 	reach := float64(n) / 8
 	return object, map[string][]float32{
-		"centre":      drawn(n, Aperture{Radius: reach}, Point{}),
-		"off centre":  drawn(n, Aperture{Radius: reach}, Point{Y: -2 * reach, X: 2.5 * reach}),
-		"over border": drawn(n, Aperture{Radius: reach}, Point{Y: 4 * reach, X: -3.7 * reach}),
-		"one pixel":   drawn(n, Aperture{Radius: 0.5}, Point{Y: 1, X: -float64(n) / 2}),
+		"centre":      drawn(n, optics.Aperture{Radius: reach}, optics.Point{}),
+		"off centre":  drawn(n, optics.Aperture{Radius: reach}, optics.Point{Y: -2 * reach, X: 2.5 * reach}),
+		"over border": drawn(n, optics.Aperture{Radius: reach}, optics.Point{Y: 4 * reach, X: -3.7 * reach}),
+		"one pixel":   drawn(n, optics.Aperture{Radius: 0.5}, optics.Point{Y: 1, X: -float64(n) / 2}),
 		"everything":  ones(n * n),
 		"nothing":     make([]float32, n*n),
 	}
@@ -50,10 +51,10 @@ func TestFusedAndPrunedMeasurementsAgreeWithPlainOnes(t *testing.T) {
 			plain, fused := newTestTelescope(t, n), newTestTelescope(t, n)
 			fused.plans.SetKernels(set)
 			for name, mask := range masks {
-				plain.Measure(t.Context(), want, object, mask)
+				plain.Measure(t.Context(), want, object, mask, optics.Support{})
 				for _, pruned := range []bool{false, true} {
-					fused.SetTransforms(Transforms{Fused: true, Pruned: pruned})
-					fused.Measure(t.Context(), got, object, mask)
+					fused.SetTransforms(optics.Transforms{Fused: true, Pruned: pruned})
+					fused.Measure(t.Context(), got, object, mask, optics.Support{})
 					for i := range want {
 						if d := want[i] - got[i]; d > 2e-6 || d < -2e-6 || got[i] != got[i] {
 							t.Fatalf("%d, %v, %s, pruned %v: [%d] = %g, want %g", n, set, name, pruned, i, got[i], want[i])
@@ -68,7 +69,7 @@ func TestFusedAndPrunedMeasurementsAgreeWithPlainOnes(t *testing.T) {
 func TestFusedMeasurementsHaveTheSameBitsOnAnyThreads(t *testing.T) {
 	const n = 128
 	object, masks := scene(n)
-	for _, how := range []Transforms{{Fused: true}, {Fused: true, Pruned: true}} {
+	for _, how := range []optics.Transforms{{Fused: true}, {Fused: true, Pruned: true}} {
 		serial := newTestTelescope(t, n)
 		parallel, err := NewTelescope(n, NewPlanCache(true, nil), fft.Parallel(inGoroutines))
 		if err != nil {
@@ -78,13 +79,13 @@ func TestFusedMeasurementsHaveTheSameBitsOnAnyThreads(t *testing.T) {
 		parallel.SetTransforms(how)
 		want, got := make([]float32, n*n), make([]float32, n*n)
 		for name, mask := range masks {
-			serial.Measure(t.Context(), want, object, mask)
-			parallel.Measure(t.Context(), got, object, mask)
+			serial.Measure(t.Context(), want, object, mask, optics.Support{})
+			parallel.Measure(t.Context(), got, object, mask, optics.Support{})
 			if !slices.Equal(got, want) {
 				t.Errorf("%+v, %s: the bits differ", how, name)
 			}
 			copy(got, object)
-			serial.Measure(t.Context(), got, got, mask)
+			serial.Measure(t.Context(), got, got, mask, optics.Support{})
 			if !slices.Equal(got, want) {
 				t.Errorf("%+v, %s: measuring in place differs", how, name)
 			}
@@ -98,8 +99,8 @@ func TestKnownSupportGivesTheSameBits(t *testing.T) {
 	object, _ := scene(n)
 	s := newTestTelescope(t, n)
 	want, got := make([]float32, n*n), make([]float32, n*n)
-	for _, a := range []Aperture{{Radius: 6}, {Kind: Hexagonal, Radius: 9}, {Kind: Obscured, Radius: 9, InnerRadius: 2}} {
-		for _, c := range []Point{{}, {Y: -9.5, X: 14.2}, {Y: 30, X: -31}, {Y: 3, X: 200}} {
+	for _, a := range []optics.Aperture{{Radius: 6}, {Kind: optics.Hexagonal, Radius: 9}, {Kind: optics.Obscured, Radius: 9, InnerRadius: 2}} {
+		for _, c := range []optics.Point{{}, {Y: -9.5, X: 14.2}, {Y: 30, X: -31}, {Y: 3, X: 200}} {
 			mask := drawn(n, a, c)
 			rows, columns := a.Bounds(c, n)
 			for i, v := range mask {
@@ -108,19 +109,19 @@ func TestKnownSupportGivesTheSameBits(t *testing.T) {
 				}
 			}
 			for _, pruned := range []bool{true, false} {
-				s.SetTransforms(Transforms{Fused: true, Pruned: pruned})
-				s.Measure(t.Context(), want, object, mask)
-				s.MeasureWithin(t.Context(), got, object, mask, Support{FilledRows(object, n), columns})
+				s.SetTransforms(optics.Transforms{Fused: true, Pruned: pruned})
+				s.Measure(t.Context(), want, object, mask, optics.Support{})
+				s.Measure(t.Context(), got, object, mask, optics.Support{Rows: optics.FilledRows(object, n), Columns: columns})
 				if !slices.Equal(got, want) {
 					t.Errorf("%+v at %+v, pruned %v: the bits differ", a, c, pruned)
 				}
 			}
 		}
 	}
-	if rows := FilledRows(object, n); rows != [2]int{n/3 + 1, n/2 + 2} {
+	if rows := optics.FilledRows(object, n); rows != [2]int{n/3 + 1, n/2 + 2} {
 		t.Errorf("rows %v", rows)
 	}
-	if rows := FilledRows(make([]float32, n*n), n); rows != [2]int{} {
+	if rows := optics.FilledRows(make([]float32, n*n), n); rows != [2]int{} {
 		t.Errorf("rows %v of nothing", rows)
 	}
 }
@@ -129,8 +130,8 @@ func TestFusedMeasurementsAllocateNothingAndTellTheirMemory(t *testing.T) {
 	const n = 64
 	object, masks := scene(n)
 	s, dst := newTestTelescope(t, n), make([]float32, n*n)
-	s.SetTransforms(Transforms{Fused: true, Pruned: true})
-	if allocs := testing.AllocsPerRun(5, func() { s.Measure(t.Context(), dst, object, masks["off centre"]) }); allocs != 0 {
+	s.SetTransforms(optics.Transforms{Fused: true, Pruned: true})
+	if allocs := testing.AllocsPerRun(5, func() { s.Measure(t.Context(), dst, object, masks["off centre"], optics.Support{}) }); allocs != 0 {
 		t.Errorf("%g allocations", allocs)
 	}
 	if s.Bytes() < 8*n*n || s.spectrum != nil {
@@ -142,13 +143,13 @@ func BenchmarkMeasure512(b *testing.B) {
 	const n = 512
 	object, masks := scene(n)
 	dst := make([]float32, n*n)
-	for _, how := range []Transforms{{}, {Fused: true}, {Fused: true, Pruned: true}} {
+	for _, how := range []optics.Transforms{{}, {Fused: true}, {Fused: true, Pruned: true}} {
 		for _, mask := range []string{"centre", "everything"} {
 			b.Run(fmt.Sprintf("fused %v, pruned %v, %s", how.Fused, how.Pruned, mask), func(b *testing.B) {
 				s := newTestTelescope(b, n)
 				s.SetTransforms(how)
 				for b.Loop() {
-					s.Measure(b.Context(), dst, object, masks[mask])
+					s.Measure(b.Context(), dst, object, masks[mask], optics.Support{})
 				}
 			})
 		}

@@ -1,0 +1,68 @@
+// Package host computes on the processor what the instrument asks of optics.Host: the
+// telescope's measurement and its gradient, image metrics, and FFT plans that are kept.
+package host
+
+import (
+	"context"
+
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/vec"
+	"prismtop/sim/optics"
+)
+
+// Options configures a Host. The zero value computes in plain Go on one thread.
+type Options struct {
+	// Kernels is the instruction set of the metrics; the plans have their own.
+	Kernels vec.Set
+
+	// Plans are the FFT plans; nil keeps new ones.
+	Plans *PlanCache
+
+	// Parallel spreads loops over threads; nil is serial.
+	Parallel fft.Parallel
+
+	// Attach makes the loops of Parallel end early once a context is done, and returns
+	// the one that was attached before; nil where they cannot.
+	Attach func(context.Context) (before context.Context)
+}
+
+// Host is the processor as an optics.Host.
+type Host struct{ options Options }
+
+var _ optics.Host = (*Host)(nil)
+
+// New makes a host.
+func New(o Options) *Host {
+	if o.Plans == nil {
+		o.Plans = NewPlanCache(true, nil)
+	}
+	return &Host{o}
+}
+
+// Telescope is NewTelescope with the host's plans and threads.
+func (h *Host) Telescope(n int) (optics.Telescope, error) {
+	return NewTelescope(n, h.options.Plans, h.options.Parallel)
+}
+
+// Metrics runs on the host's kernels.
+func (h *Host) Metrics() optics.Metrics { return &Metrics{kernels: h.options.Kernels} }
+
+// Plans is the cache of FFT plans.
+func (h *Host) Plans() optics.Plans { return h.options.Plans }
+
+// Parallel spreads a loop over the host's threads.
+func (h *Host) Parallel(n int, body func(lo, hi int)) {
+	if h.options.Parallel == nil {
+		body(0, n)
+		return
+	}
+	h.options.Parallel(n, body)
+}
+
+// Attach attaches a context to the loops of Parallel, where they look at one.
+func (h *Host) Attach(ctx context.Context) (before context.Context) {
+	if h.options.Attach == nil {
+		return nil
+	}
+	return h.options.Attach(ctx)
+}
