@@ -7,7 +7,7 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
-	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu"
 )
 
 // command is something to do at the next iteration boundary.
@@ -92,12 +92,11 @@ func (r *Run) assignOne(next *preset.Settings, a preset.Assignment) error {
 	if err := next.Set(a.Key, a.Value); err != nil {
 		return err
 	}
-	if next.Device == "cuda" {
-		return fmt.Errorf("device = cuda: %s", r.options.GPUReason)
+	if err := r.options.checkDevice(next.Device); err != nil {
+		return err
 	}
 	if a.Key == "kernels" {
-		_, err := vec.Choose(next.Kernels)
-		return err
+		return cpu.CheckKernels(next.Kernels)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
-	"prismtop/sim/cpu"
+	"prismtop/sim/nn"
 	"prismtop/sim/picture"
 	"prismtop/sim/prism"
 )
@@ -19,7 +19,7 @@ import (
 type loop struct {
 	run      *Run
 	settings preset.Settings // in force
-	backend  *cpu.Backend
+	backend  nn.Backend
 	task     *prism.Reconstruction
 
 	paused   bool
@@ -45,7 +45,7 @@ type loop struct {
 type candidate struct {
 	settings preset.Settings
 	object   *picture.Object
-	backend  *cpu.Backend
+	backend  nn.Backend
 	task     *prism.Reconstruction
 }
 
@@ -62,16 +62,16 @@ func (l *loop) prepare(ctx context.Context, r *Run, settings preset.Settings) er
 // build makes a reconstruction of an object.
 func build(ctx context.Context, settings preset.Settings, object *picture.Object) (candidate, error) {
 	s := candidate{settings: settings, object: object}
-	backend, device, err := OpenDevice(&settings)
+	device, err := OpenDevice(&settings)
 	if err != nil {
 		return s, err
 	}
 	task, err := prism.New(ctx, settings, object, device)
 	if err != nil {
-		backend.Close()
+		device.Backend.Close()
 		return s, err
 	}
-	s.backend, s.task = backend, task
+	s.backend, s.task = device.Backend, task
 	return s, nil
 }
 
@@ -91,7 +91,7 @@ func (l *loop) begin(r *Run, s candidate) {
 	l.judgeLayers()
 
 	info := l.task.Info()
-	info.Device, info.Kernels = "cpu", l.backend.Kernels()
+	info.Device, info.Kernels = l.backend.Device(), l.backend.Kernels()
 	info.GPUReason = r.options.GPUReason
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)

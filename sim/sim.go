@@ -17,11 +17,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
-	"prismtop/sim/cpu"
-	"prismtop/sim/cpu/host"
 	"prismtop/sim/cpu/roof"
 	"prismtop/sim/picture"
-	"prismtop/sim/prism"
 )
 
 // Options says what to run and how to be watched.
@@ -102,8 +99,8 @@ func Open(ctx context.Context, o Options) (*Run, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Settings.Device == "cuda" {
-		return nil, fmt.Errorf("device = cuda: %s", o.GPUReason)
+	if err := o.checkDevice(o.Settings.Device); err != nil {
+		return nil, err
 	}
 	o.Settings.BindThreshold()
 	r := &Run{
@@ -154,20 +151,6 @@ func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error
 		return picture.Load(ctx, s.Image, o)
 	}
 	return picture.Builtin(ctx, s.Object, o)
-}
-
-// OpenDevice starts what the settings compute on, with its cache of FFT plans. Closing
-// the backend ends its threads.
-func OpenDevice(s *preset.Settings) (*cpu.Backend, prism.Device, error) {
-	plans := host.NewPlanCache(s.FFTCache, nil)
-	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
-	if err != nil {
-		return nil, prism.Device{}, err
-	}
-	plans.SetKernels(backend.Set())
-	return backend, prism.Device{Backend: backend, Host: host.New(host.Options{
-		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
-	})}, nil
 }
 
 // patience is how long what is in progress may go on once the run is to stop: nearly

@@ -23,11 +23,11 @@ func Ablation(ctx context.Context, s preset.Settings, o ablation.Options, told f
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	backend, device, err := sim.OpenDevice(&s)
+	device, err := sim.OpenDevice(&s)
 	if err != nil {
 		return nil, err
 	}
-	defer backend.Close()
+	defer device.Backend.Close()
 	m := &measurement{ctx: ctx, report: &Report{}}
 	task, s, err := m.middle(device, s)
 	if err != nil {

@@ -102,10 +102,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	backend, device, err := sim.OpenDevice(&o.Settings)
+	device, err := sim.OpenDevice(&o.Settings)
 	if err != nil {
 		return nil, err
 	}
+	backend := device.Backend
 	defer backend.Close()
 	m := &measurement{ctx: ctx, report: &Report{
 		Options: o, Threads: backend.Threads(), Sample: -1, LossOld: math.NaN(), LossNew: math.NaN(),
@@ -119,7 +120,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	r := m.report
-	r.Run.Device, r.Run.Kernels = "cpu", backend.Kernels()
+	r.Run.Device, r.Run.Kernels = backend.Device(), backend.Kernels()
 	r.PeakRSS, r.RSSReason = peakResident()
 	return r, nil
 }

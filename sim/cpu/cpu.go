@@ -27,6 +27,7 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/pool"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/nn"
 )
 
 // PlanSource gives the FFT plan for planes of h×w. It is asked at every execution
@@ -57,6 +58,8 @@ const stripsAtOnce = 128
 // maxThreads bounds Options.Threads against typing errors.
 const maxThreads = 1024
 
+var _ nn.Backend = (*Backend)(nil)
+
 // Backend is the CPU as an nn.Backend. Its executables share its threads; one of
 // them runs at a time.
 type Backend struct {
@@ -66,6 +69,12 @@ type Backend struct {
 	pool     *pool.Pool
 	parallel fft.Parallel
 	plans    PlanSource
+}
+
+// CheckKernels is the error of New for a name of kernels.
+func CheckKernels(name string) error {
+	_, err := vec.Choose(name)
+	return err
 }
 
 // New starts the threads. Close ends them.
@@ -118,6 +127,9 @@ func Processor() machine.CPU {
 
 // Name is the device, its kernels and its threads: "cpu avx512 ×2".
 func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.Kernels(), b.Threads()) }
+
+// Device is "cpu".
+func (b *Backend) Device() string { return "cpu" }
 
 // Kernels names the kernels in use, as KernelNames does.
 func (b *Backend) Kernels() string {

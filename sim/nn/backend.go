@@ -8,12 +8,30 @@ type Backend interface {
 	// Name identifies the device and its kernels for people: "cpu go ×2".
 	Name() string
 
+	// Device is the device's kind, a value of the setting of that name: "cpu".
+	Device() string
+
+	// Kernels names the kernels in use: "avx512". One device may have several.
+	Kernels() string
+
+	// Threads is the number of the host's threads that the kernels run on, at least 1.
+	Threads() int
+
+	// SetThreads changes the number of threads, bounded to what the backend can have; a
+	// device that does not compute on the host's threads ignores it. It may be called
+	// while a plan runs. Results do not depend on it.
+	SetThreads(n int)
+
 	// NewState allocates the variables and sets them to their initial values.
 	NewState(ctx context.Context, variables []Variable) (State, error)
 
 	// Load binds a plan to a state of the same variables and allocates its
 	// arena. An operator without a kernel for its operands is an error.
 	Load(ctx context.Context, plan *Plan, state State) (Executable, error)
+
+	// Close ends what the backend started. States and executables are closed before. A
+	// second Close does nothing.
+	Close()
 }
 
 // State holds the variables of one model on a device. Gradients need memory only while an
