@@ -30,6 +30,7 @@ var arrows = []arrow{
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/cpu"}, never: []string{"sim/prism"}, why: "a backend knows no workload"},
+	{from: []string{"sim/cpu/telescope", "sim/cpu/fft", "sim/cpu/vec"}, never: []string{"sim/nn", "sim/optics", "profiles"}, except: []string{"profiles/machine"}, why: "kernels know neither plans nor the instrument"},
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
 	{from: []string{"sim/npy"}, never: []string{"sim"}, except: []string{"sim/npy", "sim/tensor"}, why: "a format knows none of its users"},

@@ -66,23 +66,18 @@ func (b *binder) amplitudes(op nn.Amplitudes) func() {
 // viewRows finishes the rows of strips [lo, hi) of the current measurement.
 func (m *amplitudes) viewRows(lo, hi int) {
 	w := <-m.work
-	v, l, size := &m.views[m.current], m.lines.Layout(), m.lines.StripLen()
+	v, l, size := &m.views[m.current], m.Lines.Layout(), m.Lines.StripLen()
 	for b := lo; b < hi; b++ {
 		row := b * vec.StripLanes
 		for k := v.first; k < v.last; k++ {
-			line, z := m.lineFor(w, m.boxes[k]), strip(m.directions, m.n, size, k, b)
-			m.lines.Turn(m.set, line, m.fields[k*nn.MeasureSaved(m.n, m.n)+l.Row(row):], size, m.boxes[k])
-			m.transform(z, line, w.scratch)
-			for i := 0; i < m.n; i += 64 {
-				m.set.ModulusStrip(k > v.first, min(64, m.n-i), z[l.Row(i):], w.target[i*vec.StripLanes:])
-			}
+			z := strip(m.directions, m.N, size, k, b)
+			m.ImageRows(w, z, m.fields[k*nn.MeasureSaved(m.N, m.N)+l.Row(row):], size, m.boxes[k])
+			m.Amplitudes(w, z, k > v.first)
 		}
 		if v.last-v.first > 1 {
-			m.set.Scale(w.target, w.target, 1/float32(v.last-v.first))
+			m.Set.Scale(w.Amplitudes, w.Amplitudes, 1/float32(v.last-v.first))
 		}
-		// The amplitudes lie side by side, and the telescope flips them.
-		m.set.TransposeSquares(m.n/vec.StripLanes, v.plane, (m.n-1-row)*m.n, -m.n, vec.StripLanes,
-			w.target, (m.n-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes)
+		m.Flip(v.plane, w, row)
 	}
 	m.work <- w
 }
@@ -142,19 +137,15 @@ func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
 // along the directions and transforms them back into the fields.
 func (g *amplitudesGrad) fieldRows(lo, hi int) {
 	w := <-g.work
-	v, l, size := &g.views[g.current], g.lines.Layout(), g.lines.StripLen()
+	v, l, size := &g.views[g.current], g.Lines.Layout(), g.Lines.StripLen()
 	for b := lo; b < hi; b++ {
 		row := b * vec.StripLanes
-		g.set.TransposeSquares(g.n/vec.StripLanes, w.target, (g.n-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
-			v.plane, (g.n-1-row)*g.n, -g.n, vec.StripLanes)
+		g.Unflip(w, v.plane, row)
 		for k := v.first; k < v.last; k++ {
-			z := strip(g.directions, g.n, size, k, b)
-			for i := 0; i < g.n; i += 64 {
-				g.set.MaskStrip(min(64, g.n-i), w.a[l.Row(i):], vec.StripRow, z[l.Row(i):], vec.StripRow,
-					w.target[i*vec.StripLanes:], vec.StripLanes, 1)
-			}
-			g.transform(w.b, w.a, w.scratch)
-			g.lines.TurnBack(g.set, g.fields[k*nn.MeasureSaved(g.n, g.n)+l.Row(row):], size, w.b, g.boxes[k])
+			z := strip(g.directions, g.N, size, k, b)
+			g.Mask(w.A, z, w.Amplitudes, vec.StripLanes, 1)
+			g.Transform(w.B, w.A, w.Scratch)
+			g.Lines.TurnBack(g.Set, g.fields[k*nn.MeasureSaved(g.N, g.N)+l.Row(row):], size, w.B, g.boxes[k])
 		}
 	}
 	g.work <- w

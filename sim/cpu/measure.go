@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 )
@@ -72,7 +73,7 @@ func (m *measure) compare() {
 	m.loss.Store(0)
 	m.adjoint.Store(0)
 	start := m.clock()
-	m.each(m.n/vec.StripLanes, m.measureBody)
+	m.each(m.N/vec.StripLanes, m.measureBody)
 	took := float64(m.clock() - start)
 	loss, adjoint := float64(m.loss.Load()), float64(m.adjoint.Load())
 	if all := float64(m.forward.Load()) + loss + adjoint; all > 0 {
@@ -88,25 +89,21 @@ func (m *measure) compare() {
 // gradient's rows transformed back into the field.
 func (m *measure) measureRows(lo, hi int) {
 	w := <-m.work
-	l, k, size := m.lines.Layout(), m.current, m.lines.StripLen()
-	line := m.lineFor(w, m.columns)
-	field := m.fields[k*nn.MeasureSaved(m.n, m.n):]
+	l, k, size := m.Lines.Layout(), m.current, m.Lines.StripLen()
+	field := m.fields[k*nn.MeasureSaved(m.N, m.N):]
 	var forward, loss, adjoint int64
 	now := m.clock()
 	for b := lo; b < hi; b++ {
 		row := b * vec.StripLanes
-		m.lines.Turn(m.set, line, field[l.Row(row):], size, m.columns)
-		m.transform(w.a, line, w.scratch)
+		m.ImageRows(w, w.A, field[l.Row(row):], size, m.columns)
 		then := m.clock()
 		forward += then - now
-		// The target as the telescope flips it, sixteen rows side by side.
-		m.set.TransposeSquares(m.n/vec.StripLanes, w.target, (m.n-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
-			m.targets[k], (m.n-1-row)*m.n, -m.n, vec.StripLanes)
-		m.compareStrip(w, m.sums[2*(k*m.n/vec.StripLanes+b):][:2])
+		m.Unflip(w, m.targets[k], row)
+		m.compareStrip(w, m.sums[2*(k*m.N/vec.StripLanes+b):][:2])
 		now = m.clock()
 		loss += now - then
-		m.transform(w.b, w.a, w.scratch)
-		m.lines.TurnBack(m.set, field[l.Row(row):], size, w.b, m.columns)
+		m.Transform(w.B, w.A, w.Scratch)
+		m.Lines.TurnBack(m.Set, field[l.Row(row):], size, w.B, m.columns)
 		then, now = now, m.clock()
 		adjoint += now - then
 	}
@@ -117,12 +114,12 @@ func (m *measure) measureRows(lo, hi int) {
 }
 
 // compareStrip sums 64 rows in float32 lanes at a time, and these in float64.
-func (m *measure) compareStrip(w *measureStrips, sums []float64) {
-	l := m.lines.Layout()
+func (m *measure) compareStrip(w *telescope.Space, sums []float64) {
+	l := m.Lines.Layout()
 	sums[0], sums[1] = 0, 0
-	for i := 0; i < m.n; i += 64 {
+	for i := 0; i < m.N; i += 64 {
 		var lanes [vec.StripRow]float32
-		m.set.LossStrip(m.kind == nn.L1, min(64, m.n-i), w.a[l.Row(i):], w.target[i*vec.StripLanes:], &lanes)
+		m.Set.LossStrip(m.kind == nn.L1, min(64, m.N-i), w.A[l.Row(i):], w.Amplitudes[i*vec.StripLanes:], &lanes)
 		for j := range vec.StripLanes {
 			sums[0] += float64(lanes[j])
 			sums[1] += float64(lanes[vec.StripLanes+j])
@@ -133,14 +130,14 @@ func (m *measure) compareStrip(w *measureStrips, sums []float64) {
 // total is the current measurement's loss and its gradient's factor; see
 // pointwiseLoss.
 func (m *measure) total() {
-	strips := m.n / vec.StripLanes
+	strips := m.N / vec.StripLanes
 	sum, norm := 0.0, 0.0
 	for b := range strips {
 		at := 2 * (m.current*strips + b)
 		sum += m.sums[at]
 		norm += m.sums[at+1]
 	}
-	elements := float64(m.n) * float64(m.n)
+	elements := float64(m.N) * float64(m.N)
 	scale, factor := 1/elements, 1.0
 	if m.normalize {
 		scale /= norm/elements + lossEpsilon

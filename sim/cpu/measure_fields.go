@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 )
@@ -35,8 +36,8 @@ func (m *measureFields) makeFields() {
 
 // spectra makes the fields' columns of the chosen measurements.
 func (m *measureFields) spectra(int) {
-	m.each((m.end-m.top)/vec.StripLanes, m.objectBody)
-	m.each(m.strips(m.columns), m.columnsBody)
+	m.each((m.Bottom-m.Top)/vec.StripLanes, m.objectBody)
+	m.each(telescope.Strips(m.columns), m.columnsBody)
 }
 
 // objectRows transforms the rows of the object's strips [lo, hi).
@@ -44,15 +45,7 @@ func (m *measureFields) objectRows(lo, hi int) {
 	w := <-m.work
 	for b := lo; b < hi; b++ {
 		row := b * vec.StripLanes
-		l := m.lines.Layout()
-		for at := m.left; at < m.to; {
-			next := min(m.to, (at/64+1)*64)
-			m.set.TransposeSquares((next-at)/vec.StripLanes, w.object, l.Row(at), vec.StripRow, vec.StripLanes*vec.StripRow,
-				m.x, (m.top+row)*m.n+at, m.n, vec.StripLanes)
-			at = next
-		}
-		m.transform(w.a, w.object, w.scratch)
-		m.lines.TurnBack(m.set, m.rows[row*vec.StripRow:], m.rowRun(), w.a, m.columns)
+		m.ObjectRows(w, m.rows[row*vec.StripRow:], m.rowRun(), m.columns, m.x, m.Top+row)
 	}
 	m.work <- w
 }
@@ -61,15 +54,15 @@ func (m *measureFields) objectRows(lo, hi int) {
 // them again. The orthonormal factors of both transforms go with the mask.
 func (m *measureFields) spectrumColumns(lo, hi int) {
 	w := <-m.work
-	scale := 1 / (float32(m.n) * float32(m.n))
+	scale := m.Factor()
 	for i := lo; i < hi; i++ {
 		c := m.columns[0]/vec.StripLanes + i
-		m.window(w.column, m.rows[c*m.rowRun():], false)
-		m.transform(w.a, w.column, w.scratch)
+		m.window(w.Column, m.rows[c*m.rowRun():], false)
+		m.Transform(w.A, w.Column, w.Scratch)
 		for k := m.first; k < m.last; k++ {
 			if own := m.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
-				m.masked(w.b, w.a, k, c, scale, false)
-				m.transform(m.tile(k, c), w.b, w.scratch)
+				m.masked(w.B, w.A, k, c, scale, false)
+				m.Transform(m.tile(k, c), w.B, w.Scratch)
 			}
 		}
 	}

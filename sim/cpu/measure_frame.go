@@ -6,26 +6,23 @@ import (
 
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/pool"
+	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
 )
 
-// measureFrame is what Measure, Amplitudes and their gradients have in common: a square of n×n, the
-// window of the object and the masks, in strips of vec.StripLanes rows or columns.
+// measureFrame is what Measure, Amplitudes and their gradients have in common: the frame of
+// the telescope's passes, the masks, and the fields between two passes.
 type measureFrame struct {
-	set      vec.Set
+	telescope.Frame // its lines are of the run in progress
+
 	plans    PlanSource
 	parallel fft.Parallel
 	op       nn.MeasureFrame
-	n        int
-	top, end int // rows of the object's window, whole strips
-	left, to int // its columns
 	masks    []*maskBox
 	fields   []float32
-
-	work  chan *measureStrips
-	lines *fft.Lines // of the run in progress
+	work     chan *telescope.Space
 	chosen
 }
 
@@ -33,13 +30,6 @@ type measureFrame struct {
 type chosen struct {
 	first, last int
 	columns     [2]int
-}
-
-// measureStrips is what one strip in flight works in. Strips that are mostly zero keep
-// their zeros: object and column outside the window, line outside the columns.
-type measureStrips struct {
-	object, column, line, a, b, scratch, target []float32
-	columns                                     [2]int // of line
 }
 
 // maskBox is a mask, its strips of columns one after the other, and the columns that it
@@ -60,22 +50,14 @@ func (m *maskBox) find(set vec.Set, n int) [2]int {
 	if m.known && m.seen == *m.version {
 		return m.columns
 	}
-	lo, hi := n, 0
+	columns := [2]int{n, 0}
 	for i := 0; i < n && !m.pool.Ended(); i++ {
-		row := m.mask[i*n:][:n]
-		if !set.NonZero(row) {
-			continue
-		}
-		for lo > 0 && set.NonZero(row[:lo]) {
-			lo -= vec.StripLanes
-		}
-		for hi < n && set.NonZero(row[hi:]) {
-			hi += vec.StripLanes
-		}
+		columns = telescope.Widen(set, columns, m.mask[i*n:][:n])
 	}
-	if m.columns = [2]int{lo, hi}; lo >= hi {
-		m.columns = [2]int{}
+	if columns[0] >= columns[1] {
+		columns = [2]int{}
 	}
+	m.columns = columns
 	m.pack(n)
 	m.seen, m.known = *m.version, !m.pool.Ended()
 	return m.columns
@@ -112,12 +94,13 @@ func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields [
 	if b.err != nil {
 		return nil
 	}
-	f := &measureFrame{set: b.backend.set, parallel: b.backend.parallel, op: op, n: n, to: n, end: n, fields: fields}
+	rows, columns := [2]int{0, n}, [2]int{0, n}
 	if op.Pruned {
-		down := func(v int) int { return v / vec.StripLanes * vec.StripLanes }
-		f.top, f.left = down(op.Top), down(op.Left)
-		f.end, f.to = down(op.Bottom+vec.StripLanes-1), down(op.Right+vec.StripLanes-1)
+		rows, columns = telescope.WholeStrips([2]int{op.Top, op.Bottom}), telescope.WholeStrips([2]int{op.Left, op.Right})
 	}
+	f := &measureFrame{parallel: b.backend.parallel, op: op, fields: fields, Frame: telescope.Frame{
+		Set: b.backend.set, N: n, Top: rows[0], Bottom: rows[1], Left: columns[0], Right: columns[1],
+	}}
 	var err error
 	if f.plans, err = b.fftPlans(n, n); err != nil {
 		b.fail("%w", err)
@@ -132,17 +115,14 @@ func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields [
 		f.masks = append(f.masks, b.maskBox(i))
 	}
 	workers := min(runtime.NumCPU(), n/vec.StripLanes)
-	f.work = make(chan *measureStrips, workers)
+	f.work = make(chan *telescope.Space, workers)
 	strip := lines.StripLen()
 	for range workers {
 		slab := newSlab(int64(4 * (6*strip + n*vec.StripLanes)))
 		b.table(6*strip+n*vec.StripLanes, 4)
-		w := &measureStrips{}
-		for i, s := range []*[]float32{&w.object, &w.column, &w.line, &w.a, &w.b, &w.scratch} {
-			*s = cut[float32](&slab, int64(4*i*strip), strip)
-		}
-		w.target = cut[float32](&slab, int64(4*6*strip), n*vec.StripLanes)
-		f.work <- w
+		part := func(i, n int) []float32 { return cut[float32](&slab, int64(4*i*strip), n) }
+		f.work <- telescope.NewSpace(part(0, strip), part(1, strip), part(2, strip), part(3, strip), part(4, strip), part(5, strip),
+			part(6, n*vec.StripLanes))
 	}
 	return f
 }
@@ -164,18 +144,18 @@ func (b *binder) maskBox(i int) *maskBox {
 // begin fetches the tables for a run, and the plan's twiddles are made if nobody kept
 // them.
 func (f *measureFrame) begin() {
-	plan := f.plans.Plan(f.n, f.n)
+	plan := f.plans.Plan(f.N, f.N)
 	if plan == nil {
-		panic(fmt.Sprintf("cpu: the FFT plan source has no plan for %d×%d", f.n, f.n))
+		panic(fmt.Sprintf("cpu: the FFT plan source has no plan for %d×%d", f.N, f.N))
 	}
-	f.lines, _ = plan.Lines()
+	f.Lines, _ = plan.Lines()
 }
 
 // columnsOf is the columns that measurement k needs, with its mask brought up to date.
 func (f *measureFrame) columnsOf(k int) [2]int {
-	columns := f.masks[k].find(f.set, f.n)
+	columns := f.masks[k].find(f.Set, f.N)
 	if !f.op.Pruned {
-		return [2]int{0, f.n}
+		return [2]int{0, f.N}
 	}
 	return columns
 }
@@ -184,14 +164,7 @@ func (f *measureFrame) columnsOf(k int) [2]int {
 func (f *measureFrame) choose(first, last int) {
 	f.chosen = chosen{first, last, [2]int{}}
 	for k := first; k < last; k++ {
-		c := f.columnsOf(k)
-		switch {
-		case c[0] == c[1]:
-		case f.columns[0] == f.columns[1]:
-			f.columns = c
-		default:
-			f.columns = [2]int{min(f.columns[0], c[0]), max(f.columns[1], c[1])}
-		}
+		f.columns = telescope.Union(f.columns, f.columnsOf(k))
 	}
 }
 
@@ -215,30 +188,22 @@ func (f *measureFrame) each(count int, body func(lo, hi int)) {
 	}
 }
 
-func (f *measureFrame) strips(columns [2]int) int { return (columns[1] - columns[0]) / vec.StripLanes }
-
 // rowRun is the length of a strip of columns that has the window's rows only.
-func (f *measureFrame) rowRun() int { return (f.end - f.top + 1) * vec.StripRow }
+func (f *measureFrame) rowRun() int { return (f.Bottom - f.Top + 1) * vec.StripRow }
 
 // tile is strip c of measurement k's field.
 func (f *measureFrame) tile(k, c int) []float32 {
-	size := f.lines.StripLen()
-	at := k*nn.MeasureSaved(f.n, f.n) + c*size
+	size := f.Lines.StripLen()
+	at := k*nn.MeasureSaved(f.N, f.N) + c*size
 	return f.fields[at:][:size]
-}
-
-// transform is the centred transform of a strip's lines, unscaled.
-func (f *measureFrame) transform(to, from, scratch []float32) {
-	l := f.lines.Layout()
-	f.lines.Transform(f.set, to, l, from, l, scratch, true)
 }
 
 // window copies the window's rows between a whole strip and a run of these rows.
 func (f *measureFrame) window(strip, run []float32, out bool) {
-	l := f.lines.Layout()
-	for i := f.top; i < f.end; {
-		next := min(f.end, (i/64+1)*64)
-		a, b := strip[l.Row(i):][:(next-i)*vec.StripRow], run[(i-f.top)*vec.StripRow:]
+	l := f.Lines.Layout()
+	for i := f.Top; i < f.Bottom; {
+		next := min(f.Bottom, (i/64+1)*64)
+		a, b := strip[l.Row(i):][:(next-i)*vec.StripRow], run[(i-f.Top)*vec.StripRow:]
 		if out {
 			copy(b, a)
 		} else {
@@ -250,23 +215,10 @@ func (f *measureFrame) window(strip, run []float32, out bool) {
 
 // masked is to = factor·mask·from for strip c of columns, or adds to it.
 func (f *measureFrame) masked(to, from []float32, k, c int, factor float32, add bool) {
-	l := f.lines.Layout()
-	mask := f.masks[k].strips[c*f.n*vec.StripLanes:]
-	for i := 0; i < f.n; i += 64 {
-		rows := min(64, f.n-i)
-		if add {
-			f.set.MaskStripAdd(rows, to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*vec.StripLanes:], vec.StripLanes, factor)
-		} else {
-			f.set.MaskStrip(rows, to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*vec.StripLanes:], vec.StripLanes, factor)
-		}
+	mask := f.masks[k].strips[c*f.N*vec.StripLanes:]
+	if add {
+		f.MaskAdd(to, from, mask, vec.StripLanes, factor)
+	} else {
+		f.Mask(to, from, mask, vec.StripLanes, factor)
 	}
-}
-
-// lineFor is the strip for lines that are zero outside the columns.
-func (f *measureFrame) lineFor(w *measureStrips, columns [2]int) []float32 {
-	if w.columns != columns {
-		clear(w.line)
-		w.columns = columns
-	}
-	return w.line
 }

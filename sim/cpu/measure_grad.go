@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"prismtop/sim/cpu/telescope"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/nn"
 )
@@ -32,16 +33,16 @@ func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32)
 
 // back makes the sum of the fields' gradients by their weights.
 func (g *measureBack) back() {
-	g.each(g.n, g.clearBody)
+	g.each(g.N, g.clearBody)
 	g.groups(g.pass)
 }
 
 // gradient adds what comes from the chosen measurements.
 func (g *measureBack) gradient(first int) {
 	g.add = first > 0
-	g.each(g.strips(g.columns), g.columnsBody)
+	g.each(telescope.Strips(g.columns), g.columnsBody)
 	if g.columns[0] < g.columns[1] {
-		g.each((g.end-g.top)/vec.StripLanes, g.rowsBody)
+		g.each((g.Bottom-g.Top)/vec.StripLanes, g.rowsBody)
 	}
 }
 
@@ -69,20 +70,20 @@ func (b *binder) measureGrad(op nn.MeasureGrad) func() {
 }
 
 // clearRows sets rows [lo, hi) of the gradient to zero: most of them stay so.
-func (g *measureBack) clearRows(lo, hi int) { clear(g.gx[lo*g.n : hi*g.n]) }
+func (g *measureBack) clearRows(lo, hi int) { clear(g.gx[lo*g.N : hi*g.N]) }
 
 // gradientColumns takes strips [lo, hi) of the chosen fields' columns back through the
 // masks to the object's rows.
 func (g *measureBack) gradientColumns(lo, hi int) {
 	w := <-g.work
-	scale := 1 / (float32(g.n) * float32(g.n))
+	scale := g.Factor()
 	for i := lo; i < hi; i++ {
 		c := g.columns[0]/vec.StripLanes + i
 		add := false
 		for k := g.first; k < g.last; k++ {
 			if own := g.columnsOf(k); c*vec.StripLanes >= own[0] && c*vec.StripLanes < own[1] {
-				g.transform(w.a, g.tile(k, c), w.scratch)
-				g.masked(w.b, w.a, k, c, scale*g.weights[k], add)
+				g.Transform(w.A, g.tile(k, c), w.Scratch)
+				g.masked(w.B, w.A, k, c, scale*g.weights[k], add)
 				add = true
 			}
 		}
@@ -91,8 +92,8 @@ func (g *measureBack) gradientColumns(lo, hi int) {
 			clear(run)
 			continue
 		}
-		g.transform(w.a, w.b, w.scratch)
-		g.window(w.a, run, true)
+		g.Transform(w.A, w.B, w.Scratch)
+		g.window(w.A, run, true)
 	}
 	g.work <- w
 }
@@ -101,25 +102,23 @@ func (g *measureBack) gradientColumns(lo, hi int) {
 // part of the window's columns.
 func (g *measureBack) gradientRows(lo, hi int) {
 	w := <-g.work
-	l := g.lines.Layout()
-	line := g.lineFor(w, g.columns)
+	l := g.Lines.Layout()
 	for b := lo; b < hi; b++ {
 		row := b * vec.StripLanes
-		g.lines.Turn(g.set, line, g.rows[row*vec.StripRow:], g.rowRun(), g.columns)
-		g.transform(w.a, line, w.scratch)
-		to, first := g.gx, (g.top+row)*g.n
+		g.ImageRows(w, w.A, g.rows[row*vec.StripRow:], g.rowRun(), g.columns)
+		to, first := g.gx, (g.Top+row)*g.N
 		if g.add {
-			to, first = w.target, 0
+			to, first = w.Amplitudes, 0
 		}
-		for at := g.left; at < g.to; {
-			next := min(g.to, (at/64+1)*64)
-			g.set.TransposeSquares((next-at)/vec.StripLanes, to, first+at, g.n, vec.StripLanes,
-				w.a, l.Row(at)+vec.StripLanes, vec.StripRow, vec.StripLanes*vec.StripRow)
+		for at := g.Left; at < g.Right; {
+			next := min(g.Right, (at/64+1)*64)
+			g.Set.TransposeSquares((next-at)/vec.StripLanes, to, first+at, g.N, vec.StripLanes,
+				w.A, l.Row(at)+vec.StripLanes, vec.StripRow, vec.StripLanes*vec.StripRow)
 			at = next
 		}
 		for r := 0; g.add && r < vec.StripLanes; r++ {
-			sum := g.gx[(g.top+row+r)*g.n:][g.left:g.to]
-			g.set.Add(sum, sum, w.target[r*g.n:][g.left:g.to])
+			sum := g.gx[(g.Top+row+r)*g.N:][g.Left:g.Right]
+			g.Set.Add(sum, sum, w.Amplitudes[r*g.N:][g.Left:g.Right])
 		}
 	}
 	g.work <- w

@@ -60,7 +60,7 @@ func (t *Telescope) Measure(ctx context.Context, dst, object, mask []float32, wh
 				t.strips = newStrips(lines, t.par)
 			}
 			t.strips.pruned = t.transforms.Pruned
-			t.strips.lines, t.strips.set = lines, t.plans.set
+			t.strips.Lines, t.strips.Set = lines, t.plans.set
 			return t.strips.measure(ctx, dst, object, mask, where)
 		}
 	}

@@ -1,0 +1,152 @@
+// Package telescope holds the passes of the telescope over strips of vec.StripLanes rows
+// or columns:
+//
+//	object's rows → spectrum's columns, masked → image's rows → amplitudes, flipped
+//
+// (spec/prism.md §2.2). Who drives them, a step of a plan or a measurement beside the
+// plans, keeps the fields between two passes and spreads the strips over threads. Fields
+// are squares of a power of two.
+package telescope
+
+import (
+	"prismtop/sim/cpu/fft"
+	"prismtop/sim/cpu/vec"
+)
+
+// Frame is a field of N×N and the window outside which the object is zero: rows Top to
+// Bottom and columns Left to Right, whole strips.
+type Frame struct {
+	Set                      vec.Set
+	Lines                    *fft.Lines // of N elements
+	N                        int
+	Top, Bottom, Left, Right int
+}
+
+// Space is the work space of one strip in flight, strips of Frame.Lines each but
+// Amplitudes, which has N rows of vec.StripLanes. Strips that are mostly zero keep their
+// zeros: Object and Column outside the window, line outside the columns that it last had.
+type Space struct {
+	Object, Column, A, B, Scratch, Amplitudes []float32
+
+	line    []float32
+	columns [2]int
+}
+
+// NewSpace makes a work space of strips that are zero.
+func NewSpace(object, column, line, a, b, scratch, amplitudes []float32) *Space {
+	return &Space{Object: object, Column: column, A: a, B: b, Scratch: scratch, Amplitudes: amplitudes, line: line}
+}
+
+// Strips is the number of strips in a range of rows or columns.
+func Strips(r [2]int) int { return (r[1] - r[0]) / vec.StripLanes }
+
+// WholeStrips is the least range of whole strips that holds r.
+func WholeStrips(r [2]int) [2]int {
+	return [2]int{r[0] / vec.StripLanes * vec.StripLanes, (r[1] + vec.StripLanes - 1) / vec.StripLanes * vec.StripLanes}
+}
+
+// Union is the least range that holds both; empty ranges are ignored.
+func Union(a, b [2]int) [2]int {
+	switch {
+	case a[0] >= a[1]:
+		return b
+	case b[0] >= b[1]:
+		return a
+	}
+	return [2]int{min(a[0], b[0]), max(a[1], b[1])}
+}
+
+// Widen is columns, whole strips, with those of a mask's row that are not zero. A first
+// call has the columns {len(row), 0}.
+func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
+	if !set.NonZero(row) {
+		return columns
+	}
+	for columns[0] > 0 && set.NonZero(row[:columns[0]]) {
+		columns[0] -= vec.StripLanes
+	}
+	for columns[1] < len(row) && set.NonZero(row[columns[1]:]) {
+		columns[1] += vec.StripLanes
+	}
+	return columns
+}
+
+// Transform is the centred transform of a strip's lines, unscaled.
+func (f *Frame) Transform(to, from, scratch []float32) {
+	l := f.Lines.Layout()
+	f.Lines.Transform(f.Set, to, l, from, l, scratch, true)
+}
+
+// Factor is the orthonormal factor of two transforms, there and through the mask.
+func (f *Frame) Factor() float32 { return 1 / (float32(f.N) * float32(f.N)) }
+
+// ObjectRows transforms the strip of the object's rows from row on, and turns it into
+// the columns of strips that lie run floats apart, from its place in the first on.
+func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, object []float32, row int) {
+	l := f.Lines.Layout()
+	for at := f.Left; at < f.Right; {
+		next := min(f.Right, (at/64+1)*64)
+		f.Set.TransposeSquares((next-at)/vec.StripLanes, w.Object, l.Row(at), vec.StripRow, vec.StripLanes*vec.StripRow,
+			object, row*f.N+at, f.N, vec.StripLanes)
+		at = next
+	}
+	f.Transform(w.A, w.Object, w.Scratch)
+	f.Lines.TurnBack(f.Set, to, run, w.A, columns)
+}
+
+// Mask is to = factor·mask·from for a strip of columns. The mask begins with the strip's
+// first element; its rows lie pitch apart. to may be from.
+func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
+	l := f.Lines.Layout()
+	for i := 0; i < f.N; i += 64 {
+		f.Set.MaskStrip(min(64, f.N-i), to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*pitch:], pitch, factor)
+	}
+}
+
+// MaskAdd is Mask that adds to what is there.
+func (f *Frame) MaskAdd(to, from, mask []float32, pitch int, factor float32) {
+	l := f.Lines.Layout()
+	for i := 0; i < f.N; i += 64 {
+		f.Set.MaskStripAdd(min(64, f.N-i), to[l.Row(i):], vec.StripRow, from[l.Row(i):], vec.StripRow, mask[i*pitch:], pitch, factor)
+	}
+}
+
+// line is the space's strip for lines that are zero outside the columns.
+func (f *Frame) line(w *Space, columns [2]int) []float32 {
+	if w.columns != columns {
+		clear(w.line)
+		w.columns = columns
+	}
+	return w.line
+}
+
+// ImageRows turns the columns of strips that lie run floats apart, from the place of a
+// strip of rows in the first on, into these rows, and transforms them.
+func (f *Frame) ImageRows(w *Space, to, field []float32, run int, columns [2]int) {
+	line := f.line(w, columns)
+	f.Lines.Turn(f.Set, line, field, run, columns)
+	f.Transform(to, line, w.Scratch)
+}
+
+// Amplitudes writes the moduli of a strip of the image's rows to the space's amplitudes,
+// or adds them there.
+func (f *Frame) Amplitudes(w *Space, z []float32, add bool) {
+	l := f.Lines.Layout()
+	for i := 0; i < f.N; i += 64 {
+		f.Set.ModulusStrip(add, min(64, f.N-i), z[l.Row(i):], w.Amplitudes[i*vec.StripLanes:])
+	}
+}
+
+// Flip writes the space's amplitudes of the strip of the image's rows from row on to the
+// plane, as the telescope flips it.
+func (f *Frame) Flip(plane []float32, w *Space, row int) {
+	f.Set.TransposeSquares(f.N/vec.StripLanes, plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes,
+		w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes)
+}
+
+// Unflip reads a plane that the telescope flipped into the space's amplitudes, the strip
+// of the image's rows from row on: Flip the other way.
+func (f *Frame) Unflip(w *Space, plane []float32, row int) {
+	f.Set.TransposeSquares(f.N/vec.StripLanes, w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
+		plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes)
+}
