@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
+	"prismtop/profiles/unit"
 )
 
 // How thorough an ablation is, unless it is told otherwise.
@@ -135,24 +136,16 @@ func (r *AblationRow) Judge() Judgement {
 func (r *AblationRow) Verdict() string {
 	switch r.Judge() {
 	case Saves:
-		return "saves " + inPercent(-r.Effect)
+		return "saves " + unit.Share(-r.Effect)
 	case Costs:
-		return "costs " + inPercent(r.Effect)
+		return "costs " + unit.Share(r.Effect)
 	case NoEffect:
-		return "no effect seen ± " + inPercent(max(r.High, -r.Low))
+		return "no effect seen ± " + unit.Share(max(r.High, -r.Low))
 	}
 	if r.Final {
 		return fmt.Sprintf("too few: %d of %d groups", r.Groups, stats.SignedRankLeast)
 	}
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
-}
-
-// inPercent is a share with two digits: "1.2 %", "33 %", "113 %".
-func inPercent(share float64) string {
-	if math.Abs(share) < 0.0995 {
-		return fmt.Sprintf("%.1f %%", 100*share)
-	}
-	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
 // Name is the row's setting, with its value where it is no switch.

@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
+	"prismtop/profiles/unit"
 )
 
 // Severity is how much an alert matters.
@@ -111,7 +112,7 @@ func judgeStall(f *facts) finding {
 	bound := max(stallLeast, time.Duration(stallFactor*f.usual))
 	bad := f.state == Running && f.usual > 0 && f.quiet > bound
 	return finding{bad, bad, Critical, func() (string, string) {
-		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), duration(f.usual)),
+		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), unit.Duration(f.usual)),
 			"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run."
 	}}
 }
@@ -128,19 +129,6 @@ func atLeast(d time.Duration) time.Duration {
 		}
 	}
 	return best
-}
-
-// duration is a time in nanoseconds as people say it.
-func duration(ns float64) string {
-	switch {
-	case ns < 1e3:
-		return fmt.Sprintf("%.0f ns", ns)
-	case ns < 1e6:
-		return fmt.Sprintf("%.3g µs", ns/1e3)
-	case ns < 1e9:
-		return fmt.Sprintf("%.3g ms", ns/1e6)
-	}
-	return fmt.Sprintf("%.3g s", ns/1e9)
 }
 
 // Of the newest recentSteps iterations, overflowRaise skipped ones raise the alert
@@ -285,7 +273,7 @@ func costly(id CacheID) func(f *facts) finding {
 		kept := costs && (v.RecentN == 0 || each.Value <= -SavingLeast/2*f.mean)
 		return finding{bad, kept, severity, func() (string, string) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
-				cacheNames[id], v.Hits, v.Hits+v.Misses, duration(-float64(v.Saved)))
+				cacheNames[id], v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
 			if id == MeasurementCache && f.settings.Pattern == "trainer" {
 				if f.settings.Passes > 1 {
 					return what, "The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p)."

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"prismtop/profiles/unit"
 )
 
 // boundary is what changes between two iterations: settings that take force together,
@@ -88,5 +90,5 @@ func (b *boundary) undone() string {
 		is = "are"
 	}
 	return fmt.Sprintf("%s %s as before from iteration %d on, after %s: no effect to measure",
-		strings.Join(keys, ", "), is, b.iteration, Plural(b.count, "change", "changes"))
+		strings.Join(keys, ", "), is, b.iteration, unit.Plural(b.count, "change", "changes"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 )
 
 // This file is why the iterations before a change and those after it cannot be compared.
@@ -51,15 +52,7 @@ func only(n int) string {
 	if n == 0 {
 		return "no comparable iteration"
 	}
-	return "only " + Plural(n, "comparable iteration", "comparable iterations")
-}
-
-// Plural is a number of things in words: "1 record", "2 records".
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return "only " + unit.Plural(n, "comparable iteration", "comparable iterations")
 }
 
 // disturbance says what other programs took of the processors on both sides, where

@@ -33,6 +33,7 @@ var arrows = []arrow{
 	{from: []string{"sim/cpu/telescope", "sim/cpu/fft", "sim/cpu/vec"}, never: []string{"sim/nn", "sim/optics", "profiles"}, except: []string{"profiles/machine"}, why: "kernels know neither plans nor the instrument"},
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
+	{from: []string{"profiles/unit"}, never: []string{"profiles"}, except: []string{"profiles/unit"}, why: "formats of numbers know no record"},
 	{from: []string{"sim/npy"}, never: []string{"sim"}, except: []string{"sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
 }
@@ -129,7 +130,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "profiles", "tui", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/unit", "tui", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/unit"
 )
 
 // Lines watches and tunes a run by lines of text alone, for screen readers, dumb
@@ -201,7 +202,7 @@ func (l *lines) effect(e *profiles.Effect) {
 	case e.Enough:
 		l.say("%s: %s, not comparable: %s", what, medians(e), why)
 	default:
-		l.say("%s: not comparable: %s; %s before and %d after", what, why, profiles.Plural(e.NBefore, "iteration", "iterations"), e.NAfter)
+		l.say("%s: not comparable: %s; %s before and %d after", what, why, unit.Plural(e.NBefore, "iteration", "iterations"), e.NAfter)
 	}
 }
 

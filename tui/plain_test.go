@@ -197,32 +197,6 @@ func finiteOr0(v float64) float64 {
 	return v
 }
 
-func TestNumbersReadWell(t *testing.T) {
-	for _, tt := range []struct{ got, want string }{
-		{milliseconds(1.21e6), " 1.21"}, {milliseconds(0.0021e6), "0.002"}, {milliseconds(120.4e6), "120.4"}, {milliseconds(math.NaN()), "    –"},
-		{percent(0.444), " 44 %"}, {percentFine(0.98), " 98.0 %"}, {percentFine(math.NaN()), "    – %"},
-		{hitRate(1), "100.0 %"}, {hitRate(4629. / 4630), " 99.9 %"}, {hitRate(0.5), " 50.0 %"}, {hitRate(1e-4), " <0.1 %"}, {hitRate(0), "  0.0 %"},
-		{rate(0), "    – it/s"}, {rate(9.81), " 9.81 it/s"},
-		{signedPercent(-0.31), "−31.0 %"}, {signedPercent(0.054), " +5.4 %"}, {signed(-29.4, 0), "−29"},
-		{byteSize(0), "   0 B "}, {byteSize(999), " 999 B "}, {byteSize(1000), "1.00 KB"}, {byteSize(999_499), " 999 KB"},
-		{byteSize(999_500), "1.00 MB"}, {byteSize(11_189_724), "11.2 MB"}, {byteSize(3e12), "3.00 TB"},
-		{seconds(1.94e9), "1.94 s "}, {seconds(310e6), " 310 ms"}, {seconds(-6.52e6), "−6.52 ms"}, {seconds(42), "  42 ns"}, {seconds(4000e9), "1.11 h "},
-		{psnr(24.31), " 24.3 dB"}, {psnr(math.Inf(1)), "    ∞ dB"}, {psnr(math.NaN()), "    – dB"}, {ssim(-0.1), "−0.100"},
-		{clock(102 * time.Second), "00:01:42"}, {clock(-time.Second), "00:00:00"}, {clock(101 * time.Hour), "4d 05h"},
-		{estimate(-time.Second), "~0 s"}, {estimate(42 * time.Second), "~40 s"}, {estimate(58 * time.Second), "~1 min"},
-		{estimate(37*time.Minute + 37*time.Second), "~38 min"}, {estimate(157 * time.Minute), "~2.6 h"},
-		{estimate(20*time.Hour + 40*time.Minute), "~21 h"}, {estimate(101 * time.Hour), "~4 d"}, {estimate(math.MaxInt64), "~999 d"},
-		{count(9999), "9999"}, {count(16480), "16.5k"}, {count(2_500_000), "2.50M"},
-		{axisLabel(0), "0"}, {axisLabel(12), "12"}, {axisLabel(66.6667), "66.7"}, {axisLabel(0.01), "0.01"},
-		{axisLabel(0.0002), "2e-4"}, {axisLabel(1e6), "1e6"}, {axisLabel(math.NaN()), "–"}, {axisLabel(math.Inf(1)), "–"},
-		{learningRate(1e-3), "1.0e-03"}, {loss(1.234e-3), "1.234e-03"},
-	} {
-		if tt.got != tt.want {
-			t.Errorf("got %q, want %q", tt.got, tt.want)
-		}
-	}
-}
-
 // Lines of a summary that are wider than the terminal go on at a word, indented.
 func TestASummaryIsWrappedAtWords(t *testing.T) {
 	s, long := finished(), finished()

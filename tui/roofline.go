@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -161,17 +162,9 @@ func roofsText(r *profiles.Roofs, w int) string {
 	}
 	var levels, rates []string
 	for _, l := range r.Levels {
-		levels = append(levels, fmt.Sprintf("%s %.0f", levelSize(l.Bytes), l.GBs))
+		levels = append(levels, fmt.Sprintf("%s %.0f", unit.Limit(l.Bytes), l.GBs))
 		rates = append(rates, fmt.Sprintf("%.0f", l.GBs))
 	}
 	flops := fmt.Sprintf(" GB/s · %.0f GFLOP/s", r.GFLOPS)
 	return chart.Cut(fittingOrLast(w, strings.Join(levels, " · ")+flops, strings.Join(rates, ", ")+flops), w)
-}
-
-// levelSize is the size of a power of two, as caches are named.
-func levelSize(n int64) string {
-	if n >= 1<<20 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d KiB", n>>10)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -80,7 +81,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if ends := countEnds(s); ends != (sampleEnds{}) {
 		reached = fmt.Sprintf(", %d converged", ends.converged)
 	}
-	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), profiles.Plural(r.AllSamples(), "sample", "samples"), reached)
+	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllSamples(), "sample", "samples"), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	switch {
@@ -119,7 +120,7 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	row := func(name string, v profiles.Spread, share string) {
 		line("  %-12s %8s %8s %8s %8s", name, milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90), share)
 	}
-	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage, "median", "p10", "p90", "share", profiles.Plural(w.Total.N, "iteration", "iterations"))
+	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage, "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
 	row("iteration", w.Total, "")
 	for id, v := range w.Phases {
 		if v.N > 0 {
@@ -177,7 +178,7 @@ const (
 func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int) {
 	all := s.Effects
 	if more := len(all) - summaryEffects; more > 0 {
-		line("  changes      %s left out", profiles.Plural(more, "earlier one", "earlier ones"))
+		line("  changes      %s left out", unit.Plural(more, "earlier one", "earlier ones"))
 		all = all[more:]
 	}
 	for i := range all {

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/unit"
 )
 
 // The reasons that several fields share.
@@ -152,7 +153,7 @@ func describeCache(c profiles.CacheCounters) Cache {
 	saved := c.Total()
 	v.SavedMS, v.SavedMSReason = number(saved.Value/1e6, reason)
 	if reason == "" && !saved.Bounded {
-		reason = fmt.Sprintf("an entry was timed %s since threads or transforms changed, and an interval takes %d", profiles.Plural(int(c.PricedBy), "time", "times"), profiles.PriceLeast)
+		reason = fmt.Sprintf("an entry was timed %s since threads or transforms changed, and an interval takes %d", unit.Plural(int(c.PricedBy), "time", "times"), profiles.PriceLeast)
 	}
 	v.SavedLow, v.SavedLowReason = number(saved.Low/1e6, reason)
 	v.SavedHigh, v.SavedHighReason = number(saved.High/1e6, reason)

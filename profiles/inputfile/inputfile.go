@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"prismtop/profiles/await"
+	"prismtop/profiles/unit"
 )
 
 // KindError says that a path leads to something else than what can be read.
@@ -40,10 +41,7 @@ type SizeError struct{ Limit int64 }
 
 // Error names the limit.
 func (e *SizeError) Error() string {
-	if e.Limit < 1<<20 {
-		return fmt.Sprintf("is larger than %d KiB", e.Limit>>10)
-	}
-	return fmt.Sprintf("is larger than %d MiB", e.Limit>>20)
+	return "is larger than " + unit.Limit(e.Limit)
 }
 
 // ErrNoWriter says that nothing was written to a pipe.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 )
 
 // Sizes of what a run cannot do without, per unit.
@@ -46,7 +47,7 @@ func (s *Settings) fits(memory int64) error {
 		should = fmt.Sprintf("larger, with %.0f apertures in each of %d samples now", s.apertures(), s.Samples)
 	}
 	return s.wrong(culprit.key, "needs at least %s of memory, this machine has %s: must be %s",
-		gibibytes(total), gibibytes(float64(memory)), should)
+		unit.Memory(total), unit.Memory(float64(memory)), should)
 }
 
 // physicalMemory is the memory this process may use, in bytes: the machine's, or
@@ -114,11 +115,4 @@ func (s *Settings) progression() []int {
 		p = append(p, c)
 	}
 	return p
-}
-
-func gibibytes(bytes float64) string {
-	if bytes < 1<<30 {
-		return fmt.Sprintf("%.0f MiB", bytes/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
 }

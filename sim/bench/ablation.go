@@ -11,6 +11,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/unit"
 	"prismtop/sim"
 	"prismtop/sim/ablation"
 	"prismtop/sim/prism"
@@ -84,7 +85,7 @@ func differs(a, b *preset.Settings) bool {
 // WriteAblation writes an ablation's table for people.
 func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s · %s of off on on off or its mirror · %.0f s\n", a.Work, profiles.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
+	fmt.Fprintf(&b, "%s · %s of off on on off or its mirror · %.0f s\n", a.Work, unit.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "setting\toff ms\ton ms\teffect\t95 % interval\tmemory MB\tPSNR dB/100\tn\t verdict")
 	for _, r := range a.Rows {

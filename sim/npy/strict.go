@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 
+	"prismtop/profiles/unit"
 	"prismtop/sim/tensor"
 )
 
@@ -75,10 +76,10 @@ func ReadStrict(ctx context.Context, data []byte, accept func(kind string) error
 		}
 		at = next
 		if e.size > maxArray {
-			return nil, nil, Damage{e.name, fmt.Errorf("is larger than %d MiB", maxArray>>20)}
+			return nil, nil, Damage{e.name, errors.New("is larger than " + unit.Limit(maxArray))}
 		}
 		if total += int(e.size); total > MaxStrict {
-			return nil, nil, fmt.Errorf("zip: the arrays hold more than %d MiB", MaxStrict>>20)
+			return nil, nil, errors.New("zip: the arrays hold more than " + unit.Limit(MaxStrict))
 		}
 		var a *Array
 		raw, err := e.unpack(ctx, packed)

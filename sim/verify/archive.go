@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prismtop/profiles/inputfile"
+	"prismtop/profiles/unit"
 	"prismtop/sim/npy"
 	"prismtop/sim/tensor"
 )
@@ -37,7 +38,7 @@ func readArchive(ctx context.Context, path string) (map[string]*array, []npy.Dam
 	var size *inputfile.SizeError
 	switch {
 	case errors.As(err, &kind), errors.As(err, &size):
-		return nil, nil, fmt.Errorf("%s: %w: wants a file of at most %d MiB", path, err, npy.MaxStrict>>20)
+		return nil, nil, fmt.Errorf("%s: %w: wants a file of at most %s", path, err, unit.Limit(npy.MaxStrict))
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
@@ -28,7 +28,7 @@ type Result struct {
 
 // count is a number with its noun.
 func count(n int, noun string) string {
-	return profiles.Plural(n, noun, noun+"s")
+	return unit.Plural(n, noun, noun+"s")
 }
 
 // number is a float64 whose NaN and infinities are null in JSON.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
@@ -54,7 +54,7 @@ func (p *page) cpu(c machine.CPU) {
 }
 
 func (p *page) engine(e Engine) {
-	p.line("kernels", "%s on %s", e.Kernels, profiles.Plural(e.Threads, "thread", "threads"))
+	p.line("kernels", "%s on %s", e.Kernels, unit.Plural(e.Threads, "thread", "threads"))
 	for _, s := range e.Faster {
 		switch {
 		case s.Name == e.Kernels:
@@ -68,7 +68,7 @@ func (p *page) engine(e Engine) {
 		if i == 0 {
 			p.line("roofs", "%.0f GFLOP/s on registers, measured %s", e.Roofs.GFLOPS, e.Roofs.Measured.Format("2006-01-02"))
 		}
-		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", size(l.Bytes), l.Read, l.Update)
+		p.line("", "%s: %.0f GB/s read, %.0f GB/s updated", unit.Binary(l.Bytes), l.Read, l.Update)
 	}
 	if e.Roofs.Note != "" {
 		p.line("", "%s", e.Roofs.Note)
@@ -85,13 +85,13 @@ func (p *page) engine(e Engine) {
 func (p *page) memory(m machine.Memory) {
 	var parts []string
 	if m.Total > 0 {
-		parts = append(parts, size(m.Total)+" in all")
+		parts = append(parts, unit.Binary(m.Total)+" in all")
 	}
 	if m.Available > 0 {
-		parts = append(parts, size(m.Available)+" available")
+		parts = append(parts, unit.Binary(m.Available)+" available")
 	}
 	if m.Limit > 0 {
-		parts = append(parts, "control group allows "+size(m.Limit))
+		parts = append(parts, "control group allows "+unit.Binary(m.Limit))
 	}
 	if m.Reason != "" {
 		parts = append(parts, m.Reason)
@@ -113,11 +113,11 @@ func (p *page) gpu(g machine.GPU) {
 		p.line("", "driver %s, CUDA %s", driver, g.CUDA)
 	}
 	for _, d := range g.Devices {
-		free := size(d.FreeBytes) + " free"
+		free := unit.Binary(d.FreeBytes) + " free"
 		if d.FreeReason != "" {
 			free = "free memory unknown: " + d.FreeReason
 		}
-		p.line("", "%s · compute capability %s · %s · %s", d.Name, d.Capability, size(d.TotalBytes), free)
+		p.line("", "%s · compute capability %s · %s · %s", d.Name, d.Capability, unit.Binary(d.TotalBytes), free)
 	}
 }
 
@@ -166,18 +166,4 @@ func yes(b bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// size prints bytes in binary units with three digits.
-func size(bytes int64) string {
-	const unit = 1024
-	if bytes < unit {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	value, names := float64(bytes)/unit, []string{"KiB", "MiB", "GiB", "TiB"}
-	i := 0
-	for value >= unit && i < len(names)-1 {
-		value, i = value/unit, i+1
-	}
-	return fmt.Sprintf("%.3g %s", value, names[i])
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 )
 
@@ -30,7 +30,7 @@ func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 		"the ratios of %s [10th to 90th percentile], in each of which one side ran after the other.\n\n",
 		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, visible.Text(h.Peer.Torch), visible.Text(h.Peer.Numpy),
 		visible.Text(h.Peer.Python), visible.Text(h.Peer.Capability), h.CPU,
-		profiles.Plural(h.Logical, "logical processor", "logical processors"), profiles.Plural(h.Threads, "thread", "threads"), profiles.Plural(h.Rounds, "round", "rounds"))
+		unit.Plural(h.Logical, "logical processor", "logical processors"), unit.Plural(h.Threads, "thread", "threads"), unit.Plural(h.Rounds, "round", "rounds"))
 	b.WriteString("| work | PyTorch | prismtop | ratio | our aim | rounds kept |\n|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		b.WriteString(r.line())

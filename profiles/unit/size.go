@@ -1,0 +1,52 @@
+package unit
+
+import (
+	"fmt"
+	"math"
+)
+
+// Bytes is a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
+func Bytes(n int64) string {
+	v := float64(n)
+	for _, unit := range []string{"B ", "KB", "MB", "GB"} {
+		if math.Abs(v) < 999.5 {
+			if unit == "B " {
+				return fmt.Sprintf("%4.0f %s", v, unit)
+			}
+			return Fixed(v, 4) + " " + unit
+		}
+		v /= 1000
+	}
+	return Fixed(v, 4) + " TB"
+}
+
+// Binary is a size in binary units with three digits: "512 B", "1.5 KiB", "46.2 GiB".
+func Binary(bytes int64) string {
+	const unit = 1024
+	if bytes < unit {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	value, names := float64(bytes)/unit, []string{"KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for value >= unit && i < len(names)-1 {
+		value, i = value/unit, i+1
+	}
+	return fmt.Sprintf("%.3g %s", value, names[i])
+}
+
+// Memory is an amount of memory, which may be vast: "512 MiB", "1.5 GiB".
+func Memory(bytes float64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.0f MiB", bytes/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
+}
+
+// Limit is a size that is a whole number of KiB or MiB, as caches and limits are: "32 KiB",
+// "256 MiB".
+func Limit(bytes int64) string {
+	if bytes < 1<<20 {
+		return fmt.Sprintf("%d KiB", bytes>>10)
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
+}

@@ -1,0 +1,41 @@
+package unit
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestNumbersReadWell(t *testing.T) {
+	for _, tt := range []struct{ got, want string }{
+		{Milliseconds(1.21e6), " 1.21"}, {Milliseconds(0.0021e6), "0.002"}, {Milliseconds(120.4e6), "120.4"}, {Milliseconds(math.NaN()), "    –"},
+		{Percent(0.444), " 44 %"}, {PercentFine(0.98), " 98.0 %"}, {PercentFine(math.NaN()), "    – %"},
+		{HitRate(1), "100.0 %"}, {HitRate(4629. / 4630), " 99.9 %"}, {HitRate(0.5), " 50.0 %"}, {HitRate(1e-4), " <0.1 %"}, {HitRate(0), "  0.0 %"},
+		{Rate(0), "    – it/s"}, {Rate(9.81), " 9.81 it/s"},
+		{SignedPercent(-0.31), "−31.0 %"}, {SignedPercent(0.054), " +5.4 %"}, {Signed(-29.4, 0), "−29"},
+		{Bytes(0), "   0 B "}, {Bytes(999), " 999 B "}, {Bytes(1000), "1.00 KB"}, {Bytes(999_499), " 999 KB"},
+		{Bytes(999_500), "1.00 MB"}, {Bytes(11_189_724), "11.2 MB"}, {Bytes(3e12), "3.00 TB"},
+		{Seconds(1.94e9), "1.94 s "}, {Seconds(310e6), " 310 ms"}, {Seconds(-6.52e6), "−6.52 ms"}, {Seconds(42), "  42 ns"}, {Seconds(4000e9), "1.11 h "},
+		{PSNR(24.31), " 24.3 dB"}, {PSNR(math.Inf(1)), "    ∞ dB"}, {PSNR(math.NaN()), "    – dB"}, {SSIM(-0.1), "−0.100"},
+		{Clock(102 * time.Second), "00:01:42"}, {Clock(-time.Second), "00:00:00"}, {Clock(101 * time.Hour), "4d 05h"},
+		{Estimate(-time.Second), "~0 s"}, {Estimate(42 * time.Second), "~40 s"}, {Estimate(58 * time.Second), "~1 min"},
+		{Estimate(37*time.Minute + 37*time.Second), "~38 min"}, {Estimate(157 * time.Minute), "~2.6 h"},
+		{Estimate(20*time.Hour + 40*time.Minute), "~21 h"}, {Estimate(101 * time.Hour), "~4 d"}, {Estimate(math.MaxInt64), "~999 d"},
+		{Count(9999), "9999"}, {Count(16480), "16.5k"}, {Count(2_500_000), "2.50M"},
+		{AxisLabel(0), "0"}, {AxisLabel(12), "12"}, {AxisLabel(66.6667), "66.7"}, {AxisLabel(0.01), "0.01"},
+		{AxisLabel(0.0002), "2e-4"}, {AxisLabel(1e6), "1e6"}, {AxisLabel(math.NaN()), "–"}, {AxisLabel(math.Inf(1)), "–"},
+		{LearningRate(1e-3), "1.0e-03"}, {Loss(1.234e-3), "1.234e-03"},
+		{Signed(math.NaN(), 1), "–"}, {Fixed(0.004, 5), "0.004"}, {Fixed(123456, 5), "1e+05"},
+		{Plural(1, "record", "records"), "1 record"}, {Plural(20_000, "record", "records"), "20000 records"},
+		{About(1, "record", "records"), "1 record"}, {About(20_000, "record", "records"), "20.0k records"},
+		{Share(0.0012), "0.1 %"}, {Share(0.0598), "6.0 %"}, {Share(0.0996), "10 %"}, {Share(0.334), "33 %"}, {Share(1.128), "113 %"},
+		{Binary(0), "0 B"}, {Binary(1023), "1023 B"}, {Binary(1536), "1.5 KiB"}, {Binary(128 << 30), "128 GiB"}, {Binary(1 << 52), "4.1e+03 TiB"},
+		{Memory(512 << 20), "512 MiB"}, {Memory(1536 << 20), "1.5 GiB"}, {Memory(3e20), "279396772384.6 GiB"},
+		{Limit(32 << 10), "32 KiB"}, {Limit(1 << 20), "1 MiB"}, {Limit(256 << 20), "256 MiB"},
+		{Duration(940), "940 ns"}, {Duration(1500), "1.5 µs"}, {Duration(12.34e6), "12.3 ms"}, {Duration(1.94e9), "1.94 s"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
