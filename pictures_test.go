@@ -166,7 +166,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	cmd.Env = trueColor
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
-	x.See("3/1200") // past the initialisation and the first samples
+	x.See("3/960") // past the initialisation and the first samples
 	// Effects to look at; u takes each change back, so that the settings are the default's.
 	for _, key := range []string{"p", "u", "a", "u", "c", "u"} {
 		x.Press(key)

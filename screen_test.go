@@ -219,7 +219,7 @@ var sessions = []struct{ name, session string }{
 // alertSessions need as many iterations as a run without the race detector makes: they
 // make each alert come on a real run, or need comparable iterations before a key.
 var alertSessions = []struct{ name, session string }{
-	{"keys that are pressed before one iteration have one effect, which the end of the run ends", `
+	{"keys that are pressed before one iteration have one effect, which a limit leaves alone and the end of the run ends", `
 		terminal 120x40
 		start prismtop --preset quick --set samples=40 --set threshold=0 --set iterations=100000000
 		see "sample  1/40"
@@ -230,13 +230,13 @@ var alertSessions = []struct{ name, session string }{
 		press Z ctrl+u "1" enter
 		see "most iterations: no limit → 1"
 		press ,
-		see "AMP + 2 more" "needs 20 more"
+		see "AMP + meas. cache" "needs 20 more"
 		press space
 		see finished "the run ended first"
 		gone "needs 20 more" "masks on→off"
 		press q
 		exit 0
-		see "AMP + meas. cache + most iterations: not comparable: the run ended first"`},
+		see "AMP off→bf16 + meas. cache on→off: not comparable: the run ended first"`},
 	{"a loss that is no number ends the run, and the log says what to try", `
 		terminal 200x60
 		start prismtop --preset quick --set amp=fp16 --set batch_norm=false --set learning_rate=10
