@@ -15,6 +15,9 @@ import (
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/roof"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/prism"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
 )
 
 func benchCommand() *cobra.Command {
@@ -95,6 +98,16 @@ func lossFlags(name string) []preset.Flag {
 	}
 }
 
+// onDevice makes reconstructions on the device of the settings; the GPU is looked for only
+// where they ask for one.
+func onDevice(ctx context.Context, s *preset.Settings) (prism.Maker, error) {
+	if s.Device != "cuda" {
+		return workloads.PRISM(""), nil
+	}
+	device, err := probe(ctx)
+	return workloads.PRISM(device.Reason), err
+}
+
 func (f *benchFlags) run(cmd *cobra.Command) error {
 	settings, err := f.settings(cmd)
 	if err != nil {
@@ -103,6 +116,9 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	o := &f.options
 	if o.Warmup < 0 || !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
 		return badUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
+	}
+	if o.Maker, err = onDevice(cmd.Context(), &settings); err != nil {
+		return badUsage(err)
 	}
 	o.Settings = settings
 	o.Iterations, o.Time = int(settings.MaxIterations), time.Duration(settings.MaxSeconds*float64(time.Second))
@@ -151,6 +167,12 @@ func roofsOf(ctx context.Context, processor machine.CPU, kernels string, threads
 		err = storeErr
 	}
 	return roofs, err
+}
+
+// judgeRoofs judges layers by the roofs of this machine that were measured before; nil
+// for none.
+func judgeRoofs(kernels string, threads int) workload.Judge {
+	return workloads.Judge(keptRoofs(kernels, threads))
 }
 
 // keptRoofs are the roofs of this machine that were measured before, or nil.

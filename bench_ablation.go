@@ -55,7 +55,11 @@ func benchAblationCommand() *cobra.Command {
 					}
 				}
 			}
-			table, err := bench.Ablation(cmd.Context(), settings, o, told)
+			maker, err := onDevice(cmd.Context(), &settings)
+			if err != nil {
+				return badUsage(err)
+			}
+			table, err := bench.Ablation(cmd.Context(), maker, settings, o, told)
 			if progress {
 				fmt.Fprintln(cmd.ErrOrStderr())
 			}

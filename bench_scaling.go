@@ -30,8 +30,12 @@ func benchScalingCommand() *cobra.Command {
 			if err != nil {
 				return badUsage(err)
 			}
+			maker, err := onDevice(cmd.Context(), &settings)
+			if err != nil {
+				return badUsage(err)
+			}
 			o := bench.Options{
-				Settings: settings, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
+				Maker: maker, Settings: settings, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
 			}
 			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "size %d, threads %d\n", size, threads)

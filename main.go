@@ -30,7 +30,9 @@ import (
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/cpu/roof"
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/prism"
 	"prismtop/sim/verify"
+	"prismtop/sim/workloads"
 	"prismtop/tui"
 	"prismtop/tui/doctor"
 )
@@ -281,9 +283,9 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return err
 	}
 	o := sim.Options{
-		Settings: settings, Stream: profiles.NewStream(8192), GPUReason: device.Reason,
+		Maker: workloads.PRISM(device.Reason), Settings: settings, Stream: profiles.NewStream(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
-		Roofs: keptRoofs, KeepOutput: f.save != "",
+		Roofs: judgeRoofs, KeepOutput: f.save != "",
 	}
 	pictures := time.Duration(0)
 	if screen {
@@ -301,7 +303,7 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return badUsage(err)
 	}
 	defer r.Close()
-	show := live{r, profiles.NewAggregator(o.Stream, profiles.Options{Pictures: pictures})}
+	show := live{r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{Pictures: pictures})}
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may not read any more
@@ -454,8 +456,9 @@ func writeNotBegun(ctx context.Context, w io.Writer, stream *profiles.Stream, pr
 	} else {
 		stream.State(profiles.Failed, err.Error())
 	}
-	s := profiles.NewAggregator(stream, profiles.Options{}).Tick(time.Now())
-	return export.WriteJSON(w, export.Summarize(s, export.Source{
+	s := *profiles.NewAggregator(stream.Follow(), profiles.Options{}).Tick(time.Now())
+	s.Run.Schema = prism.Schema() // no task has declared it
+	return export.WriteJSON(w, export.Summarize(&s, export.Source{
 		Version: version, Preset: presetName, CPU: features.Detect(),
 	}))
 }

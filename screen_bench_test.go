@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
 	"prismtop/sim"
+	"prismtop/sim/workloads"
 	"prismtop/tui"
 	"prismtop/tui/ptytest"
 )
@@ -178,12 +179,12 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 		b.Fatal(err)
 	}
 	stream := profiles.NewStream(8192)
-	r, err := sim.New(b.Context(), sim.Options{Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	show := live{r, profiles.NewAggregator(stream, profiles.Options{Pictures: 300 * time.Millisecond})}
+	show := live{r, profiles.NewAggregator(stream.Follow(), profiles.Options{Pictures: 300 * time.Millisecond})}
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
 	go show.aggregator.Run(ctx, 100*time.Millisecond)

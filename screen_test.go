@@ -20,6 +20,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/sim"
 	"prismtop/sim/cpu"
+	"prismtop/sim/workloads"
 	"prismtop/tui"
 	"prismtop/tui/ptytest"
 )
@@ -378,14 +379,14 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream := profiles.NewStream(64)
-	r, err := sim.New(t.Context(), sim.Options{Settings: s, Stream: stream, Linger: true})
+	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream, Linger: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Close() // the loop meets nothing where its reconstruction was
 	f := runFlags{}
 	look := tui.Options{Output: x.TTY(), Input: x.TTY()}
-	err = f.watch(context.Background(), x.TTY(), live{r, profiles.NewAggregator(stream, profiles.Options{})}, look)
+	err = f.watch(context.Background(), x.TTY(), live{r, profiles.NewAggregator(stream.Follow(), profiles.Options{})}, look)
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {
 		t.Fatalf("the screen ended with %v", err)

@@ -155,12 +155,3 @@ func (r *AblationRow) Name() string {
 	}
 	return r.Key + " " + r.On
 }
-
-// SameWork tells whether two iterations compute the same, so that their times can
-// be compared: both of the initialisation, of the first sample, or of later ones.
-func SameWork(a, b *Iteration) bool { return workOf(a) == workOf(b) }
-
-// WorkName names the kind of an iteration for SameWork.
-func WorkName(it *Iteration) string {
-	return [...]string{"initialisation", "first sample", "later samples"}[workOf(it)]
-}

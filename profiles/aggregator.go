@@ -14,8 +14,6 @@ import (
 const (
 	// leastInterval is the fastest that Run ticks: 10 snapshots a second.
 	leastInterval = 100 * time.Millisecond
-	// residentEvery is how often the operating system is asked for memory.
-	residentEvery = time.Second
 	// maxLog bounds the log lines that are kept, the newest.
 	maxLog = 200
 )
@@ -30,28 +28,25 @@ type Options struct {
 	Load func() machine.Load
 }
 
-// Aggregator reads a Stream and builds a Snapshot per tick.
+// Aggregator takes in the events of a Source and builds a Snapshot per tick.
 type Aggregator struct {
-	stream  *Stream
+	source  Source
+	asker   Asker    // nil where the source makes no pictures when asked
+	report  Reporter // nil where readings of the machine come as events
 	options Options
 	offers  chan *Snapshot
 	newest  atomic.Pointer[Snapshot]
 
-	spare []event // room for the stream's next events
 	record
 	log      []LogLine
 	ablation *Ablation
 
 	asked    time.Time // when a picture was asked for
 	memory   MemoryView
-	memoryAt time.Time // of the newest reading, in that state
-	memoryIn State
-	resident func() (rss, peak int64, reason string)
-	// collectable is the share of RSS that nothing lives in.
-	collectable func() int64
-	loads       loads
-	cost        cost
-	dropped     int64
+	readings readings
+	loads    loads
+	cost     cost
+	dropped  int64
 
 	ablatingSince time.Time
 }
@@ -69,44 +64,44 @@ type record struct {
 	last   Iteration // the newest
 	has    bool
 	recent window
-	stage  *[NumPhases + 1]histogram // of the whole stage; the last is Total
+	stage  *[MaxPhases + 1]histogram // of the whole stage; the last is Total
 	fresh  bool                      // iterations came since times were summarised
 	times  Times
 	whole  Times
 	trends trends
 	single timings
 
-	iterationTime, clock, lossOld, lossNew, psnr, ssim, rmse series
+	iterationTime, clock series
+	series               [MaxSeries]series
+	values               [MaxSeries]SeriesView // of those that are measured now and then
 
 	watch  memoryWatch
 	alarms alarms
 
 	skipped, nonFinite int64
 
-	quality    Quality
-	hasQuality bool
-	picture    *Picture
-	truth      *Picture
-	layers     []Layer
-	roofs      *Roofs
-	coverage   float64
-	effects    effects
-	results    []SampleResult
+	pictures [MaxPictures]*Picture
+	layers   []Layer
+	roofs    *Roofs
+	effects  effects
+	results  []UnitResult
 }
 
-// NewAggregator returns an aggregator of what stream carries.
-func NewAggregator(stream *Stream, options Options) *Aggregator {
+// NewAggregator returns an aggregator of the events of source. Where source is an Asker
+// it asks for pictures, where it is a Reporter it reads the machine.
+func NewAggregator(source Source, options Options) *Aggregator {
 	if options.Load == nil {
 		options.Load = machine.ReadLoad
 	}
-	return &Aggregator{
-		loads:    loads{read: options.Load},
-		stream:   stream,
-		options:  options,
+	a := &Aggregator{
+		source: source, options: options,
 		offers:   make(chan *Snapshot, 1),
-		resident: resident, collectable: collectable,
-		record: record{stage: new([NumPhases + 1]histogram)},
+		readings: readings{load: options.Load, resident: resident, collectable: collectable},
+		record:   record{stage: new([MaxPhases + 1]histogram)},
 	}
+	a.asker, _ = source.(Asker)
+	a.report, _ = source.(Reporter)
+	return a
 }
 
 // Snapshots delivers the newest snapshot. A reader that is late misses those
@@ -155,29 +150,24 @@ func (a *Aggregator) offer(s *Snapshot) {
 	a.offers <- s
 }
 
-// Tick takes in what the stream holds and returns the snapshot at now: the one
+// Tick takes in what the source holds and returns the snapshot at now: the one
 // before when nothing is new and the run stands still. now follows time.Now and
 // does not run backwards.
 func (a *Aggregator) Tick(now time.Time) *Snapshot {
 	start := time.Now()
 	defer func() { a.cost.add(start, time.Now()) }()
 
-	moved := a.drain(now)
-	a.readLoad(now)
-	if a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures {
-		a.stream.WantPicture()
+	moved := a.drain()
+	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
+		moved = a.drain() || moved
+	}
+	a.settle()
+	if a.asker != nil && a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures {
+		a.asker.WantPicture()
 		a.asked = now
 	}
 	if before := a.Last(); before != nil && !moved && a.pace.state != Running {
 		return before
-	}
-	// A run that is over grew until its end, however soon that came.
-	if a.memoryAt.IsZero() || now.Sub(a.memoryAt) >= residentEvery || a.memoryIn != a.pace.state {
-		a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = a.resident()
-		a.memoryAt, a.memoryIn = now, a.pace.state
-		if a.has && a.pace.state == Running {
-			a.watch.read(&a.memory, cacheBytes(&a.last), a.collectable(), a.last.Index, a.pace.elapsed(now))
-		}
 	}
 	a.judge(now)
 	s := a.snapshot(now)
@@ -185,70 +175,81 @@ func (a *Aggregator) Tick(now time.Time) *Snapshot {
 	return s
 }
 
-// drain takes in iterations and events in the order in which they happened. It
-// returns whether there were any.
-func (a *Aggregator) drain(now time.Time) bool {
-	b := a.stream.take(a.spare)
-	ring := a.stream.ring
-	moved := b.dropped != a.dropped
-	a.dropped = b.dropped
-	for i := range b.events {
-		a.pop(ring, b.events[i].position)
-		a.apply(&b.events[i])
-	}
-	moved = a.pop(ring, b.limit) || moved || len(b.events) > 0
-	clear(b.events) // lets go of pictures and settings
-	a.spare = b.events
-	return a.applyLatest(&b.latest, now) || moved
+// drain takes in what the source holds. It returns whether there was anything new: what
+// other programs take is no news of a run that stands still, unless iterations wait for it.
+func (a *Aggregator) drain() (moved bool) {
+	dropped := a.source.Dropped()
+	a.source.Drain(func(e *Event) {
+		_, load := e.Body.(*Load)
+		moved = moved || !load || a.pace.state == Running || a.standing()
+		a.take(e)
+	})
+	moved = moved || dropped != a.dropped
+	a.dropped = dropped
+	return moved
 }
 
-// pop takes in the iterations up to a place in the ring.
-func (a *Aggregator) pop(ring *Ring, limit uint64) (any bool) {
-	var it Iteration
-	for ring.Read() < limit && ring.Pop(&it) {
-		a.iteration(&it)
-		any = true
-	}
-	return any
-}
-
-func (a *Aggregator) apply(e *event) {
-	switch e.kind {
-	case beginEvent:
-		a.record = record{run: *e.info, settings: *e.settings, began: e.at, stage: a.stage}
+// take takes in an event.
+func (a *Aggregator) take(e *Event) {
+	switch b := e.Body.(type) {
+	case *Iteration:
+		a.iteration(b)
+	case *Begin:
+		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
+		a.effects.quality, a.effects.unit = b.Info.Schema.SeriesNamed(b.Info.Schema.Quality), b.Info.Schema.Unit.One
 		clear(a.stage[:])
-		a.pace.enter(Preparing, e.at)
+		a.pace.enter(Preparing, e.At)
 		a.memory.Memory = Memory{}
-	case changeEvent:
-		a.settings = *e.settings
-		if e.change.Ablation { // its table tells of them
-			a.effects.cut(e.change)
+	case *Changed:
+		a.settings = b.Settings
+		if b.Ablation { // its table has them
+			a.effects.cut(b.Change)
 			break
 		}
-		a.effects.change(e.change)
-	case qualityEvent:
-		a.compare(e.quality)
-	case sampleEvent:
-		a.results = append(a.results, e.result)
-	case stateEvent:
-		a.pace.enter(e.state, e.at)
-		a.err, a.endedBy = "", ""
-		if e.state == Finished {
-			a.endedBy = e.text
-		} else {
-			a.err = e.text
-		}
-		if e.state > Paused {
-			a.effects.end()
-		}
-	case logEvent:
-		line := LogLine{Text: e.text, Refused: e.refused}
+		a.effects.change(b.Change)
+	case *Next:
+		a.next = &b.Settings
+	case *StateChange:
+		a.enter(b, e.At)
+	case *Measurement:
+		a.measure(b)
+	case *UnitResult:
+		a.results = append(a.results, *b)
+	case *LogEntry:
+		line := LogLine{Text: b.Text, Refused: b.Refused}
 		if !a.began.IsZero() {
-			line.At = e.at.Sub(a.began)
+			line.At = e.At.Sub(a.began)
 		}
 		a.log = keepNewest(append(a.log, line), maxLog)
-	case truthEvent:
-		a.truth = e.picture
+	case *Picture:
+		a.pictures[b.ID] = b
+	case *Memory:
+		a.memory.Memory = *b
+	case *LayerTimes:
+		a.layers, a.roofs = b.Layers, b.Roofs
+	case *Ablation:
+		a.takeAblation(b, e.At)
+	case *Resident:
+		a.takeResident(b, e.At)
+	case *Load:
+		a.takeLoad(b, e.At)
+	}
+}
+
+// enter takes in a new state.
+func (a *Aggregator) enter(b *StateChange, at time.Time) {
+	a.pace.enter(b.State, at)
+	if b.Ran > 0 {
+		a.pace.running = b.Ran
+	}
+	a.err, a.endedBy = "", ""
+	if b.State == Finished {
+		a.endedBy = b.Why
+	} else {
+		a.err = b.Why
+	}
+	if b.State > Paused {
+		a.effects.end()
 	}
 }
 
@@ -260,41 +261,9 @@ func keepNewest[T any](list []T, most int) []T {
 	return append([]T(nil), list[len(list)-most:]...)
 }
 
-// applyLatest takes in what only the newest value of matters, and what did not
-// fit into the queue.
-func (a *Aggregator) applyLatest(l *latest, now time.Time) (any bool) {
-	if l.hasMemory {
-		a.memory.Memory, any = l.memory, true
-	}
-	if l.hasCoverage {
-		a.coverage, any = l.coverage, true
-	}
-	if l.hasLayers {
-		a.layers, a.roofs, any = l.layers, l.roofs, true
-	}
-	if l.picture != nil {
-		a.picture, any = l.picture, true
-	}
-	if l.ablation != nil {
-		a.takeAblation(l.ablation, now)
-		any = true
-	}
-	if l.settings != nil {
-		a.settings, any = *l.settings, true
-	}
-	if l.next != nil {
-		a.next, any = l.next, true
-	}
-	if l.state != nil {
-		a.apply(l.state)
-		any = true
-	}
-	return any
-}
-
 // iteration takes in the next iteration.
 func (a *Aggregator) iteration(it *Iteration) {
-	if !a.has || it.Stage != a.last.Stage {
+	if !a.has || !a.run.Schema.SameStage(it.Kind, a.last.Kind) {
 		clear(a.stage[:])
 	}
 	begins := a.effects.iteration(it)
@@ -309,24 +278,27 @@ func (a *Aggregator) iteration(it *Iteration) {
 	a.cost.busy += time.Duration(it.Retimed)
 	if it.Flags&Warmup == 0 {
 		a.recent.add(it, &a.last)
-		for p := range NumPhases {
-			if it.Phases[p] > 0 {
-				a.stage[p].add(it.Phases[p])
+		for p, ns := range it.Phases {
+			if ns > 0 {
+				a.stage[p].add(ns)
 			}
 		}
-		a.stage[NumPhases].add(it.Total)
+		a.stage[MaxPhases].add(it.Total)
 		a.trends.add(it)
 	}
 	a.single.add(it)
 	a.iterationTime.binned = true
 	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
 	a.clock.add(it.Index, float64(it.Start)/1e9)
-	a.lossOld.add(it.Index, it.LossOld)
-	a.lossNew.add(it.Index, it.LossNew)
+	for i := range a.run.Schema.Series {
+		if a.run.Schema.Series[i].Each {
+			a.series[i].add(it.Index, it.Series[i])
+		}
+	}
 	if it.Flags&SkippedStep != 0 {
 		a.skipped++
 	}
-	if it.Flags&NonFinite != 0 || !finite(it.LossNew) || it.Stage == Progressive && !finite(it.LossOld) {
+	if it.Flags&NonFinite != 0 {
 		a.nonFinite++
 		a.alarms.nonFiniteAt = it.Index
 	}
@@ -334,13 +306,15 @@ func (a *Aggregator) iteration(it *Iteration) {
 	a.last, a.has, a.fresh = *it, true, true
 }
 
-// compare takes in a comparison with the truth.
-func (a *Aggregator) compare(q Quality) {
-	a.quality, a.hasQuality = q, true
-	a.psnr.add(q.Iteration, q.PSNR)
-	a.ssim.add(q.Iteration, q.SSIM)
-	a.rmse.add(q.Iteration, q.RMSE)
-	a.effects.compare(q)
+// measure takes in values that were measured beside the iterations.
+func (a *Aggregator) measure(m *Measurement) {
+	for i := range a.run.Schema.Series {
+		if v := m.Values[i]; !a.run.Schema.Series[i].Each && !math.IsNaN(v) {
+			a.series[i].add(m.Iteration, v)
+			a.values[i] = SeriesView{Latest: v, Has: true, Iteration: m.Iteration}
+		}
+	}
+	a.effects.measure(m)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
@@ -363,7 +337,7 @@ func (a *Aggregator) judge(now time.Time) {
 		state: a.pace.state, settings: &a.settings, iteration: a.last.Index + 1,
 		quiet: a.alarms.quiet(a.last.Index+1, elapsed), usual: a.times.Total.Median, mean: a.times.Total.Mean,
 		caches: a.recent.caches(&a.last), trend: a.watch.trend, rss: a.memory.RSS,
-		scale: a.last.GradientScale, nonFinite: a.nonFinite, nonFiniteAt: a.alarms.nonFiniteAt,
+		schema: &a.run.Schema, scale: a.value(GradientScale), nonFinite: a.nonFinite, nonFiniteAt: a.alarms.nonFiniteAt,
 		results: a.results,
 	}
 	// A process that was stopped as a whole finds its loop going on as before.
@@ -374,6 +348,15 @@ func (a *Aggregator) judge(now time.Time) {
 	for _, line := range a.alarms.judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
 	}
+}
+
+// value is that of a series in the newest iteration, NaN where the schema has none of the
+// name.
+func (a *Aggregator) value(name string) float64 {
+	if i := a.run.Schema.SeriesNamed(name); i >= 0 && a.run.Schema.Series[i].Each {
+		return a.last.Series[i]
+	}
+	return math.NaN()
 }
 
 // snapshot builds what the screen needs at now.
@@ -387,35 +370,50 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
 		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
 		Trends: a.trends.publish(), Recent: a.single.newest(),
-		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(),
-		LossOld: a.lossOld.curve(), LossNew: a.lossNew.curve(),
-		PSNR: a.psnr.curve(), SSIM: a.ssim.curve(), RMSE: a.rmse.curve(),
+		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(), Series: a.followed(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
-		Quality: a.quality, HasQuality: a.hasQuality, Picture: a.picture, Truth: a.truth, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
+		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: a.effects.changes, Effects: effects,
-		Results: slices.Clip(a.results), Coverage: a.coverage, Log: slices.Clip(a.log), Alerts: a.alarms.shown,
-		Own:    OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
-		Sample: -1, LatestLossOld: math.NaN(), LatestLossNew: math.NaN(),
+		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alarms.shown,
+		Own:  OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
+		Unit: -1,
 	}
 	s.Memory.GPUReason = a.run.GPUReason
 	s.Memory.History, s.Memory.Trend = a.watch.history(), a.watch.trend
 	if a.has {
-		s.Stage, s.Index = a.last.Stage, a.last.Index+1
-		s.Sample, s.InSample = int(a.last.Sample), int(a.last.InSample)
-		s.LatestLossOld, s.LatestLossNew = a.last.LossOld, a.last.LossNew
+		s.Kind, s.Index = a.last.Kind, a.last.Index+1
+		s.Unit, s.InUnit = int(a.last.Unit), int(a.last.InUnit)
 		s.Memory.Caches = cacheBytes(&a.last)
-		s.LearningRate, s.GradientScale = a.last.LearningRate, a.last.GradientScale
 	} else {
-		s.Caches[MeasurementCache].Enabled = a.settings.MeasurementCache
-		s.Caches[FFTPlans].Enabled = a.settings.FFTCache
-		s.Caches[Masks].Enabled = a.settings.MaskCache
+		for i, c := range a.run.Schema.Caches {
+			s.Caches[i].Enabled = a.settings.Get(c.Setting) == "true"
+		}
 	}
 	if a.pace.state == Running || a.pace.state == Paused {
-		p := progress{a.run.AllSamples(), a.results, &a.settings, s.Elapsed, s.Rate, s.Index}
+		p := progress{a.run.AllUnits(), a.results, &a.settings, s.Elapsed, s.Rate, s.Index}
 		s.ETA, s.ETAKnown = p.remaining()
 	}
 	return s
+}
+
+// followed is every series so far.
+func (a *Aggregator) followed() (views [MaxSeries]SeriesView) {
+	for i := range views {
+		views[i].Latest = math.NaN()
+		if i >= len(a.run.Schema.Series) {
+			continue
+		}
+		if v := &views[i]; a.run.Schema.Series[i].Each {
+			if a.has {
+				*v = SeriesView{Latest: a.last.Series[i], Has: true, Iteration: a.last.Index}
+			}
+		} else if a.values[i].Has {
+			*v = a.values[i]
+		}
+		views[i].Curve = a.series[i].curve()
+	}
+	return views
 }
 
 // cacheBytes is what the caches hold after it, newer than the run's Memory.

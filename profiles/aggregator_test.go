@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ type rig struct {
 func newRig() *rig {
 	r := &rig{Stream: NewStream(8192), now: time.Now()}
 	r.clock, r.loadAt = func() time.Time { return r.now }, r.now
-	r.a = NewAggregator(r.Stream, Options{Load: r.readLoad})
+	r.a = NewAggregator(r.Stream.Follow(), Options{Load: r.readLoad})
 	return r
 }
 
@@ -49,19 +50,20 @@ func (r *rig) setOthers(share float64) {
 }
 
 func (r *rig) start() {
-	r.Begin(RunInfo{Object: "moon", Samples: 4, GPUReason: "no CUDA device"}, preset.Settings{Seed: 7})
+	r.Begin(info(4), preset.Settings{Seed: 7})
 	r.State(Running, "")
-	r.it = Iteration{Stage: Progressive, Sample: 1, LossOld: 0.5, LossNew: 0.25, LearningRate: 1e-3}
+	r.it = progressive()
+	r.it.Series[seriesLearningRate] = 1e-3
 }
 
 // iterate writes n iterations of 1 ms: 0.25 forward, 0.5 backward.
 func (r *rig) iterate(n int) {
 	for range n {
 		r.it.Total = 1e6
-		r.it.Phases[Forward], r.it.Phases[Backward] = 25e4, 50e4
+		r.it.Phases[phaseForward], r.it.Phases[phaseBackward] = 25e4, 50e4
 		r.Stream.Iteration(&r.it)
 		r.it.Index++
-		r.it.InSample++
+		r.it.InUnit++
 		r.it.Start += 1e6
 		r.now = r.now.Add(time.Millisecond)
 	}
@@ -73,15 +75,17 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	r := newRig()
 	r.start()
 	r.Log("padded to square")
-	truth, picture := &Picture{Width: 1}, &Picture{Width: 2}
-	r.Truth(truth)
+	truth, picture := &Picture{ID: pictureTruth, Width: 1}, &Picture{Width: 2}
+	r.Picture(truth)
 	r.iterate(50)
-	r.Quality(Quality{Iteration: 49, PSNR: 21, SSIM: 0.8, RMSE: 3})
-	r.SampleDone(SampleResult{Sample: 1, Iterations: 50, Converged: true})
-	r.Memory(Memory{Weights: 12, Caches: 5})
-	r.Coverage(0.184)
+	r.Measure(comparedAll(49, 21, 0.8, 3))
+	r.UnitDone(UnitResult{Unit: 1, Iterations: 50, Converged: true})
+	r.Memory(Memory{Parts: [MaxMemory]int64{memoryWeights: 12}, Caches: 5})
+	coverage := Measurement{Iteration: 49, Values: NoValues()}
+	coverage.Values[seriesCoverage] = 0.184
+	r.Measure(coverage)
 	r.Picture(picture)
-	r.it.Caches[Masks] = CacheCounters{Enabled: true, Hits: 30, Misses: 10, Bytes: 99}
+	r.it.Caches[cacheMasks] = CacheCounters{Enabled: true, Hits: 30, Misses: 10, Bytes: 99}
 	r.tick()
 	r.iterate(50)
 	s := r.tick()
@@ -89,30 +93,33 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	if s.Run.Object != "moon" || s.Settings.Seed != 7 || s.State != Running || s.Err != "" {
 		t.Errorf("run %+v, seed %d, state %v", s.Run, s.Settings.Seed, s.State)
 	}
-	if s.Stage != Progressive || s.Index != 100 || s.Sample != 1 || s.InSample != 99 || s.Elapsed != 100*time.Millisecond {
-		t.Errorf("stage %v, index %d, sample %d, in sample %d, elapsed %v", s.Stage, s.Index, s.Sample, s.InSample, s.Elapsed)
+	if s.Kind != kindLaterSample || s.Stage() != "progressive" || !s.InUnits() || s.Index != 100 || s.Unit != 1 || s.InUnit != 99 || s.Elapsed != 100*time.Millisecond {
+		t.Errorf("stage %q, index %d, sample %d, in sample %d, elapsed %v", s.Stage(), s.Index, s.Unit, s.InUnit, s.Elapsed)
 	}
 	if math.Abs(s.Rate-1000) > 1e-6 {
 		t.Errorf("rate %v, want 1000 it/s", s.Rate)
 	}
 	want := Spread{1e6, 1e6, 1e6, 1e6, 1e6, 1e6, 100}
-	if s.Total != want || s.Whole.Total.N != 100 || s.Whole.Phases[Forward].Share != 0.25 {
+	if s.Total != want || s.Whole.Total.N != 100 || s.Whole.Phases[phaseForward].Share != 0.25 {
 		t.Errorf("total %+v, whole %+v", s.Total, s.Whole.Total)
 	}
-	if f, b, o := s.Phases[Forward], s.Phases[Backward], s.Phases[Optimizer]; f.Share != 0.25 || b.Share != 0.5 || b.Median != 5e5 || o != (PhaseView{}) {
+	if f, b, o := s.Phases[phaseForward], s.Phases[phaseBackward], s.Phases[phaseOptimizer]; f.Share != 0.25 || b.Share != 0.5 || b.Median != 5e5 || o != (PhaseView{}) {
 		t.Errorf("forward %+v, backward %+v, optimizer %+v", f, b, o)
 	}
-	if c := s.Caches[Masks]; !c.Enabled || c.Hits != 30 || c.RecentN != 40 || c.RecentRate != 0.75 {
+	if c := s.Caches[cacheMasks]; c != s.Cache("mask_cache") || !c.Enabled || c.Hits != 30 || c.RecentN != 40 || c.RecentRate != 0.75 {
 		t.Errorf("masks %+v", c)
 	}
-	if s.Quality.PSNR != 21 || !s.HasQuality || len(s.PSNR) != 1 || len(s.SSIM) != 1 || len(s.LossNew) != 100 || len(s.IterationTime) != 100 {
-		t.Errorf("quality %+v, curves of %d, %d, %d, %d points", s.Quality, len(s.PSNR), len(s.SSIM), len(s.LossNew), len(s.IterationTime))
+	psnr, old, fresh := s.Of("psnr_db"), s.Of("loss_old"), s.Of("loss_new")
+	if psnr.Latest != 21 || !psnr.Has || psnr.Iteration != 49 || len(psnr.Curve) != 1 || len(s.Series[seriesSSIM].Curve) != 1 || s.Series[seriesSSIM].Latest != 0.8 ||
+		s.Series[seriesRMSE].Latest != 3 || len(fresh.Curve) != 100 || len(s.IterationTime) != 100 {
+		t.Errorf("PSNR %+v, SSIM %+v, RMSE %+v, curves of %d and %d points", psnr, s.Series[seriesSSIM], s.Series[seriesRMSE], len(fresh.Curve), len(s.IterationTime))
 	}
-	if s.IterationTime[0].Mean != 1 || s.LossOld[0].Mean != 0.5 || s.LatestLossNew != 0.25 || s.LearningRate != 1e-3 {
-		t.Errorf("iteration time %v ms, loss %v, %v", s.IterationTime[0].Mean, s.LossOld[0].Mean, s.LatestLossNew)
+	if s.IterationTime[0].Mean != 1 || old.Curve[0].Mean != 0.5 || fresh.Latest != 0.25 || !fresh.Has || fresh.Iteration != 99 || s.Of("learning_rate").Latest != 1e-3 {
+		t.Errorf("iteration time %v ms, loss %v, %+v", s.IterationTime[0].Mean, old.Curve[0].Mean, fresh)
 	}
-	if s.Picture != picture || s.Truth != truth || s.Coverage != 0.184 || len(s.Results) != 1 || s.Memory.Weights != 12 || s.Memory.Caches != 99 || s.Memory.GPUReason != "no CUDA device" {
-		t.Errorf("picture %v, truth %v, coverage %v, results %v, memory %+v", s.Picture, s.Truth, s.Coverage, s.Results, s.Memory)
+	if s.Pictures[pictureReconstruction] != picture || s.Picture("reconstruction") != picture || s.Picture("truth") != truth || s.Of("coverage").Latest != 0.184 || len(s.Results) != 1 ||
+		s.Memory.Parts[memoryWeights] != 12 || s.Memory.Caches != 99 || s.Memory.GPUReason != "no CUDA device" {
+		t.Errorf("pictures %v, coverage %+v, results %v, memory %+v", s.Pictures, s.Of("coverage"), s.Results, s.Memory)
 	}
 	if len(s.Log) != 1 || s.Log[0].Text != "padded to square" || s.ETAKnown {
 		t.Errorf("log %v, ETA known %v", s.Log, s.ETAKnown)
@@ -147,7 +154,7 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 	if s := r.tick(); s.Total.N != 9 || s.Whole.Total.N != windowSize+109 {
 		t.Errorf("windows of %d and %d, want 9 without the warm-up and %d", s.Total.N, s.Whole.Total.N, windowSize+109)
 	}
-	r.it.Stage, r.it.Sample = Initialising, -1
+	r.it.Kind, r.it.Unit = kindInitialisation, -1
 	r.iterate(3)
 	if s := r.tick(); s.Total.N != 3 || s.Whole.Total.N != 3 {
 		t.Errorf("windows of %d and %d after the stage changed, want 3", s.Total.N, s.Whole.Total.N)
@@ -157,15 +164,16 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 func TestLossesThatAreNotFiniteAreCountedAndLeftOut(t *testing.T) {
 	r := newRig()
 	r.start()
-	r.it.Stage, r.it.LossOld = Initialising, math.NaN() // there is no old loss yet
+	r.it.Kind, r.it.Series[seriesLossOld] = kindInitialisation, math.NaN() // there is no old loss yet
 	r.iterate(10)
-	r.it.Stage, r.it.LossOld, r.it.LossNew = Progressive, 0.5, math.Inf(1)
+	r.it.Kind, r.it.Series[seriesLossOld], r.it.Series[seriesLossNew], r.it.Flags = kindLaterSample, 0.5, math.Inf(1), NonFinite
 	r.iterate(2)
-	r.it.LossNew, r.it.Flags = 0.25, SkippedStep
+	r.it.Series[seriesLossNew], r.it.Flags = 0.25, SkippedStep
 	r.iterate(5)
 	s := r.tick()
-	if s.NonFinite != 2 || s.SkippedSteps != 5 || len(s.LossOld) != 7 || len(s.LossNew) != 15 {
-		t.Errorf("not finite %d, skipped %d, %d and %d points", s.NonFinite, s.SkippedSteps, len(s.LossOld), len(s.LossNew))
+	old, fresh := s.Of("loss_old").Curve, s.Of("loss_new").Curve
+	if s.NonFinite != 2 || s.SkippedSteps != 5 || len(old) != 7 || len(fresh) != 15 {
+		t.Errorf("not finite %d, skipped %d, %d and %d points", s.NonFinite, s.SkippedSteps, len(old), len(fresh))
 	}
 }
 
@@ -173,18 +181,20 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	r := newRig()
 	r.start()
 	r.iterate(40)
-	r.Quality(Quality{Iteration: 39, PSNR: 20})
+	r.Measure(compared(39, 20))
 	r.Change(Change{Key: "amp", After: "on", Iteration: 40}, preset.Settings{})
 	r.Log("saved moon.png")
-	r.SampleDone(SampleResult{})
+	r.UnitDone(UnitResult{})
 	r.State(Failed, "diverged")
 	if s := r.tick(); s.State != Failed || s.Err != "diverged" {
 		t.Errorf("state %v, %q", s.State, s.Err)
 	}
-	r.Begin(RunInfo{Object: "moon", PriorStarts: 1}, preset.Settings{})
+	again := info(4)
+	again.PriorStarts = 1
+	r.Begin(again, preset.Settings{})
 	s := r.tick()
-	if s.State != Preparing || s.Err != "" || s.Index != 0 || s.Sample != -1 || s.HasQuality || s.Elapsed != 0 || s.Rate != 0 ||
-		s.Total.N+s.Whole.Total.N+len(s.LossNew)+len(s.PSNR)+len(s.Changes)+len(s.Effects)+len(s.Results) != 0 {
+	if s.State != Preparing || s.Err != "" || s.Index != 0 || s.Unit != -1 || s.Of("psnr_db").Has || s.Elapsed != 0 || s.Rate != 0 ||
+		s.Total.N+s.Whole.Total.N+len(s.Of("loss_new").Curve)+len(s.Of("psnr_db").Curve)+len(s.Changes)+len(s.Effects)+len(s.Results) != 0 {
 		t.Errorf("after a restart: %+v", s)
 	}
 	if len(s.Log) != 1 || s.Run.PriorStarts != 1 {
@@ -196,7 +206,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 	r := newRig()
 	settings := preset.Settings{MeasurementCache: true, MaskCache: true}
-	check := func(when string, want [NumCaches]bool) {
+	check := func(when string, want [MaxCaches]bool) {
 		t.Helper()
 		for id, v := range r.tick().Caches {
 			if v.Enabled != want[id] {
@@ -204,16 +214,16 @@ func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 			}
 		}
 	}
-	r.Begin(RunInfo{}, settings)
-	check("at the start", [NumCaches]bool{MeasurementCache: true, Masks: true})
+	r.Begin(info(4), settings)
+	check("at the start", [MaxCaches]bool{cacheMeasurement: true, cacheMasks: true})
 	settings.FFTCache, settings.MaskCache = true, false
 	r.Change(Change{Key: "fft_cache"}, settings)
-	check("after a change", [NumCaches]bool{MeasurementCache: true, FFTPlans: true})
-	r.it.Caches[Masks].Enabled = true
+	check("after a change", [MaxCaches]bool{cacheMeasurement: true, cacheFFTPlans: true})
+	r.it.Caches[cacheMasks].Enabled = true
 	r.iterate(1)
-	check("after an iteration", [NumCaches]bool{Masks: true})
-	r.Begin(RunInfo{}, settings)
-	check("after a restart", [NumCaches]bool{MeasurementCache: true, FFTPlans: true})
+	check("after an iteration", [MaxCaches]bool{cacheMasks: true})
+	r.Begin(info(4), settings)
+	check("after a restart", [MaxCaches]bool{cacheMeasurement: true, cacheFFTPlans: true})
 }
 
 // A phase that runs now and then has the times of the iterations that ran it,
@@ -222,24 +232,24 @@ func TestARarePhaseIsSummarisedWhereItRan(t *testing.T) {
 	r := newRig()
 	r.start()
 	for i := range 100 {
-		r.it.Phases[Metrics] = 0
+		r.it.Phases[phaseMetrics] = 0
 		if i%25 == 10 {
-			r.it.Phases[Metrics] = 4e5 + int64(i)*1000
+			r.it.Phases[phaseMetrics] = 4e5 + int64(i)*1000
 		}
 		r.iterate(1)
 	}
 	s := r.tick()
 	want := Spread{Last: 485e3, Mean: 447.5e3, Median: 447.5e3, P10: 417.5e3, P95: 481.25e3, P90: 477.5e3, N: 4}
-	if got := s.Phases[Metrics]; got.Spread != want || math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
+	if got := s.Phases[phaseMetrics]; got.Spread != want || math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
 		t.Errorf("recent %+v, want %+v", got, want)
 	}
 	// The whole stage's quantiles are exact to 0.4 %.
-	if got := s.Whole.Phases[Metrics]; got.N != 4 || got.Last != 485e3 || got.Mean != 447.5e3 || got.Median < 430e3 || got.Median > 465e3 ||
+	if got := s.Whole.Phases[phaseMetrics]; got.N != 4 || got.Last != 485e3 || got.Mean != 447.5e3 || got.Median < 430e3 || got.Median > 465e3 ||
 		math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
 		t.Errorf("whole %+v", got)
 	}
-	if s.Total.N != 100 || s.Phases[Forward].N != 100 {
-		t.Errorf("total of %d, forward of %d iterations", s.Total.N, s.Phases[Forward].N)
+	if s.Total.N != 100 || s.Phases[phaseForward].N != 100 {
+		t.Errorf("total of %d, forward of %d iterations", s.Total.N, s.Phases[phaseForward].N)
 	}
 }
 
@@ -257,7 +267,7 @@ func TestIterationsBeforeARestartDoNotReachItInOneTick(t *testing.T) {
 func TestRecentRateOfACacheIsThatOfTheWindow(t *testing.T) {
 	r := newRig()
 	r.start()
-	c := &r.it.Caches[MeasurementCache]
+	c := &r.it.Caches[cacheMeasurement]
 	for range windowSize / 2 {
 		c.Misses++
 		r.iterate(1)
@@ -266,7 +276,7 @@ func TestRecentRateOfACacheIsThatOfTheWindow(t *testing.T) {
 		c.Hits++
 		r.iterate(1)
 	}
-	got := r.tick().Caches[MeasurementCache]
+	got := r.tick().Caches[cacheMeasurement]
 	if got.RecentN != windowSize || got.RecentRate != 0.75 || got.Misses != windowSize/2 {
 		t.Errorf("%+v, want %d lookups of which 3/4 hit", got, windowSize)
 	}
@@ -297,8 +307,8 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 	var copies []Snapshot
 	for round := range 25 {
 		r.iterate(100)
-		r.Quality(Quality{Iteration: r.it.Index - 1, PSNR: float64(round)})
-		r.SampleDone(SampleResult{Sample: int32(round)})
+		r.Measure(compared(r.it.Index-1, float64(round)))
+		r.UnitDone(UnitResult{Unit: int32(round)})
 		for range 5 {
 			r.Log("line")
 		}
@@ -310,8 +320,8 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 		published, copies = append(published, s), append(copies, deepCopy(s))
 	}
 	for i, s := range published {
-		if !reflect.DeepEqual(*s, copies[i]) {
-			t.Fatalf("snapshot %d changed after it was published", i)
+		if where := differ(*s, copies[i]); where != "" {
+			t.Fatalf("snapshot %d changed after it was published: %s", i, where)
 		}
 	}
 }
@@ -327,13 +337,16 @@ func deepCopy(s *Snapshot) Snapshot {
 			f.Set(n)
 		}
 	}
+	for i := range c.Series {
+		c.Series[i].Curve = slices.Clone(c.Series[i].Curve)
+	}
 	return c
 }
 
 func TestRunOffersTheNewestSnapshotAndEnds(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := NewStream(64)
-	a := NewAggregator(s, Options{})
+	a := NewAggregator(s.Follow(), Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go a.Run(ctx, 0)
 
@@ -341,7 +354,7 @@ func TestRunOffersTheNewestSnapshotAndEnds(t *testing.T) {
 	if first == nil || first.State != Preparing {
 		t.Fatalf("first snapshot %+v", first)
 	}
-	s.Begin(RunInfo{}, preset.Settings{})
+	s.Begin(info(4), preset.Settings{})
 	s.State(Running, "")
 	for i := range int64(5) {
 		s.Iteration(&Iteration{Index: i, Total: 1e6})
@@ -358,7 +371,7 @@ func TestRunOffersTheNewestSnapshotAndEnds(t *testing.T) {
 }
 
 func TestOfferReplacesWhatNobodyRead(t *testing.T) {
-	a := NewAggregator(NewStream(2), Options{})
+	a := NewAggregator(NewStream(2).Follow(), Options{})
 	old, recent := new(Snapshot), new(Snapshot)
 	a.offer(old)
 	a.offer(recent)
@@ -381,7 +394,7 @@ func TestMemoryIsBoundedAfterAMillionIterations(t *testing.T) {
 	feed := func(n int) {
 		for range n / 1000 {
 			r.iterate(1000)
-			r.Quality(Quality{Iteration: r.it.Index - 1, PSNR: 20, SSIM: 0.5})
+			r.Measure(comparedAll(r.it.Index-1, 20, 0.5, 4))
 			r.tick()
 		}
 	}
@@ -397,7 +410,7 @@ func TestMemoryIsBoundedAfterAMillionIterations(t *testing.T) {
 	if s.Index != n || s.Own.Dropped != 0 {
 		t.Errorf("%d iterations, %d dropped", s.Index, s.Own.Dropped)
 	}
-	for name, c := range map[string]Curve{"time": s.IterationTime, "old": s.LossOld, "new": s.LossNew, "psnr": s.PSNR} {
+	for name, c := range map[string]Curve{"time": s.IterationTime, "old": s.Series[seriesLossOld].Curve, "new": s.Series[seriesLossNew].Curve, "psnr": s.Series[seriesPSNR].Curve} {
 		if len(c) > maxPoints {
 			t.Errorf("%s has %d points", name, len(c))
 		}
@@ -419,7 +432,7 @@ func BenchmarkTick(b *testing.B) {
 	for b.Loop() {
 		for range 20 {
 			r.it.Total = int64(5e6 * math.Exp(0.1*random.NormFloat64()))
-			for p := range NumPhases {
+			for p := range MaxPhases {
 				r.it.Phases[p] = int64(float64(r.it.Total) * (0.1 + 0.01*random.Float64()))
 			}
 			r.Stream.Iteration(&r.it)
@@ -439,7 +452,7 @@ func BenchmarkTick(b *testing.B) {
 func TestMemoryIsReadAgainWhenTheRunIsOver(t *testing.T) {
 	r := newRig()
 	peak := int64(14e6)
-	r.a.resident = func() (int64, int64, string) { return peak / 2, peak, "" }
+	r.a.readings.resident = func() (int64, int64, string) { return peak / 2, peak, "" }
 	r.tick()
 	r.start()
 	r.iterate(1)
@@ -457,7 +470,7 @@ func TestMemoryIsReadAgainWhenTheRunIsOver(t *testing.T) {
 func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {
 	r := newRig()
 	r.start()
-	c := &r.it.Caches[MeasurementCache]
+	c := &r.it.Caches[cacheMeasurement]
 	*c = CacheCounters{Enabled: true, Misses: 1, Entries: 1, Price: 6_790_000, PricedBy: 1}
 	hits := func(n int) *Snapshot {
 		for range n {
@@ -468,12 +481,12 @@ func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {
 		}
 		return r.tick()
 	}
-	if v := hits(windowSize + 100).Caches[MeasurementCache]; v.RecentSaved != windowSize*6_770_000 || !v.Uncertain() {
+	if v := hits(windowSize + 100).Caches[cacheMeasurement]; v.RecentSaved != windowSize*6_770_000 || !v.Uncertain() {
 		t.Errorf("at the first price %+v", v)
 	}
 	more := c.Priced*300_000 - c.Gross
 	c.Gross, c.Saved, c.Price, c.PricedBy = c.Gross+more, c.Saved+more, 300_000, 5
-	if v := hits(10).Caches[MeasurementCache]; v.RecentSaved != windowSize*280_000 || v.Uncertain() {
+	if v := hits(10).Caches[cacheMeasurement]; v.RecentSaved != windowSize*280_000 || v.Uncertain() {
 		t.Errorf("%d ns are saved in %d iterations, want 280 µs each", v.RecentSaved, v.RecentIterations)
 	}
 }

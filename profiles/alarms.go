@@ -20,7 +20,7 @@ type alarm struct {
 
 // alarms judges the rules over and over.
 type alarms struct {
-	each   [16]alarm // by rule
+	each   [18]alarm // by rule
 	shown  []Alert
 	pace   throughput
 	mark   mark // where the measurement of throughput under way began
@@ -115,7 +115,7 @@ func (a *alarms) judge(f *facts, elapsed, at time.Duration) (gone []LogLine) {
 		case m.waiting && elapsed-m.pending >= limit && !m.active:
 			what, try := v.tell()
 			m.active, m.waiting, m.told = true, false, elapsed
-			m.Alert = Alert{r.id, v.severity, at, f.iteration, what, try}
+			m.Alert = Alert{v.of + r.id, v.severity, at, f.iteration, what, try}
 			changed = true
 		case m.waiting && elapsed-m.pending >= limit:
 			m.active, m.waiting = false, false

@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"prismtop/profiles/machine"
@@ -43,7 +44,8 @@ type facts struct {
 	usual     float64       // median time of an iteration in the recent window, ns; 0 for none
 	mean      float64       // and its mean
 
-	caches [NumCaches]CacheView
+	schema *Schema
+	caches [MaxCaches]CacheView
 	trend  MemoryTrend
 	rss    int64
 
@@ -52,7 +54,7 @@ type facts struct {
 
 	nonFinite   int64 // losses, over the run
 	nonFiniteAt int64 // Index of the newest
-	results     []SampleResult
+	results     []UnitResult
 	pace        throughput
 }
 
@@ -68,23 +70,32 @@ type rule struct {
 // finding is what a rule says of the facts.
 type finding struct {
 	raised, kept bool
+	of           string // what the rule is about, in front of its id; empty for the run
 	severity     Severity
 	tell         func() (what, try string) // called only where raised or kept
 }
 
-// rules are every kind of alert there is.
-var rules = []rule{
+// rules are every kind of alert there is: those of the run, then those of each cache.
+var rules = slices.Concat(runRules, cacheRules())
+
+var runRules = []rule{
 	{"not-finite", 0, 10 * time.Second, judgeNonFinite},
 	{"stall", 0, 2 * time.Second, judgeStall},
 	{"amp-overflow", 0, 3 * time.Second, judgeOverflow},
 	{"sample-limit", 0, time.Second, judgeLimit},
 	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
-	{"measurement-cache-thrash", time.Second, 5 * time.Second, thrash(MeasurementCache)},
-	{"mask-cache-thrash", time.Second, 5 * time.Second, thrash(Masks)},
-	{"measurement-cache-cost", 3 * time.Second, 5 * time.Second, costly(MeasurementCache)},
-	{"fft-cache-cost", 3 * time.Second, 5 * time.Second, costly(FFTPlans)},
-	{"mask-cache-cost", 3 * time.Second, 5 * time.Second, costly(Masks)},
+}
+
+// cacheRules are the rules of every cache that a schema can have.
+func cacheRules() (all []rule) {
+	for id := range CacheID(MaxCaches) {
+		all = append(all, rule{"thrash", time.Second, 5 * time.Second, thrash(id)})
+	}
+	for id := range CacheID(MaxCaches) {
+		all = append(all, rule{"cost", 3 * time.Second, 5 * time.Second, costly(id)})
+	}
+	return all
 }
 
 // nonFiniteKept is for how many iterations a loss that was not finite is told.
@@ -92,7 +103,7 @@ const nonFiniteKept = 200
 
 func judgeNonFinite(f *facts) finding {
 	bad := f.nonFinite > 0 && f.iteration-f.nonFiniteAt <= nonFiniteKept
-	return finding{bad, bad, Critical, func() (string, string) {
+	return finding{bad, bad, "", Critical, func() (string, string) {
 		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
 		if f.settings.AMP == "fp16" {
 			return what, "Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R)."
@@ -111,7 +122,7 @@ const (
 func judgeStall(f *facts) finding {
 	bound := max(stallLeast, time.Duration(stallFactor*f.usual))
 	bad := f.state == Running && f.usual > 0 && f.quiet > bound
-	return finding{bad, bad, Critical, func() (string, string) {
+	return finding{bad, bad, "", Critical, func() (string, string) {
 		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), unit.Duration(f.usual)),
 			"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run."
 	}}
@@ -142,7 +153,7 @@ const (
 
 func judgeOverflow(f *facts) finding {
 	fp16 := f.settings.AMP == "fp16"
-	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, Warning, func() (string, string) {
+	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, "", Warning, func() (string, string) {
 		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.scale),
 			"Switch AMP to bf16 (.), which has the range of fp32 and needs no scale, or halve the learning rate (l)."
 	}}
@@ -158,23 +169,23 @@ const (
 
 func judgeLimit(f *facts) finding {
 	threshold, loss := f.settings.ThresholdInForce(), f.settings.LossName()
-	far := func(r SampleResult) bool {
-		return !r.Converged && (r.Loss == "" || r.Loss == loss) && threshold > 0 && max(r.LossNew, r.LossOld) > limitFactor*threshold
+	far := func(r UnitResult) bool {
+		return !r.Converged && (r.Loss == "" || r.Loss == loss) && threshold > 0 && r.Reached > limitFactor*threshold
 	}
 	n := len(f.results)
 	recent := f.results[max(0, n-limitRecent):]
 	kept := slices.ContainsFunc(f.results[max(0, n-limitClear):], far)
 	raised := n > 0 && far(f.results[n-1])
-	return finding{raised, kept, Warning, func() (string, string) {
-		count, newest := 0, SampleResult{}
+	return finding{raised, kept, "", Warning, func() (string, string) {
+		count, newest := 0, UnitResult{}
 		for _, r := range recent {
 			if far(r) {
 				count, newest = count+1, r
 			}
 		}
-		worst := max(newest.LossNew, newest.LossOld)
-		return fmt.Sprintf("%d of the last %d samples ended at their limit far from the threshold: sample %d at %.2g, %.1f times %.2g.",
-				count, len(recent), newest.Sample+1, worst, worst/threshold, threshold),
+		worst := newest.Reached
+		return fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s %d at %.2g, %.1f times %.2g.",
+				count, len(recent), f.schema.Unit.Many, f.schema.Unit.One, newest.Unit+1, worst, worst/threshold, threshold),
 			"Halve the learning rate (l) where the loss jumps about; else allow more iterations (]) or raise the threshold (T)."
 	}}
 }
@@ -191,7 +202,7 @@ func judgeMemory(f *facts) finding {
 	bound := max(slopeLeast, slopeShare*float64(f.rss))
 	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= time.Minute
 	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
-	return finding{raised, kept, Warning, func() (string, string) {
+	return finding{raised, kept, "", Warning, func() (string, string) {
 		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
 				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),
 			"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings."
@@ -202,7 +213,7 @@ func judgeSlowdown(f *facts) finding {
 	p := f.pace
 	raised := f.state == Running && p.slow(slowRatio)
 	kept := f.state == Running && !p.recovered()
-	return finding{raised, kept, Warning, func() (string, string) {
+	return finding{raised, kept, "", Warning, func() (string, string) {
 		what := fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g",
 			p.newest(), p.newest()/p.median(), len(p.rates), p.median())
 		switch others, usual := p.others(); {
@@ -226,27 +237,31 @@ const (
 	thrashKeep  = 0.1
 )
 
-var (
-	cacheNames    = [NumCaches]string{"measurement cache", "FFT plan cache", "mask cache"}
-	cacheSwitches = [NumCaches]string{"m", "f", "g"}
-)
+// cacheSwitches are the keys of the settings that switch caches.
+var cacheSwitches = map[string]string{"measurement_cache": "m", "fft_cache": "f", "mask_cache": "g"}
+
+// subject is a cache in front of the id of a rule: "fft-cache-".
+func (c *CacheInfo) subject() string { return strings.ReplaceAll(c.Setting, "_", "-") + "-" }
 
 func thrash(id CacheID) func(f *facts) finding {
 	return func(f *facts) finding {
-		v := &f.caches[id]
+		if int(id) >= len(f.schema.Caches) {
+			return finding{}
+		}
+		info, v := &f.schema.Caches[id], &f.caches[id]
 		share := 0.0
 		if v.Enabled && v.RecentN > 0 {
 			share = float64(v.RecentCapacity) / float64(v.RecentN)
 		}
 		return finding{
-			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep,
+			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep, info.subject(),
 			Warning, func() (string, string) {
 				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
-					cacheNames[id], 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
-				if id == MeasurementCache {
+					info.Long, 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
+				if info.Setting == "measurement_cache" {
 					return what, fmt.Sprintf("Give it more than %d MiB (G), or switch it off (m).", f.settings.MeasurementCacheMB)
 				}
-				return what, fmt.Sprintf("Switch it off (%s).", cacheSwitches[id])
+				return what, fmt.Sprintf("Switch it off (%s).", cacheSwitches[info.Setting])
 			}}
 	}
 }
@@ -261,7 +276,10 @@ const (
 // the recent window, and since the run began. It is kept above half of that.
 func costly(id CacheID) func(f *facts) finding {
 	return func(f *facts) finding {
-		v := &f.caches[id]
+		if int(id) >= len(f.schema.Caches) {
+			return finding{}
+		}
+		info, v := &f.schema.Caches[id], &f.caches[id]
 		each, ok := v.PerIteration()
 		costs := ok && v.Enabled && v.Saved < 0
 		bad := costs && v.RecentIterations >= costLeast && each.Value < 0 && !each.Nothing(f.mean)
@@ -271,16 +289,16 @@ func costly(id CacheID) func(f *facts) finding {
 		}
 		// Between two lookups that are far apart, nothing is lost and nothing gained.
 		kept := costs && (v.RecentN == 0 || each.Value <= -SavingLeast/2*f.mean)
-		return finding{bad, kept, severity, func() (string, string) {
+		return finding{bad, kept, info.subject(), severity, func() (string, string) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
-				cacheNames[id], v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
-			if id == MeasurementCache && f.settings.Pattern == "trainer" {
+				info.Long, v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
+			if info.Setting == "measurement_cache" && f.settings.Pattern == "trainer" {
 				if f.settings.Passes > 1 {
 					return what, "The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p)."
 				}
 				return what, "The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p)."
 			}
-			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[id])
+			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[info.Setting])
 		}}
 	}
 }

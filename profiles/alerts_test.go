@@ -1,9 +1,11 @@
 package profiles
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,11 +21,11 @@ type watchedRun struct {
 
 func newWatchedRun(t *testing.T, s preset.Settings) *watchedRun {
 	r := newRig()
-	r.a.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
-	r.a.collectable = func() int64 { return 0 }
-	r.Begin(RunInfo{Object: "moon", Samples: 100}, s)
+	r.a.readings.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
+	r.a.readings.collectable = func() int64 { return 0 }
+	r.Begin(info(100), s)
 	r.State(Running, "")
-	r.it = Iteration{Stage: Progressive, Sample: 1, LossOld: 0.5, LossNew: 0.25}
+	r.it = progressive()
 	return &watchedRun{r, t}
 }
 
@@ -102,7 +104,7 @@ func TestAQuietRunHasNoAlerts(t *testing.T) {
 	s := r.run(120, 5, func(it *Iteration) {
 		noise++
 		it.Total += int64(noise*7919%1000) * 2000 // up to 40 %
-		c := &it.Caches[MeasurementCache]
+		c := &it.Caches[cacheMeasurement]
 		*c = CacheCounters{Enabled: true, Hits: int64(noise), Misses: 20, Entries: 20, Saved: int64(noise) * 1e5}
 	})
 	if len(s.Alerts) != 0 || len(s.Log) != 0 {
@@ -112,7 +114,7 @@ func TestAQuietRunHasNoAlerts(t *testing.T) {
 
 func TestThrashingCacheIsTold(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, MeasurementCacheMB: 5})
-	c := &r.it.Caches[MeasurementCache]
+	c := &r.it.Caches[cacheMeasurement]
 	*c = CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
 	s := r.run(5, 5, func(it *Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
 	if alert(s, "measurement-cache-thrash") != nil {
@@ -130,7 +132,7 @@ func TestThrashingCacheIsTold(t *testing.T) {
 
 func TestCacheThatCostsIsTold(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, Pattern: "trainer"})
-	c := &r.it.Caches[MeasurementCache]
+	c := &r.it.Caches[cacheMeasurement]
 	*c = CacheCounters{Enabled: true}
 	n := 0
 	trainer := func(cost int64) func(*Iteration) {
@@ -159,7 +161,7 @@ func TestCacheThatCostsIsTold(t *testing.T) {
 
 func TestSkippedStepsAreTold(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
-	r.it.GradientScale = 1024
+	r.it.Series[seriesGradientScale] = 1024
 	r.run(3, 5, nil)
 	n := 0
 	s := r.run(3, 5, func(it *Iteration) {
@@ -234,15 +236,15 @@ func TestAPauseIsNoStall(t *testing.T) {
 
 func TestSamplesAtTheirLimitAreTold(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
-	r.SampleDone(SampleResult{Sample: 0, Converged: true, LossNew: 5e-4})
-	r.SampleDone(SampleResult{Sample: 1, LossOld: 1e-3, LossNew: 1.5e-3}) // near it
+	r.UnitDone(UnitResult{Unit: 0, Converged: true, Reached: 5e-4})
+	r.UnitDone(UnitResult{Unit: 1, Reached: 1.5e-3}) // near it
 	if s := r.run(3, 5, nil); alert(s, "sample-limit") != nil {
 		t.Errorf("%+v", s.Alerts)
 	}
-	r.SampleDone(SampleResult{Sample: 2, LossOld: 1e-3, LossNew: 7e-3})
+	r.UnitDone(UnitResult{Unit: 2, Reached: 7e-3})
 	r.raised(r.run(3, 5, nil), "sample-limit", "1 of the last 3 samples", "sample 3 at 0.007, 7.0 times 0.001")
 	for i := range int32(3) {
-		r.SampleDone(SampleResult{Sample: 3 + i, Converged: true})
+		r.UnitDone(UnitResult{Unit: 3 + i, Converged: true})
 	}
 	r.gone(r.run(3, 5, nil), "sample-limit", "ended at their limit")
 }
@@ -251,7 +253,7 @@ func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
 	r.run(1, 5, nil)
 	at := r.it.Index
-	r.it.LossNew, r.it.Flags = math.NaN(), NonFinite
+	r.it.Series[seriesLossNew], r.it.Flags = math.NaN(), NonFinite
 	r.Stream.Iteration(&r.it)
 	r.State(Failed, "diverged")
 	s := r.tick()
@@ -316,18 +318,18 @@ func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
 func TestALeakingProcessIsTold(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{})
 	rss := int64(200e6)
-	r.a.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
+	r.a.readings.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
 	r.raised(r.run(90, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
-	r.a.resident = func() (int64, int64, string) { return rss, rss, "" }
+	r.a.readings.resident = func() (int64, int64, string) { return rss, rss, "" }
 	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
 }
 
 // A cache that fills takes the collector's room for it with it, which is no leak.
 func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{})
-	c, garbage := &r.it.Caches[MeasurementCache], int64(30e6)
-	r.a.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
-	r.a.collectable = func() int64 { garbage += 1e5; return garbage }
+	c, garbage := &r.it.Caches[cacheMeasurement], int64(30e6)
+	r.a.readings.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
+	r.a.readings.collectable = func() int64 { garbage += 1e5; return garbage }
 	s := r.run(120, 5, func(*Iteration) { c.Bytes += 2000 })
 	if alert(s, "memory-slope") != nil {
 		t.Errorf("%+v", s.Alerts)
@@ -340,7 +342,8 @@ func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 // About a bound, a rule that flips every tick neither comes nor goes.
 func TestAlertsDoNotFlicker(t *testing.T) {
 	var a alarms
-	f := &facts{state: Running, settings: &preset.Settings{}, rss: 100e6}
+	schema := testSchema()
+	f := &facts{state: Running, settings: &preset.Settings{}, schema: &schema, rss: 100e6}
 	changes, before := 0, 0
 	for tick := range 6000 { // ten minutes
 		f.trend = MemoryTrend{Known: true, Span: 2 * time.Minute, Beyond: 0.99e6, BeyondLow: 1}
@@ -360,26 +363,61 @@ func TestAlertsDoNotFlicker(t *testing.T) {
 
 func TestARestartForgetsTheAlerts(t *testing.T) {
 	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
-	r.SampleDone(SampleResult{LossNew: 1})
+	r.UnitDone(UnitResult{Reached: 1})
 	r.raised(r.run(1, 5, nil), "sample-limit")
-	r.Begin(RunInfo{}, preset.Settings{Threshold: 1e-3})
+	r.Begin(info(100), preset.Settings{Threshold: 1e-3})
 	r.State(Running, "")
-	r.it = Iteration{Stage: Progressive, Sample: 1, LossNew: 1}
+	r.it = progressive()
+	r.it.Series[seriesLossOld], r.it.Series[seriesLossNew] = 0, 1
 	if s := r.run(1, 5, nil); len(s.Alerts) != 0 {
 		t.Errorf("%+v", s.Alerts)
 	}
+}
+
+// alertIDs are the IDs of all alerts that a run of a schema can have.
+func alertIDs(schema Schema) (ids []string) {
+	f := &facts{settings: &preset.Settings{}, schema: &schema}
+	for _, r := range runRules {
+		ids = append(ids, r.judge(f).of+r.id)
+	}
+	for _, r := range cacheRules() {
+		if of := r.judge(f).of; of != "" { // else there is no such cache
+			ids = append(ids, of+r.id)
+		}
+	}
+	return ids
 }
 
 func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
 	if len(rules) > len(alarms{}.each) {
 		t.Fatalf("%d rules and room for %d", len(rules), len(alarms{}.each))
 	}
+	if len(rules) != len(runRules)+len(cacheRules()) {
+		t.Errorf("%d rules", len(rules))
+	}
+	schema := testSchema()
+	for len(schema.Caches) < MaxCaches { // as many as there may be
+		schema.Caches = append(schema.Caches, CacheInfo{Setting: fmt.Sprintf("cache_%d", len(schema.Caches))})
+	}
+	ids := alertIDs(schema)
+	if len(ids) != len(rules) {
+		t.Errorf("%d names of %d rules: %v", len(ids), len(rules), ids)
+	}
 	seen := map[string]bool{}
-	for _, r := range rules {
-		if seen[r.id] || r.id == "" {
-			t.Errorf("%q names two rules", r.id)
+	for _, id := range ids {
+		if seen[id] || id == "" {
+			t.Errorf("%q names two rules", id)
 		}
-		seen[r.id] = true
+		seen[id] = true
+	}
+}
+
+// The IDs of alerts are in files and in the manual: they stay as they are.
+func TestAlertsKeepTheirNames(t *testing.T) {
+	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown",
+		"measurement-cache-thrash", "fft-cache-thrash", "mask-cache-thrash", "measurement-cache-cost", "fft-cache-cost", "mask-cache-cost"}
+	if got := alertIDs(testSchema()); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -388,9 +426,10 @@ func TestTheManualTellsEveryAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range rules {
-		if !strings.Contains(string(text), "`"+r.id+"`") {
-			t.Errorf("docs/alerts.md does not tell of %s", r.id)
+	for _, id := range alertIDs(testSchema()) {
+		// Plans are never dropped for room: their cache has no limit.
+		if id != "fft-cache-thrash" && !strings.Contains(string(text), "`"+id+"`") {
+			t.Errorf("docs/alerts.md does not tell of %s", id)
 		}
 	}
 }
@@ -403,7 +442,7 @@ func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
 	r := newWatchedRun(t, s)
 	s.Loss = "l2"
 	r.Stream.Change(Change{Key: "loss", Before: "l1", After: "l2"}, s)
-	r.SampleDone(SampleResult{Sample: 0, LossNew: 7e-3, Loss: "l2"})
+	r.UnitDone(UnitResult{Unit: 0, Reached: 7e-3, Loss: "l2"})
 	if got := r.run(3, 5, nil); alert(got, "sample-limit") != nil {
 		t.Errorf("a suspended threshold: %+v", got.Alerts)
 	}
@@ -412,10 +451,10 @@ func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
 	}
 	s.BindThreshold()
 	r.Stream.Change(Change{Key: "threshold", Before: "0.001", After: "0.0001"}, s)
-	r.SampleDone(SampleResult{Sample: 1, LossNew: 7e-3, Loss: "l1"}) // under way when the loss changed
+	r.UnitDone(UnitResult{Unit: 1, Reached: 7e-3, Loss: "l1"}) // under way when the loss changed
 	if got := r.run(3, 5, nil); alert(got, "sample-limit") != nil {
 		t.Errorf("a sample under l1: %+v", got.Alerts)
 	}
-	r.SampleDone(SampleResult{Sample: 2, LossNew: 7e-3, Loss: "l2"})
+	r.UnitDone(UnitResult{Unit: 2, Reached: 7e-3, Loss: "l2"})
 	r.raised(r.run(3, 5, nil), "sample-limit", "2 of the last 3 samples", "sample 3 at 0.007, 70.0 times 0.0001")
 }

@@ -14,7 +14,8 @@ import (
 // on, nothing is dropped, and the newest snapshot waits in the slot.
 func TestABlockedTerminalStopsNeitherRunNorAggregator(t *testing.T) {
 	s := NewStream(256)
-	a := NewAggregator(s, Options{})
+	reader := s.Follow()
+	a := NewAggregator(reader, Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go a.Run(ctx, 0)
 
@@ -25,7 +26,7 @@ func TestABlockedTerminalStopsNeitherRunNorAggregator(t *testing.T) {
 		fmt.Fprintln(writer, (<-a.Snapshots()).State)
 	}()
 
-	s.Begin(RunInfo{}, preset.Settings{})
+	s.Begin(info(4), preset.Settings{})
 	s.State(Running, "")
 	const rounds, each = 5, 200 // the ring holds one round, so that a stopped aggregator shows
 	for i := range int64(rounds * each) {
@@ -47,7 +48,7 @@ func TestABlockedTerminalStopsNeitherRunNorAggregator(t *testing.T) {
 			break
 		}
 	}
-	if lost := s.Dropped(); lost != 0 {
+	if lost := reader.Dropped(); lost != 0 {
 		t.Errorf("%d records were dropped", lost)
 	}
 	terminal.Close()
@@ -80,7 +81,8 @@ func BenchmarkBlockedTerminal(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			s := NewStream(8192)
-			a := NewAggregator(s, Options{Pictures: 250 * time.Millisecond})
+			reader := s.Follow()
+			a := NewAggregator(reader, Options{Pictures: 250 * time.Millisecond})
 			ctx, cancel := context.WithCancel(context.Background())
 			terminal, writer := io.Pipe()
 			ended := make(chan struct{})
@@ -90,9 +92,9 @@ func BenchmarkBlockedTerminal(b *testing.B) {
 			} else {
 				close(ended)
 			}
-			s.Begin(RunInfo{}, preset.Settings{})
+			s.Begin(info(4), preset.Settings{})
 			s.State(Running, "")
-			it := Iteration{Stage: Progressive, Sample: 1}
+			it := Iteration{Kind: kindLaterSample, Unit: 1}
 			b.ReportAllocs()
 			for b.Loop() {
 				it.Total = work50us()
@@ -101,10 +103,11 @@ func BenchmarkBlockedTerminal(b *testing.B) {
 				}
 				if s.PictureWanted() {
 					s.Picture(&Picture{Iteration: it.Index})
+					s.Answered()
 				}
 				it.Index++
 			}
-			b.ReportMetric(float64(s.Dropped())/float64(b.N), "dropped/op")
+			b.ReportMetric(float64(reader.Dropped())/float64(b.N), "dropped/op")
 			cancel()
 			<-ended
 			terminal.Close()

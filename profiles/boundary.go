@@ -18,8 +18,7 @@ type boundary struct {
 	at        time.Duration
 	settings  []Change // one for each setting, from its first value to its last
 	count     int      // of changes
-	quality   Quality  // the newest when the first change was made
-	has       bool
+	quality   float64  // the newest when the first change was made, NaN for none
 }
 
 // add takes in a change. A setting that changed before goes on from there.

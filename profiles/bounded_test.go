@@ -18,10 +18,10 @@ func TestAMillionIterationsTakeNoMoreMemory(t *testing.T) {
 	points := [2]int{}
 	for i, until := range []int64{100_000, 1_000_000} {
 		for r.it.Index < until {
-			r.it.Sample = int32(r.it.Index / 2000)
-			r.it.LossNew = 1 / float64(1+r.it.Index%977)
+			r.it.Unit = int32(r.it.Index / 2000)
+			r.it.Series[seriesLossNew] = 1 / float64(1+r.it.Index%977)
 			r.iterate(100)
-			r.Quality(Quality{Iteration: r.it.Index - 1, PSNR: 20, SSIM: 0.5, RMSE: 4})
+			r.Measure(comparedAll(r.it.Index-1, 20, 0.5, 4))
 			r.tick()
 		}
 		s := r.tick()

@@ -17,11 +17,11 @@ const maxChanges = 256
 type effect struct {
 	Effect
 	from, to *segment // what is compared; from is nil where nothing can be, both once it is settled
-	old      Quality  // the last before the change
-	hasOld   bool
-	switched bool  // an ablation switched settings at the same boundary
-	closed   bool  // nothing is added to the windows, but some of it may not count yet
-	judged   basis // of the last bootstrap
+	old      float64  // quality: the last before the change, NaN for none
+	switched bool     // an ablation switched settings at the same boundary
+	closed   bool     // nothing is added to the windows, but some of it may not count yet
+	judged   basis    // of the last bootstrap
+	unit     string   // what iterations belong to: "sample"
 
 	disturbance reason // what other programs took
 	course      reason // how far the training went
@@ -41,6 +41,21 @@ type queued struct {
 	of         *segment
 }
 
+// quality is a value of the series that says how good the result is.
+type quality struct {
+	value     float64
+	iteration int64
+	has       bool
+}
+
+// valueOr is the value, NaN for none.
+func (q quality) valueOr() float64 {
+	if !q.has {
+		return math.NaN()
+	}
+	return q.value
+}
+
 // effects follows what the changes at each boundary did to iteration time and quality.
 type effects struct {
 	all     []effect // in force
@@ -50,10 +65,11 @@ type effects struct {
 	waiting []boundary
 	limits  limits
 	cuts    []int64 // iterations at which an ablation switched, to come
-	quality Quality
-	has     bool
-	over    bool  // the run has ended
-	unheard int64 // Iteration.Changes less the changes heard of
+	quality int     // the series that is the quality, −1 for none
+	newest  quality // the newest
+	unit    string  // what iterations belong to
+	over    bool    // the run has ended
+	unheard int64   // Iteration.Changes less the changes heard of
 	heard   int64
 	log     []LogLine // not yet taken
 
@@ -72,7 +88,7 @@ func (e *effects) change(c Change) {
 		return
 	}
 	if n := len(e.waiting); n == 0 || e.waiting[n-1].iteration != c.Iteration {
-		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.quality, has: e.has})
+		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.newest.valueOr()})
 	}
 	e.waiting[len(e.waiting)-1].add(c)
 	e.waiting = e.waiting[max(0, len(e.waiting)-maxChanges):]
@@ -121,7 +137,7 @@ func (e *effects) dueUntil(index int64) (joined boundary, changed bool) {
 // iteration takes the next record. It returns true when a stretch of comparable
 // iterations begins with it.
 func (e *effects) iteration(it *Iteration) (begins bool) {
-	kind := workOf(it)
+	kind := it.Kind
 	if e.current == nil {
 		e.unheard = int64(it.Changes) - e.heard
 	}
@@ -141,7 +157,7 @@ func (e *effects) iteration(it *Iteration) (begins bool) {
 		if n := len(e.all); n > 0 && e.all[n-1].Open() {
 			e.dirty = true // how many wait
 		}
-		e.queue = append(e.queue, queued{timed{ns: it.Total, sample: it.Sample}, it.Start, it.Start + it.Total, e.current})
+		e.queue = append(e.queue, queued{timed{ns: it.Total, unit: it.Unit}, it.Start, it.Start + it.Total, e.current})
 	}
 	return begins
 }
@@ -165,7 +181,7 @@ func (e *effects) settle(until int64, share func(start, end int64) float64) {
 
 // begin ends the current segment and starts one of the given kind. It returns the one
 // that ended where the two can be compared.
-func (e *effects) begin(kind work) (from *segment) {
+func (e *effects) begin(kind Kind) (from *segment) {
 	for i := e.open; i < len(e.all); i++ {
 		e.all[i].closed = true
 	}
@@ -180,7 +196,7 @@ func (e *effects) begin(kind work) (from *segment) {
 // takeForce adds the effect of what changed at a boundary, at which the present segment
 // began. Where an ablation switched there as well, the change is not all that differs.
 func (e *effects) takeForce(b *boundary, from *segment, switched bool) {
-	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, hasOld: b.has, switched: switched}
+	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched, unit: e.unit}
 	if switched {
 		f.from = nil
 	}
@@ -205,9 +221,12 @@ func (e *effects) end() {
 	}
 }
 
-// compare takes a comparison with the truth.
-func (e *effects) compare(q Quality) {
-	e.quality, e.has = q, true
+// measure takes in a measurement, where it has the quality.
+func (e *effects) measure(m *Measurement) {
+	if e.quality < 0 || math.IsNaN(m.Values[e.quality]) {
+		return
+	}
+	e.newest = quality{m.Values[e.quality], m.Iteration, true}
 	for i := e.open; i < len(e.all); i++ {
 		if f := &e.all[i]; !f.closed && !(f.HasQuality && f.to.whole()) {
 			e.drift(f)
@@ -218,14 +237,14 @@ func (e *effects) compare(q Quality) {
 // drift compares the newest quality with the last before the change, unless it
 // belongs to a change that waits.
 func (e *effects) drift(f *effect) {
-	q := e.quality
-	if !e.has || !f.hasOld || q.Iteration < f.Iteration {
+	q := e.newest
+	if !q.has || q.iteration < f.Iteration {
 		return
 	}
-	if len(e.waiting) > 0 && e.waiting[0].iteration > f.Iteration && q.Iteration >= e.waiting[0].iteration {
+	if len(e.waiting) > 0 && e.waiting[0].iteration > f.Iteration && q.iteration >= e.waiting[0].iteration {
 		return
 	}
-	drift := q.PSNR - f.old.PSNR
+	drift := q.value - f.old
 	if math.IsNaN(drift) || math.IsInf(drift, 0) {
 		return
 	}
@@ -278,7 +297,7 @@ func (f *effect) judge(scratch *[2][]int64) {
 		f.disturbance = disturbance(before.foreign, after.foreign, f.Shift)
 	}
 	if f.NBefore > 0 && f.NAfter > 0 && before.first != after.last {
-		f.course = reason{fmt.Sprintf("sample advanced %d → %d", before.first+1, after.last+1), "sample advanced"}
+		f.course = reason{fmt.Sprintf("%s advanced %d → %d", f.unit, before.first+1, after.last+1), f.unit + " advanced"}
 	}
 	f.Confounded, f.Briefly = f.confounds()
 	f.Closed = f.settled()

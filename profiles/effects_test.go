@@ -11,13 +11,13 @@ import (
 type trial struct {
 	effects effects
 	random  *rand.Rand
-	it      Iteration // the next: stage, sample, index
+	it      Iteration // the next: kind, unit, index
 	median  float64   // nanoseconds
 	others  float64   // what other programs take of the processors
 }
 
 func newTrial(seed uint64) *trial {
-	return &trial{random: rand.New(rand.NewPCG(seed, 8)), it: Iteration{Stage: Progressive, Sample: 3}, median: 5e6}
+	return &trial{effects: effects{quality: seriesPSNR, unit: "sample"}, random: rand.New(rand.NewPCG(seed, 8)), it: Iteration{Kind: kindLaterSample, Unit: 3}, median: 5e6}
 }
 
 func (t *trial) iterate(n int) {
@@ -36,6 +36,12 @@ func (t *trial) change(key string) {
 func (t *trial) set(key, before, after string) {
 	t.effects.change(Change{Key: key, Before: before, After: after, Iteration: t.it.Index})
 	t.it.Changes++
+}
+
+// compare measures the quality at the newest iteration.
+func (t *trial) compare(psnr float64) {
+	m := compared(t.it.Index-1, psnr)
+	t.effects.measure(&m)
 }
 
 func (t *trial) last() Effect {
@@ -129,17 +135,17 @@ func TestALaterChangeClosesAnEffect(t *testing.T) {
 
 func TestTheSwitchToAnotherKindOfIterationClosesAnEffect(t *testing.T) {
 	tr := newTrial(4)
-	tr.it.Sample = 0 // the first sample has one measurement less
+	tr.it.Kind, tr.it.Unit = kindFirstSample, 0 // the first sample has one measurement less
 	tr.iterate(60)
 	tr.change("amp")
 	tr.iterate(10)
-	tr.it.Sample = 1
+	tr.it.Kind, tr.it.Unit = kindLaterSample, 1
 	tr.iterate(300)
 	if e := tr.last(); !e.Closed || e.Enough || e.NAfter != 5 {
 		t.Errorf("%+v, want closed with the 5 iterations of the first sample", e)
 	}
 	tr.change("fft_cache")
-	tr.it.Stage, tr.it.Sample = Initialising, -1
+	tr.it.Kind, tr.it.Unit = kindInitialisation, -1
 	tr.iterate(60)
 	if e := tr.last(); e.Enough || e.NBefore != 0 || !strings.Contains(e.Confounded, "no comparable iteration before") {
 		t.Errorf("%+v, want no before-window", e)
@@ -152,12 +158,12 @@ func TestTheSampleOfTheChangeIsEnough(t *testing.T) {
 	tr := newTrial(11)
 	tr.median = 10e6
 	tr.iterate(100)
-	tr.it.Sample++
+	tr.it.Unit++
 	tr.median = 5e6
 	tr.iterate(40)
 	tr.change("amp")
 	tr.iterate(effectWarmup + 30)
-	tr.it.Sample++
+	tr.it.Unit++
 	tr.median = 10e6
 	tr.iterate(300)
 	if e := tr.last(); !e.Enough || e.NBefore != 40 || e.NAfter != 30 || e.Confounded != "" || math.Abs(e.Shift) > 0.05 {
@@ -165,7 +171,7 @@ func TestTheSampleOfTheChangeIsEnough(t *testing.T) {
 	}
 	tr.change("amp") // far from any other sample
 	tr.iterate(effectWarmup + 10)
-	tr.it.Sample++
+	tr.it.Unit++
 	tr.iterate(300)
 	if e := tr.last(); !e.Enough || e.NBefore != effectWindow || e.NAfter != effectWindow || !strings.Contains(e.Confounded, "sample advanced 6 → 7") {
 		t.Errorf("%+v, want 10 iterations of the sample to be too few", e)
@@ -175,7 +181,7 @@ func TestTheSampleOfTheChangeIsEnough(t *testing.T) {
 func TestWhatElseChangedIsTold(t *testing.T) {
 	tr := newTrial(5)
 	tr.iterate(30)
-	tr.it.Sample++
+	tr.it.Unit++
 	tr.iterate(15)
 	tr.change("amp")
 	tr.iterate(30)
@@ -225,9 +231,7 @@ func TestALostChangeEndsTheWindows(t *testing.T) {
 
 func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
 	tr := newTrial(8)
-	compare := func(psnr float64) {
-		tr.effects.compare(Quality{Iteration: tr.it.Index - 1, PSNR: psnr})
-	}
+	compare := tr.compare
 	tr.iterate(30)
 	compare(20)
 	tr.iterate(30)
@@ -262,7 +266,7 @@ func TestQualityDriftEndsWithTheWindow(t *testing.T) {
 	for i, within := range []bool{true, false, true, false} {
 		tr := newTrial(10)
 		tr.others = 0.5 * float64(i/2) // nor where all of them are disturbed
-		compare := func(psnr float64) { tr.effects.compare(Quality{Iteration: tr.it.Index - 1, PSNR: psnr}) }
+		compare := tr.compare
 		tr.iterate(60)
 		compare(20)
 		tr.change("amp")
@@ -401,11 +405,11 @@ func TestManyChangesKeepTheNewest(t *testing.T) {
 // Switches of an ablation are no effects of their own, but they end what is
 // compared: no window holds iterations from both sides of one.
 func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
-	var e effects
+	e := effects{quality: -1, unit: "sample"}
 	index := int64(0)
 	iterate := func(n int, ns int64, changes uint32) (begun int) {
 		for range n {
-			if e.iteration(&Iteration{Index: index, Stage: Progressive, Sample: 3, Total: ns, Changes: changes}) {
+			if e.iteration(&Iteration{Index: index, Kind: kindLaterSample, Unit: 3, Total: ns, Changes: changes}) {
 				begun++
 			}
 			index++

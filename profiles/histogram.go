@@ -82,11 +82,11 @@ func (h *histogram) spread() Spread {
 }
 
 // wholeTimes summarises a stage.
-func wholeTimes(stage *[NumPhases + 1]histogram) Times {
-	t := Times{Total: stage[NumPhases].spread()}
-	for p := range NumPhases {
+func wholeTimes(stage *[MaxPhases + 1]histogram) Times {
+	t := Times{Total: stage[MaxPhases].spread()}
+	for p := range MaxPhases {
 		t.Phases[p].Spread = stage[p].spread()
-		if sum := stage[NumPhases].sum; sum > 0 {
+		if sum := stage[MaxPhases].sum; sum > 0 {
 			t.Phases[p].Share = stage[p].sum / sum
 		}
 	}

@@ -36,7 +36,6 @@ type LoadView struct {
 
 // loads is what other programs took, read over and over.
 type loads struct {
-	read  func() machine.Load
 	marks []loadMark // oldest first
 	view  LoadView
 }
@@ -47,21 +46,28 @@ type loadMark struct {
 	machine.Load
 }
 
-// take reads the machine where that is due. What is asked for at once moves the
-// newest reading when it is too near to tell a share.
-func (l *loads) take(now time.Time, atOnce bool) {
+// due says whether a reading is due. What is asked for at once moves the newest reading
+// when it is too near to give a share.
+func (l *loads) due(now time.Time, atOnce bool) bool {
 	if l.view.Reason != "" {
-		return
+		return false
 	}
-	n := len(l.marks)
-	since := loadEvery
-	if n > 0 {
-		since = now.Sub(l.marks[n-1].at)
+	since := l.since(now)
+	return since >= loadEvery || atOnce && since > 0
+}
+
+// since is the time from the newest reading to now.
+func (l *loads) since(now time.Time) time.Duration {
+	if n := len(l.marks); n > 0 {
+		return now.Sub(l.marks[n-1].at)
 	}
-	if since < loadEvery && !(atOnce && since > 0) {
-		return
-	}
-	next := loadMark{now, l.read()}
+	return loadEvery
+}
+
+// take takes in a reading.
+func (l *loads) take(now time.Time, load machine.Load) {
+	n, since := len(l.marks), l.since(now)
+	next := loadMark{now, load}
 	if l.view.Reason = next.Reason; l.view.Reason != "" {
 		l.marks, l.view.Known, l.view.Considerable = nil, false, false
 		return
@@ -126,29 +132,28 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// readLoad reads what other programs take, and lets the iterations count whose share
-// is known. Where the run stands still none is to wait for the next reading.
-func (a *Aggregator) readLoad(now time.Time) {
-	last := a.pace.state != Running && len(a.effects.queue) > 0
-	if a.pace.state > Paused && !last {
-		return
-	}
+// takeLoad takes in a reading of what other programs take.
+func (a *Aggregator) takeLoad(b *Load, at time.Time) {
 	known := a.loads.view.Reason == ""
-	a.loads.take(now, last)
+	a.loads.take(at, b.Load)
 	if reason := a.loads.view.Reason; known && reason != "" {
 		a.log = keepNewest(append(a.log, LogLine{
 			Text: "what other programs take of the processors is not known, and no effect is checked for it: " + reason}), maxLog)
 	}
-	a.settle(last)
+}
+
+// standing says whether the run stands still while iterations wait for the next reading.
+func (a *Aggregator) standing() bool {
+	return a.pace.state != Running && len(a.effects.queue) > 0
 }
 
 // settle gives iterations the shares of other programs that are known; all of them
-// at last.
-func (a *Aggregator) settle(last bool) {
-	l := &a.loads
+// where the run stands still.
+func (a *Aggregator) settle() {
+	l, last := &a.loads, a.standing()
 	n := len(l.marks)
 	switch {
-	case len(a.effects.queue) == 0:
+	case len(a.effects.queue) == 0, a.pace.state > Paused && !last:
 	case l.view.Reason != "":
 		a.effects.settle(math.MaxInt64, func(int64, int64) float64 { return math.NaN() })
 	case n > 1:

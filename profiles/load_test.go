@@ -95,7 +95,7 @@ func TestARunThatStopsLetsItsLastIterationsCount(t *testing.T) {
 
 func TestWhereOthersCannotBeReadItIsSaidAndEffectsGoOn(t *testing.T) {
 	r := newRig()
-	r.a = NewAggregator(r.Stream, Options{Load: func() machine.Load { return machine.Load{Reason: "not read on plan9"} }})
+	r.a = NewAggregator(r.a.source, Options{Load: func() machine.Load { return machine.Load{Reason: "not read on plan9"} }})
 	r.start()
 	r.iterate(100)
 	r.tick()

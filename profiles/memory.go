@@ -10,8 +10,8 @@ import (
 // MemoryHistory is memory over the run, in bytes, read once a second.
 type MemoryHistory struct {
 	RSS        Curve // of the process
-	Parameters Curve // weights, gradients and moments
-	Buffers    Curve // activations, inputs and scratch
+	Parameters Curve // categories of the model's parameters
+	Buffers    Curve // the other categories
 	Caches     Curve
 }
 
@@ -74,9 +74,10 @@ func (w *memoryWatch) begin(elapsed time.Duration) {
 }
 
 // read takes in what memory is at an iteration and a running time.
-func (w *memoryWatch) read(m *MemoryView, caches, collectable, iteration int64, elapsed time.Duration) {
-	w.parameters.add(iteration, float64(m.Weights+m.Gradients+m.Moments))
-	w.buffers.add(iteration, float64(m.Activations+m.Inputs+m.Scratch))
+func (w *memoryWatch) read(schema *Schema, m *MemoryView, caches, collectable, iteration int64, elapsed time.Duration) {
+	parameters, buffers := m.Sums(schema)
+	w.parameters.add(iteration, float64(parameters))
+	w.buffers.add(iteration, float64(buffers))
 	w.caches.add(iteration, float64(caches))
 	if m.RSS == 0 {
 		return

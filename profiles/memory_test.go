@@ -10,15 +10,15 @@ import (
 // watched feeds a watch one reading a second of a process of 200 MB with noise of
 // some pages that leaks so many bytes a minute, and caches that grow.
 func watched(seconds int, leak, caches float64) *memoryWatch {
-	w := new(memoryWatch)
+	w, schema := new(memoryWatch), testSchema()
 	w.begin(0)
 	r := rand.New(rand.NewPCG(1, 1))
 	for s := range seconds {
 		minutes := float64(s) / 60
 		held := int64(caches * minutes)
-		m := &MemoryView{Memory: Memory{Weights: 11e6, Activations: 9e6}}
+		m := &MemoryView{Memory: Memory{Parts: [MaxMemory]int64{memoryWeights: 11e6, memoryActivations: 9e6}}}
 		m.RSS = 200e6 + int64(leak*minutes) + held + int64(4096*r.IntN(50))
-		w.read(m, held, 0, int64(s)*180, time.Duration(s)*time.Second)
+		w.read(&schema, m, held, 0, int64(s)*180, time.Duration(s)*time.Second)
 	}
 	return w
 }
@@ -68,7 +68,7 @@ func TestAFewSecondsGiveNoTrend(t *testing.T) {
 // more than trendPoints readings.
 func TestWatchingMemoryForAMillionSecondsStaysBounded(t *testing.T) {
 	w := watched(0, 0, 0)
-	m := &MemoryView{}
+	m, schema := &MemoryView{}, testSchema()
 	fits := 0
 	for s := range 1_000_000 {
 		m.RSS = 200e6 + int64(s%7)*4096
@@ -78,7 +78,7 @@ func TestWatchingMemoryForAMillionSecondsStaysBounded(t *testing.T) {
 		} else {
 			fits++
 		}
-		w.read(m, 0, 0, int64(s)*10, time.Duration(s)*time.Second)
+		w.read(&schema, m, 0, 0, int64(s)*10, time.Duration(s)*time.Second)
 	}
 	h := w.history()
 	for name, c := range map[string]Curve{"RSS": h.RSS, "parameters": h.Parameters, "buffers": h.Buffers, "caches": h.Caches} {
@@ -95,10 +95,10 @@ func TestWatchingMemoryForAMillionSecondsStaysBounded(t *testing.T) {
 }
 
 func TestUnreadableMemoryHasNoTrend(t *testing.T) {
-	w := new(memoryWatch)
+	w, schema := new(memoryWatch), testSchema()
 	w.begin(0)
 	for s := range 100 {
-		w.read(&MemoryView{Reason: "no /proc"}, 5, 0, int64(s), time.Duration(s)*time.Second)
+		w.read(&schema, &MemoryView{Reason: "no /proc"}, 5, 0, int64(s), time.Duration(s)*time.Second)
 	}
 	if h := w.history(); w.trend.Known || len(h.RSS) != 0 || len(h.Caches) != 100 {
 		t.Errorf("%+v, %d and %d points", w.trend, len(h.RSS), len(h.Caches))

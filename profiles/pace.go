@@ -110,8 +110,8 @@ func (p *pace) rate(now time.Time) float64 {
 
 // progress is what an estimate of the remaining time rests on.
 type progress struct {
-	samples  int // of all passes
-	results  []SampleResult
+	units    int // of all passes
+	results  []UnitResult
 	settings *preset.Settings
 	elapsed  time.Duration
 	rate     float64
@@ -119,16 +119,16 @@ type progress struct {
 }
 
 // remaining estimates the running time until the run ends. It rests on the mean
-// time of the newest samples, and is cut short by the limits on iterations and
+// time of the newest units, and is cut short by the limits on iterations and
 // seconds; a limit alone is an upper bound and is given where there is nothing
 // better. ok is false when nothing is known.
 func (p *progress) remaining() (eta time.Duration, ok bool) {
 	seconds := math.Inf(1)
-	samples := p.samples
+	units := p.units
 	if most := p.settings.MaxSamples; most > 0 {
-		samples = min(samples, max(most, len(p.results)))
+		units = min(units, max(most, len(p.results)))
 	}
-	if left := samples - len(p.results); len(p.results) >= etaLeast && left >= 0 {
+	if left := units - len(p.results); len(p.results) >= etaLeast && left >= 0 {
 		recent := p.results[max(0, len(p.results)-etaSamples):]
 		var sum time.Duration
 		for _, r := range recent {

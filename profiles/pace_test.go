@@ -92,9 +92,9 @@ func TestRateCountsLostIterations(t *testing.T) {
 }
 
 func TestRemainingTimeIsKnownOnlyFromSamplesOrLimits(t *testing.T) {
-	results := func(seconds ...float64) (r []SampleResult) {
+	results := func(seconds ...float64) (r []UnitResult) {
 		for _, s := range seconds {
-			r = append(r, SampleResult{Elapsed: time.Duration(s * 1e9)})
+			r = append(r, UnitResult{Elapsed: time.Duration(s * 1e9)})
 		}
 		return r
 	}
@@ -105,15 +105,15 @@ func TestRemainingTimeIsKnownOnlyFromSamplesOrLimits(t *testing.T) {
 		want float64
 		ok   bool
 	}{
-		{"nothing known", progress{samples: 10, rate: 100}, preset.Settings{}, 0, false},
-		{"two samples", progress{samples: 10, results: results(2, 2), rate: 100}, preset.Settings{}, 0, false},
-		{"three samples", progress{samples: 10, results: results(2, 4, 3), rate: 100}, preset.Settings{}, 21, true},
-		{"the newest ten", progress{samples: 20, results: results(1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}, preset.Settings{}, 9, true},
-		{"all done", progress{samples: 3, results: results(2, 4, 3)}, preset.Settings{}, 0, true},
-		{"iterations", progress{samples: 10, rate: 100, index: 150}, preset.Settings{MaxIterations: 200}, 0.5, true},
-		{"iterations, no rate", progress{samples: 10, index: 150}, preset.Settings{MaxIterations: 200}, 0, false},
-		{"seconds", progress{samples: 10, elapsed: 4 * time.Second}, preset.Settings{MaxSeconds: 10}, 6, true},
-		{"the limit cuts the samples short", progress{samples: 10, results: results(2, 4, 3), elapsed: 9 * time.Second}, preset.Settings{MaxSeconds: 10}, 1, true},
+		{"nothing known", progress{units: 10, rate: 100}, preset.Settings{}, 0, false},
+		{"two samples", progress{units: 10, results: results(2, 2), rate: 100}, preset.Settings{}, 0, false},
+		{"three samples", progress{units: 10, results: results(2, 4, 3), rate: 100}, preset.Settings{}, 21, true},
+		{"the newest ten", progress{units: 20, results: results(1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}, preset.Settings{}, 9, true},
+		{"all done", progress{units: 3, results: results(2, 4, 3)}, preset.Settings{}, 0, true},
+		{"iterations", progress{units: 10, rate: 100, index: 150}, preset.Settings{MaxIterations: 200}, 0.5, true},
+		{"iterations, no rate", progress{units: 10, index: 150}, preset.Settings{MaxIterations: 200}, 0, false},
+		{"seconds", progress{units: 10, elapsed: 4 * time.Second}, preset.Settings{MaxSeconds: 10}, 6, true},
+		{"the limit cuts the samples short", progress{units: 10, results: results(2, 4, 3), elapsed: 9 * time.Second}, preset.Settings{MaxSeconds: 10}, 1, true},
 	} {
 		c.p.settings = &c.set
 		got, ok := c.p.remaining()

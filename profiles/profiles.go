@@ -6,55 +6,19 @@
 // and once per tick builds one immutable Snapshot.
 package profiles
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
-// Phase is a part of an iteration whose time is measured by itself.
+// Phase is the index of a phase in its schema.
 type Phase uint8
 
-// The phases, in the order in which the screen lists them.
-const (
-	Forward   Phase = iota // decoder, forward
-	Telescope              // both measurements of the output, and of the object when asked
-	Loss                   // both losses and the stop rule
-	Backward               // gradients of losses, telescope and decoder
-	Optimizer              // Adam
-	Metrics                // PSNR, SSIM, RMSE and the preview picture
-	NumPhases
-)
+// Kind is the index of a kind of iteration in its schema.
+type Kind uint8
 
-var phaseNames = [NumPhases]string{"forward", "telescope", "loss", "backward", "optimizer", "metrics"}
-
-// String is the phase's name on screen and in JSON.
-func (p Phase) String() string { return phaseNames[p] }
-
-// Stage is the part of the reconstruction an iteration belongs to
-// (spec/prism.md §5.1).
-type Stage uint8
-
-// The stages.
-const (
-	Initialising Stage = iota // the decoder learns the initial disc
-	Progressive               // sub-apertures are added one by one
-)
-
-// String is the stage's name on screen.
-func (s Stage) String() string {
-	if s == Initialising {
-		return "initialising"
-	}
-	return "progressive"
-}
-
-// CacheID names one of the caches.
+// CacheID is the index of a cache in its schema.
 type CacheID uint8
-
-// The caches.
-const (
-	MeasurementCache CacheID = iota // measurements of the object through one aperture
-	FFTPlans                        // twiddle factors per transform length
-	Masks                           // aperture masks and coordinate grids
-	NumCaches
-)
 
 // CacheCounters is a cache's state since the run began.
 type CacheCounters struct {
@@ -114,35 +78,54 @@ type Flags uint8
 
 // The flags.
 const (
-	Converged   Flags = 1 << iota // the stop rule ended the sample: no backward, no optimizer
+	Converged   Flags = 1 << iota // the stop rule ended the unit: not every phase ran
 	SkippedStep                   // the gradient scaler found an overflow and skipped the update
 	NonFinite                     // a loss was NaN or infinite
 	Warmup                        // first iteration after a plan was compiled or a setting changed
 )
 
-// Iteration is what one iteration measured. It has a fixed size and no pointers.
-// Times are nanoseconds.
+// Values holds a value for every series of a schema; NaN where there is none.
+type Values [MaxSeries]float64
+
+// NoValues has no value.
+func NoValues() (v Values) {
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// Iteration is what one iteration measured. It has a fixed size and no pointers: the
+// schema says what its entries mean. Times are nanoseconds.
 type Iteration struct {
-	Index    int64 // counts every iteration of the run from 0
-	Stage    Stage
-	Sample   int32 // index of the sub-aperture, 0-based; -1 while initialising
-	InSample int32 // iteration within the sample, or within the initialisation
-	Flags    Flags
+	Index  int64 // counts every iteration of the run from 0
+	Kind   Kind
+	Flags  Flags
+	Unit   int32 // index of the unit of work, 0-based; −1 before the first
+	InUnit int32 // iteration within the unit, or within what comes before the first
 
 	Start  int64            // since the run began
 	Total  int64            // whole iteration, wall time, without Retimed
-	Phases [NumPhases]int64 // a phase that did not run is 0
+	Phases [MaxPhases]int64 // a phase that did not run is 0
 
-	LossOld, LossNew float64 // initialising: LossOld is NaN, LossNew the image-space loss
-	LearningRate     float64
-	GradientScale    float64 // 0 unless fp16
+	// Series has the values of the series that every iteration has; the others' entries
+	// are not read.
+	Series Values
 
 	// Retimed is what watching the caches took: time to compute again what they had,
 	// which is in neither Total nor a phase.
 	Retimed int64
 
 	Changes uint32 // number of Changes made before this iteration: names its settings
-	Caches  [NumCaches]CacheCounters
+	Caches  [MaxCaches]CacheCounters
+}
+
+// Measurement has values of series that are not measured in every iteration, at one
+// iteration; NaN where a series was not measured.
+type Measurement struct {
+	Iteration int64
+	Unit      int32
+	Values    Values
 }
 
 // Change is a setting that changed between two iterations.
@@ -183,47 +166,55 @@ type RoofLevel struct {
 	GBs   float64
 }
 
-// Quality compares the reconstruction with the truth at one iteration
-// (spec/prism.md §6). SSIM and the others are taken on the object's window.
-type Quality struct {
-	Iteration int64
-	Sample    int32
-	PSNR      float64 // dB, data range 1; +Inf when equal
-	SSIM      float64
-	RMSE      float64 // percent of the truth's root mean square
+// UnitResult is how the training of a unit of work ended.
+type UnitResult struct {
+	Unit       int32
+	Iterations int32
+	Converged  bool
+	Values     Values  // of the series at its end
+	Reached    float64 // what the stop rule compares with Threshold, below which a unit converges
+	Loss       string  // the loss that Reached is of, as preset.Settings.LossName
+	Threshold  float64 // in force at its end; 0 is none, which nothing can reach
+	Elapsed    time.Duration
 }
 
-// SampleResult is how the training of one sub-aperture ended.
-type SampleResult struct {
-	Sample           int32
-	Iterations       int32
-	Converged        bool
-	LossOld, LossNew float64
-	Loss             string  // the loss that those are of, as preset.Settings.LossName
-	Threshold        float64 // in force at its end; 0 is none, which nothing can reach
-	Elapsed          time.Duration
-}
-
-// Failed says that the sample used up its iterations without reaching the threshold
+// Failed says that the unit used up its iterations without reaching the threshold
 // in force.
-func (r *SampleResult) Failed() bool { return !r.Converged && r.Threshold > 0 }
+func (r *UnitResult) Failed() bool { return !r.Converged && r.Threshold > 0 }
 
-// Picture is a grey image of the reconstruction for the screen, never changed
-// after it was published. Pixels are row by row, amplitude as reconstructed.
+// Picture is a grey image for the screen, never changed after it was published. Pixels
+// are row by row, amplitude as reconstructed.
 type Picture struct {
+	ID            int // index in the schema
 	Iteration     int64
 	Width, Height int
 	Pixels        []float32
 }
 
-// Memory is the run's memory in bytes, by category. The first group is exact,
-// from the plans; Caches is what the caches hold.
+// Memory is the run's memory in bytes. Parts are the categories of the schema, exact from
+// the plans; Caches is what the caches hold.
 type Memory struct {
-	Weights, Gradients, Moments, Activations, Inputs, Scratch int64
-	Caches                                                    int64
+	Parts  [MaxMemory]int64
+	Caches int64
 }
 
 // Total is the sum of all categories.
 func (m *Memory) Total() int64 {
-	return m.Weights + m.Gradients + m.Moments + m.Activations + m.Inputs + m.Scratch + m.Caches
+	sum := m.Caches
+	for _, bytes := range m.Parts {
+		sum += bytes
+	}
+	return sum
+}
+
+// Sums are what the model is made of and what its buffers take, in bytes.
+func (m *Memory) Sums(s *Schema) (parameters, buffers int64) {
+	for i, part := range s.Memory {
+		if part.Parameters {
+			parameters += m.Parts[i]
+		} else {
+			buffers += m.Parts[i]
+		}
+	}
+	return parameters, buffers
 }

@@ -9,7 +9,7 @@ type Timing struct {
 	Index  int64
 	Start  int64 // since the run began
 	Total  int64
-	Phases [NumPhases]int64
+	Phases [MaxPhases]int64
 	Flags  Flags
 }
 

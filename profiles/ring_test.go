@@ -46,7 +46,7 @@ func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
 		it := Iteration{}
 		for i := int64(0); i < n; {
 			it.Index, it.Total, it.Start = i, 3*i, -i
-			it.Caches[NumCaches-1].Saved = i
+			it.Caches[numCaches-1].Saved = i
 			if r.Push(&it) {
 				i++
 			} else {
@@ -60,7 +60,7 @@ func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
 			runtime.Gosched()
 			continue
 		}
-		if it.Index != want || it.Total != 3*want || it.Start != -want || it.Caches[NumCaches-1].Saved != want {
+		if it.Index != want || it.Total != 3*want || it.Start != -want || it.Caches[numCaches-1].Saved != want {
 			t.Fatalf("record %d arrived as %+v", want, it)
 		}
 		want++

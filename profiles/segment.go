@@ -17,33 +17,12 @@ const (
 	effectReach    = effectPatience * effectWindow
 )
 
-// work is what an iteration computes: iterations of different kinds cannot be
-// compared. The first sample has no old target, so it measures once instead of
-// twice (spec/prism.md §3.3).
-type work uint8
-
-const (
-	initialisation work = iota
-	firstSample
-	laterSample
-)
-
-func workOf(it *Iteration) work {
-	switch {
-	case it.Stage == Initialising:
-		return initialisation
-	case it.Sample == 0:
-		return firstSample
-	}
-	return laterSample
-}
-
-// timed is one whole-iteration time, the sample it belongs to, and the share of the
+// timed is one whole-iteration time, the unit it belongs to, and the share of the
 // processors that other programs took meanwhile, NaN where that is not known.
 type timed struct {
 	ns      int64
 	foreign float64
-	sample  int32
+	unit    int32
 }
 
 func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
@@ -52,7 +31,7 @@ func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
 // oldest iterations are the after-window of the changes that opened it, its
 // newest the before-window of those that end it.
 type segment struct {
-	kind    work
+	kind    Kind
 	seen    int
 	waiting int     // iterations whose share of other programs is not known yet
 	oldest  []timed // until a window of quiet ones is full, at most effectReach
@@ -94,7 +73,7 @@ func (s *segment) whole() bool {
 // pick is the window of an effect.
 type pick struct {
 	ns          []int64 // in the order of measurement
-	first, last int32   // samples
+	first, last int32   // units
 	foreign     float64 // mean share of other programs, NaN where not known
 	left        int     // disturbed iterations left out
 	all         bool    // none were, because too few were undisturbed
@@ -117,23 +96,23 @@ func (s *segment) before(into []int64) pick {
 }
 
 // choose takes the nearest of n iterations, at(0) the nearest: the undisturbed ones
-// of its sample where they are enough, else of all samples, else all.
+// of its unit where they are enough, else of all units, else all.
 func choose(n int, at func(i int) *timed, into []int64) pick {
 	quiet, alike := 0, 0
 	for i := 0; i < n && quiet < EffectEnough; i++ {
 		if t := at(i); t.quiet() {
 			quiet++
-			if t.sample == at(0).sample {
+			if t.unit == at(0).unit {
 				alike++
 			}
 		}
 	}
 	p := pick{ns: into[:0], all: quiet < EffectEnough}
-	within := alike == EffectEnough // samples come one after the other
+	within := alike == EffectEnough // units come one after the other
 	skipped, sum := 0, 0.0
 	for i := 0; i < n && len(p.ns) < effectWindow; i++ {
 		t := at(i)
-		if within && t.sample != at(0).sample {
+		if within && t.unit != at(0).unit {
 			break
 		}
 		if !p.all && !t.quiet() {
@@ -141,9 +120,9 @@ func choose(n int, at func(i int) *timed, into []int64) pick {
 			continue
 		}
 		if len(p.ns) == 0 {
-			p.first = t.sample
+			p.first = t.unit
 		}
-		p.ns, p.last = append(p.ns, t.ns), t.sample
+		p.ns, p.last = append(p.ns, t.ns), t.unit
 		p.left = skipped
 		sum += t.foreign
 	}

@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"prismtop/profiles/preset"
@@ -27,33 +28,41 @@ func (s State) String() string {
 
 // RunInfo is what does not change during a run.
 type RunInfo struct {
-	Object      string // "moon", or the picture's file name
+	Schema      Schema
+	Object      string // what it works on: "moon", or a file's name
 	Device      string // "cpu"
 	Kernels     string // "go", "avx2", "avx512", "amx"
 	GPUReason   string // why no GPU is used; empty when one is
-	Parameters  int    // trainable numbers of the decoder
+	Parameters  int    // trainable numbers of the model
 	Seed        uint64
-	Size        int // N: side of the field, pixels
-	ObjectSize  int // S: side of the object's window, pixels
-	Samples     int // of the pattern
-	Passes      int // times that the pattern is trained; 0 counts as 1
+	Units       int // of work, in one pass
+	Passes      int // times that the units are worked off; 0 counts as 1
 	Notes       []string
-	Centres     [][2]float64 // aperture centres [y, x], pixels from DC; PerSample of them each
-	PerSample   int
-	Radius      float64 // aperture radius, pixels
-	PriorStarts int     // restarts of this run so far
+	PriorStarts int // restarts of this run so far
+
+	Sampling // of k-space; zero where nothing is sampled there
 }
 
-// AllSamples is the number of samples of all passes, which Iteration.Sample counts.
-func (r *RunInfo) AllSamples() int { return r.Samples * max(r.Passes, 1) }
+// Sampling is the pattern in which a telescope samples k-space, a sample for each unit
+// of work.
+type Sampling struct {
+	Size       int          // N: side of the field, pixels
+	ObjectSize int          // S: side of the object's window, pixels
+	Centres    [][2]float64 // of apertures [y, x], pixels from DC; PerSample of them each
+	PerSample  int
+	Radius     float64 // of an aperture, pixels
+}
 
-// Place is where in the pattern a sample stands, and in which pass, both from 0. A
-// negative sample, before the first, has place −1.
-func (r *RunInfo) Place(sample int) (place, pass int) {
-	if sample < 0 || r.Samples <= 0 {
-		return sample, 0
+// AllUnits is the number of units of all passes, which Iteration.Unit counts.
+func (r *RunInfo) AllUnits() int { return r.Units * max(r.Passes, 1) }
+
+// Place is where in a pass a unit stands, and in which pass, both from 0. A
+// negative unit, before the first, has place −1.
+func (r *RunInfo) Place(unit int) (place, pass int) {
+	if unit < 0 || r.Units <= 0 {
+		return unit, 0
 	}
-	return sample % r.Samples, sample / r.Samples
+	return unit % r.Units, unit / r.Units
 }
 
 // Spread summarises times of the recent window, in nanoseconds.
@@ -71,7 +80,7 @@ type PhaseView struct {
 // Times is the whole iteration and each phase.
 type Times struct {
 	Total  Spread
-	Phases [NumPhases]PhaseView
+	Phases [MaxPhases]PhaseView
 }
 
 // Point is a bucket of a curve: the extremes and the mean of the iterations that
@@ -109,6 +118,17 @@ type MemoryView struct {
 	Trend        MemoryTrend
 }
 
+// SeriesView is a series so far.
+type SeriesView struct {
+	Curve Curve
+	// Latest is the newest value, of the newest iteration where every iteration has one: NaN
+	// where it has none. Has is false before the first value of any other series, whose
+	// newest is of Iteration.
+	Latest    float64
+	Has       bool
+	Iteration int64
+}
+
 // Effect is what the changes at one iteration boundary did, measured from the
 // iterations before and after it (same stage, warm-up excluded, and those that other
 // programs disturbed where enough are left).
@@ -134,7 +154,7 @@ type Effect struct {
 	// LeftOut counts iterations that other programs disturbed and that are in neither
 	// window.
 	LeftOut int
-	// QualityDrift is PSNR at the end of the after-window less PSNR before, in dB;
+	// QualityDrift is the schema's Quality at the end of the after-window less that before;
 	// HasQuality is false when none was measured on one side.
 	QualityDrift float64
 	HasQuality   bool
@@ -194,6 +214,36 @@ type LogLine struct {
 	Refused bool // what was asked for could not be done
 }
 
+// Stage is the name of the stage that the run is in.
+func (s *Snapshot) Stage() string { return s.Run.Schema.Stage(s.Kind) }
+
+// InUnits says whether the run is at its units of work.
+func (s *Snapshot) InUnits() bool { return s.Run.Schema.InUnits(s.Kind) }
+
+// Of is the series of a name; one without values where the schema has none.
+func (s *Snapshot) Of(name string) SeriesView {
+	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
+		return s.Series[i]
+	}
+	return SeriesView{Latest: math.NaN()}
+}
+
+// Cache is the cache that a setting switches; the zero one where the schema has none.
+func (s *Snapshot) Cache(setting string) CacheView {
+	if i := s.Run.Schema.CacheOf(setting); i >= 0 {
+		return s.Caches[i]
+	}
+	return CacheView{}
+}
+
+// Picture is the picture of a name; nil where there is none.
+func (s *Snapshot) Picture(name string) *Picture {
+	if i := s.Run.Schema.PictureNamed(name); i >= 0 {
+		return s.Pictures[i]
+	}
+	return nil
+}
+
 // Snapshot is everything the screen needs at one moment. It is immutable:
 // slices and pointers in it are never written after it was published.
 type Snapshot struct {
@@ -205,10 +255,10 @@ type Snapshot struct {
 	EndedBy  string // the limit that finished the run early, as "max_iterations = 300"; empty for none
 
 	Elapsed  time.Duration // running time, pauses excluded
-	Stage    Stage
-	Index    int64 // iterations so far
-	Sample   int   // current sample, 0-based; −1 while initialising
-	InSample int
+	Kind     Kind          // of the newest iteration
+	Index    int64         // iterations so far
+	Unit     int           // current unit of work, 0-based; −1 before the first
+	InUnit   int
 	Rate     float64 // iterations per second over the last two seconds
 	ETA      time.Duration
 	ETAKnown bool
@@ -216,7 +266,7 @@ type Snapshot struct {
 	// Total and Phases summarise the recent window: at most 512 iterations since
 	// the last change of a setting or stage, warm-up excluded.
 	Total  Spread
-	Phases [NumPhases]PhaseView
+	Phases [MaxPhases]PhaseView
 	// Whole summarises every iteration of the stage so far, warm-up excluded,
 	// whatever the settings were. Its quantiles are exact to 0.4 %.
 	Whole Times
@@ -226,26 +276,19 @@ type Snapshot struct {
 	// Recent is the newest iterations one by one, at most 512, warm-up included.
 	Recent []Timing
 
-	IterationTime    Curve // milliseconds
-	Clock            Curve // when iterations started, seconds since the run began, pauses included
-	LossOld, LossNew Curve
-	PSNR, SSIM, RMSE Curve // dB; 0 to 1; percent
-	LatestLossOld    float64
-	LatestLossNew    float64
-	LearningRate     float64
-	GradientScale    float64
-	SkippedSteps     int64
-	NonFinite        int64
+	IterationTime Curve // milliseconds
+	Clock         Curve // when iterations started, seconds since the run began, pauses included
 
-	Quality    Quality
-	HasQuality bool
-	Picture    *Picture // nil until the first one
-	Truth      *Picture // the object, on the same window
+	Series       [MaxSeries]SeriesView // by the schema
+	SkippedSteps int64
+	NonFinite    int64
+
+	Pictures [MaxPictures]*Picture // by the schema; nil until the first one
 
 	Layers []Layer // in the order in which they run; empty unless the settings ask for them
 	Roofs  *Roofs  // that the layers are judged by; nil where they were never measured
 
-	Caches [NumCaches]CacheView
+	Caches [MaxCaches]CacheView
 	Memory MemoryView
 	Load   LoadView
 
@@ -254,8 +297,7 @@ type Snapshot struct {
 
 	Ablation *Ablation // the newest, running or ended; nil without one
 
-	Results  []SampleResult
-	Coverage float64 // share of k-space that the accumulated mask covers, 0 to 1
+	Results []UnitResult
 
 	Log    []LogLine
 	Alerts []Alert // what is wrong now, the worst first

@@ -12,7 +12,7 @@ import (
 
 func TestStreamAllocatesNothingPerIteration(t *testing.T) {
 	s := NewStream(1024)
-	a := NewAggregator(s, Options{})
+	a := NewAggregator(s.Follow(), Options{})
 	it := Iteration{Total: 1e6}
 	if n := testing.AllocsPerRun(2000, func() {
 		s.Iteration(&it)
@@ -26,19 +26,19 @@ func TestStreamAllocatesNothingPerIteration(t *testing.T) {
 	a.Tick(time.Now())
 }
 
-func TestTakeKeepsEventsInTheirPlaceAmongTheIterations(t *testing.T) {
+func TestDrainKeepsEventsInTheirPlaceAmongTheIterations(t *testing.T) {
 	s := NewStream(16)
-	s.Begin(RunInfo{}, preset.Settings{})
+	s.Begin(info(4), preset.Settings{})
 	s.Iteration(&Iteration{Index: 0})
 	s.Iteration(&Iteration{Index: 1})
 	s.Change(Change{Key: "amp", Iteration: 2}, preset.Settings{})
 	s.Iteration(&Iteration{Index: 2})
-	b := s.take(nil)
-	if len(b.events) != 2 || b.events[0].position != 0 || b.events[1].position != 2 || b.limit != 3 {
-		t.Fatalf("events %+v, limit %d; want places 0 and 2, limit 3", b.events, b.limit)
+	r := s.Follow()
+	if got, want := drained(r), "begin 0 1 amp 2"; got != want {
+		t.Fatalf("events %q, want %q", got, want)
 	}
-	if b := s.take(b.events); len(b.events) != 0 || b.limit != 3 {
-		t.Errorf("a second take found %d events", len(b.events))
+	if r.Drain(func(e *Event) { t.Errorf("a second Drain found %T", e.Body) }) {
+		t.Error("a second Drain found something")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestSettingsOfAnEventDoNotFollowTheRun(t *testing.T) {
 	settings := preset.Settings{Channels: []int{64, 1}}
 	s.Begin(RunInfo{}, settings)
 	settings.Channels[0] = 7
-	if got := NewAggregator(s, Options{}).Tick(time.Now()).Settings.Channels[0]; got != 64 {
+	if got := NewAggregator(s.Follow(), Options{}).Tick(time.Now()).Settings.Channels[0]; got != 64 {
 		t.Errorf("channels[0] = %d, want 64 as it was when the run began", got)
 	}
 }
@@ -56,20 +56,21 @@ func TestSettingsOfAnEventDoNotFollowTheRun(t *testing.T) {
 // counted, and the calls return.
 func TestAReaderThatNeverDrainsDoesNotStopTheRun(t *testing.T) {
 	s := NewStream(64)
-	s.Begin(RunInfo{}, preset.Settings{})
+	s.Begin(info(4), preset.Settings{})
 	const n = 100_000
 	for i := range int64(n) {
 		s.Iteration(&Iteration{Index: i, Total: 1e6})
-		s.Quality(Quality{Iteration: i})
+		s.Measure(compared(i, 20))
 	}
 	s.Change(Change{Key: "amp", Iteration: n}, preset.Settings{AMP: "bf16"})
 	s.State(Finished, "")
 
-	const lost = n - 64 + n + 1 + 1 + 1 - maxEvents // Begin, Change and State besides the qualities
-	if got := s.Dropped(); got != lost {
+	const lost = n - 64 + n + 1 + 1 + 1 - maxEvents // Begin, Change and State besides the measurements
+	r := s.Follow()
+	if got := r.Dropped(); got != lost {
 		t.Errorf("dropped %d, want %d", got, lost)
 	}
-	snap := NewAggregator(s, Options{}).Tick(time.Now())
+	snap := NewAggregator(r, Options{}).Tick(time.Now())
 	if snap.State != Finished || snap.Settings.AMP != "bf16" {
 		t.Errorf("state %v, amp %q: how the run ended was lost", snap.State, snap.Settings.AMP)
 	}
@@ -83,8 +84,8 @@ func TestBeginFindsRoomInAFullQueue(t *testing.T) {
 	for range maxEvents {
 		s.Log("again")
 	}
-	s.Begin(RunInfo{Object: "moon"}, preset.Settings{})
-	snap := NewAggregator(s, Options{}).Tick(time.Now())
+	s.Begin(info(4), preset.Settings{})
+	snap := NewAggregator(s.Follow(), Options{}).Tick(time.Now())
 	if snap.Run.Object != "moon" || snap.Own.Dropped != maxEvents {
 		t.Errorf("object %q, dropped %d", snap.Run.Object, snap.Own.Dropped)
 	}
@@ -92,7 +93,7 @@ func TestBeginFindsRoomInAFullQueue(t *testing.T) {
 
 func TestPicturesAreMadeOnRequest(t *testing.T) {
 	s := NewStream(2)
-	a := NewAggregator(s, Options{Pictures: time.Second})
+	a := NewAggregator(s.Follow(), Options{Pictures: time.Second})
 	now := time.Now()
 	a.Tick(now)
 	if !s.PictureWanted() {
@@ -100,11 +101,15 @@ func TestPicturesAreMadeOnRequest(t *testing.T) {
 	}
 	p := &Picture{Iteration: 3}
 	s.Picture(p)
+	if !s.PictureWanted() {
+		t.Error("the request was answered before every picture was published")
+	}
+	s.Answered()
 	if s.PictureWanted() {
 		t.Error("the request outlived its answer")
 	}
-	if snap := a.Tick(now.Add(999 * time.Millisecond)); snap.Picture != p || s.PictureWanted() {
-		t.Errorf("picture %v, wanted again %v before its time", snap.Picture, s.PictureWanted())
+	if snap := a.Tick(now.Add(999 * time.Millisecond)); snap.Pictures[pictureReconstruction] != p || s.PictureWanted() {
+		t.Errorf("pictures %v, wanted again %v before their time", snap.Pictures, s.PictureWanted())
 	}
 	if a.Tick(now.Add(time.Second)); !s.PictureWanted() {
 		t.Error("no second picture was asked for")
@@ -116,12 +121,13 @@ func TestPicturesAreMadeOnRequest(t *testing.T) {
 func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 	const n, every = 40_000, 4_000
 	s := NewStream(1024)
-	a := NewAggregator(s, Options{Pictures: time.Millisecond})
+	reader := s.Follow()
+	a := NewAggregator(reader, Options{Pictures: time.Millisecond})
 	var run sync.WaitGroup
 	run.Go(func() {
-		s.Begin(RunInfo{Object: "moon", Samples: 3}, preset.Settings{})
+		s.Begin(info(3), preset.Settings{})
 		s.State(Running, "")
-		it := Iteration{Stage: Progressive, Sample: 1}
+		it := Iteration{Kind: kindLaterSample, Unit: 1}
 		for i := int64(0); i < n; i++ {
 			if i%every == 0 && i > 0 {
 				it.Changes++
@@ -132,6 +138,7 @@ func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 			s.Iteration(&it)
 			if s.PictureWanted() {
 				s.Picture(&Picture{Iteration: i})
+				s.Answered()
 			}
 			if i%64 == 0 {
 				runtime.Gosched()
@@ -167,7 +174,7 @@ func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 		if snap.State != Finished || len(snap.Changes) > n/every-1 || last != fmt.Sprint(n/every-1) || len(snap.Log) != 50 {
 			t.Errorf("state %v, %d changes, the last to %s, %d log lines", snap.State, len(snap.Changes), last, len(snap.Log))
 		}
-		if got := int64(s.ring.Read()) + snap.Own.Dropped; got != n {
+		if got := int64(reader.ring.Read()) + snap.Own.Dropped; got != n {
 			t.Errorf("%d records taken in or counted, want %d", got, n)
 		}
 		return
@@ -176,12 +183,13 @@ func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 
 func BenchmarkStreamIteration(b *testing.B) {
 	s, it, out := NewStream(8192), Iteration{}, Iteration{}
+	r := s.Follow()
 	b.ReportAllocs()
 	for b.Loop() {
 		s.Iteration(&it)
 		if s.PictureWanted() {
 			b.Fatal("nobody asked for a picture")
 		}
-		s.ring.Pop(&out)
+		r.ring.Pop(&out)
 	}
 }

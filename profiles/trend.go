@@ -23,16 +23,19 @@ type Trend struct {
 	HasChange bool
 }
 
-// Trends are those of the phases; the last is the whole iteration's.
-type Trends [NumPhases + 1]Trend
+// WholeIteration is the index of the whole iteration in Trends.
+const WholeIteration = MaxPhases
+
+// Trends are those of the phases, and that of the whole iteration.
+type Trends [MaxPhases + 1]Trend
 
 // trends collects them.
 type trends struct {
-	bins   [NumPhases + 1][trendBins]float64
+	bins   [MaxPhases + 1][trendBins]float64
 	n      int
 	at     int64 // number of the open bin
-	sums   [NumPhases + 1]float64
-	counts [NumPhases + 1]int64
+	sums   [MaxPhases + 1]float64
+	counts [MaxPhases + 1]int64
 	view   *Trends // of the closed bins; nil when it is to be made again
 }
 
@@ -47,13 +50,13 @@ func (t *trends) add(it *Iteration) {
 			t.counts[p]++
 		}
 	}
-	t.sums[NumPhases] += float64(it.Total)
-	t.counts[NumPhases]++
+	t.sums[MaxPhases] += float64(it.Total)
+	t.counts[MaxPhases]++
 }
 
 // close ends the open bin, where it holds anything.
 func (t *trends) close() {
-	if t.counts[NumPhases] == 0 {
+	if t.counts[MaxPhases] == 0 {
 		return
 	}
 	if t.n == trendBins {

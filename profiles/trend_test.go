@@ -14,28 +14,28 @@ func TestTrendsAreMeansOfTwoSecondsThatFillAndJump(t *testing.T) {
 		}
 		for range 4 {
 			it := Iteration{Start: at, Total: 10 * (second + 1)}
-			it.Phases[Backward] = 6 * (second + 1)
+			it.Phases[phaseBackward] = 6 * (second + 1)
 			tr.add(&it)
 			at += 250_000_000
 		}
 		v := tr.publish()
-		if n := len(v[NumPhases].Bins); n > trendBins || n < min(int(second)/2, trendBins*3/4) {
+		if n := len(v[MaxPhases].Bins); n > trendBins || n < min(int(second)/2, trendBins*3/4) {
 			t.Fatalf("second %d: %d bins", second, n)
 		}
-		most = max(most, len(v[Backward].Bins))
+		most = max(most, len(v[phaseBackward].Bins))
 	}
 	if most != trendBins {
 		t.Errorf("at most %d bins, want %d", most, trendBins)
 	}
 	v := tr.publish()
-	bins := v[NumPhases].Bins
+	bins := v[MaxPhases].Bins
 	if last := bins[len(bins)-1]; last != 1975 { // seconds 196 and 197
 		t.Errorf("the newest bin is %v", last)
 	}
-	if c := v[Backward]; !c.HasChange || math.Abs(c.Change-(1945./1865-1)) > 1e-9 {
+	if c := v[phaseBackward]; !c.HasChange || math.Abs(c.Change-(1945./1865-1)) > 1e-9 {
 		t.Errorf("the change is %v", c.Change)
 	}
-	if v[Metrics].HasChange {
+	if v[phaseMetrics].HasChange {
 		t.Error("a phase that never ran has a trend")
 	}
 }
@@ -45,7 +45,7 @@ func TestPublishedTimingsAreNotWrittenAgain(t *testing.T) {
 	var kept [][]Timing
 	for i := range int64(10 * recentTimings) {
 		it := Iteration{Index: i, Total: 10}
-		it.Phases[Forward], it.Phases[Loss] = 3, 4
+		it.Phases[phaseForward], it.Phases[phaseLoss] = 3, 4
 		all.add(&it)
 		if i%97 == 0 {
 			kept = append(kept, all.newest())

@@ -14,9 +14,9 @@ const windowSize = 512
 // window holds the newest iterations that ran under one set of settings.
 type window struct {
 	total  [windowSize]int64
-	phases [NumPhases][windowSize]int64
+	phases [MaxPhases][windowSize]int64
 	// lookups are the caches' counters before each iteration.
-	lookups [windowSize][NumCaches]lookups
+	lookups [windowSize][MaxCaches]lookups
 	n       int // iterations held
 	next    int // where the next one goes
 
@@ -35,10 +35,10 @@ func (w *window) reset() { w.n, w.next = 0, 0 }
 func (w *window) add(it, before *Iteration) {
 	i := w.next
 	w.total[i] = it.Total
-	for p := range NumPhases {
-		w.phases[p][i] = it.Phases[p]
+	for p, ns := range it.Phases {
+		w.phases[p][i] = ns
 	}
-	for c := range NumCaches {
+	for c := range MaxCaches {
 		b := &before.Caches[c]
 		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent, b.SpentSquares}
 	}
@@ -51,7 +51,7 @@ func (w *window) times() Times {
 	var t Times
 	t.Total = w.spread(&w.total)
 	sum := t.Total.Mean * float64(t.Total.N)
-	for p := range NumPhases {
+	for p := range MaxPhases {
 		s := w.spread(&w.phases[p])
 		t.Phases[p].Spread = s
 		if sum > 0 {
@@ -83,9 +83,9 @@ func (w *window) spread(values *[windowSize]int64) Spread {
 }
 
 // caches is each cache at the newest iteration with its rate over the window.
-func (w *window) caches(newest *Iteration) [NumCaches]CacheView {
-	var views [NumCaches]CacheView
-	for c := range NumCaches {
+func (w *window) caches(newest *Iteration) [MaxCaches]CacheView {
+	var views [MaxCaches]CacheView
+	for c := range MaxCaches {
 		views[c].CacheCounters = newest.Caches[c]
 		if w.n > 0 {
 			views[c].recent(&w.lookups[(w.next+windowSize-w.n)%windowSize][c], w.n)

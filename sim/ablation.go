@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
+	"prismtop/sim/workload"
 )
 
 // This file is the ablation of a run: it switches what the schedule wants between
@@ -18,10 +20,10 @@ import (
 // the next iteration boundary on. It ends by itself, by StopAblation, and with
 // anything that changes what is compared: a setting, a restart, the run's end. The
 // settings then are what they were.
-func (r *Run) StartAblation() error { return r.ablate(ablation.Options{}) }
+func (r *Run) StartAblation() error { return r.Ablate(ablation.Options{}) }
 
-// ablate is StartAblation with options.
-func (r *Run) ablate(o ablation.Options) error {
+// Ablate is StartAblation with options.
+func (r *Run) Ablate(o ablation.Options) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -46,11 +48,21 @@ type trial struct {
 	table    profiles.Ablation // as last published
 }
 
+// Ablation is the newest table, nil before the first. Only the goroutine that calls Next
+// may ask.
+func (r *Run) Ablation() *profiles.Ablation { return r.loop.table }
+
 // publish shows the table as it is now.
-func (t *trial) publish(to *profiles.Stream) {
+func (l *loop) publish(t *trial) {
 	v := t.schedule.View()
 	t.table = *v
-	to.Ablation(v)
+	l.show(v)
+}
+
+// show publishes a table.
+func (l *loop) show(v *profiles.Ablation) {
+	l.table = v
+	l.run.stream.Ablation(v)
 }
 
 // end ends the trial and returns its last table: the one that was published last
@@ -88,8 +100,9 @@ func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log("ablation began")
 	return l.protect(cut, func(t *trial) {
+		o.Kinds = l.info.Schema.Kinds
 		t.schedule = ablation.New(t.base, o)
-		t.publish(l.run.stream)
+		l.publish(t)
 	})
 }
 
@@ -107,7 +120,7 @@ func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	}
 	l.ablation = nil
 	last := t.end(why)
-	l.run.stream.Ablation(last)
+	l.show(last)
 	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before" + besides)
 	return l.change(cut, t.base, true)
 }
@@ -121,7 +134,7 @@ func (l *loop) abandonAblation(why string) {
 	}
 	l.ablation = nil
 	last := t.end(why)
-	l.run.stream.Ablation(last)
+	l.show(last)
 	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before")
 	changes := l.changesTo(t.base, true)
 	l.settings = t.base
@@ -154,13 +167,17 @@ func (l *loop) observeAblation(cut context.Context) error {
 	if err != nil || !look {
 		return err
 	}
-	quality, err := l.task.Quality(cut)
-	if err != nil {
-		return err
+	quality := math.NaN()
+	if c, ok := l.work.(workload.Comparer); ok && l.quality >= 0 {
+		measured, err := c.Quality(cut)
+		if err != nil {
+			return err
+		}
+		quality = measured[l.quality]
 	}
-	memory := l.task.Memory()
+	memory := l.work.Memory()
 	return l.protect(cut, func(t *trial) {
-		t.schedule.Look(quality.PSNR, memory)
-		t.publish(l.run.stream)
+		t.schedule.Look(quality, memory)
+		l.publish(t)
 	})
 }

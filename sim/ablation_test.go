@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
+	"prismtop/sim/workloads"
 )
 
 // brief is an ablation of two settings that takes a second or two.
@@ -20,9 +21,9 @@ var brief = ablation.Options{Rounds: 6, Least: 4, Time: time.Millisecond, Only: 
 func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *profiles.Aggregator, preset.Settings) {
 	t.Helper()
 	s := settings(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
-	r, a := start(t, Options{Settings: s, Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s, Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	if err := r.ablate(o); err != nil {
+	if err := r.Ablate(o); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "another value", func(s *profiles.Snapshot) bool { return s.Settings.AMP != "bf16x3" })
@@ -112,7 +113,7 @@ func TestACompleteAblationFillsItsTable(t *testing.T) {
 }
 
 func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.StartAblation(); err == nil || !strings.Contains(err.Error(), "restart") {
 		t.Errorf("error %v", err)
@@ -122,7 +123,7 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 // switched is a run, not started, whose ablation has switched something.
 func switched(t *testing.T) (*Run, *profiles.Aggregator, preset.Settings) {
 	t.Helper()
-	o := Options{Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: profiles.NewStream(1 << 10)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: profiles.NewStream(1 << 10)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -137,7 +138,7 @@ func switched(t *testing.T) (*Run, *profiles.Aggregator, preset.Settings) {
 			t.Fatal(err)
 		}
 		if len(l.changesTo(o.Settings, true)) > 0 {
-			return r, profiles.NewAggregator(o.Stream, profiles.Options{}), o.Settings
+			return r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{}), o.Settings
 		}
 	}
 	t.Fatal("nothing was switched")

@@ -26,6 +26,7 @@ type arrow struct {
 // tui, and only main knows them all.
 var arrows = []arrow{
 	{from: []string{"sim"}, never: []string{"tui", "gpu"}, why: "the engine knows no screen and no device"},
+	{from: []string{"=sim", "sim/workload", "sim/ablation"}, never: []string{"sim/prism", "sim/optics", "sim/picture", "sim/cpu", "sim/nn", "sim/workloads"}, why: "a run knows tasks, no workload and no backend"},
 	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
@@ -50,9 +51,13 @@ type pkg struct {
 	Imports    []string
 }
 
-// inRoom tells whether a package lies in one of the rooms.
+// inRoom tells whether a package lies in one of the rooms: in the room itself alone where
+// its name follows "=".
 func inRoom(path string, rooms []string) bool {
 	return slices.ContainsFunc(rooms, func(room string) bool {
+		if exact, ok := strings.CutPrefix(room, "="); ok {
+			return path == module+"/"+exact
+		}
 		full := module + "/" + room
 		return path == full || strings.HasPrefix(path, full+"/")
 	})
@@ -169,6 +174,8 @@ func TestViolationsAreFound(t *testing.T) {
 			{ImportPath: path("tui"), Imports: []string{path("profiles")}},
 			{ImportPath: path("profiles"), Imports: []string{"fmt"}},
 		}, ""},
+		{"a run may not use a workload", []pkg{{ImportPath: path("sim"), Imports: []string{path("sim/prism")}}}, "prismtop/sim → prismtop/sim/prism"},
+		{"a workload's folder is another room than the run's", []pkg{{ImportPath: path("sim/workloads"), Imports: []string{path("sim/prism")}}}, ""},
 		{"a name that only begins alike", []pkg{{ImportPath: path("sim/nnx"), Imports: []string{path("sim/cpu")}}}, ""},
 	}
 	for _, test := range tests {

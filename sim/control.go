@@ -7,7 +7,6 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
-	"prismtop/sim/cpu"
 )
 
 // command is something to do at the next iteration boundary.
@@ -92,13 +91,7 @@ func (r *Run) assignOne(next *preset.Settings, a preset.Assignment) error {
 	if err := next.Set(a.Key, a.Value); err != nil {
 		return err
 	}
-	if err := r.options.checkDevice(next.Device); err != nil {
-		return err
-	}
-	if a.Key == "kernels" {
-		return cpu.CheckKernels(next.Kernels)
-	}
-	return nil
+	return r.options.Maker.Check(next, a.Key)
 }
 
 // Check says what a restart would find wrong with settings that Set accepts: it reads
@@ -109,10 +102,10 @@ func (r *Run) Check(sets []preset.Assignment) error {
 	next, err := r.assign(sets)
 	started, cut := r.started, r.cut
 	r.mu.Unlock()
-	if err != nil || next.SamePicture(&started) {
+	if err != nil || r.options.Maker.SameInputs(&next, &started) {
 		return err
 	}
-	_, err = LoadObject(cut, &next)
+	_, err = r.options.Maker.Load(cut, &next)
 	return err
 }
 
@@ -176,7 +169,7 @@ func (r *Run) savePath() string {
 	if r.options.SaveTo != "" {
 		return r.options.SaveTo
 	}
-	name := filepath.Base(r.object.Name)
+	name := filepath.Base(r.inputs.Name())
 	return "prismtop-" + strings.TrimSuffix(name, filepath.Ext(name))
 }
 

@@ -8,10 +8,11 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/workloads"
 )
 
 func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	sets := []preset.Assignment{
 		{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.2"}, {Key: "composite_l2", Value: "0.3"},
@@ -37,7 +38,7 @@ func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
 }
 
 func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
-	r, _ := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	before := r.wanted
 	for want, wrong := range map[string][]preset.Assignment{
 		"amp = \"int8\": must be one of off": {{Key: "threads", Value: "1"}, {Key: "amp", Value: "int8"}},
@@ -57,7 +58,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 // The number of samples left is a setting: the run ends with the sample that it
 // names, or with the present one where that is later.
 func TestSamplesLeftCanChange(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
 	until(t, a, "two samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= 2 })
 	r.Pause(true)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
@@ -66,7 +67,7 @@ func TestSamplesLeftCanChange(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := s.Sample + 3
+	want := s.Unit + 3
 	if err := r.Set("max_samples", strconv.Itoa(want)); err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +80,10 @@ func TestSamplesLeftCanChange(t *testing.T) {
 
 // The threshold ends the initialisation too, from the boundary at which it changes.
 func TestThresholdChangesTheInitialisation(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Set("threshold", "5"); err != nil {
 		t.Fatal(err)
 	}
-	until(t, a, "the progressive stage", func(s *profiles.Snapshot) bool { return s.Stage == profiles.Progressive })
+	until(t, a, "the progressive stage", func(s *profiles.Snapshot) bool { return s.InUnits() })
 }

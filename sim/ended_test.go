@@ -11,6 +11,8 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/await/awaittest"
 	"prismtop/sim/ablation"
+	"prismtop/sim/prism"
+	"prismtop/sim/workloads"
 )
 
 // forEver is a preparation of years.
@@ -31,7 +33,7 @@ func ends(t *testing.T, r *Run) {
 }
 
 func TestAContextEndsNew(t *testing.T) {
-	o := Options{Settings: settings(t, append(small, forEver)...), Stream: profiles.NewStream(64)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, forEver)...), Stream: profiles.NewStream(64)}
 	for _, looks := range []int{0, 5000} {
 		if _, err := New(awaittest.After(looks), o); !errors.Is(err, context.Canceled) {
 			t.Errorf("ended after %d looks: %v", looks, err)
@@ -49,7 +51,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			o := Options{Settings: settings(t, append(small, forEver)...), Stream: profiles.NewStream(64), Linger: true}
+			o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, forEver)...), Stream: profiles.NewStream(64), Linger: true}
 			r, err := Open(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -58,7 +60,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 			r.Start(ctx)
 			stop(r, cancel)
 			ends(t, r)
-			if s := profiles.NewAggregator(o.Stream, profiles.Options{}).Tick(time.Now()); s.State != profiles.Stopped {
+			if s := profiles.NewAggregator(o.Stream.Follow(), profiles.Options{}).Tick(time.Now()); s.State != profiles.Stopped {
 				t.Errorf("the run is %v", s.State)
 			}
 			if _, err := r.WriteReconstruction(t.Context(), filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "nothing was reconstructed") {
@@ -66,7 +68,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 			}
 		})
 	}
-	r, a := start(t, Options{Settings: settings(t, small...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	key, value, _ := strings.Cut(forEver, "=")
 	if err := r.Set(key, value); err != nil {
@@ -85,7 +87,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 	for _, ablating := range []bool{false, true} {
 		for looks := 0; looks < 300; looks += 61 {
-			o := Options{Settings: settings(t, append(small, "threshold=0", "iterations=1000000")...), Stream: profiles.NewStream(1 << 10)}
+			o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "iterations=1000000")...), Stream: profiles.NewStream(1 << 10)}
 			r, err := New(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -98,7 +100,7 @@ func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 			if err := r.guard(t.Context(), awaittest.After(looks)); err != nil {
 				t.Fatalf("ended after %d looks: %v", looks, err)
 			}
-			s := profiles.NewAggregator(o.Stream, profiles.Options{}).Tick(time.Now())
+			s := profiles.NewAggregator(o.Stream.Follow(), profiles.Options{}).Tick(time.Now())
 			if s.State != profiles.Stopped || s.Err != "" {
 				t.Errorf("ended after %d looks: %v, %q", looks, s.State, s.Err)
 			}
@@ -115,18 +117,18 @@ func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 func TestAShortIterationIsNotCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := Options{Settings: settings(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Stream: profiles.NewStream(1 << 14)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Stream: profiles.NewStream(1 << 14)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	a := profiles.NewAggregator(o.Stream, profiles.Options{})
+	a := profiles.NewAggregator(o.Stream.Follow(), profiles.Options{})
 	r.Start(ctx)
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	cancel()
 	ends(t, r)
-	if r.loop.task == nil || !r.loop.task.Reconstructed() || r.loop.index != a.Tick(time.Now()).Index {
+	if r.loop.work == nil || !r.loop.work.(*prism.Reconstruction).Reconstructed() || r.loop.index != a.Tick(time.Now()).Index {
 		t.Errorf("%d iterations ended, %d were told of", r.loop.index, a.Tick(time.Now()).Index)
 	}
 }

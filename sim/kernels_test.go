@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"prismtop/sim/workloads"
 	"testing"
 
 	"prismtop/sim/cpu"
@@ -12,11 +13,11 @@ import (
 func TestRunUsesTheKernelsOfTheSettings(t *testing.T) {
 	losses := map[string]float64{}
 	for _, kernels := range cpu.KernelNames() {
-		s := finish(t, Options{Settings: settings(t, append(small, "kernels="+kernels, "max_iterations=20")...)})
+		s := finish(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "kernels="+kernels, "max_iterations=20")...)})
 		if s.Run.Kernels != kernels {
 			t.Errorf("kernels=%s ran on %s", kernels, s.Run.Kernels)
 		}
-		losses[kernels] = s.LatestLossNew
+		losses[kernels] = s.Of("loss_new").Latest
 	}
 	for kernels, loss := range losses {
 		if want := losses["go"]; math.IsNaN(loss) || math.Abs(loss-want) > 1e-3*want {

@@ -4,9 +4,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/sim/cpu/roof"
-	"prismtop/sim/nn"
-	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 )
 
 // layersEvery is how often the profile of the layers is published: often enough for
@@ -15,18 +13,18 @@ const layersEvery = 500 * time.Millisecond
 
 // layerProfile sums the times of a plan's steps between two publications.
 type layerProfile struct {
-	plan    *nn.Step         // the first step of the plan that is summed, which names it
+	plan    *profiles.Layer  // the first step of the plan that is summed, which names it
 	kernels []profiles.Layer // without times
 	of      []int            // the kernel of each step
 	nanos   []int64          // of each kernel
 	n       int64            // iterations summed
 	since   time.Time        // of the first of them
-	roofs   *roof.Roofs      // nil when none were measured
+	judge   workload.Judge   // nil when no roofs were measured
 	shown   *profiles.Roofs  // the same, for the screen
 }
 
 // add takes in one iteration that ran the whole plan.
-func (p *layerProfile) add(steps []nn.Step, nanos []int64, now time.Time) {
+func (p *layerProfile) add(steps []profiles.Layer, nanos []int64, now time.Time) {
 	if len(steps) == 0 {
 		return
 	}
@@ -44,12 +42,12 @@ func (p *layerProfile) add(steps []nn.Step, nanos []int64, now time.Time) {
 
 // begin turns to another plan. A step without operations and bytes of its own tells a
 // part of the time of the kernel before it.
-func (p *layerProfile) begin(steps []nn.Step) {
-	*p = layerProfile{plan: &steps[0], of: make([]int, len(steps)), roofs: p.roofs, shown: p.shown}
+func (p *layerProfile) begin(steps []profiles.Layer) {
+	*p = layerProfile{plan: &steps[0], of: make([]int, len(steps)), judge: p.judge, shown: p.shown}
 	for i := range steps {
 		s := &steps[i]
 		if s.FLOPs > 0 || s.Bytes > 0 || len(p.kernels) == 0 {
-			p.kernels = append(p.kernels, profiles.Layer{Name: s.Name, Phase: prism.RecordedPhase(s.Phase), FLOPs: s.FLOPs, Bytes: s.Bytes})
+			p.kernels = append(p.kernels, *s)
 		}
 		p.of[i] = len(p.kernels) - 1
 	}
@@ -66,9 +64,9 @@ func (p *layerProfile) take() []profiles.Layer {
 	for i := range layers {
 		l := &layers[i]
 		l.Nanos = float64(p.nanos[i]) / float64(p.n)
-		if p.roofs != nil {
-			j := p.roofs.Judge(l.FLOPs, l.Bytes, time.Duration(l.Nanos))
-			l.Compute, l.Memory, l.Judged = j.Compute, j.Memory, true
+		if p.judge != nil {
+			l.Compute, l.Memory = p.judge.Shares(l.FLOPs, l.Bytes, time.Duration(l.Nanos))
+			l.Judged = true
 		}
 	}
 	clear(p.nanos)
@@ -79,11 +77,12 @@ func (p *layerProfile) take() []profiles.Layer {
 // profileLayers adds an iteration to the profile, where the settings want one.
 // Iterations that ended a sample early did not run the whole plan.
 func (l *loop) profileLayers(rec *profiles.Iteration) {
-	if !l.settings.LayerProfile || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
+	profiler, ok := l.work.(workload.Profiler)
+	if !ok || !l.settings.LayerProfile || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
 		return
 	}
 	now := time.Now()
-	steps, nanos := l.task.Steps()
+	steps, nanos := profiler.Steps()
 	l.layers.add(steps, nanos, now)
 	if l.layers.due(now) {
 		l.run.stream.Layers(l.layers.take(), l.layers.shown)
@@ -93,21 +92,10 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 // judgeLayers finds the roofs of the kernels and threads in use.
 func (l *loop) judgeLayers() {
 	l.layers = layerProfile{}
-	if roofs := l.run.options.Roofs; roofs != nil && l.settings.LayerProfile {
-		l.layers.roofs = roofs(l.backend.Kernels(), l.backend.Threads())
-		l.layers.shown = shownRoofs(l.layers.roofs)
+	device := l.work.Device()
+	if roofs := l.run.options.Roofs; roofs != nil && device != nil && l.settings.LayerProfile {
+		if l.layers.judge = roofs(device.Kernels(), device.Threads()); l.layers.judge != nil {
+			l.layers.shown = l.layers.judge.Roofs()
+		}
 	}
-}
-
-// shownRoofs are the roofs as a snapshot tells them: of reading and updating, the
-// bandwidth that is higher, as layers are judged.
-func shownRoofs(r *roof.Roofs) *profiles.Roofs {
-	if r == nil {
-		return nil
-	}
-	shown := &profiles.Roofs{GFLOPS: r.GFLOPS}
-	for _, l := range r.Levels {
-		shown.Levels = append(shown.Levels, profiles.RoofLevel{Bytes: l.Bytes, GBs: max(l.Read, l.Update)})
-	}
-	return shown
 }

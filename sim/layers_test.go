@@ -6,17 +6,18 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/cpu/roof"
-	"prismtop/sim/nn"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
 )
 
 func TestLayersAreShownWhileTheSettingIsOn(t *testing.T) {
 	asked := make(chan int, 8)
-	roofs := func(kernels string, threads int) *roof.Roofs {
+	roofs := func(kernels string, threads int) workload.Judge {
 		asked <- threads
-		return &roof.Roofs{Kernels: kernels, Threads: threads, GFLOPS: 100, Levels: []roof.Level{{Bytes: 1 << 20, Read: 10, Update: 10}}}
+		return workloads.Judge(&roof.Roofs{Kernels: kernels, Threads: threads, GFLOPS: 100, Levels: []roof.Level{{Bytes: 1 << 20, Read: 10, Update: 10}}})
 	}
 	s := settings(t, append(small, "iterations=1000000", "threshold=0", "threads=1", "layer_profile=true")...)
-	r, a := start(t, Options{Settings: s, Roofs: roofs})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s, Roofs: roofs})
 	shown := until(t, a, "layers", func(s *profiles.Snapshot) bool { return len(s.Layers) > 0 })
 	if r := shown.Roofs; r == nil || r.GFLOPS != 100 || len(r.Levels) != 1 || r.Levels[0].GBs != 10 {
 		t.Errorf("the roofs are %+v", r)
@@ -41,7 +42,7 @@ func TestLayersAreShownWhileTheSettingIsOn(t *testing.T) {
 }
 
 func TestAddingToTheProfileAllocatesNothing(t *testing.T) {
-	steps := []nn.Step{{Name: "a", FLOPs: 8}, {Name: "a's loss"}, {Name: "b", Bytes: 4}}
+	steps := []profiles.Layer{{Name: "a", FLOPs: 8}, {Name: "a's loss"}, {Name: "b", Bytes: 4}}
 	nanos := []int64{1, 2, 4}
 	var p layerProfile
 	now := time.Now()
@@ -59,7 +60,7 @@ func TestAddingToTheProfileAllocatesNothing(t *testing.T) {
 	if p.due(now.Add(time.Hour)) {
 		t.Error("nothing would be published")
 	}
-	other := []nn.Step{{Name: "c", FLOPs: 1}}
+	other := []profiles.Layer{{Name: "c", FLOPs: 1}}
 	p.add(other, nanos, now)
 	if got := p.take(); len(got) != 1 || got[0].Name != "c" || got[0].Nanos != 1 {
 		t.Errorf("after another plan: %+v", got)

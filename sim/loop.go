@@ -4,23 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
-	"prismtop/sim/nn"
-	"prismtop/sim/picture"
-	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 )
 
 // loop is what belongs to the run's goroutine alone.
 type loop struct {
 	run      *Run
 	settings preset.Settings // in force
-	backend  nn.Backend
-	task     *prism.Reconstruction
+	work     workload.Task
+	info     profiles.RunInfo
 
 	paused   bool
 	finished bool             // nothing more to do until a restart
@@ -30,6 +27,8 @@ type loop struct {
 	restarts int
 	changes  uint32
 	index    int64 // of the next iteration
+	quality  int   // the series that is the quality, −1 for none
+	looking  int   // the phase that comparing and picturing count to, −1 for none
 
 	began   time.Time     // clock of Iteration.Start
 	active  time.Duration // running time before resumed
@@ -38,20 +37,20 @@ type loop struct {
 
 	rec      profiles.Iteration
 	layers   layerProfile
-	ablation *trial // nil where none is under way
+	ablation *trial             // nil where none is under way
+	table    *profiles.Ablation // of the newest, nil before the first
 }
 
-// candidate is a reconstruction that is ready for its first iteration.
+// candidate is a workload that is ready for its first iteration.
 type candidate struct {
 	settings preset.Settings
-	object   *picture.Object
-	backend  nn.Backend
-	task     *prism.Reconstruction
+	inputs   workload.Inputs
+	work     workload.Task
 }
 
-// prepare builds the reconstruction for settings and announces the run.
+// prepare makes the workload for settings and announces the run.
 func (l *loop) prepare(ctx context.Context, r *Run, settings preset.Settings) error {
-	s, err := build(ctx, settings, r.object)
+	s, err := r.build(ctx, settings, r.inputs)
 	if err != nil {
 		return err
 	}
@@ -59,30 +58,20 @@ func (l *loop) prepare(ctx context.Context, r *Run, settings preset.Settings) er
 	return nil
 }
 
-// build makes a reconstruction of an object.
-func build(ctx context.Context, settings preset.Settings, object *picture.Object) (candidate, error) {
-	s := candidate{settings: settings, object: object}
-	device, err := OpenDevice(&settings)
-	if err != nil {
-		return s, err
-	}
-	task, err := prism.New(ctx, settings, object, device)
-	if err != nil {
-		device.Backend.Close()
-		return s, err
-	}
-	s.backend, s.task = device.Backend, task
-	return s, nil
+// build makes a workload of inputs.
+func (r *Run) build(ctx context.Context, settings preset.Settings, inputs workload.Inputs) (candidate, error) {
+	work, err := r.options.Maker.New(ctx, settings, inputs)
+	return candidate{settings, inputs, work}, err
 }
 
-// begin takes over a reconstruction, whose first iteration is next, and announces it.
+// begin takes over a workload, whose first iteration is next, and announces it.
 func (l *loop) begin(r *Run, s candidate) {
-	if r.options.KeepOutput {
-		s.task.KeepOutput()
+	if k, ok := s.work.(workload.Keeper); ok && r.options.KeepOutput {
+		k.KeepOutput()
 	}
 	l.close()
-	l.run, l.settings, l.backend, l.task = r, s.settings, s.backend, s.task
-	r.object = s.object
+	l.run, l.settings, l.work = r, s.settings, s.work
+	r.inputs = s.inputs
 	r.begun(s.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
 	r.over.Store(false)
@@ -90,26 +79,46 @@ func (l *loop) begin(r *Run, s candidate) {
 	l.resumed, l.compare = l.began, l.began
 	l.judgeLayers()
 
-	info := l.task.Info()
-	info.Device, info.Kernels = l.backend.Device(), l.backend.Kernels()
+	info := l.work.Info()
+	if device := l.work.Device(); device != nil {
+		info.Device, info.Kernels = device.Device(), device.Kernels()
+	}
 	info.GPUReason = r.options.GPUReason
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
+	l.info = info
+	l.quality, l.looking = info.Schema.SeriesNamed(info.Schema.Quality), info.Schema.Looking()
 	r.stream.Begin(info, l.settings)
 	for _, note := range info.Notes {
 		if l.restarts == 0 {
 			r.stream.Log(note)
 		}
 	}
-	r.stream.Truth(l.task.Truth())
-	r.stream.Memory(l.task.Memory())
+	l.picture(false)
+	r.stream.Memory(l.work.Memory())
+}
+
+// picture publishes the pictures that change while the run lasts, or those that do not.
+func (l *loop) picture(live bool) {
+	imager, ok := l.work.(workload.Imager)
+	if !ok {
+		return
+	}
+	for id, info := range l.info.Schema.Pictures {
+		if info.Live == live {
+			p := imager.Picture(id)
+			if p.ID = id; live {
+				p.Iteration = l.index
+			}
+			l.run.stream.Picture(p)
+		}
+	}
 }
 
 func (l *loop) close() {
-	if l.task != nil {
-		l.task.Close()
-		l.backend.Close()
-		l.task, l.backend = nil, nil
+	if l.work != nil {
+		l.work.Close()
+		l.work = nil
 	}
 }
 
@@ -175,27 +184,25 @@ func (l *loop) iterate(cut context.Context) error {
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
 	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
-	outcome, err := l.task.Iterate(cut, rec)
-	if err != nil && !errors.Is(err, prism.ErrDiverged) {
+	outcome, err := l.work.Iterate(cut, rec)
+	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
 	}
 	l.profileLayers(rec)
 	limit := l.limit(time.Now(), &outcome)
 	last := err != nil || outcome.Finished || limit != ""
-	quality, hasQuality := l.look(cut, &outcome, last, err == nil)
+	measured, hasMeasured := l.look(cut, &outcome, last, err == nil)
 	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
 
-	if hasQuality {
-		quality.Iteration, quality.Sample = l.index, rec.Sample
-		stream.Quality(quality)
+	if hasMeasured {
+		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})
 	}
-	if outcome.SampleEnded {
-		stream.SampleDone(outcome.Result)
-		stream.Coverage(outcome.Coverage)
+	if outcome.UnitEnded {
+		stream.UnitDone(outcome.Result)
 	}
-	if outcome.PlansChanged {
-		stream.Memory(l.task.Memory())
+	if outcome.MemoryChanged {
+		stream.Memory(l.work.Memory())
 	}
 	l.endedBy = ""
 	if limit != "" && !outcome.Finished {
@@ -216,29 +223,28 @@ func (l *loop) iterate(cut context.Context) error {
 
 // look compares the reconstruction with the truth and publishes its picture where
 // that is due. Its time counts as metrics; an iteration without has none.
-func (l *loop) look(cut context.Context, outcome *prism.Outcome, last, sound bool) (q profiles.Quality, has bool) {
+func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool) {
 	start := time.Now()
-	q, has = outcome.Quality, outcome.SampleEnded
+	v, has = outcome.Measured, outcome.UnitEnded
 	due := last || outcome.StageEnded || l.compareDue(start)
 	pictured := last || l.run.stream.PictureWanted()
-	if !has && sound && due {
+	if c, ok := l.work.(workload.Comparer); ok && !has && sound && due {
 		var err error
-		q, err = l.task.Quality(cut)
+		v, err = c.Quality(cut)
 		has = err == nil
 	}
 	if pictured {
-		p := l.task.Picture()
-		p.Iteration = l.index
-		l.run.stream.Picture(p)
+		l.picture(true)
+		l.run.stream.Answered()
 	}
 	now := time.Now()
 	if has {
 		l.compare = now
 	}
-	if pictured || due {
-		l.rec.Phases[profiles.Metrics] += int64(now.Sub(start))
+	if (pictured || due) && l.looking >= 0 {
+		l.rec.Phases[l.looking] += int64(now.Sub(start))
 	}
-	return q, has
+	return v, has
 }
 
 func (l *loop) compareDue(now time.Time) bool {
@@ -248,12 +254,12 @@ func (l *loop) compareDue(now time.Time) bool {
 
 // limit names the setting that ends the run with the present iteration; empty for
 // none.
-func (l *loop) limit(now time.Time, outcome *prism.Outcome) string {
+func (l *loop) limit(now time.Time, outcome *workload.Outcome) string {
 	s := &l.settings
 	switch {
 	case s.MaxIterations > 0 && l.index+1 >= s.MaxIterations:
 		return fmt.Sprintf("max_iterations = %d", s.MaxIterations)
-	case s.MaxSamples > 0 && outcome.SampleEnded && int(outcome.Result.Sample)+1 >= s.MaxSamples:
+	case s.MaxSamples > 0 && outcome.UnitEnded && int(outcome.Result.Unit)+1 >= s.MaxSamples:
 		return fmt.Sprintf("max_samples = %d", s.MaxSamples)
 	case s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds:
 		return fmt.Sprintf("max_seconds = %g", s.MaxSeconds)
@@ -371,13 +377,10 @@ func (l *loop) change(cut context.Context, next preset.Settings, ablating bool) 
 	}
 	before := l.settings
 	l.settings = next
-	if before.Threads != next.Threads {
-		l.backend.SetThreads(threads(next.Threads))
-	}
-	if err := l.task.Apply(cut, next); err != nil {
+	if err := l.work.Apply(cut, next); err != nil {
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
-	l.run.stream.Memory(l.task.Memory())
+	l.run.stream.Memory(l.work.Memory())
 	l.judgeLayers()
 	if before.LayerProfile != next.LayerProfile {
 		l.run.stream.Layers(nil, nil)
@@ -420,14 +423,6 @@ func (l *loop) announce(changes []profiles.Change) {
 	}
 }
 
-// threads is the number that the setting means: 0 is one per processor.
-func threads(setting int) int {
-	if setting == 0 {
-		return runtime.GOMAXPROCS(0)
-	}
-	return setting
-}
-
 func (l *loop) pause(paused bool) {
 	if paused == l.paused || l.finished {
 		return
@@ -464,9 +459,9 @@ func (l *loop) restart(cut context.Context) error {
 	if l.next != nil {
 		settings = *l.next
 	}
-	before, held := l.base(), l.task.Memory()
+	before, held := l.base(), l.work.Memory()
 	s, err := l.another(cut, settings, settings.FitsBeside(held.Total()))
-	if err != nil || s.task == nil {
+	if err != nil || s.work == nil {
 		return err
 	}
 	if err := l.stopAblation(cut, "the run was restarted"); err != nil {
@@ -485,9 +480,9 @@ func (l *loop) restart(cut context.Context) error {
 	return nil
 }
 
-// another makes the reconstruction of a restart beside the present one, which goes on
-// where there can be none; the log has the reason, and s no task. Where the memory does
-// not hold both, the present one is given up once the picture is there, and what is wrong
+// another makes the workload of a restart beside the present one, which goes on
+// where there can be none; the log has the reason, and s no workload. Where the memory does
+// not hold both, the present one is given up once the inputs are there, and what is wrong
 // then is an error.
 func (l *loop) another(cut context.Context, settings preset.Settings, beside bool) (s candidate, err error) {
 	stream := l.run.stream
@@ -496,9 +491,9 @@ func (l *loop) another(cut context.Context, settings preset.Settings, beside boo
 		l.active += time.Since(l.resumed)
 	}
 	stream.State(profiles.Preparing, "")
-	object := l.run.object
-	if !settings.SamePicture(&l.settings) {
-		object, err = LoadObject(cut, &settings)
+	maker, inputs := l.run.options.Maker, l.run.inputs
+	if !maker.SameInputs(&settings, &l.settings) {
+		inputs, err = maker.Load(cut, &settings)
 	}
 	given := err == nil && !beside
 	if given {
@@ -508,7 +503,7 @@ func (l *loop) another(cut context.Context, settings preset.Settings, beside boo
 		l.close()
 	}
 	if err == nil {
-		s, err = build(cut, settings, object)
+		s, err = l.run.build(cut, settings, inputs)
 	}
 	switch {
 	case err == nil:
@@ -553,7 +548,7 @@ func with(settings, before *preset.Settings) string {
 
 // save writes the reconstruction as it stands.
 func (l *loop) save(cut context.Context) {
-	paths, err := l.write(cut, l.run.savePath(), picture.SaveNewPair)
+	paths, err := l.write(cut, l.run.savePath(), true)
 	var told []string
 	if len(paths) > 0 {
 		told = append(told, "saved "+strings.Join(paths, " and "))
@@ -566,12 +561,14 @@ func (l *loop) save(cut context.Context) {
 	l.run.stream.Refuse(strings.Join(told, "; "))
 }
 
-// write writes the window of the object of the reconstruction to a PNG and an NPY
-// file named after base.
-func (l *loop) write(ctx context.Context, base string, save func(context.Context, string, []float32, int, int) ([]string, error)) ([]string, error) {
-	if l.task == nil || !l.task.Reconstructed() {
+// write writes the result to files named after base, fresh ones where asked.
+func (l *loop) write(ctx context.Context, base string, fresh bool) ([]string, error) {
+	if l.work == nil {
 		return nil, errors.New("nothing was reconstructed yet")
 	}
-	p := l.task.Picture()
-	return save(ctx, base, p.Pixels, p.Width, p.Height)
+	saver, ok := l.work.(workload.Saver)
+	if !ok {
+		return nil, errors.New(l.info.Schema.Workload + " has nothing to save")
+	}
+	return saver.Save(ctx, base, fresh)
 }

@@ -14,13 +14,17 @@ import (
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/host"
 	"prismtop/sim/optics"
+	pictures "prismtop/sim/picture"
+	"prismtop/sim/prism"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
 )
 
 // reconstructed runs settings to their end and returns the reconstruction and the
 // object, both on the object's window, and the run's description.
 func reconstructed(t *testing.T, s preset.Settings) (got, truth []float32, r *Run) {
 	t.Helper()
-	r, err := New(t.Context(), Options{Settings: s, Stream: profiles.NewStream(1 << 14)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: profiles.NewStream(1 << 14)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,15 +35,21 @@ func reconstructed(t *testing.T, s preset.Settings) (got, truth []float32, r *Ru
 		t.Fatal(err)
 	}
 	t.Logf("%d iterations in %v", r.loop.index, time.Since(start).Round(time.Second))
-	return r.loop.task.Picture().Pixels, r.loop.task.Truth().Pixels, r
+	return picture(r, prism.PictureReconstruction), picture(r, prism.PictureTruth), r
 }
+
+// picture are the pixels of a picture of a run that does not iterate.
+func picture(r *Run, id int) []float32 { return r.loop.work.(workload.Imager).Picture(id).Pixels }
+
+// object is what a run reconstructs.
+func object(r *Run) *pictures.Object { return r.inputs.(prism.Inputs).Object }
 
 // bandLimited is the object with the frequencies that the run's apertures pass and
 // no others, on the object's window: all that a reconstruction can be asked for.
 // The object is real, so a frequency that is measured tells its negative as well.
 func bandLimited(t *testing.T, r *Run) []float32 {
 	t.Helper()
-	n, info := r.object.Size, r.loop.task.Info()
+	n, info := object(r).Size, r.Info()
 	mask, grid := make([]float32, n*n), optics.Coordinates(n)
 	aperture := optics.Aperture{Kind: optics.Circular, Radius: info.Radius}
 	for _, c := range info.Centres {
@@ -55,12 +65,12 @@ func bandLimited(t *testing.T, r *Run) []float32 {
 		t.Fatal(err)
 	}
 	spectrum, plane := make([]complex64, n*n), make([]float32, n*n)
-	plan.CentredForwardReal(spectrum, r.object.Amplitude, fft.Bounds{}, nil)
+	plan.CentredForwardReal(spectrum, object(r).Amplitude, fft.Bounds{}, nil)
 	for i, m := range mask {
 		spectrum[i] *= complex(m, 0)
 	}
 	plan.CentredInverseReal(plane, spectrum, fft.Bounds{}, nil)
-	w := optics.ObjectWindow(n, r.object.ObjectSize)
+	w := optics.ObjectWindow(n, object(r).ObjectSize)
 	out := make([]float32, w.Size*w.Size)
 	w.Crop(out, plane, n)
 	return out
@@ -78,7 +88,7 @@ func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
 	}
 	var m host.Metrics
 	got, truth, r := reconstructed(t, settings(t, halfMoon...))
-	limit, s := bandLimited(t, r), r.object.ObjectSize
+	limit, s := bandLimited(t, r), object(r).ObjectSize
 	similarity := func(a, b []float32) float64 {
 		v, err := m.SSIM(t.Context(), a, b, s, s)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/workloads"
 )
 
 // endless is a run that stays in its first samples.
@@ -31,7 +32,7 @@ func set(t *testing.T, r *Run, key, value string) {
 // What the next start reads waits for it, beside a run that goes on under what it began
 // with and that live settings still change.
 func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	set(t, r, "radius", "8")
 	set(t, r, "samples", "7")
@@ -58,7 +59,7 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 // Whatever is wrong with a setting of the start is said as on the command line, when it is
 // asked for, and nothing changes.
 func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	for _, tt := range []struct{ key, value, want string }{
 		{"radius", "40", "radius = 40: must be at most half of size, 32"},
@@ -98,7 +99,7 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 		state profiles.State
 		sets  []string
 	}{{profiles.Running, endless}, {profiles.Paused, endless}, {profiles.Finished, append(slices.Clone(small), "max_iterations=5")}} {
-		r, a := start(t, Options{Settings: settings(t, tt.sets...), Linger: true})
+		r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, tt.sets...), Linger: true})
 		s := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 		r.Pause(tt.state == profiles.Paused)
 		before := until(t, a, tt.state.String(), func(s *profiles.Snapshot) bool { return s.State == tt.state })
@@ -131,7 +132,7 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 // A picture that is read for a restart is the next run's, at the next run's sizes.
 func TestARestartLoadsAnotherPicture(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "europa")
-	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true, SaveTo: base})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true, SaveTo: base})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
@@ -142,14 +143,14 @@ func TestARestartLoadsAnotherPicture(t *testing.T) {
 	}
 	restart(t, r)
 	s := until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 0 })
-	if s.Run.Object != "europa.png" || s.Run.Size != 128 || s.Truth.Width != 16 {
-		t.Errorf("the next run shows %s of %d, a window of %d", s.Run.Object, s.Run.Size, s.Truth.Width)
+	if s.Run.Object != "europa.png" || s.Run.Size != 128 || s.Picture("truth").Width != 16 {
+		t.Errorf("the next run shows %s of %d, a window of %d", s.Run.Object, s.Run.Size, s.Picture("truth").Width)
 	}
 }
 
 // Nothing listens to a run whose loop is gone, and it says so.
 func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
-	r, _ := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	r, _ := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
 	r.Stop()
 	_ = r.Wait()
 	if err := r.Restart(); err == nil || !strings.Contains(err.Error(), "over for good") {
@@ -160,7 +161,7 @@ func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
 // Where the memory holds one run alone, the present one goes before the next is built, and
 // stays while the picture is not there.
 func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
-	r, err := New(t.Context(), Options{Settings: settings(t, endless...), Stream: profiles.NewStream(1 << 10)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Stream: profiles.NewStream(1 << 10)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,13 +169,13 @@ func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
 	l := &r.loop
 	next := l.settings
 	next.Image = filepath.Join(t.TempDir(), "none.png")
-	if s, err := l.another(t.Context(), next, false); err != nil || s.task != nil || l.task == nil {
-		t.Fatalf("without a picture: %v, another %v, the present %v", err, s.task, l.task)
+	if s, err := l.another(t.Context(), next, false); err != nil || s.work != nil || l.work == nil {
+		t.Fatalf("without a picture: %v, another %v, the present %v", err, s.work, l.work)
 	}
 	next.Image, next.Radius = "", 8
 	s, err := l.another(t.Context(), next, false)
-	if err != nil || s.task == nil || l.task != nil {
-		t.Fatalf("another %v beside %v: %v", s.task, l.task, err)
+	if err != nil || s.work == nil || l.work != nil {
+		t.Fatalf("another %v beside %v: %v", s.work, l.work, err)
 	}
 	l.begin(r, s)
 	next.Kernels = "neon"

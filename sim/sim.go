@@ -17,12 +17,12 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
-	"prismtop/sim/cpu/roof"
-	"prismtop/sim/picture"
+	"prismtop/sim/workload"
 )
 
 // Options says what to run and how to be watched.
 type Options struct {
+	Maker    workload.Maker // of the workload
 	Settings preset.Settings
 	Stream   *profiles.Stream
 
@@ -37,7 +37,7 @@ type Options struct {
 	// Roofs gives what the machine can do at most with kernels on a number of
 	// threads, nil when that was not measured. The layers are judged by it. It may
 	// be nil, and is called by the run's goroutine when settings change.
-	Roofs func(kernels string, threads int) *roof.Roofs
+	Roofs func(kernels string, threads int) workload.Judge
 
 	// Notes are lines for the log's beginning.
 	Notes []string
@@ -60,7 +60,7 @@ type Run struct {
 	cut     context.Context // ends a little after the run is to stop
 	hurry   func()          // makes cut end; nil before Start
 	stream  *profiles.Stream
-	object  *picture.Object // nil until it was drawn
+	inputs  workload.Inputs // nil until they were loaded
 
 	prepared bool
 
@@ -99,7 +99,7 @@ func Open(ctx context.Context, o Options) (*Run, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	if err := o.checkDevice(o.Settings.Device); err != nil {
+	if err := o.Maker.Check(&o.Settings, "device"); err != nil {
 		return nil, err
 	}
 	o.Settings.BindThreshold()
@@ -107,20 +107,20 @@ func Open(ctx context.Context, o Options) (*Run, error) {
 		options: o, stream: o.Stream, wanted: o.Settings, started: o.Settings,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), cut: context.Background(),
 	}
-	if o.Settings.Image != "" {
-		object, err := LoadObject(ctx, &o.Settings)
+	if o.Maker.Reads(&o.Settings) {
+		inputs, err := o.Maker.Load(ctx, &o.Settings)
 		if err != nil {
 			return nil, err
 		}
-		r.object = object
+		r.inputs = inputs
 	}
 	return r, nil
 }
 
 // prepare makes the run ready for its first iteration.
 func (r *Run) prepare(ctx context.Context) (err error) {
-	if r.object == nil {
-		if r.object, err = LoadObject(ctx, &r.options.Settings); err != nil {
+	if r.inputs == nil {
+		if r.inputs, err = r.options.Maker.Load(ctx, &r.options.Settings); err != nil {
 			return err
 		}
 	}
@@ -143,15 +143,6 @@ func (e *SettingsError) Error() string { return e.Err.Error() }
 
 // Unwrap is what went wrong.
 func (e *SettingsError) Unwrap() error { return e.Err }
-
-// LoadObject draws or loads the picture that the settings name.
-func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error) {
-	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
-	if s.Image != "" {
-		return picture.Load(ctx, s.Image, o)
-	}
-	return picture.Builtin(ctx, s.Object, o)
-}
 
 // patience is how long what is in progress may go on once the run is to stop: nearly
 // every iteration ends by then, and nothing of it is lost.
@@ -212,6 +203,41 @@ type PanicError struct {
 // Error tells the panic in one line; Stack has the rest.
 func (e *PanicError) Error() string { return fmt.Sprintf("the run panicked: %v", e.Value) }
 
+// Next runs one iteration of a run that was not started, on the caller's goroutine,
+// after the commands that wait: as the loop does, for those who measure iteration by
+// iteration. rec is what it recorded, and is valid until the next call; done is true
+// once there is nothing more to do. Close ends the run.
+func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err error) {
+	if r.loop.index == 0 {
+		r.stream.State(profiles.Running, "")
+	}
+	if r.loop.finished {
+		return nil, true, nil
+	}
+	if stop, err := r.loop.obey(ctx, ctx); stop || err != nil {
+		return nil, true, errors.Join(err, ctx.Err())
+	}
+	if err := r.loop.iterate(ctx); err != nil {
+		return nil, true, err
+	}
+	return &r.loop.rec, r.loop.finished, r.loop.failure
+}
+
+// Steps are the timed steps of the newest iteration of a workload that is a Profiler;
+// none of any other. Only the goroutine that calls Next may ask.
+func (r *Run) Steps() ([]profiles.Layer, []int64) {
+	if p, ok := r.loop.work.(workload.Profiler); ok {
+		return p.Steps()
+	}
+	return nil, nil
+}
+
+// Info describes the run. Only the goroutine that calls Next may ask.
+func (r *Run) Info() profiles.RunInfo { return r.loop.info }
+
+// Memory is what the run holds. Only the goroutine that calls Next may ask.
+func (r *Run) Memory() profiles.Memory { return r.loop.work.Memory() }
+
 // Done is closed when the loop has ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
@@ -225,7 +251,12 @@ func (r *Run) Wait() error {
 }
 
 // Threads is the number of threads that the kernels run on.
-func (r *Run) Threads() int { return r.loop.backend.Threads() }
+func (r *Run) Threads() int {
+	if device := r.loop.work.Device(); device != nil {
+		return device.Threads()
+	}
+	return 1
+}
 
 // Close frees the memory of a run that has ended.
 func (r *Run) Close() { r.loop.close() }
@@ -234,7 +265,7 @@ func (r *Run) Close() { r.loop.close() }
 // base.png (16 bit) and base.npy, or to base.npy alone with an error where it is not
 // finite. It returns the paths that were written: none where ctx ended before.
 func (r *Run) WriteReconstruction(ctx context.Context, base string) ([]string, error) {
-	return r.loop.write(ctx, base, picture.SavePair)
+	return r.loop.write(ctx, base, false)
 }
 
 // errEnded refuses a command to a run whose loop is gone.

@@ -14,6 +14,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
+	"prismtop/sim/workloads"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -47,7 +49,7 @@ func start(t testing.TB, o Options) (*Run, *profiles.Aggregator) {
 		r.Close()
 	})
 	r.Start(context.Background())
-	return r, profiles.NewAggregator(o.Stream, profiles.Options{})
+	return r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{})
 }
 
 // finish waits for the end of a run that must not fail.
@@ -73,20 +75,20 @@ func until(t testing.TB, a *profiles.Aggregator, what string, ok func(*profiles.
 }
 
 func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
-	s := finish(t, Options{Settings: settings(t, append(small, "iterations=40")...)})
-	if s.State != profiles.Finished || len(s.Results) != 6 || !s.HasQuality || s.Coverage <= 0 {
-		t.Fatalf("state %v, %d samples done, quality %v, coverage %g", s.State, len(s.Results), s.HasQuality, s.Coverage)
+	s := finish(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "iterations=40")...)})
+	if s.State != profiles.Finished || len(s.Results) != 6 || !s.Of("psnr_db").Has || s.Of("coverage").Latest <= 0 {
+		t.Fatalf("state %v, %d samples done, quality %v, coverage %g", s.State, len(s.Results), s.Of("psnr_db").Has, s.Of("coverage").Latest)
 	}
 	first, last := s.Results[0], s.Results[5]
-	if !(first.LossNew < 0.3 && last.LossOld < 0.1 && last.LossNew < 0.3) {
-		t.Errorf("losses ended at %g of the first sample and %g, %g of the last", first.LossNew, last.LossOld, last.LossNew)
+	if !(first.Values[prism.SeriesLossNew] < 0.3 && last.Values[prism.SeriesLossOld] < 0.1 && last.Values[prism.SeriesLossNew] < 0.3) {
+		t.Errorf("losses ended at %g of the first sample and %g, %g of the last", first.Values[prism.SeriesLossNew], last.Values[prism.SeriesLossOld], last.Values[prism.SeriesLossNew])
 	}
-	for _, p := range []profiles.Phase{profiles.Forward, profiles.Telescope, profiles.Loss, profiles.Backward, profiles.Optimizer} {
+	for _, p := range []profiles.Phase{prism.PhaseForward, prism.PhaseTelescope, prism.PhaseLoss, prism.PhaseBackward, prism.PhaseOptimizer} {
 		if s.Phases[p].Median <= 0 {
 			t.Errorf("phase %v took no time", p)
 		}
 	}
-	if m := s.Memory; m.Weights <= 0 || m.Gradients <= 0 || m.Moments <= 0 || m.Activations <= 0 {
+	if m := s.Memory; m.Parts[prism.MemoryWeights] <= 0 || m.Parts[prism.MemoryGradients] <= 0 || m.Parts[prism.MemoryMoments] <= 0 || m.Parts[prism.MemoryActivations] <= 0 {
 		t.Errorf("memory %+v", m)
 	}
 }
@@ -95,7 +97,7 @@ func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
 func losses(t *testing.T, s preset.Settings) []uint64 {
 	t.Helper()
 	stream := profiles.NewStream(1)
-	r, err := New(t.Context(), Options{Settings: s, Stream: stream})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +105,11 @@ func losses(t *testing.T, s preset.Settings) []uint64 {
 	var bits []uint64
 	for {
 		var rec profiles.Iteration
-		out, err := r.loop.task.Iterate(t.Context(), &rec)
+		out, err := r.loop.work.Iterate(t.Context(), &rec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		bits = append(bits, math.Float64bits(rec.LossOld), math.Float64bits(rec.LossNew))
+		bits = append(bits, math.Float64bits(rec.Series[prism.SeriesLossOld]), math.Float64bits(rec.Series[prism.SeriesLossNew]))
 		if out.Finished {
 			return bits
 		}
@@ -139,7 +141,7 @@ func TestSameSeedGivesTheSameBits(t *testing.T) {
 }
 
 func TestSettingsChangeBetweenIterations(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	for i, change := range [][2]string{
 		{"amp", "bf16"}, {"amp", "bf16x3"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
@@ -166,7 +168,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 }
 
 func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
-	r, _ := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	for change, want := range map[[2]string]string{
 		{"size", "16"}:          "object_size",
 		{"amp", "int8"}:         "amp",
@@ -180,7 +182,7 @@ func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
 }
 
 func TestPauseStepAndRestart(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	at := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused }).Index
@@ -198,7 +200,7 @@ func TestPauseStepAndRestart(t *testing.T) {
 // Settings of a run that is over are those of the next, and take effect with it; those
 // of the run that is over stay what it ran under.
 func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
 	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
 	if text := s.Log[len(s.Log)-1].Text; text != "ended by max_iterations = 5" || s.Index != 5 {
 		t.Errorf("after %d iterations: %q", s.Index, text)
@@ -216,14 +218,14 @@ func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
 	s = until(t, a, "the end again", func(s *profiles.Snapshot) bool {
 		return s.State == profiles.Finished && s.Run.PriorStarts == 1 && s.Index == 7
 	})
-	if s.Next != nil || s.Settings.AMP != "bf16" || s.Memory.Weights == 0 {
+	if s.Next != nil || s.Settings.AMP != "bf16" || s.Memory.Parts[prism.MemoryWeights] == 0 {
 		t.Errorf("the next run: %+v", s.Settings)
 	}
 }
 
 func TestSaveWritesPictureAndArray(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moon")
-	r, a := start(t, Options{Settings: settings(t, small...), Linger: true, SaveTo: base})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Linger: true, SaveTo: base})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
@@ -247,20 +249,20 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 // A run whose loss is no longer a number fails with an error, its numbers stay to
 // be seen, and it can begin again.
 func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	// The loop waits, so nobody else reads the object: the next sample measures it.
-	middle := r.object.Size/2*r.object.Size + r.object.Size/2
-	healthy := r.object.Amplitude[middle]
-	r.object.Amplitude[middle] = float32(math.NaN())
+	middle := object(r).Size/2*object(r).Size + object(r).Size/2
+	healthy := object(r).Amplitude[middle]
+	object(r).Amplitude[middle] = float32(math.NaN())
 	r.Pause(false)
 	s := until(t, a, "divergence", func(s *profiles.Snapshot) bool { return s.State == profiles.Failed })
 	if !strings.Contains(s.Err, "not a number") || s.NonFinite != 1 {
 		t.Errorf("error %q, %d non-finite losses", s.Err, s.NonFinite)
 	}
-	r.object.Amplitude[middle] = healthy
+	object(r).Amplitude[middle] = healthy
 	restart(t, r)
 	until(t, a, "restart", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 3 })
 	r.Stop()
@@ -271,7 +273,7 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 
 // A panic of the loop is an error of the run, not the end of the process.
 func TestPanicOfTheLoopIsAnError(t *testing.T) {
-	o := Options{Settings: settings(t, small...), Stream: profiles.NewStream(64)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Stream: profiles.NewStream(64)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +288,7 @@ func TestPanicOfTheLoopIsAnError(t *testing.T) {
 }
 
 func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
-	o := Options{Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
 	o.Stream = profiles.NewStream(1 << 10)
 	r, err := New(t.Context(), o)
 	if err != nil {
@@ -316,23 +318,24 @@ func BenchmarkIteration(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r, err := New(b.Context(), Options{Settings: s, Stream: profiles.NewStream(64)})
+			r, err := New(b.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: profiles.NewStream(64)})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer r.Close()
-			var sum [profiles.NumPhases]int64
+			var sum [profiles.MaxPhases]int64
 			for b.Loop() {
 				var rec profiles.Iteration
-				if _, err := r.loop.task.Iterate(b.Context(), &rec); err != nil {
+				if _, err := r.loop.work.Iterate(b.Context(), &rec); err != nil {
 					b.Fatal(err)
 				}
 				for p, ns := range rec.Phases {
 					sum[p] += ns
 				}
 			}
-			for p, ns := range sum {
-				b.ReportMetric(float64(ns)/1e6/float64(b.N), "ms-"+profiles.Phase(p).String())
+			schema := prism.Schema()
+			for p, ns := range sum[:len(schema.Phases)] {
+				b.ReportMetric(float64(ns)/1e6/float64(b.N), "ms-"+schema.Phases[p].Name)
 			}
 		})
 	}

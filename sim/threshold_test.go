@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/workloads"
 )
 
 // converging is a run whose samples would end at their first iteration under l2 if the
@@ -16,7 +17,7 @@ var converging = slices.Concat(small, []string{"samples=60", "threshold=0.5", "i
 // A threshold belongs to the loss that it was given for: samples under another one end at
 // their limits until it is given anew, and under the first it is in force again.
 func TestAThresholdBelongsToItsLoss(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, converging...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, converging...), Linger: true})
 	r.Pause(true)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	if s.Settings.ThresholdInForce() != 0.5 {
@@ -29,7 +30,7 @@ func TestAThresholdBelongsToItsLoss(t *testing.T) {
 	s = until(t, a, "samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= from+4 })
 	for _, res := range s.Results[from:] {
 		if res.Converged || res.Iterations != 6 {
-			t.Errorf("sample %d under a suspended threshold: %+v", res.Sample, res)
+			t.Errorf("sample %d under a suspended threshold: %+v", res.Unit, res)
 		}
 	}
 	if loss, suspended := s.Settings.ThresholdSuspended(); !suspended || loss != "normalised l1" || s.Settings.Get("threshold") != "0.5 for normalised l1" {
@@ -55,7 +56,7 @@ func told(s *profiles.Snapshot, text string) bool {
 }
 
 func TestASuspendedThresholdComesBack(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
 	set(t, r, "threshold", "1e-9")
 	steps := []struct {
 		sets []preset.Assignment
@@ -88,7 +89,7 @@ func TestASuspendedThresholdComesBack(t *testing.T) {
 
 // A restart after the loss was changed has the threshold suspended still.
 func TestARestartKeepsAThresholdSuspended(t *testing.T) {
-	r, a := start(t, Options{Settings: settings(t, append(converging, "max_iterations=2")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(converging, "max_iterations=2")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	set(t, r, "loss", "l2")
 	set(t, r, "max_iterations", "20")
@@ -96,7 +97,7 @@ func TestARestartKeepsAThresholdSuspended(t *testing.T) {
 	s := until(t, a, "the end of the next", func(s *profiles.Snapshot) bool {
 		return s.Run.PriorStarts == 1 && s.State == profiles.Finished
 	})
-	if len(s.Results) == 0 || slices.ContainsFunc(s.Results, func(r profiles.SampleResult) bool { return r.Converged }) {
+	if len(s.Results) == 0 || slices.ContainsFunc(s.Results, func(r profiles.UnitResult) bool { return r.Converged }) {
 		t.Errorf("samples under a suspended threshold: %+v", s.Results)
 	}
 }

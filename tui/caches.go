@@ -62,10 +62,17 @@ func (p *caches) Explain() []string {
 	}
 }
 
-var cacheTitles = [profiles.NumCaches]string{"measurement", "FFT plans", "masks/grids"}
+// cachesOf are the caches that the schema declares.
+func cachesOf(s *profiles.Snapshot) []profiles.CacheView { return s.Caches[:len(s.Run.Schema.Caches)] }
 
-// cacheKeys are the keys that switch the caches.
-var cacheKeys = [profiles.NumCaches]string{"m", "f", "g"}
+// cacheTitle is what a cache is called in a column.
+func cacheTitle(s *profiles.Snapshot, id int) string { return s.Run.Schema.Caches[id].Title }
+
+// The settings whose caches have explanations of their own.
+const (
+	measurementCache = "measurement_cache"
+	fftCache         = "fft_cache"
+)
 
 const cacheTitleWidth = 11
 
@@ -92,7 +99,7 @@ func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	if p.why {
 		return p.words(c, s)
 	}
-	n := int(profiles.NumCaches)
+	n := len(cachesOf(s))
 	if w, _ := c.Size(); h >= 5*n+1 && w >= 56 {
 		return p.full(c, s)
 	}
@@ -102,13 +109,13 @@ func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 // rows is one to three rows for each cache.
 func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	n := int(profiles.NumCaches)
+	n := len(cachesOf(s))
 	each := min(max(h/n, 1), 2)
 	if w < cacheWordWidth {
 		p.aside("saved per iteration", theme.Faint)
 	}
 	y := 0
-	for id, v := range s.Caches {
+	for id, v := range cachesOf(s) {
 		p.row(c, y, id, s)
 		if each == 2 {
 			text, style := cacheDetail(v, w-1)
@@ -142,7 +149,7 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	v := s.Caches[id]
-	cacheName(c, y, id, v)
+	cacheName(c, y, cacheTitle(s, id), v)
 	x := cacheTitleWidth + 3
 	_, ok := v.HitRate()
 	switch {
@@ -211,12 +218,12 @@ func shareRow(s *profiles.Snapshot, v profiles.CacheView) string {
 	return word + trim(percentFine(max(share, -share))) + " of an iteration"
 }
 
-func cacheName(c *chart.Canvas, y, id int, v profiles.CacheView) {
+func cacheName(c *chart.Canvas, y int, title string, v profiles.CacheView) {
 	name, lamp, style := theme.Plain, '●', theme.Good
 	if !v.Enabled {
 		name, lamp, style = theme.Faint, '○', theme.Faint
 	}
-	c.Text(0, y, cacheTitles[id], name)
+	c.Text(0, y, title, name)
 	c.Set(cacheTitleWidth+1, y, lamp, style)
 }
 
@@ -252,11 +259,11 @@ func lookups(v profiles.CacheView) string {
 // whyNoHits explains a measurement cache that does not hit under the present settings:
 // the trainer measures each sample of the object once a pass (spec/prism.md §9.1).
 func whyNoHits(s *profiles.Snapshot) string {
-	v := s.Caches[profiles.MeasurementCache]
+	v := s.Cache(measurementCache)
 	if s.Settings.Pattern != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
 		return ""
 	}
-	_, pass := s.Run.Place(s.Sample)
+	_, pass := s.Run.Place(s.Unit)
 	switch {
 	case pass > 0:
 		return ""

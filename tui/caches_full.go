@@ -14,10 +14,10 @@ import (
 // full is a block of rows for each cache, and their sum.
 func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	each := min((h-1)/int(profiles.NumCaches), 9)
+	each := min((h-1)/len(cachesOf(s)), 9)
 	sum := profiles.Saving{Bounded: true}
 	on, y := 0, 0
-	for id, v := range s.Caches {
+	for id, v := range cachesOf(s) {
 		block := c.Sub(0, y, w, each-1)
 		p.block(&block, id, s)
 		y += each
@@ -32,7 +32,7 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		}
 		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved, trim(milliseconds(s.Total.Mean)))
 		c.Text(0, y, chart.Cut(text, w), theme.Strong)
-		if part := c.Sub(0, y+1, w, savedRows); h-y > savedRows {
+		if part := c.Sub(0, y+1, w, savedRows(s)); h-y > savedRows(s) {
 			savedBars(&part, s)
 		}
 	}
@@ -40,7 +40,7 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 }
 
 // savedRows is the height of savedBars.
-const savedRows = 2 + int(profiles.NumCaches)
+func savedRows(s *profiles.Snapshot) int { return 2 + len(cachesOf(s)) }
 
 // savedBars draws an iteration as a bar, and behind it, each in its row, what every
 // cache kept off it; what costs time has no bar.
@@ -53,7 +53,7 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 		return each, known && v.Enabled
 	}
 	top := s.Total.Mean
-	for _, v := range s.Caches {
+	for _, v := range cachesOf(s) {
 		if each, ok := kept(v); ok && !nothingSaved(s, each) {
 			top += max(each.Value, 0)
 		}
@@ -66,14 +66,14 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 	c.TextRight(names+number, 1, trim(milliseconds(s.Total.Mean))+" ms ", theme.Strong)
 	c.Bar(names+number+1, 1, room, s.Total.Mean*unit, theme.Line)
 	at := s.Total.Mean
-	for id, v := range s.Caches {
+	for id, v := range cachesOf(s) {
 		y := 2 + id
 		each, ok := kept(v)
 		if !ok {
-			c.Text(0, y, cacheTitles[id], theme.Faint)
+			c.Text(0, y, cacheTitle(s, id), theme.Faint)
 			continue
 		}
-		c.Text(0, y, cacheTitles[id], theme.Plain)
+		c.Text(0, y, cacheTitle(s, id), theme.Plain)
 		style := savingStyle(s, v)
 		if nothingSaved(s, each) {
 			c.TextRight(names+number, y, aboutNothing+" ", style)
@@ -93,7 +93,7 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	w, h := c.Size()
 	v := s.Caches[id]
-	cacheName(c, 0, id, v)
+	cacheName(c, 0, cacheTitle(s, id), v)
 	x, y := cacheTitleWidth+3, 0
 	defer func() {
 		if h-y >= 2 && v.Enabled {
@@ -108,7 +108,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	hits, asked := v.HitRate()
 	switch {
 	case !v.Enabled:
-		row(cacheOff, theme.Faint, "the work is done again at every use"+whileRunning(s, "; "+cacheKeys[id]+" switches it on"), "work done again")
+		row(cacheOff, theme.Faint, "the work is done again at every use"+whileRunning(s, "; "+keysOf(s.Run.Schema.Caches[id].Setting)+" switches it on"), "work done again")
 		if !asked {
 			return
 		}
@@ -179,7 +179,7 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 	row("takes", style, miss+lookup+with, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
 	brief := held
-	if mb := s.Settings.MeasurementCacheMB; profiles.CacheID(id) == profiles.MeasurementCache && mb > 0 {
+	if mb := s.Settings.MeasurementCacheMB; s.Run.Schema.Caches[id].Setting == measurementCache && mb > 0 {
 		held += " of at most " + trim(byteSize(int64(mb)<<20))
 	}
 	if v.RecentDropped > 0 {
@@ -196,12 +196,12 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		style theme.Style
 	}
 	var rows []row
-	for id := range s.Caches {
+	for id := range cachesOf(s) {
 		if id > 0 && h >= 12 {
 			rows = append(rows, row{})
 		}
 		style := reasonStyle(s, profiles.CacheID(id), theme.Plain)
-		for _, text := range wrap(cacheTitles[id]+": "+cacheReason(s, profiles.CacheID(id)), w) {
+		for _, text := range wrap(cacheTitle(s, id)+": "+cacheReason(s, profiles.CacheID(id)), w) {
 			rows = append(rows, row{text, style})
 		}
 	}
@@ -217,7 +217,7 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // reasonStyle warns of a cache that cannot hit.
 func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) theme.Style {
-	if id == profiles.MeasurementCache && whyNoHits(s) != "" {
+	if s.Run.Schema.Caches[id].Setting == measurementCache && whyNoHits(s) != "" {
 		return theme.Warn
 	}
 	return usual
@@ -227,7 +227,8 @@ func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) t
 // decide it.
 func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
-	key := cacheKeys[id]
+	setting := s.Run.Schema.Caches[id].Setting
+	key := keysOf(setting)
 	if !v.Enabled {
 		return cacheOff + ", so every use computes it again" + whileRunning(s, "; "+key+" switches it on and the effects pane says what that is worth") + "."
 	}
@@ -235,8 +236,8 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	if !asked {
 		return notAsked + yet(s) + "."
 	}
-	switch id {
-	case profiles.MeasurementCache:
+	switch setting {
+	case measurementCache:
 		if s.Settings.Pattern == "trainer" {
 			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
 			switch {
@@ -259,7 +260,7 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 			return text + "; what it drops for room is of samples that are over, which nobody asks for."
 		}
 		return text + "."
-	case profiles.FFTPlans:
+	case fftCache:
 		if rate < 0.5 && v.Hits+v.Misses < 10 {
 			return "few transforms were planned" + yet(s) + "; each size misses once."
 		}

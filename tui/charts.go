@@ -130,7 +130,7 @@ func (p *losses) Hints() []hint { return append(p.chartHints(), p.wallHint()) }
 
 func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	p.legend(s)
-	curves := p.see(c, s, s.LossOld, s.LossNew)
+	curves := p.see(c, s, s.Of(lossOld).Curve, s.Of(lossNew).Curve)
 	line := p.line(s)
 	line.Series = []chart.Series{
 		{Curve: curves[0], Style: theme.LossOld, Dashed: p.theme.Depth == theme.NoColor},
@@ -160,12 +160,12 @@ func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
 
 // readout is the losses under the cursor; empty without one.
 func (p *losses) readout(s *profiles.Snapshot) string {
-	at, ok := p.read(s.LossNew)
+	at, ok := p.read(s.Of(lossNew).Curve)
 	if !ok {
 		return ""
 	}
 	text := "iteration " + iterations(at) + ":"
-	if old, ok := p.read(s.LossOld); ok && old.First <= at.Last && old.Last >= at.First {
+	if old, ok := p.read(s.Of(lossOld).Curve); ok && old.First <= at.Last && old.Last >= at.First {
 		text += " old " + axisLabel(old.Mean)
 	}
 	text += " new " + axisLabel(at.Mean)
@@ -182,18 +182,18 @@ func (p *losses) legend(s *profiles.Snapshot) {
 		text  string
 		style theme.Style
 	}
-	if len(s.LossNew) == 0 {
+	if len(s.Of(lossNew).Curve) == 0 {
 		return
 	}
 	var entries []entry
-	if !math.IsNaN(s.LatestLossOld) && s.Stage == profiles.Progressive {
-		entries = append(entries, entry{"old " + strings.TrimSpace(loss(s.LatestLossOld)), theme.LossOld})
+	if !math.IsNaN(s.Of(lossOld).Latest) && s.InUnits() {
+		entries = append(entries, entry{"old " + strings.TrimSpace(loss(s.Of(lossOld).Latest)), theme.LossOld})
 	}
 	name := "new "
-	if s.Stage == profiles.Initialising {
+	if !s.InUnits() {
 		name = "loss "
 	}
-	entries = append(entries, entry{name + strings.TrimSpace(loss(s.LatestLossNew)), theme.LossNew})
+	entries = append(entries, entry{name + strings.TrimSpace(loss(s.Of(lossNew).Latest)), theme.LossNew})
 	if t := thresholdOf(s); t > 0 {
 		entries = append(entries, entry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
 	}

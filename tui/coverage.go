@@ -181,9 +181,9 @@ func (p *kspace) legend(s *profiles.Snapshot, current int) {
 func (p *kspace) Update(s *profiles.Snapshot) {
 	before := p.snap
 	p.snap = s
-	if before == nil || before.Sample != s.Sample || before.State != s.State || before.Coverage != s.Coverage ||
+	if before == nil || before.Unit != s.Unit || before.State != s.State || coveredShare(before) != coveredShare(s) ||
 		len(before.Results) != len(s.Results) || len(before.Run.Centres) != len(s.Run.Centres) ||
-		before.Run.Samples != s.Run.Samples || before.Run.Radius != s.Run.Radius || before.Run.Size != s.Run.Size ||
+		before.Run.Units != s.Run.Units || before.Run.Radius != s.Run.Radius || before.Run.Size != s.Run.Size ||
 		before.Run.PerSample != s.Run.PerSample || before.Settings.ROIDiameter != s.Settings.ROIDiameter ||
 		before.Settings.Aperture != s.Settings.Aperture || len(s.Run.Centres) > 0 && before.Run.Centres[0] != s.Run.Centres[0] {
 		p.stale = true

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // covered is the share of the grid under an aperture.
@@ -25,7 +26,7 @@ func covered(v *coverage) float64 {
 func TestCoverageIsTheAreaOfTheApertures(t *testing.T) {
 	s := running()
 	s.Run.Radius, s.Run.Centres = 40, [][2]float64{{0, 0}, {100, 0}, {100, 20}}
-	s.Run.Samples = 3
+	s.Run.Units = 3
 	var v coverage
 	v.count(s, 512, 1)
 	if got, want := covered(&v), math.Pi*40*40/(512*512); math.Abs(got-want) > 0.02*want {
@@ -110,10 +111,10 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 // without a truth and with one of another size.
 func TestEveryViewHoldsTheScreen(t *testing.T) {
 	odd := running()
-	odd.Truth = &profiles.Picture{Width: 5, Height: 3, Pixels: make([]float32, 15)}
+	odd.Pictures[prism.PictureTruth] = &profiles.Picture{Width: 5, Height: 3, Pixels: make([]float32, 15)}
 	odd.Run.PerSample, odd.Settings.Aperture = 7, "hexagonal"
 	blind := running()
-	blind.Truth, blind.Run.Radius = nil, math.Inf(1)
+	blind.Pictures[prism.PictureTruth], blind.Run.Radius = nil, math.Inf(1)
 	for i, s := range []*profiles.Snapshot{running(), odd, blind, preparing(), finished()} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {131, 37}, {240, 70}} {
 			m := paneScreen(t, picturePane, size[0], size[1], Options{ASCII: i == 1}, colorprofile.Profile(1+(i+size[0])%5), s)

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
 )
 
 // change is a change of a setting at an iteration.
@@ -77,9 +78,9 @@ func littleSaved() *profiles.Snapshot {
 			PricedBy: pricedBy, Priced: 9000, Spent: 900e6 - total, SpentSquares: 9000 * 110_000 * 110_000}, RecentRate: 1, RecentN: 400, RecentIterations: 400}
 		v.RecentSaved, v.RecentLow, v.RecentHigh = 400*saved, 400*low, 400*high
 	}
-	set(profiles.MeasurementCache, -2_700, -9_800, 4_400, -5e6, 15)
-	set(profiles.FFTPlans, 4_600, 4_100, 5_200, 104e6, 15)
-	set(profiles.Masks, 71_000, 0, 0, 390e6, 3)
+	set(prism.CacheMeasurement, -2_700, -9_800, 4_400, -5e6, 15)
+	set(prism.CacheFFTPlans, 4_600, 4_100, 5_200, 104e6, 15)
+	set(prism.CacheMasks, 71_000, 0, 0, 390e6, 3)
 	return s
 }
 
@@ -125,11 +126,11 @@ func goldenSizes(t *testing.T, name string, pane paneID, snap *profiles.Snapshot
 // from the stream to the screen.
 func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	stream := profiles.NewStream(4096)
-	a := profiles.NewAggregator(stream, profiles.Options{})
+	a := profiles.NewAggregator(stream.Follow(), profiles.Options{})
 	now := time.Now()
 	stream.Begin(running().Run, preset.Settings{AMP: "off"})
 	stream.State(profiles.Running, "")
-	it := profiles.Iteration{Stage: profiles.Progressive, Sample: 3}
+	it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3}
 	iterate := func(n int, ms int64) {
 		for range n {
 			it.Total = ms * 1e6

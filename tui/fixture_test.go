@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
 )
 
 // recorder is a Controller that writes down what it is asked, refuses what it is
@@ -159,28 +160,46 @@ func spread(ms float64) profiles.Spread {
 	return profiles.Spread{Last: ms * 1.02e6, Mean: ms * 1.01e6, Median: ms * 1e6, P10: ms * 0.97e6, P95: ms * 1.16e6, P90: ms * 1.1e6, N: 400}
 }
 
+// latest gives a series of a snapshot its newest value.
+func latest(s *profiles.Snapshot, series int, v float64) {
+	s.Series[series].Latest, s.Series[series].Has, s.Series[series].Iteration = v, true, s.Index-1
+}
+
+// lossesOf are values of the two losses alone.
+func lossesOf(old, newest float64) profiles.Values {
+	v := profiles.NoValues()
+	v[prism.SeriesLossOld], v[prism.SeriesLossNew] = old, newest
+	return v
+}
+
 // running is a run in the middle of the europa preset, after three changes.
 func running() *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: profiles.RunInfo{
 			Object: "europa", Device: "cpu", Kernels: "avx512",
-			GPUReason:  "libcuda.so.1 not found",
-			Parameters: 2797431, Seed: 1, Size: 512, ObjectSize: 128, Samples: 100,
-			Centres: fermat(100, 256), PerSample: 1, Radius: 20,
-			Notes: []string{"europa.jpg: 900x700 padded to a square"},
+			GPUReason: "libcuda.so.1 not found",
+			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100,
+			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
+			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 		},
 		Settings: preset.Settings{
 			Size: 512, ObjectSize: 128, Threshold: 5e-3, LearningRate: 1e-3, Pattern: "remeasure",
 			MeasurementCache: true, FFTCache: true, AMP: "bf16", Threads: 2, Aperture: "circular",
 		},
-		State: profiles.Running, Stage: profiles.Progressive,
+		State: profiles.Running, Kind: prism.KindLaterSample,
 		Elapsed: 102 * time.Second, ETA: 171 * time.Second, ETAKnown: true,
-		Index: 4120, Sample: 37, InSample: 12, Rate: 184.2,
-		LatestLossOld: 4.21e-3, LatestLossNew: 1.38e-2, LearningRate: 1e-3,
-		Quality: profiles.Quality{PSNR: 24.31, SSIM: 0.812, RMSE: 11.4}, HasQuality: true,
-		Picture: blurredMoon(), Truth: sharpMoon(), Coverage: 0.184,
-		Own: profiles.OwnCost{Aggregator: 0.001},
+		Index: 4120, Unit: 37, InUnit: 12, Rate: 184.2,
+		Pictures: [profiles.MaxPictures]*profiles.Picture{blurredMoon(), sharpMoon()},
+		Own:      profiles.OwnCost{Aggregator: 0.001},
 	}
+	latest(s, prism.SeriesLossOld, 4.21e-3)
+	latest(s, prism.SeriesLossNew, 1.38e-2)
+	latest(s, prism.SeriesLearningRate, 1e-3)
+	latest(s, prism.SeriesGradientScale, 0)
+	latest(s, prism.SeriesPSNR, 24.31)
+	latest(s, prism.SeriesSSIM, 0.812)
+	latest(s, prism.SeriesRMSE, 11.4)
+	latest(s, prism.SeriesCoverage, 0.184)
 	for id, ms := range []float64{1.21, 0.62, 0.18, 2.43, 1.02, 0.05} {
 		s.Phases[id] = profiles.PhaseView{Spread: spread(ms), Share: ms / 5.51}
 		s.Whole.Phases[id] = profiles.PhaseView{Spread: spread(1.3 * ms), Share: ms / 5.51}
@@ -202,22 +221,22 @@ func running() *profiles.Snapshot {
 		}
 		return mean * (0.97 - 0.02*noise(i+1)), mean, high
 	})
-	s.LossOld = curve(206, 20, func(i int) (float64, float64, float64) {
+	s.Series[prism.SeriesLossOld].Curve = curve(206, 20, func(i int) (float64, float64, float64) {
 		v := 0.09*math.Exp(-float64(i)/50) + 4e-3
 		return v * 0.93, v * (1 + 0.1*noise(i)), v * 1.2
 	})
-	s.LossNew = curve(206, 20, func(i int) (float64, float64, float64) {
+	s.Series[prism.SeriesLossNew].Curve = curve(206, 20, func(i int) (float64, float64, float64) {
 		v := (0.3*math.Exp(-float64(i)/60) + 1e-2) * (1 - 0.75*float64(i%8)/8)
 		return v * 0.9, v, v * 1.2
 	})
-	s.Caches[profiles.MeasurementCache] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
+	s.Caches[prism.CacheMeasurement] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
 		Enabled: true, Hits: 985, Misses: 20, Entries: 20, Bytes: 20_971_520, Saved: 1_940e6}, RecentRate: 1, RecentN: 800}
-	s.Caches[profiles.FFTPlans] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
+	s.Caches[prism.CacheFFTPlans] = profiles.CacheView{CacheCounters: profiles.CacheCounters{
 		Enabled: true, Hits: 16480, Misses: 1, Entries: 1, Bytes: 8192, Saved: 310e6}, RecentRate: 1, RecentN: 3200}
-	s.Caches[profiles.Masks] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Hits: 3000, Misses: 38, Entries: 38, Bytes: 38 << 18}}
+	s.Caches[prism.CacheMasks] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Hits: 3000, Misses: 38, Entries: 38, Bytes: 38 << 18}}
 	s.Memory = profiles.MemoryView{
-		Memory: profiles.Memory{Weights: 11_189_724, Gradients: 11_189_724, Moments: 22_379_448,
-			Activations: 9_312_000, Inputs: 4_194_304, Scratch: 3_145_728, Caches: 20_979_712},
+		Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{11_189_724, 11_189_724, 22_379_448, 9_312_000, 4_194_304, 3_145_728},
+			Caches: 20_979_712},
 		RSS: 212e6, PeakRSS: 240e6, GPUReason: "libcuda.so.1 not found",
 	}
 	s.Changes = []profiles.Change{
@@ -237,8 +256,10 @@ func running() *profiles.Snapshot {
 
 // preparing is a run that has not begun.
 func preparing() *profiles.Snapshot {
-	s := &profiles.Snapshot{Run: running().Run, Settings: running().Settings, State: profiles.Preparing, Sample: -1}
-	s.LatestLossOld, s.LatestLossNew = math.NaN(), math.NaN()
+	s := &profiles.Snapshot{Run: running().Run, Settings: running().Settings, State: profiles.Preparing, Unit: -1}
+	for i := range s.Series {
+		s.Series[i].Latest = math.NaN()
+	}
 	return s
 }
 
@@ -250,12 +271,12 @@ func paused() *profiles.Snapshot {
 
 func finished() *profiles.Snapshot {
 	s := running()
-	s.State, s.Sample, s.Index = profiles.Finished, 99, 9876
+	s.State, s.Unit, s.Index = profiles.Finished, 99, 9876
 	s.Effects[2].Closed, s.Effects[2].Ended = true, true
 	for i := range 100 {
-		s.Results = append(s.Results, profiles.SampleResult{Sample: int32(i), Converged: i%7 != 0, Threshold: 0.005})
+		s.Results = append(s.Results, profiles.UnitResult{Unit: int32(i), Converged: i%7 != 0, Threshold: 0.005})
 	}
-	s.Coverage = 0.475
+	latest(s, prism.SeriesCoverage, 0.475)
 	return s
 }
 
@@ -271,9 +292,9 @@ func failed() *profiles.Snapshot {
 func trainer() *profiles.Snapshot {
 	s := running()
 	s.Settings.Pattern, s.Settings.AMP = "trainer", "off"
-	s.Caches[profiles.MeasurementCache].Hits, s.Caches[profiles.MeasurementCache].Misses = 0, 38
-	s.Caches[profiles.MeasurementCache].Saved = -1.2e6
-	s.Caches[profiles.MeasurementCache].RecentRate = 0
+	s.Caches[prism.CacheMeasurement].Hits, s.Caches[prism.CacheMeasurement].Misses = 0, 38
+	s.Caches[prism.CacheMeasurement].Saved = -1.2e6
+	s.Caches[prism.CacheMeasurement].RecentRate = 0
 	s.Changes, s.Effects = nil, nil
 	return s
 }

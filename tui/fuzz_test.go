@@ -20,6 +20,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
 )
 
 // This file plays sessions that bytes spell: what a user does, what the run tells
@@ -282,12 +283,12 @@ func (s *session) begin() {
 	}
 	r := running()
 	s.stream = profiles.NewStream(128)
-	s.aggregator = profiles.NewAggregator(s.stream, profiles.Options{Load: func() machine.Load { return machine.Load{} }})
+	s.aggregator = profiles.NewAggregator(s.stream.Follow(), profiles.Options{Load: func() machine.Load { return machine.Load{} }})
 	s.settings = r.Settings
 	s.settings.BindThreshold()
 	s.stream.Begin(r.Run, s.settings)
 	s.stream.State(profiles.Running, "")
-	s.it = profiles.Iteration{Stage: profiles.Progressive, LossOld: 0.1, LossNew: 0.2, Total: 5e6}
+	s.it = profiles.Iteration{Kind: prism.KindLaterSample, Series: lossesOf(0.1, 0.2), Total: 5e6}
 }
 
 // tick shows the run as it stands. What depends on this process is left out.
@@ -312,17 +313,21 @@ func (s *session) iterate(n int) {
 		for p := range it.Phases {
 			it.Phases[p] = it.Total / int64(p+2)
 		}
-		it.LossOld = math.Ldexp(1+noise(int(it.Index)), int(loss%64)-40)
-		it.LossNew = it.LossOld * (1 + noise(i))
+		it.Series[prism.SeriesLossOld] = math.Ldexp(1+noise(int(it.Index)), int(loss%64)-40)
+		it.Series[prism.SeriesLossNew] = it.Series[prism.SeriesLossOld] * (1 + noise(i))
+		it.Flags &^= profiles.NonFinite
+		if loss >= 254 {
+			it.Flags |= profiles.NonFinite
+		}
 		switch loss {
 		case 255:
-			it.LossNew = math.NaN()
+			it.Series[prism.SeriesLossNew] = math.NaN()
 		case 254:
-			it.LossOld = math.Inf(1)
+			it.Series[prism.SeriesLossOld] = math.Inf(1)
 		}
 		s.stream.Iteration(it)
 		it.Index++
-		it.InSample++
+		it.InUnit++
 		it.Start += it.Total
 		s.at = s.at.Add(time.Duration(it.Total))
 	}
@@ -358,18 +363,27 @@ func (s *session) change() {
 	s.iterate(1)
 }
 
+// measure brings values of series.
+func (s *session) measure(values map[int]float64) {
+	m := profiles.Measurement{Iteration: s.it.Index, Unit: s.it.Unit, Values: profiles.NoValues()}
+	for series, v := range values {
+		m.Values[series] = v
+	}
+	s.stream.Measure(m)
+}
+
 // tell brings what a run tells beside iterations.
 func (s *session) tell() {
 	s.begin()
 	a, b := float64(s.next()), float64(s.next())
 	switch s.next() % 8 {
 	case 0:
-		s.stream.SampleDone(profiles.SampleResult{
-			Sample: s.it.Sample, Iterations: s.it.InSample, Converged: a > b, LossOld: a / 256, LossNew: b / 256, Elapsed: time.Duration(a * 1e8)})
-		s.it.Sample, s.it.InSample = s.it.Sample+1, 0
-		s.stream.Coverage(a / 256)
+		s.stream.UnitDone(profiles.UnitResult{
+			Unit: s.it.Unit, Iterations: s.it.InUnit, Converged: a > b, Values: lossesOf(a/256, b/256), Reached: max(a, b) / 256, Elapsed: time.Duration(a * 1e8)})
+		s.it.Unit, s.it.InUnit = s.it.Unit+1, 0
+		s.measure(map[int]float64{prism.SeriesCoverage: a / 256})
 	case 1:
-		s.stream.Quality(profiles.Quality{Iteration: s.it.Index, Sample: s.it.Sample, PSNR: a / 4, SSIM: b / 256, RMSE: a - b})
+		s.measure(map[int]float64{prism.SeriesPSNR: a / 4, prism.SeriesSSIM: b / 256, prism.SeriesRMSE: a - b})
 	case 2:
 		s.stream.Log(s.text())
 	case 3:
@@ -383,16 +397,19 @@ func (s *session) tell() {
 		for i := range p.Pixels {
 			p.Pixels[i] = float32(noise(i))
 		}
-		s.stream.Truth(&p)
+		truth := p
+		truth.ID = prism.PictureTruth
+		s.stream.Picture(&truth)
 		s.stream.Picture(&p)
+		s.stream.Answered()
 	case 6:
 		info := running().Run
 		info.Object, info.Notes = s.text(), []string{s.text()}
 		s.stream.Begin(info, s.settings)
 		s.stream.State(profiles.Running, "")
-		s.it = profiles.Iteration{Stage: profiles.Stage(int(a) % 2), LossOld: 0.1, LossNew: 0.2, Total: 5e6}
+		s.it = profiles.Iteration{Kind: profiles.Kind(int(a) % 3), Series: lossesOf(0.1, 0.2), Total: 5e6}
 	case 7:
-		s.it.Caches[int(a)%int(profiles.NumCaches)] = profiles.CacheCounters{
+		s.it.Caches[int(a)%int(profiles.MaxCaches)] = profiles.CacheCounters{
 			Enabled: a > b, Hits: int64(a), Misses: int64(b), Entries: int64(a), Bytes: int64(b) << 20, Saved: int64(a-b) * 1e6}
 	}
 	s.tick()

@@ -17,6 +17,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 var update = flag.Bool("update", false, "write the golden screens anew")
@@ -201,8 +202,11 @@ func TestAFrameThatChangesNothingStaysTheSame(t *testing.T) {
 // Digits that change do not move what stands beside them.
 func TestNothingJumpsWhenNumbersChange(t *testing.T) {
 	a, b := running(), running()
-	b.Rate, b.LatestLossNew, b.LatestLossOld = 9.81, 9.9e-7, 1.2
-	b.Quality = profiles.Quality{PSNR: 7.2, SSIM: -0.101, RMSE: 0.31}
+	b.Rate = 9.81
+	for series, v := range map[int]float64{prism.SeriesLossNew: 9.9e-7, prism.SeriesLossOld: 1.2,
+		prism.SeriesPSNR: 7.2, prism.SeriesSSIM: -0.101, prism.SeriesRMSE: 0.31} {
+		latest(b, series, v)
+	}
 	for id := range b.Phases {
 		b.Phases[id].Median, b.Phases[id].P95, b.Phases[id].Share = 123.4e6, 1234e6, 1
 	}
@@ -244,16 +248,18 @@ func FuzzSnapshots(f *testing.F) {
 		w, h = max(w, 0)%301, max(h, 0)%101
 		s := running()
 		s.Run.Object, s.Err, s.Run.GPUReason = object, text, text
-		s.Sample, s.Run.Radius, s.Run.PerSample = sample, a, int(n%7)
-		s.Index, s.Coverage, s.Rate, s.GradientScale, s.LearningRate = n, a, b, a, b
-		s.LatestLossOld, s.LatestLossNew = a, b
-		s.Quality = profiles.Quality{PSNR: a, SSIM: b, RMSE: a}
+		s.Unit, s.Run.Radius, s.Run.PerSample = sample, a, int(n%7)
+		s.Index, s.Rate = n, b
+		for series, v := range []float64{a, b, a, b, a, a, b, a} { // in the order of the schema
+			latest(s, series, v)
+		}
 		s.Elapsed, s.ETA = time.Duration(n), time.Duration(-n)
 		s.Total.Median, s.Phases[2].Median, s.Phases[3].P95, s.Phases[4].Share = a, b, a, b
 		s.IterationTime = append(s.IterationTime, profiles.Point{First: n, Last: n, Min: a, Mean: b, Max: a})
-		s.LossNew = append(s.LossNew, profiles.Point{First: 4120, Last: 4130, Min: b, Mean: a, Max: b})
+		losses := &s.Series[prism.SeriesLossNew].Curve
+		*losses = append(*losses, profiles.Point{First: 4120, Last: 4130, Min: b, Mean: a, Max: b})
 		s.Caches[0].Hits, s.Caches[1].Saved, s.Caches[2].Bytes = n, n, n
-		s.Memory.Weights, s.Memory.RSS, s.Memory.Reason = n, n, text
+		s.Memory.Parts[prism.MemoryWeights], s.Memory.RSS, s.Memory.Reason = n, n, text
 		s.Settings.AMP, s.Settings.Pattern, s.Settings.Threshold, s.Settings.ROIDiameter = text, object, a, b
 		s.Run.Centres = append(s.Run.Centres, [2]float64{a, b})
 		s.Effects[0].Key, s.Effects[0].Shift, s.Effects[0].Low, s.Effects[0].Confounded = text, a, b, object

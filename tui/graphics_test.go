@@ -24,6 +24,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -254,7 +255,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	d := newDrawer("kitty(0.42.1)")
 	x := openAnswering(t, d.receive, 210, 60, Options{NoSummary: true})
 	s := running()
-	s.Truth = nil
+	s.Pictures[prism.PictureTruth] = nil
 	x.show(s)
 	x.expectPictures(d, 1)
 	for _, i := range d.holding() {
@@ -270,14 +271,15 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	}
 	// Another picture replaces it, in its place.
 	s = paused()
-	s.Picture, s.Truth = &profiles.Picture{Width: 128, Height: 128, Pixels: make([]float32, 128*128)}, nil
-	for i := range s.Picture.Pixels {
-		s.Picture.Pixels[i] = float32(i%128) / 127
+	ramp := &profiles.Picture{Width: 128, Height: 128, Pixels: make([]float32, 128*128)}
+	s.Pictures = [profiles.MaxPictures]*profiles.Picture{ramp}
+	for i := range ramp.Pixels {
+		ramp.Pixels[i] = float32(i%128) / 127
 	}
 	x.show(s)
 	eventually(t, "the other picture", func() bool {
 		for _, i := range d.holding() {
-			return likeness(i, s.Picture) < 0.02
+			return likeness(i, ramp) < 0.02
 		}
 		return false
 	})
@@ -480,7 +482,7 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	}
 	w, h := 120, 40
 	snaps := []*profiles.Snapshot{running(), paused(), preparing(), finished()}
-	snaps[1].Picture, snaps[1].Truth = sharpMoon(), nil
+	snaps[1].Pictures = [profiles.MaxPictures]*profiles.Picture{sharpMoon()}
 	keys := []string{"v", "x", "i", "z", "?", "esc", "w", "v", "i", "tab", "tab"}
 	run(tab)
 	for step := range 400 {

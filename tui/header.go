@@ -236,15 +236,15 @@ func objectText(s *profiles.Snapshot, w int) string {
 // sampleText is which sample is trained, of how many.
 func sampleText(s *profiles.Snapshot, w int) string {
 	switch {
-	case s.Stage == profiles.Initialising:
-		return "initialising"
-	case s.Run.AllSamples() <= 0:
+	case !s.InUnits():
+		return s.Stage()
+	case s.Run.AllUnits() <= 0:
 		return ""
 	}
-	all := s.Run.AllSamples()
-	now := min(s.Sample+1, all)
-	return fittingOrLast(w, fmt.Sprintf("sample %*d/%d", len(itoa(all)), now, all), fmt.Sprintf("sample %d/%s", now, count(int64(all))),
-		fmt.Sprintf("sample %d", now))
+	all := s.Run.AllUnits()
+	one, now := s.Run.Schema.Unit.One, min(s.Unit+1, all)
+	return fittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, count(int64(all))),
+		fmt.Sprintf("%s %d", one, now))
 }
 
 // precision is the arithmetic of the run: fp32, or the AMP mode, with what is told of
@@ -255,8 +255,8 @@ func precision(s *profiles.Snapshot, w int) string {
 		return "fp32"
 	case "fp16":
 		scale, skipped := "", ""
-		if s.GradientScale > 0 && !math.IsInf(s.GradientScale, 0) {
-			scale = fmt.Sprintf(" scale %.0f", s.GradientScale)
+		if s.Of(profiles.GradientScale).Latest > 0 && !math.IsInf(s.Of(profiles.GradientScale).Latest, 0) {
+			scale = fmt.Sprintf(" scale %.0f", s.Of(profiles.GradientScale).Latest)
 		}
 		if s.SkippedSteps > 0 {
 			skipped = " " + count(s.SkippedSteps) + " skipped"

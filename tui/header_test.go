@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/theme"
 )
 
@@ -40,13 +41,14 @@ func headerStates() map[string]*profiles.Snapshot {
 	})
 	with("no names", func(s *profiles.Snapshot) { s.Run.Object, s.Run.Kernels, s.Run.Device, s.Run.Size = "", "", "", 0 })
 	with("small numbers", func(s *profiles.Snapshot) {
-		s.Sample, s.Index, s.Rate, s.Elapsed, s.ETAKnown = 0, 7, 0.4, time.Second, false
+		s.Unit, s.Index, s.Rate, s.Elapsed, s.ETAKnown = 0, 7, 0.4, time.Second, false
 	})
 	with("large numbers", func(s *profiles.Snapshot) {
-		s.Sample, s.Index, s.Rate, s.Elapsed, s.ETA = 99, 123_456_789, 123_456, 99*time.Hour, 99*time.Hour
+		s.Unit, s.Index, s.Rate, s.Elapsed, s.ETA = 99, 123_456_789, 123_456, 99*time.Hour, 99*time.Hour
 	})
 	with("fp16", func(s *profiles.Snapshot) {
-		s.Settings.AMP, s.GradientScale, s.SkippedSteps = "fp16", 65536, 123
+		s.Settings.AMP, s.SkippedSteps = "fp16", 123
+		latest(s, prism.SeriesGradientScale, 65536)
 	})
 	with("many threads", func(s *profiles.Snapshot) { s.Settings.Threads = 128 })
 	return states
@@ -60,7 +62,7 @@ func TestTheCountOfSamplesIsLabelled(t *testing.T) {
 	}{{100, 37, "sample  38/100"}, {1200, 0, "sample    1/1200"}, {1200, 1199, "sample 1200/1200"}, {16500, 16000, "sample 16001"}} {
 		for w := minWidth; w <= 240; w++ {
 			s := running()
-			s.Run.Samples, s.Sample = n.of, n.at
+			s.Run.Units, s.Unit = n.of, n.at
 			m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256, s)
 			header, _, _ := strings.Cut(frameOf(m), "\n")
 			if !strings.Contains(header, n.want) {

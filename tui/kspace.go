@@ -47,12 +47,12 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return "", theme.Faint
 	}
 	done, current, next := measuredSamples(s)
-	seen := trim(percentFine(s.Coverage))
-	if count := fmt.Sprintf("%d of %d%s", done, s.Run.Samples, passText(s)); w >= chart.Width(count)+len(seen)+7 {
+	seen := trim(percentFine(coveredShare(s)))
+	if count := fmt.Sprintf("%d of %d%s", done, s.Run.Units, passText(s)); w >= chart.Width(count)+len(seen)+7 {
 		c.Text(0, h-1, count, theme.Strong)
 		c.TextRight(w, h-1, seen+" seen", theme.Faint)
 	} else {
-		count := fmt.Sprintf("%d/%d", done, s.Run.Samples)
+		count := fmt.Sprintf("%d/%d", done, s.Run.Units)
 		c.Text(0, h-1, fittingOrLast(w-len(seen)-2, count+passText(s), count), theme.Strong)
 		c.TextRight(w, h-1, seen, theme.Faint)
 	}
@@ -76,7 +76,7 @@ func passText(s *profiles.Snapshot) string {
 	if s.Run.Passes <= 1 {
 		return ""
 	}
-	_, pass := s.Run.Place(s.Sample)
+	_, pass := s.Run.Place(s.Unit)
 	return fmt.Sprintf(" · pass %d", pass+1)
 }
 

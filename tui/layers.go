@@ -227,12 +227,12 @@ func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot, room int) (stri
 	}
 	first, last := t.fit(len(t.order), h-1)
 	for i := first; i < last; i++ {
-		t.row(c, 1+i-first, i, col)
+		t.row(c, s, 1+i-first, i, col)
 	}
 	return t.describe(room)
 }
 
-func (t *layerTable) row(c *chart.Canvas, y, i int, col layerColumns) {
+func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col layerColumns) {
 	l := &t.order[i]
 	text, number := theme.Plain, theme.Strong
 	if i == t.at {
@@ -242,7 +242,7 @@ func (t *layerTable) row(c *chart.Canvas, y, i int, col layerColumns) {
 	c.Set(0, y, marker(i), phaseStyle(l.Phase))
 	c.Text(2, y, chart.Cut(l.Name, col.name), text)
 	if col.phase > 0 {
-		c.Text(2+col.phase, y, chart.Cut(l.Phase.String(), 9), phaseStyle(l.Phase))
+		c.Text(2+col.phase, y, chart.Cut(phaseName(s, l.Phase), 9), phaseStyle(l.Phase))
 	}
 	c.TextRight(col.ms, y, milliseconds(l.Nanos), number)
 	share := 0.0

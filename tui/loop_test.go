@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // watched is a run that is a stream of iterations, seen through the aggregator.
@@ -33,7 +34,8 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 			s := running()
 			stream.Begin(s.Run, s.Settings)
 			stream.State(profiles.Running, "")
-			run := watched{newRecorder(), profiles.NewAggregator(stream, profiles.Options{})}
+			reader := stream.Follow()
+			run := watched{newRecorder(), profiles.NewAggregator(reader, profiles.Options{})}
 			ctx, stop := context.WithCancel(context.Background())
 			go run.aggregator.Run(ctx, 100*time.Millisecond)
 			keys, press := io.Pipe()
@@ -43,7 +45,7 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 				ended <- Run(ctx, run, Options{Output: w, Input: keys, NoSummary: true,
 					Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
 			}()
-			it := profiles.Iteration{Stage: profiles.Progressive, LossOld: 1, LossNew: 1}
+			it := profiles.Iteration{Kind: prism.KindLaterSample, Series: lossesOf(1, 1)}
 			sum := 0.0
 			for b.Loop() {
 				for i := range 200_000 {
@@ -51,10 +53,10 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 				}
 				it.Index++
 				it.Total = 1e6
-				it.Phases[profiles.Forward] = 4e5
+				it.Phases[prism.PhaseForward] = 4e5
 				stream.Iteration(&it)
 			}
-			b.ReportMetric(float64(stream.Dropped()), "dropped")
+			b.ReportMetric(float64(reader.Dropped()), "dropped")
 			stop()
 			<-ended
 			if sum == 0 {

@@ -4,6 +4,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
+	"slices"
 )
 
 // memory shows the run's memory by category, the process' and the GPU's, and what
@@ -64,11 +65,19 @@ type memoryRow struct {
 	bytes int64
 }
 
-func memoryRows(m profiles.MemoryView, rows int) []memoryRow {
-	all := []memoryRow{
-		{"weights", m.Weights}, {"gradients", m.Gradients}, {"moments", m.Moments},
-		{"activations", m.Activations}, {"inputs", m.Inputs}, {"scratch", m.Scratch}, {"caches", m.Caches},
+// memoryRows are the categories of the schema and the caches, in at most so many rows: the
+// last buffers are added up first, then all of them, then the parameters.
+func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow {
+	var all []memoryRow
+	parameters := 0
+	for i, info := range s.Memory {
+		all = append(all, memoryRow{info.Name, m.Parts[i]})
+		if info.Parameters {
+			parameters++
+		}
 	}
+	buffers := len(all)
+	all = append(all, memoryRow{"caches", m.Caches})
 	if rows >= len(all) {
 		return all
 	}
@@ -79,13 +88,11 @@ func memoryRows(m profiles.MemoryView, rows int) []memoryRow {
 		}
 		return r
 	}
-	switch {
-	case rows == 6:
-		return []memoryRow{all[0], all[1], all[2], all[3], sum("buffers", all[4:6]), all[6]}
-	case rows == 5:
-		return []memoryRow{all[0], all[1], all[2], sum("buffers", all[3:6]), all[6]}
+	switch kept := rows - 2; { // beside the sum of buffers and the caches
+	case kept >= parameters:
+		return append(slices.Clone(all[:kept]), sum("buffers", all[kept:buffers]), all[buffers])
 	case rows >= 3:
-		return []memoryRow{sum("parameters", all[:3]), sum("buffers", all[3:6]), all[6]}
+		return []memoryRow{sum("parameters", all[:parameters]), sum("buffers", all[parameters:buffers]), all[buffers]}
 	}
 	return []memoryRow{sum("run", all)}
 }
@@ -131,7 +138,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	if chart.Width(gpu) > w-gpuColumn && h >= 6 {
 		foot = 3
 	}
-	rows := memoryRows(m, h-foot)
+	rows := memoryRows(&s.Run.Schema, m, h-foot)
 	places := len(rows)
 	most := int64(0)
 	for _, r := range rows {

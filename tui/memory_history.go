@@ -19,9 +19,9 @@ var memorySeries = []struct {
 	curve func(profiles.MemoryHistory) profiles.Curve
 }{
 	{"process", theme.Line, func(h profiles.MemoryHistory) profiles.Curve { return h.RSS }},
-	{"parameters", theme.Backward, func(h profiles.MemoryHistory) profiles.Curve { return h.Parameters }},
-	{"buffers", theme.Telescope, func(h profiles.MemoryHistory) profiles.Curve { return h.Buffers }},
-	{"caches", theme.Loss, func(h profiles.MemoryHistory) profiles.Curve { return h.Caches }},
+	{"parameters", theme.Phase4, func(h profiles.MemoryHistory) profiles.Curve { return h.Parameters }},
+	{"buffers", theme.Phase2, func(h profiles.MemoryHistory) profiles.Curve { return h.Buffers }},
+	{"caches", theme.Phase3, func(h profiles.MemoryHistory) profiles.Curve { return h.Caches }},
 }
 
 // history draws the curves with their legend above and the slope below.
@@ -38,7 +38,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	}
 	top, foot := 0, 0
 	if h >= 6 {
-		p.names(c, m)
+		p.names(c, &s.Run.Schema, m)
 		top = 1
 	}
 	if h >= 9 {
@@ -75,9 +75,10 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 }
 
 // names writes the legend, with the values of now.
-func (p *memory) names(c *chart.Canvas, m profiles.MemoryView) {
+func (p *memory) names(c *chart.Canvas, schema *profiles.Schema, m profiles.MemoryView) {
 	w, _ := c.Size()
-	now := []int64{m.RSS, m.Weights + m.Gradients + m.Moments, m.Activations + m.Inputs + m.Scratch, m.Caches}
+	parameters, buffers := m.Sums(schema)
+	now := []int64{m.RSS, parameters, buffers, m.Caches}
 	x := 0
 	for i, series := range memorySeries {
 		text := series.name

@@ -24,21 +24,21 @@ func whileRunning(s *profiles.Snapshot, advice string) string {
 // being trained and which is next, −1 for none. Of a run that is over none is next, and
 // one that was being trained was cut off.
 func measuredSamples(s *profiles.Snapshot) (done, current, next int) {
-	current, pass := s.Run.Place(s.Sample)
+	current, pass := s.Run.Place(s.Unit)
 	done, next = max(current, 0), current+1
-	if next == s.Run.Samples {
-		if next = -1; s.Sample+1 < s.Run.AllSamples() {
+	if next == s.Run.Units {
+		if next = -1; s.Unit+1 < s.Run.AllUnits() {
 			next = 0
 		}
 	}
 	if ended(s.State) {
 		next = -1
-		if s.Sample < len(s.Results) {
-			done, current = min(len(s.Results), s.Run.Samples), -1
+		if s.Unit < len(s.Results) {
+			done, current = min(len(s.Results), s.Run.Units), -1
 		}
 	}
 	if pass > 0 {
-		done = s.Run.Samples
+		done = s.Run.Units
 	}
-	return min(done, s.Run.Samples), current, next
+	return min(done, s.Run.Units), current, next
 }

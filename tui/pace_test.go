@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/theme"
 )
 
@@ -39,7 +40,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 	sum := 0
 	for frame := range 10 * seconds {
 		s := running()
-		s.Picture = noisyMoon(random, frame, noise)
+		s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, noise)
 		at = at.Add(100 * time.Millisecond)
 		p.Update(s)
 		if n := len(out.frame(p.lines(), w, h)); frame > 0 {
@@ -95,7 +96,7 @@ func TestAPausedRunShowsItsWholePicture(t *testing.T) {
 		s := running()
 		for frame := range 20 {
 			s = running()
-			s.Picture = noisyMoon(random, frame, 0.3)
+			s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, 0.3)
 			p.Update(s)
 			p.View()
 			at = at.Add(100 * time.Millisecond)
@@ -135,7 +136,7 @@ func TestAPaneIsRebuiltOnlyWhenItsPictureChanges(t *testing.T) {
 		t.Error("a snapshot with the same picture and quality rebuilds the pane")
 	}
 	s = running()
-	s.Quality.PSNR++
+	s.Series[prism.SeriesPSNR].Latest++
 	p.Update(s)
 	if !p.stale {
 		t.Error("another quality does not rebuild the pane")

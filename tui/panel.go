@@ -208,7 +208,7 @@ func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
 
 // image is what a panel shows, and what that was made from.
 func (p *picture) image(slot int, way drawing) (chart.Image, source) {
-	shown, truth := p.shown, p.snap.Truth
+	shown, truth := p.shown, p.snap.Picture(truthPicture)
 	switch slot {
 	case truthPanel:
 		return chart.Image{Width: truth.Width, Height: truth.Height, Pixels: truth.Pixels, White: p.scale.white},

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/theme"
 )
 
@@ -22,12 +23,12 @@ func eventful() *profiles.Snapshot {
 	s := running()
 	s.Settings.Iterations, s.Settings.Cycles, s.Settings.MeasurementCacheMB = 250, 4, 256
 	for i := range 37 {
-		r := profiles.SampleResult{
-			Sample: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5, Threshold: 0.005,
-			LossOld: 4.1e-3 * (0.5 + noise(i)), LossNew: 4.8e-3 * (0.5 + noise(i+1)/2),
+		r := profiles.UnitResult{
+			Unit: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5, Threshold: 0.005,
+			Values: lossesOf(4.1e-3*(0.5+noise(i)), 4.8e-3*(0.5+noise(i+1)/2)),
 		}
 		if !r.Converged {
-			r.Iterations, r.LossNew = 1000, 0.0183
+			r.Iterations, r.Values[prism.SeriesLossNew] = 1000, 0.0183
 		}
 		r.Elapsed = time.Duration(r.Iterations) * time.Duration(5.2e6+1e6*noise(i))
 		s.Results = append(s.Results, r)
@@ -52,9 +53,9 @@ func eventful() *profiles.Snapshot {
 		c.RecentIterations, c.RecentSaved, c.RecentLow, c.RecentHigh = 400, c.Saved/10, c.Saved/10-c.Saved/150, c.Saved/10+c.Saved/120
 		c.Spent, c.Price, c.PricedBy, c.Priced = (c.Hits+c.Misses)*38_000, 2_410_000, 15, c.Hits
 	}
-	s.PSNR = curve(206, 20, func(i int) (float64, float64, float64) { v := 25 - 14*math.Exp(-float64(i)/60); return v, v, v })
-	s.SSIM = curve(206, 20, func(i int) (float64, float64, float64) { v := 0.85 - 0.7*math.Exp(-float64(i)/70); return v, v, v })
-	s.RMSE = curve(206, 20, func(i int) (float64, float64, float64) { v := 10 + 60*math.Exp(-float64(i)/50); return v, v, v })
+	s.Series[prism.SeriesPSNR].Curve = curve(206, 20, func(i int) (float64, float64, float64) { v := 25 - 14*math.Exp(-float64(i)/60); return v, v, v })
+	s.Series[prism.SeriesSSIM].Curve = curve(206, 20, func(i int) (float64, float64, float64) { v := 0.85 - 0.7*math.Exp(-float64(i)/70); return v, v, v })
+	s.Series[prism.SeriesRMSE].Curve = curve(206, 20, func(i int) (float64, float64, float64) { v := 10 + 60*math.Exp(-float64(i)/50); return v, v, v })
 	bytes := func(f func(i int) float64) profiles.Curve {
 		return curve(206, 20, func(i int) (float64, float64, float64) { v := f(i); return v * 0.999, v, v * 1.001 })
 	}
@@ -391,7 +392,7 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	s := running()
 	s.Results = nil
 	for i := range int32(3) {
-		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Iterations: 200, Elapsed: time.Second})
+		s.Results = append(s.Results, profiles.UnitResult{Unit: i, Iterations: 200, Elapsed: time.Second})
 	}
 	p := newSamples()
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
@@ -422,7 +423,7 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 	}(), 120, 40)); !strings.Contains(full, "further passes hit") {
 		t.Errorf("why:\n%s", full)
 	}
-	s.Sample += s.Run.Samples
+	s.Unit += s.Run.Units
 	if why := whyNoHits(s); why != "" {
 		t.Errorf("in the second pass: %q", why)
 	}
@@ -431,7 +432,7 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 // A sample of a further pass has its place in the pattern.
 func TestKSpaceFollowsPasses(t *testing.T) {
 	s := running()
-	s.Run.Passes, s.Sample = 3, s.Run.Samples+4
+	s.Run.Passes, s.Unit = 3, s.Run.Units+4
 	p := newKspace()
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(80, 30)
@@ -442,7 +443,7 @@ func TestKSpaceFollowsPasses(t *testing.T) {
 			t.Errorf("%q is missing:\n%s", want, view)
 		}
 	}
-	if got, want := centre(s, s.Sample), centre(s, 4); got != want || got == "–" {
-		t.Errorf("the centre of sample %d is %s, want %s", s.Sample, got, want)
+	if got, want := centre(s, s.Unit), centre(s, 4); got != want || got == "–" {
+		t.Errorf("the centre of sample %d is %s, want %s", s.Unit, got, want)
 	}
 }

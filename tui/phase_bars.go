@@ -25,7 +25,7 @@ const steadyChange = 0.03
 
 func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	w, h := c.Size()
-	n := int(profiles.NumPhases)
+	n := len(s.Run.Schema.Phases)
 	tall := h >= 2*n+1 // the bars get rows of their own
 	gap := 0
 	if h >= 3*n+1 {
@@ -38,7 +38,7 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 		}
 	}
 	y := 0
-	for id, v := range s.Phases {
+	for id, v := range s.Phases[:n] {
 		p.numbers(c, y, profiles.Phase(id), s)
 		bars := c.Sub(phaseNameWidth+1, y, w-phaseNameWidth-phaseNumbers-4, 1)
 		if tall {
@@ -57,7 +57,7 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	if s.Total.N > 0 && h >= y+2 {
 		p.total(c, h-2, s)
 		if tall {
-			p.trend(c, h-2, int(profiles.NumPhases), s)
+			p.trend(c, h-2, profiles.WholeIteration, s)
 		}
 		p.shares(c, h-1, s)
 	} else if s.Total.N > 0 && h > y {
@@ -77,7 +77,7 @@ func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, s *profiles.
 		c.TextRight(w-p95End, y, milliseconds(v.P95), theme.Faint)
 		c.TextRight(w-shareEnd, y, percent(v.Share), theme.Plain)
 	}
-	c.Text(0, y, id.String(), name)
+	c.Text(0, y, phaseName(s, id), name)
 }
 
 // notRun says why a phase has no times: those on screen are of the recent window, in
@@ -213,9 +213,9 @@ func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
 	if first < 0 {
 		return "", theme.Faint
 	}
-	text := fmt.Sprintf("bottleneck: %s, %.0f %%", profiles.Phase(first), 100*s.Phases[first].Share)
+	text := fmt.Sprintf("bottleneck: %s, %.0f %%", phaseName(s, profiles.Phase(first)), 100*s.Phases[first].Share)
 	if second >= 0 && s.Phases[second].Share > 0 {
-		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, profiles.Phase(second))
+		text += fmt.Sprintf(", %.1f× %s", s.Phases[first].Share/s.Phases[second].Share, phaseName(s, profiles.Phase(second)))
 	}
 	return text, phaseStyle(profiles.Phase(first))
 }

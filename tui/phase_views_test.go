@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // layered is a run whose layers are timed, with trends and its newest iterations.
@@ -35,19 +36,19 @@ func layered() *profiles.Snapshot {
 	}
 	for i := range 7 {
 		n := int64(i + 1)
-		layer(fmt.Sprintf("layer %d convT", n), profiles.Forward, 0.12+0.02*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
-		layer(fmt.Sprintf("layer %d BN, ReLU", n), profiles.Forward, 0.011*float64(n), 40_000<<i, 32_000<<i)
+		layer(fmt.Sprintf("layer %d convT", n), prism.PhaseForward, 0.12+0.02*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d BN, ReLU", n), prism.PhaseForward, 0.011*float64(n), 40_000<<i, 32_000<<i)
 	}
-	layer("telescope, field", profiles.Telescope, 0.3, 11_000_000, 3_000_000)
-	layer("telescope, apertures", profiles.Telescope, 0.31, 9_000_000, 4_000_000)
-	layer("losses", profiles.Loss, 0.17, 2_100_000, 2_100_000)
+	layer("telescope, field", prism.PhaseTelescope, 0.3, 11_000_000, 3_000_000)
+	layer("telescope, apertures", prism.PhaseTelescope, 0.31, 9_000_000, 4_000_000)
+	layer("losses", prism.PhaseLoss, 0.17, 2_100_000, 2_100_000)
 	for i := 6; i >= 0; i-- {
 		n := int64(i + 1)
-		layer(fmt.Sprintf("layer %d convT dx", n), profiles.Backward, 0.11+0.01*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
-		layer(fmt.Sprintf("layer %d convT dW", n), profiles.Backward, 0.2/float64(n)+0.1, 9_000_000, 8_000_000/n)
+		layer(fmt.Sprintf("layer %d convT dx", n), prism.PhaseBackward, 0.11+0.01*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d convT dW", n), prism.PhaseBackward, 0.2/float64(n)+0.1, 9_000_000, 8_000_000/n)
 	}
-	layer("copy moments", profiles.Optimizer, 0.04, 0, 900_000)
-	layer("Adam", profiles.Optimizer, 0.97, 28_000_000, 12_000_000)
+	layer("copy moments", prism.PhaseOptimizer, 0.04, 0, 900_000)
+	layer("Adam", prism.PhaseOptimizer, 0.97, 28_000_000, 12_000_000)
 	for i := range int64(200) {
 		it := profiles.Timing{Index: 3920 + i, Start: i * 5e6, Total: 60_000}
 		for p, ms := range []float64{1.21, 0.62, 0.18, 2.43, 0.98, 0} {
@@ -58,19 +59,20 @@ func layered() *profiles.Snapshot {
 		s.Recent = append(s.Recent, it)
 	}
 	s.Trends = new(profiles.Trends)
-	for p := range s.Trends {
-		base := s.Total.Median
-		if p < len(s.Phases) {
-			base = s.Phases[p].Median
+	phases := len(s.Run.Schema.Phases)
+	for p := range phases + 1 {
+		base, trend := s.Total.Median, &s.Trends[profiles.WholeIteration]
+		if p < phases {
+			base, trend = s.Phases[p].Median, &s.Trends[p]
 		}
 		for i := range 21 {
 			v := base * (1 + 0.05*noise(i+p))
 			if i < 9 {
 				v *= 1.3
 			}
-			s.Trends[p].Bins = append(s.Trends[p].Bins, v)
+			trend.Bins = append(trend.Bins, v)
 		}
-		s.Trends[p].HasChange, s.Trends[p].Change = true, []float64{0.01, -0.08, 0.12, -0.2, 0, 0.5, -0.09}[p]
+		trend.HasChange, trend.Change = true, []float64{0.01, -0.08, 0.12, -0.2, 0, 0.5, -0.09}[p]
 	}
 	s.Clock = make(profiles.Curve, len(s.IterationTime))
 	for i, p := range s.IterationTime {
@@ -207,7 +209,7 @@ func names(layers []profiles.Layer) (s string) {
 func TestTheWaterfallAddsUpToTheIteration(t *testing.T) {
 	s := layered()
 	it := &s.Recent[7]
-	spans := phaseSpans(it)
+	spans := phaseSpans(s, it)
 	last := spans[len(spans)-1]
 	if last.name != "rest" || math.Abs(last.start+last.len-float64(it.Total)) > 1 {
 		t.Errorf("the last bar is %+v of an iteration of %d ns", last, it.Total)
@@ -266,7 +268,9 @@ func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
 		}
 		s.Roofs.GFLOPS, s.Roofs.Levels[1].GBs = a, b
 		for p := range s.Trends {
-			s.Trends[p].Bins[3], s.Trends[p].Change = a, b
+			if t := &s.Trends[p]; len(t.Bins) > 3 {
+				t.Bins[3], t.Change = a, b
+			}
 		}
 		last := &s.Recent[len(s.Recent)-1]
 		last.Total, last.Phases[2] = math.MaxInt64, math.MinInt64
@@ -296,7 +300,7 @@ func BenchmarkViewsOfAPane(b *testing.B) {
 	long := func() *profiles.Snapshot {
 		s := layered()
 		s.IterationTime = curve(2000, 50, func(i int) (float64, float64, float64) { return 5, 5 + noise(i), 7 + noise(i+1) })
-		s.LossNew, s.LossOld = s.IterationTime, s.IterationTime
+		s.Series[prism.SeriesLossNew].Curve, s.Series[prism.SeriesLossOld].Curve = s.IterationTime, s.IterationTime
 		s.Clock = curve(2000, 50, func(i int) (float64, float64, float64) {
 			return float64(i) / 4, float64(i)/4 + 0.12, float64(i)/4 + 0.24
 		})

@@ -42,7 +42,15 @@ func newPhases() *phases { return &phases{box: box{title: phaseViewTitles[0]}} }
 func (p *phases) View() string    { return join(p.lines()) }
 func (p *phases) lines() []string { return p.render(p.draw) }
 
-func phaseStyle(p profiles.Phase) theme.Style { return theme.Forward + theme.Style(p) }
+func phaseStyle(p profiles.Phase) theme.Style { return theme.Phase1 + theme.Style(p) }
+
+// phaseName is a phase's name in the schema.
+func phaseName(s *profiles.Snapshot, p profiles.Phase) string {
+	if all := s.Run.Schema.Phases; int(p) < len(all) {
+		return all[p].Name
+	}
+	return ""
+}
 
 // Press changes the view; up and down go through the layers, left and right through
 // the iterations of the waterfall.

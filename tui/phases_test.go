@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 func TestTheSlowestLayerIsNamedWithItsNearerRoof(t *testing.T) {
@@ -22,8 +23,8 @@ func TestTheSlowestLayerIsNamedWithItsNearerRoof(t *testing.T) {
 		{"not profiled", nil, "bottleneck: backward, 60 %"},
 	}
 	for _, test := range tests {
-		s := &profiles.Snapshot{Layers: test.layers}
-		s.Phases[profiles.Backward] = profiles.PhaseView{Spread: profiles.Spread{N: 1}, Share: 0.6}
+		s := &profiles.Snapshot{Run: running().Run, Layers: test.layers}
+		s.Phases[prism.PhaseBackward] = profiles.PhaseView{Spread: profiles.Spread{N: 1}, Share: 0.6}
 		if got, _ := bottleneck(s); got != test.want {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}

@@ -111,10 +111,10 @@ func (p *picture) Update(s *profiles.Snapshot) {
 		period = lowPicturePeriod
 	}
 	p.due = s.State != profiles.Running || now.Sub(p.at) >= period
-	if p.due && (s.Picture != p.shown || !p.exact()) {
-		p.shown, p.at, p.stale = s.Picture, now, true
+	if p.due && (s.Picture(reconstructionPicture) != p.shown || !p.exact()) {
+		p.shown, p.at, p.stale = s.Picture(reconstructionPicture), now, true
 	}
-	if before == nil || before.Truth != s.Truth || before.Quality != s.Quality || before.HasQuality != s.HasQuality {
+	if before == nil || before.Picture(truthPicture) != s.Picture(truthPicture) || !sameMetrics(before, s) {
 		p.stale = true
 	}
 }
@@ -150,7 +150,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	case len(placed) == 0:
 		message(c, "no truth to compare with")
 	default:
-		p.scale.measure(p.shown, s.Truth)
+		p.scale.measure(p.shown, s.Picture(truthPicture))
 		area := c.Sub(0, 0, w, h-1)
 		p.paint(&area, placed, way)
 		if len(placed) > 1 {
@@ -182,13 +182,13 @@ func has(all []placed, slot int) bool {
 // place finds the panels of the view and their columns in w by h cells. Views
 // of a truth that is not known are empty.
 func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
-	comparable := s.Truth != nil && s.Truth.Width == p.shown.Width && s.Truth.Height == p.shown.Height
+	comparable := s.Picture(truthPicture) != nil && s.Picture(truthPicture).Width == p.shown.Width && s.Picture(truthPicture).Height == p.shown.Height
 	var slots []int
 	switch p.view {
 	case reconstructionView:
 		slots = []int{reconstructionPanel}
 	case truthView:
-		if s.Truth != nil {
+		if s.Picture(truthPicture) != nil {
 			slots = []int{truthPanel}
 		}
 	case differenceView:
@@ -199,7 +199,7 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 		slots = []int{reconstructionPanel}
 		whole, _ := p.extent(w, h, way)
 		each := func(n int) int { return (w - n + 1) / n }
-		if s.Truth != nil && each(2) >= max(whole*2/3, smallestPair) {
+		if s.Picture(truthPicture) != nil && each(2) >= max(whole*2/3, smallestPair) {
 			slots = append(slots, truthPanel)
 		}
 		if comparable && each(3) >= max(whole/2, 2*smallestPair) {
@@ -271,7 +271,7 @@ func amplitude(v float32) string { return fixed(float64(v), 5) }
 // them.
 func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	w, h := c.Size()
-	if !s.HasQuality {
+	if !wasCompared(s) {
 		text := fittingOrLast(w, "quality: not measured"+yet(s), "not measured"+yet(s))
 		return c.Text(0, h-1, chart.Cut(text, w), theme.Faint)
 	}
@@ -284,13 +284,13 @@ func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 		x = c.Text(x, h-1, value, theme.Strong) + 2
 	}
 	if w < 26 {
-		c.Text(0, h-1, strings.TrimPrefix(psnr(s.Quality.PSNR), " "), theme.Strong)
-		c.TextRight(w, h-1, "SSIM"+ssim(s.Quality.SSIM), theme.Plain)
+		c.Text(0, h-1, strings.TrimPrefix(psnr(s.Of(psnrSeries).Latest), " "), theme.Strong)
+		c.TextRight(w, h-1, "SSIM"+ssim(s.Of(ssimSeries).Latest), theme.Plain)
 		return w
 	}
-	put("PSNR", psnr(s.Quality.PSNR))
-	put("SSIM", ssim(s.Quality.SSIM))
-	put("RMSE ", fixed(s.Quality.RMSE, 5)+" %")
+	put("PSNR", psnr(s.Of(psnrSeries).Latest))
+	put("SSIM", ssim(s.Of(ssimSeries).Latest))
+	put("RMSE ", fixed(s.Of(rmseSeries).Latest, 5)+" %")
 	return x - 2
 }
 

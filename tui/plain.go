@@ -164,28 +164,28 @@ func progressLine(s *profiles.Snapshot) string {
 	if s.State != profiles.Running {
 		parts = append(parts, s.State.String())
 	}
-	if s.Stage == profiles.Initialising {
+	if !s.InUnits() {
 		parts = append(parts, "initialising")
 	} else {
-		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Sample+1, s.Run.AllSamples()), s.Run.AllSamples()))
+		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
 	}
 	pace := s.Rate
 	if ended(s.State) {
 		pace = float64(s.Index) / s.Elapsed.Seconds()
 	}
 	parts = append(parts, fmt.Sprintf("iter %d", s.Index), trim(rate(pace)))
-	if len(s.LossOld) > 0 && s.Stage == profiles.Progressive {
-		parts = append(parts, "old "+trim(loss(s.LatestLossOld)))
+	if len(s.Of(lossOld).Curve) > 0 && s.InUnits() {
+		parts = append(parts, "old "+trim(loss(s.Of(lossOld).Latest)))
 	}
-	if len(s.LossNew) > 0 {
+	if len(s.Of(lossNew).Curve) > 0 {
 		name := "new "
-		if s.Stage == profiles.Initialising {
+		if !s.InUnits() {
 			name = "loss "
 		}
-		parts = append(parts, name+trim(loss(s.LatestLossNew)))
+		parts = append(parts, name+trim(loss(s.Of(lossNew).Latest)))
 	}
-	if s.HasQuality {
-		parts = append(parts, "PSNR "+trim(psnr(s.Quality.PSNR)))
+	if wasCompared(s) {
+		parts = append(parts, "PSNR "+trim(psnr(s.Of(psnrSeries).Latest)))
 	}
 	parts = append(parts, clock(s.Elapsed))
 	if s.ETAKnown && !ended(s.State) {

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/chart"
 )
 
@@ -117,7 +118,7 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 // One of a thing has its singular, and what the times leave out is said beside them.
 func TestSummaryCountsInWords(t *testing.T) {
 	s := finished()
-	s.Whole.Total.N, s.Index, s.Results, s.Run.Samples, s.Run.Passes = 1, 2, nil, 1, 1
+	s.Whole.Total.N, s.Index, s.Results, s.Run.Units, s.Run.Passes = 1, 2, nil, 1, 1
 	s.Effects = make([]profiles.Effect, summaryEffects+1)
 	got := Summary(s)
 	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up left out: the first after each compilation or change)\n", "1 earlier one left out\n"} {
@@ -138,7 +139,8 @@ func TestSummaryTellsEffectsOnce(t *testing.T) {
 
 func TestTheLossWhileInitialisingHasOneName(t *testing.T) {
 	s := running()
-	s.Stage, s.Sample, s.LossOld, s.LatestLossOld, s.LatestLossNew = profiles.Initialising, -1, nil, math.NaN(), 0.5497
+	s.Kind, s.Unit, s.Series[prism.SeriesLossOld] = prism.KindInitialisation, -1, profiles.SeriesView{Latest: math.NaN()}
+	latest(s, prism.SeriesLossNew, 0.5497)
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 	frame := ansi.Strip(m.View().Content)
 	for where, got := range map[string]string{"screen": frame, "summary": Summary(s), "line": progressLine(s)} {

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/ptytest"
 )
 
@@ -279,12 +280,13 @@ func BenchmarkBytesPerFrame(b *testing.B) {
 		s.Index += int64(10 * n)
 		s.Elapsed += time.Duration(n) * 100 * time.Millisecond
 		s.Rate += noise(n)
-		s.Picture = moon(128, 0.4+0.01*float64(n%20))
+		s.Pictures[prism.PictureReconstruction] = moon(128, 0.4+0.01*float64(n%20))
 		for id := range s.Phases {
 			s.Phases[id].Median *= 1 + 0.02*noise(n+id)
 		}
 		s.IterationTime = s.IterationTime[:min(len(s.IterationTime), 100+n)]
-		s.LossNew = s.LossNew[:min(len(s.LossNew), 100+n)]
+		losses := &s.Series[prism.SeriesLossNew].Curve
+		*losses = (*losses)[:min(len(*losses), 100+n)]
 		run.snapshots <- s
 		n++
 	}

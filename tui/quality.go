@@ -1,7 +1,7 @@
 package tui
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"prismtop/profiles"
@@ -15,32 +15,68 @@ type quality struct {
 	box
 	timeline
 	view     int // the metric shown, or all
-	ceilings [len(metrics)]float64
-	decades  [len(metrics)][2]float64
+	count    int // of the metrics
+	ceilings [profiles.MaxSeries]float64
+	decades  [profiles.MaxSeries][2]float64
 }
 
-// metric is one way to compare a reconstruction with the truth.
+// metric is one way to compare the result with the truth: a series of the group.
 type metric struct {
-	name, unit string
-	better     string
-	curve      func(*profiles.Snapshot) profiles.Curve
-	newest     func(profiles.Quality) string
-	format     func(float64) string
+	id int
+	*profiles.SeriesInfo
 }
 
-var metrics = [3]metric{
-	{"PSNR", "dB", "higher is better", func(s *profiles.Snapshot) profiles.Curve { return s.PSNR },
-		func(q profiles.Quality) string { return trim(psnr(q.PSNR)) }, func(v float64) string { return trim(psnr(v)) }},
-	{"SSIM", "0 to 1", "higher is better", func(s *profiles.Snapshot) profiles.Curve { return s.SSIM },
-		func(q profiles.Quality) string { return trim(ssim(q.SSIM)) }, func(v float64) string { return trim(ssim(v)) }},
-	{"RMSE", "% of the truth's RMS", "lower is better", func(s *profiles.Snapshot) profiles.Curve { return s.RMSE },
-		func(q profiles.Quality) string { return trim(fixed(q.RMSE, 5)) + " %" }, func(v float64) string { return trim(fixed(v, 5)) + " %" }},
+// metricsOf are the metrics that the schema declares.
+func metricsOf(s *profiles.Snapshot) (all []metric) {
+	for _, id := range s.Run.Schema.Group(profiles.Metrics) {
+		all = append(all, metric{id, &s.Run.Schema.Series[id]})
+	}
+	return all
+}
+
+// format is a value with its unit.
+func (m metric) format(v float64) string {
+	switch m.Name {
+	case psnrSeries:
+		return trim(psnr(v))
+	case ssimSeries:
+		return trim(ssim(v))
+	}
+	text := trim(fixed(v, 5))
+	if unit, _, _ := strings.Cut(m.Unit, " "); unit != "" { // "% of the truth's RMS"
+		text += " " + unit
+	}
+	return text
+}
+
+// title is a metric with its unit.
+func (m metric) title() string {
+	if m.Unit == "" {
+		return m.Title
+	}
+	return m.Title + ", " + m.Unit
+}
+
+// better says which values are better; empty where neither is.
+func better(d profiles.Direction) string {
+	switch d {
+	case profiles.MoreIsBetter:
+		return "higher is better"
+	case profiles.LessIsBetter:
+		return "lower is better"
+	}
+	return ""
+}
+
+// anyMeasured says whether any metric has a value.
+func anyMeasured(s *profiles.Snapshot, of []metric) bool {
+	return slices.ContainsFunc(of, func(m metric) bool { return s.Series[m.id].Has })
 }
 
 // allMetrics is the view of all metrics, one above the other; stackedHeight is
 // the height inside the frame from which it has room.
 const (
-	allMetrics    = len(metrics)
+	allMetrics    = profiles.MaxSeries
 	stackedHeight = 15
 )
 
@@ -53,7 +89,13 @@ func (p *quality) lines() []string { return p.render(p.draw) }
 func (p *quality) Press(key string) bool {
 	if key == "v" {
 		_, h := p.canvas.Size()
-		if p.view = (p.view + 1) % (allMetrics + 1); p.view == allMetrics && h-2 < stackedHeight {
+		switch p.view++; {
+		case p.view > allMetrics:
+			p.view = 0
+		case p.view >= p.count:
+			p.view = allMetrics
+		}
+		if p.view == allMetrics && h-2 < stackedHeight {
 			p.view = 0 // the same as the first
 		}
 		p.stale = true
@@ -80,37 +122,42 @@ func (p *quality) Explain() []string {
 
 func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
-	if !s.HasQuality {
+	metrics := metricsOf(s)
+	if p.count = len(metrics); !anyMeasured(s, metrics) {
 		message(c, "not measured"+yet(s))
 		return "", theme.Faint
 	}
 	all := p.view == allMetrics && h >= stackedHeight
 	view := p.view
-	if view == allMetrics {
+	if view >= len(metrics) {
 		view = 0
 	}
-	p.legend(s, view, all)
-	curves := p.see(c, s, s.PSNR, s.SSIM, s.RMSE)
+	p.legend(s, metrics, view, all)
+	curves := make([]profiles.Curve, len(metrics))
+	for i, m := range metrics {
+		curves[i] = s.Series[m.id].Curve
+	}
+	curves = p.see(c, s, curves...)
 	if !all {
 		if !p.chart(c, s, view, curves[view]) {
 			message(c, "no comparison"+yet(s))
 		}
-		return p.foot(s, p.readout(s, view, view+1), metrics[view].name+", "+metrics[view].unit, " · v metric")
+		return p.foot(s, p.readout(s, metrics[view:view+1]), metrics[view].title(), " · v metric")
 	}
 	y := 0
 	for i, m := range metrics {
 		rows := (h - y) / (len(metrics) - i)
 		part := c.Sub(0, y, w, rows)
-		title := fmt.Sprintf("%s, %s", m.name, m.unit)
+		title := m.title()
 		part.Text(axisLabelWidth+1, 0, title, theme.Strong)
-		part.Text(axisLabelWidth+1+chart.Width(title)+2, 0, m.better, theme.Faint)
+		part.Text(axisLabelWidth+1+chart.Width(title)+2, 0, better(m.Better), theme.Faint)
 		plot := part.Sub(0, 1, w, rows-1)
 		if !p.chart(&plot, s, i, curves[i]) {
 			message(&plot, "no comparison"+yet(s))
 		}
 		y += rows
 	}
-	return p.foot(s, p.readout(s, 0, len(metrics)), "", " · v one metric")
+	return p.foot(s, p.readout(s, metrics), "", " · v one metric")
 }
 
 // foot is the timeline's footnote with the key of the views.
@@ -138,11 +185,11 @@ func (p *quality) chart(c *chart.Canvas, s *profiles.Snapshot, i int, curve prof
 
 // legend writes the newest values into the upper edge; without room for all only
 // the one shown.
-func (p *quality) legend(s *profiles.Snapshot, view int, all bool) {
+func (p *quality) legend(s *profiles.Snapshot, metrics []metric, view int, all bool) {
 	w, _ := p.canvas.Size()
 	var texts []string
 	for _, m := range metrics {
-		texts = append(texts, m.name+" "+m.newest(s.Quality))
+		texts = append(texts, m.Title+" "+m.format(s.Series[m.id].Latest))
 	}
 	one := texts[view]
 	if all {
@@ -152,17 +199,17 @@ func (p *quality) legend(s *profiles.Snapshot, view int, all bool) {
 }
 
 // readout is the metrics under the cursor; empty without one.
-func (p *quality) readout(s *profiles.Snapshot, first, last int) string {
+func (p *quality) readout(s *profiles.Snapshot, metrics []metric) string {
 	text := ""
-	for _, m := range metrics[first:last] {
-		at, ok := p.read(m.curve(s))
+	for _, m := range metrics {
+		at, ok := p.read(s.Series[m.id].Curve)
 		if !ok {
 			continue
 		}
 		if text == "" {
 			text = "iteration " + iterations(at) + ":"
 		}
-		text += " " + m.name + " " + m.format(at.Mean)
+		text += " " + m.Title + " " + m.format(at.Mean)
 	}
 	return text
 }

@@ -20,11 +20,11 @@ type samples struct {
 	order sampleOrder
 
 	// What was worked out from so many results of a run.
-	sorted  []profiles.SampleResult
+	sorted  []profiles.UnitResult
 	ordered sampleOrder
 	median  float64 // seconds of a sample
 	ends    sampleEnds
-	from    *profiles.SampleResult
+	from    *profiles.UnitResult
 }
 
 // sampleOrder is what the table is sorted by.
@@ -79,18 +79,26 @@ type sampleColumn struct {
 	title string
 	width int
 	least int // width of the pane from which it is shown
-	cell  func(s *profiles.Snapshot, r profiles.SampleResult) string
+	cell  func(s *profiles.Snapshot, r profiles.UnitResult) string
 }
 
 var sampleColumns = []sampleColumn{
-	{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return count(int64(r.Iterations)) }},
-	{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return seconds(float64(r.Elapsed)) }},
-	{"ms each", 8, 40, func(_ *profiles.Snapshot, r profiles.SampleResult) string {
+	{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return count(int64(r.Iterations)) }},
+	{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return seconds(float64(r.Elapsed)) }},
+	{"ms each", 8, 40, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
 		return milliseconds(float64(r.Elapsed) / float64(r.Iterations))
 	}},
-	{"loss old", 9, 60, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossOld) }},
-	{"loss new", 9, 50, func(_ *profiles.Snapshot, r profiles.SampleResult) string { return loss(r.LossNew) }},
-	{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.SampleResult) string { return centre(s, int(r.Sample)) }},
+	{"loss old", 9, 60, func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossOld)) }},
+	{"loss new", 9, 50, func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossNew)) }},
+	{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
+}
+
+// valueOf is a series at the end of a sample, NaN for none.
+func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
+	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
+		return r.Values[i]
+	}
+	return math.NaN()
 }
 
 // Where the columns of a sample begin.
@@ -138,26 +146,26 @@ func (p *samples) work(s *profiles.Snapshot) {
 	}
 	p.from, p.ordered = &s.Results[n-1], p.order
 	p.sorted = slices.Clone(s.Results)
-	slices.SortFunc(p.sorted, func(a, b profiles.SampleResult) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	slices.SortFunc(p.sorted, func(a, b profiles.UnitResult) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
 	p.median = (p.sorted[(n-1)/2].Elapsed + p.sorted[n/2].Elapsed).Seconds() / 2
 	p.ends = countEnds(s)
-	slices.SortFunc(p.sorted, func(a, b profiles.SampleResult) int {
+	slices.SortFunc(p.sorted, func(a, b profiles.UnitResult) int {
 		switch {
 		case p.order == byTime && a.Elapsed != b.Elapsed:
 			return cmp.Compare(b.Elapsed, a.Elapsed)
 		case p.order == byIterations && a.Iterations != b.Iterations:
 			return cmp.Compare(b.Iterations, a.Iterations)
 		}
-		return cmp.Compare(b.Sample, a.Sample)
+		return cmp.Compare(b.Unit, a.Unit)
 	})
 }
 
 // summary counts the samples.
 func (p *samples) summary(s *profiles.Snapshot) string {
 	if len(p.sorted) == 0 {
-		return fmt.Sprintf("0 of %d", s.Run.AllSamples())
+		return fmt.Sprintf("0 of %d", s.Run.AllUnits())
 	}
-	parts := []string{fmt.Sprintf("%d of %d", len(p.sorted), s.Run.AllSamples())}
+	parts := []string{fmt.Sprintf("%d of %d", len(p.sorted), s.Run.AllUnits())}
 	if ends := p.ends.String(); ends != "" {
 		parts = append(parts, ends)
 	}
@@ -210,8 +218,8 @@ func eachColumn(c *chart.Canvas, draw func(x int, col sampleColumn)) {
 	}
 }
 
-func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.SampleResult) {
-	c.TextRight(sampleNumberWidth, y, itoa(int(r.Sample)+1), theme.Strong)
+func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResult) {
+	c.TextRight(sampleNumberWidth, y, itoa(int(r.Unit)+1), theme.Strong)
 	text, style := sampleEnd(&r)
 	c.Text(sampleNumberWidth+1, y, text, style)
 	end := 0
@@ -226,7 +234,7 @@ func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.SampleRe
 }
 
 // sampleEnd is how a sample's training ended.
-func sampleEnd(r *profiles.SampleResult) (string, theme.Style) {
+func sampleEnd(r *profiles.UnitResult) (string, theme.Style) {
 	switch {
 	case r.Converged:
 		return "converged", theme.Good
@@ -250,8 +258,8 @@ func sampleBar(c *chart.Canvas, y, end int) chart.Canvas {
 // limit.
 func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
-	name, limit := itoa(s.Sample+1), s.Settings.Iterations*s.Settings.Cycles
-	if s.Stage == profiles.Initialising {
+	name, limit := itoa(s.Unit+1), s.Settings.Iterations*s.Settings.Cycles
+	if !s.InUnits() {
 		name, limit = "init", s.Settings.InitIterations*s.Settings.InitCycles
 	}
 	c.TextRight(sampleNumberWidth, y, chart.Cut(name, sampleNumberWidth), theme.Current)
@@ -260,7 +268,7 @@ func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 		state = "paused"
 	}
 	c.Text(sampleNumberWidth+1, y, state, theme.Current)
-	done := s.InSample + 1
+	done := s.InUnit + 1
 	c.TextRight(sampleFixed+1+sampleColumns[0].width, y, count(int64(done)), theme.Strong)
 	x := sampleFixed + sampleColumns[0].width + 2
 	of := "of " + count(int64(limit)) + " "
@@ -269,8 +277,8 @@ func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	}
 	x = c.Text(x, y, of, theme.Faint)
 	newest := ""
-	if len(s.LossNew) > 0 && w-x >= 40 {
-		newest = " loss " + trim(loss(s.LatestLossNew))
+	if len(s.Of(lossNew).Curve) > 0 && w-x >= 40 {
+		newest = " loss " + trim(loss(s.Of(lossNew).Latest))
 		c.TextRight(w, y, newest, theme.Plain)
 	}
 	room := min(w-x-chart.Width(newest), 40)

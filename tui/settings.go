@@ -146,8 +146,10 @@ func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 	if s == nil {
 		return "", false
 	}
-	if key == "learning_rate" && s.LearningRate > 0 && !math.IsInf(s.LearningRate, 0) {
-		return formatRate(s.LearningRate), true
+	if key == "learning_rate" {
+		if now := s.Of(rateSeries).Latest; now > 0 && !math.IsInf(now, 0) {
+			return formatRate(now), true
+		}
 	}
 	value := settingsOf(s).Get(key)
 	return value, value != ""

@@ -206,12 +206,12 @@ func (p *settingsView) about(k preset.Key, s *profiles.Snapshot) string {
 
 // newestLosses are the losses of the newest iteration.
 func newestLosses(s *profiles.Snapshot) string {
-	if s.Stage != profiles.Progressive || math.IsNaN(s.LatestLossNew) || s.Index == 0 {
+	if !s.InUnits() || math.IsNaN(s.Of(lossNew).Latest) || s.Index == 0 {
 		return "not known"
 	}
-	text := fmt.Sprintf("%.1e", s.LatestLossNew)
-	if !math.IsNaN(s.LatestLossOld) {
-		text = fmt.Sprintf("%.1e, ", s.LatestLossOld) + text
+	text := fmt.Sprintf("%.1e", s.Of(lossNew).Latest)
+	if !math.IsNaN(s.Of(lossOld).Latest) {
+		text = fmt.Sprintf("%.1e, ", s.Of(lossOld).Latest) + text
 	}
 	return text
 }

@@ -81,18 +81,18 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if ends := countEnds(s); ends != (sampleEnds{}) {
 		reached = fmt.Sprintf(", %d converged", ends.converged)
 	}
-	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllSamples(), "sample", "samples"), reached)
+	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
 	switch {
-	case len(s.LossNew) == 0:
-	case s.Stage == profiles.Initialising:
-		line("  loss         %s, initialising", trim(loss(s.LatestLossNew)))
+	case len(s.Of(lossNew).Curve) == 0:
+	case !s.InUnits():
+		line("  loss         %s, initialising", trim(loss(s.Of(lossNew).Latest)))
 	default:
-		line("  loss         old %s, new %s", trim(loss(s.LatestLossOld)), trim(loss(s.LatestLossNew)))
+		line("  loss         old %s, new %s", trim(loss(s.Of(lossOld).Latest)), trim(loss(s.Of(lossNew).Latest)))
 	}
-	if s.HasQuality {
-		line("  quality      PSNR %s, SSIM %s, RMSE %s %%", trim(psnr(s.Quality.PSNR)), trim(ssim(s.Quality.SSIM)), trim(fixed(s.Quality.RMSE, 5)))
+	if wasCompared(s) {
+		line("  quality      PSNR %s, SSIM %s, RMSE %s %%", trim(psnr(s.Of(psnrSeries).Latest)), trim(ssim(s.Of(ssimSeries).Latest)), trim(fixed(s.Of(rmseSeries).Latest, 5)))
 	}
 	summariseCaches(line, s)
 	summariseEffects(line, s, cores)
@@ -120,11 +120,11 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	row := func(name string, v profiles.Spread, share string) {
 		line("  %-12s %8s %8s %8s %8s", name, milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90), share)
 	}
-	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage, "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
+	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage(), "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
 	row("iteration", w.Total, "")
 	for id, v := range w.Phases {
 		if v.N > 0 {
-			row("  "+profiles.Phase(id).String(), v.Spread, percent(v.Share))
+			row("  "+phaseName(s, profiles.Phase(id)), v.Spread, percent(v.Share))
 		}
 	}
 	line("  %-12s (warm-up left out: the first after each compilation or change)", "")
@@ -132,7 +132,7 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 
 func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
 	m := s.Memory
-	if m.Weights == 0 {
+	if m.Parts == [profiles.MaxMemory]int64{} {
 		line("  memory       – (no plan was compiled)")
 		return
 	}
@@ -140,8 +140,13 @@ func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
 	if m.PeakRSS == 0 {
 		peak = "peak RSS – (" + m.Reason + ")"
 	}
-	line("  memory       weights %s, activations %s, caches %s, %s",
-		trim(byteSize(m.Weights)), trim(byteSize(m.Activations)), trim(byteSize(m.Caches)), peak)
+	text := ""
+	for i, info := range s.Run.Schema.Memory {
+		if info.Name == "weights" || info.Name == "activations" {
+			text += info.Name + " " + trim(byteSize(m.Parts[i])) + ", "
+		}
+	}
+	line("  memory       %scaches %s, %s", text, trim(byteSize(m.Caches)), peak)
 }
 
 func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
@@ -149,16 +154,16 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		line("  caches       – (no iteration ran)")
 		return
 	}
-	for id, v := range s.Caches {
+	for id, v := range cachesOf(s) {
 		switch rate, ok := v.HitRate(); {
 		case !ok && !v.Enabled:
-			line("  %-12s off", cacheTitles[id])
+			line("  %-12s off", cacheTitle(s, id))
 		case !ok:
-			line("  %-12s no lookups%s", cacheTitles[id], yet(s))
+			line("  %-12s no lookups%s", cacheTitle(s, id), yet(s))
 		default:
-			line("  %-12s %s hits (%s), %s", cacheTitles[id], trim(hitRate(rate)), lookups(v), savedInAll(v, true))
+			line("  %-12s %s hits (%s), %s", cacheTitle(s, id), trim(hitRate(rate)), lookups(v), savedInAll(v, true))
 		}
-		if profiles.CacheID(id) == profiles.MeasurementCache && whyNoHits(s) != "" {
+		if s.Run.Schema.Caches[id].Setting == measurementCache && whyNoHits(s) != "" {
 			once := "once"
 			if s.Run.Passes > 1 {
 				once = "once a pass"

@@ -51,7 +51,7 @@ func lossNames(a, b string) (string, string) {
 // where it is in force.
 func whySuspended(s *profiles.Snapshot) string {
 	loss, suspended := s.Settings.ThresholdSuspended()
-	if !suspended || s.Stage == profiles.Initialising {
+	if !suspended || !s.InUnits() {
 		return ""
 	}
 	return fmt.Sprintf("threshold %.2g suspended: for %s", s.Settings.Threshold, loss)
@@ -60,7 +60,7 @@ func whySuspended(s *profiles.Snapshot) string {
 // thresholdOf is the threshold that ends what is trained now, 0 for none. The
 // initialisation has a loss of its own, which no other one replaces.
 func thresholdOf(s *profiles.Snapshot) float64 {
-	if s.Stage == profiles.Initialising {
+	if !s.InUnits() {
 		return s.Settings.Threshold
 	}
 	return s.Settings.ThresholdInForce()

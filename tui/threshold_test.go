@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // bound is a run whose threshold belongs to its loss, as a run binds it.
@@ -154,7 +155,7 @@ func TestBookmarksKeepWhoseTheThresholdIs(t *testing.T) {
 // While initialising another loss changes nothing, so the threshold stands.
 func TestTheInitialisationKeepsItsThreshold(t *testing.T) {
 	s := bound(t)
-	s.Stage = profiles.Initialising
+	s.Kind = prism.KindInitialisation
 	s.Settings.Loss = "l2"
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "╌ stop 0.005") {

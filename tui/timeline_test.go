@@ -17,7 +17,7 @@ import (
 func steady(n, pause int) *profiles.Snapshot {
 	s := running()
 	s.Changes = nil
-	s.IterationTime, s.Clock, s.LossOld, s.LossNew = nil, nil, nil, nil
+	s.IterationTime, s.Clock, s.Series = nil, nil, [profiles.MaxSeries]profiles.SeriesView{}
 	for i := range int64(n) {
 		at := float64(i) * 0.005
 		if i >= int64(pause) {

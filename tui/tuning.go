@@ -202,7 +202,7 @@ func (m *Model) nextSeed(up bool) {
 
 // moreSamples moves the sample after which the run ends; 0 is the last of all passes.
 func (m *Model) moreSamples(up bool) {
-	most, all := 0, m.snap.Run.AllSamples()
+	most, all := 0, m.snap.Run.AllUnits()
 	if v, err := strconv.Atoi(m.asked("max_samples")); err == nil {
 		most = v
 	}

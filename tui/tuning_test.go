@@ -15,6 +15,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
 )
 
 var (
@@ -31,7 +32,7 @@ func obeyed(m *Model, s *profiles.Snapshot) *profiles.Snapshot {
 	for key, w := range m.wishes {
 		_ = next.Settings.Set(key, w.value)
 		if key == "learning_rate" {
-			next.LearningRate = parseNumber(w.value)
+			latest(&next, prism.SeriesLearningRate, parseNumber(w.value))
 		}
 	}
 	next.Settings.BindThreshold()
@@ -48,7 +49,7 @@ func whole(t testing.TB) *profiles.Snapshot {
 		t.Fatal(err)
 	}
 	s.Settings = settings
-	s.LearningRate = settings.LearningRate
+	latest(s, prism.SeriesLearningRate, settings.LearningRate)
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // A cache that is off and one that is not asked have one word each, at every size and in
@@ -14,7 +15,7 @@ func TestACacheIsOffOrNotAsked(t *testing.T) {
 	for id := range s.Caches {
 		s.Caches[id] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Enabled: true}}
 	}
-	s.Caches[profiles.Masks].Enabled = false
+	s.Caches[prism.CacheMasks].Enabled = false
 	rested := running() // asked once, and not recently
 	for id := range rested.Caches {
 		rested.Caches[id].RecentN, rested.Caches[id].Enabled = 0, true

@@ -76,7 +76,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	if it.Flags&profiles.Warmup != 0 {
 		f.title += "  warm-up"
 	}
-	spans := phaseSpans(it)
+	spans := phaseSpans(s, it)
 	steps := stepSpans(s.Layers)
 	longest := float64(it.Total)
 	if len(steps) > 0 {
@@ -127,12 +127,12 @@ func longestName(spans []span) (w int) {
 // from where those before it end, and the rest. Iterations do not record when a
 // phase began, and the telescope's begins also before the decoder: a bar says how
 // long, not when to the microsecond.
-func phaseSpans(it *profiles.Timing) []span {
+func phaseSpans(s *profiles.Snapshot, it *profiles.Timing) []span {
 	var spans []span
 	at := 0.0
-	for id, ns := range it.Phases {
+	for id, ns := range it.Phases[:len(s.Run.Schema.Phases)] {
 		p := profiles.Phase(id)
-		spans = append(spans, span{p.String(), phaseStyle(p), at, float64(ns)})
+		spans = append(spans, span{phaseName(s, p), phaseStyle(p), at, float64(ns)})
 		at += float64(ns)
 	}
 	return append(spans, span{"rest", theme.Faint, at, float64(it.Rest())})

@@ -83,10 +83,10 @@ func orElse(reason, otherwise string) string {
 }
 
 func countSamples(s *profiles.Snapshot) Samples {
-	n := Samples{Done: len(s.Results), Total: s.Run.AllSamples(), Failed: []int32{}}
+	n := Samples{Done: len(s.Results), Total: s.Run.AllUnits(), Failed: []int32{}}
 	for _, r := range s.Results {
 		if r.Failed() {
-			n.Failed = append(n.Failed, r.Sample)
+			n.Failed = append(n.Failed, r.Unit)
 		}
 	}
 	return n
@@ -102,39 +102,29 @@ func spread(s profiles.Spread) (*Spread, string) {
 
 func describePhases(s *profiles.Snapshot) Phases {
 	var p Phases
-	for id, to := range map[profiles.Phase]struct {
-		phase  **Phase
-		reason *string
-	}{
-		profiles.Forward:   {&p.Forward, &p.ForwardReason},
-		profiles.Telescope: {&p.Telescope, &p.TelescopeReason},
-		profiles.Loss:      {&p.Loss, &p.LossReason},
-		profiles.Backward:  {&p.Backward, &p.BackwardReason},
-		profiles.Optimizer: {&p.Optimizer, &p.OptimizerReason},
-		profiles.Metrics:   {&p.Metrics, &p.MetricsReason},
-	} {
+	for id, info := range s.Run.Schema.Phases {
 		v := s.Whole.Phases[id]
 		times, reason := spread(v.Spread)
+		named := NamedPhase{Name: info.Name, Reason: reason}
 		switch {
 		case times != nil:
-			*to.phase = &Phase{*times, v.Share}
+			named.Phase = &Phase{*times, v.Share}
 		case s.Whole.Total.N > 0:
-			*to.reason = "no iteration of this stage ran it"
-		default:
-			*to.reason = reason
+			named.Reason = "no iteration of this stage ran it"
 		}
+		p = append(p, named)
 	}
 	return p
 }
 
-func describeCaches(s *profiles.Snapshot) *Caches {
-	c := &Caches{
-		Measurement: describeCache(s.Caches[profiles.MeasurementCache].CacheCounters),
-		FFTPlans:    describeCache(s.Caches[profiles.FFTPlans].CacheCounters),
-		Masks:       describeCache(s.Caches[profiles.Masks].CacheCounters),
-	}
-	if m := &c.Measurement; m.Hits == 0 && m.Misses > 0 && s.Settings.Pattern == "trainer" {
-		m.HitRateReason = "every sample asks once, at a centre of its own (pattern=trainer)"
+func describeCaches(s *profiles.Snapshot) Caches {
+	c := Caches{}
+	for id, info := range s.Run.Schema.Caches {
+		v := describeCache(s.Caches[id].CacheCounters)
+		if info.Setting == "measurement_cache" && v.Hits == 0 && v.Misses > 0 && s.Settings.Pattern == "trainer" {
+			v.HitRateReason = "every sample asks once, at a centre of its own (pattern=trainer)"
+		}
+		c = append(c, NamedCache{info.Name, v})
 	}
 	return c
 }
@@ -160,58 +150,63 @@ func describeCache(c profiles.CacheCounters) Cache {
 	return v
 }
 
-func describeMemory(s *profiles.Snapshot) Memory {
+func describeMemory(s *profiles.Snapshot) Values {
+	var v Values
+	add := func(name string, bytes int64, reason string) {
+		number, reason := size(bytes, reason)
+		v = append(v, Value{name, number, reason})
+	}
 	m, reason := s.Memory, ""
-	if m.Weights == 0 {
+	if m.Parts == [profiles.MaxMemory]int64{} {
 		reason = "no plan was compiled"
 	}
-	var v Memory
-	v.Weights, v.WeightsReason = size(m.Weights, reason)
-	v.Gradients, v.GradientsReason = size(m.Gradients, reason)
-	v.Moments, v.MomentsReason = size(m.Moments, reason)
-	v.Activations, v.ActivationsReason = size(m.Activations, reason)
-	v.Inputs, v.InputsReason = size(m.Inputs, reason)
-	v.Scratch, v.ScratchReason = size(m.Scratch, reason)
-	v.Caches, v.CachesReason = size(m.Caches, reason)
+	for id, info := range s.Run.Schema.Memory {
+		add(info.Name, m.Parts[id], reason)
+	}
+	add("caches", m.Caches, reason)
 	reason = ""
 	if m.PeakRSS == 0 {
 		reason = orElse(m.Reason, "the operating system was not asked")
 	}
-	v.RSSPeak, v.RSSPeakReason = size(m.PeakRSS, reason)
+	add("rss_peak", m.PeakRSS, reason)
 	return v
 }
 
-func describeQuality(s *profiles.Snapshot) Quality {
-	var q Quality
-	unmeasured, old := "", ""
-	switch {
-	case s.Index == 0:
-		unmeasured, old = noneRan, noneRan
-	case s.Stage == profiles.Initialising:
-		old = "the initialisation has no old measurement"
+// describeQuality is the newest value of every series, and behind the metrics the
+// iteration that they are of.
+func describeQuality(s *profiles.Snapshot) Values {
+	var v Values
+	metrics, measured := 0, Value{Name: "iteration", Number: (*int64)(nil)}
+	for id := range s.Run.Schema.Series {
+		info, now := &s.Run.Schema.Series[id], &s.Series[id]
+		if info.Internal {
+			continue
+		}
+		reason := ""
+		switch {
+		case info.Each && s.Index == 0:
+			reason = noneRan
+		case info.Each && math.IsNaN(now.Latest), !info.Each && !now.Has:
+			reason = info.Absent
+		case math.IsInf(now.Latest, 1) && info.Infinite != "":
+			reason = "infinite: " + info.Infinite
+		}
+		value, reason := number(now.Latest, reason)
+		v = append(v, Value{info.Name, value, reason})
+		if info.Group == profiles.Metrics {
+			metrics = len(v)
+			if now.Has {
+				at := now.Iteration
+				measured.Number = &at
+			} else {
+				measured.Reason = info.Absent
+			}
+		}
 	}
-	q.LossOld, q.LossOldReason = number(s.LatestLossOld, old)
-	q.LossNew, q.LossNewReason = number(s.LatestLossNew, unmeasured)
-
-	reason := ""
-	if s.HasQuality {
-		q.Iteration = &s.Quality.Iteration
-	} else {
-		reason, q.IterationReason = notCompared, notCompared
+	if metrics > 0 {
+		v = slices.Insert(v, metrics, measured)
 	}
-	q.SSIM, q.SSIMReason = number(s.Quality.SSIM, reason)
-	q.RMSE, q.RMSEReason = number(s.Quality.RMSE, reason)
-	if math.IsInf(s.Quality.PSNR, 1) {
-		reason = orElse(reason, "infinite: the reconstruction equals the truth")
-	}
-	q.PSNR, q.PSNRReason = number(s.Quality.PSNR, reason)
-
-	reason = ""
-	if len(s.Results) == 0 {
-		reason = "no sample was done"
-	}
-	q.Coverage, q.CoverageReason = number(s.Coverage, reason)
-	return q
+	return v
 }
 
 func describeChanges(s *profiles.Snapshot) []Change {
@@ -268,9 +263,4 @@ func describeEffect(e *profiles.Effect) *Effect {
 	v.Low, v.LowReason = number(e.Low, reason)
 	v.High, v.HighReason = number(e.High, reason)
 	return v
-}
-
-// Of is a phase; nil where no iteration ran it.
-func (p *Phases) Of(id profiles.Phase) *Phase {
-	return [profiles.NumPhases]*Phase{p.Forward, p.Telescope, p.Loss, p.Backward, p.Optimizer, p.Metrics}[id]
 }

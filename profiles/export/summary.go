@@ -61,10 +61,10 @@ type Summary struct {
 	IterationMSReason string  `json:"iteration_ms_reason,omitempty"`
 	PhasesMS          Phases  `json:"phases_ms"`
 
-	Caches       *Caches  `json:"caches"`
+	Caches       Caches   `json:"caches"`
 	CachesReason string   `json:"caches_reason,omitempty"`
-	Memory       Memory   `json:"memory_bytes"`
-	Quality      Quality  `json:"quality"`
+	Memory       Values   `json:"memory_bytes"` // by category of the schema, and of the process
+	Quality      Values   `json:"quality"`      // the newest values of the schema's series
 	Changes      []Change `json:"changes"`
 
 	Benchmark *Benchmark `json:"benchmark,omitempty"` // of prismtop bench model
@@ -88,7 +88,7 @@ type Machine struct {
 	GPUReason     string  `json:"gpu_reason,omitempty"`
 }
 
-// Model is the decoder.
+// Model is what is trained.
 type Model struct {
 	Parameters int `json:"parameters"`
 	InputSize  int `json:"input_size"`  // side of the field, pixels
@@ -116,27 +116,43 @@ type Phase struct {
 	Share float64 `json:"share"`
 }
 
-// Phases is every phase; nil where no iteration ran it.
-type Phases struct {
-	Forward         *Phase `json:"forward"`
-	ForwardReason   string `json:"forward_reason,omitempty"`
-	Telescope       *Phase `json:"telescope"`
-	TelescopeReason string `json:"telescope_reason,omitempty"`
-	Loss            *Phase `json:"loss"`
-	LossReason      string `json:"loss_reason,omitempty"`
-	Backward        *Phase `json:"backward"`
-	BackwardReason  string `json:"backward_reason,omitempty"`
-	Optimizer       *Phase `json:"optimizer"`
-	OptimizerReason string `json:"optimizer_reason,omitempty"`
-	Metrics         *Phase `json:"metrics"`
-	MetricsReason   string `json:"metrics_reason,omitempty"`
+// Phases is every phase of the schema, as an object with their names as keys.
+type Phases []NamedPhase
+
+// NamedPhase is a phase; nil with a reason where no iteration ran it.
+type NamedPhase struct {
+	Name   string
+	Phase  *Phase
+	Reason string
 }
 
-// Caches is every cache.
-type Caches struct {
-	Measurement Cache `json:"measurement"`
-	FFTPlans    Cache `json:"fft_plans"`
-	Masks       Cache `json:"masks"`
+// Of is the phase of a name; nil where no iteration ran it.
+func (p Phases) Of(name string) *Phase {
+	for _, v := range p {
+		if v.Name == name {
+			return v.Phase
+		}
+	}
+	return nil
+}
+
+// Caches is every cache of the schema, as an object with their names as keys.
+type Caches []NamedCache
+
+// NamedCache is a cache.
+type NamedCache struct {
+	Name string
+	Cache
+}
+
+// Of is the cache of a name; nil for none.
+func (c Caches) Of(name string) *Cache {
+	for i := range c {
+		if c[i].Name == name {
+			return &c[i].Cache
+		}
+	}
+	return nil
 }
 
 // Cache is a cache's counters since the run began.
@@ -157,42 +173,25 @@ type Cache struct {
 	SavedHighReason string   `json:"saved_ms_high_reason,omitempty"`
 }
 
-// Memory is in bytes.
-type Memory struct {
-	Weights           *int64 `json:"weights"`
-	WeightsReason     string `json:"weights_reason,omitempty"`
-	Gradients         *int64 `json:"gradients"`
-	GradientsReason   string `json:"gradients_reason,omitempty"`
-	Moments           *int64 `json:"moments"`
-	MomentsReason     string `json:"moments_reason,omitempty"`
-	Activations       *int64 `json:"activations"`
-	ActivationsReason string `json:"activations_reason,omitempty"`
-	Inputs            *int64 `json:"inputs"`
-	InputsReason      string `json:"inputs_reason,omitempty"`
-	Scratch           *int64 `json:"scratch"`
-	ScratchReason     string `json:"scratch_reason,omitempty"`
-	Caches            *int64 `json:"caches"`
-	CachesReason      string `json:"caches_reason,omitempty"`
-	RSSPeak           *int64 `json:"rss_peak"`
-	RSSPeakReason     string `json:"rss_peak_reason,omitempty"`
+// Values are numbers as an object with their names as keys. A value that is nil has a
+// reason, which is a field of its own: name_reason.
+type Values []Value
+
+// Value is a number, or the reason why there is none.
+type Value struct {
+	Name   string
+	Number any // *int64 or *float64, which may be nil
+	Reason string
 }
 
-// Quality is the newest losses and the newest comparison with the truth.
-type Quality struct {
-	LossOld         *float64 `json:"loss_old"`
-	LossOldReason   string   `json:"loss_old_reason,omitempty"`
-	LossNew         *float64 `json:"loss_new"`
-	LossNewReason   string   `json:"loss_new_reason,omitempty"`
-	PSNR            *float64 `json:"psnr_db"`
-	PSNRReason      string   `json:"psnr_db_reason,omitempty"`
-	SSIM            *float64 `json:"ssim"`
-	SSIMReason      string   `json:"ssim_reason,omitempty"`
-	RMSE            *float64 `json:"rmse_percent"`
-	RMSEReason      string   `json:"rmse_percent_reason,omitempty"`
-	Iteration       *int64   `json:"iteration"` // that the comparison was made at
-	IterationReason string   `json:"iteration_reason,omitempty"`
-	Coverage        *float64 `json:"coverage"` // share of k-space seen, 0 to 1
-	CoverageReason  string   `json:"coverage_reason,omitempty"`
+// Of is the value of a name, nil for none, and why there is none.
+func (v Values) Of(name string) (number any, reason string) {
+	for _, x := range v {
+		if x.Name == name {
+			return x.Number, x.Reason
+		}
+	}
+	return nil, "unknown"
 }
 
 // Change is what changed between two iterations while the run went on, and its effect.
@@ -255,7 +254,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		Machine:    describeMachine(s, from),
 		Samples:    countSamples(s),
 		Iterations: s.Index, WallSeconds: s.Elapsed.Seconds(),
-		Stage:    s.Stage.String(),
+		Stage:    s.Stage(),
 		PhasesMS: describePhases(s),
 		Memory:   describeMemory(s),
 		Quality:  describeQuality(s),
@@ -266,7 +265,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	sum.Preset, sum.PresetReason = text(from.Preset, "the run started from no preset")
 	sum.Object, sum.ObjectReason = text(s.Run.Object, notBegun)
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
-	if s.Run.Size > 0 {
+	if s.Run.Parameters > 0 { // it began
 		settings := Settings(s.Settings)
 		sum.Settings = &settings
 		sum.Seed = &s.Run.Seed

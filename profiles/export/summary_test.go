@@ -15,6 +15,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,28 +30,35 @@ func whole(t *testing.T) *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: profiles.RunInfo{
 			Object: "europa.jpg", Device: "cpu", Kernels: "avx512", GPUReason: "no CUDA device: libcuda.so.1 not found",
-			Parameters: 2797431, Seed: 7, Size: 512, ObjectSize: 128, Samples: 100, Notes: []string{"padded to square"},
+			Schema: prism.Schema(), Parameters: 2797431, Seed: 7, Units: 100, Notes: []string{"padded to square"},
+			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128},
 		},
 		Settings: settings, State: profiles.Finished, Elapsed: 102_500 * time.Millisecond,
-		Stage: profiles.Progressive, Index: 9300, Sample: 99,
-		LatestLossOld: 0.00091, LatestLossNew: 0.00098,
-		Quality: profiles.Quality{Iteration: 9299, Sample: 99, PSNR: 24.25, SSIM: 0.8125, RMSE: 4.5}, HasQuality: true,
-		Coverage: 0.375,
+		Kind: prism.KindLaterSample, Index: 9300, Unit: 99,
 		Memory: profiles.MemoryView{
-			Memory: profiles.Memory{Weights: 11 << 20, Gradients: 11 << 20, Moments: 22 << 20, Activations: 30 << 20, Inputs: 4 << 20, Scratch: 1 << 20, Caches: 5 << 20},
-			RSS:    150 << 20, PeakRSS: 212 << 20,
+			Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{
+				prism.MemoryWeights: 11 << 20, prism.MemoryGradients: 11 << 20, prism.MemoryMoments: 22 << 20,
+				prism.MemoryActivations: 30 << 20, prism.MemoryInputs: 4 << 20, prism.MemoryScratch: 1 << 20,
+			}, Caches: 5 << 20},
+			RSS: 150 << 20, PeakRSS: 212 << 20,
 		},
+	}
+	for series, v := range map[int]float64{
+		prism.SeriesLossOld: 0.00091, prism.SeriesLossNew: 0.00098, prism.SeriesPSNR: 24.25, prism.SeriesSSIM: 0.8125, prism.SeriesRMSE: 4.5,
+		prism.SeriesCoverage: 0.375, prism.SeriesLearningRate: 1e-3,
+	} {
+		s.Series[series] = profiles.SeriesView{Latest: v, Has: true, Iteration: 9299}
 	}
 	s.Whole.Total = times(5.5)
 	for p, ms := range []float64{1.25, 0.625, 0.1875, 2.5, 1} {
 		s.Whole.Phases[p] = profiles.PhaseView{Spread: times(ms), Share: ms / 5.5}
 	}
 	for i := range int32(100) {
-		s.Results = append(s.Results, profiles.SampleResult{Sample: i, Converged: i != 41 && i != 77, Threshold: 0.005})
+		s.Results = append(s.Results, profiles.UnitResult{Unit: i, Converged: i != 41 && i != 77, Threshold: 0.005})
 	}
-	s.Caches[profiles.MeasurementCache].CacheCounters = profiles.CacheCounters{Enabled: true, Misses: 100, Entries: 100, Bytes: 100 << 20, Saved: -1_500_000,
+	s.Caches[prism.CacheMeasurement].CacheCounters = profiles.CacheCounters{Enabled: true, Misses: 100, Entries: 100, Bytes: 100 << 20, Saved: -1_500_000,
 		Spent: 1_500_000, SpentSquares: 100 * 20_000 * 20_000}
-	s.Caches[profiles.FFTPlans].CacheCounters = profiles.CacheCounters{Enabled: true, Hits: 999, Misses: 1, Entries: 1, Bytes: 8192, Saved: 300_000_000,
+	s.Caches[prism.CacheFFTPlans].CacheCounters = profiles.CacheCounters{Enabled: true, Hits: 999, Misses: 1, Entries: 1, Bytes: 8192, Saved: 300_000_000,
 		Spent: 10_000_000, SpentSquares: 1000 * 15_000 * 15_000, Price: 310_310, PriceLow: 300_300, PriceHigh: 320_320, PricedBy: 15, Priced: 999,
 		Gross: 310_000_000, GrossLow: 300_000_000, GrossHigh: 320_000_000}
 	amp := profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: 4000, At: 45 * time.Second}
@@ -62,6 +70,15 @@ func whole(t *testing.T) *profiles.Snapshot {
 		{Change: amp, Enough: true, BeforeNS: 5.875e6, AfterNS: 4.0625e6, Shift: -0.3085, Low: -0.331, High: -0.29, NBefore: 200, NAfter: 200, QualityDrift: 0.125, HasQuality: true, Closed: true, Confounded: "sample advanced 41 → 43"},
 		{Change: masks, With: []profiles.Change{plans}, Enough: true, BeforeNS: 4e6, AfterNS: 5e6, Shift: 0.25, Low: 0.22, High: 0.27, NBefore: 200, NAfter: 180, QualityDrift: 0.0625, HasQuality: true, Closed: true},
 		{Change: rate, Needed: 15, NBefore: 200, NAfter: 5, Closed: true, Ended: true},
+	}
+	return s
+}
+
+// notBegunRun is a run that ended in its preparation, when only its workload was known.
+func notBegunRun() *profiles.Snapshot {
+	s := &profiles.Snapshot{Run: profiles.RunInfo{Schema: prism.Schema()}, Unit: -1}
+	for i := range s.Series {
+		s.Series[i].Latest = math.NaN()
 	}
 	return s
 }
@@ -131,25 +148,114 @@ func TestSummaryNamesTheLimit(t *testing.T) {
 }
 
 func TestSummaryOfARunThatNeverIterated(t *testing.T) {
-	s := &profiles.Snapshot{State: profiles.Failed, Err: "radius = 0: must be above 0", Sample: -1, LatestLossOld: math.NaN(), LatestLossNew: math.NaN()}
+	s := notBegunRun()
+	s.State, s.Err = profiles.Failed, "radius = 0: must be above 0"
 	s.Memory.Reason = "/proc/self/status: permission denied"
 	sum := Summarize(s, Source{Version: "1.2.3", CPU: machine.CPU{Reason: "not named in /proc/cpuinfo"}})
 	golden(t, "empty.json", jsonOf(t, sum))
 }
 
 func TestJSONReadsBackAsItWasWritten(t *testing.T) {
-	for name, s := range map[string]*profiles.Snapshot{"whole": whole(t), "empty": {}} {
+	for name, s := range map[string]*profiles.Snapshot{"whole": whole(t), "not begun": notBegunRun(), "empty": {}} {
 		sum := Summarize(s, source())
-		d := json.NewDecoder(bytes.NewReader(jsonOf(t, sum)))
-		d.DisallowUnknownFields()
-		var back Summary
-		if err := d.Decode(&back); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		back := readBack(t, jsonOf(t, sum))
 		if !reflect.DeepEqual(*sum, back) {
-			t.Errorf("%s: read back as %+v", name, back)
+			t.Errorf("%s: written %+v\nread back as %+v", name, *sum, back)
 		}
 	}
+}
+
+// readBack reads a summary. Objects whose fields the schema names are read in the order in
+// which they stand.
+func readBack(t *testing.T, text []byte) Summary {
+	t.Helper()
+	var back struct {
+		Summary
+		PhasesMS json.RawMessage `json:"phases_ms"`
+		Caches   json.RawMessage `json:"caches"`
+		Memory   json.RawMessage `json:"memory_bytes"`
+		Quality  json.RawMessage `json:"quality"`
+	}
+	strictly(t, text, &back)
+	sum := back.Summary
+	for _, f := range fieldsOf(t, back.PhasesMS) {
+		p := NamedPhase{Name: f.name, Reason: f.reason}
+		strictly(t, f.value, &p.Phase)
+		sum.PhasesMS = append(sum.PhasesMS, p)
+	}
+	if string(back.Caches) != "null" {
+		sum.Caches = Caches{}
+	}
+	for _, f := range fieldsOf(t, back.Caches) {
+		c := NamedCache{Name: f.name}
+		strictly(t, f.value, &c.Cache)
+		sum.Caches = append(sum.Caches, c)
+	}
+	for _, f := range fieldsOf(t, back.Memory) {
+		var v *int64
+		strictly(t, f.value, &v)
+		sum.Memory = append(sum.Memory, Value{f.name, v, f.reason})
+	}
+	for _, f := range fieldsOf(t, back.Quality) {
+		if f.name == "iteration" {
+			var v *int64
+			strictly(t, f.value, &v)
+			sum.Quality = append(sum.Quality, Value{f.name, v, f.reason})
+			continue
+		}
+		var v *float64
+		strictly(t, f.value, &v)
+		sum.Quality = append(sum.Quality, Value{f.name, v, f.reason})
+	}
+	return sum
+}
+
+// strictly decodes JSON, of which every field must be known.
+func strictly(t *testing.T, text []byte, into any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// field is a field of an object and the reason beside it.
+type field struct {
+	name, reason string
+	value        json.RawMessage
+}
+
+// fieldsOf lists the fields of an object; those of null are none.
+func fieldsOf(t *testing.T, text []byte) (all []field) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	if start, err := d.Token(); err != nil || start == nil {
+		return nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := field{name: key.(string)}
+		if err := d.Decode(&f.value); err != nil {
+			t.Fatal(err)
+		}
+		name, isReason := strings.CutSuffix(f.name, "_reason")
+		if !isReason {
+			all = append(all, f)
+			continue
+		}
+		last := len(all) - 1
+		if last < 0 || all[last].name != name || all[last].reason != "" {
+			t.Fatalf("%s does not stand behind its value:\n%s", f.name, text)
+		}
+		if err := json.Unmarshal(f.value, &all[last].reason); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
 }
 
 // Every float of the snapshot is NaN or infinite in turn, and the JSON is still
@@ -157,8 +263,9 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		s := whole(t)
-		s.LatestLossOld, s.LatestLossNew, s.Coverage = bad, bad, bad
-		s.Quality.PSNR, s.Quality.SSIM, s.Quality.RMSE = bad, bad, bad
+		for i := range s.Series {
+			s.Series[i].Latest = bad
+		}
 		s.Effects[0].QualityDrift = bad
 		var object map[string]any
 		if err := json.Unmarshal(jsonOf(t, Summarize(s, source())), &object); err != nil {
@@ -172,8 +279,8 @@ func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
 		}
 	}
 	s := whole(t)
-	s.Quality.PSNR = math.Inf(1)
-	if got := Summarize(s, source()).Quality.PSNRReason; got != "infinite: the reconstruction equals the truth" {
+	s.Series[prism.SeriesPSNR].Latest = math.Inf(1)
+	if _, got := Summarize(s, source()).Quality.Of("psnr_db"); got != "infinite: the reconstruction equals the truth" {
 		t.Errorf("PSNR is missing because %q", got)
 	}
 }
@@ -181,8 +288,7 @@ func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
 // Null without a reason and a reason beside a value are both defects, except
 // where a rate is 0 for a reason.
 func TestEveryNullHasAReason(t *testing.T) {
-	empty := &profiles.Snapshot{LatestLossOld: math.NaN(), LatestLossNew: math.NaN()}
-	for _, s := range []*profiles.Snapshot{whole(t), empty} {
+	for _, s := range []*profiles.Snapshot{whole(t), notBegunRun(), {}} {
 		var object map[string]any
 		if err := json.Unmarshal(jsonOf(t, Summarize(s, source())), &object); err != nil {
 			t.Fatal(err)
@@ -211,13 +317,13 @@ func checkReasons(t *testing.T, path string, v any) {
 
 func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
 	s := whole(t)
-	m := Summarize(s, source()).Caches.Measurement
+	m := Summarize(s, source()).Caches.Of("measurement")
 	if *m.HitRate != 0 || m.HitRateReason != "every sample asks once, at a centre of its own (pattern=trainer)" {
 		t.Errorf("hit rate %v, reason %q", *m.HitRate, m.HitRateReason)
 	}
 	s.Settings.Pattern = "remeasure"
-	s.Caches[profiles.MeasurementCache].Hits, s.Caches[profiles.MeasurementCache].Misses = 985, 20
-	if m := Summarize(s, source()).Caches.Measurement; m.HitRateReason != "" || math.Abs(*m.HitRate-0.980) > 5e-4 {
+	s.Caches[prism.CacheMeasurement].Hits, s.Caches[prism.CacheMeasurement].Misses = 985, 20
+	if m := Summarize(s, source()).Caches.Of("measurement"); m.HitRateReason != "" || math.Abs(*m.HitRate-0.980) > 5e-4 {
 		t.Errorf("hit rate %v, reason %q; want 98.0 %%", *m.HitRate, m.HitRateReason)
 	}
 }
@@ -270,13 +376,13 @@ func TestNumbersThatCannotBeTrustedAreNull(t *testing.T) {
 	if last := changes[2]; last.Effect != nil || last.EffectReason != "not enough comparable iterations: 200 before, 5 after; the run ended first" {
 		t.Errorf("%+v", last)
 	}
-	plans := Summarize(s, source()).Caches.FFTPlans
+	plans := Summarize(s, source()).Caches.Of("fft_plans")
 	// 10.02 ms: 10 of the price and 1.96·√1000·11.2 µs of the lookups.
 	if *plans.SavedMS != 300 || math.Abs(*plans.SavedLow-300+10.02) > 0.01 || math.Abs(*plans.SavedHigh-300-10.02) > 0.01 {
 		t.Errorf("saved %v [%v, %v]", *plans.SavedMS, *plans.SavedLow, *plans.SavedHigh)
 	}
-	s.Caches[profiles.FFTPlans].PricedBy = 3
-	if plans = Summarize(s, source()).Caches.FFTPlans; plans.SavedMS == nil || plans.SavedLow != nil || !strings.Contains(plans.SavedHighReason, "3 times") {
+	s.Caches[prism.CacheFFTPlans].PricedBy = 3
+	if plans = Summarize(s, source()).Caches.Of("fft_plans"); plans.SavedMS == nil || plans.SavedLow != nil || !strings.Contains(plans.SavedHighReason, "3 times") {
 		t.Errorf("%+v", plans)
 	}
 }
@@ -289,6 +395,20 @@ func TestTheDocumentDescribesEveryField(t *testing.T) {
 	}
 	fields := map[string]bool{}
 	collectFields(reflect.TypeFor[Summary](), fields)
+	var written struct {
+		PhasesMS json.RawMessage `json:"phases_ms"`
+		Caches   json.RawMessage `json:"caches"`
+		Memory   json.RawMessage `json:"memory_bytes"`
+		Quality  json.RawMessage `json:"quality"`
+	}
+	if err := json.Unmarshal(jsonOf(t, Summarize(whole(t), source())), &written); err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []json.RawMessage{written.PhasesMS, written.Caches, written.Memory, written.Quality} {
+		for _, f := range fieldsOf(t, object) {
+			fields[f.name] = true
+		}
+	}
 	for f := range fields {
 		if !strings.HasSuffix(f, "_reason") && !strings.Contains(string(doc), "`"+f+"`") {
 			t.Errorf("docs/json.md does not describe %s", f)
@@ -333,9 +453,8 @@ func TestASuspendedThresholdIsInTheJSON(t *testing.T) {
 	if err := WriteJSON(&b, sum); err != nil {
 		t.Fatal(err)
 	}
-	var read Summary
-	if err := json.Unmarshal(b.Bytes(), &read); err != nil || read.Settings.Threshold != s.Settings.Threshold {
-		t.Errorf("reads back: %v, %+v", err, read.Settings)
+	if read := readBack(t, b.Bytes()); read.Settings.Threshold != s.Settings.Threshold {
+		t.Errorf("reads back: %+v", read.Settings)
 	}
 }
 

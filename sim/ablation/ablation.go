@@ -27,6 +27,8 @@ type Options struct {
 	Time   time.Duration // of a block's iterations at least
 	Seed   uint64        // of the order
 	Only   []string      // keys to compare; empty is all
+
+	Kinds []profiles.KindInfo // of the workload
 }
 
 // maxBlock bounds a block's iterations.
@@ -134,7 +136,7 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	}
 	s.spent += it.Total + min(max(it.Start-s.now, 0), longestGap)
 	s.now = it.Start + it.Total
-	if !profiles.SameWork(&s.first, it) {
+	if s.first.Kind != it.Kind {
 		s.again(it)
 		return false
 	}

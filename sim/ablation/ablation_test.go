@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/sim/prism"
 )
 
 func baseline(t testing.TB, sets ...string) preset.Settings {
@@ -63,9 +64,9 @@ func (m *machine) play(s *Schedule, seen func(preset.Settings, *profiles.Iterati
 			seen(settings, it)
 		}
 		if s.Add(it) {
-			m := profiles.Memory{Activations: 1000}
+			m := profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryActivations: 1000}}
 			if settings.Checkpointing {
-				m.Activations = 300
+				m.Parts[prism.MemoryActivations] = 300
 			}
 			s.Look(20, m)
 		}
@@ -75,7 +76,7 @@ func (m *machine) play(s *Schedule, seen func(preset.Settings, *profiles.Iterati
 func later(seed uint64) *machine {
 	return &machine{
 		random: rand.New(rand.NewPCG(seed, 1)), factor: map[string]float64{},
-		rec: profiles.Iteration{Stage: profiles.Progressive, Sample: 3},
+		rec: profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3},
 	}
 }
 
@@ -95,7 +96,7 @@ func TestKnownEffectsAreFound(t *testing.T) {
 	m := later(1)
 	m.drift = 2e-5 // the machine becomes a half slower over the ablation
 	m.factor = map[string]float64{"fused_telescope true": 0.7, "amp bf16": 1.2, "checkpointing true": 1.1}
-	s := New(baseline(t), Options{})
+	s := New(baseline(t), Options{Kinds: prism.Schema().Kinds})
 	m.play(s, nil)
 	v := s.View()
 	if v.Running || v.Ended != "complete" || v.Done != v.Groups || v.Done != 8*len(v.Rows) {
@@ -124,7 +125,7 @@ func TestKnownEffectsAreFound(t *testing.T) {
 // mirror, each mirror equally often, and only one setting differs from the base.
 func TestTheOrderIsBalanced(t *testing.T) {
 	base := baseline(t, "amp=bf16x3")
-	s := New(base, Options{Rounds: 4})
+	s := New(base, Options{Kinds: prism.Schema().Kinds, Rounds: 4})
 	m := later(2)
 	type stretch struct {
 		key string
@@ -190,12 +191,12 @@ func TestBlocksAreLongEnough(t *testing.T) {
 // Iterations of another kind are never put beside each other: the comparison
 // begins again.
 func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
-	s, m := New(baseline(t), Options{Rounds: 2}), later(4)
-	m.rec.Stage, m.rec.Sample = profiles.Initialising, -1
+	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Rounds: 2}), later(4)
+	m.rec.Kind, m.rec.Unit = prism.KindInitialisation, -1
 	n := 0
 	m.play(s, func(_ preset.Settings, it *profiles.Iteration) {
 		if n++; n == 500 {
-			m.rec.Stage, m.rec.Sample = profiles.Progressive, 1
+			m.rec.Kind, m.rec.Unit = prism.KindLaterSample, 1
 		}
 		if n == 499 && s.groups == 0 {
 			t.Error("no group was complete before")
@@ -212,7 +213,7 @@ func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
 
 // Samples that end at once leave nothing to compare: that is said, not waited for.
 func TestHardlyAnyIterationIsAnEnd(t *testing.T) {
-	s, m := New(baseline(t), Options{}), later(5)
+	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds}), later(5)
 	m.rec.Flags = profiles.Converged
 	m.play(s, nil)
 	if got := s.View().Ended; !strings.Contains(got, "hardly an iteration") {
@@ -221,7 +222,7 @@ func TestHardlyAnyIterationIsAnEnd(t *testing.T) {
 }
 
 func TestQualityThatDriftsIsFound(t *testing.T) {
-	s, m := New(baseline(t), Options{Only: []string{"amp", "fft_cache"}}), later(6)
+	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Only: []string{"amp", "fft_cache"}}), later(6)
 	m.psnr = map[string]float64{"amp fp16": 0.002}
 	for !s.Done() {
 		settings := s.Wanted()
@@ -238,7 +239,7 @@ func TestQualityThatDriftsIsFound(t *testing.T) {
 }
 
 func TestNotesSayWhatCannotMatter(t *testing.T) {
-	s := New(baseline(t, "fused_telescope=false"), Options{Only: []string{"pruned_fft", "measurement_cache"}})
+	s := New(baseline(t, "fused_telescope=false"), Options{Kinds: prism.Schema().Kinds, Only: []string{"pruned_fft", "measurement_cache"}})
 	for name, want := range map[string]string{"pruned_fft": "only the fused telescope prunes", "measurement_cache": "trainer pattern"} {
 		if r := rowOf(t, s.View(), name); !strings.Contains(r.Note, want) {
 			t.Errorf("%s: note %q", name, r.Note)

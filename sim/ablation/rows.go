@@ -141,8 +141,8 @@ func (s *Schedule) View() *profiles.Ablation {
 		Running: !s.Done(), Base: s.base, Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
 		Warmup: s.options.Warmup, Spent: time.Duration(s.spent),
 	}
-	if s.began {
-		v.Work = profiles.WorkName(&s.first)
+	if k := int(s.first.Kind); s.began && k < len(s.options.Kinds) {
+		v.Work = s.options.Kinds[k].Name
 	}
 	for i := range s.rows {
 		r := s.rows[i].AblationRow

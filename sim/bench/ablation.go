@@ -7,79 +7,39 @@ import (
 	"math"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/unit"
-	"prismtop/sim"
 	"prismtop/sim/ablation"
 	"prismtop/sim/prism"
 )
 
 // Ablation compares every switchable optimisation on and off, in the middle of the
-// settings' pattern, as the live run's ablation does. told is called with the state
+// settings' pattern, as the live run's ablation does. report is called with the state
 // after every block and may be nil.
-func Ablation(ctx context.Context, s preset.Settings, o ablation.Options, told func(*profiles.Ablation)) (*profiles.Ablation, error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	device, err := sim.OpenDevice(&s)
-	if err != nil {
-		return nil, err
-	}
-	defer device.Backend.Close()
+func Ablation(ctx context.Context, maker prism.Maker, s preset.Settings, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
-	task, s, err := m.middle(device, s)
+	run, err := m.middle(maker, s)
 	if err != nil {
 		return nil, err
 	}
-	defer task.Close()
-	return m.ablate(task, ablation.New(s, o), told)
-}
-
-// ablate runs iterations under what the schedule wants until it is done.
-func (m *measurement) ablate(task *prism.Reconstruction, schedule *ablation.Schedule, told func(*profiles.Ablation)) (*profiles.Ablation, error) {
-	began := time.Now()
-	var inForce preset.Settings
-	for first := true; !schedule.Done(); first = false {
-		if err := m.ctx.Err(); err != nil {
-			return nil, err
-		}
-		if next := schedule.Wanted(); first || differs(&inForce, &next) {
-			if err := task.Apply(m.ctx, next); err != nil {
-				return nil, fmt.Errorf("bench ablation: %w", err)
-			}
-			inForce = next
-		}
-		start := time.Now()
-		rec := profiles.Iteration{Start: int64(start.Sub(began))}
-		if _, err := task.Iterate(m.ctx, &rec); err != nil {
+	defer run.Close()
+	if err := run.Ablate(o); err != nil {
+		return nil, err
+	}
+	for seen := (*profiles.Ablation)(nil); ; {
+		if err := m.iterate(run, &row{}); err != nil {
 			return nil, fmt.Errorf("bench ablation: %w", err)
 		}
-		rec.Total = int64(time.Since(start))
-		if schedule.Add(&rec) {
-			quality, err := task.Quality(m.ctx)
-			if err != nil {
-				return nil, fmt.Errorf("bench ablation: %w", err)
-			}
-			schedule.Look(quality.PSNR, task.Memory())
-			if told != nil {
-				told(schedule.View())
-			}
+		newest := run.Ablation()
+		if newest != seen && newest != nil && report != nil && newest.Spent > 0 {
+			report(newest)
+		}
+		if seen = newest; newest != nil && !newest.Running {
+			return newest, nil
 		}
 	}
-	return schedule.View(), nil
-}
-
-// differs tells whether one of the settings that are compared differs.
-func differs(a, b *preset.Settings) bool {
-	for _, key := range ablation.Keys() {
-		if a.Get(key) != b.Get(key) {
-			return true
-		}
-	}
-	return false
 }
 
 // WriteAblation writes an ablation's table for people.

@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/ablation"
+	"prismtop/sim/workloads"
 )
 
 var smallAblation = ablation.Options{Rounds: 6, Least: 3, Time: time.Microsecond, Only: []string{"checkpointing", "fft_cache"}}
@@ -26,7 +27,7 @@ func smallField(t *testing.T) preset.Settings {
 
 func TestAblationMeasuresLaterSamples(t *testing.T) {
 	told := 0
-	a, err := Ablation(t.Context(), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
+	a, err := Ablation(t.Context(), workloads.PRISM(""), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestAblationMeasuresLaterSamples(t *testing.T) {
 
 func TestAblationCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Ablation(ctx, smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
+	_, err := Ablation(ctx, workloads.PRISM(""), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

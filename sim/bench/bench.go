@@ -7,18 +7,18 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
-	"prismtop/sim"
+	"prismtop/sim/prism"
 )
 
 // Options says what to measure and for how long.
 type Options struct {
+	Maker    prism.Maker
 	Settings preset.Settings
 
 	// Forward measures the decoder's forward pass with running statistics and
@@ -62,7 +62,7 @@ type Report struct {
 	// Total and Phases are nanoseconds of each iteration, in the order in which they
 	// ran, quiet batches only where Clean. A phase that did not run has none.
 	Total  []int64
-	Phases [profiles.NumPhases][]int64
+	Phases [profiles.MaxPhases][]int64
 	Steps  []StepTimes
 
 	// Sample is the sample that was trained, 0-based, after all before it were
@@ -70,8 +70,9 @@ type Report struct {
 	Sample int
 	Warmup int // iterations of the sample that were not measured
 
-	LossOld, LossNew float64 // of the last iteration; NaN for the forward pass
-	Caches           [profiles.NumCaches]profiles.CacheCounters
+	Kind   profiles.Kind
+	Series profiles.Values // of the last iteration; NaN for the forward pass
+	Caches [profiles.MaxCaches]profiles.CacheCounters
 
 	Started time.Time
 	Elapsed time.Duration // of the measurement, dropped batches included
@@ -102,25 +103,18 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	device, err := sim.OpenDevice(&o.Settings)
-	if err != nil {
+	if err := o.Maker.Check(&o.Settings, "device"); err != nil {
 		return nil, err
 	}
-	backend := device.Backend
-	defer backend.Close()
-	m := &measurement{ctx: ctx, report: &Report{
-		Options: o, Threads: backend.Threads(), Sample: -1, LossOld: math.NaN(), LossNew: math.NaN(),
-	}}
+	m := &measurement{ctx: ctx, report: &Report{Options: o, Sample: -1, Series: profiles.NoValues()}}
+	measure := m.train
 	if o.Forward {
-		err = m.forward(device)
-	} else {
-		err = m.train(device)
+		measure = m.forward
 	}
-	if err != nil {
+	if err := measure(o.Maker); err != nil {
 		return nil, err
 	}
 	r := m.report
-	r.Run.Device, r.Run.Kernels = backend.Device(), backend.Kernels()
 	r.PeakRSS, r.RSSReason = peakResident()
 	return r, nil
 }
@@ -137,7 +131,7 @@ type measurement struct {
 // row is one iteration.
 type row struct {
 	total  int64
-	phases [profiles.NumPhases]int64
+	phases [profiles.MaxPhases]int64
 	steps  []int64
 }
 

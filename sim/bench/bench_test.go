@@ -10,6 +10,8 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/cpu/roof"
+	"prismtop/sim/prism"
+	"prismtop/sim/workloads"
 )
 
 // small is a reconstruction whose iteration takes a millisecond.
@@ -24,17 +26,17 @@ func small(t *testing.T, sets ...string) preset.Settings {
 }
 
 func TestIterationsAreTheTrainersOwn(t *testing.T) {
-	r, err := Run(context.Background(), Options{Settings: small(t), Warmup: 3, Iterations: 25})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Warmup: 3, Iterations: 25})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Total) != 25 || r.Sample != 2 || r.Warmup != 3 || r.Run.Samples != 5 {
-		t.Errorf("%d iterations of sample %d of %d after %d", len(r.Total), r.Sample, r.Run.Samples, r.Warmup)
+	if len(r.Total) != 25 || r.Sample != 2 || r.Warmup != 3 || r.Run.Units != 5 {
+		t.Errorf("%d iterations of sample %d of %d after %d", len(r.Total), r.Sample, r.Run.Units, r.Warmup)
 	}
-	if !(r.LossOld > 0 && r.LossNew > 0) {
-		t.Errorf("losses %g and %g: nothing was trained", r.LossOld, r.LossNew)
+	if !(r.Series[prism.SeriesLossOld] > 0 && r.Series[prism.SeriesLossNew] > 0) {
+		t.Errorf("losses %g and %g: nothing was trained", r.Series[prism.SeriesLossOld], r.Series[prism.SeriesLossNew])
 	}
-	for _, p := range []profiles.Phase{profiles.Forward, profiles.Telescope, profiles.Loss, profiles.Backward, profiles.Optimizer} {
+	for _, p := range []profiles.Phase{prism.PhaseForward, prism.PhaseTelescope, prism.PhaseLoss, prism.PhaseBackward, prism.PhaseOptimizer} {
 		if len(r.Phases[p]) != 25 {
 			t.Errorf("%v ran %d times", p, len(r.Phases[p]))
 		}
@@ -48,18 +50,18 @@ func TestIterationsAreTheTrainersOwn(t *testing.T) {
 			t.Fatalf("iteration %d took %d ns, its steps %d", i, r.Total[i], steps)
 		}
 	}
-	if r.RSSReason == "" && r.PeakRSS < r.Memory.Weights {
-		t.Errorf("peak RSS %d is below the weights, %d", r.PeakRSS, r.Memory.Weights)
+	if r.RSSReason == "" && r.PeakRSS < r.Memory.Parts[prism.MemoryWeights] {
+		t.Errorf("peak RSS %d is below the weights, %d", r.PeakRSS, r.Memory.Parts[prism.MemoryWeights])
 	}
 }
 
 func TestForwardTrainsNothing(t *testing.T) {
-	r, err := Run(context.Background(), Options{Settings: small(t), Forward: true, Iterations: 10})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Forward: true, Iterations: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Total) != 10 || len(r.Phases[profiles.Forward]) != 10 || len(r.Phases[profiles.Backward]) != 0 {
-		t.Errorf("%d runs, forward %d, backward %d", len(r.Total), len(r.Phases[profiles.Forward]), len(r.Phases[profiles.Backward]))
+	if len(r.Total) != 10 || len(r.Phases[prism.PhaseForward]) != 10 || len(r.Phases[prism.PhaseBackward]) != 0 {
+		t.Errorf("%d runs, forward %d, backward %d", len(r.Total), len(r.Phases[prism.PhaseForward]), len(r.Phases[prism.PhaseBackward]))
 	}
 	for _, s := range r.Steps {
 		if strings.Contains(s.Name, "grad") || strings.Contains(s.Name, "Adam") {
@@ -70,16 +72,16 @@ func TestForwardTrainsNothing(t *testing.T) {
 
 func TestTimeBoundsAMeasurement(t *testing.T) {
 	start := time.Now()
-	r, err := Run(context.Background(), Options{Settings: small(t), Time: time.Millisecond})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Time: time.Millisecond})
 	if err != nil || len(r.Total) == 0 || time.Since(start) > 20*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
-	if _, err := Run(context.Background(), Options{Settings: small(t)}); err == nil {
+	if _, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t)}); err == nil {
 		t.Error("a measurement without an end was begun")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Run(ctx, Options{Settings: small(t), Time: time.Hour}); err == nil {
+	if _, err := Run(ctx, Options{Maker: workloads.PRISM(""), Settings: small(t), Time: time.Hour}); err == nil {
 		t.Error("a measurement that was stopped has a report")
 	}
 }
@@ -96,7 +98,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 		return b
 	}
 	measure := func(batches ...rows) *Report {
-		m := &measurement{report: &Report{Options: Options{MaxForeign: 0.1}}}
+		m := &measurement{report: &Report{Options: Options{Maker: workloads.PRISM(""), MaxForeign: 0.1}}}
 		for _, b := range batches {
 			m.sort(b)
 		}
@@ -109,7 +111,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 	if r := measure(batchOf(noisy, 50), batchOf(quiet, 5)); r.Clean || r.Dropped != 1 || len(r.Total) != 55 || r.Foreign < 0.2 {
 		t.Errorf("clean %v, %d dropped, %d kept, foreign %g", r.Clean, r.Dropped, len(r.Total), r.Foreign)
 	}
-	m := &measurement{report: &Report{Options: Options{MaxForeign: 0.1, Iterations: 10}}}
+	m := &measurement{report: &Report{Options: Options{Maker: workloads.PRISM(""), MaxForeign: 0.1, Iterations: 10}}}
 	m.sort(batchOf(noisy, 39))
 	if m.enough(0) {
 		t.Error("gave up early")
@@ -121,12 +123,12 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 }
 
 func TestLayersAreKernelsSortedByTime(t *testing.T) {
-	r := &Report{Options: Options{Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Size: 64, ObjectSize: 32}, Threads: 1}
+	r := &Report{Options: Options{Maker: workloads.PRISM(""), Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Schema: prism.Schema(), Parameters: 1, Sampling: profiles.Sampling{Size: 64, ObjectSize: 32}}, Threads: 1}
 	r.Run.Kernels = "go"
 	r.Steps = []StepTimes{
 		{Name: "short", FLOPs: 100, Bytes: 10, Nanos: []int64{10, 10}},
-		{Name: "long", Phase: profiles.Telescope, FLOPs: 100, Bytes: 5000, Nanos: []int64{20, 20}},
-		{Name: "long's loss", Phase: profiles.Loss, Nanos: []int64{30, 30}},
+		{Name: "long", Phase: prism.PhaseTelescope, FLOPs: 100, Bytes: 5000, Nanos: []int64{20, 20}},
+		{Name: "long's loss", Phase: prism.PhaseLoss, Nanos: []int64{30, 30}},
 	}
 	s := r.Summary("1.0", "", machine.CPU{})
 	r.AddLayers(s, &roof.Roofs{GFLOPS: 20, Levels: []roof.Level{{Bytes: 1 << 20, Read: 200, Update: 100}}})
@@ -147,12 +149,12 @@ func TestLayersAreKernelsSortedByTime(t *testing.T) {
 }
 
 func TestSummaryHasTheBenchmark(t *testing.T) {
-	r, err := Run(context.Background(), Options{Settings: small(t), Iterations: 12})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Iterations: 12})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := r.Summary("1.0", "baseline", machine.CPU{Model: "Test"})
-	if s.IterationMS == nil || s.IterationMS.N != 12 || s.PhasesMS.Backward == nil || s.PhasesMS.Metrics != nil {
+	if s.IterationMS == nil || s.IterationMS.N != 12 || s.PhasesMS.Of("backward") == nil || s.PhasesMS.Of("metrics") != nil {
 		t.Fatalf("%+v", s.IterationMS)
 	}
 	b := s.Benchmark

@@ -33,7 +33,7 @@ func (r *Report) Summary(version, preset string, processor machine.CPU) *export.
 	}
 	for p, nanos := range r.Phases {
 		if len(nanos) > 0 {
-			b.MinMS[profiles.Phase(p).String()] = milliseconds(slices.Min(nanos))
+			b.MinMS[r.Run.Schema.Phases[p].Name] = milliseconds(slices.Min(nanos))
 		}
 	}
 	sum.Benchmark = b
@@ -52,7 +52,7 @@ func (r *Report) AddLayers(s *export.Summary, roofs *roof.Roofs) {
 		times := spread(step.Nanos)
 		j := roofs.Judge(step.FLOPs, step.Bytes, time.Duration(times.Median))
 		b.Layers = append(b.Layers, export.Layer{
-			Name: step.Name, Phase: step.Phase.String(),
+			Name: step.Name, Phase: r.Run.Schema.Phases[step.Phase].Name,
 			MedianMS: times.Median / 1e6, P10MS: times.P10 / 1e6, P90MS: times.P90 / 1e6,
 			FLOPs: step.FLOPs, Bytes: step.Bytes, GFLOPS: j.GFLOPS, GBs: j.GBs,
 			ComputeShare: j.Compute, MemoryShare: j.Memory, Bound: j.Bound,
@@ -85,14 +85,16 @@ func milliseconds(nanos int64) float64 { return float64(nanos) / 1e6 }
 func (r *Report) snapshot() *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: r.Run, Settings: r.Options.Settings, State: profiles.Finished,
-		Elapsed: r.Elapsed, Stage: profiles.Progressive, Index: int64(len(r.Total)), Sample: r.Sample,
-		LatestLossOld: r.LossOld, LatestLossNew: r.LossNew, Caches: r.caches(),
+		Elapsed: r.Elapsed, Kind: r.Kind, Index: int64(len(r.Total)), Unit: r.Sample, Caches: r.caches(),
 		Memory: profiles.MemoryView{Memory: r.Memory, PeakRSS: r.PeakRSS, Reason: r.RSSReason},
 	}
 	s.Whole.Total = spread(r.Total)
 	whole := 0.0
 	for _, t := range r.Total {
 		whole += float64(t)
+	}
+	for i, v := range r.Series {
+		s.Series[i] = profiles.SeriesView{Latest: v, Has: r.Run.Schema.Each(i)}
 	}
 	for p, nanos := range r.Phases {
 		v := profiles.PhaseView{Spread: spread(nanos)}
@@ -105,7 +107,7 @@ func (r *Report) snapshot() *profiles.Snapshot {
 }
 
 // caches is their state at the end; the forward pass has none.
-func (r *Report) caches() (views [profiles.NumCaches]profiles.CacheView) {
+func (r *Report) caches() (views [profiles.MaxCaches]profiles.CacheView) {
 	for i, c := range r.Caches {
 		views[i].CacheCounters = c
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"prismtop/profiles"
 	"prismtop/profiles/export"
 )
 
@@ -18,10 +17,10 @@ func WriteText(w io.Writer, s *export.Summary) error {
 		or(s.Machine.CPU, s.Machine.CPUReason), or(s.Machine.Kernels, ""), *s.Machine.Threads, (*s.Settings).AMP)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "ms\tmedian\tp10\tp90\tmin\tshare\tn\t")
-	for p := range profiles.NumPhases {
-		if v := s.PhasesMS.Of(p); v != nil {
+	for _, p := range s.PhasesMS {
+		if v := p.Phase; v != nil {
 			fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.0f %%\t%d\t\n",
-				p, v.Median, v.P10, v.P90, bm.MinMS[p.String()], 100*v.Share, v.N)
+				p.Name, v.Median, v.P10, v.P90, bm.MinMS[p.Name], 100*v.Share, v.N)
 		}
 	}
 	if v := s.IterationMS; v != nil {
@@ -35,8 +34,8 @@ func WriteText(w io.Writer, s *export.Summary) error {
 	}
 	fmt.Fprintf(&b, "; %d disturbed half seconds %s\n", bm.DroppedBatches, map[bool]string{
 		true: "left out", false: "kept, because too little was undisturbed"}[bm.Clean || bm.DroppedBatches == 0])
-	if s.Memory.RSSPeak != nil {
-		fmt.Fprintf(&b, "peak of resident memory %.0f MB\n", float64(*s.Memory.RSSPeak)/1e6)
+	if peak, reason := s.Memory.Of("rss_peak"); reason == "" {
+		fmt.Fprintf(&b, "peak of resident memory %.0f MB\n", float64(*peak.(*int64))/1e6)
 	}
 	writeLayers(&b, bm)
 	_, err := io.WriteString(w, b.String())

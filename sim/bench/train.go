@@ -3,103 +3,110 @@ package bench
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim"
-	"prismtop/sim/nn"
 	"prismtop/sim/prism"
 )
 
-// middle prepares a reconstruction of the settings' object and takes it to the middle of
-// the pattern, where the accumulated mask has its usual size. The samples before are
-// trained for one iteration each. It also gives the settings under which no sample ends.
-func (m *measurement) middle(device prism.Device, s preset.Settings) (*prism.Reconstruction, preset.Settings, error) {
+// middle makes a run of the settings and takes it to the middle of the pattern, where the
+// accumulated mask has its usual size. The samples before are trained for one iteration
+// each, and the one there never ends.
+func (m *measurement) middle(maker prism.Maker, s preset.Settings) (*sim.Run, error) {
 	s.InitIterations, s.InitCycles = 0, 0
 	s.Threshold, s.Iterations, s.Cycles = 0, 1, 1
-	object, err := sim.LoadObject(m.ctx, &s)
+	s.MaxIterations, s.MaxSamples, s.MaxSeconds = 0, 0, 0
+	run, err := sim.New(m.ctx, sim.Options{Maker: maker, Settings: s, Stream: profiles.NewStream(2)})
 	if err != nil {
-		return nil, s, err
+		return nil, err
 	}
-	task, err := prism.New(m.ctx, s, object, device)
-	if err != nil {
-		return nil, s, err
-	}
-	m.report.Run = task.Info()
-	m.report.Sample = m.report.Run.Samples / 2
+	m.report.Run = run.Info()
+	m.report.Sample = m.report.Run.Units / 2
 	for range m.report.Sample {
-		if err := m.iterate(task, &row{}); err != nil {
-			task.Close()
-			return nil, s, err
+		if err == nil {
+			err = m.iterate(run, &row{})
 		}
 	}
-	s.Iterations = math.MaxInt32
-	return task, s, nil
+	if err == nil {
+		err = run.Set("iterations", strconv.Itoa(math.MaxInt32))
+	}
+	if err != nil {
+		run.Close()
+		return nil, err
+	}
+	return run, nil
 }
 
 // train measures iterations of the progressive phase.
-func (m *measurement) train(device prism.Device) error {
-	task, s, err := m.middle(device, m.report.Options.Settings)
+func (m *measurement) train(maker prism.Maker) error {
+	run, err := m.middle(maker, m.report.Options.Settings)
 	if err != nil {
 		return err
 	}
-	defer task.Close()
-	if err := task.Apply(m.ctx, s); err != nil {
-		return err
-	}
+	defer run.Close()
+	m.report.Threads = run.Threads()
 	for range max(m.report.Options.Warmup, 1) {
-		if err := m.iterate(task, &row{}); err != nil {
+		if err := m.iterate(run, &row{}); err != nil {
 			return err
 		}
 	}
 	m.report.Warmup = max(m.report.Options.Warmup, 1)
-	steps, _ := task.Steps()
+	steps, _ := run.Steps()
 	m.describe(steps)
-	err = m.run(func(r *row) error { return m.iterate(task, r) })
-	m.report.Memory = task.Memory()
+	err = m.run(func(r *row) error { return m.iterate(run, r) })
+	m.report.Memory = run.Memory()
 	return err
 }
 
-// iterate runs one iteration as the run's loop does.
-func (m *measurement) iterate(task *prism.Reconstruction, r *row) error {
-	if err := m.ctx.Err(); err != nil {
-		return err
-	}
-	var rec profiles.Iteration
-	start := time.Now()
-	if _, err := task.Iterate(m.ctx, &rec); err != nil {
+// iterate runs one iteration.
+func (m *measurement) iterate(run *sim.Run, r *row) error {
+	rec, _, err := run.Next(m.ctx)
+	if err != nil {
 		return fmt.Errorf("bench: %w", err)
 	}
-	r.total, r.phases = int64(time.Since(start)), rec.Phases
+	r.total, r.phases = rec.Total, rec.Phases
 	if len(r.steps) > 0 {
-		_, nanos := task.Steps()
+		_, nanos := run.Steps()
 		copy(r.steps, nanos)
 	}
-	m.report.LossOld, m.report.LossNew, m.report.Caches = rec.LossOld, rec.LossNew, rec.Caches
+	m.report.Kind, m.report.Series, m.report.Caches = rec.Kind, rec.Series, rec.Caches
 	return nil
 }
 
 // describe makes room for the steps' times.
-func (m *measurement) describe(steps []nn.Step) {
+func (m *measurement) describe(steps []profiles.Layer) {
 	m.steps = len(steps)
 	m.report.Steps = make([]StepTimes, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		m.report.Steps[i] = StepTimes{Name: s.Name, Phase: prism.RecordedPhase(s.Phase), FLOPs: s.FLOPs, Bytes: s.Bytes}
+		m.report.Steps[i] = StepTimes{Name: s.Name, Phase: s.Phase, FLOPs: s.FLOPs, Bytes: s.Bytes}
 	}
 }
 
 // forward measures the decoder's forward pass with the running statistics, as
 // inference uses it.
-func (m *measurement) forward(device prism.Device) error {
+func (m *measurement) forward(maker prism.Maker) error {
 	s := &m.report.Options.Settings
+	device, err := maker.Open(s)
+	if err != nil {
+		return err
+	}
+	defer device.Backend.Close()
+	m.report.Threads = device.Backend.Threads()
 	pass, err := prism.NewForward(m.ctx, s, device.Backend)
 	if err != nil {
 		return err
 	}
 	defer pass.Close()
-	m.report.Run = profiles.RunInfo{Parameters: pass.Parameters(), Seed: s.Seed, Size: s.Size, ObjectSize: s.ObjectSize}
+	m.report.Run = profiles.RunInfo{
+		Schema: prism.Schema(), Parameters: pass.Parameters(), Seed: s.Seed,
+		Device: device.Backend.Device(), Kernels: device.Backend.Kernels(),
+		Sampling: profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize},
+	}
+	m.report.Kind = prism.KindLaterSample
 	for range m.report.Options.Warmup {
 		if err := pass.Run(m.ctx); err != nil {
 			return err
@@ -118,7 +125,7 @@ func (m *measurement) forward(device prism.Device) error {
 		_, nanos := pass.Steps()
 		copy(r.steps, nanos)
 		for i, n := range nanos {
-			r.phases[prism.RecordedPhase(steps[i].Phase)] += n
+			r.phases[steps[i].Phase] += n
 		}
 		return nil
 	})

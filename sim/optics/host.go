@@ -105,5 +105,12 @@ type Metrics interface {
 	// Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both
 	// n×n planes, within a window. The reconstruction is not clamped. The error is that
 	// of a context that ends before.
-	Compare(ctx context.Context, reconstruction, truth []float32, n int, w Window) (profiles.Quality, error)
+	Compare(ctx context.Context, reconstruction, truth []float32, n int, w Window) (Quality, error)
+}
+
+// Quality says how close a picture is to the truth.
+type Quality struct {
+	PSNR float64 // dB, data range 1; +Inf when equal
+	SSIM float64
+	RMSE float64 // percent of the truth's root mean square
 }

@@ -10,11 +10,11 @@ import (
 
 // Steps are the steps of the plan in use, and the nanoseconds that each took when
 // it last ran; both are empty between two plans. The slices are reused.
-func (r *Reconstruction) Steps() ([]nn.Step, []int64) {
+func (r *Reconstruction) Steps() ([]profiles.Layer, []int64) {
 	if r.program == nil {
 		return nil, nil
 	}
-	return r.program.plan.Steps, r.program.exe.StepNanos()
+	return r.program.layers, r.program.exe.StepNanos()
 }
 
 // Forward is the decoder's forward pass alone, with the running statistics, as
@@ -22,6 +22,7 @@ func (r *Reconstruction) Steps() ([]nn.Step, []int64) {
 type Forward struct {
 	decoder *Decoder
 	plan    *nn.Plan
+	layers  []profiles.Layer
 	exe     nn.Executable
 	state   nn.State
 }
@@ -50,7 +51,7 @@ func NewForward(ctx context.Context, s *preset.Settings, backend nn.Backend) (*F
 		state.Close()
 		return nil, err
 	}
-	return &Forward{decoder, plan, exe, state}, nil
+	return &Forward{decoder, plan, layersOf(plan), exe, state}, nil
 }
 
 // Parameters is the number of trainable numbers of the decoder.
@@ -60,15 +61,15 @@ func (f *Forward) Parameters() int { return f.decoder.Parameters() }
 func (f *Forward) Run(ctx context.Context) error { return f.exe.Run(ctx, nn.SegmentForward) }
 
 // Steps are the plan's steps and their times, as Reconstruction.Steps.
-func (f *Forward) Steps() ([]nn.Step, []int64) { return f.plan.Steps, f.exe.StepNanos() }
+func (f *Forward) Steps() ([]profiles.Layer, []int64) { return f.layers, f.exe.StepNanos() }
 
 // Memory is what the pass holds.
 func (f *Forward) Memory() profiles.Memory {
 	u := f.plan.VariableUsage(f.decoder.Model().Variables())
-	return profiles.Memory{
-		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments],
-		Activations: f.plan.ArenaBytes, Scratch: u[nn.Scratch] + f.exe.ScratchBytes(),
-	}
+	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
+		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
+		MemoryActivations: f.plan.ArenaBytes, MemoryScratch: u[nn.Scratch] + f.exe.ScratchBytes(),
+	}}
 }
 
 // Close frees the memory.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // The plan of the initialisation is gone before that of the first sample is there, and
@@ -20,11 +21,11 @@ func TestMemoryIsKnownBetweenTwoPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out.PlansChanged {
+		if out.MemoryChanged {
 			changes++
 		}
-		if m := r.Memory(); m.Weights == 0 || m.Gradients == 0 || m.Moments == 0 || m.Activations == 0 || m.Inputs == 0 {
-			t.Errorf("after iteration %d (%v): %+v", i, rec.Stage, m)
+		if m := r.Memory(); m.Parts[prism.MemoryWeights] == 0 || m.Parts[prism.MemoryGradients] == 0 || m.Parts[prism.MemoryMoments] == 0 || m.Parts[prism.MemoryActivations] == 0 || m.Parts[prism.MemoryInputs] == 0 {
+			t.Errorf("after iteration %d (%v): %+v", i, rec.Kind, m)
 		}
 		if out.Finished {
 			break

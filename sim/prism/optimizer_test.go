@@ -109,7 +109,7 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 // The account shows what the fused optimiser saves, and that it is allocated again.
 func TestFusedOptimizerFreesTheGradients(t *testing.T) {
 	r, rec := inSecondSample(t)
-	stored := r.Memory().Gradients
+	stored := r.Memory().Parts[prism.MemoryGradients]
 	for _, fused := range []bool{true, false} {
 		s, _, err := preset.Resolve(preset.Sources{Sets: append([]string{fmt.Sprintf("fused_optimizer=%v", fused)}, steadySettings...)})
 		if err != nil {
@@ -120,7 +120,7 @@ func TestFusedOptimizerFreesTheGradients(t *testing.T) {
 			t.Fatal(err)
 		}
 		iterate(t, r, rec)
-		if got := r.Memory().Gradients; fused && got > stored/20 || !fused && got != stored || got == 0 {
+		if got := r.Memory().Parts[prism.MemoryGradients]; fused && got > stored/20 || !fused && got != stored || got == 0 {
 			t.Errorf("fused %v: %d bytes of gradients, %d before", fused, got, stored)
 		}
 	}

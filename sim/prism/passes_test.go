@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // Further passes train the pattern's samples again, in its order, with the whole
@@ -23,8 +24,8 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 	s, object := resolved(t, "", append(append([]string(nil), steadySettings...), "passes=3", "threshold=0")...)
 	r := prepared(t, s, object, 1)
 	info := r.Info()
-	if info.Samples != samples || info.AllSamples() != 3*samples || len(info.Centres) != samples {
-		t.Errorf("%d samples, %d in all, %d centres", info.Samples, info.AllSamples(), len(info.Centres))
+	if info.Units != samples || info.AllUnits() != 3*samples || len(info.Centres) != samples {
+		t.Errorf("%d samples, %d in all, %d centres", info.Units, info.AllUnits(), len(info.Centres))
 	}
 	rec := new(profiles.Iteration)
 	var coverage []float64
@@ -35,8 +36,8 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out.SampleEnded {
-			coverage, ended = append(coverage, out.Coverage), append(ended, out.Result.Sample)
+		if out.UnitEnded {
+			coverage, ended = append(coverage, out.Measured[prism.SeriesCoverage]), append(ended, out.Result.Unit)
 		}
 	}
 	for i := range ended {
@@ -48,7 +49,7 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 		}
 	}
 	// The truth is measured again: the cache answers what the first pass asked.
-	if c := rec.Caches[profiles.MeasurementCache]; c.Misses != samples || c.Hits != 2*samples {
+	if c := rec.Caches[prism.CacheMeasurement]; c.Misses != samples || c.Hits != 2*samples {
 		t.Errorf("%d hits and %d misses of the measurement cache, want %d and %d", c.Hits, c.Misses, 2*samples, samples)
 	}
 }

@@ -7,11 +7,11 @@ import (
 
 // recordedPhases are the phases of a record that the phases of a plan's steps count to.
 var recordedPhases = [nn.NumPhases]profiles.Phase{
-	nn.PhaseForward:   profiles.Forward,
-	nn.PhaseTelescope: profiles.Telescope,
-	nn.PhaseLoss:      profiles.Loss,
-	nn.PhaseBackward:  profiles.Backward,
-	nn.PhaseOptimizer: profiles.Optimizer,
+	nn.PhaseForward:   PhaseForward,
+	nn.PhaseTelescope: PhaseTelescope,
+	nn.PhaseLoss:      PhaseLoss,
+	nn.PhaseBackward:  PhaseBackward,
+	nn.PhaseOptimizer: PhaseOptimizer,
 }
 
 // RecordedPhase is the phase of a record that a step's time counts to.

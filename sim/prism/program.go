@@ -20,11 +20,12 @@ const (
 // program is a plan loaded on the device, with the buffers that the loop reads
 // and writes at hand.
 type program struct {
-	kind  programKind
-	plan  *nn.Plan
-	exe   nn.Executable
-	fresh bool // has not run yet: its first iteration is warm-up
-	fed   bool // targets and masks are written
+	kind   programKind
+	plan   *nn.Plan
+	layers []profiles.Layer // its steps
+	exe    nn.Executable
+	fresh  bool // has not run yet: its first iteration is warm-up
+	fed    bool // targets and masks are written
 
 	reconstruction, lossOld, lossNew nn.BufferID
 	hasLossOld                       bool
@@ -48,7 +49,7 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 	if err != nil {
 		return nil, fmt.Errorf("load plan: %w", err)
 	}
-	p := &program{kind: kind, plan: plan, exe: exe, fresh: true}
+	p := &program{kind: kind, plan: plan, layers: layersOf(plan), exe: exe, fresh: true}
 	p.reconstruction, _ = plan.Output(ReconstructionOutput)
 	p.lossNew, _ = plan.Output(LossNewOutput)
 	p.lossOld, p.hasLossOld = plan.Output(LossOldOutput)
@@ -60,7 +61,7 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 func (p *program) close() { p.exe.Close() }
 
 // run executes a segment and adds the steps' times to their phases, if there are any.
-func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.NumPhases]int64) error {
+func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.MaxPhases]int64) error {
 	if err := p.exe.Run(ctx, s); err != nil {
 		return err
 	}
@@ -124,10 +125,10 @@ func (p *program) scalar(id nn.BufferID) float64 {
 // memory is what the program and the model's variables take.
 func (p *program) memory(variables []nn.Variable) profiles.Memory {
 	u, own := p.plan.VariableUsage(variables), p.plan.ArenaUsage()
-	return profiles.Memory{
-		Weights: u[nn.Weights], Gradients: u[nn.Gradients], Moments: u[nn.Moments],
-		Activations: p.plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch],
-		Inputs:      own[nn.Inputs],
-		Scratch:     u[nn.Scratch] + own[nn.Scratch] + p.exe.ScratchBytes(),
-	}
+	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
+		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
+		MemoryActivations: p.plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch],
+		MemoryInputs:      own[nn.Inputs],
+		MemoryScratch:     u[nn.Scratch] + own[nn.Scratch] + p.exe.ScratchBytes(),
+	}}
 }

@@ -19,19 +19,26 @@ func (r *Reconstruction) window() optics.Window {
 
 // Quality compares the newest output with the truth on the object's window
 // (spec/prism.md §6). The error is that of a context that ends before.
-func (r *Reconstruction) Quality(ctx context.Context) (profiles.Quality, error) {
-	return r.metrics.Compare(ctx, r.Output(), r.object.Amplitude, r.settings.Size, r.window())
+func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
+	v := profiles.NoValues()
+	q, err := r.metrics.Compare(ctx, r.Output(), r.object.Amplitude, r.settings.Size, r.window())
+	if err == nil {
+		v[SeriesPSNR], v[SeriesSSIM], v[SeriesRMSE] = q.PSNR, q.SSIM, q.RMSE
+	}
+	return v, err
 }
 
-// Picture is a copy of the newest output on the object's window.
-func (r *Reconstruction) Picture() *profiles.Picture { return r.crop(r.Output()) }
+// Picture is a copy of the newest output, or of the object, on the object's window.
+func (r *Reconstruction) Picture(id int) *profiles.Picture {
+	if id == PictureTruth {
+		return r.crop(id, r.object.Amplitude)
+	}
+	return r.crop(id, r.Output())
+}
 
-// Truth is the object on its window.
-func (r *Reconstruction) Truth() *profiles.Picture { return r.crop(r.object.Amplitude) }
-
-func (r *Reconstruction) crop(plane []float32) *profiles.Picture {
+func (r *Reconstruction) crop(id int, plane []float32) *profiles.Picture {
 	w := r.window()
-	p := &profiles.Picture{Width: w.Size, Height: w.Size, Pixels: make([]float32, w.Size*w.Size)}
+	p := &profiles.Picture{ID: id, Width: w.Size, Height: w.Size, Pixels: make([]float32, w.Size*w.Size)}
 	w.Crop(p.Pixels, plane, r.settings.Size)
 	return p
 }

@@ -2,7 +2,7 @@ package prism
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -13,11 +13,12 @@ import (
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
+	"prismtop/sim/workload"
 )
 
 // ErrDiverged ends a reconstruction whose loss is no longer a number. PRISM
 // aborts the whole run then (spec/prism.md §5.3).
-var ErrDiverged = errors.New("diverged: the loss is not a number; a lower learning_rate may help")
+var ErrDiverged = fmt.Errorf("%w; a lower learning_rate may help", workload.ErrDiverged)
 
 // Device is where a reconstruction is computed.
 type Device struct {
@@ -35,6 +36,7 @@ type Device struct {
 // nothing is left to do but to look at the newest whole output and to close.
 type Reconstruction struct {
 	settings preset.Settings
+	owned    bool // the device is closed with it
 	object   *picture.Object
 	device   Device
 	decoder  *Decoder
@@ -47,7 +49,7 @@ type Reconstruction struct {
 	planned  profiles.Memory // of the newest plan, caches left out
 	metrics  optics.Metrics
 
-	stage     profiles.Stage
+	initial   bool    // the initialisation is under way
 	sample    int     // counted over all passes; −1 while initialising
 	inSample  int     // iterations of the sample so far
 	lr        float64 // Adam's step, as the scheduler left it
@@ -107,8 +109,9 @@ func New(ctx context.Context, s preset.Settings, object *picture.Object, device 
 	}
 	r.switchCaches()
 	if s.InitIterations == 0 || s.InitCycles == 0 {
-		r.stage = profiles.Progressive
+		r.initial = false
 	} else {
+		r.initial = true
 		err = r.prepareInitialisation(ctx)
 	}
 	if err == nil {
@@ -152,41 +155,33 @@ func newState(ctx context.Context, d *Decoder, backend nn.Backend) (nn.State, er
 func (r *Reconstruction) Close() {
 	r.unload()
 	r.state.Close()
-}
-
-// Outcome is what an iteration led to.
-type Outcome struct {
-	SampleEnded  bool
-	Result       profiles.SampleResult // of the sample that ended
-	Quality      profiles.Quality      // at its end
-	Coverage     float64               // share of k-space measured so far
-	StageEnded   bool                  // the initialisation is over
-	PlansChanged bool                  // another plan is loaded: memory is divided differently from here on
-	Finished     bool
+	if r.owned {
+		r.device.Backend.Close()
+	}
 }
 
 // Iterate runs one iteration and fills in the record's measured fields. After
 // Finished, or an error, there is nothing more to iterate. The only errors of a
 // sound device are ErrDiverged and the context's.
-func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (Outcome, error) {
+func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if r.done {
-		return Outcome{Finished: true}, nil
+		return workload.Outcome{Finished: true}, nil
 	}
 	loaded := r.program != nil
 	if err := r.load(ctx); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
 	r.describe(rec)
 	before := r.retimed()
-	var out Outcome
+	var out workload.Outcome
 	var err error
-	if r.stage == profiles.Initialising {
+	if r.initial {
 		out, err = r.initialise(ctx, rec)
 	} else {
 		out, err = r.train(ctx, rec)
 	}
 	r.changed = false
-	out.PlansChanged = !loaded // the next plan's buffers are not known before it is there
+	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is there
 	r.countCaches(rec)
 	rec.Retimed = r.retimed() - before
 	return out, err
@@ -197,22 +192,34 @@ func (r *Reconstruction) retimed() int64 { return r.system.Cache().Retimed() + r
 
 // describe fills in where an iteration stands.
 func (r *Reconstruction) describe(rec *profiles.Iteration) {
-	rec.Stage, rec.Sample, rec.InSample = r.stage, int32(r.sample), int32(r.inSample)
-	if r.stage == profiles.Progressive && r.sample < 0 {
-		rec.Sample = 0
+	rec.Unit, rec.InUnit = int32(r.sample), int32(r.inSample)
+	if !r.initial && r.sample < 0 {
+		rec.Unit = 0
 	}
-	rec.LearningRate = r.lr
-	rec.LossOld = math.NaN()
+	rec.Kind = r.kind(int(rec.Unit))
+	rec.Series[SeriesLearningRate], rec.Series[SeriesGradientScale] = r.lr, 0
+	rec.Series[SeriesLossOld] = math.NaN()
 	if r.program.fresh || r.changed {
 		rec.Flags |= profiles.Warmup
 	}
 	r.program.fresh = false
 }
 
+// kind is what an iteration of a sample computes.
+func (r *Reconstruction) kind(sample int) profiles.Kind {
+	switch {
+	case r.initial:
+		return KindInitialisation
+	case sample == 0:
+		return KindFirstSample
+	}
+	return KindLaterSample
+}
+
 // load compiles and loads the plan that the coming iteration needs.
 func (r *Reconstruction) load(ctx context.Context) error {
 	kind := initialisationProgram
-	if r.stage == profiles.Progressive {
+	if !r.initial {
 		kind = progressiveProgram
 		if r.system.Samples() == 0 {
 			kind = firstSampleProgram
@@ -248,7 +255,7 @@ func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) er
 		return err
 	}
 	if r.program.scaled {
-		rec.GradientScale = r.program.scalar(r.program.scale)
+		rec.Series[SeriesGradientScale] = r.program.scalar(r.program.scale)
 		if r.program.scalar(r.program.overflow) != 0 {
 			rec.Flags |= profiles.SkippedStep
 		}
@@ -265,12 +272,12 @@ func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) 
 		return err
 	}
 	start := time.Now()
-	rec.LossNew = r.program.scalar(r.program.lossNew)
+	rec.Series[SeriesLossNew] = r.program.scalar(r.program.lossNew)
 	if r.program.hasLossOld {
-		rec.LossOld = r.program.scalar(r.program.lossOld)
+		rec.Series[SeriesLossOld] = r.program.scalar(r.program.lossOld)
 	}
-	rec.Phases[profiles.Loss] += int64(time.Since(start))
-	if !finite(rec.LossNew) || (r.program.hasLossOld && !finite(rec.LossOld)) {
+	rec.Phases[PhaseLoss] += int64(time.Since(start))
+	if !finite(rec.Series[SeriesLossNew]) || (r.program.hasLossOld && !finite(rec.Series[SeriesLossOld])) {
 		rec.Flags |= profiles.NonFinite
 		r.done = true
 		return ErrDiverged
@@ -300,7 +307,7 @@ const quickPass = 50 * time.Millisecond
 func (r *Reconstruction) KeepOutput() { r.keep = true }
 
 // pass runs the forward pass and adds its times to phases, if there are any.
-func (r *Reconstruction) pass(ctx context.Context, phases *[profiles.NumPhases]int64) error {
+func (r *Reconstruction) pass(ctx context.Context, phases *[profiles.MaxPhases]int64) error {
 	now := time.Now()
 	if r.keep && now.Sub(r.passed) > quickPass {
 		r.Output()
@@ -348,15 +355,18 @@ func (r *Reconstruction) Apply(ctx context.Context, s preset.Settings) error {
 	if err != nil {
 		return err
 	}
+	if s.Threads != old.Threads {
+		r.device.Backend.SetThreads(threads(s.Threads))
+	}
 	r.settings, r.stop = s, s.ThresholdInForce()
 	r.changed = true
 	if s.LearningRate != old.LearningRate {
 		r.lr, r.plateau = s.LearningRate, newPlateau()
 	}
-	if r.stage == profiles.Progressive && s.LossName() != old.LossName() { // the best so far is of another scale
+	if !r.initial && s.LossName() != old.LossName() { // the best so far is of another scale
 		r.plateau = newPlateau()
 	}
-	if r.stage == profiles.Initialising {
+	if r.initial {
 		r.threshold = r.initialThreshold()
 	}
 	r.switchCaches()
@@ -369,7 +379,7 @@ func (r *Reconstruction) Apply(ctx context.Context, s preset.Settings) error {
 		return nil
 	}
 	r.Output() // the newest output and the targets outlive the plan that has them
-	if r.stage == profiles.Progressive && r.program != nil && r.program.fed {
+	if !r.initial && r.program != nil && r.program.fed {
 		r.program.keep(TargetOldInput, r.targetOld)
 		r.program.keep(TargetNewInput, r.targetNew)
 	}
@@ -386,11 +396,9 @@ func (r *Reconstruction) switchCaches() {
 }
 
 func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
-	rec.Caches = [profiles.NumCaches]profiles.CacheCounters{
-		profiles.MeasurementCache: r.system.Cache().Counters(),
-		profiles.FFTPlans:         r.device.Host.Plans().Counters(),
-		profiles.Masks:            r.masks.Counters(),
-	}
+	rec.Caches[CacheMeasurement] = r.system.Cache().Counters()
+	rec.Caches[CacheFFTPlans] = r.device.Host.Plans().Counters()
+	rec.Caches[CacheMasks] = r.masks.Counters()
 }
 
 // Memory is what the run holds, by category; scratch is also the planes and the work
@@ -401,7 +409,7 @@ func (r *Reconstruction) Memory() profiles.Memory {
 		r.planned = r.program.memory(r.decoder.Model().Variables())
 	}
 	m := r.planned
-	m.Scratch += r.system.Bytes() + 4*int64(len(r.current)+len(r.output)+len(r.targetOld)+len(r.targetNew)+len(r.disc))
+	m.Parts[MemoryScratch] += r.system.Bytes() + 4*int64(len(r.current)+len(r.output)+len(r.targetOld)+len(r.targetNew)+len(r.disc))
 	for _, c := range []profiles.CacheCounters{
 		r.system.Cache().Counters(), r.device.Host.Plans().Counters(), r.masks.Counters(),
 	} {
@@ -414,9 +422,9 @@ func (r *Reconstruction) Memory() profiles.Memory {
 func (r *Reconstruction) Info() profiles.RunInfo {
 	s := &r.settings
 	info := profiles.RunInfo{
-		Object: r.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
-		Size: s.Size, ObjectSize: s.ObjectSize, Samples: len(r.samples), Passes: s.Passes, PerSample: len(r.samples[0]),
-		Radius: s.Radius, Notes: append([]string(nil), r.object.Notes...),
+		Schema: Schema(), Object: r.object.Name, Parameters: r.decoder.Parameters(), Seed: s.Seed,
+		Units: len(r.samples), Passes: s.Passes, Notes: append([]string(nil), r.object.Notes...),
+		Sampling: profiles.Sampling{Size: s.Size, ObjectSize: s.ObjectSize, PerSample: len(r.samples[0]), Radius: s.Radius},
 	}
 	if s.FusedOptimizer && s.AMP == "fp16" {
 		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")

@@ -69,8 +69,8 @@ func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profi
 	for range 5 {
 		iterate(t, r, rec)
 	}
-	if rec.Stage != profiles.Progressive || rec.Sample != 1 || rec.InSample != 4 {
-		t.Fatalf("stage %v, sample %d, iteration %d of it", rec.Stage, rec.Sample, rec.InSample)
+	if rec.Kind == prism.KindInitialisation || rec.Unit != 1 || rec.InUnit != 4 {
+		t.Fatalf("stage %v, sample %d, iteration %d of it", rec.Kind, rec.Unit, rec.InUnit)
 	}
 	return r, rec
 }
@@ -164,18 +164,18 @@ func TestAnotherLossBeginsThePlateauAnew(t *testing.T) {
 	for range 5 {
 		iterate(t, r, rec)
 	}
-	under := rec.LossNew
+	under := rec.Series[prism.SeriesLossNew]
 	s.Loss, s.NormalizeLoss = "l1", true
 	if err := r.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 25 {
 		iterate(t, r, rec)
-		if i == 0 && rec.LossNew < 2*under {
-			t.Fatalf("l1 is %g where l2 was %g: no larger scale", rec.LossNew, under)
+		if i == 0 && rec.Series[prism.SeriesLossNew] < 2*under {
+			t.Fatalf("l1 is %g where l2 was %g: no larger scale", rec.Series[prism.SeriesLossNew], under)
 		}
 	}
-	if rec.LearningRate != 0.0005 {
-		t.Errorf("the learning rate is %g after 25 iterations that improved the loss to %g", rec.LearningRate, rec.LossNew)
+	if rec.Series[prism.SeriesLearningRate] != 0.0005 {
+		t.Errorf("the learning rate is %g after 25 iterations that improved the loss to %g", rec.Series[prism.SeriesLearningRate], rec.Series[prism.SeriesLossNew])
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/optics"
+	"prismtop/sim/workload"
 )
 
 // prepareInitialisation sets up the phase in which the decoder learns a disc of
@@ -49,40 +50,40 @@ func (r *Reconstruction) initialThreshold() float64 {
 }
 
 // initialise is one iteration of the initialisation phase.
-func (r *Reconstruction) initialise(ctx context.Context, rec *profiles.Iteration) (Outcome, error) {
+func (r *Reconstruction) initialise(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if !r.program.fed {
 		r.program.write(TargetInput, r.disc)
 		r.program.fed = true
 	}
 	if err := r.evaluate(ctx, rec); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
 	r.inSample++
-	if rec.LossNew < r.threshold {
+	if rec.Series[SeriesLossNew] < r.threshold {
 		rec.Flags |= profiles.Converged
 		return r.endInitialisation(ctx, rec, false)
 	}
 	if err := r.update(ctx, rec); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
 	if r.inSample%r.settings.InitIterations == 0 {
-		r.lr = r.plateau.step(rec.LossNew, r.lr)
+		r.lr = r.plateau.step(rec.Series[SeriesLossNew], r.lr)
 	}
 	if r.inSample >= r.settings.InitIterations*r.settings.InitCycles {
 		return r.endInitialisation(ctx, rec, true)
 	}
-	return Outcome{}, nil
+	return workload.Outcome{}, nil
 }
 
-func (r *Reconstruction) endInitialisation(ctx context.Context, rec *profiles.Iteration, stepped bool) (Outcome, error) {
+func (r *Reconstruction) endInitialisation(ctx context.Context, rec *profiles.Iteration, stepped bool) (workload.Outcome, error) {
 	start := time.Now()
 	if err := r.reconstruct(ctx, stepped); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
-	rec.Phases[profiles.Metrics] += int64(time.Since(start))
-	r.stage = profiles.Progressive
+	rec.Phases[PhaseMetrics] += int64(time.Since(start))
+	r.initial = false
 	r.sample, r.inSample = -1, 0
-	out := Outcome{StageEnded: true}
+	out := workload.Outcome{StageEnded: true}
 	if r.settings.Faithful && r.total() <= 1 {
 		r.done, out.Finished = true, true // PRISM trains no single sample (docs/faithful.md)
 	}
@@ -102,10 +103,10 @@ func (r *Reconstruction) centres() []optics.Point { return r.samples[r.sample%le
 // learning rate, new targets.
 func (r *Reconstruction) beginSample(ctx context.Context, rec *profiles.Iteration) error {
 	r.sample++
-	rec.Sample = int32(r.sample)
+	rec.Unit = int32(r.sample)
 	r.began = time.Now()
 	r.lr, r.plateau = r.settings.LearningRate, newPlateau()
-	rec.LearningRate = r.lr
+	rec.Series[SeriesLearningRate] = r.lr
 	if err := r.decoder.Model().ResetMoments(ctx, r.state); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (r *Reconstruction) measureTargets(ctx context.Context, rec *profiles.Itera
 	}
 	r.program.deliver(TargetOldInput, targetOld)
 	r.program.deliver(TargetNewInput, targetNew)
-	rec.Phases[profiles.Telescope] += int64(time.Since(start)) - (r.retimed() - before)
+	rec.Phases[PhaseTelescope] += int64(time.Since(start)) - (r.retimed() - before)
 	return nil
 }
 
@@ -150,34 +151,34 @@ func (r *Reconstruction) feedMasks(ctx context.Context, rec *profiles.Iteration,
 	if all {
 		r.program.write(MaskOldInput, r.system.CumulativeMask())
 	}
-	rec.Phases[profiles.Telescope] += int64(time.Since(start)) - (r.retimed() - before)
+	rec.Phases[PhaseTelescope] += int64(time.Since(start)) - (r.retimed() - before)
 	return nil
 }
 
 // train is one iteration of the progressive phase (spec/prism.md §5.3).
-func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (Outcome, error) {
+func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if err := r.prepareIteration(ctx, rec); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
 	if err := r.evaluate(ctx, rec); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
 	r.inSample++
 	th := r.stop
-	if rec.LossNew < th && (r.system.Samples() == 0 || rec.LossOld < th) {
+	if rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 || rec.Series[SeriesLossOld] < th) {
 		rec.Flags |= profiles.Converged
 		return r.endSample(ctx, rec, true)
 	}
 	if err := r.update(ctx, rec); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
 	if r.inSample%r.settings.Iterations == 0 && r.settings.Scheduler == "plateau" {
-		r.lr = r.plateau.step(rec.LossOld+rec.LossNew, r.lr)
+		r.lr = r.plateau.step(rec.Series[SeriesLossOld]+rec.Series[SeriesLossNew], r.lr)
 	}
 	if r.inSample >= r.settings.Iterations*r.settings.Cycles {
 		return r.endSample(ctx, rec, false)
 	}
-	return Outcome{}, nil
+	return workload.Outcome{}, nil
 }
 
 // prepareIteration brings targets and masks up to date: at the start of a
@@ -207,25 +208,26 @@ func (r *Reconstruction) prepareIteration(ctx context.Context, rec *profiles.Ite
 
 // endSample keeps the reconstruction, compares it with the truth and adds the
 // sample's apertures to the accumulated mask, whether it converged or not.
-func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, converged bool) (Outcome, error) {
+func (r *Reconstruction) endSample(ctx context.Context, rec *profiles.Iteration, converged bool) (workload.Outcome, error) {
 	start, before := time.Now(), r.retimed()
 	if err := r.reconstruct(ctx, !converged); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
-	quality, err := r.Quality(ctx)
+	measured, err := r.Quality(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
-	out := Outcome{SampleEnded: true, Quality: quality}
-	out.Result = profiles.SampleResult{
-		Sample: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
-		LossOld: rec.LossOld, LossNew: rec.LossNew, Loss: r.settings.LossName(), Threshold: r.settings.ThresholdInForce(), Elapsed: time.Since(r.began),
+	out := workload.Outcome{UnitEnded: true, Measured: measured}
+	out.Result = profiles.UnitResult{
+		Unit: int32(r.sample), Iterations: int32(r.inSample), Converged: converged,
+		Values: rec.Series, Reached: max(rec.Series[SeriesLossOld], rec.Series[SeriesLossNew]),
+		Loss: r.settings.LossName(), Threshold: r.settings.ThresholdInForce(), Elapsed: time.Since(r.began),
 	}
 	if err := r.system.AddMask(ctx, r.centres()); err != nil {
-		return Outcome{}, err
+		return workload.Outcome{}, err
 	}
-	out.Coverage = r.system.Coverage()
-	rec.Phases[profiles.Metrics] += int64(time.Since(start)) - (r.retimed() - before)
+	out.Measured[SeriesCoverage] = r.system.Coverage()
+	rec.Phases[PhaseMetrics] += int64(time.Since(start)) - (r.retimed() - before)
 	r.inSample = 0
 	if r.program.kind == firstSampleProgram {
 		r.unload()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 )
 
 // noisySettings make every measurement of a sample another one.
@@ -31,7 +32,7 @@ func losses(t *testing.T, sets []string, changes map[int]string) (all [][2]float
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, [2]float64{rec.LossOld, rec.LossNew})
+		all = append(all, [2]float64{rec.Series[prism.SeriesLossOld], rec.Series[prism.SeriesLossNew]})
 		if out.Finished {
 			return all
 		}

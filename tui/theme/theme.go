@@ -36,12 +36,14 @@ const (
 	Bad             // worse, failed
 	Warn            // not sure, slow, clipped
 	Pending         // asked for, not yet in force
-	Forward         // the phases, in the order of profiles.Phase
-	Telescope       //
-	Loss            //
-	Backward        //
-	Optimizer       //
-	Metrics         //
+	Phase1          // the phases, in the order of the schema
+	Phase2          //
+	Phase3          //
+	Phase4          //
+	Phase5          //
+	Phase6          //
+	Phase7          //
+	Phase8          //
 	Line            // the one curve of a chart
 	Envelope        // its extremes
 	LossOld         // loss on what was measured before
@@ -178,12 +180,14 @@ var hues = [NumStyles]hue{
 	Bad:       {209, 166, 9, true, false},
 	Warn:      {221, 136, 11, false, false},
 	Pending:   {221, 136, 11, true, false},
-	Forward:   {75, 25, 14, false, false},
-	Telescope: {72, 29, 10, false, false},
-	Loss:      {221, 136, 11, false, false},
-	Backward:  {209, 166, 9, false, false},
-	Optimizer: {175, 132, 13, false, false},
-	Metrics:   {247, 242, 8, false, false},
+	Phase1:    {75, 25, 14, false, false},
+	Phase2:    {72, 29, 10, false, false},
+	Phase3:    {221, 136, 11, false, false},
+	Phase4:    {209, 166, 9, false, false},
+	Phase5:    {175, 132, 13, false, false},
+	Phase6:    {247, 242, 8, false, false},
+	Phase7:    {141, 61, 12, false, false},
+	Phase8:    {180, 94, none, false, false},
 	Line:      {75, 25, 14, true, false},
 	Envelope:  {24, 153, 8, false, true},
 	LossOld:   {75, 25, 14, false, false},

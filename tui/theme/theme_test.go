@@ -11,7 +11,7 @@ import (
 func TestDepthFollowsTheTerminal(t *testing.T) {
 	for _, tt := range []struct {
 		profile colorprofile.Profile
-		has     string // in the sequence of Forward
+		has     string // in the sequence of Phase1
 		not     string
 	}{
 		{colorprofile.TrueColor, "38;5;75", "38;2"},
@@ -20,7 +20,7 @@ func TestDepthFollowsTheTerminal(t *testing.T) {
 		{colorprofile.ASCII, "", "3"},
 		{colorprofile.NoTTY, "", "3"},
 	} {
-		got := New(tt.profile, true, false).SGR(Forward)
+		got := New(tt.profile, true, false).SGR(Phase1)
 		if !strings.Contains(got, tt.has) || strings.Contains(got, tt.not) {
 			t.Errorf("%v: %q, want %q and no %q", tt.profile, got, tt.has, tt.not)
 		}
@@ -49,7 +49,7 @@ func TestPhasesDifferInEveryTheme(t *testing.T) {
 	for _, p := range []colorprofile.Profile{colorprofile.ANSI, colorprofile.ANSI256} {
 		for _, dark := range []bool{true, false} {
 			th, seen := New(p, dark, false), map[string]Style{}
-			for s := Forward; s <= Metrics; s++ {
+			for s := Phase1; s <= Phase8; s++ {
 				if other, twice := seen[th.SGR(s)]; twice {
 					t.Errorf("%v dark=%v: styles %d and %d look the same", p, dark, s, other)
 				}
@@ -61,7 +61,7 @@ func TestPhasesDifferInEveryTheme(t *testing.T) {
 
 func TestDarkAndLightDiffer(t *testing.T) {
 	dark, light := New(colorprofile.ANSI256, true, false), New(colorprofile.ANSI256, false, false)
-	for _, s := range []Style{Faint, Title, Border, Good, Bad, Warn, Forward, LossOld, LossNew, Current} {
+	for _, s := range []Style{Faint, Title, Border, Good, Bad, Warn, Phase1, LossOld, LossNew, Current} {
 		if dark.SGR(s) == light.SGR(s) {
 			t.Errorf("style %d is the same on dark and light", s)
 		}
@@ -92,7 +92,7 @@ func TestShadesRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	if _, _, _, ok := Forward.Shades(); ok {
+	if _, _, _, ok := Phase1.Shades(); ok {
 		t.Error("a named style counts as a shade")
 	}
 	if _, _, _, ok := Image(200).Shades(); ok {

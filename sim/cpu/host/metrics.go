@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"prismtop/profiles"
 	"prismtop/sim/cpu/vec"
 	"prismtop/sim/optics"
 )
@@ -32,10 +31,10 @@ func (m *Metrics) SetKernels(name string) error {
 // Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both
 // n×n planes, within a window. The reconstruction is not clamped. The error is that of
 // a context that ends before.
-func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w optics.Window) (profiles.Quality, error) {
+func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w optics.Window) (optics.Quality, error) {
 	count := w.Size * w.Size
 	m.a, m.b = grown(m.a, count), grown(m.b, count)
-	var q profiles.Quality
+	var q optics.Quality
 	err := inParts(ctx, w.Size, max(passPart/max(w.Size, 1), 1), func(lo, hi int) {
 		w.CropRows(m.a, reconstruction, n, lo, hi)
 		w.CropRows(m.b, truth, n, lo, hi)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles"
 	"prismtop/sim/npy/npytest"
 	"prismtop/sim/optics"
 )
@@ -50,7 +49,7 @@ func TestMetricsMatchTheSpecification(t *testing.T) {
 		t.Fatalf("window %+v", w)
 	}
 	var m Metrics
-	got := must[profiles.Quality](t)(m.Compare(t.Context(), referenceObject(0.8, 0.05), referenceObject(1, 0), 64, w))
+	got := must[optics.Quality](t)(m.Compare(t.Context(), referenceObject(0.8, 0.05), referenceObject(1, 0), 64, w))
 	near(t, "SSIM", got.SSIM, 0.97409304, 1e-6)
 	near(t, "PSNR", got.PSNR, 23.28036110, 1e-5)
 	near(t, "RMSE", got.RMSE, 12.70414679, 1e-5)
@@ -59,7 +58,7 @@ func TestMetricsMatchTheSpecification(t *testing.T) {
 func TestEqualPicturesArePerfect(t *testing.T) {
 	var m Metrics
 	x := referenceObject(1, 0)
-	q := must[profiles.Quality](t)(m.Compare(t.Context(), x, x, 64, optics.ObjectWindow(64, 20)))
+	q := must[optics.Quality](t)(m.Compare(t.Context(), x, x, 64, optics.ObjectWindow(64, 20)))
 	if q.RMSE != 0 || !math.IsInf(q.PSNR, 1) || math.Abs(q.SSIM-1) > 1e-12 {
 		t.Errorf("%+v", q)
 	}

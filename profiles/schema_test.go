@@ -1,0 +1,237 @@
+package profiles
+
+import (
+	"slices"
+	"testing"
+
+	"prismtop/profiles/preset"
+)
+
+// The entries of the test's schema, as those of a reconstruction's.
+const (
+	phaseForward Phase = iota
+	phaseTelescope
+	phaseLoss
+	phaseBackward
+	phaseOptimizer
+	phaseMetrics
+)
+
+const (
+	kindInitialisation Kind = iota
+	kindFirstSample
+	kindLaterSample
+)
+
+const (
+	cacheMeasurement CacheID = iota
+	cacheFFTPlans
+	cacheMasks
+	numCaches
+)
+
+const (
+	seriesLossOld = iota
+	seriesLossNew
+	seriesPSNR
+	seriesSSIM
+	seriesRMSE
+	seriesCoverage
+	seriesLearningRate
+	seriesGradientScale
+)
+
+const (
+	memoryWeights = iota
+	memoryGradients
+	memoryMoments
+	memoryActivations
+	memoryInputs
+	memoryScratch
+)
+
+const (
+	pictureReconstruction = iota
+	pictureTruth
+)
+
+// testSchema is that of a reconstruction.
+func testSchema() Schema {
+	return Schema{
+		Workload: "prism",
+		Unit:     Unit{One: "sample", Many: "samples"},
+		Stages:   []string{"initialising", "progressive"},
+		Kinds: []KindInfo{
+			kindInitialisation: {Name: "initialisation", Stage: 0},
+			kindFirstSample:    {Name: "first sample", Stage: 1, Units: true},
+			kindLaterSample:    {Name: "later samples", Stage: 1, Units: true},
+		},
+		Phases: []PhaseInfo{
+			phaseForward: {Name: "forward"}, phaseTelescope: {Name: "telescope"}, phaseLoss: {Name: "loss"},
+			phaseBackward: {Name: "backward"}, phaseOptimizer: {Name: "optimizer"}, phaseMetrics: {Name: "metrics", Looking: true},
+		},
+		Caches: []CacheInfo{
+			cacheMeasurement: {Name: "measurement", Title: "measurement", Long: "measurement cache", Setting: "measurement_cache"},
+			cacheFFTPlans:    {Name: "fft_plans", Title: "FFT plans", Long: "FFT plan cache", Setting: "fft_cache"},
+			cacheMasks:       {Name: "masks", Title: "masks/grids", Long: "mask cache", Setting: "mask_cache"},
+		},
+		Series: []SeriesInfo{
+			seriesLossOld:       {Name: "loss_old", Title: "old", Better: LessIsBetter, Scale: Logarithmic, Group: Losses, Each: true},
+			seriesLossNew:       {Name: "loss_new", Title: "new", Better: LessIsBetter, Scale: Logarithmic, Group: Losses, Each: true},
+			seriesPSNR:          {Name: "psnr_db", Title: "PSNR", Unit: "dB", Better: MoreIsBetter, Group: Metrics},
+			seriesSSIM:          {Name: "ssim", Title: "SSIM", Unit: "0 to 1", Better: MoreIsBetter, Group: Metrics},
+			seriesRMSE:          {Name: "rmse_percent", Title: "RMSE", Better: LessIsBetter, Group: Metrics},
+			seriesCoverage:      {Name: "coverage", Title: "k-space seen", Better: MoreIsBetter},
+			seriesLearningRate:  {Name: "learning_rate", Title: "learning rate", Each: true, Internal: true},
+			seriesGradientScale: {Name: GradientScale, Title: "gradient scale", Each: true, Internal: true},
+		},
+		Memory: []MemoryInfo{
+			memoryWeights: {Name: "weights", Parameters: true}, memoryGradients: {Name: "gradients", Parameters: true},
+			memoryMoments: {Name: "moments", Parameters: true}, memoryActivations: {Name: "activations"},
+			memoryInputs: {Name: "inputs"}, memoryScratch: {Name: "scratch"},
+		},
+		Pictures: []PictureInfo{
+			pictureReconstruction: {Name: "reconstruction", Live: true}, pictureTruth: {Name: "truth"},
+		},
+		Quality: "psnr_db",
+	}
+}
+
+// info is what a run of so many samples begins with.
+func info(samples int) RunInfo {
+	return RunInfo{Schema: testSchema(), Object: "moon", Units: samples, GPUReason: "no CUDA device"}
+}
+
+// progressive is the record of an iteration of the second sample; its index counts from 0.
+func progressive() Iteration {
+	it := Iteration{Kind: kindLaterSample, Unit: 1}
+	it.Series[seriesLossOld], it.Series[seriesLossNew] = 0.5, 0.25
+	return it
+}
+
+// compared is a comparison with the truth at an iteration.
+func compared(iteration int64, psnr float64) Measurement {
+	m := Measurement{Iteration: iteration, Values: NoValues()}
+	m.Values[seriesPSNR] = psnr
+	return m
+}
+
+// comparedAll is compared with SSIM and RMSE.
+func comparedAll(iteration int64, psnr, ssim, rmse float64) Measurement {
+	m := compared(iteration, psnr)
+	m.Values[seriesSSIM], m.Values[seriesRMSE] = ssim, rmse
+	return m
+}
+
+func TestASchemaFindsItsEntriesByName(t *testing.T) {
+	s := testSchema()
+	for name, want := range map[string]int{"loss_old": seriesLossOld, "psnr_db": seriesPSNR, GradientScale: seriesGradientScale, "PSNR": -1, "": -1} {
+		if got := s.SeriesNamed(name); got != want {
+			t.Errorf("series %q has index %d, want %d", name, got, want)
+		}
+	}
+	for setting, want := range map[string]CacheID{"measurement_cache": cacheMeasurement, "fft_cache": cacheFFTPlans, "mask_cache": cacheMasks} {
+		if got := s.CacheOf(setting); got != int(want) {
+			t.Errorf("%s switches cache %d, want %d", setting, got, want)
+		}
+		if _, known := preset.LookupKey(setting); !known {
+			t.Errorf("%s is no setting", setting)
+		}
+	}
+	for name, want := range map[string]int{"reconstruction": pictureReconstruction, "truth": pictureTruth, "moon": -1} {
+		if got := s.PictureNamed(name); got != want {
+			t.Errorf("picture %q has index %d, want %d", name, got, want)
+		}
+	}
+	if got := s.Looking(); got != int(phaseMetrics) {
+		t.Errorf("comparing counts to phase %d, want %d", got, phaseMetrics)
+	}
+	if got := s.CacheOf("masks"); got != -1 {
+		t.Errorf("no setting switches cache %d", got)
+	}
+}
+
+func TestASchemaGroupsItsSeries(t *testing.T) {
+	s := testSchema()
+	if got := s.Group(Losses); !slices.Equal(got, []int{seriesLossOld, seriesLossNew}) {
+		t.Errorf("losses %v", got)
+	}
+	if got := s.Group(Metrics); !slices.Equal(got, []int{seriesPSNR, seriesSSIM, seriesRMSE}) {
+		t.Errorf("metrics %v", got)
+	}
+	if got := s.Group("pictures"); got != nil {
+		t.Errorf("no series share %v", got)
+	}
+	for i, want := range []bool{true, true, false, false, false, false, true, true, false, false} {
+		if got := s.Each(i); got != want {
+			t.Errorf("every iteration has series %d: %v", i, got)
+		}
+	}
+}
+
+func TestASchemaKnowsTheStagesOfItsKinds(t *testing.T) {
+	s := testSchema()
+	const unknown = Kind(9)
+	for _, c := range []struct {
+		kind  Kind
+		stage string
+		units bool
+	}{{kindInitialisation, "initialising", false}, {kindFirstSample, "progressive", true}, {kindLaterSample, "progressive", true}, {unknown, "", false}} {
+		if got, in := s.Stage(c.kind), s.InUnits(c.kind); got != c.stage || in != c.units {
+			t.Errorf("kind %d is of %q, in units %v", c.kind, got, in)
+		}
+	}
+	for _, c := range []struct {
+		a, b Kind
+		same bool
+	}{
+		{kindFirstSample, kindLaterSample, true}, {kindInitialisation, kindFirstSample, false}, {kindLaterSample, kindLaterSample, true},
+		{unknown, unknown, true}, {unknown, kindLaterSample, false}, {kindLaterSample, unknown, false},
+	} {
+		if got := s.SameStage(c.a, c.b); got != c.same {
+			t.Errorf("kinds %d and %d are of one stage: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// A run that did not begin has a schema without entries: asking for one is no fault.
+func TestAnEmptySchemaHasNothing(t *testing.T) {
+	var s Schema
+	if s.SeriesNamed("psnr_db") != -1 || s.CacheOf("mask_cache") != -1 || s.PictureNamed("truth") != -1 || s.Looking() != -1 ||
+		s.Group(Losses) != nil || s.Each(0) || s.Stage(0) != "" || s.InUnits(0) || !s.SameStage(0, 0) || s.SameStage(0, 1) {
+		t.Errorf("%+v", s)
+	}
+	snap := &Snapshot{}
+	if v := snap.Of("psnr_db"); v.Has || v.Latest == v.Latest || v.Curve != nil {
+		t.Errorf("PSNR %+v, want no value", v)
+	}
+	if snap.Cache("mask_cache") != (CacheView{}) || snap.Picture("truth") != nil || snap.Stage() != "" || snap.InUnits() {
+		t.Errorf("%+v", snap)
+	}
+}
+
+// What a schema declares has room in the records.
+func TestTheTestsSchemaFits(t *testing.T) {
+	s := testSchema()
+	for what, n := range map[string][2]int{
+		"phases": {len(s.Phases), MaxPhases}, "series": {len(s.Series), MaxSeries}, "caches": {len(s.Caches), MaxCaches},
+		"memory": {len(s.Memory), MaxMemory}, "pictures": {len(s.Pictures), MaxPictures},
+	} {
+		if n[0] > n[1] {
+			t.Errorf("%d %s and room for %d", n[0], what, n[1])
+		}
+	}
+}
+
+// Memory is summed by what the schema says that its categories are.
+func TestMemoryIsSummedByTheSchema(t *testing.T) {
+	s := testSchema()
+	var m Memory
+	for i := range s.Memory {
+		m.Parts[i] = 1 << i
+	}
+	m.Caches = 1 << 20
+	if parameters, buffers := m.Sums(&s); parameters != 7 || buffers != 56 || m.Total() != 63+1<<20 {
+		t.Errorf("parameters %d, buffers %d, in all %d", parameters, buffers, m.Total())
+	}
+}

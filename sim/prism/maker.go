@@ -1,0 +1,117 @@
+package prism
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/nn"
+	"prismtop/sim/picture"
+	"prismtop/sim/workload"
+)
+
+// Maker makes reconstructions: it is the workload "prism".
+type Maker struct {
+	// Open starts what the settings compute on. Closing the device's backend ends its
+	// threads.
+	Open func(s *preset.Settings) (Device, error)
+
+	// Kernels refuses kernels that this machine does not have.
+	Kernels func(name string) error
+
+	// GPUReason is why no GPU can be used.
+	GPUReason string
+}
+
+// Load draws or reads the picture that the settings name.
+func (m Maker) Load(ctx context.Context, s *preset.Settings) (workload.Inputs, error) {
+	object, err := LoadObject(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return Inputs{object}, nil
+}
+
+// Inputs is the picture that is reconstructed.
+type Inputs struct{ Object *picture.Object }
+
+// Name is the picture's name.
+func (in Inputs) Name() string { return in.Object.Name }
+
+// LoadObject draws or loads the picture that the settings name.
+func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error) {
+	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
+	if s.Image != "" {
+		return picture.Load(ctx, s.Image, o)
+	}
+	return picture.Builtin(ctx, s.Object, o)
+}
+
+// SameInputs says whether two settings name the same picture.
+func (m Maker) SameInputs(a, b *preset.Settings) bool { return a.SamePicture(b) }
+
+// Reads says whether the picture is a file.
+func (m Maker) Reads(s *preset.Settings) bool { return s.Image != "" }
+
+// Check refuses a device and kernels that this machine, or this build, does not have.
+func (m Maker) Check(s *preset.Settings, key string) error {
+	switch {
+	case key == "device" && s.Device == "cuda":
+		return fmt.Errorf("device = cuda: %s", m.GPUReason)
+	case key == "kernels":
+		return m.Kernels(s.Kernels)
+	}
+	return nil
+}
+
+// New prepares a reconstruction on a device of its own, which its Close closes.
+func (m Maker) New(ctx context.Context, s preset.Settings, in workload.Inputs) (workload.Task, error) {
+	device, err := m.Open(&s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := New(ctx, s, in.(Inputs).Object, device)
+	if err != nil {
+		device.Backend.Close()
+		return nil, err
+	}
+	r.owned = true
+	return r, nil
+}
+
+// Device is what the reconstruction is computed on.
+func (r *Reconstruction) Device() workload.Device { return r.device.Backend }
+
+// threads is the number that the setting means: 0 is one per processor.
+func threads(setting int) int {
+	if setting == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return setting
+}
+
+// Save writes the reconstruction on the object's window to base.png (16 bit) and
+// base.npy, or to base.npy alone with an error where it is not finite.
+func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
+	if !r.Reconstructed() {
+		return nil, errors.New("nothing was reconstructed yet")
+	}
+	save, p := picture.SavePair, r.Picture(PictureReconstruction)
+	if fresh {
+		save = picture.SaveNewPair
+	}
+	return save(ctx, base, p.Pixels, p.Width, p.Height)
+}
+
+// layersOf are the steps of a plan as records have them.
+func layersOf(plan *nn.Plan) []profiles.Layer {
+	all := make([]profiles.Layer, len(plan.Steps))
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		all[i] = profiles.Layer{Name: s.Name, Phase: RecordedPhase(s.Phase), FLOPs: s.FLOPs, Bytes: s.Bytes}
+	}
+	return all
+}

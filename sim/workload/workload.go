@@ -1,0 +1,126 @@
+// Package workload says what a workload is: what a run iterates, and how it is made of
+// settings. Each workload implements it in a folder of its own.
+package workload
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+)
+
+// Task is the work of one run, an iteration after the other. It is used by one goroutine.
+//
+// What takes long ends early with the error of its context once that is done; then
+// nothing is left to do but to look at the newest whole result and to close.
+//
+// A task that can do more says so by more methods: see Comparer, Imager, Profiler, Saver
+// and Keeper.
+type Task interface {
+	// Info describes the run for those who watch it, its schema above all.
+	Info() profiles.RunInfo
+
+	// Device is what it is computed on; nil where that is the run's goroutine alone.
+	Device() Device
+
+	// Iterate runs one iteration and fills in what the record measures: kind, unit, flags,
+	// phases, series and caches. After Finished, or an error, there is nothing more to
+	// iterate.
+	Iterate(ctx context.Context, rec *profiles.Iteration) (Outcome, error)
+
+	// Apply takes over settings that changed. Only live ones differ from those before.
+	Apply(ctx context.Context, s preset.Settings) error
+
+	// Memory is what the run holds, by category of the schema.
+	Memory() profiles.Memory
+
+	// Close frees the memory and ends what New started.
+	Close()
+}
+
+// Outcome is what an iteration led to.
+type Outcome struct {
+	UnitEnded     bool
+	Result        profiles.UnitResult // of the unit that ended
+	Measured      profiles.Values     // at its end
+	StageEnded    bool                // a stage is over
+	MemoryChanged bool                // memory is divided differently from here on
+	Finished      bool
+}
+
+// ErrDiverged ends a run whose loss is no longer a number: errors of Iterate that wrap it
+// are how a run can end, not a failure of the program.
+var ErrDiverged = errors.New("diverged: the loss is not a number")
+
+// Device is what a task is computed on. An nn.Backend is one.
+type Device interface {
+	Device() string   // "cpu"
+	Kernels() string  // "avx512"
+	Threads() int     // of the host
+	SetThreads(n int) // between two iterations
+}
+
+// Comparer is a task whose result can be compared with the truth.
+type Comparer interface {
+	// Quality is the series that are measured now and then, of the newest result.
+	Quality(ctx context.Context) (profiles.Values, error)
+}
+
+// Imager is a task with pictures.
+type Imager interface {
+	// Picture is a copy of the newest state of one of the schema's pictures.
+	Picture(id int) *profiles.Picture
+}
+
+// Profiler is a task whose iterations consist of timed steps.
+type Profiler interface {
+	// Steps are the steps of the present plan, without times, and the nanoseconds that each
+	// took in the newest iteration. Another plan has another slice; the second is reused.
+	Steps() (steps []profiles.Layer, nanos []int64)
+}
+
+// Saver is a task whose result can be written to files.
+type Saver interface {
+	// Save writes the newest result to files named after base, and returns the paths that
+	// were written: those that did not exist before where fresh.
+	Save(ctx context.Context, base string, fresh bool) ([]string, error)
+}
+
+// Keeper is a task that can keep a whole result while it works on the next.
+type Keeper interface{ KeepOutput() }
+
+// Maker makes tasks of settings. It may be used by several goroutines.
+type Maker interface {
+	// Load reads or draws what the settings name: pictures, data.
+	Load(ctx context.Context, s *preset.Settings) (Inputs, error)
+
+	// SameInputs says whether two settings name the same inputs.
+	SameInputs(a, b *preset.Settings) bool
+
+	// Reads says whether Load reads files, whose faults are better known at once.
+	Reads(s *preset.Settings) bool
+
+	// Check refuses the value of a setting that this machine cannot serve.
+	Check(s *preset.Settings, key string) error
+
+	// New prepares a task for its first iteration. Errors name the setting.
+	New(ctx context.Context, s preset.Settings, in Inputs) (Task, error)
+}
+
+// Inputs are what a task works on.
+type Inputs interface {
+	// Name is what they are called: "moon", or a file's name.
+	Name() string
+}
+
+// Judge compares steps with what the machine can do at most.
+type Judge interface {
+	// Shares are what a step of so many operations and bytes used of the machine's
+	// arithmetic and of its bandwidth: 0 to 1, or above where data stayed in a nearer cache.
+	Shares(flops, bytes int64, d time.Duration) (compute, memory float64)
+
+	// Roofs are what it compares with.
+	Roofs() *profiles.Roofs
+}

@@ -1,0 +1,60 @@
+// Package workloads lists what prismtop can run, each workload on the devices that this
+// build has. Only who starts runs imports it.
+package workloads
+
+import (
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu"
+	"prismtop/sim/cpu/host"
+	"prismtop/sim/cpu/roof"
+	"prismtop/sim/prism"
+	"prismtop/sim/workload"
+)
+
+// PRISM is PRISM's progressive reconstruction. gpuReason is why no GPU can be used.
+func PRISM(gpuReason string) prism.Maker {
+	return prism.Maker{Open: openCPU, Kernels: cpu.CheckKernels, GPUReason: gpuReason}
+}
+
+// openCPU starts the processor's kernels, and a host that shares their threads and their
+// cache of FFT plans.
+func openCPU(s *preset.Settings) (prism.Device, error) {
+	plans := host.NewPlanCache(s.FFTCache, nil)
+	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
+	if err != nil {
+		return prism.Device{}, err
+	}
+	plans.SetKernels(backend.Set())
+	return prism.Device{Backend: backend, Host: host.New(host.Options{
+		Kernels: backend.Set(), Plans: plans, Parallel: backend.Parallel(), Attach: backend.Attach,
+	})}, nil
+}
+
+// Judge compares steps with measured roofs; nil for none.
+func Judge(r *roof.Roofs) workload.Judge {
+	if r == nil {
+		return nil
+	}
+	return judge{r}
+}
+
+type judge struct{ measured *roof.Roofs }
+
+// Shares are a step's shares of the arithmetic and of the bandwidth.
+func (j judge) Shares(flops, bytes int64, d time.Duration) (compute, memory float64) {
+	v := j.measured.Judge(flops, bytes, d)
+	return v.Compute, v.Memory
+}
+
+// Roofs are the roofs as a snapshot has them: of reading and updating, the bandwidth that
+// is higher, as steps are judged.
+func (j judge) Roofs() *profiles.Roofs {
+	shown := &profiles.Roofs{GFLOPS: j.measured.GFLOPS}
+	for _, l := range j.measured.Levels {
+		shown.Levels = append(shown.Levels, profiles.RoofLevel{Bytes: l.Bytes, GBs: max(l.Read, l.Update)})
+	}
+	return shown
+}

@@ -1,0 +1,44 @@
+package tui
+
+import (
+	"math"
+
+	"prismtop/profiles"
+)
+
+// This file is the names of series and pictures that panes of imaging look for in a
+// schema. A pane whose series are not there has nothing to show.
+
+const (
+	lossOld    = "loss_old"
+	lossNew    = "loss_new"
+	psnrSeries = "psnr_db"
+	ssimSeries = "ssim"
+	rmseSeries = "rmse_percent"
+	seenSeries = "coverage"
+	rateSeries = "learning_rate"
+
+	reconstructionPicture = "reconstruction"
+	truthPicture          = "truth"
+)
+
+// wasCompared says whether the result was compared with the truth.
+func wasCompared(s *profiles.Snapshot) bool { return s.Of(psnrSeries).Has }
+
+// coveredShare is the share of k-space that was seen, 0 to 1.
+func coveredShare(s *profiles.Snapshot) float64 {
+	if v := s.Of(seenSeries); v.Has {
+		return v.Latest
+	}
+	return 0
+}
+
+// sameMetrics says whether two snapshots have the same metrics.
+func sameMetrics(a, b *profiles.Snapshot) bool {
+	for _, name := range []string{psnrSeries, ssimSeries, rmseSeries} {
+		if x, y := a.Of(name), b.Of(name); x.Has != y.Has || x.Latest != y.Latest && !(math.IsNaN(x.Latest) && math.IsNaN(y.Latest)) {
+			return false
+		}
+	}
+	return true
+}
