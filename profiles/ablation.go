@@ -22,37 +22,31 @@ const (
 // AblationSwitch is a setting that an ablation compares between two values.
 type AblationSwitch struct{ Key, Off, On string }
 
-var ablationSwitches = [...]AblationSwitch{
-	{"measurement_cache", "false", "true"},
-	{"fft_cache", "false", "true"},
-	{"mask_cache", "false", "true"},
-	{"shared_spectrum", "false", "true"},
-	{"fused_telescope", "false", "true"},
-	{"pruned_fft", "false", "true"},
-	{"fused_optimizer", "false", "true"},
-	{"checkpointing", "false", "true"},
-	{"amp", "off", "bf16"},
-	{"amp", "off", "bf16x3"},
-	{"amp", "off", "fp16"},
+// AblationSwitches lists what an ablation compares, each pair of values of a setting by
+// itself, in the order of its table: the settings' own declarations.
+func AblationSwitches() []AblationSwitch {
+	keys := preset.Keys()
+	slices.SortStableFunc(keys, func(a, b preset.Key) int { return a.Compared.Place - b.Compared.Place })
+	var all []AblationSwitch
+	for _, k := range keys {
+		for _, p := range k.Compared.Pairs {
+			all = append(all, AblationSwitch{k.Name, p.Off, p.On})
+		}
+	}
+	return all
 }
-
-// AblationRows is how many switches an ablation compares.
-const AblationRows = len(ablationSwitches)
-
-// AblationSwitches lists what an ablation compares, each mode of mixed precision by
-// itself, in the order of its table.
-func AblationSwitches() []AblationSwitch { return slices.Clone(ablationSwitches[:]) }
 
 // Ablates tells whether an ablation compares the values of a setting.
 func Ablates(key string) bool {
-	return slices.ContainsFunc(ablationSwitches[:], func(s AblationSwitch) bool { return s.Key == key })
+	k, _ := preset.LookupKey(key)
+	return len(k.Compared.Pairs) > 0
 }
 
 // AblationEstimate is about how long an ablation takes where an iteration takes so
 // long, switching and slower settings left out.
 func AblationEstimate(iteration time.Duration) time.Duration {
 	block := max(AblationLeast*iteration, AblationBlock) + AblationWarmup*iteration
-	return time.Duration(4*AblationRounds*AblationRows) * block
+	return time.Duration(4*AblationRounds*len(AblationSwitches())) * block
 }
 
 // Ablation is what switching each optimisation on and off in a balanced order

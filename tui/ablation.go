@@ -191,7 +191,7 @@ func ablationLength(s *profiles.Snapshot) string {
 	if s.Total.N == 0 || !(s.Total.Median > 0) || s.Total.Median > math.MaxInt32*1e3 {
 		return ""
 	}
-	return fmt.Sprintf("%d settings in %d rounds take %s.", profiles.AblationRows, profiles.AblationRounds,
+	return fmt.Sprintf("%d settings in %d rounds take %s.", len(profiles.AblationSwitches()), profiles.AblationRounds,
 		estimate(profiles.AblationEstimate(time.Duration(s.Total.Median))))
 }
 

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
+	"prismtop/profiles/preset"
 )
 
 // binding is a key, what it is called in the footer and in the help, and what
@@ -29,25 +31,55 @@ func bind(shown, help string, keys ...string) key.Binding {
 }
 
 // settingKeys change settings of the run, at the next iteration boundary.
-var settingKeys = []binding{
-	{Binding: bind("m", "measurement cache", "m"), short: "meas. cache", rank: 1,
-		state: lamp("measurement_cache"), run: does(func(m *Model) { m.flip("measurement_cache") })},
-	{Binding: bind("f", "FFT plan cache", "f"), short: "FFT", rank: 2,
-		state: lamp("fft_cache"), run: does(func(m *Model) { m.flip("fft_cache") })},
-	{Binding: bind("g", "mask and grid cache", "g"), short: "masks", rank: 3,
-		state: lamp("mask_cache"), run: does(func(m *Model) { m.flip("mask_cache") })},
-	{Binding: bind("a", "mixed precision: on, off", "a"), short: "AMP", rank: 0,
-		state: text("amp", 6), run: does((*Model).toggleAMP)},
-	{Binding: bind("p", "measuring pattern", "p"), rank: 4,
-		state: text("pattern", 9), run: does(func(m *Model) { m.cycle("pattern", "trainer", "remeasure") })},
-	{Binding: bind("c", "checkpointing", "c"), short: "checkpoints", rank: 7,
-		state: lamp("checkpointing"), run: does(func(m *Model) { m.flip("checkpointing") })},
-	{Binding: bind("o", "fused optimizer", "o"), short: "fused", rank: 8,
-		state: lamp("fused_optimizer"), run: does(func(m *Model) { m.flip("fused_optimizer") })},
-	{Binding: bind("l", "halve learning rate", "l"), run: does(func(m *Model) { m.scaleRate(0.5) })},
-	{Binding: bind("L", "double learning rate", "L"), run: does(func(m *Model) { m.scaleRate(2) })},
-	{Binding: bind("+", "one thread more", "+", "="), run: does(func(m *Model) { m.moreThreads(1) })},
-	{Binding: bind("-", "one thread less", "-", "_"), run: does(func(m *Model) { m.moreThreads(-1) })},
+var settingKeys = pressesOf(func(p preset.Press) bool { return !p.Tuning })
+
+// pressesOf are the keys that settings declare, of those that are wanted, in the order of
+// their places.
+func pressesOf(wanted func(preset.Press) bool) []binding {
+	type placed struct {
+		binding
+		place int
+	}
+	var all []placed
+	for _, k := range preset.Keys() {
+		for _, p := range k.Presses {
+			if wanted(p) {
+				all = append(all, placed{pressOf(k, p), p.Place})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b placed) int { return a.place - b.place })
+	bindings := make([]binding, len(all))
+	for i := range all {
+		bindings[i] = all[i].binding
+	}
+	return bindings
+}
+
+// pressOf is a key that a setting declares.
+func pressOf(k preset.Key, p preset.Press) binding {
+	b := binding{Binding: bind(p.Key, p.Help, append([]string{p.Key}, p.Also...)...), run: does(func(m *Model) { m.move(k.Name, p.Does) })}
+	if p.InFooter {
+		b.short, b.rank, b.state = p.Footer, p.Rank, lamp(k.Name)
+		if p.Width > 0 {
+			b.state = text(k.Name, p.Width)
+		}
+	}
+	return b
+}
+
+// move changes a setting as a key of it does.
+func (m *Model) move(key string, how preset.Move) {
+	switch {
+	case how == preset.MoveWrite:
+		m.editSetting(key)
+	case how == preset.MoveToggle:
+		m.toggleAMP()
+	case key == "learning_rate":
+		m.scaleRate(map[preset.Move]float64{preset.MoveNext: 2, preset.MoveBefore: 0.5}[how])
+	default:
+		m.nudge(key, how == preset.MoveNext)
+	}
 }
 
 // pairs are bindings that share a place in the footer: the letters of two keys,

@@ -131,8 +131,8 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 		return []string{"timing the layers …"}
 	}
 	how := "--set layer_profile=true times them"
-	if setting, ok := findSetting("layer_profile"); ok {
-		how = string(setting.mark) + " times them, at a small cost"
+	if key := keysOf("layer_profile"); key != "" {
+		how = key + " times them, at a small cost"
 	}
 	return []string{"layers are not timed: layer_profile is off", how}
 }

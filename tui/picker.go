@@ -23,19 +23,16 @@ type valueList struct {
 }
 
 // picks are the settings that the key of the list goes through.
-var picks = []string{"amp", "loss", "pattern", "scheduler"}
+var picks = listedSettings()
 
-// valueNotes say what values mean.
-var valueNotes = map[string]map[string]string{
-	"amp": {
-		"off": "float32", "bf16": "the range of float32", "bf16x3": "nearly float32's accuracy", "fp16": "with a gradient scaler",
-	},
-	"loss": {
-		"l1": "mean absolute difference", "l2": "mean squared difference", "ssim": "1 less structural similarity",
-		"ms-ssim": "the same over five scales", "composite": "L1, L2 and SSIM by their weights (W Y V)",
-	},
-	"pattern":   {"trainer": "measures the object once a sample", "remeasure": "measures it every iteration"},
-	"scheduler": {"constant": "the learning rate stays", "plateau": "halves it when the loss stands still"},
+func listedSettings() []string {
+	keys := slices.DeleteFunc(preset.Keys(), func(k preset.Key) bool { return k.Listed == 0 })
+	slices.SortFunc(keys, func(a, b preset.Key) int { return a.Listed - b.Listed })
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Name
+	}
+	return names
 }
 
 // openPicker lists the values of a setting, and of others that it goes through.
@@ -148,7 +145,8 @@ func (m *Model) pickerBox() []string {
 
 // valueNote says what a value of a setting means here.
 func (m *Model) valueNote(key, value string) string {
-	note := valueNotes[key][value]
+	k, _ := preset.LookupKey(key)
+	note := k.Notes[value]
 	if key == "amp" {
 		if why := emulated(m.snap, value); why != "" {
 			return note + ", " + why

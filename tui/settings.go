@@ -11,68 +11,20 @@ import (
 	"prismtop/profiles/preset"
 )
 
-// setting is a setting that keys change: how it is called on screen, and the
-// letter that marks its changes in charts.
-type setting struct {
-	key  string
-	name string
-	mark rune
-}
-
-// settings are the settings that have keys.
-var settings = []setting{
-	{"measurement_cache", "meas. cache", 'm'},
-	{"fft_cache", "FFT plans", 'f'},
-	{"mask_cache", "masks", 'g'},
-	{"amp", "AMP", 'a'},
-	{"pattern", "pattern", 'p'},
-	{"checkpointing", "checkpoints", 'c'},
-	{"fused_optimizer", "fused Adam", 'o'},
-	{"learning_rate", "lr", 'l'},
-	{"threads", "threads", '+'},
-	{"loss", "loss", 'k'},
-	{"composite_l1", "weight of L1", 'W'},
-	{"composite_l2", "weight of L2", 'Y'},
-	{"composite_ssim", "weight of SSIM", 'V'},
-	{"normalize_loss", "normalised loss", 'N'},
-	{"threshold", "threshold", 'T'},
-	{"scheduler", "schedule", 'H'},
-	{"iterations", "iterations", '['},
-	{"cycles", "cycles", 'O'},
-	{"max_samples", "last sample", 'j'},
-	{"max_iterations", "most iterations", 'Z'},
-	{"max_seconds", "most seconds", 'X'},
-	{"measurement_cache_mb", "meas. cache MiB", 'G'},
-	{"shared_spectrum", "shared spectrum", 'S'},
-	{"fused_telescope", "fused telescope", 'F'},
-	{"pruned_fft", "pruned FFT", 'e'},
-	{"layer_profile", "layer profile", 'y'},
-	{"device", "device", 'D'},
-}
-
 func formatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-func findSetting(key string) (setting, bool) {
-	for _, s := range settings {
-		if s.key == key {
-			return s, true
-		}
-	}
-	return setting{}, false
-}
 
 // settingName is a setting's name on screen; a key without one stands for itself.
 func settingName(key string) string {
-	if s, ok := findSetting(key); ok {
-		return s.name
+	if k, _ := preset.LookupKey(key); k.Short != "" {
+		return k.Short
 	}
 	return strings.ReplaceAll(key, "_", " ")
 }
 
 // settingMark is the letter of a setting's changes in charts.
 func settingMark(key string) rune {
-	if s, ok := findSetting(key); ok {
-		return s.mark
+	if k, _ := preset.LookupKey(key); k.Mark != 0 {
+		return k.Mark
 	}
 	return '*'
 }

@@ -243,24 +243,15 @@ func (p *settingsView) origin(k preset.Key, s *profiles.Snapshot) string {
 
 // keysOf are the keys that change a setting.
 func keysOf(key string) string {
-	switch key {
-	case "learning_rate":
-		return "l L"
-	case "threads":
-		return "− +"
-	case "threshold":
-		return "t T"
-	case "loss":
-		return "k K"
-	case "iterations":
-		return "[ ]"
-	case "max_samples":
-		return "j J"
+	k, _ := preset.LookupKey(key)
+	var keys []string
+	for _, p := range k.Presses {
+		keys = append(keys, strings.ReplaceAll(p.Key, "-", "−"))
 	}
-	if d, ok := findSetting(key); ok {
-		return string(d.mark)
+	if len(keys) == 0 && k.Mark != 0 {
+		return string(k.Mark)
 	}
-	return ""
+	return strings.Join(keys, " ")
 }
 
 func parseNumber(text string) float64 {

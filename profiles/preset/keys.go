@@ -31,7 +31,54 @@ type Key struct {
 	Rule    string   // a condition beyond type and range, as in "must be …"; empty for none
 	Live    bool     // may change while the run goes on; the others need a restart
 	Limit   bool     // says when a sample or the run ends, and changes nothing in an iteration
+
+	// What the screen needs of a setting that changes while the run goes on.
+	Short   string            // its name there: "meas. cache"; empty is Name in words
+	Mark    rune              // the letter of its changes in charts
+	Presses []Press           // the keys that change it
+	Notes   map[string]string // what the values of Allowed mean
+	Listed  int               // place among the settings whose values are chosen from a list; 0 is none
+
+	Compared Comparison // by an ablation
 }
+
+// Press is a key that changes a setting.
+type Press struct {
+	Key  string   // as the screen shows it: "m"
+	Also []string // other keys that do the same
+	Help string   // "measurement cache"
+	Does Move
+
+	Tuning bool // it stands with the keys of tuning, else with those of settings
+	Place  int  // there
+
+	// Footer is its name in the screen's footer, where it has a place: a rank of 0 is the
+	// last to leave a narrow one. Width is the room of its value, 0 for the lamp of a switch.
+	InFooter bool
+	Footer   string
+	Rank     int
+	Width    int
+}
+
+// Move is what a Press does to a value.
+type Move uint8
+
+// The moves.
+const (
+	MoveNext   Move = iota // the next value, twice the number, or the other state of a switch
+	MoveBefore             // the value before, half of the number
+	MoveWrite              // a value that is typed
+	MoveToggle             // off, or the fastest of its values on this machine
+)
+
+// Comparison is what an ablation compares of a setting: nothing where it has no pairs.
+type Comparison struct {
+	Pairs []Pair
+	Place int // among the settings that are compared
+}
+
+// Pair is two values of a setting.
+type Pair struct{ Off, On string }
 
 // entry binds a key to its field and to the rule that range and type cannot say.
 type entry struct {
@@ -97,7 +144,43 @@ func number(group, name, unit, help string, low, high float64, field func(*Setti
 	}
 }
 
-func (e entry) live() entry  { e.Live = true; return e }
+func (e entry) live() entry { e.Live = true; return e }
+
+// called names the setting on screen, by a letter in charts as well.
+func (e entry) called(short string, mark rune) entry {
+	e.Short, e.Mark = short, mark
+	return e
+}
+
+// press adds keys.
+func (e entry) press(keys ...Press) entry {
+	e.Presses = append(slices.Clone(e.Presses), keys...)
+	return e
+}
+
+// tune adds a key of tuning.
+func (e entry) tune(place int, key string, does Move, help string) entry {
+	return e.press(Press{Key: key, Help: help, Does: does, Tuning: true, Place: place})
+}
+
+// listed lets the values be chosen from a list, and says what they mean, in their order.
+func (e entry) listed(place int, texts ...string) entry {
+	e.Listed, e.Notes = place, map[string]string{}
+	for i, text := range texts {
+		e.Notes[e.Allowed[i]] = text
+	}
+	return e
+}
+
+// compared lets an ablation compare the setting off with values on; of a switch, with true.
+func (e entry) compared(place int, off string, on ...string) entry {
+	e.Compared.Place = place
+	for _, v := range on {
+		e.Compared.Pairs = append(e.Compared.Pairs, Pair{off, v})
+	}
+	return e
+}
+
 func (e entry) limit() entry { e.Limit = true; return e }
 func (e entry) above() entry { e.Above = true; return e }
 func (e entry) rule(text string, holds func(*Settings) bool) entry {

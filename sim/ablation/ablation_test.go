@@ -167,8 +167,8 @@ func TestTheOrderIsBalanced(t *testing.T) {
 			t.Errorf("%s: groups %v", name, orders)
 		}
 	}
-	if len(groups) != profiles.AblationRows {
-		t.Errorf("%d settings were compared, want %d", len(groups), profiles.AblationRows)
+	if len(groups) != len(profiles.AblationSwitches()) {
+		t.Errorf("%d settings were compared, want %d", len(groups), len(profiles.AblationSwitches()))
 	}
 }
 
