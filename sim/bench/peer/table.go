@@ -31,7 +31,7 @@ func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, visible.Text(h.Peer.Torch), visible.Text(h.Peer.Numpy),
 		visible.Text(h.Peer.Python), visible.Text(h.Peer.Capability), h.CPU,
 		unit.Plural(h.Logical, "logical processor", "logical processors"), unit.Plural(h.Threads, "thread", "threads"), unit.Plural(h.Rounds, "round", "rounds"))
-	b.WriteString("| work | PyTorch | prismtop | ratio | our aim | rounds kept |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| work | PyTorch | prismtop | ratio | rounds kept |\n|---|---|---|---|---|\n")
 	for _, r := range results {
 		b.WriteString(r.line())
 	}
@@ -41,28 +41,18 @@ func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 
 func (r Result) line() string {
 	if len(r.Rounds) == 0 {
-		return fmt.Sprintf("| %s | not measured: %v | | | | 0 |\n", r.Work.Name, oneLine(r.Err))
+		return fmt.Sprintf("| %s | not measured: %v | | | 0 |\n", r.Work.Name, oneLine(r.Err))
 	}
 	kept, clean := r.Kept()
-	aim := ""
 	ratio, low, high := quantiles(kept, Round.Ratio)
-	switch {
-	case r.Work.Must == 0:
-	case !clean:
-		aim = fmt.Sprintf("≥ %g ×, not decided", r.Work.Must)
-	case ratio < r.Work.Must:
-		aim = fmt.Sprintf("≥ %g ×, **not met**", r.Work.Must)
-	default:
-		aim = fmt.Sprintf("≥ %g ×, met", r.Work.Must)
-	}
 	count := fmt.Sprintf("%d of %d", len(kept), len(r.Rounds))
 	if !clean {
 		count = fmt.Sprintf("0 of %d: all disturbed, all shown", len(r.Rounds))
 	}
-	return fmt.Sprintf("| %s | %s%s | %s | %s × [%s, %s] | %s | %s |\n", r.Work.Name,
+	return fmt.Sprintf("| %s | %s%s | %s | %s × [%s, %s] | %s |\n", r.Work.Name,
 		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Peer }), note(kept),
 		cell(kept, r.Work.Unit, func(x Round) Figure { return x.Ours }),
-		digits(ratio), digits(low), digits(high), aim, count)
+		digits(ratio), digits(low), digits(high), count)
 }
 
 // cell is a side's figure: the median of its medians, between the medians of its

@@ -15,8 +15,7 @@ import (
 // Work is one row of the table.
 type Work struct {
 	Name string
-	Unit string  // of the two figures: ms, s or MB
-	Must float64 // the ratio PyTorch/prismtop that is aimed at; 0 for none
+	Unit string // of the two figures: ms, s or MB
 
 	Ours []string // arguments of prismtop
 	Peer []string // arguments of the script
@@ -43,34 +42,34 @@ type Options struct {
 func Works(o Options) []Work {
 	var works []Work
 	add := func(w Work) { works = append(works, w) }
-	step := func(name string, must float64, size, object, threads int, ours, peer []string) {
+	step := func(name string, size, object, threads int, ours, peer []string) {
 		add(Work{
-			Name: name, Unit: "ms", Must: must,
+			Name: name, Unit: "ms",
 			Ours: o.model(size, object, threads, ours...), Peer: o.script("step", size, object, threads, peer...),
 			ours: iteration, peer: part("step", "total"),
 		})
 	}
 	l1 := func(more ...string) []string { return append([]string{"--loss", "l1"}, more...) }
-	step("iteration 512/128, L1, as PRISM writes it", 10, 512, 128, o.Threads, nil, l1())
-	step("iteration 512/128, L1, PyTorch with fused Adam", 7, 512, 128, o.Threads, nil, l1("--adam", "fused"))
-	step("iteration 512/128, L1, PyTorch with a shared spectrum", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared"))
-	step("iteration 512/128, L1, PyTorch with both", 0, 512, 128, o.Threads, nil, l1("--telescope-impl", "shared", "--adam", "fused"))
-	step("iteration 512/128, L1, bf16", 10, 512, 128, o.Threads, []string{"--amp", "bf16"}, l1("--dtype", "bf16"))
-	step("iteration 512/128, L1+SSIM", 40, 512, 128, o.Threads, []string{"--loss", "l1+ssim"}, []string{"--loss", "l1+ssim"})
-	step("iteration 1024/512, L1", 8, 1024, 512, o.Threads, nil, l1())
-	step("iteration 1024/1024, L1", 6, 1024, 1024, o.Threads, nil, l1())
+	step("iteration 512/128, L1, as PRISM writes it", 512, 128, o.Threads, nil, l1())
+	step("iteration 512/128, L1, PyTorch with fused Adam", 512, 128, o.Threads, nil, l1("--adam", "fused"))
+	step("iteration 512/128, L1, PyTorch with a shared spectrum", 512, 128, o.Threads, nil, l1("--telescope-impl", "shared"))
+	step("iteration 512/128, L1, PyTorch with both", 512, 128, o.Threads, nil, l1("--telescope-impl", "shared", "--adam", "fused"))
+	step("iteration 512/128, L1, bf16", 512, 128, o.Threads, []string{"--amp", "bf16"}, l1("--dtype", "bf16"))
+	step("iteration 512/128, L1+SSIM", 512, 128, o.Threads, []string{"--loss", "l1+ssim"}, []string{"--loss", "l1+ssim"})
+	step("iteration 1024/512, L1", 1024, 512, o.Threads, nil, l1())
+	step("iteration 1024/1024, L1", 1024, 1024, o.Threads, nil, l1())
 	add(Work{
-		Name: "forward only 512/128, PyTorch's best way", Unit: "ms", Must: 4,
+		Name: "forward only 512/128, PyTorch's best way", Unit: "ms",
 		Ours: o.model(512, 128, o.Threads, "--forward"), Peer: o.script("infer", 512, 128, o.Threads),
 		ours: iteration, peer: fastestInference,
 	})
-	step("iteration 512/128, L1, one thread", 7, 512, 128, 1, nil, l1())
-	step("iteration 512/128, L1, AVX2 kernels", 5, 512, 128, o.Threads, []string{"--kernels", "avx2"}, l1())
+	step("iteration 512/128, L1, one thread", 512, 128, 1, nil, l1())
+	step("iteration 512/128, L1, AVX2 kernels", 512, 128, o.Threads, []string{"--kernels", "avx2"}, l1())
 	for _, kept := range []bool{true, false} {
 		add(o.remeasure(kept))
 	}
 	add(Work{
-		Name: "peak of resident memory, 512/128", Unit: "MB", Must: 3,
+		Name: "peak of resident memory, 512/128", Unit: "MB",
 		Ours: o.model(512, 128, o.Threads), Peer: o.script("step", 512, 128, o.Threads, l1()...),
 		ours: resident, peer: residentPeer,
 	})
@@ -108,7 +107,7 @@ func (o Options) remeasure(kept bool) Work {
 	args := []string{"run", "--headless", "--json", "--preset", "phase5", "--threads", strconv.Itoa(o.Threads),
 		"--set", fmt.Sprintf("measurement_cache=%v", kept)}
 	return Work{
-		Name: name, Unit: "s", Must: 10, Ours: o.sets(args),
+		Name: name, Unit: "s", Ours: o.sets(args),
 		Peer: o.script("standard", 512, 128, o.Threads, "--loss", "l1", "--samples", "20", "--epochs", "50",
 			"--measure-in-epoch", "--cache", cache),
 		ours: wall, peer: wallPeer,
