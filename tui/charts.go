@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"prismtop/profiles"
@@ -130,11 +129,16 @@ func (p *losses) Hints() []hint { return append(p.chartHints(), p.wallHint()) }
 
 func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	p.legend(s)
-	curves := p.see(c, s, s.Of(lossOld).Curve, s.Of(lossNew).Curve)
+	var curves []profiles.Curve
+	for _, id := range s.Run.Schema.Group(profiles.Losses) {
+		curves = append(curves, s.Series[id].Curve)
+	}
+	curves = p.see(c, s, curves...)
 	line := p.line(s)
-	line.Series = []chart.Series{
-		{Curve: curves[0], Style: theme.LossOld, Dashed: p.theme.Depth == theme.NoColor},
-		{Curve: curves[1], Style: theme.LossNew},
+	for i, curve := range curves {
+		style := lossStyle(s, i)
+		line.Series = append(line.Series, chart.Series{
+			Curve: curve, Style: style, Dashed: style != theme.LossNew && p.theme.Depth == theme.NoColor})
 	}
 	line.Threshold = thresholdOf(s)
 	p.scale(&line, curves)
@@ -154,21 +158,29 @@ func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
 		line.Floor, line.Ceiling = p.decades[0], p.decades[1]
 		return
 	}
-	p.ceiling = max(chart.Ceiling(curves[0], p.ceiling), chart.Ceiling(curves[1], p.ceiling))
-	line.Ceiling = p.ceiling
+	ceiling := 0.0
+	for _, curve := range curves {
+		ceiling = max(ceiling, chart.Ceiling(curve, p.ceiling))
+	}
+	p.ceiling, line.Ceiling = ceiling, ceiling
 }
 
 // readout is the losses under the cursor; empty without one.
 func (p *losses) readout(s *profiles.Snapshot) string {
-	at, ok := p.read(s.Of(lossNew).Curve)
+	ids := s.Run.Schema.Group(profiles.Losses)
+	if len(ids) == 0 {
+		return ""
+	}
+	at, ok := p.read(s.Series[ids[len(ids)-1]].Curve)
 	if !ok {
 		return ""
 	}
 	text := "iteration " + iterations(at) + ":"
-	if old, ok := p.read(s.Of(lossOld).Curve); ok && old.First <= at.Last && old.Last >= at.First {
-		text += " old " + axisLabel(old.Mean)
+	for _, id := range ids {
+		if v, ok := p.read(s.Series[id].Curve); ok && v.First <= at.Last && v.Last >= at.First {
+			text += " " + s.Run.Schema.Series[id].Title + " " + axisLabel(v.Mean)
+		}
 	}
-	text += " new " + axisLabel(at.Mean)
 	if p.wall {
 		text += " at " + axisClock(p.unit(p.cursor), p.axis.length())
 	}
@@ -182,18 +194,13 @@ func (p *losses) legend(s *profiles.Snapshot) {
 		text  string
 		style theme.Style
 	}
-	if len(s.Of(lossNew).Curve) == 0 {
+	var entries []entry
+	for _, l := range currentLosses(s) {
+		entries = append(entries, entry{l.text(), l.style})
+	}
+	if len(entries) == 0 {
 		return
 	}
-	var entries []entry
-	if !math.IsNaN(s.Of(lossOld).Latest) && s.InUnits() {
-		entries = append(entries, entry{"old " + strings.TrimSpace(loss(s.Of(lossOld).Latest)), theme.LossOld})
-	}
-	name := "new "
-	if !s.InUnits() {
-		name = "loss "
-	}
-	entries = append(entries, entry{name + strings.TrimSpace(loss(s.Of(lossNew).Latest)), theme.LossNew})
 	if t := thresholdOf(s); t > 0 {
 		entries = append(entries, entry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
 	}

@@ -109,8 +109,8 @@ func ending(s *profiles.Snapshot) string {
 		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, clock(s.Elapsed), firstLine(s.Err))
 	case profiles.Finished:
 		text := fmt.Sprintf("%s finished after %s", s.Run.Object, clock(s.Elapsed))
-		if wasCompared(s) {
-			text += ", PSNR " + trim(psnr(s.Of(psnrSeries).Latest))
+		if quality := qualityText(s); quality != "" {
+			text += ", " + quality
 		}
 		return text
 	}

@@ -165,27 +165,20 @@ func progressLine(s *profiles.Snapshot) string {
 		parts = append(parts, s.State.String())
 	}
 	if !s.InUnits() {
-		parts = append(parts, "initialising")
+		parts = append(parts, s.Stage())
 	} else {
-		parts = append(parts, fmt.Sprintf("sample %d/%d", min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
+		parts = append(parts, fmt.Sprintf("%s %d/%d", s.Run.Schema.Unit.One, min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
 	}
 	pace := s.Rate
 	if ended(s.State) {
 		pace = float64(s.Index) / s.Elapsed.Seconds()
 	}
 	parts = append(parts, fmt.Sprintf("iter %d", s.Index), trim(rate(pace)))
-	if len(s.Of(lossOld).Curve) > 0 && s.InUnits() {
-		parts = append(parts, "old "+trim(loss(s.Of(lossOld).Latest)))
+	for _, l := range currentLosses(s) {
+		parts = append(parts, l.text())
 	}
-	if len(s.Of(lossNew).Curve) > 0 {
-		name := "new "
-		if !s.InUnits() {
-			name = "loss "
-		}
-		parts = append(parts, name+trim(loss(s.Of(lossNew).Latest)))
-	}
-	if wasCompared(s) {
-		parts = append(parts, "PSNR "+trim(psnr(s.Of(psnrSeries).Latest)))
+	if text := qualityText(s); text != "" {
+		parts = append(parts, text)
 	}
 	parts = append(parts, clock(s.Elapsed))
 	if s.ETAKnown && !ended(s.State) {

@@ -84,16 +84,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)
-	switch {
-	case len(s.Of(lossNew).Curve) == 0:
-	case !s.InUnits():
-		line("  loss         %s, initialising", trim(loss(s.Of(lossNew).Latest)))
-	default:
-		line("  loss         old %s, new %s", trim(loss(s.Of(lossOld).Latest)), trim(loss(s.Of(lossNew).Latest)))
-	}
-	if wasCompared(s) {
-		line("  quality      PSNR %s, SSIM %s, RMSE %s %%", trim(psnr(s.Of(psnrSeries).Latest)), trim(ssim(s.Of(ssimSeries).Latest)), trim(fixed(s.Of(rmseSeries).Latest, 5)))
-	}
+	summariseSeries(line, s)
 	summariseCaches(line, s)
 	summariseEffects(line, s, cores)
 	for _, a := range s.Alerts {
@@ -103,6 +94,28 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		line("  dropped      %s: the aggregator fell behind", plural(s.Own.Dropped, "record", "records"))
 	}
 	return b.String()
+}
+
+// summariseSeries is the newest losses, and the metrics.
+func summariseSeries(line func(string, ...any), s *profiles.Snapshot) {
+	var losses, metrics []string
+	for _, l := range currentLosses(s) {
+		losses = append(losses, strings.TrimPrefix(l.text(), "loss "))
+	}
+	if !s.InUnits() {
+		losses = append(losses, s.Stage())
+	}
+	if len(currentLosses(s)) > 0 {
+		line("  loss         %s", strings.Join(losses, ", "))
+	}
+	for _, m := range metricsOf(s) {
+		if v := s.Series[m.id]; v.Has {
+			metrics = append(metrics, m.Title+" "+m.format(v.Latest))
+		}
+	}
+	if len(metrics) > 0 {
+		line("  quality      %s", strings.Join(metrics, ", "))
+	}
 }
 
 // summariseTimes tells the times of the newest stage, all of its iterations,
