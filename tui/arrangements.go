@@ -188,7 +188,7 @@ func (a *arrangement) order(c choice) []paneID {
 	var first, rest []paneID
 	for _, id := range panes {
 		switch {
-		case c.hide[id]:
+		case c.hide[id], c.without[id]:
 		case c.show[id]:
 			first = append(first, id)
 		default:

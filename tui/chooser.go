@@ -40,7 +40,11 @@ func (m *Model) nextArrangement() {
 // noted.
 func (m *Model) togglePane(id paneID) {
 	a := m.arrangement()
-	c := m.keep.choice(a.name)
+	if m.without[id] {
+		m.say("nothing for " + paneNames[id] + " in this run")
+		return
+	}
+	c := m.choice()
 	plain := c
 	plain.show[id], plain.hide[id] = false, false
 	whole, without := m.arranged(c), m.arranged(plain)
@@ -55,7 +59,9 @@ func (m *Model) togglePane(id paneID) {
 	default:
 		c.show[id], c.hide[id] = true, false
 	}
-	m.keep.choose(a.name, c)
+	kept := c
+	kept.without = paneSet{} // of the run, not of the user
+	m.keep.choose(a.name, kept)
 	if after := m.arranged(c); id == m.focus && !after.wanted[id] {
 		m.zoomed = false
 	}
@@ -114,7 +120,7 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 // chooserBox is the list, as lines.
 func (m *Model) chooserBox() []string {
 	a := m.arrangement()
-	whole := m.arranged(m.keep.choice(a.name))
+	whole := m.arranged(m.choice())
 	rows := min(int(numPanes), m.layout.h-2)
 	first := max(0, min(m.choosing.row-rows/2, int(numPanes)-rows))
 	return m.dialog("Panes in "+a.name, "space shows, enter zooms, w preset, esc", 44, rows, func(c *chart.Canvas) {
@@ -127,6 +133,8 @@ func (m *Model) chooserBox() []string {
 				lamp, style = "●", theme.Good
 			case whole.wanted[id]:
 				lamp, style, note = "◌", theme.Warn, "hidden: no room"
+			case m.without[id]:
+				note = "nothing for it in this run"
 			case whole.put[id]:
 				note = "hidden"
 			default:

@@ -41,7 +41,7 @@ func (m *Model) readingOrder() []paneID {
 	l := &m.layout
 	var crowded []paneID
 	if m.zoomed {
-		whole := m.arranged(m.keep.choice(m.arrangement().name))
+		whole := m.arranged(m.choice())
 		l, crowded = &whole, whole.crowded()
 	}
 	var order []paneID

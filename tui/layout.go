@@ -135,8 +135,9 @@ func (l *layout) zoom(id paneID) {
 // body is the room between header and footer.
 func (l *layout) body() rect { return rect{0, l.header.h, l.w, l.footer.y - l.header.h} }
 
-// choice is what the user shows and hides beside what an arrangement does.
-type choice struct{ show, hide paneSet }
+// choice is what the user shows and hides beside what an arrangement does, and the panes
+// that the workload has nothing for.
+type choice struct{ show, hide, without paneSet }
 
 // arrange lays the screen out. The header, the footer and the panes tile it
 // without gap or overlap.
@@ -146,7 +147,7 @@ func arrange(w, h int, a *arrangement, c choice) layout {
 	for _, id := range order {
 		l.wanted[id] = true
 	}
-	for _, id := range a.order(choice{}) {
+	for _, id := range a.order(choice{without: c.without}) {
 		l.put[id] = !l.wanted[id]
 	}
 	if w < minWidth || h < minHeight {

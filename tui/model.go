@@ -29,9 +29,10 @@ type Model struct {
 	printed []profiles.LogLine // what others printed beside the screen
 
 	layout   layout
-	preset   string // the arrangement of panes, everything at first: it is not remembered
-	focus    paneID // the pane that has the keys; noPane for none
-	zoomed   bool   // it has the whole screen
+	preset   string  // the arrangement of panes, everything at first: it is not remembered
+	focus    paneID  // the pane that has the keys; noPane for none
+	zoomed   bool    // it has the whole screen
+	without  paneSet // the panes that the run has nothing for
 	panes    [numPanes]pane
 	terminal *graphics // what it said about pictures
 	theme    *theme.Theme
@@ -284,6 +285,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.tellNews(s)
 	m.openOnFailure(m.snap, s)
 	m.snap = s
+	m.adopt(&s.Run)
 	m.notify()
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
@@ -369,7 +371,7 @@ func (m *Model) second() tea.Cmd {
 
 func (m *Model) resize(w, h int) {
 	a := m.arrangement()
-	m.layout = arrange(w, h, a, m.keep.choice(a.name))
+	m.layout = arrange(w, h, a, m.choice())
 	if m.zoomed {
 		m.layout.zoom(m.focus)
 	} else if m.focus != noPane && m.layout.panes[m.focus].empty() {

@@ -1,0 +1,61 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+)
+
+// plainRun is a run of a workload with one phase and one loss: without a telescope, pictures,
+// caches, metrics and units of work.
+func plainRun() *profiles.Snapshot {
+	s := running()
+	s.Run.Schema = profiles.Schema{
+		Workload: "plain", Stages: []string{"fitting"}, Kinds: []profiles.KindInfo{{Name: "fit", Units: true}},
+		Unit:   profiles.Unit{One: "epoch", Many: "epochs"},
+		Phases: []profiles.PhaseInfo{{Name: "fit"}},
+		Series: []profiles.SeriesInfo{{Name: "loss", Title: "loss", Group: profiles.Losses, Each: true}},
+	}
+	s.Kind, s.Run.Units, s.Run.Sampling = 0, 0, profiles.Sampling{}
+	return s
+}
+
+// A pane that the workload has nothing for is in no arrangement: it takes no room, is not
+// counted as hidden, and cannot be shown.
+func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
+	gone := []paneID{picturePane, kspacePane, cachesPane, qualityPane, samplesPane}
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for i := range arrangements {
+			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, plainRun())
+			m.preset = arrangements[i].name
+			m.relay()
+			for _, id := range gone {
+				if !m.layout.panes[id].empty() || m.layout.wanted[id] || m.layout.put[id] {
+					t.Errorf("%dx%d, %s: %s is there, or missed", size[0], size[1], m.preset, paneNames[id])
+				}
+			}
+			if m.layout.shown() == 0 {
+				t.Errorf("%dx%d, %s: no pane is left", size[0], size[1], m.preset)
+			}
+		}
+	}
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, plainRun())
+	press(m, "P")
+	if text := ansi.Strip(m.View().Content); strings.Count(text, "nothing for it in this run") != len(gone) {
+		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
+	}
+	press(m, "esc")
+	m.togglePane(kspacePane)
+	if m.layout.wanted[kspacePane] || !strings.Contains(lastLine(m), "nothing for k-space in this run") {
+		t.Errorf("k-space was asked for: %q", lastLine(m))
+	}
+	// The next run, of another workload, has them again.
+	m.Update(snapshotMsg{running()})
+	if m.layout.panes[kspacePane].empty() {
+		t.Error("k-space does not come back")
+	}
+}
