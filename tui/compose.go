@@ -123,8 +123,8 @@ func (m *Model) confirmation() []string {
 		c.Text(0, 0, question, theme.Plain)
 		x := c.Text(0, 2, "q y", theme.Key)
 		x = c.Text(x+1, 2, "quit", theme.Plain)
-		x = c.Text(x+3, 2, "n esc", theme.Key)
-		c.Text(x+1, 2, "go on", theme.Plain)
+		x = c.Text(x+3, 2, "any other key", theme.Key)
+		c.Text(x+1, 2, "stays", theme.Plain)
 	})
 }
 

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/visible"
@@ -54,7 +55,7 @@ var headerSlots = []headerSlot{
 	{ablationField, ablationFrom, 9},
 	{objectField, 143, sizedObject},
 	{deviceField, 161, 14},
-	{leftField, 176, 13},
+	{leftField, leftFrom, 13},
 	{objectField, 182, 27},
 	{precisionField, 192, 16},
 	{othersField, 200, 19},
@@ -173,13 +174,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case clockField:
 		return fmt.Sprintf("%*s", w, clock(s.Elapsed)), theme.Plain
 	case leftField:
-		switch {
-		case !s.ETAKnown || ended(s.State):
-		case m.paused():
-			return "left (paused)", theme.Faint
-		default:
-			return "left " + estimate(s.ETA), theme.Plain
-		}
+		return m.leftText()
 	case stateField:
 		return stateLamp(m.state(), m.options.ASCII)
 	}
@@ -190,22 +185,40 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 // the one of other programs.
 const (
 	rateFrom     = 80
+	leftFrom     = 176
 	ablationFrom = 132
 )
 
-// sharedText is what matters most of an ablation, other programs and the rate, as far as
-// they have no slots of their own.
+// sharedText is what matters most of an ablation, other programs, the rate and the time
+// left, as far as they have no slots of their own.
 func (m *Model) sharedText(w int) (string, theme.Style) {
 	if text := ablationText(m.snap); text != "" && m.layout.header.w < ablationFrom {
 		return text, theme.Pending
 	}
-	if text := othersText(m.snap, w); text != "" || m.layout.header.w >= rateFrom {
-		if m.paused() { // of the newest reading, and none is shown until the run goes on
-			return text, theme.Faint
-		}
+	switch text := othersText(m.snap, w); {
+	case text != "" && m.paused(): // of the newest reading, and none is shown until the run goes on
+		return text, theme.Faint
+	case text != "":
 		return text, theme.Warn
+	case m.layout.header.w < rateFrom:
+		return m.rateText()
+	case m.layout.header.w < leftFrom:
+		text, style := m.leftText()
+		return fitting(w, text, strings.ReplaceAll(text, " min", "min")), style
 	}
-	return m.rateText()
+	return "", theme.Plain
+}
+
+// leftText is the time left of a run that goes on.
+func (m *Model) leftText() (string, theme.Style) {
+	switch s := m.snap; {
+	case !s.ETAKnown || ended(s.State):
+		return "", theme.Plain
+	case m.paused():
+		return "left (paused)", theme.Faint
+	default:
+		return "left " + estimate(s.ETA), theme.Plain
+	}
 }
 
 // rateText is the iterations per second of a run that goes on, and that a paused one has

@@ -175,11 +175,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if m.confirming {
 		switch msg.String() {
-		case "y", "Y", "enter", "q":
+		case "y", "Y", "q":
 			return m.quit()
 		case "ctrl+c":
 			return m.interrupt()
-		case "n", "N", "esc":
+		default:
 			m.confirming = false
 		}
 		return nil
@@ -216,6 +216,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 	}
+	m.say(m.pressed + " has no meaning here: ? lists the keys")
 	return nil
 }
 

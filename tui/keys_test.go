@@ -73,7 +73,7 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"quit asks", running(), []string{"q"}, nil},
 		{"quit, no", running(), []string{"q", "n"}, nil},
 		{"quit, esc, then a key", running(), []string{"q", "esc", "m"}, []string{"Set measurement_cache false"}},
-		{"other keys wait for the answer", running(), []string{"q", "m", "a"}, nil},
+		{"any other key stays, and does nothing else", running(), []string{"q", "m", "a"}, []string{"Set amp off"}},
 		{"quit, yes", running(), []string{"q", "y"}, []string{"Stop"}},
 		{"quit twice", running(), []string{"q", "q"}, []string{"Stop"}},
 		{"quit a finished run", finished(), []string{"q"}, []string{"Stop"}},
@@ -100,7 +100,7 @@ func TestQuittingEndsTheProgram(t *testing.T) {
 		ends bool
 	}{
 		{running(), []string{"q"}, false}, {running(), []string{"q", "n"}, false}, {running(), []string{"q", "y"}, true},
-		{running(), []string{"q", "enter"}, true}, {paused(), []string{"q"}, false}, {finished(), []string{"q"}, true},
+		{running(), []string{"q", "enter"}, false}, {paused(), []string{"q"}, false}, {finished(), []string{"q"}, true},
 		{running(), []string{"ctrl+c"}, true}, {nil, []string{"q"}, true},
 	} {
 		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256)

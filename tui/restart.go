@@ -48,7 +48,7 @@ func (m *Model) lost() []string {
 func (m *Model) answerRestart(key string) tea.Cmd {
 	switch key {
 	case "R": // held down or pressed twice, it must not lose the run
-	case "y", "Y", "enter":
+	case "y", "Y":
 		m.restarting = false
 		m.startAgain()
 	case "s":

@@ -2,7 +2,7 @@ package tui
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -206,14 +206,22 @@ func (p *settingsView) about(k preset.Key, s *profiles.Snapshot) string {
 
 // newestLosses are the losses of the newest iteration.
 func newestLosses(s *profiles.Snapshot) string {
-	if !s.InUnits() || math.IsNaN(s.Of(lossNew).Latest) || s.Index == 0 {
-		return "not known"
+	var texts []string
+	for _, l := range currentLosses(s) {
+		texts = append(texts, fmt.Sprintf("%s %.1e", l.title, l.Latest))
 	}
-	text := fmt.Sprintf("%.1e", s.Of(lossNew).Latest)
-	if !math.IsNaN(s.Of(lossOld).Latest) {
-		text = fmt.Sprintf("%.1e, ", s.Of(lossOld).Latest) + text
+	if !s.InUnits() || s.Index == 0 || len(texts) == 0 || lossJustChanged(s) {
+		return "not known yet"
 	}
-	return text
+	return strings.Join(texts, ", ")
+}
+
+// lossJustChanged says whether no iteration has run since the loss changed, so that the
+// newest losses are of another one.
+func lossJustChanged(s *profiles.Snapshot) bool {
+	return slices.ContainsFunc(s.Changes, func(c profiles.Change) bool {
+		return c.Iteration >= s.Index && (c.Key == "loss" || c.Key == "normalize_loss" || strings.HasPrefix(c.Key, "composite_"))
+	})
 }
 
 // prompt is the value being written, in one text for the frame of a small pane.

@@ -162,9 +162,30 @@ func (p *settingsView) write(key string) bool {
 	case "enter":
 		p.commit()
 	default:
+		if k := p.rows[p.at].key; !accepts(k, key) {
+			p.model.say(k.Name + " is " + kindOf(k) + ": enter sets it, esc leaves it")
+			break
+		}
 		p.input.press(key)
 	}
 	return true
+}
+
+// accepts says whether a key may be typed into a value: of a number no letter but an
+// exponent's.
+func accepts(k preset.Key, key string) bool {
+	if k.Type != preset.Integer && k.Type != preset.Number || len([]rune(key)) != 1 {
+		return true
+	}
+	return strings.ContainsAny(key, "0123456789.+-eE")
+}
+
+// kindOf is the kind of a value, as messages say it.
+func kindOf(k preset.Key) string {
+	if k.Type == preset.Integer {
+		return "a whole number"
+	}
+	return "a number"
 }
 
 // commit asks for the value that was written, or says what is wrong with it.
@@ -321,6 +342,13 @@ func (p *settingsView) Explain() []string {
 	}
 }
 
+// effectFor is an effect with the value that it is of, as far as the column has room.
+func effectFor(key, value, shift string, low, high float64, by string) string {
+	of := settingText(key, value, 1) + " "
+	interval := " [" + signed(100*low, 0) + "," + signed(100*high, 0) + "]"
+	return fittingOrLast(settingHelpX-settingEffectX-1, of+shift+interval+by, of+shift+by, shift+interval+by)
+}
+
 // effectOf is the newest measured effect of a setting that changed by itself, in words,
 // and its style; the ablation's where there is none or it is not comparable.
 func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
@@ -329,7 +357,7 @@ func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 		switch e := &s.Effects[i]; {
 		case e.Key != key || len(e.With) > 0 || !e.Enough:
 		case e.Comparable():
-			return signedPercent(e.Shift) + " [" + signed(100*e.Low, 0) + "," + signed(100*e.High, 0) + "]", verdict(e)
+			return effectFor(key, e.After, signedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
 		default:
 			without = fittingOrLast(settingHelpX-settingEffectX-1, incomparable(s, e)...)
 		}
@@ -338,7 +366,7 @@ func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 		for i := range s.Ablation.Rows {
 			r := &s.Ablation.Rows[i]
 			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == settingsOf(s).Get(key)) {
-				return signedPercent(r.Effect) + " [" + signed(100*r.Low, 0) + "," + signed(100*r.High, 0) + "] A", judgementStyle(r)
+				return effectFor(key, r.On, signedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
 			}
 		}
 	}

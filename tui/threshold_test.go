@@ -40,7 +40,7 @@ func TestASuspendedThresholdIsSaidEverywhere(t *testing.T) {
 	press(m, ",")
 	find(m, "threshold")
 	m.Update(snapshotMsg{s})
-	for _, want := range []string{"0.005      suspended", "suspended: was for l1; l2 is 4.2e-03, 1.4e-02 now · enter sets one for it"} {
+	for _, want := range []string{"0.005      suspended", "suspended: was for l1; l2 is old 4.2e-03, new 1.4e-02 now · enter sets one for it"} {
 		if frame := seen(m); !strings.Contains(frame, want) {
 			t.Errorf("the settings lack %q:\n%s", want, frame)
 		}

@@ -1,0 +1,50 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+)
+
+// Keys that mean something elsewhere are not taken into a number: the answer says where they
+// went instead of letting the user believe that they did what they usually do.
+func TestANumberTakesNoLetters(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+	press(m, "Z", "k", "R", "space", "2", "5", "q", "enter")
+	if got := r.called(); len(got) != 1 || got[0] != "Set max_iterations 25" {
+		t.Errorf("called %q", got)
+	}
+	press(m, "Z", "k")
+	if got := m.status.text; !strings.Contains(got, "max_iterations is a whole number") || !strings.Contains(got, "esc") {
+		t.Errorf("after a letter the footer says %q", got)
+	}
+}
+
+// A key without a meaning is answered, so that the answer to the key before does not seem to
+// be its own.
+func TestAKeyWithoutAMeaningIsAnswered(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
+	press(m, "m", "Q")
+	if got := m.status.text; !strings.Contains(got, "Q has no meaning here") || len(r.called()) != 1 {
+		t.Errorf("the footer says %q, called %q", got, r.called())
+	}
+}
+
+// The losses beside a threshold to be written are of the loss that it is for.
+func TestLossesOfAnotherLossAreNotShownForThisOne(t *testing.T) {
+	s := running()
+	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {
+		t.Errorf("%q", got)
+	}
+	s.Changes = append(s.Changes, profiles.Change{Key: "loss", Before: "l1", After: "l2", Iteration: s.Index})
+	if got := newestLosses(s); got != "not known yet" {
+		t.Errorf("no iteration ran under the new loss: %q", got)
+	}
+	s.Index++
+	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {
+		t.Errorf("after an iteration: %q", got)
+	}
+}
