@@ -102,7 +102,7 @@ func (c *curveInput) perturbed() *curveInput {
 	return &p
 }
 
-// write makes the archive that scripts/loss_curve.py reads.
+// write makes the archive that testdata/loss_curve.py reads.
 func (c *curveInput) write(t *testing.T, path string) {
 	t.Helper()
 	w, err := npz.Create(path)
@@ -195,7 +195,7 @@ var errNoPyTorch = errors.New("no PyTorch here")
 // trainPyTorch trains a problem in a Python's PyTorch.
 func trainPyTorch(python, input string, threads int, what string) (curve, error) {
 	output := input + ".losses.npz"
-	c := exec.Command(python, "../../scripts/loss_curve.py", input, output,
+	c := exec.Command(python, "testdata/loss_curve.py", input, output,
 		"--iterations", fmt.Sprint(*curveIterations), "--threads", fmt.Sprint(threads))
 	// Threads that spin wait long for one that a busy machine does not run.
 	c.Env = append(os.Environ(), "OMP_WAIT_POLICY=passive")

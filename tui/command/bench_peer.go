@@ -1,0 +1,112 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+	"prismtop/sim/bench/peer"
+	"prismtop/sim/cpu"
+	"prismtop/sim/cpu/features"
+)
+
+// peerFlags are the flags of a comparison with PyTorch.
+type peerFlags struct {
+	programs   peer.Programs
+	options    peer.Options
+	rounds     int
+	maxForeign float64
+	only       string
+}
+
+// benchPeerCommand is the command bench peer.
+func benchPeerCommand() *cobra.Command {
+	var f peerFlags
+	cmd := &cobra.Command{
+		Use: "peer SCRIPT", Short: "Measure beside PyTorch on this machine and print the ratios as Markdown",
+		Long: "Run a PyTorch benchmark of the same work and this program by turns, and print the ratios of their\n" +
+			"times as a Markdown table (docs/performance.md). Rounds in which other programs took the processor\n" +
+			"are dropped. SCRIPT prints one JSON document for the options that docs/performance.md describes.",
+		Example: "prismtop bench peer torch_peer.py --python /usr/bin/python3 --rounds 3\nprismtop bench peer torch_peer.py --only 'forward|one thread'",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return nil
+			}
+			return badUsage(errors.New("bench peer: wants one path, of the PyTorch benchmark"))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.programs.Script = args[0]
+			return f.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.programs.Python, "python", []string{"python3"}, "the interpreter that has PyTorch, and what goes before the script")
+	flags.StringArrayVar(&f.options.Sets, "set", nil, "a setting of prismtop as key=value; may be given again")
+	flags.IntVar(&f.options.Threads, "threads", min(2, runtime.GOMAXPROCS(0)), "threads of both sides")
+	flags.Float64Var(&f.options.Seconds, "seconds", 5, "seconds of each measurement")
+	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each work")
+	flags.Float64Var(&f.maxForeign, "max-foreign", machine.Quiet, "share of the processors that other programs may take in a round")
+	flags.StringVar(&f.only, "only", "", "measure only the works whose names match a regular expression")
+	return cmd
+}
+
+func (f *peerFlags) run(cmd *cobra.Command) error {
+	only, err := regexp.Compile(f.only)
+	switch {
+	case err != nil:
+		return badUsage(fmt.Errorf("flag --only: %w", err))
+	case f.rounds < 1 || f.options.Threads < 1 || !(f.options.Seconds > 0) || len(f.programs.Python) == 0:
+		return badUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
+	}
+	settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: f.options.Sets})
+	if err != nil {
+		return badUsage(err)
+	}
+	kernels := settings.Kernels
+	if kernels == "auto" {
+		kernels = cpu.KernelNames()[0]
+	}
+	if f.programs.Script, err = filepath.Abs(f.programs.Script); err != nil {
+		return err
+	}
+	if f.programs.Prismtop, err = os.Executable(); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	versions, err := f.programs.Versions(ctx)
+	if err != nil {
+		return fmt.Errorf("bench peer: %w", err)
+	}
+	var results []peer.Result
+	for _, w := range peer.Works(f.options) {
+		if !only.MatchString(w.Name) {
+			continue
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), w.Name)
+		r := f.programs.Measure(ctx, w, f.rounds, f.maxForeign)
+		if ctx.Err() != nil {
+			break // what was measured so far is printed
+		}
+		results = append(results, r)
+	}
+	processor := features.Detect()
+	header := peer.Header{
+		Version: version, Kernels: kernels, CPU: processor.Model, Logical: processor.Logical,
+		Threads: f.options.Threads, Rounds: f.rounds, Peer: versions, Measured: time.Now(),
+	}
+	if err := peer.WriteMarkdown(cmd.OutOrStdout(), header, results); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	return nil
+}

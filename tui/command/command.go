@@ -1,0 +1,58 @@
+// Package command is the command line of prismtop: the commands, their flags, help,
+// errors and exit statuses. It alone knows every room of the program, and puts runs,
+// their records and the screen together.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Main carries out the command line of the process and returns its exit status.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	root := rootCommand()
+	addCompletion(root)
+	root.SetArgs(os.Args[1:])
+	root.SetOut(newOutlet(ctx.Done(), os.Stdout))
+	root.SetErr(newOutlet(ctx.Done(), os.Stderr))
+	begun := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
+	err := root.ExecuteContext(ctx)
+	if err != nil && !begun {
+		err = badUsage(err)
+	}
+	if errors.Is(err, errGivenUp) && ctx.Err() != nil {
+		err = errInterrupted
+	}
+	if line := errorLine(err); line != "" {
+		fmt.Fprintln(newOutlet(ending(), os.Stderr), "prismtop: "+line)
+	}
+	return exitStatus(err)
+}
+
+// rootCommand is prismtop with all its commands.
+func rootCommand() *cobra.Command {
+	root := runCommand()
+	root.Use = "prismtop"
+	root.Short = "Watch and tune PRISM's progressive reconstruction while it runs"
+	root.Long = "prismtop reconstructs an image from a simulated telescope, measures every phase of\n" +
+		"every iteration, and switches caches and mixed precision while the run goes on.\n" +
+		"Without a command it opens the live screen on the default preset; where standard\n" +
+		"output is no terminal it runs without one."
+	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand())
+	root.Version = version
+	root.SetHelpFunc(printHelp)
+	root.SetHelpCommand(helpCommand())
+	root.SetFlagErrorFunc(flagError)
+	root.SilenceUsage, root.SilenceErrors = true, true
+	return root
+}

@@ -1,0 +1,315 @@
+//go:build unix
+
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prismtop/tui/ptytest"
+)
+
+// unended are the flags of a run that does not finish by itself.
+const unended = "--preset quick --set samples=40 --set threshold=0 --set iterations=100000000"
+
+// questions are what terminals answer: colours, devices, modes, the cursor, names,
+// capabilities and pictures.
+var questions = regexp.MustCompile(`\x1b\](?:4;\d+|1\d|52;\w*);\?|\x1b\[[?>=]?\d*c|\x1b\[\??\d*\$p|\x1b\[\??[56]n|\x1b\[>\d*q|\x1b\[\?u|\x1bP\+q|\x1b_G[^;]*a=q`)
+
+// started is the program on a terminal.
+type started struct {
+	*ptytest.Terminal
+	t   *testing.T
+	cmd *exec.Cmd
+}
+
+// startOn starts a command line of the shell's on a terminal.
+func startOn(t *testing.T, x *ptytest.Terminal, command string) started {
+	t.Helper()
+	cmd := exec.Command("bash", "--norc", "-c", command)
+	x.Start(cmd)
+	return started{x, t, cmd}
+}
+
+// await waits until the program has sent a text.
+func (s started) await(text string) {
+	s.t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for ; !strings.Contains(s.Received(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain for %q in %q", text, s.Received())
+		}
+	}
+}
+
+// end waits at most limit for the program's end and returns its status.
+func (s started) end(limit time.Duration) int {
+	s.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- s.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		var status *exec.ExitError
+		if err != nil && !errors.As(err, &status) {
+			s.t.Fatal(err)
+		}
+		return s.cmd.ProcessState.ExitCode()
+	case <-time.After(limit):
+		_ = s.cmd.Process.Kill()
+		s.t.Errorf("the program goes on after %v", limit)
+		return -1
+	}
+}
+
+// lastQuestion is what the screen asks last at its start: the terminal's class.
+const lastQuestion = "\x1b[c"
+
+// silentLimit is how long an end may take on a terminal that answers nothing. On a
+// quiet machine it takes a tenth of that; one question would take longer than all.
+const silentLimit = 3 * time.Second
+
+// Whatever ends the program: it asks the terminal nothing then, and waits for no answer.
+func TestNoEndAsksTheTerminal(t *testing.T) {
+	for _, c := range []struct {
+		name, command, when string // what to wait for before the end
+		end                 func(s started)
+		status              int
+	}{
+		{"help", "--help", "", nil, 0},
+		{"help of a command", "help bench peer", "", nil, 0},
+		{"version", "--version", "", nil, 0},
+		{"wrong flag", "run --wrong", "", nil, 2},
+		{"wrong command", "runn", "", nil, 2},
+		{"wrong setting", "run --set radius=0", "", nil, 2},
+		{"nothing to measure", "bench", "", nil, 2},
+		{"failure", "verify none.npz", "", nil, 1},
+		{"headless", "run --headless " + tiny, "", nil, 0},
+		{"limited lines", "run --lines --max-iterations 3 " + unended, "", nil, 0},
+		{"ctrl+c without a screen", "run --headless " + unended, "iter ", press("ctrl+c"), 130},
+		{"ctrl+c in lines", "run --lines " + unended, "iter ", press("ctrl+c"), 130},
+		{"SIGTERM in lines", "run --lines " + unended, "iter ", kill(syscall.SIGTERM), 130},
+		{"SIGQUIT in lines", "run --lines " + unended, "iter ", kill(syscall.SIGQUIT), 2},
+		{"ctrl+c on the screen", "run " + unended, lastQuestion, press("ctrl+c"), 130},
+		{"q on the screen", "run " + unended, lastQuestion, press("q", "y"), 0},
+		{"SIGTERM on the screen", "run " + unended, lastQuestion, kill(syscall.SIGTERM), 130},
+		{"SIGHUP on the screen", "run " + unended, lastQuestion, kill(syscall.SIGHUP), 130},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			s := startOn(t, ptytest.OpenDrain(t, 120, 40), "exec prismtop "+c.command)
+			asked := 0
+			if c.end != nil {
+				s.await(c.when)
+				asked = questionsUntilQuiet(s)
+				c.end(s)
+			}
+			limit := silentLimit
+			if c.end == nil {
+				limit = 30 * time.Second // a run of its own time
+			}
+			began := time.Now()
+			if got := s.end(limit); got != c.status {
+				t.Errorf("status %d, want %d\n%s", got, c.status, s.Received())
+			}
+			t.Logf("ended after %v", time.Since(began))
+			if found := questions.FindAllString(s.Received(), -1); len(found) > asked {
+				t.Errorf("the terminal is asked %q", found[asked:])
+			}
+		})
+	}
+}
+
+// questionsUntilQuiet counts the questions of a beginning, once it is over.
+func questionsUntilQuiet(s started) int {
+	n := -1
+	for m := 0; m != n; m = len(questions.FindAllString(s.Received(), -1)) {
+		n = m
+		time.Sleep(100 * time.Millisecond)
+	}
+	return n
+}
+
+func press(keys ...string) func(started) { return func(s started) { s.Press(keys...) } }
+
+func kill(with syscall.Signal) func(started) {
+	return func(s started) {
+		if err := s.cmd.Process.Signal(with); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// Signals that the Go runtime answers with a dump, and the one that it ignores until the
+// system kills: the terminal is the shell's again before.
+func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
+	for with, status := range map[syscall.Signal]int{
+		syscall.SIGQUIT: 2, syscall.SIGABRT: 2, syscall.SIGSEGV: 2, syscall.SIGBUS: 2, syscall.SIGILL: 2, syscall.SIGFPE: 2,
+		syscall.SIGTRAP: 2, syscall.SIGSYS: 2, syscall.SIGXCPU: 128 + int(syscall.SIGXCPU),
+	} {
+		t.Run(with.String(), func(t *testing.T) {
+			x := ptytest.Open(t, 120, 40)
+			s := startOn(t, x, "exec prismtop run "+unended)
+			x.See("sample  1/40")
+			kill(with)(s)
+			if got := s.end(30 * time.Second); got != status {
+				t.Errorf("status %d, want %d", got, status)
+			}
+			x.Restored()
+			sent := x.Received()
+			if dump := strings.LastIndex(sent, "goroutine "); status == 2 && dump < strings.LastIndex(sent, "\x1b[?1049l") {
+				t.Error("the dump of the goroutines is not on the normal screen")
+			}
+		})
+	}
+}
+
+// A program that may open only few files says so, on the terminal as it was.
+func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
+	for n := 8; n <= 24; n += 2 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			x := ptytest.Open(t, 100, 30)
+			s := startOn(t, x, fmt.Sprintf("ulimit -n %d; exec prismtop run --preset quick", n))
+			for !strings.Contains(x.Received(), "too many open files") {
+				if strings.Contains(x.Text(), "finished") {
+					x.Press("q")
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if got := s.end(30 * time.Second); got != 0 && got != 1 {
+				t.Errorf("status %d", got)
+			}
+			x.Restored()
+		})
+	}
+}
+
+// interruptLimit is how long ctrl+c may take, on a busy machine.
+const interruptLimit = 5 * time.Second
+
+// Ctrl+c counts at once, whatever came before it.
+func TestCtrlCWaitsForNothing(t *testing.T) {
+	for name, before := range map[string]string{
+		"a flood of keys":          strings.Repeat("?", 100_000),
+		"a flood of arrows":        strings.Repeat("\x1b[A", 50_000),
+		"a paste without an end":   "\x1b[200~pasted",
+		"an answer without an end": "\x1b]11;rgb:0000",
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := ptytest.Open(t, 120, 40)
+			s := startOn(t, x, "exec prismtop run "+unended)
+			x.See("sample  1/40")
+			x.Press(before, "ctrl+c")
+			if got := s.end(interruptLimit); got != 130 {
+				t.Errorf("status %d", got)
+			}
+			x.Restored()
+		})
+	}
+}
+
+// A paste whose end never comes is over after a while.
+func TestKeysCountAgainAfterAPasteWithoutAnEnd(t *testing.T) {
+	x := ptytest.Open(t, 120, 40)
+	s := startOn(t, x, "exec prismtop run "+unended)
+	x.See("sample  1/40")
+	x.Press("\x1b[200~pasted")
+	asked := func() bool { return strings.Contains(x.Text(), "Quit?") }
+	for deadline := time.Now().Add(60 * time.Second); !asked() && time.Now().Before(deadline); {
+		x.Press("q") // a second one would quit, so the answer has its time
+		for answer := time.Now().Add(5 * time.Second); !asked() && time.Now().Before(answer); {
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	x.See("Quit?")
+	x.Press("y")
+	if got := s.end(30 * time.Second); got != 0 {
+		t.Errorf("status %d", got)
+	}
+}
+
+// In the background of a shell nothing stops the program, and fg brings the screen.
+func TestInTheBackground(t *testing.T) {
+	for _, c := range []struct{ name, command, want string }{
+		{"a run", "prismtop run --preset quick --max-iterations 30", "30 in "},
+		{"help", "prismtop --help", "COMMAND --help describes"},
+		{"an error", "prismtop run --wrong", "unknown flag --wrong"},
+		{"a run without a screen", "prismtop run --headless --preset quick --max-iterations 30", "30 in "},
+		{"limited lines", "prismtop run --lines --preset quick --max-iterations 30", "30 in "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			x := ptytest.Open(t, 120, 40)
+			s := startOn(t, x, "set -m; "+c.command+" & wait $!; echo status $?; jobs")
+			x.See(c.want, "status ")
+			s.end(30 * time.Second)
+			if text := x.Text(); strings.Contains(text, "Stopped") {
+				t.Errorf("the job was stopped:\n%s", text)
+			}
+			x.Restored()
+		})
+	}
+	t.Run("fg", func(t *testing.T) {
+		x := ptytest.Open(t, 120, 40)
+		s := startOn(t, x, "set -m; prismtop run "+unended+" & read; fg; echo over")
+		x.See("fg shows the screen")
+		x.Press("enter")
+		x.See("sample  1/40", "Reconstruction")
+		x.Press("q")
+		x.See("Quit?")
+		x.Press("y")
+		x.See("over")
+		s.end(30 * time.Second)
+		x.Restored()
+	})
+	t.Run("ctrl+z and bg", func(t *testing.T) {
+		t.Chdir(t.TempDir())
+		x := ptytest.Open(t, 120, 40)
+		s := startOn(t, x, "set -m; prismtop run --preset quick --set samples=40 --set threshold=0 --set iterations=100000000; bg; read; jobs; read; fg; echo over")
+		x.See("sample  1/40")
+		x.Press("ctrl+z")
+		x.See("prismtop run", "&")
+		x.Press("enter")
+		x.See("Running")
+		x.Press("enter")
+		x.See("sample  1/40", "Reconstruction")
+		x.Press("q")
+		x.See("Quit?")
+		x.Press("y")
+		x.See("over")
+		s.end(30 * time.Second)
+		x.Restored()
+	})
+}
+
+// A terminal whose size is no display's costs no more than a large one.
+func TestATerminalWithoutBounds(t *testing.T) {
+	x := ptytest.OpenDrain(t, 80, 24)
+	s := startOn(t, x, "stty cols 65535 rows 65535; exec prismtop run "+unended)
+	s.await("\x1b[?1049h")
+	s.await("k-space")
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		t.Skipf("skipped: the memory of another process cannot be read here: %v", err)
+	}
+	var peak int
+	if at := strings.Index(string(status), "VmHWM:"); at >= 0 {
+		if _, err := fmt.Sscanf(string(status)[at:], "VmHWM: %d kB", &peak); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if peak > 300<<10 {
+		t.Errorf("%d kB", peak)
+	}
+	s.Press("ctrl+c")
+	if got := s.end(30 * time.Second); got != 130 {
+		t.Errorf("status %d", got)
+	}
+}

@@ -1,0 +1,120 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/preset"
+	"prismtop/sim/cpu"
+)
+
+// settingFlags are the flags that give settings: those of a run, and of what
+// shows a run's settings.
+type settingFlags struct {
+	sources preset.Sources
+	maxTime time.Duration
+	more    []preset.Flag // of one command alone
+}
+
+// keyFlags are the flags that are settings of their own, and their keys.
+var keyFlags = []struct{ flag, key string }{
+	{"image", "image"}, {"device", "device"}, {"threads", "threads"}, {"kernels", "kernels"}, {"seed", "seed"},
+	{"max-iterations", "max_iterations"}, {"max-time", "max_seconds"}, {"faithful", "faithful"},
+}
+
+// baseline is the preset that measurements start from.
+const baseline = "baseline"
+
+const (
+	threadsHelp = "threads of the kernels; 0 is one per processor"
+	kernelsHelp = "instruction set of the kernels: auto, amx, avx512, avx2 or go"
+)
+
+func (f *settingFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
+	flags.StringVar(&f.sources.File, "config", "", "file of settings over the preset's, in TOML")
+	flags.StringArrayVar(&f.sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
+	flags.String("image", "", "picture to reconstruct, a file")
+	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
+	flags.Int("threads", 0, threadsHelp)
+	flags.String("kernels", "auto", kernelsHelp)
+	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
+	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
+	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
+	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
+}
+
+// resolve joins preset, file, environment and flags.
+func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (preset.Settings, preset.Origins, error) {
+	if flags.Changed("preset") && f.sources.Preset == "" {
+		return preset.Settings{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
+	}
+	if flags.Changed("config") && f.sources.File == "" {
+		return preset.Settings{}, nil, errors.New(`flag --config: "": must be the path of a file`)
+	}
+	if err := f.sources.Read(ctx); err != nil {
+		return preset.Settings{}, nil, err
+	}
+	f.sources.Env, f.sources.EnvOthers = os.Environ(), otherEnvironment
+	f.sources.Flags = append([]preset.Flag(nil), f.more...)
+	for _, k := range keyFlags {
+		if !flags.Changed(k.flag) {
+			continue
+		}
+		value := flags.Lookup(k.flag).Value.String()
+		if k.flag == "max-time" {
+			value = strconv.FormatFloat(f.maxTime.Seconds(), 'g', -1, 64)
+		}
+		f.sources.Flags = append(f.sources.Flags, preset.Flag{Name: k.flag, Key: k.key, Value: value})
+	}
+	return preset.Resolve(f.sources)
+}
+
+// fromBaseline starts from PRISM's benchmark where nothing names a preset.
+func (f *settingFlags) fromBaseline(flags *pflag.FlagSet) {
+	if !flags.Changed("preset") && !flags.Changed("config") && os.Getenv(preset.EnvPreset) == "" {
+		f.sources.Preset = baseline
+	}
+}
+
+// otherEnvironment are the variables with the prefix of settings that are none.
+var otherEnvironment = []string{envNotify}
+
+// flagError says of a flag or its value what would be right.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		return unknownFlag(cmd, unknown.GetSpecifiedName())
+	}
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return badUsage(err)
+	}
+	flag := invalid.GetFlag()
+	want := map[string]string{
+		"bool": "true or false", "duration": "a duration as 90s or 5m",
+		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
+	}[flag.Value.Type()]
+	for _, k := range keyFlags {
+		if key, ok := preset.LookupKey(k.key); ok && k.flag == flag.Name && key.Type == preset.Integer {
+			want = key.Wants()
+		}
+	}
+	if want == "" {
+		return badUsage(err)
+	}
+	return badUsage(fmt.Errorf("flag --%s: %q: must be %s", flag.Name, invalid.GetValue(), want))
+}
+
+// engineFlags are the flags of commands that compute without settings.
+func engineFlags(flags *pflag.FlagSet, o *cpu.Options) {
+	flags.StringVar(&o.Kernels, "kernels", "auto", kernelsHelp)
+	flags.IntVar(&o.Threads, "threads", 0, threadsHelp)
+}

@@ -1,0 +1,225 @@
+package command
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// forEver is a preparation of years.
+const forEver = "warmup_measurements=2147483647"
+
+// slowIteration is a run whose preparation takes a moment, and its first iteration
+// minutes.
+var slowIteration = strings.Fields("run --headless --image good.png --kernels go --set size=1024 --set object_size=1024 --set samples=3 " +
+	"--set init_iterations=0 --set latent=64 --set channels=64,64,64,64,64,64,64,64,64,64,64,1")
+
+// Whatever a command does, a signal ends it with status 130. A second is what a person
+// waits for; the bound is for a machine that does ten other things.
+func TestASignalEndsEveryCommand(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("skipped: the processor time of another process is not known here")
+	}
+	for _, tt := range []struct {
+		name  string
+		args  []string
+		begun time.Duration // processor time with which it is in the midst
+	}{
+		{"a run that prepares", []string{"run", "--headless", "--json", "--set", forEver}, time.Second},
+		{"a run that draws", strings.Fields("run --headless --set size=8192 --set object_size=8192 --set channels=64,32,16,8,4,2,2,2,2,2,2,1"), time.Second},
+		{"a run within an iteration", slowIteration, 4 * time.Second},
+		{"a run that saves", append(slowIteration, "--save", "moon"), 4 * time.Second},
+		{"lines", []string{"run", "--lines", "--set", forEver}, time.Second},
+		{"verify", []string{"verify", "long.npz"}, time.Second},
+		{"bench model", []string{"bench", "model", "--set", forEver}, time.Second},
+		{"bench ablation", []string{"bench", "ablation", "--set", forEver}, time.Second},
+		{"bench scaling", []string{"bench", "scaling", "--plot", "plot.svg", "--set", forEver}, time.Second},
+		{"doctor", strings.Fields("doctor --calibrate --kernels go --threads 1024"), 250 * time.Millisecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && tt.name == "doctor" {
+				t.Skip("skipped: under the race detector the program's start takes as long as what is to be interrupted")
+			}
+			t.Chdir(t.TempDir())
+			if err := errors.Join(pictures("."), longArchive("long.npz"), os.Mkdir("cache", 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			before := list(t)
+			p := begin(t, tt.args...)
+			for p.used(t) < tt.begun {
+				p.pause(t)
+			}
+			p.interrupt(t)
+			if after := list(t); after != before {
+				t.Errorf("it left files behind: %s, before there were %s", after, before)
+			}
+		})
+	}
+}
+
+// A settings file may be a pipe, whose writer is waited for, but not beyond a signal.
+func TestASignalEndsTheWaitForAPipe(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := syscall.Mkfifo("settings", 0o600); err != nil {
+		t.Skip(err)
+	}
+	for _, args := range []string{"presets show --config settings", "run --headless --config settings", "bench model --config settings"} {
+		connected := make(chan *os.File, 1)
+		go func() {
+			f, err := os.OpenFile("settings", os.O_WRONLY, 0) // until there is a reader
+			if err != nil {
+				t.Error(err)
+			}
+			connected <- f
+		}()
+		p := begin(t, strings.Fields(args)...)
+		f := <-connected
+		p.interrupt(t)
+		f.Close()
+	}
+}
+
+// PyTorch's side ends with the program, and with it what it began.
+func TestASignalEndsTheProgramsThatWereBegun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const script = "trap '' TERM INT\n(trap '' TERM INT; while :; do sleep 1; done) &\necho $! $$ >part\nmv part begun\nwait\n"
+	if err := os.WriteFile("peer.sh", []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, "bench", "peer", "peer.sh", "--python", "sh")
+	var begun []byte
+	for begun == nil {
+		p.pause(t)
+		begun, _ = os.ReadFile("begun")
+	}
+	p.interrupt(t)
+	for _, field := range strings.Fields(string(begun)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(30 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("process %d goes on", pid)
+			}
+		}
+	}
+}
+
+// process is the program at work.
+type process struct {
+	cmd    *exec.Cmd
+	output bytes.Buffer
+	done   chan error
+}
+
+// begin starts the program.
+func begin(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command("prismtop", args...), done: make(chan error, 1)}
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	p.cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(t.TempDir()))
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.done <- p.cmd.Wait() }()
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	return p
+}
+
+// pause lets the program work, which must not end by itself.
+func (p *process) pause(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-p.done:
+		t.Fatalf("%v ended by itself: %v\n%s", p.cmd.Args, err, &p.output)
+	case <-time.After(5 * time.Millisecond):
+	}
+}
+
+// used is the processor time that it took.
+func (p *process) used(t *testing.T) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0 // it has ended; pause reports that
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	ticks := 0
+	for _, f := range fields[11:13] { // in user mode and in the system's, as proc(5) has them
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100
+}
+
+// interrupt sends the signal of ctrl+c and checks how the program ends.
+func (p *process) interrupt(t *testing.T) {
+	t.Helper()
+	start := time.Now()
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var ended error
+	select {
+	case ended = <-p.done:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("%v goes on 10 s after the signal", p.cmd.Args)
+	}
+	t.Logf("%v ended within %v", p.cmd.Args[1:], time.Since(start).Round(time.Millisecond))
+	var exit *exec.ExitError
+	if !errors.As(ended, &exit) || exit.ExitCode() != statusInterrupted {
+		t.Errorf("%v ended with %v, want status %d\n%s", p.cmd.Args, ended, statusInterrupted, &p.output)
+	}
+}
+
+// list is the files of the folder.
+func list(t *testing.T) string {
+	t.Helper()
+	var names []string
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return strings.Join(names, " ")
+}
+
+// longArchive writes reference vectors of Adam that take minutes to recompute: every
+// result goes through all the steps.
+func longArchive(path string) error {
+	const steps, results = 200_000, 500
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	add := func(name, shape string, elements int) error {
+		f, err := w.Create(name + ".npy")
+		if err != nil {
+			return err
+		}
+		header := "{'descr': '<f4', 'fortran_order': False, 'shape': (" + shape + "), }\n"
+		data := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(header)))
+		_, err = f.Write(append(append(data, header...), make([]byte, 4*elements)...))
+		return err
+	}
+	err := errors.Join(add("p0", "4,", 4), add("grads", fmt.Sprintf("%d, 4", steps), 4*steps))
+	for k := range results {
+		err = errors.Join(err, add(fmt.Sprintf("r%d.p_64", k), "1,", 1))
+	}
+	err = errors.Join(err, w.Close())
+	return errors.Join(err, os.WriteFile(path, file.Bytes(), 0o600))
+}

@@ -1,0 +1,40 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/preset"
+	"prismtop/tui"
+)
+
+// envNotify is what the environment says of --notify.
+const envNotify = preset.EnvPrefix + "NOTIFY"
+
+// look is the screen's options.
+func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
+	o.ASCII, o.Origins = f.ascii, f.origins
+	// Where no folder for settings is known the screen remembers nothing.
+	o.Remember, _ = tui.RememberedPath()
+	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
+	if o.Colours, err = tui.ParseColours(f.theme); err != nil {
+		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
+	}
+	if o.Bandwidth, err = tui.ParseBandwidth(f.bandwidth); err != nil {
+		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
+	}
+	notify, where := f.notify, "flag --notify"
+	if given := os.Getenv(envNotify); given != "" && !flags.Changed("notify") {
+		notify, where = given, "environment "+envNotify
+	}
+	if o.Notices, err = tui.ParseNotices(notify); err != nil {
+		return o, badUsage(fmt.Errorf("%s: %w", where, err))
+	}
+	if f.lines && (f.headless || f.json) {
+		return o, badUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
+	}
+	return o, nil
+}

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"io"
+	"strings"
+	"time"
+
+	mango "github.com/muesli/mango-cobra"
+	"github.com/muesli/roff"
+	"github.com/spf13/cobra"
+
+	"prismtop/tui"
+)
+
+// manual is the manual page: the command line's part is made from the commands
+// and their flags, the keys' from the screen's table of bindings.
+func manual() (string, error) {
+	root := rootCommand()
+	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
+	page, err := mango.NewManPage(1, root)
+	if err != nil {
+		return "", err
+	}
+	doc := &manualPage{roff.NewDocument()}
+	page.Build(doc)
+	doc.Section("Keys")
+	doc.Text("On the live screen:")
+	for _, s := range tui.KeySections() {
+		doc.Paragraph()
+		doc.TextItalic(s.Title + ":")
+		for _, k := range s.Keys {
+			doc.entry(strings.Join(k.Keys, ", "), k.Does)
+		}
+	}
+	doc.Paragraph()
+	doc.Text("A pane that has the keys takes arrows, pgup, pgdown, home, end, v and x for itself; ? tells what they do there.")
+	doc.Section("Environment")
+	doc.entry("NO_COLOR", "Not empty: no colours.")
+	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
+	doc.entry("PRISMTOP_NOTIFY", "As --notify, where that is not given.")
+	doc.Section("Files")
+	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
+		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+	doc.Section("After kill -9")
+	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
+		"echo. The command reset, typed blindly, brings it back. " +
+		"Ctrl+c, errors and every other signal that ends the program restore it.")
+	doc.Section("Signals")
+	doc.entry("SIGINT, SIGTERM, SIGHUP", "The run ends in order, within a second: the terminal is restored, the summary printed, "+
+		"the reconstruction saved with --save. Exit status 130. A second signal ends the saving too.")
+	doc.entry("SIGQUIT, SIGABRT and others upon which Go prints its goroutines", "The live screen restores the terminal (normal screen, "+
+		"cursor, echo, mouse), then the goroutines are printed on standard error. No summary, nothing saved. Exit status 2; 128 and the signal's "+
+		"number, 131 for SIGQUIT, without the goroutines where the terminal has stopped reading.")
+	doc.entry("SIGXCPU", "The live screen restores the terminal. No summary, nothing saved. Exit status 128 and the signal's number, 152 on Linux.")
+	doc.entry("SIGTSTP", "Ctrl+z: stops at the end of an iteration and gives the terminal to the shell; fg goes on.")
+	doc.Section("Exit status")
+	doc.entry("0", "Done.")
+	doc.entry("1", "Failed.")
+	doc.entry("2", "The command line or a setting cannot be right, or a signal made the program print its goroutines.")
+	doc.entry("130", "Interrupted.")
+	doc.entry("131, 152", "Ended by SIGQUIT or SIGXCPU; see Signals.")
+	text := strings.ReplaceAll(doc.String(), "--", `\-\-`) // hyphens that can be copied
+	return strings.TrimRight(text, "\n") + "\n", nil
+}
+
+// manualPage is a page without a date: what it says depends on the program alone.
+type manualPage struct{ *roff.Document }
+
+// Heading writes the page's head.
+func (p *manualPage) Heading(section uint, title, _ string, _ time.Time) {
+	p.Document.Heading(section, title, "User commands", time.Time{})
+}
+
+// Text writes text, in which a per cent sign means itself.
+func (p *manualPage) Text(text string) { p.Document.Text(strings.ReplaceAll(text, "%", "%%")) }
+
+// TextBold writes text in bold.
+func (p *manualPage) TextBold(text string) {
+	p.Document.TextBold(strings.ReplaceAll(text, "%", "%%"))
+}
+
+// String is the page's text, without the date that Heading was not to have.
+func (p *manualPage) String() string {
+	return strings.Replace(p.Document.String(), time.Time{}.Format("2006-01-02"), "", 1)
+}
+
+// entry writes a word and what it means.
+func (p *manualPage) entry(word, means string) {
+	p.TaggedParagraph(-1)
+	p.TextBold(word)
+	p.EndSection()
+	p.Text(means)
+}
+
+// manualCommand is the command man, which is hidden.
+func manualCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the manual page", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			page, err := manual()
+			if err == nil {
+				_, err = io.WriteString(cmd.OutOrStdout(), page)
+			}
+			return err
+		},
+	}
+}

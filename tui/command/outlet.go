@@ -1,0 +1,70 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"time"
+)
+
+// outlet is standard output or standard error. A terminal or a pipe that is not read
+// holds up the program, but not its end: once ended is closed a write is given up after
+// outletLimit, and so is every one after it.
+type outlet struct {
+	file  *os.File
+	ended <-chan struct{}
+	stuck bool
+}
+
+// outletLimit is how long a write may take after the program was asked to end.
+const outletLimit = 500 * time.Millisecond
+
+// errGivenUp says that what was to be written was given up: the program was asked to end.
+var errGivenUp = errors.New("the output is not read")
+
+func newOutlet(ended <-chan struct{}, file *os.File) *outlet {
+	o := &outlet{file: file, ended: ended}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		o.ended = nil // a disk takes everything
+	}
+	return o
+}
+
+// ending is closed: the program is asked to end by itself.
+func ending() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// Fd makes the file known as a terminal, where it is one.
+func (o *outlet) Fd() uintptr { return o.file.Fd() }
+
+// Write waits for the file to take p, which is copied.
+func (o *outlet) Write(p []byte) (int, error) {
+	if o.stuck {
+		return 0, errGivenUp
+	}
+	type result struct {
+		n   int
+		err error
+	}
+	written := make(chan result, 1)
+	data := bytes.Clone(p)
+	go func() {
+		n, err := o.file.Write(data)
+		written <- result{n, err}
+	}()
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-o.ended:
+	}
+	select {
+	case r := <-written:
+		return r.n, r.err
+	case <-time.After(outletLimit):
+		o.stuck = true
+		return 0, errGivenUp
+	}
+}

@@ -1,0 +1,288 @@
+//go:build unix
+
+package command
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles/preset"
+	"prismtop/tui/ptytest"
+	"prismtop/tui/screenshot"
+)
+
+// This file draws the pictures of the documentation, of real runs with the default
+// settings:
+//
+//	go test ./tui/command -run Pictures -update
+//
+// Each notes in its file which settings it was drawn with, so that a picture that is
+// older than the defaults fails the test.
+
+var update = flag.Bool("update", false, "draw the pictures of docs/ from a real run")
+
+// pictured are the sizes of the pictures.
+var pictured = []struct {
+	name          string
+	width, height int
+}{{"80x24", 80, 24}, {"120x40", 120, 40}, {"200x60", 200, 60}}
+
+// listed are the panes in the order of their list, by their files' names and their
+// titles.
+var listed = []struct{ name, title string }{
+	{"phases", "Phases"}, {"reconstruction", "Reconstruction"}, {"caches", "Caches"}, {"loss", "Loss"},
+	{"effects", "Effects"}, {"time", "Iteration time"}, {"k-space", "k-space"}, {"memory", "Memory"},
+	{"quality", "Quality"}, {"samples", "Samples"}, {"log", "Log"}, {"settings", "Settings"}, {"ablation", "Ablation"},
+}
+
+// Places in the list.
+const (
+	cachesPane = 2
+	kspacePane = 6
+	slopePane  = 7
+	logPane    = 10
+)
+
+// gallery is the terminal of which the pictures are.
+type gallery struct {
+	*ptytest.Terminal
+	folder string // of the documentation
+	size   string
+	origin screenshot.Note
+}
+
+// resize waits until the screen has its last row at the new size.
+func (g *gallery) resize(width, height int) {
+	g.Resize(width, height)
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		rows := strings.Split(g.Text(), "\n")
+		if last := rows[min(height, len(rows))-1]; len(rows) >= height && (strings.Contains(last, "KB/s") || strings.Contains(last, "skipped")) {
+			break
+		}
+	}
+	g.Idle()
+}
+
+func (g *gallery) save(name string) {
+	g.Idle()
+	g.Save(filepath.Join(g.folder, "screens", name+"-"+g.size+".png"), g.origin)
+}
+
+// open gives a pane the whole screen.
+func (g *gallery) open(pane int) {
+	g.Press("P")
+	g.See("enter zooms")
+	g.Press("home")
+	for range pane {
+		g.Press("down")
+	}
+	g.Press("enter")
+	g.Gone("enter zooms")
+	g.See(" " + listed[pane].title + " ")
+}
+
+// close goes back to all panes.
+func (g *gallery) close() {
+	g.Press("esc", "esc")
+	g.Idle()
+}
+
+// view is what v shows next: the name of its file and what says on screen that it
+// is shown.
+type view struct{ name, says string }
+
+// views saves the views of a pane but the first, to which it returns.
+func (g *gallery) views(views ...view) {
+	for _, v := range views {
+		g.Press("v")
+		g.See(v.says)
+		g.save(v.name)
+	}
+	g.Press("v")
+}
+
+// origin notes the default settings: the preset's name and a digest of all values.
+func origin(t *testing.T) screenshot.Note {
+	t.Helper()
+	s, _, err := preset.Resolve(preset.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	if err := preset.Write(&all, &s, nil); err != nil {
+		t.Fatal(err)
+	}
+	return screenshot.Note{Keyword: "Settings", Text: fmt.Sprintf("%s %x", preset.Default, sha256.Sum256([]byte(all.String())))}
+}
+
+func TestPicturesAreOfTheDefaultSettings(t *testing.T) {
+	want := origin(t)
+	var files []string
+	repository := os.DirFS(inRepository(t, "."))
+	for _, pattern := range []string{"docs/*.png", "docs/screens/*.png"} {
+		found, err := fs.Glob(repository, pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %d files, %v", pattern, len(found), err)
+		}
+		files = append(files, found...)
+	}
+	for _, file := range files {
+		picture, err := fs.ReadFile(repository, file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes, err := screenshot.Notes(picture)
+		if err != nil || !slices.Contains(notes, want) {
+			t.Errorf("%s: drawn with %v (%v), not with the default settings %v: draw it anew by go test ./tui/command -run Pictures -update", file, notes, err, want)
+		}
+	}
+}
+
+// withDefaults is the program with its default settings.
+func withDefaults(t *testing.T, flags ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("prismtop", flags...)
+	cmd.Dir = t.TempDir()
+	for _, v := range os.Environ() {
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "PRISMTOP_") {
+			t.Fatalf("%s is set: pictures are of the default settings", name)
+		}
+	}
+	return cmd
+}
+
+func TestPicturesOfTheDocumentation(t *testing.T) {
+	if !*update {
+		t.Skip("skipped: draws pictures only with -update")
+	}
+	docs := inRepository(t, "docs")
+	x := ptytest.Open(t, 120, 40)
+	cmd := withDefaults(t)
+	cmd.Env = trueColor
+	x.Start(cmd)
+	x.See("Caches", "AMP off")
+	x.See("3/960") // past the initialisation and the first samples
+	// Effects to look at; u takes each change back, so that the settings are the default's.
+	for _, key := range []string{"p", "u", "a", "u", "c", "u"} {
+		x.Press(key)
+		time.Sleep(4 * time.Second)
+	}
+	for _, size := range pictured {
+		g := &gallery{x, docs, size.name, origin(t)}
+		g.resize(size.width, size.height)
+		x.Save(filepath.Join(docs, "screen-"+size.name+".png"), origin(t))
+		for _, preset := range []string{"timing", "quality", "memory", "everything"} {
+			x.Press("w")
+			x.See("panes: " + preset)
+			if preset != "everything" {
+				g.save("preset-" + preset)
+			}
+		}
+		x.Gone("panes: everything")
+	}
+	g := &gallery{x, docs, "120x40", origin(t)}
+	x.Press("y") // the layers' times
+	g.open(slopePane)
+	x.See("readings") // the slope of memory has what it wants
+	x.Press("space")  // what follows is one state, in every pane
+	x.See("paused")
+	for i, pane := range listed[:logPane] {
+		for j, size := range pictured {
+			g := &gallery{x, docs, size.name, origin(t)}
+			g.resize(size.width, size.height)
+			if j == 0 {
+				g.open(i)
+			}
+			g.save(pane.name)
+			if pane.name == "phases" {
+				g.views(view{"phases-layers", "Phases · layers"}, view{"phases-roofline", "Phases · roofline"},
+					view{"phases-waterfall", "Phases · waterfall"})
+			}
+		}
+	}
+	g.resize(120, 40)
+	g.overlays()
+	x.Press("space", "s", "A")
+	complete(t, x)
+	x.Press("space")
+	x.See("paused")
+	for i, pane := range listed[logPane:] {
+		for j, size := range pictured {
+			g := &gallery{x, docs, size.name, origin(t)}
+			g.resize(size.width, size.height)
+			if j == 0 {
+				g.open(logPane + i)
+			}
+			g.save(pane.name)
+		}
+	}
+	x.Press("q", "y")
+}
+
+// overlays saves what opens over the panes, and further views of some.
+func (g *gallery) overlays() {
+	g.open(kspacePane)
+	g.views(view{"k-space-coverage", "how often each frequency"}, view{"k-space-rings", "what share of each ring"})
+	g.open(cachesPane)
+	g.Press("?")
+	g.See("? all keys")
+	g.save("explain")
+	g.Press("?")
+	g.See("Where to look")
+	g.save("keys")
+	g.Press("esc")
+	g.close()
+	g.Press("P")
+	g.See("enter zooms")
+	g.save("panes")
+	g.Press("esc")
+	g.Gone("enter zooms")
+}
+
+// complete waits for the end of an ablation.
+func complete(t *testing.T, x *ptytest.Terminal) {
+	t.Helper()
+	for deadline := time.Now().Add(12 * time.Minute); !strings.Contains(x.Text(), "ended: "); time.Sleep(time.Second) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the ablation goes on\n%s", x.Text())
+		}
+	}
+	x.See("ended: complete")
+}
+
+// The same screen on other terminals.
+func TestPicturesOfOtherTerminals(t *testing.T) {
+	if !*update {
+		t.Skip("skipped: draws pictures only with -update")
+	}
+	docs := inRepository(t, "docs")
+	for _, tt := range []struct {
+		name, flag, env string
+		ground          screenshot.Ground
+	}{
+		{"light", "--theme=light", "", screenshot.Light},
+		{"16-colours", "--theme=dark", "TERM=xterm", screenshot.Dark},
+		{"no-colours", "--theme=dark", "NO_COLOR=1", screenshot.Dark},
+		{"ascii", "--ascii", "", screenshot.Dark},
+	} {
+		x := ptytest.Open(t, 120, 40)
+		cmd := withDefaults(t, tt.flag)
+		cmd.Env = []string{tt.env}
+		x.Start(cmd)
+		x.See("Caches", "running")
+		time.Sleep(2 * time.Second)
+		x.Press("p")
+		time.Sleep(4 * time.Second)
+		x.SaveOn(filepath.Join(docs, "screens", tt.name+"-120x40.png"), tt.ground, origin(t))
+		x.Press("q", "y")
+	}
+}

@@ -1,0 +1,54 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/preset"
+)
+
+// presetsCommand is the command presets.
+func presetsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value", Args: noArguments}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }
+	list := &cobra.Command{Use: "list", Short: "List the presets", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }}
+	var f settingFlags
+	show := &cobra.Command{
+		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what a file, the environment and flags change",
+		Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.Flags().Changed("preset") {
+				return badUsage(fmt.Errorf("presets show: the preset is given twice, %q and --preset", args[0]))
+			}
+			if len(args) > 0 {
+				if err := cmd.Flags().Set("preset", args[0]); err != nil {
+					return badUsage(err)
+				}
+			}
+			s, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+			if err != nil {
+				return badUsage(err)
+			}
+			return preset.Write(cmd.OutOrStdout(), &s, origins)
+		},
+	}
+	f.register(show.Flags())
+	cmd.AddCommand(list, show)
+	return cmd
+}
+
+func listPresets(w io.Writer) error {
+	for _, name := range preset.Names() {
+		p, err := preset.Lookup(name)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%-14s %s\n", name, p.Description); err != nil {
+			return err
+		}
+	}
+	return nil
+}

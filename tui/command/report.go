@@ -1,0 +1,63 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/sim/cpu/features"
+	"prismtop/sim/prism"
+	"prismtop/tui"
+)
+
+// report runs the reconstruction with its progress on standard error and the
+// summary on standard output.
+func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, presetName string) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	aggregating, stopAggregating := context.WithCancel(context.Background())
+	show.Start(ctx)
+	go func() {
+		<-show.Done()
+		stopAggregating()
+	}()
+	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	tui.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, look, time.Second)
+	err := show.Wait()
+	<-aggregating.Done()
+	for range show.Snapshots() { // until the last one is in
+	}
+	last := show.aggregator.Last()
+	summary := export.Summarize(last, export.Source{
+		Version: version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
+	})
+	if f.json {
+		err = errors.Join(err, export.WriteJSON(out, summary))
+	} else {
+		_, writeErr := io.WriteString(out, tui.SummaryWithin(last, tui.Columns(out)))
+		err = errors.Join(err, writeErr)
+	}
+	if err == nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// writeNotBegun writes the JSON summary of a run that failed, or was interrupted, in
+// its preparation.
+func writeNotBegun(ctx context.Context, w io.Writer, stream *profiles.Stream, presetName string, err error) error {
+	if ctx.Err() != nil {
+		stream.State(profiles.Stopped, "")
+	} else {
+		stream.State(profiles.Failed, err.Error())
+	}
+	s := *profiles.NewAggregator(stream.Follow(), profiles.Options{}).Tick(time.Now())
+	s.Run.Schema = prism.Schema() // no task has declared it
+	return export.WriteJSON(w, export.Summarize(&s, export.Source{
+		Version: version, Preset: presetName, CPU: features.Detect(),
+	}))
+}

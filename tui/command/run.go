@@ -1,0 +1,138 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/sim"
+	"prismtop/sim/workloads"
+)
+
+// runFlags are the flags of a run.
+type runFlags struct {
+	settingFlags
+	origins   preset.Origins // of the settings
+	headless  bool
+	json      bool
+	ascii     bool
+	lines     bool
+	theme     string
+	bandwidth string
+	notify    string
+	save      string
+}
+
+// runCommand is the command run.
+func runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run a reconstruction on the live screen, or without one",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := f.settings(cmd)
+			if err != nil {
+				return badUsage(err)
+			}
+			return f.run(cmd, settings)
+		},
+	}
+	flags := cmd.Flags()
+	f.register(flags)
+	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
+	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
+	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+	flags.StringVar(&f.notify, "notify", "off",
+		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
+	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	return cmd
+}
+
+// settings joins preset, file, environment and flags, and checks where to save.
+func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
+	s, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+	f.origins = origins
+	if err == nil && cmd.Flags().Changed("save") {
+		f.save, err = savePath(f.save)
+	}
+	return s, err
+}
+
+// thriftyCollector lets the garbage collector run more often, unless the user said
+// how often. Nearly all of the heap is tensors without pointers, which cost nothing
+// to mark, while garbage as large as they are would double the program's memory.
+func thriftyCollector() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(20)
+	}
+}
+
+// run carries out a reconstruction on the screen or without one.
+func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
+	thriftyCollector()
+	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	if screen && os.Getenv("TERM") == "dumb" {
+		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
+		screen, f.lines = false, true
+	}
+	look, err := f.look(cmd.Flags())
+	if err != nil {
+		return err
+	}
+	chosen, err := f.sources.Chosen()
+	if err != nil {
+		return badUsage(err)
+	}
+	device, err := probe(cmd.Context())
+	if err != nil {
+		return err
+	}
+	o := sim.Options{
+		Maker: workloads.PRISM(device.Reason), Settings: settings, Stream: profiles.NewStream(8192), GPUReason: device.Reason,
+		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
+		Roofs: judgeRoofs, KeepOutput: f.save != "",
+	}
+	pictures := time.Duration(0)
+	if screen {
+		pictures = 300 * time.Millisecond
+	}
+	open := sim.New
+	if screen || f.lines {
+		open = sim.Open // there at once
+	}
+	r, err := open(cmd.Context(), o)
+	if err != nil {
+		if f.json {
+			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, chosen.Name, err))
+		}
+		return badUsage(err)
+	}
+	defer r.Close()
+	show := live{r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{Pictures: pictures})}
+	if screen || f.lines {
+		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
+		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may not read any more
+	} else {
+		err = f.report(cmd, show, look, chosen.Name)
+	}
+	var crash *sim.PanicError
+	var wrong *sim.SettingsError
+	if errors.As(err, &wrong) {
+		return badUsage(err)
+	}
+	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
+		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
+	}
+	return err
+}

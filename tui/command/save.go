@@ -1,0 +1,97 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/visible"
+	"prismtop/sim"
+)
+
+// savePath is where --save writes, without the extensions, which it adds. A run
+// of hours must not find at its end that it cannot be saved: the error says so
+// now.
+func savePath(given string) (string, error) {
+	base := given
+	for _, extension := range []string{".png", ".npy"} {
+		if n := len(base) - len(extension); n >= 0 && strings.EqualFold(base[n:], extension) {
+			base = base[:n]
+			break
+		}
+	}
+	folder, name := filepath.Split(base)
+	if name == "" || name == "." || name == ".." {
+		return "", fmt.Errorf("flag --save: %q: wants a file name", given)
+	}
+	if folder == "" {
+		folder = "."
+	}
+	if err := writable(folder); err != nil {
+		return "", fmt.Errorf("flag --save: %q: the folder %s cannot be written: %w", given, filepath.Clean(folder), bare(err))
+	}
+	for _, path := range []string{base + ".png", base + ".npy"} {
+		target, err := atomicfile.Target(path)
+		if err != nil {
+			return "", fmt.Errorf("flag --save: %q: %s: %w", given, path, err)
+		}
+		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // a link's
+			if err := writable(behind); err != nil {
+				return "", fmt.Errorf("flag --save: %s leads to the folder %s, which cannot be written: %w", path, behind, bare(err))
+			}
+		}
+		info, err := os.Stat(target)
+		switch {
+		case err == nil && info.IsDir():
+			return "", fmt.Errorf("flag --save: %s is a folder", path)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("flag --save: %q: %w", given, bare(err))
+		}
+	}
+	return base, nil
+}
+
+// writable tries whether a file can be made in a folder.
+func writable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".prismtop-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// bare is an error without the operation and the path.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// write saves the reconstruction. The signal that ended a run does not end that too,
+// which may take a while for a large one; the next does.
+func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	paths, err := r.WriteReconstruction(ctx, f.save)
+	if len(paths) > 0 {
+		fmt.Fprintln(w, "saved "+visible.Text(strings.Join(paths, " and ")))
+	}
+	if err != nil && (wasInterrupted || ctx.Err() != nil) { // nobody else says it
+		why := errorLine(err)
+		if ctx.Err() != nil {
+			why = errInterrupted.Error()
+		}
+		fmt.Fprintln(w, "prismtop: not saved: "+why)
+	}
+	return err
+}

@@ -1,0 +1,209 @@
+//go:build unix
+
+package command
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/stats"
+	"prismtop/sim"
+	"prismtop/sim/workloads"
+	"prismtop/tui"
+	"prismtop/tui/ptytest"
+)
+
+// endless is a run of the default preset that trains from its start on and goes on and on.
+var endless = []string{"--set", "init_iterations=0", "--set", "threshold=0"}
+
+// BenchmarkFirstFrame measures the time from the start of the program until its
+// panes are on a terminal of 120x40.
+//
+//	go test ./tui/command -run '^$' -bench FirstFrame -benchtime 20x
+func BenchmarkFirstFrame(b *testing.B) {
+	var times []float64
+	for b.Loop() {
+		x := ptytest.Open(b, 120, 40)
+		cmd := exec.Command("prismtop")
+		began := time.Now()
+		x.Start(cmd)
+		x.When("Phases", true)
+		times = append(times, milliseconds(time.Since(began)))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	report(b, times)
+}
+
+// BenchmarkKeyToCells measures the time from a key press until the cells that it
+// changes are on a terminal of 120x40, while the run computes on every processor.
+//
+//	go test ./tui/command -run '^$' -bench KeyToCells -benchtime 300x
+func BenchmarkKeyToCells(b *testing.B) {
+	x := ptytest.Open(b, 120, 40)
+	cmd := exec.Command("prismtop", endless...)
+	x.Start(cmd)
+	x.See("sample ")
+	time.Sleep(2 * time.Second)
+	var times []float64
+	shown := false
+	for b.Loop() {
+		shown = !shown
+		key := "?"
+		if !shown {
+			key = "esc"
+		}
+		began := time.Now()
+		x.Press(key)
+		x.When("Where to look", shown)
+		took := time.Since(began)
+		if shown { // an escape is held back, to tell it from the keys that begin with one
+			times = append(times, milliseconds(took))
+		}
+		time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // no rhythm with the frames
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	report(b, times)
+}
+
+// BenchmarkOtherKeysToCells is BenchmarkKeyToCells of keys that open a list or a question,
+// and of one that changes a setting.
+//
+//	go test ./tui/command -run '^$' -bench OtherKeysToCells -benchtime 100x
+func BenchmarkOtherKeysToCells(b *testing.B) {
+	for _, k := range []struct{ name, key, shows, back, shown string }{
+		{"values", ".", "enter or a digit", "esc", ""},
+		{"alerts", "!", "─ Alerts ─", "esc", ""},
+		{"restart", "R", "Restart?", "n", ""},
+		{"AMP", "a", "a AMP bf16", "a", "a AMP off"},
+	} {
+		b.Run(k.name, func(b *testing.B) {
+			x := ptytest.Open(b, 120, 40)
+			cmd := exec.Command("prismtop", endless...)
+			x.Start(cmd)
+			x.See("sample ")
+			time.Sleep(2 * time.Second)
+			var times []float64
+			for b.Loop() {
+				began := time.Now()
+				x.Press(k.key)
+				x.When(k.shows, true)
+				times = append(times, milliseconds(time.Since(began)))
+				time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // no rhythm with the frames
+				x.Press(k.back)
+				if x.When(k.shows, false); k.shown != "" {
+					x.When(k.shown, true)
+				}
+				time.Sleep(time.Duration(30+7*(len(times)%11)) * time.Millisecond)
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			report(b, times)
+		})
+	}
+}
+
+func report(b *testing.B, times []float64) {
+	slices.Sort(times)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(stats.Quantile(times, 0.5), "p50-ms")
+	b.ReportMetric(stats.Quantile(times, 0.99), "p99-ms")
+	b.ReportMetric(times[len(times)-1], "max-ms")
+}
+
+func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
+
+// replay is a run that was recorded: its snapshots come again, ten a second.
+type replay struct{ snapshots chan *profiles.Snapshot }
+
+func (replay) Set(string, string) error               { return nil }
+func (replay) SetMany([]preset.Assignment) error      { return nil }
+func (replay) StartAblation() error                   { return nil }
+func (replay) StopAblation()                          {}
+func (replay) Pause(bool)                             {}
+func (replay) Step()                                  {}
+func (replay) Restart() error                         { return nil }
+func (replay) CanRestart() error                      { return nil }
+func (replay) Check([]preset.Assignment) error        { return nil }
+func (replay) Save() error                            { return nil }
+func (replay) Stop()                                  {}
+func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
+
+// BenchmarkScreenCPU measures the processor time that the screen takes: all of
+// this process while a recorded run is shown on a terminal of 120x40, ten
+// snapshots a second, Bubble Tea's work included and nothing computed beside, in 256
+// and in 24-bit colours. The terminal's other end is read and not drawn.
+//
+//	go test ./tui/command -run '^$' -bench ScreenCPU -benchtime 1x
+func BenchmarkScreenCPU(b *testing.B) {
+	recorded := record(b, 5*time.Second)
+	for name, env := range map[string][]string{"256": nil, "truecolor": trueColor} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				showRecorded(b, recorded, append([]string{"TERM=xterm-256color"}, env...))
+			}
+		})
+	}
+}
+
+// showRecorded shows snapshots, ten a second, and reports what that took.
+func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
+	tty := ptytest.OpenDrain(b, 120, 40).TTY()
+	r := replay{make(chan *profiles.Snapshot)}
+	ctx, stop := context.WithCancel(context.Background())
+	go func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for _, s := range recorded {
+			<-tick.C
+			r.snapshots <- s
+		}
+		stop()
+	}()
+	used, began := processorTime(b), time.Now()
+	_ = tui.Run(ctx, r, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: env})
+	b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
+}
+
+// record is a run's snapshots, ten a second.
+func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
+	settings, _, err := preset.Resolve(preset.Sources{Sets: []string{"init_iterations=0", "threshold=0"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	stream := profiles.NewStream(8192)
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	show := live{r, profiles.NewAggregator(stream.Follow(), profiles.Options{Pictures: 300 * time.Millisecond})}
+	ctx, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	go show.aggregator.Run(ctx, 100*time.Millisecond)
+	show.Start(ctx)
+	for s := range show.Snapshots() {
+		all = append(all, s)
+	}
+	r.Stop()
+	if err := r.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return all
+}
+
+// processorTime is what this process has used, in seconds.
+func processorTime(b *testing.B) float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
+}

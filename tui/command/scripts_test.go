@@ -1,0 +1,108 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"prismtop/sim/cpu"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"prismtop": func() { os.Exit(Main()) }})
+}
+
+// tiny makes a run that takes a second. In scripts the operand TINY of status stands
+// for it.
+const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set passes=1 --set iterations=4 " +
+	"--set init_iterations=4 --set init_cycles=1 --set channels="
+
+// TestScripts runs testdata/script, where a file is about one subject. Beside
+// testscript's own words there are the commands status, oneline and jsonobject, the
+// file good.png and, where this machine lacks kernels, the condition lacking and one
+// of their names as $LACKING.
+func TestScripts(t *testing.T) {
+	lacking := lackingKernels()
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			if len(lacking) > 0 {
+				e.Setenv("LACKING", lacking[0])
+			}
+			return pictures(e.WorkDir)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "lacking" {
+				return false, fmt.Errorf("condition %q: unknown", name)
+			}
+			return len(lacking) > 0, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status, "oneline": oneLine, "jsonobject": jsonObject,
+		},
+	})
+}
+
+// lackingKernels are the kernels that this machine lacks.
+func lackingKernels() []string {
+	return slices.DeleteFunc([]string{"amx", "avx512", "avx2"}, func(name string) bool {
+		return slices.Contains(cpu.KernelNames(), name)
+	})
+}
+
+// pictures writes the files that scripts load.
+func pictures(dir string) error {
+	img := image.NewGray16(image.Rect(0, 0, 40, 40))
+	for i := range img.Pix {
+		img.Pix[i] = byte(i * i >> 3)
+	}
+	f, err := os.Create(filepath.Join(dir, "good.png"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return png.Encode(f, img)
+}
+
+// status runs the program and checks its exit status: status 2 prismtop run …
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command…")
+	}
+	args = slices.Clone(args)
+	if i := slices.Index(args, "TINY"); i >= 0 {
+		args = slices.Replace(args, i, i+1, strings.Fields(tiny)...)
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("%s ended with %q, want status %s\n%s", strings.Join(args[1:], " "), got, args[0], ts.ReadFile("stderr"))
+	}
+}
+
+// oneLine checks that standard error is one line without a stack trace.
+func oneLine(ts *testscript.TestScript, _ bool, _ []string) {
+	text := ts.ReadFile("stderr")
+	if strings.Count(text, "\n") != 1 || strings.Contains(text, "goroutine") || !strings.HasPrefix(text, "prismtop: ") {
+		ts.Fatalf("not an error of one line: %q", text)
+	}
+}
+
+// jsonObject checks that standard output is one JSON object and nothing else.
+func jsonObject(ts *testscript.TestScript, _ bool, _ []string) {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil {
+		ts.Fatalf("standard output is not one JSON object: %v", err)
+	}
+}

@@ -1,0 +1,72 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/sim"
+	"prismtop/tui"
+)
+
+// lineInterval is the time between two lines of progress.
+const lineInterval = 10 * time.Second
+
+// live is a run as the screen sees it.
+type live struct {
+	*sim.Run
+	aggregator *profiles.Aggregator
+}
+
+// Snapshots delivers the newest snapshot.
+func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapshots() }
+
+// watch runs the reconstruction under the screen, or with lines of text.
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui.Options) error {
+	signalled := ctx
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	aggregating, stopAggregating := context.WithCancel(context.Background())
+	defer stopAggregating()
+	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	show.Start(ctx)
+	go func() {
+		var crash *sim.PanicError
+		var wrong *sim.SettingsError
+		if err := show.Wait(); errors.As(err, &crash) || errors.As(err, &wrong) {
+			cancel(err) // takes the screen down, which restores the terminal
+		}
+	}()
+	var err error
+	var last *profiles.Snapshot
+	if f.lines {
+		last, err = tui.Lines(ctx, os.Stdin, out, show, look, lineInterval)
+	} else {
+		err = tui.Run(ctx, show, look)
+	}
+	show.Stop()
+	runErr := show.Wait()
+	var wrong *sim.SettingsError
+	if errors.As(runErr, &wrong) {
+		return runErr
+	}
+	if last != nil && last.Run.Size > 0 { // else it had not begun
+		if last.State <= profiles.Paused { // the snapshot is older than the stop
+			stopped := *last
+			stopped.State, last = profiles.Stopped, &stopped
+		}
+		fmt.Fprint(out, tui.SummaryWithin(last, tui.Columns(out)))
+	}
+	var crash *sim.PanicError
+	switch {
+	case errors.As(runErr, &crash):
+		return runErr
+	case errors.Is(err, tui.ErrInterrupted) || signalled.Err() != nil:
+		return errInterrupted
+	}
+	return errors.Join(runErr, err)
+}

@@ -1,0 +1,165 @@
+//go:build unix
+
+package command
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"math"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/stats"
+	"prismtop/sim"
+	"prismtop/sim/workloads"
+	"prismtop/tui"
+	"prismtop/tui/ptytest"
+)
+
+var watchTime = flag.Duration("watch", time.Second, "how long the benchmark of watching lets each program run")
+
+// BenchmarkWatching measures what the screen costs: iterations of the baseline in a
+// fixed time with a screen of 120x40 at ten frames a second, and with the profile
+// of the layers beside, over those of the program without a screen. Each is a
+// program of its own, as users run it, in this order and the reverse in every
+// round. It prints the medians of the rounds' ratios with their 10th and 90th
+// percentiles.
+//
+//	go test ./tui/command -run '^$' -bench Watching -benchtime 8x -watch 6s
+func BenchmarkWatching(b *testing.B) {
+	ways := []func(*testing.B) float64{headlessPace, watchedPace, profiledPace}
+	var alone, watched, profiled []float64
+	for b.Loop() {
+		var sums [3]float64
+		for _, i := range []int{0, 1, 2, 2, 1, 0} {
+			sums[i] += ways[i](b)
+		}
+		alone = append(alone, sums[0]/2)
+		watched = append(watched, sums[1]/sums[0])
+		profiled = append(profiled, sums[2]/sums[0])
+	}
+	for name, values := range map[string][]float64{
+		"headless-it/s": alone, "watched/headless": watched, "profiled/headless": profiled,
+	} {
+		slices.Sort(values)
+		b.ReportMetric(stats.Quantile(values, 0.5), name)
+		b.ReportMetric(stats.Quantile(values, 0.1), name+"-p10")
+		b.ReportMetric(stats.Quantile(values, 0.9), name+"-p90")
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// endlessFor are the arguments of a run of the baseline that ends after so long.
+func endlessFor(more ...string) []string {
+	return append(append(append([]string{"run"}, endless...), "--max-time", watchTime.String()), more...)
+}
+
+var iterationsTold = regexp.MustCompile(`iterations +(\d+) in`)
+
+// paceTold is the iterations a second that a summary tells.
+func paceTold(b *testing.B, text string) float64 {
+	all := iterationsTold.FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		b.Fatalf("no summary in %q", text)
+	}
+	n, err := strconv.Atoi(all[len(all)-1][1])
+	if err != nil || n == 0 {
+		b.Fatal(n, err)
+	}
+	return float64(n) / watchTime.Seconds()
+}
+
+func headlessPace(b *testing.B) float64 {
+	var out bytes.Buffer
+	cmd := exec.Command("prismtop", endlessFor("--headless")...)
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+	return paceTold(b, out.String())
+}
+
+func watchedPace(b *testing.B) float64 { return screenPace(b) }
+
+func profiledPace(b *testing.B) float64 { return screenPace(b, "--set", "layer_profile=true") }
+
+func screenPace(b *testing.B, more ...string) float64 {
+	x := ptytest.OpenDrain(b, 120, 40)
+	cmd := exec.Command("prismtop", endlessFor(more...)...)
+	x.Start(cmd)
+	time.Sleep(*watchTime + 2*time.Second)
+	x.Press("q")
+	if err := cmd.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	time.Sleep(50 * time.Millisecond) // for the last bytes
+	return paceTold(b, x.Received())
+}
+
+// BenchmarkWatchingByBlocks measures what the screen costs within one run of the
+// baseline, which leaves out what differs from one program to the next: its
+// iterations a second while the screen is open, by those while progress goes to
+// nowhere, in groups of four blocks, alone watched watched alone or the reverse by
+// turns. It prints the centre of the groups with its 95 % interval, by the
+// signed-rank test; six groups at least.
+//
+//	go test ./tui/command -run '^$' -bench WatchingByBlocks -benchtime 30x -watch 2s
+func BenchmarkWatchingByBlocks(b *testing.B) {
+	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	thriftyCollector()
+	stream := profiles.NewStream(8192)
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	show := live{r, profiles.NewAggregator(stream.Follow(), profiles.Options{Pictures: 300 * time.Millisecond})}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go show.aggregator.Run(ctx, 100*time.Millisecond)
+	show.Start(ctx)
+	tty := ptytest.OpenDrain(b, 120, 40).TTY()
+	alone := func(ctx context.Context) { tui.Plain(ctx, io.Discard, show, time.Second) }
+	watched := func(ctx context.Context) {
+		_ = tui.Run(ctx, show, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: []string{"TERM=xterm-256color"}})
+	}
+	block := func(way func(context.Context)) float64 {
+		const settling = 500 * time.Millisecond // the screen opens
+		ctx, end := context.WithTimeout(ctx, settling+*watchTime)
+		defer end()
+		over := make(chan struct{})
+		go func() { way(ctx); close(over) }()
+		time.Sleep(settling)
+		from := show.aggregator.Last()
+		<-ctx.Done()
+		to := show.aggregator.Last()
+		<-over
+		return math.Log(float64(to.Index-from.Index) / (to.Elapsed - from.Elapsed).Seconds())
+	}
+	block(alone)
+	var ratios []float64
+	for i := 0; b.Loop(); i++ {
+		outer, inner, sign := alone, watched, 0.5
+		if i%2 == 1 {
+			outer, inner, sign = watched, alone, -0.5
+		}
+		first, second := block(outer), block(inner)
+		ratios = append(ratios, sign*(block(inner)+second-first-block(outer)))
+	}
+	c := stats.SignedRank(ratios)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(math.Exp(c.Value), "watched/alone")
+	b.ReportMetric(math.Exp(c.Low), "watched/alone-low")
+	b.ReportMetric(math.Exp(c.High), "watched/alone-high")
+}
