@@ -196,7 +196,7 @@ func (a *Aggregator) take(e *Event) {
 		a.iteration(b)
 	case *Begin:
 		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
-		a.effects.quality, a.effects.unit = b.Info.Schema.SeriesNamed(b.Info.Schema.Quality), b.Info.Schema.Unit.One
+		a.effects = newEffects(&b.Info.Schema)
 		clear(a.stage[:])
 		a.pace.enter(Preparing, e.At)
 		a.memory.Memory = Memory{}
@@ -300,7 +300,6 @@ func (a *Aggregator) iteration(it *Iteration) {
 	}
 	if it.Flags&NonFinite != 0 {
 		a.nonFinite++
-		a.alarms.nonFiniteAt = it.Index
 	}
 	a.pace.iteration(it)
 	a.last, a.has, a.fresh = *it, true, true
@@ -317,8 +316,6 @@ func (a *Aggregator) measure(m *Measurement) {
 	a.effects.measure(m)
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
 // summarise brings the summaries of times up to date.
 func (a *Aggregator) summarise() {
 	a.times, a.whole, a.fresh = a.recent.times(), wholeTimes(a.stage), false
@@ -333,18 +330,13 @@ func (a *Aggregator) judge(now time.Time) {
 		a.summarise()
 	}
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
-	f := facts{
-		state: a.pace.state, settings: &a.settings, iteration: a.last.Index + 1,
-		quiet: a.alarms.quiet(a.last.Index+1, elapsed), usual: a.times.Total.Median, mean: a.times.Total.Mean,
-		caches: a.recent.caches(&a.last), trend: a.watch.trend, rss: a.memory.RSS,
-		schema: &a.run.Schema, scale: a.value(GradientScale), nonFinite: a.nonFinite, nonFiniteAt: a.alarms.nonFiniteAt,
-		results: a.results,
-	}
-	// A process that was stopped as a whole finds its loop going on as before.
-	f.quiet = max(f.quiet, a.pace.longestGap())
-	f.skipped, f.steps = a.alarms.skipped()
 	a.alarms.measure(a.pace.clock, a.pace.count, now, a.loads.share)
-	f.pace = a.alarms.pace
+	f := facts{
+		schema: &a.run.Schema, state: a.pace.state, settings: &a.settings, iteration: a.last.Index + 1,
+		longest: a.pace.longestGap(), usual: a.times.Total.Median, mean: a.times.Total.Mean,
+		caches: a.recent.caches(&a.last), trend: a.watch.trend, rss: a.memory.RSS,
+		scale: a.value(GradientScale), nonFinite: a.nonFinite, results: a.results,
+	}
 	for _, line := range a.alarms.judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
 	}
@@ -364,7 +356,7 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 	if a.fresh {
 		a.summarise()
 	}
-	effects := a.effects.view()
+	effects, changes := a.effects.view()
 	s := &Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
 		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
@@ -374,8 +366,8 @@ func (a *Aggregator) snapshot(now time.Time) *Snapshot {
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
-		Changes: a.effects.changes, Effects: effects,
-		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alarms.shown,
+		Changes: changes, Effects: effects,
+		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alarms.standing(),
 		Own:  OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
 		Unit: -1,
 	}

@@ -29,8 +29,9 @@ type rig struct {
 }
 
 func newRig() *rig {
-	r := &rig{Stream: NewStream(8192), now: time.Now()}
-	r.clock, r.loadAt = func() time.Time { return r.now }, r.now
+	r := &rig{now: time.Now()}
+	r.Stream = WithClock(8192, func() time.Time { return r.now })
+	r.loadAt = r.now
 	r.a = NewAggregator(r.Stream.Follow(), Options{Load: r.readLoad})
 	return r
 }

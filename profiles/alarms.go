@@ -18,16 +18,21 @@ type alarm struct {
 	Alert
 }
 
+// moment is how many iterations had ended at a running time in nanoseconds, and at a time of
+// the machine's clock.
+type moment struct {
+	clock, count int64
+	at           time.Time
+}
+
 // alarms judges the rules over and over.
 type alarms struct {
 	each   [18]alarm // by rule
 	shown  []Alert
 	pace   throughput
-	mark   mark // where the measurement of throughput under way began
+	mark   moment // where the measurement of throughput under way began
 	marked bool
-	// markedAt is when mark was, on the clock of the machine.
-	markedAt time.Time
-	settle   bool // the measurement under way does not count
+	settle bool // the measurement under way does not count
 
 	skips [recentSteps]bool // of the newest iterations
 	steps int               // iterations seen
@@ -42,6 +47,9 @@ type alarms struct {
 func (a *alarms) iteration(it *Iteration, begins bool) {
 	a.skips[a.steps%recentSteps] = it.Flags&SkippedStep != 0
 	a.steps++
+	if it.Flags&NonFinite != 0 {
+		a.nonFiniteAt = it.Index
+	}
 	if begins {
 		a.pace.clear()
 		a.marked, a.settle = false, true
@@ -64,7 +72,7 @@ func (a *alarms) skipped() (n, of int) {
 // took between two moments.
 func (a *alarms) measure(clock, count int64, now time.Time, foreign func(from, to time.Time) float64) {
 	if !a.marked {
-		a.mark, a.markedAt, a.marked = mark{clock, count}, now, true
+		a.mark, a.marked = moment{clock, count, now}, true
 		return
 	}
 	span, done := clock-a.mark.clock, count-a.mark.count
@@ -72,10 +80,10 @@ func (a *alarms) measure(clock, count int64, now time.Time, foreign func(from, t
 		return
 	}
 	if !a.settle { // the first holds the warm-up
-		a.pace.add(float64(done)/(float64(span)/1e9), foreign(a.markedAt, now))
+		a.pace.add(float64(done)/(float64(span)/1e9), foreign(a.mark.at, now))
 	}
 	a.settle = false
-	a.mark, a.markedAt = mark{clock, count}, now
+	a.mark = moment{clock, count, now}
 }
 
 // quiet is the running time since the newest iteration was taken in.
@@ -91,6 +99,10 @@ func (a *alarms) quiet(iterations int64, elapsed time.Duration) time.Duration {
 // that is paused keeps its alerts; of one that ended, those go at once that are
 // not so any more.
 func (a *alarms) judge(f *facts, elapsed, at time.Duration) (gone []LogLine) {
+	// A process that was stopped as a whole finds its loop going on as before.
+	f.quiet = max(f.longest, a.quiet(f.iteration, elapsed))
+	f.skipped, f.steps = a.skipped()
+	f.nonFiniteAt, f.pace = a.nonFiniteAt, &a.pace
 	if f.state == Preparing || f.state == Paused {
 		return nil
 	}
@@ -115,7 +127,7 @@ func (a *alarms) judge(f *facts, elapsed, at time.Duration) (gone []LogLine) {
 		case m.waiting && elapsed-m.pending >= limit && !m.active:
 			what, try := v.tell()
 			m.active, m.waiting, m.told = true, false, elapsed
-			m.Alert = Alert{v.of + r.id, v.severity, at, f.iteration, what, try}
+			m.Alert = Alert{ID: v.of + r.id, Severity: v.severity, Since: at, Iteration: f.iteration, What: what, Try: try}
 			changed = true
 		case m.waiting && elapsed-m.pending >= limit:
 			m.active, m.waiting = false, false
@@ -132,6 +144,9 @@ func (a *alarms) judge(f *facts, elapsed, at time.Duration) (gone []LogLine) {
 	}
 	return gone
 }
+
+// standing are the alerts that stand, the worst first. The caller must not write them.
+func (a *alarms) standing() []Alert { return a.shown }
 
 // show lists the alerts anew, the worst first, then the newest.
 func (a *alarms) show() {

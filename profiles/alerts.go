@@ -8,54 +8,30 @@ import (
 
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
-	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
-// Severity is how much an alert matters.
-type Severity uint8
-
-// The severities.
-const (
-	Notice   Severity = iota // costs little
-	Warning                  // costs time, memory or quality
-	Critical                 // the run does not go on as it is
-)
-
-// String is the severity's name on screen.
-func (s Severity) String() string { return [...]string{"notice", "warning", "critical"}[s] }
-
-// Alert is something wrong with the run.
-type Alert struct {
-	ID        string // what kind, the same for every run: "stall"
-	Severity  Severity
-	Since     time.Duration // since the run began
-	Iteration int64         // Index of the next iteration then
-	What      string        // one sentence
-	Try       string        // one sentence on what may help
-}
-
 // facts are what the rules judge, at one moment of a run.
 type facts struct {
+	schema    *Schema
 	state     State
 	settings  *preset.Settings
 	iteration int64         // so far
-	quiet     time.Duration // longest running time without the end of an iteration, since the last look
+	longest   time.Duration // running time between the ends of two iterations since the last look
 	usual     float64       // median time of an iteration in the recent window, ns; 0 for none
 	mean      float64       // and its mean
 
-	schema *Schema
-	caches [MaxCaches]CacheView
-	trend  MemoryTrend
-	rss    int64
+	caches    [MaxCaches]CacheView
+	trend     MemoryTrend
+	rss       int64
+	scale     float64 // of the gradients, NaN where there is none
+	nonFinite int64   // losses that were not finite, over the run
+	results   []UnitResult
 
-	skipped, steps int     // of the newest iterations, at most recentSteps
-	scale          float64 // of the gradients
-
-	nonFinite   int64 // losses, over the run
-	nonFiniteAt int64 // Index of the newest
-	results     []UnitResult
-	pace        throughput
+	quiet          time.Duration // longest running time without the end of an iteration, since the last look
+	skipped, steps int           // of the newest iterations, at most recentSteps
+	nonFiniteAt    int64         // Index of the newest loss that was not finite
+	pace           *throughput
 }
 
 // rule is one kind of alert. A rule that is raised for hold becomes an alert, and
@@ -217,7 +193,7 @@ func judgeSlowdown(f *facts) finding {
 		what := fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g",
 			p.newest(), p.newest()/p.median(), len(p.rates), p.median())
 		switch others, usual := p.others(); {
-		case others > machine.Quiet && others-usual >= loadDiffers:
+		case others > machine.Quiet && others-usual >= machine.Noticeable:
 			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what, 100*others, 100*usual),
 				"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same."
 		case others <= machine.Quiet:
@@ -301,77 +277,4 @@ func costly(id CacheID) func(f *facts) finding {
 			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[info.Setting])
 		}}
 	}
-}
-
-// throughput is how fast iterations came, one measurement a second or an
-// iteration where it takes longer, since the last change of a setting or stage.
-type throughput struct {
-	rates   []float64 // iterations per second, at most throughputLast, newest last
-	foreign []float64 // what other programs took meanwhile, of each
-}
-
-const (
-	throughputLast  = 100
-	throughputLeast = 10 // fewer say nothing
-	slowRatio       = 0.8
-	slowRecovered   = 0.9
-	slowInARow      = 3 // measurements that must agree
-)
-
-// add takes a measurement, and what other programs took meanwhile, NaN for unknown.
-func (t *throughput) add(rate, foreign float64) {
-	if len(t.rates) == throughputLast {
-		t.rates = append(t.rates[:0], t.rates[1:]...)
-		t.foreign = append(t.foreign[:0], t.foreign[1:]...)
-	}
-	t.rates, t.foreign = append(t.rates, rate), append(t.foreign, foreign)
-}
-
-func (t *throughput) clear() { t.rates, t.foreign = t.rates[:0], t.foreign[:0] }
-
-// others is what other programs took during the newest measurements and, as the
-// median, during all; NaN where that is not known.
-func (t *throughput) others() (newest, usual float64) {
-	n := len(t.foreign)
-	for _, v := range t.foreign[n-slowInARow:] {
-		newest += v / slowInARow
-	}
-	return newest, median(t.foreign)
-}
-
-func (t *throughput) newest() float64 { return t.rates[len(t.rates)-1] }
-
-func (t *throughput) median() float64 { return median(t.rates) }
-
-func median(values []float64) float64 {
-	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
-}
-
-// slow says whether the newest measurements all lie below a share of the median
-// (documents 004, §6.2: the last below 0.8 of the median of 100).
-func (t *throughput) slow(ratio float64) bool {
-	if len(t.rates) < throughputLeast {
-		return false
-	}
-	bound := ratio * t.median()
-	for _, r := range t.rates[len(t.rates)-slowInARow:] {
-		if r >= bound {
-			return false
-		}
-	}
-	return true
-}
-
-// recovered says whether the newest measurements are about the median again.
-func (t *throughput) recovered() bool {
-	if len(t.rates) < throughputLeast {
-		return true
-	}
-	bound := slowRecovered * t.median()
-	for _, r := range t.rates[len(t.rates)-slowInARow:] {
-		if r < bound {
-			return false
-		}
-	}
-	return true
 }

@@ -42,27 +42,3 @@ func TestQuantilesOfJoinedBinsAreThoseOfTheValues(t *testing.T) {
 		}
 	}
 }
-
-func TestACurveKeepsItsQuantilesThroughEveryMerge(t *testing.T) {
-	s := series{binned: true}
-	random := rand.New(rand.NewPCG(7, 1))
-	var values []float64
-	for i := range 40_000 {
-		v := math.Exp(random.NormFloat64())
-		values = append(values, v)
-		s.add(int64(i), v)
-		if i%37 == 0 {
-			s.curve()
-		}
-	}
-	for _, p := range s.curve() {
-		part := slices.Clone(values[p.First : p.Last+1])
-		slices.Sort(part)
-		for _, q := range []float64{0.1, 0.9} {
-			want := part[int(q*float64(len(part)-1))]
-			if got := p.Bins.Quantile(q); math.Abs(got/want-1) > 0.0101 {
-				t.Fatalf("iterations %d to %d: quantile %g is %g, want %g", p.First, p.Last, q, got, want)
-			}
-		}
-	}
-}

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"prismtop/profiles/preset"
 )
 
 // One key pressed again and again before an iteration is one change, from the first
@@ -19,12 +17,12 @@ func TestAKeyPressedAgainIsOneChange(t *testing.T) {
 	for _, c := range [][2]string{{"off", "bf16"}, {"bf16", "bf16x3"}, {"bf16x3", "fp16"}} {
 		tr.set("amp", c[0], c[1])
 	}
-	if all := tr.effects.view(); len(all) != 1 || !all[0].Open() || all[0].After != "fp16" {
+	if all := tr.view(); len(all) != 1 || !all[0].Open() || all[0].After != "fp16" {
 		t.Errorf("before any iteration: %+v", all)
 	}
 	tr.median *= 2
 	tr.iterate(100)
-	all := tr.effects.view()
+	all := tr.view()
 	if len(all) != 1 {
 		t.Fatalf("%d effects, want 1: %+v", len(all), all)
 	}
@@ -32,7 +30,7 @@ func TestAKeyPressedAgainIsOneChange(t *testing.T) {
 	if e.Key != "amp" || e.Before != "off" || e.After != "fp16" || len(e.With) != 0 || !e.Comparable() || math.Abs(e.Shift-1) > 0.1 || e.NBefore != 95 {
 		t.Errorf("%+v, want amp off → fp16 twice as slow", e)
 	}
-	if got := fmt.Sprint(tr.effects.changes); got != fmt.Sprint([]Change{e.Change}) {
+	if got := fmt.Sprint(tr.changes()); got != fmt.Sprint([]Change{e.Change}) {
 		t.Errorf("changes %s", got)
 	}
 }
@@ -47,7 +45,7 @@ func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
 	tr.set("threads", "1", "2")
 	tr.median *= 0.7
 	tr.iterate(100)
-	all := tr.effects.view()
+	all := tr.view()
 	if len(all) != 1 {
 		t.Fatalf("%d effects, want 1: %+v", len(all), all)
 	}
@@ -58,7 +56,7 @@ func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
 	if !e.Comparable() || e.Confounded != "" || math.Abs(e.Shift+0.3) > 0.05 {
 		t.Errorf("%+v, want 30 %% less and nothing else", e)
 	}
-	if got := tr.effects.changes; len(got) != 2 || got[0].Iteration != got[1].Iteration {
+	if got := tr.changes(); len(got) != 2 || got[0].Iteration != got[1].Iteration {
 		t.Errorf("changes %+v", got)
 	}
 }
@@ -71,16 +69,16 @@ func TestAChangeThatIsTakenBackHasNoEffect(t *testing.T) {
 	tr.set("amp", "off", "bf16")
 	tr.iterate(effectWarmup + 10)
 	tr.set("mask_cache", "true", "false")
-	if got := len(tr.effects.view()); got != 2 {
+	if got := len(tr.view()); got != 2 {
 		t.Errorf("%d effects while one waits, want 2", got)
 	}
 	tr.set("mask_cache", "false", "true")
-	if got := len(tr.effects.view()); got != 1 {
+	if got := len(tr.view()); got != 1 {
 		t.Errorf("%d effects once it is taken back, want 1", got)
 	}
 	tr.iterate(20)
-	all := tr.effects.view()
-	if len(all) != 1 || all[0].Closed || all[0].NAfter != 30 || len(tr.effects.changes) != 1 {
+	all := tr.view()
+	if len(all) != 1 || all[0].Closed || all[0].NAfter != 30 || len(tr.changes()) != 1 {
 		t.Errorf("%+v, want amp's alone, open, with 30 iterations after it", all)
 	}
 	lines := tr.effects.told()
@@ -96,12 +94,12 @@ func TestThreadsThatMeanTheSameAreNoChange(t *testing.T) {
 	tr.set("threads", "0", "1")
 	tr.set("threads", "1", strconv.Itoa(runtime.GOMAXPROCS(0)))
 	tr.iterate(60)
-	if all := tr.effects.view(); len(all) != 0 {
+	if all := tr.view(); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
 	tr.set("threads", "0", strconv.Itoa(runtime.GOMAXPROCS(0)+1))
 	tr.iterate(60)
-	if all := tr.effects.view(); len(all) != 1 || !all[0].Comparable() {
+	if all := tr.view(); len(all) != 1 || !all[0].Comparable() {
 		t.Errorf("%+v", all)
 	}
 }
@@ -124,37 +122,16 @@ func TestALimitHasNoEffect(t *testing.T) {
 	tr.set("max_samples", "9", "8")
 	tr.set("max_samples", "8", "9") // taken back
 	tr.iterate(8)
-	all := tr.effects.view()
+	all := tr.view()
 	if len(all) != 1 || !all[0].Comparable() || all[0].NAfter != 30 || all[0].Key != "amp" {
 		t.Errorf("%+v, want amp's alone, with 30 iterations after it", all)
 	}
-	changes := tr.effects.changes
+	changes := tr.changes()
 	if len(changes) != 7 || changes[0].Key != "amp" || changes[1].Key != "max_iterations" || changes[1].After != "800" || changes[6].Key != "threshold" {
 		t.Errorf("changes %+v", changes)
 	}
 	if lines := tr.effects.told(); len(lines) != 6 || lines[0].Text != "max_iterations 0 → 800 from iteration 75 on" {
 		t.Errorf("log %+v", lines)
-	}
-}
-
-// The window of an effect that a change would end too soon is known with the iterations
-// that wait for a reading of the machine.
-func TestAChangeThatCutsAnEffectShortIsKnown(t *testing.T) {
-	r := newRig()
-	r.start()
-	r.tick()
-	r.iterate(100)
-	r.Change(Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
-	r.it.Changes++
-	for _, want := range []struct {
-		n, had int
-		cut    bool
-	}{{effectWarmup, 0, true}, {12, 12, true}, {7, 19, true}, {1, 20, false}} {
-		r.iterate(want.n)
-		e := r.tick().Effects[0]
-		if had, cut := e.CutShort(); had != want.had || cut != want.cut {
-			t.Errorf("%d of which %d wait: had %d, cut short %v; want %d, %v", e.NAfter, e.Waiting, had, cut, want.had, want.cut)
-		}
 	}
 }
 
@@ -166,7 +143,7 @@ func TestBoundariesWithoutIterationsBetweenAreOne(t *testing.T) {
 	tr.it.Index += 3 // their records were lost
 	tr.set("threads", "2", "1")
 	tr.iterate(60)
-	if all := tr.effects.view(); len(all) != 1 || len(all[0].With) != 1 || all[0].Iteration != 63 || all[0].With[0].Iteration != 63 || !all[0].Enough {
+	if all := tr.view(); len(all) != 1 || len(all[0].With) != 1 || all[0].Iteration != 63 || all[0].With[0].Iteration != 63 || !all[0].Enough {
 		t.Errorf("%+v, want one effect from iteration 63 on", all)
 	}
 }
@@ -184,49 +161,5 @@ func TestAChangeAmidAnAblationIsNotComparable(t *testing.T) {
 	e := tr.last()
 	if full, brief := e.Incomparable(); e.Enough || !strings.Contains(full, "an ablation switched settings") || brief != "ablation" {
 		t.Errorf("%+v: %q, %q", e, full, brief)
-	}
-}
-
-// A run that is over gives no more iterations: nothing waits for them.
-func TestTheRunsEndEndsWaiting(t *testing.T) {
-	for _, state := range []State{Finished, Stopped, Failed} {
-		r := newRig()
-		r.start()
-		r.tick()
-		r.iterate(100)
-		r.Change(Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
-		r.it.Changes++
-		r.iterate(effectWarmup + 9)
-		r.Change(Change{Key: "threads", Before: "2", After: "1", Iteration: r.it.Index}, preset.Settings{})
-		r.it.Changes++
-		if e := r.tick().Effects; len(e) != 2 || !e[1].Open() {
-			t.Fatalf("%v: %+v before the end", state, e)
-		}
-		r.State(state, "")
-		for i, e := range r.tick().Effects {
-			if full, _ := e.Incomparable(); e.Open() || !e.Closed || !e.Ended || full != "the run ended first" {
-				t.Errorf("%v: effect %d is %+v: %q", state, i, e, full)
-			}
-		}
-	}
-}
-
-func TestWhyWindowsAreNotComparable(t *testing.T) {
-	for _, c := range []struct {
-		e           Effect
-		full, brief string
-	}{
-		{Effect{Enough: true}, "", ""},
-		{Effect{Needed: 5}, "", ""},
-		{Effect{Enough: true, Confounded: "a; b", Briefly: "a"}, "a; b", "a"},
-		{Effect{Confounded: "only 9 comparable iterations before it", Briefly: "too few before"}, "only 9 comparable iterations before it", "too few before"},
-		{Effect{Needed: 19, NAfter: 1, Closed: true}, "only 1 comparable iteration after it", "too few after"},
-		{Effect{Needed: 12, NAfter: 8, Closed: true}, "only 8 comparable iterations after it", "too few after"},
-		{Effect{Needed: 20, Closed: true}, "no comparable iteration after it", "too few after"},
-		{Effect{Needed: 12, Closed: true, Ended: true}, "the run ended first", "the run ended first"},
-	} {
-		if full, brief := c.e.Incomparable(); full != c.full || brief != c.brief {
-			t.Errorf("%+v: %q, %q", c.e, full, brief)
-		}
 	}
 }

@@ -7,18 +7,14 @@ import (
 	"strings"
 
 	"prismtop/profiles/machine"
-	"prismtop/profiles/unit"
 )
 
 // This file is why the iterations before a change and those after it cannot be compared.
 
-// A share of the processors that others took on one side and not on the other is
-// told from loadDiffers on, below which it is the kernel's ticks, where it is more
-// than a quarter of the shift: one thread that waits can hold up all of them.
-const (
-	loadDiffers = 0.02
-	loadCovers  = 4
-)
+// loadCovers bounds what is told of others: a noticeable share of the processors that they
+// took on one side and not on the other, where it is more than a quarter of the shift. One
+// thread that waits can hold up all of them.
+const loadCovers = 4
 
 // reason is why two windows cannot be compared, in full and in two or three words.
 type reason struct{ full, brief string }
@@ -47,14 +43,6 @@ func (f *effect) lacking() reason {
 	return reason{}
 }
 
-// only is a number of comparable iterations that is too small.
-func only(n int) string {
-	if n == 0 {
-		return "no comparable iteration"
-	}
-	return "only " + unit.Plural(n, "comparable iteration", "comparable iterations")
-}
-
 // disturbance says what other programs took of the processors on both sides, where
 // that is considerable or may explain the shift.
 func disturbance(before, after, shift float64) reason {
@@ -65,7 +53,7 @@ func disturbance(before, after, shift float64) reason {
 	case before > machine.Quiet && after > machine.Quiet && differ < machine.Quiet:
 		took := fmt.Sprintf("others took %.0f %%", 50*(before+after))
 		return reason{took + " of the processors", took}
-	case before > machine.Quiet || after > machine.Quiet, differ >= loadDiffers && loadCovers*differ > math.Abs(shift):
+	case before > machine.Quiet || after > machine.Quiet, differ >= machine.Noticeable && loadCovers*differ > math.Abs(shift):
 		return reason{fmt.Sprintf("others took %.0f %% before, %.0f %% after", 100*before, 100*after),
 			fmt.Sprintf("others took %.0f %%", 100*max(before, after))}
 	}

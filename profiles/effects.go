@@ -79,6 +79,15 @@ type effects struct {
 	scratch   [2][]int64
 }
 
+// newEffects follows the changes of a run of a schema.
+func newEffects(s *Schema) effects {
+	return effects{quality: s.SeriesNamed(s.Quality), unit: s.Unit.One}
+}
+
+// awaiting says whether iterations wait until it is known what other programs took beside
+// them: see settle.
+func (e *effects) awaiting() bool { return len(e.queue) > 0 }
+
 // change announces c. It takes force with the iteration that it names.
 func (e *effects) change(c Change) {
 	e.heard++
@@ -314,11 +323,11 @@ func (f *effect) worthwhile(now basis) bool {
 	return grown != was || f.settled() || now.after == effectWindow || 10*now.after >= 11*was.after
 }
 
-// view is every effect, newest last, those last that no iteration ran under yet. The
-// caller must not write it.
-func (e *effects) view() []Effect {
+// view is every effect, newest last, those last that no iteration ran under yet, and every
+// change. The caller must not write them.
+func (e *effects) view() ([]Effect, []Change) {
 	if !e.dirty {
-		return e.published
+		return e.published, e.changes
 	}
 	e.judge()
 	e.published = make([]Effect, 0, len(e.all)+len(e.waiting))
@@ -339,7 +348,7 @@ func (e *effects) view() []Effect {
 	}
 	slices.SortStableFunc(e.changes, func(a, b Change) int { return cmp.Compare(a.Iteration, b.Iteration) })
 	e.dirty = false
-	return e.published
+	return e.published, e.changes
 }
 
 // told takes the lines for the log.

@@ -44,8 +44,18 @@ func (t *trial) compare(psnr float64) {
 	t.effects.measure(&m)
 }
 
+func (t *trial) view() []Effect {
+	all, _ := t.effects.view()
+	return all
+}
+
+func (t *trial) changes() []Change {
+	_, changes := t.effects.view()
+	return changes
+}
+
 func (t *trial) last() Effect {
-	all := t.effects.view()
+	all := t.view()
 	return all[len(all)-1]
 }
 
@@ -124,7 +134,7 @@ func TestALaterChangeClosesAnEffect(t *testing.T) {
 	tr.iterate(45)
 	tr.change("threads")
 	tr.iterate(30)
-	all := tr.effects.view()
+	all := tr.view()
 	if !all[0].Closed || all[0].NAfter != 40 || !all[0].Enough {
 		t.Errorf("first: %+v, want closed with 40", all[0])
 	}
@@ -254,7 +264,7 @@ func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
 	tr.iterate(30)
 	compare(30)
 	compare(math.Inf(1))
-	all := tr.effects.view()
+	all := tr.view()
 	if all[0].QualityDrift != 3 || all[1].QualityDrift != 6 {
 		t.Errorf("drifts %v and %v, want 3 and 6 dB", all[0].QualityDrift, all[1].QualityDrift)
 	}
@@ -379,11 +389,11 @@ func TestIterationsWaitForTheirShareOfOthers(t *testing.T) {
 	tr.change("threads")
 	feed(1)
 	tr.effects.settle(100*5e6, quiet)
-	if e := tr.effects.view()[0]; e.Closed || !e.Enough || e.NBefore != 55 || e.NAfter != 35 {
+	if e := tr.view()[0]; e.Closed || !e.Enough || e.NBefore != 55 || e.NAfter != 35 {
 		t.Errorf("ended and not settled: %+v", e)
 	}
 	tr.effects.settle(math.MaxInt64, quiet)
-	all := tr.effects.view()
+	all := tr.view()
 	if e := all[0]; !e.Closed || e.NBefore != 55 || e.NAfter != 55 || tr.effects.open != 1 {
 		t.Errorf("settled: %+v, %d open", e, tr.effects.open)
 	}
@@ -396,7 +406,7 @@ func TestManyChangesKeepTheNewest(t *testing.T) {
 		tr.iterate(3)
 	}
 	tr.change("amp")
-	all := tr.effects.view()
+	all := tr.view()
 	if len(all) != maxChanges || all[len(all)-1].Key != "amp" || !all[len(all)-3].Closed || all[len(all)-1].Closed {
 		t.Errorf("%d effects, the newest %+v", len(all), all[len(all)-1])
 	}
@@ -426,7 +436,7 @@ func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
 	iterate(60, 5e6, 2)
 	e.change(Change{Key: "threads", After: "2", Iteration: index})
 	iterate(60, 4e6, 3)
-	all := e.view()
+	all, _ := e.view()
 	if len(all) != 1 || all[0].Key != "threads" {
 		t.Fatalf("effects %+v", all)
 	}

@@ -21,19 +21,6 @@ const (
 	loadMarks = 240
 )
 
-// LoadView is what other programs take of the processors.
-type LoadView struct {
-	// Foreign is the share of all of the machine's processors, 0 to 1, that others
-	// took over the last two seconds; Known is false before the first, and where
-	// Reason tells why it cannot be read.
-	Foreign float64
-	Known   bool
-	Reason  string
-	// Considerable is true from when others took more than machine.Quiet until they
-	// took less than half of that over five seconds.
-	Considerable bool
-}
-
 // loads is what other programs took, read over and over.
 type loads struct {
 	marks []loadMark // oldest first
@@ -144,7 +131,7 @@ func (a *Aggregator) takeLoad(b *Load, at time.Time) {
 
 // standing says whether the run stands still while iterations wait for the next reading.
 func (a *Aggregator) standing() bool {
-	return a.pace.state != Running && len(a.effects.queue) > 0
+	return a.pace.state != Running && a.effects.awaiting()
 }
 
 // settle gives iterations the shares of other programs that are known; all of them
@@ -153,7 +140,7 @@ func (a *Aggregator) settle() {
 	l, last := &a.loads, a.standing()
 	n := len(l.marks)
 	switch {
-	case len(a.effects.queue) == 0, a.pace.state > Paused && !last:
+	case !a.effects.awaiting(), a.pace.state > Paused && !last:
 	case l.view.Reason != "":
 		a.effects.settle(math.MaxInt64, func(int64, int64) float64 { return math.NaN() })
 	case n > 1:

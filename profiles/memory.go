@@ -7,37 +7,6 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// MemoryHistory is memory over the run, in bytes, read once a second.
-type MemoryHistory struct {
-	RSS        Curve // of the process
-	Parameters Curve // categories of the model's parameters
-	Buffers    Curve // the other categories
-	Caches     Curve
-}
-
-// MemoryTrend is how fast the process grows while nothing else changes: from
-// readings since the last change of a setting or stage.
-type MemoryTrend struct {
-	// Known is false while there are too few readings; Needed is then the running
-	// time until there are enough.
-	Known  bool
-	Needed time.Duration
-	Span   time.Duration // of running time that the readings cover
-	N      int
-	// PerMinute is in bytes per minute of running time, with a 95 % interval.
-	PerMinute, Low, High float64
-	// PerThousand is in bytes per 1000 iterations, at the rate of the span.
-	PerThousand float64
-	// CachesPerMinute is what the caches grew by; Beyond and its interval are the
-	// trend of what is left of the process without them and without the part of the
-	// Go heap that nothing lives in.
-	CachesPerMinute             float64
-	Beyond, BeyondLow, BeyondHi float64
-}
-
-// Noise says whether no slope can be told from noise.
-func (t MemoryTrend) Noise() bool { return !t.Known || !(t.Low > 0 || t.High < 0) }
-
 const (
 	trendPoints = 120              // readings that a trend rests on
 	trendLeast  = 30 * time.Second // running time that they must cover

@@ -117,8 +117,7 @@ func TestASlowReaderLosesAlone(t *testing.T) {
 // A reader that comes late hears how the run stands, and then what happens.
 func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 	now := time.Unix(1e9, 0)
-	s := NewStream(16)
-	s.clock = func() time.Time { return now }
+	s := WithClock(16, func() time.Time { return now })
 	first := s.Follow()
 	if got := drained(s.Follow()); got != "" {
 		t.Errorf("before all: %q", got)
@@ -279,43 +278,6 @@ func TestAReportReachesEveryReaderOnce(t *testing.T) {
 		if got := fmt.Sprint(heard); got != "[load 1 true resident 5 true]" {
 			t.Errorf("reader %d heard %s", i, got)
 		}
-	}
-}
-
-// Two aggregators of one run have one set of readings of the machine.
-func TestAggregatorsOfOneRunShareTheirReadings(t *testing.T) {
-	r := newRig()
-	beside, counted := NewAggregator(r.Follow(), Options{Load: r.readLoad}), r.Follow()
-	loads, residents := 0, 0
-	r.a.readings.resident = func() (int64, int64, string) { residents++; return 200e6 + int64(residents), 300e6, "" }
-	beside.readings.resident = func() (int64, int64, string) { return 1, 1, "" }
-	r.start()
-	r.setOthers(0.4)
-	const seconds = 10
-	for range seconds * 10 {
-		r.iterate(100)
-		a, b := r.tick(), beside.Tick(r.now)
-		if a.Load != b.Load || a.Memory.RSS != b.Memory.RSS || b.Index != a.Index {
-			t.Fatalf("load %+v and %+v, RSS %d and %d", a.Load, b.Load, a.Memory.RSS, b.Memory.RSS)
-		}
-	}
-	heard := 0
-	counted.Drain(func(e *Event) {
-		switch e.Body.(type) {
-		case *Load:
-			loads++
-		case *Resident:
-			heard++
-		}
-	})
-	if want := seconds * int(time.Second/loadEvery); loads != want {
-		t.Errorf("%d readings of the load in %d s, want %d", loads, seconds, want)
-	}
-	if residents != seconds || heard != 1 { // only the newest counts
-		t.Errorf("memory was read %d times in %d s, and %d readings wait", residents, seconds, heard)
-	}
-	if l := beside.Last().Load; !l.Known || l.Foreign < 0.4-1e-9 || l.Foreign > 0.4+1e-9 {
-		t.Errorf("%+v, want 0.4", l)
 	}
 }
 

@@ -169,8 +169,9 @@ type recorded struct {
 }
 
 func newRecorded(capacity int) *recorded {
-	r := &recorded{rig: &rig{Stream: NewStream(capacity), now: time.Now()}}
-	r.clock, r.loadAt = func() time.Time { return r.now }, r.now
+	r := &recorded{rig: &rig{now: time.Now()}}
+	r.Stream = WithClock(capacity, func() time.Time { return r.now })
+	r.loadAt = r.now
 	r.tape = &tape{Reader: r.Follow()}
 	r.beside = &tape{Reader: r.Follow()}
 	r.a = NewAggregator(r.tape, Options{Load: r.readLoad, Pictures: time.Second})

@@ -21,9 +21,9 @@ type Saving struct {
 // about nothing: far below what an effect can show.
 const SavingLeast = 0.001
 
-// saving is that of hits that are worth gross, or as little as low or as much as high, less
+// NewSaving is that of hits that are worth gross, or as little as low or as much as high, less
 // n lookups that cost spent together and their squares squares.
-func saving(gross, low, high, n, spent, squares float64, bounded bool) Saving {
+func NewSaving(gross, low, high, n, spent, squares float64, bounded bool) Saving {
 	noise := 1.96 * scatter(n, spent, squares)
 	value := gross - spent
 	return Saving{value, value - math.Hypot(gross-low, noise), value + math.Hypot(high-gross, noise), bounded}
@@ -57,7 +57,7 @@ func (s Saving) Plus(t Saving) Saving {
 // Total is Saved with its interval.
 func (c *CacheCounters) Total() Saving {
 	other := float64(c.Saved - c.Gross + c.Spent) // worth of hits of smaller entries
-	return saving(other+float64(c.Gross), other+float64(c.GrossLow), other+float64(c.GrossHigh),
+	return NewSaving(other+float64(c.Gross), other+float64(c.GrossLow), other+float64(c.GrossHigh),
 		float64(c.Hits+c.Misses), float64(c.Spent), c.SpentSquares, !c.Uncertain())
 }
 

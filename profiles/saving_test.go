@@ -23,7 +23,7 @@ func TestSavingsWithinNoiseAreNothing(t *testing.T) {
 			v.Spent, v.SpentSquares = v.Spent+int64(cost), v.SpentSquares+cost*cost
 		}
 		v.Saved = v.Gross - v.Spent
-		v.recent(&lookups{}, windowSize)
+		recent(&v, &lookups{}, windowSize)
 		s, ok := v.PerIteration()
 		if !ok || !s.Bounded || !(s.Low <= s.Value && s.Value <= s.High) {
 			t.Fatalf("%+v", s)
@@ -51,7 +51,7 @@ func TestASavingsIntervalHasBothErrors(t *testing.T) {
 		PricedBy: 15, Gross: 50e6, GrossLow: 47e6, GrossHigh: 54e6, Spent: 10e6, Saved: 40e6}}
 	v.SpentSquares = 1000 * (10_000*10_000 + 30_000*30_000) // a standard deviation of 30 µs
 	noise := 1.96 * math.Sqrt(1000) * 30_000
-	v.recent(&lookups{}, 500)
+	recent(&v, &lookups{}, 500)
 	s, _ := v.PerIteration()
 	// 1 ns: the ends are whole nanoseconds of the window.
 	if want := (40e6 - math.Hypot(3e6, noise)) / 500; s.Value != 80_000 || math.Abs(s.Low-want) > 30 {
@@ -79,7 +79,7 @@ func TestASavingsIntervalHasBothErrors(t *testing.T) {
 // A cache that never hits costs for certain, whatever a hit would be worth.
 func TestACacheThatNeverHitsCosts(t *testing.T) {
 	v := CacheView{CacheCounters: CacheCounters{Enabled: true, Misses: 20, Spent: 20 * 400_000, SpentSquares: 20 * 400_000 * 400_000, Saved: -20 * 400_000}}
-	v.recent(&lookups{}, 500)
+	recent(&v, &lookups{}, 500)
 	if s, ok := v.PerIteration(); !ok || s.Nothing(5e6) || s.High >= 0 || !s.Bounded {
 		t.Errorf("%+v", s)
 	}

@@ -6,9 +6,6 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// EffectEnough is how many iterations an effect needs on each side of its change.
-const EffectEnough = 20
-
 // The windows of an effect, in iterations.
 const (
 	effectWindow   = 200 // at most this many on each side, the nearest to the change

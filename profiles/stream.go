@@ -41,8 +41,11 @@ type known struct {
 // NewStream returns a stream whose first reader has room for at least capacity iterations.
 // 8192 of them (6 MiB) are more than a second of the fastest loop. What is written before
 // Follow was called waits for the first reader.
-func NewStream(capacity int) *Stream {
-	s := &Stream{clock: time.Now, room: capacity}
+func NewStream(capacity int) *Stream { return WithClock(capacity, time.Now) }
+
+// WithClock is New with another clock than the machine's, which may not run backwards.
+func WithClock(capacity int, clock func() time.Time) *Stream {
+	s := &Stream{clock: clock, room: capacity}
 	s.readers.Store(&[]*Reader{{stream: s, ring: NewRing(capacity), first: true}})
 	return s
 }

@@ -1,33 +1,11 @@
 package profiles
 
-// TrendBin is how long each value of a Trend stands for, in nanoseconds of the
-// run's clock.
-const TrendBin = 2_000_000_000
-
 // trendBins is how many are kept. A full trend loses its oldest quarter at once, so
 // that a line of them fills and then jumps.
 const trendBins = 24
 
 // trendCompared is how many bins are compared with as many before them.
 const trendCompared = 4
-
-// Trend is the recent past of a phase.
-type Trend struct {
-	// Bins are mean times in nanoseconds, oldest first, each of the iterations of
-	// TrendBin that ran the phase, warm-up excluded; 0 where none did. Time in which
-	// no iteration began has no bin.
-	Bins []float64
-	// Change is the mean of the newest four bins over that of the four before, less
-	// 1, whatever was changed in between. HasChange is false before there are eight.
-	Change    float64
-	HasChange bool
-}
-
-// WholeIteration is the index of the whole iteration in Trends.
-const WholeIteration = MaxPhases
-
-// Trends are those of the phases, and that of the whole iteration.
-type Trends [MaxPhases + 1]Trend
 
 // trends collects them.
 type trends struct {

@@ -88,14 +88,14 @@ func (w *window) caches(newest *Iteration) [MaxCaches]CacheView {
 	for c := range MaxCaches {
 		views[c].CacheCounters = newest.Caches[c]
 		if w.n > 0 {
-			views[c].recent(&w.lookups[(w.next+windowSize-w.n)%windowSize][c], w.n)
+			recent(&views[c], &w.lookups[(w.next+windowSize-w.n)%windowSize][c], w.n)
 		}
 	}
 	return views
 }
 
 // recent fills in what happened in so many iterations, from what was counted before them.
-func (v *CacheView) recent(from *lookups, iterations int) {
+func recent(v *CacheView, from *lookups, iterations int) {
 	hits, misses := v.Hits-from.hits, v.Misses-from.misses
 	v.RecentN = hits + misses
 	v.RecentDropped = max(0, misses-(v.Entries-from.entries))
@@ -108,7 +108,7 @@ func (v *CacheView) recent(from *lookups, iterations int) {
 	priced, spent := v.Priced-from.priced, v.Spent-from.spent
 	v.RecentSaved = v.Saved - from.saved - (v.Gross - from.gross) + priced*v.Price
 	gross := v.RecentSaved + spent
-	s := saving(float64(gross), float64(gross-priced*(v.Price-v.PriceLow)), float64(gross+priced*(v.PriceHigh-v.Price)),
+	s := NewSaving(float64(gross), float64(gross-priced*(v.Price-v.PriceLow)), float64(gross+priced*(v.PriceHigh-v.Price)),
 		float64(v.RecentN), float64(spent), v.SpentSquares-from.squares, true)
 	v.RecentLow, v.RecentHigh = int64(math.Floor(s.Low)), int64(math.Ceil(s.High))
 }

@@ -6,6 +6,10 @@ import "cmp"
 // times are measured that are to be compared.
 const Quiet = 0.06
 
+// Noticeable is the difference between two shares of the processors, 0 to 1, below which
+// it may be the ticks in which the system counts.
+const Noticeable = 0.02
+
 // Load is processor time in seconds, summed over all processors since each began to
 // count.
 type Load struct {
