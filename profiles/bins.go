@@ -18,8 +18,8 @@ type Bin struct {
 // binRatio is the upper end of a bin over its lower.
 const binRatio = 1.02
 
-// add counts one more value. It may write what b shares.
-func (b Bins) add(v float64) Bins {
+// Add counts one more value. It may write what b shares.
+func (b Bins) Add(v float64) Bins {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return b
 	}

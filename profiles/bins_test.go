@@ -16,7 +16,7 @@ func TestQuantilesOfJoinedBinsAreThoseOfTheValues(t *testing.T) {
 			for range random.IntN(60) {
 				v := math.Exp(3 * random.NormFloat64())
 				values = append(values, v)
-				parts[i] = parts[i].add(v)
+				parts[i] = parts[i].Add(v)
 			}
 		}
 		var all Bins

@@ -78,11 +78,11 @@ func (e *Effect) Incomparable() (full, brief string) {
 	case e.Ended:
 		return "the run ended first", "the run ended first"
 	}
-	return only(e.NAfter) + " after it", "too few after"
+	return TooFew(e.NAfter) + " after it", "too few after"
 }
 
-// only is a number of comparable iterations that is too small.
-func only(n int) string {
+// TooFew is a number of comparable iterations that is too small.
+func TooFew(n int) string {
 	if n == 0 {
 		return "no comparable iteration"
 	}

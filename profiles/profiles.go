@@ -1,9 +1,10 @@
 // Package profiles is the data model of a run that is being watched: what one
 // iteration measured, what changed, and the Snapshot that the screen draws.
 //
-// Data flows one way. The run writes fixed-size Iteration records into a Stream
-// (a lossless single-producer ring) and never waits; the Aggregator drains it,
-// and once per tick builds one immutable Snapshot.
+// Data flows one way. The run writes fixed-size Iteration records into a stream.Stream
+// (a lossless single-producer ring) and never waits; the aggregate.Aggregator drains it,
+// and once per tick builds one immutable Snapshot. Rooms of their own judge: effect what a
+// change did, alert what is wrong.
 package profiles
 
 import (

@@ -1,20 +1,22 @@
-package profiles
+package profiles_test
 
 import (
 	"slices"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
 )
 
 func TestASchemaFindsItsEntriesByName(t *testing.T) {
-	s := testSchema()
-	for name, want := range map[string]int{"loss_old": seriesLossOld, "psnr_db": seriesPSNR, GradientScale: seriesGradientScale, "PSNR": -1, "": -1} {
+	s := profilestest.Schema()
+	for name, want := range map[string]int{"loss_old": profilestest.SeriesLossOld, "psnr_db": profilestest.SeriesPSNR, profiles.GradientScale: profilestest.SeriesGradientScale, "PSNR": -1, "": -1} {
 		if got := s.SeriesNamed(name); got != want {
 			t.Errorf("series %q has index %d, want %d", name, got, want)
 		}
 	}
-	for setting, want := range map[string]CacheID{"measurement_cache": cacheMeasurement, "fft_cache": cacheFFTPlans, "mask_cache": cacheMasks} {
+	for setting, want := range map[string]profiles.CacheID{"measurement_cache": profilestest.CacheMeasurement, "fft_cache": profilestest.CacheFFTPlans, "mask_cache": profilestest.CacheMasks} {
 		if got := s.CacheOf(setting); got != int(want) {
 			t.Errorf("%s switches cache %d, want %d", setting, got, want)
 		}
@@ -22,13 +24,13 @@ func TestASchemaFindsItsEntriesByName(t *testing.T) {
 			t.Errorf("%s is no setting", setting)
 		}
 	}
-	for name, want := range map[string]int{"reconstruction": pictureReconstruction, "truth": pictureTruth, "moon": -1} {
+	for name, want := range map[string]int{"reconstruction": profilestest.PictureReconstruction, "truth": profilestest.PictureTruth, "moon": -1} {
 		if got := s.PictureNamed(name); got != want {
 			t.Errorf("picture %q has index %d, want %d", name, got, want)
 		}
 	}
-	if got := s.Looking(); got != int(phaseMetrics) {
-		t.Errorf("comparing counts to phase %d, want %d", got, phaseMetrics)
+	if got := s.Looking(); got != int(profilestest.PhaseMetrics) {
+		t.Errorf("comparing counts to phase %d, want %d", got, profilestest.PhaseMetrics)
 	}
 	if got := s.CacheOf("masks"); got != -1 {
 		t.Errorf("no setting switches cache %d", got)
@@ -36,11 +38,11 @@ func TestASchemaFindsItsEntriesByName(t *testing.T) {
 }
 
 func TestASchemaGroupsItsSeries(t *testing.T) {
-	s := testSchema()
-	if got := s.Group(Losses); !slices.Equal(got, []int{seriesLossOld, seriesLossNew}) {
+	s := profilestest.Schema()
+	if got := s.Group(profiles.Losses); !slices.Equal(got, []int{profilestest.SeriesLossOld, profilestest.SeriesLossNew}) {
 		t.Errorf("losses %v", got)
 	}
-	if got := s.Group(Metrics); !slices.Equal(got, []int{seriesPSNR, seriesSSIM, seriesRMSE}) {
+	if got := s.Group(profiles.Metrics); !slices.Equal(got, []int{profilestest.SeriesPSNR, profilestest.SeriesSSIM, profilestest.SeriesRMSE}) {
 		t.Errorf("metrics %v", got)
 	}
 	if got := s.Group("pictures"); got != nil {
@@ -54,23 +56,23 @@ func TestASchemaGroupsItsSeries(t *testing.T) {
 }
 
 func TestASchemaKnowsTheStagesOfItsKinds(t *testing.T) {
-	s := testSchema()
-	const unknown = Kind(9)
+	s := profilestest.Schema()
+	const unknown = profiles.Kind(9)
 	for _, c := range []struct {
-		kind  Kind
+		kind  profiles.Kind
 		stage string
 		units bool
-	}{{kindInitialisation, "initialising", false}, {kindFirstSample, "progressive", true}, {kindLaterSample, "progressive", true}, {unknown, "", false}} {
+	}{{profilestest.KindInitialisation, "initialising", false}, {profilestest.KindFirstSample, "progressive", true}, {profilestest.KindLaterSample, "progressive", true}, {unknown, "", false}} {
 		if got, in := s.Stage(c.kind), s.InUnits(c.kind); got != c.stage || in != c.units {
 			t.Errorf("kind %d is of %q, in units %v", c.kind, got, in)
 		}
 	}
 	for _, c := range []struct {
-		a, b Kind
+		a, b profiles.Kind
 		same bool
 	}{
-		{kindFirstSample, kindLaterSample, true}, {kindInitialisation, kindFirstSample, false}, {kindLaterSample, kindLaterSample, true},
-		{unknown, unknown, true}, {unknown, kindLaterSample, false}, {kindLaterSample, unknown, false},
+		{profilestest.KindFirstSample, profilestest.KindLaterSample, true}, {profilestest.KindInitialisation, profilestest.KindFirstSample, false}, {profilestest.KindLaterSample, profilestest.KindLaterSample, true},
+		{unknown, unknown, true}, {unknown, profilestest.KindLaterSample, false}, {profilestest.KindLaterSample, unknown, false},
 	} {
 		if got := s.SameStage(c.a, c.b); got != c.same {
 			t.Errorf("kinds %d and %d are of one stage: %v", c.a, c.b, got)
@@ -80,26 +82,26 @@ func TestASchemaKnowsTheStagesOfItsKinds(t *testing.T) {
 
 // A run that did not begin has a schema without entries: asking for one is no fault.
 func TestAnEmptySchemaHasNothing(t *testing.T) {
-	var s Schema
+	var s profiles.Schema
 	if s.SeriesNamed("psnr_db") != -1 || s.CacheOf("mask_cache") != -1 || s.PictureNamed("truth") != -1 || s.Looking() != -1 ||
-		s.Group(Losses) != nil || s.Each(0) || s.Stage(0) != "" || s.InUnits(0) || !s.SameStage(0, 0) || s.SameStage(0, 1) {
+		s.Group(profiles.Losses) != nil || s.Each(0) || s.Stage(0) != "" || s.InUnits(0) || !s.SameStage(0, 0) || s.SameStage(0, 1) {
 		t.Errorf("%+v", s)
 	}
-	snap := &Snapshot{}
+	snap := &profiles.Snapshot{}
 	if v := snap.Of("psnr_db"); v.Has || v.Latest == v.Latest || v.Curve != nil {
 		t.Errorf("PSNR %+v, want no value", v)
 	}
-	if snap.Cache("mask_cache") != (CacheView{}) || snap.Picture("truth") != nil || snap.Stage() != "" || snap.InUnits() {
+	if snap.Cache("mask_cache") != (profiles.CacheView{}) || snap.Picture("truth") != nil || snap.Stage() != "" || snap.InUnits() {
 		t.Errorf("%+v", snap)
 	}
 }
 
 // What a schema declares has room in the records.
 func TestTheTestsSchemaFits(t *testing.T) {
-	s := testSchema()
+	s := profilestest.Schema()
 	for what, n := range map[string][2]int{
-		"phases": {len(s.Phases), MaxPhases}, "series": {len(s.Series), MaxSeries}, "caches": {len(s.Caches), MaxCaches},
-		"memory": {len(s.Memory), MaxMemory}, "pictures": {len(s.Pictures), MaxPictures},
+		"phases": {len(s.Phases), profiles.MaxPhases}, "series": {len(s.Series), profiles.MaxSeries}, "caches": {len(s.Caches), profiles.MaxCaches},
+		"memory": {len(s.Memory), profiles.MaxMemory}, "pictures": {len(s.Pictures), profiles.MaxPictures},
 	} {
 		if n[0] > n[1] {
 			t.Errorf("%d %s and room for %d", n[0], what, n[1])
@@ -109,8 +111,8 @@ func TestTheTestsSchemaFits(t *testing.T) {
 
 // Memory is summed by what the schema says that its categories are.
 func TestMemoryIsSummedByTheSchema(t *testing.T) {
-	s := testSchema()
-	var m Memory
+	s := profilestest.Schema()
+	var m profiles.Memory
 	for i := range s.Memory {
 		m.Parts[i] = 1 << i
 	}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workloads"
 )
@@ -18,7 +20,7 @@ import (
 var brief = ablation.Options{Rounds: 6, Least: 4, Time: time.Millisecond, Only: []string{"checkpointing", "amp", "fft_cache"}}
 
 // ablating is a run with an ablation under way that has switched something.
-func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *profiles.Aggregator, preset.Settings) {
+func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregate.Aggregator, preset.Settings) {
 	t.Helper()
 	s := settings(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
 	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s, Linger: true})
@@ -121,9 +123,9 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 }
 
 // switched is a run, not started, whose ablation has switched something.
-func switched(t *testing.T) (*Run, *profiles.Aggregator, preset.Settings) {
+func switched(t *testing.T) (*Run, *aggregate.Aggregator, preset.Settings) {
 	t.Helper()
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: profiles.NewStream(1 << 10)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: stream.New(1 << 10)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func switched(t *testing.T) (*Run, *profiles.Aggregator, preset.Settings) {
 			t.Fatal(err)
 		}
 		if len(l.changesTo(o.Settings, true)) > 0 {
-			return r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{}), o.Settings
+			return r, aggregate.New(o.Stream.Follow(), aggregate.Options{}), o.Settings
 		}
 	}
 	t.Fatal("nothing was switched")

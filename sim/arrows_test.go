@@ -29,6 +29,9 @@ var arrows = []arrow{
 	{from: []string{"sim"}, never: []string{"tui", "gpu"}, why: "the engine knows no screen and no device"},
 	{from: []string{"=sim", "sim/workload", "sim/ablation"}, never: []string{"sim/prism", "sim/optics", "sim/picture", "sim/cpu", "sim/nn", "sim/workloads"}, why: "a run knows tasks, no workload and no backend"},
 	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
+	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export"}, why: "the data model knows none of its rooms"},
+	{from: []string{"profiles/stream", "profiles/effect", "profiles/alert"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export"}, why: "rooms know the data model, not each other"},
+	{from: []string{"profiles/aggregate"}, never: []string{"profiles/stream", "profiles/export"}, why: "an aggregator takes any source"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/cpu"}, never: []string{"sim/prism"}, why: "a backend knows no workload"},
@@ -137,7 +140,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/unit", "tui", "tui/command", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export", "profiles/unit", "tui", "tui/command", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}
@@ -184,6 +187,13 @@ func TestViolationsAreFound(t *testing.T) {
 			{ImportPath: path("tui"), Imports: []string{path("profiles")}},
 			{ImportPath: path("profiles"), Imports: []string{"fmt"}},
 		}, ""},
+		{"the data model may not use a room", []pkg{{ImportPath: path("profiles"), Imports: []string{path("profiles/alert")}}}, "prismtop/profiles → prismtop/profiles/alert"},
+		{"a room may not use another", []pkg{
+			{ImportPath: path("profiles/effect"), Imports: []string{path("profiles/alert")}},
+			{ImportPath: path("profiles/alert"), Imports: []string{path("profiles")}},
+		}, "prismtop/profiles/effect → prismtop/profiles/alert"},
+		{"an aggregator gathers the rooms", []pkg{{ImportPath: path("profiles/aggregate"), Imports: []string{path("profiles/effect"), path("profiles/alert")}}}, ""},
+		{"an aggregator takes any source", []pkg{{ImportPath: path("profiles/aggregate"), Imports: []string{path("profiles/stream")}}}, "prismtop/profiles/aggregate → prismtop/profiles/stream"},
 		{"a run may not use a workload", []pkg{{ImportPath: path("sim"), Imports: []string{path("sim/prism")}}}, "prismtop/sim → prismtop/sim/prism"},
 		{"a workload's folder is another room than the run's", []pkg{{ImportPath: path("sim/workloads"), Imports: []string{path("sim/prism")}}}, ""},
 		{"the command line knows every room", []pkg{

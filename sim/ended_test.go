@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/await/awaittest"
+	"prismtop/profiles/stream"
 	"prismtop/sim/ablation"
 	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
@@ -33,7 +35,7 @@ func ends(t *testing.T, r *Run) {
 }
 
 func TestAContextEndsNew(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, forEver)...), Stream: profiles.NewStream(64)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, forEver)...), Stream: stream.New(64)}
 	for _, looks := range []int{0, 5000} {
 		if _, err := New(awaittest.After(looks), o); !errors.Is(err, context.Canceled) {
 			t.Errorf("ended after %d looks: %v", looks, err)
@@ -51,7 +53,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, forEver)...), Stream: profiles.NewStream(64), Linger: true}
+			o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, forEver)...), Stream: stream.New(64), Linger: true}
 			r, err := Open(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -60,7 +62,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 			r.Start(ctx)
 			stop(r, cancel)
 			ends(t, r)
-			if s := profiles.NewAggregator(o.Stream.Follow(), profiles.Options{}).Tick(time.Now()); s.State != profiles.Stopped {
+			if s := aggregate.New(o.Stream.Follow(), aggregate.Options{}).Tick(time.Now()); s.State != profiles.Stopped {
 				t.Errorf("the run is %v", s.State)
 			}
 			if _, err := r.WriteReconstruction(t.Context(), filepath.Join(t.TempDir(), "x")); err == nil || !strings.Contains(err.Error(), "nothing was reconstructed") {
@@ -87,7 +89,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 	for _, ablating := range []bool{false, true} {
 		for looks := 0; looks < 300; looks += 61 {
-			o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "iterations=1000000")...), Stream: profiles.NewStream(1 << 10)}
+			o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "iterations=1000000")...), Stream: stream.New(1 << 10)}
 			r, err := New(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +102,7 @@ func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 			if err := r.guard(t.Context(), awaittest.After(looks)); err != nil {
 				t.Fatalf("ended after %d looks: %v", looks, err)
 			}
-			s := profiles.NewAggregator(o.Stream.Follow(), profiles.Options{}).Tick(time.Now())
+			s := aggregate.New(o.Stream.Follow(), aggregate.Options{}).Tick(time.Now())
 			if s.State != profiles.Stopped || s.Err != "" {
 				t.Errorf("ended after %d looks: %v, %q", looks, s.State, s.Err)
 			}
@@ -117,13 +119,13 @@ func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 func TestAShortIterationIsNotCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Stream: profiles.NewStream(1 << 14)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Stream: stream.New(1 << 14)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	a := profiles.NewAggregator(o.Stream.Follow(), profiles.Options{})
+	a := aggregate.New(o.Stream.Follow(), aggregate.Options{})
 	r.Start(ctx)
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	cancel()

@@ -9,8 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/host"
 	"prismtop/sim/optics"
@@ -24,7 +24,7 @@ import (
 // object, both on the object's window, and the run's description.
 func reconstructed(t *testing.T, s preset.Settings) (got, truth []float32, r *Run) {
 	t.Helper()
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: profiles.NewStream(1 << 14)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream.New(1 << 14)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/workloads"
 )
 
@@ -161,7 +162,7 @@ func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
 // Where the memory holds one run alone, the present one goes before the next is built, and
 // stays while the picture is not there.
 func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Stream: profiles.NewStream(1 << 10)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Stream: stream.New(1 << 10)})
 	if err != nil {
 		t.Fatal(err)
 	}

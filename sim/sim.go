@@ -1,7 +1,7 @@
 // Package sim runs a reconstruction on a goroutine of its own and lets the
 // outside change its settings between iterations.
 //
-// The run writes what it measures into a profiles.Stream and never waits for a
+// The run writes what it measures into a stream.Stream and never waits for a
 // reader. Commands (a setting, pause, step, restart, save, stop) are queued by
 // any goroutine and obeyed at the next iteration boundary.
 package sim
@@ -17,6 +17,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/workload"
 )
 
@@ -24,7 +25,7 @@ import (
 type Options struct {
 	Maker    workload.Maker // of the workload
 	Settings preset.Settings
-	Stream   *profiles.Stream
+	Stream   *stream.Stream
 
 	// SaveTo is the path, without extension, that Save writes a .png and a .npy
 	// beside; empty is "prismtop-" and the object's name in the working folder. Where
@@ -59,7 +60,7 @@ type Run struct {
 	options Options
 	cut     context.Context // ends a little after the run is to stop
 	hurry   func()          // makes cut end; nil before Start
-	stream  *profiles.Stream
+	stream  *stream.Stream
 	inputs  workload.Inputs // nil until they were loaded
 
 	prepared bool

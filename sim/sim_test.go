@@ -13,7 +13,9 @@ import (
 	"go.uber.org/goleak"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
 )
@@ -36,9 +38,9 @@ func settings(t testing.TB, sets ...string) preset.Settings {
 }
 
 // start begins a run and returns it with its aggregator.
-func start(t testing.TB, o Options) (*Run, *profiles.Aggregator) {
+func start(t testing.TB, o Options) (*Run, *aggregate.Aggregator) {
 	t.Helper()
-	o.Stream = profiles.NewStream(1 << 14)
+	o.Stream = stream.New(1 << 14)
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +51,7 @@ func start(t testing.TB, o Options) (*Run, *profiles.Aggregator) {
 		r.Close()
 	})
 	r.Start(context.Background())
-	return r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{})
+	return r, aggregate.New(o.Stream.Follow(), aggregate.Options{})
 }
 
 // finish waits for the end of a run that must not fail.
@@ -63,7 +65,7 @@ func finish(t testing.TB, o Options) *profiles.Snapshot {
 }
 
 // until ticks until a snapshot is as wanted.
-func until(t testing.TB, a *profiles.Aggregator, what string, ok func(*profiles.Snapshot) bool) *profiles.Snapshot {
+func until(t testing.TB, a *aggregate.Aggregator, what string, ok func(*profiles.Snapshot) bool) *profiles.Snapshot {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if s := a.Tick(time.Now()); ok(s) {
@@ -96,8 +98,8 @@ func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
 // losses are the bits of every iteration's losses of a run.
 func losses(t *testing.T, s preset.Settings) []uint64 {
 	t.Helper()
-	stream := profiles.NewStream(1)
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream})
+	events := stream.New(1)
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +275,7 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 
 // A panic of the loop is an error of the run, not the end of the process.
 func TestPanicOfTheLoopIsAnError(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Stream: profiles.NewStream(64)}
+	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Stream: stream.New(64)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -289,7 +291,7 @@ func TestPanicOfTheLoopIsAnError(t *testing.T) {
 
 func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
 	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
-	o.Stream = profiles.NewStream(1 << 10)
+	o.Stream = stream.New(1 << 10)
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -318,7 +320,7 @@ func BenchmarkIteration(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r, err := New(b.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: profiles.NewStream(64)})
+			r, err := New(b.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream.New(64)})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workload"
 	"prismtop/tui"
@@ -119,8 +121,8 @@ func fit(t *testing.T, epochs int, rate float64, meanwhile func(*sim.Run)) (*pro
 		t.Fatal(err)
 	}
 	s.LearningRate, s.Passes = rate, 1
-	stream := profiles.NewStream(1 << 12)
-	r, err := sim.New(t.Context(), sim.Options{Maker: parabolas{epochs}, Settings: s, Stream: stream})
+	events := stream.New(1 << 12)
+	r, err := sim.New(t.Context(), sim.Options{Maker: parabolas{epochs}, Settings: s, Stream: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +132,7 @@ func fit(t *testing.T, epochs int, rate float64, meanwhile func(*sim.Run)) (*pro
 	}
 	r.Start(t.Context())
 	err = r.Wait()
-	return profiles.NewAggregator(stream.Follow(), profiles.Options{}).Tick(time.Now()), err
+	return aggregate.New(events.Follow(), aggregate.Options{}).Tick(time.Now()), err
 }
 
 // A run drives any task: what the task measured is in the snapshot, in JSON under the names of

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 )
 
@@ -125,16 +127,16 @@ func goldenSizes(t *testing.T, name string, pane paneID, snap *profiles.Snapshot
 // Keys that were pressed before one iteration show as one row, one mark and one effect,
 // from the stream to the screen.
 func TestKeysPressedTogetherShowAsOne(t *testing.T) {
-	stream := profiles.NewStream(4096)
-	a := profiles.NewAggregator(stream.Follow(), profiles.Options{})
+	events := stream.New(4096)
+	a := aggregate.New(events.Follow(), aggregate.Options{})
 	now := time.Now()
-	stream.Begin(running().Run, preset.Settings{AMP: "off"})
-	stream.State(profiles.Running, "")
+	events.Begin(running().Run, preset.Settings{AMP: "off"})
+	events.State(profiles.Running, "")
 	it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3}
 	iterate := func(n int, ms int64) {
 		for range n {
 			it.Total = ms * 1e6
-			stream.Iteration(&it)
+			events.Iteration(&it)
 			it.Index++
 			it.Start += it.Total
 		}
@@ -142,7 +144,7 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	press := func(key string, values ...string) {
 		for i, v := range values[1:] {
 			it.Changes++
-			stream.Change(profiles.Change{Key: key, Before: values[i], After: v, Iteration: it.Index}, preset.Settings{AMP: v})
+			events.Change(profiles.Change{Key: key, Before: values[i], After: v, Iteration: it.Index}, preset.Settings{AMP: v})
 		}
 	}
 	iterate(100, 5)
@@ -153,7 +155,7 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	iterate(100, 12)
 	press("checkpointing", "false", "true", "false")
 	iterate(10, 12)
-	stream.State(profiles.Paused, "") // no reading of the machine is waited for
+	events.State(profiles.Paused, "") // no reading of the machine is waited for
 	a.Tick(now)
 	s := a.Tick(now.Add(time.Second))
 	if len(s.Effects) != 2 || len(s.Changes) != 3 {

@@ -18,8 +18,10 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 )
 
@@ -83,8 +85,8 @@ type session struct {
 	stuck bool     // the terminal does not read
 	rows  []string // of the frame that was looked at last
 
-	stream     *profiles.Stream
-	aggregator *profiles.Aggregator
+	stream     *stream.Stream
+	aggregator *aggregate.Aggregator
 	settings   preset.Settings
 	it         profiles.Iteration
 }
@@ -282,8 +284,8 @@ func (s *session) begin() {
 		return
 	}
 	r := running()
-	s.stream = profiles.NewStream(128)
-	s.aggregator = profiles.NewAggregator(s.stream.Follow(), profiles.Options{Load: func() machine.Load { return machine.Load{} }})
+	s.stream = stream.New(128)
+	s.aggregator = aggregate.New(s.stream.Follow(), aggregate.Options{Load: func() machine.Load { return machine.Load{} }})
 	s.settings = r.Settings
 	s.settings.BindThreshold()
 	s.stream.Begin(r.Run, s.settings)

@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 )
 
 // watched is a run that is a stream of iterations, seen through the aggregator.
 type watched struct {
 	*recorder
-	aggregator *profiles.Aggregator
+	aggregator *aggregate.Aggregator
 }
 
 func (w watched) Snapshots() <-chan *profiles.Snapshot { return w.aggregator.Snapshots() }
@@ -30,12 +32,12 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 				defer close(s.freed)
 				w = s
 			}
-			stream := profiles.NewStream(1 << 14)
+			events := stream.New(1 << 14)
 			s := running()
-			stream.Begin(s.Run, s.Settings)
-			stream.State(profiles.Running, "")
-			reader := stream.Follow()
-			run := watched{newRecorder(), profiles.NewAggregator(reader, profiles.Options{})}
+			events.Begin(s.Run, s.Settings)
+			events.State(profiles.Running, "")
+			reader := events.Follow()
+			run := watched{newRecorder(), aggregate.New(reader, aggregate.Options{})}
 			ctx, stop := context.WithCancel(context.Background())
 			go run.aggregator.Run(ctx, 100*time.Millisecond)
 			keys, press := io.Pipe()
@@ -54,7 +56,7 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 				it.Index++
 				it.Total = 1e6
 				it.Phases[prism.PhaseForward] = 4e5
-				stream.Iteration(&it)
+				events.Iteration(&it)
 			}
 			b.ReportMetric(float64(reader.Dropped()), "dropped")
 			stop()

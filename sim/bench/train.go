@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/prism"
 )
@@ -19,7 +20,7 @@ func (m *measurement) middle(maker prism.Maker, s preset.Settings) (*sim.Run, er
 	s.InitIterations, s.InitCycles = 0, 0
 	s.Threshold, s.Iterations, s.Cycles = 0, 1, 1
 	s.MaxIterations, s.MaxSamples, s.MaxSeconds = 0, 0, 0
-	run, err := sim.New(m.ctx, sim.Options{Maker: maker, Settings: s, Stream: profiles.NewStream(2)})
+	run, err := sim.New(m.ctx, sim.Options{Maker: maker, Settings: s, Stream: stream.New(2)})
 	if err != nil {
 		return nil, err
 	}

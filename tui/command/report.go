@@ -9,7 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export"
+	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/prism"
 	"prismtop/tui"
@@ -49,13 +51,13 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, prese
 
 // writeNotBegun writes the JSON summary of a run that failed, or was interrupted, in
 // its preparation.
-func writeNotBegun(ctx context.Context, w io.Writer, stream *profiles.Stream, presetName string, err error) error {
+func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, presetName string, err error) error {
 	if ctx.Err() != nil {
-		stream.State(profiles.Stopped, "")
+		events.State(profiles.Stopped, "")
 	} else {
-		stream.State(profiles.Failed, err.Error())
+		events.State(profiles.Failed, err.Error())
 	}
-	s := *profiles.NewAggregator(stream.Follow(), profiles.Options{}).Tick(time.Now())
+	s := *aggregate.New(events.Follow(), aggregate.Options{}).Tick(time.Now())
 	s.Run.Schema = prism.Schema() // no task has declared it
 	return export.WriteJSON(w, export.Summarize(&s, export.Source{
 		Version: version, Preset: presetName, CPU: features.Detect(),

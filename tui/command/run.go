@@ -10,8 +10,9 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
 )
@@ -99,7 +100,7 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return err
 	}
 	o := sim.Options{
-		Maker: workloads.PRISM(device.Reason), Settings: settings, Stream: profiles.NewStream(8192), GPUReason: device.Reason,
+		Maker: workloads.PRISM(device.Reason), Settings: settings, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
 	}
@@ -119,7 +120,7 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return badUsage(err)
 	}
 	defer r.Close()
-	show := live{r, profiles.NewAggregator(o.Stream.Follow(), profiles.Options{Pictures: pictures})}
+	show := live{r, aggregate.New(o.Stream.Follow(), aggregate.Options{Pictures: pictures})}
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may not read any more

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
+	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
 	"prismtop/tui"
@@ -178,13 +180,13 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	stream := profiles.NewStream(8192)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: stream, Metrics: 500 * time.Millisecond})
+	events := stream.New(8192)
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	show := live{r, profiles.NewAggregator(stream.Follow(), profiles.Options{Pictures: 300 * time.Millisecond})}
+	show := live{r, aggregate.New(events.Follow(), aggregate.Options{Pictures: 300 * time.Millisecond})}
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
 	go show.aggregator.Run(ctx, 100*time.Millisecond)

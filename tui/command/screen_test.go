@@ -16,8 +16,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
 	"prismtop/tui"
@@ -119,15 +120,15 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream := profiles.NewStream(64)
-	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream, Linger: true})
+	events := stream.New(64)
+	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: s, Stream: events, Linger: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Close() // the loop meets nothing where its reconstruction was
 	f := runFlags{}
 	look := tui.Options{Output: x.TTY(), Input: x.TTY()}
-	err = f.watch(context.Background(), x.TTY(), live{r, profiles.NewAggregator(stream.Follow(), profiles.Options{})}, look)
+	err = f.watch(context.Background(), x.TTY(), live{r, aggregate.New(events.Follow(), aggregate.Options{})}, look)
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {
 		t.Fatalf("the screen ended with %v", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
 	"prismtop/sim"
 	"prismtop/tui"
 )
@@ -19,7 +20,7 @@ const lineInterval = 10 * time.Second
 // live is a run as the screen sees it.
 type live struct {
 	*sim.Run
-	aggregator *profiles.Aggregator
+	aggregator *aggregate.Aggregator
 }
 
 // Snapshots delivers the newest snapshot.

@@ -1,0 +1,422 @@
+// Package aggregate takes in the events of a source and builds the snapshots that the screen
+// draws: windows, histograms, curves and trends, with the effects of changes and alerts.
+package aggregate
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/alert"
+	"prismtop/profiles/effect"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+)
+
+const (
+	// leastInterval is the fastest that Run ticks: 10 snapshots a second.
+	leastInterval = 100 * time.Millisecond
+	// maxLog bounds the log lines that are kept, the newest.
+	maxLog = 200
+)
+
+// Options of an Aggregator.
+type Options struct {
+	// Pictures is the least time between two requests for a picture of the
+	// reconstruction; 0 asks for none.
+	Pictures time.Duration
+
+	// Load reads what programs take of the processors; nil reads this machine.
+	Load func() machine.Load
+}
+
+// Aggregator takes in the events of a Source and builds a Snapshot per tick.
+type Aggregator struct {
+	source  profiles.Source
+	asker   profiles.Asker    // nil where the source makes no pictures when asked
+	report  profiles.Reporter // nil where readings of the machine come as events
+	options Options
+	offers  chan *profiles.Snapshot
+	newest  atomic.Pointer[profiles.Snapshot]
+
+	record
+	log      []profiles.LogLine
+	ablation *profiles.Ablation
+
+	asked    time.Time // when a picture was asked for
+	memory   profiles.MemoryView
+	readings readings
+	loads    loads
+	cost     cost
+	dropped  int64
+
+	ablatingSince time.Time
+}
+
+// record is what was aggregated since Begin.
+type record struct {
+	run      profiles.RunInfo
+	settings preset.Settings
+	next     *preset.Settings
+	err      string
+	endedBy  string // the setting that finished the run
+	began    time.Time
+	pace     pace
+
+	last   profiles.Iteration // the newest
+	has    bool
+	recent window
+	stage  *[profiles.MaxPhases + 1]histogram // of the whole stage; the last is Total
+	fresh  bool                               // iterations came since times were summarised
+	times  profiles.Times
+	whole  profiles.Times
+	trends trends
+	single timings
+
+	iterationTime, clock series
+	series               [profiles.MaxSeries]series
+	values               [profiles.MaxSeries]profiles.SeriesView // of those that are measured now and then
+
+	watch  memoryWatch
+	alerts alert.Watch
+
+	skipped, nonFinite int64
+
+	pictures [profiles.MaxPictures]*profiles.Picture
+	layers   []profiles.Layer
+	roofs    *profiles.Roofs
+	effects  effect.Tracker
+	results  []profiles.UnitResult
+}
+
+// New returns an aggregator of the events of source. Where source is an Asker
+// it asks for pictures, where it is a Reporter it reads the machine.
+func New(source profiles.Source, options Options) *Aggregator {
+	if options.Load == nil {
+		options.Load = machine.ReadLoad
+	}
+	a := &Aggregator{
+		source: source, options: options,
+		offers:   make(chan *profiles.Snapshot, 1),
+		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable},
+		record:   record{stage: new([profiles.MaxPhases + 1]histogram)},
+	}
+	a.asker, _ = source.(profiles.Asker)
+	a.report, _ = source.(profiles.Reporter)
+	return a
+}
+
+// Snapshots delivers the newest snapshot. A reader that is late misses those
+// between; the channel is closed when Run returns.
+func (a *Aggregator) Snapshots() <-chan *profiles.Snapshot { return a.offers }
+
+// Last is the snapshot of the last Tick, nil before the first. Any goroutine may
+// ask.
+func (a *Aggregator) Last() *profiles.Snapshot { return a.newest.Load() }
+
+// Run ticks every interval, at most 10 times a second, and offers the snapshots
+// until ctx ends; then it ticks once more, offers the last snapshot and closes
+// the channel. A tick that finds nothing new offers nothing. It may be called
+// once, and Tick not beside it.
+func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
+	ticker := time.NewTicker(max(interval, leastInterval))
+	defer ticker.Stop()
+	defer close(a.offers)
+	a.offer(a.Tick(time.Now()))
+	for {
+		select {
+		case <-ctx.Done():
+			a.offer(a.Tick(time.Now()))
+			return
+		case <-ticker.C:
+			before := a.Last()
+			if s := a.Tick(time.Now()); s != before {
+				a.offer(s)
+			}
+		}
+	}
+}
+
+// offer replaces what no one has read yet. Run is the only sender, so the slot
+// is free once it was emptied.
+func (a *Aggregator) offer(s *profiles.Snapshot) {
+	select {
+	case a.offers <- s:
+		return
+	default:
+	}
+	select {
+	case <-a.offers:
+	default:
+	}
+	a.offers <- s
+}
+
+// Tick takes in what the source holds and returns the snapshot at now: the one
+// before when nothing is new and the run stands still. now follows time.Now and
+// does not run backwards.
+func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
+	start := time.Now()
+	defer func() { a.cost.add(start, time.Now()) }()
+
+	moved := a.drain()
+	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
+		moved = a.drain() || moved
+	}
+	a.settle()
+	if a.asker != nil && a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures {
+		a.asker.WantPicture()
+		a.asked = now
+	}
+	if before := a.Last(); before != nil && !moved && a.pace.state != profiles.Running {
+		return before
+	}
+	a.judge(now)
+	s := a.snapshot(now)
+	a.newest.Store(s)
+	return s
+}
+
+// drain takes in what the source holds. It returns whether there was anything new: what
+// other programs take is no news of a run that stands still, unless iterations wait for it.
+func (a *Aggregator) drain() (moved bool) {
+	dropped := a.source.Dropped()
+	a.source.Drain(func(e *profiles.Event) {
+		_, load := e.Body.(*profiles.Load)
+		moved = moved || !load || a.pace.state == profiles.Running || a.standing()
+		a.take(e)
+	})
+	moved = moved || dropped != a.dropped
+	a.dropped = dropped
+	return moved
+}
+
+// take takes in an event.
+func (a *Aggregator) take(e *profiles.Event) {
+	switch b := e.Body.(type) {
+	case *profiles.Iteration:
+		a.iteration(b)
+	case *profiles.Begin:
+		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
+		a.effects = effect.New(&b.Info.Schema)
+		clear(a.stage[:])
+		a.pace.enter(profiles.Preparing, e.At)
+		a.memory.Memory = profiles.Memory{}
+	case *profiles.Changed:
+		a.settings = b.Settings
+		if b.Ablation { // its table has them
+			a.effects.Cut(b.Change)
+			break
+		}
+		a.effects.Change(b.Change)
+	case *profiles.Next:
+		a.next = &b.Settings
+	case *profiles.StateChange:
+		a.enter(b, e.At)
+	case *profiles.Measurement:
+		a.measure(b)
+	case *profiles.UnitResult:
+		a.results = append(a.results, *b)
+	case *profiles.LogEntry:
+		line := profiles.LogLine{Text: b.Text, Refused: b.Refused}
+		if !a.began.IsZero() {
+			line.At = e.At.Sub(a.began)
+		}
+		a.log = keepNewest(append(a.log, line), maxLog)
+	case *profiles.Picture:
+		a.pictures[b.ID] = b
+	case *profiles.Memory:
+		a.memory.Memory = *b
+	case *profiles.LayerTimes:
+		a.layers, a.roofs = b.Layers, b.Roofs
+	case *profiles.Ablation:
+		a.takeAblation(b, e.At)
+	case *profiles.Resident:
+		a.takeResident(b, e.At)
+	case *profiles.Load:
+		a.takeLoad(b, e.At)
+	}
+}
+
+// enter takes in a new state.
+func (a *Aggregator) enter(b *profiles.StateChange, at time.Time) {
+	a.pace.enter(b.State, at)
+	if b.Ran > 0 {
+		a.pace.running = b.Ran
+	}
+	a.err, a.endedBy = "", ""
+	if b.State == profiles.Finished {
+		a.endedBy = b.Why
+	} else {
+		a.err = b.Why
+	}
+	if b.State > profiles.Paused {
+		a.effects.End()
+	}
+}
+
+// keepNewest bounds a list whose published prefixes are never written again.
+func keepNewest[T any](list []T, most int) []T {
+	if len(list) <= most {
+		return list
+	}
+	return append([]T(nil), list[len(list)-most:]...)
+}
+
+// iteration takes in the next iteration.
+func (a *Aggregator) iteration(it *profiles.Iteration) {
+	if !a.has || !a.run.Schema.SameStage(it.Kind, a.last.Kind) {
+		clear(a.stage[:])
+	}
+	begins := a.effects.Iteration(it)
+	for _, line := range a.effects.Told() {
+		a.log = keepNewest(append(a.log, line), maxLog)
+	}
+	if begins {
+		a.recent.reset()
+		a.watch.begin(time.Duration(a.pace.clock))
+	}
+	a.alerts.Iteration(it, begins)
+	a.cost.busy += time.Duration(it.Retimed)
+	if it.Flags&profiles.Warmup == 0 {
+		a.recent.add(it, &a.last)
+		for p, ns := range it.Phases {
+			if ns > 0 {
+				a.stage[p].add(ns)
+			}
+		}
+		a.stage[profiles.MaxPhases].add(it.Total)
+		a.trends.add(it)
+	}
+	a.single.add(it)
+	a.iterationTime.binned = true
+	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
+	a.clock.add(it.Index, float64(it.Start)/1e9)
+	for i := range a.run.Schema.Series {
+		if a.run.Schema.Series[i].Each {
+			a.series[i].add(it.Index, it.Series[i])
+		}
+	}
+	if it.Flags&profiles.SkippedStep != 0 {
+		a.skipped++
+	}
+	if it.Flags&profiles.NonFinite != 0 {
+		a.nonFinite++
+	}
+	a.pace.iteration(it)
+	a.last, a.has, a.fresh = *it, true, true
+}
+
+// measure takes in values that were measured beside the iterations.
+func (a *Aggregator) measure(m *profiles.Measurement) {
+	for i := range a.run.Schema.Series {
+		if v := m.Values[i]; !a.run.Schema.Series[i].Each && !math.IsNaN(v) {
+			a.series[i].add(m.Iteration, v)
+			a.values[i] = profiles.SeriesView{Latest: v, Has: true, Iteration: m.Iteration}
+		}
+	}
+	a.effects.Measure(m)
+}
+
+// summarise brings the summaries of times up to date.
+func (a *Aggregator) summarise() {
+	a.times, a.whole, a.fresh = a.recent.times(), wholeTimes(a.stage), false
+}
+
+// judge looks for what is wrong at now. Alerts that went are told in the log.
+func (a *Aggregator) judge(now time.Time) {
+	if !a.has {
+		return
+	}
+	if a.fresh {
+		a.summarise()
+	}
+	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
+	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
+	f := alert.Facts{
+		Schema: &a.run.Schema, State: a.pace.state, Settings: &a.settings, Iteration: a.last.Index + 1,
+		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
+		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
+		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
+	}
+	for _, line := range a.alerts.Judge(&f, elapsed, at) {
+		a.log = keepNewest(append(a.log, line), maxLog)
+	}
+}
+
+// value is that of a series in the newest iteration, NaN where the schema has none of the
+// name.
+func (a *Aggregator) value(name string) float64 {
+	if i := a.run.Schema.SeriesNamed(name); i >= 0 && a.run.Schema.Series[i].Each {
+		return a.last.Series[i]
+	}
+	return math.NaN()
+}
+
+// snapshot builds what the screen needs at now.
+func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
+	if a.fresh {
+		a.summarise()
+	}
+	effects, changes := a.effects.View()
+	s := &profiles.Snapshot{
+		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
+		Elapsed: a.pace.elapsed(now), Rate: a.pace.rate(now),
+		Total: a.times.Total, Phases: a.times.Phases, Whole: a.whole,
+		Trends: a.trends.publish(), Recent: a.single.newest(),
+		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(), Series: a.followed(),
+		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
+		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
+		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
+		Changes: changes, Effects: effects,
+		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
+		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
+		Unit: -1,
+	}
+	s.Memory.GPUReason = a.run.GPUReason
+	s.Memory.History, s.Memory.Trend = a.watch.history(), a.watch.trend
+	if a.has {
+		s.Kind, s.Index = a.last.Kind, a.last.Index+1
+		s.Unit, s.InUnit = int(a.last.Unit), int(a.last.InUnit)
+		s.Memory.Caches = cacheBytes(&a.last)
+	} else {
+		for i, c := range a.run.Schema.Caches {
+			s.Caches[i].Enabled = a.settings.Get(c.Setting) == "true"
+		}
+	}
+	if a.pace.state == profiles.Running || a.pace.state == profiles.Paused {
+		p := progress{a.run.AllUnits(), a.results, &a.settings, s.Elapsed, s.Rate, s.Index}
+		s.ETA, s.ETAKnown = p.remaining()
+	}
+	return s
+}
+
+// followed is every series so far.
+func (a *Aggregator) followed() (views [profiles.MaxSeries]profiles.SeriesView) {
+	for i := range views {
+		views[i].Latest = math.NaN()
+		if i >= len(a.run.Schema.Series) {
+			continue
+		}
+		if v := &views[i]; a.run.Schema.Series[i].Each {
+			if a.has {
+				*v = profiles.SeriesView{Latest: a.last.Series[i], Has: true, Iteration: a.last.Index}
+			}
+		} else if a.values[i].Has {
+			*v = a.values[i]
+		}
+		views[i].Curve = a.series[i].curve()
+	}
+	return views
+}
+
+// cacheBytes is what the caches hold after it, newer than the run's Memory.
+func cacheBytes(it *profiles.Iteration) (bytes int64) {
+	for _, c := range it.Caches {
+		bytes += c.Bytes
+	}
+	return bytes
+}

@@ -1,0 +1,359 @@
+package aggregate
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
+)
+
+// watchedRun is a rig whose aggregator ticks ten times a second.
+type watchedRun struct {
+	*rig
+	t *testing.T
+}
+
+func newWatchedRun(t *testing.T, s preset.Settings) *watchedRun {
+	r := newRig()
+	r.a.readings.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
+	r.a.readings.collectable = func() int64 { return 0 }
+	r.Begin(profilestest.Info(100), s)
+	r.State(profiles.Running, "")
+	r.it = profilestest.Progressive()
+	return &watchedRun{r, t}
+}
+
+// run iterates for so many seconds, with iterations of so many milliseconds; each
+// changes the record first.
+func (r *watchedRun) run(seconds, ms float64, each func(it *profiles.Iteration)) *profiles.Snapshot {
+	end := r.now.Add(time.Duration(seconds * 1e9))
+	tick := r.now
+	var s *profiles.Snapshot
+	for r.now.Before(end) {
+		r.it.Total = int64(ms * 1e6)
+		r.it.Flags = 0
+		if each != nil {
+			each(&r.it)
+		}
+		r.Stream.Iteration(&r.it)
+		r.it.Index++
+		r.it.Start += r.it.Total
+		r.now = r.now.Add(time.Duration(r.it.Total))
+		if r.now.Sub(tick) >= 100*time.Millisecond {
+			s, tick = r.tick(), r.now
+		}
+	}
+	return s
+}
+
+// alertOf is the alert of an ID, nil where there is none.
+func alertOf(s *profiles.Snapshot, id string) *profiles.Alert {
+	for i := range s.Alerts {
+		if s.Alerts[i].ID == id {
+			return &s.Alerts[i]
+		}
+	}
+	return nil
+}
+
+// raised holds a snapshot to an alert that says something.
+func (r *watchedRun) raised(s *profiles.Snapshot, id string, says ...string) {
+	r.t.Helper()
+	a := alertOf(s, id)
+	if a == nil {
+		r.t.Fatalf("no alert %s, only %+v", id, s.Alerts)
+	}
+	for _, want := range says {
+		if !strings.Contains(a.What+" "+a.Try, want) {
+			r.t.Errorf("%s says %q %q, not %q", id, a.What, a.Try, want)
+		}
+	}
+	for _, text := range []string{a.What, a.Try} {
+		if text == "" || !strings.HasSuffix(text, ".") {
+			r.t.Errorf("%s: %q is no sentence", id, text)
+		}
+	}
+}
+
+// gone holds a snapshot to an alert that went and was told in the log once.
+func (r *watchedRun) gone(s *profiles.Snapshot, id, what string) {
+	r.t.Helper()
+	if a := alertOf(s, id); a != nil {
+		r.t.Errorf("%s stays: %+v", id, a)
+	}
+	told := 0
+	for _, l := range s.Log {
+		if strings.HasPrefix(l.Text, "over after ") && strings.Contains(l.Text, what) {
+			told++
+		}
+	}
+	if told != 1 {
+		r.t.Errorf("the log tells %d times that %s went: %v", told, id, s.Log)
+	}
+}
+
+func TestAQuietRunHasNoAlerts(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3, AMP: "fp16"})
+	noise := 0
+	s := r.run(120, 5, func(it *profiles.Iteration) {
+		noise++
+		it.Total += int64(noise*7919%1000) * 2000 // up to 40 %
+		c := &it.Caches[profilestest.CacheMeasurement]
+		*c = profiles.CacheCounters{Enabled: true, Hits: int64(noise), Misses: 20, Entries: 20, Saved: int64(noise) * 1e5}
+	})
+	if len(s.Alerts) != 0 || len(s.Log) != 0 {
+		t.Errorf("%+v, log %v", s.Alerts, s.Log)
+	}
+}
+
+func TestThrashingCacheIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, MeasurementCacheMB: 5})
+	c := &r.it.Caches[profilestest.CacheMeasurement]
+	*c = profiles.CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
+	s := r.run(5, 5, func(it *profiles.Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
+	if alertOf(s, "measurement-cache-thrash") != nil {
+		t.Errorf("misses of what it never had: %+v", s.Alerts)
+	}
+	s = r.run(5, 5, func(it *profiles.Iteration) { c.Misses++; c.CapacityMisses++; c.Hits++; c.Saved += 1000 })
+	r.raised(s, "measurement-cache-thrash", "% of the last 1024 lookups missed what it had held", "5.24 MB has room for 5", "more than 5")
+	since := alertOf(s, "measurement-cache-thrash").Since
+	if since < 6*time.Second || since > 9*time.Second {
+		t.Errorf("since %v, want a second or two after a fifth of the window", since)
+	}
+	s = r.run(10, 5, func(it *profiles.Iteration) { c.Hits++; c.Saved += 1000 })
+	r.gone(s, "measurement-cache-thrash", "drops what is asked for again")
+}
+
+func TestCacheThatCostsIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, Pattern: "trainer"})
+	c := &r.it.Caches[profilestest.CacheMeasurement]
+	*c = profiles.CacheCounters{Enabled: true}
+	n := 0
+	trainer := func(cost int64) func(*profiles.Iteration) {
+		return func(*profiles.Iteration) {
+			if n++; n%50 == 0 {
+				c.Misses, c.Entries, c.Saved, c.Spent = c.Misses+1, c.Entries+1, c.Saved-cost, c.Spent+cost
+				c.SpentSquares += float64(cost) * float64(cost)
+			}
+		}
+	}
+	s := r.run(8, 5, trainer(30_000))
+	if a := alertOf(s, "measurement-cache-cost"); a != nil {
+		t.Errorf("600 ns of 5 ms are told: %+v", a)
+	}
+	s = r.run(8, 5, trainer(1_000_000))
+	r.raised(s, "measurement-cache-cost", "0 of", "trainer pattern measures each sample once")
+	if a := alertOf(s, "measurement-cache-cost"); a.Severity != profiles.Notice {
+		t.Errorf("20 µs of 5 ms are a %v", a.Severity)
+	}
+	if s = r.run(8, 5, trainer(5_000_000)); alertOf(s, "measurement-cache-cost").Severity != profiles.Warning {
+		t.Error("100 µs of 5 ms are no warning")
+	}
+	s = r.run(8, 5, func(*profiles.Iteration) { c.Hits++; c.Saved += 1e6 })
+	r.gone(s, "measurement-cache-cost", "costs more than it saves")
+}
+
+func TestSkippedStepsAreTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r.it.Series[profilestest.SeriesGradientScale] = 1024
+	r.run(3, 5, nil)
+	n := 0
+	s := r.run(3, 5, func(it *profiles.Iteration) {
+		if n++; n%20 == 0 {
+			it.Flags = profiles.SkippedStep
+		}
+	})
+	r.raised(s, "amp-overflow", "of the last 200 optimizer steps", "scale 1024", "bf16")
+	s = r.run(6, 5, nil)
+	r.gone(s, "amp-overflow", "AMP fp16 skipped")
+}
+
+// fp16 finds its scale by overflowing some times, which is how it works.
+func TestFindingTheScaleIsNoOverflowAlert(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	n := 0
+	s := r.run(3, 5, func(it *profiles.Iteration) {
+		if n++; n < 5 {
+			it.Flags = profiles.SkippedStep
+		}
+	})
+	if alertOf(s, "amp-overflow") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestAStallIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(3, 5, nil)
+	var s *profiles.Snapshot
+	for range 35 {
+		r.now = r.now.Add(100 * time.Millisecond)
+		s = r.tick()
+	}
+	r.raised(s, "stall", "No iteration ended for more than 2s", "usually one takes 5 ms")
+	if s.Alerts[0].Severity != profiles.Critical {
+		t.Errorf("a stall is a %v", s.Alerts[0].Severity)
+	}
+	r.it.Start += 3500e6
+	s = r.run(4, 5, nil)
+	r.gone(s, "stall", "No iteration ended")
+}
+
+// A process that is stopped as a whole looks at its run only after the iteration that
+// took so long.
+func TestAStallOfTheWholeProcessIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(3, 5, nil)
+	r.it.Total = 6e9
+	r.Stream.Iteration(&r.it)
+	r.it.Index++
+	r.it.Start += r.it.Total
+	r.now = r.now.Add(6 * time.Second)
+	r.raised(r.tick(), "stall", "No iteration ended for more than 5s", "usually one takes 5 ms")
+	r.gone(r.run(4, 5, nil), "stall", "No iteration ended")
+}
+
+func TestAPauseIsNoStall(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(3, 5, nil)
+	r.State(profiles.Paused, "")
+	r.now = r.now.Add(time.Minute)
+	if s := r.tick(); len(s.Alerts) != 0 {
+		t.Errorf("%+v", s.Alerts)
+	}
+	r.State(profiles.Running, "")
+	r.now = r.now.Add(time.Second)
+	if s := r.tick(); len(s.Alerts) != 0 {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestSamplesAtTheirLimitAreTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
+	r.UnitDone(profiles.UnitResult{Unit: 0, Converged: true, Reached: 5e-4})
+	r.UnitDone(profiles.UnitResult{Unit: 1, Reached: 1.5e-3}) // near it
+	if s := r.run(3, 5, nil); alertOf(s, "sample-limit") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+	r.UnitDone(profiles.UnitResult{Unit: 2, Reached: 7e-3})
+	r.raised(r.run(3, 5, nil), "sample-limit", "1 of the last 3 samples", "sample 3 at 0.007, 7.0 times 0.001")
+	for i := range int32(3) {
+		r.UnitDone(profiles.UnitResult{Unit: 3 + i, Converged: true})
+	}
+	r.gone(r.run(3, 5, nil), "sample-limit", "ended at their limit")
+}
+
+func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r.run(1, 5, nil)
+	at := r.it.Index
+	r.it.Series[profilestest.SeriesLossNew], r.it.Flags = math.NaN(), profiles.NonFinite
+	r.Stream.Iteration(&r.it)
+	r.State(profiles.Failed, "diverged")
+	s := r.tick()
+	r.raised(s, "not-finite", "iteration 200 was not a finite number", "AMP")
+	if at != 200 || s.Alerts[0].Severity != profiles.Critical {
+		t.Errorf("iteration %d, %+v", at, s.Alerts)
+	}
+}
+
+func TestASlowdownIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(30, 5, nil)
+	if s := r.run(20, 5.5, nil); alertOf(s, "slowdown") != nil { // 0.91 of the rate
+		t.Errorf("%+v", s.Alerts)
+	}
+	s := r.run(6, 8, nil)
+	r.raised(s, "slowdown", "Performance degradation detected", "125 it/s", "No setting changed")
+	s = r.run(8, 5, nil)
+	r.gone(s, "slowdown", "Performance degradation detected")
+}
+
+func TestASlowdownNamesOtherProgramsWhereTheyTookMore(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(30, 5, nil)
+	r.setOthers(0.62)
+	s := r.run(7, 8, nil)
+	r.raised(s, "slowdown", "other programs took 62 % of the processors, usually 0 %", "top")
+	r = newWatchedRun(t, preset.Settings{})
+	r.setOthers(0.03)
+	r.run(30, 5, nil)
+	r.raised(r.run(7, 8, nil), "slowdown", "other programs took 3 % of the processors only", "heat")
+}
+
+// A setting that makes iterations slower is an effect, no alert.
+func TestASlowerSettingIsNoSlowdown(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	r.run(30, 5, nil)
+	r.Change(profiles.Change{Key: "amp", Before: "off", After: "fp16", Iteration: r.it.Index}, preset.Settings{AMP: "fp16"})
+	r.it.Changes = 1
+	if s := r.run(20, 10, nil); alertOf(s, "slowdown") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+func TestALeakingProcessIsTold(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	rss := int64(200e6)
+	r.a.readings.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
+	r.raised(r.run(90, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
+	r.a.readings.resident = func() (int64, int64, string) { return rss, rss, "" }
+	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
+}
+
+// A cache that fills takes the collector's room for it with it, which is no leak.
+func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{})
+	c, garbage := &r.it.Caches[profilestest.CacheMeasurement], int64(30e6)
+	r.a.readings.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
+	r.a.readings.collectable = func() int64 { garbage += 1e5; return garbage }
+	s := r.run(120, 5, func(*profiles.Iteration) { c.Bytes += 2000 })
+	if alertOf(s, "memory-slope") != nil {
+		t.Errorf("%+v", s.Alerts)
+	}
+	if got := s.Memory.Trend; got.PerMinute < 20e6 || got.CachesPerMinute < 20e6 {
+		t.Errorf("the process grows by %+v", got)
+	}
+}
+
+func TestARestartForgetsTheAlerts(t *testing.T) {
+	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
+	r.UnitDone(profiles.UnitResult{Reached: 1})
+	r.raised(r.run(1, 5, nil), "sample-limit")
+	r.Begin(profilestest.Info(100), preset.Settings{Threshold: 1e-3})
+	r.State(profiles.Running, "")
+	r.it = profilestest.Progressive()
+	r.it.Series[profilestest.SeriesLossOld], r.it.Series[profilestest.SeriesLossNew] = 0, 1
+	if s := r.run(1, 5, nil); len(s.Alerts) != 0 {
+		t.Errorf("%+v", s.Alerts)
+	}
+}
+
+// Losses say how far samples were from a threshold only where they are of its loss, and
+// nothing is far from one that is suspended.
+func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
+	s := preset.Settings{Loss: "l1", Threshold: 1e-3}
+	s.BindThreshold()
+	r := newWatchedRun(t, s)
+	s.Loss = "l2"
+	r.Stream.Change(profiles.Change{Key: "loss", Before: "l1", After: "l2"}, s)
+	r.UnitDone(profiles.UnitResult{Unit: 0, Reached: 7e-3, Loss: "l2"})
+	if got := r.run(3, 5, nil); alertOf(got, "sample-limit") != nil {
+		t.Errorf("a suspended threshold: %+v", got.Alerts)
+	}
+	if err := s.Set("threshold", "1e-4"); err != nil {
+		t.Fatal(err)
+	}
+	s.BindThreshold()
+	r.Stream.Change(profiles.Change{Key: "threshold", Before: "0.001", After: "0.0001"}, s)
+	r.UnitDone(profiles.UnitResult{Unit: 1, Reached: 7e-3, Loss: "l1"}) // under way when the loss changed
+	if got := r.run(3, 5, nil); alertOf(got, "sample-limit") != nil {
+		t.Errorf("a sample under l1: %+v", got.Alerts)
+	}
+	r.UnitDone(profiles.UnitResult{Unit: 2, Reached: 7e-3, Loss: "l2"})
+	r.raised(r.run(3, 5, nil), "sample-limit", "2 of the last 3 samples", "sample 3 at 0.007, 70.0 times 0.0001")
+}

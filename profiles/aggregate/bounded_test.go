@@ -1,0 +1,42 @@
+package aggregate
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"prismtop/profiles/profilestest"
+)
+
+// A run of a million iterations takes no more memory to watch than one of a
+// hundred thousand.
+func TestAMillionIterationsTakeNoMoreMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: takes seconds")
+	}
+	r := newRig()
+	r.start()
+	var heap [2]uint64
+	points := [2]int{}
+	for i, until := range []int64{100_000, 1_000_000} {
+		for r.it.Index < until {
+			r.it.Unit = int32(r.it.Index / 2000)
+			r.it.Series[profilestest.SeriesLossNew] = 1 / float64(1+r.it.Index%977)
+			r.iterate(100)
+			r.Measure(profilestest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
+			r.tick()
+		}
+		s := r.tick()
+		points[i] = len(s.IterationTime)
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		heap[i] = m.HeapAlloc
+	}
+	told := fmt.Sprintf("heap %d KB after 100,000 iterations, %d KB after 1,000,000; %d and %d points of a curve",
+		heap[0]>>10, heap[1]>>10, points[0], points[1])
+	t.Log(told)
+	if heap[1] > heap[0]+heap[0]/10+1<<20 || points[1] > 2*points[0] {
+		t.Error(told)
+	}
+}

@@ -1,0 +1,96 @@
+package aggregate
+
+import (
+	"math"
+	"math/bits"
+
+	"prismtop/profiles"
+)
+
+// A histogram's buckets: each power of two is cut into 128, so that a quantile
+// is off by less than half of 1/128, 0.4 %. Longer times than 2⁴⁰ ns, 18
+// minutes, share the last bucket.
+const (
+	subBits    = 7
+	subBuckets = 1 << subBits
+	maxTime    = 1<<40 - 1
+)
+
+// histogram counts times of a whole stage in a fixed size.
+type histogram struct {
+	buckets [(40 - subBits + 1) * subBuckets]uint32
+	n       int64
+	sum     float64
+	last    int64
+	lowest  int // first and last bucket in use, valid when n > 0
+	highest int
+}
+
+func (h *histogram) add(ns int64) {
+	b := bucketOf(ns)
+	if h.n == 0 {
+		h.lowest, h.highest = b, b
+	}
+	h.lowest, h.highest = min(h.lowest, b), max(h.highest, b)
+	h.buckets[b]++
+	h.n++
+	h.sum += float64(ns)
+	h.last = ns
+}
+
+func bucketOf(ns int64) int {
+	v := uint64(min(max(ns, 0), maxTime))
+	if v < subBuckets {
+		return int(v)
+	}
+	e := bits.Len64(v) - subBits - 1
+	return (e+1)<<subBits + int(v>>e)&(subBuckets-1)
+}
+
+// bucketRange is the times of bucket b, [low, low+width).
+func bucketRange(b int) (low, width float64) {
+	if b < subBuckets {
+		return float64(b), 1
+	}
+	e := b>>subBits - 1
+	return math.Ldexp(float64(subBuckets+b&(subBuckets-1)), e), math.Ldexp(1, e)
+}
+
+// spread summarises what was counted.
+func (h *histogram) spread() profiles.Spread {
+	if h.n == 0 {
+		return profiles.Spread{}
+	}
+	s := profiles.Spread{Last: float64(h.last), Mean: h.sum / float64(h.n), N: int(h.n)}
+	quantiles := [...]struct {
+		q  float64
+		to *float64
+	}{{0.10, &s.P10}, {0.50, &s.Median}, {0.90, &s.P90}, {0.95, &s.P95}}
+	next, before := 0, int64(0)
+	for b := h.lowest; b <= h.highest && next < len(quantiles); b++ {
+		in := int64(h.buckets[b])
+		for next < len(quantiles) {
+			rank := quantiles[next].q * float64(h.n-1)
+			if rank >= float64(before+in) {
+				break
+			}
+			low, width := bucketRange(b)
+			*quantiles[next].to = low + width*(rank-float64(before)+0.5)/float64(in)
+			next++
+		}
+		before += in
+	}
+	return s
+}
+
+// wholeTimes summarises a stage.
+func wholeTimes(stage *[profiles.MaxPhases + 1]histogram) profiles.Times {
+	t := profiles.Times{Total: stage[profiles.MaxPhases].spread()}
+	for p := range profiles.MaxPhases {
+		t.Phases[p].Spread = stage[p].spread()
+		if sum := stage[profiles.MaxPhases].sum; sum > 0 {
+			t.Phases[p].Share = stage[p].sum / sum
+		}
+	}
+	return t
+}

@@ -1,0 +1,167 @@
+package aggregate
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+)
+
+const (
+	// loadEvery is how often the machine is asked what other programs take: at the
+	// usual 100 ticks a second a share is then known to a hundredth per processor.
+	loadEvery = 500 * time.Millisecond
+	// loadSpan is what the newest share is taken over.
+	loadSpan = 2 * time.Second
+	// loadCalm is over how long others must have been quiet until nothing is said of
+	// them.
+	loadCalm = 5 * time.Second
+	// loadMarks bounds the readings that are kept: two minutes of them.
+	loadMarks = 240
+)
+
+// loads is what other programs took, read over and over.
+type loads struct {
+	marks []loadMark // oldest first
+	view  profiles.LoadView
+}
+
+// loadMark is a reading.
+type loadMark struct {
+	at time.Time
+	machine.Load
+}
+
+// due says whether a reading is due. What is asked for at once moves the newest reading
+// when it is too near to give a share.
+func (l *loads) due(now time.Time, atOnce bool) bool {
+	if l.view.Reason != "" {
+		return false
+	}
+	since := l.since(now)
+	return since >= loadEvery || atOnce && since > 0
+}
+
+// since is the time from the newest reading to now.
+func (l *loads) since(now time.Time) time.Duration {
+	if n := len(l.marks); n > 0 {
+		return now.Sub(l.marks[n-1].at)
+	}
+	return loadEvery
+}
+
+// take takes in a reading.
+func (l *loads) take(now time.Time, load machine.Load) {
+	n, since := len(l.marks), l.since(now)
+	next := loadMark{now, load}
+	if l.view.Reason = next.Reason; l.view.Reason != "" {
+		l.marks, l.view.Known, l.view.Considerable = nil, false, false
+		return
+	}
+	switch {
+	case since < loadEvery && n > 1:
+		l.marks[n-1] = next
+	case n == loadMarks:
+		l.marks = append(l.marks[:0], l.marks[1:]...)
+		fallthrough
+	default:
+		l.marks = append(l.marks, next)
+	}
+	if l.view.Known = now.Sub(l.marks[0].at) >= loadSpan; l.view.Known {
+		l.view.Foreign, _ = l.between(now.Add(-loadSpan), now)
+		recent, _ := l.between(now.Add(-loadCalm), now)
+		l.view.Considerable = l.view.Foreign > machine.Quiet || l.view.Considerable && recent > machine.Quiet/2
+	}
+}
+
+// between is the share that others took from one time to another, each stretch
+// between two readings as long as it lies within; of what lies outside of all
+// readings, the nearest stretch. known is false without two readings.
+func (l *loads) between(from, to time.Time) (share float64, known bool) {
+	n := len(l.marks)
+	if n < 2 {
+		return 0, false
+	}
+	first, _ := slices.BinarySearchFunc(l.marks, from, func(m loadMark, t time.Time) int { return m.at.Compare(t) })
+	first = min(max(first, 1), n-1)
+	sum, weight := 0.0, 0.0
+	for i := first; i < n && (i == first || l.marks[i-1].at.Before(to)); i++ {
+		a, b := &l.marks[i-1], &l.marks[i]
+		within := earlier(b.at, to).Sub(later(a.at, from)).Seconds()
+		within = max(within, 1e-9) // of what has no length, or lies outside
+		sum += within * b.Since(a.Load).Foreign()
+		weight += within
+	}
+	return sum / weight, true
+}
+
+// share is between, NaN for unknown.
+func (l *loads) share(from, to time.Time) float64 {
+	share, known := l.between(from, to)
+	if !known {
+		return math.NaN()
+	}
+	return share
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// takeLoad takes in a reading of what other programs take.
+func (a *Aggregator) takeLoad(b *profiles.Load, at time.Time) {
+	known := a.loads.view.Reason == ""
+	a.loads.take(at, b.Load)
+	if reason := a.loads.view.Reason; known && reason != "" {
+		a.log = keepNewest(append(a.log, profiles.LogLine{
+			Text: "what other programs take of the processors is not known, and no effect is checked for it: " + reason}), maxLog)
+	}
+}
+
+// standing says whether the run stands still while iterations wait for the next reading.
+func (a *Aggregator) standing() bool {
+	return a.pace.state != profiles.Running && a.effects.Awaiting()
+}
+
+// settle gives iterations the shares of other programs that are known; all of them
+// where the run stands still.
+func (a *Aggregator) settle() {
+	l, last := &a.loads, a.standing()
+	n := len(l.marks)
+	switch {
+	case !a.effects.Awaiting(), a.pace.state > profiles.Paused && !last:
+	case l.view.Reason != "":
+		a.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return math.NaN() })
+	case n > 1:
+		until := int64(l.marks[n-1].at.Sub(a.began))
+		if last {
+			until = math.MaxInt64
+		}
+		a.effects.Settle(until, func(start, end int64) float64 {
+			return l.share(a.began.Add(time.Duration(start)), a.began.Add(time.Duration(end)))
+		})
+	}
+}
+
+// takeAblation adopts a new state of an ablation, with what other programs took
+// since it began.
+func (a *Aggregator) takeAblation(next *profiles.Ablation, now time.Time) {
+	if a.ablation == nil || !a.ablation.Running {
+		a.ablatingSince = now
+	}
+	with := *next
+	with.Foreign, with.ForeignKnown = a.loads.between(a.ablatingSince, now)
+	a.ablation = &with
+}

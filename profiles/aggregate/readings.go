@@ -1,0 +1,50 @@
+package aggregate
+
+import (
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+)
+
+// residentEvery is how often the operating system is asked for memory.
+const residentEvery = time.Second
+
+// readings are the functions that read the machine, for a source that reports them, and
+// when memory was read last.
+type readings struct {
+	load        func() machine.Load
+	resident    func() (rss, peak int64, reason string)
+	collectable func() int64 // part of RSS that nothing lives in
+
+	memoryAt time.Time // of the newest reading, in that state
+	memoryIn profiles.State
+}
+
+// readMachine takes the readings that are due and returns whether there were any; moved says
+// whether the source had anything new.
+func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
+	r := &a.readings
+	if last := a.standing(); (a.pace.state <= profiles.Paused || last) && a.loads.due(now, last) {
+		a.report.Report(now, &profiles.Load{Load: r.load()})
+		any = true
+	}
+	// A run that is over grew until its end, however soon that came.
+	still := a.Last() != nil && !moved && a.pace.state != profiles.Running && r.memoryIn == a.pace.state
+	if !still && (r.memoryAt.IsZero() || now.Sub(r.memoryAt) >= residentEvery || r.memoryIn != a.pace.state) {
+		b := &profiles.Resident{Collectable: r.collectable()}
+		b.RSS, b.Peak, b.Reason = r.resident()
+		r.memoryAt, r.memoryIn = now, a.pace.state
+		a.report.Report(now, b)
+		any = true
+	}
+	return any
+}
+
+// takeResident takes in a reading of the process's memory.
+func (a *Aggregator) takeResident(b *profiles.Resident, at time.Time) {
+	a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = b.RSS, b.Peak, b.Reason
+	if a.has && a.pace.state == profiles.Running {
+		a.watch.read(&a.run.Schema, &a.memory, cacheBytes(&a.last), b.Collectable, a.last.Index, a.pace.elapsed(at))
+	}
+}

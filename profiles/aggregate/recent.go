@@ -1,0 +1,106 @@
+package aggregate
+
+import "prismtop/profiles"
+
+// trendBins is how many are kept. A full trend loses its oldest quarter at once, so
+// that a line of them fills and then jumps.
+const trendBins = 24
+
+// trendCompared is how many bins are compared with as many before them.
+const trendCompared = 4
+
+// trends collects them.
+type trends struct {
+	bins   [profiles.MaxPhases + 1][trendBins]float64
+	n      int
+	at     int64 // number of the open bin
+	sums   [profiles.MaxPhases + 1]float64
+	counts [profiles.MaxPhases + 1]int64
+	view   *profiles.Trends // of the closed bins; nil when it is to be made again
+}
+
+func (t *trends) add(it *profiles.Iteration) {
+	if bin := it.Start / profiles.TrendBin; bin != t.at {
+		t.close()
+		t.at = bin
+	}
+	for p, ns := range it.Phases {
+		if ns > 0 {
+			t.sums[p] += float64(ns)
+			t.counts[p]++
+		}
+	}
+	t.sums[profiles.MaxPhases] += float64(it.Total)
+	t.counts[profiles.MaxPhases]++
+}
+
+// close ends the open bin, where it holds anything.
+func (t *trends) close() {
+	if t.counts[profiles.MaxPhases] == 0 {
+		return
+	}
+	if t.n == trendBins {
+		t.n = trendBins * 3 / 4
+		for p := range t.bins {
+			copy(t.bins[p][:], t.bins[p][trendBins-t.n:])
+		}
+	}
+	for p := range t.bins {
+		t.bins[p][t.n] = 0
+		if t.counts[p] > 0 {
+			t.bins[p][t.n] = t.sums[p] / float64(t.counts[p])
+		}
+		t.sums[p], t.counts[p] = 0, 0
+	}
+	t.n++
+	t.view = nil
+}
+
+// publish is the closed bins. It is not written again.
+func (t *trends) publish() *profiles.Trends {
+	if t.view == nil {
+		t.view = new(profiles.Trends)
+		for p := range t.view {
+			t.view[p].Bins = append([]float64(nil), t.bins[p][:t.n]...)
+			t.view[p].Change, t.view[p].HasChange = changeOf(t.view[p].Bins)
+		}
+	}
+	return t.view
+}
+
+// changeOf compares the newest bins with those before.
+func changeOf(bins []float64) (change float64, ok bool) {
+	if len(bins) < 2*trendCompared {
+		return 0, false
+	}
+	var sums [2]float64
+	for i := range 2 * trendCompared {
+		v := bins[len(bins)-1-i]
+		if v <= 0 {
+			return 0, false
+		}
+		sums[i/trendCompared] += v
+	}
+	return sums[0]/sums[1] - 1, true
+}
+
+// recentTimings is how many iterations a snapshot tells one by one.
+const recentTimings = 512
+
+// timings keeps the newest iterations. What was published is never written again:
+// the room behind it is filled, and a full array is left to its readers.
+type timings []profiles.Timing
+
+func (t *timings) add(it *profiles.Iteration) {
+	if len(*t) == cap(*t) {
+		more := make([]profiles.Timing, 0, 4*recentTimings)
+		*t = append(more, t.newest()...)
+	}
+	*t = append(*t, profiles.Timing{Index: it.Index, Start: it.Start, Total: it.Total, Phases: it.Phases, Flags: it.Flags})
+}
+
+// newest is the last recentTimings of them, oldest first.
+func (t timings) newest() []profiles.Timing {
+	n := len(t)
+	return t[max(0, n-recentTimings):n:n]
+}

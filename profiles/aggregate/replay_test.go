@@ -1,0 +1,344 @@
+package aggregate
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
+	"prismtop/profiles/stream"
+)
+
+// tape is a Source that hands on what a Reader has and keeps a copy of it.
+type tape struct {
+	*stream.Reader
+	events []profiles.Event
+	marks  []tickMark
+}
+
+// tickMark is a tick: when it was, and how many events and losses had come by then.
+type tickMark struct {
+	now     time.Time
+	events  int
+	dropped int64
+}
+
+func (p *tape) Drain(take func(*profiles.Event)) bool {
+	return p.Reader.Drain(func(e *profiles.Event) {
+		p.keep(e)
+		take(e)
+	})
+}
+
+// keep records an event.
+func (p *tape) keep(e *profiles.Event) {
+	kept := *e
+	if it, ok := e.Body.(*profiles.Iteration); ok {
+		copied := *it
+		kept.Body = &copied
+	}
+	p.events = append(p.events, kept)
+}
+
+// mark records a tick.
+func (p *tape) mark(now time.Time) {
+	p.marks = append(p.marks, tickMark{now, len(p.events), p.Dropped()})
+}
+
+// replay is a Source of what is on a tape, up to one mark after the other. It can neither
+// ask for pictures nor read the machine.
+type replay struct {
+	*tape
+	next, done int // mark to come, events handed over
+}
+
+func (p *replay) Drain(take func(*profiles.Event)) (any bool) {
+	var it profiles.Iteration // as the only one there is: a source may use it again
+	for ; p.done < p.marks[p.next].events; p.done++ {
+		e := p.events[p.done]
+		if body, ok := e.Body.(*profiles.Iteration); ok {
+			it = *body
+			e.Body = &it
+		}
+		take(&e)
+		any = true
+	}
+	return any
+}
+
+func (p *replay) Dropped() int64 { return p.marks[p.next].dropped }
+
+// source hides the methods of a Source that are not in it.
+type source struct{ profiles.Source }
+
+// differ is where two values differ, empty where they do not. NaN equals itself here.
+func differ(a, b any) string { return difference("", reflect.ValueOf(a), reflect.ValueOf(b)) }
+
+func difference(path string, a, b reflect.Value) string {
+	if !a.IsValid() || !b.IsValid() {
+		return where(a.IsValid() != b.IsValid(), path, a, b)
+	}
+	switch a.Kind() {
+	case reflect.Float32, reflect.Float64:
+		x, y := a.Float(), b.Float()
+		return where(x != y && !(math.IsNaN(x) && math.IsNaN(y)), path, a, b)
+	case reflect.Pointer, reflect.Interface:
+		if a.IsNil() || b.IsNil() {
+			return where(a.IsNil() != b.IsNil(), path, a, b)
+		}
+		return difference(path, a.Elem(), b.Elem())
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if d := difference(path+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i)); d != "" {
+				return d
+			}
+		}
+		return ""
+	case reflect.Slice, reflect.Array:
+		if equalCurves(a, b) {
+			return ""
+		}
+		if a.Len() != b.Len() {
+			return fmt.Sprintf("%s has %d and %d elements", path, a.Len(), b.Len())
+		}
+		for i := range a.Len() {
+			if d := difference(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i)); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+	return where(!a.Equal(b), path, a, b)
+}
+
+// equalCurves says whether two values are curves without a difference: they are most of a
+// snapshot, and take long point by point.
+func equalCurves(a, b reflect.Value) bool {
+	if a.Type() != reflect.TypeFor[profiles.Curve]() || !a.CanInterface() {
+		return false
+	}
+	return slices.EqualFunc(a.Interface().(profiles.Curve), b.Interface().(profiles.Curve), func(p, q profiles.Point) bool {
+		return p.First == q.First && p.Last == q.Last && p.Min == q.Min && p.Max == q.Max && p.Mean == q.Mean && slices.Equal(p.Bins, q.Bins)
+	})
+}
+
+func where(differ bool, path string, a, b reflect.Value) string {
+	if !differ {
+		return ""
+	}
+	return fmt.Sprintf("%s is %v and %v", path, a, b)
+}
+
+// Two values of which one is not like the other in one place are told apart.
+func TestDifferFindsTheDifference(t *testing.T) {
+	s := &profiles.Snapshot{Run: profilestest.Info(4), Clock: profiles.Curve{{Mean: 1}}, Pictures: [profiles.MaxPictures]*profiles.Picture{{Width: 1}}, Series: [profiles.MaxSeries]profiles.SeriesView{{Latest: math.NaN()}}}
+	if got := differ(*s, *s); got != "" {
+		t.Error(got)
+	}
+	for want, change := range map[string]func(*profiles.Snapshot){
+		".Run.Schema.Kinds[1].Name is first sample and x": func(s *profiles.Snapshot) {
+			s.Run.Schema = profilestest.Schema()
+			s.Run.Schema.Kinds[1].Name = "x"
+		},
+		".Pictures[0].Width is 1 and 2":            func(s *profiles.Snapshot) { s.Pictures[0] = &profiles.Picture{Width: 2} },
+		".Series[0].Latest is NaN and 3":           func(s *profiles.Snapshot) { s.Series[0].Latest = 3 },
+		".Clock[0].Mean is 1 and 2":                func(s *profiles.Snapshot) { s.Clock = profiles.Curve{{Mean: 2}} },
+		".Log has 0 and 1 elements":                func(s *profiles.Snapshot) { s.Log = []profiles.LogLine{{}} },
+		".Memory.Memory.Parts[2] is 0 and 1":       func(s *profiles.Snapshot) { s.Memory.Parts[2] = 1 },
+		".Settings.AMP is  and fp16":               func(s *profiles.Snapshot) { s.Settings.AMP = "fp16" },
+		".ETAKnown is false and true":              func(s *profiles.Snapshot) { s.ETAKnown = true },
+		".Caches[1].CacheCounters.Hits is 0 and 4": func(s *profiles.Snapshot) { s.Caches[1].Hits = 4 },
+	} {
+		other := *s
+		change(&other)
+		if got := differ(*s, other); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// recorded is a rig whose aggregator reads through a tape, and what its ticks gave.
+type recorded struct {
+	*rig
+	tape   *tape
+	beside *tape // of a second reader, which is read after each tick
+	shots  []*profiles.Snapshot
+}
+
+func newRecorded(capacity int) *recorded {
+	r := &recorded{rig: &rig{now: time.Now()}}
+	r.Stream = stream.WithClock(capacity, func() time.Time { return r.now })
+	r.loadAt = r.now
+	r.tape = &tape{Reader: r.Follow()}
+	r.beside = &tape{Reader: r.Follow()}
+	r.a = New(r.tape, Options{Load: r.readLoad, Pictures: time.Second})
+	return r
+}
+
+// tick takes a snapshot and marks the tick on the tapes.
+func (r *recorded) tick() *profiles.Snapshot {
+	s := r.rig.tick()
+	r.tape.mark(r.now)
+	r.beside.Drain(func(*profiles.Event) {})
+	r.beside.mark(r.now)
+	r.shots = append(r.shots, s)
+	if r.PictureWanted() {
+		r.Picture(&profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: r.it.Index, Width: 3})
+		r.Answered()
+	}
+	return s
+}
+
+// goOn iterates n times, with a tick after every hundred.
+func (r *recorded) goOn(n int) {
+	for range n / 100 {
+		r.iterate(100)
+		r.tick()
+	}
+}
+
+// stand waits for so many seconds.
+func (r *recorded) stand(seconds int) {
+	for range 4 * seconds {
+		r.now = r.now.Add(250 * time.Millisecond)
+		r.tick()
+	}
+}
+
+// set changes a setting with the next iteration.
+func (r *recorded) set(key, before, after string, settings preset.Settings, ablation bool) {
+	r.Change(profiles.Change{Key: key, Before: before, After: after, Iteration: r.it.Index, Ablation: ablation, At: time.Duration(r.it.Start)}, settings)
+	r.it.Changes++
+}
+
+// live is a run with events of every kind; with an ablation where asked for.
+func (r *recorded) live(ablation bool) {
+	r.tick()
+	settings := preset.Settings{Seed: 7, Threshold: 1e-3, MeasurementCache: true, Channels: []int{64, 1}}
+	r.Log("padded to square")
+	r.Begin(profilestest.Info(4), settings)
+	r.Picture(&profiles.Picture{ID: profilestest.PictureTruth, Width: 2})
+	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{profilestest.MemoryWeights: 12, profilestest.MemoryScratch: 3}, Caches: 5})
+	r.tick()
+	r.State(profiles.Running, "")
+	r.it = profilestest.Progressive()
+	r.it.Kind, r.it.Unit, r.it.Series[profilestest.SeriesLossOld] = profilestest.KindInitialisation, -1, math.NaN()
+	r.goOn(300)
+	for unit := range int32(4) {
+		r.it.Kind, r.it.Unit, r.it.InUnit, r.it.Flags = profilestest.KindLaterSample, unit, 0, profiles.Warmup
+		if unit == 0 {
+			r.it.Kind = profilestest.KindFirstSample
+		}
+		r.it.Series[profilestest.SeriesLossOld] = 0.5 / float64(unit+1)
+		r.iterate(1)
+		r.it.Flags = 0
+		c := &r.it.Caches[profilestest.CacheMeasurement]
+		c.Enabled, c.Misses, c.Bytes, c.Entries = true, c.Misses+1, c.Bytes+100, c.Entries+1
+		r.goOn(400)
+		r.it.Flags = profiles.SkippedStep
+		r.iterate(3)
+		r.it.Flags = 0
+		r.Measure(profilestest.ComparedAll(r.it.Index-1, 20+float64(unit), 0.5, 4))
+		r.setOthers(0.3 * float64(unit%2))
+		if unit == 1 {
+			settings.AMP = "bf16"
+			r.set("amp", "off", "bf16", settings, false)
+			r.set("mask_cache", "true", "false", settings, false)
+			r.set("threads", "2", "1", settings, false)
+			r.set("threads", "1", "2", settings, false)
+		}
+		if ablation && unit == 2 {
+			r.ablate(settings)
+		}
+		r.goOn(600)
+		r.Layers([]profiles.Layer{{Name: "layer 1", Nanos: float64(unit)}}, &profiles.Roofs{GFLOPS: 5})
+		m := profiles.Measurement{Iteration: r.it.Index - 1, Unit: unit, Values: profiles.NoValues()}
+		m.Values[profilestest.SeriesCoverage] = 0.1 * float64(unit)
+		r.Measure(m)
+		r.UnitDone(profiles.UnitResult{Unit: unit, Iterations: 1004, Converged: unit != 2, Values: r.it.Series, Reached: 7e-3, Threshold: 1e-3, Elapsed: time.Second})
+	}
+	r.Refuse("no room")
+	r.State(profiles.Paused, "")
+	r.stand(3)
+	r.iterate(1) // a single step
+	r.stand(1)
+	r.Log("news")
+	r.stand(2)
+	r.State(profiles.Running, "")
+	settings.Threads = 3
+	r.Next(settings)
+	r.goOn(3000)
+	r.stand(6) // a stall
+	r.it.Flags, r.it.Series[profilestest.SeriesLossNew] = profiles.NonFinite, math.Inf(1)
+	r.iterate(2)
+	r.State(profiles.Failed, "diverged")
+	r.stand(2)
+	again := profilestest.Info(4)
+	again.PriorStarts = 1
+	r.Begin(again, settings)
+	r.State(profiles.Running, "")
+	r.it = profilestest.Progressive()
+	r.goOn(700)
+	r.State(profiles.Finished, "max_iterations = 700")
+	r.stand(2)
+}
+
+// ablate switches a setting to and fro.
+func (r *recorded) ablate(settings preset.Settings) {
+	r.Ablation(&profiles.Ablation{Running: true, Rounds: 2})
+	for i := range 4 {
+		values := [2]string{"bf16", "off"}
+		r.set("amp", values[i%2], values[1-i%2], settings, true)
+		r.goOn(300)
+		r.Ablation(&profiles.Ablation{Running: i < 3, Rounds: 2, Done: i})
+	}
+}
+
+// follow hands a source to an aggregator that ticks at the marks of a tape, and holds what
+// it gives to what the live one gave.
+func (r *recorded) follow(t *testing.T, p *tape) {
+	t.Helper()
+	from := &replay{tape: p}
+	a := New(source{from}, Options{Load: func() machine.Load { t.Error("a replay read this machine"); return machine.Load{} }, Pictures: time.Second})
+	var before *profiles.Snapshot
+	for i, m := range p.marks {
+		from.next = i
+		got := a.Tick(m.now)
+		if i > 0 && (got == before) != (r.shots[i] == r.shots[i-1]) {
+			t.Fatalf("tick %d of %d: the snapshot before again: %v", i, len(p.marks), got == before)
+		}
+		before = got
+		x, y := *r.shots[i], *got
+		x.Own.Aggregator, y.Own.Aggregator = 0, 0
+		if d := differ(x, y); d != "" {
+			t.Fatalf("tick %d of %d, live and replayed: %s", i, len(p.marks), d)
+		}
+	}
+}
+
+// What a run sent tells all that its screen showed: the same events, taken in at the same
+// ticks, give the same snapshots.
+func TestAReplayGivesTheSameSnapshots(t *testing.T) {
+	for _, capacity := range []int{8192, 64} { // of 100 iterations some are lost
+		r := newRecorded(capacity)
+		r.live(true)
+		if last := r.shots[len(r.shots)-1]; last.State != profiles.Finished || last.Run.PriorStarts != 1 || (last.Own.Dropped > 0) != (capacity < 100) || last.Ablation == nil {
+			t.Fatalf("the run ended as %v with %d lost", last.State, last.Own.Dropped)
+		}
+		r.follow(t, r.tape)
+	}
+}
+
+// A reader beside the one that the screen has hears the same. Only what others took during
+// an ablation may differ, by the reading of the tick in which its newest state came.
+func TestASecondReaderRecordsTheSame(t *testing.T) {
+	r := newRecorded(8192)
+	r.live(false)
+	r.follow(t, r.beside)
+}

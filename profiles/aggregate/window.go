@@ -1,0 +1,115 @@
+package aggregate
+
+import (
+	"math"
+	"slices"
+
+	"prismtop/profiles"
+	"prismtop/profiles/stats"
+)
+
+// windowSize bounds the recent window: the iterations since the last change of a
+// setting or stage, without warm-up.
+const windowSize = 512
+
+// window holds the newest iterations that ran under one set of settings.
+type window struct {
+	total  [windowSize]int64
+	phases [profiles.MaxPhases][windowSize]int64
+	// lookups are the caches' counters before each iteration.
+	lookups [windowSize][profiles.MaxCaches]lookups
+	n       int // iterations held
+	next    int // where the next one goes
+
+	scratch [windowSize]int64
+}
+
+// lookups is what a cache was asked, what it holds and what it saved.
+type lookups struct {
+	hits, misses, capacity, entries, saved, priced, gross, spent int64
+	squares                                                      float64
+}
+
+func (w *window) reset() { w.n, w.next = 0, 0 }
+
+// add takes it in; before is the iteration that preceded it, in the window or not.
+func (w *window) add(it, before *profiles.Iteration) {
+	i := w.next
+	w.total[i] = it.Total
+	for p, ns := range it.Phases {
+		w.phases[p][i] = ns
+	}
+	for c := range profiles.MaxCaches {
+		b := &before.Caches[c]
+		w.lookups[i][c] = lookups{b.Hits, b.Misses, b.CapacityMisses, b.Entries, b.Saved, b.Priced, b.Gross, b.Spent, b.SpentSquares}
+	}
+	w.next = (i + 1) % windowSize
+	w.n = min(w.n+1, windowSize)
+}
+
+// times summarises the window.
+func (w *window) times() profiles.Times {
+	var t profiles.Times
+	t.Total = w.spread(&w.total)
+	sum := t.Total.Mean * float64(t.Total.N)
+	for p := range profiles.MaxPhases {
+		s := w.spread(&w.phases[p])
+		t.Phases[p].Spread = s
+		if sum > 0 {
+			t.Phases[p].Share = s.Mean * float64(s.N) / sum
+		}
+	}
+	return t
+}
+
+// spread summarises the values above 0: a phase that did not run has no time.
+func (w *window) spread(values *[windowSize]int64) profiles.Spread {
+	sorted := w.scratch[:0]
+	for _, v := range values[:w.n] {
+		if v > 0 {
+			sorted = append(sorted, v)
+		}
+	}
+	if len(sorted) == 0 {
+		return profiles.Spread{}
+	}
+	s := profiles.Spread{N: len(sorted), Mean: stats.Mean(sorted)}
+	for back := 1; back <= w.n && s.Last == 0; back++ {
+		s.Last = float64(max(values[(w.next+windowSize-back)%windowSize], 0))
+	}
+	slices.Sort(sorted)
+	s.P10, s.Median = stats.Quantile(sorted, 0.10), stats.Quantile(sorted, 0.50)
+	s.P90, s.P95 = stats.Quantile(sorted, 0.90), stats.Quantile(sorted, 0.95)
+	return s
+}
+
+// caches is each cache at the newest iteration with its rate over the window.
+func (w *window) caches(newest *profiles.Iteration) [profiles.MaxCaches]profiles.CacheView {
+	var views [profiles.MaxCaches]profiles.CacheView
+	for c := range profiles.MaxCaches {
+		views[c].CacheCounters = newest.Caches[c]
+		if w.n > 0 {
+			recent(&views[c], &w.lookups[(w.next+windowSize-w.n)%windowSize][c], w.n)
+		}
+	}
+	return views
+}
+
+// recent fills in what happened in so many iterations, from what was counted before them.
+func recent(v *profiles.CacheView, from *lookups, iterations int) {
+	hits, misses := v.Hits-from.hits, v.Misses-from.misses
+	v.RecentN = hits + misses
+	v.RecentDropped = max(0, misses-(v.Entries-from.entries))
+	v.RecentCapacity = v.CapacityMisses - from.capacity
+	v.RecentIterations = iterations
+	if v.RecentN > 0 {
+		v.RecentRate = float64(hits) / float64(v.RecentN)
+	}
+	// What a hit is worth is known better after it.
+	priced, spent := v.Priced-from.priced, v.Spent-from.spent
+	v.RecentSaved = v.Saved - from.saved - (v.Gross - from.gross) + priced*v.Price
+	gross := v.RecentSaved + spent
+	s := profiles.NewSaving(float64(gross), float64(gross-priced*(v.Price-v.PriceLow)), float64(gross+priced*(v.PriceHigh-v.Price)),
+		float64(v.RecentN), float64(spent), v.SpentSquares-from.squares, true)
+	v.RecentLow, v.RecentHigh = int64(math.Floor(s.Low)), int64(math.Ceil(s.High))
+}

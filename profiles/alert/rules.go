@@ -1,0 +1,283 @@
+// Package alert judges what is wrong with a run: rules over its facts, each with a sentence
+// on what is wrong and one on what may help. They name actions; the screen knows their keys.
+package alert
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/unit"
+)
+
+// Facts are what the rules judge, at one moment of a run.
+type Facts struct {
+	Schema    *profiles.Schema
+	State     profiles.State
+	Settings  *preset.Settings
+	Iteration int64         // so far
+	Longest   time.Duration // running time between the ends of two iterations since the last look
+	Usual     float64       // median time of an iteration in the recent window, ns; 0 for none
+	Mean      float64       // and its mean
+
+	Caches    [profiles.MaxCaches]profiles.CacheView
+	Trend     profiles.MemoryTrend
+	RSS       int64
+	Scale     float64 // of the gradients, NaN where there is none
+	NonFinite int64   // losses that were not finite, over the run
+	Results   []profiles.UnitResult
+
+	quiet          time.Duration // longest running time without the end of an iteration, since the last look
+	skipped, steps int           // of the newest iterations, at most recentSteps
+	nonFiniteAt    int64         // Index of the newest loss that was not finite
+	pace           *throughput
+}
+
+// rule is one kind of alert. A rule that is raised for hold becomes an alert, and
+// an alert that is no longer kept for release goes: kept is weaker than raised, so
+// that what lies about the bound does not flicker. Both times are running time.
+type rule struct {
+	id            string
+	hold, release time.Duration
+	judge         func(f *Facts) finding
+}
+
+// finding is what a rule says of the facts.
+type finding struct {
+	raised, kept bool
+	of           string // what the rule is about, in front of its id; empty for the run
+	severity     profiles.Severity
+	tell         func() (what, try string) // called only where raised or kept
+}
+
+// rules are every kind of alert there is: those of the run, then those of each cache.
+var rules = slices.Concat(runRules, cacheRules())
+
+var runRules = []rule{
+	{"not-finite", 0, 10 * time.Second, judgeNonFinite},
+	{"stall", 0, 2 * time.Second, judgeStall},
+	{"amp-overflow", 0, 3 * time.Second, judgeOverflow},
+	{"sample-limit", 0, time.Second, judgeLimit},
+	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
+	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
+}
+
+// cacheRules are the rules of every cache that a schema can have.
+func cacheRules() (all []rule) {
+	for id := range profiles.CacheID(profiles.MaxCaches) {
+		all = append(all, rule{"thrash", time.Second, 5 * time.Second, thrash(id)})
+	}
+	for id := range profiles.CacheID(profiles.MaxCaches) {
+		all = append(all, rule{"cost", 3 * time.Second, 5 * time.Second, costly(id)})
+	}
+	return all
+}
+
+// nonFiniteKept is for how many iterations a loss that was not finite is told.
+const nonFiniteKept = 200
+
+func judgeNonFinite(f *Facts) finding {
+	bad := f.NonFinite > 0 && f.Iteration-f.nonFiniteAt <= nonFiniteKept
+	return finding{bad, bad, "", profiles.Critical, func() (string, string) {
+		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
+		if f.Settings.AMP == "fp16" {
+			return what, "Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R)."
+		}
+		return what, "Halve the learning rate (l) and restart (R)."
+	}}
+}
+
+// A loop stalls when an iteration takes stallFactor times as long as usual, and
+// no less than stallLeast.
+const (
+	stallFactor = 20
+	stallLeast  = 2 * time.Second
+)
+
+func judgeStall(f *Facts) finding {
+	bound := max(stallLeast, time.Duration(stallFactor*f.Usual))
+	bad := f.State == profiles.Running && f.Usual > 0 && f.quiet > bound
+	return finding{bad, bad, "", profiles.Critical, func() (string, string) {
+		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), unit.Duration(f.Usual)),
+			"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run."
+	}}
+}
+
+// atLeast is the highest of some round times that d has reached, so that a
+// sentence changes seldom.
+func atLeast(d time.Duration) time.Duration {
+	best := time.Second
+	for _, unit := range []time.Duration{time.Second, time.Minute, time.Hour} {
+		for _, n := range []time.Duration{1, 2, 5, 10, 20, 30} {
+			if n*unit <= d {
+				best = n * unit
+			}
+		}
+	}
+	return best
+}
+
+// Of the newest recentSteps iterations, overflowRaise skipped ones raise the alert
+// and overflowKeep keep it: a scale that grows now and then skips one step each
+// time, which is how it is meant to work.
+const (
+	recentSteps   = 200
+	overflowRaise = 6
+	overflowKeep  = 2
+)
+
+func judgeOverflow(f *Facts) finding {
+	fp16 := f.Settings.AMP == "fp16"
+	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, string) {
+		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.Scale),
+			"Switch AMP to bf16 (.), which has the range of fp32 and needs no scale, or halve the learning rate (l)."
+	}}
+}
+
+// A sample ended far from the threshold when a loss is limitFactor times as high; a sample
+// under another loss says nothing. The alert goes after limitClear samples that converged.
+const (
+	limitFactor = 2
+	limitClear  = 3
+	limitRecent = 10
+)
+
+func judgeLimit(f *Facts) finding {
+	threshold, loss := f.Settings.ThresholdInForce(), f.Settings.LossName()
+	far := func(r profiles.UnitResult) bool {
+		return !r.Converged && (r.Loss == "" || r.Loss == loss) && threshold > 0 && r.Reached > limitFactor*threshold
+	}
+	n := len(f.Results)
+	recent := f.Results[max(0, n-limitRecent):]
+	kept := slices.ContainsFunc(f.Results[max(0, n-limitClear):], far)
+	raised := n > 0 && far(f.Results[n-1])
+	return finding{raised, kept, "", profiles.Warning, func() (string, string) {
+		count, newest := 0, profiles.UnitResult{}
+		for _, r := range recent {
+			if far(r) {
+				count, newest = count+1, r
+			}
+		}
+		worst := newest.Reached
+		return fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s %d at %.2g, %.1f times %.2g.",
+				count, len(recent), f.Schema.Unit.Many, f.Schema.Unit.One, newest.Unit+1, worst, worst/threshold, threshold),
+			"Halve the learning rate (l) where the loss jumps about; else allow more iterations (]) or raise the threshold (T)."
+	}}
+}
+
+// The process leaks when it grows beyond its caches by at least slopeShare of
+// itself a minute, and surely by more than 0.
+const (
+	slopeShare = 0.005
+	slopeLeast = 1e6 // bytes a minute
+)
+
+func judgeMemory(f *Facts) finding {
+	t := f.Trend
+	bound := max(slopeLeast, slopeShare*float64(f.RSS))
+	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= time.Minute
+	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
+	return finding{raised, kept, "", profiles.Warning, func() (string, string) {
+		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
+				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),
+			"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings."
+	}}
+}
+
+func judgeSlowdown(f *Facts) finding {
+	p := f.pace
+	raised := f.State == profiles.Running && p.slow(slowRatio)
+	kept := f.State == profiles.Running && !p.recovered()
+	return finding{raised, kept, "", profiles.Warning, func() (string, string) {
+		what := fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g",
+			p.newest(), p.newest()/p.median(), len(p.rates), p.median())
+		switch others, usual := p.others(); {
+		case others > machine.Quiet && others-usual >= machine.Noticeable:
+			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what, 100*others, 100*usual),
+				"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same."
+		case others <= machine.Quiet:
+			return what + ".", fmt.Sprintf("No setting changed just before, and other programs took %.0f %% of the processors only: "+
+				"see whether the processor is throttled by heat.", 100*others)
+		}
+		return what + ".", "No setting changed just before: see whether other processes use the cores or the processor is throttled by heat."
+	}}
+}
+
+// Of the recent lookups of a thrashing cache thrashRaise, and thrashLeast of them,
+// missed what it had held and dropped for room. What a cache never had it misses
+// whatever its size is.
+const (
+	thrashLeast = 16
+	thrashRaise = 0.2
+	thrashKeep  = 0.1
+)
+
+// cacheSwitches are the keys of the settings that switch caches.
+var cacheSwitches = map[string]string{"measurement_cache": "m", "fft_cache": "f", "mask_cache": "g"}
+
+// subject is a cache in front of the id of a rule: "fft-cache-".
+func subject(c *profiles.CacheInfo) string { return strings.ReplaceAll(c.Setting, "_", "-") + "-" }
+
+func thrash(id profiles.CacheID) func(f *Facts) finding {
+	return func(f *Facts) finding {
+		if int(id) >= len(f.Schema.Caches) {
+			return finding{}
+		}
+		info, v := &f.Schema.Caches[id], &f.Caches[id]
+		share := 0.0
+		if v.Enabled && v.RecentN > 0 {
+			share = float64(v.RecentCapacity) / float64(v.RecentN)
+		}
+		return finding{
+			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep, subject(info),
+			profiles.Warning, func() (string, string) {
+				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
+					info.Long, 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
+				if info.Setting == "measurement_cache" {
+					return what, fmt.Sprintf("Give it more than %d MiB (G), or switch it off (m).", f.Settings.MeasurementCacheMB)
+				}
+				return what, fmt.Sprintf("Switch it off (%s).", cacheSwitches[info.Setting])
+			}}
+	}
+}
+
+// A cache that costs costWarn of an iteration is more than a notice.
+const (
+	costWarn  = 0.01
+	costLeast = 100 // iterations of the recent window
+)
+
+// costly finds a cache that costs more than it saves: beyond what is about nothing in
+// the recent window, and since the run began. It is kept above half of that.
+func costly(id profiles.CacheID) func(f *Facts) finding {
+	return func(f *Facts) finding {
+		if int(id) >= len(f.Schema.Caches) {
+			return finding{}
+		}
+		info, v := &f.Schema.Caches[id], &f.Caches[id]
+		each, ok := v.PerIteration()
+		costs := ok && v.Enabled && v.Saved < 0
+		bad := costs && v.RecentIterations >= costLeast && each.Value < 0 && !each.Nothing(f.Mean)
+		severity := profiles.Notice
+		if -each.Value > costWarn*f.Mean {
+			severity = profiles.Warning
+		}
+		// Between two lookups that are far apart, nothing is lost and nothing gained.
+		kept := costs && (v.RecentN == 0 || each.Value <= -profiles.SavingLeast/2*f.Mean)
+		return finding{bad, kept, subject(info), severity, func() (string, string) {
+			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
+				info.Long, v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
+			if info.Setting == "measurement_cache" && f.Settings.Pattern == "trainer" {
+				if f.Settings.Passes > 1 {
+					return what, "The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p)."
+				}
+				return what, "The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p)."
+			}
+			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[info.Setting])
+		}}
+	}
+}

@@ -1,0 +1,114 @@
+package alert
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
+)
+
+func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
+	f := Facts{State: profiles.Running, Settings: &preset.Settings{}, RSS: 200e6}
+	judge := func(f Facts) (raised, kept bool) { v := judgeMemory(&f); return v.raised, v.kept }
+	f.Trend = profiles.MemoryTrend{Known: true, Span: 2 * time.Minute, PerMinute: 26e6, Low: 25e6, High: 27e6, CachesPerMinute: 20e6,
+		Beyond: 6e6, BeyondLow: 5e6, BeyondHi: 7e6}
+	if raised, kept := judge(f); !raised || !kept {
+		t.Error("6 MB a minute beyond the caches are no alert")
+	}
+	if what, _ := judgeMemory(&f).tell(); !strings.Contains(what, "6 MB a minute [5, 7]") {
+		t.Error(what)
+	}
+	f.Trend.Beyond, f.Trend.BeyondLow, f.Trend.BeyondHi = 0.1e6, -0.4e6, 0.6e6
+	if raised, kept := judge(f); raised || kept {
+		t.Error("growth of the caches alone is an alert")
+	}
+}
+
+// About a bound, a rule that flips every tick neither comes nor goes.
+func TestAlertsDoNotFlicker(t *testing.T) {
+	var a Watch
+	schema := profilestest.Schema()
+	f := &Facts{State: profiles.Running, Settings: &preset.Settings{}, Schema: &schema, RSS: 100e6}
+	changes, before := 0, 0
+	for tick := range 6000 { // ten minutes
+		f.Trend = profiles.MemoryTrend{Known: true, Span: 2 * time.Minute, Beyond: 0.99e6, BeyondLow: 1}
+		if tick%2 == 0 {
+			f.Trend.Beyond = 1.01e6
+		}
+		at := time.Duration(tick) * 100 * time.Millisecond
+		a.Judge(f, at, at)
+		if len(a.shown) != before {
+			changes, before = changes+1, len(a.shown)
+		}
+	}
+	if changes > 1 {
+		t.Errorf("the alert came or went %d times", changes)
+	}
+}
+
+// alertIDs are the IDs of all alerts that a run of a schema can have.
+func alertIDs(schema profiles.Schema) (ids []string) {
+	f := &Facts{Settings: &preset.Settings{}, Schema: &schema}
+	for _, r := range runRules {
+		ids = append(ids, r.judge(f).of+r.id)
+	}
+	for _, r := range cacheRules() {
+		if of := r.judge(f).of; of != "" { // else there is no such cache
+			ids = append(ids, of+r.id)
+		}
+	}
+	return ids
+}
+
+func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
+	if len(rules) > len(Watch{}.each) {
+		t.Fatalf("%d rules and room for %d", len(rules), len(Watch{}.each))
+	}
+	if len(rules) != len(runRules)+len(cacheRules()) {
+		t.Errorf("%d rules", len(rules))
+	}
+	schema := profilestest.Schema()
+	for len(schema.Caches) < profiles.MaxCaches { // as many as there may be
+		schema.Caches = append(schema.Caches, profiles.CacheInfo{Setting: fmt.Sprintf("cache_%d", len(schema.Caches))})
+	}
+	ids := alertIDs(schema)
+	if len(ids) != len(rules) {
+		t.Errorf("%d names of %d rules: %v", len(ids), len(rules), ids)
+	}
+	seen := map[string]bool{}
+	for _, id := range ids {
+		if seen[id] || id == "" {
+			t.Errorf("%q names two rules", id)
+		}
+		seen[id] = true
+	}
+}
+
+// The IDs of alerts are in files and in the manual: they stay as they are.
+func TestAlertsKeepTheirNames(t *testing.T) {
+	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown",
+		"measurement-cache-thrash", "fft-cache-thrash", "mask-cache-thrash", "measurement-cache-cost", "fft-cache-cost", "mask-cache-cost"}
+	if got := alertIDs(profilestest.Schema()); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestTheManualTellsEveryAlert(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range alertIDs(profilestest.Schema()) {
+		// Plans are never dropped for room: their cache has no limit.
+		if id != "fft-cache-thrash" && !strings.Contains(string(text), "`"+id+"`") {
+			t.Errorf("docs/alerts.md does not tell of %s", id)
+		}
+	}
+}

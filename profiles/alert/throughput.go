@@ -1,0 +1,80 @@
+package alert
+
+import (
+	"slices"
+
+	"prismtop/profiles/stats"
+)
+
+// throughput is how fast iterations came, one measurement a second or an
+// iteration where it takes longer, since the last change of a setting or stage.
+type throughput struct {
+	rates   []float64 // iterations per second, at most throughputLast, newest last
+	foreign []float64 // what other programs took meanwhile, of each
+}
+
+const (
+	throughputLast  = 100
+	throughputLeast = 10 // fewer say nothing
+	slowRatio       = 0.8
+	slowRecovered   = 0.9
+	slowInARow      = 3 // measurements that must agree
+)
+
+// add takes a measurement, and what other programs took meanwhile, NaN for unknown.
+func (t *throughput) add(rate, foreign float64) {
+	if len(t.rates) == throughputLast {
+		t.rates = append(t.rates[:0], t.rates[1:]...)
+		t.foreign = append(t.foreign[:0], t.foreign[1:]...)
+	}
+	t.rates, t.foreign = append(t.rates, rate), append(t.foreign, foreign)
+}
+
+func (t *throughput) clear() { t.rates, t.foreign = t.rates[:0], t.foreign[:0] }
+
+// others is what other programs took during the newest measurements and, as the
+// median, during all; NaN where that is not known.
+func (t *throughput) others() (newest, usual float64) {
+	n := len(t.foreign)
+	for _, v := range t.foreign[n-slowInARow:] {
+		newest += v / slowInARow
+	}
+	return newest, median(t.foreign)
+}
+
+func (t *throughput) newest() float64 { return t.rates[len(t.rates)-1] }
+
+func (t *throughput) median() float64 { return median(t.rates) }
+
+func median(values []float64) float64 {
+	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
+}
+
+// slow says whether the newest measurements all lie below a share of the median
+// (documents 004, §6.2: the last below 0.8 of the median of 100).
+func (t *throughput) slow(ratio float64) bool {
+	if len(t.rates) < throughputLeast {
+		return false
+	}
+	bound := ratio * t.median()
+	for _, r := range t.rates[len(t.rates)-slowInARow:] {
+		if r >= bound {
+			return false
+		}
+	}
+	return true
+}
+
+// recovered says whether the newest measurements are about the median again.
+func (t *throughput) recovered() bool {
+	if len(t.rates) < throughputLeast {
+		return true
+	}
+	bound := slowRecovered * t.median()
+	for _, r := range t.rates[len(t.rates)-slowInARow:] {
+		if r < bound {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,172 @@
+package alert
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// retell is how often the sentence of an alert that stays may change.
+const retell = 5 * time.Second
+
+// entry is what is known of one rule.
+type entry struct {
+	active  bool
+	pending time.Duration // running time since when it was raised, or not kept
+	waiting bool          // pending counts
+	told    time.Duration // running time of the newest sentence
+	profiles.Alert
+}
+
+// moment is how many iterations had ended at a running time in nanoseconds, and at a time of
+// the machine's clock.
+type moment struct {
+	clock, count int64
+	at           time.Time
+}
+
+// Watch judges the rules over and over.
+type Watch struct {
+	each   [18]entry // by rule
+	shown  []profiles.Alert
+	pace   throughput
+	mark   moment // where the measurement of throughput under way began
+	marked bool
+	settle bool // the measurement under way does not count
+
+	skips [recentSteps]bool // of the newest iterations
+	steps int               // iterations seen
+
+	nonFiniteAt int64
+	moved       time.Duration // running time when the newest iteration was taken in
+	seen        int64
+}
+
+// Iteration takes in the next iteration; begins says that it ran under other
+// settings than the one before, or does other work.
+func (a *Watch) Iteration(it *profiles.Iteration, begins bool) {
+	a.skips[a.steps%recentSteps] = it.Flags&profiles.SkippedStep != 0
+	a.steps++
+	if it.Flags&profiles.NonFinite != 0 {
+		a.nonFiniteAt = it.Index
+	}
+	if begins {
+		a.pace.clear()
+		a.marked, a.settle = false, true
+	}
+}
+
+// skipped is how many of the newest iterations skipped their step.
+func (a *Watch) skipped() (n, of int) {
+	of = min(a.steps, recentSteps)
+	for _, s := range a.skips[:of] {
+		if s {
+			n++
+		}
+	}
+	return n, of
+}
+
+// Measure takes a measurement of throughput when one is due: count iterations
+// had ended at clock, nanoseconds of running time. foreign is what other programs
+// took between two moments.
+func (a *Watch) Measure(clock, count int64, now time.Time, foreign func(from, to time.Time) float64) {
+	if !a.marked {
+		a.mark, a.marked = moment{clock, count, now}, true
+		return
+	}
+	span, done := clock-a.mark.clock, count-a.mark.count
+	if span < int64(time.Second) || done < 1 {
+		return
+	}
+	if !a.settle { // the first holds the warm-up
+		a.pace.add(float64(done)/(float64(span)/1e9), foreign(a.mark.at, now))
+	}
+	a.settle = false
+	a.mark = moment{clock, count, now}
+}
+
+// quiet is the running time since the newest iteration was taken in.
+func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
+	if iterations != a.seen {
+		a.seen, a.moved = iterations, elapsed
+	}
+	return elapsed - a.moved
+}
+
+// Judge applies the rules to the facts at a running time, and returns a line for
+// the log for each alert that went. at is the time since the run began. A run
+// that is paused keeps its alerts; of one that ended, those go at once that are
+// not so any more.
+func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogLine) {
+	// A process that was stopped as a whole finds its loop going on as before.
+	f.quiet = max(f.Longest, a.quiet(f.Iteration, elapsed))
+	f.skipped, f.steps = a.skipped()
+	f.nonFiniteAt, f.pace = a.nonFiniteAt, &a.pace
+	if f.State == profiles.Preparing || f.State == profiles.Paused {
+		return nil
+	}
+	changed := false
+	for i := range rules {
+		r, m := &rules[i], &a.each[i]
+		v := r.judge(f)
+		switch wants := !m.active && v.raised || m.active && !v.kept; {
+		case !wants:
+			m.waiting = false
+		case !m.waiting:
+			m.waiting, m.pending = true, elapsed
+		}
+		limit := r.hold
+		if m.active {
+			limit = r.release
+			if f.State != profiles.Running {
+				limit = 0
+			}
+		}
+		switch {
+		case m.waiting && elapsed-m.pending >= limit && !m.active:
+			what, try := v.tell()
+			m.active, m.waiting, m.told = true, false, elapsed
+			m.Alert = profiles.Alert{ID: v.of + r.id, Severity: v.severity, Since: at, Iteration: f.Iteration, What: what, Try: try}
+			changed = true
+		case m.waiting && elapsed-m.pending >= limit:
+			m.active, m.waiting = false, false
+			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("over after %v: %s", (at - m.Since).Round(time.Second), m.What)})
+			changed = true
+		case m.active && v.raised && elapsed-m.told >= retell: // else it would tell of what is all but over
+			what, try := v.tell()
+			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
+			m.What, m.Try, m.Severity, m.told = what, try, v.severity, elapsed
+		}
+	}
+	if changed {
+		a.show()
+	}
+	return gone
+}
+
+// Standing are the alerts that stand, the worst first. The caller must not write them.
+func (a *Watch) Standing() []profiles.Alert { return a.shown }
+
+// show lists the alerts anew, the worst first, then the newest.
+func (a *Watch) show() {
+	a.shown = nil
+	for _, m := range a.each {
+		if m.active {
+			a.shown = append(a.shown, m.Alert)
+		}
+	}
+	slices.SortStableFunc(a.shown, func(x, y profiles.Alert) int {
+		switch {
+		case x.Severity != y.Severity:
+			return int(y.Severity) - int(x.Severity)
+		case x.Since > y.Since:
+			return -1
+		case x.Since < y.Since:
+			return 1
+		}
+		return 0
+	})
+}

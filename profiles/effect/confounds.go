@@ -1,0 +1,62 @@
+package effect
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+)
+
+// This file is why the iterations before a change and those after it cannot be compared.
+
+// loadCovers bounds what is told of others: a noticeable share of the processors that they
+// took on one side and not on the other, where it is more than a quarter of the shift. One
+// thread that waits can hold up all of them.
+const loadCovers = 4
+
+// reason is why two windows cannot be compared, in full and in two or three words.
+type reason struct{ full, brief string }
+
+// confounds says what else differs between the windows, in full and the first of it
+// briefly.
+func (f *effect) confounds() (full, brief string) {
+	var also []string
+	for _, r := range []reason{f.disturbance, f.lacking(), f.course} {
+		if r.full != "" {
+			also = append(also, r.full)
+			brief = cmp.Or(brief, r.brief)
+		}
+	}
+	return strings.Join(also, "; "), brief
+}
+
+// lacking says why there is too little before the change.
+func (f *effect) lacking() reason {
+	switch {
+	case f.switched:
+		return reason{"an ablation switched settings at the same iteration", "ablation"}
+	case f.NBefore < profiles.EffectEnough:
+		return reason{profiles.TooFew(f.NBefore) + " before it", "too few before"}
+	}
+	return reason{}
+}
+
+// disturbance says what other programs took of the processors on both sides, where
+// that is considerable or may explain the shift.
+func disturbance(before, after, shift float64) reason {
+	differ := math.Abs(after - before)
+	switch {
+	case math.IsNaN(differ): // it could not be read
+		return reason{}
+	case before > machine.Quiet && after > machine.Quiet && differ < machine.Quiet:
+		took := fmt.Sprintf("others took %.0f %%", 50*(before+after))
+		return reason{took + " of the processors", took}
+	case before > machine.Quiet || after > machine.Quiet, differ >= machine.Noticeable && loadCovers*differ > math.Abs(shift):
+		return reason{fmt.Sprintf("others took %.0f %% before, %.0f %% after", 100*before, 100*after),
+			fmt.Sprintf("others took %.0f %%", 100*max(before, after))}
+	}
+	return reason{}
+}

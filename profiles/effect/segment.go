@@ -1,0 +1,132 @@
+package effect
+
+import (
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+)
+
+// The windows of an effect, in iterations.
+const (
+	Window   = 200 // at most this many on each side, the nearest to the change
+	Warmup   = 5   // left out after a change or a switch of the stage
+	patience = 4   // so many windows are searched for undisturbed iterations
+	reach    = patience * Window
+)
+
+// timed is one whole-iteration time, the unit it belongs to, and the share of the
+// processors that other programs took meanwhile, NaN where that is not known.
+type timed struct {
+	ns      int64
+	foreign float64
+	unit    int32
+}
+
+func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
+
+// segment is a stretch of iterations of one kind under one set of settings. Its
+// oldest iterations are the after-window of the changes that opened it, its
+// newest the before-window of those that end it.
+type segment struct {
+	kind    profiles.Kind
+	seen    int
+	waiting int     // iterations whose share of other programs is not known yet
+	oldest  []timed // until a window of quiet ones is full, at most effectReach
+	quiet   int     // of oldest
+	newest  []timed // a circle of effectReach; next is where it goes on
+	next    int
+}
+
+// counts tells whether the next iteration is one to compare.
+func (s *segment) counts(it *profiles.Iteration) bool {
+	s.seen++
+	return s.seen > Warmup && it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0
+}
+
+func (s *segment) add(t timed) {
+	if !s.full() {
+		s.oldest = append(s.oldest, t)
+		if t.quiet() {
+			s.quiet++
+		}
+	}
+	if len(s.newest) < reach {
+		s.newest = append(s.newest, t)
+		return
+	}
+	s.newest[s.next] = t
+	s.next = (s.next + 1) % reach
+}
+
+// full tells whether the after-window does not change any more.
+func (s *segment) full() bool { return s.quiet == Window || len(s.oldest) == reach }
+
+// whole tells whether the after-window holds as many iterations as it can, of those
+// that are chosen so far.
+func (s *segment) whole() bool {
+	return s.full() || s.quiet < profiles.EffectEnough && len(s.oldest) >= Window
+}
+
+// pick is the window of an effect.
+type pick struct {
+	ns          []int64 // in the order of measurement
+	first, last int32   // units
+	foreign     float64 // mean share of other programs, NaN where not known
+	left        int     // disturbed iterations left out
+	all         bool    // none were, because too few were undisturbed
+}
+
+// after is the window at the segment's beginning, its times in the room of into.
+func (s *segment) after(into []int64) pick {
+	return choose(len(s.oldest), func(i int) *timed { return &s.oldest[i] }, into)
+}
+
+// before is the window at the segment's end.
+func (s *segment) before(into []int64) pick {
+	n := len(s.newest)
+	p := choose(n, func(i int) *timed { return &s.newest[(s.next+n-1-i)%n] }, into)
+	for i, j := 0, len(p.ns)-1; i < j; i, j = i+1, j-1 {
+		p.ns[i], p.ns[j] = p.ns[j], p.ns[i]
+	}
+	p.first, p.last = p.last, p.first
+	return p
+}
+
+// choose takes the nearest of n iterations, at(0) the nearest: the undisturbed ones
+// of its unit where they are enough, else of all units, else all.
+func choose(n int, at func(i int) *timed, into []int64) pick {
+	quiet, alike := 0, 0
+	for i := 0; i < n && quiet < profiles.EffectEnough; i++ {
+		if t := at(i); t.quiet() {
+			quiet++
+			if t.unit == at(0).unit {
+				alike++
+			}
+		}
+	}
+	p := pick{ns: into[:0], all: quiet < profiles.EffectEnough}
+	within := alike == profiles.EffectEnough // units come one after the other
+	skipped, sum := 0, 0.0
+	for i := 0; i < n && len(p.ns) < Window; i++ {
+		t := at(i)
+		if within && t.unit != at(0).unit {
+			break
+		}
+		if !p.all && !t.quiet() {
+			skipped++
+			continue
+		}
+		if len(p.ns) == 0 {
+			p.first = t.unit
+		}
+		p.ns, p.last = append(p.ns, t.ns), t.unit
+		p.left = skipped
+		sum += t.foreign
+	}
+	p.foreign = math.NaN()
+	if len(p.ns) > 0 {
+		p.foreign = sum / float64(len(p.ns))
+	}
+	return p
+}

@@ -1,0 +1,362 @@
+// Package effect measures what a change of settings did: the iterations before it against
+// those after it, what else differs between the two, and how the quality moved meanwhile.
+package effect
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/stats"
+)
+
+// maxChanges bounds how many changes and effects are kept, the newest.
+const maxChanges = 256
+
+// effect is an Effect in the making.
+type effect struct {
+	profiles.Effect
+	from, to *segment // what is compared; from is nil where nothing can be, both once it is settled
+	old      float64  // quality: the last before the change, NaN for none
+	switched bool     // an ablation switched settings at the same boundary
+	closed   bool     // nothing is added to the windows, but some of it may not count yet
+	judged   basis    // of the last bootstrap
+	unit     string   // what iterations belong to: "sample"
+
+	disturbance reason // what other programs took
+	course      reason // how far the training went
+}
+
+// basis is what the numbers of an effect rest on: how many iterations on each side,
+// and whether disturbed ones are among them.
+type basis struct {
+	before, after           int
+	noisyBefore, noisyAfter bool
+}
+
+// queued is an iteration whose share of other programs is not known yet.
+type queued struct {
+	timed
+	start, end int64 // as in Iteration
+	of         *segment
+}
+
+// quality is a value of the series that says how good the result is.
+type quality struct {
+	value     float64
+	iteration int64
+	has       bool
+}
+
+// valueOr is the value, NaN for none.
+func (q quality) valueOr() float64 {
+	if !q.has {
+		return math.NaN()
+	}
+	return q.value
+}
+
+// Tracker follows what the changes at each boundary did to iteration time and quality.
+type Tracker struct {
+	all     []effect // in force
+	open    int      // the first of all that is not settled
+	current *segment // nil before the first iteration
+	queue   []queued // oldest first
+	waiting []boundary
+	limits  limits
+	cuts    []int64 // iterations at which an ablation switched, to come
+	quality int     // the series that is the quality, −1 for none
+	newest  quality // the newest
+	unit    string  // what iterations belong to
+	over    bool    // the run has ended
+	unheard int64   // Iteration.Changes less the changes heard of
+	heard   int64
+	log     []profiles.LogLine // not yet taken
+
+	published []profiles.Effect
+	changes   []profiles.Change // of published
+	dirty     bool
+	scratch   [2][]int64
+}
+
+// New follows the changes of a run of a schema.
+func New(s *profiles.Schema) Tracker {
+	return Tracker{quality: s.SeriesNamed(s.Quality), unit: s.Unit.One}
+}
+
+// Awaiting says whether iterations wait until it is known what other programs took beside
+// them: see Settle.
+func (e *Tracker) Awaiting() bool { return len(e.queue) > 0 }
+
+// Change announces c. It takes force with the iteration that it names.
+func (e *Tracker) Change(c profiles.Change) {
+	e.heard++
+	if k, ok := preset.LookupKey(c.Key); ok && k.Limit {
+		e.limits.change(c)
+		e.dirty = true
+		return
+	}
+	if n := len(e.waiting); n == 0 || e.waiting[n-1].iteration != c.Iteration {
+		e.waiting = append(e.waiting, boundary{iteration: c.Iteration, at: c.At, quality: e.newest.valueOr()})
+	}
+	e.waiting[len(e.waiting)-1].add(c)
+	e.waiting = e.waiting[max(0, len(e.waiting)-maxChanges):]
+	e.dirty = true
+}
+
+// Cut announces a change that is no effect of its own: it ends what is compared
+// and begins a new stretch.
+func (e *Tracker) Cut(c profiles.Change) {
+	e.heard++
+	e.cuts = append(e.cuts, c.Iteration)
+}
+
+// cutsUntil takes the cuts up to an iteration away, and tells whether there were any.
+func (e *Tracker) cutsUntil(index int64) bool {
+	n := 0
+	for n < len(e.cuts) && e.cuts[n] <= index {
+		n++
+	}
+	e.cuts = slices.Delete(e.cuts, 0, n)
+	return n > 0
+}
+
+// dueUntil takes the boundaries up to an iteration away and joins them: between them
+// no iteration was seen. changed is false where every setting is as it was before.
+func (e *Tracker) dueUntil(index int64) (joined boundary, changed bool) {
+	n := 0
+	for n < len(e.waiting) && e.waiting[n].iteration <= index {
+		n++
+	}
+	if n == 0 {
+		return joined, false
+	}
+	joined = e.waiting[0]
+	for _, b := range e.waiting[1:n] {
+		joined.join(&b)
+	}
+	e.waiting = slices.Delete(e.waiting, 0, n)
+	e.dirty = true
+	if changed = len(joined.net()) > 0; !changed {
+		e.log = append(e.log, profiles.LogLine{At: joined.at, Text: joined.undone()})
+	}
+	return joined, changed
+}
+
+// Iteration takes the next record. It returns true when a stretch of comparable
+// iterations begins with it.
+func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
+	kind := it.Kind
+	if e.current == nil {
+		e.unheard = int64(it.Changes) - e.heard
+	}
+	missed := int64(it.Changes) - e.heard - e.unheard
+	e.log = append(e.log, e.limits.until(it.Index)...)
+	due, changed := e.dueUntil(it.Index)
+	if cut := e.cutsUntil(it.Index); e.current == nil || cut || changed || kind != e.current.kind || missed > 0 {
+		begins = true
+		e.unheard += max(missed, 0)
+		from := e.begin(kind)
+		if changed {
+			e.takeForce(&due, from, cut)
+		}
+	}
+	if e.current.counts(it) {
+		e.current.waiting++
+		if n := len(e.all); n > 0 && e.all[n-1].Open() {
+			e.dirty = true // how many wait
+		}
+		e.queue = append(e.queue, queued{timed{ns: it.Total, unit: it.Unit}, it.Start, it.Start + it.Total, e.current})
+	}
+	return begins
+}
+
+// Settle gives the iterations that ended by a time their shares of other programs,
+// NaN for unknown ones, and lets them count.
+func (e *Tracker) Settle(until int64, share func(start, end int64) float64) {
+	n := 0
+	for n < len(e.queue) && e.queue[n].end <= until {
+		q := &e.queue[n]
+		q.foreign = share(q.start, q.end)
+		q.of.waiting--
+		q.of.add(q.timed)
+		n++
+	}
+	e.queue = slices.Delete(e.queue, 0, n)
+	if n > 0 && e.open < len(e.all) {
+		e.dirty = true
+	}
+}
+
+// begin ends the current segment and starts one of the given kind. It returns the one
+// that ended where the two can be compared.
+func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
+	for i := e.open; i < len(e.all); i++ {
+		e.all[i].closed = true
+	}
+	if e.current != nil && e.current.kind == kind {
+		from = e.current
+	}
+	e.current = &segment{kind: kind}
+	e.dirty = true
+	return from
+}
+
+// takeForce adds the effect of what changed at a boundary, at which the present segment
+// began. Where an ablation switched there as well, the change is not all that differs.
+func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
+	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched, unit: e.unit}
+	if switched {
+		f.from = nil
+	}
+	e.drift(&f)
+	e.all = append(e.all, f)
+	if drop := len(e.all) - maxChanges; drop > 0 {
+		e.all = slices.Delete(e.all, 0, drop)
+		e.open = max(0, e.open-drop)
+	}
+}
+
+// End says that the run is over: what lacks iterations will get none.
+func (e *Tracker) End() {
+	if e.over {
+		return
+	}
+	e.over, e.dirty = true, true
+	for i := e.open; i < len(e.all); i++ {
+		if f := &e.all[i]; !f.closed {
+			f.closed, f.Ended = true, true
+		}
+	}
+}
+
+// Measure takes in a measurement, where it has the quality.
+func (e *Tracker) Measure(m *profiles.Measurement) {
+	if e.quality < 0 || math.IsNaN(m.Values[e.quality]) {
+		return
+	}
+	e.newest = quality{m.Values[e.quality], m.Iteration, true}
+	for i := e.open; i < len(e.all); i++ {
+		if f := &e.all[i]; !f.closed && !(f.HasQuality && f.to.whole()) {
+			e.drift(f)
+		}
+	}
+}
+
+// drift compares the newest quality with the last before the change, unless it
+// belongs to a change that waits.
+func (e *Tracker) drift(f *effect) {
+	q := e.newest
+	if !q.has || q.iteration < f.Iteration {
+		return
+	}
+	if len(e.waiting) > 0 && e.waiting[0].iteration > f.Iteration && q.iteration >= e.waiting[0].iteration {
+		return
+	}
+	drift := q.value - f.old
+	if math.IsNaN(drift) || math.IsInf(drift, 0) {
+		return
+	}
+	f.QualityDrift, f.HasQuality = drift, true
+	e.dirty = true
+}
+
+// judge brings the effects up to date that are not settled.
+func (e *Tracker) judge() {
+	for i := e.open; i < len(e.all); i++ {
+		e.all[i].judge(&e.scratch)
+	}
+	for e.open < len(e.all) && e.all[e.open].settled() {
+		f := &e.all[e.open]
+		f.from, f.to = nil, nil
+		e.open++
+	}
+}
+
+// settled tells whether nothing will change an effect any more.
+func (f *effect) settled() bool {
+	return f.closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
+}
+
+// judge compares the windows. The bootstrap runs again only when the after-window
+// grew by a tenth, or for the last time.
+func (f *effect) judge(scratch *[2][]int64) {
+	var before pick
+	if f.from != nil {
+		before = f.from.before(scratch[0])
+		scratch[0] = before.ns
+	}
+	after := f.to.after(scratch[1])
+	scratch[1] = after.ns
+	f.NBefore, f.NAfter, f.LeftOut = len(before.ns), len(after.ns), before.left+after.left
+	f.Waiting = f.to.waiting
+	f.Needed = max(0, profiles.EffectEnough-f.NAfter)
+	if f.NBefore < profiles.EffectEnough && (f.from == nil || f.from.waiting == 0) {
+		f.Needed = 0 // what comes after cannot help
+	}
+	f.Enough = f.NBefore >= profiles.EffectEnough && f.NAfter >= profiles.EffectEnough
+	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now) {
+		s := stats.MedianShift(before.ns, after.ns, uint64(f.Iteration))
+		f.BeforeNS, f.AfterNS = s.Before, s.After
+		f.Shift, f.Low, f.High = s.Relative, s.Low, s.High
+		f.judged = now
+	}
+	f.disturbance, f.course = reason{}, reason{}
+	if f.Enough {
+		f.disturbance = disturbance(before.foreign, after.foreign, f.Shift)
+	}
+	if f.NBefore > 0 && f.NAfter > 0 && before.first != after.last {
+		f.course = reason{fmt.Sprintf("%s advanced %d → %d", f.unit, before.first+1, after.last+1), f.unit + " advanced"}
+	}
+	f.Confounded, f.Briefly = f.confounds()
+	f.Closed = f.settled()
+}
+
+// worthwhile tells whether the numbers are to be drawn anew.
+func (f *effect) worthwhile(now basis) bool {
+	was := f.judged
+	if now == was {
+		return false
+	}
+	grown := now
+	grown.after = was.after
+	return grown != was || f.settled() || now.after == Window || 10*now.after >= 11*was.after
+}
+
+// View is every effect, newest last, those last that no iteration ran under yet, and every
+// change. The caller must not write them.
+func (e *Tracker) View() ([]profiles.Effect, []profiles.Change) {
+	if !e.dirty {
+		return e.published, e.changes
+	}
+	e.judge()
+	e.published = make([]profiles.Effect, 0, len(e.all)+len(e.waiting))
+	for i := range e.all {
+		e.published = append(e.published, e.all[i].Effect)
+	}
+	for i := range e.waiting {
+		if b := &e.waiting[i]; len(b.net()) > 0 {
+			f := b.effect()
+			f.Closed, f.Ended = e.over, e.over
+			e.published = append(e.published, f)
+		}
+	}
+	e.published = e.published[max(0, len(e.published)-maxChanges):]
+	e.changes = e.limits.list()
+	for i := range e.published {
+		e.changes = append(e.changes, e.published[i].Changes()...)
+	}
+	slices.SortStableFunc(e.changes, func(a, b profiles.Change) int { return cmp.Compare(a.Iteration, b.Iteration) })
+	e.dirty = false
+	return e.published, e.changes
+}
+
+// Told takes the lines for the log.
+func (e *Tracker) Told() []profiles.LogLine {
+	lines := e.log
+	e.log = nil
+	return lines
+}

@@ -1,0 +1,449 @@
+package effect
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
+)
+
+// trial feeds effects a run of synthetic iterations.
+type trial struct {
+	effects Tracker
+	random  *rand.Rand
+	it      profiles.Iteration // the next: kind, unit, index
+	median  float64            // nanoseconds
+	others  float64            // what other programs take of the processors
+}
+
+func newTrial(seed uint64) *trial {
+	return &trial{effects: Tracker{quality: profilestest.SeriesPSNR, unit: "sample"}, random: rand.New(rand.NewPCG(seed, 8)), it: profiles.Iteration{Kind: profilestest.KindLaterSample, Unit: 3}, median: 5e6}
+}
+
+func (t *trial) iterate(n int) {
+	for range n {
+		t.it.Total = int64(t.median * math.Exp(0.04*t.random.NormFloat64()))
+		t.effects.Iteration(&t.it)
+		t.it.Index++
+	}
+	t.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return t.others })
+}
+
+func (t *trial) change(key string) {
+	t.set(key, "off", "on")
+}
+
+func (t *trial) set(key, before, after string) {
+	t.effects.Change(profiles.Change{Key: key, Before: before, After: after, Iteration: t.it.Index})
+	t.it.Changes++
+}
+
+// compare measures the quality at the newest iteration.
+func (t *trial) compare(psnr float64) {
+	m := profilestest.Compared(t.it.Index-1, psnr)
+	t.effects.Measure(&m)
+}
+
+func (t *trial) view() []profiles.Effect {
+	all, _ := t.effects.View()
+	return all
+}
+
+func (t *trial) changes() []profiles.Change {
+	_, changes := t.effects.View()
+	return changes
+}
+
+func (t *trial) last() profiles.Effect {
+	all := t.view()
+	return all[len(all)-1]
+}
+
+func TestEffectFindsTheShiftOfAChange(t *testing.T) {
+	tr := newTrial(1)
+	tr.iterate(300)
+	tr.change("amp")
+	tr.median *= 0.69
+	if e := tr.last(); e.Enough || e.Needed != profiles.EffectEnough || e.NAfter != 0 {
+		t.Errorf("before any iteration: %+v", e)
+	}
+	tr.iterate(Warmup + 12)
+	if e := tr.last(); e.Enough || e.Needed != 8 || e.NBefore != Window || e.NAfter != 12 {
+		t.Errorf("after 12: %+v", e)
+	}
+	tr.iterate(8)
+	early := tr.last()
+	if !early.Enough || early.Needed != 0 || early.Low > -0.31 || early.High < -0.31 {
+		t.Errorf("after 20: %+v, want an interval that holds −0.31", early)
+	}
+	tr.iterate(500)
+	e := tr.last()
+	if e.NAfter != Window || e.Low > -0.31 || e.High < -0.31 || e.High-e.Low >= early.High-early.Low {
+		t.Errorf("after %d: %+v, want a narrower interval that holds −0.31", e.NAfter, e)
+	}
+	// 1 %: the medians' standard errors are 0.35 %.
+	if math.Abs(e.AfterNS/e.BeforeNS-1-e.Shift) > 1e-12 || math.Abs(e.BeforeNS-5e6) > 5e4 {
+		t.Errorf("medians %v and %v, shift %v", e.BeforeNS, e.AfterNS, e.Shift)
+	}
+	if e.Closed || e.Confounded != "" || e.HasQuality {
+		t.Errorf("%+v, want an open effect with nothing else changed", e)
+	}
+}
+
+// 200 changes without an effect: the interval includes 0 in 95 % of them; chance
+// allows 3 standard errors of 1.5 % below.
+func TestAChangeWithoutEffectSaysSo(t *testing.T) {
+	const runs = 200
+	held := 0
+	for seed := range uint64(runs) {
+		tr := newTrial(seed)
+		tr.iterate(60)
+		tr.change("learning_rate")
+		tr.iterate(60)
+		if e := tr.last(); e.Enough && e.Low <= 0 && 0 <= e.High {
+			held++
+		}
+	}
+	if held < runs*905/1000 {
+		t.Errorf("the interval includes 0 in %d of %d", held, runs)
+	}
+}
+
+func TestWarmupConvergedAndColdIterationsAreLeftOut(t *testing.T) {
+	tr := newTrial(2)
+	tr.iterate(60)
+	tr.change("amp")
+	tr.median = 1e12 // the five after a change are slow
+	tr.iterate(Warmup)
+	tr.it.Flags = profiles.Warmup
+	tr.iterate(3)
+	tr.it.Flags = profiles.Converged
+	tr.median = 10
+	tr.iterate(40)
+	tr.it.Flags, tr.median = 0, 5e6
+	tr.iterate(25)
+	if e := tr.last(); e.NAfter != 25 || math.Abs(e.AfterNS-5e6) > 2e5 {
+		t.Errorf("%+v, want 25 iterations about 5 ms", e)
+	}
+}
+
+func TestALaterChangeClosesAnEffect(t *testing.T) {
+	tr := newTrial(3)
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(45)
+	tr.change("threads")
+	tr.iterate(30)
+	all := tr.view()
+	if !all[0].Closed || all[0].NAfter != 40 || !all[0].Enough {
+		t.Errorf("first: %+v, want closed with 40", all[0])
+	}
+	if all[1].Closed || all[1].NBefore != 40 || all[1].NAfter != 25 {
+		t.Errorf("second: %+v, want 40 before and 25 after", all[1])
+	}
+}
+
+func TestTheSwitchToAnotherKindOfIterationClosesAnEffect(t *testing.T) {
+	tr := newTrial(4)
+	tr.it.Kind, tr.it.Unit = profilestest.KindFirstSample, 0 // the first sample has one measurement less
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(10)
+	tr.it.Kind, tr.it.Unit = profilestest.KindLaterSample, 1
+	tr.iterate(300)
+	if e := tr.last(); !e.Closed || e.Enough || e.NAfter != 5 {
+		t.Errorf("%+v, want closed with the 5 iterations of the first sample", e)
+	}
+	tr.change("fft_cache")
+	tr.it.Kind, tr.it.Unit = profilestest.KindInitialisation, -1
+	tr.iterate(60)
+	if e := tr.last(); e.Enough || e.NBefore != 0 || !strings.Contains(e.Confounded, "no comparable iteration before") {
+		t.Errorf("%+v, want no before-window", e)
+	}
+}
+
+// Where the sample of the change has enough iterations on a side, others do not
+// count: here they take twice as long.
+func TestTheSampleOfTheChangeIsEnough(t *testing.T) {
+	tr := newTrial(11)
+	tr.median = 10e6
+	tr.iterate(100)
+	tr.it.Unit++
+	tr.median = 5e6
+	tr.iterate(40)
+	tr.change("amp")
+	tr.iterate(Warmup + 30)
+	tr.it.Unit++
+	tr.median = 10e6
+	tr.iterate(300)
+	if e := tr.last(); !e.Enough || e.NBefore != 40 || e.NAfter != 30 || e.Confounded != "" || math.Abs(e.Shift) > 0.05 {
+		t.Errorf("%+v, want 40 and 30 iterations of one sample and no shift", e)
+	}
+	tr.change("amp") // far from any other sample
+	tr.iterate(Warmup + 10)
+	tr.it.Unit++
+	tr.iterate(300)
+	if e := tr.last(); !e.Enough || e.NBefore != Window || e.NAfter != Window || !strings.Contains(e.Confounded, "sample advanced 6 → 7") {
+		t.Errorf("%+v, want 10 iterations of the sample to be too few", e)
+	}
+}
+
+func TestWhatElseChangedIsTold(t *testing.T) {
+	tr := newTrial(5)
+	tr.iterate(30)
+	tr.it.Unit++
+	tr.iterate(15)
+	tr.change("amp")
+	tr.iterate(30)
+	if e := tr.last(); e.Confounded != "sample advanced 4 → 5" || e.Briefly != "sample advanced" || !e.Enough || e.Comparable() {
+		t.Errorf("%+v", e)
+	}
+	tr.change("threads")
+	tr.iterate(12)
+	tr.change("threads")
+	tr.iterate(60)
+	if e := tr.last(); e.Enough || e.Closed || e.Needed != 0 || !strings.Contains(e.Confounded, "only 7 comparable iterations before") {
+		t.Errorf("%+v, want too few before", e)
+	} else if _, brief := e.Incomparable(); brief != "too few before" {
+		t.Errorf("%q", brief)
+	}
+}
+
+// A change that was announced before the last iteration under the old value does
+// not take that iteration.
+func TestAChangeTakesForceWithTheIterationItNames(t *testing.T) {
+	tr := newTrial(6)
+	tr.iterate(60)
+	tr.effects.Change(profiles.Change{Key: "amp", After: "bf16", Iteration: tr.it.Index + 30})
+	tr.iterate(30)
+	if e := tr.last(); e.NBefore != 0 || e.Closed {
+		t.Errorf("%+v before the change takes force", e)
+	}
+	tr.it.Changes++
+	tr.iterate(25)
+	if e := tr.last(); e.NBefore != 85 || e.NAfter != 20 {
+		t.Errorf("%+v, want 85 before and 20 after", e)
+	}
+}
+
+func TestALostChangeEndsTheWindows(t *testing.T) {
+	tr := newTrial(7)
+	tr.it.Changes = 4 // changes of an earlier start
+	tr.iterate(60)
+	tr.change("amp")
+	tr.iterate(30)
+	tr.it.Changes++ // its event was dropped
+	tr.iterate(100)
+	if e := tr.last(); !e.Closed || e.NAfter != 25 {
+		t.Errorf("%+v, want closed with the 25 iterations before the unknown change", e)
+	}
+}
+
+func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
+	tr := newTrial(8)
+	compare := tr.compare
+	tr.iterate(30)
+	compare(20)
+	tr.iterate(30)
+	compare(21)
+	tr.change("amp")
+	if e := tr.last(); e.HasQuality {
+		t.Errorf("%+v before any iteration after", e)
+	}
+	tr.iterate(30)
+	if e := tr.last(); e.HasQuality {
+		t.Errorf("%+v before any comparison after", e)
+	}
+	compare(20.5)
+	tr.iterate(30)
+	compare(24)
+	if e := tr.last(); !e.HasQuality || e.QualityDrift != 3 {
+		t.Errorf("drift %v, want 3 dB", e.QualityDrift)
+	}
+	tr.change("threads")
+	tr.iterate(30)
+	compare(30)
+	compare(math.Inf(1))
+	all := tr.view()
+	if all[0].QualityDrift != 3 || all[1].QualityDrift != 6 {
+		t.Errorf("drifts %v and %v, want 3 and 6 dB", all[0].QualityDrift, all[1].QualityDrift)
+	}
+}
+
+// Training goes on after the window: what it gains there is no part of the effect.
+// A window that no comparison falls into takes the first one after it.
+func TestQualityDriftEndsWithTheWindow(t *testing.T) {
+	for i, within := range []bool{true, false, true, false} {
+		tr := newTrial(10)
+		tr.others = 0.5 * float64(i/2) // nor where all of them are disturbed
+		compare := tr.compare
+		tr.iterate(60)
+		compare(20)
+		tr.change("amp")
+		tr.iterate(100)
+		if within {
+			compare(21)
+		}
+		tr.iterate(Window)
+		compare(22)
+		compare(29)
+		want := 2.0
+		if within {
+			want = 1
+		}
+		if e := tr.last(); e.NAfter != Window || !e.HasQuality || e.QualityDrift != want {
+			t.Errorf("within %v: %d after, drift %v; want %v dB", within, e.NAfter, e.QualityDrift, want)
+		}
+	}
+}
+
+// Another program that starts with a change makes iterations three times as slow.
+// Half seconds that it left alone are enough to tell the setting from it.
+func TestDisturbedIterationsAreLeftOutWhereEnoughAreLeft(t *testing.T) {
+	tr := newTrial(11)
+	noisy := func(n int) {
+		tr.median, tr.others = 3*tr.median, 0.6
+		tr.iterate(n)
+		tr.median, tr.others = tr.median/3, 0.01
+	}
+	tr.iterate(100)
+	noisy(30)
+	tr.change("amp")
+	tr.median *= 0.9
+	noisy(90)
+	e := tr.last()
+	if !e.Enough || e.Shift < 1 || e.Confounded != "others took 0 % before, 60 % after" || e.LeftOut != 30 {
+		t.Errorf("all disturbed: %+v", e)
+	}
+	tr.iterate(30)
+	e = tr.last()
+	if e.Confounded != "" || e.NBefore != 95 || e.NAfter != 30 || e.LeftOut != 30+85 {
+		t.Errorf("30 undisturbed: %+v, want 95 before and 30 after, and the disturbed ones left out", e)
+	}
+	// 3 %: 4 % of spread over 30 iterations give a standard error of the median of 0.9 %.
+	if math.Abs(e.Shift+0.1) > 0.03 || e.Low > -0.1 || e.High < -0.1 {
+		t.Errorf("shift %.3f [%.3f, %.3f], want about −0.100", e.Shift, e.Low, e.High)
+	}
+}
+
+func TestOthersThatNeverLeaveAreTold(t *testing.T) {
+	tr := newTrial(12)
+	tr.others = 0.61
+	tr.iterate(100)
+	tr.change("amp")
+	tr.others = 0.63
+	tr.iterate(900)
+	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || e.Briefly != "others took 62 %" || e.NAfter != Window || e.LeftOut != 0 {
+		t.Errorf("%+v", e)
+	}
+	tr.iterate(100) // beyond what is searched for undisturbed ones
+	tr.others = 0
+	tr.iterate(100)
+	if e := tr.last(); e.Confounded == "" || e.NAfter != Window {
+		t.Errorf("%+v took iterations far from the change", e)
+	}
+}
+
+// A shift is not told as a setting's where what others took differs by as much.
+func TestASmallDifferenceOfOthersConfoundsASmallShift(t *testing.T) {
+	for _, c := range []struct {
+		before, after, shift float64
+		confounded           bool
+	}{
+		{0, 0.05, 0.06, true},
+		{0.05, 0, -0.06, true},
+		{0, 0.05, -0.4, false},
+		{0.01, 0.02, 0.005, false}, // ticks
+		{0, 0.07, -0.4, true},
+		{0.04, 0.05, 0.01, false},
+		{math.NaN(), math.NaN(), 0.5, false},
+	} {
+		if got := disturbance(c.before, c.after, c.shift); (got.full != "") != c.confounded {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// What was shared out late belongs where it ran: before the change.
+func TestIterationsWaitForTheirShareOfOthers(t *testing.T) {
+	tr := newTrial(13)
+	feed := func(n int) {
+		for range n {
+			tr.it.Total = 5e6
+			tr.effects.Iteration(&tr.it)
+			tr.it.Index++
+			tr.it.Start += 5e6
+		}
+	}
+	quiet := func(int64, int64) float64 { return 0 }
+	feed(60)
+	tr.change("amp")
+	feed(60)
+	if e := tr.last(); e.NBefore != 0 || e.NAfter != 0 || e.Needed != profiles.EffectEnough {
+		t.Errorf("before any share is known: %+v", e)
+	}
+	tr.effects.Settle(50*5e6, quiet)
+	if e := tr.last(); e.NBefore != 45 || e.NAfter != 0 {
+		t.Errorf("after 50: %+v", e)
+	}
+	tr.change("threads")
+	feed(1)
+	tr.effects.Settle(100*5e6, quiet)
+	if e := tr.view()[0]; e.Closed || !e.Enough || e.NBefore != 55 || e.NAfter != 35 {
+		t.Errorf("ended and not settled: %+v", e)
+	}
+	tr.effects.Settle(math.MaxInt64, quiet)
+	all := tr.view()
+	if e := all[0]; !e.Closed || e.NBefore != 55 || e.NAfter != 55 || tr.effects.open != 1 {
+		t.Errorf("settled: %+v, %d open", e, tr.effects.open)
+	}
+}
+
+func TestManyChangesKeepTheNewest(t *testing.T) {
+	tr := newTrial(9)
+	for range maxChanges + 50 {
+		tr.change("threads")
+		tr.iterate(3)
+	}
+	tr.change("amp")
+	all := tr.view()
+	if len(all) != maxChanges || all[len(all)-1].Key != "amp" || !all[len(all)-3].Closed || all[len(all)-1].Closed {
+		t.Errorf("%d effects, the newest %+v", len(all), all[len(all)-1])
+	}
+}
+
+// Switches of an ablation are no effects of their own, but they end what is
+// compared: no window holds iterations from both sides of one.
+func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
+	e := Tracker{quality: -1, unit: "sample"}
+	index := int64(0)
+	iterate := func(n int, ns int64, changes uint32) (begun int) {
+		for range n {
+			if e.Iteration(&profiles.Iteration{Index: index, Kind: profilestest.KindLaterSample, Unit: 3, Total: ns, Changes: changes}) {
+				begun++
+			}
+			index++
+		}
+		e.Settle(math.MaxInt64, func(int64, int64) float64 { return math.NaN() })
+		return begun
+	}
+	iterate(100, 5e6, 0)
+	e.Cut(profiles.Change{Key: "amp", Iteration: index, Ablation: true})
+	if n := iterate(50, 9e6, 1); n != 1 {
+		t.Errorf("%d stretches began with a switch", n)
+	}
+	e.Cut(profiles.Change{Key: "amp", Iteration: index, Ablation: true})
+	iterate(60, 5e6, 2)
+	e.Change(profiles.Change{Key: "threads", After: "2", Iteration: index})
+	iterate(60, 4e6, 3)
+	all, _ := e.View()
+	if len(all) != 1 || all[0].Key != "threads" {
+		t.Fatalf("effects %+v", all)
+	}
+	if f := all[0]; !f.Enough || f.BeforeNS != 5e6 || f.AfterNS != 4e6 || f.NBefore > 60 {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,47 @@
+package machine
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ReadResident reads this process's resident memory and its peak, in bytes; reason
+// says what is missing and why.
+func ReadResident() (rss, peak int64, reason string) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0, 0, err.Error()
+	}
+	rss, peak = statusBytes(string(status), "VmRSS:"), statusBytes(string(status), "VmHWM:")
+	if rss == 0 || peak == 0 {
+		reason = fmt.Sprintf("/proc/self/status lacks %s", missing(rss, peak))
+	}
+	return rss, peak, reason
+}
+
+func missing(rss, peak int64) string {
+	switch {
+	case rss == 0 && peak == 0:
+		return "VmRSS and VmHWM"
+	case rss == 0:
+		return "VmRSS"
+	}
+	return "VmHWM"
+}
+
+// statusBytes is the value, in kB there, of a line of /proc/self/status; 0 when
+// there is none.
+func statusBytes(status, name string) int64 {
+	_, rest, ok := strings.Cut(status, "\n"+name)
+	if !ok {
+		return 0
+	}
+	line, _, _ := strings.Cut(rest, "\n")
+	kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(line, "kB")), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}

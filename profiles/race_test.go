@@ -1,6 +1,0 @@
-//go:build race
-
-package profiles
-
-// slow divides the length of the longest tests under the race detector.
-const slow = 10

@@ -1,0 +1,171 @@
+package stream
+
+import (
+	"sync"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// maxEvents bounds the rare events that wait for a reader: the run of a reader that
+// stands still stops growing its queue here and counts what it drops.
+const maxEvents = 4096
+
+// Reader follows a Stream. It loses nothing that the other readers of the stream do, and
+// what it loses, because it falls behind, it counts by itself. Only Report and Dropped
+// may be called by several goroutines.
+type Reader struct {
+	stream *Stream
+	ring   *Ring
+	first  bool // it reports readings
+
+	mu     sync.Mutex
+	queue  []placed
+	newest newest
+	lost   uint64 // events dropped because the queue was full
+
+	spare []placed // room for the next queue
+}
+
+// placed is a rare event and its place: the number of iterations before it.
+type placed struct {
+	profiles.Event
+	position uint64
+}
+
+// newest holds events of which only the newest matters, and those that must not be lost
+// when the queue is full. A slot without a body is empty.
+type newest struct {
+	memory, layers, ablation, resident profiles.Event
+	pictures                           [profiles.MaxPictures]profiles.Event
+
+	changed, state profiles.Event // for which the queue had no room
+	next           profiles.Event
+}
+
+// each calls take with the events, in a fixed order.
+func (n *newest) each(take func(*profiles.Event)) (any bool) {
+	one := func(e *profiles.Event) {
+		if e.Body != nil {
+			take(e)
+			any = true
+		}
+	}
+	one(&n.memory)
+	one(&n.layers)
+	for i := range n.pictures {
+		one(&n.pictures[i])
+	}
+	one(&n.ablation)
+	one(&n.changed)
+	one(&n.next)
+	one(&n.resident)
+	one(&n.state)
+	return any
+}
+
+// slot is where an event waits of which only the newest matters; nil for any other.
+func (n *newest) slot(b profiles.Body) *profiles.Event {
+	switch b := b.(type) {
+	case *profiles.Memory:
+		return &n.memory
+	case *profiles.LayerTimes:
+		return &n.layers
+	case *profiles.Ablation:
+		return &n.ablation
+	case *profiles.Resident:
+		return &n.resident
+	case *profiles.Next:
+		return &n.next
+	case *profiles.Picture:
+		return &n.pictures[b.ID]
+	}
+	return nil
+}
+
+// put queues an event. It keeps its place among the iterations.
+func (r *Reader) put(e profiles.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.newest.slot(e.Body); s != nil {
+		*s = e
+		return
+	}
+	if _, begins := e.Body.(*profiles.Begin); begins {
+		r.newest = newest{ablation: r.newest.ablation, resident: r.newest.resident}
+		if len(r.queue) >= maxEvents {
+			r.lost += uint64(len(r.queue))
+			r.queue = r.queue[:0]
+		}
+	}
+	if len(r.queue) < maxEvents {
+		r.queue = append(r.queue, placed{e, r.ring.Written()})
+		return
+	}
+	r.lost++
+	switch e.Body.(type) {
+	case *profiles.Changed:
+		r.newest.changed = e
+	case *profiles.StateChange:
+		r.newest.state = e
+	}
+}
+
+// Drain calls take with every event since the last call. Of pictures, memory, layers, an
+// ablation and the settings of the next start it has the newest, after all others.
+func (r *Reader) Drain(take func(*profiles.Event)) (any bool) {
+	limit := r.ring.Written()
+	r.mu.Lock()
+	queue, latest := r.queue, r.newest
+	r.queue, r.newest = r.spare[:0], newest{}
+	r.mu.Unlock()
+	// Iterations up to limit belong with the events: every one before the last event,
+	// and none that an event not yet queued could precede.
+	if n := len(queue); n > 0 {
+		limit = max(limit, queue[n-1].position)
+	}
+	for i := range queue {
+		any = r.pop(queue[i].position, take) || any
+		take(&queue[i].Event)
+	}
+	any = r.pop(limit, take) || any || len(queue) > 0
+	any = latest.each(take) || any
+	clear(queue) // lets go of pictures and settings
+	r.spare = queue
+	return any
+}
+
+// pop takes the iterations up to a place in the ring.
+func (r *Reader) pop(limit uint64, take func(*profiles.Event)) (any bool) {
+	var it profiles.Iteration
+	e := profiles.Event{Body: &it}
+	for r.ring.Read() < limit && r.ring.Pop(&it) {
+		take(&e)
+		any = true
+	}
+	return any
+}
+
+// WantPicture asks the run for a picture.
+func (r *Reader) WantPicture() { r.stream.WantPicture() }
+
+// Report sends a reading of the machine to all readers, where this is the first one:
+// one process needs no more.
+func (r *Reader) Report(at time.Time, reading profiles.Body) {
+	if r.first {
+		r.stream.Put(profiles.Event{At: at, Body: reading})
+	}
+}
+
+// Reports says whether Report sends anything.
+func (r *Reader) Reports() bool { return r.first }
+
+// Dropped is the number of iterations and events that this reader lost.
+func (r *Reader) Dropped() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(r.ring.Dropped() + r.lost)
+}
+
+// Close ends the reader: the stream keeps nothing for it any more.
+func (r *Reader) Close() { r.stream.leave(r) }

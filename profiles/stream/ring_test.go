@@ -1,0 +1,115 @@
+package stream
+
+import (
+	"runtime"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
+)
+
+func TestRingRoundsItsCapacityUpToAPowerOfTwo(t *testing.T) {
+	for _, c := range []struct{ asked, want int }{{-1, 2}, {0, 2}, {1, 2}, {2, 2}, {3, 4}, {4, 4}, {1000, 1024}, {1025, 2048}} {
+		if got := NewRing(c.asked).Cap(); got != c.want {
+			t.Errorf("NewRing(%d).Cap() = %d, want %d", c.asked, got, c.want)
+		}
+	}
+}
+
+func TestRingRefusesWhenFullAndKeepsWhatItHas(t *testing.T) {
+	r := NewRing(4)
+	for i := range int64(7) {
+		if got, want := r.Push(&profiles.Iteration{Index: i}), i < 4; got != want {
+			t.Errorf("Push %d = %v, want %v", i, got, want)
+		}
+	}
+	if r.Dropped() != 3 || r.Written() != 4 {
+		t.Errorf("dropped %d, written %d; want 3 and 4", r.Dropped(), r.Written())
+	}
+	var it profiles.Iteration
+	for i := range int64(4) {
+		if !r.Pop(&it) || it.Index != i {
+			t.Fatalf("Pop %d gave record %d", i, it.Index)
+		}
+	}
+	if r.Pop(&it) {
+		t.Error("Pop of an empty ring gave a record")
+	}
+	if !r.Push(&it) {
+		t.Error("Push after the ring was emptied was refused")
+	}
+}
+
+// Every record arrives once, in order and whole, while both sides run: the
+// fields of a record that was read while it was written would disagree.
+func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
+	const n = 200_000 / profilestest.Slow
+	r := NewRing(64)
+	go func() {
+		it := profiles.Iteration{}
+		for i := int64(0); i < n; {
+			it.Index, it.Total, it.Start = i, 3*i, -i
+			it.Caches[profilestest.NumCaches-1].Saved = i
+			if r.Push(&it) {
+				i++
+			} else {
+				runtime.Gosched()
+			}
+		}
+	}()
+	var it profiles.Iteration
+	for want := int64(0); want < n; {
+		if !r.Pop(&it) {
+			runtime.Gosched()
+			continue
+		}
+		if it.Index != want || it.Total != 3*want || it.Start != -want || it.Caches[profilestest.NumCaches-1].Saved != want {
+			t.Fatalf("record %d arrived as %+v", want, it)
+		}
+		want++
+	}
+	if r.Read() != n {
+		t.Errorf("Read() = %d, want %d", r.Read(), n)
+	}
+}
+
+func BenchmarkRingPush(b *testing.B) {
+	b.Run("into a full ring", func(b *testing.B) {
+		r, it := NewRing(2), profiles.Iteration{}
+		for b.Loop() {
+			r.Push(&it)
+		}
+	})
+	b.Run("and pop", func(b *testing.B) {
+		r, it := NewRing(1024), profiles.Iteration{}
+		for b.Loop() {
+			r.Push(&it)
+			r.Pop(&it)
+		}
+	})
+	b.Run("while drained", func(b *testing.B) {
+		r := NewRing(8192)
+		stop, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(done)
+			var it profiles.Iteration
+			for {
+				for r.Pop(&it) {
+				}
+				select {
+				case <-stop:
+					return
+				default:
+					runtime.Gosched()
+				}
+			}
+		}()
+		it := profiles.Iteration{}
+		for b.Loop() {
+			r.Push(&it)
+		}
+		close(stop)
+		<-done
+		b.ReportMetric(float64(r.Dropped())/float64(b.N), "dropped/op")
+	})
+}
