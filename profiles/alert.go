@@ -22,5 +22,5 @@ type Alert struct {
 	Since     time.Duration // since the run began
 	Iteration int64         // Index of the next iteration then
 	What      string        // one sentence
-	Try       string        // one sentence on what may help
+	Try       Advice        // one sentence on what may help
 }

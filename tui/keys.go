@@ -24,6 +24,9 @@ type binding struct {
 	run   func(*Model) tea.Cmd
 	// terse says that its state explains itself, where room is short.
 	terse bool
+	// action is what its first key does, by the name that advice of alerts has for it; empty
+	// for what is never advised.
+	action profiles.Action
 }
 
 func bind(shown, help string, keys ...string) key.Binding {
@@ -58,7 +61,7 @@ func pressesOf(wanted func(preset.Press) bool) []binding {
 
 // pressOf is a key that a setting declares.
 func pressOf(k preset.Key, p preset.Press) binding {
-	b := binding{Binding: bind(p.Key, p.Help, append([]string{p.Key}, p.Also...)...), run: does(func(m *Model) { m.move(k.Name, p.Does) })}
+	b := binding{Binding: bind(p.Key, p.Help, append([]string{p.Key}, p.Also...)...), run: does(func(m *Model) { m.move(k.Name, p.Does) }), action: actionOf(&k, p.Does)}
 	if p.InFooter {
 		b.short, b.rank, b.state = p.Footer, p.Rank, lamp(k.Name)
 		if p.Width > 0 {
@@ -66,6 +69,22 @@ func pressOf(k preset.Key, p preset.Press) binding {
 		}
 	}
 	return b
+}
+
+// actionOf is what a key of a setting does, as advice names it.
+func actionOf(k *preset.Key, how preset.Move) profiles.Action {
+	verb := "switch"
+	switch number := k.Type == preset.Integer || k.Type == preset.Number; {
+	case how == preset.MoveWrite:
+		verb = "set"
+	case number && how == preset.MoveNext:
+		verb = "raise"
+	case number && how == preset.MoveBefore:
+		verb = "lower"
+	case how == preset.MoveBefore:
+		return "" // the other way round
+	}
+	return profiles.Action(verb + " " + k.Name)
 }
 
 // move changes a setting as a key of it does.
@@ -93,8 +112,8 @@ var pairs = []binding{
 var runKeys = []binding{
 	{Binding: bind("space", "pause or go on", "space"), short: "pause", rank: 2, run: (*Model).togglePause},
 	{Binding: bind("n", "one iteration", "n"), short: "step", rank: 7, run: (*Model).step},
-	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 6, run: (*Model).save},
-	{Binding: bind("R", "restart, asks first", "R"), short: "restart", rank: 8, run: (*Model).restart},
+	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 6, run: (*Model).save, action: "save"},
+	{Binding: bind("R", "restart, asks first", "R"), short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
 // screenKeys change what is on screen.
@@ -104,7 +123,7 @@ var screenKeys = []binding{
 	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 3, run: does(func(m *Model) { m.cycleFocus(1) })},
 	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
 	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
-	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus)},
+	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus), action: "view memory"},
 	{Binding: bind("w", "next preset of panes", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
 	{Binding: bind("P", "show and hide panes", "P"), rank: 0, state: panesHidden, run: does((*Model).openChooser)},
 	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
@@ -114,7 +133,7 @@ var screenKeys = []binding{
 	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
 	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: (*Model).redraw},
 	{Binding: bind("q", "quit; in a run twice", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
-	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt},
+	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt, action: "interrupt"},
 }
 
 // keyTable is bindings with what they have in common.
@@ -132,6 +151,18 @@ func keyTables() []keyTable {
 		{"Tuning: all settings, ablation, undo, bookmarks", tuningKeys},
 		{"The screen", screenKeys},
 	}
+}
+
+// keyOf is the key of an action that advice names, empty for none.
+func keyOf(action profiles.Action) string {
+	for _, table := range keyTables() {
+		for _, b := range table.keys {
+			if b.action != "" && b.action == action {
+				return b.Keys()[0]
+			}
+		}
+	}
+	return ""
 }
 
 // does makes a handler of a method without a command.

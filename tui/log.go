@@ -150,7 +150,7 @@ func alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int)
 	rows = wrap(a.What, w)
 	what = len(rows)
 	if d == whatAndTry {
-		rows = append(rows, wrap(a.Try, w)...)
+		rows = append(rows, wrap(a.Try.Text(keyOf), w)...)
 	}
 	return rows, what
 }

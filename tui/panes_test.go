@@ -43,10 +43,10 @@ func eventful() *profiles.Snapshot {
 	s.Alerts = []profiles.Alert{
 		{ID: "sample-limit", Severity: profiles.Warning, Since: 93 * time.Second, Iteration: 3990,
 			What: "3 of the last 10 samples ended at their limit far from the threshold: sample 33 at 0.018, 3.7 times 0.005.",
-			Try:  "Halve the learning rate (l) where the loss jumps about; else raise iterations or threshold."},
+			Try:  "Halve the learning rate {lower learning_rate} where the loss jumps about; else raise iterations or threshold."},
 		{ID: "mask-cache-cost", Severity: profiles.Notice, Since: 41 * time.Second, Iteration: 1700,
 			What: "The mask cache costs more than it saves: 12 of 3038 lookups hit, 31 ms lost since the run began.",
-			Try:  "Switch it off (g) and compare."},
+			Try:  "Switch it off {switch mask_cache} and compare."},
 	}
 	for id := range s.Caches {
 		c := &s.Caches[id]

@@ -68,11 +68,11 @@ func (r *watchedRun) raised(s *profiles.Snapshot, id string, says ...string) {
 		r.t.Fatalf("no alert %s, only %+v", id, s.Alerts)
 	}
 	for _, want := range says {
-		if !strings.Contains(a.What+" "+a.Try, want) {
+		if !strings.Contains(a.What+" "+a.Try.Text(nil), want) {
 			r.t.Errorf("%s says %q %q, not %q", id, a.What, a.Try, want)
 		}
 	}
-	for _, text := range []string{a.What, a.Try} {
+	for _, text := range []string{a.What, a.Try.Text(nil)} {
 		if text == "" || !strings.HasSuffix(text, ".") {
 			r.t.Errorf("%s: %q is no sentence", id, text)
 		}

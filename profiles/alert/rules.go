@@ -51,7 +51,7 @@ type finding struct {
 	raised, kept bool
 	of           string // what the rule is about, in front of its id; empty for the run
 	severity     profiles.Severity
-	tell         func() (what, try string) // called only where raised or kept
+	tell         func() (what string, try advice) // called only where raised or kept
 }
 
 // rules are every kind of alert there is: those of the run, then those of each cache.
@@ -82,12 +82,12 @@ const nonFiniteKept = 200
 
 func judgeNonFinite(f *Facts) finding {
 	bad := f.NonFinite > 0 && f.Iteration-f.nonFiniteAt <= nonFiniteKept
-	return finding{bad, bad, "", profiles.Critical, func() (string, string) {
+	return finding{bad, bad, "", profiles.Critical, func() (string, advice) {
 		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
 		if f.Settings.AMP == "fp16" {
-			return what, "Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R)."
+			return what, leaveFP16.of()
 		}
-		return what, "Halve the learning rate (l) and restart (R)."
+		return what, halveAndRestart.of()
 	}}
 }
 
@@ -101,9 +101,9 @@ const (
 func judgeStall(f *Facts) finding {
 	bound := max(stallLeast, time.Duration(stallFactor*f.Usual))
 	bad := f.State == profiles.Running && f.Usual > 0 && f.quiet > bound
-	return finding{bad, bad, "", profiles.Critical, func() (string, string) {
+	return finding{bad, bad, "", profiles.Critical, func() (string, advice) {
 		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), unit.Duration(f.Usual)),
-			"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run."
+			lookAtTheMachine.of()
 	}}
 }
 
@@ -132,9 +132,9 @@ const (
 
 func judgeOverflow(f *Facts) finding {
 	fp16 := f.Settings.AMP == "fp16"
-	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, string) {
+	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, advice) {
 		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.Scale),
-			"Switch AMP to bf16 (.), which has the range of fp32 and needs no scale, or halve the learning rate (l)."
+			useBF16.of()
 	}}
 }
 
@@ -155,7 +155,7 @@ func judgeLimit(f *Facts) finding {
 	recent := f.Results[max(0, n-limitRecent):]
 	kept := slices.ContainsFunc(f.Results[max(0, n-limitClear):], far)
 	raised := n > 0 && far(f.Results[n-1])
-	return finding{raised, kept, "", profiles.Warning, func() (string, string) {
+	return finding{raised, kept, "", profiles.Warning, func() (string, advice) {
 		count, newest := 0, profiles.UnitResult{}
 		for _, r := range recent {
 			if far(r) {
@@ -165,7 +165,7 @@ func judgeLimit(f *Facts) finding {
 		worst := newest.Reached
 		return fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s %d at %.2g, %.1f times %.2g.",
 				count, len(recent), f.Schema.Unit.Many, f.Schema.Unit.One, newest.Unit+1, worst, worst/threshold, threshold),
-			"Halve the learning rate (l) where the loss jumps about; else allow more iterations (]) or raise the threshold (T)."
+			givenMore.of()
 	}}
 }
 
@@ -181,10 +181,10 @@ func judgeMemory(f *Facts) finding {
 	bound := max(slopeLeast, slopeShare*float64(f.RSS))
 	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= time.Minute
 	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
-	return finding{raised, kept, "", profiles.Warning, func() (string, string) {
+	return finding{raised, kept, "", profiles.Warning, func() (string, advice) {
 		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
 				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),
-			"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings."
+			saveBeforeTheEnd.of()
 	}}
 }
 
@@ -192,18 +192,17 @@ func judgeSlowdown(f *Facts) finding {
 	p := f.pace
 	raised := f.State == profiles.Running && p.slow(slowRatio)
 	kept := f.State == profiles.Running && !p.recovered()
-	return finding{raised, kept, "", profiles.Warning, func() (string, string) {
+	return finding{raised, kept, "", profiles.Warning, func() (string, advice) {
 		what := fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g",
 			p.newest(), p.newest()/p.median(), len(p.rates), p.median())
 		switch others, usual := p.others(); {
 		case others > machine.Quiet && others-usual >= machine.Noticeable:
 			return fmt.Sprintf("%s; other programs took %.0f %% of the processors, usually %.0f %%.", what, 100*others, 100*usual),
-				"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same."
+				endOthers.of()
 		case others <= machine.Quiet:
-			return what + ".", fmt.Sprintf("No setting changed just before, and other programs took %.0f %% of the processors only: "+
-				"see whether the processor is throttled by heat.", 100*others)
+			return what + ".", seeHeat.of(100 * others)
 		}
-		return what + ".", "No setting changed just before: see whether other processes use the cores or the processor is throttled by heat."
+		return what + ".", seeOthersAndHeat.of()
 	}}
 }
 
@@ -215,9 +214,6 @@ const (
 	thrashRaise = 0.2
 	thrashKeep  = 0.1
 )
-
-// cacheSwitches are the keys of the settings that switch caches.
-var cacheSwitches = map[string]string{"measurement_cache": "m", "fft_cache": "f", "mask_cache": "g"}
 
 // subject is a cache in front of the id of a rule: "fft-cache-".
 func subject(c *profiles.CacheInfo) string { return strings.ReplaceAll(c.Setting, "_", "-") + "-" }
@@ -234,13 +230,13 @@ func thrash(id profiles.CacheID) func(f *Facts) finding {
 		}
 		return finding{
 			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep, subject(info),
-			profiles.Warning, func() (string, string) {
+			profiles.Warning, func() (string, advice) {
 				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
 					info.Long, 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
 				if info.Setting == "measurement_cache" {
-					return what, fmt.Sprintf("Give it more than %d MiB (G), or switch it off (m).", f.Settings.MeasurementCacheMB)
+					return what, enlargeOrSwitchOff.of(f.Settings.MeasurementCacheMB)
 				}
-				return what, fmt.Sprintf("Switch it off (%s).", cacheSwitches[info.Setting])
+				return what, switchOff.of(info.Setting)
 			}}
 	}
 }
@@ -268,16 +264,16 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 		}
 		// Between two lookups that are far apart, nothing is lost and nothing gained.
 		kept := costs && (v.RecentN == 0 || each.Value <= -profiles.SavingLeast/2*f.Mean)
-		return finding{bad, kept, subject(info), severity, func() (string, string) {
+		return finding{bad, kept, subject(info), severity, func() (string, advice) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
 				info.Long, v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
 			if info.Setting == "measurement_cache" && f.Settings.Pattern == "trainer" {
 				if f.Settings.Passes > 1 {
-					return what, "The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p)."
+					return what, hitsFromSecondPass.of()
 				}
-				return what, "The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p)."
+				return what, cannotHit.of()
 			}
-			return what, fmt.Sprintf("Switch it off (%s) and compare.", cacheSwitches[info.Setting])
+			return what, switchOffAndCompare.of(info.Setting)
 		}}
 	}
 }

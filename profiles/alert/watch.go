@@ -129,14 +129,15 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 		case m.waiting && elapsed-m.pending >= limit && !m.active:
 			what, try := v.tell()
 			m.active, m.waiting, m.told = true, false, elapsed
-			m.Alert = profiles.Alert{ID: v.of + r.id, Severity: v.severity, Since: at, Iteration: f.Iteration, What: what, Try: try}
+			m.Alert = profiles.Alert{ID: v.of + r.id, Severity: v.severity, Since: at, Iteration: f.Iteration, What: what, Try: try.sentence()}
 			changed = true
 		case m.waiting && elapsed-m.pending >= limit:
 			m.active, m.waiting = false, false
 			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("over after %v: %s", (at - m.Since).Round(time.Second), m.What)})
 			changed = true
 		case m.active && v.raised && elapsed-m.told >= retell: // else it would tell of what is all but over
-			what, try := v.tell()
+			what, tip := v.tell()
+			try := tip.sentence()
 			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
 			m.What, m.Try, m.Severity, m.told = what, try, v.severity, elapsed
 		}
