@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
-	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -84,7 +84,7 @@ func TestTrueColourIsForPictures(t *testing.T) {
 
 // A slow line gets no picture in 24-bit colours, whatever the user wants.
 func TestASlowLineHasCheapPictures(t *testing.T) {
-	m, _ := screen(t, 200, 60, Options{Bandwidth: LowBandwidth}, colorprofile.TrueColor, running())
+	m, _ := screen(t, 200, 60, Options{Bandwidth: terminal.LowBandwidth}, colorprofile.TrueColor, running())
 	for range numKspaceViews {
 		for range numDrawings {
 			if strings.Contains(m.View().Content, "8;2;") {
@@ -96,7 +96,7 @@ func TestASlowLineHasCheapPictures(t *testing.T) {
 		}
 		m.panes[kspacePane].Press("v")
 	}
-	m.pace.chosen = FullBandwidth
+	m.pace.Choose(terminal.FullBandwidth)
 	m.budgetPictures()
 	m.Update(snapshotMsg{running()})
 	if !strings.Contains(m.View().Content, "8;2;") {
@@ -123,27 +123,5 @@ func TestATerminalTellsItsDepth(t *testing.T) {
 	m.Update(tea.CapabilityMsg{Content: "RGB"})
 	if m.theme.Depth != theme.NoColor {
 		t.Error("an answer brings colours where none are wanted")
-	}
-}
-
-// Only terminals that do not print what they do not know are asked.
-func TestOldTerminalsAreNotAskedForTheirDepth(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		class int
-		asked bool
-	}{{"xterm", 64, true}, {"", 1, false}, {"tmux 3.5", 62, false}} {
-		g := newGraphics()
-		g.hear(tea.TerminalVersionMsg{Name: tt.name}, 80, 24)
-		text := ""
-		if cmd, _ := g.hear(uv.PrimaryDeviceAttributesEvent{tt.class}, 80, 24); cmd != nil {
-			text = fmt.Sprint(cmd().(tea.RawMsg).Msg)
-		}
-		if got := strings.Contains(text, areYouTrue); got != tt.asked {
-			t.Errorf("%q of class %d is asked: %v", tt.name, tt.class, got)
-		}
-	}
-	if want := ansi.RequestTermcap("RGB") + ansi.RequestTermcap("Tc"); areYouTrue != want {
-		t.Errorf("the question is %q, want %q", areYouTrue, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/tui/terminal"
 )
 
 // binding is a key, what it is called in the footer and in the help, and what
@@ -166,7 +167,7 @@ func threadCount(m *Model) (string, bool) {
 
 // press runs what a key is bound to.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	if rest, escaped := apart(msg); escaped {
+	if rest, escaped := terminal.WithoutEsc(msg); escaped {
 		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(rest))
 	}
 	m.pressed = msg.String()

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/ptytest"
 )
 
 // watched is a run that is a stream of iterations, seen through the aggregator.
@@ -26,8 +27,8 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var w io.Writer = &counting{}
 			if name == "stuck" {
-				s := newStuck()
-				defer close(s.freed)
+				s := ptytest.NewStuck()
+				defer s.Free()
 				w = s
 			}
 			stream := profiles.NewStream(1 << 14)

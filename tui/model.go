@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -22,10 +23,10 @@ type Model struct {
 	options Options
 	now     func() time.Time
 	used    func() time.Duration // processor time of this thread
-	out     *output              // nil where the screen is drawn without a terminal
-	console *console             // nil there, too
+	out     *terminal.Output     // nil where the screen is drawn without a terminal
+	console *terminal.Console    // nil there, too
 
-	stray   *stray             // nil where the screen is not the process' own
+	stray   *terminal.Stray    // nil where the screen is not the process' own
 	printed []profiles.LogLine // what others printed beside the screen
 
 	layout   layout
@@ -34,10 +35,10 @@ type Model struct {
 	zoomed   bool    // it has the whole screen
 	without  paneSet // the panes that the run has nothing for
 	panes    [numPanes]pane
-	terminal *graphics // what it said about pictures
+	graphics *terminal.Graphics // what it said about pictures
 	theme    *theme.Theme
-	ground   ground
-	colours  Colours
+	ground   terminal.Ground
+	colours  terminal.Colours
 
 	snap       *profiles.Snapshot
 	lastAsked  time.Time
@@ -65,8 +66,8 @@ type Model struct {
 	keeper     *keeper // nil where nothing is remembered
 	note       string  // what is wrong with its file
 
-	pace     pacer
-	pictured Bandwidth // that the picture's budget is of
+	pace     terminal.Pacer
+	pictured terminal.Bandwidth // that the picture's budget is of
 	cost     cost
 	sleep    sleep
 	resume   bool     // the run goes on when the screen wakes up
@@ -96,16 +97,16 @@ func New(c Controller, o Options) *Model {
 	m := &Model{
 		control: c, options: o, now: o.Now, used: threadTime,
 		wishes: wishes{}, mine: map[string]bool{},
-		ground: ground{profile: colorprofile.ANSI256, dark: true}, colours: o.Colours,
+		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  newNotifier(o.Notices, o.Environ),
 		focus:    noPane,
-		pace:     pacer{chosen: o.Bandwidth},
-		terminal: newGraphics(),
+		pace:     terminal.NewPacer(o.Bandwidth),
+		graphics: terminal.NewGraphics(),
 		stale:    true,
 	}
 	m.panes = [numPanes]pane{
-		phasesPane: newPhases(), picturePane: newPicture(o.Now, m.terminal), kspacePane: newKspace(),
+		phasesPane: newPhases(), picturePane: newPicture(o.Now, m.graphics), kspacePane: newKspace(),
 		timePane: newIterationTime(), lossPane: newLosses(),
 		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
 		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
@@ -115,8 +116,7 @@ func New(c Controller, o Options) *Model {
 	if o.Remember != "" {
 		m.recall(o.Remember)
 	}
-	m.pictured = numBandwidths // none yet
-	m.budgetPictures()
+	m.budgetPicturesFor(m.pace.InForce(m.now()))
 	return m
 }
 
@@ -126,9 +126,9 @@ func (m *Model) Init() tea.Cmd {
 	m.questioned = time.Now()
 	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last question, whose answer ends the wait
 	if !m.options.ASCII && !m.options.NoColor {
-		class = m.terminal.ask()
+		class = m.graphics.Ask()
 	} else {
-		m.terminal.refuse("the terminal was not asked: --ascii, or no colours")
+		m.graphics.Refuse("the terminal was not asked: --ascii, or no colours")
 	}
 	return tea.Batch(
 		nextSnapshot(m.control.Snapshots(), 0, m.left),
@@ -159,7 +159,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		m.compose()
 		m.stale = false
 		if m.out != nil {
-			m.out.frame(m.rows, m.layout.w, m.layout.h)
+			m.out.Frame(m.rows, m.layout.w, m.layout.h)
 		}
 		cmd = m.sendPictures(cmd)
 	}
@@ -184,9 +184,9 @@ func (m *Model) mayDraw(data bool) bool {
 	}
 	now := m.now()
 	switch {
-	case m.out.busy():
-		m.pace.behind(now)
-	case !data || m.pace.allows(now, m.out.written()):
+	case m.out.Busy():
+		m.pace.Behind(now)
+	case !data || m.pace.Allows(now, m.out.Written()):
 		return true
 	default: // the budget asked for it
 		return false
@@ -224,12 +224,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.ColorProfileMsg:
-		m.ground.profile = msg.Profile
+		m.ground.Profile = msg.Profile
 		m.retheme()
 	case tea.CapabilityMsg:
 		m.deepen(msg.Content)
 	case tea.BackgroundColorMsg:
-		m.ground.dark = msg.IsDark()
+		m.ground.Dark = msg.IsDark()
 		m.retheme()
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -256,7 +256,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset && m.out != nil {
-			m.out.synchronize()
+			m.out.Synchronize()
 		}
 		m.stale = owed
 	case awakeMsg:
@@ -276,7 +276,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 // take adopts a snapshot and asks for the next.
 func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	now := m.now()
-	due := m.pace.budget(now).period - now.Sub(m.lastAsked)
+	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
 	m.lastAsked = now.Add(max(due, 0))
 	next := nextSnapshot(m.control.Snapshots(), max(due, 0), m.left)
 	if s == nil {
@@ -357,12 +357,12 @@ func (m *Model) second() tea.Cmd {
 		m.cost.sum(now, 0, 0)
 		return everySecond(m.left)
 	}
-	m.cost.sum(now, m.out.written(), m.out.frames())
-	if m.out.failed() {
+	m.cost.sum(now, m.out.Written(), m.out.Frames())
+	if m.out.Failed() {
 		m.leave()
 		return tea.Quit
 	}
-	if m.out.recovered() {
+	if m.out.Recovered() {
 		m.redrawPictures()
 		return tea.Batch(everySecond(m.left), tea.ClearScreen)
 	}
@@ -393,8 +393,8 @@ func (m *Model) resize(w, h int) {
 func (m *Model) relay() { m.resize(m.layout.w, m.layout.h) }
 
 func (m *Model) retheme() {
-	g := m.ground.as(m.colours)
-	m.theme = theme.New(g.profile, g.dark, m.options.ASCII)
+	g := m.ground.As(m.colours)
+	m.theme = theme.New(g.Profile, g.Dark, m.options.ASCII)
 	for _, p := range m.panes {
 		p.SetTheme(m.theme)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/tui/terminal"
 )
 
 // remembered is what the screen keeps from one session to the next. A key that a
@@ -79,11 +80,11 @@ func parseRemembered(path string, text []byte) (remembered, error) {
 func (r *remembered) check() error {
 	var errs []error
 	r.Preset = ""
-	if _, err := ParseColours(r.Theme); r.Theme != "" && err != nil {
+	if _, err := terminal.ParseColours(r.Theme); r.Theme != "" && err != nil {
 		errs = append(errs, fmt.Errorf("theme = %w", err))
 		r.Theme = ""
 	}
-	if _, err := ParseBandwidth(r.Bandwidth); r.Bandwidth != "" && err != nil {
+	if _, err := terminal.ParseBandwidth(r.Bandwidth); r.Bandwidth != "" && err != nil {
 		errs = append(errs, fmt.Errorf("bandwidth = %w", err))
 		r.Bandwidth = ""
 	}
