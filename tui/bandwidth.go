@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
@@ -18,7 +19,7 @@ func (m *Model) budgetPictures() {
 func (m *Model) budgetPicturesFor(b terminal.Bandwidth) {
 	m.pictured = b
 	m.pictures().setBudget(int(b.Budget().Pictures))
-	m.panes[kspacePane].(*kspace).setCheap(b == terminal.LowBandwidth)
+	m.panes[layout.KSpace].(*kspace).setCheap(b == terminal.LowBandwidth)
 	m.stale = true
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
@@ -37,15 +38,15 @@ func TestGoldenColours(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		profile colorprofile.Profile
-		pane    paneID
+		pane    layout.Pane
 		keys    []string
 	}{
-		{"grey-true", colorprofile.TrueColor, picturePane, []string{"v"}},
-		{"grey-256", colorprofile.ANSI256, picturePane, []string{"v"}},
-		{"viridis-true", colorprofile.TrueColor, picturePane, []string{"v", "x"}},
-		{"difference-true", colorprofile.TrueColor, picturePane, []string{"v", "v", "v"}},
-		{"density-true", colorprofile.TrueColor, kspacePane, []string{"v"}},
-		{"braille-16", colorprofile.ANSI, picturePane, []string{"v"}},
+		{"grey-true", colorprofile.TrueColor, layout.Picture, []string{"v"}},
+		{"grey-256", colorprofile.ANSI256, layout.Picture, []string{"v"}},
+		{"viridis-true", colorprofile.TrueColor, layout.Picture, []string{"v", "x"}},
+		{"difference-true", colorprofile.TrueColor, layout.Picture, []string{"v", "v", "v"}},
+		{"density-true", colorprofile.TrueColor, layout.KSpace, []string{"v"}},
+		{"braille-16", colorprofile.ANSI, layout.Picture, []string{"v"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := paneScreen(t, tt.pane, 60, 15, Options{}, tt.profile, running())
@@ -94,7 +95,7 @@ func TestASlowLineHasCheapPictures(t *testing.T) {
 			m.stale = true
 			m.Update(snapshotMsg{running()})
 		}
-		m.panes[kspacePane].Press("v")
+		m.panes[layout.KSpace].Press("v")
 	}
 	m.pace.Choose(terminal.FullBandwidth)
 	m.budgetPictures()

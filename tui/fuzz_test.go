@@ -21,6 +21,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
@@ -456,7 +457,7 @@ func (s *session) look() {
 		if y < len(s.rows) && s.rows[y] == row {
 			continue
 		}
-		if w := ansi.StringWidth(row); w != m.layout.w && !m.stale {
+		if w := ansi.StringWidth(row); w != m.layout.W && !m.stale {
 			s.t.Fatalf("%dx%d: line %d is %d wide: %q", s.w, s.h, y, w, row)
 		}
 		if m.theme.ASCII && strings.IndexFunc(row, func(r rune) bool { return r > '~' }) >= 0 {
@@ -464,8 +465,8 @@ func (s *session) look() {
 		}
 	}
 	s.rows = append(s.rows[:0], m.rows...)
-	if m.layout.w >= minWidth && m.layout.h >= minHeight && !m.zoomed {
-		if err := tiled(&m.layout); err != nil {
+	if m.layout.W >= layout.MinWidth && m.layout.H >= layout.MinHeight && !m.zoomed {
+		if err := m.layout.Check(); err != nil {
 			s.t.Fatalf("%dx%d: %v", s.w, s.h, err)
 		}
 	}

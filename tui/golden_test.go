@@ -18,6 +18,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
@@ -148,7 +149,7 @@ func TestEverySizeHoldsTheScreen(t *testing.T) {
 		m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 		checkFrame(t, m, w, h)
 	}
-	for _, size := range [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {minWidth, minHeight}, {minWidth - 1, minHeight}, {300, 100}} {
+	for _, size := range [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {layout.MinWidth, layout.MinHeight}, {layout.MinWidth - 1, layout.MinHeight}, {300, 100}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, snaps[0])
 		checkFrame(t, m, size[0], size[1])
 	}

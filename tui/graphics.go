@@ -1,12 +1,16 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/tui/layout"
+)
 
 // This file is what the screen does with pictures that the terminal draws.
 
 // hear takes an answer of the terminal, or leaves the screen as it is.
 func (m *Model) hear(msg tea.Msg) tea.Cmd {
-	cmd, changed := m.graphics.Hear(msg, m.layout.w, m.layout.h)
+	cmd, changed := m.graphics.Hear(msg, m.layout.W, m.layout.H)
 	if changed {
 		m.stale, m.pictures().stale = true, true
 		if m.out != nil {
@@ -17,7 +21,7 @@ func (m *Model) hear(msg tea.Msg) tea.Cmd {
 }
 
 // pictures is the pane of the reconstruction.
-func (m *Model) pictures() *picture { return m.panes[picturePane].(*picture) }
+func (m *Model) pictures() *picture { return m.panes[layout.Picture].(*picture) }
 
 // redrawPictures gives the terminal its pictures again, after it lost them.
 func (m *Model) redrawPictures() {

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
@@ -202,7 +203,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {
+	if m.focus != layout.None && m.panes[m.focus].Press(msg.String()) {
 		if t, ok := m.panes[m.focus].(teller); ok {
 			if said := t.tell(); said != "" {
 				m.say(said)
@@ -266,7 +267,7 @@ func (m *Model) save() tea.Cmd {
 	return func() tea.Msg { return savedMsg{control.Save()} }
 }
 
-func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != noPane); return nil }
+func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }
 
 func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
 
@@ -283,13 +284,13 @@ func (m *Model) closeOverlay() tea.Cmd {
 	case m.zoomed:
 		m.toggleZoom()
 	default:
-		m.setFocus(noPane)
+		m.setFocus(layout.None)
 	}
 	return nil
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || ended(m.snap.State) || m.layout.tooSmall { // no room to ask
+	if m.snap == nil || ended(m.snap.State) || m.layout.TooSmall { // no room to ask
 		return m.quit()
 	}
 	m.confirming = true

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
@@ -29,12 +30,12 @@ type Model struct {
 	stray   *terminal.Stray    // nil where the screen is not the process' own
 	printed []profiles.LogLine // what others printed beside the screen
 
-	layout   layout
-	preset   string  // the arrangement of panes, everything at first: it is not remembered
-	focus    paneID  // the pane that has the keys; noPane for none
-	zoomed   bool    // it has the whole screen
-	without  paneSet // the panes that the run has nothing for
-	panes    [numPanes]pane
+	layout   layout.Layout
+	preset   string      // the arrangement of panes, everything at first: it is not remembered
+	focus    layout.Pane // the pane that has the keys; layout.None for none
+	zoomed   bool        // it has the whole screen
+	without  layout.Set  // the panes that the run has nothing for
+	panes    [layout.NumPanes]pane
 	graphics *terminal.Graphics // what it said about pictures
 	theme    *theme.Theme
 	ground   terminal.Ground
@@ -100,18 +101,18 @@ func New(c Controller, o Options) *Model {
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  newNotifier(o.Notices, o.Environ),
-		focus:    noPane,
+		focus:    layout.None,
 		pace:     terminal.NewPacer(o.Bandwidth),
 		graphics: terminal.NewGraphics(),
 		stale:    true,
 	}
-	m.panes = [numPanes]pane{
-		phasesPane: newPhases(), picturePane: newPicture(o.Now, m.graphics), kspacePane: newKspace(),
-		timePane: newIterationTime(), lossPane: newLosses(),
-		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
-		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
+	m.panes = [layout.NumPanes]pane{
+		layout.Phases: newPhases(), layout.Picture: newPicture(o.Now, m.graphics), layout.KSpace: newKspace(),
+		layout.IterationTime: newIterationTime(), layout.Loss: newLosses(),
+		layout.Caches: newCaches(), layout.Memory: newMemory(), layout.Effects: newEffects(o.Cores),
+		layout.Quality: newQuality(), layout.Samples: newSamples(), layout.Log: newLog(),
 	}
-	m.panes[settingsPane], m.panes[ablationPane] = newSettingsView(m), newAblationView(m)
+	m.panes[layout.Settings], m.panes[layout.Ablation] = newSettingsView(m), newAblationView(m)
 	m.retheme()
 	if o.Remember != "" {
 		m.recall(o.Remember)
@@ -159,7 +160,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		m.compose()
 		m.stale = false
 		if m.out != nil {
-			m.out.Frame(m.rows, m.layout.w, m.layout.h)
+			m.out.Frame(m.rows, m.layout.W, m.layout.H)
 		}
 		cmd = m.sendPictures(cmd)
 	}
@@ -243,7 +244,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.leave()
 		return tea.Quit
 	case tea.PasteMsg:
-		m.panes[settingsPane].(*settingsView).paste(msg.Content)
+		m.panes[layout.Settings].(*settingsView).paste(msg.Content)
 	case checkedMsg:
 		m.checked(msg)
 	case savedMsg:
@@ -343,7 +344,7 @@ func (m *Model) second() tea.Cmd {
 	m.status.expire(now)
 	if n := len(m.wishes); m.snap != nil && n > 0 {
 		if m.wishes.settle(m.snap, now); len(m.wishes) < n {
-			m.panes[settingsPane].(*settingsView).stale = true
+			m.panes[layout.Settings].(*settingsView).stale = true
 		}
 	}
 	m.budgetPictures()
@@ -371,26 +372,26 @@ func (m *Model) second() tea.Cmd {
 
 func (m *Model) resize(w, h int) {
 	a := m.arrangement()
-	m.layout = arrange(w, h, a, m.choice())
+	m.layout = layout.Arrange(w, h, a, m.choice())
 	if m.zoomed {
-		m.layout.zoom(m.focus)
-	} else if m.focus != noPane && m.layout.panes[m.focus].empty() {
-		m.setFocus(noPane)
+		m.layout.Zoom(m.focus)
+	} else if m.focus != layout.None && m.layout.Panes[m.focus].Empty() {
+		m.setFocus(layout.None)
 	}
-	last := m.layout.at(w-1, m.layout.footer.y-1)
+	last := m.layout.At(w-1, m.layout.Footer.Y-1)
 	for id, p := range m.panes {
-		r := m.layout.panes[id]
-		p.SetSize(r.w, r.h)
+		r := m.layout.Panes[id]
+		p.SetSize(r.W, r.H)
 		corner := ""
-		if paneID(id) == last && !m.zoomed {
-			corner = m.layout.hidden((r.w - 4) / 2)
+		if layout.Pane(id) == last && !m.zoomed {
+			corner = hiddenPanes(&m.layout, (r.W-4)/2)
 		}
 		p.SetCorner(corner)
 	}
 }
 
 // relay lays the screen out anew at its size.
-func (m *Model) relay() { m.resize(m.layout.w, m.layout.h) }
+func (m *Model) relay() { m.resize(m.layout.W, m.layout.H) }
 
 func (m *Model) retheme() {
 	g := m.ground.As(m.colours)

@@ -227,7 +227,7 @@ func (m *Model) lastWords() string {
 	if !ended(m.snap.State) {
 		state = "stopping"
 	}
-	text := strings.ReplaceAll(hanging(summary(m.snap, state, m.options.Cores), m.layout.w), "\n", "\r\n")
+	text := strings.ReplaceAll(hanging(summary(m.snap, state, m.options.Cores), m.layout.W), "\n", "\r\n")
 	if m.options.ASCII {
 		text = plainASCII(text)
 	}

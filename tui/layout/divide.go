@@ -1,4 +1,4 @@
-package tui
+package layout
 
 // This file is how room is shared: a plan is a tree of panes beside and under
 // each other, and every part of it says how much it needs, how much it can use
@@ -16,18 +16,18 @@ const (
 // node is a pane, or parts that share a rectangle.
 type node struct {
 	axis  axis
-	pane  paneID
+	pane  Pane
 	shape *shape // where the plan wants another than the pane's own
 	parts []node
 }
 
-func one(id paneID) node            { return node{pane: id} }
-func sized(id paneID, s shape) node { return node{pane: id, shape: &s} }
-func beside(parts ...node) node     { return node{axis: across, parts: parts} }
-func stacked(parts ...node) node    { return node{axis: down, parts: parts} }
-func row(ids ...paneID) node        { return beside(leaves(ids)...) }
-func column(ids ...paneID) node     { return stacked(leaves(ids)...) }
-func leaves(ids []paneID) []node {
+func one(id Pane) node            { return node{pane: id} }
+func sized(id Pane, s shape) node { return node{pane: id, shape: &s} }
+func beside(parts ...node) node   { return node{axis: across, parts: parts} }
+func stacked(parts ...node) node  { return node{axis: down, parts: parts} }
+func row(ids ...Pane) node        { return beside(leaves(ids)...) }
+func column(ids ...Pane) node     { return stacked(leaves(ids)...) }
+func leaves(ids []Pane) []node {
 	nodes := make([]node, len(ids))
 	for i, id := range ids {
 		nodes[i] = one(id)
@@ -36,7 +36,7 @@ func leaves(ids []paneID) []node {
 }
 
 // prune is the tree with only the panes of a set; ok is false where none is left.
-func (n node) prune(keep *paneSet) (pruned node, ok bool) {
+func (n node) prune(keep *Set) (pruned node, ok bool) {
 	if n.axis == leaf {
 		return n, keep[n.pane]
 	}
@@ -53,7 +53,7 @@ func (n node) prune(keep *paneSet) (pruned node, ok bool) {
 }
 
 // panes adds the panes of the tree to a set.
-func (n node) panes(to *paneSet) {
+func (n node) panes(to *Set) {
 	if n.axis == leaf {
 		to[n.pane] = true
 	}
@@ -117,14 +117,14 @@ func (n node) fits(w, h int, well bool) bool {
 }
 
 // place gives every pane of the tree its rectangle. The rectangles tile r.
-func (n node) place(r rect, panes *[numPanes]rect) {
+func (n node) place(r Rect, panes *[NumPanes]Rect) {
 	if n.axis == leaf {
 		panes[n.pane] = r
 		return
 	}
-	total, cross := r.w, r.h
+	total, cross := r.W, r.H
 	if n.axis == down {
-		total, cross = r.h, r.w
+		total, cross = r.H, r.W
 	}
 	wants := make([]extent, len(n.parts))
 	for i, p := range n.parts {
@@ -133,9 +133,9 @@ func (n node) place(r rect, panes *[numPanes]rect) {
 	for i, given := range divide(total, wants) {
 		part := r
 		if n.axis == across {
-			part.w, r.x = given, r.x+given
+			part.W, r.X = given, r.X+given
 		} else {
-			part.h, r.y = given, r.y+given
+			part.H, r.Y = given, r.Y+given
 		}
 		n.parts[i].place(part, panes)
 	}
