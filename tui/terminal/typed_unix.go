@@ -18,7 +18,8 @@ type shellInput struct {
 	left     <-chan struct{} // closed when nobody reads any more
 }
 
-// FromShell is in, or a shellInput of the terminal that it is. release ends that.
+// FromShell is what is read of in until left is closed: where in is a terminal, only while
+// the program is in the foreground of its shell. release ends that.
 func FromShell(in io.Reader, left <-chan struct{}) (r io.Reader, release func()) {
 	f, ok := in.(term.File)
 	if !ok || !term.IsTerminal(f.Fd()) {
