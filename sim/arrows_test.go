@@ -39,6 +39,8 @@ var arrows = []arrow{
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"tui/command"}, why: "only main knows the command line"},
+	{from: []string{"tui/terminal"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/terminal", "tui/monospace", "profiles/visible"}, why: "the way to the terminal knows neither the screen nor what it shows"},
+	{from: []string{"tui/layout"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/layout"}, why: "where panes stand depends on their names and sizes alone"},
 	{from: []string{"profiles/unit"}, never: []string{"profiles"}, except: []string{"profiles/unit"}, why: "formats of numbers know no record"},
 	{from: []string{"sim/npy"}, never: []string{"sim"}, except: []string{"sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
@@ -140,7 +142,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export", "profiles/unit", "tui", "tui/command", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export", "profiles/unit", "tui", "tui/command", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}
@@ -209,6 +211,8 @@ func TestViolationsAreFound(t *testing.T) {
 		{"records do not know the command line", []pkg{
 			{ImportPath: path("profiles"), Imports: []string{path("tui/command")}},
 		}, "prismtop/profiles → prismtop/tui/command"},
+		{"the terminal may not use the screen", []pkg{{ImportPath: path("tui/terminal"), Imports: []string{path("tui")}}}, "prismtop/tui/terminal → prismtop/tui"},
+		{"the terminal may make text visible", []pkg{{ImportPath: path("tui/terminal"), Imports: []string{path("profiles/visible")}}}, ""},
 		{"a name that only begins alike", []pkg{{ImportPath: path("sim/nnx"), Imports: []string{path("sim/cpu")}}}, ""},
 	}
 	for _, test := range tests {

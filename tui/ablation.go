@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -339,7 +340,7 @@ func (m *Model) toggleAblation() {
 		return
 	}
 	m.ablating, m.askedAt = true, m.snap.Ablation
-	m.openPane(ablationPane)
+	m.openPane(layout.Ablation)
 	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
 }
 

@@ -18,13 +18,12 @@ const (
 // leaveMsg tries again to leave.
 type leaveMsg struct{}
 
-// answersDue says whether the terminal may still answer. The question for its class
-// is the last, and terminals answer in order.
+// answersDue says whether the terminal may still answer.
 func (m *Model) answersDue(now time.Time) bool {
-	if m.out == nil || m.out.failed() || m.crash != nil || m.questioned.IsZero() || now.Sub(m.questioned) > answersLimit {
+	if m.out == nil || m.out.Failed() || m.crash != nil || m.questioned.IsZero() || now.Sub(m.questioned) > answersLimit {
 		return false
 	}
-	return !m.terminal.classed || m.terminal.state == graphicsAsked
+	return m.graphics.AnswerDue()
 }
 
 // hold keeps Bubble Tea from ending while answers are due. It is asked about every

@@ -7,27 +7,26 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
+
+	"prismtop/tui/terminal"
 )
 
 // This file is the screen of a program that runs in the background of its shell, where
 // the system stops whoever reads the terminal or sets its modes.
-
-// foregroundPeriod is how often a program in the background looks where it is.
-const foregroundPeriod = 200 * time.Millisecond
 
 // standAside lets the run go on without a screen while the program is in the background.
 // It returns when the shell brings it to the foreground, or reports that the run is over
 // or ctx has ended, with what Run then returns.
 func standAside(ctx context.Context, c Controller, o Options) (over bool, err error) {
 	in, ok := o.Input.(term.File)
-	if !ok || inForeground(in.Fd()) {
+	if !ok || terminal.InForeground(in.Fd()) {
 		return false, nil
 	}
 	fmt.Fprint(o.Output, "prismtop: the run goes on in the background; fg shows the screen\n")
 	aside, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		awaitForeground(in.Fd(), aside.Done())
+		terminal.AwaitForeground(in.Fd(), aside.Done())
 		stop()
 	}()
 	last := Plain(aside, io.Discard, c, time.Second)
@@ -45,18 +44,4 @@ func standAside(ctx context.Context, c Controller, o Options) (over bool, err er
 		_, err = io.WriteString(o.Output, SummaryWithin(last, Columns(o.Output)))
 	}
 	return true, err
-}
-
-// awaitForeground waits until the process is in the foreground of the terminal fd, or
-// done is closed.
-func awaitForeground(fd uintptr, done <-chan struct{}) {
-	tick := time.NewTicker(foregroundPeriod)
-	defer tick.Stop()
-	for !inForeground(fd) {
-		select {
-		case <-tick.C:
-		case <-done:
-			return
-		}
-	}
 }

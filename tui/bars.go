@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -35,7 +36,7 @@ func put(c *chart.Canvas, x, y int, pieces []piece) int {
 // footer is the keys with what they switch, or those of the pane that has them, an
 // answer to a key, and what the screen costs.
 func (m *Model) footer() []string {
-	w, h := m.layout.footer.w, m.layout.footer.h
+	w, h := m.layout.Footer.W, m.layout.Footer.H
 	var c chart.Canvas
 	c.Resize(w, h)
 	right := m.costPieces()
@@ -51,7 +52,7 @@ func (m *Model) footer() []string {
 	case h == 2:
 		settings, _ := fit(first, w-2)
 		put(&c, 1, 0, settings)
-	case m.focus != noPane:
+	case m.focus != layout.None:
 		actions = first
 	case m.over():
 		actions = append(actions, first...)
@@ -111,8 +112,8 @@ func (m *Model) over() bool { return m.snap != nil && ended(m.snap.State) }
 
 // editing says whether the keys write a setting's value.
 func (m *Model) editing() bool {
-	p, ok := m.panes[settingsPane].(*settingsView)
-	return ok && m.focus == settingsPane && p.input != nil
+	p, ok := m.panes[layout.Settings].(*settingsView)
+	return ok && m.focus == layout.Settings && p.input != nil
 }
 
 // actions are the keys that are no settings, as far as the first line of a footer of
@@ -126,7 +127,7 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 		table = m.afterTheEnd(table, room)
 	}
 	groups := keyPieces(m, table, terse)
-	if m.focus == noPane {
+	if m.focus == layout.None {
 		return groups
 	}
 	return slices.DeleteFunc(groups, func(g keyGroup) bool {
@@ -134,7 +135,7 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 		case "?", "tab":
 			return true
 		case "space":
-			return m.focus == settingsPane
+			return m.focus == layout.Settings
 		}
 		return false
 	})
@@ -172,14 +173,14 @@ func nextRunText(changed []string, room int) string {
 
 // focusKeys are the keys of the pane that has them; nil where none has.
 func (m *Model) focusKeys() []keyGroup {
-	if m.focus == noPane {
+	if m.focus == layout.None {
 		return nil
 	}
 	zoom := "zoom"
 	if m.zoomed {
 		zoom = "unzoom"
 	}
-	groups := []keyGroup{{[]piece{{paneNames[m.focus] + ":", theme.Strong}}, 0}}
+	groups := []keyGroup{{[]piece{{layout.Names[m.focus] + ":", theme.Strong}}, 0}}
 	add := func(rank int, hints ...hint) {
 		for _, h := range hints {
 			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key}, {" " + h.Does, theme.Plain}}, rank})
@@ -196,15 +197,15 @@ func (m *Model) focusKeys() []keyGroup {
 
 // arrangementName is the arrangement on screen, all equally wide.
 func arrangementName(m *Model) (string, bool) {
-	return fmt.Sprintf("%-10s", m.arrangement().name), false
+	return fmt.Sprintf("%-10s", m.arrangement().Name), false
 }
 
 // panesHidden is how many panes are hidden, as the edge of the last one says.
 func panesHidden(m *Model) (string, bool) {
-	if m.layout.unseen == 0 || m.zoomed {
+	if m.layout.Unseen == 0 || m.zoomed {
 		return "panes", false
 	}
-	return itoa(m.layout.unseen) + " hidden", false
+	return itoa(m.layout.Unseen) + " hidden", false
 }
 
 // withPairs are the keys of settings with the pairs in place of their halves.
@@ -252,11 +253,11 @@ func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 		if short == "pause" && m.snap != nil && m.paused() {
 			short = "go on"
 		}
-		if m.layout.footer.h == 1 {
+		if m.layout.Footer.H == 1 {
 			short, _, _ = strings.Cut(short, ",")
 		}
 		ps := []piece{{b.Help().Key, theme.Key}}
-		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.footer.h == 1)) {
+		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.Footer.H == 1)) {
 			ps = append(ps, piece{" " + short, theme.Plain})
 		}
 		if b.state != nil {

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -19,18 +20,18 @@ type chooser struct{ row int }
 const chooserKeys = "1234567890abcdefghiklm"
 
 // arrangement is the one on screen.
-func (m *Model) arrangement() *arrangement { return findArrangement(m.preset) }
+func (m *Model) arrangement() *layout.Arrangement { return layout.Find(m.preset) }
 
 // nextArrangement goes on to the next arrangement of panes.
 func (m *Model) nextArrangement() {
 	at := 0
-	for i := range arrangements {
-		if &arrangements[i] == m.arrangement() {
+	for i := range layout.Arrangements {
+		if &layout.Arrangements[i] == m.arrangement() {
 			at = i
 		}
 	}
 	m.zoomed = false
-	m.preset = arrangements[(at+1)%len(arrangements)].name
+	m.preset = layout.Arrangements[(at+1)%len(layout.Arrangements)].Name
 	m.relay()
 	m.say("panes: " + m.preset)
 }
@@ -38,47 +39,47 @@ func (m *Model) nextArrangement() {
 // togglePane hides a pane that is on screen, and shows one that is not: before
 // all others, so that it gets a place. Only what differs from the arrangement is
 // noted.
-func (m *Model) togglePane(id paneID) {
+func (m *Model) togglePane(id layout.Pane) {
 	a := m.arrangement()
 	if m.without[id] {
-		m.say("nothing for " + paneNames[id] + " in this run")
+		m.say("nothing for " + layout.Names[id] + " in this run")
 		return
 	}
 	c := m.choice()
 	plain := c
-	plain.show[id], plain.hide[id] = false, false
+	plain.Show[id], plain.Hide[id] = false, false
 	whole, without := m.arranged(c), m.arranged(plain)
 	switch {
-	case !whole.panes[id].empty() && whole.shown() == 1:
+	case !whole.Panes[id].Empty() && whole.Shown() == 1:
 		m.say("the last pane stays")
 		return
-	case !whole.panes[id].empty() && !without.panes[id].empty():
-		c.show[id], c.hide[id] = false, true
-	case !whole.panes[id].empty(), c.show[id], !without.panes[id].empty():
+	case !whole.Panes[id].Empty() && !without.Panes[id].Empty():
+		c.Show[id], c.Hide[id] = false, true
+	case !whole.Panes[id].Empty(), c.Show[id], !without.Panes[id].Empty():
 		c = plain
 	default:
-		c.show[id], c.hide[id] = true, false
+		c.Show[id], c.Hide[id] = true, false
 	}
 	kept := c
-	kept.without = paneSet{} // of the run, not of the user
-	m.keep.choose(a.name, kept)
-	if after := m.arranged(c); id == m.focus && !after.wanted[id] {
+	kept.Without = layout.Set{} // of the run, not of the user
+	m.keep.choose(a.Name, kept)
+	if after := m.arranged(c); id == m.focus && !after.Wanted[id] {
 		m.zoomed = false
 	}
 	m.relay()
-	if whole = m.arranged(c); c.show[id] && whole.panes[id].empty() {
-		m.say("no room for " + paneNames[id] + ": hide others, or enter gives it the screen")
+	if whole = m.arranged(c); c.Show[id] && whole.Panes[id].Empty() {
+		m.say("no room for " + layout.Names[id] + ": hide others, or enter gives it the screen")
 	}
 }
 
 // arranged is the screen, not zoomed, with a choice of panes.
-func (m *Model) arranged(c choice) layout {
-	return arrange(m.layout.w, m.layout.h, m.arrangement(), c)
+func (m *Model) arranged(c layout.Choice) layout.Layout {
+	return layout.Arrange(m.layout.W, m.layout.H, m.arrangement(), c)
 }
 
 func (m *Model) openChooser() {
 	m.choosing = &chooser{}
-	if m.focus != noPane {
+	if m.focus != layout.None {
 		m.choosing.row = int(m.focus)
 	}
 }
@@ -94,24 +95,24 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 	case "w":
 		m.nextArrangement()
 	case "up", "shift+tab":
-		c.row = (c.row + int(numPanes) - 1) % int(numPanes)
+		c.row = (c.row + int(layout.NumPanes) - 1) % int(layout.NumPanes)
 	case "down", "tab":
-		c.row = (c.row + 1) % int(numPanes)
+		c.row = (c.row + 1) % int(layout.NumPanes)
 	case "home":
 		c.row = 0
 	case "end":
-		c.row = int(numPanes) - 1
+		c.row = int(layout.NumPanes) - 1
 	case "space":
-		m.togglePane(paneID(c.row))
+		m.togglePane(layout.Pane(c.row))
 	case "enter", "z":
 		m.choosing = nil
-		m.setFocus(paneID(c.row))
+		m.setFocus(layout.Pane(c.row))
 		m.zoomed = true
 		m.relay()
 	default:
-		if i := strings.Index(chooserKeys[:numPanes], s); len(s) == 1 && i >= 0 {
+		if i := strings.Index(chooserKeys[:layout.NumPanes], s); len(s) == 1 && i >= 0 {
 			c.row = i
-			m.togglePane(paneID(i))
+			m.togglePane(layout.Pane(i))
 		}
 	}
 	return nil
@@ -121,21 +122,21 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) chooserBox() []string {
 	a := m.arrangement()
 	whole := m.arranged(m.choice())
-	rows := min(int(numPanes), m.layout.h-2)
-	first := max(0, min(m.choosing.row-rows/2, int(numPanes)-rows))
-	return m.dialog("Panes in "+a.name, "space shows, enter zooms, w preset, esc", 44, rows, func(c *chart.Canvas) {
+	rows := min(int(layout.NumPanes), m.layout.H-2)
+	first := max(0, min(m.choosing.row-rows/2, int(layout.NumPanes)-rows))
+	return m.dialog("Panes in "+a.Name, "space shows, enter zooms, w preset, esc", 44, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
-			id := paneID(first + y)
+			id := layout.Pane(first + y)
 			lamp, style, note := "○", theme.Faint, ""
 			switch {
-			case !whole.panes[id].empty():
+			case !whole.Panes[id].Empty():
 				lamp, style = "●", theme.Good
-			case whole.wanted[id]:
+			case whole.Wanted[id]:
 				lamp, style, note = "◌", theme.Warn, "hidden: no room"
 			case m.without[id]:
 				note = "nothing for it in this run"
-			case whole.put[id]:
+			case whole.Put[id]:
 				note = "hidden"
 			default:
 				note = "not in this preset"
@@ -145,8 +146,26 @@ func (m *Model) chooserBox() []string {
 			}
 			c.Text(2, y, chooserKeys[id:id+1], theme.Key)
 			c.Text(4, y, lamp, style)
-			c.Text(6, y, paneNames[id], theme.Plain)
+			c.Text(6, y, layout.Names[id], theme.Plain)
 			c.TextRight(w, y, note, style)
 		}
 	})
+}
+
+// hiddenPanes says in at most w cells which panes there is no room for and which the user
+// hides, or how many; empty where there are none.
+func hiddenPanes(l *layout.Layout, w int) string {
+	if l.Unseen == 0 {
+		return ""
+	}
+	var parts []string
+	if crowded := l.Crowded(); len(crowded) > 0 {
+		parts = append(parts, "no room for "+namesOf(crowded))
+	}
+	if put := l.Put.List(); len(put) > 0 {
+		parts = append(parts, "by choice "+namesOf(put))
+	}
+	all := itoa(l.Unseen) + " hidden"
+	n := plural(int64(l.Unseen), "pane", "panes") + " hidden"
+	return fitting(w, all+": "+strings.Join(parts, " · ")+" (P)", n+", P lists them", n+": P", all)
 }

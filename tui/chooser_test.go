@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 )
 
 func TestPanesAreShownAndHiddenByKey(t *testing.T) {
@@ -22,8 +23,8 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 		}
 	}
 	press(m, "2", "9") // not m: the list has the keys
-	if !m.layout.panes[picturePane].empty() || m.layout.panes[qualityPane].empty() {
-		t.Errorf("picture %+v, quality %+v", m.layout.panes[picturePane], m.layout.panes[qualityPane])
+	if !m.layout.Panes[layout.Picture].Empty() || m.layout.Panes[layout.Quality].Empty() {
+		t.Errorf("picture %+v, quality %+v", m.layout.Panes[layout.Picture], m.layout.Panes[layout.Quality])
 	}
 	m.Update(tea.KeyPressMsg{Code: tea.KeyDown})
 	press(m, "m")
@@ -41,18 +42,18 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 
 func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, running())
-	for id := range numPanes {
+	for id := range layout.NumPanes {
 		m.openChooser()
 		m.choosing.row = int(id)
 		checkFrame(t, m, 60, 15)
 		press(m, "enter")
 		checkFrame(t, m, 60, 15)
-		if m.focus != id || m.layout.panes[id] != m.layout.body() {
-			t.Errorf("%s has %+v", paneNames[id], m.layout.panes[id])
+		if m.focus != id || m.layout.Panes[id] != m.layout.Body() {
+			t.Errorf("%s has %+v", layout.Names[id], m.layout.Panes[id])
 		}
 	}
 	press(m, "esc", "esc")
-	if m.zoomed || m.focus != noPane {
+	if m.zoomed || m.focus != layout.None {
 		t.Errorf("zoomed %v, %d has the keys", m.zoomed, m.focus)
 	}
 }
@@ -62,58 +63,58 @@ func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, running())
 	press(m, "z")
-	seen := map[paneID]bool{}
-	for range numPanes {
+	seen := map[layout.Pane]bool{}
+	for range layout.NumPanes {
 		seen[m.focus] = true
 		m.Update(tab)
 		checkFrame(t, m, 80, 24)
 	}
-	for id := range numPanes {
-		if seen[id] == id.onDemand() {
-			t.Errorf("tab leads to %s: %v", paneNames[id], seen[id])
+	for id := range layout.NumPanes {
+		if seen[id] == id.OnDemand() {
+			t.Errorf("tab leads to %s: %v", layout.Names[id], seen[id])
 		}
 	}
 }
 
 func TestTheLastPaneStays(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	for id := range numPanes {
-		if !m.layout.panes[id].empty() || m.arranged(m.keep.choice("everything")).wanted[id] {
+	for id := range layout.NumPanes {
+		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice("everything")).Wanted[id] {
 			for range 2 { // show first where there is no room
-				if !m.arranged(m.keep.choice("everything")).panes[id].empty() {
+				if !m.arranged(m.keep.choice("everything")).Panes[id].Empty() {
 					m.togglePane(id)
 				}
 			}
 		}
 	}
-	if got := m.layout.shown(); got != 1 {
-		t.Errorf("%d panes are left: %v", got, m.layout.panes)
+	if got := m.layout.Shown(); got != 1 {
+		t.Errorf("%d panes are left: %v", got, m.layout.Panes)
 	}
 }
 
 // Where the pane with the keys goes away, nothing has the keys.
 func TestFocusGoesWithItsPane(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.setFocus(kspacePane)
+	m.setFocus(layout.KSpace)
 	press(m, "w")
-	if m.focus != noPane {
-		t.Errorf("%s has the keys in %s", paneNames[m.focus], m.preset)
+	if m.focus != layout.None {
+		t.Errorf("%s has the keys in %s", layout.Names[m.focus], m.preset)
 	}
 	press(m, "w", "w", "w")
-	m.setFocus(kspacePane)
-	m.togglePane(kspacePane)
-	if m.focus != noPane {
+	m.setFocus(layout.KSpace)
+	m.togglePane(layout.KSpace)
+	if m.focus != layout.None {
 		t.Error("a hidden pane has the keys")
 	}
-	m.setFocus(memoryPane)
+	m.setFocus(layout.Memory)
 	press(m, "z")
 	m.Update(tea.WindowSizeMsg{Width: 60, Height: 15})
 	checkFrame(t, m, 60, 15)
-	if m.focus != memoryPane || !m.zoomed {
+	if m.focus != layout.Memory || !m.zoomed {
 		t.Error("a smaller terminal unzooms")
 	}
 	press(m, "z")
-	if m.focus != noPane {
+	if m.focus != layout.None {
 		t.Error("a pane without room has the keys")
 	}
 }
@@ -122,7 +123,7 @@ func TestPresetsGoRound(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
 	before := m.layout
 	var names []string
-	for range arrangements {
+	for range layout.Arrangements {
 		press(m, "w")
 		names = append(names, m.preset)
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}, {120, 40}} {
@@ -151,12 +152,12 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	if m.View().MouseMode != tea.MouseModeCellMotion {
 		t.Error("M leaves the mouse off")
 	}
-	loss := m.layout.panes[lossPane]
-	mouse(m, loss.x+3, loss.y+2)
-	if m.focus != lossPane || m.zoomed {
+	loss := m.layout.Panes[layout.Loss]
+	mouse(m, loss.X+3, loss.Y+2)
+	if m.focus != layout.Loss || m.zoomed {
 		t.Errorf("a click: %d has the keys, zoomed %v", m.focus, m.zoomed)
 	}
-	mouse(m, loss.x+3, loss.y+2) // the clock of the test stands still
+	mouse(m, loss.X+3, loss.Y+2) // the clock of the test stands still
 	if !m.zoomed {
 		t.Error("a double click does not zoom")
 	}
@@ -166,7 +167,7 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	}
 	mouse(m, 0, 0)
 	mouse(m, 5, 39)
-	if m.focus != lossPane {
+	if m.focus != layout.Loss {
 		t.Error("a click on the header or the footer takes the keys")
 	}
 	press(m, "M")
@@ -185,11 +186,11 @@ func (p *wheelPane) Press(key string) bool { p.pressed = append(p.pressed, key);
 
 func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	p := &wheelPane{pane: m.panes[lossPane]}
-	m.panes[lossPane] = p
-	loss := m.layout.panes[lossPane]
-	m.Update(tea.MouseWheelMsg{X: loss.x + 1, Y: loss.y + 1, Button: tea.MouseWheelUp})
-	m.Update(tea.MouseWheelMsg{X: loss.x + 1, Y: loss.y + 1, Button: tea.MouseWheelDown})
+	p := &wheelPane{pane: m.panes[layout.Loss]}
+	m.panes[layout.Loss] = p
+	loss := m.layout.Panes[layout.Loss]
+	m.Update(tea.MouseWheelMsg{X: loss.X + 1, Y: loss.Y + 1, Button: tea.MouseWheelUp})
+	m.Update(tea.MouseWheelMsg{X: loss.X + 1, Y: loss.Y + 1, Button: tea.MouseWheelDown})
 	m.Update(tea.MouseWheelMsg{X: 1, Y: 39, Button: tea.MouseWheelDown})
 	if got := strings.Join(p.pressed, " "); got != "up down" {
 		t.Errorf("the pane got %q", got)
@@ -213,8 +214,8 @@ func (explained) Hints() []hint { return []hint{{"v", "layers"}, {"x", "log scal
 func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {120, 40}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
-		m.panes[phasesPane] = explained{m.panes[phasesPane]}
-		m.setFocus(phasesPane)
+		m.panes[layout.Phases] = explained{m.panes[layout.Phases]}
+		m.setFocus(layout.Phases)
 		m.Update(snapshotMsg{running()})
 		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "v layers") || !strings.Contains(frame, "z zoom") {
 			t.Errorf("%v: the footer does not name the pane's keys:\n%s", size, frame)
@@ -270,10 +271,10 @@ func TestTheFooterStandsStill(t *testing.T) {
 
 func TestEveryPaneExplainsItself(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, running())
-	for id := range numPanes {
+	for id := range layout.NumPanes {
 		m.focus, m.sheet = id, help{page: paneHelp}
 		if len(m.panes[id].Explain()) == 0 {
-			t.Errorf("%s does not explain itself", paneNames[id])
+			t.Errorf("%s does not explain itself", layout.Names[id])
 		}
 		m.Update(snapshotMsg{running()})
 		checkFrame(t, m, 80, 24)

@@ -8,8 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
-	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -37,15 +38,15 @@ func TestGoldenColours(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		profile colorprofile.Profile
-		pane    paneID
+		pane    layout.Pane
 		keys    []string
 	}{
-		{"grey-true", colorprofile.TrueColor, picturePane, []string{"v"}},
-		{"grey-256", colorprofile.ANSI256, picturePane, []string{"v"}},
-		{"viridis-true", colorprofile.TrueColor, picturePane, []string{"v", "x"}},
-		{"difference-true", colorprofile.TrueColor, picturePane, []string{"v", "v", "v"}},
-		{"density-true", colorprofile.TrueColor, kspacePane, []string{"v"}},
-		{"braille-16", colorprofile.ANSI, picturePane, []string{"v"}},
+		{"grey-true", colorprofile.TrueColor, layout.Picture, []string{"v"}},
+		{"grey-256", colorprofile.ANSI256, layout.Picture, []string{"v"}},
+		{"viridis-true", colorprofile.TrueColor, layout.Picture, []string{"v", "x"}},
+		{"difference-true", colorprofile.TrueColor, layout.Picture, []string{"v", "v", "v"}},
+		{"density-true", colorprofile.TrueColor, layout.KSpace, []string{"v"}},
+		{"braille-16", colorprofile.ANSI, layout.Picture, []string{"v"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := paneScreen(t, tt.pane, 60, 15, Options{}, tt.profile, running())
@@ -84,7 +85,7 @@ func TestTrueColourIsForPictures(t *testing.T) {
 
 // A slow line gets no picture in 24-bit colours, whatever the user wants.
 func TestASlowLineHasCheapPictures(t *testing.T) {
-	m, _ := screen(t, 200, 60, Options{Bandwidth: LowBandwidth}, colorprofile.TrueColor, running())
+	m, _ := screen(t, 200, 60, Options{Bandwidth: terminal.LowBandwidth}, colorprofile.TrueColor, running())
 	for range numKspaceViews {
 		for range numDrawings {
 			if strings.Contains(m.View().Content, "8;2;") {
@@ -94,9 +95,9 @@ func TestASlowLineHasCheapPictures(t *testing.T) {
 			m.stale = true
 			m.Update(snapshotMsg{running()})
 		}
-		m.panes[kspacePane].Press("v")
+		m.panes[layout.KSpace].Press("v")
 	}
-	m.pace.chosen = FullBandwidth
+	m.pace.Choose(terminal.FullBandwidth)
 	m.budgetPictures()
 	m.Update(snapshotMsg{running()})
 	if !strings.Contains(m.View().Content, "8;2;") {
@@ -123,27 +124,5 @@ func TestATerminalTellsItsDepth(t *testing.T) {
 	m.Update(tea.CapabilityMsg{Content: "RGB"})
 	if m.theme.Depth != theme.NoColor {
 		t.Error("an answer brings colours where none are wanted")
-	}
-}
-
-// Only terminals that do not print what they do not know are asked.
-func TestOldTerminalsAreNotAskedForTheirDepth(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		class int
-		asked bool
-	}{{"xterm", 64, true}, {"", 1, false}, {"tmux 3.5", 62, false}} {
-		g := newGraphics()
-		g.hear(tea.TerminalVersionMsg{Name: tt.name}, 80, 24)
-		text := ""
-		if cmd, _ := g.hear(uv.PrimaryDeviceAttributesEvent{tt.class}, 80, 24); cmd != nil {
-			text = fmt.Sprint(cmd().(tea.RawMsg).Msg)
-		}
-		if got := strings.Contains(text, areYouTrue); got != tt.asked {
-			t.Errorf("%q of class %d is asked: %v", tt.name, tt.class, got)
-		}
-	}
-	if want := ansi.RequestTermcap("RGB") + ansi.RequestTermcap("Tc"); areYouTrue != want {
-		t.Errorf("the question is %q, want %q", areYouTrue, want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -15,15 +16,15 @@ import (
 // The parts keep what they drew; only what changed is drawn again.
 func (m *Model) compose() {
 	l := &m.layout
-	if l.w == 0 || l.h == 0 {
+	if l.W == 0 || l.H == 0 {
 		m.rows = nil
 		return
 	}
-	if l.tooSmall {
+	if l.TooSmall {
 		m.rows = m.tooSmall()
 		return
 	}
-	rows := make([]string, 0, l.h)
+	rows := make([]string, 0, l.H)
 	rows = append(rows, m.header()...)
 	rows = append(rows, m.body()...)
 	rows = append(rows, m.footer()...)
@@ -47,20 +48,20 @@ func (m *Model) compose() {
 
 // body is the rows of the panes, which tile the width.
 func (m *Model) body() []string {
-	top, bottom := m.layout.header.h, m.layout.footer.y
+	top, bottom := m.layout.Header.H, m.layout.Footer.Y
 	rows := make([]string, bottom-top)
 	// Columns are visited from left to right, so that rows grow in order.
-	for x := 0; x < m.layout.w; {
-		next := m.layout.w
-		for id, r := range m.layout.panes {
+	for x := 0; x < m.layout.W; {
+		next := m.layout.W
+		for id, r := range m.layout.Panes {
 			switch {
-			case r.empty():
-			case r.x == x:
+			case r.Empty():
+			case r.X == x:
 				for i, line := range m.panes[id].lines() {
-					rows[r.y-top+i] += line
+					rows[r.Y-top+i] += line
 				}
-			case r.x > x:
-				next = min(next, r.x)
+			case r.X > x:
+				next = min(next, r.X)
 			}
 		}
 		x = next
@@ -74,10 +75,10 @@ func (m *Model) overlay(rows, box []string) {
 		return
 	}
 	w := ansi.StringWidth(box[0])
-	x, y := max(0, (m.layout.w-w)/2), max(0, (len(rows)-len(box))/2)
+	x, y := max(0, (m.layout.W-w)/2), max(0, (len(rows)-len(box))/2)
 	for i, line := range box {
 		if y+i < len(rows) {
-			rows[y+i] = leftOf(rows[y+i], x) + "\x1b[m" + line + rightOf(rows[y+i], x+w, m.layout.w)
+			rows[y+i] = leftOf(rows[y+i], x) + "\x1b[m" + line + rightOf(rows[y+i], x+w, m.layout.W)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func rightOf(row string, x, w int) string {
 // dialog is a framed box with a title and a foot around w by h cells, which draw
 // fills.
 func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
-	w, h = min(w+4, m.layout.w), min(h+2, m.layout.h)
+	w, h = min(w+4, m.layout.W), min(h+2, m.layout.H)
 	var c chart.Canvas
 	c.Resize(w, h)
 	frame(&c, theme.Border)
@@ -131,15 +132,15 @@ func (m *Model) confirmation() []string {
 // tooSmall is the screen where the panes have no room.
 func (m *Model) tooSmall() []string {
 	var c chart.Canvas
-	c.Resize(m.layout.w, m.layout.h)
-	y := max(0, m.layout.h/2-1)
+	c.Resize(m.layout.W, m.layout.H)
+	y := max(0, m.layout.H/2-1)
 	for i, s := range []string{
-		fmt.Sprintf("terminal too small: %dx%d needed", minWidth, minHeight),
-		fmt.Sprintf("this is %dx%d", m.layout.w, m.layout.h),
+		fmt.Sprintf("terminal too small: %dx%d needed", layout.MinWidth, layout.MinHeight),
+		fmt.Sprintf("this is %dx%d", m.layout.W, m.layout.H),
 		"the run goes on; q quits",
 	} {
-		s = chart.Cut(s, m.layout.w)
-		c.Text((m.layout.w-chart.Width(s))/2, y+i, s, theme.Plain)
+		s = chart.Cut(s, m.layout.W)
+		c.Text((m.layout.W-chart.Width(s))/2, y+i, s, theme.Plain)
 	}
 	return c.Lines(m.theme)
 }

@@ -52,7 +52,7 @@ func (m *Model) costPieces() []piece {
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
 		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn})
 	}
-	costs := m.cost.text(m.snap, m.layout.w >= frameRateWidth)
+	costs := m.cost.text(m.snap, m.layout.W >= frameRateWidth)
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // in the costs' place, so that nothing moves
 		skipped := plural(m.cost.skipped, "frame", "frames") + " skipped"
 		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(costs), skipped), theme.Warn})

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 )
 
 // covered is the share of the grid under an aperture.
@@ -69,7 +70,7 @@ func TestTheMapAgreesWithTheRunsCoverage(t *testing.T) {
 }
 
 // paneScreen is a screen with the keys in a pane, which has the whole of it.
-func paneScreen(t *testing.T, id paneID, w, h int, o Options, p colorprofile.Profile, s *profiles.Snapshot) *Model {
+func paneScreen(t *testing.T, id layout.Pane, w, h int, o Options, p colorprofile.Profile, s *profiles.Snapshot) *Model {
 	t.Helper()
 	m, _ := screen(t, w, h, o, p, s)
 	m.setFocus(id)
@@ -89,9 +90,9 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 	} {
 		for _, pane := range []struct {
 			name  string
-			id    paneID
+			id    layout.Pane
 			views int
-		}{{"picture", picturePane, int(numPictureViews)}, {"kspace", kspacePane, int(numKspaceViews)}} {
+		}{{"picture", layout.Picture, int(numPictureViews)}, {"kspace", layout.KSpace, int(numKspaceViews)}} {
 			for view := range pane.views {
 				name := fmt.Sprintf("%s-%d-%s", pane.name, view, depth.name)
 				t.Run(name, func(t *testing.T) {
@@ -117,7 +118,7 @@ func TestEveryViewHoldsTheScreen(t *testing.T) {
 	blind.Pictures[prism.PictureTruth], blind.Run.Radius = nil, math.Inf(1)
 	for i, s := range []*profiles.Snapshot{running(), odd, blind, preparing(), finished()} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {131, 37}, {240, 70}} {
-			m := paneScreen(t, picturePane, size[0], size[1], Options{ASCII: i == 1}, colorprofile.Profile(1+(i+size[0])%5), s)
+			m := paneScreen(t, layout.Picture, size[0], size[1], Options{ASCII: i == 1}, colorprofile.Profile(1+(i+size[0])%5), s)
 			for range numPictureViews {
 				for range numDrawings {
 					press(m, "i")
@@ -126,7 +127,7 @@ func TestEveryViewHoldsTheScreen(t *testing.T) {
 				}
 				press(m, "v")
 			}
-			m.setFocus(kspacePane)
+			m.setFocus(layout.KSpace)
 			m.resize(size[0], size[1])
 			for range numKspaceViews {
 				press(m, "v")
@@ -139,7 +140,7 @@ func TestEveryViewHoldsTheScreen(t *testing.T) {
 }
 
 func TestThePictureSaysItsScale(t *testing.T) {
-	m := paneScreen(t, picturePane, 120, 40, Options{}, colorprofile.ANSI256, running())
+	m := paneScreen(t, layout.Picture, 120, 40, Options{}, colorprofile.ANSI256, running())
 	at := func() string { return shown(cells(m.View().Content, 120, 40)) }
 	for _, step := range []struct{ key, want string }{
 		{"", "white 1.00"}, {"x", "violet 0, yellow 1.00"}, {"v", "yellow 1.00"}, {"v", "truth"},

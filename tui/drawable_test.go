@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prismtop/tui/layout"
 	"prismtop/tui/screenshot"
 )
 
@@ -31,10 +32,10 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 	}
 	for id, p := range New(newRecorder(), Options{}).panes {
 		for _, paragraph := range p.Explain() {
-			add("the help of "+paneNames[id], paragraph)
+			add("the help of "+layout.Names[id], paragraph)
 		}
 		for _, h := range append(p.Hints(), paneHints...) {
-			add("a key of "+paneNames[id], h.Key+h.Does)
+			add("a key of "+layout.Names[id], h.Key+h.Does)
 		}
 	}
 	for _, table := range keyTables() {

@@ -24,7 +24,7 @@ func (p *picture) drawing() (way drawing, refused string) {
 	switch p.wanted {
 	case kittyDrawing:
 		refused = p.noKitty()
-		if refused == "" || p.terminal.state == graphicsUncertain && p.coloursImages() == "" {
+		if refused == "" || p.graphics.MayDraw() && p.coloursImages() == "" {
 			return kittyDrawing, ""
 		}
 	case halfDrawing:
@@ -51,7 +51,7 @@ func (p *picture) best() drawing {
 	switch {
 	case p.theme.ASCII:
 		return asciiDrawing
-	case p.pace.low() || !p.theme.Pictures():
+	case p.pace.Low() || !p.theme.Pictures():
 		return brailleDrawing
 	case p.noKitty() == "":
 		return kittyDrawing
@@ -64,8 +64,8 @@ func (p *picture) noKitty() string {
 	if why := p.coloursImages(); why != "" {
 		return why
 	}
-	if p.terminal.state != graphicsYes {
-		return p.terminal.reason
+	if !p.graphics.Draws() {
+		return p.graphics.Reason()
 	}
 	return ""
 }

@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 	"testing"
+
+	"prismtop/tui/layout"
 )
 
 // A row of several settings keeps their names and how many they are, and its number.
@@ -22,7 +24,7 @@ func TestARowOfSeveralSettingsNamesThem(t *testing.T) {
 		}
 	}
 	for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}, {80, 24}, {120, 40}} {
-		p := paneOf(t, effectsPane, size[0], size[1], s)
+		p := paneOf(t, layout.Effects, size[0], size[1], s)
 		text := shown(cells(p.View(), size[0], size[1]))
 		row := ""
 		for _, line := range strings.Split(text, "\n") {

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -96,8 +97,6 @@ const (
 	effectNamed  = 22 // room for what changed, below which several settings are named only
 	effectRanks  = 4
 
-	// effectForestFrom is the width from which the forest stands beside the table.
-	effectForestFrom  = 142
 	effectForestLeast = 34
 )
 
@@ -105,7 +104,7 @@ const (
 // them, and for the forest behind them; 0 where that has none.
 func effectLayout(w int) (shown []effectColumn, name, behind int) {
 	room := w
-	if w >= effectForestFrom {
+	if w >= layout.EffectForestFrom {
 		room -= effectForestLeast + 2
 	}
 	used, last := 0, 0
@@ -126,7 +125,7 @@ func effectLayout(w int) (shown []effectColumn, name, behind int) {
 			shown = append(shown, col)
 		}
 	}
-	if w < effectForestFrom {
+	if w < layout.EffectForestFrom {
 		return shown, w - used, 0
 	}
 	name = min(room-used, effectName)

@@ -11,6 +11,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 )
 
 // change is a change of a setting at an iteration.
@@ -90,18 +91,18 @@ func littleSaved() *profiles.Snapshot {
 func TestGoldenScreensOfWhatIsClaimed(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		pane paneID
+		pane layout.Pane
 		snap *profiles.Snapshot
 		keys []string
 	}{
-		{"effects-together", effectsPane, together(), []string{"down"}},
-		{"effects-taken-back", effectsPane, takenBack(), nil},
-		{"effects-incomparable", effectsPane, incomparableRun(), []string{"end"}},
-		{"effects-incomparable-threads", effectsPane, incomparableRun(), []string{"end", "up"}},
-		{"effects-over", effectsPane, overAfter300(), nil},
-		{"caches-nothing", cachesPane, littleSaved(), nil},
-		{"caches-over", cachesPane, overAfter300(), nil},
-		{"time-together", timePane, together(), nil},
+		{"effects-together", layout.Effects, together(), []string{"down"}},
+		{"effects-taken-back", layout.Effects, takenBack(), nil},
+		{"effects-incomparable", layout.Effects, incomparableRun(), []string{"end"}},
+		{"effects-incomparable-threads", layout.Effects, incomparableRun(), []string{"end", "up"}},
+		{"effects-over", layout.Effects, overAfter300(), nil},
+		{"caches-nothing", layout.Caches, littleSaved(), nil},
+		{"caches-over", layout.Caches, overAfter300(), nil},
+		{"time-together", layout.IterationTime, together(), nil},
 	} {
 		goldenSizes(t, tt.name, tt.pane, tt.snap, tt.keys...)
 	}
@@ -109,7 +110,7 @@ func TestGoldenScreensOfWhatIsClaimed(t *testing.T) {
 
 // goldenSizes holds a pane to a file at the sizes of the other golden screens: as it stands
 // among others, and zoomed.
-func goldenSizes(t *testing.T, name string, pane paneID, snap *profiles.Snapshot, keys ...string) {
+func goldenSizes(t *testing.T, name string, pane layout.Pane, snap *profiles.Snapshot, keys ...string) {
 	t.Run(name, func(t *testing.T) {
 		var all strings.Builder
 		for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}} {

@@ -1,15 +1,14 @@
 package tui
 
+import "prismtop/tui/layout"
+
 // This file is which pane has the keys, and whether it has the whole screen.
 
-// noPane is the focus where no pane has the keys.
-const noPane paneID = -1
-
 // setFocus gives the keys to a pane, or to none.
-func (m *Model) setFocus(id paneID) {
+func (m *Model) setFocus(id layout.Pane) {
 	m.focus = id
 	for i, p := range m.panes {
-		p.SetFocus(paneID(i) == id)
+		p.SetFocus(layout.Pane(i) == id)
 	}
 }
 
@@ -37,37 +36,37 @@ func (m *Model) cycleFocus(step int) {
 
 // readingOrder is the panes on screen, row by row; of a zoomed screen those that
 // it shows unzoomed, and then those for which there is no room.
-func (m *Model) readingOrder() []paneID {
+func (m *Model) readingOrder() []layout.Pane {
 	l := &m.layout
-	var crowded []paneID
+	var crowded []layout.Pane
 	if m.zoomed {
 		whole := m.arranged(m.choice())
-		l, crowded = &whole, whole.crowded()
+		l, crowded = &whole, whole.Crowded()
 	}
-	var order []paneID
-	for id, r := range l.panes {
-		if r.empty() {
+	var order []layout.Pane
+	for id, r := range l.Panes {
+		if r.Empty() {
 			continue
 		}
 		at := len(order)
 		for at > 0 {
-			before := l.panes[order[at-1]]
-			if before.y < r.y || before.y == r.y && before.x < r.x {
+			before := l.Panes[order[at-1]]
+			if before.Y < r.Y || before.Y == r.Y && before.X < r.X {
 				break
 			}
 			at--
 		}
-		order = append(order[:at], append([]paneID{paneID(id)}, order[at:]...)...)
+		order = append(order[:at], append([]layout.Pane{layout.Pane(id)}, order[at:]...)...)
 	}
 	return append(order, crowded...)
 }
 
 // toggleZoom gives the pane with the keys the whole screen, or takes it back.
 func (m *Model) toggleZoom() {
-	if m.focus == noPane {
+	if m.focus == layout.None {
 		m.cycleFocus(1)
 	}
-	if m.focus == noPane {
+	if m.focus == layout.None {
 		return
 	}
 	m.zoomed = !m.zoomed
@@ -76,17 +75,17 @@ func (m *Model) toggleZoom() {
 
 // needsFocus answers a key that is a pane's, where none takes it.
 func (m *Model) needsFocus() {
-	if m.focus == noPane {
+	if m.focus == layout.None {
 		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
 		return
 	}
-	m.say(paneNames[m.focus] + " has nothing for " + m.pressed)
+	m.say(layout.Names[m.focus] + " has nothing for " + m.pressed)
 }
 
 // openPane gives a pane the keys, and the whole screen where it has no place.
-func (m *Model) openPane(id paneID) {
+func (m *Model) openPane(id layout.Pane) {
 	m.setFocus(id)
-	if m.layout.panes[id].empty() || m.zoomed {
+	if m.layout.Panes[id].Empty() || m.zoomed {
 		m.zoomed = true
 		m.relay()
 	}
@@ -95,6 +94,6 @@ func (m *Model) openPane(id paneID) {
 // closePane takes the keys, and the screen, from the pane that has them.
 func (m *Model) closePane() {
 	m.zoomed = false
-	m.setFocus(noPane)
+	m.setFocus(layout.None)
 	m.relay()
 }

@@ -6,6 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/tui/layout"
 )
 
 var tab = tea.KeyPressMsg{Code: tea.KeyTab}
@@ -15,19 +17,19 @@ func TestTabGoesThroughThePanesInReadingOrder(t *testing.T) {
 	var got []string
 	for range 9 {
 		m.Update(tab)
-		got = append(got, paneNames[m.focus])
+		got = append(got, layout.Names[m.focus])
 	}
 	want := "phases reconstruction k-space iteration time loss caches memory effects phases"
 	if strings.Join(got, " ") != want {
 		t.Errorf("tab goes %q, want %q", got, want)
 	}
 	m.Update(tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift})
-	if m.focus != effectsPane {
-		t.Errorf("shift+tab goes to %s", paneNames[m.focus])
+	if m.focus != layout.Effects {
+		t.Errorf("shift+tab goes to %s", layout.Names[m.focus])
 	}
 	press(m, "esc")
-	if m.focus != noPane {
-		t.Errorf("after esc %s has the keys", paneNames[m.focus])
+	if m.focus != layout.None {
+		t.Errorf("after esc %s has the keys", layout.Names[m.focus])
 	}
 }
 
@@ -40,8 +42,8 @@ func TestZoomGivesOnePaneTheScreenAndEscTakesItBack(t *testing.T) {
 			m.Update(tab)
 			press(m, "z")
 			checkFrame(t, m, w, h)
-			if r := m.layout.panes[m.focus]; r.w != w || r.h != h-m.layout.header.h-m.layout.footer.h {
-				t.Errorf("%dx%d: zoomed %s is %+v", w, h, paneNames[m.focus], r)
+			if r := m.layout.Panes[m.focus]; r.W != w || r.H != h-m.layout.Header.H-m.layout.Footer.H {
+				t.Errorf("%dx%d: zoomed %s is %+v", w, h, layout.Names[m.focus], r)
 			}
 			press(m, "esc")
 			checkFrame(t, m, w, h)

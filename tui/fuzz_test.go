@@ -1,12 +1,12 @@
 package tui
 
 import (
+	"errors"
 	"image/color"
 	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +23,8 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
 )
 
 // This file plays sessions that bytes spell: what a user does, what the run tells
@@ -112,20 +114,17 @@ func newSession(t *testing.T, bytes []byte, e emulators) *session {
 	s := &session{t: t, bytes: bytes, emulators: e, at: time.Now()}
 	r := newRecorder()
 	if s.next()%4 == 0 {
-		r.refuse = errNoShell
+		r.refuse = errors.New("refused")
 	}
 	look := s.next()
 	s.m = New(r, Options{
-		ASCII: look%4 == 0, NoColor: look%5 == 0, Colours: Colours(look) % numColours, Bandwidth: Bandwidth(look/4) % numBandwidths,
+		ASCII: look%4 == 0, NoColor: look%5 == 0, Colours: terminal.Colours(look % 4), Bandwidth: terminal.Bandwidth(look / 4 % 3),
 		Cores: 2, Now: func() time.Time { return s.at },
 	})
 	s.m.used = func() time.Duration { return 0 }
-	for i := range s.m.terminal.ids {
-		s.m.terminal.ids[i] = 16 + i
-	}
-	s.m.out = &output{open: true} // that nothing writes: look does
-	s.m.out.wake = sync.NewCond(&s.m.out.mu)
-	s.m.stray = &stray{stderr: -1}
+	*s.m.graphics = *terminal.GraphicsFrom(16)
+	s.m.out = terminal.Held() // look takes what waits
+	s.m.stray = &terminal.Stray{}
 	if _, err := s.terminal.WriteString("\x1bc"); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +184,7 @@ func (s *session) play(steps int) {
 		s.later(10 * time.Second)
 		s.look()
 	}
-	if s.m.stale || s.m.out.lost {
+	if s.m.stale || s.m.out.Lost() {
 		s.t.Fatal("a frame is owed after half a minute")
 	}
 	s.repainted()
@@ -242,13 +241,13 @@ func (s *session) step(keys []tea.KeyPressMsg) {
 // that concern the terminal.
 func (s *session) update(msg tea.Msg) {
 	out := s.m.out
-	lost := out.lost
+	lost := out.Lost()
 	_, cmd := s.m.Update(msg)
 	if s.m.crash != nil {
 		s.t.Fatalf("%dx%d, %T %v: %v", s.w, s.h, msg, msg, s.m.crash)
 	}
 	cleared := cmd != nil && reflect.ValueOf(cmd).Pointer() == reflect.ValueOf(tea.ClearScreen).Pointer()
-	if cleared || lost && !out.lost {
+	if cleared || lost && !out.Lost() {
 		s.write(ansi.CursorHomePosition + ansi.EraseEntireScreen)
 	}
 	if s.m.sleep == asleep {
@@ -391,7 +390,7 @@ func (s *session) tell() {
 	case 3:
 		s.stream.State(profiles.State(int(a)%int(profiles.Failed+1)), s.text())
 	case 4:
-		s.m.stray.add(s.text())
+		s.m.stray.Add(s.text())
 		s.later(time.Second)
 	case 5:
 		p, side := profiles.Picture{Iteration: s.it.Index}, 1+int(a)/8
@@ -430,9 +429,9 @@ func (s *session) answer() {
 		s.update(uv.CellSizeEvent{Width: int(s.next()) / 8, Height: int(s.next()) / 4})
 	case 4, 5:
 		s.update(uv.PrimaryDeviceAttributesEvent{60 + int(s.next())%6, 4})
-		s.update(uv.KittyGraphicsEvent{Options: kitty.Options{ID: s.m.terminal.ids[0]}, Payload: []byte("OK")})
+		s.update(uv.KittyGraphicsEvent{Options: kitty.Options{ID: s.m.graphics.ID(0)}, Payload: []byte("OK")})
 	case 6:
-		s.update(tea.RawMsg{Msg: transmission("")})
+		s.update(tea.RawMsg{Msg: terminal.Transmission("")})
 	case 7:
 		s.update(tea.FocusMsg{})
 	}
@@ -460,7 +459,7 @@ func (s *session) look() {
 		if y < len(s.rows) && s.rows[y] == row {
 			continue
 		}
-		if w := ansi.StringWidth(row); w != m.layout.w && !m.stale {
+		if w := ansi.StringWidth(row); w != m.layout.W && !m.stale {
 			s.t.Fatalf("%dx%d: line %d is %d wide: %q", s.w, s.h, y, w, row)
 		}
 		if m.theme.ASCII && strings.IndexFunc(row, func(r rune) bool { return r > '~' }) >= 0 {
@@ -468,26 +467,23 @@ func (s *session) look() {
 		}
 	}
 	s.rows = append(s.rows[:0], m.rows...)
-	if m.layout.w >= minWidth && m.layout.h >= minHeight && !m.zoomed {
-		if err := tiled(&m.layout); err != nil {
+	if m.layout.W >= layout.MinWidth && m.layout.H >= layout.MinHeight && !m.zoomed {
+		if err := m.layout.Check(); err != nil {
 			s.t.Fatalf("%dx%d: %v", s.w, s.h, err)
 		}
 	}
 	if s.stuck {
 		return
 	}
-	out := m.out
-	if _, err := s.terminal.Write(out.pending); err != nil {
+	if _, err := s.terminal.Write(m.out.Collect()); err != nil {
 		s.t.Fatal(err)
 	}
-	out.bytes += int64(len(out.pending))
-	out.pending = out.pending[:0]
 }
 
 // repainted holds the terminal, where it has taken all, to the frame as an empty one
 // shows it.
 func (s *session) repainted() {
-	if s.m.stale || s.m.out.lost || len(s.m.out.pending) > 0 {
+	if s.m.stale || s.m.out.Lost() || s.m.out.Waiting() > 0 {
 		return
 	}
 	var whole strings.Builder

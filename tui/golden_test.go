@@ -18,6 +18,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
 )
 
 var update = flag.Bool("update", false, "write the golden screens anew")
@@ -76,7 +78,7 @@ func TestGoldenScreens(t *testing.T) {
 		{"paused-80x24", 80, 24, Options{}, colorprofile.ASCII, paused(), nil},
 		{"finished-120x40", 120, 40, Options{}, colorprofile.ANSI, finished(), nil},
 		{"failed-80x24", 80, 24, Options{}, colorprofile.ANSI256, failed(), nil},
-		{"trainer-120x40", 120, 40, Options{Colours: LightColours}, colorprofile.ANSI256, trainer(), nil},
+		{"trainer-120x40", 120, 40, Options{Colours: terminal.LightColours}, colorprofile.ANSI256, trainer(), nil},
 		{"ascii-120x40", 120, 40, Options{ASCII: true}, colorprofile.ANSI256, running(), nil},
 		{"help-120x40", 120, 40, Options{}, colorprofile.ANSI256, running(), []string{"?"}},
 		{"help-60x15", 60, 15, Options{}, colorprofile.ANSI256, running(), []string{"?"}},
@@ -135,7 +137,7 @@ func TestEverySizeHoldsTheScreen(t *testing.T) {
 	}
 	for i := range 80 {
 		w, h := 1+random.IntN(300), 1+random.IntN(100)
-		o := Options{ASCII: i%5 == 0, Colours: Colours(i % 4)}
+		o := Options{ASCII: i%5 == 0, Colours: terminal.Colours(i % 4)}
 		m, _ := screen(t, w, h, o, colorprofile.Profile(1+i%5), snaps[i%len(snaps)])
 		checkFrame(t, m, w, h)
 		m.Update(pressed("?"))
@@ -147,7 +149,7 @@ func TestEverySizeHoldsTheScreen(t *testing.T) {
 		m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 		checkFrame(t, m, w, h)
 	}
-	for _, size := range [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {minWidth, minHeight}, {minWidth - 1, minHeight}, {300, 100}} {
+	for _, size := range [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {layout.MinWidth, layout.MinHeight}, {layout.MinWidth - 1, layout.MinHeight}, {300, 100}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, snaps[0])
 		checkFrame(t, m, size[0], size[1])
 	}

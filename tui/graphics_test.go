@@ -223,7 +223,7 @@ var diacritics = func() map[rune]int {
 
 // expectPictures waits until the terminal holds so many pictures, and the screen
 // their places.
-func (x *terminal) expectPictures(d *drawer, n int) {
+func (x *stage) expectPictures(d *drawer, n int) {
 	x.t.Helper()
 	var err error
 	defer func() {
@@ -387,72 +387,6 @@ func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
 	x.See("▀▀▀")
 }
 
-// Inside tmux the question goes through to the terminal behind, and so do the
-// pictures, each chunk by itself.
-func TestPicturesThroughTmux(t *testing.T) {
-	g := newGraphics()
-	g.hear(tea.TerminalVersionMsg{Name: "tmux 3.3a"}, 80, 24)
-	cmd, _ := g.hear(uv.PrimaryDeviceAttributesEvent{1, 2}, 80, 24)
-	asked := fmt.Sprint(cmd().(tea.RawMsg).Msg)
-	if !strings.HasPrefix(asked, "\x1bPtmux;\x1b\x1b_G") || !strings.Contains(asked, "a=q") {
-		t.Fatalf("asked %q", asked)
-	}
-	if !strings.Contains(g.reason, "allow-passthrough") {
-		t.Errorf("no answer is explained by %q", g.reason)
-	}
-	g.hear(uv.PrimaryDeviceAttributesEvent{1, 2}, 80, 24) // of another question
-	g.hear(uv.KittyGraphicsEvent{Options: kitty.Options{ID: g.ids[0]}, Payload: []byte("OK")}, 80, 24)
-	if g.state != graphicsYes {
-		t.Fatalf("after the answer the terminal does not draw: %s", g.reason)
-	}
-	noise := make([]byte, 8000)
-	for i := range noise {
-		noise[i] = byte(rand.Int())
-	}
-	g.show(0, noise, geometry{10, 5})
-	sent := fmt.Sprint(g.send()().(tea.RawMsg).Msg)
-	chunks := strings.Split(sent, "\x1bPtmux;")[1:]
-	if len(chunks) != 3 {
-		t.Fatalf("%d chunks", len(chunks))
-	}
-	var text strings.Builder
-	for i, c := range chunks {
-		c = strings.ReplaceAll(strings.TrimSuffix(c, "\x1b\\"), "\x1b\x1b", "\x1b")
-		if !strings.HasPrefix(c, "\x1b_G") || !strings.HasSuffix(c, "\x1b\\") {
-			t.Fatalf("chunk %d is %.40q … %q", i, c, c[len(c)-4:])
-		}
-		_, payload, _ := strings.Cut(strings.TrimSuffix(c, "\x1b\\"), ";")
-		text.WriteString(payload)
-	}
-	if got, err := base64.StdEncoding.DecodeString(text.String()); err != nil || !bytes.Equal(got, noise) {
-		t.Errorf("what goes through is not what was shown: %v", err)
-	}
-}
-
-// Pictures overtake neither each other nor their deletion.
-func TestTransmissionsKeepTheirOrder(t *testing.T) {
-	g := newGraphics()
-	g.show(0, []byte("one"), geometry{4, 2})
-	first := g.send()
-	if first == nil || g.send() != nil {
-		t.Fatal("not exactly one transmission is on its way")
-	}
-	g.show(0, []byte("two"), geometry{4, 2})
-	g.remove(0)
-	g.show(0, []byte("three"), geometry{6, 3})
-	second, _ := g.hear(first(), 80, 24)
-	if second == nil {
-		t.Fatal("the next transmission does not follow")
-	}
-	text := fmt.Sprint(second().(tea.RawMsg).Msg)
-	if !strings.HasPrefix(text, g.deletion(0)) || !strings.Contains(text, base64.StdEncoding.EncodeToString([]byte("three"))) {
-		t.Errorf("second transmission %q", text)
-	}
-	if g.farewell() != g.deletion(0) {
-		t.Errorf("farewell %q", g.farewell())
-	}
-}
-
 // The places of a picture hold the screen at every size, with every key pressed,
 // and the terminal holds what the screen has places for.
 func TestPlacesHoldTheScreen(t *testing.T) {
@@ -464,8 +398,8 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
 	d := newDrawer("kitty")
 	d.alive = true
-	m.terminal.state = graphicsYes
-	m.terminal.setCell(8, 18)
+	drawsPictures(m)
+	m.graphics.Hear(uv.CellSizeEvent{Width: 8, Height: 18}, 120, 40)
 	m.redrawPictures()
 	m.leave() // the commands that wait for a snapshot end at once
 	// run obeys the screen's transmissions as Bubble Tea does.
@@ -514,6 +448,13 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	}
 }
 
+// drawsPictures makes the terminal say that it draws pictures.
+func drawsPictures(m *Model) {
+	m.graphics.Hear(tea.TerminalVersionMsg{Name: "kitty"}, 0, 0)
+	m.graphics.Hear(uv.PrimaryDeviceAttributesEvent{62, 22}, 0, 0)
+	m.graphics.Hear(uv.KittyGraphicsEvent{Options: kitty.Options{ID: m.graphics.ID(0)}, Payload: []byte("OK")}, 0, 0)
+}
+
 // rawOf finds bytes for the terminal among the commands of a screen that was left, of
 // which none waits.
 func rawOf(cmd tea.Cmd) (tea.RawMsg, bool) {
@@ -546,7 +487,7 @@ func TestPicturesNeedNoColorsToBeRefused(t *testing.T) {
 		{Options{ASCII: true}, colorprofile.ANSI256, asciiDrawing},
 	} {
 		m, _ := screen(t, 120, 40, tt.options, tt.profile, running())
-		m.terminal.state = graphicsYes
+		drawsPictures(m)
 		for range numDrawings + 1 {
 			way, refused := m.pictures().drawing()
 			if m.pictures().wanted == autoDrawing && way != tt.want {

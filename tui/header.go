@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -83,20 +84,20 @@ var headerGroups = [3][]headerField{
 
 // headerPlaces are the columns of the fields on a screen of w columns, by its width
 // alone; a field that has no slot has no width.
-func headerPlaces(w int) (places [numHeaderFields]rect) {
+func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 	for _, s := range headerSlots {
 		if w >= s.from {
-			places[s.field] = rect{w: s.w, h: 1}
+			places[s.field] = layout.Rect{W: s.w, H: 1}
 		}
 	}
 	var widths [3]int
 	for i, group := range headerGroups {
 		for _, f := range group {
-			if places[f].w > 0 {
+			if places[f].W > 0 {
 				if widths[i] > 0 {
 					widths[i] += gapBefore(f, w)
 				}
-				widths[i] += places[f].w
+				widths[i] += places[f].W
 			}
 		}
 	}
@@ -110,14 +111,14 @@ func headerPlaces(w int) (places [numHeaderFields]rect) {
 	for i, x := range []int{1, middle, right} {
 		first := true
 		for _, f := range headerGroups[i] {
-			if places[f].w == 0 {
+			if places[f].W == 0 {
 				continue
 			}
 			if !first {
 				x += gapBefore(f, w)
 			}
-			places[f].x, first = x, false
-			x += places[f].w
+			places[f].X, first = x, false
+			x += places[f].W
 		}
 	}
 	return places
@@ -125,16 +126,16 @@ func headerPlaces(w int) (places [numHeaderFields]rect) {
 
 // header is the header's line.
 func (m *Model) header() []string {
-	w := m.layout.header.w
+	w := m.layout.Header.W
 	var c chart.Canvas
 	c.Resize(w, 1)
 	for f, r := range headerPlaces(w) {
-		if r.w == 0 {
+		if r.W == 0 {
 			continue
 		}
-		slot := c.Sub(r.x, 0, r.w, 1)
-		text, style := m.headerText(headerField(f), r.w)
-		slot.Text(0, 0, chart.Cut(text, r.w), style)
+		slot := c.Sub(r.X, 0, r.W, 1)
+		text, style := m.headerText(headerField(f), r.W)
+		slot.Text(0, 0, chart.Cut(text, r.W), style)
 	}
 	return c.Lines(m.theme)
 }
@@ -192,7 +193,7 @@ const (
 // sharedText is what matters most of an ablation, other programs, the rate and the time
 // left, as far as they have no slots of their own.
 func (m *Model) sharedText(w int) (string, theme.Style) {
-	if text := ablationText(m.snap); text != "" && m.layout.header.w < ablationFrom {
+	if text := ablationText(m.snap); text != "" && m.layout.Header.W < ablationFrom {
 		return text, theme.Pending
 	}
 	switch text := othersText(m.snap, w); {
@@ -200,9 +201,9 @@ func (m *Model) sharedText(w int) (string, theme.Style) {
 		return text, theme.Faint
 	case text != "":
 		return text, theme.Warn
-	case m.layout.header.w < rateFrom:
+	case m.layout.Header.W < rateFrom:
 		return m.rateText()
-	case m.layout.header.w < leftFrom:
+	case m.layout.Header.W < leftFrom:
 		text, style := m.leftText()
 		return fitting(w, text, strings.ReplaceAll(text, " min", "min")), style
 	}

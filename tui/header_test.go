@@ -11,6 +11,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -60,7 +61,7 @@ func TestTheCountOfSamplesIsLabelled(t *testing.T) {
 		of, at int
 		want   string
 	}{{100, 37, "sample  38/100"}, {1200, 0, "sample    1/1200"}, {1200, 1199, "sample 1200/1200"}, {16500, 16000, "sample 16001"}} {
-		for w := minWidth; w <= 240; w++ {
+		for w := layout.MinWidth; w <= 240; w++ {
 			s := running()
 			s.Run.Units, s.Unit = n.of, n.at
 			m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256, s)
@@ -80,14 +81,14 @@ func TestAPausedRunShowsNothingLive(t *testing.T) {
 		places := headerPlaces(w)
 		field := func(f headerField) string {
 			header, _, _ := strings.Cut(frameOf(m), "\n")
-			return strings.TrimSpace(string([]rune(header)[places[f].x : places[f].x+places[f].w]))
+			return strings.TrimSpace(string([]rune(header)[places[f].X : places[f].X+places[f].W]))
 		}
-		if places[rateField].w > 0 && field(rateField) != "184.2 it/s" || places[leftField].w > 0 && field(leftField) != "left ~3 min" {
+		if places[rateField].W > 0 && field(rateField) != "184.2 it/s" || places[leftField].W > 0 && field(leftField) != "left ~3 min" {
 			t.Fatalf("%d columns, running: %q", w, strings.Split(frameOf(m), "\n")[0])
 		}
 		press(m, "space") // at once, before the run has answered
 		for range 2 {
-			if places[rateField].w > 0 && field(rateField) != "– it/s" || places[leftField].w > 0 && field(leftField) != "left (paused)" ||
+			if places[rateField].W > 0 && field(rateField) != "– it/s" || places[leftField].W > 0 && field(leftField) != "left (paused)" ||
 				strings.Contains(frameOf(m), "184.2 it/s") || field(stateField) != "‖ paused" {
 				t.Errorf("%d columns, paused: %q", w, strings.Split(frameOf(m), "\n")[0])
 			}
@@ -95,7 +96,7 @@ func TestAPausedRunShowsNothingLive(t *testing.T) {
 		}
 		press(m, "space")
 		m.Update(snapshotMsg{running()})
-		if places[rateField].w > 0 && field(rateField) != "184.2 it/s" {
+		if places[rateField].W > 0 && field(rateField) != "184.2 it/s" {
 			t.Errorf("%d columns, running again: %q", w, strings.Split(frameOf(m), "\n")[0])
 		}
 	}
@@ -138,7 +139,7 @@ func placesOf(t *testing.T, header string) map[string]int {
 // What comes and goes in the header, and numbers that grow, move nothing else.
 func TestTheFieldsOfTheHeaderStandStill(t *testing.T) {
 	states := headerStates()
-	for w := minWidth; w <= 240; w++ {
+	for w := layout.MinWidth; w <= 240; w++ {
 		want := map[string]int{}
 		m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256)
 		for name, s := range states {
@@ -166,19 +167,19 @@ func TestTheFieldsOfTheHeaderStandStill(t *testing.T) {
 
 // Slots lie beside one another on the screen, at every width.
 func TestTheSlotsOfTheHeaderDoNotOverlap(t *testing.T) {
-	for w := minWidth; w <= 400; w++ {
+	for w := layout.MinWidth; w <= 400; w++ {
 		end := 0
 		places := headerPlaces(w)
 		for _, group := range headerGroups {
 			for _, f := range group {
 				r := places[f]
-				if r.w == 0 {
+				if r.W == 0 {
 					continue
 				}
-				if r.x < end+1 || r.x+r.w > w {
+				if r.X < end+1 || r.X+r.W > w {
 					t.Fatalf("%d columns: field %d at %+v, after column %d", w, f, r, end)
 				}
-				end = r.x + r.w
+				end = r.X + r.W
 			}
 		}
 	}
@@ -218,7 +219,7 @@ func TestAKeyListsTheAlerts(t *testing.T) {
 		s := eventful()
 		s.Ablation = &profiles.Ablation{Running: true, Groups: 96, Base: s.Settings}
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
-		m.openPane(ablationPane)
+		m.openPane(layout.Ablation)
 		press(m, "!")
 		seen := frameOf(m)
 		for range 20 { // scrolled to its end

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -56,12 +57,12 @@ const (
 
 // help is the sheet as lines.
 func (m *Model) help() []string {
-	if m.sheet.page == paneHelp && m.focus != noPane {
-		w := min(proseWidth, m.layout.w-4)
-		return m.scrolled(paneNames[m.focus], "? all keys", [][]helpLine{m.paneLines(w)}, w)
+	if m.sheet.page == paneHelp && m.focus != layout.None {
+		w := min(proseWidth, m.layout.W-4)
+		return m.scrolled(layout.Names[m.focus], "? all keys", [][]helpLine{m.paneLines(w)}, w)
 	}
 	if m.sheet.page == alertsHelp {
-		w := min(proseWidth, m.layout.w-4)
+		w := min(proseWidth, m.layout.W-4)
 		return m.scrolled("Alerts", "? all keys", [][]helpLine{m.alertLines(w)}, w)
 	}
 	columns, width := m.keyColumns()
@@ -100,7 +101,7 @@ var guide = []hint{
 // keyColumns is every binding and what the run noted, in as few columns as fit
 // the height, or in as many as fit the width, each so many cells wide.
 func (m *Model) keyColumns() (columns [][]helpLine, width int) {
-	w := m.layout.w - 4
+	w := m.layout.W - 4
 	for n := 1; n == 1 || n*(helpColumnLeast+2)-2 <= w; n++ {
 		width = min((w-2*(n-1))/n, helpColumnWidth)
 		blocks := [][]helpLine{m.noteLines(width)}
@@ -112,7 +113,7 @@ func (m *Model) keyColumns() (columns [][]helpLine, width int) {
 			blocks = append(blocks, block)
 		}
 		columns = flow(blocks, n)
-		if tallest(columns) <= m.layout.h-2 {
+		if tallest(columns) <= m.layout.H-2 {
 			break
 		}
 	}
@@ -158,10 +159,10 @@ func (m *Model) noteLines(w int) []helpLine {
 			notes = append(notes, "AMP is "+why+".")
 		}
 	}
-	if names := namesOf(m.layout.crowded()); names != "" && !m.zoomed {
+	if names := namesOf(m.layout.Crowded()); names != "" && !m.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
 	}
-	if names := namesOf(m.layout.put.list()); names != "" {
+	if names := namesOf(m.layout.Put.List()); names != "" {
 		notes = append(notes, "Hidden, as you left them: "+names+". P shows them.")
 	}
 	if m.snap != nil {
@@ -181,10 +182,10 @@ func (m *Model) noteLines(w int) []helpLine {
 	return lines
 }
 
-func namesOf(ids []paneID) string {
+func namesOf(ids []layout.Pane) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = paneNames[id]
+		names[i] = layout.Names[id]
 	}
 	return strings.Join(names, ", ")
 }
@@ -215,7 +216,7 @@ func flow(blocks [][]helpLine, columns int) [][]helpLine {
 // it was scrolled.
 func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
 	rows := tallest(columns)
-	top, end := m.sheet.fit(rows, m.layout.h-2)
+	top, end := m.sheet.fit(rows, m.layout.H-2)
 	visible := end - top
 	foot := strings.Trim(more+" · esc closes", " ·")
 	if visible < rows {

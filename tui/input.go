@@ -4,6 +4,7 @@ import (
 	"unicode"
 
 	"prismtop/tui/chart"
+	"prismtop/tui/monospace"
 	"prismtop/tui/theme"
 )
 
@@ -97,7 +98,7 @@ func (in *input) draw(c *chart.Canvas, x, y, w int) int {
 		from++
 	}
 	end := x + w
-	for i := from; i < len(in.text) && x+chart.RuneWidth(in.text[i]) <= end; i++ {
+	for i := from; i < len(in.text) && x+monospace.RuneWidth(in.text[i]) <= end; i++ {
 		style := theme.Strong
 		if in.selected || i == at {
 			style = theme.Selected

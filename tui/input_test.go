@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/tui/layout"
 )
 
 // What is typed first replaces the value that the editor begins with; keys that move or
@@ -93,7 +95,7 @@ func TestTheEditorShowsWhatTypingReplaces(t *testing.T) {
 func TestALongValueFollowsTheCursor(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	m.panes[settingsPane].(*settingsView).find("image")
+	m.panes[layout.Settings].(*settingsView).find("image")
 	press(m, "enter")
 	m.Update(tea.PasteMsg{Content: "/first" + strings.Repeat("/long", 40) + "/last"})
 	if frame := frameOf(m); !strings.Contains(frame, "/long/last_") || strings.Contains(frame, "/first") {

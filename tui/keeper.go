@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles/inputfile"
+	"prismtop/tui/terminal"
 )
 
 // keeper writes what is remembered to its file: only what changed, and never over
@@ -144,11 +145,12 @@ func (m *Model) recall(path string) {
 	r, err := m.keeper.open()
 	m.keep = r
 	if r.Theme != "" && !m.options.FixedColours {
-		m.colours, _ = ParseColours(r.Theme)
+		m.colours, _ = terminal.ParseColours(r.Theme)
 		m.retheme()
 	}
 	if r.Bandwidth != "" && !m.options.FixedBandwidth {
-		m.pace.chosen, _ = ParseBandwidth(r.Bandwidth)
+		chosen, _ := terminal.ParseBandwidth(r.Bandwidth)
+		m.pace.Choose(chosen)
 	}
 	m.mouse = r.Mouse && !m.options.remote()
 	if err != nil {

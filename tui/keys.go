@@ -9,6 +9,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
 )
 
 // binding is a key, what it is called in the footer and in the help, and what
@@ -197,7 +199,7 @@ func threadCount(m *Model) (string, bool) {
 
 // press runs what a key is bound to.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
-	if rest, escaped := apart(msg); escaped {
+	if rest, escaped := terminal.WithoutEsc(msg); escaped {
 		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(rest))
 	}
 	m.pressed = msg.String()
@@ -232,7 +234,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	if m.focus != noPane && m.panes[m.focus].Press(msg.String()) {
+	if m.focus != layout.None && m.panes[m.focus].Press(msg.String()) {
 		if t, ok := m.panes[m.focus].(teller); ok {
 			if said := t.tell(); said != "" {
 				m.say(said)
@@ -296,7 +298,7 @@ func (m *Model) save() tea.Cmd {
 	return func() tea.Msg { return savedMsg{control.Save()} }
 }
 
-func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != noPane); return nil }
+func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }
 
 func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
 
@@ -313,13 +315,13 @@ func (m *Model) closeOverlay() tea.Cmd {
 	case m.zoomed:
 		m.toggleZoom()
 	default:
-		m.setFocus(noPane)
+		m.setFocus(layout.None)
 	}
 	return nil
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || ended(m.snap.State) || m.layout.tooSmall { // no room to ask
+	if m.snap == nil || ended(m.snap.State) || m.layout.TooSmall { // no room to ask
 		return m.quit()
 	}
 	m.confirming = true

@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 )
 
 // press presses keys and runs the commands that they return.
@@ -257,7 +258,7 @@ func TestWishesSettle(t *testing.T) {
 }
 
 func TestHelpListsEveryBinding(t *testing.T) {
-	for _, size := range [][2]int{{minWidth, minHeight}, {80, 24}, {120, 40}, {200, 60}} {
+	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
 		press(m, "?")
 		seen := ansi.Strip(m.View().Content)
@@ -316,7 +317,7 @@ func TestDroppedRecordsAreOnScreen(t *testing.T) {
 
 func TestAPanicWhileDrawingEndsTheProgram(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.panes[lossPane] = nil // the next snapshot meets it
+	m.panes[layout.Loss] = nil // the next snapshot meets it
 	_, cmd := m.Update(snapshotMsg{running()})
 	if m.crash == nil || cmd == nil {
 		t.Fatalf("crash %v, command %v", m.crash, cmd)

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/unit"
+	"prismtop/tui/terminal"
 )
 
 // Lines watches and tunes a run by lines of text alone, for screen readers, dumb
@@ -28,10 +29,10 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
-	in, release := fromShell(in, left)
+	in, release := terminal.FromShell(in, left)
 	defer release()
 	go readTyped(in, typed, left)
-	tick := time.NewTicker(max(interval, snapshotPeriod))
+	tick := time.NewTicker(max(interval, terminal.FramePeriod))
 	defer tick.Stop()
 	l.say("prismtop in lines: type help and Enter for the commands, quit to end")
 	for {

@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/tui/ptytest"
 )
 
 // watched is a run that is a stream of iterations, seen through the aggregator.
@@ -28,8 +29,8 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			var w io.Writer = &counting{}
 			if name == "stuck" {
-				s := newStuck()
-				defer close(s.freed)
+				s := ptytest.NewStuck()
+				defer s.Free()
 				w = s
 			}
 			events := stream.New(1 << 14)

@@ -3,6 +3,7 @@ package tui
 import (
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 	"slices"
 )
@@ -97,15 +98,12 @@ func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow
 	return []memoryRow{sum("run", all)}
 }
 
-// Room inside the frame for bars and chart at once.
-const (
-	memoryBothHeight = 20
-	memoryBarsHeight = 9
-)
+// memoryBarsHeight is what the bars take of the room inside the frame, beside a chart.
+const memoryBarsHeight = 9
 
 func (p *memory) both() bool {
 	_, h := p.canvas.Size()
-	return h-2 >= memoryBothHeight
+	return h-2 >= layout.MemoryBothHeight
 }
 
 func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {

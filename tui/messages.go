@@ -34,9 +34,6 @@ type awakeMsg struct{ err error }
 // secondMsg comes once a second: costs are summed up, old messages go.
 type secondMsg time.Time
 
-// snapshotPeriod is the shortest time between two snapshots on screen.
-const snapshotPeriod = 100 * time.Millisecond
-
 // nextSnapshot waits until due, then for the newest snapshot. Nothing outside
 // sends to the program: a send would block behind a terminal that is slow.
 func nextSnapshot(from <-chan *profiles.Snapshot, due time.Duration, left <-chan struct{}) tea.Cmd {

@@ -12,6 +12,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -22,22 +24,22 @@ type Model struct {
 	options Options
 	now     func() time.Time
 	used    func() time.Duration // processor time of this thread
-	out     *output              // nil where the screen is drawn without a terminal
-	console *console             // nil there, too
+	out     *terminal.Output     // nil where the screen is drawn without a terminal
+	console *terminal.Console    // nil there, too
 
-	stray   *stray             // nil where the screen is not the process' own
+	stray   *terminal.Stray    // nil where the screen is not the process' own
 	printed []profiles.LogLine // what others printed beside the screen
 
-	layout   layout
-	preset   string  // the arrangement of panes, everything at first: it is not remembered
-	focus    paneID  // the pane that has the keys; noPane for none
-	zoomed   bool    // it has the whole screen
-	without  paneSet // the panes that the run has nothing for
-	panes    [numPanes]pane
-	terminal *graphics // what it said about pictures
+	layout   layout.Layout
+	preset   string      // the arrangement of panes, everything at first: it is not remembered
+	focus    layout.Pane // the pane that has the keys; layout.None for none
+	zoomed   bool        // it has the whole screen
+	without  layout.Set  // the panes that the run has nothing for
+	panes    [layout.NumPanes]pane
+	graphics *terminal.Graphics // what it said about pictures
 	theme    *theme.Theme
-	ground   ground
-	colours  Colours
+	ground   terminal.Ground
+	colours  terminal.Colours
 
 	snap       *profiles.Snapshot
 	lastAsked  time.Time
@@ -65,8 +67,8 @@ type Model struct {
 	keeper     *keeper // nil where nothing is remembered
 	note       string  // what is wrong with its file
 
-	pace     pacer
-	pictured Bandwidth // that the picture's budget is of
+	pace     terminal.Pacer
+	pictured terminal.Bandwidth // that the picture's budget is of
 	cost     cost
 	sleep    sleep
 	resume   bool     // the run goes on when the screen wakes up
@@ -96,27 +98,26 @@ func New(c Controller, o Options) *Model {
 	m := &Model{
 		control: c, options: o, now: o.Now, used: threadTime,
 		wishes: wishes{}, mine: map[string]bool{},
-		ground: ground{profile: colorprofile.ANSI256, dark: true}, colours: o.Colours,
+		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  newNotifier(o.Notices, o.Environ),
-		focus:    noPane,
-		pace:     pacer{chosen: o.Bandwidth},
-		terminal: newGraphics(),
+		focus:    layout.None,
+		pace:     terminal.NewPacer(o.Bandwidth),
+		graphics: terminal.NewGraphics(),
 		stale:    true,
 	}
-	m.panes = [numPanes]pane{
-		phasesPane: newPhases(), picturePane: newPicture(o.Now, m.terminal), kspacePane: newKspace(),
-		timePane: newIterationTime(), lossPane: newLosses(),
-		cachesPane: newCaches(), memoryPane: newMemory(), effectsPane: newEffects(o.Cores),
-		qualityPane: newQuality(), samplesPane: newSamples(), logPane: newLog(),
+	m.panes = [layout.NumPanes]pane{
+		layout.Phases: newPhases(), layout.Picture: newPicture(o.Now, m.graphics), layout.KSpace: newKspace(),
+		layout.IterationTime: newIterationTime(), layout.Loss: newLosses(),
+		layout.Caches: newCaches(), layout.Memory: newMemory(), layout.Effects: newEffects(o.Cores),
+		layout.Quality: newQuality(), layout.Samples: newSamples(), layout.Log: newLog(),
 	}
-	m.panes[settingsPane], m.panes[ablationPane] = newSettingsView(m), newAblationView(m)
+	m.panes[layout.Settings], m.panes[layout.Ablation] = newSettingsView(m), newAblationView(m)
 	m.retheme()
 	if o.Remember != "" {
 		m.recall(o.Remember)
 	}
-	m.pictured = numBandwidths // none yet
-	m.budgetPictures()
+	m.budgetPicturesFor(m.pace.InForce(m.now()))
 	return m
 }
 
@@ -126,9 +127,9 @@ func (m *Model) Init() tea.Cmd {
 	m.questioned = time.Now()
 	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last question, whose answer ends the wait
 	if !m.options.ASCII && !m.options.NoColor {
-		class = m.terminal.ask()
+		class = m.graphics.Ask()
 	} else {
-		m.terminal.refuse("the terminal was not asked: --ascii, or no colours")
+		m.graphics.Refuse("the terminal was not asked: --ascii, or no colours")
 	}
 	return tea.Batch(
 		nextSnapshot(m.control.Snapshots(), 0, m.left),
@@ -159,7 +160,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 		m.compose()
 		m.stale = false
 		if m.out != nil {
-			m.out.frame(m.rows, m.layout.w, m.layout.h)
+			m.out.Frame(m.rows, m.layout.W, m.layout.H)
 		}
 		cmd = m.sendPictures(cmd)
 	}
@@ -184,9 +185,9 @@ func (m *Model) mayDraw(data bool) bool {
 	}
 	now := m.now()
 	switch {
-	case m.out.busy():
-		m.pace.behind(now)
-	case !data || m.pace.allows(now, m.out.written()):
+	case m.out.Busy():
+		m.pace.Behind(now)
+	case !data || m.pace.Allows(now, m.out.Written()):
 		return true
 	default: // the budget asked for it
 		return false
@@ -224,12 +225,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.resize(msg.Width, msg.Height)
 	case tea.ColorProfileMsg:
-		m.ground.profile = msg.Profile
+		m.ground.Profile = msg.Profile
 		m.retheme()
 	case tea.CapabilityMsg:
 		m.deepen(msg.Content)
 	case tea.BackgroundColorMsg:
-		m.ground.dark = msg.IsDark()
+		m.ground.Dark = msg.IsDark()
 		m.retheme()
 	case tea.KeyPressMsg:
 		return m.press(msg)
@@ -243,7 +244,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.leave()
 		return tea.Quit
 	case tea.PasteMsg:
-		m.panes[settingsPane].(*settingsView).paste(msg.Content)
+		m.panes[layout.Settings].(*settingsView).paste(msg.Content)
 	case checkedMsg:
 		m.checked(msg)
 	case savedMsg:
@@ -256,7 +257,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset && m.out != nil {
-			m.out.synchronize()
+			m.out.Synchronize()
 		}
 		m.stale = owed
 	case awakeMsg:
@@ -276,7 +277,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 // take adopts a snapshot and asks for the next.
 func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	now := m.now()
-	due := m.pace.budget(now).period - now.Sub(m.lastAsked)
+	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
 	m.lastAsked = now.Add(max(due, 0))
 	next := nextSnapshot(m.control.Snapshots(), max(due, 0), m.left)
 	if s == nil {
@@ -343,7 +344,7 @@ func (m *Model) second() tea.Cmd {
 	m.status.expire(now)
 	if n := len(m.wishes); m.snap != nil && n > 0 {
 		if m.wishes.settle(m.snap, now); len(m.wishes) < n {
-			m.panes[settingsPane].(*settingsView).stale = true
+			m.panes[layout.Settings].(*settingsView).stale = true
 		}
 	}
 	m.budgetPictures()
@@ -357,12 +358,12 @@ func (m *Model) second() tea.Cmd {
 		m.cost.sum(now, 0, 0)
 		return everySecond(m.left)
 	}
-	m.cost.sum(now, m.out.written(), m.out.frames())
-	if m.out.failed() {
+	m.cost.sum(now, m.out.Written(), m.out.Frames())
+	if m.out.Failed() {
 		m.leave()
 		return tea.Quit
 	}
-	if m.out.recovered() {
+	if m.out.Recovered() {
 		m.redrawPictures()
 		return tea.Batch(everySecond(m.left), tea.ClearScreen)
 	}
@@ -371,30 +372,30 @@ func (m *Model) second() tea.Cmd {
 
 func (m *Model) resize(w, h int) {
 	a := m.arrangement()
-	m.layout = arrange(w, h, a, m.choice())
+	m.layout = layout.Arrange(w, h, a, m.choice())
 	if m.zoomed {
-		m.layout.zoom(m.focus)
-	} else if m.focus != noPane && m.layout.panes[m.focus].empty() {
-		m.setFocus(noPane)
+		m.layout.Zoom(m.focus)
+	} else if m.focus != layout.None && m.layout.Panes[m.focus].Empty() {
+		m.setFocus(layout.None)
 	}
-	last := m.layout.at(w-1, m.layout.footer.y-1)
+	last := m.layout.At(w-1, m.layout.Footer.Y-1)
 	for id, p := range m.panes {
-		r := m.layout.panes[id]
-		p.SetSize(r.w, r.h)
+		r := m.layout.Panes[id]
+		p.SetSize(r.W, r.H)
 		corner := ""
-		if paneID(id) == last && !m.zoomed {
-			corner = m.layout.hidden((r.w - 4) / 2)
+		if layout.Pane(id) == last && !m.zoomed {
+			corner = hiddenPanes(&m.layout, (r.W-4)/2)
 		}
 		p.SetCorner(corner)
 	}
 }
 
 // relay lays the screen out anew at its size.
-func (m *Model) relay() { m.resize(m.layout.w, m.layout.h) }
+func (m *Model) relay() { m.resize(m.layout.W, m.layout.H) }
 
 func (m *Model) retheme() {
-	g := m.ground.as(m.colours)
-	m.theme = theme.New(g.profile, g.dark, m.options.ASCII)
+	g := m.ground.As(m.colours)
+	m.theme = theme.New(g.Profile, g.Dark, m.options.ASCII)
 	for _, p := range m.panes {
 		p.SetTheme(m.theme)
 	}

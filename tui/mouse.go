@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"prismtop/tui/layout"
 )
 
 // This file is the mouse. It is off until a key switches it on: where it is on
@@ -16,7 +18,7 @@ const doubleClick = 400 * time.Millisecond
 
 // click is the last click, which another one may make double.
 type click struct {
-	on paneID
+	on layout.Pane
 	at time.Time
 }
 
@@ -51,19 +53,19 @@ func (m *Model) clicked(e tea.Mouse) {
 		m.closeOverlay()
 		return
 	}
-	if r := headerPlaces(m.layout.w)[alertsField]; !m.layout.tooSmall && r.contains(e.X, e.Y) && len(troubles(m.snap)) > 0 {
+	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) && len(troubles(m.snap)) > 0 {
 		m.toggleAlerts()
 		return
 	}
-	id := m.layout.at(e.X, e.Y)
-	if id == noPane {
+	id := m.layout.At(e.X, e.Y)
+	if id == layout.None {
 		return
 	}
 	now := m.now()
 	twice := m.click.on == id && now.Sub(m.click.at) <= doubleClick
 	m.click = click{id, now}
 	m.setFocus(id)
-	if twice || e.Y == m.layout.panes[id].y {
+	if twice || e.Y == m.layout.Panes[id].Y {
 		m.click.at = time.Time{}
 		m.toggleZoom()
 	}
@@ -83,7 +85,7 @@ func (m *Model) wheeled(e tea.Mouse) {
 		m.sheet.press(step)
 		return
 	}
-	if id := m.layout.at(e.X, e.Y); id != noPane && !m.confirming && !m.restarting && m.choosing == nil && m.picking == nil {
+	if id := m.layout.At(e.X, e.Y); id != layout.None && !m.confirming && !m.restarting && m.choosing == nil && m.picking == nil {
 		m.panes[id].Press(step)
 	}
 }

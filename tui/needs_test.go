@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 )
 
 // plainRun is a run of a workload with one phase and one loss: without a telescope, pictures,
@@ -27,18 +28,18 @@ func plainRun() *profiles.Snapshot {
 // A pane that the workload has nothing for is in no arrangement: it takes no room, is not
 // counted as hidden, and cannot be shown.
 func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
-	gone := []paneID{picturePane, kspacePane, cachesPane, qualityPane, samplesPane}
+	gone := []layout.Pane{layout.Picture, layout.KSpace, layout.Caches, layout.Quality, layout.Samples}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		for i := range arrangements {
+		for i := range layout.Arrangements {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, plainRun())
-			m.preset = arrangements[i].name
+			m.preset = layout.Arrangements[i].Name
 			m.relay()
 			for _, id := range gone {
-				if !m.layout.panes[id].empty() || m.layout.wanted[id] || m.layout.put[id] {
-					t.Errorf("%dx%d, %s: %s is there, or missed", size[0], size[1], m.preset, paneNames[id])
+				if !m.layout.Panes[id].Empty() || m.layout.Wanted[id] || m.layout.Put[id] {
+					t.Errorf("%dx%d, %s: %s is there, or missed", size[0], size[1], m.preset, layout.Names[id])
 				}
 			}
-			if m.layout.shown() == 0 {
+			if m.layout.Shown() == 0 {
 				t.Errorf("%dx%d, %s: no pane is left", size[0], size[1], m.preset)
 			}
 		}
@@ -48,13 +49,13 @@ func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 	if text := ansi.Strip(m.View().Content); strings.Count(text, "nothing for it in this run") != len(gone) {
 		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
 	}
-	m.togglePane(kspacePane)
-	if m.layout.wanted[kspacePane] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
+	m.togglePane(layout.KSpace)
+	if m.layout.Wanted[layout.KSpace] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
 		t.Errorf("k-space was asked for: %q", m.status.text)
 	}
 	// The next run, of another workload, has them again.
 	m.Update(snapshotMsg{running()})
-	if m.layout.panes[kspacePane].empty() {
+	if m.layout.Panes[layout.KSpace].Empty() {
 		t.Error("k-space does not come back")
 	}
 }

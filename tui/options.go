@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"prismtop/profiles/preset"
+	"prismtop/tui/terminal"
 )
 
 // Options are how the screen looks, and where it is. The zero value is a screen
@@ -15,13 +16,13 @@ type Options struct {
 	// NoColor draws without colours. Run also does so where the environment's
 	// NO_COLOR is not empty.
 	NoColor bool
-	// Colours are the screen's; AutoColours asks the terminal for its ground and is
+	// Colours are the screen's; terminal.AutoColours asks the terminal for its ground and is
 	// dark until it answers. FixedColours lets nothing remembered change them.
-	Colours      Colours
+	Colours      terminal.Colours
 	FixedColours bool
 	// Bandwidth is how much of the line the screen may take. FixedBandwidth lets
 	// nothing remembered change it.
-	Bandwidth      Bandwidth
+	Bandwidth      terminal.Bandwidth
 	FixedBandwidth bool
 	// Cores is the number of threads that a setting of 0 means; 0 asks the Go
 	// runtime.

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -31,11 +32,11 @@ func noisyMoon(random *rand.Rand, frame int, noise float32) *profiles.Picture {
 func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise float32) float64 {
 	random := rand.New(rand.NewPCG(7, 8))
 	at := time.Unix(1e9, 0)
-	p := newPicture(func() time.Time { return at }, newGraphics())
+	p := newPicture(func() time.Time { return at }, terminal.NewGraphics())
 	p.setBudget(budget)
 	p.SetTheme(theme.New(profile, true, false))
 	p.SetSize(w, h)
-	var out wire
+	var out terminal.Wire
 	const seconds = 12
 	sum := 0
 	for frame := range 10 * seconds {
@@ -43,7 +44,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 		s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, noise)
 		at = at.Add(100 * time.Millisecond)
 		p.Update(s)
-		if n := len(out.frame(p.lines(), w, h)); frame > 0 {
+		if n := len(out.Frame(p.lines(), w, h)); frame > 0 {
 			sum += n
 		}
 	}
@@ -59,13 +60,13 @@ func TestPicturesKeepTheirBudget(t *testing.T) {
 		noise  float32
 		atMost float64
 	}{
-		{"80x24, quiet", 30, 16, pictureBudget, 0.02, 12 << 10},
-		{"120x40", 34, 17, pictureBudget, 0.1, pictureBudget * 1.1},
-		{"200x60", 96, 27, pictureBudget, 0.1, pictureBudget * 1.1},
-		{"200x60 zoomed", 200, 57, pictureBudget, 0.2, pictureBudget * 1.1},
+		{"80x24, quiet", 30, 16, terminal.PictureBudget, 0.02, 12 << 10},
+		{"120x40", 34, 17, terminal.PictureBudget, 0.1, terminal.PictureBudget * 1.1},
+		{"200x60", 96, 27, terminal.PictureBudget, 0.1, terminal.PictureBudget * 1.1},
+		{"200x60 zoomed", 200, 57, terminal.PictureBudget, 0.2, terminal.PictureBudget * 1.1},
 		{"200x60 zoomed, without a budget", 200, 57, 0, 0.2, math.Inf(1)},
-		{"200x60 zoomed, low", 200, 57, lowPictureBudget, 0.2, lowPictureBudget * 1.25},
-		{"120x40, low", 34, 17, lowPictureBudget, 0.1, lowPictureBudget * 1.25},
+		{"200x60 zoomed, low", 200, 57, terminal.LowPictureBudget, 0.2, terminal.LowPictureBudget * 1.25},
+		{"120x40, low", 34, 17, terminal.LowPictureBudget, 0.1, terminal.LowPictureBudget * 1.25},
 	} {
 		for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
 			got := bytesOf(t, profile, tt.w, tt.h, tt.budget, tt.noise)
@@ -82,10 +83,10 @@ func TestPicturesKeepTheirBudget(t *testing.T) {
 
 // A run that stands still shows its whole picture, whatever it costs.
 func TestAPausedRunShowsItsWholePicture(t *testing.T) {
-	for _, budget := range []int{pictureBudget, lowPictureBudget} {
+	for _, budget := range []int{terminal.PictureBudget, terminal.LowPictureBudget} {
 		at := time.Unix(1e9, 0)
 		pane := func() *picture {
-			p := newPicture(func() time.Time { return at }, newGraphics())
+			p := newPicture(func() time.Time { return at }, terminal.NewGraphics())
 			p.setBudget(budget)
 			p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 			p.SetSize(120, 57)

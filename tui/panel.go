@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -20,7 +21,7 @@ const (
 	differencePanel
 )
 
-var panelNames = [pictureSlots]string{"reconstruction", "truth", "difference"}
+var panelNames = [terminal.PictureSlots]string{"reconstruction", "truth", "difference"}
 
 // panel is one picture of the pane as it stands on screen.
 type panel struct {
@@ -71,10 +72,10 @@ func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
 // picture.
 func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
 	cw, ch := p.extent(at.w, h, kittyDrawing)
-	p.transmit(at.slot, geometry{cw, ch})
+	p.transmit(at.slot, terminal.Size{W: cw, H: ch})
 	for row := range ch {
 		for column := range cw {
-			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.terminal.ids[at.slot]))
+			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.graphics.ID(at.slot)))
 		}
 	}
 }
@@ -97,7 +98,7 @@ func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
 	pn := &p.panels[at.slot]
 	img, from := p.image(at.slot, way)
 	if pn.sample(img, from, p.form(at.slot, at.w, h, way, img)) {
-		p.pace.spend(pn.raster.Whole())
+		p.pace.Spend(pn.raster.Whole())
 		pn.behind = false
 	}
 	return pn.behind
@@ -116,22 +117,22 @@ func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bo
 // many panels share. A run that stands still gets its whole picture.
 func (p *picture) follow(pn *panel, among int) {
 	if p.snap.State != profiles.Running {
-		p.pace.spend(pn.raster.Plan(chart.Sharp))
+		p.pace.Spend(pn.raster.Plan(chart.Sharp))
 		pn.raster.Adopt()
 		pn.behind = false
 		return
 	}
 	band := pn.raster.Narrowest()
 	cost := pn.raster.Plan(band)
-	for !p.pace.allows(cost*among) && band < pn.raster.Widest() {
+	for !p.pace.Allows(cost*among) && band < pn.raster.Widest() {
 		band *= bandStep
 		cost = pn.raster.Plan(band)
 	}
-	if !p.pace.allows(cost * among) { // as many rows as there are bytes for
-		cost = pn.raster.Limit(int(p.pace.level) / among)
+	if !p.pace.Allows(cost * among) { // as many rows as there are bytes for
+		cost = pn.raster.Limit(int(p.pace.Level()) / among)
 	}
 	pn.raster.Adopt()
-	p.pace.spend(cost)
+	p.pace.Spend(cost)
 }
 
 // Sizes of the pictures that the terminal draws: the longest side in pixels. A
@@ -145,23 +146,23 @@ const (
 
 // side is the longest side that the budget has for a picture.
 func (p *picture) side() int {
-	if p.pace.rate <= 0 {
+	if p.pace.Rate() <= 0 {
 		return longestSide
 	}
-	n := int(math.Sqrt(p.pace.rate / pngsPerSecond / pixelBytes))
+	n := int(math.Sqrt(p.pace.Rate() / pngsPerSecond / pixelBytes))
 	return min(max(n, shortestSide), longestSide)
 }
 
 // transmit gives the terminal a panel's picture, where it has another or none.
-func (p *picture) transmit(slot int, size geometry) {
+func (p *picture) transmit(slot int, size terminal.Size) {
 	pn, colors := &p.panels[slot], p.mapOf(slot, kittyDrawing)
 	img, from := p.image(slot, kittyDrawing)
-	x, y := p.terminal.cellSize()
+	x, y := p.graphics.CellSize()
 	side := p.side()
-	w, h := chart.Fit(img.Width, img.Height, min(side, size.w*x), min(side, size.h*y))
-	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || p.terminal.held[slot] != size
+	w, h := chart.Fit(img.Width, img.Height, min(side, size.W*x), min(side, size.H*y))
+	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || !p.graphics.Holds(slot, size)
 	still := p.snap.State != profiles.Running
-	if !fresh && (!pn.behind || !p.due || !still && !p.pace.allows(pn.bytes) && !p.pace.full()) {
+	if !fresh && (!pn.behind || !p.due || !still && !p.pace.Allows(pn.bytes) && !p.pace.Full()) {
 		return
 	}
 	pn.behind = false
@@ -171,12 +172,12 @@ func (p *picture) transmit(slot int, size geometry) {
 	pn.raster.Adopt()
 	data, err := encode(&pn.raster, colors)
 	if err != nil {
-		p.terminal.refuse("encoding the picture: " + err.Error())
+		p.graphics.Refuse("encoding the picture: " + err.Error())
 		p.stale = true
 		return
 	}
-	pn.bytes = p.terminal.show(slot, data, size)
-	p.pace.spend(pn.bytes)
+	pn.bytes = p.graphics.Show(slot, data, size)
+	p.pace.Spend(pn.bytes)
 }
 
 // encode is the raster's levels as a PNG: 8 bit grey, or a palette of the map's

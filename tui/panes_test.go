@@ -14,6 +14,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -70,7 +71,7 @@ func eventful() *profiles.Snapshot {
 }
 
 // zoomed is a screen that one pane has to itself.
-func zoomed(t testing.TB, w, h int, id paneID, snap *profiles.Snapshot, keys ...string) *Model {
+func zoomed(t testing.TB, w, h int, id layout.Pane, snap *profiles.Snapshot, keys ...string) *Model {
 	t.Helper()
 	m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, snap)
 	m.setFocus(id)
@@ -97,18 +98,18 @@ func named(name string) tea.KeyPressMsg {
 
 // ownPanes are the panes of this file's tests, with their views.
 var ownPanes = []struct {
-	id    paneID
+	id    layout.Pane
 	views int
-}{{qualityPane, 4}, {samplesPane, 1}, {logPane, 1}, {memoryPane, 2}, {cachesPane, 2}, {effectsPane, 1}}
+}{{layout.Quality, 4}, {layout.Samples, 1}, {layout.Log, 1}, {layout.Memory, 2}, {layout.Caches, 2}, {layout.Effects, 1}}
 
 func TestGoldenScreensOfZoomedPanes(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		for _, p := range ownPanes {
 			var keys []string
 			for view := range p.views {
-				name := fmt.Sprintf("zoom-%s-%d-%dx%d", strings.ReplaceAll(paneNames[p.id], " ", "-"), view, size[0], size[1])
+				name := fmt.Sprintf("zoom-%s-%d-%dx%d", strings.ReplaceAll(layout.Names[p.id], " ", "-"), view, size[0], size[1])
 				if p.views == 1 {
-					name = fmt.Sprintf("zoom-%s-%dx%d", strings.ReplaceAll(paneNames[p.id], " ", "-"), size[0], size[1])
+					name = fmt.Sprintf("zoom-%s-%dx%d", strings.ReplaceAll(layout.Names[p.id], " ", "-"), size[0], size[1])
 				}
 				t.Run(name, func(t *testing.T) {
 					m := zoomed(t, size[0], size[1], p.id, eventful(), keys...)
@@ -127,7 +128,7 @@ func TestGoldenSmallPanes(t *testing.T) {
 			m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, eventful())
 			pane := m.panes[p.id]
 			pane.SetSize(size[0], size[1])
-			name := fmt.Sprintf("pane-%s-%dx%d", strings.ReplaceAll(paneNames[p.id], " ", "-"), size[0], size[1])
+			name := fmt.Sprintf("pane-%s-%dx%d", strings.ReplaceAll(layout.Names[p.id], " ", "-"), size[0], size[1])
 			t.Run(name, func(t *testing.T) {
 				golden(t, name, shown(cells(pane.View(), size[0], size[1])))
 			})
@@ -141,14 +142,14 @@ func TestAnyKeysHoldTheScreen(t *testing.T) {
 	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "v", "x", "z", "tab", "esc", "?"}
 	snaps := []*profiles.Snapshot{eventful(), running(), preparing(), finished(), failed(), trainer(), {}}
 	for range 25 {
-		w, h := minWidth+random.IntN(200), minHeight+random.IntN(60)
+		w, h := layout.MinWidth+random.IntN(200), layout.MinHeight+random.IntN(60)
 		m, _ := screen(t, w, h, Options{ASCII: random.IntN(4) == 0}, colorprofile.Profile(1+random.IntN(5)), snaps[0])
 		m.setFocus(ownPanes[random.IntN(len(ownPanes))].id)
 		m.toggleZoom()
 		for range 40 {
 			switch random.IntN(8) {
 			case 0:
-				w, h = minWidth+random.IntN(200), minHeight+random.IntN(60)
+				w, h = layout.MinWidth+random.IntN(200), layout.MinHeight+random.IntN(60)
 				m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 			case 1:
 				m.Update(snapshotMsg{snaps[random.IntN(len(snaps))]})
@@ -166,7 +167,7 @@ func frameOf(m *Model) string { return ansi.Strip(m.View().Content) }
 func TestTheLogStaysWhereTheUserScrolled(t *testing.T) {
 	s := eventful()
 	s.Alerts = nil
-	m := zoomed(t, 80, 24, logPane, s, "up", "up", "up")
+	m := zoomed(t, 80, 24, layout.Log, s, "up", "up", "up")
 	before := frameOf(m)
 	if !strings.Contains(before, "3 newer · end: newest") || strings.Contains(before, "europa-002800") {
 		t.Fatalf("three lines up:\n%s", before)
@@ -194,7 +195,7 @@ func TestTheLogStaysWhereTheUserScrolled(t *testing.T) {
 }
 
 func TestLongLinesOfTheLogGoOnBelow(t *testing.T) {
-	frame := frameOf(zoomed(t, 80, 24, logPane, eventful()))
+	frame := frameOf(zoomed(t, 80, 24, layout.Log, eventful()))
 	flat := strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
 	if !strings.Contains(flat, "long enough to go on below the first row of a pane.") {
 		t.Errorf("the end of a long line is missing:\n%s", frame)
@@ -202,7 +203,7 @@ func TestLongLinesOfTheLogGoOnBelow(t *testing.T) {
 }
 
 func TestAlertsStandOnTopOfTheLog(t *testing.T) {
-	frame := frameOf(zoomed(t, 120, 40, logPane, eventful()))
+	frame := frameOf(zoomed(t, 120, 40, layout.Log, eventful()))
 	at := func(s string) int { return strings.Index(frame, s) }
 	if a, b, c := at("3 of the last 10 samples"), at("The mask cache costs"), at("saved europa-"); a < 0 || b < a || c < b {
 		t.Errorf("alerts at %d and %d, log at %d:\n%s", a, b, c, frame)
@@ -233,7 +234,7 @@ func TestSamplesAreSortedAndScrolled(t *testing.T) {
 			most = i
 		}
 	}
-	m := zoomed(t, 120, 30, samplesPane, s)
+	m := zoomed(t, 120, 30, layout.Samples, s)
 	frame := frameOf(m)
 	for _, want := range []string{"38 training", "37 of 100 · 33 converged · 4 at limit · median", "newest first", "13 of 1000", "14 below"} {
 		if !strings.Contains(frame, want) {
@@ -260,7 +261,7 @@ func TestSamplesAreSortedAndScrolled(t *testing.T) {
 
 func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	s := eventful()
-	frame := frameOf(zoomed(t, 120, 40, cachesPane, s))
+	frame := frameOf(zoomed(t, 120, 40, layout.Caches, s))
 	// 194 ms over 400 iterations are 0.485 ms; the iteration's mean is 5.43·1.01 ms.
 	for _, want := range []string{"saves    0.48 ms/it [0.45, 0.53], 8.1 % of the iteration without it; 1.94 s saved in all",
 		"100.0 % recently; 98.0 % since the start (985 hits 20 misses)", "an entry 2.41 ms (median of 15), a lookup 38.0 µs with hashing and storing", "of at most 268 MB"} {
@@ -270,14 +271,14 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	}
 	v := &s.Caches[0]
 	v.Saved, v.RecentSaved, v.RecentLow, v.RecentHigh = -20e6, -40e6, -44e6, -38e6
-	frame = frameOf(zoomed(t, 120, 40, cachesPane, s))
+	frame = frameOf(zoomed(t, 120, 40, layout.Caches, s))
 	if want := "costs    0.10 ms/it [0.10, 0.11], 1.9 % of the iteration without it; 20.0 ms lost in all"; !strings.Contains(frame, want) {
 		t.Errorf("a cache that costs lacks %q:\n%s", want, frame)
 	}
 }
 
 // paneOf is a pane of a size with a snapshot.
-func paneOf(t *testing.T, id paneID, w, h int, s *profiles.Snapshot) pane {
+func paneOf(t *testing.T, id layout.Pane, w, h int, s *profiles.Snapshot) pane {
 	t.Helper()
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, s)
 	m.panes[id].SetSize(w, h)
@@ -289,17 +290,17 @@ func TestAnUncertainPriceSaysSo(t *testing.T) {
 	s := eventful()
 	s.Caches[0].PricedBy = 1
 	for want, size := range map[string][2]int{"an entry 2.41 ms (timed once: uncertain)": {120, 40}, "1 timed: uncertain": {54, 12}} {
-		p := paneOf(t, cachesPane, size[0], size[1], s)
+		p := paneOf(t, layout.Caches, size[0], size[1], s)
 		if view := p.View(); !strings.Contains(view, want) {
 			t.Errorf("%v lacks %q:\n%s", size, want, view)
 		}
 		s.Caches[0].PricedBy = 2
-		p = paneOf(t, cachesPane, size[0], size[1], s)
+		p = paneOf(t, layout.Caches, size[0], size[1], s)
 		if view := p.View(); strings.Contains(view, "timed once") {
 			t.Errorf("two computations are one:\n%s", view)
 		}
 		s.Caches[0].PricedBy = profiles.PriceLeast
-		p = paneOf(t, cachesPane, size[0], size[1], s)
+		p = paneOf(t, layout.Caches, size[0], size[1], s)
 		if view := p.View(); strings.Contains(view, "uncertain") {
 			t.Errorf("enough computations are uncertain:\n%s", view)
 		}
@@ -314,7 +315,7 @@ func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 	v := &s.Caches[0]
 	v.RecentN, v.RecentRate, v.RecentSaved = 3, 0, -3*524_000
 	view := func(w, h int) string {
-		return paneOf(t, cachesPane, w, h, s).View()
+		return paneOf(t, layout.Caches, w, h, s).View()
 	}
 	for _, want := range []string{"  0.0 %", "985 hits 20 misses", "trainer pattern: asked once per sample"} {
 		if got := view(54, 8); !strings.Contains(got, want) {
@@ -334,7 +335,7 @@ func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 }
 
 func TestEffectsArePickedAndToldInWords(t *testing.T) {
-	m := zoomed(t, 120, 40, effectsPane, eventful(), "down")
+	m := zoomed(t, 120, 40, layout.Effects, eventful(), "down")
 	frame := frameOf(m)
 	flat := strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
 	for _, want := range []string{"▸ AMP off→bf16", "AMP off→bf16 at iteration 2410", "takes 5.40 ms instead of 7.00, −22.9 % (95 % interval", "That is faster."} {
@@ -354,11 +355,11 @@ func TestPanesExplainThemselves(t *testing.T) {
 	for _, p := range ownPanes {
 		paragraphs := m.panes[p.id].Explain()
 		if len(paragraphs) < 2 {
-			t.Errorf("%s explains itself in %d paragraphs", paneNames[p.id], len(paragraphs))
+			t.Errorf("%s explains itself in %d paragraphs", layout.Names[p.id], len(paragraphs))
 		}
 		for _, text := range paragraphs {
 			if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") {
-				t.Errorf("%s: %q", paneNames[p.id], text)
+				t.Errorf("%s: %q", layout.Names[p.id], text)
 			}
 		}
 	}
@@ -378,7 +379,7 @@ func TestAlertsShowInTheHeader(t *testing.T) {
 	if text := Summary(s); !strings.Contains(text, "  warning      3 of the last 10 samples ended") || !strings.Contains(text, "  notice       The mask cache costs") {
 		t.Errorf("the summary is\n%s", text)
 	}
-	for w := minWidth; w < 200; w += 7 {
+	for w := layout.MinWidth; w < 200; w += 7 {
 		m, _ := screen(t, w, 30, Options{}, colorprofile.ANSI256, eventful())
 		checkFrame(t, m, w, 30)
 		if frame := frameOf(m); !strings.Contains(frame, "▴ 2 alerts: !") && !strings.Contains(frame, "▴ 2: !") {

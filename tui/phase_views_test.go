@@ -13,6 +13,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 )
 
 // layered is a run whose layers are timed, with trends and its newest iterations.
@@ -94,26 +95,26 @@ func TestPaneScreens(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		pane paneID
+		pane layout.Pane
 		zoom bool
 		snap *profiles.Snapshot
 		keys []string
 	}{
-		{"phases-bars", phasesPane, false, layered(), nil},
-		{"phases-bars-zoomed", phasesPane, true, layered(), nil},
-		{"phases-layers", phasesPane, false, layered(), []string{"v", "down", "down"}},
-		{"phases-layers-zoomed", phasesPane, true, layered(), []string{"v", "down", "down"}},
-		{"phases-layers-off", phasesPane, false, running(), []string{"v"}},
-		{"phases-layers-unjudged", phasesPane, true, unjudged, []string{"v"}},
-		{"phases-roofline", phasesPane, false, layered(), []string{"v", "v"}},
-		{"phases-roofline-zoomed", phasesPane, true, layered(), []string{"v", "v", "down"}},
-		{"phases-waterfall", phasesPane, false, layered(), []string{"v", "v", "v"}},
-		{"phases-waterfall-zoomed", phasesPane, true, layered(), []string{"v", "v", "v", "left", "left"}},
-		{"time-zoomed", timePane, true, layered(), nil},
-		{"time-wall-zoomed", timePane, true, layered(), []string{"v", "left", "left", "left"}},
-		{"time-back-zoomed", timePane, true, layered(), []string{"up", "up", "pgup", "pgup", "left", "x"}},
-		{"loss-zoomed", lossPane, true, layered(), []string{"left", "left"}},
-		{"loss-linear", lossPane, false, layered(), []string{"x"}},
+		{"phases-bars", layout.Phases, false, layered(), nil},
+		{"phases-bars-zoomed", layout.Phases, true, layered(), nil},
+		{"phases-layers", layout.Phases, false, layered(), []string{"v", "down", "down"}},
+		{"phases-layers-zoomed", layout.Phases, true, layered(), []string{"v", "down", "down"}},
+		{"phases-layers-off", layout.Phases, false, running(), []string{"v"}},
+		{"phases-layers-unjudged", layout.Phases, true, unjudged, []string{"v"}},
+		{"phases-roofline", layout.Phases, false, layered(), []string{"v", "v"}},
+		{"phases-roofline-zoomed", layout.Phases, true, layered(), []string{"v", "v", "down"}},
+		{"phases-waterfall", layout.Phases, false, layered(), []string{"v", "v", "v"}},
+		{"phases-waterfall-zoomed", layout.Phases, true, layered(), []string{"v", "v", "v", "left", "left"}},
+		{"time-zoomed", layout.IterationTime, true, layered(), nil},
+		{"time-wall-zoomed", layout.IterationTime, true, layered(), []string{"v", "left", "left", "left"}},
+		{"time-back-zoomed", layout.IterationTime, true, layered(), []string{"up", "up", "pgup", "pgup", "left", "x"}},
+		{"loss-zoomed", layout.Loss, true, layered(), []string{"left", "left"}},
+		{"loss-linear", layout.Loss, false, layered(), []string{"x"}},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			w, h := size[0], size[1]
@@ -130,8 +131,8 @@ func TestPaneScreens(t *testing.T) {
 					m.Update(snapshotMsg{tt.snap})
 					checkFrame(t, m, w, h)
 				}
-				r := m.layout.panes[tt.pane]
-				golden(t, name, shown(cells(m.panes[tt.pane].View(), r.w, r.h)))
+				r := m.layout.Panes[tt.pane]
+				golden(t, name, shown(cells(m.panes[tt.pane].View(), r.W, r.H)))
 			})
 		}
 	}
@@ -142,7 +143,7 @@ func TestPaneScreens(t *testing.T) {
 // stays with its layer.
 func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, layered())
-	p := m.panes[phasesPane].(*phases)
+	p := m.panes[layout.Phases].(*phases)
 	p.Press("v")
 	p.SetSize(120, 50)
 	p.View()
@@ -238,7 +239,7 @@ func TestTheWaterfallAddsUpToTheIteration(t *testing.T) {
 
 func TestTheViewOfLayersSwitchesNothingOn(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.setFocus(phasesPane)
+	m.setFocus(layout.Phases)
 	for range numPhaseViews {
 		press(m, "v")
 	}
@@ -279,7 +280,7 @@ func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 			w, h := size[0], size[1]
 			m, _ := screen(t, w, h, Options{ASCII: i%2 == 0}, colorprofile.ANSI256, s)
-			for _, id := range []paneID{phasesPane, timePane, lossPane} {
+			for _, id := range []layout.Pane{layout.Phases, layout.IterationTime, layout.Loss} {
 				m.setFocus(id)
 				m.toggleZoom()
 				for _, k := range []string{"", "v", "left", "up", "v", "x", "down", "v", "pgup", "left", "right", "v"} {
@@ -308,10 +309,10 @@ func BenchmarkViewsOfAPane(b *testing.B) {
 	}
 	for _, bb := range []struct {
 		name string
-		pane paneID
+		pane layout.Pane
 		keys []string
 	}{
-		{"phases", phasesPane, nil}, {"time", timePane, nil}, {"wall time", timePane, []string{"v"}}, {"loss", lossPane, nil},
+		{"phases", layout.Phases, nil}, {"time", layout.IterationTime, nil}, {"wall time", layout.IterationTime, []string{"v"}}, {"loss", layout.Loss, nil},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			snaps := []*profiles.Snapshot{long(), long()}
@@ -334,7 +335,7 @@ func TestThePhasesNameTheKeyThatTimesLayers(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for does, s := range map[string]*profiles.Snapshot{"y time layers": running(), "y stop timing": layered()} {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
-			m.setFocus(phasesPane)
+			m.setFocus(layout.Phases)
 			m.Update(snapshotMsg{s})
 			m.stale = true
 			m.Update(secondMsg{})

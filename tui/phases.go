@@ -3,6 +3,7 @@ package tui
 import (
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -30,11 +31,10 @@ var (
 	phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
 )
 
-// The smallest inside of the pane in which the overview has every view.
+// Widths of bars and waterfall in the overview, at least and at most.
 const (
-	tiledWidth, tiledHeight = 112, 28
-	tiledLeft               = 46 // bars and waterfall, at least
-	tiledMost               = 64
+	tiledLeft = 46
+	tiledMost = 64
 )
 
 func newPhases() *phases { return &phases{box: box{title: phaseViewTitles[0]}} }
@@ -102,7 +102,7 @@ func (p *phases) Hints() []hint {
 // tiled says whether the overview has room for every view.
 func (p *phases) tiled() bool {
 	w, h := p.canvas.Size()
-	return w-4 >= tiledWidth && h-2 >= tiledHeight
+	return w-4 >= layout.TiledWidth && h-2 >= layout.TiledHeight
 }
 
 func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {

@@ -115,7 +115,7 @@ func (m *Model) pickerBox() []string {
 	if len(p.keys) > 1 {
 		top = 2
 	}
-	rows := min(len(values)+top, m.layout.h-2)
+	rows := min(len(values)+top, m.layout.H-2)
 	return m.dialog(strings.ToUpper(settingName(key)[:1])+settingName(key)[1:], foot, 70, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		x := 0

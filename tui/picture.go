@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -37,8 +38,8 @@ const (
 type picture struct {
 	box
 	now      func() time.Time
-	terminal *graphics
-	pace     pace
+	graphics *terminal.Graphics
+	pace     terminal.Bucket
 	rich     *theme.Theme // as the terminal has it
 
 	view   pictureView
@@ -50,12 +51,12 @@ type picture struct {
 	shown  *profiles.Picture
 	at     time.Time
 	due    bool // pictures may change when they are drawn next
-	panels [pictureSlots]panel
+	panels [terminal.PictureSlots]panel
 	scale  amplitudes
 }
 
-func newPicture(now func() time.Time, terminal *graphics) *picture {
-	return &picture{box: box{title: "Reconstruction"}, now: now, terminal: terminal, pace: newPace(pictureBudget, now())}
+func newPicture(now func() time.Time, graphics *terminal.Graphics) *picture {
+	return &picture{box: box{title: "Reconstruction"}, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now())}
 }
 
 func (p *picture) View() string    { return join(p.lines()) }
@@ -64,7 +65,7 @@ func (p *picture) lines() []string { return p.render(p.draw) }
 // setBudget says how many bytes per second pictures may cost; 0 is without a
 // bound. A low budget draws them the cheapest way.
 func (p *picture) setBudget(bytesPerSecond int) {
-	p.pace = newPace(bytesPerSecond, p.now())
+	p.pace = terminal.NewBucket(bytesPerSecond, p.now())
 	p.stale = true
 	p.recolourFor(p.rich)
 }
@@ -79,8 +80,8 @@ func (p *picture) SetSize(w, h int) {
 
 // clear takes every picture from the terminal.
 func (p *picture) clear() {
-	for slot := range pictureSlots {
-		p.terminal.remove(slot)
+	for slot := range terminal.PictureSlots {
+		p.graphics.Remove(slot)
 	}
 }
 
@@ -93,7 +94,7 @@ func (p *picture) SetTheme(t *theme.Theme) {
 // recolourFor takes a theme, with fewer colours where the line is slow.
 func (p *picture) recolourFor(t *theme.Theme) {
 	p.rich = t
-	if t != nil && p.pace.low() {
+	if t != nil && p.pace.Low() {
 		t = t.Coarse()
 	}
 	p.box.SetTheme(t)
@@ -105,9 +106,9 @@ func (p *picture) Update(s *profiles.Snapshot) {
 	before := p.snap
 	p.snap = s
 	now := p.now()
-	p.pace.fill(now)
+	p.pace.Fill(now)
 	period := picturePeriod
-	if p.pace.low() {
+	if p.pace.Low() {
 		period = lowPicturePeriod
 	}
 	p.due = s.State != profiles.Running || now.Sub(p.at) >= period
@@ -139,9 +140,9 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	}
 	way, _ := p.drawing()
 	placed := p.place(s, w, h-1, way)
-	for slot := range pictureSlots {
+	for slot := range terminal.PictureSlots {
 		if way != kittyDrawing || !has(placed, slot) {
-			p.terminal.remove(slot)
+			p.graphics.Remove(slot)
 		}
 	}
 	switch {
@@ -222,7 +223,7 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 // extent is the size in cells of the picture in a box of w by h cells.
 func (p *picture) extent(w, h int, way drawing) (cw, ch int) {
 	if way == kittyDrawing {
-		x, y := p.terminal.cellSize()
+		x, y := p.graphics.CellSize()
 		pw, ph := chart.Fit(p.shown.Width, p.shown.Height, min(w, chart.MaxPlaces)*x, min(h, chart.MaxPlaces)*y)
 		return (pw + x - 1) / x, (ph + y - 1) / y
 	}

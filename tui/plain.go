@@ -12,6 +12,8 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
+	"prismtop/tui/monospace"
+	"prismtop/tui/terminal"
 )
 
 // Plain reports a run on one line of text, for runs without a screen: rewritten
@@ -27,7 +29,7 @@ func Plain(ctx context.Context, w io.Writer, c Controller, interval time.Duratio
 func PlainNotifying(ctx context.Context, w io.Writer, c Controller, o Options, interval time.Duration) *profiles.Snapshot {
 	o = o.onTerminal()
 	p := plain{w: w, rewrite: isTerminal(w), notices: newNotifier(o.Notices, o.Environ)}
-	tick := time.NewTicker(max(interval, snapshotPeriod))
+	tick := time.NewTicker(max(interval, terminal.FramePeriod))
 	defer tick.Stop()
 	for {
 		select {
@@ -116,7 +118,7 @@ func (p *plain) report() {
 		return
 	}
 	if f, ok := p.w.(interface{ Fd() uintptr }); ok {
-		if !inForeground(f.Fd()) { // the shell's prompt is there
+		if !terminal.InForeground(f.Fd()) { // the shell's prompt is there
 			return
 		}
 		if w, _, err := term.GetSize(f.Fd()); err == nil && w > 1 {
@@ -150,7 +152,7 @@ func (p *plain) end() {
 // what terminals would join with other characters is left out, as on the screen.
 func printed(text string) string {
 	return strings.Map(func(r rune) rune {
-		if chart.RuneWidth(r) == 0 {
+		if monospace.RuneWidth(r) == 0 {
 			return -1
 		}
 		return r

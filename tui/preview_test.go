@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/screenshot"
+	"prismtop/tui/terminal"
 )
 
 func TestPreview(t *testing.T) {
@@ -39,7 +40,7 @@ func TestPreview(t *testing.T) {
 			draw(fmt.Sprintf("true-%s-%dx%d", name, size[0], size[1]), size[0], size[1], Options{}, colorprofile.TrueColor, screenshot.Dark, finished(), append([]string{"tab", "tab"}, keys...)...)
 		}
 	}
-	draw("light", 120, 40, Options{Colours: LightColours}, colorprofile.ANSI256, screenshot.Light, trainer())
+	draw("light", 120, 40, Options{Colours: terminal.LightColours}, colorprofile.ANSI256, screenshot.Light, trainer())
 	draw("ansi16", 120, 40, Options{}, colorprofile.ANSI, screenshot.Dark, running())
 	draw("none", 120, 40, Options{}, colorprofile.ASCII, screenshot.Dark, paused())
 	draw("ascii", 120, 40, Options{ASCII: true}, colorprofile.ANSI256, screenshot.Dark, finished())

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/tui/chart"
+	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
 
@@ -58,12 +59,12 @@ func costs(form chart.Form, th *theme.Theme, noise float32) (first, saidFirst, s
 	w, h := form.W/across+2, (form.H+down-1)/down+2
 	var c chart.Canvas
 	var r chart.Raster
-	var out wire
+	var out terminal.Wire
 	draw := func() int {
 		c.Resize(w, h)
 		frame(&c, theme.Border)
 		r.Draw(&c, 1, 1)
-		return len(out.frame(c.Lines(th), w, h))
+		return len(out.Frame(c.Lines(th), w, h))
 	}
 	draw() // the frame
 	for n := range 12 {

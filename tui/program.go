@@ -12,6 +12,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/terminal"
 )
 
 // ErrInterrupted is what Run returns after ctrl+c or a signal that ends the
@@ -22,14 +24,13 @@ var ErrInterrupted = errors.New("interrupted")
 // change. Frames do not wait for it: see wire.
 const framesPerSecond = 50
 
-// Times that leaving may take, together less than two seconds: for Bubble Tea
-// to end in order and then by force, for the run's last snapshot to come, and
-// for a slow terminal to take what restores it.
+// Times that leaving may take, with terminal.DrainLimit less than two seconds
+// together: for Bubble Tea to end in order and then by force, and for the run's last
+// snapshot to come.
 const (
 	leaveLimit = 800 * time.Millisecond
 	killLimit  = 300 * time.Millisecond
 	lastLimit  = 300 * time.Millisecond
-	drainLimit = 500 * time.Millisecond
 )
 
 // Run shows the run on a terminal until the user leaves, ctx ends or the
@@ -46,18 +47,18 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	if over, err := standAside(ctx, c, o); over {
 		return err
 	}
-	var caught *stray
+	var caught *terminal.Stray
 	reads := true // the terminal, to the end
 	if own {
 		var err error
-		if caught, err = catchStray(); err == nil {
+		if caught, err = terminal.CatchStray(); err == nil {
 			defer func() {
-				caught.release()
+				caught.Release()
 				if reads {
-					caught.replay(os.Stderr)
+					caught.Replay(os.Stderr)
 				}
 			}()
-			o.Output = caught.terminal
+			o.Output = caught.Terminal()
 		}
 	}
 	m := New(c, o)
@@ -65,29 +66,29 @@ func Run(ctx context.Context, c Controller, o Options) error {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	var program *tea.Program
-	terminal, err := openConsole(o, func() { program.Send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) })
+	streams := terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.size}
+	console, err := terminal.Open(streams, func() { program.Send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) }, running.Done())
 	if err != nil {
 		return fmt.Errorf("terminal: %w", err)
 	}
-	m.out = newOutput(terminal.writer(o))
-	m.console, terminal.done = terminal, running.Done()
+	m.console, m.out = console, terminal.NewOutput(console.Writer())
 
 	signals, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer release()
-	program = tea.NewProgram(m, append(terminal.options(o),
+	program = tea.NewProgram(m, append(console.Options(m.out),
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
-		tea.WithFilter(m.hold), tea.WithOutput(screenOutput(m.out, terminal.output)), tea.WithEnvironment(o.Environ))...)
-	defer onDeath(func() bool {
-		terminal.tty.restore()
-		reads := m.surrender()
+		tea.WithFilter(m.hold))...)
+	defer terminal.OnDeath(func() bool {
+		console.Restore()
+		reads := console.Surrender(m.out)
 		if caught != nil {
-			caught.release()
+			caught.Release()
 		}
 		return reads
 	})()
-	if err := terminal.take(); err != nil {
-		m.out.close(0)
-		terminal.close()
+	if err := console.Take(); err != nil {
+		m.out.Close(0)
+		console.Close()
 		return fmt.Errorf("terminal: %w", err)
 	}
 	ended := make(chan error, 1)
@@ -95,7 +96,7 @@ func Run(ctx context.Context, c Controller, o Options) error {
 		_, err := program.Run()
 		ended <- err
 	}()
-	go terminal.watchSize(program.Send)
+	go console.WatchSize(program.Send)
 	err = m.await(signals, ended, program.Quit, kill)
 	reads = m.finish(o, err)
 	return m.verdict(ctx, signals, err)
@@ -106,40 +107,27 @@ func Run(ctx context.Context, c Controller, o Options) error {
 func (m *Model) finish(o Options, err error) (reads bool) {
 	stuck := errors.Is(err, errStuck)
 	if stuck {
-		m.out.take()
+		m.out.Seize()
 	}
-	if stuck || err != nil && m.out.shown() {
-		m.out.last(normalScreen)
+	if stuck || err != nil && m.out.Shown() {
+		m.out.Last(terminal.NormalScreen)
 	}
 	m.leave()
 	m.rememberLast()
 	text := ""
 	if !o.NoSummary && m.crash == nil {
 		text = m.lastWords()
-		m.out.last(text)
+		m.out.Last(text)
 	}
-	reads = m.out.close(drainLimit)
-	if !reads && m.console.output != nil {
-		m.out.rescue(cutOff+normalScreen+text, func() { flushOutput(m.console.output) })
+	if reads = m.out.Close(terminal.DrainLimit); !reads {
+		m.console.Rescue(m.out, text)
 	}
 	if m.answersDue(time.Now()) {
-		flushInput(o.Input)
+		m.console.FlushInput()
 	}
-	m.console.giveBack()
+	m.console.GiveBack()
 	if !stuck { // else its goroutines may still be there
-		m.console.close()
-	}
-	return reads
-}
-
-// surrender brings the normal screen back while the program goes on, and reports
-// whether the terminal took everything.
-func (m *Model) surrender() (reads bool) {
-	m.out.take()
-	m.out.last(cutOff + normalScreen)
-	reads = m.out.close(drainLimit)
-	if !reads && m.console.output != nil {
-		m.out.rescue(cutOff+normalScreen, func() { flushOutput(m.console.output) })
+		m.console.Close()
 	}
 	return reads
 }
@@ -239,7 +227,7 @@ func (m *Model) lastWords() string {
 	if !ended(m.snap.State) {
 		state = "stopping"
 	}
-	text := strings.ReplaceAll(hanging(summary(m.snap, state, m.options.Cores), m.layout.w), "\n", "\r\n")
+	text := strings.ReplaceAll(hanging(summary(m.snap, state, m.options.Cores), m.layout.W), "\n", "\r\n")
 	if m.options.ASCII {
 		text = plainASCII(text)
 	}

@@ -21,8 +21,8 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-// terminal is a pseudo-terminal on which a screen of this process runs.
-type terminal struct {
+// stage is a pseudo-terminal on which a screen of this process runs.
+type stage struct {
 	*ptytest.Terminal
 	t     *testing.T
 	run   *recorder
@@ -31,20 +31,20 @@ type terminal struct {
 }
 
 // open starts a screen on a terminal of that size.
-func open(t *testing.T, w, h int, o Options, environ ...string) *terminal {
+func open(t *testing.T, w, h int, o Options, environ ...string) *stage {
 	t.Helper()
 	return show(t, ptytest.Open(t, w, h), o, environ...)
 }
 
 // openAnswering starts a screen on a terminal whose questions answer answers.
-func openAnswering(t *testing.T, answer func(received []byte) string, w, h int, o Options) *terminal {
+func openAnswering(t *testing.T, answer func(received []byte) string, w, h int, o Options) *stage {
 	t.Helper()
 	return show(t, ptytest.OpenAnswering(t, w, h, answer), o)
 }
 
-func show(t *testing.T, on *ptytest.Terminal, o Options, environ ...string) *terminal {
+func show(t *testing.T, on *ptytest.Terminal, o Options, environ ...string) *stage {
 	ctx, stop := context.WithCancel(context.Background())
-	x := &terminal{Terminal: on, t: t, run: newRecorder(), ended: make(chan error, 1), stop: stop}
+	x := &stage{Terminal: on, t: t, run: newRecorder(), ended: make(chan error, 1), stop: stop}
 	o.Output, o.Input, o.Cores = on.TTY(), on.TTY(), 2
 	o.Environ = append([]string{"TERM=xterm-256color"}, environ...)
 	go func() { x.ended <- Run(ctx, x.run, o) }()
@@ -54,14 +54,14 @@ func show(t *testing.T, on *ptytest.Terminal, o Options, environ ...string) *ter
 	return x
 }
 
-func (x *terminal) show(s *profiles.Snapshot) { x.run.snapshots <- s }
+func (x *stage) show(s *profiles.Snapshot) { x.run.snapshots <- s }
 
-func (x *terminal) expectCall(call string) {
+func (x *stage) expectCall(call string) {
 	x.t.Helper()
 	eventually(x.t, call, func() bool { return strings.Contains(strings.Join(x.run.called(), "\n"), call) })
 }
 
-func (x *terminal) expectEnd(limit time.Duration) error {
+func (x *stage) expectEnd(limit time.Duration) error {
 	x.t.Helper()
 	select {
 	case err := <-x.ended:
@@ -153,13 +153,13 @@ func TestNoColorCountsWithAnyValue(t *testing.T) {
 func TestHowAScreenEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		end  func(x *terminal)
+		end  func(x *stage)
 		want error
 	}{
-		{"ctrl+c", func(x *terminal) { x.Press("\x03") }, ErrInterrupted},
-		{"context", func(x *terminal) { x.stop() }, context.Canceled},
-		{"snapshots end", func(x *terminal) { close(x.run.snapshots) }, nil},
-		{"SIGTERM", func(x *terminal) { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM) }, ErrInterrupted},
+		{"ctrl+c", func(x *stage) { x.Press("\x03") }, ErrInterrupted},
+		{"context", func(x *stage) { x.stop() }, context.Canceled},
+		{"snapshots end", func(x *stage) { close(x.run.snapshots) }, nil},
+		{"SIGTERM", func(x *stage) { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM) }, ErrInterrupted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x := open(t, 80, 24, Options{NoSummary: true})
@@ -218,7 +218,7 @@ func TestSynchronizedOutputIsAskedForInsideSSH(t *testing.T) {
 // A terminal that stops reading holds up neither the run, which offers
 // snapshots as before, nor the end of the program.
 func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
-	w := newStuck()
+	w := ptytest.NewStuck()
 	keys, press := io.Pipe()
 	run := newRecorder()
 	ended := make(chan error, 1)
@@ -233,7 +233,7 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 			t.Fatal("the screen stopped taking snapshots")
 		}
 	}
-	if got := w.text(); got != "" {
+	if got := w.Text(); got != "" {
 		t.Fatalf("the terminal is not stuck: %d bytes came through", len(got))
 	}
 	go func() { _, _ = io.WriteString(press, "m") }()
@@ -249,7 +249,7 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 		t.Fatal("a stuck terminal keeps the program from ending")
 	}
 	t.Logf("left after %v", time.Since(began))
-	close(w.freed)
+	w.Free()
 }
 
 // counting is a terminal that takes everything and counts it.

@@ -12,6 +12,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
 )
 
 // remembered is what the screen keeps from one session to the next. A key that a
@@ -79,23 +81,23 @@ func parseRemembered(path string, text []byte) (remembered, error) {
 func (r *remembered) check() error {
 	var errs []error
 	r.Preset = ""
-	if _, err := ParseColours(r.Theme); r.Theme != "" && err != nil {
+	if _, err := terminal.ParseColours(r.Theme); r.Theme != "" && err != nil {
 		errs = append(errs, fmt.Errorf("theme = %w", err))
 		r.Theme = ""
 	}
-	if _, err := ParseBandwidth(r.Bandwidth); r.Bandwidth != "" && err != nil {
+	if _, err := terminal.ParseBandwidth(r.Bandwidth); r.Bandwidth != "" && err != nil {
 		errs = append(errs, fmt.Errorf("bandwidth = %w", err))
 		r.Bandwidth = ""
 	}
 	for name, c := range r.Panes {
-		if findArrangement(name).name != name {
+		if layout.Find(name).Name != name {
 			errs = append(errs, fmt.Errorf("panes.%s: no such preset", name))
 			delete(r.Panes, name)
 			continue
 		}
 		for _, list := range []*[]string{&c.Show, &c.Hide} {
 			*list = slices.DeleteFunc(*list, func(pane string) bool {
-				if slices.Contains(paneNames[:], pane) {
+				if slices.Contains(layout.Names[:], pane) {
 					return false
 				}
 				errs = append(errs, fmt.Errorf("panes.%s: no pane %q", name, pane))
@@ -127,25 +129,25 @@ func (r remembered) save(path string) error {
 }
 
 // choice is what the user shows and hides in an arrangement.
-func (r *remembered) choice(name string) choice {
-	var c choice
+func (r *remembered) choice(name string) layout.Choice {
+	var c layout.Choice
 	for _, pane := range r.Panes[name].Show {
-		c.show[slices.Index(paneNames[:], pane)] = true
+		c.Show[slices.Index(layout.Names[:], pane)] = true
 	}
 	for _, pane := range r.Panes[name].Hide {
-		c.hide[slices.Index(paneNames[:], pane)] = true
+		c.Hide[slices.Index(layout.Names[:], pane)] = true
 	}
 	return c
 }
 
 // choose notes what the user shows and hides in an arrangement.
-func (r *remembered) choose(name string, c choice) {
+func (r *remembered) choose(name string, c layout.Choice) {
 	var p paneChoice
-	for id, pane := range paneNames {
-		if c.show[id] {
+	for id, pane := range layout.Names {
+		if c.Show[id] {
 			p.Show = append(p.Show, pane)
 		}
-		if c.hide[id] {
+		if c.Hide[id] {
 			p.Hide = append(p.Hide, pane)
 		}
 	}

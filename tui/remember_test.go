@@ -14,6 +14,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/layout"
 )
 
 // passSecond lets the screen's once-a-second work happen, with what it started.
@@ -49,17 +51,17 @@ func TestWhatIsRememberedComesBack(t *testing.T) {
 	if !reflect.DeepEqual(again.keep, m.keep) || again.View().Content == "" {
 		t.Errorf("remembered %+v, came back %+v", m.keep, again.keep)
 	}
-	if again.View().MouseMode != tea.MouseModeCellMotion || !again.layout.panes[lossPane].empty() {
-		t.Errorf("the screen is not as it was left: mouse %v, loss %+v", again.View().MouseMode, again.layout.panes[lossPane])
+	if again.View().MouseMode != tea.MouseModeCellMotion || !again.layout.Panes[layout.Loss].Empty() {
+		t.Errorf("the screen is not as it was left: mouse %v, loss %+v", again.View().MouseMode, again.layout.Panes[layout.Loss])
 	}
-	if again.arrangement().name != "everything" || again.layout.panes[phasesPane].empty() {
-		t.Errorf("the screen starts with %s, phases %+v", again.arrangement().name, again.layout.panes[phasesPane])
+	if again.arrangement().Name != "everything" || again.layout.Panes[layout.Phases].Empty() {
+		t.Errorf("the screen starts with %s, phases %+v", again.arrangement().Name, again.layout.Panes[layout.Phases])
 	}
 	if frame := frameOf(again); !strings.Contains(frame, "4 panes hidden") {
 		t.Errorf("the screen does not say what is hidden:\n%s", frame)
 	}
 	press(again, "w", "w", "w", "w")
-	if !again.layout.panes[memoryPane].empty() {
+	if !again.layout.Panes[layout.Memory].Empty() {
 		t.Error("a hidden pane came back")
 	}
 	entries, _ := os.ReadDir(filepath.Dir(path))
@@ -76,8 +78,8 @@ func TestTheArrangementOfAnOlderFileIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, running())
-	if m.note != "" || !m.mouse || m.layout.panes[phasesPane].empty() {
-		t.Errorf("note %q, mouse %v, phases %+v", m.note, m.mouse, m.layout.panes[phasesPane])
+	if m.note != "" || !m.mouse || m.layout.Panes[layout.Phases].Empty() {
+		t.Errorf("note %q, mouse %v, phases %+v", m.note, m.mouse, m.layout.Panes[layout.Phases])
 	}
 	press(m, "w", "w", "M")
 	m.passSecond(t)
@@ -259,8 +261,8 @@ func FuzzRemembered(f *testing.F) {
 	f.Add("[panes]\neverything = {show = ['loss', 'loss'], hide = ['loss']}")
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := parseRemembered("screen.toml", []byte(text))
-		for _, a := range arrangements {
-			r.choice(a.name) // no pane that is not there
+		for _, a := range layout.Arrangements {
+			r.choice(a.Name) // no pane that is not there
 		}
 		if err != nil {
 			return

@@ -22,7 +22,7 @@ func (m *Model) restart() tea.Cmd {
 		m.startAgain()
 		return nil
 	}
-	if m.layout.tooSmall { // no room to ask
+	if m.layout.TooSmall { // no room to ask
 		m.complain("not restarted: the terminal is too small for the question")
 		return nil
 	}
@@ -88,7 +88,7 @@ func (m *Model) waiting() []string {
 
 // restartQuestion is the question as a box of lines.
 func (m *Model) restartQuestion() []string {
-	w := min(64, m.layout.w-4)
+	w := min(64, m.layout.W-4)
 	lines := []string{"Restart? What this run has is lost:"}
 	for _, l := range m.lost() {
 		lines = append(lines, "  "+l)
@@ -96,7 +96,7 @@ func (m *Model) restartQuestion() []string {
 	if next := m.waiting(); len(next) > 0 {
 		lines = append(lines, wrap("The next run has "+strings.Join(next, ", ")+".", w)...)
 	}
-	if most := max(1, m.layout.h-5); len(lines) > most {
+	if most := max(1, m.layout.H-5); len(lines) > most {
 		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: , lists the settings", len(lines)-most+1))
 	}
 	return m.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {

@@ -11,13 +11,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 )
 
 func seen(m *Model) string { return ansi.Strip(m.View().Content) }
 
 // A restart says what it gives up and what the next run has, at every size.
 func TestARestartSaysWhatIsLost(t *testing.T) {
-	for _, size := range [][2]int{{minWidth, minHeight}, {80, 24}, {120, 40}, {200, 60}} {
+	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
 		s := whole(t)
 		next := s.Settings
 		next.Radius, next.Samples = 24, 50
@@ -92,7 +93,7 @@ func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 		s := whole(t)
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, ",")
-		m.panes[settingsPane].(*settingsView).find("radius")
+		m.panes[layout.Settings].(*settingsView).find("radius")
 		press(m, "enter", "ctrl+u", "2", "4", "enter")
 		if got := lastLine(m); !strings.Contains(got, "radius: 20 → 24, for the next run: R starts it") {
 			t.Errorf("%v: the footer says %q", size, got)
@@ -141,7 +142,7 @@ func TestLiveKeysGoOnBesideWhatWaits(t *testing.T) {
 func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	p := m.panes[settingsPane].(*settingsView)
+	p := m.panes[layout.Settings].(*settingsView)
 	p.find("image")
 	press(m, "space")
 	if got := lastLine(m); !strings.Contains(got, "image has no steps: enter writes a value") {
@@ -188,7 +189,7 @@ func TestAnObjectBesideAnImageSaysWhichWins(t *testing.T) {
 	s.Settings.Image = "europa.png"
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, ",")
-	m.panes[settingsPane].(*settingsView).find("object")
+	m.panes[layout.Settings].(*settingsView).find("object")
 	press(m, "enter", "3")
 	if got := lastLine(m); !strings.Contains(got, "object: moon → star, but the image wins while it is europa.png, for the next run") {
 		t.Errorf("the footer says %q", got)

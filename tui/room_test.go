@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
+	"prismtop/tui/layout"
 )
 
 // rich is a run with everything that panes can show.
@@ -35,26 +36,26 @@ func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 			m.Update(snapshotMsg{s})
 			see(name+" "+where, frameOf(m))
 		}
-		for i := range arrangements {
+		for i := range layout.Arrangements {
 			m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
-			m.preset = arrangements[i].name
+			m.preset = layout.Arrangements[i].Name
 			m.relay()
 			draw(m, m.preset)
-			for id := range numPanes {
-				if m.layout.panes[id].empty() {
+			for id := range layout.NumPanes {
+				if m.layout.Panes[id].Empty() {
 					continue
 				}
 				m.setFocus(id)
 				for v := range 4 {
 					m.panes[id].Press("v")
-					draw(m, fmt.Sprint(m.preset, ", ", paneNames[id], " ", v))
+					draw(m, fmt.Sprint(m.preset, ", ", layout.Names[id], " ", v))
 				}
 			}
 		}
-		for id := range numPanes {
+		for id := range layout.NumPanes {
 			m := zoomed(t, w, h, id, s)
 			for v := range 4 {
-				draw(m, fmt.Sprint(paneNames[id], " alone ", v))
+				draw(m, fmt.Sprint(layout.Names[id], " alone ", v))
 				m.panes[id].Press("v")
 			}
 		}
@@ -91,7 +92,7 @@ func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 			}
 		}
 	}
-	frame := frameOf(zoomed(t, 200, 60, effectsPane, eventful(), "down"))
+	frame := frameOf(zoomed(t, 200, 60, layout.Effects, eventful(), "down"))
 	for _, want := range []string{"iteration  ms before   after", "ms about iteration 2410; ╌ the median before it"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("alone effects lack %q:\n%s", want, frame)
@@ -103,7 +104,7 @@ func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 }
 
 func TestALargeScreenShowsAllOfAnAblation(t *testing.T) {
-	frame := frameOf(zoomed(t, 200, 60, ablationPane, ablated(t, true)))
+	frame := frameOf(zoomed(t, 200, 60, layout.Ablation, ablated(t, true)))
 	for _, want := range []string{"on against off", "medians of an iteration in ms", "Each setting is switched off and on", "for that change."} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the ablation lacks %q:\n%s", want, frame)

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -245,7 +246,7 @@ func (m *Model) checked(msg checkedMsg) {
 	if err == nil {
 		err = m.assign(msg.set.Key, msg.set.Value)
 	}
-	p := m.panes[settingsPane].(*settingsView)
+	p := m.panes[layout.Settings].(*settingsView)
 	writing := p.input != nil && p.rows[p.at].key.Name == msg.set.Key
 	if err != nil {
 		m.complain(err.Error())
@@ -261,11 +262,11 @@ func (m *Model) checked(msg checkedMsg) {
 
 // toggleSettings shows the settings on the whole screen, or goes back.
 func (m *Model) toggleSettings() {
-	if m.focus == settingsPane {
+	if m.focus == layout.Settings {
 		m.closePane()
 		return
 	}
-	m.openPane(settingsPane)
+	m.openPane(layout.Settings)
 }
 
 // editSetting opens the settings at one of them, to write its value.
@@ -274,8 +275,8 @@ func (m *Model) editSetting(key string) {
 		m.complain(errNotBegun.Error())
 		return
 	}
-	m.openPane(settingsPane)
-	if p, ok := m.panes[settingsPane].(*settingsView); ok {
+	m.openPane(layout.Settings)
+	if p, ok := m.panes[layout.Settings].(*settingsView); ok {
 		p.find(key)
 		p.edit()
 	}

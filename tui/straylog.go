@@ -13,7 +13,7 @@ func (m *Model) overhear() bool {
 	if m.stray == nil {
 		return false
 	}
-	lines, lost := m.stray.take()
+	lines, lost := m.stray.Take()
 	if lost > 0 {
 		lines = append([]string{"(" + plural(int64(lost), "line", "lines") + " lost)"}, lines...)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 )
 
 // bound is a run whose threshold belongs to its loss, as a run binds it.
@@ -19,7 +20,7 @@ func bound(t *testing.T) *profiles.Snapshot {
 	return s
 }
 
-func find(m *Model, key string) { m.panes[settingsPane].(*settingsView).find(key) }
+func find(m *Model, key string) { m.panes[layout.Settings].(*settingsView).find(key) }
 
 // The key that suspends the threshold says so, as do the Loss pane and the settings, until
 // the loss is back.
@@ -71,7 +72,7 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		press(m, "k")
 		s = obeyed(m, s)
 		press(m, key)
-		p := m.panes[settingsPane].(*settingsView)
+		p := m.panes[layout.Settings].(*settingsView)
 		if p.input == nil || p.input.value() != "" {
 			t.Fatalf("%s begins with %+v", key, p.input)
 		}
@@ -113,7 +114,7 @@ func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "k", "T") // suspended before the run says so
-	p := m.panes[settingsPane].(*settingsView)
+	p := m.panes[layout.Settings].(*settingsView)
 	if p.input == nil {
 		t.Fatalf("T called %q", r.called())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 )
 
 // steady is a run of n iterations of 5 ms each, with a pause of a minute before
@@ -167,7 +168,7 @@ func TestChartsHoldUnderRandomKeys(t *testing.T) {
 	for round := range 12 {
 		w, h := 60+random.IntN(140), 15+random.IntN(50)
 		m, _ := screen(t, w, h, Options{ASCII: round%3 == 0}, colorprofile.ANSI256, running())
-		m.setFocus([]paneID{timePane, lossPane, phasesPane}[round%3])
+		m.setFocus([]layout.Pane{layout.IterationTime, layout.Loss, layout.Phases}[round%3])
 		for range 120 {
 			switch random.IntN(12) {
 			case 0:
@@ -179,7 +180,7 @@ func TestChartsHoldUnderRandomKeys(t *testing.T) {
 				m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 			default:
 				key := keys[random.IntN(len(keys))]
-				if m.focus != noPane && !m.panes[m.focus].Press(key) && key == "z" {
+				if m.focus != layout.None && !m.panes[m.focus].Press(key) && key == "z" {
 					m.toggleZoom()
 				}
 				m.stale = true

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prismtop/profiles/preset"
+	"prismtop/tui/layout"
 )
 
 // This file is how the screen asks the run for settings: one or several at a
@@ -52,7 +53,7 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 			m.precision = a.Value
 		}
 	}
-	m.panes[settingsPane].(*settingsView).stale = true
+	m.panes[layout.Settings].(*settingsView).stale = true
 	if undoable {
 		m.history.push(step)
 	}

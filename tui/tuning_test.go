@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 )
 
 var (
@@ -103,7 +104,7 @@ func TestWeightsChangeTogether(t *testing.T) {
 
 func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
-	rows := m.panes[settingsPane].(*settingsView).rows
+	rows := m.panes[layout.Settings].(*settingsView).rows
 	for _, k := range preset.Keys() {
 		at := slices.IndexFunc(rows, func(r settingsRow) bool { return r.key.Name == k.Name })
 		if at < 0 {
@@ -116,8 +117,8 @@ func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 		for _, key := range strings.Fields(keys) {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 			press(m, key)
-			if m.focus == settingsPane { // it is to be written
-				p := m.panes[settingsPane].(*settingsView)
+			if m.focus == layout.Settings { // it is to be written
+				p := m.panes[layout.Settings].(*settingsView)
 				if p.input == nil || p.rows[p.at].key.Name != k.Name {
 					t.Errorf("%s opens %q", key, p.rows[p.at].key.Name)
 				}
@@ -133,7 +134,7 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, ",")
-		p := m.panes[settingsPane].(*settingsView)
+		p := m.panes[layout.Settings].(*settingsView)
 		for _, k := range []string{"fused_telescope", "amp", "threshold", "size"} {
 			p.find(k)
 			checkFrame(t, m, size[0], size[1])
@@ -160,7 +161,7 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 		}
 		checkFrame(t, m, size[0], size[1])
 		press(m, ",")
-		if m.focus != noPane || m.zoomed {
+		if m.focus != layout.None || m.zoomed {
 			t.Errorf("%v: , leaves the settings open", size)
 		}
 	}
@@ -171,7 +172,7 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	p := m.panes[settingsPane].(*settingsView)
+	p := m.panes[layout.Settings].(*settingsView)
 	p.find("learning_rate")
 	press(m, "enter", "ctrl+u", "-", "3", "enter")
 	frame := ansi.Strip(m.View().Content)
@@ -329,7 +330,7 @@ func TestGoldenTuningScreens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := screen(t, tt.w, tt.h, tt.o, colorprofile.ANSI256, tt.snap)
 			if strings.HasPrefix(tt.name, "ablation-") {
-				m.openPane(ablationPane)
+				m.openPane(layout.Ablation)
 				m.compose()
 			} else {
 				press(m, tt.keys...)
@@ -348,7 +349,7 @@ func TestTuningPanesHoldEverySize(t *testing.T) {
 		for w := 1; w <= 210; w += 13 {
 			for h := 1; h <= 70; h += 7 {
 				m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
-				for _, id := range []paneID{settingsPane, ablationPane} {
+				for _, id := range []layout.Pane{layout.Settings, layout.Ablation} {
 					m.openPane(id)
 					m.compose()
 					checkFrame(t, m, w, h)
@@ -368,9 +369,9 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 		press(m, "t")
 	}
 	press(m, ",")
-	m.panes[settingsPane].(*settingsView).find("learning_rate")
+	m.panes[layout.Settings].(*settingsView).find("learning_rate")
 	press(m, "enter", "ctrl+u", "1", "e", "-", "5", "enter")
-	m.panes[settingsPane].(*settingsView).find("iterations")
+	m.panes[layout.Settings].(*settingsView).find("iterations")
 	press(m, "enter", "ctrl+u", "2", "e", "3", "enter")
 	if len(m.wishes) != 3 {
 		t.Fatalf("asked for %v", m.wishes)

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/layout"
 )
 
 // A cache that is off and one that is not asked have one word each, at every size and in
@@ -23,7 +24,7 @@ func TestACacheIsOffOrNotAsked(t *testing.T) {
 	for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}, {80, 24}, {120, 40}} {
 		for _, key := range []string{"", "v"} {
 			frame := func(s *profiles.Snapshot) string {
-				p := paneOf(t, cachesPane, size[0], size[1], s)
+				p := paneOf(t, layout.Caches, size[0], size[1], s)
 				if key != "" {
 					p.Press(key)
 				}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"prismtop/tui/chart"
+	"prismtop/tui/monospace"
 	"prismtop/tui/theme"
 )
 
@@ -50,7 +51,7 @@ func wrap(text string, w int) []string {
 func splitCells(word string, w int) (part, rest string) {
 	used := 0
 	for i, r := range word {
-		if used += chart.RuneWidth(r); used > w {
+		if used += monospace.RuneWidth(r); used > w {
 			return word[:i], word[i:]
 		}
 	}

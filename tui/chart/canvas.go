@@ -12,9 +12,7 @@ package chart
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/ansi/kitty"
-
+	"prismtop/tui/monospace"
 	"prismtop/tui/theme"
 )
 
@@ -90,7 +88,7 @@ func (c *Canvas) Fill(x, y, w, h int, r rune, s theme.Style) {
 // is cut.
 func (c *Canvas) Text(x, y int, s string, st theme.Style) int {
 	for _, r := range s {
-		r, width := drawn(r)
+		r, width := monospace.Drawn(r)
 		switch {
 		case width == 0:
 		case width == 1:
@@ -115,46 +113,11 @@ func (c *Canvas) TextRight(x, y int, s string, st theme.Style) int {
 	return x
 }
 
-// RuneWidth is the number of cells that Text gives to r: 0 for what it drops.
-func RuneWidth(r rune) int {
-	_, width := drawn(r)
-	return width
-}
-
-// drawn is the character that Text draws for r, and its width. Characters that
-// terminals may join with those beside them, to something of another width, are
-// replaced where they stand for themselves, as halves of flags and the letters that
-// make up Hangul syllables do.
-func drawn(r rune) (rune, int) {
-	switch {
-	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0xad:
-		return r, 0
-	case r < 0x300, r >= 0x2010 && r < 0x2028, r >= 0x2190 && r < 0x2300,
-		r >= 0x2500 && r < 0x25fd, r >= 0x2800 && r < 0x2900: // the screen's own glyphs
-		return r, 1
-	}
-	s := string(r)
-	switch width := min(ansi.StringWidth(s), 2); {
-	case width == 0 || joins("a", s):
-		return r, 0
-	case r == kitty.Placeholder || joins(s, "a") || joins(s, s):
-		return '\ufffd', 1
-	default:
-		return r, width
-	}
-}
-
-// joins says whether two characters side by side are one.
-func joins(a, b string) bool {
-	cluster, _ := ansi.FirstGraphemeCluster(a+b, ansi.GraphemeWidth)
-	return len(cluster) > len(a)
-}
-
 // Width is the number of cells that Text gives to s.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
-		n += RuneWidth(r)
+		n += monospace.RuneWidth(r)
 	}
 	return n
 }
@@ -169,10 +132,10 @@ func Cut(s string, n int) string {
 	}
 	w := 0
 	for i, r := range s {
-		if w+RuneWidth(r) > n-1 {
+		if w+monospace.RuneWidth(r) > n-1 {
 			return s[:i] + "…"
 		}
-		w += RuneWidth(r)
+		w += monospace.RuneWidth(r)
 	}
 	return s
 }
@@ -197,14 +160,14 @@ func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
 	styled, style := false, theme.Plain
 	row := c.cells[y*c.stride : y*c.stride+c.w]
 	for x, cell := range row {
-		if cell.Rune == 0 && x > 0 && RuneWidth(row[x-1].Rune) == 2 {
+		if cell.Rune == 0 && x > 0 && monospace.RuneWidth(row[x-1].Rune) == 2 {
 			if t.ASCII {
 				b.WriteByte('?')
 			}
 			continue
 		}
 		r := cell.Rune
-		if r == 0 || RuneWidth(r) == 2 && (x+1 >= len(row) || row[x+1].Rune != 0) {
+		if r == 0 || monospace.RuneWidth(r) == 2 && (x+1 >= len(row) || row[x+1].Rune != 0) {
 			r = ' ' // half of a wide character was overdrawn
 		}
 		if cell.Style != style {

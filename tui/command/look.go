@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/tui"
+	"prismtop/tui/terminal"
 )
 
 // envNotify is what the environment says of --notify.
@@ -20,10 +21,10 @@ func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
 	// Where no folder for settings is known the screen remembers nothing.
 	o.Remember, _ = tui.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
-	if o.Colours, err = tui.ParseColours(f.theme); err != nil {
+	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
 		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
 	}
-	if o.Bandwidth, err = tui.ParseBandwidth(f.bandwidth); err != nil {
+	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
 		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
 	}
 	notify, where := f.notify, "flag --notify"

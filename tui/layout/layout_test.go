@@ -1,0 +1,168 @@
+package layout
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// choices are what users may show and hide: nothing, each pane, and some at
+// random.
+func choices() []Choice {
+	random := rand.New(rand.NewPCG(3, 4))
+	list := []Choice{{}}
+	for id := range NumPanes {
+		var hide, show Choice
+		hide.Hide[id], show.Show[id] = true, true
+		list = append(list, hide, show)
+	}
+	for range 20 {
+		var c Choice
+		for id := range NumPanes {
+			switch random.IntN(4) {
+			case 0:
+				c.Hide[id] = true
+			case 1:
+				c.Show[id] = true
+			}
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// Every size from 40x10 to 300x100, every arrangement: the parts tile the screen,
+// every pane has the room that it cannot do without, and one is always there.
+func TestPartsTileTheScreen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
+	}
+	list := choices()
+	for h := 10; h <= 100; h++ {
+		for w := 40; w <= 300; w++ {
+			for i := range Arrangements {
+				a := &Arrangements[i]
+				picks := []Choice{{}}
+				if (w+h)%len(Arrangements) == i { // each choice at many sizes
+					picks = append(picks, list[(w*7+h*13)%len(list)])
+				}
+				for _, c := range picks {
+					l := Arrange(w, h, a, c)
+					if l.TooSmall != (w < MinWidth || h < MinHeight) {
+						t.Fatalf("%dx%d: too small: %v", w, h, l.TooSmall)
+					}
+					if l.TooSmall {
+						continue
+					}
+					if err := l.Check(); err != nil && len(a.order(c)) > 0 {
+						t.Fatalf("%dx%d %s, showing %v hiding %v: %v", w, h, a.Name, c.Show, c.Hide, err)
+					}
+					for id, r := range l.Panes {
+						// A plan may want more for its lead, never less.
+						x, y := Pane(id).extent(across, 0).least, Pane(id).extent(down, 0).least
+						if !r.Empty() && (r.W < x || r.H < y) {
+							t.Fatalf("%dx%d %s: %s is %dx%d, wants %dx%d", w, h, a.Name, Names[id], r.W, r.H, x, y)
+						}
+						if !r.Empty() && !l.Wanted[id] {
+							t.Fatalf("%dx%d %s: %s is shown and not wanted", w, h, a.Name, Names[id])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Growing a terminal by a row or a column never takes a pane away.
+func TestMoreRoomNeverHidesAPane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
+	}
+	for n, c := range choices() {
+		a := &Arrangements[n%len(Arrangements)]
+		step := 4
+		if c == (Choice{}) {
+			step = 1
+		}
+		above := map[int]Layout{}
+		for h := MinHeight; h <= 90; h += step {
+			var left Layout
+			for w := MinWidth; w <= 240; w += step {
+				l := Arrange(w, h, a, c)
+				for id := range NumPanes {
+					if l.Panes[id].Empty() && (w > MinWidth && !left.Panes[id].Empty() || h > MinHeight && !smaller(above, w).Panes[id].Empty()) {
+						t.Fatalf("%s, showing %v hiding %v: %s is hidden at %dx%d and shown at a smaller size", a.Name, c.Show, c.Hide, Names[id], w, h)
+					}
+				}
+				left, above[w] = l, l
+			}
+		}
+	}
+}
+
+func smaller(above map[int]Layout, w int) *Layout { l := above[w]; return &l }
+
+// Panes drop in the order of their arrangement: those on screen are the first of
+// it.
+func TestPanesDropInOrder(t *testing.T) {
+	for i := range Arrangements {
+		a := &Arrangements[i]
+		order := a.order(Choice{})
+		for h := MinHeight; h <= 100; h += 3 {
+			for w := MinWidth; w <= 300; w += 7 {
+				l := Arrange(w, h, a, Choice{})
+				gone := false
+				for _, id := range order {
+					if !l.Panes[id].Empty() && gone {
+						t.Fatalf("%s %dx%d: %s is shown though one before it is not", a.Name, w, h, Names[id])
+					}
+					gone = gone || l.Panes[id].Empty()
+				}
+			}
+		}
+	}
+}
+
+func TestPanesPerSize(t *testing.T) {
+	for _, tt := range []struct {
+		preset      string
+		w, h, shown int
+	}{
+		{"everything", 60, 15, 3}, {"everything", 80, 15, 4}, {"everything", 80, 24, 5}, {"everything", 104, 23, 8},
+		{"everything", 120, 40, 8}, {"everything", 200, 60, 11}, {"everything", 120, 60, 11}, {"everything", 120, 20, 7},
+		{"timing", 60, 15, 2}, {"timing", 80, 24, 4}, {"timing", 120, 40, 4}, {"quality", 80, 24, 5}, {"quality", 120, 40, 5},
+		{"memory", 80, 24, 4}, {"memory", 120, 40, 4},
+	} {
+		l := Arrange(tt.w, tt.h, Find(tt.preset), Choice{})
+		if got := l.Shown(); got != tt.shown {
+			t.Errorf("%s %dx%d shows %d panes, want %d; no room for %v", tt.preset, tt.w, tt.h, got, tt.shown, l.Crowded())
+		}
+	}
+	for _, size := range [][2]int{{0, 0}, {59, 15}, {60, 14}, {-1, -1}, {1, 300}} {
+		if l := Arrange(size[0], size[1], &Arrangements[0], Choice{}); !l.TooSmall {
+			t.Errorf("%v is not too small", size)
+		}
+	}
+}
+
+// A pane that a person shows gets a place before all others, and the room of one
+// that is hidden goes to the others.
+func TestChosenPanesComeFirst(t *testing.T) {
+	for id := range NumPanes {
+		for i := range Arrangements {
+			var show Choice
+			show.Show[id] = true
+			for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+				l := Arrange(size[0], size[1], &Arrangements[i], show)
+				if l.Panes[id].Empty() {
+					t.Errorf("%s %v: %s is wanted and not there", Arrangements[i].Name, size, Names[id])
+				}
+			}
+		}
+	}
+	var hide Choice
+	hide.Hide[Picture] = true
+	before, after := Arrange(120, 40, &Arrangements[0], Choice{}), Arrange(120, 40, &Arrangements[0], hide)
+	if !after.Panes[Picture].Empty() || after.Panes[Phases].W <= before.Panes[Phases].W {
+		t.Errorf("without the picture the phases are %+v, with it %+v", after.Panes[Phases], before.Panes[Phases])
+	}
+}

@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package terminal
+
+import "golang.org/x/sys/unix"
+
+// dup2 makes descriptor to what from is.
+func dup2(from, to int) error { return unix.Dup2(from, to) }

@@ -1,0 +1,239 @@
+package terminal
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// gate stands between a terminal and Bubble Tea, which reads the queue. It finds
+// ctrl+c wherever it is: behind keys that wait to be handled, and in a paste whose end
+// never comes. Of keys that come faster than they are handled it keeps the first, whole
+// ones; answers of the terminal pass. Only pastes are held back, until their end.
+type gate struct {
+	queue []byte
+	state gateState
+	seq   []byte    // the key or sequence under way, as far as maxSequence
+	drop  bool      // it does not pass
+	last  time.Time // when something came
+
+	paste pasted
+}
+
+// gateState is what the next byte belongs to.
+type gateState uint8
+
+const (
+	keyState    gateState = iota // a key of its own
+	escapeState                  // after ESC
+	csiState                     // a control sequence
+	ss3State                     // after ESC O
+	stringState                  // up to ST or BEL
+	pasteState                   // up to pasteEnd
+)
+
+// Bounds of a gate, in bytes. Bubble Tea handles some five keys in a millisecond.
+const (
+	maxQueued   = 1 << 11 // keys beyond are dropped
+	maxAnswers  = 1 << 16 // and everything beyond this
+	maxPaste    = 1 << 12
+	maxSequence = 64
+)
+
+// sequenceLimit is how long a sequence may pause before the next byte is a key.
+const sequenceLimit = 100 * time.Millisecond
+
+const (
+	escape = 0x1b
+	ctrlC  = 0x03
+)
+
+// feed takes what the terminal sent and reports whether ctrl+c was among it, upon
+// which everything that waited is forgotten.
+func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
+	if g.state != pasteState && now.Sub(g.last) > sequenceLimit {
+		g.state = keyState
+	}
+	g.last = now
+	if len(p) > bulkSize {
+		g.paste.bulk = now
+	}
+	for _, b := range p {
+		switch {
+		case g.state == pasteState:
+			if g.paste.take(b) {
+				g.queue = append(append(g.queue, g.paste.text()...), pasteEnd...)
+				g.state = keyState
+			}
+		case b == ctrlC || g.pass(b, now):
+			interrupted = true
+			g.queue, g.state = g.queue[:0], keyState
+		}
+	}
+	return interrupted
+}
+
+// pass queues a byte outside of pastes, and reports whether it completes ctrl+c in
+// the form of the keyboard protocols.
+func (g *gate) pass(b byte, now time.Time) (interrupts bool) {
+	switch {
+	case b == escape && g.state != stringState, g.state == keyState && (b < 0x80 || b >= 0xc0):
+		g.seq, g.drop = g.seq[:0], len(g.queue) >= maxQueued
+	case g.state == escapeState && len(g.seq) > 1 && b != '\\': // the string had no end
+		g.seq, g.drop = append(g.seq[:0], escape), len(g.queue) >= maxQueued
+	}
+	if len(g.seq) < maxSequence {
+		g.seq = append(g.seq, b)
+	}
+	before := g.state
+	g.state = before.next(b)
+	switch {
+	case g.drop && g.answers():
+		g.drop = false
+		g.queue = append(g.queue, g.seq...)
+	case !g.drop && len(g.queue) < maxAnswers:
+		g.queue = append(g.queue, b)
+	}
+	if before != csiState || g.state != keyState {
+		return false
+	}
+	if string(g.seq) == pasteBegin {
+		if g.drop {
+			g.queue = append(g.queue, pasteBegin...)
+		}
+		g.state, g.paste = pasteState, pasted{bulk: now}
+	}
+	return isCtrlC(g.seq)
+}
+
+// next is the state after b.
+func (s gateState) next(b byte) gateState {
+	switch {
+	case b == escape:
+		return escapeState
+	case s == escapeState && b == '[':
+		return csiState
+	case s == escapeState && b == 'O':
+		return ss3State
+	case s == escapeState && strings.IndexByte("]P_^X", b) >= 0:
+		return stringState
+	case s == csiState && (b < 0x40 || b > 0x7e), s == stringState && b != '\a' && b != 0x18 && b != 0x1a:
+		return s
+	}
+	return keyState
+}
+
+// answers reports whether the sequence under way, now that its class is known, is none
+// of a key: a string, or a control sequence with the mark of a report.
+func (g *gate) answers() bool {
+	return g.state == stringState && len(g.seq) == 2 ||
+		g.state == csiState && len(g.seq) == 3 && (g.seq[2] == '?' || g.seq[2] == '>')
+}
+
+// isCtrlC reports whether a control sequence is the press of ctrl+c, with whatever
+// locks are on: CSI 99 ; modifiers u of Kitty's protocol, or CSI 27 ; modifiers ; 99 ~
+// of xterm's modifyOtherKeys.
+func isCtrlC(seq []byte) bool {
+	body, ok := bytes.CutPrefix(seq, []byte("\x1b["))
+	if !ok || len(body) == 0 {
+		return false
+	}
+	parameters := strings.Split(string(body[:len(body)-1]), ";")
+	var code, modifiers string
+	switch final := body[len(body)-1]; {
+	case final == 'u' && len(parameters) >= 2:
+		code, modifiers = parameters[0], parameters[1]
+	case final == '~' && len(parameters) == 3 && parameters[0] == "27":
+		code, modifiers = parameters[2], parameters[1]
+	}
+	code, _, _ = strings.Cut(code, ":")
+	modifiers, event, _ := strings.Cut(modifiers, ":")
+	n, err := strconv.Atoi(modifiers)
+	const control, locks = 4, 64 | 128
+	return err == nil && code == "99" && (n-1)&^locks == control && event != "3"
+}
+
+// pasted is a bracketed paste under way.
+type pasted struct {
+	content []byte
+	tail    []byte    // the newest bytes
+	bulk    time.Time // when more came at once than is typed
+}
+
+const (
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// A paste comes in bulk: one of which only single keys come for pasteLimit has lost its
+// end. One that ctrl+c and this silence end has, too.
+const (
+	pasteLimit   = 2 * time.Second
+	pasteSilence = 300 * time.Millisecond
+	bulkSize     = 8
+)
+
+// take adds a byte and reports whether it ends the paste.
+func (p *pasted) take(b byte) (ended bool) {
+	p.content = append(p.content, b)
+	if len(p.content) > maxPaste+len(pasteEnd) {
+		p.content = p.content[:maxPaste+len(pasteEnd)]
+	}
+	p.tail = append(p.tail, b)
+	if len(p.tail) > maxSequence {
+		p.tail = append(p.tail[:0], p.tail[1:]...)
+	}
+	return bytes.HasSuffix(p.tail, []byte(pasteEnd))
+}
+
+// text is the content of a paste that ended, or nothing of one that is too long.
+func (p *pasted) text() []byte {
+	if n := len(p.content) - len(pasteEnd); n < maxPaste {
+		return p.content[:n]
+	}
+	return nil
+}
+
+// deadline is when the gate is to look again by itself; zero for never.
+func (g *gate) deadline() time.Time {
+	if g.state != pasteState {
+		return time.Time{}
+	}
+	end := g.paste.bulk.Add(pasteLimit)
+	if silent := g.last.Add(pasteSilence); g.paste.interrupts() && silent.Before(end) {
+		return silent
+	}
+	return end
+}
+
+// look ends a paste whose time is over, and reports whether ctrl+c was typed into it.
+func (g *gate) look(now time.Time) (interrupted bool) {
+	end := g.deadline()
+	if end.IsZero() || now.Before(end) {
+		return false
+	}
+	g.queue = append(g.queue, pasteEnd...)
+	g.state = keyState
+	return g.paste.interrupts()
+}
+
+// interrupts reports whether ctrl+c came last.
+func (p *pasted) interrupts() bool {
+	if bytes.HasSuffix(p.tail, []byte{ctrlC}) {
+		return true
+	}
+	at := bytes.LastIndexByte(p.tail, escape)
+	return at >= 0 && isCtrlC(p.tail[at:])
+}
+
+// readAtOnce is how much is handed over at once, in bytes: what was handed over is
+// handled before ctrl+c.
+const readAtOnce = 256
+
+// hand moves what waits into p, as much as is handed over at once.
+func (g *gate) hand(p []byte) int {
+	n := copy(p[:min(len(p), readAtOnce)], g.queue)
+	g.queue = append(g.queue[:0], g.queue[n:]...)
+	return n
+}

@@ -1,0 +1,34 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+)
+
+// Beside the places of a picture only the cells that differ are sent, unless nobody
+// knows how wide the terminal makes them: then the row is sent whole.
+func TestRowsWithPlacesAreSentWholeWhereTheirWidthIsNotKnown(t *testing.T) {
+	var c chart.Canvas
+	c.Resize(40, 1)
+	for x := range 10 {
+		c.Placeholder(5+x, 0, x, 0, theme.Image(20))
+	}
+	colours := theme.New(colorprofile.ANSI256, true, false)
+	row := func(text string) []string {
+		c.Text(20, 0, text, theme.Plain)
+		return append([]string(nil), c.Lines(colours)...)
+	}
+	for _, sure := range []bool{true, false} {
+		s := Wire{places: sure}
+		s.Frame(row("12.3 ms"), 40, 1)
+		got := string(s.Frame(row("12.4 ms"), 40, 1))
+		if whole := strings.Count(got, placeholder) == 10; whole == sure || !strings.Contains(got, "4") {
+			t.Errorf("places known %v: a digit beside them sends %q", sure, got)
+		}
+	}
+}
