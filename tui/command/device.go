@@ -16,12 +16,16 @@ func probe(ctx context.Context) (machine.GPU, error) {
 	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
 }
 
-// onDevice makes reconstructions on the device of the settings; the GPU is looked for only
-// where they ask for one.
+// onDevice makes reconstructions on the device of the settings, and refuses one that is not
+// there. The GPU is looked for only where they ask for one.
 func onDevice(ctx context.Context, s *preset.Settings) (prism.Maker, error) {
 	if s.Device != "cuda" {
 		return workloads.PRISM(""), nil
 	}
 	device, err := probe(ctx)
-	return workloads.PRISM(device.Reason), err
+	if err != nil {
+		return prism.Maker{}, err
+	}
+	maker := workloads.PRISM(device.Reason)
+	return maker, maker.Check(s, "device")
 }
