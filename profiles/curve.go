@@ -7,7 +7,7 @@ import "sort"
 type Point struct {
 	First, Last    int64 // Iteration.Index range, inclusive
 	Min, Max, Mean float64
-	Bins           Bins // of the values, where the curve tells quantiles
+	Bins           Bins // of the values; empty for a curve without quantiles
 }
 
 // Curve is a downsampled series, oldest first. Gaps (NaN) are not stored.

@@ -52,17 +52,17 @@ func (e *Effect) Changes() []Change {
 	return append([]Change{e.Change}, e.With...)
 }
 
-// Comparable tells whether the shift is the change's work as far as can be measured.
+// Comparable reports whether the shift is the change's work as far as can be measured.
 func (e *Effect) Comparable() bool { return e.Enough && e.Confounded == "" }
 
-// CutShort tells whether a change now would end the after-window before it has enough
-// iterations, of which it has had so many.
+// CutShort reports whether a change now would end the after-window before it has enough
+// iterations, and how many it has had.
 func (e *Effect) CutShort() (had int, cut bool) {
 	had = e.NAfter + e.Waiting
 	return had, e.Open() && had < EffectEnough
 }
 
-// Open tells whether an effect waits for iterations that may come.
+// Open reports whether an effect waits for iterations that may come.
 func (e *Effect) Open() bool { return !e.Enough && !e.Closed && e.Needed > 0 }
 
 // Incomparable says in full and in a few words why the windows are not comparable;

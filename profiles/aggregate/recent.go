@@ -84,7 +84,7 @@ func changeOf(bins []float64) (change float64, ok bool) {
 	return sums[0]/sums[1] - 1, true
 }
 
-// recentTimings is how many iterations a snapshot tells one by one.
+// recentTimings is the number of iterations that a snapshot lists one by one.
 const recentTimings = 512
 
 // timings keeps the newest iterations. What was published is never written again:

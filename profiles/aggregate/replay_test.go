@@ -203,7 +203,7 @@ func (r *recorded) goOn(n int) {
 	}
 }
 
-// stand waits for so many seconds.
+// stand waits for a number of seconds.
 func (r *recorded) stand(seconds int) {
 	for range 4 * seconds {
 		r.now = r.now.Add(250 * time.Millisecond)
@@ -322,8 +322,8 @@ func (r *recorded) follow(t *testing.T, p *tape) {
 	}
 }
 
-// What a run sent tells all that its screen showed: the same events, taken in at the same
-// ticks, give the same snapshots.
+// The events of a run hold everything that its screen showed: taken in once more at the same
+// ticks, they give the same snapshots.
 func TestAReplayGivesTheSameSnapshots(t *testing.T) {
 	for _, capacity := range []int{8192, 64} { // of 100 iterations some are lost
 		r := newRecorded(capacity)
