@@ -3,10 +3,9 @@ package profiles
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
@@ -19,41 +18,18 @@ const (
 	AblationBlock  = 100 * time.Millisecond
 )
 
-// AblationSwitch is a setting that an ablation compares between two values.
-type AblationSwitch struct{ Key, Off, On string }
-
-// AblationSwitches lists what an ablation compares, each pair of values of a setting by
-// itself, in the order of its table: the settings' own declarations.
-func AblationSwitches() []AblationSwitch {
-	keys := preset.Keys()
-	slices.SortStableFunc(keys, func(a, b preset.Key) int { return a.Compared.Place - b.Compared.Place })
-	var all []AblationSwitch
-	for _, k := range keys {
-		for _, p := range k.Compared.Pairs {
-			all = append(all, AblationSwitch{k.Name, p.Off, p.On})
-		}
-	}
-	return all
-}
-
-// Ablates tells whether an ablation compares the values of a setting.
-func Ablates(key string) bool {
-	k, _ := preset.LookupKey(key)
-	return len(k.Compared.Pairs) > 0
-}
-
-// AblationEstimate is about how long an ablation takes where an iteration takes so
-// long, switching and slower settings left out.
-func AblationEstimate(iteration time.Duration) time.Duration {
+// AblationEstimate is about how long an ablation of so many pairs of values takes where an
+// iteration takes so long, switching and slower settings left out.
+func AblationEstimate(pairs int, iteration time.Duration) time.Duration {
 	block := max(AblationLeast*iteration, AblationBlock) + AblationWarmup*iteration
-	return time.Duration(4*AblationRounds*len(AblationSwitches())) * block
+	return time.Duration(4*AblationRounds*pairs) * block
 }
 
 // Ablation is what switching each optimisation on and off in a balanced order
 // has shown so far. It is immutable.
 type Ablation struct {
 	Running bool
-	Base    preset.Settings // the user's, which it returns to
+	Base    settings.Values // the user's, which it returns to
 	Ended   string          // why it ended, empty while it runs
 	Work    string          // the kind of iterations that were compared
 

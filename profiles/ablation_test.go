@@ -15,11 +15,3 @@ func TestVerdictsNumbers(t *testing.T) {
 		}
 	}
 }
-
-func TestAblatesItsSwitches(t *testing.T) {
-	for key, want := range map[string]bool{"amp": true, "mask_cache": true, "threads": false, "pattern": false, "learning_rate": false, "": false} {
-		if got := Ablates(key); got != want {
-			t.Errorf("%q: %v", key, got)
-		}
-	}
-}

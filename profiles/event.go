@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // Event is one thing that happened in a run. A live run, a replay and a process outside
@@ -24,19 +24,19 @@ type Body interface{ body() }
 // log and the table of an ablation excepted. The state becomes Preparing.
 type Begin struct {
 	Info     RunInfo
-	Settings preset.Settings
+	Settings settings.Values
 }
 
 // Changed is a setting that changed, and all settings after it. It comes before the
 // first iteration under the new value.
 type Changed struct {
 	Change
-	Settings preset.Settings
+	Settings settings.Values
 }
 
 // Next holds the settings that a restart begins with, where they were changed. It counts
 // until the next Begin.
-type Next struct{ Settings preset.Settings }
+type Next struct{ Settings settings.Values }
 
 // StateChange is a new state. Why is what made a run fail, or the limit that finished
 // it, and empty otherwise.

@@ -136,6 +136,7 @@ type Change struct {
 	Iteration     int64         // Index of the first iteration under the new value
 	At            time.Duration // since the run began
 	Ablation      bool          // made by an ablation, not by the user
+	Limit         bool          // it says when a unit or the run ends, and changes nothing in an iteration
 }
 
 // Layer is one kernel of an iteration and its mean time over the last half second.
@@ -174,7 +175,7 @@ type UnitResult struct {
 	Converged  bool
 	Values     Values  // of the series at its end
 	Reached    float64 // what the stop rule compares with Threshold, below which a unit converges
-	Loss       string  // the loss that Reached is of, as preset.Settings.LossName
+	Loss       string  // the loss that Reached is of, by its name
 	Threshold  float64 // in force at its end; 0 is none, which nothing can reach
 	Elapsed    time.Duration
 }

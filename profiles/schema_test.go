@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 func TestASchemaFindsItsEntriesByName(t *testing.T) {
@@ -20,7 +20,7 @@ func TestASchemaFindsItsEntriesByName(t *testing.T) {
 		if got := s.CacheOf(setting); got != int(want) {
 			t.Errorf("%s switches cache %d, want %d", setting, got, want)
 		}
-		if _, known := preset.LookupKey(setting); !known {
+		if _, known := prism.Table.Lookup(setting); !known {
 			t.Errorf("%s is no setting", setting)
 		}
 	}

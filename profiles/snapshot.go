@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // State is what a run is doing.
@@ -98,8 +98,8 @@ func (s *Snapshot) Picture(name string) *Picture {
 // slices and pointers in it are never written after it was published.
 type Snapshot struct {
 	Run      RunInfo
-	Settings preset.Settings
-	Next     *preset.Settings // that a restart begins with, where they were changed; nil for Settings
+	Settings settings.Values
+	Next     *settings.Values // that a restart begins with, where they were changed; nil for Settings
 	State    State
 	Err      string
 	EndedBy  string // the limit that finished the run early, as "max_iterations = 300"; empty for none

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workload"
 )
@@ -44,7 +44,7 @@ var errAblateOver = errors.New("an ablation needs iterations, and the run is ove
 // trial is an ablation under way.
 type trial struct {
 	schedule *ablation.Schedule
-	base     preset.Settings   // to return to
+	base     settings.Values   // to return to
 	table    profiles.Ablation // as last published
 }
 
@@ -138,6 +138,7 @@ func (l *loop) abandonAblation(why string) {
 	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before")
 	changes := l.changesTo(t.base, true)
 	l.settings = t.base
+	l.read()
 	l.announce(changes)
 }
 
@@ -149,7 +150,7 @@ func (l *loop) switchAblation(cut context.Context) error {
 	if l.ablation.schedule.Done() {
 		return l.stopAblation(cut, "")
 	}
-	var next preset.Settings
+	var next settings.Values
 	err := l.protect(cut, func(t *trial) { next = t.schedule.Wanted() })
 	if err != nil || l.ablation == nil {
 		return err

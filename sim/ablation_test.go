@@ -10,9 +10,10 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/ablation"
+	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
 )
 
@@ -20,15 +21,15 @@ import (
 var brief = ablation.Options{Rounds: 6, Least: 4, Time: time.Millisecond, Only: []string{"checkpointing", "amp", "fft_cache"}}
 
 // ablating is a run with an ablation under way that has switched something.
-func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregate.Aggregator, preset.Settings) {
+func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
-	s := settings(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
+	s := configured(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
 	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s, Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Ablate(o); err != nil {
 		t.Fatal(err)
 	}
-	until(t, a, "another value", func(s *profiles.Snapshot) bool { return s.Settings.AMP != "bf16x3" })
+	until(t, a, "another value", func(s *profiles.Snapshot) bool { return s.Settings.Text("amp") != "bf16x3" })
 	return r, a, s
 }
 
@@ -61,11 +62,11 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 			r, a, before := ablating(t, tt.options, tt.sets...)
 			tt.end(t, r)
 			until(t, a, "its end", func(s *profiles.Snapshot) bool { return s.Ablation != nil && !s.Ablation.Running })
-			s := until(t, a, "the settings", func(s *profiles.Snapshot) bool { return s.Settings.AMP == "bf16x3" })
+			s := until(t, a, "the settings", func(s *profiles.Snapshot) bool { return s.Settings.Text("amp") == "bf16x3" })
 			if s.Ablation.Ended != tt.why {
 				t.Errorf("ended: %q, want %q", s.Ablation.Ended, tt.why)
 			}
-			for _, k := range preset.Keys() {
+			for _, k := range prism.Table.Keys() {
 				want := before.Get(k.Name)
 				if v, ok := tt.changed[k.Name]; ok {
 					want = v
@@ -115,7 +116,7 @@ func TestACompleteAblationFillsItsTable(t *testing.T) {
 }
 
 func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.StartAblation(); err == nil || !strings.Contains(err.Error(), "restart") {
 		t.Errorf("error %v", err)
@@ -123,9 +124,9 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 }
 
 // switched is a run, not started, whose ablation has switched something.
-func switched(t *testing.T) (*Run, *aggregate.Aggregator, preset.Settings) {
+func switched(t *testing.T) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: stream.New(1 << 10)}
+	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: stream.New(1 << 10)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -144,17 +145,17 @@ func switched(t *testing.T) (*Run, *aggregate.Aggregator, preset.Settings) {
 		}
 	}
 	t.Fatal("nothing was switched")
-	return nil, nil, preset.Settings{}
+	return nil, nil, settings.Values{}
 }
 
 // returned fails where a snapshot's ablation has not ended, for a reason that begins
 // so, with the settings as they were.
-func returned(t *testing.T, s *profiles.Snapshot, before preset.Settings, why string) {
+func returned(t *testing.T, s *profiles.Snapshot, before settings.Values, why string) {
 	t.Helper()
 	if s.Ablation == nil || s.Ablation.Running || !strings.HasPrefix(s.Ablation.Ended, why) || s.Ablation.Now >= 0 {
 		t.Errorf("the ablation's table is %+v, want one that ended: %s", s.Ablation, why)
 	}
-	for _, k := range preset.Keys() {
+	for _, k := range prism.Table.Keys() {
 		if got, want := s.Settings.Get(k.Name), before.Get(k.Name); got != want {
 			t.Errorf("%s is %s, was %s", k.Name, got, want)
 		}

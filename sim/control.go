@@ -5,14 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 )
 
 // command is something to do at the next iteration boundary.
 type command struct {
-	kind commandKind
-	sets []preset.Assignment // of setCommand
+	kind     commandKind
+	settings settings.Values // of setCommand: all that is asked for, valid
 
 	ablation ablation.Options // of ablateCommand
 }
@@ -35,13 +35,13 @@ const (
 // one, and all of a run that is over, for the run that Restart begins. It is refused at
 // once, with the reason, when the value is wrong or this machine cannot serve it.
 func (r *Run) Set(key, value string) error {
-	return r.SetMany([]preset.Assignment{{Key: key, Value: value}})
+	return r.SetMany([]settings.Assignment{{Key: key, Value: value}})
 }
 
 // SetMany asks for several settings to change at one and the same iteration
 // boundary. Where one of them is refused, none changes; rules that join settings
 // are judged with all in place.
-func (r *Run) SetMany(sets []preset.Assignment) error {
+func (r *Run) SetMany(sets []settings.Assignment) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next, err := r.assign(sets)
@@ -55,27 +55,27 @@ func (r *Run) SetMany(sets []preset.Assignment) error {
 	if len(sets) == 0 {
 		return nil
 	}
-	inForce := make([]preset.Assignment, len(sets))
-	for i, a := range sets {
-		inForce[i] = preset.Assignment{Key: a.Key, Value: next.Get(a.Key)}
-	}
-	r.queue(command{kind: setCommand, sets: inForce})
+	r.queue(command{kind: setCommand, settings: next})
 	return nil
 }
 
 // assign is the settings that are asked for with some changed; the caller holds mu.
-func (r *Run) assign(sets []preset.Assignment) (preset.Settings, error) {
+func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 	next, live := r.wanted, true
 	for _, a := range sets {
-		if err := r.assignOne(&next, a); err != nil {
+		var err error
+		if next, err = next.Set(a.Key, a.Value); err == nil {
+			err = r.options.Maker.Check(next, a.Key)
+		}
+		if err != nil {
 			return next, err
 		}
-		k, _ := preset.LookupKey(a.Key)
+		k, _ := next.Lookup(a.Key)
 		live = live && k.Live
 	}
-	next.BindThreshold()
-	if now := r.started.WithLive(&next); !r.over.Load() {
-		if err := now.Validate(); err != nil {
+	next = next.Settled()
+	if !r.over.Load() {
+		if err := r.started.WithLive(next).Validate(); err != nil {
 			return next, err
 		}
 	}
@@ -86,26 +86,18 @@ func (r *Run) assign(sets []preset.Assignment) (preset.Settings, error) {
 	return next, err
 }
 
-// assignOne changes one of the settings that are asked for.
-func (r *Run) assignOne(next *preset.Settings, a preset.Assignment) error {
-	if err := next.Set(a.Key, a.Value); err != nil {
-		return err
-	}
-	return r.options.Maker.Check(next, a.Key)
-}
-
 // Check says what a restart would find wrong with settings that Set accepts: it reads
 // the picture that they name, which may take long, but not beyond the run's end. Nothing
 // changes.
-func (r *Run) Check(sets []preset.Assignment) error {
+func (r *Run) Check(sets []settings.Assignment) error {
 	r.mu.Lock()
 	next, err := r.assign(sets)
 	started, cut := r.started, r.cut
 	r.mu.Unlock()
-	if err != nil || r.options.Maker.SameInputs(&next, &started) {
+	if err != nil || r.options.Maker.SameInputs(next, started) {
 		return err
 	}
-	_, err = r.options.Maker.Load(cut, &next)
+	_, err = r.options.Maker.Load(cut, next)
 	return err
 }
 

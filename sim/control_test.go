@@ -1,20 +1,19 @@
 package sim
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/workloads"
 )
 
 func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
-	sets := []preset.Assignment{
+	sets := []settings.Assignment{
 		{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.2"}, {Key: "composite_l2", Value: "0.3"},
 		{Key: "composite_ssim", Value: "0.5"}, {Key: "amp", Value: "bf16"}, {Key: "threads", Value: "1"},
 	}
@@ -38,9 +37,9 @@ func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
 }
 
 func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	before := r.wanted
-	for want, wrong := range map[string][]preset.Assignment{
+	for want, wrong := range map[string][]settings.Assignment{
 		"amp = \"int8\": must be one of off": {{Key: "threads", Value: "1"}, {Key: "amp", Value: "int8"}},
 		"object_size = 128: must be at most": {{Key: "threads", Value: "1"}, {Key: "object_size", Value: "128"}},
 		"must sum to 1":                      {{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.9"}, {Key: "composite_l2", Value: "0.9"}},
@@ -49,7 +48,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 		if err := r.SetMany(wrong); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want one with %q", wrong, err, want)
 		}
-		if !slices.Equal(before.Channels, r.wanted.Channels) || before.Threads != r.wanted.Threads || before.AMP != r.wanted.AMP {
+		if len(before.Differing(r.wanted)) > 0 {
 			t.Errorf("%v changed the settings that are asked for", wrong)
 		}
 	}
@@ -58,7 +57,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 // The number of samples left is a setting: the run ends with the sample that it
 // names, or with the present one where that is later.
 func TestSamplesLeftCanChange(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
 	until(t, a, "two samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= 2 })
 	r.Pause(true)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
@@ -80,7 +79,7 @@ func TestSamplesLeftCanChange(t *testing.T) {
 
 // The threshold ends the initialisation too, from the boundary at which it changes.
 func TestThresholdChangesTheInitialisation(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Set("threshold", "5"); err != nil {
 		t.Fatal(err)

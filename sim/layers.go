@@ -78,7 +78,7 @@ func (p *layerProfile) take() []profiles.Layer {
 // Iterations that ended a sample early did not run the whole plan.
 func (l *loop) profileLayers(rec *profiles.Iteration) {
 	profiler, ok := l.work.(workload.Profiler)
-	if !ok || !l.settings.LayerProfile || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
+	if !ok || !l.reads.layers || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
 		return
 	}
 	now := time.Now()
@@ -93,7 +93,7 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 func (l *loop) judgeLayers() {
 	l.layers = layerProfile{}
 	device := l.work.Device()
-	if roofs := l.run.options.Roofs; roofs != nil && device != nil && l.settings.LayerProfile {
+	if roofs := l.run.options.Roofs; roofs != nil && device != nil && l.reads.layers {
 		if l.layers.judge = roofs(device.Kernels(), device.Threads()); l.layers.judge != nil {
 			l.layers.shown = l.layers.judge.Roofs()
 		}

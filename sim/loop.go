@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/workload"
 )
 
 // loop is what belongs to the run's goroutine alone.
 type loop struct {
 	run      *Run
-	settings preset.Settings // in force
+	settings settings.Values // in force
+	reads    readSettings    // of them, what the loop itself reads
 	work     workload.Task
 	info     profiles.RunInfo
 
 	paused   bool
 	finished bool             // nothing more to do until a restart
-	next     *preset.Settings // of the restart; nil for the user's own
+	next     *settings.Values // of the restart; nil for the user's own
 	failure  error            // why, when the reconstruction diverged
 	endedBy  string           // the limit that the last iteration reached; empty for none
 	restarts int
@@ -43,41 +44,40 @@ type loop struct {
 
 // candidate is a workload that is ready for its first iteration.
 type candidate struct {
-	settings preset.Settings
+	settings settings.Values
 	inputs   workload.Inputs
 	work     workload.Task
 }
 
-// prepare makes the workload for settings and announces the run.
-func (l *loop) prepare(ctx context.Context, r *Run, settings preset.Settings) error {
-	s, err := r.build(ctx, settings, r.inputs)
+// prepare makes the workload of the settings and announces the run.
+func (l *loop) prepare(ctx context.Context, r *Run, v settings.Values) error {
+	c, err := r.build(ctx, v, r.inputs)
 	if err != nil {
 		return err
 	}
-	l.begin(r, s)
+	l.begin(r, c)
 	return nil
 }
 
 // build makes a workload of inputs.
-func (r *Run) build(ctx context.Context, settings preset.Settings, inputs workload.Inputs) (candidate, error) {
-	work, err := r.options.Maker.New(ctx, settings, inputs)
-	return candidate{settings, inputs, work}, err
+func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inputs) (candidate, error) {
+	work, err := r.options.Maker.New(ctx, v, inputs)
+	return candidate{v, inputs, work}, err
 }
 
 // begin takes over a workload, whose first iteration is next, and announces it.
-func (l *loop) begin(r *Run, s candidate) {
-	if k, ok := s.work.(workload.Keeper); ok && r.options.KeepOutput {
+func (l *loop) begin(r *Run, c candidate) {
+	if k, ok := c.work.(workload.Keeper); ok && r.options.KeepOutput {
 		k.KeepOutput()
 	}
 	l.close()
-	l.run, l.settings, l.work = r, s.settings, s.work
-	r.inputs = s.inputs
-	r.begun(s.settings)
+	l.run, l.settings, l.work = r, c.settings, c.work
+	r.inputs = c.inputs
+	r.begun(c.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
-	l.judgeLayers()
 
 	info := l.work.Info()
 	if device := l.work.Device(); device != nil {
@@ -88,6 +88,8 @@ func (l *loop) begin(r *Run, s candidate) {
 	info.Notes = append(info.Notes, r.options.Notes...)
 	l.info = info
 	l.quality, l.looking = info.Schema.SeriesNamed(info.Schema.Quality), info.Schema.Looking()
+	l.read()
+	l.judgeLayers()
 	r.stream.Begin(info, l.settings)
 	for _, note := range info.Notes {
 		if l.restarts == 0 {
@@ -252,17 +254,35 @@ func (l *loop) compareDue(now time.Time) bool {
 	return every > 0 && now.Sub(l.compare) >= every
 }
 
+// readSettings is what the loop itself reads of the settings in every iteration.
+type readSettings struct {
+	maxUnitsKey   string
+	maxIterations int64
+	maxUnits      int
+	maxSeconds    float64
+	layers        bool // to be profiled
+}
+
+// read takes over what the loop reads of the settings in force.
+func (l *loop) read() {
+	v, units := l.settings, settings.MaxUnits(l.info.Schema.Unit.Many)
+	l.reads = readSettings{
+		maxUnitsKey: units, maxIterations: int64(v.Int(settings.MaxIterations)), maxUnits: v.Int(units),
+		maxSeconds: v.Number(settings.MaxSeconds), layers: v.On(settings.LayerProfile),
+	}
+}
+
 // limit names the setting that ends the run with the present iteration; empty for
 // none.
 func (l *loop) limit(now time.Time, outcome *workload.Outcome) string {
-	s := &l.settings
+	s := &l.reads
 	switch {
-	case s.MaxIterations > 0 && l.index+1 >= s.MaxIterations:
-		return fmt.Sprintf("max_iterations = %d", s.MaxIterations)
-	case s.MaxSamples > 0 && outcome.UnitEnded && int(outcome.Result.Unit)+1 >= s.MaxSamples:
-		return fmt.Sprintf("max_samples = %d", s.MaxSamples)
-	case s.MaxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.MaxSeconds:
-		return fmt.Sprintf("max_seconds = %g", s.MaxSeconds)
+	case s.maxIterations > 0 && l.index+1 >= s.maxIterations:
+		return fmt.Sprintf("%s = %d", settings.MaxIterations, s.maxIterations)
+	case s.maxUnits > 0 && outcome.UnitEnded && int(outcome.Result.Unit)+1 >= s.maxUnits:
+		return fmt.Sprintf("%s = %d", s.maxUnitsKey, s.maxUnits)
+	case s.maxSeconds > 0 && (l.active+now.Sub(l.resumed)).Seconds() >= s.maxSeconds:
+		return fmt.Sprintf("%s = %g", settings.MaxSeconds, s.maxSeconds)
 	}
 	return ""
 }
@@ -294,7 +314,7 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
-		return false, l.set(cut, c.sets)
+		return false, l.set(cut, c.settings)
 	case pauseCommand:
 		l.pause(true)
 	case resumeCommand:
@@ -316,7 +336,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 }
 
 // base is the user's settings: while an ablation switches them, those that it returns to.
-func (l *loop) base() preset.Settings {
+func (l *loop) base() settings.Values {
 	if l.ablation != nil {
 		return l.ablation.base
 	}
@@ -325,24 +345,14 @@ func (l *loop) base() preset.Settings {
 
 // set changes settings between two iterations: the live ones of a run that goes on before
 // its next iteration, the others when it is restarted.
-func (l *loop) set(cut context.Context, sets []preset.Assignment) error {
+func (l *loop) set(cut context.Context, next settings.Values) error {
 	before := l.base()
-	next := before
-	if l.next != nil {
-		next = *l.next
-	}
-	for _, a := range sets {
-		if err := next.Set(a.Key, a.Value); err != nil {
-			return err // Run.SetMany has checked it
-		}
-	}
-	next.BindThreshold()
 	now := before
 	if !l.finished {
-		now = before.WithLive(&next)
+		now = before.WithLive(next)
 	}
-	l.setNext(next, &now)
-	changed := now.Differing(&before)
+	l.setNext(next, now)
+	changed := now.Differing(before)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -358,7 +368,7 @@ func (l *loop) set(cut context.Context, sets []preset.Assignment) error {
 
 // setNext takes the settings that a restart begins with, where those that the run goes
 // on with are now.
-func (l *loop) setNext(next preset.Settings, now *preset.Settings) {
+func (l *loop) setNext(next, now settings.Values) {
 	differs := len(next.Differing(now)) > 0
 	if differs || l.next != nil {
 		l.run.stream.Next(next)
@@ -370,46 +380,51 @@ func (l *loop) setNext(next preset.Settings, now *preset.Settings) {
 }
 
 // change brings the live settings to those of next, all before the next iteration.
-func (l *loop) change(cut context.Context, next preset.Settings, ablating bool) error {
+func (l *loop) change(cut context.Context, next settings.Values, ablating bool) error {
 	changes := l.changesTo(next, ablating)
 	if len(changes) == 0 {
 		return nil
 	}
 	before := l.settings
 	l.settings = next
+	l.read()
 	if err := l.work.Apply(cut, next); err != nil {
 		return fmt.Errorf("%s = %s: %w", changes[0].Key, changes[0].After, err)
 	}
 	l.run.stream.Memory(l.work.Memory())
 	l.judgeLayers()
-	if before.LayerProfile != next.LayerProfile {
+	if before.On(settings.LayerProfile) != l.reads.layers {
 		l.run.stream.Layers(nil, nil)
 	}
 	l.announce(changes)
-	l.tellThreshold(&before)
+	l.announceSuspended(before)
 	return nil
 }
 
-// tellThreshold logs that the threshold was suspended, or is in force again.
-func (l *loop) tellThreshold(before *preset.Settings) {
-	_, was := before.ThresholdSuspended()
-	loss, is := l.settings.ThresholdSuspended()
-	switch {
-	case is && !was:
-		l.run.stream.Log(fmt.Sprintf("threshold %g was given for %s and is suspended under %s: samples end at their limits",
-			l.settings.Threshold, loss, l.settings.LossName()))
-	case was && !is:
-		l.run.stream.Log(fmt.Sprintf("threshold %g is in force for %s", l.settings.Threshold, l.settings.LossName()))
+// announceSuspended logs the numbers that were suspended, or are in force again.
+func (l *loop) announceSuspended(before settings.Values) {
+	for i := range l.settings.Keys() {
+		k := &l.settings.Keys()[i]
+		_, _, was := before.Suspended(k.Name)
+		given, now, is := l.settings.Suspended(k.Name)
+		switch {
+		case is && !was:
+			l.run.stream.Log(fmt.Sprintf("%s %g was given for %s and is suspended under %s: %s",
+				k.Name, l.settings.Number(k.Name), given, now, k.Suspended))
+		case was && !is:
+			l.run.stream.Log(fmt.Sprintf("%s %g is in force for %s", k.Name, l.settings.Number(k.Name), l.settings.Of(k.Name)))
+		}
 	}
 }
 
 // changesTo lists what differs from the settings in force.
-func (l *loop) changesTo(next preset.Settings, ablating bool) []profiles.Change {
+func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change {
 	var changes []profiles.Change
 	at := time.Since(l.began)
-	for _, key := range next.Differing(&l.settings) {
+	for _, key := range next.Differing(l.settings) {
+		k, _ := next.Lookup(key)
 		changes = append(changes, profiles.Change{
-			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating,
+			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating, Limit: k.Limit,
 		})
 	}
 	return changes
@@ -455,13 +470,13 @@ func (l *loop) step(cut context.Context) error {
 // restart begins again from the first weights of the seed. Where that cannot be, the run
 // goes on as it was.
 func (l *loop) restart(cut context.Context) error {
-	settings := l.base()
-	if l.next != nil {
-		settings = *l.next
-	}
 	before, held := l.base(), l.work.Memory()
-	s, err := l.another(cut, settings, settings.FitsBeside(held.Total()))
-	if err != nil || s.work == nil {
+	v := before
+	if l.next != nil {
+		v = *l.next
+	}
+	c, err := l.another(cut, v, l.run.options.Maker.FitsBeside(v, held.Total()))
+	if err != nil || c.work == nil {
 		return err
 	}
 	if err := l.stopAblation(cut, "the run was restarted"); err != nil {
@@ -470,9 +485,9 @@ func (l *loop) restart(cut context.Context) error {
 	l.restarts++
 	paused := l.paused
 	l.paused = false
-	l.begin(l.run, s)
-	l.run.stream.Log("restarted from the first weights of the seed" + with(&settings, &before))
-	l.tellThreshold(&before)
+	l.begin(l.run, c)
+	l.run.stream.Log("restarted from the first weights of the seed" + with(v, before))
+	l.announceSuspended(before)
 	l.run.stream.State(profiles.Running, "")
 	if paused {
 		l.pause(true)
@@ -481,10 +496,10 @@ func (l *loop) restart(cut context.Context) error {
 }
 
 // another makes the workload of a restart beside the present one, which goes on
-// where there can be none; the log has the reason, and s no workload. Where the memory does
+// where there can be none; the log has the reason, and c no workload. Where the memory does
 // not hold both, the present one is given up once the inputs are there, and what is wrong
 // then is an error.
-func (l *loop) another(cut context.Context, settings preset.Settings, beside bool) (s candidate, err error) {
+func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c candidate, err error) {
 	stream := l.run.stream
 	running := !l.paused && !l.finished
 	if running {
@@ -492,34 +507,34 @@ func (l *loop) another(cut context.Context, settings preset.Settings, beside boo
 	}
 	stream.State(profiles.Preparing, "")
 	maker, inputs := l.run.options.Maker, l.run.inputs
-	if !maker.SameInputs(&settings, &l.settings) {
-		inputs, err = maker.Load(cut, &settings)
+	if !maker.SameInputs(v, l.settings) {
+		inputs, err = maker.Load(cut, v)
 	}
 	given := err == nil && !beside
 	if given {
 		if err := l.stopAblation(cut, "the run was restarted"); err != nil {
-			return s, err
+			return c, err
 		}
 		l.close()
 	}
 	if err == nil {
-		s, err = l.run.build(cut, settings, inputs)
+		c, err = l.run.build(cut, v, inputs)
 	}
 	switch {
 	case err == nil:
-		return s, nil
+		return c, nil
 	case cut.Err() != nil:
 		l.announceState()
-		return s, cut.Err()
+		return c, cut.Err()
 	case given:
-		return s, fmt.Errorf("restart, after the run before had to make room for it: %w", err)
+		return c, fmt.Errorf("restart, after the run before had to make room for it: %w", err)
 	}
 	stream.Refuse("not restarted: " + err.Error())
 	if running {
 		l.resumed = time.Now()
 	}
 	l.announceState()
-	return s, nil
+	return c, nil
 }
 
 // announceState publishes what the run does.
@@ -535,15 +550,11 @@ func (l *loop) announceState() {
 }
 
 // with lists what settings have otherwise than before: " with radius = 24".
-func with(settings, before *preset.Settings) string {
-	var list []string
-	for _, key := range settings.Differing(before) {
-		list = append(list, key+" = "+settings.Get(key))
+func with(v, before settings.Values) string {
+	if changes := v.ChangesFrom(before); changes != "" {
+		return " with " + changes
 	}
-	if len(list) == 0 {
-		return ""
-	}
-	return " with " + strings.Join(list, ", ")
+	return ""
 }
 
 // save writes the reconstruction as it stands.

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/fft"
 	"prismtop/sim/cpu/host"
@@ -22,7 +23,7 @@ import (
 
 // reconstructed runs settings to their end and returns the reconstruction and the
 // object, both on the object's window, and the run's description.
-func reconstructed(t *testing.T, s preset.Settings) (got, truth []float32, r *Run) {
+func reconstructed(t *testing.T, s settings.Values) (got, truth []float32, r *Run) {
 	t.Helper()
 	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream.New(1 << 14)})
 	if err != nil {
@@ -87,7 +88,7 @@ func TestMoonReachesWhatItsAperturesAllow(t *testing.T) {
 		t.Skip("skipped with -short: 18,000 iterations take long")
 	}
 	var m host.Metrics
-	got, truth, r := reconstructed(t, settings(t, halfMoon...))
+	got, truth, r := reconstructed(t, configured(t, halfMoon...))
 	limit, s := bandLimited(t, r), object(r).ObjectSize
 	similarity := func(a, b []float32) float64 {
 		v, err := m.SSIM(t.Context(), a, b, s, s)
@@ -120,7 +121,7 @@ func TestMixedPrecisionKeepsTheQuality(t *testing.T) {
 			for seed := range seeds {
 				t.Run(fmt.Sprintf("%s seed %d", amp, seed+1), func(t *testing.T) {
 					t.Parallel()
-					s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{
+					s, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "quick", Sets: []string{
 						"threads=1", fmt.Sprintf("seed=%d", seed+1), "amp=" + amp}})
 					if err != nil {
 						t.Fatal(err)

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,8 +10,9 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
+	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 )
 
@@ -33,23 +36,23 @@ func set(t *testing.T, r *Run, key, value string) {
 // What the next start reads waits for it, beside a run that goes on under what it began
 // with and that live settings still change.
 func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	set(t, r, "radius", "8")
 	set(t, r, "samples", "7")
 	set(t, r, "threads", "1")
 	s := until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && len(s.Changes) > 0 })
-	if s.Next.Radius != 8 || s.Next.Samples != 7 || s.Next.Threads != 1 || s.Settings.Radius != 10 || s.Settings.Threads != 1 || len(s.Changes) != 1 {
+	if s.Next.Number("radius") != 8 || s.Next.Int("samples") != 7 || s.Next.Int("threads") != 1 || s.Settings.Number("radius") != 10 || s.Settings.Int("threads") != 1 || len(s.Changes) != 1 {
 		t.Errorf("next %+v, in force %+v, changes %v", s.Next, s.Settings, s.Changes)
 	}
 	set(t, r, "samples", "60") // taken back
-	s = until(t, a, "one change less", func(s *profiles.Snapshot) bool { return s.Next.Samples == 60 })
-	if got := s.Next.Differing(&s.Settings); !slices.Equal(got, []string{"radius"}) {
+	s = until(t, a, "one change less", func(s *profiles.Snapshot) bool { return s.Next.Int("samples") == 60 })
+	if got := s.Next.Differing(s.Settings); !slices.Equal(got, []string{"radius"}) {
 		t.Errorf("wait for the next run: %v", got)
 	}
 	restart(t, r)
 	s = until(t, a, "the next run", func(s *profiles.Snapshot) bool { return s.Run.PriorStarts == 1 && s.Index > 3 })
-	if s.Run.Radius != 8 || s.Settings.Radius != 8 || s.Next != nil || s.Settings.Threads != 1 {
+	if s.Run.Radius != 8 || s.Settings.Number("radius") != 8 || s.Next != nil || s.Settings.Int("threads") != 1 {
 		t.Errorf("the next run has radius %g, %+v", s.Run.Radius, s.Settings)
 	}
 	if text := s.Log[len(s.Log)-1].Text; text != "restarted from the first weights of the seed with radius = 8" {
@@ -60,7 +63,7 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 // Whatever is wrong with a setting of the start is said as on the command line, when it is
 // asked for, and nothing changes.
 func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	for _, tt := range []struct{ key, value, want string }{
 		{"radius", "40", "radius = 40: must be at most half of size, 32"},
@@ -74,11 +77,11 @@ func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
 			t.Errorf("%s = %s: %v, want %q", tt.key, tt.value, err, tt.want)
 		}
 	}
-	missing := []preset.Assignment{{Key: "image", Value: filepath.Join(t.TempDir(), "none.png")}}
+	missing := []settings.Assignment{{Key: "image", Value: filepath.Join(t.TempDir(), "none.png")}}
 	if err := r.Check(missing); err == nil || !strings.Contains(err.Error(), "none.png: no such file") {
 		t.Errorf("a picture that is not there: %v", err)
 	}
-	if err := r.Check([]preset.Assignment{{Key: "object", Value: "star"}}); err != nil {
+	if err := r.Check([]settings.Assignment{{Key: "object", Value: "star"}}); err != nil {
 		t.Error(err)
 	}
 	set(t, r, "size", "256") // the next run may have what this one cannot
@@ -100,7 +103,7 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 		state profiles.State
 		sets  []string
 	}{{profiles.Running, endless}, {profiles.Paused, endless}, {profiles.Finished, append(slices.Clone(small), "max_iterations=5")}} {
-		r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, tt.sets...), Linger: true})
+		r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, tt.sets...), Linger: true})
 		s := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 		r.Pause(tt.state == profiles.Paused)
 		before := until(t, a, tt.state.String(), func(s *profiles.Snapshot) bool { return s.State == tt.state })
@@ -112,7 +115,7 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 		if text := s.Log[len(s.Log)-1].Text; !strings.HasPrefix(text, "not restarted: ") || !strings.Contains(text, "europa.png: no such file") {
 			t.Errorf("%v: the log says %q", tt.state, text)
 		}
-		if s.Run.PriorStarts != 0 || s.Next == nil || s.Next.Image != path || s.Index < before.Index {
+		if s.Run.PriorStarts != 0 || s.Next == nil || s.Next.Text("image") != path || s.Index < before.Index {
 			t.Errorf("%v: iteration %d of start %d after %d, next %+v", tt.state, s.Index, s.Run.PriorStarts, before.Index, s.Next)
 		}
 		if tt.state == profiles.Running {
@@ -133,13 +136,13 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 // A picture that is read for a restart is the next run's, at the next run's sizes.
 func TestARestartLoadsAnotherPicture(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "europa")
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true, SaveTo: base})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true, SaveTo: base})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
 	}
 	until(t, a, "the picture", func(*profiles.Snapshot) bool { _, err := os.Stat(base + ".npy"); return err == nil })
-	for _, a := range []preset.Assignment{{Key: "image", Value: base + ".png"}, {Key: "size", Value: "128"}, {Key: "object_size", Value: "16"}} {
+	for _, a := range []settings.Assignment{{Key: "image", Value: base + ".png"}, {Key: "size", Value: "128"}, {Key: "object_size", Value: "16"}} {
 		set(t, r, a.Key, a.Value)
 	}
 	restart(t, r)
@@ -151,7 +154,7 @@ func TestARestartLoadsAnotherPicture(t *testing.T) {
 
 // Nothing listens to a run whose loop is gone, and it says so.
 func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
+	r, _ := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
 	r.Stop()
 	_ = r.Wait()
 	if err := r.Restart(); err == nil || !strings.Contains(err.Error(), "over for good") {
@@ -162,25 +165,46 @@ func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
 // Where the memory holds one run alone, the present one goes before the next is built, and
 // stays while the picture is not there.
 func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Stream: stream.New(1 << 10)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Stream: stream.New(1 << 10)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	l := &r.loop
-	next := l.settings
-	next.Image = filepath.Join(t.TempDir(), "none.png")
+	next := changed(t, l.settings, "image="+filepath.Join(t.TempDir(), "none.png"))
 	if s, err := l.another(t.Context(), next, false); err != nil || s.work != nil || l.work == nil {
 		t.Fatalf("without a picture: %v, another %v, the present %v", err, s.work, l.work)
 	}
-	next.Image, next.Radius = "", 8
+	next = changed(t, next, "image=", "radius=8")
 	s, err := l.another(t.Context(), next, false)
 	if err != nil || s.work == nil || l.work != nil {
 		t.Fatalf("another %v beside %v: %v", s.work, l.work, err)
 	}
 	l.begin(r, s)
-	next.Kernels = "neon"
+	r.options.Maker = broken{r.options.Maker}
 	if _, err := l.another(t.Context(), next, false); err == nil || !strings.HasPrefix(err.Error(), "restart, after the run before had to make room") {
-		t.Errorf("kernels that there are not: %v", err)
+		t.Errorf("a run that cannot be made: %v", err)
 	}
+}
+
+// broken makes no task.
+type broken struct{ workload.Maker }
+
+func (broken) New(context.Context, settings.Values, workload.Inputs) (workload.Task, error) {
+	return nil, errors.New("broken")
+}
+
+// changed is settings with some of them changed together.
+func changed(t *testing.T, v settings.Values, sets ...string) settings.Values {
+	t.Helper()
+	var all []settings.Assignment
+	for _, set := range sets {
+		key, value, _ := strings.Cut(set, "=")
+		all = append(all, settings.Assignment{Key: key, Value: value})
+	}
+	v, err := v.With(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/workload"
 )
@@ -24,7 +24,7 @@ import (
 // Options says what to run and how to be watched.
 type Options struct {
 	Maker    workload.Maker // of the workload
-	Settings preset.Settings
+	Settings settings.Values
 	Stream   *stream.Stream
 
 	// SaveTo is the path, without extension, that Save writes a .png and a .npy
@@ -66,8 +66,8 @@ type Run struct {
 	prepared bool
 
 	mu       sync.Mutex
-	wanted   preset.Settings // of the next start, once the queue is obeyed
-	started  preset.Settings // that the present start began with
+	wanted   settings.Values // of the next start, once the queue is obeyed
+	started  settings.Values // that the present start began with
 	commands []command
 	err      error
 
@@ -100,16 +100,16 @@ func Open(ctx context.Context, o Options) (*Run, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	if err := o.Maker.Check(&o.Settings, "device"); err != nil {
+	if err := o.Maker.Check(o.Settings, settings.Device); err != nil {
 		return nil, err
 	}
-	o.Settings.BindThreshold()
+	o.Settings = o.Settings.Settled()
 	r := &Run{
 		options: o, stream: o.Stream, wanted: o.Settings, started: o.Settings,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), cut: context.Background(),
 	}
-	if o.Maker.Reads(&o.Settings) {
-		inputs, err := o.Maker.Load(ctx, &o.Settings)
+	if o.Maker.Reads(o.Settings) {
+		inputs, err := o.Maker.Load(ctx, o.Settings)
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func Open(ctx context.Context, o Options) (*Run, error) {
 // prepare makes the run ready for its first iteration.
 func (r *Run) prepare(ctx context.Context) (err error) {
 	if r.inputs == nil {
-		if r.inputs, err = r.options.Maker.Load(ctx, &r.options.Settings); err != nil {
+		if r.inputs, err = r.options.Maker.Load(ctx, r.options.Settings); err != nil {
 			return err
 		}
 	}
@@ -130,10 +130,10 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 }
 
 // begun notes the settings that a start began with.
-func (r *Run) begun(s preset.Settings) {
+func (r *Run) begun(v settings.Values) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.started = s
+	r.started = v
 }
 
 // SettingsError ends a run whose settings cannot be served.

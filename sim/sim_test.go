@@ -15,6 +15,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
@@ -27,10 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var small = []string{"size=64", "object_size=32", "radius=10", "roi_diameter=40", "samples=6", "passes=1",
 	"iterations=12", "init_iterations=10", "init_cycles=1", "threshold=0.002", "learning_rate=0.005", "channels="}
 
-// settings are the default preset's, changed by key=value pairs.
-func settings(t testing.TB, sets ...string) preset.Settings {
+// configured are the default preset's settings, changed by key=value pairs.
+func configured(t testing.TB, sets ...string) settings.Values {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{Sets: sets})
+	s, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Sets: sets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func until(t testing.TB, a *aggregate.Aggregator, what string, ok func(*profiles
 }
 
 func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
-	s := finish(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "iterations=40")...)})
+	s := finish(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "iterations=40")...)})
 	if s.State != profiles.Finished || len(s.Results) != 6 || !s.Of("psnr_db").Has || s.Of("coverage").Latest <= 0 {
 		t.Fatalf("state %v, %d samples done, quality %v, coverage %g", s.State, len(s.Results), s.Of("psnr_db").Has, s.Of("coverage").Latest)
 	}
@@ -96,7 +97,7 @@ func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
 }
 
 // losses are the bits of every iteration's losses of a run.
-func losses(t *testing.T, s preset.Settings) []uint64 {
+func losses(t *testing.T, s settings.Values) []uint64 {
 	t.Helper()
 	events := stream.New(1)
 	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: events})
@@ -120,12 +121,12 @@ func losses(t *testing.T, s preset.Settings) []uint64 {
 
 // Law 6: same seed and settings, same bits; caches and threads change no result.
 func TestSameSeedGivesTheSameBits(t *testing.T) {
-	want := losses(t, settings(t, append(small, "threads=1")...))
+	want := losses(t, configured(t, append(small, "threads=1")...))
 	for _, sets := range [][]string{
 		{"threads=1"}, {"threads=2"}, {"measurement_cache=false", "fft_cache=false", "mask_cache=false"},
 		{"pattern=remeasure"}, {"pattern=remeasure", "measurement_cache=false"},
 	} {
-		got := losses(t, settings(t, append(small, sets...)...))
+		got := losses(t, configured(t, append(small, sets...)...))
 		if len(got) != len(want) {
 			t.Errorf("%v: %d iterations, want %d", sets, len(got)/2, len(want)/2)
 			continue
@@ -137,13 +138,13 @@ func TestSameSeedGivesTheSameBits(t *testing.T) {
 			}
 		}
 	}
-	if other := losses(t, settings(t, append(small, "seed=7")...)); other[1] == want[1] {
+	if other := losses(t, configured(t, append(small, "seed=7")...)); other[1] == want[1] {
 		t.Error("another seed gives the same first loss")
 	}
 }
 
 func TestSettingsChangeBetweenIterations(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	for i, change := range [][2]string{
 		{"amp", "bf16"}, {"amp", "bf16x3"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
@@ -170,7 +171,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 }
 
 func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: settings(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	for change, want := range map[[2]string]string{
 		{"size", "16"}:          "object_size",
 		{"amp", "int8"}:         "amp",
@@ -184,7 +185,7 @@ func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
 }
 
 func TestPauseStepAndRestart(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	at := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused }).Index
@@ -202,32 +203,32 @@ func TestPauseStepAndRestart(t *testing.T) {
 // Settings of a run that is over are those of the next, and take effect with it; those
 // of the run that is over stay what it ran under.
 func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "max_iterations=5")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
 	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
 	if text := s.Log[len(s.Log)-1].Text; text != "ended by max_iterations = 5" || s.Index != 5 {
 		t.Errorf("after %d iterations: %q", s.Index, text)
 	}
-	for _, set := range []preset.Assignment{{Key: "amp", Value: "bf16"}, {Key: "max_iterations", Value: "1"}, {Key: "max_iterations", Value: "7"}} {
+	for _, set := range []settings.Assignment{{Key: "amp", Value: "bf16"}, {Key: "max_iterations", Value: "1"}, {Key: "max_iterations", Value: "7"}} {
 		if err := r.Set(set.Key, set.Value); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s = until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && s.Next.MaxIterations == 7 })
-	if s.Next.AMP != "bf16" || s.Settings.AMP != "off" || s.Settings.MaxIterations != 5 || len(s.Changes) != 0 {
-		t.Errorf("next %s, in force %s and %d, changes %v", s.Next.AMP, s.Settings.AMP, s.Settings.MaxIterations, s.Changes)
+	s = until(t, a, "the next run's settings", func(s *profiles.Snapshot) bool { return s.Next != nil && s.Next.Int("max_iterations") == 7 })
+	if s.Next.Text("amp") != "bf16" || s.Settings.Text("amp") != "off" || s.Settings.Int("max_iterations") != 5 || len(s.Changes) != 0 {
+		t.Errorf("next %s, in force %s and %d, changes %v", s.Next.Text("amp"), s.Settings.Text("amp"), s.Settings.Int("max_iterations"), s.Changes)
 	}
 	restart(t, r)
 	s = until(t, a, "the end again", func(s *profiles.Snapshot) bool {
 		return s.State == profiles.Finished && s.Run.PriorStarts == 1 && s.Index == 7
 	})
-	if s.Next != nil || s.Settings.AMP != "bf16" || s.Memory.Parts[prism.MemoryWeights] == 0 {
+	if s.Next != nil || s.Settings.Text("amp") != "bf16" || s.Memory.Parts[prism.MemoryWeights] == 0 {
 		t.Errorf("the next run: %+v", s.Settings)
 	}
 }
 
 func TestSaveWritesPictureAndArray(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moon")
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Linger: true, SaveTo: base})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, small...), Linger: true, SaveTo: base})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 // A run whose loss is no longer a number fails with an error, its numbers stay to
 // be seen, and it can begin again.
 func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
@@ -275,7 +276,7 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 
 // A panic of the loop is an error of the run, not the end of the process.
 func TestPanicOfTheLoopIsAnError(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, small...), Stream: stream.New(64)}
+	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, small...), Stream: stream.New(64)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +291,7 @@ func TestPanicOfTheLoopIsAnError(t *testing.T) {
 }
 
 func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: settings(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
+	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
 	o.Stream = stream.New(1 << 10)
 	r, err := New(t.Context(), o)
 	if err != nil {
@@ -316,7 +317,7 @@ func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
 func BenchmarkIteration(b *testing.B) {
 	for _, name := range []string{"moon", "baseline"} {
 		b.Run(name, func(b *testing.B) {
-			s, _, err := preset.Resolve(preset.Sources{Preset: name, Sets: []string{"init_cycles=0", "iterations=1000000", "threshold=0"}})
+			s, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Sets: []string{"init_cycles=0", "iterations=1000000", "threshold=0"}})
 			if err != nil {
 				b.Fatal(err)
 			}

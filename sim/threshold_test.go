@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/workloads"
 )
 
@@ -17,14 +17,14 @@ var converging = slices.Concat(small, []string{"samples=60", "threshold=0.5", "i
 // A threshold belongs to the loss that it was given for: samples under another one end at
 // their limits until it is given anew, and under the first it is in force again.
 func TestAThresholdBelongsToItsLoss(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, converging...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, converging...), Linger: true})
 	r.Pause(true)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
-	if s.Settings.ThresholdInForce() != 0.5 {
-		t.Fatalf("threshold %g in force at the start", s.Settings.ThresholdInForce())
+	if s.Settings.InForce("threshold") != 0.5 {
+		t.Fatalf("threshold %g in force at the start", s.Settings.InForce("threshold"))
 	}
 	set(t, r, "loss", "l2")
-	until(t, a, "the loss", func(s *profiles.Snapshot) bool { return s.Settings.Loss == "l2" })
+	until(t, a, "the loss", func(s *profiles.Snapshot) bool { return s.Settings.Text("loss") == "l2" })
 	r.Pause(false)
 	from := len(s.Results) + 1 // the sample under way began under l1
 	s = until(t, a, "samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= from+4 })
@@ -33,7 +33,7 @@ func TestAThresholdBelongsToItsLoss(t *testing.T) {
 			t.Errorf("sample %d under a suspended threshold: %+v", res.Unit, res)
 		}
 	}
-	if loss, suspended := s.Settings.ThresholdSuspended(); !suspended || loss != "normalised l1" || s.Settings.Get("threshold") != "0.5 for normalised l1" {
+	if loss, _, suspended := s.Settings.Suspended("threshold"); !suspended || loss != "normalised l1" || s.Settings.Get("threshold") != "0.5 for normalised l1" {
 		t.Errorf("suspended %v for %q: %s", suspended, loss, s.Settings.Get("threshold"))
 	}
 	if len(s.Changes) != 1 || !told(s, "threshold 0.5 was given for normalised l1 and is suspended under normalised l2") {
@@ -56,30 +56,30 @@ func told(s *profiles.Snapshot, text string) bool {
 }
 
 func TestASuspendedThresholdComesBack(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
 	set(t, r, "threshold", "1e-9")
 	steps := []struct {
-		sets []preset.Assignment
+		sets []settings.Assignment
 		want string
 	}{
-		{[]preset.Assignment{{Key: "loss", Value: "l2"}}, "1e-09 for normalised l1"},
-		{[]preset.Assignment{{Key: "loss", Value: "l1"}}, "1e-09"},
-		{[]preset.Assignment{{Key: "normalize_loss", Value: "false"}}, "1e-09 for normalised l1"},
-		{[]preset.Assignment{{Key: "normalize_loss", Value: "true"}}, "1e-09"},
-		{[]preset.Assignment{{Key: "loss", Value: "composite"}, {Key: "threshold", Value: "2e-9"}}, "2e-09"}, // together: of the new loss
-		{[]preset.Assignment{{Key: "composite_l1", Value: "0.8"}, {Key: "composite_ssim", Value: "0.2"}}, "2e-09 for composite 0.7/0/0.3"},
-		{[]preset.Assignment{{Key: "composite_l1", Value: "0.7"}, {Key: "composite_ssim", Value: "0.3"}}, "2e-09"},
-		{[]preset.Assignment{{Key: "threshold", Value: "3e-9"}, {Key: "loss", Value: "ssim"}}, "3e-09"}, // in any order
-		{[]preset.Assignment{{Key: "loss", Value: "l2"}}, "3e-09 for ssim"},
-		{[]preset.Assignment{{Key: "threshold", Value: "1e-9 for normalised l1"}}, "1e-09 for normalised l1"}, // as undo asks for it
-		{[]preset.Assignment{{Key: "threshold", Value: "0"}, {Key: "loss", Value: "l1"}}, "0"},                // never is never
+		{[]settings.Assignment{{Key: "loss", Value: "l2"}}, "1e-09 for normalised l1"},
+		{[]settings.Assignment{{Key: "loss", Value: "l1"}}, "1e-09"},
+		{[]settings.Assignment{{Key: "normalize_loss", Value: "false"}}, "1e-09 for normalised l1"},
+		{[]settings.Assignment{{Key: "normalize_loss", Value: "true"}}, "1e-09"},
+		{[]settings.Assignment{{Key: "loss", Value: "composite"}, {Key: "threshold", Value: "2e-9"}}, "2e-09"}, // together: of the new loss
+		{[]settings.Assignment{{Key: "composite_l1", Value: "0.8"}, {Key: "composite_ssim", Value: "0.2"}}, "2e-09 for composite 0.7/0/0.3"},
+		{[]settings.Assignment{{Key: "composite_l1", Value: "0.7"}, {Key: "composite_ssim", Value: "0.3"}}, "2e-09"},
+		{[]settings.Assignment{{Key: "threshold", Value: "3e-9"}, {Key: "loss", Value: "ssim"}}, "3e-09"}, // in any order
+		{[]settings.Assignment{{Key: "loss", Value: "l2"}}, "3e-09 for ssim"},
+		{[]settings.Assignment{{Key: "threshold", Value: "1e-9 for normalised l1"}}, "1e-09 for normalised l1"}, // as undo asks for it
+		{[]settings.Assignment{{Key: "threshold", Value: "0"}, {Key: "loss", Value: "l1"}}, "0"},                // never is never
 	}
 	for i, step := range steps {
 		if err := r.SetMany(step.sets); err != nil {
 			t.Fatal(err)
 		}
 		until(t, a, step.want, func(s *profiles.Snapshot) bool {
-			return len(s.Changes) > i && s.Settings.Get("threshold") == step.want && s.Settings.Loss == r.wanted.Loss
+			return len(s.Changes) > i && s.Settings.Get("threshold") == step.want && s.Settings.Text("loss") == r.wanted.Text("loss")
 		})
 	}
 	if err := r.Set("threshold", "1e-9 for l3"); err == nil {
@@ -89,7 +89,7 @@ func TestASuspendedThresholdComesBack(t *testing.T) {
 
 // A restart after the loss was changed has the threshold suspended still.
 func TestARestartKeepsAThresholdSuspended(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: settings(t, append(converging, "max_iterations=2")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(converging, "max_iterations=2")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	set(t, r, "loss", "l2")
 	set(t, r, "max_iterations", "20")

@@ -69,6 +69,10 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 		writeWrapped(c, 0, 0, 4, "No ablation ran in this run. R starts the next; A then switches each optimisation off and on while it goes on.", theme.Faint)
 		return "", theme.Faint
 	}
+	if a == nil && len(s.Settings.Table().Compares()) == 0 {
+		writeWrapped(c, 0, 0, 4, "No setting of this run is one that an ablation compares.", theme.Faint)
+		return "", theme.Faint
+	}
 	if a == nil {
 		writeWrapped(c, 0, 0, 4, "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here "+
 			"what it saves or costs. "+ablationLength(s)+" The settings then are what they were.", theme.Faint)
@@ -192,8 +196,12 @@ func ablationLength(s *profiles.Snapshot) string {
 	if s.Total.N == 0 || !(s.Total.Median > 0) || s.Total.Median > math.MaxInt32*1e3 {
 		return ""
 	}
-	return fmt.Sprintf("%d settings in %d rounds take %s.", len(profiles.AblationSwitches()), profiles.AblationRounds,
-		estimate(profiles.AblationEstimate(time.Duration(s.Total.Median))))
+	pairs := 0
+	for _, k := range s.Settings.Table().Compares() {
+		pairs += len(k.Compared.Pairs)
+	}
+	return fmt.Sprintf("%d settings in %d rounds take %s.", pairs, profiles.AblationRounds,
+		estimate(profiles.AblationEstimate(pairs, time.Duration(s.Total.Median))))
 }
 
 // ablationColumn is a column of the table.

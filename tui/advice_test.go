@@ -10,21 +10,21 @@ import (
 
 // Whatever the rules advise, the screen has a key for it.
 func TestEveryAdvisedActionHasAKey(t *testing.T) {
-	schema := prism.Schema()
+	schema, keys := prism.Schema(), bindingsOf(prism.Table)
 	for _, tip := range alert.Tips(&schema) {
 		for _, action := range tip.Actions() {
-			if keyOf(action) == "" {
+			if keys.keyOf(action) == "" {
 				t.Errorf("no key for %q, which is advised: %q", action, tip)
 			}
 		}
 	}
-	if keyOf("") != "" || keyOf("sing") != "" {
+	if keys.keyOf("") != "" || keys.keyOf("sing") != "" {
 		t.Error("what is no action has a key")
 	}
-	for _, table := range keyTables() {
+	for _, table := range keys.tables() {
 		for _, b := range table.keys {
-			if b.action != "" && keyOf(b.action) != b.Keys()[0] {
-				t.Errorf("key %s is of %q, which %s does as well", b.Keys()[0], b.action, keyOf(b.action))
+			if b.action != "" && keys.keyOf(b.action) != b.Keys()[0] {
+				t.Errorf("key %s is of %q, which %s does as well", b.Keys()[0], b.action, keys.keyOf(b.action))
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 	schema := prism.Schema()
 	var got []string
 	for _, tip := range alert.Tips(&schema) {
-		got = append(got, tip.Text(keyOf))
+		got = append(got, tip.Text(bindingsOf(prism.Table).keyOf))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

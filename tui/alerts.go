@@ -74,7 +74,7 @@ func (m *Model) alertLines(w int) []helpLine {
 		style := alertStyle(a.Severity)
 		lines = append(lines, helpLine{text: fmt.Sprintf("%c %s since %s", alertGlyph(a.Severity), a.Severity, clock(a.Since)), style: style})
 		lines = append(lines, wrapped(a.What, w, theme.Strong)...)
-		lines = append(lines, wrapped(a.Try.Text(keyOf), w, theme.Plain)...)
+		lines = append(lines, wrapped(a.Try.Text(m.keys.keyOf), w, theme.Plain)...)
 		lines = append(lines, helpLine{})
 	}
 	return lines[:len(lines)-1]

@@ -74,9 +74,9 @@ func (m *Model) settingPieces(w int, terse bool) []keyGroup {
 	if m.over() {
 		label = []keyGroup{{[]piece{{"next run:", theme.Strong}}, 0}}
 	}
-	groups := append(label, keyPieces(m, withPairs(), terse)...)
-	if !terse && keyWidth(slices.DeleteFunc(slices.Clone(groups), func(g keyGroup) bool { return g.rank > 6 })) > w {
-		groups = append(label, keyPieces(m, withPairs(), true)...)
+	groups := append(label, keyPieces(m, m.keys.footer, terse)...)
+	if !terse && keyWidth(slices.DeleteFunc(slices.Clone(groups), func(g keyGroup) bool { return g.rank > lastHandy })) > w {
+		groups = append(label, keyPieces(m, m.keys.footer, true)...)
 	}
 	if terse && m.over() { // beside the actions, of which none must leave for a setting
 		for i := range groups {
@@ -122,7 +122,7 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 	if m.editing() { // which takes all other keys
 		return []keyGroup{{[]piece{{"ctrl+c", theme.Key}, {" quit", theme.Plain}}, 0}}
 	}
-	table := slices.Concat(runKeys, tuningKeys, screenKeys)
+	table := slices.Concat(runKeys, m.keys.tuning, screenKeys)
 	if m.over() {
 		table = m.afterTheEnd(table, room)
 	}
@@ -208,25 +208,18 @@ func panesHidden(m *Model) (string, bool) {
 	return itoa(m.layout.Unseen) + " hidden", false
 }
 
-// withPairs are the keys of settings with the pairs in place of their halves.
-func withPairs() []binding {
-	var shown []binding
-	for _, b := range settingKeys {
-		if b.state != nil {
-			shown = append(shown, b)
-		}
-	}
-	return append(shown, pairs...)
-}
-
 // keyGroup is the pieces of one binding in the footer, and its rank.
 type keyGroup struct {
 	pieces []piece
 	rank   int
 }
 
-// lastRank is the highest rank of a group.
-const lastRank = 11
+// lastRank is the highest rank of a group, lastHandy that of a setting whose place in the
+// footer is rather kept than the names of the others.
+const (
+	lastRank  = 11
+	lastHandy = 6
+)
 
 // keyGap is the room between two bindings in the footer.
 const keyGap = 2

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // This file is nine places for settings, to flip between two configurations. They
@@ -15,7 +15,7 @@ import (
 type bookmark struct {
 	values map[string]string
 	// before is what applying it changed, to flip back; empty before that.
-	before []preset.Assignment
+	before []settings.Assignment
 }
 
 const bookmarkSlots = 9
@@ -42,7 +42,7 @@ func (m *Model) store(slot int) {
 		return
 	}
 	b := &bookmark{values: map[string]string{}}
-	for _, k := range preset.Keys() {
+	for _, k := range m.keys.table.Keys() {
 		if k.Live {
 			b.values[k.Name] = m.asked(k.Name)
 		}
@@ -67,12 +67,12 @@ func (m *Model) apply(slot int) {
 		}
 		sets, verb = b.before, "back from bookmark %d: "
 	}
-	var before []preset.Assignment
+	var before []settings.Assignment
 	var said []string
 	for _, a := range sets {
 		now := m.asked(a.Key)
-		before = append(before, preset.Assignment{Key: a.Key, Value: now})
-		said = append(said, settingName(a.Key)+" "+settingText(a.Key, now, m.options.Cores)+" → "+settingText(a.Key, a.Value, m.options.Cores))
+		before = append(before, settings.Assignment{Key: a.Key, Value: now})
+		said = append(said, m.nameOf(a.Key)+" "+m.textOf(a.Key, now)+" → "+m.textOf(a.Key, a.Value))
 	}
 	all, cut := m.wanted(), m.cutShort(keysIn(sets)...)
 	if err := m.ask(sets...); err != nil {
@@ -82,16 +82,16 @@ func (m *Model) apply(slot int) {
 	if verb == "bookmark %d: " {
 		b.before = before
 	}
-	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.thresholdText(&all)+m.when(), cut)
+	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.thresholdText(all)+m.when(), cut)
 }
 
 // differing are the bookmark's settings that are not in force, in the order of
 // the table of settings.
-func (m *Model) differing(b *bookmark) []preset.Assignment {
-	var sets []preset.Assignment
-	for _, k := range preset.Keys() {
+func (m *Model) differing(b *bookmark) []settings.Assignment {
+	var sets []settings.Assignment
+	for _, k := range m.keys.table.Keys() {
 		if v, ok := b.values[k.Name]; ok && m.asked(k.Name) != v {
-			sets = append(sets, preset.Assignment{Key: k.Name, Value: v})
+			sets = append(sets, settings.Assignment{Key: k.Name, Value: v})
 		}
 	}
 	return slices.Clip(sets)

@@ -260,7 +260,7 @@ func lookups(v profiles.CacheView) string {
 // the trainer measures each sample of the object once a pass (spec/prism.md §9.1).
 func whyNoHits(s *profiles.Snapshot) string {
 	v := s.Cache(measurementCache)
-	if s.Settings.Pattern != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
+	if s.Settings.Text("pattern") != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
 		return ""
 	}
 	_, pass := s.Run.Place(s.Unit)

@@ -108,7 +108,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	hits, asked := v.HitRate()
 	switch {
 	case !v.Enabled:
-		row(cacheOff, theme.Faint, "the work is done again at every use"+whileRunning(s, "; "+keysOf(s.Run.Schema.Caches[id].Setting)+" switches it on"), "work done again")
+		row(cacheOff, theme.Faint, "the work is done again at every use"+switchesOn(s, s.Run.Schema.Caches[id].Setting, ""), "work done again")
 		if !asked {
 			return
 		}
@@ -179,7 +179,7 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 	row("takes", style, miss+lookup+with, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
 	brief := held
-	if mb := s.Settings.MeasurementCacheMB; s.Run.Schema.Caches[id].Setting == measurementCache && mb > 0 {
+	if mb := s.Settings.Int("measurement_cache_mb"); s.Run.Schema.Caches[id].Setting == measurementCache && mb > 0 {
 		held += " of at most " + trim(byteSize(int64(mb)<<20))
 	}
 	if v.RecentDropped > 0 {
@@ -223,14 +223,23 @@ func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) t
 	return usual
 }
 
+// switchesOn says which key switches a cache on while the run goes on, and more of it; empty
+// where there is none.
+func switchesOn(s *profiles.Snapshot, setting, more string) string {
+	keys := keysToChange(s, setting)
+	if keys == "" {
+		return ""
+	}
+	return whileRunning(s, "; "+keys+" switches it on"+more)
+}
+
 // cacheReason is why a cache hits as often as it does, from the settings that
 // decide it.
 func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
 	setting := s.Run.Schema.Caches[id].Setting
-	key := keysOf(setting)
 	if !v.Enabled {
-		return cacheOff + ", so every use computes it again" + whileRunning(s, "; "+key+" switches it on and the effects pane says what that is worth") + "."
+		return cacheOff + ", so every use computes it again" + switchesOn(s, setting, " and the effects pane says what that is worth") + "."
 	}
 	rate, asked := v.HitRate()
 	if !asked {
@@ -238,7 +247,7 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	}
 	switch setting {
 	case measurementCache:
-		if s.Settings.Pattern == "trainer" {
+		if s.Settings.Text("pattern") == "trainer" {
 			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
 			switch {
 			case s.Run.Passes > 1 && v.Hits == 0:
@@ -255,7 +264,7 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
 		switch {
 		case v.RecentCapacity > 0:
-			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.MeasurementCacheMB, whileRunning(s, ": G gives it more"))
+			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.Int("measurement_cache_mb"), whileRunning(s, ": G gives it more"))
 		case v.RecentDropped > 0:
 			return text + "; what it drops for room is of samples that are over, which nobody asks for."
 		}

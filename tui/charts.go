@@ -89,16 +89,16 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 // compact is a number with three digits, without spaces.
 func compact(v float64) string { return strings.TrimSpace(fixed(v, 4)) }
 
-// marks are the changes as marks, one for those that took force together; the label is
+// marks are the changes of settings as marks, one for those that took force together; the label is
 // the key that makes such a change, and severalMark of several settings.
-func marks(changes []profiles.Change) []chart.Mark {
-	m := make([]chart.Mark, 0, len(changes))
-	for i, c := range changes {
-		if i > 0 && changes[i-1].Iteration == c.Iteration {
+func marks(s *profiles.Snapshot) []chart.Mark {
+	m := make([]chart.Mark, 0, len(s.Changes))
+	for i, c := range s.Changes {
+		if i > 0 && s.Changes[i-1].Iteration == c.Iteration {
 			m[len(m)-1].Label = severalMark
 			continue
 		}
-		m = append(m, chart.Mark{At: c.Iteration, Label: settingMark(c.Key)})
+		m = append(m, chart.Mark{At: c.Iteration, Label: settingMark(s.Settings.Table(), c.Key)})
 	}
 	return m
 }

@@ -250,7 +250,7 @@ func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
 func TestTheFooterStandsStill(t *testing.T) {
 	a, b := running(), running()
 	b.Rate, b.Index = 9.81, 12
-	b.Settings.MeasurementCache = false
+	set(b, "measurement_cache", "false")
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 		var keys [2]string
 		for i, s := range []*profiles.Snapshot{a, b} {

@@ -2,7 +2,7 @@ package tui
 
 import (
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // Controller is what the screen can ask of a run. Every method but Check returns at
@@ -15,10 +15,10 @@ type Controller interface {
 	Set(key, value string) error
 	// SetMany changes several settings before one and the same iteration. Where
 	// one of them is refused, none changes.
-	SetMany(sets []preset.Assignment) error
+	SetMany(sets []settings.Assignment) error
 	// Check says what a restart would find wrong with settings that SetMany accepts:
 	// it reads the picture that they name. Nothing changes.
-	Check(sets []preset.Assignment) error
+	Check(sets []settings.Assignment) error
 	// StartAblation begins to compare every switchable optimisation on and off;
 	// the snapshots have its table. The settings return to what they were
 	// whichever way it ends.

@@ -38,31 +38,30 @@ type coverage struct {
 
 // coverageKey is what counts are bound to.
 type coverageKey struct {
-	centres       *[2]float64
-	n, per        int
-	extent        float64
-	radius, inner float64
-	aperture      string
+	centres  *[2]float64
+	n, per   int
+	extent   float64
+	aperture aperture
 }
 
 // count counts samples up to last, excluded. Samples that were counted before are
 // not counted again, unless the run is another or went back.
 func (v *coverage) count(s *profiles.Snapshot, extent float64, last int) {
-	key := coverageKey{&s.Run.Centres[0], len(s.Run.Centres), max(s.Run.PerSample, 1), extent, s.Run.Radius, s.Settings.InnerRadius, s.Settings.Aperture}
+	key := coverageKey{&s.Run.Centres[0], len(s.Run.Centres), max(s.Run.PerSample, 1), extent, apertureOf(s)}
 	last = min(max(last, 0), (key.n+key.per-1)/key.per)
 	if v.of != key || v.next > last || v.counts == nil {
 		*v = coverage{of: key, counts: make([]float32, gridSide*gridSide)}
 	}
 	for ; v.next < last; v.next++ {
 		for _, c := range s.Run.Centres[v.next*key.per : min((v.next+1)*key.per, key.n)] {
-			v.add(s, c)
+			v.add(c)
 		}
 	}
 }
 
 // add counts one aperture.
-func (v *coverage) add(s *profiles.Snapshot, centre [2]float64) {
-	r := s.Run.Radius
+func (v *coverage) add(centre [2]float64) {
+	r := v.of.aperture.radius
 	if !(r > 0) || math.IsInf(r, 0) || math.IsNaN(centre[0]+centre[1]) {
 		return
 	}
@@ -72,7 +71,7 @@ func (v *coverage) add(s *profiles.Snapshot, centre [2]float64) {
 		for x := max(at(centre[1]-r), 0); x <= min(at(centre[1]+r), gridSide-1); x++ {
 			dy := (float64(y)+0.5-gridSide/2.0)*pixel - centre[0]
 			dx := (float64(x)+0.5-gridSide/2.0)*pixel - centre[1]
-			if insideAperture(s, dx, dy) {
+			if v.of.aperture.holds(dx, dy) {
 				n := &v.counts[y*gridSide+x]
 				*n++
 				v.most = max(v.most, *n)
@@ -183,9 +182,9 @@ func (p *kspace) Update(s *profiles.Snapshot) {
 	p.snap = s
 	if before == nil || before.Unit != s.Unit || before.State != s.State || coveredShare(before) != coveredShare(s) ||
 		len(before.Results) != len(s.Results) || len(before.Run.Centres) != len(s.Run.Centres) ||
-		before.Run.Units != s.Run.Units || before.Run.Radius != s.Run.Radius || before.Run.Size != s.Run.Size ||
-		before.Run.PerSample != s.Run.PerSample || before.Settings.ROIDiameter != s.Settings.ROIDiameter ||
-		before.Settings.Aperture != s.Settings.Aperture || len(s.Run.Centres) > 0 && before.Run.Centres[0] != s.Run.Centres[0] {
+		before.Run.Units != s.Run.Units || before.Run.Size != s.Run.Size ||
+		before.Run.PerSample != s.Run.PerSample || before.Settings.Number("roi_diameter") != s.Settings.Number("roi_diameter") ||
+		apertureOf(before) != apertureOf(s) || len(s.Run.Centres) > 0 && before.Run.Centres[0] != s.Run.Centres[0] {
 		p.stale = true
 	}
 }

@@ -113,7 +113,8 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 func TestEveryViewHoldsTheScreen(t *testing.T) {
 	odd := running()
 	odd.Pictures[prism.PictureTruth] = &profiles.Picture{Width: 5, Height: 3, Pixels: make([]float32, 15)}
-	odd.Run.PerSample, odd.Settings.Aperture = 7, "hexagonal"
+	odd.Run.PerSample = 7
+	set(odd, "aperture", "hexagonal")
 	blind := running()
 	blind.Pictures[prism.PictureTruth], blind.Run.Radius = nil, math.Inf(1)
 	for i, s := range []*profiles.Snapshot{running(), odd, blind, preparing(), finished()} {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // This file warns of a change that ends the window of the change before it, when that has
@@ -20,7 +20,7 @@ func (m *Model) cutShort(keys ...string) []string {
 	}
 	cuts := false
 	for _, key := range keys {
-		k, ok := preset.LookupKey(key)
+		k, ok := s.Settings.Lookup(key)
 		cuts = cuts || ok && k.Live && !k.Limit
 	}
 	e := &s.Effects[len(s.Effects)-1]
@@ -28,7 +28,7 @@ func (m *Model) cutShort(keys ...string) []string {
 	if !cuts || !short || s.Index <= e.Iteration { // nothing ran under it: both take force together
 		return nil
 	}
-	name := settingName(e.Key)
+	name := m.nameOf(e.Key)
 	if more := len(e.With); more > 0 {
 		name = fmt.Sprintf("%s + %d more", name, more)
 	}
@@ -57,7 +57,7 @@ func (m *Model) sayChange(text string, cut []string) {
 }
 
 // keysIn are the keys of assignments.
-func keysIn(sets []preset.Assignment) []string {
+func keysIn(sets []settings.Assignment) []string {
 	keys := make([]string, len(sets))
 	for i, a := range sets {
 		keys[i] = a.Key

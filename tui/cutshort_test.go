@@ -55,7 +55,7 @@ func TestTheAnswerOfAMPFits(t *testing.T) {
 		{trainer(), "AMP: off → bf16, slower: emulated without AMX; . lists the modes"},
 		{func() *profiles.Snapshot {
 			s := early("fft_cache", "true", "false", 12, 0)
-			s.Settings.AMP = "off"
+			set(s, "amp", "off")
 			return s
 		}(), "AMP: off → bf16, slower: emulated without AMX; FFT plans had 12 of 20"},
 	} {

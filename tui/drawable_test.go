@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 	"prismtop/tui/screenshot"
 )
@@ -30,7 +31,7 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 		}
 		add(file, string(text))
 	}
-	for id, p := range New(newRecorder(), Options{}).panes {
+	for id, p := range New(newRecorder(), Options{Settings: running().Settings}).panes {
 		for _, paragraph := range p.Explain() {
 			add("the help of "+layout.Names[id], paragraph)
 		}
@@ -38,7 +39,7 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 			add("a key of "+layout.Names[id], h.Key+h.Does)
 		}
 	}
-	for _, table := range keyTables() {
+	for _, table := range bindingsOf(prism.Table).tables() {
 		for _, b := range table.keys {
 			add("the keys", b.Help().Key+b.Help().Desc)
 		}

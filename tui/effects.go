@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -65,7 +66,7 @@ func (p *effects) Explain() []string {
 func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	if len(s.Effects) == 0 {
-		p.empty(c, s.State)
+		p.empty(c, s)
 		return "", theme.Faint
 	}
 	if w >= effectTableWidth && h >= 8 {
@@ -102,10 +103,14 @@ func (p *effects) pointer(c *chart.Canvas, y, i int) int {
 	return 2
 }
 
-func (p *effects) empty(c *chart.Canvas, state profiles.State) {
+func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 	_, h := c.Size()
-	text := "Change a setting (m f g a p l L + −) and read here what it did to speed and quality."
-	if ended(state) {
+	text := "Change a setting"
+	if keys := handyKeys(s.Settings.Table()); keys != "" {
+		text += " (" + keys + ")"
+	}
+	text += " and read here what it did to speed and quality."
+	if ended(s.State) {
 		text = "No setting was changed in this run. R starts the next."
 	}
 	writeWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
@@ -130,18 +135,20 @@ func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *p
 		x = c.TextRight(x, y, interval, theme.Faint)
 	}
 	x = c.TextRight(x, y, number, style)
-	c.Text(0, y, chart.Cut(changedIn(e, p.cores, x-1), x-1), theme.Plain)
+	c.Text(0, y, chart.Cut(changedIn(s.Settings.Table(), e, p.cores, x-1), x-1), theme.Plain)
 }
 
 // what is the change of an effect: "AMP off→bf16", and what changed with it.
-func (p *effects) what(e *profiles.Effect) string { return changed(e, p.cores) }
+func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
+	return changed(s.Settings.Table(), e, p.cores)
+}
 
 // changed is what changed at the boundary of an effect, where threads 0 is one for
 // each of so many cores.
-func changed(e *profiles.Effect, cores int) string {
+func changed(t *settings.Table, e *profiles.Effect, cores int) string {
 	texts := make([]string, 0, 1+len(e.With))
 	for _, v := range e.Changes() {
-		texts = append(texts, fmt.Sprintf("%s %s→%s", settingName(v.Key), settingText(v.Key, v.Before, cores), settingText(v.Key, v.After, cores)))
+		texts = append(texts, fmt.Sprintf("%s %s→%s", settingName(t, v.Key), settingText(t, v.Key, v.Before, cores), settingText(t, v.Key, v.After, cores)))
 	}
 	return strings.Join(texts, " + ")
 }
@@ -149,18 +156,18 @@ func changed(e *profiles.Effect, cores int) string {
 // changedIn is changed in w cells where that can be: of several settings their values
 // after the change alone where those before do not fit, else their names, else as many
 // names as fit, each with how many settings they are.
-func changedIn(e *profiles.Effect, cores, w int) string {
+func changedIn(t *settings.Table, e *profiles.Effect, cores, w int) string {
 	if len(e.With) == 0 {
-		return changed(e, cores)
+		return changed(t, e, cores)
 	}
 	all := e.Changes()
 	count := fmt.Sprintf(" (%d)", len(all))
 	names, after := make([]string, len(all)), make([]string, len(all))
 	for i, v := range all {
-		names[i] = settingName(v.Key)
-		after[i] = names[i] + " " + settingText(v.Key, v.After, cores)
+		names[i] = settingName(t, v.Key)
+		after[i] = names[i] + " " + settingText(t, v.Key, v.After, cores)
 	}
-	texts := []string{changed(e, cores), strings.Join(after, " + ") + count}
+	texts := []string{changed(t, e, cores), strings.Join(after, " + ") + count}
 	for n := len(names); n > 0; n-- {
 		texts = append(texts, strings.Join(names[:n], " + ")+count)
 	}
@@ -168,10 +175,10 @@ func changedIn(e *profiles.Effect, cores, w int) string {
 }
 
 // settingNames lists the settings of an effect without their values.
-func settingNames(e *profiles.Effect) string {
+func settingNames(t *settings.Table, e *profiles.Effect) string {
 	var list []string
 	for _, v := range e.Changes() {
-		list = append(list, settingName(v.Key))
+		list = append(list, settingName(t, v.Key))
 	}
 	return strings.Join(list, " + ")
 }
@@ -202,11 +209,11 @@ func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int
 	const part = 14
 	texts := incomparable(s, e)
 	if len(e.With) > 0 {
-		if text := fitting(w-1-chart.Width(settingNames(e)), texts...); text != "" {
+		if text := fitting(w-1-chart.Width(settingNames(s.Settings.Table(), e)), texts...); text != "" {
 			return text
 		}
 	}
-	return fittingOrLast(w-1-min(chart.Width(p.what(e)), part), texts...)
+	return fittingOrLast(w-1-min(chart.Width(p.what(s, e)), part), texts...)
 }
 
 // ablationHelp is what an ablation has to say of an effect that is not comparable.
@@ -223,7 +230,7 @@ const (
 func ablationOf(s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	known := s.Ablation != nil
 	for _, v := range e.Changes() {
-		if !profiles.Ablates(v.Key) {
+		if k, _ := s.Settings.Lookup(v.Key); len(k.Compared.Pairs) == 0 {
 			return ablationCannot
 		}
 		known = known && (s.Ablation.Running || ablationJudged(s.Ablation, v.Key))

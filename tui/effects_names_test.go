@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 )
 
@@ -19,7 +20,7 @@ func TestARowOfSeveralSettingsNamesThem(t *testing.T) {
 		12: "threads (3)",
 		10: "3 settings",
 	} {
-		if got := changedIn(e, 2, w); got != want {
+		if got := changedIn(prism.Table, e, 2, w); got != want {
 			t.Errorf("%d cells: %q, want %q", w, got, want)
 		}
 	}

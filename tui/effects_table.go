@@ -170,7 +170,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		y := effectTitles + i - first
 		e := &s.Effects[len(s.Effects)-1-i]
 		p.pointer(c, y, i)
-		c.Text(2, y, chart.Cut(changedIn(e, p.cores, name-2), name-2), theme.Plain)
+		c.Text(2, y, chart.Cut(changedIn(s.Settings.Table(), e, p.cores, name-2), name-2), theme.Plain)
 		x := name
 		for _, col := range shown {
 			x += col.width + 2
@@ -197,7 +197,7 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 			r.at = e.Shift
 		}
 		if named {
-			r.name = changedIn(e, p.cores, effectNamed)
+			r.name = changedIn(s.Settings.Table(), e, p.cores, effectNamed)
 		}
 		rows = append(rows, r)
 	}
@@ -215,7 +215,7 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 // inWords tells one effect in full below the line.
 func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
 	_, h := c.Size()
-	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(e), e.Iteration, clock(e.At))
+	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, clock(e.At))
 	advice := ""
 	switch why, _ := e.Incomparable(); {
 	case e.Comparable():

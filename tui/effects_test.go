@@ -8,7 +8,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
@@ -131,7 +130,8 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	events := stream.New(4096)
 	a := aggregate.New(events.Follow(), aggregate.Options{})
 	now := time.Now()
-	events.Begin(running().Run, preset.Settings{AMP: "off"})
+	settings := (&prism.Settings{AMP: "off"}).Values()
+	events.Begin(running().Run, settings)
 	events.State(profiles.Running, "")
 	it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3}
 	iterate := func(n int, ms int64) {
@@ -145,7 +145,7 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	press := func(key string, values ...string) {
 		for i, v := range values[1:] {
 			it.Changes++
-			events.Change(profiles.Change{Key: key, Before: values[i], After: v, Iteration: it.Index}, preset.Settings{AMP: v})
+			events.Change(profiles.Change{Key: key, Before: values[i], After: v, Iteration: it.Index}, having(settings, key, v))
 		}
 	}
 	iterate(100, 5)
@@ -162,11 +162,11 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	if len(s.Effects) != 2 || len(s.Changes) != 3 {
 		t.Fatalf("%d effects and %d changes: %+v", len(s.Effects), len(s.Changes), s.Effects)
 	}
-	if got := marks(s.Changes); len(got) != 2 || got[0].Label != 'a' || got[1].Label != severalMark || got[1].At != 200 {
+	if got := marks(s); len(got) != 2 || got[0].Label != 'a' || got[1].Label != severalMark || got[1].At != 200 {
 		t.Errorf("marks %+v", got)
 	}
 	for i, want := range []string{"AMP off→fp16", "masks on→off + FFT plans on→off"} {
-		if got := changed(&s.Effects[i], 2); got != want {
+		if got := changed(prism.Table, &s.Effects[i], 2); got != want {
 			t.Errorf("effect %d is %q, want %q", i, got, want)
 		}
 	}

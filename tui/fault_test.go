@@ -18,7 +18,7 @@ func (faulty) lines() []string { panic("planted") }
 // A fault in drawing ends the screen in order and is told.
 func TestAFaultInDrawingEndsTheScreen(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.panes[layout.Caches] = faulty{newLog()}
+	m.panes[layout.Caches] = faulty{newLog(nil)}
 	next, cmd := m.Update(snapshotMsg{running()})
 	if next != tea.Model(m) || cmd == nil {
 		t.Fatalf("the screen became %v", next)

@@ -13,7 +13,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
 
@@ -50,7 +50,7 @@ func (r *recorder) Set(key, value string) error {
 	return r.refuse
 }
 
-func (r *recorder) SetMany(sets []preset.Assignment) error {
+func (r *recorder) SetMany(sets []settings.Assignment) error {
 	call := "SetMany"
 	for _, a := range sets {
 		call += " " + a.Key + "=" + a.Value
@@ -59,7 +59,7 @@ func (r *recorder) SetMany(sets []preset.Assignment) error {
 	return r.refuse
 }
 
-func (r *recorder) Check(sets []preset.Assignment) error {
+func (r *recorder) Check(sets []settings.Assignment) error {
 	for _, a := range sets {
 		r.note("Check " + a.Key + " " + a.Value)
 	}
@@ -182,10 +182,10 @@ func running() *profiles.Snapshot {
 			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 		},
-		Settings: preset.Settings{
+		Settings: (&prism.Settings{
 			Size: 512, ObjectSize: 128, Threshold: 5e-3, LearningRate: 1e-3, Pattern: "remeasure",
 			MeasurementCache: true, FFTCache: true, AMP: "bf16", Threads: 2, Aperture: "circular",
-		},
+		}).Values(),
 		State: profiles.Running, Kind: prism.KindLaterSample,
 		Elapsed: 102 * time.Second, ETA: 171 * time.Second, ETAKnown: true,
 		Index: 4120, Unit: 37, InUnit: 12, Rate: 184.2,
@@ -254,6 +254,20 @@ func running() *profiles.Snapshot {
 	return s
 }
 
+// having is settings with other values of some keys.
+func having(v settings.Values, pairs ...string) settings.Values {
+	for i := 0; i < len(pairs); i += 2 {
+		var err error
+		if v, err = v.Set(pairs[i], pairs[i+1]); err != nil {
+			panic(err)
+		}
+	}
+	return v
+}
+
+// set changes settings of a snapshot.
+func set(s *profiles.Snapshot, pairs ...string) { s.Settings = having(s.Settings, pairs...) }
+
 // preparing is a run that has not begun.
 func preparing() *profiles.Snapshot {
 	s := &profiles.Snapshot{Run: running().Run, Settings: running().Settings, State: profiles.Preparing, Unit: -1}
@@ -291,7 +305,7 @@ func failed() *profiles.Snapshot {
 // trainer is a run in the pattern in which the measurement cache cannot hit.
 func trainer() *profiles.Snapshot {
 	s := running()
-	s.Settings.Pattern, s.Settings.AMP = "trainer", "off"
+	set(s, "pattern", "trainer", "amp", "off")
 	s.Caches[prism.CacheMeasurement].Hits, s.Caches[prism.CacheMeasurement].Misses = 0, 38
 	s.Caches[prism.CacheMeasurement].Saved = -1.2e6
 	s.Caches[prism.CacheMeasurement].RecentRate = 0
@@ -308,6 +322,9 @@ func screen(t testing.TB, w, h int, o Options, profile colorprofile.Profile, sna
 		o.Now = func() time.Time { return at }
 	}
 	o.Cores = 2
+	if o.Settings.Table() == nil {
+		o.Settings = running().Settings
+	}
 	m := New(r, o)
 	m.Update(tea.ColorProfileMsg{Profile: profile})
 	m.Update(tea.WindowSizeMsg{Width: w, Height: h})

@@ -20,7 +20,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
@@ -89,7 +89,7 @@ type session struct {
 
 	stream     *stream.Stream
 	aggregator *aggregate.Aggregator
-	settings   preset.Settings
+	settings   settings.Values
 	it         profiles.Iteration
 }
 
@@ -119,7 +119,7 @@ func newSession(t *testing.T, bytes []byte, e emulators) *session {
 	look := s.next()
 	s.m = New(r, Options{
 		ASCII: look%4 == 0, NoColor: look%5 == 0, Colours: terminal.Colours(look % 4), Bandwidth: terminal.Bandwidth(look / 4 % 3),
-		Cores: 2, Now: func() time.Time { return s.at },
+		Cores: 2, Settings: running().Settings, Now: func() time.Time { return s.at },
 	})
 	s.m.used = func() time.Duration { return 0 }
 	*s.m.graphics = *terminal.GraphicsFrom(16)
@@ -285,8 +285,7 @@ func (s *session) begin() {
 	r := running()
 	s.stream = stream.New(128)
 	s.aggregator = aggregate.New(s.stream.Follow(), aggregate.Options{Load: func() machine.Load { return machine.Load{} }})
-	s.settings = r.Settings
-	s.settings.BindThreshold()
+	s.settings = r.Settings.Settled()
 	s.stream.Begin(r.Run, s.settings)
 	s.stream.State(profiles.Running, "")
 	s.it = profiles.Iteration{Kind: prism.KindLaterSample, Series: lossesOf(0.1, 0.2), Total: 5e6}
@@ -338,28 +337,29 @@ func (s *session) iterate(n int) {
 // change makes the run run under another setting, or keep one for the next run.
 func (s *session) change() {
 	s.begin()
-	keys := preset.Keys()
+	keys := s.settings.Keys()
 	k := keys[int(s.next())%len(keys)]
 	before := s.settings.Get(k.Name)
 	value := "3"
 	switch {
-	case k.Type == preset.Switch && before == "true":
+	case k.Type == settings.TypeSwitch && before == "true":
 		value = "false"
-	case k.Type == preset.Switch:
+	case k.Type == settings.TypeSwitch:
 		value = "true"
 	case len(k.Allowed) > 0:
 		value = k.Allowed[int(s.next())%len(k.Allowed)]
 	}
-	if next := s.settings; s.next()%4 == 0 && next.Set(k.Name, value) == nil {
+	next, err := s.settings.Set(k.Name, value)
+	if s.next()%4 == 0 && err == nil {
 		s.stream.Next(next)
 		s.tick()
 		return
 	}
-	if s.settings.Set(k.Name, value) != nil {
+	if err != nil {
 		return
 	}
-	s.settings.BindThreshold()
-	s.stream.Change(profiles.Change{Key: k.Name, Before: before, After: value, Iteration: s.it.Index}, s.settings)
+	s.settings = next.Settled()
+	s.stream.Change(profiles.Change{Key: k.Name, Before: before, After: value, Iteration: s.it.Index, Limit: k.Limit}, s.settings)
 	s.it.Changes++
 	s.iterate(1)
 }

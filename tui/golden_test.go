@@ -262,7 +262,9 @@ func FuzzSnapshots(f *testing.F) {
 		*losses = append(*losses, profiles.Point{First: 4120, Last: 4130, Min: b, Mean: a, Max: b})
 		s.Caches[0].Hits, s.Caches[1].Saved, s.Caches[2].Bytes = n, n, n
 		s.Memory.Parts[prism.MemoryWeights], s.Memory.RSS, s.Memory.Reason = n, n, text
-		s.Settings.AMP, s.Settings.Pattern, s.Settings.Threshold, s.Settings.ROIDiameter = text, object, a, b
+		wild := prism.From(s.Settings)
+		wild.AMP, wild.Pattern, wild.Threshold, wild.ROIDiameter = text, object, a, b
+		s.Settings = wild.Values()
 		s.Run.Centres = append(s.Run.Centres, [2]float64{a, b})
 		s.Effects[0].Key, s.Effects[0].Shift, s.Effects[0].Low, s.Effects[0].Confounded = text, a, b, object
 		s.Changes[0].Iteration, s.Own.Dropped = n, n

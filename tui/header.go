@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -262,9 +263,12 @@ func sampleText(s *profiles.Snapshot, w int) string {
 }
 
 // precision is the arithmetic of the run: fp32, or the AMP mode, with what is told of
-// fp16's gradients as far as w cells hold it.
+// fp16's gradients as far as w cells hold it. It is empty where a workload has no choice.
 func precision(s *profiles.Snapshot, w int) string {
-	switch amp := settingsOf(s).AMP; amp {
+	if v := settingsOf(s); v.Table() != nil && !v.Has("amp") {
+		return ""
+	}
+	switch amp := settingsOf(s).Text("amp"); amp {
 	case "", "off":
 		return "fp32"
 	case "fp16":
@@ -286,7 +290,7 @@ func precision(s *profiles.Snapshot, w int) string {
 
 // threadsOf is the number of threads that a run computes with, or did.
 func (m *Model) threadsOf(s *profiles.Snapshot) int {
-	if n := settingsOf(s).Threads; n > 0 {
+	if n := settingsOf(s).Int(settings.Threads); n > 0 {
 		return n
 	}
 	return m.options.Cores

@@ -48,10 +48,11 @@ func headerStates() map[string]*profiles.Snapshot {
 		s.Unit, s.Index, s.Rate, s.Elapsed, s.ETA = 99, 123_456_789, 123_456, 99*time.Hour, 99*time.Hour
 	})
 	with("fp16", func(s *profiles.Snapshot) {
-		s.Settings.AMP, s.SkippedSteps = "fp16", 123
+		s.SkippedSteps = 123
+		set(s, "amp", "fp16")
 		latest(s, prism.SeriesGradientScale, 65536)
 	})
-	with("many threads", func(s *profiles.Snapshot) { s.Settings.Threads = 128 })
+	with("many threads", func(s *profiles.Snapshot) { set(s, "threads", "128") })
 	return states
 }
 
@@ -301,8 +302,7 @@ func TestAfterTheEndKeysAreThoseThatWork(t *testing.T) {
 			}
 		}
 		s := finished()
-		next := s.Settings
-		next.Threads, next.AMP = 1, "off"
+		next := having(s.Settings, "threads", "1", "amp", "off")
 		s.Next = &next
 		m.Update(snapshotMsg{s})
 		press(m, "esc")

@@ -105,7 +105,7 @@ func (m *Model) keyColumns() (columns [][]helpLine, width int) {
 	for n := 1; n == 1 || n*(helpColumnLeast+2)-2 <= w; n++ {
 		width = min((w-2*(n-1))/n, helpColumnWidth)
 		blocks := [][]helpLine{m.noteLines(width)}
-		for _, t := range keyTables() {
+		for _, t := range m.keys.tables() {
 			block := titleLines(t.title, width)
 			for _, b := range t.keys {
 				block = append(block, keyLines(b.Help().Key, b.Help().Desc, width)...)
@@ -155,7 +155,7 @@ func (m *Model) noteLines(w int) []helpLine {
 	}
 	var notes []string
 	if m.snap != nil {
-		if why := emulated(m.snap, "bf16"); why != "" {
+		if why := emulated(m.snap, "bf16"); why != "" && m.snap.Settings.Has("amp") {
 			notes = append(notes, "AMP is "+why+".")
 		}
 	}

@@ -59,7 +59,7 @@ func TestTheEditorShowsWhatTypingReplaces(t *testing.T) {
 	for _, profile := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 			s := whole(t)
-			s.Settings.MaxIterations = 100
+			set(s, "max_iterations", "100")
 			m, r := screen(t, size[0], size[1], Options{}, profile, s)
 			press(m, "Z")
 			frame := m.View().Content
@@ -112,7 +112,7 @@ func TestTheKeyOfAThresholdOfNeverSaysWhy(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}} {
 		for _, key := range []string{"t", "T"} {
 			s := bound(t)
-			s.Settings.Threshold = 0
+			set(s, "threshold", "0")
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 			press(m, key)
 			if footer := footerOf(m); !strings.Contains(footer, "threshold is off: type one") {

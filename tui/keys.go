@@ -1,20 +1,19 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
 // binding is a key, what it is called in the footer and in the help, and what
-// it does. The one table of bindings drives dispatch, footer and help.
+// it does. The one table of bindings (see bindings) drives dispatch, footer and help.
 type binding struct {
 	key.Binding
 	// short is its name in the footer; empty keeps it out of there.
@@ -35,79 +34,18 @@ func bind(shown, help string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, help))
 }
 
-// settingKeys change settings of the run, at the next iteration boundary.
-var settingKeys = pressesOf(func(p preset.Press) bool { return !p.Tuning })
-
-// pressesOf are the keys that settings declare, of those that are wanted, in the order of
-// their places.
-func pressesOf(wanted func(preset.Press) bool) []binding {
-	type placed struct {
-		binding
-		place int
-	}
-	var all []placed
-	for _, k := range preset.Keys() {
-		for _, p := range k.Presses {
-			if wanted(p) {
-				all = append(all, placed{pressOf(k, p), p.Place})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b placed) int { return a.place - b.place })
-	bindings := make([]binding, len(all))
-	for i := range all {
-		bindings[i] = all[i].binding
-	}
-	return bindings
-}
-
-// pressOf is a key that a setting declares.
-func pressOf(k preset.Key, p preset.Press) binding {
-	b := binding{Binding: bind(p.Key, p.Help, append([]string{p.Key}, p.Also...)...), run: does(func(m *Model) { m.move(k.Name, p.Does) }), action: actionOf(&k, p.Does)}
-	if p.InFooter {
-		b.short, b.rank, b.state = p.Footer, p.Rank, lamp(k.Name)
-		if p.Width > 0 {
-			b.state = text(k.Name, p.Width)
-		}
-	}
-	return b
-}
-
-// actionOf is what a key of a setting does, as advice names it.
-func actionOf(k *preset.Key, how preset.Move) profiles.Action {
-	verb := "switch"
-	switch number := k.Type == preset.Integer || k.Type == preset.Number; {
-	case how == preset.MoveWrite:
-		verb = "set"
-	case number && how == preset.MoveNext:
-		verb = "raise"
-	case number && how == preset.MoveBefore:
-		verb = "lower"
-	case how == preset.MoveBefore:
-		return "" // the other way round
-	}
-	return profiles.Action(verb + " " + k.Name)
-}
-
 // move changes a setting as a key of it does.
-func (m *Model) move(key string, how preset.Move) {
+func (m *Model) move(k *settings.Key, how settings.Move) {
 	switch {
-	case how == preset.MoveWrite:
-		m.editSetting(key)
-	case how == preset.MoveToggle:
-		m.toggleAMP()
-	case key == "learning_rate":
-		m.scaleRate(map[preset.Move]float64{preset.MoveNext: 2, preset.MoveBefore: 0.5}[how])
+	case how == settings.MoveWrite:
+		m.editSetting(k.Name)
+	case how == settings.MoveToggle && len(k.Allowed) > 1:
+		m.toggle(k)
+	case k.Name == "learning_rate":
+		m.scaleRate(map[settings.Move]float64{settings.MoveNext: 2, settings.MoveBefore: 0.5}[how])
 	default:
-		m.nudge(key, how == preset.MoveNext)
+		m.nudge(k.Name, how != settings.MoveBefore)
 	}
-}
-
-// pairs are bindings that share a place in the footer: the letters of two keys,
-// and the state that both change.
-var pairs = []binding{
-	{Binding: bind("l/L", ""), short: "lr", rank: 5, state: text("learning_rate", 7), terse: true},
-	{Binding: bind("−/+", ""), short: "threads", rank: 6, state: threadCount, terse: true},
 }
 
 // runKeys act on the run.
@@ -138,35 +76,6 @@ var screenKeys = []binding{
 	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt, action: "interrupt"},
 }
 
-// keyTable is bindings with what they have in common.
-type keyTable struct {
-	title string
-	keys  []binding
-}
-
-// keyTables is every binding there is: dispatch, footer, help and the manuals
-// come from it.
-func keyTables() []keyTable {
-	return []keyTable{
-		{"Settings, in force from the next iteration on", settingKeys},
-		{"The run", runKeys},
-		{"Tuning: all settings, ablation, undo, bookmarks", tuningKeys},
-		{"The screen", screenKeys},
-	}
-}
-
-// keyOf is the key of an action that advice names, empty for none.
-func keyOf(action profiles.Action) string {
-	for _, table := range keyTables() {
-		for _, b := range table.keys {
-			if b.action != "" && b.action == action {
-				return b.Keys()[0]
-			}
-		}
-	}
-	return ""
-}
-
 // does makes a handler of a method without a command.
 func does(f func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { f(m); return nil }
@@ -187,13 +96,13 @@ func lamp(setting string) func(*Model) (string, bool) {
 func text(setting string, width int) func(*Model) (string, bool) {
 	return func(m *Model) (string, bool) {
 		value, pending := m.value(setting)
-		value = settingText(setting, value, m.options.Cores)
+		value = m.textOf(setting, value)
 		return value + strings.Repeat(" ", max(0, width-len(value))), pending
 	}
 }
 
 func threadCount(m *Model) (string, bool) {
-	_, pending := m.value("threads")
+	_, pending := m.value(settings.Threads)
 	return itoa(m.threads()), pending
 }
 
@@ -242,7 +151,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	for _, table := range keyTables() {
+	for _, table := range m.keys.tables() {
 		for _, b := range table.keys {
 			if key.Matches(msg, b.Binding) {
 				return b.run(m)

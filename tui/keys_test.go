@@ -14,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 )
 
@@ -146,7 +147,7 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	stopped := running()
 	stopped.State = profiles.Stopped
 	for _, snap := range []*profiles.Snapshot{finished(), stopped, failed()} {
-		for _, b := range settingKeys {
+		for _, b := range bindingsOf(prism.Table).settings {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, snap)
 			press(m, b.Keys()[0])
 			if got := r.called(); len(got) != 1 || !strings.HasPrefix(got[0], "Set ") {
@@ -161,11 +162,10 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, running())
 	press(m, "a")
 	s := finished()
-	s.Settings.AMP = "bf16"
+	set(s, "amp", "bf16")
 	m.Update(snapshotMsg{s}) // before it changed
 	told := *s
-	next := s.Settings
-	next.AMP, next.MaxSeconds = "off", 1
+	next := having(s.Settings, "amp", "off", "max_seconds", "1")
 	told.Next = &next
 	m.Update(snapshotMsg{&told})
 	if v, pending := m.value("amp"); v != "off" || !pending || len(m.wishes) != 0 {
@@ -244,7 +244,7 @@ func TestWishesSettle(t *testing.T) {
 		t.Fatalf("AMP is %s, pending %v", v, pending)
 	}
 	s := running()
-	s.Settings.AMP = "off"
+	set(s, "amp", "off")
 	m.Update(snapshotMsg{s})
 	if v, pending := m.value("amp"); v != "off" || pending {
 		t.Fatalf("AMP is %s, pending %v, after the run reported it", v, pending)
@@ -352,7 +352,7 @@ func TestOwnCostIsMeasured(t *testing.T) {
 // allKeys is every binding there is.
 func allKeys() []binding {
 	var all []binding
-	for _, t := range keyTables() {
+	for _, t := range bindingsOf(prism.Table).tables() {
 		all = append(all, t.keys...)
 	}
 	return all
@@ -362,7 +362,7 @@ func allKeys() []binding {
 func TestTheManualListsTheKeys(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Which keys are there?\n\nWritten from the table of bindings (`go test ./tui -run Manual -update`).\n\n")
-	for _, part := range KeySections() {
+	for _, part := range KeySections(prism.Table) {
 		b.WriteString("## " + part.Title + "\n\n| key | what it does |\n|---|---|\n")
 		for _, k := range part.Keys {
 			b.WriteString("| `" + strings.Join(k.Keys, "` `") + "` | " + k.Does + " |\n")
@@ -378,7 +378,7 @@ func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 	const why = "not under fp16, which checks all gradients first"
 	for amp, told := range map[string]bool{"off": false, "bf16": false, "bf16x3": false, "fp16": true} {
 		s := running()
-		s.Settings.AMP = amp
+		set(s, "amp", amp)
 		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 		press(m, "o")
 		if got := lastLine(m); !strings.Contains(got, "fused Adam: off → on") || strings.Contains(got, why) != told {
@@ -402,7 +402,8 @@ func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 		{"ptx", "cuda", "off", "a", "AMP: off → bf16", "emulated"},
 	} {
 		s := running()
-		s.Run.Kernels, s.Run.Device, s.Settings.AMP = tt.kernels, tt.device, tt.amp
+		s.Run.Kernels, s.Run.Device = tt.kernels, tt.device
+		set(s, "amp", tt.amp)
 		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 		press(m, strings.Fields(tt.keys)...)
 		if got := lastLine(m); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {

@@ -85,7 +85,8 @@ func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64
 	w, h := c.Size()
 	columns, rows := chart.Fit(1, 1, w, 2*h)
 	plot := c.Sub((w-columns)/2, 0, columns, (rows+1)/2)
-	a := aperturePlot{canvas: &plot, scale: float64(2*columns-1) / extent, middle: float64(2*columns-1) / 2, snap: s}
+	a := aperturePlot{canvas: &plot, scale: float64(2*columns-1) / extent, middle: float64(2*columns-1) / 2,
+		snap: s, aperture: apertureOf(s)}
 	a.edge(regionOf(s)/2, theme.Frame)
 	a.samples(0, done, func(c [2]float64) { a.fill(c, 2, theme.Done) })
 	if next >= 0 {
@@ -96,7 +97,7 @@ func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64
 
 // regionOf is the diameter of the disc that is sampled, in pixels.
 func regionOf(s *profiles.Snapshot) float64 {
-	if d := s.Settings.ROIDiameter; d > 0 {
+	if d := s.Settings.Number("roi_diameter"); d > 0 {
 		return d
 	}
 	return float64(s.Run.Size)
@@ -123,13 +124,14 @@ type aperturePlot struct {
 	canvas        *chart.Canvas
 	scale, middle float64 // dots per pixel of k-space; dot of DC
 	snap          *profiles.Snapshot
+	aperture      aperture
 }
 
 func (a *aperturePlot) dot(v float64) int { return int(math.Round(a.middle + v*a.scale)) }
 
 // fill sets every step-th dot of an aperture, in a checkered way.
 func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
-	r := a.snap.Run.Radius
+	r := a.aperture.radius
 	if !(r > 0) || math.IsNaN(centre[0]+centre[1]) {
 		return
 	}
@@ -139,7 +141,7 @@ func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
 		for x := max(a.dot(centre[1]-r), 0); x <= min(a.dot(centre[1]+r), limit); x++ {
 			dy := (float64(y)-a.middle)/a.scale - centre[0]
 			dx := (float64(x)-a.middle)/a.scale - centre[1]
-			if (x+y)%step == 0 && insideAperture(a.snap, dx, dy) {
+			if (x+y)%step == 0 && a.aperture.holds(dx, dy) {
 				a.canvas.Dot(x, y, style)
 			}
 		}
@@ -147,16 +149,25 @@ func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
 	a.canvas.Dot(a.dot(centre[1]), a.dot(centre[0]), style) // one dot at least
 }
 
-// insideAperture is the shape of the aperture (spec/prism.md §2.3), without vanes.
-func insideAperture(s *profiles.Snapshot, dx, dy float64) bool {
-	r := s.Run.Radius
-	switch s.Settings.Aperture {
+// aperture is the shape of a run's apertures (spec/prism.md §2.3), without vanes.
+type aperture struct {
+	shape         string
+	radius, inner float64
+}
+
+func apertureOf(s *profiles.Snapshot) aperture {
+	return aperture{s.Settings.Text("aperture"), s.Run.Radius, s.Settings.Number("inner_radius")}
+}
+
+// holds says whether a place is inside, by its distances from the centre.
+func (a aperture) holds(dx, dy float64) bool {
+	r := a.radius
+	switch a.shape {
 	case "hexagonal":
 		return max(math.Abs(dx), math.Abs(dx)/2+math.Sqrt(3)*math.Abs(dy)/2) <= r
 	case "obscured":
-		inner := s.Settings.InnerRadius
 		d := dx*dx + dy*dy
-		return d <= r*r && d >= inner*inner
+		return d <= r*r && d >= a.inner*a.inner
 	}
 	return dx*dx+dy*dy <= r*r
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -127,11 +128,13 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 		return nil
 	case ended(s.State):
 		return []string{"layers were not timed at the end of the run"}
-	case s.Settings.LayerProfile:
+	case s.Settings.On(settings.LayerProfile):
 		return []string{"timing the layers …"}
+	case !s.Settings.Has(settings.LayerProfile):
+		return []string{"the layers of this run are not timed"}
 	}
 	how := "--set layer_profile=true times them"
-	if key := keysOf("layer_profile"); key != "" {
+	if key := keysToChange(s, settings.LayerProfile); key != "" {
 		how = key + " times them, at a small cost"
 	}
 	return []string{"layers are not timed: layer_profile is off", how}

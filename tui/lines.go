@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/terminal"
 )
@@ -108,7 +108,12 @@ func readTyped(in io.Reader, typed chan<- typedLine, left <-chan struct{}) {
 
 // limited says whether the settings of a run limit it.
 func limited(s *profiles.Snapshot) bool {
-	return s.Settings.MaxSeconds > 0 || s.Settings.MaxIterations > 0 || s.Settings.MaxSamples > 0
+	for _, key := range []string{settings.MaxSeconds, settings.MaxIterations, settings.MaxUnits(s.Run.Schema.Unit.Many)} {
+		if s.Settings.Number(key) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // lines is the state of Lines.
@@ -192,7 +197,7 @@ func (l *lines) progress() {
 }
 
 func (l *lines) effect(e *profiles.Effect) {
-	what := "effect: " + strings.ReplaceAll(changed(e, l.options.Cores), "→", " to ")
+	what := "effect: " + strings.ReplaceAll(changed(l.snap.Settings.Table(), e, l.options.Cores), "→", " to ")
 	why, _ := e.Incomparable()
 	switch {
 	case e.Comparable():
@@ -273,7 +278,7 @@ func (l *lines) obey(text string) (quit bool) {
 func (l *lines) set(key, value string) {
 	var err error
 	if key == "image" { // read before it is asked for
-		err = l.control.Check([]preset.Assignment{{Key: key, Value: value}})
+		err = l.control.Check([]settings.Assignment{{Key: key, Value: value}})
 	}
 	if err == nil {
 		err = l.control.Set(key, value)
@@ -281,11 +286,19 @@ func (l *lines) set(key, value string) {
 	switch {
 	case err != nil:
 		l.say("not changed: %v", err)
-	case l.snap != nil && ended(l.snap.State) || !live(key):
+	case l.snap != nil && ended(l.snap.State) || !live(l.table(), key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
 	default:
 		l.say("%s = %s from the next iteration on", key, value)
 	}
+}
+
+// table is what the run's settings are.
+func (l *lines) table() *settings.Table {
+	if l.snap == nil {
+		return l.options.Settings.Table()
+	}
+	return l.snap.Settings.Table()
 }
 
 // settings lists what can change while the run goes on, then what the next run reads.
@@ -294,21 +307,22 @@ func (l *lines) settings() {
 		l.say("the run has not begun")
 		return
 	}
-	list := func(title string, wanted func(k preset.Key) bool) {
+	keys := l.table().Keys()
+	list := func(title string, wanted func(k *settings.Key) bool) {
 		l.say("%s", title)
-		for _, k := range preset.Keys() {
-			if wanted(k) {
+		for i := range keys {
+			if k := &keys[i]; wanted(k) {
 				l.say("  %s = %s (%s)", k.Name, l.valueOf(k.Name), k.Wants())
 			}
 		}
 	}
 	const next = "from the next start on, which restart makes:"
 	if ended(l.snap.State) {
-		list(next, func(preset.Key) bool { return true })
+		list(next, func(*settings.Key) bool { return true })
 		return
 	}
-	list("from the next iteration on:", func(k preset.Key) bool { return k.Live })
-	list(next, func(k preset.Key) bool { return !k.Live })
+	list("from the next iteration on:", func(k *settings.Key) bool { return k.Live })
+	list(next, func(k *settings.Key) bool { return !k.Live })
 }
 
 // valueOf is a setting's value in force, and the one that waits for the next start

@@ -95,9 +95,8 @@ func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"running": running(), "finished": finished()} {
 		out := &transcript{}
 		l := lines{out: out, told: map[int64]told{}}
-		s.Settings.Radius = 88
-		next := s.Settings
-		next.Radius = 90
+		set(s, "radius", "88")
+		next := having(s.Settings, "radius", "90")
 		s.Next = &next
 		l.snap = s
 		l.settings()
@@ -197,9 +196,9 @@ func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 // ends by itself does not.
 func TestLinesEndWithALimitedRun(t *testing.T) {
 	for _, limit := range []func(*profiles.Snapshot){
-		func(s *profiles.Snapshot) { s.Settings.MaxSeconds = 4 },
-		func(s *profiles.Snapshot) { s.Settings.MaxIterations = 9 },
-		func(s *profiles.Snapshot) { s.Settings.MaxSamples = 2 },
+		func(s *profiles.Snapshot) { set(s, "max_seconds", "4") },
+		func(s *profiles.Snapshot) { set(s, "max_iterations", "9") },
+		func(s *profiles.Snapshot) { set(s, "max_samples", "2") },
 		func(*profiles.Snapshot) {},
 	} {
 		r, out := newRecorder(), &transcript{}

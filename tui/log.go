@@ -16,6 +16,7 @@ type log struct {
 	height int // rows of the last drawing
 	rows   []logRow
 	of     logKey
+	keyOf  func(profiles.Action) string // the key of what an alert advises
 }
 
 // logRow is one row of an entry: the first has its time.
@@ -31,7 +32,9 @@ type logKey struct {
 	newest profiles.LogLine
 }
 
-func newLog() *log { return &log{box: box{title: "Log"}} }
+func newLog(keyOf func(profiles.Action) string) *log {
+	return &log{box: box{title: "Log"}, keyOf: keyOf}
+}
 
 func (p *log) View() string    { return join(p.lines()) }
 func (p *log) lines() []string { return p.render(p.draw) }
@@ -143,14 +146,14 @@ const (
 )
 
 // alertRows is an alert in rows of w cells, and how many of them say what it is.
-func alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int) {
+func (p *log) alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int) {
 	if d == oneRow {
 		return []string{chart.Cut(a.What, w)}, 1
 	}
 	rows = wrap(a.What, w)
 	what = len(rows)
 	if d == whatAndTry {
-		rows = append(rows, wrap(a.Try.Text(keyOf), w)...)
+		rows = append(rows, wrap(a.Try.Text(p.keyOf), w)...)
 	}
 	return rows, what
 }
@@ -158,18 +161,18 @@ func alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int)
 // alertsIn is in how much detail the alerts of a snapshot are told in most rows of w
 // cells, and whether all have room there: where they have not, the worst is told in a
 // whole sentence if that can be.
-func alertsIn(s *profiles.Snapshot, w, most int) (d alertDetail, all bool) {
+func (p *log) alertsIn(s *profiles.Snapshot, w, most int) (d alertDetail, all bool) {
 	for ; d < oneRow; d++ {
 		n := 0
 		for _, a := range s.Alerts {
-			rows, _ := alertRows(a, w, d)
+			rows, _ := p.alertRows(a, w, d)
 			n += len(rows)
 		}
 		if n <= most {
 			return d, true
 		}
 	}
-	if worst, _ := alertRows(s.Alerts[0], w, onlyWhat); len(worst) < most {
+	if worst, _ := p.alertRows(s.Alerts[0], w, onlyWhat); len(worst) < most {
 		return onlyWhat, false
 	}
 	return oneRow, len(s.Alerts) <= most
@@ -183,14 +186,14 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 	}
 	w, h := c.Size()
 	most := max(1, (h-1)*2/3)
-	detail, all := alertsIn(s, w-alertIndent, most)
+	detail, all := p.alertsIn(s, w-alertIndent, most)
 	last := most
 	if !all { // a row for how many are left
 		last--
 	}
 	y := 0
 	for i, a := range s.Alerts {
-		rows, what := alertRows(a, w-alertIndent, detail)
+		rows, what := p.alertRows(a, w-alertIndent, detail)
 		if y+len(rows) > last {
 			y = p.moreAlerts(c, y, len(s.Alerts)-i, a.Severity)
 			break

@@ -1,5 +1,7 @@
 package tui
 
+import "prismtop/profiles/settings"
+
 // KeySection is a part of the manual's keys.
 type KeySection struct {
 	Title string
@@ -12,11 +14,11 @@ type ManualKey struct {
 	Does string
 }
 
-// KeySections are the screen's keys for the manuals, from the table that the
-// screen itself obeys.
-func KeySections() []KeySection {
+// KeySections are the screen's keys for the manuals where a run has the settings of a table,
+// from the bindings that the screen itself obeys.
+func KeySections(of *settings.Table) []KeySection {
 	var sections []KeySection
-	for _, t := range keyTables() {
+	for _, t := range bindingsOf(of).tables() {
 		s := KeySection{Title: t.title}
 		for _, b := range t.keys {
 			s.Keys = append(s.Keys, ManualKey{b.Keys(), b.Help().Desc})

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // Every message that the screen sends itself. Keys, sizes and the terminal's
@@ -24,7 +24,7 @@ type savedMsg struct{ err error }
 
 // checkedMsg says what is wrong with a setting of the next run.
 type checkedMsg struct {
-	set preset.Assignment
+	set settings.Assignment
 	err error
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
@@ -42,13 +43,14 @@ type Model struct {
 	colours  terminal.Colours
 
 	snap       *profiles.Snapshot
+	keys       *bindings // of the settings that the run has
 	lastAsked  time.Time
 	wishes     wishes
 	history    history
-	mine       map[string]bool // settings that were changed here
-	precision  string          // the mode of AMP that was in use last; empty before the first
-	reading    string          // the picture that is being read for a restart; empty for none
-	pending    tea.Cmd         // runs after the current message
+	mine       map[string]bool   // settings that were changed here
+	lastUsed   map[string]string // the values of choices that were in use last, but for the first
+	reading    string            // the picture that is being read for a restart; empty for none
+	pending    tea.Cmd           // runs after the current message
 	bookmarks  [bookmarkSlots]*bookmark
 	storing    bool               // the next digit stores a bookmark
 	pressed    string             // the key being handled
@@ -97,7 +99,7 @@ func New(c Controller, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
 		control: c, options: o, now: o.Now, used: threadTime,
-		wishes: wishes{}, mine: map[string]bool{},
+		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{}, keys: bindingsOf(o.Settings.Table()),
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  newNotifier(o.Notices, o.Environ),
@@ -110,7 +112,7 @@ func New(c Controller, o Options) *Model {
 		layout.Phases: newPhases(), layout.Picture: newPicture(o.Now, m.graphics), layout.KSpace: newKspace(),
 		layout.IterationTime: newIterationTime(), layout.Loss: newLosses(),
 		layout.Caches: newCaches(), layout.Memory: newMemory(), layout.Effects: newEffects(o.Cores),
-		layout.Quality: newQuality(), layout.Samples: newSamples(), layout.Log: newLog(),
+		layout.Quality: newQuality(), layout.Samples: newSamples(), layout.Log: newLog(func(a profiles.Action) string { return m.keys.keyOf(a) }),
 	}
 	m.panes[layout.Settings], m.panes[layout.Ablation] = newSettingsView(m), newAblationView(m)
 	m.retheme()
@@ -283,6 +285,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if s == nil {
 		return next
 	}
+	m.rebind(s.Settings.Table())
 	m.tellNews(s)
 	m.openOnFailure(m.snap, s)
 	m.snap = s
@@ -309,6 +312,20 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		return tea.Batch(next, m.fallAsleep())
 	}
 	return next
+}
+
+// rebind makes the keys those of a run with other settings, and forgets what was asked of those
+// before.
+func (m *Model) rebind(t *settings.Table) {
+	if t == nil || t == m.keys.table {
+		return
+	}
+	m.keys = bindingsOf(t)
+	m.history, m.bookmarks, m.picking = history{}, [bookmarkSlots]*bookmark{}, nil
+	clear(m.wishes)
+	clear(m.mine)
+	clear(m.lastUsed)
+	m.panes[layout.Settings].(*settingsView).list(t)
 }
 
 // notify sends what the newest snapshot is to be noticed by, on the way of the frames.

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui/terminal"
 )
 
@@ -33,8 +33,11 @@ type Options struct {
 	// Notices are how the user is told that the run finished, failed or stalled.
 	Notices Notices
 
+	// Settings are those that the run starts with; their table says which keys there are
+	// until the first snapshot does.
+	Settings settings.Values
 	// Origins says where each setting came from, by its key; nil where nobody knows.
-	Origins preset.Origins
+	Origins settings.Origins
 
 	// Remember is the file in which the screen keeps how it was left
 	// (RememberedPath); nothing is kept where it is empty.

@@ -22,7 +22,7 @@ import (
 // history of memory, all metrics.
 func eventful() *profiles.Snapshot {
 	s := running()
-	s.Settings.Iterations, s.Settings.Cycles, s.Settings.MeasurementCacheMB = 250, 4, 256
+	set(s, "iterations", "250", "cycles", "4", "measurement_cache_mb", "256")
 	for i := range 37 {
 		r := profiles.UnitResult{
 			Unit: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5, Threshold: 0.005,
@@ -311,7 +311,7 @@ func TestAnUncertainPriceSaysSo(t *testing.T) {
 // Back in the trainer's pattern the hits of before are not those of now.
 func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 	s := eventful()
-	s.Settings.Pattern = "trainer"
+	set(s, "pattern", "trainer")
 	v := &s.Caches[0]
 	v.RecentN, v.RecentRate, v.RecentSaved = 3, 0, -3*524_000
 	view := func(w, h int) string {

@@ -19,7 +19,7 @@ import (
 // layered is a run whose layers are timed, with trends and its newest iterations.
 func layered() *profiles.Snapshot {
 	s := running()
-	s.Settings.LayerProfile = true
+	set(s, "layer_profile", "true")
 	s.Roofs = &profiles.Roofs{GFLOPS: 142, Levels: []profiles.RoofLevel{
 		{Bytes: 256 << 10, GBs: 140}, {Bytes: 2 << 20, GBs: 96}, {Bytes: 16 << 20, GBs: 44}, {Bytes: 128 << 20, GBs: 13},
 	}}

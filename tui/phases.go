@@ -2,6 +2,7 @@ package tui
 
 import (
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -76,7 +77,7 @@ func (p *phases) Press(key string) bool {
 // Hints are the keys of the view, and the one that times the layers for all of them.
 func (p *phases) Hints() []hint {
 	layers := hint{"y", "time layers"}
-	if p.snap != nil && settingsOf(p.snap).LayerProfile {
+	if p.snap != nil && settingsOf(p.snap).On(settings.LayerProfile) {
 		layers.Does = "stop timing"
 	}
 	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}

@@ -7,27 +7,26 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
-// This file is the list of a setting's values, to choose one of directly, and the key that
-// switches mixed precision.
+// This file is the list of a setting's values, to choose one of directly, and the key
+// that switches between off and the value that was in use last.
 
 // valueList is the list while it is open.
 type valueList struct {
-	keys []string // the settings that it goes through
-	at   int      // of them, the one whose values are listed
-	row  int      // of those, the selected one
+	table *settings.Table
+	keys  []string // the settings that it goes through
+	at    int      // of them, the one whose values are listed
+	row   int      // of those, the selected one
 }
 
-// picks are the settings that the key of the list goes through.
-var picks = listedSettings()
-
-func listedSettings() []string {
-	keys := slices.DeleteFunc(preset.Keys(), func(k preset.Key) bool { return k.Listed == 0 })
-	slices.SortFunc(keys, func(a, b preset.Key) int { return a.Listed - b.Listed })
+// listedSettings are the settings that the key of the list goes through.
+func listedSettings(t *settings.Table) []string {
+	keys := slices.DeleteFunc(slices.Clone(t.Keys()), func(k settings.Key) bool { return k.Listed == 0 })
+	slices.SortFunc(keys, func(a, b settings.Key) int { return a.Listed - b.Listed })
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = k.Name
@@ -35,13 +34,16 @@ func listedSettings() []string {
 	return names
 }
 
+// openPicks lists the values of the settings that the key of the list goes through.
+func (m *Model) openPicks() { m.openPicker(m.keys.picks) }
+
 // openPicker lists the values of a setting, and of others that it goes through.
 func (m *Model) openPicker(keys []string) {
 	if m.snap == nil {
 		m.complain(errNotBegun.Error())
 		return
 	}
-	m.picking = &valueList{keys: keys}
+	m.picking = &valueList{table: m.keys.table, keys: keys}
 	m.pickFrom(0)
 }
 
@@ -55,7 +57,7 @@ func (m *Model) pickFrom(at int) {
 func (p *valueList) key() string { return p.keys[p.at] }
 
 func (p *valueList) values() []string {
-	k, _ := preset.LookupKey(p.key())
+	k, _ := p.table.Lookup(p.key())
 	return k.Allowed
 }
 
@@ -97,7 +99,7 @@ func (m *Model) pick(row int) {
 	key, value := m.picking.key(), m.picking.values()[row]
 	m.picking = nil
 	if value == m.asked(key) {
-		m.say(settingName(key) + " is " + value + " already")
+		m.say(m.nameOf(key) + " is " + value + " already")
 		return
 	}
 	m.set(key, value)
@@ -116,7 +118,7 @@ func (m *Model) pickerBox() []string {
 		top = 2
 	}
 	rows := min(len(values)+top, m.layout.H-2)
-	return m.dialog(strings.ToUpper(settingName(key)[:1])+settingName(key)[1:], foot, 70, rows, func(c *chart.Canvas) {
+	return m.dialog(strings.ToUpper(m.nameOf(key)[:1])+m.nameOf(key)[1:], foot, 70, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		x := 0
 		for i, k := range p.keys[:top/2*len(p.keys)] {
@@ -124,7 +126,7 @@ func (m *Model) pickerBox() []string {
 			if i == p.at {
 				style = theme.Strong
 			}
-			x = c.Text(x, 0, settingName(k), style) + 3
+			x = c.Text(x, 0, m.nameOf(k), style) + 3
 		}
 		for i, v := range values {
 			y := top + i
@@ -145,7 +147,7 @@ func (m *Model) pickerBox() []string {
 
 // valueNote says what a value of a setting means here.
 func (m *Model) valueNote(key, value string) string {
-	k, _ := preset.LookupKey(key)
+	k, _ := m.keys.table.Lookup(key)
 	note := k.Notes[value]
 	if key == "amp" {
 		if why := emulated(m.snap, value); why != "" {
@@ -155,15 +157,17 @@ func (m *Model) valueNote(key, value string) string {
 	return note
 }
 
-// toggleAMP switches mixed precision off, or on to the mode that was in use last.
-func (m *Model) toggleAMP() {
-	if mode, _ := m.value("amp"); mode != "off" {
-		m.precision = mode
-		m.set("amp", "off")
+// toggle switches a setting off, which is the first of its values, or on to the one that was
+// in use last.
+func (m *Model) toggle(k *settings.Key) {
+	off, on := k.Allowed[0], k.Allowed[1]
+	if value, _ := m.value(k.Name); value != off {
+		m.lastUsed[k.Name] = value
+		m.set(k.Name, off)
 		return
 	}
-	m.set("amp", cmp.Or(m.precision, "bf16"))
-	if !m.status.bad && m.when("amp") == "" {
+	m.set(k.Name, cmp.Or(m.lastUsed[k.Name], on))
+	if !m.status.bad && k.Listed > 0 && m.when(k.Name) == "" {
 		m.status.brief = append([]string{m.status.text}, m.status.brief...)
 		m.status.text += "; . lists the modes"
 	}

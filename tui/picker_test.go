@@ -8,14 +8,16 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 )
 
 // Every value of every setting that has a list is reached directly, and the list goes to
 // the other settings and back.
 func TestTheListOfValuesReachesEveryValue(t *testing.T) {
+	picks := listedSettings(prism.Table)
 	for at, key := range picks {
-		values := (&valueList{keys: picks, at: at}).values()
+		values := (&valueList{table: prism.Table, keys: picks, at: at}).values()
 		for i, value := range values {
 			s := whole(t)
 			m, r := screen(t, 60, 15, Options{}, colorprofile.ANSI256, s)
@@ -47,16 +49,16 @@ func TestTheListOfValuesGoesUpAndDown(t *testing.T) {
 	press(m, ".")
 	m.Update(upKey)
 	press(m, "enter")
-	m.openPicker(picks)
+	m.openPicks()
 	m.Update(leftKey) // round to the schedule
 	m.Update(downKey)
 	press(m, "space")
-	m.openPicker(picks)
+	m.openPicks()
 	m.Update(rightKey)
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
 	press(m, "enter")
 	for _, key := range []string{"esc", ".", "q", "?"} {
-		m.openPicker(picks)
+		m.openPicks()
 		press(m, "m", "9", key) // letters and digits without a value do nothing
 		if m.picking != nil || m.sheet.page != noHelp || m.confirming {
 			t.Errorf("%s does not just close the list", key)
@@ -91,7 +93,7 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 		t.Errorf("called %q, want %q", got, want)
 	}
 	mouse(m, 5, 5)
-	m.openPicker(picks)
+	m.openPicks()
 	mouse(m, 5, 5)
 	if m.picking != nil {
 		t.Error("a click does not close the list")

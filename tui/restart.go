@@ -79,8 +79,8 @@ func (m *Model) waiting() []string {
 	wanted := m.wanted()
 	var list []string
 	for _, key := range wanted.Differing(settingsOf(m.snap)) {
-		if ended(m.snap.State) || !live(key) {
-			list = append(list, settingName(key)+" "+settingText(key, wanted.Get(key), m.options.Cores))
+		if ended(m.snap.State) || !live(m.keys.table, key) {
+			list = append(list, m.nameOf(key)+" "+m.textOf(key, wanted.Get(key)))
 		}
 	}
 	return list

@@ -20,8 +20,7 @@ func seen(m *Model) string { return ansi.Strip(m.View().Content) }
 func TestARestartSaysWhatIsLost(t *testing.T) {
 	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
 		s := whole(t)
-		next := s.Settings
-		next.Radius, next.Samples = 24, 50
+		next := having(s.Settings, "radius", "24", "samples", "50")
 		s.Next = &next
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, "R")
@@ -98,8 +97,7 @@ func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 		if got := lastLine(m); !strings.Contains(got, "radius: 20 → 24, for the next run: R starts it") {
 			t.Errorf("%v: the footer says %q", size, got)
 		}
-		next := s.Settings
-		next.Radius = 24
+		next := having(s.Settings, "radius", "24")
 		told := *s
 		told.Next = &next
 		m.Update(snapshotMsg{&told})
@@ -127,8 +125,7 @@ func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 // Live keys count from what the run has, beside what waits for the next.
 func TestLiveKeysGoOnBesideWhatWaits(t *testing.T) {
 	s := whole(t)
-	next := s.Settings
-	next.Radius, next.MeasurementCache = 24, false // as a snapshot between two may have it
+	next := having(s.Settings, "radius", "24", "measurement_cache", "false") // as a snapshot between two may have it
 	s.Next = &next
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "m")
@@ -186,7 +183,7 @@ func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 // A value of an object that an image outdoes says so.
 func TestAnObjectBesideAnImageSaysWhichWins(t *testing.T) {
 	s := whole(t)
-	s.Settings.Image = "europa.png"
+	set(s, "image", "europa.png")
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, ",")
 	m.panes[layout.Settings].(*settingsView).find("object")

@@ -15,7 +15,7 @@ import (
 func rich(t testing.TB) *profiles.Snapshot {
 	s, l, a := eventful(), layered(), ablated(t, true)
 	s.Layers, s.Roofs, s.Recent, s.Trends, s.Clock = l.Layers, l.Roofs, l.Recent, l.Trends, l.Clock
-	s.Settings.LayerProfile = true
+	set(s, "layer_profile", "true")
 	s.Ablation = a.Ablation
 	return s
 }

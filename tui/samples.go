@@ -202,7 +202,12 @@ func (p *samples) titles(c *chart.Canvas, s *profiles.Snapshot) {
 	end := 0
 	eachColumn(c, func(x int, col sampleColumn) { end = x; c.TextRight(x, 0, col.title, theme.Faint) })
 	bar := sampleBar(c, 0, end)
-	bar.Text(0, 0, "iterations, full at "+count(int64(s.Settings.Iterations*s.Settings.Cycles)), theme.Faint)
+	bar.Text(0, 0, "iterations, full at "+count(sampleLimit(s)), theme.Faint)
+}
+
+// sampleLimit is how many iterations end a sample.
+func sampleLimit(s *profiles.Snapshot) int64 {
+	return int64(s.Settings.Int("iterations") * s.Settings.Int("cycles"))
 }
 
 // eachColumn calls draw with the right end of each column that has room.
@@ -227,7 +232,7 @@ func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResu
 		c.TextRight(x, y, col.cell(s, r), theme.Plain)
 		end = x
 	})
-	if bar, limit := sampleBar(c, y, end), s.Settings.Iterations*s.Settings.Cycles; limit > 0 {
+	if bar, limit := sampleBar(c, y, end), sampleLimit(s); limit > 0 {
 		w, _ := bar.Size()
 		bar.Bar(0, 0, w, min(float64(r.Iterations)/float64(limit), 1)*float64(w), style)
 	}
@@ -258,9 +263,9 @@ func sampleBar(c *chart.Canvas, y, end int) chart.Canvas {
 // limit.
 func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
-	name, limit := itoa(s.Unit+1), s.Settings.Iterations*s.Settings.Cycles
+	name, limit := itoa(s.Unit+1), sampleLimit(s)
 	if !s.InUnits() {
-		name, limit = "init", s.Settings.InitIterations*s.Settings.InitCycles
+		name, limit = "init", int64(s.Settings.Int("init_iterations")*s.Settings.Int("init_cycles"))
 	}
 	c.TextRight(sampleNumberWidth, y, chart.Cut(name, sampleNumberWidth), theme.Current)
 	state := "training"
@@ -271,7 +276,7 @@ func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	done := s.InUnit + 1
 	c.TextRight(sampleFixed+1+sampleColumns[0].width, y, count(int64(done)), theme.Strong)
 	x := sampleFixed + sampleColumns[0].width + 2
-	of := "of " + count(int64(limit)) + " "
+	of := "of " + count(limit) + " "
 	if limit <= 0 || x+chart.Width(of) > w {
 		return
 	}

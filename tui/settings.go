@@ -8,22 +8,25 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 func formatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // settingName is a setting's name on screen; a key without one stands for itself.
-func settingName(key string) string {
-	if k, _ := preset.LookupKey(key); k.Short != "" {
+func settingName(t *settings.Table, key string) string {
+	if k, _ := t.Lookup(key); k.Short != "" {
 		return k.Short
 	}
 	return strings.ReplaceAll(key, "_", " ")
 }
 
+// nameOf is a setting's name in this run.
+func (m *Model) nameOf(key string) string { return settingName(m.keys.table, key) }
+
 // settingMark is the letter of a setting's changes in charts.
-func settingMark(key string) rune {
-	if k, _ := preset.LookupKey(key); k.Mark != 0 {
+func settingMark(t *settings.Table, key string) rune {
+	if k, _ := t.Lookup(key); k.Mark != 0 {
 		return k.Mark
 	}
 	return '*'
@@ -31,38 +34,30 @@ func settingMark(key string) rune {
 
 // settingText is a value as people say it; of threads 0 is one for each of so
 // many cores.
-func settingText(key, value string, cores int) string {
-	switch value {
-	case "true":
+func settingText(t *settings.Table, key, value string, cores int) string {
+	k, _ := t.Lookup(key)
+	switch {
+	case value == "true":
 		return "on"
-	case "false":
+	case value == "false":
 		return "off"
-	}
-	if value == "" {
-		switch key {
-		case "image":
-			return "none"
-		case "channels":
-			return "PRISM's"
-		}
-	}
-	if value == "0" {
-		switch key {
-		case "max_samples":
-			return "all"
-		case "max_iterations", "max_seconds":
-			return "no limit"
-		}
-	}
-	if key == "threads" && value == "0" {
+	case value == "":
+		return k.Empty
+	case value == "0" && k.Zero != "":
+		return k.Zero
+	case value == "0" && key == settings.Threads:
 		return itoa(cores)
-	}
-	if key == "learning_rate" {
+	case key == "learning_rate":
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
 			return strings.TrimSpace(learningRate(v))
 		}
 	}
 	return value
+}
+
+// textOf is a value of a setting as people say it here.
+func (m *Model) textOf(key, value string) string {
+	return settingText(m.keys.table, key, value, m.options.Cores)
 }
 
 // wishLife is how long a wish stands for a setting of a run that goes on and
@@ -83,8 +78,8 @@ type wish struct {
 func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	for key, v := range w {
 		current, _ := settingValue(s, key)
-		if from := settingsAsked(s, key); from != settingsOf(s) {
-			current = from.Get(key)
+		if waits(s, key) {
+			current = s.Next.Get(key)
 		}
 		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
 			delete(w, key)
@@ -109,16 +104,16 @@ func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 
 // settingsOf are the user's settings: while an ablation switches them to and fro,
 // those that it returns to.
-func settingsOf(s *profiles.Snapshot) *preset.Settings {
+func settingsOf(s *profiles.Snapshot) settings.Values {
 	if s.Ablation != nil && s.Ablation.Running {
-		return &s.Ablation.Base
+		return s.Ablation.Base
 	}
-	return &s.Settings
+	return s.Settings
 }
 
 // nextSettings are those that the next run begins with, where the run is over and they
 // were changed since; nil elsewhere.
-func nextSettings(s *profiles.Snapshot) *preset.Settings {
+func nextSettings(s *profiles.Snapshot) *settings.Values {
 	if s == nil || !ended(s.State) {
 		return nil
 	}
@@ -127,16 +122,21 @@ func nextSettings(s *profiles.Snapshot) *preset.Settings {
 
 // settingsAsked are the settings that have a key's value as it was asked for: those of the
 // next run where the run is over or the key is read at the start, else those in force.
-func settingsAsked(s *profiles.Snapshot, key string) *preset.Settings {
-	if s.Next != nil && (ended(s.State) || !live(key)) {
-		return s.Next
+func settingsAsked(s *profiles.Snapshot, key string) settings.Values {
+	if waits(s, key) {
+		return *s.Next
 	}
 	return settingsOf(s)
 }
 
+// waits says whether what is asked for of a setting is that of the next run.
+func waits(s *profiles.Snapshot, key string) bool {
+	return s.Next != nil && (ended(s.State) || !live(s.Settings.Table(), key))
+}
+
 // live says whether a setting changes while a run goes on.
-func live(key string) bool {
-	k, _ := preset.LookupKey(key)
+func live(t *settings.Table, key string) bool {
+	k, _ := t.Lookup(key)
 	return k.Live
 }
 
@@ -165,11 +165,11 @@ func (m *Model) set(key, value string) {
 	}
 	before, _ := m.value(key)
 	all, cut := m.wanted(), m.cutShort(key)
-	if err := m.ask(preset.Assignment{Key: key, Value: value}); err != nil {
-		m.complain(fmt.Sprintf("%s stays %s: %v", settingName(key), settingText(key, before, m.options.Cores), err))
+	if err := m.ask(settings.Assignment{Key: key, Value: value}); err != nil {
+		m.complain(fmt.Sprintf("%s stays %s: %v", m.nameOf(key), m.textOf(key, before), err))
 		return
 	}
-	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(&all)+m.when(key), cut)
+	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
 }
 
 // when follows the change of settings that waits for a restart.
@@ -179,7 +179,7 @@ func (m *Model) when(keys ...string) string {
 	}
 	wanted, waits := m.wanted(), false
 	for _, key := range keys {
-		if live(key) {
+		if live(m.keys.table, key) {
 			continue
 		}
 		waits = true
@@ -197,8 +197,7 @@ const nextRun = ", for the next run: R starts it"
 
 // changeText is a change in words.
 func (m *Model) changeText(key, before, after string) string {
-	return fmt.Sprintf("%s: %s → %s", settingName(key),
-		settingText(key, before, m.options.Cores), settingText(key, after, m.options.Cores))
+	return fmt.Sprintf("%s: %s → %s", m.nameOf(key), m.textOf(key, before), m.textOf(key, after))
 }
 
 // caution is what a value of a setting does not do here, to follow its change.
@@ -208,7 +207,7 @@ func (m *Model) caution(key, value string) string {
 			return ", " + why
 		}
 	}
-	if n, err := strconv.Atoi(value); key == "threads" && err == nil && n > m.options.Cores {
+	if n, err := strconv.Atoi(value); key == settings.Threads && err == nil && n > m.options.Cores {
 		return fmt.Sprintf(", more than the %s here", plural(int64(m.options.Cores), "processor", "processors"))
 	}
 	if image := m.asked("image"); key == "object" && image != "" {
@@ -287,14 +286,14 @@ func (m *Model) moreThreads(by int) {
 			n-by, mostThreads, plural(int64(m.options.Cores), "processor", "processors")))
 		return
 	}
-	m.set("threads", strconv.Itoa(n))
+	m.set(settings.Threads, strconv.Itoa(n))
 }
 
 // mostThreads is how many threads for each processor a key goes up to.
 const mostThreads = 2
 
 func (m *Model) threads() int {
-	value, _ := m.value("threads")
+	value, _ := m.value(settings.Threads)
 	if n, err := strconv.Atoi(value); err == nil && n > 0 {
 		return n
 	}

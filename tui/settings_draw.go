@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -32,8 +32,12 @@ func (p *settingsView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 		details = settingDetails
 	}
 	room := h - details - 1
-	if room < 1 {
+	switch {
+	case room < 1:
 		message(c, "too small")
+		return "", theme.Faint
+	case len(p.rows) == 0:
+		message(c, "this run has no settings")
 		return "", theme.Faint
 	}
 	p.scroll(room)
@@ -101,11 +105,9 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		name = theme.Strong
 	}
 	cell(c, settingNameX, y, settingValueX-settingNameX-1, k.Name, name)
-	now, suspended := preset.ThresholdText(settingsOf(s).Get(k.Name))
-	if k.Name != "threshold" {
-		now, suspended = settingsOf(s).Get(k.Name), ""
-	}
-	if suspended != "" {
+	now := settingsOf(s).Get(k.Name)
+	if _, _, suspended := settingsOf(s).Suspended(k.Name); suspended {
+		now, _ = settings.Unbound(now)
 		value = theme.Faint
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "suspended", theme.Warn)
 	}
@@ -113,7 +115,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	if wish := p.model.asked(k.Name); wish != settingsOf(s).Get(k.Name) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
-	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k.Name), theme.Key)
+	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k), theme.Key)
 	if k.Live {
 		effect, style := effectOf(s, k.Name)
 		cell(c, settingEffectX, y, settingHelpX-settingEffectX-1, effect, style)
@@ -138,11 +140,11 @@ func cell(c *chart.Canvas, x, y, width int, text string, style theme.Style) {
 }
 
 // text is a value as people say it.
-func (p *settingsView) text(k preset.Key, value string) string {
-	if value == "" && k.Type != preset.List && k.Name != "image" {
+func (p *settingsView) text(k *settings.Key, value string) string {
+	if value == "" && k.Empty == "" {
 		return "–"
 	}
-	return settingText(k.Name, value, p.model.options.Cores)
+	return p.model.textOf(k.Name, value)
 }
 
 // details tell of the selected setting what its row has no room for.
@@ -171,13 +173,13 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 	default:
 		verb := "writes a value"
 		switch {
-		case k.Type == preset.Switch:
+		case k.Type == settings.TypeSwitch:
 			verb = "switches"
 		case len(k.Allowed) > 0:
 			verb = "lists the values"
 		}
 		text := "← → change · enter " + verb + " · u undoes · , closes"
-		if k.Type == preset.List || k.Type == preset.Text && len(k.Allowed) == 0 {
+		if k.Type == settings.TypeList || k.Type == settings.TypeText && len(k.Allowed) == 0 {
 			text = "enter " + verb + " · u undoes · , closes"
 		}
 		if !k.Live {
@@ -188,13 +190,13 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 }
 
 // about says what a setting may be, where its value came from, and what it waits for.
-func (p *settingsView) about(k preset.Key, s *profiles.Snapshot) string {
+func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	wants := "must be " + k.Wants()
 	wish := p.model.asked(k.Name)
-	loss, suspended := settingsOf(s).ThresholdSuspended()
+	given, now, suspended := settingsOf(s).Suspended(k.Name)
 	switch {
-	case k.Name == "threshold" && suspended:
-		given, now := lossNames(loss, settingsOf(s).LossName())
+	case suspended:
+		given, now = lossNames(given, now)
 		return fmt.Sprintf("suspended: was for %s; %s is %s now · enter sets one for it", given, now, newestLosses(s))
 	case wish != settingsOf(s).Get(k.Name) && (ended(s.State) || !k.Live):
 		return fmt.Sprintf("next run: %s %s (R) · %s", k.Name, p.text(k, wish), wants)
@@ -234,7 +236,7 @@ func (p *settingsView) prompt() string {
 }
 
 // origin is where a setting's value came from.
-func (p *settingsView) origin(k preset.Key, s *profiles.Snapshot) string {
+func (p *settingsView) origin(k *settings.Key, s *profiles.Snapshot) string {
 	for i := len(s.Changes) - 1; i >= 0; i-- {
 		if c := s.Changes[i]; c.Key == k.Name {
 			return "a change at iteration " + strconv.FormatInt(c.Iteration, 10)
@@ -249,12 +251,17 @@ func (p *settingsView) origin(k preset.Key, s *profiles.Snapshot) string {
 	return "the run's start"
 }
 
+// keysToChange are the keys that change a setting of a run; empty where it has no such one.
+func keysToChange(s *profiles.Snapshot, key string) string {
+	k, _ := s.Settings.Lookup(key)
+	return keysOf(k)
+}
+
 // keysOf are the keys that change a setting.
-func keysOf(key string) string {
-	k, _ := preset.LookupKey(key)
+func keysOf(k *settings.Key) string {
 	var keys []string
 	for _, p := range k.Presses {
-		keys = append(keys, strings.ReplaceAll(p.Key, "-", "−"))
+		keys = append(keys, keyShown(p.Key))
 	}
 	if len(keys) == 0 && k.Mark != 0 {
 		return string(k.Mark)

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
@@ -27,28 +27,34 @@ type settingsView struct {
 // settingsRow is a heading or a setting.
 type settingsRow struct {
 	heading string
-	key     preset.Key
+	key     *settings.Key // nil for a heading
 }
 
 func newSettingsView(m *Model) *settingsView {
-	p := &settingsView{box: box{title: "Settings"}, model: m, rows: settingsRows()}
-	p.move(0, 1)
+	p := &settingsView{box: box{title: "Settings"}, model: m}
+	p.list(m.keys.table)
 	return p
 }
 
+// list lists the settings of a table.
+func (p *settingsView) list(t *settings.Table) {
+	p.rows, p.at, p.top, p.input, p.fault, p.stale = settingsRows(t), 0, 0, nil, "", true
+	p.move(0, 1)
+}
+
 // settingsRows are the live settings, what matters to speed first, then the rest.
-func settingsRows() []settingsRow {
+func settingsRows(t *settings.Table) []settingsRow {
 	var live, fixed []settingsRow
-	keys := preset.Keys()
+	keys := t.Keys()
 	for i := len(keys) - 1; i >= 0; { // the last group is how it is computed
 		first := i
 		for first > 0 && keys[first-1].Group == keys[i].Group {
 			first--
 		}
 		group := []settingsRow{{heading: keys[i].Group}}
-		for _, k := range keys[first : i+1] {
-			if k.Live {
-				group = append(group, settingsRow{key: k})
+		for j := first; j <= i; j++ {
+			if keys[j].Live {
+				group = append(group, settingsRow{key: &keys[j]})
 			}
 		}
 		if len(group) > 1 {
@@ -56,11 +62,13 @@ func settingsRows() []settingsRow {
 		}
 		i = first - 1
 	}
-	fixed = append(fixed, settingsRow{heading: "Read at the start: changes wait for the next run, which R starts"})
-	for _, k := range keys {
-		if !k.Live {
-			fixed = append(fixed, settingsRow{key: k})
+	for i := range keys {
+		if !keys[i].Live {
+			fixed = append(fixed, settingsRow{key: &keys[i]})
 		}
+	}
+	if len(fixed) > 0 {
+		live = append(live, settingsRow{heading: "Read at the start: changes wait for the next run, which R starts"})
 	}
 	return append(live, fixed...)
 }
@@ -79,7 +87,10 @@ func (p *settingsView) SetFocus(on bool) {
 // Press selects, changes and edits.
 func (p *settingsView) Press(key string) bool {
 	p.stale = true
-	if p.input != nil {
+	switch {
+	case len(p.rows) == 0:
+		return false
+	case p.input != nil:
 		return p.write(key)
 	}
 	p.fault = ""
@@ -94,7 +105,7 @@ func (p *settingsView) Press(key string) bool {
 		p.model.nudge(k.Name, key != "left")
 	case "enter":
 		switch {
-		case k.Type == preset.Switch:
+		case k.Type == settings.TypeSwitch:
 			p.model.nudge(k.Name, true)
 		case len(k.Allowed) > 0:
 			p.model.openPicker([]string{k.Name})
@@ -127,7 +138,7 @@ func (p *settingsView) move(i, by int) {
 // find selects a setting by its key.
 func (p *settingsView) find(key string) {
 	for i, r := range p.rows {
-		if r.key.Name == key && r.heading == "" {
+		if r.heading == "" && r.key.Name == key {
 			p.at, p.stale = i, true
 		}
 	}
@@ -138,7 +149,7 @@ func (p *settingsView) find(key string) {
 func (p *settingsView) edit() {
 	key := p.rows[p.at].key.Name
 	text := p.model.asked(key)
-	if key == "threshold" && p.model.suspended() {
+	if key == thresholdKey && p.model.suspended() {
 		text = ""
 	}
 	p.input, p.fault, p.stale = newInput(text), "", true
@@ -174,16 +185,16 @@ func (p *settingsView) write(key string) bool {
 
 // accepts says whether a key may be typed into a value: of a number no letter but an
 // exponent's.
-func accepts(k preset.Key, key string) bool {
-	if k.Type != preset.Integer && k.Type != preset.Number || len([]rune(key)) != 1 {
+func accepts(k *settings.Key, key string) bool {
+	if k.Type != settings.TypeInteger && k.Type != settings.TypeNumber || len([]rune(key)) != 1 {
 		return true
 	}
 	return strings.ContainsAny(key, "0123456789.+-eE")
 }
 
 // kindOf is the kind of a value, as messages say it.
-func kindOf(k preset.Key) string {
-	if k.Type == preset.Integer {
+func kindOf(k *settings.Key) string {
+	if k.Type == settings.TypeInteger {
 		return "a whole number"
 	}
 	return "a number"
@@ -193,7 +204,7 @@ func kindOf(k preset.Key) string {
 func (p *settingsView) commit() {
 	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.value())
 	if key == "image" && value != "" && value != p.model.asked(key) {
-		p.model.check(preset.Assignment{Key: key, Value: value})
+		p.model.check(settings.Assignment{Key: key, Value: value})
 		return
 	}
 	if err := p.model.assign(key, value); err != nil {
@@ -206,34 +217,34 @@ func (p *settingsView) commit() {
 // assign asks for a value that was written out; a weight takes its share from the
 // other two.
 func (m *Model) assign(key, value string) error {
-	var trial preset.Settings
-	if err := trial.Set(key, value); err != nil {
+	all := m.wanted()
+	if _, err := all.Set(key, value); err != nil {
 		return err
 	}
-	sets := []preset.Assignment{{Key: key, Value: value}}
+	sets := []settings.Assignment{{Key: key, Value: value}}
 	for _, w := range weights {
 		if w == key {
 			sets = m.share(key, parseNumber(value))
 		}
 	}
-	before, all, cut := m.asked(key), m.wanted(), m.cutShort(key)
+	before, cut := m.asked(key), m.cutShort(key)
 	if err := m.ask(sets...); err != nil {
 		return err
 	}
 	if len(sets) > 1 {
-		m.sayChange(m.weightsText()+m.thresholdText(&all)+m.when(), cut)
+		m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
 	} else {
-		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(&all)+m.when(key), cut)
+		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
 	}
 	return nil
 }
 
 // check has a picture for the next run read before it is asked for, beside the screen.
-func (m *Model) check(set preset.Assignment) {
+func (m *Model) check(set settings.Assignment) {
 	m.reading = set.Value
 	m.say("reading " + set.Value + " …")
 	control := m.control
-	m.pending = func() tea.Msg { return checkedMsg{set, control.Check([]preset.Assignment{set})} }
+	m.pending = func() tea.Msg { return checkedMsg{set, control.Check([]settings.Assignment{set})} }
 }
 
 // checked asks for a picture that was read, or says what is wrong with it.
@@ -292,7 +303,7 @@ func (m *Model) otherDevice() {
 }
 
 // whyFixed says why a setting waits for the next run.
-func whyFixed(k preset.Key) string {
+func whyFixed(k *settings.Key) string {
 	switch k.Name {
 	case "seed":
 		return "the first weights and the noise came from it"
@@ -327,25 +338,28 @@ func (p *settingsView) Hints() []hint {
 
 // Explain says what the columns mean.
 func (p *settingsView) Explain() []string {
-	return []string{
+	texts := []string{
 		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
 			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
 			"change by a step, and enter lists the values there are or writes one: what is typed first replaces the value, ← and → keep it; a wrong one says which would be right, and esc leaves it.",
-		"A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of " +
-			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.",
-		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
-			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+	}
+	if _, ok := p.model.keys.table.Lookup(thresholdKey); ok {
+		texts = append(texts, "A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of "+
+			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
+	}
+	return append(texts,
+		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the "+
+			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. "+
 			"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one.",
 		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
-		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them " +
-			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.",
-	}
+		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them "+
+			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.")
 }
 
 // effectFor is an effect with the value that it is of, as far as the column has room.
-func effectFor(key, value, shift string, low, high float64, by string) string {
-	of := settingText(key, value, 1) + " "
+func effectFor(t *settings.Table, key, value, shift string, low, high float64, by string) string {
+	of := settingText(t, key, value, 1) + " "
 	interval := " [" + signed(100*low, 0) + "," + signed(100*high, 0) + "]"
 	return fittingOrLast(settingHelpX-settingEffectX-1, of+shift+interval+by, of+shift+by, shift+interval+by)
 }
@@ -358,7 +372,7 @@ func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 		switch e := &s.Effects[i]; {
 		case e.Key != key || len(e.With) > 0 || !e.Enough:
 		case e.Comparable():
-			return effectFor(key, e.After, signedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
+			return effectFor(s.Settings.Table(), key, e.After, signedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
 		default:
 			without = fittingOrLast(settingHelpX-settingEffectX-1, incomparable(s, e)...)
 		}
@@ -367,7 +381,7 @@ func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 		for i := range s.Ablation.Rows {
 			r := &s.Ablation.Rows[i]
 			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == settingsOf(s).Get(key)) {
-				return effectFor(key, r.On, signedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
+				return effectFor(s.Settings.Table(), key, r.On, signedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"prismtop/profiles/preset"
 	"prismtop/profiles/visible"
 	"prismtop/tui/theme"
 )
@@ -77,9 +76,9 @@ func (m *Model) changedNext() []string {
 		return nil
 	}
 	var changed []string
-	for _, k := range preset.Keys() {
+	for _, k := range m.keys.table.Keys() {
 		if after := next.Get(k.Name); after != m.snap.Settings.Get(k.Name) {
-			changed = append(changed, settingName(k.Name)+" "+settingText(k.Name, after, m.options.Cores))
+			changed = append(changed, m.nameOf(k.Name)+" "+m.textOf(k.Name, after))
 		}
 	}
 	return changed

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
@@ -60,6 +61,26 @@ func hanging(text string, width int) string {
 	return b.String()
 }
 
+// identity is what was run, and how: object and sizes, device and kernels, arithmetic and
+// seed, as far as the workload has them.
+func identity(s *profiles.Snapshot) []string {
+	r := &s.Run
+	all := []string{r.Object}
+	if r.Size > 0 {
+		all[0] += fmt.Sprintf(" %d/%d", r.Size, r.ObjectSize)
+	}
+	if r.Device != "" {
+		all = append(all, r.Device+" "+r.Kernels)
+	}
+	if arithmetic := precision(s, 80); arithmetic != "" {
+		all = append(all, arithmetic)
+	}
+	if s.Settings.Has(settings.Seed) {
+		all = append(all, fmt.Sprintf("seed %d", r.Seed))
+	}
+	return all
+}
+
 // summary says what the run is doing in the given word, and counts threads 0 as
 // one for each of so many cores.
 func summary(s *profiles.Snapshot, state string, cores int) string {
@@ -72,8 +93,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.State == profiles.Finished && s.EndedBy != "" {
 		state += " by " + s.EndedBy
 	}
-	line("prismtop: %s %d/%d, %s %s, %s, seed %d: %s after %s", r.Object, r.Size, r.ObjectSize, r.Device, r.Kernels,
-		precision(s, 80), r.Seed, state, clock(s.Elapsed))
+	line("prismtop: %s: %s after %s", strings.Join(identity(s), ", "), state, clock(s.Elapsed))
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}
@@ -201,7 +221,7 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 	}
 	for i := range all {
 		e := &all[i]
-		what := fmt.Sprintf("at %-9d %s", e.Iteration, changedIn(e, cores, summaryChange))
+		what := fmt.Sprintf("at %-9d %s", e.Iteration, changedIn(s.Settings.Table(), e, cores, summaryChange))
 		why, _ := e.Incomparable()
 		switch {
 		case e.Comparable():

@@ -5,31 +5,34 @@ import (
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // This file is what the screen says of a threshold that is suspended, because it was given
 // for another loss.
 
+// thresholdKey is the loss below which units end.
+const thresholdKey = "threshold"
+
 // suspended says whether the threshold that is asked for is for another loss than that
 // which is asked for.
 func (m *Model) suspended() bool {
-	all := m.wanted()
-	_, suspended := all.ThresholdSuspended()
+	_, _, suspended := m.wanted().Suspended(thresholdKey)
 	return suspended
 }
 
 // thresholdText follows a change that suspends the threshold, or brings it back; before
 // are the settings that were asked for until then.
-func (m *Model) thresholdText(before *preset.Settings) string {
-	_, was := before.ThresholdSuspended()
+func (m *Model) thresholdText(before settings.Values) string {
+	_, _, was := before.Suspended(thresholdKey)
 	after := m.wanted()
-	switch loss, is := after.ThresholdSuspended(); {
+	threshold := after.Number(thresholdKey)
+	switch given, now, is := after.Suspended(thresholdKey); {
 	case is && !was:
-		given, now := lossNames(loss, after.LossName())
-		return fmt.Sprintf("; threshold %g was for %s: suspended until T sets one for %s", after.Threshold, given, now)
-	case was && !is && before.Threshold == after.Threshold:
-		return fmt.Sprintf("; threshold %g is in force again", after.Threshold)
+		given, now = lossNames(given, now)
+		return fmt.Sprintf("; threshold %g was for %s: suspended until T sets one for %s", threshold, given, now)
+	case was && !is && before.Number(thresholdKey) == threshold:
+		return fmt.Sprintf("; threshold %g is in force again", threshold)
 	}
 	return ""
 }
@@ -50,18 +53,18 @@ func lossNames(a, b string) (string, string) {
 // whySuspended says that the threshold is suspended, and for which loss it was given; ""
 // where it is in force.
 func whySuspended(s *profiles.Snapshot) string {
-	loss, suspended := s.Settings.ThresholdSuspended()
+	loss, _, suspended := s.Settings.Suspended(thresholdKey)
 	if !suspended || !s.InUnits() {
 		return ""
 	}
-	return fmt.Sprintf("threshold %.2g suspended: for %s", s.Settings.Threshold, loss)
+	return fmt.Sprintf("threshold %.2g suspended: for %s", s.Settings.Number(thresholdKey), loss)
 }
 
 // thresholdOf is the threshold that ends what is trained now, 0 for none. The
 // initialisation has a loss of its own, which no other one replaces.
 func thresholdOf(s *profiles.Snapshot) float64 {
 	if !s.InUnits() {
-		return s.Settings.Threshold
+		return s.Settings.Number(thresholdKey)
 	}
-	return s.Settings.ThresholdInForce()
+	return s.Settings.InForce(thresholdKey)
 }

@@ -16,7 +16,7 @@ import (
 // bound is a run whose threshold belongs to its loss, as a run binds it.
 func bound(t *testing.T) *profiles.Snapshot {
 	s := whole(t)
-	s.Settings.BindThreshold()
+	s.Settings = s.Settings.Settled()
 	return s
 }
 
@@ -81,14 +81,14 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 			t.Errorf("%s says %q", key, got)
 		}
 		s = obeyed(m, s)
-		if _, suspended := s.Settings.ThresholdSuspended(); suspended || len(m.wishes) != 0 {
+		if _, _, suspended := s.Settings.Suspended("threshold"); suspended || len(m.wishes) != 0 {
 			t.Errorf("suspended %v, wishes %v", suspended, m.wishes)
 		}
 		press(m, ",", "u")
 		s = obeyed(m, s)
 		press(m, "u")
 		s = obeyed(m, s)
-		if s.Settings.ThresholdInForce() != 0.005 || s.Settings.Loss != "l1" {
+		if s.Settings.InForce("threshold") != 0.005 || s.Settings.Text("loss") != "l1" {
 			t.Errorf("after undoing both: %+v", s.Settings)
 		}
 		want := []string{"Set loss l2", "Set threshold 0.0001", "Set threshold 0.005 for normalised l1", "Set loss l1"}
@@ -101,7 +101,7 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 // A threshold of 0 has no double and no half: T and t ask for a number.
 func TestAThresholdOfNeverIsWritten(t *testing.T) {
 	s := bound(t)
-	s.Settings.Threshold = 0
+	set(s, "threshold", "0")
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "k", "T", "ctrl+u", ".", "1", "enter")
 	if got := r.called(); !slices.Equal(got, []string{"Set loss l2", "Set threshold 0.1"}) || strings.Contains(m.status.text, "suspended") {
@@ -146,8 +146,8 @@ func TestBookmarksKeepWhoseTheThresholdIs(t *testing.T) {
 	}{{"1", "l1", 0.005}, {"2", "l2", 0}, {"1", "l1", 0.005}, {"1", "l2", 0}, {"2", "l1", 0.005}} {
 		press(m, step.key)
 		s = obeyed(m, s)
-		if s.Settings.Loss != step.loss || s.Settings.ThresholdInForce() != step.inForce {
-			t.Errorf("%s: %s with %g in force (%s), want %s with %g", step.key, s.Settings.Loss, s.Settings.ThresholdInForce(),
+		if s.Settings.Text("loss") != step.loss || s.Settings.InForce("threshold") != step.inForce {
+			t.Errorf("%s: %s with %g in force (%s), want %s with %g", step.key, s.Settings.Text("loss"), s.Settings.InForce("threshold"),
 				s.Settings.Get("threshold"), step.loss, step.inForce)
 		}
 	}
@@ -157,7 +157,7 @@ func TestBookmarksKeepWhoseTheThresholdIs(t *testing.T) {
 func TestTheInitialisationKeepsItsThreshold(t *testing.T) {
 	s := bound(t)
 	s.Kind = prism.KindInitialisation
-	s.Settings.Loss = "l2"
+	set(s, "loss", "l2")
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "╌ stop 0.005") {
 		t.Errorf("the Loss pane of the initialisation:\n%s", frame)

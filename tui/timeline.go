@@ -266,7 +266,7 @@ func fillingLength(n int64, wall bool) int64 {
 func (t *timeline) line(s *profiles.Snapshot) chart.Line {
 	l := chart.Line{
 		From: t.axis.first, To: t.axis.last, Log: t.log,
-		Marks: marks(s.Changes), Label: axisLabel, LabelWidth: axisLabelWidth,
+		Marks: marks(s), Label: axisLabel, LabelWidth: axisLabelWidth,
 		Cursor: t.unit(t.cursor), HasCursor: t.reading,
 	}
 	if t.wall {
@@ -389,7 +389,8 @@ func (t *timeline) changesNear(s *profiles.Snapshot) string {
 			if i > 0 && s.Changes[i-1].Iteration == c.Iteration {
 				between = " + "
 			}
-			text += fmt.Sprintf("%s%s %s→%s", between, settingName(c.Key), settingText(c.Key, c.Before, 0), settingText(c.Key, c.After, 0))
+			table := s.Settings.Table()
+			text += fmt.Sprintf("%s%s %s→%s", between, settingName(table, c.Key), settingText(table, c.Key, c.Before, 0), settingText(table, c.Key, c.After, 0))
 		}
 	}
 	return text

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 )
 
@@ -18,17 +18,16 @@ var errNotBegun = errors.New("the run has not begun yet")
 
 // ask asks the run for settings, all before one iteration, and remembers what
 // they were, to be undone. Those that are as wanted already are left out.
-func (m *Model) ask(sets ...preset.Assignment) error {
+func (m *Model) ask(sets ...settings.Assignment) error {
 	return m.request(sets, true)
 }
 
 // request is ask, of which undo need not know.
-func (m *Model) request(sets []preset.Assignment, undoable bool) error {
+func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 	if m.snap == nil {
 		return errNotBegun
 	}
-	after := m.wanted()
-	sets = asTheRunSays(&after, sets)
+	after, sets := asTheRunSays(m.wanted(), sets)
 	var step undoStep
 	for _, a := range sets {
 		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
@@ -43,14 +42,14 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 		return err
 	}
 	now := m.now()
-	if w, ok := m.wishes["threshold"]; ok { // which another loss may suspend
-		m.wishes["threshold"] = wish{after.Get("threshold"), w.at}
+	if w, ok := m.wishes[thresholdKey]; ok { // which another loss may suspend
+		m.wishes[thresholdKey] = wish{after.Get(thresholdKey), w.at}
 	}
 	for _, a := range sets {
 		m.wishes[a.Key] = wish{a.Value, now}
 		m.mine[a.Key] = true
-		if a.Key == "amp" && a.Value != "off" {
-			m.precision = a.Value
+		if k, _ := after.Lookup(a.Key); len(k.Allowed) > 0 && a.Value != k.Allowed[0] {
+			m.lastUsed[a.Key] = a.Value
 		}
 	}
 	m.panes[layout.Settings].(*settingsView).stale = true
@@ -60,41 +59,42 @@ func (m *Model) request(sets []preset.Assignment, undoable bool) error {
 	return nil
 }
 
-// asTheRunSays changes settings and writes the values as the run will report them, so that
-// what was asked for is known again. Those that are wrong are left for the run to refuse.
-func asTheRunSays(after *preset.Settings, sets []preset.Assignment) []preset.Assignment {
-	wrong := map[string]bool{}
+// asTheRunSays is all settings after a change, and the change with the values as the run will
+// report them, so that what was asked for is known again. Those that are wrong are left for
+// the run to refuse.
+func asTheRunSays(before settings.Values, sets []settings.Assignment) (settings.Values, []settings.Assignment) {
+	wrong, after := map[string]bool{}, before
 	for _, a := range sets {
-		wrong[a.Key] = after.Set(a.Key, a.Value) != nil
+		next, err := after.Set(a.Key, a.Value)
+		wrong[a.Key], after = err != nil, next
 	}
-	after.BindThreshold()
-	out := make([]preset.Assignment, len(sets))
+	after = after.Settled()
+	out := make([]settings.Assignment, len(sets))
 	for i, a := range sets {
 		if !wrong[a.Key] {
 			a.Value = after.Get(a.Key)
 		}
 		out[i] = a
 	}
-	return out
+	return after, out
 }
 
-// wanted is all settings as asked for; without a run the zero value.
-func (m *Model) wanted() preset.Settings {
+// wanted is all settings as asked for; without a run those that it is to start with.
+func (m *Model) wanted() settings.Values {
 	if m.snap == nil {
-		return preset.Settings{}
+		return m.options.Settings
 	}
-	all := *settingsOf(m.snap)
+	all := settingsOf(m.snap)
 	if next := m.snap.Next; next != nil && ended(m.snap.State) {
 		all = *next
 	} else if next != nil {
-		all = next.WithLive(&all)
+		all = next.WithLive(all)
 	}
-	all.BindThreshold()
+	all = all.Settled()
 	for key, w := range m.wishes {
-		_ = all.Set(key, w.value) // the run has taken it
+		all, _ = all.Set(key, w.value) // the run has taken it
 	}
-	all.BindThreshold()
-	return all
+	return all.Settled()
 }
 
 // asked is a setting as asked for, else as the settings have it, of a run that is over
@@ -106,9 +106,8 @@ func (m *Model) asked(key string) string {
 	switch {
 	case m.snap == nil:
 		return ""
-	case key == "threshold": // which a wish for another loss suspends
-		all := m.wanted()
-		return all.Get(key)
+	case key == thresholdKey: // which a wish for another loss suspends
+		return m.wanted().Get(key)
 	}
 	return settingsAsked(m.snap, key).Get(key)
 }
@@ -116,28 +115,27 @@ func (m *Model) asked(key string) string {
 // nudge changes a setting by one step up or down: a switch flips, a choice goes
 // round, a number goes to its next value.
 func (m *Model) nudge(key string, up bool) {
-	k, ok := preset.LookupKey(key)
+	k, ok := m.keys.table.Lookup(key)
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
-	case key == "threshold" && m.suspended():
+	case key == thresholdKey && m.suspended():
 		m.editSetting(key)
-		all := m.wanted()
-		m.say("threshold is suspended: type one for " + all.LossName())
-	case key == "threshold" && m.asked(key) == "0":
+		m.say("threshold is suspended: type one for " + m.wanted().Of(key))
+	case key == thresholdKey && m.asked(key) == "0":
 		m.editSetting(key)
 		m.say("threshold is off: type one")
-	case key == "threads":
+	case key == settings.Threads:
 		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
-	case key == "max_samples":
-		m.moreSamples(up)
-	case key == "seed":
+	case key == m.maxUnits():
+		m.moreUnits(up)
+	case key == settings.Seed:
 		m.nextSeed(up)
-	case k.Type == preset.List, k.Type == preset.Text && len(k.Allowed) == 0:
-		m.complain(settingName(key) + " has no steps: enter writes a value")
+	case k.Type == settings.TypeList, k.Type == settings.TypeText && len(k.Allowed) == 0:
+		m.complain(m.nameOf(key) + " has no steps: enter writes a value")
 	case strings.HasPrefix(key, "composite_"):
 		m.shiftWeight(key, map[bool]float64{true: 0.05, false: -0.05}[up])
-	case k.Type == preset.Switch:
+	case k.Type == settings.TypeSwitch:
 		m.flip(key)
 	case len(k.Allowed) > 0 && up:
 		m.cycle(key, k.Allowed...)
@@ -157,14 +155,14 @@ func reversed(list []string) []string {
 }
 
 // scale doubles or halves a number within its bounds.
-func (m *Model) scale(k preset.Key, up bool) {
+func (m *Model) scale(k *settings.Key, up bool) {
 	value, _ := m.value(k.Name)
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		return
 	}
 	if v == 0 {
-		m.complain(fmt.Sprintf("%s is 0: , and enter give it a number", settingName(k.Name)))
+		m.complain(fmt.Sprintf("%s is 0: , and enter give it a number", m.nameOf(k.Name)))
 		return
 	}
 	if up {
@@ -172,13 +170,13 @@ func (m *Model) scale(k preset.Key, up bool) {
 	} else {
 		v /= 2
 	}
-	if k.Type == preset.Integer {
+	if k.Type == settings.TypeInteger {
 		v = math.Trunc(v)
 	}
 	v = min(max(v, k.Min), k.Max)
 	text := strconv.FormatFloat(v, 'f', -1, 64)
 	if text == value {
-		m.complain(fmt.Sprintf("%s stays %s: must be %s", settingName(k.Name), settingText(k.Name, value, m.options.Cores), k.Wants()))
+		m.complain(fmt.Sprintf("%s stays %s: must be %s", m.nameOf(k.Name), m.textOf(k.Name, value), k.Wants()))
 		return
 	}
 	m.set(k.Name, text)
@@ -186,7 +184,7 @@ func (m *Model) scale(k preset.Key, up bool) {
 
 // nextSeed goes to the seed after or before.
 func (m *Model) nextSeed(up bool) {
-	seed, err := strconv.ParseUint(m.asked("seed"), 10, 64)
+	seed, err := strconv.ParseUint(m.asked(settings.Seed), 10, 64)
 	switch {
 	case err != nil:
 		return
@@ -198,18 +196,21 @@ func (m *Model) nextSeed(up bool) {
 	default:
 		seed--
 	}
-	m.set("seed", strconv.FormatUint(seed, 10))
+	m.set(settings.Seed, strconv.FormatUint(seed, 10))
 }
 
-// moreSamples moves the sample after which the run ends; 0 is the last of all passes.
-func (m *Model) moreSamples(up bool) {
-	most, all := 0, m.snap.Run.AllUnits()
-	if v, err := strconv.Atoi(m.asked("max_samples")); err == nil {
+// maxUnits is the setting of how many units of work, such as samples, end the run.
+func (m *Model) maxUnits() string { return settings.MaxUnits(m.snap.Run.Schema.Unit.Many) }
+
+// moreUnits moves the unit after which the run ends; 0 is the last of all passes.
+func (m *Model) moreUnits(up bool) {
+	key, most, all := m.maxUnits(), 0, m.snap.Run.AllUnits()
+	if v, err := strconv.Atoi(m.asked(key)); err == nil {
 		most = v
 	}
 	switch {
 	case up && (most == 0 || most >= all):
-		m.complain(fmt.Sprintf("all %d samples are to be trained", all))
+		m.complain(fmt.Sprintf("all %d %s are to be trained", all, m.snap.Run.Schema.Unit.Many))
 		return
 	case up && most+1 == all:
 		most = 0
@@ -221,10 +222,10 @@ func (m *Model) moreSamples(up bool) {
 		most--
 	}
 	if most < 1 && !up {
-		m.complain("last sample stays 1: a run trains one at least")
+		m.complain(m.nameOf(key) + " stays 1: a run trains one at least")
 		return
 	}
-	m.set("max_samples", strconv.Itoa(most))
+	m.set(key, strconv.Itoa(most))
 }
 
 // weights are the settings of the composite loss, which sum to 1.
@@ -236,15 +237,15 @@ func (m *Model) shiftWeight(key string, by float64) {
 	v = min(max(math.Round((v+by)*20)/20, 0), 1)
 	all, cut := m.wanted(), m.cutShort(key)
 	if err := m.ask(m.share(key, v)...); err != nil {
-		m.complain(fmt.Sprintf("%s stays: %v", settingName(key), err))
+		m.complain(fmt.Sprintf("%s stays: %v", m.nameOf(key), err))
 		return
 	}
-	m.sayChange(m.weightsText()+m.thresholdText(&all)+m.when(), cut)
+	m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
 }
 
 // share gives one weight a value and what is left to the other two, as their
 // present values divide it: the three change together, because they sum to 1.
-func (m *Model) share(key string, v float64) []preset.Assignment {
+func (m *Model) share(key string, v float64) []settings.Assignment {
 	rest := 0.0
 	for _, w := range weights {
 		if w != key {
@@ -252,7 +253,7 @@ func (m *Model) share(key string, v float64) []preset.Assignment {
 			rest += u
 		}
 	}
-	var sets []preset.Assignment
+	var sets []settings.Assignment
 	for _, w := range weights {
 		u, _ := strconv.ParseFloat(m.asked(w), 64)
 		switch {
@@ -263,7 +264,7 @@ func (m *Model) share(key string, v float64) []preset.Assignment {
 		default:
 			u = (1 - v) / 2
 		}
-		sets = append(sets, preset.Assignment{Key: w, Value: formatRate(math.Round(u*1e4) / 1e4)})
+		sets = append(sets, settings.Assignment{Key: w, Value: formatRate(math.Round(u*1e4) / 1e4)})
 	}
 	return sets
 }

@@ -15,6 +15,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 	"prismtop/tui/layout"
 )
@@ -29,14 +30,14 @@ var (
 // obeyed is the run's next snapshot, with everything in force that it was asked.
 func obeyed(m *Model, s *profiles.Snapshot) *profiles.Snapshot {
 	next := *s
-	next.Settings.BindThreshold()
+	next.Settings = next.Settings.Settled()
 	for key, w := range m.wishes {
-		_ = next.Settings.Set(key, w.value)
+		next.Settings, _ = next.Settings.Set(key, w.value)
 		if key == "learning_rate" {
 			latest(&next, prism.SeriesLearningRate, parseNumber(w.value))
 		}
 	}
-	next.Settings.BindThreshold()
+	next.Settings = next.Settings.Settled()
 	m.Update(snapshotMsg{&next})
 	return &next
 }
@@ -45,12 +46,12 @@ func obeyed(m *Model, s *profiles.Snapshot) *profiles.Snapshot {
 func whole(t testing.TB) *profiles.Snapshot {
 	t.Helper()
 	s := running()
-	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"amp=bf16", "pattern=remeasure", "mask_cache=false", "threads=2"}})
+	baseline, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{prism.Presets()}, Preset: "baseline", Sets: []string{"amp=bf16", "pattern=remeasure", "mask_cache=false", "threads=2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Settings = settings
-	latest(s, prism.SeriesLearningRate, settings.LearningRate)
+	s.Settings = baseline
+	latest(s, prism.SeriesLearningRate, baseline.Number("learning_rate"))
 	return s
 }
 
@@ -105,12 +106,12 @@ func TestWeightsChangeTogether(t *testing.T) {
 func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	rows := m.panes[layout.Settings].(*settingsView).rows
-	for _, k := range preset.Keys() {
-		at := slices.IndexFunc(rows, func(r settingsRow) bool { return r.key.Name == k.Name })
+	for _, k := range prism.Table.Keys() {
+		at := slices.IndexFunc(rows, func(r settingsRow) bool { return r.key != nil && r.key.Name == k.Name })
 		if at < 0 {
 			t.Errorf("%s has no row", k.Name)
 		}
-		keys := strings.NewReplacer("−", "-").Replace(keysOf(k.Name))
+		keys := strings.NewReplacer("−", "-").Replace(keysOf(&k))
 		if k.Live && keys == "" {
 			t.Errorf("%s has no key", k.Name)
 		}
@@ -298,7 +299,7 @@ func ablated(t testing.TB, running bool) *profiles.Snapshot {
 // count from those.
 func TestKeysCountFromTheUsersSettingsDuringAnAblation(t *testing.T) {
 	s := ablated(t, true)
-	s.Settings.MeasurementCache, s.Settings.AMP = false, "fp16"
+	set(s, "measurement_cache", "false", "amp", "fp16")
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "m", "a")
 	if got := r.called(); !slices.Equal(got, []string{"Set measurement_cache false", "Set amp off"}) {
@@ -321,7 +322,7 @@ func TestGoldenTuningScreens(t *testing.T) {
 		keys []string
 	}{
 		{"settings-80x24", 80, 24, Options{}, changed, []string{","}},
-		{"settings-120x40", 120, 40, Options{Origins: preset.Origins{"amp": "flag --set"}}, changed, []string{",", ".", "3"}},
+		{"settings-120x40", 120, 40, Options{Origins: settings.Origins{"amp": "flag --set"}}, changed, []string{",", ".", "3"}},
 		{"settings-edit-80x24", 80, 24, Options{ASCII: true}, changed, []string{"G", "ctrl+u", "x", "enter"}},
 		{"ablation-80x24", 80, 24, Options{}, ablated(t, true), []string{"A"}},
 		{"ablation-120x40", 120, 40, Options{}, ablated(t, false), []string{"A"}},
@@ -386,7 +387,7 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 func TestANumberAtTheEndOfItsRangeStays(t *testing.T) {
 	for value, key := range map[int]string{1: "[", math.MaxInt32: "]"} {
 		s := whole(t)
-		s.Settings.Iterations = value
+		set(s, "iterations", itoa(value))
 		m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 		press(m, key)
 		if got := r.called(); got != nil {

@@ -3,7 +3,7 @@ package tui
 import (
 	"strings"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // This file is the way back: u undoes the last change, again the one before. The
@@ -46,9 +46,9 @@ func (m *Model) undo() {
 		return
 	}
 	last := m.history.steps[n-1]
-	var sets []preset.Assignment
+	var sets []settings.Assignment
 	for _, f := range last {
-		sets = append(sets, preset.Assignment{Key: f.key, Value: f.before})
+		sets = append(sets, settings.Assignment{Key: f.key, Value: f.before})
 	}
 	all := m.wanted()
 	from := make([]string, len(last))
@@ -64,8 +64,7 @@ func (m *Model) undo() {
 	var said, keys []string
 	for i, f := range last {
 		keys = append(keys, f.key)
-		said = append(said, settingName(f.key)+" "+settingText(f.key, from[i], m.options.Cores)+" → "+
-			settingText(f.key, f.before, m.options.Cores))
+		said = append(said, m.nameOf(f.key)+" "+m.textOf(f.key, from[i])+" → "+m.textOf(f.key, f.before))
 	}
-	m.sayChange("undone: "+strings.Join(said, ", ")+m.thresholdText(&all)+m.when(keys...), cut)
+	m.sayChange("undone: "+strings.Join(said, ", ")+m.thresholdText(all)+m.when(keys...), cut)
 }

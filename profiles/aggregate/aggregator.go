@@ -13,7 +13,7 @@ import (
 	"prismtop/profiles/alert"
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 const (
@@ -59,8 +59,8 @@ type Aggregator struct {
 // record is what was aggregated since Begin.
 type record struct {
 	run      profiles.RunInfo
-	settings preset.Settings
-	next     *preset.Settings
+	settings settings.Values
+	next     *settings.Values
 	err      string
 	endedBy  string // the setting that finished the run
 	began    time.Time
@@ -337,7 +337,7 @@ func (a *Aggregator) judge(now time.Time) {
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
-		Schema: &a.run.Schema, State: a.pace.state, Settings: &a.settings, Iteration: a.last.Index + 1,
+		Schema: &a.run.Schema, State: a.pace.state, Settings: a.settings, Iteration: a.last.Index + 1,
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
@@ -384,11 +384,11 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		s.Memory.Caches = cacheBytes(&a.last)
 	} else {
 		for i, c := range a.run.Schema.Caches {
-			s.Caches[i].Enabled = a.settings.Get(c.Setting) == "true"
+			s.Caches[i].Enabled = a.settings.On(c.Setting)
 		}
 	}
 	if a.pace.state == profiles.Running || a.pace.state == profiles.Paused {
-		p := progress{a.run.AllUnits(), a.results, &a.settings, s.Elapsed, s.Rate, s.Index}
+		p := progress{a.run.AllUnits(), a.results, limitsOf(a.settings, &a.run.Schema), s.Elapsed, s.Rate, s.Index}
 		s.ETA, s.ETAKnown = p.remaining()
 	}
 	return s

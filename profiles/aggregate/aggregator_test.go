@@ -14,9 +14,10 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
+	"prismtop/sim/prism"
 )
 
 // rig is a stream with a clock of its own and its aggregator.
@@ -30,6 +31,9 @@ type rig struct {
 	load   machine.Load
 	loadAt time.Time
 }
+
+// settingsOf are the values of a reconstruction's settings.
+func settingsOf(s prism.Settings) settings.Values { return s.Values() }
 
 func newRig() *rig {
 	r := &rig{now: time.Now()}
@@ -54,7 +58,7 @@ func (r *rig) setOthers(share float64) {
 }
 
 func (r *rig) start() {
-	r.Begin(profilestest.Info(4), preset.Settings{Seed: 7})
+	r.Begin(profilestest.Info(4), settingsOf(prism.Settings{Seed: 7}))
 	r.State(profiles.Running, "")
 	r.it = profilestest.Progressive()
 	r.it.Series[profilestest.SeriesLearningRate] = 1e-3
@@ -94,8 +98,8 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	r.iterate(50)
 	s := r.tick()
 
-	if s.Run.Object != "moon" || s.Settings.Seed != 7 || s.State != profiles.Running || s.Err != "" {
-		t.Errorf("run %+v, seed %d, state %v", s.Run, s.Settings.Seed, s.State)
+	if s.Run.Object != "moon" || s.Settings.Int("seed") != 7 || s.State != profiles.Running || s.Err != "" {
+		t.Errorf("run %+v, seed %d, state %v", s.Run, s.Settings.Int("seed"), s.State)
 	}
 	if s.Kind != profilestest.KindLaterSample || s.Stage() != "progressive" || !s.InUnits() || s.Index != 100 || s.Unit != 1 || s.InUnit != 99 || s.Elapsed != 100*time.Millisecond {
 		t.Errorf("stage %q, index %d, sample %d, in sample %d, elapsed %v", s.Stage(), s.Index, s.Unit, s.InUnit, s.Elapsed)
@@ -147,9 +151,9 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 	if n := r.tick().Total.N; n != windowSize {
 		t.Errorf("window of %d, want %d", n, windowSize)
 	}
-	r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{AMP: "bf16"})
-	if s := r.tick(); s.Settings.AMP != "bf16" || len(s.Changes) != 1 || len(s.Effects) != 1 {
-		t.Errorf("amp %q, changes %v, effects %v", s.Settings.AMP, s.Changes, s.Effects)
+	r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, settingsOf(prism.Settings{AMP: "bf16"}))
+	if s := r.tick(); s.Settings.Text("amp") != "bf16" || len(s.Changes) != 1 || len(s.Effects) != 1 {
+		t.Errorf("amp %q, changes %v, effects %v", s.Settings.Text("amp"), s.Changes, s.Effects)
 	}
 	r.it.Changes, r.it.Flags = 1, profiles.Warmup
 	r.iterate(1)
@@ -186,7 +190,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	r.start()
 	r.iterate(40)
 	r.Measure(profilestest.Compared(39, 20))
-	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: 40}, preset.Settings{})
+	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: 40}, settings.Values{})
 	r.Log("saved moon.png")
 	r.UnitDone(profiles.UnitResult{})
 	r.State(profiles.Failed, "diverged")
@@ -195,7 +199,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	}
 	again := profilestest.Info(4)
 	again.PriorStarts = 1
-	r.Begin(again, preset.Settings{})
+	r.Begin(again, settings.Values{})
 	s := r.tick()
 	if s.State != profiles.Preparing || s.Err != "" || s.Index != 0 || s.Unit != -1 || s.Of("psnr_db").Has || s.Elapsed != 0 || s.Rate != 0 ||
 		s.Total.N+s.Whole.Total.N+len(s.Of("loss_new").Curve)+len(s.Of("psnr_db").Curve)+len(s.Changes)+len(s.Effects)+len(s.Results) != 0 {
@@ -209,7 +213,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 // Before an iteration told what the caches are, the settings do.
 func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 	r := newRig()
-	settings := preset.Settings{MeasurementCache: true, MaskCache: true}
+	s := prism.Settings{MeasurementCache: true, MaskCache: true}
 	check := func(when string, want [profiles.MaxCaches]bool) {
 		t.Helper()
 		for id, v := range r.tick().Caches {
@@ -218,15 +222,15 @@ func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 			}
 		}
 	}
-	r.Begin(profilestest.Info(4), settings)
+	r.Begin(profilestest.Info(4), s.Values())
 	check("at the start", [profiles.MaxCaches]bool{profilestest.CacheMeasurement: true, profilestest.CacheMasks: true})
-	settings.FFTCache, settings.MaskCache = true, false
-	r.Change(profiles.Change{Key: "fft_cache"}, settings)
+	s.FFTCache, s.MaskCache = true, false
+	r.Change(profiles.Change{Key: "fft_cache"}, s.Values())
 	check("after a change", [profiles.MaxCaches]bool{profilestest.CacheMeasurement: true, profilestest.CacheFFTPlans: true})
 	r.it.Caches[profilestest.CacheMasks].Enabled = true
 	r.iterate(1)
 	check("after an iteration", [profiles.MaxCaches]bool{profilestest.CacheMasks: true})
-	r.Begin(profilestest.Info(4), settings)
+	r.Begin(profilestest.Info(4), s.Values())
 	check("after a restart", [profiles.MaxCaches]bool{profilestest.CacheMeasurement: true, profilestest.CacheFFTPlans: true})
 }
 
@@ -317,7 +321,7 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 			r.Log("line")
 		}
 		if round%3 == 0 {
-			r.Change(profiles.Change{Key: "threads", After: "on", Iteration: r.it.Index}, preset.Settings{Threads: round})
+			r.Change(profiles.Change{Key: "threads", After: "on", Iteration: r.it.Index}, settingsOf(prism.Settings{Threads: round}))
 			r.it.Changes++
 		}
 		s := r.tick()
@@ -358,7 +362,7 @@ func TestRunOffersTheNewestSnapshotAndEnds(t *testing.T) {
 	if first == nil || first.State != profiles.Preparing {
 		t.Fatalf("first snapshot %+v", first)
 	}
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	for i := range int64(5) {
 		s.Iteration(&profiles.Iteration{Index: i, Total: 1e6})
@@ -445,7 +449,7 @@ func BenchmarkTick(b *testing.B) {
 			r.now = r.now.Add(time.Duration(r.it.Total))
 		}
 		if r.it.Index%4000 == 0 {
-			r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, preset.Settings{})
+			r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, settings.Values{})
 			r.it.Changes++
 		}
 		r.tick()

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
 )
 
 // watchedRun is a rig whose aggregator ticks ten times a second.
@@ -17,7 +18,7 @@ type watchedRun struct {
 	t *testing.T
 }
 
-func newWatchedRun(t *testing.T, s preset.Settings) *watchedRun {
+func newWatchedRun(t *testing.T, s settings.Values) *watchedRun {
 	r := newRig()
 	r.a.readings.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
 	r.a.readings.collectable = func() int64 { return 0 }
@@ -97,7 +98,7 @@ func (r *watchedRun) gone(s *profiles.Snapshot, id, what string) {
 }
 
 func TestAQuietRunHasNoAlerts(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3, AMP: "fp16"})
+	r := newWatchedRun(t, settingsOf(prism.Settings{Threshold: 1e-3, AMP: "fp16"}))
 	noise := 0
 	s := r.run(120, 5, func(it *profiles.Iteration) {
 		noise++
@@ -111,7 +112,7 @@ func TestAQuietRunHasNoAlerts(t *testing.T) {
 }
 
 func TestThrashingCacheIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, MeasurementCacheMB: 5})
+	r := newWatchedRun(t, settingsOf(prism.Settings{MeasurementCache: true, MeasurementCacheMB: 5}))
 	c := &r.it.Caches[profilestest.CacheMeasurement]
 	*c = profiles.CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
 	s := r.run(5, 5, func(it *profiles.Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
@@ -129,7 +130,7 @@ func TestThrashingCacheIsTold(t *testing.T) {
 }
 
 func TestCacheThatCostsIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{MeasurementCache: true, Pattern: "trainer"})
+	r := newWatchedRun(t, settingsOf(prism.Settings{MeasurementCache: true, Pattern: "trainer"}))
 	c := &r.it.Caches[profilestest.CacheMeasurement]
 	*c = profiles.CacheCounters{Enabled: true}
 	n := 0
@@ -158,7 +159,7 @@ func TestCacheThatCostsIsTold(t *testing.T) {
 }
 
 func TestSkippedStepsAreTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r := newWatchedRun(t, settingsOf(prism.Settings{AMP: "fp16"}))
 	r.it.Series[profilestest.SeriesGradientScale] = 1024
 	r.run(3, 5, nil)
 	n := 0
@@ -174,7 +175,7 @@ func TestSkippedStepsAreTold(t *testing.T) {
 
 // fp16 finds its scale by overflowing some times, which is how it works.
 func TestFindingTheScaleIsNoOverflowAlert(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r := newWatchedRun(t, settingsOf(prism.Settings{AMP: "fp16"}))
 	n := 0
 	s := r.run(3, 5, func(it *profiles.Iteration) {
 		if n++; n < 5 {
@@ -187,7 +188,7 @@ func TestFindingTheScaleIsNoOverflowAlert(t *testing.T) {
 }
 
 func TestAStallIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(3, 5, nil)
 	var s *profiles.Snapshot
 	for range 35 {
@@ -206,7 +207,7 @@ func TestAStallIsTold(t *testing.T) {
 // A process that is stopped as a whole looks at its run only after the iteration that
 // took so long.
 func TestAStallOfTheWholeProcessIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(3, 5, nil)
 	r.it.Total = 6e9
 	r.Stream.Iteration(&r.it)
@@ -218,7 +219,7 @@ func TestAStallOfTheWholeProcessIsTold(t *testing.T) {
 }
 
 func TestAPauseIsNoStall(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(3, 5, nil)
 	r.State(profiles.Paused, "")
 	r.now = r.now.Add(time.Minute)
@@ -233,7 +234,7 @@ func TestAPauseIsNoStall(t *testing.T) {
 }
 
 func TestSamplesAtTheirLimitAreTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
+	r := newWatchedRun(t, settingsOf(prism.Settings{Threshold: 1e-3}))
 	r.UnitDone(profiles.UnitResult{Unit: 0, Converged: true, Reached: 5e-4})
 	r.UnitDone(profiles.UnitResult{Unit: 1, Reached: 1.5e-3}) // near it
 	if s := r.run(3, 5, nil); alertOf(s, "sample-limit") != nil {
@@ -248,7 +249,7 @@ func TestSamplesAtTheirLimitAreTold(t *testing.T) {
 }
 
 func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{AMP: "fp16"})
+	r := newWatchedRun(t, settingsOf(prism.Settings{AMP: "fp16"}))
 	r.run(1, 5, nil)
 	at := r.it.Index
 	r.it.Series[profilestest.SeriesLossNew], r.it.Flags = math.NaN(), profiles.NonFinite
@@ -262,7 +263,7 @@ func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
 }
 
 func TestASlowdownIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(30, 5, nil)
 	if s := r.run(20, 5.5, nil); alertOf(s, "slowdown") != nil { // 0.91 of the rate
 		t.Errorf("%+v", s.Alerts)
@@ -274,12 +275,12 @@ func TestASlowdownIsTold(t *testing.T) {
 }
 
 func TestASlowdownNamesOtherProgramsWhereTheyTookMore(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(30, 5, nil)
 	r.setOthers(0.62)
 	s := r.run(7, 8, nil)
 	r.raised(s, "slowdown", "other programs took 62 % of the processors, usually 0 %", "top")
-	r = newWatchedRun(t, preset.Settings{})
+	r = newWatchedRun(t, settings.Values{})
 	r.setOthers(0.03)
 	r.run(30, 5, nil)
 	r.raised(r.run(7, 8, nil), "slowdown", "other programs took 3 % of the processors only", "heat")
@@ -287,9 +288,9 @@ func TestASlowdownNamesOtherProgramsWhereTheyTookMore(t *testing.T) {
 
 // A setting that makes iterations slower is an effect, no alert.
 func TestASlowerSettingIsNoSlowdown(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(30, 5, nil)
-	r.Change(profiles.Change{Key: "amp", Before: "off", After: "fp16", Iteration: r.it.Index}, preset.Settings{AMP: "fp16"})
+	r.Change(profiles.Change{Key: "amp", Before: "off", After: "fp16", Iteration: r.it.Index}, settingsOf(prism.Settings{AMP: "fp16"}))
 	r.it.Changes = 1
 	if s := r.run(20, 10, nil); alertOf(s, "slowdown") != nil {
 		t.Errorf("%+v", s.Alerts)
@@ -297,7 +298,7 @@ func TestASlowerSettingIsNoSlowdown(t *testing.T) {
 }
 
 func TestALeakingProcessIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	rss := int64(200e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss += 2e5; return rss, rss, "" } // a second
 	r.raised(r.run(90, 5, nil), "memory-slope", "grows by 12 MB a minute [12, 12]")
@@ -307,7 +308,7 @@ func TestALeakingProcessIsTold(t *testing.T) {
 
 // A cache that fills takes the collector's room for it with it, which is no leak.
 func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	c, garbage := &r.it.Caches[profilestest.CacheMeasurement], int64(30e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
 	r.a.readings.collectable = func() int64 { garbage += 1e5; return garbage }
@@ -321,10 +322,10 @@ func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 }
 
 func TestARestartForgetsTheAlerts(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{Threshold: 1e-3})
+	r := newWatchedRun(t, settingsOf(prism.Settings{Threshold: 1e-3}))
 	r.UnitDone(profiles.UnitResult{Reached: 1})
 	r.raised(r.run(1, 5, nil), "sample-limit")
-	r.Begin(profilestest.Info(100), preset.Settings{Threshold: 1e-3})
+	r.Begin(profilestest.Info(100), settingsOf(prism.Settings{Threshold: 1e-3}))
 	r.State(profiles.Running, "")
 	r.it = profilestest.Progressive()
 	r.it.Series[profilestest.SeriesLossOld], r.it.Series[profilestest.SeriesLossNew] = 0, 1
@@ -336,20 +337,21 @@ func TestARestartForgetsTheAlerts(t *testing.T) {
 // Losses say how far samples were from a threshold only where they are of its loss, and
 // nothing is far from one that is suspended.
 func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
-	s := preset.Settings{Loss: "l1", Threshold: 1e-3}
-	s.BindThreshold()
-	r := newWatchedRun(t, s)
-	s.Loss = "l2"
-	r.Stream.Change(profiles.Change{Key: "loss", Before: "l1", After: "l2"}, s)
+	v := settingsOf(prism.Settings{Loss: "l1", Threshold: 1e-3}).Settled()
+	r := newWatchedRun(t, v)
+	v, err := v.Set("loss", "l2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Stream.Change(profiles.Change{Key: "loss", Before: "l1", After: "l2"}, v)
 	r.UnitDone(profiles.UnitResult{Unit: 0, Reached: 7e-3, Loss: "l2"})
 	if got := r.run(3, 5, nil); alertOf(got, "sample-limit") != nil {
 		t.Errorf("a suspended threshold: %+v", got.Alerts)
 	}
-	if err := s.Set("threshold", "1e-4"); err != nil {
+	if v, err = v.With(settings.Assignment{Key: "threshold", Value: "1e-4"}); err != nil {
 		t.Fatal(err)
 	}
-	s.BindThreshold()
-	r.Stream.Change(profiles.Change{Key: "threshold", Before: "0.001", After: "0.0001"}, s)
+	r.Stream.Change(profiles.Change{Key: "threshold", Before: "0.001", After: "0.0001", Limit: true}, v)
 	r.UnitDone(profiles.UnitResult{Unit: 1, Reached: 7e-3, Loss: "l1"}) // under way when the loss changed
 	if got := r.run(3, 5, nil); alertOf(got, "sample-limit") != nil {
 		t.Errorf("a sample under l1: %+v", got.Alerts)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 )
 
@@ -29,7 +29,7 @@ func TestABlockedTerminalStopsNeitherRunNorAggregator(t *testing.T) {
 		fmt.Fprintln(writer, (<-a.Snapshots()).State)
 	}()
 
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	const rounds, each = 5, 200 // the ring holds one round, so that a stopped aggregator shows
 	for i := range int64(rounds * each) {
@@ -95,7 +95,7 @@ func BenchmarkBlockedTerminal(b *testing.B) {
 			} else {
 				close(ended)
 			}
-			s.Begin(profilestest.Info(4), preset.Settings{})
+			s.Begin(profilestest.Info(4), settings.Values{})
 			s.State(profiles.Running, "")
 			it := profiles.Iteration{Kind: profilestest.KindLaterSample, Unit: 1}
 			b.ReportAllocs()

@@ -5,7 +5,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/effect"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // The window of an effect that a change would end too soon is known with the iterations
@@ -15,7 +15,7 @@ func TestAChangeThatCutsAnEffectShortIsKnown(t *testing.T) {
 	r.start()
 	r.tick()
 	r.iterate(100)
-	r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
+	r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, settings.Values{})
 	r.it.Changes++
 	for _, want := range []struct {
 		n, had int
@@ -36,10 +36,10 @@ func TestTheRunsEndEndsWaiting(t *testing.T) {
 		r.start()
 		r.tick()
 		r.iterate(100)
-		r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
+		r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, settings.Values{})
 		r.it.Changes++
 		r.iterate(effect.Warmup + 9)
-		r.Change(profiles.Change{Key: "threads", Before: "2", After: "1", Iteration: r.it.Index}, preset.Settings{})
+		r.Change(profiles.Change{Key: "threads", Before: "2", After: "1", Iteration: r.it.Index}, settings.Values{})
 		r.it.Changes++
 		if e := r.tick().Effects; len(e) != 2 || !e[1].Open() {
 			t.Fatalf("%v: %+v before the end", state, e)

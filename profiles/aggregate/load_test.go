@@ -9,11 +9,11 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 func TestWhatOthersTakeIsTold(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	if v := r.run(1, 5, nil).Load; v.Known || v.Considerable {
 		t.Errorf("after 1 s: %+v", v)
 	}
@@ -57,11 +57,11 @@ func TestIterationsGetTheShareOfTheirHalfSeconds(t *testing.T) {
 }
 
 func TestAnEffectUnderLoadIsConfoundedUntilOthersEnd(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(4, 5, nil)
 	r.setOthers(0.62)
 	r.run(1, 15, nil)
-	r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, preset.Settings{})
+	r.Change(profiles.Change{Key: "amp", Before: "off", After: "bf16", Iteration: r.it.Index}, settings.Values{})
 	r.it.Changes++
 	s := r.run(2, 15, nil)
 	if e := s.Effects[0]; !e.Enough || e.Shift < 1.5 || !strings.Contains(e.Confounded, "others took 0 % before, 62 % after") {
@@ -82,7 +82,7 @@ func TestARunThatStopsLetsItsLastIterationsCount(t *testing.T) {
 		r.tick()
 		r.iterate(600)
 		r.tick()
-		r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, preset.Settings{})
+		r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, settings.Values{})
 		r.it.Changes++
 		r.iterate(80)
 		if e := r.tick().Effects[0]; e.NAfter != 0 {
@@ -101,7 +101,7 @@ func TestWhereOthersCannotBeReadItIsSaidAndEffectsGoOn(t *testing.T) {
 	r.start()
 	r.iterate(100)
 	r.tick()
-	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, preset.Settings{})
+	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, settings.Values{})
 	r.it.Changes++
 	r.iterate(100)
 	s := r.tick()
@@ -114,7 +114,7 @@ func TestWhereOthersCannotBeReadItIsSaidAndEffectsGoOn(t *testing.T) {
 }
 
 func TestAnAblationTellsWhatOthersTookMeanwhile(t *testing.T) {
-	r := newWatchedRun(t, preset.Settings{})
+	r := newWatchedRun(t, settings.Values{})
 	r.run(3, 5, nil)
 	r.setOthers(0.4)
 	r.Ablation(&profiles.Ablation{Running: true})

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 const (
@@ -111,12 +111,24 @@ func (p *pace) rate(now time.Time) float64 {
 
 // progress is what an estimate of the remaining time rests on.
 type progress struct {
-	units    int // of all passes
-	results  []profiles.UnitResult
-	settings *preset.Settings
-	elapsed  time.Duration
-	rate     float64
-	index    int64 // iterations so far
+	units   int // of all passes
+	results []profiles.UnitResult
+	limits  limits
+	elapsed time.Duration
+	rate    float64
+	index   int64 // iterations so far
+}
+
+// limits end a run early; 0 is none.
+type limits struct {
+	iterations int64
+	units      int
+	seconds    float64
+}
+
+// limitsOf are the limits that settings have.
+func limitsOf(v settings.Values, s *profiles.Schema) limits {
+	return limits{int64(v.Int(settings.MaxIterations)), v.Int(settings.MaxUnits(s.Unit.Many)), v.Number(settings.MaxSeconds)}
 }
 
 // remaining estimates the running time until the run ends. It rests on the mean
@@ -126,7 +138,7 @@ type progress struct {
 func (p *progress) remaining() (eta time.Duration, ok bool) {
 	seconds := math.Inf(1)
 	units := p.units
-	if most := p.settings.MaxSamples; most > 0 {
+	if most := p.limits.units; most > 0 {
 		units = min(units, max(most, len(p.results)))
 	}
 	if left := units - len(p.results); len(p.results) >= etaLeast && left >= 0 {
@@ -137,11 +149,11 @@ func (p *progress) remaining() (eta time.Duration, ok bool) {
 		}
 		seconds = sum.Seconds() / float64(len(recent)) * float64(left)
 	}
-	if p.settings.MaxIterations > 0 && p.rate > 0 {
-		seconds = min(seconds, float64(max(0, p.settings.MaxIterations-p.index))/p.rate)
+	if p.limits.iterations > 0 && p.rate > 0 {
+		seconds = min(seconds, float64(max(0, p.limits.iterations-p.index))/p.rate)
 	}
-	if p.settings.MaxSeconds > 0 {
-		seconds = min(seconds, max(0, p.settings.MaxSeconds-p.elapsed.Seconds()))
+	if p.limits.seconds > 0 {
+		seconds = min(seconds, max(0, p.limits.seconds-p.elapsed.Seconds()))
 	}
 	if seconds > math.MaxInt32 {
 		return 0, false

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 func TestElapsedLeavesPausesAndPreparationOut(t *testing.T) {
@@ -99,24 +100,26 @@ func TestRemainingTimeIsKnownOnlyFromSamplesOrLimits(t *testing.T) {
 		}
 		return r
 	}
+	schema := profilestest.Schema()
 	for _, c := range []struct {
 		name string
 		p    progress
-		set  preset.Settings
+		set  prism.Settings
 		want float64
 		ok   bool
 	}{
-		{"nothing known", progress{units: 10, rate: 100}, preset.Settings{}, 0, false},
-		{"two samples", progress{units: 10, results: results(2, 2), rate: 100}, preset.Settings{}, 0, false},
-		{"three samples", progress{units: 10, results: results(2, 4, 3), rate: 100}, preset.Settings{}, 21, true},
-		{"the newest ten", progress{units: 20, results: results(1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}, preset.Settings{}, 9, true},
-		{"all done", progress{units: 3, results: results(2, 4, 3)}, preset.Settings{}, 0, true},
-		{"iterations", progress{units: 10, rate: 100, index: 150}, preset.Settings{MaxIterations: 200}, 0.5, true},
-		{"iterations, no rate", progress{units: 10, index: 150}, preset.Settings{MaxIterations: 200}, 0, false},
-		{"seconds", progress{units: 10, elapsed: 4 * time.Second}, preset.Settings{MaxSeconds: 10}, 6, true},
-		{"the limit cuts the samples short", progress{units: 10, results: results(2, 4, 3), elapsed: 9 * time.Second}, preset.Settings{MaxSeconds: 10}, 1, true},
+		{"nothing known", progress{units: 10, rate: 100}, prism.Settings{}, 0, false},
+		{"two samples", progress{units: 10, results: results(2, 2), rate: 100}, prism.Settings{}, 0, false},
+		{"three samples", progress{units: 10, results: results(2, 4, 3), rate: 100}, prism.Settings{}, 21, true},
+		{"the newest ten", progress{units: 20, results: results(1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}, prism.Settings{}, 9, true},
+		{"all done", progress{units: 3, results: results(2, 4, 3)}, prism.Settings{}, 0, true},
+		{"iterations", progress{units: 10, rate: 100, index: 150}, prism.Settings{MaxIterations: 200}, 0.5, true},
+		{"iterations, no rate", progress{units: 10, index: 150}, prism.Settings{MaxIterations: 200}, 0, false},
+		{"seconds", progress{units: 10, elapsed: 4 * time.Second}, prism.Settings{MaxSeconds: 10}, 6, true},
+		{"fewer samples", progress{units: 10, results: results(2, 4, 3)}, prism.Settings{MaxSamples: 5}, 6, true},
+		{"the limit cuts the samples short", progress{units: 10, results: results(2, 4, 3), elapsed: 9 * time.Second}, prism.Settings{MaxSeconds: 10}, 1, true},
 	} {
-		c.p.settings = &c.set
+		c.p.limits = limitsOf(settingsOf(c.set), &schema)
 		got, ok := c.p.remaining()
 		if ok != c.ok || math.Abs(got.Seconds()-c.want) > 1e-6 {
 			t.Errorf("%s: %v, %v; want %v s, %v", c.name, got, ok, c.want, c.ok)

@@ -10,7 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 )
 
@@ -18,7 +18,7 @@ import (
 type Facts struct {
 	Schema    *profiles.Schema
 	State     profiles.State
-	Settings  *preset.Settings
+	Settings  settings.Values
 	Iteration int64         // so far
 	Longest   time.Duration // running time between the ends of two iterations since the last look
 	Usual     float64       // median time of an iteration in the recent window, ns; 0 for none
@@ -84,7 +84,7 @@ func judgeNonFinite(f *Facts) finding {
 	bad := f.NonFinite > 0 && f.Iteration-f.nonFiniteAt <= nonFiniteKept
 	return finding{bad, bad, "", profiles.Critical, func() (string, advice) {
 		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
-		if f.Settings.AMP == "fp16" {
+		if f.Settings.Text("amp") == "fp16" {
 			return what, leaveFP16.of()
 		}
 		return what, halveAndRestart.of()
@@ -131,7 +131,7 @@ const (
 )
 
 func judgeOverflow(f *Facts) finding {
-	fp16 := f.Settings.AMP == "fp16"
+	fp16 := f.Settings.Text("amp") == "fp16"
 	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, advice) {
 		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.Scale),
 			useBF16.of()
@@ -147,7 +147,7 @@ const (
 )
 
 func judgeLimit(f *Facts) finding {
-	threshold, loss := f.Settings.ThresholdInForce(), f.Settings.LossName()
+	threshold, loss := f.Settings.InForce("threshold"), f.Settings.Of("threshold")
 	far := func(r profiles.UnitResult) bool {
 		return !r.Converged && (r.Loss == "" || r.Loss == loss) && threshold > 0 && r.Reached > limitFactor*threshold
 	}
@@ -234,7 +234,7 @@ func thrash(id profiles.CacheID) func(f *Facts) finding {
 				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
 					info.Long, 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
 				if info.Setting == "measurement_cache" {
-					return what, enlargeOrSwitchOff.of(f.Settings.MeasurementCacheMB)
+					return what, enlargeOrSwitchOff.of(f.Settings.Int("measurement_cache_mb"))
 				}
 				return what, switchOff.of(info.Setting)
 			}}
@@ -267,8 +267,8 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 		return finding{bad, kept, subject(info), severity, func() (string, advice) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
 				info.Long, v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
-			if info.Setting == "measurement_cache" && f.Settings.Pattern == "trainer" {
-				if f.Settings.Passes > 1 {
+			if info.Setting == "measurement_cache" && f.Settings.Text("pattern") == "trainer" {
+				if f.Settings.Int("passes") > 1 {
 					return what, hitsFromSecondPass.of()
 				}
 				return what, cannotHit.of()

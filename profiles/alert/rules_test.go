@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
 )
 
 func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
-	f := Facts{State: profiles.Running, Settings: &preset.Settings{}, RSS: 200e6}
+	f := Facts{State: profiles.Running, RSS: 200e6}
 	judge := func(f Facts) (raised, kept bool) { v := judgeMemory(&f); return v.raised, v.kept }
 	f.Trend = profiles.MemoryTrend{Known: true, Span: 2 * time.Minute, PerMinute: 26e6, Low: 25e6, High: 27e6, CachesPerMinute: 20e6,
 		Beyond: 6e6, BeyondLow: 5e6, BeyondHi: 7e6}
@@ -35,7 +34,7 @@ func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
 func TestAlertsDoNotFlicker(t *testing.T) {
 	var a Watch
 	schema := profilestest.Schema()
-	f := &Facts{State: profiles.Running, Settings: &preset.Settings{}, Schema: &schema, RSS: 100e6}
+	f := &Facts{State: profiles.Running, Schema: &schema, RSS: 100e6}
 	changes, before := 0, 0
 	for tick := range 6000 { // ten minutes
 		f.Trend = profiles.MemoryTrend{Known: true, Span: 2 * time.Minute, Beyond: 0.99e6, BeyondLow: 1}
@@ -55,7 +54,7 @@ func TestAlertsDoNotFlicker(t *testing.T) {
 
 // alertIDs are the IDs of all alerts that a run of a schema can have.
 func alertIDs(schema profiles.Schema) (ids []string) {
-	f := &Facts{Settings: &preset.Settings{}, Schema: &schema}
+	f := &Facts{Schema: &schema}
 	for _, r := range runRules {
 		ids = append(ids, r.judge(f).of+r.id)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 // Keys belong to the screen: without one, every sentence is whole, and none names a key.
@@ -29,7 +29,7 @@ func TestTipsNameActionsAndNoKeys(t *testing.T) {
 		seen[tip] = true
 		for _, action := range tip.Actions() {
 			verb, of, _ := strings.Cut(string(action), " ")
-			if _, known := preset.LookupKey(of); of != "" && verb != "view" && !known {
+			if _, known := prism.Table.Lookup(of); of != "" && verb != "view" && !known {
 				t.Errorf("%q: %s is no setting", tip, of)
 			}
 		}

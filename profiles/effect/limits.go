@@ -8,7 +8,7 @@ import (
 )
 
 // limits follows changes of settings that say when a sample or the run ends
-// (preset.Key.Limit). They change nothing in an iteration, so they have no effect and
+// (profiles.Change.Limit). They change nothing in an iteration, so they have no effect and
 // leave what is being measured alone.
 type limits struct {
 	inForce []profiles.Change // the newest maxChanges

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
 )
 
@@ -94,7 +93,7 @@ func (e *Tracker) Awaiting() bool { return len(e.queue) > 0 }
 // Change announces c. It takes force with the iteration that it names.
 func (e *Tracker) Change(c profiles.Change) {
 	e.heard++
-	if k, ok := preset.LookupKey(c.Key); ok && k.Limit {
+	if c.Limit {
 		e.limits.change(c)
 		e.dirty = true
 		return

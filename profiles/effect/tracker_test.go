@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 // trial feeds effects a run of synthetic iterations.
@@ -37,7 +38,8 @@ func (t *trial) change(key string) {
 }
 
 func (t *trial) set(key, before, after string) {
-	t.effects.Change(profiles.Change{Key: key, Before: before, After: after, Iteration: t.it.Index})
+	k, _ := prism.Table.Lookup(key)
+	t.effects.Change(profiles.Change{Key: key, Before: before, After: after, Iteration: t.it.Index, Limit: k.Limit})
 	t.it.Changes++
 }
 

@@ -5,20 +5,21 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 )
 
 // Ablation is an ablation's table in JSON. What was not measured is null.
 type Ablation struct {
-	Schema   int           `json:"schema"`
-	Version  string        `json:"version"`
-	Preset   string        `json:"preset"`
-	Settings *Settings     `json:"settings"`
-	Work     string        `json:"work"`
-	Ended    string        `json:"ended"`
-	Rounds   int           `json:"rounds"`
-	Seconds  float64       `json:"seconds"`
-	Rows     []AblationRow `json:"rows"`
+	Schema   int             `json:"schema"`
+	Version  string          `json:"version"`
+	Preset   string          `json:"preset"`
+	Settings settings.Values `json:"settings"`
+	Work     string          `json:"work"`
+	Ended    string          `json:"ended"`
+	Rounds   int             `json:"rounds"`
+	Seconds  float64         `json:"seconds"`
+	Rows     []AblationRow   `json:"rows"`
 }
 
 // AblationRow is one setting of the table.
@@ -40,9 +41,9 @@ type AblationRow struct {
 }
 
 // AblationJSON is the table as one indented JSON object.
-func AblationJSON(a *profiles.Ablation, settings *Settings, version, preset string) ([]byte, error) {
+func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset string) ([]byte, error) {
 	out := Ablation{
-		Schema: Schema, Version: version, Preset: preset, Settings: settings, Work: a.Work, Ended: a.Ended,
+		Schema: Schema, Version: version, Preset: preset, Settings: v, Work: a.Work, Ended: a.Ended,
 		Rounds: a.Rounds, Seconds: a.Spent.Seconds(),
 	}
 	for i := range a.Rows {

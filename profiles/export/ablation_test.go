@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/profiles/settings"
 )
 
 // A table whose intervals are not known yet still is JSON, with null in their places.
@@ -16,7 +17,7 @@ func TestAblationJSONHasNullForWhatIsUnknown(t *testing.T) {
 		{Key: "fft_cache", Off: "false", On: "true", OffNS: 4e6, OnNS: 3e6, Effect: -0.25, Low: -0.3, High: -0.2, Groups: 8,
 			Quality: nan, QualityLow: -inf, QualityHigh: inf, OffBytes: 10, OnBytes: 4, HasMemory: true},
 	}}
-	data, err := AblationJSON(a, nil, "v", "baseline")
+	data, err := AblationJSON(a, settings.Values{}, "v", "baseline")
 	if err != nil {
 		t.Fatal(err)
 	}

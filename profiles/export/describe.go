@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 )
 
@@ -65,7 +65,7 @@ func describeMachine(s *profiles.Snapshot, from Source) Machine {
 	m.GPU, m.GPUReason = text(from.GPU, orElse(s.Run.GPUReason, "no GPU was used"))
 	threads := from.Threads
 	if threads == 0 {
-		threads = s.Settings.Threads
+		threads = s.Settings.Int(settings.Threads)
 	}
 	if threads > 0 {
 		m.Threads = &threads
@@ -121,7 +121,7 @@ func describeCaches(s *profiles.Snapshot) Caches {
 	c := Caches{}
 	for id, info := range s.Run.Schema.Caches {
 		v := describeCache(s.Caches[id].CacheCounters)
-		if info.Setting == "measurement_cache" && v.Hits == 0 && v.Misses > 0 && s.Settings.Pattern == "trainer" {
+		if info.Setting == "measurement_cache" && v.Hits == 0 && v.Misses > 0 && s.Settings.Text("pattern") == "trainer" {
 			v.HitRateReason = "every sample asks once, at a centre of its own (pattern=trainer)"
 		}
 		c = append(c, NamedCache{info.Name, v})
@@ -236,7 +236,7 @@ func describeChanges(s *profiles.Snapshot) []Change {
 		changes = append(changes, c)
 	}
 	for _, v := range s.Changes {
-		if k, ok := preset.LookupKey(v.Key); ok && k.Limit {
+		if v.Limit {
 			changes = append(changes, describeLimit(v))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 )
 
@@ -32,18 +33,18 @@ type Summary struct {
 	Schema  int    `json:"schema"`
 	Version string `json:"version"`
 
-	Preset         *string   `json:"preset"`
-	PresetReason   string    `json:"preset_reason,omitempty"`
-	Seed           *uint64   `json:"seed"`
-	SeedReason     string    `json:"seed_reason,omitempty"`
-	Object         *string   `json:"object"`
-	ObjectReason   string    `json:"object_reason,omitempty"`
-	State          string    `json:"state"`
-	Error          string    `json:"error,omitempty"`
-	EndedBy        string    `json:"ended_by,omitempty"` // the limit that finished the run early
-	Notes          []string  `json:"notes"`
-	Settings       *Settings `json:"settings"`
-	SettingsReason string    `json:"settings_reason,omitempty"`
+	Preset         *string          `json:"preset"`
+	PresetReason   string           `json:"preset_reason,omitempty"`
+	Seed           *uint64          `json:"seed"`
+	SeedReason     string           `json:"seed_reason,omitempty"`
+	Object         *string          `json:"object"`
+	ObjectReason   string           `json:"object_reason,omitempty"`
+	State          string           `json:"state"`
+	Error          string           `json:"error,omitempty"`
+	EndedBy        string           `json:"ended_by,omitempty"` // the limit that finished the run early
+	Notes          []string         `json:"notes"`
+	Settings       *settings.Values `json:"settings"`
+	SettingsReason string           `json:"settings_reason,omitempty"`
 
 	ThresholdSuspended       bool   `json:"threshold_suspended"` // it was given for another loss
 	ThresholdSuspendedReason string `json:"threshold_suspended_reason,omitempty"`
@@ -266,16 +267,15 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	sum.Object, sum.ObjectReason = text(s.Run.Object, notBegun)
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
 	if s.Run.Parameters > 0 { // it began
-		settings := Settings(s.Settings)
-		sum.Settings = &settings
+		sum.Settings = &s.Settings
 		sum.Seed = &s.Run.Seed
 		sum.Model = &Model{s.Run.Parameters, s.Run.Size, s.Run.ObjectSize}
 	} else {
 		sum.SettingsReason, sum.SeedReason, sum.ModelReason = notBegun, notBegun, notBegun
 	}
-	if loss, suspended := s.Settings.ThresholdSuspended(); suspended {
+	if loss, now, suspended := s.Settings.Suspended("threshold"); suspended {
 		sum.ThresholdSuspended = true
-		sum.ThresholdSuspendedReason = "given for " + loss + ", and the loss is " + s.Settings.LossName()
+		sum.ThresholdSuspendedReason = "given for " + loss + ", and the loss is " + now
 	}
 	if s.Index > 0 {
 		sum.Caches = describeCaches(s)

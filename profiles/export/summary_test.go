@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
 
@@ -23,7 +25,6 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // whole is a run in which everything was measured.
 func whole(t *testing.T) *profiles.Snapshot {
 	t.Helper()
-	settings := presetSettings(t, "baseline")
 	times := func(ms float64) profiles.Spread {
 		return profiles.Spread{Last: ms * 1e6, Mean: ms * 1e6, Median: ms * 1e6, P10: ms * 0.9e6, P95: ms * 1.2e6, P90: ms * 1.1e6, N: 9000}
 	}
@@ -33,7 +34,7 @@ func whole(t *testing.T) *profiles.Snapshot {
 			Schema: prism.Schema(), Parameters: 2797431, Seed: 7, Units: 100, Notes: []string{"padded to square"},
 			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128},
 		},
-		Settings: settings, State: profiles.Finished, Elapsed: 102_500 * time.Millisecond,
+		Settings: presetSettings(t, "baseline"), State: profiles.Finished, Elapsed: 102_500 * time.Millisecond,
 		Kind: prism.KindLaterSample, Index: 9300, Unit: 99,
 		Memory: profiles.MemoryView{
 			Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{
@@ -83,13 +84,26 @@ func notBegunRun() *profiles.Snapshot {
 	return s
 }
 
-func presetSettings(t *testing.T, name string) preset.Settings {
+// shelves hold the presets of reconstructions.
+var shelves = preset.Shelves{prism.Presets()}
+
+func presetSettings(t *testing.T, name string) settings.Values {
 	t.Helper()
-	settings, _, err := preset.Resolve(preset.Sources{Preset: name})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: shelves, Preset: name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return settings
+	return v
+}
+
+// set is values with one of them changed.
+func set(t *testing.T, v settings.Values, key, text string) settings.Values {
+	t.Helper()
+	v, err := v.Set(key, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func source() Source {
@@ -159,8 +173,29 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"whole": whole(t), "not begun": notBegunRun(), "empty": {}} {
 		sum := Summarize(s, source())
 		back := readBack(t, jsonOf(t, sum))
+		sameSettings(t, name, sum.Settings, back.Settings)
+		sum.Settings, back.Settings = nil, nil
 		if !reflect.DeepEqual(*sum, back) {
 			t.Errorf("%s: written %+v\nread back as %+v", name, *sum, back)
+		}
+	}
+}
+
+// sameSettings holds settings that were read to those that were written. Their table is another.
+func sameSettings(t *testing.T, name string, written, read *settings.Values) {
+	t.Helper()
+	if written == nil || read == nil {
+		if written != read {
+			t.Errorf("%s: settings %v were read back as %v", name, written, read)
+		}
+		return
+	}
+	if got, want := read.Table().Names(), written.Table().Names(); !slices.Equal(got, want) {
+		t.Errorf("%s: settings %q, want %q", name, got, want)
+	}
+	for _, k := range written.Keys() {
+		if got, want := read.Get(k.Name), written.Get(k.Name); got != want {
+			t.Errorf("%s: %s reads back as %q, want %q", name, k.Name, got, want)
 		}
 	}
 }
@@ -321,7 +356,7 @@ func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
 	if *m.HitRate != 0 || m.HitRateReason != "every sample asks once, at a centre of its own (pattern=trainer)" {
 		t.Errorf("hit rate %v, reason %q", *m.HitRate, m.HitRateReason)
 	}
-	s.Settings.Pattern = "remeasure"
+	s.Settings = set(t, s.Settings, "pattern", "remeasure")
 	s.Caches[prism.CacheMeasurement].Hits, s.Caches[prism.CacheMeasurement].Misses = 985, 20
 	if m := Summarize(s, source()).Caches.Of("measurement"); m.HitRateReason != "" || math.Abs(*m.HitRate-0.980) > 5e-4 {
 		t.Errorf("hit rate %v, reason %q; want 98.0 %%", *m.HitRate, m.HitRateReason)
@@ -329,9 +364,9 @@ func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
 }
 
 func TestEverySettingIsInTheJSON(t *testing.T) {
-	for _, name := range preset.Names() {
-		settings := presetSettings(t, name)
-		written, err := json.Marshal((*Settings)(&settings))
+	for _, name := range shelves.Names() {
+		v := presetSettings(t, name)
+		written, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,22 +374,18 @@ func TestEverySettingIsInTheJSON(t *testing.T) {
 		if err := json.Unmarshal(written, &object); err != nil {
 			t.Fatal(err)
 		}
-		if len(object) != len(preset.Keys()) {
-			t.Errorf("%s: %d settings, want %d", name, len(object), len(preset.Keys()))
+		if len(object) != len(v.Keys()) {
+			t.Errorf("%s: %d settings, want %d", name, len(object), len(v.Keys()))
 		}
-		var back Settings
+		var back settings.Values
 		if err := json.Unmarshal(written, &back); err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range preset.Keys() {
-			if got, want := (*preset.Settings)(&back).Get(k.Name), settings.Get(k.Name); got != want {
-				t.Errorf("%s: %s reads back as %q, want %q", name, k.Name, got, want)
-			}
-		}
+		sameSettings(t, name, &v, &back)
 	}
-	var s Settings
-	if err := json.Unmarshal([]byte(`{"sise":512}`), &s); err == nil || !strings.Contains(err.Error(), "sise") {
-		t.Errorf("an unknown setting gave %v", err)
+	var back settings.Values
+	if err := json.Unmarshal([]byte(`{"sise":null}`), &back); err == nil || !strings.Contains(err.Error(), "sise") {
+		t.Errorf("a setting without a value gave %v", err)
 	}
 }
 
@@ -427,7 +458,7 @@ func collectFields(t reflect.Type, into map[string]bool) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Settings]() {
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[settings.Values]() {
 		return
 	}
 	for i := range t.NumField() {
@@ -443,8 +474,7 @@ func collectFields(t reflect.Type, into map[string]bool) {
 // summary says which losses it stands between.
 func TestASuspendedThresholdIsInTheJSON(t *testing.T) {
 	s := whole(t)
-	s.Settings.BindThreshold()
-	s.Settings.Loss = "l2"
+	s.Settings = set(t, s.Settings.Settled(), "loss", "l2")
 	sum := Summarize(s, Source{})
 	if want := "given for normalised l1, and the loss is normalised l2"; !sum.ThresholdSuspended || sum.ThresholdSuspendedReason != want {
 		t.Errorf("suspended %v, %q", sum.ThresholdSuspended, sum.ThresholdSuspendedReason)
@@ -453,7 +483,7 @@ func TestASuspendedThresholdIsInTheJSON(t *testing.T) {
 	if err := WriteJSON(&b, sum); err != nil {
 		t.Fatal(err)
 	}
-	if read := readBack(t, b.Bytes()); read.Settings.Threshold != s.Settings.Threshold {
+	if read := readBack(t, b.Bytes()); read.Settings.Number("threshold") != s.Settings.Number("threshold") {
 		t.Errorf("reads back: %+v", read.Settings)
 	}
 }
@@ -462,7 +492,7 @@ func TestASuspendedThresholdIsInTheJSON(t *testing.T) {
 // an effect and with the reason.
 func TestALimitIsAChangeWithoutAnEffect(t *testing.T) {
 	s := whole(t)
-	limit := profiles.Change{Key: "max_iterations", Before: "0", After: "9999", Iteration: 5000, At: time.Minute}
+	limit := profiles.Change{Key: "max_iterations", Before: "0", After: "9999", Iteration: 5000, At: time.Minute, Limit: true}
 	s.Changes = append([]profiles.Change{s.Changes[0], limit}, s.Changes[1:]...)
 	changes := describeChanges(s)
 	if len(changes) != 4 || changes[1].Key != "max_iterations" || changes[1].Effect != nil || changes[1].EffectReason == "" || changes[1].Drift != nil || changes[1].DriftReason == "" {

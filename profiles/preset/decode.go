@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"prismtop/profiles/inputfile"
+	"prismtop/profiles/settings"
 )
 
 // largestFile bounds a settings file, in bytes: all keys and generous comments
@@ -19,81 +20,52 @@ const largestFile = 64 << 10
 
 // document is a decoded TOML file of settings.
 type document struct {
+	table  *settings.Table
 	meta   map[string]string // description, base, picture; preset in users' files
 	values map[string]any    // by key
 }
 
-// decode reads a TOML document whose top level holds keys of Settings and the
-// named meta keys, nothing else.
-func decode(data []byte, meta ...string) (document, error) {
-	d := document{meta: map[string]string{}, values: map[string]any{}}
-	data, err := inputfile.Text(data)
-	if err != nil {
+// decode reads a TOML document: all of it into values.
+func decode(data []byte) (d document, err error) {
+	d.meta, d.values = map[string]string{}, map[string]any{}
+	if data, err = inputfile.Text(data); err != nil {
 		return d, err
 	}
-	raw := map[string]any{}
-	if err := toml.NewDecoder(bytes.NewReader(data)).Decode(&raw); err != nil {
+	if err := toml.NewDecoder(bytes.NewReader(data)).Decode(&d.values); err != nil {
 		return d, decodeError(err)
-	}
-	names := make([]string, 0, len(raw))
-	for name := range raw {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		value := raw[name]
-		if slices.Contains(meta, name) {
-			text, ok := value.(string)
-			if !ok {
-				return d, &ValueError{Key: name, Value: describe(value), Want: "must be text"}
-			}
-			d.meta[name] = text
-			continue
-		}
-		e := find(name)
-		if e == nil {
-			return d, &UnknownKeyError{name, Closest(name, append(keyNames(), meta...))}
-		}
-		d.values[name] = plain(e, value)
 	}
 	return d, nil
 }
 
-// plain turns a whole number that was written as 8.0 into an int64, and a list
-// of whole numbers into []int64. What is neither stays as it is.
-func plain(e *entry, value any) any {
-	switch e.Type {
-	case Integer:
-		if whole, ok := wholeNumber(value); ok {
-			return whole
-		}
-	case List:
-		list, ok := value.([]any)
-		if !ok {
-			return value
-		}
-		whole := make([]int64, len(list))
-		for i, v := range list {
-			if whole[i], ok = wholeNumber(v); !ok {
-				return value
-			}
-		}
-		return whole
+// text takes a text that is no setting out of the values.
+func (d *document) text(name string) error {
+	value, ok := d.values[name]
+	if !ok {
+		return nil
 	}
-	return value
+	text, ok := value.(string)
+	if !ok {
+		return &settings.ValueError{Key: name, Value: settings.Describe(value), Want: "must be text"}
+	}
+	delete(d.values, name)
+	d.meta[name] = text
+	return nil
 }
 
-// wholeNumber is an int64, or a float64 that is exactly one.
-func wholeNumber(value any) (int64, bool) {
-	switch v := value.(type) {
-	case int64:
-		return v, true
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
-			return int64(v), true
+// bind checks that the top level holds keys of the table and the named texts, nothing else.
+func (d *document) bind(table *settings.Table, texts ...string) error {
+	d.table = table
+	for _, name := range slices.Sorted(maps.Keys(d.values)) {
+		switch _, known := table.Lookup(name); {
+		case slices.Contains(texts, name):
+			if err := d.text(name); err != nil {
+				return err
+			}
+		case !known:
+			return &settings.UnknownKeyError{Key: name, Near: settings.Closest(name, append(table.Names(), texts...))}
 		}
 	}
-	return 0, false
+	return nil
 }
 
 // decodeError is one line with the place of a syntax error.
@@ -106,20 +78,21 @@ func decodeError(err error) error {
 	return err
 }
 
-// apply sets the document's values in the order of the table and records where
+// apply gives the document's values in the order of the table and records where
 // they came from.
-func (d document) apply(s *Settings, origins Origins, origin string) error {
-	for i := range table {
-		value, ok := d.values[table[i].Name]
+func (d *document) apply(v settings.Values, origins settings.Origins, origin string) (settings.Values, error) {
+	for _, name := range d.table.Names() {
+		value, ok := d.values[name]
 		if !ok {
 			continue
 		}
-		if err := table[i].assign(s, value); err != nil {
-			return err
+		var err error
+		if v, err = v.Put(name, value); err != nil {
+			return v, err
 		}
-		origins[table[i].Name] = origin
+		origins[name] = origin
 	}
-	return nil
+	return v, nil
 }
 
 // readFile reads a settings file, or a pipe that a user names as one. Errors say what
@@ -135,12 +108,4 @@ func readFile(ctx context.Context, path string) ([]byte, error) {
 		err = fmt.Errorf("%w: must be a TOML file", err)
 	}
 	return data, err
-}
-
-func keyNames() []string {
-	names := make([]string, len(table))
-	for i, e := range table {
-		names[i] = e.Name
-	}
-	return names
 }

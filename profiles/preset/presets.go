@@ -1,38 +1,59 @@
+// Package preset reads named sets of settings and joins what a user says with them: files,
+// the environment and flags. It knows no workload: each brings a Shelf of its own.
 package preset
 
 import (
-	"embed"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"prismtop/profiles/settings"
 )
 
-//go:embed *.toml
-var embedded embed.FS
+// Shelf has the presets of a workload.
+type Shelf struct {
+	Table   *settings.Table
+	Files   fs.FS  // NAME.toml, in one folder
+	Default string // that of a run that names none
+}
+
+// Shelves are those of all workloads. The default of the first is that of the program.
+type Shelves []Shelf
 
 // Default is the preset of a run that names none.
-const Default = "moon"
+func (all Shelves) Default() string { return all[0].Default }
 
 // Preset is a named set of settings that ships with the program.
 type Preset struct {
 	Name        string
 	Description string // one line
 	Picture     string // the picture it was made for, which is not shipped; empty for the built-in object
-	Settings    Settings
+	Settings    settings.Values
 
-	origins Origins // the preset that gave each value: this one, or what it is based on
+	origins settings.Origins // the preset that gave each value: this one, or what it is based on
 }
 
-// Names lists the presets: the default first, the others by name.
-func Names() []string {
-	files, err := embedded.ReadDir(".")
-	if err != nil {
-		panic("preset: the embedded folder cannot be read: " + err.Error())
+// Workload is the workload that the preset is of.
+func (p *Preset) Workload() string { return p.Settings.Table().Workload }
+
+// Names lists the presets of each workload: its default first, the others by name.
+func (all Shelves) Names() (names []string) {
+	for _, shelf := range all {
+		names = append(names, shelf.names()...)
 	}
-	names := []string{Default}
+	return names
+}
+
+func (s *Shelf) names() []string {
+	files, err := fs.ReadDir(s.Files, ".")
+	if err != nil {
+		panic("preset: the folder of " + s.Table.Workload + " cannot be read: " + err.Error())
+	}
+	names := []string{s.Default}
 	for _, f := range files {
-		if name := strings.TrimSuffix(f.Name(), ".toml"); name != Default {
+		if name := strings.TrimSuffix(f.Name(), ".toml"); name != s.Default {
 			names = append(names, name)
 		}
 	}
@@ -41,21 +62,23 @@ func Names() []string {
 
 // Lookup finds a preset by its name; PRISM's spelling with underscores
 // ("quick_test") is understood. The error lists what there is.
-func Lookup(name string) (Preset, error) {
+func (all Shelves) Lookup(name string) (Preset, error) {
 	name = strings.ReplaceAll(name, "_", "-")
-	names := Names()
-	if !slices.Contains(names, name) {
-		return Preset{}, unknownPreset(name, names)
+	for i := range all {
+		if !slices.Contains(all[i].names(), name) {
+			continue
+		}
+		p, err := all[i].load(name, nil)
+		if err != nil {
+			return Preset{}, fmt.Errorf("preset %q: %w", name, err)
+		}
+		return p, nil
 	}
-	p, err := load(name, nil)
-	if err != nil {
-		return Preset{}, fmt.Errorf("preset %q: %w", name, err)
-	}
-	return p, nil
+	return Preset{}, unknownPreset(name, all.Names())
 }
 
 func unknownPreset(name string, names []string) error {
-	if near := Closest(name, names); len(near) > 0 {
+	if near := settings.Closest(name, names); len(near) > 0 {
 		return fmt.Errorf("preset %q: unknown, did you mean %s?", name, strings.Join(near, " or "))
 	}
 	return fmt.Errorf("preset %q: unknown, must be one of %s", name, strings.Join(names, ", "))
@@ -63,39 +86,42 @@ func unknownPreset(name string, names []string) error {
 
 // load reads an embedded preset after the one it is based on; seen holds the
 // presets that are being read.
-func load(name string, seen []string) (Preset, error) {
+func (s *Shelf) load(name string, seen []string) (Preset, error) {
 	if slices.Contains(seen, name) {
 		return Preset{}, fmt.Errorf("base = %q: presets %s are based on each other", name, strings.Join(seen, ", "))
 	}
-	data, err := embedded.ReadFile(name + ".toml")
+	data, err := fs.ReadFile(s.Files, name+".toml")
 	if err != nil {
 		return Preset{}, fmt.Errorf("base = %q: must be a preset", name)
 	}
-	d, err := decode(data, "description", "base", "picture")
+	d, err := decode(data)
+	if err == nil {
+		err = d.bind(s.Table, "description", "base", "picture")
+	}
 	if err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)
 	}
-	p := Preset{origins: Origins{}}
+	p := Preset{Settings: s.Table.Zero(), origins: settings.Origins{}}
 	if base := d.meta["base"]; base != "" {
-		if p, err = load(base, append(seen, name)); err != nil {
+		if p, err = s.load(base, append(seen, name)); err != nil {
 			return Preset{}, err
 		}
-	} else if err := complete(d); err != nil {
+	} else if err := d.complete(); err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)
 	}
 	p.Name, p.Description = name, d.meta["description"]
 	if picture, ok := d.meta["picture"]; ok {
 		p.Picture = picture
 	}
-	if err := d.apply(&p.Settings, p.origins, "preset "+name); err != nil {
+	if p.Settings, err = d.apply(p.Settings, p.origins, "preset "+name); err != nil {
 		return Preset{}, fmt.Errorf("%s.toml: %w", name, err)
 	}
 	return p, nil
 }
 
 // complete tells which keys a preset without a base leaves open.
-func complete(d document) error {
-	for _, name := range keyNames() {
+func (d *document) complete() error {
+	for _, name := range d.table.Names() {
 		if _, ok := d.values[name]; !ok {
 			return fmt.Errorf("%s: must be set, there is no base", name)
 		}
@@ -105,10 +131,10 @@ func complete(d document) error {
 
 // Notes says what of the preset's intention the settings do not meet: that the
 // picture it was made for is replaced by a built-in object.
-func (p Preset) Notes(s *Settings) []string {
-	if p.Picture == "" || s.Image != "" {
+func (p Preset) Notes(v settings.Values) []string {
+	if p.Picture == "" || v.Text("image") != "" {
 		return nil
 	}
 	return []string{fmt.Sprintf("preset %q was made for %s, which is not shipped: using the built-in %s (give --image %s)",
-		p.Name, p.Picture, s.Object, path.Base(p.Picture))}
+		p.Name, p.Picture, v.Text("object"), path.Base(p.Picture))}
 }

@@ -1,4 +1,4 @@
-package preset
+package preset_test
 
 import (
 	"slices"
@@ -7,13 +7,13 @@ import (
 )
 
 func TestEveryPresetIsWholeAndValid(t *testing.T) {
-	for _, name := range Names() {
-		p, err := Lookup(name)
+	for _, name := range shelves.Names() {
+		p, err := shelves.Lookup(name)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
 		}
-		if err := p.Settings.validate(4 * gib); err != nil {
+		if err := p.Settings.Validate(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if p.Description == "" || strings.Contains(p.Description, "\n") {
@@ -23,8 +23,8 @@ func TestEveryPresetIsWholeAndValid(t *testing.T) {
 }
 
 func TestNamesBeginWithTheDefault(t *testing.T) {
-	names := Names()
-	if names[0] != Default {
+	names := shelves.Names()
+	if names[0] != "moon" || shelves.Default() != "moon" {
 		t.Errorf("%v", names)
 	}
 	for _, want := range []string{"moon", "baseline", "phase5", "europa", "quick", "high-quality", "quick-test", "production", "debug", "line-sampling", "prism"} {
@@ -50,10 +50,7 @@ func TestPresetsHoldThePublishedValues(t *testing.T) {
 		"line-sampling": {"samples": "100", "sample_length": "128", "iterations": "1000", "cycles": "25", "threshold": "0.001", "noise": "none"},
 	}
 	for name, values := range cases {
-		p, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := lookup(t, name)
 		for key, want := range values {
 			if got := p.Settings.Get(key); got != want {
 				t.Errorf("%s: %s = %s, want %s", name, key, got, want)
@@ -63,25 +60,21 @@ func TestPresetsHoldThePublishedValues(t *testing.T) {
 }
 
 func TestAPictureThatIsNotShippedIsNoted(t *testing.T) {
-	p, err := Lookup("europa")
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes := p.Notes(&p.Settings)
+	p := lookup(t, "europa")
+	notes := p.Notes(p.Settings)
 	if len(notes) != 1 || !strings.Contains(notes[0], "europa.jpg") || !strings.Contains(notes[0], "moon") {
 		t.Errorf("notes %q", notes)
 	}
-	s := p.Settings
-	s.Image = "europa.jpg"
-	if notes := p.Notes(&s); notes != nil {
+	v, err := p.Settings.Set("image", "europa.jpg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notes := p.Notes(v); notes != nil {
 		t.Errorf("notes %q with a picture", notes)
 	}
 	for _, name := range []string{"moon", "baseline", "phase5", "quick"} {
-		p, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if notes := p.Notes(&p.Settings); notes != nil {
+		p := lookup(t, name)
+		if notes := p.Notes(p.Settings); notes != nil {
 			t.Errorf("%s: notes %q", name, notes)
 		}
 	}

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
-)
 
-// Origins tells where each key's value came from: "preset moon", "preset prism" where
-// moon leaves it as in the preset that it is based on, "file x.toml", "environment PRISMTOP_RADIUS", "flag --set", "flag --image".
-type Origins map[string]string
+	"prismtop/profiles/settings"
+)
 
 // EnvPrefix begins the name of every environment variable that sets a key:
 // PRISMTOP_LEARNING_RATE sets learning_rate.
@@ -23,8 +21,9 @@ const EnvPreset = EnvPrefix + "PRESET"
 // Sources is where settings come from, the later ones winning: preset, file,
 // environment, flags.
 type Sources struct {
-	Preset string // --preset; empty asks EnvPreset, then the file, then takes Default
-	File   string // path of a TOML file, which may hold preset = "…"; empty for none
+	Shelves Shelves
+	Preset  string // --preset; empty asks EnvPreset, then the file, then takes the default
+	File    string // path of a TOML file, which may hold preset = "…"; empty for none
 	// Env is the environment as os.Environ gives it. Unknown names with
 	// EnvPrefix are errors unless EnvOthers lists them.
 	Env       []string
@@ -61,35 +60,39 @@ type Flag struct {
 	Value string // as Set reads it
 }
 
-// Resolve joins the sources into settings that Validate accepts, and tells
-// where each value came from. Errors are one line that names the source, the
-// key and what would be right.
-func Resolve(src Sources) (Settings, Origins, error) {
+// Resolve joins the sources into settings that are valid, and says where each value came
+// from. Errors are one line that names the source, the key and what would be right.
+func Resolve(src Sources) (settings.Values, settings.Origins, error) {
 	p, file, err := src.choose()
 	if err != nil {
-		return Settings{}, nil, err
+		return settings.Values{}, nil, err
 	}
-	s, origins := p.Settings, p.origins
-	layers := []func(*Settings, Origins) error{
-		func(s *Settings, o Origins) error { return src.applyFile(file, s, o) },
+	v, origins := p.Settings, p.origins
+	layers := []func(settings.Values, settings.Origins) (settings.Values, error){
+		func(v settings.Values, o settings.Origins) (settings.Values, error) { return src.applyFile(file, v, o) },
 		src.applyEnv, src.applySets, src.applyFlags,
 	}
 	for _, layer := range layers {
-		if err := layer(&s, origins); err != nil {
-			return Settings{}, nil, err
+		if v, err = layer(v, origins); err != nil {
+			return settings.Values{}, nil, err
 		}
 	}
-	if _, other := s.ThresholdSuspended(); other { // only a run that goes on has had another loss
-		return Settings{}, nil, fmt.Errorf("%w (%s)", find(thresholdKey).wrong(strconv.Quote(s.Get(thresholdKey))), origins[thresholdKey])
+	if err := v.Unsuspended(); err != nil { // only a run that goes on can have suspended one
+		return settings.Values{}, nil, from(origins, err)
 	}
-	if err := s.Validate(); err != nil {
-		var wrong *ValueError
-		if errors.As(err, &wrong) {
-			err = fmt.Errorf("%w (%s)", err, origins[wrong.Key])
-		}
-		return Settings{}, nil, err
+	if err := v.Validate(); err != nil {
+		return settings.Values{}, nil, from(origins, err)
 	}
-	return s, origins, nil
+	return v, origins, nil
+}
+
+// from names the source of the value that an error is about.
+func from(origins settings.Origins, err error) error {
+	var wrong *settings.ValueError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%w (%s)", err, origins[wrong.Key])
+	}
+	return err
 }
 
 // Chosen is the preset that the sources name.
@@ -105,18 +108,26 @@ func (src Sources) choose() (Preset, document, error) {
 			return Preset{}, file, err
 		}
 		var err error
-		if file, err = decode(src.text, "preset"); err != nil {
+		if file, err = decode(src.text); err == nil {
+			err = file.text("preset")
+		}
+		if err != nil {
 			return Preset{}, file, fmt.Errorf("file %s: %w", src.File, err)
 		}
 	}
 	p, err := src.lookup(file)
+	if err == nil && src.File != "" {
+		if err = file.bind(p.Settings.Table(), "preset"); err != nil {
+			err = fmt.Errorf("file %s: %w", src.File, err)
+		}
+	}
 	return p, file, err
 }
 
 // lookup is the preset of the last source that names one. The others must be
 // right too, as every other value must.
 func (src Sources) lookup(file document) (Preset, error) {
-	p, err := Lookup(Default)
+	p, err := src.Shelves.Lookup(src.Shelves.Default())
 	if err != nil {
 		return p, err
 	}
@@ -133,7 +144,7 @@ func (src Sources) lookup(file document) (Preset, error) {
 		if !named.given {
 			continue
 		}
-		if p, err = Lookup(named.name); err != nil {
+		if p, err = src.Shelves.Lookup(named.name); err != nil {
 			return p, fmt.Errorf("%s%w", named.where, err)
 		}
 	}
@@ -152,76 +163,85 @@ func (src Sources) env() map[string]string {
 	return ours
 }
 
-func (src Sources) applyFile(file document, s *Settings, origins Origins) error {
+func (src Sources) applyFile(file document, v settings.Values, origins settings.Origins) (settings.Values, error) {
 	if src.File == "" {
-		return nil
+		return v, nil
 	}
-	if err := file.apply(s, origins, "file "+src.File); err != nil {
-		return fmt.Errorf("file %s: %w", src.File, err)
+	v, err := file.apply(v, origins, "file "+src.File)
+	if err != nil {
+		return v, fmt.Errorf("file %s: %w", src.File, err)
 	}
-	return nil
+	return v, nil
 }
 
-func (src Sources) applyEnv(s *Settings, origins Origins) error {
+// applyEnv applies the variables of the workload's keys. Those of another workload's are
+// left alone: an environment serves every run.
+func (src Sources) applyEnv(v settings.Values, origins settings.Origins) (settings.Values, error) {
 	ours := src.env()
 	delete(ours, EnvPreset)
 	for _, name := range src.EnvOthers {
 		delete(ours, name)
 	}
-	for i := range table {
-		name := EnvPrefix + strings.ToUpper(table[i].Name)
+	for _, key := range v.Table().Names() {
+		name := variable(key)
 		value, ok := ours[name]
 		if !ok {
 			continue
 		}
 		delete(ours, name)
-		if err := s.Set(table[i].Name, value); err != nil {
-			return fmt.Errorf("environment %s: %w", name, err)
+		var err error
+		if v, err = v.Set(key, value); err != nil {
+			return v, fmt.Errorf("environment %s: %w", name, err)
 		}
-		origins[table[i].Name] = "environment " + name
+		origins[key] = "environment " + name
+	}
+	for _, shelf := range src.Shelves {
+		for _, key := range shelf.Table.Names() {
+			delete(ours, variable(key))
+		}
 	}
 	if len(ours) == 0 {
-		return nil
+		return v, nil
 	}
-	unknown := make([]string, 0, len(ours))
-	for name := range ours {
-		unknown = append(unknown, name)
-	}
-	slices.Sort(unknown)
-	return unknownEnvironment(unknown)
+	return v, unknownEnvironment(slices.Sorted(maps.Keys(ours)), v.Table())
 }
 
-func unknownEnvironment(names []string) error {
+// variable is the environment variable of a key.
+func variable(key string) string { return EnvPrefix + strings.ToUpper(key) }
+
+func unknownEnvironment(names []string, table *settings.Table) error {
 	key := strings.ToLower(strings.TrimPrefix(names[0], EnvPrefix))
 	hint := ""
-	if near := nearest(key); len(names) == 1 && len(near) > 0 {
-		hint = ", did you mean " + EnvPrefix + strings.ToUpper(near[0]) + "?"
+	if near := settings.Closest(key, table.Names()); len(names) == 1 && len(near) > 0 {
+		hint = ", did you mean " + variable(near[0]) + "?"
 	}
 	return fmt.Errorf("environment %s: no such setting%s", strings.Join(names, ", "), hint)
 }
 
-func (src Sources) applySets(s *Settings, origins Origins) error {
+func (src Sources) applySets(v settings.Values, origins settings.Origins) (settings.Values, error) {
 	for _, set := range src.Sets {
 		key, value, ok := strings.Cut(set, "=")
 		if !ok {
-			return fmt.Errorf("flag --set %q: must be key=value", set)
+			return v, fmt.Errorf("flag --set %q: must be key=value", set)
 		}
 		key = strings.TrimSpace(key)
-		if err := s.Set(key, value); err != nil {
-			return fmt.Errorf("flag --set: %w", err)
+		var err error
+		if v, err = v.Set(key, value); err != nil {
+			return v, fmt.Errorf("flag --set: %w", err)
 		}
 		origins[key] = "flag --set"
 	}
-	return nil
+	return v, nil
 }
 
-func (src Sources) applyFlags(s *Settings, origins Origins) error {
+func (src Sources) applyFlags(v settings.Values, origins settings.Origins) (settings.Values, error) {
 	for _, flag := range src.Flags {
 		origin := "flag --" + flag.Name
-		if err := s.Set(flag.Key, flag.Value); err != nil {
-			return fmt.Errorf("%s: %w", origin, err)
+		var err error
+		if v, err = v.Set(flag.Key, flag.Value); err != nil {
+			return v, fmt.Errorf("%s: %w", origin, err)
 		}
 		origins[flag.Key] = origin
 	}
-	return nil
+	return v, nil
 }

@@ -1,15 +1,53 @@
-package preset
+package preset_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
 )
+
+// shelves hold the presets of reconstructions.
+var shelves = preset.Shelves{prism.Presets()}
+
+// resolve joins sources over those presets.
+func resolve(src preset.Sources) (settings.Values, settings.Origins, error) {
+	src.Shelves = shelves
+	return preset.Resolve(src)
+}
+
+// lookup is the preset of a name.
+func lookup(t testing.TB, name string) preset.Preset {
+	t.Helper()
+	p, err := shelves.Lookup(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// values are the settings' values as text, in the order of their table.
+func values(v settings.Values) (list []string) {
+	for _, k := range v.Keys() {
+		list = append(list, v.Get(k.Name))
+	}
+	return list
+}
+
+// same says whether two settings have one table and the same values.
+func same(v, w settings.Values) bool {
+	return v.Table() == w.Table() && len(v.Differing(w)) == 0 && slices.Equal(values(v), values(w))
+}
 
 // settingsFile writes a TOML file and returns its path.
 func settingsFile(t *testing.T, content string) string {
@@ -23,11 +61,11 @@ func settingsFile(t *testing.T, content string) string {
 
 func TestLaterSourcesWinAndSayWhereValuesCameFrom(t *testing.T) {
 	file := settingsFile(t, "preset = \"baseline\"\nradius = 30\nsamples = 50\nthreshold = 0.2\nlearning_rate = 1\n")
-	s, origins, err := Resolve(Sources{
+	s, origins, err := resolve(preset.Sources{
 		File:  file,
 		Env:   []string{"HOME=/x", "PRISMTOP_SAMPLES=60", "PRISMTOP_THRESHOLD=0.3", "PRISMTOP_LEARNING_RATE=2", "PRISMTOP_COLOUR=1"},
 		Sets:  []string{"threshold=0.4", "learning_rate=3", "learning_rate=4"},
-		Flags: []Flag{{"learning-rate", "learning_rate", "5"}, {"image", "image", "a.png"}, {"max-time", "max_seconds", "90"}},
+		Flags: []preset.Flag{{"learning-rate", "learning_rate", "5"}, {"image", "image", "a.png"}, {"max-time", "max_seconds", "90"}},
 
 		EnvOthers: []string{"PRISMTOP_COLOUR"},
 	})
@@ -48,8 +86,8 @@ func TestLaterSourcesWinAndSayWhereValuesCameFrom(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
-	if len(origins) != len(table) {
-		t.Errorf("%d origins for %d keys", len(origins), len(table))
+	if len(origins) != len(prism.Table.Keys()) {
+		t.Errorf("%d origins for %d keys", len(origins), len(prism.Table.Keys()))
 	}
 }
 
@@ -57,14 +95,15 @@ func TestThePresetIsChosenByFlagThenEnvironmentThenFile(t *testing.T) {
 	file := settingsFile(t, `preset = "quick"`)
 	env := []string{"PRISMTOP_PRESET=phase5"}
 	for _, c := range []struct {
-		src  Sources
+		src  preset.Sources
 		want string
 	}{
-		{Sources{}, "moon"},
-		{Sources{File: file}, "quick"},
-		{Sources{File: file, Env: env}, "phase5"},
-		{Sources{File: file, Env: env, Preset: "quick_test"}, "quick-test"},
+		{preset.Sources{}, "moon"},
+		{preset.Sources{File: file}, "quick"},
+		{preset.Sources{File: file, Env: env}, "phase5"},
+		{preset.Sources{File: file, Env: env, Preset: "quick_test"}, "quick-test"},
 	} {
+		c.src.Shelves = shelves
 		p, err := c.src.Chosen()
 		if err != nil || p.Name != c.want {
 			t.Errorf("%+v chooses %q, want %q (%v)", c.src, p.Name, c.want, err)
@@ -73,20 +112,20 @@ func TestThePresetIsChosenByFlagThenEnvironmentThenFile(t *testing.T) {
 }
 
 func TestWholeNumbersMayBeWrittenWithAPoint(t *testing.T) {
-	s, _, err := Resolve(Sources{File: settingsFile(t, "samples = 8.0\nsize = 1024.0\nmax_iterations = 1e6\nchannels = [64.0, 32, 16, 8, 8, 1]")})
+	s, _, err := resolve(preset.Sources{File: settingsFile(t, "samples = 8.0\nsize = 1024.0\nmax_iterations = 1e6\nchannels = [64.0, 32, 16, 8, 8, 1]")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Samples != 8 || s.Size != 1024 || s.MaxIterations != 1_000_000 || s.Get("channels") != "64,32,16,8,8,1" {
-		t.Errorf("%+v", s)
+	if s.Int("samples") != 8 || s.Int("size") != 1024 || s.Int("max_iterations") != 1_000_000 || s.Get("channels") != "64,32,16,8,8,1" {
+		t.Errorf("%v", values(s))
 	}
 }
 
 // Editors of some systems put a mark in front of UTF-8.
 func TestAMarkInFrontOfAFileIsNoText(t *testing.T) {
-	s, _, err := Resolve(Sources{File: settingsFile(t, "\xef\xbb\xbfpreset = \"quick\"\nradius = 7.5\n")})
-	if err != nil || s.Radius != 7.5 {
-		t.Errorf("radius %g, %v", s.Radius, err)
+	s, _, err := resolve(preset.Sources{File: settingsFile(t, "\xef\xbb\xbfpreset = \"quick\"\nradius = 7.5\n")})
+	if err != nil || s.Number("radius") != 7.5 {
+		t.Errorf("radius %g, %v", s.Number("radius"), err)
 	}
 }
 
@@ -97,7 +136,7 @@ func TestAPipeIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	src := Sources{File: fmt.Sprintf("/dev/fd/%d", r.Fd())}
+	src := preset.Sources{Shelves: shelves, File: fmt.Sprintf("/dev/fd/%d", r.Fd())}
 	if _, err := os.Stat(src.File); err != nil {
 		t.Skipf("no names of open files here: %v", err)
 	}
@@ -109,9 +148,9 @@ func TestAPipeIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		s, _, err := Resolve(src)
-		if err != nil || s.Radius != 7.5 {
-			t.Errorf("radius %g, %v", s.Radius, err)
+		s, _, err := resolve(src)
+		if err != nil || s.Number("radius") != 7.5 {
+			t.Errorf("radius %g, %v", s.Number("radius"), err)
 		}
 		if p, err := src.Chosen(); err != nil || p.Name != "quick" {
 			t.Errorf("preset %q, %v", p.Name, err)
@@ -129,7 +168,7 @@ func TestReadEndsWithItsContext(t *testing.T) {
 	defer w.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	src := Sources{File: fmt.Sprintf("/dev/fd/%d", r.Fd())}
+	src := preset.Sources{Shelves: shelves, File: fmt.Sprintf("/dev/fd/%d", r.Fd())}
 	done := make(chan error, 1)
 	go func() { done <- src.Read(ctx) }()
 	select {
@@ -143,24 +182,24 @@ func TestReadEndsWithItsContext(t *testing.T) {
 }
 
 func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
-	file := func(content string) Sources { return Sources{File: settingsFile(t, content)} }
+	file := func(content string) preset.Sources { return preset.Sources{File: settingsFile(t, content)} }
 	folder := t.TempDir()
 	wrongBelow := file(`preset = "nope"`)
 	wrongBelow.Preset = "quick"
 	cases := []struct {
-		src  Sources
+		src  preset.Sources
 		want string // the folder of the file is left out
 	}{
-		{Sources{Preset: "mooon"}, `preset "mooon": unknown, did you mean moon?`},
-		{Sources{Preset: "saturn-rings"}, `preset "saturn-rings": unknown, must be one of moon, baseline,`},
-		{Sources{Preset: "../preset/moon"}, `preset "../preset/moon": unknown`},
-		{Sources{Env: []string{"PRISMTOP_PRESET=x"}}, `environment PRISMTOP_PRESET: preset "x": unknown`},
-		{Sources{File: folder}, "file " + folder + ": is a folder: must be a TOML file"},
-		{Sources{File: folder + "/none.toml"}, "file " + folder + "/none.toml: no such file or directory"},
+		{preset.Sources{Preset: "mooon"}, `preset "mooon": unknown, did you mean moon?`},
+		{preset.Sources{Preset: "saturn-rings"}, `preset "saturn-rings": unknown, must be one of moon, baseline,`},
+		{preset.Sources{Preset: "../preset/moon"}, `preset "../preset/moon": unknown`},
+		{preset.Sources{Env: []string{"PRISMTOP_PRESET=x"}}, `environment PRISMTOP_PRESET: preset "x": unknown`},
+		{preset.Sources{File: folder}, "file " + folder + ": is a folder: must be a TOML file"},
+		{preset.Sources{File: folder + "/none.toml"}, "file " + folder + "/none.toml: no such file or directory"},
 		{file(`preset = "x"`), `file x.toml: preset "x": unknown`},
 		{file(`preset = ""`), `file x.toml: preset "": unknown`},
 		{wrongBelow, `file x.toml: preset "nope": unknown`},
-		{Sources{Preset: "quick", Env: []string{"PRISMTOP_PRESET=nope"}}, `environment PRISMTOP_PRESET: preset "nope": unknown`},
+		{preset.Sources{Preset: "quick", Env: []string{"PRISMTOP_PRESET=nope"}}, `environment PRISMTOP_PRESET: preset "nope": unknown`},
 		{file(`preset = 3`), `file x.toml: preset = 3: must be text`},
 		{file("raduis = 3"), `file x.toml: unknown setting "raduis": did you mean radius?`},
 		{file("pre = 3"), `file x.toml: unknown setting "pre": did you mean preset?`},
@@ -178,19 +217,19 @@ func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
 		{file("radius = 3\nradius = 4"), `file x.toml: line 2, column 1: toml:`},
 		{file("radius 3"), `file x.toml: line 1, column 8: toml:`},
 		{file("\xff\xfer\x00"), `file x.toml: is in UTF-16: must be in UTF-8`},
-		{file("# " + strings.Repeat("x", largestFile)), `file x.toml: is larger than 64 KiB: settings files are short`},
+		{file("# " + strings.Repeat("x", preset.LargestFile)), `file x.toml: is larger than 64 KiB: settings files are short`},
 		{file("size = 512\nradius = 300"), `radius = 300: must be at most half of size, 256 (file x.toml)`},
-		{Sources{Env: []string{"PRISMTOP_RADIUS=wide"}}, `environment PRISMTOP_RADIUS: radius = "wide": must be a number above 0`},
-		{Sources{Env: []string{"PRISMTOP_RADIUSS=3"}}, `environment PRISMTOP_RADIUSS: no such setting, did you mean PRISMTOP_RADIUS?`},
-		{Sources{Env: []string{"PRISMTOP_Q=3", "PRISMTOP_B=3"}}, `environment PRISMTOP_B, PRISMTOP_Q: no such setting`},
-		{Sources{Sets: []string{"radius"}}, `flag --set "radius": must be key=value`},
-		{Sources{Sets: []string{"size=500"}}, `flag --set: size = 500: must be a power of two`},
-		{Sources{Flags: []Flag{{"max-iterations", "max_iterations", "x"}}}, `flag --max-iterations: max_iterations = "x": must be a whole number`},
-		{Sources{Flags: []Flag{{"max-time", "max_seconds", "-3"}}}, `flag --max-time: max_seconds = -3: must be a number from 0`},
-		{Sources{Sets: []string{"samples=2147483647"}}, `samples = 2147483647: must be at most`},
+		{preset.Sources{Env: []string{"PRISMTOP_RADIUS=wide"}}, `environment PRISMTOP_RADIUS: radius = "wide": must be a number above 0`},
+		{preset.Sources{Env: []string{"PRISMTOP_RADIUSS=3"}}, `environment PRISMTOP_RADIUSS: no such setting, did you mean PRISMTOP_RADIUS?`},
+		{preset.Sources{Env: []string{"PRISMTOP_Q=3", "PRISMTOP_B=3"}}, `environment PRISMTOP_B, PRISMTOP_Q: no such setting`},
+		{preset.Sources{Sets: []string{"radius"}}, `flag --set "radius": must be key=value`},
+		{preset.Sources{Sets: []string{"size=500"}}, `flag --set: size = 500: must be a power of two`},
+		{preset.Sources{Flags: []preset.Flag{{"max-iterations", "max_iterations", "x"}}}, `flag --max-iterations: max_iterations = "x": must be a whole number`},
+		{preset.Sources{Flags: []preset.Flag{{"max-time", "max_seconds", "-3"}}}, `flag --max-time: max_seconds = -3: must be a number from 0`},
+		{preset.Sources{Sets: []string{"samples=2147483647"}}, `samples = 2147483647: must be at most`},
 	}
 	for _, c := range cases {
-		_, _, err := Resolve(c.src)
+		_, _, err := resolve(c.src)
 		if err == nil {
 			t.Errorf("no error, want %s", c.want)
 			continue
@@ -206,22 +245,22 @@ func TestResolveErrorsAreOneLineThatNamesTheSource(t *testing.T) {
 }
 
 func TestWrittenSettingsResolveToThemselves(t *testing.T) {
-	for _, name := range Names() {
-		src := Sources{Preset: name, Sets: []string{"image=a \"b\"\\\tc\u00e9\n.png", "channels=512,256,128,64,32,16,8,4,2,1", "seed=9223372036854775807"}}
-		s, origins, err := Resolve(src)
+	for _, name := range shelves.Names() {
+		src := preset.Sources{Preset: name, Sets: []string{"image=a \"b\"\\\tc\u00e9\n.png", "channels=512,256,128,64,32,16,8,4,2,1", "seed=9223372036854775807"}}
+		s, origins, err := resolve(src)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var text strings.Builder
-		if err := Write(&text, &s, origins); err != nil {
+		if err := s.Write(&text, origins); err != nil {
 			t.Fatal(err)
 		}
-		again, _, err := Resolve(Sources{File: settingsFile(t, text.String())})
+		again, _, err := resolve(preset.Sources{File: settingsFile(t, text.String())})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text.String())
 		}
-		if !sameSettings(s, again) {
-			t.Errorf("%s: %+v read back as %+v", name, s, again)
+		if !same(s, again) {
+			t.Errorf("%s: %v read back as %v", name, values(s), values(again))
 		}
 		if !strings.Contains(text.String(), "# flag --set") || !strings.Contains(text.String(), "# preset "+name) {
 			t.Errorf("%s: origins are missing:\n%s", name, text.String())
@@ -230,35 +269,27 @@ func TestWrittenSettingsResolveToThemselves(t *testing.T) {
 }
 
 func TestWriteKeepsOriginsOnTheirLine(t *testing.T) {
-	s := moon(t)
 	var text strings.Builder
-	if err := Write(&text, &s, Origins{"radius": "file a\nb\xff.toml"}); err != nil {
+	if err := lookup(t, shelves.Default()).Settings.Write(&text, settings.Origins{"radius": "file a\nb\xff.toml"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := decode([]byte(text.String())); err != nil {
+	if _, err := preset.Apply(prism.Table.Zero(), []byte(text.String())); err != nil {
 		t.Error(err)
 	}
 }
 
 func FuzzLoad(f *testing.F) {
-	for _, name := range Names() {
-		data, err := embedded.ReadFile(name + ".toml")
+	for _, name := range shelves.Names() {
+		data, err := fs.ReadFile(shelves[0].Files, name+".toml")
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(data)
 	}
 	f.Add([]byte("preset = \"moon\"\nchannels = [8, 4, 1]\n[a.b]\nc = 1979-05-27"))
-	p, err := Lookup(Default)
-	if err != nil {
-		f.Fatal(err)
-	}
+	start := lookup(f, shelves.Default()).Settings
 	f.Fuzz(func(t *testing.T, data []byte) {
-		d, err := decode(data, "preset", "description", "base", "picture")
-		s := p.Settings
-		if err == nil {
-			err = d.apply(&s, Origins{}, "file")
-		}
+		v, err := preset.Apply(start, data, "preset", "description", "base", "picture")
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Fatalf("more than a line: %q", err)
@@ -266,16 +297,15 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		var text strings.Builder
-		if err := Write(&text, &s, nil); err != nil {
+		if err := v.Write(&text, nil); err != nil {
 			t.Fatal(err)
 		}
-		again, err := decode([]byte(text.String()))
+		back, err := preset.Apply(prism.Table.Zero(), []byte(text.String()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, text.String())
 		}
-		var back Settings
-		if err := again.apply(&back, Origins{}, ""); err != nil || !sameSettings(s, back) {
-			t.Fatalf("%+v read back as %+v: %v", s, back, err)
+		if !same(v, back) {
+			t.Fatalf("%v read back as %v", values(v), values(back))
 		}
 	})
 }

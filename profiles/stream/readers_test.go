@@ -11,12 +11,16 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
 )
 
 // source hides the methods of a Source that are not in it: no machine is read through it.
 type source struct{ profiles.Source }
+
+// settingsOf are the values of a reconstruction's settings.
+func settingsOf(s prism.Settings) settings.Values { return s.Values() }
 
 // drained is what a reader has, in a few words.
 func drained(r *Reader) string {
@@ -55,13 +59,13 @@ func run(s *Stream, from, to int64) {
 func TestEveryReaderGetsEverything(t *testing.T) {
 	s := New(64)
 	a, b, c := s.Follow(), s.Follow(), s.Follow()
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	run(s, 0, 3)
 	if got := drained(a); got != "begin running 0 1 2" {
 		t.Errorf("the first has %q", got)
 	}
-	s.Change(profiles.Change{Key: "amp", Iteration: 3}, preset.Settings{})
+	s.Change(profiles.Change{Key: "amp", Iteration: 3}, settings.Values{})
 	run(s, 3, 5)
 	s.Measure(profilestest.Compared(4, 20))
 	s.Log("news")
@@ -71,7 +75,7 @@ func TestEveryReaderGetsEverything(t *testing.T) {
 	s.Picture(&profiles.Picture{ID: profilestest.PictureTruth, Iteration: 4})
 	s.Layers(nil, nil)
 	s.Ablation(&profiles.Ablation{})
-	s.Next(preset.Settings{})
+	s.Next(settings.Values{})
 	s.State(profiles.Finished, "")
 	const later = "amp 3 4 measurement log:news unitresult finished memory layertimes picture:1@4 ablation next"
 	if got := drained(a); got != later {
@@ -95,7 +99,7 @@ func TestASlowReaderLosesAlone(t *testing.T) {
 	s := New(room)
 	fast, slow := s.Follow(), s.Follow()
 	a := aggregate.New(source{Source: fast}, aggregate.Options{}) // which reads no machine
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	for i := int64(0); i < n; i += room {
 		run(s, i, min(i+room, n))
@@ -134,44 +138,44 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 	}
 
 	began := now
-	s.Begin(profilestest.Info(4), preset.Settings{Seed: 7})
+	s.Begin(profilestest.Info(4), settingsOf(prism.Settings{Seed: 7}))
 	s.Log("padded to square")
 	s.Memory(profiles.Memory{Caches: 1})
 	s.Picture(&profiles.Picture{ID: profilestest.PictureTruth})
 	now = now.Add(time.Second)
 	s.State(profiles.Running, "")
 	run(s, 0, 5)
-	s.Change(profiles.Change{Key: "amp", After: "bf16", Iteration: 5}, preset.Settings{Seed: 7, AMP: "bf16"})
+	s.Change(profiles.Change{Key: "amp", After: "bf16", Iteration: 5}, settingsOf(prism.Settings{Seed: 7, AMP: "bf16"}))
 	run(s, 5, 9)
 	s.Memory(profiles.Memory{Caches: 2})
 	s.Picture(&profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: 8})
 	s.Picture(&profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: 9})
 	s.Layers([]profiles.Layer{{Name: "layer 1"}}, nil)
 	s.Ablation(&profiles.Ablation{Done: 1})
-	s.Next(preset.Settings{Threads: 3})
+	s.Next(settingsOf(prism.Settings{Threads: 3}))
 	first.Report(now, &profiles.Resident{RSS: 5})
 	now = now.Add(2 * time.Second)
 
 	late, later := s.Follow(), s.Follow()
-	s.Change(profiles.Change{Key: "threads", After: "2", Iteration: 9}, preset.Settings{Seed: 7, AMP: "bf16", Threads: 2})
+	s.Change(profiles.Change{Key: "threads", After: "2", Iteration: 9}, settingsOf(prism.Settings{Seed: 7, AMP: "bf16", Threads: 2}))
 	run(s, 9, 11)
 	const want = "begin running threads 9 10 memory layertimes picture:0@9 picture:1@0 ablation next resident"
 	if got := drained(later); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	snap := aggregate.New(source{Source: late}, aggregate.Options{}).Tick(now)
-	if snap.Run.Object != "moon" || snap.Settings.AMP != "bf16" || snap.Settings.Threads != 2 || snap.Settings.Seed != 7 || snap.State != profiles.Running {
+	if snap.Run.Object != "moon" || snap.Settings.Text("amp") != "bf16" || snap.Settings.Int("threads") != 2 || snap.Settings.Int("seed") != 7 || snap.State != profiles.Running {
 		t.Errorf("object %q, settings %+v, state %v", snap.Run.Object, snap.Settings, snap.State)
 	}
 	if snap.Memory.Memory.Caches != 0 || snap.Memory.RSS != 5 || snap.Picture("truth") == nil || snap.Picture("reconstruction").Iteration != 9 ||
-		len(snap.Layers) != 1 || snap.Ablation.Done != 1 || snap.Next.Threads != 3 {
+		len(snap.Layers) != 1 || snap.Ablation.Done != 1 || snap.Next.Int("threads") != 3 {
 		t.Errorf("memory %+v, pictures %v, layers %v, ablation %v, next %v", snap.Memory, snap.Pictures, snap.Layers, snap.Ablation, snap.Next)
 	}
 	if snap.Index != 11 || len(snap.Recent) != 2 || snap.Own.Dropped != 0 || snap.Elapsed != 2*time.Second || len(snap.Changes) != 1 {
 		t.Errorf("index %d, %d iterations, %d lost, %v, changes %v", snap.Index, len(snap.Recent), snap.Own.Dropped, snap.Elapsed, snap.Changes)
 	}
 	s.Log("news")
-	if got := aggregate.New(source{Source: s.Follow()}, aggregate.Options{}).Tick(now); len(got.Log) != 0 || got.Settings.Threads != 2 {
+	if got := aggregate.New(source{Source: s.Follow()}, aggregate.Options{}).Tick(now); len(got.Log) != 0 || got.Settings.Int("threads") != 2 {
 		t.Errorf("log %v, settings %+v", got.Log, got.Settings)
 	}
 	s.Log("more")
@@ -182,12 +186,12 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 	}
 
 	// Of the run before only what outlives it is heard.
-	s.Begin(profilestest.Info(4), preset.Settings{Seed: 8})
+	s.Begin(profilestest.Info(4), settingsOf(prism.Settings{Seed: 8}))
 	if got := drained(s.Follow()); got != "begin ablation resident" {
 		t.Errorf("after a restart: %q", got)
 	}
 	s.State(profiles.Failed, "diverged")
-	if snap := aggregate.New(source{Source: s.Follow()}, aggregate.Options{}).Tick(now); snap.Err != "diverged" || snap.Settings.Seed != 8 || snap.Next != nil {
+	if snap := aggregate.New(source{Source: s.Follow()}, aggregate.Options{}).Tick(now); snap.Err != "diverged" || snap.Settings.Int("seed") != 8 || snap.Next != nil {
 		t.Errorf("after a failure: %q, %+v, next %v", snap.Err, snap.Settings, snap.Next)
 	}
 }
@@ -196,17 +200,17 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 func TestALateReadersBeginIsItsOwn(t *testing.T) {
 	s := New(16)
 	first := s.Follow()
-	s.Begin(profilestest.Info(4), preset.Settings{Threads: 1})
-	s.Change(profiles.Change{Key: "threads"}, preset.Settings{Threads: 2})
-	begun := func(r *Reader) (settings preset.Settings) {
+	s.Begin(profilestest.Info(4), settingsOf(prism.Settings{Threads: 1}))
+	s.Change(profiles.Change{Key: "threads"}, settingsOf(prism.Settings{Threads: 2}))
+	begun := func(r *Reader) (v settings.Values) {
 		r.Drain(func(e *profiles.Event) {
 			if b, ok := e.Body.(*profiles.Begin); ok {
-				settings = b.Settings
+				v = b.Settings
 			}
 		})
-		return settings
+		return v
 	}
-	if a, b := begun(s.Follow()).Threads, begun(first).Threads; a != 2 || b != 1 {
+	if a, b := begun(s.Follow()).Int("threads"), begun(first).Int("threads"); a != 2 || b != 1 {
 		t.Errorf("the late one begins with %d threads, the first with %d; want 2 and 1", a, b)
 	}
 }
@@ -232,7 +236,7 @@ func TestAClosedReaderGetsNothingMore(t *testing.T) {
 func TestAReaderAfterAllOthersHasRoom(t *testing.T) {
 	s := New(64)
 	s.Follow().Close()
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	r := s.Follow()
 	run(s, 0, 64)
 	a := aggregate.New(source{Source: r}, aggregate.Options{})
@@ -297,13 +301,13 @@ func TestReadersComeAndGoWhileTheLoopRuns(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer close(ended)
-		s.Begin(profilestest.Info(4), preset.Settings{})
+		s.Begin(profilestest.Info(4), settings.Values{})
 		s.State(profiles.Running, "")
 		it := profiles.Iteration{Kind: profilestest.KindLaterSample}
 		for i := range int64(n) {
 			if i%every == 0 && i > 0 {
 				it.Changes++
-				s.Change(profiles.Change{Key: "threads", Iteration: i}, preset.Settings{Threads: int(it.Changes)})
+				s.Change(profiles.Change{Key: "threads", Iteration: i}, settingsOf(prism.Settings{Threads: int(it.Changes)}))
 			}
 			it.Index, it.Total = i, 3*i
 			s.Iteration(&it)
@@ -369,9 +373,9 @@ func (h *hearing) take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
 		h.begins++
-		h.threads = b.Settings.Threads
+		h.threads = b.Settings.Int("threads")
 	case *profiles.Changed:
-		h.threads = b.Settings.Threads
+		h.threads = b.Settings.Int("threads")
 	case *profiles.StateChange:
 		h.state = b.State
 	case *profiles.Iteration:

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // Stream is what a live run writes its events to; readers follow it. Iteration and
@@ -150,8 +150,8 @@ func (s *Stream) know(e *profiles.Event) {
 func (s *Stream) put(b profiles.Body) { s.Put(profiles.Event{At: s.clock(), Body: b}) }
 
 // Begin says that a run starts, or starts again: see Begin.
-func (s *Stream) Begin(info profiles.RunInfo, settings preset.Settings) {
-	s.put(&profiles.Begin{Info: info, Settings: cloneSettings(settings)})
+func (s *Stream) Begin(info profiles.RunInfo, v settings.Values) {
+	s.put(&profiles.Begin{Info: info, Settings: v})
 }
 
 // Iteration records what one iteration measured. A reader whose ring is full drops it
@@ -165,14 +165,14 @@ func (s *Stream) Iteration(it *profiles.Iteration) {
 // Change records a setting that changed, and all settings after it. It comes
 // before the first iteration under the new value; c.Iteration is that iteration's
 // Index.
-func (s *Stream) Change(c profiles.Change, after preset.Settings) {
-	s.put(&profiles.Changed{Change: c, Settings: cloneSettings(after)})
+func (s *Stream) Change(c profiles.Change, after settings.Values) {
+	s.put(&profiles.Changed{Change: c, Settings: after})
 }
 
 // Next records the settings that a restart will begin with, where they were changed; the
 // newest counts, until Begin.
-func (s *Stream) Next(settings preset.Settings) {
-	s.put(&profiles.Next{Settings: cloneSettings(settings)})
+func (s *Stream) Next(v settings.Values) {
+	s.put(&profiles.Next{Settings: v})
 }
 
 // Measure records a measurement.
@@ -218,8 +218,3 @@ func (s *Stream) Picture(p *profiles.Picture) { s.put(p) }
 
 // Answered says that the pictures that were asked for have been published.
 func (s *Stream) Answered() { s.wanted.Store(false) }
-
-func cloneSettings(s preset.Settings) preset.Settings {
-	s.Channels = slices.Clone(s.Channels)
-	return s
-}

@@ -9,8 +9,9 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/profilestest"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
 )
 
 func TestStreamAllocatesNothingPerIteration(t *testing.T) {
@@ -31,10 +32,10 @@ func TestStreamAllocatesNothingPerIteration(t *testing.T) {
 
 func TestDrainKeepsEventsInTheirPlaceAmongTheIterations(t *testing.T) {
 	s := New(16)
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	s.Iteration(&profiles.Iteration{Index: 0})
 	s.Iteration(&profiles.Iteration{Index: 1})
-	s.Change(profiles.Change{Key: "amp", Iteration: 2}, preset.Settings{})
+	s.Change(profiles.Change{Key: "amp", Iteration: 2}, settings.Values{})
 	s.Iteration(&profiles.Iteration{Index: 2})
 	r := s.Follow()
 	if got, want := drained(r), "begin 0 1 amp 2"; got != want {
@@ -47,11 +48,11 @@ func TestDrainKeepsEventsInTheirPlaceAmongTheIterations(t *testing.T) {
 
 func TestSettingsOfAnEventDoNotFollowTheRun(t *testing.T) {
 	s := New(2)
-	settings := preset.Settings{Channels: []int{64, 1}}
-	s.Begin(profiles.RunInfo{}, settings)
-	settings.Channels[0] = 7
-	if got := aggregate.New(s.Follow(), aggregate.Options{}).Tick(time.Now()).Settings.Channels[0]; got != 64 {
-		t.Errorf("channels[0] = %d, want 64 as it was when the run began", got)
+	of := prism.Settings{Channels: []int{64, 1}}
+	s.Begin(profiles.RunInfo{}, of.Values())
+	of.Channels[0] = 7
+	if got := aggregate.New(s.Follow(), aggregate.Options{}).Tick(time.Now()).Settings.Get("channels"); got != "64,1" {
+		t.Errorf("channels = %s, want 64,1 as they were when the run began", got)
 	}
 }
 
@@ -59,13 +60,13 @@ func TestSettingsOfAnEventDoNotFollowTheRun(t *testing.T) {
 // counted, and the calls return.
 func TestAReaderThatNeverDrainsDoesNotStopTheRun(t *testing.T) {
 	s := New(64)
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	const n = 100_000
 	for i := range int64(n) {
 		s.Iteration(&profiles.Iteration{Index: i, Total: 1e6})
 		s.Measure(profilestest.Compared(i, 20))
 	}
-	s.Change(profiles.Change{Key: "amp", Iteration: n}, preset.Settings{AMP: "bf16"})
+	s.Change(profiles.Change{Key: "amp", Iteration: n}, settingsOf(prism.Settings{AMP: "bf16"}))
 	s.State(profiles.Finished, "")
 
 	const lost = n - 64 + n + 1 + 1 + 1 - maxEvents // Begin, Change and State besides the measurements
@@ -74,8 +75,8 @@ func TestAReaderThatNeverDrainsDoesNotStopTheRun(t *testing.T) {
 		t.Errorf("dropped %d, want %d", got, lost)
 	}
 	snap := aggregate.New(r, aggregate.Options{}).Tick(time.Now())
-	if snap.State != profiles.Finished || snap.Settings.AMP != "bf16" {
-		t.Errorf("state %v, amp %q: how the run ended was lost", snap.State, snap.Settings.AMP)
+	if snap.State != profiles.Finished || snap.Settings.Text("amp") != "bf16" {
+		t.Errorf("state %v, amp %q: how the run ended was lost", snap.State, snap.Settings.Text("amp"))
 	}
 	if snap.Own.Dropped != lost || snap.Index != 64 {
 		t.Errorf("snapshot tells %d dropped and %d iterations, want %d and 64", snap.Own.Dropped, snap.Index, lost)
@@ -87,7 +88,7 @@ func TestBeginFindsRoomInAFullQueue(t *testing.T) {
 	for range maxEvents {
 		s.Log("again")
 	}
-	s.Begin(profilestest.Info(4), preset.Settings{})
+	s.Begin(profilestest.Info(4), settings.Values{})
 	snap := aggregate.New(s.Follow(), aggregate.Options{}).Tick(time.Now())
 	if snap.Run.Object != "moon" || snap.Own.Dropped != maxEvents {
 		t.Errorf("object %q, dropped %d", snap.Run.Object, snap.Own.Dropped)
@@ -128,13 +129,13 @@ func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 	a := aggregate.New(reader, aggregate.Options{Pictures: time.Millisecond})
 	var run sync.WaitGroup
 	run.Go(func() {
-		s.Begin(profilestest.Info(3), preset.Settings{})
+		s.Begin(profilestest.Info(3), settings.Values{})
 		s.State(profiles.Running, "")
 		it := profiles.Iteration{Kind: profilestest.KindLaterSample, Unit: 1}
 		for i := int64(0); i < n; i++ {
 			if i%every == 0 && i > 0 {
 				it.Changes++
-				s.Change(profiles.Change{Key: "threads", After: fmt.Sprint(it.Changes), Iteration: i}, preset.Settings{Threads: int(it.Changes)})
+				s.Change(profiles.Change{Key: "threads", After: fmt.Sprint(it.Changes), Iteration: i}, settingsOf(prism.Settings{Threads: int(it.Changes)}))
 			}
 			it.Index, it.Start = i, i*1000
 			it.Total = 1_000_000 * int64(it.Changes+1)

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // Options say how thorough an ablation is. The first four, where they are 0, are those
@@ -50,21 +50,10 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Keys lists the settings that can be compared.
-func Keys() []string {
-	var keys []string
-	for _, s := range profiles.AblationSwitches() {
-		if !slices.Contains(keys, s.Key) {
-			keys = append(keys, s.Key)
-		}
-	}
-	return keys
-}
-
 // Schedule is an ablation under way. It is used by one goroutine.
 type Schedule struct {
 	options Options
-	base    preset.Settings
+	base    settings.Values
 	rows    []row
 	random  *rand.Rand
 
@@ -86,14 +75,16 @@ type Schedule struct {
 
 // New plans an ablation around base, which stays in force for everything that is
 // not being compared.
-func New(base preset.Settings, o Options) *Schedule {
+func New(base settings.Values, o Options) *Schedule {
 	o = o.withDefaults()
 	s := &Schedule{options: o, base: base, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
-	for _, w := range profiles.AblationSwitches() {
-		if len(o.Only) > 0 && !slices.Contains(o.Only, w.Key) {
+	for _, k := range base.Table().Compares() {
+		if len(o.Only) > 0 && !slices.Contains(o.Only, k.Name) {
 			continue
 		}
-		s.rows = append(s.rows, newRow(&base, w.Key, w.Off, w.On))
+		for _, p := range k.Compared.Pairs {
+			s.rows = append(s.rows, newRow(base, &k, p))
+		}
 	}
 	s.block.nanos = make([]int64, 0, maxBlock)
 	s.beginRound()
@@ -111,18 +102,15 @@ func (s *Schedule) End(why string) {
 }
 
 // Wanted is the settings for the next iteration.
-func (s *Schedule) Wanted() preset.Settings {
+func (s *Schedule) Wanted() settings.Values {
 	if s.Done() {
 		return s.base
 	}
 	r := &s.rows[s.order[s.at]]
-	next := s.base
-	value := r.Off
 	if s.group.isOn(s.group.block) {
-		value = r.On
+		return r.switched[1]
 	}
-	_ = next.Set(r.Key, value) // newRow has tried it
-	return next
+	return r.switched[0]
 }
 
 // Add takes what an iteration under Wanted measured. It returns true where the
@@ -148,7 +136,7 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	if it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0 {
 		b.add(it)
 	}
-	if b.seen > patience*max(b.want, s.options.Least)+s.options.Warmup {
+	if left := b.seen - s.options.Warmup - len(b.nanos); left > patience*max(b.want, s.options.Least) {
 		s.End("hardly an iteration can be compared: samples end at once")
 		return false
 	}
@@ -159,7 +147,8 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 // nanoseconds: what is longer was a pause.
 const longestGap = int64(time.Second)
 
-// patience is how many iterations a block may see for each that it wants.
+// patience is how many iterations that cannot be compared a block may see for each that it
+// wants.
 const patience = 20
 
 // full tells whether the present block has all its iterations.

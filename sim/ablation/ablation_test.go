@@ -10,16 +10,17 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
 
-func baseline(t testing.TB, sets ...string) preset.Settings {
+func baseline(t testing.TB, sets ...string) settings.Values {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: sets})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{prism.Presets()}, Preset: "baseline", Sets: sets})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return v.Settled()
 }
 
 // machine is a run whose iterations take 5 ms times what each setting costs, with
@@ -29,24 +30,29 @@ type machine struct {
 	factor map[string]float64 // of "key value"
 	drift  float64            // per iteration
 	psnr   map[string]float64 // dB per iteration gained under "key value", others 0.01
+	scale  float64            // of all times; 0 is 1
 	rec    profiles.Iteration
 	gained float64
 }
 
-func (m *machine) iterate(s *preset.Settings) *profiles.Iteration {
+func (m *machine) iterate(v settings.Values) *profiles.Iteration {
 	ms := 5.0
 	gain := 0.01
-	for _, w := range profiles.AblationSwitches() {
-		if f, ok := m.factor[w.Key+" "+s.Get(w.Key)]; ok && s.Get(w.Key) == w.On {
+	for _, k := range v.Table().Compares() {
+		value := v.Get(k.Name)
+		if f, ok := m.factor[k.Name+" "+value]; ok {
 			ms *= f
 		}
-		if g, ok := m.psnr[w.Key+" "+s.Get(w.Key)]; ok && s.Get(w.Key) == w.On {
+		if g, ok := m.psnr[k.Name+" "+value]; ok {
 			gain = g
 		}
 	}
 	ms *= math.Pow(1+m.drift, float64(m.rec.Index)) * math.Exp(0.03*m.random.NormFloat64())
 	if m.random.Float64() < 0.02 {
 		ms += 40
+	}
+	if m.scale > 0 {
+		ms *= m.scale
 	}
 	m.gained += gain
 	m.rec.Start += m.rec.Total
@@ -56,16 +62,16 @@ func (m *machine) iterate(s *preset.Settings) *profiles.Iteration {
 }
 
 // play runs a schedule to its end and tells the settings of each iteration.
-func (m *machine) play(s *Schedule, seen func(preset.Settings, *profiles.Iteration)) {
+func (m *machine) play(s *Schedule, seen func(settings.Values, *profiles.Iteration)) {
 	for !s.Done() {
-		settings := s.Wanted()
-		it := m.iterate(&settings)
+		v := s.Wanted()
+		it := m.iterate(v)
 		if seen != nil {
-			seen(settings, it)
+			seen(v, it)
 		}
 		if s.Add(it) {
 			m := profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryActivations: 1000}}
-			if settings.Checkpointing {
+			if v.On("checkpointing") {
 				m.Parts[prism.MemoryActivations] = 300
 			}
 			s.Look(20, m)
@@ -137,17 +143,17 @@ func TestTheOrderIsBalanced(t *testing.T) {
 	for !s.Done() {
 		r := &s.rows[s.order[s.at]]
 		name, on := r.Name(), s.group.isOn(s.group.block)
-		settings := s.Wanted()
-		for _, k := range preset.Keys() {
-			if k.Name != r.Key && settings.Get(k.Name) != base.Get(k.Name) {
-				t.Fatalf("%s is %s while %s is compared", k.Name, settings.Get(k.Name), name)
+		v := s.Wanted()
+		for _, key := range v.Differing(base) {
+			if key != r.Key {
+				t.Fatalf("%s is %s while %s is compared", key, v.Get(key), name)
 			}
 		}
 		if len(sequence) == 0 || s.block.seen == 0 {
 			sequence = append(sequence, stretch{name, on, 0})
 		}
 		sequence[len(sequence)-1].n++
-		if s.Add(m.iterate(&settings)) {
+		if s.Add(m.iterate(v)) {
 			s.Look(20, profiles.Memory{})
 		}
 	}
@@ -167,8 +173,12 @@ func TestTheOrderIsBalanced(t *testing.T) {
 			t.Errorf("%s: groups %v", name, orders)
 		}
 	}
-	if len(groups) != len(profiles.AblationSwitches()) {
-		t.Errorf("%d settings were compared, want %d", len(groups), len(profiles.AblationSwitches()))
+	pairs := 0
+	for _, k := range base.Table().Compares() {
+		pairs += len(k.Compared.Pairs)
+	}
+	if len(groups) != pairs {
+		t.Errorf("%d pairs of values were compared, want %d", len(groups), pairs)
 	}
 }
 
@@ -194,7 +204,7 @@ func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
 	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Rounds: 2}), later(4)
 	m.rec.Kind, m.rec.Unit = prism.KindInitialisation, -1
 	n := 0
-	m.play(s, func(_ preset.Settings, it *profiles.Iteration) {
+	m.play(s, func(_ settings.Values, it *profiles.Iteration) {
 		if n++; n == 500 {
 			m.rec.Kind, m.rec.Unit = prism.KindLaterSample, 1
 		}
@@ -225,8 +235,8 @@ func TestQualityThatDriftsIsFound(t *testing.T) {
 	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Only: []string{"amp", "fft_cache"}}), later(6)
 	m.psnr = map[string]float64{"amp fp16": 0.002}
 	for !s.Done() {
-		settings := s.Wanted()
-		if s.Add(m.iterate(&settings)) {
+		v := s.Wanted()
+		if s.Add(m.iterate(v)) {
 			s.Look(m.gained, profiles.Memory{})
 		}
 	}
@@ -244,5 +254,15 @@ func TestNotesSayWhatCannotMatter(t *testing.T) {
 		if r := rowOf(t, s.View(), name); !strings.Contains(r.Note, want) {
 			t.Errorf("%s: note %q", name, r.Note)
 		}
+	}
+}
+
+// Iterations far shorter than the least time of a block fill it all the same.
+func TestShortIterationsFillTheirBlocks(t *testing.T) {
+	s, m := New(baseline(t), Options{Rounds: 1, Only: []string{"checkpointing"}}), later(4)
+	m.scale = 0.01 // 50 µs
+	m.play(s, nil)
+	if v := s.View(); v.Ended != "complete" || v.Done != 1 {
+		t.Errorf("ended: %s, after %d groups", v.Ended, v.Done)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 )
 
@@ -57,42 +57,30 @@ func (g *group) contrast(v [4]float64) float64 {
 // row is a setting with what its groups gave.
 type row struct {
 	profiles.AblationRow
-	skip   bool
-	ratios []float64 // logarithms of on over off
-	gains  []float64
-	off    []float64 // medians of blocks
-	on     []float64
+	skip     bool
+	switched [2]settings.Values // off and on
+	ratios   []float64          // logarithms of on over off
+	gains    []float64
+	off      []float64 // medians of blocks
+	on       []float64
 }
 
-// newRow prepares a setting; one that cannot take its values beside the others of
-// base is skipped, with the reason as its note.
-func newRow(base *preset.Settings, key, off, on string) row {
-	r := row{AblationRow: profiles.AblationRow{Key: key, Off: off, On: on, Note: note(base, key)}}
-	for _, value := range []string{off, on} {
-		trial := *base
-		err := trial.Set(key, value)
+// newRow prepares a pair of values of a setting; one that cannot take them beside the others
+// of base is skipped, with the reason as its note.
+func newRow(base settings.Values, k *settings.Key, pair settings.Pair) row {
+	r := row{AblationRow: profiles.AblationRow{Key: k.Name, Off: pair.Off, On: pair.On, Note: k.Idle(base)}}
+	for i, value := range []string{pair.Off, pair.On} {
+		trial, err := base.With(settings.Assignment{Key: k.Name, Value: value})
 		if err == nil {
 			err = trial.Validate()
 		}
 		if err != nil {
 			r.Note, r.skip = err.Error(), true
 		}
+		r.switched[i] = trial
 	}
 	r.judge()
 	return r
-}
-
-// note says why a setting cannot matter under the others.
-func note(base *preset.Settings, key string) string {
-	switch {
-	case key == "measurement_cache" && base.Pattern == "trainer":
-		return "asked once per sample in the trainer pattern"
-	case key == "pruned_fft" && !base.FusedTelescope:
-		return "only the fused telescope prunes, and it is off"
-	case key == "fused_optimizer" && base.AMP == "fp16":
-		return "fp16 checks all gradients first"
-	}
-	return ""
 }
 
 // clear forgets the groups.

@@ -9,18 +9,18 @@ import (
 	"text/tabwriter"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/sim/ablation"
-	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 )
 
 // Ablation compares every switchable optimisation on and off, in the middle of the
 // settings' pattern, as the live run's ablation does. report is called with the state
 // after every block and may be nil.
-func Ablation(ctx context.Context, maker prism.Maker, s preset.Settings, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
+func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
-	run, err := m.middle(maker, s)
+	run, err := m.middle(maker, v)
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +55,9 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	_ = t.Flush() // into memory
 	fmt.Fprintln(&b, "memory and PSNR are those of on less off; PSNR in dB gained over 100 iterations;")
 	fmt.Fprintln(&b, "an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
+	if a.Ended != "complete" {
+		fmt.Fprintf(&b, "the ablation ended early: %s\n", a.Ended)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -9,20 +9,21 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workloads"
 )
 
 var smallAblation = ablation.Options{Rounds: 6, Least: 3, Time: time.Microsecond, Only: []string{"checkpointing", "fft_cache"}}
 
-func smallField(t *testing.T) preset.Settings {
+func smallField(t *testing.T) settings.Values {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{Preset: "quick", Sets: []string{
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "quick", Sets: []string{
 		"size=64", "object_size=32", "radius=10", "roi_diameter=40", "samples=6", "channels=", "latent=0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return v
 }
 
 func TestAblationMeasuresLaterSamples(t *testing.T) {

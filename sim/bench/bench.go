@@ -12,14 +12,14 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
 )
 
 // Options says what to measure and for how long.
 type Options struct {
 	Maker    prism.Maker
-	Settings preset.Settings
+	Settings prism.Settings
 
 	// Forward measures the decoder's forward pass with running statistics and
 	// without training, instead of iterations.
@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
 	}
-	if err := o.Maker.Check(&o.Settings, "device"); err != nil {
+	if err := o.Maker.Check(o.Settings.Values(), settings.Device); err != nil {
 		return nil, err
 	}
 	m := &measurement{ctx: ctx, report: &Report{Options: o, Sample: -1, Series: profiles.NoValues()}}

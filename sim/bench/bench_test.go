@@ -15,14 +15,14 @@ import (
 )
 
 // small is a reconstruction whose iteration takes a millisecond.
-func small(t *testing.T, sets ...string) preset.Settings {
+func small(t *testing.T, sets ...string) prism.Settings {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: append([]string{
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "baseline", Sets: append([]string{
 		"size=64", "object_size=32", "radius=10", "samples=5", "threads=1"}, sets...)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return prism.From(v)
 }
 
 func TestIterationsAreTheTrainersOwn(t *testing.T) {

@@ -84,7 +84,7 @@ func milliseconds(nanos int64) float64 { return float64(nanos) / 1e6 }
 // snapshot is the measurement as the end of a run.
 func (r *Report) snapshot() *profiles.Snapshot {
 	s := &profiles.Snapshot{
-		Run: r.Run, Settings: r.Options.Settings, State: profiles.Finished,
+		Run: r.Run, Settings: r.Options.Settings.Values(), State: profiles.Finished,
 		Elapsed: r.Elapsed, Kind: r.Kind, Index: int64(len(r.Total)), Unit: r.Sample, Caches: r.caches(),
 		Memory: profiles.MemoryView{Memory: r.Memory, PeakRSS: r.PeakRSS, Reason: r.RSSReason},
 	}

@@ -14,7 +14,7 @@ func WriteText(w io.Writer, s *export.Summary) error {
 	var b strings.Builder
 	bm := s.Benchmark
 	fmt.Fprintf(&b, "%s · %d/%d · %s · %s ×%d · amp %s\n", bm.Measured, s.Model.InputSize, s.Model.OutputSize,
-		or(s.Machine.CPU, s.Machine.CPUReason), or(s.Machine.Kernels, ""), *s.Machine.Threads, (*s.Settings).AMP)
+		or(s.Machine.CPU, s.Machine.CPUReason), or(s.Machine.Kernels, ""), *s.Machine.Threads, s.Settings.Text("amp"))
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "ms\tmedian\tp10\tp90\tmin\tshare\tn\t")
 	for _, p := range s.PhasesMS {

@@ -3,24 +3,32 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 )
 
 // middle makes a run of the settings and takes it to the middle of the pattern, where the
 // accumulated mask has its usual size. The samples before are trained for one iteration
 // each, and the one there never ends.
-func (m *measurement) middle(maker prism.Maker, s preset.Settings) (*sim.Run, error) {
-	s.InitIterations, s.InitCycles = 0, 0
-	s.Threshold, s.Iterations, s.Cycles = 0, 1, 1
-	s.MaxIterations, s.MaxSamples, s.MaxSeconds = 0, 0, 0
-	run, err := sim.New(m.ctx, sim.Options{Maker: maker, Settings: s, Stream: stream.New(2)})
+func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run, error) {
+	units := settings.MaxUnits("samples")
+	v, err := having(v, []settings.Assignment{
+		{Key: "init_iterations", Value: "0"}, {Key: "init_cycles", Value: "0"},
+		{Key: "threshold", Value: "0"}, {Key: "iterations", Value: "1"}, {Key: "cycles", Value: "1"},
+		{Key: settings.MaxIterations, Value: "0"}, {Key: units, Value: "0"}, {Key: settings.MaxSeconds, Value: "0"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	run, err := sim.New(m.ctx, sim.Options{Maker: maker, Settings: v, Stream: stream.New(2)})
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +39,7 @@ func (m *measurement) middle(maker prism.Maker, s preset.Settings) (*sim.Run, er
 			err = m.iterate(run, &row{})
 		}
 	}
-	if err == nil {
+	if err == nil && v.Has("iterations") {
 		err = run.Set("iterations", strconv.Itoa(math.MaxInt32))
 	}
 	if err != nil {
@@ -41,9 +49,14 @@ func (m *measurement) middle(maker prism.Maker, s preset.Settings) (*sim.Run, er
 	return run, nil
 }
 
+// having is v with those of the assignments whose keys it has.
+func having(v settings.Values, sets []settings.Assignment) (settings.Values, error) {
+	return v.With(slices.DeleteFunc(sets, func(a settings.Assignment) bool { return !v.Has(a.Key) })...)
+}
+
 // train measures iterations of the progressive phase.
 func (m *measurement) train(maker prism.Maker) error {
-	run, err := m.middle(maker, m.report.Options.Settings)
+	run, err := m.middle(maker, m.report.Options.Settings.Values())
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"prismtop/profiles/preset"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
@@ -12,7 +11,7 @@ import (
 )
 
 // decoderConfig is the decoder that the settings ask for.
-func decoderConfig(s *preset.Settings) DecoderConfig {
+func decoderConfig(s *Settings) DecoderConfig {
 	return DecoderConfig{
 		Size: s.Size, ObjectSize: s.ObjectSize, Latent: s.Latent, Channels: s.Channels,
 		BatchNorm: s.BatchNorm, Activation: s.OutputActivation, Seed: s.Seed, AMSGrad: s.AMSGrad,
@@ -20,7 +19,7 @@ func decoderConfig(s *preset.Settings) DecoderConfig {
 }
 
 // samplePattern places the apertures of every sample (spec/prism.md §4).
-func samplePattern(ctx context.Context, s *preset.Settings) ([][]optics.Point, error) {
+func samplePattern(ctx context.Context, s *Settings) ([][]optics.Point, error) {
 	diameter := s.ROIDiameter
 	if diameter == 0 {
 		diameter = float64(s.Size)
@@ -38,7 +37,7 @@ func samplePattern(ctx context.Context, s *preset.Settings) ([][]optics.Point, e
 }
 
 // aperture is the shape of the settings.
-func aperture(s *preset.Settings) (optics.Aperture, error) {
+func aperture(s *Settings) (optics.Aperture, error) {
 	kind, err := optics.ParseApertureKind(s.Aperture)
 	if err != nil {
 		return optics.Aperture{}, err
@@ -54,7 +53,7 @@ func aperture(s *preset.Settings) (optics.Aperture, error) {
 const maskLimit = 16 << 20
 
 // newSystem prepares the measurements of an object.
-func newSystem(s *preset.Settings, object *picture.Object, device Device, masks *optics.MaskCache) (*MeasurementSystem, error) {
+func newSystem(s *Settings, object *picture.Object, device Device, masks *optics.MaskCache) (*MeasurementSystem, error) {
 	shape, err := aperture(s)
 	if err != nil {
 		return nil, err
@@ -74,18 +73,18 @@ func newSystem(s *preset.Settings, object *picture.Object, device Device, masks 
 
 // transforms are how the measurements beside the plans go about their transforms, as
 // the plans do.
-func transforms(s *preset.Settings) optics.Transforms {
+func transforms(s *Settings) optics.Transforms {
 	return optics.Transforms{Fused: s.FusedTelescope, Pruned: s.PrunedFFT}
 }
 
-func noise(s *preset.Settings) (*optics.Noise, error) {
+func noise(s *Settings) (*optics.Noise, error) {
 	return optics.NewNoise(optics.NoiseOptions{
 		Kind: s.Noise, SNR: s.SNR, ReadoutSigma: s.ReadoutSigma, Faithful: s.Faithful, Seed: s.Seed,
 	})
 }
 
 // planOptions are what the settings ask of a plan.
-func planOptions(s *preset.Settings, apertures int) (PlanOptions, error) {
+func planOptions(s *Settings, apertures int) (PlanOptions, error) {
 	loss, err := ParseLoss(s.Loss, s.NormalizeLoss, CompositeWeights{L1: s.CompositeL1, L2: s.CompositeL2, SSIM: s.CompositeSSIM})
 	if err != nil {
 		return PlanOptions{}, err

@@ -5,17 +5,17 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles/preset"
 	"prismtop/sim/nn"
 )
 
 // The convolutions of the 512/128 decoder have the operations and bytes that their
 // shapes give by hand: 2·in·out·k²·pixels operations, every operand and result once.
 func TestStepsCountOperationsAndBytes(t *testing.T) {
-	s, _, err := preset.Resolve(preset.Sources{Preset: "baseline"})
+	p, err := shelves.Lookup("baseline")
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := From(p.Settings)
 	decoder, err := NewDecoder(decoderConfig(&s))
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
 	"prismtop/sim/nn"
 )
 
@@ -28,7 +27,7 @@ type Forward struct {
 }
 
 // NewForward makes the decoder of the settings, with its first weights.
-func NewForward(ctx context.Context, s *preset.Settings, backend nn.Backend) (*Forward, error) {
+func NewForward(ctx context.Context, s *Settings, backend nn.Backend) (*Forward, error) {
 	decoder, err := NewDecoder(decoderConfig(s))
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"runtime"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/nn"
 	"prismtop/sim/picture"
 	"prismtop/sim/workload"
@@ -17,7 +17,7 @@ import (
 type Maker struct {
 	// Open starts what the settings compute on. Closing the device's backend ends its
 	// threads.
-	Open func(s *preset.Settings) (Device, error)
+	Open func(s *Settings) (Device, error)
 
 	// Kernels refuses kernels that this machine does not have.
 	Kernels func(name string) error
@@ -27,8 +27,9 @@ type Maker struct {
 }
 
 // Load draws or reads the picture that the settings name.
-func (m Maker) Load(ctx context.Context, s *preset.Settings) (workload.Inputs, error) {
-	object, err := LoadObject(ctx, s)
+func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
+	s := From(v)
+	object, err := LoadObject(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +43,7 @@ type Inputs struct{ Object *picture.Object }
 func (in Inputs) Name() string { return in.Object.Name }
 
 // LoadObject draws or loads the picture that the settings name.
-func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error) {
+func LoadObject(ctx context.Context, s *Settings) (*picture.Object, error) {
 	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
 	if s.Image != "" {
 		return picture.Load(ctx, s.Image, o)
@@ -50,25 +51,35 @@ func LoadObject(ctx context.Context, s *preset.Settings) (*picture.Object, error
 	return picture.Builtin(ctx, s.Object, o)
 }
 
-// SameInputs says whether two settings name the same picture.
-func (m Maker) SameInputs(a, b *preset.Settings) bool { return a.SamePicture(b) }
+// SameInputs says whether two settings load the same picture at the same sizes.
+func (m Maker) SameInputs(a, b settings.Values) bool {
+	s, t := From(a), From(b)
+	return s.Object == t.Object && s.Image == t.Image && s.Invert == t.Invert && s.Size == t.Size && s.ObjectSize == t.ObjectSize
+}
 
 // Reads says whether the picture is a file.
-func (m Maker) Reads(s *preset.Settings) bool { return s.Image != "" }
+func (m Maker) Reads(v settings.Values) bool { return v.Text("image") != "" }
 
 // Check refuses a device and kernels that this machine, or this build, does not have.
-func (m Maker) Check(s *preset.Settings, key string) error {
+func (m Maker) Check(v settings.Values, key string) error {
 	switch {
-	case key == "device" && s.Device == "cuda":
+	case key == settings.Device && v.Text(key) == "cuda":
 		return fmt.Errorf("device = cuda: %s", m.GPUReason)
 	case key == "kernels":
-		return m.Kernels(s.Kernels)
+		return m.Kernels(v.Text(key))
 	}
 	return nil
 }
 
+// FitsBeside says whether a reconstruction fits into memory beside so many bytes.
+func (m Maker) FitsBeside(v settings.Values, held int64) bool {
+	s := From(v)
+	return s.FitsBeside(held)
+}
+
 // New prepares a reconstruction on a device of its own, which its Close closes.
-func (m Maker) New(ctx context.Context, s preset.Settings, in workload.Inputs) (workload.Task, error) {
+func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	s := From(v)
 	device, err := m.Open(&s)
 	if err != nil {
 		return nil, err

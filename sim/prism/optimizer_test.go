@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles/preset"
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
 	"prismtop/sim/prism"
@@ -111,12 +110,9 @@ func TestFusedOptimizerFreesTheGradients(t *testing.T) {
 	r, rec := inSecondSample(t)
 	stored := r.Memory().Parts[prism.MemoryGradients]
 	for _, fused := range []bool{true, false} {
-		s, _, err := preset.Resolve(preset.Sources{Sets: append([]string{fmt.Sprintf("fused_optimizer=%v", fused)}, steadySettings...)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s, _ := resolved(t, "", append([]string{fmt.Sprintf("fused_optimizer=%v", fused)}, steadySettings...)...)
 		s.Iterations = 1 << 20
-		if err := r.Apply(t.Context(), s); err != nil {
+		if err := r.Apply(t.Context(), s.Values()); err != nil {
 			t.Fatal(err)
 		}
 		iterate(t, r, rec)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/nn"
 	"prismtop/sim/optics"
 	"prismtop/sim/picture"
@@ -35,7 +35,7 @@ type Device struct {
 // What takes long ends early with the error of its context once that is done. Then
 // nothing is left to do but to look at the newest whole output and to close.
 type Reconstruction struct {
-	settings preset.Settings
+	settings Settings
 	owned    bool // the device is closed with it
 	object   *picture.Object
 	device   Device
@@ -73,7 +73,7 @@ type Reconstruction struct {
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.
-func New(ctx context.Context, s preset.Settings, object *picture.Object, device Device) (*Reconstruction, error) {
+func New(ctx context.Context, s Settings, object *picture.Object, device Device) (*Reconstruction, error) {
 	decoder, err := NewDecoder(decoderConfig(&s))
 	if err != nil {
 		return nil, err
@@ -345,8 +345,8 @@ func (r *Reconstruction) Output() []float32 {
 
 // Apply takes over settings that changed. Only live settings may differ from
 // those before.
-func (r *Reconstruction) Apply(ctx context.Context, s preset.Settings) error {
-	old := r.settings
+func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
+	s, old := From(v), r.settings
 	options, err := planOptions(&s, len(r.samples[0]))
 	if err != nil {
 		return err

@@ -20,12 +20,13 @@ var steadySettings = []string{"size=32", "object_size=16", "radius=5", "roi_diam
 	"iterations=2", "cycles=1", "init_iterations=0", "threshold=0", "channels="}
 
 // resolved is a preset's settings with some set otherwise, and the moon at their sizes.
-func resolved(t *testing.T, name string, sets ...string) (preset.Settings, *picture.Object) {
+func resolved(t *testing.T, name string, sets ...string) (prism.Settings, *picture.Object) {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{Preset: name, Sets: sets})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: preset.Shelves{prism.Presets()}, Preset: name, Sets: sets})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := prism.From(v)
 	object, err := picture.Builtin(t.Context(), "moon", picture.Options{Size: s.Size, ObjectSize: s.ObjectSize})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func resolved(t *testing.T, name string, sets ...string) (preset.Settings, *pict
 }
 
 // prepared is a reconstruction on the processor that has not begun.
-func prepared(t *testing.T, s preset.Settings, object *picture.Object, threads int) *prism.Reconstruction {
+func prepared(t *testing.T, s prism.Settings, object *picture.Object, threads int) *prism.Reconstruction {
 	t.Helper()
 	plans := host.NewPlanCache(s.FFTCache, nil)
 	backend, err := cpu.New(cpu.Options{Threads: threads, FFTPlans: plans})
@@ -63,7 +64,7 @@ func inSecondSample(t *testing.T, sets ...string) (*prism.Reconstruction, *profi
 		iterate(t, r, rec)
 	}
 	s.Iterations = 1 << 20
-	if err := r.Apply(t.Context(), s); err != nil {
+	if err := r.Apply(t.Context(), s.Values()); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
@@ -104,7 +105,7 @@ func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
 			return err
 		},
 	} {
-		k, ok := preset.LookupKey(key)
+		k, ok := prism.Table.Lookup(key)
 		if !ok || len(k.Allowed) == 0 {
 			t.Fatalf("%s is no setting with names", key)
 		}
@@ -114,7 +115,7 @@ func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
 			}
 		}
 	}
-	sampling, _ := preset.LookupKey("sampling")
+	sampling, _ := prism.Table.Lookup("sampling")
 	for _, name := range optics.PatternNames() {
 		if !slices.Contains(sampling.Allowed, name) {
 			t.Errorf("no setting gives the pattern %s", name)
@@ -166,7 +167,7 @@ func TestAnotherLossBeginsThePlateauAnew(t *testing.T) {
 	}
 	under := rec.Series[prism.SeriesLossNew]
 	s.Loss, s.NormalizeLoss = "l1", true
-	if err := r.Apply(t.Context(), s); err != nil {
+	if err := r.Apply(t.Context(), s.Values()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 25 {

@@ -23,7 +23,7 @@ func losses(t *testing.T, sets []string, changes map[int]string) (all [][2]float
 	for {
 		if change := changes[len(all)]; change != "" {
 			s, _ := resolved(t, "", slices.Concat(sets, strings.Fields(change))...)
-			if err := r.Apply(t.Context(), s); err != nil {
+			if err := r.Apply(t.Context(), s.Values()); err != nil {
 				t.Fatal(err)
 			}
 		}

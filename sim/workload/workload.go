@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // Task is the work of one run, an iteration after the other. It is used by one goroutine.
@@ -31,7 +31,7 @@ type Task interface {
 	Iterate(ctx context.Context, rec *profiles.Iteration) (Outcome, error)
 
 	// Apply takes over settings that changed. Only live ones differ from those before.
-	Apply(ctx context.Context, s preset.Settings) error
+	Apply(ctx context.Context, v settings.Values) error
 
 	// Memory is what the run holds, by category of the schema.
 	Memory() profiles.Memory
@@ -94,19 +94,23 @@ type Keeper interface{ KeepOutput() }
 // Maker makes tasks of settings. It may be used by several goroutines.
 type Maker interface {
 	// Load reads or draws what the settings name: pictures, data.
-	Load(ctx context.Context, s *preset.Settings) (Inputs, error)
+	Load(ctx context.Context, v settings.Values) (Inputs, error)
 
 	// SameInputs says whether two settings name the same inputs.
-	SameInputs(a, b *preset.Settings) bool
+	SameInputs(a, b settings.Values) bool
 
 	// Reads says whether Load reads files, whose faults are better known at once.
-	Reads(s *preset.Settings) bool
+	Reads(v settings.Values) bool
 
 	// Check refuses the value of a setting that this machine cannot serve.
-	Check(s *preset.Settings, key string) error
+	Check(v settings.Values, key string) error
+
+	// FitsBeside says whether a task of the settings fits into memory beside so many bytes
+	// that are held now.
+	FitsBeside(v settings.Values, held int64) bool
 
 	// New prepares a task for its first iteration. Errors name the setting.
-	New(ctx context.Context, s preset.Settings, in Inputs) (Task, error)
+	New(ctx context.Context, v settings.Values, in Inputs) (Task, error)
 }
 
 // Inputs are what a task works on.

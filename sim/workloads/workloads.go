@@ -3,16 +3,46 @@
 package workloads
 
 import (
+	"slices"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/host"
 	"prismtop/sim/cpu/roof"
+	"prismtop/sim/curve"
 	"prismtop/sim/prism"
 	"prismtop/sim/workload"
 )
+
+// Workload is what a run can iterate.
+type Workload struct {
+	Presets preset.Shelf
+	Maker   func(gpuReason string) workload.Maker // gpuReason is why no GPU can be used
+}
+
+// All lists the workloads; the program runs the first unless a preset names another.
+var All = []Workload{
+	{prism.Presets(), func(gpuReason string) workload.Maker { return PRISM(gpuReason) }},
+	{curve.Presets(), func(string) workload.Maker { return curve.Maker{} }},
+}
+
+// Presets are those of all workloads.
+func Presets() preset.Shelves {
+	shelves := make(preset.Shelves, len(All))
+	for i, w := range All {
+		shelves[i] = w.Presets
+	}
+	return shelves
+}
+
+// Maker makes tasks of the workload that settings are of.
+func Maker(v settings.Values, gpuReason string) workload.Maker {
+	i := slices.IndexFunc(All, func(w Workload) bool { return w.Presets.Table == v.Table() })
+	return All[i].Maker(gpuReason)
+}
 
 // PRISM is PRISM's progressive reconstruction. gpuReason is why no GPU can be used.
 func PRISM(gpuReason string) prism.Maker {
@@ -21,7 +51,7 @@ func PRISM(gpuReason string) prism.Maker {
 
 // openCPU starts the processor's kernels, and a host that shares their threads and their
 // cache of FFT plans.
-func openCPU(s *preset.Settings) (prism.Device, error) {
+func openCPU(s *prism.Settings) (prism.Device, error) {
 	plans := host.NewPlanCache(s.FFTCache, nil)
 	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
 	if err != nil {

@@ -30,13 +30,17 @@ func benchAblationCommand() *cobra.Command {
 		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.fromBaseline(cmd.Flags())
-			settings, _, err := f.resolve(cmd.Context(), cmd.Flags())
+			v, _, err := f.resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
 				return badUsage(err)
 			}
+			var keys []string
+			for _, k := range v.Table().Compares() {
+				keys = append(keys, k.Name)
+			}
 			for _, key := range o.Only {
-				if !slices.Contains(ablation.Keys(), key) {
-					return badUsage(fmt.Errorf("flag --only: %q: must be some of %s", key, strings.Join(ablation.Keys(), ", ")))
+				if !slices.Contains(keys, key) {
+					return badUsage(fmt.Errorf("flag --only: %q: must be some of %s", key, strings.Join(keys, ", ")))
 				}
 			}
 			for _, limit := range []string{"max-time", "max-iterations"} {
@@ -56,11 +60,11 @@ func benchAblationCommand() *cobra.Command {
 					}
 				}
 			}
-			maker, err := onDevice(cmd.Context(), &settings)
+			maker, err := onDevice(cmd.Context(), v)
 			if err != nil {
 				return badUsage(err)
 			}
-			table, err := bench.Ablation(cmd.Context(), maker, settings, o, told)
+			table, err := bench.Ablation(cmd.Context(), maker, v, o, told)
 			if progress {
 				fmt.Fprintln(cmd.ErrOrStderr())
 			}
@@ -76,7 +80,7 @@ func benchAblationCommand() *cobra.Command {
 			if err != nil {
 				return badUsage(err)
 			}
-			data, err := export.AblationJSON(table, (*export.Settings)(&settings), version, chosen.Name)
+			data, err := export.AblationJSON(table, v, version, chosen.Name)
 			if err != nil {
 				return err
 			}

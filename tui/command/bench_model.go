@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/bench"
 	"prismtop/sim/cpu/features"
 )
@@ -56,7 +57,7 @@ func benchModelCommand() *cobra.Command {
 var modelFlags = [][2]string{{"size", "size"}, {"object", "object_size"}, {"amp", "amp"}}
 
 // settings joins the sources, with the baseline preset where none is named.
-func (f *benchFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
+func (f *benchFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	flags := cmd.Flags()
 	f.fromBaseline(flags)
 	for _, m := range modelFlags {
@@ -67,8 +68,8 @@ func (f *benchFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
 	if flags.Changed("loss") {
 		f.more = append(f.more, lossFlags(f.loss)...)
 	}
-	s, _, err := f.resolve(cmd.Context(), flags)
-	return s, err
+	v, _, err := f.resolve(cmd.Context(), flags)
+	return v, err
 }
 
 // lossFlags are the settings that a loss of --loss stands for.
@@ -83,7 +84,7 @@ func lossFlags(name string) []preset.Flag {
 }
 
 func (f *benchFlags) run(cmd *cobra.Command) error {
-	settings, err := f.settings(cmd)
+	v, err := f.settings(cmd)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -91,11 +92,10 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if o.Warmup < 0 || !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
 		return badUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
 	}
-	if o.Maker, err = onDevice(cmd.Context(), &settings); err != nil {
+	if o.Maker, o.Settings, err = ofPRISM(cmd.Context(), v); err != nil {
 		return badUsage(err)
 	}
-	o.Settings = settings
-	o.Iterations, o.Time = int(settings.MaxIterations), time.Duration(settings.MaxSeconds*float64(time.Second))
+	o.Iterations, o.Time = v.Int(settings.MaxIterations), time.Duration(v.Number(settings.MaxSeconds)*float64(time.Second))
 	if o.Iterations == 0 && o.Time == 0 {
 		o.Time = 10 * time.Second
 	}

@@ -16,6 +16,7 @@ import (
 	"prismtop/sim/bench/peer"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/workloads"
 )
 
 // peerFlags are the flags of a comparison with PyTorch.
@@ -66,11 +67,11 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	case f.rounds < 1 || f.options.Threads < 1 || !(f.options.Seconds > 0) || len(f.programs.Python) == 0:
 		return badUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
 	}
-	settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: f.options.Sets})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: f.options.Sets})
 	if err != nil {
 		return badUsage(err)
 	}
-	kernels := settings.Kernels
+	kernels := v.Text("kernels")
 	if kernels == "auto" {
 		kernels = cpu.KernelNames()[0]
 	}

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench"
+	"prismtop/sim/workloads"
 )
 
 // benchScalingCommand is the command bench scaling.
@@ -27,16 +28,16 @@ func benchScalingCommand() *cobra.Command {
 			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
 				return badUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
 			}
-			settings, _, err := preset.Resolve(preset.Sources{Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: sets})
+			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: sets})
 			if err != nil {
 				return badUsage(err)
 			}
-			maker, err := onDevice(cmd.Context(), &settings)
+			maker, s, err := ofPRISM(cmd.Context(), v)
 			if err != nil {
 				return badUsage(err)
 			}
 			o := bench.Options{
-				Maker: maker, Settings: settings, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
+				Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
 			}
 			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "size %d, threads %d\n", size, threads)

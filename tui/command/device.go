@@ -2,12 +2,14 @@ package command
 
 import (
 	"context"
+	"fmt"
 
 	"prismtop/gpu"
 	"prismtop/profiles/await"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 )
 
@@ -16,16 +18,28 @@ func probe(ctx context.Context) (machine.GPU, error) {
 	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
 }
 
-// onDevice makes reconstructions on the device of the settings, and refuses one that is not
-// there. The GPU is looked for only where they ask for one.
-func onDevice(ctx context.Context, s *preset.Settings) (prism.Maker, error) {
-	if s.Device != "cuda" {
-		return workloads.PRISM(""), nil
+// onDevice is a maker of the settings' workload on the device that they name, and refuses one
+// that is not there. The GPU is looked for only where they ask for one.
+func onDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
+	if v.Text(settings.Device) != "cuda" {
+		return workloads.Maker(v, ""), nil
 	}
 	device, err := probe(ctx)
 	if err != nil {
-		return prism.Maker{}, err
+		return nil, err
 	}
-	maker := workloads.PRISM(device.Reason)
-	return maker, maker.Check(s, "device")
+	maker := workloads.Maker(v, device.Reason)
+	return maker, maker.Check(v, settings.Device)
+}
+
+// ofPRISM is onDevice for what measures PRISM's model alone.
+func ofPRISM(ctx context.Context, v settings.Values) (prism.Maker, prism.Settings, error) {
+	if name := v.Table().Workload; v.Table() != prism.Table {
+		return prism.Maker{}, prism.Settings{}, fmt.Errorf("the preset is of the workload %s: must be one of %s", name, prism.Table.Workload)
+	}
+	maker, err := onDevice(ctx, v)
+	if err != nil {
+		return prism.Maker{}, prism.Settings{}, err
+	}
+	return maker.(prism.Maker), prism.From(v), nil
 }

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
+	"prismtop/sim/workloads"
 )
 
 // settingFlags are the flags that give settings: those of a run, and of what
@@ -52,15 +54,16 @@ func (f *settingFlags) register(flags *pflag.FlagSet) {
 }
 
 // resolve joins preset, file, environment and flags.
-func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (preset.Settings, preset.Origins, error) {
+func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (settings.Values, settings.Origins, error) {
 	if flags.Changed("preset") && f.sources.Preset == "" {
-		return preset.Settings{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
+		return settings.Values{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
 	}
 	if flags.Changed("config") && f.sources.File == "" {
-		return preset.Settings{}, nil, errors.New(`flag --config: "": must be the path of a file`)
+		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
+	f.sources.Shelves = workloads.Presets()
 	if err := f.sources.Read(ctx); err != nil {
-		return preset.Settings{}, nil, err
+		return settings.Values{}, nil, err
 	}
 	f.sources.Env, f.sources.EnvOthers = os.Environ(), otherEnvironment
 	f.sources.Flags = append([]preset.Flag(nil), f.more...)
@@ -103,7 +106,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
 	}[flag.Value.Type()]
 	for _, k := range keyFlags {
-		if key, ok := preset.LookupKey(k.key); ok && k.flag == flag.Name && key.Type == preset.Integer {
+		if key, ok := workloads.All[0].Presets.Table.Lookup(k.key); ok && k.flag == flag.Name && key.Type == settings.TypeInteger {
 			want = key.Wants()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/tui"
 	"prismtop/tui/terminal"
 )
@@ -16,8 +17,8 @@ import (
 const envNotify = preset.EnvPrefix + "NOTIFY"
 
 // look is the screen's options.
-func (f *runFlags) look(flags *pflag.FlagSet) (o tui.Options, err error) {
-	o.ASCII, o.Origins = f.ascii, f.origins
+func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o tui.Options, err error) {
+	o.ASCII, o.Settings, o.Origins = f.ascii, v, f.origins
 	// Where no folder for settings is known the screen remembers nothing.
 	o.Remember, _ = tui.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")

@@ -9,6 +9,7 @@ import (
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
+	"prismtop/sim/workloads"
 	"prismtop/tui"
 )
 
@@ -25,7 +26,7 @@ func manual() (string, error) {
 	page.Build(doc)
 	doc.Section("Keys")
 	doc.Text("On the live screen:")
-	for _, s := range tui.KeySections() {
+	for _, s := range tui.KeySections(workloads.All[0].Presets.Table) {
 		doc.Paragraph()
 		doc.TextItalic(s.Title + ":")
 		for _, k := range s.Keys {

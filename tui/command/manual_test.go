@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/sim/workloads"
 	"prismtop/tui"
 )
 
@@ -32,7 +33,7 @@ func TestManual(t *testing.T) {
 		t.Errorf("%s is not what the program says; go test ./tui/command -run Manual -update writes it anew", name)
 	}
 	plain := strings.NewReplacer(`\-`, "-", `\&`, "", `\fB`, "", `\fP`, "", `\fI`, "").Replace(got)
-	for _, s := range tui.KeySections() {
+	for _, s := range tui.KeySections(workloads.All[0].Presets.Table) {
 		for _, k := range s.Keys {
 			if !strings.Contains(plain, k.Does) {
 				t.Errorf("the manual lacks %v: %s", k.Keys, k.Does)

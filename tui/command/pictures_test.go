@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"prismtop/profiles/preset"
+	"prismtop/sim/workloads"
 	"prismtop/tui/ptytest"
 	"prismtop/tui/screenshot"
 )
@@ -113,15 +114,15 @@ func (g *gallery) views(views ...view) {
 // origin notes the default settings: the preset's name and a digest of all values.
 func origin(t *testing.T) screenshot.Note {
 	t.Helper()
-	s, _, err := preset.Resolve(preset.Sources{})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all strings.Builder
-	if err := preset.Write(&all, &s, nil); err != nil {
+	if err := v.Write(&all, nil); err != nil {
 		t.Fatal(err)
 	}
-	return screenshot.Note{Keyword: "Settings", Text: fmt.Sprintf("%s %x", preset.Default, sha256.Sum256([]byte(all.String())))}
+	return screenshot.Note{Keyword: "Settings", Text: fmt.Sprintf("%s %x", workloads.Presets().Default(), sha256.Sum256([]byte(all.String())))}
 }
 
 func TestPicturesAreOfTheDefaultSettings(t *testing.T) {

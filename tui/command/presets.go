@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"prismtop/profiles/preset"
+	"prismtop/sim/workloads"
 )
 
 // presetsCommand is the command presets.
@@ -28,11 +28,11 @@ func presetsCommand() *cobra.Command {
 					return badUsage(err)
 				}
 			}
-			s, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+			v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
 				return badUsage(err)
 			}
-			return preset.Write(cmd.OutOrStdout(), &s, origins)
+			return v.Write(cmd.OutOrStdout(), origins)
 		},
 	}
 	f.register(show.Flags())
@@ -41,8 +41,9 @@ func presetsCommand() *cobra.Command {
 }
 
 func listPresets(w io.Writer) error {
-	for _, name := range preset.Names() {
-		p, err := preset.Lookup(name)
+	presets := workloads.Presets()
+	for _, name := range presets.Names() {
+		p, err := presets.Lookup(name)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/aggregate"
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
@@ -20,7 +20,7 @@ import (
 // runFlags are the flags of a run.
 type runFlags struct {
 	settingFlags
-	origins   preset.Origins // of the settings
+	origins   settings.Origins // of the settings
 	headless  bool
 	json      bool
 	ascii     bool
@@ -39,11 +39,11 @@ func runCommand() *cobra.Command {
 		Short: "Run a reconstruction on the live screen, or without one",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			settings, err := f.settings(cmd)
+			v, err := f.settings(cmd)
 			if err != nil {
 				return badUsage(err)
 			}
-			return f.run(cmd, settings)
+			return f.run(cmd, v)
 		},
 	}
 	flags := cmd.Flags()
@@ -61,13 +61,13 @@ func runCommand() *cobra.Command {
 }
 
 // settings joins preset, file, environment and flags, and checks where to save.
-func (f *runFlags) settings(cmd *cobra.Command) (preset.Settings, error) {
-	s, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
+	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
 	f.origins = origins
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
 	}
-	return s, err
+	return v, err
 }
 
 // thriftyCollector lets the garbage collector run more often, unless the user said
@@ -80,14 +80,14 @@ func thriftyCollector() {
 }
 
 // run carries out a reconstruction on the screen or without one.
-func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
+func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	thriftyCollector()
 	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
 	if screen && os.Getenv("TERM") == "dumb" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
 		screen, f.lines = false, true
 	}
-	look, err := f.look(cmd.Flags())
+	look, err := f.look(cmd.Flags(), v)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (f *runFlags) run(cmd *cobra.Command, settings preset.Settings) error {
 		return err
 	}
 	o := sim.Options{
-		Maker: workloads.PRISM(device.Reason), Settings: settings, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(&settings),
+		Maker: workloads.Maker(v, device.Reason), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
+		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
 	}
 	pictures := time.Duration(0)

@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -126,14 +127,14 @@ func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 type replay struct{ snapshots chan *profiles.Snapshot }
 
 func (replay) Set(string, string) error               { return nil }
-func (replay) SetMany([]preset.Assignment) error      { return nil }
+func (replay) SetMany([]settings.Assignment) error    { return nil }
 func (replay) StartAblation() error                   { return nil }
 func (replay) StopAblation()                          {}
 func (replay) Pause(bool)                             {}
 func (replay) Step()                                  {}
 func (replay) Restart() error                         { return nil }
 func (replay) CanRestart() error                      { return nil }
-func (replay) Check([]preset.Assignment) error        { return nil }
+func (replay) Check([]settings.Assignment) error      { return nil }
 func (replay) Save() error                            { return nil }
 func (replay) Stop()                                  {}
 func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
@@ -170,18 +171,18 @@ func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 		stop()
 	}()
 	used, began := processorTime(b), time.Now()
-	_ = tui.Run(ctx, r, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: env})
+	_ = tui.Run(ctx, r, tui.Options{Settings: recorded[0].Settings, Output: tty, Input: tty, NoSummary: true, Environ: env})
 	b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
 }
 
 // record is a run's snapshots, ten a second.
 func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
-	settings, _, err := preset.Resolve(preset.Sources{Sets: []string{"init_iterations=0", "threshold=0"}})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Sets: []string{"init_iterations=0", "threshold=0"}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	events := stream.New(8192)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: events, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}

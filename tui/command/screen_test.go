@@ -116,7 +116,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	in, out := os.Stdin, os.Stdout
 	os.Stdin, os.Stdout = x.TTY(), x.TTY()
 	defer func() { os.Stdin, os.Stdout = in, out }()
-	s, _, err := preset.Resolve(preset.Sources{Preset: "quick"})
+	s, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "quick"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	}
 	r.Close() // the loop meets nothing where its reconstruction was
 	f := runFlags{}
-	look := tui.Options{Output: x.TTY(), Input: x.TTY()}
+	look := tui.Options{Settings: s, Output: x.TTY(), Input: x.TTY()}
 	err = f.watch(context.Background(), x.TTY(), live{r, aggregate.New(events.Follow(), aggregate.Options{})}, look)
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 )
 
 // unknownCommand says that no command below cmd has this name, and which has one like it.
@@ -35,7 +35,7 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 // similar asks whether one of the names was meant that are like name, or points to the
 // help where none is.
 func similar(name string, names []string, dashes string, cmd *cobra.Command) string {
-	near := preset.Closest(name, names)
+	near := settings.Closest(name, names)
 	if len(near) == 0 {
 		return fmt.Sprintf("; see %s --help", cmd.CommandPath())
 	}

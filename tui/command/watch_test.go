@@ -114,13 +114,13 @@ func screenPace(b *testing.B, more ...string) float64 {
 //
 //	go test ./tui/command -run '^$' -bench WatchingByBlocks -benchtime 30x -watch 2s
 func BenchmarkWatchingByBlocks(b *testing.B) {
-	settings, _, err := preset.Resolve(preset.Sources{Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	thriftyCollector()
 	events := stream.New(8192)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: settings, Stream: events, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 	tty := ptytest.OpenDrain(b, 120, 40).TTY()
 	alone := func(ctx context.Context) { tui.Plain(ctx, io.Discard, show, time.Second) }
 	watched := func(ctx context.Context) {
-		_ = tui.Run(ctx, show, tui.Options{Output: tty, Input: tty, NoSummary: true, Environ: []string{"TERM=xterm-256color"}})
+		_ = tui.Run(ctx, show, tui.Options{Settings: v, Output: tty, Input: tty, NoSummary: true, Environ: []string{"TERM=xterm-256color"}})
 	}
 	block := func(way func(context.Context)) float64 {
 		const settling = 500 * time.Millisecond // the screen opens

@@ -1,18 +1,9 @@
-package preset
+package settings
 
 import (
 	"slices"
 	"strings"
 )
-
-// nearest lists up to three keys that look like name, the closest first.
-func nearest(name string) []string {
-	names := make([]string, len(table))
-	for i, e := range table {
-		names[i] = e.Name
-	}
-	return Closest(name, names)
-}
 
 // Closest lists up to three candidates that are few edits away from name or
 // share its beginning, the closest first.

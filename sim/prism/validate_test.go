@@ -1,4 +1,4 @@
-package preset
+package prism
 
 import (
 	"math"
@@ -11,9 +11,18 @@ const gib = 1 << 30
 // fixed is the default preset with numbers that its tuning does not change.
 func fixed(t *testing.T) Settings {
 	t.Helper()
-	s := moon(t)
+	s := From(moonWith(t))
 	s.Size, s.ObjectSize, s.Radius, s.ROIDiameter, s.Samples, s.Channels = 256, 64, 14, 112, 25, nil
 	return s
+}
+
+// validateWith checks the settings on a machine with so many bytes of memory.
+func validateWith(s *Settings, memory int64) error {
+	v := s.Values()
+	if err := v.ValidateKeys(); err != nil {
+		return err
+	}
+	return joinedWith(v, memory)
 }
 
 func TestValidateNamesTheKeyThatIsWrong(t *testing.T) {
@@ -63,7 +72,7 @@ func TestValidateNamesTheKeyThatIsWrong(t *testing.T) {
 	for _, c := range cases {
 		s := fixed(t)
 		c.change(&s)
-		err := s.validate(16 * gib)
+		err := validateWith(&s, 16*gib)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", c.name, err)
@@ -95,7 +104,7 @@ func TestValidateRefusesWhatMemoryCannotHold(t *testing.T) {
 	for _, c := range cases {
 		s := fixed(t)
 		c.change(&s)
-		err := s.validate(c.memory)
+		err := validateWith(&s, c.memory)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
@@ -119,5 +128,19 @@ func TestWeightsFollowThePublishedCounts(t *testing.T) {
 func TestPhysicalMemoryIsPlausible(t *testing.T) {
 	if m := physicalMemory(); m != 0 && (m < gib/16 || m > 1<<50) {
 		t.Errorf("physical memory of %d bytes", m)
+	}
+}
+
+// Every preset runs on a machine with 4 GiB.
+func TestEveryPresetFitsASmallMachine(t *testing.T) {
+	for _, name := range shelves.Names() {
+		p, err := shelves.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := From(p.Settings)
+		if err := validateWith(&s, 4*gib); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package preset
+package prism
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ const (
 // fits refuses settings whose least memory exceeds the machine's, naming the
 // key that needs the most. It is a lower bound: activations depend on the
 // backend, and caches are bounded or shrink.
-func (s *Settings) fits(memory int64) error {
+func (s *joinedRules) fits(memory int64) error {
 	if memory <= 0 {
 		return nil
 	}
@@ -115,4 +115,15 @@ func (s *Settings) progression() []int {
 		p = append(p, c)
 	}
 	return p
+}
+
+// FitsBeside says whether what the settings cannot do without fits into this machine's
+// memory beside so many bytes that are held now. Where that cannot be told it does.
+func (s *Settings) FitsBeside(held int64) bool {
+	left := physicalMemory() - held
+	if available := machine.ReadMemory().Available; available > 0 {
+		left = min(left, available)
+	}
+	rules := joinedRules{s, s.Values()}
+	return left <= 0 && physicalMemory() <= 0 || left > 0 && rules.fits(left) == nil
 }

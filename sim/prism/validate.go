@@ -1,27 +1,31 @@
-package preset
+package prism
 
 import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"prismtop/profiles/settings"
 )
 
-// Validate checks every key's own value and the rules that join them, memory
-// included: a run whose exact, unavoidable arrays exceed this machine's memory
-// is refused before it starts. The error is a *ValueError, one line that names
-// the key to change.
-func (s *Settings) Validate() error { return s.validate(physicalMemory()) }
+// joinedRules are the rules that join several settings.
+type joinedRules struct {
+	*Settings
+	values settings.Values // the same
+}
 
-// validate is Validate on a machine with so many bytes of memory; 0 is unknown.
-func (s *Settings) validate(memory int64) error {
-	for i := range table {
-		if err := table[i].check(s); err != nil {
-			return err
-		}
-	}
-	fits := func() error { return s.fits(memory) }
-	for _, rules := range []func() error{s.validInstrument, s.validDecoder, s.validSampling, fits, s.validLoss} {
-		if err := rules(); err != nil {
+// joined checks the rules that join settings, memory included: a run whose exact, unavoidable
+// arrays exceed this machine's memory is refused before it starts.
+func joined(v settings.Values) error { return joinedWith(v, physicalMemory()) }
+
+// joinedWith is joined on a machine with so many bytes of memory; 0 is unknown.
+func joinedWith(v settings.Values, memory int64) error {
+	s := From(v)
+	rules := joinedRules{&s, v}
+	for _, rule := range []func() error{
+		rules.validInstrument, rules.validDecoder, rules.validSampling, func() error { return rules.fits(memory) }, rules.validLoss,
+	} {
+		if err := rule(); err != nil {
 			return err
 		}
 	}
@@ -30,11 +34,11 @@ func (s *Settings) validate(memory int64) error {
 
 // wrong is a *ValueError about the key's present value; want follows "must be"
 // or stands alone.
-func (s *Settings) wrong(key, want string, args ...any) error {
-	return &ValueError{Key: key, Value: find(key).quoted(s), Want: fmt.Sprintf(want, args...)}
+func (s *joinedRules) wrong(key, want string, args ...any) error {
+	return s.values.Wrong(key, fmt.Sprintf(want, args...))
 }
 
-func (s *Settings) validInstrument() error {
+func (s *joinedRules) validInstrument() error {
 	half := float64(s.Size) / 2
 	switch {
 	case s.ObjectSize > s.Size:
@@ -64,7 +68,7 @@ func (s *Settings) validInstrument() error {
 // the results that a run keeps.
 const maxSamples = 1 << 20
 
-func (s *Settings) validSampling() error {
+func (s *joinedRules) validSampling() error {
 	roi := s.ROIDiameter
 	if roi == 0 {
 		roi = float64(s.Size)
@@ -87,7 +91,7 @@ func (s *Settings) validSampling() error {
 
 // validLines holds the rules of line samples in a disc of diameter roi: only
 // three patterns have them, and a star has nothing else (spec/prism.md §4).
-func (s *Settings) validLines(roi float64) error {
+func (s *joinedRules) validLines(roi float64) error {
 	length := s.SampleLength
 	switch {
 	case s.Sampling == "star" && length < 1:
@@ -140,7 +144,7 @@ func (s *Settings) latent() int {
 // validDecoder holds the rules of spec/prism.md §1.1: a progression ends in 1,
 // has two entries or more and one for each upsampling and the first layer, and
 // the automatic one must not run out of channels.
-func (s *Settings) validDecoder() error {
+func (s *joinedRules) validDecoder() error {
 	u := s.upsamplings()
 	if n := len(s.Channels); n > 0 {
 		switch {
@@ -163,7 +167,7 @@ func (s *Settings) validDecoder() error {
 // 11-pixel window (spec/prism.md §5.5).
 const smallestMSSSIM = 176
 
-func (s *Settings) validLoss() error {
+func (s *joinedRules) validLoss() error {
 	if s.Loss == "ms-ssim" && s.Size < smallestMSSSIM {
 		return s.wrong("loss", "must be l1, l2, ssim or composite when size is below %d", smallestMSSSIM)
 	}

@@ -1,4 +1,4 @@
-package preset
+package prism
 
 import (
 	"flag"
@@ -7,7 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prismtop/profiles/preset"
 )
+
+// shelves are the presets that the pages are of.
+var shelves = preset.Shelves{Presets()}
 
 var update = flag.Bool("update", false, "write the documents that are generated from the settings")
 
@@ -25,7 +30,7 @@ func checkDocument(t *testing.T, name, want string) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("docs/%s is stale: run go test ./profiles/preset -update", name)
+		t.Errorf("docs/%s is stale: run go test ./sim/prism -update", name)
 	}
 }
 
@@ -35,7 +40,7 @@ func TestSettingsPageIsFresh(t *testing.T) {
 
 Every setting has one name, used in files, in the environment and on the command line. Later sources win:
 
-1. the preset: ` + "`--preset NAME`, `PRISMTOP_PRESET=NAME`, or `preset = \"NAME\"` in the file; `" + Default + "`" + ` by default
+1. the preset: ` + "`--preset NAME`, `PRISMTOP_PRESET=NAME`, or `preset = \"NAME\"` in the file; `" + shelves.Default() + "`" + ` by default
 2. a TOML file: ` + "`radius = 20`" + `
 3. the environment: ` + "`PRISMTOP_RADIUS=20`" + `
 4. flags: ` + "`--set radius=20`" + `, and those with a name of their own, such as ` + "`--image`" + `
@@ -43,7 +48,7 @@ Every setting has one name, used in files, in the environment and on the command
 Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file and tells where each
 value came from. A setting marked *live* can change while a run goes on; it takes effect at the next iteration. The others
 wait for the next start: the settings pane (` + "`,`" + `) takes them, checked as the command line checks them, and ` + "`R`" + ` restarts with
-them. The default column is preset ` + "`" + Default + "`" + `.
+them. The default column is preset ` + "`" + shelves.Default() + "`" + `.
 
 A settings file is UTF-8 text, with or without a byte order mark, of at most 64 KiB. It may be a pipe, as the shell makes one of
 ` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; what writes to it is waited for, and ` + "`ctrl+c`" + ` ends the wait.
@@ -56,9 +61,9 @@ A threshold belongs to the loss that it was given for: ` + "`loss`, `normalize_l
 loss it is suspended, and samples end at their limits. It is in force again when that loss is back; one that is given anew
 belongs to the loss in use.
 `)
-	s := moon(t)
+	v := moonWith(t)
 	group := ""
-	for _, k := range Keys() {
+	for _, k := range Table.Keys() {
 		if k.Group != group {
 			group = k.Group
 			fmt.Fprintf(&b, "\n## %s\n\n| Setting | Default | May be | Live | Meaning |\n|---|---|---|---|---|\n", group)
@@ -71,7 +76,7 @@ belongs to the loss in use.
 		if k.Unit != "" {
 			help += " (" + k.Unit + ")"
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", k.Name, find(k.Name).quoted(&s), k.Wants(), live, help)
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", k.Name, v.Quoted(k.Name), k.Wants(), live, help)
 	}
 	checkDocument(t, "settings.md", b.String())
 }
@@ -87,9 +92,9 @@ docs/performance/benchmarking_guide.md, and that of [phase5](#phase5) is in phas
 | Preset | What it is |
 |---|---|
 `)
-	presets := map[string]Preset{}
-	for _, name := range Names() {
-		p, err := Lookup(name)
+	presets := map[string]preset.Preset{}
+	for _, name := range shelves.Names() {
+		p, err := shelves.Lookup(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +123,7 @@ there; ` + "`--faithful`" + ` does too.
 PRISM's pictures are not shipped, because their origin is unknown. A preset that was made for one draws the built-in moon and
 says so, unless ` + "`--image`" + ` gives a picture.
 `)
-	for _, name := range Names() {
+	for _, name := range shelves.Names() {
 		p := presets[name]
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n", name, strings.ToUpper(p.Description[:1])+p.Description[1:])
 		writeDifferences(&b, p, presets["prism"])
@@ -127,11 +132,11 @@ says so, unless ` + "`--image`" + ` gives a picture.
 }
 
 // writeDifferences lists what a preset changes of PRISM's defaults.
-func writeDifferences(b *strings.Builder, p, defaults Preset) {
+func writeDifferences(b *strings.Builder, p, defaults preset.Preset) {
 	var changed []string
-	for _, k := range Keys() {
-		if e := find(k.Name); p.Name == defaults.Name || e.quoted(&p.Settings) != e.quoted(&defaults.Settings) {
-			changed = append(changed, k.Name+" = "+e.quoted(&p.Settings))
+	for _, k := range Table.Keys() {
+		if value := p.Settings.Quoted(k.Name); p.Name == defaults.Name || value != defaults.Settings.Quoted(k.Name) {
+			changed = append(changed, k.Name+" = "+value)
 		}
 	}
 	if len(changed) == 0 {

@@ -1,4 +1,4 @@
-package preset
+package settings
 
 import (
 	"fmt"
@@ -13,24 +13,78 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// Write prints the settings as TOML, grouped, each with the place it came from
-// as a comment. A file with this text resolves to the same settings.
-func Write(w io.Writer, s *Settings, origins Origins) error {
+// Get is the key's value as text that Set accepts, empty for an unknown key. A number that is
+// suspended is followed by what it was given for: "0.003 for l1".
+func (v Values) Get(key string) string {
+	i := v.table.at(key)
+	if i < 0 {
+		return ""
+	}
+	if b, ok := v.values[i].(boundNumber); ok && b.suspended() {
+		return format(b.Number) + forOwner + b.owner()
+	}
+	return format(v.values[i])
+}
+
+// format is a value as Set reads it.
+func format(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	case boundNumber:
+		return format(v.Number)
+	case []int64:
+		parts := make([]string, len(v))
+		for i, n := range v {
+			parts[i] = strconv.FormatInt(n, 10)
+		}
+		return strings.Join(parts, ",")
+	}
+	return ""
+}
+
+// Quoted is the key's value as messages and TOML files show it, without what a suspended
+// number was given for.
+func (v Values) Quoted(key string) string {
+	i := v.table.at(key)
+	if i < 0 {
+		return ""
+	}
+	text := format(v.values[i])
+	switch v.table.keys[i].Type {
+	case TypeText:
+		return quoteTOML(text)
+	case TypeList:
+		return "[" + strings.ReplaceAll(text, ",", ", ") + "]"
+	case TypeNumber:
+		return strings.ToLower(text) // TOML's infinity is inf
+	}
+	return text
+}
+
+// Write prints the settings as TOML, grouped, each with the place it came from as a comment. A
+// file with this text has the same settings.
+func (v Values) Write(w io.Writer, origins Origins) error {
 	group := ""
-	for i := range table {
-		e := &table[i]
-		if e.Group != group {
+	for i, k := range v.Keys() {
+		if k.Group != group {
 			lead := "\n"
-			if group == "" {
+			if i == 0 {
 				lead = ""
 			}
-			group = e.Group
+			group = k.Group
 			if _, err := fmt.Fprintf(w, "%s# %s\n", lead, group); err != nil {
 				return fmt.Errorf("writing settings: %w", err)
 			}
 		}
-		line := e.Name + " = " + e.quoted(s)
-		if origin := origins[e.Name]; origin != "" {
+		line := k.Name + " = " + v.Quoted(k.Name)
+		if origin := origins[k.Name]; origin != "" {
 			line = fmt.Sprintf("%-34s # %s", line, visible.Text(origin))
 		}
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -66,9 +120,8 @@ func quoteTOML(text string) string {
 	return b.String()
 }
 
-// describe shows a decoded value of the wrong type as TOML writes it, shortened
-// to one line.
-func describe(value any) string {
+// Describe shows a decoded value of the wrong type as TOML writes it, shortened to one line.
+func Describe(value any) string {
 	text := strings.Join(strings.Fields(valueTOML(value)), " ")
 	if runes := []rune(text); len(runes) > 60 {
 		text = string(runes[:60]) + "…"

@@ -1,0 +1,26 @@
+package settings
+
+import "math"
+
+// IterationLimit declares the setting that ends a run of any workload after a number of
+// iterations.
+func IterationLimit(group string) Entry {
+	return Integer(group, MaxIterations, "", "end the run after so many; 0 is no limit", 0, 1<<53).
+		Live().Limit().Called("most iterations", 'Z').
+		Tune(15, "Z", MoveWrite, "limit of iterations").Words("", "no limit")
+}
+
+// UnitLimit declares the setting that ends a run after a number of its units of work, such as
+// "sample" and "samples"; of says which are counted, as in ", counted over all passes".
+func UnitLimit(group, one, many, of string) Entry {
+	return Integer(group, MaxUnits(many), "", "end the run after this many "+many+of+"; 0 is all", 0, math.MaxInt32).
+		Live().Limit().Called("last "+one, 'j').
+		Tune(13, "j", MoveBefore, "one "+one+" less to do").Tune(14, "J", MoveNext, "one "+one+" more").Words("", "all")
+}
+
+// TimeLimit declares the setting that ends a run of any workload after a running time.
+func TimeLimit(group string) Entry {
+	return Number(group, MaxSeconds, "seconds", "end the run after so long; 0 is no limit", 0, 1e9).
+		Live().Limit().Called("most seconds", 'X').
+		Tune(16, "X", MoveWrite, "limit of seconds").Words("", "no limit")
+}

@@ -1,0 +1,166 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Table declares the settings of a workload. It is made once and never changes.
+type Table struct {
+	Workload string // "prism"
+
+	keys  []Key
+	index map[string]int
+	rules func(Values) error // that join several settings; nil for none
+}
+
+// NewTable is the table of a workload, in the order in which files and documents list its
+// settings. Rules checks what joins several of them and may be nil; its errors are a
+// *ValueError each. Two entries of one name are a mistake of the program, and panic.
+func NewTable(workload string, rules func(Values) error, entries ...Entry) *Table {
+	t := &Table{Workload: workload, rules: rules, index: map[string]int{}}
+	for _, e := range entries {
+		if _, twice := t.index[e.key.Name]; twice {
+			panic(fmt.Sprintf("settings of %s: %q is declared twice", workload, e.key.Name))
+		}
+		t.index[e.key.Name] = len(t.keys)
+		t.keys = append(t.keys, e.key)
+	}
+	return t
+}
+
+// Keys lists every setting in the table's order. The caller must not change them.
+func (t *Table) Keys() []Key {
+	if t == nil {
+		return nil
+	}
+	return t.keys
+}
+
+// Names lists the keys' names in the table's order.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.Keys()))
+	for i, k := range t.Keys() {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// Lookup finds a key by its name; what it returns must not be changed.
+func (t *Table) Lookup(name string) (*Key, bool) {
+	if i := t.at(name); i >= 0 {
+		return &t.keys[i], true
+	}
+	return &Key{}, false
+}
+
+// at is the place of a key, −1 for none of that name.
+func (t *Table) at(name string) int {
+	if t == nil {
+		return -1
+	}
+	if i, ok := t.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
+// Compares lists the settings that an ablation compares, in the order of its table.
+func (t *Table) Compares() []Key {
+	keys := slices.DeleteFunc(slices.Clone(t.Keys()), func(k Key) bool { return len(k.Compared.Pairs) == 0 })
+	slices.SortStableFunc(keys, func(a, b Key) int { return a.Compared.Place - b.Compared.Place })
+	return keys
+}
+
+// Entry is a key that is being declared. Its methods return it with more said.
+type Entry struct{ key Key }
+
+// Text declares a setting whose value is a text, one of allowed where there are any.
+func Text(group, name, help string, allowed ...string) Entry {
+	return Entry{Key{Group: group, Name: name, Help: help, Type: TypeText, Allowed: allowed}}
+}
+
+// Switch declares a setting that is on or off.
+func Switch(group, name, help string) Entry {
+	return Entry{Key{Group: group, Name: name, Help: help, Type: TypeSwitch}}
+}
+
+// Integer declares a whole number from low to high.
+func Integer(group, name, unit, help string, low, high float64) Entry {
+	return Entry{Key{Group: group, Name: name, Help: help, Unit: unit, Type: TypeInteger, Min: low, Max: high}}
+}
+
+// Number declares a finite number from low to high.
+func Number(group, name, unit, help string, low, high float64) Entry {
+	return Entry{Key{Group: group, Name: name, Help: help, Unit: unit, Type: TypeNumber, Min: low, Max: high}}
+}
+
+// List declares a list of whole numbers from low to high.
+func List(group, name, unit, help string, low, high float64) Entry {
+	return Entry{Key{Group: group, Name: name, Help: help, Unit: unit, Type: TypeList, Min: low, Max: high}}
+}
+
+// Above excludes the smallest value.
+func (e Entry) Above() Entry { e.key.Above = true; return e }
+
+// Rule adds a condition to type and range: text follows "must be", and holds is given a
+// value as Values.Value returns it.
+func (e Entry) Rule(text string, holds func(value any) bool) Entry {
+	e.key.Rule, e.key.holds = text, holds
+	return e
+}
+
+// Words are what people call an empty value, and 0.
+func (e Entry) Words(empty, zero string) Entry { e.key.Empty, e.key.Zero = empty, zero; return e }
+
+// Live lets the setting change while a run goes on.
+func (e Entry) Live() Entry { e.key.Live = true; return e }
+
+// Limit says that the setting ends a unit or the run, and changes nothing in an iteration.
+func (e Entry) Limit() Entry { e.key.Limit = true; return e }
+
+// Called names the setting on screen, in charts by a letter.
+func (e Entry) Called(short string, mark rune) Entry {
+	e.key.Short, e.key.Mark = short, mark
+	return e
+}
+
+// Press adds keyboard keys.
+func (e Entry) Press(presses ...Press) Entry {
+	e.key.Presses = append(slices.Clone(e.key.Presses), presses...)
+	return e
+}
+
+// Tune adds a keyboard key of tuning.
+func (e Entry) Tune(place int, key string, does Move, help string) Entry {
+	return e.Press(Press{Key: key, Help: help, Does: does, Tuning: true, Place: place})
+}
+
+// Listed lets the values be chosen from a list and says what they mean, in their order.
+func (e Entry) Listed(place int, notes ...string) Entry {
+	e.key.Listed, e.key.Notes = place, map[string]string{}
+	for i, note := range notes {
+		e.key.Notes[e.key.Allowed[i]] = note
+	}
+	return e
+}
+
+// Compared lets an ablation compare the setting off with each of the values on.
+func (e Entry) Compared(place int, off string, on ...string) Entry {
+	e.key.Compared.Place = place
+	for _, v := range on {
+		e.key.Compared.Pairs = append(e.key.Compared.Pairs, Pair{off, v})
+	}
+	return e
+}
+
+// Idle says why the setting cannot matter beside others; empty where it can.
+func (e Entry) Idle(why func(Values) string) Entry { e.key.idle = why; return e }
+
+// Of binds a number to a state of other settings, which of names: a threshold to the loss
+// that it was given for. In any other state the number is suspended, and suspended says what
+// happens then. isOf tells names that of may make from other text.
+func (e Entry) Of(suspended string, of func(Values) string, isOf func(name string) bool) Entry {
+	e.key.Suspended, e.key.of, e.key.isOf = suspended, of, isOf
+	return e
+}

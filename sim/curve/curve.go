@@ -1,0 +1,216 @@
+// Package curve is the smallest workload that there can be: an example to start another one
+// from, and the proof that a run, the screen, an ablation and JSON need nothing of PRISM's. It
+// fits a polynomial to Runge's function, 1/(1 + 25 x²), by gradient descent. Beside this folder
+// one line in package workloads names it.
+package curve
+
+import (
+	"context"
+	"embed"
+	"math"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/sim/cache"
+	"prismtop/sim/workload"
+)
+
+// What is fitted: so many points from −1 to 1, whose basis is computed a block at a time.
+const (
+	points    = 4096
+	block     = 64
+	stepSize  = 0.25  // of the gradient descent
+	perEpoch  = 100   // iterations
+	allEpochs = 10000 // of a run
+)
+
+// Table declares the settings.
+var Table = settings.NewTable("curve", nil,
+	settings.Integer("The curve", "degree", "", "degree of the polynomial", 1, 64),
+	settings.Switch("How it is computed", "basis_cache", "keep the basis polynomials' values at the points").
+		Live().Called("basis cache", 'm').Compared(1, "false", "true").
+		Press(settings.Press{Key: "m", Help: "basis cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "basis cache"}),
+	settings.IterationLimit("Limits of the run"),
+	settings.TimeLimit("Limits of the run"),
+)
+
+//go:embed curve.toml
+var embedded embed.FS
+
+// Presets are the named sets of settings.
+func Presets() preset.Shelf { return preset.Shelf{Table: Table, Files: embedded, Default: "curve"} }
+
+// The phases of an iteration.
+const (
+	phaseBasis   profiles.Phase = iota // values of the basis polynomials
+	phaseResidue                       // prediction less curve, and its gradient
+	phaseDescent                       // the step
+)
+
+// schema is what the records of a fit mean.
+func schema() profiles.Schema {
+	return profiles.Schema{
+		Workload: "curve", Unit: profiles.Unit{One: "epoch", Many: "epochs"},
+		Stages: []string{"fitting"}, Kinds: []profiles.KindInfo{{Name: "steps", Units: true}},
+		Phases: []profiles.PhaseInfo{phaseBasis: {Name: "basis"}, phaseResidue: {Name: "residue"}, phaseDescent: {Name: "descent"}},
+		Caches: []profiles.CacheInfo{{Name: "basis", Title: "basis", Long: "basis cache", Setting: "basis_cache"}},
+		Series: []profiles.SeriesInfo{{Name: "rms", Title: "RMS error", Better: profiles.LessIsBetter,
+			Scale: profiles.Logarithmic, Group: profiles.Losses, Each: true}},
+		Memory: []profiles.MemoryInfo{{Name: "coefficients", Parameters: true}, {Name: "scratch"}},
+	}
+}
+
+// Maker makes fits: it is the workload "curve".
+type Maker struct{}
+
+type runge struct{}
+
+// Name is the curve's name.
+func (runge) Name() string { return "Runge's function" }
+
+// Load has nothing to read: the curve is computed.
+func (Maker) Load(context.Context, settings.Values) (workload.Inputs, error) { return runge{}, nil }
+
+// SameInputs is true: there is one curve.
+func (Maker) SameInputs(_, _ settings.Values) bool { return true }
+
+// Reads is false: no file is read.
+func (Maker) Reads(settings.Values) bool { return false }
+
+// Check refuses nothing.
+func (Maker) Check(settings.Values, string) error { return nil }
+
+// FitsBeside is true: a fit takes two megabytes.
+func (Maker) FitsBeside(settings.Values, int64) bool { return true }
+
+// New prepares a fit.
+func (Maker) New(_ context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	terms := v.Int("degree") + 1
+	return &fit{
+		name: in.Name(), coefficients: make([]float64, terms), gradient: make([]float64, terms), scratch: make([]float64, block*terms),
+		bases: cache.New[int](cache.Options[[]float64]{Disabled: !v.On("basis_cache")}), began: time.Now(),
+	}, nil
+}
+
+// fit is a polynomial that is being fitted: coefficients of Chebyshev's polynomials T₀, T₁, …
+type fit struct {
+	name                            string
+	coefficients, gradient, scratch []float64
+	bases                           *cache.Cache[int, []float64] // by block
+	iterations                      int
+	began                           time.Time // the present epoch
+}
+
+// Info describes the run.
+func (f *fit) Info() profiles.RunInfo {
+	return profiles.RunInfo{Schema: schema(), Object: f.name, Parameters: len(f.coefficients), Units: allEpochs}
+}
+
+// Device is nil: a fit runs on the run's goroutine.
+func (f *fit) Device() workload.Device { return nil }
+
+// Apply takes over the switch of the cache.
+func (f *fit) Apply(_ context.Context, v settings.Values) error {
+	f.bases.SetEnabled(v.On("basis_cache"))
+	return nil
+}
+
+// Memory is what the fit holds.
+func (f *fit) Memory() profiles.Memory {
+	m := profiles.Memory{Caches: f.bases.Counters().Bytes}
+	m.Parts[0], m.Parts[1] = int64(8*len(f.coefficients)), int64(8*(len(f.gradient)+len(f.scratch)))
+	return m
+}
+
+// Close has nothing to end.
+func (f *fit) Close() {}
+
+// basis gives Tₖ(x) for the points of a block, [block, terms], from the cache where it is on.
+func (f *fit) basis(b int) []float64 {
+	bytes := int64(8 * len(f.scratch))
+	lookup := f.bases.Begin()
+	if kept, ok := f.bases.Get(lookup, b); ok {
+		if f.bases.Due(bytes) { // what a hit saves is measured now and then
+			f.bases.Retime(bytes, f.compute(b, f.scratch))
+		}
+		return kept
+	}
+	values := f.scratch
+	if f.bases.Enabled() {
+		values = make([]float64, len(f.scratch))
+	}
+	f.bases.PutCost(b, values, bytes, f.compute(b, values))
+	return values
+}
+
+// compute fills in a block's values and returns the nanoseconds that it took.
+func (f *fit) compute(b int, values []float64) int64 {
+	start, terms := time.Now(), len(f.coefficients)
+	for i := range block {
+		x, row := place(b*block+i), values[i*terms:(i+1)*terms]
+		row[0], row[1] = 1, x
+		for k := 2; k < terms; k++ {
+			row[k] = 2*x*row[k-1] - row[k-2]
+		}
+	}
+	return int64(time.Since(start))
+}
+
+// place is a point's x, from −1 to 1.
+func place(i int) float64 { return 2*float64(i)/(points-1) - 1 }
+
+// Iterate goes a step down the gradient of the mean squared error.
+func (f *fit) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return workload.Outcome{}, err
+	}
+	clear(f.gradient)
+	squares, last := 0.0, time.Now()
+	spend := func(phase profiles.Phase) {
+		now := time.Now()
+		rec.Phases[phase] += int64(now.Sub(last))
+		last = now
+	}
+	retimed := f.bases.Retimed()
+	for b := range points / block {
+		basis := f.basis(b)
+		spend(phaseBasis)
+		squares += f.residue(b, basis)
+		spend(phaseResidue)
+	}
+	for k, g := range f.gradient {
+		f.coefficients[k] -= stepSize * g
+	}
+	spend(phaseDescent)
+	rec.Retimed = f.bases.Retimed() - retimed
+	rec.Phases[phaseBasis] -= rec.Retimed
+	rec.Unit, rec.InUnit = int32(f.iterations/perEpoch), int32(f.iterations%perEpoch)
+	rec.Series[0], rec.Caches[0] = math.Sqrt(squares/points), f.bases.Counters()
+	f.iterations++
+	var out workload.Outcome
+	if f.iterations%perEpoch == 0 {
+		out.UnitEnded, out.Measured = true, profiles.NoValues()
+		out.Finished, out.MemoryChanged = f.iterations == perEpoch*allEpochs, f.iterations == perEpoch
+		out.Result = profiles.UnitResult{Unit: rec.Unit, Iterations: perEpoch, Values: rec.Series, Elapsed: last.Sub(f.began)}
+		f.began = last
+	}
+	return out, nil
+}
+
+// residue adds a block's part of the gradient and returns the sum of its squared errors.
+func (f *fit) residue(b int, basis []float64) (squares float64) {
+	for i := range block {
+		x, row := place(b*block+i), basis[i*len(f.coefficients):(i+1)*len(f.coefficients)]
+		d := -1 / (1 + 25*x*x)
+		for k, t := range row {
+			d += f.coefficients[k] * t
+		}
+		squares += d * d
+		for k, t := range row {
+			f.gradient[k] += 2 * d * t / points
+		}
+	}
+	return squares
+}

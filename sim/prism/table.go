@@ -1,0 +1,161 @@
+package prism
+
+import (
+	"math"
+
+	"prismtop/profiles/settings"
+)
+
+// The groups, in the order of Settings.
+const (
+	groupPicture    = "The picture"
+	groupInstrument = "The instrument"
+	groupSampling   = "The sampling of k-space"
+	groupDecoder    = "The decoder"
+	groupLosses     = "The loss and its minimiser"
+	groupInitial    = "The initialisation phase"
+	groupLimits     = "Limits of the run"
+	groupComputing  = "How it is computed"
+)
+
+// Table is the one place that says what each setting is called, means and may be, and how it
+// is presented. The fields of Settings have its values.
+var Table = settings.NewTable("prism", joined,
+	settings.Text(groupPicture, "object", "built-in object, drawn by the program",
+		"moon", "usaf", "star", "points"),
+	settings.Text(groupPicture, "image", "picture file; wins over object when set").Words("none", ""),
+	settings.Switch(groupPicture, "invert", "invert the picture's intensities"),
+
+	settings.Integer(groupInstrument, "size", "pixels", "side of the field", 16, maxSide).
+		Rule("a power of two", powerOfTwo),
+	settings.Integer(groupInstrument, "object_size", "pixels", "side of the object's window, at most size", 8, maxSide),
+	settings.Text(groupInstrument, "aperture", "shape of an aperture",
+		"circular", "hexagonal", "obscured"),
+	settings.Number(groupInstrument, "radius", "pixels", "radius of an aperture (hexagon: side), at most size/2", 0, maxSide/2).Above(),
+	settings.Number(groupInstrument, "inner_radius", "pixels", "obscured aperture: radius of the central obstruction", 0, maxSide/2),
+	settings.Integer(groupInstrument, "spiders", "", "obscured aperture: number of spider vanes", 0, 64),
+	settings.Number(groupInstrument, "spider_width", "pixels", "obscured aperture: width of a vane; 0 is no vanes", 0, maxSide/2),
+	settings.Text(groupInstrument, "noise", "noise of a measurement",
+		"none", "shot", "poisson", "readout", "composite"),
+	settings.Number(groupInstrument, "snr", "dB", "signal-to-noise ratio of shot and poisson noise", 0, 200),
+	settings.Number(groupInstrument, "readout_sigma", "amplitude", "standard deviation of readout noise", 0, 1),
+
+	settings.Text(groupSampling, "sampling", "order and places of the samples",
+		"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"),
+	settings.Integer(groupSampling, "samples", "", "number of samples", 1, maxCount),
+	settings.Number(groupSampling, "roi_diameter", "pixels", "diameter of the sampled disc, at most size; 0 is size", 0, maxSide),
+	settings.Number(groupSampling, "sample_length", "pixels", "length of a line sample; 0 is a point", 0, maxSide),
+	settings.Integer(groupSampling, "passes", "", "times the whole pattern is trained; PRISM trains it once", 1, maxCount),
+
+	settings.Integer(groupDecoder, "latent", "channels", "channels of the latent vector; 0 is size", 0, 4*maxSide),
+	settings.List(groupDecoder, "channels", "channels", "channel progression, two or more numbers that end in 1; empty is PRISM's", 1, 4*maxSide).
+		Words("PRISM's", ""),
+	settings.Switch(groupDecoder, "batch_norm", "batch normalisation"),
+	settings.Text(groupDecoder, "output_activation", "activation of the decoder's output",
+		"none", "relu", "leaky", "sigmoid", "hardsigmoid", "scalesigmoid", "tanh"),
+
+	settings.Text(groupLosses, "loss", "distance between prediction and target",
+		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Called("loss", 'k').
+		Tune(1, "k", settings.MoveNext, "next loss").Tune(2, "K", settings.MoveBefore, "loss before").
+		Listed(2, "mean absolute difference", "mean squared difference", "1 less structural similarity",
+			"the same over five scales", "L1, L2 and SSIM by their weights (W Y V)"),
+	settings.Number(groupLosses, "composite_l1", "", "weight of L1 in the composite loss; the three sum to 1", 0, 1).
+		Live().Called("weight of L1", 'W').Tune(4, "W", settings.MoveWrite, "weight of L1"),
+	settings.Number(groupLosses, "composite_l2", "", "weight of L2 in the composite loss", 0, 1).
+		Live().Called("weight of L2", 'Y').Tune(5, "Y", settings.MoveWrite, "weight of L2"),
+	settings.Number(groupLosses, "composite_ssim", "", "weight of SSIM in the composite loss", 0, 1).
+		Live().Called("weight of SSIM", 'V').Tune(6, "V", settings.MoveWrite, "weight of SSIM"),
+	settings.Switch(groupLosses, "normalize_loss", "divide L1 and L2 by the target's mean").
+		Live().Called("normalised loss", 'N').Tune(3, "N", settings.MoveNext, "normalised loss"),
+	settings.Number(groupLosses, "threshold", "", "a sample ends when both losses are below it; 0 never", 0, math.Inf(1)).Live().Limit().
+		Of("samples end at their limits", lossInUse, isLossName).Called("threshold", 'T').
+		Tune(7, "t", settings.MoveBefore, "halve the threshold").Tune(8, "T", settings.MoveNext, "double the threshold"),
+	settings.Number(groupLosses, "learning_rate", "", "Adam's step", 0, 10).Above().Live().Called("lr", 'l').Press(
+		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 8}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 9}),
+	settings.Switch(groupLosses, "amsgrad", "Adam's AMSGrad variant"),
+	settings.Text(groupLosses, "scheduler", "learning rate over the cycles of a sample",
+		"constant", "plateau").Live().Called("schedule", 'H').Tune(9, "H", settings.MoveNext, "learning rate's schedule").
+		Listed(4, "the learning rate stays", "halves it when the loss stands still"),
+	settings.Integer(groupLosses, "iterations", "", "iterations of a cycle (PRISM: n_epochs)", 1, maxCount).
+		Live().Limit().Called("iterations", '[').
+		Tune(10, "[", settings.MoveBefore, "halve iterations a cycle").Tune(11, "]", settings.MoveNext, "double them"),
+	settings.Integer(groupLosses, "cycles", "", "cycles of a sample (PRISM: max_epochs)", 1, maxCount).
+		Live().Limit().Called("cycles", 'O').Tune(12, "O", settings.MoveWrite, "cycles of a sample"),
+
+	settings.Integer(groupInitial, "init_iterations", "", "iterations of a cycle; 0 skips the phase", 0, maxCount),
+	settings.Integer(groupInitial, "init_cycles", "", "cycles; 0 skips the phase", 0, maxCount),
+
+	settings.IterationLimit(groupLimits),
+	settings.UnitLimit(groupLimits, "sample", "samples", ", counted over all passes"),
+	settings.TimeLimit(groupLimits),
+
+	settings.Text(groupComputing, "pattern", "trainer: measure the object once per sample; remeasure: every iteration", "trainer", "remeasure").
+		Live().Called("pattern", 'p').
+		Press(settings.Press{Key: "p", Help: "measuring pattern", Does: settings.MoveNext, Place: 5, InFooter: true, Rank: 4, Width: 9}).
+		Listed(3, "measures the object once a sample", "measures it every iteration"),
+	settings.Integer(groupComputing, "warmup_measurements", "", "measurements before the first sample, pattern remeasure only",
+		0, maxCount),
+	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Called("meas. cache", 'm').
+		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").
+		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
+	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
+		Live().Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
+	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Called("FFT plans", 'f').
+		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true"),
+	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Called("masks", 'g').
+		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true"),
+	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
+		Live().Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true"),
+	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
+		Live().Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true"),
+	settings.Switch(groupComputing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks").
+		Live().Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").
+		Idle(func(v settings.Values) string {
+			if v.On("fused_telescope") {
+				return ""
+			}
+			return "only the fused telescope prunes, and it is off"
+		}),
+	settings.Switch(groupComputing, "checkpointing", "compute the decoder's activations again for the backward pass instead of keeping them: less memory, more time").
+		Live().Called("checkpoints", 'c').
+		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "checkpoints", Rank: 7}).Compared(8, "false", "true"),
+	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it").
+		Live().Called("fused Adam", 'o').
+		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused", Rank: 8}).Compared(7, "false", "true").
+		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
+	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy", "off", "bf16", "bf16x3", "fp16").
+		Live().Called("AMP", 'a').
+		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
+		Compared(9, "off", "bf16", "bf16x3", "fp16").
+		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler"),
+	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
+		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; amx is avx512 with products of bf16 by AMX", "auto", "amx", "avx512", "avx2", "go"),
+	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
+		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
+	settings.Text(groupComputing, "device", "where it is computed",
+		"auto", "cpu", "cuda").Called("device", 'D'),
+	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger),
+	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists"),
+)
+
+// when says why a setting cannot matter while another one has a value.
+func when(key, value, why string) func(settings.Values) string {
+	return func(v settings.Values) string {
+		if v.Text(key) == value {
+			return why
+		}
+		return ""
+	}
+}
+
+// Bounds that keep arithmetic exact and counters within 32 bits.
+const (
+	maxSide  = 8192
+	maxCount = math.MaxInt32
+)
+
+func powerOfTwo(value any) bool {
+	n, _ := value.(int64)
+	return n > 0 && n&(n-1) == 0
+}
