@@ -12,7 +12,7 @@ import (
 // Answers are awaited for so long after the questions, and hold up the end for so long.
 const (
 	answersLimit = 2 * time.Second
-	holdLimit    = 200 * time.Millisecond
+	holdLimit    = 600 * time.Millisecond
 )
 
 // leaveMsg tries again to leave.
