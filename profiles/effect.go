@@ -2,6 +2,7 @@ package profiles
 
 import (
 	"cmp"
+	"math"
 
 	"prismtop/profiles/unit"
 )
@@ -24,10 +25,15 @@ type Effect struct {
 	Needed int
 	// Before and After are medians of the whole iteration, in nanoseconds.
 	BeforeNS, AfterNS float64
-	// Shift is After/Before − 1 of the medians with a 95 % bootstrap interval. They are
-	// the change's work only where Comparable.
+	// Shift is After/Before − 1 of the medians, with a 95 % interval. They are the change's work
+	// only where Comparable. The interval is as wide as the run's own Drift: it is NaN where
+	// that is not known.
 	Shift, Low, High float64
 	NBefore, NAfter  int
+	// Drift is how far medians of neighbouring windows of this length moved before the change,
+	// with nothing changed, over DriftWindows of them: a factor less 1.
+	Drift        float64
+	DriftWindows int
 	// Waiting counts iterations after the change that will count once it is known what other
 	// programs took beside them.
 	Waiting int
@@ -50,6 +56,39 @@ type Effect struct {
 // Changes lists every setting that changed at the boundary.
 func (e *Effect) Changes() []Change {
 	return append([]Change{e.Change}, e.With...)
+}
+
+// Verdict is what an effect says.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // iterations are missing, or are still to come
+	Invalid                // something else differs between the windows
+	Faster                 // the whole interval is below 0
+	Slower                 // above 0
+	Equal                  // within EqualWithin of 0
+	InNoise                // the interval holds 0, and the run's own drift hides what there may be
+)
+
+// EqualWithin is the largest shift that counts as none.
+const EqualWithin = 0.01
+
+// Verdict is what the interval says.
+func (e *Effect) Verdict() Verdict {
+	switch {
+	case !e.Enough:
+		return Unknown
+	case e.Confounded != "" || math.IsNaN(e.Low):
+		return Invalid
+	case e.High < 0:
+		return Faster
+	case e.Low > 0:
+		return Slower
+	case max(-e.Low, e.High) <= EqualWithin:
+		return Equal
+	}
+	return InNoise
 }
 
 // Comparable reports whether the shift is the change's work as far as can be measured.

@@ -136,6 +136,7 @@ type Change struct {
 	Iteration     int64         // Index of the first iteration under the new value
 	At            time.Duration // since the run began
 	Ablation      bool          // made by an ablation, not by the user
+	Controls      uint16        // phases, a bit each, that it cannot touch; 0 where that is not known
 	Limit         bool          // it says when a unit or the run ends, and changes nothing in an iteration
 }
 

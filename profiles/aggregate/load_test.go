@@ -79,8 +79,10 @@ func TestARunThatStopsLetsItsLastIterationsCount(t *testing.T) {
 	for _, state := range []profiles.State{profiles.Paused, profiles.Finished} {
 		r := newRig()
 		r.start()
-		r.tick()
-		r.iterate(600)
+		for range 4 {
+			r.tick()
+			r.iterate(600)
+		}
 		r.tick()
 		r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, settings.Values{})
 		r.it.Changes++
@@ -99,8 +101,10 @@ func TestWhereOthersCannotBeReadItIsSaidAndEffectsGoOn(t *testing.T) {
 	r := newRig()
 	r.a = New(r.a.source, Options{Load: func() machine.Load { return machine.Load{Reason: "not read on plan9"} }})
 	r.start()
-	r.iterate(100)
-	r.tick()
+	for range 4 {
+		r.iterate(600)
+		r.tick()
+	}
 	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: r.it.Index}, settings.Values{})
 	r.it.Changes++
 	r.iterate(100)

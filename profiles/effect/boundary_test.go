@@ -15,7 +15,7 @@ import (
 // value to the last.
 func TestAKeyPressedAgainIsOneChange(t *testing.T) {
 	tr := newTrial(1)
-	tr.iterate(100)
+	tr.iterate(long)
 	for _, c := range [][2]string{{"off", "bf16"}, {"bf16", "bf16x3"}, {"bf16x3", "fp16"}} {
 		tr.set("amp", c[0], c[1])
 	}
@@ -29,7 +29,7 @@ func TestAKeyPressedAgainIsOneChange(t *testing.T) {
 		t.Fatalf("%d effects, want 1: %+v", len(all), all)
 	}
 	e := all[0]
-	if e.Key != "amp" || e.Before != "off" || e.After != "fp16" || len(e.With) != 0 || !e.Comparable() || math.Abs(e.Shift-1) > 0.1 || e.NBefore != 95 {
+	if e.Key != "amp" || e.Before != "off" || e.After != "fp16" || len(e.With) != 0 || !e.Comparable() || math.Abs(e.Shift-1) > 0.1 || e.NBefore != Window {
 		t.Errorf("%+v, want amp off → fp16 twice as slow", e)
 	}
 	if got := fmt.Sprint(tr.changes()); got != fmt.Sprint([]profiles.Change{e.Change}) {
@@ -40,7 +40,7 @@ func TestAKeyPressedAgainIsOneChange(t *testing.T) {
 // Settings that take force together have one effect, which counts once.
 func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
 	tr := newTrial(2)
-	tr.iterate(100)
+	tr.iterate(long)
 	tr.set("amp", "off", "bf16")
 	tr.set("measurement_cache", "true", "false")
 	tr.set("threads", "2", "1")
@@ -67,7 +67,7 @@ func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
 // being measured goes on.
 func TestAChangeThatIsTakenBackHasNoEffect(t *testing.T) {
 	tr := newTrial(3)
-	tr.iterate(60)
+	tr.iterate(long)
 	tr.set("amp", "off", "bf16")
 	tr.iterate(Warmup + 10)
 	tr.set("mask_cache", "true", "false")
@@ -84,7 +84,7 @@ func TestAChangeThatIsTakenBackHasNoEffect(t *testing.T) {
 		t.Errorf("%+v, want amp's alone, open, with 30 iterations after it", all)
 	}
 	lines := tr.effects.Told()
-	if len(lines) != 1 || lines[0].Text != "mask_cache is as before from iteration 75 on, after 2 changes: no effect to measure" {
+	if len(lines) != 1 || lines[0].Text != "mask_cache is as before from iteration 2025 on, after 2 changes: no effect to measure" {
 		t.Errorf("log %+v", lines)
 	}
 }
@@ -92,7 +92,7 @@ func TestAChangeThatIsTakenBackHasNoEffect(t *testing.T) {
 // No threads are one for each processor: a number that means the same is no change.
 func TestThreadsThatMeanTheSameAreNoChange(t *testing.T) {
 	tr := newTrial(6)
-	tr.iterate(60)
+	tr.iterate(long)
 	tr.set("threads", "0", "1")
 	tr.set("threads", "1", strconv.Itoa(runtime.GOMAXPROCS(0)))
 	tr.iterate(60)
@@ -110,7 +110,7 @@ func TestThreadsThatMeanTheSameAreNoChange(t *testing.T) {
 // being measured goes on.
 func TestALimitHasNoEffect(t *testing.T) {
 	tr := newTrial(7)
-	tr.iterate(60)
+	tr.iterate(long)
 	tr.set("amp", "off", "bf16")
 	tr.iterate(Warmup + 10)
 	for i, c := range [][3]string{{"max_iterations", "0", "900"}, {"max_seconds", "0", "60"}, {"max_samples", "0", "9"},
@@ -132,7 +132,7 @@ func TestALimitHasNoEffect(t *testing.T) {
 	if len(changes) != 7 || changes[0].Key != "amp" || changes[1].Key != "max_iterations" || changes[1].After != "800" || changes[6].Key != "threshold" {
 		t.Errorf("changes %+v", changes)
 	}
-	if lines := tr.effects.Told(); len(lines) != 6 || lines[0].Text != "max_iterations 0 → 800 from iteration 75 on" {
+	if lines := tr.effects.Told(); len(lines) != 6 || lines[0].Text != "max_iterations 0 → 800 from iteration 2025 on" {
 		t.Errorf("log %+v", lines)
 	}
 }

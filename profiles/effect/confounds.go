@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/stats"
 )
 
 // This file is why the iterations before a change and those after it cannot be compared.
@@ -24,7 +25,7 @@ type reason struct{ full, brief string }
 // briefly.
 func (f *effect) confounds() (full, brief string) {
 	var also []string
-	for _, r := range []reason{f.disturbance, f.lacking(), f.course} {
+	for _, r := range []reason{f.disturbance, f.lacking(), f.moved} {
 		if r.full != "" {
 			also = append(also, r.full)
 			brief = cmp.Or(brief, r.brief)
@@ -40,6 +41,9 @@ func (f *effect) lacking() reason {
 		return reason{"an ablation switched settings at the same iteration", "ablation"}
 	case f.NBefore < profiles.EffectEnough:
 		return reason{profiles.TooFew(f.NBefore) + " before it", "too few before"}
+	case f.Enough && f.DriftWindows < stats.DriftLeast:
+		return reason{fmt.Sprintf("the run had too few iterations before it to know how far it drifts by itself: %d of %d windows of %d",
+			f.DriftWindows, stats.DriftLeast, min(f.NBefore, f.NAfter)), "drift not known"}
 	}
 	return reason{}
 }

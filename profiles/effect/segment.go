@@ -15,12 +15,12 @@ const (
 	reach    = patience * Window
 )
 
-// timed is one whole-iteration time, the unit it belongs to, and the share of the
-// processors that other programs took meanwhile, NaN where that is not known.
+// timed is one iteration's time, whole and by phases, and the share of the processors that
+// other programs took meanwhile, NaN where that is not known.
 type timed struct {
 	ns      int64
 	foreign float64
-	unit    int32
+	phases  [profiles.MaxPhases]int64
 }
 
 func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
@@ -30,6 +30,7 @@ func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
 // newest the before-window of those that end it.
 type segment struct {
 	kind    profiles.Kind
+	stretch int32 // its number in the history
 	seen    int
 	waiting int     // iterations whose share of other programs is not known yet
 	oldest  []timed // until a window of quiet ones is full, at most effectReach
@@ -70,57 +71,46 @@ func (s *segment) whole() bool {
 
 // pick is the window of an effect.
 type pick struct {
-	ns          []int64 // in the order of measurement
-	first, last int32   // units
-	foreign     float64 // mean share of other programs, NaN where not known
-	left        int     // disturbed iterations left out
-	all         bool    // none were, because too few were undisturbed
+	ns      []int64 // in the order of measurement
+	foreign float64 // mean share of other programs, NaN where not known
+	left    int     // disturbed iterations left out
+	all     bool    // none were, because too few were undisturbed
 }
 
-// after is the window at the segment's beginning, its times in the room of into.
-func (s *segment) after(into []int64) pick {
-	return choose(len(s.oldest), func(i int) *timed { return &s.oldest[i] }, into)
+// after is the window of at most so many iterations at the segment's beginning, its times in
+// the room of into.
+func (s *segment) after(most int, into []int64) pick {
+	return choose(len(s.oldest), most, func(i int) *timed { return &s.oldest[i] }, into)
 }
 
 // before is the window at the segment's end.
-func (s *segment) before(into []int64) pick {
+func (s *segment) before(most int, into []int64) pick {
 	n := len(s.newest)
-	p := choose(n, func(i int) *timed { return &s.newest[(s.next+n-1-i)%n] }, into)
+	p := choose(n, most, func(i int) *timed { return &s.newest[(s.next+n-1-i)%n] }, into)
 	for i, j := 0, len(p.ns)-1; i < j; i, j = i+1, j-1 {
 		p.ns[i], p.ns[j] = p.ns[j], p.ns[i]
 	}
-	p.first, p.last = p.last, p.first
 	return p
 }
 
-// choose takes the nearest of n iterations, at(0) the nearest: the undisturbed ones
-// of its unit where they are enough, else of all units, else all.
-func choose(n int, at func(i int) *timed, into []int64) pick {
-	quiet, alike := 0, 0
+// choose takes the nearest of n iterations, at(0) the nearest, most at the most: the
+// undisturbed ones where they are enough, else all.
+func choose(n, most int, at func(i int) *timed, into []int64) pick {
+	quiet := 0
 	for i := 0; i < n && quiet < profiles.EffectEnough; i++ {
-		if t := at(i); t.quiet() {
+		if at(i).quiet() {
 			quiet++
-			if t.unit == at(0).unit {
-				alike++
-			}
 		}
 	}
 	p := pick{ns: into[:0], all: quiet < profiles.EffectEnough}
-	within := alike == profiles.EffectEnough // units come one after the other
 	skipped, sum := 0, 0.0
-	for i := 0; i < n && len(p.ns) < Window; i++ {
+	for i := 0; i < n && len(p.ns) < most; i++ {
 		t := at(i)
-		if within && t.unit != at(0).unit {
-			break
-		}
 		if !p.all && !t.quiet() {
 			skipped++
 			continue
 		}
-		if len(p.ns) == 0 {
-			p.first = t.unit
-		}
-		p.ns, p.last = append(p.ns, t.ns), t.unit
+		p.ns = append(p.ns, t.ns)
 		p.left = skipped
 		sum += t.foreign
 	}

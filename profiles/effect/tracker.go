@@ -23,10 +23,9 @@ type effect struct {
 	switched bool     // an ablation switched settings at the same boundary
 	closed   bool     // nothing is added to the windows, but some of it may not count yet
 	judged   basis    // of the last bootstrap
-	unit     string   // what iterations belong to: "sample"
 
 	disturbance reason // what other programs took
-	course      reason // how far the training went
+	moved       reason // a phase that the change cannot touch
 }
 
 // basis is what the numbers of an effect rest on: how many iterations on each side,
@@ -69,21 +68,26 @@ type Tracker struct {
 	cuts    []int64 // iterations at which an ablation switched, to come
 	quality int     // the series that is the quality, −1 for none
 	newest  quality // the newest
-	unit    string  // what iterations belong to
-	over    bool    // the run has ended
-	unheard int64   // Iteration.Changes less the changes heard of
+	history history
+	names   []string // of the phases
+	over    bool     // the run has ended
+	unheard int64    // Iteration.Changes less the changes heard of
 	heard   int64
 	log     []profiles.LogLine // not yet taken
 
 	published []profiles.Effect
 	changes   []profiles.Change // of published
 	dirty     bool
-	scratch   [2][]int64
+	scratch   [3][]int64
 }
 
 // New follows the changes of a run of a schema.
 func New(s *profiles.Schema) Tracker {
-	return Tracker{quality: s.SeriesNamed(s.Quality), unit: s.Unit.One}
+	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}}
+	for _, p := range s.Phases {
+		t.names = append(t.names, p.Name)
+	}
+	return t
 }
 
 // Awaiting says whether iterations wait until it is known what other programs took beside
@@ -168,7 +172,7 @@ func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
 		if n := len(e.all); n > 0 && e.all[n-1].Open() {
 			e.dirty = true // how many wait
 		}
-		e.queue = append(e.queue, queued{timed{ns: it.Total, unit: it.Unit}, it.Start, it.Start + it.Total, e.current})
+		e.queue = append(e.queue, queued{timed{ns: it.Total, phases: it.Phases}, it.Start, it.Start + it.Total, e.current})
 	}
 	return begins
 }
@@ -182,6 +186,9 @@ func (e *Tracker) Settle(until int64, share func(start, end int64) float64) {
 		q.foreign = share(q.start, q.end)
 		q.of.waiting--
 		q.of.add(q.timed)
+		if q.quiet() && q.of.kind == e.current.kind {
+			e.history.add(&q.timed, q.of.stretch)
+		}
 		n++
 	}
 	e.queue = slices.Delete(e.queue, 0, n)
@@ -199,7 +206,14 @@ func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 	if e.current != nil && e.current.kind == kind {
 		from = e.current
 	}
-	e.current = &segment{kind: kind}
+	next := segment{kind: kind}
+	if e.current != nil {
+		next.stretch = e.current.stretch + 1
+		if e.current.kind != kind {
+			e.history.clear()
+		}
+	}
+	e.current = &next
 	e.dirty = true
 	return from
 }
@@ -207,7 +221,7 @@ func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 // takeForce adds the effect of what changed at a boundary, at which the present segment
 // began. Where an ablation switched there as well, the change is not all that differs.
 func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
-	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched, unit: e.unit}
+	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched}
 	if switched {
 		f.from = nil
 	}
@@ -266,7 +280,7 @@ func (e *Tracker) drift(f *effect) {
 // judge brings the effects up to date that are not settled.
 func (e *Tracker) judge() {
 	for i := e.open; i < len(e.all); i++ {
-		e.all[i].judge(&e.scratch)
+		e.judgeOne(&e.all[i])
 	}
 	for e.open < len(e.all) && e.all[e.open].settled() {
 		f := &e.all[e.open]
@@ -280,16 +294,20 @@ func (f *effect) settled() bool {
 	return f.closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
 }
 
-// judge compares the windows. The bootstrap runs again only when the after-window
-// grew by a tenth, or for the last time.
-func (f *effect) judge(scratch *[2][]int64) {
+// judgeOne compares the windows. That is done again only when the after-window grew by a
+// tenth, or for the last time.
+func (e *Tracker) judgeOne(f *effect) {
+	most := Window
+	if f.from != nil {
+		most = e.history.window(f.from.stretch)
+	}
 	var before pick
 	if f.from != nil {
-		before = f.from.before(scratch[0])
-		scratch[0] = before.ns
+		before = f.from.before(most, e.scratch[0])
+		e.scratch[0] = before.ns
 	}
-	after := f.to.after(scratch[1])
-	scratch[1] = after.ns
+	after := f.to.after(most, e.scratch[1])
+	e.scratch[1] = after.ns
 	f.NBefore, f.NAfter, f.LeftOut = len(before.ns), len(after.ns), before.left+after.left
 	f.Waiting = f.to.waiting
 	f.Needed = max(0, profiles.EffectEnough-f.NAfter)
@@ -297,32 +315,96 @@ func (f *effect) judge(scratch *[2][]int64) {
 		f.Needed = 0 // what comes after cannot help
 	}
 	f.Enough = f.NBefore >= profiles.EffectEnough && f.NAfter >= profiles.EffectEnough
-	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now) {
-		s := stats.MedianShift(before.ns, after.ns, uint64(f.Iteration))
-		f.BeforeNS, f.AfterNS = s.Before, s.After
-		f.Shift, f.Low, f.High = s.Relative, s.Low, s.High
+	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now, most) {
+		n := min(f.NBefore, f.NAfter)
+		e.compare(f, before.ns[f.NBefore-n:], after.ns[:n])
 		f.judged = now
 	}
-	f.disturbance, f.course = reason{}, reason{}
+	f.disturbance = reason{}
 	if f.Enough {
 		f.disturbance = disturbance(before.foreign, after.foreign, f.Shift)
-	}
-	if f.NBefore > 0 && f.NAfter > 0 && before.first != after.last {
-		f.course = reason{fmt.Sprintf("%s advanced %d → %d", f.unit, before.first+1, after.last+1), f.unit + " advanced"}
 	}
 	f.Confounded, f.Briefly = f.confounds()
 	f.Closed = f.settled()
 }
 
+// compare compares two windows of one length, heeding how far such windows moved by
+// themselves, and looks at the phases that the change cannot touch.
+func (e *Tracker) compare(f *effect, before, after []int64) {
+	n := len(before)
+	drift := e.drifted(f, 0, n)
+	s := stats.MovedShift(before, after, drift)
+	f.BeforeNS, f.AfterNS = s.Before, s.After
+	f.Shift, f.Low, f.High = s.Relative, s.Low, s.High
+	f.Drift, f.DriftWindows = math.Expm1(drift.Move), drift.Windows
+	f.moved = reason{}
+	controls := f.controls()
+	for p, name := range e.names {
+		if controls&(1<<p) == 0 || f.moved.full != "" {
+			continue
+		}
+		if shift, moved := e.control(f, 1+p, n, s.Before); moved {
+			f.moved = reason{fmt.Sprintf("%s moved %+.0f %%, which %s cannot change", name, 100*shift, f.Key), name + " moved"}
+		}
+	}
+}
+
+// drifted is how far the medians of windows of n iterations moved before a change.
+func (e *Tracker) drifted(f *effect, column, n int) stats.Drift {
+	stretches, room := e.history.until(f.from.stretch, column, e.scratch[2])
+	e.scratch[2] = room
+	return stats.MedianDrift(stretches, n)
+}
+
+// controls are the phases that none of the changes can touch.
+func (f *effect) controls() uint16 {
+	all := f.Controls
+	for _, c := range f.With {
+		all &= c.Controls
+	}
+	return all
+}
+
+// A phase that a change cannot touch says that the machine changed when it moved by more than
+// controlMove and than controlFactor times what its windows moved by themselves: several phases
+// are looked at, each of which may do that by chance. One below controlShare of the iteration
+// says nothing.
+const (
+	controlMove   = 0.03
+	controlFactor = 1.25
+	controlShare  = 0.03
+)
+
+// control reports whether a phase moved that a change cannot touch, and how far.
+func (e *Tracker) control(f *effect, column, n int, whole float64) (shift float64, moved bool) {
+	drift := e.drifted(f, column, n)
+	drift.Move *= controlFactor
+	room := e.scratch[2]
+	here := e.history.count(f.from.stretch) - e.history.count(f.from.stretch-1)
+	if here < n || !drift.Known() {
+		return 0, false
+	}
+	before := slices.Clone(room[len(room)-n:])
+	after := e.history.first(f.to.stretch, column, n, room)
+	if len(after) < n || slices.Min(before) <= 0 || slices.Min(after) <= 0 {
+		return 0, false
+	}
+	s := stats.MovedShift(before, after, drift)
+	if s.Before < controlShare*whole {
+		return 0, false
+	}
+	return s.Relative, math.Abs(s.Relative) > controlMove && (s.Low > 0 || s.High < 0)
+}
+
 // worthwhile tells whether the numbers are to be drawn anew.
-func (f *effect) worthwhile(now basis) bool {
+func (f *effect) worthwhile(now basis, most int) bool {
 	was := f.judged
 	if now == was {
 		return false
 	}
 	grown := now
 	grown.after = was.after
-	return grown != was || f.settled() || now.after == Window || 10*now.after >= 11*was.after
+	return grown != was || f.settled() || now.after == most || 10*now.after >= 11*was.after
 }
 
 // View is every effect, newest last, those last that no iteration ran under yet, and every
