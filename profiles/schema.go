@@ -1,5 +1,7 @@
 package profiles
 
+import "slices"
+
 // The bounds of what a schema may declare. Records have room for as much, so that they
 // are of one size and hold no pointers.
 const (
@@ -144,6 +146,17 @@ func (s *Schema) Looking() int {
 		}
 	}
 	return -1
+}
+
+// Controls are the phases, a bit each, that are not among those named, without the one that
+// comparing and picturing count to.
+func (s *Schema) Controls(touched []string) (mask uint16) {
+	for i := range s.Phases {
+		if !s.Phases[i].Looking && !slices.Contains(touched, s.Phases[i].Name) {
+			mask |= 1 << i
+		}
+	}
+	return mask
 }
 
 // Group lists the indices of the series that share a chart.

@@ -423,9 +423,13 @@ func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change 
 	at := time.Since(l.began)
 	for _, key := range next.Differing(l.settings) {
 		k, _ := next.Lookup(key)
-		changes = append(changes, profiles.Change{
+		c := profiles.Change{
 			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating, Limit: k.Limit,
-		})
+		}
+		if k.TouchesKnown {
+			c.Controls = l.info.Schema.Controls(k.Touches)
+		}
+		changes = append(changes, c)
 	}
 	return changes
 }

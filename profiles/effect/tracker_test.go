@@ -445,3 +445,64 @@ func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// A phase that a change cannot touch moved with it: the machine changed, and the effect says so.
+// One that stays leaves the effect alone, and so does one that is not a control.
+func TestAPhaseThatCannotBeTouchedIsAControl(t *testing.T) {
+	for _, tt := range []struct {
+		optimizer, telescope float64 // factors after the change
+		controls             uint16
+		verdict              profiles.Verdict
+	}{
+		{1, 0.5, 1 << profilestest.PhaseOptimizer, profiles.Faster},
+		{1.3, 0.5, 1 << profilestest.PhaseOptimizer, profiles.Invalid},
+		{1.3, 0.5, 1 << profilestest.PhaseForward, profiles.Faster}, // which takes no time here
+		{1.3, 0.5, 0, profiles.Faster},
+	} {
+		tr := newTrial(14)
+		optimizer, telescope := 2e6, 6e6
+		feed := func(n int) {
+			for range n {
+				noise := func() float64 { return math.Exp(0.02 * tr.random.NormFloat64()) }
+				tr.it.Phases[profilestest.PhaseOptimizer] = int64(optimizer * noise())
+				tr.it.Phases[profilestest.PhaseTelescope] = int64(telescope * noise())
+				tr.it.Total = tr.it.Phases[profilestest.PhaseOptimizer] + tr.it.Phases[profilestest.PhaseTelescope]
+				tr.effects.Iteration(&tr.it)
+				tr.it.Index++
+			}
+			tr.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return 0 })
+		}
+		feed(long)
+		tr.effects.Change(profiles.Change{Key: "measurement_cache", Before: "false", After: "true", Iteration: tr.it.Index, Controls: tt.controls})
+		tr.it.Changes++
+		optimizer, telescope = optimizer*tt.optimizer, telescope*tt.telescope
+		feed(400)
+		e := tr.last()
+		if e.Verdict() != tt.verdict {
+			t.Errorf("%+v: %v, %+v", tt, e.Verdict(), e)
+		}
+		if want := "optimizer moved +30 %, which measurement_cache cannot change"; (tt.verdict == profiles.Invalid) != (e.Confounded == want) {
+			t.Errorf("%+v: confounded %q", tt, e.Confounded)
+		}
+	}
+}
+
+// The verdicts of an interval.
+func TestAnIntervalHasOneVerdict(t *testing.T) {
+	nan := math.NaN()
+	for _, tt := range []struct {
+		low, high float64
+		want      profiles.Verdict
+	}{
+		{-0.05, -0.01, profiles.Faster}, {0.001, 0.2, profiles.Slower}, {-0.004, 0.009, profiles.Equal},
+		{-0.011, 0.004, profiles.InNoise}, {-0.2, 0.3, profiles.InNoise}, {nan, nan, profiles.Invalid},
+	} {
+		e := profiles.Effect{Enough: true, Low: tt.low, High: tt.high}
+		if got := e.Verdict(); got != tt.want {
+			t.Errorf("[%g, %g]: %v, want %v", tt.low, tt.high, got, tt.want)
+		}
+	}
+	if e := (profiles.Effect{}); e.Verdict() != profiles.Unknown {
+		t.Errorf("without iterations: %v", e.Verdict())
+	}
+}

@@ -44,6 +44,11 @@ type Key struct {
 
 	Compared Comparison // by an ablation
 
+	// Touches names the phases of an iteration whose work depends on the setting, where TouchesKnown:
+	// the others are controls, whose times a change of it cannot move.
+	Touches      []string
+	TouchesKnown bool
+
 	// Suspended is what happens while a number is suspended that belongs to the state of
 	// other settings (Entry.Of): "samples end at their limits".
 	Suspended string

@@ -154,6 +154,13 @@ func (e Entry) Compared(place int, off string, on ...string) Entry {
 	return e
 }
 
+// Touches names the phases of an iteration whose work depends on the setting; none where it
+// changes what an iteration computes but not how much that is.
+func (e Entry) Touches(phases ...string) Entry {
+	e.key.Touches, e.key.TouchesKnown = phases, true
+	return e
+}
+
 // Idle says why the setting cannot matter beside others; empty where it can.
 func (e Entry) Idle(why func(Values) string) Entry { e.key.idle = why; return e }
 

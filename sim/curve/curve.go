@@ -30,7 +30,7 @@ const (
 var Table = settings.NewTable("curve", nil,
 	settings.Integer("The curve", "degree", "", "degree of the polynomial", 1, 64),
 	settings.Switch("How it is computed", "basis_cache", "keep the basis polynomials' values at the points").
-		Live().Called("basis cache", 'm').Compared(1, "false", "true").
+		Live().Touches("basis").Called("basis cache", 'm').Compared(1, "false", "true").
 		Press(settings.Press{Key: "m", Help: "basis cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "basis cache"}),
 	settings.IterationLimit("Limits of the run"),
 	settings.TimeLimit("Limits of the run"),

@@ -55,7 +55,7 @@ var Table = settings.NewTable("prism", joined,
 		"none", "relu", "leaky", "sigmoid", "hardsigmoid", "scalesigmoid", "tanh"),
 
 	settings.Text(groupLosses, "loss", "distance between prediction and target",
-		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Called("loss", 'k').
+		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Touches("telescope", "loss", "backward").Called("loss", 'k').
 		Tune(1, "k", settings.MoveNext, "next loss").Tune(2, "K", settings.MoveBefore, "loss before").
 		Listed(2, "mean absolute difference", "mean squared difference", "1 less structural similarity",
 			"the same over five scales", "L1, L2 and SSIM by their weights (W Y V)"),
@@ -66,15 +66,15 @@ var Table = settings.NewTable("prism", joined,
 	settings.Number(groupLosses, "composite_ssim", "", "weight of SSIM in the composite loss", 0, 1).
 		Live().Called("weight of SSIM", 'V').Tune(6, "V", settings.MoveWrite, "weight of SSIM"),
 	settings.Switch(groupLosses, "normalize_loss", "divide L1 and L2 by the target's mean").
-		Live().Called("normalised loss", 'N').Tune(3, "N", settings.MoveNext, "normalised loss"),
+		Live().Touches("telescope", "loss", "backward").Called("normalised loss", 'N').Tune(3, "N", settings.MoveNext, "normalised loss"),
 	settings.Number(groupLosses, "threshold", "", "a sample ends when both losses are below it; 0 never", 0, math.Inf(1)).Live().Limit().
 		Of("samples end at their limits", lossInUse, isLossName).Called("threshold", 'T').
 		Tune(7, "t", settings.MoveBefore, "halve the threshold").Tune(8, "T", settings.MoveNext, "double the threshold"),
-	settings.Number(groupLosses, "learning_rate", "", "Adam's step", 0, 10).Above().Live().Called("lr", 'l').Press(
+	settings.Number(groupLosses, "learning_rate", "", "Adam's step", 0, 10).Above().Live().Touches().Called("lr", 'l').Press(
 		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 8}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 9}),
 	settings.Switch(groupLosses, "amsgrad", "Adam's AMSGrad variant"),
 	settings.Text(groupLosses, "scheduler", "learning rate over the cycles of a sample",
-		"constant", "plateau").Live().Called("schedule", 'H').Tune(9, "H", settings.MoveNext, "learning rate's schedule").
+		"constant", "plateau").Live().Touches().Called("schedule", 'H').Tune(9, "H", settings.MoveNext, "learning rate's schedule").
 		Listed(4, "the learning rate stays", "halves it when the loss stands still"),
 	settings.Integer(groupLosses, "iterations", "", "iterations of a cycle (PRISM: n_epochs)", 1, maxCount).
 		Live().Limit().Called("iterations", '[').
@@ -90,26 +90,26 @@ var Table = settings.NewTable("prism", joined,
 	settings.TimeLimit(groupLimits),
 
 	settings.Text(groupComputing, "pattern", "trainer: measure the object once per sample; remeasure: every iteration", "trainer", "remeasure").
-		Live().Called("pattern", 'p').
+		Live().Touches("telescope").Called("pattern", 'p').
 		Press(settings.Press{Key: "p", Help: "measuring pattern", Does: settings.MoveNext, Place: 5, InFooter: true, Rank: 4, Width: 9}).
 		Listed(3, "measures the object once a sample", "measures it every iteration"),
 	settings.Integer(groupComputing, "warmup_measurements", "", "measurements before the first sample, pattern remeasure only",
 		0, maxCount),
-	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Called("meas. cache", 'm').
+	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Touches("telescope").Called("meas. cache", 'm').
 		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").
 		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
-		Live().Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
-	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Called("FFT plans", 'f').
+		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
+	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT plans", 'f').
 		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true"),
-	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Called("masks", 'g').
+	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Called("masks", 'g').
 		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true"),
 	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
-		Live().Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true"),
+		Live().Touches("telescope", "loss", "backward").Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true"),
 	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
-		Live().Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true"),
+		Live().Touches("telescope", "loss", "backward").Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true"),
 	settings.Switch(groupComputing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks").
-		Live().Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").
+		Live().Touches("telescope", "loss", "backward").Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").
 		Idle(func(v settings.Values) string {
 			if v.On("fused_telescope") {
 				return ""
@@ -117,10 +117,10 @@ var Table = settings.NewTable("prism", joined,
 			return "only the fused telescope prunes, and it is off"
 		}),
 	settings.Switch(groupComputing, "checkpointing", "compute the decoder's activations again for the backward pass instead of keeping them: less memory, more time").
-		Live().Called("checkpoints", 'c').
+		Live().Touches("forward", "backward").Called("checkpoints", 'c').
 		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "checkpoints", Rank: 7}).Compared(8, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it").
-		Live().Called("fused Adam", 'o').
+		Live().Touches("backward", "optimizer").Called("fused Adam", 'o').
 		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused", Rank: 8}).Compared(7, "false", "true").
 		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
 	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy", "off", "bf16", "bf16x3", "fp16").

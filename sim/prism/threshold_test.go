@@ -1,9 +1,11 @@
 package prism
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 )
@@ -128,4 +130,22 @@ func moonWith(t testing.TB, sets ...string) settings.Values {
 		}
 	}
 	return v
+}
+
+// The phases that settings say they touch are those of the schema.
+func TestSettingsTouchPhasesThatThereAre(t *testing.T) {
+	schema := Schema()
+	known := func(name string) bool {
+		return slices.ContainsFunc(schema.Phases, func(p profiles.PhaseInfo) bool { return p.Name == name })
+	}
+	for _, k := range Table.Keys() {
+		for _, name := range k.Touches {
+			if !known(name) {
+				t.Errorf("%s touches %q, which is no phase", k.Name, name)
+			}
+		}
+		if len(k.Compared.Pairs) > 0 && !k.TouchesKnown && k.Name != "amp" { // which touches all
+			t.Errorf("%s can be switched, and what it touches is not said", k.Name)
+		}
+	}
 }
