@@ -29,9 +29,13 @@ func AblationEstimate(pairs int, iteration time.Duration) time.Duration {
 // has shown so far. It is immutable.
 type Ablation struct {
 	Running bool
-	Base    settings.Values // the user's, which it returns to
-	Ended   string          // why it ended, empty while it runs
-	Work    string          // the kind of iterations that were compared
+	// Replication is true where one change is switched back and forth, by itself, until it is
+	// decided; Of is the iteration at which it was made.
+	Replication bool
+	Of          int64
+	Base        settings.Values // the user's, which it returns to
+	Ended       string          // why it ended, empty while it runs
+	Work        string          // the kind of iterations that were compared
 
 	Rounds int // of each setting, as planned
 	Done   int // groups of four blocks that are complete, over all settings
@@ -51,6 +55,15 @@ type Ablation struct {
 	Rows []AblationRow
 }
 
+// Name is what it is called in the log: an ablation of all switches, or a replication of one
+// change.
+func (a *Ablation) Name() string {
+	if a.Replication && len(a.Rows) == 1 {
+		return "replication of " + a.Rows[0].Key
+	}
+	return "ablation"
+}
+
 // AblationRow is one setting, compared between two values with everything else as
 // the user had it.
 type AblationRow struct {
@@ -64,7 +77,10 @@ type AblationRow struct {
 	Effect, Low, High float64
 	Groups            int  // complete groups, each off on on off or its mirror
 	Final             bool // the ablation has ended: no group comes any more
-	Iterations        int  // that were timed, both values together
+	// Sequential is true of a replication: it ends once the interval decides it, and the
+	// interval holds however often it was looked at.
+	Sequential bool
+	Iterations int // that were timed, both values together
 
 	// OffBytes and OnBytes are the run's memory at the newest block of each value.
 	OffBytes, OnBytes int64
@@ -87,11 +103,16 @@ const (
 	Saves                      // the whole interval is below 0
 	Costs                      // above 0
 	NoEffect                   // the interval holds 0
+	SameTime                   // within EqualWithin of 0, of a replication
 )
 
 // Judge is what the interval says.
 func (r *AblationRow) Judge() Judgement {
 	switch {
+	case r.Sequential && !math.IsInf(r.High, 0) && max(-r.Low, r.High) <= EqualWithin:
+		return SameTime
+	case r.Sequential && math.IsInf(r.High, 0):
+		return Undecided
 	case r.Groups < stats.SignedRankLeast || math.IsNaN(r.Effect):
 		return Undecided
 	case r.High < 0:
@@ -109,6 +130,8 @@ func (r *AblationRow) Verdict() string {
 		return "saves " + unit.Share(-r.Effect)
 	case Costs:
 		return "costs " + unit.Share(r.Effect)
+	case SameTime:
+		return "equal within " + unit.Share(EqualWithin)
 	case NoEffect:
 		return "no effect seen ± " + unit.Share(max(r.High, -r.Low))
 	}

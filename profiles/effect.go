@@ -44,6 +44,9 @@ type Effect struct {
 	// HasQuality is false when none was measured on one side.
 	QualityDrift float64
 	HasQuality   bool
+	// Replica is what switching the change back and forth has shown; nil where that was not
+	// asked for. It never changes: a newer Effect has a newer one.
+	Replica *AblationRow
 	// Closed is true once a later change, another stage or the run's end ended the
 	// after-window, and all of it counts; Ended where it was the run's end.
 	Closed, Ended bool

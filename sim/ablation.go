@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -36,7 +37,23 @@ func (r *Run) Ablate(o ablation.Options) error {
 	return nil
 }
 
-// StopAblation ends an ablation; its table stays.
+// Replicate begins to switch a change back and forth, until it is decided what it does to the
+// time of an iteration: before are the settings that it changed with their values before it, and
+// iteration is where it took force. What goes for StartAblation goes for it too.
+func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ended():
+		return errEnded
+	case r.over.Load():
+		return errAblateOver
+	}
+	r.queue(command{kind: replicateCommand, before: before, iteration: iteration})
+	return nil
+}
+
+// StopAblation ends an ablation or a replication; its table stays.
 func (r *Run) StopAblation() { r.send(command{kind: stopAblationCommand}) }
 
 var errAblateOver = errors.New("an ablation needs iterations, and the run is over; restart it first")
@@ -106,6 +123,39 @@ func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	})
 }
 
+// startReplication begins a replication unless an ablation is under way. It is refused where the
+// change is not in force any more, or cannot be taken back.
+func (l *loop) startReplication(cut context.Context, c command) error {
+	if l.ablation != nil || l.finished {
+		return nil
+	}
+	before, err := l.settings.With(c.before...)
+	if err == nil {
+		err = before.Validate()
+	}
+	changed := l.settings.Differing(before)
+	switch {
+	case err != nil:
+		l.run.stream.Refuse("not replicated: " + err.Error())
+		return nil
+	case len(changed) == 0:
+		l.run.stream.Refuse("not replicated: the settings are as they were before that change")
+		return nil
+	}
+	var off, on []string
+	for _, key := range changed {
+		off, on = append(off, before.Get(key)), append(on, l.settings.Get(key))
+	}
+	name := strings.Join(changed, ", ")
+	l.ablation = &trial{base: l.settings}
+	l.run.stream.Log("replication of " + name + " began")
+	return l.protect(cut, func(t *trial) {
+		t.schedule = ablation.Replicate(before, t.base, c.iteration, name, strings.Join(off, ", "), strings.Join(on, ", "),
+			ablation.Options{Kinds: l.info.Schema.Kinds})
+		l.publish(t)
+	})
+}
+
 // stopAblation ends an ablation, if one is under way, and returns to the settings
 // as they were.
 func (l *loop) stopAblation(cut context.Context, why string) error {
@@ -121,7 +171,7 @@ func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	l.ablation = nil
 	last := t.end(why)
 	l.show(last)
-	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before" + besides)
+	l.run.stream.Log(last.Name() + " ended: " + last.Ended + "; the settings are as before" + besides)
 	return l.change(cut, t.base, true)
 }
 
@@ -135,7 +185,7 @@ func (l *loop) abandonAblation(why string) {
 	l.ablation = nil
 	last := t.end(why)
 	l.show(last)
-	l.run.stream.Log("ablation ended: " + last.Ended + "; the settings are as before")
+	l.run.stream.Log(last.Name() + " ended: " + last.Ended + "; the settings are as before")
 	changes := l.changesTo(t.base, true)
 	l.settings = t.base
 	l.read()

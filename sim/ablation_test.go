@@ -212,3 +212,35 @@ func TestAFailedRunTellsTheSettingsBeforeItsAblation(t *testing.T) {
 		t.Errorf("the run is %v", s.State)
 	}
 }
+
+// A change is switched back and forth by one more command until it is decided; the settings end
+// as they were, and the effect of the change has what came out.
+func TestAChangeIsReplicated(t *testing.T) {
+	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "checkpointing=false", "threads=1"})
+	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, sets...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 30 })
+	set(t, r, "checkpointing", "true")
+	s := until(t, a, "the effect", func(s *profiles.Snapshot) bool { return len(s.Effects) == 1 && s.Effects[0].NAfter > 0 })
+	e := &s.Effects[0]
+	if err := r.Replicate([]settings.Assignment{{Key: e.Key, Value: e.Before}}, e.Iteration); err != nil {
+		t.Fatal(err)
+	}
+	s = until(t, a, "switching", func(s *profiles.Snapshot) bool { return s.Ablation != nil && !s.Settings.On("checkpointing") })
+	if !s.Ablation.Base.On("checkpointing") || !s.Ablation.Replication || s.Ablation.Of != e.Iteration {
+		t.Errorf("%+v", s.Ablation)
+	}
+	r.StopAblation()
+	s = until(t, a, "the end", func(s *profiles.Snapshot) bool { return !s.Ablation.Running && s.Settings.On("checkpointing") })
+	if got := s.Effects[0].Replica; got == nil || got.Key != "checkpointing" || got.Off != "false" || got.On != "true" || len(s.Effects) != 1 {
+		t.Errorf("%d effects, replica %+v", len(s.Effects), got)
+	}
+	if !told(s, "replication of checkpointing ended: it was stopped") {
+		t.Errorf("log %v", s.Log)
+	}
+	if err := r.Replicate([]settings.Assignment{{Key: "checkpointing", Value: "true"}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "the refusal", func(s *profiles.Snapshot) bool {
+		return told(s, "not replicated: the settings are as they were before that change")
+	})
+}

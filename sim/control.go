@@ -14,7 +14,9 @@ type command struct {
 	kind     commandKind
 	settings settings.Values // of setCommand: all that is asked for, valid
 
-	ablation ablation.Options // of ablateCommand
+	ablation  ablation.Options      // of ablateCommand
+	before    []settings.Assignment // of replicateCommand
+	iteration int64                 // of replicateCommand, at which the change was made
 }
 
 type commandKind uint8
@@ -27,6 +29,7 @@ const (
 	restartCommand
 	saveCommand
 	ablateCommand
+	replicateCommand
 	stopAblationCommand
 	stopCommand
 )

@@ -323,6 +323,8 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		return false, l.step(cut)
 	case ablateCommand:
 		return false, l.startAblation(cut, c.ablation)
+	case replicateCommand:
+		return false, l.startReplication(cut, c)
 	case stopAblationCommand:
 		return false, l.stopAblation(cut, "it was stopped")
 	case restartCommand:

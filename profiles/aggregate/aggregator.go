@@ -234,6 +234,9 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.layers, a.roofs = b.Layers, b.Roofs
 	case *profiles.Ablation:
 		a.takeAblation(b, e.At)
+		if b.Replication && len(b.Rows) == 1 {
+			a.effects.Replicate(b.Of, &b.Rows[0])
+		}
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
 	case *profiles.Load:

@@ -233,6 +233,15 @@ func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 	}
 }
 
+// Replicate takes in what a replication of the change at an iteration has shown so far.
+func (e *Tracker) Replicate(iteration int64, row *profiles.AblationRow) {
+	for i := range e.all {
+		if f := &e.all[i]; f.Iteration == iteration && f.Replica != row {
+			f.Replica, e.dirty = row, true
+		}
+	}
+}
+
 // End says that the run is over: what lacks iterations will get none.
 func (e *Tracker) End() {
 	if e.over {

@@ -22,7 +22,11 @@ type Centre struct {
 // distribution: it holds the truth in 95 % of cases or more however few the values
 // are, where a bootstrap of so few falls short, and one wild value cannot move it
 // far.
-func SignedRank(values []float64) Centre {
+func SignedRank(values []float64) Centre { return SignedRankAt(values, 0.05) }
+
+// SignedRankAt is SignedRank with an interval that misses the truth with at most the given
+// chance. It is infinite where so few values cannot make it that sure.
+func SignedRankAt(values []float64, miss float64) Centre {
 	n := len(values)
 	means := make([]float64, 0, n*(n+1)/2)
 	for i, a := range values {
@@ -32,15 +36,15 @@ func SignedRank(values []float64) Centre {
 	}
 	slices.Sort(means)
 	c := Centre{Value: Quantile(means, 0.5), Low: math.Inf(-1), High: math.Inf(1)}
-	if k, ok := signedRankCut(n); ok {
+	if k, ok := signedRankCut(n, miss/2); ok {
 		c.Low, c.High = means[k], means[len(means)-1-k]
 	}
 	return c
 }
 
-// signedRankCut is the largest k with P(W ≤ k) ≤ 2.5 % for the sum W of the
+// signedRankCut is the largest k with P(W ≤ k) ≤ tail for the sum W of the
 // positive ranks of n values; ok is false where even 0 is likelier.
-func signedRankCut(n int) (k int, ok bool) {
+func signedRankCut(n int, tail float64) (k int, ok bool) {
 	total := n * (n + 1) / 2
 	chance := make([]float64, total+1) // of each sum, over the ranks so far
 	chance[0] = 1
@@ -54,7 +58,7 @@ func signedRankCut(n int) (k int, ok bool) {
 	}
 	cumulative := 0.0
 	for sum := range chance {
-		if cumulative += chance[sum]; cumulative > 0.025 {
+		if cumulative += chance[sum]; cumulative > tail {
 			return sum - 1, sum > 0
 		}
 	}

@@ -10,12 +10,12 @@ import (
 // critical value T is the largest sum that rejects.
 func TestSignedRankCutsAreTheTables(t *testing.T) {
 	for n, want := range map[int]int{6: 0, 7: 2, 8: 3, 9: 5, 10: 8, 12: 13, 15: 25, 20: 52, 25: 89} {
-		if k, ok := signedRankCut(n); !ok || k != want {
+		if k, ok := signedRankCut(n, 0.025); !ok || k != want {
 			t.Errorf("n = %d: cut %d, %v; want %d", n, k, ok, want)
 		}
 	}
 	for n := range SignedRankLeast {
-		if k, ok := signedRankCut(n); ok {
+		if k, ok := signedRankCut(n, 0.025); ok {
 			t.Errorf("n = %d has a cut, %d", n, k)
 		}
 	}

@@ -10,6 +10,7 @@
 package ablation
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -50,12 +51,22 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Looks are the numbers of groups after which a replication is judged: a group-sequential design
+// (Jennison and Turnbull 2000, Group Sequential Methods) whose chance of error, 5 %, is divided
+// equally among them, so that it holds for all looks together. The last one ends it.
+var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90}
+
+// lookMiss is the chance with which the interval of a look may miss the truth.
+var lookMiss = 0.05 / float64(len(Looks))
+
 // Schedule is an ablation under way. It is used by one goroutine.
 type Schedule struct {
-	options Options
-	base    settings.Values
-	rows    []row
-	random  *rand.Rand
+	options     Options
+	base        settings.Values
+	replication bool // of the change at the iteration of
+	of          int64
+	rows        []row
+	random      *rand.Rand
 
 	order []int // rows of the present round
 	round int
@@ -86,6 +97,21 @@ func New(base settings.Values, o Options) *Schedule {
 			s.rows = append(s.rows, newRow(base, &k, p))
 		}
 	}
+	s.block.nanos = make([]int64, 0, maxBlock)
+	s.beginRound()
+	return s
+}
+
+// Replicate plans to switch one change back and forth, from the settings before it to base, in
+// which it is in force, until a look decides it. Of is the iteration at which it was made, and
+// key, off and on what it is called.
+func Replicate(before, base settings.Values, of int64, key, off, on string, o Options) *Schedule {
+	o.Rounds = Looks[len(Looks)-1]
+	o = o.withDefaults()
+	s := &Schedule{options: o, base: base, replication: true, of: of, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	r := row{AblationRow: profiles.AblationRow{Key: key, Off: off, On: on, Sequential: true}, switched: [2]settings.Values{before, base}}
+	r.judge()
+	s.rows = append(s.rows, r)
 	s.block.nanos = make([]int64, 0, maxBlock)
 	s.beginRound()
 	return s
@@ -205,6 +231,9 @@ func (s *Schedule) beginRound() {
 
 func (s *Schedule) beginGroup() {
 	s.group = group{mirrored: (s.round+s.order[s.at])%2 == 1}
+	if s.replication { // the blocks then follow the sequence of Thue and Morse
+		s.group.mirrored = bits.OnesCount(uint(s.round))%2 == 1
+	}
 	s.block.reset(0)
 }
 
@@ -227,6 +256,10 @@ func (s *Schedule) endBlock(psnr float64, bytes int64) {
 	}
 	r.take(g)
 	s.groups++
+	if r.Sequential && r.decided() {
+		s.End("decided")
+		return
+	}
 	if s.at++; s.at < len(s.order) {
 		s.beginGroup()
 		return

@@ -2,6 +2,7 @@ package ablation
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -264,5 +265,64 @@ func TestShortIterationsFillTheirBlocks(t *testing.T) {
 	m.play(s, nil)
 	if v := s.View(); v.Ended != "complete" || v.Done != 1 {
 		t.Errorf("ended: %s, after %d groups", v.Ended, v.Done)
+	}
+}
+
+// replicated plays a replication of a setting whose effect is known.
+func replicated(t *testing.T, seed uint64, factor float64) *profiles.AblationRow {
+	t.Helper()
+	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
+	m := later(seed)
+	m.drift, m.factor = 2e-5, map[string]float64{"checkpointing true": factor}
+	s := Replicate(before, on, 40, "checkpointing", "false", "true", Options{Kinds: prism.Schema().Kinds, Seed: seed})
+	m.play(s, nil)
+	v := s.View()
+	if !v.Replication || v.Of != 40 || len(v.Rows) != 1 || v.Running {
+		t.Fatalf("%+v", v)
+	}
+	return &v.Rows[0]
+}
+
+// A replication of nothing is called something in at most 5 % of cases for all its looks
+// together, an effect of 2 % is found, and none of 60 misses its interval but by chance.
+func TestReplicationsAreCalibrated(t *testing.T) {
+	const runs = 60
+	wrong, equal, missed := 0, 0, 0
+	for seed := range uint64(runs) {
+		switch r := replicated(t, seed, 1); r.Judge() {
+		case profiles.Saves, profiles.Costs:
+			wrong++
+		case profiles.SameTime:
+			equal++
+		}
+		r := replicated(t, 1000+seed, 1.02)
+		if r.Judge() != profiles.Costs || r.Low > 0.02 || r.High < 0.02 {
+			missed++
+		}
+	}
+	t.Logf("of %d: no effect called one %d times, called equal %d times; 2 %% missed %d times", runs, wrong, equal, missed)
+	if wrong > 6 || missed > 6 || equal < runs*8/10 {
+		t.Errorf("of %d: no effect called one %d times, called equal %d times; 2 %% missed %d times", runs, wrong, equal, missed)
+	}
+}
+
+// The blocks follow the sequence of Thue and Morse, which cancels drifts of low order.
+func TestAReplicationFollowsThueAndMorse(t *testing.T) {
+	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
+	s := Replicate(before, on, 0, "checkpointing", "false", "true", Options{Least: 4, Time: 1})
+	var order []bool
+	m := later(5)
+	m.play(s, func(v settings.Values, _ *profiles.Iteration) {
+		if s.block.seen == 0 {
+			order = append(order, v.On("checkpointing"))
+		}
+	})
+	for i, on := range order {
+		if want := bits.OnesCount(uint(i))%2 == 1; on != want {
+			t.Fatalf("block %d is on: %v, want %v", i, on, want)
+		}
+	}
+	if len(order) < 4*Looks[0] {
+		t.Errorf("only %d blocks", len(order))
 	}
 }

@@ -60,6 +60,7 @@ type row struct {
 	skip     bool
 	switched [2]settings.Values // off and on
 	ratios   []float64          // logarithms of on over off
+	looked   stats.Centre       // of a replication, at its newest look
 	gains    []float64
 	off      []float64 // medians of blocks
 	on       []float64
@@ -114,9 +115,35 @@ func (r *row) judge() {
 	r.Groups, r.QualityGroups = len(r.ratios), len(r.gains)
 	r.OffNS, r.OnNS = middle(r.off), middle(r.on)
 	c := stats.SignedRank(r.ratios)
+	if r.Sequential {
+		c = r.look()
+	}
 	r.Effect, r.Low, r.High = math.Expm1(c.Value), math.Expm1(c.Low), math.Expm1(c.High)
 	q := stats.SignedRank(r.gains)
 	r.Quality, r.QualityLow, r.QualityHigh = q.Value, q.Low, q.High
+}
+
+// look is what the newest look of a replication said. Until the first there is no interval.
+func (r *row) look() stats.Centre {
+	if slices.Contains(Looks, len(r.ratios)) {
+		r.looked = stats.SignedRankAt(r.ratios, lookMiss)
+	}
+	c := stats.SignedRankAt(r.ratios, 0) // the newest estimate
+	c.Low, c.High = math.Inf(-1), math.Inf(1)
+	if len(r.ratios) >= Looks[0] {
+		c.Low, c.High = r.looked.Low, r.looked.High
+	}
+	return c
+}
+
+// decided reports whether a replication has its verdict: with the groups of a look, and an
+// interval that excludes 0 or lies close about it.
+func (r *row) decided() bool {
+	if !slices.Contains(Looks, r.Groups) {
+		return false
+	}
+	j := r.Judge()
+	return j == profiles.Saves || j == profiles.Costs || j == profiles.SameTime
 }
 
 func middle(values []float64) float64 {
@@ -126,7 +153,7 @@ func middle(values []float64) float64 {
 // View is the table so far.
 func (s *Schedule) View() *profiles.Ablation {
 	v := &profiles.Ablation{
-		Running: !s.Done(), Base: s.base, Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
+		Running: !s.Done(), Replication: s.replication, Of: s.of, Base: s.base, Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
 		Warmup: s.options.Warmup, Spent: time.Duration(s.spent),
 	}
 	if k := int(s.first.Kind); s.began && k < len(s.options.Kinds) {
