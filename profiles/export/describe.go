@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/profiles/unit"
 )
 
@@ -253,6 +254,11 @@ func describeLimit(v profiles.Change) Change {
 	return c
 }
 
+// verdicts are what effects say, as JSON names it.
+var verdicts = map[profiles.Verdict]string{
+	profiles.Invalid: "invalid", profiles.Faster: "faster", profiles.Slower: "slower", profiles.Equal: "equal", profiles.InNoise: "in_noise",
+}
+
 func describeEffect(e *profiles.Effect) *Effect {
 	v := &Effect{BeforeMS: e.BeforeNS / 1e6, AfterMS: e.AfterNS / 1e6, NBefore: e.NBefore, NAfter: e.NAfter}
 	reason := ""
@@ -262,5 +268,14 @@ func describeEffect(e *profiles.Effect) *Effect {
 	v.Shift, v.ShiftReason = number(e.Shift, reason)
 	v.Low, v.LowReason = number(e.Low, reason)
 	v.High, v.HighReason = number(e.High, reason)
+	v.Verdict, v.DriftWindows = verdicts[e.Verdict()], e.DriftWindows
+	reason = ""
+	if e.DriftWindows < stats.DriftLeast {
+		reason = "the run had too few iterations before the change"
+	}
+	v.Drift, v.DriftReason = number(e.Drift, reason)
+	if r := e.Replica; r != nil {
+		v.Replicated = &Replica{known(r.OffNS / 1e6), known(r.OnNS / 1e6), known(r.Effect), bounds(r.Low, r.High), r.Groups, r.Verdict()}
+	}
 	return v
 }

@@ -226,12 +226,29 @@ type Effect struct {
 	AfterMS     float64  `json:"after_ms"`
 	Shift       *float64 `json:"shift"` // after/before − 1
 	ShiftReason string   `json:"shift_reason,omitempty"`
-	Low         *float64 `json:"low"` // 95 % bootstrap interval of shift
+	Low         *float64 `json:"low"` // 95 % interval of shift, as wide as the run's own drift
 	LowReason   string   `json:"low_reason,omitempty"`
 	High        *float64 `json:"high"`
 	HighReason  string   `json:"high_reason,omitempty"`
 	NBefore     int      `json:"n_before"` // iterations in each window
 	NAfter      int      `json:"n_after"`
+
+	Verdict      string   `json:"verdict"` // faster, slower, equal, in_noise or invalid
+	Drift        *float64 `json:"drift"`   // how far neighbouring medians moved before, with nothing changed
+	DriftReason  string   `json:"drift_reason,omitempty"`
+	DriftWindows int      `json:"drift_windows"` // that it rests on
+
+	Replicated *Replica `json:"replicated,omitempty"`
+}
+
+// Replica is what switching a change back and forth has shown.
+type Replica struct {
+	OffMS    *float64    `json:"before_ms"`
+	OnMS     *float64    `json:"after_ms"`
+	Effect   *float64    `json:"shift"`
+	Interval *[2]float64 `json:"interval"` // 95 % for all its looks together; null before the first
+	Groups   int         `json:"groups"`   // of four blocks
+	Verdict  string      `json:"verdict"`
 }
 
 // WriteJSON writes the summary as one indented object and a line feed.
