@@ -150,8 +150,8 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log("replication of " + name + " began")
 	return l.protect(cut, func(t *trial) {
-		t.schedule = ablation.Replicate(before, t.base, c.iteration, name, strings.Join(off, ", "), strings.Join(on, ", "),
-			ablation.Options{Kinds: l.info.Schema.Kinds})
+		change := ablation.Pairing{Key: name, Off: strings.Join(off, ", "), On: strings.Join(on, ", "), Before: before, After: t.base}
+		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds})
 		l.publish(t)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
@@ -423,7 +424,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.Cores <= 0 {
-		o.Cores = runtime.GOMAXPROCS(0)
+		o.Cores = machine.Processors()
 	}
 	return o
 }

@@ -2,10 +2,10 @@ package tui
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
@@ -16,7 +16,7 @@ import (
 // the time of its newest stage went, what it kept in memory, what the caches and
 // the changes did, and how good the picture is. Lines end in "\n".
 func Summary(s *profiles.Snapshot) string {
-	return summary(s, s.State.String(), runtime.GOMAXPROCS(0))
+	return summary(s, s.State.String(), machine.Processors())
 }
 
 // SummaryWithin is Summary for a terminal of so many columns: longer lines go on,

@@ -2,13 +2,13 @@ package effect
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/unit"
 )
 
@@ -66,7 +66,7 @@ func (b *boundary) net() []profiles.Change {
 func same(key, before, after string) bool {
 	meant := func(value string) string {
 		if key == "threads" && value == "0" {
-			return strconv.Itoa(runtime.GOMAXPROCS(0))
+			return strconv.Itoa(machine.Processors())
 		}
 		return value
 	}

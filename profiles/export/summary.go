@@ -252,7 +252,11 @@ type Replica struct {
 }
 
 // WriteJSON writes the summary as one indented object and a line feed.
-func WriteJSON(w io.Writer, s *Summary) error {
+func WriteJSON(w io.Writer, s *Summary) error { return WriteObject(w, s) }
+
+// WriteObject writes a value as one indented object and a line feed, with what could steer a
+// terminal written out.
+func WriteObject(w io.Writer, s any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")

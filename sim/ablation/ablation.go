@@ -84,34 +84,53 @@ type Schedule struct {
 	ended  string
 }
 
-// New plans an ablation around base, which stays in force for everything that is
-// not being compared.
+// Pairing is two values of a setting, or of several that were changed together, and the
+// settings with either in force.
+type Pairing struct {
+	Key, Off, On  string // what it is called in the table
+	Before, After settings.Values
+	Note          string // why it cannot matter; empty where it can
+	Refused       bool   // for the reason in Note: it is left out
+}
+
+// New plans an ablation of every setting that the workload lets be compared, around base, which
+// stays in force for everything else.
 func New(base settings.Values, o Options) *Schedule {
-	o = o.withDefaults()
-	s := &Schedule{options: o, base: base, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	var pairings []Pairing
 	for _, k := range base.Table().Compares() {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, k.Name) {
 			continue
 		}
 		for _, p := range k.Compared.Pairs {
-			s.rows = append(s.rows, newRow(base, &k, p))
+			pairings = append(pairings, pairingOf(base, &k, p))
 		}
 	}
-	s.block.nanos = make([]int64, 0, maxBlock)
-	s.beginRound()
-	return s
+	return Compare(base, pairings, o)
+}
+
+// Compare plans an ablation of pairs of settings around base, to which it returns.
+func Compare(base settings.Values, pairings []Pairing, o Options) *Schedule {
+	return plan(base, pairings, false, 0, o)
 }
 
 // Replicate plans to switch one change back and forth, from the settings before it to base, in
-// which it is in force, until a look decides it. Of is the iteration at which it was made, and
-// key, off and on what it is called.
-func Replicate(before, base settings.Values, of int64, key, off, on string, o Options) *Schedule {
+// which it is in force, until a look decides it. Of is the iteration at which it was made.
+func Replicate(base settings.Values, change Pairing, of int64, o Options) *Schedule {
 	o.Rounds = Looks[len(Looks)-1]
+	return plan(base, []Pairing{change}, true, of, o)
+}
+
+func plan(base settings.Values, pairings []Pairing, replication bool, of int64, o Options) *Schedule {
 	o = o.withDefaults()
-	s := &Schedule{options: o, base: base, replication: true, of: of, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
-	r := row{AblationRow: profiles.AblationRow{Key: key, Off: off, On: on, Sequential: true}, switched: [2]settings.Values{before, base}}
-	r.judge()
-	s.rows = append(s.rows, r)
+	s := &Schedule{options: o, base: base, replication: replication, of: of, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	for _, p := range pairings {
+		r := row{
+			AblationRow: profiles.AblationRow{Key: p.Key, Off: p.Off, On: p.On, Note: p.Note, Sequential: replication},
+			switched:    [2]settings.Values{p.Before, p.After}, skip: p.Refused,
+		}
+		r.judge()
+		s.rows = append(s.rows, r)
+	}
 	s.block.nanos = make([]int64, 0, maxBlock)
 	s.beginRound()
 	return s
@@ -127,13 +146,16 @@ func (s *Schedule) End(why string) {
 	}
 }
 
+// On reports whether the next iteration is one with the present pair's second values.
+func (s *Schedule) On() bool { return !s.Done() && s.group.isOn(s.group.block) }
+
 // Wanted is the settings for the next iteration.
 func (s *Schedule) Wanted() settings.Values {
 	if s.Done() {
 		return s.base
 	}
 	r := &s.rows[s.order[s.at]]
-	if s.group.isOn(s.group.block) {
+	if s.On() {
 		return r.switched[1]
 	}
 	return r.switched[0]

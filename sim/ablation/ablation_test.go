@@ -274,7 +274,7 @@ func replicated(t *testing.T, seed uint64, factor float64) *profiles.AblationRow
 	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
 	m := later(seed)
 	m.drift, m.factor = 2e-5, map[string]float64{"checkpointing true": factor}
-	s := Replicate(before, on, 40, "checkpointing", "false", "true", Options{Kinds: prism.Schema().Kinds, Seed: seed})
+	s := Replicate(on, Pairing{Key: "checkpointing", Off: "false", On: "true", Before: before, After: on}, 40, Options{Kinds: prism.Schema().Kinds, Seed: seed})
 	m.play(s, nil)
 	v := s.View()
 	if !v.Replication || v.Of != 40 || len(v.Rows) != 1 || v.Running {
@@ -309,7 +309,7 @@ func TestReplicationsAreCalibrated(t *testing.T) {
 // The blocks follow the sequence of Thue and Morse, which cancels drifts of low order.
 func TestAReplicationFollowsThueAndMorse(t *testing.T) {
 	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
-	s := Replicate(before, on, 0, "checkpointing", "false", "true", Options{Least: 4, Time: 1})
+	s := Replicate(on, Pairing{Key: "checkpointing", Off: "false", On: "true", Before: before, After: on}, 0, Options{Least: 4, Time: 1})
 	var order []bool
 	m := later(5)
 	m.play(s, func(v settings.Values, _ *profiles.Iteration) {

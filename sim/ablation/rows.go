@@ -66,22 +66,22 @@ type row struct {
 	on       []float64
 }
 
-// newRow prepares a pair of values of a setting; one that cannot take them beside the others
-// of base is skipped, with the reason as its note.
-func newRow(base settings.Values, k *settings.Key, pair settings.Pair) row {
-	r := row{AblationRow: profiles.AblationRow{Key: k.Name, Off: pair.Off, On: pair.On, Note: k.Idle(base)}}
-	for i, value := range []string{pair.Off, pair.On} {
+// pairingOf is a pair of values of a setting; one that cannot take them beside the others of
+// base is refused.
+func pairingOf(base settings.Values, k *settings.Key, pair settings.Pair) Pairing {
+	p := Pairing{Key: k.Name, Off: pair.Off, On: pair.On, Note: k.Idle(base)}
+	try := func(value string) settings.Values {
 		trial, err := base.With(settings.Assignment{Key: k.Name, Value: value})
 		if err == nil {
 			err = trial.Validate()
 		}
 		if err != nil {
-			r.Note, r.skip = err.Error(), true
+			p.Note, p.Refused = err.Error(), true
 		}
-		r.switched[i] = trial
+		return trial
 	}
-	r.judge()
-	return r
+	p.Before, p.After = try(pair.Off), try(pair.On)
+	return p
 }
 
 // clear forgets the groups.

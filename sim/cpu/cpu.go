@@ -19,7 +19,6 @@ package cpu
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"prismtop/profiles/machine"
@@ -40,7 +39,7 @@ type PlanSource interface {
 // Options configures a Backend. The zero value is all processors, the fastest
 // kernels and FFT plans that are made once per executable and step.
 type Options struct {
-	// Threads is the number of threads that kernels run on; 0 means GOMAXPROCS.
+	// Threads is the number of threads that kernels run on; 0 means one for each processor.
 	Threads int
 
 	// Kernels is a name that KernelNames returns, or "auto" or "" for the first.
@@ -83,7 +82,7 @@ func New(o Options) (*Backend, error) {
 		return nil, fmt.Errorf("cpu backend: %d threads: must be 1 to %d, or 0 for all processors", o.Threads, maxThreads)
 	}
 	if o.Threads == 0 {
-		o.Threads = runtime.GOMAXPROCS(0)
+		o.Threads = machine.Processors()
 	}
 	set, err := vec.Choose(o.Kernels)
 	if err != nil {

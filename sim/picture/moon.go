@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"runtime"
+	"prismtop/profiles/machine"
 	"sync"
 )
 
@@ -59,7 +59,7 @@ func drawMoon(ctx context.Context, side int) []float64 {
 	pixels := make([]float64, side*side)
 	next := make(chan int)
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), (side+band-1)/band) {
+	for range min(machine.Processors(), (side+band-1)/band) {
 		workers.Go(func() {
 			for top := range next {
 				drawBand(ctx, pixels, side, n, top, min(top+band, side), craters)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/sim/nn"
 	"prismtop/sim/picture"
@@ -99,7 +99,7 @@ func (r *Reconstruction) Device() workload.Device { return r.device.Backend }
 // threads is the number that the setting means: 0 is one per processor.
 func threads(setting int) int {
 	if setting == 0 {
-		return runtime.GOMAXPROCS(0)
+		return machine.Processors()
 	}
 	return setting
 }

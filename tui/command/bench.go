@@ -14,6 +14,6 @@ func benchCommand() *cobra.Command {
 			return badUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling or ablation"))
 		},
 	}
-	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand())
+	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), burnCommand())
 	return cmd
 }

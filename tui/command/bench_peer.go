@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,7 @@ func benchPeerCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.programs.Python, "python", []string{"python3"}, "the interpreter that has PyTorch, and what goes before the script")
 	flags.StringArrayVar(&f.options.Sets, "set", nil, "a setting of prismtop as key=value; may be given again")
-	flags.IntVar(&f.options.Threads, "threads", min(2, runtime.GOMAXPROCS(0)), "threads of both sides")
+	flags.IntVar(&f.options.Threads, "threads", min(2, machine.Processors()), "threads of both sides")
 	flags.Float64Var(&f.options.Seconds, "seconds", 5, "seconds of each measurement")
 	flags.IntVar(&f.rounds, "rounds", 3, "rounds of each work")
 	flags.Float64Var(&f.maxForeign, "max-foreign", machine.Quiet, "share of the processors that other programs may take in a round")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +57,7 @@ func benchScalingCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.IntSliceVar(&sizes, "sizes", []int{256, 512, 1024, 2048}, "sides of the field in pixels; the object has a quarter")
-	flags.IntSliceVar(&threads, "threads", []int{1, runtime.GOMAXPROCS(0)}, "numbers of threads")
+	flags.IntSliceVar(&threads, "threads", []int{1, machine.Processors()}, "numbers of threads")
 	flags.Float64Var(&seconds, "seconds", 5, "seconds of each measurement")
 	flags.StringVar(&plot, "plot", "", "path of a plot to draw, in SVG")
 	flags.StringArrayVar(&sets, "set", nil, "one setting as key=value; may be given again")

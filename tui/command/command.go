@@ -12,10 +12,13 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"prismtop/profiles/machine"
 )
 
 // Main carries out the command line of the process and returns its exit status.
 func Main() int {
+	machine.ShareProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	root := rootCommand()

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
 	"prismtop/profiles/stream"
@@ -119,6 +120,7 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 		b.Fatal(err)
 	}
 	thriftyCollector()
+	machine.ShareProcessors()
 	events := stream.New(8192)
 	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {

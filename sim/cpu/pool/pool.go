@@ -17,6 +17,7 @@ package pool
 import (
 	"context"
 	"fmt"
+	"prismtop/profiles/machine"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -34,11 +35,13 @@ const (
 	// assembly, so that a look costs nothing that could be measured.
 	grainsPerPiece = 64
 
-	// spinTime is how long a worker looks for the next loop before it parks: about
-	// the length of the serial steps between loops. Parking at once gains nothing from
-	// a second processor in loops this short, and longer spinning costs other
-	// processes more than it gains (BenchmarkUnderLoad).
-	spinTime = 40 * time.Microsecond
+	// spinTime is how long a worker looks for the next loop before it parks: longer than the
+	// serial steps between nearly all loops, since a worker that parks is woken through the
+	// scheduler, behind whatever else wants to run. One that looked in vain looks for half
+	// as long the next time, down to leastSpin, so that a pool without work, or one on a
+	// machine that others want, gives its processors away (BenchmarkUnderLoad).
+	spinTime  = 300 * time.Microsecond
+	leastSpin = 40 * time.Microsecond
 	// spinsPerLook is how many looks pass between two readings of the clock.
 	spinsPerLook = 64
 )
@@ -50,6 +53,7 @@ type Pool struct {
 	workers []*worker
 	threads atomic.Int32
 	spin    time.Duration // spinTime, but in measurements
+	least   time.Duration // leastSpin, but in measurements
 
 	// The loop in progress. The fields are written before ticket offers its chunks,
 	// and read by those who claimed one.
@@ -73,6 +77,7 @@ type Pool struct {
 }
 
 type worker struct {
+	spin   time.Duration // how long it looks now
 	parked atomic.Bool
 	wake   chan struct{}
 	stop   atomic.Bool
@@ -93,7 +98,7 @@ func (p *Panic) Error() string { return fmt.Sprintf("panic in a loop: %v\n%s", p
 func New(threads int) *Pool { return newPool(threads, spinTime) }
 
 func newPool(threads int, spin time.Duration) *Pool {
-	p := &Pool{finished: make(chan struct{}, 1), spin: spin}
+	p := &Pool{finished: make(chan struct{}, 1), spin: spin, least: min(spin, leastSpin)}
 	p.SetThreads(threads)
 	return p
 }
@@ -255,7 +260,6 @@ func (p *Pool) await() {
 		if time.Since(start) > p.spin {
 			break
 		}
-		runtime.Gosched()
 	}
 	p.waiting.Store(true)
 	if p.done.Load() == chunks && p.waiting.CompareAndSwap(true, false) {
@@ -264,9 +268,13 @@ func (p *Pool) await() {
 	<-p.finished
 }
 
-// work is the life of a worker: take chunks, look for more, park.
+// work is the life of a worker: take chunks, look for more, park. It keeps its thread, so that
+// waking it is the operating system's work alone.
 func (p *Pool) work(w *worker) {
 	defer close(w.gone)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	w.spin = p.spin
 	for !w.stop.Load() {
 		if p.runChunk() || p.look(w) {
 			continue
@@ -284,16 +292,17 @@ func (p *Pool) work(w *worker) {
 // look spins until there is work or a reason to stop; false when time is up. With
 // a single processor there is nobody to wait for.
 func (p *Pool) look(w *worker) bool {
-	if runtime.GOMAXPROCS(0) == 1 {
+	if machine.Processors() == 1 {
 		return false
 	}
-	for start := time.Now(); time.Since(start) < p.spin; {
+	for start := time.Now(); time.Since(start) < w.spin; {
 		for range spinsPerLook {
 			if offered(p.ticket.Load()) || w.stop.Load() {
+				w.spin = min(2*w.spin, p.spin)
 				return true
 			}
 		}
-		runtime.Gosched()
 	}
+	w.spin = max(w.spin/2, p.least)
 	return false
 }

@@ -1,0 +1,317 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/effect"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/sim"
+	"prismtop/sim/ablation"
+	"prismtop/sim/workload"
+)
+
+// CalibrateOptions say how effects are put to the test.
+type CalibrateOptions struct {
+	Maker    workload.Maker
+	Settings settings.Values
+	Sizes    []float64 // of the effects that are injected: 0.02 makes an iteration 2 % longer
+	Changes  int       // of each size
+	Every    int       // iterations between two changes
+	Phase    string    // that the injected time counts to; empty is none
+	Replicas int       // replications, and ablations, of each size
+	Progress func(done, all int)
+}
+
+// Calibration is how often verdicts were right whose truth was known.
+type Calibration struct {
+	Sizes        []SizeCalibration `json:"sizes"`
+	ForeignCPU   float64           `json:"foreign_cpu"`    // share of the processors that other programs took
+	IterationMS  float64           `json:"iteration_ms"`   // mean
+	Incomparable int               `json:"not_comparable"` // changes that were left out: others disturbed them, or too little came before
+	Changes      int               `json:"changes"`
+}
+
+// SizeCalibration is that of effects of one size.
+type SizeCalibration struct {
+	Size       float64 `json:"size"` // 0.02 is 2 %
+	ByKey      Tally   `json:"by_key"`
+	Replicated Tally   `json:"replicated"`
+	Ablation   Tally   `json:"ablation"`
+	Seconds    float64 `json:"replicated_seconds"` // until the verdict, mean of the replications
+}
+
+// Tally counts verdicts.
+type Tally struct {
+	N       int     `json:"n"`
+	Found   float64 `json:"found"`   // share that was called faster or slower; of size 0 these are false
+	Equal   float64 `json:"equal"`   // share that was called equal
+	Covered float64 `json:"covered"` // share of intervals that hold the truth
+}
+
+// add counts a verdict.
+func (t *Tally) add(found, equal, covered bool) {
+	n := float64(t.N)
+	share := func(old float64, is bool) float64 {
+		if is {
+			old += 1 / n
+		}
+		return old * n / (n + 1)
+	}
+	if t.N == 0 {
+		one := map[bool]float64{true: 1}
+		t.Found, t.Equal, t.Covered = one[found], one[equal], one[covered]
+	} else {
+		t.Found, t.Equal, t.Covered = share(t.Found, found), share(t.Equal, equal), share(t.Covered, covered)
+	}
+	t.N++
+}
+
+// spinner is a workload whose iterations can be made longer by a share of their time, by
+// spinning: work that no setting accounts for.
+type spinner struct {
+	workload.Maker
+	share *float64
+	phase string
+}
+
+func (s spinner) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	task, err := s.Maker.New(ctx, v, in)
+	if err != nil {
+		return nil, err
+	}
+	t := spinning{Task: task, share: s.share, phase: -1}
+	for i, p := range task.Info().Schema.Phases {
+		if p.Name == s.phase {
+			t.phase = i
+		}
+	}
+	return t, nil
+}
+
+type spinning struct {
+	workload.Task
+	share *float64
+	phase int
+}
+
+// Iterate makes the iteration longer by the present share.
+func (s spinning) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
+	start := time.Now()
+	out, err := s.Task.Iterate(ctx, rec)
+	took := time.Since(start) - time.Duration(rec.Retimed)
+	for end := time.Now().Add(time.Duration(*s.share * float64(took))); *s.share > 0 && time.Now().Before(end); {
+	}
+	if s.phase >= 0 {
+		rec.Phases[s.phase] += int64(*s.share * float64(took))
+	}
+	return out, err
+}
+
+// calibrator is a calibration under way.
+type calibrator struct {
+	ctx     context.Context
+	o       *CalibrateOptions
+	run     *sim.Run
+	share   float64 // that is spun now
+	effects effect.Tracker
+	from    machine.Load // when the load of the machine was read last
+	next    time.Time    // when it is read again
+	began   machine.Load
+	index   int64
+	changes uint32
+	total   time.Duration
+}
+
+// Calibrate injects effects whose size is known into a real run, and tells how often those who
+// measure effects find them, find some that are not there, and say how large they are: by the
+// iterations before and after one change, and by switching it back and forth.
+func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
+	c := &calibrator{ctx: ctx, o: &o}
+	m := &measurement{ctx: ctx, report: &Report{}}
+	run, err := m.middle(spinner{o.Maker, &c.share, o.Phase}, o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	c.run = run
+	schema := run.Info().Schema
+	c.effects = effect.New(&schema)
+	c.began = machine.ReadLoad()
+	c.from = c.began
+	out := &Calibration{Sizes: make([]SizeCalibration, len(o.Sizes))}
+	for i, size := range o.Sizes {
+		out.Sizes[i].Size = size
+	}
+	if err := c.iterate(10 * effect.Window); err != nil { // the run's own drift
+		return nil, err
+	}
+	all := len(o.Sizes) * (o.Changes + o.Replicas)
+	done := 0
+	told := func() {
+		if done++; o.Progress != nil {
+			o.Progress(done, all)
+		}
+	}
+	for n := range o.Changes {
+		for i := range o.Sizes {
+			if err := c.byKey(n, &out.Sizes[i], out); err != nil {
+				return nil, err
+			}
+			told()
+		}
+	}
+	for range o.Replicas {
+		for i := range o.Sizes {
+			if err := c.replicate(&out.Sizes[i]); err != nil {
+				return nil, err
+			}
+			told()
+		}
+	}
+	out.ForeignCPU = machine.ReadLoad().Since(c.began).Foreign()
+	out.IterationMS = c.total.Seconds() * 1e3 / float64(c.index)
+	return out, nil
+}
+
+// iterate runs iterations and shows them to the tracker.
+func (c *calibrator) iterate(n int) error {
+	for range n {
+		rec, done, err := c.run.Next(c.ctx)
+		switch {
+		case err != nil:
+			return fmt.Errorf("bench calibrate: %w", err)
+		case done:
+			return fmt.Errorf("bench calibrate: the run ended after %d iterations: it must not have an end", c.index)
+		}
+		c.take(rec)
+	}
+	c.settle(true)
+	return nil
+}
+
+// take shows an iteration to the tracker.
+func (c *calibrator) take(rec *profiles.Iteration) {
+	it := *rec
+	it.Index, it.Changes = c.index, c.changes
+	c.effects.Iteration(&it)
+	c.index++
+	c.total += time.Duration(rec.Total)
+	c.settle(false)
+}
+
+// settle reads the load of the machine twice a second, and lets the iterations until then count.
+func (c *calibrator) settle(now bool) {
+	if !now && time.Now().Before(c.next) {
+		return
+	}
+	load := machine.ReadLoad()
+	share := load.Since(c.from).Foreign()
+	if load.Since(c.from).Passed < 0.2 { // too short for the system's ticks
+		share = 0
+	}
+	c.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return share })
+	c.from, c.next = load, time.Now().Add(batch)
+}
+
+// byKey changes the share to a size, or back to none, and judges the change.
+func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
+	truth, before := s.Size, "off"
+	c.share = 0
+	if n%2 == 1 {
+		c.share, truth, before = s.Size, 1/(1+s.Size)-1, "on"
+	}
+	if err := c.iterate(c.o.Every); err != nil {
+		return err
+	}
+	after := map[string]string{"off": "on", "on": "off"}[before]
+	c.effects.Change(profiles.Change{Key: "spin", Before: before, After: after, Iteration: c.index})
+	c.changes++
+	c.share = s.Size - c.share
+	if err := c.iterate(c.o.Every); err != nil {
+		return err
+	}
+	effects, _ := c.effects.View()
+	e := &effects[len(effects)-1]
+	c.effects.Cut(profiles.Change{Iteration: c.index}) // the next size begins anew
+	c.changes++
+	out.Changes++
+	if v := e.Verdict(); v != profiles.Unknown && v != profiles.Invalid {
+		s.ByKey.add(v == profiles.Faster || v == profiles.Slower, v == profiles.Equal, e.Low <= truth && truth <= e.High)
+	} else {
+		out.Incomparable++
+	}
+	return nil
+}
+
+// replicate switches a share back and forth until that is decided, and as an ablation does.
+func (c *calibrator) replicate(s *SizeCalibration) error {
+	v := c.o.Settings
+	change := ablation.Pairing{Key: "spin", Off: "off", On: "on", Before: v, After: v} // it changes no setting
+	kinds := ablation.Options{Kinds: c.run.Info().Schema.Kinds}
+	began := time.Now()
+	if err := c.play(ablation.Replicate(v, change, 0, kinds), s.Size, &s.Replicated); err != nil {
+		return err
+	}
+	s.Seconds += (time.Since(began).Seconds() - s.Seconds) / float64(s.Replicated.N)
+	return c.play(ablation.Compare(v, []ablation.Pairing{change}, kinds), s.Size, &s.Ablation)
+}
+
+// play runs a schedule of one row to its end and counts its verdict.
+func (c *calibrator) play(schedule *ablation.Schedule, size float64, tally *Tally) error {
+	for !schedule.Done() {
+		c.share = 0
+		if schedule.On() {
+			c.share = size
+		}
+		rec, done, err := c.run.Next(c.ctx)
+		if err != nil || done {
+			return fmt.Errorf("bench calibrate: the run ended: %w", err)
+		}
+		c.index++
+		c.total += time.Duration(rec.Total)
+		if schedule.Add(rec) {
+			schedule.Look(math.NaN(), profiles.Memory{})
+		}
+	}
+	c.share = 0
+	row := schedule.View().Rows[0]
+	j := row.Judge()
+	tally.add(j == profiles.Saves || j == profiles.Costs, j == profiles.SameTime, row.Low <= size && size <= row.High)
+	return nil
+}
+
+// WriteCalibration writes a calibration for people.
+func WriteCalibration(w io.Writer, c *Calibration) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms an iteration\n",
+		c.Changes, c.Incomparable, 100*c.ForeignCPU, c.IterationMS)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tby key\t\t\t\treplicated\t\t\t\t\tablation\t\t\t\t")
+	fmt.Fprintln(t, "effect\tfound\tequal\tcovered\tn\tfound\tequal\tcovered\tn\tseconds\tfound\tequal\tcovered\tn\t")
+	for _, s := range c.Sizes {
+		fmt.Fprintf(t, "%g %%\t%s\t%s\t", 100*s.Size, tallied(s.ByKey), tallied(s.Replicated))
+		if s.Replicated.N > 0 {
+			fmt.Fprintf(t, "%.1f", s.Seconds)
+		}
+		fmt.Fprintf(t, "\t%s\t\n", tallied(s.Ablation))
+	}
+	_ = t.Flush() // into memory
+	fmt.Fprintln(&b, "found: called faster or slower, which is false for 0 %; covered: the interval holds the injected effect")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func tallied(t Tally) string {
+	if t.N == 0 {
+		return "–\t–\t–\t0"
+	}
+	return fmt.Sprintf("%.1f %%\t%.1f %%\t%.1f %%\t%d", 100*t.Found, 100*t.Equal, 100*t.Covered, t.N)
+}

@@ -1,0 +1,56 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"prismtop/profiles/preset"
+	"prismtop/sim/curve"
+	"prismtop/sim/workloads"
+)
+
+// What is injected is counted by its size, on and off by turns, and a large effect is found.
+func TestCalibrateCountsWhatItInjects(t *testing.T) {
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "curve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	c, err := Calibrate(t.Context(), CalibrateOptions{
+		Maker: curve.Maker{}, Settings: v, Sizes: []float64{0, 4}, Changes: 6, Every: 60, Phase: "descent",
+		Progress: func(done, all int) {
+			if told++; done != told || all != 12 {
+				t.Errorf("progress %d of %d", done, all)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := c.Sizes[0].ByKey.N + c.Sizes[1].ByKey.N
+	if c.Changes != 12 || counted+c.Incomparable != 12 || told != 12 || !(c.IterationMS > 0) {
+		t.Errorf("%+v after %d reports", c, told)
+	}
+	if large := c.Sizes[1].ByKey; large.N > 0 && large.Found != 1 {
+		t.Errorf("five times the time was found in %g of %d", large.Found, large.N)
+	}
+	var b strings.Builder
+	if err := WriteCalibration(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"12 changes", "0 %", "400 %", "by key", "replicated"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+func TestTallyIsTheShare(t *testing.T) {
+	var y Tally
+	for i := range 8 {
+		y.add(i%4 == 0, i%2 == 0, true)
+	}
+	if y.N != 8 || y.Found != 0.25 || y.Equal != 0.5 || y.Covered != 1 {
+		t.Errorf("%+v", y)
+	}
+}

@@ -1,0 +1,201 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/export"
+	"prismtop/sim/bench"
+)
+
+// benchCalibrateCommand is the command bench calibrate.
+func benchCalibrateCommand() *cobra.Command {
+	var f settingFlags
+	var load int
+	var asJSON bool
+	o := bench.CalibrateOptions{}
+	cmd := &cobra.Command{
+		Use: "calibrate", Short: "Inject effects of known size and count how often they are found", Args: noArguments,
+		Long: "Make iterations of a real run longer by known shares of their time, and count how often effects by key,\n" +
+			"replications and ablations find them, find some where there are none, and hold the truth in their\n" +
+			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",
+		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --preset moon --load 1 --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.fromBaseline(cmd.Flags())
+			v, _, err := f.resolve(cmd.Context(), cmd.Flags())
+			if err != nil {
+				return badUsage(err)
+			}
+			if err := validCalibration(&o, load); err != nil {
+				return badUsage(err)
+			}
+			if o.Maker, err = onDevice(cmd.Context(), v); err != nil {
+				return badUsage(err)
+			}
+			o.Settings = v
+			if term.IsTerminal(os.Stderr.Fd()) {
+				o.Progress = func(done, all int) { fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d ", done, all) }
+				defer fmt.Fprintln(cmd.ErrOrStderr())
+			}
+			end, err := burn(load)
+			if err != nil {
+				return fmt.Errorf("flag --load: %w", err)
+			}
+			defer end()
+			c, err := bench.Calibrate(cmd.Context(), o)
+			switch {
+			case cmd.Context().Err() != nil:
+				return errInterrupted
+			case err != nil:
+				return err
+			case !asJSON:
+				return bench.WriteCalibration(cmd.OutOrStdout(), c)
+			}
+			chosen, err := f.sources.Chosen()
+			if err != nil {
+				return badUsage(err)
+			}
+			return export.WriteObject(cmd.OutOrStdout(), summarizeCalibration(c, chosen.Name, load))
+		},
+	}
+	f.register(cmd.Flags())
+	flags := cmd.Flags()
+	flags.Float64SliceVar(&o.Sizes, "sizes", []float64{0, 1, 2, 5, 20}, "effects to inject, in percent of an iteration")
+	flags.IntVar(&o.Changes, "changes", 60, "changes of each size, on and off by turns")
+	flags.IntVar(&o.Every, "every", 150, "iterations between two changes")
+	flags.IntVar(&o.Replicas, "replicas", 2, "replications and ablations of each size")
+	flags.StringVar(&o.Phase, "phase", "", "phase that the injected time counts to; none unless given")
+	flags.IntVar(&load, "load", 0, "busy processes beside it, which it starts and ends")
+	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/json.md)")
+	return cmd
+}
+
+// validCalibration checks the flags and turns percent into shares.
+func validCalibration(o *bench.CalibrateOptions, load int) error {
+	switch {
+	case len(o.Sizes) == 0 || o.Changes < 0 || o.Replicas < 0 || o.Changes+o.Replicas == 0:
+		return errors.New("bench calibrate: --sizes must not be empty, --changes and --replicas at least 0, and not both 0")
+	case o.Every < 40:
+		return errors.New("flag --every: must be at least 40: a window takes 20 iterations after 5 of warm-up")
+	case load < 0 || load > 64:
+		return errors.New("flag --load: must be from 0 to 64")
+	}
+	for i, percent := range o.Sizes {
+		if !(percent >= 0 && percent <= 100) {
+			return fmt.Errorf("flag --sizes: %g: must be from 0 to 100 percent", percent)
+		}
+		o.Sizes[i] = percent / 100
+	}
+	return nil
+}
+
+// burnCommand is the hidden command that keeps one processor busy until its standard input ends.
+func burnCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "burn", Hidden: true, Args: noArguments, Short: "Keep one processor busy until standard input ends",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			over := make(chan struct{})
+			go func() {
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				close(over)
+			}()
+			for x := 1.0; ; {
+				for range 1 << 20 {
+					x *= 1.0000001
+				}
+				select {
+				case <-over:
+					return nil
+				case <-cmd.Context().Done():
+					return errInterrupted
+				default:
+				}
+			}
+		},
+	}
+}
+
+// burn starts so many processes that keep a processor busy each, and returns what ends them. They
+// end with this process too, whatever happens to it: their standard input ends then.
+func burn(n int) (end func(), err error) {
+	var pipes []io.Closer
+	var processes []*exec.Cmd
+	end = func() {
+		for _, p := range pipes {
+			_ = p.Close()
+		}
+		for _, c := range processes {
+			_ = c.Wait()
+		}
+	}
+	self, err := os.Executable()
+	for range n {
+		if err != nil {
+			break
+		}
+		c := exec.Command(self, "bench", "burn")
+		var in io.WriteCloser
+		if in, err = c.StdinPipe(); err == nil {
+			err = c.Start()
+		}
+		if err == nil {
+			pipes, processes = append(pipes, in), append(processes, c)
+		}
+	}
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
+// calibrationSummary is a calibration in JSON.
+type calibrationSummary struct {
+	Schema         int                    `json:"schema"`
+	Version        string                 `json:"version"`
+	Preset         string                 `json:"preset"`
+	Load           int                    `json:"load"`
+	FalsePositives map[string]ratedShare  `json:"false_positives"` // of size 0: by_key, replicated, ablation
+	Coverage       map[string]ratedShare  `json:"coverage"`        // over all sizes
+	Detected       map[string][]foundSize `json:"detected"`
+	*bench.Calibration
+}
+
+type ratedShare struct {
+	Rate float64 `json:"rate"`
+	N    int     `json:"n"`
+}
+
+type foundSize struct {
+	Size float64 `json:"size"`
+	ratedShare
+}
+
+func summarizeCalibration(c *bench.Calibration, preset string, load int) *calibrationSummary {
+	s := &calibrationSummary{
+		Schema: export.Schema, Version: version, Preset: preset, Load: load, Calibration: c,
+		FalsePositives: map[string]ratedShare{}, Coverage: map[string]ratedShare{}, Detected: map[string][]foundSize{},
+	}
+	for i := range c.Sizes {
+		size := &c.Sizes[i]
+		for name, t := range map[string]bench.Tally{"by_key": size.ByKey, "replicated": size.Replicated, "ablation": size.Ablation} {
+			if t.N == 0 {
+				continue
+			}
+			if found := (ratedShare{t.Found, t.N}); size.Size == 0 {
+				s.FalsePositives[name] = found
+			} else {
+				s.Detected[name] = append(s.Detected[name], foundSize{size.Size, found})
+			}
+			all := s.Coverage[name]
+			s.Coverage[name] = ratedShare{(all.Rate*float64(all.N) + t.Covered*float64(t.N)) / float64(all.N+t.N), all.N + t.N}
+		}
+	}
+	return s
+}
