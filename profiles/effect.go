@@ -47,6 +47,8 @@ type Effect struct {
 	// Replica is what switching the change back and forth has shown; nil where that was not
 	// asked for. It never changes: a newer Effect has a newer one.
 	Replica *AblationRow
+	// Fork is what the change did to the result on equal terms; nil where that was not asked for.
+	Fork *Fork
 	// Closed is true once a later change, another stage or the run's end ended the
 	// after-window, and all of it counts; Ended where it was the run's end.
 	Closed, Ended bool

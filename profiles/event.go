@@ -15,7 +15,7 @@ type Event struct {
 }
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
-// *Measurement, *UnitResult, *LogEntry, *Picture, *Memory, *LayerTimes, *Ablation,
+// *Measurement, *UnitResult, *LogEntry, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
 // *Resident or *Load. A body that was sent does not change any more, but for an
 // *Iteration, which is valid only while the event is taken.
 type Body interface{ body() }
@@ -83,6 +83,7 @@ func (*Picture) body()     {}
 func (*Memory) body()      {}
 func (*LayerTimes) body()  {}
 func (*Ablation) body()    {}
+func (*Fork) body()        {}
 func (*Resident) body()    {}
 func (*Load) body()        {}
 

@@ -15,8 +15,8 @@ type command struct {
 	settings settings.Values // of setCommand: all that is asked for, valid
 
 	ablation  ablation.Options      // of ablateCommand
-	before    []settings.Assignment // of replicateCommand
-	iteration int64                 // of replicateCommand, at which the change was made
+	before    []settings.Assignment // of replicateCommand and forkCommand
+	iteration int64                 // of the same, at which the change was made
 }
 
 type commandKind uint8
@@ -30,6 +30,7 @@ const (
 	saveCommand
 	ablateCommand
 	replicateCommand
+	forkCommand
 	stopAblationCommand
 	stopCommand
 )

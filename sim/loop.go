@@ -39,6 +39,7 @@ type loop struct {
 	rec      profiles.Iteration
 	layers   layerProfile
 	ablation *trial             // nil where none is under way
+	fork     *fork              // likewise
 	table    *profiles.Ablation // of the newest, nil before the first
 }
 
@@ -167,6 +168,7 @@ func (l *loop) end(cut context.Context, err error) error {
 	if err == nil {
 		why = "the run was stopped"
 	}
+	l.endFork(why)
 	l.abandonAblation(why)
 	switch {
 	case err != nil:
@@ -182,6 +184,9 @@ func (l *loop) end(cut context.Context, err error) error {
 func (l *loop) iterate(cut context.Context) error {
 	if err := l.switchAblation(cut); err != nil {
 		return err
+	}
+	if err := l.forkHere(cut); err != nil {
+		return fmt.Errorf("iteration %d: fork: %w", l.index, err)
 	}
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
@@ -218,6 +223,7 @@ func (l *loop) iterate(cut context.Context) error {
 	l.failure, l.finished = err, last
 	l.run.over.Store(last)
 	if last {
+		l.endFork("the run is over")
 		return l.stopAblation(cut, "the run is over")
 	}
 	return nil
@@ -325,7 +331,10 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		return false, l.startAblation(cut, c.ablation)
 	case replicateCommand:
 		return false, l.startReplication(cut, c)
+	case forkCommand:
+		l.startFork(c)
 	case stopAblationCommand:
+		l.endFork("it was stopped")
 		return false, l.stopAblation(cut, "it was stopped")
 	case restartCommand:
 		return false, l.restart(cut)
@@ -362,6 +371,7 @@ func (l *loop) set(cut context.Context, next settings.Values) error {
 	for _, key := range changed {
 		besides += ", but " + key + " = " + now.Get(key)
 	}
+	l.endFork(changed[0] + " was changed")
 	if err := l.leaveAblation(cut, changed[0]+" was changed", besides); err != nil {
 		return err
 	}
@@ -481,6 +491,7 @@ func (l *loop) restart(cut context.Context) error {
 	if l.next != nil {
 		v = *l.next
 	}
+	l.endFork("the run was restarted")
 	c, err := l.another(cut, v, l.run.options.Maker.FitsBeside(v, held.Total()))
 	if err != nil || c.work == nil {
 		return err

@@ -237,6 +237,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 		if b.Replication && len(b.Rows) == 1 {
 			a.effects.Replicate(b.Of, &b.Rows[0])
 		}
+	case *profiles.Fork:
+		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
 	case *profiles.Load:

@@ -242,6 +242,15 @@ func (e *Tracker) Replicate(iteration int64, row *profiles.AblationRow) {
 	}
 }
 
+// Forked takes in what a fork of the change at an iteration has shown so far.
+func (e *Tracker) Forked(f *profiles.Fork) {
+	for i := range e.all {
+		if a := &e.all[i]; a.Iteration == f.Of {
+			a.Fork, e.dirty = f, true
+		}
+	}
+}
+
 // End says that the run is over: what lacks iterations will get none.
 func (e *Tracker) End() {
 	if e.over {

@@ -234,6 +234,7 @@ func describeChanges(s *profiles.Snapshot) []Change {
 			reason = "the reconstruction was not compared with the truth on both sides"
 		}
 		c.Drift, c.DriftReason = number(e.QualityDrift, reason)
+		c.Fork = describeFork(e.Fork, &s.Run.Schema)
 		changes = append(changes, c)
 	}
 	for _, v := range s.Changes {
@@ -243,6 +244,18 @@ func describeChanges(s *profiles.Snapshot) []Change {
 	}
 	slices.SortStableFunc(changes, func(a, b Change) int { return cmp.Compare(a.Iteration, b.Iteration) })
 	return changes
+}
+
+func describeFork(f *profiles.Fork, schema *profiles.Schema) *Fork {
+	if f == nil {
+		return nil
+	}
+	v := &Fork{Arm: f.Arm, Pairs: f.Done, Ended: f.Ended, Series: map[string]*ForkLine{}}
+	for i := range f.Rows {
+		r := &f.Rows[i]
+		v.Series[schema.Series[r.Series].Name] = &ForkLine{known(r.Before), known(r.After), known(r.Difference), bounds(r.Low, r.High), r.Equal}
+	}
+	return v
 }
 
 // describeLimit is a change of a setting that has no effect.

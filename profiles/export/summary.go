@@ -210,6 +210,24 @@ type Change struct {
 	Drift        *float64 `json:"psnr_drift_db"`
 	DriftReason  string   `json:"psnr_drift_db_reason,omitempty"`
 	Confounded   string   `json:"confounded,omitempty"` // what else differs between the windows
+	Fork         *Fork    `json:"fork,omitempty"`
+}
+
+// Fork is what a change did to the result on equal terms.
+type Fork struct {
+	Arm    int                  `json:"iterations"` // of each arm
+	Pairs  int                  `json:"pairs"`
+	Ended  string               `json:"ended"` // empty while it runs
+	Series map[string]*ForkLine `json:"series"`
+}
+
+// ForkLine is the difference in one series at the end of the arms.
+type ForkLine struct {
+	Before     *float64    `json:"before"`
+	After      *float64    `json:"after"`
+	Difference *float64    `json:"difference"` // after less before
+	Interval   *[2]float64 `json:"interval"`   // 95 %; null below 6 pairs
+	Equal      bool        `json:"equal"`      // the same bits in every pair
 }
 
 // Setting is a setting that changed.

@@ -206,6 +206,9 @@ func (s *Stream) Layers(layers []profiles.Layer, roofs *profiles.Roofs) {
 // when the run begins again.
 func (s *Stream) Ablation(a *profiles.Ablation) { s.put(a) }
 
+// Fork publishes the state of a fork; the newest counts.
+func (s *Stream) Fork(f *profiles.Fork) { s.put(f) }
+
 // WantPicture asks the run for pictures of its present state.
 func (s *Stream) WantPicture() { s.wanted.Store(true) }
 

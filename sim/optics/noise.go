@@ -30,6 +30,7 @@ type NoiseOptions struct {
 type Noise struct {
 	options       NoiseOptions
 	shot, readout bool
+	source        *rand.PCG // of random
 	random        *rand.Rand
 	normal        []float32
 }
@@ -37,10 +38,27 @@ type Noise struct {
 // noiseStream separates the noise's random numbers from others of the same seed.
 const noiseStream = 0x6e6f697365
 
+// State is where the random numbers stand; SetState goes back there. Both do nothing to a nil
+// Noise.
+func (n *Noise) State() (s rand.PCG) {
+	if n != nil {
+		s = *n.source
+	}
+	return s
+}
+
+// SetState goes on with the random numbers from a State.
+func (n *Noise) SetState(s rand.PCG) {
+	if n != nil {
+		*n.source = s
+	}
+}
+
 // NewNoise makes a noise model; it is nil for the kind none, and a nil Noise adds
 // nothing.
 func NewNoise(o NoiseOptions) (*Noise, error) {
-	n := &Noise{options: o, random: rand.New(rand.NewPCG(o.Seed, noiseStream))}
+	source := rand.NewPCG(o.Seed, noiseStream)
+	n := &Noise{options: o, source: source, random: rand.New(source)}
 	switch strings.ToLower(o.Kind) {
 	case "", "none":
 		return nil, nil

@@ -69,7 +69,8 @@ type Reconstruction struct {
 	passed     time.Time // when the newest pass began
 	targetOld  []float32 // beside a plan, whose own are the newest where Map gives them
 	targetNew  []float32
-	changed    bool // settings changed since the last iteration
+	changed    bool  // settings changed since the last iteration
+	marked     *mark // to go back to; nil for none
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.

@@ -165,7 +165,7 @@ func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (wo
 	}
 	r.inSample++
 	th := r.stop
-	if rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 || rec.Series[SeriesLossOld] < th) {
+	if r.marked == nil && rec.Series[SeriesLossNew] < th && (r.system.Samples() == 0 || rec.Series[SeriesLossOld] < th) {
 		rec.Flags |= profiles.Converged
 		return r.endSample(ctx, rec, true)
 	}
@@ -175,7 +175,7 @@ func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (wo
 	if r.inSample%r.settings.Iterations == 0 && r.settings.Scheduler == "plateau" {
 		r.lr = r.plateau.step(rec.Series[SeriesLossOld]+rec.Series[SeriesLossNew], r.lr)
 	}
-	if r.inSample >= r.settings.Iterations*r.settings.Cycles {
+	if r.marked == nil && r.inSample >= r.settings.Iterations*r.settings.Cycles {
 		return r.endSample(ctx, rec, false)
 	}
 	return workload.Outcome{}, nil

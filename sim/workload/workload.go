@@ -91,6 +91,20 @@ type Saver interface {
 // Keeper is a task that can keep a whole result while it works on the next.
 type Keeper interface{ KeepOutput() }
 
+// Forker is a task that can go back to where it was, bit for bit, so that two settings can be
+// compared over the same iterations from the same point.
+type Forker interface {
+	// Mark keeps where the task is. It is an error where that cannot be, such as between two
+	// units; a later iteration may do. No unit ends until Unmark.
+	Mark(ctx context.Context) error
+
+	// Return goes back to the mark, under the settings in force.
+	Return(ctx context.Context) error
+
+	// Unmark forgets the mark.
+	Unmark()
+}
+
 // Maker makes tasks of settings. It may be used by several goroutines.
 type Maker interface {
 	// Load reads or draws what the settings name: pictures, data.

@@ -1,0 +1,75 @@
+package prism
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"prismtop/sim/nn"
+)
+
+// mark is everything that a reconstruction goes back to: within a sample, since the end of one
+// changes the accumulated mask.
+type mark struct {
+	variables [][]float32 // weights, moments, statistics and the scaler, in the model's order
+	settings  Settings
+	inSample  int
+	lr        float64
+	plateau   plateau
+	began     time.Time
+	output    []float32
+	noise     rand.PCG
+}
+
+// errNoMark says that there is nothing to go back to.
+var errNoMark = errors.New("a reconstruction can only be forked within a sample")
+
+// Mark keeps where the reconstruction is, for Return. It is possible within a sample; no sample
+// ends until Unmark.
+func (r *Reconstruction) Mark(context.Context) error {
+	if r.initial || r.inSample == 0 || r.done || r.program == nil {
+		return errNoMark
+	}
+	variables := r.decoder.Model().Variables()
+	m := &mark{
+		settings: r.settings, inSample: r.inSample, lr: r.lr, plateau: r.plateau, began: r.began,
+		output: slices.Clone(r.Output()), noise: r.system.options.Noise.State(),
+	}
+	for i, v := range variables {
+		values := []float32(nil)
+		if v.Category != nn.Gradients { // which every iteration computes anew
+			values = make([]float32, v.Shape.Elements())
+			r.state.Read(i, values)
+		}
+		m.variables = append(m.variables, values)
+	}
+	r.marked = m
+	return nil
+}
+
+// Return goes back to the mark: weights, moments, statistics, learning rate and the noise's
+// random numbers are what they were, bit for bit. The settings stay as they are now.
+func (r *Reconstruction) Return(context.Context) error {
+	m := r.marked
+	if m == nil {
+		return errNoMark
+	}
+	for i, values := range m.variables {
+		if values != nil {
+			r.state.Write(i, values)
+		}
+	}
+	r.inSample, r.lr, r.plateau, r.began = m.inSample, m.lr, m.plateau, m.began
+	if r.settings.LearningRate != m.settings.LearningRate {
+		r.lr, r.plateau = r.settings.LearningRate, newPlateau()
+	}
+	copy(r.output, m.output)
+	r.hasOutput, r.done = true, false
+	r.system.options.Noise.SetState(m.noise)
+	return nil
+}
+
+// Unmark forgets the mark: samples end again.
+func (r *Reconstruction) Unmark() { r.marked = nil }
