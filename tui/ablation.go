@@ -13,23 +13,30 @@ import (
 	"prismtop/tui/theme"
 )
 
+// Ablation is the pane of what an ablation tells.
+var Ablation = Spec{
+	Name:  "ablation",
+	Shape: layout.Shape{Width: layout.Extent{Least: 60, Good: 104, Most: 140, Weight: 2}, Height: layout.Extent{Least: 6, Good: 16, Most: 20, Weight: 1}},
+	New:   func(h Host) Pane { return newAblationView(h) },
+}
+
 // ablationView is the table that an ablation fills.
 type ablationView struct {
 	box
-	model *Model // whose run it is
+	host Host
 }
 
-func newAblationView(m *Model) *ablationView {
-	return &ablationView{box: box{title: "Ablation"}, model: m}
+func newAblationView(h Host) *ablationView {
+	return &ablationView{box: box{title: "Ablation"}, host: h}
 }
 
-func (p *ablationView) View() string    { return join(p.lines()) }
-func (p *ablationView) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *ablationView) Lines() []string { return p.render(p.draw) }
 
 // Press stops a running ablation with esc; the next esc leaves the pane.
 func (p *ablationView) Press(key string) bool {
-	if key == "esc" && p.model.ablationRuns() {
-		p.model.toggleAblation()
+	if key == "esc" && p.host.AblationRuns() {
+		p.host.ToggleAblation()
 		return true
 	}
 	return false
@@ -324,39 +331,4 @@ func judgementStyle(r *profiles.AblationRow) theme.Style {
 		return theme.Strong
 	}
 	return theme.Faint
-}
-
-// ablationRuns says whether an ablation is under way, or asked for.
-func (m *Model) ablationRuns() bool {
-	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
-}
-
-// toggleAblation starts an ablation and shows its table, or stops it.
-func (m *Model) toggleAblation() {
-	if m.ablationRuns() {
-		m.ablating = false
-		m.control.StopAblation()
-		m.say("the ablation stops: the settings return to what they were")
-		return
-	}
-	if m.snap == nil || ended(m.snap.State) {
-		m.complain("an ablation needs a run that goes on")
-		return
-	}
-	if err := m.control.StartAblation(); err != nil {
-		m.complain("no ablation: " + err.Error())
-		return
-	}
-	m.ablating, m.askedAt = true, m.snap.Ablation
-	m.openPane(layout.Ablation)
-	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
-}
-
-// ablationText says in the header how far an ablation is; "" where none is under way.
-func ablationText(s *profiles.Snapshot) string {
-	a := s.Ablation
-	if a == nil || !a.Running {
-		return ""
-	}
-	return fmt.Sprintf("A %*d/%d", len(itoa(a.Groups)), a.Done, a.Groups)
 }

@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 
-	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
@@ -18,8 +17,11 @@ func (m *Model) budgetPictures() {
 
 func (m *Model) budgetPicturesFor(b terminal.Bandwidth) {
 	m.pictured = b
-	m.pictures().setBudget(int(b.Budget().Pictures))
-	m.panes[layout.KSpace].(*kspace).setCheap(b == terminal.LowBandwidth)
+	for _, p := range m.panes {
+		if p, ok := p.(pictured); ok {
+			p.SetBudget(int(b.Budget().Pictures), b == terminal.LowBandwidth)
+		}
+	}
 	m.stale = true
 }
 

@@ -112,8 +112,8 @@ func (m *Model) over() bool { return m.snap != nil && ended(m.snap.State) }
 
 // editing says whether the keys write a setting's value.
 func (m *Model) editing() bool {
-	p, ok := m.panes[layout.Settings].(*settingsView)
-	return ok && m.focus == layout.Settings && p.input != nil
+	e, _ := m.editor()
+	return e != nil && e.Editing()
 }
 
 // actions are the keys that are no settings, as far as the first line of a footer of
@@ -135,7 +135,7 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 		case "?", "tab":
 			return true
 		case "space":
-			return m.focus == layout.Settings
+			return m.focus == m.deck.Find(settingsPane)
 		}
 		return false
 	})
@@ -180,7 +180,7 @@ func (m *Model) focusKeys() []keyGroup {
 	if m.zoomed {
 		zoom = "unzoom"
 	}
-	groups := []keyGroup{{[]piece{{layout.Names[m.focus] + ":", theme.Strong}}, 0}}
+	groups := []keyGroup{{[]piece{{m.paneName(m.focus) + ":", theme.Strong}}, 0}}
 	add := func(rank int, hints ...hint) {
 		for _, h := range hints {
 			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key}, {" " + h.Does, theme.Plain}}, rank})
@@ -214,12 +214,8 @@ type keyGroup struct {
 	rank   int
 }
 
-// lastRank is the highest rank of a group, lastHandy that of a setting whose place in the
-// footer is rather kept than the names of the others.
-const (
-	lastRank  = 11
-	lastHandy = 6
-)
+// lastRank is the highest rank of a group.
+const lastRank = 11
 
 // keyGap is the room between two bindings in the footer.
 const keyGap = 2

@@ -69,23 +69,9 @@ func isDigit(key string) bool { return len(key) == 1 && key[0] >= '1' && key[0] 
 // pressesOf are the keys that settings declare, of those that are wanted, in the order of
 // their places.
 func pressesOf(t *settings.Table, wanted func(settings.Press) bool) []binding {
-	type placed struct {
-		binding
-		place int
-	}
-	var all []placed
-	for i := range t.Keys() {
-		k := &t.Keys()[i]
-		for _, p := range k.Presses {
-			if wanted(p) {
-				all = append(all, placed{pressOf(k, p), p.Place})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b placed) int { return a.place - b.place })
-	bindings := make([]binding, len(all))
-	for i := range all {
-		bindings[i] = all[i].binding
+	var bindings []binding
+	for _, p := range declaredPresses(t, wanted) {
+		bindings = append(bindings, pressOf(p.of, p.Press))
 	}
 	return bindings
 }
@@ -141,18 +127,6 @@ func withPairs(t *settings.Table, keys []binding) []binding {
 	}
 	return shown
 }
-
-// handyKeys are the keys of settings that most screens have room for in the footer.
-func handyKeys(t *settings.Table) string {
-	var keys []string
-	for _, b := range pressesOf(t, func(p settings.Press) bool { return !p.Tuning && p.Rank <= lastHandy }) {
-		keys = append(keys, keyShown(b.Help().Key))
-	}
-	return strings.Join(keys, " ")
-}
-
-// keyShown is a key as texts have it.
-func keyShown(key string) string { return strings.ReplaceAll(key, "-", "−") }
 
 // keyTable is bindings with what they have in common.
 type keyTable struct {

@@ -102,7 +102,7 @@ func TestPanesOfARunWithOtherSettings(t *testing.T) {
 				m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 				m.Update(snapshotMsg{s})
 			}
-			for id := range layout.NumPanes {
+			for id := range layout.Pane(len(Panes)) {
 				m.openPane(layout.Pane(id))
 				press(m, "enter", "right", "esc", "v", "?", "?", "?")
 				checkFrame(t, m, size[0], size[1])

@@ -1,40 +1,10 @@
 package tui
 
 import (
-	"strings"
-
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
-
-// pane is a part of the screen. Panes are plain structs: the model sets their
-// size and hands them snapshots, and asks for what they look like. A pane draws
-// only after something changed.
-type pane interface {
-	SetSize(w, h int)
-	SetTheme(t *theme.Theme)
-	// SetCorner gives what the screen says in the lower edge of its last pane.
-	SetCorner(text string)
-	Update(s *profiles.Snapshot)
-	// SetFocus tells whether the pane has the keys.
-	SetFocus(on bool)
-	// Press handles a key while the pane has the focus; false leaves it to the
-	// screen. The keys of a pane are arrows, pgup, pgdown, home and end, v for
-	// its next view and x for its next scale or colours.
-	Press(key string) bool
-	// Explain says what the pane's words mean and how its numbers are measured, a
-	// paragraph each.
-	Explain() []string
-	// Hints are the pane's own keys and what each does there, for the footer.
-	Hints() []hint
-	// View is the pane as h lines of w cells.
-	View() string
-	lines() []string
-}
-
-// teller is a pane that says what a key did, once.
-type teller interface{ tell() string }
 
 // box is what every pane has: a canvas with a frame, and the lines it became.
 type box struct {
@@ -83,9 +53,6 @@ func (b *box) Press(string) bool { return false }
 // Explain has nothing to say.
 func (b *box) Explain() []string { return nil }
 
-// hint is a key of a pane and what it does, in a word or two.
-type hint struct{ Key, Does string }
-
 // Hints has none.
 func (b *box) Hints() []hint { return nil }
 
@@ -95,6 +62,9 @@ func (b *box) Update(s *profiles.Snapshot) {
 		b.snap, b.stale = s, true
 	}
 }
+
+// Redraw draws the pane anew the next time, though it shows the same.
+func (b *box) Redraw() { b.stale = true }
 
 // render is the pane's lines, drawn anew where something changed: draw fills
 // the inside and returns the note in the lower edge of the frame.
@@ -157,8 +127,6 @@ func frame(c *chart.Canvas, edge theme.Style) {
 	c.Set(w-1, h-1, '╯', edge)
 }
 
-func join(lines []string) string { return strings.Join(lines, "\n") }
-
 // message writes faint lines in the middle of a pane that has nothing to show yet.
 func message(c *chart.Canvas, s string) {
 	w, h := c.Size()
@@ -168,4 +136,20 @@ func message(c *chart.Canvas, s string) {
 		line = chart.Cut(line, w)
 		c.Text((w-chart.Width(line))/2, (h-len(lines))/2+i, line, theme.Faint)
 	}
+}
+
+// writeWrapped writes words over at most rows lines from y on, and returns the row
+// after them.
+func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
+	w, _ := c.Size()
+	w -= x
+	lines := wrap(s, w)
+	if rows > 0 && len(lines) > rows {
+		lines[rows-1] += " …"
+	}
+	for _, line := range lines[:min(max(rows, 0), len(lines))] {
+		c.Text(x, y, chart.Cut(line, w), style)
+		y++
+	}
+	return y
 }

@@ -6,8 +6,17 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// Caches is the pane of what each cache was asked and saves.
+var Caches = Spec{
+	Name:  "caches",
+	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 38, Most: 52, Weight: 1}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 1}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Caches) > 0 },
+	New:   func(Host) Pane { return newCaches() },
+}
 
 // caches shows what each cache was asked and what it saves.
 type caches struct {
@@ -18,8 +27,8 @@ type caches struct {
 
 func newCaches() *caches { return &caches{box: box{title: "Caches"}} }
 
-func (p *caches) View() string    { return join(p.lines()) }
-func (p *caches) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *caches) Lines() []string { return p.render(p.draw) }
 
 // Press changes between numbers and words, and scrolls the words.
 func (p *caches) Press(key string) bool {
@@ -62,26 +71,13 @@ func (p *caches) Explain() []string {
 	}
 }
 
-// cachesOf are the caches that the schema declares.
-func cachesOf(s *profiles.Snapshot) []profiles.CacheView { return s.Caches[:len(s.Run.Schema.Caches)] }
-
-// cacheTitle is what a cache is called in a column.
-func cacheTitle(s *profiles.Snapshot, id int) string { return s.Run.Schema.Caches[id].Title }
-
-// The settings whose caches have explanations of their own.
-const (
-	measurementCache = "measurement_cache"
-	fftCache         = "fft_cache"
-)
+// fftCache is the setting of a cache that has an explanation of its own, as measurementCache.
+const fftCache = "fft_cache"
 
 const cacheTitleWidth = 11
 
-// The two words for a cache without hits and misses on every pane: it is switched off, or
-// nothing was looked up in it.
-const (
-	cacheOff = "off"
-	notAsked = "not asked"
-)
+// cacheOff says that a cache is switched off.
+const cacheOff = "off"
 
 // Widths from which a row has the share, and says that time is saved; below, the
 // frame says so once.
@@ -249,23 +245,11 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	return fittingParts(w, choices...), theme.Faint
 }
 
-func lookups(v profiles.CacheView) string {
-	if v.Hits+v.Misses == 0 {
-		return notAsked
-	}
-	return plural(v.Hits, "hit", "hits") + " " + plural(v.Misses, "miss", "misses")
-}
-
-// whyNoHits explains a measurement cache that does not hit under the present settings:
-// the trainer measures each sample of the object once a pass (spec/prism.md §9.1).
+// whyNoHits says that and why a measurement cache does not hit under the present settings;
+// empty elsewhere.
 func whyNoHits(s *profiles.Snapshot) string {
-	v := s.Cache(measurementCache)
-	if s.Settings.Text("pattern") != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
-		return ""
-	}
-	_, pass := s.Run.Place(s.Unit)
 	switch {
-	case pass > 0:
+	case !cannotHit(s):
 		return ""
 	case s.Run.Passes > 1:
 		return "Trainer pattern: each sample is measured once a pass, so this cache cannot hit in the first" + whileRunning(s, "; p remeasures every iteration")

@@ -6,8 +6,24 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// IterationTime is the pane of the time of an iteration over the run.
+var IterationTime = Spec{
+	Name:  "iteration time",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 140, Weight: 6}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
+	New:   func(Host) Pane { return newIterationTime() },
+}
+
+// Loss is the pane of the losses over the run.
+var Loss = Spec{
+	Name:  "loss",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 120, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Group(profiles.Losses)) > 0 },
+	New:   func(Host) Pane { return newLosses() },
+}
 
 // iterationTime is the time of an iteration over the run, with a mark at every
 // change of settings.
@@ -20,8 +36,8 @@ type iterationTime struct {
 
 func newIterationTime() *iterationTime { return &iterationTime{box: box{title: "Iteration time"}} }
 
-func (p *iterationTime) View() string    { return join(p.lines()) }
-func (p *iterationTime) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *iterationTime) Lines() []string { return p.render(p.draw) }
 
 // Press scrolls, zooms and reads; v changes between iterations and wall time.
 func (p *iterationTime) Press(key string) bool { return p.wallKey(&p.box, key) }
@@ -118,8 +134,8 @@ func newLosses() *losses {
 	return &losses{box: box{title: "Loss"}, timeline: timeline{log: true}}
 }
 
-func (p *losses) View() string    { return join(p.lines()) }
-func (p *losses) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *losses) Lines() []string { return p.render(p.draw) }
 
 // Press scrolls, zooms and reads; v changes between iterations and wall time.
 func (p *losses) Press(key string) bool { return p.wallKey(&p.box, key) }
@@ -196,7 +212,7 @@ func (p *losses) legend(s *profiles.Snapshot) {
 	}
 	var entries []entry
 	for _, l := range currentLosses(s) {
-		entries = append(entries, entry{l.text(), l.style})
+		entries = append(entries, entry{l.text(), lossStyle(s, l.place)})
 	}
 	if len(entries) == 0 {
 		return
@@ -219,4 +235,16 @@ func (p *losses) legend(s *profiles.Snapshot) {
 	for i := len(entries) - 1; i >= 0; i-- {
 		x = p.canvas.TextRight(x, 0, " "+entries[i].text+" ", entries[i].style)
 	}
+}
+
+// lossStyle is the style of a loss's curve, by its place in the group: the last is the one
+// that training works on.
+func lossStyle(s *profiles.Snapshot, i int) theme.Style {
+	switch last := len(s.Run.Schema.Group(profiles.Losses)) - 1; {
+	case i == last:
+		return theme.LossNew
+	case i == 0:
+		return theme.LossOld
+	}
+	return theme.Line
 }

@@ -20,18 +20,18 @@ type chooser struct{ row int }
 const chooserKeys = "1234567890abcdefghiklm"
 
 // arrangement is the one on screen.
-func (m *Model) arrangement() *layout.Arrangement { return layout.Find(m.preset) }
+func (m *Model) arrangement() *layout.Arrangement { return m.deck.Arrangement(m.preset) }
 
 // nextArrangement goes on to the next arrangement of panes.
 func (m *Model) nextArrangement() {
 	at := 0
-	for i := range layout.Arrangements {
-		if &layout.Arrangements[i] == m.arrangement() {
+	for i := range m.deck.Arrangements {
+		if &m.deck.Arrangements[i] == m.arrangement() {
 			at = i
 		}
 	}
 	m.zoomed = false
-	m.preset = layout.Arrangements[(at+1)%len(layout.Arrangements)].Name
+	m.preset = m.deck.Arrangements[(at+1)%len(m.deck.Arrangements)].Name
 	m.relay()
 	m.say("panes: " + m.preset)
 }
@@ -42,7 +42,7 @@ func (m *Model) nextArrangement() {
 func (m *Model) togglePane(id layout.Pane) {
 	a := m.arrangement()
 	if m.without[id] {
-		m.say("nothing for " + layout.Names[id] + " in this run")
+		m.say("nothing for " + m.paneName(id) + " in this run")
 		return
 	}
 	c := m.choice()
@@ -62,13 +62,13 @@ func (m *Model) togglePane(id layout.Pane) {
 	}
 	kept := c
 	kept.Without = layout.Set{} // of the run, not of the user
-	m.keep.choose(a.Name, kept)
+	m.keep.choose(m.deck, a.Name, kept)
 	if after := m.arranged(c); id == m.focus && !after.Wanted[id] {
 		m.zoomed = false
 	}
 	m.relay()
 	if whole = m.arranged(c); c.Show[id] && whole.Panes[id].Empty() {
-		m.say("no room for " + layout.Names[id] + ": hide others, or enter gives it the screen")
+		m.say("no room for " + m.paneName(id) + ": hide others, or enter gives it the screen")
 	}
 }
 
@@ -95,13 +95,13 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 	case "w":
 		m.nextArrangement()
 	case "up", "shift+tab":
-		c.row = (c.row + int(layout.NumPanes) - 1) % int(layout.NumPanes)
+		c.row = (c.row + len(m.panes) - 1) % len(m.panes)
 	case "down", "tab":
-		c.row = (c.row + 1) % int(layout.NumPanes)
+		c.row = (c.row + 1) % len(m.panes)
 	case "home":
 		c.row = 0
 	case "end":
-		c.row = int(layout.NumPanes) - 1
+		c.row = len(m.panes) - 1
 	case "space":
 		m.togglePane(layout.Pane(c.row))
 	case "enter", "z":
@@ -110,7 +110,7 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 		m.zoomed = true
 		m.relay()
 	default:
-		if i := strings.Index(chooserKeys[:layout.NumPanes], s); len(s) == 1 && i >= 0 {
+		if i := strings.Index(chooserKeys[:min(len(m.panes), len(chooserKeys))], s); len(s) == 1 && i >= 0 {
 			c.row = i
 			m.togglePane(layout.Pane(i))
 		}
@@ -122,8 +122,8 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) chooserBox() []string {
 	a := m.arrangement()
 	whole := m.arranged(m.choice())
-	rows := min(int(layout.NumPanes), m.layout.H-2)
-	first := max(0, min(m.choosing.row-rows/2, int(layout.NumPanes)-rows))
+	rows := min(len(m.panes), m.layout.H-2)
+	first := max(0, min(m.choosing.row-rows/2, len(m.panes)-rows))
 	return m.dialog("Panes in "+a.Name, "space shows, enter zooms, w preset, esc", 44, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		for y := range rows {
@@ -144,9 +144,11 @@ func (m *Model) chooserBox() []string {
 			if int(id) == m.choosing.row {
 				c.Text(0, y, "▸", theme.Key)
 			}
-			c.Text(2, y, chooserKeys[id:id+1], theme.Key)
+			if int(id) < len(chooserKeys) {
+				c.Text(2, y, chooserKeys[id:id+1], theme.Key)
+			}
 			c.Text(4, y, lamp, style)
-			c.Text(6, y, layout.Names[id], theme.Plain)
+			c.Text(6, y, m.paneName(id), theme.Plain)
 			c.TextRight(w, y, note, style)
 		}
 	})
@@ -154,16 +156,16 @@ func (m *Model) chooserBox() []string {
 
 // hiddenPanes says in at most w cells which panes there is no room for and which the user
 // hides, or how many; empty where there are none.
-func hiddenPanes(l *layout.Layout, w int) string {
+func (m *Model) hiddenPanes(l *layout.Layout, w int) string {
 	if l.Unseen == 0 {
 		return ""
 	}
 	var parts []string
 	if crowded := l.Crowded(); len(crowded) > 0 {
-		parts = append(parts, "no room for "+namesOf(crowded))
+		parts = append(parts, "no room for "+m.paneNames(crowded))
 	}
 	if put := l.Put.List(); len(put) > 0 {
-		parts = append(parts, "by choice "+namesOf(put))
+		parts = append(parts, "by choice "+m.paneNames(put))
 	}
 	all := itoa(l.Unseen) + " hidden"
 	n := plural(int64(l.Unseen), "pane", "panes") + " hidden"

@@ -23,8 +23,8 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 		}
 	}
 	press(m, "2", "9") // not m: the list has the keys
-	if !m.layout.Panes[layout.Picture].Empty() || m.layout.Panes[layout.Quality].Empty() {
-		t.Errorf("picture %+v, quality %+v", m.layout.Panes[layout.Picture], m.layout.Panes[layout.Quality])
+	if !m.layout.Panes[idPicture].Empty() || m.layout.Panes[idQuality].Empty() {
+		t.Errorf("picture %+v, quality %+v", m.layout.Panes[idPicture], m.layout.Panes[idQuality])
 	}
 	m.Update(tea.KeyPressMsg{Code: tea.KeyDown})
 	press(m, "m")
@@ -42,14 +42,14 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 
 func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, running())
-	for id := range layout.NumPanes {
+	for id := range layout.Pane(len(Panes)) {
 		m.openChooser()
 		m.choosing.row = int(id)
 		checkFrame(t, m, 60, 15)
 		press(m, "enter")
 		checkFrame(t, m, 60, 15)
 		if m.focus != id || m.layout.Panes[id] != m.layout.Body() {
-			t.Errorf("%s has %+v", layout.Names[id], m.layout.Panes[id])
+			t.Errorf("%s has %+v", deck.Panes[id].Name, m.layout.Panes[id])
 		}
 	}
 	press(m, "esc", "esc")
@@ -64,24 +64,24 @@ func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, running())
 	press(m, "z")
 	seen := map[layout.Pane]bool{}
-	for range layout.NumPanes {
+	for range layout.Pane(len(Panes)) {
 		seen[m.focus] = true
 		m.Update(tab)
 		checkFrame(t, m, 80, 24)
 	}
-	for id := range layout.NumPanes {
-		if seen[id] == id.OnDemand() {
-			t.Errorf("tab leads to %s: %v", layout.Names[id], seen[id])
+	for id := range layout.Pane(len(Panes)) {
+		if seen[id] == (id == idSettings || id == idAblation) {
+			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
 		}
 	}
 }
 
 func TestTheLastPaneStays(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	for id := range layout.NumPanes {
-		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice("everything")).Wanted[id] {
+	for id := range layout.Pane(len(Panes)) {
+		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice(m.deck, "everything")).Wanted[id] {
 			for range 2 { // show first where there is no room
-				if !m.arranged(m.keep.choice("everything")).Panes[id].Empty() {
+				if !m.arranged(m.keep.choice(m.deck, "everything")).Panes[id].Empty() {
 					m.togglePane(id)
 				}
 			}
@@ -95,22 +95,22 @@ func TestTheLastPaneStays(t *testing.T) {
 // Where the pane with the keys goes away, nothing has the keys.
 func TestFocusGoesWithItsPane(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.setFocus(layout.KSpace)
+	m.setFocus(idKSpace)
 	press(m, "w")
 	if m.focus != layout.None {
-		t.Errorf("%s has the keys in %s", layout.Names[m.focus], m.preset)
+		t.Errorf("%s has the keys in %s", deck.Panes[m.focus].Name, m.preset)
 	}
 	press(m, "w", "w", "w")
-	m.setFocus(layout.KSpace)
-	m.togglePane(layout.KSpace)
+	m.setFocus(idKSpace)
+	m.togglePane(idKSpace)
 	if m.focus != layout.None {
 		t.Error("a hidden pane has the keys")
 	}
-	m.setFocus(layout.Memory)
+	m.setFocus(idMemory)
 	press(m, "z")
 	m.Update(tea.WindowSizeMsg{Width: 60, Height: 15})
 	checkFrame(t, m, 60, 15)
-	if m.focus != layout.Memory || !m.zoomed {
+	if m.focus != idMemory || !m.zoomed {
 		t.Error("a smaller terminal unzooms")
 	}
 	press(m, "z")
@@ -123,7 +123,7 @@ func TestPresetsGoRound(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
 	before := m.layout
 	var names []string
-	for range layout.Arrangements {
+	for range deck.Arrangements {
 		press(m, "w")
 		names = append(names, m.preset)
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}, {120, 40}} {
@@ -152,9 +152,9 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	if m.View().MouseMode != tea.MouseModeCellMotion {
 		t.Error("M leaves the mouse off")
 	}
-	loss := m.layout.Panes[layout.Loss]
+	loss := m.layout.Panes[idLoss]
 	mouse(m, loss.X+3, loss.Y+2)
-	if m.focus != layout.Loss || m.zoomed {
+	if m.focus != idLoss || m.zoomed {
 		t.Errorf("a click: %d has the keys, zoomed %v", m.focus, m.zoomed)
 	}
 	mouse(m, loss.X+3, loss.Y+2) // the clock of the test stands still
@@ -167,7 +167,7 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	}
 	mouse(m, 0, 0)
 	mouse(m, 5, 39)
-	if m.focus != layout.Loss {
+	if m.focus != idLoss {
 		t.Error("a click on the header or the footer takes the keys")
 	}
 	press(m, "M")
@@ -178,7 +178,7 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 
 // wheelPane is a pane that notes what is pressed.
 type wheelPane struct {
-	pane
+	Pane
 	pressed []string
 }
 
@@ -186,9 +186,9 @@ func (p *wheelPane) Press(key string) bool { p.pressed = append(p.pressed, key);
 
 func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	p := &wheelPane{pane: m.panes[layout.Loss]}
-	m.panes[layout.Loss] = p
-	loss := m.layout.Panes[layout.Loss]
+	p := &wheelPane{Pane: m.panes[idLoss]}
+	m.panes[idLoss] = p
+	loss := m.layout.Panes[idLoss]
 	m.Update(tea.MouseWheelMsg{X: loss.X + 1, Y: loss.Y + 1, Button: tea.MouseWheelUp})
 	m.Update(tea.MouseWheelMsg{X: loss.X + 1, Y: loss.Y + 1, Button: tea.MouseWheelDown})
 	m.Update(tea.MouseWheelMsg{X: 1, Y: 39, Button: tea.MouseWheelDown})
@@ -204,7 +204,7 @@ func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 }
 
 // explained is a pane with something to say.
-type explained struct{ pane }
+type explained struct{ Pane }
 
 func (explained) Explain() []string {
 	return []string{"Forward is the decoder's forward pass.", strings.Repeat("words and more words ", 60)}
@@ -214,8 +214,8 @@ func (explained) Hints() []hint { return []hint{{"v", "layers"}, {"x", "log scal
 func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {120, 40}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
-		m.panes[layout.Phases] = explained{m.panes[layout.Phases]}
-		m.setFocus(layout.Phases)
+		m.panes[idPhases] = explained{m.panes[idPhases]}
+		m.setFocus(idPhases)
 		m.Update(snapshotMsg{running()})
 		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "v layers") || !strings.Contains(frame, "z zoom") {
 			t.Errorf("%v: the footer does not name the pane's keys:\n%s", size, frame)
@@ -271,10 +271,10 @@ func TestTheFooterStandsStill(t *testing.T) {
 
 func TestEveryPaneExplainsItself(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, running())
-	for id := range layout.NumPanes {
+	for id := range layout.Pane(len(Panes)) {
 		m.focus, m.sheet = id, help{page: paneHelp}
 		if len(m.panes[id].Explain()) == 0 {
-			t.Errorf("%s does not explain itself", layout.Names[id])
+			t.Errorf("%s does not explain itself", deck.Panes[id].Name)
 		}
 		m.Update(snapshotMsg{running()})
 		checkFrame(t, m, 80, 24)

@@ -41,12 +41,12 @@ func TestGoldenColours(t *testing.T) {
 		pane    layout.Pane
 		keys    []string
 	}{
-		{"grey-true", colorprofile.TrueColor, layout.Picture, []string{"v"}},
-		{"grey-256", colorprofile.ANSI256, layout.Picture, []string{"v"}},
-		{"viridis-true", colorprofile.TrueColor, layout.Picture, []string{"v", "x"}},
-		{"difference-true", colorprofile.TrueColor, layout.Picture, []string{"v", "v", "v"}},
-		{"density-true", colorprofile.TrueColor, layout.KSpace, []string{"v"}},
-		{"braille-16", colorprofile.ANSI, layout.Picture, []string{"v"}},
+		{"grey-true", colorprofile.TrueColor, idPicture, []string{"v"}},
+		{"grey-256", colorprofile.ANSI256, idPicture, []string{"v"}},
+		{"viridis-true", colorprofile.TrueColor, idPicture, []string{"v", "x"}},
+		{"difference-true", colorprofile.TrueColor, idPicture, []string{"v", "v", "v"}},
+		{"density-true", colorprofile.TrueColor, idKSpace, []string{"v"}},
+		{"braille-16", colorprofile.ANSI, idPicture, []string{"v"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := paneScreen(t, tt.pane, 60, 15, Options{}, tt.profile, running())
@@ -89,13 +89,13 @@ func TestASlowLineHasCheapPictures(t *testing.T) {
 	for range numKspaceViews {
 		for range numDrawings {
 			if strings.Contains(m.View().Content, "8;2;") {
-				t.Errorf("low, %s: 24-bit colours", drawingNames[m.pictures().wanted])
+				t.Errorf("low, %s: 24-bit colours", drawingNames[m.panes[idPicture].(*picture).wanted])
 			}
-			m.pictures().Press("i")
+			m.panes[idPicture].(*picture).Press("i")
 			m.stale = true
 			m.Update(snapshotMsg{running()})
 		}
-		m.panes[layout.KSpace].Press("v")
+		m.panes[idKSpace].Press("v")
 	}
 	m.pace.Choose(terminal.FullBandwidth)
 	m.budgetPictures()

@@ -57,7 +57,7 @@ func (m *Model) body() []string {
 			switch {
 			case r.Empty():
 			case r.X == x:
-				for i, line := range m.panes[id].lines() {
+				for i, line := range m.panes[id].Lines() {
 					rows[r.Y-top+i] += line
 				}
 			case r.X > x:

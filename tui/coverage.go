@@ -214,8 +214,8 @@ func (p *kspace) Press(key string) bool {
 	return true
 }
 
-// tell is what the last key did, once.
-func (p *kspace) tell() string {
+// Tell is what the last key did, once.
+func (p *kspace) Tell() string {
 	said := p.said
 	p.said = ""
 	return said

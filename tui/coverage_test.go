@@ -92,7 +92,7 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 			name  string
 			id    layout.Pane
 			views int
-		}{{"picture", layout.Picture, int(numPictureViews)}, {"kspace", layout.KSpace, int(numKspaceViews)}} {
+		}{{"picture", idPicture, int(numPictureViews)}, {"kspace", idKSpace, int(numKspaceViews)}} {
 			for view := range pane.views {
 				name := fmt.Sprintf("%s-%d-%s", pane.name, view, depth.name)
 				t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestEveryViewHoldsTheScreen(t *testing.T) {
 	blind.Pictures[prism.PictureTruth], blind.Run.Radius = nil, math.Inf(1)
 	for i, s := range []*profiles.Snapshot{running(), odd, blind, preparing(), finished()} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {131, 37}, {240, 70}} {
-			m := paneScreen(t, layout.Picture, size[0], size[1], Options{ASCII: i == 1}, colorprofile.Profile(1+(i+size[0])%5), s)
+			m := paneScreen(t, idPicture, size[0], size[1], Options{ASCII: i == 1}, colorprofile.Profile(1+(i+size[0])%5), s)
 			for range numPictureViews {
 				for range numDrawings {
 					press(m, "i")
@@ -128,7 +128,7 @@ func TestEveryViewHoldsTheScreen(t *testing.T) {
 				}
 				press(m, "v")
 			}
-			m.setFocus(layout.KSpace)
+			m.setFocus(idKSpace)
 			m.resize(size[0], size[1])
 			for range numKspaceViews {
 				press(m, "v")
@@ -141,7 +141,7 @@ func TestEveryViewHoldsTheScreen(t *testing.T) {
 }
 
 func TestThePictureSaysItsScale(t *testing.T) {
-	m := paneScreen(t, layout.Picture, 120, 40, Options{}, colorprofile.ANSI256, running())
+	m := paneScreen(t, idPicture, 120, 40, Options{}, colorprofile.ANSI256, running())
 	at := func() string { return shown(cells(m.View().Content, 120, 40)) }
 	for _, step := range []struct{ key, want string }{
 		{"", "white 1.00"}, {"x", "violet 0, yellow 1.00"}, {"v", "yellow 1.00"}, {"v", "truth"},

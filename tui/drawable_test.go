@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"prismtop/sim/prism"
-	"prismtop/tui/layout"
 	"prismtop/tui/screenshot"
 )
 
@@ -33,10 +32,10 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 	}
 	for id, p := range New(newRecorder(), Options{Settings: running().Settings}).panes {
 		for _, paragraph := range p.Explain() {
-			add("the help of "+layout.Names[id], paragraph)
+			add("the help of "+deck.Panes[id].Name, paragraph)
 		}
 		for _, h := range append(p.Hints(), paneHints...) {
-			add("a key of "+layout.Names[id], h.Key+h.Does)
+			add("a key of "+deck.Panes[id].Name, h.Key+h.Does)
 		}
 	}
 	for _, table := range bindingsOf(prism.Table).tables() {

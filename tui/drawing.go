@@ -128,8 +128,8 @@ func (p *picture) recolour() {
 	p.said = "colours: " + [2]string{"grey", "viridis"}[p.colors]
 }
 
-// tell is what the last key did, once.
-func (p *picture) tell() string {
+// Tell is what the last key did, once.
+func (p *picture) Tell() string {
 	said := p.said
 	p.said = ""
 	return said

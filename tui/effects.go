@@ -2,28 +2,34 @@ package tui
 
 import (
 	"fmt"
-	"math"
-	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// Effects is the pane of what every change of settings did.
+var Effects = Spec{
+	Name:  "effects",
+	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 44, Most: 100, Weight: 4}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 2}},
+	Roomy: layout.Shape{Width: layout.Extent{Least: 34, Good: 100, Most: effectForestFrom + 4, Leap: effectForestFrom + 4 - 100, Weight: 4}, Height: layout.Extent{Least: 5, Good: 12, Most: 18, Weight: 3}},
+	New:   func(h Host) Pane { return newEffects(h) },
+}
 
 // effects shows what every change of settings did, newest first.
 type effects struct {
 	box
 	picker
-	cores   int
+	host    Host
 	ceiling float64 // of the chart about a change
 }
 
-func newEffects(cores int) *effects { return &effects{box: box{title: "Effects"}, cores: cores} }
+func newEffects(h Host) *effects { return &effects{box: box{title: "Effects"}, host: h} }
 
-func (p *effects) View() string    { return join(p.lines()) }
-func (p *effects) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *effects) Lines() []string { return p.render(p.draw) }
 
 // Press picks an effect.
 func (p *effects) Press(key string) bool {
@@ -88,7 +94,11 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		row := c.Sub(x, y, w-x, each)
 		p.headline(&row, 0, w-x, s, e)
 		if each == 2 {
-			text, style := detail(s, e, w-2)
+			text, warn := detail(s, e, w-2)
+			style := theme.Faint
+			if warn {
+				style = theme.Warn
+			}
 			row.Text(2-x, 1, chart.Cut(text, w-2), style)
 		}
 	}
@@ -135,56 +145,13 @@ func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *p
 		x = c.TextRight(x, y, interval, theme.Faint)
 	}
 	x = c.TextRight(x, y, number, style)
-	c.Text(0, y, chart.Cut(changedIn(s.Settings.Table(), e, p.cores, x-1), x-1), theme.Plain)
+	c.Text(0, y, chart.Cut(changedIn(s.Settings.Table(), e, p.host.Cores(), x-1), x-1), theme.Plain)
 }
 
 // what is the change of an effect: "AMP off→bf16", and what changed with it.
 func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
-	return changed(s.Settings.Table(), e, p.cores)
+	return changed(s.Settings.Table(), e, p.host.Cores())
 }
-
-// changed is what changed at the boundary of an effect, where threads 0 is one for
-// each of so many cores.
-func changed(t *settings.Table, e *profiles.Effect, cores int) string {
-	texts := make([]string, 0, 1+len(e.With))
-	for _, v := range e.Changes() {
-		texts = append(texts, fmt.Sprintf("%s %s→%s", settingName(t, v.Key), settingText(t, v.Key, v.Before, cores), settingText(t, v.Key, v.After, cores)))
-	}
-	return strings.Join(texts, " + ")
-}
-
-// changedIn is changed in w cells where that can be: of several settings their values
-// after the change alone where those before do not fit, else their names, else as many
-// names as fit, each with how many settings they are.
-func changedIn(t *settings.Table, e *profiles.Effect, cores, w int) string {
-	if len(e.With) == 0 {
-		return changed(t, e, cores)
-	}
-	all := e.Changes()
-	count := fmt.Sprintf(" (%d)", len(all))
-	names, after := make([]string, len(all)), make([]string, len(all))
-	for i, v := range all {
-		names[i] = settingName(t, v.Key)
-		after[i] = names[i] + " " + settingText(t, v.Key, v.After, cores)
-	}
-	texts := []string{changed(t, e, cores), strings.Join(after, " + ") + count}
-	for n := len(names); n > 0; n-- {
-		texts = append(texts, strings.Join(names[:n], " + ")+count)
-	}
-	return fittingOrLast(w, append(texts, fmt.Sprintf("%d settings", len(all)))...)
-}
-
-// settingNames lists the settings of an effect without their values.
-func settingNames(t *settings.Table, e *profiles.Effect) string {
-	var list []string
-	for _, v := range e.Changes() {
-		list = append(list, settingName(t, v.Key))
-	}
-	return strings.Join(list, " + ")
-}
-
-// needs is what an open effect waits for.
-func needs(e *profiles.Effect) string { return fmt.Sprintf("needs %d more", e.Needed) }
 
 // incomparable says that an effect has no number, and what gives one or why there is
 // none: the longest first.
@@ -264,39 +231,4 @@ func verdict(e *profiles.Effect) theme.Style {
 		return theme.Bad
 	}
 	return theme.Strong
-}
-
-// again is what helps where too few iterations ran before a change.
-const again = "change back and again"
-
-// medians is both times of an effect that is not comparable, as what they are.
-func medians(e *profiles.Effect) string {
-	return fmt.Sprintf("before %s ms, after %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
-}
-
-// detail is the numbers behind an effect, the most important ones where w cells
-// do not hold all.
-func detail(s *profiles.Snapshot, e *profiles.Effect, w int) (string, theme.Style) {
-	counts := fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter)
-	quality := "PSNR " + signed(e.QualityDrift, 2) + " dB meanwhile"
-	switch {
-	case !e.HasQuality:
-		quality = "PSNR not measured"
-	case math.Abs(e.QualityDrift) < 0.005:
-		quality = "PSNR unchanged"
-	}
-	why, brief := e.Incomparable()
-	switch {
-	case e.Comparable():
-		times := fmt.Sprintf("%s → %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
-		n := fmt.Sprintf("n %d", e.NAfter)
-		return fittingParts(w, []string{times, quality, n}, []string{times, quality}, []string{times}), theme.Faint
-	case e.Open(), ended(s.State) && !e.Enough:
-		return counts, theme.Faint
-	case e.Enough:
-		return fittingParts(w, []string{why, medians(e), quality}, []string{why, medians(e)}, []string{why}, []string{brief}), theme.Warn
-	case e.Needed <= 0:
-		return fittingParts(w, []string{counts, again}, []string{fmt.Sprintf("%d before", e.NBefore), again}, []string{again}), theme.Faint
-	}
-	return counts, theme.Faint
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"prismtop/sim/prism"
-	"prismtop/tui/layout"
 )
 
 // A row of several settings keeps their names and how many they are, and its number.
@@ -25,8 +24,8 @@ func TestARowOfSeveralSettingsNamesThem(t *testing.T) {
 		}
 	}
 	for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}, {80, 24}, {120, 40}} {
-		p := paneOf(t, layout.Effects, size[0], size[1], s)
-		text := shown(cells(p.View(), size[0], size[1]))
+		p := paneOf(t, idEffects, size[0], size[1], s)
+		text := shown(cells(strings.Join(p.Lines(), "\n"), size[0], size[1]))
 		row := ""
 		for _, line := range strings.Split(text, "\n") {
 			if strings.Contains(line, "threads") {

@@ -7,7 +7,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
-	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
@@ -19,6 +18,9 @@ const (
 	intervalTitle     = "95 % interval"
 	incomparableWidth = 14 + 2 + 16
 )
+
+// effectForestFrom is the width from which the forest stands beside the table.
+const effectForestFrom = 142
 
 // effectTableWidth is the width from which effects have columns.
 const effectTableWidth = 70
@@ -104,7 +106,7 @@ const (
 // them, and for the forest behind them; 0 where that has none.
 func effectLayout(w int) (shown []effectColumn, name, behind int) {
 	room := w
-	if w >= layout.EffectForestFrom {
+	if w >= effectForestFrom {
 		room -= effectForestLeast + 2
 	}
 	used, last := 0, 0
@@ -125,7 +127,7 @@ func effectLayout(w int) (shown []effectColumn, name, behind int) {
 			shown = append(shown, col)
 		}
 	}
-	if w < layout.EffectForestFrom {
+	if w < effectForestFrom {
 		return shown, w - used, 0
 	}
 	name = min(room-used, effectName)
@@ -170,7 +172,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		y := effectTitles + i - first
 		e := &s.Effects[len(s.Effects)-1-i]
 		p.pointer(c, y, i)
-		c.Text(2, y, chart.Cut(changedIn(s.Settings.Table(), e, p.cores, name-2), name-2), theme.Plain)
+		c.Text(2, y, chart.Cut(changedIn(s.Settings.Table(), e, p.host.Cores(), name-2), name-2), theme.Plain)
 		x := name
 		for _, col := range shown {
 			x += col.width + 2
@@ -197,7 +199,7 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 			r.at = e.Shift
 		}
 		if named {
-			r.name = changedIn(s.Settings.Table(), e, p.cores, effectNamed)
+			r.name = changedIn(s.Settings.Table(), e, p.host.Cores(), effectNamed)
 		}
 		rows = append(rows, r)
 	}

@@ -94,14 +94,14 @@ func TestGoldenScreensOfWhatIsClaimed(t *testing.T) {
 		snap *profiles.Snapshot
 		keys []string
 	}{
-		{"effects-together", layout.Effects, together(), []string{"down"}},
-		{"effects-taken-back", layout.Effects, takenBack(), nil},
-		{"effects-incomparable", layout.Effects, incomparableRun(), []string{"end"}},
-		{"effects-incomparable-threads", layout.Effects, incomparableRun(), []string{"end", "up"}},
-		{"effects-over", layout.Effects, overAfter300(), nil},
-		{"caches-nothing", layout.Caches, littleSaved(), nil},
-		{"caches-over", layout.Caches, overAfter300(), nil},
-		{"time-together", layout.IterationTime, together(), nil},
+		{"effects-together", idEffects, together(), []string{"down"}},
+		{"effects-taken-back", idEffects, takenBack(), nil},
+		{"effects-incomparable", idEffects, incomparableRun(), []string{"end"}},
+		{"effects-incomparable-threads", idEffects, incomparableRun(), []string{"end", "up"}},
+		{"effects-over", idEffects, overAfter300(), nil},
+		{"caches-nothing", idCaches, littleSaved(), nil},
+		{"caches-over", idCaches, overAfter300(), nil},
+		{"time-together", idIterationTime, together(), nil},
 	} {
 		goldenSizes(t, tt.name, tt.pane, tt.snap, tt.keys...)
 	}
@@ -114,7 +114,7 @@ func goldenSizes(t *testing.T, name string, pane layout.Pane, snap *profiles.Sna
 		var all strings.Builder
 		for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}} {
 			p := paneOf(t, pane, size[0], size[1], snap)
-			fmt.Fprintf(&all, "%dx%d\n%s", size[0], size[1], shown(cells(p.View(), size[0], size[1])))
+			fmt.Fprintf(&all, "%dx%d\n%s", size[0], size[1], shown(cells(strings.Join(p.Lines(), "\n"), size[0], size[1])))
 		}
 		for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 			m := zoomed(t, size[0], size[1], pane, snap, keys...)

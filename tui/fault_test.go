@@ -6,19 +6,17 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-
-	"prismtop/tui/layout"
 )
 
 // faulty is a pane that cannot be drawn.
-type faulty struct{ *log }
+type faulty struct{ Pane }
 
-func (faulty) lines() []string { panic("planted") }
+func (faulty) Lines() []string { panic("planted") }
 
 // A fault in drawing ends the screen in order and is told.
 func TestAFaultInDrawingEndsTheScreen(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.panes[layout.Caches] = faulty{newLog(nil)}
+	m.panes[idCaches] = faulty{m.panes[idCaches]}
 	next, cmd := m.Update(snapshotMsg{running()})
 	if next != tea.Model(m) || cmd == nil {
 		t.Fatalf("the screen became %v", next)

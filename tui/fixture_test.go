@@ -9,12 +9,30 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+)
+
+// deck is the panes of the screen, and those are their places in it.
+var (
+	deck = NewDeck(Panes)
+
+	idPhases        = deck.Find("phases")
+	idPicture       = deck.Find("reconstruction")
+	idCaches        = deck.Find("caches")
+	idLoss          = deck.Find("loss")
+	idEffects       = deck.Find("effects")
+	idIterationTime = deck.Find("iteration time")
+	idKSpace        = deck.Find("k-space")
+	idMemory        = deck.Find("memory")
+	idQuality       = deck.Find("quality")
+	idSamples       = deck.Find("samples")
+	idLog           = deck.Find("log")
+	idSettings      = deck.Find("settings")
+	idAblation      = deck.Find("ablation")
 )
 
 // recorder is a Controller that writes down what it is asked, refuses what it is

@@ -79,7 +79,7 @@ func (m *Model) needsFocus() {
 		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
 		return
 	}
-	m.say(layout.Names[m.focus] + " has nothing for " + m.pressed)
+	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)
 }
 
 // openPane gives a pane the keys, and the whole screen where it has no place.

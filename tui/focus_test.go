@@ -17,19 +17,19 @@ func TestTabGoesThroughThePanesInReadingOrder(t *testing.T) {
 	var got []string
 	for range 9 {
 		m.Update(tab)
-		got = append(got, layout.Names[m.focus])
+		got = append(got, deck.Panes[m.focus].Name)
 	}
 	want := "phases reconstruction k-space iteration time loss caches memory effects phases"
 	if strings.Join(got, " ") != want {
 		t.Errorf("tab goes %q, want %q", got, want)
 	}
 	m.Update(tea.KeyPressMsg{Code: tea.KeyTab, Mod: tea.ModShift})
-	if m.focus != layout.Effects {
-		t.Errorf("shift+tab goes to %s", layout.Names[m.focus])
+	if m.focus != idEffects {
+		t.Errorf("shift+tab goes to %s", deck.Panes[m.focus].Name)
 	}
 	press(m, "esc")
 	if m.focus != layout.None {
-		t.Errorf("after esc %s has the keys", layout.Names[m.focus])
+		t.Errorf("after esc %s has the keys", deck.Panes[m.focus].Name)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestZoomGivesOnePaneTheScreenAndEscTakesItBack(t *testing.T) {
 			press(m, "z")
 			checkFrame(t, m, w, h)
 			if r := m.layout.Panes[m.focus]; r.W != w || r.H != h-m.layout.Header.H-m.layout.Footer.H {
-				t.Errorf("%dx%d: zoomed %s is %+v", w, h, layout.Names[m.focus], r)
+				t.Errorf("%dx%d: zoomed %s is %+v", w, h, deck.Panes[m.focus].Name, r)
 			}
 			press(m, "esc")
 			checkFrame(t, m, w, h)

@@ -523,13 +523,13 @@ func sameCell(a, b *uv.Cell) bool {
 
 // redrawn holds the frame that grew out of a session to one that is drawn anew.
 func (s *session) redrawn() {
-	before := join(s.m.rows)
+	before := strings.Join(s.m.rows, "\n")
 	for _, p := range s.m.panes {
 		p.SetSize(0, 0)
 	}
 	s.m.resize(s.w, s.h)
 	s.m.compose()
-	if after := join(s.m.rows); after != before {
+	if after := strings.Join(s.m.rows, "\n"); after != before {
 		s.t.Fatalf("%dx%d: the screen\n%s\ndrawn anew\n%s", s.w, s.h, ansi.Strip(before), ansi.Strip(after))
 	}
 }

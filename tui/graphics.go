@@ -1,10 +1,6 @@
 package tui
 
-import (
-	tea "charm.land/bubbletea/v2"
-
-	"prismtop/tui/layout"
-)
+import tea "charm.land/bubbletea/v2"
 
 // This file is what the screen does with pictures that the terminal draws.
 
@@ -12,7 +8,8 @@ import (
 func (m *Model) hear(msg tea.Msg) tea.Cmd {
 	cmd, changed := m.graphics.Hear(msg, m.layout.W, m.layout.H)
 	if changed {
-		m.stale, m.pictures().stale = true, true
+		m.stale = true
+		m.redrawPictured()
 		if m.out != nil {
 			m.out.TrustPlaces(m.graphics.Draws())
 		}
@@ -20,13 +17,19 @@ func (m *Model) hear(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// pictures is the pane of the reconstruction.
-func (m *Model) pictures() *picture { return m.panes[layout.Picture].(*picture) }
+// redrawPictured draws the panes anew that draw pictures.
+func (m *Model) redrawPictured() {
+	for _, p := range m.panes {
+		if _, ok := p.(pictured); ok {
+			p.Redraw()
+		}
+	}
+}
 
 // redrawPictures gives the terminal its pictures again, after it lost them.
 func (m *Model) redrawPictures() {
 	m.graphics.Forget()
-	m.pictures().stale = true
+	m.redrawPictured()
 	m.stale = true
 }
 

@@ -489,18 +489,18 @@ func TestPicturesNeedNoColorsToBeRefused(t *testing.T) {
 		m, _ := screen(t, 120, 40, tt.options, tt.profile, running())
 		drawsPictures(m)
 		for range numDrawings + 1 {
-			way, refused := m.pictures().drawing()
-			if m.pictures().wanted == autoDrawing && way != tt.want {
+			way, refused := m.panes[idPicture].(*picture).drawing()
+			if m.panes[idPicture].(*picture).wanted == autoDrawing && way != tt.want {
 				t.Errorf("%+v %v: auto is %s", tt.options, tt.profile, drawingNames[way])
 			}
-			if m.pictures().wanted == kittyDrawing && (refused == "") != (tt.want == kittyDrawing) {
+			if m.panes[idPicture].(*picture).wanted == kittyDrawing && (refused == "") != (tt.want == kittyDrawing) {
 				t.Errorf("%+v %v: Kitty is refused by %q", tt.options, tt.profile, refused)
 			}
 			if way == halfDrawing && m.theme.Depth < theme.Colors256 {
 				t.Errorf("%+v %v: half blocks without colours", tt.options, tt.profile)
 			}
-			m.pictures().Press("i")
-			if text := m.pictures().tell(); text == "" || len(text) > 160 {
+			m.panes[idPicture].(*picture).Press("i")
+			if text := m.panes[idPicture].(*picture).Tell(); text == "" || len(text) > 160 {
 				t.Errorf("i says %q", text)
 			}
 		}

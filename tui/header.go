@@ -262,32 +262,6 @@ func sampleText(s *profiles.Snapshot, w int) string {
 		fmt.Sprintf("%s %d", one, now))
 }
 
-// precision is the arithmetic of the run: fp32, or the AMP mode, with what is told of
-// fp16's gradients as far as w cells hold it. It is empty where a workload has no choice.
-func precision(s *profiles.Snapshot, w int) string {
-	if v := settingsOf(s); v.Table() != nil && !v.Has("amp") {
-		return ""
-	}
-	switch amp := settingsOf(s).Text("amp"); amp {
-	case "", "off":
-		return "fp32"
-	case "fp16":
-		scale, skipped := "", ""
-		if s.Of(profiles.GradientScale).Latest > 0 && !math.IsInf(s.Of(profiles.GradientScale).Latest, 0) {
-			scale = fmt.Sprintf(" scale %.0f", s.Of(profiles.GradientScale).Latest)
-		}
-		if s.SkippedSteps > 0 {
-			skipped = " " + count(s.SkippedSteps) + " skipped"
-		}
-		if skipped != "" {
-			return fittingOrLast(w, amp+scale+skipped, amp+skipped, amp)
-		}
-		return fittingOrLast(w, amp+scale, amp)
-	default:
-		return amp
-	}
-}
-
 // threadsOf is the number of threads that a run computes with, or did.
 func (m *Model) threadsOf(s *profiles.Snapshot) int {
 	if n := settingsOf(s).Int(settings.Threads); n > 0 {
@@ -324,4 +298,13 @@ func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
 		lamp, style = "✗", theme.Bad
 	}
 	return fmt.Sprintf("%s %-9s", lamp, s), style
+}
+
+// ablationText says in the header how far an ablation is; "" where none is under way.
+func ablationText(s *profiles.Snapshot) string {
+	a := s.Ablation
+	if a == nil || !a.Running {
+		return ""
+	}
+	return fmt.Sprintf("A %*d/%d", len(itoa(a.Groups)), a.Done, a.Groups)
 }

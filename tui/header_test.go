@@ -220,7 +220,7 @@ func TestAKeyListsTheAlerts(t *testing.T) {
 		s := eventful()
 		s.Ablation = &profiles.Ablation{Running: true, Groups: 96, Base: s.Settings}
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
-		m.openPane(layout.Ablation)
+		m.openPane(idAblation)
 		press(m, "!")
 		seen := frameOf(m)
 		for range 20 { // scrolled to its end

@@ -59,7 +59,7 @@ const (
 func (m *Model) help() []string {
 	if m.sheet.page == paneHelp && m.focus != layout.None {
 		w := min(proseWidth, m.layout.W-4)
-		return m.scrolled(layout.Names[m.focus], "? all keys", [][]helpLine{m.paneLines(w)}, w)
+		return m.scrolled(m.paneName(m.focus), "? all keys", [][]helpLine{m.paneLines(w)}, w)
 	}
 	if m.sheet.page == alertsHelp {
 		w := min(proseWidth, m.layout.W-4)
@@ -159,10 +159,10 @@ func (m *Model) noteLines(w int) []helpLine {
 			notes = append(notes, "AMP is "+why+".")
 		}
 	}
-	if names := namesOf(m.layout.Crowded()); names != "" && !m.zoomed {
+	if names := m.paneNames(m.layout.Crowded()); names != "" && !m.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
 	}
-	if names := namesOf(m.layout.Put.List()); names != "" {
+	if names := m.paneNames(m.layout.Put.List()); names != "" {
 		notes = append(notes, "Hidden, as you left them: "+names+". P shows them.")
 	}
 	if m.snap != nil {
@@ -182,10 +182,10 @@ func (m *Model) noteLines(w int) []helpLine {
 	return lines
 }
 
-func namesOf(ids []layout.Pane) string {
+func (m *Model) paneNames(ids []layout.Pane) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = layout.Names[id]
+		names[i] = m.paneName(id)
 	}
 	return strings.Join(names, ", ")
 }

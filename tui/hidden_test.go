@@ -6,23 +6,21 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
-
-	"prismtop/tui/layout"
 )
 
 // Where panes have no room the screen says so at every size, in words that name
 // them or count them, and nowhere else.
 func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {60, 24}, {80, 20}, {80, 24}, {100, 30}, {120, 40}, {200, 60}, {300, 100}} {
-		for _, a := range layout.Arrangements {
+		for _, a := range deck.Arrangements {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, running())
 			m.preset = a.Name
 			m.relay()
 			m.Update(snapshotMsg{running()})
 			frame, crowded := frameOf(m), m.layout.Crowded()
-			says := strings.Contains(frame, " hidden") || strings.Contains(frame, "no room for "+namesOf(crowded))
+			says := strings.Contains(frame, " hidden") || strings.Contains(frame, "no room for "+m.paneNames(crowded))
 			if says != (len(crowded) > 0) {
-				t.Errorf("%s at %dx%d hides %q:\n%s", a.Name, size[0], size[1], namesOf(crowded), frame)
+				t.Errorf("%s at %dx%d hides %q:\n%s", a.Name, size[0], size[1], m.paneNames(crowded), frame)
 			}
 			for _, said := range hiddenCount.FindAllStringSubmatch(frame, -1) {
 				if said[1] != itoa(len(crowded)) {
@@ -30,7 +28,7 @@ func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 				}
 			}
 			if foot := strings.Contains(footerOf(m), " hidden"); foot != (len(crowded) > 0) && size[0] > 60 {
-				t.Errorf("%s at %dx%d hides %q and the footer says %s", a.Name, size[0], size[1], namesOf(crowded), footerOf(m))
+				t.Errorf("%s at %dx%d hides %q and the footer says %s", a.Name, size[0], size[1], m.paneNames(crowded), footerOf(m))
 			}
 			m.cycleFocus(1)
 			m.toggleZoom()

@@ -7,8 +7,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-
-	"prismtop/tui/layout"
 )
 
 // What is typed first replaces the value that the editor begins with; keys that move or
@@ -95,7 +93,7 @@ func TestTheEditorShowsWhatTypingReplaces(t *testing.T) {
 func TestALongValueFollowsTheCursor(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	m.panes[layout.Settings].(*settingsView).find("image")
+	m.panes[idSettings].(*settingsView).Select("image")
 	press(m, "enter")
 	m.Update(tea.PasteMsg{Content: "/first" + strings.Repeat("/long", 40) + "/last"})
 	if frame := frameOf(m); !strings.Contains(frame, "/long/last_") || strings.Contains(frame, "/first") {

@@ -15,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles/inputfile"
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
 
@@ -22,6 +23,7 @@ import (
 // a file that it cannot read, because a person may have written it.
 type keeper struct {
 	path string
+	deck *layout.Deck // of the panes that it may name
 
 	disk   sync.Mutex // held while the file is read or written
 	mu     sync.Mutex // over what follows, never for long
@@ -42,7 +44,7 @@ func (k *keeper) open() (remembered, error) {
 		k.broken = err
 		return remembered{}, err
 	}
-	r, err := parseRemembered(k.path, text)
+	r, err := parseRemembered(k.path, text, k.deck)
 	k.text, k.last, k.broken = text, r, err
 	return r, err
 }
@@ -89,7 +91,7 @@ func (k *keeper) save(r remembered) error {
 	}
 	text, err := k.read()
 	if err == nil && !bytes.Equal(text, k.text) {
-		_, err = parseRemembered(k.path, text)
+		_, err = parseRemembered(k.path, text, k.deck)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		k.mu.Lock()
@@ -141,7 +143,7 @@ func (m *Model) rememberLast() {
 
 // recall takes up what a file remembers and says what is wrong with it.
 func (m *Model) recall(path string) {
-	m.keeper = &keeper{path: path}
+	m.keeper = &keeper{path: path, deck: m.deck}
 	r, err := m.keeper.open()
 	m.keep = r
 	if r.Theme != "" && !m.options.FixedColours {

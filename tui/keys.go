@@ -145,7 +145,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if m.focus != layout.None && m.panes[m.focus].Press(msg.String()) {
 		if t, ok := m.panes[m.focus].(teller); ok {
-			if said := t.tell(); said != "" {
+			if said := t.Tell(); said != "" {
 				m.say(said)
 			}
 		}
@@ -246,9 +246,4 @@ func (m *Model) quit() tea.Cmd {
 func (m *Model) interrupt() tea.Cmd {
 	m.interrupted = true
 	return m.quit()
-}
-
-// ended says whether a run in this state will do nothing more.
-func ended(s profiles.State) bool {
-	return s == profiles.Finished || s == profiles.Stopped || s == profiles.Failed
 }

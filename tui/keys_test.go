@@ -317,7 +317,7 @@ func TestDroppedRecordsAreOnScreen(t *testing.T) {
 
 func TestAPanicWhileDrawingEndsTheProgram(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.panes[layout.Loss] = nil // the next snapshot meets it
+	m.panes[idLoss] = nil // the next snapshot meets it
 	_, cmd := m.Update(snapshotMsg{running()})
 	if m.crash == nil || cmd == nil {
 		t.Fatalf("crash %v, command %v", m.crash, cmd)

@@ -6,8 +6,17 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// KSpace is the pane of where in k-space the apertures lie.
+var KSpace = Spec{
+	Name:  "k-space",
+	Shape: layout.Shape{Width: layout.Extent{Least: 20, Good: 32, Most: 32, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Centres) > 0 },
+	New:   func(Host) Pane { return newKspace() },
+}
 
 // kspace is where in k-space the apertures lie, to scale: those measured, the
 // one being trained, and the next.
@@ -23,11 +32,11 @@ type kspace struct {
 
 func newKspace() *kspace { return &kspace{box: box{title: "k-space"}, colors: theme.Viridis} }
 
-// setCheap says whether the map is to be drawn the cheapest way.
-func (p *kspace) setCheap(on bool) { p.cheap, p.stale = on, true }
+// SetBudget says whether the map is to be drawn the cheapest way.
+func (p *kspace) SetBudget(_ int, cheapest bool) { p.cheap, p.stale = cheapest, true }
 
-func (p *kspace) View() string    { return join(p.lines()) }
-func (p *kspace) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *kspace) Lines() []string { return p.render(p.draw) }
 
 // Explain says what the drawing shows.
 func (p *kspace) Explain() []string {
@@ -195,4 +204,27 @@ func (a *aperturePlot) circle(centre [2]float64, radius float64, every int, styl
 		sin, cos := math.Sincos(2 * math.Pi * float64(i) / float64(n))
 		a.canvas.Dot(a.dot(centre[1]+radius*cos), a.dot(centre[0]+radius*sin), style)
 	}
+}
+
+// measuredSamples is how many places of the pattern were trained or passed, which one is
+// being trained and which is next, −1 for none. Of a run that is over none is next, and
+// one that was being trained was cut off.
+func measuredSamples(s *profiles.Snapshot) (done, current, next int) {
+	current, pass := s.Run.Place(s.Unit)
+	done, next = max(current, 0), current+1
+	if next == s.Run.Units {
+		if next = -1; s.Unit+1 < s.Run.AllUnits() {
+			next = 0
+		}
+	}
+	if ended(s.State) {
+		next = -1
+		if s.Unit < len(s.Results) {
+			done, current = min(len(s.Results), s.Run.Units), -1
+		}
+	}
+	if pass > 0 {
+		done = s.Run.Units
+	}
+	return min(done, s.Run.Units), current, next
 }

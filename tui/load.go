@@ -17,8 +17,3 @@ func othersText(s *profiles.Snapshot, w int) string {
 	share := fmt.Sprintf(" %2.0f %%", min(100*s.Load.Foreign, 99))
 	return fittingOrLast(w, "other programs"+share, "others"+share)
 }
-
-// othersTook is a share of the processors in words.
-func othersTook(share float64) string {
-	return fmt.Sprintf("others took %.0f %% of the processors", 100*share)
-}

@@ -7,7 +7,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
-	"prismtop/tui/layout"
 )
 
 // busy is a run beside other programs, after a change that they disturbed and one
@@ -50,7 +49,7 @@ func TestTheHeaderTellsOthersWhileTheyCompute(t *testing.T) {
 
 func TestEffectsTellWhatOthersDid(t *testing.T) {
 	flat := func(s *profiles.Snapshot, keys ...string) string {
-		frame := frameOf(zoomed(t, 120, 40, layout.Effects, s, keys...))
+		frame := frameOf(zoomed(t, 120, 40, idEffects, s, keys...))
 		return strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
 	}
 	for keys, wants := range map[string][]string{

@@ -6,8 +6,16 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// Log is the pane of what the run told, and of its alerts.
+var Log = Spec{
+	Name:  "log",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 100, Weight: 4}, Height: layout.Extent{Least: 4, Good: 9, Most: 13, Weight: 1}},
+	New:   func(h Host) Pane { return newLog(h.KeyOf) },
+}
 
 // log is what the run told, newest last, under the alerts that stand.
 type log struct {
@@ -36,8 +44,8 @@ func newLog(keyOf func(profiles.Action) string) *log {
 	return &log{box: box{title: "Log"}, keyOf: keyOf}
 }
 
-func (p *log) View() string    { return join(p.lines()) }
-func (p *log) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *log) Lines() []string { return p.render(p.draw) }
 
 // Hints are the keys that scroll.
 func (p *log) Hints() []hint { return []hint{{"↑↓", "scroll"}, {"end", "newest"}} }

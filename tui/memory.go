@@ -1,12 +1,21 @@
 package tui
 
 import (
+	"slices"
+
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
-	"slices"
 )
+
+// Memory is the pane of what the run, the process and the GPU hold.
+var Memory = Spec{
+	Name:  "memory",
+	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 36, Most: 48, Weight: 1}, Height: layout.Extent{Least: 6, Good: 11, Most: 13, Weight: 2}},
+	Roomy: layout.Shape{Width: layout.Extent{Least: 22, Good: 52, Most: 100, Weight: 3}, Height: layout.Extent{Least: 6, Good: 12, Most: memoryBothHeight + 4, Weight: 3}},
+	New:   func(Host) Pane { return newMemory() },
+}
 
 // memory shows the run's memory by category, the process' and the GPU's, and what
 // they were over the run.
@@ -19,8 +28,8 @@ type memory struct {
 
 func newMemory() *memory { return &memory{box: box{title: "Memory"}} }
 
-func (p *memory) View() string    { return join(p.lines()) }
-func (p *memory) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *memory) Lines() []string { return p.render(p.draw) }
 
 // Press changes between now and the run (v), and reads, scrolls and zooms the
 // chart.
@@ -98,12 +107,16 @@ func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow
 	return []memoryRow{sum("run", all)}
 }
 
+// memoryBothHeight is the height inside the frame from which bars and chart stand beside each
+// other.
+const memoryBothHeight = 20
+
 // memoryBarsHeight is what the bars take of the room inside the frame, beside a chart.
 const memoryBarsHeight = 9
 
 func (p *memory) both() bool {
 	_, h := p.canvas.Size()
-	return h-2 >= layout.MemoryBothHeight
+	return h-2 >= memoryBothHeight
 }
 
 func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {

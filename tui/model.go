@@ -37,7 +37,9 @@ type Model struct {
 	focus    layout.Pane // the pane that has the keys; layout.None for none
 	zoomed   bool        // it has the whole screen
 	without  layout.Set  // the panes that the run has nothing for
-	panes    [layout.NumPanes]pane
+	specs    []Spec
+	deck     *layout.Deck
+	panes    []Pane
 	graphics *terminal.Graphics // what it said about pictures
 	theme    *theme.Theme
 	ground   terminal.Ground
@@ -108,14 +110,11 @@ func New(c Controller, o Options) *Model {
 		pace:     terminal.NewPacer(o.Bandwidth),
 		graphics: terminal.NewGraphics(),
 		stale:    true,
+		specs:    o.Panes, deck: NewDeck(o.Panes),
 	}
-	m.panes = [layout.NumPanes]pane{
-		layout.Phases: newPhases(), layout.Picture: newPicture(o.Now, m.graphics), layout.KSpace: newKspace(),
-		layout.IterationTime: newIterationTime(), layout.Loss: newLosses(),
-		layout.Caches: newCaches(), layout.Memory: newMemory(), layout.Effects: newEffects(o.Cores),
-		layout.Quality: newQuality(), layout.Samples: newSamples(), layout.Log: newLog(func(a profiles.Action) string { return m.keys.keyOf(a) }),
+	for _, s := range m.specs {
+		m.panes = append(m.panes, s.New(host{m}))
 	}
-	m.panes[layout.Settings], m.panes[layout.Ablation] = newSettingsView(m), newAblationView(m)
 	m.retheme()
 	if o.Remember != "" {
 		m.recall(o.Remember)
@@ -205,7 +204,7 @@ func (m *Model) mayDraw(data bool) bool {
 func (m *Model) View() tea.View {
 	v := tea.NewView(" ") // of nothing at all Bubble Tea draws every frame
 	if m.out == nil {
-		v.Content = join(m.rows)
+		v.Content = strings.Join(m.rows, "\n")
 	}
 	v.AltScreen = true
 	v.MouseMode = m.mouseMode()
@@ -247,7 +246,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.leave()
 		return tea.Quit
 	case tea.PasteMsg:
-		m.panes[layout.Settings].(*settingsView).paste(msg.Content)
+		if e, _ := m.editor(); e != nil {
+			e.Paste(msg.Content)
+		}
 	case checkedMsg:
 		m.checked(msg)
 	case savedMsg:
@@ -326,7 +327,6 @@ func (m *Model) rebind(t *settings.Table) {
 	clear(m.wishes)
 	clear(m.mine)
 	clear(m.lastUsed)
-	m.panes[layout.Settings].(*settingsView).list(t)
 }
 
 // notify sends what the newest snapshot is to be noticed by, on the way of the frames.
@@ -362,7 +362,7 @@ func (m *Model) second() tea.Cmd {
 	m.status.expire(now)
 	if n := len(m.wishes); m.snap != nil && n > 0 {
 		if m.wishes.settle(m.snap, now); len(m.wishes) < n {
-			m.panes[layout.Settings].(*settingsView).stale = true
+			m.settingsChanged()
 		}
 	}
 	m.budgetPictures()
@@ -402,7 +402,7 @@ func (m *Model) resize(w, h int) {
 		p.SetSize(r.W, r.H)
 		corner := ""
 		if layout.Pane(id) == last && !m.zoomed {
-			corner = hiddenPanes(&m.layout, (r.W-4)/2)
+			corner = m.hiddenPanes(&m.layout, (r.W-4)/2)
 		}
 		p.SetCorner(corner)
 	}
@@ -422,6 +422,9 @@ func (m *Model) retheme() {
 func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Panes == nil {
+		o.Panes = Panes
 	}
 	if o.Cores <= 0 {
 		o.Cores = machine.Processors()

@@ -28,15 +28,15 @@ func plainRun() *profiles.Snapshot {
 // A pane that the workload has nothing for is in no arrangement: it takes no room, is not
 // counted as hidden, and cannot be shown.
 func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
-	gone := []layout.Pane{layout.Picture, layout.KSpace, layout.Caches, layout.Quality, layout.Samples}
+	gone := []layout.Pane{idPicture, idKSpace, idCaches, idQuality, idSamples}
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
-		for i := range layout.Arrangements {
+		for i := range deck.Arrangements {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, plainRun())
-			m.preset = layout.Arrangements[i].Name
+			m.preset = deck.Arrangements[i].Name
 			m.relay()
 			for _, id := range gone {
 				if !m.layout.Panes[id].Empty() || m.layout.Wanted[id] || m.layout.Put[id] {
-					t.Errorf("%dx%d, %s: %s is there, or missed", size[0], size[1], m.preset, layout.Names[id])
+					t.Errorf("%dx%d, %s: %s is there, or missed", size[0], size[1], m.preset, deck.Panes[id].Name)
 				}
 			}
 			if m.layout.Shown() == 0 {
@@ -49,13 +49,13 @@ func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 	if text := ansi.Strip(m.View().Content); strings.Count(text, "nothing for it in this run") != len(gone) {
 		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
 	}
-	m.togglePane(layout.KSpace)
-	if m.layout.Wanted[layout.KSpace] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
+	m.togglePane(idKSpace)
+	if m.layout.Wanted[idKSpace] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
 		t.Errorf("k-space was asked for: %q", m.status.text)
 	}
 	// The next run, of another workload, has them again.
 	m.Update(snapshotMsg{running()})
-	if m.layout.Panes[layout.KSpace].Empty() {
+	if m.layout.Panes[idKSpace].Empty() {
 		t.Error("k-space does not come back")
 	}
 }

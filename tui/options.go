@@ -27,6 +27,8 @@ type Options struct {
 	// Cores is the number of threads that a setting of 0 means; 0 asks the Go
 	// runtime.
 	Cores int
+	// Panes are the panes that there are; all of them where it is nil.
+	Panes []Spec
 	// NoSummary leaves out the summary that Run prints after the screen is gone.
 	NoSummary bool
 

@@ -40,9 +40,9 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	m.out = terminal.NewOutput(w)
 	m.out.Write([]byte("x"))
 	eventually(t, "the output to be busy", m.out.Busy)
-	before := join(m.rows)
+	before := strings.Join(m.rows, "\n")
 	m.Update(pressed("?"))
-	if join(m.rows) != before {
+	if strings.Join(m.rows, "\n") != before {
 		t.Error("a frame was drawn")
 	}
 	if m.cost.skipped == 0 {
@@ -51,7 +51,7 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	w.Free()
 	eventually(t, "the output to be free", func() bool { return !m.out.Busy() })
 	m.Update(secondMsg(time.Now()))
-	if !strings.Contains(join(m.rows), "Keys") {
+	if !strings.Contains(strings.Join(m.rows, "\n"), "Keys") {
 		t.Error("the help is missing from the frame after")
 	}
 	m.out.Close(time.Second)

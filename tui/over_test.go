@@ -10,7 +10,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
-	"prismtop/tui/layout"
 )
 
 // overAfter300 is a run that a limit ended amid its fourth sample, and amid an effect.
@@ -28,8 +27,8 @@ func overAfter300() *profiles.Snapshot {
 
 // What panes show of a run that a limit ended amid a sample.
 func TestGoldenScreensOfARunThatIsOver(t *testing.T) {
-	goldenSizes(t, "phases-over", layout.Phases, overAfter300())
-	goldenSizes(t, "k-space-over", layout.KSpace, overAfter300())
+	goldenSizes(t, "phases-over", idPhases, overAfter300())
+	goldenSizes(t, "k-space-over", idKSpace, overAfter300())
 }
 
 // No pane of a run that is over says that anything is still to come.
@@ -48,19 +47,19 @@ func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
 	promises := []string{" yet", "press A", "more are needed", "more of the run", "○ next", "⣿ now", "A compares"}
 	needs, training := regexp.MustCompile(`needs \d+ more`), regexp.MustCompile(`\d+ +training`)
 	for i, s := range snaps {
-		for id := range layout.Names {
+		for id := range deck.Panes {
 			for _, size := range [][2]int{{38, 11}, {80, 24}, {200, 60}} {
 				m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
 				p := m.panes[id]
 				for range 4 {
 					p.SetSize(size[0], size[1])
-					view := shown(cells(p.View(), size[0], size[1]))
+					view := shown(cells(strings.Join(p.Lines(), "\n"), size[0], size[1]))
 					if m := needs.FindString(view) + training.FindString(view); m != "" {
-						t.Errorf("run %d, %s at %v: %q\n%s", i, layout.Names[id], size, m, view)
+						t.Errorf("run %d, %s at %v: %q\n%s", i, deck.Panes[id].Name, size, m, view)
 					}
 					for _, promise := range promises {
 						if strings.Contains(view, promise) {
-							t.Errorf("run %d, %s at %v: %q\n%s", i, layout.Names[id], size, promise, view)
+							t.Errorf("run %d, %s at %v: %q\n%s", i, deck.Panes[id].Name, size, promise, view)
 						}
 					}
 					if !p.Press("v") {

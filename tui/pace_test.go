@@ -3,6 +3,7 @@ package tui
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 	random := rand.New(rand.NewPCG(7, 8))
 	at := time.Unix(1e9, 0)
 	p := newPicture(func() time.Time { return at }, terminal.NewGraphics())
-	p.setBudget(budget)
+	p.SetBudget(budget, false)
 	p.SetTheme(theme.New(profile, true, false))
 	p.SetSize(w, h)
 	var out terminal.Wire
@@ -44,7 +45,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 		s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, noise)
 		at = at.Add(100 * time.Millisecond)
 		p.Update(s)
-		if n := len(out.Frame(p.lines(), w, h)); frame > 0 {
+		if n := len(out.Frame(p.Lines(), w, h)); frame > 0 {
 			sum += n
 		}
 	}
@@ -87,7 +88,7 @@ func TestAPausedRunShowsItsWholePicture(t *testing.T) {
 		at := time.Unix(1e9, 0)
 		pane := func() *picture {
 			p := newPicture(func() time.Time { return at }, terminal.NewGraphics())
-			p.setBudget(budget)
+			p.SetBudget(budget, false)
 			p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 			p.SetSize(120, 57)
 			return p
@@ -99,16 +100,16 @@ func TestAPausedRunShowsItsWholePicture(t *testing.T) {
 			s = running()
 			s.Pictures[prism.PictureReconstruction] = noisyMoon(random, frame, 0.3)
 			p.Update(s)
-			p.View()
+			strings.Join(p.Lines(), "\n")
 			at = at.Add(100 * time.Millisecond)
 		}
 		still := *s
 		still.State = profiles.Paused
 		p.Update(&still)
-		got := shown(cells(p.View(), 120, 57))
+		got := shown(cells(strings.Join(p.Lines(), "\n"), 120, 57))
 		q := pane()
 		q.Update(&still)
-		if want := shown(cells(q.View(), 120, 57)); differing(got, want) > len([]rune(want))/10 {
+		if want := shown(cells(strings.Join(q.Lines(), "\n"), 120, 57)); differing(got, want) > len([]rune(want))/10 {
 			t.Errorf("budget %d: %d characters of the paused picture differ from a fresh one", budget, differing(got, want))
 		}
 		if p.panels[reconstructionPanel].behind {
@@ -129,7 +130,7 @@ func differing(a, b string) int {
 
 func TestAPaneIsRebuiltOnlyWhenItsPictureChanges(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	p := m.pictures()
+	p := m.panes[idPicture].(*picture)
 	s := running()
 	s.Index++
 	p.Update(s)

@@ -100,16 +100,16 @@ func named(name string) tea.KeyPressMsg {
 var ownPanes = []struct {
 	id    layout.Pane
 	views int
-}{{layout.Quality, 4}, {layout.Samples, 1}, {layout.Log, 1}, {layout.Memory, 2}, {layout.Caches, 2}, {layout.Effects, 1}}
+}{{idQuality, 4}, {idSamples, 1}, {idLog, 1}, {idMemory, 2}, {idCaches, 2}, {idEffects, 1}}
 
 func TestGoldenScreensOfZoomedPanes(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		for _, p := range ownPanes {
 			var keys []string
 			for view := range p.views {
-				name := fmt.Sprintf("zoom-%s-%d-%dx%d", strings.ReplaceAll(layout.Names[p.id], " ", "-"), view, size[0], size[1])
+				name := fmt.Sprintf("zoom-%s-%d-%dx%d", strings.ReplaceAll(deck.Panes[p.id].Name, " ", "-"), view, size[0], size[1])
 				if p.views == 1 {
-					name = fmt.Sprintf("zoom-%s-%dx%d", strings.ReplaceAll(layout.Names[p.id], " ", "-"), size[0], size[1])
+					name = fmt.Sprintf("zoom-%s-%dx%d", strings.ReplaceAll(deck.Panes[p.id].Name, " ", "-"), size[0], size[1])
 				}
 				t.Run(name, func(t *testing.T) {
 					m := zoomed(t, size[0], size[1], p.id, eventful(), keys...)
@@ -128,9 +128,9 @@ func TestGoldenSmallPanes(t *testing.T) {
 			m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, eventful())
 			pane := m.panes[p.id]
 			pane.SetSize(size[0], size[1])
-			name := fmt.Sprintf("pane-%s-%dx%d", strings.ReplaceAll(layout.Names[p.id], " ", "-"), size[0], size[1])
+			name := fmt.Sprintf("pane-%s-%dx%d", strings.ReplaceAll(deck.Panes[p.id].Name, " ", "-"), size[0], size[1])
 			t.Run(name, func(t *testing.T) {
-				golden(t, name, shown(cells(pane.View(), size[0], size[1])))
+				golden(t, name, shown(cells(strings.Join(pane.Lines(), "\n"), size[0], size[1])))
 			})
 		}
 	}
@@ -167,7 +167,7 @@ func frameOf(m *Model) string { return ansi.Strip(m.View().Content) }
 func TestTheLogStaysWhereTheUserScrolled(t *testing.T) {
 	s := eventful()
 	s.Alerts = nil
-	m := zoomed(t, 80, 24, layout.Log, s, "up", "up", "up")
+	m := zoomed(t, 80, 24, idLog, s, "up", "up", "up")
 	before := frameOf(m)
 	if !strings.Contains(before, "3 newer · end: newest") || strings.Contains(before, "europa-002800") {
 		t.Fatalf("three lines up:\n%s", before)
@@ -195,7 +195,7 @@ func TestTheLogStaysWhereTheUserScrolled(t *testing.T) {
 }
 
 func TestLongLinesOfTheLogGoOnBelow(t *testing.T) {
-	frame := frameOf(zoomed(t, 80, 24, layout.Log, eventful()))
+	frame := frameOf(zoomed(t, 80, 24, idLog, eventful()))
 	flat := strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
 	if !strings.Contains(flat, "long enough to go on below the first row of a pane.") {
 		t.Errorf("the end of a long line is missing:\n%s", frame)
@@ -203,7 +203,7 @@ func TestLongLinesOfTheLogGoOnBelow(t *testing.T) {
 }
 
 func TestAlertsStandOnTopOfTheLog(t *testing.T) {
-	frame := frameOf(zoomed(t, 120, 40, layout.Log, eventful()))
+	frame := frameOf(zoomed(t, 120, 40, idLog, eventful()))
 	at := func(s string) int { return strings.Index(frame, s) }
 	if a, b, c := at("3 of the last 10 samples"), at("The mask cache costs"), at("saved europa-"); a < 0 || b < a || c < b {
 		t.Errorf("alerts at %d and %d, log at %d:\n%s", a, b, c, frame)
@@ -234,7 +234,7 @@ func TestSamplesAreSortedAndScrolled(t *testing.T) {
 			most = i
 		}
 	}
-	m := zoomed(t, 120, 30, layout.Samples, s)
+	m := zoomed(t, 120, 30, idSamples, s)
 	frame := frameOf(m)
 	for _, want := range []string{"38 training", "37 of 100 · 33 converged · 4 at limit · median", "newest first", "13 of 1000", "14 below"} {
 		if !strings.Contains(frame, want) {
@@ -261,7 +261,7 @@ func TestSamplesAreSortedAndScrolled(t *testing.T) {
 
 func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	s := eventful()
-	frame := frameOf(zoomed(t, 120, 40, layout.Caches, s))
+	frame := frameOf(zoomed(t, 120, 40, idCaches, s))
 	// 194 ms over 400 iterations are 0.485 ms; the iteration's mean is 5.43·1.01 ms.
 	for _, want := range []string{"saves    0.48 ms/it [0.45, 0.53], 8.1 % of the iteration without it; 1.94 s saved in all",
 		"100.0 % recently; 98.0 % since the start (985 hits 20 misses)", "an entry 2.41 ms (median of 15), a lookup 38.0 µs with hashing and storing", "of at most 268 MB"} {
@@ -271,14 +271,14 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	}
 	v := &s.Caches[0]
 	v.Saved, v.RecentSaved, v.RecentLow, v.RecentHigh = -20e6, -40e6, -44e6, -38e6
-	frame = frameOf(zoomed(t, 120, 40, layout.Caches, s))
+	frame = frameOf(zoomed(t, 120, 40, idCaches, s))
 	if want := "costs    0.10 ms/it [0.10, 0.11], 1.9 % of the iteration without it; 20.0 ms lost in all"; !strings.Contains(frame, want) {
 		t.Errorf("a cache that costs lacks %q:\n%s", want, frame)
 	}
 }
 
 // paneOf is a pane of a size with a snapshot.
-func paneOf(t *testing.T, id layout.Pane, w, h int, s *profiles.Snapshot) pane {
+func paneOf(t *testing.T, id layout.Pane, w, h int, s *profiles.Snapshot) Pane {
 	t.Helper()
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, s)
 	m.panes[id].SetSize(w, h)
@@ -290,18 +290,18 @@ func TestAnUncertainPriceSaysSo(t *testing.T) {
 	s := eventful()
 	s.Caches[0].PricedBy = 1
 	for want, size := range map[string][2]int{"an entry 2.41 ms (timed once: uncertain)": {120, 40}, "1 timed: uncertain": {54, 12}} {
-		p := paneOf(t, layout.Caches, size[0], size[1], s)
-		if view := p.View(); !strings.Contains(view, want) {
+		p := paneOf(t, idCaches, size[0], size[1], s)
+		if view := strings.Join(p.Lines(), "\n"); !strings.Contains(view, want) {
 			t.Errorf("%v lacks %q:\n%s", size, want, view)
 		}
 		s.Caches[0].PricedBy = 2
-		p = paneOf(t, layout.Caches, size[0], size[1], s)
-		if view := p.View(); strings.Contains(view, "timed once") {
+		p = paneOf(t, idCaches, size[0], size[1], s)
+		if view := strings.Join(p.Lines(), "\n"); strings.Contains(view, "timed once") {
 			t.Errorf("two computations are one:\n%s", view)
 		}
 		s.Caches[0].PricedBy = profiles.PriceLeast
-		p = paneOf(t, layout.Caches, size[0], size[1], s)
-		if view := p.View(); strings.Contains(view, "uncertain") {
+		p = paneOf(t, idCaches, size[0], size[1], s)
+		if view := strings.Join(p.Lines(), "\n"); strings.Contains(view, "uncertain") {
 			t.Errorf("enough computations are uncertain:\n%s", view)
 		}
 		s.Caches[0].PricedBy = 1
@@ -315,7 +315,7 @@ func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 	v := &s.Caches[0]
 	v.RecentN, v.RecentRate, v.RecentSaved = 3, 0, -3*524_000
 	view := func(w, h int) string {
-		return paneOf(t, layout.Caches, w, h, s).View()
+		return strings.Join(paneOf(t, idCaches, w, h, s).Lines(), "\n")
 	}
 	for _, want := range []string{"  0.0 %", "985 hits 20 misses", "trainer pattern: asked once per sample"} {
 		if got := view(54, 8); !strings.Contains(got, want) {
@@ -335,7 +335,7 @@ func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 }
 
 func TestEffectsArePickedAndToldInWords(t *testing.T) {
-	m := zoomed(t, 120, 40, layout.Effects, eventful(), "down")
+	m := zoomed(t, 120, 40, idEffects, eventful(), "down")
 	frame := frameOf(m)
 	flat := strings.Join(strings.Fields(strings.NewReplacer("│", " ").Replace(frame)), " ")
 	for _, want := range []string{"▸ AMP off→bf16", "AMP off→bf16 at iteration 2410", "takes 5.40 ms instead of 7.00, −22.9 % (95 % interval", "That is faster."} {
@@ -355,11 +355,11 @@ func TestPanesExplainThemselves(t *testing.T) {
 	for _, p := range ownPanes {
 		paragraphs := m.panes[p.id].Explain()
 		if len(paragraphs) < 2 {
-			t.Errorf("%s explains itself in %d paragraphs", layout.Names[p.id], len(paragraphs))
+			t.Errorf("%s explains itself in %d paragraphs", deck.Panes[p.id].Name, len(paragraphs))
 		}
 		for _, text := range paragraphs {
 			if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") {
-				t.Errorf("%s: %q", layout.Names[p.id], text)
+				t.Errorf("%s: %q", deck.Panes[p.id].Name, text)
 			}
 		}
 	}
@@ -399,7 +399,7 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(80, 10)
 	p.Update(s)
-	text := ansi.Strip(join(p.lines()))
+	text := ansi.Strip(strings.Join(p.Lines(), "\n"))
 	if strings.Contains(text, "limit") || strings.Contains(text, "converged") || strings.Count(text, "done") != 3 {
 		t.Errorf("three samples without a threshold:\n%s", text)
 	}
@@ -420,7 +420,7 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 		p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 		p.SetSize(120, 40)
 		p.Update(s)
-		return p.View()
+		return strings.Join(p.Lines(), "\n")
 	}(), 120, 40)); !strings.Contains(full, "further passes hit") {
 		t.Errorf("why:\n%s", full)
 	}
@@ -438,7 +438,7 @@ func TestKSpaceFollowsPasses(t *testing.T) {
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(80, 30)
 	p.Update(s)
-	view := shown(cells(p.View(), 80, 30))
+	view := shown(cells(strings.Join(p.Lines(), "\n"), 80, 30))
 	for _, want := range []string{"100 of 100 · pass 2"} {
 		if !strings.Contains(view, want) {
 			t.Errorf("%q is missing:\n%s", want, view)

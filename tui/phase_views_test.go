@@ -100,21 +100,21 @@ func TestPaneScreens(t *testing.T) {
 		snap *profiles.Snapshot
 		keys []string
 	}{
-		{"phases-bars", layout.Phases, false, layered(), nil},
-		{"phases-bars-zoomed", layout.Phases, true, layered(), nil},
-		{"phases-layers", layout.Phases, false, layered(), []string{"v", "down", "down"}},
-		{"phases-layers-zoomed", layout.Phases, true, layered(), []string{"v", "down", "down"}},
-		{"phases-layers-off", layout.Phases, false, running(), []string{"v"}},
-		{"phases-layers-unjudged", layout.Phases, true, unjudged, []string{"v"}},
-		{"phases-roofline", layout.Phases, false, layered(), []string{"v", "v"}},
-		{"phases-roofline-zoomed", layout.Phases, true, layered(), []string{"v", "v", "down"}},
-		{"phases-waterfall", layout.Phases, false, layered(), []string{"v", "v", "v"}},
-		{"phases-waterfall-zoomed", layout.Phases, true, layered(), []string{"v", "v", "v", "left", "left"}},
-		{"time-zoomed", layout.IterationTime, true, layered(), nil},
-		{"time-wall-zoomed", layout.IterationTime, true, layered(), []string{"v", "left", "left", "left"}},
-		{"time-back-zoomed", layout.IterationTime, true, layered(), []string{"up", "up", "pgup", "pgup", "left", "x"}},
-		{"loss-zoomed", layout.Loss, true, layered(), []string{"left", "left"}},
-		{"loss-linear", layout.Loss, false, layered(), []string{"x"}},
+		{"phases-bars", idPhases, false, layered(), nil},
+		{"phases-bars-zoomed", idPhases, true, layered(), nil},
+		{"phases-layers", idPhases, false, layered(), []string{"v", "down", "down"}},
+		{"phases-layers-zoomed", idPhases, true, layered(), []string{"v", "down", "down"}},
+		{"phases-layers-off", idPhases, false, running(), []string{"v"}},
+		{"phases-layers-unjudged", idPhases, true, unjudged, []string{"v"}},
+		{"phases-roofline", idPhases, false, layered(), []string{"v", "v"}},
+		{"phases-roofline-zoomed", idPhases, true, layered(), []string{"v", "v", "down"}},
+		{"phases-waterfall", idPhases, false, layered(), []string{"v", "v", "v"}},
+		{"phases-waterfall-zoomed", idPhases, true, layered(), []string{"v", "v", "v", "left", "left"}},
+		{"time-zoomed", idIterationTime, true, layered(), nil},
+		{"time-wall-zoomed", idIterationTime, true, layered(), []string{"v", "left", "left", "left"}},
+		{"time-back-zoomed", idIterationTime, true, layered(), []string{"up", "up", "pgup", "pgup", "left", "x"}},
+		{"loss-zoomed", idLoss, true, layered(), []string{"left", "left"}},
+		{"loss-linear", idLoss, false, layered(), []string{"x"}},
 	} {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			w, h := size[0], size[1]
@@ -132,7 +132,7 @@ func TestPaneScreens(t *testing.T) {
 					checkFrame(t, m, w, h)
 				}
 				r := m.layout.Panes[tt.pane]
-				golden(t, name, shown(cells(m.panes[tt.pane].View(), r.W, r.H)))
+				golden(t, name, shown(cells(strings.Join(m.panes[tt.pane].Lines(), "\n"), r.W, r.H)))
 			})
 		}
 	}
@@ -143,10 +143,10 @@ func TestPaneScreens(t *testing.T) {
 // stays with its layer.
 func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, layered())
-	p := m.panes[layout.Phases].(*phases)
+	p := m.panes[idPhases].(*phases)
 	p.Press("v")
 	p.SetSize(120, 50)
-	p.View()
+	strings.Join(p.Lines(), "\n")
 	for range 5 {
 		p.Press("down")
 	}
@@ -159,7 +159,7 @@ func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 		}
 		p.Update(next)
 		ms, share := 1e9, 1e9
-		for _, line := range strings.Split(ansi.Strip(p.View()), "\n")[2:] {
+		for _, line := range strings.Split(ansi.Strip(strings.Join(p.Lines(), "\n")), "\n")[2:] {
 			f := strings.Fields(line[strings.IndexAny(line, " "):])
 			at := slices.Index(f, "%")
 			if at < 2 || !strings.HasPrefix(line, "│") {
@@ -168,7 +168,7 @@ func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 			nowMS, _ := strconv.ParseFloat(f[at-2], 64)
 			nowShare, _ := strconv.ParseFloat(f[at-1], 64)
 			if nowMS > ms || nowShare > share {
-				t.Fatalf("reading %d: %v ms, %v %% below %v ms, %v %%:\n%s", k, nowMS, nowShare, ms, share, ansi.Strip(p.View()))
+				t.Fatalf("reading %d: %v ms, %v %% below %v ms, %v %%:\n%s", k, nowMS, nowShare, ms, share, ansi.Strip(strings.Join(p.Lines(), "\n")))
 			}
 			ms, share = nowMS, nowShare
 		}
@@ -239,7 +239,7 @@ func TestTheWaterfallAddsUpToTheIteration(t *testing.T) {
 
 func TestTheViewOfLayersSwitchesNothingOn(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	m.setFocus(layout.Phases)
+	m.setFocus(idPhases)
 	for range numPhaseViews {
 		press(m, "v")
 	}
@@ -280,7 +280,7 @@ func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 			w, h := size[0], size[1]
 			m, _ := screen(t, w, h, Options{ASCII: i%2 == 0}, colorprofile.ANSI256, s)
-			for _, id := range []layout.Pane{layout.Phases, layout.IterationTime, layout.Loss} {
+			for _, id := range []layout.Pane{idPhases, idIterationTime, idLoss} {
 				m.setFocus(id)
 				m.toggleZoom()
 				for _, k := range []string{"", "v", "left", "up", "v", "x", "down", "v", "pgup", "left", "right", "v"} {
@@ -312,7 +312,7 @@ func BenchmarkViewsOfAPane(b *testing.B) {
 		pane layout.Pane
 		keys []string
 	}{
-		{"phases", layout.Phases, nil}, {"time", layout.IterationTime, nil}, {"wall time", layout.IterationTime, []string{"v"}}, {"loss", layout.Loss, nil},
+		{"phases", idPhases, nil}, {"time", idIterationTime, nil}, {"wall time", idIterationTime, []string{"v"}}, {"loss", idLoss, nil},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			snaps := []*profiles.Snapshot{long(), long()}
@@ -335,7 +335,7 @@ func TestThePhasesNameTheKeyThatTimesLayers(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for does, s := range map[string]*profiles.Snapshot{"y time layers": running(), "y stop timing": layered()} {
 			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
-			m.setFocus(layout.Phases)
+			m.setFocus(idPhases)
 			m.Update(snapshotMsg{s})
 			m.stale = true
 			m.Update(secondMsg{})

@@ -8,6 +8,15 @@ import (
 	"prismtop/tui/theme"
 )
 
+// Phases is the pane of where the time of an iteration goes.
+var Phases = Spec{
+	Name:  "phases",
+	Shape: layout.Shape{Width: layout.Extent{Least: 38, Good: 46, Most: 76, Weight: 1}, Height: layout.Extent{Least: 8, Good: 8, Most: 17, Leap: 2, Weight: 2}},
+	Roomy: layout.Shape{Width: layout.Extent{Least: 38, Good: 60, Most: tiledWidth + 4, Leap: tiledWidth + 4 - 60, Weight: 2}, Height: layout.Extent{Least: 8, Good: 17, Most: tiledHeight + 8, Weight: 3}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Phases) > 0 },
+	New:   func(Host) Pane { return newPhases() },
+}
+
 // phases shows where the time of an iteration goes.
 type phases struct {
 	box
@@ -32,6 +41,9 @@ var (
 	phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
 )
 
+// The inside from which the overview shows every view.
+const tiledWidth, tiledHeight = 112, 28
+
 // Widths of bars and waterfall in the overview, at least and at most.
 const (
 	tiledLeft = 46
@@ -40,18 +52,10 @@ const (
 
 func newPhases() *phases { return &phases{box: box{title: phaseViewTitles[0]}} }
 
-func (p *phases) View() string    { return join(p.lines()) }
-func (p *phases) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *phases) Lines() []string { return p.render(p.draw) }
 
 func phaseStyle(p profiles.Phase) theme.Style { return theme.Phase1 + theme.Style(p) }
-
-// phaseName is a phase's name in the schema.
-func phaseName(s *profiles.Snapshot, p profiles.Phase) string {
-	if all := s.Run.Schema.Phases; int(p) < len(all) {
-		return all[p].Name
-	}
-	return ""
-}
 
 // Press changes the view; up and down go through the layers, left and right through
 // the iterations of the waterfall.
@@ -103,7 +107,7 @@ func (p *phases) Hints() []hint {
 // tiled says whether the overview has room for every view.
 func (p *phases) tiled() bool {
 	w, h := p.canvas.Size()
-	return w-4 >= layout.TiledWidth && h-2 >= layout.TiledHeight
+	return w-4 >= tiledWidth && h-2 >= tiledHeight
 }
 
 func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {

@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/sim/prism"
-	"prismtop/tui/layout"
 )
 
 // Every value of every setting that has a list is reached directly, and the list goes to
@@ -78,7 +77,7 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
 	for key, digit := range map[string]string{"amp": "4", "sampling": "2", "aperture": "2", "output_activation": "7"} {
-		m.panes[layout.Settings].(*settingsView).find(key)
+		m.panes[idSettings].(*settingsView).Select(key)
 		press(m, "enter")
 		if m.picking == nil || m.picking.key() != key {
 			t.Fatalf("enter on %s lists %+v", key, m.picking)

@@ -7,9 +7,18 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
+
+// Reconstruction is the pane of the reconstruction, the truth and their difference.
+var Reconstruction = Spec{
+	Name:  "reconstruction",
+	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true, Pair: true},
+	Needs: func(r *profiles.RunInfo) bool { return r.Schema.PictureNamed(reconstructionPicture) >= 0 },
+	New:   func(h Host) Pane { return newPicture(h.Now, h.Graphics()) },
+}
 
 // How often the picture may change, whatever it costs: nobody sees more than a
 // few pictures a second, and a slow line has other things to carry.
@@ -59,12 +68,12 @@ func newPicture(now func() time.Time, graphics *terminal.Graphics) *picture {
 	return &picture{box: box{title: "Reconstruction"}, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now())}
 }
 
-func (p *picture) View() string    { return join(p.lines()) }
-func (p *picture) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *picture) Lines() []string { return p.render(p.draw) }
 
-// setBudget says how many bytes per second pictures may cost; 0 is without a
+// SetBudget says how many bytes per second pictures may cost; 0 is without a
 // bound. A low budget draws them the cheapest way.
-func (p *picture) setBudget(bytesPerSecond int) {
+func (p *picture) SetBudget(bytesPerSecond int, _ bool) {
 	p.pace = terminal.NewBucket(bytesPerSecond, p.now())
 	p.stale = true
 	p.recolourFor(p.rich)

@@ -10,9 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"prismtop/profiles"
-	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
-	"prismtop/tui/monospace"
 	"prismtop/tui/terminal"
 )
 
@@ -92,20 +90,6 @@ func (p *plain) take(s *profiles.Snapshot) {
 	}
 }
 
-// newLines are the lines of the log after the newest one that was seen.
-func newLines(before, now *profiles.Snapshot) []profiles.LogLine {
-	if before == nil || len(before.Log) == 0 {
-		return now.Log
-	}
-	seen := before.Log[len(before.Log)-1]
-	for i := len(now.Log) - 1; i >= 0; i-- {
-		if now.Log[i] == seen {
-			return now.Log[i+1:]
-		}
-	}
-	return now.Log
-}
-
 // report prints the newest snapshot, unless it was printed.
 func (p *plain) report() {
 	if p.snap == nil || p.snap == p.reported {
@@ -148,17 +132,6 @@ func (p *plain) end() {
 	}
 }
 
-// printed is a text as it may be printed: control characters are written out, and
-// what terminals would join with other characters is left out, as on the screen.
-func printed(text string) string {
-	return strings.Map(func(r rune) rune {
-		if monospace.RuneWidth(r) == 0 {
-			return -1
-		}
-		return r
-	}, visible.Text(text))
-}
-
 // progressLine is a run's progress on one line: how far it is, its rate (of the
 // whole run once it ended), losses and quality, and the time left where that can be told.
 func progressLine(s *profiles.Snapshot) string {
@@ -190,9 +163,4 @@ func progressLine(s *profiles.Snapshot) string {
 		parts = append(parts, firstLine(s.Err))
 	}
 	return printed(strings.Join(parts, " · "))
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return visible.Text(line)
 }

@@ -6,8 +6,17 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// Quality is the pane of how close the result is to the truth.
+var Quality = Spec{
+	Name:  "quality",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 100, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Group(profiles.Metrics)) > 0 },
+	New:   func(Host) Pane { return newQuality() },
+}
 
 // quality is how close the reconstruction is to the truth over the run: one
 // metric, or all three where the pane is tall.
@@ -18,43 +27,6 @@ type quality struct {
 	count    int // of the metrics
 	ceilings [profiles.MaxSeries]float64
 	decades  [profiles.MaxSeries][2]float64
-}
-
-// metric is one way to compare the result with the truth: a series of the group.
-type metric struct {
-	id int
-	*profiles.SeriesInfo
-}
-
-// metricsOf are the metrics that the schema declares.
-func metricsOf(s *profiles.Snapshot) (all []metric) {
-	for _, id := range s.Run.Schema.Group(profiles.Metrics) {
-		all = append(all, metric{id, &s.Run.Schema.Series[id]})
-	}
-	return all
-}
-
-// format is a value with its unit.
-func (m metric) format(v float64) string {
-	switch m.Name {
-	case psnrSeries:
-		return trim(psnr(v))
-	case ssimSeries:
-		return trim(ssim(v))
-	}
-	text := trim(fixed(v, 5))
-	if unit, _, _ := strings.Cut(m.Unit, " "); unit != "" { // "% of the truth's RMS"
-		text += " " + unit
-	}
-	return text
-}
-
-// title is a metric with its unit.
-func (m metric) title() string {
-	if m.Unit == "" {
-		return m.Title
-	}
-	return m.Title + ", " + m.Unit
 }
 
 // better says which values are better; empty where neither is.
@@ -82,8 +54,8 @@ const (
 
 func newQuality() *quality { return &quality{box: box{title: "Quality"}, view: allMetrics} }
 
-func (p *quality) View() string    { return join(p.lines()) }
-func (p *quality) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *quality) Lines() []string { return p.render(p.draw) }
 
 // Press changes the metric (v), and reads, scrolls and zooms the chart.
 func (p *quality) Press(key string) bool {

@@ -53,7 +53,7 @@ func RememberedPath() (string, error) {
 
 // parseRemembered reads a file's text. An error names the file and the key; what
 // could be read comes with it.
-func parseRemembered(path string, text []byte) (remembered, error) {
+func parseRemembered(path string, text []byte, deck *layout.Deck) (remembered, error) {
 	var r remembered
 	decoder := toml.NewDecoder(bytes.NewReader(text))
 	err := decoder.DisallowUnknownFields().Decode(&r)
@@ -70,7 +70,7 @@ func parseRemembered(path string, text []byte) (remembered, error) {
 			err = fmt.Errorf("line %d: %s", line, strings.TrimPrefix(wrong.Error(), "toml: "))
 		}
 	}
-	err = errors.Join(err, r.check())
+	err = errors.Join(err, r.check(deck))
 	if err != nil {
 		err = fmt.Errorf("%s: %s", path, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
@@ -78,7 +78,7 @@ func parseRemembered(path string, text []byte) (remembered, error) {
 }
 
 // check drops the values that the screen does not know and names their keys.
-func (r *remembered) check() error {
+func (r *remembered) check(deck *layout.Deck) error {
 	var errs []error
 	r.Preset = ""
 	if _, err := terminal.ParseColours(r.Theme); r.Theme != "" && err != nil {
@@ -90,14 +90,14 @@ func (r *remembered) check() error {
 		r.Bandwidth = ""
 	}
 	for name, c := range r.Panes {
-		if layout.Find(name).Name != name {
+		if deck.Arrangement(name).Name != name {
 			errs = append(errs, fmt.Errorf("panes.%s: no such preset", name))
 			delete(r.Panes, name)
 			continue
 		}
 		for _, list := range []*[]string{&c.Show, &c.Hide} {
 			*list = slices.DeleteFunc(*list, func(pane string) bool {
-				if slices.Contains(layout.Names[:], pane) {
+				if deck.Find(pane) != layout.None {
 					return false
 				}
 				errs = append(errs, fmt.Errorf("panes.%s: no pane %q", name, pane))
@@ -129,21 +129,26 @@ func (r remembered) save(path string) error {
 }
 
 // choice is what the user shows and hides in an arrangement.
-func (r *remembered) choice(name string) layout.Choice {
+func (r *remembered) choice(deck *layout.Deck, name string) layout.Choice {
 	var c layout.Choice
 	for _, pane := range r.Panes[name].Show {
-		c.Show[slices.Index(layout.Names[:], pane)] = true
+		if id := deck.Find(pane); id != layout.None {
+			c.Show[id] = true
+		}
 	}
 	for _, pane := range r.Panes[name].Hide {
-		c.Hide[slices.Index(layout.Names[:], pane)] = true
+		if id := deck.Find(pane); id != layout.None {
+			c.Hide[id] = true
+		}
 	}
 	return c
 }
 
 // choose notes what the user shows and hides in an arrangement.
-func (r *remembered) choose(name string, c layout.Choice) {
+func (r *remembered) choose(deck *layout.Deck, name string, c layout.Choice) {
 	var p paneChoice
-	for id, pane := range layout.Names {
+	for id := range deck.Panes {
+		pane := deck.Panes[id].Name
 		if c.Show[id] {
 			p.Show = append(p.Show, pane)
 		}

@@ -14,8 +14,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-
-	"prismtop/tui/layout"
 )
 
 // passSecond lets the screen's once-a-second work happen, with what it started.
@@ -51,17 +49,17 @@ func TestWhatIsRememberedComesBack(t *testing.T) {
 	if !reflect.DeepEqual(again.keep, m.keep) || again.View().Content == "" {
 		t.Errorf("remembered %+v, came back %+v", m.keep, again.keep)
 	}
-	if again.View().MouseMode != tea.MouseModeCellMotion || !again.layout.Panes[layout.Loss].Empty() {
-		t.Errorf("the screen is not as it was left: mouse %v, loss %+v", again.View().MouseMode, again.layout.Panes[layout.Loss])
+	if again.View().MouseMode != tea.MouseModeCellMotion || !again.layout.Panes[idLoss].Empty() {
+		t.Errorf("the screen is not as it was left: mouse %v, loss %+v", again.View().MouseMode, again.layout.Panes[idLoss])
 	}
-	if again.arrangement().Name != "everything" || again.layout.Panes[layout.Phases].Empty() {
-		t.Errorf("the screen starts with %s, phases %+v", again.arrangement().Name, again.layout.Panes[layout.Phases])
+	if again.arrangement().Name != "everything" || again.layout.Panes[idPhases].Empty() {
+		t.Errorf("the screen starts with %s, phases %+v", again.arrangement().Name, again.layout.Panes[idPhases])
 	}
 	if frame := frameOf(again); !strings.Contains(frame, "4 panes hidden") {
 		t.Errorf("the screen does not say what is hidden:\n%s", frame)
 	}
 	press(again, "w", "w", "w", "w")
-	if !again.layout.Panes[layout.Memory].Empty() {
+	if !again.layout.Panes[idMemory].Empty() {
 		t.Error("a hidden pane came back")
 	}
 	entries, _ := os.ReadDir(filepath.Dir(path))
@@ -78,8 +76,8 @@ func TestTheArrangementOfAnOlderFileIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := screen(t, 120, 40, Options{Remember: path}, colorprofile.ANSI256, running())
-	if m.note != "" || !m.mouse || m.layout.Panes[layout.Phases].Empty() {
-		t.Errorf("note %q, mouse %v, phases %+v", m.note, m.mouse, m.layout.Panes[layout.Phases])
+	if m.note != "" || !m.mouse || m.layout.Panes[idPhases].Empty() {
+		t.Errorf("note %q, mouse %v, phases %+v", m.note, m.mouse, m.layout.Panes[idPhases])
 	}
 	press(m, "w", "w", "M")
 	m.passSecond(t)
@@ -101,7 +99,7 @@ func TestTheMouseIsOffOverSSH(t *testing.T) {
 	}
 	press(m, "M", "M")
 	m.passSecond(t)
-	if r, err := (&keeper{path: path}).open(); err != nil || !r.Mouse {
+	if r, err := (&keeper{path: path, deck: deck}).open(); err != nil || !r.Mouse {
 		t.Errorf("another place's mouse was forgotten: %+v %v", r, err)
 	}
 }
@@ -121,7 +119,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := (&keeper{path: path}).open()
+			_, err := (&keeper{path: path, deck: deck}).open()
 			if err == nil || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("loading says %v, want %q", err, tt.says)
 			}
@@ -244,7 +242,7 @@ func TestAnUnwritableFolderIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, running())
-	m.keeper = &keeper{path: filepath.Join(file, "prismtop", "screen.toml")}
+	m.keeper = &keeper{deck: deck, path: filepath.Join(file, "prismtop", "screen.toml")}
 	press(m, "M")
 	m.passSecond(t)
 	if got := lastLine(m); !strings.Contains(got, "not remembered") {
@@ -260,9 +258,9 @@ func FuzzRemembered(f *testing.F) {
 	f.Add("panes = 3")
 	f.Add("[panes]\neverything = {show = ['loss', 'loss'], hide = ['loss']}")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := parseRemembered("screen.toml", []byte(text))
-		for _, a := range layout.Arrangements {
-			r.choice(a.Name) // no pane that is not there
+		r, err := parseRemembered("screen.toml", []byte(text), deck)
+		for _, a := range deck.Arrangements {
+			r.choice(deck, a.Name) // no pane that is not there
 		}
 		if err != nil {
 			return
@@ -271,7 +269,7 @@ func FuzzRemembered(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := parseRemembered("screen.toml", out)
+		back, err := parseRemembered("screen.toml", out, deck)
 		if err != nil {
 			t.Fatalf("%q became %q: %v", text, out, err)
 		}
@@ -300,7 +298,7 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 		t.Fatal("the screen does not end")
 	}
 	eventually(t, "what is remembered", func() bool { // the end waits a moment only
-		r, err := (&keeper{path: path}).open()
+		r, err := (&keeper{path: path, deck: deck}).open()
 		return err == nil && slices.Equal(r.Panes["everything"].Hide, []string{"loss"}) && r.Mouse
 	})
 	eventually(t, "the mouse off", func() bool {

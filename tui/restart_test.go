@@ -92,7 +92,7 @@ func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 		s := whole(t)
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, ",")
-		m.panes[layout.Settings].(*settingsView).find("radius")
+		m.panes[idSettings].(*settingsView).Select("radius")
 		press(m, "enter", "ctrl+u", "2", "4", "enter")
 		if got := lastLine(m); !strings.Contains(got, "radius: 20 → 24, for the next run: R starts it") {
 			t.Errorf("%v: the footer says %q", size, got)
@@ -139,8 +139,8 @@ func TestLiveKeysGoOnBesideWhatWaits(t *testing.T) {
 func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	p := m.panes[layout.Settings].(*settingsView)
-	p.find("image")
+	p := m.panes[idSettings].(*settingsView)
+	p.Select("image")
 	press(m, "space")
 	if got := lastLine(m); !strings.Contains(got, "image has no steps: enter writes a value") {
 		t.Errorf("the footer says %q", got)
@@ -186,7 +186,7 @@ func TestAnObjectBesideAnImageSaysWhichWins(t *testing.T) {
 	set(s, "image", "europa.png")
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, ",")
-	m.panes[layout.Settings].(*settingsView).find("object")
+	m.panes[idSettings].(*settingsView).Select("object")
 	press(m, "enter", "3")
 	if got := lastLine(m); !strings.Contains(got, "object: moon → star, but the image wins while it is europa.png, for the next run") {
 		t.Errorf("the footer says %q", got)

@@ -36,26 +36,26 @@ func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 			m.Update(snapshotMsg{s})
 			see(name+" "+where, frameOf(m))
 		}
-		for i := range layout.Arrangements {
+		for i := range deck.Arrangements {
 			m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
-			m.preset = layout.Arrangements[i].Name
+			m.preset = deck.Arrangements[i].Name
 			m.relay()
 			draw(m, m.preset)
-			for id := range layout.NumPanes {
+			for id := range layout.Pane(len(Panes)) {
 				if m.layout.Panes[id].Empty() {
 					continue
 				}
 				m.setFocus(id)
 				for v := range 4 {
 					m.panes[id].Press("v")
-					draw(m, fmt.Sprint(m.preset, ", ", layout.Names[id], " ", v))
+					draw(m, fmt.Sprint(m.preset, ", ", deck.Panes[id].Name, " ", v))
 				}
 			}
 		}
-		for id := range layout.NumPanes {
+		for id := range layout.Pane(len(Panes)) {
 			m := zoomed(t, w, h, id, s)
 			for v := range 4 {
-				draw(m, fmt.Sprint(layout.Names[id], " alone ", v))
+				draw(m, fmt.Sprint(deck.Panes[id].Name, " alone ", v))
 				m.panes[id].Press("v")
 			}
 		}
@@ -92,7 +92,7 @@ func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 			}
 		}
 	}
-	frame := frameOf(zoomed(t, 200, 60, layout.Effects, eventful(), "down"))
+	frame := frameOf(zoomed(t, 200, 60, idEffects, eventful(), "down"))
 	for _, want := range []string{"iteration  ms before   after", "ms about iteration 2410; ╌ the median before it"} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("alone effects lack %q:\n%s", want, frame)
@@ -104,7 +104,7 @@ func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 }
 
 func TestALargeScreenShowsAllOfAnAblation(t *testing.T) {
-	frame := frameOf(zoomed(t, 200, 60, layout.Ablation, ablated(t, true)))
+	frame := frameOf(zoomed(t, 200, 60, idAblation, ablated(t, true)))
 	for _, want := range []string{"on against off", "medians of an iteration in ms", "Each setting is switched off and on", "for that change."} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the ablation lacks %q:\n%s", want, frame)

@@ -9,8 +9,18 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
+
+// Units is the pane of how each unit of work ended.
+var Units = Spec{
+	Name:   "samples",
+	Shape:  layout.Shape{Width: layout.Extent{Least: 32, Good: 34, Most: 44, Weight: 1}, Height: layout.Extent{Least: 5, Good: 9, Most: 13, Weight: 1}},
+	Called: func(r *profiles.RunInfo) string { return r.Schema.Unit.Many },
+	Needs:  func(r *profiles.RunInfo) bool { return r.Units > 0 },
+	New:    func(Host) Pane { return newSamples() },
+}
 
 // samples lists how the training of each sub-aperture ended, with the one that is
 // being trained on top.
@@ -43,8 +53,8 @@ func (o sampleOrder) String() string {
 
 func newSamples() *samples { return &samples{box: box{title: "Samples"}} }
 
-func (p *samples) View() string    { return join(p.lines()) }
-func (p *samples) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *samples) Lines() []string { return p.render(p.draw) }
 
 // Hints are the table's keys.
 func (p *samples) Hints() []hint { return []hint{{"x", "sort"}, {"↑↓", "scroll"}} }
@@ -92,6 +102,12 @@ var sampleColumns = []sampleColumn{
 	{"loss new", 9, 50, func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossNew)) }},
 	{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
 }
+
+// The losses that the table has columns for.
+const (
+	lossOld = "loss_old"
+	lossNew = "loss_new"
+)
 
 // valueOf is a series at the end of a sample, NaN for none.
 func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
@@ -170,29 +186,6 @@ func (p *samples) summary(s *profiles.Snapshot) string {
 		parts = append(parts, ends)
 	}
 	return strings.Join(append(parts, "median "+trim(seconds(p.median*1e9))), " · ")
-}
-
-// sampleEnds counts how samples ended that had a threshold to reach.
-type sampleEnds struct{ converged, failed int }
-
-func countEnds(s *profiles.Snapshot) (n sampleEnds) {
-	for i := range s.Results {
-		switch r := &s.Results[i]; {
-		case r.Converged:
-			n.converged++
-		case r.Failed():
-			n.failed++
-		}
-	}
-	return n
-}
-
-// String is empty where no sample had a threshold.
-func (n sampleEnds) String() string {
-	if n == (sampleEnds{}) {
-		return ""
-	}
-	return fmt.Sprintf("%d converged · %d at limit", n.converged, n.failed)
 }
 
 // titles writes what the columns are.

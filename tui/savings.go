@@ -12,9 +12,6 @@ import (
 // This file is how a cache's saving is told: as a time with its interval, or as about
 // nothing.
 
-// aboutNothing stands for what is within noise, or too little to matter.
-const aboutNothing = "≈ 0"
-
 // nothingSaved tells whether a saving of an iteration is about nothing.
 func nothingSaved(s *profiles.Snapshot, each profiles.Saving) bool {
 	return each.Nothing(s.Total.Mean + each.Value)
@@ -31,23 +28,6 @@ func savingStyle(s *profiles.Snapshot, v profiles.CacheView) theme.Style {
 		return theme.Warn
 	}
 	return theme.Good
-}
-
-// savedInAll is what a cache saved since the run began, as "saved 1.94 s" where the verb
-// comes first, else as "1.94 s saved".
-func savedInAll(v profiles.CacheView, verbFirst bool) string {
-	total := v.Total()
-	verb, amount := "saved", trim(seconds(math.Abs(total.Value)))
-	switch {
-	case total.Nothing(0):
-		amount = aboutNothing
-	case total.Value < 0:
-		verb = "lost"
-	}
-	if verbFirst {
-		return verb + " " + amount
-	}
-	return amount + " " + verb
 }
 
 // timeUnit is a unit in which the ends of an interval are written.

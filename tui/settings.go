@@ -4,56 +4,14 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 )
 
-func formatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// settingName is a setting's name on screen; a key without one stands for itself.
-func settingName(t *settings.Table, key string) string {
-	if k, _ := t.Lookup(key); k.Short != "" {
-		return k.Short
-	}
-	return strings.ReplaceAll(key, "_", " ")
-}
-
 // nameOf is a setting's name in this run.
 func (m *Model) nameOf(key string) string { return settingName(m.keys.table, key) }
-
-// settingMark is the letter of a setting's changes in charts.
-func settingMark(t *settings.Table, key string) rune {
-	if k, _ := t.Lookup(key); k.Mark != 0 {
-		return k.Mark
-	}
-	return '*'
-}
-
-// settingText is a value as people say it; of threads 0 is one for each of so
-// many cores.
-func settingText(t *settings.Table, key, value string, cores int) string {
-	k, _ := t.Lookup(key)
-	switch {
-	case value == "true":
-		return "on"
-	case value == "false":
-		return "off"
-	case value == "":
-		return k.Empty
-	case value == "0" && k.Zero != "":
-		return k.Zero
-	case value == "0" && key == settings.Threads:
-		return itoa(cores)
-	case key == "learning_rate":
-		if v, err := strconv.ParseFloat(value, 64); err == nil {
-			return strings.TrimSpace(learningRate(v))
-		}
-	}
-	return value
-}
 
 // textOf is a value of a setting as people say it here.
 func (m *Model) textOf(key, value string) string {
@@ -87,6 +45,9 @@ func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	}
 }
 
+// rateSeries is the learning rate in use.
+const rateSeries = "learning_rate"
+
 // settingValue is a setting's value in a snapshot, as text. The learning rate is
 // the one in use: a schedule may have lowered it.
 func settingValue(s *profiles.Snapshot, key string) (string, bool) {
@@ -100,44 +61,6 @@ func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 	}
 	value := settingsOf(s).Get(key)
 	return value, value != ""
-}
-
-// settingsOf are the user's settings: while an ablation switches them to and fro,
-// those that it returns to.
-func settingsOf(s *profiles.Snapshot) settings.Values {
-	if s.Ablation != nil && s.Ablation.Running {
-		return s.Ablation.Base
-	}
-	return s.Settings
-}
-
-// nextSettings are those that the next run begins with, where the run is over and they
-// were changed since; nil elsewhere.
-func nextSettings(s *profiles.Snapshot) *settings.Values {
-	if s == nil || !ended(s.State) {
-		return nil
-	}
-	return s.Next
-}
-
-// settingsAsked are the settings that have a key's value as it was asked for: those of the
-// next run where the run is over or the key is read at the start, else those in force.
-func settingsAsked(s *profiles.Snapshot, key string) settings.Values {
-	if waits(s, key) {
-		return *s.Next
-	}
-	return settingsOf(s)
-}
-
-// waits says whether what is asked for of a setting is that of the next run.
-func waits(s *profiles.Snapshot, key string) bool {
-	return s.Next != nil && (ended(s.State) || !live(s.Settings.Table(), key))
-}
-
-// live says whether a setting changes while a run goes on.
-func live(t *settings.Table, key string) bool {
-	k, _ := t.Lookup(key)
-	return k.Live
 }
 
 // value is a setting's value as asked for or in force; pending says that it is
@@ -224,20 +147,6 @@ func (m *Model) caution(key, value string) string {
 func (m *Model) unfused() string {
 	if amp, _ := m.value("amp"); amp == "fp16" {
 		return "not under fp16, which checks all gradients first"
-	}
-	return ""
-}
-
-// emulated says why a mode of mixed precision costs time on this processor instead
-// of saving it; "" where it does not.
-func emulated(s *profiles.Snapshot, amp string) string {
-	switch {
-	case s.Run.Device != "cpu" || amp == "off" || amp == "":
-		return ""
-	case amp == "fp16":
-		return "slower: emulated on CPUs"
-	case s.Run.Kernels != "amx":
-		return "slower: emulated without AMX"
 	}
 	return ""
 }

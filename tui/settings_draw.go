@@ -112,7 +112,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "suspended", theme.Warn)
 	}
 	cell(c, settingValueX, y, settingWishX-settingValueX-1, p.text(k, now), value)
-	if wish := p.model.asked(k.Name); wish != settingsOf(s).Get(k.Name) {
+	if wish := p.host.Asked(k.Name); wish != settingsOf(s).Get(k.Name) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
 	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k), theme.Key)
@@ -144,7 +144,7 @@ func (p *settingsView) text(k *settings.Key, value string) string {
 	if value == "" && k.Empty == "" {
 		return "–"
 	}
-	return p.model.textOf(k.Name, value)
+	return settingText(p.table, k.Name, value, p.host.Cores())
 }
 
 // details tell of the selected setting what its row has no room for.
@@ -192,7 +192,7 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 // about says what a setting may be, where its value came from, and what it waits for.
 func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	wants := "must be " + k.Wants()
-	wish := p.model.asked(k.Name)
+	wish := p.host.Asked(k.Name)
 	given, now, suspended := settingsOf(s).Suspended(k.Name)
 	switch {
 	case suspended:
@@ -242,31 +242,10 @@ func (p *settingsView) origin(k *settings.Key, s *profiles.Snapshot) string {
 			return "a change at iteration " + strconv.FormatInt(c.Iteration, 10)
 		}
 	}
-	if p.model.mine[k.Name] {
-		return "a change of this session"
-	}
-	if from := p.model.options.Origins[k.Name]; from != "" {
+	if from := p.host.Origin(k.Name); from != "" {
 		return from
 	}
 	return "the run's start"
-}
-
-// keysToChange are the keys that change a setting of a run; empty where it has no such one.
-func keysToChange(s *profiles.Snapshot, key string) string {
-	k, _ := s.Settings.Lookup(key)
-	return keysOf(k)
-}
-
-// keysOf are the keys that change a setting.
-func keysOf(k *settings.Key) string {
-	var keys []string
-	for _, p := range k.Presses {
-		keys = append(keys, keyShown(p.Key))
-	}
-	if len(keys) == 0 && k.Mark != 0 {
-		return string(k.Mark)
-	}
-	return strings.Join(keys, " ")
 }
 
 func parseNumber(text string) float64 {

@@ -4,19 +4,25 @@ import (
 	"cmp"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
 
+// Settings is the pane of every setting.
+var Settings = Spec{
+	Name:  "settings",
+	Shape: layout.Shape{Width: layout.Extent{Least: 60, Good: 116, Most: 200, Weight: 2}, Height: layout.Extent{Least: 8, Good: 24, Most: 60, Weight: 2}},
+	New:   func(h Host) Pane { return newSettingsView(h) },
+}
+
 // settingsView lists every setting, to be changed here: those that change while the run
 // goes on, and those that the next one reads at its start, with the reason.
 type settingsView struct {
 	box
-	model *Model // whose settings they are
+	host  Host
+	table *settings.Table // that is listed
 	rows  []settingsRow
 	at    int // selected, a row with a key
 	top   int // first row shown
@@ -30,15 +36,15 @@ type settingsRow struct {
 	key     *settings.Key // nil for a heading
 }
 
-func newSettingsView(m *Model) *settingsView {
-	p := &settingsView{box: box{title: "Settings"}, model: m}
-	p.list(m.keys.table)
+func newSettingsView(h Host) *settingsView {
+	p := &settingsView{box: box{title: "Settings"}, host: h}
+	p.list(h.Table())
 	return p
 }
 
 // list lists the settings of a table.
 func (p *settingsView) list(t *settings.Table) {
-	p.rows, p.at, p.top, p.input, p.fault, p.stale = settingsRows(t), 0, 0, nil, "", true
+	p.table, p.rows, p.at, p.top, p.input, p.fault, p.stale = t, settingsRows(t), 0, 0, nil, "", true
 	p.move(0, 1)
 }
 
@@ -73,8 +79,16 @@ func settingsRows(t *settings.Table) []settingsRow {
 	return append(live, fixed...)
 }
 
-func (p *settingsView) View() string    { return join(p.lines()) }
-func (p *settingsView) lines() []string { return p.render(p.draw) }
+// Lines is the pane as lines.
+func (p *settingsView) Lines() []string { return p.render(p.draw) }
+
+// Update lists the settings of another table.
+func (p *settingsView) Update(s *profiles.Snapshot) {
+	if t := p.host.Table(); t != p.table {
+		p.list(t)
+	}
+	p.box.Update(s)
+}
 
 // SetFocus leaves an input that was begun.
 func (p *settingsView) SetFocus(on bool) {
@@ -102,13 +116,13 @@ func (p *settingsView) Press(key string) bool {
 	}
 	switch key {
 	case "left", "right", "space":
-		p.model.nudge(k.Name, key != "left")
+		p.host.Nudge(k.Name, key != "left")
 	case "enter":
 		switch {
 		case k.Type == settings.TypeSwitch:
-			p.model.nudge(k.Name, true)
+			p.host.Nudge(k.Name, true)
 		case len(k.Allowed) > 0:
-			p.model.openPicker([]string{k.Name})
+			p.host.Choose(k.Name)
 		default:
 			p.edit()
 		}
@@ -135,8 +149,8 @@ func (p *settingsView) move(i, by int) {
 	}
 }
 
-// find selects a setting by its key.
-func (p *settingsView) find(key string) {
+// Select selects a setting by its key.
+func (p *settingsView) Select(key string) {
 	for i, r := range p.rows {
 		if r.heading == "" && r.key.Name == key {
 			p.at, p.stale = i, true
@@ -144,19 +158,57 @@ func (p *settingsView) find(key string) {
 	}
 }
 
+// Edit selects a setting and begins to write its value.
+func (p *settingsView) Edit(key string) {
+	p.Select(key)
+	p.edit()
+}
+
+// Editing says whether the keys write a value.
+func (p *settingsView) Editing() bool { return p.focus && p.input != nil }
+
+// Checked says what became of a value that was to be read first.
+func (p *settingsView) Checked(key string, err error) {
+	if p.input == nil || p.rows[p.at].key.Name != key {
+		return
+	}
+	p.stale = true
+	if err != nil {
+		p.fault = err.Error()
+		return
+	}
+	p.input, p.fault = nil, ""
+}
+
+// Selected is the key of the selected setting, Written the value that is being written.
+func (p *settingsView) Selected() string { return p.rows[p.at].key.Name }
+func (p *settingsView) Written() string {
+	if p.input == nil {
+		return ""
+	}
+	return p.input.value()
+}
+
+// suspended says whether the threshold that is asked for is for another loss than that
+// which is asked for.
+func (p *settingsView) suspended() bool {
+	_, _, suspended := p.host.Wanted().Suspended(thresholdKey)
+	return suspended
+}
+
 // edit begins to write the selected setting's value. A suspended threshold is of another
 // scale than what is to be written.
 func (p *settingsView) edit() {
 	key := p.rows[p.at].key.Name
-	text := p.model.asked(key)
-	if key == thresholdKey && p.model.suspended() {
+	text := p.host.Asked(key)
+	if key == thresholdKey && p.suspended() {
 		text = ""
 	}
 	p.input, p.fault, p.stale = newInput(text), "", true
 }
 
-// paste adds what the terminal pasted to a value that is being written.
-func (p *settingsView) paste(text string) {
+// Paste adds what the terminal pasted to a value that is being written.
+func (p *settingsView) Paste(text string) {
 	if p.input == nil || !p.focus {
 		return
 	}
@@ -170,12 +222,13 @@ func (p *settingsView) write(key string) bool {
 	case "ctrl+c", "ctrl+z", "ctrl+l":
 		return false
 	case "esc":
-		p.input, p.fault, p.model.reading = nil, "", ""
+		p.input, p.fault = nil, ""
+		p.host.Forget()
 	case "enter":
 		p.commit()
 	default:
 		if k := p.rows[p.at].key; !accepts(k, key) {
-			p.model.say(k.Name + " is " + kindOf(k) + ": enter sets it, esc leaves it")
+			p.host.Say(k.Name + " is " + kindOf(k) + ": enter sets it, esc leaves it")
 			break
 		}
 		p.input.press(key)
@@ -203,103 +256,15 @@ func kindOf(k *settings.Key) string {
 // commit asks for the value that was written, or says what is wrong with it.
 func (p *settingsView) commit() {
 	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.value())
-	if key == "image" && value != "" && value != p.model.asked(key) {
-		p.model.check(settings.Assignment{Key: key, Value: value})
+	if key == "image" && value != "" && value != p.host.Asked(key) {
+		p.host.Check(key, value)
 		return
 	}
-	if err := p.model.assign(key, value); err != nil {
+	if err := p.host.Assign(key, value); err != nil {
 		p.fault = err.Error()
 		return
 	}
 	p.input, p.fault = nil, ""
-}
-
-// assign asks for a value that was written out; a weight takes its share from the
-// other two.
-func (m *Model) assign(key, value string) error {
-	all := m.wanted()
-	if _, err := all.Set(key, value); err != nil {
-		return err
-	}
-	sets := []settings.Assignment{{Key: key, Value: value}}
-	for _, w := range weights {
-		if w == key {
-			sets = m.share(key, parseNumber(value))
-		}
-	}
-	before, cut := m.asked(key), m.cutShort(key)
-	if err := m.ask(sets...); err != nil {
-		return err
-	}
-	if len(sets) > 1 {
-		m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
-	} else {
-		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
-	}
-	return nil
-}
-
-// check has a picture for the next run read before it is asked for, beside the screen.
-func (m *Model) check(set settings.Assignment) {
-	m.reading = set.Value
-	m.say("reading " + set.Value + " …")
-	control := m.control
-	m.pending = func() tea.Msg { return checkedMsg{set, control.Check([]settings.Assignment{set})} }
-}
-
-// checked asks for a picture that was read, or says what is wrong with it.
-func (m *Model) checked(msg checkedMsg) {
-	if m.reading != msg.set.Value {
-		return // esc, or another one since
-	}
-	m.reading = ""
-	err := msg.err
-	if err == nil {
-		err = m.assign(msg.set.Key, msg.set.Value)
-	}
-	p := m.panes[layout.Settings].(*settingsView)
-	writing := p.input != nil && p.rows[p.at].key.Name == msg.set.Key
-	if err != nil {
-		m.complain(err.Error())
-		if writing {
-			p.fault, p.stale = err.Error(), true
-		}
-		return
-	}
-	if writing {
-		p.input, p.fault, p.stale = nil, "", true
-	}
-}
-
-// toggleSettings shows the settings on the whole screen, or goes back.
-func (m *Model) toggleSettings() {
-	if m.focus == layout.Settings {
-		m.closePane()
-		return
-	}
-	m.openPane(layout.Settings)
-}
-
-// editSetting opens the settings at one of them, to write its value.
-func (m *Model) editSetting(key string) {
-	if m.snap == nil {
-		m.complain(errNotBegun.Error())
-		return
-	}
-	m.openPane(layout.Settings)
-	if p, ok := m.panes[layout.Settings].(*settingsView); ok {
-		p.find(key)
-		p.edit()
-	}
-}
-
-// otherDevice asks for the device that is not in use.
-func (m *Model) otherDevice() {
-	device := "cuda"
-	if m.asked("device") == "cuda" {
-		device = "cpu"
-	}
-	m.set("device", device)
 }
 
 // whyFixed says why a setting waits for the next run.
@@ -344,7 +309,7 @@ func (p *settingsView) Explain() []string {
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
 			"change by a step, and enter lists the values there are or writes one: what is typed first replaces the value, ← and → keep it; a wrong one says which would be right, and esc leaves it.",
 	}
-	if _, ok := p.model.keys.table.Lookup(thresholdKey); ok {
+	if _, ok := p.table.Lookup(thresholdKey); ok {
 		texts = append(texts, "A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of "+
 			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
 	}

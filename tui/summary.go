@@ -196,7 +196,7 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		default:
 			line("  %-12s %s hits (%s), %s", cacheTitle(s, id), trim(hitRate(rate)), lookups(v), savedInAll(v, true))
 		}
-		if s.Run.Schema.Caches[id].Setting == measurementCache && whyNoHits(s) != "" {
+		if s.Run.Schema.Caches[id].Setting == measurementCache && cannotHit(s) {
 			once := "once"
 			if s.Run.Passes > 1 {
 				once = "once a pass"

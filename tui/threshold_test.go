@@ -10,7 +10,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
-	"prismtop/tui/layout"
 )
 
 // bound is a run whose threshold belongs to its loss, as a run binds it.
@@ -20,7 +19,7 @@ func bound(t *testing.T) *profiles.Snapshot {
 	return s
 }
 
-func find(m *Model, key string) { m.panes[layout.Settings].(*settingsView).find(key) }
+func find(m *Model, key string) { m.panes[idSettings].(*settingsView).Select(key) }
 
 // The key that suspends the threshold says so, as do the Loss pane and the settings, until
 // the loss is back.
@@ -72,7 +71,7 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		press(m, "k")
 		s = obeyed(m, s)
 		press(m, key)
-		p := m.panes[layout.Settings].(*settingsView)
+		p := m.panes[idSettings].(*settingsView)
 		if p.input == nil || p.input.value() != "" {
 			t.Fatalf("%s begins with %+v", key, p.input)
 		}
@@ -114,7 +113,7 @@ func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "k", "T") // suspended before the run says so
-	p := m.panes[layout.Settings].(*settingsView)
+	p := m.panes[idSettings].(*settingsView)
 	if p.input == nil {
 		t.Fatalf("T called %q", r.called())
 	}

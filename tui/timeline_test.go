@@ -168,7 +168,7 @@ func TestChartsHoldUnderRandomKeys(t *testing.T) {
 	for round := range 12 {
 		w, h := 60+random.IntN(140), 15+random.IntN(50)
 		m, _ := screen(t, w, h, Options{ASCII: round%3 == 0}, colorprofile.ANSI256, running())
-		m.setFocus([]layout.Pane{layout.IterationTime, layout.Loss, layout.Phases}[round%3])
+		m.setFocus([]layout.Pane{idIterationTime, idLoss, idPhases}[round%3])
 		for range 120 {
 			switch random.IntN(12) {
 			case 0:

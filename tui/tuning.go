@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"prismtop/profiles/settings"
-	"prismtop/tui/layout"
 )
 
 // This file is how the screen asks the run for settings: one or several at a
@@ -52,7 +51,7 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 			m.lastUsed[a.Key] = a.Value
 		}
 	}
-	m.panes[layout.Settings].(*settingsView).stale = true
+	m.settingsChanged()
 	if undoable {
 		m.history.push(step)
 	}

@@ -105,7 +105,7 @@ func TestWeightsChangeTogether(t *testing.T) {
 
 func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
-	rows := m.panes[layout.Settings].(*settingsView).rows
+	rows := m.panes[idSettings].(*settingsView).rows
 	for _, k := range prism.Table.Keys() {
 		at := slices.IndexFunc(rows, func(r settingsRow) bool { return r.key != nil && r.key.Name == k.Name })
 		if at < 0 {
@@ -118,8 +118,8 @@ func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 		for _, key := range strings.Fields(keys) {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 			press(m, key)
-			if m.focus == layout.Settings { // it is to be written
-				p := m.panes[layout.Settings].(*settingsView)
+			if m.focus == idSettings { // it is to be written
+				p := m.panes[idSettings].(*settingsView)
 				if p.input == nil || p.rows[p.at].key.Name != k.Name {
 					t.Errorf("%s opens %q", key, p.rows[p.at].key.Name)
 				}
@@ -135,9 +135,9 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, ",")
-		p := m.panes[layout.Settings].(*settingsView)
+		p := m.panes[idSettings].(*settingsView)
 		for _, k := range []string{"fused_telescope", "amp", "threshold", "size"} {
-			p.find(k)
+			p.Select(k)
 			checkFrame(t, m, size[0], size[1])
 			m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, k) {
@@ -173,8 +173,8 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	p := m.panes[layout.Settings].(*settingsView)
-	p.find("learning_rate")
+	p := m.panes[idSettings].(*settingsView)
+	p.Select("learning_rate")
 	press(m, "enter", "ctrl+u", "-", "3", "enter")
 	frame := ansi.Strip(m.View().Content)
 	if !strings.Contains(frame, "learning_rate = -3: must be a number above 0") || p.input == nil {
@@ -331,7 +331,7 @@ func TestGoldenTuningScreens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := screen(t, tt.w, tt.h, tt.o, colorprofile.ANSI256, tt.snap)
 			if strings.HasPrefix(tt.name, "ablation-") {
-				m.openPane(layout.Ablation)
+				m.openPane(idAblation)
 				m.compose()
 			} else {
 				press(m, tt.keys...)
@@ -350,7 +350,7 @@ func TestTuningPanesHoldEverySize(t *testing.T) {
 		for w := 1; w <= 210; w += 13 {
 			for h := 1; h <= 70; h += 7 {
 				m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
-				for _, id := range []layout.Pane{layout.Settings, layout.Ablation} {
+				for _, id := range []layout.Pane{idSettings, idAblation} {
 					m.openPane(id)
 					m.compose()
 					checkFrame(t, m, w, h)
@@ -370,9 +370,9 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 		press(m, "t")
 	}
 	press(m, ",")
-	m.panes[layout.Settings].(*settingsView).find("learning_rate")
+	m.panes[idSettings].(*settingsView).Select("learning_rate")
 	press(m, "enter", "ctrl+u", "1", "e", "-", "5", "enter")
-	m.panes[layout.Settings].(*settingsView).find("iterations")
+	m.panes[idSettings].(*settingsView).Select("iterations")
 	press(m, "enter", "ctrl+u", "2", "e", "3", "enter")
 	if len(m.wishes) != 3 {
 		t.Fatalf("asked for %v", m.wishes)

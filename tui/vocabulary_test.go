@@ -6,7 +6,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
-	"prismtop/tui/layout"
 )
 
 // A cache that is off and one that is not asked have one word each, at every size and in
@@ -24,11 +23,11 @@ func TestACacheIsOffOrNotAsked(t *testing.T) {
 	for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}, {80, 24}, {120, 40}} {
 		for _, key := range []string{"", "v"} {
 			frame := func(s *profiles.Snapshot) string {
-				p := paneOf(t, layout.Caches, size[0], size[1], s)
+				p := paneOf(t, idCaches, size[0], size[1], s)
 				if key != "" {
 					p.Press(key)
 				}
-				return shown(cells(p.View(), size[0], size[1]))
+				return shown(cells(strings.Join(p.Lines(), "\n"), size[0], size[1]))
 			}
 			text := frame(s)
 			if key == "v" && size[1] == 5 {

@@ -3,9 +3,7 @@ package tui
 import (
 	"strings"
 
-	"prismtop/tui/chart"
 	"prismtop/tui/monospace"
-	"prismtop/tui/theme"
 )
 
 // This file is how words find room: broken into rows, or in the longest of several
@@ -23,7 +21,7 @@ func wrap(text string, w int) []string {
 		}
 	}
 	for _, word := range strings.Fields(text) {
-		n := chart.Width(word)
+		n := monospace.Width(word)
 		if used > 0 && used+1+n > w {
 			flush()
 		}
@@ -33,7 +31,7 @@ func wrap(text string, w int) []string {
 				break
 			}
 			rows, word = append(rows, part), rest
-			n = chart.Width(word)
+			n = monospace.Width(word)
 		}
 		if used > 0 {
 			line, used = line+" ", used+1
@@ -58,26 +56,10 @@ func splitCells(word string, w int) (part, rest string) {
 	return word, ""
 }
 
-// writeWrapped writes words over at most rows lines from y on, and returns the row
-// after them.
-func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
-	w, _ := c.Size()
-	w -= x
-	lines := wrap(s, w)
-	if rows > 0 && len(lines) > rows {
-		lines[rows-1] += " …"
-	}
-	for _, line := range lines[:min(max(rows, 0), len(lines))] {
-		c.Text(x, y, chart.Cut(line, w), style)
-		y++
-	}
-	return y
-}
-
 // fitting is the first of the texts that fits into w cells, or nothing.
 func fitting(w int, texts ...string) string {
 	for _, t := range texts {
-		if chart.Width(t) <= w {
+		if monospace.Width(t) <= w {
 			return t
 		}
 	}

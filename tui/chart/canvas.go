@@ -114,13 +114,7 @@ func (c *Canvas) TextRight(x, y int, s string, st theme.Style) int {
 }
 
 // Width is the number of cells that Text gives to s.
-func Width(s string) int {
-	n := 0
-	for _, r := range s {
-		n += monospace.RuneWidth(r)
-	}
-	return n
-}
+func Width(s string) int { return monospace.Width(s) }
 
 // Cut is s, shortened to n cells with an ellipsis where it is longer.
 func Cut(s string, n int) string {

@@ -13,27 +13,16 @@ const (
 	down               // parts under each other
 )
 
-// node is a pane, or parts that share a rectangle.
+// node is a pane of a shape, or parts that share a rectangle.
 type node struct {
 	axis  axis
 	pane  Pane
-	shape *shape // where the plan wants another than the pane's own
+	shape *Shape
 	parts []node
 }
 
-func one(id Pane) node            { return node{pane: id} }
-func sized(id Pane, s shape) node { return node{pane: id, shape: &s} }
-func beside(parts ...node) node   { return node{axis: across, parts: parts} }
-func stacked(parts ...node) node  { return node{axis: down, parts: parts} }
-func row(ids ...Pane) node        { return beside(leaves(ids)...) }
-func column(ids ...Pane) node     { return stacked(leaves(ids)...) }
-func leaves(ids []Pane) []node {
-	nodes := make([]node, len(ids))
-	for i, id := range ids {
-		nodes[i] = one(id)
-	}
-	return nodes
-}
+// under is parts under each other.
+func under(parts ...node) node { return node{axis: down, parts: parts} }
 
 // prune is the tree with only the panes of a set; ok is false where none is left.
 func (n node) prune(keep *Set) (pruned node, ok bool) {
@@ -62,27 +51,18 @@ func (n node) panes(to *Set) {
 	}
 }
 
-// extent is what a part wants along one axis, in cells: what it cannot do
-// without, what it can use well, and what it can use at all. From good to most it
-// takes a step of at least leap: less would stay empty. What nobody can use is
-// shared by weight.
-type extent struct{ least, good, most, leap, weight int }
-
 // extent is what the tree wants along an axis where it has cross cells along the
 // other; 0 where that is not known yet.
-func (n node) extent(a axis, cross int) extent {
-	if n.axis == leaf && n.shape != nil {
+func (n node) extent(a axis, cross int) Extent {
+	if n.axis == leaf {
 		return n.shape.extent(a, cross)
 	}
-	if n.axis == leaf {
-		return n.pane.extent(a, cross)
-	}
-	var sum extent
+	var sum Extent
 	if n.axis == a {
 		for _, p := range n.parts {
 			e := p.extent(a, cross)
-			sum.least, sum.good, sum.most = sum.least+e.least, sum.good+e.good, sum.most+e.most
-			sum.weight = max(sum.weight, e.weight)
+			sum.Least, sum.Good, sum.Most = sum.Least+e.Least, sum.Good+e.Good, sum.Most+e.Most
+			sum.Weight = max(sum.Weight, e.Weight)
 		}
 		return sum
 	}
@@ -90,16 +70,16 @@ func (n node) extent(a axis, cross int) extent {
 	// others leave them all they can; how wide a row's parts will be is open.
 	spare := 0
 	if a == across && cross > 0 {
-		spare = max(cross-n.extent(other(a), 0).least, 0)
+		spare = max(cross-n.extent(other(a), 0).Least, 0)
 	}
 	for _, p := range n.parts {
 		part := 0
 		if a == across && cross > 0 {
-			part = p.extent(other(a), 0).least + spare
+			part = p.extent(other(a), 0).Least + spare
 		}
 		e := p.extent(a, part)
-		sum.least, sum.good, sum.most = max(sum.least, e.least), max(sum.good, e.good), max(sum.most, e.most)
-		sum.weight = max(sum.weight, e.weight)
+		sum.Least, sum.Good, sum.Most = max(sum.Least, e.Least), max(sum.Good, e.Good), max(sum.Most, e.Most)
+		sum.Weight = max(sum.Weight, e.Weight)
 	}
 	return sum
 }
@@ -111,13 +91,13 @@ func other(a axis) axis { return across + down - a }
 func (n node) fits(w, h int, well bool) bool {
 	x, y := n.extent(across, 0), n.extent(down, 0)
 	if well {
-		return x.good <= w && y.good <= h
+		return x.Good <= w && y.Good <= h
 	}
-	return x.least <= w && y.least <= h
+	return x.Least <= w && y.Least <= h
 }
 
 // place gives every pane of the tree its rectangle. The rectangles tile r.
-func (n node) place(r Rect, panes *[NumPanes]Rect) {
+func (n node) place(r Rect, panes *[MaxPanes]Rect) {
 	if n.axis == leaf {
 		panes[n.pane] = r
 		return
@@ -126,7 +106,7 @@ func (n node) place(r Rect, panes *[NumPanes]Rect) {
 	if n.axis == down {
 		total, cross = r.H, r.W
 	}
-	wants := make([]extent, len(n.parts))
+	wants := make([]Extent, len(n.parts))
 	for i, p := range n.parts {
 		wants[i] = p.extent(n.axis, cross)
 	}
@@ -143,32 +123,32 @@ func (n node) place(r Rect, panes *[NumPanes]Rect) {
 
 // divide shares total cells: first what is needed, then what is used well, then
 // what is used at all, then the rest by weight. The shares add up to total.
-func divide(total int, wants []extent) []int {
+func divide(total int, wants []Extent) []int {
 	given := make([]int, len(wants))
 	for i, e := range wants {
-		given[i] = min(e.least, total)
+		given[i] = min(e.Least, total)
 		total -= given[i]
 	}
-	total = raise(given, total, func(i int) int { return wants[i].good })
+	total = raise(given, total, func(i int) int { return wants[i].Good })
 	for i, e := range wants {
-		if e.leap > 0 && given[i] < e.most && total >= min(e.leap, e.most-given[i]) {
-			step := min(total, e.most-given[i])
+		if e.Leap > 0 && given[i] < e.Most && total >= min(e.Leap, e.Most-given[i]) {
+			step := min(total, e.Most-given[i])
 			given[i], total = given[i]+step, total-step
 		}
 	}
 	total = raise(given, total, func(i int) int {
-		if wants[i].leap > 0 {
+		if wants[i].Leap > 0 {
 			return 0
 		}
-		return wants[i].most
+		return wants[i].Most
 	})
 	weights := 0
 	for _, e := range wants {
-		weights += max(e.weight, 1)
+		weights += max(e.Weight, 1)
 	}
 	for i, e := range wants {
-		step := total * max(e.weight, 1) / weights
-		given[i], total, weights = given[i]+step, total-step, weights-max(e.weight, 1)
+		step := total * max(e.Weight, 1) / weights
+		given[i], total, weights = given[i]+step, total-step, weights-max(e.Weight, 1)
 	}
 	return given
 }

@@ -5,38 +5,28 @@ package layout
 
 import "fmt"
 
-// Pane names a pane.
+// Pane is a pane by its place in the list that a Deck was made of.
 type Pane int
-
-// The panes.
-const (
-	Phases Pane = iota
-	Picture
-	Caches
-	Loss
-	Effects
-	IterationTime
-	KSpace
-	Memory
-	Quality
-	Samples
-	Log
-	Settings
-	Ablation
-	NumPanes
-)
 
 // None is where no pane is.
 const None Pane = -1
 
-// Names are the panes' names, for lists and for what is remembered.
-var Names = [NumPanes]string{
-	"phases", "reconstruction", "caches", "loss", "effects", "iteration time", "k-space", "memory",
-	"quality", "samples", "log", "settings", "ablation",
+// MaxPanes is how many panes a deck may have.
+const MaxPanes = 32
+
+// Entry is what a layout knows of a pane.
+type Entry struct {
+	Name string
+	// Shape is what the pane wants of the screen. Roomy is what it wants where an arrangement
+	// gives it room for all that it can show; its Shape where that is zero.
+	Shape, Roomy Shape
+	// Joins are the arrangements that the pane is part of though none of their plans names it:
+	// it has a row of its own there, beneath the others.
+	Joins []string
 }
 
 // Set is a set of panes.
-type Set [NumPanes]bool
+type Set [MaxPanes]bool
 
 // Rect is a rectangle of cells; a pane that is not shown has none.
 type Rect struct{ X, Y, W, H int }
@@ -62,7 +52,7 @@ type Layout struct {
 	TooSmall bool
 	Header   Rect
 	Footer   Rect
-	Panes    [NumPanes]Rect
+	Panes    [MaxPanes]Rect
 	Wanted   Set // by the arrangement and the user, with or without room
 	Put      Set // of the arrangement, and hidden by the user
 	Unseen   int // panes that are hidden for want of room or by the user, where none is zoomed
@@ -71,9 +61,9 @@ type Layout struct {
 // Crowded lists the panes that are wanted and for which there is no room.
 func (l *Layout) Crowded() []Pane {
 	var ids []Pane
-	for id := range NumPanes {
-		if l.Wanted[id] && l.Panes[id].Empty() {
-			ids = append(ids, id)
+	for id, r := range l.Panes {
+		if l.Wanted[id] && r.Empty() {
+			ids = append(ids, Pane(id))
 		}
 	}
 	return ids
@@ -115,7 +105,7 @@ func (l *Layout) Zoom(id Pane) {
 	if l.TooSmall {
 		return
 	}
-	l.Panes = [NumPanes]Rect{}
+	l.Panes = [MaxPanes]Rect{}
 	l.Panes[id] = l.Body()
 }
 

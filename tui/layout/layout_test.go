@@ -1,23 +1,29 @@
-package layout
+package layout_test
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"prismtop/tui"
+	"prismtop/tui/layout"
 )
+
+// deck is the panes of the screen.
+var deck = tui.NewDeck(tui.Panes)
 
 // choices are what users may show and hide: nothing, each pane, and some at
 // random.
-func choices() []Choice {
+func choices() []layout.Choice {
 	random := rand.New(rand.NewPCG(3, 4))
-	list := []Choice{{}}
-	for id := range NumPanes {
-		var hide, show Choice
+	list := []layout.Choice{{}}
+	for id := range deck.Panes {
+		var hide, show layout.Choice
 		hide.Hide[id], show.Show[id] = true, true
 		list = append(list, hide, show)
 	}
 	for range 20 {
-		var c Choice
-		for id := range NumPanes {
+		var c layout.Choice
+		for id := range deck.Panes {
 			switch random.IntN(4) {
 			case 0:
 				c.Hide[id] = true
@@ -39,31 +45,32 @@ func TestPartsTileTheScreen(t *testing.T) {
 	list := choices()
 	for h := 10; h <= 100; h++ {
 		for w := 40; w <= 300; w++ {
-			for i := range Arrangements {
-				a := &Arrangements[i]
-				picks := []Choice{{}}
-				if (w+h)%len(Arrangements) == i { // each choice at many sizes
+			for i := range deck.Arrangements {
+				a := &deck.Arrangements[i]
+				picks := []layout.Choice{{}}
+				if (w+h)%len(deck.Arrangements) == i { // each choice at many sizes
 					picks = append(picks, list[(w*7+h*13)%len(list)])
 				}
 				for _, c := range picks {
-					l := Arrange(w, h, a, c)
-					if l.TooSmall != (w < MinWidth || h < MinHeight) {
+					l := layout.Arrange(w, h, a, c)
+					if l.TooSmall != (w < layout.MinWidth || h < layout.MinHeight) {
 						t.Fatalf("%dx%d: too small: %v", w, h, l.TooSmall)
 					}
 					if l.TooSmall {
 						continue
 					}
-					if err := l.Check(); err != nil && len(a.order(c)) > 0 {
+					if err := l.Check(); err != nil && len(a.Order(c)) > 0 {
 						t.Fatalf("%dx%d %s, showing %v hiding %v: %v", w, h, a.Name, c.Show, c.Hide, err)
 					}
-					for id, r := range l.Panes {
+					for id := range deck.Panes {
+						r := l.Panes[id]
 						// A plan may want more for its lead, never less.
-						x, y := Pane(id).extent(across, 0).least, Pane(id).extent(down, 0).least
+						x, y := deck.Panes[id].Shape.Width.Least, deck.Panes[id].Shape.Height.Least
 						if !r.Empty() && (r.W < x || r.H < y) {
-							t.Fatalf("%dx%d %s: %s is %dx%d, wants %dx%d", w, h, a.Name, Names[id], r.W, r.H, x, y)
+							t.Fatalf("%dx%d %s: %s is %dx%d, wants %dx%d", w, h, a.Name, deck.Panes[id].Name, r.W, r.H, x, y)
 						}
 						if !r.Empty() && !l.Wanted[id] {
-							t.Fatalf("%dx%d %s: %s is shown and not wanted", w, h, a.Name, Names[id])
+							t.Fatalf("%dx%d %s: %s is shown and not wanted", w, h, a.Name, deck.Panes[id].Name)
 						}
 					}
 				}
@@ -78,19 +85,19 @@ func TestMoreRoomNeverHidesAPane(t *testing.T) {
 		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
 	}
 	for n, c := range choices() {
-		a := &Arrangements[n%len(Arrangements)]
+		a := &deck.Arrangements[n%len(deck.Arrangements)]
 		step := 4
-		if c == (Choice{}) {
+		if c == (layout.Choice{}) {
 			step = 1
 		}
-		above := map[int]Layout{}
-		for h := MinHeight; h <= 90; h += step {
-			var left Layout
-			for w := MinWidth; w <= 240; w += step {
-				l := Arrange(w, h, a, c)
-				for id := range NumPanes {
-					if l.Panes[id].Empty() && (w > MinWidth && !left.Panes[id].Empty() || h > MinHeight && !smaller(above, w).Panes[id].Empty()) {
-						t.Fatalf("%s, showing %v hiding %v: %s is hidden at %dx%d and shown at a smaller size", a.Name, c.Show, c.Hide, Names[id], w, h)
+		above := map[int]layout.Layout{}
+		for h := layout.MinHeight; h <= 90; h += step {
+			var left layout.Layout
+			for w := layout.MinWidth; w <= 240; w += step {
+				l := layout.Arrange(w, h, a, c)
+				for id := range deck.Panes {
+					if l.Panes[id].Empty() && (w > layout.MinWidth && !left.Panes[id].Empty() || h > layout.MinHeight && !smaller(above, w).Panes[id].Empty()) {
+						t.Fatalf("%s, showing %v hiding %v: %s is hidden at %dx%d and shown at a smaller size", a.Name, c.Show, c.Hide, deck.Panes[id].Name, w, h)
 					}
 				}
 				left, above[w] = l, l
@@ -99,21 +106,21 @@ func TestMoreRoomNeverHidesAPane(t *testing.T) {
 	}
 }
 
-func smaller(above map[int]Layout, w int) *Layout { l := above[w]; return &l }
+func smaller(above map[int]layout.Layout, w int) *layout.Layout { l := above[w]; return &l }
 
 // Panes drop in the order of their arrangement: those on screen are the first of
 // it.
 func TestPanesDropInOrder(t *testing.T) {
-	for i := range Arrangements {
-		a := &Arrangements[i]
-		order := a.order(Choice{})
-		for h := MinHeight; h <= 100; h += 3 {
-			for w := MinWidth; w <= 300; w += 7 {
-				l := Arrange(w, h, a, Choice{})
+	for i := range deck.Arrangements {
+		a := &deck.Arrangements[i]
+		order := a.Order(layout.Choice{})
+		for h := layout.MinHeight; h <= 100; h += 3 {
+			for w := layout.MinWidth; w <= 300; w += 7 {
+				l := layout.Arrange(w, h, a, layout.Choice{})
 				gone := false
 				for _, id := range order {
 					if !l.Panes[id].Empty() && gone {
-						t.Fatalf("%s %dx%d: %s is shown though one before it is not", a.Name, w, h, Names[id])
+						t.Fatalf("%s %dx%d: %s is shown though one before it is not", a.Name, w, h, deck.Panes[id].Name)
 					}
 					gone = gone || l.Panes[id].Empty()
 				}
@@ -132,13 +139,13 @@ func TestPanesPerSize(t *testing.T) {
 		{"timing", 60, 15, 2}, {"timing", 80, 24, 4}, {"timing", 120, 40, 4}, {"quality", 80, 24, 5}, {"quality", 120, 40, 5},
 		{"memory", 80, 24, 4}, {"memory", 120, 40, 4},
 	} {
-		l := Arrange(tt.w, tt.h, Find(tt.preset), Choice{})
+		l := layout.Arrange(tt.w, tt.h, deck.Arrangement(tt.preset), layout.Choice{})
 		if got := l.Shown(); got != tt.shown {
 			t.Errorf("%s %dx%d shows %d panes, want %d; no room for %v", tt.preset, tt.w, tt.h, got, tt.shown, l.Crowded())
 		}
 	}
 	for _, size := range [][2]int{{0, 0}, {59, 15}, {60, 14}, {-1, -1}, {1, 300}} {
-		if l := Arrange(size[0], size[1], &Arrangements[0], Choice{}); !l.TooSmall {
+		if l := layout.Arrange(size[0], size[1], &deck.Arrangements[0], layout.Choice{}); !l.TooSmall {
 			t.Errorf("%v is not too small", size)
 		}
 	}
@@ -147,22 +154,22 @@ func TestPanesPerSize(t *testing.T) {
 // A pane that a person shows gets a place before all others, and the room of one
 // that is hidden goes to the others.
 func TestChosenPanesComeFirst(t *testing.T) {
-	for id := range NumPanes {
-		for i := range Arrangements {
-			var show Choice
+	for id := range deck.Panes {
+		for i := range deck.Arrangements {
+			var show layout.Choice
 			show.Show[id] = true
 			for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
-				l := Arrange(size[0], size[1], &Arrangements[i], show)
+				l := layout.Arrange(size[0], size[1], &deck.Arrangements[i], show)
 				if l.Panes[id].Empty() {
-					t.Errorf("%s %v: %s is wanted and not there", Arrangements[i].Name, size, Names[id])
+					t.Errorf("%s %v: %s is wanted and not there", deck.Arrangements[i].Name, size, deck.Panes[id].Name)
 				}
 			}
 		}
 	}
-	var hide Choice
-	hide.Hide[Picture] = true
-	before, after := Arrange(120, 40, &Arrangements[0], Choice{}), Arrange(120, 40, &Arrangements[0], hide)
-	if !after.Panes[Picture].Empty() || after.Panes[Phases].W <= before.Panes[Phases].W {
-		t.Errorf("without the picture the phases are %+v, with it %+v", after.Panes[Phases], before.Panes[Phases])
+	var hide layout.Choice
+	hide.Hide[deck.Find("reconstruction")] = true
+	before, after := layout.Arrange(120, 40, &deck.Arrangements[0], layout.Choice{}), layout.Arrange(120, 40, &deck.Arrangements[0], hide)
+	if !after.Panes[deck.Find("reconstruction")].Empty() || after.Panes[deck.Find("phases")].W <= before.Panes[deck.Find("phases")].W {
+		t.Errorf("without the picture the phases are %+v, with it %+v", after.Panes[deck.Find("phases")], before.Panes[deck.Find("phases")])
 	}
 }

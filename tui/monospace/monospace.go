@@ -13,6 +13,15 @@ func RuneWidth(r rune) int {
 	return width
 }
 
+// Width is the number of cells that s takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += RuneWidth(r)
+	}
+	return n
+}
+
 // Drawn is the character that is drawn for r, and its width. Characters that
 // terminals may join with those beside them, to something of another width, are
 // replaced where they stand for themselves, as halves of flags and the letters that

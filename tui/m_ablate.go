@@ -1,0 +1,119 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles/settings"
+)
+
+// This file starts and stops ablations.
+
+// ablationRuns says whether an ablation is under way, or asked for.
+func (m *Model) ablationRuns() bool {
+	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
+}
+
+// toggleAblation starts an ablation and shows its table, or stops it.
+func (m *Model) toggleAblation() {
+	if m.ablationRuns() {
+		m.ablating = false
+		m.control.StopAblation()
+		m.say("the ablation stops: the settings return to what they were")
+		return
+	}
+	if m.snap == nil || ended(m.snap.State) {
+		m.complain("an ablation needs a run that goes on")
+		return
+	}
+	if err := m.control.StartAblation(); err != nil {
+		m.complain("no ablation: " + err.Error())
+		return
+	}
+	m.ablating, m.askedAt = true, m.snap.Ablation
+	m.openPane(m.deck.Find(ablationPane))
+	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
+}
+
+// assign asks for a value that was written out; a weight takes its share from the
+// other two.
+func (m *Model) assign(key, value string) error {
+	all := m.wanted()
+	if _, err := all.Set(key, value); err != nil {
+		return err
+	}
+	sets := []settings.Assignment{{Key: key, Value: value}}
+	for _, w := range weights {
+		if w == key {
+			sets = m.share(key, parseNumber(value))
+		}
+	}
+	before, cut := m.asked(key), m.cutShort(key)
+	if err := m.ask(sets...); err != nil {
+		return err
+	}
+	if len(sets) > 1 {
+		m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
+	} else {
+		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
+	}
+	return nil
+}
+
+// check has a picture for the next run read before it is asked for, beside the screen.
+func (m *Model) check(set settings.Assignment) {
+	m.reading = set.Value
+	m.say("reading " + set.Value + " …")
+	control := m.control
+	m.pending = func() tea.Msg { return checkedMsg{set, control.Check([]settings.Assignment{set})} }
+}
+
+// checked asks for a picture that was read, or says what is wrong with it.
+func (m *Model) checked(msg checkedMsg) {
+	if m.reading != msg.set.Value {
+		return // esc, or another one since
+	}
+	m.reading = ""
+	err := msg.err
+	if err == nil {
+		err = m.assign(msg.set.Key, msg.set.Value)
+	}
+	if err != nil {
+		m.complain(err.Error())
+	}
+	if e, _ := m.editor(); e != nil {
+		e.Checked(msg.set.Key, err)
+	}
+}
+
+// toggleSettings shows the settings on the whole screen, or goes back.
+func (m *Model) toggleSettings() {
+	id := m.deck.Find(settingsPane)
+	if m.focus == id {
+		m.closePane()
+		return
+	}
+	m.openPane(id)
+}
+
+// editSetting opens the settings at one of them, to write its value.
+func (m *Model) editSetting(key string) {
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
+		return
+	}
+	if e, id := m.editor(); e != nil {
+		m.openPane(id)
+		e.Edit(key)
+	}
+}
+
+// otherDevice asks for the device that is not in use.
+func (m *Model) otherDevice() {
+	device := "cuda"
+	if m.asked("device") == "cuda" {
+		device = "cpu"
+	}
+	m.set("device", device)
+}
