@@ -37,7 +37,8 @@ type RunInfo struct {
 	Units       int // of work, in one pass
 	Passes      int // times that the units are worked off; 0 counts as 1
 	Notes       []string
-	PriorStarts int // restarts of this run so far
+	PriorStarts int  // restarts of this run so far
+	Saves       bool // it has a result that can be written to files
 
 	Sampling // of k-space; zero where nothing is sampled there
 }

@@ -85,6 +85,7 @@ func (l *loop) begin(r *Run, c candidate) {
 		info.Device, info.Kernels = device.Device(), device.Kernels()
 	}
 	info.GPUReason = r.options.GPUReason
+	_, info.Saves = l.work.(workload.Saver)
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
 	l.info = info

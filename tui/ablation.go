@@ -35,7 +35,7 @@ func (p *ablationView) Lines() []string { return p.render(p.draw) }
 
 // Press stops a running ablation with esc; the next esc leaves the pane.
 func (p *ablationView) Press(key string) bool {
-	if key == "esc" && p.host.AblationRuns() {
+	if key == "esc" && p.startable() && p.host.AblationRuns() {
 		p.host.ToggleAblation()
 		return true
 	}
@@ -44,14 +44,21 @@ func (p *ablationView) Press(key string) bool {
 
 // Hints are the keys of the pane.
 func (p *ablationView) Hints() []hint {
-	if p.snap != nil && ended(p.snap.State) {
+	if p.snap != nil && ended(p.snap.State) || !p.startable() {
 		return nil
 	}
 	return []hint{{"A", "start or stop"}, {"esc", "stop, then leave"}}
 }
 
+// startable says whether an ablation can be started from here.
+func (p *ablationView) startable() bool { return p.host.KeyOf("ablate") != "" }
+
 // Explain says what the columns mean and how they are measured.
 func (p *ablationView) Explain() []string {
+	ends := "A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were, but for that change."
+	if !p.startable() {
+		ends = "An ablation of this run cannot be started from here."
+	}
 	return []string{
 		"Each setting is switched off and on with all others as you had them, in groups of four blocks: off on on off, or " +
 			"on off off on, by turns, in a new random order of settings each round. Within a group a steady drift of the " +
@@ -66,18 +73,26 @@ func (p *ablationView) Explain() []string {
 			"training gains more or less with it on, in dB over 100 iterations.",
 		"Other programs slow the blocks of both values alike: their work widens an interval and does not shift it, unless it keeps " +
 			"time with the blocks. The foot tells what share of the processors they took since the ablation began, where that is more than 6 %.",
-		"A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were, but for that change.",
+		ends,
 	}
 }
 
 func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	a := s.Ablation
 	if a == nil && ended(s.State) {
-		writeWrapped(c, 0, 0, 4, "No ablation ran in this run. R starts the next; A then switches each optimisation off and on while it goes on.", theme.Faint)
+		text := "No ablation ran in this run."
+		if p.startable() && p.host.KeyOf("restart") != "" {
+			text += " R starts the next; A then switches each optimisation off and on while it goes on."
+		}
+		writeWrapped(c, 0, 0, 4, text, theme.Faint)
 		return "", theme.Faint
 	}
 	if a == nil && len(s.Settings.Table().Compares()) == 0 {
 		writeWrapped(c, 0, 0, 4, "No setting of this run is one that an ablation compares.", theme.Faint)
+		return "", theme.Faint
+	}
+	if a == nil && !p.startable() {
+		writeWrapped(c, 0, 0, 4, "No ablation runs, and none can be started from here.", theme.Faint)
 		return "", theme.Faint
 	}
 	if a == nil {
@@ -127,7 +142,7 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 	case !a.Running:
 		style = theme.Faint
 	}
-	c.Text(0, h-1, chart.Cut(progressOf(a), w), style)
+	c.Text(0, h-1, chart.Cut(progressOf(a, p.startable()), w), style)
 	if hidden := len(a.Rows) - (h - 2); hidden > 0 {
 		return fmt.Sprintf("%d more in a larger pane", hidden), theme.Faint
 	}
@@ -169,7 +184,7 @@ func ablationWhiskers(a *profiles.Ablation, named bool) []whisker {
 func disturbed(a *profiles.Ablation) bool { return a.ForeignKnown && a.Foreign > machine.Quiet }
 
 // progressOf is how far an ablation is, or how it ended.
-func progressOf(a *profiles.Ablation) string {
+func progressOf(a *profiles.Ablation, stoppable bool) string {
 	kind := ""
 	if a.Work != "" {
 		kind = " · " + a.Work
@@ -184,7 +199,10 @@ func progressOf(a *profiles.Ablation) string {
 	if a.LeftKnown {
 		left = "left " + estimate(a.Left)
 	}
-	return fmt.Sprintf("group %d of %d · %s · A stops%s", min(a.Done+1, a.Groups), a.Groups, left, kind)
+	if stoppable {
+		left += " · A stops"
+	}
+	return fmt.Sprintf("group %d of %d · %s%s", min(a.Done+1, a.Groups), a.Groups, left, kind)
 }
 
 // roughly is a time span in whole seconds or minutes.

@@ -10,7 +10,7 @@ import (
 
 // Whatever the rules advise, the screen has a key for it.
 func TestEveryAdvisedActionHasAKey(t *testing.T) {
-	schema, keys := prism.Schema(), bindingsOf(prism.Table)
+	schema, keys := prism.Schema(), bindingsOf(prism.Table, allAbilities)
 	for _, tip := range alert.Tips(&schema) {
 		for _, action := range tip.Actions() {
 			if keys.keyOf(action) == "" {
@@ -51,7 +51,7 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 	schema := prism.Schema()
 	var got []string
 	for _, tip := range alert.Tips(&schema) {
-		got = append(got, tip.Text(bindingsOf(prism.Table).keyOf))
+		got = append(got, tip.Text(bindingsOf(prism.Table, allAbilities).keyOf))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)

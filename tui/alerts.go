@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"prismtop/profiles"
 	"prismtop/tui/theme"
@@ -15,7 +16,8 @@ const alertKey = "!"
 
 // troubles are the alerts that stand, the worst first, behind the failure that ended
 // the run, if one did.
-func troubles(s *profiles.Snapshot) []profiles.Alert {
+func (m *Model) troubles() []profiles.Alert {
+	s := m.snap
 	if s == nil {
 		return nil
 	}
@@ -24,13 +26,13 @@ func troubles(s *profiles.Snapshot) []profiles.Alert {
 	}
 	failure := profiles.Alert{Severity: profiles.Critical, Since: s.Elapsed, Iteration: s.Index,
 		What: "The run failed: " + firstLine(s.Err),
-		Try:  "R restarts it from the first weights, and , changes settings before that; s saves the last reconstruction; q quits."}
+		Try:  profiles.Advice(m.afterFailure())}
 	return append([]profiles.Alert{failure}, s.Alerts...)
 }
 
 // alertLamp is how many alerts stand, and the key that lists them, in w cells.
 func (m *Model) alertLamp(w int) (string, theme.Style) {
-	alerts := troubles(m.snap)
+	alerts := m.troubles()
 	if len(alerts) == 0 {
 		return "", theme.Plain
 	}
@@ -65,7 +67,7 @@ func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 // alertLines are the alerts in full over lines of w cells: each with its severity and
 // since when it stands, and what may help.
 func (m *Model) alertLines(w int) []helpLine {
-	alerts := troubles(m.snap)
+	alerts := m.troubles()
 	if len(alerts) == 0 {
 		return wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain)
 	}
@@ -87,4 +89,19 @@ func wrapped(text string, w int, style theme.Style) []helpLine {
 		lines = append(lines, helpLine{text: l, style: style})
 	}
 	return lines
+}
+
+// afterFailure says which keys help after a run has failed.
+func (m *Model) afterFailure() string {
+	var keys []string
+	switch {
+	case m.can(canRestart | canSet):
+		keys = append(keys, "R restarts it from the first weights, and , changes settings before that")
+	case m.can(canRestart):
+		keys = append(keys, "R restarts it from the first weights")
+	}
+	if m.can(canSave) {
+		keys = append(keys, "s saves the last reconstruction")
+	}
+	return strings.Join(append(keys, "q quits."), "; ")
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/charmbracelet/x/term"
 
+	"prismtop/profiles"
 	"prismtop/tui/terminal"
 )
 
@@ -17,7 +17,7 @@ import (
 // standAside lets the run go on without a screen while the program is in the background.
 // It returns when the shell brings it to the foreground, or reports that the run is over
 // or ctx has ended, with what Run then returns.
-func standAside(ctx context.Context, c Controller, o Options) (over bool, err error) {
+func standAside(ctx context.Context, source Source, o Options) (over bool, err error) {
 	in, ok := o.Input.(term.File)
 	if !ok || terminal.InForeground(in.Fd()) {
 		return false, nil
@@ -29,19 +29,43 @@ func standAside(ctx context.Context, c Controller, o Options) (over bool, err er
 		terminal.AwaitForeground(in.Fd(), aside.Done())
 		stop()
 	}()
-	last := Plain(aside, io.Discard, c, time.Second)
+	last := await(aside, source)
 	switch {
 	case ctx.Err() != nil:
-		c.Stop()
+		stopSource(source)
 		return true, context.Cause(ctx)
 	case last == nil || !ended(last.State):
 		return false, nil
 	}
-	c.Stop()
+	stopSource(source)
 	notices := newNotifier(o.Notices, o.Environ)
 	notices.tell(o.Output, last)
-	if !o.NoSummary {
-		_, err = io.WriteString(o.Output, SummaryWithin(last, Columns(o.Output)))
+	if o.Summary != nil {
+		_, err = io.WriteString(o.Output, o.Summary(last, last.State.String(), o.Cores, terminal.Columns(o.Output)))
 	}
 	return true, err
+}
+
+// await is the newest snapshot once the run has ended, its snapshots have, or ctx is done.
+func await(ctx context.Context, source Source) (last *profiles.Snapshot) {
+	for {
+		select {
+		case <-ctx.Done():
+			return last
+		case s, ok := <-source.Snapshots():
+			if s != nil {
+				last = s
+			}
+			if !ok || s != nil && ended(s.State) {
+				return last
+			}
+		}
+	}
+}
+
+// stopSource ends a run where that can be.
+func stopSource(source Source) {
+	if s, ok := source.(Stopper); ok {
+		s.Stop()
+	}
 }

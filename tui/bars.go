@@ -122,7 +122,7 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 	if m.editing() { // which takes all other keys
 		return []keyGroup{{[]piece{{"ctrl+c", theme.Key}, {" quit", theme.Plain}}, 0}}
 	}
-	table := slices.Concat(runKeys, m.keys.tuning, screenKeys)
+	table := slices.Concat(m.keys.run, m.keys.tuning, screenKeys)
 	if m.over() {
 		table = m.afterTheEnd(table, room)
 	}

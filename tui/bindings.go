@@ -13,18 +13,25 @@ import (
 // bindings are the keys of a run: dispatch, footer, help and the manuals come from them.
 type bindings struct {
 	table    *settings.Table
+	can      abilities
+	run      []binding
 	settings []binding // change settings of the run, at the next iteration boundary
 	tuning   []binding // go beyond one setting, or change what settings leaves out
 	footer   []binding // settings as the footer has them
 	picks    []string  // the settings that the key of the list goes through
 }
 
-// bindingsOf are the keys of a run by the table of its settings. A key of a setting that the
-// table does not have is not among them.
-func bindingsOf(t *settings.Table) *bindings {
-	b := &bindings{table: t, picks: listedSettings(t)}
+// bindingsOf are the keys of a run by the table of its settings and by what can be asked of
+// it. A key of a setting that the table does not have is not among them.
+func bindingsOf(t *settings.Table, can abilities) *bindings {
+	b := &bindings{table: t, can: can, run: possible(runKeys, can)}
+	if !can.has(canSet) {
+		b.tuning = possible(tuningKeys(t, nil), can)
+		return b
+	}
+	b.picks = listedSettings(t)
 	b.settings = pressesOf(t, func(p settings.Press) bool { return !p.Tuning })
-	b.tuning = slices.Concat(tuningKeys(t, b.picks), pressesOf(t, func(p settings.Press) bool { return p.Tuning }))
+	b.tuning = slices.Concat(possible(tuningKeys(t, b.picks), can), pressesOf(t, func(p settings.Press) bool { return p.Tuning }))
 	if _, ok := t.Lookup(settings.Device); ok {
 		b.tuning = append(b.tuning, binding{Binding: bind("D", "device", "D"), run: does((*Model).otherDevice)})
 	}
@@ -32,11 +39,16 @@ func bindingsOf(t *settings.Table) *bindings {
 	return b
 }
 
+// possible are the keys of a table for which a run can be asked.
+func possible(table []binding, can abilities) []binding {
+	return slices.DeleteFunc(slices.Clone(table), func(b binding) bool { return !can.has(b.needs) })
+}
+
 // tuningKeys are what goes beyond one setting: the pane of all of them, the list of values,
 // ablation, undo, bookmarks.
 func tuningKeys(t *settings.Table, picks []string) []binding {
 	keys := []binding{
-		{Binding: bind(",", "all settings", ","), short: "settings", rank: 3, run: does((*Model).toggleSettings)},
+		{Binding: bind(",", "all settings", ","), short: "settings", rank: 3, run: does((*Model).toggleSettings), needs: canRead},
 	}
 	if len(picks) > 0 {
 		keys = append(keys, binding{Binding: bind(".", "choose "+namedFirst(t, picks), "."),
@@ -44,13 +56,13 @@ func tuningKeys(t *settings.Table, picks []string) []binding {
 	}
 	if len(t.Compares()) > 0 {
 		keys = append(keys, binding{Binding: bind("A", "ablation: start, stop", "A"), short: "ablate", rank: 4,
-			run: does((*Model).toggleAblation), action: "ablate"})
+			run: does((*Model).toggleAblation), action: "ablate", needs: canAblate})
 	}
 	return append(keys,
-		binding{Binding: bind("u", "undo the last change", "u"), short: "undo", rank: 9, run: does((*Model).undo)},
-		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext)},
+		binding{Binding: bind("u", "undo the last change", "u"), short: "undo", rank: 9, run: does((*Model).undo), needs: canSet},
+		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext), needs: canSet},
 		binding{Binding: bind("1-9", "apply a bookmark, or back", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) })})
+			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }), needs: canSet})
 }
 
 // namedFirst names the first of the settings that the list goes through, as many as a line
@@ -136,12 +148,12 @@ type keyTable struct {
 
 // tables is every binding there is.
 func (b *bindings) tables() []keyTable {
-	return []keyTable{
+	return slices.DeleteFunc([]keyTable{
 		{"Settings, in force from the next iteration on", b.settings},
-		{"The run", runKeys},
+		{"The run", b.run},
 		{"Tuning: all settings, ablation, undo, bookmarks", b.tuning},
 		{"The screen", screenKeys},
-	}
+	}, func(t keyTable) bool { return len(t.keys) == 0 })
 }
 
 // keyOf is the key of an action that advice names, empty for none.

@@ -15,17 +15,18 @@ var Caches = Spec{
 	Name:  "caches",
 	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 38, Most: 52, Weight: 1}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 1}},
 	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Caches) > 0 },
-	New:   func(Host) Pane { return newCaches() },
+	New:   func(h Host) Pane { return newCaches(h) },
 }
 
 // caches shows what each cache was asked and what it saves.
 type caches struct {
 	box
-	why bool // words instead of numbers
+	host Host
+	why  bool // words instead of numbers
 	scroll
 }
 
-func newCaches() *caches { return &caches{box: box{title: "Caches"}} }
+func newCaches(h Host) *caches { return &caches{box: box{title: "Caches"}, host: h} }
 
 // Lines is the pane as lines.
 func (p *caches) Lines() []string { return p.render(p.draw) }
@@ -128,7 +129,7 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 			y++
 		}
 	}
-	why := whyNoHits(s)
+	why := p.whyNoHits(s)
 	switch {
 	case why != "" && h-y >= 2 && len(wrap(why+".", w)) <= h-y:
 		writeWrapped(c, 0, y, h-y, why+".", theme.Warn)
@@ -245,14 +246,23 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	return fittingParts(w, choices...), theme.Faint
 }
 
+// advice is what a key would do for a cache of a run that goes on, where keys change its
+// settings.
+func (p *caches) advice(s *profiles.Snapshot, text string) string {
+	if !p.host.Tunable() {
+		return ""
+	}
+	return whileRunning(s, text)
+}
+
 // whyNoHits says that and why a measurement cache does not hit under the present settings;
 // empty elsewhere.
-func whyNoHits(s *profiles.Snapshot) string {
+func (p *caches) whyNoHits(s *profiles.Snapshot) string {
 	switch {
 	case !cannotHit(s):
 		return ""
 	case s.Run.Passes > 1:
-		return "Trainer pattern: each sample is measured once a pass, so this cache cannot hit in the first" + whileRunning(s, "; p remeasures every iteration")
+		return "Trainer pattern: each sample is measured once a pass, so this cache cannot hit in the first" + p.advice(s, "; p remeasures every iteration")
 	}
-	return "Trainer pattern: each sample is measured once, so this cache cannot hit" + whileRunning(s, "; p remeasures every iteration")
+	return "Trainer pattern: each sample is measured once, so this cache cannot hit" + p.advice(s, "; p remeasures every iteration")
 }

@@ -97,7 +97,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	x, y := cacheTitleWidth+3, 0
 	defer func() {
 		if h-y >= 2 && v.Enabled {
-			writeWrapped(c, x, y, h-y, cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+			writeWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
 		}
 	}()
 	row := func(label string, style theme.Style, choices ...string) {
@@ -108,7 +108,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	hits, asked := v.HitRate()
 	switch {
 	case !v.Enabled:
-		row(cacheOff, theme.Faint, "the work is done again at every use"+switchesOn(s, s.Run.Schema.Caches[id].Setting, ""), "work done again")
+		row(cacheOff, theme.Faint, "the work is done again at every use"+p.switchesOn(s, s.Run.Schema.Caches[id].Setting, ""), "work done again")
 		if !asked {
 			return
 		}
@@ -201,7 +201,7 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 			rows = append(rows, row{})
 		}
 		style := reasonStyle(s, profiles.CacheID(id), theme.Plain)
-		for _, text := range wrap(cacheTitle(s, id)+": "+cacheReason(s, profiles.CacheID(id)), w) {
+		for _, text := range wrap(cacheTitle(s, id)+": "+p.cacheReason(s, profiles.CacheID(id)), w) {
 			rows = append(rows, row{text, style})
 		}
 	}
@@ -217,7 +217,7 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // reasonStyle warns of a cache that cannot hit.
 func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) theme.Style {
-	if s.Run.Schema.Caches[id].Setting == measurementCache && whyNoHits(s) != "" {
+	if s.Run.Schema.Caches[id].Setting == measurementCache && cannotHit(s) {
 		return theme.Warn
 	}
 	return usual
@@ -225,21 +225,21 @@ func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) t
 
 // switchesOn says which key switches a cache on while the run goes on, and more of it; empty
 // where there is none.
-func switchesOn(s *profiles.Snapshot, setting, more string) string {
+func (p *caches) switchesOn(s *profiles.Snapshot, setting, more string) string {
 	keys := keysToChange(s, setting)
 	if keys == "" {
 		return ""
 	}
-	return whileRunning(s, "; "+keys+" switches it on"+more)
+	return p.advice(s, "; "+keys+" switches it on"+more)
 }
 
 // cacheReason is why a cache hits as often as it does, from the settings that
 // decide it.
-func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
+func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
 	setting := s.Run.Schema.Caches[id].Setting
 	if !v.Enabled {
-		return cacheOff + ", so every use computes it again" + switchesOn(s, setting, " and the effects pane says what that is worth") + "."
+		return cacheOff + ", so every use computes it again" + p.switchesOn(s, setting, " and the effects pane says what that is worth") + "."
 	}
 	rate, asked := v.HitRate()
 	if !asked {
@@ -252,19 +252,19 @@ func cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 			switch {
 			case s.Run.Passes > 1 && v.Hits == 0:
 				return text + " in the first pass, so it cannot hit, and its lookups cost; further passes hit" +
-					whileRunning(s, "; p remeasures every iteration") + "."
+					p.advice(s, "; p remeasures every iteration") + "."
 			case s.Run.Passes > 1:
-				return text + " in one pass; further passes hit, once a sample" + whileRunning(s, "; p remeasures every iteration") + "."
+				return text + " in one pass; further passes hit, once a sample" + p.advice(s, "; p remeasures every iteration") + "."
 			}
 			if v.Hits > 0 {
-				return text + ", but for what was measured before the pattern changed" + whileRunning(s, "; p remeasures every iteration") + "."
+				return text + ", but for what was measured before the pattern changed" + p.advice(s, "; p remeasures every iteration") + "."
 			}
-			return text + ", so it cannot hit, and its lookups cost" + whileRunning(s, "; p remeasures every iteration, where it hits, m switches it off") + "."
+			return text + ", so it cannot hit, and its lookups cost" + p.advice(s, "; p remeasures every iteration, where it hits, m switches it off") + "."
 		}
 		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
 		switch {
 		case v.RecentCapacity > 0:
-			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.Int("measurement_cache_mb"), whileRunning(s, ": G gives it more"))
+			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.Int("measurement_cache_mb"), p.advice(s, ": G gives it more"))
 		case v.RecentDropped > 0:
 			return text + "; what it drops for room is of samples that are over, which nobody asks for."
 		}

@@ -38,7 +38,7 @@ func TestEveryCharacterOfTheScreenCanBeDrawn(t *testing.T) {
 			add("a key of "+deck.Panes[id].Name, h.Key+h.Does)
 		}
 	}
-	for _, table := range bindingsOf(prism.Table).tables() {
+	for _, table := range bindingsOf(prism.Table, allAbilities).tables() {
 		for _, b := range table.keys {
 			add("the keys", b.Help().Key+b.Help().Desc)
 		}

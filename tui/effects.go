@@ -45,6 +45,10 @@ func (p *effects) Hints() []hint { return []hint{{"↑↓", "pick"}} }
 
 // Explain says how an effect is measured.
 func (p *effects) Explain() []string {
+	offered := ""
+	if p.host.KeyOf("ablate") != "" {
+		offered = " “Press A” stands where an ablation can compare the setting: it switches in balanced blocks, so that others slow both values alike and samples pass under both."
+	}
 	return []string{
 		"An effect compares the median time of an iteration before and after a change of a setting; settings that take force together, and a key " +
 			"pressed again before the next iteration, have one effect. Both windows hold the up to 200 iterations " +
@@ -59,8 +63,7 @@ func (p *effects) Explain() []string {
 			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. "+
 			"Heat is not seen, nor what a host does not tell of its other guests.",
 			100*machine.Quiet),
-		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read. “Press A” stands where an " +
-			"ablation can compare the setting: it switches in balanced blocks, so that others slow both values alike and samples pass under both.",
+		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
 		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",
@@ -120,8 +123,14 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 		text += " (" + keys + ")"
 	}
 	text += " and read here what it did to speed and quality."
-	if ended(s.State) {
-		text = "No setting was changed in this run. R starts the next."
+	switch {
+	case !ended(s.State) && !p.host.Tunable():
+		text = "No setting was changed yet, and none can be changed from here."
+	case ended(s.State):
+		text = "No setting was changed in this run."
+		if p.host.KeyOf("restart") != "" {
+			text += " R starts the next."
+		}
 	}
 	writeWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
 }
@@ -155,9 +164,9 @@ func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
 
 // incomparable says that an effect has no number, and what gives one or why there is
 // none: the longest first.
-func incomparable(s *profiles.Snapshot, e *profiles.Effect) []string {
+func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
 	const not = "not comparable"
-	switch ablationOf(s, e) {
+	switch ablationOf(h, s, e) {
 	case ablationOffered:
 		return []string{not + ": press A", not + ": A", not}
 	case ablationKnows:
@@ -174,7 +183,7 @@ func incomparable(s *profiles.Snapshot, e *profiles.Effect) []string {
 // several settings where that can be, else beside a part.
 func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int) string {
 	const part = 14
-	texts := incomparable(s, e)
+	texts := incomparable(p.host, s, e)
 	if len(e.With) > 0 {
 		if text := fitting(w-1-chart.Width(settingNames(s.Settings.Table(), e)), texts...); text != "" {
 			return text
@@ -194,7 +203,7 @@ const (
 
 // ablationOf is what an ablation has to say of an effect: it compares only some settings,
 // and only in a run that goes on.
-func ablationOf(s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
+func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	known := s.Ablation != nil
 	for _, v := range e.Changes() {
 		if k, _ := s.Settings.Lookup(v.Key); len(k.Compared.Pairs) == 0 {
@@ -205,7 +214,7 @@ func ablationOf(s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	switch {
 	case known:
 		return ablationKnows
-	case ended(s.State):
+	case ended(s.State) || h.KeyOf("ablate") == "":
 		return ablationCannot
 	}
 	return ablationOffered

@@ -178,7 +178,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 			x += col.width + 2
 			text, style := col.cell(e)
 			if col.title == intervalTitle && !e.Comparable() && !e.Open() {
-				text, style = fittingOrLast(incomparableWidth, incomparable(s, e)...), theme.Warn
+				text, style = fittingOrLast(incomparableWidth, incomparable(p.host, s, e)...), theme.Warn
 			}
 			c.TextRight(x, y, text, style)
 		}
@@ -231,13 +231,13 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
 	case e.Enough:
 		text += fmt.Sprintf("%s, not comparable: %s. %s", medians(e), why, meanwhile(e))
-		advice = compareBy(s, e)
+		advice = p.compareBy(s, e)
 	default:
 		if e.Ended && e.Needed > 0 {
 			why += fmt.Sprintf(", %s after the change", plural(int64(e.NAfter), "iteration", "iterations"))
 		}
 		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
-		advice = compareBy(s, e)
+		advice = p.compareBy(s, e)
 	}
 	if reason := p.snap.Load.Reason; reason != "" {
 		text += " What other programs took is not known: " + reason + "."
@@ -249,19 +249,19 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 }
 
 // compareBy says how to compare what an effect could not.
-func compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
+func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 	which := "it"
 	if len(e.With) > 0 {
 		which = "each"
 	}
-	switch ablationOf(s, e) {
+	switch ablationOf(p.host, s, e) {
 	case ablationOffered:
 		return "Press A: an ablation compares " + which + " in balanced blocks, which other programs slow alike."
 	case ablationKnows:
 		return "The Ablation pane compares " + which + " in balanced blocks, which other programs slow alike."
 	}
 	switch {
-	case ended(s.State):
+	case ended(s.State) || !p.host.Tunable():
 		return ""
 	case e.Enough:
 		return "Change it back and again in the middle of a sample, on a quiet machine."

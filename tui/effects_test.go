@@ -177,7 +177,7 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 
 // What A is said to compare, it compares: a setting of its own, in a run that goes on.
 func TestPressAIsSaidWhereAHelps(t *testing.T) {
-	has := func(s *profiles.Snapshot, i int) string { return incomparable(s, &s.Effects[i])[0] }
+	has := func(s *profiles.Snapshot, i int) string { return incomparable(fakeHost{}, s, &s.Effects[i])[0] }
 	s := incomparableRun()
 	for i, want := range []string{"not comparable: press A", "not comparable: others took 50 %", "not comparable: sample advanced",
 		"not comparable: too few before", "not comparable: press A"} {
@@ -217,18 +217,18 @@ func ablationWith(key string, groups int) *profiles.Ablation {
 // compared; else what the ablation found.
 func TestTheSettingsPaneClaimsNoSharedEffect(t *testing.T) {
 	s := together()
-	if got, _ := effectOf(s, "amp"); !strings.Contains(got, "−22.9 %") {
+	if got, _ := newSettingsView(fakeHost{}).effectOf(s, "amp"); !strings.Contains(got, "−22.9 %") {
 		t.Errorf("amp: %q", got)
 	}
-	if got, _ := effectOf(s, "measurement_cache"); got != "" {
+	if got, _ := newSettingsView(fakeHost{}).effectOf(s, "measurement_cache"); got != "" {
 		t.Errorf("changed with another: %q", got)
 	}
 	s = incomparableRun()
-	if got, _ := effectOf(s, "amp"); got != "not comparable: press A" {
+	if got, _ := newSettingsView(fakeHost{}).effectOf(s, "amp"); got != "not comparable: press A" {
 		t.Errorf("%q", got)
 	}
 	s.Ablation = ablationWith("amp", 8)
-	if got, _ := effectOf(s, "amp"); !strings.Contains(got, "−20.0 %") || !strings.HasSuffix(got, " A") {
+	if got, _ := newSettingsView(fakeHost{}).effectOf(s, "amp"); !strings.Contains(got, "−20.0 %") || !strings.HasSuffix(got, " A") {
 		t.Errorf("%q", got)
 	}
 }

@@ -35,7 +35,7 @@ var (
 	idAblation      = deck.Find("ablation")
 )
 
-// recorder is a Controller that writes down what it is asked, refuses what it is
+// recorder is a source with every capability that writes down what it is asked, refuses what it is
 // told to, and delivers the snapshots it is given.
 type recorder struct {
 	mu        sync.Mutex
@@ -63,13 +63,12 @@ func (r *recorder) called() []string {
 	return append([]string(nil), r.calls...)
 }
 
-func (r *recorder) Set(key, value string) error {
-	r.note("Set " + key + " " + value)
-	return r.refuse
-}
-
 func (r *recorder) SetMany(sets []settings.Assignment) error {
 	call := "SetMany"
+	if len(sets) == 1 {
+		r.note("Set " + sets[0].Key + " " + sets[0].Value)
+		return r.refuse
+	}
 	for _, a := range sets {
 		call += " " + a.Key + "=" + a.Value
 	}
@@ -196,7 +195,7 @@ func running() *profiles.Snapshot {
 		Run: profiles.RunInfo{
 			Object: "europa", Device: "cpu", Kernels: "avx512",
 			GPUReason: "libcuda.so.1 not found",
-			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100,
+			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Saves: true,
 			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 		},

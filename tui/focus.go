@@ -82,8 +82,12 @@ func (m *Model) needsFocus() {
 	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)
 }
 
-// openPane gives a pane the keys, and the whole screen where it has no place.
+// openPane gives a pane the keys, and the whole screen where it has no place; None is not
+// on this screen.
 func (m *Model) openPane(id layout.Pane) {
+	if id == layout.None {
+		return
+	}
 	m.setFocus(id)
 	if m.layout.Panes[id].Empty() || m.zoomed {
 		m.zoomed = true

@@ -253,7 +253,7 @@ func likeness(d drawn, of *profiles.Picture) float64 {
 
 func TestATerminalThatDrawsPictures(t *testing.T) {
 	d := newDrawer("kitty(0.42.1)")
-	x := openAnswering(t, d.receive, 210, 60, Options{NoSummary: true})
+	x := openAnswering(t, d.receive, 210, 60, Options{})
 	s := running()
 	s.Pictures[prism.PictureTruth] = nil
 	x.show(s)
@@ -327,7 +327,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 
 func TestInterruptedScreensLeaveNoPictures(t *testing.T) {
 	d := newDrawer("ghostty 1.2.0")
-	x := openAnswering(t, d.receive, 120, 40, Options{NoSummary: true})
+	x := openAnswering(t, d.receive, 120, 40, Options{})
 	x.show(running())
 	x.expectPictures(d, 1)
 	x.stop()
@@ -349,7 +349,7 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 		{"without placeholders", "may not know placeholders", newDrawer("WezTerm 20240203").receive},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := openAnswering(t, tt.answer, 120, 40, Options{NoSummary: true})
+			x := openAnswering(t, tt.answer, 120, 40, Options{})
 			x.show(running())
 			x.See("▀▀▀")
 			if strings.Contains(x.Received(), "a=T") {
@@ -377,7 +377,7 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 // The user may try what cannot be asked.
 func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
 	d := newDrawer("WezTerm 20240203")
-	x := openAnswering(t, d.receive, 120, 40, Options{NoSummary: true})
+	x := openAnswering(t, d.receive, 120, 40, Options{})
 	x.show(running())
 	x.See("▀▀▀")
 	x.Press("\t\ti")

@@ -24,7 +24,7 @@ const (
 	objectField             // with its sizes where the slot is long
 	deviceField
 	precisionField
-	sampleField
+	unitField
 	iterField
 	rateField
 	othersField
@@ -47,7 +47,7 @@ type headerSlot struct {
 // headerSlots are all slots, by the width from which they are there: a narrower screen
 // loses them in the opposite order.
 var headerSlots = []headerSlot{
-	{brandField, 0, 8}, {sampleField, 0, 16}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
+	{brandField, 0, 8}, {unitField, 0, 16}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
 	{clockField, 68, 8},
 	{rateField, rateFrom, 10},
 	{objectField, 94, 10},
@@ -79,7 +79,7 @@ func gapBefore(f headerField, w int) int {
 // The fields in three groups: what runs, how far it is, and its state.
 var headerGroups = [3][]headerField{
 	{brandField, objectField, deviceField, precisionField},
-	{sampleField, iterField, rateField},
+	{unitField, iterField, rateField},
 	{othersField, ablationField, alertsField, clockField, leftField, stateField},
 }
 
@@ -161,8 +161,8 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 		}
 	case precisionField:
 		return precision(s, w), theme.Faint
-	case sampleField:
-		return sampleText(s, w), theme.Strong
+	case unitField:
+		return unitText(s, w), theme.Strong
 	case iterField:
 		return fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+count(s.Index)), theme.Plain
 	case rateField:
@@ -248,8 +248,8 @@ func objectText(s *profiles.Snapshot, w int) string {
 	return chart.Cut(visible.Text(s.Run.Object), w-len(sizes)) + sizes
 }
 
-// sampleText is which sample is trained, of how many.
-func sampleText(s *profiles.Snapshot, w int) string {
+// unitText is which unit of work is at hand, of how many.
+func unitText(s *profiles.Snapshot, w int) string {
 	switch {
 	case !s.InUnits():
 		return s.Stage()

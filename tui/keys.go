@@ -28,6 +28,8 @@ type binding struct {
 	// action is what its first key does, by the name that advice of alerts has for it; empty
 	// for what is never advised.
 	action profiles.Action
+	// needs are what must be possible to ask of the run.
+	needs abilities
 }
 
 func bind(shown, help string, keys ...string) key.Binding {
@@ -50,10 +52,10 @@ func (m *Model) move(k *settings.Key, how settings.Move) {
 
 // runKeys act on the run.
 var runKeys = []binding{
-	{Binding: bind("space", "pause or go on", "space"), short: "pause", rank: 2, run: (*Model).togglePause},
-	{Binding: bind("n", "one iteration", "n"), short: "step", rank: 7, run: (*Model).step},
-	{Binding: bind("s", "save PNG and NPY", "s"), short: "save", rank: 6, run: (*Model).save, action: "save"},
-	{Binding: bind("R", "restart, asks first", "R"), short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
+	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 2, run: (*Model).togglePause},
+	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
+	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
+	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
 // screenKeys change what is on screen.
@@ -163,7 +165,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // runIsOver answers keys that want a run that goes on.
-const runIsOver = "the run is over: R starts the next"
+func (m *Model) runIsOver() string { return m.withRestart("the run is over", ": R starts the next") }
 
 func (m *Model) togglePause() tea.Cmd {
 	switch {
@@ -171,12 +173,12 @@ func (m *Model) togglePause() tea.Cmd {
 		m.say(errNotBegun.Error())
 		return nil
 	case ended(m.snap.State):
-		m.say(runIsOver)
+		m.say(m.runIsOver())
 		return nil
 	}
 	pause := !m.paused()
 	m.wantPaused = &pause
-	m.control.Pause(pause)
+	m.pauseRun(pause)
 	return nil
 }
 
@@ -190,21 +192,21 @@ func (m *Model) paused() bool {
 
 func (m *Model) step() tea.Cmd {
 	if m.snap != nil && ended(m.snap.State) {
-		m.say(runIsOver)
+		m.say(m.runIsOver())
 		return nil
 	}
 	if !m.paused() || m.snap == nil {
 		m.say("n runs one iteration of a paused run: press space first")
 		return nil
 	}
-	m.control.Step()
+	m.powers.pauser.Step()
 	return nil
 }
 
 func (m *Model) save() tea.Cmd {
-	control := m.control
+	saver := m.powers.saver
 	m.say("saving …")
-	return func() tea.Msg { return savedMsg{control.Save()} }
+	return func() tea.Msg { return savedMsg{saver.Save()} }
 }
 
 func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }
@@ -230,7 +232,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || ended(m.snap.State) || m.layout.TooSmall { // no room to ask
+	if m.snap == nil || ended(m.snap.State) || m.layout.TooSmall || !m.can(canStop) { // no room to ask, or nothing ends
 		return m.quit()
 	}
 	m.confirming = true
@@ -238,7 +240,7 @@ func (m *Model) askQuit() tea.Cmd {
 }
 
 func (m *Model) quit() tea.Cmd {
-	m.control.Stop()
+	m.stopRun()
 	m.leave()
 	return tea.Quit
 }

@@ -147,7 +147,7 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	stopped := running()
 	stopped.State = profiles.Stopped
 	for _, snap := range []*profiles.Snapshot{finished(), stopped, failed()} {
-		for _, b := range bindingsOf(prism.Table).settings {
+		for _, b := range bindingsOf(prism.Table, allAbilities).settings {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, snap)
 			press(m, b.Keys()[0])
 			if got := r.called(); len(got) != 1 || !strings.HasPrefix(got[0], "Set ") {
@@ -352,7 +352,7 @@ func TestOwnCostIsMeasured(t *testing.T) {
 // allKeys is every binding there is.
 func allKeys() []binding {
 	var all []binding
-	for _, t := range bindingsOf(prism.Table).tables() {
+	for _, t := range bindingsOf(prism.Table, allAbilities).tables() {
 		all = append(all, t.keys...)
 	}
 	return all

@@ -17,6 +17,7 @@ import (
 // layerTable lists the layers of the plan, the longest first; one of them is picked.
 type layerTable struct {
 	picker
+	host    Host
 	of      []profiles.Layer // as last taken in, of this snapshot
 	changes int              // settings changed until then
 	means   []profiles.Layer // in the plan's order, with the times that are shown
@@ -132,6 +133,9 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 		return []string{"timing the layers …"}
 	case !s.Settings.Has(settings.LayerProfile):
 		return []string{"the layers of this run are not timed"}
+	}
+	if !t.host.Tunable() {
+		return []string{"layers are not timed: layer_profile is off"}
 	}
 	how := "--set layer_profile=true times them"
 	if key := keysToChange(s, settings.LayerProfile); key != "" {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/terminal"
@@ -23,9 +25,9 @@ import (
 // its settings limit it or nobody can type any more: a run that ends by itself can
 // still be saved, summed up and restarted. The error is ErrInterrupted where ctx ended
 // first.
-func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Options, interval time.Duration) (*profiles.Snapshot, error) {
-	o = o.withDefaults().onTerminal()
-	l := lines{out: out, control: c, options: o, told: map[int64]told{}, notices: newNotifier(o.Notices, o.Environ)}
+func Lines(ctx context.Context, in io.Reader, out io.Writer, source Source, o LineOptions, interval time.Duration) (*profiles.Snapshot, error) {
+	o = o.withDefaults()
+	l := lines{out: out, powers: powersIn(source), options: o, told: map[int64]told{}, notices: newNotifier(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -38,7 +40,7 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 	for {
 		select {
 		case <-ctx.Done():
-			c.Stop()
+			l.stop()
 			return l.snap, ErrInterrupted
 		case line, ok := <-typed:
 			switch {
@@ -54,7 +56,7 @@ func Lines(ctx context.Context, in io.Reader, out io.Writer, c Controller, o Opt
 			}
 		case <-tick.C:
 			l.progress()
-		case s, ok := <-c.Snapshots():
+		case s, ok := <-source.Snapshots():
 			if !ok {
 				return l.snap, nil
 			}
@@ -119,8 +121,8 @@ func limited(s *profiles.Snapshot) bool {
 // lines is the state of Lines.
 type lines struct {
 	out     io.Writer
-	control Controller
-	options Options
+	powers  capabilities
+	options LineOptions
 	snap    *profiles.Snapshot
 	told    map[int64]told // effects, by the iteration of the change
 	index   int64          // of the progress told last
@@ -146,7 +148,7 @@ func (l *lines) take(s *profiles.Snapshot) {
 	if before == nil || before.State != s.State {
 		l.say("%s", progressLine(s))
 		if ended(s.State) && !limited(s) {
-			l.say("the run is over: save, summary and restart still work, quit ends")
+			l.say("the run is over: %s", l.afterwards())
 		}
 	}
 	if before != nil && s.Run.PriorStarts != before.Run.PriorStarts {
@@ -212,18 +214,63 @@ func (l *lines) effect(e *profiles.Effect) {
 	}
 }
 
-// linesHelp is the commands of Lines.
-var linesHelp = [...]string{
-	"status: progress on one line",
-	"summary: times by phase, memory, caches, effects, quality",
-	"settings: what can be changed, its value, and the one that waits for the next start",
-	"NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run",
-	"effects: what each change did",
-	"pause, go, step: stop after this iteration, go on, run one",
-	"save: write the reconstruction as PNG and NPY",
-	"restart: begin again from the first weights, with what waits for the next run",
-	"quit: end the run",
+// help is the commands of Lines, as far as the run can be asked for them.
+func (l *lines) help() []string {
+	all := []struct {
+		has  bool
+		text string
+	}{
+		{true, "status: progress on one line"},
+		{true, "summary: times by phase, memory, caches, effects, quality"},
+		{l.powers.setter != nil, "settings: what can be changed, its value, and the one that waits for the next start"},
+		{l.powers.setter == nil, "settings: what the run has"},
+		{l.powers.setter != nil, "NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run"},
+		{true, "effects: what each change did"},
+		{l.powers.pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
+		{l.saves(), "save: write the reconstruction as PNG and NPY"},
+		{l.powers.restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
+		{l.powers.stopper != nil, "quit: end the run"},
+		{l.powers.stopper == nil, "quit: stop watching"},
+	}
+	var texts []string
+	for _, h := range all {
+		if h.has {
+			texts = append(texts, h.text)
+		}
+	}
+	return texts
 }
+
+// saves says whether the run has something to save, or may have.
+func (l *lines) saves() bool {
+	return l.powers.saver != nil && (l.snap == nil || l.snap.Run.Schema.Workload == "" || l.snap.Run.Saves)
+}
+
+// afterwards are the commands that a run has a use for when it is over.
+func (l *lines) afterwards() string {
+	words := []string{"summary"}
+	if l.saves() {
+		words = []string{"save", "summary"}
+	}
+	if l.powers.restarter != nil {
+		words = append(words, "restart")
+	}
+	last := len(words) - 1
+	if last == 0 {
+		return words[0] + " still works, quit ends"
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last] + " still work, quit ends"
+}
+
+// stop ends the run where that can be.
+func (l *lines) stop() {
+	if l.powers.stopper != nil {
+		l.powers.stopper.Stop()
+	}
+}
+
+// cannot answers a command that this run has no use for.
+func (l *lines) cannot(what string) { l.say("this run cannot be %s from here", what) }
 
 // obey carries out a command; true ends.
 func (l *lines) obey(text string) (quit bool) {
@@ -234,22 +281,28 @@ func (l *lines) obey(text string) (quit bool) {
 	}
 	switch {
 	case word == "quit" || word == "exit":
-		l.control.Stop()
+		l.stop()
 		return true
 	case word == "help" || word == "?":
-		for _, h := range linesHelp {
+		for _, h := range l.help() {
 			l.say("  %s", h)
 		}
+	case l.powers.pauser == nil && (word == "pause" || word == "go" || word == "step"):
+		l.cannot("paused")
 	case word == "pause" || word == "go":
-		l.control.Pause(word == "pause")
+		l.powers.pauser.Pause(word == "pause")
 	case word == "step":
-		l.control.Step()
+		l.powers.pauser.Step()
+	case word == "restart" && l.powers.restarter == nil:
+		l.cannot("restarted")
 	case word == "restart":
-		if err := l.control.Restart(); err != nil {
+		if err := l.powers.restarter.Restart(); err != nil {
 			l.say("not restarted: %v", err)
 		}
+	case word == "save" && !l.saves():
+		l.cannot("saved")
 	case word == "save":
-		if err := l.control.Save(); err != nil {
+		if err := l.powers.saver.Save(); err != nil {
 			l.say("not saved: %v", err)
 		}
 	case word == "settings":
@@ -259,7 +312,7 @@ func (l *lines) obey(text string) (quit bool) {
 	case word == "status" || word == "":
 		l.say("%s", progressLine(l.snap))
 	case word == "summary":
-		for line := range strings.Lines(hanging(summary(l.snap, l.snap.State.String(), l.options.Cores), Columns(l.out))) {
+		for line := range strings.Lines(SummaryAs(l.snap, l.snap.State.String(), l.options.Cores, terminal.Columns(l.out))) {
 			l.say("%s", strings.TrimRight(line, "\n"))
 		}
 	case word == "effects":
@@ -276,16 +329,24 @@ func (l *lines) obey(text string) (quit bool) {
 }
 
 func (l *lines) set(key, value string) {
+	setter := l.powers.setter
+	if setter == nil {
+		l.say("not changed: the settings of this run cannot be changed from here")
+		return
+	}
 	var err error
+	sets := []settings.Assignment{{Key: key, Value: value}}
 	if key == "image" { // read before it is asked for
-		err = l.control.Check([]settings.Assignment{{Key: key, Value: value}})
+		err = setter.Check(sets)
 	}
 	if err == nil {
-		err = l.control.Set(key, value)
+		err = setter.SetMany(sets)
 	}
 	switch {
 	case err != nil:
 		l.say("not changed: %v", err)
+	case l.powers.restarter == nil && (l.snap != nil && ended(l.snap.State) || !live(l.table(), key)):
+		l.say("%s = %s for the next run", key, value)
 	case l.snap != nil && ended(l.snap.State) || !live(l.table(), key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
 	default:
@@ -316,7 +377,14 @@ func (l *lines) settings() {
 			}
 		}
 	}
-	const next = "from the next start on, which restart makes:"
+	next := "from the next start on, which restart makes:"
+	if l.powers.restarter == nil {
+		next = "from the next start on:"
+	}
+	if l.powers.setter == nil {
+		list("the settings of this run, which cannot be changed from here:", func(*settings.Key) bool { return true })
+		return
+	}
 	if ended(l.snap.State) {
 		list(next, func(*settings.Key) bool { return true })
 		return
@@ -333,4 +401,47 @@ func (l *lines) valueOf(key string) string {
 		value += ", next start " + asked
 	}
 	return value
+}
+
+// capabilities are what the run can be asked for; nil for those that it has not.
+type capabilities struct {
+	setter    Setter
+	pauser    Pauser
+	restarter Restarter
+	saver     Saver
+	stopper   Stopper
+}
+
+func powersIn(s Source) (p capabilities) {
+	p.setter, _ = s.(Setter)
+	p.pauser, _ = s.(Pauser)
+	p.restarter, _ = s.(Restarter)
+	p.saver, _ = s.(Saver)
+	p.stopper, _ = s.(Stopper)
+	return p
+}
+
+// LineOptions are how a run is told in lines. The zero value tells it on the process' own
+// terminal.
+type LineOptions struct {
+	// ASCII writes 7-bit characters only.
+	ASCII bool
+	// Cores is the number of threads that a setting of 0 means; 0 asks the Go runtime.
+	Cores int
+	// Notices are how the user is told that the run finished, failed or stalled.
+	Notices Notices
+	// Settings are those that the run starts with.
+	Settings settings.Values
+	// Environ is the process' environment where it is nil.
+	Environ []string
+}
+
+func (o LineOptions) withDefaults() LineOptions {
+	if o.Cores <= 0 {
+		o.Cores = machine.Processors()
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	return o
 }

@@ -36,7 +36,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	in, keyboard := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Lines(context.Background(), in, out, r, Options{Cores: 2}, time.Hour)
+		_, err := Lines(context.Background(), in, out, r, LineOptions{Cores: 2}, time.Hour)
 		ended <- err
 	}()
 	say := func(text string, answers ...string) {
@@ -94,7 +94,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"running": running(), "finished": finished()} {
 		out := &transcript{}
-		l := lines{out: out, told: map[int64]told{}}
+		l := lines{out: out, powers: powersIn(newRecorder()), told: map[int64]told{}}
 		set(s, "radius", "88")
 		next := having(s.Settings, "radius", "90")
 		s.Next = &next
@@ -110,7 +110,7 @@ func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 // later; the run's end tells what got too few iterations.
 func TestLinesTellWhatCannotBeCompared(t *testing.T) {
 	out := &transcript{}
-	l := lines{out: out, options: Options{Cores: 2}, told: map[int64]told{}}
+	l := lines{out: out, powers: powersIn(newRecorder()), options: LineOptions{Cores: 2}, told: map[int64]told{}}
 	told := func(want ...string) {
 		t.Helper()
 		out.mu.Lock()
@@ -152,7 +152,7 @@ func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
 	r := newRecorder() // its snapshots stay open, as those of a run that lingers
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Lines(context.Background(), strings.NewReader("status\n"), io.Discard, r, Options{}, time.Hour)
+		_, err := Lines(context.Background(), strings.NewReader("status\n"), io.Discard, r, LineOptions{}, time.Hour)
 		ended <- err
 	}()
 	r.snapshots <- running()
@@ -173,7 +173,7 @@ func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	in := strings.NewReader(strings.Repeat("x", 100_000) + "\npause\n" + strings.Repeat("y", maxTyped+1) + "\nquit")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := Lines(context.Background(), in, out, r, Options{}, time.Hour)
+		_, err := Lines(context.Background(), in, out, r, LineOptions{}, time.Hour)
 		ended <- err
 	}()
 	select {
@@ -206,7 +206,7 @@ func TestLinesEndWithALimitedRun(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if _, err := Lines(context.Background(), in, out, r, Options{}, time.Hour); err != nil {
+			if _, err := Lines(context.Background(), in, out, r, LineOptions{}, time.Hour); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -232,13 +232,13 @@ func TestLinesEndWithTheRunAndWithTheContext(t *testing.T) {
 	r := newRecorder()
 	r.snapshots <- finished()
 	close(r.snapshots)
-	s, err := Lines(context.Background(), strings.NewReader(""), io.Discard, r, Options{ASCII: true}, time.Hour)
+	s, err := Lines(context.Background(), strings.NewReader(""), io.Discard, r, LineOptions{ASCII: true}, time.Hour)
 	if err != nil || s == nil || s.State != profiles.Finished {
 		t.Error(s, err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := Lines(ctx, strings.NewReader(""), io.Discard, newRecorder(), Options{}, time.Hour); !errors.Is(err, ErrInterrupted) {
+	if _, err := Lines(ctx, strings.NewReader(""), io.Discard, newRecorder(), LineOptions{}, time.Hour); !errors.Is(err, ErrInterrupted) {
 		t.Error(err)
 	}
 }

@@ -45,7 +45,7 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 			defer press.Close()
 			ended := make(chan error, 1)
 			go func() {
-				ended <- Run(ctx, run, Options{Output: w, Input: keys, NoSummary: true,
+				ended <- Run(ctx, run, Options{Output: w, Input: keys,
 					Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
 			}()
 			it := profiles.Iteration{Kind: prism.KindLaterSample, Series: lossesOf(1, 1)}

@@ -17,9 +17,13 @@ func (m *Model) ablationRuns() bool {
 
 // toggleAblation starts an ablation and shows its table, or stops it.
 func (m *Model) toggleAblation() {
+	if m.powers.ablator == nil {
+		m.complain("no ablation can be started from here")
+		return
+	}
 	if m.ablationRuns() {
 		m.ablating = false
-		m.control.StopAblation()
+		m.powers.ablator.StopAblation()
 		m.say("the ablation stops: the settings return to what they were")
 		return
 	}
@@ -27,7 +31,7 @@ func (m *Model) toggleAblation() {
 		m.complain("an ablation needs a run that goes on")
 		return
 	}
-	if err := m.control.StartAblation(); err != nil {
+	if err := m.powers.ablator.StartAblation(); err != nil {
 		m.complain("no ablation: " + err.Error())
 		return
 	}
@@ -63,10 +67,14 @@ func (m *Model) assign(key, value string) error {
 
 // check has a picture for the next run read before it is asked for, beside the screen.
 func (m *Model) check(set settings.Assignment) {
+	if m.powers.setter == nil {
+		m.complain(errReadOnly.Error())
+		return
+	}
 	m.reading = set.Value
 	m.say("reading " + set.Value + " …")
-	control := m.control
-	m.pending = func() tea.Msg { return checkedMsg{set, control.Check([]settings.Assignment{set})} }
+	setter := m.powers.setter
+	m.pending = func() tea.Msg { return checkedMsg{set, setter.Check([]settings.Assignment{set})} }
 }
 
 // checked asks for a picture that was read, or says what is wrong with it.
@@ -103,10 +111,13 @@ func (m *Model) editSetting(key string) {
 		m.complain(errNotBegun.Error())
 		return
 	}
-	if e, id := m.editor(); e != nil {
-		m.openPane(id)
-		e.Edit(key)
+	e, id := m.editor()
+	if e == nil {
+		m.complain("this screen has no pane to write " + m.nameOf(key) + " in")
+		return
 	}
+	m.openPane(id)
+	e.Edit(key)
 }
 
 // otherDevice asks for the device that is not in use.

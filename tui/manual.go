@@ -18,7 +18,7 @@ type ManualKey struct {
 // from the bindings that the screen itself obeys.
 func KeySections(of *settings.Table) []KeySection {
 	var sections []KeySection
-	for _, t := range bindingsOf(of).tables() {
+	for _, t := range bindingsOf(of, allAbilities).tables() {
 		s := KeySection{Title: t.title}
 		for _, b := range t.keys {
 			s.Keys = append(s.Keys, ManualKey{b.Keys(), b.Help().Desc})

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -13,7 +14,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
-	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
@@ -22,7 +22,8 @@ import (
 // Model is the screen: one Bubble Tea model that owns every pane. It draws in
 // Update, so that View is free and a fault in drawing is caught in one place.
 type Model struct {
-	control Controller
+	source  Source
+	powers  powers
 	options Options
 	now     func() time.Time
 	used    func() time.Duration // processor time of this thread
@@ -98,11 +99,12 @@ const (
 )
 
 // New is the screen of a run. Run shows it on a terminal.
-func New(c Controller, o Options) *Model {
+func New(s Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		control: c, options: o, now: o.Now, used: threadTime,
-		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{}, keys: bindingsOf(o.Settings.Table()),
+		source: s, powers: powersOf(s), options: o, now: o.Now, used: threadTime,
+		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
+
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
 		left:     make(chan struct{}),
 		notices:  newNotifier(o.Notices, o.Environ),
@@ -112,6 +114,7 @@ func New(c Controller, o Options) *Model {
 		stale:    true,
 		specs:    o.Panes, deck: NewDeck(o.Panes),
 	}
+	m.keys = bindingsOf(o.Settings.Table(), m.abilities(nil))
 	for _, s := range m.specs {
 		m.panes = append(m.panes, s.New(host{m}))
 	}
@@ -134,7 +137,7 @@ func (m *Model) Init() tea.Cmd {
 		m.graphics.Refuse("the terminal was not asked: --ascii, or no colours")
 	}
 	return tea.Batch(
-		nextSnapshot(m.control.Snapshots(), 0, m.left),
+		nextSnapshot(m.source.Snapshots(), 0, m.left),
 		everySecond(m.left),
 		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor, class),
 	)
@@ -283,11 +286,11 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	now := m.now()
 	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
 	m.lastAsked = now.Add(max(due, 0))
-	next := nextSnapshot(m.control.Snapshots(), max(due, 0), m.left)
+	next := nextSnapshot(m.source.Snapshots(), max(due, 0), m.left)
 	if s == nil {
 		return next
 	}
-	m.rebind(s.Settings.Table())
+	m.rebind(s)
 	m.tellNews(s)
 	m.openOnFailure(m.snap, s)
 	m.snap = s
@@ -318,11 +321,13 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 
 // rebind makes the keys those of a run with other settings, and forgets what was asked of those
 // before.
-func (m *Model) rebind(t *settings.Table) {
-	if t == nil || t == m.keys.table {
+func (m *Model) rebind(s *profiles.Snapshot) {
+	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.abilities(s)
+	if other := t != m.keys.table; !other && can == m.keys.can {
+		return
+	} else if m.keys = bindingsOf(t, can); !other {
 		return
 	}
-	m.keys = bindingsOf(t)
 	m.history, m.bookmarks, m.picking = history{}, [bookmarkSlots]*bookmark{}, nil
 	clear(m.wishes)
 	clear(m.mine)

@@ -53,7 +53,7 @@ func (m *Model) clicked(e tea.Mouse) {
 		m.closeOverlay()
 		return
 	}
-	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) && len(troubles(m.snap)) > 0 {
+	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) && len(m.troubles()) > 0 {
 		m.toggleAlerts()
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/chart"
+	"prismtop/tui/terminal"
 )
 
 // Notices are ways to let a user know that a run finished, failed or stalled, who looks
@@ -138,7 +139,7 @@ func (n *notifier) sequence(text string) string {
 
 // tell writes the notice of a snapshot to a terminal; to anything else it writes none.
 func (n *notifier) tell(w io.Writer, s *profiles.Snapshot) {
-	if text := n.notice(s); text != "" && isTerminal(w) {
+	if text := n.notice(s); text != "" && terminal.IsTerminal(w) {
 		_, _ = io.WriteString(w, text)
 	}
 }

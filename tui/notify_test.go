@@ -125,19 +125,19 @@ func TestNoticesReachTheTerminal(t *testing.T) {
 	}
 	t.Run("lines", func(t *testing.T) {
 		x := ptytest.Open(t, 80, 24)
-		if _, err := Lines(context.Background(), strings.NewReader(""), x.TTY(), run(), Options{Notices: OSC9, Environ: []string{}}, time.Hour); err != nil {
+		if _, err := Lines(context.Background(), strings.NewReader(""), x.TTY(), run(), LineOptions{Notices: OSC9, Environ: []string{}}, time.Hour); err != nil {
 			t.Error(err)
 		}
 		once(t, x)
 	})
 	t.Run("plain", func(t *testing.T) {
 		x := ptytest.Open(t, 80, 24)
-		PlainNotifying(context.Background(), x.TTY(), run(), Options{Notices: OSC9, Environ: []string{}}, time.Hour)
+		PlainNotifying(context.Background(), x.TTY(), run(), LineOptions{Notices: OSC9, Environ: []string{}}, time.Hour)
 		once(t, x)
 	})
 	t.Run("a file", func(t *testing.T) {
 		out := &transcript{}
-		if _, err := Lines(context.Background(), strings.NewReader(""), out, run(), Options{Notices: Bell | OSC9, Environ: []string{}}, time.Hour); err != nil {
+		if _, err := Lines(context.Background(), strings.NewReader(""), out, run(), LineOptions{Notices: Bell | OSC9, Environ: []string{}}, time.Hour); err != nil {
 			t.Error(err)
 		}
 		if got := out.String(); strings.ContainsAny(got, "\a\x1b") {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/terminal"
 )
@@ -29,8 +30,10 @@ type Options struct {
 	Cores int
 	// Panes are the panes that there are; all of them where it is nil.
 	Panes []Spec
-	// NoSummary leaves out the summary that Run prints after the screen is gone.
-	NoSummary bool
+	// Summary is the text that Run prints after the screen is gone: of a run that does what state
+	// says, where threads 0 is one for each of so many cores, for a terminal of so many columns.
+	// Nothing is printed where it is nil.
+	Summary func(s *profiles.Snapshot, state string, cores, columns int) string
 
 	// Notices are how the user is told that the run finished, failed or stalled.
 	Notices Notices

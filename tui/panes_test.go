@@ -395,7 +395,7 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	for i := range int32(3) {
 		s.Results = append(s.Results, profiles.UnitResult{Unit: i, Iterations: 200, Elapsed: time.Second})
 	}
-	p := newSamples()
+	p := newUnits()
 	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 	p.SetSize(80, 10)
 	p.Update(s)
@@ -412,11 +412,11 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 	s := trainer()
 	s.Run.Passes = 3
-	if why := whyNoHits(s); !strings.Contains(why, "once a pass") {
+	if why := newCaches(fakeHost{}).whyNoHits(s); !strings.Contains(why, "once a pass") {
 		t.Errorf("in the first pass: %q", why)
 	}
 	if full := shown(cells(func() string {
-		p := newCaches()
+		p := newCaches(fakeHost{})
 		p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
 		p.SetSize(120, 40)
 		p.Update(s)
@@ -425,7 +425,7 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 		t.Errorf("why:\n%s", full)
 	}
 	s.Unit += s.Run.Units
-	if why := whyNoHits(s); why != "" {
+	if why := newCaches(fakeHost{}).whyNoHits(s); why != "" {
 		t.Errorf("in the second pass: %q", why)
 	}
 }

@@ -14,12 +14,13 @@ var Phases = Spec{
 	Shape: layout.Shape{Width: layout.Extent{Least: 38, Good: 46, Most: 76, Weight: 1}, Height: layout.Extent{Least: 8, Good: 8, Most: 17, Leap: 2, Weight: 2}},
 	Roomy: layout.Shape{Width: layout.Extent{Least: 38, Good: 60, Most: tiledWidth + 4, Leap: tiledWidth + 4 - 60, Weight: 2}, Height: layout.Extent{Least: 8, Good: 17, Most: tiledHeight + 8, Weight: 3}},
 	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Phases) > 0 },
-	New:   func(Host) Pane { return newPhases() },
+	New:   func(h Host) Pane { return newPhases(h) },
 }
 
 // phases shows where the time of an iteration goes.
 type phases struct {
 	box
+	host   Host
 	view   phaseView
 	layers layerTable
 	water  waterfall
@@ -50,7 +51,9 @@ const (
 	tiledMost = 64
 )
 
-func newPhases() *phases { return &phases{box: box{title: phaseViewTitles[0]}} }
+func newPhases(h Host) *phases {
+	return &phases{box: box{title: phaseViewTitles[0]}, host: h, layers: layerTable{host: h}}
+}
 
 // Lines is the pane as lines.
 func (p *phases) Lines() []string { return p.render(p.draw) }
@@ -85,7 +88,7 @@ func (p *phases) Hints() []hint {
 		layers.Does = "stop timing"
 	}
 	hints := []hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
-	if p.snap == nil || !ended(p.snap.State) {
+	if (p.snap == nil || !ended(p.snap.State)) && p.host.Tunable() {
 		hints = append(hints, layers)
 	}
 	tiled := p.view == overview && p.tiled()

@@ -19,14 +19,14 @@ import (
 // the newest snapshot, nil where none came, once the run has ended, its
 // snapshots have, or ctx is done. It reads what the run offers and never holds
 // it up.
-func Plain(ctx context.Context, w io.Writer, c Controller, interval time.Duration) *profiles.Snapshot {
-	return PlainNotifying(ctx, w, c, Options{}, interval)
+func Plain(ctx context.Context, w io.Writer, source Source, interval time.Duration) *profiles.Snapshot {
+	return PlainNotifying(ctx, w, source, LineOptions{}, interval)
 }
 
 // PlainNotifying is Plain that also sends the notices of o, where w is a terminal.
-func PlainNotifying(ctx context.Context, w io.Writer, c Controller, o Options, interval time.Duration) *profiles.Snapshot {
-	o = o.onTerminal()
-	p := plain{w: w, rewrite: isTerminal(w), notices: newNotifier(o.Notices, o.Environ)}
+func PlainNotifying(ctx context.Context, w io.Writer, source Source, o LineOptions, interval time.Duration) *profiles.Snapshot {
+	o = o.withDefaults()
+	p := plain{w: w, rewrite: terminal.IsTerminal(w), notices: newNotifier(o.Notices, o.Environ)}
 	tick := time.NewTicker(max(interval, terminal.FramePeriod))
 	defer tick.Stop()
 	for {
@@ -34,7 +34,7 @@ func PlainNotifying(ctx context.Context, w io.Writer, c Controller, o Options, i
 		case <-ctx.Done():
 			p.end()
 			return p.snap
-		case s, ok := <-c.Snapshots():
+		case s, ok := <-source.Snapshots():
 			if ok && s != nil {
 				p.take(s)
 			}
@@ -56,24 +56,6 @@ type plain struct {
 	width    int // of the line on screen
 	open     bool
 	notices  notifier
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(interface{ Fd() uintptr })
-	return ok && term.IsTerminal(f.Fd())
-}
-
-// Columns is the number of columns of the terminal behind w, 0 where it is none.
-func Columns(w io.Writer) int {
-	f, ok := w.(interface{ Fd() uintptr })
-	if !ok {
-		return 0
-	}
-	width, _, err := term.GetSize(f.Fd())
-	if err != nil {
-		return 0
-	}
-	return width
 }
 
 // take adopts a snapshot and prints the lines of the log that are new.

@@ -14,11 +14,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/tui/terminal"
+	"prismtop/tui/theme"
 )
-
-// ErrInterrupted is what Run returns after ctrl+c or a signal that ends the
-// program.
-var ErrInterrupted = errors.New("interrupted")
 
 // framesPerSecond is how often Bubble Tea looks whether the terminal's modes are to
 // change. Frames do not wait for it: see wire.
@@ -41,10 +38,10 @@ const (
 // The error is nil when the user quit or the snapshots ended, ErrInterrupted
 // after ctrl+c, SIGINT, SIGTERM or SIGHUP, ctx's cause when ctx ended, and what
 // went wrong otherwise.
-func Run(ctx context.Context, c Controller, o Options) error {
+func Run(ctx context.Context, source Source, o Options) error {
 	own := o.Output == nil
-	o = o.onTerminal()
-	if over, err := standAside(ctx, c, o); over {
+	o = o.withDefaults().onTerminal()
+	if over, err := standAside(ctx, source, o); over {
 		return err
 	}
 	var caught *terminal.Stray
@@ -61,7 +58,7 @@ func Run(ctx context.Context, c Controller, o Options) error {
 			o.Output = caught.Terminal()
 		}
 	}
-	m := New(c, o)
+	m := New(source, o)
 	m.stray = caught
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
@@ -115,7 +112,7 @@ func (m *Model) finish(o Options, err error) (reads bool) {
 	m.leave()
 	m.rememberLast()
 	text := ""
-	if !o.NoSummary && m.crash == nil {
+	if m.crash == nil {
 		text = m.lastWords()
 		m.out.Last(text)
 	}
@@ -202,7 +199,7 @@ func (m *Model) awaitLast() {
 	defer timer.Stop()
 	for m.snap != nil && !ended(m.snap.State) {
 		select {
-		case s, ok := <-m.control.Snapshots():
+		case s, ok := <-m.source.Snapshots():
 			if !ok {
 				return
 			}
@@ -219,7 +216,7 @@ func (m *Model) awaitLast() {
 // of in time is stopping.
 func (m *Model) lastWords() string {
 	m.awaitLast()
-	if m.snap == nil || m.snap.Run.Size == 0 { // it had not begun
+	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the last had not begun
 		return ""
 	}
 	m.notify() // which may not have been seen before
@@ -227,9 +224,9 @@ func (m *Model) lastWords() string {
 	if !ended(m.snap.State) {
 		state = "stopping"
 	}
-	text := strings.ReplaceAll(hanging(summary(m.snap, state, m.options.Cores), m.layout.W), "\n", "\r\n")
+	text := strings.ReplaceAll(m.options.Summary(m.snap, state, m.options.Cores, m.layout.W), "\n", "\r\n")
 	if m.options.ASCII {
-		text = plainASCII(text)
+		text = strings.Map(theme.ASCII, text)
 	}
 	return ansi.ResetStyle + "\r" + text
 }

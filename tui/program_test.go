@@ -33,6 +33,7 @@ type stage struct {
 // open starts a screen on a terminal of that size.
 func open(t *testing.T, w, h int, o Options, environ ...string) *stage {
 	t.Helper()
+	o.Summary = SummaryAs
 	return show(t, ptytest.Open(t, w, h), o, environ...)
 }
 
@@ -162,7 +163,7 @@ func TestHowAScreenEnds(t *testing.T) {
 		{"SIGTERM", func(x *stage) { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM) }, ErrInterrupted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := open(t, 80, 24, Options{NoSummary: true})
+			x := open(t, 80, 24, Options{})
 			x.show(running())
 			x.See("bottleneck: backward")
 			tt.end(x)
@@ -267,7 +268,7 @@ func BenchmarkBytesPerFrame(b *testing.B) {
 	ended := make(chan error, 1)
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		ended <- Run(ctx, run, Options{Output: w, Input: keys, NoSummary: true,
+		ended <- Run(ctx, run, Options{Output: w, Input: keys,
 			Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
 	}()
 	run.snapshots <- running()

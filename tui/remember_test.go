@@ -283,7 +283,7 @@ func FuzzRemembered(f *testing.F) {
 // the mouse is switched off at the end.
 func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prismtop", "screen.toml")
-	x := open(t, 120, 40, Options{Remember: path, NoSummary: true})
+	x := open(t, 120, 40, Options{Remember: path})
 	x.show(running())
 	x.See("Phases")
 	x.Press("P4")

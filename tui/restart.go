@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -14,7 +15,7 @@ import (
 
 // restart restarts the run, or asks where something would be lost.
 func (m *Model) restart() tea.Cmd {
-	if err := m.control.CanRestart(); err != nil {
+	if err := m.powers.restarter.CanRestart(); err != nil {
 		m.complain("not restarted: " + err.Error())
 		return nil
 	}
@@ -52,7 +53,11 @@ func (m *Model) answerRestart(key string) tea.Cmd {
 		m.restarting = false
 		m.startAgain()
 	case "s":
-		return m.save()
+		if m.can(canSave) {
+			return m.save()
+		}
+		m.restarting = false
+		m.say("not restarted")
 	case "ctrl+c":
 		return m.interrupt()
 	default:
@@ -64,7 +69,7 @@ func (m *Model) answerRestart(key string) tea.Cmd {
 
 // startAgain asks the run to begin again. What became of it comes from the run.
 func (m *Model) startAgain() {
-	if err := m.control.Restart(); err != nil {
+	if err := m.powers.restarter.Restart(); err != nil {
 		m.complain("not restarted: " + err.Error())
 		return
 	}
@@ -104,7 +109,11 @@ func (m *Model) restartQuestion() []string {
 			c.Text(0, y, chart.Cut(l, w), theme.Plain)
 		}
 		x, y := 0, len(lines)+1
-		for _, h := range []hint{{"y", "restart"}, {"s", "save the picture first"}, {"any other key", "leaves it"}} {
+		keys := []hint{{"y", "restart"}, {"s", "save the picture first"}, {"any other key", "leaves it"}}
+		if !m.can(canSave) {
+			keys = slices.Delete(keys, 1, 2)
+		}
+		for _, h := range keys {
 			x = c.Text(x, y, h.Key, theme.Key)
 			x = c.Text(x+1, y, h.Does, theme.Plain) + 3
 		}

@@ -98,7 +98,7 @@ func (m *Model) set(key, value string) {
 // when follows the change of settings that waits for a restart.
 func (m *Model) when(keys ...string) string {
 	if ended(m.snap.State) {
-		return nextRun
+		return m.nextRun()
 	}
 	wanted, waits := m.wanted(), false
 	for _, key := range keys {
@@ -107,7 +107,7 @@ func (m *Model) when(keys ...string) string {
 		}
 		waits = true
 		if wanted.Get(key) != settingsOf(m.snap).Get(key) {
-			return nextRun
+			return m.nextRun()
 		}
 	}
 	if waits {
@@ -116,7 +116,8 @@ func (m *Model) when(keys ...string) string {
 	return ""
 }
 
-const nextRun = ", for the next run: R starts it"
+// nextRun follows a change that waits for the next run.
+func (m *Model) nextRun() string { return m.withRestart(", for the next run", ": R starts it") }
 
 // changeText is a change in words.
 func (m *Model) changeText(key, before, after string) string {

@@ -115,9 +115,11 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	if wish := p.host.Asked(k.Name); wish != settingsOf(s).Get(k.Name) {
 		cell(c, settingWishX, y, settingKeyX-settingWishX-1, "→ "+p.text(k, wish), theme.Pending)
 	}
-	cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k), theme.Key)
+	if p.host.Tunable() {
+		cell(c, settingKeyX, y, settingEffectX-settingKeyX-1, keysOf(k), theme.Key)
+	}
 	if k.Live {
-		effect, style := effectOf(s, k.Name)
+		effect, style := p.effectOf(s, k.Name)
 		cell(c, settingEffectX, y, settingHelpX-settingEffectX-1, effect, style)
 		if w-settingHelpX >= settingHelpLeast {
 			brief, _, _ := strings.Cut(k.Help, ";") // the whole is beneath the list
@@ -182,8 +184,11 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 		if k.Type == settings.TypeList || k.Type == settings.TypeText && len(k.Allowed) == 0 {
 			text = "enter " + verb + " · u undoes · , closes"
 		}
-		if !k.Live {
+		if !k.Live && p.host.KeyOf("restart") != "" {
 			text += " · R restarts"
+		}
+		if !p.host.Tunable() {
+			text = "cannot be changed from here · , closes"
 		}
 		cell(c, 0, y+3, w, text, theme.Faint)
 	}
@@ -197,9 +202,17 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	switch {
 	case suspended:
 		given, now = lossNames(given, now)
-		return fmt.Sprintf("suspended: was for %s; %s is %s now · enter sets one for it", given, now, newestLosses(s))
+		text := fmt.Sprintf("suspended: was for %s; %s is %s now", given, now, newestLosses(s))
+		if p.host.Tunable() {
+			text += " · enter sets one for it"
+		}
+		return text
 	case wish != settingsOf(s).Get(k.Name) && (ended(s.State) || !k.Live):
-		return fmt.Sprintf("next run: %s %s (R) · %s", k.Name, p.text(k, wish), wants)
+		starts := ""
+		if p.host.KeyOf("restart") != "" {
+			starts = " (R)"
+		}
+		return fmt.Sprintf("next run: %s %s%s · %s", k.Name, p.text(k, wish), starts, wants)
 	case !k.Live:
 		return wants + " · from " + p.origin(k, s) + " · " + whyFixed(k)
 	}

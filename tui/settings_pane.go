@@ -44,12 +44,12 @@ func newSettingsView(h Host) *settingsView {
 
 // list lists the settings of a table.
 func (p *settingsView) list(t *settings.Table) {
-	p.table, p.rows, p.at, p.top, p.input, p.fault, p.stale = t, settingsRows(t), 0, 0, nil, "", true
+	p.table, p.rows, p.at, p.top, p.input, p.fault, p.stale = t, settingsRows(t, p.host), 0, 0, nil, "", true
 	p.move(0, 1)
 }
 
 // settingsRows are the live settings, what matters to speed first, then the rest.
-func settingsRows(t *settings.Table) []settingsRow {
+func settingsRows(t *settings.Table, h Host) []settingsRow {
 	var live, fixed []settingsRow
 	keys := t.Keys()
 	for i := len(keys) - 1; i >= 0; { // the last group is how it is computed
@@ -74,9 +74,20 @@ func settingsRows(t *settings.Table) []settingsRow {
 		}
 	}
 	if len(fixed) > 0 {
-		live = append(live, settingsRow{heading: "Read at the start: changes wait for the next run, which R starts"})
+		live = append(live, settingsRow{heading: readAtTheStart(h)})
 	}
 	return append(live, fixed...)
+}
+
+// readAtTheStart is the heading of the settings that wait for the next run.
+func readAtTheStart(h Host) string {
+	switch {
+	case !h.Tunable():
+		return "Read at the start"
+	case h.KeyOf("restart") == "":
+		return "Read at the start: changes wait for the next run"
+	}
+	return "Read at the start: changes wait for the next run, which R starts"
 }
 
 // Lines is the pane as lines.
@@ -113,6 +124,13 @@ func (p *settingsView) Press(key string) bool {
 	if by, ok := paged(key, h-7, len(p.rows)); ok {
 		p.move(p.at+by, cmp.Compare(by, 0))
 		return true
+	}
+	switch key {
+	case "left", "right", "space", "enter":
+		if !p.host.Tunable() {
+			p.host.Say("the settings of this run cannot be changed from here")
+			return true
+		}
 	}
 	switch key {
 	case "left", "right", "space":
@@ -298,11 +316,17 @@ func (p *settingsView) Hints() []hint {
 	if p.input != nil {
 		return p.input.hints()
 	}
+	if !p.host.Tunable() {
+		return []hint{{"↑ ↓", "select"}, {",", "close"}}
+	}
 	return []hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "value"}, {",", "close"}}
 }
 
 // Explain says what the columns mean.
 func (p *settingsView) Explain() []string {
+	if !p.host.Tunable() {
+		return p.explainReading()
+	}
 	texts := []string{
 		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
 			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
@@ -313,13 +337,24 @@ func (p *settingsView) Explain() []string {
 		texts = append(texts, "A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of "+
 			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
 	}
-	return append(texts,
-		"Effect is what the newest change of this setting did to the time of an iteration: the median after it over the "+
-			"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. "+
-			"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one.",
+	return append(texts, effectTerms,
 		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
 		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them "+
 			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.")
+}
+
+// effectTerms explains the column of effects.
+const effectTerms = "Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
+	"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+	"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one."
+
+// explainReading says what the columns mean where nothing can be changed.
+func (p *settingsView) explainReading() []string {
+	return []string{
+		"Value is what iterations run under now. The settings of this run cannot be changed from here.",
+		effectTerms,
+		"From says where the value came from: the preset, a file, the environment, a flag, or a change while the run went on.",
+	}
 }
 
 // effectFor is an effect with the value that it is of, as far as the column has room.
@@ -331,7 +366,7 @@ func effectFor(t *settings.Table, key, value, shift string, low, high float64, b
 
 // effectOf is the newest measured effect of a setting that changed by itself, in words,
 // and its style; the ablation's where there is none or it is not comparable.
-func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
+func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 	without := ""
 	for i := len(s.Effects) - 1; i >= 0 && without == ""; i-- {
 		switch e := &s.Effects[i]; {
@@ -339,7 +374,7 @@ func effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 		case e.Comparable():
 			return effectFor(s.Settings.Table(), key, e.After, signedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
 		default:
-			without = fittingOrLast(settingHelpX-settingEffectX-1, incomparable(s, e)...)
+			without = fittingOrLast(settingHelpX-settingEffectX-1, incomparable(p.host, s, e)...)
 		}
 	}
 	if s.Ablation != nil {

@@ -16,12 +16,20 @@ import (
 // the time of its newest stage went, what it kept in memory, what the caches and
 // the changes did, and how good the picture is. Lines end in "\n".
 func Summary(s *profiles.Snapshot) string {
-	return summary(s, s.State.String(), machine.Processors())
+	return SummaryWithin(s, 0)
 }
 
 // SummaryWithin is Summary for a terminal of so many columns: longer lines go on,
 // indented, after a space. 0 is no limit.
-func SummaryWithin(s *profiles.Snapshot, columns int) string { return hanging(Summary(s), columns) }
+func SummaryWithin(s *profiles.Snapshot, columns int) string {
+	return SummaryAs(s, s.State.String(), machine.Processors(), columns)
+}
+
+// SummaryAs is SummaryWithin of a run that does what state says, where threads 0 is one for
+// each of so many cores.
+func SummaryAs(s *profiles.Snapshot, state string, cores, columns int) string {
+	return hanging(summary(s, state, cores), columns)
+}
 
 // The columns in which lines of a summary go on: the first, and those after it.
 const (
@@ -98,7 +106,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		line("  error        %s", firstLine(s.Err))
 	}
 	reached := ""
-	if ends := countEnds(s); ends != (sampleEnds{}) {
+	if ends := countEnds(s); ends != (unitEnds{}) {
 		reached = fmt.Sprintf(", %d converged", ends.converged)
 	}
 	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)

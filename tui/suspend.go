@@ -20,9 +20,9 @@ func (m *Model) suspend() tea.Cmd {
 		return m.fallAsleep()
 	}
 	m.sleep = fallingAsleep
-	m.resume = m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
+	m.resume = m.can(canPause) && m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
 	if m.resume {
-		m.control.Pause(true)
+		m.pauseRun(true)
 		m.say("suspends after this iteration; ctrl+z again: at once")
 		return nil
 	}
@@ -39,7 +39,7 @@ func (m *Model) fallAsleep() tea.Cmd {
 // background.
 func (m *Model) goOnBehind() {
 	if m.resume {
-		m.control.Pause(false)
+		m.pauseRun(false)
 	}
 }
 
@@ -48,7 +48,7 @@ func (m *Model) wakeUp(err error) {
 	m.sleep = awake
 	m.redrawPictures()
 	if m.resume {
-		m.control.Pause(false)
+		m.pauseRun(false)
 	}
 	if err != nil {
 		m.complain("not suspended: " + err.Error())

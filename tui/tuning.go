@@ -13,7 +13,10 @@ import (
 // This file is how the screen asks the run for settings: one or several at a
 // time, and by steps of a size that fits each.
 
-var errNotBegun = errors.New("the run has not begun yet")
+var (
+	errNotBegun = errors.New("the run has not begun yet")
+	errReadOnly = errors.New("the settings of this run cannot be changed from here")
+)
 
 // ask asks the run for settings, all before one iteration, and remembers what
 // they were, to be undone. Those that are as wanted already are left out.
@@ -31,13 +34,7 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 	for _, a := range sets {
 		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
 	}
-	var err error
-	if len(sets) == 1 {
-		err = m.control.Set(sets[0].Key, sets[0].Value)
-	} else {
-		err = m.control.SetMany(sets)
-	}
-	if err != nil {
+	if err := m.setRun(sets); err != nil {
 		return err
 	}
 	now := m.now()

@@ -8,10 +8,10 @@ import (
 
 // This file is how units of work are told.
 
-// sampleEnds counts how samples ended that had a threshold to reach.
-type sampleEnds struct{ converged, failed int }
+// unitEnds counts how units ended that had a threshold to reach.
+type unitEnds struct{ converged, failed int }
 
-func countEnds(s *profiles.Snapshot) (n sampleEnds) {
+func countEnds(s *profiles.Snapshot) (n unitEnds) {
 	for i := range s.Results {
 		switch r := &s.Results[i]; {
 		case r.Converged:
@@ -23,9 +23,9 @@ func countEnds(s *profiles.Snapshot) (n sampleEnds) {
 	return n
 }
 
-// String is empty where no sample had a threshold.
-func (n sampleEnds) String() string {
-	if n == (sampleEnds{}) {
+// String is empty where no unit had a threshold.
+func (n unitEnds) String() string {
+	if n == (unitEnds{}) {
 		return ""
 	}
 	return fmt.Sprintf("%d converged · %d at limit", n.converged, n.failed)

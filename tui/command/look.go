@@ -18,7 +18,7 @@ const envNotify = preset.EnvPrefix + "NOTIFY"
 
 // look is the screen's options.
 func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o tui.Options, err error) {
-	o.ASCII, o.Settings, o.Origins = f.ascii, v, f.origins
+	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, tui.SummaryAs
 	// Where no folder for settings is known the screen remembers nothing.
 	o.Remember, _ = tui.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
@@ -39,4 +39,9 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o tui.Options,
 		return o, badUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
 	}
 	return o, nil
+}
+
+// inLines is how a run is told in lines where it would look like o on the screen.
+func inLines(o tui.Options) tui.LineOptions {
+	return tui.LineOptions{ASCII: o.ASCII, Cores: o.Cores, Notices: o.Notices, Settings: o.Settings, Environ: o.Environ}
 }

@@ -15,6 +15,7 @@ import (
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/prism"
 	"prismtop/tui"
+	"prismtop/tui/terminal"
 )
 
 // report runs the reconstruction with its progress on standard error and the
@@ -28,7 +29,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, prese
 		stopAggregating()
 	}()
 	go show.aggregator.Run(aggregating, 100*time.Millisecond)
-	tui.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, look, time.Second)
+	tui.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, inLines(look), time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last one is in
@@ -40,7 +41,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, prese
 	if f.json {
 		err = errors.Join(err, export.WriteJSON(out, summary))
 	} else {
-		_, writeErr := io.WriteString(out, tui.SummaryWithin(last, tui.Columns(out)))
+		_, writeErr := io.WriteString(out, tui.SummaryWithin(last, terminal.Columns(out)))
 		err = errors.Join(err, writeErr)
 	}
 	if err == nil && ctx.Err() != nil {

@@ -171,7 +171,7 @@ func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 		stop()
 	}()
 	used, began := processorTime(b), time.Now()
-	_ = tui.Run(ctx, r, tui.Options{Settings: recorded[0].Settings, Output: tty, Input: tty, NoSummary: true, Environ: env})
+	_ = tui.Run(ctx, r, tui.Options{Settings: recorded[0].Settings, Output: tty, Input: tty, Environ: env})
 	b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
 }
 

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/aggregate"
 	"prismtop/sim"
 	"prismtop/tui"
+	"prismtop/tui/terminal"
 )
 
 // lineInterval is the time between two lines of progress.
@@ -45,7 +46,7 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 	var err error
 	var last *profiles.Snapshot
 	if f.lines {
-		last, err = tui.Lines(ctx, os.Stdin, out, show, look, lineInterval)
+		last, err = tui.Lines(ctx, os.Stdin, out, show, inLines(look), lineInterval)
 	} else {
 		err = tui.Run(ctx, show, look)
 	}
@@ -55,12 +56,12 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 	if errors.As(runErr, &wrong) {
 		return runErr
 	}
-	if last != nil && last.Run.Size > 0 { // else it had not begun
+	if last != nil && last.Run.Schema.Workload != "" { // else it had not begun
 		if last.State <= profiles.Paused { // the snapshot is older than the stop
 			stopped := *last
 			stopped.State, last = profiles.Stopped, &stopped
 		}
-		fmt.Fprint(out, tui.SummaryWithin(last, tui.Columns(out)))
+		fmt.Fprint(out, tui.SummaryWithin(last, terminal.Columns(out)))
 	}
 	var crash *sim.PanicError
 	switch {

@@ -135,7 +135,7 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 	tty := ptytest.OpenDrain(b, 120, 40).TTY()
 	alone := func(ctx context.Context) { tui.Plain(ctx, io.Discard, show, time.Second) }
 	watched := func(ctx context.Context) {
-		_ = tui.Run(ctx, show, tui.Options{Settings: v, Output: tty, Input: tty, NoSummary: true, Environ: []string{"TERM=xterm-256color"}})
+		_ = tui.Run(ctx, show, tui.Options{Settings: v, Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"}})
 	}
 	block := func(way func(context.Context)) float64 {
 		const settling = 500 * time.Millisecond // the screen opens

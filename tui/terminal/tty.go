@@ -69,3 +69,22 @@ func screenSize(fd uintptr) (width, height int) {
 	}
 	return min(width, maxColumns), min(height, maxRows)
 }
+
+// Columns is the number of columns of the terminal behind w, 0 where it is none.
+func Columns(w io.Writer) int {
+	f, ok := w.(interface{ Fd() uintptr })
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// IsTerminal says whether there is a terminal behind w.
+func IsTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(f.Fd())
+}

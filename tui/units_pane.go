@@ -19,63 +19,83 @@ var Units = Spec{
 	Shape:  layout.Shape{Width: layout.Extent{Least: 32, Good: 34, Most: 44, Weight: 1}, Height: layout.Extent{Least: 5, Good: 9, Most: 13, Weight: 1}},
 	Called: func(r *profiles.RunInfo) string { return r.Schema.Unit.Many },
 	Needs:  func(r *profiles.RunInfo) bool { return r.Units > 0 },
-	New:    func(Host) Pane { return newSamples() },
+	New:    func(Host) Pane { return newUnits() },
 }
 
-// samples lists how the training of each sub-aperture ended, with the one that is
-// being trained on top.
-type samples struct {
+// units lists how the work at each unit ended, with the one that is being worked at on top.
+type units struct {
 	box
 	scroll
-	order sampleOrder
+	order unitOrder
 
 	// What was worked out from so many results of a run.
 	sorted  []profiles.UnitResult
-	ordered sampleOrder
-	median  float64 // seconds of a sample
-	ends    sampleEnds
+	ordered unitOrder
+	median  float64 // seconds of a unit
+	ends    unitEnds
 	from    *profiles.UnitResult
 }
 
-// sampleOrder is what the table is sorted by.
-type sampleOrder uint8
+// unitOrder is what the table is sorted by.
+type unitOrder uint8
 
 const (
-	byNumber sampleOrder = iota
+	byNumber unitOrder = iota
 	byTime
 	byIterations
-	sampleOrders
+	unitOrders
 )
 
-func (o sampleOrder) String() string {
+func (o unitOrder) String() string {
 	return [...]string{"newest first", "longest first", "most iterations first"}[o]
 }
 
-func newSamples() *samples { return &samples{box: box{title: "Samples"}} }
+func newUnits() *units { return &units{box: box{title: "Units"}} }
 
 // Lines is the pane as lines.
-func (p *samples) Lines() []string { return p.render(p.draw) }
+func (p *units) Lines() []string { return p.render(p.draw) }
 
 // Hints are the table's keys.
-func (p *samples) Hints() []hint { return []hint{{"x", "sort"}, {"↑↓", "scroll"}} }
+func (p *units) Hints() []hint { return []hint{{"x", "sort"}, {"↑↓", "scroll"}} }
+
+// Update takes the name of the units from the run.
+func (p *units) Update(s *profiles.Snapshot) {
+	if many := s.Run.Schema.Unit.Many; many != "" {
+		p.title = strings.ToUpper(many[:1]) + many[1:]
+	}
+	p.box.Update(s)
+}
 
 // Explain says what the columns are.
-func (p *samples) Explain() []string {
+func (p *units) Explain() []string {
+	one := "unit"
+	if p.snap != nil && p.snap.Run.Schema.Unit.One != "" {
+		one = p.snap.Run.Schema.Unit.One
+	}
+	times := "Time is from the start of the " + one + "'s training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
+		"everything: what is between the iterations as well."
+	const order = "x sorts by order, time or iterations."
+	if p.snap != nil && len(p.snap.Run.Centres) == 0 {
+		return []string{
+			"Each row is one " + one + " of the run's work. It is converged where it came below the threshold, and limit where its iterations were used up " +
+				"before. Without a threshold in force it is done.",
+			times, order,
+		}
+	}
 	return []string{
 		"A sample is one position of the sub-aperture in k-space (or several along a line). It is trained until both losses are below the " +
 			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next. Without a threshold in force it is done then.",
-		"Time is from the start of the sample's training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
-			"everything: what is between the iterations as well.",
+		times,
 		"Loss old is the loss on everything measured before, loss new on this sample's measurement, both at its last iteration. Centre is where the " +
 			"aperture stands, in pixels from the zero frequency, right and up; of a line of several its middle.",
-		"x sorts by order, time or iterations.",
+		order,
 	}
 }
 
 // Press scrolls, and x sorts.
-func (p *samples) Press(key string) bool {
+func (p *units) Press(key string) bool {
 	if key == "x" {
-		p.order = (p.order + 1) % sampleOrders
+		p.order = (p.order + 1) % unitOrders
 		p.top = 0
 	} else if !p.scroll.press(key) {
 		return false
@@ -84,23 +104,25 @@ func (p *samples) Press(key string) bool {
 	return true
 }
 
-// sampleColumn is a column of the table: its title, how wide it is, and what it says.
-type sampleColumn struct {
+// unitColumn is a column of the table: its title, how wide it is, and what it says.
+type unitColumn struct {
 	title string
 	width int
 	least int // width of the pane from which it is shown
-	cell  func(s *profiles.Snapshot, r profiles.UnitResult) string
+	// has says whether a run has what it shows; nil where every run has.
+	has  func(s *profiles.Snapshot) bool
+	cell func(s *profiles.Snapshot, r profiles.UnitResult) string
 }
 
-var sampleColumns = []sampleColumn{
-	{"iterations", 10, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return count(int64(r.Iterations)) }},
-	{"time", 8, 0, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return seconds(float64(r.Elapsed)) }},
-	{"ms each", 8, 40, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
+var unitColumns = []unitColumn{
+	{"iterations", 10, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return count(int64(r.Iterations)) }},
+	{"time", 8, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return seconds(float64(r.Elapsed)) }},
+	{"ms each", 8, 40, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
 		return milliseconds(float64(r.Elapsed) / float64(r.Iterations))
 	}},
-	{"loss old", 9, 60, func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossOld)) }},
-	{"loss new", 9, 50, func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossNew)) }},
-	{"centre, px", 12, 75, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
+	{"loss old", 9, 60, hasSeries(lossOld), func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossOld)) }},
+	{"loss new", 9, 50, hasSeries(lossNew), func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossNew)) }},
+	{"centre, px", 12, 75, func(s *profiles.Snapshot) bool { return len(s.Run.Centres) > 0 }, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
 }
 
 // The losses that the table has columns for.
@@ -109,7 +131,12 @@ const (
 	lossNew = "loss_new"
 )
 
-// valueOf is a series at the end of a sample, NaN for none.
+// hasSeries says whether a run has a series of a name.
+func hasSeries(name string) func(*profiles.Snapshot) bool {
+	return func(s *profiles.Snapshot) bool { return s.Run.Schema.SeriesNamed(name) >= 0 }
+}
+
+// valueOf is a series at the end of a unit, NaN for none.
 func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
 	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
 		return r.Values[i]
@@ -117,18 +144,18 @@ func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
 	return math.NaN()
 }
 
-// Where the columns of a sample begin.
+// Where the columns of a unit begin.
 const (
-	sampleNumberWidth = 4
-	sampleResultWidth = 10
-	sampleFixed       = sampleNumberWidth + 1 + sampleResultWidth
+	unitNumberWidth = 4
+	unitResultWidth = 10
+	unitFixed       = unitNumberWidth + 1 + unitResultWidth
 )
 
-func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+func (p *units) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	live := s.State == profiles.Running || s.State == profiles.Paused
 	if len(s.Results) == 0 && !(live && s.Index > 0) {
-		message(c, "no sample ended"+yet(s))
+		message(c, "no "+cmp.Or(s.Run.Schema.Unit.One, "unit")+" ended"+yet(s))
 		return "", theme.Faint
 	}
 	p.work(s)
@@ -138,12 +165,12 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 		y++
 	}
 	if live && h >= 3 {
-		runningSample(c, y, s)
+		runningUnit(c, y, s)
 		y++
 	}
 	first, last := p.fit(len(p.sorted), h-y)
 	for i, r := range p.sorted[first:last] {
-		sampleRow(c, y+i, s, r)
+		unitRow(c, y+i, s, r)
 	}
 	p.aside(fitting(w-4-chart.Width(p.title)-4,
 		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.ends.String()), theme.Faint)
@@ -151,10 +178,10 @@ func (p *samples) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 }
 
 // work sorts and counts where results came or the order changed.
-func (p *samples) work(s *profiles.Snapshot) {
+func (p *units) work(s *profiles.Snapshot) {
 	n := len(s.Results)
 	if n == 0 {
-		p.sorted, p.from, p.median, p.ends = nil, nil, 0, sampleEnds{}
+		p.sorted, p.from, p.median, p.ends = nil, nil, 0, unitEnds{}
 		return
 	}
 	if len(p.sorted) == n && p.ordered == p.order && p.from == &s.Results[n-1] {
@@ -176,8 +203,8 @@ func (p *samples) work(s *profiles.Snapshot) {
 	})
 }
 
-// summary counts the samples.
-func (p *samples) summary(s *profiles.Snapshot) string {
+// summary counts the units.
+func (p *units) summary(s *profiles.Snapshot) string {
 	if len(p.sorted) == 0 {
 		return fmt.Sprintf("0 of %d", s.Run.AllUnits())
 	}
@@ -189,26 +216,28 @@ func (p *samples) summary(s *profiles.Snapshot) string {
 }
 
 // titles writes what the columns are.
-func (p *samples) titles(c *chart.Canvas, s *profiles.Snapshot) {
-	c.TextRight(sampleNumberWidth, 0, "#", theme.Faint)
-	c.Text(sampleNumberWidth+1, 0, "ended", theme.Faint)
+func (p *units) titles(c *chart.Canvas, s *profiles.Snapshot) {
+	c.TextRight(unitNumberWidth, 0, "#", theme.Faint)
+	c.Text(unitNumberWidth+1, 0, "ended", theme.Faint)
 	end := 0
-	eachColumn(c, func(x int, col sampleColumn) { end = x; c.TextRight(x, 0, col.title, theme.Faint) })
-	bar := sampleBar(c, 0, end)
-	bar.Text(0, 0, "iterations, full at "+count(sampleLimit(s)), theme.Faint)
+	eachColumn(c, s, func(x int, col unitColumn) { end = x; c.TextRight(x, 0, col.title, theme.Faint) })
+	if limit := unitLimit(s); limit > 0 {
+		bar := unitBar(c, 0, end)
+		bar.Text(0, 0, "iterations, full at "+count(limit), theme.Faint)
+	}
 }
 
-// sampleLimit is how many iterations end a sample.
-func sampleLimit(s *profiles.Snapshot) int64 {
+// unitLimit is how many iterations end a unit; 0 where that is not limited.
+func unitLimit(s *profiles.Snapshot) int64 {
 	return int64(s.Settings.Int("iterations") * s.Settings.Int("cycles"))
 }
 
 // eachColumn calls draw with the right end of each column that has room.
-func eachColumn(c *chart.Canvas, draw func(x int, col sampleColumn)) {
+func eachColumn(c *chart.Canvas, s *profiles.Snapshot, draw func(x int, col unitColumn)) {
 	w, _ := c.Size()
-	x := sampleFixed
-	for _, col := range sampleColumns {
-		if w < col.least || x+1+col.width > w {
+	x := unitFixed
+	for _, col := range unitColumns {
+		if w < col.least || x+1+col.width > w || col.has != nil && !col.has(s) {
 			continue
 		}
 		x += 1 + col.width
@@ -216,23 +245,23 @@ func eachColumn(c *chart.Canvas, draw func(x int, col sampleColumn)) {
 	}
 }
 
-func sampleRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResult) {
-	c.TextRight(sampleNumberWidth, y, itoa(int(r.Unit)+1), theme.Strong)
-	text, style := sampleEnd(&r)
-	c.Text(sampleNumberWidth+1, y, text, style)
+func unitRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResult) {
+	c.TextRight(unitNumberWidth, y, itoa(int(r.Unit)+1), theme.Strong)
+	text, style := unitEnd(&r)
+	c.Text(unitNumberWidth+1, y, text, style)
 	end := 0
-	eachColumn(c, func(x int, col sampleColumn) {
+	eachColumn(c, s, func(x int, col unitColumn) {
 		c.TextRight(x, y, col.cell(s, r), theme.Plain)
 		end = x
 	})
-	if bar, limit := sampleBar(c, y, end), sampleLimit(s); limit > 0 {
+	if bar, limit := unitBar(c, y, end), unitLimit(s); limit > 0 {
 		w, _ := bar.Size()
 		bar.Bar(0, 0, w, min(float64(r.Iterations)/float64(limit), 1)*float64(w), style)
 	}
 }
 
-// sampleEnd is how a sample's training ended.
-func sampleEnd(r *profiles.UnitResult) (string, theme.Style) {
+// unitEnd is how the work at a unit ended.
+func unitEnd(r *profiles.UnitResult) (string, theme.Style) {
 	switch {
 	case r.Converged:
 		return "converged", theme.Good
@@ -242,9 +271,9 @@ func sampleEnd(r *profiles.UnitResult) (string, theme.Style) {
 	return "done", theme.Plain // no threshold was in force
 }
 
-// sampleBar is the room behind the columns for a sample's iterations as a bar that is
+// unitBar is the room behind the columns for a unit's iterations as a bar that is
 // full at the limit; none where it is small.
-func sampleBar(c *chart.Canvas, y, end int) chart.Canvas {
+func unitBar(c *chart.Canvas, y, end int) chart.Canvas {
 	w, _ := c.Size()
 	if end += 3; w-end < 16 {
 		return chart.Canvas{}
@@ -252,23 +281,23 @@ func sampleBar(c *chart.Canvas, y, end int) chart.Canvas {
 	return c.Sub(end, y, min(w-end, 80), 1)
 }
 
-// runningSample is the row of what is being trained: how far it is towards its
+// runningUnit is the row of what is being trained: how far it is towards its
 // limit.
-func runningSample(c *chart.Canvas, y int, s *profiles.Snapshot) {
+func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
-	name, limit := itoa(s.Unit+1), sampleLimit(s)
+	name, limit := itoa(s.Unit+1), unitLimit(s)
 	if !s.InUnits() {
 		name, limit = "init", int64(s.Settings.Int("init_iterations")*s.Settings.Int("init_cycles"))
 	}
-	c.TextRight(sampleNumberWidth, y, chart.Cut(name, sampleNumberWidth), theme.Current)
+	c.TextRight(unitNumberWidth, y, chart.Cut(name, unitNumberWidth), theme.Current)
 	state := "training"
 	if s.State == profiles.Paused {
 		state = "paused"
 	}
-	c.Text(sampleNumberWidth+1, y, state, theme.Current)
+	c.Text(unitNumberWidth+1, y, state, theme.Current)
 	done := s.InUnit + 1
-	c.TextRight(sampleFixed+1+sampleColumns[0].width, y, count(int64(done)), theme.Strong)
-	x := sampleFixed + sampleColumns[0].width + 2
+	c.TextRight(unitFixed+1+unitColumns[0].width, y, count(int64(done)), theme.Strong)
+	x := unitFixed + unitColumns[0].width + 2
 	of := "of " + count(limit) + " "
 	if limit <= 0 || x+chart.Width(of) > w {
 		return
