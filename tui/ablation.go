@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -197,7 +198,7 @@ func progressOf(a *profiles.Ablation, stoppable bool) string {
 	}
 	left := "time left not known yet"
 	if a.LeftKnown {
-		left = "left " + estimate(a.Left)
+		left = "left " + unit.Estimate(a.Left)
 	}
 	if stoppable {
 		left += " · A stops"
@@ -226,7 +227,7 @@ func ablationLength(s *profiles.Snapshot) string {
 		pairs += len(k.Compared.Pairs)
 	}
 	return fmt.Sprintf("%d settings in %d rounds take %s.", pairs, profiles.AblationRounds,
-		estimate(profiles.AblationEstimate(pairs, time.Duration(s.Total.Median))))
+		unit.Estimate(profiles.AblationEstimate(pairs, time.Duration(s.Total.Median))))
 }
 
 // ablationColumn is a column of the table.
@@ -256,7 +257,9 @@ var (
 		{name: "95 % interval", w: 14, of: ablationInterval},
 		{name: "memory", w: 9, right: true, of: ablationMemory},
 		{name: "dB/100", w: 7, right: true, of: ablationQuality},
-		{name: "n", w: 6, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) { return count(int64(r.Iterations)), theme.Faint }},
+		{name: "n", w: 6, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) {
+			return unit.Count(int64(r.Iterations)), theme.Faint
+		}},
 		{name: "verdict", w: 22, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Verdict(), judgementStyle(r) }},
 	}
 	ablationSpares = []string{"dB/100", "n", "off ms", "on ms", "memory", "95 % interval"}
@@ -296,21 +299,21 @@ func timeOf(ns float64) string {
 	if math.IsNaN(ns) {
 		return "–"
 	}
-	return strings.TrimSpace(milliseconds(ns))
+	return strings.TrimSpace(unit.Milliseconds(ns))
 }
 
 func ablationEffect(r *profiles.AblationRow) (string, theme.Style) {
 	if math.IsNaN(r.Effect) {
 		return "–", theme.Faint
 	}
-	return signedPercent(r.Effect), judgementStyle(r)
+	return unit.SignedPercent(r.Effect), judgementStyle(r)
 }
 
 func ablationInterval(r *profiles.AblationRow) (string, theme.Style) {
 	if r.Judge() == profiles.Undecided {
 		return "–", theme.Faint
 	}
-	return "[" + signed(100*r.Low, 1) + "," + signed(100*r.High, 1) + "]", theme.Faint
+	return "[" + unit.Signed(100*r.Low, 1) + "," + unit.Signed(100*r.High, 1) + "]", theme.Faint
 }
 
 func ablationMemory(r *profiles.AblationRow) (string, theme.Style) {
@@ -321,9 +324,9 @@ func ablationMemory(r *profiles.AblationRow) (string, theme.Style) {
 	case more == 0:
 		return "same", theme.Faint
 	case more < 0:
-		return "−" + strings.TrimSpace(byteSize(-more)), theme.Good
+		return "−" + strings.TrimSpace(unit.Bytes(-more)), theme.Good
 	}
-	return "+" + strings.TrimSpace(byteSize(more)), theme.Plain
+	return "+" + strings.TrimSpace(unit.Bytes(more)), theme.Plain
 }
 
 func ablationQuality(r *profiles.AblationRow) (string, theme.Style) {
@@ -331,11 +334,11 @@ func ablationQuality(r *profiles.AblationRow) (string, theme.Style) {
 	case r.QualityGroups == 0 || math.IsNaN(r.Quality):
 		return "–", theme.Faint
 	case r.QualityHigh < 0:
-		return signed(r.Quality, 2), theme.Bad
+		return unit.Signed(r.Quality, 2), theme.Bad
 	case r.QualityLow > 0:
-		return signed(r.Quality, 2), theme.Good
+		return unit.Signed(r.Quality, 2), theme.Good
 	}
-	return signed(r.Quality, 2), theme.Faint
+	return unit.Signed(r.Quality, 2), theme.Faint
 }
 
 // judgementStyle is good where a setting saves time and bad where it costs some.

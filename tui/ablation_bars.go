@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -54,7 +55,7 @@ func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablatio
 			style theme.Style
 		}{{"off", r.OffNS, theme.Faint}, {"on", r.OnNS, judgementStyle(r)}} {
 			c.Text(ablationBarState, y+i, bar.state, theme.Faint)
-			c.TextRight(ablationBarTime, y+i, milliseconds(bar.ns), theme.Plain)
+			c.TextRight(ablationBarTime, y+i, unit.Milliseconds(bar.ns), theme.Plain)
 			if longest > 0 {
 				c.Bar(ablationBarTime+1, y+i, int(room), bar.ns/longest*room, bar.style)
 			}

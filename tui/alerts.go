@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/theme"
 )
 
@@ -38,7 +39,7 @@ func (m *Model) alertLamp(w int) (string, theme.Style) {
 	}
 	worst := alerts[0].Severity
 	n := int64(len(alerts))
-	text := fittingOrLast(w, plural(n, "alert", "alerts")+": "+alertKey, fmt.Sprintf("%d: %s", n, alertKey), alertKey)
+	text := fittingOrLast(w, unit.About(n, "alert", "alerts")+": "+alertKey, fmt.Sprintf("%d: %s", n, alertKey), alertKey)
 	glyph := '▴' // a notice's dot would look like a mark between fields
 	if worst == profiles.Critical {
 		glyph = alertGlyph(worst)
@@ -74,7 +75,7 @@ func (m *Model) alertLines(w int) []helpLine {
 	var lines []helpLine
 	for _, a := range alerts {
 		style := alertStyle(a.Severity)
-		lines = append(lines, helpLine{text: fmt.Sprintf("%c %s since %s", alertGlyph(a.Severity), a.Severity, clock(a.Since)), style: style})
+		lines = append(lines, helpLine{text: fmt.Sprintf("%c %s since %s", alertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), style: style})
 		lines = append(lines, wrapped(a.What, w, theme.Strong)...)
 		lines = append(lines, wrapped(a.Try.Text(m.keys.keyOf), w, theme.Plain)...)
 		lines = append(lines, helpLine{})

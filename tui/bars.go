@@ -3,8 +3,10 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -168,7 +170,7 @@ func nextRunText(changed []string, room int) string {
 	const others = 35
 	all := strings.Join(changed, ", ")
 	return fittingOrLast(room-others, "starts the next run with "+all, "next run: "+all,
-		"next: "+plural(int64(len(changed)), "change", "changes"))
+		"next: "+unit.About(int64(len(changed)), "change", "changes"))
 }
 
 // focusKeys are the keys of the pane that has them; nil where none has.
@@ -205,7 +207,7 @@ func panesHidden(m *Model) (string, bool) {
 	if m.layout.Unseen == 0 || m.zoomed {
 		return "panes", false
 	}
-	return itoa(m.layout.Unseen) + " hidden", false
+	return strconv.Itoa(m.layout.Unseen) + " hidden", false
 }
 
 // keyGroup is the pieces of one binding in the footer, and its rank.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -163,7 +164,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	each, share, known := savedEach(s, v)
 	switch {
 	case v.RecentN > 0:
-		c.Text(x, y, hitRate(v.RecentRate), theme.Strong)
+		c.Text(x, y, unit.HitRate(v.RecentRate), theme.Strong)
 	default:
 		c.Text(x, y, notAsked, theme.Faint)
 		if w-x < 20 { // which leaves no room for what it saves: about nothing
@@ -187,7 +188,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	}
 	end := w
 	if w >= cacheShareWidth {
-		c.TextRight(end, y, percent(max(share, -share)), style)
+		c.TextRight(end, y, unit.Percent(max(share, -share)), style)
 		end -= 5
 	}
 	if w >= cacheWordWidth {
@@ -212,7 +213,7 @@ func shareRow(s *profiles.Snapshot, v profiles.CacheView) string {
 	if each.Value < 0 {
 		word = "costs "
 	}
-	return word + trim(percentFine(max(share, -share))) + " of an iteration"
+	return word + strings.TrimSpace(unit.PercentFine(max(share, -share))) + " of an iteration"
 }
 
 func cacheName(c *chart.Canvas, y int, title string, v profiles.CacheView) {
@@ -227,7 +228,7 @@ func cacheName(c *chart.Canvas, y int, title string, v profiles.CacheView) {
 // cacheDetail is what a cache was asked, what it holds and what its price rests on, in
 // at most w cells where that can be.
 func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
-	size, entries := strings.TrimSpace(byteSize(v.Bytes)), plural(v.Entries, "entry", "entries")
+	size, entries := strings.TrimSpace(unit.Bytes(v.Bytes)), unit.About(v.Entries, "entry", "entries")
 	switch {
 	case v.Hits+v.Misses == 0 && !v.Enabled: // its row says that it is off
 		return fittingParts(w, []string{entries, size}, []string{entries}), theme.Faint
@@ -238,7 +239,7 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
 		return fittingParts(w, []string{timed, lookups(v), entries, size}, []string{timed, lookups(v), size}, []string{timed, lookups(v)}, []string{timed}), theme.Warn
 	}
-	choices := [][]string{{lookups(v), entries, size}, {lookups(v) + ", " + count(v.Entries) + " in " + size}, {lookups(v) + ", " + size}}
+	choices := [][]string{{lookups(v), entries, size}, {lookups(v) + ", " + unit.Count(v.Entries) + " in " + size}, {lookups(v) + ", " + size}}
 	if v.PricedBy > 0 {
 		timed := fmt.Sprintf("%d timed", v.PricedBy)
 		choices = append([][]string{{lookups(v), entries, size, timed}}, choices...)

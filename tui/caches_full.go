@@ -2,8 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -26,11 +28,11 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		}
 	}
 	if y < h && on > 0 {
-		saved := trim(perIteration(sum.Value)) + "/it"
+		saved := strings.TrimSpace(perIteration(sum.Value)) + "/it"
 		if nothingSaved(s, sum) {
 			saved = aboutNothing
 		}
-		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved, trim(milliseconds(s.Total.Mean)))
+		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved, strings.TrimSpace(unit.Milliseconds(s.Total.Mean)))
 		c.Text(0, y, chart.Cut(text, w), theme.Strong)
 		if part := c.Sub(0, y+1, w, savedRows(s)); h-y > savedRows(s) {
 			savedBars(&part, s)
@@ -61,10 +63,10 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 	if room < 10 || !(top > 0) {
 		return
 	}
-	unit := float64(room) / top
+	scale := float64(room) / top
 	c.Text(0, 1, "iteration", theme.Plain)
-	c.TextRight(names+number, 1, trim(milliseconds(s.Total.Mean))+" ms ", theme.Strong)
-	c.Bar(names+number+1, 1, room, s.Total.Mean*unit, theme.Line)
+	c.TextRight(names+number, 1, strings.TrimSpace(unit.Milliseconds(s.Total.Mean))+" ms ", theme.Strong)
+	c.Bar(names+number+1, 1, room, s.Total.Mean*scale, theme.Line)
 	at := s.Total.Mean
 	for id, v := range cachesOf(s) {
 		y := 2 + id
@@ -79,10 +81,10 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 			c.TextRight(names+number, y, aboutNothing+" ", style)
 			continue
 		}
-		c.TextRight(names+number, y, signed(each.Value/1e6, 2)+" ms ", style)
+		c.TextRight(names+number, y, unit.Signed(each.Value/1e6, 2)+" ms ", style)
 		if each.Value > 0 {
-			from := int(at * unit)
-			c.Fill(names+number+1+from, y, max(int((at+each.Value)*unit)-from, 1), 1, '▇', style)
+			from := int(at * scale)
+			c.Fill(names+number+1+from, y, max(int((at+each.Value)*scale)-from, 1), 1, '▇', style)
 			at += each.Value
 		}
 	}
@@ -117,12 +119,12 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 		return
 	}
 	if v.Enabled {
-		recent := notAsked + " in the newest " + count(int64(v.RecentIterations)) + " iterations"
+		recent := notAsked + " in the newest " + unit.Count(int64(v.RecentIterations)) + " iterations"
 		if v.RecentN > 0 {
-			recent = trim(hitRate(v.RecentRate)) + " recently"
+			recent = strings.TrimSpace(unit.HitRate(v.RecentRate)) + " recently"
 		}
-		row("hit rate", theme.Strong, fmt.Sprintf("%s; %s since the start (%s)", recent, trim(hitRate(hits)), lookups(v)),
-			fmt.Sprintf("%s; %s since the start", recent, trim(hitRate(hits))), recent)
+		row("hit rate", theme.Strong, fmt.Sprintf("%s; %s since the start (%s)", recent, strings.TrimSpace(unit.HitRate(hits)), lookups(v)),
+			fmt.Sprintf("%s; %s since the start", recent, strings.TrimSpace(unit.HitRate(hits))), recent)
 		p.savings(row, s, v)
 	}
 	p.prices(row, id, s)
@@ -137,7 +139,7 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 		row("saves", theme.Faint, "– (no iteration since the last change)", "– (just changed)")
 		return
 	case nothingSaved(s, each):
-		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", trim(perIteration(each.Value)), 100*profiles.SavingLeast)
+		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)), 100*profiles.SavingLeast)
 		if each.Bounded && each.Low <= 0 && each.High >= 0 {
 			unit := unitOf(max(-each.Low, each.High))
 			why = fmt.Sprintf("interval %s %s/it holds 0", bounds(each, unit), unit.name)
@@ -150,11 +152,11 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 		word, share = "costs", -share
 		each.Value, each.Low, each.High = -each.Value, -each.High, -each.Low
 	}
-	amount, interval := trim(perIteration(each.Value))+"/it", ""
+	amount, interval := strings.TrimSpace(perIteration(each.Value))+"/it", ""
 	if each.Bounded {
 		interval = " " + bounds(each, perIterationUnit(each.Value))
 	}
-	of := ", " + trim(percentFine(share))
+	of := ", " + strings.TrimSpace(unit.PercentFine(share))
 	const without = " of the iteration without it"
 	row(word, style, amount+interval+of+without+"; "+whole, amount+interval+of+without, amount+of+without, amount+of)
 }
@@ -171,19 +173,19 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 		if v.Uncertain() {
 			of, style = of+": uncertain", theme.Warn
 		}
-		miss = "an entry " + trim(seconds(float64(v.Price))) + " (" + of + ")"
+		miss = "an entry " + strings.TrimSpace(unit.Seconds(float64(v.Price))) + " (" + of + ")"
 	}
 	if ns, ok := v.LookupCost(); ok && v.Spent > 0 {
-		lookup, with = ", a lookup "+trim(seconds(ns)), " with hashing and storing"
+		lookup, with = ", a lookup "+strings.TrimSpace(unit.Seconds(ns)), " with hashing and storing"
 	}
 	row("takes", style, miss+lookup+with, miss+lookup, miss)
-	held := fmt.Sprintf("%s, %s", plural(v.Entries, "entry", "entries"), trim(byteSize(v.Bytes)))
+	held := fmt.Sprintf("%s, %s", unit.About(v.Entries, "entry", "entries"), strings.TrimSpace(unit.Bytes(v.Bytes)))
 	brief := held
 	if mb := s.Settings.Int("measurement_cache_mb"); s.Run.Schema.Caches[id].Setting == measurementCache && mb > 0 {
-		held += " of at most " + trim(byteSize(int64(mb)<<20))
+		held += " of at most " + strings.TrimSpace(unit.Bytes(int64(mb)<<20))
 	}
 	if v.RecentDropped > 0 {
-		held += fmt.Sprintf(", %s dropped recently", count(v.RecentDropped))
+		held += fmt.Sprintf(", %s dropped recently", unit.Count(v.RecentDropped))
 	}
 	row("holds", theme.Plain, held, brief)
 }

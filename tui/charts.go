@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -86,11 +87,11 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 	if s.Total.N == 0 {
 		return
 	}
-	unit := "ms"
+	what := "ms"
 	if p.log {
-		unit = "ms, log"
+		what = "ms, log"
 	}
-	text := fmt.Sprintf(unit+"  median %s  last %s", milliseconds(s.Total.Median), milliseconds(s.Total.Last))
+	text := fmt.Sprintf(what+"  median %s  last %s", unit.Milliseconds(s.Total.Median), unit.Milliseconds(s.Total.Last))
 	w, _ := p.canvas.Size()
 	band := "band min–max  " + text
 	if n := len(s.IterationTime); n > 0 && len(s.IterationTime[n-1].Bins) > 0 {
@@ -103,7 +104,7 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 }
 
 // compact is a number with three digits, without spaces.
-func compact(v float64) string { return strings.TrimSpace(fixed(v, 4)) }
+func compact(v float64) string { return strings.TrimSpace(unit.Fixed(v, 4)) }
 
 // marks are the changes of settings as marks, one for those that took force together; the label is
 // the key that makes such a change, and severalMark of several settings.
@@ -162,7 +163,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		message(c, "no loss"+yet(s))
 	}
 	if s.NonFinite > 0 {
-		return plural(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
+		return unit.About(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
 	}
 	return p.footnote(s, p.readout(s), whySuspended(s))
 }
@@ -194,7 +195,7 @@ func (p *losses) readout(s *profiles.Snapshot) string {
 	text := "iteration " + iterations(at) + ":"
 	for _, id := range ids {
 		if v, ok := p.read(s.Series[id].Curve); ok && v.First <= at.Last && v.Last >= at.First {
-			text += " " + s.Run.Schema.Series[id].Title + " " + axisLabel(v.Mean)
+			text += " " + s.Run.Schema.Series[id].Title + " " + unit.AxisLabel(v.Mean)
 		}
 	}
 	if p.wall {

@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -167,7 +169,7 @@ func (m *Model) hiddenPanes(l *layout.Layout, w int) string {
 	if put := l.Put.List(); len(put) > 0 {
 		parts = append(parts, "by choice "+m.paneNames(put))
 	}
-	all := itoa(l.Unseen) + " hidden"
-	n := plural(int64(l.Unseen), "pane", "panes") + " hidden"
+	all := strconv.Itoa(l.Unseen) + " hidden"
+	n := unit.About(int64(l.Unseen), "pane", "panes") + " hidden"
 	return fitting(w, all+": "+strings.Join(parts, " · ")+" (P)", n+", P lists them", n+": P", all)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -54,7 +55,7 @@ func (m *Model) costPieces() []piece {
 	}
 	costs := m.cost.text(m.snap, m.layout.W >= frameRateWidth)
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // in the costs' place, so that nothing moves
-		skipped := plural(m.cost.skipped, "frame", "frames") + " skipped"
+		skipped := unit.About(m.cost.skipped, "frame", "frames") + " skipped"
 		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(costs), skipped), theme.Warn})
 	}
 	return append(ps, piece{costs, theme.Faint})
@@ -69,7 +70,7 @@ func (c *cost) text(s *profiles.Snapshot, frames bool) string {
 			share += s.Own.Aggregator
 		}
 	}
-	text := "ui" + percentFine(share) + " " + fixed(rate, 5) + " KB/s"
+	text := "ui" + unit.PercentFine(share) + " " + unit.Fixed(rate, 5) + " KB/s"
 	if frames {
 		text += fps + " fps"
 	}

@@ -5,6 +5,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -142,8 +143,8 @@ func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *p
 	style := theme.Faint
 	switch {
 	case e.Comparable():
-		number, style = signedPercent(e.Shift), verdict(e)
-		interval = fmt.Sprintf(" [%s,%s]", signed(100*e.Low, 0), signed(100*e.High, 0))
+		number, style = unit.SignedPercent(e.Shift), verdict(e)
+		interval = fmt.Sprintf(" [%s,%s]", unit.Signed(100*e.Low, 0), unit.Signed(100*e.High, 0))
 	case e.Open():
 		number = needs(e)
 	default:

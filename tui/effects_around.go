@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -37,7 +38,7 @@ func (p *effects) around(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effe
 	line := chart.Line{
 		Series: []chart.Series{{Curve: curve, Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope}},
 		From:   max(e.Iteration-reach, 0), To: e.Iteration + reach, Ceiling: p.ceiling,
-		Marks: marks(s), Label: axisLabel, LabelWidth: axisLabelWidth,
+		Marks: marks(s), Label: unit.AxisLabel, LabelWidth: axisLabelWidth,
 	}
 	title := fmt.Sprintf("ms about iteration %d", e.Iteration)
 	if e.Enough {

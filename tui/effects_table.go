@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -34,17 +37,17 @@ type effectColumn struct {
 }
 
 var effectColumns = []effectColumn{
-	{"iteration", 9, 4, func(e *profiles.Effect) (string, theme.Style) { return itoa(int(e.Iteration)), theme.Faint }},
+	{"iteration", 9, 4, func(e *profiles.Effect) (string, theme.Style) { return strconv.Itoa(int(e.Iteration)), theme.Faint }},
 	{"ms before", 9, 2, func(e *profiles.Effect) (string, theme.Style) {
-		return measured(e, milliseconds(e.BeforeNS)), timeStyle(e)
+		return measured(e, unit.Milliseconds(e.BeforeNS)), timeStyle(e)
 	}},
 	{"after", 6, 2, func(e *profiles.Effect) (string, theme.Style) {
-		return measured(e, milliseconds(e.AfterNS)), timeStyle(e)
+		return measured(e, unit.Milliseconds(e.AfterNS)), timeStyle(e)
 	}},
 	{"time", 14, 0, func(e *profiles.Effect) (string, theme.Style) {
 		switch {
 		case e.Comparable():
-			return fmt.Sprintf("%-9s", signedPercent(e.Shift)), verdict(e)
+			return fmt.Sprintf("%-9s", unit.SignedPercent(e.Shift)), verdict(e)
 		case e.Open():
 			return needs(e), theme.Faint
 		}
@@ -53,17 +56,17 @@ var effectColumns = []effectColumn{
 	{intervalTitle, 16, 0, func(e *profiles.Effect) (string, theme.Style) {
 		switch {
 		case e.Comparable():
-			return fmt.Sprintf("[%s, %s]", signed(100*e.Low, 1), signed(100*e.High, 1)), theme.Faint
+			return fmt.Sprintf("[%s, %s]", unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1)), theme.Faint
 		case e.Open():
 			return "–", theme.Faint
 		}
 		return "", theme.Plain
 	}},
 	{"n before", 8, 3, func(e *profiles.Effect) (string, theme.Style) {
-		return itoa(e.NBefore), theme.Faint
+		return strconv.Itoa(e.NBefore), theme.Faint
 	}},
 	{"after", 5, 3, func(e *profiles.Effect) (string, theme.Style) {
-		return itoa(e.NAfter), theme.Faint
+		return strconv.Itoa(e.NAfter), theme.Faint
 	}},
 	{"dB meanwhile", 12, 1, func(e *profiles.Effect) (string, theme.Style) {
 		if !e.HasQuality {
@@ -217,13 +220,13 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 // inWords tells one effect in full below the line.
 func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
 	_, h := c.Size()
-	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, clock(e.At))
+	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, unit.Clock(e.At))
 	advice := ""
 	switch why, _ := e.Incomparable(); {
 	case e.Comparable():
 		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s",
-			trim(milliseconds(e.AfterNS)), trim(milliseconds(e.BeforeNS)), trim(signedPercent(e.Shift)),
-			signed(100*e.Low, 1), signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), reading(e))
+			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.SignedPercent(e.Shift)),
+			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), reading(e))
 		if len(e.With) > 0 {
 			text += " The settings took force together: that is their effect together."
 		}
@@ -234,7 +237,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 		advice = p.compareBy(s, e)
 	default:
 		if e.Ended && e.Needed > 0 {
-			why += fmt.Sprintf(", %s after the change", plural(int64(e.NAfter), "iteration", "iterations"))
+			why += fmt.Sprintf(", %s after the change", unit.About(int64(e.NAfter), "iteration", "iterations"))
 		}
 		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
 		advice = p.compareBy(s, e)
@@ -304,5 +307,5 @@ func drift(v float64) string {
 	if math.Abs(v) < 0.005 {
 		return "0.00"
 	}
-	return signed(v, 2)
+	return unit.Signed(v, 2)
 }

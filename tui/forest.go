@@ -3,6 +3,7 @@ package tui
 import (
 	"math"
 
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -84,7 +85,7 @@ func forest(c *chart.Canvas, rows []whisker, names int) {
 	}
 	y := len(rows)
 	c.Fill(left, y, right-left+1, 1, '─', theme.Axis)
-	c.Text(left, y, signed(100*low, 0)+" % ", theme.Axis)
+	c.Text(left, y, unit.Signed(100*low, 0)+" % ", theme.Axis)
 	c.Text(zero-1, y, " 0 ", theme.Axis)
-	c.TextRight(right+1, y, " "+signed(100*high, 0)+" %", theme.Axis)
+	c.TextRight(right+1, y, " "+unit.Signed(100*high, 0)+" %", theme.Axis)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -235,7 +236,7 @@ func columns(frame, word string) string {
 		want := []rune(word)
 		for ; at+len(want) <= len(runes); at++ {
 			if string(runes[at:at+len(want)]) == word {
-				s.WriteString(" " + itoa(i) + ":" + itoa(at))
+				s.WriteString(" " + strconv.Itoa(i) + ":" + strconv.Itoa(at))
 			}
 		}
 	}

@@ -3,10 +3,12 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -164,7 +166,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case unitField:
 		return unitText(s, w), theme.Strong
 	case iterField:
-		return fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+count(s.Index)), theme.Plain
+		return fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+unit.Count(s.Index)), theme.Plain
 	case rateField:
 		return m.rateText()
 	case othersField:
@@ -174,7 +176,7 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case alertsField:
 		return m.alertLamp(w)
 	case clockField:
-		return fmt.Sprintf("%*s", w, clock(s.Elapsed)), theme.Plain
+		return fmt.Sprintf("%*s", w, unit.Clock(s.Elapsed)), theme.Plain
 	case leftField:
 		return m.leftText()
 	case stateField:
@@ -219,7 +221,7 @@ func (m *Model) leftText() (string, theme.Style) {
 	case m.paused():
 		return "left (paused)", theme.Faint
 	default:
-		return "left " + estimate(s.ETA), theme.Plain
+		return "left " + unit.Estimate(s.ETA), theme.Plain
 	}
 }
 
@@ -231,9 +233,9 @@ func (m *Model) rateText() (string, theme.Style) {
 	case ended(s.State) || s.Index <= 0:
 		return "", theme.Plain
 	case m.paused():
-		return rate(math.NaN()), theme.Faint
+		return unit.Rate(math.NaN()), theme.Faint
 	}
-	return rate(s.Rate), theme.Plain
+	return unit.Rate(s.Rate), theme.Plain
 }
 
 // sizedObject is the room from which an object stands with its sizes.
@@ -258,7 +260,7 @@ func unitText(s *profiles.Snapshot, w int) string {
 	}
 	all := s.Run.AllUnits()
 	one, now := s.Run.Schema.Unit.One, min(s.Unit+1, all)
-	return fittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, count(int64(all))),
+	return fittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(strconv.Itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, unit.Count(int64(all))),
 		fmt.Sprintf("%s %d", one, now))
 }
 
@@ -306,5 +308,5 @@ func ablationText(s *profiles.Snapshot) string {
 	if a == nil || !a.Running {
 		return ""
 	}
-	return fmt.Sprintf("A %*d/%d", len(itoa(a.Groups)), a.Done, a.Groups)
+	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 				t.Errorf("%s at %dx%d hides %q:\n%s", a.Name, size[0], size[1], m.paneNames(crowded), frame)
 			}
 			for _, said := range hiddenCount.FindAllStringSubmatch(frame, -1) {
-				if said[1] != itoa(len(crowded)) {
+				if said[1] != strconv.Itoa(len(crowded)) {
 					t.Errorf("%s at %dx%d hides %d panes and says %q:\n%s", a.Name, size[0], size[1], len(crowded), said[0], frame)
 				}
 			}
@@ -50,7 +51,7 @@ func TestHiddenPanesAreCountedOnce(t *testing.T) {
 	want := m.layout.Unseen
 	frame := frameOf(m)
 	counts := hiddenCount.FindAllStringSubmatch(frame, -1)
-	if len(counts) != 2 || counts[0][1] != itoa(want) || counts[1][1] != itoa(want) || want < 2 {
+	if len(counts) != 2 || counts[0][1] != strconv.Itoa(want) || counts[1][1] != strconv.Itoa(want) || want < 2 {
 		t.Errorf("%d hidden, and the screen says %q:\n%s", want, counts, frame)
 	}
 	press(m, "P")

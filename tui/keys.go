@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -105,7 +106,7 @@ func text(setting string, width int) func(*Model) (string, bool) {
 
 func threadCount(m *Model) (string, bool) {
 	_, pending := m.value(settings.Threads)
-	return itoa(m.threads()), pending
+	return strconv.Itoa(m.threads()), pending
 }
 
 // press runs what a key is bound to.

@@ -3,8 +3,10 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -56,7 +58,7 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		return "", theme.Faint
 	}
 	done, current, next := measuredSamples(s)
-	seen := trim(percentFine(coveredShare(s)))
+	seen := strings.TrimSpace(unit.PercentFine(coveredShare(s)))
 	if count := fmt.Sprintf("%d of %d%s", done, s.Run.Units, passText(s)); w >= chart.Width(count)+len(seen)+7 {
 		c.Text(0, h-1, count, theme.Strong)
 		c.TextRight(w, h-1, seen+" seen", theme.Faint)

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -86,7 +87,7 @@ func (t *layerTable) average(s *profiles.Snapshot) {
 
 // shownTime is a time as the table shows it.
 func shownTime(ns float64) float64 {
-	ms, err := strconv.ParseFloat(trim(milliseconds(ns)), 64)
+	ms, err := strconv.ParseFloat(strings.TrimSpace(unit.Milliseconds(ns)), 64)
 	if err != nil {
 		return 0 // not a number
 	}
@@ -251,23 +252,23 @@ func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col la
 	if col.phase > 0 {
 		c.Text(2+col.phase, y, chart.Cut(phaseName(s, l.Phase), 9), phaseStyle(l.Phase))
 	}
-	c.TextRight(col.ms, y, milliseconds(l.Nanos), number)
+	c.TextRight(col.ms, y, unit.Milliseconds(l.Nanos), number)
 	share := 0.0
 	if t.sum > 0 {
 		share = l.Nanos / t.sum
 	}
-	c.TextRight(col.share, y, percent(share), theme.Plain)
+	c.TextRight(col.share, y, unit.Percent(share), theme.Plain)
 	if col.flops > 0 && l.FLOPs > 0 && l.Nanos > 0 {
-		c.TextRight(col.flops, y, fixed(float64(l.FLOPs)/l.Nanos, 5), theme.Plain)
+		c.TextRight(col.flops, y, unit.Fixed(float64(l.FLOPs)/l.Nanos, 5), theme.Plain)
 	}
 	if col.bytes > 0 && l.Bytes > 0 && l.Nanos > 0 {
-		c.TextRight(col.bytes, y, fixed(float64(l.Bytes)/l.Nanos, 5), theme.Plain)
+		c.TextRight(col.bytes, y, unit.Fixed(float64(l.Bytes)/l.Nanos, 5), theme.Plain)
 	}
 	if col.roof == 0 || !l.Judged {
 		return
 	}
 	share, roof := nearestRoof(l)
-	c.TextRight(col.roof, y, percent(share)+" "+roof, theme.Plain)
+	c.TextRight(col.roof, y, unit.Percent(share)+" "+roof, theme.Plain)
 	if col.bar > 0 {
 		c.Bar(col.barAt, y, col.bar, min(share, 1)*float64(col.bar), phaseStyle(l.Phase))
 	}
@@ -287,7 +288,7 @@ func (t *layerTable) describe(w int) (string, theme.Style) {
 		return "", theme.Faint
 	}
 	l := &t.order[t.at]
-	head := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(seconds(l.Nanos)))
+	head := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(unit.Seconds(l.Nanos)))
 	intense := head
 	if l.FLOPs > 0 && l.Bytes > 0 {
 		intense += fmt.Sprintf(", %s FLOP/byte", compact(float64(l.FLOPs)/float64(l.Bytes)))

@@ -141,7 +141,7 @@ func (l *lines) say(format string, args ...any) {
 func (l *lines) take(s *profiles.Snapshot) {
 	before := l.snap
 	for _, line := range newLines(before, s) {
-		l.say("%s %s", clock(line.At), line.Text)
+		l.say("%s %s", unit.Clock(line.At), line.Text)
 	}
 	l.snap = s
 	l.notices.tell(l.out, s)
@@ -204,7 +204,7 @@ func (l *lines) effect(e *profiles.Effect) {
 	switch {
 	case e.Comparable():
 		text, _ := detail(l.snap, e, 1000)
-		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, signed(100*e.Shift, 1), signed(100*e.Low, 1), signed(100*e.High, 1), text)
+		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
 	case e.Open():
 		l.say("%s: %s iterations", what, needs(e))
 	case e.Enough:

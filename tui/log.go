@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
@@ -136,7 +137,7 @@ func (p *log) wrap(entries []profiles.LogLine, w int) {
 	}
 	p.of, p.rows = key, p.rows[:0]
 	for i, e := range entries {
-		at := clock(e.At)
+		at := unit.Clock(e.At)
 		for _, text := range wrap(visible.Text(e.Text), w-logIndent) {
 			p.rows = append(p.rows, logRow{at, chart.Cut(text, w-logIndent), i})
 			at = ""
@@ -206,7 +207,7 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 			y = p.moreAlerts(c, y, len(s.Alerts)-i, a.Severity)
 			break
 		}
-		c.Text(0, y, clock(a.Since), theme.Faint)
+		c.Text(0, y, unit.Clock(a.Since), theme.Faint)
 		c.Set(logIndent, y, alertGlyph(a.Severity), alertStyle(a.Severity))
 		for j, text := range rows {
 			style := theme.Plain
@@ -228,9 +229,9 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 // the key that lists them. It returns the row after it.
 func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int {
 	w, _ := c.Size()
-	text := plural(int64(n), "alert", "alerts")
+	text := unit.About(int64(n), "alert", "alerts")
 	if y > 0 {
-		text = plural(int64(n), "more alert", "more alerts")
+		text = unit.About(int64(n), "more alert", "more alerts")
 	}
 	c.Set(logIndent, y, alertGlyph(worst), alertStyle(worst))
 	c.Text(alertIndent, y, fittingOrLast(w-alertIndent, text+": "+alertKey+" lists them", text+": "+alertKey), alertStyle(worst))

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"slices"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -162,7 +164,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	const name, number = 11, 8
 	for y, r := range rows {
 		c.Text(0, y, r.name, theme.Plain)
-		c.TextRight(name+number, y, byteSize(r.bytes), theme.Strong)
+		c.TextRight(name+number, y, unit.Bytes(r.bytes), theme.Strong)
 		if room := w - name - number - 1; room > 2 && most > 0 {
 			c.Bar(name+number+1, y, room, float64(r.bytes)/float64(most)*float64(room), theme.Memory)
 		}
@@ -173,8 +175,8 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	case m.Reason != "":
 		c.Text(gpuColumn, y, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
 	case m.RSS > 0:
-		c.TextRight(name+number, y, byteSize(m.RSS), theme.Strong)
-		peak := "peak " + trim(byteSize(m.PeakRSS))
+		c.TextRight(name+number, y, unit.Bytes(m.RSS), theme.Strong)
+		peak := "peak " + strings.TrimSpace(unit.Bytes(m.PeakRSS))
 		text := fitting(w-name-number-1, peak, "")
 		slope, style := slopeShort(s)
 		x := c.Text(name+number+1, y, text, theme.Faint)

@@ -3,8 +3,10 @@ package tui
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -62,7 +64,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		p.ceiling = chart.RoundUp(max(highest, 1))
 	}
 	line.Ceiling = p.ceiling
-	line.Label = func(v float64) string { return axisLabel(v / 1e6) }
+	line.Label = func(v float64) string { return unit.AxisLabel(v / 1e6) }
 	if !line.Draw(&plot) {
 		message(&plot, "nothing read here")
 	}
@@ -82,7 +84,7 @@ func (p *memory) names(c *chart.Canvas, schema *profiles.Schema, m profiles.Memo
 	x := 0
 	for i, series := range memorySeries {
 		text := series.name
-		if full := text + " " + trim(byteSize(now[i])); w >= 76 {
+		if full := text + " " + strings.TrimSpace(unit.Bytes(now[i])); w >= 76 {
 			text = full
 		}
 		if x+chart.Width(text)+2 > w {
@@ -104,7 +106,7 @@ func (p *memory) readout(s *profiles.Snapshot) string {
 		if text == "" {
 			text = "iteration " + iterations(at) + ":"
 		}
-		text += " " + series.name + " " + trim(byteSize(int64(at.Mean)))
+		text += " " + series.name + " " + strings.TrimSpace(unit.Bytes(int64(at.Mean)))
 	}
 	return text
 }
@@ -115,7 +117,7 @@ func byteRate(v float64) string {
 	if v < 0 {
 		sign = "−"
 	}
-	return sign + trim(byteSize(int64(math.Round(math.Abs(v)))))
+	return sign + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(v)))))
 }
 
 // slopeShort is the slope in few words, and whether it is worth a look.
@@ -134,7 +136,7 @@ func slopeShort(s *profiles.Snapshot) (string, theme.Style) {
 	if t.PerMinute < 0 {
 		word = "shrinks "
 	}
-	return word + trim(byteSize(int64(math.Round(math.Abs(t.PerMinute))))) + "/min", slopeStyle(t)
+	return word + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(t.PerMinute))))) + "/min", slopeStyle(t)
 }
 
 // slopeStyle warns of growth that the caches do not explain.
@@ -157,7 +159,7 @@ func slopeWords(s *profiles.Snapshot) string {
 	if !t.Known {
 		return fmt.Sprintf("slope: needs %.0f s more of the run under these settings", math.Ceil(t.Needed.Seconds()))
 	}
-	over := fmt.Sprintf("over the last %s, %d readings", clock(t.Span), t.N)
+	over := fmt.Sprintf("over the last %s, %d readings", unit.Clock(t.Span), t.N)
 	interval := fmt.Sprintf("95 %% interval %s to %s", byteRate(t.Low), byteRate(t.High))
 	if t.Noise() {
 		return fmt.Sprintf("no slope: within noise (%s a minute, %s) %s", byteRate(t.PerMinute), interval, over)

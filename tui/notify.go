@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/terminal"
 )
@@ -107,9 +108,9 @@ func (n *notifier) notice(s *profiles.Snapshot) string {
 func ending(s *profiles.Snapshot) string {
 	switch s.State {
 	case profiles.Failed:
-		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, clock(s.Elapsed), firstLine(s.Err))
+		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, unit.Clock(s.Elapsed), firstLine(s.Err))
 	case profiles.Finished:
-		text := fmt.Sprintf("%s finished after %s", s.Run.Object, clock(s.Elapsed))
+		text := fmt.Sprintf("%s finished after %s", s.Run.Object, unit.Clock(s.Elapsed))
 		if quality := qualityText(s); quality != "" {
 			text += ", " + quality
 		}

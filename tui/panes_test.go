@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -241,7 +242,7 @@ func TestSamplesAreSortedAndScrolled(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, frame)
 		}
 	}
-	for _, want := range []string{"37", itoa(longest + 1), itoa(most + 1), "37"} {
+	for _, want := range []string{"37", strconv.Itoa(longest + 1), strconv.Itoa(most + 1), "37"} {
 		if got := firstSample(frameOf(m)); got != want {
 			t.Errorf("first is sample %s, want %s", got, want)
 		}

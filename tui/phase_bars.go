@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -73,9 +74,9 @@ func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, s *profiles.
 		name = theme.Faint
 		c.TextRight(w, y, notRun(s, id), theme.Faint)
 	} else {
-		c.TextRight(w-medianEnd, y, milliseconds(v.Median), theme.Strong)
-		c.TextRight(w-p95End, y, milliseconds(v.P95), theme.Faint)
-		c.TextRight(w-shareEnd, y, percent(v.Share), theme.Plain)
+		c.TextRight(w-medianEnd, y, unit.Milliseconds(v.Median), theme.Strong)
+		c.TextRight(w-p95End, y, unit.Milliseconds(v.P95), theme.Faint)
+		c.TextRight(w-shareEnd, y, unit.Percent(v.Share), theme.Plain)
 	}
 	c.Text(0, y, phaseName(s, id), name)
 }
@@ -164,8 +165,8 @@ func phaseBar(c *chart.Canvas, v profiles.PhaseView, top float64, style theme.St
 func (p *phases) total(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	c.Text(0, y, "iteration", theme.Strong)
-	c.TextRight(w-medianEnd, y, milliseconds(s.Total.Median), theme.Strong)
-	c.TextRight(w-p95End, y, milliseconds(s.Total.P95), theme.Faint)
+	c.TextRight(w-medianEnd, y, unit.Milliseconds(s.Total.Median), theme.Strong)
+	c.TextRight(w-p95End, y, unit.Milliseconds(s.Total.P95), theme.Faint)
 }
 
 // columnTitles writes what the numbers are above them, up to column right.

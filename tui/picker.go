@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -133,7 +134,7 @@ func (m *Model) pickerBox() []string {
 			if i == p.row {
 				c.Text(0, y, "▸", theme.Key)
 			}
-			c.Text(2, y, itoa(i+1), theme.Key)
+			c.Text(2, y, strconv.Itoa(i+1), theme.Key)
 			lamp, style := "○", theme.Faint
 			if v == m.asked(key) {
 				lamp, style = "●", theme.Good

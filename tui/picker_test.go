@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -25,10 +26,10 @@ func TestTheListOfValuesReachesEveryValue(t *testing.T) {
 				m.Update(rightKey)
 			}
 			checkFrame(t, m, 60, 15)
-			if frame := seen(m); !strings.Contains(frame, itoa(i+1)+" ○ "+value) && !strings.Contains(frame, itoa(i+1)+" ● "+value) {
+			if frame := seen(m); !strings.Contains(frame, strconv.Itoa(i+1)+" ○ "+value) && !strings.Contains(frame, strconv.Itoa(i+1)+" ● "+value) {
 				t.Errorf("the list lacks %q:\n%s", value, frame)
 			}
-			press(m, itoa(i+1))
+			press(m, strconv.Itoa(i+1))
 			want := []string{"Set " + key + " " + value}
 			if value == s.Settings.Get(key) {
 				want = nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
@@ -275,7 +276,7 @@ func (p *picture) legend(all []placed, way drawing) string {
 	return fittingParts(p.edgeRoom()-2, parts, brief)
 }
 
-func amplitude(v float32) string { return fixed(float64(v), 5) }
+func amplitude(v float32) string { return unit.Fixed(float64(v), 5) }
 
 // quality writes the newest metrics in the last row and returns the column after
 // them.
@@ -294,13 +295,13 @@ func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 		x = c.Text(x, h-1, value, theme.Strong) + 2
 	}
 	if w < 26 {
-		c.Text(0, h-1, strings.TrimPrefix(psnr(s.Of(psnrSeries).Latest), " "), theme.Strong)
-		c.TextRight(w, h-1, "SSIM"+ssim(s.Of(ssimSeries).Latest), theme.Plain)
+		c.Text(0, h-1, strings.TrimPrefix(unit.PSNR(s.Of(psnrSeries).Latest), " "), theme.Strong)
+		c.TextRight(w, h-1, "SSIM"+unit.SSIM(s.Of(ssimSeries).Latest), theme.Plain)
 		return w
 	}
-	put("PSNR", psnr(s.Of(psnrSeries).Latest))
-	put("SSIM", ssim(s.Of(ssimSeries).Latest))
-	put("RMSE ", fixed(s.Of(rmseSeries).Latest, 5)+" %")
+	put("PSNR", unit.PSNR(s.Of(psnrSeries).Latest))
+	put("SSIM", unit.SSIM(s.Of(ssimSeries).Latest))
+	put("RMSE ", unit.Fixed(s.Of(rmseSeries).Latest, 5)+" %")
 	return x - 2
 }
 

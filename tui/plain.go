@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/terminal"
 )
@@ -62,7 +63,7 @@ type plain struct {
 func (p *plain) take(s *profiles.Snapshot) {
 	for _, l := range newLines(p.snap, s) {
 		p.clear()
-		fmt.Fprintf(p.w, "%s %s\n", clock(l.At), printed(l.Text))
+		fmt.Fprintf(p.w, "%s %s\n", unit.Clock(l.At), printed(l.Text))
 	}
 	p.notices.tell(p.w, s)
 	first := p.snap == nil
@@ -130,16 +131,16 @@ func progressLine(s *profiles.Snapshot) string {
 	if ended(s.State) {
 		pace = float64(s.Index) / s.Elapsed.Seconds()
 	}
-	parts = append(parts, fmt.Sprintf("iter %d", s.Index), trim(rate(pace)))
+	parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
 	for _, l := range currentLosses(s) {
 		parts = append(parts, l.text())
 	}
 	if text := qualityText(s); text != "" {
 		parts = append(parts, text)
 	}
-	parts = append(parts, clock(s.Elapsed))
+	parts = append(parts, unit.Clock(s.Elapsed))
 	if s.ETAKnown && !ended(s.State) {
-		parts = append(parts, "left "+estimate(s.ETA))
+		parts = append(parts, "left "+unit.Estimate(s.ETA))
 	}
 	if s.Err != "" {
 		parts = append(parts, firstLine(s.Err))

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/sim/prism"
 	"prismtop/tui/chart"
 )
@@ -182,8 +183,8 @@ func TestNumbersHaveTheirWidth(t *testing.T) {
 			text  string
 			width int
 		}{
-			"milliseconds": {milliseconds(v * 1e6), 5}, "seconds": {seconds(v * 1e9), 7}, "loss": {loss(v), 9},
-			"rate": {rate(v), 10}, "byteSize": {byteSize(int64(min(max(finiteOr0(v), 0), 1e15))), 7}, "ssim": {ssim(v / 1e6), 6},
+			"milliseconds": {unit.Milliseconds(v * 1e6), 5}, "seconds": {unit.Seconds(v * 1e9), 7}, "loss": {unit.Loss(v), 9},
+			"rate": {unit.Rate(v), 10}, "byteSize": {unit.Bytes(int64(min(max(finiteOr0(v), 0), 1e15))), 7}, "ssim": {unit.SSIM(v / 1e6), 6},
 		} {
 			if got := len([]rune(f.text)); got != f.width {
 				t.Errorf("%s of %v is %q: %d wide, want %d", name, v, f.text, got, f.width)

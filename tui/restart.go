@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -37,9 +38,9 @@ func (m *Model) lost() []string {
 	if s == nil || s.Index == 0 {
 		return nil
 	}
-	lost := []string{plural(s.Index, "iteration", "iterations") + ", their weights and the picture"}
+	lost := []string{unit.About(s.Index, "iteration", "iterations") + ", their weights and the picture"}
 	if n := len(s.Effects); n > 0 {
-		lost = append(lost, plural(int64(n), "effect", "effects")+" of changes, and the marks in the charts")
+		lost = append(lost, unit.About(int64(n), "effect", "effects")+" of changes, and the marks in the charts")
 	}
 	return lost
 }

@@ -28,7 +28,7 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, room int, l
 	}
 	plot := c.Sub(0, 0, right, last)
 	plane := chart.Plane{
-		Label: axisLabel, LabelWidth: axisLabelWidth,
+		Label: unit.AxisLabel, LabelWidth: axisLabelWidth,
 		XTitle: "FLOP/byte", YTitle: "GFLOP/s",
 	}
 	x, y, hidden := t.ranges(s.Roofs)
@@ -91,7 +91,7 @@ func (t *layerTable) legend(c *chart.Canvas, under map[int]rune) {
 		}
 		c.Set(2, i, marker(i), phaseStyle(l.Phase))
 		c.Text(4, i, chart.Cut(name, legendWidth-11), style)
-		c.TextRight(legendWidth, i, milliseconds(l.Nanos), theme.Faint)
+		c.TextRight(legendWidth, i, unit.Milliseconds(l.Nanos), theme.Faint)
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/theme"
 )
 
@@ -72,14 +74,14 @@ func bounds(each profiles.Saving, unit timeUnit) string {
 // perIteration is a time per iteration, 10 wide: "   0.48 ms". Below 10 µs, where
 // two decimals of a millisecond say nothing, it is in smaller units.
 func perIteration(ns float64) string {
-	text := seconds(ns)
+	text := unit.Seconds(ns)
 	if a := max(ns, -ns); a >= 10e3 {
-		text = trim(fixed(a/1e6, 5)) + " ms"
+		text = strings.TrimSpace(unit.Fixed(a/1e6, 5)) + " ms"
 		if ns < 0 {
 			text = "−" + text
 		}
 	}
-	return fmt.Sprintf("%10s", trim(text))
+	return fmt.Sprintf("%10s", strings.TrimSpace(text))
 }
 
 // savedEach is what a cache saves of an iteration: in nanoseconds and as a share

@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 )
 
 // nameOf is a setting's name in this run.
@@ -132,7 +133,7 @@ func (m *Model) caution(key, value string) string {
 		}
 	}
 	if n, err := strconv.Atoi(value); key == settings.Threads && err == nil && n > m.options.Cores {
-		return fmt.Sprintf(", more than the %s here", plural(int64(m.options.Cores), "processor", "processors"))
+		return fmt.Sprintf(", more than the %s here", unit.About(int64(m.options.Cores), "processor", "processors"))
 	}
 	if image := m.asked("image"); key == "object" && image != "" {
 		return ", but the image wins while it is " + image
@@ -193,7 +194,7 @@ func (m *Model) moreThreads(by int) {
 	}
 	if most := mostThreads * m.options.Cores; by > 0 && n > most {
 		m.complain(fmt.Sprintf("threads stays %d: more than %d for each of %s only wait (, and enter give it any number)",
-			n-by, mostThreads, plural(int64(m.options.Cores), "processor", "processors")))
+			n-by, mostThreads, unit.About(int64(m.options.Cores), "processor", "processors")))
 		return
 	}
 	m.set(settings.Threads, strconv.Itoa(n))

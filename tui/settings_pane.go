@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
 )
@@ -360,7 +361,7 @@ func (p *settingsView) explainReading() []string {
 // effectFor is an effect with the value that it is of, as far as the column has room.
 func effectFor(t *settings.Table, key, value, shift string, low, high float64, by string) string {
 	of := settingText(t, key, value, 1) + " "
-	interval := " [" + signed(100*low, 0) + "," + signed(100*high, 0) + "]"
+	interval := " [" + unit.Signed(100*low, 0) + "," + unit.Signed(100*high, 0) + "]"
 	return fittingOrLast(settingHelpX-settingEffectX-1, of+shift+interval+by, of+shift+by, shift+interval+by)
 }
 
@@ -372,7 +373,7 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 		switch e := &s.Effects[i]; {
 		case e.Key != key || len(e.With) > 0 || !e.Enough:
 		case e.Comparable():
-			return effectFor(s.Settings.Table(), key, e.After, signedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
+			return effectFor(s.Settings.Table(), key, e.After, unit.SignedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
 		default:
 			without = fittingOrLast(settingHelpX-settingEffectX-1, incomparable(p.host, s, e)...)
 		}
@@ -381,7 +382,7 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 		for i := range s.Ablation.Rows {
 			r := &s.Ablation.Rows[i]
 			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == settingsOf(s).Get(key)) {
-				return effectFor(s.Settings.Table(), key, r.On, signedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
+				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
 			}
 		}
 	}

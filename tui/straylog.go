@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 )
 
 // overhear takes what others printed beside the screen into the log, and says whether
@@ -15,7 +16,7 @@ func (m *Model) overhear() bool {
 	}
 	lines, lost := m.stray.Take()
 	if lost > 0 {
-		lines = append([]string{"(" + plural(int64(lost), "line", "lines") + " lost)"}, lines...)
+		lines = append([]string{"(" + unit.About(int64(lost), "line", "lines") + " lost)"}, lines...)
 	}
 	if len(lines) == 0 {
 		return false

@@ -101,7 +101,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.State == profiles.Finished && s.EndedBy != "" {
 		state += " by " + s.EndedBy
 	}
-	line("prismtop: %s: %s after %s", strings.Join(identity(s), ", "), state, clock(s.Elapsed))
+	line("prismtop: %s: %s after %s", strings.Join(identity(s), ", "), state, unit.Clock(s.Elapsed))
 	if s.Err != "" {
 		line("  error        %s", firstLine(s.Err))
 	}
@@ -119,7 +119,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		line("  %-12s %s", a.Severity, a.What)
 	}
 	if s.Own.Dropped > 0 {
-		line("  dropped      %s: the aggregator fell behind", plural(s.Own.Dropped, "record", "records"))
+		line("  dropped      %s: the aggregator fell behind", unit.About(s.Own.Dropped, "record", "records"))
 	}
 	return b.String()
 }
@@ -159,13 +159,13 @@ func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 		return
 	}
 	row := func(name string, v profiles.Spread, share string) {
-		line("  %-12s %8s %8s %8s %8s", name, milliseconds(v.Median), milliseconds(v.P10), milliseconds(v.P90), share)
+		line("  %-12s %8s %8s %8s %8s", name, unit.Milliseconds(v.Median), unit.Milliseconds(v.P10), unit.Milliseconds(v.P90), share)
 	}
 	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage(), "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
 	row("iteration", w.Total, "")
 	for id, v := range w.Phases {
 		if v.N > 0 {
-			row("  "+phaseName(s, profiles.Phase(id)), v.Spread, percent(v.Share))
+			row("  "+phaseName(s, profiles.Phase(id)), v.Spread, unit.Percent(v.Share))
 		}
 	}
 	line("  %-12s (warm-up left out: the first after each compilation or change)", "")
@@ -177,17 +177,17 @@ func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
 		line("  memory       – (no plan was compiled)")
 		return
 	}
-	peak := "peak RSS " + trim(byteSize(m.PeakRSS))
+	peak := "peak RSS " + strings.TrimSpace(unit.Bytes(m.PeakRSS))
 	if m.PeakRSS == 0 {
 		peak = "peak RSS – (" + m.Reason + ")"
 	}
 	text := ""
 	for i, info := range s.Run.Schema.Memory {
 		if info.Name == "weights" || info.Name == "activations" {
-			text += info.Name + " " + trim(byteSize(m.Parts[i])) + ", "
+			text += info.Name + " " + strings.TrimSpace(unit.Bytes(m.Parts[i])) + ", "
 		}
 	}
-	line("  memory       %scaches %s, %s", text, trim(byteSize(m.Caches)), peak)
+	line("  memory       %scaches %s, %s", text, strings.TrimSpace(unit.Bytes(m.Caches)), peak)
 }
 
 func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
@@ -202,7 +202,7 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		case !ok:
 			line("  %-12s no lookups%s", cacheTitle(s, id), yet(s))
 		default:
-			line("  %-12s %s hits (%s), %s", cacheTitle(s, id), trim(hitRate(rate)), lookups(v), savedInAll(v, true))
+			line("  %-12s %s hits (%s), %s", cacheTitle(s, id), strings.TrimSpace(unit.HitRate(rate)), lookups(v), savedInAll(v, true))
 		}
 		if s.Run.Schema.Caches[id].Setting == measurementCache && cannotHit(s) {
 			once := "once"
@@ -234,7 +234,7 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 		switch {
 		case e.Comparable():
 			text, _ := detail(s, e, 40)
-			line("  %s: %s [%s, %s] %%, %s", what, signed(100*e.Shift, 1), signed(100*e.Low, 1), signed(100*e.High, 1), text)
+			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
 		case e.Open():
 			line("  %s: too few iterations to tell", what)
 		default:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -266,7 +267,7 @@ func fillingLength(n int64, wall bool) int64 {
 func (t *timeline) line(s *profiles.Snapshot) chart.Line {
 	l := chart.Line{
 		From: t.axis.first, To: t.axis.last, Log: t.log,
-		Marks: marks(s), Label: axisLabel, LabelWidth: axisLabelWidth,
+		Marks: marks(s), Label: unit.AxisLabel, LabelWidth: axisLabelWidth,
 		Cursor: t.unit(t.cursor), HasCursor: t.reading,
 	}
 	if t.wall {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -387,7 +388,7 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 func TestANumberAtTheEndOfItsRangeStays(t *testing.T) {
 	for value, key := range map[int]string{1: "[", math.MaxInt32: "]"} {
 		s := whole(t)
-		set(s, "iterations", itoa(value))
+		set(s, "iterations", strconv.Itoa(value))
 		m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 		press(m, key)
 		if got := r.called(); got != nil {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
@@ -115,13 +117,13 @@ type unitColumn struct {
 }
 
 var unitColumns = []unitColumn{
-	{"iterations", 10, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return count(int64(r.Iterations)) }},
-	{"time", 8, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return seconds(float64(r.Elapsed)) }},
+	{"iterations", 10, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Count(int64(r.Iterations)) }},
+	{"time", 8, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Seconds(float64(r.Elapsed)) }},
 	{"ms each", 8, 40, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
-		return milliseconds(float64(r.Elapsed) / float64(r.Iterations))
+		return unit.Milliseconds(float64(r.Elapsed) / float64(r.Iterations))
 	}},
-	{"loss old", 9, 60, hasSeries(lossOld), func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossOld)) }},
-	{"loss new", 9, 50, hasSeries(lossNew), func(s *profiles.Snapshot, r profiles.UnitResult) string { return loss(valueOf(s, r, lossNew)) }},
+	{"loss old", 9, 60, hasSeries(lossOld), func(s *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(valueOf(s, r, lossOld)) }},
+	{"loss new", 9, 50, hasSeries(lossNew), func(s *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(valueOf(s, r, lossNew)) }},
 	{"centre, px", 12, 75, func(s *profiles.Snapshot) bool { return len(s.Run.Centres) > 0 }, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
 }
 
@@ -212,7 +214,7 @@ func (p *units) summary(s *profiles.Snapshot) string {
 	if ends := p.ends.String(); ends != "" {
 		parts = append(parts, ends)
 	}
-	return strings.Join(append(parts, "median "+trim(seconds(p.median*1e9))), " · ")
+	return strings.Join(append(parts, "median "+strings.TrimSpace(unit.Seconds(p.median*1e9))), " · ")
 }
 
 // titles writes what the columns are.
@@ -223,7 +225,7 @@ func (p *units) titles(c *chart.Canvas, s *profiles.Snapshot) {
 	eachColumn(c, s, func(x int, col unitColumn) { end = x; c.TextRight(x, 0, col.title, theme.Faint) })
 	if limit := unitLimit(s); limit > 0 {
 		bar := unitBar(c, 0, end)
-		bar.Text(0, 0, "iterations, full at "+count(limit), theme.Faint)
+		bar.Text(0, 0, "iterations, full at "+unit.Count(limit), theme.Faint)
 	}
 }
 
@@ -246,7 +248,7 @@ func eachColumn(c *chart.Canvas, s *profiles.Snapshot, draw func(x int, col unit
 }
 
 func unitRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResult) {
-	c.TextRight(unitNumberWidth, y, itoa(int(r.Unit)+1), theme.Strong)
+	c.TextRight(unitNumberWidth, y, strconv.Itoa(int(r.Unit)+1), theme.Strong)
 	text, style := unitEnd(&r)
 	c.Text(unitNumberWidth+1, y, text, style)
 	end := 0
@@ -285,7 +287,7 @@ func unitBar(c *chart.Canvas, y, end int) chart.Canvas {
 // limit.
 func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
-	name, limit := itoa(s.Unit+1), unitLimit(s)
+	name, limit := strconv.Itoa(s.Unit+1), unitLimit(s)
 	if !s.InUnits() {
 		name, limit = "init", int64(s.Settings.Int("init_iterations")*s.Settings.Int("init_cycles"))
 	}
@@ -296,16 +298,16 @@ func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	}
 	c.Text(unitNumberWidth+1, y, state, theme.Current)
 	done := s.InUnit + 1
-	c.TextRight(unitFixed+1+unitColumns[0].width, y, count(int64(done)), theme.Strong)
+	c.TextRight(unitFixed+1+unitColumns[0].width, y, unit.Count(int64(done)), theme.Strong)
 	x := unitFixed + unitColumns[0].width + 2
-	of := "of " + count(limit) + " "
+	of := "of " + unit.Count(limit) + " "
 	if limit <= 0 || x+chart.Width(of) > w {
 		return
 	}
 	x = c.Text(x, y, of, theme.Faint)
 	newest := ""
 	if len(s.Of(lossNew).Curve) > 0 && w-x >= 40 {
-		newest = " loss " + trim(loss(s.Of(lossNew).Latest))
+		newest = " loss " + strings.TrimSpace(unit.Loss(s.Of(lossNew).Latest))
 		c.TextRight(w, y, newest, theme.Plain)
 	}
 	room := min(w-x-chart.Width(newest), 40)
@@ -331,5 +333,5 @@ func wholeSigned(v float64) string {
 	if v = math.Round(v); v == 0 {
 		return "0"
 	}
-	return signed(v, 0)
+	return unit.Signed(v, 0)
 }

@@ -2,8 +2,10 @@ package tui
 
 import (
 	"math"
+	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 )
 
 // This file is how caches and what they save are told.
@@ -18,7 +20,7 @@ func lookups(v profiles.CacheView) string {
 	if v.Hits+v.Misses == 0 {
 		return notAsked
 	}
-	return plural(v.Hits, "hit", "hits") + " " + plural(v.Misses, "miss", "misses")
+	return unit.About(v.Hits, "hit", "hits") + " " + unit.About(v.Misses, "miss", "misses")
 }
 
 // aboutNothing stands for what is within noise, or too little to matter.
@@ -28,7 +30,7 @@ const aboutNothing = "≈ 0"
 // comes first, else as "1.94 s saved".
 func savedInAll(v profiles.CacheView, verbFirst bool) string {
 	total := v.Total()
-	verb, amount := "saved", trim(seconds(math.Abs(total.Value)))
+	verb, amount := "saved", strings.TrimSpace(unit.Seconds(math.Abs(total.Value)))
 	switch {
 	case total.Nothing(0):
 		amount = aboutNothing

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 )
 
 // This file is how the effect of a change is told.
@@ -59,14 +60,14 @@ const again = "change back and again"
 
 // medians is both times of an effect that is not comparable, as what they are.
 func medians(e *profiles.Effect) string {
-	return fmt.Sprintf("before %s ms, after %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
+	return fmt.Sprintf("before %s ms, after %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 }
 
 // detail is the numbers behind an effect, the most important ones where w cells
 // do not hold all.
 func detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn bool) {
 	counts := fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter)
-	quality := "PSNR " + signed(e.QualityDrift, 2) + " dB meanwhile"
+	quality := "PSNR " + unit.Signed(e.QualityDrift, 2) + " dB meanwhile"
 	switch {
 	case !e.HasQuality:
 		quality = "PSNR not measured"
@@ -76,7 +77,7 @@ func detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 	why, brief := e.Incomparable()
 	switch {
 	case e.Comparable():
-		times := fmt.Sprintf("%s → %s ms", trim(milliseconds(e.BeforeNS)), trim(milliseconds(e.AfterNS)))
+		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 		n := fmt.Sprintf("n %d", e.NAfter)
 		return fittingParts(w, []string{times, quality, n}, []string{times, quality}, []string{times}), false
 	case e.Open(), ended(s.State) && !e.Enough:

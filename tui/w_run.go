@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/monospace"
 )
@@ -56,7 +57,7 @@ func precision(s *profiles.Snapshot, w int) string {
 			scale = fmt.Sprintf(" scale %.0f", s.Of(profiles.GradientScale).Latest)
 		}
 		if s.SkippedSteps > 0 {
-			skipped = " " + count(s.SkippedSteps) + " skipped"
+			skipped = " " + unit.Count(s.SkippedSteps) + " skipped"
 		}
 		if skipped != "" {
 			return fittingOrLast(w, amp+scale+skipped, amp+skipped, amp)

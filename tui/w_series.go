@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 )
 
 // This file is how losses and metrics are told.
@@ -33,11 +34,11 @@ func metricsOf(s *profiles.Snapshot) (all []metric) {
 func (m metric) format(v float64) string {
 	switch m.Name {
 	case psnrSeries:
-		return trim(psnr(v))
+		return strings.TrimSpace(unit.PSNR(v))
 	case ssimSeries:
-		return trim(ssim(v))
+		return strings.TrimSpace(unit.SSIM(v))
 	}
-	text := trim(fixed(v, 5))
+	text := strings.TrimSpace(unit.Fixed(v, 5))
 	if unit, _, _ := strings.Cut(m.Unit, " "); unit != "" { // "% of the truth's RMS"
 		text += " " + unit
 	}
@@ -60,7 +61,7 @@ type currentLoss struct {
 }
 
 // text is the loss's name and newest value.
-func (l currentLoss) text() string { return l.title + " " + trim(loss(l.Latest)) }
+func (l currentLoss) text() string { return l.title + " " + strings.TrimSpace(unit.Loss(l.Latest)) }
 
 // currentLosses are the losses that the newest iteration has. One that stands alone, outside
 // the units of work, is just the loss.

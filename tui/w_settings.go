@@ -8,6 +8,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 )
 
 // This file is how settings and their values are told, and which of a snapshot's settings are meant.
@@ -44,10 +45,10 @@ func settingText(t *settings.Table, key, value string, cores int) string {
 	case value == "0" && k.Zero != "":
 		return k.Zero
 	case value == "0" && key == settings.Threads:
-		return itoa(cores)
+		return strconv.Itoa(cores)
 	case key == "learning_rate":
 		if v, err := strconv.ParseFloat(value, 64); err == nil {
-			return strings.TrimSpace(learningRate(v))
+			return strings.TrimSpace(unit.LearningRate(v))
 		}
 	}
 	return value

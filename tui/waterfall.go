@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"prismtop/profiles"
+	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
@@ -72,7 +73,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		return "", theme.Faint
 	}
 	it := &s.Recent[f.find()]
-	f.title = fmt.Sprintf("iteration %d  %s ms", it.Index, milliseconds(float64(it.Total)))
+	f.title = fmt.Sprintf("iteration %d  %s ms", it.Index, unit.Milliseconds(float64(it.Total)))
 	if it.Flags&profiles.Warmup != 0 {
 		f.title += "  warm-up"
 	}
@@ -175,7 +176,7 @@ func (f *waterfall) drawSpans(c *chart.Canvas, y, names int, spans []span) {
 		if s.len <= 0 {
 			continue
 		}
-		c.TextRight(w, y+i, milliseconds(s.len), theme.Strong)
+		c.TextRight(w, y+i, unit.Milliseconds(s.len), theme.Strong)
 		if room < 3 {
 			continue
 		}
@@ -195,9 +196,9 @@ func (f *waterfall) axis(c *chart.Canvas, y, names int) {
 	}
 	c.Fill(names+1, y, room, 1, '─', theme.Axis)
 	c.Text(names+1, y, "0 ", theme.Axis)
-	c.TextRight(names+1+room, y, " "+axisLabel(f.ceiling/1e6)+" ms", theme.Axis)
+	c.TextRight(names+1+room, y, " "+unit.AxisLabel(f.ceiling/1e6)+" ms", theme.Axis)
 	if room >= 30 {
-		half := " " + axisLabel(f.ceiling/2e6) + " "
+		half := " " + unit.AxisLabel(f.ceiling/2e6) + " "
 		c.Text(names+1+room/2-chart.Width(half)/2, y, half, theme.Axis)
 	}
 }
