@@ -249,3 +249,38 @@ func lossStyle(s *profiles.Snapshot, i int) theme.Style {
 	}
 	return theme.Line
 }
+
+// This file is what the panes of times and losses say about themselves.
+
+// timelineTerms explains the axis that charts over the run share.
+const timelineTerms = "Left and right move a cursor, whose reading is in the lower edge; up and down zoom, pgup and pgdown go " +
+	"back and forth, home shows the whole run, end follows the newest again. A chart that was scrolled back stands still and " +
+	"says so. The axis is filled from the left and then jumps, so that little has to be sent. v changes between iterations and " +
+	"wall time, in which pauses are gaps; x between a linear and a logarithmic axis."
+
+// bucketTerms explains the points of a curve.
+const bucketTerms = "A curve has at most 2000 points. In a long run each stands for several iterations, whose range the " +
+	"cursor reads: the line is their mean."
+
+// Explain says what is drawn and how it is measured.
+func (p *iterationTime) Explain() []string {
+	return []string{
+		"The wall time of each iteration in ms, from before its first step to after its metrics and picture, warm-up included. " +
+			bucketTerms + " The band reaches from their 10th to their 90th percentile, right to 1 %; a dot above and below are the slowest and the fastest, so that no spike is lost.",
+		"▴ at the top is a spike beyond a linear axis, which ends above 19 of 20 points; one mark stands for all within four columns. A dashed " +
+			"line is a change of a setting, named by its key; * stands for several that are too near for letters of their own. Median and last in the upper edge are of the recent window: at most 512 iterations since the last change, " +
+			"warm-up left out.",
+		timelineTerms,
+	}
+}
+
+// Explain says what is drawn and how it is measured.
+func (p *losses) Explain() []string {
+	return []string{
+		"New is the loss on the measurement of the present sub-aperture, old that on everything measured before it, both as the " +
+			"optimiser sees them, of every iteration; while initialising there is one loss, against a disc. A sample ends as converged when both are " +
+			"below the threshold, the dashed line; a threshold that was given for another loss is suspended and has none. Losses that are not finite are left out and counted below.",
+		bucketTerms + " The logarithmic axis leaves out the rare low: values a decade below nine tenths of all lie on its bottom.",
+		timelineTerms,
+	}
+}

@@ -102,7 +102,7 @@ const (
 func New(s Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		source: s, powers: powersOf(s), options: o, now: o.Now, used: threadTime,
+		source: s, powers: powersOf(s), options: o, now: o.Now, used: machine.ThreadTime,
 		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
 
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
@@ -229,4 +232,94 @@ func (m *Model) lastWords() string {
 		text = strings.Map(theme.ASCII, text)
 	}
 	return ansi.ResetStyle + "\r" + text
+}
+
+// This file holds the end of the program up until the terminal has answered what it
+// was asked at the start: what comes later is typed at the shell's prompt.
+
+// Answers are awaited for so long after the questions, and hold up the end for so long.
+const (
+	answersLimit = 2 * time.Second
+	holdLimit    = 600 * time.Millisecond
+)
+
+// leaveMsg tries again to leave.
+type leaveMsg struct{}
+
+// answersDue says whether the terminal may still answer.
+func (m *Model) answersDue(now time.Time) bool {
+	if m.out == nil || m.out.Failed() || m.crash != nil || m.questioned.IsZero() || now.Sub(m.questioned) > answersLimit {
+		return false
+	}
+	return m.graphics.AnswerDue()
+}
+
+// hold keeps Bubble Tea from ending while answers are due. It is asked about every
+// message before Update.
+func (m *Model) hold(_ tea.Model, msg tea.Msg) tea.Msg {
+	if _, ok := msg.(tea.QuitMsg); !ok || !m.answersDue(time.Now()) {
+		return msg
+	}
+	if m.leaving.IsZero() {
+		m.leaving = time.Now()
+	}
+	if time.Since(m.leaving) > holdLimit {
+		return msg
+	}
+	return leaveMsg{}
+}
+
+// leaveSoon is the way from a leaveMsg to the next try.
+func leaveSoon() tea.Cmd {
+	return tea.Tick(10*time.Millisecond, func(time.Time) tea.Msg { return tea.QuitMsg{} })
+}
+
+// Options are how the screen looks, and where it is. The zero value is a screen
+// on the process' own terminal, with what that terminal can do.
+type Options struct {
+	// ASCII draws with 7-bit characters only.
+	ASCII bool
+	// NoColor draws without colours. Run also does so where the environment's
+	// NO_COLOR is not empty.
+	NoColor bool
+	// Colours are the screen's; terminal.AutoColours asks the terminal for its ground and is
+	// dark until it answers. FixedColours lets nothing remembered change them.
+	Colours      terminal.Colours
+	FixedColours bool
+	// Bandwidth is how much of the line the screen may take. FixedBandwidth lets
+	// nothing remembered change it.
+	Bandwidth      terminal.Bandwidth
+	FixedBandwidth bool
+	// Cores is the number of threads that a setting of 0 means; 0 asks the Go
+	// runtime.
+	Cores int
+	// Panes are the panes that there are; all of them where it is nil.
+	Panes []Spec
+	// Summary is the text that Run prints after the screen is gone: of a run that does what state
+	// says, where threads 0 is one for each of so many cores, for a terminal of so many columns.
+	// Nothing is printed where it is nil.
+	Summary func(s *profiles.Snapshot, state string, cores, columns int) string
+
+	// Notices are how the user is told that the run finished, failed or stalled.
+	Notices Notices
+
+	// Settings are those that the run starts with; their table says which keys there are
+	// until the first snapshot does.
+	Settings settings.Values
+	// Origins says where each setting came from, by its key; nil where nobody knows.
+	Origins settings.Origins
+
+	// Remember is the file in which the screen keeps how it was left
+	// (RememberedPath); nothing is kept where it is empty.
+	Remember string
+
+	// Output, Input and Environ are the terminal: os.Stdout, os.Stdin and the
+	// process' environment where they are nil.
+	Output  io.Writer
+	Input   io.Reader
+	Environ []string
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+
+	size [2]int // of an output that is no terminal, in cells
 }

@@ -1,4 +1,4 @@
-package tui
+package machine
 
 import (
 	"time"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime is the processor time that the calling thread has used. The caller
+// ThreadTime is the processor time that the calling thread has used. The caller
 // holds its goroutine on the thread between two readings.
-func threadTime() time.Duration {
+func ThreadTime() time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
 		return 0

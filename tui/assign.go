@@ -1,44 +1,13 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles/settings"
 )
 
-// This file starts and stops ablations.
-
-// ablationRuns says whether an ablation is under way, or asked for.
-func (m *Model) ablationRuns() bool {
-	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
-}
-
-// toggleAblation starts an ablation and shows its table, or stops it.
-func (m *Model) toggleAblation() {
-	if m.powers.ablator == nil {
-		m.complain("no ablation can be started from here")
-		return
-	}
-	if m.ablationRuns() {
-		m.ablating = false
-		m.powers.ablator.StopAblation()
-		m.say("the ablation stops: the settings return to what they were")
-		return
-	}
-	if m.snap == nil || ended(m.snap.State) {
-		m.complain("an ablation needs a run that goes on")
-		return
-	}
-	if err := m.powers.ablator.StartAblation(); err != nil {
-		m.complain("no ablation: " + err.Error())
-		return
-	}
-	m.ablating, m.askedAt = true, m.snap.Ablation
-	m.openPane(m.deck.Find(ablationPane))
-	m.say(strings.TrimSpace("ablation: A or esc stops it. " + ablationLength(m.snap)))
-}
+// This file is how a value that was written out is asked for, and what opens the pane of
+// settings.
 
 // assign asks for a value that was written out; a weight takes its share from the
 // other two.
