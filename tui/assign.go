@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strconv"
+
 	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles/settings"
@@ -96,4 +98,9 @@ func (m *Model) otherDevice() {
 		device = "cpu"
 	}
 	m.set("device", device)
+}
+
+func parseNumber(text string) float64 {
+	v, _ := strconv.ParseFloat(text, 64)
+	return v
 }

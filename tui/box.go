@@ -153,3 +153,6 @@ func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) 
 	}
 	return y
 }
+
+// proseWidth is how wide lines of prose are at most.
+const proseWidth = 76

@@ -1,9 +1,6 @@
 package tui
 
 import (
-	"bytes"
-	"context"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -11,16 +8,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
 	"prismtop/tui/layout"
 )
-
-// spectacle is a source that can be watched and nothing else.
-type spectacle chan *profiles.Snapshot
-
-func (w spectacle) Snapshots() <-chan *profiles.Snapshot { return w }
 
 // watching is a screen of a source without capabilities.
 func watching(t *testing.T, w, h int, snaps ...*profiles.Snapshot) *Model {
@@ -147,35 +138,6 @@ func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	m, _ = screen(t, 200, 60, Options{}, colorprofile.ANSI256, s, running())
 	if !strings.Contains(footerOf(m), "s save") {
 		t.Errorf("a run with a result cannot be saved:\n%s", footerOf(m))
-	}
-}
-
-// In lines, too, nothing is offered that the run cannot be asked for.
-func TestLinesOfASourceThatCanOnlyBeWatched(t *testing.T) {
-	source, in := make(spectacle), &bytes.Buffer{}
-	out := &transcript{}
-	for _, command := range []string{"help", "pause", "step", "save", "restart", "amp=off", "settings", "status", "quit"} {
-		in.WriteString(command + "\n")
-	}
-	reader, typed := io.Pipe()
-	go func() {
-		source <- running()
-		_, _ = typed.Write(in.Bytes())
-	}()
-	if _, err := Lines(context.Background(), reader, out, source, LineOptions{Cores: 2}, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	text := ansi.Strip(out.String())
-	for _, want := range []string{"quit: stop watching", "this run cannot be paused from here", "this run cannot be saved from here", "this run cannot be restarted from here",
-		"not changed: the settings of this run cannot be changed from here", "amp = bf16 ("} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is missing:\n%s", want, text)
-		}
-	}
-	for _, not := range []string{"NAME=VALUE", "pause, go", "  save:", "  restart:"} {
-		if strings.Contains(text, not) {
-			t.Errorf("%q is offered:\n%s", not, text)
-		}
 	}
 }
 

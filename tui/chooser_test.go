@@ -198,7 +198,7 @@ func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 	small, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, running())
 	press(small, "?")
 	small.Update(tea.MouseWheelMsg{X: 5, Y: 5, Button: tea.MouseWheelDown})
-	if small.sheet.top != 1 {
+	if small.sheet.above() != 1 {
 		t.Error("the wheel does not scroll the help")
 	}
 }

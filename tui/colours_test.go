@@ -86,12 +86,12 @@ func TestTrueColourIsForPictures(t *testing.T) {
 // A slow line gets no picture in 24-bit colours, whatever the user wants.
 func TestASlowLineHasCheapPictures(t *testing.T) {
 	m, _ := screen(t, 200, 60, Options{Bandwidth: terminal.LowBandwidth}, colorprofile.TrueColor, running())
-	for range numKspaceViews {
-		for range numDrawings {
+	for range 3 {
+		for range 6 {
 			if strings.Contains(m.View().Content, "8;2;") {
-				t.Errorf("low, %s: 24-bit colours", drawingNames[m.panes[idPicture].(*picture).wanted])
+				t.Error("low: 24-bit colours")
 			}
-			m.panes[idPicture].(*picture).Press("i")
+			m.panes[idPicture].Press("i")
 			m.stale = true
 			m.Update(snapshotMsg{running()})
 		}

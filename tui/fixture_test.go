@@ -1,38 +1,22 @@
 package tui
 
 import (
+	"flag"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
-)
-
-// deck is the panes of the screen, and those are their places in it.
-var (
-	deck = NewDeck(Panes)
-
-	idPhases        = deck.Find("phases")
-	idPicture       = deck.Find("reconstruction")
-	idCaches        = deck.Find("caches")
-	idLoss          = deck.Find("loss")
-	idEffects       = deck.Find("effects")
-	idIterationTime = deck.Find("iteration time")
-	idKSpace        = deck.Find("k-space")
-	idMemory        = deck.Find("memory")
-	idQuality       = deck.Find("quality")
-	idSamples       = deck.Find("samples")
-	idLog           = deck.Find("log")
-	idSettings      = deck.Find("settings")
-	idAblation      = deck.Find("ablation")
+	"prismtop/tui/ptytest"
 )
 
 // recorder is a source with every capability that writes down what it is asked, refuses what it is
@@ -330,30 +314,6 @@ func trainer() *profiles.Snapshot {
 	return s
 }
 
-// screen is a model of a size that was handed snapshots.
-func screen(t testing.TB, w, h int, o Options, profile colorprofile.Profile, snaps ...*profiles.Snapshot) (*Model, *recorder) {
-	t.Helper()
-	r := newRecorder()
-	if o.Now == nil {
-		at := time.Unix(1e9, 0)
-		o.Now = func() time.Time { return at }
-	}
-	o.Cores = 2
-	if o.Settings.Table() == nil {
-		o.Settings = running().Settings
-	}
-	m := New(r, o)
-	m.Update(tea.ColorProfileMsg{Profile: profile})
-	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
-	for _, s := range snaps {
-		m.Update(snapshotMsg{s})
-	}
-	if m.crash != nil {
-		t.Fatal(m.crash)
-	}
-	return m, r
-}
-
 // cells are what a terminal of that size shows of a frame.
 func cells(frame string, w, h int) uv.ScreenBuffer {
 	b := uv.NewScreenBuffer(w, h)
@@ -361,18 +321,158 @@ func cells(frame string, w, h int) uv.ScreenBuffer {
 	return b
 }
 
-// pressed is a key press as Bubble Tea delivers it.
-func pressed(name string) tea.KeyPressMsg {
-	switch name {
-	case "esc":
-		return tea.KeyPressMsg{Code: tea.KeyEscape}
-	case "enter":
-		return tea.KeyPressMsg{Code: tea.KeyEnter}
-	case "space":
-		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+var update = flag.Bool("update", false, "write the golden screens anew")
+
+// shown is what a terminal shows of a frame, as text.
+func shown(b uv.ScreenBuffer) string {
+	var s strings.Builder
+	for y := range b.Height() {
+		for x := range b.Width() {
+			if c := b.CellAt(x, y); c != nil && c.Width > 0 {
+				s.WriteString(c.Content)
+			}
+		}
+		s.WriteByte('\n')
 	}
-	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
-		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
-	}
-	return tea.KeyPressMsg{Code: rune(name[0]), Text: name}
+	return s.String()
 }
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	kept(t, filepath.Join("testdata", name+".golden"), got)
+}
+
+// kept compares a text with a file, or with -update writes the file.
+func kept(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is another (go test -run '^%s$' -update writes it anew):\n%s", file, strings.Split(t.Name(), "/")[0], got)
+	}
+}
+
+// eventually waits for a condition, and fails the test when it does not come.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	ptytest.Eventually(t, what, ok)
+}
+
+// transcript is what Lines wrote so far.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// layered is a run whose layers are timed, with trends and its newest iterations.
+func layered() *profiles.Snapshot {
+	s := running()
+	set(s, "layer_profile", "true")
+	s.Roofs = &profiles.Roofs{GFLOPS: 142, Levels: []profiles.RoofLevel{
+		{Bytes: 256 << 10, GBs: 140}, {Bytes: 2 << 20, GBs: 96}, {Bytes: 16 << 20, GBs: 44}, {Bytes: 128 << 20, GBs: 13},
+	}}
+	layer := func(name string, p profiles.Phase, ms float64, flops, bytes int64) {
+		gbs := float64(bytes) / (ms * 1e6)
+		top := 0.0
+		for _, l := range s.Roofs.Levels {
+			top = l.GBs
+			if l.Bytes >= bytes {
+				break
+			}
+		}
+		s.Layers = append(s.Layers, profiles.Layer{Name: name, Phase: p, Nanos: ms * 1e6, FLOPs: flops, Bytes: bytes,
+			Compute: float64(flops) / (ms * 1e6) / 142, Memory: gbs / top, Judged: true})
+	}
+	for i := range 7 {
+		n := int64(i + 1)
+		layer(fmt.Sprintf("layer %d convT", n), prism.PhaseForward, 0.12+0.02*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d BN, ReLU", n), prism.PhaseForward, 0.011*float64(n), 40_000<<i, 32_000<<i)
+	}
+	layer("telescope, field", prism.PhaseTelescope, 0.3, 11_000_000, 3_000_000)
+	layer("telescope, apertures", prism.PhaseTelescope, 0.31, 9_000_000, 4_000_000)
+	layer("losses", prism.PhaseLoss, 0.17, 2_100_000, 2_100_000)
+	for i := 6; i >= 0; i-- {
+		n := int64(i + 1)
+		layer(fmt.Sprintf("layer %d convT dx", n), prism.PhaseBackward, 0.11+0.01*float64(i), 9_000_000+n*400_000, 600_000/n+200_000)
+		layer(fmt.Sprintf("layer %d convT dW", n), prism.PhaseBackward, 0.2/float64(n)+0.1, 9_000_000, 8_000_000/n)
+	}
+	layer("copy moments", prism.PhaseOptimizer, 0.04, 0, 900_000)
+	layer("Adam", prism.PhaseOptimizer, 0.97, 28_000_000, 12_000_000)
+	for i := range int64(200) {
+		it := profiles.Timing{Index: 3920 + i, Start: i * 5e6, Total: 60_000}
+		for p, ms := range []float64{1.21, 0.62, 0.18, 2.43, 0.98, 0} {
+			it.Phases[p] = int64(ms * 1e6 * (1 + 0.05*noise(int(i)+p)))
+			it.Total += it.Phases[p]
+		}
+		it.Total += int64(1e5 * noise(int(i)))
+		s.Recent = append(s.Recent, it)
+	}
+	s.Trends = new(profiles.Trends)
+	phases := len(s.Run.Schema.Phases)
+	for p := range phases + 1 {
+		base, trend := s.Total.Median, &s.Trends[profiles.WholeIteration]
+		if p < phases {
+			base, trend = s.Phases[p].Median, &s.Trends[p]
+		}
+		for i := range 21 {
+			v := base * (1 + 0.05*noise(i+p))
+			if i < 9 {
+				v *= 1.3
+			}
+			trend.Bins = append(trend.Bins, v)
+		}
+		trend.HasChange, trend.Change = true, []float64{0.01, -0.08, 0.12, -0.2, 0, 0.5, -0.09}[p]
+	}
+	s.Clock = make(profiles.Curve, len(s.IterationTime))
+	for i, p := range s.IterationTime {
+		at := float64(p.First) * 0.0062
+		if i > 150 {
+			at += 9 // a pause
+		}
+		s.Clock[i] = profiles.Point{First: p.First, Last: p.Last, Min: at, Mean: at + 0.06, Max: at + 0.118}
+	}
+	return s
+}
+
+// steady is a run of n iterations of 5 ms each, with a pause of a minute before
+// iteration pause.
+func steady(n, pause int) *profiles.Snapshot {
+	s := running()
+	s.Changes = nil
+	s.IterationTime, s.Clock, s.Series = nil, nil, [profiles.MaxSeries]profiles.SeriesView{}
+	for i := range int64(n) {
+		at := float64(i) * 0.005
+		if i >= int64(pause) {
+			at += 60
+		}
+		s.IterationTime = append(s.IterationTime, profiles.Point{First: i, Last: i, Min: 5, Mean: 5, Max: 5})
+		s.Clock = append(s.Clock, profiles.Point{First: i, Last: i, Min: at, Mean: at, Max: at})
+	}
+	s.Index = int64(n)
+	return s
+}
+
+// spectacle is a source that can be watched and nothing else.
+type spectacle chan *profiles.Snapshot
+
+// Snapshots delivers what is sent.
+func (w spectacle) Snapshots() <-chan *profiles.Snapshot { return w }

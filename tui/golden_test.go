@@ -1,11 +1,8 @@
 package tui
 
 import (
-	"flag"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,7 +11,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
@@ -22,44 +18,6 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/terminal"
 )
-
-var update = flag.Bool("update", false, "write the golden screens anew")
-
-// shown is what a terminal shows of a frame, as text.
-func shown(b uv.ScreenBuffer) string {
-	var s strings.Builder
-	for y := range b.Height() {
-		for x := range b.Width() {
-			if c := b.CellAt(x, y); c != nil && c.Width > 0 {
-				s.WriteString(c.Content)
-			}
-		}
-		s.WriteByte('\n')
-	}
-	return s.String()
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	kept(t, filepath.Join("testdata", name+".golden"), got)
-}
-
-// kept compares a text with a file, or with -update writes the file.
-func kept(t *testing.T, file, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s is another (go test -run '^%s$' -update writes it anew):\n%s", file, strings.Split(t.Name(), "/")[0], got)
-	}
-}
 
 func TestGoldenScreens(t *testing.T) {
 	for _, tt := range []struct {

@@ -26,7 +26,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/sim/prism"
 	"prismtop/tui/chart"
-	"prismtop/tui/theme"
 )
 
 // drawer is a terminal that draws pictures by Kitty's protocol: what it was told
@@ -472,37 +471,4 @@ func rawOf(cmd tea.Cmd) (tea.RawMsg, bool) {
 		}
 	}
 	return tea.RawMsg{}, false
-}
-
-func TestPicturesNeedNoColorsToBeRefused(t *testing.T) {
-	for _, tt := range []struct {
-		options Options
-		profile colorprofile.Profile
-		want    drawing
-	}{
-		{Options{}, colorprofile.TrueColor, kittyDrawing},
-		{Options{}, colorprofile.ANSI256, kittyDrawing},
-		{Options{}, colorprofile.ANSI, brailleDrawing},
-		{Options{}, colorprofile.ASCII, brailleDrawing},
-		{Options{ASCII: true}, colorprofile.ANSI256, asciiDrawing},
-	} {
-		m, _ := screen(t, 120, 40, tt.options, tt.profile, running())
-		drawsPictures(m)
-		for range numDrawings + 1 {
-			way, refused := m.panes[idPicture].(*picture).drawing()
-			if m.panes[idPicture].(*picture).wanted == autoDrawing && way != tt.want {
-				t.Errorf("%+v %v: auto is %s", tt.options, tt.profile, drawingNames[way])
-			}
-			if m.panes[idPicture].(*picture).wanted == kittyDrawing && (refused == "") != (tt.want == kittyDrawing) {
-				t.Errorf("%+v %v: Kitty is refused by %q", tt.options, tt.profile, refused)
-			}
-			if way == halfDrawing && m.theme.Depth < theme.Colors256 {
-				t.Errorf("%+v %v: half blocks without colours", tt.options, tt.profile)
-			}
-			m.panes[idPicture].(*picture).Press("i")
-			if text := m.panes[idPicture].(*picture).Tell(); text == "" || len(text) > 160 {
-				t.Errorf("i says %q", text)
-			}
-		}
-	}
 }

@@ -54,7 +54,6 @@ const (
 	helpKeyWidth    = 9
 	helpColumnWidth = 52
 	helpColumnLeast = 36
-	proseWidth      = 76
 )
 
 // help is the sheet as lines.
@@ -248,9 +247,6 @@ func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
 
 // This file shows alerts outside the log pane: as a count in the header, in a place
 // that nothing else takes, and as a list that a key opens.
-
-// alertKey opens the list of alerts.
-const alertKey = "!"
 
 // troubles are the alerts that stand, the worst first, behind the failure that ended
 // the run, if one did.

@@ -13,6 +13,7 @@ type fakeHost struct {
 	Values   settings.Values
 	Time     func() time.Time
 	ReadOnly bool
+	Drawing  *terminal.Graphics
 }
 
 func (h fakeHost) Now() time.Time {
@@ -21,8 +22,13 @@ func (h fakeHost) Now() time.Time {
 	}
 	return h.Time()
 }
-func (h fakeHost) Cores() int                   { return 2 }
-func (h fakeHost) Graphics() *terminal.Graphics { return terminal.NewGraphics() }
+func (h fakeHost) Cores() int { return 2 }
+func (h fakeHost) Graphics() *terminal.Graphics {
+	if h.Drawing != nil {
+		return h.Drawing
+	}
+	return terminal.NewGraphics()
+}
 func (h fakeHost) KeyOf(a profiles.Action) string {
 	if h.ReadOnly {
 		return ""

@@ -6,30 +6,11 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"prismtop/profiles"
 )
-
-// transcript is what Lines wrote so far.
-type transcript struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (w *transcript) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *transcript) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
 
 func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	r, out := newRecorder(), &transcript{}

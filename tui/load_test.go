@@ -9,17 +9,6 @@ import (
 	"prismtop/profiles"
 )
 
-// busy is a run beside other programs, after a change that they disturbed and one
-// with too few iterations before it.
-func busy() *profiles.Snapshot {
-	s := running()
-	s.Load = profiles.LoadView{Foreign: 0.62, Known: true, Considerable: true}
-	s.Effects[1].Confounded, s.Effects[1].Briefly = "others took 1 % before, 62 % after", "others took 62 %"
-	s.Effects[0].Confounded, s.Effects[0].Briefly, s.Effects[0].LeftOut = "", "", 84
-	s.Effects[2] = profiles.Effect{Change: s.Changes[2], NBefore: 9, NAfter: 200, Confounded: "only 9 comparable iterations before it", Briefly: "too few before"}
-	return s
-}
-
 func TestTheHeaderTellsOthersWhileTheyCompute(t *testing.T) {
 	s := busy()
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
@@ -86,18 +75,6 @@ func TestEffectsAreShortInAList(t *testing.T) {
 		}
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
-		}
-	}
-}
-
-func TestTheAblationsFootTellsOfOthers(t *testing.T) {
-	a := &profiles.Ablation{Running: true, Groups: 88, Foreign: 0.35, ForeignKnown: true, Work: "later samples"}
-	if got, want := progressOf(a, true), "A stops · others took 35 % of the processors · later samples"; !strings.HasSuffix(got, want) {
-		t.Errorf("%q", got)
-	}
-	for _, quiet := range []profiles.Ablation{{Foreign: 0.05, ForeignKnown: true}, {Foreign: 0.5}} {
-		if got := progressOf(&quiet, true); strings.Contains(got, "others") {
-			t.Errorf("%+v: %q", quiet, got)
 		}
 	}
 }

@@ -259,3 +259,6 @@ func alertGlyph(s profiles.Severity) rune {
 	}
 	return '·'
 }
+
+// alertKey opens the list of alerts.
+const alertKey = "!"

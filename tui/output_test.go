@@ -12,12 +12,6 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// eventually waits for a condition, and fails the test when it does not come.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	ptytest.Eventually(t, what, ok)
-}
-
 type gone struct{}
 
 func (gone) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

@@ -4,26 +4,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/profiles"
-	"prismtop/sim/prism"
 )
-
-// overAfter300 is a run that a limit ended amid its fourth sample, and amid an effect.
-func overAfter300() *profiles.Snapshot {
-	s := incomparableRun()
-	s.State, s.Index, s.Unit, s.InUnit, s.Results = profiles.Finished, 300, 3, 41, s.Results[:3]
-	s.Load = profiles.LoadView{}
-	s.Effects[5] = profiles.Effect{Change: change("fft_cache", "true", "false", 295), Needed: 20, NBefore: 200, Closed: true, Ended: true}
-	s.Phases[prism.PhaseBackward] = profiles.PhaseView{}
-	s.Phases[prism.PhaseOptimizer], s.Whole.Phases[prism.PhaseOptimizer] = profiles.PhaseView{}, profiles.PhaseView{}
-	s.Caches[prism.CacheFFTPlans] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Enabled: true}}
-	s.Memory.Trend = profiles.MemoryTrend{Needed: 12 * time.Second}
-	return s
-}
 
 // What panes show of a run that a limit ended amid a sample.
 func TestGoldenScreensOfARunThatIsOver(t *testing.T) {

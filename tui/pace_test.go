@@ -129,9 +129,13 @@ func differing(a, b string) int {
 }
 
 func TestAPaneIsRebuiltOnlyWhenItsPictureChanges(t *testing.T) {
-	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, running())
-	p := m.panes[idPicture].(*picture)
+	p := newPicture(fakeHost{}.Now, terminal.NewGraphics())
+	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
+	p.SetSize(34, 17)
 	s := running()
+	p.Update(s)
+	p.Lines()
+	s = running()
 	s.Index++
 	p.Update(s)
 	if p.stale {

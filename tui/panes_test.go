@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -14,62 +13,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"prismtop/profiles"
-	"prismtop/sim/prism"
 	"prismtop/tui/layout"
-	"prismtop/tui/theme"
 )
-
-// eventful is a run in which much happened: samples that ended, a log, alerts, a
-// history of memory, all metrics.
-func eventful() *profiles.Snapshot {
-	s := running()
-	set(s, "iterations", "250", "cycles", "4", "measurement_cache_mb", "256")
-	for i := range 37 {
-		r := profiles.UnitResult{
-			Unit: int32(i), Iterations: int32(60 + 900*noise(i)*noise(i+3)), Converged: i%9 != 5, Threshold: 0.005,
-			Values: lossesOf(4.1e-3*(0.5+noise(i)), 4.8e-3*(0.5+noise(i+1)/2)),
-		}
-		if !r.Converged {
-			r.Iterations, r.Values[prism.SeriesLossNew] = 1000, 0.0183
-		}
-		r.Elapsed = time.Duration(r.Iterations) * time.Duration(5.2e6+1e6*noise(i))
-		s.Results = append(s.Results, r)
-	}
-	for i := range 30 {
-		text := fmt.Sprintf("saved europa-%06d.png", 100*i)
-		if i%10 == 9 {
-			text = "over after 12s: No iteration ended for more than 2s; usually one takes 5.4 ms, and this line is long enough to go on below the first row of a pane."
-		}
-		s.Log = append(s.Log, profiles.LogLine{At: time.Duration(3*i) * time.Second, Text: text})
-	}
-	s.Alerts = []profiles.Alert{
-		{ID: "sample-limit", Severity: profiles.Warning, Since: 93 * time.Second, Iteration: 3990,
-			What: "3 of the last 10 samples ended at their limit far from the threshold: sample 33 at 0.018, 3.7 times 0.005.",
-			Try:  "Halve the learning rate {lower learning_rate} where the loss jumps about; else raise iterations or threshold."},
-		{ID: "mask-cache-cost", Severity: profiles.Notice, Since: 41 * time.Second, Iteration: 1700,
-			What: "The mask cache costs more than it saves: 12 of 3038 lookups hit, 31 ms lost since the run began.",
-			Try:  "Switch it off {switch mask_cache} and compare."},
-	}
-	for id := range s.Caches {
-		c := &s.Caches[id]
-		c.RecentIterations, c.RecentSaved, c.RecentLow, c.RecentHigh = 400, c.Saved/10, c.Saved/10-c.Saved/150, c.Saved/10+c.Saved/120
-		c.Spent, c.Price, c.PricedBy, c.Priced = (c.Hits+c.Misses)*38_000, 2_410_000, 15, c.Hits
-	}
-	s.Series[prism.SeriesPSNR].Curve = curve(206, 20, func(i int) (float64, float64, float64) { v := 25 - 14*math.Exp(-float64(i)/60); return v, v, v })
-	s.Series[prism.SeriesSSIM].Curve = curve(206, 20, func(i int) (float64, float64, float64) { v := 0.85 - 0.7*math.Exp(-float64(i)/70); return v, v, v })
-	s.Series[prism.SeriesRMSE].Curve = curve(206, 20, func(i int) (float64, float64, float64) { v := 10 + 60*math.Exp(-float64(i)/50); return v, v, v })
-	bytes := func(f func(i int) float64) profiles.Curve {
-		return curve(206, 20, func(i int) (float64, float64, float64) { v := f(i); return v * 0.999, v, v * 1.001 })
-	}
-	s.Memory.History = profiles.MemoryHistory{
-		RSS:        bytes(func(i int) float64 { return 180e6 + 1.5e5*float64(i) + 1e6*noise(i) }),
-		Parameters: bytes(func(int) float64 { return 44.8e6 }), Buffers: bytes(func(int) float64 { return 16.7e6 }),
-		Caches: bytes(func(i int) float64 { return 1e5 * float64(i) }),
-	}
-	s.Memory.Trend = profiles.MemoryTrend{Known: true, Span: 92 * time.Second, N: 92, PerMinute: 2.1e6, Low: 1.7e6, High: 2.6e6,
-		PerThousand: 190e3, CachesPerMinute: 1.2e6, Beyond: 0.9e6, BeyondLow: 0.4e6, BeyondHi: 1.3e6}
-	return s
-}
 
 // zoomed is a screen that one pane has to itself.
 func zoomed(t testing.TB, w, h int, id layout.Pane, snap *profiles.Snapshot, keys ...string) *Model {
@@ -386,66 +331,5 @@ func TestAlertsShowInTheHeader(t *testing.T) {
 		if frame := frameOf(m); !strings.Contains(frame, "▴ 2 alerts: !") && !strings.Contains(frame, "▴ 2: !") {
 			t.Errorf("at %d columns the header does not show the alerts", w)
 		}
-	}
-}
-
-// Without a threshold in force no sample can fail: it is done.
-func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
-	s := running()
-	s.Results = nil
-	for i := range int32(3) {
-		s.Results = append(s.Results, profiles.UnitResult{Unit: i, Iterations: 200, Elapsed: time.Second})
-	}
-	p := newUnits()
-	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
-	p.SetSize(80, 10)
-	p.Update(s)
-	text := ansi.Strip(strings.Join(p.Lines(), "\n"))
-	if strings.Contains(text, "limit") || strings.Contains(text, "converged") || strings.Count(text, "done") != 3 {
-		t.Errorf("three samples without a threshold:\n%s", text)
-	}
-	if text := Summary(s); strings.Contains(text, "converged") {
-		t.Errorf("the summary counts what cannot be:\n%s", text)
-	}
-}
-
-// Further passes ask the measurement cache again, so only the first cannot hit.
-func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
-	s := trainer()
-	s.Run.Passes = 3
-	if why := newCaches(fakeHost{}).whyNoHits(s); !strings.Contains(why, "once a pass") {
-		t.Errorf("in the first pass: %q", why)
-	}
-	if full := shown(cells(func() string {
-		p := newCaches(fakeHost{})
-		p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
-		p.SetSize(120, 40)
-		p.Update(s)
-		return strings.Join(p.Lines(), "\n")
-	}(), 120, 40)); !strings.Contains(full, "further passes hit") {
-		t.Errorf("why:\n%s", full)
-	}
-	s.Unit += s.Run.Units
-	if why := newCaches(fakeHost{}).whyNoHits(s); why != "" {
-		t.Errorf("in the second pass: %q", why)
-	}
-}
-
-// A sample of a further pass has its place in the pattern.
-func TestKSpaceFollowsPasses(t *testing.T) {
-	s := running()
-	s.Run.Passes, s.Unit = 3, s.Run.Units+4
-	p := newKspace()
-	p.SetTheme(theme.New(colorprofile.ANSI256, true, false))
-	p.SetSize(80, 30)
-	p.Update(s)
-	view := shown(cells(strings.Join(p.Lines(), "\n"), 80, 30))
-	for _, want := range []string{"100 of 100 · pass 2"} {
-		if !strings.Contains(view, want) {
-			t.Errorf("%q is missing:\n%s", want, view)
-		}
-	}
-	if got, want := centre(s, s.Unit), centre(s, 4); got != want || got == "–" {
-		t.Errorf("the centre of sample %d is %s, want %s", s.Unit, got, want)
 	}
 }

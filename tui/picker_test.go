@@ -78,7 +78,7 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
 	for key, digit := range map[string]string{"amp": "4", "sampling": "2", "aperture": "2", "output_activation": "7"} {
-		m.panes[idSettings].(*settingsView).Select(key)
+		settingsIn(m).Select(key)
 		press(m, "enter")
 		if m.picking == nil || m.picking.key() != key {
 			t.Fatalf("enter on %s lists %+v", key, m.picking)

@@ -3,18 +3,12 @@ package tui
 import (
 	"bytes"
 	"context"
-	"math"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/ansi"
-
 	"prismtop/profiles"
-	"prismtop/profiles/unit"
-	"prismtop/sim/prism"
 	"prismtop/tui/chart"
 )
 
@@ -138,22 +132,6 @@ func TestSummaryTellsEffectsOnce(t *testing.T) {
 	}
 }
 
-func TestTheLossWhileInitialisingHasOneName(t *testing.T) {
-	s := running()
-	s.Kind, s.Unit, s.Series[prism.SeriesLossOld] = prism.KindInitialisation, -1, profiles.SeriesView{Latest: math.NaN()}
-	latest(s, prism.SeriesLossNew, 0.5497)
-	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
-	frame := ansi.Strip(m.View().Content)
-	for where, got := range map[string]string{"screen": frame, "summary": Summary(s), "line": progressLine(s)} {
-		if !strings.Contains(got, "5.497e-01") || strings.Contains(got, "start 5") || strings.Contains(got, "new 5") || strings.Contains(got, "old –") {
-			t.Errorf("%s:\n%s", where, got)
-		}
-	}
-	if !strings.Contains(frame, " loss 5.497e-01 ") {
-		t.Errorf("the title does not call it the loss:\n%s", frame)
-	}
-}
-
 func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
 	s := running()
 	s.Rate = 0
@@ -173,31 +151,6 @@ func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
 	if got := Summary(s) + progressLine(s); strings.ContainsAny(got, "\x1b\a\r") {
 		t.Errorf("control characters: %q", got)
 	}
-}
-
-func TestNumbersHaveTheirWidth(t *testing.T) {
-	values := []float64{0, 1e-12, 0.004, 0.0994, 0.0996, 0.999, 1, 9.999, 99.99, 99.996, 123.45, 999.96, 12345, 99999,
-		math.NaN(), math.Inf(1), math.Inf(-1)}
-	for _, v := range values {
-		for name, f := range map[string]struct {
-			text  string
-			width int
-		}{
-			"milliseconds": {unit.Milliseconds(v * 1e6), 5}, "seconds": {unit.Seconds(v * 1e9), 7}, "loss": {unit.Loss(v), 9},
-			"rate": {unit.Rate(v), 10}, "byteSize": {unit.Bytes(int64(min(max(finiteOr0(v), 0), 1e15))), 7}, "ssim": {unit.SSIM(v / 1e6), 6},
-		} {
-			if got := len([]rune(f.text)); got != f.width {
-				t.Errorf("%s of %v is %q: %d wide, want %d", name, v, f.text, got, f.width)
-			}
-		}
-	}
-}
-
-func finiteOr0(v float64) float64 {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0
-	}
-	return v
 }
 
 // Lines of a summary that are wider than the terminal go on at a word, indented.

@@ -92,7 +92,7 @@ func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 		s := whole(t)
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, ",")
-		m.panes[idSettings].(*settingsView).Select("radius")
+		settingsIn(m).Select("radius")
 		press(m, "enter", "ctrl+u", "2", "4", "enter")
 		if got := lastLine(m); !strings.Contains(got, "radius: 20 → 24, for the next run: R starts it") {
 			t.Errorf("%v: the footer says %q", size, got)
@@ -139,7 +139,7 @@ func TestLiveKeysGoOnBesideWhatWaits(t *testing.T) {
 func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	p := m.panes[idSettings].(*settingsView)
+	p := settingsIn(m)
 	p.Select("image")
 	press(m, "space")
 	if got := lastLine(m); !strings.Contains(got, "image has no steps: enter writes a value") {
@@ -149,7 +149,7 @@ func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	m.Update(tea.PasteMsg{Content: "/data/none\n.png\x1b"})
 	r.wrong = errors.New("picture /data/none.png: no such file or directory")
 	press(m, "enter")
-	if frame := seen(m); !strings.Contains(frame, "picture /data/none.png: no such file or directory") || p.input == nil || p.input.value() != "/data/none.png" {
+	if frame := seen(m); !strings.Contains(frame, "picture /data/none.png: no such file or directory") || !p.Editing() || p.Written() != "/data/none.png" {
 		t.Errorf("a picture that is not there:\n%s", frame)
 	}
 	r.wrong = nil
@@ -161,12 +161,12 @@ func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	}
 	checkFrame(t, m, 80, 24)
 	_, cmd := m.Update(pressed("enter"))
-	if p.input == nil || !strings.Contains(lastLine(m), "reading /long") {
+	if !p.Editing() || !strings.Contains(lastLine(m), "reading /long") {
 		t.Errorf("while the picture is read the footer says %q", lastLine(m))
 	}
 	m.Update(cmd())
-	if p.input != nil || m.asked("image") != path {
-		t.Errorf("after the picture was read: writing %v, asked for %q", p.input, m.asked("image"))
+	if p.Editing() || m.asked("image") != path {
+		t.Errorf("after the picture was read: writing %v, asked for %q", p.Editing(), m.asked("image"))
 	}
 	press(m, "enter", "x", "enter")
 	_, cmd = m.Update(pressed("enter"))
@@ -186,7 +186,7 @@ func TestAnObjectBesideAnImageSaysWhichWins(t *testing.T) {
 	set(s, "image", "europa.png")
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, ",")
-	m.panes[idSettings].(*settingsView).Select("object")
+	settingsIn(m).Select("object")
 	press(m, "enter", "3")
 	if got := lastLine(m); !strings.Contains(got, "object: moon → star, but the image wins while it is europa.png, for the next run") {
 		t.Errorf("the footer says %q", got)

@@ -260,8 +260,3 @@ func (p *settingsView) origin(k *settings.Key, s *profiles.Snapshot) string {
 	}
 	return "the run's start"
 }
-
-func parseNumber(text string) float64 {
-	v, _ := strconv.ParseFloat(text, 64)
-	return v
-}

@@ -19,7 +19,7 @@ func bound(t *testing.T) *profiles.Snapshot {
 	return s
 }
 
-func find(m *Model, key string) { m.panes[idSettings].(*settingsView).Select(key) }
+func find(m *Model, key string) { settingsIn(m).Select(key) }
 
 // The key that suspends the threshold says so, as do the Loss pane and the settings, until
 // the loss is back.
@@ -71,9 +71,9 @@ func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 		press(m, "k")
 		s = obeyed(m, s)
 		press(m, key)
-		p := m.panes[idSettings].(*settingsView)
-		if p.input == nil || p.input.value() != "" {
-			t.Fatalf("%s begins with %+v", key, p.input)
+		p := settingsIn(m)
+		if !p.Editing() || p.Written() != "" {
+			t.Fatalf("%s begins with %q", key, p.Written())
 		}
 		press(m, "1", "e", "-", "4", "enter")
 		if got := m.status.text; got != "threshold: 0.005 for normalised l1 → 1e-4" {
@@ -113,8 +113,8 @@ func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "k", "T") // suspended before the run says so
-	p := m.panes[idSettings].(*settingsView)
-	if p.input == nil {
+	p := settingsIn(m)
+	if !p.Editing() {
 		t.Fatalf("T called %q", r.called())
 	}
 	press(m, "3", "enter", ",", "k") // for l2, and then ssim

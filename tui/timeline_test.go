@@ -1,35 +1,12 @@
 package tui
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
-
 	"prismtop/profiles"
 	"prismtop/tui/chart"
-	"prismtop/tui/layout"
 )
-
-// steady is a run of n iterations of 5 ms each, with a pause of a minute before
-// iteration pause.
-func steady(n, pause int) *profiles.Snapshot {
-	s := running()
-	s.Changes = nil
-	s.IterationTime, s.Clock, s.Series = nil, nil, [profiles.MaxSeries]profiles.SeriesView{}
-	for i := range int64(n) {
-		at := float64(i) * 0.005
-		if i >= int64(pause) {
-			at += 60
-		}
-		s.IterationTime = append(s.IterationTime, profiles.Point{First: i, Last: i, Min: 5, Mean: 5, Max: 5})
-		s.Clock = append(s.Clock, profiles.Point{First: i, Last: i, Min: at, Mean: at, Max: at})
-	}
-	s.Index = int64(n)
-	return s
-}
 
 // timelineOf is a timeline that has seen a run on a plot of 60 columns.
 func timelineOf(s *profiles.Snapshot) (*timeline, func(*profiles.Snapshot)) {
@@ -157,36 +134,5 @@ func TestWallTimeShowsPauses(t *testing.T) {
 	line.press("left")
 	if line.cursor >= 399 || line.cursor < 190 {
 		t.Errorf("the cursor is at %d", line.cursor)
-	}
-}
-
-// Whatever is pressed while a run goes on, stands, and starts again, the screen
-// holds, and pressing changes only the pane that has the keys.
-func TestChartsHoldUnderRandomKeys(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4))
-	keys := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "x", "v", "z"}
-	for round := range 12 {
-		w, h := 60+random.IntN(140), 15+random.IntN(50)
-		m, _ := screen(t, w, h, Options{ASCII: round%3 == 0}, colorprofile.ANSI256, running())
-		m.setFocus([]layout.Pane{idIterationTime, idLoss, idPhases}[round%3])
-		for range 120 {
-			switch random.IntN(12) {
-			case 0:
-				m.Update(snapshotMsg{steady(random.IntN(900), random.IntN(900))})
-			case 1:
-				m.Update(snapshotMsg{states[random.IntN(len(states))]()})
-			case 2:
-				w, h = 60+random.IntN(140), 15+random.IntN(50)
-				m.Update(tea.WindowSizeMsg{Width: w, Height: h})
-			default:
-				key := keys[random.IntN(len(keys))]
-				if m.focus != layout.None && !m.panes[m.focus].Press(key) && key == "z" {
-					m.toggleZoom()
-				}
-				m.stale = true
-				m.Update(tea.FocusMsg{})
-			}
-			checkFrame(t, m, w, h)
-		}
 	}
 }

@@ -106,10 +106,9 @@ func TestWeightsChangeTogether(t *testing.T) {
 
 func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
-	rows := m.panes[idSettings].(*settingsView).rows
+	p := settingsIn(m)
 	for _, k := range prism.Table.Keys() {
-		at := slices.IndexFunc(rows, func(r settingsRow) bool { return r.key != nil && r.key.Name == k.Name })
-		if at < 0 {
+		if p.Select(k.Name); p.Selected() != k.Name {
 			t.Errorf("%s has no row", k.Name)
 		}
 		keys := strings.NewReplacer("−", "-").Replace(keysOf(&k))
@@ -120,9 +119,9 @@ func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 			press(m, key)
 			if m.focus == idSettings { // it is to be written
-				p := m.panes[idSettings].(*settingsView)
-				if p.input == nil || p.rows[p.at].key.Name != k.Name {
-					t.Errorf("%s opens %q", key, p.rows[p.at].key.Name)
+				p := settingsIn(m)
+				if !p.Editing() || p.Selected() != k.Name {
+					t.Errorf("%s opens %q", key, p.Selected())
 				}
 			} else if calls := r.called(); key != "J" && (len(calls) != 1 || !strings.Contains(calls[0], "Set "+k.Name+" ")) {
 				t.Errorf("%s of %s called %q", key, k.Name, calls)
@@ -136,7 +135,7 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 		m, r := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
 		press(m, ",")
-		p := m.panes[idSettings].(*settingsView)
+		p := settingsIn(m)
 		for _, k := range []string{"fused_telescope", "amp", "threshold", "size"} {
 			p.Select(k)
 			checkFrame(t, m, size[0], size[1])
@@ -174,11 +173,11 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
-	p := m.panes[idSettings].(*settingsView)
+	p := settingsIn(m)
 	p.Select("learning_rate")
 	press(m, "enter", "ctrl+u", "-", "3", "enter")
 	frame := ansi.Strip(m.View().Content)
-	if !strings.Contains(frame, "learning_rate = -3: must be a number above 0") || p.input == nil {
+	if !strings.Contains(frame, "learning_rate = -3: must be a number above 0") || !p.Editing() {
 		t.Errorf("the pane says:\n%s", frame)
 	}
 	r.refuse = errors.New("the machine says no")
@@ -188,11 +187,11 @@ func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 	}
 	r.refuse = nil
 	press(m, "ctrl+u", "q", "space", "esc")
-	if p.input != nil || m.confirming {
+	if p.Editing() || m.confirming {
 		t.Error("esc did not leave the value, or q quit")
 	}
 	press(m, "enter", "ctrl+u", "0", ".", "0", "2", "enter")
-	if got := r.called(); got[len(got)-1] != "Set learning_rate 0.02" || p.input != nil {
+	if got := r.called(); got[len(got)-1] != "Set learning_rate 0.02" || p.Editing() {
 		t.Errorf("called %q", got)
 	}
 	if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "→ 2.0e-02") {
@@ -371,9 +370,9 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 		press(m, "t")
 	}
 	press(m, ",")
-	m.panes[idSettings].(*settingsView).Select("learning_rate")
+	settingsIn(m).Select("learning_rate")
 	press(m, "enter", "ctrl+u", "1", "e", "-", "5", "enter")
-	m.panes[idSettings].(*settingsView).Select("iterations")
+	settingsIn(m).Select("iterations")
 	press(m, "enter", "ctrl+u", "2", "e", "3", "enter")
 	if len(m.wishes) != 3 {
 		t.Fatalf("asked for %v", m.wishes)

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
-
-	"prismtop/profiles"
 )
 
 // Keys that mean something elsewhere are not taken into a number: the answer says where they
@@ -30,21 +28,5 @@ func TestAKeyWithoutAMeaningIsAnswered(t *testing.T) {
 	press(m, "m", "Q")
 	if got := m.status.text; !strings.Contains(got, "Q has no meaning here") || len(r.called()) != 1 {
 		t.Errorf("the footer says %q, called %q", got, r.called())
-	}
-}
-
-// The losses beside a threshold to be written are of the loss that it is for.
-func TestLossesOfAnotherLossAreNotShownForThisOne(t *testing.T) {
-	s := running()
-	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {
-		t.Errorf("%q", got)
-	}
-	s.Changes = append(s.Changes, profiles.Change{Key: "loss", Before: "l1", After: "l2", Iteration: s.Index})
-	if got := newestLosses(s); got != "not known yet" {
-		t.Errorf("no iteration ran under the new loss: %q", got)
-	}
-	s.Index++
-	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {
-		t.Errorf("after an iteration: %q", got)
 	}
 }
