@@ -37,7 +37,14 @@ var arrows = []arrow{
 	{from: []string{"sim/cpu"}, never: []string{"sim/prism"}, why: "a backend knows no workload"},
 	{from: []string{"sim/cpu/telescope", "sim/cpu/fft", "sim/cpu/vec"}, never: []string{"sim/nn", "sim/optics", "profiles"}, except: []string{"profiles/machine"}, why: "kernels know neither plans nor the instrument"},
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
-	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
+	{from: []string{"tui"}, but: []string{"tui/command", "tui/tuitest"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
+	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"tui/tuitest"}, never: []string{"tui/tuitest"}, why: "fixtures are for tests"},
+	{from: []string{"=tui/pane"}, never: []string{"tui/screen", "tui/lines", "tui/pane/imaging", "tui/control", "tui/notice"}, why: "a pane knows neither the screen that it is on nor what only some workloads have"},
+	{from: []string{"tui/pane/imaging"}, never: []string{"tui/screen", "tui/lines", "tui/control", "tui/notice"}, why: "panes of a workload know panes, not who shows them"},
+	{from: []string{"tui/lines"}, never: []string{"tui/screen", "tui/pane", "tui/layout"}, why: "lines of text need no screen"},
+	{from: []string{"tui/screen"}, never: []string{"tui/lines"}, why: "the screen gets its last words from outside"},
+	{from: []string{"tui/words"}, never: []string{"tui", "sim"}, except: []string{"tui/words", "tui/monospace"}, why: "wording does not depend on drawing"},
+	{from: []string{"tui/control"}, never: []string{"tui", "sim"}, except: []string{"tui/control"}, why: "what a run can be asked for does not depend on who asks"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"tui/command"}, why: "only main knows the command line"},
 	{from: []string{"tui/terminal"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/terminal", "tui/monospace", "profiles/visible"}, why: "the way to the terminal knows neither the screen nor what it shows"},
 	{from: []string{"tui/layout"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/layout"}, why: "where panes stand depends on their names and sizes alone"},
@@ -142,7 +149,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export", "profiles/unit", "tui", "tui/command", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}
@@ -211,6 +218,17 @@ func TestViolationsAreFound(t *testing.T) {
 		{"records do not know the command line", []pkg{
 			{ImportPath: path("profiles"), Imports: []string{path("tui/command")}},
 		}, "prismtop/profiles → prismtop/tui/command"},
+		{"a pane does not know its screen", []pkg{{ImportPath: path("tui/pane"), Imports: []string{path("tui/screen")}}}, "prismtop/tui/pane → prismtop/tui/screen"},
+		{"panes of imaging know panes", []pkg{
+			{ImportPath: path("tui/pane/imaging"), Imports: []string{path("tui/pane")}},
+			{ImportPath: path("tui/pane"), Imports: []string{path("tui/layout")}},
+		}, ""},
+		{"panes do not know those of imaging", []pkg{{ImportPath: path("tui/pane"), Imports: []string{path("tui/pane/imaging")}}}, "prismtop/tui/pane → prismtop/tui/pane/imaging"},
+		{"the screen does not know lines", []pkg{{ImportPath: path("tui/screen"), Imports: []string{path("tui/lines")}}}, "prismtop/tui/screen → prismtop/tui/lines"},
+		{"wording does not draw", []pkg{
+			{ImportPath: path("tui/words"), Imports: []string{path("tui/chart")}},
+		}, "prismtop/tui/words → prismtop/tui/chart"},
+		{"the program has no fixtures", []pkg{{ImportPath: path("tui/command"), Imports: []string{path("tui/tuitest")}}}, "prismtop/tui/command → prismtop/tui/tuitest"},
 		{"the terminal may not use the screen", []pkg{{ImportPath: path("tui/terminal"), Imports: []string{path("tui")}}}, "prismtop/tui/terminal → prismtop/tui"},
 		{"the terminal may make text visible", []pkg{{ImportPath: path("tui/terminal"), Imports: []string{path("profiles/visible")}}}, ""},
 		{"a name that only begins alike", []pkg{{ImportPath: path("sim/nnx"), Imports: []string{path("sim/cpu")}}}, ""},

@@ -19,7 +19,7 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/ablation"
 	"prismtop/sim/curve"
-	"prismtop/tui"
+	"prismtop/tui/lines"
 )
 
 // begin prepares a fit with some settings changed.
@@ -93,7 +93,7 @@ func TestAFitRunsAsAnyWorkload(t *testing.T) {
 		t.Errorf("%d units done, memory %v", got.Samples.Done, got.Memory)
 	}
 
-	summary := tui.Summary(s)
+	summary := lines.Summary(s)
 	for _, want := range []string{"2000 in 20 of 10000 epochs", "RMS error", "basis", "residue", "descent", "fitting"} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q:\n%s", want, summary)

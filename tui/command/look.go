@@ -9,7 +9,9 @@ import (
 
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
-	"prismtop/tui"
+	"prismtop/tui/lines"
+	"prismtop/tui/notice"
+	"prismtop/tui/screen"
 	"prismtop/tui/terminal"
 )
 
@@ -17,10 +19,10 @@ import (
 const envNotify = preset.EnvPrefix + "NOTIFY"
 
 // look is the screen's options.
-func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o tui.Options, err error) {
-	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, tui.SummaryAs
+func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Options, err error) {
+	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, lines.SummaryAs
 	// Where no folder for settings is known the screen remembers nothing.
-	o.Remember, _ = tui.RememberedPath()
+	o.Remember, _ = screen.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
 	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
 		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
@@ -32,7 +34,7 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o tui.Options,
 	if given := os.Getenv(envNotify); given != "" && !flags.Changed("notify") {
 		notify, where = given, "environment "+envNotify
 	}
-	if o.Notices, err = tui.ParseNotices(notify); err != nil {
+	if o.Notices, err = notice.Parse(notify); err != nil {
 		return o, badUsage(fmt.Errorf("%s: %w", where, err))
 	}
 	if f.lines && (f.headless || f.json) {
@@ -42,6 +44,6 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o tui.Options,
 }
 
 // inLines is how a run is told in lines where it would look like o on the screen.
-func inLines(o tui.Options) tui.LineOptions {
-	return tui.LineOptions{ASCII: o.ASCII, Cores: o.Cores, Notices: o.Notices, Settings: o.Settings, Environ: o.Environ}
+func inLines(o screen.Options) lines.Options {
+	return lines.Options{ASCII: o.ASCII, Cores: o.Cores, Notices: o.Notices, Settings: o.Settings, Environ: o.Environ}
 }

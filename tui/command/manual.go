@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/sim/workloads"
-	"prismtop/tui"
+	"prismtop/tui/screen"
 )
 
 // manual is the manual page: the command line's part is made from the commands
@@ -26,7 +26,7 @@ func manual() (string, error) {
 	page.Build(doc)
 	doc.Section("Keys")
 	doc.Text("On the live screen:")
-	for _, s := range tui.KeySections(workloads.All[0].Presets.Table) {
+	for _, s := range screen.KeySections(workloads.All[0].Presets.Table) {
 		doc.Paragraph()
 		doc.TextItalic(s.Title + ":")
 		for _, k := range s.Keys {

@@ -14,13 +14,14 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/prism"
-	"prismtop/tui"
+	"prismtop/tui/lines"
+	"prismtop/tui/screen"
 	"prismtop/tui/terminal"
 )
 
 // report runs the reconstruction with its progress on standard error and the
 // summary on standard output.
-func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, presetName string) error {
+func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, presetName string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	aggregating, stopAggregating := context.WithCancel(context.Background())
 	show.Start(ctx)
@@ -29,7 +30,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, prese
 		stopAggregating()
 	}()
 	go show.aggregator.Run(aggregating, 100*time.Millisecond)
-	tui.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, inLines(look), time.Second)
+	lines.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, inLines(look), time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last one is in
@@ -41,7 +42,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look tui.Options, prese
 	if f.json {
 		err = errors.Join(err, export.WriteJSON(out, summary))
 	} else {
-		_, writeErr := io.WriteString(out, tui.SummaryWithin(last, terminal.Columns(out)))
+		_, writeErr := io.WriteString(out, lines.SummaryWithin(last, terminal.Columns(out)))
 		err = errors.Join(err, writeErr)
 	}
 	if err == nil && ctx.Err() != nil {

@@ -18,8 +18,8 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
-	"prismtop/tui"
 	"prismtop/tui/ptytest"
+	"prismtop/tui/screen"
 )
 
 // endless is a run of the default preset that trains from its start on and goes on and on.
@@ -171,7 +171,7 @@ func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 		stop()
 	}()
 	used, began := processorTime(b), time.Now()
-	_ = tui.Run(ctx, r, tui.Options{Settings: recorded[0].Settings, Output: tty, Input: tty, Environ: env})
+	_ = screen.Run(ctx, r, screen.Options{Settings: recorded[0].Settings, Output: tty, Input: tty, Environ: env})
 	b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
 }
 

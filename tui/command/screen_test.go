@@ -21,8 +21,8 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
-	"prismtop/tui"
 	"prismtop/tui/ptytest"
+	"prismtop/tui/screen"
 )
 
 // TestSessions plays what users do at a terminal on real runs. Sessions that watch a
@@ -127,7 +127,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	}
 	r.Close() // the loop meets nothing where its reconstruction was
 	f := runFlags{}
-	look := tui.Options{Settings: s, Output: x.TTY(), Input: x.TTY()}
+	look := screen.Options{Settings: s, Output: x.TTY(), Input: x.TTY()}
 	err = f.watch(context.Background(), x.TTY(), live{r, aggregate.New(events.Follow(), aggregate.Options{})}, look)
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {

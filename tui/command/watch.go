@@ -11,7 +11,9 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/sim"
-	"prismtop/tui"
+	"prismtop/tui/control"
+	"prismtop/tui/lines"
+	"prismtop/tui/screen"
 	"prismtop/tui/terminal"
 )
 
@@ -28,7 +30,7 @@ type live struct {
 func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapshots() }
 
 // watch runs the reconstruction under the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui.Options) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look screen.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -46,9 +48,9 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 	var err error
 	var last *profiles.Snapshot
 	if f.lines {
-		last, err = tui.Lines(ctx, os.Stdin, out, show, inLines(look), lineInterval)
+		last, err = lines.Watch(ctx, os.Stdin, out, show, inLines(look), lineInterval)
 	} else {
-		err = tui.Run(ctx, show, look)
+		err = screen.Run(ctx, show, look)
 	}
 	show.Stop()
 	runErr := show.Wait()
@@ -61,13 +63,13 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look tui
 			stopped := *last
 			stopped.State, last = profiles.Stopped, &stopped
 		}
-		fmt.Fprint(out, tui.SummaryWithin(last, terminal.Columns(out)))
+		fmt.Fprint(out, lines.SummaryWithin(last, terminal.Columns(out)))
 	}
 	var crash *sim.PanicError
 	switch {
 	case errors.As(runErr, &crash):
 		return runErr
-	case errors.Is(err, tui.ErrInterrupted) || signalled.Err() != nil:
+	case errors.Is(err, control.ErrInterrupted) || signalled.Err() != nil:
 		return errInterrupted
 	}
 	return errors.Join(runErr, err)

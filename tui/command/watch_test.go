@@ -22,8 +22,9 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
-	"prismtop/tui"
+	"prismtop/tui/lines"
 	"prismtop/tui/ptytest"
+	"prismtop/tui/screen"
 )
 
 var watchTime = flag.Duration("watch", time.Second, "how long the benchmark of watching lets each program run")
@@ -133,9 +134,9 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 	go show.aggregator.Run(ctx, 100*time.Millisecond)
 	show.Start(ctx)
 	tty := ptytest.OpenDrain(b, 120, 40).TTY()
-	alone := func(ctx context.Context) { tui.Plain(ctx, io.Discard, show, time.Second) }
+	alone := func(ctx context.Context) { lines.Plain(ctx, io.Discard, show, time.Second) }
 	watched := func(ctx context.Context) {
-		_ = tui.Run(ctx, show, tui.Options{Settings: v, Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"}})
+		_ = screen.Run(ctx, show, screen.Options{Settings: v, Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"}})
 	}
 	block := func(way func(context.Context)) float64 {
 		const settling = 500 * time.Millisecond // the screen opens

@@ -4,12 +4,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"prismtop/tui"
 	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/screen"
 )
 
 // deck is the panes of the screen.
-var deck = tui.NewDeck(tui.Panes)
+var deck = pane.NewDeck(screen.Panes)
 
 // choices are what users may show and hide: nothing, each pane, and some at
 // random.

@@ -1,0 +1,43 @@
+package lines
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/tui/tuitest"
+)
+
+// In lines, too, nothing is offered that the run cannot be asked for.
+func TestLinesOfASourceThatCanOnlyBeWatched(t *testing.T) {
+	source, in := make(tuitest.Spectacle), &bytes.Buffer{}
+	out := &tuitest.Transcript{}
+	for _, command := range []string{"help", "pause", "step", "save", "restart", "amp=off", "settings", "status", "quit"} {
+		in.WriteString(command + "\n")
+	}
+	reader, typed := io.Pipe()
+	go func() {
+		source <- tuitest.Running()
+		_, _ = typed.Write(in.Bytes())
+	}()
+	if _, err := Watch(context.Background(), reader, out, source, Options{Cores: 2}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	text := ansi.Strip(out.String())
+	for _, want := range []string{"quit: stop watching", "this run cannot be paused from here", "this run cannot be saved from here", "this run cannot be restarted from here",
+		"not changed: the settings of this run cannot be changed from here", "amp = bf16 ("} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+	for _, not := range []string{"NAME=VALUE", "pause, go", "  save:", "  restart:"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q is offered:\n%s", not, text)
+		}
+	}
+}

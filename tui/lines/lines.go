@@ -1,0 +1,452 @@
+// Package lines tells a run in lines of text: a session of commands, progress alone, and the
+// summary at the end.
+package lines
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/tui/control"
+	"prismtop/tui/notice"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
+)
+
+// Watch watches and tunes a run by lines of text alone, for screen readers, dumb
+// terminals and logs: nothing is ever rewritten. Progress is told every interval,
+// what happens when it happens, and each line of in is a command (see linesHelp).
+//
+// It returns the newest snapshot once the user quit, or the run has ended and either
+// its settings limit it or nobody can type any more: a run that ends by itself can
+// still be saved, summed up and restarted. The error is ErrInterrupted where ctx ended
+// first.
+func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
+	o = o.withDefaults()
+	l := lines{out: out, powers: powersIn(source), options: o, told: map[int64]told{}, notices: notice.New(o.Notices, o.Environ)}
+	typed := make(chan typedLine)
+	left := make(chan struct{})
+	defer close(left)
+	in, release := terminal.FromShell(in, left)
+	defer release()
+	go readTyped(in, typed, left)
+	tick := time.NewTicker(max(interval, terminal.FramePeriod))
+	defer tick.Stop()
+	l.say("prismtop in lines: type help and Enter for the commands, quit to end")
+	for {
+		select {
+		case <-ctx.Done():
+			l.stop()
+			return l.snap, control.ErrInterrupted
+		case line, ok := <-typed:
+			switch {
+			case !ok: // nobody can type any more: the run goes on to its end
+				typed = nil
+				if l.snap != nil && words.Ended(l.snap.State) {
+					return l.snap, nil
+				}
+			case line.long:
+				l.say("a line of more than %d bytes is no command: it was ignored", maxTyped)
+			case l.obey(strings.TrimSpace(line.text)):
+				return l.snap, nil
+			}
+		case <-tick.C:
+			l.progress()
+		case s, ok := <-source.Snapshots():
+			if !ok {
+				return l.snap, nil
+			}
+			if s != nil {
+				l.take(s)
+				if words.Ended(s.State) && (typed == nil || limited(s)) {
+					return l.snap, nil
+				}
+			}
+		}
+	}
+}
+
+// typedLine is what was typed up to Enter, or that it was longer than maxTyped.
+type typedLine struct {
+	text string
+	long bool
+}
+
+// maxTyped bounds a command, in bytes.
+const maxTyped = 4096
+
+// readTyped hands over the lines of in, and closes typed at its end.
+func readTyped(in io.Reader, typed chan<- typedLine, left <-chan struct{}) {
+	defer close(typed)
+	r := bufio.NewReaderSize(in, maxTyped)
+	for long := false; ; {
+		part, err := r.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = true
+			continue
+		}
+		if err != nil && len(part) == 0 && !long {
+			return
+		}
+		line := typedLine{long: long}
+		if !long {
+			line.text = string(part)
+		}
+		select {
+		case typed <- line:
+		case <-left:
+			return
+		}
+		if err != nil {
+			return
+		}
+		long = false
+	}
+}
+
+// limited says whether the settings of a run limit it.
+func limited(s *profiles.Snapshot) bool {
+	for _, key := range []string{settings.MaxSeconds, settings.MaxIterations, settings.MaxUnits(s.Run.Schema.Unit.Many)} {
+		if s.Settings.Number(key) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// lines is the state of Lines.
+type lines struct {
+	out     io.Writer
+	powers  capabilities
+	options Options
+	snap    *profiles.Snapshot
+	told    map[int64]told // effects, by the iteration of the change
+	index   int64          // of the progress told last
+	notices notice.Notifier
+}
+
+func (l *lines) say(format string, args ...any) {
+	text := words.Printed(fmt.Sprintf(format, args...))
+	if l.options.ASCII {
+		text = plainASCII(text)
+	}
+	fmt.Fprintln(l.out, text)
+}
+
+// take adopts a snapshot and tells what happened since the last.
+func (l *lines) take(s *profiles.Snapshot) {
+	before := l.snap
+	for _, line := range words.NewLines(before, s) {
+		l.say("%s %s", unit.Clock(line.At), line.Text)
+	}
+	l.snap = s
+	l.notices.Tell(l.out, s)
+	if before == nil || before.State != s.State {
+		l.say("%s", Progress(s))
+		if words.Ended(s.State) && !limited(s) {
+			l.say("the run is over: %s", l.afterwards())
+		}
+	}
+	if before != nil && s.Run.PriorStarts != before.Run.PriorStarts {
+		clear(l.told)
+	}
+	for i := range s.Effects {
+		e := &s.Effects[i]
+		if now := tellable(e); now > l.told[e.Iteration] {
+			l.told[e.Iteration] = now
+			l.effect(e)
+		}
+	}
+}
+
+// told is what was told of an effect.
+type told uint8
+
+const (
+	nothingTold told = iota
+	whyNotTold       // that it is not comparable, which more iterations may change
+	numberTold
+)
+
+// linesEnough is how many iterations after a change its effect is told, unless
+// it is sure before.
+const linesEnough = 100
+
+// tellable is what can be told of an effect so far.
+func tellable(e *profiles.Effect) told {
+	sure := e.Closed || e.NAfter >= linesEnough
+	why, _ := e.Incomparable()
+	switch {
+	case !sure:
+		return nothingTold
+	case e.Comparable():
+		return numberTold
+	case why != "":
+		return whyNotTold
+	}
+	return nothingTold
+}
+
+func (l *lines) progress() {
+	if l.snap != nil && l.snap.Index != l.index {
+		l.index = l.snap.Index
+		l.say("%s", Progress(l.snap))
+	}
+}
+
+func (l *lines) effect(e *profiles.Effect) {
+	what := "effect: " + strings.ReplaceAll(words.Changed(l.snap.Settings.Table(), e, l.options.Cores), "→", " to ")
+	why, _ := e.Incomparable()
+	switch {
+	case e.Comparable():
+		text, _ := words.Detail(l.snap, e, 1000)
+		l.say("%s: iteration time %s %%, interval %s to %s %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
+	case e.Open():
+		l.say("%s: %s iterations", what, words.Needs(e))
+	case e.Enough:
+		l.say("%s: %s, not comparable: %s", what, words.Medians(e), why)
+	default:
+		l.say("%s: not comparable: %s; %s before and %d after", what, why, unit.Plural(e.NBefore, "iteration", "iterations"), e.NAfter)
+	}
+}
+
+// help is the commands of Lines, as far as the run can be asked for them.
+func (l *lines) help() []string {
+	all := []struct {
+		has  bool
+		text string
+	}{
+		{true, "status: progress on one line"},
+		{true, "summary: times by phase, memory, caches, effects, quality"},
+		{l.powers.setter != nil, "settings: what can be changed, its value, and the one that waits for the next start"},
+		{l.powers.setter == nil, "settings: what the run has"},
+		{l.powers.setter != nil, "NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run"},
+		{true, "effects: what each change did"},
+		{l.powers.pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
+		{l.saves(), "save: write the reconstruction as PNG and NPY"},
+		{l.powers.restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
+		{l.powers.stopper != nil, "quit: end the run"},
+		{l.powers.stopper == nil, "quit: stop watching"},
+	}
+	var texts []string
+	for _, h := range all {
+		if h.has {
+			texts = append(texts, h.text)
+		}
+	}
+	return texts
+}
+
+// saves says whether the run has something to save, or may have.
+func (l *lines) saves() bool {
+	return l.powers.saver != nil && (l.snap == nil || l.snap.Run.Schema.Workload == "" || l.snap.Run.Saves)
+}
+
+// afterwards are the commands that a run has a use for when it is over.
+func (l *lines) afterwards() string {
+	words := []string{"summary"}
+	if l.saves() {
+		words = []string{"save", "summary"}
+	}
+	if l.powers.restarter != nil {
+		words = append(words, "restart")
+	}
+	last := len(words) - 1
+	if last == 0 {
+		return words[0] + " still works, quit ends"
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last] + " still work, quit ends"
+}
+
+// stop ends the run where that can be.
+func (l *lines) stop() {
+	if l.powers.stopper != nil {
+		l.powers.stopper.Stop()
+	}
+}
+
+// cannot answers a command that this run has no use for.
+func (l *lines) cannot(what string) { l.say("this run cannot be %s from here", what) }
+
+// obey carries out a command; true ends.
+func (l *lines) obey(text string) (quit bool) {
+	word := strings.ToLower(text)
+	if key, value, ok := strings.Cut(text, "="); ok {
+		l.set(strings.TrimSpace(key), strings.TrimSpace(value))
+		return false
+	}
+	switch {
+	case word == "quit" || word == "exit":
+		l.stop()
+		return true
+	case word == "help" || word == "?":
+		for _, h := range l.help() {
+			l.say("  %s", h)
+		}
+	case l.powers.pauser == nil && (word == "pause" || word == "go" || word == "step"):
+		l.cannot("paused")
+	case word == "pause" || word == "go":
+		l.powers.pauser.Pause(word == "pause")
+	case word == "step":
+		l.powers.pauser.Step()
+	case word == "restart" && l.powers.restarter == nil:
+		l.cannot("restarted")
+	case word == "restart":
+		if err := l.powers.restarter.Restart(); err != nil {
+			l.say("not restarted: %v", err)
+		}
+	case word == "save" && !l.saves():
+		l.cannot("saved")
+	case word == "save":
+		if err := l.powers.saver.Save(); err != nil {
+			l.say("not saved: %v", err)
+		}
+	case word == "settings":
+		l.settings()
+	case l.snap == nil:
+		l.say("the run has not begun")
+	case word == "status" || word == "":
+		l.say("%s", Progress(l.snap))
+	case word == "summary":
+		for line := range strings.Lines(SummaryAs(l.snap, l.snap.State.String(), l.options.Cores, terminal.Columns(l.out))) {
+			l.say("%s", strings.TrimRight(line, "\n"))
+		}
+	case word == "effects":
+		for i := range l.snap.Effects {
+			l.effect(&l.snap.Effects[i])
+		}
+		if len(l.snap.Effects) == 0 {
+			l.say("no setting was changed%s", words.Yet(l.snap))
+		}
+	default:
+		l.say("%q: not a command; help lists them", text)
+	}
+	return false
+}
+
+func (l *lines) set(key, value string) {
+	setter := l.powers.setter
+	if setter == nil {
+		l.say("not changed: the settings of this run cannot be changed from here")
+		return
+	}
+	var err error
+	sets := []settings.Assignment{{Key: key, Value: value}}
+	if key == "image" { // read before it is asked for
+		err = setter.Check(sets)
+	}
+	if err == nil {
+		err = setter.SetMany(sets)
+	}
+	switch {
+	case err != nil:
+		l.say("not changed: %v", err)
+	case l.powers.restarter == nil && (l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key)):
+		l.say("%s = %s for the next run", key, value)
+	case l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key):
+		l.say("%s = %s for the next run: restart begins it", key, value)
+	default:
+		l.say("%s = %s from the next iteration on", key, value)
+	}
+}
+
+// table is what the run's settings are.
+func (l *lines) table() *settings.Table {
+	if l.snap == nil {
+		return l.options.Settings.Table()
+	}
+	return l.snap.Settings.Table()
+}
+
+// settings lists what can change while the run goes on, then what the next run reads.
+func (l *lines) settings() {
+	if l.snap == nil {
+		l.say("the run has not begun")
+		return
+	}
+	keys := l.table().Keys()
+	list := func(title string, wanted func(k *settings.Key) bool) {
+		l.say("%s", title)
+		for i := range keys {
+			if k := &keys[i]; wanted(k) {
+				l.say("  %s = %s (%s)", k.Name, l.valueOf(k.Name), k.Wants())
+			}
+		}
+	}
+	next := "from the next start on, which restart makes:"
+	if l.powers.restarter == nil {
+		next = "from the next start on:"
+	}
+	if l.powers.setter == nil {
+		list("the settings of this run, which cannot be changed from here:", func(*settings.Key) bool { return true })
+		return
+	}
+	if words.Ended(l.snap.State) {
+		list(next, func(*settings.Key) bool { return true })
+		return
+	}
+	list("from the next iteration on:", func(k *settings.Key) bool { return k.Live })
+	list(next, func(k *settings.Key) bool { return !k.Live })
+}
+
+// valueOf is a setting's value in force, and the one that waits for the next start
+// where that differs.
+func (l *lines) valueOf(key string) string {
+	value := words.SettingsOf(l.snap).Get(key)
+	if asked := words.SettingsAsked(l.snap, key).Get(key); asked != value {
+		value += ", next start " + asked
+	}
+	return value
+}
+
+// capabilities are what the run can be asked for; nil for those that it has not.
+type capabilities struct {
+	setter    control.Setter
+	pauser    control.Pauser
+	restarter control.Restarter
+	saver     control.Saver
+	stopper   control.Stopper
+}
+
+func powersIn(s control.Source) (p capabilities) {
+	p.setter, _ = s.(control.Setter)
+	p.pauser, _ = s.(control.Pauser)
+	p.restarter, _ = s.(control.Restarter)
+	p.saver, _ = s.(control.Saver)
+	p.stopper, _ = s.(control.Stopper)
+	return p
+}
+
+// Options are how a run is told in lines. The zero value tells it on the process' own
+// terminal.
+type Options struct {
+	// ASCII writes 7-bit characters only.
+	ASCII bool
+	// Cores is the number of threads that a setting of 0 means; 0 asks the Go runtime.
+	Cores int
+	// Notices are how the user is told that the run finished, failed or stalled.
+	Notices notice.Ways
+	// Settings are those that the run starts with.
+	Settings settings.Values
+	// Environ is the process' environment where it is nil.
+	Environ []string
+}
+
+func (o Options) withDefaults() Options {
+	if o.Cores <= 0 {
+		o.Cores = machine.Processors()
+	}
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
+	return o
+}

@@ -1,0 +1,152 @@
+package lines
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/control"
+	"prismtop/tui/notice"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
+)
+
+// Plain reports a run on one line of text, for runs without a screen: rewritten
+// in place on a terminal, a line of its own every interval elsewhere. It returns
+// the newest snapshot, nil where none came, once the run has ended, its
+// snapshots have, or ctx is done. It reads what the run offers and never holds
+// it up.
+func Plain(ctx context.Context, w io.Writer, source control.Source, interval time.Duration) *profiles.Snapshot {
+	return PlainNotifying(ctx, w, source, Options{}, interval)
+}
+
+// PlainNotifying is Plain that also sends the notices of o, where w is a terminal.
+func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o Options, interval time.Duration) *profiles.Snapshot {
+	o = o.withDefaults()
+	p := plain{w: w, rewrite: terminal.IsTerminal(w), notices: notice.New(o.Notices, o.Environ)}
+	tick := time.NewTicker(max(interval, terminal.FramePeriod))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.end()
+			return p.snap
+		case s, ok := <-source.Snapshots():
+			if ok && s != nil {
+				p.take(s)
+			}
+			if !ok || s != nil && words.Ended(s.State) {
+				p.end()
+				return p.snap
+			}
+		case <-tick.C:
+			p.report()
+		}
+	}
+}
+
+type plain struct {
+	w        io.Writer
+	rewrite  bool
+	snap     *profiles.Snapshot
+	reported *profiles.Snapshot
+	width    int // of the line on screen
+	open     bool
+	notices  notice.Notifier
+}
+
+// take adopts a snapshot and prints the lines of the log that are new.
+func (p *plain) take(s *profiles.Snapshot) {
+	for _, l := range words.NewLines(p.snap, s) {
+		p.clear()
+		fmt.Fprintf(p.w, "%s %s\n", unit.Clock(l.At), words.Printed(l.Text))
+	}
+	p.notices.Tell(p.w, s)
+	first := p.snap == nil
+	p.snap = s
+	if first {
+		p.report()
+	}
+}
+
+// report prints the newest snapshot, unless it was printed.
+func (p *plain) report() {
+	if p.snap == nil || p.snap == p.reported {
+		return
+	}
+	text := Progress(p.snap)
+	if !p.rewrite {
+		p.reported = p.snap
+		fmt.Fprintln(p.w, text)
+		return
+	}
+	if f, ok := p.w.(interface{ Fd() uintptr }); ok {
+		if !terminal.InForeground(f.Fd()) { // the shell's prompt is there
+			return
+		}
+		if w, _, err := term.GetSize(f.Fd()); err == nil && w > 1 {
+			text = chart.Cut(text, w-1)
+		}
+	}
+	p.reported = p.snap
+	width := chart.Width(text)
+	fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(0, p.width-width)))
+	p.width, p.open = width, true
+}
+
+// clear takes the rewritten line away, so that others can be printed.
+func (p *plain) clear() {
+	if p.open {
+		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
+		p.width, p.open = 0, false
+		p.reported = nil
+	}
+}
+
+func (p *plain) end() {
+	p.report()
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+}
+
+// Progress is a run's progress on one line: how far it is, its rate (of the
+// whole run once it ended), losses and quality, and the time left where that can be told.
+func Progress(s *profiles.Snapshot) string {
+	var parts []string
+	if s.State != profiles.Running {
+		parts = append(parts, s.State.String())
+	}
+	if !s.InUnits() {
+		parts = append(parts, s.Stage())
+	} else {
+		parts = append(parts, fmt.Sprintf("%s %d/%d", s.Run.Schema.Unit.One, min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
+	}
+	pace := s.Rate
+	if words.Ended(s.State) {
+		pace = float64(s.Index) / s.Elapsed.Seconds()
+	}
+	parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
+	for _, l := range words.CurrentLosses(s) {
+		parts = append(parts, l.Text())
+	}
+	if text := words.QualityText(s); text != "" {
+		parts = append(parts, text)
+	}
+	parts = append(parts, unit.Clock(s.Elapsed))
+	if s.ETAKnown && !words.Ended(s.State) {
+		parts = append(parts, "left "+unit.Estimate(s.ETA))
+	}
+	if s.Err != "" {
+		parts = append(parts, words.FirstLine(s.Err))
+	}
+	return words.Printed(strings.Join(parts, " · "))
+}

@@ -1,0 +1,184 @@
+package lines
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/tuitest"
+)
+
+// pages is a writer that others may read while it is written.
+type pages struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (p *pages) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.Write(b)
+}
+
+func (p *pages) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.buf.String()
+}
+
+func TestPlainReportsUntilTheRunEnds(t *testing.T) {
+	r, w := tuitest.NewRecorder(), &pages{}
+	result := make(chan *profiles.Snapshot, 1)
+	go func() { result <- Plain(context.Background(), w, r, time.Hour) }()
+	first := tuitest.Running()
+	first.Log = []profiles.LogLine{{At: time.Second, Text: "europa.jpg padded"}}
+	r.Feed <- first
+	second := tuitest.Running()
+	second.Log = append(first.Log, profiles.LogLine{At: 2 * time.Second, Text: "saved \x1b[2Jhere"})
+	r.Feed <- second
+	last := tuitest.Finished()
+	r.Feed <- last
+	if got := <-result; got != last {
+		t.Errorf("Plain returned %p, want the last snapshot", got)
+	}
+	want := "00:00:01 europa.jpg padded\n" +
+		"sample 38/100 · iter 4120 · 184.2 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42 · left ~3 min\n" +
+		"00:00:02 saved \\x1b[2Jhere\n" +
+		"finished · sample 100/100 · iter 9876 · 96.82 it/s · old 4.210e-03 · new 1.380e-02 · PSNR 24.3 dB · 00:01:42\n"
+	if got := w.String(); got != want {
+		t.Errorf("printed\n%swant\n%s", got, want)
+	}
+}
+
+func TestPlainEndsWithItsContextAndItsSnapshots(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if got := Plain(ctx, &pages{}, tuitest.NewRecorder(), time.Second); got != nil {
+		t.Errorf("got a snapshot that never came: %v", got)
+	}
+	r := tuitest.NewRecorder()
+	s := tuitest.Running()
+	r.Feed <- s
+	close(r.Feed)
+	if got := Plain(context.Background(), &pages{}, r, time.Second); got != s {
+		t.Error("the newest snapshot was not returned")
+	}
+}
+
+func TestPlainRewritesItsLineOnATerminal(t *testing.T) {
+	w := &pages{}
+	p := plain{w: w, rewrite: true}
+	long, short := tuitest.Running(), tuitest.Preparing()
+	p.take(long)
+	p.snap = short
+	p.report()
+	p.end()
+	parts := strings.Split(w.String(), "\r")
+	if len(parts) != 3 || len([]rune(parts[1])) != len([]rune(strings.TrimSuffix(parts[2], "\n"))) {
+		t.Errorf("the shorter line does not cover the longer: %q", w.String())
+	}
+}
+
+func TestSummaryTellsTheRun(t *testing.T) {
+	tuitest.Golden(t, "summary", Summary(tuitest.Finished()))
+	tuitest.Golden(t, "summary-failed", Summary(tuitest.Failed()))
+	tuitest.Golden(t, "summary-preparing", Summary(tuitest.Preparing()))
+	for i, line := range strings.Split(Summary(tuitest.Finished()), "\n") {
+		if len([]rune(line)) > 100 {
+			t.Errorf("line %d is %d wide", i, len([]rune(line)))
+		}
+	}
+	if n := strings.Count(Summary(tuitest.Finished()), "\n"); n > 30 {
+		t.Errorf("the summary is %d lines, more than a screen", n)
+	}
+}
+
+func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
+	s := tuitest.Trainer()
+	s.Memory.PeakRSS, s.Memory.Reason = 0, "/proc/self/status: permission denied"
+	s.Own.Dropped = 3
+	got := Summary(s)
+	for _, want := range []string{"peak RSS – (/proc/self/status: permission denied)", "(trainer pattern: each sample is measured once)",
+		"dropped      3 records"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+// One of a thing has its singular, and what the times leave out is said beside them.
+func TestSummaryCountsInWords(t *testing.T) {
+	s := tuitest.Finished()
+	s.Whole.Total.N, s.Index, s.Results, s.Run.Units, s.Run.Passes = 1, 2, nil, 1, 1
+	s.Effects = make([]profiles.Effect, summaryEffects+1)
+	got := Summary(s)
+	for _, want := range []string{"   2 in 0 of 1 sample\n", "ms, 1 iteration\n", "(warm-up left out: the first after each compilation or change)\n", "1 earlier one left out\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+func TestSummaryTellsEffectsOnce(t *testing.T) {
+	s := tuitest.Running()
+	e := profiles.Effect{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}, Enough: true, Shift: 0.545, Low: 0.459, High: 0.958}
+	s.Effects = []profiles.Effect{e}
+	if got, want := summary(s, "finished", 2), "threads 2→3: +54.5 [+45.9, +95.8] %,"; !strings.Contains(got, want) {
+		t.Errorf("the summary lacks %q:\n%s", want, got)
+	}
+}
+
+func TestTheRateIsTheWholeRunsOnceItEnded(t *testing.T) {
+	s := tuitest.Running()
+	s.Rate = 0
+	if got := Progress(s); !strings.Contains(got, "· – it/s ·") {
+		t.Errorf("a rate that is not known yet reads %q", got)
+	}
+	s = tuitest.Finished()
+	s.Index, s.Elapsed = 300, 4*time.Second
+	if got := Progress(s); !strings.Contains(got, "· 75.00 it/s ·") {
+		t.Errorf("the rate of a finished run reads %q", got)
+	}
+}
+
+func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
+	s := tuitest.Failed()
+	s.Run.Object, s.Err, s.Memory.Reason = "a\x1b[2Jb", "c\x1b]0;d\a", "e\rf"
+	if got := Summary(s) + Progress(s); strings.ContainsAny(got, "\x1b\a\r") {
+		t.Errorf("control characters: %q", got)
+	}
+}
+
+// Lines of a summary that are wider than the terminal go on at a word, indented.
+func TestASummaryIsWrappedAtWords(t *testing.T) {
+	s, long := tuitest.Finished(), tuitest.Finished()
+	s.Alerts = []profiles.Alert{{What: "The measurement cache drops what is asked for again, and that takes longer than what it saves."}}
+	long.Run.Object = strings.Repeat("longer-than-a-line-", 20)
+	whole := Summary(s)
+	if SummaryWithin(s, 0) != whole || SummaryWithin(s, 1000) != whole {
+		t.Error("a summary with room is not left as it is")
+	}
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	for _, width := range []int{40, 60, 80, 100} {
+		text := SummaryWithin(s, width)
+		for line := range strings.Lines(text + SummaryWithin(long, width)) {
+			if w := chart.Width(strings.TrimSuffix(line, "\n")); w > width {
+				t.Errorf("a line of %d cells of %d: %q", w, width, line)
+			}
+		}
+		if words(text) != words(whole) {
+			t.Errorf("within %d a word is cut:\n%s", width, text)
+		}
+	}
+	if got, want := SummaryWithin(s, 72), "caches 21.0 MB,\n               peak RSS 240 MB\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got, want := SummaryWithin(s, 80), "  notice       The measurement cache drops what is asked for again,\n               and that takes longer than what it saves.\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,248 @@
+package lines
+
+import (
+	"fmt"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Summary is a run on one screen of plain text: what ran, how far it came, where
+// the time of its newest stage went, what it kept in memory, what the caches and
+// the changes did, and how good the picture is. Lines end in "\n".
+func Summary(s *profiles.Snapshot) string {
+	return SummaryWithin(s, 0)
+}
+
+// SummaryWithin is Summary for a terminal of so many columns: longer lines go on,
+// indented, after a space. 0 is no limit.
+func SummaryWithin(s *profiles.Snapshot, columns int) string {
+	return SummaryAs(s, s.State.String(), machine.Processors(), columns)
+}
+
+// SummaryAs is SummaryWithin of a run that does what state says, where threads 0 is one for
+// each of so many cores.
+func SummaryAs(s *profiles.Snapshot, state string, cores, columns int) string {
+	return hanging(summary(s, state, cores), columns)
+}
+
+// The columns in which lines of a summary go on: the first, and those after it.
+const (
+	headIndent = 2
+	bodyIndent = 15
+)
+
+// commaReach is how much of a line may stay empty so that it ends at a comma.
+const commaReach = 24
+
+// hanging is a summary whose lines are at most so many cells wide; 0 is no limit.
+func hanging(text string, width int) string {
+	if width <= 2*bodyIndent {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		indent := bodyIndent
+		if !strings.HasPrefix(line, " ") {
+			indent = headIndent
+		}
+		line = strings.TrimSuffix(line, "\n")
+		for chart.Width(line) > width {
+			part, rest := words.SplitCells(line, width)
+			at := strings.LastIndexByte(part, ' ')
+			if comma := strings.LastIndex(part, ", ") + 1; comma > width-commaReach { // keeps a number beside its unit
+				at = comma
+			}
+			if at > indent && (rest[0] != ' ' || part[at-1] == ',') {
+				part, rest = part[:at], part[at:]+rest
+			}
+			b.WriteString(strings.TrimRight(part, " ") + "\n")
+			line = strings.Repeat(" ", indent) + strings.TrimLeft(rest, " ")
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// identity is what was run, and how: object and sizes, device and kernels, arithmetic and
+// seed, as far as the workload has them.
+func identity(s *profiles.Snapshot) []string {
+	r := &s.Run
+	all := []string{r.Object}
+	if r.Size > 0 {
+		all[0] += fmt.Sprintf(" %d/%d", r.Size, r.ObjectSize)
+	}
+	if r.Device != "" {
+		all = append(all, r.Device+" "+r.Kernels)
+	}
+	if arithmetic := words.Precision(s, 80); arithmetic != "" {
+		all = append(all, arithmetic)
+	}
+	if s.Settings.Has(settings.Seed) {
+		all = append(all, fmt.Sprintf("seed %d", r.Seed))
+	}
+	return all
+}
+
+// summary says what the run is doing in the given word, and counts threads 0 as
+// one for each of so many cores.
+func summary(s *profiles.Snapshot, state string, cores int) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		text := words.Printed(fmt.Sprintf(format, args...))
+		b.WriteString(strings.TrimRight(text, " ") + "\n")
+	}
+	r := s.Run
+	if s.State == profiles.Finished && s.EndedBy != "" {
+		state += " by " + s.EndedBy
+	}
+	line("prismtop: %s: %s after %s", strings.Join(identity(s), ", "), state, unit.Clock(s.Elapsed))
+	if s.Err != "" {
+		line("  error        %s", words.FirstLine(s.Err))
+	}
+	reached := ""
+	if ends := words.CountEnds(s); ends != (words.UnitEnds{}) {
+		reached = fmt.Sprintf(", %d converged", ends.Converged)
+	}
+	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
+	summariseTimes(line, s)
+	summariseMemory(line, s)
+	summariseSeries(line, s)
+	summariseCaches(line, s)
+	summariseEffects(line, s, cores)
+	for _, a := range s.Alerts {
+		line("  %-12s %s", a.Severity, a.What)
+	}
+	if s.Own.Dropped > 0 {
+		line("  dropped      %s: the aggregator fell behind", unit.About(s.Own.Dropped, "record", "records"))
+	}
+	return b.String()
+}
+
+// summariseSeries is the newest losses, and the metrics.
+func summariseSeries(line func(string, ...any), s *profiles.Snapshot) {
+	var losses, metrics []string
+	for _, l := range words.CurrentLosses(s) {
+		losses = append(losses, strings.TrimPrefix(l.Text(), "loss "))
+	}
+	if !s.InUnits() {
+		losses = append(losses, s.Stage())
+	}
+	if len(words.CurrentLosses(s)) > 0 {
+		line("  loss         %s", strings.Join(losses, ", "))
+	}
+	for _, m := range words.MetricsOf(s) {
+		if v := s.Series[m.ID]; v.Has {
+			metrics = append(metrics, m.Title+" "+m.Format(v.Latest))
+		}
+	}
+	if len(metrics) > 0 {
+		line("  quality      %s", strings.Join(metrics, ", "))
+	}
+}
+
+// summariseTimes tells the times of the newest stage, all of its iterations,
+// whatever the settings were.
+func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
+	w := s.Whole
+	switch {
+	case s.Index == 0:
+		line("  iteration    – (none ran)")
+		return
+	case w.Total.N == 0:
+		line("  iteration    – (none ran after warm-up, the first after each compilation or change)")
+		return
+	}
+	row := func(name string, v profiles.Spread, share string) {
+		line("  %-12s %8s %8s %8s %8s", name, unit.Milliseconds(v.Median), unit.Milliseconds(v.P10), unit.Milliseconds(v.P90), share)
+	}
+	line("  %-12s %8s %8s %8s %8s   ms, %s", s.Stage(), "median", "p10", "p90", "share", unit.Plural(w.Total.N, "iteration", "iterations"))
+	row("iteration", w.Total, "")
+	for id, v := range w.Phases {
+		if v.N > 0 {
+			row("  "+words.PhaseName(s, profiles.Phase(id)), v.Spread, unit.Percent(v.Share))
+		}
+	}
+	line("  %-12s (warm-up left out: the first after each compilation or change)", "")
+}
+
+func summariseMemory(line func(string, ...any), s *profiles.Snapshot) {
+	m := s.Memory
+	if m.Parts == [profiles.MaxMemory]int64{} {
+		line("  memory       – (no plan was compiled)")
+		return
+	}
+	peak := "peak RSS " + strings.TrimSpace(unit.Bytes(m.PeakRSS))
+	if m.PeakRSS == 0 {
+		peak = "peak RSS – (" + m.Reason + ")"
+	}
+	text := ""
+	for i, info := range s.Run.Schema.Memory {
+		if info.Name == "weights" || info.Name == "activations" {
+			text += info.Name + " " + strings.TrimSpace(unit.Bytes(m.Parts[i])) + ", "
+		}
+	}
+	line("  memory       %scaches %s, %s", text, strings.TrimSpace(unit.Bytes(m.Caches)), peak)
+}
+
+func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
+	if s.Index == 0 {
+		line("  caches       – (no iteration ran)")
+		return
+	}
+	for id, v := range words.CachesOf(s) {
+		switch rate, ok := v.HitRate(); {
+		case !ok && !v.Enabled:
+			line("  %-12s off", words.CacheTitle(s, id))
+		case !ok:
+			line("  %-12s no lookups%s", words.CacheTitle(s, id), words.Yet(s))
+		default:
+			line("  %-12s %s hits (%s), %s", words.CacheTitle(s, id), strings.TrimSpace(unit.HitRate(rate)), words.Lookups(v), words.SavedInAll(v, true))
+		}
+		if s.Run.Schema.Caches[id].Setting == words.MeasurementCache && words.CannotHit(s) {
+			once := "once"
+			if s.Run.Passes > 1 {
+				once = "once a pass"
+			}
+			line("  %-12s (trainer pattern: each sample is measured %s)", "", once)
+		}
+	}
+}
+
+// summaryEffects is how many changes a summary tells, and summaryChange the cells that what
+// changed may take with its values.
+const (
+	summaryEffects = 8
+	summaryChange  = 40
+)
+
+func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int) {
+	all := s.Effects
+	if more := len(all) - summaryEffects; more > 0 {
+		line("  changes      %s left out", unit.Plural(more, "earlier one", "earlier ones"))
+		all = all[more:]
+	}
+	for i := range all {
+		e := &all[i]
+		what := fmt.Sprintf("at %-9d %s", e.Iteration, words.ChangedIn(s.Settings.Table(), e, cores, summaryChange))
+		why, _ := e.Incomparable()
+		switch {
+		case e.Comparable():
+			text, _ := words.Detail(s, e, 40)
+			line("  %s: %s [%s, %s] %%, %s", what, unit.Signed(100*e.Shift, 1), unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), text)
+		case e.Open():
+			line("  %s: too few iterations to tell", what)
+		default:
+			line("  %s: not comparable: %s", what, why)
+		}
+	}
+}
+
+// plainASCII is text in 7-bit characters.
+func plainASCII(s string) string { return strings.Map(theme.ASCII, s) }

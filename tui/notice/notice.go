@@ -1,0 +1,150 @@
+// Package notice lets a user know of a run's end who looks at something else: by the bell or a
+// desktop notification, in the terminal's own way.
+package notice
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
+)
+
+// Ways are ways to let a user know that a run finished, failed or stalled, who looks
+// at something else. They may be joined; 0 is none.
+type Ways uint8
+
+const (
+	// Bell rings the terminal's bell.
+	Bell Ways = 1 << iota
+	// OSC9 is a desktop notification as iTerm2, WezTerm, Ghostty, Kitty and foot show it.
+	OSC9
+	// OSC777 is a desktop notification with a title, as urxvt, foot, WezTerm and Ghostty
+	// show it.
+	OSC777
+)
+
+// noticeNames are the ways by the names that ParseNotices knows.
+var noticeNames = []struct {
+	name string
+	way  Ways
+}{{"bell", Bell}, {"osc9", OSC9}, {"osc777", OSC777}}
+
+// noNotices is the name of no way.
+const noNotices = "off"
+
+// Parse reads names with commas between, or off.
+func Parse(text string) (Ways, error) {
+	if text == noNotices {
+		return 0, nil
+	}
+	var ways Ways
+next:
+	for name := range strings.SplitSeq(text, ",") {
+		for _, n := range noticeNames {
+			if strings.TrimSpace(name) == n.name {
+				ways |= n.way
+				continue next
+			}
+		}
+		return 0, fmt.Errorf("%q: must be off, or bell, osc9, osc777 or several of them with commas between", name)
+	}
+	return ways, nil
+}
+
+// Notifier notices the events of a run, each once.
+type Notifier struct {
+	ways    Ways
+	wrap    func(sequence string) string // for what is between program and terminal
+	state   profiles.State
+	stalled bool
+}
+
+// New is a notifier of some ways, for a terminal that an environment tells of.
+func New(ways Ways, environ []string) Notifier {
+	n := Notifier{ways: ways, wrap: func(s string) string { return s }}
+	for _, v := range environ {
+		switch name, value, _ := strings.Cut(v, "="); {
+		case value == "":
+		case name == "TMUX":
+			n.wrap = ansi.TmuxPassthrough
+		case name == "STY":
+			n.wrap = func(s string) string { return ansi.ScreenPassthrough(s, 0) }
+		}
+	}
+	return n
+}
+
+// Notice is what the terminal is sent about what happened since the snapshot before,
+// or "". What the user did is no event.
+func (n *Notifier) Notice(s *profiles.Snapshot) string {
+	if n.ways == 0 || s == nil {
+		return ""
+	}
+	text := ""
+	if s.State != n.state {
+		n.state = s.State
+		text = ending(s)
+	}
+	stalled := ""
+	for _, a := range s.Alerts {
+		if a.ID == "stall" {
+			stalled = a.What
+		}
+	}
+	if stalled != "" && !n.stalled && text == "" {
+		text = "stalled: " + stalled
+	}
+	n.stalled = stalled != ""
+	if text == "" {
+		return ""
+	}
+	return n.sequence(text)
+}
+
+// ending says how a run ended by itself.
+func ending(s *profiles.Snapshot) string {
+	switch s.State {
+	case profiles.Failed:
+		return fmt.Sprintf("%s failed after %s: %s", s.Run.Object, unit.Clock(s.Elapsed), words.FirstLine(s.Err))
+	case profiles.Finished:
+		text := fmt.Sprintf("%s finished after %s", s.Run.Object, unit.Clock(s.Elapsed))
+		if quality := words.QualityText(s); quality != "" {
+			text += ", " + quality
+		}
+		return text
+	}
+	return ""
+}
+
+// maxNotice bounds the text of a notice, in cells.
+const maxNotice = 200
+
+// sequence is a text in the ways of the notifier.
+func (n *Notifier) sequence(text string) string {
+	text = chart.Cut(words.Printed(strings.ReplaceAll(text, ";", ",")), maxNotice)
+	var b strings.Builder
+	if n.ways&OSC9 != 0 {
+		b.WriteString(n.wrap(ansi.Notify("prismtop: " + text)))
+	}
+	if n.ways&OSC777 != 0 {
+		b.WriteString(n.wrap("\x1b]777;notify;prismtop;" + text + "\a"))
+	}
+	if n.ways&Bell != 0 {
+		b.WriteString("\a")
+	}
+	return b.String()
+}
+
+// Tell writes the notice of a snapshot to a terminal; to anything else it writes none.
+func (n *Notifier) Tell(w io.Writer, s *profiles.Snapshot) {
+	if text := n.Notice(s); text != "" && terminal.IsTerminal(w) {
+		_, _ = io.WriteString(w, text)
+	}
+}

@@ -1,0 +1,82 @@
+package pane
+
+import (
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file fills a large pane of an ablation below its table: both medians of each
+// setting as bars, and how they are measured.
+
+// Columns of the bars.
+const (
+	ablationBarState = 22 // where off and on stand
+	ablationBarTime  = 33 // where the medians end
+)
+
+// below draws the bars from row y to before end where those of all settings have room,
+// and the explanation where that has.
+func (p *ablationView) below(c *chart.Canvas, y, end int, a *profiles.Ablation) {
+	w, _ := c.Size()
+	each := 3
+	if len(a.Rows)*each+2 > end-y {
+		each = 2
+	}
+	if len(a.Rows) > 0 && len(a.Rows)*each+2 <= end-y {
+		y = p.medians(c, y+1, each, a) + 1
+	}
+	p.method(c, y, end, min(w, 2*ProseWidth))
+}
+
+// medians draws two bars for each setting, so many lines apart, and returns the row
+// after them.
+func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablation) int {
+	w, _ := c.Size()
+	room, longest := float64(w-ablationBarTime-1), 0.0
+	for i := range a.Rows {
+		for _, ns := range []float64{a.Rows[i].OffNS, a.Rows[i].OnNS} {
+			if ns > longest && !math.IsInf(ns, 0) {
+				longest = ns
+			}
+		}
+	}
+	c.Text(2, y, "medians of an iteration in ms, with the setting off and on", theme.Axis)
+	y++
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		c.Text(2, y, chart.Cut(r.Name(), ablationBarState-3), theme.Plain)
+		for i, bar := range []struct {
+			state string
+			ns    float64
+			style theme.Style
+		}{{"off", r.OffNS, theme.Faint}, {"on", r.OnNS, judgementStyle(r)}} {
+			c.Text(ablationBarState, y+i, bar.state, theme.Faint)
+			c.TextRight(ablationBarTime, y+i, unit.Milliseconds(bar.ns), theme.Plain)
+			if longest > 0 {
+				c.Bar(ablationBarTime+1, y+i, int(room), bar.ns/longest*room, bar.style)
+			}
+		}
+		y += each
+	}
+	return y
+}
+
+// method writes the pane's explanation over lines of w cells where all of it has room.
+func (p *ablationView) method(c *chart.Canvas, y, end, w int) {
+	var lines []string
+	for _, paragraph := range p.Explain() {
+		lines = append(lines, words.Wrap(paragraph, w-4)...)
+	}
+	if len(lines)+2 > end-y {
+		return
+	}
+	c.Fill(0, y, w, 1, '╌', theme.Border)
+	for i, line := range lines {
+		c.Text(2, y+1+i, line, theme.Faint)
+	}
+}

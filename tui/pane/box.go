@@ -1,0 +1,159 @@
+package pane
+
+import (
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Box is what every pane has: a canvas with a frame, and the lines it became.
+type Box struct {
+	Title  string
+	corner string // at the right of the lower edge
+	Canvas chart.Canvas
+	Theme  *theme.Theme
+	Snap   *profiles.Snapshot
+	Stale  bool
+	Focus  bool
+	drawn  []string
+}
+
+// SetSize gives the pane its size in cells, frame included.
+func (b *Box) SetSize(w, h int) {
+	if cw, ch := b.Canvas.Size(); cw != w || ch != h {
+		b.Canvas.Resize(w, h)
+		b.Stale = true
+	}
+}
+
+// SetTheme changes the colours.
+func (b *Box) SetTheme(t *theme.Theme) {
+	if b.Theme != t {
+		b.Theme, b.Stale = t, true
+	}
+}
+
+// SetCorner writes in the lower edge of the frame, at its right.
+func (b *Box) SetCorner(text string) {
+	if b.corner != text {
+		b.corner, b.Stale = text, true
+	}
+}
+
+// SetFocus marks the frame of the pane that has the keys.
+func (b *Box) SetFocus(on bool) {
+	if b.Focus != on {
+		b.Focus, b.Stale = on, true
+	}
+}
+
+// Press handles no key.
+func (b *Box) Press(string) bool { return false }
+
+// Explain has nothing to say.
+func (b *Box) Explain() []string { return nil }
+
+// Hints has none.
+func (b *Box) Hints() []Hint { return nil }
+
+// Update takes a snapshot, which the next Lines draws.
+func (b *Box) Update(s *profiles.Snapshot) {
+	if b.Snap != s {
+		b.Snap, b.Stale = s, true
+	}
+}
+
+// Redraw draws the pane anew the next time, though it shows the same.
+func (b *Box) Redraw() { b.Stale = true }
+
+// Render is the pane's lines, drawn anew where something changed: draw fills
+// the inside and returns the note in the lower edge of the frame.
+func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)) []string {
+	w, h := b.Canvas.Size()
+	if w < 2 || h < 2 || b.Theme == nil {
+		return nil
+	}
+	if !b.Stale {
+		return b.drawn
+	}
+	b.Stale = false
+	b.Canvas.Clear()
+	edge := theme.Border
+	if b.Focus {
+		edge = theme.Focus
+	}
+	Frame(&b.Canvas, edge)
+	b.Canvas.Text(2, 0, chart.Cut(" "+b.Title+" ", w-4), theme.Title)
+	inner := b.Canvas.Sub(2, 1, w-4, h-2)
+	if b.Snap == nil {
+		Message(&inner, "waiting for the run")
+	} else if note, style := draw(&inner, b.Snap); note != "" {
+		b.Canvas.Text(2, h-1, chart.Cut(" "+note+" ", b.EdgeRoom()), style)
+	}
+	if b.corner != "" {
+		b.Canvas.TextRight(w-2, h-1, " "+b.corner+" ", theme.Faint)
+	}
+	b.drawn = b.Canvas.Lines(b.Theme)
+	return b.drawn
+}
+
+// EdgeRoom is how many cells of the lower edge a pane has for itself.
+func (b *Box) EdgeRoom() int {
+	w, _ := b.Canvas.Size()
+	if b.corner == "" {
+		return w - 4
+	}
+	return w - 4 - chart.Width(b.corner) - 3
+}
+
+// Aside writes in the upper edge of the frame, at its right.
+func (b *Box) Aside(s string, style theme.Style) {
+	w, _ := b.Canvas.Size()
+	if s != "" && w-4-chart.Width(b.Title)-2 > chart.Width(s)+3 {
+		b.Canvas.TextRight(w-2, 0, " "+s+" ", style)
+	}
+}
+
+// Frame draws a rounded border around the canvas.
+func Frame(c *chart.Canvas, edge theme.Style) {
+	w, h := c.Size()
+	c.Fill(1, 0, w-2, 1, '─', edge)
+	c.Fill(1, h-1, w-2, 1, '─', edge)
+	c.Fill(0, 1, 1, h-2, '│', edge)
+	c.Fill(w-1, 1, 1, h-2, '│', edge)
+	c.Set(0, 0, '╭', edge)
+	c.Set(w-1, 0, '╮', edge)
+	c.Set(0, h-1, '╰', edge)
+	c.Set(w-1, h-1, '╯', edge)
+}
+
+// Message writes faint lines in the middle of a pane that has nothing to show yet.
+func Message(c *chart.Canvas, s string) {
+	w, h := c.Size()
+	lines := words.Wrap(s, w)
+	lines = lines[:min(len(lines), max(h, 1))]
+	for i, line := range lines {
+		line = chart.Cut(line, w)
+		c.Text((w-chart.Width(line))/2, (h-len(lines))/2+i, line, theme.Faint)
+	}
+}
+
+// writeWrapped writes words over at most rows lines from y on, and returns the row
+// after them.
+func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
+	w, _ := c.Size()
+	w -= x
+	lines := words.Wrap(s, w)
+	if rows > 0 && len(lines) > rows {
+		lines[rows-1] += " …"
+	}
+	for _, line := range lines[:min(max(rows, 0), len(lines))] {
+		c.Text(x, y, chart.Cut(line, w), style)
+		y++
+	}
+	return y
+}
+
+// ProseWidth is how wide lines of prose are at most.
+const ProseWidth = 76

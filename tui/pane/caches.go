@@ -1,0 +1,270 @@
+package pane
+
+import (
+	"fmt"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Caches is the pane of what each cache was asked and saves.
+var Caches = Spec{
+	Name:  "caches",
+	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 38, Most: 52, Weight: 1}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 1}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Caches) > 0 },
+	New:   func(h Host) Pane { return newCaches(h) },
+}
+
+// caches shows what each cache was asked and what it saves.
+type caches struct {
+	Box
+	host Host
+	why  bool // words instead of numbers
+	Scroll
+}
+
+func newCaches(h Host) *caches { return &caches{Box: Box{Title: "Caches"}, host: h} }
+
+// Lines is the pane as lines.
+func (p *caches) Lines() []string { return p.Render(p.draw) }
+
+// Press changes between numbers and words, and scrolls the words.
+func (p *caches) Press(key string) bool {
+	if key == "v" {
+		p.why, p.top = !p.why, 0
+	} else if !p.why || !p.Scroll.Move(key) {
+		return false
+	}
+	p.Stale = true
+	return true
+}
+
+// Hints are the keys of the views.
+func (p *caches) Hints() []Hint {
+	if p.why {
+		return []Hint{{"v", "numbers"}, {"↑↓", "scroll"}}
+	}
+	return []Hint{{"v", "why"}}
+}
+
+// Explain says what the caches keep and how savings are measured.
+func (p *caches) Explain() []string {
+	return []string{
+		"The measurement cache keeps what one aperture sees of the object; FFT plans are tables of twiddle factors per size; masks/grids are " +
+			"aperture masks and coordinates. Off, the work is done again at every use.",
+		"Hit rate is hits over lookups of the newest 512 iterations at most, those under the present settings, as what is saved; hits and misses are " +
+			"counted since the run began.",
+		"Saved is measured: for every hit the time that it takes to compute such an entry, less what the lookup and copying took, hashing included; a " +
+			"miss counts what its lookup and storing took as a loss. Below 0 the cache costs more than it saves, and the screen says costs.",
+		"The time to compute an entry is the median of the latest 15: after misses, while the cache was off, and, because a cache that hits never " +
+			"computes, once more beside a hit now and then. That takes a thousandth of the time, is no part of an iteration and counts as the screen's own " +
+			"cost. Fewer than 5 since the threads or transforms changed are uncertain: they may have met cold memory or a busy processor.",
+		"ms/it is the time saved in the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
+			"saved ÷ (mean iteration + saved). Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds. What all of the " +
+			"iteration makes of a cache, switching it off tells in the effects pane.",
+		fmt.Sprintf("“≈ 0” is a saving whose 95 %% interval holds 0, or that is below %.1f %% of an iteration: nothing that switching the cache could show. The interval "+
+			"has two parts, joined as independent errors are. Every hit shares that of the median: the range of the timed computations but for the outermost "+
+			"ones, by the sign test. The lookups' is 1.96 standard deviations of their sum. Zoomed, the pane shows it in brackets.", 100*profiles.SavingLeast),
+		"A lookup is the mean time of all lookups since the run began, hashing and storing included.",
+	}
+}
+
+// fftCache is the setting of a cache that has an explanation of its own, as words.MeasurementCache.
+const fftCache = "fft_cache"
+
+const cacheTitleWidth = 11
+
+// cacheOff says that a cache is switched off.
+const cacheOff = "off"
+
+// Widths from which a row has the share, and says that time is saved; below, the
+// frame says so once.
+const (
+	cacheShareWidth = 36
+	cacheWordWidth  = 46
+)
+
+func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	_, h := c.Size()
+	if s.State == profiles.Preparing {
+		Message(c, "not set up yet")
+		return "", theme.Faint
+	}
+	if p.why {
+		return p.words(c, s)
+	}
+	n := len(words.CachesOf(s))
+	if w, _ := c.Size(); h >= 5*n+1 && w >= 56 {
+		return p.full(c, s)
+	}
+	return p.rows(c, s)
+}
+
+// rows is one to three rows for each cache.
+func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	n := len(words.CachesOf(s))
+	each := min(max(h/n, 1), 2)
+	if w < cacheWordWidth {
+		p.Aside("saved per iteration", theme.Faint)
+	}
+	y := 0
+	for id, v := range words.CachesOf(s) {
+		p.row(c, y, id, s)
+		if each == 2 {
+			text, style := cacheDetail(v, w-1)
+			end := c.Text(1, y+1, chart.Cut(text, w-1), style)
+			if all := words.SavedInAll(v, false) + " in all"; v.Hits+v.Misses > 0 && !v.Uncertain() && end+3+chart.Width(all) <= w {
+				c.TextRight(w, y+1, all, theme.Faint)
+			}
+		}
+		y += each
+		if h >= 3*n {
+			if w < cacheShareWidth {
+				c.Text(1, y, shareRow(s, v), theme.Faint)
+			}
+			y++
+		}
+	}
+	why := p.whyNoHits(s)
+	switch {
+	case why != "" && h-y >= 2 && len(words.Wrap(why+".", w)) <= h-y:
+		writeWrapped(c, 0, y, h-y, why+".", theme.Warn)
+		return "", theme.Faint
+	case why != "":
+		return words.FittingOrLast(p.EdgeRoom()-2, "trainer pattern: asked once per sample", "asked once per sample"), theme.Warn
+	case p.Focus:
+		return "v: why", theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// row is a cache's switch, hit rate and what it saves of an iteration.
+func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
+	w, _ := c.Size()
+	v := s.Caches[id]
+	cacheName(c, y, words.CacheTitle(s, id), v)
+	x := cacheTitleWidth + 3
+	_, ok := v.HitRate()
+	switch {
+	case !v.Enabled && w-x < 20:
+		c.Text(x, y, cacheOff+", done again", theme.Faint)
+		return
+	case !v.Enabled:
+		c.Text(x, y, cacheOff+", work done again", theme.Faint)
+		return
+	case !ok:
+		c.Text(x, y, words.NotAsked+words.Yet(s), theme.Faint)
+		return
+	}
+	each, share, known := savedEach(s, v)
+	switch {
+	case v.RecentN > 0:
+		c.Text(x, y, unit.HitRate(v.RecentRate), theme.Strong)
+	default:
+		c.Text(x, y, words.NotAsked, theme.Faint)
+		if w-x < 20 { // which leaves no room for what it saves: about nothing
+			return
+		}
+	}
+	if !known {
+		c.TextRight(w, y, "–", theme.Faint)
+		return
+	}
+	word, style := "saves", savingStyle(s, v)
+	if each.Value < 0 {
+		word = "costs"
+	}
+	if nothingSaved(s, each) {
+		if w >= cacheShareWidth {
+			w -= 5
+		}
+		c.TextRight(w, y, words.AboutNothing, style)
+		return
+	}
+	end := w
+	if w >= cacheShareWidth {
+		c.TextRight(end, y, unit.Percent(max(share, -share)), style)
+		end -= 5
+	}
+	if w >= cacheWordWidth {
+		text := perIteration(max(each.Value, -each.Value)) + "/it"
+		c.TextRight(end-chart.Width(text)-1, y, word, theme.Faint)
+		c.TextRight(end, y, text, style)
+		return
+	}
+	c.TextRight(end, y, perIteration(each.Value), style)
+}
+
+// shareRow is the share that a cache saves or costs; empty where it is not known.
+func shareRow(s *profiles.Snapshot, v profiles.CacheView) string {
+	each, share, ok := savedEach(s, v)
+	if _, asked := v.HitRate(); !ok || !asked || !v.Enabled {
+		return ""
+	}
+	word := "saves "
+	if nothingSaved(s, each) {
+		return word + words.AboutNothing + " of an iteration"
+	}
+	if each.Value < 0 {
+		word = "costs "
+	}
+	return word + strings.TrimSpace(unit.PercentFine(max(share, -share))) + " of an iteration"
+}
+
+func cacheName(c *chart.Canvas, y int, title string, v profiles.CacheView) {
+	name, lamp, style := theme.Plain, '●', theme.Good
+	if !v.Enabled {
+		name, lamp, style = theme.Faint, '○', theme.Faint
+	}
+	c.Text(0, y, title, name)
+	c.Set(cacheTitleWidth+1, y, lamp, style)
+}
+
+// cacheDetail is what a cache was asked, what it holds and what its price rests on, in
+// at most w cells where that can be.
+func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
+	size, entries := strings.TrimSpace(unit.Bytes(v.Bytes)), unit.About(v.Entries, "entry", "entries")
+	switch {
+	case v.Hits+v.Misses == 0 && !v.Enabled: // its row says that it is off
+		return words.FittingParts(w, []string{entries, size}, []string{entries}), theme.Faint
+	case v.Hits+v.Misses == 0:
+		return words.FittingParts(w, []string{words.NotAsked, entries, size}, []string{words.NotAsked}), theme.Faint
+	}
+	if v.Enabled && v.Uncertain() {
+		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
+		return words.FittingParts(w, []string{timed, words.Lookups(v), entries, size}, []string{timed, words.Lookups(v), size}, []string{timed, words.Lookups(v)}, []string{timed}), theme.Warn
+	}
+	choices := [][]string{{words.Lookups(v), entries, size}, {words.Lookups(v) + ", " + unit.Count(v.Entries) + " in " + size}, {words.Lookups(v) + ", " + size}}
+	if v.PricedBy > 0 {
+		timed := fmt.Sprintf("%d timed", v.PricedBy)
+		choices = append([][]string{{words.Lookups(v), entries, size, timed}}, choices...)
+	}
+	return words.FittingParts(w, choices...), theme.Faint
+}
+
+// advice is what a key would do for a cache of a run that goes on, where keys change its
+// settings.
+func (p *caches) advice(s *profiles.Snapshot, text string) string {
+	if !p.host.Tunable() {
+		return ""
+	}
+	return words.WhileRunning(s, text)
+}
+
+// whyNoHits says that and why a measurement cache does not hit under the present settings;
+// empty elsewhere.
+func (p *caches) whyNoHits(s *profiles.Snapshot) string {
+	switch {
+	case !words.CannotHit(s):
+		return ""
+	case s.Run.Passes > 1:
+		return "Trainer pattern: each sample is measured once a pass, so this cache cannot hit in the first" + p.advice(s, "; p remeasures every iteration")
+	}
+	return "Trainer pattern: each sample is measured once, so this cache cannot hit" + p.advice(s, "; p remeasures every iteration")
+}

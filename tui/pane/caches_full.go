@@ -1,0 +1,370 @@
+package pane
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is the caches with all their numbers, where a pane is large, and in
+// words.
+
+// full is a block of rows for each cache, and their sum.
+func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	each := min((h-1)/len(words.CachesOf(s)), 9)
+	sum := profiles.Saving{Bounded: true}
+	on, y := 0, 0
+	for id, v := range words.CachesOf(s) {
+		block := c.Sub(0, y, w, each-1)
+		p.block(&block, id, s)
+		y += each
+		if each, _, ok := savedEach(s, v); ok && v.Enabled {
+			sum, on = sum.Plus(each), on+1
+		}
+	}
+	if y < h && on > 0 {
+		saved := strings.TrimSpace(perIteration(sum.Value)) + "/it"
+		if nothingSaved(s, sum) {
+			saved = words.AboutNothing
+		}
+		text := fmt.Sprintf("together %s saved; an iteration takes %s ms", saved, strings.TrimSpace(unit.Milliseconds(s.Total.Mean)))
+		c.Text(0, y, chart.Cut(text, w), theme.Strong)
+		if part := c.Sub(0, y+1, w, savedRows(s)); h-y > savedRows(s) {
+			savedBars(&part, s)
+		}
+	}
+	return "v: why", theme.Faint
+}
+
+// savedRows is the height of savedBars.
+func savedRows(s *profiles.Snapshot) int { return 2 + len(words.CachesOf(s)) }
+
+// savedBars draws an iteration as a bar, and behind it, each in its row, what every
+// cache kept off it; what costs time has no bar.
+func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
+	const names, number = cacheTitleWidth + 3, 12
+	w, _ := c.Size()
+	room := w - names - number - 1
+	kept := func(v profiles.CacheView) (each profiles.Saving, known bool) {
+		each, _, known = savedEach(s, v)
+		return each, known && v.Enabled
+	}
+	top := s.Total.Mean
+	for _, v := range words.CachesOf(s) {
+		if each, ok := kept(v); ok && !nothingSaved(s, each) {
+			top += max(each.Value, 0)
+		}
+	}
+	if room < 10 || !(top > 0) {
+		return
+	}
+	scale := float64(room) / top
+	c.Text(0, 1, "iteration", theme.Plain)
+	c.TextRight(names+number, 1, strings.TrimSpace(unit.Milliseconds(s.Total.Mean))+" ms ", theme.Strong)
+	c.Bar(names+number+1, 1, room, s.Total.Mean*scale, theme.Line)
+	at := s.Total.Mean
+	for id, v := range words.CachesOf(s) {
+		y := 2 + id
+		each, ok := kept(v)
+		if !ok {
+			c.Text(0, y, words.CacheTitle(s, id), theme.Faint)
+			continue
+		}
+		c.Text(0, y, words.CacheTitle(s, id), theme.Plain)
+		style := savingStyle(s, v)
+		if nothingSaved(s, each) {
+			c.TextRight(names+number, y, words.AboutNothing+" ", style)
+			continue
+		}
+		c.TextRight(names+number, y, unit.Signed(each.Value/1e6, 2)+" ms ", style)
+		if each.Value > 0 {
+			from := int(at * scale)
+			c.Fill(names+number+1+from, y, max(int((at+each.Value)*scale)-from, 1), 1, '▇', style)
+			at += each.Value
+		}
+	}
+}
+
+// block is one cache with all its numbers, in up to four rows, and in words where
+// there are two more.
+func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
+	w, h := c.Size()
+	v := s.Caches[id]
+	cacheName(c, 0, words.CacheTitle(s, id), v)
+	x, y := cacheTitleWidth+3, 0
+	defer func() {
+		if h-y >= 2 && v.Enabled {
+			writeWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+		}
+	}()
+	row := func(label string, style theme.Style, choices ...string) {
+		c.Text(x, y, label, theme.Faint)
+		c.Text(x+9, y, chart.Cut(words.FittingOrLast(w-x-9, choices...), w-x-9), style)
+		y++
+	}
+	hits, asked := v.HitRate()
+	switch {
+	case !v.Enabled:
+		row(cacheOff, theme.Faint, "the work is done again at every use"+p.switchesOn(s, s.Run.Schema.Caches[id].Setting, ""), "work done again")
+		if !asked {
+			return
+		}
+	case !asked:
+		row("hit rate", theme.Faint, words.NotAsked+words.Yet(s))
+		return
+	}
+	if v.Enabled {
+		recent := words.NotAsked + " in the newest " + unit.Count(int64(v.RecentIterations)) + " iterations"
+		if v.RecentN > 0 {
+			recent = strings.TrimSpace(unit.HitRate(v.RecentRate)) + " recently"
+		}
+		row("hit rate", theme.Strong, fmt.Sprintf("%s; %s since the start (%s)", recent, strings.TrimSpace(unit.HitRate(hits)), words.Lookups(v)),
+			fmt.Sprintf("%s; %s since the start", recent, strings.TrimSpace(unit.HitRate(hits))), recent)
+		p.savings(row, s, v)
+	}
+	p.prices(row, id, s)
+}
+
+// savings tells what a cache saves or costs, with its interval where there is room.
+func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.Snapshot, v profiles.CacheView) {
+	each, share, ok := savedEach(s, v)
+	style, whole := savingStyle(s, v), words.SavedInAll(v, false)+" in all"
+	switch {
+	case !ok:
+		row("saves", theme.Faint, "– (no iteration since the last change)", "– (just changed)")
+		return
+	case nothingSaved(s, each):
+		why := fmt.Sprintf("%s/it, below %.1f %% of an iteration", strings.TrimSpace(perIteration(each.Value)), 100*profiles.SavingLeast)
+		if each.Bounded && each.Low <= 0 && each.High >= 0 {
+			unit := unitOf(max(-each.Low, each.High))
+			why = fmt.Sprintf("interval %s %s/it holds 0", bounds(each, unit), unit.name)
+		}
+		row("saves", style, words.AboutNothing+": "+why+"; "+whole, words.AboutNothing+": "+why, words.AboutNothing)
+		return
+	}
+	word := "saves"
+	if each.Value < 0 {
+		word, share = "costs", -share
+		each.Value, each.Low, each.High = -each.Value, -each.High, -each.Low
+	}
+	amount, interval := strings.TrimSpace(perIteration(each.Value))+"/it", ""
+	if each.Bounded {
+		interval = " " + bounds(each, perIterationUnit(each.Value))
+	}
+	of := ", " + strings.TrimSpace(unit.PercentFine(share))
+	const without = " of the iteration without it"
+	row(word, style, amount+interval+of+without+"; "+whole, amount+interval+of+without, amount+of+without, amount+of)
+}
+
+// prices tells what misses and lookups cost, and what is held.
+func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *profiles.Snapshot) {
+	v := s.Caches[id]
+	miss, lookup, with, style := "an entry was not timed"+words.Yet(s), "", "", theme.Plain
+	if v.PricedBy > 0 {
+		of := fmt.Sprintf("median of %d", v.PricedBy)
+		if v.PricedBy == 1 {
+			of = "timed once"
+		}
+		if v.Uncertain() {
+			of, style = of+": uncertain", theme.Warn
+		}
+		miss = "an entry " + strings.TrimSpace(unit.Seconds(float64(v.Price))) + " (" + of + ")"
+	}
+	if ns, ok := v.LookupCost(); ok && v.Spent > 0 {
+		lookup, with = ", a lookup "+strings.TrimSpace(unit.Seconds(ns)), " with hashing and storing"
+	}
+	row("takes", style, miss+lookup+with, miss+lookup, miss)
+	held := fmt.Sprintf("%s, %s", unit.About(v.Entries, "entry", "entries"), strings.TrimSpace(unit.Bytes(v.Bytes)))
+	brief := held
+	if mb := s.Settings.Int("measurement_cache_mb"); s.Run.Schema.Caches[id].Setting == words.MeasurementCache && mb > 0 {
+		held += " of at most " + strings.TrimSpace(unit.Bytes(int64(mb)<<20))
+	}
+	if v.RecentDropped > 0 {
+		held += fmt.Sprintf(", %s dropped recently", unit.Count(v.RecentDropped))
+	}
+	row("holds", theme.Plain, held, brief)
+}
+
+// words says of each cache why it hits or does not, in this pattern.
+func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	type row struct {
+		text  string
+		style theme.Style
+	}
+	var rows []row
+	for id := range words.CachesOf(s) {
+		if id > 0 && h >= 12 {
+			rows = append(rows, row{})
+		}
+		style := reasonStyle(s, profiles.CacheID(id), theme.Plain)
+		for _, text := range words.Wrap(words.CacheTitle(s, id)+": "+p.cacheReason(s, profiles.CacheID(id)), w) {
+			rows = append(rows, row{text, style})
+		}
+	}
+	first, last := p.Fit(len(rows), h)
+	for i, r := range rows[first:last] {
+		c.Text(0, i, chart.Cut(r.text, w), r.style)
+	}
+	if note := p.note("above", "below"); note != "" {
+		return note + " · v: numbers", theme.Faint
+	}
+	return "v: numbers", theme.Faint
+}
+
+// reasonStyle warns of a cache that cannot hit.
+func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) theme.Style {
+	if s.Run.Schema.Caches[id].Setting == words.MeasurementCache && words.CannotHit(s) {
+		return theme.Warn
+	}
+	return usual
+}
+
+// switchesOn says which key switches a cache on while the run goes on, and more of it; empty
+// where there is none.
+func (p *caches) switchesOn(s *profiles.Snapshot, setting, more string) string {
+	keys := words.KeysToChange(s, setting)
+	if keys == "" {
+		return ""
+	}
+	return p.advice(s, "; "+keys+" switches it on"+more)
+}
+
+// cacheReason is why a cache hits as often as it does, from the settings that
+// decide it.
+func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
+	v := s.Caches[id]
+	setting := s.Run.Schema.Caches[id].Setting
+	if !v.Enabled {
+		return cacheOff + ", so every use computes it again" + p.switchesOn(s, setting, " and the effects pane says what that is worth") + "."
+	}
+	rate, asked := v.HitRate()
+	if !asked {
+		return words.NotAsked + words.Yet(s) + "."
+	}
+	switch setting {
+	case words.MeasurementCache:
+		if s.Settings.Text("pattern") == "trainer" {
+			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
+			switch {
+			case s.Run.Passes > 1 && v.Hits == 0:
+				return text + " in the first pass, so it cannot hit, and its lookups cost; further passes hit" +
+					p.advice(s, "; p remeasures every iteration") + "."
+			case s.Run.Passes > 1:
+				return text + " in one pass; further passes hit, once a sample" + p.advice(s, "; p remeasures every iteration") + "."
+			}
+			if v.Hits > 0 {
+				return text + ", but for what was measured before the pattern changed" + p.advice(s, "; p remeasures every iteration") + "."
+			}
+			return text + ", so it cannot hit, and its lookups cost" + p.advice(s, "; p remeasures every iteration, where it hits, m switches it off") + "."
+		}
+		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
+		switch {
+		case v.RecentCapacity > 0:
+			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.Int("measurement_cache_mb"), p.advice(s, ": G gives it more"))
+		case v.RecentDropped > 0:
+			return text + "; what it drops for room is of samples that are over, which nobody asks for."
+		}
+		return text + "."
+	case fftCache:
+		if rate < 0.5 && v.Hits+v.Misses < 10 {
+			return "few transforms were planned" + words.Yet(s) + "; each size misses once."
+		}
+		return "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform."
+	}
+	if rate < 0.5 {
+		return "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind."
+	}
+	return "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture."
+}
+
+// This file is how a cache's saving is told: as a time with its interval, or as about
+// nothing.
+
+// nothingSaved tells whether a saving of an iteration is about nothing.
+func nothingSaved(s *profiles.Snapshot, each profiles.Saving) bool {
+	return each.Nothing(s.Total.Mean + each.Value)
+}
+
+// savingStyle is good where a cache saves time for certain, and warns where it costs
+// some or that is uncertain.
+func savingStyle(s *profiles.Snapshot, v profiles.CacheView) theme.Style {
+	each, _, _ := savedEach(s, v)
+	switch {
+	case nothingSaved(s, each):
+		return theme.Faint
+	case each.Value < 0 || !each.Bounded:
+		return theme.Warn
+	}
+	return theme.Good
+}
+
+// timeUnit is a unit in which the ends of an interval are written.
+type timeUnit struct {
+	name     string
+	ns       float64
+	decimals int
+}
+
+var timeUnits = [...]timeUnit{{"ms", 1e6, 2}, {"µs", 1e3, 1}, {"ns", 1, 0}}
+
+// unitOf is the largest unit of which a time has at least one.
+func unitOf(ns float64) timeUnit {
+	for _, u := range timeUnits {
+		if ns >= u.ns {
+			return u
+		}
+	}
+	return timeUnits[len(timeUnits)-1]
+}
+
+// perIterationUnit is the unit in which perIteration writes a time.
+func perIterationUnit(ns float64) timeUnit {
+	if ns >= 10e3 {
+		return timeUnits[0]
+	}
+	return unitOf(ns)
+}
+
+// bounds is the interval of a saving.
+func bounds(each profiles.Saving, unit timeUnit) string {
+	text := func(v float64) string {
+		digits := strconv.FormatFloat(math.Abs(v)/unit.ns, 'f', unit.decimals, 64)
+		if v < 0 {
+			return "−" + digits
+		}
+		return digits
+	}
+	return "[" + text(each.Low) + ", " + text(each.High) + "]"
+}
+
+// perIteration is a time per iteration, 10 wide: "   0.48 ms". Below 10 µs, where
+// two decimals of a millisecond say nothing, it is in smaller units.
+func perIteration(ns float64) string {
+	text := unit.Seconds(ns)
+	if a := max(ns, -ns); a >= 10e3 {
+		text = strings.TrimSpace(unit.Fixed(a/1e6, 5)) + " ms"
+		if ns < 0 {
+			text = "−" + text
+		}
+	}
+	return fmt.Sprintf("%10s", strings.TrimSpace(text))
+}
+
+// savedEach is what a cache saves of an iteration: in nanoseconds and as a share
+// of the iteration without it.
+func savedEach(s *profiles.Snapshot, v profiles.CacheView) (each profiles.Saving, share float64, ok bool) {
+	each, ok = v.PerIteration()
+	if !ok || s.Total.N == 0 || s.Total.Mean+each.Value <= 0 {
+		return each, 0, ok && s.Total.N > 0
+	}
+	return each, each.Value / (s.Total.Mean + each.Value), true
+}

@@ -1,0 +1,287 @@
+package pane
+
+import (
+	"fmt"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// IterationTime is the pane of the time of an iteration over the run.
+var IterationTime = Spec{
+	Name:  "iteration time",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 140, Weight: 6}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
+	New:   func(Host) Pane { return newIterationTime() },
+}
+
+// Loss is the pane of the losses over the run.
+var Loss = Spec{
+	Name:  "loss",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 120, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Group(profiles.Losses)) > 0 },
+	New:   func(Host) Pane { return newLosses() },
+}
+
+// iterationTime is the time of an iteration over the run, with a mark at every
+// change of settings.
+type iterationTime struct {
+	Box
+	Timeline
+	ceiling float64
+	decades [2]float64
+}
+
+func newIterationTime() *iterationTime { return &iterationTime{Box: Box{Title: "Iteration time"}} }
+
+// Lines is the pane as lines.
+func (p *iterationTime) Lines() []string { return p.Render(p.draw) }
+
+// Press scrolls, zooms and reads; v changes between iterations and wall time.
+func (p *iterationTime) Press(key string) bool { return p.wallKey(&p.Box, key) }
+
+// Hints are the keys of the chart.
+func (p *iterationTime) Hints() []Hint { return append(p.ChartHints(), p.wallHint()) }
+
+func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	curves := p.See(c, s, s.IterationTime)
+	line := p.Line(s)
+	line.Series = []chart.Series{{
+		Curve: curves[0], Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope,
+	}}
+	p.scale(&line, curves)
+	if !line.Draw(c) {
+		Message(c, "no iteration"+words.Yet(s))
+		return "", theme.Faint
+	}
+	p.upperEdge(s)
+	readout := ""
+	if at, ok := p.Read(s.IterationTime); ok {
+		readout = fmt.Sprintf("iteration %s: %s ms", Iterations(at), compact(at.Mean))
+		if p.wall {
+			readout += " at " + axisClock(p.unit(p.cursor), p.axis.length())
+		}
+		if at.First != at.Last {
+			readout += fmt.Sprintf(", %s–%s", compact(at.Min), compact(at.Max))
+		}
+	}
+	return p.Footnote(s, readout, "")
+}
+
+// scale sets the vertical axis for what is seen.
+func (p *iterationTime) scale(line *chart.Line, curves []profiles.Curve) {
+	if p.Log {
+		p.decades = chart.Decades(p.decades, curves)
+		line.Floor, line.Ceiling = p.decades[0], p.decades[1]
+		return
+	}
+	p.ceiling = chart.Ceiling(curves[0], p.ceiling)
+	line.Ceiling = p.ceiling
+}
+
+// upperEdge writes the newest numbers and what the band is, as far as there is room.
+func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
+	if s.Total.N == 0 {
+		return
+	}
+	what := "ms"
+	if p.Log {
+		what = "ms, log"
+	}
+	text := fmt.Sprintf(what+"  median %s  last %s", unit.Milliseconds(s.Total.Median), unit.Milliseconds(s.Total.Last))
+	w, _ := p.Canvas.Size()
+	band := "band min–max  " + text
+	if n := len(s.IterationTime); n > 0 && len(s.IterationTime[n-1].Bins) > 0 {
+		band = "band p10–p90  " + text
+	}
+	if w-4-chart.Width(p.Title)-2 > chart.Width(band)+3 {
+		text = band
+	}
+	p.Aside(text, theme.Faint)
+}
+
+// compact is a number with three digits, without spaces.
+func compact(v float64) string { return strings.TrimSpace(unit.Fixed(v, 4)) }
+
+// marks are the changes of settings as marks, one for those that took force together; the label is
+// the key that makes such a change, and severalMark of several settings.
+func marks(s *profiles.Snapshot) []chart.Mark {
+	m := make([]chart.Mark, 0, len(s.Changes))
+	for i, c := range s.Changes {
+		if i > 0 && s.Changes[i-1].Iteration == c.Iteration {
+			m[len(m)-1].Label = severalMark
+			continue
+		}
+		m = append(m, chart.Mark{At: c.Iteration, Label: words.SettingMark(s.Settings.Table(), c.Key)})
+	}
+	return m
+}
+
+// severalMark marks settings that changed together.
+const severalMark = '*'
+
+// losses are both losses of the training and the threshold of the stop rule.
+type losses struct {
+	Box
+	Timeline
+	ceiling float64
+	decades [2]float64
+}
+
+func newLosses() *losses {
+	return &losses{Box: Box{Title: "Loss"}, Timeline: Timeline{Log: true}}
+}
+
+// Lines is the pane as lines.
+func (p *losses) Lines() []string { return p.Render(p.draw) }
+
+// Press scrolls, zooms and reads; v changes between iterations and wall time.
+func (p *losses) Press(key string) bool { return p.wallKey(&p.Box, key) }
+
+// Hints are the keys of the chart.
+func (p *losses) Hints() []Hint { return append(p.ChartHints(), p.wallHint()) }
+
+func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	p.legend(s)
+	var curves []profiles.Curve
+	for _, id := range s.Run.Schema.Group(profiles.Losses) {
+		curves = append(curves, s.Series[id].Curve)
+	}
+	curves = p.See(c, s, curves...)
+	line := p.Line(s)
+	for i, curve := range curves {
+		style := lossStyle(s, i)
+		line.Series = append(line.Series, chart.Series{
+			Curve: curve, Style: style, Dashed: style != theme.LossNew && p.Theme.Depth == theme.NoColor})
+	}
+	line.Threshold = words.ThresholdOf(s)
+	p.scale(&line, curves)
+	if !line.Draw(c) {
+		Message(c, "no loss"+words.Yet(s))
+	}
+	if s.NonFinite > 0 {
+		return unit.About(s.NonFinite, "loss was", "losses were") + " not finite", theme.Bad
+	}
+	return p.Footnote(s, p.readout(s), words.WhySuspended(s))
+}
+
+// scale sets the vertical axis for what is seen and the threshold.
+func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
+	if p.Log {
+		p.decades = chart.Decades(p.decades, curves, line.Threshold)
+		line.Floor, line.Ceiling = p.decades[0], p.decades[1]
+		return
+	}
+	ceiling := 0.0
+	for _, curve := range curves {
+		ceiling = max(ceiling, chart.Ceiling(curve, p.ceiling))
+	}
+	p.ceiling, line.Ceiling = ceiling, ceiling
+}
+
+// readout is the losses under the cursor; empty without one.
+func (p *losses) readout(s *profiles.Snapshot) string {
+	ids := s.Run.Schema.Group(profiles.Losses)
+	if len(ids) == 0 {
+		return ""
+	}
+	at, ok := p.Read(s.Series[ids[len(ids)-1]].Curve)
+	if !ok {
+		return ""
+	}
+	text := "iteration " + Iterations(at) + ":"
+	for _, id := range ids {
+		if v, ok := p.Read(s.Series[id].Curve); ok && v.First <= at.Last && v.Last >= at.First {
+			text += " " + s.Run.Schema.Series[id].Title + " " + unit.AxisLabel(v.Mean)
+		}
+	}
+	if p.wall {
+		text += " at " + axisClock(p.unit(p.cursor), p.axis.length())
+	}
+	return text
+}
+
+// legend writes the newest losses into the upper edge, in their curves' styles.
+func (p *losses) legend(s *profiles.Snapshot) {
+	w, _ := p.Canvas.Size()
+	type entry struct {
+		text  string
+		style theme.Style
+	}
+	var entries []entry
+	for _, l := range words.CurrentLosses(s) {
+		entries = append(entries, entry{l.Text(), lossStyle(s, l.Place)})
+	}
+	if len(entries) == 0 {
+		return
+	}
+	if t := words.ThresholdOf(s); t > 0 {
+		entries = append(entries, entry{fmt.Sprintf("╌ stop %.2g", t), theme.Threshold})
+	}
+	room := w - 4 - chart.Width(p.Title) - 4
+	for len(entries) > 0 {
+		total := 1
+		for _, e := range entries {
+			total += chart.Width(e.text) + 2
+		}
+		if total <= room {
+			break
+		}
+		entries = entries[:len(entries)-1]
+	}
+	x := w - 2
+	for i := len(entries) - 1; i >= 0; i-- {
+		x = p.Canvas.TextRight(x, 0, " "+entries[i].text+" ", entries[i].style)
+	}
+}
+
+// lossStyle is the style of a loss's curve, by its place in the group: the last is the one
+// that training works on.
+func lossStyle(s *profiles.Snapshot, i int) theme.Style {
+	switch last := len(s.Run.Schema.Group(profiles.Losses)) - 1; {
+	case i == last:
+		return theme.LossNew
+	case i == 0:
+		return theme.LossOld
+	}
+	return theme.Line
+}
+
+// This file is what the panes of times and losses say about themselves.
+
+// timelineTerms explains the axis that charts over the run share.
+const timelineTerms = "Left and right move a cursor, whose reading is in the lower edge; up and down zoom, pgup and pgdown go " +
+	"back and forth, home shows the whole run, end follows the newest again. A chart that was scrolled back stands still and " +
+	"says so. The axis is filled from the left and then jumps, so that little has to be sent. v changes between iterations and " +
+	"wall time, in which pauses are gaps; x between a linear and a logarithmic axis."
+
+// bucketTerms explains the points of a curve.
+const bucketTerms = "A curve has at most 2000 points. In a long run each stands for several iterations, whose range the " +
+	"cursor reads: the line is their mean."
+
+// Explain says what is drawn and how it is measured.
+func (p *iterationTime) Explain() []string {
+	return []string{
+		"The wall time of each iteration in ms, from before its first step to after its metrics and picture, warm-up included. " +
+			bucketTerms + " The band reaches from their 10th to their 90th percentile, right to 1 %; a dot above and below are the slowest and the fastest, so that no spike is lost.",
+		"▴ at the top is a spike beyond a linear axis, which ends above 19 of 20 points; one mark stands for all within four columns. A dashed " +
+			"line is a change of a setting, named by its key; * stands for several that are too near for letters of their own. Median and last in the upper edge are of the recent window: at most 512 iterations since the last change, " +
+			"warm-up left out.",
+		timelineTerms,
+	}
+}
+
+// Explain says what is drawn and how it is measured.
+func (p *losses) Explain() []string {
+	return []string{
+		"New is the loss on the measurement of the present sub-aperture, old that on everything measured before it, both as the " +
+			"optimiser sees them, of every iteration; while initialising there is one loss, against a disc. A sample ends as converged when both are " +
+			"below the threshold, the dashed line; a threshold that was given for another loss is suspended and has none. Losses that are not finite are left out and counted below.",
+		bucketTerms + " The logarithmic axis leaves out the rare low: values a decade below nine tenths of all lie on its bottom.",
+		timelineTerms,
+	}
+}

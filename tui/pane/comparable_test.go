@@ -1,0 +1,147 @@
+package pane
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/stream"
+	"prismtop/sim/prism"
+	"prismtop/tui/tuitest"
+	"prismtop/tui/words"
+)
+
+// Keys that were pressed before one iteration show as one row, one mark and one effect,
+// from the stream to the screen.
+func TestKeysPressedTogetherShowAsOne(t *testing.T) {
+	events := stream.New(4096)
+	a := aggregate.New(events.Follow(), aggregate.Options{})
+	now := time.Now()
+	settings := (&prism.Settings{AMP: "off"}).Values()
+	events.Begin(tuitest.Running().Run, settings)
+	events.State(profiles.Running, "")
+	it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3}
+	iterate := func(n int, ms int64) {
+		for range n {
+			it.Total = ms * 1e6
+			events.Iteration(&it)
+			it.Index++
+			it.Start += it.Total
+		}
+	}
+	press := func(key string, values ...string) {
+		for i, v := range values[1:] {
+			it.Changes++
+			events.Change(profiles.Change{Key: key, Before: values[i], After: v, Iteration: it.Index}, tuitest.Having(settings, key, v))
+		}
+	}
+	iterate(100, 5)
+	press("amp", "off", "bf16", "bf16x3", "fp16")
+	iterate(100, 10)
+	press("mask_cache", "true", "false")
+	press("fft_cache", "true", "false")
+	iterate(100, 12)
+	press("checkpointing", "false", "true", "false")
+	iterate(10, 12)
+	events.State(profiles.Paused, "") // no reading of the machine is waited for
+	a.Tick(now)
+	s := a.Tick(now.Add(time.Second))
+	if len(s.Effects) != 2 || len(s.Changes) != 3 {
+		t.Fatalf("%d effects and %d changes: %+v", len(s.Effects), len(s.Changes), s.Effects)
+	}
+	if got := marks(s); len(got) != 2 || got[0].Label != 'a' || got[1].Label != severalMark || got[1].At != 200 {
+		t.Errorf("marks %+v", got)
+	}
+	for i, want := range []string{"AMP off→fp16", "masks on→off + FFT plans on→off"} {
+		if got := words.Changed(prism.Table, &s.Effects[i], 2); got != want {
+			t.Errorf("effect %d is %q, want %q", i, got, want)
+		}
+	}
+	if n := len(s.Log); n == 0 || !strings.HasPrefix(s.Log[n-1].Text, "checkpointing is as before from iteration 300 on, after 2 changes") {
+		t.Errorf("log %+v", s.Log)
+	}
+}
+
+// What A is said to compare, it compares: a setting of its own, in a run that goes on.
+func TestPressAIsSaidWhereAHelps(t *testing.T) {
+	has := func(s *profiles.Snapshot, i int) string { return incomparable(tuitest.Host{}, s, &s.Effects[i])[0] }
+	s := tuitest.IncomparableRun()
+	for i, want := range []string{"not comparable: press A", "not comparable: others took 50 %", "not comparable: sample advanced",
+		"not comparable: too few before", "not comparable: press A"} {
+		if got := has(s, i); got != want {
+			t.Errorf("effect %d: %q, want %q", i, got, want)
+		}
+	}
+	s.Ablation = tuitest.AblationWith("amp", 8)
+	if got := has(s, 0); got != "not comparable: see Ablation" {
+		t.Errorf("after an ablation: %q", got)
+	}
+	if got := has(s, 4); got != "not comparable: press A" {
+		t.Errorf("after an ablation without its setting: %q", got)
+	}
+	s.Ablation = tuitest.AblationWith("amp", 2)
+	if got := has(s, 0); got != "not comparable: press A" {
+		t.Errorf("after an ablation without a verdict: %q", got)
+	}
+	s.Ablation.Running = true
+	if got := has(s, 0); got != "not comparable: see Ablation" {
+		t.Errorf("during one: %q", got)
+	}
+	over := tuitest.OverAfter300()
+	for i, want := range []string{"not comparable: others took 62 %", "not comparable: others took 50 %", "not comparable: sample advanced",
+		"not comparable: too few before", "not comparable: too few after", "the run ended first"} {
+		if got := has(over, i); got != want {
+			t.Errorf("after the end, effect %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// The Settings pane has the effect of a setting that changed by itself, where it can be
+// compared; else what the ablation found.
+func TestTheSettingsPaneClaimsNoSharedEffect(t *testing.T) {
+	s := tuitest.Together()
+	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "amp"); !strings.Contains(got, "−22.9 %") {
+		t.Errorf("amp: %q", got)
+	}
+	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "measurement_cache"); got != "" {
+		t.Errorf("changed with another: %q", got)
+	}
+	s = tuitest.IncomparableRun()
+	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "amp"); got != "not comparable: press A" {
+		t.Errorf("%q", got)
+	}
+	s.Ablation = tuitest.AblationWith("amp", 8)
+	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "amp"); !strings.Contains(got, "−20.0 %") || !strings.HasSuffix(got, " A") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheAblationsFootTellsOfOthers(t *testing.T) {
+	a := &profiles.Ablation{Running: true, Groups: 88, Foreign: 0.35, ForeignKnown: true, Work: "later samples"}
+	if got, want := progressOf(a, true), "A stops · others took 35 % of the processors · later samples"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q", got)
+	}
+	for _, quiet := range []profiles.Ablation{{Foreign: 0.05, ForeignKnown: true}, {Foreign: 0.5}} {
+		if got := progressOf(&quiet, true); strings.Contains(got, "others") {
+			t.Errorf("%+v: %q", quiet, got)
+		}
+	}
+}
+
+// The losses beside a threshold to be written are of the loss that it is for.
+func TestLossesOfAnotherLossAreNotShownForThisOne(t *testing.T) {
+	s := tuitest.Running()
+	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {
+		t.Errorf("%q", got)
+	}
+	s.Changes = append(s.Changes, profiles.Change{Key: "loss", Before: "l1", After: "l2", Iteration: s.Index})
+	if got := newestLosses(s); got != "not known yet" {
+		t.Errorf("no iteration ran under the new loss: %q", got)
+	}
+	s.Index++
+	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {
+		t.Errorf("after an iteration: %q", got)
+	}
+}

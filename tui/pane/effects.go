@@ -1,0 +1,245 @@
+package pane
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Effects is the pane of what every change of settings did.
+var Effects = Spec{
+	Name:  "effects",
+	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 44, Most: 100, Weight: 4}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 2}},
+	Roomy: layout.Shape{Width: layout.Extent{Least: 34, Good: 100, Most: effectForestFrom + 4, Leap: effectForestFrom + 4 - 100, Weight: 4}, Height: layout.Extent{Least: 5, Good: 12, Most: 18, Weight: 3}},
+	New:   func(h Host) Pane { return newEffects(h) },
+}
+
+// effects shows what every change of settings did, newest first.
+type effects struct {
+	Box
+	picker
+	host    Host
+	ceiling float64 // of the chart about a change
+}
+
+func newEffects(h Host) *effects { return &effects{Box: Box{Title: "Effects"}, host: h} }
+
+// Lines is the pane as lines.
+func (p *effects) Lines() []string { return p.Render(p.draw) }
+
+// Press picks an effect.
+func (p *effects) Press(key string) bool {
+	if !p.picker.Move(key) {
+		return false
+	}
+	p.Stale = true
+	return true
+}
+
+// Hints are the keys that pick.
+func (p *effects) Hints() []Hint { return []Hint{{"↑↓", "pick"}} }
+
+// Explain says how an effect is measured.
+func (p *effects) Explain() []string {
+	offered := ""
+	if p.host.KeyOf("ablate") != "" {
+		offered = " “Press A” stands where an ablation can compare the setting: it switches in balanced blocks, so that others slow both values alike and samples pass under both."
+	}
+	return []string{
+		"An effect compares the median time of an iteration before and after a change of a setting; settings that take force together, and a key " +
+			"pressed again before the next iteration, have one effect. Both windows hold the up to 200 iterations " +
+			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
+			"sample left out; only those of the sample in which the change was made, where there are 20. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
+			"setting back, let it run, and change it again. A later change or stage closes the window after; the effect then stays as it is.",
+		"The interval in brackets is chance alone: both windows are drawn anew 500 times in blocks of neighbours (circular block bootstrap), " +
+			"and the middle 95 % of the shifts are kept. Below 0 the change made iterations faster, above 0 slower; if 0 is inside, no difference " +
+			"was seen. It holds the true shift in 95 cases of 100 if the machine was the same before and after.",
+		fmt.Sprintf("Other programs make it another machine. Twice a second the system is asked what share of all processors they took. Half seconds with "+
+			"more than %.0f %% are left out where 20 undisturbed iterations are left among the 800 nearest to the change; else all count, and the note says "+
+			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. "+
+			"Heat is not seen, nor what a host does not tell of its other guests.",
+			100*machine.Quiet),
+		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
+		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
+			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
+		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",
+	}
+}
+
+// draw draws the table where there is room for its columns, else two rows for each
+// effect.
+func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	if len(s.Effects) == 0 {
+		p.empty(c, s)
+		return "", theme.Faint
+	}
+	if w >= effectTableWidth && h >= 8 {
+		return p.table(c, s)
+	}
+	p.Aside("iteration time, 95 % interval", theme.Faint)
+	each := 2
+	if h < 4 {
+		each = 1
+	}
+	first, last := p.fit(len(s.Effects), max(1, h/each))
+	for i := first; i < last; i++ {
+		e := &s.Effects[len(s.Effects)-1-i]
+		y := (i - first) * each
+		x := 0
+		if p.Focus {
+			x = p.pointer(c, y, i)
+		}
+		row := c.Sub(x, y, w-x, each)
+		p.headline(&row, 0, w-x, s, e)
+		if each == 2 {
+			text, warn := words.Detail(s, e, w-2)
+			style := theme.Faint
+			if warn {
+				style = theme.Warn
+			}
+			row.Text(2-x, 1, chart.Cut(text, w-2), style)
+		}
+	}
+	return p.note("later", "earlier"), theme.Faint
+}
+
+// pointer marks the picked row and returns the column after the mark.
+func (p *effects) pointer(c *chart.Canvas, y, i int) int {
+	if i == p.at {
+		c.Set(0, y, '▸', theme.Focus)
+	}
+	return 2
+}
+
+func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
+	_, h := c.Size()
+	text := "Change a setting"
+	if keys := words.HandyKeys(s.Settings.Table()); keys != "" {
+		text += " (" + keys + ")"
+	}
+	text += " and read here what it did to speed and quality."
+	switch {
+	case !words.Ended(s.State) && !p.host.Tunable():
+		text = "No setting was changed yet, and none can be changed from here."
+	case words.Ended(s.State):
+		text = "No setting was changed in this run."
+		if p.host.KeyOf("restart") != "" {
+			text += " R starts the next."
+		}
+	}
+	writeWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
+}
+
+// headline is what changed, and by how much the iteration became longer or
+// shorter.
+func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *profiles.Effect) {
+	var number, interval string
+	style := theme.Faint
+	switch {
+	case e.Comparable():
+		number, style = unit.SignedPercent(e.Shift), verdict(e)
+		interval = fmt.Sprintf(" [%s,%s]", unit.Signed(100*e.Low, 0), unit.Signed(100*e.High, 0))
+	case e.Open():
+		number = words.Needs(e)
+	default:
+		number, style = chart.Cut(p.incomparableIn(s, e, w), w), theme.Warn
+	}
+	x := w
+	if interval != "" {
+		x = c.TextRight(x, y, interval, theme.Faint)
+	}
+	x = c.TextRight(x, y, number, style)
+	c.Text(0, y, chart.Cut(words.ChangedIn(s.Settings.Table(), e, p.host.Cores(), x-1), x-1), theme.Plain)
+}
+
+// what is the change of an effect: "AMP off→bf16", and what changed with it.
+func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
+	return words.Changed(s.Settings.Table(), e, p.host.Cores())
+}
+
+// incomparable says that an effect has no number, and what gives one or why there is
+// none: the longest first.
+func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
+	const not = "not comparable"
+	switch ablationOf(h, s, e) {
+	case ablationOffered:
+		return []string{not + ": press A", not + ": A", not}
+	case ablationKnows:
+		return []string{not + ": see Ablation", not}
+	}
+	full, brief := e.Incomparable()
+	if e.Ended && full == brief { // that the run ended is all there is to say
+		return []string{brief, "run ended first", not}
+	}
+	return []string{not + ": " + brief, not}
+}
+
+// incomparableIn is incomparable beside what changed in w cells: beside the names of
+// several settings where that can be, else beside a part.
+func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int) string {
+	const part = 14
+	texts := incomparable(p.host, s, e)
+	if len(e.With) > 0 {
+		if text := words.Fitting(w-1-chart.Width(words.SettingNames(s.Settings.Table(), e)), texts...); text != "" {
+			return text
+		}
+	}
+	return words.FittingOrLast(w-1-min(chart.Width(p.what(s, e)), part), texts...)
+}
+
+// ablationHelp is what an ablation has to say of an effect that is not comparable.
+type ablationHelp uint8
+
+const (
+	ablationCannot  ablationHelp = iota // compare it
+	ablationOffered                     // would compare it
+	ablationKnows                       // has compared it, or is about to
+)
+
+// ablationOf is what an ablation has to say of an effect: it compares only some settings,
+// and only in a run that goes on.
+func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
+	known := s.Ablation != nil
+	for _, v := range e.Changes() {
+		if k, _ := s.Settings.Lookup(v.Key); len(k.Compared.Pairs) == 0 {
+			return ablationCannot
+		}
+		known = known && (s.Ablation.Running || ablationJudged(s.Ablation, v.Key))
+	}
+	switch {
+	case known:
+		return ablationKnows
+	case words.Ended(s.State) || h.KeyOf("ablate") == "":
+		return ablationCannot
+	}
+	return ablationOffered
+}
+
+// ablationJudged tells whether an ablation came to a verdict on a setting.
+func ablationJudged(a *profiles.Ablation, key string) bool {
+	for i := range a.Rows {
+		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Undecided {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict is good where the whole interval says faster, bad where it says
+// slower.
+func verdict(e *profiles.Effect) theme.Style {
+	switch {
+	case e.High < 0:
+		return theme.Good
+	case e.Low > 0:
+		return theme.Bad
+	}
+	return theme.Strong
+}

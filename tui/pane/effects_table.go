@@ -1,0 +1,354 @@
+package pane
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is effects as a table, where a pane is large enough for its columns,
+// with the picked one in words below.
+
+// The time's column and the interval's, which share a row's text where there is no number.
+const (
+	intervalTitle     = "95 % interval"
+	incomparableWidth = 14 + 2 + 16
+)
+
+// effectForestFrom is the width from which the forest stands beside the table.
+const effectForestFrom = 142
+
+// effectTableWidth is the width from which effects have columns.
+const effectTableWidth = 70
+
+// effectColumn is a column of the table, right-aligned.
+type effectColumn struct {
+	title string
+	width int
+	rank  int // columns of the highest leave a narrow table first, together
+	cell  func(e *profiles.Effect) (string, theme.Style)
+}
+
+var effectColumns = []effectColumn{
+	{"iteration", 9, 4, func(e *profiles.Effect) (string, theme.Style) { return strconv.Itoa(int(e.Iteration)), theme.Faint }},
+	{"ms before", 9, 2, func(e *profiles.Effect) (string, theme.Style) {
+		return measured(e, unit.Milliseconds(e.BeforeNS)), timeStyle(e)
+	}},
+	{"after", 6, 2, func(e *profiles.Effect) (string, theme.Style) {
+		return measured(e, unit.Milliseconds(e.AfterNS)), timeStyle(e)
+	}},
+	{"time", 14, 0, func(e *profiles.Effect) (string, theme.Style) {
+		switch {
+		case e.Comparable():
+			return fmt.Sprintf("%-9s", unit.SignedPercent(e.Shift)), verdict(e)
+		case e.Open():
+			return words.Needs(e), theme.Faint
+		}
+		return "", theme.Plain // incomparable, with the interval's room
+	}},
+	{intervalTitle, 16, 0, func(e *profiles.Effect) (string, theme.Style) {
+		switch {
+		case e.Comparable():
+			return fmt.Sprintf("[%s, %s]", unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1)), theme.Faint
+		case e.Open():
+			return "–", theme.Faint
+		}
+		return "", theme.Plain
+	}},
+	{"n before", 8, 3, func(e *profiles.Effect) (string, theme.Style) {
+		return strconv.Itoa(e.NBefore), theme.Faint
+	}},
+	{"after", 5, 3, func(e *profiles.Effect) (string, theme.Style) {
+		return strconv.Itoa(e.NAfter), theme.Faint
+	}},
+	{"dB meanwhile", 12, 1, func(e *profiles.Effect) (string, theme.Style) {
+		if !e.HasQuality {
+			return "–", theme.Faint
+		}
+		return drift(e.QualityDrift), theme.Faint
+	}},
+}
+
+// timeStyle is that of the medians, which are no comparison where something else
+// differs between them.
+func timeStyle(e *profiles.Effect) theme.Style {
+	if e.Comparable() {
+		return theme.Plain
+	}
+	return theme.Faint
+}
+
+// measured is a number of an effect that has enough iterations.
+func measured(e *profiles.Effect, text string) string {
+	if !e.Enough {
+		return "–"
+	}
+	return text
+}
+
+// Rows of the table besides its effects.
+const (
+	effectTitles = 1
+	effectWords  = 5  // the picked effect in words at least, with a line above
+	effectName   = 40 // of what changed, at most where more stands beside it
+	effectLeast  = 20 // and at least
+	effectNamed  = 22 // room for what changed, below which several settings are named only
+	effectRanks  = 4
+
+	effectForestLeast = 34
+)
+
+// effectLayout is the columns of a table of w cells, the room for what changed before
+// them, and for the forest behind them; 0 where that has none.
+func effectLayout(w int) (shown []effectColumn, name, behind int) {
+	room := w
+	if w >= effectForestFrom {
+		room -= effectForestLeast + 2
+	}
+	used, last := 0, 0
+	for rank := range effectRanks + 1 {
+		more := 0
+		for _, col := range effectColumns {
+			if col.rank == rank {
+				more += col.width + 2
+			}
+		}
+		if rank > 0 && used+more+effectLeast > room {
+			break
+		}
+		used, last = used+more, rank
+	}
+	for _, col := range effectColumns {
+		if col.rank <= last {
+			shown = append(shown, col)
+		}
+	}
+	if w < effectForestFrom {
+		return shown, w - used, 0
+	}
+	name = min(room-used, effectName)
+	return shown, name, w - name - used - 2
+}
+
+// wordRows is the room for the picked effect in words: what most have, and a line
+// above.
+func wordRows(w, h int) int {
+	const most = 400 // characters
+	return min(2+(most+w-1)/w, max(effectWords, h/2))
+}
+
+func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	shown, name, behind := effectLayout(w)
+	p.titles(c, shown, name)
+	spoken := wordRows(w, h)
+	rows := h - effectTitles - spoken
+	if behind > 0 {
+		rows -= forestAxis
+	}
+	first, last := p.fit(len(s.Effects), rows)
+	y, n := effectTitles+last-first, last-first
+	switch told := slices.ContainsFunc(s.Effects, func(e profiles.Effect) bool { return e.Comparable() }); {
+	case !told: // a forest of nothing
+	case behind > 0:
+		x := w - behind
+		c.Text(x, 0, words.Fitting(behind, "time of an iteration, after against before", "time, after against before"), theme.Faint)
+		plot := c.Sub(x, effectTitles, behind, n+1)
+		forest(&plot, p.whiskers(s, first, last, false), 0)
+		y++
+	case rows-n >= n+4:
+		c.Text(2, y+1, "time of an iteration, after against before", theme.Faint)
+		plot := c.Sub(2, y+2, w-2, n+1)
+		forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
+		y += n + 3
+	}
+	around := c.Sub(0, y+1, w, h-spoken-y-2)
+	p.around(&around, s, &s.Effects[len(s.Effects)-1-p.at])
+	for i := first; i < last; i++ {
+		y := effectTitles + i - first
+		e := &s.Effects[len(s.Effects)-1-i]
+		p.pointer(c, y, i)
+		c.Text(2, y, chart.Cut(words.ChangedIn(s.Settings.Table(), e, p.host.Cores(), name-2), name-2), theme.Plain)
+		x := name
+		for _, col := range shown {
+			x += col.width + 2
+			text, style := col.cell(e)
+			if col.title == intervalTitle && !e.Comparable() && !e.Open() {
+				text, style = words.FittingOrLast(incomparableWidth, incomparable(p.host, s, e)...), theme.Warn
+			}
+			c.TextRight(x, y, text, style)
+		}
+	}
+	words := c.Sub(0, h-spoken, w, spoken)
+	words.Fill(0, 0, w, 1, '╌', theme.Border)
+	p.inWords(&words, s, &s.Effects[len(s.Effects)-1-p.at])
+	return p.note("later", "earlier"), theme.Faint
+}
+
+// whiskers are the effects on screen for a forest.
+func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []whisker {
+	rows := make([]whisker, 0, last-first)
+	for i := first; i < last; i++ {
+		e := &s.Effects[len(s.Effects)-1-i]
+		r := whisker{"", math.NaN(), e.Low, e.High, e.Comparable(), verdict(e)}
+		if e.Comparable() {
+			r.at = e.Shift
+		}
+		if named {
+			r.name = words.ChangedIn(s.Settings.Table(), e, p.host.Cores(), effectNamed)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
+	c.Text(2, 0, "change, newest first", theme.Faint)
+	for _, col := range columns {
+		x += col.width + 2
+		c.TextRight(x, 0, col.title, theme.Faint)
+	}
+}
+
+// inWords tells one effect in full below the line.
+func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
+	_, h := c.Size()
+	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, unit.Clock(e.At))
+	advice := ""
+	switch why, _ := e.Incomparable(); {
+	case e.Comparable():
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s",
+			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.SignedPercent(e.Shift)),
+			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), reading(e))
+		if len(e.With) > 0 {
+			text += " The settings took force together: that is their effect together."
+		}
+	case e.Open():
+		text += fmt.Sprintf("%d iterations before, %d after; %d more are needed.", e.NBefore, e.NAfter, e.Needed)
+	case e.Enough:
+		text += fmt.Sprintf("%s, not comparable: %s. %s", words.Medians(e), why, meanwhile(e))
+		advice = p.compareBy(s, e)
+	default:
+		if e.Ended && e.Needed > 0 {
+			why += fmt.Sprintf(", %s after the change", unit.About(int64(e.NAfter), "iteration", "iterations"))
+		}
+		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
+		advice = p.compareBy(s, e)
+	}
+	if reason := p.Snap.Load.Reason; reason != "" {
+		text += " What other programs took is not known: " + reason + "."
+	}
+	y := writeWrapped(c, 0, 1, h-1, text, theme.Plain)
+	if advice != "" {
+		writeWrapped(c, 0, y, h-y, advice, theme.Warn)
+	}
+}
+
+// compareBy says how to compare what an effect could not.
+func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
+	which := "it"
+	if len(e.With) > 0 {
+		which = "each"
+	}
+	switch ablationOf(p.host, s, e) {
+	case ablationOffered:
+		return "Press A: an ablation compares " + which + " in balanced blocks, which other programs slow alike."
+	case ablationKnows:
+		return "The Ablation pane compares " + which + " in balanced blocks, which other programs slow alike."
+	}
+	switch {
+	case words.Ended(s.State) || !p.host.Tunable():
+		return ""
+	case e.Enough:
+		return "Change it back and again in the middle of a sample, on a quiet machine."
+	case e.Needed <= 0:
+		return "Change it back, let it run, and change it again."
+	}
+	return "Change it again and leave it for longer."
+}
+
+// leftOut tells of the iterations that others disturbed.
+func leftOut(e *profiles.Effect) string {
+	if e.LeftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", without %d that other programs disturbed", e.LeftOut)
+}
+
+// reading says what an interval and a drift of quality mean.
+func reading(e *profiles.Effect) string {
+	text := "No difference was seen. "
+	switch {
+	case e.High < 0:
+		text = "That is faster. "
+	case e.Low > 0:
+		text = "That is slower. "
+	}
+	return text + meanwhile(e)
+}
+
+// meanwhile is what the quality did.
+func meanwhile(e *profiles.Effect) string {
+	if !e.HasQuality {
+		return "Quality was not measured on both sides."
+	}
+	return fmt.Sprintf("Training went on meanwhile: PSNR %s dB.", drift(e.QualityDrift))
+}
+
+// drift is a difference in dB; what rounds to 0 has no sign.
+func drift(v float64) string {
+	if math.Abs(v) < 0.005 {
+		return "0.00"
+	}
+	return unit.Signed(v, 2)
+}
+
+// This file draws the time of the iterations about the picked change, where a pane of
+// effects has room below its table.
+
+// Rows that the chart wants, with its title, and can use.
+const (
+	aroundLeast = 8
+	aroundMost  = 40
+)
+
+// aroundReach is how many iterations the chart shows on either side of a change: more
+// than what is compared, so that what else went on is seen.
+const aroundReach = 300
+
+// around draws the iterations before and after a change, with the median before it as a
+// line to compare with; nothing where there is no room or no time to draw.
+func (p *effects) around(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
+	w, h := c.Size()
+	if h < aroundLeast {
+		return
+	}
+	reach := int64(aroundReach)
+	for _, point := range s.IterationTime { // buckets of a long run are longer
+		reach = max(reach, 20*(point.Last-point.First+1))
+	}
+	curve := s.IterationTime.Between(e.Iteration-reach, e.Iteration+reach)
+	p.ceiling = chart.Ceiling(curve, p.ceiling)
+	line := chart.Line{
+		Series: []chart.Series{{Curve: curve, Style: theme.Line, Envelope: true, EnvelopeStyle: theme.Envelope}},
+		From:   max(e.Iteration-reach, 0), To: e.Iteration + reach, Ceiling: p.ceiling,
+		Marks: marks(s), Label: unit.AxisLabel, LabelWidth: AxisLabelWidth,
+	}
+	title := fmt.Sprintf("ms about iteration %d", e.Iteration)
+	if e.Enough {
+		line.Threshold = e.BeforeNS / 1e6
+		title += "; ╌ the median before it"
+	}
+	plot := c.Sub(0, 1, w, min(h, aroundMost)-1)
+	if line.Draw(&plot) {
+		c.Text(2, 0, chart.Cut(title, w-2), theme.Faint)
+	}
+}

@@ -1,0 +1,161 @@
+package imaging
+
+import (
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+)
+
+// drawing is how pictures are drawn.
+type drawing uint8
+
+// The ways of drawing, in the order in which i goes through them.
+const (
+	autoDrawing drawing = iota // the best that the terminal and the line have
+	kittyDrawing
+	halfDrawing
+	brailleDrawing
+	asciiDrawing
+	noDrawing
+	numDrawings
+)
+
+var drawingNames = [numDrawings]string{"auto", "Kitty graphics", "half blocks", "braille", "characters", "off"}
+
+// drawing is how the picture is drawn, and why not as the user wants it where
+// that cannot be.
+func (p *picture) drawing() (way drawing, refused string) {
+	switch p.wanted {
+	case kittyDrawing:
+		refused = p.noKitty()
+		if refused == "" || p.graphics.MayDraw() && p.coloursImages() == "" {
+			return kittyDrawing, ""
+		}
+	case halfDrawing:
+		if p.Theme.Pictures() {
+			return halfDrawing, ""
+		}
+		refused = "they need 256 colours"
+		if p.Theme.ASCII {
+			refused = "the screen is ASCII"
+		}
+	case brailleDrawing:
+		if !p.Theme.ASCII {
+			return brailleDrawing, ""
+		}
+		refused = "the screen is ASCII"
+	case asciiDrawing, noDrawing:
+		return p.wanted, ""
+	}
+	return p.best(), refused
+}
+
+// best is the way that auto chooses.
+func (p *picture) best() drawing {
+	switch {
+	case p.Theme.ASCII:
+		return asciiDrawing
+	case p.pace.Low() || !p.Theme.Pictures():
+		return brailleDrawing
+	case p.noKitty() == "":
+		return kittyDrawing
+	}
+	return halfDrawing
+}
+
+// noKitty says why the terminal does not draw pictures itself; "" where it does.
+func (p *picture) noKitty() string {
+	if why := p.coloursImages(); why != "" {
+		return why
+	}
+	if !p.graphics.Draws() {
+		return p.graphics.Reason()
+	}
+	return ""
+}
+
+// coloursImages says why pictures cannot be named, which colours do.
+func (p *picture) coloursImages() string {
+	switch {
+	case p.Theme.ASCII:
+		return "the screen is ASCII"
+	case p.Theme.Depth < theme.Colors256:
+		return "its places need 256 colours"
+	}
+	return ""
+}
+
+// Press handles v, the next view, x, the next colours, and i, the next way of
+// drawing.
+func (p *picture) Press(key string) bool {
+	switch key {
+	case "v":
+		p.view = (p.view + 1) % numPictureViews
+		p.said = "reconstruction pane: " + [numPictureViews]string{
+			"side by side, as far as there is room", "the reconstruction", "the truth", "the difference from the truth"}[p.view]
+	case "x":
+		p.recolour()
+	case "i":
+		p.wanted = (p.wanted + 1) % numDrawings
+		way, refused := p.drawing()
+		p.said = "pictures: " + drawingNames[p.wanted]
+		switch {
+		case refused != "":
+			p.said = "no " + drawingNames[p.wanted] + ": " + refused + "; pictures: " + drawingNames[way]
+		case p.wanted == autoDrawing:
+			p.said += ", " + drawingNames[way]
+		}
+	default:
+		return false
+	}
+	p.Stale = true
+	return true
+}
+
+// recolour goes to the next colours: of the difference alone its sign, else the
+// map.
+func (p *picture) recolour() {
+	way, _ := p.drawing()
+	if !p.coloured(way) {
+		p.said = "no colour maps: " + drawingNames[way] + " have no colours"
+		return
+	}
+	if p.view == differenceView {
+		p.size = !p.size
+		p.said = "difference: blue below the truth, orange above"
+		if p.size {
+			p.said = "difference: its magnitude"
+		}
+		return
+	}
+	p.colors = (p.colors + 1) % theme.Diverging
+	p.said = "colours: " + [2]string{"grey", "viridis"}[p.colors]
+}
+
+// Tell is what the last key did, once.
+func (p *picture) Tell() string {
+	said := p.said
+	p.said = ""
+	return said
+}
+
+// Hints are the keys of Press.
+func (p *picture) Hints() []pane.Hint {
+	return []pane.Hint{{Key: "v", Does: "truth, difference"}, {Key: "x", Does: "colours"}, {Key: "i", Does: "way of drawing"}}
+}
+
+// Explain says what the picture's words mean.
+func (p *picture) Explain() []string {
+	return []string{
+		"Reconstruction: the newest output of the decoder on the object's window, as amplitude. White is the truth's brightest " +
+			"amplitude, named in the lower edge, so that the scale stands still; without a truth it is the picture's own brightest.",
+		"Truth is the object that the simulated telescope measured. Difference is reconstruction less truth, pixel by pixel: blue where " +
+			"the reconstruction is too dark, orange where it is too bright, up to the number in the lower edge; without colours its magnitude.",
+		"PSNR, peak signal-to-noise ratio, is −10 log10 of the mean squared error, for a data range of 1. SSIM, structural similarity, is the mean " +
+			"over Gaussian windows of 11x11 pixels with σ = 1.5; 1 is equal. RMSE is the root mean square error in percent of the truth's " +
+			"root mean square. All are computed on the object's window by the run, not on what the terminal shows.",
+		"Pictures cost more bytes than the rest of the screen. They change at most three times a second and within a budget of bytes: " +
+			"where it is short, large changes come first and noise stays, until the run pauses or ends; then the whole picture is shown.",
+		"v: side by side, reconstruction, truth, difference. x: grey or viridis; of the difference, signed or magnitude. " +
+			"i: Kitty graphics where the terminal says that it has them, half blocks in 24-bit colours (64 levels) or of 256, braille, characters, off.",
+	}
+}

@@ -1,0 +1,253 @@
+package imaging
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/terminal"
+	"prismtop/tui/theme"
+)
+
+// The panels of the reconstruction's pane; each has a slot of its own in the
+// terminal.
+const (
+	reconstructionPanel = iota
+	truthPanel
+	differencePanel
+)
+
+var panelNames = [terminal.PictureSlots]string{"reconstruction", "truth", "difference"}
+
+// panel is one picture of the pane as it stands on screen.
+type panel struct {
+	raster chart.Raster
+	drawn  source
+	behind bool // the raster has newer values than the screen shows
+	bytes  int  // of the last PNG, encoded for the terminal
+}
+
+// source is what a raster's values were taken from.
+type source struct {
+	of           [2]*profiles.Picture
+	black, white float32
+}
+
+// bandStep is how many times wider each band is than the one before. The narrowest
+// that the bytes allow is taken, so that on a slow line first the large changes
+// come.
+const bandStep = 1.6
+
+// paint draws panels over the height of the canvas.
+func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
+	_, h := c.Size()
+	if way == kittyDrawing {
+		for _, at := range all {
+			p.reserve(c, at, h)
+		}
+		return
+	}
+	waiting := 0
+	for _, at := range all {
+		if p.sample(at, h, way) {
+			waiting++
+		}
+	}
+	for _, at := range all {
+		pn := &p.panels[at.slot]
+		if pn.behind && p.due {
+			p.follow(pn, waiting)
+			waiting--
+		}
+		_, ch := p.extent(at.w, h, way)
+		pn.raster.Draw(c, at.x, (h-ch)/2)
+	}
+}
+
+// reserve draws the places of a panel that the terminal draws, and gives it the
+// picture.
+func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
+	cw, ch := p.extent(at.w, h, kittyDrawing)
+	p.transmit(at.slot, terminal.Size{W: cw, H: ch})
+	for row := range ch {
+		for column := range cw {
+			c.Placeholder(at.x+column, (h-ch)/2+row, column, row, theme.Image(p.graphics.ID(at.slot)))
+		}
+	}
+}
+
+// form is how a panel of w by h cells is drawn with characters.
+func (p *picture) form(slot, w, h int, way drawing, img chart.Image) chart.Form {
+	pw, ph := chart.Fit(img.Width, img.Height, w, 2*h)
+	switch way {
+	case brailleDrawing:
+		return chart.Form{Way: chart.Dots, W: 2 * pw, H: 2 * ph}
+	case asciiDrawing:
+		return chart.Form{Way: chart.Ramp, W: pw, H: (ph + 1) / 2}
+	}
+	return chart.Form{Way: chart.HalfBlocks, Colors: p.mapOf(slot, way), Depth: p.Theme.Depth, W: pw, H: ph}
+}
+
+// sample gives a panel its picture, and says whether the panel is behind it. One
+// that is drawn otherwise than before is drawn whole.
+func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
+	pn := &p.panels[at.slot]
+	img, from := p.image(at.slot, way)
+	if pn.sample(img, from, p.form(at.slot, at.w, h, way, img)) {
+		p.pace.Spend(pn.raster.Whole())
+		pn.behind = false
+	}
+	return pn.behind
+}
+
+// sample takes new values where something is new.
+func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bool) {
+	if pn.drawn == from && pn.raster.Form() == form {
+		return false
+	}
+	pn.drawn, pn.behind = from, true
+	return pn.raster.Sample(img, form)
+}
+
+// follow lets the screen follow the values as far as the bytes allow, which so
+// many panels share. A run that stands still gets its whole picture.
+func (p *picture) follow(pn *panel, among int) {
+	if p.Snap.State != profiles.Running {
+		p.pace.Spend(pn.raster.Plan(chart.Sharp))
+		pn.raster.Adopt()
+		pn.behind = false
+		return
+	}
+	band := pn.raster.Narrowest()
+	cost := pn.raster.Plan(band)
+	for !p.pace.Allows(cost*among) && band < pn.raster.Widest() {
+		band *= bandStep
+		cost = pn.raster.Plan(band)
+	}
+	if !p.pace.Allows(cost * among) { // as many rows as there are bytes for
+		cost = pn.raster.Limit(int(p.pace.Level()) / among)
+	}
+	pn.raster.Adopt()
+	p.pace.Spend(cost)
+}
+
+// Sizes of the pictures that the terminal draws: the longest side in pixels. A
+// pixel of its levels costs somewhat less than pixelBytes as a PNG.
+const (
+	longestSide   = 128
+	shortestSide  = 32
+	pixelBytes    = 0.7
+	pngsPerSecond = 2
+)
+
+// side is the longest side that the budget has for a picture.
+func (p *picture) side() int {
+	if p.pace.Rate() <= 0 {
+		return longestSide
+	}
+	n := int(math.Sqrt(p.pace.Rate() / pngsPerSecond / pixelBytes))
+	return min(max(n, shortestSide), longestSide)
+}
+
+// transmit gives the terminal a panel's picture, where it has another or none.
+func (p *picture) transmit(slot int, size terminal.Size) {
+	pn, colors := &p.panels[slot], p.mapOf(slot, kittyDrawing)
+	img, from := p.image(slot, kittyDrawing)
+	x, y := p.graphics.CellSize()
+	side := p.side()
+	w, h := chart.Fit(img.Width, img.Height, min(side, size.W*x), min(side, size.H*y))
+	fresh := pn.sample(img, from, chart.Form{Way: chart.Values, Colors: colors, W: w, H: h}) || !p.graphics.Holds(slot, size)
+	still := p.Snap.State != profiles.Running
+	if !fresh && (!pn.behind || !p.due || !still && !p.pace.Allows(pn.bytes) && !p.pace.Full()) {
+		return
+	}
+	pn.behind = false
+	if pn.raster.Plan(chart.Sharp); !pn.raster.Changes() && !fresh {
+		return
+	}
+	pn.raster.Adopt()
+	data, err := encode(&pn.raster, colors)
+	if err != nil {
+		p.graphics.Refuse("encoding the picture: " + err.Error())
+		p.Stale = true
+		return
+	}
+	pn.bytes = p.graphics.Show(slot, data, size)
+	p.pace.Spend(pn.bytes)
+}
+
+// encode is the raster's levels as a PNG: 8 bit grey, or a palette of the map's
+// colours.
+func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
+	w, h := r.Size()
+	levels, top := r.Levels()
+	frame := image.Rect(0, 0, w, h)
+	var img image.Image
+	if colors == theme.Greys {
+		grey := image.NewGray(frame)
+		for i, v := range levels {
+			grey.Pix[i] = uint8(int(v) * 255 / top)
+		}
+		img = grey
+	} else {
+		palette := make(color.Palette, top+1)
+		for i := range palette {
+			palette[i] = colors.Color(float64(i) / float64(top))
+		}
+		paletted := image.NewPaletted(frame, palette)
+		copy(paletted.Pix, levels)
+		img = paletted
+	}
+	var b bytes.Buffer
+	err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&b, img)
+	return b.Bytes(), err
+}
+
+// image is what a panel shows, and what that was made from.
+func (p *picture) image(slot int, way drawing) (chart.Image, source) {
+	shown, truth := p.shown, p.Snap.Picture(truthPicture)
+	switch slot {
+	case truthPanel:
+		return chart.Image{Width: truth.Width, Height: truth.Height, Pixels: truth.Pixels, White: p.scale.white},
+			source{of: [2]*profiles.Picture{truth}, white: p.scale.white}
+	case differencePanel:
+		d := p.scale.difference
+		img := chart.Image{Width: shown.Width, Height: shown.Height, Pixels: p.scale.signed, Black: -d, White: d}
+		if !p.signed(way) {
+			img.Pixels, img.Black = p.scale.magnitude(), 0
+		}
+		return img, source{of: [2]*profiles.Picture{shown, truth}, black: img.Black, white: d}
+	}
+	return chart.Image{Width: shown.Width, Height: shown.Height, Pixels: shown.Pixels, White: p.scale.white},
+		source{of: [2]*profiles.Picture{shown}, white: p.scale.white}
+}
+
+// magnitude is the difference without its sign.
+func (a *amplitudes) magnitude() []float32 {
+	m := make([]float32, len(a.signed))
+	for i, v := range a.signed {
+		m[i] = float32(math.Abs(float64(v)))
+	}
+	return m
+}
+
+// coloured says whether a way of drawing has colours.
+func (p *picture) coloured(way drawing) bool { return way == kittyDrawing || way == halfDrawing }
+
+// signed says whether differences are drawn with their sign, which takes colours.
+func (p *picture) signed(way drawing) bool { return !p.size && p.coloured(way) }
+
+// mapOf is the colour map of a panel.
+func (p *picture) mapOf(slot int, way drawing) theme.Map {
+	switch {
+	case slot == differencePanel && p.signed(way):
+		return theme.Diverging
+	case !p.coloured(way):
+		return theme.Greys
+	}
+	return p.colors
+}

@@ -1,0 +1,191 @@
+package imaging
+
+import (
+	"slices"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Quality is the pane of how close the result is to the truth.
+var Quality = pane.Spec{
+	Name:  "quality",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 100, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Group(profiles.Metrics)) > 0 },
+	New:   func(pane.Host) pane.Pane { return newQuality() },
+}
+
+// quality is how close the reconstruction is to the truth over the run: one
+// metric, or all three where the pane is tall.
+type quality struct {
+	pane.Box
+	pane.Timeline
+	view     int // the metric shown, or all
+	count    int // of the metrics
+	ceilings [profiles.MaxSeries]float64
+	decades  [profiles.MaxSeries][2]float64
+}
+
+// better says which values are better; empty where neither is.
+func better(d profiles.Direction) string {
+	switch d {
+	case profiles.MoreIsBetter:
+		return "higher is better"
+	case profiles.LessIsBetter:
+		return "lower is better"
+	}
+	return ""
+}
+
+// anyMeasured says whether any metric has a value.
+func anyMeasured(s *profiles.Snapshot, of []words.Metric) bool {
+	return slices.ContainsFunc(of, func(m words.Metric) bool { return s.Series[m.ID].Has })
+}
+
+// allMetrics is the view of all metrics, one above the other; stackedHeight is
+// the height inside the frame from which it has room.
+const (
+	allMetrics    = profiles.MaxSeries
+	stackedHeight = 15
+)
+
+func newQuality() *quality { return &quality{Box: pane.Box{Title: "Quality"}, view: allMetrics} }
+
+// Lines is the pane as lines.
+func (p *quality) Lines() []string { return p.Render(p.draw) }
+
+// Press changes the metric (v), and reads, scrolls and zooms the chart.
+func (p *quality) Press(key string) bool {
+	if key == "v" {
+		_, h := p.Canvas.Size()
+		switch p.view++; {
+		case p.view > allMetrics:
+			p.view = 0
+		case p.view >= p.count:
+			p.view = allMetrics
+		}
+		if p.view == allMetrics && h-2 < stackedHeight {
+			p.view = 0 // the same as the first
+		}
+		p.Stale = true
+		return true
+	}
+	return p.ChartKey(&p.Box, key)
+}
+
+// Hints are the keys of the metrics and of the chart.
+func (p *quality) Hints() []pane.Hint {
+	return append([]pane.Hint{{Key: "v", Does: "metric"}}, p.ChartHints()...)
+}
+
+// Explain says what the metrics are and when they are taken.
+func (p *quality) Explain() []string {
+	return []string{
+		"Every metric compares the decoder's newest output with the true object, on the object's window. The truth is known because the telescope is " +
+			"simulated; training never sees it. They are taken about twice a second, at the end of each sample and at the end of the run, and their time " +
+			"is the phase metrics.",
+		"PSNR, peak signal-to-noise ratio, is 20·log₁₀(1 ÷ √MSE) in dB, for amplitudes from 0 to 1: 6 dB more are half the error. Higher is better.",
+		"SSIM, structural similarity, compares means, contrasts and structure in windows of 11 pixels and is 1 for equal pictures. Higher is better.",
+		"RMSE is the root of the mean squared error in percent of the truth's root mean square. Lower is better.",
+		"Letters on top mark changes of settings by their keys. A curve's point may stand for several comparisons: it is their mean.",
+	}
+}
+
+func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	metrics := words.MetricsOf(s)
+	if p.count = len(metrics); !anyMeasured(s, metrics) {
+		pane.Message(c, "not measured"+words.Yet(s))
+		return "", theme.Faint
+	}
+	all := p.view == allMetrics && h >= stackedHeight
+	view := p.view
+	if view >= len(metrics) {
+		view = 0
+	}
+	p.legend(s, metrics, view, all)
+	curves := make([]profiles.Curve, len(metrics))
+	for i, m := range metrics {
+		curves[i] = s.Series[m.ID].Curve
+	}
+	curves = p.See(c, s, curves...)
+	if !all {
+		if !p.chart(c, s, view, curves[view]) {
+			pane.Message(c, "no comparison"+words.Yet(s))
+		}
+		return p.foot(s, p.readout(s, metrics[view:view+1]), metrics[view].Heading(), " · v metric")
+	}
+	y := 0
+	for i, m := range metrics {
+		rows := (h - y) / (len(metrics) - i)
+		part := c.Sub(0, y, w, rows)
+		title := m.Heading()
+		part.Text(pane.AxisLabelWidth+1, 0, title, theme.Strong)
+		part.Text(pane.AxisLabelWidth+1+chart.Width(title)+2, 0, better(m.Better), theme.Faint)
+		plot := part.Sub(0, 1, w, rows-1)
+		if !p.chart(&plot, s, i, curves[i]) {
+			pane.Message(&plot, "no comparison"+words.Yet(s))
+		}
+		y += rows
+	}
+	return p.foot(s, p.readout(s, metrics), "", " · v one metric")
+}
+
+// foot is the timeline's footnote with the key of the views.
+func (p *quality) foot(s *profiles.Snapshot, readout, otherwise, key string) (string, theme.Style) {
+	note, style := p.Footnote(s, readout, otherwise)
+	if p.Focus && !p.Reading && !p.Held {
+		note = strings.TrimPrefix(note+key, " · ")
+	}
+	return note, style
+}
+
+// chart draws one metric.
+func (p *quality) chart(c *chart.Canvas, s *profiles.Snapshot, i int, curve profiles.Curve) bool {
+	line := p.Line(s)
+	line.Series = []chart.Series{{Curve: curve, Style: theme.Line, Sampled: true}}
+	if p.Log {
+		p.decades[i] = chart.Decades(p.decades[i], []profiles.Curve{curve})
+		line.Floor, line.Ceiling = p.decades[i][0], p.decades[i][1]
+	} else {
+		p.ceilings[i] = chart.Ceiling(curve, p.ceilings[i])
+		line.Ceiling = p.ceilings[i]
+	}
+	return line.Draw(c)
+}
+
+// legend writes the newest values into the upper edge; without room for all only
+// the one shown.
+func (p *quality) legend(s *profiles.Snapshot, metrics []words.Metric, view int, all bool) {
+	w, _ := p.Canvas.Size()
+	var texts []string
+	for _, m := range metrics {
+		texts = append(texts, m.Title+" "+m.Format(s.Series[m.ID].Latest))
+	}
+	one := texts[view]
+	if all {
+		one = ""
+	}
+	p.Aside(words.Fitting(w-4-chart.Width(p.Title)-6, strings.Join(texts, "  "), one), theme.Plain)
+}
+
+// readout is the metrics under the cursor; empty without one.
+func (p *quality) readout(s *profiles.Snapshot, metrics []words.Metric) string {
+	text := ""
+	for _, m := range metrics {
+		at, ok := p.Read(s.Series[m.ID].Curve)
+		if !ok {
+			continue
+		}
+		if text == "" {
+			text = "iteration " + pane.Iterations(at) + ":"
+		}
+		text += " " + m.Title + " " + m.Format(at.Mean)
+	}
+	return text
+}

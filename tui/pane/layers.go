@@ -1,0 +1,307 @@
+package pane
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// layerTable lists the layers of the plan, the longest first; one of them is picked.
+type layerTable struct {
+	picker
+	host    Host
+	of      []profiles.Layer // as last taken in, of this snapshot
+	changes int              // settings changed until then
+	means   []profiles.Layer // in the plan's order, with the times that are shown
+	order   []profiles.Layer
+	sum     float64 // ns of all
+}
+
+// newestWeight is what a reading counts in the mean that is shown: about the last five
+// seconds of readings. Single ones differ so much that rows would swap at every one.
+const newestWeight = 0.2
+
+// follow takes in the layers of a snapshot and sorts them by the figures that are shown.
+// Those that show the same keep their places, and the picked one stays picked.
+func (t *layerTable) follow(s *profiles.Snapshot) {
+	if len(s.Layers) == len(t.of) && (len(t.of) == 0 || &s.Layers[0] == &t.of[0]) {
+		return
+	}
+	picked := ""
+	if t.at > 0 && t.at < len(t.order) {
+		picked = t.order[t.at].Name
+	}
+	t.average(s)
+	next, same := t.renewed(t.means)
+	if !same {
+		next = slices.Clone(t.means)
+	}
+	t.of, t.sum = s.Layers, 0
+	for _, l := range next {
+		t.sum += l.Nanos
+	}
+	slices.SortStableFunc(next, func(a, b profiles.Layer) int {
+		return cmp.Or(cmp.Compare(shownTime(b.Nanos), shownTime(a.Nanos)), cmp.Compare(t.shownShare(&b), t.shownShare(&a)))
+	})
+	t.order = next
+	t.at, t.n = 0, len(next)
+	for i, l := range next {
+		if l.Name == picked && picked != "" {
+			t.at = i
+		}
+	}
+}
+
+// average takes a snapshot's layers into the means, or begins anew with another plan or
+// other settings.
+func (t *layerTable) average(s *profiles.Snapshot) {
+	before := t.means
+	t.means = slices.Clone(s.Layers)
+	fresh := len(before) != len(t.means) || t.changes != len(s.Changes)
+	t.changes = len(s.Changes)
+	for i := range t.means {
+		fresh = fresh || before[i].Name != t.means[i].Name
+	}
+	if fresh {
+		return
+	}
+	for i := range t.means {
+		l := &t.means[i]
+		mean := before[i].Nanos + newestWeight*(l.Nanos-before[i].Nanos)
+		if !(mean > 0) || math.IsInf(mean, 0) {
+			continue
+		}
+		l.Compute, l.Memory = l.Compute*l.Nanos/mean, l.Memory*l.Nanos/mean // of the roofs in that time
+		l.Nanos = mean
+	}
+}
+
+// shownTime is a time as the table shows it.
+func shownTime(ns float64) float64 {
+	ms, err := strconv.ParseFloat(strings.TrimSpace(unit.Milliseconds(ns)), 64)
+	if err != nil {
+		return 0 // not a number
+	}
+	return ms
+}
+
+// shownShare is a layer's share as the table shows it, in percent.
+func (t *layerTable) shownShare(l *profiles.Layer) float64 {
+	if share := math.Round(100 * l.Nanos / t.sum); share >= 0 {
+		return share
+	}
+	return 0
+}
+
+// renewed is the present order with new times; same is false where the layers are
+// others.
+func (t *layerTable) renewed(layers []profiles.Layer) (next []profiles.Layer, same bool) {
+	if len(layers) != len(t.order) {
+		return nil, false
+	}
+	left := make(map[string][]profiles.Layer, len(layers)) // names need not be unique
+	for _, l := range layers {
+		left[l.Name] = append(left[l.Name], l)
+	}
+	next = make([]profiles.Layer, len(layers))
+	for i, l := range t.order {
+		named := left[l.Name]
+		if len(named) == 0 {
+			return nil, false
+		}
+		next[i], left[l.Name] = named[0], named[1:]
+	}
+	return next, true
+}
+
+// missing says why there are no layers to show; empty where there are some.
+func (t *layerTable) missing(s *profiles.Snapshot) []string {
+	switch {
+	case len(s.Layers) > 0:
+		return nil
+	case words.Ended(s.State):
+		return []string{"layers were not timed at the end of the run"}
+	case s.Settings.On(settings.LayerProfile):
+		return []string{"timing the layers …"}
+	case !s.Settings.Has(settings.LayerProfile):
+		return []string{"the layers of this run are not timed"}
+	}
+	if !t.host.Tunable() {
+		return []string{"layers are not timed: layer_profile is off"}
+	}
+	how := "--set layer_profile=true times them"
+	if key := words.KeysToChange(s, settings.LayerProfile); key != "" {
+		how = key + " times them, at a small cost"
+	}
+	return []string{"layers are not timed: layer_profile is off", how}
+}
+
+// unjudgedIn says in at most w cells, where that can be, that there are no roofs and how
+// to get them.
+func unjudgedIn(w int) string {
+	return words.FittingOrLast(w, "roofs never measured here: prismtop doctor --calibrate", "no roofs: prismtop doctor --calibrate", "no roofs")
+}
+
+// marker is the character of a layer in the roofline and before its row: its rank.
+func marker(rank int) rune {
+	switch {
+	case rank < 9:
+		return '1' + rune(rank)
+	case rank < 9+26:
+		return 'a' + rune(rank-9)
+	}
+	return noMarker
+}
+
+// noMarker stands for the layers for which there are no more characters.
+const noMarker = '·'
+
+const markers = "123456789abcdefghijklmnopqrstuvwxyz"
+
+// columns of the table: what ends how far from the right, and from which width on.
+type layerColumns struct {
+	name             int // width of the name
+	phase            int // where the phase begins; 0 for none
+	ms, share        int // where they end
+	flops, bytes     int // where they end; 0 for none
+	roof, bar, barAt int // where the share of the roof ends; width and place of its bar
+}
+
+func layerColumnsOf(w int) layerColumns {
+	var c layerColumns
+	right := w
+	if w >= 44 {
+		if w >= 88 {
+			c.bar = max(min((w-74)/2, 20), w-82)
+			c.barAt = right - c.bar
+			right = c.barAt - 1
+		}
+		c.roof = right
+		right -= 10
+	}
+	if w >= 64 {
+		c.bytes = right
+		right -= 7
+	}
+	if w >= 56 {
+		c.flops = right
+		right -= 9
+	}
+	c.share = right
+	c.ms = right - 6
+	c.name = c.ms - 6 - 2
+	if c.name >= 36 {
+		c.phase = c.name - 10
+		c.name = c.phase - 1
+	}
+	return c
+}
+
+// draw draws the table, and tells the picked layer for an edge of room cells.
+func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot, room int) (string, theme.Style) {
+	t.follow(s)
+	w, h := c.Size()
+	if why := t.missing(s); why != nil {
+		for i, line := range why {
+			part := c.Sub(0, h/2-len(why)/2+i, w, 1)
+			Message(&part, line)
+		}
+		return "", theme.Faint
+	}
+	col := layerColumnsOf(w)
+	c.Text(2, 0, "layer", theme.Faint)
+	if col.phase > 0 {
+		c.Text(2+col.phase, 0, "phase", theme.Faint)
+	}
+	c.TextRight(col.ms, 0, "ms", theme.Faint)
+	c.TextRight(col.share, 0, "share", theme.Faint)
+	if col.flops > 0 {
+		c.TextRight(col.flops, 0, "GFLOP/s", theme.Faint)
+	}
+	if col.bytes > 0 {
+		c.TextRight(col.bytes, 0, "GB/s", theme.Faint)
+	}
+	if col.roof > 0 {
+		c.TextRight(col.roof, 0, "of roof", theme.Faint)
+	}
+	first, last := t.fit(len(t.order), h-1)
+	for i := first; i < last; i++ {
+		t.row(c, s, 1+i-first, i, col)
+	}
+	return t.describe(room)
+}
+
+func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col layerColumns) {
+	l := &t.order[i]
+	text, number := theme.Plain, theme.Strong
+	if i == t.at {
+		c.Set(1, y, '▸', theme.Key)
+		text = theme.Strong
+	}
+	c.Set(0, y, marker(i), phaseStyle(l.Phase))
+	c.Text(2, y, chart.Cut(l.Name, col.name), text)
+	if col.phase > 0 {
+		c.Text(2+col.phase, y, chart.Cut(words.PhaseName(s, l.Phase), 9), phaseStyle(l.Phase))
+	}
+	c.TextRight(col.ms, y, unit.Milliseconds(l.Nanos), number)
+	share := 0.0
+	if t.sum > 0 {
+		share = l.Nanos / t.sum
+	}
+	c.TextRight(col.share, y, unit.Percent(share), theme.Plain)
+	if col.flops > 0 && l.FLOPs > 0 && l.Nanos > 0 {
+		c.TextRight(col.flops, y, unit.Fixed(float64(l.FLOPs)/l.Nanos, 5), theme.Plain)
+	}
+	if col.bytes > 0 && l.Bytes > 0 && l.Nanos > 0 {
+		c.TextRight(col.bytes, y, unit.Fixed(float64(l.Bytes)/l.Nanos, 5), theme.Plain)
+	}
+	if col.roof == 0 || !l.Judged {
+		return
+	}
+	share, roof := nearestRoof(l)
+	c.TextRight(col.roof, y, unit.Percent(share)+" "+roof, theme.Plain)
+	if col.bar > 0 {
+		c.Bar(col.barAt, y, col.bar, min(share, 1)*float64(col.bar), phaseStyle(l.Phase))
+	}
+}
+
+// nearestRoof is the share of the roof that a layer comes nearer to, and its name.
+func nearestRoof(l *profiles.Layer) (share float64, name string) {
+	if l.Compute > l.Memory {
+		return l.Compute, "FMA"
+	}
+	return l.Memory, "mem"
+}
+
+// describe tells the picked layer in at most w cells where that can be.
+func (t *layerTable) describe(w int) (string, theme.Style) {
+	if t.at >= len(t.order) {
+		return "", theme.Faint
+	}
+	l := &t.order[t.at]
+	head := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(unit.Seconds(l.Nanos)))
+	intense := head
+	if l.FLOPs > 0 && l.Bytes > 0 {
+		intense += fmt.Sprintf(", %s FLOP/byte", compact(float64(l.FLOPs)/float64(l.Bytes)))
+	}
+	if !l.Judged {
+		why := unjudgedIn(max(w-chart.Width(intense)-3, 0))
+		return words.FittingOrLast(w, intense+" · "+why, intense, head), phaseStyle(l.Phase)
+	}
+	share, roof := nearestRoof(l)
+	name := map[string]string{"FMA": "FMA roof", "mem": "bandwidth"}[roof]
+	return words.FittingOrLast(w,
+		intense+fmt.Sprintf(", FMA %.0f %%, bandwidth %.0f %%", 100*l.Compute, 100*l.Memory),
+		intense+fmt.Sprintf(", %.0f %% of %s", 100*share, name),
+		head+fmt.Sprintf(", %.0f %% of %s", 100*share, name), head), phaseStyle(l.Phase)
+}

@@ -1,0 +1,265 @@
+package pane
+
+import (
+	"fmt"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Log is the pane of what the run told, and of its alerts.
+var Log = Spec{
+	Name:  "log",
+	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 100, Weight: 4}, Height: layout.Extent{Least: 4, Good: 9, Most: 13, Weight: 1}},
+	New:   func(h Host) Pane { return newLog(h.KeyOf) },
+}
+
+// log is what the run told, newest last, under the alerts that stand.
+type log struct {
+	Box
+	back   int // entries below the last one on screen; 0 follows the newest
+	height int // rows of the last drawing
+	rows   []logRow
+	of     logKey
+	keyOf  func(profiles.Action) string // the key of what an alert advises
+}
+
+// logRow is one row of an entry: the first has its time.
+type logRow struct {
+	at    string
+	text  string
+	entry int
+}
+
+// logKey is what the rows were made from.
+type logKey struct {
+	n, w   int
+	newest profiles.LogLine
+}
+
+func newLog(keyOf func(profiles.Action) string) *log {
+	return &log{Box: Box{Title: "Log"}, keyOf: keyOf}
+}
+
+// Lines is the pane as lines.
+func (p *log) Lines() []string { return p.Render(p.draw) }
+
+// Hints are the keys that scroll.
+func (p *log) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }
+
+// Explain says what is told here.
+func (p *log) Explain() []string {
+	return []string{
+		"Every line is something that happened once, with the time since the run began: files that were saved, limits that ended the run, " +
+			"alerts that went. The newest 200 are kept. Long lines go on below, indented.",
+		"The lines on top are alerts that stand now, the worst first: what is wrong, and what may help. An alert comes when its condition has " +
+			"held for a while and goes when a weaker one no longer does, so that it does not flicker; then the log tells it once.",
+		"Alerts: a loss that is not finite; a stall (no iteration for 20 times the usual time and 2 s); AMP overflow (6 of the last 200 steps " +
+			"skipped); samples that end at their limit with a loss of twice the threshold; memory that grows beyond the caches by 0.5 % of the " +
+			"process and by 1 MB a minute, over a minute or more, with its interval above 0; a slowdown (three measurements of a second below 0.8 of " +
+			"the median of the last 100 under the same settings); a cache that drops what is asked for again, or costs more than it saves.",
+	}
+}
+
+// Press scrolls; end follows the newest line again.
+func (p *log) Press(key string) bool {
+	by, ok := paged(key, p.height-1, p.of.n)
+	if !ok {
+		return false
+	}
+	p.back = max(0, min(p.back-by, p.of.n-1))
+	p.Stale = true
+	return true
+}
+
+// Update keeps the lines on screen that the user scrolled to.
+func (p *log) Update(s *profiles.Snapshot) {
+	if p.back > 0 && p.Snap != nil && p.Snap != s {
+		p.back += len(words.NewLines(p.Snap, s))
+	}
+	p.Box.Update(s)
+}
+
+func (p *log) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	top := p.alerts(c, s)
+	if len(s.Log) == 0 {
+		p.of = logKey{}
+		if top < h {
+			rest := c.Sub(0, top, w, h-top)
+			Message(&rest, "nothing else was told"+words.Yet(s))
+		}
+		return "", theme.Faint
+	}
+	p.wrap(s.Log, w)
+	p.height = h - top
+	last := len(p.rows)
+	p.back = min(p.back, len(s.Log)-1)
+	for last > 0 && p.rows[last-1].entry > len(s.Log)-1-p.back {
+		last--
+	}
+	if last < p.height { // the beginning: fill the pane
+		last = min(p.height, len(p.rows))
+	}
+	first := max(0, last-p.height)
+	for y, r := range p.rows[first:last] {
+		c.Text(0, top+y, r.at, theme.Faint)
+		c.Text(logIndent, top+y, r.text, theme.Plain)
+	}
+	if last < len(p.rows) {
+		newer := len(s.Log) - 1 - p.rows[last-1].entry
+		if newer > 0 {
+			return fmt.Sprintf("%d newer · end: newest", newer), theme.Strong
+		}
+		return "goes on below · end: newest", theme.Strong
+	}
+	if first > 0 && first < len(p.rows) {
+		return fmt.Sprintf("%d earlier", p.rows[first].entry), theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// logIndent is the column where texts begin, after their times.
+const (
+	logIndent   = 9
+	alertIndent = logIndent + 2 // after the mark of its severity
+)
+
+// wrap makes the rows anew where the log or the width changed.
+func (p *log) wrap(entries []profiles.LogLine, w int) {
+	key := logKey{len(entries), w, entries[len(entries)-1]}
+	if key == p.of {
+		return
+	}
+	p.of, p.rows = key, p.rows[:0]
+	for i, e := range entries {
+		at := unit.Clock(e.At)
+		for _, text := range words.Wrap(visible.Text(e.Text), w-logIndent) {
+			p.rows = append(p.rows, logRow{at, chart.Cut(text, w-logIndent), i})
+			at = ""
+		}
+	}
+}
+
+// alertDetail is how much is told of each alert.
+type alertDetail uint8
+
+const (
+	whatAndTry alertDetail = iota
+	onlyWhat
+	oneRow
+)
+
+// alertRows is an alert in rows of w cells, and how many of them say what it is.
+func (p *log) alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int) {
+	if d == oneRow {
+		return []string{chart.Cut(a.What, w)}, 1
+	}
+	rows = words.Wrap(a.What, w)
+	what = len(rows)
+	if d == whatAndTry {
+		rows = append(rows, words.Wrap(a.Try.Text(p.keyOf), w)...)
+	}
+	return rows, what
+}
+
+// alertsIn is in how much detail the alerts of a snapshot are told in most rows of w
+// cells, and whether all have room there: where they have not, the worst is told in a
+// whole sentence if that can be.
+func (p *log) alertsIn(s *profiles.Snapshot, w, most int) (d alertDetail, all bool) {
+	for ; d < oneRow; d++ {
+		n := 0
+		for _, a := range s.Alerts {
+			rows, _ := p.alertRows(a, w, d)
+			n += len(rows)
+		}
+		if n <= most {
+			return d, true
+		}
+	}
+	if worst, _ := p.alertRows(s.Alerts[0], w, onlyWhat); len(worst) < most {
+		return onlyWhat, false
+	}
+	return oneRow, len(s.Alerts) <= most
+}
+
+// alerts writes the alerts that stand, in as much detail as two thirds of the pane hold,
+// and returns the row after them.
+func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
+	if len(s.Alerts) == 0 {
+		return 0
+	}
+	w, h := c.Size()
+	most := max(1, (h-1)*2/3)
+	detail, all := p.alertsIn(s, w-alertIndent, most)
+	last := most
+	if !all { // a row for how many are left
+		last--
+	}
+	y := 0
+	for i, a := range s.Alerts {
+		rows, what := p.alertRows(a, w-alertIndent, detail)
+		if y+len(rows) > last {
+			y = p.moreAlerts(c, y, len(s.Alerts)-i, a.Severity)
+			break
+		}
+		c.Text(0, y, unit.Clock(a.Since), theme.Faint)
+		c.Set(logIndent, y, AlertGlyph(a.Severity), AlertStyle(a.Severity))
+		for j, text := range rows {
+			style := theme.Plain
+			if j < what {
+				style = AlertStyle(a.Severity)
+			}
+			c.Text(alertIndent, y, chart.Cut(text, w-alertIndent), style)
+			y++
+		}
+	}
+	if y > 0 && y < h {
+		c.Fill(0, y, w, 1, '╌', theme.Border)
+		y++
+	}
+	return y
+}
+
+// moreAlerts says how many alerts have no room, the worst of which has a severity, and
+// the key that lists them. It returns the row after it.
+func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int {
+	w, _ := c.Size()
+	text := unit.About(int64(n), "alert", "alerts")
+	if y > 0 {
+		text = unit.About(int64(n), "more alert", "more alerts")
+	}
+	c.Set(logIndent, y, AlertGlyph(worst), AlertStyle(worst))
+	c.Text(alertIndent, y, words.FittingOrLast(w-alertIndent, text+": "+AlertKey+" lists them", text+": "+AlertKey), AlertStyle(worst))
+	return y + 1
+}
+
+// AlertStyle is how an alert of a severity looks.
+func AlertStyle(s profiles.Severity) theme.Style {
+	switch s {
+	case profiles.Critical:
+		return theme.Bad
+	case profiles.Warning:
+		return theme.Warn
+	}
+	return theme.Faint
+}
+
+// AlertGlyph marks a severity without colour.
+func AlertGlyph(s profiles.Severity) rune {
+	switch s {
+	case profiles.Critical:
+		return '✗'
+	case profiles.Warning:
+		return '▴'
+	}
+	return '·'
+}
+
+// AlertKey opens the list of alerts.
+const AlertKey = "!"

@@ -1,0 +1,207 @@
+package pane
+
+import (
+	"slices"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Memory is the pane of what the run, the process and the GPU hold.
+var Memory = Spec{
+	Name:  "memory",
+	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 36, Most: 48, Weight: 1}, Height: layout.Extent{Least: 6, Good: 11, Most: 13, Weight: 2}},
+	Roomy: layout.Shape{Width: layout.Extent{Least: 22, Good: 52, Most: 100, Weight: 3}, Height: layout.Extent{Least: 6, Good: 12, Most: memoryBothHeight + 4, Weight: 3}},
+	New:   func(Host) Pane { return newMemory() },
+}
+
+// memory shows the run's memory by category, the process' and the GPU's, and what
+// they were over the run.
+type memory struct {
+	Box
+	Timeline
+	over    bool // over the run instead of now
+	ceiling float64
+}
+
+func newMemory() *memory { return &memory{Box: Box{Title: "Memory"}} }
+
+// Lines is the pane as lines.
+func (p *memory) Lines() []string { return p.Render(p.draw) }
+
+// Press changes between now and the run (v), and reads, scrolls and zooms the
+// chart.
+func (p *memory) Press(key string) bool {
+	if key == "v" {
+		p.over = !p.over
+		p.Stale = true
+		return true
+	}
+	return (p.over || p.both()) && p.ChartKey(&p.Box, key)
+}
+
+// Hints are the keys of the views, and of the chart where it is shown.
+func (p *memory) Hints() []Hint {
+	switch {
+	case p.both():
+		return p.ChartHints()
+	case p.over:
+		return append([]Hint{{"v", "now"}}, p.ChartHints()...)
+	}
+	return []Hint{{"v", "over the run"}}
+}
+
+// Explain says what the categories are and how a leak is looked for.
+func (p *memory) Explain() []string {
+	return []string{
+		"Weights, gradients, moments (Adam's two averages and AMSGrad's maximum), activations (what the backward pass needs of the forward pass), inputs (targets and " +
+			"masks) and scratch are exact: the sums of the plan's buffers; scratch is also what stands beside it, the targets' and the telescope's planes. Buffers that are not needed at the same time share memory. Caches is what the caches hold.",
+		"Mixed precision halves what lies between the layers, but the plan also holds 16-bit copies of all weights from the forward to the backward pass " +
+			"(with the activations here, beside the float32 weights that Adam needs), and kernels without 16-bit arithmetic widen what they read in scratch. " +
+			"With one picture at a time the weights are more than what lies between the layers, so that it takes more memory, not half.",
+		"Host is the process' resident memory as the operating system counts it (RSS), read once a second, with its peak. It holds the program, the Go " +
+			"runtime and the pictures as well, so it is more than the sum.",
+		"The slope is of RSS over the newest readings under the same settings, up to 16 minutes: the median of the slopes of all pairs of " +
+			"readings (Theil–Sen), which single steps do not bend, with a 95 % interval (Sen's, widened for readings that resemble their predecessors). " +
+			"“Within noise” means that the interval holds 0. It needs 30 s, after 3 s that are left out behind every change.",
+		"Beyond the caches is the same for RSS less what the caches hold and less what the garbage collector has not collected or keeps for later: a cache that fills is no leak.",
+	}
+}
+
+type memoryRow struct {
+	name  string
+	bytes int64
+}
+
+// memoryRows are the categories of the schema and the caches, in at most so many rows: the
+// last buffers are added up first, then all of them, then the parameters.
+func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow {
+	var all []memoryRow
+	parameters := 0
+	for i, info := range s.Memory {
+		all = append(all, memoryRow{info.Name, m.Parts[i]})
+		if info.Parameters {
+			parameters++
+		}
+	}
+	buffers := len(all)
+	all = append(all, memoryRow{"caches", m.Caches})
+	if rows >= len(all) {
+		return all
+	}
+	sum := func(name string, part []memoryRow) memoryRow {
+		r := memoryRow{name: name}
+		for _, v := range part {
+			r.bytes += v.bytes
+		}
+		return r
+	}
+	switch kept := rows - 2; { // beside the sum of buffers and the caches
+	case kept >= parameters:
+		return append(slices.Clone(all[:kept]), sum("buffers", all[kept:buffers]), all[buffers])
+	case rows >= 3:
+		return []memoryRow{sum("parameters", all[:parameters]), sum("buffers", all[parameters:buffers]), all[buffers]}
+	}
+	return []memoryRow{sum("run", all)}
+}
+
+// memoryBothHeight is the height inside the frame from which bars and chart stand beside each
+// other.
+const memoryBothHeight = 20
+
+// memoryBarsHeight is what the bars take of the room inside the frame, beside a chart.
+const memoryBarsHeight = 9
+
+func (p *memory) both() bool {
+	_, h := p.Canvas.Size()
+	return h-2 >= memoryBothHeight
+}
+
+func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	switch {
+	case p.both():
+		bars := c.Sub(0, 0, w, memoryBarsHeight)
+		p.bars(&bars, s)
+		rest := c.Sub(0, memoryBarsHeight+1, w, h-memoryBarsHeight-1)
+		return p.history(&rest, s)
+	case p.over:
+		return p.history(c, s)
+	}
+	told := p.bars(c, s)
+	if text, style := slopeShort(s); style == theme.Warn && !told {
+		return text, style
+	}
+	if p.Focus {
+		return "v: over the run", theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// bars is what is held now. It returns whether there was room for the slope.
+func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
+	w, h := c.Size()
+	m := s.Memory
+	gpu := "n/a: " + gpuReason(s)
+	foot := 2
+	if chart.Width(gpu) > w-gpuColumn && h >= 6 {
+		foot = 3
+	}
+	rows := memoryRows(&s.Run.Schema, m, h-foot)
+	places := len(rows)
+	most := int64(0)
+	for _, r := range rows {
+		most = max(most, r.bytes)
+	}
+	if most == 0 {
+		rows = nil
+		c.Text(0, 0, "no plan"+words.Yet(s), theme.Faint)
+	}
+	const name, number = 11, 8
+	for y, r := range rows {
+		c.Text(0, y, r.name, theme.Plain)
+		c.TextRight(name+number, y, unit.Bytes(r.bytes), theme.Strong)
+		if room := w - name - number - 1; room > 2 && most > 0 {
+			c.Bar(name+number+1, y, room, float64(r.bytes)/float64(most)*float64(room), theme.Memory)
+		}
+	}
+	y := max(1, min(h-foot, places+1))
+	c.Text(0, y, "host", theme.Plain)
+	switch {
+	case m.Reason != "":
+		c.Text(gpuColumn, y, chart.Cut("n/a: "+m.Reason, w-gpuColumn), theme.Faint)
+	case m.RSS > 0:
+		c.TextRight(name+number, y, unit.Bytes(m.RSS), theme.Strong)
+		peak := "peak " + strings.TrimSpace(unit.Bytes(m.PeakRSS))
+		text := words.Fitting(w-name-number-1, peak, "")
+		slope, style := slopeShort(s)
+		x := c.Text(name+number+1, y, text, theme.Faint)
+		if told = text != "" && x+3+chart.Width(slope) <= w; told {
+			c.Text(x+2, y, slope, style)
+		}
+	default:
+		c.Text(gpuColumn, y, "not read"+words.Yet(s), theme.Faint)
+	}
+	c.Text(0, y+1, "GPU", theme.Plain)
+	writeWrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
+	return told
+}
+
+// gpuColumn is where the reasons begin that something cannot be read.
+const gpuColumn = 5
+
+// gpuReason is why no GPU memory is shown.
+func gpuReason(s *profiles.Snapshot) string {
+	switch {
+	case s.Memory.GPUReason != "":
+		return s.Memory.GPUReason
+	case s.Run.GPUReason != "":
+		return s.Run.GPUReason
+	}
+	return "not read" + words.Yet(s)
+}

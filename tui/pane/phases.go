@@ -1,0 +1,197 @@
+package pane
+
+import (
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Phases is the pane of where the time of an iteration goes.
+var Phases = Spec{
+	Name:  "phases",
+	Shape: layout.Shape{Width: layout.Extent{Least: 38, Good: 46, Most: 76, Weight: 1}, Height: layout.Extent{Least: 8, Good: 8, Most: 17, Leap: 2, Weight: 2}},
+	Roomy: layout.Shape{Width: layout.Extent{Least: 38, Good: 60, Most: tiledWidth + 4, Leap: tiledWidth + 4 - 60, Weight: 2}, Height: layout.Extent{Least: 8, Good: 17, Most: tiledHeight + 8, Weight: 3}},
+	Needs: func(r *profiles.RunInfo) bool { return len(r.Schema.Phases) > 0 },
+	New:   func(h Host) Pane { return newPhases(h) },
+}
+
+// phases shows where the time of an iteration goes.
+type phases struct {
+	Box
+	host   Host
+	view   phaseView
+	layers layerTable
+	water  waterfall
+}
+
+// phaseView is one way to look at the phases.
+type phaseView int
+
+const (
+	overview phaseView = iota // bars; with the other views beside them where there is room
+	layersView
+	rooflineView
+	waterfallView
+	numPhaseViews
+)
+
+var (
+	phaseViewNames  = [numPhaseViews]string{"bars", "layers", "roofline", "waterfall"}
+	phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
+)
+
+// The inside from which the overview shows every view.
+const tiledWidth, tiledHeight = 112, 28
+
+// Widths of bars and waterfall in the overview, at least and at most.
+const (
+	tiledLeft = 46
+	tiledMost = 64
+)
+
+func newPhases(h Host) *phases {
+	return &phases{Box: Box{Title: phaseViewTitles[0]}, host: h, layers: layerTable{host: h}}
+}
+
+// Lines is the pane as lines.
+func (p *phases) Lines() []string { return p.Render(p.draw) }
+
+func phaseStyle(p profiles.Phase) theme.Style { return theme.Phase1 + theme.Style(p) }
+
+// Press changes the view; up and down go through the layers, left and right through
+// the iterations of the waterfall.
+func (p *phases) Press(key string) bool {
+	if key == "v" {
+		p.view = (p.view + 1) % numPhaseViews
+		p.Title, p.Stale = phaseViewTitles[p.view], true
+		return true
+	}
+	taken := false
+	switch {
+	case p.view == layersView || p.view == rooflineView:
+		taken = p.layers.Move(key)
+	case p.view == waterfallView:
+		taken = p.water.press(key)
+	case p.tiled():
+		taken = key == "end" && p.water.held && p.water.press(key) || p.layers.Move(key) || p.water.press(key)
+	}
+	p.Stale = p.Stale || taken
+	return taken
+}
+
+// Hints are the keys of the view, and the one that times the layers for all of them.
+func (p *phases) Hints() []Hint {
+	layers := Hint{"y", "time layers"}
+	if p.Snap != nil && words.SettingsOf(p.Snap).On(settings.LayerProfile) {
+		layers.Does = "stop timing"
+	}
+	hints := []Hint{{"v", phaseViewNames[(p.view+1)%numPhaseViews]}}
+	if (p.Snap == nil || !words.Ended(p.Snap.State)) && p.host.Tunable() {
+		hints = append(hints, layers)
+	}
+	tiled := p.view == overview && p.tiled()
+	if tiled || p.view == layersView || p.view == rooflineView {
+		hints = append(hints, Hint{"↑↓", "layer"})
+	}
+	if p.view == waterfallView {
+		hints = append(hints, Hint{"↑↓", "steps"})
+	}
+	if tiled || p.view == waterfallView {
+		hints = append(hints, Hint{"←→", "iteration"})
+		if p.water.held {
+			hints = append(hints, Hint{"end", "live"})
+		}
+	}
+	return hints
+}
+
+// tiled says whether the overview has room for every view.
+func (p *phases) tiled() bool {
+	w, h := p.Canvas.Size()
+	return w-4 >= tiledWidth && h-2 >= tiledHeight
+}
+
+func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	switch p.view {
+	case layersView:
+		return p.layers.draw(c, s, p.EdgeRoom()-2)
+	case rooflineView:
+		p.layers.follow(s)
+		return p.layers.roofline(c, s, p.EdgeRoom()-2, true)
+	case waterfallView:
+		note, style := p.water.draw(c, s)
+		p.Aside(p.water.title, theme.Faint)
+		return note, style
+	}
+	if p.tiled() {
+		return p.tiles(c, s)
+	}
+	w, _ := c.Size()
+	p.columnTitles(&p.Canvas, 2+w, 0)
+	p.bars(c, s)
+	return bottleneck(s)
+}
+
+// tiles draws all views: bars over the waterfall at the left, layers over the
+// roofline at the right.
+func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	part := func(x, y, w, h int, title string) chart.Canvas {
+		c.Text(x, y, title, theme.Title)
+		return c.Sub(x, y+1, w, h-1)
+	}
+	upper := h / 2
+	left := min(max(w/3, tiledLeft), tiledMost)
+	bars := part(0, 0, left, upper, "")
+	p.columnTitles(c, left, 0)
+	p.bars(&bars, s)
+	water := part(0, upper+1, left, h-upper-1, "waterfall")
+	p.water.draw(&water, s)
+	c.TextRight(left, upper+1, p.water.title, theme.Faint)
+
+	x := left + 3
+	table := part(x, 0, w-x, upper, "layers")
+	note, style := p.layers.draw(&table, s, p.EdgeRoom()-2)
+	if len(s.Layers) > 0 {
+		plot := part(x, upper+1, w-x, h-upper-1, "roofline")
+		p.layers.roofline(&plot, s, p.EdgeRoom()-2, false)
+	}
+	if note == "" {
+		return bottleneck(s)
+	}
+	return note, style
+}
+
+// Explain says what the phases are and how they are timed.
+func (p *phases) Explain() []string {
+	return []string{
+		"An iteration is cut into phases: forward (the decoder), telescope (measuring its output, and the object where the " +
+			"pattern asks; masks and targets, prepared before the decoder runs, count here too), loss (both losses and the " +
+			"stop rule), backward (all gradients), optimizer (Adam), metrics (PSNR, SSIM, RMSE and the picture on screen).",
+		"Every step of the plan is timed by a clock reading before and after it, and a phase is the sum of its steps. Where " +
+			"one kernel does two phases' work, it reads the clock in between; where its threads do both side by side, the " +
+			"time is divided as their readings add up.",
+		"Median, p95 (19 of 20 iterations were faster) and share are of the recent window: at most 512 iterations since the last " +
+			"change of a setting or stage. The first iteration after a change is warm-up and left out. Median and p95 are of " +
+			"iterations that ran the phase; share is its summed time over the summed time of all iterations. The bar is the " +
+			"median, the whisker goes to p95. Iterations that end a sample stop before the backward pass: where all recent ones do, it was “not run in the last 512”.",
+		"The small line is the recent past, from 0: each column the mean of two seconds, warm-up left out, at most 48 s, also " +
+			"across changes of settings. The arrow compares the newest 8 s with the 8 s before; → is less than 3 % either way.",
+		"v goes to the layers: each step of the plan with its mean time over about the last five seconds, while the setting " +
+			"layer_profile is on. Share is of the summed steps. GFLOP/s and GB/s are the operations and bytes that the step " +
+			"must do at least, counted from its shapes, over its time. The roof is what this processor did at most when it was " +
+			"calibrated (prismtop doctor --calibrate), with these kernels and threads: fused multiply-adds on " +
+			"registers (FMA), or the bandwidth of an array that holds the step's bytes (mem), whichever it is nearer to. Above " +
+			"100 % of mem the data lay in a nearer cache. Rows are in the order of the times that they show.",
+		"In the roofline a step at the left of where the roofs meet can at best be as fast as memory, at the right as " +
+			"the multipliers. The slanting roofs are bandwidths by size of the data; steps without operations have no place in it. The picked step " +
+			"is exactly where it is drawn, others where it or a longer one stands in their place up to two columns beside it.",
+		"The waterfall is one iteration: bars are as long as its phases took, in the order in which they run, laid end to end, " +
+			"because only durations are recorded. Rest is the iteration's time that no phase accounts for. Steps beneath it " +
+			"are the means of the layers' profile in the plan's order, not of this very iteration. Left and right choose " +
+			"among the newest 512 iterations, end follows the newest again.",
+	}
+}

@@ -1,0 +1,393 @@
+package pane
+
+import (
+	"cmp"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Settings is the pane of every setting.
+var Settings = Spec{
+	Name:  "settings",
+	Shape: layout.Shape{Width: layout.Extent{Least: 60, Good: 116, Most: 200, Weight: 2}, Height: layout.Extent{Least: 8, Good: 24, Most: 60, Weight: 2}},
+	New:   func(h Host) Pane { return newSettingsView(h) },
+}
+
+// settingsView lists every setting, to be changed here: those that change while the run
+// goes on, and those that the next one reads at its start, with the reason.
+type settingsView struct {
+	Box
+	host  Host
+	table *settings.Table // that is listed
+	rows  []settingsRow
+	at    int // selected, a row with a key
+	top   int // first row shown
+	input *input
+	fault string // what was wrong with the last value
+}
+
+// settingsRow is a heading or a setting.
+type settingsRow struct {
+	heading string
+	key     *settings.Key // nil for a heading
+}
+
+func newSettingsView(h Host) *settingsView {
+	p := &settingsView{Box: Box{Title: "Settings"}, host: h}
+	p.list(h.Table())
+	return p
+}
+
+// list lists the settings of a table.
+func (p *settingsView) list(t *settings.Table) {
+	p.table, p.rows, p.at, p.top, p.input, p.fault, p.Stale = t, settingsRows(t, p.host), 0, 0, nil, "", true
+	p.move(0, 1)
+}
+
+// settingsRows are the live settings, what matters to speed first, then the rest.
+func settingsRows(t *settings.Table, h Host) []settingsRow {
+	var live, fixed []settingsRow
+	keys := t.Keys()
+	for i := len(keys) - 1; i >= 0; { // the last group is how it is computed
+		first := i
+		for first > 0 && keys[first-1].Group == keys[i].Group {
+			first--
+		}
+		group := []settingsRow{{heading: keys[i].Group}}
+		for j := first; j <= i; j++ {
+			if keys[j].Live {
+				group = append(group, settingsRow{key: &keys[j]})
+			}
+		}
+		if len(group) > 1 {
+			live = append(live, group...)
+		}
+		i = first - 1
+	}
+	for i := range keys {
+		if !keys[i].Live {
+			fixed = append(fixed, settingsRow{key: &keys[i]})
+		}
+	}
+	if len(fixed) > 0 {
+		live = append(live, settingsRow{heading: readAtTheStart(h)})
+	}
+	return append(live, fixed...)
+}
+
+// readAtTheStart is the heading of the settings that wait for the next run.
+func readAtTheStart(h Host) string {
+	switch {
+	case !h.Tunable():
+		return "Read at the start"
+	case h.KeyOf("restart") == "":
+		return "Read at the start: changes wait for the next run"
+	}
+	return "Read at the start: changes wait for the next run, which R starts"
+}
+
+// Lines is the pane as lines.
+func (p *settingsView) Lines() []string { return p.Render(p.draw) }
+
+// Update lists the settings of another table.
+func (p *settingsView) Update(s *profiles.Snapshot) {
+	if t := p.host.Table(); t != p.table {
+		p.list(t)
+	}
+	p.Box.Update(s)
+}
+
+// SetFocus leaves an input that was begun.
+func (p *settingsView) SetFocus(on bool) {
+	if !on {
+		p.input, p.fault = nil, ""
+	}
+	p.Box.SetFocus(on)
+}
+
+// Press selects, changes and edits.
+func (p *settingsView) Press(key string) bool {
+	p.Stale = true
+	switch {
+	case len(p.rows) == 0:
+		return false
+	case p.input != nil:
+		return p.write(key)
+	}
+	p.fault = ""
+	k := p.rows[p.at].key
+	_, h := p.Canvas.Size()
+	if by, ok := paged(key, h-7, len(p.rows)); ok {
+		p.move(p.at+by, cmp.Compare(by, 0))
+		return true
+	}
+	switch key {
+	case "left", "right", "space", "enter":
+		if !p.host.Tunable() {
+			p.host.Say("the settings of this run cannot be changed from here")
+			return true
+		}
+	}
+	switch key {
+	case "left", "right", "space":
+		p.host.Nudge(k.Name, key != "left")
+	case "enter":
+		switch {
+		case k.Type == settings.TypeSwitch:
+			p.host.Nudge(k.Name, true)
+		case len(k.Allowed) > 0:
+			p.host.Choose(k.Name)
+		default:
+			p.edit()
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// move selects the row at or after i in the direction of by.
+func (p *settingsView) move(i, by int) {
+	i = min(max(i, 0), len(p.rows)-1)
+	for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
+		i += by
+	}
+	if i < 0 || i >= len(p.rows) { // a heading stands at the edge
+		i, by = min(max(i, 0), len(p.rows)-1), -by
+		for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
+			i += by
+		}
+	}
+	if i >= 0 && i < len(p.rows) {
+		p.at = i
+	}
+}
+
+// Select selects a setting by its key.
+func (p *settingsView) Select(key string) {
+	for i, r := range p.rows {
+		if r.heading == "" && r.key.Name == key {
+			p.at, p.Stale = i, true
+		}
+	}
+}
+
+// Edit selects a setting and begins to write its value.
+func (p *settingsView) Edit(key string) {
+	p.Select(key)
+	p.edit()
+}
+
+// Editing says whether the keys write a value.
+func (p *settingsView) Editing() bool { return p.Focus && p.input != nil }
+
+// Checked says what became of a value that was to be read first.
+func (p *settingsView) Checked(key string, err error) {
+	if p.input == nil || p.rows[p.at].key.Name != key {
+		return
+	}
+	p.Stale = true
+	if err != nil {
+		p.fault = err.Error()
+		return
+	}
+	p.input, p.fault = nil, ""
+}
+
+// Selected is the key of the selected setting.
+func (p *settingsView) Selected() string { return p.rows[p.at].key.Name }
+
+// Written is the value that is being written.
+func (p *settingsView) Written() string {
+	if p.input == nil {
+		return ""
+	}
+	return p.input.value()
+}
+
+// suspended says whether the threshold that is asked for is for another loss than that
+// which is asked for.
+func (p *settingsView) suspended() bool {
+	_, _, suspended := p.host.Wanted().Suspended(words.ThresholdKey)
+	return suspended
+}
+
+// edit begins to write the selected setting's value. A suspended threshold is of another
+// scale than what is to be written.
+func (p *settingsView) edit() {
+	key := p.rows[p.at].key.Name
+	text := p.host.Asked(key)
+	if key == words.ThresholdKey && p.suspended() {
+		text = ""
+	}
+	p.input, p.fault, p.Stale = newInput(text), "", true
+}
+
+// Paste adds what the terminal pasted to a value that is being written.
+func (p *settingsView) Paste(text string) {
+	if p.input == nil || !p.Focus {
+		return
+	}
+	p.Stale = true
+	p.input.paste(text)
+}
+
+// write takes a key while a value is being written. ctrl+c is left to the screen.
+func (p *settingsView) write(key string) bool {
+	switch key {
+	case "ctrl+c", "ctrl+z", "ctrl+l":
+		return false
+	case "esc":
+		p.input, p.fault = nil, ""
+		p.host.Forget()
+	case "enter":
+		p.commit()
+	default:
+		if k := p.rows[p.at].key; !accepts(k, key) {
+			p.host.Say(k.Name + " is " + kindOf(k) + ": enter sets it, esc leaves it")
+			break
+		}
+		p.input.press(key)
+	}
+	return true
+}
+
+// accepts says whether a key may be typed into a value: of a number no letter but an
+// exponent's.
+func accepts(k *settings.Key, key string) bool {
+	if k.Type != settings.TypeInteger && k.Type != settings.TypeNumber || len([]rune(key)) != 1 {
+		return true
+	}
+	return strings.ContainsAny(key, "0123456789.+-eE")
+}
+
+// kindOf is the kind of a value, as messages say it.
+func kindOf(k *settings.Key) string {
+	if k.Type == settings.TypeInteger {
+		return "a whole number"
+	}
+	return "a number"
+}
+
+// commit asks for the value that was written, or says what is wrong with it.
+func (p *settingsView) commit() {
+	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.value())
+	if key == "image" && value != "" && value != p.host.Asked(key) {
+		p.host.Check(key, value)
+		return
+	}
+	if err := p.host.Assign(key, value); err != nil {
+		p.fault = err.Error()
+		return
+	}
+	p.input, p.fault = nil, ""
+}
+
+// whyFixed says why a setting waits for the next run.
+func whyFixed(k *settings.Key) string {
+	switch k.Name {
+	case "seed":
+		return "the first weights and the noise came from it"
+	case "faithful", "warmup_measurements":
+		return "it takes part in the preparation"
+	case "kernels", "device":
+		return "the weights are laid out for it"
+	case "amsgrad":
+		return "its moments are allocated at the start"
+	}
+	if why, ok := whyFixedGroup[k.Group]; ok {
+		return why
+	}
+	return "it is read at the start"
+}
+
+var whyFixedGroup = map[string]string{
+	"The picture":              "the picture is loaded at the start",
+	"The instrument":           "masks and measurements rest on it",
+	"The sampling of k-space":  "all samples are placed at the start",
+	"The decoder":              "other weights would be needed",
+	"The initialisation phase": "it is read when the phase begins",
+}
+
+// Hints are the keys of the pane.
+func (p *settingsView) Hints() []Hint {
+	if p.input != nil {
+		return p.input.hints()
+	}
+	if !p.host.Tunable() {
+		return []Hint{{"↑ ↓", "select"}, {",", "close"}}
+	}
+	return []Hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "value"}, {",", "close"}}
+}
+
+// Explain says what the columns mean.
+func (p *settingsView) Explain() []string {
+	if !p.host.Tunable() {
+		return p.explainReading()
+	}
+	texts := []string{
+		"Value is what iterations run under now. An arrow and a second value are asked for and not in force yet: a change " +
+			"waits for the end of the iteration, and of a run that is over for the next run, which R starts.",
+		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
+			"change by a step, and enter lists the values there are or writes one: what is typed first replaces the value, ← and → keep it; a wrong one says which would be right, and esc leaves it.",
+	}
+	if _, ok := p.table.Lookup(words.ThresholdKey); ok {
+		texts = append(texts, "A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of "+
+			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
+	}
+	return append(texts, effectTerms,
+		"From says where the value came from: the preset, a file, the environment, a flag, or a change of this session.",
+		"Settings that are read at the start wait for the next run, which R starts: they are checked as the command line checks them "+
+			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.")
+}
+
+// effectTerms explains the column of effects.
+const effectTerms = "Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
+	"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+	"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one."
+
+// explainReading says what the columns mean where nothing can be changed.
+func (p *settingsView) explainReading() []string {
+	return []string{
+		"Value is what iterations run under now. The settings of this run cannot be changed from here.",
+		effectTerms,
+		"From says where the value came from: the preset, a file, the environment, a flag, or a change while the run went on.",
+	}
+}
+
+// effectFor is an effect with the value that it is of, as far as the column has room.
+func effectFor(t *settings.Table, key, value, shift string, low, high float64, by string) string {
+	of := words.SettingText(t, key, value, 1) + " "
+	interval := " [" + unit.Signed(100*low, 0) + "," + unit.Signed(100*high, 0) + "]"
+	return words.FittingOrLast(settingHelpX-settingEffectX-1, of+shift+interval+by, of+shift+by, shift+interval+by)
+}
+
+// effectOf is the newest measured effect of a setting that changed by itself, in words,
+// and its style; the ablation's where there is none or it is not comparable.
+func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
+	without := ""
+	for i := len(s.Effects) - 1; i >= 0 && without == ""; i-- {
+		switch e := &s.Effects[i]; {
+		case e.Key != key || len(e.With) > 0 || !e.Enough:
+		case e.Comparable():
+			return effectFor(s.Settings.Table(), key, e.After, unit.SignedPercent(e.Shift), e.Low, e.High, ""), verdict(e)
+		default:
+			without = words.FittingOrLast(settingHelpX-settingEffectX-1, incomparable(p.host, s, e)...)
+		}
+	}
+	if s.Ablation != nil {
+		for i := range s.Ablation.Rows {
+			r := &s.Ablation.Rows[i]
+			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == words.SettingsOf(s).Get(key)) {
+				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
+			}
+		}
+	}
+	return without, theme.Warn
+}

@@ -1,0 +1,137 @@
+// Package pane is the parts of the screen: what a pane is, what it may ask of the screen that it is
+// on, what panes share, and the panes that a run of any workload has.
+package pane
+
+import (
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/tui/layout"
+	"prismtop/tui/terminal"
+	"prismtop/tui/theme"
+)
+
+// Pane is a part of the screen. Panes are plain structs: the screen sets their
+// size and hands them snapshots, and asks for what they look like. A pane draws
+// only after something changed. Every pane embeds a Box, which has all but Lines.
+type Pane interface {
+	SetSize(w, h int)
+	SetTheme(t *theme.Theme)
+	// SetCorner gives what the screen says in the lower edge of its last pane.
+	SetCorner(text string)
+	Update(s *profiles.Snapshot)
+	// SetFocus tells whether the pane has the keys.
+	SetFocus(on bool)
+	// Press handles a key while the pane has the focus; false leaves it to the
+	// screen. The keys of a pane are arrows, pgup, pgdown, home and end, v for
+	// its next view and x for its next scale or colours.
+	Press(key string) bool
+	// Explain says what the pane's words mean and how its numbers are measured, a
+	// paragraph each.
+	Explain() []string
+	// Hints are the pane's own keys and what each does there, for the footer.
+	Hints() []Hint
+	// Redraw draws the pane anew the next time, though it shows the same.
+	Redraw()
+	// Lines is the pane as h lines of w cells.
+	Lines() []string
+}
+
+// Teller is a pane that says what a key did, once.
+type Teller interface{ Tell() string }
+
+// Pictured is a pane that draws pictures, which cost more bytes than all else.
+type Pictured interface {
+	// SetBudget says how many bytes per second pictures may cost, 0 for no bound, and whether
+	// to draw them the cheapest way.
+	SetBudget(bytesPerSecond int, cheapest bool)
+}
+
+// Editor is a pane in which the values of settings are written.
+type Editor interface {
+	// Edit selects a setting and begins to write its value.
+	Edit(key string)
+	// Editing says whether the keys write a value.
+	Editing() bool
+	// Paste adds what the terminal pasted to a value that is being written.
+	Paste(text string)
+	// Checked says what became of a value that Host.Check was to judge.
+	Checked(key string, err error)
+}
+
+// Hint is a key of a pane and what it does, in a word or two.
+type Hint struct{ Key, Does string }
+
+// Spec is all that the screen knows of a pane before there is one. A pane is registered by its
+// Spec in the list of panes that a screen is made of, and nowhere else.
+type Spec struct {
+	// Name is the pane's name in lists, in arrangements and in what is remembered.
+	Name string
+	// Called is the name in a run where that differs; nil where it never does.
+	Called func(*profiles.RunInfo) string
+	// Shape is what the pane wants of the screen, Roomy what it wants where an arrangement gives
+	// it room for all that it can show.
+	Shape, Roomy layout.Shape
+	// Joins are the arrangements that the pane is part of though their plans do not name it.
+	Joins []string
+	// Needs says whether a run has what the pane shows; nil where every run has.
+	Needs func(*profiles.RunInfo) bool
+	// New makes the pane.
+	New func(Host) Pane
+}
+
+// NewDeck is what a layout knows of panes.
+func NewDeck(specs []Spec) *layout.Deck {
+	entries := make([]layout.Entry, len(specs))
+	for i, s := range specs {
+		entries[i] = layout.Entry{Name: s.Name, Shape: s.Shape, Roomy: s.Roomy, Joins: s.Joins}
+	}
+	return layout.New(entries)
+}
+
+// Host is what a pane may ask of the screen that it is on.
+type Host interface {
+	// Now is the screen's clock.
+	Now() time.Time
+	// Cores is the number of threads that a setting of 0 means.
+	Cores() int
+	// Graphics is what the terminal can do with pictures.
+	Graphics() *terminal.Graphics
+	// KeyOf is the key of an action, empty where this run has none.
+	KeyOf(action profiles.Action) string
+	// Say answers a key in the footer.
+	Say(text string)
+	Tuning
+	Ablating
+}
+
+// Tuning is what a pane may ask about the run's settings, and for them.
+type Tuning interface {
+	// Table is what settings the run has.
+	Table() *settings.Table
+	// Tunable says whether settings can be changed from here.
+	Tunable() bool
+	// Wanted is all settings as asked for, in force or not; Asked is one of them.
+	Wanted() settings.Values
+	Asked(key string) string
+	// Origin is where a setting's value came from, where this screen or its start know that.
+	Origin(key string) string
+	// Nudge changes a setting by a step, Choose lists its values to choose one of.
+	Nudge(key string, up bool)
+	Choose(key string)
+	// Assign asks for a value, and says what is wrong with it.
+	Assign(key, value string) error
+	// Check has a value judged that must be read first, which takes a while; the editor is told
+	// what became of it, unless Forget comes first.
+	Check(key, value string)
+	Forget()
+}
+
+// Ablating is what a pane may ask about an ablation, and for it.
+type Ablating interface {
+	// AblationRuns says whether an ablation is under way, or asked for.
+	AblationRuns() bool
+	// ToggleAblation starts an ablation, or stops it.
+	ToggleAblation()
+}

@@ -1,0 +1,339 @@
+package pane
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Units is the pane of how each unit of work ended.
+var Units = Spec{
+	Name:   "samples",
+	Shape:  layout.Shape{Width: layout.Extent{Least: 32, Good: 34, Most: 44, Weight: 1}, Height: layout.Extent{Least: 5, Good: 9, Most: 13, Weight: 1}},
+	Called: func(r *profiles.RunInfo) string { return r.Schema.Unit.Many },
+	Needs:  func(r *profiles.RunInfo) bool { return r.Units > 0 },
+	New:    func(Host) Pane { return newUnits() },
+}
+
+// units lists how the work at each unit ended, with the one that is being worked at on top.
+type units struct {
+	Box
+	Scroll
+	order unitOrder
+
+	// What was worked out from so many results of a run.
+	sorted  []profiles.UnitResult
+	ordered unitOrder
+	median  float64 // seconds of a unit
+	ends    words.UnitEnds
+	from    *profiles.UnitResult
+}
+
+// unitOrder is what the table is sorted by.
+type unitOrder uint8
+
+const (
+	byNumber unitOrder = iota
+	byTime
+	byIterations
+	unitOrders
+)
+
+// String is the order in words.
+func (o unitOrder) String() string {
+	return [...]string{"newest first", "longest first", "most iterations first"}[o]
+}
+
+func newUnits() *units { return &units{Box: Box{Title: "Units"}} }
+
+// Lines is the pane as lines.
+func (p *units) Lines() []string { return p.Render(p.draw) }
+
+// Hints are the table's keys.
+func (p *units) Hints() []Hint { return []Hint{{"x", "sort"}, {"↑↓", "scroll"}} }
+
+// Update takes the name of the units from the run.
+func (p *units) Update(s *profiles.Snapshot) {
+	if many := s.Run.Schema.Unit.Many; many != "" {
+		p.Title = strings.ToUpper(many[:1]) + many[1:]
+	}
+	p.Box.Update(s)
+}
+
+// Explain says what the columns are.
+func (p *units) Explain() []string {
+	one := "unit"
+	if p.Snap != nil && p.Snap.Run.Schema.Unit.One != "" {
+		one = p.Snap.Run.Schema.Unit.One
+	}
+	times := "Time is from the start of the " + one + "'s training to its end, pauses included. ms each is that time divided by its iterations, so it holds " +
+		"everything: what is between the iterations as well."
+	const order = "x sorts by order, time or iterations."
+	if p.Snap != nil && len(p.Snap.Run.Centres) == 0 {
+		return []string{
+			"Each row is one " + one + " of the run's work. It is converged where it came below the threshold, and limit where its iterations were used up " +
+				"before. Without a threshold in force it is done.",
+			times, order,
+		}
+	}
+	return []string{
+		"A sample is one position of the sub-aperture in k-space (or several along a line). It is trained until both losses are below the " +
+			"threshold, which is converged, or until iterations × cycles are used up, which is limit: it counts as failed, and the run goes on with the next. Without a threshold in force it is done then.",
+		times,
+		"Loss old is the loss on everything measured before, loss new on this sample's measurement, both at its last iteration. Centre is where the " +
+			"aperture stands, in pixels from the zero frequency, right and up; of a line of several its middle.",
+		order,
+	}
+}
+
+// Press scrolls, and x sorts.
+func (p *units) Press(key string) bool {
+	if key == "x" {
+		p.order = (p.order + 1) % unitOrders
+		p.top = 0
+	} else if !p.Scroll.Move(key) {
+		return false
+	}
+	p.Stale = true
+	return true
+}
+
+// unitColumn is a column of the table: its title, how wide it is, and what it says.
+type unitColumn struct {
+	title string
+	width int
+	least int // width of the pane from which it is shown
+	// has says whether a run has what it shows; nil where every run has.
+	has  func(s *profiles.Snapshot) bool
+	cell func(s *profiles.Snapshot, r profiles.UnitResult) string
+}
+
+var unitColumns = []unitColumn{
+	{"iterations", 10, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Count(int64(r.Iterations)) }},
+	{"time", 8, 0, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string { return unit.Seconds(float64(r.Elapsed)) }},
+	{"ms each", 8, 40, nil, func(_ *profiles.Snapshot, r profiles.UnitResult) string {
+		return unit.Milliseconds(float64(r.Elapsed) / float64(r.Iterations))
+	}},
+	{"loss old", 9, 60, hasSeries(lossOld), func(s *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(valueOf(s, r, lossOld)) }},
+	{"loss new", 9, 50, hasSeries(lossNew), func(s *profiles.Snapshot, r profiles.UnitResult) string { return unit.Loss(valueOf(s, r, lossNew)) }},
+	{"centre, px", 12, 75, func(s *profiles.Snapshot) bool { return len(s.Run.Centres) > 0 }, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
+}
+
+// The losses that the table has columns for.
+const (
+	lossOld = "loss_old"
+	lossNew = "loss_new"
+)
+
+// hasSeries says whether a run has a series of a name.
+func hasSeries(name string) func(*profiles.Snapshot) bool {
+	return func(s *profiles.Snapshot) bool { return s.Run.Schema.SeriesNamed(name) >= 0 }
+}
+
+// valueOf is a series at the end of a unit, NaN for none.
+func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
+	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
+		return r.Values[i]
+	}
+	return math.NaN()
+}
+
+// Where the columns of a unit begin.
+const (
+	unitNumberWidth = 4
+	unitResultWidth = 10
+	unitFixed       = unitNumberWidth + 1 + unitResultWidth
+)
+
+func (p *units) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	w, h := c.Size()
+	live := s.State == profiles.Running || s.State == profiles.Paused
+	if len(s.Results) == 0 && !(live && s.Index > 0) {
+		Message(c, "no "+cmp.Or(s.Run.Schema.Unit.One, "unit")+" ended"+words.Yet(s))
+		return "", theme.Faint
+	}
+	p.work(s)
+	y := 0
+	if h >= 4 {
+		p.titles(c, s)
+		y++
+	}
+	if live && h >= 3 {
+		runningUnit(c, y, s)
+		y++
+	}
+	first, last := p.Fit(len(p.sorted), h-y)
+	for i, r := range p.sorted[first:last] {
+		unitRow(c, y+i, s, r)
+	}
+	p.Aside(words.Fitting(w-4-chart.Width(p.Title)-4,
+		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.ends.String()), theme.Faint)
+	return p.note("above", "below"), theme.Faint
+}
+
+// work sorts and counts where results came or the order changed.
+func (p *units) work(s *profiles.Snapshot) {
+	n := len(s.Results)
+	if n == 0 {
+		p.sorted, p.from, p.median, p.ends = nil, nil, 0, words.UnitEnds{}
+		return
+	}
+	if len(p.sorted) == n && p.ordered == p.order && p.from == &s.Results[n-1] {
+		return
+	}
+	p.from, p.ordered = &s.Results[n-1], p.order
+	p.sorted = slices.Clone(s.Results)
+	slices.SortFunc(p.sorted, func(a, b profiles.UnitResult) int { return cmp.Compare(a.Elapsed, b.Elapsed) })
+	p.median = (p.sorted[(n-1)/2].Elapsed + p.sorted[n/2].Elapsed).Seconds() / 2
+	p.ends = words.CountEnds(s)
+	slices.SortFunc(p.sorted, func(a, b profiles.UnitResult) int {
+		switch {
+		case p.order == byTime && a.Elapsed != b.Elapsed:
+			return cmp.Compare(b.Elapsed, a.Elapsed)
+		case p.order == byIterations && a.Iterations != b.Iterations:
+			return cmp.Compare(b.Iterations, a.Iterations)
+		}
+		return cmp.Compare(b.Unit, a.Unit)
+	})
+}
+
+// summary counts the units.
+func (p *units) summary(s *profiles.Snapshot) string {
+	if len(p.sorted) == 0 {
+		return fmt.Sprintf("0 of %d", s.Run.AllUnits())
+	}
+	parts := []string{fmt.Sprintf("%d of %d", len(p.sorted), s.Run.AllUnits())}
+	if ends := p.ends.String(); ends != "" {
+		parts = append(parts, ends)
+	}
+	return strings.Join(append(parts, "median "+strings.TrimSpace(unit.Seconds(p.median*1e9))), " · ")
+}
+
+// titles writes what the columns are.
+func (p *units) titles(c *chart.Canvas, s *profiles.Snapshot) {
+	c.TextRight(unitNumberWidth, 0, "#", theme.Faint)
+	c.Text(unitNumberWidth+1, 0, "ended", theme.Faint)
+	end := 0
+	eachColumn(c, s, func(x int, col unitColumn) { end = x; c.TextRight(x, 0, col.title, theme.Faint) })
+	if limit := unitLimit(s); limit > 0 {
+		bar := unitBar(c, 0, end)
+		bar.Text(0, 0, "iterations, full at "+unit.Count(limit), theme.Faint)
+	}
+}
+
+// unitLimit is how many iterations end a unit; 0 where that is not limited.
+func unitLimit(s *profiles.Snapshot) int64 {
+	return int64(s.Settings.Int("iterations") * s.Settings.Int("cycles"))
+}
+
+// eachColumn calls draw with the right end of each column that has room.
+func eachColumn(c *chart.Canvas, s *profiles.Snapshot, draw func(x int, col unitColumn)) {
+	w, _ := c.Size()
+	x := unitFixed
+	for _, col := range unitColumns {
+		if w < col.least || x+1+col.width > w || col.has != nil && !col.has(s) {
+			continue
+		}
+		x += 1 + col.width
+		draw(x, col)
+	}
+}
+
+func unitRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResult) {
+	c.TextRight(unitNumberWidth, y, strconv.Itoa(int(r.Unit)+1), theme.Strong)
+	text, style := unitEnd(&r)
+	c.Text(unitNumberWidth+1, y, text, style)
+	end := 0
+	eachColumn(c, s, func(x int, col unitColumn) {
+		c.TextRight(x, y, col.cell(s, r), theme.Plain)
+		end = x
+	})
+	if bar, limit := unitBar(c, y, end), unitLimit(s); limit > 0 {
+		w, _ := bar.Size()
+		bar.Bar(0, 0, w, min(float64(r.Iterations)/float64(limit), 1)*float64(w), style)
+	}
+}
+
+// unitEnd is how the work at a unit ended.
+func unitEnd(r *profiles.UnitResult) (string, theme.Style) {
+	switch {
+	case r.Converged:
+		return "converged", theme.Good
+	case r.Failed():
+		return "limit", theme.Warn
+	}
+	return "done", theme.Plain // no threshold was in force
+}
+
+// unitBar is the room behind the columns for a unit's iterations as a bar that is
+// full at the limit; none where it is small.
+func unitBar(c *chart.Canvas, y, end int) chart.Canvas {
+	w, _ := c.Size()
+	if end += 3; w-end < 16 {
+		return chart.Canvas{}
+	}
+	return c.Sub(end, y, min(w-end, 80), 1)
+}
+
+// runningUnit is the row of what is being trained: how far it is towards its
+// limit.
+func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
+	w, _ := c.Size()
+	name, limit := strconv.Itoa(s.Unit+1), unitLimit(s)
+	if !s.InUnits() {
+		name, limit = "init", int64(s.Settings.Int("init_iterations")*s.Settings.Int("init_cycles"))
+	}
+	c.TextRight(unitNumberWidth, y, chart.Cut(name, unitNumberWidth), theme.Current)
+	state := "training"
+	if s.State == profiles.Paused {
+		state = "paused"
+	}
+	c.Text(unitNumberWidth+1, y, state, theme.Current)
+	done := s.InUnit + 1
+	c.TextRight(unitFixed+1+unitColumns[0].width, y, unit.Count(int64(done)), theme.Strong)
+	x := unitFixed + unitColumns[0].width + 2
+	of := "of " + unit.Count(limit) + " "
+	if limit <= 0 || x+chart.Width(of) > w {
+		return
+	}
+	x = c.Text(x, y, of, theme.Faint)
+	newest := ""
+	if len(s.Of(lossNew).Curve) > 0 && w-x >= 40 {
+		newest = " loss " + strings.TrimSpace(unit.Loss(s.Of(lossNew).Latest))
+		c.TextRight(w, y, newest, theme.Plain)
+	}
+	room := min(w-x-chart.Width(newest), 40)
+	c.Bar(x, y, room, float64(done)/float64(limit)*float64(room), theme.Current)
+}
+
+// centre is where a sample's aperture stands in k-space: the middle of a line's.
+func centre(s *profiles.Snapshot, sample int) string {
+	per := max(s.Run.PerSample, 1)
+	sample, _ = s.Run.Place(sample)
+	if sample < 0 || (sample+1)*per > len(s.Run.Centres) {
+		return "–"
+	}
+	var y, x float64
+	for _, c := range s.Run.Centres[sample*per : (sample+1)*per] {
+		y, x = y+c[0]/float64(per), x+c[1]/float64(per)
+	}
+	return wholeSigned(x) + ", " + wholeSigned(-y)
+}
+
+// wholeSigned is a number rounded to a whole one, with its sign.
+func wholeSigned(v float64) string {
+	if v = math.Round(v); v == 0 {
+		return "0"
+	}
+	return unit.Signed(v, 0)
+}

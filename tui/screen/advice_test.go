@@ -1,0 +1,59 @@
+package screen
+
+import (
+	"slices"
+	"testing"
+
+	"prismtop/profiles/alert"
+	"prismtop/sim/prism"
+)
+
+// Whatever the rules advise, the screen has a key for it.
+func TestEveryAdvisedActionHasAKey(t *testing.T) {
+	schema, keys := prism.Schema(), bindingsOf(prism.Table, allAbilities)
+	for _, tip := range alert.Tips(&schema) {
+		for _, action := range tip.Actions() {
+			if keys.keyOf(action) == "" {
+				t.Errorf("no key for %q, which is advised: %q", action, tip)
+			}
+		}
+	}
+	if keys.keyOf("") != "" || keys.keyOf("sing") != "" {
+		t.Error("what is no action has a key")
+	}
+	for _, table := range keys.tables() {
+		for _, b := range table.keys {
+			if b.action != "" && keys.keyOf(b.action) != b.Keys()[0] {
+				t.Errorf("key %s is of %q, which %s does as well", b.Keys()[0], b.action, keys.keyOf(b.action))
+			}
+		}
+	}
+}
+
+// The sentences as the screen shows them.
+func TestAdviceIsShownWithItsKeys(t *testing.T) {
+	want := []string{
+		"Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R).",
+		"Halve the learning rate (l) and restart (R).",
+		"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run.",
+		"Switch AMP to bf16 (.), which has the range of fp32 and needs no scale, or halve the learning rate (l).",
+		"Halve the learning rate (l) where the loss jumps about; else allow more iterations (]) or raise the threshold (T).",
+		"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings.",
+		"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same.",
+		"No setting changed just before, and other programs took %.0f %% of the processors only: see whether the processor is throttled by heat.",
+		"No setting changed just before: see whether other processes use the cores or the processor is throttled by heat.",
+		"Give it more than %d MiB (G), or switch it off (m).",
+		"Switch it off (m).", "Switch it off (f).", "Switch it off (g).",
+		"The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p).",
+		"The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p).",
+		"Switch it off (m) and compare.", "Switch it off (f) and compare.", "Switch it off (g) and compare.",
+	}
+	schema := prism.Schema()
+	var got []string
+	for _, tip := range alert.Tips(&schema) {
+		got = append(got, tip.Text(bindingsOf(prism.Table, allAbilities).keyOf))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,123 @@
+package screen
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/term"
+
+	"prismtop/profiles"
+	"prismtop/tui/control"
+	"prismtop/tui/notice"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
+)
+
+// This file is the screen of a program that runs in the background of its shell, where
+// the system stops whoever reads the terminal or sets its modes.
+
+// standAside lets the run go on without a screen while the program is in the background.
+// It returns when the shell brings it to the foreground, or reports that the run is over
+// or ctx has ended, with what Run then returns.
+func standAside(ctx context.Context, source control.Source, o Options) (over bool, err error) {
+	in, ok := o.Input.(term.File)
+	if !ok || terminal.InForeground(in.Fd()) {
+		return false, nil
+	}
+	fmt.Fprint(o.Output, "prismtop: the run goes on in the background; fg shows the screen\n")
+	aside, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		terminal.AwaitForeground(in.Fd(), aside.Done())
+		stop()
+	}()
+	last := await(aside, source)
+	switch {
+	case ctx.Err() != nil:
+		stopSource(source)
+		return true, context.Cause(ctx)
+	case last == nil || !words.Ended(last.State):
+		return false, nil
+	}
+	stopSource(source)
+	notices := notice.New(o.Notices, o.Environ)
+	notices.Tell(o.Output, last)
+	if o.Summary != nil {
+		_, err = io.WriteString(o.Output, o.Summary(last, last.State.String(), o.Cores, terminal.Columns(o.Output)))
+	}
+	return true, err
+}
+
+// await is the newest snapshot once the run has ended, its snapshots have, or ctx is done.
+func await(ctx context.Context, source control.Source) (last *profiles.Snapshot) {
+	for {
+		select {
+		case <-ctx.Done():
+			return last
+		case s, ok := <-source.Snapshots():
+			if s != nil {
+				last = s
+			}
+			if !ok || s != nil && words.Ended(s.State) {
+				return last
+			}
+		}
+	}
+}
+
+// stopSource ends a run where that can be.
+func stopSource(source control.Source) {
+	if s, ok := source.(control.Stopper); ok {
+		s.Stop()
+	}
+}
+
+// suspend asks for the program to be stopped between two iterations, so that no
+// iteration's time holds the sleep.
+func (m *Model) suspend() tea.Cmd {
+	switch {
+	case !terminal.JobControl:
+		m.say("this system cannot suspend a program")
+		return nil
+	case m.out == nil || m.sleep == asleep:
+		return nil
+	case m.sleep == fallingAsleep: // asked again: without waiting for the run
+		return m.fallAsleep()
+	}
+	m.sleep = fallingAsleep
+	m.resume = m.can(canPause) && m.snap != nil && m.snap.State == profiles.Running && m.wantPaused == nil
+	if m.resume {
+		m.pauseRun(true)
+		m.say("suspends after this iteration; ctrl+z again: at once")
+		return nil
+	}
+	return m.fallAsleep()
+}
+
+// fallAsleep stops the process; the message comes when it goes on.
+func (m *Model) fallAsleep() tea.Cmd {
+	m.sleep = asleep
+	return tea.Exec(m.console.Suspension(m.out, m.goOnBehind), func(err error) tea.Msg { return awakeMsg{err} })
+}
+
+// goOnBehind lets the run go on without a screen where the program wakes up in the
+// background.
+func (m *Model) goOnBehind() {
+	if m.resume {
+		m.pauseRun(false)
+	}
+}
+
+// wakeUp lets the run go on where it ran before.
+func (m *Model) wakeUp(err error) {
+	m.sleep = awake
+	m.redrawPictures()
+	if m.resume {
+		m.pauseRun(false)
+	}
+	if err != nil {
+		m.complain("not suspended: " + err.Error())
+	}
+}

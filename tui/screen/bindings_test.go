@@ -1,0 +1,147 @@
+package screen
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+	"prismtop/tui/layout"
+	"prismtop/tui/tuitest"
+	"prismtop/tui/words"
+)
+
+// sortTable is the settings of a run that shares few with PRISM's.
+var sortTable = settings.NewTable("sort", nil,
+	settings.Text("How it sorts", "order", "order of the keys", "plain", "folded", "natural").Live().Called("order", 'm').
+		Press(settings.Press{Key: "m", Help: "order: plain or another", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "order", Rank: 1, Width: 7}).
+		Listed(1, "by bytes", "without case", "numbers by value"),
+	settings.Switch("How it sorts", "stable", "keep equal keys in place").Live().Called("stable", 'f').
+		Press(settings.Press{Key: "f", Help: "stable order", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "stable", Rank: 2}),
+	settings.Integer("Limits", "max_files", "", "files to sort; 0 is all", 0, 1000).Live().Limit().Words("", "every one").
+		Called("last file", 'j').Tune(1, "j", settings.MoveBefore, "one file less").Tune(2, "J", settings.MoveNext, "one file more"),
+	settings.Text("The files", "folder", "where the files are").Words("this one", ""),
+)
+
+// sorting is a run of another workload.
+func sorting() *profiles.Snapshot {
+	s := tuitest.Running()
+	s.Run.Schema.Unit, s.Changes, s.Effects = profiles.Unit{One: "file", Many: "files"}, nil, nil
+	s.Settings = tuitest.Having(sortTable.Zero(), "order", "plain")
+	return s
+}
+
+// The keys are those of the settings that a run has, and change with the run on screen.
+func TestKeysAreOfTheSettingsOfTheRun(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "m", "b", "1", ".")
+	s := sorting()
+	m.Update(snapshotMsg{s})
+	if m.picking != nil || m.bookmarks[0] != nil || len(m.wishes) != 0 {
+		t.Error("what was asked of the run before outlives it")
+	}
+	footer := footerOf(m)
+	for _, want := range []string{"m order plain", "f stable"} {
+		if !strings.Contains(footer, want) {
+			t.Errorf("the footer lacks %q: %s", want, footer)
+		}
+	}
+	for _, gone := range []string{"lr", "threads", "AMP", "ablate"} {
+		if strings.Contains(footer, gone) {
+			t.Errorf("the footer offers %q: %s", gone, footer)
+		}
+	}
+	before := len(r.Called())
+	press(m, "m")
+	m.Update(snapshotMsg{otherwise(s, "order", "folded")})
+	press(m, "m")
+	m.Update(snapshotMsg{otherwise(s, "order", "plain")})
+	press(m, ".", "3")
+	m.Update(snapshotMsg{otherwise(s, "order", "natural")})
+	press(m, "m")
+	m.Update(snapshotMsg{otherwise(s, "order", "plain")})
+	press(m, "m", "f", "j", "J")
+	want := []string{"Set order folded", "Set order plain", "Set order natural", "Set order plain", "Set order natural",
+		"Set stable true", "Set max_files 99", "Set max_files 0"}
+	if got := r.Called()[before:]; !slices.Equal(got, want) {
+		t.Errorf("called %q, want %q", got, want)
+	}
+	if got := m.status.text; got != "last file: 99 → every one" {
+		t.Errorf("the answer is %q", got)
+	}
+	for _, key := range []string{"a", "l", "A", "D", "+", "k"} {
+		if press(m, key); !strings.Contains(m.status.text, key+" has no meaning here") {
+			t.Errorf("%s says %q", key, m.status.text)
+		}
+	}
+	m.Update(snapshotMsg{tuitest.Running()})
+	if press(m, "l"); !strings.Contains(m.status.text, "lr: ") {
+		t.Errorf("l of PRISM again says %q", m.status.text)
+	}
+}
+
+// otherwise is a snapshot of the same run with other settings.
+func otherwise(s *profiles.Snapshot, pairs ...string) *profiles.Snapshot {
+	other := *s
+	tuitest.Set(&other, pairs...)
+	return &other
+}
+
+// Every pane and list draws a run of other settings, and one of none.
+func TestPanesOfARunWithOtherSettings(t *testing.T) {
+	none := sorting()
+	none.Settings = settings.Values{}
+	for _, s := range []*profiles.Snapshot{sorting(), none} {
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}} {
+			m, _ := screen(t, size[0], size[1], Options{Settings: s.Settings}, colorprofile.ANSI256, s)
+			if s == none { // which screen gives PRISM's where it is asked for none
+				m = New(tuitest.NewRecorder(), Options{Now: m.now})
+				m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+				m.Update(snapshotMsg{s})
+			}
+			for id := range layout.Pane(len(Panes)) {
+				m.openPane(layout.Pane(id))
+				press(m, "enter", "right", "esc", "v", "?", "?", "?")
+				checkFrame(t, m, size[0], size[1])
+			}
+			if m.crash != nil {
+				t.Fatal(m.crash)
+			}
+		}
+	}
+	m, _ := screen(t, 120, 40, Options{Settings: sorting().Settings}, colorprofile.ANSI256, sorting())
+	press(m, ",")
+	frame := frameOf(m)
+	for _, want := range []string{"How it sorts", "every one", "this one", "Read at the start"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the settings lack %q:\n%s", want, frame)
+		}
+	}
+}
+
+func TestTextsNameTheKeysOfTheRun(t *testing.T) {
+	if got := words.HandyKeys(prism.Table); got != "m f g a p l L + −" {
+		t.Errorf("PRISM's are %q", got)
+	}
+	if got := words.HandyKeys(sortTable); got != "m f" {
+		t.Errorf("others are %q", got)
+	}
+	if got := bindingsOf(sortTable, allAbilities).keyOf("choose order"); got != "." {
+		t.Errorf("the list's is %q", got)
+	}
+	if got := bindingsOf(sortTable, allAbilities).keyOf("switch fft_cache"); got != "" {
+		t.Errorf("a setting that is not there has %q", got)
+	}
+	for _, part := range KeySections(sortTable) {
+		for _, k := range part.Keys {
+			if strings.Contains(k.Does, "ablation:") || strings.Contains(k.Does, "learning rate") {
+				t.Errorf("the manual has %v: %s", k.Keys, k.Does)
+			}
+		}
+	}
+}

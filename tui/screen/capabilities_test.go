@@ -1,0 +1,199 @@
+package screen
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/tuitest"
+)
+
+// watching is a screen of a source without capabilities.
+func watching(t *testing.T, w, h int, snaps ...*profiles.Snapshot) *Model {
+	t.Helper()
+	at := time.Unix(1e9, 0)
+	m := New(make(tuitest.Spectacle), Options{Cores: 2, Settings: tuitest.Running().Settings, Now: func() time.Time { return at }})
+	m.Update(tea.ColorProfileMsg{Profile: colorprofile.ANSI256})
+	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	for _, s := range snaps {
+		m.Update(snapshotMsg{s})
+	}
+	if m.crash != nil {
+		t.Fatal(m.crash)
+	}
+	return m
+}
+
+// deadKeys are the keys that ask something of a run.
+var deadKeys = []string{"space", "n", "s", "R", "A", ".", "u", "b", "1", "9", "D", "m", "f", "g", "a", "p", "l", "L", "+", "-", "T", "t", "y", "k", "G"}
+
+// A source that can only be watched shows every pane; what would ask something of it has no key
+// in the footer, the help and the hints, and pressing it changes nothing.
+func TestASourceThatCanOnlyBeWatched(t *testing.T) {
+	for _, s := range []*profiles.Snapshot{tuitest.Running(), tuitest.Finished(), tuitest.Failed(), tuitest.Preparing()} {
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+			m := watching(t, size[0], size[1], s)
+			checkFrame(t, m, size[0], size[1])
+			for _, dead := range []string{" pause", " step", " save", " restart", " ablate", " undo"} {
+				if foot := footerOf(m); strings.Contains(foot, dead) {
+					t.Errorf("%v: the footer has %q: %s", size, dead, foot)
+				}
+			}
+			for _, table := range m.keys.tables() {
+				for _, b := range table.keys {
+					if i := slices.IndexFunc(b.Keys(), func(k string) bool { return slices.Contains(deadKeys, k) }); i >= 0 {
+						t.Errorf("%q is listed: %s", b.Keys()[i], b.Help().Desc)
+					}
+				}
+			}
+			for _, key := range deadKeys {
+				m.Update(pressed(key))
+				if m.crash != nil {
+					t.Fatalf("%s: %v", key, m.crash)
+				}
+				if text := m.status.text; text != "" && !strings.Contains(text, "has no meaning here") {
+					t.Errorf("%s says %q", key, text)
+				}
+			}
+			for id := range layout.Pane(len(Panes)) {
+				m := watching(t, size[0], size[1], s)
+				m.openPane(id)
+				for _, key := range []string{"space", "left", "right", "enter", "v", "x", "down", "A", "R"} {
+					m.Update(pressed(key))
+					checkFrame(t, m, size[0], size[1])
+				}
+				if m.layout.Panes[id].Empty() && m.focus == id {
+					t.Errorf("%v: %s is not shown", size, m.paneName(id))
+				}
+				for _, text := range append(m.panes[id].Explain(), frameOf(m)) {
+					for _, promise := range []string{"R starts", "R restarts", "Press A", "press A", "A stops", "p remeasures", "switches it on", "times them"} {
+						if strings.Contains(text, promise) {
+							t.Errorf("%v, %s promises %q:\n%s", size, m.paneName(id), promise, text)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// The panes that ask something of a run say that they cannot.
+func TestPanesSayWhatCannotBeAsked(t *testing.T) {
+	s := tuitest.Running()
+	s.Ablation, s.Effects, s.Changes = nil, nil, nil
+	m := watching(t, 120, 40, s)
+	for name, want := range map[string]string{
+		"settings": "cannot be changed from here", "ablation": "none can be started from here", "effects": "none can be changed from here",
+	} {
+		m.openPane(m.deck.Find(name))
+		m.zoomed = true
+		m.relay()
+		m.Update(snapshotMsg{s})
+		if frame := strings.Join(strings.Fields(frameOf(m)), " "); !strings.Contains(frame, want) {
+			t.Errorf("%s does not say %q:\n%s", name, want, frame)
+		}
+		m.closePane()
+	}
+	m.openPane(m.deck.Find("settings"))
+	m.Update(pressed("right"))
+	if want := "the settings of this run cannot be changed from here"; m.status.text != want {
+		t.Errorf("right says %q, want %q", m.status.text, want)
+	}
+	if _, id := m.editor(); m.panes[id].(pane.Editor).Editing() {
+		t.Error("a value is being written")
+	}
+}
+
+// Nothing ends with such a screen, so q asks nothing.
+func TestQLeavesARunThatCannotBeStopped(t *testing.T) {
+	m := watching(t, 120, 40, tuitest.Running())
+	if !press(m, "q") {
+		t.Error("q does not quit")
+	}
+	for _, leave := range []string{"ctrl+c"} {
+		if m := watching(t, 120, 40, tuitest.Running()); !press(m, leave) {
+			t.Errorf("%s does not quit", leave)
+		}
+	}
+}
+
+// A run that has nothing to save has no key for it, and gets one with the next that has.
+func TestOnlyARunWithAResultIsSaved(t *testing.T) {
+	s := tuitest.Running()
+	s.Run.Saves = false
+	m, r := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+	press(m, "s")
+	if strings.Contains(footerOf(m), "s save") || len(r.Called()) > 0 {
+		t.Errorf("it is offered to be saved, and was asked %q:\n%s", r.Called(), footerOf(m))
+	}
+	press(m, "R")
+	if frame := frameOf(m); !strings.Contains(frame, "Restart?") || strings.Contains(frame, "save the picture") {
+		t.Errorf("the question before a restart:\n%s", frame)
+	}
+	m, _ = screen(t, 200, 60, Options{}, colorprofile.ANSI256, s, tuitest.Running())
+	if !strings.Contains(footerOf(m), "s save") {
+		t.Errorf("a run with a result cannot be saved:\n%s", footerOf(m))
+	}
+}
+
+// The units of work are called what the workload calls them.
+func TestUnitsAreCalledWhatTheyAre(t *testing.T) {
+	s := plainRun()
+	s.Run.Units, s.Unit = 40, 3
+	m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+	if frame := frameOf(m); !strings.Contains(frame, " Epochs ") || !strings.Contains(frame, "epoch  4/40") || strings.Contains(frame, "ample") {
+		t.Errorf("the epochs of a run:\n%s", frame)
+	}
+	m.openPane(idSamples)
+	press(m, "?")
+	if frame := frameOf(m); !strings.Contains(frame, "epochs") || strings.Contains(frame, "aperture") {
+		t.Errorf("the pane explains itself as\n%s", frame)
+	}
+}
+
+// A pane that no arrangement knows stands where it says that it belongs, beneath the others.
+func TestAPaneIsOneSpec(t *testing.T) {
+	extra := pane.Log
+	extra.Name, extra.Joins = "another", []string{"everything", "timing"}
+	s := tuitest.Running()
+	for _, name := range []string{"everything", "timing", "quality"} {
+		r := tuitest.NewRecorder()
+		m := New(r, Options{Cores: 2, Settings: s.Settings, Panes: append(slices.Clone(Panes), extra)})
+		m.Update(tea.WindowSizeMsg{Width: 200, Height: 80})
+		m.Update(snapshotMsg{s})
+		m.preset = name
+		m.relay()
+		id := m.deck.Find("another")
+		if there := !m.layout.Panes[id].Empty(); there != (name != "quality") {
+			t.Errorf("%s: it is there: %v", name, there)
+		}
+		if err := m.layout.Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// And without one: what names it in an arrangement is left out.
+	for i := range Panes {
+		m := New(tuitest.NewRecorder(), Options{Cores: 2, Settings: s.Settings, Panes: slices.Delete(slices.Clone(Panes), i, i+1)})
+		m.Update(tea.ColorProfileMsg{Profile: colorprofile.ANSI256})
+		m.Update(tea.WindowSizeMsg{Width: 160, Height: 50})
+		m.Update(snapshotMsg{s})
+		for range m.deck.Arrangements {
+			checkFrame(t, m, 160, 50)
+			if err := m.layout.Check(); err != nil {
+				t.Errorf("without %s, %s: %v", Panes[i].Name, m.preset, err)
+			}
+			press(m, "w")
+		}
+		for _, key := range []string{",", "A", ".", "P", "esc", "T", "enter", "?", "esc"} {
+			press(m, key)
+			checkFrame(t, m, 160, 50)
+		}
+	}
+}

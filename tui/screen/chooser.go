@@ -1,0 +1,176 @@
+package screen
+
+import (
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is the list in which panes are shown and hidden, and the key that
+// goes through the arrangements.
+
+// chooser is the list of panes while it is open.
+type chooser struct{ row int }
+
+// chooserKeys are the letters and digits of the panes in the list.
+const chooserKeys = "1234567890abcdefghiklm"
+
+// arrangement is the one on screen.
+func (m *Model) arrangement() *layout.Arrangement { return m.deck.Arrangement(m.preset) }
+
+// nextArrangement goes on to the next arrangement of panes.
+func (m *Model) nextArrangement() {
+	at := 0
+	for i := range m.deck.Arrangements {
+		if &m.deck.Arrangements[i] == m.arrangement() {
+			at = i
+		}
+	}
+	m.zoomed = false
+	m.preset = m.deck.Arrangements[(at+1)%len(m.deck.Arrangements)].Name
+	m.relay()
+	m.say("panes: " + m.preset)
+}
+
+// togglePane hides a pane that is on screen, and shows one that is not: before
+// all others, so that it gets a place. Only what differs from the arrangement is
+// noted.
+func (m *Model) togglePane(id layout.Pane) {
+	a := m.arrangement()
+	if m.without[id] {
+		m.say("nothing for " + m.paneName(id) + " in this run")
+		return
+	}
+	c := m.choice()
+	plain := c
+	plain.Show[id], plain.Hide[id] = false, false
+	whole, without := m.arranged(c), m.arranged(plain)
+	switch {
+	case !whole.Panes[id].Empty() && whole.Shown() == 1:
+		m.say("the last pane stays")
+		return
+	case !whole.Panes[id].Empty() && !without.Panes[id].Empty():
+		c.Show[id], c.Hide[id] = false, true
+	case !whole.Panes[id].Empty(), c.Show[id], !without.Panes[id].Empty():
+		c = plain
+	default:
+		c.Show[id], c.Hide[id] = true, false
+	}
+	kept := c
+	kept.Without = layout.Set{} // of the run, not of the user
+	m.keep.choose(m.deck, a.Name, kept)
+	if after := m.arranged(c); id == m.focus && !after.Wanted[id] {
+		m.zoomed = false
+	}
+	m.relay()
+	if whole = m.arranged(c); c.Show[id] && whole.Panes[id].Empty() {
+		m.say("no room for " + m.paneName(id) + ": hide others, or enter gives it the screen")
+	}
+}
+
+// arranged is the screen, not zoomed, with a choice of panes.
+func (m *Model) arranged(c layout.Choice) layout.Layout {
+	return layout.Arrange(m.layout.W, m.layout.H, m.arrangement(), c)
+}
+
+func (m *Model) openChooser() {
+	m.choosing = &chooser{}
+	if m.focus != layout.None {
+		m.choosing.row = int(m.focus)
+	}
+}
+
+// pressChooser handles a key while the list is open.
+func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
+	c := m.choosing
+	switch s := msg.String(); s {
+	case "esc", "P", "q", "?":
+		m.choosing = nil
+	case "ctrl+c":
+		return m.interrupt()
+	case "w":
+		m.nextArrangement()
+	case "up", "shift+tab":
+		c.row = (c.row + len(m.panes) - 1) % len(m.panes)
+	case "down", "tab":
+		c.row = (c.row + 1) % len(m.panes)
+	case "home":
+		c.row = 0
+	case "end":
+		c.row = len(m.panes) - 1
+	case "space":
+		m.togglePane(layout.Pane(c.row))
+	case "enter", "z":
+		m.choosing = nil
+		m.setFocus(layout.Pane(c.row))
+		m.zoomed = true
+		m.relay()
+	default:
+		if i := strings.Index(chooserKeys[:min(len(m.panes), len(chooserKeys))], s); len(s) == 1 && i >= 0 {
+			c.row = i
+			m.togglePane(layout.Pane(i))
+		}
+	}
+	return nil
+}
+
+// chooserBox is the list, as lines.
+func (m *Model) chooserBox() []string {
+	a := m.arrangement()
+	whole := m.arranged(m.choice())
+	rows := min(len(m.panes), m.layout.H-2)
+	first := max(0, min(m.choosing.row-rows/2, len(m.panes)-rows))
+	return m.dialog("Panes in "+a.Name, "space shows, enter zooms, w preset, esc", 44, rows, func(c *chart.Canvas) {
+		w, _ := c.Size()
+		for y := range rows {
+			id := layout.Pane(first + y)
+			lamp, style, note := "○", theme.Faint, ""
+			switch {
+			case !whole.Panes[id].Empty():
+				lamp, style = "●", theme.Good
+			case whole.Wanted[id]:
+				lamp, style, note = "◌", theme.Warn, "hidden: no room"
+			case m.without[id]:
+				note = "nothing for it in this run"
+			case whole.Put[id]:
+				note = "hidden"
+			default:
+				note = "not in this preset"
+			}
+			if int(id) == m.choosing.row {
+				c.Text(0, y, "▸", theme.Key)
+			}
+			if int(id) < len(chooserKeys) {
+				c.Text(2, y, chooserKeys[id:id+1], theme.Key)
+			}
+			c.Text(4, y, lamp, style)
+			c.Text(6, y, m.paneName(id), theme.Plain)
+			c.TextRight(w, y, note, style)
+		}
+	})
+}
+
+// hiddenPanes says in at most w cells which panes there is no room for and which the user
+// hides, or how many; empty where there are none.
+func (m *Model) hiddenPanes(l *layout.Layout, w int) string {
+	if l.Unseen == 0 {
+		return ""
+	}
+	var parts []string
+	if crowded := l.Crowded(); len(crowded) > 0 {
+		parts = append(parts, "no room for "+m.paneNames(crowded))
+	}
+	if put := l.Put.List(); len(put) > 0 {
+		parts = append(parts, "by choice "+m.paneNames(put))
+	}
+	all := strconv.Itoa(l.Unseen) + " hidden"
+	n := unit.About(int64(l.Unseen), "pane", "panes") + " hidden"
+	return words.Fitting(w, all+": "+strings.Join(parts, " · ")+" (P)", n+", P lists them", n+": P", all)
+}

@@ -1,0 +1,286 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/tuitest"
+)
+
+func TestPanesAreShownAndHiddenByKey(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	before := m.View().Content
+	press(m, "P")
+	frame := ansi.Strip(m.View().Content)
+	for _, want := range []string{"Panes in everything", "1 ● phases", "9 ◌ quality", "no room"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the list lacks %q:\n%s", want, frame)
+		}
+	}
+	press(m, "2", "9") // not m: the list has the keys
+	if !m.layout.Panes[idPicture].Empty() || m.layout.Panes[idQuality].Empty() {
+		t.Errorf("picture %+v, quality %+v", m.layout.Panes[idPicture], m.layout.Panes[idQuality])
+	}
+	m.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+	press(m, "m")
+	if r.Called() != nil {
+		t.Errorf("keys went to the run: %q", r.Called())
+	}
+	press(m, "2", "9", "esc")
+	if m.View().Content != before {
+		t.Errorf("hiding and showing again gives another screen:\n%s", ansi.Strip(m.View().Content))
+	}
+	if m.keep.Panes != nil {
+		t.Errorf("remembered %+v of a screen as it was", m.keep.Panes)
+	}
+}
+
+func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
+	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, tuitest.Running())
+	for id := range layout.Pane(len(Panes)) {
+		m.openChooser()
+		m.choosing.row = int(id)
+		checkFrame(t, m, 60, 15)
+		press(m, "enter")
+		checkFrame(t, m, 60, 15)
+		if m.focus != id || m.layout.Panes[id] != m.layout.Body() {
+			t.Errorf("%s has %+v", deck.Panes[id].Name, m.layout.Panes[id])
+		}
+	}
+	press(m, "esc", "esc")
+	if m.zoomed || m.focus != layout.None {
+		t.Errorf("zoomed %v, %d has the keys", m.zoomed, m.focus)
+	}
+}
+
+// A zoomed screen leads to every pane that is wanted, also where the terminal has
+// no room for it.
+func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
+	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "z")
+	seen := map[layout.Pane]bool{}
+	for range layout.Pane(len(Panes)) {
+		seen[m.focus] = true
+		m.Update(tab)
+		checkFrame(t, m, 80, 24)
+	}
+	for id := range layout.Pane(len(Panes)) {
+		if seen[id] == (id == idSettings || id == idAblation) {
+			t.Errorf("tab leads to %s: %v", deck.Panes[id].Name, seen[id])
+		}
+	}
+}
+
+func TestTheLastPaneStays(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	for id := range layout.Pane(len(Panes)) {
+		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice(m.deck, "everything")).Wanted[id] {
+			for range 2 { // show first where there is no room
+				if !m.arranged(m.keep.choice(m.deck, "everything")).Panes[id].Empty() {
+					m.togglePane(id)
+				}
+			}
+		}
+	}
+	if got := m.layout.Shown(); got != 1 {
+		t.Errorf("%d panes are left: %v", got, m.layout.Panes)
+	}
+}
+
+// Where the pane with the keys goes away, nothing has the keys.
+func TestFocusGoesWithItsPane(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	m.setFocus(idKSpace)
+	press(m, "w")
+	if m.focus != layout.None {
+		t.Errorf("%s has the keys in %s", deck.Panes[m.focus].Name, m.preset)
+	}
+	press(m, "w", "w", "w")
+	m.setFocus(idKSpace)
+	m.togglePane(idKSpace)
+	if m.focus != layout.None {
+		t.Error("a hidden pane has the keys")
+	}
+	m.setFocus(idMemory)
+	press(m, "z")
+	m.Update(tea.WindowSizeMsg{Width: 60, Height: 15})
+	checkFrame(t, m, 60, 15)
+	if m.focus != idMemory || !m.zoomed {
+		t.Error("a smaller terminal unzooms")
+	}
+	press(m, "z")
+	if m.focus != layout.None {
+		t.Error("a pane without room has the keys")
+	}
+}
+
+func TestPresetsGoRound(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	before := m.layout
+	var names []string
+	for range deck.Arrangements {
+		press(m, "w")
+		names = append(names, m.preset)
+		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}, {120, 40}} {
+			m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+			checkFrame(t, m, size[0], size[1])
+		}
+	}
+	if got := strings.Join(names, " "); got != "timing quality memory everything" {
+		t.Errorf("w goes %s", got)
+	}
+	if m.layout != before {
+		t.Error("once round is not where it began")
+	}
+}
+
+func mouse(m *Model, x, y int) {
+	m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+}
+
+func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	if m.View().MouseMode != tea.MouseModeNone {
+		t.Error("the mouse is on from the beginning")
+	}
+	press(m, "M")
+	if m.View().MouseMode != tea.MouseModeCellMotion {
+		t.Error("M leaves the mouse off")
+	}
+	loss := m.layout.Panes[idLoss]
+	mouse(m, loss.X+3, loss.Y+2)
+	if m.focus != idLoss || m.zoomed {
+		t.Errorf("a click: %d has the keys, zoomed %v", m.focus, m.zoomed)
+	}
+	mouse(m, loss.X+3, loss.Y+2) // the clock of the test stands still
+	if !m.zoomed {
+		t.Error("a double click does not zoom")
+	}
+	mouse(m, 5, 1) // the title
+	if m.zoomed {
+		t.Error("a click on the title does not take the screen back")
+	}
+	mouse(m, 0, 0)
+	mouse(m, 5, 39)
+	if m.focus != idLoss {
+		t.Error("a click on the header or the footer takes the keys")
+	}
+	press(m, "M")
+	if m.View().MouseMode != tea.MouseModeNone {
+		t.Error("M leaves the mouse on")
+	}
+}
+
+// wheelPane is a pane that notes what is pressed.
+type wheelPane struct {
+	pane.Pane
+	pressed []string
+}
+
+func (p *wheelPane) Press(key string) bool { p.pressed = append(p.pressed, key); return true }
+
+func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	p := &wheelPane{Pane: m.panes[idLoss]}
+	m.panes[idLoss] = p
+	loss := m.layout.Panes[idLoss]
+	m.Update(tea.MouseWheelMsg{X: loss.X + 1, Y: loss.Y + 1, Button: tea.MouseWheelUp})
+	m.Update(tea.MouseWheelMsg{X: loss.X + 1, Y: loss.Y + 1, Button: tea.MouseWheelDown})
+	m.Update(tea.MouseWheelMsg{X: 1, Y: 39, Button: tea.MouseWheelDown})
+	if got := strings.Join(p.pressed, " "); got != "up down" {
+		t.Errorf("the pane got %q", got)
+	}
+	small, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256, tuitest.Running())
+	press(small, "?")
+	small.Update(tea.MouseWheelMsg{X: 5, Y: 5, Button: tea.MouseWheelDown})
+	if small.sheet.Above() != 1 {
+		t.Error("the wheel does not scroll the help")
+	}
+}
+
+// explained is a pane with something to say.
+type explained struct{ pane.Pane }
+
+func (explained) Explain() []string {
+	return []string{"Forward is the decoder's forward pass.", strings.Repeat("words and more words ", 60)}
+}
+func (explained) Hints() []pane.Hint {
+	return []pane.Hint{{Key: "v", Does: "layers"}, {Key: "x", Does: "log scale"}}
+}
+
+func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
+	for _, size := range [][2]int{{60, 15}, {120, 40}} {
+		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Running())
+		m.panes[idPhases] = explained{m.panes[idPhases]}
+		m.setFocus(idPhases)
+		m.Update(snapshotMsg{tuitest.Running()})
+		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "v layers") || !strings.Contains(frame, "z zoom") {
+			t.Errorf("%v: the footer does not name the pane's keys:\n%s", size, frame)
+		}
+		press(m, "?")
+		checkFrame(t, m, size[0], size[1])
+		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "Forward is the decoder's forward pass.") {
+			t.Errorf("%v: not explained:\n%s", size, frame)
+		}
+		for _, end := range []struct {
+			key rune
+			has string
+		}{{tea.KeyEnd, "v layers"}, {tea.KeyHome, "Forward is"}, {tea.KeyPgDown, "words"}, {tea.KeyPgUp, "Forward is"}} {
+			m.Update(tea.KeyPressMsg{Code: end.key})
+			checkFrame(t, m, size[0], size[1])
+			if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, end.has) {
+				t.Errorf("%v: the end of the help lacks %q:\n%s", size, end.has, frame)
+			}
+		}
+		press(m, "?")
+		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, "─ Keys ─") {
+			t.Errorf("%v: the second ? does not list the keys", size)
+		}
+		press(m, "?")
+		if m.sheet.page != noHelp {
+			t.Error("the third ? does not close the help")
+		}
+	}
+}
+
+// The keys stand still while the numbers, and what the screen leaves out, change.
+func TestTheFooterStandsStill(t *testing.T) {
+	a, b := tuitest.Running(), tuitest.Running()
+	b.Rate, b.Index = 9.81, 12
+	tuitest.Set(b, "measurement_cache", "false")
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+		var keys [2]string
+		for i, s := range []*profiles.Snapshot{a, b} {
+			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, s)
+			if i == 1 {
+				m.cost.skipped, m.cost.skippedAt = 3, m.now()
+				m.Update(snapshotMsg{s})
+			}
+			for _, word := range []string{"space", "? help", "P ", "q quit", "a AMP"} {
+				keys[i] += columns(tuitest.Shown(tuitest.Cells(m.View().Content, size[0], size[1])), word)
+			}
+		}
+		if keys[0] != keys[1] {
+			t.Errorf("%v: the keys moved from %s to %s", size, keys[0], keys[1])
+		}
+	}
+}
+
+func TestEveryPaneExplainsItself(t *testing.T) {
+	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
+	for id := range layout.Pane(len(Panes)) {
+		m.focus, m.sheet = id, help{page: paneHelp}
+		if len(m.panes[id].Explain()) == 0 {
+			t.Errorf("%s does not explain itself", deck.Panes[id].Name)
+		}
+		m.Update(snapshotMsg{tuitest.Running()})
+		checkFrame(t, m, 80, 24)
+	}
+}

@@ -1,0 +1,147 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+)
+
+// compose puts the frame together from the header, the panes and the footer.
+// The parts keep what they drew; only what changed is drawn again.
+func (m *Model) compose() {
+	l := &m.layout
+	if l.W == 0 || l.H == 0 {
+		m.rows = nil
+		return
+	}
+	if l.TooSmall {
+		m.rows = m.tooSmall()
+		return
+	}
+	rows := make([]string, 0, l.H)
+	rows = append(rows, m.header()...)
+	rows = append(rows, m.body()...)
+	rows = append(rows, m.footer()...)
+	if m.sheet.page != noHelp {
+		m.overlay(rows, m.help())
+	}
+	if m.choosing != nil {
+		m.overlay(rows, m.chooserBox())
+	}
+	if m.picking != nil {
+		m.overlay(rows, m.pickerBox())
+	}
+	if m.confirming {
+		m.overlay(rows, m.confirmation())
+	}
+	if m.restarting {
+		m.overlay(rows, m.restartQuestion())
+	}
+	m.rows = rows
+}
+
+// body is the rows of the panes, which tile the width.
+func (m *Model) body() []string {
+	top, bottom := m.layout.Header.H, m.layout.Footer.Y
+	rows := make([]string, bottom-top)
+	// Columns are visited from left to right, so that rows grow in order.
+	for x := 0; x < m.layout.W; {
+		next := m.layout.W
+		for id, r := range m.layout.Panes {
+			switch {
+			case r.Empty():
+			case r.X == x:
+				for i, line := range m.panes[id].Lines() {
+					rows[r.Y-top+i] += line
+				}
+			case r.X > x:
+				next = min(next, r.X)
+			}
+		}
+		x = next
+	}
+	return rows
+}
+
+// overlay lays a box of lines over the middle of the rows.
+func (m *Model) overlay(rows, box []string) {
+	if len(box) == 0 {
+		return
+	}
+	w := ansi.StringWidth(box[0])
+	x, y := max(0, (m.layout.W-w)/2), max(0, (len(rows)-len(box))/2)
+	for i, line := range box {
+		if y+i < len(rows) {
+			rows[y+i] = leftOf(rows[y+i], x) + "\x1b[m" + line + rightOf(rows[y+i], x+w, m.layout.W)
+		}
+	}
+}
+
+// leftOf is the first x cells of a row. Of a wide character that is cut in two a
+// space is left, as in rightOf.
+func leftOf(row string, x int) string {
+	part := ansi.Cut(row, 0, x)
+	return part + strings.Repeat(" ", x-ansi.StringWidth(part))
+}
+
+// rightOf is a row of w cells from cell x on.
+func rightOf(row string, x, w int) string {
+	part := ansi.Cut(row, x, w)
+	if ansi.StringWidth(part) > w-x {
+		part = " " + ansi.Cut(row, x+1, w)
+	}
+	return part
+}
+
+// dialog is a framed box with a title and a foot around w by h cells, which draw
+// fills.
+func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
+	w, h = min(w+4, m.layout.W), min(h+2, m.layout.H)
+	var c chart.Canvas
+	c.Resize(w, h)
+	pane.Frame(&c, theme.Border)
+	c.Text(2, 0, chart.Cut(" "+title+" ", w-4), theme.Title)
+	if foot != "" {
+		c.Text(2, h-1, chart.Cut(" "+foot+" ", w-4), theme.Faint)
+	}
+	inner := c.Sub(2, 1, w-4, h-2)
+	draw(&inner)
+	return c.Lines(m.theme)
+}
+
+func (m *Model) confirmation() []string {
+	question := "Quit? The run ends here."
+	if m.snap != nil && m.state() == profiles.Running {
+		question = "Quit? The run stops after this iteration."
+	}
+	return m.dialog("Quit", "", chart.Width(question), 3, func(c *chart.Canvas) {
+		c.Text(0, 0, question, theme.Plain)
+		x := c.Text(0, 2, "q y", theme.Key)
+		x = c.Text(x+1, 2, "quit", theme.Plain)
+		x = c.Text(x+3, 2, "any other key", theme.Key)
+		c.Text(x+1, 2, "stays", theme.Plain)
+	})
+}
+
+// tooSmall is the screen where the panes have no room.
+func (m *Model) tooSmall() []string {
+	var c chart.Canvas
+	c.Resize(m.layout.W, m.layout.H)
+	y := max(0, m.layout.H/2-1)
+	for i, s := range []string{
+		fmt.Sprintf("terminal too small: %dx%d needed", layout.MinWidth, layout.MinHeight),
+		fmt.Sprintf("this is %dx%d", m.layout.W, m.layout.H),
+		"the run goes on; q quits",
+	} {
+		s = chart.Cut(s, m.layout.W)
+		c.Text((m.layout.W-chart.Width(s))/2, y+i, s, theme.Plain)
+	}
+	return c.Lines(m.theme)
+}

@@ -1,0 +1,21 @@
+package screen
+
+import (
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/tui/tuitest"
+)
+
+// A key that arrives with esc does what the two do.
+func TestAKeyBehindEscActs(t *testing.T) {
+	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
+	m.Update(pressed("tab"))
+	m.Update(pressed("z"))
+	m.Update(tea.KeyPressMsg{Code: 'p', Mod: tea.ModAlt | tea.ModShift})
+	if m.zoomed || m.choosing == nil {
+		t.Errorf("after esc and P at once: zoomed %v, list of panes %v", m.zoomed, m.choosing)
+	}
+}

@@ -1,0 +1,85 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+	"prismtop/tui/pane"
+	"prismtop/tui/tuitest"
+)
+
+// deck is the panes of the screen, and those are their places in it.
+var (
+	deck = pane.NewDeck(Panes)
+
+	idPhases        = deck.Find("phases")
+	idPicture       = deck.Find("reconstruction")
+	idCaches        = deck.Find("caches")
+	idLoss          = deck.Find("loss")
+	idEffects       = deck.Find("effects")
+	idIterationTime = deck.Find("iteration time")
+	idKSpace        = deck.Find("k-space")
+	idMemory        = deck.Find("memory")
+	idQuality       = deck.Find("quality")
+	idSamples       = deck.Find("samples")
+	idLog           = deck.Find("log")
+	idSettings      = deck.Find("settings")
+	idAblation      = deck.Find("ablation")
+)
+
+// screen is a model of a size that was handed snapshots.
+func screen(t testing.TB, w, h int, o Options, profile colorprofile.Profile, snaps ...*profiles.Snapshot) (*Model, *tuitest.Recorder) {
+	t.Helper()
+	r := tuitest.NewRecorder()
+	if o.Now == nil {
+		at := time.Unix(1e9, 0)
+		o.Now = func() time.Time { return at }
+	}
+	o.Cores = 2
+	if o.Settings.Table() == nil {
+		o.Settings = tuitest.Running().Settings
+	}
+	m := New(r, o)
+	m.Update(tea.ColorProfileMsg{Profile: profile})
+	m.Update(tea.WindowSizeMsg{Width: w, Height: h})
+	for _, s := range snaps {
+		m.Update(snapshotMsg{s})
+	}
+	if m.crash != nil {
+		t.Fatal(m.crash)
+	}
+	return m, r
+}
+
+// pressed is a key press as Bubble Tea delivers it.
+func pressed(name string) tea.KeyPressMsg {
+	switch name {
+	case "esc":
+		return tea.KeyPressMsg{Code: tea.KeyEscape}
+	case "enter":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	case "space":
+		return tea.KeyPressMsg{Code: tea.KeySpace, Text: " "}
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: rune(name[0]), Text: name}
+}
+
+// settingsUnderTest is what tests ask of the pane of settings.
+type settingsUnderTest interface {
+	pane.Pane
+	pane.Editor
+	Select(key string)
+	Selected() string
+	Written() string
+}
+
+// settingsIn is the pane of settings of a screen.
+func settingsIn(m *Model) settingsUnderTest { return m.panes[idSettings].(settingsUnderTest) }

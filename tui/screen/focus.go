@@ -1,0 +1,203 @@
+package screen
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/tui/layout"
+)
+
+// This file is which pane has the keys, and whether it has the whole screen.
+
+// setFocus gives the keys to a pane, or to none.
+func (m *Model) setFocus(id layout.Pane) {
+	m.focus = id
+	for i, p := range m.panes {
+		p.SetFocus(layout.Pane(i) == id)
+	}
+}
+
+// cycleFocus gives the keys to the next pane on screen in reading order, or to
+// the one before. A zoomed screen shows the next pane.
+func (m *Model) cycleFocus(step int) {
+	order := m.readingOrder()
+	if len(order) == 0 {
+		return
+	}
+	at := -1
+	for i, id := range order {
+		if id == m.focus {
+			at = i
+		}
+	}
+	if at < 0 && step < 0 {
+		at = 0
+	}
+	m.setFocus(order[(at+step+len(order))%len(order)])
+	if m.zoomed {
+		m.relay()
+	}
+}
+
+// readingOrder is the panes on screen, row by row; of a zoomed screen those that
+// it shows unzoomed, and then those for which there is no room.
+func (m *Model) readingOrder() []layout.Pane {
+	l := &m.layout
+	var crowded []layout.Pane
+	if m.zoomed {
+		whole := m.arranged(m.choice())
+		l, crowded = &whole, whole.Crowded()
+	}
+	var order []layout.Pane
+	for id, r := range l.Panes {
+		if r.Empty() {
+			continue
+		}
+		at := len(order)
+		for at > 0 {
+			before := l.Panes[order[at-1]]
+			if before.Y < r.Y || before.Y == r.Y && before.X < r.X {
+				break
+			}
+			at--
+		}
+		order = append(order[:at], append([]layout.Pane{layout.Pane(id)}, order[at:]...)...)
+	}
+	return append(order, crowded...)
+}
+
+// toggleZoom gives the pane with the keys the whole screen, or takes it back.
+func (m *Model) toggleZoom() {
+	if m.focus == layout.None {
+		m.cycleFocus(1)
+	}
+	if m.focus == layout.None {
+		return
+	}
+	m.zoomed = !m.zoomed
+	m.relay()
+}
+
+// needsFocus answers a key that is a pane's, where none takes it.
+func (m *Model) needsFocus() {
+	if m.focus == layout.None {
+		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
+		return
+	}
+	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)
+}
+
+// openPane gives a pane the keys, and the whole screen where it has no place; None is not
+// on this screen.
+func (m *Model) openPane(id layout.Pane) {
+	if id == layout.None {
+		return
+	}
+	m.setFocus(id)
+	if m.layout.Panes[id].Empty() || m.zoomed {
+		m.zoomed = true
+		m.relay()
+	}
+}
+
+// closePane takes the keys, and the screen, from the pane that has them.
+func (m *Model) closePane() {
+	m.zoomed = false
+	m.setFocus(layout.None)
+	m.relay()
+}
+
+// This file is the mouse. It is off until a key switches it on: where it is on
+// the terminal's own selecting and copying is not, and a line that breaks leaves
+// it on.
+
+// doubleClick is the longest time between the two clicks of one.
+const doubleClick = 400 * time.Millisecond
+
+// click is the last click, which another one may make double.
+type click struct {
+	on layout.Pane
+	at time.Time
+}
+
+// mouseMode is what the terminal is asked to tell of the mouse.
+func (m *Model) mouseMode() tea.MouseMode {
+	if m.mouse {
+		return tea.MouseModeCellMotion
+	}
+	return tea.MouseModeNone
+}
+
+// toggleMouse switches the mouse on or off. Over SSH that is for this session.
+func (m *Model) toggleMouse() {
+	m.mouse = !m.mouse
+	if !m.options.remote() {
+		m.keep.Mouse = m.mouse
+	}
+	if m.mouse {
+		m.say("mouse on: a click gives a pane the keys, a double click or the title the screen; shift selects text")
+	} else {
+		m.say("mouse off")
+	}
+}
+
+// clicked gives the pane under the mouse the keys; its title, or a second click,
+// the whole screen or the screen back.
+func (m *Model) clicked(e tea.Mouse) {
+	if e.Button != tea.MouseLeft || m.confirming || m.restarting {
+		return
+	}
+	if m.sheet.page != noHelp || m.choosing != nil || m.picking != nil {
+		m.closeOverlay()
+		return
+	}
+	if r := headerPlaces(m.layout.W)[alertsField]; !m.layout.TooSmall && r.Contains(e.X, e.Y) && len(m.troubles()) > 0 {
+		m.toggleAlerts()
+		return
+	}
+	id := m.layout.At(e.X, e.Y)
+	if id == layout.None {
+		return
+	}
+	now := m.now()
+	twice := m.click.on == id && now.Sub(m.click.at) <= doubleClick
+	m.click = click{id, now}
+	m.setFocus(id)
+	if twice || e.Y == m.layout.Panes[id].Y {
+		m.click.at = time.Time{}
+		m.toggleZoom()
+	}
+}
+
+// wheeled moves what is open, or what the pane under the mouse shows.
+func (m *Model) wheeled(e tea.Mouse) {
+	step := "down"
+	switch e.Button {
+	case tea.MouseWheelUp:
+		step = "up"
+	case tea.MouseWheelDown:
+	default:
+		return
+	}
+	if m.sheet.page != noHelp {
+		m.sheet.Move(step)
+		return
+	}
+	if id := m.layout.At(e.X, e.Y); id != layout.None && !m.confirming && !m.restarting && m.choosing == nil && m.picking == nil {
+		m.panes[id].Press(step)
+	}
+}
+
+// remote says whether the terminal is at the other end of an SSH login.
+func (o *Options) remote() bool {
+	for _, v := range o.Environ {
+		for _, name := range [...]string{"SSH_TTY=", "SSH_CONNECTION="} {
+			if value, ok := strings.CutPrefix(v, name); ok && value != "" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,110 @@
+package screen
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/tui/pane"
+	"prismtop/tui/terminal"
+)
+
+// This file is what the screen does with pictures that the terminal draws.
+
+// hear takes an answer of the terminal, or leaves the screen as it is.
+func (m *Model) hear(msg tea.Msg) tea.Cmd {
+	cmd, changed := m.graphics.Hear(msg, m.layout.W, m.layout.H)
+	if changed {
+		m.stale = true
+		m.redrawPictured()
+		if m.out != nil {
+			m.out.TrustPlaces(m.graphics.Draws())
+		}
+	}
+	return cmd
+}
+
+// redrawPictured draws the panes anew that draw pictures.
+func (m *Model) redrawPictured() {
+	for _, p := range m.panes {
+		if _, ok := p.(pane.Pictured); ok {
+			p.Redraw()
+		}
+	}
+}
+
+// redrawPictures gives the terminal its pictures again, after it lost them.
+func (m *Model) redrawPictures() {
+	m.graphics.Forget()
+	m.redrawPictured()
+	m.stale = true
+}
+
+// sendPictures adds to cmd what the terminal is to hold, and tells the output
+// what it must be told to forget at the end.
+func (m *Model) sendPictures(cmd tea.Cmd) tea.Cmd {
+	send := m.graphics.Send()
+	if send == nil {
+		return cmd
+	}
+	if m.out != nil {
+		m.out.SetFarewell(m.graphics.Farewell())
+	}
+	return tea.Batch(cmd, send)
+}
+
+// This file is how the screen gets its colours.
+
+// deepen takes the terminal's answer that it has 24-bit colours.
+func (m *Model) deepen(capability string) {
+	if terminal.MeansTrueColour(capability) && m.ground.Profile != colorprofile.TrueColor && !m.options.NoColor {
+		m.ground.Profile = colorprofile.TrueColor
+		m.retheme()
+	}
+}
+
+// cycleColours chooses the next colours.
+func (m *Model) cycleColours() {
+	m.colours = m.colours.Next()
+	m.keep.Theme = m.colours.String()
+	m.retheme()
+	text := "colours " + m.colours.String()
+	if m.colours == terminal.AutoColours {
+		text += ": by the terminal's answers"
+	}
+	m.say(text)
+}
+
+// This file is what the screen does to keep the bandwidth that was chosen.
+
+// budgetPictures tells the panes of pictures what they may take now.
+func (m *Model) budgetPictures() {
+	if in := m.pace.InForce(m.now()); in != m.pictured {
+		m.budgetPicturesFor(in)
+	}
+}
+
+func (m *Model) budgetPicturesFor(b terminal.Bandwidth) {
+	m.pictured = b
+	for _, p := range m.panes {
+		if p, ok := p.(pane.Pictured); ok {
+			p.SetBudget(int(b.Budget().Pictures), b == terminal.LowBandwidth)
+		}
+	}
+	m.stale = true
+}
+
+// cycleBandwidth chooses the next bandwidth.
+func (m *Model) cycleBandwidth() {
+	chosen := m.pace.Chosen().Next()
+	m.pace.Choose(chosen)
+	m.keep.Bandwidth = chosen.String()
+	m.budgetPictures()
+	b := chosen.Budget()
+	limit := "no limit"
+	if b.Limit > 0 {
+		limit = fmt.Sprintf("at most %.3g KB/s", b.Limit/1000)
+	}
+	m.say(fmt.Sprintf("bandwidth %s: %.0f frames/s, %s", chosen, 1/b.Period.Seconds(), limit))
+}

@@ -1,0 +1,325 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is the header. Each of its fields has a slot that the screen's width alone
+// determines: fields come and go, and numbers grow, without moving any other.
+
+// headerField names a field of the header.
+type headerField int
+
+const (
+	brandField  headerField = iota
+	objectField             // with its sizes where the slot is long
+	deviceField
+	precisionField
+	unitField
+	iterField
+	rateField
+	othersField
+	ablationField
+	alertsField
+	clockField
+	leftField
+	stateField
+	numHeaderFields
+)
+
+// headerSlot is the room of a field on screens of from columns and more. Of several
+// slots of one field the last that applies counts.
+type headerSlot struct {
+	field headerField
+	from  int
+	w     int
+}
+
+// headerSlots are all slots, by the width from which they are there: a narrower screen
+// loses them in the opposite order.
+var headerSlots = []headerSlot{
+	{brandField, 0, 8}, {unitField, 0, 16}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
+	{clockField, 68, 8},
+	{rateField, rateFrom, 10},
+	{objectField, 94, 10},
+	{precisionField, 102, 6},
+	{alertsField, 110, 13},
+	{iterField, 120, 10},
+	{ablationField, ablationFrom, 9},
+	{objectField, 143, sizedObject},
+	{deviceField, 161, 14},
+	{leftField, leftFrom, 13},
+	{objectField, 182, 27},
+	{precisionField, 192, 16},
+	{othersField, 200, 19},
+	{precisionField, 212, 28},
+}
+
+// headerGap is the room between two fields. The two fields of warnings, which are empty
+// most of the time, stand closer to their neighbours on a narrow screen.
+const headerGap = 2
+
+func gapBefore(f headerField, w int) int {
+	switch {
+	case w < 145 && (f == othersField || f == alertsField), w < 94 && f == clockField:
+		return headerGap - 1
+	}
+	return headerGap
+}
+
+// The fields in three groups: what runs, how far it is, and its state.
+var headerGroups = [3][]headerField{
+	{brandField, objectField, deviceField, precisionField},
+	{unitField, iterField, rateField},
+	{othersField, ablationField, alertsField, clockField, leftField, stateField},
+}
+
+// headerPlaces are the columns of the fields on a screen of w columns, by its width
+// alone; a field that has no slot has no width.
+func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
+	for _, s := range headerSlots {
+		if w >= s.from {
+			places[s.field] = layout.Rect{W: s.w, H: 1}
+		}
+	}
+	var widths [3]int
+	for i, group := range headerGroups {
+		for _, f := range group {
+			if places[f].W > 0 {
+				if widths[i] > 0 {
+					widths[i] += gapBefore(f, w)
+				}
+				widths[i] += places[f].W
+			}
+		}
+	}
+	margin, before := 1, gapBefore(othersField, w)
+	if widths[0]+widths[1]+widths[2]+headerGap+before+2 > w { // the last slot is wider than most of what it shows
+		margin = 0
+	}
+	right := w - margin - widths[2]
+	middle := (w - widths[1]) / 2
+	middle = max(min(middle, right-before-widths[1]), 1+widths[0]+headerGap)
+	for i, x := range []int{1, middle, right} {
+		first := true
+		for _, f := range headerGroups[i] {
+			if places[f].W == 0 {
+				continue
+			}
+			if !first {
+				x += gapBefore(f, w)
+			}
+			places[f].X, first = x, false
+			x += places[f].W
+		}
+	}
+	return places
+}
+
+// header is the header's line.
+func (m *Model) header() []string {
+	w := m.layout.Header.W
+	var c chart.Canvas
+	c.Resize(w, 1)
+	for f, r := range headerPlaces(w) {
+		if r.W == 0 {
+			continue
+		}
+		slot := c.Sub(r.X, 0, r.W, 1)
+		text, style := m.headerText(headerField(f), r.W)
+		slot.Text(0, 0, chart.Cut(text, r.W), style)
+	}
+	return c.Lines(m.theme)
+}
+
+// headerText is what a field says in w cells; empty where it has nothing to say.
+func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
+	s := m.snap
+	switch {
+	case f == brandField:
+		return "prismtop", theme.Brand
+	case s == nil && f == stateField:
+		return stateLamp(profiles.Preparing, m.options.ASCII)
+	case s == nil:
+		return "", theme.Plain
+	}
+	switch f {
+	case objectField:
+		return objectText(s, w), theme.Strong
+	case deviceField:
+		if s.Run.Device != "" {
+			return fmt.Sprintf("%s %s ×%d", s.Run.Device, s.Run.Kernels, m.threadsOf(s)), theme.Faint
+		}
+	case precisionField:
+		return words.Precision(s, w), theme.Faint
+	case unitField:
+		return unitText(s, w), theme.Strong
+	case iterField:
+		return words.Fitting(w, fmt.Sprintf("iter %d", s.Index), "iter "+unit.Count(s.Index)), theme.Plain
+	case rateField:
+		return m.rateText()
+	case othersField:
+		return m.sharedText(w)
+	case ablationField:
+		return ablationText(s), theme.Pending
+	case alertsField:
+		return m.alertLamp(w)
+	case clockField:
+		return fmt.Sprintf("%*s", w, unit.Clock(s.Elapsed)), theme.Plain
+	case leftField:
+		return m.leftText()
+	case stateField:
+		return stateLamp(m.state(), m.options.ASCII)
+	}
+	return "", theme.Plain
+}
+
+// Widths from which the rate and an ablation have slots of their own; below, they share
+// the one of other programs.
+const (
+	rateFrom     = 80
+	leftFrom     = 176
+	ablationFrom = 132
+)
+
+// sharedText is what matters most of an ablation, other programs, the rate and the time
+// left, as far as they have no slots of their own.
+func (m *Model) sharedText(w int) (string, theme.Style) {
+	if text := ablationText(m.snap); text != "" && m.layout.Header.W < ablationFrom {
+		return text, theme.Pending
+	}
+	switch text := othersText(m.snap, w); {
+	case text != "" && m.paused(): // of the newest reading, and none is shown until the run goes on
+		return text, theme.Faint
+	case text != "":
+		return text, theme.Warn
+	case m.layout.Header.W < rateFrom:
+		return m.rateText()
+	case m.layout.Header.W < leftFrom:
+		text, style := m.leftText()
+		return words.Fitting(w, text, strings.ReplaceAll(text, " min", "min")), style
+	}
+	return "", theme.Plain
+}
+
+// leftText is the time left of a run that goes on.
+func (m *Model) leftText() (string, theme.Style) {
+	switch s := m.snap; {
+	case !s.ETAKnown || words.Ended(s.State):
+		return "", theme.Plain
+	case m.paused():
+		return "left (paused)", theme.Faint
+	default:
+		return "left " + unit.Estimate(s.ETA), theme.Plain
+	}
+}
+
+// rateText is the iterations per second of a run that goes on, and that a paused one has
+// none.
+func (m *Model) rateText() (string, theme.Style) {
+	s := m.snap
+	switch {
+	case words.Ended(s.State) || s.Index <= 0:
+		return "", theme.Plain
+	case m.paused():
+		return unit.Rate(math.NaN()), theme.Faint
+	}
+	return unit.Rate(s.Rate), theme.Plain
+}
+
+// sizedObject is the room from which an object stands with its sizes.
+const sizedObject = 21
+
+// objectText is what is reconstructed: its name, and its sizes where w cells hold both.
+func objectText(s *profiles.Snapshot, w int) string {
+	if w < sizedObject || s.Run.Size <= 0 {
+		return visible.Text(s.Run.Object)
+	}
+	sizes := fmt.Sprintf(" %d/%d", s.Run.Size, s.Run.ObjectSize)
+	return chart.Cut(visible.Text(s.Run.Object), w-len(sizes)) + sizes
+}
+
+// unitText is which unit of work is at hand, of how many.
+func unitText(s *profiles.Snapshot, w int) string {
+	switch {
+	case !s.InUnits():
+		return s.Stage()
+	case s.Run.AllUnits() <= 0:
+		return ""
+	}
+	all := s.Run.AllUnits()
+	one, now := s.Run.Schema.Unit.One, min(s.Unit+1, all)
+	return words.FittingOrLast(w, fmt.Sprintf("%s %*d/%d", one, len(strconv.Itoa(all)), now, all), fmt.Sprintf("%s %d/%s", one, now, unit.Count(int64(all))),
+		fmt.Sprintf("%s %d", one, now))
+}
+
+// threadsOf is the number of threads that a run computes with, or did.
+func (m *Model) threadsOf(s *profiles.Snapshot) int {
+	if n := words.SettingsOf(s).Int(settings.Threads); n > 0 {
+		return n
+	}
+	return m.options.Cores
+}
+
+// state is what the run does, as asked for or as reported.
+func (m *Model) state() profiles.State {
+	s := m.snap.State
+	if m.wantPaused != nil && *m.wantPaused && s == profiles.Running {
+		return profiles.Paused
+	}
+	return s
+}
+
+// stateLamp is a run's state, all equally wide.
+func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
+	lamp, style := "●", theme.Good
+	switch s {
+	case profiles.Preparing:
+		lamp, style = "◌", theme.Faint
+	case profiles.Paused:
+		if style = theme.Warn; ascii {
+			return fmt.Sprintf("|| %-8s", s), style
+		}
+		lamp = "‖"
+	case profiles.Finished:
+		lamp = "✓"
+	case profiles.Stopped:
+		lamp, style = "○", theme.Faint
+	case profiles.Failed:
+		lamp, style = "✗", theme.Bad
+	}
+	return fmt.Sprintf("%s %-9s", lamp, s), style
+}
+
+// ablationText says in the header how far an ablation is; "" where none is under way.
+func ablationText(s *profiles.Snapshot) string {
+	a := s.Ablation
+	if a == nil || !a.Running {
+		return ""
+	}
+	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
+}
+
+// This file is how the screen tells that other programs compute on the machine.
+
+// othersText says in the header what other programs take of the processors, while that
+// is considerable; "" elsewhere.
+func othersText(s *profiles.Snapshot, w int) string {
+	if !s.Load.Considerable || words.Ended(s.State) {
+		return ""
+	}
+	share := fmt.Sprintf(" %2.0f %%", min(100*s.Load.Foreign, 99))
+	return words.FittingOrLast(w, "other programs"+share, "others"+share)
+}

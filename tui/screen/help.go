@@ -1,0 +1,343 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is the help: a sheet over the screen that explains the pane that has
+// the keys, lists every binding of the tables, or lists the alerts, and scrolls where
+// it does not fit.
+
+// help is the open sheet.
+type help struct {
+	page helpPage
+	pane.Scroll
+}
+
+type helpPage uint8
+
+const (
+	noHelp helpPage = iota
+	paneHelp
+	keysHelp
+	alertsHelp
+)
+
+// next goes on to the pane that has the keys, to the keys, and out.
+func (h *help) next(focused bool) {
+	page := keysHelp
+	switch {
+	case h.page == noHelp && focused:
+		page = paneHelp
+	case h.page == keysHelp:
+		page = noHelp
+	}
+	*h = help{page: page}
+}
+
+// helpLine is a line of the sheet: a key, or what else stands before the text.
+type helpLine struct {
+	key   string
+	text  string
+	style theme.Style
+}
+
+// Widths of the sheet's parts.
+const (
+	helpKeyWidth    = 9
+	helpColumnWidth = 52
+	helpColumnLeast = 36
+)
+
+// help is the sheet as lines.
+func (m *Model) help() []string {
+	if m.sheet.page == paneHelp && m.focus != layout.None {
+		w := min(pane.ProseWidth, m.layout.W-4)
+		return m.scrolled(m.paneName(m.focus), "? all keys", [][]helpLine{m.paneLines(w)}, w)
+	}
+	if m.sheet.page == alertsHelp {
+		w := min(pane.ProseWidth, m.layout.W-4)
+		return m.scrolled("Alerts", "? all keys", [][]helpLine{m.alertLines(w)}, w)
+	}
+	columns, width := m.keyColumns()
+	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)
+}
+
+// paneLines explain the pane that has the keys.
+func (m *Model) paneLines(w int) []helpLine {
+	var lines []helpLine
+	for _, paragraph := range m.panes[m.focus].Explain() {
+		for _, l := range words.Wrap(paragraph, w) {
+			lines = append(lines, helpLine{text: l})
+		}
+		lines = append(lines, helpLine{})
+	}
+	lines = append(lines, helpLine{text: "Keys here", style: theme.Title})
+	for _, h := range append(m.panes[m.focus].Hints(), paneHints...) {
+		lines = append(lines, helpLine{key: h.Key, text: h.Does})
+	}
+	return lines
+}
+
+// paneHints are the keys that every pane has.
+var paneHints = []pane.Hint{
+	{Key: "z", Does: "the whole screen, and back"}, {Key: "tab", Does: "the next pane"}, {Key: "⇧tab", Does: "the pane before"}, {Key: "esc", Does: "one step back"},
+}
+
+// guide says where the questions are answered that people come with.
+var guide = []pane.Hint{
+	{Key: "Effects", Does: "what a switch did to an iteration's time"},
+	{Key: "Caches", Does: "what each saved, less what asking it costs"},
+	{Key: "Phases", Does: "where the time goes, the worst in its edge"},
+	{Key: "tab, ?", Does: "a pane's words, how its numbers are measured"},
+}
+
+// keyColumns is every binding and what the run noted, in as few columns as fit
+// the height, or in as many as fit the width, each so many cells wide.
+func (m *Model) keyColumns() (columns [][]helpLine, width int) {
+	w := m.layout.W - 4
+	for n := 1; n == 1 || n*(helpColumnLeast+2)-2 <= w; n++ {
+		width = min((w-2*(n-1))/n, helpColumnWidth)
+		blocks := [][]helpLine{m.noteLines(width)}
+		for _, t := range m.keys.tables() {
+			block := titleLines(t.title, width)
+			for _, b := range t.keys {
+				block = append(block, keyLines(b.Help().Key, b.Help().Desc, width)...)
+			}
+			blocks = append(blocks, block)
+		}
+		columns = flow(blocks, n)
+		if tallest(columns) <= m.layout.H-2 {
+			break
+		}
+	}
+	return columns, width
+}
+
+func tallest(columns [][]helpLine) int {
+	rows := 0
+	for _, lines := range columns {
+		rows = max(rows, len(lines))
+	}
+	return rows
+}
+
+// titleLines are a block's title over lines of w cells.
+func titleLines(title string, w int) []helpLine {
+	var lines []helpLine
+	for _, l := range words.Wrap(title, w) {
+		lines = append(lines, helpLine{text: l, style: theme.Title})
+	}
+	return lines
+}
+
+// keyLines are a key and what it does over lines of w cells.
+func keyLines(key, does string, w int) []helpLine {
+	var lines []helpLine
+	for _, l := range words.Wrap(does, w-helpKeyWidth+1) {
+		lines = append(lines, helpLine{key: key, text: l})
+		key = " " // the text goes on where it began
+	}
+	return lines
+}
+
+// noteLines are the guide, what is emulated or hidden here, and the run's notes.
+func (m *Model) noteLines(w int) []helpLine {
+	lines := titleLines("Where to look", w)
+	for _, g := range guide {
+		lines = append(lines, keyLines(g.Key, g.Does, w)...)
+	}
+	var notes []string
+	if m.snap != nil {
+		if why := words.Emulated(m.snap, "bf16"); why != "" && m.snap.Settings.Has("amp") {
+			notes = append(notes, "AMP is "+why+".")
+		}
+	}
+	if names := m.paneNames(m.layout.Crowded()); names != "" && !m.zoomed {
+		notes = append(notes, "Too small for: "+names+".")
+	}
+	if names := m.paneNames(m.layout.Put.List()); names != "" {
+		notes = append(notes, "Hidden, as you left them: "+names+". P shows them.")
+	}
+	if m.snap != nil {
+		notes = append(notes, m.snap.Run.Notes...)
+	}
+	if m.note != "" {
+		notes = append(notes, m.note)
+	}
+	if len(notes) > 0 {
+		lines = append(lines, helpLine{}, helpLine{text: "Here", style: theme.Title})
+	}
+	for _, n := range notes {
+		for _, l := range words.Wrap(n, w) {
+			lines = append(lines, helpLine{text: l, style: theme.Faint})
+		}
+	}
+	return lines
+}
+
+func (m *Model) paneNames(ids []layout.Pane) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = m.paneName(id)
+	}
+	return strings.Join(names, ", ")
+}
+
+// flow lays blocks into columns, whole blocks only, so that the tallest column is
+// as low as can be.
+func flow(blocks [][]helpLine, columns int) [][]helpLine {
+	for limit := 1; ; limit++ {
+		out := [][]helpLine{nil}
+		for _, b := range blocks {
+			last := &out[len(out)-1]
+			if len(*last) > 0 && len(*last)+1+len(b) > limit {
+				out = append(out, nil)
+				last = &out[len(out)-1]
+			}
+			if len(*last) > 0 {
+				*last = append(*last, helpLine{})
+			}
+			*last = append(*last, b...)
+		}
+		if len(out) <= columns {
+			return out
+		}
+	}
+}
+
+// scrolled is a sheet of columns of lines, w cells wide, from the row on to which
+// it was scrolled.
+func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
+	rows := tallest(columns)
+	top, end := m.sheet.Fit(rows, m.layout.H-2)
+	visible := end - top
+	foot := strings.Trim(more+" · esc closes", " ·")
+	if visible < rows {
+		foot = fmt.Sprintf("↑↓ %d-%d of %d · %s", top+1, end, rows, foot)
+	}
+	return m.dialog(title, foot, w, visible, func(c *chart.Canvas) {
+		cw, _ := c.Size()
+		width := (cw - 2*(len(columns)-1)) / len(columns)
+		for i, lines := range columns {
+			part := c.Sub(i*(width+2), 0, width, visible)
+			for y := 0; y < visible && top+y < len(lines); y++ {
+				drawHelpLine(&part, y, lines[top+y])
+			}
+		}
+	})
+}
+
+func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
+	w, _ := c.Size()
+	x := 0
+	if l.key != "" {
+		c.TextRight(helpKeyWidth-2, y, l.key, theme.Key)
+		x = helpKeyWidth - 1
+	}
+	c.Text(x, y, chart.Cut(l.text, w-x), l.style)
+}
+
+// This file shows alerts outside the log pane: as a count in the header, in a place
+// that nothing else takes, and as a list that a key opens.
+
+// troubles are the alerts that stand, the worst first, behind the failure that ended
+// the run, if one did.
+func (m *Model) troubles() []profiles.Alert {
+	s := m.snap
+	if s == nil {
+		return nil
+	}
+	if s.State != profiles.Failed {
+		return s.Alerts
+	}
+	failure := profiles.Alert{Severity: profiles.Critical, Since: s.Elapsed, Iteration: s.Index,
+		What: "The run failed: " + words.FirstLine(s.Err),
+		Try:  profiles.Advice(m.afterFailure())}
+	return append([]profiles.Alert{failure}, s.Alerts...)
+}
+
+// alertLamp is how many alerts stand, and the key that lists them, in w cells.
+func (m *Model) alertLamp(w int) (string, theme.Style) {
+	alerts := m.troubles()
+	if len(alerts) == 0 {
+		return "", theme.Plain
+	}
+	worst := alerts[0].Severity
+	n := int64(len(alerts))
+	text := words.FittingOrLast(w, unit.About(n, "alert", "alerts")+": "+pane.AlertKey, fmt.Sprintf("%d: %s", n, pane.AlertKey), pane.AlertKey)
+	glyph := '▴' // a notice's dot would look like a mark between fields
+	if worst == profiles.Critical {
+		glyph = pane.AlertGlyph(worst)
+	}
+	return string(glyph) + " " + text, pane.AlertStyle(worst)
+}
+
+// toggleAlerts opens the list of alerts, or closes it.
+func (m *Model) toggleAlerts() {
+	if m.sheet.page == alertsHelp {
+		m.sheet = help{}
+		return
+	}
+	m.sheet = help{page: alertsHelp}
+}
+
+// openOnFailure opens the list where a run has just failed and nothing else is open: its
+// reason needs more room than a row of the screen.
+func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
+	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
+	if failed && m.sheet.page == noHelp && m.choosing == nil && m.picking == nil {
+		m.sheet = help{page: alertsHelp}
+	}
+}
+
+// alertLines are the alerts in full over lines of w cells: each with its severity and
+// since when it stands, and what may help.
+func (m *Model) alertLines(w int) []helpLine {
+	alerts := m.troubles()
+	if len(alerts) == 0 {
+		return wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain)
+	}
+	var lines []helpLine
+	for _, a := range alerts {
+		style := pane.AlertStyle(a.Severity)
+		lines = append(lines, helpLine{text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), style: style})
+		lines = append(lines, wrapped(a.What, w, theme.Strong)...)
+		lines = append(lines, wrapped(a.Try.Text(m.keys.keyOf), w, theme.Plain)...)
+		lines = append(lines, helpLine{})
+	}
+	return lines[:len(lines)-1]
+}
+
+// wrapped is a text over lines of w cells.
+func wrapped(text string, w int, style theme.Style) []helpLine {
+	var lines []helpLine
+	for _, l := range words.Wrap(text, w) {
+		lines = append(lines, helpLine{text: l, style: style})
+	}
+	return lines
+}
+
+// afterFailure says which keys help after a run has failed.
+func (m *Model) afterFailure() string {
+	var keys []string
+	switch {
+	case m.can(canRestart | canSet):
+		keys = append(keys, "R restarts it from the first weights, and , changes settings before that")
+	case m.can(canRestart):
+		keys = append(keys, "R restarts it from the first weights")
+	}
+	if m.can(canSave) {
+		keys = append(keys, "s saves the last reconstruction")
+	}
+	return strings.Join(append(keys, "q quits."), "; ")
+}

@@ -1,0 +1,77 @@
+package screen
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/tui/tuitest"
+)
+
+// Where panes have no room the screen says so at every size, in words that name
+// them or count them, and nowhere else.
+func TestTheScreenSaysWhatIsHidden(t *testing.T) {
+	for _, size := range [][2]int{{60, 15}, {60, 24}, {80, 20}, {80, 24}, {100, 30}, {120, 40}, {200, 60}, {300, 100}} {
+		for _, a := range deck.Arrangements {
+			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Running())
+			m.preset = a.Name
+			m.relay()
+			m.Update(snapshotMsg{tuitest.Running()})
+			frame, crowded := frameOf(m), m.layout.Crowded()
+			says := strings.Contains(frame, " hidden") || strings.Contains(frame, "no room for "+m.paneNames(crowded))
+			if says != (len(crowded) > 0) {
+				t.Errorf("%s at %dx%d hides %q:\n%s", a.Name, size[0], size[1], m.paneNames(crowded), frame)
+			}
+			for _, said := range hiddenCount.FindAllStringSubmatch(frame, -1) {
+				if said[1] != strconv.Itoa(len(crowded)) {
+					t.Errorf("%s at %dx%d hides %d panes and says %q:\n%s", a.Name, size[0], size[1], len(crowded), said[0], frame)
+				}
+			}
+			if foot := strings.Contains(footerOf(m), " hidden"); foot != (len(crowded) > 0) && size[0] > 60 {
+				t.Errorf("%s at %dx%d hides %q and the footer says %s", a.Name, size[0], size[1], m.paneNames(crowded), footerOf(m))
+			}
+			m.cycleFocus(1)
+			m.toggleZoom()
+			m.Update(snapshotMsg{tuitest.Running()})
+			if frame := frameOf(m); strings.Contains(frame, " hidden") {
+				t.Errorf("%s at %dx%d zoomed:\n%s", a.Name, size[0], size[1], frame)
+			}
+		}
+	}
+}
+
+var hiddenCount = regexp.MustCompile(`(\d+) (panes? )?hidden`)
+
+// What the user hides counts like what has no room, on the edge, in the footer and in the
+// list.
+func TestHiddenPanesAreCountedOnce(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "P", "1", "3", "esc") // phases and caches
+	want := m.layout.Unseen
+	frame := frameOf(m)
+	counts := hiddenCount.FindAllStringSubmatch(frame, -1)
+	if len(counts) != 2 || counts[0][1] != strconv.Itoa(want) || counts[1][1] != strconv.Itoa(want) || want < 2 {
+		t.Errorf("%d hidden, and the screen says %q:\n%s", want, counts, frame)
+	}
+	press(m, "P")
+	if n := strings.Count(frameOf(m), "hidden") - len(hiddenCount.FindAllString(frameOf(m), -1)); n != want {
+		t.Errorf("%d hidden, and the list marks %d:\n%s", want, n, frameOf(m))
+	}
+}
+
+// What is told stands beside the keys where there is room, and covers them where not.
+func TestAStatusLeavesTheKeysWhereThereIsRoom(t *testing.T) {
+	for _, tt := range []struct {
+		w    int
+		keys bool
+	}{{80, false}, {120, false}, {200, true}} {
+		m, _ := screen(t, tt.w, 60, Options{}, colorprofile.ANSI256, tuitest.Running())
+		press(m, "w")
+		if got := lastLine(m); !strings.Contains(got, "panes: timing") || strings.Contains(got, "space pause") != tt.keys {
+			t.Errorf("%d columns: %q", tt.w, got)
+		}
+	}
+}

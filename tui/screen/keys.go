@@ -1,0 +1,254 @@
+package screen
+
+import (
+	"strconv"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
+)
+
+// binding is a key, what it is called in the footer and in the help, and what
+// it does. The one table of bindings (see bindings) drives dispatch, footer and help.
+type binding struct {
+	key.Binding
+	// short is its name in the footer; empty keeps it out of there.
+	short string
+	// rank says what leaves a narrow footer first: the highest.
+	rank int
+	// state is what it switches, as it stands; nil for actions.
+	state func(*Model) (text string, pending bool)
+	run   func(*Model) tea.Cmd
+	// terse says that its state explains itself, where room is short.
+	terse bool
+	// action is what its first key does, by the name that advice of alerts has for it; empty
+	// for what is never advised.
+	action profiles.Action
+	// needs are what must be possible to ask of the run.
+	needs abilities
+}
+
+func bind(shown, help string, keys ...string) key.Binding {
+	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, help))
+}
+
+// move changes a setting as a key of it does.
+func (m *Model) move(k *settings.Key, how settings.Move) {
+	switch {
+	case how == settings.MoveWrite:
+		m.editSetting(k.Name)
+	case how == settings.MoveToggle && len(k.Allowed) > 1:
+		m.toggle(k)
+	case k.Name == "learning_rate":
+		m.scaleRate(map[settings.Move]float64{settings.MoveNext: 2, settings.MoveBefore: 0.5}[how])
+	default:
+		m.nudge(k.Name, how != settings.MoveBefore)
+	}
+}
+
+// runKeys act on the run.
+var runKeys = []binding{
+	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 2, run: (*Model).togglePause},
+	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
+	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
+	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
+}
+
+// screenKeys change what is on screen.
+var screenKeys = []binding{
+	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help, why", rank: 0, run: (*Model).toggleHelp},
+	{Binding: bind(pane.AlertKey, "alerts, with what to do", pane.AlertKey), run: does((*Model).toggleAlerts)},
+	{Binding: bind("tab", "next pane", "tab"), short: "pane", rank: 3, run: does(func(m *Model) { m.cycleFocus(1) })},
+	{Binding: bind("⇧tab", "pane before", "shift+tab"), run: does(func(m *Model) { m.cycleFocus(-1) })},
+	{Binding: bind("z", "zoom the pane", "z", "enter"), run: does((*Model).toggleZoom)},
+	{Binding: bind("v x i", "its view, scale, look", "v", "x", "i"), run: does((*Model).needsFocus), action: "view memory"},
+	{Binding: bind("w", "next preset of panes", "w"), rank: 5, state: arrangementName, run: does((*Model).nextArrangement)},
+	{Binding: bind("P", "show and hide panes", "P"), rank: 0, state: panesHidden, run: does((*Model).openChooser)},
+	{Binding: bind("M", "mouse on or off", "M"), run: does((*Model).toggleMouse)},
+	{Binding: bind("ctrl+z", "suspend", "ctrl+z"), run: (*Model).suspend},
+	{Binding: bind("C", "colours", "C"), run: does((*Model).cycleColours)},
+	{Binding: bind("B", "bandwidth", "B"), run: does((*Model).cycleBandwidth)},
+	{Binding: bind("esc", "close what is open", "esc"), run: (*Model).closeOverlay},
+	{Binding: bind("ctrl+l", "redraw the screen", "ctrl+l"), run: (*Model).redraw},
+	{Binding: bind("q", "quit; in a run twice", "q"), short: "quit", rank: 0, run: (*Model).askQuit},
+	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt, action: "interrupt"},
+}
+
+// does makes a handler of a method without a command.
+func does(f func(*Model)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd { f(m); return nil }
+}
+
+// lamp shows a switch as ● or ○.
+func lamp(setting string) func(*Model) (string, bool) {
+	return func(m *Model) (string, bool) {
+		value, pending := m.value(setting)
+		if value == "true" {
+			return "●", pending
+		}
+		return "○", pending
+	}
+}
+
+// text shows a setting's value in so many cells, so that nothing moves.
+func text(setting string, width int) func(*Model) (string, bool) {
+	return func(m *Model) (string, bool) {
+		value, pending := m.value(setting)
+		value = m.textOf(setting, value)
+		return value + strings.Repeat(" ", max(0, width-len(value))), pending
+	}
+}
+
+func threadCount(m *Model) (string, bool) {
+	_, pending := m.value(settings.Threads)
+	return strconv.Itoa(m.threads()), pending
+}
+
+// press runs what a key is bound to.
+func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
+	if rest, escaped := terminal.WithoutEsc(msg); escaped {
+		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(rest))
+	}
+	m.pressed = msg.String()
+	if m.storing && !isDigit(m.pressed) {
+		m.storing = false
+	}
+	if m.confirming {
+		switch msg.String() {
+		case "y", "Y", "q":
+			return m.quit()
+		case "ctrl+c":
+			return m.interrupt()
+		default:
+			m.confirming = false
+		}
+		return nil
+	}
+	if m.restarting {
+		return m.answerRestart(m.pressed)
+	}
+	if m.choosing != nil {
+		return m.pressChooser(msg)
+	}
+	if m.picking != nil {
+		return m.pressPicker(msg)
+	}
+	if m.sheet.page != noHelp {
+		if m.pressed == "esc" { // before the pane beneath, which may have an esc of its own
+			return m.closeOverlay()
+		}
+		if m.sheet.Move(msg.String()) {
+			return nil
+		}
+	}
+	if m.focus != layout.None && m.panes[m.focus].Press(msg.String()) {
+		if t, ok := m.panes[m.focus].(pane.Teller); ok {
+			if said := t.Tell(); said != "" {
+				m.say(said)
+			}
+		}
+		return nil
+	}
+	for _, table := range m.keys.tables() {
+		for _, b := range table.keys {
+			if key.Matches(msg, b.Binding) {
+				return b.run(m)
+			}
+		}
+	}
+	m.say(m.pressed + " has no meaning here: ? lists the keys")
+	return nil
+}
+
+// runIsOver answers keys that want a run that goes on.
+func (m *Model) runIsOver() string { return m.withRestart("the run is over", ": R starts the next") }
+
+func (m *Model) togglePause() tea.Cmd {
+	switch {
+	case m.snap == nil:
+		m.say(errNotBegun.Error())
+		return nil
+	case words.Ended(m.snap.State):
+		m.say(m.runIsOver())
+		return nil
+	}
+	pause := !m.paused()
+	m.wantPaused = &pause
+	m.pauseRun(pause)
+	return nil
+}
+
+// paused is whether the run stands still, as asked for or as reported.
+func (m *Model) paused() bool {
+	if m.wantPaused != nil {
+		return *m.wantPaused
+	}
+	return m.snap != nil && m.snap.State == profiles.Paused
+}
+
+func (m *Model) step() tea.Cmd {
+	if m.snap != nil && words.Ended(m.snap.State) {
+		m.say(m.runIsOver())
+		return nil
+	}
+	if !m.paused() || m.snap == nil {
+		m.say("n runs one iteration of a paused run: press space first")
+		return nil
+	}
+	m.powers.pauser.Step()
+	return nil
+}
+
+func (m *Model) save() tea.Cmd {
+	saver := m.powers.saver
+	m.say("saving …")
+	return func() tea.Msg { return savedMsg{saver.Save()} }
+}
+
+func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }
+
+func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
+
+// closeOverlay goes back one step: from the help, from a zoomed pane, from the
+// pane that has the keys.
+func (m *Model) closeOverlay() tea.Cmd {
+	switch {
+	case m.choosing != nil:
+		m.choosing = nil
+	case m.picking != nil:
+		m.picking = nil
+	case m.sheet.page != noHelp:
+		m.sheet = help{}
+	case m.zoomed:
+		m.toggleZoom()
+	default:
+		m.setFocus(layout.None)
+	}
+	return nil
+}
+
+func (m *Model) askQuit() tea.Cmd {
+	if m.snap == nil || words.Ended(m.snap.State) || m.layout.TooSmall || !m.can(canStop) { // no room to ask, or nothing ends
+		return m.quit()
+	}
+	m.confirming = true
+	return nil
+}
+
+func (m *Model) quit() tea.Cmd {
+	m.stopRun()
+	m.leave()
+	return tea.Quit
+}
+
+func (m *Model) interrupt() tea.Cmd {
+	m.interrupted = true
+	return m.quit()
+}

@@ -1,0 +1,419 @@
+package screen
+
+import (
+	"errors"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/sim/prism"
+	"prismtop/tui/layout"
+	"prismtop/tui/tuitest"
+)
+
+// press presses keys and runs the commands that they return.
+func press(m *Model, keys ...string) (quits bool) {
+	for _, k := range keys {
+		_, cmd := m.Update(pressed(k))
+		if cmd == nil {
+			continue
+		}
+		switch msg := cmd().(type) {
+		case tea.QuitMsg:
+			quits = true
+		default:
+			m.Update(msg)
+		}
+	}
+	return quits
+}
+
+func TestKeysAskTheRun(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		snap  *profiles.Snapshot
+		keys  []string
+		calls []string
+	}{
+		{"measurement cache", tuitest.Running(), []string{"m"}, []string{"Set measurement_cache false"}},
+		{"FFT plans", tuitest.Running(), []string{"f"}, []string{"Set fft_cache false"}},
+		{"masks and grids", tuitest.Running(), []string{"g"}, []string{"Set mask_cache true"}},
+		{"checkpointing", tuitest.Running(), []string{"c"}, []string{"Set checkpointing true"}},
+		{"fused optimizer", tuitest.Running(), []string{"o"}, []string{"Set fused_optimizer true"}},
+		{"AMP goes off, and on again", tuitest.Running(), []string{"a", "a"}, []string{"Set amp off", "Set amp bf16"}},
+		{"AMP goes on, and off again", tuitest.Trainer(), []string{"a", "a"}, []string{"Set amp bf16", "Set amp off"}},
+		{"AMP is any mode in two presses, which a then knows", tuitest.Trainer(), []string{".", "4", "a", "a"},
+			[]string{"Set amp fp16", "Set amp off", "Set amp fp16"}},
+		{"pattern", tuitest.Running(), []string{"p", "p"}, []string{"Set pattern trainer", "Set pattern remeasure"}},
+		{"learning rate down twice", tuitest.Running(), []string{"l", "l"}, []string{"Set learning_rate 0.0005", "Set learning_rate 0.00025"}},
+		{"learning rate up", tuitest.Running(), []string{"L"}, []string{"Set learning_rate 0.002"}},
+		{"a switch there and back", tuitest.Running(), []string{"m", "m"}, []string{"Set measurement_cache false", "Set measurement_cache true"}},
+		{"threads up", tuitest.Running(), []string{"+", "="}, []string{"Set threads 3", "Set threads 4"}},
+		{"threads up to two for each processor", tuitest.Running(), []string{"+", "+", "+", "+"}, []string{"Set threads 3", "Set threads 4"}},
+		{"threads down to one", tuitest.Running(), []string{"-", "-"}, []string{"Set threads 1"}},
+		{"pause and go on", tuitest.Running(), []string{"space", "space"}, []string{"Pause", "Resume"}},
+		{"go on", tuitest.Paused(), []string{"space"}, []string{"Resume"}},
+		{"step", tuitest.Paused(), []string{"n", "n"}, []string{"Step", "Step"}},
+		{"step after pausing", tuitest.Running(), []string{"space", "n"}, []string{"Pause", "Step"}},
+		{"no step of a running run", tuitest.Running(), []string{"n"}, nil},
+		{"no pause of a finished run", tuitest.Finished(), []string{"space"}, nil},
+		{"save", tuitest.Running(), []string{"s"}, []string{"Save"}},
+		{"restart asks", tuitest.Running(), []string{"R"}, nil},
+		{"restart pressed twice asks still", tuitest.Running(), []string{"R", "R"}, nil},
+		{"restart, yes", tuitest.Paused(), []string{"R", "y"}, []string{"Restart"}},
+		{"restart, any other key", tuitest.Running(), []string{"R", "m", "m"}, []string{"Set measurement_cache false"}},
+		{"restart, save first", tuitest.Finished(), []string{"R", "s", "y"}, []string{"Save", "Restart"}},
+		{"restart of what has not begun", tuitest.Preparing(), []string{"R"}, []string{"Restart"}},
+		{"interrupt the question before a restart", tuitest.Running(), []string{"R", "ctrl+c"}, []string{"Stop"}},
+		{"quit asks", tuitest.Running(), []string{"q"}, nil},
+		{"quit, no", tuitest.Running(), []string{"q", "n"}, nil},
+		{"quit, esc, then a key", tuitest.Running(), []string{"q", "esc", "m"}, []string{"Set measurement_cache false"}},
+		{"any other key stays, and does nothing else", tuitest.Running(), []string{"q", "m", "a"}, []string{"Set amp off"}},
+		{"quit, yes", tuitest.Running(), []string{"q", "y"}, []string{"Stop"}},
+		{"quit twice", tuitest.Running(), []string{"q", "q"}, []string{"Stop"}},
+		{"quit a finished run", tuitest.Finished(), []string{"q"}, []string{"Stop"}},
+		{"quit a failed run", tuitest.Failed(), []string{"q"}, []string{"Stop"}},
+		{"interrupt", tuitest.Running(), []string{"ctrl+c"}, []string{"Stop"}},
+		{"interrupt the question", tuitest.Running(), []string{"q", "ctrl+c"}, []string{"Stop"}},
+		{"keys act under the help", tuitest.Running(), []string{"?", "m"}, []string{"Set measurement_cache false"}},
+		{"unknown keys do nothing", tuitest.Running(), []string{"x", "1", "enter", "ctrl+z"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tt.snap)
+			press(m, tt.keys...)
+			if got := r.Called(); !slices.Equal(got, tt.calls) {
+				t.Errorf("%v called %q, want %q", tt.keys, got, tt.calls)
+			}
+		})
+	}
+}
+
+func TestQuittingEndsTheProgram(t *testing.T) {
+	for _, tt := range []struct {
+		snap *profiles.Snapshot
+		keys []string
+		ends bool
+	}{
+		{tuitest.Running(), []string{"q"}, false}, {tuitest.Running(), []string{"q", "n"}, false}, {tuitest.Running(), []string{"q", "y"}, true},
+		{tuitest.Running(), []string{"q", "enter"}, false}, {tuitest.Paused(), []string{"q"}, false}, {tuitest.Finished(), []string{"q"}, true},
+		{tuitest.Running(), []string{"ctrl+c"}, true}, {nil, []string{"q"}, true},
+	} {
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256)
+		if tt.snap != nil {
+			m.Update(snapshotMsg{tt.snap})
+		}
+		if got := press(m, tt.keys...); got != tt.ends {
+			t.Errorf("%v: program ends: %v, want %v", tt.keys, got, tt.ends)
+		}
+	}
+}
+
+func lastLine(m *Model) string {
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	return lines[len(lines)-1]
+}
+
+func TestARefusalIsShownWithItsReason(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, r := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+	r.Refuse = errors.New("this CPU has no fp16")
+	press(m, "a")
+	if got := lastLine(m); !strings.Contains(got, "AMP stays bf16: this CPU has no fp16") {
+		t.Errorf("the footer says %q", got)
+	}
+	if v, pending := m.value("amp"); v != "bf16" || pending {
+		t.Errorf("AMP counts as %s (pending %v) after the refusal", v, pending)
+	}
+	at = at.Add(statusLife + time.Second)
+	m.Update(secondMsg(at))
+	if got := lastLine(m); !strings.Contains(got, "space pause") {
+		t.Errorf("after some seconds the footer says %q", got)
+	}
+	press(m, "s")
+	if got := lastLine(m); !strings.Contains(got, "not saved: this CPU has no fp16") {
+		t.Errorf("after a failed save the footer says %q", got)
+	}
+}
+
+// Settings of a run that ended are those of the next, which R starts.
+func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
+	stopped := tuitest.Running()
+	stopped.State = profiles.Stopped
+	for _, snap := range []*profiles.Snapshot{tuitest.Finished(), stopped, tuitest.Failed()} {
+		for _, b := range bindingsOf(prism.Table, allAbilities).settings {
+			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, snap)
+			press(m, b.Keys()[0])
+			if got := r.Called(); len(got) != 1 || !strings.HasPrefix(got[0], "Set ") {
+				t.Errorf("%v: %s called %q", snap.State, b.Keys()[0], got)
+			}
+			if got := lastLine(m); !strings.Contains(got, "for the next run: R starts it") {
+				t.Errorf("%v: after %s the footer says %q", snap.State, b.Keys()[0], got)
+			}
+		}
+	}
+	at := time.Unix(1000, 0)
+	m, r := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "a")
+	s := tuitest.Finished()
+	tuitest.Set(s, "amp", "bf16")
+	m.Update(snapshotMsg{s}) // before it changed
+	told := *s
+	next := tuitest.Having(s.Settings, "amp", "off", "max_seconds", "1")
+	told.Next = &next
+	m.Update(snapshotMsg{&told})
+	if v, pending := m.value("amp"); v != "off" || !pending || len(m.wishes) != 0 {
+		t.Errorf("AMP is %s, pending %v, of the next run; still asked for %v", v, pending, m.wishes)
+	}
+	at = at.Add(statusLife + time.Second)
+	m.Update(secondMsg(at))
+	if got := lastLine(m); !strings.Contains(got, "R starts the next run with") || !strings.Contains(got, "AMP off") {
+		t.Errorf("the footer says %q", got)
+	}
+	press(m, "X", "ctrl+u", "0", "enter", "u")
+	if got := r.Called(); !slices.Equal(got[len(got)-2:], []string{"Set max_seconds 0", "Set max_seconds 1"}) {
+		t.Errorf("a limit, taken back and undone, called %q", got)
+	}
+}
+
+func TestTheQuestionFitsWhatTheRunDoes(t *testing.T) {
+	for _, tt := range []struct {
+		snap *profiles.Snapshot
+		asks string
+	}{
+		{tuitest.Running(), "Quit? The run stops after this iteration."}, {tuitest.Paused(), "Quit? The run ends here."}, {tuitest.Preparing(), "Quit? The run ends here."},
+	} {
+		m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tt.snap)
+		press(m, "q")
+		if frame := ansi.Strip(m.View().Content); !strings.Contains(frame, tt.asks) {
+			t.Errorf("%v: the screen does not ask %q:\n%s", tt.snap.State, tt.asks, frame)
+		}
+	}
+}
+
+func TestSmallThingsReadWell(t *testing.T) {
+	s := tuitest.Paused()
+	s.NonFinite = 1
+	s.Effects = []profiles.Effect{{Change: profiles.Change{Key: "threads", Before: "0", After: "3"}}}
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{ASCII: true, Now: func() time.Time { return at }}, colorprofile.ANSI256, s)
+	m.cost.skipped, m.cost.skippedAt = 1, at
+	m.Update(pressed("n"))
+	frame := ansi.Strip(m.View().Content)
+	for _, want := range []string{"|| paused", "1 frame skipped", "1 loss was not finite", "threads 2>3"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the screen lacks %q:\n%s", want, frame)
+		}
+	}
+}
+
+func TestTheLogIsToldOnce(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "s")
+	s := tuitest.Running()
+	s.Log = []profiles.LogLine{{At: time.Second, Text: "saved moon.npy"}, {At: time.Second, Text: "saved moon-000412.png"}}
+	m.Update(snapshotMsg{s})
+	if got := lastLine(m); !strings.Contains(got, "saved moon.npy · saved moon-000412.png") {
+		t.Errorf("the footer says %q", got)
+	}
+	at = at.Add(statusLife + time.Second)
+	m.Update(secondMsg(at))
+	again := tuitest.Running()
+	again.Log = s.Log
+	m.Update(snapshotMsg{again})
+	if got := lastLine(m); strings.Contains(got, "saved moon") {
+		t.Errorf("the footer says again %q", got)
+	}
+}
+
+// A setting that was asked for shows as asked until the run reports it, and
+// again as the run has it where the run never does.
+func TestWishesSettle(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+	press(m, "a")
+	m.Update(snapshotMsg{tuitest.Running()}) // still bf16
+	if v, pending := m.value("amp"); v != "off" || !pending {
+		t.Fatalf("AMP is %s, pending %v", v, pending)
+	}
+	s := tuitest.Running()
+	tuitest.Set(s, "amp", "off")
+	m.Update(snapshotMsg{s})
+	if v, pending := m.value("amp"); v != "off" || pending {
+		t.Fatalf("AMP is %s, pending %v, after the run reported it", v, pending)
+	}
+	press(m, "m")
+	at = at.Add(wishLife + time.Second)
+	m.Update(snapshotMsg{s})
+	if v, pending := m.value("measurement_cache"); v != "true" || pending {
+		t.Errorf("the cache is %s, pending %v, after the run did not follow", v, pending)
+	}
+}
+
+func TestHelpListsEveryBinding(t *testing.T) {
+	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
+		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Running())
+		press(m, "?")
+		seen := ansi.Strip(m.View().Content)
+		for range 100 { // scrolled to its end
+			m.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+			checkFrame(t, m, size[0], size[1])
+			seen += ansi.Strip(m.View().Content)
+		}
+		for _, b := range allKeys() {
+			if line := b.Help().Key + " " + b.Help().Desc; !strings.Contains(seen, line) {
+				t.Errorf("%v: the help lacks %q", size, line)
+			}
+		}
+		press(m, "esc")
+		if strings.Contains(ansi.Strip(m.View().Content), "─ Keys ─") {
+			t.Errorf("%v: esc leaves the help open", size)
+		}
+	}
+}
+
+func TestNoKeyIsBoundTwice(t *testing.T) {
+	seen := map[string]string{}
+	for _, b := range allKeys() {
+		if len(b.Keys()) == 0 || b.run == nil || b.Help().Key == "" || b.Help().Desc == "" {
+			t.Errorf("binding %+v is incomplete", b.Help())
+		}
+		for _, k := range b.Keys() {
+			if other, twice := seen[k]; twice {
+				t.Errorf("%s is bound to %q and %q", k, other, b.Help().Desc)
+			}
+			seen[k] = b.Help().Desc
+		}
+	}
+}
+
+func TestTheWideFooterNamesTheKeys(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
+	footer := strings.Join(lines[len(lines)-2:], " ")
+	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "l/L lr 1.0e-03",
+		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "ui", "KB/s", "fps"} {
+		if !strings.Contains(footer, want) {
+			t.Errorf("the footer lacks %q: %s", want, footer)
+		}
+	}
+}
+
+func TestDroppedRecordsAreOnScreen(t *testing.T) {
+	s := tuitest.Running()
+	s.Own.Dropped = 17
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+	if got := lastLine(m); !strings.Contains(got, "17 dropped") {
+		t.Errorf("the footer says %q", got)
+	}
+}
+
+func TestAPanicWhileDrawingEndsTheProgram(t *testing.T) {
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
+	m.panes[idLoss] = nil // the next snapshot meets it
+	_, cmd := m.Update(snapshotMsg{tuitest.Running()})
+	if m.crash == nil || cmd == nil {
+		t.Fatalf("crash %v, command %v", m.crash, cmd)
+	}
+	if _, ok := cmd().(tea.QuitMsg); !ok {
+		t.Error("the program does not quit")
+	}
+	m.View()
+}
+
+func TestOwnCostIsMeasured(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+	used := time.Duration(0)
+	m.used = func() time.Duration { used += time.Millisecond; return used }
+	m.Update(secondMsg(at))
+	for range 10 {
+		m.Update(snapshotMsg{tuitest.Running()})
+	}
+	at = at.Add(time.Second)
+	m.Update(secondMsg(at))
+	// Eleven updates of a millisecond each in a second: the first of the two sums
+	// counts for the second that follows it.
+	if math.Abs(m.cost.share-0.011) > 1e-9 {
+		t.Errorf("own share %v, want 0.011", m.cost.share)
+	}
+	if got := lastLine(m); !strings.Contains(got, "ui") || strings.Contains(got, "– %") {
+		t.Errorf("the footer says %q", got)
+	}
+}
+
+// allKeys is every binding there is.
+func allKeys() []binding {
+	var all []binding
+	for _, t := range bindingsOf(prism.Table, allAbilities).tables() {
+		all = append(all, t.keys...)
+	}
+	return all
+}
+
+// The manual's page of keys is written from the table of bindings.
+func TestTheManualListsTheKeys(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("# Which keys are there?\n\nWritten from the table of bindings (`go test ./tui/screen -run Manual -update`).\n\n")
+	for _, part := range KeySections(prism.Table) {
+		b.WriteString("## " + part.Title + "\n\n| key | what it does |\n|---|---|\n")
+		for _, k := range part.Keys {
+			b.WriteString("| `" + strings.Join(k.Keys, "` `") + "` | " + k.Does + " |\n")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("`q` asks only while the run can go on; a run that is finished, stopped or failed is left at once.\n")
+	tuitest.Kept(t, filepath.Join("..", "..", "docs", "keys.md"), b.String())
+}
+
+// The optimiser stays apart under fp16, and the key press says why.
+func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
+	const why = "not under fp16, which checks all gradients first"
+	for amp, told := range map[string]bool{"off": false, "bf16": false, "bf16x3": false, "fp16": true} {
+		s := tuitest.Running()
+		tuitest.Set(s, "amp", amp)
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+		press(m, "o")
+		if got := lastLine(m); !strings.Contains(got, "fused Adam: off → on") || strings.Contains(got, why) != told {
+			t.Errorf("%s: the footer says %q", amp, got)
+		}
+	}
+}
+
+// Where AMP costs time, the screen says so with the very key press, and in the help
+// before it.
+func TestAMPSaysWhereItIsEmulated(t *testing.T) {
+	const slower = "slower: emulated without AMX"
+	for _, tt := range []struct {
+		kernels, device, amp, keys, want, not string
+	}{
+		{"avx512", "cpu", "off", "a", "AMP: off → bf16, " + slower, ""},
+		{"avx2", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3, " + slower, ""},
+		{"amx", "cpu", "bf16", ". 3", "AMP: bf16 → bf16x3", "emulated"},
+		{"amx", "cpu", "bf16x3", ". 4", "AMP: bf16x3 → fp16, slower: emulated on CPUs", ""},
+		{"avx512", "cpu", "fp16", "a", "AMP: fp16 → off", "emulated"},
+		{"ptx", "cuda", "off", "a", "AMP: off → bf16", "emulated"},
+	} {
+		s := tuitest.Running()
+		s.Run.Kernels, s.Run.Device = tt.kernels, tt.device
+		tuitest.Set(s, "amp", tt.amp)
+		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
+		press(m, strings.Fields(tt.keys)...)
+		if got := lastLine(m); !strings.Contains(got, tt.want) || tt.not != "" && strings.Contains(got, tt.not) {
+			t.Errorf("%s %s: the footer says %q, want %q", tt.kernels, tt.amp, got, tt.want)
+		}
+		press(m, "?")
+		help := ansi.Strip(m.View().Content)
+		if told := strings.Contains(help, "AMP is slower: emulated without AMX."); told != (tt.kernels != "amx" && tt.device == "cpu") {
+			t.Errorf("%s on %s: the help tells of emulation: %v", tt.kernels, tt.device, told)
+		}
+	}
+}

@@ -1,0 +1,444 @@
+// Package screen is the live screen of a run: messages, keys, overlays, focus, what is remembered,
+// and the way of all of it to a terminal. Its panes are registered in panes.go.
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/tui/control"
+	"prismtop/tui/layout"
+	"prismtop/tui/notice"
+	"prismtop/tui/pane"
+	"prismtop/tui/terminal"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Model is the screen: one Bubble Tea model that owns every pane. It draws in
+// Update, so that View is free and a fault in drawing is caught in one place.
+type Model struct {
+	source  control.Source
+	powers  powers
+	options Options
+	now     func() time.Time
+	used    func() time.Duration // processor time of this thread
+	out     *terminal.Output     // nil where the screen is drawn without a terminal
+	console *terminal.Console    // nil there, too
+
+	stray   *terminal.Stray    // nil where the screen is not the process' own
+	printed []profiles.LogLine // what others printed beside the screen
+
+	layout   layout.Layout
+	preset   string      // the arrangement of panes, everything at first: it is not remembered
+	focus    layout.Pane // the pane that has the keys; layout.None for none
+	zoomed   bool        // it has the whole screen
+	without  layout.Set  // the panes that the run has nothing for
+	specs    []pane.Spec
+	deck     *layout.Deck
+	panes    []pane.Pane
+	graphics *terminal.Graphics // what it said about pictures
+	theme    *theme.Theme
+	ground   terminal.Ground
+	colours  terminal.Colours
+
+	snap       *profiles.Snapshot
+	keys       *bindings // of the settings that the run has
+	lastAsked  time.Time
+	wishes     wishes
+	history    history
+	mine       map[string]bool   // settings that were changed here
+	lastUsed   map[string]string // the values of choices that were in use last, but for the first
+	reading    string            // the picture that is being read for a restart; empty for none
+	pending    tea.Cmd           // runs after the current message
+	bookmarks  [bookmarkSlots]*bookmark
+	storing    bool               // the next digit stores a bookmark
+	pressed    string             // the key being handled
+	askedAt    *profiles.Ablation // the table when an ablation was asked for
+	ablating   bool               // an ablation was asked for and has not been seen yet
+	wantPaused *bool
+	status     status
+	sheet      help
+	choosing   *chooser   // the list of panes; nil while it is closed
+	picking    *valueList // the list of a setting's values; nil while it is closed
+	confirming bool
+	restarting bool // the question before a restart is open
+	mouse      bool
+	click      click
+	keep       remembered
+	keeper     *keeper // nil where nothing is remembered
+	note       string  // what is wrong with its file
+
+	pace     terminal.Pacer
+	pictured terminal.Bandwidth // that the picture's budget is of
+	cost     cost
+	sleep    sleep
+	resume   bool     // the run goes on when the screen wakes up
+	rows     []string // the frame
+	stale    bool     // frame is older than the state
+
+	questioned  time.Time     // when the terminal was asked who it is
+	left        chan struct{} // closed when the screen is being left
+	leaving     time.Time     // since when the end waits for answers
+	interrupted bool
+	crash       error
+	notices     notice.Notifier
+}
+
+// sleep is how far the way to ctrl+z's stop is.
+type sleep uint8
+
+const (
+	awake         sleep = iota
+	fallingAsleep       // until the run stands still
+	asleep
+)
+
+// New is the screen of a run. Run shows it on a terminal.
+func New(s control.Source, o Options) *Model {
+	o = o.withDefaults()
+	m := &Model{
+		source: s, powers: powersOf(s), options: o, now: o.Now, used: machine.ThreadTime,
+		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
+
+		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
+		left:     make(chan struct{}),
+		notices:  notice.New(o.Notices, o.Environ),
+		focus:    layout.None,
+		pace:     terminal.NewPacer(o.Bandwidth),
+		graphics: terminal.NewGraphics(),
+		stale:    true,
+		specs:    o.Panes, deck: pane.NewDeck(o.Panes),
+	}
+	m.keys = bindingsOf(o.Settings.Table(), m.abilities(nil))
+	for _, s := range m.specs {
+		m.panes = append(m.panes, s.New(host{m}))
+	}
+	m.retheme()
+	if o.Remember != "" {
+		m.recall(o.Remember)
+	}
+	m.budgetPicturesFor(m.pace.InForce(m.now()))
+	return m
+}
+
+// Init asks the terminal for its background and for synchronized output, which
+// Bubble Tea does not ask for inside an SSH login, and for the first snapshot.
+func (m *Model) Init() tea.Cmd {
+	m.questioned = time.Now()
+	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last question, whose answer ends the wait
+	if !m.options.ASCII && !m.options.NoColor {
+		class = m.graphics.Ask()
+	} else {
+		m.graphics.Refuse("the terminal was not asked: --ascii, or no colours")
+	}
+	return tea.Batch(
+		nextSnapshot(m.source.Snapshots(), 0, m.left),
+		everySecond(m.left),
+		tea.Sequence(tea.Raw(ansi.RequestModeSynchronizedOutput), tea.RequestBackgroundColor, class),
+	)
+}
+
+// Update handles a message and draws what it changed. A panic in either ends
+// the program with the terminal restored; Run returns it.
+func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
+	runtime.LockOSThread()
+	began := m.used()
+	defer func() {
+		if r := recover(); r != nil {
+			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
+			m.leave()
+			model, cmd = m, tea.Quit
+		}
+		m.cost.spent += m.used() - began
+		runtime.UnlockOSThread()
+	}()
+	cmd = m.handle(msg)
+	if m.pending != nil {
+		cmd, m.pending = tea.Batch(cmd, m.pending), nil
+	}
+	if m.stale && m.mayDraw(isData(msg)) {
+		m.compose()
+		m.stale = false
+		if m.out != nil {
+			m.out.Frame(m.rows, m.layout.W, m.layout.H)
+		}
+		cmd = m.sendPictures(cmd)
+	}
+	return m, cmd
+}
+
+// isData says whether a message came by itself, rather than from the user or the
+// terminal.
+func isData(msg tea.Msg) bool {
+	switch msg.(type) {
+	case snapshotMsg, secondMsg, rememberedMsg:
+		return true
+	}
+	return false
+}
+
+// mayDraw says whether a frame may be drawn now. A terminal that is behind gets
+// none; data wait for the budget, what the user did does not.
+func (m *Model) mayDraw(data bool) bool {
+	if m.out == nil {
+		return true
+	}
+	now := m.now()
+	switch {
+	case m.out.Busy():
+		m.pace.Behind(now)
+	case !data || m.pace.Allows(now, m.out.Written()):
+		return true
+	default: // the budget asked for it
+		return false
+	}
+	m.cost.skipped++
+	m.cost.skippedAt = now
+	return false
+}
+
+// View is the frame that Update drew. On a terminal Bubble Tea keeps the modes
+// alone: the output has shown the frame already.
+func (m *Model) View() tea.View {
+	v := tea.NewView(" ") // of nothing at all Bubble Tea draws every frame
+	if m.out == nil {
+		v.Content = strings.Join(m.rows, "\n")
+	}
+	v.AltScreen = true
+	v.MouseMode = m.mouseMode()
+	return v
+}
+
+// leave lets the waiting commands go.
+func (m *Model) leave() {
+	select {
+	case <-m.left:
+	default:
+		close(m.left)
+	}
+}
+
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	owed := m.stale
+	m.stale = true
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.ColorProfileMsg:
+		m.ground.Profile = msg.Profile
+		m.retheme()
+	case tea.CapabilityMsg:
+		m.deepen(msg.Content)
+	case tea.BackgroundColorMsg:
+		m.ground.Dark = msg.IsDark()
+		m.retheme()
+	case tea.KeyPressMsg:
+		return m.press(msg)
+	case tea.MouseClickMsg:
+		m.clicked(msg.Mouse())
+	case tea.MouseWheelMsg:
+		m.wheeled(msg.Mouse())
+	case snapshotMsg:
+		return m.take(msg.Snapshot)
+	case closedMsg:
+		m.leave()
+		return tea.Quit
+	case tea.PasteMsg:
+		if e, _ := m.editor(); e != nil {
+			e.Paste(msg.Content)
+		}
+	case checkedMsg:
+		m.checked(msg)
+	case savedMsg:
+		if msg.err != nil {
+			m.complain(fmt.Sprintf("not saved: %v", msg.err))
+		}
+	case rememberedMsg:
+		if msg.err != nil {
+			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
+		}
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset && m.out != nil {
+			m.out.Synchronize()
+		}
+		m.stale = owed
+	case awakeMsg:
+		m.wakeUp(msg.err)
+	case leaveMsg:
+		m.stale = owed
+		return leaveSoon()
+	case secondMsg:
+		return tea.Batch(m.second(), m.remember())
+	default:
+		m.stale = owed
+		return m.hear(msg)
+	}
+	return nil
+}
+
+// take adopts a snapshot and asks for the next.
+func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
+	now := m.now()
+	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
+	m.lastAsked = now.Add(max(due, 0))
+	next := nextSnapshot(m.source.Snapshots(), max(due, 0), m.left)
+	if s == nil {
+		return next
+	}
+	m.rebind(s)
+	m.tellNews(s)
+	m.openOnFailure(m.snap, s)
+	m.snap = s
+	m.adopt(&s.Run)
+	m.notify()
+	shown := m.withPrinted(s)
+	m.wishes.settle(s, now)
+	if words.Ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {
+		m.ablating = false
+	}
+	if m.wantPaused != nil && (words.Ended(s.State) || (s.State == profiles.Paused) == *m.wantPaused) {
+		m.wantPaused = nil
+	}
+	if words.Ended(s.State) {
+		m.confirming = false
+	}
+	if len(m.lost()) == 0 {
+		m.restarting = false
+	}
+	for _, p := range m.panes {
+		p.Update(shown)
+	}
+	if m.sleep == fallingAsleep && s.State != profiles.Running {
+		return tea.Batch(next, m.fallAsleep())
+	}
+	return next
+}
+
+// rebind makes the keys those of a run with other settings, and forgets what was asked of those
+// before.
+func (m *Model) rebind(s *profiles.Snapshot) {
+	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.abilities(s)
+	if other := t != m.keys.table; !other && can == m.keys.can {
+		return
+	} else if m.keys = bindingsOf(t, can); !other {
+		return
+	}
+	m.history, m.bookmarks, m.picking = history{}, [bookmarkSlots]*bookmark{}, nil
+	clear(m.wishes)
+	clear(m.mine)
+	clear(m.lastUsed)
+}
+
+// notify sends what the newest snapshot is to be noticed by, on the way of the frames.
+func (m *Model) notify() {
+	if text := m.notices.Notice(m.snap); text != "" && m.out != nil {
+		_, _ = m.out.Write([]byte(text))
+	}
+}
+
+// tellNews shows the lines of the log that are new, once.
+func (m *Model) tellNews(s *profiles.Snapshot) {
+	var texts []string
+	refused := ""
+	for _, l := range words.NewLines(m.snap, s) {
+		texts = append(texts, l.Text)
+		if l.Refused {
+			refused = l.Text
+		}
+	}
+	if refused != "" { // the answer to what was asked for
+		m.complain(refused)
+		return
+	}
+	if len(texts) > 0 {
+		m.news(strings.Join(texts, " · "))
+	}
+}
+
+// second sums up the costs of the last second and lets an old status go. Where
+// the terminal lost what was sent, the screen is drawn anew.
+func (m *Model) second() tea.Cmd {
+	now := m.now()
+	m.status.expire(now)
+	if n := len(m.wishes); m.snap != nil && n > 0 {
+		if m.wishes.settle(m.snap, now); len(m.wishes) < n {
+			m.settingsChanged()
+		}
+	}
+	m.budgetPictures()
+	if m.overhear() && m.snap != nil {
+		shown := m.withPrinted(m.snap)
+		for _, p := range m.panes {
+			p.Update(shown)
+		}
+	}
+	if m.out == nil {
+		m.cost.sum(now, 0, 0)
+		return everySecond(m.left)
+	}
+	m.cost.sum(now, m.out.Written(), m.out.Frames())
+	if m.out.Failed() {
+		m.leave()
+		return tea.Quit
+	}
+	if m.out.Recovered() {
+		m.redrawPictures()
+		return tea.Batch(everySecond(m.left), tea.ClearScreen)
+	}
+	return everySecond(m.left)
+}
+
+func (m *Model) resize(w, h int) {
+	a := m.arrangement()
+	m.layout = layout.Arrange(w, h, a, m.choice())
+	if m.zoomed {
+		m.layout.Zoom(m.focus)
+	} else if m.focus != layout.None && m.layout.Panes[m.focus].Empty() {
+		m.setFocus(layout.None)
+	}
+	last := m.layout.At(w-1, m.layout.Footer.Y-1)
+	for id, p := range m.panes {
+		r := m.layout.Panes[id]
+		p.SetSize(r.W, r.H)
+		corner := ""
+		if layout.Pane(id) == last && !m.zoomed {
+			corner = m.hiddenPanes(&m.layout, (r.W-4)/2)
+		}
+		p.SetCorner(corner)
+	}
+}
+
+// relay lays the screen out anew at its size.
+func (m *Model) relay() { m.resize(m.layout.W, m.layout.H) }
+
+func (m *Model) retheme() {
+	g := m.ground.As(m.colours)
+	m.theme = theme.New(g.Profile, g.Dark, m.options.ASCII)
+	for _, p := range m.panes {
+		p.SetTheme(m.theme)
+	}
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Panes == nil {
+		o.Panes = Panes
+	}
+	if o.Cores <= 0 {
+		o.Cores = machine.Processors()
+	}
+	return o
+}

@@ -1,0 +1,62 @@
+package screen
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"prismtop/profiles"
+	"prismtop/tui/layout"
+	"prismtop/tui/tuitest"
+)
+
+// plainRun is a run of a workload with one phase and one loss: without a telescope, pictures,
+// caches, metrics and units of work.
+func plainRun() *profiles.Snapshot {
+	s := tuitest.Running()
+	s.Run.Schema = profiles.Schema{
+		Workload: "plain", Stages: []string{"fitting"}, Kinds: []profiles.KindInfo{{Name: "fit", Units: true}},
+		Unit:   profiles.Unit{One: "epoch", Many: "epochs"},
+		Phases: []profiles.PhaseInfo{{Name: "fit"}},
+		Series: []profiles.SeriesInfo{{Name: "loss", Title: "loss", Group: profiles.Losses, Each: true}},
+	}
+	s.Kind, s.Run.Units, s.Run.Sampling = 0, 0, profiles.Sampling{}
+	return s
+}
+
+// A pane that the workload has nothing for is in no arrangement: it takes no room, is not
+// counted as hidden, and cannot be shown.
+func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
+	gone := []layout.Pane{idPicture, idKSpace, idCaches, idQuality, idSamples}
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		for i := range deck.Arrangements {
+			m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, plainRun())
+			m.preset = deck.Arrangements[i].Name
+			m.relay()
+			for _, id := range gone {
+				if !m.layout.Panes[id].Empty() || m.layout.Wanted[id] || m.layout.Put[id] {
+					t.Errorf("%dx%d, %s: %s is there, or missed", size[0], size[1], m.preset, deck.Panes[id].Name)
+				}
+			}
+			if m.layout.Shown() == 0 {
+				t.Errorf("%dx%d, %s: no pane is left", size[0], size[1], m.preset)
+			}
+		}
+	}
+	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, plainRun())
+	press(m, "P")
+	if text := ansi.Strip(m.View().Content); strings.Count(text, "nothing for it in this run") != len(gone) {
+		t.Errorf("the list of panes does not say which have nothing to show:\n%s", text)
+	}
+	m.togglePane(idKSpace)
+	if m.layout.Wanted[idKSpace] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
+		t.Errorf("k-space was asked for: %q", m.status.text)
+	}
+	// The next run, of another workload, has them again.
+	m.Update(snapshotMsg{tuitest.Running()})
+	if m.layout.Panes[idKSpace].Empty() {
+		t.Error("k-space does not come back")
+	}
+}

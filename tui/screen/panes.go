@@ -1,0 +1,106 @@
+package screen
+
+import (
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/pane/imaging"
+	"prismtop/tui/terminal"
+)
+
+// Panes are the panes of the screen, in the order of their list.
+var Panes = []pane.Spec{
+	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, pane.Units, pane.Log, pane.Settings, pane.Ablation,
+}
+
+// The panes that a key of their own shows.
+const (
+	settingsPane = "settings"
+	ablationPane = "ablation"
+)
+
+// lacking are the panes that a run has nothing for; none before it has said what it is.
+func (m *Model) lacking(r *profiles.RunInfo) (none layout.Set) {
+	if r.Schema.Workload == "" {
+		return none
+	}
+	for id, s := range m.specs {
+		none[id] = s.Needs != nil && !s.Needs(r)
+	}
+	return none
+}
+
+// paneName is what a pane is called in this run.
+func (m *Model) paneName(id layout.Pane) string {
+	if s := &m.specs[id]; s.Called != nil && m.snap != nil {
+		if name := s.Called(&m.snap.Run); name != "" {
+			return name
+		}
+	}
+	return m.specs[id].Name
+}
+
+// choice is what the user chose in the present arrangement, less what the run lacks.
+func (m *Model) choice() layout.Choice {
+	c := m.keep.choice(m.deck, m.arrangement().Name)
+	c.Without = m.without
+	return c
+}
+
+// adopt lays the screen out for what a run has, where that changed.
+func (m *Model) adopt(r *profiles.RunInfo) {
+	if without := m.lacking(r); without != m.without {
+		m.without = without
+		m.relay()
+	}
+}
+
+// editor is the pane in which settings are written; nil where there is none.
+func (m *Model) editor() (pane.Editor, layout.Pane) {
+	for id, p := range m.panes {
+		if e, ok := p.(pane.Editor); ok {
+			return e, layout.Pane(id)
+		}
+	}
+	return nil, layout.None
+}
+
+// settingsChanged draws the pane of settings anew.
+func (m *Model) settingsChanged() {
+	if _, id := m.editor(); id != layout.None {
+		m.panes[id].Redraw()
+	}
+}
+
+// host is the screen as its panes see it.
+type host struct{ m *Model }
+
+func (h host) Now() time.Time                 { return h.m.now() }
+func (h host) Cores() int                     { return h.m.options.Cores }
+func (h host) Graphics() *terminal.Graphics   { return h.m.graphics }
+func (h host) KeyOf(a profiles.Action) string { return h.m.keys.keyOf(a) }
+func (h host) Say(text string)                { h.m.say(text) }
+
+func (h host) Table() *settings.Table         { return h.m.keys.table }
+func (h host) Tunable() bool                  { return h.m.can(canSet) }
+func (h host) Wanted() settings.Values        { return h.m.wanted() }
+func (h host) Asked(key string) string        { return h.m.asked(key) }
+func (h host) Nudge(key string, up bool)      { h.m.nudge(key, up) }
+func (h host) Choose(key string)              { h.m.openPicker([]string{key}) }
+func (h host) Assign(key, value string) error { return h.m.assign(key, value) }
+func (h host) Check(key, value string)        { h.m.check(settings.Assignment{Key: key, Value: value}) }
+func (h host) Forget()                        { h.m.reading = "" }
+
+// Origin is where a setting's value came from.
+func (h host) Origin(key string) string {
+	if h.m.mine[key] {
+		return "a change of this session"
+	}
+	return h.m.options.Origins[key]
+}
+
+func (h host) AblationRuns() bool { return h.m.ablationRuns() }
+func (h host) ToggleAblation()    { h.m.toggleAblation() }

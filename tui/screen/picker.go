@@ -1,0 +1,176 @@
+package screen
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles/settings"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is the list of a setting's values, to choose one of directly, and the key
+// that switches between off and the value that was in use last.
+
+// valueList is the list while it is open.
+type valueList struct {
+	table *settings.Table
+	keys  []string // the settings that it goes through
+	at    int      // of them, the one whose values are listed
+	row   int      // of those, the selected one
+}
+
+// listedSettings are the settings that the key of the list goes through.
+func listedSettings(t *settings.Table) []string {
+	keys := slices.DeleteFunc(slices.Clone(t.Keys()), func(k settings.Key) bool { return k.Listed == 0 })
+	slices.SortFunc(keys, func(a, b settings.Key) int { return a.Listed - b.Listed })
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Name
+	}
+	return names
+}
+
+// openPicks lists the values of the settings that the key of the list goes through.
+func (m *Model) openPicks() { m.openPicker(m.keys.picks) }
+
+// openPicker lists the values of a setting, and of others that it goes through.
+func (m *Model) openPicker(keys []string) {
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
+		return
+	}
+	m.picking = &valueList{table: m.keys.table, keys: keys}
+	m.pickFrom(0)
+}
+
+// pickFrom goes on to another setting, at the value that it has.
+func (m *Model) pickFrom(at int) {
+	p := m.picking
+	p.at = (at + len(p.keys)) % len(p.keys)
+	p.row = max(0, slices.Index(p.values(), m.asked(p.key())))
+}
+
+func (p *valueList) key() string { return p.keys[p.at] }
+
+func (p *valueList) values() []string {
+	k, _ := p.table.Lookup(p.key())
+	return k.Allowed
+}
+
+// pressPicker handles a key while the list is open.
+func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
+	p := m.picking
+	n := len(p.values())
+	switch s := msg.String(); s {
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+l":
+		return m.redraw()
+	case "esc", ".", "q", "?":
+		m.picking = nil
+	case "up", "shift+tab":
+		p.row = (p.row + n - 1) % n
+	case "down", "tab":
+		p.row = (p.row + 1) % n
+	case "home":
+		p.row = 0
+	case "end":
+		p.row = n - 1
+	case "left":
+		m.pickFrom(p.at - 1)
+	case "right":
+		m.pickFrom(p.at + 1)
+	case "enter", "space":
+		m.pick(p.row)
+	default:
+		if isDigit(s) && int(s[0]-'1') < n {
+			m.pick(int(s[0] - '1'))
+		}
+	}
+	return nil
+}
+
+// pick asks for a value and closes the list.
+func (m *Model) pick(row int) {
+	key, value := m.picking.key(), m.picking.values()[row]
+	m.picking = nil
+	if value == m.asked(key) {
+		m.say(m.nameOf(key) + " is " + value + " already")
+		return
+	}
+	m.set(key, value)
+}
+
+// pickerBox is the list, as lines.
+func (m *Model) pickerBox() []string {
+	p := m.picking
+	values, key := p.values(), p.key()
+	foot := "enter or a digit sets it, esc leaves"
+	if len(p.keys) > 1 {
+		foot = "enter or a digit, ← → other settings, esc"
+	}
+	top := 0
+	if len(p.keys) > 1 {
+		top = 2
+	}
+	rows := min(len(values)+top, m.layout.H-2)
+	return m.dialog(strings.ToUpper(m.nameOf(key)[:1])+m.nameOf(key)[1:], foot, 70, rows, func(c *chart.Canvas) {
+		w, _ := c.Size()
+		x := 0
+		for i, k := range p.keys[:top/2*len(p.keys)] {
+			style := theme.Faint
+			if i == p.at {
+				style = theme.Strong
+			}
+			x = c.Text(x, 0, m.nameOf(k), style) + 3
+		}
+		for i, v := range values {
+			y := top + i
+			if i == p.row {
+				c.Text(0, y, "▸", theme.Key)
+			}
+			c.Text(2, y, strconv.Itoa(i+1), theme.Key)
+			lamp, style := "○", theme.Faint
+			if v == m.asked(key) {
+				lamp, style = "●", theme.Good
+			}
+			c.Text(4, y, lamp, style)
+			c.Text(6, y, v, theme.Plain)
+			c.Text(18, y, chart.Cut(m.valueNote(key, v), max(w-18, 0)), theme.Faint)
+		}
+	})
+}
+
+// valueNote says what a value of a setting means here.
+func (m *Model) valueNote(key, value string) string {
+	k, _ := m.keys.table.Lookup(key)
+	note := k.Notes[value]
+	if key == "amp" {
+		if why := words.Emulated(m.snap, value); why != "" {
+			return note + ", " + why
+		}
+	}
+	return note
+}
+
+// toggle switches a setting off, which is the first of its values, or on to the one that was
+// in use last.
+func (m *Model) toggle(k *settings.Key) {
+	off, on := k.Allowed[0], k.Allowed[1]
+	if value, _ := m.value(k.Name); value != off {
+		m.lastUsed[k.Name] = value
+		m.set(k.Name, off)
+		return
+	}
+	m.set(k.Name, cmp.Or(m.lastUsed[k.Name], on))
+	if !m.status.bad && k.Listed > 0 && m.when(k.Name) == "" {
+		m.status.brief = append([]string{m.status.text}, m.status.brief...)
+		m.status.text += "; . lists the modes"
+	}
+}

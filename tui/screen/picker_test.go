@@ -1,0 +1,101 @@
+package screen
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/sim/prism"
+)
+
+// Every value of every setting that has a list is reached directly, and the list goes to
+// the other settings and back.
+func TestTheListOfValuesReachesEveryValue(t *testing.T) {
+	picks := listedSettings(prism.Table)
+	for at, key := range picks {
+		values := (&valueList{table: prism.Table, keys: picks, at: at}).values()
+		for i, value := range values {
+			s := whole(t)
+			m, r := screen(t, 60, 15, Options{}, colorprofile.ANSI256, s)
+			press(m, ".")
+			for range at {
+				m.Update(rightKey)
+			}
+			checkFrame(t, m, 60, 15)
+			if frame := seen(m); !strings.Contains(frame, strconv.Itoa(i+1)+" ○ "+value) && !strings.Contains(frame, strconv.Itoa(i+1)+" ● "+value) {
+				t.Errorf("the list lacks %q:\n%s", value, frame)
+			}
+			press(m, strconv.Itoa(i+1))
+			want := []string{"Set " + key + " " + value}
+			if value == s.Settings.Get(key) {
+				want = nil
+			}
+			if got := r.Called(); !slices.Equal(got, want) || m.picking != nil {
+				t.Errorf("%s %d called %q, want %q", key, i+1, got, want)
+			}
+			if lastLine(m) == "" || m.status.text == "" {
+				t.Errorf("%s %d has no answer", key, i+1)
+			}
+		}
+	}
+}
+
+func TestTheListOfValuesGoesUpAndDown(t *testing.T) {
+	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t)) // amp is bf16
+	press(m, ".")
+	m.Update(upKey)
+	press(m, "enter")
+	m.openPicks()
+	m.Update(leftKey) // round to the schedule
+	m.Update(downKey)
+	press(m, "space")
+	m.openPicks()
+	m.Update(rightKey)
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
+	press(m, "enter")
+	for _, key := range []string{"esc", ".", "q", "?"} {
+		m.openPicks()
+		press(m, "m", "9", key) // letters and digits without a value do nothing
+		if m.picking != nil || m.sheet.page != noHelp || m.confirming {
+			t.Errorf("%s does not just close the list", key)
+		}
+	}
+	want := []string{"Set amp off", "Set scheduler plateau", "Set loss composite"}
+	if got := r.Called(); !slices.Equal(got, want) {
+		t.Errorf("called %q, want %q", got, want)
+	}
+	if press(m, ".", "ctrl+c"); !m.interrupted {
+		t.Error("ctrl+c does not leave the list and the screen")
+	}
+}
+
+// enter in the settings lists what a setting with values may be, of the next run too.
+func TestEnterListsTheValuesOfASetting(t *testing.T) {
+	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
+	press(m, ",")
+	for key, digit := range map[string]string{"amp": "4", "sampling": "2", "aperture": "2", "output_activation": "7"} {
+		settingsIn(m).Select(key)
+		press(m, "enter")
+		if m.picking == nil || m.picking.key() != key {
+			t.Fatalf("enter on %s lists %+v", key, m.picking)
+		}
+		m.Update(rightKey) // stays
+		checkFrame(t, m, 80, 24)
+		press(m, digit)
+	}
+	got := r.Called()
+	slices.Sort(got)
+	if want := []string{"Set amp fp16", "Set aperture hexagonal", "Set output_activation tanh", "Set sampling random"}; !slices.Equal(got, want) {
+		t.Errorf("called %q, want %q", got, want)
+	}
+	mouse(m, 5, 5)
+	m.openPicks()
+	mouse(m, 5, 5)
+	if m.picking != nil {
+		t.Error("a click does not close the list")
+	}
+}

@@ -1,0 +1,124 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// This file is R: a restart gives up what the run has led to, so it asks first.
+
+// restart restarts the run, or asks where something would be lost.
+func (m *Model) restart() tea.Cmd {
+	if err := m.powers.restarter.CanRestart(); err != nil {
+		m.complain("not restarted: " + err.Error())
+		return nil
+	}
+	if len(m.lost()) == 0 {
+		m.startAgain()
+		return nil
+	}
+	if m.layout.TooSmall { // no room to ask
+		m.complain("not restarted: the terminal is too small for the question")
+		return nil
+	}
+	m.restarting = true
+	return nil
+}
+
+// lost is what a restart gives up; nothing before the first iteration.
+func (m *Model) lost() []string {
+	s := m.snap
+	if s == nil || s.Index == 0 {
+		return nil
+	}
+	lost := []string{unit.About(s.Index, "iteration", "iterations") + ", their weights and the picture"}
+	if n := len(s.Effects); n > 0 {
+		lost = append(lost, unit.About(int64(n), "effect", "effects")+" of changes, and the marks in the charts")
+	}
+	return lost
+}
+
+// answerRestart takes the key after the question; every other one than these leaves the
+// run as it is.
+func (m *Model) answerRestart(key string) tea.Cmd {
+	switch key {
+	case "R": // held down or pressed twice, it must not lose the run
+	case "y", "Y":
+		m.restarting = false
+		m.startAgain()
+	case "s":
+		if m.can(canSave) {
+			return m.save()
+		}
+		m.restarting = false
+		m.say("not restarted")
+	case "ctrl+c":
+		return m.interrupt()
+	default:
+		m.restarting = false
+		m.say("not restarted")
+	}
+	return nil
+}
+
+// startAgain asks the run to begin again. What became of it comes from the run.
+func (m *Model) startAgain() {
+	if err := m.powers.restarter.Restart(); err != nil {
+		m.complain("not restarted: " + err.Error())
+		return
+	}
+	m.say("restarting from the first weights of the seed …")
+}
+
+// waiting are the settings that wait for the next run, as people say them.
+func (m *Model) waiting() []string {
+	if m.snap == nil {
+		return nil
+	}
+	wanted := m.wanted()
+	var list []string
+	for _, key := range wanted.Differing(words.SettingsOf(m.snap)) {
+		if words.Ended(m.snap.State) || !words.Live(m.keys.table, key) {
+			list = append(list, m.nameOf(key)+" "+m.textOf(key, wanted.Get(key)))
+		}
+	}
+	return list
+}
+
+// restartQuestion is the question as a box of lines.
+func (m *Model) restartQuestion() []string {
+	w := min(64, m.layout.W-4)
+	lines := []string{"Restart? What this run has is lost:"}
+	for _, l := range m.lost() {
+		lines = append(lines, "  "+l)
+	}
+	if next := m.waiting(); len(next) > 0 {
+		lines = append(lines, words.Wrap("The next run has "+strings.Join(next, ", ")+".", w)...)
+	}
+	if most := max(1, m.layout.H-5); len(lines) > most {
+		lines = append(lines[:most-1], fmt.Sprintf("… and %d more lines: , lists the settings", len(lines)-most+1))
+	}
+	return m.dialog("Restart", "", w, len(lines)+2, func(c *chart.Canvas) {
+		for y, l := range lines {
+			c.Text(0, y, chart.Cut(l, w), theme.Plain)
+		}
+		x, y := 0, len(lines)+1
+		keys := []pane.Hint{{Key: "y", Does: "restart"}, {Key: "s", Does: "save the picture first"}, {Key: "any other key", Does: "leaves it"}}
+		if !m.can(canSave) {
+			keys = slices.Delete(keys, 1, 2)
+		}
+		for _, h := range keys {
+			x = c.Text(x, y, h.Key, theme.Key)
+			x = c.Text(x+1, y, h.Does, theme.Plain) + 3
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"prismtop/profiles"
+	"prismtop/tui/layout"
+	"prismtop/tui/tuitest"
+)
+
+// rich is a run with everything that panes can show.
+func rich(t testing.TB) *profiles.Snapshot {
+	s, l, a := tuitest.Eventful(), tuitest.Layered(), ablated(t, true)
+	s.Layers, s.Roofs, s.Recent, s.Trends, s.Clock = l.Layers, l.Roofs, l.Recent, l.Trends, l.Clock
+	tuitest.Set(s, "layer_profile", "true")
+	s.Ablation = a.Ablation
+	return s
+}
+
+// everyScreen draws every arrangement, every pane among others and alone, in every view,
+// of runs in every state, and hands each frame over.
+func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
+	t.Helper()
+	runs := map[string]*profiles.Snapshot{
+		"rich": rich(t), "eventful": tuitest.Eventful(), "layered": tuitest.Layered(), "preparing": tuitest.Preparing(), "finished": tuitest.Finished(),
+		"failed": tuitest.Failed(), "trainer": tuitest.Trainer(), "busy": tuitest.Busy(), "ablated": ablated(t, false), "whole": whole(t),
+	}
+	for name, s := range runs {
+		draw := func(m *Model, where string) {
+			m.sheet, m.stale = help{}, true
+			m.Update(snapshotMsg{s})
+			m.sheet, m.stale = help{}, true
+			m.Update(snapshotMsg{s})
+			see(name+" "+where, frameOf(m))
+		}
+		for i := range deck.Arrangements {
+			m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, s)
+			m.preset = deck.Arrangements[i].Name
+			m.relay()
+			draw(m, m.preset)
+			for id := range layout.Pane(len(Panes)) {
+				if m.layout.Panes[id].Empty() {
+					continue
+				}
+				m.setFocus(id)
+				for v := range 4 {
+					m.panes[id].Press("v")
+					draw(m, fmt.Sprint(m.preset, ", ", deck.Panes[id].Name, " ", v))
+				}
+			}
+		}
+		for id := range layout.Pane(len(Panes)) {
+			m := zoomed(t, w, h, id, s)
+			for v := range 4 {
+				draw(m, fmt.Sprint(deck.Panes[id].Name, " alone ", v))
+				m.panes[id].Press("v")
+			}
+		}
+	}
+}
+
+// A large screen has room for every sentence: nothing is cut in any pane, view or state.
+func TestALargeScreenCutsNoText(t *testing.T) {
+	seen := map[string]bool{}
+	everyScreen(t, 200, 60, func(where, frame string) {
+		for _, line := range strings.Split(frame, "\n") {
+			for _, part := range strings.Split(line, "││") {
+				if strings.Contains(part, "…") && !strings.Contains(part, "timing the layers …") && !seen[part] {
+					seen[part] = true
+					t.Errorf("%s: %s", where, strings.TrimSpace(part))
+				}
+			}
+		}
+	})
+}
+
+// What a large screen shows of effects: medians, numbers of iterations, PSNR, interval
+// and the forest beside them, also among all other panes.
+func TestALargeScreenShowsAllOfEffects(t *testing.T) {
+	for _, name := range []string{"everything", "timing", "memory"} {
+		m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256)
+		m.preset = name
+		m.relay()
+		m.Update(snapshotMsg{tuitest.Eventful()})
+		frame := frameOf(m)
+		for _, want := range []string{"change, newest first", "ms before   after", "95 % interval", "n before  after", "dB meanwhile", "after against before", "−50 % ─"} {
+			if !strings.Contains(frame, want) {
+				t.Errorf("in %s effects lack %q:\n%s", name, want, frame)
+			}
+		}
+	}
+	frame := frameOf(zoomed(t, 200, 60, idEffects, tuitest.Eventful(), "down"))
+	for _, want := range []string{"iteration  ms before   after", "ms about iteration 2410; ╌ the median before it"} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("alone effects lack %q:\n%s", want, frame)
+		}
+	}
+	if empty := emptyRows(frame); empty > 12 {
+		t.Errorf("%d rows are empty:\n%s", empty, frame)
+	}
+}
+
+func TestALargeScreenShowsAllOfAnAblation(t *testing.T) {
+	frame := frameOf(zoomed(t, 200, 60, idAblation, ablated(t, true)))
+	for _, want := range []string{"on against off", "medians of an iteration in ms", "Each setting is switched off and on", "for that change."} {
+		if !strings.Contains(frame, want) {
+			t.Errorf("the ablation lacks %q:\n%s", want, frame)
+		}
+	}
+	if empty := emptyRows(frame); empty > 24 { // the bars are a row apart
+		t.Errorf("%d rows are empty:\n%s", empty, frame)
+	}
+}
+
+// emptyRows are the rows of a pane that has the whole screen in which nothing stands.
+func emptyRows(frame string) (n int) {
+	for _, line := range strings.Split(frame, "\n") {
+		if strings.Trim(line, "│ ") == "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,213 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/tui/words"
+)
+
+// nameOf is a setting's name in this run.
+func (m *Model) nameOf(key string) string { return words.SettingName(m.keys.table, key) }
+
+// textOf is a value of a setting as people say it here.
+func (m *Model) textOf(key, value string) string {
+	return words.SettingText(m.keys.table, key, value, m.options.Cores)
+}
+
+// wishLife is how long a wish stands for a setting of a run that goes on and
+// does not report it.
+const wishLife = 2 * time.Second
+
+// wishes are settings that were asked for and are not in force yet, so that a
+// key pressed twice counts from what the first press asked.
+type wishes map[string]wish
+
+type wish struct {
+	value string
+	at    time.Time
+}
+
+// settle forgets the wishes that came true, and those that a run which does not stand
+// paused has not fulfilled in time.
+func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
+	for key, v := range w {
+		current, _ := settingValue(s, key)
+		if words.Waits(s, key) {
+			current = s.Next.Get(key)
+		}
+		if current == v.value || s.State != profiles.Paused && now.Sub(v.at) > wishLife {
+			delete(w, key)
+		}
+	}
+}
+
+// rateSeries is the learning rate in use.
+const rateSeries = "learning_rate"
+
+// settingValue is a setting's value in a snapshot, as text. The learning rate is
+// the one in use: a schedule may have lowered it.
+func settingValue(s *profiles.Snapshot, key string) (string, bool) {
+	if s == nil {
+		return "", false
+	}
+	if key == "learning_rate" {
+		if now := s.Of(rateSeries).Latest; now > 0 && !math.IsInf(now, 0) {
+			return words.FormatRate(now), true
+		}
+	}
+	value := words.SettingsOf(s).Get(key)
+	return value, value != ""
+}
+
+// value is a setting's value as asked for or in force; pending says that it is
+// not in force yet.
+func (m *Model) value(key string) (value string, pending bool) {
+	if w, ok := m.wishes[key]; ok {
+		return w.value, true
+	}
+	if m.snap == nil {
+		return "", false
+	}
+	asked := m.asked(key)
+	if asked != words.SettingsOf(m.snap).Get(key) {
+		return asked, true
+	}
+	value, _ = settingValue(m.snap, key)
+	return value, false
+}
+
+// set asks the run for a setting and says so, or says why not.
+func (m *Model) set(key, value string) {
+	if m.snap == nil {
+		m.say("the run has not begun yet")
+		return
+	}
+	before, _ := m.value(key)
+	all, cut := m.wanted(), m.cutShort(key)
+	if err := m.ask(settings.Assignment{Key: key, Value: value}); err != nil {
+		m.complain(fmt.Sprintf("%s stays %s: %v", m.nameOf(key), m.textOf(key, before), err))
+		return
+	}
+	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
+}
+
+// when follows the change of settings that waits for a restart.
+func (m *Model) when(keys ...string) string {
+	if words.Ended(m.snap.State) {
+		return m.nextRun()
+	}
+	wanted, waits := m.wanted(), false
+	for _, key := range keys {
+		if words.Live(m.keys.table, key) {
+			continue
+		}
+		waits = true
+		if wanted.Get(key) != words.SettingsOf(m.snap).Get(key) {
+			return m.nextRun()
+		}
+	}
+	if waits {
+		return ", as this run has it"
+	}
+	return ""
+}
+
+// nextRun follows a change that waits for the next run.
+func (m *Model) nextRun() string { return m.withRestart(", for the next run", ": R starts it") }
+
+// changeText is a change in words.
+func (m *Model) changeText(key, before, after string) string {
+	return fmt.Sprintf("%s: %s → %s", m.nameOf(key), m.textOf(key, before), m.textOf(key, after))
+}
+
+// caution is what a value of a setting does not do here, to follow its change.
+func (m *Model) caution(key, value string) string {
+	if key == "amp" {
+		if why := words.Emulated(m.snap, value); why != "" {
+			return ", " + why
+		}
+	}
+	if n, err := strconv.Atoi(value); key == settings.Threads && err == nil && n > m.options.Cores {
+		return fmt.Sprintf(", more than the %s here", unit.About(int64(m.options.Cores), "processor", "processors"))
+	}
+	if image := m.asked("image"); key == "object" && image != "" {
+		return ", but the image wins while it is " + image
+	}
+	if why := m.unfused(); key == "fused_optimizer" && value == "true" && why != "" {
+		return ", " + why
+	}
+	return ""
+}
+
+// unfused says why the optimiser runs apart though it should be fused; "" where it
+// does not.
+func (m *Model) unfused() string {
+	if amp, _ := m.value("amp"); amp == "fp16" {
+		return "not under fp16, which checks all gradients first"
+	}
+	return ""
+}
+
+// flip switches a setting that is on or off.
+func (m *Model) flip(key string) {
+	value, _ := m.value(key)
+	m.set(key, strconv.FormatBool(value != "true"))
+}
+
+// cycle goes to the next of some values.
+func (m *Model) cycle(key string, values ...string) {
+	value, _ := m.value(key)
+	for i, v := range values {
+		if v == value {
+			m.set(key, values[(i+1)%len(values)])
+			return
+		}
+	}
+	m.set(key, values[0])
+}
+
+// scaleRate multiplies the learning rate.
+func (m *Model) scaleRate(factor float64) {
+	value, _ := m.value("learning_rate")
+	if m.snap != nil && words.Ended(m.snap.State) {
+		value = m.asked("learning_rate") // not what a schedule left
+	}
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(v > 0) {
+		m.say("the learning rate is not known yet")
+		return
+	}
+	m.set("learning_rate", words.FormatRate(v*factor))
+}
+
+// moreThreads changes the number of threads; 0, one per core, counts as so many.
+func (m *Model) moreThreads(by int) {
+	n := m.threads() + by
+	if n < 1 {
+		m.complain("threads stays 1: a run needs one")
+		return
+	}
+	if most := mostThreads * m.options.Cores; by > 0 && n > most {
+		m.complain(fmt.Sprintf("threads stays %d: more than %d for each of %s only wait (, and enter give it any number)",
+			n-by, mostThreads, unit.About(int64(m.options.Cores), "processor", "processors")))
+		return
+	}
+	m.set(settings.Threads, strconv.Itoa(n))
+}
+
+// mostThreads is how many threads for each processor a key goes up to.
+const mostThreads = 2
+
+func (m *Model) threads() int {
+	value, _ := m.value(settings.Threads)
+	if n, err := strconv.Atoi(value); err == nil && n > 0 {
+		return n
+	}
+	return m.options.Cores
+}

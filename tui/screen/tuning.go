@@ -1,0 +1,275 @@
+package screen
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"prismtop/profiles/settings"
+	"prismtop/tui/words"
+)
+
+// This file is how the screen asks the run for settings: one or several at a
+// time, and by steps of a size that fits each.
+
+var (
+	errNotBegun = errors.New("the run has not begun yet")
+	errReadOnly = errors.New("the settings of this run cannot be changed from here")
+)
+
+// ask asks the run for settings, all before one iteration, and remembers what
+// they were, to be undone. Those that are as wanted already are left out.
+func (m *Model) ask(sets ...settings.Assignment) error {
+	return m.request(sets, true)
+}
+
+// request is ask, of which undo need not know.
+func (m *Model) request(sets []settings.Assignment, undoable bool) error {
+	if m.snap == nil {
+		return errNotBegun
+	}
+	after, sets := asTheRunSays(m.wanted(), sets)
+	var step undoStep
+	for _, a := range sets {
+		step = append(step, flip{a.Key, m.asked(a.Key), a.Value})
+	}
+	if err := m.setRun(sets); err != nil {
+		return err
+	}
+	now := m.now()
+	if w, ok := m.wishes[words.ThresholdKey]; ok { // which another loss may suspend
+		m.wishes[words.ThresholdKey] = wish{after.Get(words.ThresholdKey), w.at}
+	}
+	for _, a := range sets {
+		m.wishes[a.Key] = wish{a.Value, now}
+		m.mine[a.Key] = true
+		if k, _ := after.Lookup(a.Key); len(k.Allowed) > 0 && a.Value != k.Allowed[0] {
+			m.lastUsed[a.Key] = a.Value
+		}
+	}
+	m.settingsChanged()
+	if undoable {
+		m.history.push(step)
+	}
+	return nil
+}
+
+// asTheRunSays is all settings after a change, and the change with the values as the run will
+// report them, so that what was asked for is known again. Those that are wrong are left for
+// the run to refuse.
+func asTheRunSays(before settings.Values, sets []settings.Assignment) (settings.Values, []settings.Assignment) {
+	wrong, after := map[string]bool{}, before
+	for _, a := range sets {
+		next, err := after.Set(a.Key, a.Value)
+		wrong[a.Key], after = err != nil, next
+	}
+	after = after.Settled()
+	out := make([]settings.Assignment, len(sets))
+	for i, a := range sets {
+		if !wrong[a.Key] {
+			a.Value = after.Get(a.Key)
+		}
+		out[i] = a
+	}
+	return after, out
+}
+
+// wanted is all settings as asked for; without a run those that it is to start with.
+func (m *Model) wanted() settings.Values {
+	if m.snap == nil {
+		return m.options.Settings
+	}
+	all := words.SettingsOf(m.snap)
+	if next := m.snap.Next; next != nil && words.Ended(m.snap.State) {
+		all = *next
+	} else if next != nil {
+		all = next.WithLive(all)
+	}
+	all = all.Settled()
+	for key, w := range m.wishes {
+		all, _ = all.Set(key, w.value) // the run has taken it
+	}
+	return all.Settled()
+}
+
+// asked is a setting as asked for, else as the settings have it, of a run that is over
+// those of the next; the learning rate is not the one that a schedule left.
+func (m *Model) asked(key string) string {
+	if w, ok := m.wishes[key]; ok {
+		return w.value
+	}
+	switch {
+	case m.snap == nil:
+		return ""
+	case key == words.ThresholdKey: // which a wish for another loss suspends
+		return m.wanted().Get(key)
+	}
+	return words.SettingsAsked(m.snap, key).Get(key)
+}
+
+// nudge changes a setting by one step up or down: a switch flips, a choice goes
+// round, a number goes to its next value.
+func (m *Model) nudge(key string, up bool) {
+	k, ok := m.keys.table.Lookup(key)
+	switch {
+	case !ok || m.snap == nil:
+		m.complain(errNotBegun.Error())
+	case key == words.ThresholdKey && m.suspended():
+		m.editSetting(key)
+		m.say("threshold is suspended: type one for " + m.wanted().Of(key))
+	case key == words.ThresholdKey && m.asked(key) == "0":
+		m.editSetting(key)
+		m.say("threshold is off: type one")
+	case key == settings.Threads:
+		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
+	case key == m.maxUnits():
+		m.moreUnits(up)
+	case key == settings.Seed:
+		m.nextSeed(up)
+	case k.Type == settings.TypeList, k.Type == settings.TypeText && len(k.Allowed) == 0:
+		m.complain(m.nameOf(key) + " has no steps: enter writes a value")
+	case strings.HasPrefix(key, "composite_"):
+		m.shiftWeight(key, map[bool]float64{true: 0.05, false: -0.05}[up])
+	case k.Type == settings.TypeSwitch:
+		m.flip(key)
+	case len(k.Allowed) > 0 && up:
+		m.cycle(key, k.Allowed...)
+	case len(k.Allowed) > 0:
+		m.cycle(key, reversed(k.Allowed)...)
+	default:
+		m.scale(k, up)
+	}
+}
+
+func reversed(list []string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[len(list)-1-i] = v
+	}
+	return out
+}
+
+// scale doubles or halves a number within its bounds.
+func (m *Model) scale(k *settings.Key, up bool) {
+	value, _ := m.value(k.Name)
+	v, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return
+	}
+	if v == 0 {
+		m.complain(fmt.Sprintf("%s is 0: , and enter give it a number", m.nameOf(k.Name)))
+		return
+	}
+	if up {
+		v *= 2
+	} else {
+		v /= 2
+	}
+	if k.Type == settings.TypeInteger {
+		v = math.Trunc(v)
+	}
+	v = min(max(v, k.Min), k.Max)
+	text := strconv.FormatFloat(v, 'f', -1, 64)
+	if text == value {
+		m.complain(fmt.Sprintf("%s stays %s: must be %s", m.nameOf(k.Name), m.textOf(k.Name, value), k.Wants()))
+		return
+	}
+	m.set(k.Name, text)
+}
+
+// nextSeed goes to the seed after or before.
+func (m *Model) nextSeed(up bool) {
+	seed, err := strconv.ParseUint(m.asked(settings.Seed), 10, 64)
+	switch {
+	case err != nil:
+		return
+	case up:
+		seed++
+	case seed == 0:
+		m.complain("seed stays 0: there is none below it")
+		return
+	default:
+		seed--
+	}
+	m.set(settings.Seed, strconv.FormatUint(seed, 10))
+}
+
+// maxUnits is the setting of how many units of work, such as samples, end the run.
+func (m *Model) maxUnits() string { return settings.MaxUnits(m.snap.Run.Schema.Unit.Many) }
+
+// moreUnits moves the unit after which the run ends; 0 is the last of all passes.
+func (m *Model) moreUnits(up bool) {
+	key, most, all := m.maxUnits(), 0, m.snap.Run.AllUnits()
+	if v, err := strconv.Atoi(m.asked(key)); err == nil {
+		most = v
+	}
+	switch {
+	case up && (most == 0 || most >= all):
+		m.complain(fmt.Sprintf("all %d %s are to be trained", all, m.snap.Run.Schema.Unit.Many))
+		return
+	case up && most+1 == all:
+		most = 0
+	case up:
+		most++
+	case most == 0 || most > all:
+		most = all - 1
+	default:
+		most--
+	}
+	if most < 1 && !up {
+		m.complain(m.nameOf(key) + " stays 1: a run trains one at least")
+		return
+	}
+	m.set(key, strconv.Itoa(most))
+}
+
+// weights are the settings of the composite loss, which sum to 1.
+var weights = []string{"composite_l1", "composite_l2", "composite_ssim"}
+
+// shiftWeight moves one weight by so much.
+func (m *Model) shiftWeight(key string, by float64) {
+	v, _ := strconv.ParseFloat(m.asked(key), 64)
+	v = min(max(math.Round((v+by)*20)/20, 0), 1)
+	all, cut := m.wanted(), m.cutShort(key)
+	if err := m.ask(m.share(key, v)...); err != nil {
+		m.complain(fmt.Sprintf("%s stays: %v", m.nameOf(key), err))
+		return
+	}
+	m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
+}
+
+// share gives one weight a value and what is left to the other two, as their
+// present values divide it: the three change together, because they sum to 1.
+func (m *Model) share(key string, v float64) []settings.Assignment {
+	rest := 0.0
+	for _, w := range weights {
+		if w != key {
+			u, _ := strconv.ParseFloat(m.asked(w), 64)
+			rest += u
+		}
+	}
+	var sets []settings.Assignment
+	for _, w := range weights {
+		u, _ := strconv.ParseFloat(m.asked(w), 64)
+		switch {
+		case w == key:
+			u = v
+		case rest > 0:
+			u = (1 - v) * u / rest
+		default:
+			u = (1 - v) / 2
+		}
+		sets = append(sets, settings.Assignment{Key: w, Value: words.FormatRate(math.Round(u*1e4) / 1e4)})
+	}
+	return sets
+}
+
+func (m *Model) weightsText() string {
+	text := "weights of L1, L2, SSIM: " + m.asked(weights[0]) + ", " + m.asked(weights[1]) + ", " + m.asked(weights[2])
+	if m.asked("loss") != "composite" {
+		text += ", of the composite loss, which k chooses"
+	}
+	return text
+}

@@ -1,0 +1,161 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"prismtop/profiles/settings"
+)
+
+// This file is nine places for settings, to flip between two configurations. They
+// last as long as the screen.
+
+// bookmark is the live settings as they were stored.
+type bookmark struct {
+	values map[string]string
+	// before is what applying it changed, to flip back; empty before that.
+	before []settings.Assignment
+}
+
+const bookmarkSlots = 9
+
+// storeNext makes the next digit store the present settings.
+func (m *Model) storeNext() {
+	m.storing = true
+	m.say("b, then 1 to 9: keeps the present settings under that digit for this session")
+}
+
+// digit stores or applies a bookmark; slot counts from 1.
+func (m *Model) digit(slot int) {
+	if m.storing {
+		m.storing = false
+		m.store(slot)
+		return
+	}
+	m.apply(slot)
+}
+
+func (m *Model) store(slot int) {
+	if m.snap == nil {
+		m.say(errNotBegun.Error())
+		return
+	}
+	b := &bookmark{values: map[string]string{}}
+	for _, k := range m.keys.table.Keys() {
+		if k.Live {
+			b.values[k.Name] = m.asked(k.Name)
+		}
+	}
+	m.bookmarks[slot-1] = b
+	m.say(fmt.Sprintf("bookmark %d keeps the present settings: %d applies them, and again goes back", slot, slot))
+}
+
+// apply applies a bookmark, all settings before one iteration; where it is in
+// force already it goes back to what was before it.
+func (m *Model) apply(slot int) {
+	b := m.bookmarks[slot-1]
+	if b == nil {
+		m.say(fmt.Sprintf("bookmark %d is empty: b %d keeps the present settings there", slot, slot))
+		return
+	}
+	sets, verb := m.differing(b), "bookmark %d: "
+	if back := len(sets) == 0; back {
+		if len(b.before) == 0 {
+			m.say(fmt.Sprintf("bookmark %d is in force already: change a setting, then %d flips", slot, slot))
+			return
+		}
+		sets, verb = b.before, "back from bookmark %d: "
+	}
+	var before []settings.Assignment
+	var said []string
+	for _, a := range sets {
+		now := m.asked(a.Key)
+		before = append(before, settings.Assignment{Key: a.Key, Value: now})
+		said = append(said, m.nameOf(a.Key)+" "+m.textOf(a.Key, now)+" → "+m.textOf(a.Key, a.Value))
+	}
+	all, cut := m.wanted(), m.cutShort(keysIn(sets)...)
+	if err := m.ask(sets...); err != nil {
+		m.complain(fmt.Sprintf("bookmark %d was not applied: %v", slot, err))
+		return
+	}
+	if verb == "bookmark %d: " {
+		b.before = before
+	}
+	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.thresholdText(all)+m.when(), cut)
+}
+
+// differing are the bookmark's settings that are not in force, in the order of
+// the table of settings.
+func (m *Model) differing(b *bookmark) []settings.Assignment {
+	var sets []settings.Assignment
+	for _, k := range m.keys.table.Keys() {
+		if v, ok := b.values[k.Name]; ok && m.asked(k.Name) != v {
+			sets = append(sets, settings.Assignment{Key: k.Name, Value: v})
+		}
+	}
+	return slices.Clip(sets)
+}
+
+// This file is the way back: u undoes the last change, again the one before. The
+// history is the screen's own, so it outlives a restart of the run.
+
+// flip is one setting of a change that was asked for.
+type flip struct{ key, before, after string }
+
+// undoStep is what was asked for at once.
+type undoStep []flip
+
+// history is what can be undone, oldest first.
+type history struct{ steps []undoStep }
+
+// maxHistory bounds it.
+const maxHistory = 256
+
+func (h *history) push(s undoStep) {
+	var kept undoStep
+	for _, f := range s {
+		if f.before != f.after {
+			kept = append(kept, f)
+		}
+	}
+	if len(kept) == 0 {
+		return
+	}
+	h.steps = append(h.steps, kept)
+	if drop := len(h.steps) - maxHistory; drop > 0 {
+		h.steps = append(h.steps[:0], h.steps[drop:]...)
+	}
+}
+
+// undo asks for the settings as they were before the last change that is not
+// undone yet.
+func (m *Model) undo() {
+	n := len(m.history.steps)
+	if n == 0 {
+		m.say("nothing to undo: no setting was changed here")
+		return
+	}
+	last := m.history.steps[n-1]
+	var sets []settings.Assignment
+	for _, f := range last {
+		sets = append(sets, settings.Assignment{Key: f.key, Value: f.before})
+	}
+	all := m.wanted()
+	from := make([]string, len(last))
+	for i, f := range last {
+		from[i] = m.asked(f.key)
+	}
+	cut := m.cutShort(keysIn(sets)...)
+	if err := m.request(sets, false); err != nil {
+		m.complain("not undone: " + err.Error())
+		return
+	}
+	m.history.steps = m.history.steps[:n-1]
+	var said, keys []string
+	for i, f := range last {
+		keys = append(keys, f.key)
+		said = append(said, m.nameOf(f.key)+" "+m.textOf(f.key, from[i])+" → "+m.textOf(f.key, f.before))
+	}
+	m.sayChange("undone: "+strings.Join(said, ", ")+m.thresholdText(all)+m.when(keys...), cut)
+}

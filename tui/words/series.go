@@ -1,0 +1,89 @@
+package words
+
+import (
+	"math"
+	"strings"
+
+	"prismtop/profiles"
+	"prismtop/profiles/unit"
+)
+
+// This file is how losses and metrics are told.
+
+// Series that are told in a way of their own where a schema has them.
+const (
+	PSNRSeries = "psnr_db"
+	SSIMSeries = "ssim"
+)
+
+// Metric is one way to compare the result with the truth: a series of the group.
+type Metric struct {
+	ID int
+	*profiles.SeriesInfo
+}
+
+// MetricsOf are the metrics that the schema declares.
+func MetricsOf(s *profiles.Snapshot) (all []Metric) {
+	for _, id := range s.Run.Schema.Group(profiles.Metrics) {
+		all = append(all, Metric{id, &s.Run.Schema.Series[id]})
+	}
+	return all
+}
+
+// Format is a value with its unit.
+func (m Metric) Format(v float64) string {
+	switch m.Name {
+	case PSNRSeries:
+		return strings.TrimSpace(unit.PSNR(v))
+	case SSIMSeries:
+		return strings.TrimSpace(unit.SSIM(v))
+	}
+	text := strings.TrimSpace(unit.Fixed(v, 5))
+	if unit, _, _ := strings.Cut(m.Unit, " "); unit != "" { // "% of the truth's RMS"
+		text += " " + unit
+	}
+	return text
+}
+
+// Heading is a metric with its unit.
+func (m Metric) Heading() string {
+	if m.Unit == "" {
+		return m.Title
+	}
+	return m.Title + ", " + m.Unit
+}
+
+// Loss is a series of the losses that has a value.
+type Loss struct {
+	Title string
+	profiles.SeriesView
+	Place int // in its group
+}
+
+// Text is the loss's name and newest value.
+func (l Loss) Text() string { return l.Title + " " + strings.TrimSpace(unit.Loss(l.Latest)) }
+
+// CurrentLosses are the losses that the newest iteration has. One that stands alone, outside
+// the units of work, is just the loss.
+func CurrentLosses(s *profiles.Snapshot) []Loss {
+	var all []Loss
+	for i, id := range s.Run.Schema.Group(profiles.Losses) {
+		if v := s.Series[id]; len(v.Curve) > 0 && !math.IsNaN(v.Latest) {
+			all = append(all, Loss{s.Run.Schema.Series[id].Title, v, i})
+		}
+	}
+	if len(all) == 1 && !s.InUnits() {
+		all[0].Title = "loss"
+	}
+	return all
+}
+
+// QualityText is the newest value of the schema's quality, with its name; empty without one.
+func QualityText(s *profiles.Snapshot) string {
+	id := s.Run.Schema.SeriesNamed(s.Run.Schema.Quality)
+	if id < 0 || !s.Series[id].Has {
+		return ""
+	}
+	m := Metric{id, &s.Run.Schema.Series[id]}
+	return m.Title + " " + m.Format(s.Series[id].Latest)
+}
