@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/settings"
 )
 
 // noArguments, atMost and atLeastOne check what stands behind a command.
@@ -37,4 +40,36 @@ func prefix(cmd *cobra.Command) string {
 		return ""
 	}
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + ": "
+}
+
+// unknownCommand says that no command below cmd has this name, and which has one like it.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	return badUsage(fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd)))
+}
+
+// commandNames are the commands below cmd that help shows.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// unknownFlag says that cmd has no flag of this name, and which has one like it.
+func unknownFlag(cmd *cobra.Command, name string) error {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return badUsage(fmt.Errorf("%sunknown flag --%s%s", prefix(cmd), name, similar(name, names, "--", cmd)))
+}
+
+// similar asks whether one of the names was meant that are like name, or points to the
+// help where none is.
+func similar(name string, names []string, dashes string, cmd *cobra.Command) string {
+	near := settings.Closest(name, names)
+	if len(near) == 0 {
+		return fmt.Sprintf("; see %s --help", cmd.CommandPath())
+	}
+	return fmt.Sprintf(": did you mean %s?", dashes+strings.Join(near, " or "+dashes))
 }

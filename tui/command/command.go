@@ -16,6 +16,11 @@ import (
 	"prismtop/profiles/machine"
 )
 
+// version is the program's version; released builds set it by
+//
+//	go build -ldflags '-X prismtop/tui/command.version=1.2.3'
+var version = "0.1.0-dev"
+
 // Main carries out the command line of the process and returns its exit status.
 func Main() int {
 	machine.ShareProcessors()
