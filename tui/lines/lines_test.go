@@ -11,6 +11,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/control"
+	"prismtop/tui/ptytest"
 	"prismtop/tui/tuitest"
 )
 
@@ -28,13 +29,13 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range answers {
-			tuitest.Eventually(t, text+" → "+want, func() bool { return strings.Contains(out.String(), want) })
+			ptytest.Eventually(t, text+" → "+want, func() bool { return strings.Contains(out.String(), want) })
 		}
 	}
 	say("status", "the run has not begun")
 	r.Feed <- tuitest.Running()
 	say("help", "NAME=VALUE")
-	tuitest.Eventually(t, "the effect", func() bool {
+	ptytest.Eventually(t, "the effect", func() bool {
 		return strings.Contains(out.String(), "effect: AMP off to bf16: iteration time −22.9 %")
 	})
 	say("status", "sample 38/100")
@@ -191,7 +192,7 @@ func TestLinesEndWithALimitedRun(t *testing.T) {
 		limit(over)
 		r.Feed <- over
 		if !limited(over) {
-			tuitest.Eventually(t, "that commands still work", func() bool { return strings.Contains(out.String(), "restart still work") })
+			ptytest.Eventually(t, "that commands still work", func() bool { return strings.Contains(out.String(), "restart still work") })
 			if _, err := io.WriteString(keyboard, "quit\n"); err != nil {
 				t.Fatal(err)
 			}

@@ -26,6 +26,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/sim/prism"
 	"prismtop/tui/chart"
+	"prismtop/tui/ptytest"
 	"prismtop/tui/tuitest"
 )
 
@@ -231,7 +232,7 @@ func (x *stage) expectPictures(d *drawer, n int) {
 			x.t.Log(err, "\n", x.Text())
 		}
 	}()
-	tuitest.Eventually(x.t, strconv.Itoa(n)+" pictures", func() bool {
+	ptytest.Eventually(x.t, strconv.Itoa(n)+" pictures", func() bool {
 		x.Look(func(e *vt.Emulator) { err = d.check(e.CellAt, e.Width(), e.Height()) })
 		return err == nil && len(d.holding()) == n
 	})
@@ -277,7 +278,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 		ramp.Pixels[i] = float32(i%128) / 127
 	}
 	x.show(s)
-	tuitest.Eventually(t, "the other picture", func() bool {
+	ptytest.Eventually(t, "the other picture", func() bool {
 		for _, i := range d.holding() {
 			return likeness(i, ramp) < 0.02
 		}
@@ -294,7 +295,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	x.Press("\t\tz") // more room: the truth and the difference
 	x.expectPictures(d, 3)
 	x.Press("x")
-	tuitest.Eventually(t, "viridis", func() bool {
+	ptytest.Eventually(t, "viridis", func() bool {
 		for _, i := range d.holding() {
 			if p, ok := i.picture.ColorModel().(color.Palette); ok && p[0] == color.Color(color.RGBA{68, 1, 84, 255}) {
 				return true
@@ -314,7 +315,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 	if err := x.expectEnd(10 * time.Second); err != nil {
 		t.Error(err)
 	}
-	tuitest.Eventually(t, "the pictures to go", func() bool { return len(d.holding()) == 0 })
+	ptytest.Eventually(t, "the pictures to go", func() bool { return len(d.holding()) == 0 })
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.late > 0 {
@@ -332,7 +333,7 @@ func TestInterruptedScreensLeaveNoPictures(t *testing.T) {
 	x.expectPictures(d, 1)
 	x.stop()
 	_ = x.expectEnd(10 * time.Second)
-	tuitest.Eventually(t, "the picture to go", func() bool { return len(d.holding()) == 0 })
+	ptytest.Eventually(t, "the picture to go", func() bool { return len(d.holding()) == 0 })
 }
 
 // Where nothing answers, or something else, there are half blocks, and i says why.
@@ -359,7 +360,7 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 				return // i tries there
 			}
 			x.Press("\t\t")
-			tuitest.Eventually(t, tt.why, func() bool {
+			ptytest.Eventually(t, tt.why, func() bool {
 				x.Press("i")
 				for range 20 {
 					time.Sleep(5 * time.Millisecond)

@@ -17,7 +17,7 @@ func TestNoticesReachTheTerminal(t *testing.T) {
 	const want = "\x1b]9;prismtop: europa finished after 00:01:42, PSNR 24.3 dB\a"
 	once := func(t *testing.T, x *ptytest.Terminal) {
 		t.Helper()
-		tuitest.Eventually(t, "the notice", func() bool { return strings.Contains(x.Received(), want) })
+		ptytest.Eventually(t, "the notice", func() bool { return strings.Contains(x.Received(), want) })
 	}
 	t.Run("screen", func(t *testing.T) {
 		x := open(t, 80, 24, Options{Notices: notice.OSC9})

@@ -21,7 +21,7 @@ func TestTheScreenEndsOnALostTerminal(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
 	m.out = terminal.NewOutput(gone{})
 	m.out.Write([]byte("x"))
-	tuitest.Eventually(t, "the failure to be known", m.out.Failed)
+	ptytest.Eventually(t, "the failure to be known", m.out.Failed)
 	if cmd := m.second(); cmd == nil {
 		t.Error("the screen stays on a lost terminal")
 	}
@@ -34,7 +34,7 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
 	m.out = terminal.NewOutput(w)
 	m.out.Write([]byte("x"))
-	tuitest.Eventually(t, "the output to be busy", m.out.Busy)
+	ptytest.Eventually(t, "the output to be busy", m.out.Busy)
 	before := strings.Join(m.rows, "\n")
 	m.Update(pressed("?"))
 	if strings.Join(m.rows, "\n") != before {
@@ -44,7 +44,7 @@ func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 		t.Error("the frame that was left out is not counted")
 	}
 	w.Free()
-	tuitest.Eventually(t, "the output to be free", func() bool { return !m.out.Busy() })
+	ptytest.Eventually(t, "the output to be free", func() bool { return !m.out.Busy() })
 	m.Update(secondMsg(time.Now()))
 	if !strings.Contains(strings.Join(m.rows, "\n"), "Keys") {
 		t.Error("the help is missing from the frame after")

@@ -62,7 +62,7 @@ func (x *stage) show(s *profiles.Snapshot) { x.run.Feed <- s }
 
 func (x *stage) expectCall(call string) {
 	x.t.Helper()
-	tuitest.Eventually(x.t, call, func() bool { return strings.Contains(strings.Join(x.run.Called(), "\n"), call) })
+	ptytest.Eventually(x.t, call, func() bool { return strings.Contains(strings.Join(x.run.Called(), "\n"), call) })
 }
 
 func (x *stage) expectEnd(limit time.Duration) error {
@@ -95,7 +95,7 @@ func TestAScreenOnATerminal(t *testing.T) {
 	x.Press("?")
 	x.See("measuring pattern")
 	x.Press("\x1b")
-	tuitest.Eventually(t, "the help to close", func() bool { return !strings.Contains(x.Text(), "measuring pattern") })
+	ptytest.Eventually(t, "the help to close", func() bool { return !strings.Contains(x.Text(), "measuring pattern") })
 	x.Press("q")
 	x.See("y quit")
 	x.Press("y")
@@ -210,8 +210,8 @@ func TestSynchronizedOutputIsAskedForInsideSSH(t *testing.T) {
 		}
 		return ""
 	}), Options{}, "SSH_TTY=/dev/pts/1")
-	tuitest.Eventually(t, "the question", func() bool { return strings.Contains(x.Received(), "\x1b[?2026$p") })
-	tuitest.Eventually(t, "its use", func() bool {
+	ptytest.Eventually(t, "the question", func() bool { return strings.Contains(x.Received(), "\x1b[?2026$p") })
+	ptytest.Eventually(t, "its use", func() bool {
 		x.Press("?")
 		return strings.Contains(x.Received(), "\x1b[?2026h")
 	})
@@ -241,7 +241,7 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 		t.Fatalf("the terminal is not stuck: %d bytes came through", len(got))
 	}
 	go func() { _, _ = io.WriteString(press, "m") }()
-	tuitest.Eventually(t, "a key to act", func() bool { return strings.Contains(strings.Join(run.Called(), " "), "Set measurement_cache") })
+	ptytest.Eventually(t, "a key to act", func() bool { return strings.Contains(strings.Join(run.Called(), " "), "Set measurement_cache") })
 	began := time.Now()
 	go func() { _, _ = io.WriteString(press, "qy") }()
 	select {
@@ -275,7 +275,7 @@ func BenchmarkBytesPerFrame(b *testing.B) {
 			Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
 	}()
 	run.Feed <- tuitest.Running()
-	tuitest.Eventually(b, "the first frame", func() bool { return w.n.Load() > 4000 })
+	ptytest.Eventually(b, "the first frame", func() bool { return w.n.Load() > 4000 })
 	first := w.n.Load()
 	began := time.Now()
 	n := 0

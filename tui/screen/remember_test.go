@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"prismtop/tui/ptytest"
 	"prismtop/tui/tuitest"
 )
 
@@ -292,18 +293,18 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	x.See("○ loss")
 	x.Press("\x1bM")
 	x.See("mouse on")
-	tuitest.Eventually(t, "mouse", func() bool { return strings.Contains(x.Received(), ansi.SetModeMouseButtonEvent) })
+	ptytest.Eventually(t, "mouse", func() bool { return strings.Contains(x.Received(), ansi.SetModeMouseButtonEvent) })
 	x.Press("\x03")
 	select {
 	case <-x.ended:
 	case <-time.After(10 * time.Second):
 		t.Fatal("the screen does not end")
 	}
-	tuitest.Eventually(t, "what is remembered", func() bool { // the end waits a moment only
+	ptytest.Eventually(t, "what is remembered", func() bool { // the end waits a moment only
 		r, err := (&keeper{path: path, deck: deck}).open()
 		return err == nil && slices.Equal(r.Panes["everything"].Hide, []string{"loss"}) && r.Mouse
 	})
-	tuitest.Eventually(t, "the mouse off", func() bool {
+	ptytest.Eventually(t, "the mouse off", func() bool {
 		raw := x.Received()
 		return strings.LastIndex(raw, ansi.ResetModeMouseButtonEvent) > strings.LastIndex(raw, ansi.SetModeMouseButtonEvent)
 	})

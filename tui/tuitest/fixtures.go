@@ -18,7 +18,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
-	"prismtop/tui/ptytest"
 )
 
 // Recorder is a source with every capability that writes down what it is asked, refuses what it is
@@ -390,12 +389,6 @@ func Kept(t *testing.T, file, got string) {
 	if got != string(want) {
 		t.Errorf("%s is another (go test -run '^%s$' -update writes it anew):\n%s", file, strings.Split(t.Name(), "/")[0], got)
 	}
-}
-
-// Eventually waits for a condition, and fails the test when it does not come.
-func Eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	ptytest.Eventually(t, what, ok)
 }
 
 // Transcript is what Lines wrote so far.
