@@ -73,3 +73,37 @@ type Stopper interface {
 	// Stop ends the run after the current iteration.
 	Stop()
 }
+
+// Capabilities are what can be asked of a source; nil for what cannot.
+type Capabilities struct {
+	Setter    Setter
+	Pauser    Pauser
+	Restarter Restarter
+	Ablator   Ablator
+	Saver     Saver
+	Stopper   Stopper
+}
+
+// Of finds the capabilities of a source.
+func Of(s Source) (c Capabilities) {
+	c.Setter, _ = s.(Setter)
+	c.Pauser, _ = s.(Pauser)
+	c.Restarter, _ = s.(Restarter)
+	c.Ablator, _ = s.(Ablator)
+	c.Saver, _ = s.(Saver)
+	c.Stopper, _ = s.(Stopper)
+	return c
+}
+
+// Saves says whether the run of a snapshot can be saved; one that has not said yet what it is
+// may have something to save.
+func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
+	return c.Saver != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Saves)
+}
+
+// Stop ends the run where that can be.
+func (c *Capabilities) Stop() {
+	if c.Stopper != nil {
+		c.Stopper.Stop()
+	}
+}

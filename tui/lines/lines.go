@@ -32,7 +32,7 @@ import (
 // first.
 func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
 	o = o.withDefaults()
-	l := lines{out: out, powers: powersIn(source), options: o, told: map[int64]told{}, notices: notice.New(o.Notices, o.Environ)}
+	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, notices: notice.New(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -45,7 +45,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 	for {
 		select {
 		case <-ctx.Done():
-			l.stop()
+			l.powers.Stop()
 			return l.snap, control.ErrInterrupted
 		case line, ok := <-typed:
 			switch {
@@ -126,7 +126,7 @@ func limited(s *profiles.Snapshot) bool {
 // lines is the state of Lines.
 type lines struct {
 	out     io.Writer
-	powers  capabilities
+	powers  control.Capabilities
 	options Options
 	snap    *profiles.Snapshot
 	told    map[int64]told // effects, by the iteration of the change
@@ -227,15 +227,15 @@ func (l *lines) help() []string {
 	}{
 		{true, "status: progress on one line"},
 		{true, "summary: times by phase, memory, caches, effects, quality"},
-		{l.powers.setter != nil, "settings: what can be changed, its value, and the one that waits for the next start"},
-		{l.powers.setter == nil, "settings: what the run has"},
-		{l.powers.setter != nil, "NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run"},
+		{l.powers.Setter != nil, "settings: what can be changed, its value, and the one that waits for the next start"},
+		{l.powers.Setter == nil, "settings: what the run has"},
+		{l.powers.Setter != nil, "NAME=VALUE: change a setting, as amp=bf16 now or radius=24 for the next run"},
 		{true, "effects: what each change did"},
-		{l.powers.pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
-		{l.saves(), "save: write the reconstruction as PNG and NPY"},
-		{l.powers.restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
-		{l.powers.stopper != nil, "quit: end the run"},
-		{l.powers.stopper == nil, "quit: stop watching"},
+		{l.powers.Pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
+		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
+		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
+		{l.powers.Stopper != nil, "quit: end the run"},
+		{l.powers.Stopper == nil, "quit: stop watching"},
 	}
 	var texts []string
 	for _, h := range all {
@@ -246,18 +246,13 @@ func (l *lines) help() []string {
 	return texts
 }
 
-// saves says whether the run has something to save, or may have.
-func (l *lines) saves() bool {
-	return l.powers.saver != nil && (l.snap == nil || l.snap.Run.Schema.Workload == "" || l.snap.Run.Saves)
-}
-
 // afterwards are the commands that a run has a use for when it is over.
 func (l *lines) afterwards() string {
 	words := []string{"summary"}
-	if l.saves() {
+	if l.powers.Saves(l.snap) {
 		words = []string{"save", "summary"}
 	}
-	if l.powers.restarter != nil {
+	if l.powers.Restarter != nil {
 		words = append(words, "restart")
 	}
 	last := len(words) - 1
@@ -265,13 +260,6 @@ func (l *lines) afterwards() string {
 		return words[0] + " still works, quit ends"
 	}
 	return strings.Join(words[:last], ", ") + " and " + words[last] + " still work, quit ends"
-}
-
-// stop ends the run where that can be.
-func (l *lines) stop() {
-	if l.powers.stopper != nil {
-		l.powers.stopper.Stop()
-	}
 }
 
 // cannot answers a command that this run has no use for.
@@ -286,28 +274,28 @@ func (l *lines) obey(text string) (quit bool) {
 	}
 	switch {
 	case word == "quit" || word == "exit":
-		l.stop()
+		l.powers.Stop()
 		return true
 	case word == "help" || word == "?":
 		for _, h := range l.help() {
 			l.say("  %s", h)
 		}
-	case l.powers.pauser == nil && (word == "pause" || word == "go" || word == "step"):
+	case l.powers.Pauser == nil && (word == "pause" || word == "go" || word == "step"):
 		l.cannot("paused")
 	case word == "pause" || word == "go":
-		l.powers.pauser.Pause(word == "pause")
+		l.powers.Pauser.Pause(word == "pause")
 	case word == "step":
-		l.powers.pauser.Step()
-	case word == "restart" && l.powers.restarter == nil:
+		l.powers.Pauser.Step()
+	case word == "restart" && l.powers.Restarter == nil:
 		l.cannot("restarted")
 	case word == "restart":
-		if err := l.powers.restarter.Restart(); err != nil {
+		if err := l.powers.Restarter.Restart(); err != nil {
 			l.say("not restarted: %v", err)
 		}
-	case word == "save" && !l.saves():
+	case word == "save" && !l.powers.Saves(l.snap):
 		l.cannot("saved")
 	case word == "save":
-		if err := l.powers.saver.Save(); err != nil {
+		if err := l.powers.Saver.Save(); err != nil {
 			l.say("not saved: %v", err)
 		}
 	case word == "settings":
@@ -334,7 +322,7 @@ func (l *lines) obey(text string) (quit bool) {
 }
 
 func (l *lines) set(key, value string) {
-	setter := l.powers.setter
+	setter := l.powers.Setter
 	if setter == nil {
 		l.say("not changed: the settings of this run cannot be changed from here")
 		return
@@ -350,7 +338,7 @@ func (l *lines) set(key, value string) {
 	switch {
 	case err != nil:
 		l.say("not changed: %v", err)
-	case l.powers.restarter == nil && (l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key)):
+	case l.powers.Restarter == nil && (l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key)):
 		l.say("%s = %s for the next run", key, value)
 	case l.snap != nil && words.Ended(l.snap.State) || !words.Live(l.table(), key):
 		l.say("%s = %s for the next run: restart begins it", key, value)
@@ -383,10 +371,10 @@ func (l *lines) settings() {
 		}
 	}
 	next := "from the next start on, which restart makes:"
-	if l.powers.restarter == nil {
+	if l.powers.Restarter == nil {
 		next = "from the next start on:"
 	}
-	if l.powers.setter == nil {
+	if l.powers.Setter == nil {
 		list("the settings of this run, which cannot be changed from here:", func(*settings.Key) bool { return true })
 		return
 	}
@@ -406,24 +394,6 @@ func (l *lines) valueOf(key string) string {
 		value += ", next start " + asked
 	}
 	return value
-}
-
-// capabilities are what the run can be asked for; nil for those that it has not.
-type capabilities struct {
-	setter    control.Setter
-	pauser    control.Pauser
-	restarter control.Restarter
-	saver     control.Saver
-	stopper   control.Stopper
-}
-
-func powersIn(s control.Source) (p capabilities) {
-	p.setter, _ = s.(control.Setter)
-	p.pauser, _ = s.(control.Pauser)
-	p.restarter, _ = s.(control.Restarter)
-	p.saver, _ = s.(control.Saver)
-	p.stopper, _ = s.(control.Stopper)
-	return p
 }
 
 // Options are how a run is told in lines. The zero value tells it on the process' own

@@ -74,7 +74,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"running": tuitest.Running(), "finished": tuitest.Finished()} {
 		out := &tuitest.Transcript{}
-		l := lines{out: out, powers: powersIn(tuitest.NewRecorder()), told: map[int64]told{}}
+		l := lines{out: out, powers: control.Of(tuitest.NewRecorder()), told: map[int64]told{}}
 		tuitest.Set(s, "radius", "88")
 		next := tuitest.Having(s.Settings, "radius", "90")
 		s.Next = &next
@@ -90,7 +90,7 @@ func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 // later; the run's end tells what got too few iterations.
 func TestLinesTellWhatCannotBeCompared(t *testing.T) {
 	out := &tuitest.Transcript{}
-	l := lines{out: out, powers: powersIn(tuitest.NewRecorder()), options: Options{Cores: 2}, told: map[int64]told{}}
+	l := lines{out: out, powers: control.Of(tuitest.NewRecorder()), options: Options{Cores: 2}, told: map[int64]told{}}
 	told := func(want ...string) {
 		t.Helper()
 		var got []string

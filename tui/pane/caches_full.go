@@ -286,7 +286,7 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	return "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture."
 }
 
-// This file is how a cache's saving is told: as a time with its interval, or as about
+// What follows is how a cache's saving is told: as a time with its interval, or as about
 // nothing.
 
 // nothingSaved tells whether a saving of an iteration is about nothing.

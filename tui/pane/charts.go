@@ -251,8 +251,6 @@ func lossStyle(s *profiles.Snapshot, i int) theme.Style {
 	return theme.Line
 }
 
-// This file is what the panes of times and losses say about themselves.
-
 // timelineTerms explains the axis that charts over the run share.
 const timelineTerms = "Left and right move a cursor, whose reading is in the lower edge; up and down zoom, pgup and pgdown go " +
 	"back and forth, home shows the whole run, end follows the newest again. A chart that was scrolled back stands still and " +

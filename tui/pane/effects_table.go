@@ -311,7 +311,7 @@ func drift(v float64) string {
 	return unit.Signed(v, 2)
 }
 
-// This file draws the time of the iterations about the picked change, where a pane of
+// What follows draws the time of the iterations about the picked change, where a pane of
 // effects has room below its table.
 
 // Rows that the chart wants, with its title, and can use.

@@ -38,13 +38,13 @@ func (m *Model) assign(key, value string) error {
 
 // check has a picture for the next run read before it is asked for, beside the screen.
 func (m *Model) check(set settings.Assignment) {
-	if m.powers.setter == nil {
+	if m.powers.Setter == nil {
 		m.complain(errReadOnly.Error())
 		return
 	}
 	m.reading = set.Value
 	m.say("reading " + set.Value + " …")
-	setter := m.powers.setter
+	setter := m.powers.Setter
 	m.pending = func() tea.Msg { return checkedMsg{set, setter.Check([]settings.Assignment{set})} }
 }
 

@@ -34,14 +34,15 @@ func standAside(ctx context.Context, source control.Source, o Options) (over boo
 		stop()
 	}()
 	last := await(aside, source)
+	run := control.Of(source)
 	switch {
 	case ctx.Err() != nil:
-		stopSource(source)
+		run.Stop()
 		return true, context.Cause(ctx)
 	case last == nil || !words.Ended(last.State):
 		return false, nil
 	}
-	stopSource(source)
+	run.Stop()
 	notices := notice.New(o.Notices, o.Environ)
 	notices.Tell(o.Output, last)
 	if o.Summary != nil {
@@ -64,13 +65,6 @@ func await(ctx context.Context, source control.Source) (last *profiles.Snapshot)
 				return last
 			}
 		}
-	}
-}
-
-// stopSource ends a run where that can be.
-func stopSource(source control.Source) {
-	if s, ok := source.(control.Stopper); ok {
-		s.Stop()
 	}
 }
 

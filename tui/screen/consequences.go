@@ -9,8 +9,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file warns of a change that ends the window of the change before it, when that has
-// too few iterations for an effect.
+// This file is what a change does besides: it ends the window of the change before it, which may
+// have too few iterations for an effect, and another loss suspends the threshold.
 
 // cutShort says, to follow a change of settings, which effect it leaves without enough
 // iterations: in full and briefly; nil where there is none. It is asked before the change.
@@ -65,9 +65,6 @@ func keysIn(sets []settings.Assignment) []string {
 	}
 	return keys
 }
-
-// This file is what the screen says of a threshold that is suspended, because it was given
-// for another loss.
 
 // suspended says whether the threshold that is asked for is for another loss than that
 // which is asked for.

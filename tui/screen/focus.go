@@ -9,7 +9,8 @@ import (
 	"prismtop/tui/layout"
 )
 
-// This file is which pane has the keys, and whether it has the whole screen.
+// This file is which pane has the keys, and whether it has the whole screen; the mouse, too,
+// gives a pane the keys.
 
 // setFocus gives the keys to a pane, or to none.
 func (m *Model) setFocus(id layout.Pane) {
@@ -109,7 +110,7 @@ func (m *Model) closePane() {
 	m.relay()
 }
 
-// This file is the mouse. It is off until a key switches it on: where it is on
+// The mouse is off until a key switches it on: where it is on
 // the terminal's own selecting and copying is not, and a line that breaks leaves
 // it on.
 

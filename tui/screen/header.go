@@ -312,8 +312,6 @@ func ablationText(s *profiles.Snapshot) string {
 	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
 }
 
-// This file is how the screen tells that other programs compute on the machine.
-
 // othersText says in the header what other programs take of the processors, while that
 // is considerable; "" elsewhere.
 func othersText(s *profiles.Snapshot, w int) string {

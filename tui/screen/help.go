@@ -247,7 +247,7 @@ func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
 	c.Text(x, y, chart.Cut(l.text, w-x), l.style)
 }
 
-// This file shows alerts outside the log pane: as a count in the header, in a place
+// What follows shows alerts outside the log pane: as a count in the header, in a place
 // that nothing else takes, and as a list that a key opens.
 
 // troubles are the alerts that stand, the worst first, behind the failure that ended

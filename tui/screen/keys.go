@@ -202,12 +202,12 @@ func (m *Model) step() tea.Cmd {
 		m.say("n runs one iteration of a paused run: press space first")
 		return nil
 	}
-	m.powers.pauser.Step()
+	m.powers.Pauser.Step()
 	return nil
 }
 
 func (m *Model) save() tea.Cmd {
-	saver := m.powers.saver
+	saver := m.powers.Saver
 	m.say("saving …")
 	return func() tea.Msg { return savedMsg{saver.Save()} }
 }
@@ -243,7 +243,7 @@ func (m *Model) askQuit() tea.Cmd {
 }
 
 func (m *Model) quit() tea.Cmd {
-	m.stopRun()
+	m.powers.Stop()
 	m.leave()
 	return tea.Quit
 }

@@ -29,7 +29,7 @@ import (
 // Update, so that View is free and a fault in drawing is caught in one place.
 type Model struct {
 	source  control.Source
-	powers  powers
+	powers  control.Capabilities
 	options Options
 	now     func() time.Time
 	used    func() time.Duration // processor time of this thread
@@ -108,7 +108,7 @@ const (
 func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		source: s, powers: powersOf(s), options: o, now: o.Now, used: machine.ThreadTime,
+		source: s, powers: control.Of(s), options: o, now: o.Now, used: machine.ThreadTime,
 		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
 
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,

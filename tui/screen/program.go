@@ -238,7 +238,7 @@ func (m *Model) lastWords() string {
 	return ansi.ResetStyle + "\r" + text
 }
 
-// This file holds the end of the program up until the terminal has answered what it
+// What follows holds the end of the program up until the terminal has answered what it
 // was asked at the start: what comes later is typed at the shell's prompt.
 
 // Answers are awaited for so long after the questions, and hold up the end for so long.

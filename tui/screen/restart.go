@@ -18,7 +18,7 @@ import (
 
 // restart restarts the run, or asks where something would be lost.
 func (m *Model) restart() tea.Cmd {
-	if err := m.powers.restarter.CanRestart(); err != nil {
+	if err := m.powers.Restarter.CanRestart(); err != nil {
 		m.complain("not restarted: " + err.Error())
 		return nil
 	}
@@ -72,7 +72,7 @@ func (m *Model) answerRestart(key string) tea.Cmd {
 
 // startAgain asks the run to begin again. What became of it comes from the run.
 func (m *Model) startAgain() {
-	if err := m.powers.restarter.Restart(); err != nil {
+	if err := m.powers.Restarter.Restart(); err != nil {
 		m.complain("not restarted: " + err.Error())
 		return
 	}

@@ -8,8 +8,9 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// This file is nine places for settings, to flip between two configurations. They
-// last as long as the screen.
+// This file is the ways back to other settings: nine bookmarks, to flip between two
+// configurations, and u, which undoes the last change, again the one before. They last as long
+// as the screen, so they outlive a restart of the run.
 
 // bookmark is the live settings as they were stored.
 type bookmark struct {
@@ -96,9 +97,6 @@ func (m *Model) differing(b *bookmark) []settings.Assignment {
 	}
 	return slices.Clip(sets)
 }
-
-// This file is the way back: u undoes the last change, again the one before. The
-// history is the screen's own, so it outlives a restart of the run.
 
 // flip is one setting of a change that was asked for.
 type flip struct{ key, before, after string }

@@ -10,7 +10,8 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// This file is what the screen does with pictures that the terminal draws.
+// This file is what the screen makes of what its terminal can do: pictures that it draws, its
+// colours, and the bandwidth of the way to it.
 
 // hear takes an answer of the terminal, or leaves the screen as it is.
 func (m *Model) hear(msg tea.Msg) tea.Cmd {
@@ -54,8 +55,6 @@ func (m *Model) sendPictures(cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(cmd, send)
 }
 
-// This file is how the screen gets its colours.
-
 // deepen takes the terminal's answer that it has 24-bit colours.
 func (m *Model) deepen(capability string) {
 	if terminal.MeansTrueColour(capability) && m.ground.Profile != colorprofile.TrueColor && !m.options.NoColor {
@@ -75,8 +74,6 @@ func (m *Model) cycleColours() {
 	}
 	m.say(text)
 }
-
-// This file is what the screen does to keep the bandwidth that was chosen.
 
 // budgetPictures tells the panes of pictures what they may take now.
 func (m *Model) budgetPictures() {
