@@ -8,7 +8,6 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/tui/tuitest"
-	"prismtop/tui/words"
 )
 
 func TestTheHeaderTellsOthersWhileTheyCompute(t *testing.T) {
@@ -64,19 +63,5 @@ func TestEffectsTellWhatOthersDid(t *testing.T) {
 	s.Load = profiles.LoadView{Reason: "not read on plan9"}
 	if got, want := flat(s), "What other programs took is not known: not read on plan9."; !strings.Contains(got, want) {
 		t.Errorf("the pane lacks %q:\n%s", want, got)
-	}
-}
-
-func TestEffectsAreShortInAList(t *testing.T) {
-	s := tuitest.Busy()
-	for i, want := range []string{"7.90 → 7.00 ms · PSNR +0.31 dB meanwhile", "others took 1 % before, 62 % after",
-		"9 before · change back and again"} {
-		got, _ := words.Detail(s, &s.Effects[i], 52)
-		if i == 2 {
-			got, _ = words.Detail(s, &s.Effects[i], 36)
-		}
-		if !strings.Contains(got, want) {
-			t.Errorf("%q lacks %q", got, want)
-		}
 	}
 }

@@ -1,0 +1,41 @@
+package words
+
+import (
+	"strings"
+	"testing"
+
+	"prismtop/sim/prism"
+	"prismtop/tui/tuitest"
+)
+
+func TestEffectsAreShortInAList(t *testing.T) {
+	s := tuitest.Busy()
+	for i, want := range []string{"7.90 → 7.00 ms · PSNR +0.31 dB meanwhile", "others took 1 % before, 62 % after",
+		"9 before · change back and again"} {
+		got, _ := Detail(s, &s.Effects[i], 52)
+		if i == 2 {
+			got, _ = Detail(s, &s.Effects[i], 36)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
+
+// What changed is told with its values, without those before, or by names, as there is room.
+func TestSeveralSettingsAreToldAsThereIsRoom(t *testing.T) {
+	s := tuitest.Together()
+	e := &s.Effects[2]
+	for w, want := range map[int]string{
+		60: "threads 2→1 + lr 1.0e-03→5.0e-04 + loss l1→ssim",
+		40: "threads 1 + lr 5.0e-04 + loss ssim (3)",
+		25: "threads + lr + loss (3)",
+		18: "threads + lr (3)",
+		12: "threads (3)",
+		10: "3 settings",
+	} {
+		if got := ChangedIn(prism.Table, e, 2, w); got != want {
+			t.Errorf("%d cells: %q, want %q", w, got, want)
+		}
+	}
+}
