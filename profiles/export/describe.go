@@ -124,7 +124,7 @@ func describeCaches(s *profiles.Snapshot) Caches {
 	for id, info := range s.Run.Schema.Caches {
 		v := describeCache(s.Caches[id].CacheCounters)
 		if info.Setting == "measurement_cache" && v.Hits == 0 && v.Misses > 0 && s.Settings.Text("pattern") == "trainer" {
-			v.HitRateReason = "every sample is looked up once, at its own centre (pattern=trainer)"
+			v.HitRateReason = "every sample asks once, at a centre of its own (pattern=trainer)"
 		}
 		c = append(c, NamedCache{info.Name, v})
 	}

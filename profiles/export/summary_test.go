@@ -354,7 +354,7 @@ func checkReasons(t *testing.T, path string, v any) {
 func TestTheTrainersPatternExplainsItsHitRate(t *testing.T) {
 	s := whole(t)
 	m := Summarize(s, source()).Caches.Of("measurement")
-	if *m.HitRate != 0 || m.HitRateReason != "every sample is looked up once, at its own centre (pattern=trainer)" {
+	if *m.HitRate != 0 || m.HitRateReason != "every sample asks once, at a centre of its own (pattern=trainer)" {
 		t.Errorf("hit rate %v, reason %q", *m.HitRate, m.HitRateReason)
 	}
 	s.Settings = set(t, s.Settings, "pattern", "remeasure")
