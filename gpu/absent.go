@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// errAbsent tells why this build never looks for a driver.
+// errAbsent is the reason why this build never looks for a driver.
 func errAbsent() error {
 	if runtime.GOOS == "linux" {
 		return fmt.Errorf("this build was made without GPU support (build tag nogpu)")

@@ -10,9 +10,9 @@ const (
 	capabilityMinor = 76
 )
 
-// cudaDriver is libcuda through typed functions: purego keeps the pointers that
-// they take alive and in place during a call. They are cold calls; their price
-// of some hundred nanoseconds does not matter.
+// cudaDriver is libcuda through typed functions: purego keeps pointer arguments
+// alive and in place during a call. The calls are rare; their overhead of some
+// hundred nanoseconds does not matter.
 type cudaDriver struct {
 	cuInit               func(flags uint32) int32
 	cuDriverGetVersion   func(version *int32) int32
@@ -24,7 +24,8 @@ type cudaDriver struct {
 	cuDeviceGetUuid      func(uuid *[16]byte, device int32) int32
 }
 
-// openDriver opens the CUDA driver; the second path is Windows' Linux subsystem.
+// openDriver opens the CUDA driver; the second path is that of the Windows
+// Subsystem for Linux.
 func openDriver() (driver, error) {
 	return openDriverFrom("libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1")
 }
@@ -47,7 +48,7 @@ func openDriverFrom(paths ...string) (driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The second version tells a partition of a device by its own UUID.
+	// The second version returns a partition's own UUID.
 	if l.bind("cuDeviceGetUuid_v2", &d.cuDeviceGetUuid) != nil {
 		_ = l.bind("cuDeviceGetUuid", &d.cuDeviceGetUuid)
 	}

@@ -2,7 +2,7 @@ package gpu
 
 import "fmt"
 
-// cudaErrors explains the CUresult codes that starting the driver can give.
+// cudaErrors explains the CUresult codes that starting the driver can return.
 var cudaErrors = map[int32]string{
 	1:   "invalid value",
 	2:   "out of memory",

@@ -18,11 +18,11 @@ type library struct {
 	handle uintptr
 }
 
-// openLibrary opens the first path that loads. A library that is absent and one
-// that is there and does not load give different errors.
+// openLibrary opens the first path that loads. A missing library and one that
+// fails to load give different errors.
 func openLibrary(paths ...string) (library, error) {
-	// dlerror tells a thread of its own failures only, so it must be asked on the
-	// thread that dlopen ran on.
+	// dlerror reports only failures of the calling thread, so it must be called
+	// on the thread of dlopen.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var broken error
@@ -46,7 +46,7 @@ func openLibrary(paths ...string) (library, error) {
 	return library{}, fmt.Errorf("%s not found", paths[0])
 }
 
-// absent tells whether a library did not load because it is not there.
+// absent reports whether a library did not load because it does not exist.
 func absent(path, reason string) bool {
 	if strings.Contains(reason, path+": cannot open shared object file") {
 		return true
@@ -58,8 +58,8 @@ func absent(path, reason string) bool {
 	return os.IsNotExist(err)
 }
 
-// bind points the function that fn points to at a symbol. purego's own
-// registration panics on a missing symbol; this is an error instead.
+// bind binds the function variable at fn to a symbol. purego's own registration
+// panics on a missing symbol; bind returns an error instead.
 func (l library) bind(symbol string, fn any) error {
 	address, err := purego.Dlsym(l.handle, symbol)
 	if err != nil {
@@ -84,7 +84,7 @@ type binding struct {
 	fn     any // pointer to a func variable of the symbol's C type
 }
 
-// text is the string in a NUL-terminated buffer.
+// text returns the string in a NUL-terminated buffer.
 func text(buffer []byte) string {
 	s, _, _ := strings.Cut(string(buffer), "\x00")
 	return s

@@ -53,8 +53,8 @@ func (n *nvml) DriverVersion() string {
 	return text(buffer)
 }
 
-// Free asks for the whole device first and then for a partition: CUDA gives
-// both as sixteen bytes, NVML wants the kind in front.
+// Free tries the whole device first, then a partition: CUDA returns the UUID of
+// either as sixteen bytes, NVML expects a prefix for the kind.
 func (n *nvml) Free(uuid string) (int64, error) {
 	var device uintptr
 	code := n.handleByUUID(uuid, &device)

@@ -1,6 +1,6 @@
-// Package gpu finds the CUDA driver and says what it offers, or precisely why
-// it offers nothing. libcuda and NVML are opened at run time: a machine without
-// them runs the same binary, and nothing here uses cgo.
+// Package gpu finds the CUDA driver and describes its devices, or the precise
+// reason why there are none. libcuda and NVML are opened at run time: a machine
+// without them runs the same binary, and nothing here uses cgo.
 package gpu
 
 import (
@@ -13,30 +13,30 @@ import (
 // computes on the CPU whatever the driver says.
 const noBackend = "this build has no CUDA backend; it computes on the CPU"
 
-// driver is the part of the CUDA driver API that the probe asks. Results are
+// driver is the part of the CUDA driver API used by the probe. Results are
 // CUresult codes, 0 for success (see cudaError).
 type driver interface {
 	Init() int32
 	Version() (int32, int32)   // API version as 1000·major + 10·minor
 	Count() (int32, int32)     // number of devices
-	Name(device int32) string  // empty when the driver does not say
-	Memory(device int32) int64 // total bytes, 0 when the driver does not say
+	Name(device int32) string  // empty if unknown
+	Memory(device int32) int64 // total bytes, 0 if unknown
 	Capability(device int32) [2]int32
-	UUID(device int32) string // "GPU-…", empty when the driver does not say
+	UUID(device int32) string // "GPU-…", empty if unknown
 }
 
-// monitor is the part of NVML that the probe asks.
+// monitor is the part of NVML used by the probe.
 type monitor interface {
-	// DriverVersion is the kernel driver's version, or empty.
+	// DriverVersion returns the kernel driver's version, or "".
 	DriverVersion() string
-	// Free is the free memory of the device with that UUID, in bytes.
+	// Free returns the free memory of the device with that UUID, in bytes.
 	Free(uuid string) (int64, error)
 	Close()
 }
 
-// Probe asks the machine's CUDA driver. It may take seconds while the driver
-// starts, so it belongs on a goroutine of its own in front of a screen. It
-// creates no CUDA context and takes no memory on the device.
+// Probe queries the machine's CUDA driver. It may take seconds while the driver
+// starts, so programs with a screen should call it on a separate goroutine. It
+// creates no CUDA context and uses no memory on the device.
 func Probe() machine.GPU { return probe(openDriver, openMonitor) }
 
 func probe(openDriver func() (driver, error), openMonitor func() (monitor, error)) machine.GPU {
@@ -81,8 +81,9 @@ func devices(d driver, count int32) []machine.GPUDevice {
 	return list
 }
 
-// readMonitor adds what needs NVML: the driver's version and free memory, which
-// the driver API tells only inside a context that would itself take memory.
+// readMonitor adds the data from NVML: the driver's version and free memory,
+// which the driver API reports only inside a context that would itself use
+// memory.
 func readMonitor(status *machine.GPU, open func() (monitor, error)) {
 	m, err := open()
 	if err != nil {

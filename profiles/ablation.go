@@ -10,44 +10,44 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// How thorough an ablation is, unless it is told otherwise.
+// Defaults for the thoroughness of an ablation.
 const (
-	AblationRounds = 8  // groups of four blocks for each setting
-	AblationWarmup = 3  // iterations left out after a switch
-	AblationLeast  = 10 // iterations of a block at least
+	AblationRounds = 8  // groups of four blocks per setting
+	AblationWarmup = 3  // warm-up iterations after a switch
+	AblationLeast  = 10 // minimum iterations of a block
 	AblationBlock  = 100 * time.Millisecond
 )
 
-// AblationEstimate is about how long an ablation of so many pairs of values takes where an
-// iteration takes so long, switching and slower settings left out.
+// AblationEstimate returns the approximate duration of an ablation, given the number of
+// pairs of values and the time of an iteration, without switching and slower settings.
 func AblationEstimate(pairs int, iteration time.Duration) time.Duration {
 	block := max(AblationLeast*iteration, AblationBlock) + AblationWarmup*iteration
 	return time.Duration(4*AblationRounds*pairs) * block
 }
 
-// Ablation is what switching each optimisation on and off in a balanced order
-// has shown so far. It is immutable.
+// Ablation is the result so far of switching each optimisation on and off in a
+// balanced order. It is immutable.
 type Ablation struct {
 	Running bool
 	// Replication is true where one change is switched back and forth, by itself, until it is
 	// decided; Of is the iteration at which it was made.
 	Replication bool
 	Of          int64
-	Base        settings.Values // the user's, which it returns to
-	Ended       string          // why it ended, empty while it runs
-	Work        string          // the kind of iterations that were compared
+	Base        settings.Values // the user's, restored at the end
+	Ended       string          // why it ended; empty while it runs
+	Work        string          // the kind of the compared iterations
 
-	Rounds int // of each setting, as planned
-	Done   int // groups of four blocks that are complete, over all settings
+	Rounds int // per setting, as planned
+	Done   int // complete groups of four blocks, over all settings
 	Groups int // as planned, over all settings
-	Now    int // row of Rows that is being measured; −1 when none is
+	Now    int // index in Rows of the row being measured; −1 for none
 	Warmup int // iterations left out after each switch
 
 	Spent     time.Duration
 	Left      time.Duration // at the pace so far
 	LeftKnown bool
 
-	// Foreign is the share of the processors, 0 to 1, that other programs took since
+	// Foreign is the share of the processors, 0 to 1, used by other programs since
 	// it began. The aggregator fills it in.
 	Foreign      float64
 	ForeignKnown bool
@@ -64,8 +64,8 @@ func (a *Ablation) Name() string {
 	return "ablation"
 }
 
-// AblationRow is one setting, compared between two values with everything else as
-// the user had it.
+// AblationRow is one setting, compared between two values with all other settings
+// as chosen by the user.
 type AblationRow struct {
 	Key     string
 	Off, On string // the values
@@ -76,25 +76,25 @@ type AblationRow struct {
 	// stats.SignedRankLeast groups and NaN without any.
 	Effect, Low, High float64
 	Groups            int  // complete groups, each off on on off or its mirror
-	Final             bool // the ablation has ended: no group comes any more
+	Final             bool // the ablation has ended: no more groups follow
 	// Sequential is true of a replication: it ends once the interval decides it, and the
 	// interval holds however often it was looked at.
 	Sequential bool
-	Iterations int // that were timed, both values together
+	Iterations int // timed iterations of both values
 
 	// OffBytes and OnBytes are the run's memory at the newest block of each value.
 	OffBytes, OnBytes int64
 	HasMemory         bool
 
-	// Quality is the PSNR, in dB over 100 iterations, that training gains more (or
-	// less) with the setting on; its interval is as Effect's.
+	// Quality is the additional PSNR (or loss of PSNR), in dB over 100 iterations,
+	// with the setting on; its interval is like Effect's.
 	Quality, QualityLow, QualityHigh float64
 	QualityGroups                    int
 
-	Note string // why it cannot matter, or is not measured, under the present settings
+	Note string // why it has no effect, or is not measured, under the current settings
 }
 
-// Judgement is what a row's interval says.
+// Judgement is the conclusion from a row's interval.
 type Judgement uint8
 
 // The judgements.
@@ -106,7 +106,7 @@ const (
 	SameTime                   // within EqualWithin of 0, of a replication
 )
 
-// Judge is what the interval says.
+// Judge returns the conclusion from the interval.
 func (r *AblationRow) Judge() Judgement {
 	switch {
 	case r.Sequential && !math.IsInf(r.High, 0) && max(-r.Low, r.High) <= EqualWithin:
@@ -123,7 +123,7 @@ func (r *AblationRow) Judge() Judgement {
 	return NoEffect
 }
 
-// Verdict is the judgement in words.
+// Verdict returns the judgement in words.
 func (r *AblationRow) Verdict() string {
 	switch r.Judge() {
 	case Saves:
@@ -141,7 +141,7 @@ func (r *AblationRow) Verdict() string {
 	return fmt.Sprintf("needs %d more", stats.SignedRankLeast-r.Groups)
 }
 
-// Name is the row's setting, with its value where it is no switch.
+// Name returns the row's setting, with its value if it is not a switch.
 func (r *AblationRow) Name() string {
 	if r.On == "true" {
 		return r.Key

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Action is something that a user can do to a run: a verb, followed by the setting or the
-// pane that it is about where there is one, as "restart", "lower learning_rate" or "view
-// memory". A screen knows the keys of actions.
+// Action is something a user can do to a run: a verb, optionally followed by the setting
+// or the pane it applies to, as "restart", "lower learning_rate" or "view memory". A
+// screen maps actions to keys.
 type Action string
 
-// Advice is a sentence on what may help. It names actions in braces, behind the words for
+// Advice is a sentence on what may help. It names actions in braces, after the words for
 // them:
 //
 //	Halve the learning rate {lower learning_rate} and restart {restart}.
 //
-// or with words that stand for the action where it has no key:
+// or with words to use if the action has no key:
 //
 //	{ablate|An ablation} compares settings.
 type Advice string
 
-// Text is the sentence with the key of each action: in parentheses, or instead of the words
-// that stand for it. key returns "" for an action without a key; nil knows none.
+// Text returns the sentence with the key of each action: in parentheses, or in place of the
+// words for it. key returns "" for an action without a key; a nil key means no keys.
 func (a Advice) Text(key func(Action) string) string {
 	var text strings.Builder
 	a.parts(func(words string, action Action, instead string) {
@@ -41,7 +41,7 @@ func (a Advice) Text(key func(Action) string) string {
 	return text.String()
 }
 
-// Actions lists the actions that the sentence names.
+// Actions lists the actions named in the sentence.
 func (a Advice) Actions() (all []Action) {
 	a.parts(func(_ string, action Action, _ string) {
 		if action != "" {
@@ -51,8 +51,8 @@ func (a Advice) Actions() (all []Action) {
 	return all
 }
 
-// parts calls take with each action, the words before it and those that stand for it; with
-// no action for the words behind the last one.
+// parts calls take with each action, the words before it and the words for it; for the
+// words after the last action, with no action.
 func (a Advice) parts(take func(words string, action Action, instead string)) {
 	rest := string(a)
 	for {

@@ -9,18 +9,18 @@ type Severity uint8
 const (
 	Notice   Severity = iota // costs little
 	Warning                  // costs time, memory or quality
-	Critical                 // the run does not go on as it is
+	Critical                 // the run cannot continue like this
 )
 
-// String is the severity's name on screen.
+// String returns the severity's name for display.
 func (s Severity) String() string { return [...]string{"notice", "warning", "critical"}[s] }
 
-// Alert is something wrong with the run.
+// Alert is a problem of the run.
 type Alert struct {
-	ID        string // what kind, the same for every run: "stall"
+	ID        string // the kind, the same for every run: "stall"
 	Severity  Severity
 	Since     time.Duration // since the run began
-	Iteration int64         // Index of the next iteration then
+	Iteration int64         // Index of the next iteration at that time
 	What      string        // one sentence
 	Try       Advice        // one sentence on what may help
 }

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Bins count values above 0 by their logarithm, in ascending order: quantiles of
-// what they count are right to half a bin, 1 %, however often bins were joined.
+// Bins count values above 0 by their logarithm, in ascending order: their
+// quantiles are accurate to half a bin, 1 %, however often bins were joined.
 type Bins []Bin
 
-// Bin is how many values lie in one bin: from binRatio^At to binRatio^(At+1).
+// Bin is the number of values in one bin: from binRatio^At to binRatio^(At+1).
 type Bin struct {
 	At int32
 	N  uint32
 }
 
-// binRatio is the upper end of a bin over its lower.
+// binRatio is the ratio of a bin's upper to its lower end.
 const binRatio = 1.02
 
-// Add counts one more value. It may write what b shares.
+// Add counts one more value. It may modify memory shared with b.
 func (b Bins) Add(v float64) Bins {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return b
@@ -32,7 +32,7 @@ func (b Bins) Add(v float64) Bins {
 	return slices.Insert(b, i, Bin{at, 1})
 }
 
-// Join counts what two count. It writes neither.
+// Join returns the sum of two counts. It modifies neither.
 func (b Bins) Join(other Bins) Bins {
 	if len(b) == 0 || len(other) == 0 {
 		return append(append(Bins(nil), b...), other...)
@@ -52,8 +52,8 @@ func (b Bins) Join(other Bins) Bins {
 	return out
 }
 
-// Quantile is the middle of the bin that holds quantile q, 0 to 1, of the values;
-// NaN of none.
+// Quantile returns the middle of the bin that contains quantile q, 0 to 1, of the
+// values; NaN if there are none.
 func (b Bins) Quantile(q float64) float64 {
 	var n uint64
 	for _, x := range b {

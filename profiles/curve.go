@@ -2,8 +2,8 @@ package profiles
 
 import "sort"
 
-// Point is a bucket of a curve: the extremes and the mean of the iterations that
-// it stands for, so that no spike is lost by downsampling.
+// Point is a bucket of a curve: the extremes and the mean of its iterations, so
+// that no spike is lost by downsampling.
 type Point struct {
 	First, Last    int64 // Iteration.Index range, inclusive
 	Min, Max, Mean float64
@@ -13,7 +13,7 @@ type Point struct {
 // Curve is a downsampled series, oldest first. Gaps (NaN) are not stored.
 type Curve []Point
 
-// Between is the part of the curve whose buckets reach into the iterations from
+// Between returns the part of the curve whose buckets overlap the iterations from
 // first to last. It shares the points.
 func (c Curve) Between(first, last int64) Curve {
 	from := sort.Search(len(c), func(i int) bool { return c[i].Last >= first })
@@ -21,8 +21,8 @@ func (c Curve) Between(first, last int64) Curve {
 	return c[from:max(from, to)]
 }
 
-// Nearest is the index of the bucket that holds an iteration, or of the one that
-// is nearest to it; −1 for an empty curve.
+// Nearest returns the index of the bucket that contains an iteration, or of the
+// nearest one; −1 for an empty curve.
 func (c Curve) Nearest(iteration int64) int {
 	i := sort.Search(len(c), func(i int) bool { return c[i].Last >= iteration })
 	if i == len(c) || i > 0 && iteration < c[i].First && iteration-c[i-1].Last < c[i].First-iteration {

@@ -7,20 +7,21 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// EffectEnough is how many iterations an effect needs on each side of its change.
+// EffectEnough is the number of iterations an effect needs on each side of its
+// change.
 const EffectEnough = 20
 
-// Effect is what the changes at one iteration boundary did, measured from the
-// iterations before and after it (same stage, warm-up excluded, and those that other
-// programs disturbed where enough are left).
+// Effect is the effect of the changes at one iteration boundary, measured from the
+// iterations before and after it (same stage, excluding warm-up, and also disturbed
+// iterations if enough others remain).
 type Effect struct {
 	// Change is the setting that changed, from its value before the boundary to the one
-	// after it; of several, which have one effect together, the first. With are the others.
+	// after it; the first one of several, which have a joint effect. With holds the others.
 	Change
 	With []Change
-	// Enough is false while a window has too few iterations; Needed says how
-	// many more iterations the after-window wants, and is 0 where the window before
-	// has too few for ever.
+	// Enough is false while a window has too few iterations; Needed is the number
+	// of iterations missing in the after-window, 0 if the before-window will always
+	// have too few.
 	Enough bool
 	Needed int
 	// Before and After are medians of the whole iteration, in nanoseconds.
@@ -34,14 +35,14 @@ type Effect struct {
 	// with nothing changed, over DriftWindows of them: a factor less 1.
 	Drift        float64
 	DriftWindows int
-	// Waiting counts iterations after the change that will count once it is known what other
-	// programs took beside them.
+	// Waiting counts iterations after the change that will count once the load by other
+	// programs at that time is known.
 	Waiting int
-	// LeftOut counts iterations that other programs disturbed and that are in neither
+	// LeftOut counts iterations disturbed by other programs, which are in neither
 	// window.
 	LeftOut int
-	// QualityDrift is the schema's Quality at the end of the after-window less that before;
-	// HasQuality is false when none was measured on one side.
+	// QualityDrift is the schema's Quality at the end of the after-window minus that of the
+	// before-window; HasQuality is false if none was measured on one side.
 	QualityDrift float64
 	HasQuality   bool
 	// Replica is what switching the change back and forth has shown; nil where that was not
@@ -49,12 +50,13 @@ type Effect struct {
 	Replica *AblationRow
 	// Fork is what the change did to the result on equal terms; nil where that was not asked for.
 	Fork *Fork
-	// Closed is true once a later change, another stage or the run's end ended the
-	// after-window, and all of it counts; Ended where it was the run's end.
+	// Closed is true once a later change, another stage or the end of the run has
+	// ended the after-window, and all of it counts; Ended is true if it was the
+	// end of the run.
 	Closed, Ended bool
-	// Confounded says what else differs between the windows ("sample advanced 4 → 5",
-	// "others took 62 % of the processors"), empty when nothing does. Briefly is the
-	// first of it in a few words.
+	// Confounded lists other differences between the windows ("sample advanced 4 →
+	// 5", "others took 62 % of the processors"); empty if there are none. Briefly is
+	// the first of them in a few words.
 	Confounded, Briefly string
 }
 
@@ -96,21 +98,22 @@ func (e *Effect) Verdict() Verdict {
 	return InNoise
 }
 
-// Comparable reports whether the shift is the change's work as far as can be measured.
+// Comparable reports whether the shift is due to the change, as far as can be
+// measured.
 func (e *Effect) Comparable() bool { return e.Enough && e.Confounded == "" }
 
 // CutShort reports whether a change now would end the after-window before it has enough
-// iterations, and how many it has had.
+// iterations, and how many it has.
 func (e *Effect) CutShort() (had int, cut bool) {
 	had = e.NAfter + e.Waiting
 	return had, e.Open() && had < EffectEnough
 }
 
-// Open reports whether an effect waits for iterations that may come.
+// Open reports whether an effect is waiting for further iterations.
 func (e *Effect) Open() bool { return !e.Enough && !e.Closed && e.Needed > 0 }
 
-// Incomparable says in full and in a few words why the windows are not comparable;
-// both are empty where they are, and while they may become so.
+// Incomparable returns, in full and in a few words, why the windows are not
+// comparable; both are empty if they are or may still become comparable.
 func (e *Effect) Incomparable() (full, brief string) {
 	switch {
 	case e.Comparable() || e.Open():

@@ -7,21 +7,21 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Event is one thing that happened in a run. A live run, a replay and a process outside
-// send the same events, in the order in which they happened.
+// Event is something that happened in a run. A live run, a replay and an external
+// process send the same events, in chronological order.
 type Event struct {
-	At   time.Time // of an *Iteration it is zero: Start has it
+	At   time.Time // zero for an *Iteration, which has Start
 	Body Body
 }
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
 // *Measurement, *UnitResult, *LogEntry, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
-// *Resident or *Load. A body that was sent does not change any more, but for an
-// *Iteration, which is valid only while the event is taken.
+// *Resident or *Load. A body does not change after it was sent, except an *Iteration,
+// which is valid only while the event is handled.
 type Body interface{ body() }
 
-// Begin starts a run, or starts it again: what was known of it before is dropped, the
-// log and the table of an ablation excepted. The state becomes Preparing.
+// Begin starts or restarts a run: everything known about it before is dropped, except
+// the log and the table of an ablation. The state becomes Preparing.
 type Begin struct {
 	Info     RunInfo
 	Settings settings.Values
@@ -34,37 +34,38 @@ type Changed struct {
 	Settings settings.Values
 }
 
-// Next holds the settings that a restart begins with, where they were changed. It counts
-// until the next Begin.
+// Next holds the settings for a restart, if they were changed. It is valid until the
+// next Begin.
 type Next struct{ Settings settings.Values }
 
-// StateChange is a new state. Why is what made a run fail, or the limit that finished
-// it, and empty otherwise.
+// StateChange is a new state. Why is the reason why a run failed, or the limit that
+// finished it; else empty.
 type StateChange struct {
 	State State
 	Why   string
 	// Ran is the running time before it, for a reader that has not followed the run from its
-	// beginning; 0 for any other.
+	// start; else 0.
 	Ran time.Duration
 }
 
 // LogEntry is a line for the log.
 type LogEntry struct {
 	Text    string
-	Refused bool // a command could not be carried out
+	Refused bool // a command failed
 }
 
-// LayerTimes are the times of the layers, and the roofs that they are judged by, nil for
-// none. No layers end the profile.
+// LayerTimes are the times of the layers and the roofs by which they are judged, nil for
+// none. An event without layers ends the profile.
 type LayerTimes struct {
 	Layers []Layer
 	Roofs  *Roofs
 }
 
-// Resident is the memory of the process as its operating system counts it, in bytes.
+// Resident is the memory of the process as reported by the operating system, in
+// bytes.
 type Resident struct {
 	RSS, Peak   int64
-	Reason      string // why they cannot be read; empty where they can
+	Reason      string // why they cannot be read; empty if they can
 	Collectable int64  // part of RSS that the garbage collector may return or reuse
 }
 
@@ -87,28 +88,29 @@ func (*Fork) body()        {}
 func (*Resident) body()    {}
 func (*Load) body()        {}
 
-// Source is where events come from: the Reader of a live run's Stream, a replay, or a
-// process outside. It is used by one goroutine.
+// Source is a source of events: the Reader of a live run's Stream, a replay, or an
+// external process. It is not safe for concurrent use.
 type Source interface {
 	// Drain calls take with every event since the last call, oldest first, and returns
 	// whether there were any. take must not keep the *Event, nor the *Iteration in it.
 	Drain(take func(*Event)) bool
 
-	// Dropped is the number of events that were lost because Drain was called too seldom.
+	// Dropped returns the number of events lost because Drain was called too rarely.
 	Dropped() int64
 }
 
-// Asker is a Source that makes pictures when asked.
+// Asker is a Source that makes pictures on request.
 type Asker interface {
-	// WantPicture asks for a picture of the run's present state.
+	// WantPicture requests a picture of the run's current state.
 	WantPicture()
 }
 
-// Reporter is a Source in whose process the run is. It takes readings of the machine,
-// which then come as events to everyone who follows the run.
+// Reporter is a Source in the process of the run. It accepts readings of the machine,
+// which then arrive as events at all observers of the run.
 type Reporter interface {
 	// Report sends a reading, a *Resident or a *Load, taken at a time.
 	Report(at time.Time, reading Body)
-	// Reports says whether Report sends anything: one in a process is enough.
+	// Reports reports whether Report sends anything: one Reporter per process is
+	// enough.
 	Reports() bool
 }

@@ -2,8 +2,8 @@ package profiles
 
 import "slices"
 
-// The bounds of what a schema may declare. Records have room for as much, so that they
-// are of one size and hold no pointers.
+// Limits of a schema. Records have room for this many entries, so that they have a
+// fixed size and no pointers.
 const (
 	MaxPhases   = 8
 	MaxSeries   = 10
@@ -12,45 +12,44 @@ const (
 	MaxPictures = 4
 )
 
-// Schema is what the numbers of a workload mean. The workload declares it; records,
-// snapshots and files refer to its entries by their index. It does not change while a
-// run lasts.
+// Schema describes the numbers of a workload. The workload declares it; records,
+// snapshots and files refer to its entries by index. It does not change during a run.
 type Schema struct {
 	Workload string // "prism"
 	Unit     Unit
 
-	Stages   []string // parts of the run, as the screen and JSON name them
+	Stages   []string // parts of the run, as named on the screen and in JSON
 	Kinds    []KindInfo
-	Phases   []PhaseInfo // in the order in which the screen lists them
+	Phases   []PhaseInfo // in the order listed on the screen
 	Caches   []CacheInfo
 	Series   []SeriesInfo
-	Memory   []MemoryInfo // without the caches, which every workload has
+	Memory   []MemoryInfo // without the caches, common to all workloads
 	Pictures []PictureInfo
 
-	// Quality names the series that says how good the result is: by it changes of settings
-	// are judged beside their time. It is empty where there is none.
+	// Quality names the series that measures the quality of the result, by which changes
+	// of settings are judged in addition to their time. It is empty if there is none.
 	Quality string
 }
 
-// Unit is what a run works off one after the other: the samples of a pattern, the
-// batches of an epoch, the files of a list.
+// Unit names the units of work that a run processes one after the other: the
+// samples of a pattern, the batches of an epoch, the files of a list.
 type Unit struct{ One, Many string }
 
 // KindInfo is a kind of iteration. Iterations of one kind compute the same, so their
-// times can be compared; those of two kinds cannot.
+// times can be compared; those of different kinds cannot.
 type KindInfo struct {
 	Name  string // "first sample"
 	Stage int    // index of Schema.Stages
-	// Units is true where the iterations belong to the run's units, and false where they
-	// belong to what comes before the first or after the last.
+	// Units is true if the iterations belong to the run's units, and false if they come
+	// before the first unit or after the last.
 	Units bool
 }
 
-// PhaseInfo is a part of an iteration whose time is measured by itself.
+// PhaseInfo is a part of an iteration that is timed separately.
 type PhaseInfo struct {
 	Name string
-	// Looking is true of the phase that comparing and picturing the result count to, where
-	// the run does that and not an iteration itself.
+	// Looking is true for the phase to which comparing and picturing the result count, if
+	// the run does that and not the iteration itself.
 	Looking bool
 }
 
@@ -62,7 +61,7 @@ type CacheInfo struct {
 	Setting string // key of the setting that switches it
 }
 
-// Direction says which of two values of a series is better.
+// Direction tells which of two values of a series is better.
 type Direction uint8
 
 // The directions.
@@ -72,7 +71,7 @@ const (
 	MoreIsBetter
 )
 
-// Scale is how a chart's vertical axis is divided unless the user changes it.
+// Scale is the default scale of a chart's vertical axis.
 type Scale uint8
 
 // The scales.
@@ -81,51 +80,51 @@ const (
 	Logarithmic
 )
 
-// SeriesInfo is a number that is followed over the run.
+// SeriesInfo is a number tracked over the run.
 type SeriesInfo struct {
 	Name   string // key in JSON, with its unit: "psnr_db"
 	Title  string // "PSNR"
 	Unit   string // "dB"; empty for a bare number
 	Better Direction
 	Scale  Scale
-	// Group names the series that share a chart: Losses, Metrics, or neither where the
-	// series has none.
+	// Group names the series that share a chart: Losses, Metrics, or neither if the
+	// series has no chart.
 	Group string
-	// Absent says why there is no value yet, and Infinite what it means that a value is
-	// infinite; empty where it cannot be.
+	// Absent tells why there is no value yet, and Infinite the meaning of an infinite
+	// value; empty if that cannot occur.
 	Absent, Infinite string
-	// Internal values are left out of summaries: they are no result.
+	// Internal values are omitted from summaries: they are not results.
 	Internal bool
-	// Each is true where every iteration has a value, false where a Measurement has one
-	// now and then.
+	// Each is true if every iteration has a value, false if only occasional
+	// Measurements have one.
 	Each bool
 }
 
 // GradientScale is the name of the series of the factor by which fp16 multiplies
-// gradients, where a workload has one.
+// gradients, if a workload has one.
 const GradientScale = "gradient_scale"
 
-// The groups of series that the screen has charts for.
+// The groups of series with charts on the screen.
 const (
-	Losses  = "losses"  // curves over each other
-	Metrics = "metrics" // a chart each
+	Losses  = "losses"  // curves in one chart
+	Metrics = "metrics" // one chart each
 )
 
 // MemoryInfo is a category of memory.
 type MemoryInfo struct {
 	Name string // on screen and in JSON: "activations"
-	// Parameters is true of what the model is made of: weights, gradients, moments. The
-	// others are buffers.
+	// Parameters is true for the memory of the model's parameters: weights, gradients,
+	// moments. The others are buffers.
 	Parameters bool
 }
 
 // PictureInfo is a picture that a run publishes.
 type PictureInfo struct {
 	Name string // "reconstruction"
-	Live bool   // it changes while the run lasts
+	Live bool   // it changes during the run
 }
 
-// SeriesNamed is the index of a series, −1 for none of that name.
+// SeriesNamed returns the index of a series, −1 if there is none of that name.
 func (s *Schema) SeriesNamed(name string) int {
 	for i := range s.Series {
 		if s.Series[i].Name == name {
@@ -135,10 +134,11 @@ func (s *Schema) SeriesNamed(name string) int {
 	return -1
 }
 
-// Each says whether every iteration has a value of a series.
+// Each reports whether every iteration has a value of a series.
 func (s *Schema) Each(series int) bool { return series < len(s.Series) && s.Series[series].Each }
 
-// Looking is the index of the phase that comparing and picturing count to, −1 for none.
+// Looking returns the index of the phase to which comparing and picturing count, −1 for
+// none.
 func (s *Schema) Looking() int {
 	for i := range s.Phases {
 		if s.Phases[i].Looking {
@@ -169,7 +169,7 @@ func (s *Schema) Group(name string) (all []int) {
 	return all
 }
 
-// CacheOf is the index of the cache that a setting switches, −1 for none.
+// CacheOf returns the index of the cache that a setting switches, −1 for none.
 func (s *Schema) CacheOf(setting string) int {
 	for i := range s.Caches {
 		if s.Caches[i].Setting == setting {
@@ -179,7 +179,7 @@ func (s *Schema) CacheOf(setting string) int {
 	return -1
 }
 
-// PictureNamed is the index of a picture, −1 for none of that name.
+// PictureNamed returns the index of a picture, −1 if there is none of that name.
 func (s *Schema) PictureNamed(name string) int {
 	for i := range s.Pictures {
 		if s.Pictures[i].Name == name {
@@ -189,7 +189,7 @@ func (s *Schema) PictureNamed(name string) int {
 	return -1
 }
 
-// Stage is the name of the stage that iterations of a kind belong to.
+// Stage returns the name of the stage to which iterations of a kind belong.
 func (s *Schema) Stage(k Kind) string {
 	if int(k) >= len(s.Kinds) {
 		return ""
@@ -197,10 +197,10 @@ func (s *Schema) Stage(k Kind) string {
 	return s.Stages[s.Kinds[k].Stage]
 }
 
-// SameStage says whether iterations of two kinds belong to one stage.
+// SameStage reports whether iterations of two kinds belong to one stage.
 func (s *Schema) SameStage(a, b Kind) bool {
 	return a == b || int(a) < len(s.Kinds) && int(b) < len(s.Kinds) && s.Kinds[a].Stage == s.Kinds[b].Stage
 }
 
-// InUnits says whether iterations of a kind belong to the run's units.
+// InUnits reports whether iterations of a kind belong to the run's units.
 func (s *Schema) InUnits(k Kind) bool { return int(k) < len(s.Kinds) && s.Kinds[k].Units }

@@ -109,7 +109,7 @@ func TestTheTestsSchemaFits(t *testing.T) {
 	}
 }
 
-// Memory is summed by what the schema says that its categories are.
+// Memory is summed by the categories of the schema.
 func TestMemoryIsSummedByTheSchema(t *testing.T) {
 	s := profilestest.Schema()
 	var m profiles.Memory

@@ -7,7 +7,7 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// State is what a run is doing.
+// State is the state of a run.
 type State uint8
 
 // The states of a run.
@@ -15,32 +15,32 @@ const (
 	Preparing State = iota // loading the picture, compiling plans
 	Running
 	Paused
-	Finished // every sample was trained, or a limit was reached
+	Finished // all samples are trained, or a limit was reached
 	Stopped  // ended by the user
-	Failed   // ended by an error, which Snapshot.Err tells
+	Failed   // ended by an error, see Snapshot.Err
 )
 
-// String is the state's name on screen.
+// String returns the state's name for display.
 func (s State) String() string {
 	return [...]string{"preparing", "running", "paused", "finished", "stopped", "failed"}[s]
 }
 
-// RunInfo is what does not change during a run.
+// RunInfo holds everything that does not change during a run.
 type RunInfo struct {
 	Schema      Schema
-	Object      string // what it works on: "moon", or a file's name
+	Object      string // its input: "moon", or a file's name
 	Device      string // "cpu"
 	Kernels     string // "go", "avx2", "avx512", "amx"
-	GPUReason   string // why no GPU is used; empty when one is
+	GPUReason   string // why no GPU is used; empty if one is
 	Parameters  int    // trainable numbers of the model
 	Seed        uint64
-	Units       int // of work, in one pass
-	Passes      int // times that the units are worked off; 0 counts as 1
+	Units       int // units of work in one pass
+	Passes      int // number of passes over the units; 0 counts as 1
 	Notes       []string
 	PriorStarts int  // restarts of this run so far
 	Saves       bool // it has a result that can be written to files
 
-	Sampling // of k-space; zero where nothing is sampled there
+	Sampling // of k-space; zero if the workload does not sample it
 }
 
 // Sampling is the pattern in which a telescope samples k-space, a sample for each unit
@@ -53,11 +53,12 @@ type Sampling struct {
 	Radius     float64 // of an aperture, pixels
 }
 
-// AllUnits is the number of units of all passes, which Iteration.Unit counts.
+// AllUnits returns the number of units of all passes, as counted by
+// Iteration.Unit.
 func (r *RunInfo) AllUnits() int { return r.Units * max(r.Passes, 1) }
 
-// Place is where in a pass a unit stands, and in which pass, both from 0. A
-// negative unit, before the first, has place −1.
+// Place returns the position of a unit within its pass, and the pass, both from
+// 0. A negative unit, before the first, has place −1.
 func (r *RunInfo) Place(unit int) (place, pass int) {
 	if unit < 0 || r.Units <= 0 {
 		return unit, 0
@@ -65,13 +66,13 @@ func (r *RunInfo) Place(unit int) (place, pass int) {
 	return unit % r.Units, unit / r.Units
 }
 
-// Stage is the name of the stage that the run is in.
+// Stage returns the name of the run's current stage.
 func (s *Snapshot) Stage() string { return s.Run.Schema.Stage(s.Kind) }
 
-// InUnits says whether the run is at its units of work.
+// InUnits reports whether the run is processing its units of work.
 func (s *Snapshot) InUnits() bool { return s.Run.Schema.InUnits(s.Kind) }
 
-// Of is the series of a name; one without values where the schema has none.
+// Of returns the series of a name; one without values if the schema has none.
 func (s *Snapshot) Of(name string) SeriesView {
 	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
 		return s.Series[i]
@@ -79,7 +80,8 @@ func (s *Snapshot) Of(name string) SeriesView {
 	return SeriesView{Latest: math.NaN()}
 }
 
-// Cache is the cache that a setting switches; the zero one where the schema has none.
+// Cache returns the cache that a setting switches; the zero value if the schema has
+// none.
 func (s *Snapshot) Cache(setting string) CacheView {
 	if i := s.Run.Schema.CacheOf(setting); i >= 0 {
 		return s.Caches[i]
@@ -87,7 +89,7 @@ func (s *Snapshot) Cache(setting string) CacheView {
 	return CacheView{}
 }
 
-// Picture is the picture of a name; nil where there is none.
+// Picture returns the picture of a name; nil if there is none.
 func (s *Snapshot) Picture(name string) *Picture {
 	if i := s.Run.Schema.PictureNamed(name); i >= 0 {
 		return s.Pictures[i]
@@ -95,12 +97,12 @@ func (s *Snapshot) Picture(name string) *Picture {
 	return nil
 }
 
-// Snapshot is everything the screen needs at one moment. It is immutable:
-// slices and pointers in it are never written after it was published.
+// Snapshot is the complete input of the screen at one moment. It is immutable:
+// memory it refers to is never modified after it was published.
 type Snapshot struct {
 	Run      RunInfo
 	Settings settings.Values
-	Next     *settings.Values // that a restart begins with, where they were changed; nil for Settings
+	Next     *settings.Values // for a restart, if they were changed; nil means Settings
 	State    State
 	Err      string
 	EndedBy  string // the limit that finished the run early, as "max_iterations = 300"; empty for none
@@ -118,8 +120,8 @@ type Snapshot struct {
 	// the last change of a setting or stage, warm-up excluded.
 	Total  Spread
 	Phases [MaxPhases]PhaseView
-	// Whole summarises every iteration of the stage so far, warm-up excluded,
-	// whatever the settings were. Its quantiles are exact to 0.4 %.
+	// Whole summarises all iterations of the stage so far, excluding warm-up,
+	// whatever the settings were. Its quantiles are accurate to 0.4 %.
 	Whole Times
 
 	// Trends is the recent past of the phases, and of the whole iteration.
@@ -128,7 +130,7 @@ type Snapshot struct {
 	Recent []Timing
 
 	IterationTime Curve // milliseconds
-	Clock         Curve // when iterations started, seconds since the run began, pauses included
+	Clock         Curve // when iterations started, in seconds since the run began, including pauses
 
 	Series       [MaxSeries]SeriesView // by the schema
 	SkippedSteps int64
@@ -136,21 +138,21 @@ type Snapshot struct {
 
 	Pictures [MaxPictures]*Picture // by the schema; nil until the first one
 
-	Layers []Layer // in the order in which they run; empty unless the settings ask for them
-	Roofs  *Roofs  // that the layers are judged by; nil where they were never measured
+	Layers []Layer // in execution order; empty unless enabled in the settings
+	Roofs  *Roofs  // by which the layers are judged; nil if never measured
 
 	Caches [MaxCaches]CacheView
 	Memory MemoryView
 	Load   LoadView
 
-	Changes []Change // of settings, each boundary's from its first value to its last, newest last
-	Effects []Effect // one per boundary at which settings changed but limits, newest last
+	Changes []Change // of settings, merged per boundary from the first value to the last; newest last
+	Effects []Effect // one per boundary at which settings other than limits changed; newest last
 
 	Ablation *Ablation // the newest, running or ended; nil without one
 
 	Results []UnitResult
 
 	Log    []LogLine
-	Alerts []Alert // what is wrong now, the worst first
+	Alerts []Alert // current problems, worst first
 	Own    OwnCost
 }

@@ -14,13 +14,13 @@ import (
 	"prismtop/sim/workload"
 )
 
-// This file is the ablation of a run: it switches what the schedule wants between
-// iterations and returns to the settings as they were whichever way it ends.
+// The ablation of a run: it switches settings between iterations as the schedule
+// requires, and restores them however it ends.
 
-// StartAblation begins to compare every switchable optimisation on and off, from
-// the next iteration boundary on. It ends by itself, by StopAblation, and with
-// anything that changes what is compared: a setting, a restart, the run's end. The
-// settings then are what they were.
+// StartAblation starts comparing every switchable optimisation on and off at the
+// next iteration boundary. The ablation ends by itself, by StopAblation, or with
+// anything that changes what is compared: a setting, a restart, the end of the
+// run. The settings are then restored.
 func (r *Run) StartAblation() error { return r.Ablate(ablation.Options{}) }
 
 // Ablate is StartAblation with options.
@@ -65,11 +65,11 @@ type trial struct {
 	table    profiles.Ablation // as last published
 }
 
-// Ablation is the newest table, nil before the first. Only the goroutine that calls Next
-// may ask.
+// Ablation returns the newest table, nil before the first. Only the goroutine that calls
+// Next may call it.
 func (r *Run) Ablation() *profiles.Ablation { return r.loop.table }
 
-// publish shows the table as it is now.
+// publish publishes the current table.
 func (l *loop) publish(t *trial) {
 	v := t.schedule.View()
 	t.table = *v
@@ -82,12 +82,12 @@ func (l *loop) show(v *profiles.Ablation) {
 	l.run.stream.Ablation(v)
 }
 
-// end ends the trial and returns its last table: the one that was published last
-// where the schedule cannot make another.
+// end ends the trial and returns its last table, or the last published one if the
+// schedule cannot make another.
 func (t *trial) end(why string) (last *profiles.Ablation) {
 	before := t.table
 	before.Running, before.Now, before.Ended = false, -1, why
-	before.Rows = slices.Clone(before.Rows) // the published ones are read
+	before.Rows = slices.Clone(before.Rows) // published tables have readers
 	for i := range before.Rows {
 		before.Rows[i].Final = true
 	}
@@ -97,8 +97,8 @@ func (t *trial) end(why string) (last *profiles.Ablation) {
 	return t.schedule.View()
 }
 
-// protect calls what belongs to the ablation alone. A panic there ends the ablation
-// and not the run.
+// protect calls code that belongs to the ablation alone. A panic there ends the
+// ablation, not the run.
 func (l *loop) protect(cut context.Context, do func(*trial)) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -109,7 +109,7 @@ func (l *loop) protect(cut context.Context, do func(*trial)) (err error) {
 	return nil
 }
 
-// startAblation begins an ablation unless one is under way.
+// startAblation starts an ablation unless one is under way.
 func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	if l.ablation != nil || l.finished {
 		return nil
@@ -156,13 +156,12 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	})
 }
 
-// stopAblation ends an ablation, if one is under way, and returns to the settings
-// as they were.
+// stopAblation ends an ablation, if one is under way, and restores the settings.
 func (l *loop) stopAblation(cut context.Context, why string) error {
 	return l.leaveAblation(cut, why, "")
 }
 
-// leaveAblation is stopAblation where the user changes something besides.
+// leaveAblation is stopAblation for a change made by the user.
 func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	t := l.ablation
 	if t == nil {
@@ -175,8 +174,8 @@ func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	return l.change(cut, t.base, true)
 }
 
-// abandonAblation ends the ablation of a run that ends with it. No iteration will run,
-// so the settings as they were are only told.
+// abandonAblation ends an ablation together with its run. No iteration follows, so the
+// restored settings are only published.
 func (l *loop) abandonAblation(why string) {
 	t := l.ablation
 	if t == nil {
@@ -192,7 +191,7 @@ func (l *loop) abandonAblation(why string) {
 	l.announce(changes)
 }
 
-// switchAblation brings the settings to what the next iteration is to run under.
+// switchAblation switches to the settings for the next iteration.
 func (l *loop) switchAblation(cut context.Context) error {
 	if l.ablation == nil {
 		return nil
@@ -208,7 +207,7 @@ func (l *loop) switchAblation(cut context.Context) error {
 	return l.change(cut, next, true)
 }
 
-// observeAblation shows an iteration to the ablation.
+// observeAblation passes an iteration to the ablation.
 func (l *loop) observeAblation(cut context.Context) error {
 	if l.ablation == nil {
 		return nil

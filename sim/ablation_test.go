@@ -33,8 +33,8 @@ func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregat
 	return r, a, s
 }
 
-// Whichever way an ablation ends, the settings are what they were, and the table
-// says why it ended.
+// However an ablation ends, the settings are restored, and the table says why it
+// ended.
 func TestAnAblationReturnsToTheSettings(t *testing.T) {
 	long := ablation.Options{Rounds: 1000, Least: 4, Time: time.Millisecond, Only: brief.Only}
 	for _, tt := range []struct {
@@ -162,8 +162,8 @@ func returned(t *testing.T, s *profiles.Snapshot, before settings.Values, why st
 	}
 }
 
-// A fault of the ablation's own code ends the ablation, and the run goes on under the
-// settings as they were, with what was compared until then.
+// A fault in the ablation's own code ends the ablation, and the run continues with
+// the restored settings and the comparisons so far.
 func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -198,7 +198,7 @@ func TestAPanicOfTheAblationCostsTheRunNothing(t *testing.T) {
 	}
 }
 
-// A run that fails during an ablation tells the settings that the user had.
+// A run that fails during an ablation reports the user's settings.
 func TestAFailedRunTellsTheSettingsBeforeItsAblation(t *testing.T) {
 	r, a, before := switched(t)
 	r.loop.close() // the next iteration meets nothing

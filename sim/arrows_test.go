@@ -14,7 +14,7 @@ const module = "prismtop"
 
 // An arrow is a rule about imports: no package in the rooms from may depend on a
 // package in the rooms never, directly or not. Tests are free: they may put a
-// package beside those it must not know.
+// package to the packages it must not import.
 type arrow struct {
 	from   []string
 	but    []string // rooms inside from that are free
@@ -59,14 +59,14 @@ var owners = map[string]string{
 	"archive/zip": "sim/npy",
 }
 
-// pkg is what `go list` tells about a package.
+// pkg is the output of `go list` for a package.
 type pkg struct {
 	ImportPath string
 	Imports    []string
 }
 
-// inRoom tells whether a package lies in one of the rooms: in the room itself alone where
-// its name follows "=".
+// inRoom reports whether a package is in one of the rooms: only the room itself if its name
+// follows "=".
 func inRoom(path string, rooms []string) bool {
 	return slices.ContainsFunc(rooms, func(room string) bool {
 		if exact, ok := strings.CutPrefix(room, "="); ok {

@@ -9,10 +9,10 @@ import (
 	"prismtop/sim/ablation"
 )
 
-// command is something to do at the next iteration boundary.
+// command is an operation for the next iteration boundary.
 type command struct {
 	kind     commandKind
-	settings settings.Values // of setCommand: all that is asked for, valid
+	settings settings.Values // of setCommand: all requested settings, valid
 
 	ablation  ablation.Options      // of ablateCommand
 	before    []settings.Assignment // of replicateCommand and forkCommand
@@ -35,16 +35,16 @@ const (
 	stopCommand
 )
 
-// Set asks for a setting to change: a live one at the next iteration boundary, any other
-// one, and all of a run that is over, for the run that Restart begins. It is refused at
-// once, with the reason, when the value is wrong or this machine cannot serve it.
+// Set requests a change of a setting: a live one changes at the next iteration boundary;
+// others, and all settings of a finished run, change with the run that Restart starts.
+// Set returns an error at once if the value is invalid or not supported by this machine.
 func (r *Run) Set(key, value string) error {
 	return r.SetMany([]settings.Assignment{{Key: key, Value: value}})
 }
 
-// SetMany asks for several settings to change at one and the same iteration
-// boundary. Where one of them is refused, none changes; rules that join settings
-// are judged with all in place.
+// SetMany requests changes of several settings at the same iteration boundary. If
+// one is rejected, none changes; rules that involve several settings are checked
+// with all changes applied.
 func (r *Run) SetMany(sets []settings.Assignment) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *Run) SetMany(sets []settings.Assignment) error {
 	return nil
 }
 
-// assign is the settings that are asked for with some changed; the caller holds mu.
+// assign returns the requested settings with some changed; the caller holds mu.
 func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 	next, live := r.wanted, true
 	for _, a := range sets {
@@ -90,9 +90,9 @@ func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 	return next, err
 }
 
-// Check says what a restart would find wrong with settings that Set accepts: it reads
-// the picture that they name, which may take long, but not beyond the run's end. Nothing
-// changes.
+// Check returns the error that a restart would find in settings accepted by Set: it
+// reads the picture they name, which may take long, but not beyond the end of the run.
+// Nothing changes.
 func (r *Run) Check(sets []settings.Assignment) error {
 	r.mu.Lock()
 	next, err := r.assign(sets)
@@ -105,7 +105,7 @@ func (r *Run) Check(sets []settings.Assignment) error {
 	return err
 }
 
-// Pause stops the loop after the current iteration, or lets it go on.
+// Pause pauses the loop after the current iteration, or resumes it.
 func (r *Run) Pause(paused bool) {
 	if paused {
 		r.send(command{kind: pauseCommand})
@@ -117,9 +117,9 @@ func (r *Run) Pause(paused bool) {
 // Step runs one iteration of a paused run.
 func (r *Run) Step() { r.send(command{kind: stepCommand}) }
 
-// Restart begins again from the first weights of the seed, with the settings as they
-// are and those that wait for the next run. Where these cannot be served the run goes
-// on, and the log has the reason.
+// Restart starts again from the seed's initial weights, with the current settings and
+// those waiting for the next run. If these cannot be used the run continues, and the
+// log gives the reason.
 func (r *Run) Restart() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,8 @@ func (r *Run) Restart() error {
 	return nil
 }
 
-// CanRestart is the error that Restart would return: nothing is left to restart.
+// CanRestart returns the error that Restart would return, when there is nothing
+// left to restart.
 func (r *Run) CanRestart() error {
 	if r.ended() {
 		return errEnded
@@ -138,7 +139,7 @@ func (r *Run) CanRestart() error {
 	return nil
 }
 
-// Stop ends the run after the current iteration, or within one that takes long.
+// Stop ends the run after the current iteration, or within it if it takes long.
 func (r *Run) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,8 +149,8 @@ func (r *Run) Stop() {
 	}
 }
 
-// Save asks for the reconstruction to be written as 16-bit PNG and NPY; the log
-// tells the paths, or what went wrong.
+// Save requests that the reconstruction be written as 16-bit PNG and NPY; the log
+// gives the paths or the error.
 func (r *Run) Save() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,7 +161,7 @@ func (r *Run) Save() error {
 	return nil
 }
 
-// savePath is where Save writes, without extension.
+// savePath returns the path that Save writes to, without extension.
 func (r *Run) savePath() string {
 	if r.options.SaveTo != "" {
 		return r.options.SaveTo
@@ -175,7 +176,7 @@ func (r *Run) send(c command) {
 	r.queue(c)
 }
 
-// queue adds a command and wakes a loop that waits; the caller holds mu.
+// queue adds a command and wakes a waiting loop; the caller holds mu.
 func (r *Run) queue(c command) {
 	r.commands = append(r.commands, c)
 	r.pending.Store(true)
@@ -185,7 +186,7 @@ func (r *Run) queue(c command) {
 	}
 }
 
-// take hands over the commands that wait.
+// take returns and removes the queued commands.
 func (r *Run) take() []command {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,23 +7,23 @@ import (
 	"prismtop/sim/workload"
 )
 
-// layersEvery is how often the profile of the layers is published: often enough for
-// a screen, and rarely enough that it costs an iteration one addition a step.
+// layersEvery is the interval at which the layer profile is published: often enough
+// for a screen, rarely enough that an iteration costs only one addition per step.
 const layersEvery = 500 * time.Millisecond
 
 // layerProfile sums the times of a plan's steps between two publications.
 type layerProfile struct {
-	plan    *profiles.Layer  // the first step of the plan that is summed, which names it
+	plan    *profiles.Layer  // the first step of the summed plan, which identifies it
 	kernels []profiles.Layer // without times
 	of      []int            // the kernel of each step
 	nanos   []int64          // of each kernel
 	n       int64            // iterations summed
-	since   time.Time        // of the first of them
-	judge   workload.Judge   // nil when no roofs were measured
-	shown   *profiles.Roofs  // the same, for the screen
+	since   time.Time        // start of the first of them
+	judge   workload.Judge   // nil if no roofs were measured
+	shown   *profiles.Roofs  // the same, as published
 }
 
-// add takes in one iteration that ran the whole plan.
+// add adds one iteration that ran the whole plan.
 func (p *layerProfile) add(steps []profiles.Layer, nanos []int64, now time.Time) {
 	if len(steps) == 0 {
 		return
@@ -40,8 +40,8 @@ func (p *layerProfile) add(steps []profiles.Layer, nanos []int64, now time.Time)
 	p.n++
 }
 
-// begin turns to another plan. A step without operations and bytes of its own tells a
-// part of the time of the kernel before it.
+// begin switches to another plan. A step without operations and bytes reports a share
+// of the time of the preceding kernel.
 func (p *layerProfile) begin(steps []profiles.Layer) {
 	*p = layerProfile{plan: &steps[0], of: make([]int, len(steps)), judge: p.judge, shown: p.shown}
 	for i := range steps {
@@ -54,10 +54,10 @@ func (p *layerProfile) begin(steps []profiles.Layer) {
 	p.nanos = make([]int64, len(p.kernels))
 }
 
-// due tells whether there is something to publish.
+// due reports whether there is something to publish.
 func (p *layerProfile) due(now time.Time) bool { return p.n > 0 && now.Sub(p.since) >= layersEvery }
 
-// take gives the kernels with their mean times, and begins again.
+// take returns the kernels with their mean times, and resets the sums.
 func (p *layerProfile) take() []profiles.Layer {
 	layers := make([]profiles.Layer, len(p.kernels))
 	copy(layers, p.kernels)
@@ -74,7 +74,7 @@ func (p *layerProfile) take() []profiles.Layer {
 	return layers
 }
 
-// profileLayers adds an iteration to the profile, where the settings want one.
+// profileLayers adds an iteration to the profile, if the settings ask for one.
 // Iterations that ended a sample early did not run the whole plan.
 func (l *loop) profileLayers(rec *profiles.Iteration) {
 	profiler, ok := l.work.(workload.Profiler)
@@ -89,7 +89,7 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	}
 }
 
-// judgeLayers finds the roofs of the kernels and threads in use.
+// judgeLayers finds the roofs for the kernels and threads in use.
 func (l *loop) judgeLayers() {
 	l.layers = layerProfile{}
 	device := l.work.Device()

@@ -12,35 +12,35 @@ import (
 	"prismtop/sim/workload"
 )
 
-// loop is what belongs to the run's goroutine alone.
+// loop is the state owned by the run's goroutine.
 type loop struct {
 	run      *Run
 	settings settings.Values // in force
-	reads    readSettings    // of them, what the loop itself reads
+	reads    readSettings    // those that the loop itself reads
 	work     workload.Task
 	info     profiles.RunInfo
 
 	paused   bool
-	finished bool             // nothing more to do until a restart
+	finished bool             // finished until a restart
 	next     *settings.Values // of the restart; nil for the user's own
-	failure  error            // why, when the reconstruction diverged
-	endedBy  string           // the limit that the last iteration reached; empty for none
+	failure  error            // the reason, if the reconstruction diverged
+	endedBy  string           // the limit reached by the last iteration; empty for none
 	restarts int
 	changes  uint32
 	index    int64 // of the next iteration
-	quality  int   // the series that is the quality, −1 for none
-	looking  int   // the phase that comparing and picturing count to, −1 for none
+	quality  int   // the series of the quality, −1 for none
+	looking  int   // the phase for comparing and picturing, −1 for none
 
-	began   time.Time     // clock of Iteration.Start
+	began   time.Time     // origin of Iteration.Start
 	active  time.Duration // running time before resumed
 	resumed time.Time
-	compare time.Time // when the quality was last measured
+	compare time.Time // time of the last quality measurement
 
 	rec      profiles.Iteration
 	layers   layerProfile
 	ablation *trial             // nil where none is under way
 	fork     *fork              // likewise
-	table    *profiles.Ablation // of the newest, nil before the first
+	table    *profiles.Ablation // of the newest ablation, nil before the first
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -60,13 +60,13 @@ func (l *loop) prepare(ctx context.Context, r *Run, v settings.Values) error {
 	return nil
 }
 
-// build makes a workload of inputs.
+// build makes a workload from inputs.
 func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inputs) (candidate, error) {
 	work, err := r.options.Maker.New(ctx, v, inputs)
 	return candidate{v, inputs, work}, err
 }
 
-// begin takes over a workload, whose first iteration is next, and announces it.
+// begin adopts a workload, whose first iteration is next, and announces it.
 func (l *loop) begin(r *Run, c candidate) {
 	if k, ok := c.work.(workload.Keeper); ok && r.options.KeepOutput {
 		k.KeepOutput()
@@ -102,7 +102,8 @@ func (l *loop) begin(r *Run, c candidate) {
 	r.stream.Memory(l.work.Memory())
 }
 
-// picture publishes the pictures that change while the run lasts, or those that do not.
+// picture publishes either the pictures that change during the run or those that do
+// not.
 func (l *loop) picture(live bool) {
 	imager, ok := l.work.(workload.Imager)
 	if !ok {
@@ -126,8 +127,8 @@ func (l *loop) close() {
 	}
 }
 
-// iterateUntilDone iterates until there is nothing more to do. ctx ends that between
-// two iterations, cut within one.
+// iterateUntilDone iterates until there is nothing more to do. The end of ctx stops
+// it between two iterations, that of cut within one.
 func (l *loop) iterateUntilDone(ctx, cut context.Context) error {
 	stream := l.run.stream
 	stream.State(profiles.Running, "")
@@ -150,7 +151,7 @@ func (l *loop) iterateUntilDone(ctx, cut context.Context) error {
 	}
 }
 
-// announceEnd publishes that the reconstruction is complete, or diverged.
+// announceEnd publishes that the reconstruction is complete or has diverged.
 func (l *loop) announceEnd() {
 	if l.failure != nil {
 		l.run.stream.State(profiles.Failed, l.failure.Error())
@@ -160,7 +161,7 @@ func (l *loop) announceEnd() {
 }
 
 // end publishes how the loop ended and returns the run's error. A run that was cut
-// short was stopped.
+// short counts as stopped.
 func (l *loop) end(cut context.Context, err error) error {
 	why := "the run failed"
 	if cut.Err() != nil && errors.Is(err, cut.Err()) {
@@ -230,8 +231,8 @@ func (l *loop) iterate(cut context.Context) error {
 	return nil
 }
 
-// look compares the reconstruction with the truth and publishes its picture where
-// that is due. Its time counts as metrics; an iteration without has none.
+// look compares the reconstruction with the truth and publishes its picture, if
+// due. Its time counts as metrics; other iterations have none.
 func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound bool) (v profiles.Values, has bool) {
 	start := time.Now()
 	v, has = outcome.Measured, outcome.UnitEnded
@@ -261,7 +262,7 @@ func (l *loop) compareDue(now time.Time) bool {
 	return every > 0 && now.Sub(l.compare) >= every
 }
 
-// readSettings is what the loop itself reads of the settings in every iteration.
+// readSettings are the settings that the loop itself reads in every iteration.
 type readSettings struct {
 	maxUnitsKey   string
 	maxIterations int64
@@ -270,7 +271,7 @@ type readSettings struct {
 	layers        bool // to be profiled
 }
 
-// read takes over what the loop reads of the settings in force.
+// read updates readSettings from the settings in force.
 func (l *loop) read() {
 	v, units := l.settings, settings.MaxUnits(l.info.Schema.Unit.Many)
 	l.reads = readSettings{
@@ -279,8 +280,8 @@ func (l *loop) read() {
 	}
 }
 
-// limit names the setting that ends the run with the present iteration; empty for
-// none.
+// limit returns the setting that ends the run with the current iteration; empty
+// for none.
 func (l *loop) limit(now time.Time, outcome *workload.Outcome) string {
 	s := &l.reads
 	switch {
@@ -294,8 +295,8 @@ func (l *loop) limit(now time.Time, outcome *workload.Outcome) string {
 	return ""
 }
 
-// obey carries out the commands that wait; a paused or finished loop waits for
-// some. It returns true when the run is to end.
+// obey executes the queued commands; a paused or finished loop waits for some. It
+// returns true if the run must end.
 func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 	if ctx.Err() != nil {
 		return true, nil
@@ -347,7 +348,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	return false, nil
 }
 
-// base is the user's settings: while an ablation switches them, those that it returns to.
+// base returns the user's settings: during an ablation, those that it will restore.
 func (l *loop) base() settings.Values {
 	if l.ablation != nil {
 		return l.ablation.base
@@ -355,8 +356,8 @@ func (l *loop) base() settings.Values {
 	return l.settings
 }
 
-// set changes settings between two iterations: the live ones of a run that goes on before
-// its next iteration, the others when it is restarted.
+// set changes settings between two iterations: live settings of a continuing run before
+// its next iteration, the others at its restart.
 func (l *loop) set(cut context.Context, next settings.Values) error {
 	before := l.base()
 	now := before
@@ -379,8 +380,7 @@ func (l *loop) set(cut context.Context, next settings.Values) error {
 	return l.change(cut, now, false)
 }
 
-// setNext takes the settings that a restart begins with, where those that the run goes
-// on with are now.
+// setNext sets the settings for a restart, given the current ones of the run.
 func (l *loop) setNext(next, now settings.Values) {
 	differs := len(next.Differing(now)) > 0
 	if differs || l.next != nil {
@@ -392,7 +392,8 @@ func (l *loop) setNext(next, now settings.Values) {
 	}
 }
 
-// change brings the live settings to those of next, all before the next iteration.
+// change changes the live settings to those of next, all before the next
+// iteration.
 func (l *loop) change(cut context.Context, next settings.Values, ablating bool) error {
 	changes := l.changesTo(next, ablating)
 	if len(changes) == 0 {
@@ -414,7 +415,8 @@ func (l *loop) change(cut context.Context, next settings.Values, ablating bool) 
 	return nil
 }
 
-// announceSuspended logs the numbers that were suspended, or are in force again.
+// announceSuspended logs the numbers that have been suspended or are in force
+// again.
 func (l *loop) announceSuspended(before settings.Values) {
 	for i := range l.settings.Keys() {
 		k := &l.settings.Keys()[i]
@@ -430,7 +432,7 @@ func (l *loop) announceSuspended(before settings.Values) {
 	}
 }
 
-// changesTo lists what differs from the settings in force.
+// changesTo lists the differences from the settings in force.
 func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change {
 	var changes []profiles.Change
 	at := time.Since(l.began)
@@ -447,7 +449,7 @@ func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change 
 	return changes
 }
 
-// announce publishes changes that led to the settings as they are.
+// announce publishes changes that led to the current settings.
 func (l *loop) announce(changes []profiles.Change) {
 	for _, c := range changes {
 		l.changes++
@@ -484,8 +486,8 @@ func (l *loop) step(cut context.Context) error {
 	return err
 }
 
-// restart begins again from the first weights of the seed. Where that cannot be, the run
-// goes on as it was.
+// restart starts again from the seed's initial weights. If that is impossible, the run
+// continues unchanged.
 func (l *loop) restart(cut context.Context) error {
 	before, held := l.base(), l.work.Memory()
 	v := before
@@ -513,10 +515,10 @@ func (l *loop) restart(cut context.Context) error {
 	return nil
 }
 
-// another makes the workload of a restart beside the present one, which goes on
-// where there can be none; the log has the reason, and c no workload. Where the memory does
-// not hold both, the present one is given up once the inputs are there, and what is wrong
-// then is an error.
+// another makes the workload of a restart while the current one still exists. If that
+// fails, the current one continues, the log gives the reason, and c has no workload. If
+// memory cannot hold both, the current one is closed once the inputs are loaded, and any
+// later failure is returned as an error.
 func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c candidate, err error) {
 	stream := l.run.stream
 	running := !l.paused && !l.finished
@@ -555,7 +557,7 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	return c, nil
 }
 
-// announceState publishes what the run does.
+// announceState publishes the state of the run.
 func (l *loop) announceState() {
 	switch {
 	case l.finished:
@@ -567,7 +569,7 @@ func (l *loop) announceState() {
 	}
 }
 
-// with lists what settings have otherwise than before: " with radius = 24".
+// with lists the settings that differ from before: " with radius = 24".
 func with(v, before settings.Values) string {
 	if changes := v.ChangesFrom(before); changes != "" {
 		return " with " + changes
@@ -575,7 +577,7 @@ func with(v, before settings.Values) string {
 	return ""
 }
 
-// save writes the reconstruction as it stands.
+// save writes the current reconstruction.
 func (l *loop) save(cut context.Context) {
 	paths, err := l.write(cut, l.run.savePath(), true)
 	var told []string
@@ -590,7 +592,7 @@ func (l *loop) save(cut context.Context) {
 	l.run.stream.Refuse(strings.Join(told, "; "))
 }
 
-// write writes the result to files named after base, fresh ones where asked.
+// write writes the result to files named after base, to new ones if fresh is set.
 func (l *loop) write(ctx context.Context, base string, fresh bool) ([]string, error) {
 	if l.work == nil {
 		return nil, errors.New("nothing was reconstructed yet")

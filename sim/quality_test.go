@@ -42,12 +42,12 @@ func reconstructed(t *testing.T, s settings.Values) (got, truth []float32, r *Ru
 // picture are the pixels of a picture of a run that does not iterate.
 func picture(r *Run, id int) []float32 { return r.loop.work.(workload.Imager).Picture(id).Pixels }
 
-// object is what a run reconstructs.
+// object is the object that a run reconstructs.
 func object(r *Run) *pictures.Object { return r.inputs.(prism.Inputs).Object }
 
 // bandLimited is the object with the frequencies that the run's apertures pass and
-// no others, on the object's window: all that a reconstruction can be asked for.
-// The object is real, so a frequency that is measured tells its negative as well.
+// no others, on the object's window: all that can be required of a reconstruction.
+// The object is real, so a measured frequency also determines its negative.
 func bandLimited(t *testing.T, r *Run) []float32 {
 	t.Helper()
 	n, info := object(r).Size, r.Info()

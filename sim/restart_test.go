@@ -96,7 +96,7 @@ func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
 	}
 }
 
-// A run outlives a restart that cannot be: running, paused or finished it is what it was.
+// A run survives a failed restart: running, paused or finished, it is unchanged.
 func TestARunOutlivesARestartThatFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "europa.png")
 	for _, tt := range []struct {

@@ -1,9 +1,9 @@
-// Package sim runs a reconstruction on a goroutine of its own and lets the
-// outside change its settings between iterations.
+// Package sim runs a reconstruction on its own goroutine and lets others change
+// its settings between iterations.
 //
-// The run writes what it measures into a stream.Stream and never waits for a
-// reader. Commands (a setting, pause, step, restart, save, stop) are queued by
-// any goroutine and obeyed at the next iteration boundary.
+// The run writes its measurements to a stream.Stream and never waits for a
+// reader. Commands (a setting, pause, step, restart, save, stop) can be queued by
+// any goroutine and are executed at the next iteration boundary.
 package sim
 
 import (
@@ -21,57 +21,57 @@ import (
 	"prismtop/sim/workload"
 )
 
-// Options says what to run and how to be watched.
+// Options configures a run and its observation.
 type Options struct {
 	Maker    workload.Maker // of the workload
 	Settings settings.Values
 	Stream   *stream.Stream
 
-	// SaveTo is the path, without extension, that Save writes a .png and a .npy
-	// beside; empty is "prismtop-" and the object's name in the working folder. Where
-	// that is taken it is followed by -2, or -3, and so on.
+	// SaveTo is the path of the .png and .npy files written by Save, without
+	// extension; empty means "prismtop-" and the object's name in the working folder.
+	// If the name is taken, -2, -3, … is appended.
 	SaveTo string
 
-	// GPUReason tells why no GPU can be used; empty when one can.
+	// GPUReason is the reason why no GPU can be used; empty if one can.
 	GPUReason string
 
-	// Roofs gives what the machine can do at most with kernels on a number of
-	// threads, nil when that was not measured. The layers are judged by it. It may
-	// be nil, and is called by the run's goroutine when settings change.
+	// Roofs returns the machine's peak rates for kernels on a number of threads,
+	// nil if they were not measured. The layers are judged by them. Roofs may be
+	// nil, and is called by the run's goroutine when settings change.
 	Roofs func(kernels string, threads int) workload.Judge
 
-	// Notes are lines for the log's beginning.
+	// Notes are the first lines of the log.
 	Notes []string
 
-	// KeepOutput makes sure that there is a reconstruction to write after a run was
-	// stopped within an iteration that takes long, at the cost of a copy in each such.
+	// KeepOutput ensures that there is a reconstruction to write after a run was
+	// stopped within a long iteration, at the cost of one copy per long iteration.
 	KeepOutput bool
 
-	// Linger keeps a run that finished ready for Save and Restart until Stop.
+	// Linger keeps a finished run available for Save and Restart until Stop.
 	Linger bool
 
-	// Metrics is how often the reconstruction is compared with the truth between
-	// the ends of samples; 0 is only there.
+	// Metrics is the interval at which the reconstruction is compared with the
+	// truth between the ends of samples; 0 means only at the ends.
 	Metrics time.Duration
 }
 
 // Run is a reconstruction under way. Its methods may be called from any goroutine.
 type Run struct {
 	options Options
-	cut     context.Context // ends a little after the run is to stop
-	hurry   func()          // makes cut end; nil before Start
+	cut     context.Context // ends shortly after the run was told to stop
+	hurry   func()          // ends cut; nil before Start
 	stream  *stream.Stream
-	inputs  workload.Inputs // nil until they were loaded
+	inputs  workload.Inputs // nil until loaded
 
 	prepared bool
 
 	mu       sync.Mutex
-	wanted   settings.Values // of the next start, once the queue is obeyed
-	started  settings.Values // that the present start began with
+	wanted   settings.Values // for the next start, once the queue is executed
+	started  settings.Values // with which the current start began
 	commands []command
 	err      error
 
-	pending atomic.Bool   // commands wait
+	pending atomic.Bool   // commands are queued
 	over    atomic.Bool   // finished or failed: waits for a restart
 	wake    chan struct{} // ends the wait of a paused run
 	done    chan struct{}
@@ -79,9 +79,9 @@ type Run struct {
 	loop loop
 }
 
-// New loads the picture, compiles the plans and prepares everything; it does not
-// start. Errors name the setting or the file that is wrong, or are that of ctx where it
-// ends before.
+// New loads the picture, compiles the plans and prepares everything, but does not start
+// the run. Errors name the setting or the file; if ctx ends first, its error is
+// returned.
 func New(ctx context.Context, o Options) (*Run, error) {
 	r, err := Open(ctx, o)
 	if err == nil {
@@ -93,9 +93,9 @@ func New(ctx context.Context, o Options) (*Run, error) {
 	return r, nil
 }
 
-// Open is New for a screen that wants to be there at once: Start prepares what
-// takes time. A picture's file is read here already. What New finds wrong with the
-// settings later than Open is a SettingsError of Wait.
+// Open is New for a screen that must appear at once: slow preparation is left to
+// Start. Only a picture file is read here. Errors in the settings that New would
+// return, but that are found after Open, are returned by Wait as a SettingsError.
 func Open(ctx context.Context, o Options) (*Run, error) {
 	if err := o.Settings.Validate(); err != nil {
 		return nil, err
@@ -129,29 +129,29 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	return r.loop.prepare(ctx, r, r.options.Settings)
 }
 
-// begun notes the settings that a start began with.
+// begun records the settings with which a start began.
 func (r *Run) begun(v settings.Values) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.started = v
 }
 
-// SettingsError ends a run whose settings cannot be served.
+// SettingsError ends a run whose settings cannot be used.
 type SettingsError struct{ Err error }
 
 // Error names the setting.
 func (e *SettingsError) Error() string { return e.Err.Error() }
 
-// Unwrap is what went wrong.
+// Unwrap returns the underlying error.
 func (e *SettingsError) Unwrap() error { return e.Err }
 
-// patience is how long what is in progress may go on once the run is to stop: nearly
-// every iteration ends by then, and nothing of it is lost.
+// patience is how long current work may continue once the run must stop: nearly
+// every iteration ends by then, and nothing is lost.
 const patience = 300 * time.Millisecond
 
 // Start runs the loop on its goroutine until it is done, ctx ends or Stop is called.
-// Then the iteration in progress ends, or is cut short where it takes long; so is
-// everything else that does.
+// The current iteration is then finished, or cut short if it takes long, as is any
+// other long operation.
 func (r *Run) Start(ctx context.Context) {
 	cut, end := context.WithCancel(context.WithoutCancel(ctx))
 	hurry := func() { time.AfterFunc(patience, end) }
@@ -171,8 +171,8 @@ func (r *Run) Start(ctx context.Context) {
 }
 
 // guard turns a panic of the loop into an error, so that the terminal and the
-// recording are closed in order. ctx ends the run between two iterations, cut in the
-// middle of what takes long.
+// recording are closed in order. The end of ctx stops the run between two
+// iterations, that of cut within long operations.
 func (r *Run) guard(ctx, cut context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -201,12 +201,12 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error tells the panic in one line; Stack has the rest.
+// Error describes the panic in one line; Stack has the rest.
 func (e *PanicError) Error() string { return fmt.Sprintf("the run panicked: %v", e.Value) }
 
 // Next runs one iteration of a run that was not started, on the caller's goroutine,
-// after the commands that wait: as the loop does, for those who measure iteration by
-// iteration. rec is what it recorded, and is valid until the next call; done is true
+// after executing the queued commands like the loop: for callers that measure
+// iteration by iteration. rec is its record, valid until the next call; done is true
 // once there is nothing more to do. Close ends the run.
 func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err error) {
 	if r.loop.index == 0 {
@@ -224,8 +224,8 @@ func (r *Run) Next(ctx context.Context) (rec *profiles.Iteration, done bool, err
 	return &r.loop.rec, r.loop.finished, r.loop.failure
 }
 
-// Steps are the timed steps of the newest iteration of a workload that is a Profiler;
-// none of any other. Only the goroutine that calls Next may ask.
+// Steps returns the timed steps of the newest iteration if the workload is a
+// Profiler, else none. Only the goroutine that calls Next may call it.
 func (r *Run) Steps() ([]profiles.Layer, []int64) {
 	if p, ok := r.loop.work.(workload.Profiler); ok {
 		return p.Steps()
@@ -233,17 +233,18 @@ func (r *Run) Steps() ([]profiles.Layer, []int64) {
 	return nil, nil
 }
 
-// Info describes the run. Only the goroutine that calls Next may ask.
+// Info describes the run. Only the goroutine that calls Next may call it.
 func (r *Run) Info() profiles.RunInfo { return r.loop.info }
 
-// Memory is what the run holds. Only the goroutine that calls Next may ask.
+// Memory returns the memory held by the run. Only the goroutine that calls Next
+// may call it.
 func (r *Run) Memory() profiles.Memory { return r.loop.work.Memory() }
 
 // Done is closed when the loop has ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
 
-// Wait waits for the end of the loop. Its error is nil when the run finished or
-// was stopped.
+// Wait waits for the end of the loop. Its error is nil if the run finished or was
+// stopped.
 func (r *Run) Wait() error {
 	<-r.done
 	r.mu.Lock()
@@ -251,7 +252,7 @@ func (r *Run) Wait() error {
 	return r.err
 }
 
-// Threads is the number of threads that the kernels run on.
+// Threads returns the number of threads that the kernels run on.
 func (r *Run) Threads() int {
 	if device := r.loop.work.Device(); device != nil {
 		return device.Threads()
@@ -263,11 +264,11 @@ func (r *Run) Threads() int {
 func (r *Run) Close() { r.loop.close() }
 
 // WriteReconstruction writes the reconstruction of a run that has ended to
-// base.png (16 bit) and base.npy, or to base.npy alone with an error where it is not
-// finite. It returns the paths that were written: none where ctx ended before.
+// base.png (16 bit) and base.npy, or, with an error, to base.npy alone if it is not
+// finite. It returns the paths that were written: none if ctx ended first.
 func (r *Run) WriteReconstruction(ctx context.Context, base string) ([]string, error) {
 	return r.loop.write(ctx, base, false)
 }
 
-// errEnded refuses a command to a run whose loop is gone.
+// errEnded is returned for a command to a run whose loop has ended.
 var errEnded = errors.New("the run is over for good; start prismtop again")

@@ -200,8 +200,8 @@ func TestPauseStepAndRestart(t *testing.T) {
 	until(t, a, "going on", func(s *profiles.Snapshot) bool { return s.State == profiles.Running && s.Index > 2 })
 }
 
-// Settings of a run that is over are those of the next, and take effect with it; those
-// of the run that is over stay what it ran under.
+// Changed settings of a finished run take effect with the next one; its own settings
+// remain those it ran under.
 func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
 	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
@@ -256,7 +256,8 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
-	// The loop waits, so nobody else reads the object: the next sample measures it.
+	// The loop waits, so nothing else reads the object: the next sample measures
+	// it.
 	middle := object(r).Size/2*object(r).Size + object(r).Size/2
 	healthy := object(r).Amplitude[middle]
 	object(r).Amplitude[middle] = float32(math.NaN())

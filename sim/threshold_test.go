@@ -50,7 +50,7 @@ func TestAThresholdBelongsToItsLoss(t *testing.T) {
 	}
 }
 
-// told says whether the log has a line that begins so.
+// told reports whether the log has a line that begins so.
 func told(s *profiles.Snapshot, text string) bool {
 	return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return strings.HasPrefix(l.Text, text) })
 }
@@ -71,7 +71,7 @@ func TestASuspendedThresholdComesBack(t *testing.T) {
 		{[]settings.Assignment{{Key: "composite_l1", Value: "0.7"}, {Key: "composite_ssim", Value: "0.3"}}, "2e-09"},
 		{[]settings.Assignment{{Key: "threshold", Value: "3e-9"}, {Key: "loss", Value: "ssim"}}, "3e-09"}, // in any order
 		{[]settings.Assignment{{Key: "loss", Value: "l2"}}, "3e-09 for ssim"},
-		{[]settings.Assignment{{Key: "threshold", Value: "1e-9 for normalised l1"}}, "1e-09 for normalised l1"}, // as undo asks for it
+		{[]settings.Assignment{{Key: "threshold", Value: "1e-9 for normalised l1"}}, "1e-09 for normalised l1"}, // as requested by undo
 		{[]settings.Assignment{{Key: "threshold", Value: "0"}, {Key: "loss", Value: "l1"}}, "0"},                // never is never
 	}
 	for i, step := range steps {

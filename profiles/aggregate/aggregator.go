@@ -1,5 +1,5 @@
-// Package aggregate takes in the events of a source and builds the snapshots that the screen
-// draws: windows, histograms, curves and trends, with the effects of changes and alerts.
+// Package aggregate consumes the events of a source and builds the snapshots for the screen:
+// windows, histograms, curves and trends, with alerts and the effects of changes.
 package aggregate
 
 import (
@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// leastInterval is the fastest that Run ticks: 10 snapshots a second.
+	// leastInterval is the minimum interval of Run: 10 snapshots per second.
 	leastInterval = 100 * time.Millisecond
-	// maxLog bounds the log lines that are kept, the newest.
+	// maxLog bounds the number of log lines kept.
 	maxLog = 200
 )
 
 // Options of an Aggregator.
 type Options struct {
-	// Pictures is the least time between two requests for a picture of the
-	// reconstruction; 0 asks for none.
+	// Pictures is the minimum time between two requests for a picture of the
+	// reconstruction; 0 disables requests.
 	Pictures time.Duration
 
-	// Load reads what programs take of the processors; nil reads this machine.
+	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
 }
 
-// Aggregator takes in the events of a Source and builds a Snapshot per tick.
+// Aggregator consumes the events of a Source and builds a Snapshot per tick.
 type Aggregator struct {
 	source  profiles.Source
-	asker   profiles.Asker    // nil where the source makes no pictures when asked
-	report  profiles.Reporter // nil where readings of the machine come as events
+	asker   profiles.Asker    // nil if the source makes no pictures on request
+	report  profiles.Reporter // nil if readings of the machine arrive as events
 	options Options
 	offers  chan *profiles.Snapshot
 	newest  atomic.Pointer[profiles.Snapshot]
@@ -46,7 +46,7 @@ type Aggregator struct {
 	log      []profiles.LogLine
 	ablation *profiles.Ablation
 
-	asked    time.Time // when a picture was asked for
+	asked    time.Time // when a picture was last requested
 	memory   profiles.MemoryView
 	readings readings
 	loads    loads
@@ -56,7 +56,7 @@ type Aggregator struct {
 	ablatingSince time.Time
 }
 
-// record is what was aggregated since Begin.
+// record holds everything aggregated since Begin.
 type record struct {
 	run      profiles.RunInfo
 	settings settings.Values
@@ -70,7 +70,7 @@ type record struct {
 	has    bool
 	recent window
 	stage  *[profiles.MaxPhases + 1]histogram // of the whole stage; the last is Total
-	fresh  bool                               // iterations came since times were summarised
+	fresh  bool                               // iterations arrived since times were summarised
 	times  profiles.Times
 	whole  profiles.Times
 	trends trends
@@ -78,7 +78,7 @@ type record struct {
 
 	iterationTime, clock series
 	series               [profiles.MaxSeries]series
-	values               [profiles.MaxSeries]profiles.SeriesView // of those that are measured now and then
+	values               [profiles.MaxSeries]profiles.SeriesView // of the occasionally measured series
 
 	watch  memoryWatch
 	alerts alert.Watch
@@ -92,8 +92,8 @@ type record struct {
 	results  []profiles.UnitResult
 }
 
-// New returns an aggregator of the events of source. Where source is an Asker
-// it asks for pictures, where it is a Reporter it reads the machine.
+// New returns an aggregator of the events of source. If source is an Asker, it
+// requests pictures; if it is a Reporter, it reads the machine.
 func New(source profiles.Source, options Options) *Aggregator {
 	if options.Load == nil {
 		options.Load = machine.ReadLoad
@@ -109,18 +109,18 @@ func New(source profiles.Source, options Options) *Aggregator {
 	return a
 }
 
-// Snapshots delivers the newest snapshot. A reader that is late misses those
-// between; the channel is closed when Run returns.
+// Snapshots delivers the newest snapshot. A slow reader misses intermediate ones;
+// the channel is closed when Run returns.
 func (a *Aggregator) Snapshots() <-chan *profiles.Snapshot { return a.offers }
 
-// Last is the snapshot of the last Tick, nil before the first. Any goroutine may
-// ask.
+// Last returns the snapshot of the last Tick, nil before the first. It is safe
+// for concurrent use.
 func (a *Aggregator) Last() *profiles.Snapshot { return a.newest.Load() }
 
 // Run ticks every interval, at most 10 times a second, and offers the snapshots
 // until ctx ends; then it ticks once more, offers the last snapshot and closes
-// the channel. A tick that finds nothing new offers nothing. It may be called
-// once, and Tick not beside it.
+// the channel. A tick that finds nothing new offers nothing. Run may be called
+// only once, and not together with Tick.
 func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(max(interval, leastInterval))
 	defer ticker.Stop()
@@ -140,8 +140,8 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// offer replaces what no one has read yet. Run is the only sender, so the slot
-// is free once it was emptied.
+// offer replaces an unread snapshot. Run is the only sender, so the slot is free
+// once it was emptied.
 func (a *Aggregator) offer(s *profiles.Snapshot) {
 	select {
 	case a.offers <- s:
@@ -155,9 +155,9 @@ func (a *Aggregator) offer(s *profiles.Snapshot) {
 	a.offers <- s
 }
 
-// Tick takes in what the source holds and returns the snapshot at now: the one
-// before when nothing is new and the run stands still. now follows time.Now and
-// does not run backwards.
+// Tick consumes the source's events and returns the snapshot at now: the previous
+// one if nothing is new and the run is not running. now follows time.Now and must
+// not decrease.
 func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
 	defer func() { a.cost.add(start, time.Now()) }()
@@ -180,8 +180,8 @@ func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	return s
 }
 
-// drain takes in what the source holds. It returns whether there was anything new: what
-// other programs take is no news of a run that stands still, unless iterations wait for it.
+// drain consumes the source's events. It reports whether there was anything new: for a run
+// that is not running, the load by other programs is not new unless iterations wait for it.
 func (a *Aggregator) drain() (moved bool) {
 	dropped := a.source.Dropped()
 	a.source.Drain(func(e *profiles.Event) {
@@ -194,7 +194,7 @@ func (a *Aggregator) drain() (moved bool) {
 	return moved
 }
 
-// take takes in an event.
+// take handles an event.
 func (a *Aggregator) take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Iteration:
@@ -246,7 +246,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 	}
 }
 
-// enter takes in a new state.
+// enter handles a new state.
 func (a *Aggregator) enter(b *profiles.StateChange, at time.Time) {
 	a.pace.enter(b.State, at)
 	if b.Ran > 0 {
@@ -263,7 +263,7 @@ func (a *Aggregator) enter(b *profiles.StateChange, at time.Time) {
 	}
 }
 
-// keepNewest bounds a list whose published prefixes are never written again.
+// keepNewest bounds a list whose published parts are never modified.
 func keepNewest[T any](list []T, most int) []T {
 	if len(list) <= most {
 		return list
@@ -271,7 +271,7 @@ func keepNewest[T any](list []T, most int) []T {
 	return append([]T(nil), list[len(list)-most:]...)
 }
 
-// iteration takes in the next iteration.
+// iteration handles the next iteration.
 func (a *Aggregator) iteration(it *profiles.Iteration) {
 	if !a.has || !a.run.Schema.SameStage(it.Kind, a.last.Kind) {
 		clear(a.stage[:])
@@ -315,7 +315,7 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 	a.last, a.has, a.fresh = *it, true, true
 }
 
-// measure takes in values that were measured beside the iterations.
+// measure handles values measured outside the iterations.
 func (a *Aggregator) measure(m *profiles.Measurement) {
 	for i := range a.run.Schema.Series {
 		if v := m.Values[i]; !a.run.Schema.Series[i].Each && !math.IsNaN(v) {
@@ -326,12 +326,12 @@ func (a *Aggregator) measure(m *profiles.Measurement) {
 	a.effects.Measure(m)
 }
 
-// summarise brings the summaries of times up to date.
+// summarise updates the summaries of times.
 func (a *Aggregator) summarise() {
 	a.times, a.whole, a.fresh = a.recent.times(), wholeTimes(a.stage), false
 }
 
-// judge looks for what is wrong at now. Alerts that went are told in the log.
+// judge looks for problems at now. Cleared alerts are logged.
 func (a *Aggregator) judge(now time.Time) {
 	if !a.has {
 		return
@@ -352,8 +352,8 @@ func (a *Aggregator) judge(now time.Time) {
 	}
 }
 
-// value is that of a series in the newest iteration, NaN where the schema has none of the
-// name.
+// value returns the value of a series in the newest iteration, NaN if the schema has no
+// series of that name.
 func (a *Aggregator) value(name string) float64 {
 	if i := a.run.Schema.SeriesNamed(name); i >= 0 && a.run.Schema.Series[i].Each {
 		return a.last.Series[i]
@@ -361,7 +361,7 @@ func (a *Aggregator) value(name string) float64 {
 	return math.NaN()
 }
 
-// snapshot builds what the screen needs at now.
+// snapshot builds the snapshot at now.
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 	if a.fresh {
 		a.summarise()
@@ -399,7 +399,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 	return s
 }
 
-// followed is every series so far.
+// followed returns every series so far.
 func (a *Aggregator) followed() (views [profiles.MaxSeries]profiles.SeriesView) {
 	for i := range views {
 		views[i].Latest = math.NaN()
@@ -418,7 +418,8 @@ func (a *Aggregator) followed() (views [profiles.MaxSeries]profiles.SeriesView) 
 	return views
 }
 
-// cacheBytes is what the caches hold after it, newer than the run's Memory.
+// cacheBytes returns the memory of the caches after it, which is newer than the
+// run's Memory.
 func cacheBytes(it *profiles.Iteration) (bytes int64) {
 	for _, c := range it.Caches {
 		bytes += c.Bytes

@@ -20,14 +20,14 @@ import (
 	"prismtop/sim/prism"
 )
 
-// rig is a stream with a clock of its own and its aggregator.
+// rig is a stream with its own clock, and its aggregator.
 type rig struct {
 	*stream.Stream
 	a   *Aggregator
 	now time.Time
 	it  profiles.Iteration
 
-	others float64 // share of the two processors that other programs take from here on
+	others float64 // share of the two processors used by other programs from here on
 	load   machine.Load
 	loadAt time.Time
 }
@@ -43,7 +43,7 @@ func newRig() *rig {
 	return r
 }
 
-// readLoad is a machine on which we take what others leave.
+// readLoad simulates a machine on which this program uses what others leave.
 func (r *rig) readLoad() machine.Load {
 	passed := 2 * r.now.Sub(r.loadAt).Seconds()
 	r.load.Add(machine.Load{Busy: passed, Own: passed * (1 - r.others), Passed: passed})
@@ -51,7 +51,7 @@ func (r *rig) readLoad() machine.Load {
 	return r.load
 }
 
-// setOthers changes what others take.
+// setOthers changes the load by other programs.
 func (r *rig) setOthers(share float64) {
 	r.readLoad()
 	r.others = share
@@ -210,7 +210,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	}
 }
 
-// Before an iteration told what the caches are, the settings do.
+// Before the first iteration the state of the caches follows from the settings.
 func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 	r := newRig()
 	s := prism.Settings{MeasurementCache: true, MaskCache: true}
@@ -306,8 +306,8 @@ func TestNothingNewGivesTheSameSnapshot(t *testing.T) {
 	}
 }
 
-// What a snapshot held when it was published, it holds after the run went on
-// through every kind of event.
+// A published snapshot does not change when the run continues through every kind
+// of event.
 func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 	r := newRig()
 	r.start()

@@ -28,8 +28,8 @@ func newWatchedRun(t *testing.T, s settings.Values) *watchedRun {
 	return &watchedRun{r, t}
 }
 
-// run iterates for so many seconds, with iterations of so many milliseconds; each
-// changes the record first.
+// run iterates for the given seconds, with iterations of the given milliseconds;
+// each changes the record first.
 func (r *watchedRun) run(seconds, ms float64, each func(it *profiles.Iteration)) *profiles.Snapshot {
 	end := r.now.Add(time.Duration(seconds * 1e9))
 	tick := r.now
@@ -61,7 +61,7 @@ func alertOf(s *profiles.Snapshot, id string) *profiles.Alert {
 	return nil
 }
 
-// raised holds a snapshot to an alert that says something.
+// raised checks that a snapshot has an alert with the given text.
 func (r *watchedRun) raised(s *profiles.Snapshot, id string, says ...string) {
 	r.t.Helper()
 	a := alertOf(s, id)
@@ -80,7 +80,7 @@ func (r *watchedRun) raised(s *profiles.Snapshot, id string, says ...string) {
 	}
 }
 
-// gone holds a snapshot to an alert that went and was told in the log once.
+// gone checks that an alert was cleared and logged once.
 func (r *watchedRun) gone(s *profiles.Snapshot, id, what string) {
 	r.t.Helper()
 	if a := alertOf(s, id); a != nil {
@@ -204,8 +204,8 @@ func TestAStallIsTold(t *testing.T) {
 	r.gone(s, "stall", "No iteration ended")
 }
 
-// A process that is stopped as a whole looks at its run only after the iteration that
-// took so long.
+// A process stopped as a whole sees its run only after the iteration that took so
+// long.
 func TestAStallOfTheWholeProcessIsTold(t *testing.T) {
 	r := newWatchedRun(t, settings.Values{})
 	r.run(3, 5, nil)
@@ -306,7 +306,7 @@ func TestALeakingProcessIsTold(t *testing.T) {
 	r.gone(r.run(400, 5, nil), "memory-slope", "The process grows")
 }
 
-// A cache that fills takes the collector's room for it with it, which is no leak.
+// A filling cache also grows the collector's room, which is not a leak.
 func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 	r := newWatchedRun(t, settings.Values{})
 	c, garbage := &r.it.Caches[profilestest.CacheMeasurement], int64(30e6)
@@ -334,8 +334,8 @@ func TestARestartForgetsTheAlerts(t *testing.T) {
 	}
 }
 
-// Losses say how far samples were from a threshold only where they are of its loss, and
-// nothing is far from one that is suspended.
+// Losses indicate the distance of samples from a threshold only if they are of its
+// loss, and nothing is far from one that is suspended.
 func TestSamplesAtTheirLimitUnderAnotherLossAreNot(t *testing.T) {
 	v := settingsOf(prism.Settings{Loss: "l1", Threshold: 1e-3}).Settled()
 	r := newWatchedRun(t, v)

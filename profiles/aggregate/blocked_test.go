@@ -63,7 +63,7 @@ func TestABlockedTerminalStopsNeitherRunNorAggregator(t *testing.T) {
 
 // BenchmarkBlockedTerminal is the law that the loop never waits for a screen: the
 // time of an iteration of 50 µs of work alone, with a screen that reads, with one
-// whose terminal is blocked, and with nobody who drains.
+// whose terminal is blocked, and without anything that drains.
 func BenchmarkBlockedTerminal(b *testing.B) {
 	for _, c := range []struct {
 		name   string

@@ -2,13 +2,12 @@ package aggregate
 
 import "time"
 
-// costSpan is how long own cost is averaged over.
+// costSpan is the period over which the own cost is averaged.
 const costSpan = 2 * time.Second
 
-// cost is what ticking costs: the share of the time that it took, over the last
-// whole span.
+// cost is the cost of ticking: its share of the time over the last whole span.
 type cost struct {
-	from    time.Time // when the span began
+	from    time.Time // start of the span
 	busy    time.Duration
 	settled float64
 	known   bool
@@ -25,7 +24,8 @@ func (c *cost) add(start, end time.Time) {
 	}
 }
 
-// share is 0 to 1 of one core; of what there is while the first span lasts.
+// share returns the share of one core, 0 to 1; during the first span, that of the
+// span so far.
 func (c *cost) share(now time.Time) float64 {
 	if span := now.Sub(c.from); !c.known && !c.from.IsZero() && span > 0 {
 		return c.busy.Seconds() / span.Seconds()

@@ -29,7 +29,7 @@ func TestAChangeThatCutsAnEffectShortIsKnown(t *testing.T) {
 	}
 }
 
-// A run that is over gives no more iterations: nothing waits for them.
+// A finished run has no more iterations: nothing waits for them.
 func TestTheRunsEndEndsWaiting(t *testing.T) {
 	for _, state := range []profiles.State{profiles.Finished, profiles.Stopped, profiles.Failed} {
 		r := newRig()

@@ -7,8 +7,8 @@ import (
 	"prismtop/profiles"
 )
 
-// A histogram's buckets: each power of two is cut into 128, so that a quantile
-// is off by less than half of 1/128, 0.4 %. Longer times than 2⁴⁰ ns, 18
+// A histogram's buckets: each power of two is divided into 128, so that a
+// quantile is accurate to half of 1/128, 0.4 %. Longer times than 2⁴⁰ ns, 18
 // minutes, share the last bucket.
 const (
 	subBits    = 7
@@ -16,7 +16,7 @@ const (
 	maxTime    = 1<<40 - 1
 )
 
-// histogram counts times of a whole stage in a fixed size.
+// histogram counts times of a whole stage in fixed memory.
 type histogram struct {
 	buckets [(40 - subBits + 1) * subBuckets]uint32
 	n       int64
@@ -47,7 +47,7 @@ func bucketOf(ns int64) int {
 	return (e+1)<<subBits + int(v>>e)&(subBuckets-1)
 }
 
-// bucketRange is the times of bucket b, [low, low+width).
+// bucketRange returns the range of bucket b, [low, low+width).
 func bucketRange(b int) (low, width float64) {
 	if b < subBuckets {
 		return float64(b), 1
@@ -56,7 +56,7 @@ func bucketRange(b int) (low, width float64) {
 	return math.Ldexp(float64(subBuckets+b&(subBuckets-1)), e), math.Ldexp(1, e)
 }
 
-// spread summarises what was counted.
+// spread summarises the counts.
 func (h *histogram) spread() profiles.Spread {
 	if h.n == 0 {
 		return profiles.Spread{}

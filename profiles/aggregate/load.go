@@ -10,19 +10,20 @@ import (
 )
 
 const (
-	// loadEvery is how often the machine is asked what other programs take: at the
-	// usual 100 ticks a second a share is then known to a hundredth per processor.
+	// loadEvery is the interval between readings of the processor time: at the
+	// usual 100 ticks per second it resolves a share of about a hundredth per
+	// processor.
 	loadEvery = 500 * time.Millisecond
-	// loadSpan is what the newest share is taken over.
+	// loadSpan is the period of the newest share.
 	loadSpan = 2 * time.Second
-	// loadCalm is over how long others must have been quiet until nothing is said of
-	// them.
+	// loadCalm is how long other programs must have been quiet before they are no
+	// longer mentioned.
 	loadCalm = 5 * time.Second
-	// loadMarks bounds the readings that are kept: two minutes of them.
+	// loadMarks bounds the readings kept: two minutes of them.
 	loadMarks = 240
 )
 
-// loads is what other programs took, read over and over.
+// loads is the record of the load by other programs.
 type loads struct {
 	marks []loadMark // oldest first
 	view  profiles.LoadView
@@ -34,8 +35,8 @@ type loadMark struct {
 	machine.Load
 }
 
-// due says whether a reading is due. What is asked for at once moves the newest reading
-// when it is too near to give a share.
+// due reports whether a reading is due. A reading needed at once replaces the newest one
+// if that is too recent to give a share.
 func (l *loads) due(now time.Time, atOnce bool) bool {
 	if l.view.Reason != "" {
 		return false
@@ -44,7 +45,7 @@ func (l *loads) due(now time.Time, atOnce bool) bool {
 	return since >= loadEvery || atOnce && since > 0
 }
 
-// since is the time from the newest reading to now.
+// since returns the time from the newest reading to now.
 func (l *loads) since(now time.Time) time.Duration {
 	if n := len(l.marks); n > 0 {
 		return now.Sub(l.marks[n-1].at)
@@ -52,7 +53,7 @@ func (l *loads) since(now time.Time) time.Duration {
 	return loadEvery
 }
 
-// take takes in a reading.
+// take adds a reading.
 func (l *loads) take(now time.Time, load machine.Load) {
 	n, since := len(l.marks), l.since(now)
 	next := loadMark{now, load}
@@ -76,9 +77,9 @@ func (l *loads) take(now time.Time, load machine.Load) {
 	}
 }
 
-// between is the share that others took from one time to another, each stretch
-// between two readings as long as it lies within; of what lies outside of all
-// readings, the nearest stretch. known is false without two readings.
+// between returns the share used by others from one time to another, weighting
+// each interval between readings by its overlap; times outside all readings count
+// as the nearest interval. known is false without two readings.
 func (l *loads) between(from, to time.Time) (share float64, known bool) {
 	n := len(l.marks)
 	if n < 2 {
@@ -90,14 +91,14 @@ func (l *loads) between(from, to time.Time) (share float64, known bool) {
 	for i := first; i < n && (i == first || l.marks[i-1].at.Before(to)); i++ {
 		a, b := &l.marks[i-1], &l.marks[i]
 		within := earlier(b.at, to).Sub(later(a.at, from)).Seconds()
-		within = max(within, 1e-9) // of what has no length, or lies outside
+		within = max(within, 1e-9) // for an empty period, or one outside the readings
 		sum += within * b.Since(a.Load).Foreign()
 		weight += within
 	}
 	return sum / weight, true
 }
 
-// share is between, NaN for unknown.
+// share is between with NaN for unknown.
 func (l *loads) share(from, to time.Time) float64 {
 	share, known := l.between(from, to)
 	if !known {
@@ -120,23 +121,24 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// takeLoad takes in a reading of what other programs take.
+// takeLoad handles a reading of the processor time.
 func (a *Aggregator) takeLoad(b *profiles.Load, at time.Time) {
 	known := a.loads.view.Reason == ""
 	a.loads.take(at, b.Load)
 	if reason := a.loads.view.Reason; known && reason != "" {
 		a.log = keepNewest(append(a.log, profiles.LogLine{
-			Text: "what other programs take of the processors is not known, and no effect is checked for it: " + reason}), maxLog)
+			Text: "the load by other programs is unknown, and effects are not checked for it: " + reason}), maxLog)
 	}
 }
 
-// standing says whether the run stands still while iterations wait for the next reading.
+// standing reports whether the run is not running while iterations wait for the next
+// reading.
 func (a *Aggregator) standing() bool {
 	return a.pace.state != profiles.Running && a.effects.Awaiting()
 }
 
-// settle gives iterations the shares of other programs that are known; all of them
-// where the run stands still.
+// settle assigns iterations the known shares of other programs; all of them if the
+// run is not running.
 func (a *Aggregator) settle() {
 	l, last := &a.loads, a.standing()
 	n := len(l.marks)
@@ -155,7 +157,7 @@ func (a *Aggregator) settle() {
 	}
 }
 
-// takeAblation adopts a new state of an ablation, with what other programs took
+// takeAblation adopts a new state of an ablation, with the load by other programs
 // since it began.
 func (a *Aggregator) takeAblation(next *profiles.Ablation, now time.Time) {
 	if a.ablation == nil || !a.ablation.Running {

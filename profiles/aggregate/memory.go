@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	trendPoints = 120              // readings that a trend rests on
-	trendLeast  = 30 * time.Second // running time that they must cover
-	trendCalm   = 3 * time.Second  // left out after a change: plans are compiled, pages touched
+	trendPoints = 120              // readings needed for a trend
+	trendLeast  = 30 * time.Second // running time they must cover
+	trendCalm   = 3 * time.Second  // ignored after a change: plans are compiled, pages touched
 	trendEvery  = 5 * time.Second  // between two fits, of some milliseconds each
-	trendWidth  = 8                // seconds that a reading stands for at most
+	trendWidth  = 8                // maximum seconds covered by a reading
 )
 
 // memoryWatch keeps the history and the trend of memory. Its size is bounded.
 type memoryWatch struct {
 	rss, parameters, buffers, caches series
 
-	calm     time.Duration // no reading counts before that running time
+	calm     time.Duration // readings before this running time are ignored
 	readings []reading
-	width    int // seconds between two readings that are kept
+	width    int // seconds between two kept readings
 	skipped  int // readings since the last one kept
 	trend    profiles.MemoryTrend
 	fitted   time.Duration // running time of the last fit
@@ -35,7 +35,7 @@ type reading struct {
 	iteration                int64
 }
 
-// begin forgets the readings: what comes now ran under other settings.
+// begin drops the readings: new ones are under other settings.
 func (w *memoryWatch) begin(elapsed time.Duration) {
 	w.calm = elapsed + trendCalm
 	w.readings, w.width, w.skipped = w.readings[:0], 1, 0
@@ -43,7 +43,7 @@ func (w *memoryWatch) begin(elapsed time.Duration) {
 	w.fitted = 0
 }
 
-// read takes in what memory is at an iteration and a running time.
+// read adds a reading of memory at an iteration and a running time.
 func (w *memoryWatch) read(schema *profiles.Schema, m *profiles.MemoryView, caches, collectable, iteration int64, elapsed time.Duration) {
 	parameters, buffers := m.Sums(schema)
 	w.parameters.add(iteration, float64(parameters))
@@ -73,8 +73,8 @@ func (w *memoryWatch) read(schema *profiles.Schema, m *profiles.MemoryView, cach
 	}
 }
 
-// keep adds a reading. A full list keeps every other one, until a reading stands
-// for trendWidth seconds; from then on the oldest leaves.
+// keep adds a reading. A full list is thinned to every other reading, until a
+// reading covers trendWidth seconds; from then on the oldest is dropped.
 func (w *memoryWatch) keep(r reading) {
 	if len(w.readings) == trendPoints && w.width < trendWidth {
 		for i := range trendPoints / 2 {
@@ -115,7 +115,7 @@ func (w *memoryWatch) fit() {
 	}
 }
 
-// history is the curves so far.
+// history returns the curves so far.
 func (w *memoryWatch) history() profiles.MemoryHistory {
 	return profiles.MemoryHistory{RSS: w.rss.curve(), Parameters: w.parameters.curve(), Buffers: w.buffers.curve(), Caches: w.caches.curve()}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // watched feeds a watch one reading a second of a process of 200 MB with noise of
-// some pages that leaks so many bytes a minute, and caches that grow.
+// some pages that leaks the given bytes per minute, and growing caches.
 func watched(seconds int, leak, caches float64) *memoryWatch {
 	w, schema := new(memoryWatch), profilestest.Schema()
 	w.begin(0)

@@ -9,34 +9,34 @@ import (
 )
 
 const (
-	rateSpan   = 2 * time.Second // running time that the rate is taken over
-	etaSamples = 10              // newest samples that the estimate rests on
-	etaLeast   = 3               // fewer samples give none
+	rateSpan   = 2 * time.Second // running time over which the rate is measured
+	etaSamples = 10              // newest samples used by the estimate
+	etaLeast   = 3               // no estimate with fewer samples
 )
 
-// pace keeps the running time and how fast iterations come.
+// pace tracks the running time and the rate of iterations.
 type pace struct {
 	state   profiles.State
 	since   time.Time     // when state began
 	running time.Duration // before since
 
-	// clock is running time as the iterations tell it: gaps between them count,
-	// pauses do not.
+	// clock is the running time according to the iterations: gaps between them
+	// count, pauses do not.
 	clock   int64
 	lastEnd int64
-	count   int64 // iterations so far, lost ones included
+	count   int64 // iterations so far, including lost ones
 	paused  bool  // there was a pause since the last iteration
 	started bool
-	longest int64 // between the ends of two iterations, since it was asked for
+	longest int64 // between the ends of two iterations, since the last query
 
 	marks    []mark // at most one per tick, rateSpan of them
 	advanced time.Duration
 }
 
-// mark is how many iterations had ended at a running time.
+// mark is the number of iterations that had ended at a running time.
 type mark struct{ clock, count int64 }
 
-// enter says that the run is in state since at.
+// enter notes that the run has been in state since at.
 func (p *pace) enter(state profiles.State, at time.Time) {
 	p.running = p.elapsed(at)
 	p.state, p.since = state, at
@@ -45,7 +45,7 @@ func (p *pace) enter(state profiles.State, at time.Time) {
 	}
 }
 
-// elapsed is the time spent Running until now.
+// elapsed returns the time spent Running until now.
 func (p *pace) elapsed(now time.Time) time.Duration {
 	if p.state != profiles.Running {
 		return p.running
@@ -53,7 +53,7 @@ func (p *pace) elapsed(now time.Time) time.Duration {
 	return p.running + max(0, now.Sub(p.since))
 }
 
-// iteration takes the next record.
+// iteration adds the next record.
 func (p *pace) iteration(it *profiles.Iteration) {
 	end := it.Start + it.Total
 	switch {
@@ -73,17 +73,17 @@ func (p *pace) iteration(it *profiles.Iteration) {
 	p.started, p.lastEnd, p.count = true, end, it.Index+1
 }
 
-// longestGap is the longest running time between the ends of two iterations since it
-// was asked for last.
+// longestGap returns the longest running time between the ends of two iterations
+// since the last call.
 func (p *pace) longestGap() time.Duration {
 	gap := time.Duration(p.longest)
 	p.longest = 0
 	return gap
 }
 
-// rate is iterations per second of running time over the last rateSpan, from the
-// end of one iteration to the end of another; 0 while there are not two. A loop
-// that stalls for longer than rateSpan is seen to slow down.
+// rate returns iterations per second of running time over the last rateSpan, from
+// the end of one iteration to the end of another; 0 while there are fewer than
+// two. The rate of a loop that stalls for longer than rateSpan decreases.
 func (p *pace) rate(now time.Time) float64 {
 	elapsed := p.elapsed(now)
 	if n := len(p.marks); p.started && (n == 0 || p.marks[n-1].count != p.count) {
@@ -109,7 +109,7 @@ func (p *pace) rate(now time.Time) float64 {
 	return float64(newest.count-p.marks[0].count) / (float64(span) / 1e9)
 }
 
-// progress is what an estimate of the remaining time rests on.
+// progress is the basis for an estimate of the remaining time.
 type progress struct {
 	units   int // of all passes
 	results []profiles.UnitResult
@@ -126,15 +126,15 @@ type limits struct {
 	seconds    float64
 }
 
-// limitsOf are the limits that settings have.
+// limitsOf returns the limits in the settings.
 func limitsOf(v settings.Values, s *profiles.Schema) limits {
 	return limits{int64(v.Int(settings.MaxIterations)), v.Int(settings.MaxUnits(s.Unit.Many)), v.Number(settings.MaxSeconds)}
 }
 
-// remaining estimates the running time until the run ends. It rests on the mean
-// time of the newest units, and is cut short by the limits on iterations and
-// seconds; a limit alone is an upper bound and is given where there is nothing
-// better. ok is false when nothing is known.
+// remaining estimates the running time until the run ends. It uses the mean time
+// of the newest units and is capped by the limits on iterations and seconds; a
+// limit alone is an upper bound, used if there is nothing better. ok is false if
+// nothing is known.
 func (p *progress) remaining() (eta time.Duration, ok bool) {
 	seconds := math.Inf(1)
 	units := p.units

@@ -7,7 +7,7 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// residentEvery is how often the operating system is asked for memory.
+// residentEvery is the interval between readings of the process's memory.
 const residentEvery = time.Second
 
 // readings are the functions that read the machine, for a source that reports them, and
@@ -15,21 +15,21 @@ const residentEvery = time.Second
 type readings struct {
 	load        func() machine.Load
 	resident    func() (rss, peak int64, reason string)
-	collectable func() int64 // part of RSS that nothing lives in
+	collectable func() int64 // unused part of RSS
 
 	memoryAt time.Time // of the newest reading, in that state
 	memoryIn profiles.State
 }
 
-// readMachine takes the readings that are due and returns whether there were any; moved says
-// whether the source had anything new.
+// readMachine takes the readings that are due and reports whether there were any; moved
+// tells whether the source had anything new.
 func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 	r := &a.readings
 	if last := a.standing(); (a.pace.state <= profiles.Paused || last) && a.loads.due(now, last) {
 		a.report.Report(now, &profiles.Load{Load: r.load()})
 		any = true
 	}
-	// A run that is over grew until its end, however soon that came.
+	// Memory of a finished run grew until its end, however soon that came.
 	still := a.Last() != nil && !moved && a.pace.state != profiles.Running && r.memoryIn == a.pace.state
 	if !still && (r.memoryAt.IsZero() || now.Sub(r.memoryAt) >= residentEvery || r.memoryIn != a.pace.state) {
 		b := &profiles.Resident{Collectable: r.collectable()}
@@ -41,7 +41,7 @@ func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 	return any
 }
 
-// takeResident takes in a reading of the process's memory.
+// takeResident handles a reading of the process's memory.
 func (a *Aggregator) takeResident(b *profiles.Resident, at time.Time) {
 	a.memory.RSS, a.memory.PeakRSS, a.memory.Reason = b.RSS, b.Peak, b.Reason
 	if a.has && a.pace.state == profiles.Running {

@@ -2,11 +2,11 @@ package aggregate
 
 import "prismtop/profiles"
 
-// trendBins is how many are kept. A full trend loses its oldest quarter at once, so
-// that a line of them fills and then jumps.
+// trendBins is the number of bins kept. A full trend drops its oldest quarter at
+// once, so its line fills and then jumps.
 const trendBins = 24
 
-// trendCompared is how many bins are compared with as many before them.
+// trendCompared is the number of bins compared with the same number before them.
 const trendCompared = 4
 
 // trends collects them.
@@ -16,7 +16,7 @@ type trends struct {
 	at     int64 // number of the open bin
 	sums   [profiles.MaxPhases + 1]float64
 	counts [profiles.MaxPhases + 1]int64
-	view   *profiles.Trends // of the closed bins; nil when it is to be made again
+	view   *profiles.Trends // of the closed bins; nil if it must be rebuilt
 }
 
 func (t *trends) add(it *profiles.Iteration) {
@@ -34,7 +34,7 @@ func (t *trends) add(it *profiles.Iteration) {
 	t.counts[profiles.MaxPhases]++
 }
 
-// close ends the open bin, where it holds anything.
+// close ends the open bin, unless it is empty.
 func (t *trends) close() {
 	if t.counts[profiles.MaxPhases] == 0 {
 		return
@@ -56,7 +56,7 @@ func (t *trends) close() {
 	t.view = nil
 }
 
-// publish is the closed bins. It is not written again.
+// publish returns the closed bins, which are not modified again.
 func (t *trends) publish() *profiles.Trends {
 	if t.view == nil {
 		t.view = new(profiles.Trends)
@@ -68,7 +68,7 @@ func (t *trends) publish() *profiles.Trends {
 	return t.view
 }
 
-// changeOf compares the newest bins with those before.
+// changeOf compares the newest bins with the previous ones.
 func changeOf(bins []float64) (change float64, ok bool) {
 	if len(bins) < 2*trendCompared {
 		return 0, false
@@ -84,11 +84,11 @@ func changeOf(bins []float64) (change float64, ok bool) {
 	return sums[0]/sums[1] - 1, true
 }
 
-// recentTimings is the number of iterations that a snapshot lists one by one.
+// recentTimings is the number of iterations that a snapshot lists individually.
 const recentTimings = 512
 
-// timings keeps the newest iterations. What was published is never written again:
-// the room behind it is filled, and a full array is left to its readers.
+// timings keeps the newest iterations. Published entries are never modified: new
+// ones are appended, and a full array is left to its readers.
 type timings []profiles.Timing
 
 func (t *timings) add(it *profiles.Iteration) {
@@ -99,7 +99,7 @@ func (t *timings) add(it *profiles.Iteration) {
 	*t = append(*t, profiles.Timing{Index: it.Index, Start: it.Start, Total: it.Total, Phases: it.Phases, Flags: it.Flags})
 }
 
-// newest is the last recentTimings of them, oldest first.
+// newest returns the last recentTimings iterations, oldest first.
 func (t timings) newest() []profiles.Timing {
 	n := len(t)
 	return t[max(0, n-recentTimings):n:n]

@@ -16,7 +16,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// tape is a Source that hands on what a Reader has and keeps a copy of it.
+// tape is a Source that forwards a Reader's events and keeps a copy of them.
 type tape struct {
 	*stream.Reader
 	events []profiles.Event
@@ -121,7 +121,7 @@ func difference(path string, a, b reflect.Value) string {
 	return where(!a.Equal(b), path, a, b)
 }
 
-// equalCurves says whether two values are curves without a difference: they are most of a
+// equalCurves reports whether two values are curves without a difference: they are most of a
 // snapshot, and take long point by point.
 func equalCurves(a, b reflect.Value) bool {
 	if a.Type() != reflect.TypeFor[profiles.Curve]() || !a.CanInterface() {
@@ -139,7 +139,7 @@ func where(differ bool, path string, a, b reflect.Value) string {
 	return fmt.Sprintf("%s is %v and %v", path, a, b)
 }
 
-// Two values of which one is not like the other in one place are told apart.
+// Values that differ in one place are recognised as different.
 func TestDifferFindsTheDifference(t *testing.T) {
 	s := &profiles.Snapshot{Run: profilestest.Info(4), Settings: settingsOf(prism.Settings{}), Clock: profiles.Curve{{Mean: 1}}, Pictures: [profiles.MaxPictures]*profiles.Picture{{Width: 1}}, Series: [profiles.MaxSeries]profiles.SeriesView{{Latest: math.NaN()}}}
 	if got := differ(*s, *s); got != "" {
@@ -223,7 +223,7 @@ func (r *recorded) set(key, before, after string, v settings.Values, ablation bo
 	r.it.Changes++
 }
 
-// live is a run with events of every kind; with an ablation where asked for.
+// live is a run with events of every kind, optionally with an ablation.
 func (r *recorded) live(ablation bool) {
 	r.tick()
 	s := prism.Settings{Seed: 7, Threshold: 1e-3, MeasurementCache: true, Channels: []int{64, 1}}
@@ -306,8 +306,8 @@ func (r *recorded) ablate(v settings.Values) {
 	}
 }
 
-// follow hands a source to an aggregator that ticks at the marks of a tape, and holds what
-// it gives to what the live one gave.
+// follow passes a source to an aggregator that ticks at the marks of a tape, and compares
+// its snapshots with the live ones.
 func (r *recorded) follow(t *testing.T, p *tape) {
 	t.Helper()
 	from := &replay{tape: p}
@@ -328,8 +328,8 @@ func (r *recorded) follow(t *testing.T, p *tape) {
 	}
 }
 
-// The events of a run hold everything that its screen showed: taken in once more at the same
-// ticks, they give the same snapshots.
+// The events of a run contain everything shown on its screen: replayed at the same ticks,
+// they give the same snapshots.
 func TestAReplayGivesTheSameSnapshots(t *testing.T) {
 	for _, capacity := range []int{8192, 64} { // of 100 iterations some are lost
 		r := newRecorded(capacity)
@@ -341,7 +341,7 @@ func TestAReplayGivesTheSameSnapshots(t *testing.T) {
 	}
 }
 
-// A reader beside the one that the screen has hears the same. Only what others took during
+// A second reader besides the screen's gets the same events. Only what others took during
 // an ablation may differ, by the reading of the tick in which its newest state came.
 func TestASecondReaderRecordsTheSame(t *testing.T) {
 	r := newRecorded(8192)

@@ -9,7 +9,7 @@ import (
 )
 
 // A cache whose hits are worth no more than its lookups cost, in windows that now and then
-// hold a lookup that an interrupt met: about nothing, whichever side of 0 the value lies on.
+// contain a lookup delayed by an interrupt: negligible, whichever side of 0 the value is on.
 func TestSavingsWithinNoiseAreNothing(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	const runs = 400

@@ -10,24 +10,24 @@ import (
 const maxPoints = 2000
 
 // series builds a Curve of bounded length. Values fall into buckets of width
-// iterations; when maxPoints are reached, neighbours are merged and, where that
-// is not enough, the width doubles. Extremes and means survive every merge.
+// iterations; when maxPoints is reached, neighbours are merged and, if that is
+// not enough, the width doubles. Merging preserves extremes and means.
 //
-// Published points are never written again: a publication ends the open bucket
-// early, so that the next one shares its array and only appends. The pieces of a
+// Published points are never modified: publishing closes the open bucket early,
+// so that the next publication shares the array and only appends. The pieces of a
 // bucket are joined at the next merge, which makes a new array.
 type series struct {
 	points profiles.Curve
 	counts []int64 // values in each point, for merging means
-	binned bool    // points tell quantiles
+	binned bool    // points have quantiles
 	width  int64   // iterations per bucket
 
 	open   profiles.Point
 	inOpen int64 // values in the open bucket
 }
 
-// add puts v at the iteration's index, which never decreases. A value that is
-// not finite leaves a gap.
+// add adds v at the iteration's index, which never decreases. A value that is not
+// finite leaves a gap.
 func (s *series) add(index int64, v float64) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return
@@ -48,7 +48,7 @@ func (s *series) add(index int64, v float64) {
 	s.open.Mean += (v - s.open.Mean) / float64(s.inOpen)
 }
 
-// curve is the series so far. The caller must not write it.
+// curve returns the series so far. The caller must not modify it.
 func (s *series) curve() profiles.Curve {
 	s.seal()
 	return s.points[:len(s.points):len(s.points)]
@@ -68,7 +68,7 @@ func (s *series) seal() {
 }
 
 // compact merges the pieces of each bucket and doubles the width until a quarter
-// of the room is free. It leaves the published array alone.
+// of the room is free. It does not modify the published array.
 func (s *series) compact() {
 	s.merge()
 	for len(s.points) > maxPoints*3/4 {
@@ -77,7 +77,7 @@ func (s *series) compact() {
 	}
 }
 
-// merge joins neighbours that lie in one bucket.
+// merge joins neighbours in the same bucket.
 func (s *series) merge() {
 	points, counts := make(profiles.Curve, 0, maxPoints), make([]int64, 0, maxPoints)
 	for i, p := range s.points {

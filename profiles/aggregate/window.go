@@ -12,19 +12,19 @@ import (
 // setting or stage, without warm-up.
 const windowSize = 512
 
-// window holds the newest iterations that ran under one set of settings.
+// window holds the newest iterations under one set of settings.
 type window struct {
 	total  [windowSize]int64
 	phases [profiles.MaxPhases][windowSize]int64
 	// lookups are the caches' counters before each iteration.
 	lookups [windowSize][profiles.MaxCaches]lookups
 	n       int // iterations held
-	next    int // where the next one goes
+	next    int // index of the next one
 
 	scratch [windowSize]int64
 }
 
-// lookups is what a cache was asked, what it holds and what it saved.
+// lookups is a cache's lookups, contents and savings.
 type lookups struct {
 	hits, misses, capacity, entries, saved, priced, gross, spent int64
 	squares                                                      float64
@@ -32,7 +32,7 @@ type lookups struct {
 
 func (w *window) reset() { w.n, w.next = 0, 0 }
 
-// add takes it in; before is the iteration that preceded it, in the window or not.
+// add adds an iteration; before is the preceding one, in the window or not.
 func (w *window) add(it, before *profiles.Iteration) {
 	i := w.next
 	w.total[i] = it.Total
@@ -83,7 +83,8 @@ func (w *window) spread(values *[windowSize]int64) profiles.Spread {
 	return s
 }
 
-// caches is each cache at the newest iteration with its rate over the window.
+// caches returns each cache at the newest iteration, with its rate over the
+// window.
 func (w *window) caches(newest *profiles.Iteration) [profiles.MaxCaches]profiles.CacheView {
 	var views [profiles.MaxCaches]profiles.CacheView
 	for c := range profiles.MaxCaches {
@@ -95,7 +96,8 @@ func (w *window) caches(newest *profiles.Iteration) [profiles.MaxCaches]profiles
 	return views
 }
 
-// recent fills in what happened in so many iterations, from what was counted before them.
+// recent fills in the counts over the given number of iterations, from the counters
+// before them.
 func recent(v *profiles.CacheView, from *lookups, iterations int) {
 	hits, misses := v.Hits-from.hits, v.Misses-from.misses
 	v.RecentN = hits + misses
@@ -105,7 +107,7 @@ func recent(v *profiles.CacheView, from *lookups, iterations int) {
 	if v.RecentN > 0 {
 		v.RecentRate = float64(hits) / float64(v.RecentN)
 	}
-	// What a hit is worth is known better after it.
+	// The value of a hit is known better afterwards.
 	priced, spent := v.Priced-from.priced, v.Spent-from.spent
 	v.RecentSaved = v.Saved - from.saved - (v.Gross - from.gross) + priced*v.Price
 	gross := v.RecentSaved + spent

@@ -1,5 +1,5 @@
-// Package alert judges what is wrong with a run: rules over its facts, each with a sentence
-// on what is wrong and one on what may help. They name actions; the screen knows their keys.
+// Package alert detects problems of a run: rules over its facts, each with a sentence about
+// the problem and one on what may help. They name actions; the screen maps these to keys.
 package alert
 
 import (
@@ -14,47 +14,47 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// Facts are what the rules judge, at one moment of a run.
+// Facts are the input of the rules at one moment of a run.
 type Facts struct {
 	Schema    *profiles.Schema
 	State     profiles.State
 	Settings  settings.Values
 	Iteration int64         // so far
-	Longest   time.Duration // running time between the ends of two iterations since the last look
-	Usual     float64       // median time of an iteration in the recent window, ns; 0 for none
+	Longest   time.Duration // running time between the ends of two iterations since the last call
+	Usual     float64       // median time of an iteration in the recent window, ns; 0 if unknown
 	Mean      float64       // and its mean
 
 	Caches    [profiles.MaxCaches]profiles.CacheView
 	Trend     profiles.MemoryTrend
 	RSS       int64
-	Scale     float64 // of the gradients, NaN where there is none
+	Scale     float64 // of the gradients, NaN if there is none
 	NonFinite int64   // losses that were not finite, over the run
 	Results   []profiles.UnitResult
 
-	quiet          time.Duration // longest running time without the end of an iteration, since the last look
+	quiet          time.Duration // longest running time without the end of an iteration, since the last call
 	skipped, steps int           // of the newest iterations, at most recentSteps
 	nonFiniteAt    int64         // Index of the newest loss that was not finite
 	pace           *throughput
 }
 
-// rule is one kind of alert. A rule that is raised for hold becomes an alert, and
-// an alert that is no longer kept for release goes: kept is weaker than raised, so
-// that what lies about the bound does not flicker. Both times are running time.
+// rule is one kind of alert. A rule raised for hold becomes an alert, and an alert
+// not kept for release is cleared: kept is weaker than raised, so that values
+// around the bound do not flicker. Both times are running time.
 type rule struct {
 	id            string
 	hold, release time.Duration
 	judge         func(f *Facts) finding
 }
 
-// finding is what a rule says of the facts.
+// finding is the result of a rule.
 type finding struct {
 	raised, kept bool
-	of           string // what the rule is about, in front of its id; empty for the run
+	of           string // subject of the rule, the prefix of its id; empty for the run
 	severity     profiles.Severity
-	tell         func() (what string, try advice) // called only where raised or kept
+	tell         func() (what string, try advice) // called only if raised or kept
 }
 
-// rules are every kind of alert there is: those of the run, then those of each cache.
+// rules returns all rules: those of the run, then those of each cache.
 var rules = slices.Concat(runRules, cacheRules())
 
 var runRules = []rule{
@@ -66,7 +66,7 @@ var runRules = []rule{
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
 }
 
-// cacheRules are the rules of every cache that a schema can have.
+// cacheRules are the rules for every possible cache of a schema.
 func cacheRules() (all []rule) {
 	for id := range profiles.CacheID(profiles.MaxCaches) {
 		all = append(all, rule{"thrash", time.Second, 5 * time.Second, thrash(id)})
@@ -77,7 +77,8 @@ func cacheRules() (all []rule) {
 	return all
 }
 
-// nonFiniteKept is for how many iterations a loss that was not finite is told.
+// nonFiniteKept is the number of iterations for which a non-finite loss is
+// reported.
 const nonFiniteKept = 200
 
 func judgeNonFinite(f *Facts) finding {
@@ -91,8 +92,8 @@ func judgeNonFinite(f *Facts) finding {
 	}}
 }
 
-// A loop stalls when an iteration takes stallFactor times as long as usual, and
-// no less than stallLeast.
+// A loop stalls if an iteration takes stallFactor times as long as usual, and at
+// least stallLeast.
 const (
 	stallFactor = 20
 	stallLeast  = 2 * time.Second
@@ -107,8 +108,8 @@ func judgeStall(f *Facts) finding {
 	}}
 }
 
-// atLeast is the highest of some round times that d has reached, so that a
-// sentence changes seldom.
+// atLeast returns the highest of some round times that d has reached, so that a
+// sentence changes rarely.
 func atLeast(d time.Duration) time.Duration {
 	best := time.Second
 	for _, unit := range []time.Duration{time.Second, time.Minute, time.Hour} {
@@ -122,8 +123,8 @@ func atLeast(d time.Duration) time.Duration {
 }
 
 // Of the newest recentSteps iterations, overflowRaise skipped ones raise the alert
-// and overflowKeep keep it: a scale that grows now and then skips one step each
-// time, which is how it is meant to work.
+// and overflowKeep keep it: a scale that grows occasionally skips one step each
+// time, which is by design.
 const (
 	recentSteps   = 200
 	overflowRaise = 6
@@ -138,8 +139,9 @@ func judgeOverflow(f *Facts) finding {
 	}}
 }
 
-// A sample ended far from the threshold when a loss is limitFactor times as high; a sample
-// under another loss says nothing. The alert goes after limitClear samples that converged.
+// A sample ended far from the threshold if a loss is limitFactor times as high; a sample
+// under another loss does not count. The alert is cleared after limitClear converged
+// samples.
 const (
 	limitFactor = 2
 	limitClear  = 3
@@ -169,11 +171,11 @@ func judgeLimit(f *Facts) finding {
 	}}
 }
 
-// The process leaks when it grows beyond its caches by at least slopeShare of
-// itself a minute, and surely by more than 0.
+// The process leaks if it grows beyond its caches by at least slopeShare of
+// itself per minute, and by significantly more than 0.
 const (
 	slopeShare = 0.005
-	slopeLeast = 1e6 // bytes a minute
+	slopeLeast = 1e6 // bytes per minute
 )
 
 func judgeMemory(f *Facts) finding {
@@ -206,16 +208,16 @@ func judgeSlowdown(f *Facts) finding {
 	}}
 }
 
-// Of the recent lookups of a thrashing cache thrashRaise, and thrashLeast of them,
-// missed what it had held and dropped for room. What a cache never had it misses
-// whatever its size is.
+// A cache is thrashing if a share thrashRaise of its recent lookups, and at least
+// thrashLeast of them, missed entries it had evicted. Misses of entries it never
+// held do not depend on its size.
 const (
 	thrashLeast = 16
 	thrashRaise = 0.2
 	thrashKeep  = 0.1
 )
 
-// subject is a cache in front of the id of a rule: "fft-cache-".
+// subject returns a cache's prefix for the id of a rule: "fft-cache-".
 func subject(c *profiles.CacheInfo) string { return strings.ReplaceAll(c.Setting, "_", "-") + "-" }
 
 func thrash(id profiles.CacheID) func(f *Facts) finding {
@@ -241,13 +243,13 @@ func thrash(id profiles.CacheID) func(f *Facts) finding {
 	}
 }
 
-// A cache that costs costWarn of an iteration is more than a notice.
+// From a cost of costWarn of an iteration the alert is more than a notice.
 const (
 	costWarn  = 0.01
 	costLeast = 100 // iterations of the recent window
 )
 
-// costly finds a cache that costs more than it saves: beyond what is about nothing in
+// costly finds a cache that costs more than it saves: by a non-negligible amount in
 // the recent window, and since the run began. It is kept above half of that.
 func costly(id profiles.CacheID) func(f *Facts) finding {
 	return func(f *Facts) finding {
@@ -262,7 +264,7 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 		if -each.Value > costWarn*f.Mean {
 			severity = profiles.Warning
 		}
-		// Between two lookups that are far apart, nothing is lost and nothing gained.
+		// Between two lookups far apart, nothing is lost or gained.
 		kept := costs && (v.RecentN == 0 || each.Value <= -profiles.SavingLeast/2*f.Mean)
 		return finding{bad, kept, subject(info), severity, func() (string, advice) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",

@@ -6,22 +6,22 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// throughput is how fast iterations came, one measurement a second or an
-// iteration where it takes longer, since the last change of a setting or stage.
+// throughput is the rate of iterations, one measurement per second or per
+// iteration if that takes longer, since the last change of a setting or stage.
 type throughput struct {
 	rates   []float64 // iterations per second, at most throughputLast, newest last
-	foreign []float64 // what other programs took meanwhile, of each
+	foreign []float64 // load by other programs meanwhile, for each
 }
 
 const (
 	throughputLast  = 100
-	throughputLeast = 10 // fewer say nothing
+	throughputLeast = 10 // with fewer there is no verdict
 	slowRatio       = 0.8
 	slowRecovered   = 0.9
 	slowInARow      = 3 // measurements that must agree
 )
 
-// add takes a measurement, and what other programs took meanwhile, NaN for unknown.
+// add adds a measurement with the load by other programs meanwhile, NaN if unknown.
 func (t *throughput) add(rate, foreign float64) {
 	if len(t.rates) == throughputLast {
 		t.rates = append(t.rates[:0], t.rates[1:]...)
@@ -32,8 +32,8 @@ func (t *throughput) add(rate, foreign float64) {
 
 func (t *throughput) clear() { t.rates, t.foreign = t.rates[:0], t.foreign[:0] }
 
-// others is what other programs took during the newest measurements and, as the
-// median, during all; NaN where that is not known.
+// others returns the load by other programs during the newest measurements and,
+// as the median, during all; NaN if unknown.
 func (t *throughput) others() (newest, usual float64) {
 	n := len(t.foreign)
 	for _, v := range t.foreign[n-slowInARow:] {
@@ -50,7 +50,7 @@ func median(values []float64) float64 {
 	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// slow says whether the newest measurements all lie below a share of the median
+// slow reports whether the newest measurements all lie below a share of the median
 // (documents 004, §6.2: the last below 0.8 of the median of 100).
 func (t *throughput) slow(ratio float64) bool {
 	if len(t.rates) < throughputLeast {
@@ -65,7 +65,8 @@ func (t *throughput) slow(ratio float64) bool {
 	return true
 }
 
-// recovered says whether the newest measurements are about the median again.
+// recovered reports whether the newest measurements are close to the median
+// again.
 func (t *throughput) recovered() bool {
 	if len(t.rates) < throughputLeast {
 		return true

@@ -7,8 +7,8 @@ import (
 	"prismtop/profiles"
 )
 
-// tip is a sentence on what may help. Rules advise nothing else, so that all actions that
-// they can name are known: see Tips.
+// tip is a sentence on what may help. Rules advise nothing else, so that all actions they
+// can name are known: see Tips.
 type tip uint8
 
 const (
@@ -29,7 +29,7 @@ const (
 	numTips
 )
 
-// tips are formats of what they are about: a number, or the setting of a cache.
+// tips are formats with one argument: a number, or the setting of a cache.
 var tips = [numTips]profiles.Advice{
 	leaveFP16:           "Switch AMP off {switch amp} or to bf16 {choose amp}, whose range is that of fp32, and restart {restart}.",
 	halveAndRestart:     "Halve the learning rate {lower learning_rate} and restart {restart}.",
@@ -47,22 +47,22 @@ var tips = [numTips]profiles.Advice{
 	switchOffAndCompare: "Switch it off {switch %s} and compare.",
 }
 
-// advice is a tip with what it is about.
+// advice is a tip with its argument.
 type advice struct {
 	tip
 	about []any
 }
 
-// of is the tip about something.
+// of returns the tip with an argument.
 func (t tip) of(about ...any) advice { return advice{t, about} }
 
-// sentence is the tip in full.
+// sentence returns the tip in full.
 func (a advice) sentence() profiles.Advice {
 	return profiles.Advice(fmt.Sprintf(string(tips[a.tip]), a.about...))
 }
 
-// Tips are all sentences that the rules can advise in a run of a schema; verbs of package fmt
-// stand in them for numbers.
+// Tips returns all sentences that the rules can advise in a run of a schema, with verbs of
+// package fmt in place of numbers.
 func Tips(s *profiles.Schema) (all []profiles.Advice) {
 	for _, t := range tips {
 		if !strings.Contains(string(t), "%s") {

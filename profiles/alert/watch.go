@@ -8,44 +8,44 @@ import (
 	"prismtop/profiles"
 )
 
-// retell is how often the sentence of an alert that stays may change.
+// retell is the minimum time between changes of the sentence of an active alert.
 const retell = 5 * time.Second
 
-// entry is what is known of one rule.
+// entry is the state of one rule.
 type entry struct {
 	active  bool
-	pending time.Duration // running time since when it was raised, or not kept
+	pending time.Duration // running time at which it was first raised, or not kept
 	waiting bool          // pending counts
 	told    time.Duration // running time of the newest sentence
 	profiles.Alert
 }
 
-// moment is how many iterations had ended at a running time in nanoseconds, and at a time of
-// the machine's clock.
+// moment is the number of iterations that had ended at a running time in nanoseconds, and at
+// a time of the machine's clock.
 type moment struct {
 	clock, count int64
 	at           time.Time
 }
 
-// Watch judges the rules over and over.
+// Watch evaluates the rules repeatedly.
 type Watch struct {
 	each   [18]entry // by rule
 	shown  []profiles.Alert
 	pace   throughput
-	mark   moment // where the measurement of throughput under way began
+	mark   moment // start of the current measurement of throughput
 	marked bool
-	settle bool // the measurement under way does not count
+	settle bool // the current measurement does not count
 
 	skips [recentSteps]bool // of the newest iterations
 	steps int               // iterations seen
 
 	nonFiniteAt int64
-	moved       time.Duration // running time when the newest iteration was taken in
+	moved       time.Duration // running time at the newest iteration
 	seen        int64
 }
 
-// Iteration takes in the next iteration; begins says that it ran under other
-// settings than the one before, or does other work.
+// Iteration adds the next iteration; begins means that it ran under settings
+// different from the previous one's, or does different work.
 func (a *Watch) Iteration(it *profiles.Iteration, begins bool) {
 	a.skips[a.steps%recentSteps] = it.Flags&profiles.SkippedStep != 0
 	a.steps++
@@ -58,7 +58,7 @@ func (a *Watch) Iteration(it *profiles.Iteration, begins bool) {
 	}
 }
 
-// skipped is how many of the newest iterations skipped their step.
+// skipped returns how many of the newest iterations skipped their step.
 func (a *Watch) skipped() (n, of int) {
 	of = min(a.steps, recentSteps)
 	for _, s := range a.skips[:of] {
@@ -69,9 +69,9 @@ func (a *Watch) skipped() (n, of int) {
 	return n, of
 }
 
-// Measure takes a measurement of throughput when one is due: count iterations
-// had ended at clock, nanoseconds of running time. foreign is what other programs
-// took between two moments.
+// Measure takes a measurement of throughput if one is due: count iterations had
+// ended at clock, nanoseconds of running time. foreign returns the load by other
+// programs between two moments.
 func (a *Watch) Measure(clock, count int64, now time.Time, foreign func(from, to time.Time) float64) {
 	if !a.marked {
 		a.mark, a.marked = moment{clock, count, now}, true
@@ -81,14 +81,14 @@ func (a *Watch) Measure(clock, count int64, now time.Time, foreign func(from, to
 	if span < int64(time.Second) || done < 1 {
 		return
 	}
-	if !a.settle { // the first holds the warm-up
+	if !a.settle { // the first contains the warm-up
 		a.pace.add(float64(done)/(float64(span)/1e9), foreign(a.mark.at, now))
 	}
 	a.settle = false
 	a.mark = moment{clock, count, now}
 }
 
-// quiet is the running time since the newest iteration was taken in.
+// quiet returns the running time since the newest iteration.
 func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
 	if iterations != a.seen {
 		a.seen, a.moved = iterations, elapsed
@@ -96,12 +96,12 @@ func (a *Watch) quiet(iterations int64, elapsed time.Duration) time.Duration {
 	return elapsed - a.moved
 }
 
-// Judge applies the rules to the facts at a running time, and returns a line for
-// the log for each alert that went. at is the time since the run began. A run
-// that is paused keeps its alerts; of one that ended, those go at once that are
-// not so any more.
+// Judge applies the rules to the facts at a running time, and returns a log line
+// for each cleared alert. at is the time since the run began. A paused run keeps
+// its alerts; once a run has ended, alerts that no longer apply are cleared at
+// once.
 func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogLine) {
-	// A process that was stopped as a whole finds its loop going on as before.
+	// After the whole process was stopped, its loop continues as before.
 	f.quiet = max(f.Longest, a.quiet(f.Iteration, elapsed))
 	f.skipped, f.steps = a.skipped()
 	f.nonFiniteAt, f.pace = a.nonFiniteAt, &a.pace
@@ -135,7 +135,7 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 			m.active, m.waiting = false, false
 			gone = append(gone, profiles.LogLine{At: at, Text: fmt.Sprintf("over after %v: %s", (at - m.Since).Round(time.Second), m.What)})
 			changed = true
-		case m.active && v.raised && elapsed-m.told >= retell: // else it would tell of what is all but over
+		case m.active && v.raised && elapsed-m.told >= retell: // otherwise it would report a problem that is almost over
 			what, tip := v.tell()
 			try := tip.sentence()
 			changed = changed || what != m.What || try != m.Try || v.severity != m.Severity
@@ -148,10 +148,10 @@ func (a *Watch) Judge(f *Facts, elapsed, at time.Duration) (gone []profiles.LogL
 	return gone
 }
 
-// Standing are the alerts that stand, the worst first. The caller must not write them.
+// Standing returns the active alerts, worst first. The caller must not modify them.
 func (a *Watch) Standing() []profiles.Alert { return a.shown }
 
-// show lists the alerts anew, the worst first, then the newest.
+// show rebuilds the list of alerts: worst first, then newest.
 func (a *Watch) show() {
 	a.shown = nil
 	for _, m := range a.each {

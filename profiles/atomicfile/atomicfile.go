@@ -1,6 +1,6 @@
-// Package atomicfile writes files whole or not at all: whoever reads, and a machine
-// that loses power, finds the old file or the new one. A symbolic link is followed: the
-// file that it names is written, and the link stays.
+// Package atomicfile writes files atomically: a reader, even after a power failure,
+// finds either the old file or the new one. A symbolic link is followed: the file it
+// points to is written, and the link is kept.
 package atomicfile
 
 import (
@@ -15,9 +15,10 @@ import (
 	"syscall"
 )
 
-// Write puts data into a new file beside path, forces it to disk and gives it the
-// name. The folder must be there. mode is before the process' umask; an older file's
-// is not kept. An error names path and leaves an older file as it was.
+// Write writes data to a new file in the folder of path, syncs it to disk and
+// renames it to path. The folder must exist. mode is before the process's umask;
+// that of an existing file is not kept. An error names path and leaves an existing
+// file unchanged.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	if err := write(path, data, mode); err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: bare(err)}
@@ -35,21 +36,21 @@ func write(path string, data []byte, mode fs.FileMode) error {
 		return err
 	}
 	if err := os.Rename(d, path); err != nil {
-		_ = os.Remove(d) // the first error is the one to tell
+		_ = os.Remove(d) // the first error is the one to report
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
 }
 
-// maxLinks is how many symbolic links are followed, as many as Linux follows.
+// maxLinks is the number of symbolic links followed, the same as in Linux.
 const maxLinks = 40
 
-// errNotRegular refuses devices, pipes and sockets, which a rename would replace.
+// errNotRegular rejects devices, pipes and sockets, which a rename would replace.
 var errNotRegular = errors.New("not a regular file")
 
-// Target is the file that a write to path replaces or makes: path itself, or what the
-// symbolic links lead to that begin there. It need not exist. A file that is neither
-// regular nor a folder is refused.
+// Target returns the file that a write to path replaces or creates: path itself, or
+// the target of a chain of symbolic links starting there. It need not exist. A file
+// that is neither regular nor a folder is rejected.
 func Target(path string) (string, error) {
 	for range maxLinks {
 		link, err := os.Readlink(path)
@@ -69,7 +70,7 @@ func Target(path string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// draft puts data into a new file beside path, on disk.
+// draft writes data to a new file in the folder of path, synced to disk.
 func draft(path string, data []byte, mode fs.FileMode) (string, error) {
 	folder, base := filepath.Split(path)
 	d := filepath.Join(cmp.Or(folder, "."), draftName(base))
@@ -88,14 +89,15 @@ func draft(path string, data []byte, mode fs.FileMode) (string, error) {
 	return d, nil
 }
 
-// draftName is a hidden name that nothing else has.
+// draftName returns an unused hidden name.
 func draftName(base string) string {
 	var random [6]byte
 	rand.Read(random[:])
 	return "." + base[:min(len(base), 200)] + "." + hex.EncodeToString(random[:]) + ".part"
 }
 
-// syncFolder forces the new name to disk, where the system and the file system can.
+// syncFolder syncs the new name to disk, if the system and the file system support
+// it.
 func syncFolder(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -111,7 +113,8 @@ func syncFolder(folder string) error {
 	return nil
 }
 
-// bare is an error without the draft's name, which nobody knows.
+// bare strips the draft's name from an error, which would mean nothing to the
+// user.
 func bare(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// names are what lies in a folder.
+// names returns the names in a folder.
 func names(t *testing.T, folder string) string {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
@@ -53,7 +53,7 @@ func TestAPathWithoutAFolderIsOfTheWorkingOne(t *testing.T) {
 	}
 }
 
-// An error names the path, not the draft, and leaves what was there.
+// An error names the path, not the draft, and leaves the existing file.
 func TestAnErrorLeavesWhatWasThere(t *testing.T) {
 	folder := t.TempDir()
 	taken := filepath.Join(folder, "taken")
@@ -72,7 +72,7 @@ func TestAnErrorLeavesWhatWasThere(t *testing.T) {
 	}
 }
 
-// A link stays a link, and what it leads to is written, wherever that is.
+// A link is kept, and its target is written, wherever it is.
 func TestALinkIsFollowed(t *testing.T) {
 	folder, elsewhere := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(elsewhere, "deep"), 0o700); err != nil {
@@ -113,7 +113,7 @@ func TestALinkIsFollowed(t *testing.T) {
 	}
 }
 
-// What is no file of bytes is not replaced by one, and links that lead round are told.
+// Only regular files are replaced, and cycles of links are reported.
 func TestWhatIsNoFileIsRefused(t *testing.T) {
 	folder := t.TempDir()
 	null, round := filepath.Join(folder, "null"), filepath.Join(folder, "round")

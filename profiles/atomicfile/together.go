@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// WriteTogether writes files that belong together: what can fail for want of room
-// is done before any of them has its name, so that there are all or none. Older files
-// of these names, or behind links of these names, are replaced. The error names the file that could not be written.
+// WriteTogether writes files that belong together, all or none: everything that can fail for lack
+// of space is done before any file gets its name. Older files of these names, or behind links of
+// these names, are replaced. The error names the file that could not be written.
 func WriteTogether(paths []string, data [][]byte, mode fs.FileMode) error {
 	targets := make([]string, len(paths))
 	for i, path := range paths {
@@ -27,9 +27,9 @@ func WriteTogether(paths []string, data [][]byte, mode fs.FileMode) error {
 	return named(name(drafts, targets), targets, paths)
 }
 
-// WriteNew is WriteTogether under names that nothing has: names gives the paths of the
-// n-th choice, from 1 on, in one and the same folder, and the first whose paths are all
-// free is taken. It returns them.
+// WriteNew is WriteTogether under unused names: names returns the paths of the n-th
+// choice, from 1 on, all in the same folder, and the first choice whose paths are all
+// free is taken. It returns these paths.
 func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]string, error) {
 	drafts, err := draftAll(names(1), data, mode)
 	if err != nil {
@@ -52,7 +52,7 @@ func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]st
 	}
 }
 
-// named is an error about a target as one about the path that led there.
+// named converts an error about a target to one about the path that led there.
 func named(err error, targets, paths []string) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -63,8 +63,8 @@ func named(err error, targets, paths []string) error {
 	return err
 }
 
-// reserve makes empty files of names that nothing has, all or none, so that no other
-// program takes them meanwhile.
+// reserve creates empty files with unused names, all or none, so that no other
+// program takes the names meanwhile.
 func reserve(paths []string, mode fs.FileMode) error {
 	for i, path := range paths {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -93,8 +93,8 @@ func draftAll(paths []string, data [][]byte, mode fs.FileMode) ([]string, error)
 	return drafts, nil
 }
 
-// name gives drafts their names. Where one cannot have it, those before it go again,
-// unless they replaced an older file, and no draft stays.
+// name renames the drafts. If one fails, the previous ones are removed again, unless
+// they replaced an existing file, and no draft is left.
 func name(drafts, paths []string) error {
 	var made []string
 	for i, path := range paths {
@@ -120,6 +120,6 @@ func name(drafts, paths []string) error {
 
 func discard(paths []string) {
 	for _, path := range paths {
-		_ = os.Remove(path) // the first error is the one to tell
+		_ = os.Remove(path) // the first error is the one to report
 	}
 }

@@ -1,4 +1,4 @@
-// Package await waits for what cannot be interrupted, or for the end of a context.
+// Package await waits for an uninterruptible operation or the end of a context.
 package await
 
 import (
@@ -7,10 +7,10 @@ import (
 	"runtime/debug"
 )
 
-// Result calls do on a goroutine of its own and returns what it returns, or the error of
-// ctx where that ends first. Then do goes on until it ends by itself: it is for what
-// cannot be interrupted, a system call or another's decoder. A panic of do is one of
-// Result, with the stack of do.
+// Result calls do on its own goroutine and returns its results, or the error of ctx if
+// that ends first; do then continues until it ends by itself. It is for uninterruptible
+// operations: a system call or a third-party decoder. Result panics if do does, with the
+// stack of do.
 func Result[T any](ctx context.Context, do func() (T, error)) (T, error) {
 	type outcome struct {
 		value T
@@ -34,7 +34,7 @@ func Result[T any](ctx context.Context, do func() (T, error)) (T, error) {
 			panic(o.fault)
 		}
 		if err := ctx.Err(); err != nil {
-			o.err = err // what it met may be the context's end in another guise
+			o.err = err // its error may be the context's end in disguise
 		}
 		return o.value, o.err
 	case <-ctx.Done():

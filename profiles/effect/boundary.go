@@ -12,17 +12,17 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// boundary is what changes between two iterations: settings that take force together,
-// however many keys were pressed, and that have one effect.
+// boundary is the set of changes between two iterations: settings that take effect
+// together, however many keys were pressed, and have one joint effect.
 type boundary struct {
-	iteration int64 // the first under the new values
+	iteration int64 // the first iteration under the new values
 	at        time.Duration
 	settings  []profiles.Change // one for each setting, from its first value to its last
 	count     int               // of changes
-	quality   float64           // the newest when the first change was made, NaN for none
+	quality   float64           // the newest value when the first change was made, NaN for none
 }
 
-// add takes in a change. A setting that changed before goes on from there.
+// add adds a change. Repeated changes of a setting are merged.
 func (b *boundary) add(c profiles.Change) {
 	b.count++
 	b.put(c)
@@ -38,7 +38,7 @@ func (b *boundary) put(c profiles.Change) {
 	b.settings = append(b.settings, c)
 }
 
-// join takes in a later boundary, from whose iteration on both are in force.
+// join merges a later boundary, from whose iteration on both are in force.
 func (b *boundary) join(later *boundary) {
 	b.count += later.count
 	for _, c := range later.settings {
@@ -50,7 +50,7 @@ func (b *boundary) join(later *boundary) {
 	}
 }
 
-// net lists the settings whose values are others than before.
+// net lists the settings whose values differ from before.
 func (b *boundary) net() []profiles.Change {
 	net := make([]profiles.Change, 0, len(b.settings))
 	for _, c := range b.settings {
@@ -61,7 +61,7 @@ func (b *boundary) net() []profiles.Change {
 	return net
 }
 
-// same tells whether two values of a setting mean the same: no threads are one for each
+// same reports whether two values of a setting are equivalent: 0 threads means one per
 // processor.
 func same(key, before, after string) bool {
 	meant := func(value string) string {
@@ -73,13 +73,14 @@ func same(key, before, after string) bool {
 	return meant(before) == meant(after)
 }
 
-// effect is that of a boundary at which something changed, with no iteration after it.
+// effect returns the effect of a boundary at which something changed, before any
+// iteration after it.
 func (b *boundary) effect() profiles.Effect {
 	net := b.net()
 	return profiles.Effect{Change: net[0], With: slices.Clip(net[1:]), Needed: profiles.EffectEnough}
 }
 
-// undone says that nothing changed in the end.
+// undone reports that nothing changed in the end.
 func (b *boundary) undone() string {
 	keys := make([]string, len(b.settings))
 	for i, c := range b.settings {

@@ -37,7 +37,7 @@ func TestAKeyPressedAgainIsOneChange(t *testing.T) {
 	}
 }
 
-// Settings that take force together have one effect, which counts once.
+// Settings that take effect together have one joint effect.
 func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
 	tr := newTrial(2)
 	tr.iterate(long)
@@ -64,7 +64,7 @@ func TestSettingsThatChangeTogetherHaveOneEffect(t *testing.T) {
 }
 
 // What is back at its value before the next iteration did nothing: no effect, and what was
-// being measured goes on.
+// being measured continues.
 func TestAChangeThatIsTakenBackHasNoEffect(t *testing.T) {
 	tr := newTrial(3)
 	tr.iterate(long)
@@ -107,7 +107,7 @@ func TestThreadsThatMeanTheSameAreNoChange(t *testing.T) {
 }
 
 // A limit changes nothing in an iteration: it is a change without an effect, and what is
-// being measured goes on.
+// being measured continues.
 func TestALimitHasNoEffect(t *testing.T) {
 	tr := newTrial(7)
 	tr.iterate(long)
@@ -137,7 +137,7 @@ func TestALimitHasNoEffect(t *testing.T) {
 	}
 }
 
-// Boundaries between which no iteration was seen cannot be told apart.
+// Boundaries between which no iteration was seen cannot be distinguished.
 func TestBoundariesWithoutIterationsBetweenAreOne(t *testing.T) {
 	tr := newTrial(4)
 	tr.iterate(60)

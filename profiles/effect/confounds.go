@@ -11,18 +11,19 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// This file is why the iterations before a change and those after it cannot be compared.
+// Reasons why the iterations before and after a change cannot be compared.
 
-// loadCovers bounds what is told of others: a noticeable share of the processors that they
-// took on one side and not on the other, where it is more than a quarter of the shift. One
-// thread that waits can hold up all of them.
+// loadCovers bounds the reported load: a noticeable difference in the load by other
+// programs counts if loadCovers times the difference exceeds the shift. One waiting
+// thread can hold up all of them.
 const loadCovers = 4
 
-// reason is why two windows cannot be compared, in full and in two or three words.
+// reason is the reason why two windows cannot be compared, in full and in two or
+// three words.
 type reason struct{ full, brief string }
 
-// confounds says what else differs between the windows, in full and the first of it
-// briefly.
+// confounds returns other differences between the windows: all in full, and the
+// first briefly.
 func (f *effect) confounds() (full, brief string) {
 	var also []string
 	for _, r := range []reason{f.disturbance, f.lacking(), f.moved} {
@@ -34,7 +35,7 @@ func (f *effect) confounds() (full, brief string) {
 	return strings.Join(also, "; "), brief
 }
 
-// lacking says why there is too little before the change.
+// lacking returns why there are too few iterations before the change.
 func (f *effect) lacking() reason {
 	switch {
 	case f.switched:
@@ -48,8 +49,8 @@ func (f *effect) lacking() reason {
 	return reason{}
 }
 
-// disturbance says what other programs took of the processors on both sides, where
-// that is considerable or may explain the shift.
+// disturbance describes the load by other programs on both sides, if it is
+// considerable or may explain the shift.
 func disturbance(before, after, shift float64) reason {
 	differ := math.Abs(after - before)
 	switch {

@@ -7,16 +7,16 @@ import (
 	"prismtop/profiles"
 )
 
-// limits follows changes of settings that say when a sample or the run ends
-// (profiles.Change.Limit). They change nothing in an iteration, so they have no effect and
-// leave what is being measured alone.
+// limits tracks changes of settings that determine when a sample or the run ends
+// (profiles.Change.Limit). They do not affect an iteration, so they have no effect and do
+// not interrupt a measurement.
 type limits struct {
 	inForce []profiles.Change // the newest maxChanges
 	waiting []profiles.Change // for their iteration
 }
 
-// change announces c. Of several changes of one setting before the same iteration one is
-// left, from the first value to the last, and none where those are the same.
+// change announces c. Several changes of one setting before the same iteration are
+// merged into one, from the first value to the last, or none if those are equal.
 func (l *limits) change(c profiles.Change) {
 	i := slices.IndexFunc(l.waiting, func(w profiles.Change) bool { return w.Key == c.Key && w.Iteration == c.Iteration })
 	if i < 0 {
@@ -29,7 +29,7 @@ func (l *limits) change(c profiles.Change) {
 	}
 }
 
-// until puts the changes up to an iteration in force, and tells the log of them.
+// until applies the changes up to an iteration and logs them.
 func (l *limits) until(index int64) (told []profiles.LogLine) {
 	n := 0
 	for n < len(l.waiting) && l.waiting[n].Iteration <= index {
@@ -45,5 +45,5 @@ func (l *limits) until(index int64) (told []profiles.LogLine) {
 	return told
 }
 
-// list is all changes, oldest first.
+// list returns all changes, oldest first.
 func (l *limits) list() []profiles.Change { return slices.Concat(l.inForce, l.waiting) }

@@ -9,9 +9,9 @@ import (
 
 // The windows of an effect, in iterations.
 const (
-	Window   = 200 // at most this many on each side, the nearest to the change
-	Warmup   = 5   // left out after a change or a switch of the stage
-	patience = 4   // so many windows are searched for undisturbed iterations
+	Window   = 200 // maximum on each side, nearest to the change
+	Warmup   = 5   // ignored after a change or a switch of the stage
+	patience = 4   // number of windows searched for undisturbed iterations
 	reach    = patience * Window
 )
 
@@ -25,21 +25,21 @@ type timed struct {
 
 func (t *timed) quiet() bool { return !(t.foreign > machine.Quiet) }
 
-// segment is a stretch of iterations of one kind under one set of settings. Its
+// segment is a series of iterations of one kind under one set of settings. Its
 // oldest iterations are the after-window of the changes that opened it, its
 // newest the before-window of those that end it.
 type segment struct {
 	kind    profiles.Kind
 	stretch int32 // its number in the history
 	seen    int
-	waiting int     // iterations whose share of other programs is not known yet
+	waiting int     // iterations for which the load by other programs is not known yet
 	oldest  []timed // until a window of quiet ones is full, at most effectReach
 	quiet   int     // of oldest
-	newest  []timed // a circle of effectReach; next is where it goes on
+	newest  []timed // a ring of effectReach; next is the index of the next entry
 	next    int
 }
 
-// counts tells whether the next iteration is one to compare.
+// counts reports whether the next iteration counts in a comparison.
 func (s *segment) counts(it *profiles.Iteration) bool {
 	s.seen++
 	return s.seen > Warmup && it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0
@@ -60,11 +60,11 @@ func (s *segment) add(t timed) {
 	s.next = (s.next + 1) % reach
 }
 
-// full tells whether the after-window does not change any more.
+// full reports whether the after-window is final.
 func (s *segment) full() bool { return s.quiet == Window || len(s.oldest) == reach }
 
-// whole tells whether the after-window holds as many iterations as it can, of those
-// that are chosen so far.
+// whole reports whether the after-window, as chosen so far, holds as many iterations
+// as it can.
 func (s *segment) whole() bool {
 	return s.full() || s.quiet < profiles.EffectEnough && len(s.oldest) >= Window
 }
@@ -72,9 +72,9 @@ func (s *segment) whole() bool {
 // pick is the window of an effect.
 type pick struct {
 	ns      []int64 // in the order of measurement
-	foreign float64 // mean share of other programs, NaN where not known
+	foreign float64 // mean share of other programs, NaN if unknown
 	left    int     // disturbed iterations left out
-	all     bool    // none were, because too few were undisturbed
+	all     bool    // none left out, because too few were undisturbed
 }
 
 // after is the window of at most so many iterations at the segment's beginning, its times in
@@ -83,7 +83,7 @@ func (s *segment) after(most int, into []int64) pick {
 	return choose(len(s.oldest), most, func(i int) *timed { return &s.oldest[i] }, into)
 }
 
-// before is the window at the segment's end.
+// before returns the window at the segment's end.
 func (s *segment) before(most int, into []int64) pick {
 	n := len(s.newest)
 	p := choose(n, most, func(i int) *timed { return &s.newest[(s.next+n-1-i)%n] }, into)

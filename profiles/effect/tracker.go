@@ -1,5 +1,6 @@
-// Package effect measures what a change of settings did: the iterations before it against
-// those after it, what else differs between the two, and how the quality moved meanwhile.
+// Package effect measures the effect of a change of settings: iterations before it
+// against those after it, other differences between the two, and the drift of the quality
+// meanwhile.
 package effect
 
 import (
@@ -12,44 +13,44 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// maxChanges bounds how many changes and effects are kept, the newest.
+// maxChanges bounds the number of changes and effects kept.
 const maxChanges = 256
 
-// effect is an Effect in the making.
+// effect is an Effect under construction.
 type effect struct {
 	profiles.Effect
-	from, to *segment // what is compared; from is nil where nothing can be, both once it is settled
+	from, to *segment // the compared segments; from is nil if nothing can be compared, both once settled
 	old      float64  // quality: the last before the change, NaN for none
 	switched bool     // an ablation switched settings at the same boundary
-	closed   bool     // nothing is added to the windows, but some of it may not count yet
+	closed   bool     // nothing more is added to the windows, but some iterations may not count yet
 	judged   basis    // of the last bootstrap
 
 	disturbance reason // what other programs took
 	moved       reason // a phase that the change cannot touch
 }
 
-// basis is what the numbers of an effect rest on: how many iterations on each side,
+// basis describes the data behind an effect: the number of iterations on each side,
 // and whether disturbed ones are among them.
 type basis struct {
 	before, after           int
 	noisyBefore, noisyAfter bool
 }
 
-// queued is an iteration whose share of other programs is not known yet.
+// queued is an iteration for which the load by other programs is not known yet.
 type queued struct {
 	timed
 	start, end int64 // as in Iteration
 	of         *segment
 }
 
-// quality is a value of the series that says how good the result is.
+// quality is a value of the series that measures the quality of the result.
 type quality struct {
 	value     float64
 	iteration int64
 	has       bool
 }
 
-// valueOr is the value, NaN for none.
+// valueOr returns the value, NaN for none.
 func (q quality) valueOr() float64 {
 	if !q.has {
 		return math.NaN()
@@ -57,21 +58,22 @@ func (q quality) valueOr() float64 {
 	return q.value
 }
 
-// Tracker follows what the changes at each boundary did to iteration time and quality.
+// Tracker tracks the effect of the changes at each boundary on iteration time and
+// quality.
 type Tracker struct {
 	all     []effect // in force
-	open    int      // the first of all that is not settled
+	open    int      // the first that is not settled
 	current *segment // nil before the first iteration
 	queue   []queued // oldest first
 	waiting []boundary
 	limits  limits
-	cuts    []int64 // iterations at which an ablation switched, to come
+	cuts    []int64 // upcoming iterations at which an ablation switches
 	quality int     // the series that is the quality, −1 for none
 	newest  quality // the newest
 	history history
 	names   []string // of the phases
 	over    bool     // the run has ended
-	unheard int64    // Iteration.Changes less the changes heard of
+	unheard int64    // Iteration.Changes minus the announced changes
 	heard   int64
 	log     []profiles.LogLine // not yet taken
 
@@ -81,7 +83,7 @@ type Tracker struct {
 	scratch   [3][]int64
 }
 
-// New follows the changes of a run of a schema.
+// New returns a Tracker for a run with a schema.
 func New(s *profiles.Schema) Tracker {
 	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}}
 	for _, p := range s.Phases {
@@ -90,11 +92,11 @@ func New(s *profiles.Schema) Tracker {
 	return t
 }
 
-// Awaiting says whether iterations wait until it is known what other programs took beside
-// them: see Settle.
+// Awaiting reports whether iterations are waiting for the load by other programs: see
+// Settle.
 func (e *Tracker) Awaiting() bool { return len(e.queue) > 0 }
 
-// Change announces c. It takes force with the iteration that it names.
+// Change announces c, which takes effect with the iteration it names.
 func (e *Tracker) Change(c profiles.Change) {
 	e.heard++
 	if c.Limit {
@@ -110,14 +112,14 @@ func (e *Tracker) Change(c profiles.Change) {
 	e.dirty = true
 }
 
-// Cut announces a change that is no effect of its own: it ends what is compared
-// and begins a new stretch.
+// Cut announces a change without an effect of its own: it ends the current
+// comparison and begins a new segment.
 func (e *Tracker) Cut(c profiles.Change) {
 	e.heard++
 	e.cuts = append(e.cuts, c.Iteration)
 }
 
-// cutsUntil takes the cuts up to an iteration away, and tells whether there were any.
+// cutsUntil removes the cuts up to an iteration, and reports whether there were any.
 func (e *Tracker) cutsUntil(index int64) bool {
 	n := 0
 	for n < len(e.cuts) && e.cuts[n] <= index {
@@ -127,8 +129,8 @@ func (e *Tracker) cutsUntil(index int64) bool {
 	return n > 0
 }
 
-// dueUntil takes the boundaries up to an iteration away and joins them: between them
-// no iteration was seen. changed is false where every setting is as it was before.
+// dueUntil removes the boundaries up to an iteration and joins them: no iteration
+// was seen between them. changed is false if every setting is as before.
 func (e *Tracker) dueUntil(index int64) (joined boundary, changed bool) {
 	n := 0
 	for n < len(e.waiting) && e.waiting[n].iteration <= index {
@@ -149,7 +151,7 @@ func (e *Tracker) dueUntil(index int64) (joined boundary, changed bool) {
 	return joined, changed
 }
 
-// Iteration takes the next record. It returns true when a stretch of comparable
+// Iteration adds the next record. It returns true if a segment of comparable
 // iterations begins with it.
 func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
 	kind := it.Kind
@@ -170,15 +172,15 @@ func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
 	if e.current.counts(it) {
 		e.current.waiting++
 		if n := len(e.all); n > 0 && e.all[n-1].Open() {
-			e.dirty = true // how many wait
+			e.dirty = true // number of waiting iterations
 		}
 		e.queue = append(e.queue, queued{timed{ns: it.Total, phases: it.Phases}, it.Start, it.Start + it.Total, e.current})
 	}
 	return begins
 }
 
-// Settle gives the iterations that ended by a time their shares of other programs,
-// NaN for unknown ones, and lets them count.
+// Settle assigns the load by other programs to the iterations that ended by a
+// time, NaN if unknown, and counts them.
 func (e *Tracker) Settle(until int64, share func(start, end int64) float64) {
 	n := 0
 	for n < len(e.queue) && e.queue[n].end <= until {
@@ -197,8 +199,8 @@ func (e *Tracker) Settle(until int64, share func(start, end int64) float64) {
 	}
 }
 
-// begin ends the current segment and starts one of the given kind. It returns the one
-// that ended where the two can be compared.
+// begin ends the current segment and starts one of the given kind. It returns the
+// ended one if the two can be compared.
 func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 	for i := e.open; i < len(e.all); i++ {
 		e.all[i].closed = true
@@ -218,8 +220,9 @@ func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 	return from
 }
 
-// takeForce adds the effect of what changed at a boundary, at which the present segment
-// began. Where an ablation switched there as well, the change is not all that differs.
+// takeForce adds the effect of the changes at a boundary, with which the current
+// segment began. If an ablation switched there too, the change is not the only
+// difference.
 func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched}
 	if switched {
@@ -251,7 +254,7 @@ func (e *Tracker) Forked(f *profiles.Fork) {
 	}
 }
 
-// End says that the run is over: what lacks iterations will get none.
+// End notes that the run is over: incomplete effects get no more iterations.
 func (e *Tracker) End() {
 	if e.over {
 		return
@@ -264,7 +267,7 @@ func (e *Tracker) End() {
 	}
 }
 
-// Measure takes in a measurement, where it has the quality.
+// Measure adds a measurement, if it contains the quality.
 func (e *Tracker) Measure(m *profiles.Measurement) {
 	if e.quality < 0 || math.IsNaN(m.Values[e.quality]) {
 		return
@@ -278,7 +281,7 @@ func (e *Tracker) Measure(m *profiles.Measurement) {
 }
 
 // drift compares the newest quality with the last before the change, unless it
-// belongs to a change that waits.
+// belongs to a pending change.
 func (e *Tracker) drift(f *effect) {
 	q := e.newest
 	if !q.has || q.iteration < f.Iteration {
@@ -295,7 +298,7 @@ func (e *Tracker) drift(f *effect) {
 	e.dirty = true
 }
 
-// judge brings the effects up to date that are not settled.
+// judge updates the effects that are not settled.
 func (e *Tracker) judge() {
 	for i := e.open; i < len(e.all); i++ {
 		e.judgeOne(&e.all[i])
@@ -307,7 +310,7 @@ func (e *Tracker) judge() {
 	}
 }
 
-// settled tells whether nothing will change an effect any more.
+// settled reports whether an effect is final.
 func (f *effect) settled() bool {
 	return f.closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
 }
@@ -330,7 +333,7 @@ func (e *Tracker) judgeOne(f *effect) {
 	f.Waiting = f.to.waiting
 	f.Needed = max(0, profiles.EffectEnough-f.NAfter)
 	if f.NBefore < profiles.EffectEnough && (f.from == nil || f.from.waiting == 0) {
-		f.Needed = 0 // what comes after cannot help
+		f.Needed = 0 // later iterations cannot help
 	}
 	f.Enough = f.NBefore >= profiles.EffectEnough && f.NAfter >= profiles.EffectEnough
 	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now, most) {
@@ -425,8 +428,8 @@ func (f *effect) worthwhile(now basis, most int) bool {
 	return grown != was || f.settled() || now.after == most || 10*now.after >= 11*was.after
 }
 
-// View is every effect, newest last, those last that no iteration ran under yet, and every
-// change. The caller must not write them.
+// View returns every effect, newest last (those without an iteration yet at the end), and
+// every change. The caller must not modify them.
 func (e *Tracker) View() ([]profiles.Effect, []profiles.Change) {
 	if !e.dirty {
 		return e.published, e.changes
@@ -453,7 +456,7 @@ func (e *Tracker) View() ([]profiles.Effect, []profiles.Change) {
 	return e.published, e.changes
 }
 
-// Told takes the lines for the log.
+// Told returns and removes the pending log lines.
 func (e *Tracker) Told() []profiles.LogLine {
 	lines := e.log
 	e.log = nil

@@ -17,7 +17,7 @@ type trial struct {
 	random  *rand.Rand
 	it      profiles.Iteration // the next: kind, unit, index
 	median  float64            // nanoseconds
-	others  float64            // what other programs take of the processors
+	others  float64            // load by other programs
 }
 
 func newTrial(seed uint64) *trial {
@@ -269,8 +269,8 @@ func TestQualityDriftComparesTheLastBeforeWithTheNewestAfter(t *testing.T) {
 	}
 }
 
-// Training goes on after the window: what it gains there is no part of the effect.
-// A window that no comparison falls into takes the first one after it.
+// Training continues after the window: gains there are not part of the effect. A
+// window without a comparison uses the first one after it.
 func TestQualityDriftEndsWithTheWindow(t *testing.T) {
 	for i, within := range []bool{true, false, true, false} {
 		tr := newTrial(10)
@@ -337,7 +337,7 @@ func TestOthersThatNeverLeaveAreTold(t *testing.T) {
 	if e := tr.last(); e.Confounded != "others took 62 % of the processors" || e.Briefly != "others took 62 %" || e.NAfter != Window || e.LeftOut != 0 {
 		t.Errorf("%+v", e)
 	}
-	tr.iterate(100) // beyond what is searched for undisturbed ones
+	tr.iterate(100) // beyond the range searched for undisturbed ones
 	tr.others = 0
 	tr.iterate(100)
 	if e := tr.last(); e.Confounded == "" || e.NAfter != Window {
@@ -345,7 +345,8 @@ func TestOthersThatNeverLeaveAreTold(t *testing.T) {
 	}
 }
 
-// A shift is not told as a setting's where what others took differs by as much.
+// A shift is not attributed to a setting if the load by others differs by as
+// much.
 func TestASmallDifferenceOfOthersConfoundsASmallShift(t *testing.T) {
 	for _, c := range []struct {
 		before, after, shift float64

@@ -31,7 +31,7 @@ type AblationRow struct {
 	OnMS         *float64    `json:"on_ms"`
 	Effect       *float64    `json:"effect"` // on/off − 1
 	Interval     *[2]float64 `json:"interval"`
-	MemoryBytes  *int64      `json:"memory_bytes"` // on less off
+	MemoryBytes  *int64      `json:"memory_bytes"` // on minus off
 	PSNR         *float64    `json:"psnr_db_per_100"`
 	PSNRInterval *[2]float64 `json:"psnr_interval"`
 	Groups       int         `json:"groups"`
@@ -40,7 +40,7 @@ type AblationRow struct {
 	Note         string      `json:"note,omitempty"`
 }
 
-// AblationJSON is the table as one indented JSON object.
+// AblationJSON returns the table as one indented JSON object.
 func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset string) ([]byte, error) {
 	out := Ablation{
 		Schema: Schema, Version: version, Preset: preset, Settings: v, Work: a.Work, Ended: a.Ended,

@@ -1,34 +1,34 @@
 package export
 
-// Benchmark is what a measurement of the engine tells beside the summary of its
-// iterations.
+// Benchmark is the data of an engine measurement in addition to the summary of
+// its iterations.
 type Benchmark struct {
 	Measured string `json:"measured"` // iterations, or forward: the decoder's forward pass alone
-	Sample   int    `json:"sample"`   // that was trained, counted from 0; −1 for the forward pass
-	Warmup   int    `json:"warmup"`   // runs of it before the first that was measured
+	Sample   int    `json:"sample"`   // trained sample, counted from 0; −1 for the forward pass
+	Warmup   int    `json:"warmup"`   // runs before the first measured one
 	Started  string `json:"started"`  // RFC 3339
 	Go       string `json:"go"`       // version of the compiler
 
 	MinMS map[string]float64 `json:"min_ms"` // smallest times, of "iteration" and of each phase that ran
 
-	ForeignCPU       *float64 `json:"foreign_cpu"` // share of all processors that other programs took, 0 to 1
+	ForeignCPU       *float64 `json:"foreign_cpu"` // share of all processors used by other programs, 0 to 1
 	ForeignCPUReason string   `json:"foreign_cpu_reason,omitempty"`
-	DroppedBatches   int      `json:"dropped_batches"` // half seconds that other programs disturbed
+	DroppedBatches   int      `json:"dropped_batches"` // half seconds disturbed by other programs
 	Clean            bool     `json:"clean"`           // the numbers are from undisturbed batches only
 
 	Roofs  *Roofs  `json:"roofs,omitempty"`  // with --layers
-	Layers []Layer `json:"layers,omitempty"` // steps of the plan, the longest first, with --layers
+	Layers []Layer `json:"layers,omitempty"` // steps of the plan, longest first, with --layers
 }
 
-// Roofs is what the machine can do at most, as measured with the kernels and the
-// threads of the benchmark.
+// Roofs are the machine's peak rates, measured with the kernels and the threads
+// of the benchmark.
 type Roofs struct {
-	GFLOPS   float64     `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations a second
+	GFLOPS   float64     `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations per second
 	Levels   []Bandwidth `json:"levels"`
 	Measured string      `json:"measured"` // RFC 3339
 }
 
-// Bandwidth is of an array of a certain size, in 10⁹ bytes a second.
+// Bandwidth is that of an array of a certain size, in 10⁹ bytes per second.
 type Bandwidth struct {
 	Bytes  int64   `json:"array_bytes"`
 	Read   float64 `json:"read_gb_s"`
@@ -48,5 +48,5 @@ type Layer struct {
 	GBs          float64 `json:"gb_s"`
 	ComputeShare float64 `json:"compute_share"` // of the roofs, 0 to 1
 	MemoryShare  float64 `json:"memory_share"`
-	Bound        string  `json:"bound"` // compute or memory, the roof that is nearer
+	Bound        string  `json:"bound"` // compute or memory, the nearer roof
 }

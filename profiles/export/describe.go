@@ -21,7 +21,7 @@ const (
 	notCompared = "the reconstruction was not compared with the truth"
 )
 
-// text is a string or why there is none.
+// text returns a string, or why there is none.
 func text(v, reason string) (*string, string) {
 	if v == "" {
 		return nil, reason
@@ -29,7 +29,7 @@ func text(v, reason string) (*string, string) {
 	return &v, ""
 }
 
-// number is a finite value or why there is none.
+// number returns a finite value, or why there is none.
 func number(v float64, reason string) (*float64, string) {
 	switch {
 	case reason != "":
@@ -42,7 +42,7 @@ func number(v float64, reason string) (*float64, string) {
 	return &v, ""
 }
 
-// size is a number of bytes or why there is none.
+// size returns a number of bytes, or why there is none.
 func size(v int64, reason string) (*int64, string) {
 	if reason != "" {
 		return nil, reason
@@ -50,7 +50,8 @@ func size(v int64, reason string) (*int64, string) {
 	return &v, ""
 }
 
-// limit is the setting that finished the run before its last sample; empty for none.
+// limit returns the setting that finished the run before its last sample; empty for
+// none.
 func limit(s *profiles.Snapshot) string {
 	if s.State != profiles.Finished {
 		return ""
@@ -93,7 +94,7 @@ func countSamples(s *profiles.Snapshot) Samples {
 	return n
 }
 
-// spread is in milliseconds; nil when no iteration ran.
+// spread is in milliseconds; nil if no iteration ran.
 func spread(s profiles.Spread) (*Spread, string) {
 	if s.N == 0 {
 		return nil, noIteration
@@ -173,8 +174,8 @@ func describeMemory(s *profiles.Snapshot) Values {
 	return v
 }
 
-// describeQuality is the newest value of every series, and behind the metrics the
-// iteration that they are of.
+// describeQuality returns the newest value of every series and, after the
+// metrics, their iteration.
 func describeQuality(s *profiles.Snapshot) Values {
 	var v Values
 	metrics, measured := 0, Value{Name: "iteration", Number: (*int64)(nil)}
@@ -258,7 +259,7 @@ func describeFork(f *profiles.Fork, schema *profiles.Schema) *Fork {
 	return v
 }
 
-// describeLimit is a change of a setting that has no effect.
+// describeLimit describes a change of a setting that has no effect.
 func describeLimit(v profiles.Change) Change {
 	const reason = "a limit: it changes nothing in an iteration"
 	c := Change{Iteration: v.Iteration, AtSeconds: v.At.Seconds(), Key: v.Key, Before: v.Before, After: v.After,

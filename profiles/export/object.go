@@ -11,7 +11,7 @@ type object struct {
 	err error
 }
 
-// add writes a field, and the reason beside it where there is one.
+// add writes a field, and its reason if there is one.
 func (o *object) add(name string, value any, reason string) {
 	o.field(name, value)
 	if reason != "" {

@@ -1,5 +1,5 @@
-// Package export writes what a run measured in the formats of others. This file
-// is the summary of a run as JSON, which docs/json.md describes field by field.
+// Package export writes the results of a run in external formats. This file is
+// the summary of a run as JSON, described field by field in docs/json.md.
 package export
 
 import (
@@ -14,20 +14,20 @@ import (
 )
 
 // Schema is the version of the JSON object. It changes when a field changes its
-// meaning or goes away.
+// meaning or is removed.
 const Schema = 1
 
-// Source is what a summary tells beside the snapshot.
+// Source is the data of a summary that is not in the snapshot.
 type Source struct {
 	Version string      // of the program
-	Preset  string      // that the settings started from; empty when unknown
+	Preset  string      // from which the settings started; empty if unknown
 	CPU     machine.CPU // Model, or Reason
-	Threads int         // that the kernels used; 0 takes the settings' number
-	GPU     string      // model of the GPU in use; empty when none is
+	Threads int         // used by the kernels; 0 means the settings' number
+	GPU     string      // model of the GPU in use; empty for none
 }
 
-// Summary is a run in one JSON object. What was not measured is null and the
-// field of the same name with "_reason" tells why; such a field is absent where
+// Summary is a run as one JSON object. A value that was not measured is null, and
+// the field of the same name with "_reason" says why; that field is absent if
 // there is a value. No field is ever NaN or infinite.
 type Summary struct {
 	Schema  int    `json:"schema"`
@@ -75,7 +75,7 @@ type Summary struct {
 	DroppedRecords int64 `json:"dropped_records"`
 }
 
-// Machine is what the run ran on.
+// Machine describes the machine of the run.
 type Machine struct {
 	CPU           *string `json:"cpu"`
 	CPUReason     string  `json:"cpu_reason,omitempty"`
@@ -89,14 +89,14 @@ type Machine struct {
 	GPUReason     string  `json:"gpu_reason,omitempty"`
 }
 
-// Model is what is trained.
+// Model describes the trained model.
 type Model struct {
 	Parameters int `json:"parameters"`
 	InputSize  int `json:"input_size"`  // side of the field, pixels
 	OutputSize int `json:"output_size"` // side of the object's window, pixels
 }
 
-// Samples is how far the pattern came.
+// Samples is the progress through the pattern.
 type Samples struct {
 	Done   int     `json:"done"`
 	Total  int     `json:"total"`
@@ -117,17 +117,17 @@ type Phase struct {
 	Share float64 `json:"share"`
 }
 
-// Phases is every phase of the schema, as an object with their names as keys.
+// Phases are all phases of the schema, as an object with their names as keys.
 type Phases []NamedPhase
 
-// NamedPhase is a phase; nil with a reason where no iteration ran it.
+// NamedPhase is a phase; nil with a reason if no iteration ran it.
 type NamedPhase struct {
 	Name   string
 	Phase  *Phase
 	Reason string
 }
 
-// Of is the phase of a name; nil where no iteration ran it.
+// Of returns the phase of a name; nil if no iteration ran it.
 func (p Phases) Of(name string) *Phase {
 	for _, v := range p {
 		if v.Name == name {
@@ -137,7 +137,7 @@ func (p Phases) Of(name string) *Phase {
 	return nil
 }
 
-// Caches is every cache of the schema, as an object with their names as keys.
+// Caches are all caches of the schema, as an object with their names as keys.
 type Caches []NamedCache
 
 // NamedCache is a cache.
@@ -146,7 +146,7 @@ type NamedCache struct {
 	Cache
 }
 
-// Of is the cache of a name; nil for none.
+// Of returns the cache of a name; nil for none.
 func (c Caches) Of(name string) *Cache {
 	for i := range c {
 		if c[i].Name == name {
@@ -161,7 +161,7 @@ type Cache struct {
 	Enabled bool  `json:"enabled"` // at the end
 	Hits    int64 `json:"hits"`
 	Misses  int64 `json:"misses"`
-	// HitRate has a reason also where it is 0 for one.
+	// HitRate has a reason also if it is 0 for a known reason.
 	HitRate         *float64 `json:"hit_rate"`
 	HitRateReason   string   `json:"hit_rate_reason,omitempty"`
 	Entries         int64    `json:"entries"`
@@ -174,8 +174,8 @@ type Cache struct {
 	SavedHighReason string   `json:"saved_ms_high_reason,omitempty"`
 }
 
-// Values are numbers as an object with their names as keys. A value that is nil has a
-// reason, which is a field of its own: name_reason.
+// Values are numbers as an object with their names as keys. A nil value has a reason
+// in a separate field: name_reason.
 type Values []Value
 
 // Value is a number, or the reason why there is none.
@@ -185,7 +185,7 @@ type Value struct {
 	Reason string
 }
 
-// Of is the value of a name, nil for none, and why there is none.
+// Of returns the value of a name, or nil and why there is none.
 func (v Values) Of(name string) (number any, reason string) {
 	for _, x := range v {
 		if x.Name == name {
@@ -195,13 +195,14 @@ func (v Values) Of(name string) (number any, reason string) {
 	return nil, "unknown"
 }
 
-// Change is what changed between two iterations while the run went on, and its effect.
+// Change is the set of changes between two iterations of a run, and their effect.
 type Change struct {
-	// Key, Before and After are of the setting; of several each is a list with commas.
+	// Key, Before and After describe the setting; for several settings each is a
+	// comma-separated list.
 	Key       string    `json:"key"`
 	Before    string    `json:"before"`
 	After     string    `json:"after"`
-	Settings  []Setting `json:"settings"` // one at least
+	Settings  []Setting `json:"settings"` // at least one
 	Iteration int64     `json:"iteration"`
 	AtSeconds float64   `json:"at_seconds"`
 
@@ -209,7 +210,7 @@ type Change struct {
 	EffectReason string   `json:"effect_reason,omitempty"`
 	Drift        *float64 `json:"psnr_drift_db"`
 	DriftReason  string   `json:"psnr_drift_db_reason,omitempty"`
-	Confounded   string   `json:"confounded,omitempty"` // what else differs between the windows
+	Confounded   string   `json:"confounded,omitempty"` // other differences between the windows
 	Fork         *Fork    `json:"fork,omitempty"`
 }
 
@@ -238,7 +239,7 @@ type Setting struct {
 }
 
 // Effect compares the whole iteration's median time before and after a change. The shift
-// is nil where something else differs between the two.
+// is nil if something else differs between the two.
 type Effect struct {
 	BeforeMS    float64  `json:"before_ms"`
 	AfterMS     float64  `json:"after_ms"`

@@ -141,7 +141,7 @@ func TestSummaryOfAWholeRun(t *testing.T) {
 	golden(t, "whole.json", jsonOf(t, sum))
 }
 
-// The limit that finished a run is a field of its own; a run that came to its last sample,
+// The limit that finished a run is a separate field; a run that reached its last sample,
 // or ended otherwise, has none.
 func TestSummaryNamesTheLimit(t *testing.T) {
 	for _, c := range []struct {
@@ -181,7 +181,8 @@ func TestJSONReadsBackAsItWasWritten(t *testing.T) {
 	}
 }
 
-// sameSettings holds settings that were read to those that were written. Their table is another.
+// sameSettings compares settings that were read with those that were written. Their tables
+// differ.
 func sameSettings(t *testing.T, name string, written, read *settings.Values) {
 	t.Helper()
 	if written == nil || read == nil {
@@ -255,7 +256,7 @@ func strictly(t *testing.T, text []byte, into any) {
 	}
 }
 
-// field is a field of an object and the reason beside it.
+// field is a field of an object, with its reason.
 type field struct {
 	name, reason string
 	value        json.RawMessage
@@ -294,7 +295,7 @@ func fieldsOf(t *testing.T, text []byte) (all []field) {
 }
 
 // Every float of the snapshot is NaN or infinite in turn, and the JSON is still
-// JSON: null, with a reason beside it.
+// JSON: null, with a reason.
 func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		s := whole(t)
@@ -320,8 +321,8 @@ func TestNothingThatIsNotFiniteReachesTheJSON(t *testing.T) {
 	}
 }
 
-// Null without a reason and a reason beside a value are both defects, except
-// where a rate is 0 for a reason.
+// Null without a reason and a value with a reason are both defects, except where
+// a rate is 0 for a reason.
 func TestEveryNullHasAReason(t *testing.T) {
 	for _, s := range []*profiles.Snapshot{whole(t), notBegunRun(), {}} {
 		var object map[string]any
@@ -389,7 +390,8 @@ func TestEverySettingIsInTheJSON(t *testing.T) {
 	}
 }
 
-// What cannot be compared has no shift, and says why; what was timed too seldom no interval.
+// An effect that cannot be compared has no shift, and says why; one with too few timings has
+// no interval.
 func TestNumbersThatCannotBeTrustedAreNull(t *testing.T) {
 	s := whole(t)
 	changes := Summarize(s, source()).Changes

@@ -1,6 +1,6 @@
-// Package inputfile reads what a user, or an earlier session, left for the program: up
-// to a size, and never waiting for what may not come. A pipe without a writer, a device
-// without an end and a file system that does not answer cost an error, not the program.
+// Package inputfile reads files from a user or an earlier session, up to a maximum size
+// and without blocking. A pipe without a writer, an endless device or an unresponsive
+// file system results in an error and does not hang the program.
 package inputfile
 
 import (
@@ -18,10 +18,10 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// KindError says that a path leads to something else than what can be read.
+// KindError reports a path that leads to something unreadable.
 type KindError struct{ Mode fs.FileMode }
 
-// Error is what it is: "is a folder".
+// Error says what it is: "is a folder".
 func (e *KindError) Error() string {
 	switch {
 	case e.Mode.IsDir():
@@ -33,10 +33,10 @@ func (e *KindError) Error() string {
 	case e.Mode&fs.ModeDevice != 0:
 		return "is a device"
 	}
-	return "is no regular file"
+	return "is not a regular file"
 }
 
-// SizeError says that a file has more bytes than it may.
+// SizeError reports a file that is too large.
 type SizeError struct{ Limit int64 }
 
 // Error names the limit.
@@ -44,11 +44,11 @@ func (e *SizeError) Error() string {
 	return "is larger than " + unit.Limit(e.Limit)
 }
 
-// ErrNoWriter says that nothing was written to a pipe.
+// ErrNoWriter reports that nothing was written to a pipe.
 var ErrNoWriter = errors.New("is a pipe that nothing writes to")
 
-// Open opens a regular file; anything else is a *KindError before a byte was read.
-// Errors have no path: the caller names it. Close ends the file's use.
+// Open opens a regular file; anything else is a *KindError before a byte is read.
+// Errors have no path: the caller adds it. Close the file after use.
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	f, info, err := open(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 }
 
 // Read reads a regular file of at most limit bytes. The error is a *KindError, a
-// *SizeError, that of ctx where it ends before, or the system's without the path.
+// *SizeError, that of ctx if it ends first, or the system's without the path.
 func Read(ctx context.Context, path string, limit int64) ([]byte, error) {
 	return await.Result(ctx, func() ([]byte, error) {
 		f, info, err := Open(path)
@@ -88,8 +88,8 @@ func Read(ctx context.Context, path string, limit int64) ([]byte, error) {
 	})
 }
 
-// ReadNamed is Read of a path that a user gave on purpose, which may also be a pipe, as
-// the shell makes one of <(…), or a terminal. It waits for their end, or that of ctx.
+// ReadNamed is Read for a path given explicitly by a user, which may also be a pipe, as
+// made by the shell for <(…), or a terminal. It waits for their end, or that of ctx.
 func ReadNamed(ctx context.Context, path string, limit int64) ([]byte, error) {
 	return await.Result(ctx, func() ([]byte, error) {
 		f, info, err := open(path)
@@ -100,7 +100,8 @@ func ReadNamed(ctx context.Context, path string, limit int64) ([]byte, error) {
 		if mode := info.Mode(); !mode.IsRegular() && mode&(fs.ModeNamedPipe|fs.ModeCharDevice) == 0 {
 			return nil, &KindError{mode}
 		}
-		// Where the system can, this ends a read that waits; elsewhere await.Result leaves it.
+		// If the system supports it, this interrupts a blocked read; otherwise await.Result
+		// abandons it.
 		defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })()
 		text, err := readAll(ctx, f, info, limit)
 		if err == nil && len(text) == 0 && info.Mode()&fs.ModeNamedPipe != 0 {
@@ -110,7 +111,7 @@ func ReadNamed(ctx context.Context, path string, limit int64) ([]byte, error) {
 	})
 }
 
-// readAll reads to the end of a file, which may have another size than it says.
+// readAll reads to the end of a file, whose reported size may be wrong.
 func readAll(ctx context.Context, f *os.File, info fs.FileInfo, limit int64) ([]byte, error) {
 	if info.Mode().IsRegular() && info.Size() > limit {
 		return nil, &SizeError{limit}
@@ -131,7 +132,7 @@ type Reader struct {
 	Source  io.Reader
 }
 
-// Read reads, or gives the context's error.
+// Read reads, or returns the context's error.
 func (r Reader) Read(p []byte) (int, error) {
 	if err := r.Context.Err(); err != nil {
 		return 0, err
@@ -145,7 +146,7 @@ type ReaderAt struct {
 	Source  io.ReaderAt
 }
 
-// ReadAt reads, or gives the context's error.
+// ReadAt reads, or returns the context's error.
 func (r ReaderAt) ReadAt(p []byte, at int64) (int, error) {
 	if err := r.Context.Err(); err != nil {
 		return 0, err
@@ -163,8 +164,8 @@ const (
 	wrongEncodingFormat = "is in %s: must be in UTF-8"
 )
 
-// Text is a text file's content without the mark that editors of some systems put in
-// front of UTF-8. Another encoding, told by its mark, is an error.
+// Text returns a text file's content without the byte order mark that some editors
+// put in front of UTF-8. A mark of another encoding is an error.
 func Text(content []byte) ([]byte, error) {
 	for _, other := range []struct{ mark, name string }{
 		{utf32Little, "UTF-32"}, {utf32Big, "UTF-32"}, {utf16Little, "UTF-16"}, {utf16Big, "UTF-16"},
@@ -176,7 +177,7 @@ func Text(content []byte) ([]byte, error) {
 	return bytes.TrimPrefix(content, []byte(utf8Mark)), nil
 }
 
-// bare strips the operation and the path, which the caller names.
+// bare strips the operation and the path, which the caller adds.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -80,7 +80,8 @@ func TestARegularFileIsReadUpToTheLimit(t *testing.T) {
 	}
 }
 
-// What never ends, or never begins, is refused by what it is and not waited for.
+// Endless files and pipes without a writer are rejected by type instead of being
+// waited for.
 func TestPipesAndDevicesAreNoFiles(t *testing.T) {
 	zero := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink("/dev/zero", zero); err != nil {
@@ -105,7 +106,7 @@ func TestPipesAndDevicesAreNoFiles(t *testing.T) {
 	})
 }
 
-// As the shell names what it makes of <(…).
+// The name that the shell uses for <(…).
 func TestAPipeIsReadWhereAUserNamesIt(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

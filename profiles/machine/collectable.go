@@ -2,9 +2,9 @@ package machine
 
 import "runtime/metrics"
 
-// ReadCollectable reads how much of the Go heap nothing lives in: what is to be collected,
-// and the room that the collector keeps. With what lives, in a cache too, it grows in
-// proportion, and is no leak.
+// ReadCollectable reads the size of the unused part of the Go heap: garbage, and the room
+// kept by the collector. It grows in proportion to live memory, including caches, and is
+// not a leak.
 func ReadCollectable() int64 {
 	samples := [...]metrics.Sample{
 		{Name: "/gc/heap/live:bytes"},

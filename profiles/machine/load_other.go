@@ -4,7 +4,7 @@ package machine
 
 import "runtime"
 
-// ReadLoad has no source on this system.
+// ReadLoad is not supported on this system.
 func ReadLoad() Load {
 	return Load{Reason: "processor time of other programs is not read on " + runtime.GOOS}
 }

@@ -1,9 +1,9 @@
-// Package machine describes the computer that a run uses: its processor, its
-// memory, its GPU, and for everything that is missing the reason. It is plain
-// data: sim/cpu/features and gpu fill it, the doctor and the reports print it.
+// Package machine describes the computer of a run: its processor, its memory, its
+// GPU, and the reason for everything missing. It is plain data: sim/cpu/features
+// and gpu fill it, doctor and the reports print it.
 package machine
 
-// CPU is a processor and the instruction sets that matter to the kernels.
+// CPU is a processor and the instruction sets relevant to the kernels.
 type CPU struct {
 	Model    string    `json:"model,omitempty"` // "AMD EPYC 9654 96-Core Processor"
 	Reason   string    `json:"model_reason,omitempty"`
@@ -13,15 +13,15 @@ type CPU struct {
 	Sets     []Support `json:"sets"`     // the instruction sets that kernels are written for, fastest first
 }
 
-// Support tells whether the processor and the operating system offer an
-// instruction set, and why not.
+// Support reports whether the processor and the operating system support an
+// instruction set, and if not, why.
 type Support struct {
 	Name      string `json:"name"` // "avx512"
 	Available bool   `json:"available"`
-	Reason    string `json:"reason,omitempty"` // why not, empty when available
+	Reason    string `json:"reason,omitempty"` // why not; empty if available
 }
 
-// Has tells whether the processor offers the named set.
+// Has reports whether the processor offers the named set.
 func (c CPU) Has(set string) bool {
 	for _, s := range c.Sets {
 		if s.Name == set {
@@ -34,19 +34,19 @@ func (c CPU) Has(set string) bool {
 // Memory is the machine's main memory in bytes.
 type Memory struct {
 	Total     int64  `json:"total,omitempty"`
-	Available int64  `json:"available,omitempty"` // what a new process can get without swapping
-	Limit     int64  `json:"limit,omitempty"`     // bound of the control group, 0 when there is none
+	Available int64  `json:"available,omitempty"` // memory available to a new process without swapping
+	Limit     int64  `json:"limit,omitempty"`     // limit of the control group; 0 if there is none
 	Reason    string `json:"reason,omitempty"`    // why Total or Available are missing
 }
 
-// GPU is what the CUDA driver says.
+// GPU describes the CUDA driver and its devices.
 type GPU struct {
-	// Usable is true when this build can compute on the device.
+	// Usable is true if this build can compute on the device.
 	Usable bool `json:"usable"`
-	// Reason tells why the GPU is not used; it is empty only when Usable.
+	// Reason tells why the GPU is not used; it is empty only if Usable.
 	Reason  string      `json:"reason,omitempty"`
 	Driver  string      `json:"driver,omitempty"` // version of the kernel driver, "580.65.06"
-	CUDA    string      `json:"cuda,omitempty"`   // newest CUDA version the driver serves, "13.0"
+	CUDA    string      `json:"cuda,omitempty"`   // newest CUDA version supported by the driver, "13.0"
 	Devices []GPUDevice `json:"devices,omitempty"`
 }
 

@@ -2,7 +2,7 @@ package machine
 
 import "golang.org/x/sys/unix"
 
-// ReadMemory asks the operating system.
+// ReadMemory queries the operating system.
 func ReadMemory() Memory {
 	total, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Files that tell the machine's memory and the bound of the control group, in
-// its second and first version.
+// Files with the machine's memory and the limit of the control group, for
+// versions 2 and 1.
 const (
 	memInfo = "/proc/meminfo"
 	groupV2 = "/sys/fs/cgroup/memory.max"
 	groupV1 = "/sys/fs/cgroup/memory/memory.limit_in_bytes"
 )
 
-// ReadMemory asks the operating system.
+// ReadMemory queries the operating system.
 func ReadMemory() Memory {
 	text, err := os.ReadFile(memInfo)
 	if err != nil {
@@ -31,7 +31,7 @@ func ReadMemory() Memory {
 	return m
 }
 
-// parseMemInfo reads MemTotal and MemAvailable, which stand in kB.
+// parseMemInfo reads MemTotal and MemAvailable, which are in kB.
 func parseMemInfo(text string) Memory {
 	var m Memory
 	for line := range strings.Lines(text) {
@@ -54,8 +54,8 @@ func parseMemInfo(text string) Memory {
 	return m
 }
 
-// parseLimit reads a control group's bound. "max", and a number that is no bound
-// for this machine, mean none.
+// parseLimit reads a control group's limit. "max", or a number too large to limit
+// this machine, means none.
 func parseLimit(text string, total int64) int64 {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || n <= 0 || total > 0 && n >= total {

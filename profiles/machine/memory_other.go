@@ -4,5 +4,5 @@ package machine
 
 import "runtime"
 
-// ReadMemory has no source on this system.
+// ReadMemory is not supported on this system.
 func ReadMemory() Memory { return Memory{Reason: "memory is not read on " + runtime.GOOS} }

@@ -31,8 +31,8 @@ func missing(rss, peak int64) string {
 	return "VmHWM"
 }
 
-// statusBytes is the value, in kB there, of a line of /proc/self/status; 0 when
-// there is none.
+// statusBytes returns the value, in kB there, of a line of /proc/self/status; 0
+// if there is none.
 func statusBytes(status, name string) int64 {
 	_, rest, ok := strings.Cut(status, "\n"+name)
 	if !ok {

@@ -4,7 +4,7 @@ package machine
 
 import "runtime"
 
-// ReadResident says that resident memory is not read here.
+// ReadResident reports that resident memory is not supported on this system.
 func ReadResident() (rss, peak int64, reason string) {
 	return 0, 0, "resident memory is not read on " + runtime.GOOS
 }

@@ -14,7 +14,7 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// largestFile bounds a settings file, in bytes: all keys and generous comments
+// largestFile bounds a settings file, in bytes: all keys with generous comments
 // take less than a tenth.
 const largestFile = 64 << 10
 
@@ -25,7 +25,7 @@ type document struct {
 	values map[string]any    // by key
 }
 
-// decode reads a TOML document: all of it into values.
+// decode reads a whole TOML document into values.
 func decode(data []byte) (d document, err error) {
 	d.meta, d.values = map[string]string{}, map[string]any{}
 	if data, err = inputfile.Text(data); err != nil {
@@ -37,7 +37,7 @@ func decode(data []byte) (d document, err error) {
 	return d, nil
 }
 
-// text takes a text that is no setting out of the values.
+// text removes a text that is not a setting from the values and returns it.
 func (d *document) text(name string) error {
 	value, ok := d.values[name]
 	if !ok {
@@ -52,7 +52,7 @@ func (d *document) text(name string) error {
 	return nil
 }
 
-// bind checks that the top level holds keys of the table and the named texts, nothing else.
+// bind checks that the top level contains only keys of the table and the named texts.
 func (d *document) bind(table *settings.Table, texts ...string) error {
 	d.table = table
 	for _, name := range slices.Sorted(maps.Keys(d.values)) {
@@ -68,7 +68,7 @@ func (d *document) bind(table *settings.Table, texts ...string) error {
 	return nil
 }
 
-// decodeError is one line with the place of a syntax error.
+// decodeError returns one line with the position of a syntax error.
 func decodeError(err error) error {
 	var syntax *toml.DecodeError
 	if errors.As(err, &syntax) {
@@ -78,8 +78,8 @@ func decodeError(err error) error {
 	return err
 }
 
-// apply gives the document's values in the order of the table and records where
-// they came from.
+// apply applies the document's values in the order of the table and records their
+// origins.
 func (d *document) apply(v settings.Values, origins settings.Origins, origin string) (settings.Values, error) {
 	for _, name := range d.table.Names() {
 		value, ok := d.values[name]
@@ -95,8 +95,8 @@ func (d *document) apply(v settings.Values, origins settings.Origins, origin str
 	return v, nil
 }
 
-// readFile reads a settings file, or a pipe that a user names as one. Errors say what
-// would be right.
+// readFile reads a settings file, or a pipe given in its place. Errors name the
+// remedy.
 func readFile(ctx context.Context, path string) ([]byte, error) {
 	data, err := inputfile.ReadNamed(ctx, path, largestFile)
 	var kind *inputfile.KindError

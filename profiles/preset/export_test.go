@@ -5,7 +5,7 @@ import "prismtop/profiles/settings"
 // LargestFile bounds a settings file, in bytes.
 const LargestFile = largestFile
 
-// Apply gives values those of a document, which may hold the texts besides.
+// Apply applies the values of a document, which may also contain the texts.
 func Apply(v settings.Values, data []byte, texts ...string) (settings.Values, error) {
 	d, err := decode(data)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package preset reads named sets of settings and joins what a user says with them: files,
-// the environment and flags. It knows no workload: each brings a Shelf of its own.
+// Package preset reads named sets of settings and combines them with the user's: files,
+// the environment and flags. It is independent of workloads: each provides its own Shelf.
 package preset
 
 import (
@@ -12,17 +12,17 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Shelf has the presets of a workload.
+// Shelf holds the presets of a workload.
 type Shelf struct {
 	Table   *settings.Table
 	Files   fs.FS  // NAME.toml, in one folder
-	Default string // that of a run that names none
+	Default string // preset of a run that names none
 }
 
 // Shelves are those of all workloads. The default of the first is that of the program.
 type Shelves []Shelf
 
-// Default is the preset of a run that names none.
+// Default returns the preset of a run that names none.
 func (all Shelves) Default() string { return all[0].Default }
 
 // Preset is a named set of settings that ships with the program.
@@ -32,10 +32,10 @@ type Preset struct {
 	Picture     string // the picture it was made for, which is not shipped; empty for the built-in object
 	Settings    settings.Values
 
-	origins settings.Origins // the preset that gave each value: this one, or what it is based on
+	origins settings.Origins // the preset that set each value: this one, or one it is based on
 }
 
-// Workload is the workload that the preset is of.
+// Workload returns the workload of the preset.
 func (p *Preset) Workload() string { return p.Settings.Table().Workload }
 
 // Names lists the presets of each workload: its default first, the others by name.
@@ -61,7 +61,7 @@ func (s *Shelf) names() []string {
 }
 
 // Lookup finds a preset by its name; PRISM's spelling with underscores
-// ("quick_test") is understood. The error lists what there is.
+// ("quick_test") is understood. The error lists the available presets.
 func (all Shelves) Lookup(name string) (Preset, error) {
 	name = strings.ReplaceAll(name, "_", "-")
 	for i := range all {
@@ -85,7 +85,7 @@ func unknownPreset(name string, names []string) error {
 }
 
 // load reads an embedded preset after the one it is based on; seen holds the
-// presets that are being read.
+// presets being read.
 func (s *Shelf) load(name string, seen []string) (Preset, error) {
 	if slices.Contains(seen, name) {
 		return Preset{}, fmt.Errorf("base = %q: presets %s are based on each other", name, strings.Join(seen, ", "))
@@ -119,17 +119,18 @@ func (s *Shelf) load(name string, seen []string) (Preset, error) {
 	return p, nil
 }
 
-// complete tells which keys a preset without a base leaves open.
+// complete returns an error naming the keys that a preset without a base leaves
+// unset.
 func (d *document) complete() error {
 	for _, name := range d.table.Names() {
 		if _, ok := d.values[name]; !ok {
-			return fmt.Errorf("%s: must be set, there is no base", name)
+			return fmt.Errorf("%s: must be set, because there is no base", name)
 		}
 	}
 	return nil
 }
 
-// Notes says what of the preset's intention the settings do not meet: that the
+// Notes describes how the settings deviate from the preset's intention: the
 // picture it was made for is replaced by a built-in object.
 func (p Preset) Notes(v settings.Values) []string {
 	if p.Picture == "" || v.Text("image") != "" {

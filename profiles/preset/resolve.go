@@ -11,33 +11,33 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// EnvPrefix begins the name of every environment variable that sets a key:
+// EnvPrefix is the prefix of every environment variable that sets a key:
 // PRISMTOP_LEARNING_RATE sets learning_rate.
 const EnvPrefix = "PRISMTOP_"
 
 // EnvPreset is the environment variable that names the preset.
 const EnvPreset = EnvPrefix + "PRESET"
 
-// Sources is where settings come from, the later ones winning: preset, file,
+// Sources are the sources of settings; later ones take precedence: preset, file,
 // environment, flags.
 type Sources struct {
 	Shelves Shelves
-	Preset  string // --preset; empty asks EnvPreset, then the file, then takes the default
-	File    string // path of a TOML file, which may hold preset = "…"; empty for none
-	// Env is the environment as os.Environ gives it. Unknown names with
+	Preset  string // --preset; empty means EnvPreset, then the file, then the default
+	File    string // path of a TOML file, which may contain preset = "…"; empty for none
+	// Env is the environment in the form of os.Environ. Unknown names with
 	// EnvPrefix are errors unless EnvOthers lists them.
 	Env       []string
 	EnvOthers []string // names with EnvPrefix that the program reads for other purposes
 	Sets      []string // "key=value" of --set, in order
-	Flags     []Flag   // flags that are settings; they win over Sets
+	Flags     []Flag   // flags that are settings; they override Sets
 
 	text []byte // of File, once Read has read it
 	read bool
 }
 
 // Read reads the file, if there is one, so that Resolve and Chosen need not: a pipe,
-// such as the shell makes of <(…), can be read once only. It waits for the pipe's end,
-// or that of ctx, whose error it returns.
+// such as the shell makes for <(…), can be read only once. It waits for the pipe's
+// end, or that of ctx, whose error it returns.
 func (src *Sources) Read(ctx context.Context) error {
 	if src.File == "" || src.read {
 		return nil
@@ -53,15 +53,15 @@ func (src *Sources) Read(ctx context.Context) error {
 	return fmt.Errorf("file %s: %w", src.File, err)
 }
 
-// Flag is a setting that has a flag of its own.
+// Flag is a setting with its own flag.
 type Flag struct {
 	Name  string // without dashes: "max-time"
 	Key   string // "max_seconds"
 	Value string // as Set reads it
 }
 
-// Resolve joins the sources into settings that are valid, and says where each value came
-// from. Errors are one line that names the source, the key and what would be right.
+// Resolve combines the sources into valid settings and reports the origin of each value.
+// Errors are one line that names the source, the key and the remedy.
 func Resolve(src Sources) (settings.Values, settings.Origins, error) {
 	p, file, err := src.choose()
 	if err != nil {
@@ -77,7 +77,7 @@ func Resolve(src Sources) (settings.Values, settings.Origins, error) {
 			return settings.Values{}, nil, err
 		}
 	}
-	if err := v.Unsuspended(); err != nil { // only a run that goes on can have suspended one
+	if err := v.Unsuspended(); err != nil { // only a run in progress can have suspended one
 		return settings.Values{}, nil, from(origins, err)
 	}
 	if err := v.Validate(); err != nil {
@@ -86,7 +86,7 @@ func Resolve(src Sources) (settings.Values, settings.Origins, error) {
 	return v, origins, nil
 }
 
-// from names the source of the value that an error is about.
+// from names the source of the value that an error refers to.
 func from(origins settings.Origins, err error) error {
 	var wrong *settings.ValueError
 	if errors.As(err, &wrong) {
@@ -95,7 +95,7 @@ func from(origins settings.Origins, err error) error {
 	return err
 }
 
-// Chosen is the preset that the sources name.
+// Chosen returns the preset named by the sources.
 func (src Sources) Chosen() (Preset, error) {
 	p, _, err := src.choose()
 	return p, err
@@ -124,8 +124,8 @@ func (src Sources) choose() (Preset, document, error) {
 	return p, file, err
 }
 
-// lookup is the preset of the last source that names one. The others must be
-// right too, as every other value must.
+// lookup returns the preset of the last source that names one. The others must be
+// valid too, like every other value.
 func (src Sources) lookup(file document) (Preset, error) {
 	p, err := src.Shelves.Lookup(src.Shelves.Default())
 	if err != nil {
@@ -151,7 +151,8 @@ func (src Sources) lookup(file document) (Preset, error) {
 	return p, nil
 }
 
-// env is the part of the environment that is ours; the last of several wins.
+// env returns the program's part of the environment; the last of several
+// duplicates wins.
 func (src Sources) env() map[string]string {
 	ours := map[string]string{}
 	for _, line := range src.Env {
@@ -174,8 +175,8 @@ func (src Sources) applyFile(file document, v settings.Values, origins settings.
 	return v, nil
 }
 
-// applyEnv applies the variables of the workload's keys. Those of another workload's are
-// left alone: an environment serves every run.
+// applyEnv applies the variables of the workload's keys. Those of other workloads' keys
+// are ignored: one environment serves all runs.
 func (src Sources) applyEnv(v settings.Values, origins settings.Origins) (settings.Values, error) {
 	ours := src.env()
 	delete(ours, EnvPreset)
@@ -206,7 +207,7 @@ func (src Sources) applyEnv(v settings.Values, origins settings.Origins) (settin
 	return v, unknownEnvironment(slices.Sorted(maps.Keys(ours)), v.Table())
 }
 
-// variable is the environment variable of a key.
+// variable returns the environment variable of a key.
 func variable(key string) string { return EnvPrefix + strings.ToUpper(key) }
 
 func unknownEnvironment(names []string, table *settings.Table) error {

@@ -44,7 +44,7 @@ func values(v settings.Values) (list []string) {
 	return list
 }
 
-// same says whether two settings have one table and the same values.
+// same reports whether two settings have one table and the same values.
 func same(v, w settings.Values) bool {
 	return v.Table() == w.Table() && len(v.Differing(w)) == 0 && slices.Equal(values(v), values(w))
 }
@@ -129,7 +129,7 @@ func TestAMarkInFrontOfAFileIsNoText(t *testing.T) {
 	}
 }
 
-// A pipe can be read once: Read keeps what was in it for all who ask.
+// A pipe can be read only once: Read keeps its contents for all callers.
 func TestAPipeIsReadOnce(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package profilestest has the schema and the records that tests of the rooms of profiles
-// share.
+// Package profilestest has the schema and the records shared by tests of the packages
+// below profiles.
 package profilestest
 
 import "prismtop/profiles"
 
-// The entries of the test's schema, as those of a reconstruction's.
+// The entries of the test schema, like those of a reconstruction.
 const (
 	PhaseForward profiles.Phase = iota
 	PhaseTelescope
@@ -52,7 +52,7 @@ const (
 	PictureTruth
 )
 
-// Schema is that of a reconstruction.
+// Schema returns the schema of a reconstruction.
 func Schema() profiles.Schema {
 	return profiles.Schema{
 		Workload: "prism",
@@ -94,26 +94,27 @@ func Schema() profiles.Schema {
 	}
 }
 
-// Info is what a run of so many samples begins with.
+// Info returns the description of a run with the given number of samples.
 func Info(samples int) profiles.RunInfo {
 	return profiles.RunInfo{Schema: Schema(), Object: "moon", Units: samples, GPUReason: "no CUDA device"}
 }
 
-// Progressive is the record of an iteration of the second sample; its index counts from 0.
+// Progressive returns the record of an iteration of the second sample; its index counts
+// from 0.
 func Progressive() profiles.Iteration {
 	it := profiles.Iteration{Kind: KindLaterSample, Unit: 1}
 	it.Series[SeriesLossOld], it.Series[SeriesLossNew] = 0.5, 0.25
 	return it
 }
 
-// Compared is a comparison with the truth at an iteration.
+// Compared returns a comparison with the truth at an iteration.
 func Compared(iteration int64, psnr float64) profiles.Measurement {
 	m := profiles.Measurement{Iteration: iteration, Values: profiles.NoValues()}
 	m.Values[SeriesPSNR] = psnr
 	return m
 }
 
-// ComparedAll is compared with SSIM and RMSE.
+// ComparedAll is Compared with SSIM and RMSE.
 func ComparedAll(iteration int64, psnr, ssim, rmse float64) profiles.Measurement {
 	m := Compared(iteration, psnr)
 	m.Values[SeriesSSIM], m.Values[SeriesRMSE] = ssim, rmse

@@ -11,7 +11,7 @@ func IterationLimit(group string) Entry {
 }
 
 // UnitLimit declares the setting that ends a run after a number of its units of work, such as
-// "sample" and "samples"; of says which are counted, as in ", counted over all passes".
+// "sample" and "samples"; of describes the counting, as in ", counted over all passes".
 func UnitLimit(group, one, many, of string) Entry {
 	return Integer(group, MaxUnits(many), "", "end the run after this many "+many+of+"; 0 is all", 0, math.MaxInt32).
 		Live().Limit().Called("last "+one, 'j').

@@ -9,8 +9,8 @@ import (
 const tag = "setting"
 
 // Decode copies the values into the fields of the struct that into points to, each by the key
-// that its tag names: strings, bools, whole numbers, float64 and []int. A field of a key that
-// the table does not have, or of another type, is a mistake of the program, and panics.
+// in its tag: strings, bools, integers, float64 and []int. It panics if a field's key is not
+// in the table or has another type, which is a programming error.
 func (v Values) Decode(into any) {
 	eachField(into, func(key string, field reflect.Value) {
 		value := v.Value(key)
@@ -39,8 +39,8 @@ func (v Values) Decode(into any) {
 	})
 }
 
-// Encode is the inverse of Decode: the values of a struct, or of what a pointer to one points
-// to. Keys without a field are zero. Nothing is checked: see Validate.
+// Encode is the inverse of Decode: it returns the values of a struct, or of a pointer to one.
+// Keys without a field are zero. Nothing is checked: see Validate.
 func (t *Table) Encode(from any) Values {
 	v := t.Zero()
 	eachField(from, func(key string, field reflect.Value) {

@@ -13,8 +13,8 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// Get is the key's value as text that Set accepts, empty for an unknown key. A number that is
-// suspended is followed by what it was given for: "0.003 for l1".
+// Get returns the key's value as text accepted by Set, empty for an unknown key. A suspended
+// number is followed by the state it was given for: "0.003 for l1".
 func (v Values) Get(key string) string {
 	i := v.table.at(key)
 	if i < 0 {
@@ -26,7 +26,7 @@ func (v Values) Get(key string) string {
 	return format(v.values[i])
 }
 
-// format is a value as Set reads it.
+// format formats a value as Set reads it.
 func format(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -49,8 +49,8 @@ func format(value any) string {
 	return ""
 }
 
-// Quoted is the key's value as messages and TOML files show it, without what a suspended
-// number was given for.
+// Quoted returns the key's value as shown in messages and TOML files, without the state
+// a suspended number was given for.
 func (v Values) Quoted(key string) string {
 	i := v.table.at(key)
 	if i < 0 {
@@ -68,8 +68,8 @@ func (v Values) Quoted(key string) string {
 	return text
 }
 
-// Write prints the settings as TOML, grouped, each with the place it came from as a comment. A
-// file with this text has the same settings.
+// Write prints the settings as TOML, grouped, each with its origin as a comment. A file with
+// this text has the same settings.
 func (v Values) Write(w io.Writer, origins Origins) error {
 	group := ""
 	for i, k := range v.Keys() {
@@ -120,7 +120,7 @@ func quoteTOML(text string) string {
 	return b.String()
 }
 
-// Describe shows a decoded value of the wrong type as TOML writes it, shortened to one line.
+// Describe shows a decoded value of the wrong type in TOML syntax, shortened to one line.
 func Describe(value any) string {
 	text := strings.Join(strings.Fields(valueTOML(value)), " ")
 	if runes := []rune(text); len(runes) > 60 {

@@ -10,7 +10,8 @@ import (
 )
 
 // MarshalJSON writes an object with the keys' names, in the table's order. Numbers and
-// switches are JSON's, lists are arrays; of a suspended number it is the number.
+// switches are JSON numbers and booleans, lists are arrays; a suspended number is
+// written as the number.
 func (v Values) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -28,7 +29,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// encode is a value in JSON.
+// encode returns a value for JSON.
 func encode(value any) ([]byte, error) {
 	switch value.(type) {
 	case string:
@@ -43,8 +44,8 @@ func encode(value any) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, whatever the workload: the keys have the types
-// of their values, and nothing is known of them besides.
+// UnmarshalJSON reads the output of MarshalJSON, whatever the workload: the keys have the
+// types of their values, and nothing else is known about them.
 func (v *Values) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -76,7 +77,7 @@ func (v *Values) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decoded is a value of JSON as Values have it.
+// decoded converts a JSON value to the type used by Values.
 func decoded(read any) (value any, kind Type, err error) {
 	switch r := read.(type) {
 	case string:

@@ -6,41 +6,41 @@ import (
 	"strings"
 )
 
-// Type is the kind of value that a key takes.
+// Type is the type of a key's value.
 type Type uint8
 
-// The kinds of values.
+// The types of values.
 const (
 	TypeText    Type = iota // a string, or one of Key.Allowed
 	TypeSwitch              // true or false
-	TypeInteger             // a whole number
+	TypeInteger             // an integer
 	TypeNumber              // a finite real number
 	TypeList                // whole numbers, separated by commas
 )
 
 // Key describes one setting.
 type Key struct {
-	Group   string   // what it belongs to: "The picture"
+	Group   string   // its group: "The picture"
 	Name    string   // as in files, flags and --set
 	Help    string   // one line
 	Unit    string   // "pixels", "dB"; empty for pure numbers
 	Type    Type     //
-	Allowed []string // the values that a text may have; empty when any text will do
+	Allowed []string // the allowed values of a text; empty means any text
 	Min     float64  // smallest value of integers, numbers and entries of lists
-	Max     float64  // largest value; +Inf when open
+	Max     float64  // largest value; +Inf if unbounded
 	Above   bool     // Min itself is excluded
 	Rule    string   // a condition beyond type and range, as in "must be …"; empty for none
-	Live    bool     // may change while the run goes on; the others need a restart
-	Limit   bool     // says when a unit or the run ends, and changes nothing in an iteration
-	Empty   string   // what people call an empty text or list: "none"
-	Zero    string   // what people call 0: "no limit"
+	Live    bool     // can change during a run; the others need a restart
+	Limit   bool     // determines when a unit or the run ends, and does not affect an iteration
+	Empty   string   // word for an empty text or list: "none"
+	Zero    string   // word for 0: "no limit"
 
-	// What the screen needs of a setting that changes while the run goes on.
-	Short   string            // its name there: "meas. cache"; empty is Name in words
-	Mark    rune              // the letter of its changes in charts
+	// Data for the screen about a setting that can change during a run.
+	Short   string            // its name there: "meas. cache"; empty means Name in words
+	Mark    rune              // the letter that marks its changes in charts
 	Presses []Press           // the keys that change it
 	Notes   map[string]string // what the values of Allowed mean
-	Listed  int               // place among the settings whose values are chosen from a list; 0 is none
+	Listed  int               // position among the settings whose values are chosen from a list; 0 means none
 
 	Compared Comparison // by an ablation
 
@@ -49,55 +49,57 @@ type Key struct {
 	Touches      []string
 	TouchesKnown bool
 
-	// Suspended is what happens while a number is suspended that belongs to the state of
-	// other settings (Entry.Of): "samples end at their limits".
+	// Suspended describes the consequence while a number that depends on the state of
+	// other settings (Entry.Of) is suspended: "samples end at their limits".
 	Suspended string
 
 	holds func(value any) bool   // whether Rule holds; nil without one
-	of    func(Values) string    // what a number belongs to; nil for one that stands alone
-	isOf  func(name string) bool // whether of may have made a name
-	idle  func(v Values) string  // why it cannot matter beside the other settings
+	of    func(Values) string    // the state a number depends on; nil if it depends on none
+	isOf  func(name string) bool // reports whether of may have made a name
+	idle  func(v Values) string  // why it has no effect under the other settings
 }
 
 // Press is a keyboard key that changes a setting.
 type Press struct {
-	Key  string   // as the screen shows it: "m"
-	Also []string // other keys that do the same
+	Key  string   // as shown on the screen: "m"
+	Also []string // other keys with the same function
 	Help string   // "measurement cache"
 	Does Move
 
-	Tuning bool // it stands with the keys of tuning, else with those of settings
+	Tuning bool // it is listed with the keys of tuning, else with those of settings
 	Place  int  // there
 
-	// Footer is its name in the screen's footer, where it has a place: a rank of 0 is the
-	// last to leave a narrow one. Width is the room of its value, 0 for the lamp of a switch.
+	// Footer is its name in the screen's footer, if it appears there: a rank of 0 is the last
+	// to be dropped from a narrow one. Width is the width of its value, 0 for the lamp of a
+	// switch.
 	InFooter bool
 	Footer   string
 	Rank     int
 	Width    int
 }
 
-// Move is what a Press does to a value.
+// Move is the effect of a Press on a value.
 type Move uint8
 
 // The moves.
 const (
 	MoveNext   Move = iota // the next value, twice the number, or the other state of a switch
-	MoveBefore             // the value before, half of the number
+	MoveBefore             // the previous value, or half the number
 	MoveWrite              // a value that is typed
-	MoveToggle             // off, or the value that was in use last
+	MoveToggle             // off, or the last value in use
 )
 
-// Comparison is what an ablation compares of a setting: nothing where it has no pairs.
+// Comparison describes how an ablation compares a setting: not at all if it has no
+// pairs.
 type Comparison struct {
 	Pairs []Pair
-	Place int // among the settings that are compared
+	Place int // position among the compared settings
 }
 
 // Pair is two values of a setting.
 type Pair struct{ Off, On string }
 
-// Idle says why a setting cannot matter beside the others; empty where it can.
+// Idle returns why a setting has no effect under the others; empty if it has.
 func (k *Key) Idle(v Values) string {
 	if k.idle == nil {
 		return ""
@@ -105,7 +107,7 @@ func (k *Key) Idle(v Values) string {
 	return k.idle(v)
 }
 
-// Wants says which values are right, to follow "must be".
+// Wants describes the valid values, to follow "must be".
 func (k *Key) Wants() string {
 	switch {
 	case len(k.Allowed) > 0:
@@ -131,10 +133,10 @@ func (k *Key) Wants() string {
 	return what + " from " + low + " to " + high
 }
 
-// bound is an end of a range as people write it.
+// bound formats an end of a range for display.
 func bound(v float64) string {
 	switch {
-	case v == MaxInteger: // which a float64 cannot hold exactly
+	case v == MaxInteger: // which a float64 cannot represent exactly
 		return strconv.FormatInt(MaxInteger, 10)
 	case v == math.Trunc(v) && v < 1<<62:
 		return strconv.FormatInt(int64(v), 10)
@@ -142,5 +144,5 @@ func bound(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// MaxInteger is the largest whole number that a settings file can hold.
+// MaxInteger is the largest integer in a settings file.
 const MaxInteger = math.MaxInt64

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Closest lists up to three candidates that are few edits away from name or
-// share its beginning, the closest first.
+// Closest lists up to three candidates within a few edits of name or with the
+// same beginning, closest first.
 func Closest(name string, candidates []string) []string {
 	type match struct {
 		name  string

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// ValueError says which value of which key is wrong and what would be right.
-// Its text is one line: `size = 500: must be a power of two from 16 to 8192`.
+// ValueError reports the invalid value of a key and what would be valid. Its text
+// is one line: `size = 500: must be a power of two from 16 to 8192`.
 type ValueError struct {
 	Key   string
 	Value string // as given
@@ -20,7 +20,7 @@ type ValueError struct {
 // Error implements error.
 func (e *ValueError) Error() string { return e.Key + " = " + e.Value + ": " + e.Want }
 
-// UnknownKeyError names a key that does not exist, and those that look like it.
+// UnknownKeyError reports a key that does not exist, with similar ones.
 type UnknownKeyError struct {
 	Key  string
 	Near []string
@@ -34,8 +34,9 @@ func (e *UnknownKeyError) Error() string {
 	return fmt.Sprintf("unknown setting %q: did you mean %s?", e.Key, strings.Join(e.Near, " or "))
 }
 
-// Set is v with the value that the text says, as in --set key=value. The error is an
-// *UnknownKeyError or a *ValueError. Rules that join several keys are Validate's.
+// Set returns v with a value given as text, as in --set key=value. The error is an
+// *UnknownKeyError or a *ValueError. Rules that involve several keys are checked by
+// Validate.
 func (v Values) Set(key, text string) (Values, error) {
 	i := v.table.at(key)
 	if i < 0 {
@@ -55,7 +56,7 @@ func (v Values) Set(key, text string) (Values, error) {
 	return v.put(i, value)
 }
 
-// Put is Set of a value as the TOML decoder delivers it.
+// Put is Set with a value from the TOML decoder.
 func (v Values) Put(key string, value any) (Values, error) {
 	i := v.table.at(key)
 	if i < 0 {
@@ -64,9 +65,9 @@ func (v Values) Put(key string, value any) (Values, error) {
 	return v.put(i, plain(&v.table.keys[i], value))
 }
 
-// setBound is Set of a number that belongs to a state of other settings: it becomes that of
-// the state in use when it takes force, and "0.003 for l1", as Get writes a suspended one,
-// belongs to l1.
+// setBound is Set for a number that depends on the state of other settings: it is bound to
+// the state in use when it takes effect; "0.003 for l1", as Get writes a suspended one, is
+// bound to l1.
 func (v Values) setBound(i int, text string) (Values, error) {
 	k := &v.table.keys[i]
 	number, owner := Unbound(text)
@@ -85,14 +86,15 @@ func (v Values) setBound(i int, text string) (Values, error) {
 
 const forOwner = " for "
 
-// Unbound parts the text of a number, as Get gives it, from what a suspended one was given
-// for, "" for none.
+// Unbound splits the text of a number, as returned by Get, into the number and the state a
+// suspended one was given for, "" for none.
 func Unbound(text string) (number, owner string) {
 	number, owner, _ = strings.Cut(text, forOwner)
 	return number, owner
 }
 
-// parse reads text into string, bool, int64, float64 or []int64, as the key's type asks.
+// parse converts text to string, bool, int64, float64 or []int64, according to the key's
+// type.
 func (k *Key) parse(text string) (any, bool) {
 	switch k.Type {
 	case TypeSwitch:
@@ -115,7 +117,7 @@ func (k *Key) parse(text string) (any, bool) {
 	}
 }
 
-// parseWhole reads a whole number, also as 8.0 or 1e6.
+// parseWhole reads an integer, also written as 8.0 or 1e6.
 func parseWhole(text string) (int64, bool) {
 	if v, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return v, true
@@ -147,9 +149,8 @@ func parseList(text string) ([]int64, bool) {
 	return list, true
 }
 
-// plain turns a whole number that was written as 8.0 into an int64, a whole number where any
-// number will do into a float64, and a list of whole numbers into []int64. What is none of
-// them stays as it is.
+// plain converts an integer written as 8.0 to an int64, an integer for a key of any number
+// to a float64, and a list of integers to []int64. Other values are returned unchanged.
 func plain(k *Key, value any) any {
 	switch k.Type {
 	case TypeInteger:
@@ -176,7 +177,8 @@ func plain(k *Key, value any) any {
 	return value
 }
 
-// wholeNumber is an int64, or a float64 that is exactly one.
+// wholeNumber returns an int64, or a float64 that is exactly an integer, as
+// int64.
 func wholeNumber(value any) (int64, bool) {
 	switch v := value.(type) {
 	case int64:
@@ -189,7 +191,7 @@ func wholeNumber(value any) (int64, bool) {
 	return 0, false
 }
 
-// put is v with a value at the place of a key, after checking it.
+// put returns v with a checked value for a key.
 func (v Values) put(i int, value any) (Values, error) {
 	k := &v.table.keys[i]
 	if !k.takes(value) {
@@ -206,7 +208,7 @@ func (v Values) put(i int, value any) (Values, error) {
 	return out.refreshed(), nil
 }
 
-// takes says whether a value has the key's type, and whether a whole number may be stored.
+// takes reports whether a value has the key's type, and whether an integer can be stored.
 func (k *Key) takes(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -223,7 +225,7 @@ func (k *Key) takes(value any) bool {
 	return false
 }
 
-// check says whether a key's own value keeps its range and rule.
+// check reports whether a key's own value keeps its range and rule.
 func (v Values) check(i int) error {
 	k, value, ok := &v.table.keys[i], v.values[i], true
 	if b, bound := value.(boundNumber); bound {

@@ -1,29 +1,30 @@
 // Package settings describes the settings of a workload in a table, and holds their values:
-// what each is called, means and may be, whether it changes while a run goes on, and how a
-// screen, a document and an ablation present it. It knows no workload.
+// the name, meaning and range of each, whether it can change during a run, and how a
+// screen, a document and an ablation present it. It is independent of any workload.
 //
-// A workload declares a Table. Values are one value for each of its keys; they never change,
-// so that a run, a record and a screen share them: Set and With give others.
+// A workload declares a Table. Values hold one value for each of its keys; they are
+// immutable, so that a run, a record and a screen can share them: Set and With return new
+// ones.
 package settings
 
-// Keys that a run looks for in the settings of every workload. None is obligatory.
+// Keys that a run looks for in the settings of every workload. All are optional.
 const (
-	MaxIterations = "max_iterations" // ends the run; 0 is no limit
-	MaxSeconds    = "max_seconds"    // ends the run; 0 is no limit
+	MaxIterations = "max_iterations" // ends the run; 0 means no limit
+	MaxSeconds    = "max_seconds"    // ends the run; 0 means no limit
 	LayerProfile  = "layer_profile"  // publishes the times of the layers
-	Threads       = "threads"        // of the host; 0 is one per core
+	Threads       = "threads"        // of the host; 0 means one per core
 	Device        = "device"         // where it is computed
 	Seed          = "seed"           //
 )
 
-// MaxUnits is the key that ends a run after so many units of work, by the name of several:
-// "max_samples". 0 is all.
+// MaxUnits returns the key that ends a run after a number of units of work, given the
+// plural of their name: "max_samples". 0 means all.
 func MaxUnits(units string) string { return "max_" + units }
 
-// Assignment is a key and the value that it is to have, as Set reads it.
+// Assignment is a key and its new value, as Set reads it.
 type Assignment struct{ Key, Value string }
 
-// Origins says where each key's value came from: "preset moon", "preset prism" where moon
-// leaves it as in the preset that it is based on, "file x.toml", "environment
+// Origins gives the origin of each key's value: "preset moon", "preset prism" if moon
+// inherits it from the preset it is based on, "file x.toml", "environment
 // PRISMTOP_RADIUS", "flag --set", "flag --image".
 type Origins map[string]string

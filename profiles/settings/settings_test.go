@@ -39,7 +39,7 @@ func values(v settings.Values) (list []string) {
 	return list
 }
 
-// same says whether two settings have one table and the same values.
+// same reports whether two settings have one table and the same values.
 func same(v, w settings.Values) bool {
 	return v.Table() == w.Table() && len(v.Differing(w)) == 0 && slices.Equal(values(v), values(w))
 }
@@ -62,7 +62,7 @@ func TestTableNamesEveryFieldOfSettingsInOrder(t *testing.T) {
 	}
 }
 
-// Each field has the value of its own key, and no other's.
+// Each field has the value of its own key.
 func TestEveryFieldHasAKeyOfItsOwn(t *testing.T) {
 	nothing := prism.Table.Zero()
 	for i, k := range prism.Table.Keys() {

@@ -5,18 +5,19 @@ import (
 	"slices"
 )
 
-// Table declares the settings of a workload. It is made once and never changes.
+// Table declares the settings of a workload. It is made once and immutable.
 type Table struct {
 	Workload string // "prism"
 
 	keys  []Key
 	index map[string]int
-	rules func(Values) error // that join several settings; nil for none
+	rules func(Values) error // that involve several settings; nil for none
 }
 
-// NewTable is the table of a workload, in the order in which files and documents list its
-// settings. Rules checks what joins several of them and may be nil; its errors are a
-// *ValueError each. Two entries of one name are a mistake of the program, and panic.
+// NewTable returns the table of a workload, in the order in which files and documents
+// list its settings. rules checks conditions that involve several settings and may be
+// nil; each of its errors is a *ValueError. NewTable panics on two entries of the same
+// name, which is a programming error.
 func NewTable(workload string, rules func(Values) error, entries ...Entry) *Table {
 	t := &Table{Workload: workload, rules: rules, index: map[string]int{}}
 	for _, e := range entries {
@@ -29,7 +30,7 @@ func NewTable(workload string, rules func(Values) error, entries ...Entry) *Tabl
 	return t
 }
 
-// Keys lists every setting in the table's order. The caller must not change them.
+// Keys lists every setting in the table's order. The caller must not modify them.
 func (t *Table) Keys() []Key {
 	if t == nil {
 		return nil
@@ -46,7 +47,7 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// Lookup finds a key by its name; what it returns must not be changed.
+// Lookup finds a key by its name; the result must not be modified.
 func (t *Table) Lookup(name string) (*Key, bool) {
 	if i := t.at(name); i >= 0 {
 		return &t.keys[i], true
@@ -54,7 +55,7 @@ func (t *Table) Lookup(name string) (*Key, bool) {
 	return &Key{}, false
 }
 
-// at is the place of a key, −1 for none of that name.
+// at returns the index of a key, −1 if there is none of that name.
 func (t *Table) at(name string) int {
 	if t == nil {
 		return -1
@@ -72,10 +73,11 @@ func (t *Table) Compares() []Key {
 	return keys
 }
 
-// Entry is a key that is being declared. Its methods return it with more said.
+// Entry is a key being declared. Its methods return it with additions.
 type Entry struct{ key Key }
 
-// Text declares a setting whose value is a text, one of allowed where there are any.
+// Text declares a setting whose value is a text, one of allowed unless that is
+// empty.
 func Text(group, name, help string, allowed ...string) Entry {
 	return Entry{Key{Group: group, Name: name, Help: help, Type: TypeText, Allowed: allowed}}
 }
@@ -85,7 +87,7 @@ func Switch(group, name, help string) Entry {
 	return Entry{Key{Group: group, Name: name, Help: help, Type: TypeSwitch}}
 }
 
-// Integer declares a whole number from low to high.
+// Integer declares an integer from low to high.
 func Integer(group, name, unit, help string, low, high float64) Entry {
 	return Entry{Key{Group: group, Name: name, Help: help, Unit: unit, Type: TypeInteger, Min: low, Max: high}}
 }
@@ -95,7 +97,7 @@ func Number(group, name, unit, help string, low, high float64) Entry {
 	return Entry{Key{Group: group, Name: name, Help: help, Unit: unit, Type: TypeNumber, Min: low, Max: high}}
 }
 
-// List declares a list of whole numbers from low to high.
+// List declares a list of integers from low to high.
 func List(group, name, unit, help string, low, high float64) Entry {
 	return Entry{Key{Group: group, Name: name, Help: help, Unit: unit, Type: TypeList, Min: low, Max: high}}
 }
@@ -110,16 +112,16 @@ func (e Entry) Rule(text string, holds func(value any) bool) Entry {
 	return e
 }
 
-// Words are what people call an empty value, and 0.
+// Words sets the words for an empty value and for 0.
 func (e Entry) Words(empty, zero string) Entry { e.key.Empty, e.key.Zero = empty, zero; return e }
 
-// Live lets the setting change while a run goes on.
+// Live lets the setting change during a run.
 func (e Entry) Live() Entry { e.key.Live = true; return e }
 
-// Limit says that the setting ends a unit or the run, and changes nothing in an iteration.
+// Limit marks a setting that ends a unit or the run and does not affect an iteration.
 func (e Entry) Limit() Entry { e.key.Limit = true; return e }
 
-// Called names the setting on screen, in charts by a letter.
+// Called names the setting on the screen, and in charts by a letter.
 func (e Entry) Called(short string, mark rune) Entry {
 	e.key.Short, e.key.Mark = short, mark
 	return e
@@ -136,7 +138,7 @@ func (e Entry) Tune(place int, key string, does Move, help string) Entry {
 	return e.Press(Press{Key: key, Help: help, Does: does, Tuning: true, Place: place})
 }
 
-// Listed lets the values be chosen from a list and says what they mean, in their order.
+// Listed lets the values be chosen from a list, with their meanings in order.
 func (e Entry) Listed(place int, notes ...string) Entry {
 	e.key.Listed, e.key.Notes = place, map[string]string{}
 	for i, note := range notes {
@@ -145,7 +147,7 @@ func (e Entry) Listed(place int, notes ...string) Entry {
 	return e
 }
 
-// Compared lets an ablation compare the setting off with each of the values on.
+// Compared lets an ablation compare the value off with each of the values on.
 func (e Entry) Compared(place int, off string, on ...string) Entry {
 	e.key.Compared.Place = place
 	for _, v := range on {
@@ -161,12 +163,13 @@ func (e Entry) Touches(phases ...string) Entry {
 	return e
 }
 
-// Idle says why the setting cannot matter beside others; empty where it can.
+// Idle sets the function that returns why the setting has no effect under others;
+// empty if it has.
 func (e Entry) Idle(why func(Values) string) Entry { e.key.idle = why; return e }
 
-// Of binds a number to a state of other settings, which of names: a threshold to the loss
-// that it was given for. In any other state the number is suspended, and suspended says what
-// happens then. isOf tells names that of may make from other text.
+// Of binds a number to the state of other settings named by of: a threshold to the loss it
+// was given for. In any other state the number is suspended, and suspended describes the
+// consequence. isOf distinguishes names made by of from other text.
 func (e Entry) Of(suspended string, of func(Values) string, isOf func(name string) bool) Entry {
 	e.key.Suspended, e.key.of, e.key.isOf = suspended, of, isOf
 	return e

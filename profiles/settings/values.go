@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Values are a value for every key of a table. They do not change. The zero Values have no
-// table and no keys.
+// Values hold a value for every key of a table. They are immutable. The zero Values have
+// no table and no keys.
 type Values struct {
 	table  *Table
 	values []any // string, bool, int64, float64, []int64 or bound number, by the type of their key
 }
 
-// boundNumber is the value of a number that belongs to a state of other settings.
+// boundNumber is the value of a number that depends on the state of other
+// settings.
 type boundNumber struct {
 	Number float64
-	For    string // what it was given for; "" is whatever is in use when it takes force
-	Now    string // what is in use
+	For    string // the state it was given for; "" means the one in use when it takes effect
+	Now    string // the state in use
 }
 
 func (b boundNumber) owner() string {
@@ -27,16 +28,16 @@ func (b boundNumber) owner() string {
 	return b.For
 }
 
-// suspended says whether the number is for something else than what is in use. 0 stands for
-// no number, and is never suspended.
+// suspended reports whether the number is for a state other than the one in use. 0 means no
+// number, and is never suspended.
 func (b boundNumber) suspended() bool { return b.Number != 0 && b.owner() != b.Now }
 
 func (b boundNumber) same(c boundNumber) bool {
 	return b.Number == c.Number && (b.Number == 0 || b.owner() == c.owner())
 }
 
-// Zero has the value 0, false or "" for every key of the table, which need not be allowed: it
-// is what a file that sets all of them starts from.
+// Zero returns 0, false or "" for every key of the table, even if not allowed: the starting
+// point for a file that sets all keys.
 func (t *Table) Zero() Values {
 	v := Values{t, make([]any, len(t.keys))}
 	for i := range t.keys {
@@ -59,20 +60,20 @@ func (t *Table) Zero() Values {
 	return v
 }
 
-// Table is the table of the values; nil of the zero Values.
+// Table returns the table of the values; nil for the zero Values.
 func (v Values) Table() *Table { return v.table }
 
-// Keys lists every setting in the table's order. The caller must not change them.
+// Keys lists every setting in the table's order. The caller must not modify them.
 func (v Values) Keys() []Key { return v.table.Keys() }
 
-// Lookup finds a key by its name; what it returns must not be changed.
+// Lookup finds a key by its name; the result must not be modified.
 func (v Values) Lookup(name string) (*Key, bool) { return v.table.Lookup(name) }
 
-// Has says whether there is a setting of that name.
+// Has reports whether there is a setting of that name.
 func (v Values) Has(name string) bool { return v.table.at(name) >= 0 }
 
-// Value is a setting's value: a string, a bool, an int64, a float64 or a []int64, which must
-// not be changed; nil for an unknown name.
+// Value returns a setting's value: a string, a bool, an int64, a float64 or a []int64, which
+// must not be modified; nil for an unknown name.
 func (v Values) Value(name string) any {
 	i := v.table.at(name)
 	if i < 0 {
@@ -84,17 +85,17 @@ func (v Values) Value(name string) any {
 	return v.values[i]
 }
 
-// Text is the value of a text; "" of anything else.
+// Text returns the value of a text; "" for any other type.
 func (v Values) Text(name string) string { s, _ := v.Value(name).(string); return s }
 
-// On is the value of a switch; false of anything else.
+// On returns the value of a switch; false for any other type.
 func (v Values) On(name string) bool { on, _ := v.Value(name).(bool); return on }
 
-// Int is the value of a whole number; 0 of anything else.
+// Int returns the value of an integer; 0 for any other type.
 func (v Values) Int(name string) int { n, _ := v.Value(name).(int64); return int(n) }
 
-// Number is the value of a number; 0 of anything else. A suspended one has its value all the
-// same: see InForce.
+// Number returns the value of a number, even if suspended (see InForce); 0 for any other
+// type.
 func (v Values) Number(name string) float64 {
 	switch n := v.Value(name).(type) {
 	case int64:
@@ -105,7 +106,8 @@ func (v Values) Number(name string) float64 {
 	return 0
 }
 
-// bound is the value of a number that belongs to a state of other settings.
+// bound returns the value of a number that depends on the state of other
+// settings.
 func (v Values) bound(name string) boundNumber {
 	if i := v.table.at(name); i >= 0 {
 		b, _ := v.values[i].(boundNumber)
@@ -114,7 +116,7 @@ func (v Values) bound(name string) boundNumber {
 	return boundNumber{}
 }
 
-// InForce is Number, and 0 while it is suspended.
+// InForce is Number, but 0 while it is suspended.
 func (v Values) InForce(name string) float64 {
 	if v.bound(name).suspended() {
 		return 0
@@ -122,7 +124,7 @@ func (v Values) InForce(name string) float64 {
 	return v.Number(name)
 }
 
-// Suspended says whether a number is suspended: because it was given for one thing, such as a
+// Suspended reports whether a number is suspended, because it was given for one state, such as a
 // loss, and another is in use now.
 func (v Values) Suspended(name string) (given, now string, suspended bool) {
 	b := v.bound(name)
@@ -132,13 +134,13 @@ func (v Values) Suspended(name string) (given, now string, suspended bool) {
 	return b.owner(), b.Now, true
 }
 
-// Of names what a number is compared with now, such as the loss in use; "" where it stands
-// alone.
+// Of names the state a number currently depends on, such as the loss in use; "" if it
+// depends on none.
 func (v Values) Of(name string) string { return v.bound(name).Now }
 
 // Differing lists the keys whose values differ between two Values of one table, in its order.
-// A number that one of them suspends is the same number. It is empty for Values of two tables,
-// which have nothing to compare.
+// A number suspended in one of them counts as the same number. The list is empty for Values of
+// different tables, which cannot be compared.
 func (v Values) Differing(w Values) []string {
 	if v.table != w.table || len(v.values) == 0 || &v.values[0] == &w.values[0] {
 		return nil
@@ -162,7 +164,7 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// WithLive is v with the live settings of w, which is of the same table.
+// WithLive returns v with the live settings of w, which has the same table.
 func (v Values) WithLive(w Values) Values {
 	if v.table != w.table {
 		return v
@@ -180,9 +182,9 @@ func (v Values) WithLive(w Values) Values {
 	return out.refreshed()
 }
 
-// With is v with some values changed together: as Set, one after the other, and a number that
-// belongs to a state of others to that state after all changes. Rules that join settings are
-// Validate's.
+// With returns v with some values changed together: like Set one after the other, but numbers
+// that depend on the state of others are bound to the state after all changes. Rules that
+// involve several settings are checked by Validate.
 func (v Values) With(sets ...Assignment) (Values, error) {
 	out := v
 	for _, a := range sets {
@@ -194,8 +196,8 @@ func (v Values) With(sets ...Assignment) (Values, error) {
 	return out.Settled(), nil
 }
 
-// Settled gives every number that was set, and belongs to a state of other settings, to the
-// state as it is now.
+// Settled binds every set number that depends on the state of other settings to the current
+// state.
 func (v Values) Settled() Values {
 	out := Values{v.table, slices.Clone(v.values)}
 	for i := range out.values {
@@ -207,7 +209,7 @@ func (v Values) Settled() Values {
 	return out
 }
 
-// refreshed names anew what bound numbers are compared with; v is the caller's own.
+// refreshed updates the states that bound numbers depend on; v must not be shared.
 func (v Values) refreshed() Values {
 	for i := range v.values {
 		if b, ok := v.values[i].(boundNumber); ok {
@@ -218,8 +220,8 @@ func (v Values) refreshed() Values {
 	return v
 }
 
-// Validate checks every key's own value and the rules that join them. The error is a
-// *ValueError, one line that names the key to change.
+// Validate checks each key's value and the rules that involve several keys. The
+// error is a *ValueError, one line that names the key to change.
 func (v Values) Validate() error {
 	if err := v.ValidateKeys(); err != nil || v.table == nil || v.table.rules == nil {
 		return err
@@ -227,7 +229,7 @@ func (v Values) Validate() error {
 	return v.table.rules(v)
 }
 
-// ValidateKeys is Validate without the rules that join keys.
+// ValidateKeys is Validate without the rules that involve several keys.
 func (v Values) ValidateKeys() error {
 	for i := range v.values {
 		if err := v.check(i); err != nil {
@@ -237,7 +239,8 @@ func (v Values) ValidateKeys() error {
 	return nil
 }
 
-// Unsuspended is an error where a number is suspended, which what starts anew cannot have.
+// Unsuspended returns an error if a number is suspended, which is not allowed at the start
+// of a run.
 func (v Values) Unsuspended() error {
 	for i := range v.values {
 		if b, ok := v.values[i].(boundNumber); ok && b.suspended() {
@@ -248,12 +251,14 @@ func (v Values) Unsuspended() error {
 	return nil
 }
 
-// Wrong is a *ValueError about a key's present value; want says what would be right.
+// Wrong returns a *ValueError about a key's current value; want describes valid
+// values.
 func (v Values) Wrong(key, want string) error {
 	return &ValueError{Key: key, Value: v.Quoted(key), Want: want}
 }
 
-// ChangesFrom lists what v has otherwise than before: "radius = 24, snr = 40"; "" for nothing.
+// ChangesFrom lists the settings of v that differ from before: "radius = 24, snr = 40"; "" for
+// none.
 func (v Values) ChangesFrom(before Values) string {
 	var list []string
 	for _, key := range v.Differing(before) {

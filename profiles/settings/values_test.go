@@ -201,7 +201,7 @@ func TestDifferingListsWhatDiffers(t *testing.T) {
 	}
 }
 
-// What a start reads stays, what is live is the other's.
+// Settings read at the start are kept, live ones are replaced.
 func TestWithLiveTakesTheLiveOnes(t *testing.T) {
 	v := loaf(t).Settled()
 	w, err := with(v, "seeds=false", "heat=200", "folds=", "flour=rye", "shade=6")
@@ -220,7 +220,7 @@ func TestWithLiveTakesTheLiveOnes(t *testing.T) {
 	}
 }
 
-// No method writes what other Values have.
+// No method modifies other Values.
 func TestValuesNeverChangeInPlace(t *testing.T) {
 	v, other := loaf(t), setAll(t, loaf(t), "folds=1,2", "flour=rye", "shade=7", "heat=9", "seeds=false").Settled()
 	for what, change := range map[string]func() (settings.Values, error){
@@ -282,7 +282,7 @@ func TestASuspendedNumberIsANumberInJSON(t *testing.T) {
 	}
 }
 
-// JSON that is of no settings is refused, with the name of the setting.
+// JSON that does not describe settings is rejected, with the name of the setting.
 func TestJSONThatIsNoSettingsIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`[1]`:                 "settings must be a JSON object",

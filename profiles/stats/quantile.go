@@ -1,15 +1,15 @@
-// Package stats summarises what was measured: quantiles, and the shift between
-// two windows of iteration times with its interval.
+// Package stats summarises measurements: quantiles, and the shift between two
+// windows of iteration times with its interval.
 package stats
 
 import "math"
 
-// Number is what can be summarised.
+// Number is the constraint of values that can be summarised.
 type Number interface{ ~int32 | ~int64 | ~float64 }
 
-// Quantile is the q-quantile (0 to 1) of sorted, ascending values, interpolated
-// linearly between the neighbours of rank q(n−1): Hyndman and Fan's definition 7,
-// which NumPy and R use. It is NaN when there are no values.
+// Quantile returns the q-quantile (0 to 1) of sorted, ascending values,
+// interpolated linearly between the neighbours of rank q(n−1): Hyndman and Fan's
+// definition 7, which NumPy and R use. It is NaN if there are no values.
 func Quantile[T Number](sorted []T, q float64) float64 {
 	n := len(sorted)
 	if n == 0 {
@@ -24,7 +24,7 @@ func Quantile[T Number](sorted []T, q float64) float64 {
 	return low + (rank-float64(i))*(high-low)
 }
 
-// Mean is the arithmetic mean, NaN when there are no values.
+// Mean returns the arithmetic mean, NaN if there are no values.
 func Mean[T Number](values []T) float64 {
 	sum := 0.0
 	for _, v := range values {

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// SignedRankLeast is the fewest values that an interval of 95 % can rest on: with
-// five, the widest one there is holds the truth in 15 cases of 16 only.
+// SignedRankLeast is the minimum number of values for a 95 % interval: with five,
+// even the widest interval contains the truth in only 15 of 16 cases.
 const SignedRankLeast = 6
 
-// Centre is where the middle of a few values lies.
+// Centre is an estimate of the centre of a few values.
 type Centre struct {
 	Value     float64 // Hodges and Lehmann's estimate, NaN without values
 	Low, High float64 // 95 % interval; infinite below SignedRankLeast values
@@ -19,9 +19,8 @@ type Centre struct {
 // symmetrically about it, as differences within balanced blocks do. It is the
 // median of the means of all pairs (Hodges and Lehmann 1963), and the interval is
 // the one that Wilcoxon's signed-rank test does not reject, from the test's exact
-// distribution: it holds the truth in 95 % of cases or more however few the values
-// are, where a bootstrap of so few falls short, and one wild value cannot move it
-// far.
+// distribution: it contains the truth in at least 95 % of cases however few the
+// values are, unlike a bootstrap of so few, and one outlier cannot move it far.
 func SignedRank(values []float64) Centre { return SignedRankAt(values, 0.05) }
 
 // SignedRankAt is SignedRank with an interval that misses the truth with at most the given
@@ -43,7 +42,7 @@ func SignedRankAt(values []float64, miss float64) Centre {
 }
 
 // signedRankCut is the largest k with P(W ≤ k) ≤ tail for the sum W of the
-// positive ranks of n values; ok is false where even 0 is likelier.
+// positive ranks of n values; ok is false if even 0 is likelier.
 func signedRankCut(n int, tail float64) (k int, ok bool) {
 	total := n * (n + 1) / 2
 	chance := make([]float64, total+1) // of each sum, over the ranks so far

@@ -34,8 +34,8 @@ func TestSignedRankOfKnownValues(t *testing.T) {
 	}
 }
 
-// An interval of 95 % holds the truth in at least that many repetitions; 2000 of
-// them have a standard error of 0.5 %.
+// A 95 % interval contains the truth in at least that share of repetitions; 2000
+// of them have a standard error of 0.5 %.
 func TestSignedRankHoldsTheTruth(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, n := range []int{6, 8, 12} {

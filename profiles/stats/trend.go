@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// Trend is how fast a series of measurements rises.
+// Trend is the slope of a series of measurements.
 type Trend struct {
 	Slope     float64 // the unit of y per unit of x
 	Low, High float64 // 95 % interval of Slope
 	N         int     // measurements
 }
 
-// Noise says whether the interval holds 0: no trend can be told.
+// Noise reports whether the interval contains 0: there is no significant trend.
 func (t Trend) Noise() bool { return !(t.Low > 0 || t.High < 0) }
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.
 const normal95 = 1.959964
 
 // TheilSen fits a line through y over x, which ascends: the median slope of all
-// pairs of points (Theil 1950, Sen 1968), which a step or some outliers do not
-// bend. The interval is Sen's, from the variance of Kendall's statistic with ties
-// of y counted out, widened for residuals that resemble their predecessors as an
-// autoregression of first order does (Yue and Wang 2004). Fewer than 3 points
-// give NaN. It takes time n² log n.
+// pairs of points (Theil 1950, Sen 1968), which is robust against a step or some
+// outliers. The interval is Sen's, from the variance of Kendall's statistic
+// corrected for ties of y and widened for residuals with first-order
+// autocorrelation (Yue and Wang 2004). With fewer than 3 points the result is
+// NaN. It takes time n² log n.
 func TheilSen(x, y []float64) Trend {
 	n := min(len(x), len(y))
 	slopes := pairSlopes(x[:n], y[:n])
@@ -40,7 +40,7 @@ func TheilSen(x, y []float64) Trend {
 	return t
 }
 
-// pairSlopes are the slopes between all pairs of points that differ in x.
+// pairSlopes returns the slopes between all pairs of points that differ in x.
 func pairSlopes(x, y []float64) []float64 {
 	slopes := make([]float64, 0, len(x)*(len(x)-1)/2)
 	for i := range x {
@@ -53,7 +53,8 @@ func pairSlopes(x, y []float64) []float64 {
 	return slopes
 }
 
-// kendallVariance is the variance of Kendall's S for n values without a trend.
+// kendallVariance returns the variance of Kendall's S for n values without a
+// trend.
 func kendallVariance(y []float64) float64 {
 	term := func(n int) float64 { return float64(n) * float64(n-1) * float64(2*n+5) }
 	sorted := slices.Sorted(slices.Values(y))
@@ -69,9 +70,10 @@ func kendallVariance(y []float64) float64 {
 	return v / 18
 }
 
-// inflation is by how much correlated residuals widen a variance: (1+ρ)/(1−ρ)
-// for the correlation ρ of neighbours, which is estimated from ranks, because
-// memory moves in steps, and freed of the bias that a fitted line gives it.
+// inflation returns the factor by which correlated residuals widen a variance:
+// (1+ρ)/(1−ρ) for the correlation ρ of neighbours, which is estimated from ranks,
+// because memory changes in steps, and corrected for the bias caused by the
+// fitted line.
 func inflation(x, y []float64, slope float64) float64 {
 	n := len(y)
 	order := make([]int, n)

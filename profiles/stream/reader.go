@@ -7,13 +7,13 @@ import (
 	"prismtop/profiles"
 )
 
-// maxEvents bounds the rare events that wait for a reader: the run of a reader that
-// stands still stops growing its queue here and counts what it drops.
+// maxEvents bounds the rare events queued for a reader: beyond it, events for a
+// reader that does not drain its queue are dropped and counted.
 const maxEvents = 4096
 
-// Reader follows a Stream. It loses nothing that the other readers of the stream do, and
-// what it loses, because it falls behind, it counts by itself. Only Report and Dropped
-// may be called by several goroutines.
+// Reader follows a Stream. It is independent of other readers of the stream, and counts
+// the events it loses by falling behind. Only Report and Dropped may be called by
+// several goroutines.
 type Reader struct {
 	stream *Stream
 	ring   *Ring
@@ -24,17 +24,17 @@ type Reader struct {
 	newest newest
 	lost   uint64 // events dropped because the queue was full
 
-	spare []placed // room for the next queue
+	spare []placed // memory for the next queue
 }
 
-// placed is a rare event and its place: the number of iterations before it.
+// placed is a rare event with its position: the number of iterations before it.
 type placed struct {
 	profiles.Event
 	position uint64
 }
 
 // newest holds events of which only the newest matters, and those that must not be lost
-// when the queue is full. A slot without a body is empty.
+// if the queue is full. A slot without a body is empty.
 type newest struct {
 	memory, layers, ablation, resident profiles.Event
 	pictures                           [profiles.MaxPictures]profiles.Event
@@ -64,7 +64,8 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 	return any
 }
 
-// slot is where an event waits of which only the newest matters; nil for any other.
+// slot returns the slot for an event of which only the newest matters; nil for any
+// other.
 func (n *newest) slot(b profiles.Body) *profiles.Event {
 	switch b := b.(type) {
 	case *profiles.Memory:
@@ -83,7 +84,7 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 	return nil
 }
 
-// put queues an event. It keeps its place among the iterations.
+// put queues an event, keeping its position among the iterations.
 func (r *Reader) put(e profiles.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,15 +113,16 @@ func (r *Reader) put(e profiles.Event) {
 }
 
 // Drain calls take with every event since the last call. Of pictures, memory, layers, an
-// ablation and the settings of the next start it has the newest, after all others.
+// ablation and the settings of the next start it passes only the newest, after all
+// others.
 func (r *Reader) Drain(take func(*profiles.Event)) (any bool) {
 	limit := r.ring.Written()
 	r.mu.Lock()
 	queue, latest := r.queue, r.newest
 	r.queue, r.newest = r.spare[:0], newest{}
 	r.mu.Unlock()
-	// Iterations up to limit belong with the events: every one before the last event,
-	// and none that an event not yet queued could precede.
+	// Iterations up to limit belong to the events: all before the last event, and
+	// none that an event not yet queued could precede.
 	if n := len(queue); n > 0 {
 		limit = max(limit, queue[n-1].position)
 	}
@@ -130,12 +132,12 @@ func (r *Reader) Drain(take func(*profiles.Event)) (any bool) {
 	}
 	any = r.pop(limit, take) || any || len(queue) > 0
 	any = latest.each(take) || any
-	clear(queue) // lets go of pictures and settings
+	clear(queue) // releases pictures and settings
 	r.spare = queue
 	return any
 }
 
-// pop takes the iterations up to a place in the ring.
+// pop takes the iterations up to a position in the ring.
 func (r *Reader) pop(limit uint64, take func(*profiles.Event)) (any bool) {
 	var it profiles.Iteration
 	e := profiles.Event{Body: &it}
@@ -146,26 +148,26 @@ func (r *Reader) pop(limit uint64, take func(*profiles.Event)) (any bool) {
 	return any
 }
 
-// WantPicture asks the run for a picture.
+// WantPicture requests a picture from the run.
 func (r *Reader) WantPicture() { r.stream.WantPicture() }
 
-// Report sends a reading of the machine to all readers, where this is the first one:
-// one process needs no more.
+// Report sends a reading of the machine to all readers, if this is the first reader:
+// one per process is enough.
 func (r *Reader) Report(at time.Time, reading profiles.Body) {
 	if r.first {
 		r.stream.Put(profiles.Event{At: at, Body: reading})
 	}
 }
 
-// Reports says whether Report sends anything.
+// Reports reports whether Report sends anything.
 func (r *Reader) Reports() bool { return r.first }
 
-// Dropped is the number of iterations and events that this reader lost.
+// Dropped returns the number of iterations and events that this reader lost.
 func (r *Reader) Dropped() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return int64(r.ring.Dropped() + r.lost)
 }
 
-// Close ends the reader: the stream keeps nothing for it any more.
+// Close ends the reader: the stream keeps nothing more for it.
 func (r *Reader) Close() { r.stream.leave(r) }

@@ -22,7 +22,7 @@ type source struct{ profiles.Source }
 // settingsOf are the values of a reconstruction's settings.
 func settingsOf(s prism.Settings) settings.Values { return s.Values() }
 
-// drained is what a reader has, in a few words.
+// drained describes a reader's events in a few words.
 func drained(r *Reader) string {
 	var all []string
 	r.Drain(func(e *profiles.Event) { all = append(all, word(e)) })
@@ -263,7 +263,8 @@ func TestStreamAllocatesNothingPerIterationWithSeveralReaders(t *testing.T) {
 	}
 }
 
-// The first reader reports what the machine says, and each reader hears it once.
+// The first reader reports readings of the machine, and each reader gets them
+// once.
 func TestAReportReachesEveryReaderOnce(t *testing.T) {
 	s := New(16)
 	a, b := s.Follow(), s.Follow()
@@ -360,7 +361,7 @@ func TestReadersComeAndGoWhileTheLoopRuns(t *testing.T) {
 	}
 }
 
-// hearing checks what one reader hears.
+// hearing checks the events of one reader.
 type hearing struct {
 	t       *testing.T
 	begins  int

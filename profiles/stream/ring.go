@@ -13,25 +13,25 @@ import (
 const cacheLine = 128
 
 // Ring is a lossless queue of Iteration records for exactly one producer and one
-// consumer goroutine. Nobody waits and nothing is allocated: Push refuses when
-// the ring is full, Pop when it is empty.
+// consumer goroutine. It neither blocks nor allocates: Push fails if the ring is
+// full, Pop if it is empty.
 type Ring struct {
 	slots []profiles.Iteration
 	mask  uint64
 
 	_       [cacheLine]byte
-	written atomic.Uint64 // records pushed so far; the producer's
-	dropped atomic.Uint64 // records refused so far; the producer's
-	seen    uint64        // the producer's last look at read
+	written atomic.Uint64 // records pushed so far; owned by the producer
+	dropped atomic.Uint64 // records rejected so far; owned by the producer
+	seen    uint64        // the producer's copy of read
 
 	_     [cacheLine]byte
-	read  atomic.Uint64 // records popped so far; the consumer's
-	known uint64        // the consumer's last look at written
+	read  atomic.Uint64 // records popped so far; owned by the consumer
+	known uint64        // the consumer's copy of written
 	_     [cacheLine]byte
 }
 
-// NewRing returns a ring that holds at least capacity records: the next power of
-// two, and no fewer than 2.
+// NewRing returns a ring for at least capacity records: the next power of two, at
+// least 2.
 func NewRing(capacity int) *Ring {
 	n := uint64(2)
 	if capacity > 2 {
@@ -40,8 +40,8 @@ func NewRing(capacity int) *Ring {
 	return &Ring{slots: make([]profiles.Iteration, n), mask: n - 1}
 }
 
-// Push copies it into the ring. It returns false, and counts the record as
-// dropped, when the ring is full. Only the producer calls it.
+// Push copies a record into the ring. It returns false, and counts the record as
+// dropped, if the ring is full. Only the producer may call it.
 func (r *Ring) Push(it *profiles.Iteration) bool {
 	w := r.written.Load()
 	if w-r.seen > r.mask {
@@ -56,8 +56,8 @@ func (r *Ring) Push(it *profiles.Iteration) bool {
 	return true
 }
 
-// Pop moves the oldest record into it, or returns false when there is none. Only
-// the consumer calls it.
+// Pop copies the oldest record into it, or returns false if there is none. Only
+// the consumer may call it.
 func (r *Ring) Pop(it *profiles.Iteration) bool {
 	n := r.read.Load()
 	if n == r.known {
@@ -71,14 +71,14 @@ func (r *Ring) Pop(it *profiles.Iteration) bool {
 	return true
 }
 
-// Cap is the number of records that fit.
+// Cap returns the capacity in records.
 func (r *Ring) Cap() int { return len(r.slots) }
 
-// Written is the number of records pushed since the ring was made.
+// Written returns the number of records pushed since the ring was made.
 func (r *Ring) Written() uint64 { return r.written.Load() }
 
-// Read is the number of records popped since the ring was made.
+// Read returns the number of records popped since the ring was made.
 func (r *Ring) Read() uint64 { return r.read.Load() }
 
-// Dropped is the number of records that were refused because the ring was full.
+// Dropped returns the number of records rejected because the ring was full.
 func (r *Ring) Dropped() uint64 { return r.dropped.Load() }

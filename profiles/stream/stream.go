@@ -1,6 +1,7 @@
-// Package stream hands the events of a run to those who follow it: one writer, several
+// Package stream delivers the events of a run to its observers: one writer, several
 // readers. The loop never waits: every reader has a ring for iterations and a queue for the
-// rest, and one that falls behind loses events alone and counts them.
+// rest, and a reader that falls behind loses events without affecting others and counts
+// them.
 package stream
 
 import (
@@ -14,25 +15,25 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Stream is what a live run writes its events to; readers follow it. Iteration and
-// PictureWanted are for the loop: they neither wait nor allocate. The other
-// methods are for rare events; they hold a mutex for some nanoseconds for each reader,
-// keep their place among the iterations, and never wait for a reader.
+// Stream receives the events of a live run; readers follow it. Iteration and
+// PictureWanted are for the loop: they neither wait nor allocate. The other methods
+// are for rare events; they hold a mutex for some nanoseconds for each reader, keep
+// their place among the iterations, and never wait for a reader.
 //
 // State, Log, Refuse, WantPicture, PictureWanted and Follow may be called by any
-// goroutine, all others by the run's.
+// goroutine, all other methods only by the run's.
 type Stream struct {
 	readers atomic.Pointer[[]*Reader]
-	wanted  atomic.Bool // a picture was asked for
+	wanted  atomic.Bool // a picture was requested
 	clock   func() time.Time
-	room    int // iterations that a reader has room for
+	room    int // capacity of a reader in iterations
 
 	mu      sync.Mutex
-	claimed bool // the first reader was handed over
+	claimed bool // the first reader was returned
 	known   known
 }
 
-// known is what a reader that comes later has to hear first.
+// known is the state passed first to later readers.
 type known struct {
 	begin    *profiles.Event // with the settings in force
 	state    *profiles.Event
@@ -43,11 +44,12 @@ type known struct {
 }
 
 // New returns a stream whose first reader has room for at least capacity iterations.
-// 8192 of them (6 MiB) are more than a second of the fastest loop. What is written before
-// Follow was called waits for the first reader.
+// 8192 of them (6 MiB) are more than a second of the fastest loop. Events written before
+// the first call of Follow are kept for the first reader.
 func New(capacity int) *Stream { return WithClock(capacity, time.Now) }
 
-// WithClock is New with another clock than the machine's, which may not run backwards.
+// WithClock is New with a clock other than the machine's, which must not run
+// backwards.
 func WithClock(capacity int, clock func() time.Time) *Stream {
 	s := &Stream{clock: clock, room: capacity}
 	s.readers.Store(&[]*Reader{{stream: s, ring: NewRing(capacity), first: true}})
@@ -55,8 +57,8 @@ func WithClock(capacity int, clock func() time.Time) *Stream {
 }
 
 // Follow returns a reader of everything from now on; the first one has everything since
-// the stream was made. Later ones begin with how the run stands and have room for as many
-// iterations as the first.
+// the stream was made. Later ones begin with the current state of the run and have room
+// for the same number of iterations as the first.
 func (s *Stream) Follow() *Reader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,15 +90,15 @@ func (s *Stream) Follow() *Reader {
 // set replaces the readers; the caller holds mu.
 func (s *Stream) set(readers []*Reader) { s.readers.Store(&readers) }
 
-// leave takes a reader off.
+// leave removes a reader.
 func (s *Stream) leave(r *Reader) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.set(slices.DeleteFunc(slices.Clone(*s.readers.Load()), func(x *Reader) bool { return x == r }))
 }
 
-// Put sends an event that has a time already, as that of a replay. An *Iteration is
-// copied; any other body must not change any more.
+// Put sends an event that already has a time, such as one of a replay. An
+// *Iteration is copied; any other body must not be modified afterwards.
 func (s *Stream) Put(e profiles.Event) {
 	if it, ok := e.Body.(*profiles.Iteration); ok {
 		s.Iteration(it)
@@ -110,7 +112,7 @@ func (s *Stream) Put(e profiles.Event) {
 	}
 }
 
-// know keeps what later readers have to hear.
+// know updates the state for later readers.
 func (s *Stream) know(e *profiles.Event) {
 	k := &s.known
 	switch b := e.Body.(type) {
@@ -149,13 +151,13 @@ func (s *Stream) know(e *profiles.Event) {
 
 func (s *Stream) put(b profiles.Body) { s.Put(profiles.Event{At: s.clock(), Body: b}) }
 
-// Begin says that a run starts, or starts again: see Begin.
+// Begin reports that a run starts or restarts: see profiles.Begin.
 func (s *Stream) Begin(info profiles.RunInfo, v settings.Values) {
 	s.put(&profiles.Begin{Info: info, Settings: v})
 }
 
-// Iteration records what one iteration measured. A reader whose ring is full drops it
-// and counts it.
+// Iteration records one iteration. A reader whose ring is full drops it and counts
+// it.
 func (s *Stream) Iteration(it *profiles.Iteration) {
 	for _, r := range *s.readers.Load() {
 		r.ring.Push(it)
@@ -169,8 +171,8 @@ func (s *Stream) Change(c profiles.Change, after settings.Values) {
 	s.put(&profiles.Changed{Change: c, Settings: after})
 }
 
-// Next records the settings that a restart will begin with, where they were changed; the
-// newest counts, until Begin.
+// Next records the settings for a restart, if they were changed; the newest ones are
+// valid until Begin.
 func (s *Stream) Next(v settings.Values) {
 	s.put(&profiles.Next{Settings: v})
 }
@@ -178,17 +180,17 @@ func (s *Stream) Next(v settings.Values) {
 // Measure records a measurement.
 func (s *Stream) Measure(m profiles.Measurement) { s.put(&m) }
 
-// UnitDone records how the training of a unit of work ended.
+// UnitDone records the end of the training of a unit of work.
 func (s *Stream) UnitDone(r profiles.UnitResult) { s.put(&r) }
 
-// Log records a line worth reading; its time is that of the call, since Begin.
+// Log records a log line; its time is that of the call, since Begin.
 func (s *Stream) Log(text string) { s.put(&profiles.LogEntry{Text: text}) }
 
-// Refuse is Log of what was asked for and could not be done.
+// Refuse is Log for a request that failed.
 func (s *Stream) Refuse(text string) { s.put(&profiles.LogEntry{Text: text, Refused: true}) }
 
-// State records what the run does from now on; why is what made it fail, or the
-// limit that Finished it, and is empty otherwise. Time spent in Running is the snapshot's Elapsed.
+// State records a new state; why is the reason why it failed, or the limit that finished it, else
+// empty. Time spent in Running is the snapshot's Elapsed.
 func (s *Stream) State(state profiles.State, why string) {
 	s.put(&profiles.StateChange{State: state, Why: why})
 }
@@ -196,28 +198,29 @@ func (s *Stream) State(state profiles.State, why string) {
 // Memory records the run's memory by category; the newest counts.
 func (s *Stream) Memory(m profiles.Memory) { s.put(&m) }
 
-// Layers records the times of the layers, and the roofs that they were judged by, nil
-// for none; the newest counts, and nil layers end them. They must not change afterwards.
+// Layers records the times of the layers and the roofs by which they were judged, nil
+// for none; the newest counts, and nil layers end the profile. They must not be modified
+// afterwards.
 func (s *Stream) Layers(layers []profiles.Layer, roofs *profiles.Roofs) {
 	s.put(&profiles.LayerTimes{Layers: layers, Roofs: roofs})
 }
 
-// Ablation publishes the state of an ablation; the newest counts, and it stays
-// when the run begins again.
+// Ablation publishes the state of an ablation; the newest counts, and it is kept
+// when the run restarts.
 func (s *Stream) Ablation(a *profiles.Ablation) { s.put(a) }
 
 // Fork publishes the state of a fork; the newest counts.
 func (s *Stream) Fork(f *profiles.Fork) { s.put(f) }
 
-// WantPicture asks the run for pictures of its present state.
+// WantPicture requests pictures of the run's current state.
 func (s *Stream) WantPicture() { s.wanted.Store(true) }
 
-// PictureWanted is whether pictures were asked for since the last answer. The loop
-// looks between iterations.
+// PictureWanted reports whether pictures were requested since the last Answered.
+// The loop checks it between iterations.
 func (s *Stream) PictureWanted() bool { return s.wanted.Load() }
 
-// Picture publishes a picture. It must not change afterwards.
+// Picture publishes a picture. It must not be modified afterwards.
 func (s *Stream) Picture(p *profiles.Picture) { s.put(p) }
 
-// Answered says that the pictures that were asked for have been published.
+// Answered reports that the requested pictures have been published.
 func (s *Stream) Answered() { s.wanted.Store(false) }

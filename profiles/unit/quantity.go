@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Loss is a loss, 9 wide: "1.234e-03".
+// Loss formats a loss, 9 wide: "1.234e-03".
 func Loss(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%9s", "–")
@@ -13,7 +13,7 @@ func Loss(v float64) string {
 	return fmt.Sprintf("%9.3e", v)
 }
 
-// LearningRate is a learning rate, 7 wide: "1.0e-03".
+// LearningRate formats a learning rate, 7 wide: "1.0e-03".
 func LearningRate(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "      –"
@@ -21,7 +21,7 @@ func LearningRate(v float64) string {
 	return fmt.Sprintf("%7.1e", v)
 }
 
-// PSNR is a PSNR in dB, 8 wide.
+// PSNR formats a PSNR in dB, 8 wide.
 func PSNR(v float64) string {
 	switch {
 	case math.IsInf(v, 1):
@@ -32,7 +32,7 @@ func PSNR(v float64) string {
 	return fmt.Sprintf("%5.1f dB", v)
 }
 
-// SSIM is a structural similarity, 6 wide: " 0.812".
+// SSIM formats a structural similarity, 6 wide: " 0.812".
 func SSIM(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "     –"

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Percent is a share as a whole percentage, 5 wide: " 44 %".
+// Percent formats a share as a whole percentage, 5 wide: " 44 %".
 func Percent(share float64) string {
 	if math.IsNaN(share) || math.IsInf(share, 0) {
 		return "  – %"
@@ -13,7 +13,7 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%3.0f %%", 100*share)
 }
 
-// PercentFine is a share with one decimal, 7 wide: " 98.0 %".
+// PercentFine formats a share with one decimal, 7 wide: " 98.0 %".
 func PercentFine(share float64) string {
 	if math.IsNaN(share) || math.IsInf(share, 0) {
 		return "    – %"
@@ -21,7 +21,7 @@ func PercentFine(share float64) string {
 	return fmt.Sprintf("%5.1f %%", 100*share)
 }
 
-// HitRate is PercentFine that says all or none only where it is so.
+// HitRate is PercentFine, but shows 0 % or 100 % only if exact.
 func HitRate(share float64) string {
 	switch text := PercentFine(share); {
 	case share < 1 && text == PercentFine(1):
@@ -33,7 +33,7 @@ func HitRate(share float64) string {
 	}
 }
 
-// SignedPercent is a relative change, 7 wide: "−31.0 %".
+// SignedPercent formats a relative change, 7 wide: "−31.0 %".
 func SignedPercent(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "    – %"
@@ -41,7 +41,8 @@ func SignedPercent(v float64) string {
 	return fmt.Sprintf("%7s", Signed(100*v, 1)+" %")
 }
 
-// Share is a share with two digits, as short as it can be: "1.2 %", "33 %", "113 %".
+// Share formats a share with two digits, as short as possible: "1.2 %", "33 %", "113
+// %".
 func Share(share float64) string {
 	if math.Abs(share) < 0.0995 {
 		return fmt.Sprintf("%.1f %%", 100*share)

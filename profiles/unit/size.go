@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Bytes is a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
+// Bytes formats a size, 7 wide, in decimal units (1 MB is 10⁶ bytes): "11.2 MB".
 func Bytes(n int64) string {
 	v := float64(n)
 	for _, unit := range []string{"B ", "KB", "MB", "GB"} {
@@ -20,7 +20,8 @@ func Bytes(n int64) string {
 	return Fixed(v, 4) + " TB"
 }
 
-// Binary is a size in binary units with three digits: "512 B", "1.5 KiB", "46.2 GiB".
+// Binary formats a size in binary units with three digits: "512 B", "1.5 KiB", "46.2
+// GiB".
 func Binary(bytes int64) string {
 	const unit = 1024
 	if bytes < unit {
@@ -34,7 +35,8 @@ func Binary(bytes int64) string {
 	return fmt.Sprintf("%.3g %s", value, names[i])
 }
 
-// Memory is an amount of memory, which may be vast: "512 MiB", "1.5 GiB".
+// Memory formats an amount of memory, which may be very large: "512 MiB", "1.5
+// GiB".
 func Memory(bytes float64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%.0f MiB", bytes/(1<<20))
@@ -42,8 +44,8 @@ func Memory(bytes float64) string {
 	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
 }
 
-// Limit is a size that is a whole number of KiB or MiB, as caches and limits are: "32 KiB",
-// "256 MiB".
+// Limit formats a size that is a whole number of KiB or MiB, such as cache sizes and
+// limits: "32 KiB", "256 MiB".
 func Limit(bytes int64) string {
 	if bytes < 1<<20 {
 		return fmt.Sprintf("%d KiB", bytes>>10)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Milliseconds is a time in nanoseconds as milliseconds, 5 wide.
+// Milliseconds formats a time in nanoseconds as milliseconds, 5 wide.
 func Milliseconds(ns float64) string { return Fixed(ns/1e6, 5) }
 
-// Seconds is a span of time as people say it, 7 wide: "1.94 s ", "12.0 ms".
+// Seconds formats a time with a suitable unit, 7 wide: "1.94 s ", "12.0 ms".
 func Seconds(ns float64) string {
 	switch a := math.Abs(ns); {
 	case math.IsNaN(ns) || math.IsInf(ns, 0):
@@ -29,7 +29,7 @@ func Seconds(ns float64) string {
 	return Fixed(ns/3.6e12, 4) + " h "
 }
 
-// Clock is a duration as hours, minutes, seconds: "00:01:42".
+// Clock formats a duration as hours, minutes, seconds: "00:01:42".
 func Clock(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)
 	if s >= 100*3600 {
@@ -38,7 +38,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// Estimate is a time that was extrapolated, at most 7 wide: "~40 s", "~37 min", "~2.6 h".
+// Estimate formats an extrapolated time, at most 7 wide: "~40 s", "~37 min", "~2.6 h".
 func Estimate(d time.Duration) string {
 	switch s := max(d, 0).Seconds(); {
 	case s < 10:
@@ -56,8 +56,8 @@ func Estimate(d time.Duration) string {
 	}
 }
 
-// Rate is iterations per second, 10 wide: "214.0 it/s". It is not known yet
-// where it is 0.
+// Rate formats iterations per second, 10 wide: "214.0 it/s". 0 means not known
+// yet.
 func Rate(v float64) string {
 	if !(v > 0) {
 		v = math.NaN()
@@ -65,7 +65,8 @@ func Rate(v float64) string {
 	return Fixed(v, 5) + " it/s"
 }
 
-// Duration is a time in nanoseconds as people say it, not below 0: "940 ns", "1.94 s".
+// Duration formats a non-negative time in nanoseconds with a suitable unit: "940 ns",
+// "1.94 s".
 func Duration(ns float64) string {
 	switch {
 	case ns < 1e3:

@@ -1,7 +1,7 @@
 // Package unit formats numbers with their units: sizes, times, counts, shares and the
-// quantities of a run. Numbers of a screen have a fixed width in cells, so that digits
-// that change do not move what stands beside them, and "–" for what is not a number; those
-// of a sentence are as short as they can be.
+// quantities of a run. Numbers for the screen have a fixed width in cells, so that
+// changing digits do not move their neighbours, and "–" for values that are not numbers;
+// those for sentences are as short as possible.
 package unit
 
 import (
@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Fixed is a number not below 0 with two decimals, three below 0.01, or as many
-// as fit into width cells; right-aligned.
+// Fixed formats a non-negative number with two decimals, three below 0.01, or as
+// many as fit into width cells; right-aligned.
 func Fixed(v float64, width int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprintf("%*s", width, "–")
@@ -32,7 +32,8 @@ func Fixed(v float64, width int) string {
 	return fmt.Sprintf("%*s", width, fmt.Sprintf("%.0e", v))
 }
 
-// Signed is a number with its sign, a true minus, and so many decimals.
+// Signed formats a number with its sign, a true minus, and the given number of
+// decimals.
 func Signed(v float64, decimals int) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "–"
@@ -44,7 +45,7 @@ func Signed(v float64, decimals int) string {
 	return "+" + s
 }
 
-// AxisLabel is a value on an axis, as short as it can be: "0.01", "2e-4".
+// AxisLabel formats a value on an axis, as short as possible: "0.01", "2e-4".
 func AxisLabel(v float64) string {
 	if a := math.Abs(v); v == 0 || a >= 0.001 && a < 1e4 {
 		return strconv.FormatFloat(round3(v), 'f', -1, 64)
@@ -57,13 +58,13 @@ func AxisLabel(v float64) string {
 	return digits + "e" + strconv.Itoa(n)
 }
 
-// round3 is v with three significant digits.
+// round3 returns v with three significant digits.
 func round3(v float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
 	return r
 }
 
-// Count is a number of things, at most 6 wide: "9999", "16.5k".
+// Count formats a number of things, at most 6 wide: "9999", "16.5k".
 func Count(n int64) string {
 	v, unit := float64(n), ""
 	for _, unit = range []string{"", "k", "M", "G"} {
@@ -78,7 +79,7 @@ func Count(n int64) string {
 	return strings.TrimSpace(Fixed(v, 4)) + unit
 }
 
-// Plural is a number of things in words: "1 record", "2 records".
+// Plural formats a number of things in words: "1 record", "2 records".
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -86,8 +87,8 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// About is a number of things in words, rounded as Count rounds; Plural
-// does not round.
+// About formats a number of things in words, rounded like Count; Plural does not
+// round.
 func About(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,5 +1,5 @@
-// Package visible writes text from outside, such as the names of files, the values of
-// the environment and the messages of libraries, so that it cannot steer a terminal.
+// Package visible escapes external text, such as file names, environment values and
+// messages of libraries, so that it cannot control a terminal.
 package visible
 
 import (
@@ -12,10 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is s on one line, with every character that is not drawn written as Go writes it
-// in a quoted string: line feeds, escape sequences, C1 controls, marks that turn the
-// direction of the text, and bytes that are no UTF-8. Text that has none comes back as
-// it is.
+// Text returns s on one line, with every non-printing character escaped as in a Go
+// string literal: line feeds, escape sequences, C1 controls, bidirectional marks, and
+// invalid UTF-8. Text without any is returned unchanged.
 func Text(s string) string {
 	at := strings.IndexFunc(s, hidden)
 	if at < 0 {
@@ -25,7 +24,7 @@ func Text(s string) string {
 	for s = s[at:]; s != ""; {
 		r, n := utf8.DecodeRuneInString(s)
 		if hidden(r) {
-			quoted := strconv.AppendQuote(nil, s[:n]) // a byte that is no UTF-8 becomes \x and two digits
+			quoted := strconv.AppendQuote(nil, s[:n]) // a byte of invalid UTF-8 becomes \x and two digits
 			b = append(b, quoted[1:len(quoted)-1]...)
 		} else {
 			b = append(b, s[:n]...)
@@ -35,7 +34,7 @@ func Text(s string) string {
 	return string(b)
 }
 
-// Lines is Text of every line of s; line feeds stay.
+// Lines applies Text to every line of s; line feeds are kept.
 func Lines(s string) string {
 	if !strings.ContainsFunc(s, hidden) {
 		return s
@@ -47,14 +46,14 @@ func Lines(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// hidden says whether a character is not drawn. What stands for a byte that is no
-// UTF-8 counts, and so does that character itself.
+// hidden reports whether a character is non-printing. The replacement character for
+// invalid UTF-8 counts too.
 func hidden(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }
 
-// JSON is a JSON document whose strings have \u in the place of characters that Text
-// would not leave as they are.
+// JSON returns a JSON document whose strings have \u escapes for characters that
+// Text would escape.
 func JSON(document []byte) []byte {
-	laidOut := func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' } // not raw in strings
+	laidOut := func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' } // never raw in strings
 	if !bytes.ContainsFunc(document, func(r rune) bool { return hidden(r) && !laidOut(r) }) {
 		return document
 	}

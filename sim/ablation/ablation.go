@@ -1,12 +1,12 @@
-// Package ablation decides what an ablation switches and when, and what its times
-// say. It knows no loop and no clock: whoever runs iterations asks for the settings
-// of the next, and tells what each one measured.
+// Package ablation schedules the switching of an ablation and evaluates its times.
+// It has no loop and no clock: the caller runs iterations, asks for the settings of
+// the next one, and reports the measurements of each.
 //
 // Each setting is compared in groups of four blocks, off on on off or its mirror,
-// one group per round in an order drawn anew each round. Within a group a steady
+// one group per round, in a random order for each round. Within a group a steady
 // drift of the machine or of the training cancels. The first block of a group sets
-// how many iterations all four have. A group is one value, the logarithm of on
-// over off; stats.SignedRank gives the rows their intervals.
+// the number of iterations of all four. A group yields one value, the logarithm of
+// on over off; stats.SignedRank computes the rows' intervals.
 package ablation
 
 import (
@@ -19,15 +19,16 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Options say how thorough an ablation is. The first four, where they are 0, are those
-// of profiles' constants, by which a screen tells beforehand how long it takes.
+// Options configure the thoroughness of an ablation. The first four default to
+// constants of package profiles, from which a screen estimates the duration
+// beforehand.
 type Options struct {
-	Rounds int           // groups of each setting
-	Warmup int           // iterations left out after a switch
-	Least  int           // iterations of a block at least
-	Time   time.Duration // of a block's iterations at least
+	Rounds int           // groups per setting
+	Warmup int           // warm-up iterations after a switch
+	Least  int           // minimum iterations of a block
+	Time   time.Duration // minimum duration of a block's iterations
 	Seed   uint64        // of the order
-	Only   []string      // keys to compare; empty is all
+	Only   []string      // keys to compare; empty means all
 
 	Kinds []profiles.KindInfo // of the workload
 }
@@ -59,7 +60,7 @@ var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90}
 // lookMiss is the chance with which the interval of a look may miss the truth.
 var lookMiss = 0.05 / float64(len(Looks))
 
-// Schedule is an ablation under way. It is used by one goroutine.
+// Schedule is an ablation under way. It is not safe for concurrent use.
 type Schedule struct {
 	options     Options
 	base        settings.Values
@@ -68,18 +69,18 @@ type Schedule struct {
 	rows        []row
 	random      *rand.Rand
 
-	order []int // rows of the present round
+	order []int // rows of the current round
 	round int
-	at    int // place in order
+	at    int // index in order
 
 	block block
 	group group
-	first profiles.Iteration // of what is compared: the others must do the same work
+	first profiles.Iteration // of the compared iterations: the others must do the same work
 	began bool
 
 	groups int   // complete
-	blocks int   // ended, those of spoilt groups too
-	spent  int64 // nanoseconds, of iterations and what lies between
+	blocks int   // ended, including those of spoilt groups
+	spent  int64 // nanoseconds, of iterations and the gaps between them
 	now    int64 // end of the newest iteration
 	ended  string
 }
@@ -136,10 +137,10 @@ func plan(base settings.Values, pairings []Pairing, replication bool, of int64, 
 	return s
 }
 
-// Done tells whether there is nothing more to compare.
+// Done reports whether there is nothing more to compare.
 func (s *Schedule) Done() bool { return s.ended != "" }
 
-// End ends the ablation and says why. Only the first reason counts.
+// End ends the ablation and records why. Only the first reason counts.
 func (s *Schedule) End(why string) {
 	if s.ended == "" {
 		s.ended = why
@@ -149,7 +150,7 @@ func (s *Schedule) End(why string) {
 // On reports whether the next iteration is one with the present pair's second values.
 func (s *Schedule) On() bool { return !s.Done() && s.group.isOn(s.group.block) }
 
-// Wanted is the settings for the next iteration.
+// Wanted returns the settings for the next iteration.
 func (s *Schedule) Wanted() settings.Values {
 	if s.Done() {
 		return s.base
@@ -161,8 +162,8 @@ func (s *Schedule) Wanted() settings.Values {
 	return r.switched[0]
 }
 
-// Add takes what an iteration under Wanted measured. It returns true where the
-// caller is to Look before the next.
+// Add adds the measurements of an iteration under Wanted. It returns true if the
+// caller must call Look before the next.
 func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	if s.Done() {
 		return false
@@ -191,15 +192,15 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	return s.full()
 }
 
-// longestGap is the most that lies between two iterations of a run that goes on, in
-// nanoseconds: what is longer was a pause.
+// longestGap is the longest gap between two iterations of a continuing run, in
+// nanoseconds: anything longer was a pause.
 const longestGap = int64(time.Second)
 
-// patience is how many iterations that cannot be compared a block may see for each that it
-// wants.
+// patience is the number of incomparable iterations that a block tolerates per iteration
+// it needs.
 const patience = 20
 
-// full tells whether the present block has all its iterations.
+// full reports whether the current block has all its iterations.
 func (s *Schedule) full() bool {
 	b := &s.block
 	if b.want > 0 {
@@ -208,8 +209,8 @@ func (s *Schedule) full() bool {
 	return len(b.nanos) >= s.options.Least && b.sum >= int64(s.options.Time) || len(b.nanos) >= maxBlock
 }
 
-// again begins anew with another kind of iterations: what was measured before
-// cannot be put beside it.
+// again starts over with another kind of iterations, with which earlier
+// measurements are not comparable.
 func (s *Schedule) again(it *profiles.Iteration) {
 	for i := range s.rows {
 		s.rows[i].clear()
@@ -221,7 +222,7 @@ func (s *Schedule) again(it *profiles.Iteration) {
 	s.beginRound()
 }
 
-// Look takes a comparison with the truth and the memory after an iteration at
+// Look takes a comparison with the truth and the memory after an iteration for
 // which Add returned true.
 func (s *Schedule) Look(psnr float64, memory profiles.Memory) {
 	if s.Done() {

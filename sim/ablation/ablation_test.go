@@ -24,8 +24,8 @@ func baseline(t testing.TB, sets ...string) settings.Values {
 	return v.Settled()
 }
 
-// machine is a run whose iterations take 5 ms times what each setting costs, with
-// noise, stalls and a steady drift.
+// machine is a run whose iterations take 5 ms times the cost of each setting,
+// with noise, stalls and a steady drift.
 type machine struct {
 	random *rand.Rand
 	factor map[string]float64 // of "key value"
@@ -62,7 +62,7 @@ func (m *machine) iterate(v settings.Values) *profiles.Iteration {
 	return &m.rec
 }
 
-// play runs a schedule to its end and tells the settings of each iteration.
+// play runs a schedule to its end and returns the settings of each iteration.
 func (m *machine) play(s *Schedule, seen func(settings.Values, *profiles.Iteration)) {
 	for !s.Done() {
 		v := s.Wanted()
@@ -199,8 +199,7 @@ func TestBlocksAreLongEnough(t *testing.T) {
 	}
 }
 
-// Iterations of another kind are never put beside each other: the comparison
-// begins again.
+// Iterations of different kinds are never compared: the comparison begins again.
 func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
 	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Rounds: 2}), later(4)
 	m.rec.Kind, m.rec.Unit = prism.KindInitialisation, -1

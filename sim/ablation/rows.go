@@ -10,10 +10,10 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// block is a stretch of iterations under one value.
+// block is a series of iterations under one value.
 type block struct {
 	seen  int // iterations, warm-up included
-	want  int // to be timed; 0 while the group's first block finds that out
+	want  int // to be timed; 0 while the group's first block determines it
 	nanos []int64
 	sum   int64
 	psnr  float64 // at the end of the warm-up
@@ -36,16 +36,16 @@ func (b *block) median() float64 {
 // group is four blocks of one setting: off on on off, or mirrored on off off on.
 type group struct {
 	mirrored bool
-	block    int // the present one
+	block    int // the current one
 	medians  [4]float64
 	gains    [4]float64 // of PSNR, dB over 100 iterations
 }
 
-// isOn tells whether a block has the setting on.
+// isOn reports whether a block has the setting on.
 func (g *group) isOn(block int) bool { return (block == 1 || block == 2) != g.mirrored }
 
-// contrast is the mean of the inner blocks less that of the outer ones, turned so
-// that it is on less off.
+// contrast returns the mean of the inner blocks minus that of the outer ones,
+// with the sign of on minus off.
 func (g *group) contrast(v [4]float64) float64 {
 	c := (v[1]+v[2])/2 - (v[0]+v[3])/2
 	if g.mirrored {
@@ -54,7 +54,7 @@ func (g *group) contrast(v [4]float64) float64 {
 	return c
 }
 
-// row is a setting with what its groups gave.
+// row is a setting with the results of its groups.
 type row struct {
 	profiles.AblationRow
 	skip     bool
@@ -84,7 +84,7 @@ func pairingOf(base settings.Values, k *settings.Key, pair settings.Pair) Pairin
 	return p
 }
 
-// clear forgets the groups.
+// clear drops the groups.
 func (r *row) clear() {
 	r.ratios, r.gains, r.off, r.on = nil, nil, nil, nil
 	r.Iterations = 0
@@ -110,7 +110,7 @@ func (r *row) take(g *group) {
 	r.judge()
 }
 
-// judge brings the row's numbers up to date.
+// judge updates the row's numbers.
 func (r *row) judge() {
 	r.Groups, r.QualityGroups = len(r.ratios), len(r.gains)
 	r.OffNS, r.OnNS = middle(r.off), middle(r.on)
@@ -150,7 +150,7 @@ func middle(values []float64) float64 {
 	return stats.Quantile(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// View is the table so far.
+// View returns the table so far.
 func (s *Schedule) View() *profiles.Ablation {
 	v := &profiles.Ablation{
 		Running: !s.Done(), Replication: s.replication, Of: s.of, Base: s.base, Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
@@ -175,5 +175,5 @@ func (s *Schedule) View() *profiles.Ablation {
 	return v
 }
 
-// blocksDone is how many blocks of the plan are behind.
+// blocksDone returns the number of completed blocks of the plan.
 func (s *Schedule) blocksDone() int { return 4*s.groups + s.group.block }

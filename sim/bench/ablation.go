@@ -16,7 +16,7 @@ import (
 )
 
 // Ablation compares every switchable optimisation on and off, in the middle of the
-// settings' pattern, as the live run's ablation does. report is called with the state
+// settings' pattern, like the ablation of a live run. report is called with the state
 // after every block and may be nil.
 func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
@@ -42,7 +42,7 @@ func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ab
 	}
 }
 
-// WriteAblation writes an ablation's table for people.
+// WriteAblation writes an ablation's table as text.
 func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s · %s of off on on off or its mirror · %.0f s\n", a.Work, unit.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
@@ -52,7 +52,7 @@ func WriteAblation(w io.Writer, a *profiles.Ablation) error {
 		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%s\t%s\t%+.2f\t%s\t%d\t %s\n", r.Name(), r.OffNS/1e6, r.OnNS/1e6,
 			percent(r.Effect), interval(r.Low, r.High), float64(r.OnBytes-r.OffBytes)/1e6, gain(&r), r.Iterations, verdict(&r))
 	}
-	_ = t.Flush() // into memory
+	_ = t.Flush() // writes to memory do not fail
 	fmt.Fprintln(&b, "memory and PSNR are those of on less off; PSNR in dB gained over 100 iterations;")
 	fmt.Fprintln(&b, "an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
 	if a.Ended != "complete" {

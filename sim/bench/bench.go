@@ -1,6 +1,6 @@
 // Package bench measures without a screen: iterations of the trainer's own loop on
 // the real object, or the decoder's forward pass alone, with the share of the
-// processor that other programs took meanwhile, so that a reader can judge the
+// processor that other programs used meanwhile, so that a reader can judge the
 // numbers.
 package bench
 
@@ -16,7 +16,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// Options says what to measure and for how long.
+// Options configures the measurement.
 type Options struct {
 	Maker    prism.Maker
 	Settings prism.Settings
@@ -26,47 +26,47 @@ type Options struct {
 	Forward bool
 
 	// Warmup is the number of iterations of the measured sample, or of forward
-	// passes, that are run before and not measured.
+	// passes, that are run before the measurement.
 	Warmup int
 
-	// Iterations and Time bound the measurement; it ends with the first that is
-	// reached. 0 is no bound; one of the two is needed.
+	// Iterations and Time bound the measurement, whichever is reached first. 0
+	// means no bound; one of the two is required.
 	Iterations int
 	Time       time.Duration
 
 	// MaxForeign is the share of the machine's processors, 0 to 1, that other
-	// programs may take during a batch (half a second) before it is measured
-	// again. The bounds are then prolonged, up to four times. 0 keeps every batch.
+	// programs may use during a batch (half a second) before it is measured again.
+	// The bounds are then extended, up to four times. 0 keeps every batch.
 	MaxForeign float64
 }
 
-// batch is how long iterations run between two readings of the machine's times: at
-// the usual 100 ticks a second a share is then known to a hundredth per processor.
+// batch is the time between two readings of the machine's times: at the usual 100
+// ticks per second it resolves a share of about a hundredth per processor.
 const batch = 500 * time.Millisecond
 
-// patience is how many times the bounds are prolonged to wait for quiet batches.
+// patience is how many times the bounds are extended to wait for quiet batches.
 const patience = 4
 
-// Report is what was measured.
+// Report is the result of a measurement.
 type Report struct {
 	Options Options
 	Run     profiles.RunInfo
 	Threads int
 	Memory  profiles.Memory
 
-	// PeakRSS is the process's largest resident memory in bytes; 0 when RSSReason
-	// tells why it is not known.
+	// PeakRSS is the process's largest resident memory in bytes; 0 if unknown,
+	// for the reason in RSSReason.
 	PeakRSS   int64
 	RSSReason string
 
 	// Total and Phases are nanoseconds of each iteration, in the order in which they
-	// ran, quiet batches only where Clean. A phase that did not run has none.
+	// ran; quiet batches only, if Clean. A phase that did not run has none.
 	Total  []int64
 	Phases [profiles.MaxPhases][]int64
 	Steps  []StepTimes
 
-	// Sample is the sample that was trained, 0-based, after all before it were
-	// trained for one iteration each; −1 for the forward pass.
+	// Sample is the trained sample, 0-based, after one iteration on each earlier
+	// one; −1 for the forward pass.
 	Sample int
 	Warmup int // iterations of the sample that were not measured
 
@@ -75,13 +75,14 @@ type Report struct {
 	Caches [profiles.MaxCaches]profiles.CacheCounters
 
 	Started time.Time
-	Elapsed time.Duration // of the measurement, dropped batches included
+	Elapsed time.Duration // of the measurement, including dropped batches
 
-	// Foreign is the share of the machine's processors that other programs took
-	// during what is reported; ForeignReason tells why it is not known.
+	// Foreign is the share of the machine's processors that other programs used
+	// during the reported iterations; ForeignReason is the reason if it is
+	// unknown.
 	Foreign       float64
 	ForeignReason string
-	Dropped       int  // batches that other programs disturbed
+	Dropped       int  // batches disturbed by other programs
 	Clean         bool // the numbers are from undisturbed batches only
 }
 
@@ -94,8 +95,8 @@ type StepTimes struct {
 	Nanos []int64 // of each iteration
 }
 
-// Run measures. Errors are those of wrong settings; a context that ends stops the
-// measurement and is an error too.
+// Run runs the measurement. It returns an error if the settings are invalid or if
+// ctx ends first.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Iterations <= 0 && o.Time <= 0 {
 		return nil, fmt.Errorf("bench: neither a number of iterations nor a time bounds the measurement")
@@ -135,7 +136,7 @@ type row struct {
 	steps  []int64
 }
 
-// rows are iterations with the load of the machine during them.
+// rows are iterations with the load of the machine meanwhile.
 type rows struct {
 	list []row
 	load machine.Load
@@ -143,7 +144,7 @@ type rows struct {
 
 // run calls once, which fills in a row, until the bounds are reached.
 func (m *measurement) run(once func(*row) error) error {
-	runtime.GC() // what preparation left is not the loop's
+	runtime.GC() // discard garbage left by the preparation
 	start := time.Now()
 	m.report.Started = start
 	for !m.enough(time.Since(start)) {
@@ -168,7 +169,7 @@ func (m *measurement) run(once func(*row) error) error {
 	return nil
 }
 
-// sort puts a batch with the quiet or the noisy ones.
+// sort adds a batch to the quiet or the noisy ones.
 func (m *measurement) sort(b rows) {
 	to := &m.kept
 	if limit := m.report.Options.MaxForeign; b.load.Reason == "" && limit > 0 && b.load.Foreign() > limit {
@@ -179,14 +180,14 @@ func (m *measurement) sort(b rows) {
 	to.load.Add(b.load)
 }
 
-// full tells whether so many more iterations than the kept ones are all that
-// were asked for.
+// full reports whether the kept iterations plus the given number reach the
+// requested number.
 func (m *measurement) full(more int) bool {
 	n := m.report.Options.Iterations
 	return n > 0 && len(m.kept.list)+more >= n
 }
 
-// enough tells whether the measurement is over.
+// enough reports whether the measurement is over.
 func (m *measurement) enough(spent time.Duration) bool {
 	o := &m.report.Options
 	tried := len(m.kept.list) + len(m.noisy.list)
@@ -199,11 +200,11 @@ func (m *measurement) enough(spent time.Duration) bool {
 	return spent >= patience*o.Time || spent >= o.Time && len(m.kept.list) >= fewest
 }
 
-// fewest is how many undisturbed iterations are worth reporting alone.
+// fewest is the minimum number of undisturbed iterations worth reporting alone.
 const fewest = 20
 
-// finish chooses what to report: the quiet batches, or everything where they are
-// too few.
+// finish chooses the batches to report: the quiet ones, or all if these are too
+// few.
 func (m *measurement) finish() {
 	r, list, load := m.report, m.kept.list, m.kept.load
 	r.Clean = len(m.noisy.list) == 0 || len(list) >= fewest

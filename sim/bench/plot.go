@@ -17,18 +17,18 @@ const (
 	innerHeight           = plotHeight - plotTop - plotBottom
 
 	plotInk, plotGrid = "#222", "#ccc"
-	lineColours       = "#0072b2 #d55e00 #009e73 #cc79a7" // told apart by colour-blind readers
+	lineColours       = "#0072b2 #d55e00 #009e73 #cc79a7" // distinguishable by colour-blind readers
 )
 
-// plot is an SVG in the making, with logarithmic axes.
+// plot is an SVG under construction, with logarithmic axes.
 type plot struct {
 	strings.Builder
 	lowX, highX float64 // sizes
 	lowY, highY float64 // ms, powers of ten
 }
 
-// WriteScalingSVG draws the medians over the size, both on logarithmic axes, a line
-// for each number of threads. No points draw the empty axes.
+// WriteScalingSVG draws the medians over the size, both on logarithmic axes, with a
+// line for each number of threads. Without points it draws empty axes.
 func WriteScalingSVG(w io.Writer, points []Point) error {
 	var p plot
 	p.fit(points)
@@ -62,7 +62,8 @@ func (p *plot) fit(points []Point) {
 func (p *plot) x(size float64) float64 { return plotLeft + innerWidth*share(size, p.lowX, p.highX) }
 func (p *plot) y(ms float64) float64   { return plotTop + innerHeight*(1-share(ms, p.lowY, p.highY)) }
 
-// share is where v lies between low and high, 0 to 1, on a logarithmic axis.
+// share returns the position of v between low and high, 0 to 1, on a logarithmic
+// axis.
 func share(v, low, high float64) float64 {
 	if high <= low {
 		return 0.5
@@ -78,8 +79,8 @@ func (p *plot) line(x1, y1, x2, y2 float64, colour string) {
 	fmt.Fprintf(p, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s"/>`+"\n", x1, y1, x2, y2, colour)
 }
 
-// axes draws the grid, a line for each doubling of the size and each power of ten
-// of the time, and what the axes are.
+// axes draws the grid, with a line for each doubling of the size and each power
+// of ten of the time, and the axis labels.
 func (p *plot) axes() {
 	const bottom, right = plotTop + innerHeight, plotLeft + innerWidth
 	for size := p.lowX; size <= p.highX*1.001; size *= 2 {
@@ -94,8 +95,8 @@ func (p *plot) axes() {
 	p.text(plotLeft, plotTop-12, "start", "ms an iteration, median and 10th to 90th percentile")
 }
 
-// curve draws the points of a number of threads, their spread and the line through
-// their medians.
+// curve draws the points for a number of threads, their spread and the line
+// through their medians.
 func (p *plot) curve(points []Point, threads int, colour string) {
 	var path []string
 	var last Point
@@ -117,7 +118,7 @@ func (p *plot) curve(points []Point, threads int, colour string) {
 	p.text(p.x(float64(last.Size))+8, p.y(last.Median)+4, "start", fmt.Sprintf("%d %s", threads, name))
 }
 
-// threadsOf lists the numbers of threads in the order in which they come.
+// threadsOf lists the numbers of threads in order of appearance.
 func threadsOf(points []Point) []int {
 	var list []int
 	for _, p := range points {

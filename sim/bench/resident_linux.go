@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// peakResident is the largest resident memory of this process in bytes.
+// peakResident returns the largest resident memory of this process in bytes.
 func peakResident() (int64, string) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

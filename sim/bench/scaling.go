@@ -11,13 +11,13 @@ import (
 type Point struct {
 	Size, Object, Threads int
 	Median, P10, P90      float64 // ms
-	Foreign               float64 // share of the processors that other programs took
+	Foreign               float64 // share of the processors used by other programs
 	Clean                 bool
 }
 
 // Scaling measures iterations over sizes and numbers of threads: fields of size N
-// with an object of N/4. o.Settings has everything else; progress is told before
-// every point.
+// with an object of N/4. o.Settings has everything else; progress is called
+// before every point.
 func Scaling(ctx context.Context, o Options, sizes, threads []int, progress func(size, threads int)) ([]Point, error) {
 	var points []Point
 	for _, size := range sizes {

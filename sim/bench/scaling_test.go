@@ -41,7 +41,7 @@ func TestScalingTable(t *testing.T) {
 	}
 }
 
-// The plot is well-formed, for any points, and every mark lies in it.
+// The plot is well-formed for any points, and contains every mark.
 func TestScalingPlotIsXML(t *testing.T) {
 	for _, points := range [][]Point{someScaling, someScaling[:1], nil} {
 		var b strings.Builder

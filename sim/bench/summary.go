@@ -13,8 +13,8 @@ import (
 	"prismtop/sim/cpu/roof"
 )
 
-// Summary is the report in the form of a run's summary, with the benchmark's own
-// numbers beside.
+// Summary returns the report in the form of a run's summary, plus the benchmark's
+// own numbers.
 func (r *Report) Summary(version, preset string, processor machine.CPU) *export.Summary {
 	sum := export.Summarize(r.snapshot(), export.Source{Version: version, Preset: preset, CPU: processor, Threads: r.Threads})
 	b := &export.Benchmark{
@@ -40,8 +40,8 @@ func (r *Report) Summary(version, preset string, processor machine.CPU) *export.
 	return sum
 }
 
-// AddLayers adds the steps of the plan, the longest first, and the roofs that they
-// are judged by.
+// AddLayers adds the steps of the plan, longest first, and the roofs by which they
+// are judged.
 func (r *Report) AddLayers(s *export.Summary, roofs *roof.Roofs) {
 	b := s.Benchmark
 	b.Roofs = &export.Roofs{GFLOPS: roofs.GFLOPS, Measured: roofs.Measured.UTC().Format(time.RFC3339)}
@@ -61,8 +61,8 @@ func (r *Report) AddLayers(s *export.Summary, roofs *roof.Roofs) {
 	slices.SortStableFunc(b.Layers, func(x, y export.Layer) int { return cmp.Compare(y.MedianMS, x.MedianMS) })
 }
 
-// kernels are the steps with those that only tell a part of an earlier kernel's time
-// added to it: steps without operations and bytes of their own.
+// kernels merges steps that only report a share of an earlier kernel's time, those
+// without operations and bytes, into that kernel.
 func kernels(steps []StepTimes) []StepTimes {
 	var list []StepTimes
 	for _, s := range steps {
@@ -81,7 +81,7 @@ func kernels(steps []StepTimes) []StepTimes {
 
 func milliseconds(nanos int64) float64 { return float64(nanos) / 1e6 }
 
-// snapshot is the measurement as the end of a run.
+// snapshot returns the measurement as the end of a run.
 func (r *Report) snapshot() *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: r.Run, Settings: r.Options.Settings.Values(), State: profiles.Finished,
@@ -106,7 +106,7 @@ func (r *Report) snapshot() *profiles.Snapshot {
 	return s
 }
 
-// caches is their state at the end; the forward pass has none.
+// caches returns the state of the caches at the end; the forward pass has none.
 func (r *Report) caches() (views [profiles.MaxCaches]profiles.CacheView) {
 	for i, c := range r.Caches {
 		views[i].CacheCounters = c
@@ -114,7 +114,7 @@ func (r *Report) caches() (views [profiles.MaxCaches]profiles.CacheView) {
 	return views
 }
 
-// spread summarises nanoseconds; its N is 0 when there are none.
+// spread summarises nanoseconds; its N is 0 if there are none.
 func spread(nanos []int64) profiles.Spread {
 	if len(nanos) == 0 {
 		return profiles.Spread{}

@@ -9,7 +9,7 @@ import (
 	"prismtop/profiles/export"
 )
 
-// WriteText writes a benchmark's summary for people.
+// WriteText writes a benchmark's summary as text.
 func WriteText(w io.Writer, s *export.Summary) error {
 	var b strings.Builder
 	bm := s.Benchmark
@@ -26,7 +26,7 @@ func WriteText(w io.Writer, s *export.Summary) error {
 	if v := s.IterationMS; v != nil {
 		fmt.Fprintf(t, "total\t%.3f\t%.3f\t%.3f\t%.3f\t\t%d\t\n", v.Median, v.P10, v.P90, bm.MinMS["iteration"], v.N)
 	}
-	_ = t.Flush() // into memory
+	_ = t.Flush() // writes to memory do not fail
 	if bm.ForeignCPU != nil {
 		fmt.Fprintf(&b, "other programs took %.1f %% of the processors", 100**bm.ForeignCPU)
 	} else {
@@ -42,7 +42,7 @@ func WriteText(w io.Writer, s *export.Summary) error {
 	return err
 }
 
-// writeLayers writes the table of the steps, if they were asked for.
+// writeLayers writes the table of the steps, if requested.
 func writeLayers(b *strings.Builder, bm *export.Benchmark) {
 	if bm.Roofs == nil {
 		return
@@ -59,7 +59,7 @@ func writeLayers(b *strings.Builder, bm *export.Benchmark) {
 			l.MedianMS, l.P10MS, l.P90MS, float64(l.FLOPs)/1e6, float64(l.Bytes)/1e6,
 			l.GFLOPS, l.GBs, 100*l.ComputeShare, 100*l.MemoryShare, l.Bound, l.Name)
 	}
-	_ = t.Flush() // into memory
+	_ = t.Flush() // writes to memory do not fail
 }
 
 func or(v *string, otherwise string) string {

@@ -15,9 +15,9 @@ import (
 	"prismtop/sim/workload"
 )
 
-// middle makes a run of the settings and takes it to the middle of the pattern, where the
-// accumulated mask has its usual size. The samples before are trained for one iteration
-// each, and the one there never ends.
+// middle makes a run of the settings and advances it to the middle of the pattern, where
+// the accumulated mask has its typical size. Earlier samples are trained for one
+// iteration each, and the sample there never ends.
 func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run, error) {
 	units := settings.MaxUnits("samples")
 	v, err := having(v, []settings.Assignment{
@@ -49,7 +49,7 @@ func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run,
 	return run, nil
 }
 
-// having is v with those of the assignments whose keys it has.
+// having returns v with those assignments whose keys it has.
 func having(v settings.Values, sets []settings.Assignment) (settings.Values, error) {
 	return v.With(slices.DeleteFunc(sets, func(a settings.Assignment) bool { return !v.Has(a.Key) })...)
 }
@@ -90,7 +90,7 @@ func (m *measurement) iterate(run *sim.Run, r *row) error {
 	return nil
 }
 
-// describe makes room for the steps' times.
+// describe allocates the steps' times.
 func (m *measurement) describe(steps []profiles.Layer) {
 	m.steps = len(steps)
 	m.report.Steps = make([]StepTimes, len(steps))
@@ -100,8 +100,8 @@ func (m *measurement) describe(steps []profiles.Layer) {
 	}
 }
 
-// forward measures the decoder's forward pass with the running statistics, as
-// inference uses it.
+// forward measures the decoder's forward pass with the running statistics, as in
+// inference.
 func (m *measurement) forward(maker prism.Maker) error {
 	s := &m.report.Options.Settings
 	device, err := maker.Open(s)

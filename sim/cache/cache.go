@@ -1,5 +1,5 @@
-// Package cache keeps computed values by key, bounded by bytes, and measures what
-// that is worth.
+// Package cache keeps computed values by key, bounded in bytes, and measures the
+// time that saves.
 //
 // A lookup is three steps, so that the caller's own hashing is part of its cost
 // and nothing is allocated on a hit:
@@ -11,13 +11,13 @@
 //		c.Put(key, v, size)
 //	}
 //
-// The time saved is the sum over hits of what such an entry costs to compute, less
-// what every lookup and every Put cost, hits and misses alike. What it costs is the
-// median of the latest computations of entries of that size (worth.go): those after a
-// miss, those of the switched-off cache, and one beside a hit now and then. A cache
-// that never hits shows a loss.
+// The time saved is the sum over hits of the cost of computing such an entry, minus
+// the cost of every lookup and every Put, hits and misses alike. The cost of
+// computing is the median of the latest computations of entries of that size
+// (worth.go): those after a miss, those with the cache disabled, and an occasional
+// recomputation after a hit. A cache that never hits shows a loss.
 //
-// A cache is used by one goroutine.
+// A cache is not safe for concurrent use.
 package cache
 
 import (
@@ -29,15 +29,15 @@ import (
 
 // Options configure a cache; the zero value is an unbounded, enabled one.
 type Options[V any] struct {
-	// Limit is the most bytes to keep; 0 is no limit.
+	// Limit bounds the size in bytes; 0 means no limit.
 	Limit int64
 	// Disabled is the initial state of the switch.
 	Disabled bool
-	// Clock gives nanoseconds since any fixed moment; nil is the system's
+	// Clock returns nanoseconds since some fixed moment; nil means the system's
 	// monotonic clock.
 	Clock func() int64
-	// Dropped takes values that were evicted or cleared, so that their memory can
-	// be used again.
+	// Dropped receives values that were evicted or cleared, so that their memory
+	// can be reused.
 	Dropped func(V)
 }
 
@@ -45,21 +45,22 @@ type Options[V any] struct {
 type Cache[K comparable, V any] struct {
 	options Options[V]
 	enabled bool
-	unseen  bool // lookups count for nothing
+	unseen  bool // lookups are not counted
 	entries map[K]*entry[K, V]
 	worths  []*worth // by size of the entry, the largest first
-	// newest and oldest end the list of use; spare are entries to use again.
+	// newest and oldest are the ends of the usage list; spare are entries for
+	// reuse.
 	newest, oldest, spare *entry[K, V]
 
 	hits, misses, bytes int64
 	saved, spent        int64 // nanoseconds
-	lookup              int64 // of spent, that of the newest lookup so far
+	lookup              int64 // part of spent: the newest lookup so far
 	squares             float64
-	retimed             int64 // nanoseconds on computing beside hits
+	retimed             int64 // nanoseconds spent recomputing after hits
 	now                 int64 // of the newest hit
 	gone                *gone[K]
-	capacity            int64 // misses of what was dropped for room
-	missed              int64 // when the last miss was known, from where its computation is timed
+	capacity            int64 // misses of evicted entries
+	missed              int64 // time of the last miss, from which its computation is timed
 }
 
 type entry[K comparable, V any] struct {
@@ -76,7 +77,7 @@ func New[K comparable, V any](o Options[V]) *Cache[K, V] {
 	return &Cache[K, V]{options: o, enabled: !o.Disabled, entries: map[K]*entry[K, V]{}}
 }
 
-// Clock is c, or the system's monotonic clock in nanoseconds when c is nil.
+// Clock returns c, or the system's monotonic clock in nanoseconds if c is nil.
 func Clock(c func() int64) func() int64 {
 	if c != nil {
 		return c
@@ -85,10 +86,10 @@ func Clock(c func() int64) func() int64 {
 	return func() int64 { return int64(time.Since(start)) }
 }
 
-// Lookup is a lookup in progress: the moment it began.
+// Lookup is a lookup in progress: the time it began.
 type Lookup int64
 
-// Begin starts a lookup: what happens from here to Get is its cost.
+// Begin starts a lookup: the time from here to Get is its cost.
 func (c *Cache[K, V]) Begin() Lookup {
 	if !c.enabled {
 		return 0
@@ -96,8 +97,8 @@ func (c *Cache[K, V]) Begin() Lookup {
 	return Lookup(c.options.Clock())
 }
 
-// Get looks key up and counts a hit or a miss. A disabled cache is not asked: it
-// has nothing and counts nothing.
+// Get looks up key and counts a hit or a miss. A disabled cache holds nothing and
+// counts nothing.
 func (c *Cache[K, V]) Get(l Lookup, key K) (value V, ok bool) {
 	if !c.enabled {
 		return value, false
@@ -141,9 +142,9 @@ func (c *Cache[K, V]) Put(key K, value V, bytes int64) bool {
 }
 
 // PutCost stores a value whose computation took cost nanoseconds, evicting the
-// least recently used entries to stay below the limit. It is false when nothing
-// was stored: the cache is disabled, which takes in the cost alone, or the value alone
-// is above the limit. The value belongs to the cache then and must not be written to.
+// least recently used entries to stay below the limit. It returns false if nothing was
+// stored: the cache is disabled and only records the cost, or the value alone exceeds
+// the limit. A stored value belongs to the cache and must not be modified.
 func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
 	if c.unseen {
 		return false
@@ -158,8 +159,8 @@ func (c *Cache[K, V]) PutCost(key K, value V, bytes, cost int64) bool {
 	return stored
 }
 
-// SetUnseen makes lookups and stores count for nothing and change nothing, which the
-// one that computes something again for Retime wants of the caches that it asks.
+// SetUnseen makes lookups and stores uncounted and without effect; used while Retime
+// recomputes an entry.
 func (c *Cache[K, V]) SetUnseen(on bool) { c.unseen = on }
 
 // Charge subtracts time spent on the cache's behalf, such as copying values in and
@@ -220,7 +221,7 @@ func (c *Cache[K, V]) unlink(e *entry[K, V]) {
 	}
 }
 
-// evict drops the least recently used entry for room.
+// evict drops the least recently used entry to make room.
 func (c *Cache[K, V]) evict() {
 	if c.gone == nil {
 		c.gone = &gone[K]{seed: maphash.MakeSeed()}
@@ -240,11 +241,11 @@ func (c *Cache[K, V]) drop(e *entry[K, V]) {
 	c.spare = e
 }
 
-// Enabled tells the switch's state.
+// Enabled reports whether the cache is enabled.
 func (c *Cache[K, V]) Enabled() bool { return c.enabled }
 
-// SetEnabled turns the cache on or off. Off drops the entries, so that the memory
-// is free; the counters stay.
+// SetEnabled turns the cache on or off. Turning it off drops the entries to free
+// their memory; the counters stay.
 func (c *Cache[K, V]) SetEnabled(on bool) {
 	c.enabled = on
 	if !on {
@@ -252,7 +253,8 @@ func (c *Cache[K, V]) SetEnabled(on bool) {
 	}
 }
 
-// SetLimit changes the most bytes to keep, evicting what is above; 0 is no limit.
+// SetLimit changes the limit in bytes and evicts entries beyond it; 0 means no
+// limit.
 func (c *Cache[K, V]) SetLimit(bytes int64) {
 	c.options.Limit = bytes
 	for bytes > 0 && c.bytes > bytes {
@@ -268,7 +270,7 @@ func (c *Cache[K, V]) Clear() {
 	c.spare = nil
 }
 
-// Counters is the cache's state since it was made.
+// Counters returns the counters since the cache was made.
 func (c *Cache[K, V]) Counters() profiles.CacheCounters {
 	n := profiles.CacheCounters{
 		Enabled: c.enabled, Hits: c.hits, Misses: c.misses,
@@ -284,11 +286,11 @@ func (c *Cache[K, V]) Counters() profiles.CacheCounters {
 	return n
 }
 
-// gone remembers keys of entries that were dropped for room, by their hashes: a
-// thousand of them, and the newest eight of those that share a row.
+// gone remembers the hashes of evicted keys: a thousand of them, the newest eight
+// in each row.
 type gone[K comparable] struct {
 	seed maphash.Seed
-	rows [128][8]uint64 // newest first; no hash is 0
+	rows [128][8]uint64 // newest first; 0 is never a hash
 }
 
 func (g *gone[K]) row(key K) (row *[8]uint64, hash uint64) {
@@ -302,7 +304,7 @@ func (g *gone[K]) add(key K) {
 	row[0] = hash
 }
 
-// take says whether a key is remembered, and forgets it.
+// take reports whether a key is remembered, and forgets it.
 func (g *gone[K]) take(key K) bool {
 	if g == nil {
 		return false

@@ -86,8 +86,8 @@ func TestTheLeastRecentlyUsedAreEvictedByBytes(t *testing.T) {
 	}
 }
 
-// Only misses of what was dropped for room are told: neither first lookups, nor those
-// of what was switched off.
+// Only misses of evicted entries are counted: neither first lookups, nor those of
+// what was switched off.
 func TestMissesOfWhatWasDroppedForRoomAreCounted(t *testing.T) {
 	c := New[int](Options[int]{Limit: 3})
 	scan := func(n int) int64 {
@@ -169,7 +169,8 @@ func TestADisabledCacheIsNotAsked(t *testing.T) {
 	}
 }
 
-// TestCacheAgreesWithASlowModel drives the cache at random beside a plain list.
+// TestCacheAgreesWithASlowModel drives the cache and a plain list with the same
+// random operations.
 func TestCacheAgreesWithASlowModel(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const limit = 50

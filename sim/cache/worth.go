@@ -7,37 +7,37 @@ import (
 	"prismtop/profiles"
 )
 
-// This file is what a hit is worth: the median of what it took lately to compute such
-// an entry, with its interval.
+// The value of a hit: the median of the latest times to compute such an entry, with
+// its interval.
 //
-// One computation says little: it may have met cold memory, or a processor that was
-// busy elsewhere. A cache that hits always would never see a second one, so a caller
-// computes an entry that it has once more, timed, where Due says so, and tells Learn.
-// A hit is worth what is known now, also one from before it was known.
+// A single computation says little: memory may have been cold, or the processor busy
+// elsewhere. A cache that always hits would never see a second one, so when Due
+// returns true the caller recomputes a cached entry, timed, and passes the time to
+// Retime. Every hit, past or present, has the value known now.
 
-// Computations that a price rests on.
+// Number of computations behind a price.
 const (
 	window = 15                  // the latest
-	enough = profiles.PriceLeast // an uncertain price is sought sooner
+	enough = profiles.PriceLeast // below this the price is uncertain and sought sooner
 )
 
-// One part in so many of the time goes to computing what the cache has: usually, and
+// One part in this many of the time goes to recomputing cached entries: usually, and
 // while the price is uncertain.
 const (
 	usualShare = 1000
 	soonShare  = 20
 )
 
-// worth is what entries of one size cost to compute.
+// worth is the cost of computing entries of one size.
 type worth struct {
 	bytes  int64
 	recent [window]int64 // the latest costs, in nanoseconds
-	n      int           // of them since the cost was the same
+	n      int           // of those, since the last change of the cost
 	price                // of one
-	at     int64         // when the newest was known
+	at     int64         // time of the newest
 
 	hits  int64 // of such entries
-	gross price // what they are worth
+	gross price // their value
 	from  struct {
 		hits  int64
 		gross price
@@ -47,23 +47,22 @@ type worth struct {
 // price is a time in nanoseconds and the ends of its 95 % interval.
 type price struct{ median, low, high int64 }
 
-// plus is p and n times what one hit is worth.
+// plus returns p plus n times the value of one hit.
 func (p price) plus(n int64, each price) price {
 	return price{p.median + n*each.median, p.low + n*each.low, p.high + n*each.high}
 }
 
-// known is how many computations the median rests on.
+// known returns the number of computations behind the median.
 func (w *worth) known() int { return min(w.n, window) }
 
-// hit is what one more hit is worth.
+// hit returns the value of one more hit.
 func (w *worth) hit() int64 {
 	w.hits++
 	w.gross = w.gross.plus(1, w.price)
 	return w.median
 }
 
-// learn takes in a cost and returns by how much all hits since reprice are worth more
-// than they were said to be.
+// learn records a cost and returns the change in value of all hits since reprice.
 func (w *worth) learn(cost int64) (more int64) {
 	w.recent[w.n%window] = cost
 	w.n++
@@ -77,10 +76,11 @@ func (w *worth) learn(cost int64) (more int64) {
 	return w.gross.median - before
 }
 
-// dropped is how many of n sorted values lie beyond each end of the 95 % interval of
-// their median, which is that of the sign test: all n values lie on one side of the
-// true median with probability 2^(1−n), whatever their distribution. Below six values
-// even their whole range covers it less often, 94 times in 100 for five.
+// dropped returns how many of n sorted values lie beyond each end of the 95 %
+// interval of their median, that of the sign test: all n values lie on one side of
+// the true median with probability 2^(1−n), whatever their distribution. With fewer
+// than six values even the full range covers it less often: in 94 of 100 cases for
+// five.
 func dropped(n int) int {
 	binomial, tail := math.Ldexp(1, -n), 0.0
 	for k := range n / 2 {
@@ -92,7 +92,7 @@ func dropped(n int) int {
 	return max(0, n/2-1)
 }
 
-// worth is that of entries of a size.
+// worth returns the record for entries of a size.
 func (c *Cache[K, V]) worth(bytes int64) *worth {
 	for _, w := range c.worths {
 		if w.bytes == bytes {
@@ -105,17 +105,17 @@ func (c *Cache[K, V]) worth(bytes int64) *worth {
 	return w
 }
 
-// Learn takes in what it took, in nanoseconds, to compute an entry of a size: the same
-// work, whether the cache is on or off.
+// Learn records the nanoseconds it took to compute an entry of a size: the same work
+// whether the cache is on or off.
 func (c *Cache[K, V]) Learn(bytes, cost int64) {
 	w := c.worth(bytes)
 	w.at = c.options.Clock()
 	c.saved += w.learn(cost)
 }
 
-// Due says, after a hit, that it is time to compute what an entry of that size holds
-// once more, for Retime. It is false for all but the largest entries, which what the
-// cache is worth depends on.
+// Due reports, after a hit, whether it is time to recompute an entry of that size
+// for Retime. It is false for all but the largest entries, which determine the
+// cache's value.
 func (c *Cache[K, V]) Due(bytes int64) bool {
 	if !c.enabled || c.unseen || len(c.worths) == 0 || c.worths[0].bytes != bytes {
 		return false
@@ -128,18 +128,18 @@ func (c *Cache[K, V]) Due(bytes int64) bool {
 	return c.now-w.at >= share*w.median
 }
 
-// Retime is Learn for a computation beside a hit, which is no cost of the cache but one
-// of watching it: Retimed sums it up.
+// Retime is Learn for a recomputation after a hit. Its time is a cost of monitoring,
+// not of the cache: Retimed sums it.
 func (c *Cache[K, V]) Retime(bytes, cost int64) {
 	c.Learn(bytes, cost)
 	c.retimed += cost
 }
 
-// Retimed is the time that Retime was told of, in nanoseconds.
+// Retimed returns the total time passed to Retime, in nanoseconds.
 func (c *Cache[K, V]) Retimed() int64 { return c.retimed }
 
-// Reprice says that computing takes another time from now on: what was timed before
-// stands for the hits before, and counts no more.
+// Reprice notes that the cost of computing changes from now on: earlier timings
+// apply to earlier hits only.
 func (c *Cache[K, V]) Reprice() {
 	for _, w := range c.worths {
 		w.n = 0

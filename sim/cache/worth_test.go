@@ -86,7 +86,7 @@ func TestRetimingIsBounded(t *testing.T) {
 	}
 }
 
-// Hits under other settings keep what they were worth.
+// Hits under other settings keep their value.
 func TestRepricingLeavesEarlierHits(t *testing.T) {
 	c := New[int](Options[int]{Clock: func() int64 { return 0 }})
 	c.PutCost(1, 1, 8, 100)
@@ -137,9 +137,9 @@ func TestRetimingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// The price's interval holds the true median in 95 % of trials at least, whatever the
-// shape of the costs; chance allows 3 standard errors of 0.5 % below. Five computations
-// give 93.75 %.
+// The price's interval contains the true median in at least 95 % of trials, whatever
+// the shape of the costs; chance allows 3 standard errors of 0.5 % below. Five
+// computations give 93.75 %.
 func TestThePricesIntervalHoldsTheMedian(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	const trials = 2000

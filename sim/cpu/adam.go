@@ -10,12 +10,12 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// decimal is the float64 that was meant by a float32 constant: 0.999, not
-// 0.99900001. Bias corrections 1−β^k lose five digits to the difference.
+// decimal recovers the decimal value of a float32 constant: 0.999, not
+// 0.99900001. Without it the bias corrections 1−β^k lose five digits.
 func decimal(x float32) float64 {
 	v, err := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', -1, 32), 64)
 	if err != nil {
-		return float64(x) // NaN and infinities print and parse, so this cannot be reached
+		return float64(x) // unreachable: NaN and infinities parse as well
 	}
 	return v
 }
@@ -35,7 +35,7 @@ func (b *binder) inPlace(inputs ...int) bool {
 	return true
 }
 
-// adamStep is step += 1 unless found is 1.
+// adamStep computes step += 1 unless found is 1.
 func (b *binder) adamStep() func() {
 	if !b.operands(1, 2, 1) || !b.inPlace(0) {
 		return nil
@@ -63,8 +63,8 @@ type adamUpdate struct {
 	s            vec.AdamScalars
 }
 
-// adamUpdate binds what Adam updates: the step's first outs outputs, with the learning rate
-// and the step counter as inputs from first on.
+// adamUpdate binds an Adam update of the step's first outs outputs. The learning rate and
+// the step counter are inputs first and first+1.
 func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 	u := &adamUpdate{set: b.backend.set, p: b.out(0), m: b.out(1), v: b.out(2),
 		lr: b.scalar(b.in(first), "lr"), step: b.scalar(b.in(first+1), "the step"),
@@ -78,7 +78,7 @@ func (b *binder) adamUpdate(op nn.Adam, first, outs int) *adamUpdate {
 	return u
 }
 
-// begin computes the constants of the coming step.
+// begin computes the constants of the next step.
 func (u *adamUpdate) begin() {
 	k := float64(u.step[0])
 	u.s = vec.AdamScalars{
@@ -110,8 +110,8 @@ func (u *adamUpdate) applyOuter(lo int, x []float32, factor float32) {
 	}
 }
 
-// applyOuterProducts updates rows from element lo on with the gradients factors[r]·x, and
-// multiplies them with x before: out[r] = Σ x[j]·p[r, j].
+// applyOuterProducts updates rows from element lo on with the gradients factors[r]·x,
+// after multiplying the old rows by x: out[r] = Σ x[j]·p[r, j].
 func (u *adamUpdate) applyOuterProducts(lo int, out, x, factors []float32) {
 	hi := lo + len(out)*len(x)
 	if u.vmax != nil {
@@ -147,7 +147,7 @@ func (b *binder) adam(op nn.Adam) func() {
 	}
 }
 
-// unscale is g[i] /= scale; found = 1 if an element of the quotient is not finite.
+// unscale computes g[i] /= scale and sets found to 1 if a quotient is not finite.
 func (b *binder) unscale() func() {
 	if !b.operands(3, 3, 2) || !b.inPlace(0, 2) {
 		return nil
@@ -171,7 +171,7 @@ func (b *binder) unscale() func() {
 	}
 }
 
-// scaleFinite is x[i] *= w, and tells whether all products are finite.
+// scaleFinite computes x[i] *= w and reports whether all products are finite.
 func scaleFinite(x []float32, w float32) bool {
 	worst := uint32(0)
 	for i := range x {
@@ -181,7 +181,7 @@ func scaleFinite(x []float32, w float32) bool {
 	return worst < 0x7f800000
 }
 
-// scalerUpdate is, with the overflow's factor 0.5 and the growth's 2
+// scalerUpdate computes, with backoff factor 0.5 and growth factor 2
 // (spec/prism.md §5.7):
 //
 //	found = 1: scale *= 0.5, good = 0;  else good += 1, and at interval scale *= 2, good = 0

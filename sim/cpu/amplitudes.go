@@ -9,21 +9,22 @@ import (
 type amplitudes struct {
 	*measureFields
 	views      []amplitudeView
-	directions []float32 // of each mask, strips of rows
-	boxes      [][2]int  // of each mask, the columns of its field
+	directions []float32 // per mask: strips of rows
+	boxes      [][2]int  // per mask: the columns of its field
 
 	current  int // view of the rows in progress
 	rowsBody func(lo, hi int)
 }
 
-// amplitudeView is a measurement: an amplitude, or its gradient, and the masks that it
-// is the mean of.
+// amplitudeView is one measurement: an amplitude (or its gradient) and the masks it
+// averages over.
 type amplitudeView struct {
 	plane       []float32
 	first, last int
 }
 
-// amplitudeViews are an operator's, with planes in the order of the measurements.
+// amplitudeViews returns the views of an operator, one plane per measurement in
+// order.
 func (b *binder) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []float32) []amplitudeView {
 	views, first := make([]amplitudeView, len(op.Apertures)), 0
 	for i, count := range op.Apertures {
@@ -35,7 +36,7 @@ func (b *binder) amplitudeViews(op nn.Amplitudes, n int, plane func(i int) []flo
 	return views
 }
 
-// amplitudes binds the telescope.
+// amplitudes binds the forward telescope.
 func (b *binder) amplitudes(op nn.Amplitudes) func() {
 	count, measurements := op.Masks(), len(op.Apertures)
 	if count < 1 || !b.operands(count+1, count+1, measurements+1) {
@@ -63,7 +64,7 @@ func (b *binder) amplitudes(op nn.Amplitudes) func() {
 	}
 }
 
-// viewRows finishes the rows of strips [lo, hi) of the current measurement.
+// viewRows completes the rows of strips [lo, hi) of the current measurement.
 func (m *amplitudes) viewRows(lo, hi int) {
 	w := <-m.work
 	v, l, size := &m.views[m.current], m.Lines.Layout(), m.Lines.StripLen()
@@ -98,7 +99,7 @@ type amplitudesGrad struct {
 	fieldBody func(lo, hi int)
 }
 
-// amplitudesGrad binds the way back from amplitudes to the object.
+// amplitudesGrad binds the adjoint of amplitudes.
 func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
 	count, first := op.Masks(), 1+len(op.Apertures)
 	if count < 1 || !b.operands(first+count, first+count, 1) {
@@ -133,8 +134,8 @@ func (b *binder) amplitudesGrad(op nn.AmplitudesGrad) func() {
 	}
 }
 
-// fieldRows takes the rows of strips [lo, hi) of the current measurement's gradient
-// along the directions and transforms them back into the fields.
+// fieldRows multiplies rows of strips [lo, hi) of the current measurement's
+// gradient by the directions and transforms them back into the fields.
 func (g *amplitudesGrad) fieldRows(lo, hi int) {
 	w := <-g.work
 	v, l, size := &g.views[g.current], g.Lines.Layout(), g.Lines.StripLen()

@@ -20,7 +20,7 @@ func (l channelLoop) of(x []float32, i, c int) []float32 {
 	return x[(i*l.channels+c)*l.plane:][:l.plane]
 }
 
-// perChannel checks an image and per-channel vectors beside it.
+// perChannel checks an image and its per-channel vectors.
 func (b *binder) perChannel(image tensor.Shape, vectors ...[]float32) (l channelLoop, ok bool) {
 	if b.err != nil || !b.image(image) {
 		return l, false
@@ -44,7 +44,7 @@ func (b *binder) eachChannel(l channelLoop, body func(c int)) func() {
 	})
 }
 
-// biasGrad is gb[c] = Σ gy[n, c, i, j].
+// biasGrad computes gb[c] = Σ gy[n, c, i, j].
 func (b *binder) biasGrad() func() {
 	if !b.operands(1, 1, 1) {
 		return nil
@@ -64,11 +64,12 @@ func (b *binder) biasGrad() func() {
 	})
 }
 
-// planePart is how much of a channel's plane is done between two looks at the context,
-// where elements are independent: a large field's last layer has one channel.
+// planePart is the number of elements of a channel's plane processed between checks of
+// the context, for element-wise work: the last layer of a large field has a single
+// channel.
 const planePart = 1 << 20
 
-// normaliser is how a BatchNorm's results are computed from its statistics.
+// normaliser computes a BatchNorm's results from its statistics.
 func normaliser(op nn.BatchNorm) func(set vec.Set, y, x []float32, mean, factor, shift float32) {
 	if op.ReLU {
 		return vec.Set.NormaliseReLU
@@ -110,7 +111,7 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	momentum, pool := decimal(op.Momentum), b.backend.pool
 	return b.eachChannel(l, func(c int) {
 		m, v := moments(set, x, l, c)
-		if pool.Ended() { // a channel of a large field alone takes long
+		if pool.Ended() { // a single channel of a large field takes long
 			return
 		}
 		mean[c], inverseStd[c] = float32(m), float32(1/math.Sqrt(v+float64(op.Eps)))
@@ -128,12 +129,13 @@ func (b *binder) batchNorm(op nn.BatchNorm) func() {
 	})
 }
 
-// normFactor is gamma·inverseStd. The gradient of a ReLU after the normalisation
-// finds out from the same factor what the ReLU let through.
+// normFactor is gamma·inverseStd. The gradient of a fused ReLU uses the same
+// factor to find which elements the ReLU passed.
 func normFactor(gamma, inverseStd float32) float32 { return gamma * inverseStd }
 
-// moments is the mean and biased variance of a channel, in one pass: squares of
-// float32 are exact in float64, and taken about a value of the channel.
+// moments returns the mean and biased variance of a channel in one pass. Squares
+// of float32 are exact in float64, and are taken about one of the channel's
+// values.
 func moments(set vec.Set, x []float32, l channelLoop, c int) (mean, variance float64) {
 	shift := l.of(x, 0, c)[0]
 	var total, square float64
@@ -146,11 +148,12 @@ func moments(set vec.Set, x []float32, l channelLoop, c int) (mean, variance flo
 	return float64(shift) + offset, max(square/l.count()-offset*offset, 0)
 }
 
-// batchNormGrad is, with x̂ the normalised input and m its number of elements,
+// batchNormGrad computes, with x̂ the normalised input and m its number of
+// elements,
 //
 //	gbeta = Σ gy;  ggamma = Σ gy·x̂;  gx = gamma·inverseStd·(gy − gbeta/m − x̂·ggamma/m)
 //
-// with gy = 0 where a ReLU after the normalisation gave 0.
+// with gy = 0 where a fused ReLU gave 0.
 func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
 	ins := 5
 	if op.ReLU {
@@ -162,7 +165,7 @@ func (b *binder) batchNormGrad(op nn.BatchNormGrad) func() {
 	g := &normGradient{set: b.backend.set, pool: b.backend.pool, relu: op.ReLU,
 		x: b.in(0), gy: b.in(1), gamma: b.in(2), mean: b.in(3), inverseStd: b.in(4),
 		gx: b.out(0), ggamma: b.out(1), gbeta: b.out(2)}
-	g.beta = g.gamma // of the right size; not read without a ReLU
+	g.beta = g.gamma // sized correctly; only read with a ReLU
 	if op.ReLU {
 		g.beta = b.in(5)
 	}

@@ -9,15 +9,15 @@ import (
 	"prismtop/sim/nn"
 )
 
-// grain is the least number of elements of a cheap loop that is worth giving to
+// grain is the smallest number of elements of a cheap loop worth giving to
 // another thread.
 const grain = 4096
 
-// binder makes the closure of one step after the other. Its methods that fetch
-// operands note the first error instead of returning it; a closure is used only
-// if there was none.
+// binder makes the closures of the steps, one at a time. Its methods that fetch
+// operands record the first error instead of returning it; a closure is used only
+// if there was no error.
 type binder struct {
-	ctx     context.Context // of the Load in progress
+	ctx     context.Context // of the current Load
 	backend *Backend
 	plan    *nn.Plan
 	views   []view
@@ -31,16 +31,16 @@ type binder struct {
 	memory      slab
 	used        int64    // by the current step
 	most        int64    // by any step
-	written     []uint32 // how often each buffer was written from outside
+	written     []uint32 // writes to each buffer from outside the plan
 	boxes       map[nn.BufferID]*maskBox
 	lastMeasure *measure
 	shares      []share
-	gradient    *int64 // nanoseconds of the last ConvAdam's gradient
+	gradient    *int64 // time of the last ConvAdam's gradient
 
-	tables int64 // bytes of tables that closures keep
+	tables int64 // bytes of tables held by closures
 }
 
-// step returns the closure of a step.
+// step returns the closure that runs a step.
 func (b *binder) step(s *nn.Step) (run func(), err error) {
 	defer func() {
 		switch v := recover().(type) {
@@ -78,7 +78,7 @@ func (b *binder) step(s *nn.Step) (run func(), err error) {
 	}, nil
 }
 
-// bind is the table from operators to kernels.
+// bind maps operators to kernels.
 func (b *binder) bind(op nn.Op) func() {
 	switch op := op.(type) {
 	case nn.Conv2D:
@@ -121,7 +121,7 @@ func (b *binder) bind(op nn.Op) func() {
 	return b.bindRest(op)
 }
 
-// bindRest is the table's second half: optics, losses and the optimiser.
+// bindRest is the second half of bind: optics, losses and the optimiser.
 func (b *binder) bindRest(op nn.Op) func() {
 	switch op := op.(type) {
 	case nn.FFT:
@@ -170,7 +170,8 @@ func (b *binder) bindRest(op nn.Op) func() {
 	return b.fail("no kernel for this operator")
 }
 
-// floats, float64s, complexes and halves are scratch for the current step's kernel.
+// floats, float64s, complexes and halves return scratch for the current step's
+// kernel.
 func (b *binder) floats(n int) []float32      { return scratch[float32](b, n, 4) }
 func (b *binder) float64s(n int) []float64    { return scratch[float64](b, n, 8) }
 func (b *binder) complexes(n int) []complex64 { return scratch[complex64](b, n, 8) }
@@ -180,15 +181,15 @@ func scratch[T float32 | float64 | uint16 | complex64](b *binder, n int, size in
 	offset := b.used
 	b.used += roundUp(int64(n) * size)
 	if b.used > b.memory.size {
-		b.memory = b.slab(b.used) // only in the first round, where nothing runs
+		b.memory = b.slab(b.used) // only in the first round, which runs nothing
 	}
 	return cut[T](&b.memory, offset, n)
 }
 
-// leave is what a step panics with when the context ends while it waits for memory.
+// leave is the panic value of a step whose context ends while it waits for memory.
 type leave struct{ err error }
 
-// slab is memory of a size. It leaves the step where the context ends before.
+// slab allocates size bytes. It leaves the step if the context ends first.
 func (b *binder) slab(size int64) slab {
 	s, err := newSlabWithin(b.ctx, size)
 	if err != nil {
@@ -197,7 +198,7 @@ func (b *binder) slab(size int64) slab {
 	return s
 }
 
-// table accounts for n elements of size bytes that a closure keeps.
+// table accounts for n elements of size bytes held by a closure.
 func (b *binder) table(n int, size int64) { b.tables += int64(n) * size }
 
 // each returns a closure that runs body over [0, n) on the pool.
@@ -206,33 +207,33 @@ func (b *binder) each(n, grain int, body func(lo, hi int)) func() {
 	return func() { p.For(n, grain, body) }
 }
 
-// pieceWork is about how many multiplications run between two looks at the context:
-// far less than a millisecond in assembly, some ten without.
+// pieceWork is the approximate number of multiplications between checks of the
+// context: far less than a millisecond in assembly, about ten in plain Go.
 const pieceWork = 1 << 24
 
-// tasks returns a closure that runs body over [0, n) on the pool where an element is
-// so many multiplications.
+// tasks returns a closure that runs body over [0, n) on the pool where an element
+// costs work multiplications.
 func (b *binder) tasks(n, work int, body func(lo, hi int)) func() {
 	p := b.backend.pool
 	return func() { p.ForPieces(n, 1+worthwhile/work, 1+pieceWork/work, body) }
 }
 
-// rows returns a closure that runs body over [0, n) on the pool where an element is a
-// row of so many floats, which something cheap is done to.
+// rows returns a closure that runs body over [0, n) on the pool, for cheap work on
+// rows of floats floats.
 func (b *binder) rows(n, floats int, body func(lo, hi int)) func() {
 	p := b.backend.pool
 	return func() { p.ForPieces(n, 1+grain/floats, 1+pieceFloats/floats, body) }
 }
 
-// pieceFloats is pieceWork where an element is read and written, and little else.
+// pieceFloats is pieceWork for elements that are only read and written.
 const pieceFloats = 1 << 18
 
-// maxShares bounds the pieces of scratch that a loop's ranges work in.
+// maxShares bounds the number of scratch pieces of a loop.
 const maxShares = 16
 
-// spread returns a closure that runs body over [0, n) on the pool, in ranges of
-// shares of n. Every range has scratch of its own, size floats for each share; work
-// is the number of multiplications of an element.
+// spread returns a closure that runs body over [0, n) on the pool, in ranges made
+// of shares of n. Every range gets its own scratch, size floats per share; work is
+// the number of multiplications per element.
 func (b *binder) spread(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
 	size = (size + lineFloats - 1) / lineFloats * lineFloats
@@ -242,8 +243,8 @@ func (b *binder) spread(n, size, work int, body func(scratch []float32, lo, hi i
 	})
 }
 
-// shared is spread with size floats of scratch for each range. A thread mostly gets
-// those that it had before, which are in its caches.
+// shared is spread with size floats of scratch per range. A thread usually gets the
+// piece it had before, which is still in its caches.
 func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi int)) func() {
 	shares := min(n, maxShares)
 	size = (size + lineFloats - 1) / lineFloats * lineFloats
@@ -258,7 +259,7 @@ func (b *binder) shared(n, size, work int, body func(scratch []float32, lo, hi i
 	})
 }
 
-// places are pieces of scratch, as many as there can be ranges at a time.
+// places are pieces of scratch, one for each range that can run at a time.
 type places struct{ taken atomic.Uint32 }
 
 // take returns the first free place.

@@ -5,7 +5,7 @@ import "prismtop/sim/tensor"
 // The six convolution operators are three loops. Let the small grid be a Conv2D's
 // output or a ConvTranspose2D's input, the large grid the other one. Both weight
 // layouts are w[s][l][ky][kx] with s a channel of the small grid, l one of the
-// large, and every product that occurs is
+// large, and every product is
 //
 //	small[s, p] · large[l, stride·p − pad + k] · w[s][l][k]
 //
@@ -29,8 +29,8 @@ const anyOutputPad = -1
 // taps is the number of weights between two channels.
 func (g *geometry) taps() int { return g.kh * g.kw }
 
-// single tells whether the small grid is one pixel that the kernel spreads over
-// exactly the large grid: a matrix product (PRISM's first layer, 1×1 → 4×4).
+// single reports whether the small grid is one pixel and the kernel covers the
+// large grid exactly: a matrix product (PRISM's first layer, 1×1 → 4×4).
 func (g *geometry) single() bool {
 	return g.hs == 1 && g.ws == 1 && g.pad == 0 && g.hl == g.kh && g.wl == g.kw
 }
@@ -155,7 +155,7 @@ func (b *binder) convWeight(stride, pad int, largeFirst bool) func() {
 	return b.weightGradient(g, gw, small, large)
 }
 
-// weightGradient computes gw with the kernel that fits.
+// weightGradient computes gw with the matching kernel.
 func (b *binder) weightGradient(g geometry, gw, small, large []float32) func() {
 	if b.tiled(&g) {
 		return b.weightTiles(&g, gw, small, large)

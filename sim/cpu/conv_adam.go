@@ -7,7 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// convAdam binds the update of a convolution's weights with a gradient that is not kept.
+// convAdam binds an Adam update of a convolution's weights that does not store their
+// gradient.
 func (b *binder) convAdam(op nn.ConvAdam) func() {
 	outs := 3
 	if op.Update.AMSGrad {
@@ -21,7 +22,7 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 		return nil
 	}
 	if op.Update.Scaler {
-		return b.fail("a gradient scaler wants all gradients before the first update")
+		return b.fail("a gradient scaler needs all gradients before the first update")
 	}
 	s, l := 0, 1
 	if !op.Transposed {
@@ -65,7 +66,8 @@ func (b *binder) convAdam(op nn.ConvAdam) func() {
 	}
 }
 
-// gradientShare takes the part of the ConvAdam before it that its gradient took.
+// gradientShare takes over the gradient's share of the time of the preceding
+// ConvAdam.
 func (b *binder) gradientShare() func() {
 	if b.gradient == nil || b.index == 0 {
 		return b.fail("a share of nothing")
@@ -75,8 +77,8 @@ func (b *binder) gradientShare() func() {
 }
 
 // outerAdam updates weights between one pixel and an image: the gradient of row s is
-// small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before, in
-// denseGather's order.
+// small[s]·large. Unless gx is nil, gx[s] = Σ large[j]·w[s, j] with the weights before the
+// update, summed in denseGather's order.
 func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float32) func() {
 	columns := g.large * g.taps()
 	run := b.rows(g.small, columns, func(lo, hi int) {
@@ -96,7 +98,8 @@ func (b *binder) outerAdam(g *geometry, u *adamUpdate, gx, small, large []float3
 	}
 }
 
-// rowsAdam updates rows of weights, a few of which have their gradient at a time.
+// rowsAdam updates rows of weights and computes the gradient of a few rows at a
+// time.
 type rowsAdam struct {
 	*adamUpdate
 	row      int                                // floats of a row
@@ -105,10 +108,10 @@ type rowsAdam struct {
 	gradient func(gw []float32, first, end int) // rows [first, end)
 
 	epoch          time.Time
-	computed, used atomic.Int64 // nanoseconds, added over threads
+	computed, used atomic.Int64 // nanoseconds, summed over threads
 }
 
-// run takes the tasks [lo, hi) of rows.
+// run executes tasks [lo, hi).
 func (r *rowsAdam) run(scratch []float32, lo, hi int) {
 	var computed, used time.Duration
 	now := time.Since(r.epoch)
@@ -126,8 +129,8 @@ func (r *rowsAdam) run(scratch []float32, lo, hi int) {
 	r.used.Add(int64(used))
 }
 
-// patchesAdam updates the weights of a patched geometry that one band of patches serves,
-// eight rows at a time.
+// patchesAdam updates the weights of a patched geometry that fits into one band of
+// patches, eight rows at a time.
 func (b *binder) patchesAdam(g *geometry, u *adamUpdate, small, large []float32) func() {
 	p := b.newPatchWeight(g, small, large)
 	r := &rowsAdam{adamUpdate: u, row: p.row, rows: patchRows, count: g.small, epoch: time.Now(),

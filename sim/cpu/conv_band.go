@@ -2,28 +2,28 @@ package cpu
 
 import "prismtop/sim/cpu/vec"
 
-// Convolutions over many pixels go through the output in bands of rows, wide ones
-// also in blocks of columns. What a band needs of the input is copied once, with
-// zeros beyond the edge, into planes of one pitch (one plane for each row and
-// column modulo the stride): a tap is then a distance in a plane, and the values
-// that it contributes to all rows of the band are one run,
+// Convolutions over many pixels process the output in bands of rows, wide ones
+// also in blocks of columns. The input of a band is copied once, padded with
+// zeros, into planes of one pitch (one plane for each row and column modulo the
+// stride). A tap is then an offset in a plane, and the values that it contributes
+// to all rows of the band form one run,
 //
 //	out[o, ·] = Σ over input channels and taps of weight · run
 //
-// with the columns between two rows of the output computed and left behind. A
+// with the columns between two rows of the output computed and discarded. A
 // scatter of stride 1 is a gather whose taps are mirrored.
 
 const (
-	// packedFloats bounds what is copied for a band, so that it stays near.
+	// packedFloats bounds the copies of a band, so that they stay in cache.
 	packedFloats = 24 << 10
-	// bandRows is the least number of rows of a band where they fit: rows at its
-	// edge are copied twice.
+	// bandRows is the minimum number of rows of a band if they fit: rows at its
+	// edges are copied twice.
 	bandRows = 8
-	// blockColumns is the least number of columns of a block.
+	// blockColumns is the minimum number of columns of a block.
 	blockColumns = 32
 )
 
-// bands is the shape of a convolution computed so: in and out are the channels and
+// bands is the shape of a banded convolution: in and out are the channels and
 // planes of input and output, k the taps of an output pixel.
 type bands struct {
 	n                 int
@@ -35,11 +35,12 @@ type bands struct {
 	inStride          int // between the weights of two input channels
 	outStride         int // and of two output channels
 
-	rows, columns, pitch int // of a band, and floats between its rows
+	rows, columns, pitch int // of a band; floats between its rows
 	segments, weights    []int32
 }
 
-// gatherBands is the form of a gather; ok is false where bands do not fit.
+// gatherBands returns the bands of a gather; ok is false if they do not
+// fit.
 func (g *geometry) gatherBands() (c bands, ok bool) {
 	c = bands{n: g.n, in: g.large, inH: g.hl, inW: g.wl, out: g.small, outH: g.hs, outW: g.ws,
 		kh: g.kh, kw: g.kw, stride: g.stride, top: g.pad, left: g.pad,
@@ -47,7 +48,7 @@ func (g *geometry) gatherBands() (c bands, ok bool) {
 	return c, c.divide()
 }
 
-// scatterBands is the form of a scatter of stride 1.
+// scatterBands returns the bands of a scatter of stride 1.
 func (g *geometry) scatterBands() (c bands, ok bool) {
 	c = bands{n: g.n, in: g.small, inH: g.hs, inW: g.ws, out: g.large, outH: g.hl, outW: g.wl,
 		kh: g.kh, kw: g.kw, stride: 1, top: g.kh - 1 - g.pad, left: g.kw - 1 - g.pad, mirrored: true,
@@ -85,15 +86,16 @@ func (c *bands) divide() bool {
 	return true
 }
 
-// plane is where the copy of a channel's rows and columns of a residue begins.
+// plane returns the offset of the copy of a channel's rows and columns of one
+// residue.
 func (c *bands) plane(channel, row, column int) int {
 	return ((channel*c.stride+row)*c.stride + column) * (c.rows + (c.kh-1)/c.stride) * c.pitch
 }
 
-// packed is the number of floats that are copied for a band.
+// packed is the number of floats copied for a band.
 func (c *bands) packed() int { return c.plane(c.in, 0, 0) }
 
-// across and count are the numbers of blocks beside each other and of all.
+// across is the number of blocks in a band, count the number of all blocks.
 func (c *bands) across() int { return (c.outW + c.columns - 1) / c.columns }
 func (c *bands) count() int  { return c.n * ((c.outH + c.rows - 1) / c.rows) * c.across() }
 
@@ -110,7 +112,7 @@ func (c *bands) block(i int) block {
 // run is the number of elements of a run over the rows of a block.
 func (c *bands) run(b block) int { return (b.rows-1)*c.pitch + b.columns }
 
-// pack copies what a block needs of the input.
+// pack copies the input of a block.
 func (c *bands) pack(set vec.Set, dst, in []float32, b block) {
 	n, plane := b.rows+(c.kh-1)/c.stride, c.inH*c.inW
 	for i := range c.stride {

@@ -2,27 +2,27 @@ package cpu
 
 import "prismtop/sim/cpu/vec"
 
-// weightShares bounds the parts of the image whose weight gradients are summed
-// each on its own and then added, and weightFloats the size of a gradient for
-// which that is done.
+// weightShares bounds the number of parts of the image whose weight gradients are
+// summed separately and then added; weightFloats bounds the size of a gradient
+// treated this way.
 const (
 	weightShares = 8
 	weightFloats = 1 << 14
 )
 
 // bandWeight computes gw[s][l][k] = Σ small[s, p]·large[l, stride·p − pad + k] from
-// the copies that a gather of large makes for a band, and the band of small with
-// zeros in the columns between its rows.
+// a band of large, copied as for a gather, and the band of small with zeros
+// in the columns between its rows.
 type bandWeight struct {
 	bands
 	gw, small, large []float32
-	parts            []float32 // a gradient for each share
+	parts            []float32 // one gradient per share
 	scratch          []float32
 	size, shares     int
 	set              vec.Set
 }
 
-// weightBands binds a weight gradient; nil where bands do not fit.
+// weightBands binds a weight gradient, or returns nil if bands do not fit.
 func (b *binder) weightBands(g *geometry, gw, small, large []float32) func() {
 	form, ok := g.gatherBands()
 	if !ok || len(gw) > weightFloats {

@@ -1,18 +1,18 @@
 package cpu
 
 // Convolutions between one pixel and a whole image are matrix products: w is a
-// matrix of small rows and large·kh·kw columns, read once from memory, which is
-// what they wait for.
+// matrix of small rows and large·kh·kw columns. They are bound by memory, from
+// which w is read once.
 
 const (
-	// columnGrain is the fewest columns of the matrix that a thread takes: a page
-	// of each row, which the processor reads ahead of.
+	// columnGrain is the minimum number of matrix columns per thread: a page of
+	// each row, within which the processor prefetches.
 	columnGrain = 1024
-	// rowsPerTask is the same for rows: as many as are multiplied side by side.
+	// rowsPerTask is the number of rows per task: those multiplied side by side.
 	rowsPerTask = 4
 )
 
-// denseScatter is large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
+// denseScatter computes large[n, j] = Σ small[n, s]·w[s, j] + bias[channel of j].
 func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func() {
 	columns := g.large * g.taps()
 	taps := g.taps()
@@ -33,7 +33,7 @@ func (b *binder) denseScatter(g *geometry, large, small, w, bias []float32) func
 	return func() { pool.ForPieces(columns, columnGrain, 2*columnGrain, body) }
 }
 
-// denseGather is small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
+// denseGather computes small[n, s] = Σ large[n, j]·w[s, j] + bias[s].
 func (b *binder) denseGather(g *geometry, small, large, w, bias []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set
@@ -52,7 +52,7 @@ func (b *binder) denseGather(g *geometry, small, large, w, bias []float32) func(
 	return b.tasks((g.small+rowsPerTask-1)/rowsPerTask, rowsPerTask*columns, body)
 }
 
-// denseWeight is gw[s, j] = Σ over images of small[n, s]·large[n, j].
+// denseWeight computes gw[s, j] = Σ over images of small[n, s]·large[n, j].
 func (b *binder) denseWeight(g *geometry, gw, small, large []float32) func() {
 	columns := g.large * g.taps()
 	set := b.backend.set

@@ -7,33 +7,34 @@ import (
 )
 
 // Lowering turns a gather or scatter into sums of rows. The input's planes are
-// copied once for each horizontal shift that a tap needs, with zeros where a tap
-// reaches beyond the edge; then the values that one tap contributes to a whole
-// output plane are one contiguous run of a copy, and the convolution is
+// copied once per horizontal shift of a tap, with zeros beyond the edge. The
+// values that a tap contributes to a whole output plane are then one contiguous
+// run of a copy, and the convolution is
 //
 //	out[o, ·] = Σ over input channels and taps of weight · run
 //
-// A scatter of stride s falls into s×s phases (sub-pixel positions), each with its
-// own taps and its own regular share of the output's pixels.
+// A scatter of stride s splits into s×s phases (sub-pixel positions), each with
+// its own taps and its own regular subset of the output's pixels.
 
-// bandFloats bounds the copies that exist at a time, so that they stay in the
-// second-level cache: outputs are computed in bands of rows.
+// bandFloats bounds the size of the copies, so that they stay in the second-level
+// cache: outputs are computed in bands of rows.
 const bandFloats = 320 << 10
 
 // span is a row of positions in the source: start, start+step, …
 type span struct{ start, step int }
 
-// tap is one weight of the kernel within a phase: which horizontal copy, which
-// set of rows and which row of it meets the output's first row.
+// tap is one weight of the kernel within a phase: its horizontal copy, its set of
+// rows, and the row of that set used by the output's first row.
 type tap struct{ weight, column, rows, row int }
 
-// phase is a regular subset of the output's pixels and the taps that reach it.
+// phase is a regular subset of the output's pixels, with the taps that contribute
+// to it.
 type phase struct {
-	top, left, stride int // its first pixel, and the distance to the next
+	top, left, stride int // its first pixel and the stride
 	h, w              int // its number of rows and columns
 	taps              []tap
 
-	segments, weights []int32 // for each input channel and tap: where the run starts, and the weight
+	segments, weights []int32 // per input channel and tap: the start of the run, and the weight
 }
 
 // lowering is the shape of a lowered convolution.
@@ -43,9 +44,9 @@ type lowering struct {
 	outChannels          int
 	outH, outW           int
 	inStride, outStride  int // between the weights of two input or output channels
-	height, width        int // of the largest phase
+	height, width        int // in the largest phase
 	columns, rows        []span
-	extra                []int // rows that taps need beyond a band's own, for each of rows
+	extra                []int // extra rows that taps need beyond the band, for each of rows
 	phases               []phase
 	band, planeRows      int // rows computed at a time; copied rows per plane
 }
@@ -75,8 +76,8 @@ func gatherLowering(g *geometry) *lowering {
 // with input positions begin, begin−1, … for the first output position.
 type axisPhase struct{ start, count, first, begin int }
 
-// axisPhases splits out positions q by (q+pad) mod stride: q + pad = stride·m + k
-// pairs output q with input m through tap k.
+// axisPhases groups output positions q by (q+pad) mod stride: q + pad = stride·m
+// + k pairs output q with input m through tap k.
 func axisPhases(out, pad, stride int) []axisPhase {
 	var phases []axisPhase
 	for first := range stride {
@@ -145,7 +146,7 @@ func (l *lowering) plan() {
 	}
 }
 
-// run is where the run of a channel's tap begins in the copies.
+// run returns the offset of a tap's run in the copies of a channel.
 func (l *lowering) run(channel int, t tap) int {
 	row := (channel*len(l.columns) + t.column) * l.planeRows
 	for r := range t.rows {
@@ -154,13 +155,13 @@ func (l *lowering) run(channel int, t tap) int {
 	return (row + t.row) * l.width
 }
 
-// packed is the number of floats of the copies of one band.
+// packed is the size in floats of the copies of one band.
 func (l *lowering) packed() int {
 	return l.inChannels * len(l.columns) * l.planeRows * l.width
 }
 
-// pack fills the copies [lo, hi) of one image, counted by channel and column span,
-// for the band of rows that begins at first:
+// pack fills copies [lo, hi) of one image, numbered by channel and column span,
+// for the band of rows starting at first:
 //
 //	dst[c, k, row, u] = src[c, rows.start + rows.step·row, columns[k].start + columns[k].step·u]
 func (l *lowering) pack(set vec.Set, dst, src []float32, first, rows, lo, hi int) {
@@ -177,20 +178,22 @@ func (l *lowering) pack(set vec.Set, dst, src []float32, first, rows, lo, hi int
 	}
 }
 
-// overlap is the part [lo, hi) of some positions that lies within the source.
+// overlap returns the range [lo, hi) of the span's positions that lie within the
+// source.
 type overlap struct {
 	span
 	lo, hi int
 }
 
-// within is the overlap of n positions with size elements.
+// within returns the range of the span's n positions that lie within size
+// elements.
 func (s span) within(n, size int) overlap {
 	lo := min(max(0, (s.step-1-s.start)/s.step), n)
 	return overlap{s, lo, max(lo, min(n, (size-s.start+s.step-1)/s.step))}
 }
 
-// packPlane copies rows of width elements from a plane of rows of inW, zeros where
-// there is no such row or column:
+// packPlane copies rows of width elements from a plane of rows of inW, with zeros
+// for rows and columns outside it:
 //
 //	dst[t, u] = plane[rows.start + rows.step·t, columns.start + columns.step·u]
 func packPlane(set vec.Set, dst, plane []float32, rows, columns overlap, width, inW int) {

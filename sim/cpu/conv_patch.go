@@ -7,7 +7,8 @@ import (
 
 // The decoder's transposed convolutions, 4×4 taps of stride 2 and padding 1, are
 // matrix products with patches (vec.PatchFloats): one pixel of the small grid
-// meets one patch of the large one, through weights w[s][l][16] as they lie.
+// meets one patch of the large one through the weights w[s][l][16], in their own
+// layout.
 //
 //	scatter: patch[p, l, ·] = Σ over s of small[s, p]·w[s, l, ·], then patches are folded
 //	gather:  small[s, p] = Σ over l of w[s, l, ·]·patch[p, l, ·]
@@ -16,27 +17,27 @@ import (
 const (
 	patch = vec.PatchFloats
 
-	// panelFloats bounds the products of one task that wait to be folded: half of
-	// a first-level cache for the two large channels that are computed together.
+	// panelFloats bounds the unfolded products of one task: half of the
+	// first-level cache for the two large channels computed together.
 	panelFloats = 8 << 10
-	// patchBandFloats bounds the patches that a weight gradient makes at a time.
+	// patchBandFloats bounds the patches that a weight gradient holds at a time.
 	patchBandFloats = 64 << 10
-	// planeFloats bounds the padded rows of a channel that patches are taken from.
+	// planeFloats bounds the padded rows of a channel from which patches are
+	// taken.
 	planeFloats = 10 << 10
-	// patchedPixels bounds the small grid whose gather makes patches: with more
-	// pixels and fewer channels a patch is used too seldom.
+	// patchedPixels bounds the small grid of a gather by patches: with more
+	// pixels and fewer channels a patch is reused too little.
 	patchedPixels = 128
-	// reusedPixels is the number of pixels from which on two channels' weights are
-	// copied out of their rows before use: they lie at distances that share few
-	// sets of the caches.
+	// reusedPixels is the number of pixels from which the weights of two channels
+	// are copied before use: at their stride in w they map to few cache sets.
 	reusedPixels = 32
-	// streamFloats is how much of w is used at a time where w is large and products
-	// are few, so that w is read from memory in the order in which it lies.
+	// streamFloats is the number of floats of w used at a time if w is large and
+	// there are few products, so that w is read from memory sequentially.
 	streamFloats = 32 << 10
 )
 
-// patched tells whether a geometry is one of those convolutions, with a number of
-// pixels that the kernels take.
+// patched reports whether the geometry is one of those convolutions, with a
+// number of pixels that the kernels accept.
 func (b *binder) patched(g *geometry) bool {
 	return b.backend.set != vec.Go && g.kh == 4 && g.kw == 4 && g.stride == 2 && g.pad == 1 &&
 		g.hl == 2*g.hs && g.wl == 2*g.ws && g.hs*g.ws%4 == 0 && 4*(g.wl+2) <= planeFloats
@@ -50,8 +51,8 @@ type patchScatter struct {
 	large, small, w, bias []float32
 	pixels, row           int // of the small grid; floats of w's rows
 	pairs                 int // of large channels
-	terms                 int // small channels that are added at a time
-	band                  int // rows of the small grid that are folded together
+	terms                 int // small channels added at a time
+	band                  int // rows of the small grid folded together
 	pitch                 int // of the folded rows
 }
 
@@ -77,15 +78,15 @@ func (b *binder) scatterPatches(g *geometry, large, small, w, bias []float32) fu
 	})
 }
 
-// panels is the size of the products: for two channels a band of rows, and one
-// row before and after it.
+// panels is the size of the products: for two channels, a band of rows plus one
+// row before and one after.
 func (c *patchScatter) panels() int { return 2 * (c.band + 2) * c.ws * patch }
 
-// working is the number of floats beside the products: weights, and folded rows.
+// working is the number of floats besides the products: weights and folded rows.
 func (c *patchScatter) working() int { return c.terms*2*patch + 2*(c.band+1)*c.pitch }
 
-// weights are those of channel l and the next, for the small channels from first
-// on, and how far the rows lie apart. Weights that are used often are copied.
+// weights returns the weights of channels l and l+1 for the small channels from
+// first on, and their row pitch. Weights used often are copied.
 func (c *patchScatter) weights(strip []float32, l, first, terms int) ([]float32, int) {
 	w := c.w[first*c.row+l*patch:]
 	if c.pixels < reusedPixels {
@@ -95,7 +96,7 @@ func (c *patchScatter) weights(strip []float32, l, first, terms int) ([]float32,
 	return strip, 2 * patch
 }
 
-// compute makes channel l of an image of the large grid, and the next one.
+// compute computes channels l and l+1 of an image of the large grid.
 func (c *patchScatter) compute(scratch []float32, image, l int) {
 	channels, row := min(2, c.geometry.large-l), c.ws*patch
 	products, scratch := scratch[:c.panels()], scratch[c.panels():]
@@ -117,8 +118,8 @@ func (c *patchScatter) compute(scratch []float32, image, l int) {
 	}
 }
 
-// stream makes the pairs [lo, hi) of channels, adding a part of the small channels
-// to all of them before the next, which is fetched meanwhile.
+// stream computes the pairs [lo, hi) of channels. It adds one part of the small
+// channels to all pairs before the next part, which is prefetched meanwhile.
 func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 	row, one, panels := c.ws*patch, (c.band+2)*c.ws*patch, c.panels()
 	products, scratch := scratch[:(hi-lo)*panels], scratch[(hi-lo)*panels:]
@@ -142,8 +143,8 @@ func (c *patchScatter) stream(scratch []float32, image, lo, hi int) {
 	}
 }
 
-// fetch asks for the part of the next terms' weights that falls to one of the
-// pairs [lo, hi).
+// fetch prefetches one pair's share of the weights of the next terms, for pairs
+// [lo, hi).
 func (c *patchScatter) fetch(lo, hi, first, pair int) {
 	const two = 2 * patch
 	width := min(hi*two, c.row) - lo*two
@@ -156,8 +157,8 @@ func (c *patchScatter) fetch(lo, hi, first, pair int) {
 	}
 }
 
-// fold adds the products of channel l where they overlap, for rows of the small
-// grid from first on, and stores what is complete.
+// fold adds the overlapping products of channel l, for rows of the small grid
+// from first on, and stores the completed rows.
 func (c *patchScatter) fold(products, folded []float32, image, l, first, rows int) {
 	if first+rows == c.hs {
 		clear(products[(rows+1)*c.ws*patch:][:c.ws*patch])
@@ -167,8 +168,8 @@ func (c *patchScatter) fold(products, folded []float32, image, l, first, rows in
 	c.store(image, l, folded, 2*first-1, 2*rows)
 }
 
-// store copies folded rows, of which the first is row top of channel l, without
-// their first column and what lies beyond the image.
+// store copies folded rows, starting at row top of channel l, without their first
+// column and without anything beyond the image.
 func (c *patchScatter) store(image, l int, folded []float32, top, rows int) {
 	plane := c.large[(image*c.geometry.large+l)*c.hl*c.wl:][:c.hl*c.wl]
 	from := max(0, -top)
@@ -188,19 +189,20 @@ type patchSource struct {
 	geometry
 	set         vec.Set
 	large, dst  []float32
-	first, rows int // the band
+	first, rows int // the current band
 	image       int
 }
 
-// padded is the number of floats of a channel's padded rows for a band.
+// padded is the number of floats in a channel's padded rows of a band.
 func (c *patchSource) padded(rows int) int { return (2*rows + 2) * (c.wl + 2) }
 
-// rowsAtOnce is how many rows of the small grid a padded piece of a channel serves.
+// rowsAtOnce is the number of rows of the small grid served by one padded piece of
+// a channel.
 func (c *patchSource) rowsAtOnce() int {
 	return min(max((planeFloats/(c.wl+2)-2)/2, 1), c.hs)
 }
 
-// fill makes the patches of the channels [lo, hi).
+// fill makes the patches of channels [lo, hi).
 func (c *patchSource) fill(scratch []float32, lo, hi int) {
 	pitch, step := c.wl+2, c.rowsAtOnce()
 	columns := span{-1, 1}.within(pitch, c.wl)
@@ -239,11 +241,11 @@ func (b *binder) gatherPatches(g *geometry, small, large, w, bias []float32) fun
 	}
 }
 
-// patchRows is how many rows of a weight's gradient are computed together.
+// patchRows is the number of rows of a weight gradient computed together.
 const patchRows = 8
 
-// patchBand is how many rows of the small grid have their patches at a time where a weight's
-// gradient is computed.
+// patchBand is the number of rows of the small grid whose patches a weight gradient holds at
+// a time.
 func patchBand(g *geometry) int { return max(patchBandFloats/(g.large*patch*g.ws), 1) }
 
 // patchWeight computes the weight gradient of a patched geometry.
@@ -265,8 +267,8 @@ func (b *binder) newPatchWeight(g *geometry, small, large []float32) *patchWeigh
 	return c
 }
 
-// products adds to rows of the gradient from row s on, for channels l and l+1, what the
-// present band gives; the first band of all sets them. gw begins at the first element.
+// products adds the band's products to rows of the gradient from row s on, for
+// channels l and l+1; the first band overwrites them. gw starts at the first element.
 func (c *patchWeight) products(gw []float32, s, rows, l int) {
 	band := c.source
 	one := band.rows * c.ws

@@ -6,13 +6,13 @@ import "prismtop/sim/cpu/vec"
 // and a range of pixels, small enough for the first-level cache.
 const sumFloats = 4096
 
-// channelBlock is how many input channels are added to all phases before the next.
-// A transposed convolution's weights of one output channel lie far apart, at
-// distances that share few sets of the cache; the phases use parts of the same
-// lines, so they take turns while the lines are there.
+// channelBlock is the number of input channels added to all phases before the next
+// block. The weights of one output channel of a transposed convolution lie far
+// apart, at a stride that maps to few cache sets; the phases use parts of the same
+// lines, so they take turns while those lines are cached.
 const channelBlock = 8
 
-// worthwhile is the number of multiplications that is worth another thread.
+// worthwhile is the number of multiplications that justifies another thread.
 const worthwhile = 16 << 10
 
 // lowered is a lowered gather or scatter, bound to its operands.
@@ -22,9 +22,9 @@ type lowered struct {
 	out, in, w, bias []float32
 	copies           []float32
 
-	rows                int // output channels that a task computes
-	pixels              int // outputs of a phase that a task computes
-	image, first, count int // the image and the band of rows in progress
+	rows                int // output channels per task
+	pixels              int // outputs of a phase per task
+	image, first, count int // the current image and band of rows
 }
 
 func newLowered(b *binder, l *lowering) *lowered {
@@ -62,7 +62,7 @@ func (c *lowered) runner(b *binder, out, in, w, bias []float32) func() {
 	}
 }
 
-// chunks is the number of pixel ranges in the band in progress.
+// chunks is the number of pixel ranges in the current band.
 func (c *lowered) chunks() int { return (c.count*c.width + c.pixels - 1) / c.pixels }
 
 // groups is the number of groups of output channels.
@@ -111,7 +111,7 @@ func (c *lowered) store(p *phase, y []float32, o, from int) {
 	}
 }
 
-// storeRow is out[at + stride·i] = y[i] + b.
+// storeRow computes out[at + stride·i] = y[i] + b.
 func storeRow(out, y []float32, at, stride int, b float32) {
 	if stride == 1 {
 		if len(y) == 0 {

@@ -5,19 +5,19 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// The products of conv_patch.go by tiles of bfloat16 (vec.TileProduct), where both
-// operands are of that type or taken apart into such parts. Operands are laid out
-// for the tiles in scratch:
+// The products of conv_patch.go on tiles of bfloat16 (vec.TileProduct), if both
+// operands are of that type or split into such parts. Operands are laid out for
+// the tiles in scratch:
 //
 //	scatter: a = small, pixels by channels;       b = w, channels by (l, ·)
 //	gather:  a = w, channels by (l, ·);           b = patches, (l, ·) by pixels
 //	weight:  a = small, channels by pixels;       b = patches, pixels by (l, ·)
 
-// tileWork is the number of multiplications from which on a product goes to tiles:
-// smaller ones would spend their time on the layout of their operands.
+// tileWork is the number of multiplications from which a product uses tiles:
+// smaller ones would spend their time laying out operands.
 const tileWork = 1 << 21
 
-// tiled tells whether a convolution's products go to tiles.
+// tiled reports whether a convolution's products use tiles.
 func (b *binder) tiled(g *geometry) bool {
 	pixels := g.hs * g.ws
 	return b.backend.tiles != vec.NoTiles && b.bfloat() && b.patched(g) &&
@@ -25,14 +25,15 @@ func (b *binder) tiled(g *geometry) bool {
 		g.small*g.large*patch*pixels >= b.backend.tileWork
 }
 
-// bfloat tells whether the step's operands are bfloat16 or sums of such.
+// bfloat reports whether the step's operands are bfloat16 or sums of bfloat16
+// parts.
 func (b *binder) bfloat() bool {
 	bfloat := func(i int) bool { return b.buffer(b.current.In[i]).DType == tensor.BFloat16 }
 	return b.split() || bfloat(0) && bfloat(1)
 }
 
-// tileParts are the bfloat16 values that an operand is a sum of, as float32: itself,
-// or its low and its high parts.
+// tileParts are the bfloat16 parts of an operand, as float32: the operand itself, or
+// its low and high parts.
 func (b *binder) tileParts(x []float32) [][]float32 {
 	if !b.split() {
 		return [][]float32{x}
@@ -42,8 +43,8 @@ func (b *binder) tileParts(x []float32) [][]float32 {
 }
 
 // tileSegments are the segments of sums over k terms: for every 32 of them, the
-// products of the operands' parts but that of both low ones, the smallest first.
-// Parts lie aPart and bPart apart, pairs of rows of b bStride.
+// products of the operands' parts except low·low, smallest first. Parts lie aPart
+// and bPart apart, pairs of rows of b bStride.
 func (b *binder) tileSegments(k, aPart, bPart, bStride int) []int32 {
 	products := [][2]int{{0, 0}}
 	if b.split() {
@@ -59,8 +60,8 @@ func (b *binder) tileSegments(k, aPart, bPart, bStride int) []int32 {
 	return segments
 }
 
-// tileRows is the largest multiple of a number of rows of the small grid, whose
-// pixels fill blocks of tiles, that is no more than most, and at least one.
+// tileRows is the largest number of rows of the small grid, at most most, whose
+// pixels fill whole blocks of tiles; at least one block.
 func tileRows(g *geometry, most int) int {
 	unit := 1
 	for unit*g.ws%vec.TileBlock != 0 {
@@ -69,7 +70,8 @@ func tileRows(g *geometry, most int) int {
 	return min(max(most/unit, 1)*unit, g.hs)
 }
 
-// narrowParts returns parts as bfloat16, one after the other, and what fills them.
+// narrowParts returns the parts as bfloat16, one after the other, and the function
+// that fills them.
 func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 	n, set := len(parts[0]), b.backend.set
 	y = b.halves(len(parts) * n)
@@ -80,7 +82,7 @@ func (b *binder) narrowParts(parts [][]float32) (y []uint16, fill func()) {
 	})
 }
 
-// tileScatter is a patchScatter whose products are tiles'.
+// tileScatter is a patchScatter that multiplies with tiles.
 type tileScatter struct {
 	patchScatter
 	tiles    vec.Tiles
@@ -118,10 +120,10 @@ func (b *binder) scatterTiles(g *geometry, large, small, w, bias []float32) func
 	}
 }
 
-// packed is the number of weights of a part that belong to two large channels.
+// packed is the number of weights per part for two large channels.
 func (c *tileScatter) packed() int { return c.geometry.small * vec.TileBlock }
 
-// compute makes channels l and l + 1 of an image of the large grid.
+// compute computes channels l and l+1 of an image of the large grid.
 func (c *tileScatter) compute(scratch []float32, image, l int) {
 	row, one, small := c.ws*patch, (c.band+2)*c.ws*patch, c.geometry.small
 	products, scratch := scratch[:c.panels()], scratch[c.panels():]
@@ -148,8 +150,8 @@ func (c *tileScatter) compute(scratch []float32, image, l int) {
 	}
 }
 
-// tilePatches are the patches of a band of the large grid, of all its parts, laid
-// out for tiles.
+// tilePatches holds the patches of a band of the large grid, for all its parts,
+// laid out for tiles.
 type tilePatches struct {
 	sources     []*patchSource
 	fills       []func()
@@ -159,7 +161,7 @@ type tilePatches struct {
 	first, rows int
 }
 
-// tilePatches makes the scratch of the patches of large.
+// tilePatches allocates scratch for the patches of large.
 func (b *binder) tilePatches(g *geometry, large []float32) *tilePatches {
 	row := g.large * patch
 	c := &tilePatches{band: tileRows(g, patchBandFloats/(row*g.ws))}
@@ -173,8 +175,8 @@ func (b *binder) tilePatches(g *geometry, large []float32) *tilePatches {
 	return c
 }
 
-// each fills the patches of every band and calls lay for every channel of every
-// part, with where they are and where they go, and then multiply.
+// each fills the patches of every band, calls lay for every channel of every part
+// with their source and destination, then calls multiply.
 func (c *tilePatches) each(b *binder, lay func(y []uint16, x []float32, l, pixels int), multiply func()) func() {
 	g, p := c.sources[0].geometry, b.backend.pool
 	body := func(lo, hi int) {

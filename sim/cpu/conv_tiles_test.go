@@ -35,7 +35,7 @@ func applied(t *testing.T, be *cpu.Backend, op nn.Op, products nn.Products, in [
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err = s.Run(); err != nil { // scratch holds what the first run left
+	if _, err = s.Run(); err != nil { // scratch holds data of the first run
 		t.Fatal(err)
 	}
 	y, err := s.Run()

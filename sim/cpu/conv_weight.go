@@ -3,22 +3,22 @@ package cpu
 import "prismtop/sim/cpu/vec"
 
 const (
-	// dotPixels is how many products a sum takes before it is added to the
-	// weight's gradient: short sums lose fewer bits.
+	// dotPixels is the number of products summed before they are added to the
+	// weight gradient: short sums lose fewer bits.
 	dotPixels = 256
-	// weightBlock is how many weights of a group of channels a task computes.
+	// weightBlock is the number of weights of a group of channels per task.
 	weightBlock = 60
 )
 
 // weightGradient computes gw[s][l][k] = Σ small[s, p]·large[l, stride·p − pad + k]
-// over all pixels p and images, from the copies that a gather of large makes.
+// over all pixels p and images, from the copies made for a gather of large.
 type weightGradient struct {
 	*lowering
 	set              vec.Set
-	rows             int // channels of the small grid that a task computes
+	rows             int // channels of the small grid per task
 	gw, small, large []float32
 	copies           []float32
-	segments         []int32 // where the run of each (l, k) begins
+	segments         []int32 // start of the run of each (l, k)
 
 	image, first, count int
 }

@@ -4,16 +4,16 @@
 // state's slab, for variables), every step a closure over the slices of its
 // operands. Running a segment calls the closures in order and allocates nothing.
 //
-// The loops in which the time goes are methods of vec.Set, in plain Go or in the
-// assembly of the instruction set that New chooses once; the other kernels are
-// plain functions on slices, with the loop they compute as their comment. The
-// binding methods (conv.go, batchnorm.go, …) check shapes, cut the work into ranges
-// for the pool and close over the slices. Whatever the number of threads, each
-// element is computed by one call in one fixed order, so results are the same bits.
+// The hot loops are methods of vec.Set, in plain Go or in assembly for the
+// instruction set chosen by New; the other kernels are plain functions on slices,
+// documented by the loop they compute. The binding methods (conv.go, batchnorm.go,
+// …) check shapes, cut the work into ranges for the pool and close over the slices.
+// Each element is computed by one call in a fixed order, so results are
+// bit-identical for any number of threads.
 //
-// Buffers of a 16-bit type hold 2 bytes an element. A step that has such operands
-// is wrapped: they are widened into float32 scratch before the kernel and rounded
-// to nearest even after it.
+// Buffers of a 16-bit type hold 2 bytes an element. A step with such operands is
+// wrapped: they are widened to float32 scratch before the kernel and rounded to
+// nearest even after it.
 package cpu
 
 import (
@@ -29,15 +29,15 @@ import (
 	"prismtop/sim/nn"
 )
 
-// PlanSource gives the FFT plan for planes of h×w. It is asked at every execution
-// of an FFT step, by the goroutine that runs the plan, so that a source that keeps
-// nothing makes every transform pay for its twiddles.
+// PlanSource returns the FFT plan for planes of h×w. It is called at every
+// execution of an FFT step, by the goroutine that runs the plan, so a source that
+// caches nothing makes every transform pay for its twiddles.
 type PlanSource interface {
 	Plan(h, w int) *fft.Plan
 }
 
-// Options configures a Backend. The zero value is all processors, the fastest
-// kernels and FFT plans that are made once per executable and step.
+// Options configures a Backend. The zero value means all processors, the fastest
+// kernels, and FFT plans made once per executable and step.
 type Options struct {
 	// Threads is the number of threads that kernels run on; 0 means one for each processor.
 	Threads int
@@ -45,16 +45,16 @@ type Options struct {
 	// Kernels is a name that KernelNames returns, or "auto" or "" for the first.
 	Kernels string
 
-	// FFTPlans gives the FFT plans; nil means a plan made at Load for each size.
+	// FFTPlans returns the FFT plans; nil means one plan per size, made at Load.
 	FFTPlans PlanSource
 }
 
-// stripsAtOnce over the strips of a Fourier transform is how many of them run between
-// two looks at the context: the more there are, the longer is each. A field of 512 has 32,
-// and a chunk of it on two threads has 4.
+// stripsAtOnce divided by the number of strips of a Fourier transform is the number of
+// strips between checks of the context: with more strips, each takes longer. A field of
+// 512 has 32 strips, and a chunk of it on two threads has 4.
 const stripsAtOnce = 128
 
-// maxThreads bounds Options.Threads against typing errors.
+// maxThreads bounds Options.Threads, to catch typing errors.
 const maxThreads = 1024
 
 var _ nn.Backend = (*Backend)(nil)
@@ -70,7 +70,7 @@ type Backend struct {
 	plans    PlanSource
 }
 
-// CheckKernels is the error of New for a name of kernels.
+// CheckKernels returns the error that New would return for a kernel name.
 func CheckKernels(name string) error {
 	_, err := vec.Choose(name)
 	return err
@@ -99,8 +99,8 @@ func New(o Options) (*Backend, error) {
 	}, nil
 }
 
-// KernelNames returns the kernels that this build has and this processor can run,
-// fastest first; AMX, whose speed is not known, has the second place. The last is "go".
+// KernelNames returns the kernels of this build that this processor can run, fastest
+// first. AMX, whose speed is not known, comes second; "go" comes last.
 func KernelNames() []string {
 	var names []string
 	for _, set := range vec.Available() {
@@ -112,8 +112,8 @@ func KernelNames() []string {
 	return names
 }
 
-// Processor describes this processor; of AMX it also says what keeps the kernels from
-// using it where the processor has it.
+// Processor describes this processor. If it has AMX but the kernels cannot use it,
+// the description says why.
 func Processor() machine.CPU {
 	processor := features.Detect()
 	for i, s := range processor.Sets {
@@ -124,13 +124,13 @@ func Processor() machine.CPU {
 	return processor
 }
 
-// Name is the device, its kernels and its threads: "cpu avx512 ×2".
+// Name returns the device, its kernels and its threads: "cpu avx512 ×2".
 func (b *Backend) Name() string { return fmt.Sprintf("cpu %s ×%d", b.Kernels(), b.Threads()) }
 
-// Device is "cpu".
+// Device returns "cpu".
 func (b *Backend) Device() string { return "cpu" }
 
-// Kernels names the kernels in use, as KernelNames does.
+// Kernels returns the name of the kernels in use, one of KernelNames.
 func (b *Backend) Kernels() string {
 	if b.tiles == vec.AMX {
 		return vec.AMXName
@@ -138,24 +138,25 @@ func (b *Backend) Kernels() string {
 	return b.set.String()
 }
 
-// Set is the instruction set of the kernels in use, for work beside the plans.
+// Set returns the instruction set of the kernels in use, for work outside the
+// plans.
 func (b *Backend) Set() vec.Set { return b.set }
 
 // Threads is the number of threads in use.
 func (b *Backend) Threads() int { return b.pool.Threads() }
 
 // SetThreads changes the number of threads, bounded to 1 … 1024. It may be called
-// while a plan runs; the next loop of a kernel has the new number. Results do not
+// while a plan runs; it takes effect at a kernel's next loop. Results do not
 // depend on it.
 func (b *Backend) SetThreads(n int) { b.pool.SetThreads(min(max(n, 1), maxThreads)) }
 
 // Close stops the threads. Executables still work afterwards, on one thread.
 func (b *Backend) Close() { b.pool.Close() }
 
-// Parallel spreads a loop over the backend's threads, for work beside the plans.
+// Parallel spreads a loop over the backend's threads, for work outside the plans.
 func (b *Backend) Parallel() fft.Parallel { return b.parallel }
 
-// Attach makes loops of Parallel end early once ctx is done, with undefined results,
-// and returns the context that was attached before; nil detaches. Running a plan
-// attaches its own context.
+// Attach makes loops of Parallel end early, with undefined results, once ctx is
+// done, and returns the previously attached context; nil detaches. Running a plan
+// attaches that run's context.
 func (b *Backend) Attach(ctx context.Context) (before context.Context) { return b.pool.Attach(ctx) }

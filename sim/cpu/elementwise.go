@@ -7,7 +7,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// add is y[i] = in0[i] + in1[i] + …
+// add computes y[i] = in0[i] + in1[i] + …
 func (b *binder) add() func() {
 	if !b.operands(2, math.MaxInt, 1) {
 		return nil
@@ -33,7 +33,7 @@ func (b *binder) add() func() {
 	})
 }
 
-// scale is y[i] = factor·x[i].
+// scale computes y[i] = factor·x[i].
 func (b *binder) scale(factor float32) func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
@@ -47,7 +47,7 @@ func (b *binder) scale(factor float32) func() {
 	return b.each(len(y), grain, func(lo, hi int) { set.Scale(y[lo:hi], x[lo:hi], factor) })
 }
 
-// fill is y[i] = value.
+// fill computes y[i] = value.
 func (b *binder) fill(value float32) func() {
 	if !b.operands(0, 0, 1) {
 		return nil
@@ -61,8 +61,7 @@ func (b *binder) fill(value float32) func() {
 	})
 }
 
-// cast copies between element types without the detour through scratch where one
-// of them is float32.
+// cast copies between element types, without scratch if one of them is float32.
 func (b *binder) cast() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
@@ -80,7 +79,7 @@ func (b *binder) cast() func() {
 	return b.each(n, grain, func(lo, hi int) { copy(y[lo:hi], x[lo:hi]) })
 }
 
-// weightedSum is Σ weights[i]·in[i] of scalars.
+// weightedSum computes Σ weights[i]·in[i] of scalars.
 func (b *binder) weightedSum(weights []float32) func() {
 	if !b.operands(len(weights), len(weights), 1) {
 		return nil
@@ -99,7 +98,8 @@ func (b *binder) weightedSum(weights []float32) func() {
 	}
 }
 
-// seed is the weight of a loss, times the gradient scaler's scale if there is one.
+// seed returns the weight of a loss, times the gradient scaler's scale if there is
+// one.
 func (b *binder) seed(weight float32) func() {
 	if !b.operands(0, 1, 1) {
 		return nil
@@ -112,7 +112,8 @@ func (b *binder) seed(weight float32) func() {
 	return func() { y[0] = weight * scale[0] }
 }
 
-// place is y[i, j] = x[i−Top, j−Left] where that exists, else 0, for each plane.
+// place computes y[i, j] = x[i−Top, j−Left] where that exists, else 0, for each
+// plane.
 func (b *binder) place(op nn.Place) func() {
 	if !b.operands(1, 1, 1) {
 		return nil
@@ -139,7 +140,7 @@ func (b *binder) place(op nn.Place) func() {
 	})
 }
 
-// concat copies each input's channels after the previous one's.
+// concat copies the inputs' channels one after the other.
 func (b *binder) concat() func() {
 	if !b.operands(2, math.MaxInt, 1) || !b.image(b.outShape(0)) {
 		return nil

@@ -48,7 +48,7 @@ func loadSum(t *testing.T, n, steps, threads int) nn.Executable {
 }
 
 // A context ends a plan between two steps, and within a step that is long: the rest is
-// left out.
+// skipped.
 func TestAContextEndsAPlanWithinAStep(t *testing.T) {
 	const n = 2048
 	for _, threads := range []int{1, 2} {
@@ -92,7 +92,7 @@ func TestAContextThatHasEndedRunsNoStep(t *testing.T) {
 	}
 }
 
-// Allocating, drawing and clearing a model of gigabytes end early as well.
+// Allocating, drawing and clearing a model of gigabytes also end early.
 func TestAContextEndsThePreparationOfAState(t *testing.T) {
 	b, err := New(Options{Threads: 1})
 	if err != nil {

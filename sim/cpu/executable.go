@@ -19,13 +19,13 @@ type executable struct {
 	views   []view
 	steps   []func()
 	nanos   []int64
-	written []uint32 // how often each buffer was written from outside
+	written []uint32 // writes to each buffer from outside the plan
 	shares  []share
 	scratch int64
-	epoch   time.Time // what step times are counted from
+	epoch   time.Time // origin of step times
 }
 
-// view is a buffer's memory, in the one of its fields that its type says.
+// view is a buffer's memory, in the field for its type.
 type view struct {
 	f []float32
 	h []uint16
@@ -33,8 +33,8 @@ type view struct {
 }
 
 // Load binds a plan to a state of the same variables and allocates the arena and
-// the scratch. A state of another backend, a buffer outside the arena, an operator
-// without a kernel or operands that do not fit together are errors.
+// the scratch. It is an error if the state belongs to another backend, a buffer
+// lies outside the arena, an operator has no kernel, or operands do not match.
 func (b *Backend) Load(ctx context.Context, plan *nn.Plan, st nn.State) (nn.Executable, error) {
 	s, ok := st.(*state)
 	if !ok {
@@ -56,7 +56,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 	}
 	x.written = make([]uint32, len(plan.Buffers))
 	bind := &binder{ctx: ctx, backend: b, plan: plan, views: x.views, written: x.written}
-	// The first round finds out how much scratch the steps want, the second hands
+	// The first round adds up the scratch that the steps need, the second hands
 	// out pieces of one slab of that size.
 	for range 2 {
 		var err error
@@ -78,7 +78,7 @@ func (x *executable) load(ctx context.Context, b *Backend) error {
 		}
 	}
 	x.shares = bind.shares
-	x.scratch = bind.most + bind.tables/2 // tables were counted in both rounds
+	x.scratch = bind.most + bind.tables/2 // tables are counted in both rounds
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (x *executable) place(ctx context.Context, s *state) error {
 }
 
 // Run executes the steps of one segment and times each. When ctx ends, the loops of
-// the step in progress are cut short and the rest of the steps is left out.
+// the current step are cut short and the remaining steps are skipped.
 func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 	if s >= nn.NumSegments {
 		return fmt.Errorf("cpu backend: run segment %d: there are %d", s, nn.NumSegments)
@@ -149,10 +149,10 @@ func (x *executable) Run(ctx context.Context, s nn.Segment) error {
 	return nil
 }
 
-// StepNanos is the time each step took when it last ran. The slice is reused.
+// StepNanos returns the time each step took in its last run. The slice is reused.
 func (x *executable) StepNanos() []int64 { return x.nanos }
 
-// Write copies src to buffer b, rounding to the buffer's type. It panics when the
+// Write copies src to buffer b, rounding to the buffer's type. It panics if the
 // lengths differ.
 func (x *executable) Write(b nn.BufferID, src []float32) {
 	x.written[b]++
@@ -172,13 +172,13 @@ func (x *executable) Write(b nn.BufferID, src []float32) {
 	}
 }
 
-// Map is the memory of buffer b, nil but for float32.
+// Map returns the memory of buffer b, or nil if its type is not float32.
 func (x *executable) Map(b nn.BufferID) []float32 {
 	x.written[b]++
 	return x.views[b].f
 }
 
-// Read copies buffer b to dst. It panics when the lengths differ.
+// Read copies buffer b to dst. It panics if the lengths differ.
 func (x *executable) Read(b nn.BufferID, dst []float32) {
 	buf, v := &x.plan.Buffers[b], &x.views[b]
 	switch buf.DType {
@@ -196,10 +196,11 @@ func (x *executable) Read(b nn.BufferID, dst []float32) {
 	}
 }
 
-// ScratchBytes is the memory that kernels work in and the tables made at Load.
+// ScratchBytes returns the size of the kernels' scratch and of the tables made at
+// Load.
 func (x *executable) ScratchBytes() int64 { return x.scratch }
 
-// Close drops the arena, and gradients that no other plan uses.
+// Close frees the arena and the gradients that no other plan uses.
 func (x *executable) Close() {
 	for _, v := range x.used {
 		x.state.release(v)

@@ -132,7 +132,8 @@ func TestBuffersRoundToTheirType(t *testing.T) {
 	}
 }
 
-// What is written where Map says is what a Write leaves, and Read finds.
+// Data written to the memory from Map is the same as after a Write, and visible
+// to Read.
 func TestMapIsABuffersMemory(t *testing.T) {
 	be := open(t, 1)
 	plan := counterPlan()

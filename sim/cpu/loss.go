@@ -3,11 +3,11 @@ package cpu
 import "prismtop/sim/nn"
 
 const (
-	// lossEpsilon is added to the norm that a normalised loss divides by
-	// (spec/prism.md §5.5).
+	// lossEpsilon is added to the divisor of a normalised loss (spec/prism.md
+	// §5.5).
 	lossEpsilon = 1e-8
-	// sumBlock is the number of elements of a partial sum. Sums over blocks that do
-	// not depend on the number of threads give results that do not either.
+	// sumBlock is the number of elements of a partial sum. It is fixed, so that
+	// results do not depend on the number of threads.
 	sumBlock = 4096
 )
 
@@ -91,12 +91,12 @@ func (b *binder) lossPlanes(kind nn.LossKind, i, j int) (h, w int, ok bool) {
 	return h, w, b.err == nil
 }
 
-// pointwiseLoss is, with d = p − t,
+// pointwiseLoss computes, with d = p − t,
 //
 //	L1: mean|d| / norm;  L2: mean(d²) / norm
 //
-// and norm = 1, or mean|t| + 1e-8 or mean(t²) + 1e-8 when normalised. It saves the
-// factor of the gradient: 1/(n·norm) or 2/(n·norm).
+// where norm = 1, or when normalised mean|t| + 1e-8 and mean(t²) + 1e-8. It saves
+// the gradient's factor, 1/(n·norm) or 2/(n·norm).
 func (b *binder) pointwiseLoss(op nn.Loss, value, saved, p, t []float32) func() {
 	n := len(p)
 	blocks := (n + sumBlock - 1) / sumBlock

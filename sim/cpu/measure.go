@@ -16,16 +16,16 @@ type measure struct {
 	normalize       bool
 	targets         [][]float32
 	losses, factors []float32
-	sums            []float64 // of each measurement's strips: differences, targets
+	sums            []float64 // per strip of each measurement: differences, targets
 
-	current                 int // measurement of the rows in progress
+	current                 int // measurement of the current rows
 	clock                   func() int64
 	forward, loss, adjoint  atomic.Int64 // clocks of all threads
-	lossNanos, adjointNanos int64        // of the time that passed
+	lossNanos, adjointNanos int64        // of wall time
 	measureBody             func(lo, hi int)
 }
 
-// measure binds the telescope and its losses.
+// measure binds the telescope with its losses.
 func (b *binder) measure(op nn.Measure) func() {
 	count := (len(b.current.In) - 1) / 2
 	if !b.operands(3, 2*count+1, 3) {
@@ -66,8 +66,8 @@ func (b *binder) measure(op nn.Measure) func() {
 	}
 }
 
-// compare measures the current field's rows, and divides the time that took as the
-// clocks in between saw it.
+// compare measures the rows of the current field and splits the elapsed time by
+// the clocks read in between.
 func (m *measure) compare() {
 	m.forward.Store(0)
 	m.loss.Store(0)
@@ -85,8 +85,8 @@ func (m *measure) compare() {
 	m.lossNanos += m.clock() - start
 }
 
-// measureRows finishes the rows of strips [lo, hi): amplitudes, differences, and the
-// gradient's rows transformed back into the field.
+// measureRows processes the rows of strips [lo, hi): amplitudes, differences, and
+// the gradient's rows transformed back into the field.
 func (m *measure) measureRows(lo, hi int) {
 	w := <-m.work
 	l, k, size := m.Lines.Layout(), m.current, m.Lines.StripLen()
@@ -113,7 +113,8 @@ func (m *measure) measureRows(lo, hi int) {
 	m.work <- w
 }
 
-// compareStrip sums 64 rows in float32 lanes at a time, and these in float64.
+// compareStrip sums blocks of 64 rows in float32 lanes, and the blocks in
+// float64.
 func (m *measure) compareStrip(w *telescope.Space, sums []float64) {
 	l := m.Lines.Layout()
 	sums[0], sums[1] = 0, 0
@@ -127,7 +128,7 @@ func (m *measure) compareStrip(w *telescope.Space, sums []float64) {
 	}
 }
 
-// total is the current measurement's loss and its gradient's factor; see
+// total computes the current measurement's loss and its gradient's factor; see
 // pointwiseLoss.
 func (m *measure) total() {
 	strips := m.N / vec.StripLanes
@@ -148,7 +149,7 @@ func (m *measure) total() {
 	m.losses[m.current], m.factors[m.current] = float32(sum*scale), float32(factor*scale)
 }
 
-// measureShare takes the part of the last Measure's time that belongs to a phase.
+// measureShare takes over a phase's share of the last Measure's time.
 func (b *binder) measureShare(op nn.MeasureShare) func() {
 	if b.lastMeasure == nil {
 		return b.fail("a share of nothing")

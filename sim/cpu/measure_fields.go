@@ -6,7 +6,7 @@ import (
 	"prismtop/sim/nn"
 )
 
-// measureFields makes the columns of the fields behind the masks from an object.
+// measureFields computes the columns of the masked fields of an object.
 type measureFields struct {
 	*measureFrame
 	x    []float32
@@ -16,8 +16,8 @@ type measureFields struct {
 	objectBody, columnsBody func(lo, hi int)
 }
 
-// measureFields binds the way from the first operand through the masks, every
-// stride-th operand after it.
+// measureFields binds the transforms from the first operand through the masks,
+// which are every stride-th operand after it.
 func (b *binder) measureFields(op nn.MeasureFrame, n, stride int, fields []float32) *measureFields {
 	m := &measureFields{x: b.in(0)}
 	if m.measureFrame = b.measureFrame(op, n, 1, stride, fields); b.err != nil {
@@ -28,13 +28,13 @@ func (b *binder) measureFields(op nn.MeasureFrame, n, stride int, fields []float
 	return m
 }
 
-// makeFields begins a run with the fields of all measurements.
+// makeFields starts a run by computing the fields of all measurements.
 func (m *measureFields) makeFields() {
 	m.begin()
 	m.groups(m.pass)
 }
 
-// spectra makes the fields' columns of the chosen measurements.
+// spectra computes the fields' columns of the chosen measurements.
 func (m *measureFields) spectra(int) {
 	m.each((m.Bottom-m.Top)/vec.StripLanes, m.objectBody)
 	m.each(telescope.Strips(m.columns), m.columnsBody)

@@ -12,10 +12,10 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// measureFrame is what Measure, Amplitudes and their gradients have in common: the frame of
+// measureFrame is the common part of Measure, Amplitudes and their gradients: the frame of
 // the telescope's passes, the masks, and the fields between two passes.
 type measureFrame struct {
-	telescope.Frame // its lines are of the run in progress
+	telescope.Frame // its lines belong to the current run
 
 	plans    PlanSource
 	parallel fft.Parallel
@@ -26,17 +26,17 @@ type measureFrame struct {
 	chosen
 }
 
-// chosen are the measurements that a pass serves, and the columns that it needs.
+// chosen are the measurements of a pass and the columns it needs.
 type chosen struct {
 	first, last int
 	columns     [2]int
 }
 
-// maskBox is a mask, its strips of columns one after the other, and the columns that it
-// has anything in: all found when it has changed. A strip's rows lie a whole row of the
-// mask apart there, where they are in one another's way in the caches.
+// maskBox is a mask packed strip by strip, and the range of its non-zero columns, both
+// updated when the mask changes. In the mask itself a strip's rows lie a whole row
+// apart, where they conflict in cache.
 type maskBox struct {
-	pool    *pool.Pool // knows when to leave it
+	pool    *pool.Pool // checks whether the context ended
 	mask    []float32
 	strips  []float32
 	version *uint32 // counts writes
@@ -45,7 +45,7 @@ type maskBox struct {
 	columns [2]int
 }
 
-// find brings the columns up to date: whole strips, none for an empty mask.
+// find updates the columns: whole strips, none for an empty mask.
 func (m *maskBox) find(set vec.Set, n int) [2]int {
 	if m.known && m.seen == *m.version {
 		return m.columns
@@ -73,8 +73,8 @@ func (m *maskBox) pack(n int) {
 	}
 }
 
-// measured is the side of the object that is measured; one that is no square with a power
-// of two as its side is an error.
+// measured returns the side of the measured object; it is an error if that is not a
+// square with a power of two as its side.
 func (b *binder) measured(object tensor.Shape) int {
 	count, h, w, ok := b.planes(object)
 	if ok && (count != 1 || !nn.MeasureSides(h, w)) {
@@ -83,8 +83,8 @@ func (b *binder) measured(object tensor.Shape) int {
 	return h
 }
 
-// measureFrame binds what the operators share. The masks are every stride-th input from
-// first on.
+// measureFrame binds the operators' common part. The masks are every stride-th input
+// from first on.
 func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields []float32) *measureFrame {
 	for i := first; i < len(b.current.In); i += stride {
 		if len(b.in(i)) != n*n {
@@ -127,7 +127,7 @@ func (b *binder) measureFrame(op nn.MeasureFrame, n, first, stride int, fields [
 	return f
 }
 
-// maskBox is the box of an input's mask, one for all steps that read it.
+// maskBox returns the box of an input's mask, shared by all steps that read it.
 func (b *binder) maskBox(i int) *maskBox {
 	id := b.current.In[i]
 	box := b.boxes[id]
@@ -141,8 +141,8 @@ func (b *binder) maskBox(i int) *maskBox {
 	return box
 }
 
-// begin fetches the tables for a run, and the plan's twiddles are made if nobody kept
-// them.
+// begin fetches the tables for a run; the plan's twiddles are computed unless they
+// were cached.
 func (f *measureFrame) begin() {
 	plan := f.plans.Plan(f.N, f.N)
 	if plan == nil {
@@ -151,7 +151,7 @@ func (f *measureFrame) begin() {
 	f.Lines, _ = plan.Lines()
 }
 
-// columnsOf is the columns that measurement k needs, with its mask brought up to date.
+// columnsOf updates the mask of measurement k and returns the columns it needs.
 func (f *measureFrame) columnsOf(k int) [2]int {
 	columns := f.masks[k].find(f.Set, f.N)
 	if !f.op.Pruned {
@@ -160,7 +160,7 @@ func (f *measureFrame) columnsOf(k int) [2]int {
 	return columns
 }
 
-// choose makes [first, last) the measurements of the passes to come.
+// choose selects measurements [first, last) for the next passes.
 func (f *measureFrame) choose(first, last int) {
 	f.chosen = chosen{first, last, [2]int{}}
 	for k := first; k < last; k++ {
@@ -168,7 +168,8 @@ func (f *measureFrame) choose(first, last int) {
 	}
 }
 
-// groups calls pass for the measurements that share a spectrum, all or one by one.
+// groups calls pass for each group of measurements that share a spectrum: all at
+// once, or one by one.
 func (f *measureFrame) groups(pass func(first int)) {
 	if f.op.Shared {
 		f.choose(0, len(f.masks))
@@ -181,17 +182,17 @@ func (f *measureFrame) groups(pass func(first int)) {
 	}
 }
 
-// each runs body for every one of count strips.
+// each runs body for each of count strips.
 func (f *measureFrame) each(count int, body func(lo, hi int)) {
 	if count > 0 {
 		f.parallel(count, body)
 	}
 }
 
-// rowRun is the length of a strip of columns that has the window's rows only.
+// rowRun is the length of a strip of columns restricted to the window's rows.
 func (f *measureFrame) rowRun() int { return (f.Bottom - f.Top + 1) * vec.StripRow }
 
-// tile is strip c of measurement k's field.
+// tile returns strip c of measurement k's field.
 func (f *measureFrame) tile(k, c int) []float32 {
 	size := f.Lines.StripLen()
 	at := k*nn.MeasureSaved(f.N, f.N) + c*size
@@ -213,7 +214,7 @@ func (f *measureFrame) window(strip, run []float32, out bool) {
 	}
 }
 
-// masked is to = factor·mask·from for strip c of columns, or adds to it.
+// masked computes to = factor·mask·from for strip c of columns, or adds to it.
 func (f *measureFrame) masked(to, from []float32, k, c int, factor float32, add bool) {
 	mask := f.masks[k].strips[c*f.N*vec.StripLanes:]
 	if add {

@@ -6,19 +6,19 @@ import (
 	"prismtop/sim/nn"
 )
 
-// measureBack is the way back from fields to the object. Fields hold real and
-// imaginary parts swapped, which makes every transform here an inverse one.
+// measureBack is the adjoint, from fields to the object. Fields hold real and
+// imaginary parts swapped, so that every transform here is an inverse one.
 type measureBack struct {
 	*measureFrame
 	weights, gx []float32
 	rows        []float32 // the window's rows of the gradient, strips of columns
-	add         bool      // to what an earlier pass left in gx
+	add         bool      // to the result of an earlier pass in gx
 
 	pass                             func(first int)
 	columnsBody, rowsBody, clearBody func(lo, hi int)
 }
 
-// measureBack binds the way back to the result. The masks are the operands from first
+// measureBack binds the adjoint to the result. The masks are the operands from first
 // on.
 func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32) *measureBack {
 	g := &measureBack{gx: b.out(0)}
@@ -31,13 +31,13 @@ func (b *binder) measureBack(op nn.MeasureFrame, n, first int, fields []float32)
 	return g
 }
 
-// back makes the sum of the fields' gradients by their weights.
+// back computes the weighted sum of the fields' gradients.
 func (g *measureBack) back() {
 	g.each(g.N, g.clearBody)
 	g.groups(g.pass)
 }
 
-// gradient adds what comes from the chosen measurements.
+// gradient adds the chosen measurements' contribution.
 func (g *measureBack) gradient(first int) {
 	g.add = first > 0
 	g.each(telescope.Strips(g.columns), g.columnsBody)
@@ -46,7 +46,7 @@ func (g *measureBack) gradient(first int) {
 	}
 }
 
-// measureGrad binds the way back from the fields to the object.
+// measureGrad binds the adjoint from the fields to the object.
 func (b *binder) measureGrad(op nn.MeasureGrad) func() {
 	count := len(b.current.In) - 3
 	if !b.operands(4, count+3, 1) {
@@ -69,11 +69,11 @@ func (b *binder) measureGrad(op nn.MeasureGrad) func() {
 	}
 }
 
-// clearRows sets rows [lo, hi) of the gradient to zero: most of them stay so.
+// clearRows sets rows [lo, hi) of the gradient to zero; most stay zero.
 func (g *measureBack) clearRows(lo, hi int) { clear(g.gx[lo*g.N : hi*g.N]) }
 
-// gradientColumns takes strips [lo, hi) of the chosen fields' columns back through the
-// masks to the object's rows.
+// gradientColumns transforms strips [lo, hi) of the chosen fields' columns back
+// through the masks to the object's rows.
 func (g *measureBack) gradientColumns(lo, hi int) {
 	w := <-g.work
 	scale := g.Factor()
@@ -124,7 +124,7 @@ func (g *measureBack) gradientRows(lo, hi int) {
 	g.work <- w
 }
 
-// element is y = x[index].
+// element computes y = x[index].
 func (b *binder) element(index int) func() {
 	if !b.operands(1, 1, 1) {
 		return nil
@@ -136,7 +136,7 @@ func (b *binder) element(index int) func() {
 	return func() { y[0] = x[index] }
 }
 
-// elementGrad is gx[index] = gy, and 0 elsewhere.
+// elementGrad computes gx[index] = gy, and 0 elsewhere.
 func (b *binder) elementGrad(index int) func() {
 	if !b.operands(1, 1, 1) {
 		return nil

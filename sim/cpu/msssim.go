@@ -12,14 +12,15 @@ var msssimWeights = [...]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 // msssimFloor and 1 bound each scale's mean before the powers.
 const msssimFloor = 1e-10
 
-// msssimScale is one scale: its planes and what it saves for the gradient. The
-// planes of all but the first are pooled from the finer scale, and saved too.
+// msssimScale is one scale: its planes and the data saved for the gradient.
+// Planes of all scales but the first are pooled from the finer scale and saved
+// too.
 type msssimScale struct {
 	h, w       int
 	p, t, maps []float32
 }
 
-// msssimLayout cuts saved into the scales and the factor of each one's gradient.
+// msssimLayout cuts saved into the scales and their gradient factors.
 func msssimLayout(saved, p, t []float32, h, w int) (scales []msssimScale, factors []float32) {
 	for i := range nn.MSSSIMScales(h, w) {
 		n := h * w
@@ -34,8 +35,8 @@ func msssimLayout(saved, p, t []float32, h, w int) (scales []msssimScale, factor
 }
 
 // msssimLoss is (1 − Π meanᵢ^weightᵢ)/2 over the scales: the contrast-structure
-// part at each, all of SSIM at the fifth. With fewer than five scales the weights
-// used are normalised to sum 1, and no scale has the luminance term. It saves
+// part at each, full SSIM at the fifth. With fewer than five scales the weights
+// used are normalised to sum to 1, and no scale has the luminance term. It saves
 // ∂loss/∂(one pixel of scale i's map).
 func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
 	scales, factors := msssimLayout(saved, p, t, h, w)
@@ -75,7 +76,8 @@ func (b *binder) msssimLoss(value, saved, p, t []float32, h, w int) func() {
 	}
 }
 
-// poolPlanes returns a closure that makes a scale's planes from the finer ones.
+// poolPlanes returns a closure that computes a scale's planes from the finer
+// ones.
 func (b *binder) poolPlanes(to, from msssimScale) func() {
 	return b.rows(to.h, to.w, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -102,8 +104,8 @@ func unpoolRow(y, x []float32) {
 	}
 }
 
-// msssimGrad goes from the coarsest scale to the finest; each adds what came from
-// the coarser one.
+// msssimGrad goes from the coarsest scale to the finest; each adds the gradient
+// of the coarser one.
 func (b *binder) msssimGrad(gp, p, t, saved, upstream []float32, h, w int) func() {
 	scales, factors := msssimLayout(saved, p, t, h, w)
 	adjoints := make([]*ssimAdjoint, len(scales))

@@ -10,7 +10,7 @@ import (
 
 var errOperands = errors.New("wrong number of operands")
 
-// fail notes an error and returns the nil closure.
+// fail records an error and returns the nil closure.
 func (b *binder) fail(format string, args ...any) func() {
 	if b.err == nil {
 		b.err = fmt.Errorf(format, args...)
@@ -18,7 +18,7 @@ func (b *binder) fail(format string, args ...any) func() {
 	return nil
 }
 
-// operands checks how many inputs and outputs the step has.
+// operands checks the number of inputs and outputs of the step.
 func (b *binder) operands(minIn, maxIn, outs int) bool {
 	in, out := len(b.current.In), len(b.current.Out)
 	if in < minIn || in > maxIn || out != outs {
@@ -37,8 +37,8 @@ func (b *binder) buffer(id nn.BufferID) *nn.Buffer { return &b.plan.Buffers[id] 
 func (b *binder) inShape(i int) tensor.Shape  { return b.buffer(b.current.In[i]).Shape }
 func (b *binder) outShape(i int) tensor.Shape { return b.buffer(b.current.Out[i]).Shape }
 
-// in is the i-th input as float32, widened into scratch before the kernel when
-// it is of a 16-bit type.
+// in returns the i-th input as float32, widened into scratch before the kernel if
+// its type is a 16-bit one.
 func (b *binder) in(i int) []float32 {
 	id := b.current.In[i]
 	buf, v := b.buffer(id), b.views[id]
@@ -60,8 +60,8 @@ func (b *binder) in(i int) []float32 {
 	return x
 }
 
-// out is the i-th output as float32, rounded from scratch after the kernel when
-// it is of a 16-bit type.
+// out returns the i-th output as float32, rounded from scratch after the kernel
+// if its type is a 16-bit one.
 func (b *binder) out(i int) []float32 {
 	id := b.current.Out[i]
 	buf, v := b.buffer(id), b.views[id]
@@ -84,7 +84,7 @@ func (b *binder) out(i int) []float32 {
 	return x
 }
 
-// inComplex and outComplex are complex64 operands; other types are an error.
+// inComplex and outComplex return complex64 operands; other types are an error.
 func (b *binder) inComplex(i int) []complex64  { return b.complexView("input", i, b.current.In[i]) }
 func (b *binder) outComplex(i int) []complex64 { return b.complexView("output", i, b.current.Out[i]) }
 
@@ -95,8 +95,8 @@ func (b *binder) complexView(role string, i int, id nn.BufferID) []complex64 {
 	return b.views[id].c
 }
 
-// inParts and outParts are operands of any type as floats: complex64 ones as their
-// parts in turn, for operators that treat both parts alike.
+// inParts and outParts return operands of any type as floats, complex64 ones as
+// alternating parts, for operators that treat both parts alike.
 func (b *binder) inParts(i int) (x []float32, isComplex bool) {
 	if id := b.current.In[i]; b.buffer(id).DType == tensor.Complex64 {
 		return parts(b.views[id].c), true
@@ -111,7 +111,7 @@ func (b *binder) outParts(i int) (x []float32, isComplex bool) {
 	return b.out(i), false
 }
 
-// sameShape checks that operands all have the first one's shape.
+// sameShape checks that all operands have the first one's shape.
 func (b *binder) sameShape(first tensor.Shape, others ...tensor.Shape) bool {
 	for _, s := range others {
 		if !first.Equal(s) {

@@ -7,15 +7,15 @@ import "prismtop/sim/nn"
 //
 //	high·high' + high·low' + low·high' = low·high' + high·(high' + low')
 //
-// and a float32 holds high' + low' exactly. So one sum of twice the terms, over
-// low next to high parts of one operand and over high parts next to sums of the
-// other, is what the three products give, added in float32. The first half of the
-// terms are the small ones.
+// and a float32 holds high' + low' exactly. So the three products, added in
+// float32, are one sum of twice as many terms: the low and then the high parts of
+// one operand times the high parts and then the whole values of the other. The
+// smaller terms come first.
 
-// split tells whether the current step multiplies split operands.
+// split reports whether the current step multiplies split operands.
 func (b *binder) split() bool { return b.current.Products == nn.BF16x3 }
 
-// parted is a step's operand taken apart: blocks of n floats, each followed by its
+// parted is an operand split into parts: blocks of n floats, each followed by its
 // other half.
 type parted struct {
 	x, out []float32
@@ -23,7 +23,7 @@ type parted struct {
 	sums   bool // high and high + low; else low and high
 }
 
-// partBefore returns an operand of blocks taken apart before the kernel runs.
+// partBefore returns an operand whose blocks are split before the kernel runs.
 func (b *binder) partBefore(x []float32, block int, sums bool) []float32 {
 	p := &parted{x, b.floats(2 * len(x)), block, sums}
 	set := b.backend.set
@@ -43,8 +43,8 @@ func (b *binder) partBefore(x []float32, block int, sums bool) []float32 {
 	return p.out
 }
 
-// splitGather doubles the large grid's channels: image low, image high next to
-// weights high, weights whole.
+// splitGather doubles the large grid's channels: image low and image high against
+// weights high and weights whole.
 func (b *binder) splitGather(g *geometry, large, w *[]float32) {
 	if !b.split() {
 		return
@@ -64,7 +64,7 @@ func (b *binder) splitScatter(g *geometry, small, w *[]float32) {
 	g.small *= 2
 }
 
-// splitWeight doubles the images, which a weight's gradient is a sum over.
+// splitWeight doubles the images, over which a weight gradient is summed.
 func (b *binder) splitWeight(g *geometry, small, large *[]float32) {
 	if !b.split() {
 		return

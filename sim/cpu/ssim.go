@@ -2,23 +2,23 @@ package cpu
 
 import "prismtop/sim/cpu/vec"
 
-// scoreColumns is the number of columns whose values are summed in float32.
+// scoreColumns is the number of columns summed in float32.
 const scoreColumns = 64
 
 // ssimMap computes the mean over all pixels of the SSIM map of two planes, or of
-// its contrast-structure part, and prepares the gradient. With bars for blurred
-// planes, σp² = (p²)‾ − p̄·p̄ and so on,
+// its contrast-structure part, and prepares the gradient. With bars denoting
+// blurred planes, σp² = (p²)‾ − p̄·p̄ and so on,
 //
 //	SSIM = (2·p̄·t̄ + C1)(2·σpt + C2) / ((p̄² + t̄² + C1)(σp² + σt² + C2))
 //
 // and the contrast-structure part is the second factor over the fourth. It works
-// strip by strip: four moments are blurred along the columns and turned, blurred
-// along the rows and made into each pixel's derivatives by p̄, p²‾ and pt‾, whose
-// adjoint blur begins with the rows while they are at hand. So maps, three planes
-// in tiles, have the columns' blur to come.
+// strip by strip: four moments are blurred along the columns, transposed, blurred
+// along the rows and turned into each pixel's derivatives with respect to p̄, p²‾
+// and pt‾. Their adjoint blur starts with the rows while they are in cache, so
+// the maps, three planes in tiles, still lack the blur along the columns.
 //
-// The blur A reflects at the borders. An inner pixel counts once more for each
-// reflection and a border pixel does not, hence A = B·D with B symmetric and D
+// The blur A reflects at the borders. An inner pixel counts once more per
+// reflection, a border pixel does not; hence A = B·D with B symmetric and D
 // halving the border, and the adjoint is Aᵀ = D·A·D⁻¹: the same kernel, with the
 // borders doubled before it and halved after it.
 type ssimMap struct {
@@ -26,9 +26,9 @@ type ssimMap struct {
 	set    vec.Set
 	p, t   []float32
 	maps   []float32
-	full   bool // SSIM, else the contrast-structure part
+	full   bool // full SSIM, else the contrast-structure part
 	window vec.Window
-	sums   []float64 // of 1 less each value, for each strip
+	sums   []float64 // of 1 − value, per strip
 	strips func()
 }
 
@@ -99,8 +99,8 @@ var denseRows = func() (rows [reach]int32) {
 	return rows
 }()
 
-// score blurs the moments along the rows and makes derivatives of them. It returns
-// the sum of 1 less each value.
+// score blurs the moments along the rows and turns them into derivatives. It
+// returns the sum of 1 − value.
 func (m *ssimMap) score(strip int, derivatives, moments []float32) float64 {
 	column, total := m.column(), 0.0
 	for j := 0; j < m.w; j += scoreColumns {
@@ -144,10 +144,10 @@ type ssimAdjoint struct {
 	tiling
 	set      vec.Set
 	gp, p, t []float32
-	maps     []float32 // the square's is twice the derivative
+	maps     []float32 // twice the derivative for the square
 	window   vec.Window
 	factor   float32
-	coarse   []float32 // gradient of the plane pooled from this one, or nil
+	coarse   []float32 // gradient of the plane pooled from this one; nil if there is none
 	strips   func()
 }
 
@@ -157,7 +157,7 @@ func (b *binder) newSSIMAdjoint(gp, p, t, maps []float32, h, w int) *ssimAdjoint
 	return a
 }
 
-// run computes gp for a factor.
+// run computes gp with a factor.
 func (a *ssimAdjoint) run(factor float32) {
 	a.factor = factor
 	a.strips()
@@ -185,7 +185,7 @@ func (a *ssimAdjoint) strip(strip int, work []float32) {
 	a.finish(first, rows)
 }
 
-// gather copies the rows that a tile is blurred from.
+// gather copies the rows from which a tile is blurred.
 func (a *ssimAdjoint) gather(maps []float32, tile int, sources *[reach]int32) {
 	for k := range 3 {
 		from, to := a.maps[k*a.plane()+a.at(0, tile):], maps[k*reach*side:]
@@ -226,7 +226,7 @@ func (a *ssimAdjoint) finish(first, rows int) {
 	}
 }
 
-// ssimLoss is (1 − SSIM)/2; it saves the derivatives.
+// ssimLoss computes (1 − SSIM)/2 and saves the derivatives.
 func (b *binder) ssimLoss(value, saved, p, t []float32, h, w int) func() {
 	m := b.newSSIMMap(p, t, saved, h, w, true)
 	return func() { value[0] = float32((1 - m.run()) / 2) }

@@ -6,10 +6,10 @@ import (
 	"prismtop/sim/cpu/vec"
 )
 
-// ssimPad is how many pixels SSIM's window has to either side of its centre.
+// ssimPad is the number of pixels of SSIM's window on either side of its centre.
 const ssimPad = vec.WindowTaps / 2
 
-// Tiles and rows of tiles, in elements.
+// Sizes of tiles and of their rows, in elements.
 const (
 	side     = vec.TileSide
 	tileSize = vec.TileSide * vec.TileSide
@@ -34,25 +34,26 @@ func newTiling(h, w int) tiling {
 	return tiling{h, w, (h + side - 1) / side, (w + side - 1) / side}
 }
 
-// rows is how many rows of a strip the plane has.
+// rows is the number of the plane's rows in a strip.
 func (t *tiling) rows(strip int) int { return min(t.h-strip*side, side) }
 
-// columns is how many columns of a tile the plane has.
+// columns is the number of the plane's columns in a tile.
 func (t *tiling) columns(tile int) int { return min(t.w-tile*side, side) }
 
-// plane is the size of a plane in tiles: first those of the first 16 columns, from
-// top to bottom, so that a window's rows lie one after the other. Their number is
-// odd, or tiles of a strip would meet in a few sets of a cache.
+// plane is the size of a plane stored in tiles: those of the first 16 columns
+// first, from top to bottom, so that a window's rows are contiguous. The number of
+// tiles in a column is odd, since otherwise the tiles of a strip would map to few
+// cache sets.
 func (t *tiling) plane() int { return (t.strips | 1) * t.tiles * tileSize }
 
-// at is where a tile of such a plane begins.
+// at returns the offset of a tile in such a plane.
 func (t *tiling) at(strip, tile int) int { return (tile*(t.strips|1) + strip) * tileSize }
 
 // column is the length of a strip: its columns and the reflected ones at both ends.
 func (t *tiling) column() int { return (t.tiles*side + 2*ssimPad) * side }
 
-// sources are the rows that a strip is blurred from. Behind the last strip's rows
-// that the plane lacks there is any row.
+// sources returns the rows from which a strip is blurred. For rows of the last
+// strip that the plane lacks, it may be any row.
 func (t *tiling) sources(strip int) (rows [reach]int32) {
 	for i := range rows {
 		rows[i] = int32(reflect(min(strip*side+i-ssimPad, t.h-1+ssimPad), t.h))
@@ -60,8 +61,8 @@ func (t *tiling) sources(strip int) (rows [reach]int32) {
 	return rows
 }
 
-// mirror fills the reflected columns at both ends of a strip, and what is behind
-// them with zeros.
+// mirror fills the reflected columns at both ends of a strip, and the columns
+// beyond them with zeros.
 func (t *tiling) mirror(strip []float32) {
 	column := func(j int) []float32 { return strip[(j+ssimPad)*side:][:side] }
 	for i := 1; i <= ssimPad; i++ {
@@ -71,12 +72,11 @@ func (t *tiling) mirror(strip []float32) {
 	clear(strip[(t.w+2*ssimPad)*side:])
 }
 
-// maxPieces is the most pieces that SSIM is cut into for threads, each of which wants
-// work space of its own.
+// maxPieces bounds the number of pieces of SSIM, each with its own work space.
 const maxPieces = 8
 
 // workspaces are pieces of scratch for the threads of one loop. A thread takes the
-// first that is free, so that few threads use few, again and again.
+// first free one, so that few threads keep reusing few pieces.
 type workspaces struct {
 	busy   []atomic.Bool
 	memory []float32

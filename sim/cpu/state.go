@@ -9,17 +9,17 @@ import (
 	"prismtop/sim/nn"
 )
 
-// state holds a model's variables, all float32, one after the other in a slab; gradients
-// apart, each while it has users.
+// state holds a model's variables, all float32, one after the other in a slab. Each
+// gradient is allocated separately, and only while it has users.
 type state struct {
 	pool      *pool.Pool
 	variables []nn.Variable
 	values    [][]float32
-	users     []int // of gradients: loaded plans that store them
+	users     []int // per gradient: number of loaded plans that store it
 }
 
 // NewState allocates the variables and sets them to their initial values.
-// Initial values of another length than the variable's are an error.
+// It is an error if initial values differ from the variable in length.
 func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.State, error) {
 	offsets, size := make([]int64, len(variables)), int64(0)
 	for i, v := range variables {
@@ -43,12 +43,12 @@ func (b *Backend) NewState(ctx context.Context, variables []nn.Variable) (nn.Sta
 				return nil, err
 			}
 		}
-		s.variables[i].Initial = nil // as large as the weights, and of no more use
+		s.variables[i].Initial = nil // as large as the weights, and no longer needed
 	}
 	return s, nil
 }
 
-// use returns variable v for a plan, until it is released.
+// use returns variable v for a plan, to be released later.
 func (s *state) use(ctx context.Context, v int) ([]float32, error) {
 	if s.variables[v].Category == nn.Gradients {
 		if err := s.allocate(ctx, v); err != nil {
@@ -59,7 +59,7 @@ func (s *state) use(ctx context.Context, v int) ([]float32, error) {
 	return s.values[v], nil
 }
 
-// release gives a variable back that use returned.
+// release gives back a variable returned by use.
 func (s *state) release(v int) {
 	if s.variables[v].Category != nn.Gradients || s.values == nil {
 		return
@@ -69,7 +69,7 @@ func (s *state) release(v int) {
 	}
 }
 
-// allocate makes room for a gradient that has none.
+// allocate allocates a gradient that has no memory yet.
 func (s *state) allocate(ctx context.Context, v int) error {
 	if s.values[v] == nil {
 		n := s.variables[v].Shape.Elements()
@@ -82,7 +82,7 @@ func (s *state) allocate(ctx context.Context, v int) error {
 	return nil
 }
 
-// Read copies variable v to dst. It panics when dst has another length.
+// Read copies variable v to dst. It panics if dst has another length.
 func (s *state) Read(v int, dst []float32) {
 	if s.values[v] == nil && len(dst) == s.variables[v].Shape.Elements() {
 		clear(dst)
@@ -91,8 +91,8 @@ func (s *state) Read(v int, dst []float32) {
 	mustCopy(s.variables[v].Name, dst, s.values[v])
 }
 
-// Write copies src to variable v. It panics when src has another length. A gradient
-// that is written stays.
+// Write copies src to variable v. It panics if src has another length. A gradient
+// that was written is kept.
 func (s *state) Write(v int, src []float32) {
 	if s.values[v] == nil {
 		s.users[v]++

@@ -9,13 +9,13 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// fixedPlans is the PlanSource of a backend without one: it keeps what it made.
+// fixedPlans is the default PlanSource: it keeps every plan it made.
 type fixedPlans map[[2]int]*fft.Plan
 
 func (p fixedPlans) Plan(h, w int) *fft.Plan { return p[[2]int{h, w}] }
 
-// fftPlans is the source for planes of h×w, and an error for sides that no plan
-// can have.
+// fftPlans returns the source for planes of h×w, and an error for sides that no
+// plan supports.
 func (b *binder) fftPlans(h, w int) (PlanSource, error) {
 	if b.backend.plans != nil {
 		return b.backend.plans, nil
@@ -59,7 +59,7 @@ func (b *binder) fft(inverse bool) func() {
 		t.out = b.outComplex(0)
 	}
 	if realIn && inverse || realOut && !inverse {
-		t.work = b.complexes(h * w) // the plan has these two forms for complex planes only
+		t.work = b.complexes(h * w) // the plan supports these two forms for complex planes only
 	}
 	t.takeReal = b.each(h*w, grain, func(lo, hi int) { realPart(t.realOut[t.at+lo:t.at+hi], t.work[lo:hi]) })
 	t.makeComplex = b.each(h*w, grain, func(lo, hi int) { complexOf(t.work[lo:hi], t.realIn[t.at+lo:t.at+hi]) })
@@ -82,11 +82,11 @@ type transform struct {
 	realIn, realOut []float32   // instead of in and out when not nil
 	work            []complex64 // one plane
 
-	at                    int // where the plane in progress begins
+	at                    int // start of the current plane
 	takeReal, makeComplex func()
 }
 
-// run transforms the plane that begins at element at.
+// run transforms the plane starting at element at.
 func (t *transform) run(at int) {
 	n := t.h * t.w
 	t.at = at
@@ -113,7 +113,7 @@ func (t *transform) run(at int) {
 	}
 }
 
-// realPart is y[i] = Re z[i].
+// realPart computes y[i] = Re z[i].
 func realPart(y []float32, z []complex64) {
 	z = z[:len(y)]
 	for i := range y {
@@ -121,7 +121,7 @@ func realPart(y []float32, z []complex64) {
 	}
 }
 
-// complexOf is z[i] = x[i].
+// complexOf computes z[i] = x[i].
 func complexOf(z []complex64, x []float32) {
 	x = x[:len(z)]
 	for i := range z {
@@ -129,7 +129,7 @@ func complexOf(z []complex64, x []float32) {
 	}
 }
 
-// maskMultiply is out[p, i, j] = z[p, i, j]·mask[i, j] for each plane p.
+// maskMultiply computes out[p, i, j] = z[p, i, j]·mask[i, j] for each plane p.
 func (b *binder) maskMultiply() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
@@ -150,8 +150,8 @@ func (b *binder) maskMultiply() func() {
 	})
 }
 
-// modulus is |z|: in float32 where the squares neither overflow nor vanish, which is
-// several times as fast, else in float64.
+// modulus computes |z|: in float32 if the squares neither overflow nor underflow,
+// which is several times as fast, else in float64.
 func modulus(z complex64) float32 {
 	re, im := real(z), imag(z)
 	if s := re*re + im*im; s > 1e-30 && s < 1e30 {
@@ -165,8 +165,8 @@ func wideModulus(z complex64) float32 {
 	return float32(math.Sqrt(re*re + im*im))
 }
 
-// modulusFlip is y[p, k] = |z[p, h·w−1−k]| with k counting a plane's elements:
-// reversing both axes reverses the plane.
+// modulusFlip computes y[p, k] = |z[p, h·w−1−k]| with k counting a plane's
+// elements: reversing both axes reverses the plane.
 func (b *binder) modulusFlip() func() {
 	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
 		return nil
@@ -184,7 +184,7 @@ func (b *binder) modulusFlip() func() {
 	})
 }
 
-// modulusRow is y[i] = |z[len−1−i]|.
+// modulusRow computes y[i] = |z[len−1−i]|.
 func modulusRow(y []float32, z []complex64) {
 	z = z[:len(y)]
 	for i := range z {
@@ -192,7 +192,8 @@ func modulusRow(y []float32, z []complex64) {
 	}
 }
 
-// modulusFlipGrad is gz[p, k] = gy[p, h·w−1−k]·z[p, k]/|z[p, k]|, 0 where z is 0.
+// modulusFlipGrad computes gz[p, k] = gy[p, h·w−1−k]·z[p, k]/|z[p, k]|, 0 where z
+// is 0.
 func (b *binder) modulusFlipGrad() func() {
 	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
 		return nil
@@ -210,7 +211,7 @@ func (b *binder) modulusFlipGrad() func() {
 	})
 }
 
-// modulusGradRow is gz[i] = gy[len−1−i]·z[i]/|z[i]|.
+// modulusGradRow computes gz[i] = gy[len−1−i]·z[i]/|z[i]|.
 func modulusGradRow(gz, z []complex64, gy []float32) {
 	z, gy = z[:len(gz)], gy[:len(gz)]
 	for i, v := range z {

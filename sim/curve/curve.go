@@ -1,7 +1,7 @@
-// Package curve is the smallest workload that there can be: an example to start another one
-// from, and the proof that a run, the screen, an ablation and JSON need nothing of PRISM's. It
-// fits a polynomial to Runge's function, 1/(1 + 25 x²), by gradient descent. Beside this folder
-// one line in package workloads names it.
+// Package curve is the smallest possible workload: a template for others, and the proof that a
+// run, the screen, an ablation and JSON do not depend on PRISM. It fits a polynomial to Runge's
+// function, 1/(1 + 25 x²), by gradient descent. Outside this folder only one line in package
+// workloads mentions it.
 package curve
 
 import (
@@ -17,7 +17,8 @@ import (
 	"prismtop/sim/workload"
 )
 
-// What is fitted: so many points from −1 to 1, whose basis is computed a block at a time.
+// The problem: the number of points from −1 to 1, whose basis is computed a block at a
+// time.
 const (
 	points    = 4096
 	block     = 64
@@ -39,17 +40,17 @@ var Table = settings.NewTable("curve", nil,
 //go:embed curve.toml
 var embedded embed.FS
 
-// Presets are the named sets of settings.
+// Presets returns the named sets of settings.
 func Presets() preset.Shelf { return preset.Shelf{Table: Table, Files: embedded, Default: "curve"} }
 
 // The phases of an iteration.
 const (
 	phaseBasis   profiles.Phase = iota // values of the basis polynomials
-	phaseResidue                       // prediction less curve, and its gradient
+	phaseResidue                       // prediction minus curve, and its gradient
 	phaseDescent                       // the step
 )
 
-// schema is what the records of a fit mean.
+// schema describes the records of a fit.
 func schema() profiles.Schema {
 	return profiles.Schema{
 		Workload: "curve", Unit: profiles.Unit{One: "epoch", Many: "epochs"},
@@ -62,27 +63,27 @@ func schema() profiles.Schema {
 	}
 }
 
-// Maker makes fits: it is the workload "curve".
+// Maker makes fits: it implements the workload "curve".
 type Maker struct{}
 
 type runge struct{}
 
-// Name is the curve's name.
+// Name returns the curve's name.
 func (runge) Name() string { return "Runge's function" }
 
 // Load has nothing to read: the curve is computed.
 func (Maker) Load(context.Context, settings.Values) (workload.Inputs, error) { return runge{}, nil }
 
-// SameInputs is true: there is one curve.
+// SameInputs returns true: there is only one curve.
 func (Maker) SameInputs(_, _ settings.Values) bool { return true }
 
-// Reads is false: no file is read.
+// Reads returns false: no file is read.
 func (Maker) Reads(settings.Values) bool { return false }
 
-// Check refuses nothing.
+// Check accepts every setting.
 func (Maker) Check(settings.Values, string) error { return nil }
 
-// FitsBeside is true: a fit takes two megabytes.
+// FitsBeside returns true: a fit takes two megabytes.
 func (Maker) FitsBeside(settings.Values, int64) bool { return true }
 
 // New prepares a fit.
@@ -94,13 +95,13 @@ func (Maker) New(_ context.Context, v settings.Values, in workload.Inputs) (work
 	}, nil
 }
 
-// fit is a polynomial that is being fitted: coefficients of Chebyshev's polynomials T₀, T₁, …
+// fit is a polynomial being fitted: coefficients of the Chebyshev polynomials T₀, T₁, …
 type fit struct {
 	name                            string
 	coefficients, gradient, scratch []float64
 	bases                           *cache.Cache[int, []float64] // by block
 	iterations                      int
-	began                           time.Time // the present epoch
+	began                           time.Time // the current epoch
 }
 
 // Info describes the run.
@@ -108,31 +109,31 @@ func (f *fit) Info() profiles.RunInfo {
 	return profiles.RunInfo{Schema: schema(), Object: f.name, Parameters: len(f.coefficients), Units: allEpochs}
 }
 
-// Device is nil: a fit runs on the run's goroutine.
+// Device returns nil: a fit runs on the run's goroutine.
 func (f *fit) Device() workload.Device { return nil }
 
-// Apply takes over the switch of the cache.
+// Apply applies the cache switch.
 func (f *fit) Apply(_ context.Context, v settings.Values) error {
 	f.bases.SetEnabled(v.On("basis_cache"))
 	return nil
 }
 
-// Memory is what the fit holds.
+// Memory returns the memory held by the fit.
 func (f *fit) Memory() profiles.Memory {
 	m := profiles.Memory{Caches: f.bases.Counters().Bytes}
 	m.Parts[0], m.Parts[1] = int64(8*len(f.coefficients)), int64(8*(len(f.gradient)+len(f.scratch)))
 	return m
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (f *fit) Close() {}
 
-// basis gives Tₖ(x) for the points of a block, [block, terms], from the cache where it is on.
+// basis returns Tₖ(x) for the points of a block, [block, terms], from the cache if it is on.
 func (f *fit) basis(b int) []float64 {
 	bytes := int64(8 * len(f.scratch))
 	lookup := f.bases.Begin()
 	if kept, ok := f.bases.Get(lookup, b); ok {
-		if f.bases.Due(bytes) { // what a hit saves is measured now and then
+		if f.bases.Due(bytes) { // measure occasionally what a hit saves
 			f.bases.Retime(bytes, f.compute(b, f.scratch))
 		}
 		return kept
@@ -145,7 +146,7 @@ func (f *fit) basis(b int) []float64 {
 	return values
 }
 
-// compute fills in a block's values and returns the nanoseconds that it took.
+// compute fills in a block's values and returns the nanoseconds it took.
 func (f *fit) compute(b int, values []float64) int64 {
 	start, terms := time.Now(), len(f.coefficients)
 	for i := range block {
@@ -158,10 +159,10 @@ func (f *fit) compute(b int, values []float64) int64 {
 	return int64(time.Since(start))
 }
 
-// place is a point's x, from −1 to 1.
+// place returns the x of a point, from −1 to 1.
 func place(i int) float64 { return 2*float64(i)/(points-1) - 1 }
 
-// Iterate goes a step down the gradient of the mean squared error.
+// Iterate takes one gradient descent step on the mean squared error.
 func (f *fit) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return workload.Outcome{}, err
@@ -199,7 +200,7 @@ func (f *fit) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Ou
 	return out, nil
 }
 
-// residue adds a block's part of the gradient and returns the sum of its squared errors.
+// residue adds a block's share of the gradient and returns its sum of squared errors.
 func (f *fit) residue(b int, basis []float64) (squares float64) {
 	for i := range block {
 		x, row := place(b*block+i), basis[i*len(f.coefficients):(i+1)*len(f.coefficients)]

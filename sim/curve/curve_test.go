@@ -123,8 +123,8 @@ func TestTheCacheChangesNoResult(t *testing.T) {
 	}
 }
 
-// An ablation compares the switch of the workload's own table, and refused settings name what
-// would be right.
+// An ablation compares the switch of the workload's own table, and errors about settings name
+// what would be right.
 func TestAFitIsAblatedAndSet(t *testing.T) {
 	r, a := begin(t)
 	if err := r.Ablate(ablation.Options{Rounds: 2, Least: 4, Time: time.Millisecond}); err != nil {

@@ -9,14 +9,14 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// backward is reverse-mode differentiation over the tape: every step of the
-// forward direction, last first, turns the gradient of its result into
-// gradients of its operands. A buffer with several consumers gets their sum.
+// backward is reverse-mode differentiation over the tape: each forward step, last
+// first, turns the gradient of its result into gradients of its operands. A
+// buffer with several consumers gets the sum of their gradients.
 type backward struct {
 	c     *compiler
-	given map[BufferID][]BufferID // gradients that consumers gave to a buffer
-	bound map[BufferID]bool       // gradients that have become variables
-	fused *updates                // of weights whose gradients are not kept, or nil
+	given map[BufferID][]BufferID // gradients contributed by a buffer's consumers
+	bound map[BufferID]bool       // gradients bound to variables
+	fused *updates                // for weights whose gradients are not stored, or nil
 }
 
 // update emits the gradients of the loss and the optimiser's steps.
@@ -44,7 +44,7 @@ func (c *compiler) update(ctx context.Context, loss BufferID) error {
 	return nil
 }
 
-// reaches tells whether a result of a step has a gradient.
+// reaches reports whether a result of a step has a gradient.
 func (b *backward) reaches(t *taped) bool {
 	for _, x := range t.out[:t.results] {
 		if len(b.given[x]) > 0 {
@@ -54,7 +54,7 @@ func (b *backward) reaches(t *taped) bool {
 	return false
 }
 
-// gradient is the one of a step's result, zeros where nobody gave one.
+// gradient returns the gradient of a step's result, zeros if there is none.
 func (b *backward) gradient(t *taped, result int) BufferID {
 	x := t.out[result]
 	if len(b.given[x]) == 0 {
@@ -63,7 +63,7 @@ func (b *backward) gradient(t *taped, result int) BufferID {
 	return b.sum(x, t.layer)
 }
 
-// seed starts with the loss's gradient by itself: 1, or the scaler's factor.
+// seed emits the gradient of the loss by itself: 1, or the scaler's factor.
 func (b *backward) seed(loss BufferID, s *scaler) {
 	var in []BufferID
 	if s != nil {
@@ -73,10 +73,10 @@ func (b *backward) seed(loss BufferID, s *scaler) {
 	b.give(loss, b.emit(t, Seed{Weight: 1}, in, spec{nil, tensor.Float32}))
 }
 
-// wants tells whether a parameter is upstream of x.
+// wants reports whether a parameter is upstream of x.
 func (b *backward) wants(x BufferID) bool { return b.c.reached[x] }
 
-// give adds to the gradient of x, where one is wanted.
+// give adds a term to the gradient of x, if x needs one.
 func (b *backward) give(x, gradient BufferID) {
 	if b.wants(x) {
 		b.given[x] = append(b.given[x], gradient)
@@ -86,10 +86,11 @@ func (b *backward) give(x, gradient BufferID) {
 func (b *backward) spec(x BufferID) spec          { return b.c.spec(x) }
 func (b *backward) shape(x BufferID) tensor.Shape { return b.c.spec(x).shape }
 
-// like is the spec of x's gradient: its shape and type.
+// like returns the spec of x's gradient: the shape and type of x.
 func (b *backward) like(x BufferID) spec { return b.c.spec(x) }
 
-// float32Like is the spec of a gradient that mixed precision leaves in float32.
+// float32Like returns the spec of a gradient that mixed precision keeps in
+// float32.
 func (b *backward) float32Like(x BufferID) spec { return spec{b.shape(x), tensor.Float32} }
 
 // emit appends a step with one new result.
@@ -112,8 +113,8 @@ func (b *backward) emitAll(t *taped, op Op, in []BufferID, out ...spec) []Buffer
 	return ids
 }
 
-// sum is the gradient of x: what its consumers gave, added up. Where they
-// differ in type the sum is float32.
+// sum returns the gradient of x: the sum of its consumers' gradients. If their
+// types differ the sum is float32.
 func (b *backward) sum(x BufferID, layer string) BufferID {
 	given := b.given[x]
 	if len(given) == 1 {
@@ -129,7 +130,7 @@ func (b *backward) sum(x BufferID, layer string) BufferID {
 	return b.emit(t, Add{}, given, b.spec(given[0]))
 }
 
-// parameters gives every parameter that a gradient reached, and its gradient as
+// parameters returns every parameter reached by a gradient, and its gradient as
 // the model's variable.
 func (b *backward) parameters() []trained {
 	var all []trained
@@ -144,8 +145,8 @@ func (b *backward) parameters() []trained {
 	return all
 }
 
-// bind makes the buffer of a gradient the gradient's variable. A buffer that is
-// one already, or of another type, is copied.
+// bind binds the buffer of a gradient to the gradient's variable. A buffer that
+// is already bound, or of another type, is copied.
 func (b *backward) bind(g BufferID, variable int, name string) BufferID {
 	if b.bound[g] || b.spec(g).dtype != tensor.Float32 {
 		op := Op(Cast{})

@@ -6,7 +6,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// LearningRateInput is the scalar input that every training plan has.
+// LearningRateInput is a scalar input of every training plan.
 const LearningRateInput = "lr"
 
 // Conv2D is a convolution of an image by weights [out, in, kh, kw] with a bias
@@ -21,15 +21,15 @@ func (g *Graph) ConvTranspose2D(x, weight, bias Value, stride, pad, outputPad in
 	return g.apply(ConvTranspose2D{Stride: stride, Pad: pad, OutputPad: outputPad}, x, weight, bias)
 }
 
-// BatchNormOptions says how a BatchNorm normalises; see the operator.
+// BatchNormOptions configures a BatchNorm; see the operator.
 type BatchNormOptions struct {
 	Eps, Momentum   float32
 	BatchStatistics bool // training mode
 }
 
 // BatchNorm normalises each channel of an image. It declares name.weight,
-// name.bias, name.running_mean and name.running_var of the image's channels,
-// starting from 1, 0, 0 and 1.
+// name.bias, name.running_mean and name.running_var, one value per channel,
+// initially 1, 0, 0 and 1.
 func (g *Graph) BatchNorm(name string, x Value, o BatchNormOptions) Value {
 	if _, ok := g.use(x); !ok {
 		return Value{}
@@ -51,9 +51,9 @@ func (g *Graph) Activation(x Value, kind ActivationKind) Value {
 }
 
 // CropPad brings the last two axes to target×target by PRISM's rule
-// (spec/prism.md §1.4): when the target is at least the longest axis, zeros
-// around, the smaller half before; else the window from ⌊(h−target)/2⌋+1 on,
-// one pixel later than the centred one.
+// (spec/prism.md §1.4): if the target is at least the longest axis, it pads with
+// zeros, the smaller half first; else it crops the window from ⌊(h−target)/2⌋+1
+// on, one pixel later than the centred one.
 func (g *Graph) CropPad(x Value, target int) Value {
 	if _, ok := g.use(x); !ok {
 		return Value{}
@@ -63,7 +63,7 @@ func (g *Graph) CropPad(x Value, target int) Value {
 		longest = max(longest, d)
 	}
 	if len(x.Shape()) < 2 || target < 1 {
-		return g.fail(fmt.Errorf("crop or pad %v to %d: wants planes and a positive size", x.Shape(), target))
+		return g.fail(fmt.Errorf("crop or pad %v to %d: needs planes and a positive size", x.Shape(), target))
 	}
 	h, w := x.Shape().Plane()
 	if h == target && w == target && target >= longest {
@@ -111,9 +111,9 @@ func (g *Graph) MaskMultiply(z, mask Value) Value { return g.apply(MaskMultiply{
 // ModulusFlip is the modulus of a complex plane, both axes reversed.
 func (g *Graph) ModulusFlip(z Value) Value { return g.apply(ModulusFlip{}, z) }
 
-// Telescope is the amplitude that an aperture sees of a field
-// (spec/prism.md §2.2): flip|F(mask · F(x))|. The field is given as an image, or
-// as its spectrum where another measurement has computed it.
+// Telescope adds the amplitude of a field seen through an aperture (spec/prism.md
+// §2.2): flip|F(mask · F(x))|. The field is given as an image, or as its spectrum
+// if another measurement has computed it.
 func (g *Graph) Telescope(x, mask Value) Value {
 	id, ok := g.use(x)
 	if !ok {
@@ -129,8 +129,8 @@ func (g *Graph) Telescope(x, mask Value) Value {
 	return g.ModulusFlip(g.FFT(g.MaskMultiply(spectrum, mask)))
 }
 
-// Loss compares a prediction with a target plane and gives a scalar; see the
-// operator. No gradient goes to the target.
+// Loss compares a prediction with a target plane and returns a scalar; see the
+// operator. The target gets no gradient.
 func (g *Graph) Loss(prediction, target Value, kind LossKind, normalize bool) Value {
 	return g.apply(Loss{Kind: kind, Normalize: normalize}, prediction, target)
 }

@@ -4,29 +4,30 @@ import (
 	"context"
 )
 
-// Gradient checkpointing: the forward segment is cut into runs of layers, and of a
-// run only what leaves it is kept for the backward pass. The rest gives its memory
-// back and is computed again when the first gradient asks for it, from the run's
-// own operands by the same operators, so that the numbers are the same bits.
+// Gradient checkpointing: the forward segment is cut into runs of layers, and only
+// a run's results used outside it are kept for the backward pass. The memory of
+// the others is released, and they are recomputed when a gradient first needs
+// them, from the run's operands by the same operators, so that results are
+// bit-identical.
 
-// again is an operator that changes something beside its result. A second run in
-// the same iteration uses the Op that again returns, which leaves that alone.
+// again is an operator with a side effect. A second run in the same iteration
+// uses the Op returned by again, which has none.
 type again interface{ again() Op }
 
-// A momentum of 0 leaves the running statistics as they are.
+// A momentum of 0 leaves the running statistics unchanged.
 func (o BatchNorm) again() Op {
 	o.Momentum = 0
 	return o
 }
 
-// runs says which layers of the forward segment are computed again: those from
-// first on, cut into count runs of about the same number of bytes. The zero value
-// keeps every result.
+// runs describes the layers of the forward segment to recompute: those from first
+// on, cut into count runs of about equal size in bytes. The zero value keeps
+// every result.
 type runs struct{ first, count int }
 
-// compileCheckpointed tries every choice of runs and takes, of the plans that save
-// at least 98 % of what the smallest arena saves, the one that computes least
-// again: the early layers hold little and cost much.
+// compileCheckpointed tries every choice of runs. Of the plans that save at least
+// 98 % of the memory saved by the smallest arena, it takes the one that recomputes
+// least: early layers hold little and cost much.
 func (c *compiler) compileCheckpointed(ctx context.Context, loss Value) (*Plan, error) {
 	plain := c.plan
 	plans, smallest := []*Plan{plain}, plain.ArenaBytes
@@ -50,11 +51,11 @@ func (c *compiler) compileCheckpointed(ctx context.Context, loss Value) (*Plan, 
 	return best, nil
 }
 
-// flopsPerByte is about how many operations a processor does in the time in which
-// it moves a byte.
+// flopsPerByte is the approximate number of operations that a processor does in
+// the time it takes to move a byte.
 const flopsPerByte = 8
 
-// cost is a measure of the plan's time, in bytes moved.
+// cost estimates the plan's time, in bytes moved.
 func (p *Plan) cost() int64 {
 	var n int64
 	for i := range p.Steps {
@@ -63,16 +64,16 @@ func (p *Plan) cost() int64 {
 	return n
 }
 
-// checkpoints is what a compiler knows of the results that are computed again.
+// checkpoints is the compiler's state about recomputed results.
 type checkpoints struct {
-	producer map[BufferID]int      // of dropped results: the tape's entry
-	repeated map[BufferID]BufferID // dropped results that were computed again
+	producer map[BufferID]int      // of dropped results: their tape entry
+	repeated map[BufferID]BufferID // dropped results already recomputed
 }
 
-// checkpoint chooses the results of the forward segment that the backward pass
-// does not find any more: those that no other run reads, in the layers of r. The
-// small second results (statistics that were saved for a gradient), outputs and
-// converted weights stay.
+// checkpoint chooses the results of the forward segment to drop before the
+// backward pass: those in the layers of r that no other run reads. Small second
+// results (statistics saved for a gradient), outputs and converted weights are
+// kept.
 func (c *compiler) checkpoint(r runs) checkpoints {
 	p := checkpoints{producer: map[BufferID]int{}, repeated: map[BufferID]BufferID{}}
 	if r.count == 0 {
@@ -96,8 +97,8 @@ func (c *compiler) checkpoint(r runs) checkpoints {
 	return p
 }
 
-// assign gives every entry of the tape the number of its run: 0 for the layers
-// before r.first, then 1, 2, … in order, each of about an equal part of the bytes.
+// assign numbers the run of every tape entry: 0 for the layers before r.first,
+// then 1, 2, … in order, each with about the same number of bytes.
 func (c *compiler) assign(forward []taped, r runs) []int {
 	var total int64
 	bytes, layer := make([]int64, len(forward)), -1
@@ -115,7 +116,7 @@ func (c *compiler) assign(forward []taped, r runs) []int {
 	run := make([]int, len(forward))
 	current, sum := 1, int64(0)
 	for l := r.first; l <= layer; l++ {
-		// A layer belongs to the part that its middle lies in.
+		// A layer belongs to the part that contains its middle.
 		if at := int((2*sum + bytes[l]) * int64(r.count) / (2 * max(total, 1))); at >= current && l > r.first {
 			current++
 		}
@@ -129,7 +130,8 @@ func (c *compiler) assign(forward []taped, r runs) []int {
 	return run
 }
 
-// recallAll is recall for a list, which stays as it is where nothing was dropped.
+// recallAll is recall for a list; it returns the list itself if nothing was
+// dropped.
 func (c *compiler) recallAll(ids []BufferID) []BufferID {
 	if len(c.dropped.producer) == 0 {
 		return ids
@@ -152,8 +154,8 @@ func (c *compiler) layers() int {
 	return n
 }
 
-// recall is a buffer whose value the backward pass can read: x itself, or what it
-// is computed again into, at the first call.
+// recall returns a buffer with the value of x that the backward pass can read: x
+// itself, or the buffer into which the first call recomputes it.
 func (c *compiler) recall(x BufferID) BufferID {
 	i, dropped := c.dropped.producer[x]
 	if !dropped {

@@ -82,7 +82,7 @@ func TestCheckpointingChangesNoBit(t *testing.T) {
 	}
 }
 
-// countAgain counts the steps that repeat another and holds them to their phase.
+// countAgain counts the steps that repeat another and checks their phase.
 func countAgain(t *testing.T, p *nn.Plan) (n int) {
 	t.Helper()
 	for i, s := range p.Steps {

@@ -8,24 +8,27 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Options say what a plan does beside computing the graph's outputs.
+// Options configure what a plan does besides computing the graph's outputs.
 type Options struct {
 	// Train adds the update segment: gradients of the loss and Adam.
 	Train bool
 
-	// AMP is the type that convolutions compute in: BFloat16, Float16, or
-	// Float32 for none. Float16 brings the gradient scaler (spec/prism.md §5.7).
+	// AMP is the type in which convolutions compute: BFloat16, Float16, or
+	// Float32 for no mixed precision. Float16 brings the gradient scaler
+	// (spec/prism.md §5.7).
 	AMP tensor.DType
 
-	// Products says how convolutions multiply float32; a 16-bit AMP has Exact.
+	// Products selects how convolutions multiply float32; with a 16-bit AMP it is
+	// Exact.
 	Products Products
 
-	// Checkpointing keeps fewer results of the forward segment for the backward
-	// pass, which computes them again: less memory, more time, the same numbers.
+	// Checkpointing keeps fewer results of the forward segment and recomputes
+	// them in the backward pass: less memory, more time, the same numbers.
 	Checkpointing bool
 
-	// FusedOptimizer updates a convolution's weights as their gradient is computed,
-	// which then is stored nowhere. A plan with a gradient scaler has none of it.
+	// FusedOptimizer updates a convolution's weights while their gradient is
+	// computed, without storing it. It has no effect on a plan with a gradient
+	// scaler.
 	FusedOptimizer bool
 
 	// Adam's constants; the zero value means DefaultAdam.
@@ -38,20 +41,20 @@ type AdamOptions struct{ Beta1, Beta2, Eps float32 }
 // DefaultAdam has PyTorch's constants (spec/prism.md §5.4).
 var DefaultAdam = AdamOptions{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 
-// Names of the outputs that a plan with a gradient scaler has.
+// Names of the outputs of a plan with a gradient scaler.
 const (
-	GradientScaleOutput = "gradient_scale" // the scale, after the update the next one
+	GradientScaleOutput = "gradient_scale" // the scale; after the update, the next one
 	OverflowOutput      = "overflow"       // 1 when the last update was skipped, else 0
 )
 
-// Compile makes a plan of the graph: the steps that its outputs and the loss
-// need, in the order in which they were built, what leads to EndForward's value
-// first. A plan without Train may have no loss, the zero Value.
+// Compile compiles the graph into a plan: the steps that its outputs and the loss
+// need, in building order, those leading to EndForward's value first. Without
+// Train the loss may be the zero Value.
 //
 // Errors name the layer: the first mistake made while building, an operator
 // without a gradient between the loss and a parameter, a loss that no parameter
-// reaches. A graph of thousands of layers takes long; when ctx ends first, its
-// error is returned.
+// reaches. A graph of thousands of layers takes long to compile; if ctx ends
+// first, its error is returned.
 func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error) {
 	if o.Adam == (AdamOptions{}) {
 		o.Adam = DefaultAdam
@@ -66,7 +69,7 @@ func Compile(ctx context.Context, g *Graph, loss Value, o Options) (*Plan, error
 	return c.compileCheckpointed(ctx, loss)
 }
 
-// compileRuns makes a plan that computes some layers again.
+// compileRuns makes a plan that recomputes some layers.
 func compileRuns(ctx context.Context, g *Graph, loss Value, o Options, again runs) (*compiler, error) {
 	c := &compiler{
 		graph:   g,
@@ -105,9 +108,9 @@ func check(g *Graph, loss Value, o Options) error {
 	case loss.Exists() && loss.graph != g:
 		return errors.New("the loss belongs to another graph")
 	case loss.Exists() && len(loss.Shape()) != 0:
-		return fmt.Errorf("the loss is no scalar but %v", loss.Shape())
+		return fmt.Errorf("the loss is not a scalar but %v", loss.Shape())
 	case !loss.Exists() && o.Train:
-		return errors.New("training wants a loss")
+		return errors.New("training needs a loss")
 	case !loss.Exists() && len(g.outputs) == 0:
 		return errors.New("the graph has neither outputs nor a loss")
 	}
@@ -117,29 +120,29 @@ func check(g *Graph, loss Value, o Options) error {
 // compiler is the state of one Compile.
 type compiler struct {
 	graph   *Graph
-	nodes   []node // of the graph, some of them joined
+	nodes   []node // of the graph, some of them fused
 	options Options
 	plan    *Plan
 	buffers map[int]BufferID // of the graph's values
 	casts   map[cast]BufferID
 	tape    []taped
-	reached []bool // of buffers: a parameter is upstream
+	reached []bool // per buffer: a parameter is upstream
 	names   map[string]int
 	dropped checkpoints
 }
 
-// cast is a conversion that one iteration makes once.
+// cast is a conversion made once per iteration.
 type cast struct {
 	from BufferID
 	to   tensor.DType
 }
 
-// taped is a step of the forward direction as the backward direction sees it.
+// taped is a forward step as recorded for the backward pass.
 type taped struct {
 	op      operator
 	in, out []BufferID
 	layer   string
-	results int // of out: those that gradients come from
+	results int // of out: those that receive gradients
 }
 
 // forward emits the steps of the graph.
@@ -172,7 +175,7 @@ func (c *compiler) forward(ctx context.Context, loss Value) error {
 	return nil
 }
 
-// upstream marks the values that the given ones are computed from, and those.
+// upstream marks the given values and those they are computed from.
 func (g *Graph) upstream(roots []int) []bool {
 	marked := make([]bool, len(g.values))
 	for _, r := range roots {
@@ -204,7 +207,7 @@ func (c *compiler) lowerAll(ctx context.Context, chosen func(value int) bool) er
 	return nil
 }
 
-// lower emits one node, with the conversions that mixed precision wants before it.
+// lower emits one node, preceded by the conversions of mixed precision.
 func (c *compiler) lower(n node) {
 	in, specs := make([]BufferID, len(n.in)), make([]spec, len(n.in))
 	for i, v := range n.in {
@@ -271,7 +274,7 @@ func (c *compiler) convert(from BufferID, to tensor.DType, layer, what string, p
 	return id
 }
 
-// record emits a step of the forward direction and remembers it for the other.
+// record emits a forward step and records it on the tape.
 func (c *compiler) record(name string, op operator, phase Phase, layer string, in, out []BufferID) {
 	c.step(name, op, phase, in, out)
 	c.tape = append(c.tape, taped{op, in, out, layer, 1})
@@ -282,8 +285,8 @@ func (c *compiler) record(name string, op operator, phase Phase, layer string, i
 	}
 }
 
-// stepPhase is the phase that a node's time belongs to: operators that only one
-// phase has are of that phase, others of the one they were built in.
+// stepPhase returns the phase of a node's time: operators that occur in one phase
+// only belong to that phase, others to the one they were built in.
 func stepPhase(n node) Phase {
 	switch n.op.(type) {
 	case FFT, MaskMultiply, ModulusFlip, Measure, Amplitudes:
@@ -294,7 +297,8 @@ func stepPhase(n node) Phase {
 	return n.phase
 }
 
-// buffer is the buffer of a graph's value, made now if it is a leaf.
+// buffer returns the buffer of a graph's value, and creates it if the value is a
+// leaf.
 func (c *compiler) buffer(v int) BufferID {
 	if id, ok := c.buffers[v]; ok {
 		return id
@@ -320,7 +324,7 @@ func (c *compiler) output(name string, id BufferID) {
 	c.plan.outputs[name] = id
 }
 
-// variable is a buffer for a variable of the model.
+// variable returns a buffer for a variable of the model.
 func (c *compiler) variable(i int) BufferID {
 	v := c.graph.model.variables[i]
 	return c.allocate(Buffer{Name: v.Name, Shape: v.Shape, Category: v.Category, Variable: i})
@@ -332,8 +336,8 @@ func (c *compiler) allocate(b Buffer) BufferID {
 	return BufferID(len(c.plan.Buffers) - 1)
 }
 
-// step appends a step with its cost, and before it what computes dropped operands
-// again.
+// step appends a step with its cost, preceded by steps that recompute dropped
+// operands.
 func (c *compiler) step(name string, op Op, phase Phase, in, out []BufferID) {
 	in = c.recallAll(in)
 	s := Step{Name: name, Op: op, Phase: phase, In: in, Out: out}
@@ -367,7 +371,7 @@ func (c *compiler) specs(ids []BufferID) []spec {
 	return s
 }
 
-// name is the step name "layer what", numbered from its second use on.
+// name returns the step name "layer what", numbered from its second use on.
 func (c *compiler) name(layer, what string) string {
 	name := what
 	if layer != "" {

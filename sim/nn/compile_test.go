@@ -79,8 +79,9 @@ func TestSegmentsAndPhases(t *testing.T) {
 	}
 }
 
-// checkPlan holds for every plan: unique names, operands written before they are
-// read, buffers inside the arena and never two in one place at a time.
+// checkPlan checks properties of every plan: unique names, operands written
+// before they are read, buffers inside the arena and never two in one place at a
+// time.
 func checkPlan(t *testing.T, p *nn.Plan) {
 	t.Helper()
 	names := map[string]bool{}
@@ -210,11 +211,11 @@ func TestCompileRefuses(t *testing.T) {
 		options nn.Options
 		want    string
 	}{
-		{"no loss", nn.Value{}, nn.Options{Train: true}, "wants a loss"},
+		{"no loss", nn.Value{}, nn.Options{Train: true}, "needs a loss"},
 		{"nothing to do", nn.Value{}, nn.Options{}, "neither outputs nor a loss"},
 		{"no parameter", loss, nn.Options{Train: true}, "no parameter"},
 		{"loss of another graph", newGraph().Input("l", nil), nn.Options{Train: true}, "another graph"},
-		{"image as loss", x, nn.Options{}, "no scalar"},
+		{"image as loss", x, nn.Options{}, "not a scalar"},
 		{"complex precision", loss, nn.Options{AMP: tensor.Complex64}, "complex64"},
 		{"split products of 16 bit", loss, nn.Options{AMP: tensor.Float16, Products: nn.BF16x3}, "bf16x3 products of fp16"},
 		{"products of no kind", loss, nn.Options{Products: 7}, "products of kind 7"},

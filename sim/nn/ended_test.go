@@ -11,7 +11,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// deep is a graph of so many layers, and its loss.
+// deep returns a graph with the given number of layers, and its loss.
 func deep(layers int) (*nn.Graph, nn.Value) {
 	g := nn.NewGraph(nn.NewModel(nn.ModelOptions{}))
 	x := g.Parameter("x", tensor.Shape{1, 1, 4, 4}, nn.Normal())
@@ -22,7 +22,7 @@ func deep(layers int) (*nn.Graph, nn.Value) {
 	return g, g.Loss(x, g.Input("target", tensor.Shape{1, 1, 4, 4}), nn.L1, false)
 }
 
-// Every part of compiling looks at the context: the steps, their gradients, the places
+// Every part of compiling checks the context: the steps, their gradients, the places
 // of the buffers, the choice of what is computed again.
 func TestAContextEndsCompiling(t *testing.T) {
 	const layers = 20

@@ -1,8 +1,8 @@
 package nn
 
-// fused is the graph's nodes with every ReLU joined to the batch normalisation
-// before it. What lies between them must have no other reader: no second node, no
-// name as an output, no end of the forward segment.
+// fused returns the graph's nodes with every ReLU fused into the batch
+// normalisation before it. The value between them must have no other reader: no
+// second node, no output name, and it must not end the forward segment.
 func (g *Graph) fused() []node {
 	readers := make([]int, len(g.values))
 	for _, n := range g.nodes {
@@ -17,7 +17,7 @@ func (g *Graph) fused() []node {
 		readers[g.ended]++
 	}
 	nodes := make([]node, 0, len(g.nodes))
-	made := make(map[int]int, len(g.nodes)) // which of nodes computes a value
+	made := make(map[int]int, len(g.nodes)) // index of the node that computes a value
 	for _, n := range g.nodes {
 		if op, ok := n.op.(Activation); ok && op.Kind == ReLU && readers[n.in[0]] == 1 {
 			if i, ok := made[n.in[0]]; ok {

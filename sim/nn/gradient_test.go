@@ -67,7 +67,8 @@ func (d *device) read(name string) []float32 {
 	return x
 }
 
-// loss runs the plan with a parameter moved along a direction and gives the loss.
+// loss runs the plan with a parameter moved along a direction and returns the
+// loss.
 func (d *device) loss(name string, at, direction []float32, step float64) float64 {
 	moved := make([]float32, len(at))
 	for i := range at {

@@ -7,7 +7,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// A Graph is a network, what is measured from its output, and the losses. Its
+// A Graph is a network, the measurements of its output, and the losses. Its
 // builder methods return Values and never fail; the first mistake, with the name
 // of the layer that made it, is what Compile returns.
 type Graph struct {
@@ -15,21 +15,21 @@ type Graph struct {
 	values  []value
 	nodes   []node
 	outputs []output
-	leaves  map[leafName]int // values that no node computes
+	leaves  map[leafName]int // values not computed by a node
 	ended   int              // value that ends the forward segment, −1 for none
 	layer   string
 	phase   Phase
 	err     error
 }
 
-// Value is a result in a graph. The zero Value is none: it stands for a bias
-// that a layer does not have.
+// Value is a result in a graph. The zero Value means none, such as a missing
+// bias.
 type Value struct {
 	graph *Graph
 	id    int
 }
 
-// value is what a graph knows of a Value.
+// value is the graph's description of a Value.
 type value struct {
 	spec
 	name      string
@@ -38,7 +38,7 @@ type value struct {
 	parameter *parameter // of parameters
 }
 
-// source says where a value comes from.
+// source is the origin of a value.
 type source uint8
 
 const (
@@ -48,12 +48,12 @@ const (
 	fromStatistic
 )
 
-// node is one operator at its place.
+// node is one operator applied in a graph.
 type node struct {
 	op    operator
 	in    []int
 	out   int
-	more  []int // further results that the graph has a use for
+	more  []int // further results used by the graph
 	layer string
 	phase Phase
 }
@@ -63,20 +63,20 @@ type output struct {
 	value int
 }
 
-// NewGraph begins a graph whose parameters are declared in the model.
+// NewGraph starts a graph whose parameters are declared in the model.
 func NewGraph(m *Model) *Graph { return &Graph{model: m, leaves: map[leafName]int{}, ended: -1} }
 
-// Model is the model that the graph's parameters belong to.
+// Model returns the model of the graph's parameters.
 func (g *Graph) Model() *Model { return g.model }
 
-// Err is the first mistake made while building, or nil.
+// Err returns the first mistake made while building, or nil.
 func (g *Graph) Err() error { return g.err }
 
-// Layer names the operators that are added next, for step names and errors, and
-// says which phase of an iteration their time belongs to.
+// Layer names the operators added next, for step names and errors, and sets the
+// phase of an iteration to which their time belongs.
 func (g *Graph) Layer(name string, phase Phase) { g.layer, g.phase = name, phase }
 
-// Shape is the value's shape; nil for none.
+// Shape returns the value's shape; nil for the zero Value.
 func (v Value) Shape() tensor.Shape {
 	if v.graph == nil {
 		return nil
@@ -84,10 +84,11 @@ func (v Value) Shape() tensor.Shape {
 	return v.graph.values[v.id].shape
 }
 
-// Exists tells a value from none.
+// Exists reports whether v is not the zero Value.
 func (v Value) Exists() bool { return v.graph != nil }
 
-// Parameter declares a trainable array, or finds it when the model has it.
+// Parameter declares a trainable array, or returns it if the model has it
+// already.
 func (g *Graph) Parameter(name string, shape tensor.Shape, init Init) Value {
 	p, err := g.model.parameter(name, shape, init)
 	if err != nil {
@@ -96,8 +97,8 @@ func (g *Graph) Parameter(name string, shape tensor.Shape, init Init) Value {
 	return g.leaf(value{spec: spec{shape, tensor.Float32}, name: name, source: fromParameter, variable: p.value, parameter: p})
 }
 
-// Statistic declares an array of the model that the network keeps up to date by
-// itself, as the running mean of a BatchNorm; no gradient reaches it.
+// Statistic declares an array of the model that the network itself updates, such
+// as the running mean of a BatchNorm; it gets no gradient.
 func (g *Graph) Statistic(name string, shape tensor.Shape, init Init) Value {
 	i, err := g.model.statistic(name, shape, init)
 	if err != nil {
@@ -106,8 +107,8 @@ func (g *Graph) Statistic(name string, shape tensor.Shape, init Init) Value {
 	return g.leaf(value{spec: spec{shape, tensor.Float32}, name: name, source: fromStatistic, variable: i})
 }
 
-// Input declares a float32 array that the caller writes: a mask, a target. A
-// name stands for one input of the graph, however often it is asked for.
+// Input declares a float32 array that the caller writes: a mask, a target. Calls
+// with the same name return the same input.
 func (g *Graph) Input(name string, shape tensor.Shape) Value {
 	if name == LearningRateInput {
 		return g.fail(fmt.Errorf("input %q: the name is the optimiser's", name))
@@ -115,7 +116,7 @@ func (g *Graph) Input(name string, shape tensor.Shape) Value {
 	return g.leaf(value{spec: spec{shape, tensor.Float32}, name: name, source: fromInput})
 }
 
-// Output names a value that the caller reads: it keeps its memory for the whole
+// Output names a value for the caller to read: it keeps its memory for the whole
 // plan. A value may have several names.
 func (g *Graph) Output(name string, v Value) {
 	if id, ok := g.use(v); ok {
@@ -130,21 +131,21 @@ func (g *Graph) Output(name string, v Value) {
 }
 
 // EndForward marks the network's output: the forward segment of the plans holds
-// what leads to it, the evaluate segment the rest. Without a mark everything
-// before the gradients is in the forward segment.
+// the steps leading to it, the evaluate segment the rest. Without EndForward
+// everything before the gradients is in the forward segment.
 func (g *Graph) EndForward(v Value) {
 	if id, ok := g.use(v); ok {
 		g.ended = id
 	}
 }
 
-// leafName is what a leaf is known by.
+// leafName identifies a leaf.
 type leafName struct {
 	source source
 	name   string
 }
 
-// leaf adds a value that no node computes, once per name.
+// leaf adds a value not computed by a node, once per name.
 func (g *Graph) leaf(v value) Value {
 	key := leafName{v.source, v.name}
 	if id, known := g.leaves[key]; known {
@@ -164,11 +165,11 @@ func (g *Graph) add(v value) Value {
 	return Value{g, len(g.values) - 1}
 }
 
-// apply adds an operator on operands; a zero Value is only allowed, and left
-// out, as the last operand.
+// apply adds an operator on operands; the zero Value is allowed only as the last
+// operand, and is left out.
 func (g *Graph) apply(op operator, in ...Value) Value { return g.applyAll(op, 1, in...)[0] }
 
-// applyAll is apply of an operator whose first count results are all values.
+// applyAll is apply for an operator whose first count results all become values.
 func (g *Graph) applyAll(op operator, count int, in ...Value) []Value {
 	none := make([]Value, count)
 	if g.err != nil {
@@ -217,7 +218,7 @@ func (g *Graph) use(v Value) (int, bool) {
 	return v.id, true
 }
 
-// fail keeps the first error and returns no value.
+// fail records the first error and returns the zero Value.
 func (g *Graph) fail(err error) Value {
 	if g.err == nil {
 		if g.layer != "" {

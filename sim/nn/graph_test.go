@@ -112,7 +112,7 @@ func TestMistakesNameTheLayer(t *testing.T) {
 		{"mask size", func(g *nn.Graph, x nn.Value) nn.Value { return g.Telescope(x, g.Input("m", tensor.Shape{8, 9})) }, "mask has shape"},
 		{"mask of an image", func(g *nn.Graph, x nn.Value) nn.Value {
 			return g.MaskMultiply(x, g.Input("m", tensor.Shape{8, 8}))
-		}, "wants a spectrum"},
+		}, "needs a spectrum"},
 		{"several planes", func(g *nn.Graph, x nn.Value) nn.Value { return g.Loss(x, x, nn.L1, false) }, "one plane"},
 		{"loss of two sizes", func(g *nn.Graph, x nn.Value) nn.Value {
 			return g.Loss(g.Input("y", tensor.Shape{1, 8, 8}), g.Input("z", tensor.Shape{1, 8, 9}), nn.L1, false)
@@ -126,7 +126,7 @@ func TestMistakesNameTheLayer(t *testing.T) {
 			return g.Loss(y, y, nn.MSSSIM, false)
 		}, "sides of 11"},
 		{"weights of a sum", func(g *nn.Graph, x nn.Value) nn.Value { return g.WeightedSum([]float32{1}, x, x) }, "2 operands and 1 weights"},
-		{"sum of images", func(g *nn.Graph, x nn.Value) nn.Value { return g.WeightedSum([]float32{1}, x) }, "wants scalars"},
+		{"sum of images", func(g *nn.Graph, x nn.Value) nn.Value { return g.WeightedSum([]float32{1}, x) }, "needs scalars"},
 		{"one pixel has no variance", func(g *nn.Graph, x nn.Value) nn.Value {
 			return g.BatchNorm("bn", g.Input("y", tensor.Shape{1, 4, 1, 1}), nn.BatchNormOptions{BatchStatistics: true})
 		}, "no variance"},

@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// Init fills a parameter with its initial values. The generator belongs to the
-// parameter alone: its stream follows from the model's seed and the parameter's
-// name, so that a layer starts from the same numbers whatever else the network
-// holds. A long parameter is filled part by part, in order.
+// Init fills a parameter with its initial values. Each parameter has its own
+// generator, seeded by the model's seed and the parameter's name, so that a layer
+// starts from the same numbers whatever else the network contains. A long
+// parameter is filled part by part, in order.
 type Init func(r *rand.Rand, dst []float32)
 
 // Constant sets every element to v.
@@ -42,7 +42,7 @@ func FanInUniform(fanIn int) Init {
 	}
 }
 
-// stream is the generator of one parameter.
+// stream returns the generator of one parameter.
 func stream(seed uint64, name string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(name))

@@ -16,12 +16,12 @@ type lifetime struct {
 	first, last int
 }
 
-// overlaps tells whether two buffers hold values at the same step.
+// overlaps reports whether two buffers hold values at the same step.
 func (l lifetime) overlaps(m lifetime) bool { return l.first <= m.last && m.first <= l.last }
 
-// planMemory gives every buffer of the arena its offset. The largest buffers are
-// placed first, each in the smallest gap that fits between those that live at the
-// same time. That takes the square of their number.
+// planMemory assigns every arena buffer its offset. The largest buffers are
+// placed first, each in the smallest gap that fits between those alive at the
+// same time. The cost is quadratic in the number of buffers.
 func (p *Plan) planMemory(ctx context.Context) error {
 	lives := p.lifetimes()
 	sort.SliceStable(lives, func(i, j int) bool {
@@ -46,8 +46,8 @@ func (p *Plan) planMemory(ctx context.Context) error {
 	return nil
 }
 
-// gap is the offset of the smallest space that l fits in beside the buffers
-// alive with it, or the end of them.
+// gap returns the offset of the smallest gap that fits l between the buffers
+// alive with it, or the end of the last one.
 func (p *Plan) gap(placed []lifetime, l lifetime) int64 {
 	best, bestSize := int64(-1), int64(0)
 	end := int64(0)
@@ -67,7 +67,7 @@ func (p *Plan) gap(placed []lifetime, l lifetime) int64 {
 	return best
 }
 
-// lifetimes lists the buffers of the arena that steps touch or that are pinned.
+// lifetimes lists the arena buffers that are used by steps or pinned.
 func (p *Plan) lifetimes() []lifetime {
 	first, last := make([]int, len(p.Buffers)), make([]int, len(p.Buffers))
 	for i := range first {

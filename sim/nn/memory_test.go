@@ -9,7 +9,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// span is a buffer's place and the steps between which it holds values, counted
+// span is a buffer's offset and the steps between which it holds values, counted
 // here from the plan alone.
 type span struct {
 	name        string
@@ -40,8 +40,9 @@ func spans(p *nn.Plan) []span {
 	return all
 }
 
-// checkMemory holds for every plan: no two buffers that are alive together share
-// a byte, offsets are aligned and inside the arena, and the categories add up.
+// checkMemory checks properties of every plan: no two buffers that are alive
+// together share a byte, offsets are aligned and inside the arena, and the
+// categories add up.
 func checkMemory(t *testing.T, p *nn.Plan) {
 	t.Helper()
 	all := spans(p)

@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// A Model is the registry of what outlives plans: parameters with their
+// A Model is the registry of the arrays that outlive plans: parameters with their
 // gradients and Adam moments, running statistics, the step counter and the
 // gradient scaler. Several graphs declare their parameters in one Model, by name,
 // and so share them; every plan of those graphs runs on one State.
@@ -17,7 +17,7 @@ type Model struct {
 	amsgrad   bool
 	sealed    bool
 	variables []Variable
-	inits     map[int]Init // of variables whose values are still to be drawn
+	inits     map[int]Init // of variables whose values have yet to be drawn
 	index     map[string]int
 	params    []*parameter
 	byName    map[string]*parameter
@@ -25,14 +25,14 @@ type Model struct {
 	step, scale, good int
 }
 
-// parameter holds the variable indices that belong to one trainable array.
+// parameter holds the variable indices of one trainable array.
 type parameter struct {
 	name               string
 	value, grad        int
 	moment, second, vm int // vm is −1 without AMSGrad
 }
 
-// The names of the variables that belong to no parameter.
+// The names of variables that belong to no parameter.
 const (
 	StepVariable  = "adam.step"    // Adam's step counter
 	ScaleVariable = "scaler.scale" // the gradient scaler's factor
@@ -59,18 +59,18 @@ func NewModel(o ModelOptions) *Model {
 }
 
 // Variables lists every array of the model, without the initial values of the
-// parameters; a Variable's index is its place here. The model takes no new parameters
-// afterwards, because a State has been or will be allocated from the list.
+// parameters; a Variable's index is its position in the list. The model accepts no
+// new parameters afterwards, because States are allocated from the list.
 func (m *Model) Variables() []Variable {
 	m.sealed = true
 	return m.variables
 }
 
-// InitialVariables is Variables with the initial values, which every call draws anew
-// and alike from the seed: for a State, after which nobody needs them. The error is
-// that of a context that ended before.
+// InitialVariables is Variables with the initial values, which every call draws
+// again from the seed: they are needed only to create a State. It returns the error
+// of ctx if that ends first.
 func (m *Model) InitialVariables(ctx context.Context) ([]Variable, error) {
-	const atOnce = 1 << 20 // numbers drawn between two looks at the context
+	const atOnce = 1 << 20 // numbers drawn between checks of the context
 	all := slices.Clone(m.Variables())
 	for i, init := range m.inits {
 		v := &all[i]
@@ -100,7 +100,7 @@ func (m *Model) ParameterNames() []string {
 	return names
 }
 
-// ParameterCount is the number of trainable numbers.
+// ParameterCount returns the number of trainable numbers.
 func (m *Model) ParameterCount() int {
 	n := 0
 	for _, p := range m.params {
@@ -109,9 +109,9 @@ func (m *Model) ParameterCount() int {
 	return n
 }
 
-// ResetMoments gives a state a fresh Adam, as every sample starts with
-// (spec/prism.md §5.3): moments and step counter return to zero. The gradient
-// scaler, of which a run has one, keeps its state.
+// ResetMoments resets Adam's moments and step counter to zero, as at the start of
+// every sample (spec/prism.md §5.3). The gradient scaler, one per run, keeps its
+// state.
 func (m *Model) ResetMoments(ctx context.Context, s State) error {
 	for i, v := range m.variables {
 		if v.Category != Moments {
@@ -131,7 +131,7 @@ func (m *Model) add(v Variable) int {
 	return i
 }
 
-// parameter returns the trainable array of that name, declared now if need be.
+// parameter returns the trainable array of that name, and declares it if needed.
 func (m *Model) parameter(name string, shape tensor.Shape, init Init) (*parameter, error) {
 	if p, ok := m.byName[name]; ok {
 		if have := m.variables[p.value].Shape; !have.Equal(shape) {
@@ -156,7 +156,7 @@ func (m *Model) parameter(name string, shape tensor.Shape, init Init) (*paramete
 	return p, nil
 }
 
-// statistic returns the variable of that name that no gradient reaches.
+// statistic returns the variable of that name, which gets no gradient.
 func (m *Model) statistic(name string, shape tensor.Shape, init Init) (int, error) {
 	if i, ok := m.index[name]; ok {
 		if have := m.variables[i].Shape; !have.Equal(shape) {
@@ -172,7 +172,7 @@ func (m *Model) statistic(name string, shape tensor.Shape, init Init) (int, erro
 	return i, nil
 }
 
-// free tells whether a variable of that name and shape can be declared.
+// free reports whether a variable of that name and shape can be declared.
 func (m *Model) free(name string, shape tensor.Shape) error {
 	if _, taken := m.index[name]; taken {
 		return fmt.Errorf("parameter %q: the name is taken", name)

@@ -85,7 +85,7 @@ func TestInitialValuesFollowSeedAndName(t *testing.T) {
 	}
 }
 
-// recorder is a State that notes what was reset.
+// recorder is a State that records resets.
 type recorder struct {
 	nn.State
 	reset map[int]bool

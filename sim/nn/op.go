@@ -1,20 +1,20 @@
 package nn
 
-// An Op says what one step of a plan computes. Ops are plain values: a backend
+// An Op is the computation of one step of a plan. Ops are plain values: a backend
 // switches on their type and provides a kernel for each (see Backend).
 //
 // Conventions are PyTorch's: images are [N, C, H, W], Conv2D weights
 // [out, in, kh, kw], ConvTranspose2D weights [in, out, kh, kw]. Every "In:" and
 // "Out:" list below is the order of Step.In and Step.Out. Operands are float32
 // unless the plan's buffer says bf16 or fp16; a kernel then computes in float32
-// on the widened values and rounds its result to nearest even once, at the
-// store. Reductions accumulate in float64 where that is free and always in a
-// fixed order, whatever the number of threads.
+// on the widened values and rounds its result to nearest even once, when storing.
+// Reductions accumulate in float64 if that is free, and always in a fixed order,
+// whatever the number of threads.
 type Op interface {
-	// opName is the operation's name in step names and errors.
+	// opName returns the operation's name for step names and errors.
 	opName() string
-	// flops counts additions and multiplications for operands and results of
-	// these shapes; other functions count as one each.
+	// flops returns the number of additions and multiplications for operands and
+	// results of these shapes; other functions count as one each.
 	flops(in, out []spec) int64
 }
 
@@ -55,19 +55,19 @@ type BiasGrad struct{}
 // running = (1−Momentum)·running + Momentum·batch. Otherwise it uses the
 // running statistics and leaves them alone.
 // In: x, gamma, beta, runningMean, runningVar (all [C] float32 but x).
-// With ReLU, y = max(0, the normalised value): the compiler joins a ReLU to the
-// normalisation before it, where nobody else reads what lies between them.
-// Out: y, and in training mode mean [C], inverseStd [C], which BatchNormGrad
-// reads, runningMean, runningVar (the same buffers as the inputs).
+// With ReLU, y = max(0, the normalised value): the compiler fuses a ReLU into the
+// normalisation before it if the value between them has no other reader. Out: y,
+// and in training mode mean [C], inverseStd [C], which BatchNormGrad reads,
+// runningMean, runningVar (the same buffers as the inputs).
 type BatchNorm struct {
 	Eps, Momentum float32
 	Train         bool
 	ReLU          bool
 }
 
-// BatchNormGrad is the gradient of a training-mode BatchNorm, with ReLU of one
-// that has it.
-// In: x, gy, gamma, mean, inverseStd, and beta with ReLU. Out: gx, ggamma, gbeta.
+// BatchNormGrad is the gradient of a training-mode BatchNorm, with ReLU if the
+// BatchNorm has it. In: x, gy, gamma, mean, inverseStd, and beta with ReLU. Out:
+// gx, ggamma, gbeta.
 type BatchNormGrad struct{ ReLU bool }
 
 // ActivationKind names an element-wise function.
@@ -141,10 +141,10 @@ const (
 	MSSSIM
 )
 
-// Loss compares two planes and gives a scalar. Normalize divides L1 by
-// mean|target|+1e-8 and L2 by mean(target²)+1e-8; SSIM ignores it.
-// In: prediction, target (float32 of one shape [...,H,W], one plane). Out: loss
-// (scalar), saved: what LossGrad needs, float32 of LossSaved(kind, H, W) elements.
+// Loss compares two planes and returns a scalar. Normalize divides L1 by
+// mean|target|+1e-8 and L2 by mean(target²)+1e-8; SSIM ignores it. In: prediction,
+// target (float32 of one shape [...,H,W], one plane). Out: loss (scalar), saved:
+// the data for LossGrad, LossSaved(kind, H, W) float32 elements.
 type Loss struct {
 	Kind      LossKind
 	Normalize bool
@@ -164,9 +164,9 @@ type WeightedSum struct{ Weights []float32 }
 // scaler. In: scale (scalar) or nothing. Out: scalar.
 type Seed struct{ Weight float32 }
 
-// Unscale divides a gradient by the scale and raises found when an element is
-// not finite: found = 1, else found keeps its value. In: g, scale, found.
-// Out: g, found (the same buffers).
+// Unscale divides a gradient by the scale and sets found to 1 if an element is
+// not finite; else found keeps its value. In: g, scale, found. Out: g, found (the
+// same buffers).
 type Unscale struct{}
 
 // Fill sets every element to a constant. Out: y.
@@ -227,7 +227,7 @@ func (AdamStep) opName() string                  { return "Adam step" }
 func (Adam) opName() string                      { return "Adam" }
 func (ScalerUpdate) opName() string              { return "scaler" }
 
-// joined is the part of a normalisation's name that tells of its ReLU.
+// joined returns the part of a normalisation's name that mentions its ReLU.
 func joined(relu bool) string {
 	if relu {
 		return "+ReLU"

@@ -6,25 +6,26 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// operator is an Op that a graph can hold. Together with the Op's flops these
-// methods are all that the graph and the compiler know about it, and they stand
-// together in the file of the operator's family; a new operator needs no more.
+// operator is an Op that a graph can hold. Together with the Op's flops, these
+// methods are all that the graph and the compiler know about it; they are defined
+// together in the file of the operator's family. A new operator needs nothing
+// else.
 type operator interface {
 	Op
 
-	// infer checks the operands and gives the results.
+	// infer checks the operands and returns the results.
 	infer(in []spec) ([]result, error)
 
-	// precision says which operands mixed precision converts.
+	// precision returns which operands mixed precision converts.
 	precision() precision
 
-	// backward emits the steps that carry the gradient gy of the first result
-	// to the operands that want one.
+	// backward emits the steps that propagate the gradient gy of the first result
+	// to the operands that need one.
 	backward(b *backward, t *taped, gy BufferID) error
 }
 
-// sized is an operator that knows the size of its result, which its Op does
-// not: kernel is the Op that the plan's step holds.
+// sized is an operator that, unlike its Op, knows the size of its result: kernel
+// returns the Op held by the plan's step.
 type sized interface{ kernel() Op }
 
 // spec is the shape and element type of an operand.
@@ -35,25 +36,25 @@ type spec struct {
 
 func (s spec) elements() int64 { return int64(s.shape.Elements()) }
 
-// result is what an operator gives: a new array, or an operand changed in place.
+// result is a result of an operator: a new array, or an operand changed in place.
 type result struct {
 	spec
 	inPlace bool
-	operand int // which operand, when inPlace
+	operand int // which operand, if inPlace
 }
 
-// precision is an operator's part in mixed precision, by the rules of PyTorch's
-// autocast (spec/prism.md §5.7).
+// precision is the treatment of an operator by mixed precision, following
+// PyTorch's autocast (spec/prism.md §5.7).
 type precision uint8
 
 const (
-	follow  precision = iota // runs on what it is given
+	follow  precision = iota // runs on operands as given
 	reduced                  // its first two operands are converted to 16 bit
 	full                     // 16-bit operands are converted to float32
 	widest                   // operands of several types are converted to float32
 )
 
-// operandType is the element type that operand i of in is converted to.
+// operandType returns the element type to which operand i of in is converted.
 func (p precision) operandType(in []spec, i int, amp tensor.DType) tensor.DType {
 	have := in[i].dtype
 	switch {
@@ -76,12 +77,12 @@ func (p precision) operandType(in []spec, i int, amp tensor.DType) tensor.DType 
 // image checks that a spec has the axes [N, C, H, W].
 func image(s spec) error {
 	if len(s.shape) != 4 {
-		return fmt.Errorf("wants an image [N, C, H, W], not %v", s.shape)
+		return fmt.Errorf("needs an image [N, C, H, W], not %v", s.shape)
 	}
 	return nil
 }
 
-// operands checks how many operands an operator was given.
+// operands checks the number of operands of an operator.
 func operands(in []spec, least, most int) error {
 	if len(in) < least || len(in) > most {
 		return fmt.Errorf("has %d operands", len(in))
@@ -89,7 +90,7 @@ func operands(in []spec, least, most int) error {
 	return nil
 }
 
-// one is the result list of an operator with one new result.
+// one returns the result list of an operator with one new result.
 func one(shape tensor.Shape, dtype tensor.DType) []result {
 	return []result{{spec: spec{shape, dtype}}}
 }

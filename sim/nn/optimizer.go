@@ -17,8 +17,9 @@ type trained struct {
 // scaler holds the buffers of the gradient scaler of a float16 plan.
 type scaler struct{ scale, good, found BufferID }
 
-// newScaler makes the scaler's buffers and names its outputs; nil without
-// float16, whose small range alone needs one.
+// newScaler makes the scaler's buffers and names its outputs; it returns nil
+// unless the type is float16, the only one whose range is small enough to need a
+// scaler.
 func (c *compiler) newScaler() *scaler {
 	if c.options.AMP != tensor.Float16 {
 		return nil
@@ -36,7 +37,8 @@ func (c *compiler) emitOptimizer(layer string, op Op, in, out []BufferID) {
 	c.step(c.name(layer, op.opName()), op, PhaseOptimizer, in, out)
 }
 
-// beginAdam advances the step counter and gives what every update reads.
+// beginAdam advances the step counter and returns the operands common to all
+// updates.
 func (c *compiler) beginAdam(s *scaler) (rate, step BufferID) {
 	rate, step = c.input(LearningRateInput, nil), c.variable(c.graph.model.step)
 	advance := []BufferID{step}
@@ -47,13 +49,14 @@ func (c *compiler) beginAdam(s *scaler) (rate, step BufferID) {
 	return rate, step
 }
 
-// adam is the operator with the plan's constants.
+// adam returns the operator with the plan's constants.
 func (c *compiler) adam(scaler bool) Adam {
 	o := c.options.Adam
 	return Adam{Beta1: o.Beta1, Beta2: o.Beta2, Eps: o.Eps, AMSGrad: c.graph.model.amsgrad, Scaler: scaler}
 }
 
-// adamState is what Adam updates of a parameter: its value and its moments.
+// adamState returns the variables of a parameter that Adam updates: its value and
+// its moments.
 func (c *compiler) adamState(p *parameter, value BufferID) []BufferID {
 	state := []BufferID{value, c.variable(p.moment), c.variable(p.second)}
 	if c.graph.model.amsgrad {
@@ -63,7 +66,8 @@ func (c *compiler) adamState(p *parameter, value BufferID) []BufferID {
 }
 
 // optimize emits Adam for the parameters, between the scaler's steps if there is one.
-// Begun says that updates came before, with the step counter's advance.
+// begun means that updates were already emitted, and with them the step counter's
+// advance.
 func (c *compiler) optimize(all []trained, s *scaler, begun *updates) {
 	emit := c.emitOptimizer
 	if s != nil {

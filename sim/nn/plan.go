@@ -4,15 +4,14 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// A Plan is a graph made ready to run: an ordered list of steps over buffers
-// whose places are fixed. It is plain data; a Backend turns it into an
-// Executable.
+// A Plan is a compiled graph: an ordered list of steps over buffers at fixed
+// offsets. It is plain data; a Backend turns it into an Executable.
 type Plan struct {
 	Steps   []Step
 	Buffers []Buffer
 
-	// ArenaBytes is the size of the memory that holds every buffer that lives
-	// only within the plan (Buffer.Variable < 0).
+	// ArenaBytes is the size of the memory for all buffers that live only within
+	// the plan (Buffer.Variable < 0).
 	ArenaBytes int64
 
 	// Segments[s] is the half-open range of steps that belong to Segment s.
@@ -21,8 +20,8 @@ type Plan struct {
 	inputs, outputs map[string]BufferID
 }
 
-// A Segment is a part of an iteration that the caller runs on its own: the
-// stop rule looks at the losses before it pays for the update.
+// A Segment is a separately run part of an iteration: the stop rule checks the
+// losses before paying for the update.
 type Segment uint8
 
 // The segments, in order. Forward ends with the network's output, Evaluate
@@ -44,19 +43,20 @@ type Buffer struct {
 	DType    tensor.DType
 	Category Category
 
-	// Variable is the index of the Variable that this buffer is, whose memory
-	// outlives the plan, or -1 when the buffer lives in the plan's arena.
+	// Variable is the index of the buffer's Variable, whose memory outlives the
+	// plan, or -1 if the buffer lives in the plan's arena.
 	Variable int
 
-	// Offset is the buffer's place in the arena in bytes, a multiple of 64.
+	// Offset is the buffer's offset in the arena in bytes, a multiple of 64.
 	Offset int64
 
 	// Pinned buffers (inputs and named outputs) keep their memory for the whole
-	// plan; the others share it with buffers that are never alive together.
+	// plan; the others share theirs with buffers that are never alive at the same
+	// time.
 	Pinned bool
 }
 
-// Bytes is the size of the buffer.
+// Bytes returns the size of the buffer.
 func (b *Buffer) Bytes() int64 { return int64(b.Shape.Elements()) * b.DType.Size() }
 
 // Step is one kernel call.
@@ -69,8 +69,8 @@ type Step struct {
 	FLOPs int64 // additions and multiplications
 	Bytes int64 // bytes read and written at least once
 
-	// Products says how a convolution or its gradients multiply; other steps
-	// have Exact.
+	// Products selects how a convolution or its gradients multiply; it is Exact
+	// for other steps.
 	Products Products
 }
 
@@ -81,17 +81,17 @@ const (
 	// Exact multiplies the operands as they are.
 	Exact Products = iota
 
-	// BF16x3 takes each float32 operand apart, high = bf16(x) and low =
-	// bf16(x − high), and adds high·high + high·low + low·high in float32: three
-	// products that a processor with matrix instructions for bf16 computes fast,
-	// with an error of a few parts in a million.
+	// BF16x3 splits each float32 operand into high = bf16(x) and low = bf16(x −
+	// high), and adds high·high + high·low + low·high in float32: three products
+	// that a processor with matrix instructions for bf16 computes fast, with an
+	// error of a few parts in a million.
 	BF16x3
 )
 
-// String is the name of the setting that asks for these products.
+// String returns the name of the setting for these products.
 func (p Products) String() string { return [...]string{"exact", "bf16x3"}[p] }
 
-// Category says what a buffer is for; memory is reported by category.
+// Category is the purpose of a buffer; memory is reported by category.
 type Category uint8
 
 // The memory categories.
@@ -105,13 +105,13 @@ const (
 	NumCategories
 )
 
-// String is the category's name on screen.
+// String returns the category's name for display.
 func (c Category) String() string {
 	return [...]string{"weights", "gradients", "moments", "activations", "inputs", "scratch"}[c]
 }
 
 // Input returns the buffer of the graph's input of that name. The second result
-// is false when the plan has none.
+// is false if the plan has none.
 func (p *Plan) Input(name string) (BufferID, bool) { id, ok := p.inputs[name]; return id, ok }
 
 // Output returns the buffer of the graph's output of that name.
@@ -124,6 +124,6 @@ type Variable struct {
 	Shape    tensor.Shape
 	Category Category
 
-	// Initial gives the values at the start; nil means zeros.
+	// Initial returns the initial values; nil means zeros.
 	Initial []float32
 }

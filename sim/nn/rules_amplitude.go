@@ -7,13 +7,14 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// Amplitudes is the telescope for any loss, as Measure a strip of sixteen rows or
-// columns at a time: measurement i is the mean of flip|F(m · F(x))| over the next
-// Apertures[i] masks m, see FFT. It keeps the directions z/|z| for its gradient.
+// Amplitudes is the telescope for any loss, which works like Measure on strips of
+// sixteen rows or columns: measurement i is the mean of flip|F(m · F(x))| over
+// the next Apertures[i] masks m, see FFT. It keeps the directions z/|z| for its
+// gradient.
 //
 // In: x (float32, one plane, sides MeasureSides allows), then the masks [H, W]. Out:
-// for each measurement an amplitude of x's shape, then directions (float32, for every
-// mask MeasureSaved(H, W) elements, the backend's own).
+// for each measurement an amplitude of x's shape, then directions (float32,
+// MeasureSaved(H, W) elements per mask, private to the backend).
 type Amplitudes struct {
 	Apertures []int
 	MeasureFrame
@@ -76,7 +77,8 @@ func (o Amplitudes) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// Amplitudes adds the telescope's view of an image through each measurement's masks.
+// Amplitudes adds the telescope's amplitude of an image for each measurement's
+// masks.
 func (g *Graph) Amplitudes(x Value, o MeasureFrame, masks ...[]Value) []Value {
 	op, in := Amplitudes{MeasureFrame: o}, []Value{x}
 	for _, m := range masks {
@@ -86,7 +88,8 @@ func (g *Graph) Amplitudes(x Value, o MeasureFrame, masks ...[]Value) []Value {
 	return g.applyAll(op, len(masks), in...)
 }
 
-// The transforms count as they would unpruned: a real plane's and one for every mask.
+// Transforms are counted as if unpruned: one of the real plane and one for every
+// mask.
 func (o Amplitudes) flops(in, _ []spec) int64 {
 	plane := []spec{{in[0].shape, tensor.Complex64}}
 	n := int64(o.Masks())

@@ -61,7 +61,7 @@ func convolution(in []spec, stride, pad, inAxis, outAxis int) error {
 	x, w := in[0].shape, in[1].shape
 	switch {
 	case len(w) != 4:
-		return fmt.Errorf("wants weights of four axes, not %v", w)
+		return fmt.Errorf("needs weights of four axes, not %v", w)
 	case w[inAxis] != x[1]:
 		return fmt.Errorf("weights %v take %d channels, the image %v has %d", w, w[inAxis], x, x[1])
 	case len(in) == 3 && !in[2].shape.Equal(tensor.Shape{w[outAxis]}):
@@ -73,8 +73,8 @@ func convolution(in []spec, stride, pad, inAxis, outAxis int) error {
 }
 
 // convolution emits the gradients of a convolution's image, weights and bias.
-// The weights' gradient is float32 also where the weights are not. Weights that are updated
-// at once wait until the image's gradient has read them.
+// The weight gradient is float32 even if the weights are not. Weights updated by a fused
+// step are updated only after the image's gradient has read them.
 func (b *backward) convolution(t *taped, gy BufferID, gradInput Op, o ConvAdam) {
 	x, w := t.in[0], t.in[1]
 	gradWeight := func() { b.give(w, b.emit(t, o.gradient(), []BufferID{x, gy}, b.float32Like(w))) }
@@ -105,9 +105,8 @@ func (ConvTranspose2DGradInput) flops(in, out []spec) int64  { return kernelFLOP
 func (ConvTranspose2DGradWeight) flops(in, out []spec) int64 { return kernelFLOPs(in[0], out[0]) }
 func (BiasGrad) flops(in, _ []spec) int64                    { return in[0].elements() }
 
-// kernelFLOPs is the cost of meeting every weight once at every pixel of the
-// image on the side that the kernel does not spread over: the output of a
-// convolution, the input of a transposed one.
+// kernelFLOPs returns the cost of using every weight once per pixel of the
+// smaller side: the output of a convolution, the input of a transposed one.
 func kernelFLOPs(side, weight spec) int64 {
 	h, w := side.shape.Plane()
 	return 2 * int64(side.shape[0]) * int64(h) * int64(w) * weight.elements()

@@ -6,30 +6,30 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// ConvAdam is Adam of a convolution's weights together with their gradient, that of
-// Conv2D or, Transposed, of ConvTranspose2D: a part of the gradient is used as soon as it is
-// computed and kept by nobody. The numbers are those of the two operators in turn.
+// ConvAdam fuses Adam with the gradient of a convolution's weights, that of Conv2D or, if
+// Transposed, of ConvTranspose2D: each part of the gradient is used as soon as it is
+// computed and never stored. The results are those of the two separate operators.
 //
-// The step's time is that of Adam; a GradientShare step after it has the gradient's.
-// With GradInput, where the gradient is Outer, the step also gives the image's gradient, from
-// the weights before their update: a multiplication and an addition for each while it is at
-// hand, which have no time of their own either.
-// In: x, gy, lr (scalar), step (scalar), p, m, v, then vmax with AMSGrad. Out: p, m, v,
-// then vmax with AMSGrad (the same buffers), then gx with GradInput.
+// The step's time is that of Adam; a following GradientShare step takes that of the gradient.
+// With GradInput, if the gradient is Outer, the step also computes the image's gradient from
+// the weights before their update: one multiplication and one addition per loaded weight,
+// which are not timed separately either. In: x, gy, lr (scalar), step (scalar), p, m, v, then
+// vmax with AMSGrad. Out: p, m, v, then vmax with AMSGrad (the same buffers), then gx with
+// GradInput.
 type ConvAdam struct {
 	Stride, Pad int
 	Transposed  bool
 	GradInput   bool
-	Update      Adam // without a Scaler
+	Update      Adam // not under a Scaler
 }
 
-// GradientShare does no work: its time is what the ConvAdam step before it took for the
-// gradient, by clocks between the parts. It reads what the gradient is computed from.
-// In: x, gy. Out: nothing.
+// GradientShare does no work: its time is the gradient's share of the preceding
+// ConvAdam step, measured by clocks between the parts. It reads the operands of the
+// gradient. In: x, gy. Out: nothing.
 type GradientShare struct{ Conv ConvAdam }
 
-// Outer tells whether the gradient is the product of an image of one pixel and gy,
-// which costs a multiplication for each weight and has no time of its own.
+// Outer reports whether the gradient is the product of a one-pixel image and gy,
+// which costs one multiplication per weight and is not timed separately.
 func (o ConvAdam) Outer(x tensor.Shape) bool {
 	return len(x) == 4 && x.Elements() == x[1] && o.Transposed && o.Pad == 0
 }
@@ -61,17 +61,17 @@ func (o ConvAdam) flops(in, _ []spec) int64 {
 	return n
 }
 
-// The compiler knows the weights, which a share does not read.
+// The compiler knows the weights, which GradientShare does not read.
 func (GradientShare) flops(_, _ []spec) int64 { return 0 }
 
-// updates is what the fused optimiser's steps have in common.
+// updates is the common part of the fused optimiser's steps.
 type updates struct {
 	rate, step BufferID
 }
 
-// updatesAtOnce emits the step counter's advance before the first gradient, where the
-// optimiser is fused. Under a gradient scaler it cannot be: whether a step is taken is known
-// when all gradients are.
+// updatesAtOnce emits the step counter's advance before the first gradient, if the optimiser
+// is fused. It cannot be fused under a gradient scaler, which decides whether to take a step
+// only once all gradients are known.
 func (b *backward) updatesAtOnce(s *scaler) {
 	if !b.c.options.FusedOptimizer || s != nil {
 		return
@@ -80,8 +80,8 @@ func (b *backward) updatesAtOnce(s *scaler) {
 	b.fused = &updates{rate: rate, step: step}
 }
 
-// weight is the parameter that a convolution reads as w, itself or converted, and that
-// nobody else reads; false where there is none such.
+// weight returns the parameter that a convolution reads as w, directly or converted,
+// and that has no other reader; false if there is none.
 func (b *backward) weight(w BufferID) (p *parameter, value BufferID, ok bool) {
 	c, value := b.c, w
 	for cast, to := range c.casts {
@@ -108,16 +108,16 @@ func (b *backward) weight(w BufferID) (p *parameter, value BufferID, ok bool) {
 	return p, value, readers == 1
 }
 
-// gradInputAtOnce emits a weight's gradient and its update in one step with the image's gradient,
-// and tells whether it could: where one pass over the weights can do all three with the
-// products of three steps.
+// gradInputAtOnce emits the gradient of the weights, their update and the image's gradient as one
+// step, and reports whether it could: one pass over the weights must be able to do all three with
+// the same products as three steps.
 func (b *backward) gradInputAtOnce(t *taped, gy BufferID, o ConvAdam) bool {
 	x, w := t.in[0], t.in[1]
 	if b.fused == nil || !b.wants(x) || !b.wants(w) || !o.Outer(b.shape(x)) || b.c.options.Products != Exact {
 		return false
 	}
 	if _, value, ok := b.weight(w); !ok || value != w {
-		return false // the image's gradient is that of rounded weights
+		return false // the image's gradient uses rounded weights
 	}
 	if !slices.Equal(b.shape(gy)[2:], b.shape(w)[2:]) {
 		return false // with output padding
@@ -126,8 +126,8 @@ func (b *backward) gradInputAtOnce(t *taped, gy BufferID, o ConvAdam) bool {
 	return b.convAdam(t, gy, o)
 }
 
-// convAdam emits a weight's gradient and its update in one step of a fused optimiser, and
-// tells whether it could.
+// convAdam emits the gradient of the weights and their update as one step of a fused
+// optimiser, and reports whether it could.
 func (b *backward) convAdam(t *taped, gy BufferID, o ConvAdam) bool {
 	p, value, ok := b.weight(t.in[1])
 	if !ok {

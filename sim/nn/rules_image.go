@@ -18,7 +18,7 @@ func (o BatchNorm) infer(in []spec) ([]result, error) {
 	c := tensor.Shape{x[1]}
 	for _, s := range in[1:] {
 		if !s.shape.Equal(c) {
-			return nil, fmt.Errorf("wants %d values per statistic, not %v", x[1], s.shape)
+			return nil, fmt.Errorf("needs %d values per statistic, not %v", x[1], s.shape)
 		}
 	}
 	y := one(x, in[0].dtype)
@@ -60,7 +60,7 @@ func (o Activation) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// place is a Place that knows the plane it fills.
+// place is a Place that knows the size of its result.
 type place struct {
 	Place
 	h, w int
@@ -74,7 +74,7 @@ func (o place) infer(in []spec) ([]result, error) {
 	}
 	x := in[0].shape
 	if len(x) < 2 || o.h < 1 || o.w < 1 {
-		return nil, fmt.Errorf("wants planes, not %v to %dx%d", x, o.h, o.w)
+		return nil, fmt.Errorf("needs planes, not %v to %dx%d", x, o.h, o.w)
 	}
 	y := append(tensor.Shape{}, x...)
 	y[len(y)-2], y[len(y)-1] = o.h, o.w
@@ -148,8 +148,8 @@ func (Concat) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// Cast stands in graphs only where mixed precision put it. The gradient of a
-// converted weight arrives in float32 already and passes as it is.
+// Cast occurs in graphs only where mixed precision inserted it. The gradient of a
+// converted weight is already float32 and passes unchanged.
 func (Cast) infer(in []spec) ([]result, error) { return unary(in) }
 func (Cast) precision() precision              { return follow }
 func (Cast) backward(b *backward, t *taped, gy BufferID) error {
@@ -161,7 +161,7 @@ func (Cast) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// unary is the rule of element-wise operators of one operand.
+// unary is the rule for element-wise operators of one operand.
 func unary(in []spec) ([]result, error) {
 	if err := operands(in, 1, 1); err != nil {
 		return nil, err
@@ -169,8 +169,8 @@ func unary(in []spec) ([]result, error) {
 	return one(in[0].shape, in[0].dtype), nil
 }
 
-// Batch normalisation passes twice over the values: a sum and a sum of squares,
-// then a multiplication and an addition.
+// Batch normalisation makes two passes over the values: a sum and a sum of
+// squares, then a multiplication and an addition.
 func (BatchNorm) flops(in, _ []spec) int64      { return 6 * in[0].elements() }
 func (BatchNormGrad) flops(in, _ []spec) int64  { return 10 * in[0].elements() }
 func (Activation) flops(in, _ []spec) int64     { return in[0].elements() }

@@ -13,11 +13,11 @@ func (o Loss) infer(in []spec) ([]result, error) {
 	}
 	for _, s := range in {
 		if len(s.shape) < 2 || s.dtype == tensor.Complex64 {
-			return nil, fmt.Errorf("wants real planes, not %v %v", s.dtype, s.shape)
+			return nil, fmt.Errorf("needs real planes, not %v %v", s.dtype, s.shape)
 		}
 		h, w := s.shape.Plane()
 		if s.shape.Elements() != h*w {
-			return nil, fmt.Errorf("wants one plane, not %v", s.shape)
+			return nil, fmt.Errorf("needs one plane, not %v", s.shape)
 		}
 	}
 	if !in[0].shape.Equal(in[1].shape) {
@@ -26,9 +26,9 @@ func (o Loss) infer(in []spec) ([]result, error) {
 	h, w := in[0].shape.Plane()
 	switch {
 	case o.Kind == SSIM && min(h, w) <= ssimPad:
-		return nil, fmt.Errorf("SSIM wants sides above %d pixels, not %dx%d", ssimPad, h, w)
+		return nil, fmt.Errorf("SSIM needs sides above %d pixels, not %dx%d", ssimPad, h, w)
 	case o.Kind == MSSSIM && MSSSIMScales(h, w) == 0:
-		return nil, fmt.Errorf("MS-SSIM wants sides of %d pixels, not %dx%d", ssimWindow, h, w)
+		return nil, fmt.Errorf("MS-SSIM needs sides of %d pixels, not %dx%d", ssimWindow, h, w)
 	}
 	saved := result{spec: spec{tensor.Shape{LossSaved(o.Kind, h, w)}, tensor.Float32}}
 	return append(one(nil, tensor.Float32), saved), nil
@@ -52,7 +52,7 @@ func (o WeightedSum) infer(in []spec) ([]result, error) {
 	}
 	for _, s := range in {
 		if len(s.shape) != 0 || s.dtype != tensor.Float32 {
-			return nil, fmt.Errorf("wants scalars, not %v", s.shape)
+			return nil, fmt.Errorf("needs scalars, not %v", s.shape)
 		}
 	}
 	return one(nil, tensor.Float32), nil
@@ -73,9 +73,9 @@ func (o WeightedSum) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// The window's two passes of 11 taps serve four moments in SSIM, and three
-// derivatives for the gradient, whose first pass is the forward's too; the maps are
-// about 25 operations a pixel, what makes the gradient of them is 5.
+// SSIM applies the window's two passes of 11 taps to four moments, and to three
+// derivatives for the gradient, whose first pass is counted with the forward step;
+// the maps take about 25 operations a pixel, the gradient from them 5.
 const (
 	ssimFLOPs     = (4*2+3)*2*ssimWindow + 25
 	ssimGradFLOPs = 3*2*ssimWindow + 5

@@ -9,25 +9,25 @@ import (
 
 // Measure is the telescope and a pointwise loss in one operator: for every mask m and
 // target t, Loss(flip|F(m · F(x))|, t), see FFT and Loss. It works on sixteen rows at a
-// time and keeps, instead of amplitudes, what their rows' gradient is once
-// transformed back. Kind is L1 or L2.
+// time and keeps, instead of amplitudes, the gradient of these rows already transformed
+// back. Kind is L1 or L2.
 //
-// The step's time is that of the telescope; MeasureShare steps after it have the rest.
+// The step's time is that of the telescope; the following MeasureShare steps take the
+// rest.
 //
 // In: x (float32, one plane, sides MeasureSides allows), then a mask [H, W] and a target
-// for each measurement. Out: losses [n], factors [n] of the gradients, fields (float32
-// of n·MeasureSaved(H, W) elements, the backend's own).
+// for each measurement. Out: losses [n], factors [n] of the gradients, fields
+// (n·MeasureSaved(H, W) float32 elements, private to the backend).
 type Measure struct {
 	Kind      LossKind
 	Normalize bool
 	MeasureFrame
 }
 
-// MeasureFrame is how Measure and Amplitudes go about their transforms. What does not
-// change the numbers but for rounding is whether Shared computes the spectrum of x once
-// for all masks and whether Pruned leaves out what is zero or not asked for: outside
-// the rows [Top, Bottom) and columns [Left, Right) x is zero, outside a mask's columns
-// its spectrum is not needed.
+// MeasureFrame configures the transforms of Measure and Amplitudes. Shared computes the
+// spectrum of x once for all masks. Pruned skips parts that are zero or not needed: x
+// is zero outside the rows [Top, Bottom) and columns [Left, Right), and its spectrum is
+// not needed outside a mask's columns. Both change results by rounding only.
 type MeasureFrame struct {
 	Shared, Pruned           bool
 	Top, Bottom, Left, Right int
@@ -37,14 +37,15 @@ type MeasureFrame struct {
 // and the masks. Out: gx.
 type MeasureGrad struct{ Measure }
 
-// MeasureShare does no work: its time is the part of the Measure step before it that
-// belongs to the share's phase, taken by clocks between the parts. In, Out: nothing.
+// MeasureShare does no work: its time is the share of the preceding Measure step
+// that belongs to the phase, measured by clocks between the parts. In, Out: nothing.
 type MeasureShare struct{ Phase Phase }
 
 // Element copies one element of a vector. In: x [n]. Out: scalar.
 type Element struct{ Index int }
 
-// ElementGrad is the vector that is 0 but for one element. In: gy (scalar). Out: gx.
+// ElementGrad is the vector that is 0 except for one element. In: gy (scalar). Out:
+// gx.
 type ElementGrad struct{ Index int }
 
 func (Measure) opName() string     { return "measure" }
@@ -58,15 +59,15 @@ func (s MeasureShare) opName() string {
 func (Element) opName() string     { return "value" }
 func (ElementGrad) opName() string { return "value grad" }
 
-// measureLanes is what the sides of a measured plane are multiples of.
+// measureLanes divides the sides of a measured plane.
 const measureLanes = 16
 
-// MeasureSides tells whether Measure takes planes of h×w: squares with a side that is a
-// power of two from 16 on.
+// MeasureSides reports whether Measure supports planes of h×w: squares whose side is a
+// power of two, at least 16.
 func MeasureSides(h, w int) bool { return h == w && h >= measureLanes && h&(h-1) == 0 }
 
-// MeasureSaved is the number of elements of one measurement's field: complex planes
-// in strips of sixteen columns with room for a pad after 64 rows.
+// MeasureSaved returns the number of elements of one measurement's field: complex
+// planes in strips of sixteen columns with a pad after every 64 rows.
 func MeasureSaved(h, w int) int { return w / measureLanes * (2*measureLanes*h + h/64*2*measureLanes) }
 
 func (o Measure) infer(in []spec) ([]result, error) {
@@ -92,15 +93,15 @@ func (o Measure) infer(in []spec) ([]result, error) {
 	return []result{vector, vector, fields}, nil
 }
 
-// frames checks a picture.
+// frames checks that the frame fits a picture.
 func (o MeasureFrame) frames(x spec) error {
 	if len(x.shape) < 2 || x.dtype == tensor.Complex64 {
-		return fmt.Errorf("wants a real plane, not %v %v", x.dtype, x.shape)
+		return fmt.Errorf("needs a real plane, not %v %v", x.dtype, x.shape)
 	}
 	h, w := x.shape.Plane()
 	switch {
 	case !MeasureSides(h, w) || x.shape.Elements() != h*w:
-		return fmt.Errorf("wants one square plane with a power of two for its side, not %v", x.shape)
+		return fmt.Errorf("needs one square plane with a power of two for its side, not %v", x.shape)
 	case o.Top < 0 || o.Left < 0 || o.Bottom > h || o.Right > w || o.Top >= o.Bottom || o.Left >= o.Right:
 		return fmt.Errorf("of rows %d to %d and columns %d to %d of %v", o.Top, o.Bottom, o.Left, o.Right, x.shape)
 	}
@@ -121,7 +122,7 @@ func (o Measure) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// shares are the steps that follow one of an operator.
+// shares returns the steps that follow a step of the operator.
 func (Measure) shares() []MeasureShare { return []MeasureShare{{PhaseLoss}, {PhaseBackward}} }
 
 func (o Element) infer(in []spec) ([]result, error) {
@@ -141,7 +142,7 @@ func (o Element) backward(b *backward, t *taped, gy BufferID) error {
 	return nil
 }
 
-// Measurements adds a Measure of an image and gives the losses, one per mask.
+// Measurements adds a Measure of an image and returns the losses, one per mask.
 func (g *Graph) Measurements(x Value, o Measure, masks, targets []Value) []Value {
 	in := []Value{x}
 	for i, m := range masks {
@@ -155,15 +156,15 @@ func (g *Graph) Measurements(x Value, o Measure, masks, targets []Value) []Value
 	return losses
 }
 
-// The transforms count as they would unpruned: one of the real plane, two for every
-// measurement, of which the way back of the rows is half of one.
+// Transforms are counted as if unpruned: one of the real plane and two per
+// measurement; transforming the rows back is half of one.
 func (o Measure) flops(in, _ []spec) int64 {
 	plane := []spec{{in[0].shape, tensor.Complex64}}
 	n := int64(len(in) / 2)
 	return o.spectra(plane, n) + n*(FFT{}.flops(plane, plane)*3/2+(2+4+7+7)*in[0].elements())
 }
 
-// spectra is the cost of the spectra that n masks want of a real plane.
+// spectra returns the cost of the spectra of a real plane for n masks.
 func (o MeasureFrame) spectra(plane []spec, n int64) int64 {
 	if o.Shared {
 		n = 1

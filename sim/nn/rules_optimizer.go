@@ -1,6 +1,6 @@
 package nn
 
-// The optimiser's operators stand in no graph; the compiler adds them.
+// The optimiser's operators occur in no graph; the compiler adds them.
 
 func (Seed) flops(in, _ []spec) int64        { return int64(len(in)) }
 func (Unscale) flops(in, _ []spec) int64     { return in[0].elements() }

@@ -13,15 +13,15 @@ func (o FFT) infer(in []spec) ([]result, error) {
 		return nil, err
 	}
 	if len(in[0].shape) < 2 {
-		return nil, fmt.Errorf("wants planes, not %v", in[0].shape)
+		return nil, fmt.Errorf("needs planes, not %v", in[0].shape)
 	}
 	return one(in[0].shape, tensor.Complex64), nil
 }
 
 func (FFT) precision() precision { return full }
 
-// The transform is unitary: its adjoint is its inverse. The gradient of a real
-// operand is the real part.
+// The transform is unitary: its adjoint is its inverse. The gradient with respect
+// to a real operand is the real part.
 func (o FFT) backward(b *backward, t *taped, gy BufferID) error {
 	b.give(t.in[0], b.emit(t, FFT{Inverse: !o.Inverse}, []BufferID{gy}, b.like(t.in[0])))
 	return nil
@@ -70,12 +70,12 @@ func (ModulusFlip) backward(b *backward, t *taped, gy BufferID) error {
 
 func complexPlanes(s spec) error {
 	if s.dtype != tensor.Complex64 || len(s.shape) < 2 {
-		return fmt.Errorf("wants a spectrum, not %v %v", s.dtype, s.shape)
+		return fmt.Errorf("needs a spectrum, not %v %v", s.dtype, s.shape)
 	}
 	return nil
 }
 
-// reals is the number of real numbers in an element.
+// reals returns the number of real numbers in an element.
 func (s spec) reals() int64 {
 	if s.dtype == tensor.Complex64 {
 		return 2
@@ -83,8 +83,8 @@ func (s spec) reals() int64 {
 	return 1
 }
 
-// A complex transform of n points is counted, as is usual, with 5·n·log₂n, and
-// half of that where one side is real; the orthonormal factor adds 2·n.
+// A complex transform of n points counts, as usual, as 5·n·log₂n, or half of that
+// if one side is real; the orthonormal factor adds 2·n.
 func (FFT) flops(in, out []spec) int64 {
 	h, w := in[0].shape.Plane()
 	n := float64(in[0].elements())

@@ -5,7 +5,8 @@ import "sort"
 // Usage is memory in bytes by category.
 type Usage [NumCategories]int64
 
-// VariableUsage is the memory of variables by category, with all gradients stored.
+// VariableUsage returns the memory of variables by category, with all gradients
+// stored.
 func VariableUsage(variables []Variable) Usage {
 	var u Usage
 	for _, v := range variables {
@@ -14,8 +15,8 @@ func VariableUsage(variables []Variable) Usage {
 	return u
 }
 
-// VariableUsage is the memory of the variables with this plan loaded: gradients are there
-// for a plan that stores them, everything else always.
+// VariableUsage returns the memory of the variables with this plan loaded: gradients only
+// if the plan stores them, everything else always.
 func (p *Plan) VariableUsage(variables []Variable) Usage {
 	u := VariableUsage(variables)
 	u[Gradients] = 0
@@ -29,13 +30,13 @@ func (p *Plan) VariableUsage(variables []Variable) Usage {
 	return u
 }
 
-// attribution orders the categories of the arena's buffers: a place that several
-// buffers use in turn counts for the first of their categories here.
+// attribution orders the categories of the arena's buffers: memory shared by
+// several buffers counts for the first of their categories in this list.
 var attribution = [NumCategories]int{Inputs: 0, Weights: 1, Activations: 2, Moments: 3, Gradients: 4, Scratch: 5}
 
-// ArenaUsage divides the plan's arena among the categories, every byte once: a
-// place that an activation and a gradient use in turn counts as activations.
-// The sum is ArenaBytes.
+// ArenaUsage divides the plan's arena among the categories, every byte once:
+// memory shared by an activation and a gradient counts as activations. The sum is
+// ArenaBytes.
 func (p *Plan) ArenaUsage() Usage {
 	type edge struct {
 		at       int64

@@ -12,7 +12,7 @@ import (
 // Entry is an array in an archive.
 type Entry struct{ file *zip.File }
 
-// OpenArchive lists the arrays of an NPZ file that any zip tool may have packed.
+// OpenArchive lists the arrays of an NPZ file packed by any zip tool.
 func OpenArchive(f io.ReaderAt, size int64) ([]Entry, error) {
 	archive, err := zip.NewReader(f, size)
 	if err != nil {
@@ -27,7 +27,7 @@ func OpenArchive(f io.ReaderAt, size int64) ([]Entry, error) {
 	return entries, nil
 }
 
-// Name is the array's name.
+// Name returns the array's name.
 func (e Entry) Name() string { return strings.TrimSuffix(e.file.Name, extension) }
 
 // Header reads the array's header.
@@ -42,8 +42,8 @@ func (e Entry) Header() (Header, error) {
 }
 
 // Read passes the unpacked array to read, with the size that the archive claims,
-// which may be false. It fails unless read takes the array to its end and the
-// checksum is right.
+// which may be false. It fails unless read consumes the whole array and the
+// checksum is correct.
 func (e Entry) Read(read func(r io.Reader, size int64) error) error {
 	r, err := e.file.Open()
 	if err != nil {
@@ -57,7 +57,7 @@ func (e Entry) Read(read func(r io.Reader, size int64) error) error {
 	if err := read(r, claimed); err != nil {
 		return err
 	}
-	// Reading on to the end makes the archive compare the checksum.
+	// Reading to the end makes the archive compare the checksum.
 	if _, err := io.ReadFull(r, make([]byte, 1)); err != io.EOF {
 		if err == nil {
 			err = errors.New("more data than the shape holds")

@@ -23,8 +23,8 @@ type Header struct {
 	Shape   []int64
 }
 
-// ReadHeader reads up to the data and returns how many bytes it has read. No
-// length in the file is trusted.
+// ReadHeader reads up to the data and returns the number of bytes read. No length
+// in the file is trusted.
 func ReadHeader(r io.Reader) (Header, int64, error) {
 	var h Header
 	head := make([]byte, len(magic)+2)
@@ -54,8 +54,8 @@ func ReadHeader(r io.Reader) (Header, int64, error) {
 	return h, int64(len(head) + lengthBytes + int(length)), nil
 }
 
-// lengthBytes is the size of the field with the header's length in a major
-// version of the format; 0 for an unknown version.
+// lengthBytes returns the size of the header-length field in a major version of
+// the format; 0 for an unknown version.
 func lengthBytes(major byte) int {
 	switch major {
 	case 1:
@@ -71,7 +71,7 @@ func lengthBytes(major byte) int {
 func (h *Header) parse(text string) error {
 	d := dictionary{rest: strings.TrimSpace(text)}
 	if !d.take("{") {
-		return errors.New("the header is no dictionary")
+		return errors.New("the header is not a dictionary")
 	}
 	seen := map[string]bool{}
 	for !d.take("}") {

@@ -1,9 +1,9 @@
 // Package npy reads and writes NumPy's NPY arrays and NPZ archives.
 //
-// Arrays from anywhere are read with ReadHeader, ElementOf and OpenArchive: any
-// zip tool may have packed the archive. ReadStrict is for archives whose every
-// byte matters, such as reference vectors: it accepts only what NumPy and
-// archive/zip write, and refuses a file of which any byte has changed.
+// Arrays from anywhere are read with ReadHeader, ElementOf and OpenArchive:
+// archives may be packed by any zip tool. ReadStrict is for archives whose every
+// byte matters, such as reference vectors: it accepts only files as written by
+// NumPy and archive/zip, and rejects a file in which any byte has changed.
 package npy
 
 import (
@@ -19,7 +19,7 @@ import (
 // magic begins every NPY file; its version follows.
 const magic = "\x93NUMPY"
 
-// extension is what NPZ adds to an array's name.
+// extension is the suffix that NPZ adds to an array's name.
 const extension = ".npy"
 
 // IsArray reports whether a file that begins with head is an NPY array.
@@ -31,10 +31,10 @@ func IsArchive(head []byte) bool {
 }
 
 // Encode returns an NPY file, version 1.0, of rows×columns float32, row by row and
-// bit for bit. Once ctx ends its error is returned.
+// bit for bit. If ctx ends first, its error is returned.
 func Encode(ctx context.Context, values []float32, rows, columns int) ([]byte, error) {
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns)
-	// The data begin at a multiple of 64 bytes, after a line feed.
+	// The data start at a multiple of 64 bytes, after a line feed.
 	fill := 63 - (len(magic)+4+len(header))%64
 	header += strings.Repeat(" ", fill) + "\n"
 	out := append([]byte(magic), 1, 0)
@@ -54,12 +54,12 @@ func Encode(ctx context.Context, values []float32, rows, columns int) ([]byte, e
 type Element struct {
 	Complex bool                 // two numbers per element, real and imaginary part
 	Size    int                  // bytes of a number
-	Read    func([]byte) float64 // the number at the beginning of the bytes
+	Read    func([]byte) float64 // the number at the start of the bytes
 }
 
 // ElementOf returns the element type of NumPy's name for it, such as "<f4".
-// It knows booleans, integers, and real and complex floating point numbers of up
-// to 64 bits. Every one fits a float64, integers of 64 bits within ±2^53.
+// It supports booleans, integers, and real and complex floating point numbers of
+// up to 64 bits. All values fit a float64, 64-bit integers within ±2^53.
 func ElementOf(kind string) (e Element, known bool) {
 	var order binary.ByteOrder = binary.LittleEndian
 	if len(kind) > 0 && strings.ContainsRune("<>|=", rune(kind[0])) {
@@ -99,8 +99,8 @@ func ElementOf(kind string) (e Element, known bool) {
 	return Element{}, false
 }
 
-// JoinShape formats a shape as NumPy does, without the parentheses; of more than
-// eight axes the first eight.
+// JoinShape formats a shape as NumPy does, without the parentheses; beyond eight
+// axes, only the first eight.
 func JoinShape(shape []int64) string {
 	parts := make([]string, len(shape))
 	for i, v := range shape {

@@ -11,8 +11,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// MaxStrict bounds the size of a file that ReadStrict reads, and of its arrays
-// together; maxArray bounds one array. Both in bytes.
+// MaxStrict bounds the size of a file for ReadStrict, and the total size of its
+// arrays; maxArray bounds one array. Both are in bytes.
 const (
 	MaxStrict = 1 << 28
 	maxArray  = 1 << 26
@@ -21,17 +21,17 @@ const (
 // maxAxes bounds the number of axes of an array.
 const maxAxes = 8
 
-// Array is an array that was read whole. Every element type is widened to float64,
-// which holds all of them exactly, int64 within ±2^53.
+// Array is a completely read array. Every element type is widened to float64,
+// which represents all of them exactly, int64 within ±2^53.
 type Array struct {
 	Shape   tensor.Shape
 	Type    string    // NumPy's name: "<f4"
-	Complex bool      // Values has real and imaginary part in turn
+	Complex bool      // Values alternates real and imaginary parts
 	Values  []float64 // row-major
 }
 
-// Damage is a fault of an archive. Array is empty when the fault lies outside every
-// array.
+// Damage is a fault of an archive. Array is empty if the fault lies outside all
+// arrays.
 type Damage struct {
 	Array string
 	Err   error
@@ -45,16 +45,16 @@ func (d Damage) Error() string {
 	return fmt.Sprintf("array %s: %v", printable(d.Array), d.Err)
 }
 
-// ReadStrict reads every array of an NPZ file as NumPy's savez and
-// savez_compressed write it. accept may refuse element types by their name; it is
-// asked before the data are read.
+// ReadStrict reads every array of an NPZ file written by NumPy's savez or
+// savez_compressed. accept may reject element types by name; it is called before
+// the data are read.
 //
 // The archive is read more strictly than zip tools do. Every byte of the file belongs
-// to a local header, its data, the directory or the end record, and whatever the
+// to a local header, its data, the directory or the end record, and anything the
 // format states twice must agree, so that no byte can change unnoticed.
 //
-// Damage inside arrays is returned beside the sound ones. The error is damage that
-// hides where arrays are, or that of ctx.
+// Damaged arrays are reported together with the intact ones. The error is damage
+// that prevents finding the arrays, or that of ctx.
 func ReadStrict(ctx context.Context, data []byte, accept func(kind string) error) (map[string]*Array, []Damage, error) {
 	entries, start, err := parseDirectory(data)
 	if err != nil {
@@ -98,7 +98,7 @@ func ReadStrict(ctx context.Context, data []byte, accept func(kind string) error
 	return arrays, damaged, nil
 }
 
-// strictHeader is the header as NumPy writes it, padded by spaces to its end.
+// strictHeader is the header as NumPy writes it, padded with spaces.
 var strictHeader = regexp.MustCompile(`^\{'descr': '([<|][a-z][0-9]+)', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \} *\n$`)
 
 // parseStrict reads an array in NumPy's format, versions 1 to 3, in C order.
@@ -138,8 +138,8 @@ func parseStrict(data []byte, accept func(kind string) error) (*Array, error) {
 	return e.array(kind, shape, data[start+length:])
 }
 
-// strictShape refuses shapes without elements and those of more than an array may
-// hold.
+// strictShape rejects shapes without elements and those with more elements than
+// an array may hold.
 func strictShape(text string) (tensor.Shape, error) {
 	axes, ok := parseShape(text)
 	if !ok || len(axes) > maxAxes {

@@ -106,8 +106,8 @@ func TestNoByteChangesUnnoticed(t *testing.T) {
 	}
 }
 
-// TestPackedBytesKeepTheirMeaning allows a change that goes unnoticed only where
-// it changes no array: the spare bits that end a packed stream.
+// TestPackedBytesKeepTheirMeaning allows an unnoticed change only where it
+// changes no array: the spare bits that end a packed stream.
 func TestPackedBytesKeepTheirMeaning(t *testing.T) {
 	data := goArchive(t, zip.Deflate, someFiles()...)
 	want, _, err := ReadStrict(t.Context(), data, anyKind)
@@ -224,7 +224,7 @@ func TestParseStrictRefuses(t *testing.T) {
 	}
 }
 
-// An element type is refused before its data are looked at.
+// An element type is rejected before its data are read.
 func TestReadStrictAsksForTypes(t *testing.T) {
 	refusal := errors.New("no floats")
 	arrays, damaged, err := ReadStrict(t.Context(), npytest.Archive(someFiles()...), func(kind string) error {
@@ -243,8 +243,8 @@ func npyFortran() []byte {
 	return bytes.Replace(bytes.Replace(b, []byte("False"), []byte("True"), 1), []byte(", }"), []byte(", } "), 1)
 }
 
-// FuzzReadStrict feeds anything: it must not panic, and what it accepts must
-// hold together.
+// FuzzReadStrict feeds arbitrary input: it must not panic, and accepted input
+// must hold together.
 func FuzzReadStrict(f *testing.F) {
 	f.Add(npytest.Archive(someFiles()...))
 	f.Add(goArchive(f, zip.Deflate, someFiles()...))

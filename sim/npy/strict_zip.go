@@ -16,8 +16,8 @@ import (
 	"prismtop/profiles/inputfile"
 )
 
-// The zip records are read here and not by archive/zip, which leaves local headers
-// unread and so lets bytes in them change.
+// The zip records are read here and not by archive/zip, which ignores local
+// headers and would not notice changed bytes in them.
 
 // Signatures and sizes of the zip records, and the bits of its flags.
 const (
@@ -53,8 +53,8 @@ type entry struct {
 	offset               int
 }
 
-// printable is a name as it can be shown: a file's names may hold anything, a
-// terminal's commands too.
+// printable returns a name that is safe to display: names in a file may contain
+// anything, even terminal control sequences.
 func printable(name string) string {
 	if strings.ContainsFunc(name, unprintable) {
 		return strconv.Quote(name)
@@ -65,7 +65,7 @@ func printable(name string) string {
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }
 
 // parseDirectory reads the directory at the end of the file and returns its
-// entries and where it begins.
+// entries and its offset.
 func parseDirectory(data []byte) (entries []entry, start int, err error) {
 	if len(data) < endSize || binary.LittleEndian.Uint32(data[len(data)-endSize:]) != endSignature {
 		return nil, 0, errors.New("not an NPZ file: no zip end record at its end")
@@ -99,7 +99,7 @@ func parseDirectory(data []byte) (entries []entry, start int, err error) {
 	return entries, start, nil
 }
 
-// parseEntry reads one directory entry and returns what follows it.
+// parseEntry reads one directory entry and returns the rest.
 func parseEntry(data []byte) (e entry, rest []byte, err error) {
 	if len(data) < directorySize {
 		return entry{}, nil, errors.New("zip: the directory is cut off")
@@ -131,8 +131,8 @@ func parseEntry(data []byte) (e entry, rest []byte, err error) {
 	return e, data[directorySize+name+extra+comment:], nil
 }
 
-// agrees compares what one writer gives all its entries and what is stated only
-// in the directory.
+// agrees checks fields that a writer sets alike in all entries, and those that
+// occur only in the directory.
 func (e entry) agrees(f entry) bool {
 	return e.made == f.made && e.internal == f.internal && e.attributes == f.attributes
 }
@@ -152,7 +152,7 @@ func (e entry) contents(data []byte, at int) (packed []byte, next int, err error
 	if len(h) < body {
 		return nil, 0, cut
 	}
-	// Version, flags, method, time and date stand alike in both headers.
+	// Version, flags, method, time and date are identical in both headers.
 	if u32(0) != localSignature || !bytes.Equal(h[4:14], e.fixed[:]) || string(h[localSize:localSize+name]) != e.name+extension {
 		return nil, 0, errors.New("its header differs from the directory")
 	}
@@ -175,13 +175,13 @@ func (e entry) contents(data []byte, at int) (packed []byte, next int, err error
 	return h[body:stop], at + stop + trailer, nil
 }
 
-// sizeDamage says how a size in the directory differs from what the file's own
-// header, or its end, leaves for the array.
+// sizeDamage describes how a size in the directory differs from the size that the
+// file's own header, or its end, implies for the array.
 func sizeDamage(directory, file uint64) error {
 	return fmt.Errorf("is damaged: the directory says %d bytes, the file has %d", directory, file)
 }
 
-// checkTrailer compares the checksum and sizes behind the data with the
+// checkTrailer compares the checksum and sizes after the data with the
 // directory's.
 func (e entry) checkTrailer(trailer []byte) error {
 	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(trailer[i:]) }
@@ -195,8 +195,8 @@ func (e entry) checkTrailer(trailer []byte) error {
 }
 
 // checkSizes compares the local header's checksum and sizes with the
-// directory's. They are zero when a trailer has them. numpy repeats the sizes in
-// a zip64 field.
+// directory's. They are zero if a trailer has them. NumPy repeats the sizes in a
+// zip64 field.
 func (e entry) checkSizes(crc, packed, size uint32, extra []byte) error {
 	wantCRC, wantPacked, wantSize := e.crc, e.packed, e.size
 	if e.flags&trailerFlag != 0 {

@@ -18,7 +18,7 @@ const (
 
 var apertureNames = [...]string{"circular", "hexagonal", "obscured"}
 
-// String is the shape's name in settings.
+// String returns the shape's name in settings.
 func (k ApertureKind) String() string { return apertureNames[k] }
 
 // ParseApertureKind reads a shape's name.
@@ -43,7 +43,7 @@ type Aperture struct {
 	SpiderWidth float64
 }
 
-// Validate tells what makes the aperture impossible on a field of n pixels.
+// Validate returns an error if the aperture is impossible on a field of n pixels.
 func (a Aperture) Validate(n int) error {
 	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 	switch {
@@ -65,7 +65,7 @@ func (a Aperture) Validate(n int) error {
 	return nil
 }
 
-// extent is how far the shape reaches from its centre along either axis.
+// extent returns how far the shape reaches from its centre along either axis.
 func (a Aperture) extent() float64 {
 	if a.Kind == Hexagonal {
 		return a.Radius * 2 / math.Sqrt(3)
@@ -73,10 +73,10 @@ func (a Aperture) extent() float64 {
 	return a.Radius
 }
 
-// Bounds are rows and columns of an n×n plane outside which the mask of the aperture at
-// centre c is zero.
+// Bounds returns rows and columns of an n×n plane outside which the mask of the
+// aperture at centre c is zero.
 func (a Aperture) Bounds(c Point, n int) (rows, columns [2]int) {
-	// One pixel beyond the extent, for the rounding of the float32 arithmetic.
+	// One pixel beyond the extent, to allow for rounding in float32 arithmetic.
 	reach := a.extent() + 1
 	rows[0], rows[1] = clampRange(c.Y, reach, n)
 	columns[0], columns[1] = clampRange(c.X, reach, n)
@@ -84,9 +84,9 @@ func (a Aperture) Bounds(c Point, n int) (rows, columns [2]int) {
 }
 
 // Add sets the pixels inside the aperture at centre c to 1 and leaves the others:
-// the union with what dst holds. dst is an n×n plane, where grid = Coordinates(n).
-// Arithmetic is float32 as in PRISM, so that the same pixels are inside. The error is
-// that of a context that ends before the last row.
+// the union with the mask in dst. dst is an n×n plane, grid is Coordinates(n).
+// Arithmetic is float32 as in PRISM, so that the same pixels are inside. The only
+// error is that of a context that ends before the last row.
 func (a Aperture) Add(ctx context.Context, dst, grid []float32, c Point) error {
 	n := len(grid)
 	rows, columns := a.Bounds(c, n)
@@ -106,14 +106,14 @@ func (a Aperture) Add(ctx context.Context, dst, grid []float32, c Point) error {
 	return nil
 }
 
-// clampRange is the half-open range of indices within reach of a coordinate.
+// clampRange returns the half-open range of indices within reach of a coordinate.
 func clampRange(centre, reach float64, n int) (lo, hi int) {
 	at := func(v float64) int { return int(min(max(v, 0), float64(n))) }
 	half := float64(n / 2)
 	return at(math.Floor(centre-reach) + half), at(math.Ceil(centre+reach) + half + 1)
 }
 
-// inside tells whether the pixel at (y, x) from the centre belongs to the shape.
+// inside reports whether the pixel at (y, x) from the centre belongs to the shape.
 // Products are rounded before they are summed: no fused multiply-add.
 func (a Aperture) inside(y, x float32) bool {
 	r := float32(a.Radius)
@@ -146,7 +146,7 @@ func (a Aperture) behindSpider(y, x float32) bool {
 
 func abs(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^ (1 << 31)) }
 
-// Coordinates are the pixel coordinates along one axis of n pixels: i − n/2.
+// Coordinates returns the pixel coordinates along one axis of n pixels: i − n/2.
 func Coordinates(n int) []float32 {
 	grid := make([]float32, n)
 	fillCoordinates(grid)

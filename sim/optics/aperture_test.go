@@ -24,7 +24,7 @@ func maskOf(t testing.TB, c *MaskCache, a Aperture, centre Point) []float32 {
 	return must[[]float32](t)(c.Mask(t.Context(), a, centre))
 }
 
-// must gives a value that there must be.
+// must returns the value and fails the test on an error.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -8,8 +8,8 @@ import (
 	"prismtop/profiles/await/awaittest"
 )
 
-// What passes over a whole field, or makes thousands of something, looks at its context
-// often enough, and gives its error when it ends.
+// Passes over a whole field, and loops that make thousands of items, check their
+// context often enough, and return its error when it ends.
 func TestAContextEndsWhatTakesLong(t *testing.T) {
 	const n = 4096
 	plane := make([]float32, n*n)

@@ -7,27 +7,27 @@ import (
 	"prismtop/sim/cache"
 )
 
-// MaskCache gives aperture masks and the coordinates they are drawn on, for fields
-// of n×n pixels. Switched off, it draws each mask again into one buffer. It is
-// used by one goroutine.
+// MaskCache caches aperture masks, and the coordinates for drawing them, for
+// fields of n×n pixels. Disabled, it draws each mask again into one buffer. It is
+// not safe for concurrent use.
 type MaskCache struct {
 	n     int
 	cache *cache.Cache[maskKey, []float32]
 	clock func() int64
-	spare [][]float32 // dropped masks, to be drawn on again
-	mask  []float32   // what the switched-off cache draws on
+	spare [][]float32 // evicted masks, to be reused
+	mask  []float32   // buffer of the disabled cache
 	grid  []float32
 }
 
-// maskKey is what a mask or a grid depends on; the zero Aperture names the grid.
+// maskKey identifies a mask or a grid; the zero Aperture stands for the grid.
 type maskKey struct {
 	n        int
 	aperture Aperture
 	centre   Point
 }
 
-// NewMaskCache makes an empty cache for fields of n pixels that keeps up to limit
-// bytes, 0 for all. A nil clock is the system's.
+// NewMaskCache makes an empty cache for fields of n pixels, bounded to limit
+// bytes; 0 means no limit. A nil clock is the system's.
 func NewMaskCache(n int, limit int64, enabled bool, clock func() int64) *MaskCache {
 	c := &MaskCache{n: n, clock: cache.Clock(clock)}
 	c.cache = cache.New[maskKey](cache.Options[[]float32]{
@@ -41,14 +41,14 @@ func NewMaskCache(n int, limit int64, enabled bool, clock func() int64) *MaskCac
 	return c
 }
 
-// Mask is 1 inside the aperture at the centre and 0 outside. The plane is valid
-// until the next call and must not be written to. The error is that of a context that
-// ended while the mask was drawn.
+// Mask returns a plane that is 1 inside the aperture at the centre and 0 outside. The
+// plane is valid until the next call and must not be modified. The only error is that
+// of a context that ends while the mask is drawn.
 func (c *MaskCache) Mask(ctx context.Context, a Aperture, centre Point) ([]float32, error) {
 	key, bytes := maskKey{c.n, a, centre}, 4*int64(c.n)*int64(c.n)
 	lookup := c.cache.Begin()
 	if m, ok := c.cache.Get(lookup, key); ok {
-		if c.cache.Due(bytes) { // on its own plane, as the switched-off cache
+		if c.cache.Due(bytes) { // on its own plane, like the disabled cache
 			if err := c.redraw(ctx, m, a, centre); err != nil {
 				return nil, err
 			}
@@ -66,7 +66,7 @@ func (c *MaskCache) Mask(ctx context.Context, a Aperture, centre Point) ([]float
 	return m, nil
 }
 
-// redraw draws a mask that the cache has again, to know how long that takes.
+// redraw draws a cached mask again, to time it.
 func (c *MaskCache) redraw(ctx context.Context, m []float32, a Aperture, centre Point) error {
 	c.SetUnseen(true)
 	defer c.SetUnseen(false)
@@ -79,7 +79,7 @@ func (c *MaskCache) redraw(ctx context.Context, m []float32, a Aperture, centre 
 	return nil
 }
 
-// Add joins the aperture at the centre to a mask. Its error is Mask's.
+// Add adds the aperture at the centre to a mask. Errors are those of Mask.
 func (c *MaskCache) Add(ctx context.Context, dst []float32, a Aperture, centre Point) error {
 	if !c.cache.Enabled() {
 		return a.Add(ctx, dst, c.coordinates(), centre)
@@ -93,7 +93,8 @@ func (c *MaskCache) Add(ctx context.Context, dst []float32, a Aperture, centre P
 	return err
 }
 
-// blank is an n×n plane of zeros that the caller may keep if it is enabled.
+// blank returns an n×n plane of zeros, which the caller may keep if the cache is
+// enabled.
 func (c *MaskCache) blank() []float32 {
 	m := c.mask
 	c.mask = nil
@@ -108,7 +109,7 @@ func (c *MaskCache) blank() []float32 {
 	return m
 }
 
-// coordinates is Coordinates(n), kept like a mask.
+// coordinates returns Coordinates(n), cached like a mask.
 func (c *MaskCache) coordinates() []float32 {
 	key := maskKey{n: c.n}
 	lookup := c.cache.Begin()
@@ -130,21 +131,20 @@ func (c *MaskCache) coordinates() []float32 {
 // SetEnabled turns keeping masks and grids on or off.
 func (c *MaskCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
 
-// Counters is the cache's state.
+// Counters returns the cache's counters.
 func (c *MaskCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
 
-// SetUnseen makes asking count for nothing while something is computed again only to
-// be timed.
+// SetUnseen stops the counters while something is recomputed only to be timed.
 func (c *MaskCache) SetUnseen(on bool) { c.cache.SetUnseen(on) }
 
-// Reprice says that drawing takes another time from now on.
+// Reprice notes that the cost of drawing changes from now on.
 func (c *MaskCache) Reprice() { c.cache.Reprice() }
 
-// Retimed is the time in nanoseconds that went into drawing again, to know what a hit is
-// worth, what the cache had.
+// Retimed returns the nanoseconds spent drawing cached masks again to find out what a
+// hit saves.
 func (c *MaskCache) Retimed() int64 { return c.cache.Retimed() }
 
-// Coverage is the share of a mask's pixels that are not 0.
+// Coverage returns the share of a mask's pixels that are not 0.
 func Coverage(mask []float32) float64 {
 	if len(mask) == 0 {
 		return 0

@@ -2,8 +2,8 @@ package optics
 
 import "math"
 
-// RMSE is 100·√mean((a−b)²)/√mean(b²): percent of the root mean square of the
-// truth b. It is +Inf for a truth of zeros that is missed.
+// RMSE returns 100·√mean((a−b)²)/√mean(b²): percent of the root mean square of
+// the truth b. It is +Inf if the truth is all zeros and a differs from it.
 func RMSE(a, b []float32) float64 {
 	var power float64
 	for _, v := range b {
@@ -16,7 +16,8 @@ func RMSE(a, b []float32) float64 {
 	return 100 * math.Sqrt(square) / math.Sqrt(power/float64(len(b)))
 }
 
-// PSNR is 20·log10(1/√MSE) in dB for a data range of 1, +Inf for equal pictures.
+// PSNR returns 20·log10(1/√MSE) in dB for a data range of 1, +Inf for equal
+// pictures.
 func PSNR(a, b []float32) float64 {
 	square := meanSquare(a, b)
 	if square == 0 {

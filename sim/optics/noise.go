@@ -17,16 +17,16 @@ type NoiseOptions struct {
 	SNR float64
 	// ReadoutSigma is the standard deviation of readout noise.
 	ReadoutSigma float64
-	// Faithful gives PRISM's output: shot noise turns the amplitude into an
-	// intensity, which then meets a prediction that is an amplitude, and readout
-	// noise may go below 0. Otherwise the result is an amplitude again: the square
-	// root of that intensity, and never below 0 (spec/prism.md §9.2).
+	// Faithful reproduces PRISM's output: shot noise turns the amplitude into an
+	// intensity, although the prediction is an amplitude, and readout noise may
+	// make it negative. Otherwise the result is an amplitude again: the square
+	// root of that intensity, and never negative (spec/prism.md §9.2).
 	Faithful bool
 	// Seed of the noise; the same seed gives the same noise in the same order.
 	Seed uint64
 }
 
-// Noise adds detector noise to measurements. It is used by one goroutine.
+// Noise adds detector noise to measurements. It is not safe for concurrent use.
 type Noise struct {
 	options       NoiseOptions
 	shot, readout bool
@@ -54,15 +54,15 @@ func (n *Noise) SetState(s rand.PCG) {
 	}
 }
 
-// NewNoise makes a noise model; it is nil for the kind none, and a nil Noise adds
-// nothing.
+// NewNoise makes a noise model; it returns nil for the kind none. A nil Noise
+// adds nothing.
 func NewNoise(o NoiseOptions) (*Noise, error) {
 	source := rand.NewPCG(o.Seed, noiseStream)
 	n := &Noise{options: o, source: source, random: rand.New(source)}
 	switch strings.ToLower(o.Kind) {
 	case "", "none":
 		return nil, nil
-	case "shot", "poisson": // PRISM has one formula for both
+	case "shot", "poisson": // PRISM uses one formula for both
 		n.shot = true
 	case "readout":
 		n.readout = true
@@ -80,11 +80,11 @@ func NewNoise(o NoiseOptions) (*Noise, error) {
 	return n, nil
 }
 
-// noisePart is how many numbers are drawn between two looks at the context.
+// noisePart is the number of values drawn between checks of the context.
 const noisePart = 1 << 20
 
-// Apply writes src with fresh noise to dst, which may be src. The error is that of a
-// context that ends before.
+// Apply writes src with fresh noise to dst, which may be src. The only error is that
+// of a context that ends first.
 func (n *Noise) Apply(ctx context.Context, dst, src []float32) error {
 	copy(dst, src)
 	if n == nil {
@@ -101,8 +101,8 @@ func (n *Noise) Apply(ctx context.Context, dst, src []float32) error {
 	return nil
 }
 
-// applyShot is max(0, x² + g·x/√snr), with g a normal field divided by its own
-// standard deviation.
+// applyShot computes max(0, x² + g·x/√snr), with g a normal field divided by its
+// own standard deviation.
 func (n *Noise) applyShot(ctx context.Context, x []float32) error {
 	g, deviation, err := n.draw(ctx, len(x))
 	if err != nil {
@@ -136,8 +136,8 @@ func (n *Noise) applyReadout(ctx context.Context, x []float32) error {
 	return nil
 }
 
-// draw gives count normal numbers and their unbiased standard deviation, 1 where
-// there is none.
+// draw returns count normal numbers and their unbiased standard deviation, or 1
+// if that is undefined.
 func (n *Noise) draw(ctx context.Context, count int) (g []float32, deviation float64, err error) {
 	if cap(n.normal) < count {
 		n.normal = make([]float32, count)

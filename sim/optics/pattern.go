@@ -10,30 +10,32 @@ import (
 	"strings"
 )
 
-// PatternOptions say how k-space is sampled (spec/prism.md §4).
+// PatternOptions configure the sampling of k-space (spec/prism.md §4).
 type PatternOptions struct {
 	// Name is one of PatternNames.
 	Name string
-	// Samples wanted. A cutoff or a star may give another number.
+	// Number of samples wanted. A cutoff or a star may produce a different
+	// number.
 	Samples int
 	// Diameter of the sampled disc in pixels.
 	Diameter float64
 	// Size is the side of the field; centres must lie in it.
 	Size int
-	// Cutoff drops the samples whose middle is farther from DC, in pixels; 0 keeps
-	// all. PRISM's default, half the Diameter, does the same.
+	// Cutoff drops samples whose middle is farther than this from DC, in pixels; 0
+	// keeps all. PRISM's default, half the Diameter, keeps all too.
 	Cutoff float64
 
 	// Length of a line sample in pixels; 0 makes points. Only fermat, random and
-	// star have lines, and star has nothing else.
+	// star support lines, and star consists of lines.
 	Length float64
-	// Angle of all of fermat's lines in radians when FixedAngle, else random.
+	// Angle of all of fermat's lines in radians if FixedAngle, else random.
 	Angle      float64
 	FixedAngle bool
-	// Angles of a star; 0 takes what comes closest to Samples.
+	// Number of angles of a star; 0 chooses the one that comes closest to
+	// Samples.
 	Angles int
-	// LineCentres is the number of apertures along a line, made odd; 0 is one per
-	// pixel, Length + 1.
+	// LineCentres is the number of apertures along a line, rounded to an odd
+	// number; 0 means one per pixel, Length + 1.
 	LineCentres int
 
 	// Seed of the random patterns.
@@ -44,7 +46,7 @@ type PatternOptions struct {
 // (concentric circles, Archimedean spiral, jittered grid, logarithmic spiral).
 var patternNames = []string{"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"}
 
-// PatternNames are the names that a pattern can have.
+// PatternNames returns the names of the patterns.
 func PatternNames() []string { return slices.Clone(patternNames) }
 
 // segment is a sample before it is cut into apertures: a line from one end to the
@@ -58,9 +60,9 @@ func (s segment) middle() Point {
 // patternStream separates the patterns' random numbers from others of the same seed.
 const patternStream = 0x7061747465726e
 
-// Pattern gives the aperture centres of each sample, in the order of training. Every
+// Pattern returns the aperture centres of each sample, in training order. Every
 // sample has the same number of centres: one, or several along a line. Millions of
-// them take a while; when ctx ends before, its error is returned.
+// them take a while; if ctx ends first, its error is returned.
 func Pattern(ctx context.Context, o PatternOptions) ([][]Point, error) {
 	o.Name = strings.ToLower(o.Name)
 	if err := o.validate(); err != nil {
@@ -93,7 +95,7 @@ func Pattern(ctx context.Context, o PatternOptions) ([][]Point, error) {
 	return samples, nil
 }
 
-// odd is wanted, or otherwise when wanted is 0, made odd by adding one.
+// odd returns wanted, or otherwise if wanted is 0, plus one if even.
 func odd(wanted, otherwise int) int {
 	if wanted <= 0 {
 		wanted = otherwise
@@ -101,7 +103,7 @@ func odd(wanted, otherwise int) int {
 	return wanted | 1
 }
 
-// centres are count points spread evenly from one end to the other, both included.
+// centres returns count points spaced evenly from one end to the other, inclusive.
 func (s segment) centres(count int) []Point {
 	points := make([]Point, count)
 	for i := range points {
@@ -172,7 +174,7 @@ func (o *PatternOptions) segments(random *rand.Rand) ([]segment, error) {
 	}
 }
 
-// line is the sample of the wanted length around a middle at an angle.
+// line returns the sample of the wanted length around a middle at an angle.
 func (o *PatternOptions) line(middle Point, angle float64) segment {
 	sin, cos := math.Sincos(angle)
 	dy, dx := o.Length/2*sin, o.Length/2*cos

@@ -8,7 +8,7 @@ import (
 )
 
 // fermat is the Fermat spiral: r = r_max·√(k/n) at k golden angles, in order of
-// growing radius, the first sample at DC (spec/prism.md §4).
+// increasing radius, the first sample at DC (spec/prism.md §4).
 func (o *PatternOptions) fermat(random *rand.Rand) []segment {
 	segments := make([]segment, o.Samples)
 	for k, c := range FermatSpiral(o.Samples, o.Diameter/2) {
@@ -21,11 +21,11 @@ func (o *PatternOptions) fermat(random *rand.Rand) []segment {
 	return segments
 }
 
-// goldenAngle is PRISM's, in degrees.
+// goldenAngle is PRISM's value, in degrees.
 const goldenAngle = 137.508
 
-// FermatSpiral gives n centres within rMax of DC. Radii, angles and products are
-// rounded to float32 as PyTorch does, since k·angle in float32 is off by up to
+// FermatSpiral returns n centres within rMax of DC. Radii, angles and products
+// are rounded to float32 as in PyTorch, since k·angle in float32 is off by up to
 // 1e-5 rad, which moves the pixels on an aperture's rim.
 func FermatSpiral(n int, rMax float64) []Point {
 	centres := make([]Point, n)
@@ -40,9 +40,8 @@ func FermatSpiral(n int, rMax float64) []Point {
 }
 
 // random draws middles uniformly from the disc and sorts them by radius; the
-// outermost is moved to DC before that, so that one sample is there. Lines keep
-// half their length away from the disc's rim and turn at random, but for the
-// first one's middle.
+// outermost is first moved to DC, so that DC is sampled. Lines keep half their
+// length away from the disc's rim, except the first one, and have random angles.
 func (o *PatternOptions) random(random *rand.Rand) []segment {
 	diameter := o.Diameter - o.Length/2
 	radii := make([]float64, o.Samples)
@@ -71,8 +70,8 @@ func (o *PatternOptions) random(random *rand.Rand) []segment {
 
 // star has lines along radii, by radius and then by angle: radii 0, length,
 // 2·length, … below (diameter − length)/2, at angles of π/Angles; the lines
-// through DC only half way round, being the same on the other side. The
-// direction is (cos, sin) read as (y, x), as PRISM reads it.
+// through DC cover only half a turn, since the other half would repeat them. The
+// direction is (cos, sin) taken as (y, x), as in PRISM.
 func (o *PatternOptions) star() ([]segment, error) {
 	rings := int(math.Ceil((o.Diameter/2 - o.Length/2) / o.Length))
 	if rings < 1 {

@@ -7,14 +7,13 @@ import (
 )
 
 // The four patterns below are PRISM's examples. They keep the order in which they
-// are generated, and what they call x is read as y, as PRISM reads it
-// (spec/prism.md §4).
+// are generated, and their x is taken as y, as in PRISM (spec/prism.md §4).
 
 // ringShares are the samples on each of five circles, inside first, of 100.
 var ringShares = [5]int{30, 25, 20, 15, 10}
 
 // rings are five concentric circles of equal spacing with fewer samples on the
-// outer ones. PRISM knows 100 samples only; other numbers keep the shares.
+// outer ones. PRISM supports only 100 samples; other numbers keep the shares.
 func (o *PatternOptions) rings() ([]segment, error) {
 	if o.Samples < len(ringShares) {
 		return nil, fmt.Errorf("samples = %d: five rings need 5 or more", o.Samples)
@@ -24,7 +23,8 @@ func (o *PatternOptions) rings() ([]segment, error) {
 	for ring, s := range ringShares {
 		before := len(segments)
 		share += s
-		// Rounded totals keep the sum, and leave every ring one sample or more.
+		// Rounding the totals preserves the sum and leaves at least one sample in
+		// every ring.
 		count := max(1, (share*o.Samples+50)/100-before)
 		count = min(count, o.Samples-before-(len(ringShares)-1-ring))
 		r := o.Diameter / 2 * float64(ring+1) / float64(len(ringShares))
@@ -61,8 +61,8 @@ func (o *PatternOptions) spiral(turns float64, radius func(fraction float64) flo
 }
 
 // jitteredGrid is a square grid of ⌈√n⌉ points a side across the disc, row by row,
-// each moved by a normal number of a tenth of the pitch. What falls outside the
-// disc is replaced, at the end, by points drawn uniformly from it.
+// each displaced by a normal random number of a tenth of the pitch. Points outside
+// the disc are replaced, at the end, by points drawn uniformly from it.
 func (o *PatternOptions) jitteredGrid(random *rand.Rand) ([]segment, error) {
 	side := int(math.Ceil(math.Sqrt(float64(o.Samples))))
 	if side < 2 {

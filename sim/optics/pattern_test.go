@@ -111,7 +111,7 @@ func TestRandomIsSortedAndBeginsAtDC(t *testing.T) {
 			inner++
 		}
 	}
-	// A quarter of a uniform disc lies within half its radius: 125 ± 4σ.
+	// A quarter of a uniform disc is within half its radius: 125 ± 4σ.
 	if inner < 86 || inner > 164 {
 		t.Errorf("%d of 500 within half the radius", inner)
 	}
@@ -218,7 +218,7 @@ func TestImpossiblePatternsAreNamed(t *testing.T) {
 	}
 }
 
-// FuzzPattern holds that any options give either an error or samples of one
+// FuzzPattern checks that any options give either an error or samples of one
 // length with finite centres.
 func FuzzPattern(f *testing.F) {
 	f.Add("fermat", 100, 200.0, 256, 0.0, 0.0, 0, uint64(1))

@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// A BMP is a file header of 14 bytes, an information header that begins with its
-// length, masks, palette, pixels.
+// A BMP consists of a file header of 14 bytes, an information header that begins
+// with its length, masks, palette, and pixels.
 const (
 	bmpFileHeader = 14
 	bmpInfoHeader = 40 // BITMAPINFOHEADER; 108 and 124 with masks and colour space
 	bitFields     = 3
 )
 
-// inspectBMP refuses what golang.org/x/image/bmp does not decode.
+// inspectBMP rejects variants that golang.org/x/image/bmp does not decode.
 func inspectBMP(r *io.SectionReader) (inspection, error) {
 	var head [bmpFileHeader + bmpInfoHeader + 16]byte
 	n, _ := r.ReadAt(head[:], 0)
@@ -76,7 +76,8 @@ func unreadBMP(head *[bmpFileHeader + bmpInfoHeader + 16]byte, bits uint16, comp
 	return ""
 }
 
-// opaque corrects 32-bit pixels without colour masks: their fourth byte is unused.
+// opaque makes 32-bit pixels without colour masks opaque: their fourth byte is
+// unused.
 func opaque(img image.Image) image.Image {
 	if m, ok := img.(*image.NRGBA); ok {
 		for i := 3; i < len(m.Pix); i += 4 {

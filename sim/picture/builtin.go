@@ -28,8 +28,8 @@ func BuiltinNames() []string {
 
 // Builtin draws a built-in object at the size of its window, antialiased, and
 // places it in the field as Load does: moon (cratered, half lit), usaf (USAF-1951
-// resolution target), star (Siemens star), points (point sources). The same
-// size gives the same picture. The error may be that of ctx where it ends before.
+// resolution target), star (Siemens star), points (point sources). The same size
+// always gives the same picture. If ctx ends first, its error is returned.
 func Builtin(ctx context.Context, name string, o Options) (*Object, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("object %q: %w", name, err)
@@ -53,7 +53,7 @@ func Builtin(ctx context.Context, name string, o Options) (*Object, error) {
 }
 
 // supersampling is the number of samples per pixel and axis: enough for smooth
-// edges on small pictures, fewer where pixels are many.
+// edges on small pictures, fewer for large ones.
 func supersampling(side int) int {
 	switch {
 	case side <= 128:

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// directory is the first image file directory of a TIFF file, which also is the
-// shape of Exif data (TIFF 6.0, page 14): tags with their values.
+// directory is the first image file directory of a TIFF file, also the format of
+// Exif data (TIFF 6.0, page 14): tags with their values.
 type directory struct {
 	r       io.ReaderAt
 	order   binary.ByteOrder
 	entries map[uint16]tiffEntry
-	sorted  bool // by tag, as the specification wants them
+	sorted  bool // sorted by tag, as the specification requires
 	more    bool // another directory follows
 }
 
@@ -23,7 +23,7 @@ type tiffEntry struct {
 	field [4]byte
 }
 
-// readDirectory reads the first directory; ok is false where there is none.
+// readDirectory reads the first directory; ok is false if there is none.
 func readDirectory(r io.ReaderAt) (d directory, ok bool) {
 	var head [8]byte
 	if _, err := r.ReadAt(head[:], 0); err != nil {
@@ -55,7 +55,7 @@ func readDirectory(r io.ReaderAt) (d directory, ok bool) {
 	return d, true
 }
 
-// read takes the entries of the table, the first of each tag.
+// read reads the entries of the table, keeping the first of each tag.
 func (d *directory) read(table []byte) {
 	d.entries, d.sorted = map[uint16]tiffEntry{}, true
 	last := -1
@@ -78,12 +78,12 @@ func (d *directory) has(tag uint16) bool {
 	return ok
 }
 
-// numbers returns the first 16 values of a tag, enough for what there is one of
-// for each sample of a pixel.
+// numbers returns the first 16 values of a tag, enough for tags with one value
+// per sample of a pixel.
 func (d *directory) numbers(tag uint16) []uint32 { return d.values(tag, 16) }
 
-// values returns the values of a tag that holds whole numbers without sign, at
-// most limit; none where the tag is missing or its values lie outside the file.
+// values returns at most limit values of a tag that holds unsigned integers; none
+// if the tag is missing or its values lie outside the file.
 func (d *directory) values(tag uint16, limit uint32) []uint32 {
 	e := d.entries[tag]
 	size := 0
@@ -118,7 +118,7 @@ func (d *directory) values(tag uint16, limit uint32) []uint32 {
 	return values
 }
 
-// number returns the first value of a tag, otherwise the given one.
+// number returns the first value of a tag, or otherwise if there is none.
 func (d *directory) number(tag uint16, otherwise uint32) uint32 {
 	if values := d.numbers(tag); len(values) > 0 {
 		return values[0]

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// format is an image format that is decoded by a library.
+// format is an image format decoded by a library.
 type format struct {
 	name    string
 	magic   []string // first bytes; '?' stands for any
@@ -28,13 +28,13 @@ type format struct {
 	inspect func(*io.SectionReader) (inspection, error)
 }
 
-// inspection is what a format's file says about its picture that the library does
-// not look at. Only what is unsupported is an error of inspecting; damage is the
-// library's to report.
+// inspection holds properties of a picture that the decoding library ignores.
+// Only unsupported variants are errors of inspecting; damage is reported by the
+// library.
 type inspection struct {
 	orientation orientation
 	notes       []string
-	correct     func(image.Image) image.Image // what the library decodes otherwise; nil for nothing
+	correct     func(image.Image) image.Image // corrects the library's decoding; nil if not needed
 }
 
 var formats = []format{
@@ -46,7 +46,7 @@ var formats = []format{
 	{"WebP", []string{"RIFF????WEBPVP8"}, webp.DecodeConfig, webp.Decode, inspectWebP},
 }
 
-// otherFormats are recognised to be refused by name.
+// otherFormats are recognised so that they can be rejected by name.
 var otherFormats = []format{
 	{name: "BigTIFF", magic: []string{"II+\x00", "MM\x00+"}},
 	{name: "JPEG 2000", magic: []string{"\x00\x00\x00\x0cjP  \r\n\x87\n", "\xff\x4f\xff\x51"}},
@@ -60,7 +60,7 @@ var otherFormats = []format{
 	{name: "Netpbm", magic: []string{"P1\n", "P2\n", "P3\n", "P4\n", "P5\n", "P6\n", "P7\n", "Pf\n", "PF\n"}},
 }
 
-// unsupported is the refusal of a sound file.
+// unsupported is the error for an intact but unsupported file.
 func unsupported(format, what string) error {
 	if what != "" {
 		what = ", " + what
@@ -126,7 +126,7 @@ func (f format) open(r *io.SectionReader) (source, []string, error) {
 	return in.orientation.upright(size.X, size.Y, luma(img)), notes, nil
 }
 
-// damaged explains a decoder's refusal in one line.
+// damaged explains a decoder's error in one line.
 func (f format) damaged(err error) error {
 	if what, ok := unsupportedFeature(err); ok {
 		return unsupported(f.name, what)
@@ -139,8 +139,8 @@ func (f format) damaged(err error) error {
 	return fmt.Errorf("truncated or damaged %s: %s", f.name, text)
 }
 
-// unsupportedFeature is what a decoder says it does not support, if that is why it
-// refuses.
+// unsupportedFeature returns the feature that a decoder reports as unsupported, if
+// that is its error.
 func unsupportedFeature(err error) (what string, ok bool) {
 	var inPNG png.UnsupportedError
 	var inJPEG jpeg.UnsupportedError
@@ -166,8 +166,8 @@ func guarded(decode func() error) (err error) {
 	return decode()
 }
 
-// pngConfig reads the sides of a PNG from its header, which image/png refuses
-// to tell when they are zero or very large.
+// pngConfig reads the sides of a PNG from its header, which image/png does not
+// report if they are zero or very large.
 func pngConfig(r io.Reader) (image.Config, error) {
 	head := make([]byte, 24)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -187,7 +187,7 @@ func pngConfig(r io.Reader) (image.Config, error) {
 const lumaRed, lumaGreen, lumaBlue = 0.2989, 0.587, 0.114
 
 // luma returns the intensity of a pixel, from 0 to 1; x and y count from the top
-// left. Grey pictures are taken as they are. Transparent pixels count as black.
+// left. Grey pictures are used unchanged. Transparent pixels count as black.
 func luma(img image.Image) func(x, y int) float64 {
 	b := img.Bounds()
 	switch img := img.(type) {

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// inspectGIF reads what image/gif drops of a picture: where it lies on its screen,
+// inspectGIF reads what image/gif drops: the position of the frame on its screen,
 // and whether others follow.
 func inspectGIF(r *io.SectionReader) (inspection, error) {
 	in := inspection{orientation: 1}
@@ -48,7 +48,7 @@ func inspectGIF(r *io.SectionReader) (inspection, error) {
 	return in, nil
 }
 
-// skipPalette skips the palette that the flags announce: three bytes for each of 2
+// skipPalette skips the palette announced by the flags: three bytes for each of 2
 // to 256 colours.
 func skipPalette(b *bufio.Reader, flags byte) {
 	if flags&0x80 != 0 {
@@ -56,7 +56,7 @@ func skipPalette(b *bufio.Reader, flags byte) {
 	}
 }
 
-// skipBlocks skips blocks that begin with their length, to the empty one.
+// skipBlocks skips length-prefixed blocks up to and including the empty one.
 func skipBlocks(b *bufio.Reader) {
 	for {
 		length, err := b.ReadByte()
@@ -69,9 +69,9 @@ func skipBlocks(b *bufio.Reader) {
 	}
 }
 
-// screened is a frame on the screen of its GIF. Around it is what Pillow, which
-// PRISM reads pictures with, shows there: nothing when the frame has a transparent
-// colour, otherwise the first colour of its palette.
+// screened is a frame on the screen of its GIF. The screen around it is filled as
+// by Pillow, which PRISM uses to read pictures: with nothing if the frame has a
+// transparent colour, otherwise with the first colour of its palette.
 type screened struct {
 	image.RGBA64Image
 	screen image.Rectangle
@@ -94,13 +94,13 @@ func (s screened) place(img image.Image) image.Image {
 	return s
 }
 
-// Bounds is the screen.
+// Bounds returns the bounds of the screen.
 func (s screened) Bounds() image.Rectangle { return s.screen }
 
-// At is RGBA64At.
+// At calls RGBA64At.
 func (s screened) At(x, y int) color.Color { return s.RGBA64At(x, y) }
 
-// RGBA64At is the colour of the frame, or of the screen around it.
+// RGBA64At returns the colour of the frame, or of the screen around it.
 func (s screened) RGBA64At(x, y int) color.RGBA64 {
 	if !(image.Point{X: x, Y: y}).In(s.RGBA64Image.Bounds()) {
 		return s.around

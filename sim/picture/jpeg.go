@@ -9,15 +9,15 @@ import (
 	"io"
 )
 
-// jpegCodings names the frames that image/jpeg does not decode, by their marker.
+// jpegCodings names the codings that image/jpeg does not decode, by frame marker.
 var jpegCodings = map[byte]string{
 	0xc3: "lossless coding", 0xc5: "hierarchical coding", 0xc6: "hierarchical coding", 0xc7: "hierarchical coding",
 	0xc9: "arithmetic coding", 0xca: "arithmetic coding", 0xcb: "arithmetic coding", 0xcd: "hierarchical coding",
 	0xce: "hierarchical coding", 0xcf: "hierarchical coding", 0xde: "hierarchical coding", 0xf7: "JPEG-LS",
 }
 
-// inspectJPEG reads the segments before the first scan: the orientation, and what
-// image/jpeg does not decode.
+// inspectJPEG reads the segments before the first scan: the orientation, and
+// codings that image/jpeg does not decode.
 func inspectJPEG(r *io.SectionReader) (inspection, error) {
 	in := inspection{orientation: 1, correct: smoothChroma}
 	b := bufio.NewReader(r)
@@ -77,15 +77,15 @@ func nextMarker(b *bufio.Reader) (byte, bool) {
 				return 0, false
 			}
 		}
-		// A stuffed byte, TEM and the restarts stand alone.
+		// A stuffed byte, TEM and the restart markers have no segment.
 		if c != 0 && c != 1 && (c < 0xd0 || c > 0xd8) {
 			return c, true
 		}
 	}
 }
 
-// readSegment reads a segment behind its marker: two bytes of length, which they
-// are part of, and at most 65,533 more.
+// readSegment reads a segment after its marker: two bytes of length, which
+// include themselves, and at most 65,533 more.
 func readSegment(b *bufio.Reader) ([]byte, bool) {
 	var length [2]byte
 	if _, err := io.ReadFull(b, length[:]); err != nil {
@@ -96,7 +96,7 @@ func readSegment(b *bufio.Reader) ([]byte, bool) {
 	return segment, err == nil
 }
 
-// unreadFrame counts a frame's components and names what is not decoded.
+// unreadFrame counts a frame's components and names a coding that is not decoded.
 func unreadFrame(frame []byte) (components int, fault string) {
 	if len(frame) < 6 || len(frame) < 6+3*int(frame[5]) {
 		return 0, ""

@@ -15,8 +15,8 @@ import (
 	"prismtop/sim/npy"
 )
 
-// Bounds on what is read: the largest picture that decodes within a gigabyte or
-// two, and the largest side, which bounds a row.
+// Bounds on pictures: the largest picture that decodes within a gigabyte or two,
+// and the largest side, which bounds a row.
 const (
 	maxPixels = 100_000_000
 	maxSide   = 65_535
@@ -26,26 +26,26 @@ const (
 const formatNames = "PNG, JPEG, GIF, TIFF, BMP, WebP, NPY or NPZ"
 
 // Load reads a picture file by PRISM's loading rule (spec/prism.md §8): colour
-// to luma (0.2989, 0.587, 0.114), resized to the object's window (bilinear, the
-// triangle filter widened by the reduction), inverted when asked, padded with
+// to luma (0.2989, 0.587, 0.114), resized to the object's window (bilinear, a
+// triangle filter widened by the reduction), optionally inverted, padded with
 // zeros to the field, the minimum subtracted, divided by the maximum, and the
 // square root taken.
 //
-// Formats are told by content: PNG, JPEG, GIF (first frame), TIFF (first page),
-// BMP, WebP, and NPY and NPZ arrays of two dimensions, taken as intensities.
-// "file.npz:name" names an array; without a name the first of two dimensions is
-// taken and noted. Variants that the decoders do not read are refused by name
-// (docs/pictures.md). Sample values count as stored, without gamma and profiles.
-// Transparent pixels count as black. Pictures are turned as their Exif or TIFF
-// orientation says, and noted. A picture that is not square is padded to a
-// square, centred, and noted. PRISM rounds to 8 bits after the luma and again
-// after resizing; this keeps all digits, which differs by less than 1/255 of
-// full intensity.
+// Formats are recognised by content: PNG, JPEG, GIF (first frame), TIFF (first
+// page), BMP, WebP, and NPY and NPZ arrays of two dimensions, taken as
+// intensities. "file.npz:name" names an array; without a name the first
+// two-dimensional one is taken and noted. Variants that the decoders do not read
+// are rejected by name (docs/pictures.md). Sample values are used as stored,
+// without gamma and profiles. Transparent pixels count as black. Pictures are
+// turned according to their Exif or TIFF orientation, which is noted. A picture
+// that is not square is padded to a square, centred, which is noted. PRISM rounds
+// to 8 bits after the luma and again after resizing; Load keeps full precision,
+// which differs by less than 1/255 of full intensity.
 //
-// Errors are one line that names the file and what would be right.
+// Errors are one line that names the file and the remedy.
 //
-// When ctx ends before, its error is returned at once; a decoder that cannot be
-// interrupted goes on beside until it ends by itself.
+// If ctx ends first, its error is returned at once; a decoder that cannot be
+// interrupted continues in the background until it finishes.
 func Load(ctx context.Context, path string, o Options) (*Object, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("picture %s: %w", path, err)
@@ -61,7 +61,7 @@ func Load(ctx context.Context, path string, o Options) (*Object, error) {
 	return obj, nil
 }
 
-// splitArray parts "file.npz:name" unless a file of that whole name exists.
+// splitArray splits "file.npz:name", unless a file of that full name exists.
 func splitArray(path string) (file, array string) {
 	i := strings.LastIndex(path, ".npz:")
 	if i < 0 {
@@ -98,7 +98,7 @@ func loadFile(ctx context.Context, path, array string, o Options) (*Object, erro
 	return obj, nil
 }
 
-// openRegular opens a file with something in it.
+// openRegular opens a non-empty file.
 func openRegular(path string) (*os.File, int64, error) {
 	f, info, err := inputfile.Open(path)
 	var kind *inputfile.KindError
@@ -114,7 +114,7 @@ func openRegular(path string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// bare strips the operation and the path, which the caller names.
+// bare strips the operation and the path, which the caller adds.
 func bare(err error) error {
 	var path *os.PathError
 	var link *os.LinkError
@@ -129,11 +129,11 @@ func bare(err error) error {
 	return err
 }
 
-// source is a decoded picture whose rows are turned into intensities one at a
+// source is a decoded picture whose rows are converted to intensities one at a
 // time.
 type source struct {
 	w, h  int
-	white float64 // full intensity; NaN when the file does not say
+	white float64 // full intensity; NaN if unknown
 	// row writes the w intensities of row y.
 	row func(y int, to []float64) error
 }
@@ -150,7 +150,7 @@ func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
 	case npy.IsArchive(head):
 		return openNPZ(f, size, array)
 	case array != "":
-		return source{}, nil, errors.New("names an array, but the file is no NPZ")
+		return source{}, nil, errors.New("names an array, but the file is not an NPZ archive")
 	case npy.IsArray(head):
 		src, err := readNPY(io.NewSectionReader(f, 0, size), size)
 		return src, nil, err
@@ -168,7 +168,7 @@ func open(f io.ReaderAt, size int64, array string) (source, []string, error) {
 	return source{}, nil, errors.New("not a picture: must be " + formatNames)
 }
 
-// checkSides refuses empty and overlarge pictures before anything is decoded.
+// checkSides rejects empty and oversized pictures before anything is decoded.
 func checkSides(w, h int) error {
 	switch {
 	case w < 1 || h < 1:

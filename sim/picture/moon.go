@@ -23,9 +23,9 @@ func (a vector) unit() vector {
 	return vector{n * a[0], n * a[1], n * a[2]}
 }
 
-// The moon's looks.
+// The moon's appearance.
 const (
-	moonRadius = 0.93 // of half the picture
+	moonRadius = 0.93 // relative to half the picture
 	moonSeed   = 1969
 	// craterCount craters with radii from smallestCrater to largestCrater, in
 	// radii of the moon.
@@ -43,15 +43,15 @@ type crater struct {
 	centre vector
 	radius float64 // of the rim's crest, in radii of the moon
 	depth  float64 // slope factor: 1 is fresh, less is worn
-	rays   float64 // brightness of the ejecta, 0 for old craters
-	phase  float64 // turns the rays
+	rays   float64 // brightness of the ejecta; 0 for old craters
+	phase  float64 // rotation of the rays
 }
 
 // drawMoon draws a cratered sphere lit from the side. The surface is a sphere
 // whose normals are tilted by the slopes of craters and of rough ground; its
 // brightness is half Lambert's law and half Lommel and Seeliger's, times an
-// albedo with dark plains and bright rays. Bands of rows are drawn side by side;
-// none depends on another. Once ctx has ended, the rest stays dark.
+// albedo with dark plains and bright rays. Bands of rows are drawn concurrently
+// and independently. Once ctx has ended, the rest stays dark.
 func drawMoon(ctx context.Context, side int) []float64 {
 	const band = 32 // pixel rows
 	n := moonSamples(side)
@@ -85,7 +85,7 @@ func moonSamples(side int) int {
 	return 1
 }
 
-// drawBand draws the pixel rows from top to bottom, n×n samples to a pixel.
+// drawBand draws the pixel rows from top to bottom, with n×n samples per pixel.
 func drawBand(ctx context.Context, pixels []float64, side, n, top, bottom int, craters []crater) {
 	r := newRelief(side*n, top*n, bottom*n)
 	for _, c := range craters {
@@ -107,8 +107,8 @@ func drawBand(ctx context.Context, pixels []float64, side, n, top, bottom int, c
 }
 
 // moonCraters scatters craters over the near side: few large, many small, the
-// number above a radius falling with its square root to the power 3.4, as
-// counts on old ground do nearly.
+// number above a radius falling with its square root to the power 3.4, roughly as
+// counted on old terrain.
 func moonCraters() []crater {
 	random := rand.New(rand.NewPCG(moonSeed, 7))
 	craters := make([]crater, 0, craterCount)
@@ -138,7 +138,7 @@ func moonCraters() []crater {
 // samples.
 type relief struct {
 	side, top, bottom int
-	points            []vector  // places on the unit sphere, zero where no light is
+	points            []vector  // points on the unit sphere; zero where there is no light
 	slope             []vector  // gradient of the height along the surface
 	bright            []float64 // albedo added by rays
 }
@@ -159,7 +159,7 @@ func newRelief(side, top, bottom int) *relief {
 
 func (r *relief) index(i, j int) int { return (i-r.top)*r.side + j }
 
-// place is the point of the unit sphere under row y and column x, in samples; z
+// place returns the point of the unit sphere at row y and column x, in samples; z
 // is 0 off the disc.
 func (r *relief) place(y, x float64) vector {
 	scale := 2 / (float64(r.side) * moonRadius)
@@ -168,7 +168,7 @@ func (r *relief) place(y, x float64) vector {
 	return p
 }
 
-// reach is how far a crater's ejecta reach, in its radii.
+// reach is the extent of a crater's ejecta, in its radii.
 func (c crater) reach() float64 {
 	if c.rays > 0 {
 		return 12
@@ -176,7 +176,7 @@ func (c crater) reach() float64 {
 	return 2.2
 }
 
-// add lays a crater over the samples that it reaches.
+// add adds a crater to the samples within its reach.
 func (r *relief) add(c crater) {
 	reach := c.reach() * c.radius
 	half := float64(r.side) / 2 * moonRadius
@@ -202,8 +202,9 @@ func (r *relief) add(c crater) {
 	}
 }
 
-// craterSlope is the slope of a crater's profile at t radii from its middle: a
-// bowl whose wall is steepest near the crest at 1, and an apron that falls away.
+// craterSlope returns the slope of a crater's profile at t radii from its centre:
+// a bowl whose wall is steepest near the crest at 1, and an apron that falls
+// away.
 func craterSlope(t float64) float64 {
 	switch {
 	case t < 1:
@@ -215,8 +216,8 @@ func craterSlope(t float64) float64 {
 	return 0
 }
 
-// rayBrightness is the albedo that a crater's rays add at a place away from its
-// middle.
+// rayBrightness returns the albedo added by a crater's rays at an offset from its
+// centre.
 func (c crater) rayBrightness(away vector, distance float64) float64 {
 	east := vector{c.centre[2], 0, -c.centre[0]}.unit()
 	north := vector{
@@ -232,25 +233,25 @@ func (c crater) rayBrightness(away vector, distance float64) float64 {
 	return c.rays * (0.25*halo + 0.3*streaks*math.Exp(-t/4)*math.Min(1, t)*(1-t/c.reach()))
 }
 
-// ground is what the surface is like without craters.
+// ground describes the surface without craters.
 type ground struct {
 	slope  vector
 	albedo float64
 }
 
-// lit tells whether light may fall within margin of p, a place as relief.place
-// tells it.
+// lit reports whether light may fall within margin of p, a point from
+// relief.place.
 func lit(p vector, margin float64) bool {
-	edge := 1 + 3*margin // squares grow by twice the margin and its square
+	edge := 1 + 3*margin // squares grow by twice the margin plus its square
 	return p[0]*p[0]+p[1]*p[1] < edge && p.dot(sunlight) > -night-12*margin
 }
 
 // night is how far beyond the sphere's terminator light still falls, as the
-// cosine to the sun.
+// cosine of the angle to the sun.
 const night = 0.07
 
-// groundAt is rough everywhere, dark on the plains, whose shores are ragged, and
-// mottled elsewhere.
+// groundAt returns terrain that is rough everywhere, dark on the plains, whose
+// shores are ragged, and mottled elsewhere.
 func groundAt(p vector) ground {
 	var g ground
 	for axis := range 3 {
@@ -262,12 +263,13 @@ func groundAt(p vector) ground {
 	return g
 }
 
-// brightness is the light from sample i, j, 0 off the disc and in the night.
+// brightness returns the light from sample i, j; 0 off the disc and on the night
+// side.
 func (r *relief) brightness(i, j int, g ground) float64 {
 	k := r.index(i, j)
 	p := r.points[k]
-	// The sphere's own shade ends the light softly beyond the terminator, which
-	// slopes alone would not see.
+	// The sphere's own shading fades the light beyond the terminator, which
+	// slopes alone would not do.
 	dawn := math.Min(1, math.Max(0, (p.dot(sunlight)+night)/0.16))
 	if p[2] == 0 || dawn <= 0 {
 		return 0
@@ -284,7 +286,7 @@ func (r *relief) brightness(i, j int, g ground) float64 {
 	return reflected * dawn * dawn * (3 - 2*dawn) * math.Min(1.3, g.albedo+r.bright[k])
 }
 
-// fractal is a sum of smooth noises of doubling frequency, about 0 to 1.
+// fractal returns a sum of smooth noises of doubling frequency, about 0 to 1.
 func fractal(p vector, frequency float64, octaves int) float64 {
 	sum, weight, total := 0.0, 1.0, 0.0
 	for range octaves {
@@ -296,7 +298,7 @@ func fractal(p vector, frequency float64, octaves int) float64 {
 	return sum / total
 }
 
-// noise interpolates smoothly between random values on the whole points.
+// noise interpolates smoothly between random values at integer points.
 func noise(p vector) float64 {
 	var cell [3]int64
 	var t vector
@@ -323,7 +325,7 @@ func noise(p vector) float64 {
 	return sum
 }
 
-// lattice is a random number from 0 to 1 that belongs to a whole point: its
+// lattice returns a random number from 0 to 1 for an integer point: its
 // coordinates mixed by the finaliser of SplitMix64.
 func lattice(at [3]int64) float64 {
 	h := uint64(at[0])*0x9E3779B97F4A7C15 ^ uint64(at[1])*0xC2B2AE3D27D4EB4F ^ uint64(at[2])*0x165667B19E3779F9

@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/npy"
 )
 
-// readNPY reads an array of two dimensions; size is how many bytes the stream
-// says it has.
+// readNPY reads an array of two dimensions; size is the claimed length of the
+// stream in bytes.
 func readNPY(r io.Reader, size int64) (source, error) {
 	h, headerSize, err := npy.ReadHeader(r)
 	if err != nil {
@@ -48,8 +48,7 @@ type array struct {
 	values  []float64
 }
 
-// read reads the values a line at a time, so that memory grows with what is
-// really there.
+// read reads the values line by line, so that memory grows with the actual data.
 func (a *array) read(r io.Reader, number npy.Element) error {
 	lines, length := a.h, a.w
 	if a.fortran {

@@ -10,11 +10,11 @@ import (
 	"prismtop/sim/npy"
 )
 
-// maxArrays bounds how many arrays of an NPZ are looked at.
+// maxArrays bounds the number of arrays of an NPZ that are examined.
 const maxArrays = 1000
 
-// openNPZ reads an array of a zip archive: the named one, or the first of two
-// dimensions, which is noted when there are several.
+// openNPZ reads an array of a zip archive: the named one, or the first
+// two-dimensional one, which is noted if there are several.
 func openNPZ(f io.ReaderAt, size int64, name string) (source, []string, error) {
 	arrays, err := npy.OpenArchive(f, size)
 	if err != nil {
@@ -27,7 +27,7 @@ func openNPZ(f io.ReaderAt, size int64, name string) (source, []string, error) {
 	if err != nil {
 		return source{}, nil, err
 	}
-	// What the archive claims about sizes is checked by readNPY against the shape.
+	// Sizes claimed by the archive are checked by readNPY against the shape.
 	var src source
 	err = entry.Read(func(r io.Reader, size int64) (err error) {
 		src, err = readNPY(r, size)
@@ -42,7 +42,7 @@ func openNPZ(f io.ReaderAt, size int64, name string) (source, []string, error) {
 	return src, nil, nil
 }
 
-// choose finds the named array, or the first of two dimensions.
+// choose finds the named array, or the first two-dimensional one.
 func choose(arrays []npy.Entry, name string) (npy.Entry, error) {
 	var names []string
 	for _, entry := range arrays {

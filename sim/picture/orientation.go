@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// orientation is how a stored picture must be turned to be seen upright: the value
-// of TIFF's and Exif's tag 274, from 1, upright, to 8.
+// orientation is how a stored picture must be turned to be upright: the value of
+// TIFF's and Exif's tag 274, from 1 (upright) to 8.
 type orientation int
 
 const tagOrientation = 274
@@ -14,7 +14,8 @@ const tagOrientation = 274
 // exifPrefix precedes Exif data in JPEG, and by mistake in some WebP.
 const exifPrefix = "Exif\x00\x00"
 
-// orientation returns the directory's; 1 where it has none or one out of range.
+// orientation returns the directory's orientation; 1 if it is missing or out of
+// range.
 func (d *directory) orientation() orientation {
 	if o := d.number(tagOrientation, 1); o >= 1 && o <= 8 {
 		return orientation(o)
@@ -35,7 +36,7 @@ func exifOrientation(r *io.SectionReader) orientation {
 	return d.orientation()
 }
 
-// note is what turning does, for the log; empty for upright pictures.
+// note describes the turn, for the log; empty for upright pictures.
 func (o orientation) note() string {
 	does := map[orientation]string{
 		2: "mirrored left to right",
@@ -52,7 +53,7 @@ func (o orientation) note() string {
 	return fmt.Sprintf("the file states orientation %d: %s", int(o), does)
 }
 
-// upright is the source of a stored picture of w×h levels.
+// upright returns the upright source of a stored picture of w×h levels.
 func (o orientation) upright(w, h int, level func(x, y int) float64) source {
 	at := func(x, y int) (int, int) { return x, y }
 	switch o {

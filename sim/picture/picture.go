@@ -1,6 +1,6 @@
-// Package picture brings objects into the simulation and reconstructions out
-// of it: picture files read by PRISM's loading rule (spec/prism.md §8), objects
-// drawn by the program, and 16-bit PNG and NPY files.
+// Package picture loads objects into the simulation and saves reconstructions:
+// picture files read by PRISM's loading rule (spec/prism.md §8), objects drawn by
+// the program, and 16-bit PNG and NPY files.
 package picture
 
 import (
@@ -10,7 +10,7 @@ import (
 	"math"
 )
 
-// Options says how an intensity picture becomes an object.
+// Options configures how an intensity picture becomes an object.
 type Options struct {
 	Size       int  // N, side of the field in pixels
 	ObjectSize int  // S ≤ N, side of the object's window in pixels
@@ -36,28 +36,28 @@ type Object struct {
 	Amplitude []float32
 	// The object's window: ObjectSize rows and columns from Offset on.
 	ObjectSize, Offset int
-	Notes              []string // what the loading rule had to do to the picture, one line each
+	Notes              []string // changes made to the picture by the loading rule, one line each
 }
 
 // intensity is a picture of h×w intensities, row by row.
 type intensity struct {
 	w, h   int
 	pixels []float64
-	white  float64 // what inversion maps to 0; NaN takes the picture's own range
+	white  float64 // intensity that inversion maps to 0; NaN means the picture's own range
 }
 
-// errConstant is the fault of a picture without contrast.
+// errConstant is the error for a picture without contrast.
 var errConstant = errors.New("every pixel has the same value: must have some contrast")
 
 // leastContrast is the difference of the extremes, relative to the greater, that
-// rounding in the resizing can cause in a picture of one value.
+// rounding while resizing can cause in a uniform picture.
 const leastContrast = 1e-12
 
 // place turns an intensity picture of at most S×S into an object by the loading
 // rule of spec/prism.md §8: invert, pad with zeros to N×N (before: half of the
 // difference, rounded down), subtract the minimum, divide by the maximum, take
-// the square root. Values below zero, which only arrays can have, are lifted to
-// zero first, so that the padding stays dark.
+// the square root. Negative values, which only arrays can have, are first raised
+// to zero, so that the padding stays dark.
 func place(ctx context.Context, p intensity, o Options) (*Object, error) {
 	low, high := extremes(p.pixels)
 	if !(high-low > leastContrast*math.Max(math.Abs(high), math.Abs(low))) {
@@ -84,7 +84,7 @@ func place(ctx context.Context, p intensity, o Options) (*Object, error) {
 	obj.Amplitude = make([]float32, o.Size*o.Size)
 	left := obj.Offset + (o.ObjectSize-p.w)/2
 	top := obj.Offset + (o.ObjectSize-p.h)/2
-	// Halves keep the difference of two huge values finite.
+	// Halving keeps the difference of two huge values finite.
 	scale := 1 / (high/2 - floor/2)
 	if math.IsInf(scale, 0) {
 		return nil, errConstant // the values are too small to divide by
@@ -102,7 +102,7 @@ func place(ctx context.Context, p intensity, o Options) (*Object, error) {
 	return obj, nil
 }
 
-// extremes returns the least and greatest value; 0, 0 for none.
+// extremes returns the least and greatest value; 0, 0 if there are none.
 func extremes(pixels []float64) (low, high float64) {
 	if len(pixels) == 0 {
 		return 0, 0

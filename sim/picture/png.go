@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// maxChunks bounds how many chunks of a PNG or WebP are looked at: a PNG of a
-// hundred megapixels has some ten thousand.
+// maxChunks bounds the number of chunks of a PNG or WebP that are examined: a PNG
+// of a hundred megapixels has about ten thousand.
 const maxChunks = 1 << 20
 
-// inspectPNG reads the chunks that image/png passes over: the orientation, and
-// whether frames follow.
+// inspectPNG reads chunks that image/png ignores: the orientation, and whether
+// frames follow.
 func inspectPNG(r *io.SectionReader) (inspection, error) {
 	in := inspection{orientation: 1}
 	var head [8]byte

@@ -90,7 +90,7 @@ func TestBadFilesAreRefusedInOneLine(t *testing.T) {
 		{"header.npy", append([]byte("\x93NUMPY"), 2, 0, 0xff, 0xff, 0xff, 0x7f), "damaged NPY: a header of 2147483647 bytes, must be at most 8192"},
 		{"version.npy", append([]byte("\x93NUMPY"), 9, 0, 1, 0), "NPY version 9: must be 1 to 3"},
 		{"magic.npy", []byte("\x93NUMPY"), "truncated NPY: there is no header"},
-		{"prose.npy", npyWithHeader("hello\n", nil), "damaged NPY: the header is no dictionary"},
+		{"prose.npy", npyWithHeader("hello\n", nil), "damaged NPY: the header is not a dictionary"},
 		{"twice.npy", npyWithHeader("{'shape': (2, 2), 'shape': (2, 2)}\n", nil), "damaged NPY: the header cannot be read"},
 		{"half.npy", npyWithHeader("{'shape': (2, 2)}\n", nil), "damaged NPY: the header must hold descr"},
 		{"claim.npz", npz(t, entry{"a.npy", claim}), `array "a": truncated NPY: shape (9000, 9000)`},

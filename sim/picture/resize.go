@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// resizeToWindow scales a picture so that its longer side is the window's: first
-// each row as it is decoded, then the columns. It never holds the whole picture
-// in floating point.
+// resizeToWindow scales a picture so that its longer side equals the window's:
+// first each row as it is decoded, then the columns. It never holds the whole
+// picture in floating point.
 func resizeToWindow(ctx context.Context, src source, window int) (intensity, error) {
 	w, h := window, window
 	if src.w < src.h {
@@ -18,7 +18,7 @@ func resizeToWindow(ctx context.Context, src source, window int) (intensity, err
 	p := intensity{w: w, h: h, pixels: make([]float64, w*h), white: src.white}
 	across, down := triangle(src.w, w), triangle(src.h, h)
 	row, narrow := make([]float64, src.w), make([]float64, w)
-	first := 0 // the first output row that rows to come still reach
+	first := 0 // the first output row to which further rows contribute
 	for y := range src.h {
 		if err := ctx.Err(); err != nil {
 			return p, err
@@ -45,7 +45,8 @@ func resizeToWindow(ctx context.Context, src source, window int) (intensity, err
 	return p, nil
 }
 
-// shorter is the shorter side that keeps the shape, at least a pixel.
+// shorter returns the shorter side that preserves the aspect ratio, at least one
+// pixel.
 func shorter(side, longer, window int) int {
 	return max(1, int(math.Round(float64(window)*float64(side)/float64(longer))))
 }
@@ -56,16 +57,16 @@ func addScaled(to []float64, scale float64, from []float64) {
 	}
 }
 
-// taps are the source pixels that make up one output pixel.
+// taps are the source pixels that contribute to one output pixel.
 type taps struct {
 	first   int
 	weights []float64
 }
 
-// triangle gives the taps of bilinear resizing with antialiasing, as PIL and
-// torchvision do it (spec/prism.md §8): a triangle around the output pixel's
-// middle, one source pixel to each side, or as many as the reduction, weights
-// summing to 1.
+// triangle returns the taps of bilinear resizing with antialiasing, as in PIL and
+// torchvision (spec/prism.md §8): a triangle around the output pixel's centre
+// that extends one source pixel to each side, or the reduction factor if larger,
+// with weights summing to 1.
 func triangle(from, to int) []taps {
 	scale := float64(from) / float64(to)
 	support := math.Max(1, scale)

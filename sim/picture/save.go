@@ -19,26 +19,26 @@ import (
 )
 
 // SavePNG16 writes h×w pixels, row by row, as a 16-bit grey PNG. The least value
-// becomes 0 and the greatest 65535; both stand in the text chunk "prismtop", as
-// "min=… max=…", so that value = min + (max − min)·grey/65535. The file is
-// written whole or not at all; an error leaves an older file as it was.
+// becomes 0 and the greatest 65535; both are stored in the text chunk "prismtop"
+// as "min=… max=…", so that value = min + (max − min)·grey/65535. The file is
+// written atomically; an error leaves an existing file unchanged.
 func SavePNG16(path string, pixels []float32, w, h int) error {
 	data, err := encodePNG16(context.Background(), pixels, w, h)
 	return save(path, data, err)
 }
 
 // SaveNPY writes h×w pixels, row by row, as an NPY array of float32, bit for
-// bit. The file is written whole or not at all; an error leaves an older file
-// as it was.
+// bit. The file is written atomically; an error leaves an existing file
+// unchanged.
 func SaveNPY(path string, pixels []float32, w, h int) error {
 	data, err := encodeNPY(context.Background(), pixels, w, h)
 	return save(path, data, err)
 }
 
 // SavePair is SavePNG16 to base.png and SaveNPY to base.npy, both or neither. It
-// returns their paths. Pixels that are not finite go to base.npy alone: its path comes
-// with a NotFiniteError. Where ctx ends before the first of them is begun, its error is
-// returned and nothing is written.
+// returns their paths. Pixels that are not finite go to base.npy alone: its path is
+// returned with a NotFiniteError. If ctx ends before the first file is begun, its error
+// is returned and nothing is written.
 func SavePair(ctx context.Context, base string, pixels []float32, w, h int) ([]string, error) {
 	return saveFiles(ctx, base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
 		paths := appended(base, extensions)
@@ -46,8 +46,8 @@ func SavePair(ctx context.Context, base string, pixels []float32, w, h int) ([]s
 	})
 }
 
-// SaveNewPair is SavePair that replaces nothing: where a file has one of the names,
-// both go to base-2, or base-3, and so on.
+// SaveNewPair is SavePair, but replaces no files: if one of the names is taken,
+// both go to base-2, base-3, and so on.
 func SaveNewPair(ctx context.Context, base string, pixels []float32, w, h int) ([]string, error) {
 	return saveFiles(ctx, base, pixels, w, h, func(extensions []string, data [][]byte) ([]string, error) {
 		return atomicfile.WriteNew(func(n int) []string {
@@ -59,7 +59,7 @@ func SaveNewPair(ctx context.Context, base string, pixels []float32, w, h int) (
 	})
 }
 
-// saveFiles encodes pixels for the files that can hold them and has them written.
+// saveFiles encodes pixels for the files that can hold them and writes these.
 func saveFiles(ctx context.Context, base string, pixels []float32, w, h int, write func(extensions []string, data [][]byte) ([]string, error)) ([]string, error) {
 	extensions := []string{".png", ".npy"}
 	grey, err := encodePNG16(ctx, pixels, w, h)
@@ -85,7 +85,7 @@ func saveFiles(ctx context.Context, base string, pixels []float32, w, h int, wri
 	return paths, nil
 }
 
-// appended is base with each of the extensions.
+// appended returns base with each of the extensions.
 func appended(base string, extensions []string) []string {
 	paths := make([]string, len(extensions))
 	for i, extension := range extensions {
@@ -105,7 +105,7 @@ func (e *NotFiniteError) Error() string {
 	return fmt.Sprintf("the value at [%d, %d] is %g: a PNG cannot hold it, NPY can", e.Row, e.Column, e.Value)
 }
 
-// failedPath is the file that an error is about, otherwise base.
+// failedPath returns the file that an error refers to, or base.
 func failedPath(err error, base string) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -161,7 +161,7 @@ func encodePNG16(ctx context.Context, pixels []float32, w, h int) ([]byte, error
 	return withText(out.Bytes(), "prismtop", fmt.Sprintf("min=%v max=%v", low, high)), nil
 }
 
-// writer writes to another until its context ends.
+// writer forwards writes to another until its context ends.
 type writer struct {
 	ctx context.Context
 	to  io.Writer
@@ -174,8 +174,8 @@ func (w writer) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// withText inserts a tEXt chunk behind the header of a PNG, which is the
-// signature's 8 bytes and IHDR's 25.
+// withText inserts a tEXt chunk after the header of a PNG, which is 8 bytes of
+// signature and 25 of IHDR.
 func withText(file []byte, keyword, text string) []byte {
 	const headerEnd = 33
 	body := []byte("tEXt" + keyword + "\x00" + text)

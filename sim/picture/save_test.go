@@ -177,7 +177,7 @@ func TestSavedPicturesLoadAgain(t *testing.T) {
 	}
 }
 
-// Nothing that is there is lost: a pair takes the first name that both may have.
+// No existing file is lost: a pair takes the first name available for both.
 func TestANewPairTakesTheFirstFreeName(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moon")
 	for _, taken := range []string{base + ".npy", base + "-3.png"} {

@@ -7,8 +7,8 @@ import (
 
 // drawUSAF draws a USAF-1951 resolution target (MIL-STD-150A): elements of three
 // horizontal and three vertical bars, each five times as long as wide, bright on
-// dark; six elements to a group, each 2^(1/6) finer than the one before. A layer
-// holds an even group and the next odd one; the following layer stands in its
+// dark; six elements per group, each finer by 2^(1/6) than the previous one. A
+// layer holds an even group and the next odd one; the next layer sits in its
 // middle at a quarter of the size, down to bars too fine for the pixels.
 func drawUSAF(ctx context.Context, side int) []float64 {
 	c := canvas{ctx: ctx, side: side, pixels: make([]float64, side*side)}
@@ -38,7 +38,7 @@ func (c *canvas) layer(x, y, side float64) {
 		c.element(x+side-elementSpan*w, row, w)
 		row += 6 * w
 	}
-	if unit/4 >= 0.35 { // bars of a third of a pixel and less are an even grey
+	if unit/4 >= 0.35 { // bars of a third of a pixel or less become uniform grey
 		c.layer(x+10.2*unit, y+8.4*unit, side/4)
 	}
 }

@@ -31,7 +31,7 @@ const (
 	fax3, fax4, tiffLZW                = 3, 4, 5
 )
 
-// Compressions that golang.org/x/image/tiff decodes, and the names of others.
+// Compressions that golang.org/x/image/tiff decodes, and names of others.
 var (
 	tiffCompressions = map[uint32]string{
 		1: "none", fax3: "CCITT Group 3", fax4: "CCITT Group 4", tiffLZW: "LZW", 8: "Deflate", 32773: "PackBits", 32946: "Deflate",
@@ -48,8 +48,8 @@ var (
 	sampleFormats = map[uint32]string{2: "signed integers", 3: "floating point", 4: "undefined", 5: "complex integers", 6: "complex numbers"}
 )
 
-// inspectTIFF refuses what golang.org/x/image/tiff does not decode, or decodes
-// without a look at a tag that matters.
+// inspectTIFF rejects variants that golang.org/x/image/tiff does not decode, or
+// decodes while ignoring a tag that matters.
 func inspectTIFF(r *io.SectionReader) (inspection, error) {
 	d, ok := readDirectory(r)
 	if !ok {
@@ -72,9 +72,9 @@ func inspectTIFF(r *io.SectionReader) (inspection, error) {
 	return in, nil
 }
 
-// inverted corrects the CCITT compressions where 0 is black: they code zeros and
-// ones as white and black, whichever the zeros are, and the decoder takes white
-// and black as they are called.
+// inverted corrects CCITT compressions where 0 is black: these code zeros and
+// ones as white and black, whatever zero means, and the decoder takes white and
+// black literally.
 func inverted(img image.Image) image.Image {
 	if grey, ok := img.(*image.Gray); ok {
 		for i, v := range grey.Pix {
@@ -165,8 +165,8 @@ func unreadColour(d *directory) string {
 	return named("PhotometricInterpretation", photometric, otherPhotometrics)
 }
 
-// darkPalette says whether no colour of the palette has more than 8 bits of 16,
-// as some programs write it: readers do not agree on what that means.
+// darkPalette reports whether no colour of the palette has more than 8 bits of 16,
+// as written by some programs: readers disagree on its meaning.
 func (d *directory) darkPalette() bool {
 	palette := d.values(tagColorMap, 3*256)
 	return len(palette) > 0 && slices.Max(palette) > 0 && slices.Max(palette) < 256
@@ -186,8 +186,8 @@ func unreadCompression(d *directory) string {
 	return ""
 }
 
-// oldLZW says whether the data begin with the code that clears the table, with
-// the low bits of a byte first.
+// oldLZW reports whether the data begin with the code that clears the table, low
+// bits of each byte first.
 func (d *directory) oldLZW() bool {
 	offsets := d.numbers(tagStripOffsets)
 	if d.has(tagTileOffsets) {
@@ -244,7 +244,7 @@ func unreadPredictor(d *directory) string {
 	return ""
 }
 
-// named is a tag's value with its name, where it has one.
+// named returns a tag's value with its name, if it has one.
 func named(tag string, value uint32, names map[uint32]string) string {
 	if name := names[value]; name != "" {
 		return fmt.Sprintf("%s %d (%s)", tag, value, name)

@@ -15,12 +15,13 @@ import (
 
 var update = flag.Bool("update", false, "write which pictures of testdata are refused")
 
-// variant is a picture of testdata/pictures.zip with what another reader gives for
-// it (testdata/generate).
+// variant is a picture of testdata/pictures.zip with the result of another reader
+// for it (testdata/generate).
 type variant struct {
 	name string
 	data []byte
-	// Reader is who gives the levels; empty when none reads the variant.
+	// Reader is the program that produced the levels; empty if none reads the
+	// variant.
 	Reader        string
 	Like          string // the picture that has the same levels
 	Width, Height int
@@ -77,7 +78,7 @@ func (v *variant) formatOf() string {
 	return format
 }
 
-// compare says how a picture that is read differs from what it should be.
+// compare describes how a picture differs from the expected one.
 func (v *variant) compare(src source) error {
 	if v.Reader == "" {
 		return fmt.Errorf("read, but no other reader gave its levels")

@@ -12,8 +12,8 @@ const (
 	webpAlpha     = 1 << 4
 )
 
-// inspectWebP reads the chunks: the orientation, and what golang.org/x/image/webp
-// does not decode.
+// inspectWebP reads the chunks: the orientation, and variants that
+// golang.org/x/image/webp does not decode.
 func inspectWebP(r *io.SectionReader) (inspection, error) {
 	in := inspection{orientation: 1, correct: fullRange}
 	var head [9]byte
@@ -55,7 +55,7 @@ func inspectWebP(r *io.SectionReader) (inspection, error) {
 }
 
 // fullRange corrects lossy pictures: VP8's luma goes from 16 to 235 and its chroma
-// from 16 to 240, by ITU-R BT.601, where the image types mean JPEG's 0 to 255.
+// from 16 to 240, by ITU-R BT.601, whereas the image types assume JPEG's 0 to 255.
 func fullRange(img image.Image) image.Image {
 	switch m := img.(type) {
 	case *image.YCbCr:

@@ -5,19 +5,19 @@ import (
 	"image/color"
 )
 
-// ycbcr is a decoded picture of luma and chroma, from 0, 0 on, that is converted as
-// by libjpeg and libwebp, which PRISM reads through: chroma of half the resolution
-// is interpolated. image.YCbCr repeats it, which shows in strong colours, where red,
-// green and blue are cut off.
+// ycbcr is a decoded picture of luma and chroma, with origin 0, 0, converted as by
+// libjpeg and libwebp, which PRISM uses: chroma of half the resolution is
+// interpolated. image.YCbCr repeats it, which shows in strong colours, where red,
+// green and blue are clipped.
 type ycbcr struct {
 	*image.YCbCr
 	alpha *image.NYCbCrA // nil for opaque pictures
-	// studio is for luma from 16 to 235 and chroma from 16 to 240, as in ITU-R
-	// BT.601; otherwise both go from 0 to 255, as in JFIF.
+	// studio means luma from 16 to 235 and chroma from 16 to 240, as in ITU-R
+	// BT.601; otherwise both range from 0 to 255, as in JFIF.
 	studio        bool
-	across, down  int  // pixels for a sample of chroma
-	columns, rows int  // samples of chroma
-	interpolate   bool // where across or down is 2
+	across, down  int  // pixels per chroma sample
+	columns, rows int  // chroma samples
+	interpolate   bool // if across or down is 2
 }
 
 func newYCbCr(m *image.YCbCr, alpha *image.NYCbCrA, studio bool) *ycbcr {
@@ -38,10 +38,10 @@ func newYCbCr(m *image.YCbCr, alpha *image.NYCbCrA, studio bool) *ycbcr {
 	return p
 }
 
-// At is RGBA64At.
+// At calls RGBA64At.
 func (p *ycbcr) At(x, y int) color.Color { return p.RGBA64At(x, y) }
 
-// RGBA64At converts a pixel, with its colour times alpha as the type wants it.
+// RGBA64At converts a pixel, with premultiplied alpha as the type requires.
 func (p *ycbcr) RGBA64At(x, y int) color.RGBA64 {
 	luma := float64(p.Y[y*p.YStride+x])
 	blue, red := p.chroma(x, y)
@@ -63,7 +63,7 @@ func (p *ycbcr) RGBA64At(x, y int) color.RGBA64 {
 	}
 }
 
-// scaled is v, cut off below 0 and above 1, times alpha.
+// scaled returns v, clamped to [0, 1], times alpha.
 func scaled(v, alpha float64) uint16 {
 	if v <= 0 {
 		return 0
@@ -90,8 +90,8 @@ func (p *ycbcr) chroma(x, y int) (blue, red float64) {
 	return mean(p.Cb), mean(p.Cr)
 }
 
-// neighbour is the second nearest sample to a pixel, of so many: the nearest
-// again at the edge, and where each pixel has its own.
+// neighbour returns the second nearest of a number of samples to a pixel: the
+// nearest one again at the edge, or if each pixel has its own sample.
 func neighbour(pixel, step, samples int) int {
 	nearest := pixel / step
 	if step == 1 {

@@ -10,7 +10,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// decoderConfig is the decoder that the settings ask for.
+// decoderConfig returns the decoder configuration of the settings.
 func decoderConfig(s *Settings) DecoderConfig {
 	return DecoderConfig{
 		Size: s.Size, ObjectSize: s.ObjectSize, Latent: s.Latent, Channels: s.Channels,
@@ -29,14 +29,15 @@ func samplePattern(ctx context.Context, s *Settings) ([][]optics.Point, error) {
 		Length: s.SampleLength, Seed: s.Seed,
 	}
 	if s.SampleLength > 0 {
-		// One aperture per radius along the line, as PRISM's samples_per_line_meas
-		// below 1 asks for; its default of one per pixel costs two FFTs each.
+		// One aperture per radius along the line, like PRISM's
+		// samples_per_line_meas below 1; its default of one per pixel costs two
+		// FFTs each.
 		o.LineCentres = int(s.SampleLength/s.Radius) + 1
 	}
 	return optics.Pattern(ctx, o)
 }
 
-// aperture is the shape of the settings.
+// aperture returns the aperture of the settings.
 func aperture(s *Settings) (optics.Aperture, error) {
 	kind, err := optics.ParseApertureKind(s.Aperture)
 	if err != nil {
@@ -48,8 +49,8 @@ func aperture(s *Settings) (optics.Aperture, error) {
 	return a, a.Validate(s.Size)
 }
 
-// maskLimit bounds the masks that are kept: those of a few samples, since a sample
-// asks for its own alone.
+// maskLimit bounds the cached masks: those of a few samples, since a sample only
+// uses its own.
 const maskLimit = 16 << 20
 
 // newSystem prepares the measurements of an object.
@@ -71,8 +72,8 @@ func newSystem(s *Settings, object *picture.Object, device Device, masks *optics
 	})
 }
 
-// transforms are how the measurements beside the plans go about their transforms, as
-// the plans do.
+// transforms returns the configuration of transforms for measurements outside the
+// plans, the same as in the plans.
 func transforms(s *Settings) optics.Transforms {
 	return optics.Transforms{Fused: s.FusedTelescope, Pruned: s.PrunedFFT}
 }
@@ -83,7 +84,7 @@ func noise(s *Settings) (*optics.Noise, error) {
 	})
 }
 
-// planOptions are what the settings ask of a plan.
+// planOptions returns the plan options of the settings.
 func planOptions(s *Settings, apertures int) (PlanOptions, error) {
 	loss, err := ParseLoss(s.Loss, s.NormalizeLoss, CompositeWeights{L1: s.CompositeL1, L2: s.CompositeL2, SSIM: s.CompositeSSIM})
 	if err != nil {
@@ -97,8 +98,8 @@ func planOptions(s *Settings, apertures int) (PlanOptions, error) {
 		Fused: s.FusedTelescope, Pruned: s.PrunedFFT, Checkpointing: s.Checkpointing, FusedOptimizer: s.FusedOptimizer}, nil
 }
 
-// ampModes are the values of the setting amp: the type that convolutions and what
-// lies between them are stored in, and how float32 is multiplied.
+// ampModes are the values of the setting amp: the storage type of convolutions
+// and of the results between them, and how float32 is multiplied.
 var ampModes = map[string]struct {
 	stored   tensor.DType
 	products nn.Products

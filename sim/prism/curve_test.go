@@ -84,7 +84,7 @@ func (c *curveInput) add(name string, values []float32, shape ...int) {
 	c.ordered = append(c.ordered, name)
 }
 
-// perturbed is the same problem with every parameter's last bit drawn anew: what a
+// perturbed is the same problem with a random last bit in every parameter: what a
 // rounding more or less makes of a training.
 func (c *curveInput) perturbed() *curveInput {
 	p := *c
@@ -120,7 +120,7 @@ func (c *curveInput) write(t *testing.T, path string) {
 	}
 }
 
-// train gives the loss of each iteration in prismtop.
+// train returns the loss of each iteration in prismtop.
 func (c *curveInput) train(t *testing.T, o prism.PlanOptions) []float64 {
 	t.Helper()
 	b := newBench(t, c.config)

@@ -10,7 +10,7 @@ import (
 
 // DecoderConfig describes the generative network of spec/prism.md §1.
 type DecoderConfig struct {
-	Size       int   // N: side of the field in pixels, a power of two from 4 on
+	Size       int   // N: side of the field in pixels, a power of two, at least 4
 	ObjectSize int   // S: side of the object's window in pixels, at most N; 0 is N
 	Latent     int   // C: channels of the latent vector; 0 is N
 	Channels   []int // channels after each layer, ending in 1; empty is PRISM's
@@ -21,7 +21,7 @@ type DecoderConfig struct {
 	Activation string
 
 	Seed    uint64 // of the initial parameters
-	AMSGrad bool   // keeps room for AMSGrad's maxima
+	AMSGrad bool   // allocates AMSGrad's maxima
 }
 
 // batchNorm has PyTorch's constants (spec/prism.md §1.3).
@@ -29,7 +29,7 @@ var batchNorm = nn.BatchNormOptions{Eps: 1e-5, Momentum: 0.1}
 
 // Decoder is PRISM's progressive decoder: a trainable latent vector, transposed
 // convolutions that grow it to the object's window, convolutions that refine it,
-// and zeros around. Its parameters live in one nn.Model that all its plans share.
+// and zero padding. Its parameters live in one nn.Model that all its plans share.
 type Decoder struct {
 	config     DecoderConfig
 	upsampling int   // U: layers that double the side
@@ -39,8 +39,8 @@ type Decoder struct {
 }
 
 // NewDecoder declares the decoder's parameters; their initial values are drawn
-// when the model's variables are first listed.
-// Errors name the configuration's field.
+// when the model's variables are first listed. Errors name the field of the
+// configuration.
 func NewDecoder(c DecoderConfig) (*Decoder, error) {
 	if c.ObjectSize == 0 {
 		c.ObjectSize = c.Size
@@ -60,13 +60,13 @@ func NewDecoder(c DecoderConfig) (*Decoder, error) {
 	return d, nil
 }
 
-// Model is the registry of the decoder's parameters.
+// Model returns the registry of the decoder's parameters.
 func (d *Decoder) Model() *nn.Model { return d.model }
 
-// Config is the configuration with its defaults filled in.
+// Config returns the configuration with its defaults filled in.
 func (d *Decoder) Config() DecoderConfig { return d.config }
 
-// Parameters is the number of trainable numbers.
+// Parameters returns the number of trainable numbers.
 func (d *Decoder) Parameters() int { return d.model.ParameterCount() }
 
 // Channels lists the channels after each layer.
@@ -98,8 +98,8 @@ func (d *Decoder) plan() error {
 	return checkChannels(d.channels, d.upsampling)
 }
 
-// halvedChannels is the default progression: half the channels with every
-// layer, until one is left (spec/prism.md §1.1).
+// halvedChannels returns the default progression, which halves the channels with
+// every layer until one is left (spec/prism.md §1.1).
 func halvedChannels(latent, upsampling int) ([]int, error) {
 	var p []int
 	n := latent
@@ -151,9 +151,9 @@ func parseActivation(name string) (*nn.ActivationKind, error) {
 	return &kind, nil
 }
 
-// OutputOptions say how the decoder is put in a graph.
+// OutputOptions configure the decoder in a graph.
 type OutputOptions struct {
-	// BatchStatistics normalises with the batch's statistics and moves the
+	// BatchStatistics normalises with the batch's statistics and updates the
 	// running ones, as PRISM always does; otherwise the running ones are used.
 	BatchStatistics bool
 
@@ -188,9 +188,9 @@ type layerBuilder struct {
 
 // layer adds layer i of spec/prism.md §1.2: the first grows the latent vector to
 // 4×4, the next U double the side, the rest refine. The last refining layer has
-// no padding, which trims a pixel on each side. Normalisation and ReLU follow an
-// upsampling layer always, a refining one when it has several channels; without
-// normalisation refining layers are linear.
+// no padding, which trims a pixel on each side. Normalisation and ReLU always
+// follow an upsampling layer, and a refining layer if it has several channels;
+// without normalisation refining layers are linear.
 func (b layerBuilder) layer(i int, x nn.Value) nn.Value {
 	d, g := b.decoder, b.graph
 	g.Layer(fmt.Sprintf("layer %d", i+1), nn.PhaseForward)
@@ -254,8 +254,8 @@ func (b layerBuilder) bias(name string, out int, bias bool, init nn.Init) nn.Val
 	return b.graph.Parameter(name+".bias", tensor.Shape{out}, init)
 }
 
-// channels is the number of channels of x, 1 after a mistake that the graph
-// reports.
+// channels returns the number of channels of x, or 1 after an error that the
+// graph reports.
 func (b layerBuilder) channels(x nn.Value) int {
 	if !x.Exists() {
 		return 1

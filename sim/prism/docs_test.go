@@ -43,23 +43,23 @@ Every setting has one name, used in files, in the environment and on the command
 1. the preset: ` + "`--preset NAME`, `PRISMTOP_PRESET=NAME`, or `preset = \"NAME\"` in the file; `" + shelves.Default() + "`" + ` by default
 2. a TOML file: ` + "`radius = 20`" + `
 3. the environment: ` + "`PRISMTOP_RADIUS=20`" + `
-4. flags: ` + "`--set radius=20`" + `, and those with a name of their own, such as ` + "`--image`" + `
+4. flags: ` + "`--set radius=20`" + `, and dedicated flags such as ` + "`--image`" + `
 
-Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file and tells where each
-value came from. A setting marked *live* can change while a run goes on; it takes effect at the next iteration. The others
-wait for the next start: the settings pane (` + "`,`" + `) takes them, checked as the command line checks them, and ` + "`R`" + ` restarts with
-them. The default column is preset ` + "`" + shelves.Default() + "`" + `.
+Unknown names and bad values are errors. ` + "`prismtop presets show`" + ` prints the result as such a file, with the origin of
+each value. A setting marked *live* can change during a run and takes effect at the next iteration. The others wait for the
+next start: the settings pane (` + "`,`" + `) accepts them, with the same checks as the command line, and ` + "`R`" + ` restarts with them. The
+default column shows preset ` + "`" + shelves.Default() + "`" + `.
 
-A settings file is UTF-8 text, with or without a byte order mark, of at most 64 KiB. It may be a pipe, as the shell makes one of
-` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; what writes to it is waited for, and ` + "`ctrl+c`" + ` ends the wait.
+A settings file is UTF-8 text, with or without a byte order mark, of at most 64 KiB. It may be a pipe, as the shell makes for
+` + "`--config <(…)`" + `, or ` + "`/dev/stdin`" + `; the program waits for its writer, and ` + "`ctrl+c`" + ` ends the wait.
 
-Settings that need more memory than the machine has are refused, with the setting to change. That counts what no run can do
-without: weights with their moments, the planes of the field, the apertures. Activations and work space come on top (a field of
-4096 that the object fills takes 4.8 GB where 3.7 are counted), so that the system may still end a run that only just passes.
+Settings that need more memory than the machine has are rejected, naming the setting to change. Only the minimum is counted:
+weights with their moments, the planes of the field, the apertures. Activations and work space are not included (a field of
+4096 filled by the object takes 4.8 GB, of which 3.7 are counted), so the system may still end a run that only just passes.
 
-A threshold belongs to the loss that it was given for: ` + "`loss`, `normalize_loss` and the weights of `composite`" + `. Under another
-loss it is suspended, and samples end at their limits. It is in force again when that loss is back; one that is given anew
-belongs to the loss in use.
+A threshold belongs to the loss it was given for: ` + "`loss`, `normalize_loss` and the weights of `composite`" + `. Under another
+loss it is suspended, and samples end at their limits. It is in force again when that loss is selected again; a new
+threshold belongs to the loss in use.
 `)
 	v := moonWith(t)
 	group := ""
@@ -85,11 +85,11 @@ func TestPresetsPageIsFresh(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# Presets
 
-A preset is a named set of settings that ships with the program. ` + "`prismtop presets list`" + ` lists them, ` + "`prismtop presets\nshow NAME`" + ` prints one as a TOML file that can be changed and given back. What a setting means is in
-[settings.md](settings.md). Paths in parentheses are of PRISM's repository; the workload of [baseline](#baseline) is that of its
-docs/performance/benchmarking_guide.md, and that of [phase5](#phase5) is in phase5-benchmark-results.md beside it.
+A preset is a named set of settings that ships with the program. ` + "`prismtop presets list`" + ` lists them, ` + "`prismtop presets\nshow NAME`" + ` prints one as a TOML file that can be edited and passed with ` + "`--config`" + `. Settings are
+described in [settings.md](settings.md). Paths in parentheses refer to PRISM's repository; the workload of [baseline](#baseline)
+is described in its docs/performance/benchmarking_guide.md, that of [phase5](#phase5) in phase5-benchmark-results.md there.
 
-| Preset | What it is |
+| Preset | Description |
 |---|---|
 `)
 	presets := map[string]preset.Preset{}
@@ -112,16 +112,16 @@ docs/performance/benchmarking_guide.md, and that of [phase5](#phase5) is in phas
 | debug | [debug](#debug) |
 | line_sampling | [line-sampling](#line-sampling) |
 
-PRISM's spelling with underscores works too. The levels are PRISM's numbers on its command line's field of 1024 pixels and
-radius of 8.5; a level says nothing about those. PRISM's YAML files of the same names take larger apertures: add
+PRISM's spelling with underscores works too. The levels use PRISM's numbers with the field of 1024 pixels and the radius
+of 8.5 of its command line, which a level does not specify. PRISM's YAML files of the same names use larger apertures: add
 ` + "`--set radius=50`" + ` for production, ` + "`--set radius=32`" + ` for quick_test. Its presets mopie_… belong to another algorithm.
-They ask for up to millions of iterations; [moon](#moon) and [quick](#quick) are made for a processor without a GPU.
+The levels run up to millions of iterations; [moon](#moon) and [quick](#quick) are made for a processor without a GPU.
 
 Levels with a signal-to-noise ratio measure amplitudes with noise. PRISM compares a noisy intensity with an amplitude
 there; ` + "`--faithful`" + ` does too.
 
-PRISM's pictures are not shipped, because their origin is unknown. A preset that was made for one draws the built-in moon and
-says so, unless ` + "`--image`" + ` gives a picture.
+PRISM's pictures are not shipped, because their origin is unknown. A preset made for one draws the built-in moon and
+says so, unless ` + "`--image`" + ` names a picture.
 `)
 	for _, name := range shelves.Names() {
 		p := presets[name]
@@ -131,7 +131,7 @@ says so, unless ` + "`--image`" + ` gives a picture.
 	checkDocument(t, "presets.md", b.String())
 }
 
-// writeDifferences lists what a preset changes of PRISM's defaults.
+// writeDifferences lists a preset's differences from PRISM's defaults.
 func writeDifferences(b *strings.Builder, p, defaults preset.Preset) {
 	var changed []string
 	for _, k := range Table.Keys() {

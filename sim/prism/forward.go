@@ -7,8 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// Steps are the steps of the plan in use, and the nanoseconds that each took when
-// it last ran; both are empty between two plans. The slices are reused.
+// Steps returns the steps of the current plan and the nanoseconds each took in
+// its last run; both are empty between two plans. The slices are reused.
 func (r *Reconstruction) Steps() ([]profiles.Layer, []int64) {
 	if r.program == nil {
 		return nil, nil
@@ -16,8 +16,8 @@ func (r *Reconstruction) Steps() ([]profiles.Layer, []int64) {
 	return r.program.layers, r.program.exe.StepNanos()
 }
 
-// Forward is the decoder's forward pass alone, with the running statistics, as
-// inference uses it. It is used by one goroutine.
+// Forward is the decoder's forward pass alone, with the running statistics, as in
+// inference. It is not safe for concurrent use.
 type Forward struct {
 	decoder *Decoder
 	plan    *nn.Plan
@@ -26,7 +26,7 @@ type Forward struct {
 	state   nn.State
 }
 
-// NewForward makes the decoder of the settings, with its first weights.
+// NewForward makes the decoder of the settings, with its initial weights.
 func NewForward(ctx context.Context, s *Settings, backend nn.Backend) (*Forward, error) {
 	decoder, err := NewDecoder(decoderConfig(s))
 	if err != nil {
@@ -53,16 +53,16 @@ func NewForward(ctx context.Context, s *Settings, backend nn.Backend) (*Forward,
 	return &Forward{decoder, plan, layersOf(plan), exe, state}, nil
 }
 
-// Parameters is the number of trainable numbers of the decoder.
+// Parameters returns the number of trainable numbers of the decoder.
 func (f *Forward) Parameters() int { return f.decoder.Parameters() }
 
 // Run computes the output once.
 func (f *Forward) Run(ctx context.Context) error { return f.exe.Run(ctx, nn.SegmentForward) }
 
-// Steps are the plan's steps and their times, as Reconstruction.Steps.
+// Steps returns the plan's steps and their times, see Reconstruction.Steps.
 func (f *Forward) Steps() ([]profiles.Layer, []int64) { return f.layers, f.exe.StepNanos() }
 
-// Memory is what the pass holds.
+// Memory returns the memory held by the pass.
 func (f *Forward) Memory() profiles.Memory {
 	u := f.plan.VariableUsage(f.decoder.Model().Variables())
 	return profiles.Memory{Parts: [profiles.MaxMemory]int64{

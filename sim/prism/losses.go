@@ -7,8 +7,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// LossSpec is the loss of one measurement: terms that are summed with their
-// weights (spec/prism.md §5.5). The zero value is PRISM's default, normalised L1.
+// LossSpec is the loss of one measurement: a weighted sum of terms (spec/prism.md
+// §5.5). The zero value is PRISM's default, normalised L1.
 type LossSpec struct{ terms []lossTerm }
 
 type lossTerm struct {
@@ -22,7 +22,7 @@ type CompositeWeights struct{ L1, L2, SSIM float64 }
 
 // ParseLoss reads a loss by its name: l1, l2, ssim, ms-ssim, composite. Normalize
 // divides l1 and l2 by the target's mean amplitude or mean square; inside a
-// composite they are never divided. Weights count for composite only.
+// composite they are never divided. Weights apply to composite only.
 func ParseLoss(name string, normalize bool, w CompositeWeights) (LossSpec, error) {
 	switch name {
 	case "l1":
@@ -44,7 +44,7 @@ func oneTerm(kind nn.LossKind, normalize bool) LossSpec {
 }
 
 func composite(w CompositeWeights) (LossSpec, error) {
-	if sum := w.L1 + w.L2 + w.SSIM; w.L1 < 0 || w.L2 < 0 || w.SSIM < 0 || !(math.Abs(sum-1) <= 0.01+1e-12) { // as the settings' rule
+	if sum := w.L1 + w.L2 + w.SSIM; w.L1 < 0 || w.L2 < 0 || w.SSIM < 0 || !(math.Abs(sum-1) <= 0.01+1e-12) { // same bound as the settings' rule
 		return LossSpec{}, fmt.Errorf("loss = composite: weights %g, %g, %g of l1, l2, ssim must be positive and sum to 1",
 			w.L1, w.L2, w.SSIM)
 	}
@@ -57,7 +57,7 @@ func composite(w CompositeWeights) (LossSpec, error) {
 	return s, nil
 }
 
-// add puts the loss of a prediction against a target in a graph; a scalar.
+// add adds the loss of a prediction against a target to a graph, as a scalar.
 func (s LossSpec) add(g *nn.Graph, prediction, target nn.Value) nn.Value {
 	if len(s.terms) == 0 {
 		s = oneTerm(nn.L1, true)
@@ -72,7 +72,7 @@ func (s LossSpec) add(g *nn.Graph, prediction, target nn.Value) nn.Value {
 	return g.WeightedSum(weights, values...)
 }
 
-// pointwise is the loss's only term where that compares pixel by pixel.
+// pointwise returns the loss's only term, if that compares pixel by pixel.
 func (s LossSpec) pointwise() (kind nn.LossKind, normalize, ok bool) {
 	if len(s.terms) == 0 {
 		return nn.L1, true, true

@@ -13,20 +13,19 @@ import (
 	"prismtop/sim/workload"
 )
 
-// Maker makes reconstructions: it is the workload "prism".
+// Maker makes reconstructions: it implements the workload "prism".
 type Maker struct {
-	// Open starts what the settings compute on. Closing the device's backend ends its
-	// threads.
+	// Open opens the device of the settings. Closing its backend ends its threads.
 	Open func(s *Settings) (Device, error)
 
-	// Kernels refuses kernels that this machine does not have.
+	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
-	// GPUReason is why no GPU can be used.
+	// GPUReason is the reason why no GPU can be used.
 	GPUReason string
 }
 
-// Load draws or reads the picture that the settings name.
+// Load draws or reads the picture named by the settings.
 func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
 	s := From(v)
 	object, err := LoadObject(ctx, &s)
@@ -36,13 +35,13 @@ func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, er
 	return Inputs{object}, nil
 }
 
-// Inputs is the picture that is reconstructed.
+// Inputs is the picture to reconstruct.
 type Inputs struct{ Object *picture.Object }
 
-// Name is the picture's name.
+// Name returns the picture's name.
 func (in Inputs) Name() string { return in.Object.Name }
 
-// LoadObject draws or loads the picture that the settings name.
+// LoadObject draws or loads the picture named by the settings.
 func LoadObject(ctx context.Context, s *Settings) (*picture.Object, error) {
 	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
 	if s.Image != "" {
@@ -51,16 +50,17 @@ func LoadObject(ctx context.Context, s *Settings) (*picture.Object, error) {
 	return picture.Builtin(ctx, s.Object, o)
 }
 
-// SameInputs says whether two settings load the same picture at the same sizes.
+// SameInputs reports whether two settings load the same picture at the same sizes.
 func (m Maker) SameInputs(a, b settings.Values) bool {
 	s, t := From(a), From(b)
 	return s.Object == t.Object && s.Image == t.Image && s.Invert == t.Invert && s.Size == t.Size && s.ObjectSize == t.ObjectSize
 }
 
-// Reads says whether the picture is a file.
+// Reads reports whether the picture is a file.
 func (m Maker) Reads(v settings.Values) bool { return v.Text("image") != "" }
 
-// Check refuses a device and kernels that this machine, or this build, does not have.
+// Check returns an error if this machine or this build does not have the device or
+// the kernels.
 func (m Maker) Check(v settings.Values, key string) error {
 	switch {
 	case key == settings.Device && v.Text(key) == "cuda":
@@ -71,13 +71,14 @@ func (m Maker) Check(v settings.Values, key string) error {
 	return nil
 }
 
-// FitsBeside says whether a reconstruction fits into memory beside so many bytes.
+// FitsBeside reports whether a reconstruction fits into memory in addition to the
+// given number of bytes.
 func (m Maker) FitsBeside(v settings.Values, held int64) bool {
 	s := From(v)
 	return s.FitsBeside(held)
 }
 
-// New prepares a reconstruction on a device of its own, which its Close closes.
+// New prepares a reconstruction on its own device, which Close closes too.
 func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
 	s := From(v)
 	device, err := m.Open(&s)
@@ -93,10 +94,10 @@ func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (
 	return r, nil
 }
 
-// Device is what the reconstruction is computed on.
+// Device returns the device of the reconstruction.
 func (r *Reconstruction) Device() workload.Device { return r.device.Backend }
 
-// threads is the number that the setting means: 0 is one per processor.
+// threads returns the effective number of threads: 0 means one per processor.
 func threads(setting int) int {
 	if setting == 0 {
 		return machine.Processors()
@@ -105,7 +106,7 @@ func threads(setting int) int {
 }
 
 // Save writes the reconstruction on the object's window to base.png (16 bit) and
-// base.npy, or to base.npy alone with an error where it is not finite.
+// base.npy, or, with an error, to base.npy alone if it is not finite.
 func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
 	if !r.Reconstructed() {
 		return nil, errors.New("nothing was reconstructed yet")
@@ -117,7 +118,7 @@ func (r *Reconstruction) Save(ctx context.Context, base string, fresh bool) ([]s
 	return save(ctx, base, p.Pixels, p.Width, p.Height)
 }
 
-// layersOf are the steps of a plan as records have them.
+// layersOf returns the steps of a plan in the form used by records.
 func layersOf(plan *nn.Plan) []profiles.Layer {
 	all := make([]profiles.Layer, len(plan.Steps))
 	for i := range plan.Steps {

@@ -10,8 +10,8 @@ import (
 
 // SystemOptions describe a MeasurementSystem.
 type SystemOptions struct {
-	// Truth is the object's amplitude, Size×Size. It must not be written to while
-	// the system has it: SetTruth tells of another picture.
+	// Truth is the object's amplitude, Size×Size. It must not be modified while
+	// the system uses it; SetTruth replaces it.
 	Truth    []float32
 	Size     int
 	Aperture optics.Aperture
@@ -21,10 +21,11 @@ type SystemOptions struct {
 	Masks *optics.MaskCache
 	Cache *MeasurementCache
 
-	// Rows are those outside which reconstructions are zero; empty is not known.
+	// Rows is the range outside which reconstructions are zero; empty means
+	// unknown.
 	Rows [2]int
 
-	// Transforms say how measurements through one mask go about them.
+	// Transforms configures the transforms of measurements through one mask.
 	Transforms optics.Transforms
 
 	// Faithful keeps PRISM's key (picture and centres alone, so that a measurement
@@ -36,12 +37,12 @@ type SystemOptions struct {
 }
 
 // MeasurementSystem measures the truth through one sample's apertures and the
-// reconstruction through all earlier ones (spec/prism.md §3). It is used by one
-// goroutine.
+// reconstruction through all earlier ones (spec/prism.md §3). It is not safe for
+// concurrent use.
 //
 // Measurements of the truth are kept in a MeasurementCache. The truth's content is
-// hashed once, at the first lookup after it was set; the time that takes counts as
-// the cache's cost there.
+// hashed once, at the first lookup after it was set; the time of hashing counts as
+// a cost of the cache.
 type MeasurementSystem struct {
 	options   SystemOptions
 	telescope optics.Telescope
@@ -57,14 +58,14 @@ type MeasurementSystem struct {
 	spectrum []complex64 // of the truth, and one measurement: for line samples
 	one      []float32
 
-	copyTo, copyFrom []float32 // of the copy in progress
+	copyTo, copyFrom []float32 // of the current copy
 	copyBody         func(lo, hi int)
 }
 
-// copyBands is how many bands a plane is copied in.
+// copyBands is the number of bands in which a plane is copied.
 const copyBands = 16
 
-// NewMeasurementSystem makes a system that has measured nothing yet.
+// NewMeasurementSystem makes a system without measurements.
 func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
 	if err := o.Aperture.Validate(o.Size); err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func NewMeasurementSystem(o SystemOptions) (*MeasurementSystem, error) {
 	return s, nil
 }
 
-// setTruth changes the picture that is measured.
+// setTruth changes the measured picture.
 func (s *MeasurementSystem) setTruth(truth []float32) error {
 	if n := s.options.Size; len(truth) != n*n {
 		return fmt.Errorf("measuring: a picture of %d pixels is not %d×%d", len(truth), n, n)
@@ -92,41 +93,41 @@ func (s *MeasurementSystem) setTruth(truth []float32) error {
 	return nil
 }
 
-// SetTransforms changes how measurements through one mask go about their transforms.
-// What the cache keeps from before is the same to rounding and stays.
+// SetTransforms configures the transforms of measurements through one mask. Cached
+// measurements agree to rounding and are kept.
 func (s *MeasurementSystem) SetTransforms(how optics.Transforms) {
 	s.options.Transforms = how
 	s.telescope.SetTransforms(how)
 }
 
-// Aperture is the instrument's.
+// Aperture returns the instrument's aperture.
 func (s *MeasurementSystem) Aperture() optics.Aperture { return s.options.Aperture }
 
-// Bytes is the memory of the system's planes and of its work space, which the first
-// measurement of a kind makes; caches count what they keep themselves.
+// Bytes returns the memory of the system's planes and of its work space, which the
+// first measurement of a kind allocates; the caches count their own.
 func (s *MeasurementSystem) Bytes() int64 {
 	return s.telescope.Bytes() + 8*int64(len(s.spectrum)) + 4*int64(len(s.cumulative)+len(s.one))
 }
 
-// Cache is the cache of measurements of the truth.
+// Cache returns the cache of measurements of the truth.
 func (s *MeasurementSystem) Cache() *MeasurementCache { return s.options.Cache }
 
-// Samples is the number of samples added by AddMask.
+// Samples returns the number of samples added by AddMask.
 func (s *MeasurementSystem) Samples() int { return s.samples }
 
-// CumulativeMask is the union of the apertures of all samples added, Size×Size, 1
-// inside. It must not be written to and changes with AddMask.
+// CumulativeMask returns the union of the apertures of all samples added,
+// Size×Size, 1 inside. It must not be modified, and changes with AddMask.
 func (s *MeasurementSystem) CumulativeMask() []float32 { return s.cumulative }
 
-// Coverage is the share of k-space that the accumulated mask covers.
+// Coverage returns the share of k-space covered by the accumulated mask.
 func (s *MeasurementSystem) Coverage() float64 { return s.coverage }
 
 // Measure writes the two targets of a sample, each Size×Size. The new one is the
-// truth through the sample's apertures, averaged over them, with fresh noise. The
-// old one, if it is asked for (not nil), is the reconstruction, which is not measured
-// data, through the accumulated mask; without a reconstruction (nil) or an earlier
-// sample it equals the new one (spec/prism.md §3.2). When ctx ends before, its error is
-// returned and the targets are undefined.
+// truth through the sample's apertures, averaged over them, with fresh noise. The old
+// one, unless nil, is the reconstruction (not measured data) through the accumulated
+// mask; without a reconstruction (nil) or an earlier sample it equals the new one
+// (spec/prism.md §3.2). If ctx ends first, Measure returns its error and the targets
+// are undefined.
 func (s *MeasurementSystem) Measure(ctx context.Context, reconstruction []float32, centres []optics.Point, targetOld, targetNew []float32) error {
 	if len(centres) == 0 {
 		return errors.New("measuring: a sample without apertures")
@@ -154,8 +155,8 @@ func (s *MeasurementSystem) measureAccumulated(ctx context.Context, dst, picture
 	return s.telescope.Measure(ctx, dst, picture, s.cumulative, optics.Support{Rows: s.options.Rows, Columns: s.columns})
 }
 
-// AddMask joins a sample's apertures to the accumulated mask, once per sample,
-// after it was trained. The error is that of a context that ends before.
+// AddMask adds a sample's apertures to the accumulated mask, once per sample,
+// after its training. The only error is that of a context that ends first.
 func (s *MeasurementSystem) AddMask(ctx context.Context, centres []optics.Point) error {
 	a := s.options.Aperture
 	if s.options.Faithful {
@@ -177,8 +178,8 @@ func (s *MeasurementSystem) AddMask(ctx context.Context, centres []optics.Point)
 	return nil
 }
 
-// measureTruth writes the noiseless measurement of the truth, from the cache where
-// it is there.
+// measureTruth writes the noiseless measurement of the truth, from the cache if
+// possible.
 func (s *MeasurementSystem) measureTruth(ctx context.Context, dst []float32, centres []optics.Point) error {
 	c, bytes := s.options.Cache, 4*int64(len(dst))
 	if !c.cache.Enabled() {
@@ -213,14 +214,14 @@ func (s *MeasurementSystem) measureTruth(ctx context.Context, dst []float32, cen
 		c.cache.Charge(c.clock() - start)
 	}
 	if err := ctx.Err(); err != nil {
-		return err // the key may be of a part of the picture
+		return err // the key may cover only a part of the picture
 	}
 	c.keep(key, dst, cost)
 	return nil
 }
 
-// retime computes what the cache has, there and then where it would be computed without
-// the cache, to know how long that takes. The caches that it asks do not see it.
+// retime recomputes a cached measurement at the point where it would be computed
+// without the cache, to time it. The caches it uses do not count this.
 func (s *MeasurementSystem) retime(ctx context.Context, dst []float32, centres []optics.Point) error {
 	c := s.options.Cache
 	s.options.Host.Plans().SetUnseen(true)
@@ -235,8 +236,8 @@ func (s *MeasurementSystem) retime(ctx context.Context, dst []float32, centres [
 	return err
 }
 
-// copyPlane copies a plane, a band of its rows at a time on as many threads as
-// there are: memory gives one thread a part of what it can give.
+// copyPlane copies a plane in bands of rows on all threads: one thread does not
+// reach the full memory bandwidth.
 func (s *MeasurementSystem) copyPlane(dst, src []float32) {
 	s.copyTo, s.copyFrom = dst, src
 	s.options.Host.Parallel(copyBands, s.copyBody)
@@ -249,7 +250,7 @@ func (s *MeasurementSystem) copyBand(lo, hi int) {
 	copy(s.copyTo[lo*n/copyBands:hi*n/copyBands], s.copyFrom[lo*n/copyBands:])
 }
 
-// key is the cache's key of a measurement of the truth.
+// key returns the cache key of a measurement of the truth.
 func (s *MeasurementSystem) key(ctx context.Context, centres []optics.Point) measurementKey {
 	if s.options.Faithful || !s.hashed {
 		s.picture, s.hashed = s.options.Cache.hashPicture(ctx, s.options.Truth), true
@@ -266,8 +267,8 @@ func (s *MeasurementSystem) key(ctx context.Context, centres []optics.Point) mea
 	return key
 }
 
-// compute measures the truth. A line is the mean over its apertures, of
-// amplitudes as the prediction's, or of PRISM's intensities when faithful.
+// compute measures the truth. A line is the mean over its apertures: of
+// amplitudes, like the prediction, or of intensities, like PRISM, if faithful.
 func (s *MeasurementSystem) compute(ctx context.Context, dst []float32, centres []optics.Point) error {
 	a, masks := s.options.Aperture, s.options.Masks
 	if len(centres) == 1 {

@@ -136,7 +136,7 @@ func TestResultsHaveTheSameBitsWithCacheOnAndOff(t *testing.T) {
 }
 
 // TestNothingStaleIsAnswered shares one cache between systems that differ in one
-// thing each, and compares with systems that have a cache of their own.
+// thing each, and compares with systems that have their own cache.
 func TestNothingStaleIsAnswered(t *testing.T) {
 	shared := NewMeasurementCache(0, true, nil)
 	centre := optics.Point{Y: 2, X: -3}

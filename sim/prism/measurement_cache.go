@@ -13,14 +13,14 @@ import (
 )
 
 // MeasurementCache keeps noiseless measurements of pictures, bounded by bytes. One
-// cache can serve several systems: its key holds everything that a measurement
-// depends on. It is used by one goroutine.
+// cache can serve several systems: its key contains everything that a measurement
+// depends on. It is not safe for concurrent use.
 type MeasurementCache struct {
 	cache *cache.Cache[measurementKey, []float32]
 	clock func() int64
-	spare []float32 // a dropped measurement, to be written again
+	spare []float32 // an evicted measurement, to be reused
 	hash  hash.Hash
-	bytes []byte // of pixels or centres on their way to the hash
+	bytes []byte // of pixels or centres to be hashed
 }
 
 // digest is a SHA-256 sum.
@@ -32,14 +32,14 @@ type measurementKey struct {
 	picture  digest
 	size     int
 	aperture optics.Aperture
-	faithful bool // the operator that line samples are measured with
+	faithful bool // the operator for line samples
 	count    int
 	centre   optics.Point // of a single one
 	centres  digest       // of several
 }
 
-// NewMeasurementCache makes an empty cache that keeps up to limit bytes, 0 for all.
-// A nil clock is the system's.
+// NewMeasurementCache makes an empty cache bounded to limit bytes; 0 means no
+// limit. A nil clock is the system's.
 func NewMeasurementCache(limit int64, enabled bool, clock func() int64) *MeasurementCache {
 	c := &MeasurementCache{clock: cache.Clock(clock), hash: sha256.New(), bytes: make([]byte, 0, 4096)}
 	c.cache = cache.New[measurementKey](cache.Options[[]float32]{
@@ -49,7 +49,7 @@ func NewMeasurementCache(limit int64, enabled bool, clock func() int64) *Measure
 	return c
 }
 
-// SetEnabled turns keeping measurements on or off. Off frees those kept.
+// SetEnabled turns the cache on or off. Turning it off frees its measurements.
 func (c *MeasurementCache) SetEnabled(on bool) {
 	c.cache.SetEnabled(on)
 	if !on {
@@ -57,21 +57,21 @@ func (c *MeasurementCache) SetEnabled(on bool) {
 	}
 }
 
-// SetLimit changes the most bytes to keep; 0 is no limit.
+// SetLimit changes the bound in bytes; 0 means no limit.
 func (c *MeasurementCache) SetLimit(bytes int64) { c.cache.SetLimit(bytes) }
 
-// Counters is the cache's state.
+// Counters returns the cache's counters.
 func (c *MeasurementCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
 
-// Reprice says that measuring takes another time from now on, with other threads or
-// transforms.
+// Reprice notes that the cost of measuring changes from now on, with other threads
+// or transforms.
 func (c *MeasurementCache) Reprice() { c.cache.Reprice() }
 
-// Retimed is the time in nanoseconds that went into measuring again, to know what a hit
-// is worth, what the cache had.
+// Retimed returns the nanoseconds spent recomputing cached measurements to find out
+// what a hit saves.
 func (c *MeasurementCache) Retimed() int64 { return c.cache.Retimed() }
 
-// keep stores a copy of a measurement whose computation took cost nanoseconds.
+// keep stores a copy of a measurement that took cost nanoseconds to compute.
 func (c *MeasurementCache) keep(key measurementKey, measurement []float32, cost int64) {
 	start := c.clock()
 	kept := c.spare
@@ -86,7 +86,7 @@ func (c *MeasurementCache) keep(key measurementKey, measurement []float32, cost 
 	}
 }
 
-// hashPicture is the digest of a plane's pixels, of no use where ctx ends before.
+// hashPicture returns the digest of a plane's pixels, invalid if ctx ends first.
 func (c *MeasurementCache) hashPicture(ctx context.Context, pixels []float32) (d digest) {
 	c.hash.Reset()
 	for len(pixels) > 0 && ctx.Err() == nil {
@@ -103,7 +103,7 @@ func (c *MeasurementCache) hashPicture(ctx context.Context, pixels []float32) (d
 	return d
 }
 
-// hashCentres is the digest of the centres along a line.
+// hashCentres returns the digest of the centres along a line.
 func (c *MeasurementCache) hashCentres(centres []optics.Point) (d digest) {
 	c.hash.Reset()
 	for _, p := range centres {

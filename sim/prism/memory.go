@@ -7,7 +7,7 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// Sizes of what a run cannot do without, per unit.
+// Minimum memory of a run, per unit.
 const (
 	// bytesPerWeight: weight, gradient and Adam's two moments, float32 each.
 	bytesPerWeight = 16
@@ -17,16 +17,16 @@ const (
 	// bytesPerAperturePixel: the mask and the spectrum of each further aperture
 	// of a line sample.
 	bytesPerAperturePixel = 4 + 8
-	// bytesPerCentre: an aperture's place as two float64, for the run and for
-	// those who watch it.
+	// bytesPerCentre: an aperture's position as two float64, for the run and for
+	// its observers.
 	bytesPerCentre = 2 * 16
 	// bytesPerSample: the result record and the entries in the run's lists.
 	bytesPerSample = 224
 )
 
-// fits refuses settings whose least memory exceeds the machine's, naming the
-// key that needs the most. It is a lower bound: activations depend on the
-// backend, and caches are bounded or shrink.
+// fits returns an error if the settings need at least more memory than the
+// machine has, naming the key that needs the most. It checks a lower bound:
+// activations depend on the backend, and caches are bounded or shrink.
 func (s *joinedRules) fits(memory int64) error {
 	if memory <= 0 {
 		return nil
@@ -50,8 +50,8 @@ func (s *joinedRules) fits(memory int64) error {
 		unit.Memory(total), unit.Memory(float64(memory)), should)
 }
 
-// physicalMemory is the memory this process may use, in bytes: the machine's, or
-// its control group's when that is less. 0 when it cannot be told.
+// physicalMemory returns the memory this process may use, in bytes: the
+// machine's, or its control group's if that is less; 0 if unknown.
 func physicalMemory() int64 {
 	m := machine.ReadMemory()
 	if m.Limit > 0 {
@@ -65,7 +65,8 @@ type need struct {
 	bytes float64
 }
 
-// leastMemory lists what the settings need, by the key that drives it.
+// leastMemory lists the minimum memory of the settings, by the key that
+// determines it.
 func (s *Settings) leastMemory() []need {
 	width := "size"
 	switch {
@@ -87,7 +88,7 @@ func (s *Settings) leastMemory() []need {
 	}
 }
 
-// weights is the number of convolution weights and latent values of the
+// weights returns the number of convolution weights and latent values of the
 // decoder (spec/prism.md §1.5, without the biases and normalisation).
 func (s *Settings) weights() float64 {
 	channels := s.progression()
@@ -104,7 +105,7 @@ func (s *Settings) weights() float64 {
 	return sum
 }
 
-// progression is the channel progression: the given one, or latent/2 halved
+// progression returns the channel progression: the given one, or latent/2 halved
 // down to 1 (spec/prism.md §1.1).
 func (s *Settings) progression() []int {
 	if len(s.Channels) > 0 {
@@ -117,8 +118,9 @@ func (s *Settings) progression() []int {
 	return p
 }
 
-// FitsBeside says whether what the settings cannot do without fits into this machine's
-// memory beside so many bytes that are held now. Where that cannot be told it does.
+// FitsBeside reports whether the minimum memory of the settings fits into this machine's
+// memory in addition to the given number of bytes held now. If the machine's memory is
+// unknown it reports true.
 func (s *Settings) FitsBeside(held int64) bool {
 	left := physicalMemory() - held
 	if available := machine.ReadMemory().Available; available > 0 {

@@ -105,7 +105,8 @@ func TestFusedOptimizerKeepsNoGradients(t *testing.T) {
 	}
 }
 
-// The account shows what the fused optimiser saves, and that it is allocated again.
+// The memory account shows what the fused optimiser saves, and that it is allocated
+// again.
 func TestFusedOptimizerFreesTheGradients(t *testing.T) {
 	r, rec := inSecondSample(t)
 	stored := r.Memory().Parts[prism.MemoryGradients]

@@ -5,7 +5,7 @@ import (
 	"prismtop/sim/nn"
 )
 
-// recordedPhases are the phases of a record that the phases of a plan's steps count to.
+// recordedPhases maps the phases of a plan's steps to the phases of a record.
 var recordedPhases = [nn.NumPhases]profiles.Phase{
 	nn.PhaseForward:   PhaseForward,
 	nn.PhaseTelescope: PhaseTelescope,
@@ -14,5 +14,5 @@ var recordedPhases = [nn.NumPhases]profiles.Phase{
 	nn.PhaseOptimizer: PhaseOptimizer,
 }
 
-// RecordedPhase is the phase of a record that a step's time counts to.
+// RecordedPhase returns the phase of a record to which a step's time counts.
 func RecordedPhase(p nn.Phase) profiles.Phase { return recordedPhases[p] }

@@ -9,8 +9,8 @@ import (
 )
 
 // Names of the plans' inputs, all float32. MaskNew and its siblings are [N, N]
-// with 0 and 1; with several apertures per sample see MaskNewInput. Every plan
-// that trains also has nn.LearningRateInput, a scalar.
+// with 0 and 1; with several apertures per sample see MaskNewInput. Every
+// training plan also has nn.LearningRateInput, a scalar.
 const (
 	TargetInput    = "target"     // [1, 1, N, N], the image to learn in the initialisation
 	MaskOldInput   = "mask_old"   // [N, N], the accumulated mask
@@ -18,8 +18,9 @@ const (
 	TargetNewInput = "target_new" // [1, 1, N, N]
 )
 
-// MaskNewInput is the name of the mask of aperture k of a sample with that many
-// apertures: mask_new when there is one, else mask_new_0, mask_new_1, …
+// MaskNewInput returns the name of the mask of aperture k of a sample with the
+// given number of apertures: mask_new when there is one, else mask_new_0,
+// mask_new_1, …
 func MaskNewInput(k, apertures int) string {
 	if apertures <= 1 {
 		return "mask_new"
@@ -31,20 +32,20 @@ func MaskNewInput(k, apertures int) string {
 // nn.GradientScaleOutput and nn.OverflowOutput.
 const (
 	ReconstructionOutput = "reconstruction" // [1, 1, N, N]
-	LossOutput           = "loss"           // scalar, what is minimised
+	LossOutput           = "loss"           // scalar, the minimised loss
 	LossOldOutput        = "loss_old"       // scalar; equal to loss_new for the first sample
 	LossNewOutput        = "loss_new"       // scalar; the image-space loss in the initialisation
 	MeasuredOldOutput    = "measured_old"   // [1, 1, N, N], with PlanOptions.Layers
 	MeasuredNewOutput    = "measured_new"   // [1, 1, N, N], with PlanOptions.Layers
 )
 
-// PlanOptions are the settings that a plan is compiled for. All plans of one
+// PlanOptions are the settings for which a plan is compiled. All plans of one
 // decoder run on one nn.State, whatever their options.
 type PlanOptions struct {
 	// AMP is tensor.BFloat16, tensor.Float16, or tensor.Float32 for none.
 	AMP tensor.DType
 
-	// Products says how convolutions multiply float32.
+	// Products selects how convolutions multiply float32.
 	Products nn.Products
 
 	// Loss compares measurements; the initialisation has its own.
@@ -55,25 +56,25 @@ type PlanOptions struct {
 	Apertures int
 
 	// SharedSpectrum computes the spectrum of the output once for all
-	// measurements, and not once for each.
+	// measurements instead of once for each.
 	SharedSpectrum bool
 
-	// Checkpointing computes results of the decoder again for the backward pass
+	// Checkpointing recomputes results of the decoder in the backward pass
 	// instead of keeping them.
 	Checkpointing bool
 
-	// FusedOptimizer updates a convolution's weights as their gradient is computed,
-	// but under a gradient scaler.
+	// FusedOptimizer updates a convolution's weights while their gradient is
+	// computed, except under a gradient scaler.
 	FusedOptimizer bool
 
 	// Fused measures sixteen rows at a time, and compares and differentiates them in
-	// the same step where the loss is one pointwise term of one aperture's amplitudes
-	// and no measurement is asked for; Pruned then leaves out the zeros around the
-	// object and outside the masks.
+	// the same step if the loss is one pointwise term of one aperture's amplitudes
+	// and no measurement is requested; Pruned then skips the zeros around the object
+	// and outside the masks.
 	Fused, Pruned bool
 
-	// RunningStatistics normalises with the running statistics. Only
-	// EvaluationPlan can; training always uses the batch's.
+	// RunningStatistics normalises with the running statistics. It applies to
+	// EvaluationPlan only; training always uses the batch's.
 	RunningStatistics bool
 
 	// Layers names every layer's result, and the measurements, as outputs.
@@ -129,8 +130,8 @@ func (d *Decoder) ProgressivePlan(ctx context.Context, o PlanOptions) (*nn.Plan,
 	})
 }
 
-// EvaluationPlan computes the reconstruction and trains nothing. With batch
-// statistics, as PRISM does it, it still moves the running ones.
+// EvaluationPlan computes the reconstruction without training. With batch
+// statistics, as in PRISM, it still updates the running ones.
 func (d *Decoder) EvaluationPlan(ctx context.Context, o PlanOptions) (*nn.Plan, error) {
 	b := d.begin(o, !o.RunningStatistics)
 	p, err := nn.Compile(ctx, b.graph, nn.Value{}, nn.Options{AMP: o.AMP, Products: o.Products})
@@ -140,7 +141,7 @@ func (d *Decoder) EvaluationPlan(ctx context.Context, o PlanOptions) (*nn.Plan, 
 	return p, nil
 }
 
-// compile makes a training plan of the decoder and the loss that is added.
+// compile makes a training plan of the decoder with the loss that add adds.
 func (d *Decoder) compile(ctx context.Context, o PlanOptions, addLoss func(*planBuilder) nn.Value) (*nn.Plan, error) {
 	b := d.begin(o, true)
 	loss := addLoss(b)
@@ -158,8 +159,8 @@ type planBuilder struct {
 	options        PlanOptions
 	graph          *nn.Graph
 	reconstruction nn.Value
-	spectrum       nn.Value // of the reconstruction, once a measurement made it
-	old, fresh     nn.Value // what is measured, once measureAll made it
+	spectrum       nn.Value // of the reconstruction, once a measurement computed it
+	old, fresh     nn.Value // the measurements, once measureAll computed them
 }
 
 func (d *Decoder) begin(o PlanOptions, batchStatistics bool) *planBuilder {
@@ -169,7 +170,7 @@ func (d *Decoder) begin(o PlanOptions, batchStatistics bool) *planBuilder {
 	return b
 }
 
-// mask and image are inputs of the field's size.
+// mask and image return inputs of the field's size.
 func (b *planBuilder) mask(name string) nn.Value {
 	n := b.decoder.config.Size
 	return b.graph.Input(name, tensor.Shape{n, n})
@@ -180,7 +181,7 @@ func (b *planBuilder) image(name string) nn.Value {
 	return b.graph.Input(name, tensor.Shape{1, 1, n, n})
 }
 
-// measure is the output as the telescope sees it through a mask.
+// measure returns the telescope's measurement of the output through a mask.
 func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
 	g := b.graph
 	if b.options.SharedSpectrum && !b.spectrum.Exists() {
@@ -194,7 +195,7 @@ func (b *planBuilder) measure(layer string, mask nn.Value) nn.Value {
 	return g.Telescope(b.reconstruction, mask)
 }
 
-// fuses tells whether the fused telescope serves the options, and fusesLoss whether it
+// fuses reports whether the fused telescope serves the options, and fusesLoss whether it
 // compares and differentiates in the same step.
 func (b *planBuilder) fuses() bool {
 	n := b.decoder.config.Size
@@ -206,7 +207,7 @@ func (b *planBuilder) fusesLoss() bool {
 	return b.fuses() && pointwise && !b.options.Layers && b.options.Apertures <= 1
 }
 
-// frame is how the fused telescope goes about its transforms.
+// frame returns the configuration of the fused telescope's transforms.
 func (b *planBuilder) frame() nn.MeasureFrame {
 	c := b.decoder.config
 	margin := (c.Size - c.ObjectSize) / 2
@@ -215,8 +216,8 @@ func (b *planBuilder) frame() nn.MeasureFrame {
 		Top: margin, Bottom: end, Left: margin, Right: end}
 }
 
-// measureAll measures through the sample's own apertures, and through the accumulated
-// mask if asked for, by the fused telescope where that serves.
+// measureAll measures through the sample's own apertures, and optionally through the
+// accumulated mask, with the fused telescope if possible.
 func (b *planBuilder) measureAll(old bool) {
 	if !b.fuses() {
 		return
@@ -237,7 +238,8 @@ func (b *planBuilder) measureAll(old bool) {
 	}
 }
 
-// fused is the losses of the output through masks, by the fused telescope.
+// fused returns the losses of the output through masks, computed by the fused
+// telescope.
 func (b *planBuilder) fused(layer string, masks, targets []string) []nn.Value {
 	kind, normalize, _ := b.options.Loss.pointwise()
 	o := nn.Measure{Kind: kind, Normalize: normalize, MeasureFrame: b.frame()}
@@ -249,7 +251,7 @@ func (b *planBuilder) fused(layer string, masks, targets []string) []nn.Value {
 	return b.graph.Measurements(b.reconstruction, o, in, want)
 }
 
-// lossOld is the loss through the accumulated mask.
+// lossOld returns the loss through the accumulated mask.
 func (b *planBuilder) lossOld() nn.Value {
 	if !b.old.Exists() {
 		b.old = b.measure("telescope old", b.mask(MaskOldInput))
@@ -257,7 +259,7 @@ func (b *planBuilder) lossOld() nn.Value {
 	return b.compare("loss old", b.old, TargetOldInput, MeasuredOldOutput, LossOldOutput)
 }
 
-// lossNew is the loss through the sample's own apertures.
+// lossNew returns the loss through the sample's own apertures.
 func (b *planBuilder) lossNew() nn.Value {
 	if !b.fresh.Exists() {
 		b.fresh = b.measureNew()
@@ -265,7 +267,8 @@ func (b *planBuilder) lossNew() nn.Value {
 	return b.compare("loss new", b.fresh, TargetNewInput, MeasuredNewOutput, LossNewOutput)
 }
 
-// measureNew is the mean of the output's amplitudes through the sample's own apertures.
+// measureNew returns the mean of the output's amplitudes through the sample's own
+// apertures.
 func (b *planBuilder) measureNew() nn.Value {
 	n := max(b.options.Apertures, 1)
 	amplitudes := make([]nn.Value, n)

@@ -18,8 +18,8 @@ const (
 
 func newPlateau() plateau { return plateau{best: math.Inf(1)} }
 
-// step takes the loss at the end of a cycle and returns the learning rate that
-// the next cycle uses.
+// step takes the loss at the end of a cycle and returns the learning rate of the
+// next cycle.
 func (p *plateau) step(loss, lr float64) float64 {
 	if loss < p.best*(1-plateauThreshold) {
 		p.best, p.bad = loss, 0

@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/nn"
 )
 
-// programKind names the plans that a reconstruction trains with.
+// programKind identifies the training plans of a reconstruction.
 type programKind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 )
 
 // program is a plan loaded on the device, with the buffers that the loop reads
-// and writes at hand.
+// and writes.
 type program struct {
 	kind   programKind
 	plan   *nn.Plan
@@ -32,7 +32,7 @@ type program struct {
 	scale, overflow                  nn.BufferID
 	scaled                           bool // has a gradient scaler
 
-	number [1]float32 // a scalar on its way to or from the device
+	number [1]float32 // for copying a scalar to or from the device
 }
 
 func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOptions, backend nn.Backend, state nn.State) (*program, error) {
@@ -60,7 +60,8 @@ func loadProgram(ctx context.Context, kind programKind, d *Decoder, o PlanOption
 
 func (p *program) close() { p.exe.Close() }
 
-// run executes a segment and adds the steps' times to their phases, if there are any.
+// run executes a segment and, unless phases is nil, adds the steps' times to their
+// phases.
 func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.MaxPhases]int64) error {
 	if err := p.exe.Run(ctx, s); err != nil {
 		return err
@@ -75,16 +76,16 @@ func (p *program) run(ctx context.Context, s nn.Segment, phases *[profiles.MaxPh
 	return nil
 }
 
-// write sets an input of the plan; a plan without it has no use for it.
+// write sets an input of the plan; it does nothing if the plan has no such input.
 func (p *program) write(name string, values []float32) {
 	if id, ok := p.plan.Input(name); ok {
 		p.exe.Write(id, values)
 	}
 }
 
-// target is where an input of the plan is to be written: its own memory where the
-// device has that, else instead; nil where the plan has no use for it. Filled, it is
-// handed over by deliver.
+// target returns the slice to fill with an input of the plan: the input's own memory
+// if the device maps it, else instead; nil if the plan has no such input. deliver
+// then hands it over.
 func (p *program) target(name string, instead []float32) []float32 {
 	id, ok := p.plan.Input(name)
 	if !ok {
@@ -96,14 +97,14 @@ func (p *program) target(name string, instead []float32) []float32 {
 	return instead
 }
 
-// deliver gives the plan an input that was written where target said.
+// deliver passes an input written to the slice from target to the plan.
 func (p *program) deliver(name string, filled []float32) {
 	if id, ok := p.plan.Input(name); ok && p.exe.Map(id) == nil {
 		p.exe.Write(id, filled)
 	}
 }
 
-// keep copies an input from the plan's memory, where that is the only place it is.
+// keep copies an input from the plan's memory, if that holds the only copy.
 func (p *program) keep(name string, to []float32) {
 	if id, ok := p.plan.Input(name); ok {
 		copy(to, p.exe.Map(id))
@@ -122,7 +123,7 @@ func (p *program) scalar(id nn.BufferID) float64 {
 	return float64(p.number[0])
 }
 
-// memory is what the program and the model's variables take.
+// memory returns the memory of the program and the model's variables.
 func (p *program) memory(variables []nn.Variable) profiles.Memory {
 	u, own := p.plan.VariableUsage(variables), p.plan.ArenaUsage()
 	return profiles.Memory{Parts: [profiles.MaxMemory]int64{

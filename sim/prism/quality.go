@@ -7,8 +7,8 @@ import (
 	"prismtop/sim/optics"
 )
 
-// window is the part of the field that metrics and pictures show: the object's,
-// or with --faithful the one that PRISM crops (docs/faithful.md).
+// window is the part of the field used for metrics and pictures: the object's
+// window, or with --faithful the one that PRISM crops (docs/faithful.md).
 func (r *Reconstruction) window() optics.Window {
 	n, s := r.settings.Size, r.settings.ObjectSize
 	if r.settings.Faithful {
@@ -18,7 +18,7 @@ func (r *Reconstruction) window() optics.Window {
 }
 
 // Quality compares the newest output with the truth on the object's window
-// (spec/prism.md §6). The error is that of a context that ends before.
+// (spec/prism.md §6). The only error is that of a context that ends first.
 func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
 	v := profiles.NoValues()
 	q, err := r.metrics.Compare(ctx, r.Output(), r.object.Amplitude, r.settings.Size, r.window())
@@ -28,7 +28,8 @@ func (r *Reconstruction) Quality(ctx context.Context) (profiles.Values, error) {
 	return v, err
 }
 
-// Picture is a copy of the newest output, or of the object, on the object's window.
+// Picture returns a copy of the newest output, or of the object, on the object's
+// window.
 func (r *Reconstruction) Picture(id int) *profiles.Picture {
 	if id == PictureTruth {
 		return r.crop(id, r.object.Amplitude)

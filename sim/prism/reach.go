@@ -1,8 +1,8 @@
 package prism
 
-// Reach is the half-open range of rows, and of columns, of the field that the
-// decoder's output can be non-zero in: padding and trimming leave a border of the
-// object's window dark (spec/prism.md §1.4).
+// Reach returns the half-open range of rows, and of columns, in which the
+// decoder's output can be non-zero: padding and trimming leave a dark border in
+// the object's window (spec/prism.md §1.4).
 func (d *Decoder) Reach() (first, end int) {
 	side := 4 << d.upsampling
 	if len(d.channels) > d.upsampling+1 {

@@ -16,27 +16,28 @@ import (
 	"prismtop/sim/workload"
 )
 
-// ErrDiverged ends a reconstruction whose loss is no longer a number. PRISM
-// aborts the whole run then (spec/prism.md §5.3).
+// ErrDiverged ends a reconstruction whose loss is no longer finite. PRISM aborts
+// the whole run in this case (spec/prism.md §5.3).
 var ErrDiverged = fmt.Errorf("%w; a lower learning_rate may help", workload.ErrDiverged)
 
-// Device is where a reconstruction is computed.
+// Device is the device on which a reconstruction is computed.
 type Device struct {
 	Backend nn.Backend
 
-	// Host computes what is beside the plans. Its FFT plans are those that the backend
-	// asks for as well.
+	// Host computes everything outside the plans. It shares its FFT plans with the
+	// backend.
 	Host optics.Host
 }
 
 // Reconstruction is PRISM's progressive reconstruction (spec/prism.md §5), one
-// iteration at a time. It is used by one goroutine.
+// iteration at a time. It is not safe for concurrent use.
 //
-// What takes long ends early with the error of its context once that is done. Then
-// nothing is left to do but to look at the newest whole output and to close.
+// Long operations end early with the error of their context once that is done.
+// After that, only the newest complete output can be read and the reconstruction
+// closed.
 type Reconstruction struct {
 	settings Settings
-	owned    bool // the device is closed with it
+	owned    bool // close the device with the reconstruction
 	object   *picture.Object
 	device   Device
 	decoder  *Decoder
@@ -44,18 +45,18 @@ type Reconstruction struct {
 	system   *MeasurementSystem
 	masks    *optics.MaskCache
 	samples  [][]optics.Point
-	newMasks []string // the plans' inputs for a sample's masks
+	newMasks []string // names of the plans' inputs for a sample's masks
 	program  *program
-	planned  profiles.Memory // of the newest plan, caches left out
+	planned  profiles.Memory // of the newest plan, without caches
 	metrics  optics.Metrics
 
 	initial   bool    // the initialisation is under way
-	sample    int     // counted over all passes; −1 while initialising
+	sample    int     // counted over all passes; −1 during the initialisation
 	inSample  int     // iterations of the sample so far
-	lr        float64 // Adam's step, as the scheduler left it
+	lr        float64 // Adam's step size, as set by the scheduler
 	plateau   plateau
 	threshold float64 // of the initialisation, see initialThreshold
-	stop      float64 // threshold of the samples where it is in force, else 0
+	stop      float64 // threshold of the samples if it is in force, else 0
 	began     time.Time
 	done      bool
 
@@ -64,10 +65,10 @@ type Reconstruction struct {
 	hasCurrent bool
 	output     []float32 // newest output of the decoder, [N, N]
 	hasOutput  bool
-	whole      bool      // there is an output of a whole forward pass
-	keep       bool      // outputs for the case that a pass is cut short
-	passed     time.Time // when the newest pass began
-	targetOld  []float32 // beside a plan, whose own are the newest where Map gives them
+	whole      bool      // an output of a complete forward pass exists
+	keep       bool      // outputs kept in case a pass is cut short
+	passed     time.Time // start of the newest pass
+	targetOld  []float32 // kept outside a plan; if Map is supported, the plan's own are the newest
 	targetNew  []float32
 	changed    bool  // settings changed since the last iteration
 	marked     *mark // to go back to; nil for none
@@ -128,9 +129,9 @@ func New(ctx context.Context, s Settings, object *picture.Object, device Device)
 	return r, nil
 }
 
-// touched is memory that is there: the system gives it page by page at the first touch,
-// which for a large field takes longer than what is done with it. The error is that of a
-// context that ends before.
+// touched returns memory whose pages are already mapped: the system maps pages at the
+// first touch, which for a large field takes longer than the computation. The only error
+// is that of a context that ends first.
 func touched(ctx context.Context, n int) ([]float32, error) {
 	const part = 1 << 22
 	x := make([]float32, n)
@@ -143,7 +144,7 @@ func touched(ctx context.Context, n int) ([]float32, error) {
 	return x, nil
 }
 
-// newState draws the decoder's first weights and puts them on the device.
+// newState draws the decoder's initial weights and copies them to the device.
 func newState(ctx context.Context, d *Decoder, backend nn.Backend) (nn.State, error) {
 	variables, err := d.Model().InitialVariables(ctx)
 	if err != nil {
@@ -161,9 +162,9 @@ func (r *Reconstruction) Close() {
 	}
 }
 
-// Iterate runs one iteration and fills in the record's measured fields. After
-// Finished, or an error, there is nothing more to iterate. The only errors of a
-// sound device are ErrDiverged and the context's.
+// Iterate runs one iteration and fills in the record's measured fields. It must
+// not be called after Finished or an error. On a working device the only errors
+// are ErrDiverged and the context's.
 func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if r.done {
 		return workload.Outcome{Finished: true}, nil
@@ -182,16 +183,16 @@ func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (
 		out, err = r.train(ctx, rec)
 	}
 	r.changed = false
-	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is there
+	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is compiled
 	r.countCaches(rec)
 	rec.Retimed = r.retimed() - before
 	return out, err
 }
 
-// retimed is the time that went into computing again what the caches had.
+// retimed returns the time spent recomputing cached results.
 func (r *Reconstruction) retimed() int64 { return r.system.Cache().Retimed() + r.masks.Retimed() }
 
-// describe fills in where an iteration stands.
+// describe fills in the position of an iteration in the run.
 func (r *Reconstruction) describe(rec *profiles.Iteration) {
 	rec.Unit, rec.InUnit = int32(r.sample), int32(r.inSample)
 	if !r.initial && r.sample < 0 {
@@ -206,7 +207,7 @@ func (r *Reconstruction) describe(rec *profiles.Iteration) {
 	r.program.fresh = false
 }
 
-// kind is what an iteration of a sample computes.
+// kind returns the kind of an iteration of a sample.
 func (r *Reconstruction) kind(sample int) profiles.Kind {
 	switch {
 	case r.initial:
@@ -217,7 +218,7 @@ func (r *Reconstruction) kind(sample int) profiles.Kind {
 	return KindLaterSample
 }
 
-// load compiles and loads the plan that the coming iteration needs.
+// load compiles and loads the plan for the next iteration.
 func (r *Reconstruction) load(ctx context.Context) error {
 	kind := initialisationProgram
 	if !r.initial {
@@ -249,7 +250,7 @@ func (r *Reconstruction) unload() {
 	}
 }
 
-// update runs the backward pass and Adam at the present learning rate.
+// update runs the backward pass and Adam at the current learning rate.
 func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) error {
 	r.program.writeScalar(nn.LearningRateInput, r.lr)
 	if err := r.program.run(ctx, nn.SegmentUpdate, &rec.Phases); err != nil {
@@ -287,7 +288,7 @@ func (r *Reconstruction) evaluate(ctx context.Context, rec *profiles.Iteration) 
 }
 
 // reconstruct runs the forward pass with the newest weights and keeps the result
-// as the reconstruction that the next sample's old target is measured from.
+// as the reconstruction from which the next sample's old target is measured.
 func (r *Reconstruction) reconstruct(ctx context.Context, stepped bool) error {
 	if stepped {
 		if err := r.pass(ctx, nil); err != nil {
@@ -299,15 +300,15 @@ func (r *Reconstruction) reconstruct(ctx context.Context, stepped bool) error {
 	return nil
 }
 
-// quickPass is how long an iteration lasts that is not cut short: who stops a run lets
-// it end.
+// quickPass is the duration up to which an iteration is not cut short: stopping a run
+// lets it finish.
 const quickPass = 50 * time.Millisecond
 
-// KeepOutput makes sure that an output stays when a forward pass is cut short: before
-// a pass that may take long it copies that of the one before.
+// KeepOutput preserves an output in case a forward pass is cut short: before a pass
+// that may take long, the previous output is copied.
 func (r *Reconstruction) KeepOutput() { r.keep = true }
 
-// pass runs the forward pass and adds its times to phases, if there are any.
+// pass runs the forward pass and adds its times to phases, unless nil.
 func (r *Reconstruction) pass(ctx context.Context, phases *[profiles.MaxPhases]int64) error {
 	now := time.Now()
 	if r.keep && now.Sub(r.passed) > quickPass {
@@ -322,8 +323,8 @@ func (r *Reconstruction) pass(ctx context.Context, phases *[profiles.MaxPhases]i
 	return nil
 }
 
-// spoil says that the device's output is lost. What is left is the copy of an earlier
-// one, or else what the present sample began with.
+// spoil marks the device's output as lost. The copy of an earlier one remains, or
+// else the reconstruction at the start of the current sample.
 func (r *Reconstruction) spoil() {
 	if r.hasOutput {
 		return
@@ -332,10 +333,11 @@ func (r *Reconstruction) spoil() {
 	r.hasOutput, r.whole = true, r.hasCurrent
 }
 
-// Reconstructed tells whether Output is that of a whole forward pass.
+// Reconstructed reports whether Output is that of a complete forward pass.
 func (r *Reconstruction) Reconstructed() bool { return r.whole }
 
-// Output is the decoder's newest output, [N, N], row by row; the slice is reused.
+// Output returns the decoder's newest output, [N, N], row by row; the slice is
+// reused.
 func (r *Reconstruction) Output() []float32 {
 	if !r.hasOutput && r.program != nil {
 		r.program.exe.Read(r.program.reconstruction, r.output)
@@ -344,8 +346,8 @@ func (r *Reconstruction) Output() []float32 {
 	return r.output
 }
 
-// Apply takes over settings that changed. Only live settings may differ from
-// those before.
+// Apply applies changed settings. Only live settings may differ from the previous
+// ones.
 func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 	s, old := From(v), r.settings
 	options, err := planOptions(&s, len(r.samples[0]))
@@ -364,7 +366,7 @@ func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 	if s.LearningRate != old.LearningRate {
 		r.lr, r.plateau = s.LearningRate, newPlateau()
 	}
-	if !r.initial && s.LossName() != old.LossName() { // the best so far is of another scale
+	if !r.initial && s.LossName() != old.LossName() { // the best loss so far is on another scale
 		r.plateau = newPlateau()
 	}
 	if r.initial {
@@ -379,7 +381,7 @@ func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 	if reflect.DeepEqual(options, before) { // one plan serves both
 		return nil
 	}
-	r.Output() // the newest output and the targets outlive the plan that has them
+	r.Output() // the newest output and the targets outlive the plan that holds them
 	if !r.initial && r.program != nil && r.program.fed {
 		r.program.keep(TargetOldInput, r.targetOld)
 		r.program.keep(TargetNewInput, r.targetNew)
@@ -402,9 +404,9 @@ func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 	rec.Caches[CacheMasks] = r.masks.Counters()
 }
 
-// Memory is what the run holds, by category; scratch is also the planes and the work
-// space beside the plan. Between two plans, when the next one's buffers are not known
-// yet, it is that of the plan before.
+// Memory returns the memory of the run by category; scratch includes the planes and
+// the work space outside the plan. Between two plans, while the next one's buffers
+// are not known yet, it returns that of the previous plan.
 func (r *Reconstruction) Memory() profiles.Memory {
 	if r.program != nil {
 		r.planned = r.program.memory(r.decoder.Model().Variables())
@@ -419,7 +421,7 @@ func (r *Reconstruction) Memory() profiles.Memory {
 	return m
 }
 
-// Info describes the run for those who watch it.
+// Info describes the run for its observers.
 func (r *Reconstruction) Info() profiles.RunInfo {
 	s := &r.settings
 	info := profiles.RunInfo{

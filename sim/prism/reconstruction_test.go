@@ -85,8 +85,8 @@ func iterate(t *testing.T, r *prism.Reconstruction, rec *profiles.Iteration) {
 	}
 }
 
-// The settings and the optics list what there is each for themselves, because
-// neither knows the other.
+// The settings and the optics have separate lists, because neither knows the
+// other.
 func TestEveryNameThatASettingTakesIsKnown(t *testing.T) {
 	for key, known := range map[string]func(name string) error{
 		"sampling": func(name string) error {

@@ -22,12 +22,12 @@ func (r *Reconstruction) prepareInitialisation(ctx context.Context) error {
 	return nil
 }
 
-// initialThreshold is where the initialisation stops. Pixels of the disc that the
-// decoder cannot reach, its border and the padding, are a floor under the loss:
-// where it is above the threshold PRISM can never converge and always spends the
-// whole phase. The floor is added to the threshold, so that the phase ends when
-// the reachable part has converged (docs/faithful.md). The phase has a loss of its own,
-// so another one for the samples suspends nothing here.
+// initialThreshold returns the loss at which the initialisation stops. Pixels of the
+// disc that the decoder cannot reach, in its border and the padding, put a floor under
+// the loss: if it is above the threshold, PRISM can never converge and always spends
+// the whole phase. The floor is added to the threshold, so that the phase ends when the
+// reachable part has converged (docs/faithful.md). The phase has its own loss, so
+// changing that of the samples does not suspend this threshold.
 func (r *Reconstruction) initialThreshold() float64 {
 	if r.settings.Faithful {
 		return r.settings.Threshold
@@ -49,7 +49,7 @@ func (r *Reconstruction) initialThreshold() float64 {
 	return r.settings.Threshold + float64(missed)/float64(total)
 }
 
-// initialise is one iteration of the initialisation phase.
+// initialise runs one iteration of the initialisation phase.
 func (r *Reconstruction) initialise(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if !r.program.fed {
 		r.program.write(TargetInput, r.disc)
@@ -85,21 +85,21 @@ func (r *Reconstruction) endInitialisation(ctx context.Context, rec *profiles.It
 	r.sample, r.inSample = -1, 0
 	out := workload.Outcome{StageEnded: true}
 	if r.settings.Faithful && r.total() <= 1 {
-		r.done, out.Finished = true, true // PRISM trains no single sample (docs/faithful.md)
+		r.done, out.Finished = true, true // PRISM does not train a single sample (docs/faithful.md)
 	}
 	r.unload()
 	return out, nil
 }
 
-// total is the number of samples of all passes.
+// total returns the number of samples of all passes.
 func (r *Reconstruction) total() int { return len(r.samples) * max(r.settings.Passes, 1) }
 
-// centres are the apertures of the present sample. Further passes go through the
-// pattern again in its order: each sample's measurement is then compared beside the
-// whole accumulated mask, its own apertures included.
+// centres returns the apertures of the current sample. Further passes repeat the
+// pattern in order: each sample is then trained together with the whole accumulated
+// mask, which includes its own apertures.
 func (r *Reconstruction) centres() []optics.Point { return r.samples[r.sample%len(r.samples)] }
 
-// beginSample starts the training of the next sample: a fresh Adam, the first
+// beginSample starts the training of the next sample: a fresh Adam, the initial
 // learning rate, new targets.
 func (r *Reconstruction) beginSample(ctx context.Context, rec *profiles.Iteration) error {
 	r.sample++
@@ -114,7 +114,7 @@ func (r *Reconstruction) beginSample(ctx context.Context, rec *profiles.Iteratio
 }
 
 // measureTargets measures the truth through the sample's apertures and the
-// present reconstruction through all earlier ones.
+// current reconstruction through all earlier ones.
 func (r *Reconstruction) measureTargets(ctx context.Context, rec *profiles.Iteration) error {
 	start, before := time.Now(), r.retimed()
 	var current []float32
@@ -132,8 +132,8 @@ func (r *Reconstruction) measureTargets(ctx context.Context, rec *profiles.Itera
 }
 
 // feedMasks gives the plan the masks of the sample's apertures and of all earlier
-// ones. PRISM draws the new mask at every iteration; so does this while the mask
-// cache is off.
+// ones. PRISM draws the new mask at every iteration; so does feedMasks while the
+// mask cache is off.
 func (r *Reconstruction) feedMasks(ctx context.Context, rec *profiles.Iteration, all bool) error {
 	start, before := time.Now(), r.retimed()
 	for k, c := range r.centres() {
@@ -155,7 +155,7 @@ func (r *Reconstruction) feedMasks(ctx context.Context, rec *profiles.Iteration,
 	return nil
 }
 
-// train is one iteration of the progressive phase (spec/prism.md §5.3).
+// train runs one iteration of the progressive phase (spec/prism.md §5.3).
 func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	if err := r.prepareIteration(ctx, rec); err != nil {
 		return workload.Outcome{}, err
@@ -181,8 +181,8 @@ func (r *Reconstruction) train(ctx context.Context, rec *profiles.Iteration) (wo
 	return workload.Outcome{}, nil
 }
 
-// prepareIteration brings targets and masks up to date: at the start of a
-// sample, with a new plan, and where the settings want the work done again.
+// prepareIteration brings targets and masks up to date: at the start of a sample,
+// with a new plan, and whenever the settings require the work to be repeated.
 func (r *Reconstruction) prepareIteration(ctx context.Context, rec *profiles.Iteration) error {
 	all := true
 	switch {

@@ -5,7 +5,7 @@ import "prismtop/profiles"
 // The phases of an iteration, in the order of the schema.
 const (
 	PhaseForward   profiles.Phase = iota // decoder, forward
-	PhaseTelescope                       // both measurements of the output, and of the object when asked
+	PhaseTelescope                       // both measurements of the output, and of the object when needed
 	PhaseLoss                            // both losses and the stop rule
 	PhaseBackward                        // gradients of losses, telescope and decoder
 	PhaseOptimizer                       // Adam
@@ -29,8 +29,8 @@ const (
 
 // The series.
 const (
-	SeriesLossOld       = iota // on what was measured before; NaN while initialising
-	SeriesLossNew              // on the new measurement; while initialising, in the image
+	SeriesLossOld       = iota // on earlier measurements; NaN during the initialisation
+	SeriesLossNew              // on the new measurement; in the image during the initialisation
 	SeriesPSNR                 // dB, data range 1; +Inf when equal (spec/prism.md §6)
 	SeriesSSIM                 // on the object's window, as SeriesRMSE
 	SeriesRMSE                 // percent of the truth's root mean square
@@ -57,7 +57,7 @@ const (
 
 const notCompared = "the reconstruction was not compared with the truth"
 
-// Schema is what the records of a reconstruction mean.
+// Schema describes the records of a reconstruction.
 func Schema() profiles.Schema {
 	return profiles.Schema{
 		Workload: "prism",

@@ -47,7 +47,7 @@ type Settings struct {
 	CompositeL2   float64 `setting:"composite_l2"`   //
 	CompositeSSIM float64 `setting:"composite_ssim"` //
 	NormalizeLoss bool    `setting:"normalize_loss"` // divide L1 and L2 by the target's mean
-	Threshold     float64 `setting:"threshold"`      // both losses below it end a sample
+	Threshold     float64 `setting:"threshold"`      // a sample ends when both losses are below it
 	LearningRate  float64 `setting:"learning_rate"`  // Adam's step
 	AMSGrad       bool    `setting:"amsgrad"`        // Adam's AMSGrad variant
 	Scheduler     string  `setting:"scheduler"`      // constant, plateau
@@ -76,20 +76,20 @@ type Settings struct {
 	Checkpointing      bool   `setting:"checkpointing"`   // compute activations again instead of keeping them
 	FusedOptimizer     bool   `setting:"fused_optimizer"` // Adam takes gradients as they are computed
 	AMP                string `setting:"amp"`             // off, bf16, bf16x3, fp16
-	Threads            int    `setting:"threads"`         // 0 is one per core
+	Threads            int    `setting:"threads"`         // 0 means one per core
 	Kernels            string `setting:"kernels"`         // auto, avx512, avx2, go
 	LayerProfile       bool   `setting:"layer_profile"`   // publish the time of every layer
 	Device             string `setting:"device"`          // auto, cpu, cuda
 	Seed               uint64 `setting:"seed"`
 	Faithful           bool   `setting:"faithful"` // keep PRISM's defects (docs/faithful.md)
 
-	suspended bool // Threshold was given for another loss than that in use
+	suspended bool // Threshold was given for a loss other than the one in use
 }
 
 //go:embed presets/*.toml
 var embedded embed.FS
 
-// Presets are the named sets of settings that ship with the program.
+// Presets returns the named sets of settings that ship with the program.
 func Presets() preset.Shelf {
 	files, err := fs.Sub(embedded, "presets")
 	if err != nil {
@@ -106,7 +106,7 @@ func From(v settings.Values) Settings {
 	return s
 }
 
-// Values are the settings as a run and its records have them.
+// Values returns the settings in the form used by a run and its records.
 func (s *Settings) Values() settings.Values { return Table.Encode(s) }
 
 // Validate checks the settings: see settings.Values.

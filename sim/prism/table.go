@@ -18,8 +18,8 @@ const (
 	groupComputing  = "How it is computed"
 )
 
-// Table is the one place that says what each setting is called, means and may be, and how it
-// is presented. The fields of Settings have its values.
+// Table is the single definition of each setting's name, meaning, range and presentation.
+// The fields of Settings hold the values.
 var Table = settings.NewTable("prism", joined,
 	settings.Text(groupPicture, "object", "built-in object, drawn by the program",
 		"moon", "usaf", "star", "points"),
@@ -139,7 +139,8 @@ var Table = settings.NewTable("prism", joined,
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists"),
 )
 
-// when says why a setting cannot matter while another one has a value.
+// when returns a condition under which a setting has no effect: another setting
+// has a certain value.
 func when(key, value, why string) func(settings.Values) string {
 	return func(v settings.Values) string {
 		if v.Text(key) == value {

@@ -8,19 +8,19 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// This file is what a threshold is compared with. The same number means other things to
-// other losses, so a threshold belongs to the loss that it was given for and is
-// suspended under every other one.
+// A threshold is compared with a loss. The same number means different things for
+// different losses, so a threshold belongs to the loss it was given for and is
+// suspended under any other.
 
 const thresholdKey = "threshold"
 
-// LossName names the loss in use by all that its scale depends on: "normalised l1", "l1",
-// "ssim", "composite 0.7/0/0.3".
+// LossName names the loss in use, with everything its scale depends on: "normalised l1",
+// "l1", "ssim", "composite 0.7/0/0.3".
 func (s *Settings) LossName() string {
 	return lossName(s.Loss, s.NormalizeLoss, s.CompositeL1, s.CompositeL2, s.CompositeSSIM)
 }
 
-// lossInUse is LossName of values.
+// lossInUse is LossName for values.
 func lossInUse(v settings.Values) string {
 	return lossName(v.Text("loss"), v.On("normalize_loss"), v.Number("composite_l1"), v.Number("composite_l2"), v.Number("composite_ssim"))
 }
@@ -37,13 +37,13 @@ func lossName(loss string, normalize bool, l1, l2, ssim float64) string {
 	return loss
 }
 
-// How the names begin of losses that are more than their setting.
+// Prefixes of the names of losses that depend on more than one setting.
 const (
 	normalised = "normalised "
 	weighted   = "composite "
 )
 
-// isLossName says whether LossName may have made a name.
+// isLossName reports whether LossName may have made a name.
 func isLossName(name string) bool {
 	if rest, ok := strings.CutPrefix(name, weighted); ok {
 		parts := strings.Split(rest, "/")
@@ -61,8 +61,8 @@ func isLossName(name string) bool {
 	return false
 }
 
-// ThresholdInForce is the loss below which samples end; 0 where they end at their limits,
-// because the threshold was given for another loss than that in use.
+// ThresholdInForce returns the loss below which samples end; 0 if they end at their
+// limits because the threshold was given for a loss other than the one in use.
 func (s *Settings) ThresholdInForce() float64 {
 	if s.suspended {
 		return 0

@@ -87,7 +87,7 @@ func TestAThresholdForNoLossIsRefused(t *testing.T) {
 	}
 }
 
-// What a start reads stays, what is live is the other's.
+// Settings read at the start are kept, live ones are replaced.
 func TestWithLiveTakesTheLiveSettings(t *testing.T) {
 	a := moonWith(t)
 	b := moonWith(t, "size=128", "threads=3", "channels=8,1", "loss=l2", "threshold=0.1").Settled()

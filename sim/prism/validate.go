@@ -8,17 +8,18 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// joinedRules are the rules that join several settings.
+// joinedRules are the rules that involve several settings.
 type joinedRules struct {
 	*Settings
 	values settings.Values // the same
 }
 
-// joined checks the rules that join settings, memory included: a run whose exact, unavoidable
-// arrays exceed this machine's memory is refused before it starts.
+// joined checks the rules that involve several settings, including memory: a run whose
+// minimum arrays exceed this machine's memory is rejected before it starts.
 func joined(v settings.Values) error { return joinedWith(v, physicalMemory()) }
 
-// joinedWith is joined on a machine with so many bytes of memory; 0 is unknown.
+// joinedWith is joined for a machine with the given bytes of memory; 0 means
+// unknown.
 func joinedWith(v settings.Values, memory int64) error {
 	s := From(v)
 	rules := joinedRules{&s, v}
@@ -32,8 +33,8 @@ func joinedWith(v settings.Values, memory int64) error {
 	return nil
 }
 
-// wrong is a *ValueError about the key's present value; want follows "must be"
-// or stands alone.
+// wrong returns a *ValueError about the key's current value; want follows "must
+// be" or stands alone.
 func (s *joinedRules) wrong(key, want string, args ...any) error {
 	return s.values.Wrong(key, fmt.Sprintf(want, args...))
 }
@@ -64,8 +65,8 @@ func (s *joinedRules) validInstrument() error {
 	return nil
 }
 
-// maxSamples bounds what the patterns generate, samples and apertures of a sample, and
-// the results that a run keeps.
+// maxSamples bounds the samples and the apertures per sample of a pattern, and the
+// results kept by a run.
 const maxSamples = 1 << 20
 
 func (s *joinedRules) validSampling() error {
@@ -89,8 +90,8 @@ func (s *joinedRules) validSampling() error {
 	return s.validLines(roi)
 }
 
-// validLines holds the rules of line samples in a disc of diameter roi: only
-// three patterns have them, and a star has nothing else (spec/prism.md §4).
+// validLines checks the rules of line samples in a disc of diameter roi: only
+// three patterns support them, and a star consists of them (spec/prism.md §4).
 func (s *joinedRules) validLines(roi float64) error {
 	length := s.SampleLength
 	switch {
@@ -109,8 +110,8 @@ func (s *joinedRules) validLines(roi float64) error {
 	return nil
 }
 
-// apertures is the number of apertures in a sample: one for each radius along a
-// line, made odd (spec/prism.md §4).
+// apertures returns the number of apertures in a sample: one per radius along a
+// line, rounded to an odd number (spec/prism.md §4).
 func (s *Settings) apertures() float64 {
 	if s.SampleLength == 0 {
 		return 1
@@ -122,7 +123,7 @@ func (s *Settings) apertures() float64 {
 	return n
 }
 
-// upsamplings is U, the number of layers that double 4 to at least the object's
+// upsamplings returns U, the number of doublings from 4 to at least the object's
 // window (spec/prism.md §1.1).
 func (s *Settings) upsamplings() int {
 	u := 0
@@ -132,7 +133,7 @@ func (s *Settings) upsamplings() int {
 	return u
 }
 
-// latent is the number of channels of the latent vector: size by default,
+// latent returns the number of channels of the latent vector: by default size,
 // which is a power of two.
 func (s *Settings) latent() int {
 	if s.Latent > 0 {
@@ -141,9 +142,9 @@ func (s *Settings) latent() int {
 	return 1 << (bits.Len(uint(s.Size)) - 1)
 }
 
-// validDecoder holds the rules of spec/prism.md §1.1: a progression ends in 1,
-// has two entries or more and one for each upsampling and the first layer, and
-// the automatic one must not run out of channels.
+// validDecoder checks the rules of spec/prism.md §1.1: a progression ends in 1,
+// has at least two entries and at least one per upsampling plus one for the first
+// layer, and the automatic one must not run out of channels.
 func (s *joinedRules) validDecoder() error {
 	u := s.upsamplings()
 	if n := len(s.Channels); n > 0 {
@@ -163,8 +164,8 @@ func (s *joinedRules) validDecoder() error {
 	return nil
 }
 
-// smallestMSSSIM is the side below which five halvings leave less than the
-// 11-pixel window (spec/prism.md §5.5).
+// smallestMSSSIM is the side below which halving leaves less than the 11-pixel
+// window at the fifth scale (spec/prism.md §5.5).
 const smallestMSSSIM = 176
 
 func (s *joinedRules) validLoss() error {

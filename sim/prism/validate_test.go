@@ -16,7 +16,7 @@ func fixed(t *testing.T) Settings {
 	return s
 }
 
-// validateWith checks the settings on a machine with so many bytes of memory.
+// validateWith checks the settings for a machine with the given bytes of memory.
 func validateWith(s *Settings, memory int64) error {
 	v := s.Values()
 	if err := v.ValidateKeys(); err != nil {

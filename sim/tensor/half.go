@@ -3,8 +3,8 @@ package tensor
 import "math"
 
 // The 16-bit types of mixed precision (spec/prism.md §5.7). Narrowing rounds to
-// nearest, ties to even, as the formats' own hardware does: subnormal results
-// are kept, overflow gives infinity, and a NaN stays one.
+// nearest, ties to even, like hardware: subnormal results are kept, overflow
+// gives infinity, and a NaN stays NaN.
 
 // F32ToBF16 rounds to bfloat16: 1 sign, 8 exponent and 7 fraction bits.
 func F32ToBF16(x float32) uint16 {
@@ -55,7 +55,7 @@ func F16ToF32(h uint16) float32 {
 }
 
 // Narrow rounds src into dst, whose elements are encodings of the 16-bit type d.
-// It panics when the lengths differ or d is not a 16-bit type.
+// It panics if the lengths differ or d is not a 16-bit type.
 func Narrow(d DType, dst []uint16, src []float32) {
 	if len(dst) != len(src) {
 		panic("tensor: Narrow of slices of different lengths")
@@ -74,7 +74,7 @@ func Narrow(d DType, dst []uint16, src []float32) {
 	}
 }
 
-// Widen is the inverse of Narrow and exact. It panics like Narrow.
+// Widen is the exact inverse of Narrow. It panics like Narrow.
 func Widen(d DType, dst []float32, src []uint16) {
 	if len(dst) != len(src) {
 		panic("tensor: Widen of slices of different lengths")

@@ -11,8 +11,8 @@ import (
 // DType is the element type of an array.
 type DType uint8
 
-// The element types. Arithmetic is always float32; the 16-bit types are what
-// mixed precision stores, rounded to nearest even.
+// The element types. Arithmetic is always float32; the 16-bit types are storage
+// types of mixed precision, rounded to nearest even.
 const (
 	Float32 DType = iota
 	BFloat16
@@ -20,7 +20,7 @@ const (
 	Complex64
 )
 
-// Size is the size of one element in bytes.
+// Size returns the size of one element in bytes.
 func (d DType) Size() int64 {
 	switch d {
 	case BFloat16, Float16:
@@ -32,7 +32,7 @@ func (d DType) Size() int64 {
 	}
 }
 
-// String is the type's usual short name: float32, bf16, fp16, complex64.
+// String returns the type's usual short name: float32, bf16, fp16, complex64.
 func (d DType) String() string {
 	switch d {
 	case Float32:
@@ -51,7 +51,7 @@ func (d DType) String() string {
 // images, [H, W] for one plane. The empty shape is a scalar.
 type Shape []int
 
-// Elements is the number of elements, 1 for a scalar.
+// Elements returns the number of elements, 1 for a scalar.
 func (s Shape) Elements() int {
 	n := 1
 	for _, d := range s {
@@ -60,7 +60,7 @@ func (s Shape) Elements() int {
 	return n
 }
 
-// Equal tells whether both shapes have the same axes.
+// Equal reports whether both shapes have the same axes.
 func (s Shape) Equal(t Shape) bool {
 	if len(s) != len(t) {
 		return false

@@ -12,8 +12,8 @@ import (
 const adamRate = 1e-3
 
 // adam checks the optimiser: parameters after every step, moments at the end.
-// Its results are named adam.p and amsgrad.p or the like: the second kind is
-// told by "ams" in its name.
+// Its results have names like adam.p and amsgrad.p: "ams" in the name marks the
+// second kind.
 func adam(c *checker) error {
 	if !c.has("p0") || !c.has("grads") {
 		return nil
@@ -72,7 +72,7 @@ func (c *checker) adamSteps(p0, grads *array, amsgrad bool) (history, m, v []flo
 	return history, session.read(out[1]), session.read(out[2]), nil
 }
 
-// zeros is an operand of zeros in an array's shape.
+// zeros returns an operand of zeros in an array's shape.
 func (s *script) zeros(a *array) nn.BufferID {
 	z := *a
 	z.values = make([]float64, len(a.values))

@@ -16,7 +16,7 @@ import (
 type array struct {
 	shape   tensor.Shape
 	kind    string    // numpy's type: "<f4"
-	values  []float64 // row-major; real and imaginary part in turn when complex
+	values  []float64 // row-major; real and imaginary parts alternate if complex
 	complex bool
 }
 
@@ -30,15 +30,15 @@ func checkKind(kind string) error {
 	return nil
 }
 
-// readArchive reads every array of a file. Damage inside arrays is returned
-// beside the sound ones; damage that hides where arrays are is the error.
+// readArchive reads every array of a file. Damaged arrays are reported together
+// with the intact ones; damage that prevents finding the arrays is the error.
 func readArchive(ctx context.Context, path string) (map[string]*array, []npy.Damage, error) {
 	data, err := inputfile.Read(ctx, path, npy.MaxStrict)
 	var kind *inputfile.KindError
 	var size *inputfile.SizeError
 	switch {
 	case errors.As(err, &kind), errors.As(err, &size):
-		return nil, nil, fmt.Errorf("%s: %w: wants a file of at most %s", path, err, unit.Limit(npy.MaxStrict))
+		return nil, nil, fmt.Errorf("%s: %w: needs a file of at most %s", path, err, unit.Limit(npy.MaxStrict))
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -53,7 +53,7 @@ func readArchive(ctx context.Context, path string) (map[string]*array, []npy.Dam
 	return arrays, damaged, nil
 }
 
-// float32s is the array as the engine reads it.
+// float32s returns the array in the engine's type.
 func (a *array) float32s() []float32 {
 	f := make([]float32, len(a.values))
 	for i, v := range a.values {

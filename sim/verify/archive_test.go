@@ -21,7 +21,7 @@ func TestReadArchiveNamesTheFile(t *testing.T) {
 	if _, _, err := readArchive(t.Context(), missing); err == nil || err.Error() != missing+": no such file or directory" {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, _, err := readArchive(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a folder: wants a file") {
+	if _, _, err := readArchive(t.Context(), t.TempDir()); err == nil || !strings.Contains(err.Error(), "is a folder: needs a file") {
 		t.Errorf("folder: %v", err)
 	}
 	text := filepath.Join(t.TempDir(), "text.npz")

@@ -6,25 +6,26 @@ import (
 	"strings"
 )
 
-// The acceptance of a float32 program: the largest error may be so many times
-// that of the float32 reference, plus so much of the largest value.
+// Acceptance of a float32 program: the largest error may be this multiple of the
+// float32 reference's error, plus this fraction of the largest value.
 const (
 	roundingFactor = 8
 	relativeSlack  = 1e-6
 )
 
-// Neither the result nor the float32 reference may be farther from the truth than
-// rounding takes any computation here: so much of the largest value, or so much
-// absolutely where the values cancel to nothing. Without this bound a truth that
-// was changed would widen its own tolerance. Behind a kink (see settleKinks) the
-// reference may have fallen on the other side, which is more than rounding.
+// Neither the result nor the float32 reference may differ from the truth by more
+// than rounding can explain in any computation here: this fraction of the largest
+// value, or this absolute value if the values cancel. Without this bound a
+// modified truth would widen its own tolerance. After a kink (see settleKinks)
+// the reference may be on the other side, which exceeds rounding.
 const (
 	mostRelative    = 1e-3
 	mostAbsolute    = 1e-6
 	kinkedReference = 0.1
 )
 
-// compare checks a result against name_64 with the tolerance that name_32 gives.
+// compare checks a result against name_64 with the tolerance derived from
+// name_32.
 func (c *checker) compare(name string, got []float32) {
 	c.compareWith(name, got, nil)
 }
@@ -36,11 +37,12 @@ func (c *checker) compareNoted(name string, got []float32, note string) {
 	last.Note = strings.TrimSpace(note + " " + last.Note)
 }
 
-// isolatedShare bounds how many elements of an array are isolated: one in so many.
+// isolatedShare bounds the isolated elements of an array: at most one in
+// isolatedShare.
 const isolatedShare = 100
 
-// An exception allows single elements more than the array's tolerance; it
-// returns 0 for elements that are no exception.
+// An exception allows single elements more than the array's tolerance; it returns
+// 0 for ordinary elements.
 type exception func(i int) float64
 
 func (c *checker) compareWith(name string, got []float32, allow exception) {
@@ -100,7 +102,7 @@ func (c *checker) takePair(name string, elements int) (truth, reference *array, 
 	return nil, nil, false
 }
 
-// exact checks a result that has no rounding.
+// exact checks a result without rounding.
 func (c *checker) exact(name string, got []float32) {
 	want, err := c.take(name)
 	if err != nil {
@@ -145,7 +147,7 @@ func (c *checker) within(name string, want *array, got []float64, allowed float6
 	c.results = append(c.results, result)
 }
 
-// tolerance is what a pair of truth and float32 reference allows.
+// tolerance is derived from a truth and its float32 reference.
 type tolerance struct {
 	largest   float64 // max |truth|
 	reference float64 // max |reference − truth|
@@ -163,7 +165,7 @@ func measureTolerance(truth, reference *array) tolerance {
 	return t
 }
 
-// largest is the array's largest modulus.
+// largest returns the array's largest modulus.
 func (a *array) largest() float64 {
 	m := 0.0
 	for i := 0; i < len(a.values); i += a.step() {
@@ -172,7 +174,7 @@ func (a *array) largest() float64 {
 	return m
 }
 
-// step is the number of values of an element.
+// step is the number of values per element.
 func (a *array) step() int {
 	if a.complex {
 		return 2
@@ -180,7 +182,7 @@ func (a *array) step() int {
 	return 1
 }
 
-// distance is |a[i] − got[i]|, of complex numbers the modulus.
+// distance returns |a[i] − got[i]|, the modulus for complex numbers.
 func distance(a *array, i int, got func(int) float64) float64 {
 	if a.complex {
 		return math.Hypot(a.values[i]-got(i), a.values[i+1]-got(i+1))
@@ -188,7 +190,8 @@ func distance(a *array, i int, got func(int) float64) float64 {
 	return math.Abs(a.values[i] - got(i))
 }
 
-// maxOrNaN is the larger number, and NaN when either is: a NaN must not hide.
+// maxOrNaN returns the larger number, or NaN if either is NaN: a NaN must not be
+// hidden.
 func maxOrNaN(a, b float64) float64 {
 	if math.IsNaN(a) || math.IsNaN(b) {
 		return math.NaN()
@@ -196,7 +199,7 @@ func maxOrNaN(a, b float64) float64 {
 	return math.Max(a, b)
 }
 
-// inf is farther than anything.
+// inf is larger than any distance.
 var inf = math.Inf(1)
 
 // widen converts a result for a comparison in float64.

@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// convCase is a convolution with everything around it. Images are NCHW.
+// convCase is a convolution with its operands and gradients. Images are NCHW.
 type convCase struct {
 	x, w, b, gy            *array // b is nil without bias
 	stride, pad, outputPad int
@@ -16,10 +16,10 @@ type convCase struct {
 	transposed             bool
 }
 
-// convolution checks a conv2d or conv_transpose2d. The names do not say which:
-// the shapes do, conv2d weights being [out, in, kh, kw] and transposed ones
-// [in, out, kh, kw]. Where both fit, as with equal channels and a 3×3 kernel
-// under a padding of 1, the one whose output is nearer to y_64 is meant.
+// convolution checks a conv2d or conv_transpose2d. The shapes decide which:
+// conv2d weights are [out, in, kh, kw] and transposed ones [in, out, kh, kw]. If
+// both fit, as with equal channels and a 3×3 kernel with padding 1, the one whose
+// output is closer to y_64 is chosen.
 func convolution(g group) error {
 	c, err := g.readConv()
 	if err != nil {
@@ -78,12 +78,12 @@ func (g group) readConv() (convCase, error) {
 		return c, err
 	}
 	if len(geom.values) != 3 {
-		return c, errors.New("geom: wants stride, padding, output padding")
+		return c, errors.New("geom: must be stride, padding, output padding")
 	}
-	const most = 1 << 10 // larger strides and paddings than any image here
+	const most = 1 << 10 // larger than any image here
 	for i, least := range []float64{1, 0, 0} {
 		if v := geom.values[i]; !(v >= least && v <= most) {
-			return c, fmt.Errorf("geom: %v: wants stride, padding, output padding", geom.values)
+			return c, fmt.Errorf("geom: %v: must be stride, padding, output padding", geom.values)
 		}
 	}
 	c.stride, c.pad, c.outputPad = int(geom.values[0]), int(geom.values[1]), int(geom.values[2])
@@ -141,7 +141,7 @@ func (c *convCase) compute(backend device) error {
 	return nil
 }
 
-// farthest is the largest difference of a result from an array; infinite when
+// farthest returns the largest difference of a result from an array; infinite if
 // their sizes differ.
 func farthest(truth *array, got []float32) float64 {
 	if len(truth.values) != len(got) {

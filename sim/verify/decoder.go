@@ -11,7 +11,7 @@ import (
 // decoder checks a whole iteration: the decoder's layers, its measurements, both
 // losses and all gradients at the first step, and parameters, running statistics
 // and outputs after some steps of Adam (spec/prism.md §1, §5.3). The network's
-// sizes are read off the parameters.
+// sizes follow from the parameters.
 func decoder(c *checker) error {
 	if !c.has("param.latent") {
 		return nil
@@ -48,12 +48,12 @@ type decoderCase struct {
 	after                string     // "after3"
 	losses               [4]float32 // L1n old and new, DSSIM old and new
 
-	// What the network is given: the file's parameters by name and its targets,
-	// old and new, but for values that settleKinks moves.
+	// The network's inputs: the file's parameters by name and its targets, old
+	// and new, except for values moved by settleKinks.
 	parameters []string
 	values     map[string][]float32
 	targets    [2][]float32
-	notes      map[string]string // what was moved, by the array that told so
+	notes      map[string]string // moved values, by the array that revealed them
 }
 
 func (c *checker) readDecoder() (d decoderCase, err error) {
@@ -67,13 +67,13 @@ func (c *checker) readDecoder() (d decoderCase, err error) {
 		}
 		d.size = (*in.dst).shape[0]
 		if !(*in.dst).shape.Equal(d.maskOld.shape) || (*in.dst).shape[1] != d.size {
-			return d, fmt.Errorf("array %s of %v: wants square planes of one size", in.name, (*in.dst).shape)
+			return d, fmt.Errorf("array %s of %v: needs square planes of one size", in.name, (*in.dst).shape)
 		}
 	}
 	for _, mask := range []*array{d.maskOld, d.maskNew} {
 		for _, v := range mask.values {
 			if v != 0 && v != 1 {
-				return d, fmt.Errorf("a mask holds %g: wants 0 and 1", v)
+				return d, fmt.Errorf("a mask holds %g: must be 0 or 1", v)
 			}
 		}
 	}
@@ -92,11 +92,11 @@ func (c *checker) readDecoder() (d decoderCase, err error) {
 	return d, d.readParameters()
 }
 
-// readConfig reads the network off its parameters: the latent vector's
-// channels, the layers' (transposed weights are [in, out, 4, 4], the others
-// [out, in, 3, 3]) and whether they are normalised. The window's size follows
-// from the number of layers that double the side, and where that leaves a choice
-// from the pixels that the output reaches.
+// readConfig derives the network from its parameters: the latent vector's
+// channels, the layers' (transposed weights are [in, out, 4, 4], the others [out,
+// in, 3, 3]) and whether they are normalised. The window's size follows from the
+// number of layers that double the side and, if that is ambiguous, from the
+// pixels that the output reaches.
 func (c *checker) readConfig(size int) (prism.DecoderConfig, error) {
 	config := prism.DecoderConfig{Size: size, Activation: "sigmoid", BatchNorm: c.has("param.bn0.weight")}
 	latent, err := c.takeReal("param.latent", 4)
@@ -119,7 +119,7 @@ func (c *checker) readConfig(size int) (prism.DecoderConfig, error) {
 	}
 	const mostDoublings = 12
 	if growing == 0 || growing > mostDoublings {
-		return config, fmt.Errorf("%d layers with a 4×4 kernel: wants 1 to %d", growing, mostDoublings)
+		return config, fmt.Errorf("%d layers with a 4×4 kernel: must be 1 to %d", growing, mostDoublings)
 	}
 	output, err := c.takeReal("output_64", 2)
 	if err != nil {
@@ -129,13 +129,13 @@ func (c *checker) readConfig(size int) (prism.DecoderConfig, error) {
 	return config, err
 }
 
-// growingKernel is the side of the kernels of layers that grow the image; the
-// others have 3.
+// growingKernel is the kernel side of layers that grow the image; for the others
+// it is 3.
 const growingKernel = 4
 
 // windowSize finds S of a decoder whose layers grow to the given side, which
-// refinement trims by 2, from the pixels of its output that are not 0
-// (spec/prism.md §1.4).
+// refinement trims by 2, from the non-zero pixels of its output (spec/prism.md
+// §1.4).
 func windowSize(output *array, side int, trimmed bool) (int, error) {
 	n, w := output.shape.Plane()
 	first, last := n, -1
@@ -160,8 +160,8 @@ func windowSize(output *array, side int, trimmed bool) (int, error) {
 	return 0, fmt.Errorf("output_64 is not 0 in rows %d to %d: no window of a decoder that grows to %d pixels", first, last, side)
 }
 
-// readParameters claims the parameters, whose shapes must be those of the network
-// that was read off them.
+// readParameters claims the parameters, whose shapes must match the network
+// derived from them.
 func (d *decoderCase) readParameters() error {
 	model := d.net.Model()
 	d.parameters, d.values = model.ParameterNames(), map[string][]float32{}
@@ -173,7 +173,7 @@ func (d *decoderCase) readParameters() error {
 		}
 		i, _ := model.Index(name)
 		if !a.shape.Equal(variables[i].Shape) {
-			return fmt.Errorf("array param.%s has the shape %v, the network wants %v", name, a.shape, variables[i].Shape)
+			return fmt.Errorf("array param.%s has the shape %v, the network needs %v", name, a.shape, variables[i].Shape)
 		}
 		d.values[name] = a.float32s()
 	}
@@ -182,7 +182,7 @@ func (d *decoderCase) readParameters() error {
 
 // checkTargets measures the object: the targets are its measurements. They are
 // stored in float32 without a truth; a measurement of the network's output, of
-// the same size, tells the rounding.
+// the same size, indicates the rounding.
 func (d decoderCase) checkTargets() error {
 	if !d.has("object") {
 		return nil
@@ -247,7 +247,7 @@ func (d decoderCase) start() (nn.State, error) {
 	return state, nil
 }
 
-// load makes a plan ready on a state and writes what it takes as input.
+// load loads a plan on a state and writes its inputs.
 func (d decoderCase) load(plan *nn.Plan, state nn.State) (*network, error) {
 	executable, err := d.backend.Load(d.backend.ctx, plan, state)
 	if err != nil {

@@ -41,7 +41,7 @@ func TestAPipeIsNoArchive(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if err == nil || !strings.Contains(err.Error(), "pipe.npz: is a pipe: wants a file of at most 256 MiB") {
+		if err == nil || !strings.Contains(err.Error(), "pipe.npz: is a pipe: needs a file of at most 256 MiB") {
 			t.Errorf("%v", err)
 		}
 	case <-time.After(30 * time.Second):

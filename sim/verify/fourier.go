@@ -9,10 +9,10 @@ import (
 )
 
 // The engine transforms about the centre, with the orthonormal factor (see
-// nn.FFT). A plain transform is the same after moving the origin to the centre
-// and back: fft2(x) = ifftshift(F(fftshift(x)))·√(H·W). The moves are exact.
+// nn.FFT). A plain transform is the same with the origin moved to the centre and
+// back: fft2(x) = ifftshift(F(fftshift(x)))·√(H·W). The shifts are exact.
 
-// transform is one of the transforms that a file may hold.
+// transform is one of the transforms a file may contain.
 type transform struct {
 	inverse, centred bool
 	power            float64 // the factor on the orthonormal result is (H·W)^power
@@ -27,7 +27,7 @@ var transformKinds = map[string]transform{
 	"cifft2":      {centred: true, inverse: true},
 }
 
-// transforms lists the transforms whose results the case has.
+// transforms lists the transforms whose results are in the case.
 func (g group) transforms() []string {
 	var names []string
 	for _, name := range []string{"fft2", "fft2_ortho", "ifft2", "ifft2_ortho", "cfft2", "cifft2"} {
@@ -45,7 +45,7 @@ func complexFFT(g group) error {
 		return err
 	}
 	if len(x.shape) != 2 {
-		return fmt.Errorf("x has the shape %v: wants one plane", x.shape)
+		return fmt.Errorf("x has the shape %v: needs one plane", x.shape)
 	}
 	for _, name := range g.transforms() {
 		t := transformKinds[name]
@@ -75,7 +75,7 @@ func complexFFT(g group) error {
 
 // realFFT checks the orthonormal transform y of a real field and the gradient
 // of Σ g·|y|, which is Re F⁻¹(g·y/|y|). The modulus kernel flips; a flipped
-// weight undoes that.
+// weight compensates.
 func realFFT(g group) error {
 	x, err := g.takeReal(g.member("x"), 2)
 	if err != nil {
@@ -103,8 +103,8 @@ func realFFT(g group) error {
 	return nil
 }
 
-// shift is fftshift of a plane: both axes rolled by half their length, rounded
-// down.
+// shift returns the fftshift of a plane: both axes rolled by half their length,
+// rounded down.
 func (a *array) shift() *array {
 	h, w := a.shape.Plane()
 	return a.moved(func(i, j int) (int, int) { return (i + h/2) % h, (j + w/2) % w })
@@ -116,7 +116,7 @@ func (a *array) flip() *array {
 	return a.moved(func(i, j int) (int, int) { return h - 1 - i, w - 1 - j })
 }
 
-// moved is the plane with pixel (i, j) at to(i, j).
+// moved returns the plane with pixel (i, j) moved to to(i, j).
 func (a *array) moved(to func(i, j int) (int, int)) *array {
 	h, w := a.shape.Plane()
 	m := *a
@@ -131,7 +131,8 @@ func (a *array) moved(to func(i, j int) (int, int)) *array {
 	return &m
 }
 
-// unshift is ifftshift of a plane of elements of n numbers: it undoes shift.
+// unshift returns the ifftshift of a plane with n numbers per element: the
+// inverse of shift.
 func unshift(values []float32, shape tensor.Shape, n int) []float32 {
 	h, w := shape.Plane()
 	out := make([]float32, len(values))

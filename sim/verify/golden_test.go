@@ -11,7 +11,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// golden is where the reference vectors lie beside a checkout.
+// golden is the folder of the reference vectors, next to a checkout.
 const golden = "../../../shared/golden"
 
 func goldenFiles(t testing.TB) []string {

@@ -13,10 +13,10 @@ type group struct {
 	members map[string]bool // "x", "y_64"
 }
 
-// member is the full name of a member.
+// member returns the full name of a member.
 func (g group) member(name string) string { return g.name + "." + name }
 
-// holds tells whether the case has all the members.
+// holds reports whether the case has all the members.
 func (g group) holds(members ...string) bool {
 	for _, m := range members {
 		if !g.members[m] {
@@ -26,7 +26,7 @@ func (g group) holds(members ...string) bool {
 	return true
 }
 
-// groupKinds recognise a case by its members, the first that fits.
+// groupKinds recognise a case by its members; the first match counts.
 var groupKinds = []struct {
 	kind  string
 	fits  func(group) bool

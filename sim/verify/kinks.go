@@ -8,18 +8,18 @@ import (
 	"prismtop/sim/prism"
 )
 
-// ReLU and the L1 loss have a kink: on which side of it a value lies decides
-// about a whole pixel's gradient. A value that is nearer to the kink than
-// float32 rounds falls on either side, in one correct program here, in another
-// there, and gradients then differ by much more than rounding. Such values are
-// settled on the reference's side: the bias in front of the ReLU, or the target
-// pixel, is moved by no more than the value's own rounding.
+// ReLU and the L1 loss have a kink: the side on which a value lies determines a
+// whole pixel's gradient. A value closer to the kink than float32 rounding may
+// fall on either side in different correct programs, and gradients then differ by
+// much more than rounding. Such values are settled on the reference's side: the
+// bias before the ReLU, or the target pixel, is moved by no more than the value's
+// own rounding.
 
-// maxMoves bounds how many values are settled; more of them are no accident.
+// maxMoves bounds the number of settled values; more of them are no coincidence.
 const maxMoves = 16
 
 // settleKinks looks for such values in the first forward pass and moves them,
-// the earliest layer first, since a move shifts what follows it.
+// earliest layer first, since a move shifts all later values.
 func (d *decoderCase) settleKinks() error {
 	for range maxMoves {
 		n, err := d.trainer("l1", true)
@@ -69,7 +69,7 @@ func (d *decoderCase) settleOne(n *network) (moved bool, err error) {
 }
 
 // rectified lists the layers whose output goes to a ReLU, in order: the
-// normalised ones, and without normalisation the growing ones.
+// normalised ones or, without normalisation, the growing ones.
 func (d *decoderCase) rectified() []string {
 	var layers []string
 	for i := range d.net.Channels() {
@@ -92,17 +92,17 @@ type kink struct {
 	got, want    float64
 }
 
-// step is what must be added to the value to take it to the reference's side,
-// when that is done by changing a number of the given size in float32.
+// step returns the amount that moves the value to the reference's side if added
+// to a float32 number of the given size.
 func (k *kink) step(size float32) float64 {
-	const ulps = 4 // for the rounding of the change and of the sum after it
+	const ulps = 4 // for the rounding of the change and of the subsequent sum
 	margin := math.Abs(k.want) + ulps*float64(math.Nextafter32(1, 2)-1)*math.Abs(float64(size))
 	return math.Copysign(math.Abs(k.got)+margin, k.want-k.got)
 }
 
 // findKink compares the sides of an output with the truth's: of 0, or of the
-// target when there is one. A value that is farther from the truth than rounding
-// takes it is none: it will fail by itself.
+// target if there is one. A value farther from the truth than rounding explains
+// is not a kink: it fails by itself.
 func (n *network) findKink(name, output string, target []float32) (*kink, error) {
 	truth, reference := n.arrays[name+"_64"], n.arrays[name+"_32"]
 	values, err := n.output(output)

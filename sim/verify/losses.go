@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// lossKinds are the losses by the names of their results; a gradient's name ends
+// lossKinds are the losses by the names of their results; names of gradients end
 // in _ga.
 var lossKinds = []struct {
 	name      string
@@ -23,12 +23,12 @@ var lossKinds = []struct {
 	{"dmsssim", nn.MSSSIM, false},
 }
 
-// ssimAllowed is for SSIM, which is 1 less a mean of float32 numbers: the rounding
-// of 1 remains where it is near 0.
+// ssimAllowed is for SSIM, which is 1 minus a mean of float32 numbers: near 0, the
+// rounding of 1 remains.
 const ssimAllowed = 1e-6
 
 // loss checks losses of a prediction a against a target b and their gradients
-// with respect to a. SSIM itself is what the program reports as a quality.
+// with respect to a. SSIM itself is reported by the program as quality.
 func loss(g group) error {
 	a, err := g.takeReal(g.member("a"), 2)
 	if err != nil {
@@ -71,7 +71,7 @@ func loss(g group) error {
 func (g group) loss(a, b *array, kind nn.LossKind, normalize bool) (value, gradient []float32, err error) {
 	h, w := a.shape.Plane()
 	if least := 6; kind == nn.SSIM && min(h, w) < least {
-		return nil, nil, fmt.Errorf("planes of %v: SSIM's border of 5 pixels wants sides of %d", a.shape, least)
+		return nil, nil, fmt.Errorf("planes of %v: SSIM's border of 5 pixels needs sides of %d", a.shape, least)
 	}
 	if kind == nn.MSSSIM && nn.MSSSIMScales(h, w) == 0 {
 		return nil, nil, fmt.Errorf("planes of %v are too small for MS-SSIM", a.shape)

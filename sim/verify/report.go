@@ -18,7 +18,7 @@ import (
 type Result struct {
 	Array string `json:"array"`
 	// Error is the largest difference from the truth, in the array's units; NaN
-	// when nothing could be compared, which Note explains.
+	// if nothing could be compared, as explained by Note.
 	Error number `json:"error"`
 	// Allowed is the largest difference that passes; 0 for exact arrays.
 	Allowed number `json:"allowed"`
@@ -26,7 +26,7 @@ type Result struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// count is a number with its noun.
+// count returns a number with its noun.
 func count(n int, noun string) string {
 	return unit.Plural(n, noun, noun+"s")
 }
@@ -42,7 +42,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
 }
 
-// String has three digits, or a dash for no number.
+// String returns three digits, or a dash for no number.
 func (n number) String() string {
 	if math.IsNaN(float64(n)) {
 		return "-"
@@ -50,7 +50,7 @@ func (n number) String() string {
 	return strconv.FormatFloat(float64(n), 'g', 3, 64)
 }
 
-// Report is what was found about one file.
+// Report is the result for one file.
 type Report struct {
 	File    string   `json:"file"`
 	OK      bool     `json:"ok"`
@@ -59,7 +59,7 @@ type Report struct {
 	Results []Result `json:"results,omitempty"`
 }
 
-// Failed counts the results that are not OK.
+// Failed returns the number of results that are not OK.
 func (r Report) Failed() int {
 	n := 0
 	for _, result := range r.Results {
@@ -70,7 +70,7 @@ func (r Report) Failed() int {
 	return n
 }
 
-// OK tells whether every file was read and every array is within its tolerance.
+// OK reports whether every file was read and every array is within its tolerance.
 func OK(reports []Report) bool {
 	for _, r := range reports {
 		if !r.OK {
@@ -80,8 +80,8 @@ func OK(reports []Report) bool {
 	return len(reports) > 0
 }
 
-// Failure is nil when OK is true. Otherwise it says in one line how many arrays failed,
-// which files could not be read and why, or both.
+// Failure returns nil if OK is true. Otherwise it states in one line how many arrays
+// failed, which files could not be read and why, or both.
 func Failure(reports []Report) error {
 	if OK(reports) {
 		return nil
@@ -138,9 +138,9 @@ func WriteJSON(w io.Writer, engine string, reports []Report) error {
 	return err
 }
 
-// WriteText writes a table for people: each array with its error and what is
-// allowed, and a verdict for each file and for all. Why a file could not be read is
-// left to Failure.
+// WriteText writes a readable table: each array with its error and the allowed
+// error, and a verdict for each file and for all. The reasons why files could not
+// be read are left to Failure.
 func WriteText(w io.Writer, engine string, reports []Report) error {
 	arrays := 0
 	for _, r := range reports {

@@ -7,8 +7,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// script is a plan written by hand: a few kernels on given operands, each
-// buffer in a place of its own.
+// script is a hand-written plan: a few kernels on given operands, with no shared
+// buffers.
 type script struct {
 	plan   nn.Plan
 	inputs []operand
@@ -19,7 +19,7 @@ type operand struct {
 	values []float32
 }
 
-// result is a buffer for a kernel's output.
+// result adds a buffer for a kernel's output.
 func (s *script) result(dtype tensor.DType, shape ...int) nn.BufferID {
 	b := nn.Buffer{
 		Name: "operand", Shape: shape, DType: dtype,
@@ -31,7 +31,8 @@ func (s *script) result(dtype tensor.DType, shape ...int) nn.BufferID {
 	return nn.BufferID(len(s.plan.Buffers) - 1)
 }
 
-// like is a result of an array's shape in float32, or complex64 if it is complex.
+// like adds a result of an array's shape in float32, or complex64 if the array is
+// complex.
 func (s *script) like(a *array) nn.BufferID {
 	if a.complex {
 		return s.result(tensor.Complex64, a.shape...)
@@ -39,14 +40,14 @@ func (s *script) like(a *array) nn.BufferID {
 	return s.result(tensor.Float32, a.shape...)
 }
 
-// operand is a buffer that holds an array of the file.
+// operand adds a buffer that holds an array of the file.
 func (s *script) operand(a *array) nn.BufferID {
 	id := s.like(a)
 	s.inputs = append(s.inputs, operand{id, a.float32s()})
 	return id
 }
 
-// scalar is a buffer that holds one number.
+// scalar adds a buffer that holds one number.
 func (s *script) scalar(v float32) nn.BufferID {
 	id := s.result(tensor.Float32)
 	s.inputs = append(s.inputs, operand{id, []float32{v}})
@@ -58,7 +59,7 @@ func (s *script) step(op nn.Op, in []nn.BufferID, out ...nn.BufferID) {
 	s.plan.Steps = append(s.plan.Steps, nn.Step{Name: "reference", Op: op, Phase: nn.PhaseForward, In: in, Out: out})
 }
 
-// load makes the script ready to run and writes its operands.
+// load loads the script and writes its operands.
 func (s *script) load(backend device) (*session, error) {
 	n := len(s.plan.Steps)
 	s.plan.Segments = [nn.NumSegments][2]int{{0, n}, {n, n}, {n, n}}
@@ -111,7 +112,7 @@ func (s *session) close() {
 	s.state.Close()
 }
 
-// readBuffer reads a buffer; complex numbers give two values each.
+// readBuffer reads a buffer; complex numbers yield two values each.
 func readBuffer(plan *nn.Plan, executable nn.Executable, id nn.BufferID) []float32 {
 	b := &plan.Buffers[id]
 	n := b.Shape.Elements()

@@ -88,7 +88,7 @@ func (c *checker) readTelescope() (t telescopeCase, err error) {
 	return t, optics.Aperture{Radius: t.radius}.Validate(t.n)
 }
 
-// checkMasks draws the masks anew: they must be the same pixels.
+// checkMasks draws the masks again: they must consist of the same pixels.
 func (t telescopeCase) checkMasks() error {
 	grid := optics.Coordinates(t.n)
 	drawn := make([]float32, len(t.masks.values))
@@ -102,8 +102,8 @@ func (t telescopeCase) checkMasks() error {
 	return nil
 }
 
-// checkUnion looks for the number of first masks whose union the accumulated
-// mask is. Where none fits, the nearest is compared.
+// checkUnion finds the number of leading masks whose union is the accumulated
+// mask. If none fits, the closest is compared.
 func (t telescopeCase) checkUnion() error {
 	union := make([]float32, t.n*t.n)
 	var nearest []float32
@@ -124,10 +124,10 @@ func (t telescopeCase) checkUnion() error {
 	return nil
 }
 
-// mask is mask k of the file.
+// mask returns mask k of the file.
 func (t telescopeCase) mask(k int) []float32 { return t.plane(t.masks, k) }
 
-// plane is plane k of an array of planes.
+// plane returns plane k of an array of planes.
 func (t telescopeCase) plane(a *array, k int) []float32 {
 	m := array{values: a.values[k*t.n*t.n:][:t.n*t.n]}
 	return m.float32s()
@@ -145,9 +145,9 @@ func (t telescopeCase) checkSpectrum() error {
 	return nil
 }
 
-// checkMeasurements checks every meas_…: m and a number is a mask's index, cum
-// the union. Measurements of the object are also made on the host, which is how
-// a run makes its targets.
+// checkMeasurements checks every meas_…: m and a number denote a mask's index,
+// cum the union. Measurements of the object are also computed on the host, as a
+// run does for its targets.
 func (t telescopeCase) checkMeasurements() error {
 	everything := make([]float32, t.n*t.n)
 	for i := range everything {
@@ -227,8 +227,8 @@ func (t telescopeCase) measure(mask []float32) (y, gradient []float32, err error
 	return values[0], values[1], nil
 }
 
-// hostTelescope is the telescope that measures the object in a run, on one thread and
-// for as long as ctx has not ended.
+// hostTelescope returns the telescope that measures the object in a run, on one
+// thread and until ctx ends.
 func hostTelescope(ctx context.Context, n int) (optics.Telescope, error) {
 	const atOnce = 4
 	serial := func(n int, body func(lo, hi int)) {
@@ -240,8 +240,9 @@ func hostTelescope(ctx context.Context, n int) (optics.Telescope, error) {
 }
 
 // fermat checks centres of Fermat spirals: arrays [n, 2] of y and x
-// (spec/prism.md §4). Their number is the array's; the spiral's radius, of which
-// the name n100_r64 has the whole part, is read off the outermost centre.
+// (spec/prism.md §4). Their number is the array's length; the spiral's radius,
+// whose integer part is in a name like n100_r64, follows from the outermost
+// centre.
 func fermat(c *checker) error {
 	for _, name := range c.suffixed("_64") {
 		a := c.arrays[name+"_64"]

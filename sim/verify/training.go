@@ -60,7 +60,7 @@ func (d *decoderCase) checkTraining() error {
 	return d.checkOutput(n.state, "output_train_"+d.after, false)
 }
 
-// trainer makes a training plan ready on fresh parameters.
+// trainer loads a training plan with fresh parameters.
 func (d *decoderCase) trainer(lossName string, layers bool) (*network, error) {
 	loss, err := prism.ParseLoss(lossName, true, prism.CompositeWeights{})
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *decoderCase) trainer(lossName string, layers bool) (*network, error) {
 	return n, err
 }
 
-// step is one whole iteration.
+// step runs one whole iteration.
 func (n *network) step() error {
 	return n.run(nn.SegmentForward, nn.SegmentEvaluate, nn.SegmentUpdate)
 }
@@ -157,7 +157,7 @@ func (n *network) compareTrained(prefix string) error {
 	return nil
 }
 
-// unmove takes off a trained parameter what settleKinks put on it.
+// unmove subtracts from a trained parameter the amount added by settleKinks.
 func (n *network) unmove(name string, trained []float32) {
 	began, moved := n.arrays["param."+name], n.values[name]
 	for i, v := range moved {
@@ -165,10 +165,9 @@ func (n *network) unmove(name string, trained []float32) {
 	}
 }
 
-// isolated is the exception for parameters whose first gradient is nothing but
-// float32 rounding: Adam divides by the gradient's own size, so that the
-// direction of their steps is noise, and each may go one way here and the other
-// way in the reference.
+// isolated is the exception for parameters whose first gradient is only float32
+// rounding: Adam divides by the gradient's magnitude, so the direction of their
+// steps is noise, and may differ between this program and the reference.
 func (n *network) isolated(name string) exception {
 	truth, reference := n.arrays["grad."+name+"_64"], n.arrays["grad."+name+"_32"]
 	if truth == nil || reference == nil || !truth.shape.Equal(reference.shape) {
@@ -184,8 +183,8 @@ func (n *network) isolated(name string) exception {
 }
 
 // checkOutput compares the decoder's output with the parameters and running
-// statistics of a state. Training mode moves the running statistics, so it is
-// the last thing to be checked on a state.
+// statistics of a state. Training mode updates the running statistics, so this is
+// the last check on a state.
 func (d *decoderCase) checkOutput(state nn.State, name string, running bool) error {
 	plan, err := d.net.EvaluationPlan(d.backend.ctx, prism.PlanOptions{RunningStatistics: running})
 	if err != nil {
@@ -207,8 +206,8 @@ func (d *decoderCase) checkOutput(state nn.State, name string, running bool) err
 	return nil
 }
 
-// readSteps claims loss_steps and finds the arrays after training, which carry
-// the number of steps in their names.
+// readSteps claims loss_steps and finds the arrays after training, whose names
+// contain the number of steps.
 func (d *decoderCase) readSteps() error {
 	losses, err := d.takeReal("loss_steps_64", 1)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// Files verifies each file; a file that cannot be read is a report with Err. The error
-// is that of ctx where it ends before.
+// Files verifies each file; a file that cannot be read yields a report with Err. The
+// only error is that of ctx if it ends first.
 func Files(ctx context.Context, paths []string, backend nn.Backend) ([]Report, error) {
 	reports := make([]Report, len(paths))
 	for i, path := range paths {
@@ -29,9 +29,9 @@ func Files(ctx context.Context, paths []string, backend nn.Backend) ([]Report, e
 }
 
 // File recomputes every result in a file of reference vectors on the backend.
-// The error is about the file as a whole; it names the file, and the array when
-// one is to blame, or is that of ctx where it ends before. Whatever is wrong with an
-// array alone is in the report.
+// The error concerns the file as a whole and names it, and the array if one is to
+// blame; if ctx ends first, it is that of ctx. Faults of single arrays are in the
+// report.
 func File(ctx context.Context, path string, backend nn.Backend) (Report, error) {
 	arrays, damaged, err := readArchive(ctx, path)
 	if err != nil {
@@ -51,7 +51,7 @@ func File(ctx context.Context, path string, backend nn.Backend) (Report, error) 
 	return Report{File: path, OK: c.passed(), Cases: c.cases, Results: c.results}, nil
 }
 
-// checker compares results of one file.
+// checker compares the results of one file.
 type checker struct {
 	arrays  map[string]*array
 	used    map[string]bool
@@ -59,28 +59,28 @@ type checker struct {
 	cases   []string
 	results []Result
 
-	kinked    bool // the results that follow lie behind a kink
-	abandoned bool // a case was given up before all its arrays were compared
+	kinked    bool // subsequent results lie behind a kink
+	abandoned bool // a case was abandoned before all its arrays were compared
 }
 
 func newChecker(ctx context.Context, arrays map[string]*array, backend nn.Backend) *checker {
 	return &checker{arrays: arrays, used: map[string]bool{}, backend: device{backend, ctx}}
 }
 
-// device is the backend for the time of one file, with the context that ends it.
+// device is the backend during one file, with the context that ends it.
 type device struct {
 	nn.Backend
 	ctx context.Context
 }
 
-// ended tells whether nothing more is to be computed.
+// ended reports whether the context has ended.
 func (d device) ended() bool { return d.ctx.Err() != nil }
 
 // A recogniser finds the cases of one layout and checks them.
 type recogniser func(*checker) error
 
 // recognise runs every layout's recogniser over the file. A case claims the
-// arrays that it uses, so that a file may hold several layouts.
+// arrays it uses, so a file may contain several layouts.
 func (c *checker) recognise() {
 	for _, layout := range []recogniser{decoder, telescope, adam, groups, window, fermat} {
 		if c.backend.ended() {
@@ -95,8 +95,8 @@ func (c *checker) recognise() {
 	}
 }
 
-// run checks one case under its name. Its error, or a panic of the engine on
-// operands that it cannot take, fails the case.
+// run checks one case under its name. An error, or a panic of the engine on
+// unsupported operands, fails the case.
 func (c *checker) run(kind, name string, check func() error) {
 	if c.backend.ended() {
 		return
@@ -115,8 +115,8 @@ func (c *checker) run(kind, name string, check func() error) {
 }
 
 // reportUnused fails every array that no case used: an unknown case, a result
-// without its inputs, a stray. After a case that was given up they are its rest
-// and only counted.
+// without its inputs, a stray. After an abandoned case they are its remainder and
+// are only counted.
 func (c *checker) reportUnused() {
 	unused := 0
 	for _, name := range slices.Sorted(maps.Keys(c.arrays)) {
@@ -141,7 +141,7 @@ func (c *checker) passed() bool {
 	return len(c.results) > 0 && !slices.ContainsFunc(c.results, func(r Result) bool { return !r.OK })
 }
 
-// has tells whether the file has an array.
+// has reports whether the file has an array.
 func (c *checker) has(name string) bool { return c.arrays[name] != nil }
 
 // take claims an array; a missing one is an error that names it.
@@ -154,7 +154,7 @@ func (c *checker) take(name string) (*array, error) {
 	return a, nil
 }
 
-// takeAll claims arrays in turn.
+// takeAll claims several arrays.
 func (c *checker) takeAll(names ...string) ([]*array, error) {
 	list := make([]*array, len(names))
 	for i, name := range names {
@@ -167,14 +167,14 @@ func (c *checker) takeAll(names ...string) ([]*array, error) {
 	return list, nil
 }
 
-// takeReal claims an array of real numbers with so many axes.
+// takeReal claims an array of real numbers with the given number of axes.
 func (c *checker) takeReal(name string, axes int) (*array, error) {
 	a, err := c.take(name)
 	if err != nil {
 		return nil, err
 	}
 	if a.complex || len(a.shape) != axes {
-		return nil, fmt.Errorf("array %s of type %s and shape %v: wants real numbers on %d axes", name, a.kind, a.shape, axes)
+		return nil, fmt.Errorf("array %s of type %s and shape %v: needs real numbers on %d axes", name, a.kind, a.shape, axes)
 	}
 	return a, nil
 }

@@ -70,7 +70,7 @@ func TestChangedBytesFail(t *testing.T) {
 	}
 }
 
-// rewrite changes one element of an array and gives it the right checksum.
+// rewrite changes one element of an array and updates its checksum.
 func rewrite(t testing.TB, data []byte, array string, element int, change func([]byte)) []byte {
 	t.Helper()
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -192,7 +192,7 @@ func TestEveryArrayMatters(t *testing.T) {
 	}
 }
 
-// filesOf takes an archive apart.
+// filesOf splits an archive into its files.
 func filesOf(t testing.TB, data []byte) []npytest.File {
 	t.Helper()
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))

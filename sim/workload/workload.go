@@ -1,5 +1,5 @@
-// Package workload says what a workload is: what a run iterates, and how it is made of
-// settings. Each workload implements it in a folder of its own.
+// Package workload defines the interface of a workload: what a run iterates, and how
+// it is made from settings. Each workload implements it in its own folder.
 package workload
 
 import (
@@ -11,50 +11,51 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Task is the work of one run, an iteration after the other. It is used by one goroutine.
+// Task is the work of one run, iteration by iteration. It is not safe for concurrent use.
 //
-// What takes long ends early with the error of its context once that is done; then
-// nothing is left to do but to look at the newest whole result and to close.
+// Long operations end early with the error of their context once that is done.
+// After that, only the newest complete result can be read and the task closed.
 //
-// A task that can do more says so by more methods: see Comparer, Imager, Profiler, Saver
-// and Keeper.
+// A task may implement optional interfaces: Comparer, Imager, Profiler, Saver and
+// Keeper.
 type Task interface {
-	// Info describes the run for those who watch it, its schema above all.
+	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
 
-	// Device is what it is computed on; nil where that is the run's goroutine alone.
+	// Device returns the device of the computation; nil if that is the run's
+	// goroutine alone.
 	Device() Device
 
-	// Iterate runs one iteration and fills in what the record measures: kind, unit, flags,
-	// phases, series and caches. After Finished, or an error, there is nothing more to
-	// iterate.
+	// Iterate runs one iteration and fills in the record's measurements: kind, unit,
+	// flags, phases, series and caches. It must not be called after Finished or an error.
 	Iterate(ctx context.Context, rec *profiles.Iteration) (Outcome, error)
 
-	// Apply takes over settings that changed. Only live ones differ from those before.
+	// Apply applies changed settings. Only live ones differ from the previous
+	// settings.
 	Apply(ctx context.Context, v settings.Values) error
 
-	// Memory is what the run holds, by category of the schema.
+	// Memory returns the memory of the run, by category of the schema.
 	Memory() profiles.Memory
 
-	// Close frees the memory and ends what New started.
+	// Close frees the memory and everything started by New.
 	Close()
 }
 
-// Outcome is what an iteration led to.
+// Outcome is the result of an iteration.
 type Outcome struct {
 	UnitEnded     bool
 	Result        profiles.UnitResult // of the unit that ended
 	Measured      profiles.Values     // at its end
 	StageEnded    bool                // a stage is over
-	MemoryChanged bool                // memory is divided differently from here on
+	MemoryChanged bool                // the division of memory changes from here on
 	Finished      bool
 }
 
-// ErrDiverged ends a run whose loss is no longer a number: errors of Iterate that wrap it
-// are how a run can end, not a failure of the program.
+// ErrDiverged ends a run whose loss is no longer finite: an error of Iterate that wraps
+// it is a regular end of a run, not a failure of the program.
 var ErrDiverged = errors.New("diverged: the loss is not a number")
 
-// Device is what a task is computed on. An nn.Backend is one.
+// Device is the device on which a task is computed. An nn.Backend is one.
 type Device interface {
 	Device() string   // "cpu"
 	Kernels() string  // "avx512"
@@ -64,31 +65,32 @@ type Device interface {
 
 // Comparer is a task whose result can be compared with the truth.
 type Comparer interface {
-	// Quality is the series that are measured now and then, of the newest result.
+	// Quality returns the occasionally measured series for the newest result.
 	Quality(ctx context.Context) (profiles.Values, error)
 }
 
 // Imager is a task with pictures.
 type Imager interface {
-	// Picture is a copy of the newest state of one of the schema's pictures.
+	// Picture returns a copy of the newest state of one of the schema's pictures.
 	Picture(id int) *profiles.Picture
 }
 
 // Profiler is a task whose iterations consist of timed steps.
 type Profiler interface {
-	// Steps are the steps of the present plan, without times, and the nanoseconds that each
-	// took in the newest iteration. Another plan has another slice; the second is reused.
+	// Steps returns the steps of the current plan, without times, and the nanoseconds each
+	// took in the newest iteration. Every plan has its own first slice; the second is
+	// reused.
 	Steps() (steps []profiles.Layer, nanos []int64)
 }
 
 // Saver is a task whose result can be written to files.
 type Saver interface {
 	// Save writes the newest result to files named after base, and returns the paths that
-	// were written: those that did not exist before where fresh.
+	// were written: only new files if fresh.
 	Save(ctx context.Context, base string, fresh bool) ([]string, error)
 }
 
-// Keeper is a task that can keep a whole result while it works on the next.
+// Keeper is a task that can keep a complete result while it works on the next.
 type Keeper interface{ KeepOutput() }
 
 // Forker is a task that can go back to where it was, bit for bit, so that two settings can be
@@ -105,40 +107,42 @@ type Forker interface {
 	Unmark()
 }
 
-// Maker makes tasks of settings. It may be used by several goroutines.
+// Maker makes tasks from settings. It is safe for concurrent use.
 type Maker interface {
-	// Load reads or draws what the settings name: pictures, data.
+	// Load reads or draws the inputs named by the settings: pictures, data.
 	Load(ctx context.Context, v settings.Values) (Inputs, error)
 
-	// SameInputs says whether two settings name the same inputs.
+	// SameInputs reports whether two settings name the same inputs.
 	SameInputs(a, b settings.Values) bool
 
-	// Reads says whether Load reads files, whose faults are better known at once.
+	// Reads reports whether Load reads files, whose errors should be found at once.
 	Reads(v settings.Values) bool
 
-	// Check refuses the value of a setting that this machine cannot serve.
+	// Check returns an error for a value of a setting that this machine does not
+	// support.
 	Check(v settings.Values, key string) error
 
-	// FitsBeside says whether a task of the settings fits into memory beside so many bytes
-	// that are held now.
+	// FitsBeside reports whether a task of the settings fits into memory in addition to the
+	// given number of bytes held now.
 	FitsBeside(v settings.Values, held int64) bool
 
 	// New prepares a task for its first iteration. Errors name the setting.
 	New(ctx context.Context, v settings.Values, in Inputs) (Task, error)
 }
 
-// Inputs are what a task works on.
+// Inputs are the inputs of a task.
 type Inputs interface {
-	// Name is what they are called: "moon", or a file's name.
+	// Name returns their name: "moon", or a file's name.
 	Name() string
 }
 
-// Judge compares steps with what the machine can do at most.
+// Judge compares steps with the machine's peak rates.
 type Judge interface {
-	// Shares are what a step of so many operations and bytes used of the machine's
-	// arithmetic and of its bandwidth: 0 to 1, or above where data stayed in a nearer cache.
+	// Shares returns the shares of the machine's arithmetic rate and bandwidth used by a
+	// step with the given numbers of operations and bytes: 0 to 1, or above if data stayed
+	// in a faster cache.
 	Shares(flops, bytes int64, d time.Duration) (compute, memory float64)
 
-	// Roofs are what it compares with.
+	// Roofs returns the peak rates used for comparison.
 	Roofs() *profiles.Roofs
 }

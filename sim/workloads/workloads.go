@@ -1,5 +1,5 @@
-// Package workloads lists what prismtop can run, each workload on the devices that this
-// build has. Only who starts runs imports it.
+// Package workloads lists the workloads of prismtop, on the devices of this build. It
+// is imported only by packages that start runs.
 package workloads
 
 import (
@@ -17,10 +17,10 @@ import (
 	"prismtop/sim/workload"
 )
 
-// Workload is what a run can iterate.
+// Workload is one kind of work for a run.
 type Workload struct {
 	Presets preset.Shelf
-	Maker   func(gpuReason string) workload.Maker // gpuReason is why no GPU can be used
+	Maker   func(gpuReason string) workload.Maker // reason why no GPU can be used
 }
 
 // All lists the workloads; the program runs the first unless a preset names another.
@@ -29,7 +29,7 @@ var All = []Workload{
 	{curve.Presets(), func(string) workload.Maker { return curve.Maker{} }},
 }
 
-// Presets are those of all workloads.
+// Presets returns the presets of all workloads.
 func Presets() preset.Shelves {
 	shelves := make(preset.Shelves, len(All))
 	for i, w := range All {
@@ -38,19 +38,19 @@ func Presets() preset.Shelves {
 	return shelves
 }
 
-// Maker makes tasks of the workload that settings are of.
+// Maker makes tasks of the workload to which the settings belong.
 func Maker(v settings.Values, gpuReason string) workload.Maker {
 	i := slices.IndexFunc(All, func(w Workload) bool { return w.Presets.Table == v.Table() })
 	return All[i].Maker(gpuReason)
 }
 
-// PRISM is PRISM's progressive reconstruction. gpuReason is why no GPU can be used.
+// PRISM makes PRISM's progressive reconstructions. gpuReason is why no GPU can be used.
 func PRISM(gpuReason string) prism.Maker {
 	return prism.Maker{Open: openCPU, Kernels: cpu.CheckKernels, GPUReason: gpuReason}
 }
 
-// openCPU starts the processor's kernels, and a host that shares their threads and their
-// cache of FFT plans.
+// openCPU starts the CPU backend, and a host that shares its threads and its cache of
+// FFT plans.
 func openCPU(s *prism.Settings) (prism.Device, error) {
 	plans := host.NewPlanCache(s.FFTCache, nil)
 	backend, err := cpu.New(cpu.Options{Threads: s.Threads, Kernels: s.Kernels, FFTPlans: plans})
@@ -73,14 +73,14 @@ func Judge(r *roof.Roofs) workload.Judge {
 
 type judge struct{ measured *roof.Roofs }
 
-// Shares are a step's shares of the arithmetic and of the bandwidth.
+// Shares returns a step's shares of the arithmetic rate and of the bandwidth.
 func (j judge) Shares(flops, bytes int64, d time.Duration) (compute, memory float64) {
 	v := j.measured.Judge(flops, bytes, d)
 	return v.Compute, v.Memory
 }
 
-// Roofs are the roofs as a snapshot has them: of reading and updating, the bandwidth that
-// is higher, as steps are judged.
+// Roofs returns the roofs in the form used by a snapshot: of reading and updating, the
+// higher bandwidth, as in judging steps.
 func (j judge) Roofs() *profiles.Roofs {
 	shown := &profiles.Roofs{GFLOPS: j.measured.GFLOPS}
 	for _, l := range j.measured.Levels {

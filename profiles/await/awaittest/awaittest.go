@@ -1,5 +1,5 @@
-// Package awaittest has a context for tests that end work at a certain place, and count
-// how often it looks whether it is to end.
+// Package awaittest has a context for tests that end work at a certain point, and count
+// how often it checks the context.
 package awaittest
 
 import (
@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Context ends when it was looked at a number of times. It may be used by several
-// goroutines.
+// Context ends after a number of checks. It is safe for concurrent use.
 type Context struct {
 	context.Context
 	limit int64
@@ -18,18 +17,19 @@ type Context struct {
 	done  chan struct{}
 }
 
-// After is a context whose first looks find it going on, and whose next one ends it.
+// After returns a context whose first looks checks find it active, and which ends
+// with the next one.
 func After(looks int) *Context {
 	return &Context{Context: context.Background(), limit: int64(looks), done: make(chan struct{})}
 }
 
-// Looks is how often the context was looked at.
+// Looks returns the number of checks so far.
 func (c *Context) Looks() int { return int(c.looks.Load()) }
 
 // Done is closed when the context has ended.
 func (c *Context) Done() <-chan struct{} { return c.done }
 
-// Err is nil until the context has ended.
+// Err returns nil until the context has ended.
 func (c *Context) Err() error {
 	if c.looks.Add(1) <= c.limit {
 		return nil

@@ -4,7 +4,7 @@ package peer
 
 import "os/exec"
 
-// group is a command alone, on systems without groups of processes.
+// group is a single command, on systems without process groups.
 type group struct{ cmd *exec.Cmd }
 
 func inGroup(cmd *exec.Cmd) group { return group{cmd} }

@@ -7,16 +7,17 @@ import (
 	"syscall"
 )
 
-// group is a command and the processes that it begins.
+// group is a command and its child processes.
 type group struct{ cmd *exec.Cmd }
 
-// inGroup makes a command that was not started yet the head of a group of its own.
+// inGroup makes a command that has not been started the leader of a new process
+// group.
 func inGroup(cmd *exec.Cmd) group {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return group{cmd}
 }
 
-// end asks the group to end, or ends it.
+// end asks the group to terminate, or kills it.
 func (g group) end(now bool) error {
 	if g.cmd.Process == nil {
 		return nil

@@ -52,7 +52,7 @@ func TestTheFastestExactInferenceCounts(t *testing.T) {
 	}
 }
 
-// script writes a program that prints a text and tells that it ran.
+// script writes a program that prints a text and records that it ran.
 func script(t *testing.T, name, log, text string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {

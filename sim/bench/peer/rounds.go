@@ -17,27 +17,27 @@ import (
 // Programs are the two sides.
 type Programs struct {
 	Prismtop string   // path of this program
-	Python   []string // the interpreter, and what stands before the script
+	Python   []string // the interpreter and its arguments before the script
 	Script   string   // path of the PyTorch benchmark
 }
 
-// Round is both sides measured one after the other.
+// Round is one measurement of each side, one after the other.
 type Round struct {
 	Ours, Peer Figure
-	Disturbed  bool // other programs took more than was allowed
+	Disturbed  bool // other programs used more than allowed
 }
 
-// Ratio is how many times longer, or larger, PyTorch's figure is.
+// Ratio returns how many times larger PyTorch's figure is.
 func (r Round) Ratio() float64 { return r.Peer.Median / r.Ours.Median }
 
-// Result is a work after its rounds.
+// Result is a work with its rounds.
 type Result struct {
 	Work   Work
 	Rounds []Round
-	Err    error // why there are fewer rounds than asked for
+	Err    error // reason for fewer rounds than requested
 }
 
-// Kept are the undisturbed rounds, or all of them where there is none.
+// Kept returns the undisturbed rounds, or all if there are none.
 func (r Result) Kept() (rounds []Round, clean bool) {
 	for _, round := range r.Rounds {
 		if !round.Disturbed {
@@ -97,12 +97,12 @@ func (p Programs) figure(ctx context.Context, read func([]byte) (Figure, error),
 	return f, nil
 }
 
-// goodbye is how long a program has to end by itself when it is asked to.
+// goodbye is the time a program has to end by itself when asked to.
 const goodbye = 300 * time.Millisecond
 
-// output is a command's standard output; an error has the last line of what it
-// complained, or is that of ctx where it ends before. Then the command ends, and with it
-// every process that it began.
+// output returns a command's standard output. An error contains the last line of its
+// standard error, or is that of ctx if it ends first; the command is then terminated
+// with all its child processes.
 func output(ctx context.Context, command []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	var complaint bytes.Buffer
@@ -112,7 +112,7 @@ func output(ctx context.Context, command []string) ([]byte, error) {
 	cmd.WaitDelay = goodbye
 	out, err := cmd.Output()
 	if ctx.Err() != nil {
-		_ = group.end(true) // what did not hear, or left its parent behind
+		_ = group.end(true) // processes that ignored the signal or outlived their parent
 		return nil, ctx.Err()
 	}
 	if err == nil {
@@ -122,10 +122,10 @@ func output(ctx context.Context, command []string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, lines[len(lines)-1])
 }
 
-// Versions are the peer's, as its info part tells them.
+// Versions are those of the peer, as reported by its info part.
 type Versions struct{ Torch, Numpy, Python, Capability string }
 
-// Versions asks the script.
+// Versions queries the script.
 func (p Programs) Versions(ctx context.Context) (Versions, error) {
 	out, err := output(ctx, p.peer([]string{"--what", "info"}))
 	if err != nil {

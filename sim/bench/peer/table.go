@@ -10,7 +10,7 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// Header says what was measured where.
+// Header describes what was measured, and where.
 type Header struct {
 	Version  string // of prismtop
 	Kernels  string
@@ -25,7 +25,7 @@ type Header struct {
 // WriteMarkdown writes the table of the results.
 func WriteMarkdown(w io.Writer, h Header, results []Result) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: prismtop %s (%s) beside PyTorch %s (NumPy %s, Python %s; %s) on %s, %s, "+
+	fmt.Fprintf(&b, "%s: prismtop %s (%s) and PyTorch %s (NumPy %s, Python %s; %s) on %s, %s, "+
 		"%s on both sides where nothing else is said. Medians [10th to 90th percentile]; the ratio is the median of "+
 		"the ratios of %s [10th to 90th percentile], in each of which one side ran after the other.\n\n",
 		h.Measured.UTC().Format("2006-01-02"), h.Version, h.Kernels, visible.Text(h.Peer.Torch), visible.Text(h.Peer.Numpy),
@@ -55,8 +55,8 @@ func (r Result) line() string {
 		digits(ratio), digits(low), digits(high), count)
 }
 
-// cell is a side's figure: the median of its medians, between the medians of its
-// percentiles.
+// cell returns a side's figure: the median of its medians, between the medians of
+// its percentiles.
 func cell(rounds []Round, unit string, side func(Round) Figure) string {
 	median, _, _ := quantiles(rounds, func(r Round) float64 { return side(r).Median })
 	low, _, _ := quantiles(rounds, func(r Round) float64 { return side(r).P10 })
@@ -74,7 +74,7 @@ func note(rounds []Round) string {
 	return ""
 }
 
-// digits has three significant digits.
+// digits formats three significant digits.
 func digits(v float64) string {
 	switch {
 	case v >= 100:

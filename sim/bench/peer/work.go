@@ -1,6 +1,6 @@
-// Package peer measures prismtop beside PyTorch on the same machine: for each kind
-// of work both run one after the other, several rounds, and what counts is the
-// ratio within a round.
+// Package peer compares prismtop with PyTorch on the same machine: for each kind
+// of work both run one after the other, for several rounds, and the ratio within a
+// round counts.
 //
 // PyTorch's side is a script that prints one JSON document with the options of the
 // works below; prismtop's is this program's own commands.
@@ -26,9 +26,9 @@ type Work struct {
 
 // Figure is one measurement of one side.
 type Figure struct {
-	Median, P10, P90 float64 // in the work's unit; the last two are Median where the side has no spread
-	Foreign          float64 // share of the processors that other programs took; −1 when not told
-	Note             string  // which of several variants it is
+	Median, P10, P90 float64 // in the work's unit; the last two equal Median if the side has no spread
+	Foreign          float64 // share of the processors used by other programs; −1 if unknown
+	Note             string  // the variant, if there are several
 }
 
 // Options are the same for all works.
@@ -38,7 +38,7 @@ type Options struct {
 	Sets    []string // settings of prismtop, key=value
 }
 
-// Works lists what is compared.
+// Works lists the works to compare.
 func Works(o Options) []Work {
 	var works []Work
 	add := func(w Work) { works = append(works, w) }
@@ -76,7 +76,7 @@ func Works(o Options) []Work {
 	return works
 }
 
-// model are the arguments of a measurement by prismtop.
+// model returns the arguments for a measurement by prismtop.
 func (o Options) model(size, object, threads int, more ...string) []string {
 	args := []string{"bench", "model", "--json", "--size", strconv.Itoa(size), "--object", strconv.Itoa(object),
 		"--threads", strconv.Itoa(threads), "--max-time", fmt.Sprintf("%gs", o.Seconds)}
@@ -90,15 +90,15 @@ func (o Options) sets(args []string) []string {
 	return args
 }
 
-// script are the arguments of a measurement by PyTorch.
+// script returns the arguments for a measurement by PyTorch.
 func (o Options) script(what string, size, object, threads int, more ...string) []string {
 	args := []string{"--what", what, "--size", strconv.Itoa(size), "--out", strconv.Itoa(object),
 		"--threads", strconv.Itoa(threads), "--budget", fmt.Sprint(o.Seconds), "--max-wait", fmt.Sprint(4 * o.Seconds)}
 	return append(args, more...)
 }
 
-// remeasure is PRISM's published benchmark: 20 centres, 50 iterations each, that
-// measure the object every time, with measurements kept or not.
+// remeasure is PRISM's published benchmark: 20 centres, 50 iterations each, with
+// the object measured every time, with or without cached measurements.
 func (o Options) remeasure(kept bool) Work {
 	name, cache := "remeasure pattern, 20 × 50, cache cleared", "clear"
 	if kept {
@@ -114,7 +114,7 @@ func (o Options) remeasure(kept bool) Work {
 	}
 }
 
-// summary is what is read of prismtop's JSON.
+// summary is the part of prismtop's JSON that is read.
 type summary struct {
 	WallSeconds float64 `json:"wall_seconds"`
 	IterationMS *struct {
@@ -188,7 +188,7 @@ func part(what, key string) func([]byte) (Figure, error) {
 			return Figure{}, fmt.Errorf("%s.%s: %w", what, key, err)
 		}
 		foreign := -1.0
-		_ = json.Unmarshal(fields["foreign_cpu"], &foreign) // stays −1 where it is missing
+		_ = json.Unmarshal(fields["foreign_cpu"], &foreign) // stays −1 if missing
 		return Figure{Median: t.Median, P10: t.P10, P90: t.P90, Foreign: foreign}, nil
 	}
 }

@@ -7,15 +7,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of Linux's arch_prctl: the request for the use of a large register state, and
-// the number of AMX's tiles among those.
+// From Linux's arch_prctl: the request for permission to use a large register
+// state, and the number of the state of AMX's tiles.
 const (
 	requestState = 0x1023
 	tileData     = 18
 )
 
-// PermitAMX asks the operating system to let this process use AMX's tiles, which
-// it must before the first instruction. An error says what does not offer them.
+// PermitAMX asks the operating system for permission to use AMX's tiles, which is
+// required before the first such instruction. The error names the processor or
+// the system that does not offer them.
 func PermitAMX() error {
 	if missing := (set{"amx", amx()}).support().Reason; missing != "" {
 		return errors.New(missing)

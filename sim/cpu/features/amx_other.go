@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// PermitAMX is an error: no system but Linux on amd64 is known to permit AMX.
+// PermitAMX returns an error: only Linux on amd64 is known to permit AMX.
 func PermitAMX() error {
 	return errors.New("it is not used on " + runtime.GOOS + "/" + runtime.GOARCH)
 }

@@ -1,5 +1,5 @@
-// Package features tells which processor this is and which of the instruction
-// sets that kernels are written for it offers.
+// Package features identifies this processor and those of the kernels'
+// instruction sets that it offers.
 package features
 
 import (
@@ -8,20 +8,20 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// requirement is one processor flag that an instruction set needs.
+// requirement is a processor flag required by an instruction set.
 type requirement struct {
 	name  string
 	found bool
 }
 
-// set is an instruction set with everything a kernel for it may use.
+// set is an instruction set with all flags that its kernels may use.
 type set struct {
 	name  string
 	needs []requirement
 }
 
-// Detect describes the processor. Features lists every single flag found;
-// Sets the kernel variants' needs, fastest first, each with what it lacks.
+// Detect describes the processor. Features lists every flag found; Sets lists the
+// kernel variants, fastest first, each with the flags it lacks.
 func Detect() machine.CPU {
 	cpu := machine.CPU{Arch: runtime.GOARCH, Logical: runtime.NumCPU(), Features: []string{}}
 	cpu.Model, cpu.Reason = model()

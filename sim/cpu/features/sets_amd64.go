@@ -16,7 +16,7 @@ func sets() []set {
 	}
 }
 
-// amx is what the processor must offer for products of bfloat16 by tiles.
+// amx lists the flags required for products of bfloat16 tiles.
 func amx() []requirement {
 	return []requirement{{"amx-tile", cpu.X86.HasAMXTile}, {"amx-bf16", cpu.X86.HasAMXBF16}}
 }

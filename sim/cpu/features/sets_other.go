@@ -2,5 +2,5 @@
 
 package features
 
-// sets is empty: no kernel is written for this architecture but the plain one.
+// sets is empty: this architecture has only the plain Go kernels.
 func sets() []set { return nil }

@@ -1,7 +1,7 @@
 package fft
 
-// Sides that are not powers of two, and those too short for strips, go through
-// gonum's transform, one line after the other.
+// Sides that are not powers of two, or are too short for strips, go through
+// gonum's transform, line by line.
 
 // anyColumns transforms the columns [lo, hi) of the source into dst.
 func (p *Plan) anyColumns(ws *workspace, lo, hi int) {
@@ -54,8 +54,8 @@ func (p *Plan) anyRows(ws *workspace, lo, hi int) {
 	}
 }
 
-// shifted is where element i of n lies in a plane: half of n further when centred,
-// for both domains.
+// shifted returns the position of element i of n in a plane: shifted by half of n
+// if centred, in both domains.
 func (p *Plan) shifted(i, n int) int {
 	if !p.job.centred {
 		return i

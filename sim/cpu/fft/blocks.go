@@ -11,14 +11,14 @@ import (
 // lanes is the number of rows or columns that a strip transforms together.
 const lanes = vec.StripLanes
 
-// bunch is the number of strips of columns that are read together: whole cache lines
-// side by side in every row are what the processor fetches ahead.
+// bunch is the number of strips of columns read together: the processor prefetches
+// adjacent whole cache lines of each row.
 const bunch = 4
 
-// workspace is what one strip in flight needs: strips of lanes, or a sequence and
-// gonum's transforms of it.
+// workspace is the scratch of one strip in flight: strips of lanes, or a sequence
+// and gonum's transforms of it.
 type workspace struct {
-	strips        [bunch][]float32 // columns on their way in
+	strips        [bunch][]float32 // columns being loaded
 	scratch, band []float32        // band: a strip's lines as rows
 	sequence      []complex128
 	any           [2]*fourier.CmplxFFT // along a row, along a column
@@ -41,7 +41,7 @@ func (p *Plan) newWorkspace() *workspace {
 	return ws
 }
 
-// aligned returns n floats that begin a cache line.
+// aligned returns n floats aligned to a cache line.
 func aligned(n int) []float32 {
 	const line = 64
 	x := make([]float32, n+line/4)
@@ -92,11 +92,10 @@ func (p *Plan) columns(lo, hi int) {
 	}
 }
 
-// between is where strip b of the columns is between the two halves of a transform,
-// and how its rows lie. The result itself has room for it: sixteen complex values of a
-// row are as long as a row of lanes, and a plane that is larger than the caches is
-// written and read in one place instead of two. Where the result is real there are
-// tiles.
+// between returns the memory of strip b of the columns between the two halves of a
+// transform, and its layout. A complex result has room for it: sixteen complex values
+// take as much space as a row of lanes, and a plane larger than the caches is then
+// written and read in one place instead of two. For a real result tiles are used.
 func (p *Plan) between(b int) ([]float32, Layout) {
 	if p.job.dstReal != nil {
 		n := p.column.StripLen()
@@ -105,7 +104,7 @@ func (p *Plan) between(b int) ([]float32, Layout) {
 	return p.result()[b*vec.StripRow:], Layout{Pitch: 2 * p.w}
 }
 
-// result is the complex result as floats.
+// result returns the complex result as floats.
 func (p *Plan) result() []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(p.job.dst))), 2*len(p.job.dst))
 }
@@ -118,7 +117,7 @@ func (p *Plan) clearBetween(b int) {
 	}
 }
 
-// turnRows fills a strip with the sixteen rows from first on of what is between.
+// turnRows fills a strip with sixteen intermediate rows from first on.
 func (p *Plan) turnRows(strip []float32, first int) {
 	all := [2]int{0, p.w}
 	if p.job.dstReal != nil {
@@ -128,14 +127,14 @@ func (p *Plan) turnRows(strip []float32, first int) {
 	p.row.turn(p.set, strip, p.result()[first*2*p.w:], 2*p.w, vec.StripRow, all)
 }
 
-// zeroColumns tells whether the source is known to be zero in count strips.
+// zeroColumns reports whether the source is known to be zero in count strips.
 func (p *Plan) zeroColumns(first, count int) bool {
 	in := p.job.bounds.InColumns
 	return (first+count)*lanes <= in[0] || first*lanes >= in[1]
 }
 
-// swapped is where a strip's real and imaginary parts go: the inverse transform is
-// the forward one of the parts swapped.
+// swapped returns the offsets of a strip's real and imaginary parts: the inverse
+// transform is the forward one with the parts swapped.
 func (p *Plan) swapped() (re, im int) {
 	if p.job.inverse {
 		return lanes, 0
@@ -184,14 +183,14 @@ func (p *Plan) rows(lo, hi int) {
 	}
 }
 
-// Turn fills the elements [range) of a strip's lines from tiles: the sixteen rows
-// that begin in each of the strips of columns that follow one another at a distance.
-// The range's ends are multiples of sixteen.
+// Turn fills a range of elements of a strip's lines from tiles: sixteen rows of each
+// of the consecutive strips of columns, which are a fixed distance apart. The ends
+// of the range are multiples of sixteen.
 func (l *Lines) Turn(set vec.Set, strip, tiles []float32, distance int, columns [2]int) {
 	l.turn(set, strip, tiles, vec.StripRow, distance, columns)
 }
 
-// turn is Turn with the rows of lanes a pitch apart in a strip of columns.
+// turn is Turn with rows of lanes pitch apart in a strip of columns.
 func (l *Lines) turn(set vec.Set, strip, tiles []float32, pitch, distance int, columns [2]int) {
 	for at := columns[0]; at < columns[1]; {
 		squares := l.run(at, columns[1])
@@ -203,7 +202,7 @@ func (l *Lines) turn(set vec.Set, strip, tiles []float32, pitch, distance int, c
 	}
 }
 
-// TurnBack is the way back.
+// TurnBack is the inverse of Turn.
 func (l *Lines) TurnBack(set vec.Set, tiles []float32, distance int, strip []float32, columns [2]int) {
 	for at := columns[0]; at < columns[1]; {
 		squares := l.run(at, columns[1])
@@ -215,11 +214,12 @@ func (l *Lines) TurnBack(set vec.Set, tiles []float32, distance int, strip []flo
 	}
 }
 
-// run is the number of squares from element at on that lie at one distance in a strip.
+// run returns the number of squares from element at on that are equally spaced in a
+// strip.
 func (l *Lines) run(at, end int) int { return (min(end, (at/64+1)*64) - at) / lanes }
 
-// bandPitch is the distance of a band's rows, which keeps them apart in the
-// first-level cache.
+// bandPitch is the distance between a band's rows, chosen so that they do not
+// conflict in the first-level cache.
 func (p *Plan) bandPitch() int { return 2*p.w + vec.StripRow }
 
 func (p *Plan) clearRows(first, count int) {

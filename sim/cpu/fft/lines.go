@@ -8,12 +8,12 @@ import (
 	"prismtop/sim/cpu/vec"
 )
 
-// Layout says where the rows of lanes of a strip lie, in floats: row i at i·Pitch +
-// (i/64)·Pad. A pad keeps rows that one butterfly reads out of one another's way in
-// the first-level cache. See vec.StripRow for what a row is.
+// Layout gives the offsets of the rows of lanes in a strip, in floats: row i is at
+// i·Pitch + (i/64)·Pad. The pad keeps the rows of one butterfly from conflicting in
+// the first-level cache. For the format of a row see vec.StripRow.
 type Layout struct{ Pitch, Pad int }
 
-// Row is where row i begins.
+// Row returns the offset of row i.
 func (l Layout) Row(i int) int { return i*l.Pitch + i>>6*l.Pad }
 
 // MinLines and MaxLines bound the lengths that Lines transforms, powers of two.
@@ -23,9 +23,9 @@ const (
 )
 
 // Lines transforms vec.StripLanes lines of n elements side by side, the centred way
-// or the plain one (see the package), without a factor: passes of radix 8 after one
-// of radix 2 or 4 where the length asks for it, in the order of decimation in
-// frequency. It holds tables only and may be used by several goroutines.
+// or the plain one (see the package), without a factor: passes of radix 8, after
+// one of radix 2 or 4 if the length requires it, in the order of decimation in
+// frequency. It holds only tables and is safe for concurrent use.
 type Lines struct {
 	n      int
 	layout Layout
@@ -86,8 +86,8 @@ func (l *Lines) rebuild() {
 			}
 		}
 	}
-	// The last two passes' digits are what a block of 64 rows holds; the others,
-	// reversed, are where the block's results begin.
+	// A block of 64 rows spans the digits of the last two passes; the other
+	// digits, reversed, give the start of the block's results.
 	for block := range l.starts {
 		k, weight, rest, m := 0, 1, block*64, l.n
 		for i := 0; i < len(l.passes)-2; i++ {
@@ -100,16 +100,16 @@ func (l *Lines) rebuild() {
 	}
 }
 
-// Len is the number of elements of a line.
+// Len returns the number of elements of a line.
 func (l *Lines) Len() int { return l.n }
 
-// Layout is the one of strips, and StripLen their length in floats.
+// Layout returns the layout of strips; StripLen is their length in floats.
 func (l *Lines) Layout() Layout { return l.layout }
 
-// StripLen is the length of a strip in floats.
+// StripLen returns the length of a strip in floats.
 func (l *Lines) StripLen() int { return l.layout.Row(l.n) }
 
-// NewStrips makes count strips, one after the other, that begin a cache line.
+// NewStrips makes count consecutive strips, aligned to a cache line.
 func (l *Lines) NewStrips(count int) []float32 { return aligned(count * l.StripLen()) }
 
 func (l *Lines) bytes() int64 {
@@ -120,9 +120,9 @@ func (l *Lines) bytes() int64 {
 	return 4 * (n + int64(len(l.passes[0].centred)))
 }
 
-// Transform writes the transform of src's lines to dst's. scratch is a strip of
-// its own; dst and src may be the same, with one layout. Padded layouts need lines
-// of 512 elements or more.
+// Transform writes the transform of src's lines to dst's. scratch is a separate
+// strip; dst and src may be the same if they share the layout. Padded layouts need
+// lines of at least 512 elements.
 func (l *Lines) Transform(set vec.Set, dst []float32, to Layout, src []float32, from Layout, scratch []float32, centred bool) {
 	l.first(set, src, from, scratch, centred)
 	for _, p := range l.passes[1 : len(l.passes)-1] {
@@ -143,7 +143,7 @@ func (l *Lines) first(set vec.Set, src []float32, from Layout, scratch []float32
 }
 
 // span runs a pass over one span, at most 64 groups at a time: within these, rows
-// have one distance.
+// are equally spaced.
 func (l *Lines) span(set vec.Set, src []float32, from Layout, scratch []float32, p *passTable, twiddles []float32) {
 	groups := p.size / p.radix
 	b := vec.Butterflies{Groups: min(groups, 64), InStep: from.Pitch, InStride: from.Row(groups),
@@ -156,7 +156,7 @@ func (l *Lines) span(set vec.Set, src []float32, from Layout, scratch []float32,
 }
 
 // last is the final pass: result k of group g of a block of 64 rows is element
-// start + g·n/64 + k·n/8, half of a line further where centred.
+// start + g·n/64 + k·n/8, shifted by half a line if centred.
 func (l *Lines) last(set vec.Set, dst []float32, to Layout, scratch []float32, centred bool) {
 	inBlock, step := 8, max(l.n/64, 1)
 	if l.n < 64 {

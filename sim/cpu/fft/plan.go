@@ -16,15 +16,14 @@ type Parallel func(n int, body func(lo, hi int))
 // one goroutine at a time; the Parallel given to a call may use more inside it.
 type Plan struct {
 	h, w        int
-	row, column *Lines // nil where a side is not a power of two that Lines takes
+	row, column *Lines // nil if a side is not supported by Lines
 	set         vec.Set
 	workspaces  chan *workspace
 	all         []*workspace
 
-	// What is between the two halves of a transform whose result is real: tiles has the
-	// strips of columns one after the other; lines that Lines does not take leave complex
-	// values in plane. The first call that needs one makes it. A complex result has room
-	// for it itself.
+	// Intermediate values of a transform with a real result: tiles holds consecutive
+	// strips of columns; lines not supported by Lines leave complex values in plane. Each
+	// is allocated by the first call that needs it. A complex result needs neither.
 	tiles []float32
 	plane []complex64
 
@@ -34,13 +33,13 @@ type Plan struct {
 	columnsBody, rowsBody func(lo, hi int)
 }
 
-// Bounds are what is known of a transform beforehand, as half-open ranges: outside
-// InColumns the source is zero, outside OutRows the result is not asked for. What is
-// not asked for is set to zero. An empty range is all.
+// Bounds restricts a transform by half-open ranges: the source is zero outside
+// InColumns, and the result is not needed outside OutRows, where it is set to zero.
+// An empty range means all.
 type Bounds struct{ InColumns, OutRows [2]int }
 
-// job is the call in progress. An inverse transform is the forward one with real
-// and imaginary parts swapped on the way in and out.
+// job is the current call. An inverse transform is the forward one with real and
+// imaginary parts swapped on the way in and out.
 type job struct {
 	src              []complex64
 	srcReal          []float32 // the source instead of src when not nil
@@ -69,8 +68,8 @@ func NewPlan(h, w int) (*Plan, error) {
 			p.column = row
 		}
 	}
-	// One work space per strip that can be in flight; a strip that finds none
-	// waits for one.
+	// One work space per strip that can be in flight; further strips wait for
+	// one.
 	n := min(runtime.NumCPU(), max(blocks(h), blocks(w)))
 	p.workspaces = make(chan *workspace, n)
 	for range n {
@@ -82,18 +81,18 @@ func NewPlan(h, w int) (*Plan, error) {
 	return p, nil
 }
 
-// SetKernels chooses the instruction set of the calls to come. It starts as the
-// fastest that the processor has.
+// SetKernels chooses the instruction set of subsequent calls. The default is the
+// fastest available.
 func (p *Plan) SetKernels(set vec.Set) { p.set = set }
 
-// Size is the number of rows and columns of the planes that p transforms.
+// Size returns the number of rows and columns of the planes that p transforms.
 func (p *Plan) Size() (h, w int) { return p.h, p.w }
 
-// Lines are the tables for the rows and the columns; nil where a side is not a power
-// of two that they take.
+// Lines returns the tables for the rows and the columns; nil if a side is not a
+// power of two they support.
 func (p *Plan) Lines() (rows, columns *Lines) { return p.row, p.column }
 
-// Bytes is the memory of the tables and work space.
+// Bytes returns the memory of the tables and work space.
 func (p *Plan) Bytes() int64 {
 	n := 4*int64(len(p.tiles)) + 8*int64(len(p.plane))
 	if p.row != nil {
@@ -108,8 +107,8 @@ func (p *Plan) Bytes() int64 {
 	return n
 }
 
-// Rebuild computes all tables again, in place: the work that keeping a plan
-// saves. Transforms give the same bits before and after.
+// Rebuild recomputes all tables in place: the work that keeping a plan saves.
+// Transforms give bit-identical results before and after.
 func (p *Plan) Rebuild() {
 	if p.row != nil {
 		p.row.rebuild()
@@ -123,7 +122,7 @@ func (p *Plan) Rebuild() {
 }
 
 // Forward writes the un-normalised transform of src to dst. Both are h×w planes and
-// may be the same; other overlap is not allowed. It panics on other lengths.
+// may be the same; they must not overlap otherwise. It panics on wrong lengths.
 func (p *Plan) Forward(dst, src []complex64, par Parallel) {
 	p.run(job{dst: dst, src: src, scale: 1}, par)
 }
@@ -140,7 +139,7 @@ func (p *Plan) CentredForward(dst, src []complex64, b Bounds, par Parallel) {
 	p.run(job{dst: dst, src: src, scale: p.ortho(), centred: true, bounds: b}, par)
 }
 
-// CentredInverse is the inverse of CentredForward, and its adjoint.
+// CentredInverse is both the inverse and the adjoint of CentredForward.
 func (p *Plan) CentredInverse(dst, src []complex64, b Bounds, par Parallel) {
 	p.run(job{dst: dst, src: src, scale: p.ortho(), inverse: true, centred: true, bounds: b}, par)
 }
@@ -174,7 +173,7 @@ func (p *Plan) run(j job, par Parallel) {
 	p.job = job{}
 }
 
-// makeRoom allocates what the first call of a kind needs.
+// makeRoom allocates the buffers for the first call of a kind.
 func (p *Plan) makeRoom(j *job) {
 	switch {
 	case p.row != nil && j.dstReal != nil && p.tiles == nil:
@@ -195,7 +194,7 @@ func (par Parallel) do(n int, body func(lo, hi int)) {
 	par(n, body)
 }
 
-// whole is the range, or all of n where it is empty.
+// whole returns the range, or all of n if it is empty.
 func whole(r [2]int, n int) [2]int {
 	if r[0] >= r[1] {
 		return [2]int{0, n}
@@ -203,5 +202,5 @@ func whole(r [2]int, n int) [2]int {
 	return r
 }
 
-// blocks is the number of strips that n rows or columns make.
+// blocks returns the number of strips for n rows or columns.
 func blocks(n int) int { return (n + lanes - 1) / lanes }

@@ -10,7 +10,7 @@ import (
 	"prismtop/sim/cpu/vec"
 )
 
-// goroutines runs each of n ranges on a goroutine of its own.
+// goroutines runs each of n ranges on its own goroutine.
 func goroutines(n int, body func(lo, hi int)) {
 	var wg sync.WaitGroup
 	for i := range n {

@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/optics"
 )
 
-// What passes over a whole field looks at its context often enough, and gives its error
-// when it ends.
+// Passes over a whole field check their context often enough, and return its error when
+// it ends.
 func TestAContextEndsWhatTakesLong(t *testing.T) {
 	const n = 4096
 	plane := make([]float32, n*n)

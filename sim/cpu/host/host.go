@@ -1,5 +1,5 @@
-// Package host computes on the processor what the instrument asks of optics.Host: the
-// telescope's measurement and its gradient, image metrics, and FFT plans that are kept.
+// Package host implements optics.Host on the processor: the telescope's measurement and
+// its gradient, image metrics, and a cache of FFT plans.
 package host
 
 import (
@@ -12,21 +12,22 @@ import (
 
 // Options configures a Host. The zero value computes in plain Go on one thread.
 type Options struct {
-	// Kernels is the instruction set of the metrics; the plans have their own.
+	// Kernels is the instruction set of the metrics; plans have their own
+	// setting.
 	Kernels vec.Set
 
-	// Plans are the FFT plans; nil keeps new ones.
+	// Plans is the cache of FFT plans; nil means a new cache.
 	Plans *PlanCache
 
 	// Parallel spreads loops over threads; nil is serial.
 	Parallel fft.Parallel
 
 	// Attach makes the loops of Parallel end early once a context is done, and returns
-	// the one that was attached before; nil where they cannot.
+	// the previously attached one; nil if they cannot.
 	Attach func(context.Context) (before context.Context)
 }
 
-// Host is the processor as an optics.Host.
+// Host implements optics.Host on the processor.
 type Host struct{ options Options }
 
 var _ optics.Host = (*Host)(nil)
@@ -39,15 +40,15 @@ func New(o Options) *Host {
 	return &Host{o}
 }
 
-// Telescope is NewTelescope with the host's plans and threads.
+// Telescope calls NewTelescope with the host's plans and threads.
 func (h *Host) Telescope(n int) (optics.Telescope, error) {
 	return NewTelescope(n, h.options.Plans, h.options.Parallel)
 }
 
-// Metrics runs on the host's kernels.
+// Metrics returns metrics that use the host's kernels.
 func (h *Host) Metrics() optics.Metrics { return &Metrics{kernels: h.options.Kernels} }
 
-// Plans is the cache of FFT plans.
+// Plans returns the cache of FFT plans.
 func (h *Host) Plans() optics.Plans { return h.options.Plans }
 
 // Parallel spreads a loop over the host's threads.
@@ -59,7 +60,7 @@ func (h *Host) Parallel(n int, body func(lo, hi int)) {
 	h.options.Parallel(n, body)
 }
 
-// Attach attaches a context to the loops of Parallel, where they look at one.
+// Attach attaches a context to the loops of Parallel, if they support one.
 func (h *Host) Attach(ctx context.Context) (before context.Context) {
 	if h.options.Attach == nil {
 		return nil

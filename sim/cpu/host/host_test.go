@@ -18,7 +18,7 @@ func drawn(n int, a optics.Aperture, c optics.Point) []float32 {
 	return m
 }
 
-// must gives a value that there must be.
+// must returns the value and fails the test on an error.
 func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()

@@ -10,15 +10,15 @@ import (
 
 // Metrics compares pictures as PRISM's trainer does (spec/prism.md §6), summing in
 // float64; SSIM's windows are blurred in float32. The zero value is ready and runs
-// plain Go; it grows its work space on the first use of a size and is used by one
-// goroutine.
+// plain Go; it grows its work space on the first use of a size. It is not safe for
+// concurrent use.
 type Metrics struct {
 	kernels vec.Set
 	a, b    []float32 // cropped pictures, and the pyramid of MS-SSIM
 	work    []float32 // of SSIM
 }
 
-// SetKernels chooses the kernels that SSIM runs on by a name, as cpu.Options does.
+// SetKernels chooses SSIM's kernels by name, as in cpu.Options.
 func (m *Metrics) SetKernels(name string) error {
 	set, err := vec.Choose(name)
 	if err != nil {
@@ -28,9 +28,9 @@ func (m *Metrics) SetKernels(name string) error {
 	return nil
 }
 
-// Compare gives RMSE, PSNR and SSIM of a reconstruction against the truth, both
-// n×n planes, within a window. The reconstruction is not clamped. The error is that of
-// a context that ends before.
+// Compare returns RMSE, PSNR and SSIM of a reconstruction against the truth, both n×n
+// planes, within a window. The reconstruction is not clamped. The only error is that
+// of a context that ends first.
 func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, n int, w optics.Window) (optics.Quality, error) {
 	count := w.Size * w.Size
 	m.a, m.b = grown(m.a, count), grown(m.b, count)
@@ -51,7 +51,7 @@ func (m *Metrics) Compare(ctx context.Context, reconstruction, truth []float32, 
 	return q, err
 }
 
-// grown is s with n elements of any value.
+// grown returns s resized to n elements of unspecified value.
 func grown[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

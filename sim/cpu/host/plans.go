@@ -7,15 +7,15 @@ import (
 	"prismtop/sim/cpu/vec"
 )
 
-// PlanCache keeps FFT plans by size. Switched off, it gives the same plans after
-// computing their tables again, which is what it saves when it is on. It is
-// used by one goroutine.
+// PlanCache keeps FFT plans by size. Disabled, it returns the same plans after
+// recomputing their tables, the work it saves when enabled. It is not safe for
+// concurrent use.
 type PlanCache struct {
 	cache *cache.Cache[[2]int, *fft.Plan]
-	// idle are plans that the cache does not hold: their memory, not their tables.
+	// idle holds plans outside the cache, kept for their memory, not their tables.
 	idle  map[[2]int]*fft.Plan
 	clock func() int64
-	set   vec.Set // of the plans to come
+	set   vec.Set // of plans made from now on
 }
 
 // NewPlanCache makes an empty cache. A nil clock is the system's.
@@ -32,9 +32,8 @@ func NewPlanCache(enabled bool, clock func() int64) *PlanCache {
 	return c
 }
 
-// Plan gives a plan for h×w planes with its tables in place. It panics on sides
-// that no plan can have, which is a programming error: below 1 or above
-// fft.MaxSide.
+// Plan returns a plan for h×w planes with its tables computed. It panics if a
+// side is below 1 or above fft.MaxSide, which is a programming error.
 func (c *PlanCache) Plan(h, w int) *fft.Plan {
 	key := [2]int{h, w}
 	lookup := c.cache.Begin()
@@ -54,7 +53,8 @@ func (c *PlanCache) Plan(h, w int) *fft.Plan {
 		c.cache.Learn(p.Bytes(), c.rebuild(p))
 		return p
 	}
-	// One plan serves a whole run, and a single time may have met a busy processor.
+	// One plan serves a whole run, and a single timing may be off on a busy
+	// processor.
 	for range rebuilds - 1 {
 		c.cache.Learn(p.Bytes(), c.rebuild(p))
 	}
@@ -64,27 +64,26 @@ func (c *PlanCache) Plan(h, w int) *fft.Plan {
 	return p
 }
 
-// rebuilds is how often the tables are computed to learn what that costs.
+// rebuilds is the number of times the tables are computed to measure their cost.
 const rebuilds = 5
 
-// rebuild computes the tables and returns what that takes.
+// rebuild computes the tables and returns the time it takes.
 func (c *PlanCache) rebuild(p *fft.Plan) int64 {
 	start := c.clock()
 	p.Rebuild()
 	return c.clock() - start
 }
 
-// SetKernels chooses the instruction set of the plans that are made from now on,
-// so that measurements beside a backend's plans run on the same. It starts as the
-// fastest that the processor has.
+// SetKernels chooses the instruction set of plans made from now on, so that
+// measurements outside a backend's plans use the same one. The default is the
+// fastest available.
 func (c *PlanCache) SetKernels(set vec.Set) { c.set = set }
 
 // SetEnabled turns keeping tables on or off.
 func (c *PlanCache) SetEnabled(on bool) { c.cache.SetEnabled(on) }
 
-// SetUnseen makes asking count for nothing while something is computed again only to
-// be timed.
+// SetUnseen stops the counters while something is recomputed only to be timed.
 func (c *PlanCache) SetUnseen(on bool) { c.cache.SetUnseen(on) }
 
-// Counters is the cache's state.
+// Counters returns the cache's counters.
 func (c *PlanCache) Counters() profiles.CacheCounters { return c.cache.Counters() }

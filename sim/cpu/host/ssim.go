@@ -16,7 +16,7 @@ const ssimRadius = vec.WindowTaps / 2
 var msssimWeights = [5]float64{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}
 
 // SSIM of two h×w pictures. Sides below 6, which PyTorch refuses to pad, are
-// reflected repeatedly. The error is that of a context that ends before.
+// reflected repeatedly. The only error is that of a context that ends first.
 func (m *Metrics) SSIM(ctx context.Context, a, b []float32, h, w int) (float64, error) {
 	return m.similarity(ctx, a, b, h, w, true)
 }
@@ -24,8 +24,8 @@ func (m *Metrics) SSIM(ctx context.Context, a, b []float32, h, w int) (float64, 
 // MSSSIM is the multi-scale SSIM of two h×w pictures: the product of the
 // contrast-structure term at four scales and of SSIM at the fifth, each clamped
 // to [1e-10, 1] and raised to its weight. Scales are halved by averaging 2×2
-// pixels. Where a side gets below 11 it stops early, without a luminance term,
-// and the weights used are normalised. The error is SSIM's.
+// pixels. If a side falls below 11 it stops early, without a luminance term, and
+// the weights used are normalised. Errors are those of SSIM.
 func (m *Metrics) MSSSIM(ctx context.Context, a, b []float32, h, w int) (float64, error) {
 	m.a, m.b = grown(m.a, h*w), grown(m.b, h*w)
 	copy(m.a, a)
@@ -58,9 +58,9 @@ func halve(x []float32, h, w int) {
 	}
 }
 
-// similarity is the mean of the SSIM map, or of its contrast-structure factor when
-// not full. It goes by strips of 16 rows: the moments are blurred along the columns
-// and turned, then blurred along the rows and scored.
+// similarity returns the mean of the SSIM map, or of its contrast-structure factor
+// if not full. It works in strips of 16 rows: the moments are blurred along the
+// columns, transposed, then blurred along the rows and scored.
 func (m *Metrics) similarity(ctx context.Context, a, b []float32, h, w int, full bool) (float64, error) {
 	const products = 4 * vec.TileReach * vec.TileSide
 	tiles := (w + vec.TileSide - 1) / vec.TileSide
@@ -80,13 +80,13 @@ func (m *Metrics) similarity(ctx context.Context, a, b []float32, h, w int, full
 	return 1 - lack/float64(h*w), nil
 }
 
-// strip is the work on 16 rows of two pictures.
+// strip is the work space for 16 rows of two pictures.
 type strip struct {
 	kernels              vec.Set
 	window               vec.Window
 	a, b                 []float32
 	h, w                 int
-	column               int       // length of one moment's strip
+	column               int       // length of the strip of one moment
 	moments, derivatives []float32 // of a, b, (a−b)² and a·b; not used
 	products, edge       []float32
 }
@@ -122,9 +122,9 @@ func (s *strip) blur(first int) {
 	}
 }
 
-// score is the sum over the strip's rows of 1 less each pixel's value.
+// score returns the sum of 1 − value over the strip's pixels.
 func (s *strip) score(rows int, full bool) float64 {
-	const atOnce = 64 // columns that are summed in float32
+	const atOnce = 64 // columns summed in float32
 	lack := 0.0
 	for j := 0; j < s.w; j += atOnce {
 		var sums [vec.TileSide]float32
@@ -135,13 +135,13 @@ func (s *strip) score(rows int, full bool) float64 {
 			s.kernels.ContrastScore(to, s.column, from, s.column, n, &s.window, &sums)
 		}
 		for _, v := range sums[:rows] {
-			lack += float64(v) / 2 // the kernels' are doubled
+			lack += float64(v) / 2 // the kernels' values are doubled
 		}
 	}
 	return lack
 }
 
-// mirrored maps an index beyond the ends of n elements to the one it mirrors.
+// mirrored maps an index beyond the ends of n elements to its mirror image.
 func mirrored(i, n int) int {
 	if n == 1 {
 		return 0

@@ -2,8 +2,8 @@ package host
 
 import "prismtop/sim/cpu/vec"
 
-// SSIMWindow is the 11×11 Gaussian that SSIM weighs a pixel's surroundings with,
-// for comparison with other programs' (spec/prism.md §5.5). It sums to 1.
+// SSIMWindow returns the 11×11 Gaussian window of SSIM, for comparison with other
+// programs (spec/prism.md §5.5). It sums to 1.
 func SSIMWindow() (w [2*ssimRadius + 1][2*ssimRadius + 1]float32) {
 	weights := vec.SSIMWeights()
 	at := func(i int) float64 { return weights[max(i-ssimRadius, ssimRadius-i)] }

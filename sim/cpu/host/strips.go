@@ -10,12 +10,12 @@ import (
 	"prismtop/sim/optics"
 )
 
-// strips drives the telescope's passes for one measurement beside the plans: the
+// strips drives the telescope's passes for one measurement outside the plans: the
 // object's rows are transformed, then each strip of columns is transformed, masked and
 // transformed again, and each strip of rows goes from its transform to amplitudes before
 // the next begins.
 type strips struct {
-	telescope.Frame // of the measurement in progress
+	telescope.Frame // of the current measurement
 	pruned          bool
 	par             fft.Parallel
 
@@ -23,20 +23,21 @@ type strips struct {
 	work  chan *space // one for each strip in flight
 
 	dst, object, mask []float32
-	rows, columns     [2]int   // where the object, and the mask, are not zero: whole strips
-	filled            []bool   // strips of the object's rows that are not zero
+	rows, columns     [2]int   // non-zero range of the object and of the mask, in whole strips
+	filled            []bool   // non-zero strips of the object's rows
 	reach             [][2]int // columns of the mask in each strip of its rows
 
 	objectBody, maskBody, rowsBody, columnsBody, imageBody func(lo, hi int)
 }
 
-// space is what one strip in flight works in. Its column is zero outside the rows.
+// space is the work space of one strip in flight. Its column is zero outside the
+// rows.
 type space struct {
 	*telescope.Space
 	rows [2]int
 }
 
-// newStrips makes the work space for fields that the lines are the sides of.
+// newStrips makes the work space for fields whose sides are transformed by lines.
 func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 	n := lines.Len()
 	count := n / vec.StripLanes
@@ -52,7 +53,7 @@ func newStrips(lines *fft.Lines, par fft.Parallel) *strips {
 	return s
 }
 
-// bytes is the memory of the work space.
+// bytes returns the memory of the work space.
 func (s *strips) bytes() int64 {
 	strip := int64(len(s.field)) / int64(len(s.filled))
 	return 4 * (int64(len(s.field)) + 6*strip*int64(cap(s.work)))
@@ -94,7 +95,8 @@ func (s *strips) each(count int, body func(lo, hi int)) {
 	s.par(count, body)
 }
 
-// prune finds where the object and the mask are not zero, if that is not known.
+// prune finds the non-zero ranges of the object and the mask, unless they are
+// known.
 func (s *strips) prune() {
 	if s.rows[0] >= s.rows[1] {
 		s.each(len(s.filled), s.objectBody)
@@ -163,7 +165,7 @@ func (s *strips) spectrumColumns(lo, hi int) {
 }
 
 // imageRows transforms strips [lo, hi) of the image's rows and writes their amplitudes,
-// which the telescope flips.
+// flipped.
 func (s *strips) imageRows(lo, hi int) {
 	w, l := <-s.work, s.Lines.Layout()
 	for b := lo; b < hi; b++ {

@@ -12,7 +12,7 @@ import (
 	"prismtop/sim/optics"
 )
 
-// inGoroutines is a Parallel that gives every element to a goroutine of its own.
+// inGoroutines is a Parallel that runs every element on its own goroutine.
 func inGoroutines(n int, body func(lo, hi int)) {
 	var wait sync.WaitGroup
 	for i := range n {

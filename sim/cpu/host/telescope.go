@@ -9,26 +9,25 @@ import (
 	"prismtop/sim/optics"
 )
 
-// Telescope is the processor's optics.Telescope.
+// Telescope implements optics.Telescope on the processor.
 //
-// Its methods give up with the context's error when that ends, between two passes over
-// the field, or within one where the Parallel does that; what they write is undefined
-// then.
+// Its methods return the context's error when that ends, between two passes over the
+// field, or within a pass if the Parallel supports it; the output is then undefined.
 type Telescope struct {
 	n          int
 	plans      *PlanCache
 	par        fft.Parallel
 	transforms optics.Transforms
-	spectrum   []complex64 // with field the work space of transforms of whole planes
+	spectrum   []complex64 // with field, the work space for transforms of whole planes
 	field      []complex64
-	strips     *strips // that of fused ones
+	strips     *strips // work space for fused transforms
 }
 
-// maxField bounds the side of a field: a plane of it is 4 GiB.
+// maxField bounds the side of a field: a plane of that size takes 4 GiB.
 const maxField = 1 << 15
 
-// NewTelescope makes a telescope for fields of n×n pixels; a side that no FFT can
-// have is an error. A nil par is serial.
+// NewTelescope makes a telescope for fields of n×n pixels; it is an error if no
+// FFT supports that side. A nil par is serial.
 func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error) {
 	if n < 1 || n > maxField {
 		return nil, fmt.Errorf("telescope: size = %d: must be 1 to %d", n, maxField)
@@ -36,11 +35,12 @@ func NewTelescope(n int, plans *PlanCache, par fft.Parallel) (*Telescope, error)
 	return &Telescope{n: n, plans: plans, par: par}, nil
 }
 
-// SetTransforms chooses how the measurements to come go about their transforms. It
-// starts as the zero value.
+// SetTransforms configures the transforms of subsequent measurements. The default
+// is the zero value.
 func (t *Telescope) SetTransforms(how optics.Transforms) { t.transforms = how }
 
-// Bytes is the memory of the work space, which the first measurement of a kind makes.
+// Bytes returns the memory of the work space, which the first measurement of a kind
+// allocates.
 func (t *Telescope) Bytes() int64 {
 	n := 8 * int64(len(t.spectrum)+len(t.field))
 	if t.strips != nil {
@@ -71,14 +71,15 @@ func (t *Telescope) Measure(ctx context.Context, dst, object, mask []float32, wh
 	return t.MeasureSpectrum(ctx, dst, t.spectrum, mask)
 }
 
-// Spectrum writes Fc(object) to dst, for several measurements of one object.
+// Spectrum writes Fc(object) to dst, to be shared by several measurements of one
+// object.
 func (t *Telescope) Spectrum(ctx context.Context, dst []complex64, object []float32) error {
 	t.plan().CentredForwardReal(dst, object, fft.Bounds{}, t.par)
 	return ctx.Err()
 }
 
-// MeasureSpectrum is Measure of the object whose spectrum is given. The spectrum
-// is left as it is.
+// MeasureSpectrum is Measure of the object with the given spectrum, which is not
+// changed.
 func (t *Telescope) MeasureSpectrum(ctx context.Context, dst []float32, spectrum []complex64, mask []float32) error {
 	if err := t.masked(ctx, spectrum, mask); err != nil {
 		return err
@@ -95,10 +96,10 @@ func (t *Telescope) MeasureSpectrum(ctx context.Context, dst []float32, spectrum
 	})
 }
 
-// passPart is how many pixels are done between two looks at the context.
+// passPart is the number of pixels processed between checks of the context.
 const passPart = 1 << 22
 
-// inParts calls body for parts of [0, n), one after the other, unless ctx ends.
+// inParts calls body for consecutive parts of [0, n) until ctx ends.
 func inParts(ctx context.Context, n, part int, body func(lo, hi int)) error {
 	for lo := 0; lo < n; lo += part {
 		if err := ctx.Err(); err != nil {
@@ -109,7 +110,7 @@ func inParts(ctx context.Context, n, part int, body func(lo, hi int)) error {
 	return ctx.Err()
 }
 
-// masked fills the field with a spectrum behind a mask.
+// masked fills the field with the masked spectrum.
 func (t *Telescope) masked(ctx context.Context, spectrum []complex64, mask []float32) error {
 	t.field = grown(t.field, t.n*t.n)
 	return inParts(ctx, len(t.field), passPart, func(lo, hi int) {
@@ -117,8 +118,8 @@ func (t *Telescope) masked(ctx context.Context, spectrum []complex64, mask []flo
 	})
 }
 
-// InverseIntensity writes |Fc⁻¹(M·spectrum)|² to dst: the intensity, not flipped,
-// that PRISM's line mode measures of the truth where its prediction is an
+// InverseIntensity writes |Fc⁻¹(M·spectrum)|² to dst: the intensity, not flipped.
+// PRISM's line mode measures it of the truth, although its prediction is an
 // amplitude (spec/prism.md §9.2).
 func (t *Telescope) InverseIntensity(ctx context.Context, dst []float32, spectrum []complex64, mask []float32) error {
 	if err := t.masked(ctx, spectrum, mask); err != nil {
@@ -165,7 +166,7 @@ func (t *Telescope) Gradient(ctx context.Context, dst, object, mask, g []float32
 	return ctx.Err()
 }
 
-// direction is g·v/|v|, and 0 where v is 0.
+// direction returns g·v/|v|, or 0 if v is 0.
 func direction(v complex64, g float32) complex64 {
 	m := modulus(v)
 	if m == 0 {
@@ -181,7 +182,8 @@ func maskInto(dst, src []complex64, mask []float32) {
 	}
 }
 
-// modulus is |v|, squared in float64 so that nothing overflows or vanishes.
+// modulus returns |v|, squared in float64 so that nothing overflows or
+// underflows.
 func modulus(v complex64) float32 {
 	re, im := float64(real(v)), float64(imag(v))
 	return float32(math.Sqrt(re*re + im*im))

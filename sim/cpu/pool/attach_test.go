@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A loop looks at the context before every piece and leaves out what is left.
+// A loop checks the context before every piece and skips the rest.
 func TestAnAttachedContextEndsLoopsEarly(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		p := New(threads)

@@ -64,9 +64,9 @@ var policies = []struct {
 	{"spin 200µs", 2, 200 * time.Microsecond},
 }
 
-// BenchmarkUnderLoad is what an iteration does to the pool, a mix of loops of 20 to
-// 150 µs with some serial work between them, a quarter of an iteration's, while other processes want the processors.
-// The policies take turns, so that all meet the same load.
+// BenchmarkUnderLoad uses the pool like an iteration, with a mix of loops of 20 to 150 µs with
+// some serial work between them, a quarter of an iteration's, while other processes want the
+// processors. The policies take turns, so that all meet the same load.
 func BenchmarkUnderLoad(b *testing.B) {
 	for busy := range 3 {
 		b.Run(fmt.Sprintf("busy %d", busy), func(b *testing.B) {

@@ -1,4 +1,4 @@
-// Package pool splits loops over a few goroutines that stay alive between loops.
+// Package pool splits loops over a few long-lived goroutines.
 //
 // A training iteration has some hundred loops of tens of microseconds each.
 // Starting goroutines, or waking sleeping ones through a channel, costs as much as
@@ -6,12 +6,12 @@
 // next one within a microsecond. A worker that finds nothing parks.
 //
 // Loops are cut into chunks that the caller and the workers claim one at a time.
-// A worker that the machine does not schedule claims nothing and nobody waits
-// for it: on a busy machine the caller does the work itself. Which goroutine runs
-// a chunk never matters to a body that computes each element in one fixed order.
+// A worker that is not scheduled claims nothing, and is not waited for: on a busy
+// machine the caller does the work itself. Which goroutine runs a chunk does not
+// affect a body that computes each element in a fixed order.
 //
-// A context that is attached ends loops early: what was claimed is finished, a long
-// chunk at its next piece, and the rest is skipped.
+// An attached context ends loops early: claimed chunks are finished, long ones only
+// up to their next piece, and the rest is skipped.
 package pool
 
 import (
@@ -26,13 +26,14 @@ import (
 )
 
 const (
-	// chunksPerThread lets a thread that is done early take over work.
+	// chunksPerThread is above 1 so that a thread that finishes early can take
+	// over work.
 	chunksPerThread = 4
 	maxChunks       = 1 << 12
 
-	// grainsPerPiece is how many grains of a chunk run between two looks at the
-	// context. A grain is some microseconds of work, or tens of them without
-	// assembly, so that a look costs nothing that could be measured.
+	// grainsPerPiece is the number of grains of a chunk that run between checks
+	// of the context. A grain is some microseconds of work, or tens of them
+	// without assembly, so the cost of a check is not measurable.
 	grainsPerPiece = 64
 
 	// spinTime is how long a worker looks for the next loop before it parks: longer than the
@@ -42,31 +43,31 @@ const (
 	// machine that others want, gives its processors away (BenchmarkUnderLoad).
 	spinTime  = 300 * time.Microsecond
 	leastSpin = 40 * time.Microsecond
-	// spinsPerLook is how many looks pass between two readings of the clock.
+	// spinsPerLook is the number of spins between two readings of the clock.
 	spinsPerLook = 64
 )
 
-// Pool runs loops. One goroutine at a time uses it for real; a call of For that
-// finds it in use (a loop inside a loop) runs its body right there.
+// Pool runs loops, one at a time; a call of For while the pool is in use (a loop
+// inside a loop) runs its body on the caller.
 type Pool struct {
 	mu      sync.Mutex // held during a loop and while the number of threads changes
 	workers []*worker
 	threads atomic.Int32
-	spin    time.Duration // spinTime, but in measurements
+	spin    time.Duration // spinTime, except in benchmarks
 	least   time.Duration // leastSpin, but in measurements
 
-	// The loop in progress. The fields are written before ticket offers its chunks,
-	// and read by those who claimed one.
+	// The current loop. The fields are written before ticket offers its chunks, and
+	// read by goroutines that have claimed one.
 	body   func(lo, hi int)
 	n      int
 	chunks int
 	piece  int
 
-	ctx context.Context // ends loops early; nil where none is attached
+	ctx context.Context // ends loops early; nil if none is attached
 
 	// ticket is the loop's number (32 bits), its chunks (16) and the next chunk to
-	// claim (16). A claim is one compare-and-swap, so that a worker that comes late
-	// can take nothing from another loop than the one it saw.
+	// claim (16). A claim is one compare-and-swap, so that a late worker cannot
+	// take a chunk of a loop other than the one it saw.
 	ticket atomic.Uint64
 	loop   uint32
 
@@ -84,17 +85,17 @@ type worker struct {
 	gone   chan struct{}
 }
 
-// Panic is what For panics with when a body panicked, on whichever goroutine.
+// Panic is the value For panics with if a body panicked, on whichever goroutine.
 type Panic struct {
 	Value any
 	Stack []byte // of the goroutine that ran the body
 }
 
-// Error is the panic's value and the stack it came from.
+// Error returns the panic's value and its stack.
 func (p *Panic) Error() string { return fmt.Sprintf("panic in a loop: %v\n%s", p.Value, p.Stack) }
 
-// New makes a pool of the given number of threads, the caller's included; below 1
-// counts as 1. Close must be called at the end.
+// New makes a pool of the given number of threads, including the caller's; values
+// below 1 count as 1. Call Close when done.
 func New(threads int) *Pool { return newPool(threads, spinTime) }
 
 func newPool(threads int, spin time.Duration) *Pool {
@@ -103,11 +104,12 @@ func newPool(threads int, spin time.Duration) *Pool {
 	return p
 }
 
-// Threads is the number of threads that loops run on, the caller's included.
+// Threads returns the number of threads that loops run on, including the
+// caller's.
 func (p *Pool) Threads() int { return int(p.threads.Load()) }
 
-// SetThreads changes the number of threads between loops: it waits for the loop
-// in progress.
+// SetThreads changes the number of threads between loops: it waits for the
+// current loop.
 func (p *Pool) SetThreads(threads int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -130,9 +132,9 @@ func (p *Pool) SetThreads(threads int) {
 // Close stops the workers. The pool remains usable, with the caller's thread only.
 func (p *Pool) Close() { p.SetThreads(1) }
 
-// Attach makes the loops that follow end early once ctx is done, and returns the
-// context that was attached before; nil detaches. The results of a loop that ended
-// early are undefined, so the caller asks the context after it. Attach is called
+// Attach makes subsequent loops end early once ctx is done, and returns the
+// previously attached context; nil detaches. The results of a loop that ended
+// early are undefined, so the caller checks the context after it. Attach is called
 // between loops, by the goroutine that runs them.
 func (p *Pool) Attach(ctx context.Context) (before context.Context) {
 	before = p.ctx
@@ -143,21 +145,21 @@ func (p *Pool) Attach(ctx context.Context) (before context.Context) {
 	return before
 }
 
-// Ended tells whether the attached context is done, for bodies and serial work that
-// take long on one element.
+// Ended reports whether the attached context is done, for bodies and serial work that
+// spend long on one element.
 func (p *Pool) Ended() bool { return p.ctx != nil && p.ctx.Err() != nil }
 
 // For runs body over ranges that together cover [0, n) once each and returns when
-// all are done. Ranges are of at least grain elements (but for the last), so that
-// a loop of less than two grains runs on the caller alone. Nothing is allocated.
-// If a body panics, For panics with a *Panic when the others are done; a loop that
-// the caller runs alone panics with the body's own value.
+// all are done. Ranges have at least grain elements (except the last), so a loop
+// of less than two grains runs on the caller alone. For does not allocate. If a
+// body panics, For panics with a *Panic once the others are done; a loop that runs
+// on the caller alone panics with the body's own value.
 func (p *Pool) For(n, grain int, body func(lo, hi int)) {
 	p.ForPieces(n, grain, grainsPerPiece*max(grain, 1), body)
 }
 
-// ForPieces is For of elements that are more work each than a grain stands for: a
-// chunk looks at the context after every piece of so many elements.
+// ForPieces is For for expensive elements: a chunk checks the context after every
+// piece of the given number of elements.
 func (p *Pool) ForPieces(n, grain, piece int, body func(lo, hi int)) {
 	if n <= 0 {
 		return
@@ -182,7 +184,7 @@ func (p *Pool) ForPieces(n, grain, piece int, body func(lo, hi int)) {
 	}
 }
 
-// rouse wakes up to n parked workers; those that spin come by themselves.
+// rouse wakes up to n parked workers; spinning ones join by themselves.
 func (p *Pool) rouse(n int) {
 	for _, w := range p.workers {
 		if n == 0 {
@@ -199,7 +201,7 @@ func (w *worker) unpark() {
 	}
 }
 
-// offered tells whether the ticket has a chunk to claim.
+// offered reports whether the ticket has a chunk to claim.
 func offered(ticket uint64) bool { return ticket&0xffff < ticket>>16&0xffff }
 
 // runChunk claims a chunk and runs it; false when there is none.
@@ -222,8 +224,8 @@ func (p *Pool) run(chunk int) {
 	p.inPieces(chunk*p.n/chunks, (chunk+1)*p.n/chunks, p.piece, p.body)
 }
 
-// inPieces runs body over [lo, hi), and leaves out what is left when the context
-// ends.
+// inPieces runs body over [lo, hi) piece by piece, and skips the rest when the
+// context ends.
 func (p *Pool) inPieces(lo, hi, piece int, body func(lo, hi int)) {
 	if p.ctx == nil {
 		body(lo, hi)
@@ -234,7 +236,7 @@ func (p *Pool) inPieces(lo, hi, piece int, body func(lo, hi int)) {
 	}
 }
 
-// finish counts a chunk as done, also one that panicked.
+// finish counts a chunk as done, including one that panicked.
 func (p *Pool) finish(chunks int) {
 	if v := recover(); v != nil {
 		f, ok := v.(*Panic)
@@ -248,7 +250,7 @@ func (p *Pool) finish(chunks int) {
 	}
 }
 
-// await returns when the claimed chunks of the loop are done.
+// await waits until the claimed chunks of the loop are done.
 func (p *Pool) await() {
 	chunks := int32(p.chunks)
 	for start := time.Now(); ; {
@@ -268,8 +270,8 @@ func (p *Pool) await() {
 	<-p.finished
 }
 
-// work is the life of a worker: take chunks, look for more, park. It keeps its thread, so that
-// waking it is the operating system's work alone.
+// work is the main loop of a worker: take chunks, spin for more, park. It keeps its thread, so
+// that waking it is the operating system's work alone.
 func (p *Pool) work(w *worker) {
 	defer close(w.gone)
 	runtime.LockOSThread()
@@ -289,8 +291,8 @@ func (p *Pool) work(w *worker) {
 	}
 }
 
-// look spins until there is work or a reason to stop; false when time is up. With
-// a single processor there is nobody to wait for.
+// look spins until there is work or a reason to stop; it returns false when time
+// is up. With a single processor spinning is pointless.
 func (p *Pool) look(w *worker) bool {
 	if machine.Processors() == 1 {
 		return false

@@ -29,7 +29,7 @@ func TestAnInterruptedMeasurementIsNotKept(t *testing.T) {
 	}
 }
 
-// What is no file holds no measurement, and is not waited for.
+// Anything but a regular file is not a measurement, and is not waited for.
 func TestWhatIsNoFileHoldsNoMeasurement(t *testing.T) {
 	s := Store{Dir: t.TempDir()}
 	for name, put := range map[string]func(string) error{
@@ -52,7 +52,7 @@ func TestWhatIsNoFileHoldsNoMeasurement(t *testing.T) {
 	}
 }
 
-// beside calls do beside the test.
+// beside calls do concurrently with the test.
 func beside(do func() bool) chan bool {
 	done := make(chan bool, 1)
 	go func() { done <- do() }()

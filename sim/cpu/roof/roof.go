@@ -1,6 +1,6 @@
-// Package roof measures what this machine can do at most: additions and
-// multiplications on registers, and bytes to and from caches and memory, on so many
-// threads. A step of a plan is judged by the share of these roofs that it reaches.
+// Package roof measures this machine's peak rates: additions and multiplications on
+// registers, and bytes to and from caches and memory, on a given number of threads.
+// A step of a plan is judged by the share of these roofs it reaches.
 package roof
 
 import (
@@ -12,17 +12,18 @@ import (
 	"prismtop/sim/cpu/vec"
 )
 
-// Roofs are a machine's limits with one set of kernels on a number of threads.
+// Roofs are a machine's peak rates with one set of kernels on a number of
+// threads.
 type Roofs struct {
 	Kernels  string    `json:"kernels"`
 	Threads  int       `json:"threads"`
-	GFLOPS   float64   `json:"gflops"` // 10⁹ additions and multiplications a second, fused
+	GFLOPS   float64   `json:"gflops"` // 10⁹ additions and multiplications per second, fused
 	Levels   []Level   `json:"levels"` // smallest array first
 	Measured time.Time `json:"measured"`
 }
 
-// Level is the bandwidth of an array of a certain size, shared by the threads, in
-// 10⁹ bytes a second.
+// Level is the bandwidth for an array of a certain size, shared by the threads,
+// in 10⁹ bytes per second.
 type Level struct {
 	Bytes  int64   `json:"bytes"`
 	Read   float64 `json:"read_gb_s"`
@@ -30,24 +31,25 @@ type Level struct {
 }
 
 // sizes are the arrays' sizes in bytes: within the cores' own caches, within the
-// last cache of any server, and beyond it.
+// last-level cache of any server, and beyond it.
 var sizes = [...]int64{256 << 10, 2 << 20, 16 << 20, 128 << 20}
 
 // Options of Measure.
 type Options struct {
 	Set     vec.Set
 	Threads int
-	// Each is how long every one of the limits is measured.
+	// Each is the time spent measuring each limit.
 	Each time.Duration
-	// Load reads the processor time that programs took; nil asks the operating system.
+	// Load reads the processor time used by programs; nil means from the operating
+	// system.
 	Load func() machine.Load
 }
 
-// rounds of one call of MultiplyAdds: tens of microseconds.
+// rounds per call of MultiplyAdds: tens of microseconds.
 const rounds = 1 << 14
 
-// Measure measures. The best of many repetitions counts: other programs only take
-// away. The error is that of ctx where it ends before.
+// Measure measures the roofs. The best of many repetitions counts, since other
+// programs can only slow it down. The only error is that of ctx if it ends first.
 func Measure(ctx context.Context, o Options) (*Roofs, error) {
 	p := pool.New(o.Threads)
 	defer p.Close()
@@ -64,7 +66,7 @@ func Measure(ctx context.Context, o Options) (*Roofs, error) {
 	})
 	memory := make([]float32, sizes[len(sizes)-1]/4)
 	for i := range memory {
-		memory[i] = 1 // so that every page is there
+		memory[i] = 1 // so that every page is mapped
 	}
 	for _, size := range sizes {
 		r.Levels = append(r.Levels, measureLevel(ctx, p, o, memory[:size/4]))
@@ -72,7 +74,7 @@ func Measure(ctx context.Context, o Options) (*Roofs, error) {
 	return r, ctx.Err()
 }
 
-// piece is a number of floats that is read in one call: few calls, and many pieces.
+// piece is the number of floats read per call: few calls, but many pieces.
 const piece = 16 << 10
 
 func measureLevel(ctx context.Context, p *pool.Pool, o Options, x []float32) Level {
@@ -89,8 +91,8 @@ func measureLevel(ctx context.Context, p *pool.Pool, o Options, x []float32) Lev
 	return l
 }
 
-// best is the largest amount per nanosecond of repetitions over a time, four at
-// least unless ctx ends.
+// best returns the largest amount per nanosecond over repetitions within a time,
+// at least four unless ctx ends.
 func best(ctx context.Context, each time.Duration, once func() int64) float64 {
 	most := 0.0
 	start := time.Now()
@@ -102,16 +104,16 @@ func best(ctx context.Context, each time.Duration, once func() int64) float64 {
 	return most
 }
 
-// Judgement is how near a step comes to the roofs.
+// Judgement is how close a step comes to the roofs.
 type Judgement struct {
-	GFLOPS, GBs     float64 // 10⁹ operations and bytes a second
-	Compute, Memory float64 // shares of the roofs; above 1 where data stayed nearer than Level says
-	Bound           string  // "compute" or "memory", the roof that is nearer
+	GFLOPS, GBs     float64 // 10⁹ operations and bytes per second
+	Compute, Memory float64 // shares of the roofs; above 1 if data stayed in a faster cache than Level assumes
+	Bound           string  // "compute" or "memory", the nearer roof
 }
 
 // Judge compares a step's operations and bytes in a time with the roofs. The
-// bandwidth is that of the smallest measured array that holds all of the bytes,
-// read or updated, whichever is more.
+// bandwidth is that of the smallest measured array that holds all the bytes, read
+// or updated, whichever is higher.
 func (r *Roofs) Judge(flops, bytes int64, took time.Duration) Judgement {
 	ns := float64(max(took, 1))
 	j := Judgement{GFLOPS: float64(flops) / ns, GBs: float64(bytes) / ns, Bound: "memory"}
@@ -127,7 +129,7 @@ func (r *Roofs) Judge(flops, bytes int64, took time.Duration) Judgement {
 	return j
 }
 
-// bandwidth is the roof of a step that moves so many bytes.
+// bandwidth returns the roof of a step that moves the given number of bytes.
 func (r *Roofs) bandwidth(bytes int64) float64 {
 	top := 0.0
 	for _, l := range r.Levels {

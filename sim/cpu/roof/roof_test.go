@@ -83,7 +83,7 @@ func TestStoreKeepsWholeMeasurementsOnly(t *testing.T) {
 	}
 }
 
-// load reads processors of which other programs take a share.
+// load simulates processors of which other programs use a share.
 func load(foreign float64) func() machine.Load {
 	var now machine.Load
 	return func() machine.Load {

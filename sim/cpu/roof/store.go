@@ -15,8 +15,8 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// Key is what a measurement is of: another processor, another version of the
-// program, or another number of threads has its own.
+// Key identifies a measurement: by processor, version of the program and number
+// of threads.
 type Key struct {
 	CPU     string
 	Logical int
@@ -28,7 +28,8 @@ type Key struct {
 // Store keeps measurements in a folder. The zero value keeps nothing.
 type Store struct{ Dir string }
 
-// UserStore is the folder prismtop in the user's cache directory.
+// UserStore returns the store in the folder prismtop of the user's cache
+// directory.
 func UserStore() (Store, error) {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -42,14 +43,14 @@ func (s Store) path(k Key) string {
 	return filepath.Join(s.Dir, "roofs-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// A kept measurement is short, and a disk that answers does so at once.
+// A stored measurement is short, and a responsive disk reads it at once.
 const (
 	largestFile = 64 << 10
 	readLimit   = time.Second
 )
 
-// Load is a kept measurement, nil when there is none or when the file is damaged, or
-// none that can be read at once.
+// Load returns a stored measurement, or nil if there is none, or if the file is
+// damaged or cannot be read at once.
 func (s Store) Load(ctx context.Context, k Key) *Roofs {
 	if s.Dir == "" {
 		return nil
@@ -67,10 +68,11 @@ func (s Store) Load(ctx context.Context, k Key) *Roofs {
 	return &r
 }
 
-// maxRate bounds what a file may claim: more than any machine does, in 10⁹ a second.
+// maxRate bounds the rates a file may claim, in 10⁹ per second: more than any
+// machine reaches.
 const maxRate = 1e7
 
-// sound tells whether a measurement that was read is one of k.
+// sound reports whether a measurement read from a file is a valid one for k.
 func (r *Roofs) sound(k Key) bool {
 	rate := func(v float64) bool { return v > 0 && v < maxRate }
 	if r.Kernels != k.Kernels || r.Threads != k.Threads || !rate(r.GFLOPS) || len(r.Levels) == 0 || r.Measured.IsZero() {
@@ -86,7 +88,7 @@ func (r *Roofs) sound(k Key) bool {
 	return true
 }
 
-// Save keeps a measurement: the whole file, or nothing.
+// Save stores a measurement atomically: the whole file, or nothing.
 func (s Store) Save(k Key, r *Roofs) error {
 	if s.Dir == "" {
 		return nil
@@ -107,10 +109,11 @@ func (s Store) Save(k Key, r *Roofs) error {
 // each is how long a calibration measures each limit.
 const each = 60 * time.Millisecond
 
-// Of is the kept measurement, or a new one, which is kept where no other program
-// computed beside it; force measures anew, and beside others keeps the best of both. An
-// error says why it was not kept, beside a measurement that is sound, or is that of ctx
-// where it ends before, beside none.
+// Of returns the stored measurement, or a new one, which is stored unless other
+// programs were computing at the same time; force measures again, and keeps the best of
+// both if others were computing. It may return a valid measurement with an error that
+// says why it was not stored; if ctx ends first it returns no measurement and the error
+// of ctx.
 func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, error) {
 	kept := s.Load(ctx, k)
 	if kept != nil && !force {
@@ -127,7 +130,7 @@ func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, er
 	if err != nil {
 		return nil, err
 	}
-	if foreign := o.Load().Since(before).Foreign(); foreign > machine.Quiet { // 0 where it is not known
+	if foreign := o.Load().Since(before).Foreign(); foreign > machine.Quiet { // 0 if unknown
 		if kept == nil {
 			return r, fmt.Errorf("the roofs are not kept: other programs took %.0f %% of the processors while they were measured", 100*foreign)
 		}
@@ -136,7 +139,8 @@ func (s Store) Of(ctx context.Context, k Key, o Options, force bool) (*Roofs, er
 	return r, s.Save(k, r)
 }
 
-// raise joins the best of another measurement of the same: other programs only take away.
+// raise takes over the better rates of another measurement with the same key: other
+// programs can only lower them.
 func (r *Roofs) raise(other *Roofs) {
 	r.GFLOPS = max(r.GFLOPS, other.GFLOPS)
 	for i := range r.Levels {

@@ -3,9 +3,9 @@
 //
 //	object's rows → spectrum's columns, masked → image's rows → amplitudes, flipped
 //
-// (spec/prism.md §2.2). Who drives them, a step of a plan or a measurement beside the
-// plans, keeps the fields between two passes and spreads the strips over threads. Fields
-// are squares of a power of two.
+// (spec/prism.md §2.2). The caller, a step of a plan or a measurement outside the plans,
+// keeps the fields between two passes and spreads the strips over threads. Fields are
+// squares of a power of two.
 package telescope
 
 import (
@@ -22,9 +22,9 @@ type Frame struct {
 	Top, Bottom, Left, Right int
 }
 
-// Space is the work space of one strip in flight, strips of Frame.Lines each but
-// Amplitudes, which has N rows of vec.StripLanes. Strips that are mostly zero keep their
-// zeros: Object and Column outside the window, line outside the columns that it last had.
+// Space is the work space of one strip in flight: strips of Frame.Lines, except
+// Amplitudes, which has N rows of vec.StripLanes. Mostly zero strips keep their zeros:
+// Object and Column outside the window, line outside the columns it last held.
 type Space struct {
 	Object, Column, A, B, Scratch, Amplitudes []float32
 
@@ -32,20 +32,20 @@ type Space struct {
 	columns [2]int
 }
 
-// NewSpace makes a work space of strips that are zero.
+// NewSpace makes a work space of zeroed strips.
 func NewSpace(object, column, line, a, b, scratch, amplitudes []float32) *Space {
 	return &Space{Object: object, Column: column, A: a, B: b, Scratch: scratch, Amplitudes: amplitudes, line: line}
 }
 
-// Strips is the number of strips in a range of rows or columns.
+// Strips returns the number of strips in a range of rows or columns.
 func Strips(r [2]int) int { return (r[1] - r[0]) / vec.StripLanes }
 
-// WholeStrips is the least range of whole strips that holds r.
+// WholeStrips returns the smallest range of whole strips that contains r.
 func WholeStrips(r [2]int) [2]int {
 	return [2]int{r[0] / vec.StripLanes * vec.StripLanes, (r[1] + vec.StripLanes - 1) / vec.StripLanes * vec.StripLanes}
 }
 
-// Union is the least range that holds both; empty ranges are ignored.
+// Union returns the smallest range that contains both; empty ranges are ignored.
 func Union(a, b [2]int) [2]int {
 	switch {
 	case a[0] >= a[1]:
@@ -56,8 +56,8 @@ func Union(a, b [2]int) [2]int {
 	return [2]int{min(a[0], b[0]), max(a[1], b[1])}
 }
 
-// Widen is columns, whole strips, with those of a mask's row that are not zero. A first
-// call has the columns {len(row), 0}.
+// Widen extends columns by the non-zero columns of a mask's row, in whole strips. The
+// first call starts with the columns {len(row), 0}.
 func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
 	if !set.NonZero(row) {
 		return columns
@@ -71,17 +71,19 @@ func Widen(set vec.Set, columns [2]int, row []float32) [2]int {
 	return columns
 }
 
-// Transform is the centred transform of a strip's lines, unscaled.
+// Transform computes the centred transform of a strip's lines, unscaled.
 func (f *Frame) Transform(to, from, scratch []float32) {
 	l := f.Lines.Layout()
 	f.Lines.Transform(f.Set, to, l, from, l, scratch, true)
 }
 
-// Factor is the orthonormal factor of two transforms, there and through the mask.
+// Factor returns the orthonormal factor of both transforms, before and after the
+// mask.
 func (f *Frame) Factor() float32 { return 1 / (float32(f.N) * float32(f.N)) }
 
-// ObjectRows transforms the strip of the object's rows from row on, and turns it into
-// the columns of strips that lie run floats apart, from its place in the first on.
+// ObjectRows transforms the strip of the object's rows from row on, and transposes it
+// into the columns of strips that are run floats apart, starting at its place in the
+// first.
 func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, object []float32, row int) {
 	l := f.Lines.Layout()
 	for at := f.Left; at < f.Right; {
@@ -94,8 +96,8 @@ func (f *Frame) ObjectRows(w *Space, to []float32, run int, columns [2]int, obje
 	f.Lines.TurnBack(f.Set, to, run, w.A, columns)
 }
 
-// Mask is to = factor·mask·from for a strip of columns. The mask begins with the strip's
-// first element; its rows lie pitch apart. to may be from.
+// Mask computes to = factor·mask·from for a strip of columns. The mask starts at the
+// strip's first element; its rows are pitch apart. to may be from.
 func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
@@ -103,7 +105,7 @@ func (f *Frame) Mask(to, from, mask []float32, pitch int, factor float32) {
 	}
 }
 
-// MaskAdd is Mask that adds to what is there.
+// MaskAdd is Mask, but adds to the destination.
 func (f *Frame) MaskAdd(to, from, mask []float32, pitch int, factor float32) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
@@ -111,7 +113,7 @@ func (f *Frame) MaskAdd(to, from, mask []float32, pitch int, factor float32) {
 	}
 }
 
-// line is the space's strip for lines that are zero outside the columns.
+// line returns the space's strip for lines that are zero outside the columns.
 func (f *Frame) line(w *Space, columns [2]int) []float32 {
 	if w.columns != columns {
 		clear(w.line)
@@ -120,8 +122,8 @@ func (f *Frame) line(w *Space, columns [2]int) []float32 {
 	return w.line
 }
 
-// ImageRows turns the columns of strips that lie run floats apart, from the place of a
-// strip of rows in the first on, into these rows, and transforms them.
+// ImageRows transposes the columns of strips that are run floats apart into a strip of
+// rows, starting at its place in the first, and transforms the rows.
 func (f *Frame) ImageRows(w *Space, to, field []float32, run int, columns [2]int) {
 	line := f.line(w, columns)
 	f.Lines.Turn(f.Set, line, field, run, columns)
@@ -129,7 +131,7 @@ func (f *Frame) ImageRows(w *Space, to, field []float32, run int, columns [2]int
 }
 
 // Amplitudes writes the moduli of a strip of the image's rows to the space's amplitudes,
-// or adds them there.
+// or adds them to those.
 func (f *Frame) Amplitudes(w *Space, z []float32, add bool) {
 	l := f.Lines.Layout()
 	for i := 0; i < f.N; i += 64 {
@@ -137,15 +139,15 @@ func (f *Frame) Amplitudes(w *Space, z []float32, add bool) {
 	}
 }
 
-// Flip writes the space's amplitudes of the strip of the image's rows from row on to the
-// plane, as the telescope flips it.
+// Flip writes the space's amplitudes, of the strip of the image's rows from row on, to
+// the plane, flipped as the telescope does.
 func (f *Frame) Flip(plane []float32, w *Space, row int) {
 	f.Set.TransposeSquares(f.N/vec.StripLanes, plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes,
 		w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes)
 }
 
-// Unflip reads a plane that the telescope flipped into the space's amplitudes, the strip
-// of the image's rows from row on: Flip the other way.
+// Unflip is the inverse of Flip: it reads the strip of the image's rows from row on, of
+// a plane flipped by the telescope, into the space's amplitudes.
 func (f *Frame) Unflip(w *Space, plane []float32, row int) {
 	f.Set.TransposeSquares(f.N/vec.StripLanes, w.Amplitudes, (f.N-1)*vec.StripLanes, -vec.StripLanes, -vec.StripLanes*vec.StripLanes,
 		plane, (f.N-1-row)*f.N, -f.N, vec.StripLanes)

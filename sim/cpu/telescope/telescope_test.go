@@ -42,7 +42,7 @@ func TestWiden(t *testing.T) {
 	}
 }
 
-// A plane taken apart into strips is the flipped plane when it is put together.
+// A plane split into strips and reassembled is the flipped plane.
 func TestUnflippedStripsFlipBack(t *testing.T) {
 	const n = 64
 	lines, err := fft.NewLines(n)

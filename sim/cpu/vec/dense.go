@@ -70,8 +70,8 @@ func amsgradOuter(p, m, v, largest, x []float32, factor float32, c *AdamScalars)
 	}
 }
 
-// adamOuterProducts is products of rows of weights, which lie one after the other, before
-// they are updated with the gradient factors[r]·x:
+// adamOuterProducts computes products of consecutive rows of weights, then updates the
+// rows with the gradient factors[r]·x:
 //
 //	out[r] = Σ over j of p[r·n + j] · x[j];  adamOuter of row r
 func adamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {

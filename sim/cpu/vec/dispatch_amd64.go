@@ -2,12 +2,12 @@
 
 package vec
 
-// The methods check lengths where that costs nothing; of tables of
-// indices the caller says the truth, and the plain Go forms check it.
+// The methods check lengths where that costs nothing; tables of indices must be
+// correct; the plain Go forms check them.
 
 var built = []Set{Go, AVX2, AVX512}
 
-// TileRows is the most rows that one tile keeps in registers.
+// TileRows is the maximum number of rows that one tile keeps in registers.
 func (s Set) TileRows() int { return [...]int{Go: 2, AVX2: 4, AVX512: 8}[s] }
 
 // DotRows is the same for dot products.
@@ -64,7 +64,7 @@ func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x 
 	if whole == k {
 		return
 	}
-	// The last group has fewer segments than the kernels write sums.
+	// The last group has fewer segments than the sums the kernels write.
 	var last [4]int32
 	for i := range last {
 		last[i] = segments[min(whole+i, k-1)]
@@ -78,7 +78,7 @@ func (s Set) Dots(out []float32, pitch, rows int, p []float32, stride, n int, x 
 	}
 }
 
-// dotGroups is Dots for a number of segments that four divides.
+// dotGroups is Dots for a number of segments divisible by four.
 func (s Set) dotGroups(out []float32, pitch, rows int, p []float32, stride, n int, x []float32, segments []int32) {
 	groups, xs, ss := len(segments)/4, &x[0], &segments[0]
 	for r := 0; r < rows; {
@@ -133,7 +133,7 @@ func (s Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
 	}
 }
 
-// CopyRows moves elements of rows; see copyRows.
+// CopyRows copies elements of rows; see copyRows.
 func (s Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	if s == Go || rows <= 0 || n <= 0 {
 		copyRows(y, yPitch, x, xPitch, rows, n)
@@ -147,7 +147,7 @@ func (s Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int)
 	}
 }
 
-// EveryOther moves every other element of rows; see everyOther.
+// EveryOther copies every other element of rows; see everyOther.
 func (s Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	if s == Go || rows <= 0 || n <= 0 {
 		everyOther(y, yPitch, x, xPitch, rows, n)

@@ -4,7 +4,7 @@ package vec
 
 var built = []Set{Go}
 
-// TileRows is the most rows that one tile keeps in registers.
+// TileRows is the maximum number of rows that one tile keeps in registers.
 func (Set) TileRows() int { return 2 }
 
 // DotRows is the same for dot products.
@@ -28,43 +28,43 @@ func (Set) AMSGrad(p, m, v, largest, g []float32, c *AdamScalars) {
 	amsgrad(p, m, v, largest, g, c)
 }
 
-// Scale is y[i] = w·x[i].
+// Scale computes y[i] = w·x[i].
 func (Set) Scale(y, x []float32, w float32) { scale(y, x, w) }
 
-// Add is y[i] = a[i] + b[i].
+// Add computes y[i] = a[i] + b[i].
 func (Set) Add(y, a, b []float32) { add(y, a, b) }
 
-// Axpy is y[i] += w·x[i].
+// Axpy computes y[i] += w·x[i].
 func (Set) Axpy(y, x []float32, w float32) { axpy(y, x, w) }
 
-// CopyRows moves elements of rows; see copyRows.
+// CopyRows copies elements of rows; see copyRows.
 func (Set) CopyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	copyRows(y, yPitch, x, xPitch, rows, n)
 }
 
-// EveryOther moves every other element of rows; see everyOther.
+// EveryOther copies every other element of rows; see everyOther.
 func (Set) EveryOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	everyOther(y, yPitch, x, xPitch, rows, n)
 }
 
-// NonZero tells whether an element is neither 0 nor −0.
+// NonZero reports whether an element is neither 0 nor −0.
 func (Set) NonZero(x []float32) bool { return nonZero(x) }
 
-// ReLU is y[i] = max(x[i], 0); a NaN stays one.
+// ReLU computes y[i] = max(x[i], 0); a NaN stays one.
 func (Set) ReLU(y, x []float32) { relu(y, x) }
 
-// ReLUGrad is gx[i] = gy[i] where y[i] > 0, else 0.
+// ReLUGrad computes gx[i] = gy[i] where y[i] > 0, else 0.
 func (Set) ReLUGrad(gx, y, gy []float32) { reluGrad(gx, y, gy) }
 
-// Normalise is y[i] = (x[i] − mean)·factor + shift.
+// Normalise computes y[i] = (x[i] − mean)·factor + shift.
 func (Set) Normalise(y, x []float32, mean, factor, shift float32) {
 	normalise(y, x, mean, factor, shift)
 }
 
-// NormGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+// NormGrad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
 func (Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 	normGrad(gx, x, gy, mean, factor, slope, shift)
 }
 
-// Mask is y[i] = z[i]·m[i].
+// Mask computes y[i] = z[i]·m[i].
 func (Set) Mask(y, z []complex64, m []float32) { mask(y, z, m) }

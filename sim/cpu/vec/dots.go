@@ -83,7 +83,7 @@ func dot1x4(p, x0, x1, x2, x3 []float32, r *[4]float32) {
 	r[3] += a3
 }
 
-// dot is Σ p[i]·x[i].
+// dot computes Σ p[i]·x[i].
 func dot(p, x []float32) float32 {
 	x = x[:len(p)]
 	var a, b float32

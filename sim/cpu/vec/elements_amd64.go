@@ -2,7 +2,7 @@
 
 package vec
 
-// Scale is y[i] = w·x[i].
+// Scale computes y[i] = w·x[i].
 func (s Set) Scale(y, x []float32, w float32) {
 	n := len(y)
 	if s == Go || n == 0 {
@@ -17,7 +17,7 @@ func (s Set) Scale(y, x []float32, w float32) {
 	}
 }
 
-// Add is y[i] = a[i] + b[i].
+// Add computes y[i] = a[i] + b[i].
 func (s Set) Add(y, a, b []float32) {
 	n := len(y)
 	if s == Go || n == 0 {
@@ -32,7 +32,7 @@ func (s Set) Add(y, a, b []float32) {
 	}
 }
 
-// Axpy is y[i] += w·x[i].
+// Axpy computes y[i] += w·x[i].
 func (s Set) Axpy(y, x []float32, w float32) {
 	n := len(y)
 	if s == Go || n == 0 {
@@ -47,7 +47,7 @@ func (s Set) Axpy(y, x []float32, w float32) {
 	}
 }
 
-// ReLU is y[i] = max(x[i], 0); a NaN stays one.
+// ReLU computes y[i] = max(x[i], 0); a NaN stays one.
 func (s Set) ReLU(y, x []float32) {
 	n := len(y)
 	if s == Go || n == 0 {
@@ -62,7 +62,7 @@ func (s Set) ReLU(y, x []float32) {
 	}
 }
 
-// ReLUGrad is gx[i] = gy[i] where y[i] > 0, else 0.
+// ReLUGrad computes gx[i] = gy[i] where y[i] > 0, else 0.
 func (s Set) ReLUGrad(gx, y, gy []float32) {
 	n := len(gx)
 	if s == Go || n == 0 {
@@ -77,7 +77,7 @@ func (s Set) ReLUGrad(gx, y, gy []float32) {
 	}
 }
 
-// Normalise is y[i] = (x[i] − mean)·factor + shift.
+// Normalise computes y[i] = (x[i] − mean)·factor + shift.
 func (s Set) Normalise(y, x []float32, mean, factor, shift float32) {
 	n := len(y)
 	if s == Go || n == 0 {
@@ -92,7 +92,7 @@ func (s Set) Normalise(y, x []float32, mean, factor, shift float32) {
 	}
 }
 
-// NormGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+// NormGrad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
 func (s Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 	n := len(gx)
 	if s == Go || n == 0 {
@@ -107,7 +107,7 @@ func (s Set) NormGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 	}
 }
 
-// Mask is y[i] = z[i]·m[i].
+// Mask computes y[i] = z[i]·m[i].
 func (s Set) Mask(y, z []complex64, m []float32) {
 	n := len(y)
 	whole := n &^ 7 // sixteen floats

@@ -5,11 +5,11 @@ import "prismtop/sim/tensor"
 // Conversions of mixed precision. Package tensor has those between float32 and the
 // 16-bit types.
 
-// split takes x apart into two values of bfloat16:
+// split splits x into two bfloat16 values:
 //
 //	high[i] = bf16(x[i]);  low[i] = bf16(x[i] − high[i])
 //
-// x = high + low but for 2⁻¹⁷ of it. An infinite x has a NaN for its low part.
+// x = high + low to a relative 2⁻¹⁷. The low part of an infinite x is NaN.
 func split(high, low, x []float32) {
 	for i, v := range x[:len(high)] {
 		h := tensor.BF16ToF32(tensor.F32ToBF16(v))

@@ -4,7 +4,7 @@ package vec
 
 import "prismtop/sim/tensor"
 
-// Widen makes float32 of elements of a 16-bit type; see tensor.Widen.
+// Widen converts elements of a 16-bit type to float32; see tensor.Widen.
 func (s Set) Widen(d tensor.DType, y []float32, x []uint16) {
 	n := s.wholeVectors(len(y))
 	x = x[:len(y)]
@@ -25,7 +25,7 @@ func (s Set) Widen(d tensor.DType, y []float32, x []uint16) {
 	tensor.Widen(d, y[n:], x[n:])
 }
 
-// Narrow rounds float32 to elements of a 16-bit type; see tensor.Narrow.
+// Narrow rounds float32 values to a 16-bit type; see tensor.Narrow.
 func (s Set) Narrow(d tensor.DType, y []uint16, x []float32) {
 	n := s.wholeVectors(len(y))
 	x = x[:len(y)]
@@ -46,10 +46,10 @@ func (s Set) Narrow(d tensor.DType, y []uint16, x []float32) {
 	tensor.Narrow(d, y[n:], x[n:])
 }
 
-// wholeVectors is how many of n elements fill vectors.
+// wholeVectors is the number of n elements that fill whole vectors.
 func (s Set) wholeVectors(n int) int { return [...]int{Go: 0, AVX2: n &^ 7, AVX512: n &^ 15}[s] }
 
-// Split takes float32 apart into two values of bfloat16; see split.
+// Split splits float32 values into two bfloat16 values each; see split.
 func (s Set) Split(high, low, x []float32) {
 	n := len(high)
 	if s == Go || n == 0 {
@@ -64,7 +64,8 @@ func (s Set) Split(high, low, x []float32) {
 	}
 }
 
-// SplitSum is Split with the sum of both in place of the low part; see splitSum.
+// SplitSum is Split with the sum of both parts in place of the low part; see
+// splitSum.
 func (s Set) SplitSum(high, sum, x []float32) {
 	n := len(high)
 	if s == Go || n == 0 {

@@ -4,7 +4,7 @@ import "math"
 
 // Losses of single pixels. Every slice has at least the length of the first.
 
-// absoluteSums is Σ|p[i] − t[i]| and Σ|t[i]|.
+// absoluteSums computes Σ|p[i] − t[i]| and Σ|t[i]|.
 func absoluteSums(p, t []float32) (differences, targets float64) {
 	t = t[:len(p)]
 	for i, v := range p {
@@ -14,7 +14,7 @@ func absoluteSums(p, t []float32) (differences, targets float64) {
 	return differences, targets
 }
 
-// squareSums is Σ(p[i] − t[i])² and Σt[i]².
+// squareSums computes Σ(p[i] − t[i])² and Σt[i]².
 func squareSums(p, t []float32) (differences, targets float64) {
 	t = t[:len(p)]
 	for i, v := range p {
@@ -26,7 +26,7 @@ func squareSums(p, t []float32) (differences, targets float64) {
 	return differences, targets
 }
 
-// signs is gp[i] = f·sign(p[i] − t[i]), 0 where they are equal.
+// signs computes gp[i] = f·sign(p[i] − t[i]), 0 where they are equal.
 func signs(gp, p, t []float32, f float32) {
 	p, t = p[:len(gp)], t[:len(gp)]
 	for i := range gp {
@@ -42,7 +42,7 @@ func signs(gp, p, t []float32, f float32) {
 	}
 }
 
-// differences is gp[i] = f·(p[i] − t[i]).
+// differences computes gp[i] = f·(p[i] − t[i]).
 func differences(gp, p, t []float32, f float32) {
 	p, t = p[:len(gp)], t[:len(gp)]
 	for i := range gp {

@@ -2,7 +2,7 @@
 
 package vec
 
-// AbsoluteSums is Σ|p[i] − t[i]| and Σ|t[i]|. The assembly adds in
+// AbsoluteSums computes Σ|p[i] − t[i]| and Σ|t[i]|. The assembly adds in
 // float32 by lanes, so p should not be longer than a few thousand.
 func (s Set) AbsoluteSums(p, t []float32) (differences, targets float64) {
 	n := len(p)
@@ -23,7 +23,7 @@ func (s Set) AbsoluteSums(p, t []float32) (differences, targets float64) {
 	return differences, targets
 }
 
-// SquareSums is Σ(p[i] − t[i])² and Σt[i]². The assembly adds in
+// SquareSums computes Σ(p[i] − t[i])² and Σt[i]². The assembly adds in
 // float32 by lanes, so p should not be longer than a few thousand.
 func (s Set) SquareSums(p, t []float32) (differences, targets float64) {
 	n := len(p)
@@ -44,7 +44,7 @@ func (s Set) SquareSums(p, t []float32) (differences, targets float64) {
 	return differences, targets
 }
 
-// Signs is gp[i] = f·sign(p[i] − t[i]), 0 where they are equal.
+// Signs computes gp[i] = f·sign(p[i] − t[i]), 0 where they are equal.
 func (s Set) Signs(gp, p, t []float32, f float32) {
 	n := len(gp)
 	if s == Go || n == 0 {
@@ -59,7 +59,7 @@ func (s Set) Signs(gp, p, t []float32, f float32) {
 	}
 }
 
-// Differences is gp[i] = f·(p[i] − t[i]).
+// Differences computes gp[i] = f·(p[i] − t[i]).
 func (s Set) Differences(gp, p, t []float32, f float32) {
 	n := len(gp)
 	if s == Go || n == 0 {

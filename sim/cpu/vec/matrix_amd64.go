@@ -35,7 +35,7 @@ func (s Set) Products(out, w []float32, pitch int, x []float32) {
 	for ; r+3 < rows; r += 4 {
 		s.products4((*[4]float32)(out[r:]), w[r*pitch:], pitch, x)
 	}
-	for ; r < rows; r++ { // the kernel's four rows are one
+	for ; r < rows; r++ { // the kernel's four rows are the same row
 		var sums [4]float32
 		s.products4(&sums, w[r*pitch:], 0, x)
 		out[r] = sums[0]
@@ -80,8 +80,8 @@ func (s Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *Adam
 	}
 }
 
-// AdamOuterProducts is Products of rows of p with x, and then AdamOuter of each; see
-// adamOuterProducts.
+// AdamOuterProducts computes Products of rows of p with x, then AdamOuter of each
+// row; see adamOuterProducts.
 func (s Set) AdamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {
 	n, rows := len(x), len(out)
 	if s == Go || n == 0 || rows == 0 {

@@ -18,8 +18,8 @@ func (Set) AMSGradOuter(p, m, v, largest, x []float32, factor float32, c *AdamSc
 	amsgradOuter(p, m, v, largest, x, factor, c)
 }
 
-// AdamOuterProducts is Products of rows of p with x, and then AdamOuter of each; see
-// adamOuterProducts.
+// AdamOuterProducts computes Products of rows of p with x, then AdamOuter of each
+// row; see adamOuterProducts.
 func (Set) AdamOuterProducts(out, p, m, v, x, factors []float32, c *AdamScalars) {
 	adamOuterProducts(out, p, m, v, x, factors, c)
 }

@@ -2,10 +2,10 @@ package vec
 
 import "math"
 
-// modulusStrip gives the amplitudes of rows of sixteen complex lanes, StripLanes floats
-// a row, and replaces the rows by their directions z/|z|, 0 where z is 0, with real and
-// imaginary parts swapped, as an inverse transform wants them. With add it adds to the
-// amplitudes that are there.
+// modulusStrip computes the amplitudes of rows of sixteen complex lanes, StripLanes
+// floats a row, and replaces the rows by their directions z/|z| (0 where z is 0) with
+// real and imaginary parts swapped, ready for an inverse transform. With add it
+// accumulates the amplitudes.
 func modulusStrip(add bool, rows int, z, amplitude []float32) {
 	for i := range rows {
 		row, to := stripAt(z, i*StripRow), amplitude[i*StripLanes:][:StripLanes]

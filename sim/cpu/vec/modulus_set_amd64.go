@@ -2,7 +2,8 @@
 
 package vec
 
-// ModulusStrip takes amplitudes and directions of complex rows; see modulusStrip.
+// ModulusStrip computes amplitudes and directions of complex rows; see
+// modulusStrip.
 func (s Set) ModulusStrip(add bool, rows int, z, amplitude []float32) {
 	if s == Go || rows <= 0 {
 		modulusStrip(add, rows, z, amplitude)

@@ -2,7 +2,8 @@
 
 package vec
 
-// ModulusStrip takes amplitudes and directions of complex rows; see modulusStrip.
+// ModulusStrip computes amplitudes and directions of complex rows; see
+// modulusStrip.
 func (Set) ModulusStrip(add bool, rows int, z, amplitude []float32) {
 	modulusStrip(add, rows, z, amplitude)
 }

@@ -2,7 +2,7 @@
 
 package vec
 
-// NonZero tells whether an element is neither 0 nor −0.
+// NonZero reports whether an element is neither 0 nor −0.
 func (s Set) NonZero(x []float32) bool {
 	switch {
 	case s == Go || len(x) == 0:

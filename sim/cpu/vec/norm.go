@@ -2,8 +2,8 @@ package vec
 
 // Passes of batch normalisation. Every slice has at least the length of the first.
 
-// moments is Σ (x[i] − shift) and Σ (x[i] − shift)², in float64. A shift within the
-// values keeps the digits of their variance when they are far from 0.
+// moments computes Σ (x[i] − shift) and Σ (x[i] − shift)², in float64. A shift within the
+// range of the values preserves the precision of the variance when they are far from 0.
 func moments(x []float32, shift float32) (total, square float64) {
 	for _, v := range x {
 		d := float64(v) - float64(shift)
@@ -13,8 +13,8 @@ func moments(x []float32, shift float32) (total, square float64) {
 	return total, square
 }
 
-// normGradSums is Σ gy[i] and Σ gy[i]·(x[i] − mean), added in float64, in two
-// interleaved parts.
+// normGradSums computes Σ gy[i] and Σ gy[i]·(x[i] − mean), summed in float64, in
+// two interleaved parts.
 func normGradSums(x, gy []float32, mean float32) (total, product float64) {
 	gy = gy[:len(x)]
 	var t0, t1, p0, p1 float64
@@ -34,8 +34,8 @@ func normGradSums(x, gy []float32, mean float32) (total, product float64) {
 	return t0 + t1, p0 + p1
 }
 
-// normReLUGradSums is normGradSums without gy[i] where (x[i] − mean)·factor + shift
-// is at most 0.
+// normReLUGradSums is normGradSums with gy[i] = 0 where (x[i] − mean)·factor +
+// shift ≤ 0.
 func normReLUGradSums(x, gy []float32, mean, factor, shift float32) (total, product float64) {
 	gy = gy[:len(x)]
 	for i, v := range x {
@@ -47,7 +47,7 @@ func normReLUGradSums(x, gy []float32, mean, factor, shift float32) (total, prod
 	return total, product
 }
 
-// normaliseReLU is y[i] = max((x[i] − mean)·factor + shift, 0); a NaN stays one.
+// normaliseReLU computes y[i] = max((x[i] − mean)·factor + shift, 0); a NaN stays one.
 func normaliseReLU(y, x []float32, mean, factor, shift float32) {
 	x = x[:len(y)]
 	for i := range y {
@@ -55,8 +55,8 @@ func normaliseReLU(y, x []float32, mean, factor, shift float32) {
 	}
 }
 
-// normGradReLU is gx[i] = factor·gy[i] + slope·(x[i] − mean) + add, without gy[i]
-// where (x[i] − mean)·factor + shift is at most 0.
+// normGradReLU computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + add, with gy[i] =
+// 0 where (x[i] − mean)·factor + shift ≤ 0.
 func normGradReLU(gx, x, gy []float32, mean, factor, shift, slope, add float32) {
 	x, gy = x[:len(gx)], gy[:len(gx)]
 	for i := range gx {

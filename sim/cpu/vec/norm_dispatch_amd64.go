@@ -2,7 +2,7 @@
 
 package vec
 
-// Moments is Σ (x[i] − shift) and Σ (x[i] − shift)², in float64; see moments.
+// Moments computes Σ (x[i] − shift) and Σ (x[i] − shift)², in float64; see moments.
 func (s Set) Moments(x []float32, shift float32) (total, square float64) {
 	if s == Go || len(x) == 0 {
 		return moments(x, shift)
@@ -29,7 +29,7 @@ func (s Set) pair(lanes *[16]float64) (first, second float64) {
 	return first, second
 }
 
-// NormGradSums is Σ gy[i] and Σ gy[i]·(x[i] − mean); see normGradSums.
+// NormGradSums computes Σ gy[i] and Σ gy[i]·(x[i] − mean); see normGradSums.
 func (s Set) NormGradSums(x, gy []float32, mean float32) (total, product float64) {
 	n := len(x)
 	if s == Go || n == 0 {
@@ -45,7 +45,8 @@ func (s Set) NormGradSums(x, gy []float32, mean float32) (total, product float64
 	return s.pair(&lanes)
 }
 
-// NormReLUGradSums is NormGradSums of what a ReLU let through; see normReLUGradSums.
+// NormReLUGradSums is NormGradSums over the elements that a ReLU passed; see
+// normReLUGradSums.
 func (s Set) NormReLUGradSums(x, gy []float32, mean, factor, shift float32) (total, product float64) {
 	n := len(x)
 	if s == Go || n == 0 {
@@ -61,7 +62,7 @@ func (s Set) NormReLUGradSums(x, gy []float32, mean, factor, shift float32) (tot
 	return s.pair(&lanes)
 }
 
-// NormaliseReLU is y[i] = max((x[i] − mean)·factor + shift, 0); a NaN stays one.
+// NormaliseReLU computes y[i] = max((x[i] − mean)·factor + shift, 0); a NaN stays one.
 func (s Set) NormaliseReLU(y, x []float32, mean, factor, shift float32) {
 	n := len(y)
 	if s == Go || n == 0 {
@@ -76,7 +77,7 @@ func (s Set) NormaliseReLU(y, x []float32, mean, factor, shift float32) {
 	}
 }
 
-// NormGradReLU is NormGrad of what a ReLU let through; see normGradReLU.
+// NormGradReLU is NormGrad for the elements that a ReLU passed; see normGradReLU.
 func (s Set) NormGradReLU(gx, x, gy []float32, mean, factor, shift, slope, add float32) {
 	n := len(gx)
 	if s == Go || n == 0 {

@@ -1,9 +1,9 @@
 package vec
 
-// A patch is what the 4×4 taps of a transposed convolution of stride 2 see of the
-// large grid from one pixel of the small one: PatchFloats numbers in the order of
-// the weights. Products with patches are matrix products, and patches of
-// neighbours overlap by half.
+// A patch is the part of the large grid under the 4×4 taps of a transposed
+// convolution of stride 2 at one pixel of the small grid: PatchFloats numbers in
+// the order of the weights. Products with patches are matrix products, and
+// neighbouring patches overlap by half.
 
 // PatchFloats is the size of a patch.
 const PatchFloats = 16
@@ -26,8 +26,8 @@ func outer(c []float32, cm, cv, rows, panels int, a []float32, am, ak int, b []f
 	}
 }
 
-// inner multiplies rows of a with n patches for each sixteen elements of a row; n
-// is a multiple of four:
+// inner multiplies rows of a with patches, n for each sixteen elements of a row;
+// n is a multiple of four:
 //
 //	out[m·pitch + p] = Σ over k and i of a[m·am + 16·k + i] · g[k·step + 16·p + i]
 func inner(out []float32, pitch, rows, n int, a []float32, am int, g []float32, step, k int) {
@@ -55,14 +55,14 @@ func patches(y, x []float32, pitch, n, rows int) {
 	}
 }
 
-// fold is the adjoint of patches where two rows of patches overlap. Of rows + 1
-// rows of n patches it adds the lower half of each and the upper half of the next:
-// of j = 0 … n, r = 0, 1 and c = 0, 1,
+// fold is the adjoint of patches where two rows of patches overlap. For rows + 1
+// rows of n patches, it adds the lower half of each row to the upper half of the
+// next: for j = 0 … n, r = 0, 1 and c = 0, 1,
 //
 //	y[(2·i + r)·pitch + 2·j + c] = (p[i+1, j, r, c] + p[i, j, 2+r, c]) + (p[i+1, j−1, r, 2+c] + p[i, j−1, 2+r, 2+c])
 //
-// with zeros for patches that do not exist. Two elements of each row of y beyond
-// those may be overwritten: a pitch has room for 2·n + 4.
+// with zeros for missing patches. Two more elements of each row of y may be
+// overwritten: the pitch must be at least 2·n + 4.
 func fold(y []float32, pitch int, p []float32, n, rows int) {
 	for i := range 2 * rows {
 		row := y[i*pitch:][:2*n+2]

@@ -73,7 +73,7 @@ func outerLastAVX512(c []float32, cm, rows int, a []float32, am, ak int, b []flo
 	}
 }
 
-// outerAVX2 is Outer for one panel, which is two vectors.
+// outerAVX2 is Outer for one panel of two vectors.
 func outerAVX2(c []float32, cm, rows int, a []float32, am, ak int, b []float32, bk, k, sum int) {
 	const half = PatchFloats / 2
 	for m := 0; m < rows; {
@@ -139,7 +139,7 @@ func (s Set) Patches(y, x []float32, pitch, n, rows int) {
 	patchesAVX2(&y[0], &x[0], pitch, n, rows)
 }
 
-// Fold adds patches where they overlap; see fold.
+// Fold adds overlapping patches; see fold.
 func (s Set) Fold(y []float32, pitch int, p []float32, n, rows int) {
 	if s == Go || n <= 0 || rows <= 0 {
 		fold(y, pitch, p, n, rows)
@@ -149,7 +149,7 @@ func (s Set) Fold(y []float32, pitch int, p []float32, n, rows int) {
 	foldAVX2(&y[0], pitch, &p[0], n, rows)
 }
 
-// Prefetch asks for a row that will be read soon.
+// Prefetch prefetches a row that will be read soon.
 func (s Set) Prefetch(x []float32) {
 	if s != Go && len(x) > 0 {
 		prefetchAVX2(&x[0], (len(x)+15)/16)

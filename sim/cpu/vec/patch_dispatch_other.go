@@ -15,8 +15,8 @@ func (Set) Inner(out []float32, pitch, rows, n int, a []float32, am int, g []flo
 // Patches copies windows of a plane; see patches.
 func (Set) Patches(y, x []float32, pitch, n, rows int) { patches(y, x, pitch, n, rows) }
 
-// Fold adds patches where they overlap; see fold.
+// Fold adds overlapping patches; see fold.
 func (Set) Fold(y []float32, pitch int, p []float32, n, rows int) { fold(y, pitch, p, n, rows) }
 
-// Prefetch asks for a row that will be read soon.
+// Prefetch prefetches a row that will be read soon.
 func (Set) Prefetch([]float32) {}

@@ -1,6 +1,6 @@
 package vec
 
-// multiplyAdds is, in each round, four independent sums += x·x.
+// multiplyAdds computes, in each round, four independent sums += x·x.
 //
 //go:noinline
 func multiplyAdds(sums *[4]float32, rounds int, x float32) {
@@ -14,7 +14,7 @@ func multiplyAdds(sums *[4]float32, rounds int, x float32) {
 	*sums = [4]float32{a, b, c, d}
 }
 
-// readAll is Σ x[i], in four sums.
+// readAll computes Σ x[i], in four sums.
 //
 //go:noinline
 func readAll(x []float32) float32 {

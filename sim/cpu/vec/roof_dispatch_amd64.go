@@ -2,8 +2,9 @@
 
 package vec
 
-// MultiplyAdds runs independent fused multiply-adds on registers for so many
-// rounds, at least one, and returns the number of additions and multiplications.
+// MultiplyAdds runs independent fused multiply-adds on registers for the given
+// number of rounds, at least one, and returns the number of additions and
+// multiplications.
 func (s Set) MultiplyAdds(rounds int) int64 {
 	rounds = max(rounds, 1)
 	switch s {
@@ -19,8 +20,8 @@ func (s Set) MultiplyAdds(rounds int) int64 {
 	return int64(rounds) * 4 * 2
 }
 
-// ReadAll reads x once and returns the number of bytes read: those of whole groups
-// of eight vectors.
+// ReadAll reads x once and returns the number of bytes read, a multiple of eight
+// vectors.
 func (s Set) ReadAll(x []float32) int64 {
 	groups := len(x) / (8 * lanesOf(s))
 	if s == Go {
@@ -38,5 +39,5 @@ func (s Set) ReadAll(x []float32) int64 {
 	return 4 * int64(groups*8*lanesOf(s))
 }
 
-// lanesOf is the number of float32 in a vector of a set.
+// lanesOf returns the number of float32 lanes in a vector of the set.
 func lanesOf(s Set) int { return [...]int{Go: 1, AVX2: 8, AVX512: 16}[s] }

@@ -2,8 +2,8 @@
 
 package vec
 
-// MultiplyAdds runs independent multiply-adds on registers for so many rounds and
-// returns the number of additions and multiplications.
+// MultiplyAdds runs independent multiply-adds on registers for the given number
+// of rounds and returns the number of additions and multiplications.
 func (Set) MultiplyAdds(rounds int) int64 {
 	var sums [4]float32
 	multiplyAdds(&sums, rounds, 1)

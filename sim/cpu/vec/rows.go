@@ -4,7 +4,7 @@ import "math"
 
 // Rows of elements. Every slice has at least the length of the first.
 
-// scale is y[i] = w·x[i].
+// scale computes y[i] = w·x[i].
 func scale(y, x []float32, w float32) {
 	x = x[:len(y)]
 	for i := range y {
@@ -12,7 +12,7 @@ func scale(y, x []float32, w float32) {
 	}
 }
 
-// add is y[i] = a[i] + b[i].
+// add computes y[i] = a[i] + b[i].
 func add(y, a, b []float32) {
 	a, b = a[:len(y)], b[:len(y)]
 	for i := range y {
@@ -46,7 +46,7 @@ func reluGrad(gx, y, gy []float32) {
 	}
 }
 
-// normalise is y[i] = (x[i] − mean)·factor + shift.
+// normalise computes y[i] = (x[i] − mean)·factor + shift.
 func normalise(y, x []float32, mean, factor, shift float32) {
 	x = x[:len(y)]
 	for i := range y {
@@ -54,7 +54,7 @@ func normalise(y, x []float32, mean, factor, shift float32) {
 	}
 }
 
-// normGrad is gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
+// normGrad computes gx[i] = factor·gy[i] + slope·(x[i] − mean) + shift.
 func normGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 	x, gy = x[:len(gx)], gy[:len(gx)]
 	for i := range gx {
@@ -62,7 +62,7 @@ func normGrad(gx, x, gy []float32, mean, factor, slope, shift float32) {
 	}
 }
 
-// mask is y[i] = z[i]·m[i].
+// mask computes y[i] = z[i]·m[i].
 func mask(y, z []complex64, m []float32) {
 	z, m = z[:len(y)], m[:len(y)]
 	for i := range y {

@@ -2,7 +2,7 @@ package vec
 
 import "math"
 
-// copyRows moves n elements of each of a number of rows:
+// copyRows copies n elements per row:
 //
 //	y[r·yPitch + i] = x[r·xPitch + i]
 func copyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
@@ -11,7 +11,7 @@ func copyRows(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	}
 }
 
-// everyOther moves every other element of each of a number of rows:
+// everyOther copies every other element of each row:
 //
 //	y[r·yPitch + i] = x[r·xPitch + 2i] for i < n
 func everyOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
@@ -23,7 +23,7 @@ func everyOther(y []float32, yPitch int, x []float32, xPitch, rows, n int) {
 	}
 }
 
-// nonZero tells whether an element is neither 0 nor −0.
+// nonZero reports whether an element is neither 0 nor −0.
 func nonZero(x []float32) bool {
 	any := uint32(0)
 	for _, v := range x {

@@ -16,7 +16,7 @@ func (s Set) SSIMProducts(y, p, t []float32, rows *[TileReach]int32) {
 	}
 }
 
-// BlurTurn blurs and turns tiles; see blurTurn.
+// BlurTurn blurs and transposes tiles; see blurTurn.
 func (s Set) BlurTurn(y []float32, yStep int, x []float32, xStep, tiles int, w *Window) {
 	if s == Go || tiles <= 0 {
 		blurTurn(y, yStep, x, xStep, tiles, w)
@@ -30,7 +30,7 @@ func (s Set) BlurTurn(y []float32, yStep int, x []float32, xStep, tiles int, w *
 	}
 }
 
-// SSIMScore is score of SSIM; it sets sums anew.
+// SSIMScore is score for SSIM; it overwrites sums.
 func (s Set) SSIMScore(y []float32, yStep int, x []float32, xStep, n int, w *Window, sums *[TileSide]float32) {
 	if s == Go || n <= 0 {
 		*sums = [TileSide]float32{}
@@ -45,7 +45,7 @@ func (s Set) SSIMScore(y []float32, yStep int, x []float32, xStep, n int, w *Win
 	}
 }
 
-// ContrastScore is score of the contrast-structure part; it sets sums anew.
+// ContrastScore is score for the contrast-structure part; it overwrites sums.
 func (s Set) ContrastScore(y []float32, yStep int, x []float32, xStep, n int, w *Window, sums *[TileSide]float32) {
 	if s == Go || n <= 0 {
 		*sums = [TileSide]float32{}
@@ -60,12 +60,12 @@ func (s Set) ContrastScore(y []float32, yStep int, x []float32, xStep, n int, w 
 	}
 }
 
-// checkScore panics when a strip is too short.
+// checkScore panics if a strip is too short.
 func checkScore(y []float32, yStep int, x []float32, xStep, n int) {
 	_, _ = y[2*yStep+n*TileSide-1], x[3*xStep+(n+WindowTaps-1)*TileSide-1]
 }
 
-// BlurCombine makes a tile of the gradient; see blurCombine.
+// BlurCombine computes a tile of the gradient; see blurCombine.
 func (s Set) BlurCombine(y []float32, pitch int, p, t, maps []float32, step int, w *Window, factor float32) {
 	if s == Go {
 		blurCombine(y, pitch, p, t, maps, step, w, factor)

@@ -3,25 +3,26 @@ package vec
 import "math"
 
 // SSIM's kernels work on tiles: TileReach or TileSide rows of TileSide elements
-// each, one after the other. A strip is TileSide rows of a plane, turned, so that
-// the pixels of one column are one row of the strip.
+// each, one after the other. A strip is TileSide rows of a plane, transposed: the
+// pixels of one column are one row of the strip.
 const (
 	TileSide   = 16 // rows and columns of a tile
 	WindowTaps = 11 // of SSIM's window (spec/prism.md §5.5)
 	ssimSigma  = 1.5
 
-	// TileReach is the number of rows that a tile is blurred from.
+	// TileReach is the number of rows from which a tile is blurred.
 	TileReach = TileSide + WindowTaps - 1
 
 	ssimC1 = 1e-4 // spec/prism.md §5.5, for a data range of 1
 	ssimC2 = 9e-4
 )
 
-// Window is the middle of a symmetric window and the weights to one side of it.
+// Window is a symmetric window: its centre weight, then the weights on one side.
 type Window [WindowTaps/2 + 1]float32
 
-// SSIMWeights are the middle of SSIM's window and the weights to one side of it: a
-// Gaussian of σ 1.5 along one axis, the whole of which sums to 1.
+// SSIMWeights are the centre weight of SSIM's window and the weights on one side:
+// a Gaussian of σ 1.5 along one axis, normalised so that the whole window sums to
+// 1.
 func SSIMWeights() (w [WindowTaps/2 + 1]float64) {
 	total := 0.0
 	for i := range w {
@@ -37,7 +38,7 @@ func SSIMWeights() (w [WindowTaps/2 + 1]float64) {
 	return w
 }
 
-// SSIMWindow is SSIMWeights as the kernels take it.
+// SSIMWindow is SSIMWeights in the kernels' type.
 func SSIMWindow() (w Window) {
 	for i, v := range SSIMWeights() {
 		w[i] = float32(v)
@@ -46,7 +47,7 @@ func SSIMWindow() (w Window) {
 }
 
 // ssimProducts fills four tiles of TileReach rows from two planes: for the r-th row,
-// which begins at rows[r] in both,
+// which starts at rows[r] in both,
 //
 //	y[0, r, c] = p;  y[1, r, c] = t;  y[2, r, c] = (p − t)²;  y[3, r, c] = p·t
 func ssimProducts(y, p, t []float32, rows *[TileReach]int32) {
@@ -65,8 +66,8 @@ func ssimProducts(y, p, t []float32, rows *[TileReach]int32) {
 	}
 }
 
-// blurTurn blurs tiles of TileReach rows along their columns and turns them into
-// tiles of TileSide rows; tile i begins at y[i·yStep] and x[i·xStep].
+// blurTurn blurs tiles of TileReach rows along their columns and transposes them
+// into tiles of TileSide rows; tile i starts at y[i·yStep] and x[i·xStep].
 //
 //	y[c, r] = Σ window[k]·x[r + k, c]
 func blurTurn(y []float32, yStep int, x []float32, xStep, tiles int, w *Window) {
@@ -82,7 +83,7 @@ func blurTurn(y []float32, yStep int, x []float32, xStep, tiles int, w *Window) 
 	}
 }
 
-// blur is y[c] = Σ window[k]·x[k, c], by pairs of equal weights.
+// blur computes y[c] = Σ window[k]·x[k, c], by pairs of equal weights.
 func (w *Window) blur(y *[TileSide]float32, x []float32) {
 	x = x[:WindowTaps*TileSide]
 	row := func(k int) *[TileSide]float32 { return (*[TileSide]float32)(x[k*TileSide:]) }
@@ -99,8 +100,8 @@ func (w *Window) blur(y *[TileSide]float32, x []float32) {
 
 // score blurs four moments along a strip, from n + 10 of its columns,
 // and writes three strips: the derivatives of each pixel's SSIM, or of its
-// contrast-structure part when not full. It adds to sums[r] how much twice each
-// value of row r lacks to 2.
+// contrast-structure part if not full. It adds 2·(1 − value) to sums[r] for each
+// value of row r.
 func score(y []float32, yStep int, x []float32, xStep, n int, w *Window, sums *[TileSide]float32, full bool) {
 	for j := range n {
 		var moments [4][TileSide]float32
@@ -121,17 +122,17 @@ func score(y []float32, yStep int, x []float32, xStep, n int, w *Window, sums *[
 	}
 }
 
-// ssimElement makes of the blurred p, t, (p−t)² and p·t of a pixel how much twice
-// its SSIM lacks to 2, and SSIM's derivatives by p̄, by p²‾ (twice that) and by pt‾.
-// With σd² the variance of p − t,
+// ssimElement computes, from the blurred p, t, (p−t)² and p·t of a pixel, 2·(1 −
+// SSIM) and the derivatives of SSIM with respect to p̄, p²‾ (doubled) and pt‾. With
+// σd² the variance of p − t,
 //
 //	A1 = 2p̄t̄+C1, A2 = 2σpt+C2, B1 = A1+(p̄−t̄)², B2 = A2+σd², S = A1·A2/(B1·B2)
 //	1−S = (A1·σd² + B2·(p̄−t̄)²)/(B1·B2)
 //	∂S/∂pt‾ = 2·A1/(B1·B2);  ∂S/∂p²‾ = −S/B2
 //	∂S/∂p̄ = 2/(B1·B2)·(t̄·(A2−A1) + p̄·S·(B1−B2))
 //
-// Made of differences of p and t, the lack is accurate for planes that are almost
-// equal and 0 for equal ones.
+// Computed from differences of p and t, 1−S is accurate for nearly equal planes
+// and 0 for equal ones.
 func ssimElement(p, t, difference, product float32) (lack, byMean, bySquare, byProduct float32) {
 	d := (p - t) * (p - t)
 	variance := difference - d
@@ -155,7 +156,8 @@ func contrastElement(p, t, difference, product float32) (lack, byMean, bySquare,
 }
 
 // blurCombine blurs three tiles of TileReach rows, step apart, along their columns
-// and makes a tile of the gradient of them; rows of y, p and t are pitch apart.
+// and combines them into a tile of the gradient; rows of y, p and t are pitch
+// apart.
 //
 //	y = factor·(blur(maps[0]) + p·blur(maps[1]) + t·blur(maps[2]))
 func blurCombine(y []float32, pitch int, p, t, maps []float32, step int, w *Window, factor float32) {

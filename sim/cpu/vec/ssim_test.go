@@ -41,7 +41,7 @@ func TestBlurTurnIsPlainGos(t *testing.T) {
 			const yStep, xStep = TileSide*TileSide + 5, 3
 			x := guarded(t, rng, (tiles-1)*xStep+TileReach*TileSide)
 			got := guarded(t, rng, (tiles-1)*yStep+TileSide*TileSide)
-			want := slices.Clone(got) // with what is between the tiles
+			want := slices.Clone(got) // including the gaps between the tiles
 			s.BlurTurn(got, yStep, x, xStep, tiles, &testWindow)
 			blurTurn(want, yStep, x, xStep, tiles, &testWindow)
 			same(t, "tile", got, want, WindowTaps)
@@ -107,7 +107,7 @@ func TestBlurCombineIsPlainGos(t *testing.T) {
 			size := (TileSide-1)*pitch + TileSide
 			maps := guarded(t, rng, 2*step+TileReach*TileSide)
 			p, u, got := guarded(t, rng, size), guarded(t, rng, size), guarded(t, rng, size)
-			want := slices.Clone(got) // with what is between the rows
+			want := slices.Clone(got) // including the gaps between the rows
 			s.BlurCombine(got, pitch, p, u, maps, step, &testWindow, 0.7)
 			blurCombine(want, pitch, p, u, maps, step, &testWindow, 0.7)
 			same(t, "gradient", got, want, 3*WindowTaps)

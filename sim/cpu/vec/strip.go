@@ -2,18 +2,18 @@ package vec
 
 import "math"
 
-// StripLanes is the number of rows or columns of a plane that the strips of Fourier
-// transforms hold side by side. A row of a strip is StripLanes real parts and then as
-// many imaginary ones; StripRow is its length in floats.
+// StripLanes is the number of rows or columns of a plane held side by side in a strip
+// of a Fourier transform. A row of a strip is StripLanes real parts followed by
+// StripLanes imaginary parts; StripRow is its length in floats.
 const (
 	StripLanes = 16
 	StripRow   = 2 * StripLanes
 )
 
-// Butterflies are the groups of one pass of a Fourier transform, distances in floats.
-// Group g reads the rows of lanes at g·InStep + j·InStride for j below the radix and
-// writes result k to g·OutStep + k·OutStride; of radix 8 the results from 4 on are
-// Half further than result k−4. A pass may write where the group has read.
+// Butterflies describes the groups of one pass of a Fourier transform, with distances
+// in floats. Group g reads the rows of lanes at g·InStep + j·InStride for j below the
+// radix and writes result k to g·OutStep + k·OutStride; for radix 8, result k ≥ 4
+// lies Half after result k−4. A pass may run in place.
 type Butterflies struct {
 	Groups                   int
 	InStep, InStride         int
@@ -84,22 +84,22 @@ func butterfly(v *[8]complex64, radix int) {
 	}
 }
 
-// turn is −i·z.
+// turn returns −i·z.
 func turn(z complex64) complex64 { return complex(imag(z), -real(z)) }
 
-// quarters is the transform of four points.
+// quarters computes the transform of four points.
 func quarters(a, b, c, d complex64) (p, q, r, s complex64) {
 	even, odd := a+c, b+d
 	x, y := a-c, turn(b-d)
 	return even + odd, x + y, even - odd, x - y
 }
 
-// transposeSquares is, for each square of sixteen by sixteen floats,
+// transposeSquares computes, for each square of sixteen by sixteen floats,
 //
 //	dst[j·dstPitch + i] = src[i·srcPitch + j]
 //
-// with src and dst a step further for every square. src and dst are where the first
-// square begins; pitches and steps may be negative.
+// src and dst, the start of the first square, advance by a step for every square;
+// pitches and steps may be negative.
 func transposeSquares(squares int, dst []float32, to, dstPitch, dstStep int, src []float32, from, srcPitch, srcStep int) {
 	for q := range squares {
 		for i := range StripLanes {
@@ -111,8 +111,8 @@ func transposeSquares(squares int, dst []float32, to, dstPitch, dstStep int, src
 	}
 }
 
-// splitRows moves sixteen complex values of each row: the real parts to dst[re:], the
-// imaginary ones to dst[im:].
+// splitRows splits sixteen complex values of each row: the real parts go to dst[re:],
+// the imaginary ones to dst[im:].
 func splitRows(rows int, dst []float32, re, im, dstPitch int, src []complex64, srcPitch int) {
 	for r := range rows {
 		a, b := dst[re+r*dstPitch:][:StripLanes], dst[im+r*dstPitch:][:StripLanes]
@@ -122,8 +122,8 @@ func splitRows(rows int, dst []float32, re, im, dstPitch int, src []complex64, s
 	}
 }
 
-// joinRows is the way back, times a factor. A row's values may be joined where its
-// parts lie.
+// joinRows is the inverse of splitRows, times a factor. A row may be joined in
+// place.
 func joinRows(rows int, dst []complex64, dstPitch int, src []float32, re, im, srcPitch int, factor float32) {
 	for r := range rows {
 		a, b := *(*[StripLanes]float32)(src[re+r*srcPitch:]), *(*[StripLanes]float32)(src[im+r*srcPitch:])
@@ -134,7 +134,7 @@ func joinRows(rows int, dst []complex64, dstPitch int, src []float32, re, im, sr
 	}
 }
 
-// maskStrip is dst = factor·mask·src for rows of sixteen complex lanes, and maskStripAdd
+// maskStrip computes dst = factor·mask·src for rows of sixteen complex lanes, and maskStripAdd
 // adds to dst. The mask is real.
 func maskStrip(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
 	for r := range rows {

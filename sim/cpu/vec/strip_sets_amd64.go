@@ -2,8 +2,8 @@
 
 package vec
 
-// Pass is one pass of a Fourier transform over a strip, written from out[at] on; see
-// pass. Without twiddles the radix is 8.
+// Pass runs one pass of a Fourier transform over a strip and writes from out[at] on;
+// see pass. Without twiddles the radix is 8.
 func (s Set) Pass(radix int, out []float32, at int, in []float32, b *Butterflies, twiddles []float32) {
 	if s == Go || b.Groups <= 0 {
 		pass(radix, out, at, in, b, twiddles)
@@ -55,7 +55,8 @@ func (s Set) TransposeSquares(squares int, dst []float32, to, dstPitch, dstStep 
 	}
 }
 
-// SplitRows moves rows of complex values to real and imaginary parts; see splitRows.
+// SplitRows splits rows of complex values into real and imaginary parts; see
+// splitRows.
 func (s Set) SplitRows(rows int, dst []float32, re, im, dstPitch int, src []complex64, srcPitch int) {
 	if s == Go || rows <= 0 {
 		splitRows(rows, dst, re, im, dstPitch, src, srcPitch)
@@ -69,7 +70,7 @@ func (s Set) SplitRows(rows int, dst []float32, re, im, dstPitch int, src []comp
 	}
 }
 
-// JoinRows is the way back, times a factor; see joinRows.
+// JoinRows is the inverse of SplitRows, times a factor; see joinRows.
 func (s Set) JoinRows(rows int, dst []complex64, dstPitch int, src []float32, re, im, srcPitch int, factor float32) {
 	if s == Go || rows <= 0 {
 		joinRows(rows, dst, dstPitch, src, re, im, srcPitch, factor)
@@ -97,7 +98,7 @@ func (s Set) MaskStrip(rows int, dst []float32, dstStep int, src []float32, srcS
 	}
 }
 
-// MaskStripAdd is MaskStrip that adds to what is there.
+// MaskStripAdd is MaskStrip, but adds to dst.
 func (s Set) MaskStripAdd(rows int, dst []float32, dstStep int, src []float32, srcStep int, mask []float32, maskStep int, factor float32) {
 	if s == Go || rows <= 0 {
 		maskStripAdd(rows, dst, dstStep, src, srcStep, mask, maskStep, factor)
@@ -111,8 +112,8 @@ func (s Set) MaskStripAdd(rows int, dst []float32, dstStep int, src []float32, s
 	}
 }
 
-// LossStrip compares amplitudes with a target and leaves the loss's gradient; see
-// lossStrip.
+// LossStrip compares amplitudes with a target and replaces them by the loss's
+// gradient; see lossStrip.
 func (s Set) LossStrip(absolute bool, rows int, z, target []float32, sums *[StripRow]float32) {
 	if s == Go || rows <= 0 {
 		lossStrip(absolute, rows, z, target, sums)

@@ -3,14 +3,15 @@ package vec
 import "math"
 
 // lossStrip compares the amplitudes of rows of sixteen complex lanes with a target,
-// StripLanes floats a row, and replaces them by a loss's gradient, without its factor
-// and with real and imaginary parts swapped, as an inverse transform wants them. With
-// m = |z| and d = m − target it is
+// StripLanes floats a row, and replaces them by the loss's gradient, without its
+// factor and with real and imaginary parts swapped, ready for an inverse transform.
+// With m = |z| and d = m − target it computes
 //
 //	absolute: sums += |d|, |target|;  z = sign(d)·z/m
 //	squares:  sums += d², target²;    z = d·z/m
 //
-// and 0 where z is 0. The first StripLanes sums are the differences', by lane.
+// and 0 where z is 0. The first StripLanes sums are those of the differences, by
+// lane.
 func lossStrip(absolute bool, rows int, z, target []float32, sums *[StripRow]float32) {
 	for i := range rows {
 		row, t := stripAt(z, i*StripRow), target[i*StripLanes:][:StripLanes]

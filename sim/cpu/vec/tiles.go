@@ -11,17 +11,18 @@ const TileBlock = 32
 //
 //	c[m·CStride + n] = Σ over segments and k of a[m·AStride + k] · b[(k/2)·BStride + 2·n + k%2]
 //
-// with m, n and k from 0 to 31, or adds to it. Pairs of rows of b lie element by
-// element (see Pairs). Distances are in elements, and those to the second half of
-// the rows of a and c and to the second half of the columns of b and c are free.
+// with m, n and k from 0 to 31, or adds to it. Pairs of rows of b are interleaved
+// element by element (see Pairs). Distances are in elements; those to the second
+// half of the rows of a and c and of the columns of b and c are arbitrary.
 type TileProduct struct {
 	A []uint16
 	B []uint16
 	C []float32
 
-	// Segments are pairs: where a segment begins in a and in b.
+	// Segments are pairs of offsets: the start of a segment in a and in b.
 	Segments []int32
-	// Groups is the number of blocks of c. AStep, BStep and CStep lead to the next.
+	// Groups is the number of blocks of c. AStep, BStep and CStep are the distances
+	// to the next block.
 	Groups              int
 	AStep, BStep, CStep int
 
@@ -33,22 +34,22 @@ type TileProduct struct {
 	Accumulate bool
 }
 
-// Tiles is what multiplies TileProducts.
+// Tiles selects the implementation of TileProducts.
 type Tiles uint8
 
-// The forms of tile products.
+// The implementations of tile products.
 const (
-	// NoTiles is for processors without such instructions.
+	// NoTiles means no tile instructions.
 	NoTiles Tiles = iota
 	// PlainTiles computes in plain Go what AMX does. It is slow: a reference.
 	PlainTiles
-	// AMX is only for processors on which AMXTiles says so.
+	// AMX requires a processor for which DetectTiles returns it.
 	AMX
 )
 
-// multiply is TileProduct in plain Go, with the roundings that Intel's manual gives
-// for TDPBF16PS: the first and the second elements of pairs are summed apart, by
-// tiles of 16 pairs, and subnormal numbers are zeros.
+// multiply computes a TileProduct in plain Go, rounding as Intel's manual specifies
+// for TDPBF16PS: the first and second elements of pairs are summed separately, by
+// tiles of 16 pairs, and subnormal numbers count as zero.
 func (p *TileProduct) multiply() {
 	var rows, columns [TileBlock][TileBlock]float32
 	for group := range p.Groups {
@@ -75,7 +76,7 @@ func (p *TileProduct) multiply() {
 	}
 }
 
-// pairSum is one element of a product of two tiles.
+// pairSum computes one element of a product of two tiles.
 func pairSum(row, column *[TileBlock]float32) float32 {
 	var first, second float32
 	for k := 0; k < len(row); k += 2 {
@@ -85,10 +86,10 @@ func pairSum(row, column *[TileBlock]float32) float32 {
 	return normal(first + second)
 }
 
-// widenNormal is the value of a bfloat16, zero for a subnormal one.
+// widenNormal returns the value of a bfloat16, zero if subnormal.
 func widenNormal(h uint16) float32 { return normal(tensor.BF16ToF32(h)) }
 
-// normal is x, or zero where x is subnormal.
+// normal returns x, or zero if x is subnormal.
 func normal(x float32) float32 {
 	const smallest = 0x1p-126
 	if x < smallest && x > -smallest {
@@ -98,7 +99,7 @@ func normal(x float32) float32 {
 }
 
 // pairs rounds n elements of rows of two matrices to bfloat16 and lays them out as
-// a TileProduct's b:
+// the b of a TileProduct:
 //
 //	y[r·yPitch + 2·i] = bf16(even[r·pitch + i]);  y[r·yPitch + 2·i + 1] = bf16(odd[r·pitch + i])
 func pairs(y []uint16, yPitch int, even, odd []float32, pitch, rows, n int) {

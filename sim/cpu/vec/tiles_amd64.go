@@ -4,7 +4,7 @@ package vec
 
 import "unsafe"
 
-// tileCall is what the assembly takes: distances in bytes, in the order of the
+// tileCall is the assembly's argument: distances in bytes, in the order of the
 // generator's tileFields.
 type tileCall struct {
 	config                 *[64]byte
@@ -41,7 +41,7 @@ func (p *TileProduct) call() tileCall {
 	return call
 }
 
-// Product computes a product; one of no groups or no segments is nothing.
+// Product computes a product; without groups or segments it does nothing.
 func (t Tiles) Product(p *TileProduct) {
 	switch {
 	case p.Groups <= 0 || len(p.Segments) < 2:
@@ -74,5 +74,5 @@ func (s Set) PairColumns(y []uint16, even, odd []float32, stride, n int) {
 	pairColumnsAVX512(&y[0], &even[0], &odd[0], stride, n)
 }
 
-// amxBuilt tells whether this build has tile products on AMX.
+// amxBuilt reports whether this build has tile products on AMX.
 const amxBuilt = true

@@ -7,11 +7,11 @@ import (
 	"prismtop/sim/cpu/features"
 )
 
-// AMXName is what users call the AVX-512 kernels together with AMX's products.
+// AMXName is the users' name for the AVX-512 kernels combined with AMX products.
 const AMXName = "amx"
 
-// DetectTiles returns AMX where the processor and the operating system offer it
-// and its products are plain Go's, else NoTiles and the reason.
+// DetectTiles returns AMX if the processor and the operating system offer it and
+// its products agree with plain Go's, else NoTiles and the reason.
 func DetectTiles() (Tiles, error) { return detectTiles() }
 
 var detectTiles = sync.OnceValues(func() (Tiles, error) {
@@ -19,7 +19,7 @@ var detectTiles = sync.OnceValues(func() (Tiles, error) {
 	case !amxBuilt:
 		return NoTiles, errors.New("this build has no kernels for it")
 	case sets[0] != AVX512:
-		return NoTiles, errors.New("it needs AVX-512 beside it")
+		return NoTiles, errors.New("it also needs AVX-512")
 	}
 	if err := features.PermitAMX(); err != nil {
 		return NoTiles, err
@@ -30,8 +30,8 @@ var detectTiles = sync.OnceValues(func() (Tiles, error) {
 	return AMX, nil
 })
 
-// ChooseTiles returns the tiles that belong to a name that Choose takes: AMX, where
-// there is some, to its own only. "auto" leaves it out until it is known to pay.
+// ChooseTiles returns the tiles for a name accepted by Choose: AMX, if available,
+// for its own name only. "auto" leaves it out until it is known to pay off.
 func ChooseTiles(name string) Tiles {
 	if name != AMXName {
 		return NoTiles
@@ -41,7 +41,7 @@ func ChooseTiles(name string) Tiles {
 }
 
 // agrees multiplies small whole numbers, whose sums are exact in any order, in a
-// layout where every distance is another one, and compares with plain Go bit by bit.
+// layout whose distances all differ, and compares with plain Go bit by bit.
 func agrees(product func(*TileProduct)) bool {
 	const groups = 2
 	seed := uint32(1)

@@ -17,7 +17,7 @@ import (
 
 // A machine in software executes the very bytes of tileProductAMX that are in this
 // program, over memory whose bounds are checked, so that they are tried where no
-// processor has AMX. It knows the instructions that occur and refuses others.
+// processor has AMX. It supports the instructions that occur and rejects others.
 
 // region is memory that the machine may use.
 type region struct {
@@ -61,7 +61,7 @@ func (m *tileMachine) word(address uint64) uint64 {
 	return binary.LittleEndian.Uint64(m.at(address, 8, false))
 }
 
-// next takes n bytes of code as a signed number.
+// next reads n bytes of code as a signed number.
 func (m *tileMachine) next(n int) int64 {
 	b := m.code.bytes[m.pc-m.code.base:][:n]
 	m.pc += uint64(n)

@@ -2,7 +2,7 @@
 
 package vec
 
-// Product computes a product; one of no groups or no segments is nothing.
+// Product computes a product; without groups or segments it does nothing.
 func (Tiles) Product(p *TileProduct) {
 	if p.Groups > 0 && len(p.Segments) > 1 {
 		p.multiply()
@@ -20,5 +20,5 @@ func (Set) PairColumns(y []uint16, even, odd []float32, stride, n int) {
 	pairColumns(y, even, odd, stride, n)
 }
 
-// amxBuilt tells whether this build has tile products on AMX.
+// amxBuilt reports whether this build has tile products on AMX.
 const amxBuilt = false

@@ -1,11 +1,11 @@
-// Package vec holds the loops in which nearly all of the engine's time goes: tiles
-// of convolutions and matrix products, dot products, Adam and rows of elements.
+// Package vec holds the loops that take nearly all of the engine's time: tiles of
+// convolutions and matrix products, dot products, Adam and rows of elements.
 //
 // Each is a method of Set, the instruction set it runs on: plain Go, AVX2 with FMA
-// or AVX-512. The plain Go form carries, as its comment, the sum that is computed;
-// it is what the others are tested against and what runs where the processor or
-// the build (tag noasm, other architectures) has nothing better. The assembly is
-// written by the program in internal/gen.
+// or AVX-512. The comment of the plain Go form gives the sum that is computed. The
+// other forms are tested against it, and it runs if the processor or the build
+// (tag noasm, other architectures) has nothing better. The assembly is generated
+// by the program in internal/gen.
 //
 // The sets may add in different orders and round differently. One set gives the
 // same bits for the same operands, whatever the number of threads.
@@ -21,8 +21,8 @@ import (
 	"prismtop/sim/cpu/features"
 )
 
-// Set is an instruction set that the kernels run on. A value of another set than
-// those that Available returns must not be used.
+// Set is an instruction set of the kernels. Only values returned by Available may
+// be used.
 type Set uint8
 
 // The sets, slowest first.
@@ -32,13 +32,13 @@ const (
 	AVX512
 )
 
-// names are what users call the sets.
+// names are the users' names for the sets.
 var names = [...]string{Go: "go", AVX2: "avx2", AVX512: "avx512"}
 
 func (s Set) String() string { return names[s] }
 
-// Available returns the sets that this build has and this processor can run,
-// fastest first; the last is Go.
+// Available returns the sets of this build that this processor can run, fastest
+// first; the last is Go.
 func Available() []Set {
 	var sets []Set
 	for _, support := range features.Detect().Sets {
@@ -50,8 +50,8 @@ func Available() []Set {
 }
 
 // Choose finds an available set by its name; "auto" or "" is the fastest, and "amx"
-// AVX512, whose kernels do what tiles do not. A name of no set, and of a set that
-// this build or processor does not have, is an error.
+// is AVX512, whose kernels do everything that tiles do not. An unknown name, or a
+// set that this build or processor lacks, is an error.
 func Choose(name string) (Set, error) {
 	if name == AMXName {
 		if _, err := DetectTiles(); err != nil {
@@ -62,7 +62,7 @@ func Choose(name string) (Set, error) {
 	return choose(name, Available())
 }
 
-// choose is Choose among the sets that the processor has.
+// choose is Choose among the available sets.
 func choose(name string, available []Set) (Set, error) {
 	if name == "auto" || name == "" {
 		return available[0], nil
@@ -79,19 +79,19 @@ func choose(name string, available []Set) (Set, error) {
 	return Set(i), nil
 }
 
-// UnavailableError is kernels that this machine cannot run.
+// UnavailableError reports kernels that this machine cannot run.
 type UnavailableError struct {
 	Name string
 	Why  string
-	Runs string // what it can run instead
+	Runs string // kernels it can run instead
 }
 
-// Error names the kernels, why not, and what would do.
+// Error names the kernels, the reason, and the alternatives.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("kernels %q: %s; this machine runs %s", e.Name, e.Why, e.Runs)
 }
 
-// listed names sets as an error tells them.
+// listed names sets as error messages do.
 func listed(sets []Set) string {
 	words := []string{"auto"}
 	for _, s := range sets {
@@ -100,7 +100,7 @@ func listed(sets []Set) string {
 	return strings.Join(words, ", ")
 }
 
-// lacking is why the processor cannot run a set.
+// lacking returns why the processor cannot run a set.
 func lacking(name string) string {
 	for _, support := range features.Detect().Sets {
 		if support.Name == name && support.Reason != "" {

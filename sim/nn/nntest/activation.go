@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// activationRefs are the functions and their derivatives by the output.
+// activationRefs are the functions and their derivatives in terms of the output.
 var activationRefs = map[nn.ActivationKind]struct {
 	name        string
 	f, gradient func(float64) float64

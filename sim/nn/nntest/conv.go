@@ -61,7 +61,7 @@ var convShapes = []convShape{
 	{1, 3, 1, 8, 7, 4, 4, 2, 1, 0},
 	{2, 9, 4, 3, 300, 4, 4, 2, 1, 0},
 	{1, 2, 3, 150, 4, 4, 4, 2, 1, 0},
-	{2, 32, 4, 8, 12, 4, 4, 2, 1, 0}, // for tiles of 32
+	{2, 32, 4, 8, 12, 4, 4, 2, 1, 0}, // large enough for tiles of 32
 }
 
 func convCases() []testCase {
@@ -69,7 +69,7 @@ func convCases() []testCase {
 	for i, c := range convShapes {
 		for _, d := range []tensor.DType{tensor.Float32, tensor.BFloat16, tensor.Float16} {
 			if d != tensor.Float32 && (i%3 != 0 || c.hs*c.ws > 10000) {
-				continue // the types share the kernels; a third of the shapes will do
+				continue // the types share kernels; a third of the shapes is enough
 			}
 			cases = append(cases, c.cases(newSource(uint64(i)), d, nn.Exact)...)
 		}
@@ -143,7 +143,7 @@ func (c convShape) sums(small, large, w Array, products nn.Products) (gathered, 
 	return y.reference(c.large * c.kh * c.kw), x.reference(c.small * c.kh * c.kw), gw.reference(c.n * c.hs * c.ws)
 }
 
-// product is x·y, or what three products of their parts leave of it.
+// product returns x·y, or the sum of the three products of their parts.
 func product(x, y float32, products nn.Products) float64 {
 	if products == nn.Exact {
 		return float64(x) * float64(y)
@@ -154,7 +154,7 @@ func product(x, y float32, products nn.Products) float64 {
 	return float64(x1)*float64(y1) + float64(x1)*y2 + x2*float64(y1)
 }
 
-// sums adds products into outputs and keeps the sum of their sizes.
+// sums adds products into outputs and tracks the sum of their magnitudes.
 type sums struct{ value, size []float64 }
 
 func newSums(n int) sums { return sums{make([]float64, n), make([]float64, n)} }
@@ -164,7 +164,8 @@ func (s sums) add(i int, v float64) {
 	s.size[i] += math.Abs(v)
 }
 
-// reference allows the rounding of a float32 sum of so many terms, whatever its order.
+// reference allows the rounding error of a float32 sum of the given number of terms,
+// in any order.
 func (s sums) reference(terms int) reference {
 	scale := 0.0
 	for _, v := range s.size {
@@ -173,7 +174,7 @@ func (s sums) reference(terms int) reference {
 	return reference{s.value, scale, (4 + math.Sqrt(float64(terms))) * 0x1p-24}
 }
 
-// plus adds a bias to each channel of planes of so many elements.
+// plus adds a bias to each channel of planes of the given size.
 func (r reference) plus(bias []float32, plane int) reference {
 	want := make([]float64, len(r.want))
 	for i, v := range r.want {

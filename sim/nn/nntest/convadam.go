@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// convAdamCases are updates of weights with a gradient that is not kept: the shapes of the
+// convAdamCases are updates of weights without a stored gradient: the shapes of the
 // convolutions, plain and transposed, in a first and in a later step.
 func convAdamCases() []testCase {
 	var cases []testCase
@@ -40,14 +40,14 @@ func convAdamCases() []testCase {
 	return cases
 }
 
-// outer tells whether the weights' gradient is the product of one pixel and one image.
+// outer reports whether the weight gradient is the product of one pixel and one image.
 func (c convShape) outer() bool {
 	return c.n*c.hs*c.ws == 1 && c.pad == 0 && c.outputPad == 0
 }
 
-// convAdam is one update on random images and weights; in the first step of zero moments.
-// The update may be off by what the rounding of the gradient's sum makes of it at most, which
-// the formula itself tells, next to the roundings of the update.
+// convAdam is one update on random images and weights, with zero moments in the first step.
+// The tolerance is the effect of the rounding of the gradient's sum, computed with the
+// formula itself, plus the rounding of the update.
 func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products nn.Products, k float32) testCase {
 	const lr = 1e-3
 	small, large := s.normal(d, c.n, c.small, c.hs, c.ws), s.normal(d, c.n, c.large, c.hl(), c.wl())
@@ -95,7 +95,7 @@ func (c convShape) convAdam(s source, op nn.ConvAdam, d tensor.DType, products n
 	return t
 }
 
-// shifted is x[i] + by.
+// shifted returns x[i] + by.
 func shifted(x []float64, by float64) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {

@@ -7,8 +7,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// checkDevice checks what a backend says of itself, that its threads change nothing but
-// its speed, and that it may be closed twice.
+// checkDevice checks a backend's description of itself, that the number of threads
+// affects only its speed, and that it can be closed twice.
 func checkDevice(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 	be := open(t, 2)
 	if be.Name() == "" || be.Device() == "" || be.Kernels() == "" {

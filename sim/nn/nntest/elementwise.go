@@ -28,7 +28,7 @@ func elementwiseCases() []testCase {
 				testCase{name("scale"), nn.Scale{Factor: 0.3}, []Array{a}, out, []reference{{scaled, 0, 1e-7}}},
 				testCase{name("fill"), nn.Fill{Value: 0.75}, nil, out, []reference{exact(filled)}})
 			for _, to := range types {
-				// The conversion must be the nearest value, so no tolerance.
+				// The conversion must give the nearest value, hence no tolerance.
 				want := append([]float32{}, a.Values...)
 				round(to, want)
 				cases = append(cases, testCase{name("cast to " + to.String() + " from"), nn.Cast{}, []Array{a},

@@ -1,4 +1,4 @@
-// Package nntest holds what every backend must compute. Run checks all operators
+// Package nntest is the conformance suite of backends. Run checks all operators
 // against plain float64 loops over odd shapes, strides, paddings and element
 // types, and that results do not depend on the number of threads. Step runs one
 // operator on given arrays.
@@ -28,10 +28,10 @@ type Result struct {
 	Shape   tensor.Shape
 	DType   tensor.DType
 	InPlace bool
-	Input   int // which, if InPlace
+	Input   int // the input, if InPlace
 }
 
-// A Step is a plan of one step, loaded.
+// A Step is a loaded plan of one step.
 type Step struct {
 	Plan *nn.Plan
 	Exec nn.Executable
@@ -41,12 +41,12 @@ type Step struct {
 	steps nn.Step
 }
 
-// NewStep loads a plan of one step, or says why the backend refuses it.
+// NewStep loads a plan of one step, or returns the backend's error.
 func NewStep(be nn.Backend, op nn.Op, in []Array, out []Result) (*Step, error) {
 	return NewProductStep(be, op, nn.Exact, in, out)
 }
 
-// NewProductStep is NewStep of a convolution whose products are of some kind.
+// NewProductStep is NewStep for a convolution with the given kind of products.
 func NewProductStep(be nn.Backend, op nn.Op, products nn.Products, in []Array, out []Result) (*Step, error) {
 	p := &nn.Plan{}
 	add := func(name string, shape tensor.Shape, d tensor.DType) nn.BufferID {

@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// lossRef computes a loss between planes of h×w by its definition.
+// lossRef computes a loss between planes of h×w from its definition.
 type lossRef func(p, t []float64, h, w int) float64
 
 func mean(n int, f func(i int) float64) float64 {
@@ -39,8 +39,8 @@ func l2(normalize bool) lossRef {
 	}
 }
 
-// ssimMeans are the means of SSIM and of its contrast-structure part, with the
-// window as the two-dimensional sum that it is.
+// ssimMeans returns the means of SSIM and of its contrast-structure part, with
+// the window as a plain two-dimensional sum.
 func ssimMeans(p, t []float64, h, w int) (ssim, contrast float64) {
 	var g [11]float64
 	total := 0.0
@@ -120,7 +120,8 @@ func halved(x []float64, h, w int) []float64 {
 	return y
 }
 
-// slopes is the gradient of a loss by central differences at chosen elements.
+// slopes returns the gradient of a loss at chosen elements, by central
+// differences.
 func (f lossRef) slopes(p, t []float64, h, w int, at []int) []float64 {
 	const step = 1e-5
 	var g []float64
@@ -140,7 +141,8 @@ func (f lossRef) slopes(p, t []float64, h, w int, at []int) []float64 {
 // squares, which costs a float32 program a digit.
 const lossTolerance = 2e-6
 
-// lossPair is two planes that look like measurements: smooth, between 0 and 1.
+// lossPair returns two planes that resemble measurements: smooth, between 0 and
+// 1.
 func lossPair(s source, h, w int) (p, t Array) {
 	p, t = s.uniform(0, 0.2, 1, 1, h, w), s.uniform(0, 0.2, 1, 1, h, w)
 	for i := range p.Values {

@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// A lossGradCase runs a loss and then its gradient on what the loss saved, whose
-// meaning is the backend's own.
+// A lossGradCase runs a loss and then its gradient on the data saved by the loss,
+// which is private to the backend.
 type lossGradCase struct {
 	name      string
 	kind      nn.LossKind
@@ -71,7 +71,8 @@ func (c lossGradCase) run(t *testing.T, backends []nn.Backend) {
 		largest = max(largest, math.Abs(float64(v)))
 	}
 	for i, k := range at {
-		// Central differences of step 1e-5 are good to about 1e-6 of the largest.
+		// Central differences with step 1e-5 are accurate to about 1e-6 of the
+		// largest.
 		if diff := math.Abs(float64(got[k]) - upstream*want[i]); !(diff <= 2e-5*largest) {
 			t.Errorf("%d×%d: gradient[%d, %d] = %v, want %v (largest %v)", c.h, c.w, k/c.w, k%c.w, got[k], upstream*want[i], largest)
 		}

@@ -46,7 +46,7 @@ type batch struct {
 func (b batch) channel(i int) int { return i / (b.shape[2] * b.shape[3]) % b.shape[1] }
 func (b batch) count() float64    { return float64(b.shape[0] * b.shape[2] * b.shape[3]) }
 
-// totals sums f(i) by channel.
+// totals returns the sum of f(i) per channel.
 func (b batch) totals(f func(i int) float64) []float64 {
 	t := make([]float64, b.shape[1])
 	for i := range b.values {
@@ -67,7 +67,7 @@ func (b batch) moments() (mean, variance, inverse []float64) {
 	return mean, variance, inverse
 }
 
-// passed is what a ReLU leaves of v.
+// passed applies a ReLU to v.
 func passed(relu bool, v float64) float64 {
 	if relu {
 		return max(v, 0)
@@ -88,8 +88,8 @@ func (b batch) train(d tensor.DType, relu bool, x, gamma, beta, runningMean, run
 		newVar[c] = (1-bnMomentum)*float64(runningVar.Values[c]) + bnMomentum*variance[c]*b.count()/(b.count()-1)
 	}
 	vector := tensor.Shape{b.shape[1]}
-	// Inputs near each other lose digits when the mean is taken away: hence more
-	// than a few roundings.
+	// Subtracting the mean from nearly equal inputs loses digits: hence more than
+	// a few roundings.
 	const tolerance = 2e-6
 	return testCase{
 		name: fmt.Sprintf("BN %v %v, ReLU %v", b.shape, d, relu),
@@ -155,7 +155,7 @@ func (b batch) gradient(d tensor.DType, relu bool, x, gy, gamma, beta Array) tes
 		op:   nn.BatchNormGrad{ReLU: relu},
 		in:   in,
 		out:  []Result{{Shape: b.shape, DType: d}, {Shape: vector}, {Shape: vector}},
-		// Two values per channel cancel exactly, so the terms give the scale.
+		// Two values per channel cancel exactly, so the terms set the scale.
 		want: []reference{{gx, 10, 1e-6}, {ggamma, 10, 1e-6}, {gbeta, 10, 1e-6}},
 	}
 }

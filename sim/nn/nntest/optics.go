@@ -9,8 +9,8 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// centredDFT is the orthonormal transform of one plane with the origin of both
-// domains at [h/2, w/2], by its definition.
+// centredDFT computes the orthonormal transform of one plane, with the origin of
+// both domains at [h/2, w/2], from its definition.
 func centredDFT(x []complex128, h, w int, inverse bool) []complex128 {
 	sign := -2 * math.Pi
 	if inverse {
@@ -52,7 +52,7 @@ func (a Array) complexes() []complex128 {
 	return z
 }
 
-// parts lists real and imaginary parts, or the real ones only.
+// parts returns real and imaginary parts, or the real ones only.
 func parts(z []complex128, d tensor.DType) []float64 {
 	var x []float64
 	for _, v := range z {

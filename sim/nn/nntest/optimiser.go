@@ -26,12 +26,13 @@ func optimiserCases() []testCase {
 }
 
 // adamCase is one step on random state, with the formula of spec/prism.md §5.4.
-// Outliers go apart, since the largest element sets the tolerance of all.
+// Outliers are separate cases, since the largest element sets the tolerance of
+// all.
 func adamCase(amsgrad, scaler bool, found, k float32, outliers bool) testCase {
 	const n, lr, beta1, beta2, eps = 9001, 1e-3, 0.9, 0.999, 1e-8
 	s := newSource(uint64(k))
 	g, p, m := s.normal(0, n), s.normal(0, n), s.normal(0, n)
-	// So small that the new share (1−β2)·g² counts.
+	// So small that the new term (1−β2)·g² matters.
 	v, vmax := s.uniform(0, 1e-3, n), s.uniform(0, 1e-3, n)
 	copy(g.Values, []float32{0, 1e-9})
 	copy(v.Values, []float32{0, 0})
@@ -82,7 +83,7 @@ func adamReference(op nn.Adam, state [][]float64, g []float64, lr, k float32) []
 	return after
 }
 
-// decimal is the float64 that was meant by a float32 constant.
+// decimal recovers the decimal value of a float32 constant.
 func decimal(x float32) float64 {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x), 'g', -1, 32), 64)
 	return v

@@ -6,12 +6,12 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// source makes the operands of cases, the same in every run.
+// source generates the operands of cases, the same in every run.
 type source struct{ *rand.Rand }
 
 func newSource(seed uint64) source { return source{rand.New(rand.NewPCG(seed, 0x70726973))} }
 
-// normal is an array of standard normal values, rounded to its type.
+// normal returns an array of standard normal values, rounded to its type.
 func (s source) normal(d tensor.DType, shape ...int) Array {
 	a := Array{Shape: shape, DType: d}
 	a.Values = make([]float32, floatsOf(a.Shape, d))
@@ -22,7 +22,7 @@ func (s source) normal(d tensor.DType, shape ...int) Array {
 	return a
 }
 
-// uniform is an array of values in [lo, hi).
+// uniform returns an array of values in [lo, hi).
 func (s source) uniform(lo, hi float64, shape ...int) Array {
 	a := Array{Shape: shape, Values: make([]float32, tensor.Shape(shape).Elements())}
 	for i := range a.Values {
@@ -31,10 +31,10 @@ func (s source) uniform(lo, hi float64, shape ...int) Array {
 	return a
 }
 
-// scalar is a scalar array.
+// scalar returns a scalar array.
 func scalar(v float32) Array { return Array{Shape: tensor.Shape{}, Values: []float32{v}} }
 
-// round rounds values to what a type can hold.
+// round rounds values to a type.
 func round(d tensor.DType, x []float32) {
 	if d == tensor.BFloat16 || d == tensor.Float16 {
 		h := make([]uint16, len(x))

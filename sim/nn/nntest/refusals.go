@@ -7,7 +7,7 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// refusals checks that operands that do not fit are errors of Load.
+// refusals checks that Load rejects mismatched operands.
 func refusals(t *testing.T, be nn.Backend) {
 	s := newSource(11)
 	image := s.normal(tensor.Float32, 1, 3, 8, 8)

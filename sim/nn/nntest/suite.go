@@ -9,10 +9,10 @@ import (
 	"prismtop/sim/tensor"
 )
 
-// threads are the numbers of threads that a backend is tried with.
+// threads are the numbers of threads with which a backend is tested.
 const threads = 4
 
-// A testCase is one operator on given operands and what it must give.
+// A testCase is one operator on given operands, with the expected results.
 type testCase struct {
 	name string
 	op   nn.Op
@@ -21,7 +21,7 @@ type testCase struct {
 	want []reference
 }
 
-// multiplied is an operator whose products are of some kind.
+// multiplied is an operator with the given kind of products.
 type multiplied struct {
 	nn.Op
 	products nn.Products
@@ -36,8 +36,8 @@ type reference struct {
 	tolerance float64
 }
 
-// Run checks every operator on the backends that open makes for a number of
-// threads: open is called with 1 to 4 and ends the test where it cannot serve. A
+// Run checks every operator on backends made by open for a number of threads.
+// open is called with 1 to 4, and ends the test if it cannot make a backend. A
 // backend without threads may ignore the number.
 func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 	backends := make([]nn.Backend, threads)
@@ -70,9 +70,9 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 	t.Run("device", func(t *testing.T) { checkDevice(t, open) })
 }
 
-// run compares the case with its reference on one thread, and the others' bits
-// with that. Each step runs twice, because a kernel may leave something behind, and
-// then must allocate nothing.
+// run compares the case with its reference on one thread, and the results for other
+// numbers of threads with that, bit by bit. Each step runs twice, because a kernel
+// may leave state behind, and must then allocate nothing.
 func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 	m, ok := c.op.(multiplied)
 	if !ok {
@@ -101,7 +101,8 @@ func (c *testCase) run(t *testing.T, backends []nn.Backend) {
 				}
 			}
 		}
-		// The runtime may allocate once when a worker first waits; a kernel would each time.
+		// The runtime may allocate once, when a worker first waits; a kernel would allocate
+		// each time.
 		if n := testing.AllocsPerRun(3, func() { err = s.Exec.Run(t.Context(), nn.SegmentForward) }); n != 0 || err != nil {
 			t.Errorf("%d threads: %v allocations per run, error %v", i+1, n, err)
 		}
@@ -112,7 +113,7 @@ func (c *testCase) compare(t *testing.T, got [][]float32) {
 	t.Helper()
 	for o, r := range c.want {
 		if r.want == nil {
-			continue // any value will do
+			continue // any value
 		}
 		d := c.out[o].DType
 		if c.out[o].InPlace {
@@ -156,7 +157,7 @@ func rounding(d tensor.DType) (relative, absolute float64) {
 	return 0x1p-24, 0
 }
 
-// firstDifference is the first index where bits differ, or −1.
+// firstDifference returns the first index where bits differ, or −1.
 func firstDifference(a, b []float32) int {
 	for i := range a {
 		if math.Float32bits(a[i]) != math.Float32bits(b[i]) {

@@ -10,14 +10,15 @@ import (
 	"github.com/sbinet/npyio/npz"
 )
 
-// Golden is a file of reference numbers, read by another reader than package npy.
+// Golden is a file of reference numbers, read by a reader independent of package
+// npy.
 type Golden struct {
 	t testing.TB
 	r *npz.Reader
 }
 
 // OpenGolden opens a file of reference numbers until the test ends, and skips the
-// test where there is none.
+// test if there is none.
 func OpenGolden(t testing.TB, folder, name string) Golden {
 	t.Helper()
 	path := filepath.Join(folder, name)
@@ -51,7 +52,7 @@ func Read[T any](g Golden, name string) []T {
 	return v
 }
 
-// Shape is an array's shape.
+// Shape returns an array's shape.
 func (g Golden) Shape(name string) []int { return g.r.Header(name + ".npy").Descr.Shape }
 
 // Accept applies the acceptance of the reference numbers' README:

@@ -1,5 +1,5 @@
-// Package npytest writes NPY arrays and NPZ archives for tests as NumPy writes
-// them. It shares no code with package npy, which reads them.
+// Package npytest writes NPY arrays and NPZ archives for tests, in the form NumPy
+// writes. It shares no code with package npy, which reads them.
 package npytest
 
 import (
@@ -21,7 +21,7 @@ func Array(kind, shape string, data []byte) []byte {
 	return append(append(b, header...), data...)
 }
 
-// Float32s is values as the data of an array of type "<f4".
+// Float32s returns values as the data of an array of type "<f4".
 func Float32s(values ...float32) []byte {
 	var b []byte
 	for _, v := range values {
@@ -30,7 +30,7 @@ func Float32s(values ...float32) []byte {
 	return b
 }
 
-// Float64s is values as the data of an array of type "<f8".
+// Float64s returns values as the data of an array of type "<f8".
 func Float64s(values ...float64) []byte {
 	var b []byte
 	for _, v := range values {

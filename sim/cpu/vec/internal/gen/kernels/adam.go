@@ -5,11 +5,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gradient is where the optimiser's update has the gradient from.
+// gradient is the source of the gradient in the optimiser's update.
 type gradient struct {
 	suffix string // of the kernel's name
 	outer  bool   // a row times a factor, not stored
-	dot    bool   // and the row's product with the weights before the update is wanted
+	dot    bool   // and also compute the row's product with the weights before the update
 }
 
 var (
@@ -18,11 +18,11 @@ var (
 	outerDot = gradient{suffix: "OuterDot", outer: true, dot: true}
 )
 
-// aheadOfMoments is how many bytes ahead of the update its arrays are fetched: the processor
-// does not follow three of them, which are written too, across their pages.
+// aheadOfMoments is the prefetch distance of the update's arrays in bytes: the hardware
+// prefetcher does not follow three arrays that are also written across page boundaries.
 const aheadOfMoments = 2048
 
-// adams writes the optimiser's updates.
+// adams writes the kernels of the optimiser's updates.
 func (s *set) adams() {
 	for _, g := range []gradient{stored, outer, outerDot} {
 		s.adam(false, g)
@@ -94,7 +94,7 @@ func (s *set) adam(amsgrad bool, from gradient) {
 		s.store(vi, s.at(v, offset, i), masked)
 		if amsgrad {
 			s.load(s.at(largest, offset, i), t, masked)
-			s.VMAXPS(vi, t, vi) // a NaN of vi stays one
+			s.VMAXPS(vi, t, vi) // a NaN in vi stays NaN
 			s.store(vi, s.at(largest, offset, i), masked)
 		}
 		s.VSQRTPS(vi, vi)

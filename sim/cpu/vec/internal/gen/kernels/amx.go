@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Neither Go's assembler nor avo knows AMX, so that its instructions are written as
+// Neither Go's assembler nor avo knows AMX, so its instructions are written as
 // bytes: a VEX prefix of three bytes for the map 0F38, an opcode, ModRM, and for
 // memory SIB and a displacement.
 
@@ -71,7 +71,7 @@ func ldtilecfg(base reg.Physical, displacement int) []byte {
 	return join(vex(0, b, 0, prefixNone), []byte{0x49}, memory(0, b, -1, displacement))
 }
 
-// tilerelease gives the tiles back.
+// tilerelease releases the tiles.
 func tilerelease() []byte { return append(vex(0, 0, 0, prefixNone), 0x49, 0xc0) }
 
 // tilezero clears a tile.

@@ -8,7 +8,7 @@ import (
 )
 
 // dense writes the products of a vector and a matrix that is read once from
-// memory, eight or four rows of it side by side.
+// memory, eight or four rows side by side.
 func (s *set) dense() {
 	s.combine(8)
 	s.combine(1)
@@ -55,8 +55,8 @@ func (s *set) combine(rows int) {
 	s.end()
 }
 
-// productRows is how many rows of a matrix the kernel multiplies with a row at a
-// time: their sums make one 16-byte store.
+// productRows is the number of matrix rows that the kernel multiplies with a row
+// at a time: their sums fill one 16-byte store.
 const productRows = 4
 
 // products multiplies four rows of a matrix with a row.

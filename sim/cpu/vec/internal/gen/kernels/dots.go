@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// dotColumns is how many segments a dot kernel multiplies at a time: their sums
-// make one 16-byte store.
+// dotColumns is the number of segments that a dot kernel multiplies at a time:
+// their sums fill one 16-byte store.
 const dotColumns = 4
 
 // dots is the weight gradients' inner kernel. The sums of rows times four

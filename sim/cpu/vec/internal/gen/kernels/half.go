@@ -23,7 +23,7 @@ func (s *set) bf16Rounding() bf16Rounding {
 	return bf16Rounding{s.word(1), s.word(0x7fff), s.word(1 << 22), s.word(0xffff0000)}
 }
 
-// word spreads a 32-bit constant over a vector.
+// word broadcasts a 32-bit constant to a vector.
 func (s *set) word(value uint32) reg.VecVirtual {
 	w, x, v := s.GP32(), s.XMM(), s.vector()
 	s.MOVL(operand.U32(value), w)
@@ -75,7 +75,8 @@ func (s *set) round(r bf16Rounding, v reg.VecVirtual) reg.VecVirtual {
 	return to
 }
 
-// groups loops over as many groups of elements; y and x advance by so many bytes.
+// groups loops over the given number of groups of elements; y and x advance by
+// the given numbers of bytes.
 func (s *set) groups(groups, y, x reg.Register, yBytes, xBytes int, body func()) {
 	s.Label("group")
 	body()
@@ -119,7 +120,7 @@ func (s *set) narrowBF16() {
 	})
 }
 
-// widenF16 and narrowF16 have instructions of their own.
+// widenF16 and narrowF16 have dedicated instructions.
 func (s *set) widenF16() {
 	s.function("widenF16", "y *float32, x *uint16, groups int", "is WidenF16 for whole vectors.")
 	y, x, groups := s.argument("y"), s.argument("x"), s.argument("groups")

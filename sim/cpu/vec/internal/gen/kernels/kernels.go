@@ -2,9 +2,9 @@
 // instructions. A kernel is a function of the instruction set: AVX-512 has sixteen
 // lanes, 32 registers and masks; AVX2 with FMA eight lanes and sixteen registers.
 //
-// What every kernel observes: no element beyond a slice is read or written (the
-// last, partial vector goes through a mask); each element and each sum is computed
-// in an order that depends on the operands' sizes only.
+// Every kernel follows these rules: no element beyond a slice is read or written
+// (the last, partial vector goes through a mask); each element and each sum is
+// computed in an order that depends on the operands' sizes only.
 package kernels
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// families are the generated files, without what follows the name.
+// families are the base names of the generated files.
 var families = map[string]func(*set){
 	"tile": func(s *set) {
 		for _, t := range s.tiles {
@@ -78,7 +78,7 @@ func Files() (map[string][]byte, error) {
 // shape is a tile held in registers: rows by columns vectors.
 type shape struct{ rows, columns int }
 
-// set is an instruction set to write kernels in.
+// set is an instruction set for kernels.
 type set struct {
 	*build.Context
 	suffix  string
@@ -87,7 +87,7 @@ type set struct {
 	tiles   []shape
 	dotRows []int
 
-	mask  reg.Register // of the partial vector in progress
+	mask  reg.Register // of the current partial vector
 	table operand.Mem  // AVX2's masks: eight words of ones, eight of zeros
 }
 
@@ -142,11 +142,11 @@ func (s *set) argument(name string) reg.GPVirtual {
 	return r
 }
 
-// address is where an argument lies.
+// address returns the address of an argument.
 func (s *set) address(name string) operand.Mem {
 	a, err := s.Param(name).Resolve()
 	if err != nil {
-		panic(err) // the name is not in the signature
+		panic(err) // no such name in the signature
 	}
 	return a.Addr
 }
@@ -230,8 +230,8 @@ func (s *set) store(v reg.VecVirtual, m operand.Mem, masked bool) {
 	}
 }
 
-// elements writes a loop over n elements in vectors, unroll at a time and then one
-// by one, the last through a mask. body computes vector i of those at offset.
+// elements writes a loop over n elements in vectors, first unroll at a time, then
+// one by one, the last through a mask. body computes vector i of those at offset.
 func (s *set) elements(n, offset reg.GPVirtual, unroll int, body func(i int, masked bool)) {
 	s.XORQ(offset, offset)
 	s.Label("whole")

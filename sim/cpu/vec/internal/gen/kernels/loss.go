@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// losses are the kernels of the losses that look at single pixels.
+// losses are the kernels of pixel-wise losses.
 func (s *set) losses() {
 	s.lossSums("absoluteSums", "AbsoluteSums", s.addMagnitudes)
 	s.lossSums("squareSums", "SquareSums", s.addSquares)
@@ -13,7 +13,7 @@ func (s *set) losses() {
 	s.differences()
 }
 
-// lossSums adds something of each difference p − t and each t to lanes of sums.
+// lossSums adds a function of each difference p − t and each t to lanes of sums.
 func (s *set) lossSums(name, method string, add func(v, sum, magnitude reg.VecVirtual)) {
 	const unroll = 4
 	s.function(name, "p, t *float32, n int, differences, targets *float32", "is "+method+" for the lanes of a vector.")

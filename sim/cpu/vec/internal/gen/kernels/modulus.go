@@ -3,7 +3,7 @@ package kernels
 import "github.com/mmcloughlin/avo/operand"
 
 // modulusStrip replaces complex rows by their directions, parts swapped, and stores
-// their amplitudes or adds them to what is there.
+// their amplitudes or accumulates them.
 func (s *set) modulusStrip(add bool) {
 	name, doc := "modulusStrip", "is ModulusStrip."
 	if add {

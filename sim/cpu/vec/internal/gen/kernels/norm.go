@@ -61,7 +61,7 @@ func (s *set) moments() {
 	}
 	s.elements(n, offset, unroll, func(i int, masked bool) {
 		var halves [2]reg.VecVirtual
-		if masked { // lanes without an element hold the shift, which counts nothing
+		if masked { // unused lanes hold the shift, which contributes nothing
 			v := s.vector()
 			if s.wide {
 				s.VMOVAPS(shift, v)
@@ -103,8 +103,8 @@ func (s *set) passed(y, gradient, zero reg.VecVirtual) {
 	s.VANDPS(y, gradient, gradient)
 }
 
-// normGradSums is Σ gy and Σ gy·(x − mean), of those gy that a ReLU after the
-// normalisation let through if there is one.
+// normGradSums computes Σ gy and Σ gy·(x − mean), restricted to the gy that a
+// fused ReLU passed, if there is one.
 func (s *set) normGradSums(relu bool) {
 	name, scalars, doc := "normGradSums", "mean float32", "is NormGradSums, a sum in each lane."
 	if relu {
@@ -159,14 +159,14 @@ func (s *set) normaliseReLU() {
 		s.load(s.at(x, offset, i), v, masked)
 		s.VSUBPS(mean, v, v)
 		s.VFMADD213PS(shift, factor, v)
-		s.VMAXPS(v, zero, v) // of a NaN and 0 the second source: x
+		s.VMAXPS(v, zero, v) // if x is NaN the result is the second source, x
 		s.store(v, s.at(y, offset, i), masked)
 	})
 	s.end()
 }
 
-// normGradReLU is gx = factor·gy + slope·(x − mean) + add, without gy where the
-// ReLU after the normalisation gave 0.
+// normGradReLU is gx = factor·gy + slope·(x − mean) + add, with gy = 0 where the
+// fused ReLU gave 0.
 func (s *set) normGradReLU() {
 	s.function("normGradReLU", "gx, x, gy *float32, n int, mean, factor, shift, slope, add float32", "is NormGradReLU.")
 	gx, x, gy := s.argument("gx"), s.argument("x"), s.argument("gy")

@@ -11,8 +11,8 @@ import (
 // stride 2. It is one vector of AVX-512 or two of AVX2.
 const patchFloats = 16
 
-// patchKernels are the products with patches. What moves patches is bound by loads
-// and stores and written once, for AVX2.
+// patchKernels are the products with patches. The kernels that move patches are
+// bound by loads and stores and exist for AVX2 only.
 func (s *set) patchKernels() {
 	shapes := []shape{{8, 2}, {4, 2}, {2, 2}, {1, 2}, {8, 1}, {4, 1}, {2, 1}, {1, 1}}
 	if !s.wide {
@@ -31,7 +31,7 @@ func (s *set) patchKernels() {
 	}
 }
 
-// prefetch asks for the lines of a row in the second-level cache.
+// prefetch prefetches the lines of a row into the second-level cache.
 func (s *set) prefetch() {
 	s.function("prefetch", "x *float32, lines int", "is Prefetch.")
 	x, lines := s.argument("x"), s.argument("lines")
@@ -43,8 +43,8 @@ func (s *set) prefetch() {
 	s.RET()
 }
 
-// rowAddress is row r of rows that lie stride bytes apart; fourth is where the row
-// of number four lies, triple three strides.
+// rowAddress returns the address of row r of rows stride bytes apart; fourth is
+// the address of row 4, triple is three strides.
 func rowAddress(r int, base, stride, triple, fourth reg.Register) operand.Mem {
 	m := operand.Mem{Base: base}
 	if r >= 4 {
@@ -60,7 +60,7 @@ func rowAddress(r int, base, stride, triple, fourth reg.Register) operand.Mem {
 }
 
 // outer keeps rows times columns vectors of c in registers while products of one
-// element of a and a vector of b are added, and goes on with the next rows.
+// element of a and a vector of b are added, and continues with the next rows.
 func (s *set) outer(rows, columns int) {
 	s.function(fmt.Sprintf("outer%dx%d", rows, columns),
 		"c *float32, cm, cv int, a *float32, am, ak int, b *float32, bk, bv int, k, add, tiles int",
@@ -135,8 +135,8 @@ func (s *set) outer(rows, columns int) {
 }
 
 // inner multiplies rows of a with four patches at a time: one partial sum in each
-// lane until all k patches of a row are added. Each group asks for one row of a
-// beyond those in use, so that four groups bring the next four rows.
+// lane until all k patches of a row are added. Each group prefetches one row of a
+// beyond those in use, so that four groups prefetch the next four rows.
 func (s *set) inner(rows int) {
 	s.function(fmt.Sprintf("inner%d", rows),
 		"out *float32, pitch, groups int, a *float32, am int, p *float32, step, k int",
@@ -222,7 +222,7 @@ func (s *set) patches() {
 }
 
 // fold adds patches where they overlap. A register holds two rows of four columns;
-// the columns of neighbours that meet are halves of its lanes.
+// the overlapping columns of neighbours are halves of its lanes.
 func (s *set) fold() {
 	s.function("fold", "y *float32, pitch int, c *float32, n, rows int", "is Fold.")
 	first, pitch, c, lines := s.argument("y"), s.byteArgument("pitch"), s.argument("c"), s.argument("rows")

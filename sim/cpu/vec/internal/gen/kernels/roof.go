@@ -8,8 +8,8 @@ func (s *set) roofs() {
 	s.readAll()
 }
 
-// accumulators is as many independent sums as hide an instruction's latency and
-// leave registers for the operands.
+// accumulators is the number of independent sums: enough to hide an instruction's
+// latency, few enough to leave registers for the operands.
 func (s *set) accumulators() int {
 	if s.wide {
 		return 24
@@ -17,7 +17,7 @@ func (s *set) accumulators() int {
 	return 12
 }
 
-// multiplyAdds is fused multiply-adds on registers alone.
+// multiplyAdds runs fused multiply-adds on registers only.
 func (s *set) multiplyAdds() {
 	s.function("multiplyAdds", "rounds int", "is MultiplyAdds.")
 	rounds := s.argument("rounds")

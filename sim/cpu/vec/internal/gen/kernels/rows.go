@@ -17,8 +17,8 @@ func (s *set) rows() {
 	s.maskRow()
 }
 
-// aheadOfStores is how many bytes ahead of a store its line is fetched, which nobody has
-// read: the first layer's weight gradient goes to memory a row at a time.
+// aheadOfStores is the prefetch distance in bytes of lines that are stored without being
+// read before: the first layer's weight gradient goes to memory a row at a time.
 const aheadOfStores = 1024
 
 // scaleRow is y = w·x.
@@ -77,13 +77,13 @@ func (s *set) relu() {
 	s.elements(n, offset, 4, func(i int, masked bool) {
 		v := s.vector()
 		s.load(s.at(x, offset, i), v, masked)
-		s.VMAXPS(v, zero, v) // of a NaN and 0 the second source: x
+		s.VMAXPS(v, zero, v) // if x is NaN the result is the second source, x
 		s.store(v, s.at(y, offset, i), masked)
 	})
 	s.end()
 }
 
-// unlessAtMost is the comparison that holds but where the first operand is at most
+// unlessAtMost is the comparison that holds unless the first operand is at most
 // the second.
 const unlessAtMost = 0x16
 
@@ -150,7 +150,7 @@ func (s *set) maskRow() {
 	y, z, mask, groups := s.argument("y"), s.argument("z"), s.argument("mask"), s.argument("groups")
 	s.Label("group")
 	v, m := s.vector(), s.vector()
-	s.VPMOVZXDQ(operand.Mem{Base: mask}, m) // every real part's lane has one
+	s.VPMOVZXDQ(operand.Mem{Base: mask}, m) // a bit for every lane of a real part
 	s.VMOVSLDUP(m, m)
 	s.VMOVUPS(operand.Mem{Base: z}, v)
 	s.VMULPS(m, v, v)
@@ -163,7 +163,7 @@ func (s *set) maskRow() {
 	s.end()
 }
 
-// factor spreads a float32 argument over a vector.
+// factor broadcasts a float32 argument to a vector.
 func (s *set) factor(name string) reg.VecVirtual {
 	v := s.vector()
 	s.VBROADCASTSS(s.address(name), v)

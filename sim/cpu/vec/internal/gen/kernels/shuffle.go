@@ -6,14 +6,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// shuffles are the kernels that compute nothing.
+// shuffles are the kernels that only move data.
 func (s *set) shuffles() {
 	s.copyRows()
 	s.everyOther()
 	s.anyNonZero()
 }
 
-// copyRows moves n elements of each of a number of rows.
+// copyRows copies n elements per row.
 func (s *set) copyRows() {
 	s.function("copyRows", "y *float32, yPitch int, x *float32, xPitch, rows, n int", "is CopyRows.")
 	s.eachRow(func(y, x, n reg.GPVirtual) {
@@ -39,7 +39,7 @@ func (s *set) eachRow(body func(y, x, n reg.GPVirtual)) {
 	s.end()
 }
 
-// everyOther moves every other element of rows, n of each. The last vector's
+// everyOther copies every other element of rows, n per row. The last vector's
 // input ends before 2n − 1.
 func (s *set) everyOther() {
 	s.function("everyOther", "y *float32, yPitch int, x *float32, xPitch, rows, n int", "is EveryOther.")
@@ -100,7 +100,7 @@ func (s *set) words(name string, value func(i int) uint32, n int) operand.Mem {
 	return m
 }
 
-// anyNonZero tells whether a row has an element that is neither zero.
+// anyNonZero reports whether a row has an element that is neither zero.
 func (s *set) anyNonZero() {
 	s.function("nonZero", "", "is NonZero.")
 	s.SignatureExpr("func(x *float32, n int) (found uint32)")

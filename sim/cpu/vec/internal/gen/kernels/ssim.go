@@ -23,7 +23,7 @@ func (s *set) ssim() {
 	s.blurCombine()
 }
 
-// weights loads half of a symmetric window, the middle first.
+// weights loads half of a symmetric window, the centre first.
 func (s *set) weights(at reg.Register) []reg.VecVirtual {
 	w := s.vectors(windowTaps/2 + 1)
 	for i, v := range w {
@@ -160,8 +160,8 @@ type scored struct {
 	c1, c2, two, half operand.Mem      // vectors of constants
 }
 
-// score blurs four moments along a strip and makes each element's value and
-// derivatives of them.
+// score blurs four moments along a strip and computes each element's value and
+// derivatives from them.
 func (s *set) score(name string, full bool, doc string) {
 	s.function(name, "y *float32, yStep int, x *float32, xStep, n int, window, sums *float32",
 		"is "+doc)
@@ -196,7 +196,7 @@ func (s *set) score(name string, full bool, doc string) {
 	s.end()
 }
 
-// constant is a vector of one number in memory.
+// constant is a vector in memory with equal elements.
 func (s *set) constant(name string, v float32) operand.Mem {
 	return s.words(name+s.suffix, func(int) uint32 { return math.Float32bits(v) }, s.lanes)
 }
@@ -224,7 +224,7 @@ func (k *scored) columns(count int) {
 			k.blurredAlong(from, i, count, w, results)
 		}
 	}
-	// Two at a time, because the steps of each wait for one another.
+	// Two at a time, because the steps of each form a dependency chain.
 	for i := 0; i < len(at); i += 2 {
 		var steps [][]func()
 		for j := i; j < min(i+2, len(at)); j++ {
@@ -240,8 +240,8 @@ func (k *scored) columns(count int) {
 	k.ADDQ(operand.I32(int32(count*tileRow)), k.y)
 }
 
-// blurredAlong adds column i of a strip to the windows that have it, of count
-// columns; each vector is loaded once.
+// blurredAlong adds column i of a strip to those windows of count columns that
+// contain it; each vector is loaded once.
 func (k *scored) blurredAlong(from operand.Mem, i, count int, w, results []reg.VecVirtual) {
 	perColumn := len(results) / count
 	for h := range perColumn {
@@ -257,8 +257,8 @@ func (k *scored) blurredAlong(from operand.Mem, i, count int, w, results []reg.V
 	}
 }
 
-// element makes values and derivatives of a vector of blurred p, t, (p−t)² and p·t,
-// step by step; see ssimElement and contrastElement.
+// element computes values and derivatives from a vector of blurred p, t, (p−t)² and
+// p·t, step by step; see ssimElement and contrastElement.
 func (k *scored) element(at int, p, t, square, product reg.VecVirtual) []func() {
 	d, a2, b2, inverse, value := k.vector(), k.vector(), k.vector(), k.vector(), k.vector()
 	variances := []func(){ // σpt in product, σd² in square
@@ -286,7 +286,7 @@ func (k *scored) element(at int, p, t, square, product reg.VecVirtual) []func() 
 	)
 }
 
-// ssimElement is what element does for all of SSIM.
+// ssimElement is element for the full SSIM.
 func (k *scored) ssimElement(at int, p, t, square, product, d, a2, b2, inverse, value reg.VecVirtual) []func() {
 	a1, b1, both := k.vector(), k.vector(), k.vector()
 	return []func(){
@@ -326,7 +326,8 @@ func (k *scored) accumulate(at int, a, b reg.VecVirtual) {
 	k.VFMADD231PS(a, b, k.sums[at%tileRow/k.bytes()])
 }
 
-// blurCombine blurs three maps along their columns and makes the gradient of them.
+// blurCombine blurs three maps along their columns and combines them into the
+// gradient.
 func (s *set) blurCombine() {
 	s.function("blurCombine", "y *float32, pitch int, p, t, maps *float32, step int, window *float32, factor float32",
 		"is BlurCombine.")

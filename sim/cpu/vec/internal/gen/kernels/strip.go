@@ -6,14 +6,14 @@ import (
 )
 
 // A strip holds complex rows of sixteen lanes, sixteen real parts and then sixteen
-// imaginary ones: imaginary is how far these are behind.
+// imaginary ones: imaginary is the offset of the latter.
 const (
 	stripBytes = 64
 	imaginary  = stripBytes
 )
 
-// strips are the kernels on strips: passes of Fourier transforms, what turns planes
-// into strips and back, and masks.
+// strips are the kernels on strips: passes of Fourier transforms, conversions
+// between planes and strips, and masks.
 func (s *set) strips() {
 	s.pass2()
 	s.pass4()
@@ -65,7 +65,7 @@ func (s *set) minus(a, b parts) parts {
 	return parts{s.difference(a.re, b.re), s.difference(a.im, b.im)}
 }
 
-// minusI is a − i·b, plusI a + i·b.
+// minusI computes a − i·b, plusI a + i·b.
 func (s *set) minusI(a, b parts) parts {
 	return parts{s.sum(a.re, b.im), s.difference(a.im, b.re)}
 }
@@ -73,7 +73,7 @@ func (s *set) plusI(a, b parts) parts {
 	return parts{s.difference(a.re, b.im), s.sum(a.im, b.re)}
 }
 
-// twiddled is a product with the complex number at w.
+// twiddled multiplies by the complex number at w.
 func (s *set) twiddled(p parts, w operand.Mem) parts {
 	wr, wi, re, im := s.vector(), s.vector(), s.vector(), s.vector()
 	s.VBROADCASTSS(w, wr)
@@ -112,7 +112,7 @@ func (s *set) passFunction(name, doc string, body func(l *passLoop, at int), twi
 	s.end()
 }
 
-// result is where result k of eight goes: the last four are from half on.
+// result returns the address of result k of eight: the last four start at half.
 func (l *passLoop) result(k, at int) operand.Mem {
 	m := operand.Mem{Base: l.out, Disp: at}
 	if k >= 4 {
@@ -127,7 +127,7 @@ func (l *passLoop) result(k, at int) operand.Mem {
 	return m
 }
 
-// twiddle is the factor of result k.
+// twiddle returns the factor of result k.
 func (l *passLoop) twiddle(k int) operand.Mem {
 	return operand.Mem{Base: l.twiddles, Disp: 8 * (k - 1)}
 }
@@ -157,8 +157,8 @@ func (s *set) pass4() {
 	}, 24)
 }
 
-// pass8 keeps the differences of the odd half on the stack where the registers do
-// not hold both halves.
+// pass8 keeps the differences of the odd half on the stack if both halves do not
+// fit in registers.
 func (s *set) pass8(twiddled bool) {
 	name, doc, bytes := "pass8Last", "is Pass of radix 8 without twiddles.", 0
 	if twiddled {
@@ -214,7 +214,8 @@ func (s *set) pass8(twiddled bool) {
 }
 
 // oddEighths are results 1, 3, 5 and 7: the differences times exp(−2πi·j/8), and a
-// transform of four points. e and f are the second and the fourth but for √½.
+// transform of four points. e and f are the second and the fourth up to a factor
+// √½.
 func (s *set) oddEighths(d [4]parts, half operand.Mem, store func(p parts, k int)) {
 	u, v := s.minusI(d[0], d[2]), s.plusI(d[0], d[2])
 	e := parts{s.sum(d[1].re, d[1].im), s.difference(d[1].im, d[1].re)}

@@ -13,8 +13,9 @@ func (s *set) stripLosses() {
 	s.lossStrip("lossStripL2", "is LossStrip for squares.", false)
 }
 
-// lossConstants are a loss's: where squares are too small or too large, the factors
-// of the parts there and back, and bit patterns.
+// lossConstants are the constants of a loss: the bounds below and above which
+// squares leave the range, the scale factors for such parts and their inverses, and
+// bit patterns.
 type lossConstants struct{ tiny, huge, one, up, down, half, sign, magnitude reg.VecVirtual }
 
 func (s *set) lossConstants(name string) lossConstants {
@@ -47,8 +48,8 @@ func (s *set) lossConstant(v reg.VecVirtual, i int) reg.VecVirtual {
 	return v
 }
 
-// lossStrip replaces complex rows by the loss's gradient, parts swapped, and adds what
-// the loss is made of to sums.
+// lossStrip replaces complex rows by the loss's gradient, parts swapped, and adds the
+// terms of the loss to sums.
 func (s *set) lossStrip(name, doc string, absolute bool) {
 	s.function(name, "rows int, z, target, sums *float32", doc)
 	rows, z, target, sums := s.argument("rows"), s.argument("z"), s.argument("target"), s.argument("sums")
@@ -91,8 +92,8 @@ func (s *set) lossStrip(name, doc string, absolute bool) {
 // Comparisons that hold where the second operand is less or not equal to the first.
 const lessThan, notEqual = 0x11, 0x04
 
-// amplitude is |p| and the factor that makes p, which it scales where squares leave
-// the range, a direction: 0 where p is 0.
+// amplitude computes |p| and the factor that turns p into a direction, 0 where p is
+// 0. It scales p if squares leave the range.
 func (s *set) amplitude(p *parts, c *lossConstants) (m, r reg.VecVirtual) {
 	square := func() reg.VecVirtual {
 		v := s.vector()

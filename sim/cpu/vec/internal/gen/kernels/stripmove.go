@@ -41,7 +41,7 @@ func (s *set) transposeSquares() {
 	s.end()
 }
 
-// transposed is the columns of a square of floats in registers.
+// transposed returns the columns of a square of floats in registers.
 func (s *set) transposed(rows []reg.VecVirtual) []reg.VecVirtual {
 	n := len(rows)
 	pairs := make([]reg.VecVirtual, n)
@@ -126,7 +126,7 @@ func (s *set) splitRows() {
 	s.end()
 }
 
-// joinRows is the way back, with a factor.
+// joinRows is the inverse of splitRows, times a factor.
 func (s *set) joinRows() {
 	s.function("joinRows", "rows int, dst *complex64, dstPitch int, re, im *float32, srcPitch int, factor float32", "is JoinRows.")
 	rows, dst, re, im := s.argument("rows"), s.argument("dst"), s.argument("re"), s.argument("im")

@@ -7,14 +7,14 @@ import (
 )
 
 // tileFields are the fields of the structure that the tile kernel takes, 8 bytes
-// each, in the order in which package vec's tileCall has them.
+// each, in the order of package vec's tileCall.
 var tileFields = []string{
 	"config", "segments", "a", "b", "c", "count", "groups",
 	"aStride", "aBlock", "aStep", "bStride", "bBlock", "bStep",
 	"cStride", "cRowBlock", "cColumnBlock", "cStep", "accumulate",
 }
 
-// tileCall is the operand of a field of the structure that DI points to.
+// tileCall returns the operand for a field of the structure at DI.
 func tileCall(name string) operand.Mem {
 	for i, f := range tileFields {
 		if f == name {
@@ -24,7 +24,7 @@ func tileCall(name string) operand.Mem {
 	panic("no field " + name)
 }
 
-// amx are the matrix product on AMX and what prepares its operands.
+// amx writes the matrix product on AMX and the kernels that prepare its operands.
 func (s *set) amx() {
 	if !s.wide {
 		return // every processor with AMX has AVX-512
@@ -40,7 +40,7 @@ func (s *set) amx() {
 //
 // The registers are fixed, because the instructions are bytes. Tiles 0 to 3 are c,
 // 4 and 5 two of a below each other, 6 and 7 two of b side by side. The tiles are
-// configured on entry and given back before the end: nothing of Go runs between.
+// configured on entry and released before the end: no Go code runs in between.
 func (s *set) tileProduct() {
 	s.Function("tileProductAMX")
 	s.Attributes(attr.NOSPLIT)
