@@ -38,6 +38,7 @@ type RunInfo struct {
 	Passes      int // number of passes over the units; 0 counts as 1
 	Notes       []string
 	PriorStarts int  // restarts of this run so far
+	Forks       bool // it can go back to where it was, to compare settings from the same point
 	Saves       bool // it has a result that can be written to files
 
 	Sampling // of k-space; zero if the workload does not sample it

@@ -86,6 +86,7 @@ func (l *loop) begin(r *Run, c candidate) {
 	}
 	info.GPUReason = r.options.GPUReason
 	_, info.Saves = l.work.(workload.Saver)
+	_, info.Forks = l.work.(workload.Forker)
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
 	l.info = info

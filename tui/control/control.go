@@ -14,7 +14,8 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run as it is watched: live, replayed, or outside the process. What else can be
-// asked of one it says by implementing Setter, Pauser, Restarter, Ablator, Saver or Stopper.
+// asked of one it says by implementing Setter, Pauser, Restarter, Ablator, Replicator,
+// Forker, Saver or Stopper.
 // Every method of these but Check returns at once; a change takes effect between two iterations.
 // The run's own goroutine never waits for whoever watches.
 type Source interface {
@@ -62,6 +63,21 @@ type Ablator interface {
 	StopAblation()
 }
 
+// Replicator is a source that can switch one change back and forth until it is decided what it
+// does to the time of an iteration.
+type Replicator interface {
+	// Replicate begins to: before has the settings that the change changed with their values
+	// before it, and iteration is where it took effect. It ends as an ablation does.
+	Replicate(before []settings.Assignment, iteration int64) error
+}
+
+// Forker is a source that can compare results from the same point, where its run can go back to
+// it (RunInfo.Forks).
+type Forker interface {
+	// Fork begins to: see Replicator.
+	Fork(before []settings.Assignment, iteration int64) error
+}
+
 // Saver is a source that can write its result, where its run has one (RunInfo.Saves).
 type Saver interface {
 	// Save writes the result to files and tells the paths in the log.
@@ -80,8 +96,12 @@ type Capabilities struct {
 	Pauser    Pauser
 	Restarter Restarter
 	Ablator   Ablator
-	Saver     Saver
-	Stopper   Stopper
+
+	Replicator Replicator
+	Forker     Forker
+
+	Saver   Saver
+	Stopper Stopper
 }
 
 // Of finds the capabilities of a source.
@@ -90,6 +110,8 @@ func Of(s Source) (c Capabilities) {
 	c.Pauser, _ = s.(Pauser)
 	c.Restarter, _ = s.(Restarter)
 	c.Ablator, _ = s.(Ablator)
+	c.Replicator, _ = s.(Replicator)
+	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
 	return c
@@ -99,6 +121,11 @@ func Of(s Source) (c Capabilities) {
 // may have something to save.
 func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 	return c.Saver != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Saves)
+}
+
+// Forks reports whether the run of a snapshot can be forked.
+func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
+	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
 }
 
 // Stop ends the run where that can be.

@@ -42,24 +42,44 @@ func (p *effects) Press(key string) bool {
 	return true
 }
 
-// Hints are the keys that pick.
-func (p *effects) Hints() []Hint { return []Hint{{"↑↓", "pick"}} }
+// Hints are the keys that pick, and those that examine what is picked.
+func (p *effects) Hints() []Hint {
+	hints := []Hint{{"↑↓", "pick"}}
+	for _, h := range []struct {
+		action profiles.Action
+		text   string
+	}{{"replicate", "replicate"}, {"fork", "quality"}} {
+		if key := p.host.KeyOf(h.action); key != "" {
+			hints = append(hints, Hint{key, h.text})
+		}
+	}
+	return hints
+}
+
+// Picked is the picked change.
+func (p *effects) Picked(s *profiles.Snapshot) *profiles.Effect {
+	if at := len(s.Effects) - 1 - p.at; at >= 0 && at < len(s.Effects) {
+		return &s.Effects[at]
+	}
+	return nil
+}
 
 // Explain says how an effect is measured.
 func (p *effects) Explain() []string {
 	offered := ""
 	if p.host.KeyOf("ablate") != "" {
-		offered = " “Press A” stands where an ablation can compare the setting: it switches in balanced blocks, so that others slow both values alike and samples pass under both."
+		offered = " “Press E” and “press A” stand where a replication or an ablation can compare the setting: they switch in balanced blocks, so that others slow both values alike and samples pass under both."
 	}
 	return []string{
 		"An effect compares the median time of an iteration before and after a change of a setting; settings that take force together, and a key " +
 			"pressed again before the next iteration, have one effect. Both windows hold the up to 200 iterations " +
 			"nearest to the change that do the same work: same stage, the first sample apart, 5 iterations of warm-up and the last iteration of a " +
-			"sample left out; only those of the sample in which the change was made, where there are 20. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
+			"sample left out. 20 on each side are needed; “needs n more” counts down. Where fewer ran before it, waiting does not help: change the " +
 			"setting back, let it run, and change it again. A later change or stage closes the window after; the effect then stays as it is.",
-		"The interval in brackets is chance alone: both windows are drawn anew 500 times in blocks of neighbours (circular block bootstrap), " +
-			"and the middle 95 % of the shifts are kept. Below 0 the change made iterations faster, above 0 slower; if 0 is inside, no difference " +
-			"was seen. It holds the true shift in 95 cases of 100 if the machine was the same before and after.",
+		"The interval in brackets is as wide as the run's own drift: the largest move that the median of such windows made before the change, with " +
+			"nothing changed, over up to 20 windows. A move without a cause is larger in at most one case of 20. Below 0 the change made iterations faster, " +
+			"above 0 slower. “Equal” is an interval within 1 % of 0; “in noise” is one that holds 0 and is wider: the drift hides what there may be.",
+		"A phase that the setting cannot touch is a control. Where it moved too, the machine changed, and the note says so.",
 		fmt.Sprintf("Other programs make it another machine. Twice a second the system is asked what share of all processors they took. Half seconds with "+
 			"more than %.0f %% are left out where 20 undisturbed iterations are left among the 800 nearest to the change; else all count, and the note says "+
 			"“others took 62 %% of the processors”. It also does where they took 2 %% more on one side and that is over a quarter of the shift. "+
@@ -68,6 +88,10 @@ func (p *effects) Explain() []string {
 		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
+		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 100 ms and 10 iterations at least, in the " +
+			"order of Thue and Morse, and ends after 9 to 90 groups of four blocks: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
+			"divided among nine looks, so that it holds however often it was looked at. Q compares the result on equal terms: from the same weights, moments and " +
+			"random numbers, the same iterations with and without the change; the run then goes on as if nothing had been.",
 		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",
 	}
 }
@@ -140,15 +164,12 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 // headline is what changed, and by how much the iteration became longer or
 // shorter.
 func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *profiles.Effect) {
-	var number, interval string
-	style := theme.Faint
-	switch {
-	case e.Comparable():
-		number, style = unit.SignedPercent(e.Shift), verdict(e)
-		interval = fmt.Sprintf(" [%s,%s]", unit.Signed(100*e.Low, 0), unit.Signed(100*e.High, 0))
-	case e.Open():
-		number = words.Needs(e)
-	default:
+	number, style := outcome(s, e)
+	interval := ""
+	if low, high, ok := words.Interval(e); ok {
+		interval = fmt.Sprintf(" [%s,%s]", unit.Signed(100*low, 0), unit.Signed(100*high, 0))
+	}
+	if number == "" {
 		number, style = chart.Cut(p.incomparableIn(s, e, w), w), theme.Warn
 	}
 	x := w
@@ -169,6 +190,8 @@ func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
 func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
 	const not = "not comparable"
 	switch ablationOf(h, s, e) {
+	case replicationOffered:
+		return []string{not + ": press E", not + ": E", not}
 	case ablationOffered:
 		return []string{not + ": press A", not + ": A", not}
 	case ablationKnows:
@@ -201,12 +224,20 @@ const (
 	ablationCannot  ablationHelp = iota // compare it
 	ablationOffered                     // would compare it
 	ablationKnows                       // has compared it, or is about to
+	replicationOffered                  // of the change itself
 )
 
 // ablationOf is what an ablation has to say of an effect: it compares only some settings,
 // and only in a run that goes on.
 func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
-	known := s.Ablation != nil
+	inForce := true
+	for _, v := range e.Changes() {
+		inForce = inForce && h.Asked(v.Key) == v.After
+	}
+	if inForce && !words.Ended(s.State) && h.KeyOf("replicate") != "" && !h.AblationRuns() {
+		return replicationOffered
+	}
+	known := s.Ablation != nil && !s.Ablation.Replication
 	for _, v := range e.Changes() {
 		if k, _ := s.Settings.Lookup(v.Key); len(k.Compared.Pairs) == 0 {
 			return ablationCannot
@@ -232,13 +263,39 @@ func ablationJudged(a *profiles.Ablation, key string) bool {
 	return false
 }
 
+// outcome is what an effect says in two words or a number; empty where it is not comparable.
+func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme.Style) {
+	a := s.Ablation
+	switch {
+	case a != nil && a.Running && a.Replication && a.Of == e.Iteration:
+		return fmt.Sprintf("replicating %d", a.Done), theme.Key
+	case words.Replicated(e):
+		style = verdict(e)
+		if e.Replica.Judge() == profiles.SameTime {
+			return "equal", style
+		}
+		return unit.SignedPercent(e.Replica.Effect), style
+	case e.Open():
+		return words.Needs(e), theme.Faint
+	}
+	switch e.Verdict() {
+	case profiles.Faster, profiles.Slower:
+		return unit.SignedPercent(e.Shift), verdict(e)
+	case profiles.Equal:
+		return "equal", theme.Strong
+	case profiles.InNoise:
+		return "in noise", theme.Faint
+	}
+	return "", theme.Plain
+}
+
 // verdict is good where the whole interval says faster, bad where it says
 // slower.
 func verdict(e *profiles.Effect) theme.Style {
-	switch {
-	case e.High < 0:
+	switch low, high, ok := words.Interval(e); {
+	case ok && high < 0:
 		return theme.Good
-	case e.Low > 0:
+	case ok && low > 0:
 		return theme.Bad
 	}
 	return theme.Strong

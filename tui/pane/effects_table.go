@@ -19,6 +19,7 @@ import (
 
 // The time's column and the interval's, which share a row's text where there is no number.
 const (
+	timeTitle         = "time"
 	intervalTitle     = "95 % interval"
 	incomparableWidth = 14 + 2 + 16
 )
@@ -45,19 +46,12 @@ var effectColumns = []effectColumn{
 	{"after", 6, 2, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, unit.Milliseconds(e.AfterNS)), timeStyle(e)
 	}},
-	{"time", 14, 0, func(e *profiles.Effect) (string, theme.Style) {
-		switch {
-		case e.Comparable():
-			return fmt.Sprintf("%-9s", unit.SignedPercent(e.Shift)), verdict(e)
-		case e.Open():
-			return words.Needs(e), theme.Faint
-		}
-		return "", theme.Plain // incomparable, with the interval's room
-	}},
+	{timeTitle, 14, 0, nil}, // with the interval's room where it is not comparable
 	{intervalTitle, 16, 0, func(e *profiles.Effect) (string, theme.Style) {
+		low, high, ok := words.Interval(e)
 		switch {
-		case e.Comparable():
-			return fmt.Sprintf("[%s, %s]", unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1)), theme.Faint
+		case ok:
+			return fmt.Sprintf("[%s, %s]", unit.Signed(100*low, 1), unit.Signed(100*high, 1)), theme.Faint
 		case e.Open():
 			return "–", theme.Faint
 		}
@@ -180,8 +174,8 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		x := name
 		for _, col := range shown {
 			x += col.width + 2
-			text, style := col.cell(e)
-			if col.title == intervalTitle && !e.Comparable() && !e.Open() {
+			text, style := p.cell(s, e, &col)
+			if _, _, known := words.Interval(e); col.title == intervalTitle && !known && !e.Open() {
 				text, style = words.FittingOrLast(incomparableWidth, incomparable(p.host, s, e)...), theme.Warn
 			}
 			c.TextRight(x, y, text, style)
@@ -198,8 +192,12 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 	rows := make([]whisker, 0, last-first)
 	for i := first; i < last; i++ {
 		e := &s.Effects[len(s.Effects)-1-i]
-		r := whisker{"", math.NaN(), e.Low, e.High, e.Comparable(), verdict(e)}
-		if e.Comparable() {
+		low, high, known := words.Interval(e)
+		r := whisker{"", math.NaN(), low, high, known, verdict(e)}
+		switch {
+		case words.Replicated(e):
+			r.at = e.Replica.Effect
+		case known:
 			r.at = e.Shift
 		}
 		if named {
@@ -208,6 +206,18 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// cell is an effect's text in a column.
+func (p *effects) cell(s *profiles.Snapshot, e *profiles.Effect, col *effectColumn) (string, theme.Style) {
+	if col.cell != nil {
+		return col.cell(e)
+	}
+	text, style := outcome(s, e)
+	if strings.HasSuffix(text, "%") {
+		text = fmt.Sprintf("%-9s", text)
+	}
+	return text, style
 }
 
 func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
@@ -225,9 +235,9 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	advice := ""
 	switch why, _ := e.Incomparable(); {
 	case e.Comparable():
-		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s",
+		text += fmt.Sprintf("an iteration takes %s ms instead of %s, %s (95 %% interval %s to %s %%), from %d iterations before and %d after%s. %s%s",
 			strings.TrimSpace(unit.Milliseconds(e.AfterNS)), strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.SignedPercent(e.Shift)),
-			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), reading(e))
+			unit.Signed(100*e.Low, 1), unit.Signed(100*e.High, 1), e.NBefore, e.NAfter, leftOut(e), drifted(e), reading(e))
 		if len(e.With) > 0 {
 			text += " The settings took force together: that is their effect together."
 		}
@@ -243,6 +253,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 		text += fmt.Sprintf("not comparable: %s; 20 are needed on each side.", why)
 		advice = p.compareBy(s, e)
 	}
+	text += words.Examined(s, e)
 	if reason := p.Snap.Load.Reason; reason != "" {
 		text += " What other programs took is not known: " + reason + "."
 	}
@@ -259,6 +270,8 @@ func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 		which = "each"
 	}
 	switch ablationOf(p.host, s, e) {
+	case replicationOffered:
+		return "Press E: it is switched back and forth in balanced blocks, which other programs slow alike, until it is decided."
 	case ablationOffered:
 		return "Press A: an ablation compares " + which + " in balanced blocks, which other programs slow alike."
 	case ablationKnows:
@@ -283,14 +296,24 @@ func leftOut(e *profiles.Effect) string {
 	return fmt.Sprintf(", without %d that other programs disturbed", e.LeftOut)
 }
 
+// drifted is the run's own drift, which the interval is as wide as.
+func drifted(e *profiles.Effect) string {
+	if e.DriftWindows == 0 {
+		return ""
+	}
+	return fmt.Sprintf("With nothing changed, the median moved by up to %s between %d windows before it. ", unit.Share(e.Drift), e.DriftWindows)
+}
+
 // reading says what an interval and a drift of quality mean.
 func reading(e *profiles.Effect) string {
-	text := "No difference was seen. "
-	switch {
-	case e.High < 0:
+	text := "What there may be is hidden in that. "
+	switch e.Verdict() {
+	case profiles.Faster:
 		text = "That is faster. "
-	case e.Low > 0:
+	case profiles.Slower:
 		text = "That is slower. "
+	case profiles.Equal:
+		text = "That is equal within 1 %. "
 	}
 	return text + meanwhile(e)
 }

@@ -34,6 +34,12 @@ type Pane interface {
 	Lines() []string
 }
 
+// EffectPicker is a pane in which a change can be picked.
+type EffectPicker interface {
+	// Picked is the picked change; nil for none.
+	Picked(s *profiles.Snapshot) *profiles.Effect
+}
+
 // Teller is a pane that says what a key did, once.
 type Teller interface{ Tell() string }
 

@@ -60,6 +60,8 @@ func tuningKeys(t *settings.Table, picks []string) []binding {
 			run: does((*Model).toggleAblation), action: "ablate", needs: canAblate})
 	}
 	return append(keys,
+		binding{Binding: bind("E", "replicate a change: its time", "E"), run: does((*Model).replicate), action: "replicate", needs: canReplicate},
+		binding{Binding: bind("Q", "fork a change: its quality", "Q"), run: does((*Model).forkQuality), action: "fork", needs: canFork},
 		binding{Binding: bind("u", "undo the last change", "u"), short: "undo", rank: 9, run: does((*Model).undo), needs: canSet},
 		binding{Binding: bind("b", "bookmark, then 1-9", "b"), run: does((*Model).storeNext), needs: canSet},
 		binding{Binding: bind("1-9", "apply a bookmark, or back", "1", "2", "3", "4", "5", "6", "7", "8", "9"),

@@ -309,6 +309,9 @@ func ablationText(s *profiles.Snapshot) string {
 	if a == nil || !a.Running {
 		return ""
 	}
+	if a.Replication {
+		return fmt.Sprintf("E %d", a.Done)
+	}
 	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
 }
 

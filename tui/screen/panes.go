@@ -20,6 +20,7 @@ var Panes = []pane.Spec{
 const (
 	settingsPane = "settings"
 	ablationPane = "ablation"
+	effectsPane  = "effects"
 )
 
 // lacking are the panes that a run has nothing for; none before it has said what it is.

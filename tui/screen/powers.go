@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"strings"
 
 	"prismtop/profiles"
@@ -13,13 +14,15 @@ import (
 // This file is what the screen can ask of its source. What it cannot, has no key.
 
 // abilities are what can be asked of a run; they may be joined.
-type abilities uint8
+type abilities uint16
 
 const (
 	canSet abilities = 1 << iota
 	canPause
 	canRestart
 	canAblate
+	canReplicate
+	canFork
 	canSave
 	canStop
 	canRead                // in a pane of settings
@@ -33,6 +36,7 @@ func (a abilities) has(all abilities) bool { return all&^a == 0 }
 func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 	for ability, has := range map[abilities]bool{
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
+		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
 		canSave: m.powers.Saves(s), canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
 	} {
 		if has {
@@ -96,4 +100,59 @@ func (m *Model) toggleAblation() {
 	m.ablating, m.askedAt = true, m.snap.Ablation
 	m.openPane(m.deck.Find(ablationPane))
 	m.say(strings.TrimSpace("ablation: A or esc stops it. " + pane.AblationLength(m.snap)))
+}
+
+// examined is the change that replication and fork are about: the picked one where the pane of
+// effects has the keys, else the newest.
+func (m *Model) examined() *profiles.Effect {
+	if m.snap == nil || len(m.snap.Effects) == 0 {
+		return nil
+	}
+	if id := m.deck.Find(effectsPane); id != layout.None && m.focus == id {
+		if p, ok := m.panes[id].(pane.EffectPicker); ok {
+			return p.Picked(m.snap)
+		}
+	}
+	return &m.snap.Effects[len(m.snap.Effects)-1]
+}
+
+// examine has a change examined by ask, where it is still in force; what says what that does.
+func (m *Model) examine(ask func(before []settings.Assignment, iteration int64) error, what string) {
+	e := m.examined()
+	switch {
+	case m.snap == nil || words.Ended(m.snap.State):
+		m.complain("that needs a run that goes on")
+		return
+	case e == nil:
+		m.complain("no setting was changed yet: change one first")
+		return
+	case m.ablationRuns():
+		m.complain("another comparison is under way: A stops it")
+		return
+	}
+	var before []settings.Assignment
+	for _, c := range e.Changes() {
+		if m.asked(c.Key) != c.After {
+			m.complain(fmt.Sprintf("%s is not %s any more: pick a change that is in force", words.SettingName(m.keys.table, c.Key),
+				words.SettingText(m.keys.table, c.Key, c.After, m.options.Cores)))
+			return
+		}
+		before = append(before, settings.Assignment{Key: c.Key, Value: c.Before})
+	}
+	if err := ask(before, e.Iteration); err != nil {
+		m.complain(err.Error())
+		return
+	}
+	m.openPane(m.deck.Find(effectsPane))
+	m.say(words.Changed(m.keys.table, e, m.options.Cores) + " " + what)
+}
+
+// replicate switches the examined change back and forth until it is decided.
+func (m *Model) replicate() {
+	m.examine(m.powers.Replicator.Replicate, "is switched back and forth until it is decided; A stops it")
+}
+
+// forkQuality compares the result with and without the examined change from the same points.
+func (m *Model) forkQuality() {
+	m.examine(m.powers.Forker.Fork, fmt.Sprintf("is compared %d times from the same point over %d iterations; A stops it", profiles.ForkCount, profiles.ForkArm))
 }

@@ -87,6 +87,18 @@ func (r *Recorder) StartAblation() error { r.note("StartAblation"); return r.Ref
 // StopAblation writes that down.
 func (r *Recorder) StopAblation() { r.note("StopAblation") }
 
+// Replicate writes down what is to be switched back and forth.
+func (r *Recorder) Replicate(before []settings.Assignment, iteration int64) error {
+	r.note(fmt.Sprint("Replicate ", before, " from ", iteration))
+	return r.Refuse
+}
+
+// Fork writes down what is to be compared from the same point.
+func (r *Recorder) Fork(before []settings.Assignment, iteration int64) error {
+	r.note(fmt.Sprint("Fork ", before, " from ", iteration))
+	return r.Refuse
+}
+
 // Pause writes down that the run is to stand still, or to go on.
 func (r *Recorder) Pause(p bool) {
 	if p {
@@ -207,7 +219,7 @@ func Running() *profiles.Snapshot {
 		Run: profiles.RunInfo{
 			Object: "europa", Device: "cpu", Kernels: "avx512",
 			GPUReason: "libcuda.so.1 not found",
-			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Saves: true,
+			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Saves: true, Forks: true,
 			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 		},

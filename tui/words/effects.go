@@ -63,6 +63,57 @@ func Medians(e *profiles.Effect) string {
 	return fmt.Sprintf("before %s ms, after %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 }
 
+// Replicated reports whether a replication has judged an effect.
+func Replicated(e *profiles.Effect) bool {
+	return e.Replica != nil && e.Replica.Judge() != profiles.Undecided
+}
+
+// Interval is the interval of an effect, that of its replication where there is one; ok is false
+// where there is none.
+func Interval(e *profiles.Effect) (low, high float64, ok bool) {
+	switch {
+	case Replicated(e):
+		return e.Replica.Low, e.Replica.High, true
+	case e.Comparable():
+		return e.Low, e.High, true
+	}
+	return math.NaN(), math.NaN(), false
+}
+
+// Examined is what a replication and a fork showed of an effect, in sentences; empty without.
+func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
+	if r := e.Replica; r != nil {
+		text = fmt.Sprintf(" Switched back and forth in %s of four blocks: ", unit.Plural(r.Groups, "group", "groups"))
+		if !Replicated(e) {
+			return text + "not decided yet."
+		}
+		text += fmt.Sprintf("%s (95 %% interval %s to %s %%), %s.", strings.TrimSpace(unit.SignedPercent(r.Effect)), unit.Signed(100*r.Low, 1), unit.Signed(100*r.High, 1), r.Verdict())
+	}
+	if f := e.Fork; f != nil {
+		text += fmt.Sprintf(" Forked %s over %d iterations", unit.Plural(f.Done, "time", "times"), f.Arm)
+		for i := range f.Rows {
+			if f.Done > 0 {
+				text += ": " + forked(s, &f.Rows[i])
+				break
+			}
+		}
+		text += "."
+	}
+	return text
+}
+
+// forked is the difference of a series that a fork found.
+func forked(s *profiles.Snapshot, r *profiles.ForkRow) string {
+	info := &s.Run.Schema.Series[r.Series]
+	switch {
+	case r.Equal:
+		return info.Title + " the same bits"
+	case math.IsInf(r.Low, 0):
+		return fmt.Sprintf("%s %s %s", info.Title, unit.Signed(r.Difference, 2), info.Unit)
+	}
+	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Signed(r.Difference, 2), unit.Signed(r.Low, 2), unit.Signed(r.High, 2), info.Unit)
+}
+
 // Detail is the numbers behind an effect, the most important ones where w cells
 // do not hold all.
 func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn bool) {
@@ -75,7 +126,15 @@ func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn 
 		quality = "PSNR unchanged"
 	}
 	why, brief := e.Incomparable()
+	if f := e.Fork; f != nil && f.Done > 0 && len(f.Rows) > 0 {
+		quality = "fork: " + forked(s, &f.Rows[0])
+	}
 	switch {
+	case Replicated(e):
+		r := e.Replica
+		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(r.OffNS)), strings.TrimSpace(unit.Milliseconds(r.OnNS)))
+		n := fmt.Sprintf("%d groups", r.Groups)
+		return FittingParts(w, []string{times, n, quality}, []string{times, n}, []string{times}), false
 	case e.Comparable():
 		times := fmt.Sprintf("%s → %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 		n := fmt.Sprintf("n %d", e.NAfter)
