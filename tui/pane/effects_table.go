@@ -132,10 +132,16 @@ func effectLayout(w int) (shown []effectColumn, name, behind int) {
 	return shown, name, w - name - used - 2
 }
 
-// wordRows is the room for the picked effect in words: what most have, and a line
-// above.
-func wordRows(w, h int) int {
-	const most = 400 // characters
+// wordRows is the room for the picked effect in words: what most have, what a replication and
+// a fork add, and a line above.
+func wordRows(w, h int, e *profiles.Effect) int {
+	most := 400 // characters
+	if e.Replica != nil {
+		most += 130
+	}
+	if e.Fork != nil {
+		most += 90
+	}
 	return min(2+(most+w-1)/w, max(effectWords, h/2))
 }
 
@@ -143,7 +149,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	w, h := c.Size()
 	shown, name, behind := effectLayout(w)
 	p.titles(c, shown, name)
-	spoken := wordRows(w, h)
+	spoken := wordRows(w, h, &s.Effects[len(s.Effects)-1-p.at])
 	rows := h - effectTitles - spoken
 	if behind > 0 {
 		rows -= forestAxis
