@@ -221,10 +221,10 @@ func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int
 type ablationHelp uint8
 
 const (
-	ablationCannot  ablationHelp = iota // compare it
-	ablationOffered                     // would compare it
-	ablationKnows                       // has compared it, or is about to
-	replicationOffered                  // of the change itself
+	ablationCannot     ablationHelp = iota // compare it
+	ablationOffered                        // would compare it
+	ablationKnows                          // has compared it, or is about to
+	replicationOffered                     // of the change itself
 )
 
 // ablationOf is what an ablation has to say of an effect: it compares only some settings,
