@@ -53,7 +53,7 @@ func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
 	return nil
 }
 
-// StopAblation ends an ablation or a replication; its table stays.
+// StopAblation ends an ablation, a replication or a fork; what it showed stays.
 func (r *Run) StopAblation() { r.send(command{kind: stopAblationCommand}) }
 
 var errAblateOver = errors.New("an ablation needs iterations, and the run is over; restart it first")

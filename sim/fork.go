@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 
@@ -43,7 +44,11 @@ func (r *Run) Fork(before []settings.Assignment, iteration int64) error {
 
 // startFork begins a fork unless one is under way.
 func (l *loop) startFork(c command) {
-	if l.fork != nil || l.finished {
+	if l.finished {
+		return
+	}
+	if l.fork != nil {
+		l.run.stream.Refuse("not forked: a fork is under way")
 		return
 	}
 	before, err := l.base().With(c.before...)
@@ -121,7 +126,7 @@ func (l *loop) endFork(why string) {
 
 // forkHere runs a pair of arms from where the run is, if one is due and this is a place for it.
 // Commands that wait are obeyed before: what was not complete is run again later.
-func (l *loop) forkHere(cut context.Context) error {
+func (l *loop) forkHere(cut context.Context) (err error) {
 	f := l.fork
 	if f == nil || l.ablation != nil || l.index < f.next {
 		return nil
@@ -131,24 +136,11 @@ func (l *loop) forkHere(cut context.Context) error {
 		return nil // the next iteration may be one to begin at
 	}
 	defer task.Unmark()
-	var pair [2]profiles.Values
-	whole := true
-	for arm, v := range []settings.Values{f.before, l.settings} {
-		if err := l.work.Apply(cut, v); err != nil {
-			return err
-		}
-		if arm == 1 {
-			if err := task.Return(cut); err != nil {
-				return err
-			}
-		}
-		var err error
-		if pair[arm], whole, err = l.arm(cut, f); err != nil {
-			return err
-		}
-		if !whole {
-			break
-		}
+	pair, whole, err := l.arms(cut, f, task)
+	diverged := errors.Is(err, workload.ErrDiverged)
+	if err != nil && !diverged { // what is left of the run is where it was
+		_ = task.Return(context.WithoutCancel(cut))
+		return err
 	}
 	if err := l.work.Apply(cut, l.settings); err != nil {
 		return err
@@ -156,7 +148,11 @@ func (l *loop) forkHere(cut context.Context) error {
 	if err := task.Return(cut); err != nil {
 		return err
 	}
-	if !whole {
+	switch {
+	case diverged:
+		l.endFork(err.Error())
+		return nil
+	case !whole:
 		return nil
 	}
 	f.pairs = append(f.pairs, pair)
@@ -169,6 +165,26 @@ func (l *loop) forkHere(cut context.Context) error {
 	return nil
 }
 
+// arms runs both arms from the mark. An arm that diverges is an error that wraps ErrDiverged.
+func (l *loop) arms(cut context.Context, f *fork, task workload.Forker) (pair [2]profiles.Values, whole bool, err error) {
+	for arm, v := range []settings.Values{f.before, l.settings} {
+		if err := l.work.Apply(cut, v); err != nil {
+			return pair, false, err
+		}
+		if err := task.Return(cut); err != nil {
+			return pair, false, err
+		}
+		if pair[arm], whole, err = l.arm(cut, f); err != nil {
+			values := []string{f.view.Before, f.view.After}
+			return pair, false, fmt.Errorf("%s = %s: %w", f.view.Key, values[arm], err)
+		}
+		if !whole {
+			return pair, false, nil
+		}
+	}
+	return pair, true, nil
+}
+
 // arm runs the iterations of an arm and returns the series at its end; whole is false where a
 // command came first.
 func (l *loop) arm(cut context.Context, f *fork) (v profiles.Values, whole bool, err error) {
@@ -178,7 +194,7 @@ func (l *loop) arm(cut context.Context, f *fork) (v profiles.Values, whole bool,
 			return v, false, nil
 		}
 		rec = profiles.Iteration{Index: l.index}
-		if _, err := l.work.Iterate(cut, &rec); err != nil && !errors.Is(err, workload.ErrDiverged) {
+		if _, err := l.work.Iterate(cut, &rec); err != nil {
 			return v, false, err
 		}
 	}

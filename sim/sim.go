@@ -177,6 +177,7 @@ func (r *Run) guard(ctx, cut context.Context) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
+			r.loop.endFork("the run failed")
 			r.loop.abandonAblation("the run failed")
 			r.stream.State(profiles.Failed, err.Error())
 		}

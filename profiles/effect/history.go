@@ -75,7 +75,7 @@ func (h *history) lengths(stretch int32) (all []int) {
 }
 
 // window is how many iterations a window takes at the end of a stretch: as many as leave ten
-// windows before it by which the drift of windows of that length is known. Longer ones have
+// windows up to the change, by which the drift of windows of that length is known. Longer ones have
 // less noise, more of them a surer drift.
 func (h *history) window(stretch int32) int {
 	lengths := h.lengths(stretch)

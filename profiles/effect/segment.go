@@ -33,9 +33,9 @@ type segment struct {
 	stretch int32 // its number in the history
 	seen    int
 	waiting int     // iterations for which the load by other programs is not known yet
-	oldest  []timed // until a window of quiet ones is full, at most effectReach
+	oldest  []timed // until a window of quiet ones is full, at most reach
 	quiet   int     // of oldest
-	newest  []timed // a ring of effectReach; next is the index of the next entry
+	newest  []timed // a ring of reach; next is the index of the next entry
 	next    int
 }
 

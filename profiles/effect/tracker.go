@@ -23,7 +23,9 @@ type effect struct {
 	old      float64  // quality: the last before the change, NaN for none
 	switched bool     // an ablation switched settings at the same boundary
 	closed   bool     // nothing more is added to the windows, but some iterations may not count yet
-	judged   basis    // of the last bootstrap
+	judged   basis    // of the last comparison
+	most     int      // iterations of a window; 0 until everything before the change counts
+	final    bool     // the numbers do not change any more
 
 	disturbance reason // what other programs took
 	moved       reason // a phase that the change cannot touch
@@ -318,10 +320,7 @@ func (f *effect) settled() bool {
 // judgeOne compares the windows. That is done again only when the after-window grew by a
 // tenth, or for the last time.
 func (e *Tracker) judgeOne(f *effect) {
-	most := Window
-	if f.from != nil {
-		most = e.history.window(f.from.stretch)
-	}
+	most := e.windowOf(f)
 	var before pick
 	if f.from != nil {
 		before = f.from.before(most, e.scratch[0])
@@ -336,10 +335,11 @@ func (e *Tracker) judgeOne(f *effect) {
 		f.Needed = 0 // later iterations cannot help
 	}
 	f.Enough = f.NBefore >= profiles.EffectEnough && f.NAfter >= profiles.EffectEnough
-	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && f.worthwhile(now, most) {
+	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && !f.final && f.worthwhile(now, most) {
 		n := min(f.NBefore, f.NAfter)
 		e.compare(f, before.ns[f.NBefore-n:], after.ns[:n])
 		f.judged = now
+		f.final = f.most > 0 && f.to.waiting == 0 && (f.NAfter == most && !after.all || f.to.full())
 	}
 	f.disturbance = reason{}
 	if f.Enough {
@@ -347,6 +347,22 @@ func (e *Tracker) judgeOne(f *effect) {
 	}
 	f.Confounded, f.Briefly = f.confounds()
 	f.Closed = f.settled()
+}
+
+// windowOf is how many iterations a window of an effect takes: fixed once everything before the
+// change counts, because the history goes on.
+func (e *Tracker) windowOf(f *effect) int {
+	switch {
+	case f.most > 0:
+		return f.most
+	case f.from == nil:
+		return Window
+	}
+	most := e.history.window(f.from.stretch)
+	if f.from.waiting == 0 {
+		f.most = most
+	}
+	return most
 }
 
 // compare compares two windows of one length, heeding how far such windows moved by

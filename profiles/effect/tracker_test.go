@@ -385,18 +385,18 @@ func TestIterationsWaitForTheirShareOfOthers(t *testing.T) {
 		t.Errorf("before any share is known: %+v", e)
 	}
 	tr.effects.Settle(1050*5e6, quiet)
-	if e := tr.last(); e.NBefore != 105 || e.NAfter != 0 {
+	if e := tr.last(); e.NBefore != 92 || e.NAfter != 0 {
 		t.Errorf("after 1050: %+v", e)
 	}
 	tr.change("threads")
 	feed(1)
 	tr.effects.Settle(1100*5e6, quiet)
-	if e := tr.view()[0]; e.Closed || !e.Enough || e.NBefore != 105 || e.NAfter != 35 {
+	if e := tr.view()[0]; e.Closed || !e.Enough || e.NBefore != 92 || e.NAfter != 35 {
 		t.Errorf("ended and not settled: %+v", e)
 	}
 	tr.effects.Settle(math.MaxInt64, quiet)
 	all := tr.view()
-	if e := all[0]; !e.Closed || e.NBefore != 105 || e.NAfter != 55 || tr.effects.open != 1 {
+	if e := all[0]; !e.Closed || e.NBefore != 92 || e.NAfter != 55 || tr.effects.open != 1 {
 		t.Errorf("settled: %+v, %d open", e, tr.effects.open)
 	}
 }
@@ -505,5 +505,25 @@ func TestAnIntervalHasOneVerdict(t *testing.T) {
 	}
 	if e := (profiles.Effect{}); e.Verdict() != profiles.Unknown {
 		t.Errorf("without iterations: %v", e.Verdict())
+	}
+}
+
+// What an effect said stays, however long the run goes on after it: the history before the change
+// is forgotten some day.
+func TestAVerdictStaysInALongRun(t *testing.T) {
+	for _, before := range []int{300, long} {
+		tr := newTrial(15)
+		tr.iterate(before)
+		tr.change("amp")
+		tr.median *= 0.6
+		tr.iterate(400)
+		early := tr.last()
+		for range 4 {
+			tr.iterate(remembered / 2)
+			tr.view()
+		}
+		if late := tr.last(); early.Verdict() != profiles.Faster || late.Verdict() != profiles.Faster || late.Low != early.Low || late.NBefore != early.NBefore {
+			t.Errorf("%d before: %+v became %+v", before, early, late)
+		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 // The windows that a drift is judged by.
 const (
-	DriftWindows = 20 // of which no move was larger in 19 cases of 20
+	DriftWindows = 20 // enough for an interval of 95 %
 	DriftLeast   = 6  // below which nothing can be said
 )
 
@@ -26,16 +26,16 @@ func (d Drift) Known() bool { return d.Windows >= DriftLeast }
 // windows lie within one stretch, half a window apart, and are compared with the next that they
 // share no value with. The newest DriftWindows windows count.
 //
-// A further move of the same run is larger than all of k earlier ones in at most one case of
-// k + 1, whatever their distribution, if their order does not matter (the argument of conformal
-// prediction: Vovk, Gammerman and Shafer 2005). With 20 windows that is an interval of 95 %.
-// With fewer the largest move is multiplied by (20/k)^0.45, which makes up for it on the recorded
-// series of the tests.
+// A further move of the same run is larger than all of m earlier ones in at most one case of
+// m + 1, whatever their distribution, if their order does not matter (the argument of conformal
+// prediction: Vovk, Gammerman and Shafer 2005). The moves of 20 windows give an interval of 95 %.
+// With k windows, fewer than 20, the largest move is multiplied by (20/k)^0.45, which makes up for
+// it on the recorded series of the tests.
 func MedianDrift(stretches [][]int64, n int) Drift {
 	if n < 2 {
 		return Drift{}
 	}
-	step := n / 2
+	step := (n + 1) / 2
 	var d Drift
 	moves := 0
 	scratch := make([]int64, n)
@@ -67,7 +67,7 @@ func DriftMovesOf(windows int) int { return 2*(windows-1) - 1 }
 func DriftMoves(lengths []int, n int) (moves int) {
 	for _, length := range lengths {
 		if length >= n {
-			moves += max(0, (length-n)/(n/2)+1-2)
+			moves += max(0, (length-n)/((n+1)/2)+1-2)
 		}
 	}
 	return moves
@@ -89,7 +89,7 @@ type Shift struct {
 
 // MovedShift compares the medians of two neighbouring windows of one length, all values greater
 // than 0. The interval is that of what the run's own drift leaves open: the medians' ratio times
-// and over the largest move that it made by itself. All of it but the medians is NaN where the
+// and over the largest move that it made by itself. The interval is NaN where the
 // drift is not known, and everything where a window is empty.
 func MovedShift(before, after []int64, d Drift) Shift {
 	nan := math.NaN()

@@ -2,9 +2,11 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -58,20 +60,17 @@ type Tally struct {
 
 // add counts a verdict.
 func (t *Tally) add(found, equal, covered bool) {
-	n := float64(t.N)
-	share := func(old float64, is bool) float64 {
-		if is {
-			old += 1 / n
-		}
-		return old * n / (n + 1)
-	}
-	if t.N == 0 {
-		one := map[bool]float64{true: 1}
-		t.Found, t.Equal, t.Covered = one[found], one[equal], one[covered]
-	} else {
-		t.Found, t.Equal, t.Covered = share(t.Found, found), share(t.Equal, equal), share(t.Covered, covered)
-	}
 	t.N++
+	count := func(share *float64, is bool) {
+		hit := 0.0
+		if is {
+			hit = 1
+		}
+		*share += (hit - *share) / float64(t.N)
+	}
+	count(&t.Found, found)
+	count(&t.Equal, equal)
+	count(&t.Covered, covered)
 }
 
 // spinner is a workload whose iterations can be made longer by a share of their time, by
@@ -124,6 +123,7 @@ type calibrator struct {
 	effects effect.Tracker
 	from    machine.Load // when the load of the machine was read last
 	next    time.Time    // when it is read again
+	foreign float64      // that other programs took, as it was read last
 	began   machine.Load
 	index   int64
 	changes uint32
@@ -143,6 +143,9 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	defer run.Close()
 	c.run = run
 	schema := run.Info().Schema
+	if o.Phase != "" && !slices.ContainsFunc(schema.Phases, func(p profiles.PhaseInfo) bool { return p.Name == o.Phase }) {
+		return nil, fmt.Errorf("flag --phase: %q: no phase of the workload %s", o.Phase, schema.Workload)
+	}
 	c.effects = effect.New(&schema)
 	c.began = machine.ReadLoad()
 	c.from = c.began
@@ -181,6 +184,9 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	return out, nil
 }
 
+// errEnded says that a run is too short.
+var errEnded = errors.New("bench calibrate: the run ended: it must not have an end")
+
 // iterate runs iterations and shows them to the tracker.
 func (c *calibrator) iterate(n int) error {
 	for range n {
@@ -189,7 +195,7 @@ func (c *calibrator) iterate(n int) error {
 		case err != nil:
 			return fmt.Errorf("bench calibrate: %w", err)
 		case done:
-			return fmt.Errorf("bench calibrate: the run ended after %d iterations: it must not have an end", c.index)
+			return errEnded
 		}
 		c.take(rec)
 	}
@@ -215,8 +221,9 @@ func (c *calibrator) settle(now bool) {
 	load := machine.ReadLoad()
 	share := load.Since(c.from).Foreign()
 	if load.Since(c.from).Passed < 0.2 { // too short for the system's ticks
-		share = 0
+		load, share = c.from, c.foreign
 	}
+	c.foreign = share
 	c.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return share })
 	c.from, c.next = load, time.Now().Add(batch)
 }
@@ -272,8 +279,11 @@ func (c *calibrator) play(schedule *ablation.Schedule, size float64, tally *Tall
 			c.share = size
 		}
 		rec, done, err := c.run.Next(c.ctx)
-		if err != nil || done {
-			return fmt.Errorf("bench calibrate: the run ended: %w", err)
+		switch {
+		case err != nil:
+			return fmt.Errorf("bench calibrate: %w", err)
+		case done:
+			return errEnded
 		}
 		c.index++
 		c.total += time.Duration(rec.Total)

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestTallyIsTheShare(t *testing.T) {
 	for i := range 8 {
 		y.add(i%4 == 0, i%2 == 0, true)
 	}
-	if y.N != 8 || y.Found != 0.25 || y.Equal != 0.5 || y.Covered != 1 {
+	if y.N != 8 || math.Abs(y.Found-0.25) > 1e-12 || math.Abs(y.Equal-0.5) > 1e-12 || y.Covered != 1 {
 		t.Errorf("%+v", y)
 	}
 }

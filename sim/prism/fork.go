@@ -20,6 +20,8 @@ type mark struct {
 	plateau   plateau
 	began     time.Time
 	output    []float32
+	targetOld []float32
+	targetNew []float32
 	noise     rand.PCG
 }
 
@@ -33,7 +35,12 @@ func (r *Reconstruction) Mark(context.Context) error {
 		return errNoMark
 	}
 	variables := r.decoder.Model().Variables()
+	if r.program.fed { // the plan has the newest targets
+		r.program.keep(TargetOldInput, r.targetOld)
+		r.program.keep(TargetNewInput, r.targetNew)
+	}
 	m := &mark{
+		targetOld: slices.Clone(r.targetOld), targetNew: slices.Clone(r.targetNew),
 		settings: r.settings, inSample: r.inSample, lr: r.lr, plateau: r.plateau, began: r.began,
 		output: slices.Clone(r.Output()), noise: r.system.options.Noise.State(),
 	}
@@ -67,6 +74,11 @@ func (r *Reconstruction) Return(context.Context) error {
 	}
 	copy(r.output, m.output)
 	r.hasOutput, r.done = true, false
+	copy(r.targetOld, m.targetOld)
+	copy(r.targetNew, m.targetNew)
+	if r.program != nil {
+		r.program.fed = false
+	}
 	r.system.options.Noise.SetState(m.noise)
 	return nil
 }

@@ -31,7 +31,7 @@ func arm(t *testing.T, r *prism.Reconstruction, n int) (bits []uint64) {
 // had been.
 func TestAForkGoesBackBitForBit(t *testing.T) {
 	for _, sets := range []string{
-		"", "amp=bf16", "amp=fp16", "fused_optimizer=false", "pattern=remeasure noise=composite snr=30 readout_sigma=0.01",
+		"", "noise=shot snr=30", "amp=bf16", "amp=fp16", "fused_optimizer=false", "pattern=remeasure noise=composite snr=30 readout_sigma=0.01",
 		"scheduler=plateau", "batch_norm=true loss=composite",
 	} {
 		t.Run(sets, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestAForkGoesBackBitForBit(t *testing.T) {
 			if err := r.Return(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			v, _ := resolved(t, "", slices.Concat(steadySettings, []string{"iterations=1000000"}, strings.Fields(sets), []string{"learning_rate=0.5", "checkpointing=true"})...)
+			v, _ := resolved(t, "", slices.Concat(steadySettings, []string{"iterations=1000000"}, strings.Fields(sets), []string{"learning_rate=0.5", "checkpointing=true", "pattern=remeasure"})...)
 			same, _ := resolved(t, "", slices.Concat(steadySettings, []string{"iterations=1000000"}, strings.Fields(sets))...)
 			if err := r.Apply(t.Context(), v.Values()); err != nil {
 				t.Fatal(err)

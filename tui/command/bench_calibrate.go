@@ -72,7 +72,7 @@ func benchCalibrateCommand() *cobra.Command {
 	flags.IntVar(&o.Replicas, "replicas", 2, "replications and ablations of each size")
 	flags.StringVar(&o.Phase, "phase", "", "phase that the injected time counts to; none unless given")
 	flags.IntVar(&load, "load", 0, "busy processes beside it, which it starts and ends")
-	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/json.md)")
+	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/accuracy.md)")
 	return cmd
 }
 

@@ -349,7 +349,7 @@ func (p *settingsView) Explain() []string {
 
 // effectTerms explains the column of effects.
 const effectTerms = "Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
-	"median before, less one, with its 95 % interval by a block bootstrap of up to 200 iterations on each side. " +
+	"median before, less one, with a 95 % interval as wide as the run's own drift, from up to 200 iterations on each side. " +
 	"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one."
 
 // explainReading says what the columns mean where nothing can be changed.
