@@ -16,8 +16,8 @@ import (
 // Long operations end early with the error of their context once that is done.
 // After that, only the newest complete result can be read and the task closed.
 //
-// A task may implement optional interfaces: Comparer, Imager, Profiler, Saver and
-// Keeper.
+// A task may implement optional interfaces: Comparer, Imager, Profiler, Saver, Keeper
+// and Forker.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
