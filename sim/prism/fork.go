@@ -25,7 +25,7 @@ type mark struct {
 	noise     rand.PCG
 }
 
-// errNoMark reports that the reconstruction cannot be marked here.
+// errNoMark reports that no mark can be set, or that there is none to return to.
 var errNoMark = errors.New("a reconstruction can only be forked within a sample")
 
 // Mark saves the state of the reconstruction for Return. It works only within a sample; no sample
