@@ -25,7 +25,7 @@ import (
 )
 
 // framesPerSecond is how often Bubble Tea checks for changes of the terminal's modes. Frames do
-// not wait for it: see package wire.
+// not wait for it: see terminal.Output.
 const framesPerSecond = 50
 
 // Time limits for leaving; with terminal.DrainLimit less than two seconds in total. They apply to
@@ -220,7 +220,7 @@ func (m *Model) awaitLast() {
 // reported in time is "stopping".
 func (m *Model) lastWords() string {
 	m.awaitLast()
-	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the run had not begun
+	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the newest run had not begun
 		return ""
 	}
 	m.notify() // an event of the last snapshot

@@ -18,8 +18,8 @@ var (
 	errReadOnly = errors.New("the settings of this run cannot be changed from here")
 )
 
-// ask requests settings, all before the same iteration, and records their previous values for
-// undo. Settings that already have the value are skipped.
+// ask requests settings, all before the same iteration, and records the previous values of those
+// that change for undo.
 func (m *Model) ask(sets ...settings.Assignment) error {
 	return m.request(sets, true)
 }
