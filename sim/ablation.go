@@ -122,7 +122,7 @@ func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	})
 }
 
-// startReplication starts a replication unless an ablation is under way. It fails if the change
+// startReplication starts a replication unless an ablation is under way. It refuses a change that
 // is no longer in force or cannot be reverted.
 func (l *loop) startReplication(cut context.Context, c command) error {
 	if l.ablation != nil || l.finished {

@@ -208,7 +208,7 @@ func (v Values) put(i int, value any) (Values, error) {
 	return out.refreshed(), nil
 }
 
-// takes reports whether a value has the key's type and can be stored if it is an integer.
+// takes reports whether a value has the key's type and its integers can be stored.
 func (k *Key) takes(value any) bool {
 	switch v := value.(type) {
 	case string:

@@ -29,8 +29,8 @@ func (d Drift) Known() bool { return d.Windows >= DriftLeast }
 // If the order of the moves does not matter, another move of the same run exceeds all of m
 // earlier ones with a probability of at most 1/(m+1), whatever their distribution (the argument
 // of conformal prediction: Vovk, Gammerman and Shafer 2005). The moves of 20 windows give a 95 %
-// interval. With k < 20 windows, the largest move is multiplied by (20/k)^0.45, a correction
-// fitted to the recorded series of the tests.
+// interval. With k < 20 windows, the largest move is multiplied by (20/k)^0.45, which compensates
+// for their number on the recorded series of the tests.
 func MedianDrift(stretches [][]int64, n int) Drift {
 	if n < 2 {
 		return Drift{}
@@ -89,9 +89,9 @@ type Shift struct {
 }
 
 // MovedShift compares the medians of two neighbouring windows of equal length with positive
-// values. The interval covers the run's own drift: the ratio of the medians divided and
-// multiplied by the largest move without a change. It is NaN if the drift is unknown, and
-// unbounded if a window is empty.
+// values. The interval allows for the run's own drift: it is the ratio of the medians divided and
+// multiplied by the largest move without a change, NaN if the drift is unknown. If a window is
+// empty, all fields are NaN.
 func MovedShift(before, after []int64, d Drift) Shift {
 	nan := math.NaN()
 	s := Shift{nan, nan, nan, nan, nan}

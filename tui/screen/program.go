@@ -41,7 +41,7 @@ const (
 // returns within two seconds even if the terminal has stopped reading.
 //
 // The error is nil if the user quit or the snapshots ended; ErrInterrupted after ctrl+c, SIGINT,
-// SIGTERM or SIGHUP; and ctx's cause if ctx ended.
+// SIGTERM or SIGHUP; ctx's cause if ctx ended; and otherwise describes the failure.
 func Run(ctx context.Context, source control.Source, o Options) error {
 	own := o.Output == nil
 	o = o.withDefaults().onTerminal()
