@@ -37,9 +37,9 @@ func (r *Run) Ablate(o ablation.Options) error {
 	return nil
 }
 
-// Replicate begins to switch a change back and forth, until it is decided what it does to the
-// time of an iteration: before are the settings that it changed with their values before it, and
-// iteration is where it took force. What goes for StartAblation goes for it too.
+// Replicate starts switching a change back and forth until its effect on iteration time is
+// decided. before holds the changed settings with their previous values, and iteration is where
+// the change took effect. It ends in the same ways as StartAblation.
 func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +53,7 @@ func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
 	return nil
 }
 
-// StopAblation ends an ablation, a replication or a fork; what it showed stays.
+// StopAblation ends an ablation, a replication or a fork and keeps its results.
 func (r *Run) StopAblation() { r.send(command{kind: stopAblationCommand}) }
 
 var errAblateOver = errors.New("an ablation needs iterations, and the run is over; restart it first")
@@ -61,7 +61,7 @@ var errAblateOver = errors.New("an ablation needs iterations, and the run is ove
 // trial is an ablation under way.
 type trial struct {
 	schedule *ablation.Schedule
-	base     settings.Values   // to return to
+	base     settings.Values   // restored at the end
 	table    profiles.Ablation // as last published
 }
 
@@ -87,7 +87,7 @@ func (l *loop) show(v *profiles.Ablation) {
 func (t *trial) end(why string) (last *profiles.Ablation) {
 	before := t.table
 	before.Running, before.Now, before.Ended = false, -1, why
-	before.Rows = slices.Clone(before.Rows) // published tables have readers
+	before.Rows = slices.Clone(before.Rows) // published tables may still be read
 	for i := range before.Rows {
 		before.Rows[i].Final = true
 	}
@@ -97,8 +97,7 @@ func (t *trial) end(why string) (last *profiles.Ablation) {
 	return t.schedule.View()
 }
 
-// protect calls code that belongs to the ablation alone. A panic there ends the
-// ablation, not the run.
+// protect calls code that only the ablation needs. A panic in it ends the ablation, not the run.
 func (l *loop) protect(cut context.Context, do func(*trial)) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -123,8 +122,8 @@ func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	})
 }
 
-// startReplication begins a replication unless an ablation is under way. It is refused where the
-// change is not in force any more, or cannot be taken back.
+// startReplication starts a replication unless an ablation is under way. It refuses a change that
+// is no longer in force or cannot be reverted.
 func (l *loop) startReplication(cut context.Context, c command) error {
 	if l.ablation != nil || l.finished {
 		return nil

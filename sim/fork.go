@@ -16,19 +16,19 @@ import (
 // fork compares two settings from the same points over the same iterations.
 type fork struct {
 	before settings.Values
-	view   profiles.Fork // as published, but for its rows
+	view   profiles.Fork // as published, except for its rows
 	pairs  [][2]profiles.Values
 	series []int
-	next   int64 // the iteration from which the next pair may begin
+	next   int64 // first iteration at which the next pair may begin
 }
 
-// errNoFork refuses a fork.
+// errNoFork reports that the workload cannot be forked.
 var errNoFork = errors.New("this workload cannot go back to where it was")
 
-// Fork begins to compare what the result is under the settings in force and under those before a
-// change: before are the settings that it changed with their values before it, and iteration is
-// where it took force. Iterations of the comparison are not recorded; the run then goes on from
-// where it was. Settings that change meanwhile end it.
+// Fork starts comparing the result under the current settings with that under the settings before
+// a change: before holds the changed settings with their previous values, and iteration is where
+// the change took effect. Iterations of the comparison are not recorded; afterwards the run
+// continues from where it was. Changing a setting ends the fork.
 func (r *Run) Fork(before []settings.Assignment, iteration int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,7 +42,7 @@ func (r *Run) Fork(before []settings.Assignment, iteration int64) error {
 	return nil
 }
 
-// startFork begins a fork unless one is under way.
+// startFork starts a fork unless one is under way.
 func (l *loop) startFork(c command) {
 	if l.finished {
 		return
@@ -85,7 +85,7 @@ func (l *loop) startFork(c command) {
 	l.publishFork()
 }
 
-// publishFork shows the fork as it is now.
+// publishFork publishes the present state of the fork.
 func (l *loop) publishFork() {
 	v := l.fork.view
 	v.Done = len(l.fork.pairs)
@@ -95,7 +95,7 @@ func (l *loop) publishFork() {
 	l.run.stream.Fork(&v)
 }
 
-// row is the difference in a series.
+// row returns the difference in a series.
 func (f *fork) row(id int) profiles.ForkRow {
 	row := profiles.ForkRow{Series: id, Equal: len(f.pairs) > 0}
 	var differences []float64
@@ -124,8 +124,8 @@ func (l *loop) endFork(why string) {
 	l.run.stream.Log("fork of " + f.view.Key + " ended: " + why)
 }
 
-// forkHere runs a pair of arms from where the run is, if one is due and this is a place for it.
-// Commands that wait are obeyed before: what was not complete is run again later.
+// forkHere runs a pair of arms from the present iteration, if one is due and the run can be
+// marked here. Pending commands come first; an incomplete pair is run again later.
 func (l *loop) forkHere(cut context.Context) (err error) {
 	f := l.fork
 	if f == nil || l.ablation != nil || l.index < f.next {
@@ -133,12 +133,12 @@ func (l *loop) forkHere(cut context.Context) (err error) {
 	}
 	task := l.work.(workload.Forker)
 	if task.Mark(cut) != nil {
-		return nil // the next iteration may be one to begin at
+		return nil // the next iteration may be suitable
 	}
 	defer task.Unmark()
 	pair, whole, err := l.arms(cut, f, task)
 	diverged := errors.Is(err, workload.ErrDiverged)
-	if err != nil && !diverged { // what is left of the run is where it was
+	if err != nil && !diverged { // leave the run at the mark
 		_ = task.Return(context.WithoutCancel(cut))
 		return err
 	}
@@ -165,7 +165,7 @@ func (l *loop) forkHere(cut context.Context) (err error) {
 	return nil
 }
 
-// arms runs both arms from the mark. An arm that diverges is an error that wraps ErrDiverged.
+// arms runs both arms from the mark. If an arm diverges, the error wraps ErrDiverged.
 func (l *loop) arms(cut context.Context, f *fork, task workload.Forker) (pair [2]profiles.Values, whole bool, err error) {
 	for arm, v := range []settings.Values{f.before, l.settings} {
 		if err := l.work.Apply(cut, v); err != nil {
@@ -185,8 +185,8 @@ func (l *loop) arms(cut context.Context, f *fork, task workload.Forker) (pair [2
 	return pair, true, nil
 }
 
-// arm runs the iterations of an arm and returns the series at its end; whole is false where a
-// command came first.
+// arm runs the iterations of an arm and returns the series at its end; whole is false if a
+// command interrupted it.
 func (l *loop) arm(cut context.Context, f *fork) (v profiles.Values, whole bool, err error) {
 	var rec profiles.Iteration
 	for range f.view.Arm {

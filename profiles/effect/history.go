@@ -5,20 +5,20 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// remembered is how many iterations the history holds: those that the drift of the longest
-// windows rests on, and those of the windows after a change.
+// remembered is the number of iterations in the history: enough for the drift of the longest
+// windows and for the windows after a change.
 const remembered = stats.DriftWindows*Window + reach
 
-// history keeps the newest undisturbed iterations of one kind: their whole times and their
-// phases. Stretches in which nothing was changed are numbered.
+// history keeps the newest undisturbed iterations of one kind, with their total and phase times.
+// Stretches without a change are numbered.
 type history struct {
-	columns [1 + profiles.MaxPhases][]int64 // whole times, then the phases; circles of the same length
-	stretch []int32                         // of each entry
-	next    int                             // where the circles go on, once they are full
-	phases  int                             // that the schema has
+	columns [1 + profiles.MaxPhases][]int64 // total times, then phase times; circular buffers of equal length
+	stretch []int32                         // number of each entry's stretch
+	next    int                             // index of the next write once the buffers are full
+	phases  int                             // number of phases in the schema
 }
 
-// add takes in an iteration.
+// add appends an iteration.
 func (h *history) add(t *timed, stretch int32) {
 	if len(h.stretch) < remembered {
 		h.stretch = append(h.stretch, stretch)
@@ -35,7 +35,7 @@ func (h *history) add(t *timed, stretch int32) {
 	h.next = (h.next + 1) % remembered
 }
 
-// clear forgets everything: other iterations come.
+// clear drops all entries, because a different kind of iteration follows.
 func (h *history) clear() {
 	h.stretch, h.next = h.stretch[:0], 0
 	for i := range h.columns {
@@ -43,11 +43,11 @@ func (h *history) clear() {
 	}
 }
 
-// place is where the i-th entry lies, from the oldest.
+// place returns the buffer index of the i-th oldest entry.
 func (h *history) place(i int) int { return (h.next + i) % len(h.stretch) }
 
-// until lists the stretches up to one of them, the newest first: of the whole times where
-// column is 0, else of the phase before it. Their room is that of into, which is returned too.
+// until returns the stretches up to the given one, newest first: total times for column 0, phase
+// column−1 otherwise. They are stored in into, which is returned, possibly reallocated, as room.
 func (h *history) until(stretch int32, column int, into []int64) (stretches [][]int64, room []int64) {
 	room = into[:0]
 	for i := range h.count(stretch) {
@@ -61,7 +61,7 @@ func (h *history) until(stretch int32, column int, into []int64) (stretches [][]
 	return stretches, room
 }
 
-// lengths lists how long the stretches are up to one of them, the newest first.
+// lengths returns the lengths of the stretches up to the given one, newest first.
 func (h *history) lengths(stretch int32) (all []int) {
 	for last := h.count(stretch); last > 0; {
 		first := last - 1
@@ -74,9 +74,9 @@ func (h *history) lengths(stretch int32) (all []int) {
 	return all
 }
 
-// window is how many iterations a window takes at the end of a stretch: as many as leave ten
-// windows up to the change, by which the drift of windows of that length is known. Longer ones have
-// less noise, more of them a surer drift.
+// window returns the number of iterations in a window at the end of a stretch: the largest that
+// leaves ten windows before the change to estimate the drift from. Longer windows are less noisy;
+// more windows give a more reliable drift.
 func (h *history) window(stretch int32) int {
 	lengths := h.lengths(stretch)
 	for n := Window; n > profiles.EffectEnough; n -= max(1, n/8) {
@@ -87,7 +87,7 @@ func (h *history) window(stretch int32) int {
 	return profiles.EffectEnough
 }
 
-// count is how many entries there are up to a stretch.
+// count returns the number of entries up to a stretch.
 func (h *history) count(stretch int32) int {
 	n := len(h.stretch)
 	for n > 0 && h.stretch[h.place(n-1)] > stretch {
@@ -96,7 +96,7 @@ func (h *history) count(stretch int32) int {
 	return n
 }
 
-// first is the first n entries of a stretch, fewer where it has fewer, in the room of into.
+// first returns up to n of the first entries of a stretch, stored in into.
 func (h *history) first(stretch int32, column, n int, into []int64) []int64 {
 	into = into[:0]
 	for i := h.count(stretch - 1); i < len(h.stretch) && len(into) < n && h.stretch[h.place(i)] == stretch; i++ {

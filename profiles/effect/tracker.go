@@ -24,11 +24,11 @@ type effect struct {
 	switched bool     // an ablation switched settings at the same boundary
 	closed   bool     // nothing more is added to the windows, but some iterations may not count yet
 	judged   basis    // of the last comparison
-	most     int      // iterations of a window; 0 until everything before the change counts
-	final    bool     // the numbers do not change any more
+	most     int      // iterations per window; 0 until everything before the change is counted
+	final    bool     // the numbers no longer change
 
-	disturbance reason // what other programs took
-	moved       reason // a phase that the change cannot touch
+	disturbance reason // load by other programs
+	moved       reason // of a phase that the change cannot affect
 }
 
 // basis describes the data behind an effect: the number of iterations on each side,
@@ -69,8 +69,8 @@ type Tracker struct {
 	queue   []queued // oldest first
 	waiting []boundary
 	limits  limits
-	cuts    []int64 // upcoming iterations at which an ablation switches
-	quality int     // the series that is the quality, −1 for none
+	cuts    []int64 // future iterations at which an ablation switches
+	quality int     // index of the quality series, −1 for none
 	newest  quality // the newest
 	history history
 	names   []string // of the phases
@@ -80,7 +80,7 @@ type Tracker struct {
 	log     []profiles.LogLine // not yet taken
 
 	published []profiles.Effect
-	changes   []profiles.Change // of published
+	changes   []profiles.Change // returned by View
 	dirty     bool
 	scratch   [3][]int64
 }
@@ -201,8 +201,8 @@ func (e *Tracker) Settle(until int64, share func(start, end int64) float64) {
 	}
 }
 
-// begin ends the current segment and starts one of the given kind. It returns the
-// ended one if the two can be compared.
+// begin ends the current segment and starts one of the given kind. It returns the old segment if
+// the two can be compared.
 func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 	for i := e.open; i < len(e.all); i++ {
 		e.all[i].closed = true
@@ -222,9 +222,8 @@ func (e *Tracker) begin(kind profiles.Kind) (from *segment) {
 	return from
 }
 
-// takeForce adds the effect of the changes at a boundary, with which the current
-// segment began. If an ablation switched there too, the change is not the only
-// difference.
+// takeForce adds the effect of the changes at a boundary, where the current segment begins. If an
+// ablation switched there too, the change is not the only difference.
 func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 	f := effect{Effect: b.effect(), from: from, to: e.current, old: b.quality, switched: switched}
 	if switched {
@@ -238,7 +237,7 @@ func (e *Tracker) takeForce(b *boundary, from *segment, switched bool) {
 	}
 }
 
-// Replicate takes in what a replication of the change at an iteration has shown so far.
+// Replicate records the interim result of replicating the change at an iteration.
 func (e *Tracker) Replicate(iteration int64, row *profiles.AblationRow) {
 	for i := range e.all {
 		if f := &e.all[i]; f.Iteration == iteration && f.Replica != row {
@@ -247,7 +246,7 @@ func (e *Tracker) Replicate(iteration int64, row *profiles.AblationRow) {
 	}
 }
 
-// Forked takes in what a fork of the change at an iteration has shown so far.
+// Forked records the interim result of forking at the iteration of a change.
 func (e *Tracker) Forked(f *profiles.Fork) {
 	for i := range e.all {
 		if a := &e.all[i]; a.Iteration == f.Of {
@@ -269,7 +268,7 @@ func (e *Tracker) End() {
 	}
 }
 
-// Measure adds a measurement, if it contains the quality.
+// Measure adds a measurement if it contains the quality.
 func (e *Tracker) Measure(m *profiles.Measurement) {
 	if e.quality < 0 || math.IsNaN(m.Values[e.quality]) {
 		return
@@ -282,8 +281,8 @@ func (e *Tracker) Measure(m *profiles.Measurement) {
 	}
 }
 
-// drift compares the newest quality with the last before the change, unless it
-// belongs to a pending change.
+// drift compares the newest quality with the last one before the change, unless it belongs to a
+// pending change.
 func (e *Tracker) drift(f *effect) {
 	q := e.newest
 	if !q.has || q.iteration < f.Iteration {
@@ -317,8 +316,8 @@ func (f *effect) settled() bool {
 	return f.closed && f.to.waiting == 0 && (f.from == nil || f.from.waiting == 0)
 }
 
-// judgeOne compares the windows. That is done again only when the after-window grew by a
-// tenth, or for the last time.
+// judgeOne compares the windows. It repeats the comparison only after the after-window has grown
+// by a tenth, and once at the end.
 func (e *Tracker) judgeOne(f *effect) {
 	most := e.windowOf(f)
 	var before pick
@@ -332,7 +331,7 @@ func (e *Tracker) judgeOne(f *effect) {
 	f.Waiting = f.to.waiting
 	f.Needed = max(0, profiles.EffectEnough-f.NAfter)
 	if f.NBefore < profiles.EffectEnough && (f.from == nil || f.from.waiting == 0) {
-		f.Needed = 0 // later iterations cannot help
+		f.Needed = 0 // more iterations cannot help
 	}
 	f.Enough = f.NBefore >= profiles.EffectEnough && f.NAfter >= profiles.EffectEnough
 	if now := (basis{f.NBefore, f.NAfter, before.all, after.all}); f.Enough && !f.final && f.worthwhile(now, most) {
@@ -349,8 +348,8 @@ func (e *Tracker) judgeOne(f *effect) {
 	f.Closed = f.settled()
 }
 
-// windowOf is how many iterations a window of an effect takes: fixed once everything before the
-// change counts, because the history goes on.
+// windowOf returns the number of iterations in a window of an effect. It is fixed once everything
+// before the change is counted, because the history continues to change.
 func (e *Tracker) windowOf(f *effect) int {
 	switch {
 	case f.most > 0:
@@ -365,8 +364,8 @@ func (e *Tracker) windowOf(f *effect) int {
 	return most
 }
 
-// compare compares two windows of one length, heeding how far such windows moved by
-// themselves, and looks at the phases that the change cannot touch.
+// compare compares two windows of equal length against the run's own drift, and checks the phases
+// that the change cannot affect.
 func (e *Tracker) compare(f *effect, before, after []int64) {
 	n := len(before)
 	drift := e.drifted(f, 0, n)
@@ -386,14 +385,14 @@ func (e *Tracker) compare(f *effect, before, after []int64) {
 	}
 }
 
-// drifted is how far the medians of windows of n iterations moved before a change.
+// drifted returns the drift of the medians of windows of n iterations before a change.
 func (e *Tracker) drifted(f *effect, column, n int) stats.Drift {
 	stretches, room := e.history.until(f.from.stretch, column, e.scratch[2])
 	e.scratch[2] = room
 	return stats.MedianDrift(stretches, n)
 }
 
-// controls are the phases that none of the changes can touch.
+// controls returns the phases that none of the changes can affect.
 func (f *effect) controls() uint16 {
 	all := f.Controls
 	for _, c := range f.With {
@@ -402,17 +401,16 @@ func (f *effect) controls() uint16 {
 	return all
 }
 
-// A phase that a change cannot touch says that the machine changed when it moved by more than
-// controlMove and than controlFactor times what its windows moved by themselves: several phases
-// are looked at, each of which may do that by chance. One below controlShare of the iteration
-// says nothing.
+// A phase that a change cannot affect indicates that the machine changed if it moved by more than
+// controlMove and by more than controlFactor times its own drift; the factor allows for testing
+// several phases. Phases below controlShare of the iteration are ignored.
 const (
 	controlMove   = 0.03
 	controlFactor = 1.25
 	controlShare  = 0.03
 )
 
-// control reports whether a phase moved that a change cannot touch, and how far.
+// control reports whether a phase that the change cannot affect moved, and by how much.
 func (e *Tracker) control(f *effect, column, n int, whole float64) (shift float64, moved bool) {
 	drift := e.drifted(f, column, n)
 	drift.Move *= controlFactor
@@ -433,7 +431,7 @@ func (e *Tracker) control(f *effect, column, n int, whole float64) (shift float6
 	return s.Relative, math.Abs(s.Relative) > controlMove && (s.Low > 0 || s.High < 0)
 }
 
-// worthwhile tells whether the numbers are to be drawn anew.
+// worthwhile reports whether the numbers should be recomputed.
 func (f *effect) worthwhile(now basis, most int) bool {
 	was := f.judged
 	if now == was {
@@ -444,8 +442,8 @@ func (f *effect) worthwhile(now basis, most int) bool {
 	return grown != was || f.settled() || now.after == most || 10*now.after >= 11*was.after
 }
 
-// View returns every effect, newest last (those without an iteration yet at the end), and
-// every change. The caller must not modify them.
+// View returns all effects, newest last (those without an iteration yet at the end), and all
+// changes. The caller must not modify them.
 func (e *Tracker) View() ([]profiles.Effect, []profiles.Change) {
 	if !e.dirty {
 		return e.published, e.changes

@@ -44,8 +44,8 @@ func encode(value any) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// UnmarshalJSON reads the output of MarshalJSON, whatever the workload: the keys have the
-// types of their values, and nothing else is known about them.
+// UnmarshalJSON reads the output of MarshalJSON for any workload: types are inferred from the
+// values, and no other property of the keys is known.
 func (v *Values) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -44,8 +44,8 @@ type Key struct {
 
 	Compared Comparison // by an ablation
 
-	// Touches names the phases of an iteration whose work depends on the setting, where TouchesKnown:
-	// the others are controls, whose times a change of it cannot move.
+	// Touches names the phases of an iteration whose work depends on the setting, if TouchesKnown
+	// is set. All other phases are controls: their times cannot change with the setting.
 	Touches      []string
 	TouchesKnown bool
 
@@ -55,7 +55,7 @@ type Key struct {
 
 	holds func(value any) bool   // whether Rule holds; nil without one
 	of    func(Values) string    // the state a number depends on; nil if it depends on none
-	isOf  func(name string) bool // reports whether of may have made a name
+	isOf  func(name string) bool // reports whether of can return a name
 	idle  func(v Values) string  // why it has no effect under the other settings
 }
 
@@ -66,12 +66,12 @@ type Press struct {
 	Help string   // "measurement cache"
 	Does Move
 
-	Tuning bool // it is listed with the keys of tuning, else with those of settings
-	Place  int  // there
+	Tuning bool // listed with the tuning keys; otherwise with those of settings
+	Place  int  // position in that list
 
-	// Footer is its name in the screen's footer, if it appears there: a rank of 0 is the last
-	// to be dropped from a narrow one. Width is the width of its value, 0 for the lamp of a
-	// switch.
+	// Footer is its name in the screen's footer, if it appears there; entries of rank 0 are the
+	// last to be dropped when space is short. Width is the width of its value, 0 for a switch's
+	// on/off mark.
 	InFooter bool
 	Footer   string
 	Rank     int
@@ -85,8 +85,8 @@ type Move uint8
 const (
 	MoveNext   Move = iota // the next value, twice the number, or the other state of a switch
 	MoveBefore             // the previous value, or half the number
-	MoveWrite              // a value that is typed
-	MoveToggle             // off, or the last value in use
+	MoveWrite              // a typed value
+	MoveToggle             // off, or the last value used
 )
 
 // Comparison describes how an ablation compares a setting: not at all if it has no

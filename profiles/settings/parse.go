@@ -149,8 +149,8 @@ func parseList(text string) ([]int64, bool) {
 	return list, true
 }
 
-// plain converts an integer written as 8.0 to an int64, an integer for a key of any number
-// to a float64, and a list of integers to []int64. Other values are returned unchanged.
+// plain converts an integer written as 8.0 to an int64, an integer given for a number key to a
+// float64, and a list of integers to []int64. Other values are returned unchanged.
 func plain(k *Key, value any) any {
 	switch k.Type {
 	case TypeInteger:
@@ -208,7 +208,7 @@ func (v Values) put(i int, value any) (Values, error) {
 	return out.refreshed(), nil
 }
 
-// takes reports whether a value has the key's type, and whether an integer can be stored.
+// takes reports whether a value has the key's type and its integers can be stored.
 func (k *Key) takes(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -225,7 +225,7 @@ func (k *Key) takes(value any) bool {
 	return false
 }
 
-// check reports whether a key's own value keeps its range and rule.
+// check returns an error if a key's value violates its own range or rule.
 func (v Values) check(i int) error {
 	k, value, ok := &v.table.keys[i], v.values[i], true
 	if b, bound := value.(boundNumber); bound {

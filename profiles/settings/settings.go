@@ -11,9 +11,9 @@ package settings
 const (
 	MaxIterations = "max_iterations" // ends the run; 0 means no limit
 	MaxSeconds    = "max_seconds"    // ends the run; 0 means no limit
-	LayerProfile  = "layer_profile"  // publishes the times of the layers
-	Threads       = "threads"        // of the host; 0 means one per core
-	Device        = "device"         // where it is computed
+	LayerProfile  = "layer_profile"  // publishes layer times
+	Threads       = "threads"        // host threads; 0 means one per core
+	Device        = "device"         // the computing device
 	Seed          = "seed"           //
 )
 

@@ -12,7 +12,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// shelves hold the presets of reconstructions.
+// shelves hold the presets of the prism workload.
 var shelves = preset.Shelves{prism.Presets()}
 
 // of returns a preset's settings.
@@ -31,7 +31,7 @@ func moon(t testing.TB) settings.Values {
 	return of(t, "moon")
 }
 
-// values are the settings' values as text, in the order of their table.
+// values returns the settings' values as text, in the order of their table.
 func values(v settings.Values) (list []string) {
 	for _, k := range v.Keys() {
 		list = append(list, v.Get(k.Name))
@@ -39,7 +39,7 @@ func values(v settings.Values) (list []string) {
 	return list
 }
 
-// same reports whether two settings have one table and the same values.
+// same reports whether two settings have the same table and values.
 func same(v, w settings.Values) bool {
 	return v.Table() == w.Table() && len(v.Differing(w)) == 0 && slices.Equal(values(v), values(w))
 }
@@ -62,7 +62,7 @@ func TestTableNamesEveryFieldOfSettingsInOrder(t *testing.T) {
 	}
 }
 
-// Each field has the value of its own key.
+// Every field has its own key.
 func TestEveryFieldHasAKeyOfItsOwn(t *testing.T) {
 	nothing := prism.Table.Zero()
 	for i, k := range prism.Table.Keys() {
@@ -92,7 +92,7 @@ func TestEveryFieldHasAKeyOfItsOwn(t *testing.T) {
 	}
 }
 
-// noEmptyList has no list instead of an empty one.
+// noEmptyList replaces an empty list with nil.
 func noEmptyList(s prism.Settings) prism.Settings {
 	if len(s.Channels) == 0 {
 		s.Channels = nil
@@ -127,7 +127,7 @@ func TestDecodingCopiesLists(t *testing.T) {
 	}
 }
 
-// A struct for keys that the table does not have is a mistake of the program.
+// A struct with keys that the table does not have is a programming error.
 func TestAFieldWithoutAKeyPanics(t *testing.T) {
 	type other struct {
 		Colour string `setting:"colour"`
@@ -271,7 +271,7 @@ func TestPresetsAreTheSameInJSON(t *testing.T) {
 	}
 }
 
-// What an ablation compares is declared with the settings.
+// The settings declare what an ablation compares.
 func TestComparesTheOptimisations(t *testing.T) {
 	var compared []string
 	for _, k := range prism.Table.Compares() {

@@ -11,7 +11,7 @@ type Table struct {
 
 	keys  []Key
 	index map[string]int
-	rules func(Values) error // that involve several settings; nil for none
+	rules func(Values) error // rules that involve several settings; nil for none
 }
 
 // NewTable returns the table of a workload, in the order in which files and documents
@@ -121,7 +121,7 @@ func (e Entry) Live() Entry { e.key.Live = true; return e }
 // Limit marks a setting that ends a unit or the run and does not affect an iteration.
 func (e Entry) Limit() Entry { e.key.Limit = true; return e }
 
-// Called names the setting on the screen, and in charts by a letter.
+// Called sets the setting's name on the screen and its letter in charts.
 func (e Entry) Called(short string, mark rune) Entry {
 	e.key.Short, e.key.Mark = short, mark
 	return e
@@ -133,12 +133,12 @@ func (e Entry) Press(presses ...Press) Entry {
 	return e
 }
 
-// Tune adds a keyboard key of tuning.
+// Tune adds a tuning key.
 func (e Entry) Tune(place int, key string, does Move, help string) Entry {
 	return e.Press(Press{Key: key, Help: help, Does: does, Tuning: true, Place: place})
 }
 
-// Listed lets the values be chosen from a list, with their meanings in order.
+// Listed lets the values be chosen from a list and describes each of them, in order.
 func (e Entry) Listed(place int, notes ...string) Entry {
 	e.key.Listed, e.key.Notes = place, map[string]string{}
 	for i, note := range notes {
@@ -156,15 +156,16 @@ func (e Entry) Compared(place int, off string, on ...string) Entry {
 	return e
 }
 
-// Touches names the phases of an iteration whose work depends on the setting; none where it
-// changes what an iteration computes but not how much that is.
+// Touches names the phases of an iteration whose work depends on the setting. It is called
+// without arguments for a setting that changes what an iteration computes but not the amount of
+// work.
 func (e Entry) Touches(phases ...string) Entry {
 	e.key.Touches, e.key.TouchesKnown = phases, true
 	return e
 }
 
-// Idle sets the function that returns why the setting has no effect under others;
-// empty if it has.
+// Idle sets the function that returns why the setting has no effect under the others, "" if it
+// has one.
 func (e Entry) Idle(why func(Values) string) Entry { e.key.idle = why; return e }
 
 // Of binds a number to the state of other settings named by of: a threshold to the loss it

@@ -10,7 +10,7 @@ import (
 // no table and no keys.
 type Values struct {
 	table  *Table
-	values []any // string, bool, int64, float64, []int64 or bound number, by the type of their key
+	values []any // string, bool, int64, float64, []int64 or boundNumber, depending on the key's type
 }
 
 // boundNumber is the value of a number that depends on the state of other
@@ -29,14 +29,14 @@ func (b boundNumber) owner() string {
 }
 
 // suspended reports whether the number is for a state other than the one in use. 0 means no
-// number, and is never suspended.
+// number and is never suspended.
 func (b boundNumber) suspended() bool { return b.Number != 0 && b.owner() != b.Now }
 
 func (b boundNumber) same(c boundNumber) bool {
 	return b.Number == c.Number && (b.Number == 0 || b.owner() == c.owner())
 }
 
-// Zero returns 0, false or "" for every key of the table, even if not allowed: the starting
+// Zero returns 0, false or "" for every key of the table, even where not allowed: the starting
 // point for a file that sets all keys.
 func (t *Table) Zero() Values {
 	v := Values{t, make([]any, len(t.keys))}
@@ -124,8 +124,8 @@ func (v Values) InForce(name string) float64 {
 	return v.Number(name)
 }
 
-// Suspended reports whether a number is suspended, because it was given for one state, such as a
-// loss, and another is in use now.
+// Suspended reports whether a number is suspended, with the state it was given for and the one in
+// use.
 func (v Values) Suspended(name string) (given, now string, suspended bool) {
 	b := v.bound(name)
 	if !b.suspended() {
@@ -182,8 +182,8 @@ func (v Values) WithLive(w Values) Values {
 	return out.refreshed()
 }
 
-// With returns v with some values changed together: like Set one after the other, but numbers
-// that depend on the state of others are bound to the state after all changes. Rules that
+// With returns v with several values changed together, like Set for each in turn, except that
+// numbers that depend on other settings are bound to the state after all changes. Rules that
 // involve several settings are checked by Validate.
 func (v Values) With(sets ...Assignment) (Values, error) {
 	out := v
@@ -209,7 +209,7 @@ func (v Values) Settled() Values {
 	return out
 }
 
-// refreshed updates the states that bound numbers depend on; v must not be shared.
+// refreshed updates the states of bound numbers in place; v must not be shared.
 func (v Values) refreshed() Values {
 	for i := range v.values {
 		if b, ok := v.values[i].(boundNumber); ok {

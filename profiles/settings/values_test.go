@@ -9,7 +9,7 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// bread is a small table: how dark a loaf may be belongs to its flour.
+// bread is a small table in which the shade of a loaf depends on its flour.
 var bread = settings.NewTable("bread", riseFirst,
 	settings.Text("Dough", "flour", "what it is made of", "wheat", "rye").Live(),
 	settings.Switch("Dough", "seeds", "with seeds"),
@@ -20,7 +20,7 @@ var bread = settings.NewTable("bread", riseFirst,
 			func(name string) bool { return name == "wheat" || name == "rye" }),
 )
 
-// riseFirst is the rule that joins settings: rye is not folded.
+// riseFirst is a rule that involves several settings: rye is not folded.
 func riseFirst(v settings.Values) error {
 	if v.Text("flour") == "rye" && v.Get("folds") != "" {
 		return v.Wrong("folds", "must be empty for rye")
@@ -28,7 +28,7 @@ func riseFirst(v settings.Values) error {
 	return nil
 }
 
-// loaf has values of bread, set one after the other.
+// loaf returns values of bread, set one after the other.
 func loaf(t *testing.T, sets ...string) settings.Values {
 	t.Helper()
 	return setAll(t, bread.Zero(), append([]string{"flour=wheat", "seeds=true", "folds=30,60", "heat=240", "shade=4"}, sets...)...)
@@ -46,7 +46,7 @@ func setAll(t *testing.T, v settings.Values, sets ...string) settings.Values {
 	return v
 }
 
-// with is With of sets as "key=value".
+// with is With for sets given as "key=value".
 func with(v settings.Values, sets ...string) (settings.Values, error) {
 	var all []settings.Assignment
 	for _, set := range sets {
@@ -73,7 +73,7 @@ func TestValuesHaveTheTypesOfTheirKeys(t *testing.T) {
 	}
 }
 
-// Settings without a table have nothing, and asking them is no fault.
+// Settings without a table are empty, and accessing them is not an error.
 func TestTheZeroValuesHaveNothing(t *testing.T) {
 	var v settings.Values
 	if v.Keys() != nil || v.Table() != nil || len(v.Table().Names()) != 0 || v.Has("heat") || v.Value("heat") != nil || v.Text("heat") != "" || v.On("heat") ||
@@ -94,8 +94,8 @@ func TestTheZeroValuesHaveNothing(t *testing.T) {
 	}
 }
 
-// A number that belongs to a state of others is suspended in any other state, and in force
-// again when that state is back.
+// A number that depends on other settings is suspended while their state differs, and in force
+// again when it is restored.
 func TestANumberIsSuspendedUnderAnotherState(t *testing.T) {
 	v := loaf(t).Settled()
 	rye := setAll(t, v, "folds=", "flour=rye")
@@ -124,7 +124,7 @@ func TestANumberIsSuspendedUnderAnotherState(t *testing.T) {
 	}
 }
 
-// A number that was not bound yet is of whatever state there is.
+// A number that is not bound yet applies to any state.
 func TestAnUnboundNumberFollowsTheState(t *testing.T) {
 	v := setAll(t, loaf(t), "folds=", "flour=rye")
 	if _, _, suspended := v.Suspended("shade"); suspended || v.InForce("shade") != 4 {
@@ -147,7 +147,7 @@ func TestAnUnboundNumberFollowsTheState(t *testing.T) {
 	}
 }
 
-// Values that are set together bind a number to the state after all of them, in any order.
+// Values set together bind a number to the state after all of them, in any order.
 func TestWithBindsANumberToWhatIsSetWithIt(t *testing.T) {
 	start := loaf(t).Settled()
 	for _, sets := range [][]string{
@@ -184,7 +184,7 @@ func TestDifferingListsWhatDiffers(t *testing.T) {
 		{setAll(t, v, "heat=200", "seeds=false"), []string{"seeds", "heat"}},
 		{setAll(t, v, "folds=30,61"), []string{"folds"}},
 		{setAll(t, v, "folds=30"), []string{"folds"}},
-		{setAll(t, v, "flour=rye"), []string{"flour"}}, // the shade is suspended, and the same
+		{setAll(t, v, "flour=rye"), []string{"flour"}}, // the shade is suspended, but unchanged
 		{setAll(t, v, "flour=rye", "shade=4"), []string{"flour", "shade"}},
 		{setAll(t, v, "shade=4 for rye"), []string{"shade"}},
 	} {
@@ -201,7 +201,7 @@ func TestDifferingListsWhatDiffers(t *testing.T) {
 	}
 }
 
-// Settings read at the start are kept, live ones are replaced.
+// Settings that need a restart are kept; live ones are replaced.
 func TestWithLiveTakesTheLiveOnes(t *testing.T) {
 	v := loaf(t).Settled()
 	w, err := with(v, "seeds=false", "heat=200", "folds=", "flour=rye", "shade=6")
@@ -220,7 +220,7 @@ func TestWithLiveTakesTheLiveOnes(t *testing.T) {
 	}
 }
 
-// No method modifies other Values.
+// No method modifies its receiver or other Values.
 func TestValuesNeverChangeInPlace(t *testing.T) {
 	v, other := loaf(t), setAll(t, loaf(t), "folds=1,2", "flour=rye", "shade=7", "heat=9", "seeds=false").Settled()
 	for what, change := range map[string]func() (settings.Values, error){
@@ -246,7 +246,7 @@ func TestValuesNeverChangeInPlace(t *testing.T) {
 			t.Errorf("%s: changed %v, to %q", what, changed, values(after))
 		}
 	}
-	// An unbound number that others share is not bound by binding one of them.
+	// Binding a number in a copy does not bind it in the original.
 	v.Settled()
 	if free := setAll(t, v, "flour=rye"); free.Get("shade") != "4" {
 		t.Errorf("the unbound number became %q", free.Get("shade"))

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// The windows that a drift is judged by.
+// Numbers of windows used to estimate a drift.
 const (
-	DriftWindows = 20 // enough for an interval of 95 %
-	DriftLeast   = 6  // below which nothing can be said
+	DriftWindows = 20 // enough for a 95 % interval
+	DriftLeast   = 6  // minimum for an estimate
 )
 
-// Drift is how far the median of a series moved by itself between neighbouring windows of one
-// length, with nothing changed.
+// Drift is the movement of a series' median between neighbouring windows of equal length without
+// a change.
 type Drift struct {
-	Move    float64 // the largest |ln(median after/median before)|, scaled where windows are few
-	Windows int     // that it rests on, at most DriftWindows
+	Move    float64 // largest |ln(median after/median before)|, scaled up for few windows
+	Windows int     // number of windows used, at most DriftWindows
 }
 
-// Known reports whether there were windows enough.
+// Known reports whether there were enough windows.
 func (d Drift) Known() bool { return d.Windows >= DriftLeast }
 
-// MedianDrift is the drift of the medians of windows of n values. Stretches are parts of the
-// series in which nothing was changed, the newest first, each in the order of measurement;
-// windows lie within one stretch, half a window apart, and are compared with the next that they
-// share no value with. The newest DriftWindows windows count.
+// MedianDrift returns the drift of the medians of windows of n values. Stretches are parts of the
+// series without a change, newest first, each in order of measurement. Windows lie within one
+// stretch, half a window apart, and each is compared with the next one that does not overlap it.
+// Only the newest DriftWindows windows are used.
 //
-// A further move of the same run is larger than all of m earlier ones in at most one case of
-// m + 1, whatever their distribution, if their order does not matter (the argument of conformal
-// prediction: Vovk, Gammerman and Shafer 2005). The moves of 20 windows give an interval of 95 %.
-// With k windows, fewer than 20, the largest move is multiplied by (20/k)^0.45, which makes up for
-// it on the recorded series of the tests.
+// If the order of the moves does not matter, another move of the same run exceeds all of m
+// earlier ones with a probability of at most 1/(m+1), whatever their distribution (the argument
+// of conformal prediction: Vovk, Gammerman and Shafer 2005). The moves of 20 windows give a 95 %
+// interval. With k < 20 windows, the largest move is multiplied by (20/k)^0.45, which compensates
+// for their number on the recorded series of the tests.
 func MedianDrift(stretches [][]int64, n int) Drift {
 	if n < 2 {
 		return Drift{}
@@ -40,7 +40,7 @@ func MedianDrift(stretches [][]int64, n int) Drift {
 	moves := 0
 	scratch := make([]int64, n)
 	for _, s := range stretches {
-		var later [2]float64 // logarithms of the medians of the two windows after the present one
+		var later [2]float64 // logarithms of the medians of the next two windows
 		for i, end := 0, len(s); end >= n && moves < DriftMovesOf(DriftWindows); i, end = i+1, end-step {
 			m := math.Log(median(s[end-n:end], scratch))
 			if i >= 2 {
@@ -59,11 +59,12 @@ func MedianDrift(stretches [][]int64, n int) Drift {
 	return d
 }
 
-// DriftMovesOf is how many moves that many windows make, which lie half a window apart and are
-// each compared with the next but one.
+// DriftMovesOf returns the number of moves between the given number of windows, which lie half a
+// window apart and are each compared with the next but one.
 func DriftMovesOf(windows int) int { return 2*(windows-1) - 1 }
 
-// DriftMoves is how many moves of windows of n values stretches of these lengths hold.
+// DriftMoves returns the number of moves between windows of n values in stretches of the given
+// lengths.
 func DriftMoves(lengths []int, n int) (moves int) {
 	for _, length := range lengths {
 		if length >= n {
@@ -73,7 +74,7 @@ func DriftMoves(lengths []int, n int) (moves int) {
 	return moves
 }
 
-// median is that of the values; scratch has room for them.
+// median returns the median of values; scratch must be at least as long.
 func median(values, scratch []int64) float64 {
 	s := scratch[:copy(scratch, values)]
 	slices.Sort(s)
@@ -82,15 +83,15 @@ func median(values, scratch []int64) float64 {
 
 // Shift compares the medians of two windows.
 type Shift struct {
-	Before, After float64 // medians, in the windows' unit
+	Before, After float64 // medians, in the unit of the values
 	Relative      float64 // After/Before − 1
 	Low, High     float64 // 95 % interval of Relative
 }
 
-// MovedShift compares the medians of two neighbouring windows of one length, all values greater
-// than 0. The interval is that of what the run's own drift leaves open: the medians' ratio times
-// and over the largest move that it made by itself. The interval is NaN where the
-// drift is not known, and everything where a window is empty.
+// MovedShift compares the medians of two neighbouring windows of equal length with positive
+// values. The interval allows for the run's own drift: it is the ratio of the medians divided and
+// multiplied by the largest move without a change, NaN if the drift is unknown. If a window is
+// empty, all fields are NaN.
 func MovedShift(before, after []int64, d Drift) Shift {
 	nan := math.NaN()
 	s := Shift{nan, nan, nan, nan, nan}

@@ -53,18 +53,19 @@ func (o Options) withDefaults() Options {
 }
 
 // Looks are the numbers of groups after which a replication is judged: a group-sequential design
-// (Jennison and Turnbull 2000, Group Sequential Methods) whose chance of error, 5 %, is divided
-// equally among them, so that it holds for all looks together. The last one ends it.
+// (Jennison and Turnbull 2000, Group Sequential Methods). Its 5 % error probability is divided
+// equally among the looks, so that it holds for all of them together. The last look ends the
+// replication.
 var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90}
 
-// lookMiss is the chance with which the interval of a look may miss the truth.
+// lookMiss is the probability that the interval of one look misses the true value.
 var lookMiss = 0.05 / float64(len(Looks))
 
 // Schedule is an ablation under way. It is not safe for concurrent use.
 type Schedule struct {
 	options     Options
 	base        settings.Values
-	replication bool // of the change at the iteration of
+	replication bool // of the change at iteration of
 	of          int64
 	rows        []row
 	random      *rand.Rand
@@ -75,7 +76,7 @@ type Schedule struct {
 
 	block block
 	group group
-	first profiles.Iteration // of the compared iterations: the others must do the same work
+	first profiles.Iteration // first compared iteration: the others must do the same work
 	began bool
 
 	groups int   // complete
@@ -85,17 +86,17 @@ type Schedule struct {
 	ended  string
 }
 
-// Pairing is two values of a setting, or of several that were changed together, and the
-// settings with either in force.
+// Pairing is two values of a setting, or of several settings changed together, and the settings
+// with each in force.
 type Pairing struct {
-	Key, Off, On  string // what it is called in the table
+	Key, Off, On  string // names in the table
 	Before, After settings.Values
-	Note          string // why it cannot matter; empty where it can
-	Refused       bool   // for the reason in Note: it is left out
+	Note          string // why it cannot have an effect; empty if it can
+	Refused       bool   // left out, for the reason in Note
 }
 
-// New plans an ablation of every setting that the workload lets be compared, around base, which
-// stays in force for everything else.
+// New plans an ablation of every setting that the workload allows to be compared. All other
+// settings stay as in base.
 func New(base settings.Values, o Options) *Schedule {
 	var pairings []Pairing
 	for _, k := range base.Table().Compares() {
@@ -109,13 +110,13 @@ func New(base settings.Values, o Options) *Schedule {
 	return Compare(base, pairings, o)
 }
 
-// Compare plans an ablation of pairs of settings around base, to which it returns.
+// Compare plans an ablation of pairs of settings, starting from and returning to base.
 func Compare(base settings.Values, pairings []Pairing, o Options) *Schedule {
 	return plan(base, pairings, false, 0, o)
 }
 
-// Replicate plans to switch one change back and forth, from the settings before it to base, in
-// which it is in force, until a look decides it. Of is the iteration at which it was made.
+// Replicate plans to switch one change back and forth, between the settings before it and base,
+// where it is in force, until a look decides it. of is the iteration of the change.
 func Replicate(base settings.Values, change Pairing, of int64, o Options) *Schedule {
 	o.Rounds = Looks[len(Looks)-1]
 	return plan(base, []Pairing{change}, true, of, o)
@@ -137,17 +138,17 @@ func plan(base settings.Values, pairings []Pairing, replication bool, of int64, 
 	return s
 }
 
-// Done reports whether there is nothing more to compare.
+// Done reports whether the comparison is over.
 func (s *Schedule) Done() bool { return s.ended != "" }
 
-// End ends the ablation and records why. Only the first reason counts.
+// End ends the ablation and records the reason. Later reasons are ignored.
 func (s *Schedule) End(why string) {
 	if s.ended == "" {
 		s.ended = why
 	}
 }
 
-// On reports whether the next iteration is one with the present pair's second values.
+// On reports whether the next iteration uses the second values of the present pair.
 func (s *Schedule) On() bool { return !s.Done() && s.group.isOn(s.group.block) }
 
 // Wanted returns the settings for the next iteration.
@@ -192,15 +193,15 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	return s.full()
 }
 
-// longestGap is the longest gap between two iterations of a continuing run, in
-// nanoseconds: anything longer was a pause.
+// longestGap is the longest gap between two iterations of a continuing run, in nanoseconds;
+// longer gaps are pauses.
 const longestGap = int64(time.Second)
 
 // patience is the number of incomparable iterations that a block tolerates per iteration
 // it needs.
 const patience = 20
 
-// full reports whether the current block has all its iterations.
+// full reports whether the current block is complete.
 func (s *Schedule) full() bool {
 	b := &s.block
 	if b.want > 0 {
@@ -209,8 +210,8 @@ func (s *Schedule) full() bool {
 	return len(b.nanos) >= s.options.Least && b.sum >= int64(s.options.Time) || len(b.nanos) >= maxBlock
 }
 
-// again starts over with another kind of iterations, with which earlier
-// measurements are not comparable.
+// again starts over with another kind of iteration, to which earlier measurements are not
+// comparable.
 func (s *Schedule) again(it *profiles.Iteration) {
 	for i := range s.rows {
 		s.rows[i].clear()
@@ -235,7 +236,7 @@ func (s *Schedule) Look(psnr float64, memory profiles.Memory) {
 	s.endBlock(psnr, memory.Total())
 }
 
-// beginRound draws the order of the next round. Each setting's mirror alternates
+// beginRound draws the order of the next round. Each setting alternates between mirrored and not
 // from round to round, so that off and on come first equally often.
 func (s *Schedule) beginRound() {
 	s.order, s.at = s.order[:0], 0
@@ -254,7 +255,7 @@ func (s *Schedule) beginRound() {
 
 func (s *Schedule) beginGroup() {
 	s.group = group{mirrored: (s.round+s.order[s.at])%2 == 1}
-	if s.replication { // the blocks then follow the sequence of Thue and Morse
+	if s.replication { // the blocks then follow the Thue–Morse sequence
 		s.group.mirrored = bits.OnesCount(uint(s.round))%2 == 1
 	}
 	s.block.reset(0)

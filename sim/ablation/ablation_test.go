@@ -24,14 +24,14 @@ func baseline(t testing.TB, sets ...string) settings.Values {
 	return v.Settled()
 }
 
-// machine is a run whose iterations take 5 ms times the cost of each setting,
-// with noise, stalls and a steady drift.
+// machine is a run whose iterations take 5 ms times the factor of each setting, with noise,
+// stalls and a steady drift.
 type machine struct {
 	random *rand.Rand
-	factor map[string]float64 // of "key value"
+	factor map[string]float64 // by "key value"
 	drift  float64            // per iteration
-	psnr   map[string]float64 // dB per iteration gained under "key value", others 0.01
-	scale  float64            // of all times; 0 is 1
+	psnr   map[string]float64 // dB gained per iteration under "key value", 0.01 for others
+	scale  float64            // of all times; 0 means 1
 	rec    profiles.Iteration
 	gained float64
 }
@@ -98,10 +98,10 @@ func rowOf(t *testing.T, v *profiles.Ablation, name string) profiles.AblationRow
 	return profiles.AblationRow{}
 }
 
-// Known effects come out in spite of drift, noise and stalls.
+// Known effects are found despite drift, noise and stalls.
 func TestKnownEffectsAreFound(t *testing.T) {
 	m := later(1)
-	m.drift = 2e-5 // the machine becomes a half slower over the ablation
+	m.drift = 2e-5 // iterations become half as long again over the ablation
 	m.factor = map[string]float64{"fused_telescope true": 0.7, "amp bf16": 1.2, "checkpointing true": 1.1}
 	s := New(baseline(t), Options{Kinds: prism.Schema().Kinds})
 	m.play(s, nil)
@@ -128,8 +128,8 @@ func TestKnownEffectsAreFound(t *testing.T) {
 	}
 }
 
-// Blocks of a group have equally many iterations, come as off on on off or its
-// mirror, each mirror equally often, and only one setting differs from the base.
+// Blocks of a group have the same number of iterations and follow off on on off or its mirror,
+// each equally often, and only one setting differs from the base.
 func TestTheOrderIsBalanced(t *testing.T) {
 	base := baseline(t, "amp=bf16x3")
 	s := New(base, Options{Kinds: prism.Schema().Kinds, Rounds: 4})
@@ -183,7 +183,7 @@ func TestTheOrderIsBalanced(t *testing.T) {
 	}
 }
 
-// Blocks are long enough in iterations and in time, whichever takes longer.
+// Blocks are long enough both in iterations and in time.
 func TestBlocksAreLongEnough(t *testing.T) {
 	for _, o := range []Options{{Rounds: 1, Time: 200 * time.Millisecond}, {Rounds: 1, Time: 1, Least: 17}} {
 		s, m := New(baseline(t), o), later(3)
@@ -199,7 +199,7 @@ func TestBlocksAreLongEnough(t *testing.T) {
 	}
 }
 
-// Iterations of different kinds are never compared: the comparison begins again.
+// Iterations of different kinds are never compared: the comparison starts over.
 func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
 	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds, Rounds: 2}), later(4)
 	m.rec.Kind, m.rec.Unit = prism.KindInitialisation, -1
@@ -221,7 +221,8 @@ func TestAnotherKindOfIterationsBeginsAgain(t *testing.T) {
 	}
 }
 
-// Samples that end at once leave nothing to compare: that is said, not waited for.
+// Samples that end immediately leave nothing to compare: the ablation ends with that reason
+// instead of waiting.
 func TestHardlyAnyIterationIsAnEnd(t *testing.T) {
 	s, m := New(baseline(t), Options{Kinds: prism.Schema().Kinds}), later(5)
 	m.rec.Flags = profiles.Converged
@@ -257,7 +258,7 @@ func TestNotesSayWhatCannotMatter(t *testing.T) {
 	}
 }
 
-// Iterations far shorter than the least time of a block fill it all the same.
+// Even iterations far shorter than the minimum duration of a block fill it.
 func TestShortIterationsFillTheirBlocks(t *testing.T) {
 	s, m := New(baseline(t), Options{Rounds: 1, Only: []string{"checkpointing"}}), later(4)
 	m.scale = 0.01 // 50 µs
@@ -267,7 +268,7 @@ func TestShortIterationsFillTheirBlocks(t *testing.T) {
 	}
 }
 
-// replicated plays a replication of a setting whose effect is known.
+// replicated runs a replication of a setting with a known effect.
 func replicated(t *testing.T, seed uint64, factor float64) *profiles.AblationRow {
 	t.Helper()
 	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
@@ -282,8 +283,8 @@ func replicated(t *testing.T, seed uint64, factor float64) *profiles.AblationRow
 	return &v.Rows[0]
 }
 
-// A replication of nothing is called something in at most 5 % of cases for all its looks
-// together, an effect of 2 % is found, and none of 60 misses its interval but by chance.
+// A replication without an effect reports one in at most 5 % of cases over all its looks, an
+// effect of 2 % is found, and of 60 intervals no more miss it than by chance.
 func TestReplicationsAreCalibrated(t *testing.T) {
 	const runs = 60
 	wrong, equal, missed := 0, 0, 0
@@ -305,7 +306,7 @@ func TestReplicationsAreCalibrated(t *testing.T) {
 	}
 }
 
-// The blocks follow the sequence of Thue and Morse, which cancels drifts of low order.
+// The blocks follow the Thue–Morse sequence, which cancels drifts of low order.
 func TestAReplicationFollowsThueAndMorse(t *testing.T) {
 	before, on := baseline(t, "checkpointing=false"), baseline(t, "checkpointing=true")
 	s := Replicate(on, Pairing{Key: "checkpointing", Off: "false", On: "true", Before: before, After: on}, 0, Options{Least: 4, Time: 1})

@@ -10,7 +10,7 @@ import (
 	"prismtop/profiles/stats"
 )
 
-// block is a series of iterations under one value.
+// block is a series of iterations with one value.
 type block struct {
 	seen  int // iterations, warm-up included
 	want  int // to be timed; 0 while the group's first block determines it
@@ -66,8 +66,7 @@ type row struct {
 	on       []float64
 }
 
-// pairingOf is a pair of values of a setting; one that cannot take them beside the others of
-// base is refused.
+// pairingOf returns a pair of values of a setting, marked as refused if base cannot take them.
 func pairingOf(base settings.Values, k *settings.Key, pair settings.Pair) Pairing {
 	p := Pairing{Key: k.Name, Off: pair.Off, On: pair.On, Note: k.Idle(base)}
 	try := func(value string) settings.Values {
@@ -123,7 +122,7 @@ func (r *row) judge() {
 	r.Quality, r.QualityLow, r.QualityHigh = q.Value, q.Low, q.High
 }
 
-// look is what the newest look of a replication said. Until the first there is no interval.
+// look returns the result of a replication's newest look. Before the first there is no interval.
 func (r *row) look() stats.Centre {
 	if slices.Contains(Looks, len(r.ratios)) {
 		r.looked = stats.SignedRankAt(r.ratios, lookMiss)
@@ -136,8 +135,8 @@ func (r *row) look() stats.Centre {
 	return c
 }
 
-// decided reports whether a replication has its verdict: with the groups of a look, and an
-// interval that excludes 0 or lies close about it.
+// decided reports whether a replication has its verdict: the groups of a look are complete, and
+// its interval excludes 0 or lies within a narrow range around it.
 func (r *row) decided() bool {
 	if !slices.Contains(Looks, r.Groups) {
 		return false

@@ -20,42 +20,42 @@ import (
 	"prismtop/sim/workload"
 )
 
-// CalibrateOptions say how effects are put to the test.
+// CalibrateOptions configure a calibration.
 type CalibrateOptions struct {
 	Maker    workload.Maker
 	Settings settings.Values
-	Sizes    []float64 // of the effects that are injected: 0.02 makes an iteration 2 % longer
-	Changes  int       // of each size
-	Every    int       // iterations between two changes
-	Phase    string    // that the injected time counts to; empty is none
-	Replicas int       // replications, and ablations, of each size
+	Sizes    []float64 // injected effects: 0.02 makes an iteration 2 % longer
+	Changes  int       // per size
+	Every    int       // iterations between changes
+	Phase    string    // the phase to which the injected time is added; empty for none
+	Replicas int       // replications, and ablations, per size
 	Progress func(done, all int)
 }
 
-// Calibration is how often verdicts were right whose truth was known.
+// Calibration reports how often verdicts on effects of known size were right.
 type Calibration struct {
 	Sizes        []SizeCalibration `json:"sizes"`
-	ForeignCPU   float64           `json:"foreign_cpu"`    // share of the processors that other programs took
+	ForeignCPU   float64           `json:"foreign_cpu"`    // share of the processors used by other programs
 	IterationMS  float64           `json:"iteration_ms"`   // mean
-	Incomparable int               `json:"not_comparable"` // changes that were left out: others disturbed them, or too little came before
+	Incomparable int               `json:"not_comparable"` // excluded changes: disturbed by other programs, or with too few iterations before
 	Changes      int               `json:"changes"`
 }
 
-// SizeCalibration is that of effects of one size.
+// SizeCalibration holds the results for effects of one size.
 type SizeCalibration struct {
 	Size       float64 `json:"size"` // 0.02 is 2 %
 	ByKey      Tally   `json:"by_key"`
 	Replicated Tally   `json:"replicated"`
 	Ablation   Tally   `json:"ablation"`
-	Seconds    float64 `json:"replicated_seconds"` // until the verdict, mean of the replications
+	Seconds    float64 `json:"replicated_seconds"` // time to the verdict, mean over the replications
 }
 
 // Tally counts verdicts.
 type Tally struct {
 	N       int     `json:"n"`
-	Found   float64 `json:"found"`   // share that was called faster or slower; of size 0 these are false
-	Equal   float64 `json:"equal"`   // share that was called equal
-	Covered float64 `json:"covered"` // share of intervals that hold the truth
+	Found   float64 `json:"found"`   // share called faster or slower; false positives for size 0
+	Equal   float64 `json:"equal"`   // share called equal
+	Covered float64 `json:"covered"` // share of intervals that contain the true value
 }
 
 // add counts a verdict.
@@ -73,8 +73,8 @@ func (t *Tally) add(found, equal, covered bool) {
 	count(&t.Covered, covered)
 }
 
-// spinner is a workload whose iterations can be made longer by a share of their time, by
-// spinning: work that no setting accounts for.
+// spinner is a workload whose iterations can be extended by a share of their time by spinning,
+// which no setting accounts for.
 type spinner struct {
 	workload.Maker
 	share *float64
@@ -101,7 +101,7 @@ type spinning struct {
 	phase int
 }
 
-// Iterate makes the iteration longer by the present share.
+// Iterate runs an iteration and extends it by the present share.
 func (s spinning) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	start := time.Now()
 	out, err := s.Task.Iterate(ctx, rec)
@@ -119,20 +119,21 @@ type calibrator struct {
 	ctx     context.Context
 	o       *CalibrateOptions
 	run     *sim.Run
-	share   float64 // that is spun now
+	share   float64 // spun at present
 	effects effect.Tracker
-	from    machine.Load // when the load of the machine was read last
-	next    time.Time    // when it is read again
-	foreign float64      // that other programs took, as it was read last
+	from    machine.Load // the last reading
+	next    time.Time    // time of the next reading
+	foreign float64      // share of other programs at the last reading
 	began   machine.Load
 	index   int64
 	changes uint32
 	total   time.Duration
 }
 
-// Calibrate injects effects whose size is known into a real run, and tells how often those who
-// measure effects find them, find some that are not there, and say how large they are: by the
-// iterations before and after one change, and by switching it back and forth.
+// Calibrate injects effects of known size into a real run. It measures how often each method
+// detects them, how often it reports an effect that is not there, and how accurate its estimates
+// are. The methods are comparing the iterations before and after one change, and switching the
+// change back and forth.
 func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	c := &calibrator{ctx: ctx, o: &o}
 	m := &measurement{ctx: ctx, report: &Report{}}
@@ -184,10 +185,10 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	return out, nil
 }
 
-// errEnded says that a run is too short.
+// errEnded is returned if the run ends during the calibration.
 var errEnded = errors.New("bench calibrate: the run ended: it must not have an end")
 
-// iterate runs iterations and shows them to the tracker.
+// iterate runs n iterations and passes them to the tracker.
 func (c *calibrator) iterate(n int) error {
 	for range n {
 		rec, done, err := c.run.Next(c.ctx)
@@ -203,7 +204,7 @@ func (c *calibrator) iterate(n int) error {
 	return nil
 }
 
-// take shows an iteration to the tracker.
+// take passes an iteration to the tracker.
 func (c *calibrator) take(rec *profiles.Iteration) {
 	it := *rec
 	it.Index, it.Changes = c.index, c.changes
@@ -213,14 +214,14 @@ func (c *calibrator) take(rec *profiles.Iteration) {
 	c.settle(false)
 }
 
-// settle reads the load of the machine twice a second, and lets the iterations until then count.
+// settle reads the load of the machine twice a second and settles the iterations until then.
 func (c *calibrator) settle(now bool) {
 	if !now && time.Now().Before(c.next) {
 		return
 	}
 	load := machine.ReadLoad()
 	share := load.Since(c.from).Foreign()
-	if load.Since(c.from).Passed < 0.2 { // too short for the system's ticks
+	if load.Since(c.from).Passed < 0.2 { // too short for the resolution of the system's counters
 		load, share = c.from, c.foreign
 	}
 	c.foreign = share
@@ -228,7 +229,7 @@ func (c *calibrator) settle(now bool) {
 	c.from, c.next = load, time.Now().Add(batch)
 }
 
-// byKey changes the share to a size, or back to none, and judges the change.
+// byKey changes the share to a size or back to 0, and tallies the verdict.
 func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	truth, before := s.Size, "off"
 	c.share = 0
@@ -247,7 +248,7 @@ func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	}
 	effects, _ := c.effects.View()
 	e := &effects[len(effects)-1]
-	c.effects.Cut(profiles.Change{Iteration: c.index}) // the next size begins anew
+	c.effects.Cut(profiles.Change{Iteration: c.index}) // the next size starts afresh
 	c.changes++
 	out.Changes++
 	if v := e.Verdict(); v != profiles.Unknown && v != profiles.Invalid {
@@ -258,10 +259,11 @@ func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	return nil
 }
 
-// replicate switches a share back and forth until that is decided, and as an ablation does.
+// replicate switches a share back and forth until a look decides it, and then compares it as an
+// ablation does.
 func (c *calibrator) replicate(s *SizeCalibration) error {
 	v := c.o.Settings
-	change := ablation.Pairing{Key: "spin", Off: "off", On: "on", Before: v, After: v} // it changes no setting
+	change := ablation.Pairing{Key: "spin", Off: "off", On: "on", Before: v, After: v} // changes no setting
 	kinds := ablation.Options{Kinds: c.run.Info().Schema.Kinds}
 	began := time.Now()
 	if err := c.play(ablation.Replicate(v, change, 0, kinds), s.Size, &s.Replicated); err != nil {
@@ -271,7 +273,7 @@ func (c *calibrator) replicate(s *SizeCalibration) error {
 	return c.play(ablation.Compare(v, []ablation.Pairing{change}, kinds), s.Size, &s.Ablation)
 }
 
-// play runs a schedule of one row to its end and counts its verdict.
+// play runs a schedule of one row to its end and tallies its verdict.
 func (c *calibrator) play(schedule *ablation.Schedule, size float64, tally *Tally) error {
 	for !schedule.Done() {
 		c.share = 0
@@ -298,7 +300,7 @@ func (c *calibrator) play(schedule *ablation.Schedule, size float64, tally *Tall
 	return nil
 }
 
-// WriteCalibration writes a calibration for people.
+// WriteCalibration writes a calibration as a table of text.
 func WriteCalibration(w io.Writer, c *Calibration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d changes, %d of them not comparable; other programs took %.0f %% of the processors; %.2f ms an iteration\n",
@@ -313,7 +315,7 @@ func WriteCalibration(w io.Writer, c *Calibration) error {
 		}
 		fmt.Fprintf(t, "\t%s\t\n", tallied(s.Ablation))
 	}
-	_ = t.Flush() // into memory
+	_ = t.Flush() // writes to memory
 	fmt.Fprintln(&b, "found: called faster or slower, which is false for 0 %; covered: the interval holds the injected effect")
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -10,8 +10,8 @@ import (
 	"prismtop/sim/nn"
 )
 
-// mark is everything that a reconstruction goes back to: within a sample, since the end of one
-// changes the accumulated mask.
+// mark is the saved state of a reconstruction within a sample; the end of a sample changes the
+// accumulated mask.
 type mark struct {
 	variables [][]float32 // weights, moments, statistics and the scaler, in the model's order
 	settings  Settings
@@ -25,17 +25,17 @@ type mark struct {
 	noise     rand.PCG
 }
 
-// errNoMark says that there is nothing to go back to.
+// errNoMark reports that no mark can be set, or that there is none to return to.
 var errNoMark = errors.New("a reconstruction can only be forked within a sample")
 
-// Mark keeps where the reconstruction is, for Return. It is possible within a sample; no sample
+// Mark saves the state of the reconstruction for Return. It works only within a sample; no sample
 // ends until Unmark.
 func (r *Reconstruction) Mark(context.Context) error {
 	if r.initial || r.inSample == 0 || r.done || r.program == nil {
 		return errNoMark
 	}
 	variables := r.decoder.Model().Variables()
-	if r.program.fed { // the plan has the newest targets
+	if r.program.fed { // the plan holds the newest targets
 		r.program.keep(TargetOldInput, r.targetOld)
 		r.program.keep(TargetNewInput, r.targetNew)
 	}
@@ -46,7 +46,7 @@ func (r *Reconstruction) Mark(context.Context) error {
 	}
 	for i, v := range variables {
 		values := []float32(nil)
-		if v.Category != nn.Gradients { // which every iteration computes anew
+		if v.Category != nn.Gradients { // gradients are recomputed in every iteration
 			values = make([]float32, v.Shape.Elements())
 			r.state.Read(i, values)
 		}
@@ -56,8 +56,8 @@ func (r *Reconstruction) Mark(context.Context) error {
 	return nil
 }
 
-// Return goes back to the mark: weights, moments, statistics, learning rate and the noise's
-// random numbers are what they were, bit for bit. The settings stay as they are now.
+// Return restores the state saved by Mark, bit for bit: weights, moments, statistics, learning
+// rate and the random numbers of the noise. The settings stay as they are.
 func (r *Reconstruction) Return(context.Context) error {
 	m := r.marked
 	if m == nil {
@@ -83,5 +83,5 @@ func (r *Reconstruction) Return(context.Context) error {
 	return nil
 }
 
-// Unmark forgets the mark: samples end again.
+// Unmark discards the mark, so that samples can end again.
 func (r *Reconstruction) Unmark() { r.marked = nil }

@@ -1,5 +1,5 @@
-// Package control is what whoever watches a run may ask of it: a source of snapshots, and a
-// capability for each thing more, found by type assertion.
+// Package control is the interface between a run and its viewers: a source of snapshots with
+// optional capabilities, found by type assertion.
 package control
 
 import (
@@ -9,78 +9,75 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// ErrInterrupted is what a screen and a session of lines return after ctrl+c or a signal that
-// ends the program.
+// ErrInterrupted is returned by the screen and by a line session after ctrl+c or a terminating
+// signal.
 var ErrInterrupted = errors.New("interrupted")
 
-// Source is a run as it is watched: live, replayed, or outside the process. What else can be
-// asked of one it says by implementing Setter, Pauser, Restarter, Ablator, Replicator,
-// Forker, Saver or Stopper.
-// Every method of these but Check returns at once; a change takes effect between two iterations.
-// The run's own goroutine never waits for whoever watches.
+// Source is a run being watched: live, replayed, or in another process. It may also implement
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver or Stopper. All methods of these
+// except Check return immediately; changes take effect between two iterations. The run's own
+// goroutine never waits for a viewer.
 type Source interface {
-	// Snapshots delivers the newest snapshot; a reader that is late misses the
-	// ones between.
+	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
 	Snapshots() <-chan *profiles.Snapshot
 }
 
 // Setter is a source whose settings can be changed.
 type Setter interface {
-	// SetMany changes settings before one and the same iteration: live ones before the next
-	// iteration, others, and all of a run that is over, for the next run. Where one of them is
-	// refused, none changes, and the error says why this run or machine cannot serve it.
+	// SetMany changes settings together: live ones before the next iteration; the others, and all
+	// settings of a run that is over, for the next run. If one of them is refused, none changes,
+	// and the error gives the reason.
 	SetMany(sets []settings.Assignment) error
-	// Check says what a restart would find wrong with settings that SetMany accepts:
-	// it reads the picture that they name. Nothing changes.
+	// Check returns the error that a restart would return for settings accepted by SetMany: it
+	// reads the picture they name. It changes nothing.
 	Check(sets []settings.Assignment) error
 }
 
-// Pauser is a source that can stand still.
+// Pauser is a source that can be paused.
 type Pauser interface {
-	// Pause stops the loop after the current iteration, or lets it go on.
+	// Pause pauses the loop after the current iteration, or resumes it.
 	Pause(paused bool)
 	// Step runs one iteration of a paused run.
 	Step()
 }
 
-// Restarter is a source that can begin again.
+// Restarter is a source that can be restarted.
 type Restarter interface {
-	// Restart begins again from the first weights of the seed, with the settings as
-	// they are and those that wait for the next run. Where that cannot be, the run
-	// goes on and the log has the reason. The error says that no run is left.
+	// Restart starts again from the initial weights of the seed, with the current settings and
+	// those that wait for the next run. If that fails, the run continues and the log has the
+	// reason. An error means that no run is left.
 	Restart() error
-	// CanRestart is the error that Restart would return.
+	// CanRestart returns the error that Restart would return.
 	CanRestart() error
 }
 
 // Ablator is a source that can compare its settings.
 type Ablator interface {
-	// StartAblation begins to compare every switchable optimisation on and off;
-	// the snapshots have its table. The settings return to what they were
-	// whichever way it ends.
+	// StartAblation starts comparing every switchable optimisation on and off; the snapshots
+	// contain its table. The settings are restored however it ends.
 	StartAblation() error
-	// StopAblation ends it before it is complete.
+	// StopAblation ends an ablation early.
 	StopAblation()
 }
 
-// Replicator is a source that can switch one change back and forth until it is decided what it
-// does to the time of an iteration.
+// Replicator is a source that can switch one change back and forth until its effect on iteration
+// time is decided.
 type Replicator interface {
-	// Replicate begins to: before has the settings that the change changed with their values
-	// before it, and iteration is where it took effect. It ends as an ablation does.
+	// Replicate starts a replication: before holds the changed settings with their previous
+	// values, and iteration is where the change took effect. It ends as an ablation does.
 	Replicate(before []settings.Assignment, iteration int64) error
 }
 
-// Forker is a source that can compare results from the same point, where its run can go back to
-// it (RunInfo.Forks).
+// Forker is a source that can compare results from the same starting point, if its run can return
+// to one (RunInfo.Forks).
 type Forker interface {
-	// Fork begins to: see Replicator.
+	// Fork starts a fork; its parameters are those of Replicator.Replicate.
 	Fork(before []settings.Assignment, iteration int64) error
 }
 
-// Saver is a source that can write its result, where its run has one (RunInfo.Saves).
+// Saver is a source that can write its result, if its run has one (RunInfo.Saves).
 type Saver interface {
-	// Save writes the result to files and tells the paths in the log.
+	// Save writes the result to files and logs their paths.
 	Save() error
 }
 
@@ -90,7 +87,7 @@ type Stopper interface {
 	Stop()
 }
 
-// Capabilities are what can be asked of a source; nil for what cannot.
+// Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
 	Pauser    Pauser
@@ -104,7 +101,7 @@ type Capabilities struct {
 	Stopper Stopper
 }
 
-// Of finds the capabilities of a source.
+// Of returns the capabilities of a source.
 func Of(s Source) (c Capabilities) {
 	c.Setter, _ = s.(Setter)
 	c.Pauser, _ = s.(Pauser)
@@ -117,8 +114,8 @@ func Of(s Source) (c Capabilities) {
 	return c
 }
 
-// Saves says whether the run of a snapshot can be saved; one that has not said yet what it is
-// may have something to save.
+// Saves reports whether the run of a snapshot can be saved. It is true before the run has
+// described itself.
 func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 	return c.Saver != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Saves)
 }
@@ -128,7 +125,7 @@ func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
 }
 
-// Stop ends the run where that can be.
+// Stop ends the run if the source can.
 func (c *Capabilities) Stop() {
 	if c.Stopper != nil {
 		c.Stopper.Stop()

@@ -1,28 +1,26 @@
 package layout
 
-// This file is the arrangements that a key goes through: which panes each has,
-// and where. A name that no pane has is left out.
+// This file declares the arrangements of panes. Names without a pane are ignored.
 
-// declaration is an arrangement by the names of panes.
+// declaration declares an arrangement by the names of its panes.
 type declaration struct {
 	name string
-	// panes are in the order in which they are kept: where there is no room, the last ones
-	// go first.
+	// panes are in order of priority: if space is short, the last ones are dropped first.
 	panes []string
-	// core is how many of the panes come as soon as they fit, where that is not all; those after
-	// them come only where every pane can use its room well.
+	// core is the number of panes shown as soon as they fit; 0 means all. The panes after them
+	// are shown only if every pane gets its Good size.
 	core  int
 	plans []declaredPlan
 }
 
-// declaredPlan is where panes may stand on a screen of a width or more.
+// declaredPlan places panes on a screen of at least a certain width.
 type declaredPlan struct {
 	from int
 	place
-	whole bool // only where every pane that is wanted has room
+	whole bool // applies only if all wanted panes fit
 }
 
-// place is a pane by its name, or parts that share a rectangle.
+// place is a pane's name, or parts that share a rectangle.
 type place struct {
 	axis  axis
 	name  string
@@ -44,14 +42,13 @@ func places(names []string) []place {
 	return parts
 }
 
-// Widths from which three panes stand side by side, and from which all panes do without
-// rows beneath.
+// Minimum widths for three panes side by side, and for all panes without additional rows below.
 const (
 	wide     = 104
 	veryWide = 180
 )
 
-// arranged are the arrangements, as they are declared.
+// arranged lists the arrangements.
 var arranged = []declaration{
 	{
 		name: "everything",

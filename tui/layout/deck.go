@@ -2,29 +2,29 @@ package layout
 
 import "slices"
 
-// Deck is the panes of a screen, and the arrangements that they may stand in.
+// Deck holds the panes of a screen and their arrangements.
 type Deck struct {
 	Panes        []Entry
-	Arrangements []Arrangement // the first has every pane
+	Arrangements []Arrangement // the first contains every pane
 }
 
-// Arrangement is a choice of panes and the plans by which they may stand.
+// Arrangement is a choice of panes with plans for placing them.
 type Arrangement struct {
 	Name  string
 	deck  *Deck
-	panes []Pane // in the order in which they are kept
-	core  []Pane // that come as soon as they fit; nil for all
+	panes []Pane // in order of priority
+	core  []Pane // shown as soon as they fit; nil for all
 	plans []plan
 }
 
-// plan is where panes may stand on a screen of a width or more.
+// plan places panes on a screen of at least a certain width.
 type plan struct {
 	from int
 	node
-	whole bool // only where every pane that is wanted has room
+	whole bool // applies only if all wanted panes fit
 }
 
-// New is a deck of panes, whose places in the list name them from then on.
+// New returns a deck of panes. A Pane is an index into the list.
 func New(panes []Entry) *Deck {
 	if len(panes) > MaxPanes {
 		panic("layout: more panes than a set holds")
@@ -45,7 +45,7 @@ func New(panes []Entry) *Deck {
 	return d
 }
 
-// arrangement is a declaration with the panes that there are.
+// arrangement returns a declared arrangement, restricted to existing panes.
 func (d *Deck) arrangement(of declaration) Arrangement {
 	a := Arrangement{Name: of.name, deck: d}
 	for i, name := range of.panes {
@@ -68,13 +68,13 @@ func (d *Deck) arrangement(of declaration) Arrangement {
 			a.plans = append(a.plans, plan{p.from, n, p.whole})
 		}
 	}
-	if len(a.plans) == 0 { // of which no pane is there: all that join stand in rows
+	if len(a.plans) == 0 { // none of its panes exists: the joining panes are placed in rows
 		a.plans = []plan{{node: node{axis: down}}}
 	}
 	return a
 }
 
-// node is a place with the panes that there are; ok is false where there is none.
+// node returns a place, restricted to existing panes; ok is false if there are none.
 func (d *Deck) node(p place) (n node, ok bool) {
 	if p.axis == leaf {
 		id := d.Find(p.name)
@@ -99,12 +99,12 @@ func (d *Deck) node(p place) (n node, ok bool) {
 	return n, len(n.parts) > 0
 }
 
-// Find is the pane of a name, None where there is none.
+// Find returns the pane with the given name, None if there is none.
 func (d *Deck) Find(name string) Pane {
 	return Pane(slices.IndexFunc(d.Panes, func(e Entry) bool { return e.Name == name }))
 }
 
-// Arrangement is the arrangement of a name, the first where there is none.
+// Arrangement returns the arrangement with the given name, the first if there is none.
 func (d *Deck) Arrangement(name string) *Arrangement {
 	for i := range d.Arrangements {
 		if d.Arrangements[i].Name == name {
@@ -114,8 +114,8 @@ func (d *Deck) Arrangement(name string) *Arrangement {
 	return &d.Arrangements[0]
 }
 
-// order is the panes that are wanted, in the order in which they are kept: those
-// that the user shows come before the arrangement's own.
+// order returns the wanted panes in order of priority: those that the user shows come before the
+// arrangement's own.
 func (a *Arrangement) order(c Choice) []Pane {
 	var own Set
 	panes := append([]Pane(nil), a.panes...)
@@ -140,8 +140,8 @@ func (a *Arrangement) order(c Choice) []Pane {
 	return append(first, rest...)
 }
 
-// plan is the first of the plans that shows most panes of an order in w by h
-// cells. It takes panes as long as they fit, so that more room never costs one.
+// plan returns the first plan that shows the most panes of an order in w by h cells. Panes are
+// added in order until one does not fit, so that a larger screen never shows fewer.
 func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
 	best, most := node{}, 0
 	for _, p := range a.plans {
@@ -158,7 +158,7 @@ func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
 			if most == len(order) {
 				return best
 			}
-			if all { // none beneath: packing is all the same
+			if all { // no rows below, so the packing makes no difference
 				break
 			}
 		}
@@ -169,9 +169,9 @@ func (a *Arrangement) plan(order []Pane, insisted Set, w, h int) node {
 	return best
 }
 
-// fill is a plan with as many panes of an order as fit, and their number. Panes
-// that the plan has no place for stand in rows beneath, packed well or tight; all
-// says that there were none among those tried.
+// fill returns a plan with as many panes of an order as fit, and their number. Panes without a
+// place in the plan go into rows below, packed at their Good or Least width; all reports that
+// there were none among those tried.
 func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h int, well bool) (filled node, n int, all bool) {
 	var keep Set
 	var beneath []Pane
@@ -189,7 +189,7 @@ func (a *Arrangement) fill(p node, placed Set, order []Pane, insisted Set, w, h 
 	return filled, len(order), len(beneath) == 0
 }
 
-// with is a plan with only some of its panes, and rows beneath.
+// with returns a plan restricted to some of its panes, with rows below.
 func with(p node, keep *Set, rows []node) node {
 	q, ok := p.prune(keep)
 	switch {
@@ -203,14 +203,14 @@ func with(p node, keep *Set, rows []node) node {
 	return under(append([]node{q}, rows...)...)
 }
 
-// guest says whether a pane comes only where all panes can use their room well.
+// guest reports whether a pane is shown only if every pane gets its Good size.
 func (a *Arrangement) guest(id Pane) bool { return a.core != nil && !slices.Contains(a.core, id) }
 
-// one is a pane of its own shape.
+// one returns a node for a single pane with its default shape.
 func (d *Deck) one(id Pane) node { return node{pane: id, shape: &d.Panes[id].Shape} }
 
-// rows packs panes side by side, as many in a row as can use their width well,
-// or as fit.
+// rows packs panes side by side: as many per row as fit at their Good width if well, otherwise at
+// their Least width.
 func (d *Deck) rows(ids []Pane, w int, well bool) []node {
 	var out, line []node
 	used := 0

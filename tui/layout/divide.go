@@ -1,19 +1,18 @@
 package layout
 
-// This file is how room is shared: a plan is a tree of panes beside and under
-// each other, and every part of it says how much it needs, how much it can use
-// well and how much it can use at all.
+// This file divides space. A plan is a tree of panes, side by side or stacked, each part of which
+// has a minimum, a good and a maximum size.
 
-// axis is a direction in which parts follow one another.
+// axis is the direction in which parts are placed.
 type axis uint8
 
 const (
 	leaf   axis = iota // one pane
 	across             // parts side by side
-	down               // parts under each other
+	down               // parts stacked
 )
 
-// node is a pane of a shape, or parts that share a rectangle.
+// node is a pane with a shape, or parts that share a rectangle.
 type node struct {
 	axis  axis
 	pane  Pane
@@ -21,10 +20,10 @@ type node struct {
 	parts []node
 }
 
-// under is parts under each other.
+// under stacks parts.
 func under(parts ...node) node { return node{axis: down, parts: parts} }
 
-// prune is the tree with only the panes of a set; ok is false where none is left.
+// prune returns the tree with only the panes of a set; ok is false if none is left.
 func (n node) prune(keep *Set) (pruned node, ok bool) {
 	if n.axis == leaf {
 		return n, keep[n.pane]
@@ -51,8 +50,8 @@ func (n node) panes(to *Set) {
 	}
 }
 
-// extent is what the tree wants along an axis where it has cross cells along the
-// other; 0 where that is not known yet.
+// extent returns the extent of the tree along an axis, given its size cross along the other; 0 if
+// not known yet.
 func (n node) extent(a axis, cross int) Extent {
 	if n.axis == leaf {
 		return n.shape.extent(a, cross)
@@ -66,8 +65,8 @@ func (n node) extent(a axis, cross int) Extent {
 		}
 		return sum
 	}
-	// A column of a known height says how wide its squares would be, where the
-	// others leave them all they can; how wide a row's parts will be is open.
+	// A column of known height estimates the width of its squares as if they got all the spare
+	// height. The widths of a row's parts are not known yet.
 	spare := 0
 	if a == across && cross > 0 {
 		spare = max(cross-n.extent(other(a), 0).Least, 0)
@@ -86,8 +85,8 @@ func (n node) extent(a axis, cross int) Extent {
 
 func other(a axis) axis { return across + down - a }
 
-// fits says whether the tree has the room that it cannot do without; well asks
-// for the room that it can use well.
+// fits reports whether the tree fits in w by h cells at its minimum size; with well, at its good
+// size.
 func (n node) fits(w, h int, well bool) bool {
 	x, y := n.extent(across, 0), n.extent(down, 0)
 	if well {
@@ -96,7 +95,7 @@ func (n node) fits(w, h int, well bool) bool {
 	return x.Least <= w && y.Least <= h
 }
 
-// place gives every pane of the tree its rectangle. The rectangles tile r.
+// place sets the rectangle of every pane of the tree. The rectangles tile r.
 func (n node) place(r Rect, panes *[MaxPanes]Rect) {
 	if n.axis == leaf {
 		panes[n.pane] = r
@@ -121,8 +120,8 @@ func (n node) place(r Rect, panes *[MaxPanes]Rect) {
 	}
 }
 
-// divide shares total cells: first what is needed, then what is used well, then
-// what is used at all, then the rest by weight. The shares add up to total.
+// divide shares total cells: first up to each Least, then Good, then Most, then the rest by
+// Weight. The shares add up to total.
 func divide(total int, wants []Extent) []int {
 	given := make([]int, len(wants))
 	for i, e := range wants {
@@ -153,8 +152,8 @@ func divide(total int, wants []Extent) []int {
 	return given
 }
 
-// raise lifts every share towards a target, in proportion to what it lacks where
-// there is not enough for all, and returns what is left.
+// raise increases the shares towards their targets, in proportion to what each lacks if there is
+// not enough for all, and returns the remainder.
 func raise(given []int, spare int, target func(int) int) int {
 	lacks := 0
 	for i := range given {

@@ -1,4 +1,4 @@
 package layout
 
-// Order is the panes that are wanted, in the order in which they are kept.
+// Order returns the wanted panes in order of priority.
 func (a *Arrangement) Order(c Choice) []Pane { return a.order(c) }

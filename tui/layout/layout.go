@@ -1,64 +1,64 @@
-// Package layout is where everything stands: from a size in cells, an arrangement and
-// what the user shows and hides to the rectangles of the screen's parts. All of it is
-// pure functions; arrangements.go says which panes, divide.go how room is shared.
+// Package layout computes the rectangles of the screen's parts from its size in cells, an
+// arrangement, and the panes that the user shows and hides. All of it is pure functions;
+// arrangements.go declares the arrangements, divide.go divides the space.
 package layout
 
 import "fmt"
 
-// Pane is a pane by its place in the list that a Deck was made of.
+// Pane is a pane's index in the list of its Deck.
 type Pane int
 
-// None is where no pane is.
+// None is no pane.
 const None Pane = -1
 
-// MaxPanes is how many panes a deck may have.
+// MaxPanes is the maximum number of panes in a deck.
 const MaxPanes = 32
 
-// Entry is what a layout knows of a pane.
+// Entry describes a pane to the layout.
 type Entry struct {
 	Name string
-	// Shape is what the pane wants of the screen. Roomy is what it wants where an arrangement
-	// gives it room for all that it can show; its Shape where that is zero.
+	// Shape is the pane's size requirements. Roomy replaces it in arrangements that give the pane
+	// extra space; if zero, Shape is used.
 	Shape, Roomy Shape
-	// Joins are the arrangements that the pane is part of though none of their plans names it:
-	// it has a row of its own there, beneath the others.
+	// Joins names the arrangements that include the pane even though none of their plans places
+	// it: it goes into a row below the others.
 	Joins []string
 }
 
 // Set is a set of panes.
 type Set [MaxPanes]bool
 
-// Rect is a rectangle of cells; a pane that is not shown has none.
+// Rect is a rectangle of cells; a hidden pane has an empty one.
 type Rect struct{ X, Y, W, H int }
 
-// Empty says whether the rectangle has no cells.
+// Empty reports whether the rectangle has no cells.
 func (r Rect) Empty() bool { return r.W <= 0 || r.H <= 0 }
 
-// Contains says whether a cell lies in the rectangle.
+// Contains reports whether a cell lies in the rectangle.
 func (r Rect) Contains(x, y int) bool {
 	return x >= r.X && x < r.X+r.W && y >= r.Y && y < r.Y+r.H
 }
 
-// The smallest screen, and the height from which settings and actions have lines
-// of their own in the footer.
+// The minimum size of a screen, and the minimum height for a footer with separate lines for
+// settings and actions.
 const (
 	MinWidth, MinHeight = 60, 15
 	twoLineFooter       = 24
 )
 
-// Layout is where everything stands on a screen of one size.
+// Layout is the arrangement of a screen of one size.
 type Layout struct {
 	W, H     int
 	TooSmall bool
 	Header   Rect
 	Footer   Rect
 	Panes    [MaxPanes]Rect
-	Wanted   Set // by the arrangement and the user, with or without room
-	Put      Set // of the arrangement, and hidden by the user
-	Unseen   int // panes that are hidden for want of room or by the user, where none is zoomed
+	Wanted   Set // by the arrangement and the user, whether or not they fit
+	Put      Set // panes of the arrangement hidden by the user
+	Unseen   int // panes that do not fit or are hidden by the user; zooming does not count
 }
 
-// Crowded lists the panes that are wanted and for which there is no room.
+// Crowded returns the wanted panes that do not fit.
 func (l *Layout) Crowded() []Pane {
 	var ids []Pane
 	for id, r := range l.Panes {
@@ -69,7 +69,7 @@ func (l *Layout) Crowded() []Pane {
 	return ids
 }
 
-// List is the panes of the set.
+// List returns the panes of the set.
 func (s *Set) List() (ids []Pane) {
 	for id, in := range s {
 		if in {
@@ -79,7 +79,7 @@ func (s *Set) List() (ids []Pane) {
 	return ids
 }
 
-// Shown is the number of panes on screen.
+// Shown returns the number of panes on screen.
 func (l *Layout) Shown() int {
 	n := 0
 	for _, r := range l.Panes {
@@ -90,7 +90,7 @@ func (l *Layout) Shown() int {
 	return n
 }
 
-// At is the pane at a cell, None where there is none.
+// At returns the pane at a cell, None if there is none.
 func (l *Layout) At(x, y int) Pane {
 	for id, r := range l.Panes {
 		if r.Contains(x, y) {
@@ -100,7 +100,7 @@ func (l *Layout) At(x, y int) Pane {
 	return None
 }
 
-// Zoom gives all the room of the panes to one.
+// Zoom gives the whole body to one pane.
 func (l *Layout) Zoom(id Pane) {
 	if l.TooSmall {
 		return
@@ -109,15 +109,15 @@ func (l *Layout) Zoom(id Pane) {
 	l.Panes[id] = l.Body()
 }
 
-// Body is the room between header and footer.
+// Body returns the area between header and footer.
 func (l *Layout) Body() Rect { return Rect{0, l.Header.H, l.W, l.Footer.Y - l.Header.H} }
 
-// Choice is what the user shows and hides beside what an arrangement does, and the panes
-// that the workload has nothing for.
+// Choice is the panes that the user shows and hides, relative to the arrangement, and those that
+// do not apply to the workload.
 type Choice struct{ Show, Hide, Without Set }
 
-// Arrange lays the screen out. The header, the footer and the panes tile it
-// without gap or overlap.
+// Arrange lays out the screen. The header, the footer and the panes tile it without gaps or
+// overlaps.
 func Arrange(w, h int, a *Arrangement, c Choice) Layout {
 	l := Layout{W: max(w, 0), H: max(h, 0)}
 	order := a.order(c)
@@ -143,8 +143,7 @@ func Arrange(w, h int, a *Arrangement, c Choice) Layout {
 	return l
 }
 
-// Check says what is wrong with a layout: a gap, an overlap or a part off the
-// screen.
+// Check returns an error if parts overlap, leave a gap or extend beyond the screen.
 func (l *Layout) Check() error {
 	parts := append([]Rect{l.Header, l.Footer}, l.Panes[:]...)
 	area := 0
@@ -162,7 +161,7 @@ func (l *Layout) Check() error {
 			}
 		}
 	}
-	if area != l.W*l.H { // nothing overlaps, so this is a gap
+	if area != l.W*l.H { // nothing overlaps, so there is a gap
 		return fmt.Errorf("%d of %d cells are covered", area, l.W*l.H)
 	}
 	return nil

@@ -9,11 +9,10 @@ import (
 	"prismtop/tui/screen"
 )
 
-// deck is the panes of the screen.
+// deck holds the panes of the screen.
 var deck = pane.NewDeck(screen.Panes)
 
-// choices are what users may show and hide: nothing, each pane, and some at
-// random.
+// choices returns panes that users may show and hide: none, each pane, and random ones.
 func choices() []layout.Choice {
 	random := rand.New(rand.NewPCG(3, 4))
 	list := []layout.Choice{{}}
@@ -37,8 +36,8 @@ func choices() []layout.Choice {
 	return list
 }
 
-// Every size from 40x10 to 300x100, every arrangement: the parts tile the screen,
-// every pane has the room that it cannot do without, and one is always there.
+// At every size from 40x10 to 300x100 and in every arrangement, the parts tile the screen, every
+// shown pane has its minimum size, and at least one pane is shown.
 func TestPartsTileTheScreen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
@@ -65,7 +64,7 @@ func TestPartsTileTheScreen(t *testing.T) {
 					}
 					for id := range deck.Panes {
 						r := l.Panes[id]
-						// A plan may want more for its lead, never less.
+						// A plan may give its main pane more, never less.
 						x, y := deck.Panes[id].Shape.Width.Least, deck.Panes[id].Shape.Height.Least
 						if !r.Empty() && (r.W < x || r.H < y) {
 							t.Fatalf("%dx%d %s: %s is %dx%d, wants %dx%d", w, h, a.Name, deck.Panes[id].Name, r.W, r.H, x, y)
@@ -80,7 +79,7 @@ func TestPartsTileTheScreen(t *testing.T) {
 	}
 }
 
-// Growing a terminal by a row or a column never takes a pane away.
+// Adding a row or a column to the terminal never hides a pane.
 func TestMoreRoomNeverHidesAPane(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
@@ -109,8 +108,7 @@ func TestMoreRoomNeverHidesAPane(t *testing.T) {
 
 func smaller(above map[int]layout.Layout, w int) *layout.Layout { l := above[w]; return &l }
 
-// Panes drop in the order of their arrangement: those on screen are the first of
-// it.
+// Panes are dropped in reverse order of priority.
 func TestPanesDropInOrder(t *testing.T) {
 	for i := range deck.Arrangements {
 		a := &deck.Arrangements[i]
@@ -152,8 +150,8 @@ func TestPanesPerSize(t *testing.T) {
 	}
 }
 
-// A pane that a person shows gets a place before all others, and the room of one
-// that is hidden goes to the others.
+// A pane that the user shows is placed before all others, and the space of a hidden one goes to
+// the others.
 func TestChosenPanesComeFirst(t *testing.T) {
 	for id := range deck.Panes {
 		for i := range deck.Arrangements {

@@ -1,29 +1,28 @@
 package layout
 
-// Shape is what a pane wants of the screen, frame included.
+// Shape describes a pane's size requirements, including its frame.
 type Shape struct {
 	Width, Height Extent
-	Square        bool // its drawing is a square: two columns are as wide as a row is high
-	Pair          bool // from one and a half widths on another square may stand beside it
+	Square        bool // the drawing is square, with two columns as wide as one row is high
+	Pair          bool // a second square fits beside the first from one and a half times its width
 }
 
-// Extent is what a part wants along one axis, in cells: what it cannot do
-// without, what it can use well, and what it can use at all. From Good to Most it
-// takes a step of at least Leap: less would stay empty. What nobody can use is
-// shared by Weight.
+// Extent is the size of a part along one axis, in cells: the minimum, a good size, and the
+// maximum it can use. Beyond Good it grows by at least Leap, because less would stay empty. Space
+// beyond Most is shared by Weight.
 type Extent struct{ Least, Good, Most, Leap, Weight int }
 
-// Rows and columns that a square drawing's pane needs besides it.
+// Rows and columns of a square pane outside its drawing.
 const (
 	squareRows    = 3
 	squareColumns = 4
 )
 
-// anyShape is that of a pane that says nothing about its own.
+// anyShape is the default shape.
 var anyShape = Shape{Width: Extent{36, 44, 80, 0, 2}, Height: Extent{6, 9, 14, 0, 1}}
 
-// extent is what a pane of this shape wants along an axis where it has cross cells along
-// the other; 0 where that is not known yet. A square follows the other axis.
+// extent returns the extent along an axis, given the pane's size cross along the other; 0 if not
+// known yet. The size of a square depends on the other axis.
 func (s *Shape) extent(a axis, cross int) Extent {
 	e := s.Width
 	if a == down {

@@ -13,7 +13,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// In lines, too, nothing is offered that the run cannot be asked for.
+// The line mode offers only what the run supports.
 func TestLinesOfASourceThatCanOnlyBeWatched(t *testing.T) {
 	source, in := make(tuitest.Spectacle), &bytes.Buffer{}
 	out := &tuitest.Transcript{}

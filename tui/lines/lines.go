@@ -1,4 +1,4 @@
-// Package lines tells a run in lines of text: a session of commands, progress alone, and the
+// Package lines presents a run as lines of text: an interactive session, progress output, and the
 // summary at the end.
 package lines
 
@@ -22,14 +22,13 @@ import (
 	"prismtop/tui/words"
 )
 
-// Watch watches and tunes a run by lines of text alone, for screen readers, dumb
-// terminals and logs: nothing is ever rewritten. Progress is told every interval,
-// what happens when it happens, and each line of in is a command (see linesHelp).
+// Watch runs a session in plain lines of text, for screen readers, dumb terminals and logs:
+// nothing is ever rewritten. It prints progress every interval and events as they happen, and
+// takes each line of in as a command (see lines.help).
 //
-// It returns the newest snapshot once the user quit, or the run has ended and either
-// its settings limit it or nobody can type any more: a run that ends by itself can
-// still be saved, summed up and restarted. The error is ErrInterrupted where ctx ended
-// first.
+// It returns the newest snapshot when the user quits, or when the run has ended and either its
+// settings limit it or in has ended; otherwise an ended run can still be saved, summarised and
+// restarted. If ctx ends first, the error is ErrInterrupted.
 func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
 	o = o.withDefaults()
 	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, notices: notice.New(o.Notices, o.Environ)}
@@ -49,7 +48,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 			return l.snap, control.ErrInterrupted
 		case line, ok := <-typed:
 			switch {
-			case !ok: // nobody can type any more: the run goes on to its end
+			case !ok: // end of input: the run continues to its end
 				typed = nil
 				if l.snap != nil && words.Ended(l.snap.State) {
 					return l.snap, nil
@@ -75,7 +74,7 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 	}
 }
 
-// typedLine is what was typed up to Enter, or that it was longer than maxTyped.
+// typedLine is a line of input, or a marker for one longer than maxTyped.
 type typedLine struct {
 	text string
 	long bool
@@ -84,7 +83,7 @@ type typedLine struct {
 // maxTyped bounds a command, in bytes.
 const maxTyped = 4096
 
-// readTyped hands over the lines of in, and closes typed at its end.
+// readTyped sends the lines of in to typed, and closes it at the end of input.
 func readTyped(in io.Reader, typed chan<- typedLine, left <-chan struct{}) {
 	defer close(typed)
 	r := bufio.NewReaderSize(in, maxTyped)
@@ -113,7 +112,7 @@ func readTyped(in io.Reader, typed chan<- typedLine, left <-chan struct{}) {
 	}
 }
 
-// limited says whether the settings of a run limit it.
+// limited reports whether a run's settings limit it.
 func limited(s *profiles.Snapshot) bool {
 	for _, key := range []string{settings.MaxSeconds, settings.MaxIterations, settings.MaxUnits(s.Run.Schema.Unit.Many)} {
 		if s.Settings.Number(key) > 0 {
@@ -123,14 +122,14 @@ func limited(s *profiles.Snapshot) bool {
 	return false
 }
 
-// lines is the state of Lines.
+// lines is the state of Watch.
 type lines struct {
 	out     io.Writer
 	powers  control.Capabilities
 	options Options
 	snap    *profiles.Snapshot
-	told    map[int64]told // effects, by the iteration of the change
-	index   int64          // of the progress told last
+	told    map[int64]told // by the iteration of the change
+	index   int64          // of the last printed progress
 	notices notice.Notifier
 }
 
@@ -142,7 +141,7 @@ func (l *lines) say(format string, args ...any) {
 	fmt.Fprintln(l.out, text)
 }
 
-// take adopts a snapshot and tells what happened since the last.
+// take adopts a snapshot and prints the events since the last.
 func (l *lines) take(s *profiles.Snapshot) {
 	before := l.snap
 	for _, line := range words.NewLines(before, s) {
@@ -168,20 +167,20 @@ func (l *lines) take(s *profiles.Snapshot) {
 	}
 }
 
-// told is what was told of an effect.
+// told is what has been printed about an effect.
 type told uint8
 
 const (
 	nothingTold told = iota
-	whyNotTold       // that it is not comparable, which more iterations may change
+	whyNotTold       // not comparable, which more iterations may change
 	numberTold
 )
 
-// linesEnough is how many iterations after a change its effect is told, unless
-// it is sure before.
+// linesEnough is the number of iterations after a change at which its effect is printed, unless
+// it is final earlier.
 const linesEnough = 100
 
-// tellable is what can be told of an effect so far.
+// tellable returns what can be printed about an effect so far.
 func tellable(e *profiles.Effect) told {
 	sure := e.Closed || e.NAfter >= linesEnough
 	why, _ := e.Incomparable()
@@ -219,7 +218,7 @@ func (l *lines) effect(e *profiles.Effect) {
 	}
 }
 
-// help is the commands of Lines, as far as the run can be asked for them.
+// help returns the commands that the run supports, with descriptions.
 func (l *lines) help() []string {
 	all := []struct {
 		has  bool
@@ -246,7 +245,7 @@ func (l *lines) help() []string {
 	return texts
 }
 
-// afterwards are the commands that a run has a use for when it is over.
+// afterwards lists the commands that still work when the run is over.
 func (l *lines) afterwards() string {
 	words := []string{"summary"}
 	if l.powers.Saves(l.snap) {
@@ -262,10 +261,10 @@ func (l *lines) afterwards() string {
 	return strings.Join(words[:last], ", ") + " and " + words[last] + " still work, quit ends"
 }
 
-// cannot answers a command that this run has no use for.
+// cannot rejects a command that the run does not support.
 func (l *lines) cannot(what string) { l.say("this run cannot be %s from here", what) }
 
-// obey carries out a command; true ends.
+// obey executes a command. It returns true to end the session.
 func (l *lines) obey(text string) (quit bool) {
 	word := strings.ToLower(text)
 	if key, value, ok := strings.Cut(text, "="); ok {
@@ -329,7 +328,7 @@ func (l *lines) set(key, value string) {
 	}
 	var err error
 	sets := []settings.Assignment{{Key: key, Value: value}}
-	if key == "image" { // read before it is asked for
+	if key == "image" { // checked before it is set
 		err = setter.Check(sets)
 	}
 	if err == nil {
@@ -347,7 +346,7 @@ func (l *lines) set(key, value string) {
 	}
 }
 
-// table is what the run's settings are.
+// table returns the table of the run's settings.
 func (l *lines) table() *settings.Table {
 	if l.snap == nil {
 		return l.options.Settings.Table()
@@ -355,7 +354,7 @@ func (l *lines) table() *settings.Table {
 	return l.snap.Settings.Table()
 }
 
-// settings lists what can change while the run goes on, then what the next run reads.
+// settings lists the settings that can change during the run, then those of the next run.
 func (l *lines) settings() {
 	if l.snap == nil {
 		l.say("the run has not begun")
@@ -386,8 +385,7 @@ func (l *lines) settings() {
 	list(next, func(k *settings.Key) bool { return !k.Live })
 }
 
-// valueOf is a setting's value in force, and the one that waits for the next start
-// where that differs.
+// valueOf returns a setting's value in force and, if different, its value for the next start.
 func (l *lines) valueOf(key string) string {
 	value := words.SettingsOf(l.snap).Get(key)
 	if asked := words.SettingsAsked(l.snap, key).Get(key); asked != value {
@@ -396,18 +394,17 @@ func (l *lines) valueOf(key string) string {
 	return value
 }
 
-// Options are how a run is told in lines. The zero value tells it on the process' own
-// terminal.
+// Options configure line output. The zero value suits the process's own terminal.
 type Options struct {
-	// ASCII writes 7-bit characters only.
+	// ASCII limits the output to 7-bit characters.
 	ASCII bool
-	// Cores is the number of threads that a setting of 0 means; 0 asks the Go runtime.
+	// Cores is the number of threads that a setting of 0 means; 0 detects it.
 	Cores int
-	// Notices are how the user is told that the run finished, failed or stalled.
+	// Notices are the ways to notify the user that the run finished, failed or stalled.
 	Notices notice.Ways
-	// Settings are those that the run starts with.
+	// Settings are the settings with which the run starts.
 	Settings settings.Values
-	// Environ is the process' environment where it is nil.
+	// Environ is the environment; nil means that of the process.
 	Environ []string
 }
 

@@ -69,8 +69,8 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	}
 }
 
-// A setting that waits for the next start is listed with both values, after the run's end
-// too; all others have one.
+// A setting that waits for the next start is listed with both values, even after the run's end;
+// all others have one.
 func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	for name, s := range map[string]*profiles.Snapshot{"running": tuitest.Running(), "finished": tuitest.Finished()} {
 		out := &tuitest.Transcript{}
@@ -86,8 +86,8 @@ func TestLinesListWhatIsInForceAndWhatWaits(t *testing.T) {
 	}
 }
 
-// What cannot be compared is said so, once, and again with its number where it can be
-// later; the run's end tells what got too few iterations.
+// An effect that is not comparable is printed as such once, and again with its number if it
+// becomes comparable; at the end of the run, effects with too few iterations are printed.
 func TestLinesTellWhatCannotBeCompared(t *testing.T) {
 	out := &tuitest.Transcript{}
 	l := lines{out: out, powers: control.Of(tuitest.NewRecorder()), options: Options{Cores: 2}, told: map[int64]told{}}
@@ -127,7 +127,7 @@ func TestLinesTellWhatCannotBeCompared(t *testing.T) {
 }
 
 func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
-	r := tuitest.NewRecorder() // its snapshots stay open, as those of a run that lingers
+	r := tuitest.NewRecorder() // its snapshots stay open, as those of a run that has not exited yet
 	ended := make(chan error, 1)
 	go func() {
 		_, err := Watch(context.Background(), strings.NewReader("status\n"), io.Discard, r, Options{}, time.Hour)
@@ -145,7 +145,7 @@ func TestLinesWithoutInputEndWithTheRun(t *testing.T) {
 	}
 }
 
-// What is too long for a command is said, and the commands after it count.
+// A line that is too long is reported, and the following commands still work.
 func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	r, out := tuitest.NewRecorder(), &tuitest.Transcript{}
 	in := strings.NewReader(strings.Repeat("x", 100_000) + "\npause\n" + strings.Repeat("y", maxTyped+1) + "\nquit")
@@ -170,8 +170,8 @@ func TestALineThatIsTooLongIsSkipped(t *testing.T) {
 	}
 }
 
-// A run that its settings limit ends the lines, though somebody could type; one that
-// ends by itself does not.
+// A run limited by its settings ends the session even if input is open; one that ends by itself
+// does not.
 func TestLinesEndWithALimitedRun(t *testing.T) {
 	for _, limit := range []func(*profiles.Snapshot){
 		func(s *profiles.Snapshot) { tuitest.Set(s, "max_seconds", "4") },

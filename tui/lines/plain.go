@@ -18,16 +18,15 @@ import (
 	"prismtop/tui/words"
 )
 
-// Plain reports a run on one line of text, for runs without a screen: rewritten
-// in place on a terminal, a line of its own every interval elsewhere. It returns
-// the newest snapshot, nil where none came, once the run has ended, its
-// snapshots have, or ctx is done. It reads what the run offers and never holds
-// it up.
+// Plain reports a run in single lines of text, for runs without a screen: rewritten in place on a
+// terminal, otherwise a new line every interval. It returns the newest snapshot, nil if there was
+// none, when the run ends, its snapshots end, or ctx is done. It only reads snapshots and never
+// delays the run.
 func Plain(ctx context.Context, w io.Writer, source control.Source, interval time.Duration) *profiles.Snapshot {
 	return PlainNotifying(ctx, w, source, Options{}, interval)
 }
 
-// PlainNotifying is Plain that also sends the notices of o, where w is a terminal.
+// PlainNotifying is Plain that also sends the notices of o if w is a terminal.
 func PlainNotifying(ctx context.Context, w io.Writer, source control.Source, o Options, interval time.Duration) *profiles.Snapshot {
 	o = o.withDefaults()
 	p := plain{w: w, rewrite: terminal.IsTerminal(w), notices: notice.New(o.Notices, o.Environ)}
@@ -57,12 +56,12 @@ type plain struct {
 	rewrite  bool
 	snap     *profiles.Snapshot
 	reported *profiles.Snapshot
-	width    int // of the line on screen
+	width    int // of the line on the terminal
 	open     bool
 	notices  notice.Notifier
 }
 
-// take adopts a snapshot and prints the lines of the log that are new.
+// take adopts a snapshot and prints new lines of the log.
 func (p *plain) take(s *profiles.Snapshot) {
 	for _, l := range words.NewLines(p.snap, s) {
 		p.clear()
@@ -76,7 +75,7 @@ func (p *plain) take(s *profiles.Snapshot) {
 	}
 }
 
-// report prints the newest snapshot, unless it was printed.
+// report prints the newest snapshot unless it is already printed.
 func (p *plain) report() {
 	if p.snap == nil || p.snap == p.reported {
 		return
@@ -88,7 +87,7 @@ func (p *plain) report() {
 		return
 	}
 	if f, ok := p.w.(interface{ Fd() uintptr }); ok {
-		if !terminal.InForeground(f.Fd()) { // the shell's prompt is there
+		if !terminal.InForeground(f.Fd()) { // the shell's prompt is shown
 			return
 		}
 		if w, _, err := term.GetSize(f.Fd()); err == nil && w > 1 {
@@ -101,7 +100,7 @@ func (p *plain) report() {
 	p.width, p.open = width, true
 }
 
-// clear takes the rewritten line away, so that others can be printed.
+// clear erases the rewritten line so that others can be printed.
 func (p *plain) clear() {
 	if p.open {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
@@ -118,8 +117,8 @@ func (p *plain) end() {
 	}
 }
 
-// Progress is a run's progress on one line: how far it is, its rate (of the
-// whole run once it ended), losses and quality, and the time left where that can be told.
+// Progress returns a run's progress in one line: the unit of work and iteration reached, the rate
+// (of the whole run after it ended), losses and quality, and the time left if known.
 func Progress(s *profiles.Snapshot) string {
 	var parts []string
 	if s.State != profiles.Running {

@@ -13,7 +13,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// pages is a writer that others may read while it is written.
+// pages is a writer that can be read while it is written.
 type pages struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -111,7 +111,7 @@ func TestSummarySaysWhatWasNotMeasuredAndWhy(t *testing.T) {
 	}
 }
 
-// One of a thing has its singular, and what the times leave out is said beside them.
+// Counts of one use the singular, and the times state what they leave out.
 func TestSummaryCountsInWords(t *testing.T) {
 	s := tuitest.Finished()
 	s.Whole.Total.N, s.Index, s.Results, s.Run.Units, s.Run.Passes = 1, 2, nil, 1, 1
@@ -154,7 +154,7 @@ func TestSummaryNeverCommandsTheTerminal(t *testing.T) {
 	}
 }
 
-// Lines of a summary that are wider than the terminal go on at a word, indented.
+// Lines of a summary that are wider than the terminal are broken at a word and indented.
 func TestASummaryIsWrappedAtWords(t *testing.T) {
 	s, long := tuitest.Finished(), tuitest.Finished()
 	s.Alerts = []profiles.Alert{{What: "The measurement cache drops what is asked for again, and that takes longer than what it saves."}}

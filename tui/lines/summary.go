@@ -13,35 +13,34 @@ import (
 	"prismtop/tui/words"
 )
 
-// Summary is a run on one screen of plain text: what ran, how far it came, where
-// the time of its newest stage went, what it kept in memory, what the caches and
-// the changes did, and how good the picture is. Lines end in "\n".
+// Summary summarises a run in one screen of plain text: identity, progress, times of the newest
+// stage, memory, caches, effects of changes, and quality. Lines end in "\n".
 func Summary(s *profiles.Snapshot) string {
 	return SummaryWithin(s, 0)
 }
 
-// SummaryWithin is Summary for a terminal of so many columns: longer lines go on,
-// indented, after a space. 0 is no limit.
+// SummaryWithin is Summary for a terminal with the given number of columns: longer lines are
+// broken at spaces and continued with an indent. 0 means no limit.
 func SummaryWithin(s *profiles.Snapshot, columns int) string {
 	return SummaryAs(s, s.State.String(), machine.Processors(), columns)
 }
 
-// SummaryAs is SummaryWithin of a run that does what state says, where threads 0 is one for
-// each of so many cores.
+// SummaryAs is SummaryWithin with the state of the run given as text, and the number of cores
+// that a threads setting of 0 means.
 func SummaryAs(s *profiles.Snapshot, state string, cores, columns int) string {
 	return hanging(summary(s, state, cores), columns)
 }
 
-// The columns in which lines of a summary go on: the first, and those after it.
+// Indents of continuation lines in a summary: of the first line, and of the others.
 const (
 	headIndent = 2
 	bodyIndent = 15
 )
 
-// commaReach is how much of a line may stay empty so that it ends at a comma.
+// commaReach is the number of cells of a line that may stay empty to break it at a comma.
 const commaReach = 24
 
-// hanging is a summary whose lines are at most so many cells wide; 0 is no limit.
+// hanging breaks the lines of a summary at width cells; 0 means no limit.
 func hanging(text string, width int) string {
 	if width <= 2*bodyIndent {
 		return text
@@ -56,7 +55,7 @@ func hanging(text string, width int) string {
 		for chart.Width(line) > width {
 			part, rest := words.SplitCells(line, width)
 			at := strings.LastIndexByte(part, ' ')
-			if comma := strings.LastIndex(part, ", ") + 1; comma > width-commaReach { // keeps a number beside its unit
+			if comma := strings.LastIndex(part, ", ") + 1; comma > width-commaReach { // keeps a number next to its unit
 				at = comma
 			}
 			if at > indent && (rest[0] != ' ' || part[at-1] == ',') {
@@ -70,8 +69,8 @@ func hanging(text string, width int) string {
 	return b.String()
 }
 
-// identity is what was run, and how: object and sizes, device and kernels, arithmetic and
-// seed, as far as the workload has them.
+// identity describes what was run: object and sizes, device and kernels, arithmetic and seed, as
+// applicable to the workload.
 func identity(s *profiles.Snapshot) []string {
 	r := &s.Run
 	all := []string{r.Object}
@@ -90,8 +89,7 @@ func identity(s *profiles.Snapshot) []string {
 	return all
 }
 
-// summary says what the run is doing in the given word, and counts threads 0 as
-// one for each of so many cores.
+// summary formats the summary with unbroken lines; see SummaryAs.
 func summary(s *profiles.Snapshot, state string, cores int) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {
@@ -125,7 +123,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	return b.String()
 }
 
-// summariseSeries is the newest losses, and the metrics.
+// summariseSeries prints the newest losses and metrics.
 func summariseSeries(line func(string, ...any), s *profiles.Snapshot) {
 	var losses, metrics []string
 	for _, l := range words.CurrentLosses(s) {
@@ -147,8 +145,7 @@ func summariseSeries(line func(string, ...any), s *profiles.Snapshot) {
 	}
 }
 
-// summariseTimes tells the times of the newest stage, all of its iterations,
-// whatever the settings were.
+// summariseTimes prints the times of all iterations of the newest stage, whatever their settings.
 func summariseTimes(line func(string, ...any), s *profiles.Snapshot) {
 	w := s.Whole
 	switch {
@@ -215,8 +212,8 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 	}
 }
 
-// summaryEffects is how many changes a summary tells, and summaryChange the cells that what
-// changed may take with its values.
+// summaryEffects is the maximum number of changes in a summary, and summaryChange the width in
+// cells of a change with its values.
 const (
 	summaryEffects = 8
 	summaryChange  = 40
@@ -244,5 +241,5 @@ func summariseEffects(line func(string, ...any), s *profiles.Snapshot, cores int
 	}
 }
 
-// plainASCII is text in 7-bit characters.
+// plainASCII converts text to 7-bit characters.
 func plainASCII(s string) string { return strings.Map(theme.ASCII, s) }

@@ -1,5 +1,5 @@
-// Package monospace says how many cells of a terminal a character takes, and which
-// characters stand for those of which terminals disagree about that.
+// Package monospace measures the width of characters in terminal cells, and substitutes
+// characters whose width differs between terminals.
 package monospace
 
 import (
@@ -7,13 +7,13 @@ import (
 	"github.com/charmbracelet/x/ansi/kitty"
 )
 
-// RuneWidth is the number of cells that r takes: 0 for what is not drawn.
+// RuneWidth returns the width of r in cells, 0 if it is not drawn.
 func RuneWidth(r rune) int {
 	_, width := Drawn(r)
 	return width
 }
 
-// Width is the number of cells that s takes.
+// Width returns the width of s in cells.
 func Width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -22,16 +22,15 @@ func Width(s string) int {
 	return n
 }
 
-// Drawn is the character that is drawn for r, and its width. Characters that
-// terminals may join with those beside them, to something of another width, are
-// replaced where they stand for themselves, as halves of flags and the letters that
-// make up Hangul syllables do.
+// Drawn returns the character to draw for r, and its width. Characters that terminals may join
+// with their neighbours into something of another width, such as halves of flags and the letters
+// that make up Hangul syllables, are replaced.
 func Drawn(r rune) (rune, int) {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0xad:
 		return r, 0
 	case r < 0x300, r >= 0x2010 && r < 0x2028, r >= 0x2190 && r < 0x2300,
-		r >= 0x2500 && r < 0x25fd, r >= 0x2800 && r < 0x2900: // the screen's own glyphs
+		r >= 0x2500 && r < 0x25fd, r >= 0x2800 && r < 0x2900: // glyphs used by the screen
 		return r, 1
 	}
 	s := string(r)
@@ -45,7 +44,7 @@ func Drawn(r rune) (rune, int) {
 	}
 }
 
-// joins says whether two characters side by side are one.
+// joins reports whether two adjacent characters form one.
 func joins(a, b string) bool {
 	cluster, _ := ansi.FirstGraphemeCluster(a+b, ansi.GraphemeWidth)
 	return len(cluster) > len(a)

@@ -1,5 +1,5 @@
-// Package notice lets a user know of a run's end who looks at something else: by the bell or a
-// desktop notification, in the terminal's own way.
+// Package notice notifies a user who is looking elsewhere that a run has ended or stalled, by the
+// terminal's bell or a desktop notification.
 package notice
 
 import (
@@ -16,30 +16,29 @@ import (
 	"prismtop/tui/words"
 )
 
-// Ways are ways to let a user know that a run finished, failed or stalled, who looks
-// at something else. They may be joined; 0 is none.
+// Ways are the ways to notify the user that a run finished, failed or stalled. They can be
+// combined; 0 is none.
 type Ways uint8
 
 const (
 	// Bell rings the terminal's bell.
 	Bell Ways = 1 << iota
-	// OSC9 is a desktop notification as iTerm2, WezTerm, Ghostty, Kitty and foot show it.
+	// OSC9 is a desktop notification in iTerm2, WezTerm, Ghostty, Kitty and foot.
 	OSC9
-	// OSC777 is a desktop notification with a title, as urxvt, foot, WezTerm and Ghostty
-	// show it.
+	// OSC777 is a desktop notification with a title in urxvt, foot, WezTerm and Ghostty.
 	OSC777
 )
 
-// noticeNames are the ways by the names that ParseNotices knows.
+// noticeNames are the names accepted by Parse.
 var noticeNames = []struct {
 	name string
 	way  Ways
 }{{"bell", Bell}, {"osc9", OSC9}, {"osc777", OSC777}}
 
-// noNotices is the name of no way.
+// noNotices is the name for no notices.
 const noNotices = "off"
 
-// Parse reads names with commas between, or off.
+// Parse parses a comma-separated list of names, or off.
 func Parse(text string) (Ways, error) {
 	if text == noNotices {
 		return 0, nil
@@ -58,15 +57,15 @@ next:
 	return ways, nil
 }
 
-// Notifier notices the events of a run, each once.
+// Notifier creates notices of a run's events, one for each.
 type Notifier struct {
 	ways    Ways
-	wrap    func(sequence string) string // for what is between program and terminal
+	wrap    func(sequence string) string // for a multiplexer between program and terminal
 	state   profiles.State
 	stalled bool
 }
 
-// New is a notifier of some ways, for a terminal that an environment tells of.
+// New returns a notifier for the terminal described by an environment.
 func New(ways Ways, environ []string) Notifier {
 	n := Notifier{ways: ways, wrap: func(s string) string { return s }}
 	for _, v := range environ {
@@ -81,8 +80,8 @@ func New(ways Ways, environ []string) Notifier {
 	return n
 }
 
-// Notice is what the terminal is sent about what happened since the snapshot before,
-// or "". What the user did is no event.
+// Notice returns the sequence to send for events since the previous snapshot, "" for none.
+// Actions of the user are not events.
 func (n *Notifier) Notice(s *profiles.Snapshot) string {
 	if n.ways == 0 || s == nil {
 		return ""
@@ -108,7 +107,7 @@ func (n *Notifier) Notice(s *profiles.Snapshot) string {
 	return n.sequence(text)
 }
 
-// ending says how a run ended by itself.
+// ending describes how a run ended by itself, "" if it did not.
 func ending(s *profiles.Snapshot) string {
 	switch s.State {
 	case profiles.Failed:
@@ -126,7 +125,7 @@ func ending(s *profiles.Snapshot) string {
 // maxNotice bounds the text of a notice, in cells.
 const maxNotice = 200
 
-// sequence is a text in the ways of the notifier.
+// sequence encodes a text for the notifier's ways.
 func (n *Notifier) sequence(text string) string {
 	text = chart.Cut(words.Printed(strings.ReplaceAll(text, ";", ",")), maxNotice)
 	var b strings.Builder
@@ -142,7 +141,7 @@ func (n *Notifier) sequence(text string) string {
 	return b.String()
 }
 
-// Tell writes the notice of a snapshot to a terminal; to anything else it writes none.
+// Tell writes the notice of a snapshot to w if it is a terminal.
 func (n *Notifier) Tell(w io.Writer, s *profiles.Snapshot) {
 	if text := n.Notice(s); text != "" && terminal.IsTerminal(w) {
 		_, _ = io.WriteString(w, text)

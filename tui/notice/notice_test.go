@@ -24,7 +24,7 @@ func TestParseNotices(t *testing.T) {
 	}
 }
 
-// stalledRun is a run that stands still.
+// stalledRun returns a stalled run.
 func stalledRun() *profiles.Snapshot {
 	s := tuitest.Running()
 	s.Alerts = []profiles.Alert{{ID: "memory", What: "Memory grows."}, {ID: "stall", What: "No iteration ended for more than 2s."}}

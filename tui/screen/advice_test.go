@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/prism"
 )
 
-// Whatever the rules advise, the screen has a key for it.
+// The screen has a key for every action that the rules advise.
 func TestEveryAdvisedActionHasAKey(t *testing.T) {
 	schema, keys := prism.Schema(), bindingsOf(prism.Table, allAbilities)
 	for _, tip := range alert.Tips(&schema) {
@@ -30,7 +30,7 @@ func TestEveryAdvisedActionHasAKey(t *testing.T) {
 	}
 }
 
-// The sentences as the screen shows them.
+// The advice as shown on the screen.
 func TestAdviceIsShownWithItsKeys(t *testing.T) {
 	want := []string{
 		"Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R).",

@@ -8,11 +8,10 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// This file is how a value that was written out is asked for, and what opens the pane of
-// settings.
+// This file assigns typed values and opens the settings pane.
 
-// assign asks for a value that was written out; a weight takes its share from the
-// other two.
+// assign requests a typed value. A weight of the composite loss takes its share from the other
+// two.
 func (m *Model) assign(key, value string) error {
 	all := m.wanted()
 	if _, err := all.Set(key, value); err != nil {
@@ -36,7 +35,7 @@ func (m *Model) assign(key, value string) error {
 	return nil
 }
 
-// check has a picture for the next run read before it is asked for, beside the screen.
+// check reads a picture for the next run in the background before it is requested.
 func (m *Model) check(set settings.Assignment) {
 	if m.powers.Setter == nil {
 		m.complain(errReadOnly.Error())
@@ -48,10 +47,10 @@ func (m *Model) check(set settings.Assignment) {
 	m.pending = func() tea.Msg { return checkedMsg{set, setter.Check([]settings.Assignment{set})} }
 }
 
-// checked asks for a picture that was read, or says what is wrong with it.
+// checked requests a picture that has been read, or shows why it is invalid.
 func (m *Model) checked(msg checkedMsg) {
 	if m.reading != msg.set.Value {
-		return // esc, or another one since
+		return // cancelled by esc, or superseded
 	}
 	m.reading = ""
 	err := msg.err
@@ -66,7 +65,7 @@ func (m *Model) checked(msg checkedMsg) {
 	}
 }
 
-// toggleSettings shows the settings on the whole screen, or goes back.
+// toggleSettings opens the settings pane, or closes it.
 func (m *Model) toggleSettings() {
 	id := m.deck.Find(settingsPane)
 	if m.focus == id {
@@ -76,7 +75,7 @@ func (m *Model) toggleSettings() {
 	m.openPane(id)
 }
 
-// editSetting opens the settings at one of them, to write its value.
+// editSetting opens the settings pane to type a setting's value.
 func (m *Model) editSetting(key string) {
 	if m.snap == nil {
 		m.complain(errNotBegun.Error())
@@ -91,7 +90,7 @@ func (m *Model) editSetting(key string) {
 	e.Edit(key)
 }
 
-// otherDevice asks for the device that is not in use.
+// otherDevice requests the other device.
 func (m *Model) otherDevice() {
 	device := "cuda"
 	if m.asked("device") == "cuda" {

@@ -15,12 +15,12 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the screen of a program that runs in the background of its shell, where
-// the system stops whoever reads the terminal or sets its modes.
+// This file runs the program without a screen while it is in the background of its shell, where
+// the system stops processes that read the terminal or set its modes.
 
-// standAside lets the run go on without a screen while the program is in the background.
-// It returns when the shell brings it to the foreground, or reports that the run is over
-// or ctx has ended, with what Run then returns.
+// standAside waits without a screen while the program is in the background. It returns over =
+// false when the shell brings it to the foreground; over = true, with the error that Run then
+// returns, when the run is over or ctx has ended.
 func standAside(ctx context.Context, source control.Source, o Options) (over bool, err error) {
 	in, ok := o.Input.(term.File)
 	if !ok || terminal.InForeground(in.Fd()) {
@@ -51,7 +51,7 @@ func standAside(ctx context.Context, source control.Source, o Options) (over boo
 	return true, err
 }
 
-// await is the newest snapshot once the run has ended, its snapshots have, or ctx is done.
+// await returns the newest snapshot when the run ends, its snapshots end, or ctx is done.
 func await(ctx context.Context, source control.Source) (last *profiles.Snapshot) {
 	for {
 		select {
@@ -68,8 +68,8 @@ func await(ctx context.Context, source control.Source) (last *profiles.Snapshot)
 	}
 }
 
-// suspend asks for the program to be stopped between two iterations, so that no
-// iteration's time holds the sleep.
+// suspend stops the program between two iterations, so that no iteration's time includes the
+// suspension.
 func (m *Model) suspend() tea.Cmd {
 	switch {
 	case !terminal.JobControl:
@@ -77,7 +77,7 @@ func (m *Model) suspend() tea.Cmd {
 		return nil
 	case m.out == nil || m.sleep == asleep:
 		return nil
-	case m.sleep == fallingAsleep: // asked again: without waiting for the run
+	case m.sleep == fallingAsleep: // repeated: do not wait for the run
 		return m.fallAsleep()
 	}
 	m.sleep = fallingAsleep
@@ -90,21 +90,20 @@ func (m *Model) suspend() tea.Cmd {
 	return m.fallAsleep()
 }
 
-// fallAsleep stops the process; the message comes when it goes on.
+// fallAsleep stops the process; the message arrives when it is resumed.
 func (m *Model) fallAsleep() tea.Cmd {
 	m.sleep = asleep
 	return tea.Exec(m.console.Suspension(m.out, m.goOnBehind), func(err error) tea.Msg { return awakeMsg{err} })
 }
 
-// goOnBehind lets the run go on without a screen where the program wakes up in the
-// background.
+// goOnBehind resumes the run if the process is resumed in the background.
 func (m *Model) goOnBehind() {
 	if m.resume {
 		m.pauseRun(false)
 	}
 }
 
-// wakeUp lets the run go on where it ran before.
+// wakeUp resumes the run if it was running before.
 func (m *Model) wakeUp(err error) {
 	m.sleep = awake
 	m.redrawPictures()

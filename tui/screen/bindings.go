@@ -9,21 +9,21 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the keys of a run, by the table of its settings.
+// This file derives the key bindings of a run from the table of its settings.
 
-// bindings are the keys of a run: dispatch, footer, help and the manuals come from them.
+// bindings are a run's key bindings, used for dispatch, footer, help and the manuals.
 type bindings struct {
 	table    *settings.Table
 	can      abilities
 	run      []binding
 	settings []binding // change settings of the run, at the next iteration boundary
-	tuning   []binding // go beyond one setting, or change what settings leaves out
-	footer   []binding // settings as the footer has them
-	picks    []string  // the settings that the key of the list goes through
+	tuning   []binding // beyond single settings, or for settings not in the list above
+	footer   []binding // settings shown in the footer
+	picks    []string  // settings in the value list
 }
 
-// bindingsOf are the keys of a run by the table of its settings and by what can be asked of
-// it. A key of a setting that the table does not have is not among them.
+// bindingsOf returns the bindings for a table of settings and the abilities of a run. Settings
+// that are not in the table have no keys.
 func bindingsOf(t *settings.Table, can abilities) *bindings {
 	b := &bindings{table: t, can: can, run: possible(runKeys, can)}
 	if !can.has(canSet) {
@@ -40,12 +40,12 @@ func bindingsOf(t *settings.Table, can abilities) *bindings {
 	return b
 }
 
-// possible are the keys of a table for which a run can be asked.
+// possible returns the bindings that a run's abilities allow.
 func possible(table []binding, can abilities) []binding {
 	return slices.DeleteFunc(slices.Clone(table), func(b binding) bool { return !can.has(b.needs) })
 }
 
-// tuningKeys are what goes beyond one setting: the pane of all of them, the list of values,
+// tuningKeys returns the bindings beyond single settings: the settings pane, the value list,
 // ablation, undo, bookmarks.
 func tuningKeys(t *settings.Table, picks []string) []binding {
 	keys := []binding{
@@ -68,8 +68,8 @@ func tuningKeys(t *settings.Table, picks []string) []binding {
 			run: does(func(m *Model) { m.digit(int(m.pressed[0] - '0')) }), needs: canSet})
 }
 
-// namedFirst names the first of the settings that the list goes through, as many as a line
-// of the help has room for.
+// namedFirst names the first settings of the value list, at most as many as fit in a line of the
+// help.
 func namedFirst(t *settings.Table, picks []string) string {
 	var names []string
 	for _, key := range picks[:min(len(picks), 3)] {
@@ -78,11 +78,10 @@ func namedFirst(t *settings.Table, picks []string) string {
 	return strings.Join(names, ", ")
 }
 
-// isDigit says whether a key names a bookmark.
+// isDigit reports whether a key names a bookmark.
 func isDigit(key string) bool { return len(key) == 1 && key[0] >= '1' && key[0] <= '9' }
 
-// pressesOf are the keys that settings declare, of those that are wanted, in the order of
-// their places.
+// pressesOf returns the bindings of the wanted keys that settings declare, ordered by Place.
 func pressesOf(t *settings.Table, wanted func(settings.Press) bool) []binding {
 	var bindings []binding
 	for _, p := range words.Presses(t, wanted) {
@@ -91,7 +90,7 @@ func pressesOf(t *settings.Table, wanted func(settings.Press) bool) []binding {
 	return bindings
 }
 
-// pressOf is a key that a setting declares.
+// pressOf returns the binding of a key that a setting declares.
 func pressOf(k *settings.Key, p settings.Press) binding {
 	b := binding{Binding: bind(p.Key, p.Help, append([]string{p.Key}, p.Also...)...), run: does(func(m *Model) { m.move(k, p.Does) }), action: actionOf(k, p.Does)}
 	if p.InFooter {
@@ -103,7 +102,7 @@ func pressOf(k *settings.Key, p settings.Press) binding {
 	return b
 }
 
-// actionOf is what a key of a setting does, as advice names it.
+// actionOf returns the name of a key's action, as used in advice.
 func actionOf(k *settings.Key, how settings.Move) profiles.Action {
 	verb := "switch"
 	switch number := k.Type == settings.TypeInteger || k.Type == settings.TypeNumber; {
@@ -114,13 +113,13 @@ func actionOf(k *settings.Key, how settings.Move) profiles.Action {
 	case number && how == settings.MoveBefore:
 		verb = "lower"
 	case how == settings.MoveBefore:
-		return "" // the other way round
+		return "" // the opposite of another key's action
 	}
 	return profiles.Action(verb + " " + k.Name)
 }
 
-// withPairs are the keys of settings that the footer has, with those that share a place
-// there behind them: the letters of two keys, and the state that both change.
+// withPairs returns the bindings of settings in the footer, followed by the pairs of keys that
+// share a place there: the names of both keys, and the value they change.
 func withPairs(t *settings.Table, keys []binding) []binding {
 	var shown []binding
 	for _, b := range keys {
@@ -143,13 +142,13 @@ func withPairs(t *settings.Table, keys []binding) []binding {
 	return shown
 }
 
-// keyTable is bindings with what they have in common.
+// keyTable is a titled group of bindings.
 type keyTable struct {
 	title string
 	keys  []binding
 }
 
-// tables is every binding there is.
+// tables returns all bindings.
 func (b *bindings) tables() []keyTable {
 	return slices.DeleteFunc([]keyTable{
 		{"Settings, in force from the next iteration on", b.settings},
@@ -159,7 +158,7 @@ func (b *bindings) tables() []keyTable {
 	}, func(t keyTable) bool { return len(t.keys) == 0 })
 }
 
-// keyOf is the key of an action that advice names, empty for none.
+// keyOf returns the key of an action named in advice, "" for none.
 func (b *bindings) keyOf(action profiles.Action) string {
 	for _, table := range b.tables() {
 		for _, b := range table.keys {
@@ -171,20 +170,20 @@ func (b *bindings) keyOf(action profiles.Action) string {
 	return ""
 }
 
-// KeySection is a part of the manual's keys.
+// KeySection is a section of the keys in the manual.
 type KeySection struct {
 	Title string
 	Keys  []ManualKey
 }
 
-// ManualKey is what one or more keys do.
+// ManualKey describes one or more keys in the manual.
 type ManualKey struct {
 	Keys []string // as a terminal names them, "ctrl+l"
 	Does string
 }
 
-// KeySections are the screen's keys for the manuals where a run has the settings of a table,
-// from the bindings that the screen itself obeys.
+// KeySections returns the keys for the manuals, for runs with the given settings, from the
+// bindings used by the screen itself.
 func KeySections(of *settings.Table) []KeySection {
 	var sections []KeySection
 	for _, t := range bindingsOf(of, allAbilities).tables() {

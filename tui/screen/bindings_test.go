@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// sortTable is the settings of a run that shares few with PRISM's.
+// sortTable is the settings of a run that shares few with PRISM.
 var sortTable = settings.NewTable("sort", nil,
 	settings.Text("How it sorts", "order", "order of the keys", "plain", "folded", "natural").Live().Called("order", 'm').
 		Press(settings.Press{Key: "m", Help: "order: plain or another", Does: settings.MoveToggle, Place: 1, InFooter: true, Footer: "order", Rank: 1, Width: 7}).
@@ -28,7 +28,7 @@ var sortTable = settings.NewTable("sort", nil,
 	settings.Text("The files", "folder", "where the files are").Words("this one", ""),
 )
 
-// sorting is a run of another workload.
+// sorting returns a run of another workload.
 func sorting() *profiles.Snapshot {
 	s := tuitest.Running()
 	s.Run.Schema.Unit, s.Changes, s.Effects = profiles.Unit{One: "file", Many: "files"}, nil, nil
@@ -36,7 +36,7 @@ func sorting() *profiles.Snapshot {
 	return s
 }
 
-// The keys are those of the settings that a run has, and change with the run on screen.
+// The keys are those of the run's settings, and change with the run on screen.
 func TestKeysAreOfTheSettingsOfTheRun(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "m", "b", "1", ".")
@@ -85,21 +85,21 @@ func TestKeysAreOfTheSettingsOfTheRun(t *testing.T) {
 	}
 }
 
-// otherwise is a snapshot of the same run with other settings.
+// otherwise returns a snapshot of the same run with other settings.
 func otherwise(s *profiles.Snapshot, pairs ...string) *profiles.Snapshot {
 	other := *s
 	tuitest.Set(&other, pairs...)
 	return &other
 }
 
-// Every pane and list draws a run of other settings, and one of none.
+// Every pane and list can be drawn for a run with other settings, and for one without any.
 func TestPanesOfARunWithOtherSettings(t *testing.T) {
 	none := sorting()
 	none.Settings = settings.Values{}
 	for _, s := range []*profiles.Snapshot{sorting(), none} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {200, 60}} {
 			m, _ := screen(t, size[0], size[1], Options{Settings: s.Settings}, colorprofile.ANSI256, s)
-			if s == none { // which screen gives PRISM's where it is asked for none
+			if s == none { // for which screen would use PRISM's
 				m = New(tuitest.NewRecorder(), Options{Now: m.now})
 				m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 				m.Update(snapshotMsg{s})

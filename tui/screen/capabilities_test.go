@@ -15,7 +15,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// watching is a screen of a source without capabilities.
+// watching returns a screen of a source without capabilities.
 func watching(t *testing.T, w, h int, snaps ...*profiles.Snapshot) *Model {
 	t.Helper()
 	at := time.Unix(1e9, 0)
@@ -31,11 +31,11 @@ func watching(t *testing.T, w, h int, snaps ...*profiles.Snapshot) *Model {
 	return m
 }
 
-// deadKeys are the keys that ask something of a run.
+// deadKeys are the keys that need a capability.
 var deadKeys = []string{"space", "n", "s", "R", "A", ".", "u", "b", "1", "9", "D", "m", "f", "g", "a", "p", "l", "L", "+", "-", "T", "t", "y", "k", "G"}
 
-// A source that can only be watched shows every pane; what would ask something of it has no key
-// in the footer, the help and the hints, and pressing it changes nothing.
+// A source that can only be watched shows every pane; requests that it does not support have no
+// key in the footer, the help or the hints, and pressing their keys changes nothing.
 func TestASourceThatCanOnlyBeWatched(t *testing.T) {
 	for _, s := range []*profiles.Snapshot{tuitest.Running(), tuitest.Finished(), tuitest.Failed(), tuitest.Preparing()} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
@@ -84,7 +84,7 @@ func TestASourceThatCanOnlyBeWatched(t *testing.T) {
 	}
 }
 
-// The panes that ask something of a run say that they cannot.
+// Panes with requests show that the run does not support them.
 func TestPanesSayWhatCannotBeAsked(t *testing.T) {
 	s := tuitest.Running()
 	s.Ablation, s.Effects, s.Changes = nil, nil, nil
@@ -111,7 +111,7 @@ func TestPanesSayWhatCannotBeAsked(t *testing.T) {
 	}
 }
 
-// Nothing ends with such a screen, so q asks nothing.
+// Such a screen ends nothing, so q does not ask.
 func TestQLeavesARunThatCannotBeStopped(t *testing.T) {
 	m := watching(t, 120, 40, tuitest.Running())
 	if !press(m, "q") {
@@ -124,7 +124,7 @@ func TestQLeavesARunThatCannotBeStopped(t *testing.T) {
 	}
 }
 
-// A run that has nothing to save has no key for it, and gets one with the next that has.
+// A run with nothing to save has no key for it; the next run gets the key if it has a result.
 func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	s := tuitest.Running()
 	s.Run.Saves = false
@@ -143,7 +143,7 @@ func TestOnlyARunWithAResultIsSaved(t *testing.T) {
 	}
 }
 
-// The units of work are called what the workload calls them.
+// Units of work have the workload's name.
 func TestUnitsAreCalledWhatTheyAre(t *testing.T) {
 	s := plainRun()
 	s.Run.Units, s.Unit = 40, 3
@@ -158,7 +158,7 @@ func TestUnitsAreCalledWhatTheyAre(t *testing.T) {
 	}
 }
 
-// A pane that no arrangement knows stands where it says that it belongs, beneath the others.
+// A pane that no arrangement places is shown where it joins, below the others.
 func TestAPaneIsOneSpec(t *testing.T) {
 	extra := pane.Log
 	extra.Name, extra.Joins = "another", []string{"everything", "timing"}
@@ -178,7 +178,7 @@ func TestAPaneIsOneSpec(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// And without one: what names it in an arrangement is left out.
+	// Without a pane, its name in an arrangement is ignored.
 	for i := range Panes {
 		m := New(tuitest.NewRecorder(), Options{Cores: 2, Settings: s.Settings, Panes: slices.Delete(slices.Clone(Panes), i, i+1)})
 		m.Update(tea.ColorProfileMsg{Profile: colorprofile.ANSI256})

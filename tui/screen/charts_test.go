@@ -11,8 +11,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// Whatever is pressed while a run goes on, stands, and starts again, the screen
-// holds, and pressing changes only the pane that has the keys.
+// Whatever keys are pressed while a run is running, paused or restarted, the frame stays valid,
+// and a key changes only the focused pane.
 func TestChartsHoldUnderRandomKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	keys := []string{"left", "right", "up", "down", "pgup", "pgdown", "home", "end", "x", "v", "z"}

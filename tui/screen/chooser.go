@@ -13,19 +13,19 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the list in which panes are shown and hidden, and the key that
-// goes through the arrangements.
+// This file shows the list of panes, where they can be shown and hidden, and cycles through the
+// arrangements.
 
-// chooser is the list of panes while it is open.
+// chooser is the open list of panes.
 type chooser struct{ row int }
 
-// chooserKeys are the letters and digits of the panes in the list.
+// chooserKeys are the letters and digits that select panes in the list.
 const chooserKeys = "1234567890abcdefghiklm"
 
-// arrangement is the one on screen.
+// arrangement returns the current arrangement.
 func (m *Model) arrangement() *layout.Arrangement { return m.deck.Arrangement(m.preset) }
 
-// nextArrangement goes on to the next arrangement of panes.
+// nextArrangement switches to the next arrangement of panes.
 func (m *Model) nextArrangement() {
 	at := 0
 	for i := range m.deck.Arrangements {
@@ -39,9 +39,8 @@ func (m *Model) nextArrangement() {
 	m.say("panes: " + m.preset)
 }
 
-// togglePane hides a pane that is on screen, and shows one that is not: before
-// all others, so that it gets a place. Only what differs from the arrangement is
-// noted.
+// togglePane hides a pane that is on screen, or shows one that is not, with priority over the
+// others. Only differences from the arrangement are stored.
 func (m *Model) togglePane(id layout.Pane) {
 	a := m.arrangement()
 	if m.without[id] {
@@ -64,7 +63,7 @@ func (m *Model) togglePane(id layout.Pane) {
 		c.Show[id], c.Hide[id] = true, false
 	}
 	kept := c
-	kept.Without = layout.Set{} // of the run, not of the user
+	kept.Without = layout.Set{} // depends on the run, not on the user
 	m.keep.choose(m.deck, a.Name, kept)
 	if after := m.arranged(c); id == m.focus && !after.Wanted[id] {
 		m.zoomed = false
@@ -75,7 +74,7 @@ func (m *Model) togglePane(id layout.Pane) {
 	}
 }
 
-// arranged is the screen, not zoomed, with a choice of panes.
+// arranged returns the unzoomed layout for a choice of panes.
 func (m *Model) arranged(c layout.Choice) layout.Layout {
 	return layout.Arrange(m.layout.W, m.layout.H, m.arrangement(), c)
 }
@@ -121,7 +120,7 @@ func (m *Model) pressChooser(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// chooserBox is the list, as lines.
+// chooserBox returns the lines of the list.
 func (m *Model) chooserBox() []string {
 	a := m.arrangement()
 	whole := m.arranged(m.choice())
@@ -157,8 +156,8 @@ func (m *Model) chooserBox() []string {
 	})
 }
 
-// hiddenPanes says in at most w cells which panes there is no room for and which the user
-// hides, or how many; empty where there are none.
+// hiddenPanes describes in at most w cells the panes that do not fit and those hidden by the
+// user, by name or by number; "" if there are none.
 func (m *Model) hiddenPanes(l *layout.Layout, w int) string {
 	if l.Unseen == 0 {
 		return ""

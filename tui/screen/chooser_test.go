@@ -24,7 +24,7 @@ func TestPanesAreShownAndHiddenByKey(t *testing.T) {
 			t.Errorf("the list lacks %q:\n%s", want, frame)
 		}
 	}
-	press(m, "2", "9") // not m: the list has the keys
+	press(m, "2", "9") // not m: keys go to the list
 	if !m.layout.Panes[idPicture].Empty() || m.layout.Panes[idQuality].Empty() {
 		t.Errorf("picture %+v, quality %+v", m.layout.Panes[idPicture], m.layout.Panes[idQuality])
 	}
@@ -60,8 +60,7 @@ func TestTheListGivesAnyPaneTheScreen(t *testing.T) {
 	}
 }
 
-// A zoomed screen leads to every pane that is wanted, also where the terminal has
-// no room for it.
+// Tab on a zoomed screen reaches every wanted pane, even those that do not fit the terminal.
 func TestTabLeadsToEveryPaneOfAZoomedScreen(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "z")
@@ -82,7 +81,7 @@ func TestTheLastPaneStays(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	for id := range layout.Pane(len(Panes)) {
 		if !m.layout.Panes[id].Empty() || m.arranged(m.keep.choice(m.deck, "everything")).Wanted[id] {
-			for range 2 { // show first where there is no room
+			for range 2 { // the first shows it if it does not fit
 				if !m.arranged(m.keep.choice(m.deck, "everything")).Panes[id].Empty() {
 					m.togglePane(id)
 				}
@@ -94,7 +93,7 @@ func TestTheLastPaneStays(t *testing.T) {
 	}
 }
 
-// Where the pane with the keys goes away, nothing has the keys.
+// If the focused pane is hidden, no pane has the focus.
 func TestFocusGoesWithItsPane(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	m.setFocus(idKSpace)
@@ -159,7 +158,7 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	if m.focus != idLoss || m.zoomed {
 		t.Errorf("a click: %d has the keys, zoomed %v", m.focus, m.zoomed)
 	}
-	mouse(m, loss.X+3, loss.Y+2) // the clock of the test stands still
+	mouse(m, loss.X+3, loss.Y+2) // the clock of the test is stopped
 	if !m.zoomed {
 		t.Error("a double click does not zoom")
 	}
@@ -178,7 +177,7 @@ func TestTheMouseGivesKeysAndTheScreen(t *testing.T) {
 	}
 }
 
-// wheelPane is a pane that notes what is pressed.
+// wheelPane is a pane that records what is pressed.
 type wheelPane struct {
 	pane.Pane
 	pressed []string
@@ -205,7 +204,7 @@ func TestTheWheelGoesToThePaneUnderIt(t *testing.T) {
 	}
 }
 
-// explained is a pane with something to say.
+// explained is a pane with an explanation.
 type explained struct{ pane.Pane }
 
 func (explained) Explain() []string {
@@ -250,7 +249,7 @@ func TestHelpExplainsThePaneThatHasTheKeys(t *testing.T) {
 	}
 }
 
-// The keys stand still while the numbers, and what the screen leaves out, change.
+// The keys stay in place while the numbers, and the skipped frames, change.
 func TestTheFooterStandsStill(t *testing.T) {
 	a, b := tuitest.Running(), tuitest.Running()
 	b.Rate, b.Index = 9.81, 12

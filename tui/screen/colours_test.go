@@ -15,8 +15,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// inked is what a terminal shows of a frame: every row's text, and under it the
-// columns where the style changes, with the parameters of the new one.
+// inked returns the contents of a terminal: every row's text, and below it the columns where the
+// style changes, with the parameters of the new one.
 func inked(b uv.ScreenBuffer) string {
 	var s strings.Builder
 	for y, row := range strings.Split(strings.TrimSuffix(tuitest.Shown(b), "\n"), "\n") {
@@ -34,7 +34,7 @@ func inked(b uv.ScreenBuffer) string {
 	return s.String()
 }
 
-// The colours of pictures and of what stands around them, by depth.
+// The colours of pictures and their surroundings, by depth.
 func TestGoldenColours(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -60,8 +60,7 @@ func TestGoldenColours(t *testing.T) {
 	}
 }
 
-// Pictures have more levels where the terminal has 24-bit colours; named styles are
-// those of 256.
+// Pictures have more levels on terminals with 24-bit colours; named styles use the 256 colours.
 func TestTrueColourIsForPictures(t *testing.T) {
 	levels := map[colorprofile.Profile]int{}
 	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
@@ -84,7 +83,7 @@ func TestTrueColourIsForPictures(t *testing.T) {
 	}
 }
 
-// A slow line gets no picture in 24-bit colours, whatever the user wants.
+// A slow line gets no picture in 24-bit colours, whatever the user selects.
 func TestASlowLineHasCheapPictures(t *testing.T) {
 	m, _ := screen(t, 200, 60, Options{Bandwidth: terminal.LowBandwidth}, colorprofile.TrueColor, tuitest.Running())
 	for range 3 {
@@ -109,8 +108,8 @@ func TestASlowLineHasCheapPictures(t *testing.T) {
 	}
 }
 
-// A terminal that has 24-bit colours says so when it is asked, where its
-// environment does not come along.
+// A terminal with 24-bit colours reports them when queried, even if its environment is not
+// available.
 func TestATerminalTellsItsDepth(t *testing.T) {
 	for answer, want := range map[string]theme.Depth{
 		"RGB": theme.TrueColor, "Tc": theme.TrueColor, "RGB=8/8/8": theme.TrueColor, "": theme.Colors256, "TN=xterm": theme.Colors256,

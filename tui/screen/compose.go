@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/theme"
 )
 
-// compose puts the frame together from the header, the panes and the footer.
-// The parts keep what they drew; only what changed is drawn again.
+// compose assembles the frame from the header, the panes and the footer. The parts cache their
+// output; only changed ones are redrawn.
 func (m *Model) compose() {
 	l := &m.layout
 	if l.W == 0 || l.H == 0 {
@@ -47,7 +47,7 @@ func (m *Model) compose() {
 	m.rows = rows
 }
 
-// body is the rows of the panes, which tile the width.
+// body returns the rows of the panes, which tile the width.
 func (m *Model) body() []string {
 	top, bottom := m.layout.Header.H, m.layout.Footer.Y
 	rows := make([]string, bottom-top)
@@ -84,14 +84,14 @@ func (m *Model) overlay(rows, box []string) {
 	}
 }
 
-// leftOf is the first x cells of a row. Of a wide character that is cut in two a
-// space is left, as in rightOf.
+// leftOf returns the first x cells of a row. A wide character cut in half becomes a space, as in
+// rightOf.
 func leftOf(row string, x int) string {
 	part := ansi.Cut(row, 0, x)
 	return part + strings.Repeat(" ", x-ansi.StringWidth(part))
 }
 
-// rightOf is a row of w cells from cell x on.
+// rightOf returns cells x to w of a row.
 func rightOf(row string, x, w int) string {
 	part := ansi.Cut(row, x, w)
 	if ansi.StringWidth(part) > w-x {
@@ -100,8 +100,7 @@ func rightOf(row string, x, w int) string {
 	return part
 }
 
-// dialog is a framed box with a title and a foot around w by h cells, which draw
-// fills.
+// dialog returns a framed box with a title and a footer around w by h cells filled by draw.
 func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
 	w, h = min(w+4, m.layout.W), min(h+2, m.layout.H)
 	var c chart.Canvas
@@ -130,7 +129,7 @@ func (m *Model) confirmation() []string {
 	})
 }
 
-// tooSmall is the screen where the panes have no room.
+// tooSmall returns the screen shown if the panes do not fit.
 func (m *Model) tooSmall() []string {
 	var c chart.Canvas
 	c.Resize(m.layout.W, m.layout.H)

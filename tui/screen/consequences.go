@@ -9,11 +9,12 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is what a change does besides: it ends the window of the change before it, which may
-// have too few iterations for an effect, and another loss suspends the threshold.
+// This file reports side effects of a change: it ends the window of the previous change, possibly
+// with too few iterations for an effect, and changing the loss suspends the threshold.
 
-// cutShort says, to follow a change of settings, which effect it leaves without enough
-// iterations: in full and briefly; nil where there is none. It is asked before the change.
+// cutShort names the effect that a change of settings would leave with too few iterations, in
+// versions from longest to shortest, to be appended to the message; nil if there is none. It must
+// be called before the change.
 func (m *Model) cutShort(keys ...string) []string {
 	s := m.snap
 	if s == nil || words.Ended(s.State) || len(s.Effects) == 0 {
@@ -26,7 +27,7 @@ func (m *Model) cutShort(keys ...string) []string {
 	}
 	e := &s.Effects[len(s.Effects)-1]
 	had, short := e.CutShort()
-	if !cuts || !short || s.Index <= e.Iteration { // nothing ran under it: both take force together
+	if !cuts || !short || s.Index <= e.Iteration { // no iteration ran with it: both take effect together
 		return nil
 	}
 	name := m.nameOf(e.Key)
@@ -44,7 +45,7 @@ func (m *Model) cutShort(keys ...string) []string {
 	}
 }
 
-// sayChange says what was changed, and which effect that cut short.
+// sayChange shows what was changed and which effect was cut short.
 func (m *Model) sayChange(text string, cut []string) {
 	if len(cut) == 0 {
 		m.say(text)
@@ -57,7 +58,7 @@ func (m *Model) sayChange(text string, cut []string) {
 	m.sayOne(texts...)
 }
 
-// keysIn are the keys of assignments.
+// keysIn returns the keys of assignments.
 func keysIn(sets []settings.Assignment) []string {
 	keys := make([]string, len(sets))
 	for i, a := range sets {
@@ -66,15 +67,15 @@ func keysIn(sets []settings.Assignment) []string {
 	return keys
 }
 
-// suspended says whether the threshold that is asked for is for another loss than that
-// which is asked for.
+// suspended reports whether the requested threshold was given for a loss other than the requested
+// one.
 func (m *Model) suspended() bool {
 	_, _, suspended := m.wanted().Suspended(words.ThresholdKey)
 	return suspended
 }
 
-// thresholdText follows a change that suspends the threshold, or brings it back; before
-// are the settings that were asked for until then.
+// thresholdText returns text to append to a change that suspends or restores the threshold;
+// before holds the requested settings before the change.
 func (m *Model) thresholdText(before settings.Values) string {
 	_, _, was := before.Suspended(words.ThresholdKey)
 	after := m.wanted()

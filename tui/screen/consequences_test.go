@@ -10,7 +10,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// early is a run soon after a change, whose effect has had so many iterations.
+// early returns a run soon after a change, with the given number of iterations in its effect.
 func early(key, before, after string, counted, waiting int) *profiles.Snapshot {
 	e := profiles.Effect{Change: tuitest.Change(key, before, after, 4000), NBefore: 200, NAfter: counted, Waiting: waiting, Needed: profiles.EffectEnough - counted}
 	s := tuitest.WithEffects(e)
@@ -18,7 +18,7 @@ func early(key, before, after string, counted, waiting int) *profiles.Snapshot {
 	return s
 }
 
-// A key that ends the window of the change before it too soon says so, and no other does.
+// A key that ends the window of the previous change too soon says so, and no other does.
 func TestAKeyThatCutsAnEffectShortSaysSo(t *testing.T) {
 	for _, tt := range []struct {
 		name, keys, want string
@@ -39,15 +39,15 @@ func TestAKeyThatCutsAnEffectShortSaysSo(t *testing.T) {
 		}
 	}
 	s := early("amp", "off", "bf16", 0, 0)
-	s.Index = 4000 // nothing ran under it: what changes now takes force with it
+	s.Index = 4000 // no iteration ran with it: both changes take effect together
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, s)
 	if press(m, "f"); strings.Contains(m.status.text, "effect") {
 		t.Errorf("before any iteration: %q", m.status.text)
 	}
 }
 
-// The answer to the key of mixed precision has its consequence first and fits a screen of
-// 80 columns as a whole, also where it cuts an effect short.
+// The answer to the mixed-precision key begins with its consequence and fits a screen of 80
+// columns, even if it cuts an effect short.
 func TestTheAnswerOfAMPFits(t *testing.T) {
 	for _, tt := range []struct {
 		snap *profiles.Snapshot

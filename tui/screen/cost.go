@@ -11,20 +11,20 @@ import (
 	"prismtop/tui/theme"
 )
 
-// This file is what watching costs: its measurement and its place in the footer.
+// This file measures the cost of the screen and shows it in the footer.
 
-// cost is what the screen itself costs, summed up once a second.
+// cost is the screen's own cost, summed once a second.
 type cost struct {
 	spent time.Duration // processor time in Update since the last sum
-	bytes int64         // written when the last sum was made
-	drawn int64         // frames written until then
+	bytes int64         // total written at the last sum
+	drawn int64         // total frames at the last sum
 	at    time.Time
-	// skipped counts the frames left out, because the terminal was busy or the
-	// budget was spent, until skippedAt.
+	// skipped counts the frames skipped, up to skippedAt, because the terminal was busy or the
+	// budget was spent.
 	skipped   int64
 	skippedAt time.Time
 
-	share float64 // of one core, spent on handling messages and drawing
+	share float64 // of one core, for handling messages and drawing
 	rate  float64 // bytes per second
 	fps   float64 // frames per second
 	known bool
@@ -40,28 +40,27 @@ func (c *cost) sum(now time.Time, written, drawn int64) {
 	c.at, c.spent, c.bytes, c.drawn = now, 0, written, drawn
 }
 
-// skippedLife is how long the footer tells of frames that were left out.
+// skippedLife is how long the footer shows skipped frames.
 const skippedLife = 10 * time.Second
 
-// frameRateWidth is the screen's width from which the footer tells the frames per
-// second.
+// frameRateWidth is the minimum screen width for the frame rate in the footer.
 const frameRateWidth = 120
 
-// costPieces are what watching costs, and what was lost.
+// costPieces returns the cost of the screen and any losses, for the footer.
 func (m *Model) costPieces() []piece {
 	var ps []piece
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
 		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn})
 	}
 	costs := m.cost.text(m.snap, m.layout.W >= frameRateWidth)
-	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // in the costs' place, so that nothing moves
+	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // replaces the cost at the same width
 		skipped := unit.About(m.cost.skipped, "frame", "frames") + " skipped"
 		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(costs), skipped), theme.Warn})
 	}
 	return append(ps, piece{costs, theme.Faint})
 }
 
-// text is the costs, always as wide, with the aggregator's share.
+// text formats the cost at a fixed width, including the aggregator's share.
 func (c *cost) text(s *profiles.Snapshot, frames bool) string {
 	share, rate, fps := math.NaN(), math.NaN(), "  –"
 	if c.known {

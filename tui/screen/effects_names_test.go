@@ -7,7 +7,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// A row of several settings keeps their names and how many they are, and its number.
+// A row of several settings keeps their names, their count and its number.
 func TestARowOfSeveralSettingsNamesThem(t *testing.T) {
 	s := tuitest.Together()
 	for _, size := range [][2]int{{35, 5}, {38, 11}, {60, 8}, {80, 24}, {120, 40}} {

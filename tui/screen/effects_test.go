@@ -16,8 +16,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// littleSaved is a run whose caches save about nothing, each in its way: within noise, too
-// little, and for certain but uncertain of how much.
+// littleSaved returns a run whose caches save about nothing, for different reasons: within noise,
+// too little, and certainly something but of uncertain size.
 func littleSaved() *profiles.Snapshot {
 	s := tuitest.Eventful()
 	s.Alerts = nil
@@ -34,7 +34,7 @@ func littleSaved() *profiles.Snapshot {
 	return s
 }
 
-// The panes that tell what changes and caches did.
+// The panes of effects and caches.
 func TestGoldenScreensOfWhatIsClaimed(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -58,8 +58,8 @@ func TestGoldenScreensOfWhatIsClaimed(t *testing.T) {
 	}
 }
 
-// goldenSizes holds a pane to a file at the sizes of the other golden screens: as it stands
-// among others, and zoomed.
+// goldenSizes compares a pane with a file at the sizes of the other golden screens, both among
+// other panes and zoomed.
 func goldenSizes(t *testing.T, name string, pane layout.Pane, snap *profiles.Snapshot, keys ...string) {
 	t.Run(name, func(t *testing.T) {
 		var all strings.Builder
@@ -75,8 +75,9 @@ func goldenSizes(t *testing.T, name string, pane layout.Pane, snap *profiles.Sna
 	})
 }
 
-// verdicts is a run with an effect of every verdict: faster, slower, equal, in noise, a control
-// that moved, a replication that is done, one that was stopped, one under way, and a fork.
+// verdicts returns a run with an effect of every verdict: faster, slower, equal, in noise, a
+// control that moved, a replication that is done, one that was stopped, one under way, and a
+// fork.
 func verdicts() *profiles.Snapshot {
 	s := *tuitest.Together()
 	made := func(at int64, key, before, after string, shift, half float64) profiles.Effect {
@@ -108,7 +109,8 @@ func verdicts() *profiles.Snapshot {
 	return &s
 }
 
-// The keys of replication and fork ask for the picked change, or the newest, where it is in force.
+// The keys for replication and fork request the selected change, or the newest, if it is in
+// force.
 func TestAChangeIsExaminedByAKey(t *testing.T) {
 	s := *tuitest.Together()
 	s.Ablation = nil

@@ -9,7 +9,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// A key that arrives with esc does what the two do.
+// A key that arrives together with esc has the effect of both.
 func TestAKeyBehindEscActs(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())
 	m.Update(pressed("tab"))

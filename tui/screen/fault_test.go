@@ -11,12 +11,12 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// faulty is a pane that cannot be drawn.
+// faulty is a pane that panics when drawn.
 type faulty struct{ pane.Pane }
 
 func (faulty) Lines() []string { panic("planted") }
 
-// A fault in drawing ends the screen in order and is told.
+// A panic while drawing ends the screen in order and is reported.
 func TestAFaultInDrawingEndsTheScreen(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	m.panes[idCaches] = faulty{m.panes[idCaches]}

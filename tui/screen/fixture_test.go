@@ -13,7 +13,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// deck is the panes of the screen, and those are their places in it.
+// deck holds the panes of the screen, followed by their indices in it.
 var (
 	deck = pane.NewDeck(Panes)
 
@@ -32,7 +32,7 @@ var (
 	idAblation      = deck.Find("ablation")
 )
 
-// screen is a model of a size that was handed snapshots.
+// screen returns a model of the given size that has received snapshots.
 func screen(t testing.TB, w, h int, o Options, profile colorprofile.Profile, snaps ...*profiles.Snapshot) (*Model, *tuitest.Recorder) {
 	t.Helper()
 	r := tuitest.NewRecorder()
@@ -56,7 +56,7 @@ func screen(t testing.TB, w, h int, o Options, profile colorprofile.Profile, sna
 	return m, r
 }
 
-// pressed is a key press as Bubble Tea delivers it.
+// pressed returns a key press as Bubble Tea delivers it.
 func pressed(name string) tea.KeyPressMsg {
 	switch name {
 	case "esc":
@@ -72,7 +72,7 @@ func pressed(name string) tea.KeyPressMsg {
 	return tea.KeyPressMsg{Code: rune(name[0]), Text: name}
 }
 
-// settingsUnderTest is what tests ask of the pane of settings.
+// settingsUnderTest is the interface of the settings pane used by tests.
 type settingsUnderTest interface {
 	pane.Pane
 	pane.Editor
@@ -81,5 +81,5 @@ type settingsUnderTest interface {
 	Written() string
 }
 
-// settingsIn is the pane of settings of a screen.
+// settingsIn returns the settings pane of a screen.
 func settingsIn(m *Model) settingsUnderTest { return m.panes[idSettings].(settingsUnderTest) }

@@ -9,10 +9,9 @@ import (
 	"prismtop/tui/layout"
 )
 
-// This file is which pane has the keys, and whether it has the whole screen; the mouse, too,
-// gives a pane the keys.
+// This file manages the focus and the zoom, including focus by mouse.
 
-// setFocus gives the keys to a pane, or to none.
+// setFocus focuses a pane, or none.
 func (m *Model) setFocus(id layout.Pane) {
 	m.focus = id
 	for i, p := range m.panes {
@@ -20,8 +19,8 @@ func (m *Model) setFocus(id layout.Pane) {
 	}
 }
 
-// cycleFocus gives the keys to the next pane on screen in reading order, or to
-// the one before. A zoomed screen shows the next pane.
+// cycleFocus moves the focus to the next or previous pane on screen in reading order. If a pane
+// is zoomed, the newly focused one replaces it.
 func (m *Model) cycleFocus(step int) {
 	order := m.readingOrder()
 	if len(order) == 0 {
@@ -42,8 +41,8 @@ func (m *Model) cycleFocus(step int) {
 	}
 }
 
-// readingOrder is the panes on screen, row by row; of a zoomed screen those that
-// it shows unzoomed, and then those for which there is no room.
+// readingOrder returns the panes on screen, row by row. If a pane is zoomed, it returns those of
+// the unzoomed screen, then those that do not fit.
 func (m *Model) readingOrder() []layout.Pane {
 	l := &m.layout
 	var crowded []layout.Pane
@@ -69,7 +68,7 @@ func (m *Model) readingOrder() []layout.Pane {
 	return append(order, crowded...)
 }
 
-// toggleZoom gives the pane with the keys the whole screen, or takes it back.
+// toggleZoom zooms the focused pane, or unzooms it.
 func (m *Model) toggleZoom() {
 	if m.focus == layout.None {
 		m.cycleFocus(1)
@@ -81,7 +80,7 @@ func (m *Model) toggleZoom() {
 	m.relay()
 }
 
-// needsFocus answers a key that is a pane's, where none takes it.
+// needsFocus answers a pane's key that no focused pane handles.
 func (m *Model) needsFocus() {
 	if m.focus == layout.None {
 		m.say("tab gives a pane the keys: v changes its view, x its scale, i how a picture is drawn")
@@ -90,8 +89,8 @@ func (m *Model) needsFocus() {
 	m.say(m.paneName(m.focus) + " has nothing for " + m.pressed)
 }
 
-// openPane gives a pane the keys, and the whole screen where it has no place; None is not
-// on this screen.
+// openPane focuses a pane, and zooms it if it does not fit. None means that this screen does not
+// have the pane.
 func (m *Model) openPane(id layout.Pane) {
 	if id == layout.None {
 		return
@@ -103,27 +102,26 @@ func (m *Model) openPane(id layout.Pane) {
 	}
 }
 
-// closePane takes the keys, and the screen, from the pane that has them.
+// closePane removes the focus and the zoom.
 func (m *Model) closePane() {
 	m.zoomed = false
 	m.setFocus(layout.None)
 	m.relay()
 }
 
-// The mouse is off until a key switches it on: where it is on
-// the terminal's own selecting and copying is not, and a line that breaks leaves
-// it on.
+// The mouse is off until a key enables it: mouse reporting disables the terminal's own selection
+// and copying, and stays on if the connection breaks.
 
-// doubleClick is the longest time between the two clicks of one.
+// doubleClick is the maximum time between the two clicks of a double click.
 const doubleClick = 400 * time.Millisecond
 
-// click is the last click, which another one may make double.
+// click is the last click, the possible first half of a double click.
 type click struct {
 	on layout.Pane
 	at time.Time
 }
 
-// mouseMode is what the terminal is asked to tell of the mouse.
+// mouseMode returns the mouse events to request from the terminal.
 func (m *Model) mouseMode() tea.MouseMode {
 	if m.mouse {
 		return tea.MouseModeCellMotion
@@ -131,7 +129,7 @@ func (m *Model) mouseMode() tea.MouseMode {
 	return tea.MouseModeNone
 }
 
-// toggleMouse switches the mouse on or off. Over SSH that is for this session.
+// toggleMouse switches the mouse on or off. Over SSH, the choice is not remembered.
 func (m *Model) toggleMouse() {
 	m.mouse = !m.mouse
 	if !m.options.remote() {
@@ -144,8 +142,8 @@ func (m *Model) toggleMouse() {
 	}
 }
 
-// clicked gives the pane under the mouse the keys; its title, or a second click,
-// the whole screen or the screen back.
+// clicked focuses the pane under the mouse; a click on its title or a double click zooms or
+// unzooms it.
 func (m *Model) clicked(e tea.Mouse) {
 	if e.Button != tea.MouseLeft || m.confirming || m.restarting {
 		return
@@ -172,7 +170,7 @@ func (m *Model) clicked(e tea.Mouse) {
 	}
 }
 
-// wheeled moves what is open, or what the pane under the mouse shows.
+// wheeled scrolls the open sheet, or the pane under the mouse.
 func (m *Model) wheeled(e tea.Mouse) {
 	step := "down"
 	switch e.Button {
@@ -191,7 +189,7 @@ func (m *Model) wheeled(e tea.Mouse) {
 	}
 }
 
-// remote says whether the terminal is at the other end of an SSH login.
+// remote reports whether the terminal is at the other end of an SSH connection.
 func (o *Options) remote() bool {
 	for _, v := range o.Environ {
 		for _, name := range [...]string{"SSH_TTY=", "SSH_CONNECTION="} {

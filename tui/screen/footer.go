@@ -14,9 +14,9 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the footer.
+// This file draws the footer.
 
-// piece is a part of a bar.
+// piece is a styled part of a bar.
 type piece struct {
 	text  string
 	style theme.Style
@@ -37,8 +37,8 @@ func put(c *chart.Canvas, x, y int, pieces []piece) int {
 	return x
 }
 
-// footer is the keys with what they switch, or those of the pane that has them, an
-// answer to a key, and what the screen costs.
+// footer returns the lines of the footer: the keys with the values they change, or those of the
+// focused pane, the answer to the last key, and the screen's cost.
 func (m *Model) footer() []string {
 	w, h := m.layout.Footer.W, m.layout.Footer.H
 	var c chart.Canvas
@@ -71,8 +71,8 @@ func (m *Model) footer() []string {
 	return c.Lines(m.theme)
 }
 
-// settingPieces are the keys of settings in w cells; after the end of a run they are
-// said to be of the next.
+// settingPieces returns the keys of settings for w cells, labelled as those of the next run after
+// a run has ended.
 func (m *Model) settingPieces(w int, terse bool) []keyGroup {
 	var label []keyGroup
 	if m.over() {
@@ -82,7 +82,7 @@ func (m *Model) settingPieces(w int, terse bool) []keyGroup {
 	if !terse && keyWidth(slices.DeleteFunc(slices.Clone(groups), func(g keyGroup) bool { return g.rank > words.LastHandy })) > w {
 		groups = append(label, keyPieces(m, m.keys.footer, true)...)
 	}
-	if terse && m.over() { // beside the actions, of which none must leave for a setting
+	if terse && m.over() { // shares the line with the actions, none of which may be dropped for a setting
 		for i := range groups {
 			groups[i].rank += 2
 		}
@@ -90,9 +90,9 @@ func (m *Model) settingPieces(w int, terse bool) []keyGroup {
 	return groups
 }
 
-// told writes the keys of a row, and what there is to tell beside them. The answer to a
-// key that has no room there is in their place for as long as it stays, and in that of
-// the screen's cost where it is longer; news, which the log keeps, wait.
+// told draws the keys of a row and the status beside them. An answer to a key that does not fit
+// there temporarily replaces the keys, and if longer also the screen's cost. News is not shown
+// then; it remains in the log.
 func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
 	w, _ := c.Size()
 	text, style := m.statusLine(w - 2)
@@ -111,19 +111,19 @@ func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
 	c.Text(1, y, chart.Cut(text, room), style)
 }
 
-// over says whether the run on screen has ended.
+// over reports whether the run on screen has ended.
 func (m *Model) over() bool { return m.snap != nil && words.Ended(m.snap.State) }
 
-// editing says whether the keys write a setting's value.
+// editing reports whether keys are typed into a setting's value.
 func (m *Model) editing() bool {
 	e, _ := m.editor()
 	return e != nil && e.Editing()
 }
 
-// actions are the keys that are no settings, as far as the first line of a footer of
-// two has not got them, for a row of room cells.
+// actions returns the keys other than those of settings for a row of room cells, without those in
+// the first line of a two-line footer.
 func (m *Model) actions(room int, terse bool) []keyGroup {
-	if m.editing() { // which takes all other keys
+	if m.editing() { // takes all other keys
 		return []keyGroup{{[]piece{{"ctrl+c", theme.Key}, {" quit", theme.Plain}}, 0}}
 	}
 	table := slices.Concat(m.keys.run, m.keys.tuning, screenKeys)
@@ -145,8 +145,8 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 	})
 }
 
-// afterTheEnd is a table of keys without those that need a run that goes on, and with
-// the next run before all others.
+// afterTheEnd returns a table without the keys that need a running run, with restart ranked
+// first.
 func (m *Model) afterTheEnd(table []binding, room int) []binding {
 	var left []binding
 	for _, b := range table {
@@ -166,8 +166,8 @@ func (m *Model) afterTheEnd(table []binding, room int) []binding {
 	return left
 }
 
-// nextRunText says what R starts, where settings were changed since the end, beside the
-// keys that always stand in a row of room cells.
+// nextRunText describes the run that R starts, with the settings changed since the end, leaving
+// room for the keys that are always shown in the row.
 func nextRunText(changed []string, room int) string {
 	const others = 35
 	all := strings.Join(changed, ", ")
@@ -175,7 +175,7 @@ func nextRunText(changed []string, room int) string {
 		"next: "+unit.About(int64(len(changed)), "change", "changes"))
 }
 
-// focusKeys are the keys of the pane that has them; nil where none has.
+// focusKeys returns the keys of the focused pane, nil if there is none.
 func (m *Model) focusKeys() []keyGroup {
 	if m.focus == layout.None {
 		return nil
@@ -199,12 +199,12 @@ func (m *Model) focusKeys() []keyGroup {
 	return groups
 }
 
-// arrangementName is the arrangement on screen, all equally wide.
+// arrangementName returns the name of the current arrangement, padded to a fixed width.
 func arrangementName(m *Model) (string, bool) {
 	return fmt.Sprintf("%-10s", m.arrangement().Name), false
 }
 
-// panesHidden is how many panes are hidden, as the edge of the last one says.
+// panesHidden returns the number of hidden panes, as on the edge of the last pane.
 func panesHidden(m *Model) (string, bool) {
 	if m.layout.Unseen == 0 || m.zoomed {
 		return "panes", false
@@ -212,7 +212,7 @@ func panesHidden(m *Model) (string, bool) {
 	return strconv.Itoa(m.layout.Unseen) + " hidden", false
 }
 
-// keyGroup is the pieces of one binding in the footer, and its rank.
+// keyGroup is the pieces of one binding in the footer, with its rank.
 type keyGroup struct {
 	pieces []piece
 	rank   int
@@ -221,10 +221,10 @@ type keyGroup struct {
 // lastRank is the highest rank of a group.
 const lastRank = 11
 
-// keyGap is the room between two bindings in the footer.
+// keyGap is the space between two bindings in the footer.
 const keyGap = 2
 
-// keyWidth is the room that bindings take side by side.
+// keyWidth returns the width of bindings side by side.
 func keyWidth(groups []keyGroup) int {
 	n := -keyGap
 	for _, g := range groups {
@@ -233,9 +233,8 @@ func keyWidth(groups []keyGroup) int {
 	return n
 }
 
-// keyPieces are the bindings of a table that belong in the footer. Terse ones
-// go without the names that their values explain; in a footer of one line all
-// settings do.
+// keyPieces returns the bindings of a table that are shown in the footer. With terse, names
+// explained by their values are omitted; a footer of one line omits the names of all settings.
 func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 	var groups []keyGroup
 	for _, b := range table {
@@ -277,8 +276,8 @@ func stateStyle(text string, pending bool) theme.Style {
 	return theme.Strong
 }
 
-// fit keeps the groups that fit into w cells, those of low rank first, in their
-// order, and tells the lowest rank of those that did not.
+// fit selects groups that fit in w cells, by increasing rank, and keeps their order. missing is
+// the lowest rank of those that do not fit.
 func fit(groups []keyGroup, w int) (out []piece, missing int) {
 	keep := make([]bool, len(groups))
 	used := 0

@@ -28,15 +28,15 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// This file plays sessions that bytes spell: what a user does, what the run tells
-// and what the terminal does, in any order. After each step every line is as wide
-// as the screen. In the end, and before the size changes, the terminal shows what an
-// empty one does that the frame is written on.
+// This file plays sessions encoded in bytes: actions of the user, events of the run and behaviour
+// of the terminal, in any order. After each step, every line must be as wide as the screen. At
+// the end, and before the size changes, the terminal must show the same as an empty one on which
+// the frame is drawn.
 
-// fuzzSteps bounds a session of the fuzzer, so that one takes milliseconds.
+// fuzzSteps limits the length of a fuzzed session, so that one takes milliseconds.
 const fuzzSteps = 12
 
-// FuzzScreen is run for long by
+// FuzzScreen plays random sessions. For a long run:
 // go test ./tui/screen -run '^$' -fuzz FuzzScreen -fuzztime 120s -fuzzminimizetime 10x
 func FuzzScreen(f *testing.F) {
 	for seed := range uint64(16) {
@@ -48,8 +48,7 @@ func FuzzScreen(f *testing.F) {
 	})
 }
 
-// What the fuzzer does in short sessions, in long ones: what a screen keeps may take
-// many steps to go wrong.
+// The fuzzer's actions in long sessions: errors in retained state may take many steps to show.
 func TestLongWalksHoldTheScreen(t *testing.T) {
 	steps := 600
 	if testing.Short() {
@@ -70,13 +69,13 @@ func randomBytes(seed uint64, n int) []byte {
 	return b
 }
 
-// emulators are the terminal of a session and an empty one. Sessions share them,
-// because a new one costs as much as a session.
+// emulators are the terminal of a session and an empty one. Sessions share them because creating
+// one costs as much as a session.
 type emulators struct{ terminal, blank *vt.Emulator }
 
 func newEmulators() emulators { return emulators{vt.NewEmulator(1, 1), vt.NewEmulator(1, 1)} }
 
-// session is a screen on a terminal, and the bytes that say what happens.
+// session is a screen on a terminal, and the bytes that encode the events.
 type session struct {
 	t     *testing.T
 	bytes []byte
@@ -86,7 +85,7 @@ type session struct {
 	w, h  int
 	at    time.Time
 	stuck bool     // the terminal does not read
-	rows  []string // of the frame that was looked at last
+	rows  []string // of the last frame checked
 
 	stream     *stream.Stream
 	aggregator *aggregate.Aggregator
@@ -94,8 +93,8 @@ type session struct {
 	it         profiles.Iteration
 }
 
-// sessionKeys are what users press: every key of the tables, those of panes, lists and
-// questions, and a letter that nothing listens to.
+// sessionKeys returns the keys that users press: every key of the tables, those of panes, lists
+// and questions, and an unbound letter.
 func sessionKeys() []tea.KeyPressMsg {
 	keys := []tea.KeyPressMsg{
 		{Code: tea.KeyUp}, {Code: tea.KeyDown}, {Code: tea.KeyLeft}, {Code: tea.KeyRight},
@@ -110,7 +109,7 @@ func sessionKeys() []tea.KeyPressMsg {
 	return keys
 }
 
-// newSession opens the screen as the first bytes say.
+// newSession opens the screen as encoded in the first bytes.
 func newSession(t *testing.T, bytes []byte, e emulators) *session {
 	s := &session{t: t, bytes: bytes, emulators: e, at: time.Now()}
 	r := tuitest.NewRecorder()
@@ -124,7 +123,7 @@ func newSession(t *testing.T, bytes []byte, e emulators) *session {
 	})
 	s.m.used = func() time.Duration { return 0 }
 	*s.m.graphics = *terminal.GraphicsFrom(16)
-	s.m.out = terminal.Held() // look takes what waits
+	s.m.out = terminal.Held() // look takes the pending output
 	s.m.stray = &terminal.Stray{}
 	if _, err := s.terminal.WriteString("\x1bc"); err != nil {
 		t.Fatal(err)
@@ -134,7 +133,7 @@ func newSession(t *testing.T, bytes []byte, e emulators) *session {
 	return s
 }
 
-// next is the next byte, 0 after the last.
+// next returns the next byte, 0 after the last.
 func (s *session) next() byte {
 	if len(s.bytes) == 0 {
 		return 0
@@ -144,20 +143,20 @@ func (s *session) next() byte {
 	return b
 }
 
-// mostlySmall is from 0 to most: what is large takes long.
+// mostlySmall returns a number from 0 to most, usually small because large ones take long.
 func (s *session) mostlySmall(most int) int {
 	b := int(s.next())
 	return most * b * b / (255 * 255)
 }
 
-// fragments are what text from outside may hold that is more than a letter: escape
-// sequences, control characters, and characters of every width, alone and joined.
+// fragments are parts of text from outside other than plain letters: escape sequences, control
+// characters, and characters of every width, alone and joined.
 var fragments = []string{
 	"\x1b[2J", "\x1b]0;", "\x9b1m", "\t", "\r\n", "\x00", "\xff", "月光", "ﾊﾝ", "e\u0301", "\u0301", "\u200b", "\u202e",
 	"🌕", "🇩🇪", "🇩", "👋🏽", "👩‍🚀", "\u200d", "☺\ufe0f", "1\ufe0f\u20e3", "\u1112\u1161\u11ab", "\u11ab", "நி", "क्षि", "ำ", "﷽", "𒐫", "█", "⣿", "\u00ad", "\U0010eeee",
 }
 
-// text is spelled by some of the next bytes.
+// text returns a text encoded in some of the next bytes.
 func (s *session) text() string {
 	var text strings.Builder
 	for range s.next() % 24 {
@@ -170,7 +169,7 @@ func (s *session) text() string {
 	return text.String()
 }
 
-// play plays the session to its end, so many steps at most.
+// play plays the session to its end, with at most the given number of steps.
 func (s *session) play(steps int) {
 	keys := sessionKeys()
 	for ; steps > 0 && len(s.bytes) > 0; steps-- {
@@ -181,7 +180,7 @@ func (s *session) play(steps int) {
 		}
 	}
 	s.stuck = false
-	for range 3 { // the terminal takes what waits, and the budget allows a frame
+	for range 3 { // the terminal takes the pending output, and the budget allows a frame
 		s.later(10 * time.Second)
 		s.look()
 	}
@@ -192,7 +191,7 @@ func (s *session) play(steps int) {
 	s.redrawn()
 }
 
-// over says whether the user has left.
+// over reports whether the user has left.
 func (s *session) over() bool {
 	select {
 	case <-s.m.left:
@@ -202,7 +201,7 @@ func (s *session) over() bool {
 	}
 }
 
-// step does one thing.
+// step performs one action.
 func (s *session) step(keys []tea.KeyPressMsg) {
 	switch s.next() % 25 {
 	case 0:
@@ -238,8 +237,8 @@ func (s *session) step(keys []tea.KeyPressMsg) {
 	}
 }
 
-// update hands the screen a message, and does what Bubble Tea does with the commands
-// that concern the terminal.
+// update passes a message to the screen, and runs the returned commands that concern the terminal
+// as Bubble Tea does.
 func (s *session) update(msg tea.Msg) {
 	out := s.m.out
 	lost := out.Lost()
@@ -258,7 +257,7 @@ func (s *session) update(msg tea.Msg) {
 	}
 }
 
-// write writes as Bubble Tea's renderer.
+// write writes as Bubble Tea's renderer does.
 func (s *session) write(text string) {
 	if _, err := s.m.out.Write([]byte(text)); err != nil {
 		s.t.Fatal(err)
@@ -272,7 +271,7 @@ func (s *session) resize(w, h int) {
 	s.update(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// later lets time pass.
+// later advances the time.
 func (s *session) later(d time.Duration) {
 	s.at = s.at.Add(d)
 	s.update(secondMsg(s.at))
@@ -292,7 +291,7 @@ func (s *session) begin() {
 	s.it = profiles.Iteration{Kind: prism.KindLaterSample, Series: tuitest.LossesOf(0.1, 0.2), Total: 5e6}
 }
 
-// tick shows the run as it stands. What depends on this process is left out.
+// tick shows the present state of the run, without values that depend on this process.
 func (s *session) tick() {
 	if s.stream == nil {
 		return
@@ -303,8 +302,7 @@ func (s *session) tick() {
 	s.update(snapshotMsg{&c})
 }
 
-// iterate lets the run go on. Losses and times are of every magnitude, and sometimes
-// none.
+// iterate runs iterations. Losses and times have any magnitude, and are sometimes missing.
 func (s *session) iterate(n int) {
 	s.begin()
 	scale, loss := s.next(), s.next()
@@ -335,7 +333,7 @@ func (s *session) iterate(n int) {
 	s.tick()
 }
 
-// change makes the run run under another setting, or keep one for the next run.
+// change changes a setting of the run, or one for the next run.
 func (s *session) change() {
 	s.begin()
 	keys := s.settings.Keys()
@@ -365,7 +363,7 @@ func (s *session) change() {
 	s.iterate(1)
 }
 
-// measure brings values of series.
+// measure adds values of series.
 func (s *session) measure(values map[int]float64) {
 	m := profiles.Measurement{Iteration: s.it.Index, Unit: s.it.Unit, Values: profiles.NoValues()}
 	for series, v := range values {
@@ -374,7 +372,7 @@ func (s *session) measure(values map[int]float64) {
 	s.stream.Measure(m)
 }
 
-// tell brings what a run tells beside iterations.
+// tell adds other events of the run.
 func (s *session) tell() {
 	s.begin()
 	a, b := float64(s.next()), float64(s.next())
@@ -417,7 +415,7 @@ func (s *session) tell() {
 	s.tick()
 }
 
-// answer is something that a terminal says.
+// answer sends an answer of a terminal.
 func (s *session) answer() {
 	switch s.next() % 8 {
 	case 0:
@@ -441,13 +439,13 @@ func (s *session) answer() {
 // colour is a grey.
 type colour byte
 
-// RGBA is the colour's, of 16 bits each.
+// RGBA returns the colour's components, of 16 bits each.
 func (c colour) RGBA() (r, g, b, a uint32) {
 	v := uint32(c) * 0x101
 	return v, v, v, 0xffff
 }
 
-// look holds the frame to the screen and the terminal to the frame.
+// look checks the frame against the screen, and writes it to the terminal.
 func (s *session) look() {
 	m := s.m
 	if s.over() {
@@ -481,8 +479,8 @@ func (s *session) look() {
 	}
 }
 
-// repainted holds the terminal, where it has taken all, to the frame as an empty one
-// shows it.
+// repainted compares the terminal, if it has taken all output, with an empty one on which the
+// frame is drawn.
 func (s *session) repainted() {
 	if s.m.stale || s.m.out.Lost() || s.m.out.Waiting() > 0 {
 		return
@@ -507,7 +505,7 @@ func (s *session) repainted() {
 	}
 }
 
-// sameCell says whether two cells look alike: of a space its ground is seen.
+// sameCell reports whether two cells look alike; of a space, only the background is visible.
 func sameCell(a, b *uv.Cell) bool {
 	blank := func(c *uv.Cell) bool { return c == nil || (c.Content == "" || c.Content == " ") && c.Width <= 1 }
 	ground := func(c *uv.Cell) color.Color {
@@ -522,7 +520,7 @@ func sameCell(a, b *uv.Cell) bool {
 	return a != nil && b != nil && a.Equal(b)
 }
 
-// redrawn holds the frame that grew out of a session to one that is drawn anew.
+// redrawn compares the session's frame with one drawn from scratch.
 func (s *session) redrawn() {
 	before := strings.Join(s.m.rows, "\n")
 	for _, p := range s.m.panes {
@@ -535,7 +533,7 @@ func (s *session) redrawn() {
 	}
 }
 
-// A box over wide characters leaves lines as wide as they were, wherever it cuts them.
+// A box over wide characters preserves the width of lines, wherever it cuts them.
 func TestABoxOverWideCharactersKeepsTheWidth(t *testing.T) {
 	m, _ := screen(t, 60, 15, Options{}, colorprofile.ANSI256)
 	for shift := range 2 {

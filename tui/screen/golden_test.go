@@ -64,8 +64,7 @@ func TestGoldenScreens(t *testing.T) {
 	}
 }
 
-// checkFrame holds a frame to the screen: so many lines, each as wide as the
-// screen.
+// checkFrame checks that a frame has the number and width of lines of the screen.
 func checkFrame(t testing.TB, m *Model, w, h int) {
 	t.Helper()
 	if m.crash != nil {
@@ -85,7 +84,7 @@ func checkFrame(t testing.TB, m *Model, w, h int) {
 	}
 }
 
-// states are the screens of a run's life.
+// states are the screens in the course of a run.
 var states = []func() *profiles.Snapshot{tuitest.Running, tuitest.Preparing, tuitest.Paused, tuitest.Finished, tuitest.Failed, tuitest.Trainer,
 	func() *profiles.Snapshot { return &profiles.Snapshot{} },
 }
@@ -105,7 +104,7 @@ func TestEverySizeHoldsTheScreen(t *testing.T) {
 		checkFrame(t, m, w, h)
 		m.Update(pressed("q"))
 		checkFrame(t, m, w, h)
-		// A resize draws the same as a fresh screen of that size.
+		// A resized screen is drawn like a new one of that size.
 		w, h = 1+random.IntN(300), 1+random.IntN(100)
 		m.Update(tea.WindowSizeMsg{Width: w, Height: h})
 		checkFrame(t, m, w, h)
@@ -149,8 +148,8 @@ func TestNoColorScreensHaveNoColor(t *testing.T) {
 	}
 }
 
-// Nothing that did not change is drawn: an equal snapshot gives an equal frame,
-// and a message without news leaves the very string.
+// Unchanged parts are not redrawn: an equal snapshot gives an equal frame, and a message without
+// news leaves the same string.
 func TestAFrameThatChangesNothingStaysTheSame(t *testing.T) {
 	s := tuitest.Running()
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
@@ -162,7 +161,7 @@ func TestAFrameThatChangesNothingStaysTheSame(t *testing.T) {
 	}
 }
 
-// Digits that change do not move what stands beside them.
+// Changing digits do not move their neighbours.
 func TestNothingJumpsWhenNumbersChange(t *testing.T) {
 	a, b := tuitest.Running(), tuitest.Running()
 	b.Rate = 9.81
@@ -188,7 +187,7 @@ func TestNothingJumpsWhenNumbersChange(t *testing.T) {
 	}
 }
 
-// columns is where a word stands in the lines of a frame.
+// columns returns the columns of a word in the lines of a frame.
 func columns(frame, word string) string {
 	var s strings.Builder
 	for i, line := range strings.Split(frame, "\n") {

@@ -30,12 +30,12 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// drawer is a terminal that draws pictures by Kitty's protocol: what it was told
-// and what it holds. It answers as Kitty does, in order.
+// drawer is a terminal that draws pictures with Kitty's protocol, and records its commands and
+// pictures. It answers in order, as Kitty does.
 type drawer struct {
 	mu       sync.Mutex
-	name     string // what it calls itself
-	waiting  []byte // a sequence that has not ended
+	name     string // its reported name
+	waiting  []byte // an incomplete sequence
 	images   map[int]drawn
 	chunks   strings.Builder
 	current  map[string]string
@@ -43,7 +43,7 @@ type drawer struct {
 	replaced int
 	faults   []string
 	alive    bool // while the alternate screen is on
-	late     int  // deletions that came after it
+	late     int  // deletions after that
 }
 
 type drawn struct {
@@ -89,7 +89,7 @@ func (d *drawer) fault(format string, args ...any) {
 	d.faults = append(d.faults, fmt.Sprintf(format, args...))
 }
 
-// command obeys one command of the protocol.
+// command executes one command of the protocol.
 func (d *drawer) command(control, payload string) string {
 	keys := map[string]string{}
 	for pair := range strings.SplitSeq(control, ",") {
@@ -130,7 +130,7 @@ func (d *drawer) command(control, payload string) string {
 	return ""
 }
 
-// finish takes a picture whose last chunk came.
+// finish stores a picture after its last chunk.
 func (d *drawer) finish() {
 	k := d.current
 	if k["U"] != "1" || k["f"] != "100" {
@@ -158,7 +158,7 @@ func (d *drawer) finish() {
 	d.images[id] = drawn{img, w, h}
 }
 
-// holding is what the terminal draws now.
+// holding returns the pictures that the terminal now draws.
 func (d *drawer) holding() map[int]drawn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,8 +169,8 @@ func (d *drawer) holding() map[int]drawn {
 	return held
 }
 
-// check holds the pictures to the places on screen: every placeholder belongs to
-// a picture, and each picture's places are its rectangle, once.
+// check compares the pictures with their places on screen: every placeholder belongs to a
+// picture, and each picture's places form its rectangle, once.
 func (d *drawer) check(at func(x, y int) *uv.Cell, w, h int) error {
 	places := map[int]map[[2]int]bool{}
 	for y := range h {
@@ -213,7 +213,7 @@ func (d *drawer) check(at func(x, y int) *uv.Cell, w, h int) error {
 	return nil
 }
 
-// diacritics are the numbers of the combining marks.
+// diacritics are the numbers encoded by the combining marks.
 var diacritics = func() map[rune]int {
 	m := map[rune]int{}
 	for i := range chart.MaxPlaces {
@@ -222,7 +222,7 @@ var diacritics = func() map[rune]int {
 	return m
 }()
 
-// expectPictures waits until the terminal holds so many pictures, and the screen
+// expectPictures waits until the terminal holds the given number of pictures, and the screen
 // their places.
 func (x *stage) expectPictures(d *drawer, n int) {
 	x.t.Helper()
@@ -238,8 +238,7 @@ func (x *stage) expectPictures(d *drawer, n int) {
 	})
 }
 
-// likeness is the mean difference between a picture as the terminal has it and
-// the one it was made from, 0 to 1.
+// likeness returns the mean difference between a picture on the terminal and its source, 0 to 1.
 func likeness(d drawn, of *profiles.Picture) float64 {
 	sum, b := 0.0, d.picture.Bounds()
 	for y := range b.Dy() {
@@ -270,7 +269,7 @@ func TestATerminalThatDrawsPictures(t *testing.T) {
 			t.Errorf("a square picture has %dx%d cells of 8x18 pixels", i.w, i.h)
 		}
 	}
-	// Another picture replaces it, in its place.
+	// A new picture replaces the old one in its place.
 	s = tuitest.Paused()
 	ramp := &profiles.Picture{Width: 128, Height: 128, Pixels: make([]float32, 128*128)}
 	s.Pictures = [profiles.MaxPictures]*profiles.Picture{ramp}
@@ -336,7 +335,7 @@ func TestInterruptedScreensLeaveNoPictures(t *testing.T) {
 	ptytest.Eventually(t, "the picture to go", func() bool { return len(d.holding()) == 0 })
 }
 
-// Where nothing answers, or something else, there are half blocks, and i says why.
+// If the terminal does not answer, or answers otherwise, half blocks are drawn, and i shows why.
 func TestTerminalsThatDoNotDraw(t *testing.T) {
 	for _, tt := range []struct {
 		name, why string
@@ -357,7 +356,7 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 				t.Error("a picture was sent")
 			}
 			if tt.name == "without placeholders" {
-				return // i tries there
+				return // i enables pictures there
 			}
 			x.Press("\t\t")
 			ptytest.Eventually(t, tt.why, func() bool {
@@ -375,7 +374,7 @@ func TestTerminalsThatDoNotDraw(t *testing.T) {
 	}
 }
 
-// The user may try what cannot be asked.
+// The user can enable graphics that cannot be queried.
 func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
 	d := newDrawer("WezTerm 20240203")
 	x := openAnswering(t, d.receive, 120, 40, Options{})
@@ -388,8 +387,8 @@ func TestKittyGraphicsCanBeTriedWherePlaceholdersAreNotKnown(t *testing.T) {
 	x.See("▀▀▀")
 }
 
-// The places of a picture hold the screen at every size, with every key pressed,
-// and the terminal holds what the screen has places for.
+// Picture places keep the frame valid at every size and after every key, and the terminal holds
+// exactly the pictures that the screen has places for.
 func TestPlacesHoldTheScreen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: every size takes long under the race detector, and no goroutine is there")
@@ -402,8 +401,8 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	drawsPictures(m)
 	m.graphics.Hear(uv.CellSizeEvent{Width: 8, Height: 18}, 120, 40)
 	m.redrawPictures()
-	m.leave() // the commands that wait for a snapshot end at once
-	// run obeys the screen's transmissions as Bubble Tea does.
+	m.leave() // commands waiting for a snapshot end immediately
+	// run handles the screen's transmissions as Bubble Tea does.
 	run := func(msg tea.Msg) {
 		_, cmd := m.Update(msg)
 		for range 10 {
@@ -449,15 +448,15 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	}
 }
 
-// drawsPictures makes the terminal say that it draws pictures.
+// drawsPictures simulates a terminal that reports that it draws pictures.
 func drawsPictures(m *Model) {
 	m.graphics.Hear(tea.TerminalVersionMsg{Name: "kitty"}, 0, 0)
 	m.graphics.Hear(uv.PrimaryDeviceAttributesEvent{62, 22}, 0, 0)
 	m.graphics.Hear(uv.KittyGraphicsEvent{Options: kitty.Options{ID: m.graphics.ID(0)}, Payload: []byte("OK")}, 0, 0)
 }
 
-// rawOf finds bytes for the terminal among the commands of a screen that was left, of
-// which none waits.
+// rawOf returns the bytes for the terminal among the commands of a screen being left, none of
+// which blocks.
 func rawOf(cmd tea.Cmd) (tea.RawMsg, bool) {
 	if cmd == nil {
 		return tea.RawMsg{}, false

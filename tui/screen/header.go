@@ -16,15 +16,15 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the header. Each of its fields has a slot that the screen's width alone
-// determines: fields come and go, and numbers grow, without moving any other.
+// This file draws the header. Each field has a slot that depends only on the screen's width, so
+// that fields appear, disappear and grow without moving the others.
 
 // headerField names a field of the header.
 type headerField int
 
 const (
 	brandField  headerField = iota
-	objectField             // with its sizes where the slot is long
+	objectField             // with its sizes if the slot is wide enough
 	deviceField
 	precisionField
 	unitField
@@ -39,16 +39,16 @@ const (
 	numHeaderFields
 )
 
-// headerSlot is the room of a field on screens of from columns and more. Of several
-// slots of one field the last that applies counts.
+// headerSlot is the width of a field on screens with at least from columns. If several slots of a
+// field apply, the last one is used.
 type headerSlot struct {
 	field headerField
 	from  int
 	w     int
 }
 
-// headerSlots are all slots, by the width from which they are there: a narrower screen
-// loses them in the opposite order.
+// headerSlots lists all slots by the minimum width of their screen: narrower screens drop them in
+// reverse order.
 var headerSlots = []headerSlot{
 	{brandField, 0, 8}, {unitField, 0, 16}, {othersField, 0, 11}, {alertsField, 0, 6}, {stateField, 0, 11},
 	{clockField, 68, 8},
@@ -67,8 +67,8 @@ var headerSlots = []headerSlot{
 	{precisionField, 212, 28},
 }
 
-// headerGap is the room between two fields. The two fields of warnings, which are empty
-// most of the time, stand closer to their neighbours on a narrow screen.
+// headerGap is the space between two fields. The two warning fields, which are usually empty, are
+// closer to their neighbours on a narrow screen.
 const headerGap = 2
 
 func gapBefore(f headerField, w int) int {
@@ -79,15 +79,15 @@ func gapBefore(f headerField, w int) int {
 	return headerGap
 }
 
-// The fields in three groups: what runs, how far it is, and its state.
+// headerGroups are the fields in three groups: what runs, its progress, and its state.
 var headerGroups = [3][]headerField{
 	{brandField, objectField, deviceField, precisionField},
 	{unitField, iterField, rateField},
 	{othersField, ablationField, alertsField, clockField, leftField, stateField},
 }
 
-// headerPlaces are the columns of the fields on a screen of w columns, by its width
-// alone; a field that has no slot has no width.
+// headerPlaces returns the positions of the fields on a screen of w columns. A field without a
+// slot has zero width.
 func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 	for _, s := range headerSlots {
 		if w >= s.from {
@@ -106,7 +106,7 @@ func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 		}
 	}
 	margin, before := 1, gapBefore(othersField, w)
-	if widths[0]+widths[1]+widths[2]+headerGap+before+2 > w { // the last slot is wider than most of what it shows
+	if widths[0]+widths[1]+widths[2]+headerGap+before+2 > w { // the last slot is wider than most of its contents
 		margin = 0
 	}
 	right := w - margin - widths[2]
@@ -128,7 +128,7 @@ func headerPlaces(w int) (places [numHeaderFields]layout.Rect) {
 	return places
 }
 
-// header is the header's line.
+// header returns the line of the header.
 func (m *Model) header() []string {
 	w := m.layout.Header.W
 	var c chart.Canvas
@@ -144,7 +144,7 @@ func (m *Model) header() []string {
 	return c.Lines(m.theme)
 }
 
-// headerText is what a field says in w cells; empty where it has nothing to say.
+// headerText returns a field's text for w cells, "" if it has none.
 func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	s := m.snap
 	switch {
@@ -186,22 +186,22 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	return "", theme.Plain
 }
 
-// Widths from which the rate and an ablation have slots of their own; below, they share
-// the one of other programs.
+// Minimum widths at which the time left, the rate and an ablation have their own slots; below,
+// they share the slot for other programs.
 const (
 	rateFrom     = 80
 	leftFrom     = 176
 	ablationFrom = 132
 )
 
-// sharedText is what matters most of an ablation, other programs, the rate and the time
-// left, as far as they have no slots of their own.
+// sharedText returns the most important of those that do not have their own slots: an ablation,
+// other programs, the rate and the time left.
 func (m *Model) sharedText(w int) (string, theme.Style) {
 	if text := ablationText(m.snap); text != "" && m.layout.Header.W < ablationFrom {
 		return text, theme.Pending
 	}
 	switch text := othersText(m.snap, w); {
-	case text != "" && m.paused(): // of the newest reading, and none is shown until the run goes on
+	case text != "" && m.paused(): // from the last reading, not updated while paused
 		return text, theme.Faint
 	case text != "":
 		return text, theme.Warn
@@ -214,7 +214,7 @@ func (m *Model) sharedText(w int) (string, theme.Style) {
 	return "", theme.Plain
 }
 
-// leftText is the time left of a run that goes on.
+// leftText returns the time left, "" if unknown or the run is over.
 func (m *Model) leftText() (string, theme.Style) {
 	switch s := m.snap; {
 	case !s.ETAKnown || words.Ended(s.State):
@@ -226,8 +226,7 @@ func (m *Model) leftText() (string, theme.Style) {
 	}
 }
 
-// rateText is the iterations per second of a run that goes on, and that a paused one has
-// none.
+// rateText returns the iterations per second, a dash if paused, "" if the run is over.
 func (m *Model) rateText() (string, theme.Style) {
 	s := m.snap
 	switch {
@@ -239,10 +238,10 @@ func (m *Model) rateText() (string, theme.Style) {
 	return unit.Rate(s.Rate), theme.Plain
 }
 
-// sizedObject is the room from which an object stands with its sizes.
+// sizedObject is the minimum width at which an object is shown with its sizes.
 const sizedObject = 21
 
-// objectText is what is reconstructed: its name, and its sizes where w cells hold both.
+// objectText returns the name of the reconstructed object, with its sizes if they fit in w cells.
 func objectText(s *profiles.Snapshot, w int) string {
 	if w < sizedObject || s.Run.Size <= 0 {
 		return visible.Text(s.Run.Object)
@@ -251,7 +250,7 @@ func objectText(s *profiles.Snapshot, w int) string {
 	return chart.Cut(visible.Text(s.Run.Object), w-len(sizes)) + sizes
 }
 
-// unitText is which unit of work is at hand, of how many.
+// unitText returns the current unit of work and the total number.
 func unitText(s *profiles.Snapshot, w int) string {
 	switch {
 	case !s.InUnits():
@@ -265,7 +264,7 @@ func unitText(s *profiles.Snapshot, w int) string {
 		fmt.Sprintf("%s %d", one, now))
 }
 
-// threadsOf is the number of threads that a run computes with, or did.
+// threadsOf returns the number of threads of a run.
 func (m *Model) threadsOf(s *profiles.Snapshot) int {
 	if n := words.SettingsOf(s).Int(settings.Threads); n > 0 {
 		return n
@@ -273,7 +272,7 @@ func (m *Model) threadsOf(s *profiles.Snapshot) int {
 	return m.options.Cores
 }
 
-// state is what the run does, as asked for or as reported.
+// state returns the run's state, as requested or as reported.
 func (m *Model) state() profiles.State {
 	s := m.snap.State
 	if m.wantPaused != nil && *m.wantPaused && s == profiles.Running {
@@ -282,7 +281,7 @@ func (m *Model) state() profiles.State {
 	return s
 }
 
-// stateLamp is a run's state, all equally wide.
+// stateLamp returns a run's state, padded to a fixed width.
 func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
 	lamp, style := "●", theme.Good
 	switch s {
@@ -303,7 +302,7 @@ func stateLamp(s profiles.State, ascii bool) (string, theme.Style) {
 	return fmt.Sprintf("%s %-9s", lamp, s), style
 }
 
-// ablationText says in the header how far an ablation is; "" where none is under way.
+// ablationText returns the progress of an ablation for the header, "" if none is under way.
 func ablationText(s *profiles.Snapshot) string {
 	a := s.Ablation
 	if a == nil || !a.Running {
@@ -315,8 +314,8 @@ func ablationText(s *profiles.Snapshot) string {
 	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
 }
 
-// othersText says in the header what other programs take of the processors, while that
-// is considerable; "" elsewhere.
+// othersText returns the CPU share of other programs for the header, "" if it is not
+// considerable.
 func othersText(s *profiles.Snapshot, w int) string {
 	if !s.Load.Considerable || words.Ended(s.State) {
 		return ""

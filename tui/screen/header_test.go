@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// headerStates are runs whose headers say different things in the same places.
+// headerStates returns runs with different header contents in the same slots.
 func headerStates() map[string]*profiles.Snapshot {
 	states := map[string]*profiles.Snapshot{"running": tuitest.Running(), "paused": tuitest.Paused(), "finished": tuitest.Finished(), "failed": tuitest.Failed(), "busy": tuitest.Busy()}
 	with := func(name string, change func(*profiles.Snapshot)) {
@@ -57,7 +57,7 @@ func headerStates() map[string]*profiles.Snapshot {
 	return states
 }
 
-// The count of samples has its label at every width, and all of it is seen.
+// The count of samples is labelled and complete at every width.
 func TestTheCountOfSamplesIsLabelled(t *testing.T) {
 	for _, n := range []struct {
 		of, at int
@@ -75,8 +75,8 @@ func TestTheCountOfSamplesIsLabelled(t *testing.T) {
 	}
 }
 
-// A paused run has no rate and no time left: neither stands there as if it went on, and
-// nothing moves.
+// A paused run has no rate and no time left; neither is shown as if it were running, and nothing
+// moves.
 func TestAPausedRunShowsNothingLive(t *testing.T) {
 	for _, w := range []int{60, 80, 120, 200} {
 		m, _ := screen(t, w, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
@@ -88,7 +88,7 @@ func TestAPausedRunShowsNothingLive(t *testing.T) {
 		if places[rateField].W > 0 && field(rateField) != "184.2 it/s" || places[leftField].W > 0 && field(leftField) != "left ~3 min" {
 			t.Fatalf("%d columns, running: %q", w, strings.Split(frameOf(m), "\n")[0])
 		}
-		press(m, "space") // at once, before the run has answered
+		press(m, "space") // immediately, before the run has responded
 		for range 2 {
 			if places[rateField].W > 0 && field(rateField) != "– it/s" || places[leftField].W > 0 && field(leftField) != "left (paused)" ||
 				strings.Contains(frameOf(m), "184.2 it/s") || field(stateField) != "‖ paused" {
@@ -110,8 +110,7 @@ func TestAPausedRunShowsNothingLive(t *testing.T) {
 	}
 }
 
-// placesOf is where the fields of a header are that always say something, by the words
-// that they begin with.
+// placesOf returns the positions of the header fields that are never empty, by their first words.
 func placesOf(t *testing.T, header string) map[string]int {
 	t.Helper()
 	at := map[string]int{}
@@ -138,7 +137,7 @@ func placesOf(t *testing.T, header string) map[string]int {
 	return at
 }
 
-// What comes and goes in the header, and numbers that grow, move nothing else.
+// Fields that appear, disappear or grow do not move the others.
 func TestTheFieldsOfTheHeaderStandStill(t *testing.T) {
 	states := headerStates()
 	for w := layout.MinWidth; w <= 240; w++ {
@@ -167,7 +166,7 @@ func TestTheFieldsOfTheHeaderStandStill(t *testing.T) {
 	}
 }
 
-// Slots lie beside one another on the screen, at every width.
+// Slots do not overlap on the screen, at any width.
 func TestTheSlotsOfTheHeaderDoNotOverlap(t *testing.T) {
 	for w := layout.MinWidth; w <= 400; w++ {
 		end := 0
@@ -187,7 +186,7 @@ func TestTheSlotsOfTheHeaderDoNotOverlap(t *testing.T) {
 	}
 }
 
-// Whatever stands wrong with a run, the keys stay in the footer.
+// Whatever is wrong with a run, the keys stay in the footer.
 func TestAlertsAndNewsLeaveTheKeysInTheFooter(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 		for _, ascii := range []bool{false, true} {
@@ -209,13 +208,13 @@ func TestAlertsAndNewsLeaveTheKeysInTheFooter(t *testing.T) {
 	}
 }
 
-// footerOf is the last two lines of the screen.
+// footerOf returns the last two lines of the screen.
 func footerOf(m *Model) string {
 	lines := strings.Split(frameOf(m), "\n")
 	return strings.Join(lines[len(lines)-2:], "\n")
 }
 
-// One key lists the alerts with what may help; esc closes the list, and nothing beneath.
+// One key lists the alerts with advice; esc closes the list and nothing else.
 func TestAKeyListsTheAlerts(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}} {
 		s := tuitest.Eventful()
@@ -251,7 +250,7 @@ func TestAKeyListsTheAlerts(t *testing.T) {
 	}
 }
 
-// A click on the count opens the list.
+// A click on the count of alerts lists them.
 func TestAClickOnTheAlertsListsThem(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Eventful())
 	header := []rune(strings.Split(frameOf(m), "\n")[0])
@@ -262,7 +261,7 @@ func TestAClickOnTheAlertsListsThem(t *testing.T) {
 	}
 }
 
-// A run that fails says why in full, at every size, and keeps the keys that help.
+// A run that fails shows the full reason, at every size, and keeps the keys that help.
 func TestAFailureSaysWhyInFull(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}} {
 		s := tuitest.Failed()
@@ -286,7 +285,7 @@ func TestAFailureSaysWhyInFull(t *testing.T) {
 	}
 }
 
-// After the end the footer offers what still works, and the header tells what ran.
+// After the end, the footer offers the keys that still work, and the header shows what ran.
 func TestAfterTheEndKeysAreThoseThatWork(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
 		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Finished())

@@ -13,9 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the help: a sheet over the screen that explains the pane that has
-// the keys, lists every binding of the tables, or lists the alerts, and scrolls where
-// it does not fit.
+// This file draws the help: a scrollable sheet over the screen that explains the focused pane,
+// lists all bindings, or lists the alerts.
 
 // help is the open sheet.
 type help struct {
@@ -32,7 +31,7 @@ const (
 	alertsHelp
 )
 
-// next goes on to the pane that has the keys, to the keys, and out.
+// next switches from closed to the focused pane's page, then to the keys, then to closed.
 func (h *help) next(focused bool) {
 	page := keysHelp
 	switch {
@@ -44,21 +43,21 @@ func (h *help) next(focused bool) {
 	*h = help{page: page}
 }
 
-// helpLine is a line of the sheet: a key, or what else stands before the text.
+// helpLine is a line of the sheet: text after a key or another prefix.
 type helpLine struct {
 	key   string
 	text  string
 	style theme.Style
 }
 
-// Widths of the sheet's parts.
+// Widths of the parts of the sheet.
 const (
 	helpKeyWidth    = 9
 	helpColumnWidth = 52
 	helpColumnLeast = 36
 )
 
-// help is the sheet as lines.
+// help returns the lines of the sheet.
 func (m *Model) help() []string {
 	if m.sheet.page == paneHelp && m.focus != layout.None {
 		w := min(pane.ProseWidth, m.layout.W-4)
@@ -72,7 +71,7 @@ func (m *Model) help() []string {
 	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)
 }
 
-// paneLines explain the pane that has the keys.
+// paneLines explain the focused pane.
 func (m *Model) paneLines(w int) []helpLine {
 	var lines []helpLine
 	for _, paragraph := range m.panes[m.focus].Explain() {
@@ -88,12 +87,12 @@ func (m *Model) paneLines(w int) []helpLine {
 	return lines
 }
 
-// paneHints are the keys that every pane has.
+// paneHints are the keys common to all panes.
 var paneHints = []pane.Hint{
 	{Key: "z", Does: "the whole screen, and back"}, {Key: "tab", Does: "the next pane"}, {Key: "⇧tab", Does: "the pane before"}, {Key: "esc", Does: "one step back"},
 }
 
-// guide says where the questions are answered that people come with.
+// guide names the panes that answer common questions.
 var guide = []pane.Hint{
 	{Key: "Effects", Does: "what a switch did to an iteration's time"},
 	{Key: "Caches", Does: "what each saved, less what asking it costs"},
@@ -101,8 +100,8 @@ var guide = []pane.Hint{
 	{Key: "tab, ?", Does: "a pane's words, how its numbers are measured"},
 }
 
-// keyColumns is every binding and what the run noted, in as few columns as fit
-// the height, or in as many as fit the width, each so many cells wide.
+// keyColumns returns all bindings and the run's notes, in the smallest number of columns that
+// fits the height, or in as many as fit the width; width is that of one column.
 func (m *Model) keyColumns() (columns [][]helpLine, width int) {
 	w := m.layout.W - 4
 	for n := 1; n == 1 || n*(helpColumnLeast+2)-2 <= w; n++ {
@@ -131,7 +130,7 @@ func tallest(columns [][]helpLine) int {
 	return rows
 }
 
-// titleLines are a block's title over lines of w cells.
+// titleLines returns a block's title in lines of w cells.
 func titleLines(title string, w int) []helpLine {
 	var lines []helpLine
 	for _, l := range words.Wrap(title, w) {
@@ -140,17 +139,17 @@ func titleLines(title string, w int) []helpLine {
 	return lines
 }
 
-// keyLines are a key and what it does over lines of w cells.
+// keyLines returns a key and its description in lines of w cells.
 func keyLines(key, does string, w int) []helpLine {
 	var lines []helpLine
 	for _, l := range words.Wrap(does, w-helpKeyWidth+1) {
 		lines = append(lines, helpLine{key: key, text: l})
-		key = " " // the text goes on where it began
+		key = " " // the text continues below its beginning
 	}
 	return lines
 }
 
-// noteLines are the guide, what is emulated or hidden here, and the run's notes.
+// noteLines returns the guide, anything emulated or hidden, and the run's notes.
 func (m *Model) noteLines(w int) []helpLine {
 	lines := titleLines("Where to look", w)
 	for _, g := range guide {
@@ -193,8 +192,7 @@ func (m *Model) paneNames(ids []layout.Pane) string {
 	return strings.Join(names, ", ")
 }
 
-// flow lays blocks into columns, whole blocks only, so that the tallest column is
-// as low as can be.
+// flow distributes whole blocks over columns so that the tallest column is as short as possible.
 func flow(blocks [][]helpLine, columns int) [][]helpLine {
 	for limit := 1; ; limit++ {
 		out := [][]helpLine{nil}
@@ -215,8 +213,7 @@ func flow(blocks [][]helpLine, columns int) [][]helpLine {
 	}
 }
 
-// scrolled is a sheet of columns of lines, w cells wide, from the row on to which
-// it was scrolled.
+// scrolled returns a sheet with columns of w cells, scrolled to its current row.
 func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
 	rows := tallest(columns)
 	top, end := m.sheet.Fit(rows, m.layout.H-2)
@@ -247,11 +244,10 @@ func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
 	c.Text(x, y, chart.Cut(l.text, w-x), l.style)
 }
 
-// What follows shows alerts outside the log pane: as a count in the header, in a place
-// that nothing else takes, and as a list that a key opens.
+// The following functions show alerts outside the log pane: as a count in its own header slot,
+// and as a list opened by a key.
 
-// troubles are the alerts that stand, the worst first, behind the failure that ended
-// the run, if one did.
+// troubles returns the active alerts, worst first, preceded by the failure if the run failed.
 func (m *Model) troubles() []profiles.Alert {
 	s := m.snap
 	if s == nil {
@@ -266,7 +262,7 @@ func (m *Model) troubles() []profiles.Alert {
 	return append([]profiles.Alert{failure}, s.Alerts...)
 }
 
-// alertLamp is how many alerts stand, and the key that lists them, in w cells.
+// alertLamp returns the number of active alerts and the key that lists them, in w cells.
 func (m *Model) alertLamp(w int) (string, theme.Style) {
 	alerts := m.troubles()
 	if len(alerts) == 0 {
@@ -275,14 +271,14 @@ func (m *Model) alertLamp(w int) (string, theme.Style) {
 	worst := alerts[0].Severity
 	n := int64(len(alerts))
 	text := words.FittingOrLast(w, unit.About(n, "alert", "alerts")+": "+pane.AlertKey, fmt.Sprintf("%d: %s", n, pane.AlertKey), pane.AlertKey)
-	glyph := '▴' // a notice's dot would look like a mark between fields
+	glyph := '▴' // a notice's dot would look like a separator
 	if worst == profiles.Critical {
 		glyph = pane.AlertGlyph(worst)
 	}
 	return string(glyph) + " " + text, pane.AlertStyle(worst)
 }
 
-// toggleAlerts opens the list of alerts, or closes it.
+// toggleAlerts opens or closes the list of alerts.
 func (m *Model) toggleAlerts() {
 	if m.sheet.page == alertsHelp {
 		m.sheet = help{}
@@ -291,8 +287,8 @@ func (m *Model) toggleAlerts() {
 	m.sheet = help{page: alertsHelp}
 }
 
-// openOnFailure opens the list where a run has just failed and nothing else is open: its
-// reason needs more room than a row of the screen.
+// openOnFailure opens the list of alerts if the run has just failed and nothing else is open,
+// because the reason needs more than one line.
 func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
 	if failed && m.sheet.page == noHelp && m.choosing == nil && m.picking == nil {
@@ -300,8 +296,8 @@ func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 	}
 }
 
-// alertLines are the alerts in full over lines of w cells: each with its severity and
-// since when it stands, and what may help.
+// alertLines returns the full alerts in lines of w cells, each with its severity, start time and
+// advice.
 func (m *Model) alertLines(w int) []helpLine {
 	alerts := m.troubles()
 	if len(alerts) == 0 {
@@ -318,7 +314,7 @@ func (m *Model) alertLines(w int) []helpLine {
 	return lines[:len(lines)-1]
 }
 
-// wrapped is a text over lines of w cells.
+// wrapped wraps a text into lines of w cells.
 func wrapped(text string, w int, style theme.Style) []helpLine {
 	var lines []helpLine
 	for _, l := range words.Wrap(text, w) {
@@ -327,7 +323,7 @@ func wrapped(text string, w int, style theme.Style) []helpLine {
 	return lines
 }
 
-// afterFailure says which keys help after a run has failed.
+// afterFailure describes the keys that help after a failure.
 func (m *Model) afterFailure() string {
 	var keys []string
 	switch {

@@ -11,8 +11,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// Where panes have no room the screen says so at every size, in words that name
-// them or count them, and nowhere else.
+// If panes do not fit, the screen says so at every size, by name or by number, and only in one
+// place.
 func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {60, 24}, {80, 20}, {80, 24}, {100, 30}, {120, 40}, {200, 60}, {300, 100}} {
 		for _, a := range deck.Arrangements {
@@ -45,8 +45,8 @@ func TestTheScreenSaysWhatIsHidden(t *testing.T) {
 
 var hiddenCount = regexp.MustCompile(`(\d+) (panes? )?hidden`)
 
-// What the user hides counts like what has no room, on the edge, in the footer and in the
-// list.
+// Panes hidden by the user count like those that do not fit, on the edge, in the footer and in
+// the list.
 func TestHiddenPanesAreCountedOnce(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "P", "1", "3", "esc") // phases and caches
@@ -62,7 +62,7 @@ func TestHiddenPanesAreCountedOnce(t *testing.T) {
 	}
 }
 
-// What is told stands beside the keys where there is room, and covers them where not.
+// A status is shown beside the keys if there is room, and covers them otherwise.
 func TestAStatusLeavesTheKeysWhereThereIsRoom(t *testing.T) {
 	for _, tt := range []struct {
 		w    int

@@ -15,23 +15,23 @@ import (
 	"prismtop/tui/words"
 )
 
-// binding is a key, what it is called in the footer and in the help, and what
-// it does. The one table of bindings (see bindings) drives dispatch, footer and help.
+// binding is a key with its names in the footer and in the help, and its action. The tables of
+// bindings (see bindings) drive dispatch, footer and help.
 type binding struct {
 	key.Binding
-	// short is its name in the footer; empty keeps it out of there.
+	// short is its name in the footer; empty hides it there.
 	short string
-	// rank says what leaves a narrow footer first: the highest.
+	// rank is its priority: a narrow footer drops the highest ranks first.
 	rank int
-	// state is what it switches, as it stands; nil for actions.
+	// state returns the current value that the key changes; nil for actions.
 	state func(*Model) (text string, pending bool)
 	run   func(*Model) tea.Cmd
-	// terse says that its state explains itself, where room is short.
+	// terse means that the state needs no name if space is short.
 	terse bool
-	// action is what its first key does, by the name that advice of alerts has for it; empty
-	// for what is never advised.
+	// action is the name of its first key's action in the advice of alerts; empty if it is never
+	// advised.
 	action profiles.Action
-	// needs are what must be possible to ask of the run.
+	// needs are the abilities of the run that it requires.
 	needs abilities
 }
 
@@ -39,7 +39,7 @@ func bind(shown, help string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(shown, help))
 }
 
-// move changes a setting as a key of it does.
+// move applies a key's move to a setting.
 func (m *Model) move(k *settings.Key, how settings.Move) {
 	switch {
 	case how == settings.MoveWrite:
@@ -61,7 +61,7 @@ var runKeys = []binding{
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
-// screenKeys change what is on screen.
+// screenKeys change the screen.
 var screenKeys = []binding{
 	{Binding: bind("?", "explain: pane, then keys", "?", "h"), short: "help, why", rank: 0, run: (*Model).toggleHelp},
 	{Binding: bind(pane.AlertKey, "alerts, with what to do", pane.AlertKey), run: does((*Model).toggleAlerts)},
@@ -81,7 +81,7 @@ var screenKeys = []binding{
 	{Binding: bind("ctrl+c", "quit at once", "ctrl+c"), run: (*Model).interrupt, action: "interrupt"},
 }
 
-// does makes a handler of a method without a command.
+// does turns a method without a command into a handler.
 func does(f func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { f(m); return nil }
 }
@@ -97,7 +97,7 @@ func lamp(setting string) func(*Model) (string, bool) {
 	}
 }
 
-// text shows a setting's value in so many cells, so that nothing moves.
+// text shows a setting's value at a fixed width, so that nothing moves.
 func text(setting string, width int) func(*Model) (string, bool) {
 	return func(m *Model) (string, bool) {
 		value, pending := m.value(setting)
@@ -111,7 +111,7 @@ func threadCount(m *Model) (string, bool) {
 	return strconv.Itoa(m.threads()), pending
 }
 
-// press runs what a key is bound to.
+// press runs the action of a key.
 func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if rest, escaped := terminal.WithoutEsc(msg); escaped {
 		return tea.Batch(m.press(tea.KeyPressMsg{Code: tea.KeyEscape}), m.press(rest))
@@ -141,7 +141,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		return m.pressPicker(msg)
 	}
 	if m.sheet.page != noHelp {
-		if m.pressed == "esc" { // before the pane beneath, which may have an esc of its own
+		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
 			return m.closeOverlay()
 		}
 		if m.sheet.Move(msg.String()) {
@@ -167,7 +167,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// runIsOver answers keys that want a run that goes on.
+// runIsOver is the answer to keys that need a running run.
 func (m *Model) runIsOver() string { return m.withRestart("the run is over", ": R starts the next") }
 
 func (m *Model) togglePause() tea.Cmd {
@@ -185,7 +185,7 @@ func (m *Model) togglePause() tea.Cmd {
 	return nil
 }
 
-// paused is whether the run stands still, as asked for or as reported.
+// paused reports whether the run is paused, as requested or as reported.
 func (m *Model) paused() bool {
 	if m.wantPaused != nil {
 		return *m.wantPaused
@@ -216,8 +216,7 @@ func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); ret
 
 func (m *Model) redraw() tea.Cmd { m.redrawPictures(); return tea.ClearScreen }
 
-// closeOverlay goes back one step: from the help, from a zoomed pane, from the
-// pane that has the keys.
+// closeOverlay goes back one step: it closes the help, the zoom or the focus.
 func (m *Model) closeOverlay() tea.Cmd {
 	switch {
 	case m.choosing != nil:
@@ -235,7 +234,7 @@ func (m *Model) closeOverlay() tea.Cmd {
 }
 
 func (m *Model) askQuit() tea.Cmd {
-	if m.snap == nil || words.Ended(m.snap.State) || m.layout.TooSmall || !m.can(canStop) { // no room to ask, or nothing ends
+	if m.snap == nil || words.Ended(m.snap.State) || m.layout.TooSmall || !m.can(canStop) { // no room for the question, or nothing to end
 		return m.quit()
 	}
 	m.confirming = true

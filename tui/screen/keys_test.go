@@ -143,7 +143,7 @@ func TestARefusalIsShownWithItsReason(t *testing.T) {
 	}
 }
 
-// Settings of a run that ended are those of the next, which R starts.
+// Settings changed after a run's end apply to the next, which R starts.
 func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	stopped := tuitest.Running()
 	stopped.State = profiles.Stopped
@@ -164,7 +164,7 @@ func TestSettingsOfARunThatEndedCountForTheNext(t *testing.T) {
 	press(m, "a")
 	s := tuitest.Finished()
 	tuitest.Set(s, "amp", "bf16")
-	m.Update(snapshotMsg{s}) // before it changed
+	m.Update(snapshotMsg{s}) // before the change
 	told := *s
 	next := tuitest.Having(s.Settings, "amp", "off", "max_seconds", "1")
 	told.Next = &next
@@ -234,8 +234,8 @@ func TestTheLogIsToldOnce(t *testing.T) {
 	}
 }
 
-// A setting that was asked for shows as asked until the run reports it, and
-// again as the run has it where the run never does.
+// A requested setting is shown as requested until the run reports it; if the run never does, its
+// actual value is shown again.
 func TestWishesSettle(t *testing.T) {
 	at := time.Unix(1000, 0)
 	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
@@ -318,7 +318,7 @@ func TestDroppedRecordsAreOnScreen(t *testing.T) {
 
 func TestAPanicWhileDrawingEndsTheProgram(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
-	m.panes[idLoss] = nil // the next snapshot meets it
+	m.panes[idLoss] = nil // drawing the next snapshot panics
 	_, cmd := m.Update(snapshotMsg{tuitest.Running()})
 	if m.crash == nil || cmd == nil {
 		t.Fatalf("crash %v, command %v", m.crash, cmd)
@@ -340,8 +340,8 @@ func TestOwnCostIsMeasured(t *testing.T) {
 	}
 	at = at.Add(time.Second)
 	m.Update(secondMsg(at))
-	// Eleven updates of a millisecond each in a second: the first of the two sums
-	// counts for the second that follows it.
+	// Eleven updates of one millisecond each in a second: the first of the two sums counts
+	// towards the second after it.
 	if math.Abs(m.cost.share-0.011) > 1e-9 {
 		t.Errorf("own share %v, want 0.011", m.cost.share)
 	}
@@ -350,7 +350,7 @@ func TestOwnCostIsMeasured(t *testing.T) {
 	}
 }
 
-// allKeys is every binding there is.
+// allKeys returns all bindings.
 func allKeys() []binding {
 	var all []binding
 	for _, t := range bindingsOf(prism.Table, allAbilities).tables() {
@@ -374,7 +374,7 @@ func TestTheManualListsTheKeys(t *testing.T) {
 	tuitest.Kept(t, filepath.Join("..", "..", "docs", "keys.md"), b.String())
 }
 
-// The optimiser stays apart under fp16, and the key press says why.
+// The optimiser is not fused under fp16, and the answer to the key says why.
 func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 	const why = "not under fp16, which checks all gradients first"
 	for amp, told := range map[string]bool{"off": false, "bf16": false, "bf16x3": false, "fp16": true} {
@@ -388,8 +388,7 @@ func TestFusedOptimizerSaysWhereItCannotBe(t *testing.T) {
 	}
 }
 
-// Where AMP costs time, the screen says so with the very key press, and in the help
-// before it.
+// If AMP costs time, the screen says so in the answer to the key, and in the help beforehand.
 func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 	const slower = "slower: emulated without AMX"
 	for _, tt := range []struct {

@@ -14,7 +14,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// watched is a run that is a stream of iterations, seen through the aggregator.
+// watched is a run that only streams iterations, seen through the aggregator.
 type watched struct {
 	*tuitest.Recorder
 	aggregator *aggregate.Aggregator
@@ -22,9 +22,8 @@ type watched struct {
 
 func (w watched) Snapshots() <-chan *profiles.Snapshot { return w.aggregator.Snapshots() }
 
-// BenchmarkLoopUnderAScreen is an iteration's worth of arithmetic and the record
-// of it, under a screen whose terminal reads and under one whose terminal does
-// not: the times must not differ.
+// BenchmarkLoopUnderAScreen measures the arithmetic and recording of an iteration, under a screen
+// whose terminal reads and under one whose terminal does not: the times must not differ.
 func BenchmarkLoopUnderAScreen(b *testing.B) {
 	for _, name := range []string{"reading", "stuck"} {
 		b.Run(name, func(b *testing.B) {

@@ -9,33 +9,33 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Every message that the screen sends itself. Keys, sizes and the terminal's
-// answers are Bubble Tea's own.
+// This file declares all messages that the screen sends itself. Keys, sizes and answers of the
+// terminal are Bubble Tea's own messages.
 
-// snapshotMsg brings the newest snapshot.
+// snapshotMsg delivers the newest snapshot.
 type snapshotMsg struct{ *profiles.Snapshot }
 
-// closedMsg says that no snapshot will come any more: the run's goroutine ended.
+// closedMsg reports that there are no more snapshots: the run's goroutine has ended.
 type closedMsg struct{}
 
-// savedMsg says whether the reconstruction will be saved; the log tells when it
-// was, and where.
+// savedMsg reports whether the reconstruction will be saved; the log records when it was saved,
+// and where.
 type savedMsg struct{ err error }
 
-// checkedMsg says what is wrong with a setting of the next run.
+// checkedMsg reports the validity of a setting for the next run.
 type checkedMsg struct {
 	set settings.Assignment
 	err error
 }
 
-// awakeMsg says that the program goes on after ctrl+z, or why it did not stop.
+// awakeMsg reports that the program was resumed after ctrl+z, or why it was not suspended.
 type awakeMsg struct{ err error }
 
-// secondMsg comes once a second: costs are summed up, old messages go.
+// secondMsg arrives once a second to sum the costs and drop old messages.
 type secondMsg time.Time
 
-// nextSnapshot waits until due, then for the newest snapshot. Nothing outside
-// sends to the program: a send would block behind a terminal that is slow.
+// nextSnapshot waits until due, then for the newest snapshot. Nothing outside sends messages to
+// the program, because a send would block behind a slow terminal.
 func nextSnapshot(from <-chan *profiles.Snapshot, due time.Duration, left <-chan struct{}) tea.Cmd {
 	return func() tea.Msg {
 		timer := time.NewTimer(due)

@@ -1,5 +1,5 @@
-// Package screen is the live screen of a run: messages, keys, overlays, focus, what is remembered,
-// and the way of all of it to a terminal. Its panes are registered in panes.go.
+// Package screen implements the live screen of a run: messages, keys, overlays, focus, remembered
+// state, and output to a terminal. Its panes are registered in panes.go.
 package screen
 
 import (
@@ -25,86 +25,86 @@ import (
 	"prismtop/tui/words"
 )
 
-// Model is the screen: one Bubble Tea model that owns every pane. It draws in
-// Update, so that View is free and a fault in drawing is caught in one place.
+// Model is the screen: one Bubble Tea model that owns all panes. It draws in Update, so that View
+// costs nothing and panics while drawing are caught in one place.
 type Model struct {
 	source  control.Source
 	powers  control.Capabilities
 	options Options
 	now     func() time.Time
 	used    func() time.Duration // processor time of this thread
-	out     *terminal.Output     // nil where the screen is drawn without a terminal
-	console *terminal.Console    // nil there, too
+	out     *terminal.Output     // nil if drawn without a terminal
+	console *terminal.Console    // nil if drawn without a terminal
 
-	stray   *terminal.Stray    // nil where the screen is not the process' own
-	printed []profiles.LogLine // what others printed beside the screen
+	stray   *terminal.Stray    // nil if the output is not the process's own
+	printed []profiles.LogLine // output of other code on the terminal
 
 	layout   layout.Layout
-	preset   string      // the arrangement of panes, everything at first: it is not remembered
-	focus    layout.Pane // the pane that has the keys; layout.None for none
-	zoomed   bool        // it has the whole screen
-	without  layout.Set  // the panes that the run has nothing for
+	preset   string      // the current arrangement, initially everything; not remembered
+	focus    layout.Pane // the focused pane; layout.None for none
+	zoomed   bool        // the focused pane fills the screen
+	without  layout.Set  // panes that do not apply to the run
 	specs    []pane.Spec
 	deck     *layout.Deck
 	panes    []pane.Pane
-	graphics *terminal.Graphics // what it said about pictures
+	graphics *terminal.Graphics // the terminal's support for pictures
 	theme    *theme.Theme
 	ground   terminal.Ground
 	colours  terminal.Colours
 
 	snap       *profiles.Snapshot
-	keys       *bindings // of the settings that the run has
+	keys       *bindings // for the settings of the run
 	lastAsked  time.Time
 	wishes     wishes
 	history    history
-	mine       map[string]bool   // settings that were changed here
-	lastUsed   map[string]string // the values of choices that were in use last, but for the first
-	reading    string            // the picture that is being read for a restart; empty for none
+	mine       map[string]bool   // settings changed in this session
+	lastUsed   map[string]string // last values of choices, other than their first
+	reading    string            // the picture being read for a restart; empty for none
 	pending    tea.Cmd           // runs after the current message
 	bookmarks  [bookmarkSlots]*bookmark
 	storing    bool               // the next digit stores a bookmark
 	pressed    string             // the key being handled
 	askedAt    *profiles.Ablation // the table when an ablation was asked for
-	ablating   bool               // an ablation was asked for and has not been seen yet
+	ablating   bool               // an ablation was requested and has not been reported yet
 	wantPaused *bool
 	status     status
 	sheet      help
-	choosing   *chooser   // the list of panes; nil while it is closed
-	picking    *valueList // the list of a setting's values; nil while it is closed
+	choosing   *chooser   // the list of panes; nil if closed
+	picking    *valueList // the list of a setting's values; nil if closed
 	confirming bool
-	restarting bool // the question before a restart is open
+	restarting bool // the restart question is open
 	mouse      bool
 	click      click
 	keep       remembered
-	keeper     *keeper // nil where nothing is remembered
-	note       string  // what is wrong with its file
+	keeper     *keeper // nil if nothing is remembered
+	note       string  // error in its file
 
 	pace     terminal.Pacer
-	pictured terminal.Bandwidth // that the picture's budget is of
+	pictured terminal.Bandwidth // the bandwidth of the picture budget
 	cost     cost
 	sleep    sleep
-	resume   bool     // the run goes on when the screen wakes up
-	rows     []string // the frame
-	stale    bool     // frame is older than the state
+	resume   bool     // resume the run after a suspension
+	rows     []string // of the frame
+	stale    bool     // the frame is older than the state
 
-	questioned  time.Time     // when the terminal was asked who it is
-	left        chan struct{} // closed when the screen is being left
-	leaving     time.Time     // since when the end waits for answers
+	questioned  time.Time     // when the terminal was queried
+	left        chan struct{} // closed when leaving the screen
+	leaving     time.Time     // when leaving began to wait for answers
 	interrupted bool
 	crash       error
 	notices     notice.Notifier
 }
 
-// sleep is how far the way to ctrl+z's stop is.
+// sleep is the progress of a suspension by ctrl+z.
 type sleep uint8
 
 const (
 	awake         sleep = iota
-	fallingAsleep       // until the run stands still
+	fallingAsleep       // until the run is paused
 	asleep
 )
 
-// New is the screen of a run. Run shows it on a terminal.
+// New returns the screen of a run. Run shows it on a terminal.
 func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
@@ -132,11 +132,11 @@ func New(s control.Source, o Options) *Model {
 	return m
 }
 
-// Init asks the terminal for its background and for synchronized output, which
-// Bubble Tea does not ask for inside an SSH login, and for the first snapshot.
+// Init requests the first snapshot and queries the terminal's background and support for
+// synchronized output, which Bubble Tea does not query over SSH.
 func (m *Model) Init() tea.Cmd {
 	m.questioned = time.Now()
-	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last question, whose answer ends the wait
+	class := tea.Raw(ansi.RequestPrimaryDeviceAttributes) // the last query, whose answer ends the wait
 	if !m.options.ASCII && !m.options.NoColor {
 		class = m.graphics.Ask()
 	} else {
@@ -149,8 +149,8 @@ func (m *Model) Init() tea.Cmd {
 	)
 }
 
-// Update handles a message and draws what it changed. A panic in either ends
-// the program with the terminal restored; Run returns it.
+// Update handles a message and redraws what it changed. A panic ends the program with the
+// terminal restored; Run returns it.
 func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	runtime.LockOSThread()
 	began := m.used()
@@ -178,8 +178,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	return m, cmd
 }
 
-// isData says whether a message came by itself, rather than from the user or the
-// terminal.
+// isData reports whether a message does not come from the user or the terminal.
 func isData(msg tea.Msg) bool {
 	switch msg.(type) {
 	case snapshotMsg, secondMsg, rememberedMsg:
@@ -188,8 +187,8 @@ func isData(msg tea.Msg) bool {
 	return false
 }
 
-// mayDraw says whether a frame may be drawn now. A terminal that is behind gets
-// none; data wait for the budget, what the user did does not.
+// mayDraw reports whether a frame may be drawn now. None is drawn while the terminal is behind.
+// Frames for data also wait for the budget; those for user input do not.
 func (m *Model) mayDraw(data bool) bool {
 	if m.out == nil {
 		return true
@@ -200,7 +199,7 @@ func (m *Model) mayDraw(data bool) bool {
 		m.pace.Behind(now)
 	case !data || m.pace.Allows(now, m.out.Written()):
 		return true
-	default: // the budget asked for it
+	default: // required by the budget
 		return false
 	}
 	m.cost.skipped++
@@ -208,10 +207,10 @@ func (m *Model) mayDraw(data bool) bool {
 	return false
 }
 
-// View is the frame that Update drew. On a terminal Bubble Tea keeps the modes
-// alone: the output has shown the frame already.
+// View returns the frame drawn by Update. On a terminal, Bubble Tea only applies the modes,
+// because the output has already shown the frame.
 func (m *Model) View() tea.View {
-	v := tea.NewView(" ") // of nothing at all Bubble Tea draws every frame
+	v := tea.NewView(" ") // Bubble Tea would draw every empty frame
 	if m.out == nil {
 		v.Content = strings.Join(m.rows, "\n")
 	}
@@ -220,7 +219,7 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// leave lets the waiting commands go.
+// leave releases the waiting commands.
 func (m *Model) leave() {
 	select {
 	case <-m.left:
@@ -287,7 +286,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// take adopts a snapshot and asks for the next.
+// take adopts a snapshot and requests the next.
 func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	now := m.now()
 	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
@@ -325,8 +324,8 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	return next
 }
 
-// rebind makes the keys those of a run with other settings, and forgets what was asked of those
-// before.
+// rebind updates the keys for a run with other settings, and discards requests that referred to
+// the old ones.
 func (m *Model) rebind(s *profiles.Snapshot) {
 	t, can := cmp.Or(s.Settings.Table(), m.keys.table), m.abilities(s)
 	if other := t != m.keys.table; !other && can == m.keys.can {
@@ -340,14 +339,14 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	clear(m.lastUsed)
 }
 
-// notify sends what the newest snapshot is to be noticed by, on the way of the frames.
+// notify sends the notice of the newest snapshot in order with the frames.
 func (m *Model) notify() {
 	if text := m.notices.Notice(m.snap); text != "" && m.out != nil {
 		_, _ = m.out.Write([]byte(text))
 	}
 }
 
-// tellNews shows the lines of the log that are new, once.
+// tellNews shows new lines of the log once.
 func (m *Model) tellNews(s *profiles.Snapshot) {
 	var texts []string
 	refused := ""
@@ -357,7 +356,7 @@ func (m *Model) tellNews(s *profiles.Snapshot) {
 			refused = l.Text
 		}
 	}
-	if refused != "" { // the answer to what was asked for
+	if refused != "" { // the answer to a request
 		m.complain(refused)
 		return
 	}
@@ -366,8 +365,8 @@ func (m *Model) tellNews(s *profiles.Snapshot) {
 	}
 }
 
-// second sums up the costs of the last second and lets an old status go. Where
-// the terminal lost what was sent, the screen is drawn anew.
+// second sums the costs of the last second and expires the status. If the terminal lost output,
+// it redraws the screen.
 func (m *Model) second() tea.Cmd {
 	now := m.now()
 	m.status.expire(now)
@@ -419,7 +418,7 @@ func (m *Model) resize(w, h int) {
 	}
 }
 
-// relay lays the screen out anew at its size.
+// relay recomputes the layout at the current size.
 func (m *Model) relay() { m.resize(m.layout.W, m.layout.H) }
 
 func (m *Model) retheme() {

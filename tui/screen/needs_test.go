@@ -12,8 +12,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// plainRun is a run of a workload with one phase and one loss: without a telescope, pictures,
-// caches, metrics and units of work.
+// plainRun returns a run of a workload with one phase and one loss: without a telescope,
+// pictures, caches, metrics or units of work.
 func plainRun() *profiles.Snapshot {
 	s := tuitest.Running()
 	s.Run.Schema = profiles.Schema{
@@ -26,7 +26,7 @@ func plainRun() *profiles.Snapshot {
 	return s
 }
 
-// A pane that the workload has nothing for is in no arrangement: it takes no room, is not
+// A pane that does not apply to the workload is in no arrangement: it takes no space, is not
 // counted as hidden, and cannot be shown.
 func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 	gone := []layout.Pane{idPicture, idKSpace, idCaches, idQuality, idSamples}
@@ -54,7 +54,7 @@ func TestPanesThatARunHasNothingForAreNotThere(t *testing.T) {
 	if m.layout.Wanted[idKSpace] || !strings.Contains(m.status.text, "nothing for k-space in this run") {
 		t.Errorf("k-space was asked for: %q", m.status.text)
 	}
-	// The next run, of another workload, has them again.
+	// They are back for the next run, of another workload.
 	m.Update(snapshotMsg{tuitest.Running()})
 	if m.layout.Panes[idKSpace].Empty() {
 		t.Error("k-space does not come back")

@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// The screen, lines and plain progress notify a terminal, and nothing that is none.
+// The screen, line mode and plain progress notify a terminal, and no other output.
 func TestNoticesReachTheTerminal(t *testing.T) {
 	const want = "\x1b]9;prismtop: europa finished after 00:01:42, PSNR 24.3 dB\a"
 	once := func(t *testing.T, x *ptytest.Terminal) {

@@ -27,8 +27,7 @@ func TestTheScreenEndsOnALostTerminal(t *testing.T) {
 	}
 }
 
-// While the terminal is behind no frame is drawn for it; what it missed is in
-// the next one.
+// No frame is drawn while the terminal is behind; its changes are in the next one.
 func TestNoFrameIsDrawnForABusyTerminal(t *testing.T) {
 	w := ptytest.NewStuck()
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, tuitest.Running())

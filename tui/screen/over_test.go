@@ -12,13 +12,13 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// What panes show of a run that a limit ended amid a sample.
+// Panes of a run that a limit ended in the middle of a sample.
 func TestGoldenScreensOfARunThatIsOver(t *testing.T) {
 	goldenSizes(t, "phases-over", idPhases, tuitest.OverAfter300())
 	goldenSizes(t, "k-space-over", idKSpace, tuitest.OverAfter300())
 }
 
-// No pane of a run that is over says that anything is still to come.
+// No pane of a run that is over announces anything to come.
 func TestPanesOfARunThatIsOverPromiseNothing(t *testing.T) {
 	bare := func() *profiles.Snapshot {
 		s := tuitest.Preparing()

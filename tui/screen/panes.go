@@ -11,19 +11,19 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// Panes are the panes of the screen, in the order of their list.
+// Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
 	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, pane.Units, pane.Log, pane.Settings, pane.Ablation,
 }
 
-// The panes that a key of their own shows.
+// Panes opened by their own keys.
 const (
 	settingsPane = "settings"
 	ablationPane = "ablation"
 	effectsPane  = "effects"
 )
 
-// lacking are the panes that a run has nothing for; none before it has said what it is.
+// lacking returns the panes that do not apply to a run; none before the run has described itself.
 func (m *Model) lacking(r *profiles.RunInfo) (none layout.Set) {
 	if r.Schema.Workload == "" {
 		return none
@@ -34,7 +34,7 @@ func (m *Model) lacking(r *profiles.RunInfo) (none layout.Set) {
 	return none
 }
 
-// paneName is what a pane is called in this run.
+// paneName returns a pane's name in this run.
 func (m *Model) paneName(id layout.Pane) string {
 	if s := &m.specs[id]; s.Called != nil && m.snap != nil {
 		if name := s.Called(&m.snap.Run); name != "" {
@@ -44,14 +44,15 @@ func (m *Model) paneName(id layout.Pane) string {
 	return m.specs[id].Name
 }
 
-// choice is what the user chose in the present arrangement, less what the run lacks.
+// choice returns the user's choice in the current arrangement, with the panes that do not apply
+// to the run.
 func (m *Model) choice() layout.Choice {
 	c := m.keep.choice(m.deck, m.arrangement().Name)
 	c.Without = m.without
 	return c
 }
 
-// adopt lays the screen out for what a run has, where that changed.
+// adopt updates the layout if the panes that apply to the run have changed.
 func (m *Model) adopt(r *profiles.RunInfo) {
 	if without := m.lacking(r); without != m.without {
 		m.without = without
@@ -59,7 +60,7 @@ func (m *Model) adopt(r *profiles.RunInfo) {
 	}
 }
 
-// editor is the pane in which settings are written; nil where there is none.
+// editor returns the pane that edits settings, nil if there is none.
 func (m *Model) editor() (pane.Editor, layout.Pane) {
 	for id, p := range m.panes {
 		if e, ok := p.(pane.Editor); ok {
@@ -69,14 +70,14 @@ func (m *Model) editor() (pane.Editor, layout.Pane) {
 	return nil, layout.None
 }
 
-// settingsChanged draws the pane of settings anew.
+// settingsChanged redraws the settings pane.
 func (m *Model) settingsChanged() {
 	if _, id := m.editor(); id != layout.None {
 		m.panes[id].Redraw()
 	}
 }
 
-// host is the screen as its panes see it.
+// host is the screen's interface to its panes.
 type host struct{ m *Model }
 
 func (h host) Now() time.Time                 { return h.m.now() }
@@ -95,7 +96,7 @@ func (h host) Assign(key, value string) error { return h.m.assign(key, value) }
 func (h host) Check(key, value string)        { h.m.check(settings.Assignment{Key: key, Value: value}) }
 func (h host) Forget()                        { h.m.reading = "" }
 
-// Origin is where a setting's value came from.
+// Origin returns where a setting's value came from.
 func (h host) Origin(key string) string {
 	if h.m.mine[key] {
 		return "a change of this session"

@@ -19,7 +19,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// zoomed is a screen that one pane has to itself.
+// zoomed returns a screen with one zoomed pane.
 func zoomed(t testing.TB, w, h int, id layout.Pane, snap *profiles.Snapshot, keys ...string) *Model {
 	t.Helper()
 	m, _ := screen(t, w, h, Options{}, colorprofile.ANSI256, snap)
@@ -35,7 +35,7 @@ func zoomed(t testing.TB, w, h int, id layout.Pane, snap *profiles.Snapshot, key
 	return m
 }
 
-// named is the press of a key by its name, arrows included.
+// named returns the press of a key given by name, arrows included.
 func named(name string) tea.KeyPressMsg {
 	codes := map[string]rune{"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
 		"pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd, "tab": tea.KeyTab}
@@ -45,7 +45,7 @@ func named(name string) tea.KeyPressMsg {
 	return pressed(name)
 }
 
-// ownPanes are the panes of this file's tests, with their views.
+// ownPanes are the panes tested in this file, with their views.
 var ownPanes = []struct {
 	id    layout.Pane
 	views int
@@ -70,7 +70,7 @@ func TestGoldenScreensOfZoomedPanes(t *testing.T) {
 	}
 }
 
-// Small panes, as they stand among others.
+// Small panes among others.
 func TestGoldenSmallPanes(t *testing.T) {
 	for _, size := range [][2]int{{38, 11}, {60, 8}, {35, 5}} {
 		for _, p := range ownPanes {
@@ -110,7 +110,7 @@ func TestAnyKeysHoldTheScreen(t *testing.T) {
 	}
 }
 
-// frameOf is what a zoomed pane shows, without colours.
+// frameOf returns the contents of a zoomed pane, without colours.
 func frameOf(m *Model) string { return ansi.Strip(m.View().Content) }
 
 func TestTheLogStaysWhereTheUserScrolled(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAlertsStandOnTopOfTheLog(t *testing.T) {
 	}
 }
 
-// first is the number of the first sample in the table, after the running one.
+// firstSample returns the number of the first sample in the table, after the running one.
 func firstSample(frame string) string {
 	for _, line := range strings.Split(frame, "\n") {
 		if f := strings.Fields(line); len(f) > 3 && (f[2] == "converged" || f[2] == "limit") {
@@ -226,7 +226,7 @@ func TestCachesSayWhatTheySaveOfAnIteration(t *testing.T) {
 	}
 }
 
-// paneOf is a pane of a size with a snapshot.
+// paneOf returns a pane of the given size with a snapshot.
 func paneOf(t *testing.T, id layout.Pane, w, h int, s *profiles.Snapshot) pane.Pane {
 	t.Helper()
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ASCII, s)
@@ -234,7 +234,7 @@ func paneOf(t *testing.T, id layout.Pane, w, h int, s *profiles.Snapshot) pane.P
 	return m.panes[id]
 }
 
-// What rests on one computation, which may have met cold memory, says so.
+// Estimates from a single computation, which may have met cold memory, are marked.
 func TestAnUncertainPriceSaysSo(t *testing.T) {
 	s := tuitest.Eventful()
 	s.Caches[0].PricedBy = 1
@@ -257,7 +257,7 @@ func TestAnUncertainPriceSaysSo(t *testing.T) {
 	}
 }
 
-// Back in the trainer's pattern the hits of before are not those of now.
+// Back in the trainer's pattern, earlier hits are not counted as current.
 func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 	s := tuitest.Eventful()
 	tuitest.Set(s, "pattern", "trainer")

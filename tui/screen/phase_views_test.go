@@ -14,7 +14,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// The panes alone, so that a change elsewhere leaves their files as they are.
+// The panes alone, so that their files are unaffected by changes elsewhere.
 func TestPaneScreens(t *testing.T) {
 	unjudged := tuitest.Layered()
 	unjudged.Roofs = nil
@@ -77,7 +77,7 @@ func TestTheViewOfLayersSwitchesNothingOn(t *testing.T) {
 	}
 }
 
-// No number that a broken run may report ends the screen or a line of it.
+// No number reported by a broken run breaks the screen or a line of it.
 func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
 	hostile := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e300, 5e-324}
 	for i, a := range hostile {
@@ -124,8 +124,8 @@ func TestPhasesAndChartsSurviveEveryNumber(t *testing.T) {
 	}
 }
 
-// BenchmarkViewsOfAPane is what a snapshot costs while one pane has the whole
-// screen, with as many points and layers as there can be.
+// BenchmarkViewsOfAPane measures a snapshot with one zoomed pane and the maximum number of points
+// and layers.
 func BenchmarkViewsOfAPane(b *testing.B) {
 	long := func() *profiles.Snapshot {
 		s := tuitest.Layered()
@@ -159,7 +159,7 @@ func BenchmarkViewsOfAPane(b *testing.B) {
 	}
 }
 
-// The pane of phases names the key that its views of layers need.
+// The phases pane names the key that enables its views of layers.
 func TestThePhasesNameTheKeyThatTimesLayers(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
 		for does, s := range map[string]*profiles.Snapshot{"y time layers": tuitest.Running(), "y stop timing": tuitest.Layered()} {

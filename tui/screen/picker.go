@@ -14,18 +14,18 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the list of a setting's values, to choose one of directly, and the key
-// that switches between off and the value that was in use last.
+// This file shows the list of a setting's values and toggles a setting between off and its last
+// value.
 
-// valueList is the list while it is open.
+// valueList is the open list of values.
 type valueList struct {
 	table *settings.Table
-	keys  []string // the settings that it goes through
-	at    int      // of them, the one whose values are listed
-	row   int      // of those, the selected one
+	keys  []string // the settings to cycle through
+	at    int      // index in keys of the listed setting
+	row   int      // index of the selected value
 }
 
-// listedSettings are the settings that the key of the list goes through.
+// listedSettings returns the settings in the value list.
 func listedSettings(t *settings.Table) []string {
 	keys := slices.DeleteFunc(slices.Clone(t.Keys()), func(k settings.Key) bool { return k.Listed == 0 })
 	slices.SortFunc(keys, func(a, b settings.Key) int { return a.Listed - b.Listed })
@@ -36,10 +36,10 @@ func listedSettings(t *settings.Table) []string {
 	return names
 }
 
-// openPicks lists the values of the settings that the key of the list goes through.
+// openPicks opens the value list.
 func (m *Model) openPicks() { m.openPicker(m.keys.picks) }
 
-// openPicker lists the values of a setting, and of others that it goes through.
+// openPicker lists the values of the first of the given settings.
 func (m *Model) openPicker(keys []string) {
 	if m.snap == nil {
 		m.complain(errNotBegun.Error())
@@ -49,7 +49,7 @@ func (m *Model) openPicker(keys []string) {
 	m.pickFrom(0)
 }
 
-// pickFrom goes on to another setting, at the value that it has.
+// pickFrom switches to another setting and selects its current value.
 func (m *Model) pickFrom(at int) {
 	p := m.picking
 	p.at = (at + len(p.keys)) % len(p.keys)
@@ -96,7 +96,7 @@ func (m *Model) pressPicker(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// pick asks for a value and closes the list.
+// pick requests a value and closes the list.
 func (m *Model) pick(row int) {
 	key, value := m.picking.key(), m.picking.values()[row]
 	m.picking = nil
@@ -107,7 +107,7 @@ func (m *Model) pick(row int) {
 	m.set(key, value)
 }
 
-// pickerBox is the list, as lines.
+// pickerBox returns the lines of the list.
 func (m *Model) pickerBox() []string {
 	p := m.picking
 	values, key := p.values(), p.key()
@@ -147,7 +147,7 @@ func (m *Model) pickerBox() []string {
 	})
 }
 
-// valueNote says what a value of a setting means here.
+// valueNote describes a value of a setting on this machine.
 func (m *Model) valueNote(key, value string) string {
 	k, _ := m.keys.table.Lookup(key)
 	note := k.Notes[value]
@@ -159,8 +159,8 @@ func (m *Model) valueNote(key, value string) string {
 	return note
 }
 
-// toggle switches a setting off, which is the first of its values, or on to the one that was
-// in use last.
+// toggle switches a setting off, to the first of its values, or back to the last other value
+// used.
 func (m *Model) toggle(k *settings.Key) {
 	off, on := k.Allowed[0], k.Allowed[1]
 	if value, _ := m.value(k.Name); value != off {

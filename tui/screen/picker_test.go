@@ -12,8 +12,8 @@ import (
 	"prismtop/sim/prism"
 )
 
-// Every value of every setting that has a list is reached directly, and the list goes to
-// the other settings and back.
+// Every value of every listed setting can be selected directly, and the list cycles through the
+// settings in both directions.
 func TestTheListOfValuesReachesEveryValue(t *testing.T) {
 	picks := listedSettings(prism.Table)
 	for at, key := range picks {
@@ -50,7 +50,7 @@ func TestTheListOfValuesGoesUpAndDown(t *testing.T) {
 	m.Update(upKey)
 	press(m, "enter")
 	m.openPicks()
-	m.Update(leftKey) // round to the schedule
+	m.Update(leftKey) // wraps around to the schedule
 	m.Update(downKey)
 	press(m, "space")
 	m.openPicks()
@@ -73,7 +73,7 @@ func TestTheListOfValuesGoesUpAndDown(t *testing.T) {
 	}
 }
 
-// enter in the settings lists what a setting with values may be, of the next run too.
+// Enter in the settings pane lists the values of a setting, also for the next run.
 func TestEnterListsTheValuesOfASetting(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
@@ -83,7 +83,7 @@ func TestEnterListsTheValuesOfASetting(t *testing.T) {
 		if m.picking == nil || m.picking.key() != key {
 			t.Fatalf("enter on %s lists %+v", key, m.picking)
 		}
-		m.Update(rightKey) // stays
+		m.Update(rightKey) // no effect
 		checkFrame(t, m, 80, 24)
 		press(m, digit)
 	}

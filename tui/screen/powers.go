@@ -11,9 +11,10 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is what the screen can ask of its source. What it cannot, has no key.
+// This file determines what the screen can request from its source, and makes the requests.
+// Unsupported requests have no key.
 
-// abilities are what can be asked of a run; they may be joined.
+// abilities are the requests that a run supports; they can be combined.
 type abilities uint16
 
 const (
@@ -25,14 +26,14 @@ const (
 	canFork
 	canSave
 	canStop
-	canRead                // in a pane of settings
+	canRead                // a settings pane exists
 	allAbilities abilities = 1<<iota - 1
 )
 
-// has says whether all of some abilities are there.
+// has reports whether all given abilities are present.
 func (a abilities) has(all abilities) bool { return all&^a == 0 }
 
-// abilities are what can be asked of a run here.
+// abilities returns the requests that the run of a snapshot supports.
 func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 	for ability, has := range map[abilities]bool{
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
@@ -46,17 +47,17 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 	return a
 }
 
-// can says what can be asked of the run.
+// can reports whether the run supports all given requests.
 func (m *Model) can(all abilities) bool { return m.keys.can.has(all) }
 
-// pauseRun stops the run after the current iteration, or lets it go on, where that can be.
+// pauseRun pauses the run after the current iteration, or resumes it, if supported.
 func (m *Model) pauseRun(paused bool) {
 	if m.powers.Pauser != nil {
 		m.powers.Pauser.Pause(paused)
 	}
 }
 
-// setRun asks for settings, or says that the run takes none.
+// setRun requests settings. It returns an error if the run does not accept any.
 func (m *Model) setRun(sets []settings.Assignment) error {
 	if m.powers.Setter == nil {
 		return errReadOnly
@@ -64,7 +65,7 @@ func (m *Model) setRun(sets []settings.Assignment) error {
 	return m.powers.Setter.SetMany(sets)
 }
 
-// withRestart follows what waits for the next run, with the key that starts it.
+// withRestart appends how to text if the run can be restarted.
 func (m *Model) withRestart(text, how string) string {
 	if m.can(canRestart) {
 		return text + how
@@ -72,7 +73,7 @@ func (m *Model) withRestart(text, how string) string {
 	return text
 }
 
-// ablationRuns says whether an ablation is under way, or asked for.
+// ablationRuns reports whether an ablation is under way or requested.
 func (m *Model) ablationRuns() bool {
 	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
 }
@@ -102,8 +103,8 @@ func (m *Model) toggleAblation() {
 	m.say(strings.TrimSpace("ablation: A or esc stops it. " + pane.AblationLength(m.snap)))
 }
 
-// examined is the change that replication and fork are about: the picked one where the pane of
-// effects has the keys, else the newest.
+// examined returns the change to replicate or fork: the selected one if the effects pane is
+// focused, else the newest.
 func (m *Model) examined() *profiles.Effect {
 	if m.snap == nil || len(m.snap.Effects) == 0 {
 		return nil
@@ -116,7 +117,7 @@ func (m *Model) examined() *profiles.Effect {
 	return &m.snap.Effects[len(m.snap.Effects)-1]
 }
 
-// examine has a change examined by ask, where it is still in force; what says what that does.
+// examine calls ask to examine a change, if it is still in force; what describes the examination.
 func (m *Model) examine(ask func(before []settings.Assignment, iteration int64) error, what string) {
 	e := m.examined()
 	switch {
@@ -147,12 +148,13 @@ func (m *Model) examine(ask func(before []settings.Assignment, iteration int64) 
 	m.say(words.Changed(m.keys.table, e, m.options.Cores) + " " + what)
 }
 
-// replicate switches the examined change back and forth until it is decided.
+// replicate switches the examined change back and forth until its effect is decided.
 func (m *Model) replicate() {
 	m.examine(m.powers.Replicator.Replicate, "is switched back and forth until it is decided; A stops it")
 }
 
-// forkQuality compares the result with and without the examined change from the same points.
+// forkQuality compares the result with and without the examined change from the same starting
+// points.
 func (m *Model) forkQuality() {
 	m.examine(m.powers.Forker.Fork, fmt.Sprintf("is compared %d times from the same point over %d iterations; A stops it", profiles.ForkCount, profiles.ForkArm))
 }

@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/theme"
 )
 
-// What a change of a picture is said to cost is what the output sends for it, to
-// within a tenth: the pace of pictures rests on it.
+// The estimated cost of a picture is within a tenth of the bytes sent for it: the pace of
+// pictures relies on it.
 func TestWhatAPictureIsSaidToCostIsWhatIsSent(t *testing.T) {
 	for _, depth := range []struct {
 		name    string
@@ -38,7 +38,7 @@ func TestWhatAPictureIsSaidToCostIsWhatIsSent(t *testing.T) {
 					if sent == 0 && said == 0 && noise > 0.3 {
 						t.Error("nothing changed")
 					}
-					blocks := way.form.Way == chart.HalfBlocks // of the others some cells are blank before
+					blocks := way.form.Way == chart.HalfBlocks // in other forms some cells are blank beforehand
 					if blocks && misjudged(saidFirst, first) || misjudged(said, sent) {
 						t.Error("the price is more than a tenth away from what is sent")
 					}
@@ -48,12 +48,12 @@ func TestWhatAPictureIsSaidToCostIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// misjudged says whether two counts of bytes differ by more than a tenth, or by ten where
-// they are small.
+// misjudged reports whether two byte counts differ by more than a tenth, with a tolerance of ten
+// bytes.
 func misjudged(said, sent int) bool { return max(said-sent, sent-said)*10 > sent+100 }
 
-// costs are the bytes of a noisy picture in a frame like a pane's: sent and said for
-// the whole of it, and for some changes.
+// costs returns the bytes of a noisy picture in a frame like a pane's, actual and estimated, for
+// the whole picture and for some changes.
 func costs(form chart.Form, th *theme.Theme, noise float32) (first, saidFirst, sent, said int) {
 	random := rand.New(rand.NewPCG(3, 4))
 	across, down := form.Way.Grain()
@@ -67,7 +67,7 @@ func costs(form chart.Form, th *theme.Theme, noise float32) (first, saidFirst, s
 		r.Draw(&c, 1, 1)
 		return len(out.Frame(c.Lines(th), w, h))
 	}
-	draw() // the frame
+	draw() // the border
 	for n := range 12 {
 		img := chart.Image{Width: 96, Height: 96, Pixels: make([]float32, 96*96), White: 1}
 		for i := range img.Pixels {

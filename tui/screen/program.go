@@ -24,27 +24,24 @@ import (
 	"prismtop/tui/words"
 )
 
-// framesPerSecond is how often Bubble Tea looks whether the terminal's modes are to
-// change. Frames do not wait for it: see wire.
+// framesPerSecond is how often Bubble Tea checks for changes of the terminal's modes. Frames do
+// not wait for it: see terminal.Output.
 const framesPerSecond = 50
 
-// Times that leaving may take, with terminal.DrainLimit less than two seconds
-// together: for Bubble Tea to end in order and then by force, and for the run's last
-// snapshot to come.
+// Time limits for leaving; with terminal.DrainLimit less than two seconds in total. They apply to
+// Bubble Tea's orderly end, to its forced end, and to the wait for the run's last snapshot.
 const (
 	leaveLimit = 800 * time.Millisecond
 	killLimit  = 300 * time.Millisecond
 	lastLimit  = 300 * time.Millisecond
 )
 
-// Run shows the run on a terminal until the user leaves, ctx ends or the
-// snapshots' channel is closed. It stops the run when the user quits, restores
-// the terminal and prints a summary to it, and returns within two seconds even
-// where the terminal has stopped reading.
+// Run shows the run on a terminal until the user quits, ctx ends or the channel of snapshots is
+// closed. It stops the run when the user quits, restores the terminal and prints a summary, and
+// returns within two seconds even if the terminal has stopped reading.
 //
-// The error is nil when the user quit or the snapshots ended, ErrInterrupted
-// after ctrl+c, SIGINT, SIGTERM or SIGHUP, ctx's cause when ctx ended, and what
-// went wrong otherwise.
+// The error is nil if the user quit or the snapshots ended; ErrInterrupted after ctrl+c, SIGINT,
+// SIGTERM or SIGHUP; ctx's cause if ctx ended; and otherwise describes the failure.
 func Run(ctx context.Context, source control.Source, o Options) error {
 	own := o.Output == nil
 	o = o.withDefaults().onTerminal()
@@ -52,7 +49,7 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 		return err
 	}
 	var caught *terminal.Stray
-	reads := true // the terminal, to the end
+	reads := true // whether the terminal reads to the end
 	if own {
 		var err error
 		if caught, err = terminal.CatchStray(); err == nil {
@@ -106,8 +103,8 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 	return m.verdict(ctx, signals, err)
 }
 
-// finish gives the terminal back after the program ended with err, prints the summary
-// and reports whether the terminal took everything.
+// finish releases the terminal after the program ended with err, prints the summary and reports
+// whether the terminal accepted all output.
 func (m *Model) finish(o Options, err error) (reads bool) {
 	stuck := errors.Is(err, errStuck)
 	if stuck {
@@ -130,24 +127,24 @@ func (m *Model) finish(o Options, err error) (reads bool) {
 		m.console.FlushInput()
 	}
 	m.console.GiveBack()
-	if !stuck { // else its goroutines may still be there
+	if !stuck { // its goroutines may still be running otherwise
 		m.console.Close()
 	}
 	return reads
 }
 
-// errStuck says that Bubble Tea did not end in time.
+// errStuck reports that Bubble Tea did not end in time.
 var errStuck = errors.New("the terminal did not let go")
 
-// await is the program's end, or errStuck when it was asked to end and did not.
-// It is killed only when it does not quit: killed, it closes its input while it
-// may still be reading.
+// await waits for the program's end, and returns errStuck if it does not end when asked to. It is
+// killed only if it does not quit, because killing closes its input while it may still be
+// reading.
 func (m *Model) await(ctx context.Context, ended <-chan error, quit, kill func()) error {
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-		go quit() // waits while the program is busy
+		go quit() // blocks while the program is busy
 	case <-m.left:
 	}
 	select {
@@ -163,7 +160,7 @@ func (m *Model) await(ctx context.Context, ended <-chan error, quit, kill func()
 	return errStuck
 }
 
-// verdict is what Run returns.
+// verdict returns the result of Run.
 func (m *Model) verdict(ctx, signals context.Context, err error) error {
 	switch {
 	case m.crash != nil:
@@ -180,8 +177,8 @@ func (m *Model) verdict(ctx, signals context.Context, err error) error {
 	return err
 }
 
-// onTerminal fills in the process' own terminal, and NO_COLOR, which counts
-// with any value that is not empty.
+// onTerminal fills in the process's own terminal, and NO_COLOR, which applies with any non-empty
+// value.
 func (o Options) onTerminal() Options {
 	if o.Output == nil {
 		o.Output = os.Stdout
@@ -200,7 +197,7 @@ func (o Options) onTerminal() Options {
 	return o
 }
 
-// awaitLast takes snapshots until the run has ended or the time for it is over.
+// awaitLast takes snapshots until the run has ended or lastLimit has passed.
 func (m *Model) awaitLast() {
 	timer := time.NewTimer(lastLimit)
 	defer timer.Stop()
@@ -219,14 +216,14 @@ func (m *Model) awaitLast() {
 	}
 }
 
-// lastWords is the run's summary for the normal screen. A run whose end was not heard
-// of in time is stopping.
+// lastWords returns the run's summary for the normal screen. A run whose end has not been
+// reported in time is "stopping".
 func (m *Model) lastWords() string {
 	m.awaitLast()
-	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the last had not begun
+	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the newest run had not begun
 		return ""
 	}
-	m.notify() // which may not have been seen before
+	m.notify() // an event of the last snapshot
 	state := m.snap.State.String()
 	if !words.Ended(m.snap.State) {
 		state = "stopping"
@@ -238,19 +235,20 @@ func (m *Model) lastWords() string {
 	return ansi.ResetStyle + "\r" + text
 }
 
-// What follows holds the end of the program up until the terminal has answered what it
-// was asked at the start: what comes later is typed at the shell's prompt.
+// The following functions delay the end of the program until the terminal has answered its
+// initial queries: later answers would appear as input at the shell's prompt.
 
-// Answers are awaited for so long after the questions, and hold up the end for so long.
+// answersLimit is how long answers are expected after the queries, and holdLimit how long they
+// may delay the end.
 const (
 	answersLimit = 2 * time.Second
 	holdLimit    = 600 * time.Millisecond
 )
 
-// leaveMsg tries again to leave.
+// leaveMsg retries leaving.
 type leaveMsg struct{}
 
-// answersDue says whether the terminal may still answer.
+// answersDue reports whether the terminal may still answer.
 func (m *Model) answersDue(now time.Time) bool {
 	if m.out == nil || m.out.Failed() || m.crash != nil || m.questioned.IsZero() || now.Sub(m.questioned) > answersLimit {
 		return false
@@ -258,8 +256,8 @@ func (m *Model) answersDue(now time.Time) bool {
 	return m.graphics.AnswerDue()
 }
 
-// hold keeps Bubble Tea from ending while answers are due. It is asked about every
-// message before Update.
+// hold keeps Bubble Tea from ending while answers are due. It filters every message before
+// Update.
 func (m *Model) hold(_ tea.Model, msg tea.Msg) tea.Msg {
 	if _, ok := msg.(tea.QuitMsg); !ok || !m.answersDue(time.Now()) {
 		return msg
@@ -273,57 +271,55 @@ func (m *Model) hold(_ tea.Model, msg tea.Msg) tea.Msg {
 	return leaveMsg{}
 }
 
-// leaveSoon is the way from a leaveMsg to the next try.
+// leaveSoon retries leaving after a short delay.
 func leaveSoon() tea.Cmd {
 	return tea.Tick(10*time.Millisecond, func(time.Time) tea.Msg { return tea.QuitMsg{} })
 }
 
-// Options are how the screen looks, and where it is. The zero value is a screen
-// on the process' own terminal, with what that terminal can do.
+// Options configure the screen and its terminal. The zero value is a screen on the process's own
+// terminal, with the capabilities of that terminal.
 type Options struct {
-	// ASCII draws with 7-bit characters only.
+	// ASCII limits drawing to 7-bit characters.
 	ASCII bool
-	// NoColor draws without colours. Run also does so where the environment's
-	// NO_COLOR is not empty.
+	// NoColor disables colours. Run also does so if the environment's NO_COLOR is not empty.
 	NoColor bool
-	// Colours are the screen's; terminal.AutoColours asks the terminal for its ground and is
-	// dark until it answers. FixedColours lets nothing remembered change them.
+	// Colours are the colours of the screen; terminal.AutoColours queries the terminal's
+	// background and assumes a dark one until it answers. FixedColours ignores remembered
+	// colours.
 	Colours      terminal.Colours
 	FixedColours bool
-	// Bandwidth is how much of the line the screen may take. FixedBandwidth lets
-	// nothing remembered change it.
+	// Bandwidth limits the output of the screen. FixedBandwidth ignores the remembered bandwidth.
 	Bandwidth      terminal.Bandwidth
 	FixedBandwidth bool
-	// Cores is the number of threads that a setting of 0 means; 0 asks the Go
-	// runtime.
+	// Cores is the number of threads that a setting of 0 means; 0 detects it.
 	Cores int
-	// Panes are the panes that there are; all of them where it is nil.
+	// Panes are the available panes; nil means all of them.
 	Panes []pane.Spec
-	// Summary is the text that Run prints after the screen is gone: of a run that does what state
-	// says, where threads 0 is one for each of so many cores, for a terminal of so many columns.
-	// Nothing is printed where it is nil.
+	// Summary returns the text that Run prints when it ends, given the state of the run as text,
+	// the number of cores that a threads setting of 0 means, and the number of columns of the
+	// terminal. If nil, nothing is printed.
 	Summary func(s *profiles.Snapshot, state string, cores, columns int) string
 
-	// Notices are how the user is told that the run finished, failed or stalled.
+	// Notices are the ways to notify the user that the run finished, failed or stalled.
 	Notices notice.Ways
 
-	// Settings are those that the run starts with; their table says which keys there are
-	// until the first snapshot does.
+	// Settings are the settings with which the run starts; their table determines the keys until
+	// the first snapshot arrives.
 	Settings settings.Values
-	// Origins says where each setting came from, by its key; nil where nobody knows.
+	// Origins holds the origin of each setting's value; nil if unknown.
 	Origins settings.Origins
 
-	// Remember is the file in which the screen keeps how it was left
-	// (RememberedPath); nothing is kept where it is empty.
+	// Remember is the file in which the screen stores its state (RememberedPath); empty disables
+	// it.
 	Remember string
 
-	// Output, Input and Environ are the terminal: os.Stdout, os.Stdin and the
-	// process' environment where they are nil.
+	// Output, Input and Environ are the terminal; nil means os.Stdout, os.Stdin and the process's
+	// environment.
 	Output  io.Writer
 	Input   io.Reader
 	Environ []string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
-	size [2]int // of an output that is no terminal, in cells
+	size [2]int // size in cells of an output that is not a terminal
 }

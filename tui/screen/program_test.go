@@ -33,14 +33,14 @@ type stage struct {
 	stop  context.CancelFunc
 }
 
-// open starts a screen on a terminal of that size.
+// open starts a screen on a terminal of the given size.
 func open(t *testing.T, w, h int, o Options, environ ...string) *stage {
 	t.Helper()
 	o.Summary = lines.SummaryAs
 	return show(t, ptytest.Open(t, w, h), o, environ...)
 }
 
-// openAnswering starts a screen on a terminal whose questions answer answers.
+// openAnswering starts a screen on a terminal whose queries are answered by answer.
 func openAnswering(t *testing.T, answer func(received []byte) string, w, h int, o Options) *stage {
 	t.Helper()
 	return show(t, ptytest.OpenAnswering(t, w, h, answer), o)
@@ -52,8 +52,7 @@ func show(t *testing.T, on *ptytest.Terminal, o Options, environ ...string) *sta
 	o.Output, o.Input, o.Cores = on.TTY(), on.TTY(), 2
 	o.Environ = append([]string{"TERM=xterm-256color"}, environ...)
 	go func() { x.ended <- Run(ctx, x.run, o) }()
-	// The files stay open: Bubble Tea's reader may still be on its way out after
-	// a context ended.
+	// The files stay open: Bubble Tea's reader may still be exiting after a context has ended.
 	t.Cleanup(stop)
 	return x
 }
@@ -116,7 +115,7 @@ func TestResizingATerminal(t *testing.T) {
 	x.See("bottleneck: backward")
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {200, 60}} {
 		x.Resize(size[0], size[1])
-		// The pty is not this process' controlling terminal: pass the signal on.
+		// The pty is not this process's controlling terminal: forward the signal.
 		if err := syscall.Kill(os.Getpid(), syscall.SIGWINCH); err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +177,7 @@ func TestHowAScreenEnds(t *testing.T) {
 	}
 }
 
-// Where the screen's program does not end, the terminal is restored without it.
+// If the screen's program does not end, the terminal is restored without it.
 func TestAHungScreenLeavesTheTerminalAsItWas(t *testing.T) {
 	x := open(t, 100, 30, Options{})
 	x.run.Hang()
@@ -205,7 +204,7 @@ func TestAHungScreenLeavesTheTerminalAsItWas(t *testing.T) {
 
 func TestSynchronizedOutputIsAskedForInsideSSH(t *testing.T) {
 	x := show(t, ptytest.OpenAnswering(t, 80, 24, func(received []byte) string {
-		if bytes.Contains(received, []byte("\x1b[?2026$p")) { // may this be used?
+		if bytes.Contains(received, []byte("\x1b[?2026$p")) { // the query for synchronized output
 			return "\x1b[?2026;2$y"
 		}
 		return ""
@@ -219,8 +218,8 @@ func TestSynchronizedOutputIsAskedForInsideSSH(t *testing.T) {
 	_ = x.expectEnd(10 * time.Second)
 }
 
-// A terminal that stops reading holds up neither the run, which offers
-// snapshots as before, nor the end of the program.
+// A terminal that stops reading delays neither the run, which keeps offering snapshots, nor the
+// end of the program.
 func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 	w := ptytest.NewStuck()
 	keys, press := io.Pipe()
@@ -229,7 +228,7 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 	go func() {
 		ended <- Run(context.Background(), run, Options{Output: w, Input: keys, Environ: []string{"TERM=xterm-256color"}})
 	}()
-	// The screen goes on taking snapshots while not one byte gets through.
+	// The screen continues to take snapshots although no output gets through.
 	for range 12 {
 		select {
 		case run.Feed <- tuitest.Running():
@@ -256,13 +255,13 @@ func TestAStuckTerminalHoldsUpNothing(t *testing.T) {
 	w.Free()
 }
 
-// counting is a terminal that takes everything and counts it.
+// counting is a terminal that accepts all output and counts it.
 type counting struct{ n atomic.Int64 }
 
 func (c *counting) Write(p []byte) (int, error) { c.n.Add(int64(len(p))); return len(p), nil }
 
-// BenchmarkBytesPerFrame is what a frame of a running reconstruction costs on
-// the wire at 120x40: new numbers, curves that grow, a picture now and then.
+// BenchmarkBytesPerFrame measures the bytes sent per frame of a running reconstruction at 120x40:
+// new numbers, growing curves, and an occasional picture.
 func BenchmarkBytesPerFrame(b *testing.B) {
 	w := &counting{}
 	keys, press := io.Pipe()

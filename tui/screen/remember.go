@@ -23,33 +23,32 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// remembered is what the screen keeps from one session to the next. A key that a
-// file leaves out has its zero value, which is how the screen begins.
+// remembered is the state of the screen kept between sessions. Keys missing from a file have
+// their zero value, which is the initial state.
 type remembered struct {
-	// Preset is what older files call the arrangement that they were left in. It is read
-	// and forgotten: every start shows everything, so that no pane is missed unawares.
+	// Preset is the last arrangement in files of older versions. It is read and ignored: the
+	// screen always starts with everything, so that no pane goes unnoticed.
 	Preset string `toml:"preset,omitempty"`
-	// Mouse says that the screen listens to the mouse; not over SSH.
+	// Mouse enables the mouse, except over SSH.
 	Mouse bool `toml:"mouse,omitempty"`
 	// Theme and Bandwidth are the names of the colours and of the bandwidth.
 	Theme     string `toml:"theme,omitempty"`
 	Bandwidth string `toml:"bandwidth,omitempty"`
-	// Panes are what the user shows and hides, by preset.
+	// Panes holds the panes that the user shows and hides, by arrangement.
 	Panes map[string]paneChoice `toml:"panes,omitempty"`
 }
 
-// paneChoice is which panes the user shows and hides beside what a preset does,
-// by name.
+// paneChoice names the panes that the user shows and hides, relative to an arrangement.
 type paneChoice struct {
 	Show []string `toml:"show,omitempty"`
 	Hide []string `toml:"hide,omitempty"`
 }
 
-// rememberedHead begins the file.
+// rememberedHead is the first line of the file.
 const rememberedHead = "# How prismtop's screen was left. Written by the program, which keeps no comments of yours.\n\n"
 
-// RememberedPath is where the screen's file is: prismtop/screen.toml under
-// $XDG_CONFIG_HOME, or where else this system keeps settings.
+// RememberedPath returns the path of the screen's file: prismtop/screen.toml in the user's
+// configuration folder, such as $XDG_CONFIG_HOME.
 func RememberedPath() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -58,8 +57,8 @@ func RememberedPath() (string, error) {
 	return filepath.Join(dir, "prismtop", "screen.toml"), nil
 }
 
-// parseRemembered reads a file's text. An error names the file and the key; what
-// could be read comes with it.
+// parseRemembered parses the text of a file. An error names the file and the key; valid values
+// are returned with it.
 func parseRemembered(path string, text []byte, deck *layout.Deck) (remembered, error) {
 	var r remembered
 	decoder := toml.NewDecoder(bytes.NewReader(text))
@@ -84,7 +83,7 @@ func parseRemembered(path string, text []byte, deck *layout.Deck) (remembered, e
 	return r, err
 }
 
-// check drops the values that the screen does not know and names their keys.
+// check drops unknown values and returns an error that names their keys.
 func (r *remembered) check(deck *layout.Deck) error {
 	var errs []error
 	r.Preset = ""
@@ -116,14 +115,13 @@ func (r *remembered) check(deck *layout.Deck) error {
 	return errors.Join(errs...)
 }
 
-// text is the file's text.
+// text returns the contents of the file.
 func (r remembered) text() ([]byte, error) {
 	body, err := toml.Marshal(r)
 	return append([]byte(rememberedHead), body...), err
 }
 
-// save writes the file: all of it or nothing. It makes the folder where there is
-// none.
+// save writes the file atomically and creates its folder if needed.
 func (r remembered) save(path string) error {
 	text, err := r.text()
 	if err != nil {
@@ -135,7 +133,7 @@ func (r remembered) save(path string) error {
 	return atomicfile.Write(path, text, 0o600)
 }
 
-// choice is what the user shows and hides in an arrangement.
+// choice returns the panes that the user shows and hides in an arrangement.
 func (r *remembered) choice(deck *layout.Deck, name string) layout.Choice {
 	var c layout.Choice
 	for _, pane := range r.Panes[name].Show {
@@ -151,7 +149,7 @@ func (r *remembered) choice(deck *layout.Deck, name string) layout.Choice {
 	return c
 }
 
-// choose notes what the user shows and hides in an arrangement.
+// choose records the panes that the user shows and hides in an arrangement.
 func (r *remembered) choose(deck *layout.Deck, name string, c layout.Choice) {
 	var p paneChoice
 	for id := range deck.Panes {
@@ -164,7 +162,7 @@ func (r *remembered) choose(deck *layout.Deck, name string, c layout.Choice) {
 		}
 	}
 	panes := map[string]paneChoice{}
-	for k, v := range r.Panes { // the map is shared with a copy that is being saved
+	for k, v := range r.Panes { // the map is shared with a copy being saved
 		panes[k] = v
 	}
 	panes[name] = p
@@ -177,17 +175,17 @@ func (r *remembered) choose(deck *layout.Deck, name string, c layout.Choice) {
 	r.Panes = panes
 }
 
-// keeper writes what is remembered to its file: only what changed, and never over
-// a file that it cannot read, because a person may have written it.
+// keeper writes the remembered state to its file. It writes only changes, and never overwrites a
+// file that it cannot parse, which may have been edited by hand.
 type keeper struct {
 	path string
-	deck *layout.Deck // of the panes that it may name
+	deck *layout.Deck // panes that the file may name
 
 	disk   sync.Mutex // held while the file is read or written
-	mu     sync.Mutex // over what follows, never for long
-	text   []byte     // the file's, as last read or written
-	last   remembered // what it says
-	broken error      // why the file is left alone
+	mu     sync.Mutex // guards the fields below, never held for long
+	text   []byte     // of the file, as last read or written
+	last   remembered // parsed from text
+	broken error      // why the file must not be written
 }
 
 // open reads the file.
@@ -207,7 +205,7 @@ func (k *keeper) open() (remembered, error) {
 	return r, err
 }
 
-// The file is short, and a disk that answers does so at once.
+// Limits for reading the file, which is short.
 const (
 	largestRemembered = 64 << 10
 	readLimit         = time.Second
@@ -233,14 +231,14 @@ func (k *keeper) read() ([]byte, error) {
 	return text, nil
 }
 
-// changed says whether r is to be written.
+// changed reports whether r needs to be written.
 func (k *keeper) changed(r remembered) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.broken == nil && !reflect.DeepEqual(r, k.last)
 }
 
-// save writes r. A file that changed since it was read must be readable still.
+// save writes r. If the file has changed since it was last read, it must still be valid.
 func (k *keeper) save(r remembered) error {
 	k.disk.Lock()
 	defer k.disk.Unlock()
@@ -258,7 +256,7 @@ func (k *keeper) save(r remembered) error {
 		return err
 	}
 	k.mu.Lock()
-	k.last = r // also of a write that fails: the next change tries again
+	k.last = r // even if writing fails: the next change retries
 	k.mu.Unlock()
 	if err := r.save(k.path); err != nil {
 		return err
@@ -267,10 +265,10 @@ func (k *keeper) save(r remembered) error {
 	return err
 }
 
-// rememberedMsg says whether what is remembered was written.
+// rememberedMsg reports whether the state was written.
 type rememberedMsg struct{ err error }
 
-// remember writes what changed since the last second, beside the screen.
+// remember writes the changes of the last second in the background.
 func (m *Model) remember() tea.Cmd {
 	if m.keeper == nil || !m.keeper.changed(m.keep) {
 		return nil
@@ -279,10 +277,10 @@ func (m *Model) remember() tea.Cmd {
 	return func() tea.Msg { return rememberedMsg{k.save(r)} }
 }
 
-// keepLimit is how long the end of the program waits for the file.
+// keepLimit is the maximum time that the end of the program waits for the file.
 const keepLimit = 200 * time.Millisecond
 
-// rememberLast writes what changed at the end of the program.
+// rememberLast writes remaining changes at the end of the program.
 func (m *Model) rememberLast() {
 	if m.keeper == nil || !m.keeper.changed(m.keep) {
 		return
@@ -299,7 +297,7 @@ func (m *Model) rememberLast() {
 	}
 }
 
-// recall takes up what a file remembers and says what is wrong with it.
+// recall applies the remembered state and reports errors in its file.
 func (m *Model) recall(path string) {
 	m.keeper = &keeper{path: path, deck: m.deck}
 	r, err := m.keeper.open()

@@ -19,7 +19,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// passSecond lets the screen's once-a-second work happen, with what it started.
+// passSecond runs the screen's once-a-second work, including the commands it starts.
 func (m *Model) passSecond(t *testing.T) {
 	t.Helper()
 	if cmd := m.remember(); cmd != nil {
@@ -71,8 +71,7 @@ func TestWhatIsRememberedComesBack(t *testing.T) {
 	}
 }
 
-// Older files name the arrangement that they were left in, which left a next start without
-// the panes that it lacks.
+// Older files name their last arrangement, which would hide panes at the next start.
 func TestTheArrangementOfAnOlderFileIsForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
 	if err := os.WriteFile(path, []byte("preset = 'memory'\nmouse = true\n"), 0o600); err != nil {
@@ -89,7 +88,7 @@ func TestTheArrangementOfAnOlderFileIsForgotten(t *testing.T) {
 	}
 }
 
-// Over SSH the mouse is off, whatever was remembered.
+// Over SSH the mouse is off, whatever is remembered.
 func TestTheMouseIsOffOverSSH(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
 	if err := (remembered{Mouse: true}).save(path); err != nil {
@@ -107,8 +106,7 @@ func TestTheMouseIsOffOverSSH(t *testing.T) {
 	}
 }
 
-// A file that cannot be read as a whole is told of by file and key, and stays as
-// it is.
+// A file that cannot be parsed completely is reported by name and key, and left unchanged.
 func TestABrokenFileIsLeftAlone(t *testing.T) {
 	for _, tt := range []struct{ name, text, says string }{
 		{"syntax", "mouse = yes\n", "line 1"},
@@ -147,7 +145,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What is no file is neither read, which would last for ever, nor written over.
+// Anything but a regular file is neither read, which could block forever, nor overwritten.
 func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		make func(path string) error
@@ -191,7 +189,7 @@ func TestWhatIsNoFileIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Where a pipe takes the file's place meanwhile, it stays.
+// A pipe that replaces the file in the meantime is left alone.
 func TestAFileThatBecomesAPipeIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
 	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
@@ -219,7 +217,7 @@ func TestAMarkInFrontOfTheFileIsNoText(t *testing.T) {
 	}
 }
 
-// A file that someone breaks while the screen runs is not written over either.
+// A file damaged while the screen runs is not overwritten either.
 func TestAFileBrokenMeanwhileIsLeftAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "screen.toml")
 	m, _ := screen(t, 200, 60, Options{Remember: path}, colorprofile.ANSI256, tuitest.Running())
@@ -238,7 +236,7 @@ func TestAFileBrokenMeanwhileIsLeftAlone(t *testing.T) {
 	}
 }
 
-// What cannot be written is said once, and the program goes on.
+// A write error is reported once, and the program continues.
 func TestAnUnwritableFolderIsSaid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -263,7 +261,7 @@ func FuzzRemembered(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		r, err := parseRemembered("screen.toml", []byte(text), deck)
 		for _, a := range deck.Arrangements {
-			r.choice(deck, a.Name) // no pane that is not there
+			r.choice(deck, a.Name) // must not refer to a missing pane
 		}
 		if err != nil {
 			return
@@ -282,8 +280,8 @@ func FuzzRemembered(f *testing.F) {
 	})
 }
 
-// On a real terminal: the file is written when the screen is left at once, and
-// the mouse is switched off at the end.
+// On a real terminal: the file is written even if the screen is left immediately, and the mouse
+// is switched off at the end.
 func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "prismtop", "screen.toml")
 	x := open(t, 120, 40, Options{Remember: path})
@@ -300,7 +298,7 @@ func TestLeavingRemembersAndRestoresTheMouse(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the screen does not end")
 	}
-	ptytest.Eventually(t, "what is remembered", func() bool { // the end waits a moment only
+	ptytest.Eventually(t, "what is remembered", func() bool { // the program waits only briefly at its end
 		r, err := (&keeper{path: path, deck: deck}).open()
 		return err == nil && slices.Equal(r.Panes["everything"].Hide, []string{"loss"}) && r.Mouse
 	})

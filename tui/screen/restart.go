@@ -14,9 +14,9 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is R: a restart gives up what the run has led to, so it asks first.
+// This file handles R: a restart discards the results of the run, so it asks first.
 
-// restart restarts the run, or asks where something would be lost.
+// restart restarts the run, or asks first if anything would be lost.
 func (m *Model) restart() tea.Cmd {
 	if err := m.powers.Restarter.CanRestart(); err != nil {
 		m.complain("not restarted: " + err.Error())
@@ -26,7 +26,7 @@ func (m *Model) restart() tea.Cmd {
 		m.startAgain()
 		return nil
 	}
-	if m.layout.TooSmall { // no room to ask
+	if m.layout.TooSmall { // no room for the question
 		m.complain("not restarted: the terminal is too small for the question")
 		return nil
 	}
@@ -34,7 +34,7 @@ func (m *Model) restart() tea.Cmd {
 	return nil
 }
 
-// lost is what a restart gives up; nothing before the first iteration.
+// lost describes what a restart discards, nil before the first iteration.
 func (m *Model) lost() []string {
 	s := m.snap
 	if s == nil || s.Index == 0 {
@@ -47,11 +47,10 @@ func (m *Model) lost() []string {
 	return lost
 }
 
-// answerRestart takes the key after the question; every other one than these leaves the
-// run as it is.
+// answerRestart handles the key that answers the question; any other key keeps the run.
 func (m *Model) answerRestart(key string) tea.Cmd {
 	switch key {
-	case "R": // held down or pressed twice, it must not lose the run
+	case "R": // held down or pressed twice, it must not discard the run
 	case "y", "Y":
 		m.restarting = false
 		m.startAgain()
@@ -70,7 +69,7 @@ func (m *Model) answerRestart(key string) tea.Cmd {
 	return nil
 }
 
-// startAgain asks the run to begin again. What became of it comes from the run.
+// startAgain restarts the run. The run reports the outcome.
 func (m *Model) startAgain() {
 	if err := m.powers.Restarter.Restart(); err != nil {
 		m.complain("not restarted: " + err.Error())
@@ -79,7 +78,7 @@ func (m *Model) startAgain() {
 	m.say("restarting from the first weights of the seed …")
 }
 
-// waiting are the settings that wait for the next run, as people say them.
+// waiting returns the settings that wait for the next run, formatted for display.
 func (m *Model) waiting() []string {
 	if m.snap == nil {
 		return nil
@@ -94,7 +93,7 @@ func (m *Model) waiting() []string {
 	return list
 }
 
-// restartQuestion is the question as a box of lines.
+// restartQuestion returns the lines of the question.
 func (m *Model) restartQuestion() []string {
 	w := min(64, m.layout.W-4)
 	lines := []string{"Restart? What this run has is lost:"}

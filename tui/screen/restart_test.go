@@ -17,7 +17,7 @@ import (
 
 func seen(m *Model) string { return ansi.Strip(m.View().Content) }
 
-// A restart says what it gives up and what the next run has, at every size.
+// A restart states what is lost and what the next run has, at every size.
 func TestARestartSaysWhatIsLost(t *testing.T) {
 	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
 		s := whole(t)
@@ -43,7 +43,7 @@ func TestARestartSaysWhatIsLost(t *testing.T) {
 	}
 }
 
-// The question goes with what it asks about.
+// The question closes once there is nothing left to lose.
 func TestTheQuestionBeforeARestartGoesWithTheRestart(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "R")
@@ -59,7 +59,7 @@ func TestTheQuestionBeforeARestartGoesWithTheRestart(t *testing.T) {
 	}
 }
 
-// Where no run is left nothing is restarted, and the answer says so, without a question.
+// If no run is left, nothing is restarted, and the answer says so without a question.
 func TestARestartOfARunThatIsGoneSaysSo(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Failed())
 	r.Gone = errors.New("the run is over for good")
@@ -74,7 +74,7 @@ func TestARestartOfARunThatIsGoneSaysSo(t *testing.T) {
 	}
 }
 
-// What the run refuses later is the answer to the key that asked for it.
+// A later refusal by the run is shown as the answer to the key.
 func TestARefusalThatComesLaterIsTold(t *testing.T) {
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	press(m, "R", "R", "y")
@@ -86,8 +86,8 @@ func TestARefusalThatComesLaterIsTold(t *testing.T) {
 	}
 }
 
-// Settings of the start are changed in the pane, stand as pending, are undone, and do not
-// touch what the run has.
+// Settings that need a restart can be changed in the pane, are shown as pending, can be undone,
+// and do not affect the run.
 func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		s := whole(t)
@@ -123,10 +123,10 @@ func TestSettingsOfTheStartWaitInThePane(t *testing.T) {
 	}
 }
 
-// Live keys count from what the run has, beside what waits for the next.
+// Live keys start from the run's value, independently of what waits for the next.
 func TestLiveKeysGoOnBesideWhatWaits(t *testing.T) {
 	s := whole(t)
-	next := tuitest.Having(s.Settings, "radius", "24", "measurement_cache", "false") // as a snapshot between two may have it
+	next := tuitest.Having(s.Settings, "radius", "24", "measurement_cache", "false") // possible in an intermediate snapshot
 	s.Next = &next
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 	press(m, "m")
@@ -135,8 +135,8 @@ func TestLiveKeysGoOnBesideWhatWaits(t *testing.T) {
 	}
 }
 
-// A picture is read before it is asked for: one that cannot be is wrong where it was
-// written, and one that is pasted and read waits for the next run.
+// A picture is read before it is requested: an unreadable one is marked invalid where it was
+// typed, and one that was pasted and read waits for the next run.
 func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	m, r := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
@@ -181,7 +181,7 @@ func TestAPictureIsReadWhenItIsWritten(t *testing.T) {
 	}
 }
 
-// A value of an object that an image outdoes says so.
+// Setting an object that is overridden by an image says so.
 func TestAnObjectBesideAnImageSaysWhichWins(t *testing.T) {
 	s := whole(t)
 	tuitest.Set(s, "image", "europa.png")

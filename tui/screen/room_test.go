@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// rich is a run with everything that panes can show.
+// rich returns a run with everything that panes can show.
 func rich(t testing.TB) *profiles.Snapshot {
 	s, l, a := tuitest.Eventful(), tuitest.Layered(), ablated(t, true)
 	s.Layers, s.Roofs, s.Recent, s.Trends, s.Clock = l.Layers, l.Roofs, l.Recent, l.Trends, l.Clock
@@ -21,8 +21,8 @@ func rich(t testing.TB) *profiles.Snapshot {
 	return s
 }
 
-// everyScreen draws every arrangement, every pane among others and alone, in every view,
-// of runs in every state, and hands each frame over.
+// everyScreen draws every arrangement, and every pane among others and zoomed, in every view, for
+// runs in every state, and passes each frame to see.
 func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 	t.Helper()
 	runs := map[string]*profiles.Snapshot{
@@ -63,7 +63,7 @@ func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 	}
 }
 
-// A large screen has room for every sentence: nothing is cut in any pane, view or state.
+// A large screen has room for all text: nothing is cut in any pane, view or state.
 func TestALargeScreenCutsNoText(t *testing.T) {
 	seen := map[string]bool{}
 	everyScreen(t, 200, 60, func(where, frame string) {
@@ -78,8 +78,8 @@ func TestALargeScreenCutsNoText(t *testing.T) {
 	})
 }
 
-// What a large screen shows of effects: medians, numbers of iterations, PSNR, interval
-// and the forest beside them, also among all other panes.
+// A large screen shows all of an effect: medians, numbers of iterations, PSNR, interval and
+// forest plot, even among all other panes.
 func TestALargeScreenShowsAllOfEffects(t *testing.T) {
 	for _, name := range []string{"everything", "timing", "memory"} {
 		m, _ := screen(t, 200, 60, Options{}, colorprofile.ANSI256)
@@ -116,7 +116,7 @@ func TestALargeScreenShowsAllOfAnAblation(t *testing.T) {
 	}
 }
 
-// emptyRows are the rows of a pane that has the whole screen in which nothing stands.
+// emptyRows returns the number of empty rows of a zoomed pane.
 func emptyRows(frame string) (n int) {
 	for _, line := range strings.Split(frame, "\n") {
 		if strings.Trim(line, "│ ") == "" {

@@ -12,20 +12,20 @@ import (
 	"prismtop/tui/words"
 )
 
-// nameOf is a setting's name in this run.
+// nameOf returns a setting's name in this run.
 func (m *Model) nameOf(key string) string { return words.SettingName(m.keys.table, key) }
 
-// textOf is a value of a setting as people say it here.
+// textOf formats a setting's value for display.
 func (m *Model) textOf(key, value string) string {
 	return words.SettingText(m.keys.table, key, value, m.options.Cores)
 }
 
-// wishLife is how long a wish stands for a setting of a run that goes on and
-// does not report it.
+// wishLife is how long a requested value is shown if the run does not report it, unless the run
+// is paused.
 const wishLife = 2 * time.Second
 
-// wishes are settings that were asked for and are not in force yet, so that a
-// key pressed twice counts from what the first press asked.
+// wishes are requested settings that are not in force yet, so that pressing a key twice starts
+// from the first request.
 type wishes map[string]wish
 
 type wish struct {
@@ -33,8 +33,8 @@ type wish struct {
 	at    time.Time
 }
 
-// settle forgets the wishes that came true, and those that a run which does not stand
-// paused has not fulfilled in time.
+// settle removes the wishes that are fulfilled, and those that a run that is not paused has not
+// fulfilled in time.
 func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	for key, v := range w {
 		current, _ := settingValue(s, key)
@@ -47,11 +47,11 @@ func (w wishes) settle(s *profiles.Snapshot, now time.Time) {
 	}
 }
 
-// rateSeries is the learning rate in use.
+// rateSeries is the series of the learning rate in use.
 const rateSeries = "learning_rate"
 
-// settingValue is a setting's value in a snapshot, as text. The learning rate is
-// the one in use: a schedule may have lowered it.
+// settingValue returns a setting's value in a snapshot, as text. The learning rate is the one in
+// use, which a schedule may have lowered.
 func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 	if s == nil {
 		return "", false
@@ -65,8 +65,7 @@ func settingValue(s *profiles.Snapshot, key string) (string, bool) {
 	return value, value != ""
 }
 
-// value is a setting's value as asked for or in force; pending says that it is
-// not in force yet.
+// value returns a setting's requested value; pending reports that it is not in force yet.
 func (m *Model) value(key string) (value string, pending bool) {
 	if w, ok := m.wishes[key]; ok {
 		return w.value, true
@@ -82,7 +81,7 @@ func (m *Model) value(key string) (value string, pending bool) {
 	return value, false
 }
 
-// set asks the run for a setting and says so, or says why not.
+// set requests a setting and reports the change or the error.
 func (m *Model) set(key, value string) {
 	if m.snap == nil {
 		m.say("the run has not begun yet")
@@ -97,7 +96,7 @@ func (m *Model) set(key, value string) {
 	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
 }
 
-// when follows the change of settings that waits for a restart.
+// when returns text to append to a change of settings that waits for a restart.
 func (m *Model) when(keys ...string) string {
 	if words.Ended(m.snap.State) {
 		return m.nextRun()
@@ -118,15 +117,15 @@ func (m *Model) when(keys ...string) string {
 	return ""
 }
 
-// nextRun follows a change that waits for the next run.
+// nextRun returns text to append to a change that waits for the next run.
 func (m *Model) nextRun() string { return m.withRestart(", for the next run", ": R starts it") }
 
-// changeText is a change in words.
+// changeText describes a change.
 func (m *Model) changeText(key, before, after string) string {
 	return fmt.Sprintf("%s: %s → %s", m.nameOf(key), m.textOf(key, before), m.textOf(key, after))
 }
 
-// caution is what a value of a setting does not do here, to follow its change.
+// caution returns a warning to append to a change whose value has a limited effect here.
 func (m *Model) caution(key, value string) string {
 	if key == "amp" {
 		if why := words.Emulated(m.snap, value); why != "" {
@@ -145,8 +144,8 @@ func (m *Model) caution(key, value string) string {
 	return ""
 }
 
-// unfused says why the optimiser runs apart though it should be fused; "" where it
-// does not.
+// unfused returns why the optimiser runs separately although it should be fused, "" if it does
+// not.
 func (m *Model) unfused() string {
 	if amp, _ := m.value("amp"); amp == "fp16" {
 		return "not under fp16, which checks all gradients first"
@@ -160,7 +159,7 @@ func (m *Model) flip(key string) {
 	m.set(key, strconv.FormatBool(value != "true"))
 }
 
-// cycle goes to the next of some values.
+// cycle switches to the next of the given values.
 func (m *Model) cycle(key string, values ...string) {
 	value, _ := m.value(key)
 	for i, v := range values {
@@ -176,7 +175,7 @@ func (m *Model) cycle(key string, values ...string) {
 func (m *Model) scaleRate(factor float64) {
 	value, _ := m.value("learning_rate")
 	if m.snap != nil && words.Ended(m.snap.State) {
-		value = m.asked("learning_rate") // not what a schedule left
+		value = m.asked("learning_rate") // not the one lowered by a schedule
 	}
 	v, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(v > 0) {
@@ -186,7 +185,7 @@ func (m *Model) scaleRate(factor float64) {
 	m.set("learning_rate", words.FormatRate(v*factor))
 }
 
-// moreThreads changes the number of threads; 0, one per core, counts as so many.
+// moreThreads changes the number of threads, starting from the number of cores if it is 0.
 func (m *Model) moreThreads(by int) {
 	n := m.threads() + by
 	if n < 1 {
@@ -201,7 +200,7 @@ func (m *Model) moreThreads(by int) {
 	m.set(settings.Threads, strconv.Itoa(n))
 }
 
-// mostThreads is how many threads for each processor a key goes up to.
+// mostThreads is the maximum number of threads per processor that a key sets.
 const mostThreads = 2
 
 func (m *Model) threads() int {

@@ -12,16 +12,16 @@ import (
 	"prismtop/tui/words"
 )
 
-// status is a line for the user that stays for some seconds.
+// status is a temporary message to the user.
 type status struct {
 	text  string
-	brief []string // shorter versions of it, the longest first
+	brief []string // shorter versions, longest first
 	bad   bool
-	news  bool // of the run, not an answer to the user
+	news  bool // about the run, not an answer to the user
 	until time.Time
 }
 
-// How long a status stays, and how long of that news do not replace an answer.
+// How long a status is shown, and how long of that news does not replace an answer.
 const (
 	statusLife = 5 * time.Second
 	answerLife = 2 * time.Second
@@ -31,8 +31,8 @@ func (m *Model) say(s string) {
 	m.status = status{text: visible.Text(s), until: m.now().Add(statusLife)}
 }
 
-// sayOne says the longest of some versions of an answer that the footer has room for; the
-// first is the longest.
+// sayOne shows the longest version of an answer that fits in the footer; texts are ordered from
+// longest to shortest.
 func (m *Model) sayOne(texts ...string) {
 	m.say(texts[0])
 	for _, text := range texts[1:] {
@@ -44,8 +44,8 @@ func (m *Model) complain(s string) {
 	m.status = status{text: visible.Text(s), bad: true, until: m.now().Add(statusLife)}
 }
 
-// news shows what is new of the run, which the log keeps: not over a refusal, nor
-// over a fresh answer, unless that announces more: then the news are the answer.
+// news shows news of the run, which the log also keeps. It does not replace an error or a recent
+// answer, unless that answer announced more: then the news becomes the answer.
 func (m *Model) news(text string) {
 	left := m.status.until.Sub(m.now())
 	unread := m.status.text != "" && !m.status.news && left > statusLife-answerLife
@@ -63,8 +63,7 @@ func (s *status) expire(now time.Time) {
 	}
 }
 
-// statusLine is the answer to a key, or what is new of the run, as long as it stays: in w
-// cells where that can be.
+// statusLine returns the current status, in a version that fits in w cells if there is one.
 func (m *Model) statusLine(w int) (string, theme.Style) {
 	if m.status.bad {
 		return m.status.text, theme.Bad
@@ -72,8 +71,7 @@ func (m *Model) statusLine(w int) (string, theme.Style) {
 	return words.FittingOrLast(w, append([]string{m.status.text}, m.status.brief...)...), theme.Warn
 }
 
-// changedNext are the settings that were changed since the run was over, with their
-// values for the next.
+// changedNext returns the settings changed since the run ended, with their values for the next.
 func (m *Model) changedNext() []string {
 	next := words.NextSettings(m.snap)
 	if next == nil {
@@ -88,7 +86,7 @@ func (m *Model) changedNext() []string {
 	return changed
 }
 
-// overhear takes what others printed beside the screen into the log, and says whether
+// overhear moves text that other code printed to the terminal into the log, and reports whether
 // there was any.
 func (m *Model) overhear() bool {
 	if m.stray == nil {
@@ -114,10 +112,10 @@ func (m *Model) overhear() bool {
 	return true
 }
 
-// maxPrinted bounds what is kept of what others printed.
+// maxPrinted is the maximum number of such lines kept.
 const maxPrinted = 200
 
-// withPrinted is a snapshot whose log also holds what others printed.
+// withPrinted returns a snapshot whose log includes text printed by other code.
 func (m *Model) withPrinted(s *profiles.Snapshot) *profiles.Snapshot {
 	if len(m.printed) == 0 {
 		return s

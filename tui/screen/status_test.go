@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// What a file's name or a library says is written out on the screen.
+// Control characters in file names and library messages are escaped on the screen.
 func TestNothingThatIsSaidSteersTheScreen(t *testing.T) {
 	const name, shown = "x\x1b[2J\u202e\n.png", `x\x1b[2J\u202e\n.png`
 	s := tuitest.Failed()
@@ -34,7 +34,7 @@ func TestNothingThatIsSaidSteersTheScreen(t *testing.T) {
 	see("not saved: " + shown)
 }
 
-// News of the run wait until an answer to a key was there to be read.
+// News of the run waits until the answer to a key has been shown long enough to read.
 func TestNewsDoNotReplaceAFreshAnswer(t *testing.T) {
 	at := time.Unix(1e9, 0)
 	first := tuitest.Running()

@@ -10,10 +10,9 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// This file is what the screen makes of what its terminal can do: pictures that it draws, its
-// colours, and the bandwidth of the way to it.
+// This file applies the terminal's capabilities: pictures, colours and bandwidth.
 
-// hear takes an answer of the terminal, or leaves the screen as it is.
+// hear handles a possible answer of the terminal.
 func (m *Model) hear(msg tea.Msg) tea.Cmd {
 	cmd, changed := m.graphics.Hear(msg, m.layout.W, m.layout.H)
 	if changed {
@@ -26,7 +25,7 @@ func (m *Model) hear(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// redrawPictured draws the panes anew that draw pictures.
+// redrawPictured redraws the panes with pictures.
 func (m *Model) redrawPictured() {
 	for _, p := range m.panes {
 		if _, ok := p.(pane.Pictured); ok {
@@ -35,15 +34,15 @@ func (m *Model) redrawPictured() {
 	}
 }
 
-// redrawPictures gives the terminal its pictures again, after it lost them.
+// redrawPictures sends all pictures again after the terminal has lost them.
 func (m *Model) redrawPictures() {
 	m.graphics.Forget()
 	m.redrawPictured()
 	m.stale = true
 }
 
-// sendPictures adds to cmd what the terminal is to hold, and tells the output
-// what it must be told to forget at the end.
+// sendPictures adds the pictures to be sent to cmd, and sets the sequences that delete them at
+// the end.
 func (m *Model) sendPictures(cmd tea.Cmd) tea.Cmd {
 	send := m.graphics.Send()
 	if send == nil {
@@ -55,7 +54,7 @@ func (m *Model) sendPictures(cmd tea.Cmd) tea.Cmd {
 	return tea.Batch(cmd, send)
 }
 
-// deepen takes the terminal's answer that it has 24-bit colours.
+// deepen handles the terminal's answer that it supports 24-bit colours.
 func (m *Model) deepen(capability string) {
 	if terminal.MeansTrueColour(capability) && m.ground.Profile != colorprofile.TrueColor && !m.options.NoColor {
 		m.ground.Profile = colorprofile.TrueColor
@@ -63,7 +62,7 @@ func (m *Model) deepen(capability string) {
 	}
 }
 
-// cycleColours chooses the next colours.
+// cycleColours selects the next colours.
 func (m *Model) cycleColours() {
 	m.colours = m.colours.Next()
 	m.keep.Theme = m.colours.String()
@@ -75,7 +74,7 @@ func (m *Model) cycleColours() {
 	m.say(text)
 }
 
-// budgetPictures tells the panes of pictures what they may take now.
+// budgetPictures sets the current bandwidth limit of the panes with pictures.
 func (m *Model) budgetPictures() {
 	if in := m.pace.InForce(m.now()); in != m.pictured {
 		m.budgetPicturesFor(in)
@@ -92,7 +91,7 @@ func (m *Model) budgetPicturesFor(b terminal.Bandwidth) {
 	m.stale = true
 }
 
-// cycleBandwidth chooses the next bandwidth.
+// cycleBandwidth selects the next bandwidth.
 func (m *Model) cycleBandwidth() {
 	chosen := m.pace.Chosen().Next()
 	m.pace.Choose(chosen)

@@ -14,7 +14,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// bound is a run whose threshold belongs to its loss, as a run binds it.
+// bound returns a run whose threshold is bound to its loss.
 func bound(t *testing.T) *profiles.Snapshot {
 	s := whole(t)
 	s.Settings = s.Settings.Settled()
@@ -23,8 +23,8 @@ func bound(t *testing.T) *profiles.Snapshot {
 
 func find(m *Model, key string) { settingsIn(m).Select(key) }
 
-// The key that suspends the threshold says so, as do the Loss pane and the settings, until
-// the loss is back.
+// The answer to the key that suspends the threshold says so, as do the Loss pane and the settings
+// pane until the loss is restored.
 func TestASuspendedThresholdIsSaidEverywhere(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
@@ -64,8 +64,8 @@ func TestASuspendedThresholdIsSaidEverywhere(t *testing.T) {
 	}
 }
 
-// T and t of a suspended threshold ask for a number of the loss in use, and undo gives the
-// other loss its own back.
+// T and t with a suspended threshold ask for a number for the loss in use, and undo restores that
+// of the other loss.
 func TestASuspendedThresholdIsWrittenAnew(t *testing.T) {
 	for _, key := range []string{"T", "t"} {
 		s := bound(t)
@@ -110,11 +110,11 @@ func TestAThresholdOfNeverIsWritten(t *testing.T) {
 	}
 }
 
-// Keys pressed before the run answers count from what was asked for.
+// Keys pressed before the run responds start from the requested values.
 func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	s := bound(t)
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	press(m, "k", "T") // suspended before the run says so
+	press(m, "k", "T") // suspended before the run reports it
 	p := settingsIn(m)
 	if !p.Editing() {
 		t.Fatalf("T called %q", r.Called())
@@ -133,7 +133,7 @@ func TestThresholdsOfLossesThatAreAskedFor(t *testing.T) {
 	}
 }
 
-// A bookmark brings its loss and its threshold together, in force or not, and back.
+// A bookmark restores its loss together with its threshold, suspended or not, and switches back.
 func TestBookmarksKeepWhoseTheThresholdIs(t *testing.T) {
 	s := bound(t)
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
@@ -154,7 +154,7 @@ func TestBookmarksKeepWhoseTheThresholdIs(t *testing.T) {
 	}
 }
 
-// While initialising another loss changes nothing, so the threshold stands.
+// During the initialisation another loss changes nothing, so the threshold remains.
 func TestTheInitialisationKeepsItsThreshold(t *testing.T) {
 	s := bound(t)
 	s.Kind = prism.KindInitialisation

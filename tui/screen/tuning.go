@@ -11,21 +11,20 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is how the screen asks the run for settings: one or several at a
-// time, and by steps of a size that fits each.
+// This file requests settings from the run, singly or together, and in steps suited to each.
 
 var (
 	errNotBegun = errors.New("the run has not begun yet")
 	errReadOnly = errors.New("the settings of this run cannot be changed from here")
 )
 
-// ask asks the run for settings, all before one iteration, and remembers what
-// they were, to be undone. Those that are as wanted already are left out.
+// ask requests settings, all before the same iteration, and records the previous values of those
+// that change for undo.
 func (m *Model) ask(sets ...settings.Assignment) error {
 	return m.request(sets, true)
 }
 
-// request is ask, of which undo need not know.
+// request is ask with the undo record optional.
 func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 	if m.snap == nil {
 		return errNotBegun
@@ -39,7 +38,7 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 		return err
 	}
 	now := m.now()
-	if w, ok := m.wishes[words.ThresholdKey]; ok { // which another loss may suspend
+	if w, ok := m.wishes[words.ThresholdKey]; ok { // another loss may suspend it
 		m.wishes[words.ThresholdKey] = wish{after.Get(words.ThresholdKey), w.at}
 	}
 	for _, a := range sets {
@@ -56,9 +55,9 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 	return nil
 }
 
-// asTheRunSays is all settings after a change, and the change with the values as the run will
-// report them, so that what was asked for is known again. Those that are wrong are left for
-// the run to refuse.
+// asTheRunSays returns all settings after a change, and the change with the values as the run
+// will report them, so that fulfilled requests are recognised. Invalid values are left for the
+// run to reject.
 func asTheRunSays(before settings.Values, sets []settings.Assignment) (settings.Values, []settings.Assignment) {
 	wrong, after := map[string]bool{}, before
 	for _, a := range sets {
@@ -76,7 +75,7 @@ func asTheRunSays(before settings.Values, sets []settings.Assignment) (settings.
 	return after, out
 }
 
-// wanted is all settings as asked for; without a run those that it is to start with.
+// wanted returns all settings as requested; before the run begins, those it will start with.
 func (m *Model) wanted() settings.Values {
 	if m.snap == nil {
 		return m.options.Settings
@@ -89,13 +88,13 @@ func (m *Model) wanted() settings.Values {
 	}
 	all = all.Settled()
 	for key, w := range m.wishes {
-		all, _ = all.Set(key, w.value) // the run has taken it
+		all, _ = all.Set(key, w.value) // the run has already accepted it
 	}
 	return all.Settled()
 }
 
-// asked is a setting as asked for, else as the settings have it, of a run that is over
-// those of the next; the learning rate is not the one that a schedule left.
+// asked returns a setting's requested value, by default its present one, or that of the next run
+// if the run is over. The learning rate is the setting, not the one lowered by a schedule.
 func (m *Model) asked(key string) string {
 	if w, ok := m.wishes[key]; ok {
 		return w.value
@@ -103,14 +102,14 @@ func (m *Model) asked(key string) string {
 	switch {
 	case m.snap == nil:
 		return ""
-	case key == words.ThresholdKey: // which a wish for another loss suspends
+	case key == words.ThresholdKey: // a request for another loss may suspend it
 		return m.wanted().Get(key)
 	}
 	return words.SettingsAsked(m.snap, key).Get(key)
 }
 
-// nudge changes a setting by one step up or down: a switch flips, a choice goes
-// round, a number goes to its next value.
+// nudge changes a setting by one step up or down: a switch flips, a choice cycles, a number goes
+// to its next value.
 func (m *Model) nudge(key string, up bool) {
 	k, ok := m.keys.table.Lookup(key)
 	switch {
@@ -151,7 +150,7 @@ func reversed(list []string) []string {
 	return out
 }
 
-// scale doubles or halves a number within its bounds.
+// scale doubles or halves a number within its range.
 func (m *Model) scale(k *settings.Key, up bool) {
 	value, _ := m.value(k.Name)
 	v, err := strconv.ParseFloat(value, 64)
@@ -179,7 +178,7 @@ func (m *Model) scale(k *settings.Key, up bool) {
 	m.set(k.Name, text)
 }
 
-// nextSeed goes to the seed after or before.
+// nextSeed goes to the next or previous seed.
 func (m *Model) nextSeed(up bool) {
 	seed, err := strconv.ParseUint(m.asked(settings.Seed), 10, 64)
 	switch {
@@ -196,10 +195,11 @@ func (m *Model) nextSeed(up bool) {
 	m.set(settings.Seed, strconv.FormatUint(seed, 10))
 }
 
-// maxUnits is the setting of how many units of work, such as samples, end the run.
+// maxUnits returns the setting that limits a run's units of work, such as samples.
 func (m *Model) maxUnits() string { return settings.MaxUnits(m.snap.Run.Schema.Unit.Many) }
 
-// moreUnits moves the unit after which the run ends; 0 is the last of all passes.
+// moreUnits changes the number of units after which the run ends; 0 means all units of all
+// passes.
 func (m *Model) moreUnits(up bool) {
 	key, most, all := m.maxUnits(), 0, m.snap.Run.AllUnits()
 	if v, err := strconv.Atoi(m.asked(key)); err == nil {
@@ -228,7 +228,7 @@ func (m *Model) moreUnits(up bool) {
 // weights are the settings of the composite loss, which sum to 1.
 var weights = []string{"composite_l1", "composite_l2", "composite_ssim"}
 
-// shiftWeight moves one weight by so much.
+// shiftWeight changes one weight by the given amount.
 func (m *Model) shiftWeight(key string, by float64) {
 	v, _ := strconv.ParseFloat(m.asked(key), 64)
 	v = min(max(math.Round((v+by)*20)/20, 0), 1)
@@ -240,8 +240,8 @@ func (m *Model) shiftWeight(key string, by float64) {
 	m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
 }
 
-// share gives one weight a value and what is left to the other two, as their
-// present values divide it: the three change together, because they sum to 1.
+// share sets one weight and divides the rest between the other two in proportion to their present
+// values. The three change together because they sum to 1.
 func (m *Model) share(key string, v float64) []settings.Assignment {
 	rest := 0.0
 	for _, w := range weights {

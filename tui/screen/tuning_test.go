@@ -30,7 +30,7 @@ var (
 	leftKey  = tea.KeyPressMsg{Code: tea.KeyLeft}
 )
 
-// obeyed is the run's next snapshot, with everything in force that it was asked.
+// obeyed returns the run's next snapshot, with all requests in force.
 func obeyed(m *Model, s *profiles.Snapshot) *profiles.Snapshot {
 	next := *s
 	next.Settings = next.Settings.Settled()
@@ -45,7 +45,7 @@ func obeyed(m *Model, s *profiles.Snapshot) *profiles.Snapshot {
 	return &next
 }
 
-// whole is a running run whose settings are a preset's, so that every one is valid.
+// whole returns a running run with the settings of a preset, all of which are valid.
 func whole(t testing.TB) *profiles.Snapshot {
 	t.Helper()
 	s := tuitest.Running()
@@ -89,7 +89,7 @@ func TestTuningKeysAskTheRun(t *testing.T) {
 	}
 }
 
-// The weights of the composite loss sum to 1: one of them moves all three, at once.
+// The weights of the composite loss sum to 1: changing one changes all three together.
 func TestWeightsChangeTogether(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, "W", "ctrl+u", "0", ".", "5", "enter")
@@ -120,7 +120,7 @@ func TestEveryLiveSettingHasAKeyAndARow(t *testing.T) {
 		for _, key := range strings.Fields(keys) {
 			m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 			press(m, key)
-			if m.focus == idSettings { // it is to be written
+			if m.focus == idSettings { // a value is to be typed
 				p := settingsIn(m)
 				if !p.Editing() || p.Selected() != k.Name {
 					t.Errorf("%s opens %q", key, p.Selected())
@@ -170,8 +170,8 @@ func TestSettingsPaneSelectsAndChanges(t *testing.T) {
 	}
 }
 
-// A wrong value stays to be mended, with the key named and what would be right;
-// keys of the screen are letters while a value is written.
+// An invalid value stays for correction, with the key and the valid values shown; keys of the
+// screen are letters while a value is typed.
 func TestAWrongValueSaysWhatWouldBeRight(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
@@ -212,7 +212,7 @@ func TestUndoGoesBackOneChangeAfterAnother(t *testing.T) {
 	s = obeyed(m, s)
 	press(m, ".", "3", ".", "4")
 	s = obeyed(m, s)
-	s.Run.PriorStarts++ // a restart keeps the settings, and the way back
+	s.Run.PriorStarts++ // a restart keeps the settings and the undo history
 	m.Update(snapshotMsg{s})
 	var said []string
 	for range 3 {
@@ -257,18 +257,18 @@ func TestBookmarksFlipBetweenTwoConfigurations(t *testing.T) {
 			t.Errorf("press %d called %q, want %q", i+1, calls[len(calls)-1], want)
 		}
 	}
-	press(m, "u") // all of it at once
+	press(m, "u") // all changes together
 	if calls := r.Called(); !strings.HasPrefix(calls[len(calls)-1], "SetMany measurement_cache=false") {
 		t.Errorf("undo called %q", calls[len(calls)-1])
 	}
 	before := len(r.Called())
-	press(m, "b", "m", "2") // another key lets go
+	press(m, "b", "m", "2") // another key cancels
 	if got := r.Called(); len(got) != before+1 || m.bookmarks[1] != nil {
 		t.Errorf("called %q", got[before:])
 	}
 }
 
-// ablated is a run with an ablation under way, or ended.
+// ablated returns a run with an ablation, under way or ended.
 func ablated(t testing.TB, running bool) *profiles.Snapshot {
 	s := whole(t)
 	inf := math.Inf(1)
@@ -297,8 +297,8 @@ func ablated(t testing.TB, running bool) *profiles.Snapshot {
 	return s
 }
 
-// While an ablation switches them, the screen shows the user's settings, and keys
-// count from those.
+// While an ablation switches settings, the screen shows the user's settings, and keys start from
+// those.
 func TestKeysCountFromTheUsersSettingsDuringAnAblation(t *testing.T) {
 	s := ablated(t, true)
 	tuitest.Set(s, "measurement_cache", "false", "amp", "fp16")
@@ -364,11 +364,11 @@ func TestTuningPanesHoldEverySize(t *testing.T) {
 	}
 }
 
-// However a value is written, the run's way of writing it is known again.
+// However a value is typed, it is recognised in the form in which the run reports it.
 func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 	s := whole(t)
 	m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
-	for range 12 { // the threshold becomes smaller than is written out
+	for range 12 { // the threshold becomes smaller than it is displayed
 		press(m, "t")
 	}
 	press(m, ",")
@@ -385,7 +385,7 @@ func TestWhatWasAskedForIsKnownAgain(t *testing.T) {
 	}
 }
 
-// A key at the end of a setting's range asks for nothing and says so.
+// A key at the end of a setting's range requests nothing and says so.
 func TestANumberAtTheEndOfItsRangeStays(t *testing.T) {
 	for value, key := range map[int]string{1: "[", math.MaxInt32: "]"} {
 		s := whole(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Keys that mean something elsewhere are not taken into a number: the answer says where they
-// went instead of letting the user believe that they did what they usually do.
+// Keys with a meaning elsewhere are rejected in a number: the answer explains it, so that the
+// user does not believe that they had their usual effect.
 func TestANumberTakesNoLetters(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, "Z", "k", "R", "space", "2", "5", "q", "enter")
@@ -21,8 +21,8 @@ func TestANumberTakesNoLetters(t *testing.T) {
 	}
 }
 
-// A key without a meaning is answered, so that the answer to the key before does not seem to
-// be its own.
+// A key without a meaning gets an answer, so that the previous answer is not mistaken for its
+// own.
 func TestAKeyWithoutAMeaningIsAnswered(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, "m", "r")

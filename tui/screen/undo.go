@@ -8,14 +8,14 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// This file is the ways back to other settings: nine bookmarks, to flip between two
-// configurations, and u, which undoes the last change, again the one before. They last as long
-// as the screen, so they outlive a restart of the run.
+// This file restores earlier settings: by nine bookmarks, which switch between two
+// configurations, and by u, which undoes the last change, then the ones before it. Both last as
+// long as the screen, and therefore survive a restart of the run.
 
-// bookmark is the live settings as they were stored.
+// bookmark holds stored live settings.
 type bookmark struct {
 	values map[string]string
-	// before is what applying it changed, to flip back; empty before that.
+	// before holds the values replaced by applying it, to switch back; empty until then.
 	before []settings.Assignment
 }
 
@@ -52,8 +52,8 @@ func (m *Model) store(slot int) {
 	m.say(fmt.Sprintf("bookmark %d keeps the present settings: %d applies them, and again goes back", slot, slot))
 }
 
-// apply applies a bookmark, all settings before one iteration; where it is in
-// force already it goes back to what was before it.
+// apply applies a bookmark, all settings before the same iteration. If it is already in force, it
+// restores the settings before it.
 func (m *Model) apply(slot int) {
 	b := m.bookmarks[slot-1]
 	if b == nil {
@@ -86,8 +86,7 @@ func (m *Model) apply(slot int) {
 	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.thresholdText(all)+m.when(), cut)
 }
 
-// differing are the bookmark's settings that are not in force, in the order of
-// the table of settings.
+// differing returns the bookmark's settings that are not in force, in the order of the table.
 func (m *Model) differing(b *bookmark) []settings.Assignment {
 	var sets []settings.Assignment
 	for _, k := range m.keys.table.Keys() {
@@ -98,16 +97,16 @@ func (m *Model) differing(b *bookmark) []settings.Assignment {
 	return slices.Clip(sets)
 }
 
-// flip is one setting of a change that was asked for.
+// flip is the change of one setting in a request.
 type flip struct{ key, before, after string }
 
-// undoStep is what was asked for at once.
+// undoStep is the changes of one request.
 type undoStep []flip
 
-// history is what can be undone, oldest first.
+// history holds the changes that can be undone, oldest first.
 type history struct{ steps []undoStep }
 
-// maxHistory bounds it.
+// maxHistory is the maximum length of a history.
 const maxHistory = 256
 
 func (h *history) push(s undoStep) {
@@ -126,8 +125,7 @@ func (h *history) push(s undoStep) {
 	}
 }
 
-// undo asks for the settings as they were before the last change that is not
-// undone yet.
+// undo requests the settings before the last change that has not been undone yet.
 func (m *Model) undo() {
 	n := len(m.history.steps)
 	if n == 0 {

@@ -14,7 +14,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// paneScreen is a screen with the keys in a pane, which has the whole of it.
+// paneScreen returns a screen with a focused, zoomed pane.
 func paneScreen(t *testing.T, id layout.Pane, w, h int, o Options, p colorprofile.Profile, s *profiles.Snapshot) *Model {
 	t.Helper()
 	m, _ := screen(t, w, h, o, p, s)
@@ -53,8 +53,8 @@ func TestGoldenPicturesAndKspace(t *testing.T) {
 	}
 }
 
-// Every view, way of drawing and colour map holds the screen at every size, also
-// without a truth and with one of another size.
+// Every view, drawing method and colour map keeps the frame valid at every size, even without a
+// truth or with one of another size.
 func TestEveryViewHoldsTheScreen(t *testing.T) {
 	odd := tuitest.Running()
 	odd.Pictures[prism.PictureTruth] = &profiles.Picture{Width: 5, Height: 3, Pixels: make([]float32, 15)}

@@ -9,15 +9,15 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// A cache that is off and one that is not asked have one word each, at every size and in
-// both views.
+// A cache that is off and one without lookups have one term each, at every size and in both
+// views.
 func TestACacheIsOffOrNotAsked(t *testing.T) {
 	s := tuitest.Running()
 	for id := range s.Caches {
 		s.Caches[id] = profiles.CacheView{CacheCounters: profiles.CacheCounters{Enabled: true}}
 	}
 	s.Caches[prism.CacheMasks].Enabled = false
-	rested := tuitest.Running() // asked once, and not recently
+	rested := tuitest.Running() // not used recently
 	for id := range rested.Caches {
 		rested.Caches[id].RecentN, rested.Caches[id].Enabled = 0, true
 	}
@@ -32,7 +32,7 @@ func TestACacheIsOffOrNotAsked(t *testing.T) {
 			}
 			text := frame(s)
 			if key == "v" && size[1] == 5 {
-				continue // which scrolls
+				continue // the pane scrolls
 			}
 			if !strings.Contains(text, "not asked") || !strings.Contains(text, "off") {
 				t.Errorf("%v %s: neither off nor not asked:\n%s", size, key, text)

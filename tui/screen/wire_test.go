@@ -27,7 +27,7 @@ func TestAFrameThatChangesNothingSendsNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkFrame is what the output adds to a frame in which every pane changed.
+// BenchmarkFrame measures the output's share of a frame in which every pane has changed.
 func BenchmarkFrame(b *testing.B) {
 	m, _ := screen(b, 120, 40, Options{}, colorprofile.ANSI256, tuitest.Running())
 	one := append([]string(nil), m.rows...)

@@ -11,8 +11,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// The selected value stands in reverse, without colours too, and the footer has the
-// editor's keys and no others.
+// The selected value is shown in reverse, even without colours, and the footer shows only the
+// editor's keys.
 func TestTheEditorShowsWhatTypingReplaces(t *testing.T) {
 	for _, profile := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256} {
 		for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
@@ -49,7 +49,7 @@ func TestTheEditorShowsWhatTypingReplaces(t *testing.T) {
 	}
 }
 
-// A value longer than its row shows the part about the cursor.
+// A value longer than its row shows the part around the cursor.
 func TestALongValueFollowsTheCursor(t *testing.T) {
 	m, _ := screen(t, 80, 24, Options{}, colorprofile.ANSI256, whole(t))
 	press(m, ",")
@@ -65,7 +65,7 @@ func TestALongValueFollowsTheCursor(t *testing.T) {
 	}
 }
 
-// A key that opens the editor instead of doubling or halving says why.
+// A key that opens the editor instead of doubling or halving explains why.
 func TestTheKeyOfAThresholdOfNeverSaysWhy(t *testing.T) {
 	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}} {
 		for _, key := range []string{"t", "T"} {

@@ -8,15 +8,15 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// This file is how caches and what they save are told.
+// This file describes caches and their savings.
 
-// CachesOf are the caches that the schema declares.
+// CachesOf returns the caches that the schema declares.
 func CachesOf(s *profiles.Snapshot) []profiles.CacheView { return s.Caches[:len(s.Run.Schema.Caches)] }
 
-// CacheTitle is what a cache is called in a column.
+// CacheTitle returns the title of a cache in a column.
 func CacheTitle(s *profiles.Snapshot, id int) string { return s.Run.Schema.Caches[id].Title }
 
-// Lookups is how often a cache had what it was asked for, and how often not.
+// Lookups formats the hits and misses of a cache.
 func Lookups(v profiles.CacheView) string {
 	if v.Hits+v.Misses == 0 {
 		return NotAsked
@@ -24,11 +24,11 @@ func Lookups(v profiles.CacheView) string {
 	return unit.About(v.Hits, "hit", "hits") + " " + unit.About(v.Misses, "miss", "misses")
 }
 
-// AboutNothing stands for what is within noise, or too little to matter.
+// AboutNothing is shown for amounts within noise or too small to matter.
 const AboutNothing = "≈ 0"
 
-// SavedInAll is what a cache saved since the run began, as "saved 1.94 s" where the verb
-// comes first, else as "1.94 s saved".
+// SavedInAll formats a cache's total savings since the run began: "saved 1.94 s" if verbFirst,
+// else "1.94 s saved".
 func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	total := v.Total()
 	verb, amount := "saved", strings.TrimSpace(unit.Seconds(math.Abs(total.Value)))
@@ -44,14 +44,14 @@ func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	return amount + " " + verb
 }
 
-// MeasurementCache is the setting of the cache of measurements.
+// MeasurementCache is the setting of the measurement cache.
 const MeasurementCache = "measurement_cache"
 
-// NotAsked says that nothing was looked up in a cache.
+// NotAsked is shown for a cache without lookups.
 const NotAsked = "not asked"
 
-// CannotHit says whether the measurement cache cannot hit under the present settings: the
-// trainer measures each sample of the object once a pass (spec/prism.md §9.1).
+// CannotHit reports whether the measurement cache cannot hit under the present settings: the
+// trainer measures each sample of the object once per pass (spec/prism.md §9.1).
 func CannotHit(s *profiles.Snapshot) bool {
 	v := s.Cache(MeasurementCache)
 	if s.Settings.Text("pattern") != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {

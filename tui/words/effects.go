@@ -10,10 +10,10 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// This file is how the effect of a change is told.
+// This file describes the effects of changes.
 
-// Changed is what changed at the boundary of an effect, where threads 0 is one for
-// each of so many cores.
+// Changed describes the changes at the boundary of an effect; cores is the number of threads that
+// a setting of 0 means.
 func Changed(t *settings.Table, e *profiles.Effect, cores int) string {
 	texts := make([]string, 0, 1+len(e.With))
 	for _, v := range e.Changes() {
@@ -22,9 +22,9 @@ func Changed(t *settings.Table, e *profiles.Effect, cores int) string {
 	return strings.Join(texts, " + ")
 }
 
-// ChangedIn is changed in w cells where that can be: of several settings their values
-// after the change alone where those before do not fit, else their names, else as many
-// names as fit, each with how many settings they are.
+// ChangedIn is Changed in w cells. Several settings that do not fit are shortened: first to their
+// values after the change, then to their names, then to as many names as fit, each with the
+// number of settings.
 func ChangedIn(t *settings.Table, e *profiles.Effect, cores, w int) string {
 	if len(e.With) == 0 {
 		return Changed(t, e, cores)
@@ -52,13 +52,13 @@ func SettingNames(t *settings.Table, e *profiles.Effect) string {
 	return strings.Join(list, " + ")
 }
 
-// Needs is what an open effect waits for.
+// Needs returns the number of iterations that an open effect still needs, as text.
 func Needs(e *profiles.Effect) string { return fmt.Sprintf("needs %d more", e.Needed) }
 
-// again is what helps where too few iterations ran before a change.
+// again is the advice if too few iterations ran before a change.
 const again = "change back and again"
 
-// Medians is both times of an effect that is not comparable, as what they are.
+// Medians formats both times of an effect that is not comparable.
 func Medians(e *profiles.Effect) string {
 	return fmt.Sprintf("before %s ms, after %s ms", strings.TrimSpace(unit.Milliseconds(e.BeforeNS)), strings.TrimSpace(unit.Milliseconds(e.AfterNS)))
 }
@@ -68,8 +68,8 @@ func Replicated(e *profiles.Effect) bool {
 	return e.Replica != nil && e.Replica.Judge() != profiles.Undecided
 }
 
-// Interval is the interval of an effect, that of its replication where there is one; ok is false
-// where there is none.
+// Interval returns the interval of an effect, that of its replication if it has one; ok is false
+// if there is none.
 func Interval(e *profiles.Effect) (low, high float64, ok bool) {
 	switch {
 	case Replicated(e):
@@ -80,7 +80,7 @@ func Interval(e *profiles.Effect) (low, high float64, ok bool) {
 	return math.NaN(), math.NaN(), false
 }
 
-// Examined is what a replication and a fork showed of an effect, in sentences; empty without.
+// Examined describes the results of a replication and a fork in sentences; "" if there are none.
 func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 	if r := e.Replica; r != nil {
 		text = fmt.Sprintf(" Switched back and forth in %s of four blocks: ", unit.Plural(r.Groups, "group", "groups"))
@@ -102,7 +102,7 @@ func Examined(s *profiles.Snapshot, e *profiles.Effect) (text string) {
 	return text
 }
 
-// forked is the difference of a series that a fork found.
+// forked formats the difference in a series that a fork found.
 func forked(s *profiles.Snapshot, r *profiles.ForkRow) string {
 	info := &s.Run.Schema.Series[r.Series]
 	switch {
@@ -114,8 +114,8 @@ func forked(s *profiles.Snapshot, r *profiles.ForkRow) string {
 	return fmt.Sprintf("%s %s [%s, %s] %s", info.Title, unit.Signed(r.Difference, 2), unit.Signed(r.Low, 2), unit.Signed(r.High, 2), info.Unit)
 }
 
-// Detail is the numbers behind an effect, the most important ones where w cells
-// do not hold all.
+// Detail returns the numbers behind an effect, only the most important ones if w cells are too
+// few for all. warn is set if the effect has enough iterations but is not comparable.
 func Detail(s *profiles.Snapshot, e *profiles.Effect, w int) (text string, warn bool) {
 	counts := fmt.Sprintf("iterations: %d before, %d after", e.NBefore, e.NAfter)
 	quality := "PSNR " + unit.Signed(e.QualityDrift, 2) + " dB meanwhile"

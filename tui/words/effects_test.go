@@ -22,7 +22,8 @@ func TestEffectsAreShortInAList(t *testing.T) {
 	}
 }
 
-// What changed is told with its values, without those before, or by names, as there is room.
+// Changes are described with their values, without those before, or by names, depending on the
+// space.
 func TestSeveralSettingsAreToldAsThereIsRoom(t *testing.T) {
 	s := tuitest.Together()
 	e := &s.Effects[2]

@@ -6,12 +6,11 @@ import (
 	"prismtop/tui/monospace"
 )
 
-// This file is how words find room: broken into rows, or in the longest of several
-// versions that fits.
+// This file fits text into a given width, by wrapping or by choosing the longest version that
+// fits.
 
-// Wrap breaks a text at its spaces into rows of at most w cells; a word that is
-// longer than a row is cut where the row ends. No row is empty but of an empty
-// text.
+// Wrap breaks a text at its spaces into rows of at most w cells; longer words are cut at the end
+// of a row. No row is empty, except the only one of an empty text.
 func Wrap(text string, w int) []string {
 	var rows []string
 	line, used := "", 0
@@ -56,7 +55,7 @@ func SplitCells(word string, w int) (part, rest string) {
 	return word, ""
 }
 
-// Fitting is the first of the texts that fits into w cells, or nothing.
+// Fitting returns the first text that fits into w cells, "" if none does.
 func Fitting(w int, texts ...string) string {
 	for _, t := range texts {
 		if monospace.Width(t) <= w {
@@ -66,7 +65,7 @@ func Fitting(w int, texts ...string) string {
 	return ""
 }
 
-// FittingOrLast is the first of the texts that fits into w cells, or the last.
+// FittingOrLast returns the first text that fits into w cells, the last if none does.
 func FittingOrLast(w int, texts ...string) string {
 	if t := Fitting(w, texts...); t != "" {
 		return t
@@ -74,7 +73,7 @@ func FittingOrLast(w int, texts ...string) string {
 	return texts[len(texts)-1]
 }
 
-// FittingParts is FittingOrLast of lists of parts with dots between.
+// FittingParts is FittingOrLast for lists of parts, joined by dots.
 func FittingParts(w int, choices ...[]string) string {
 	texts := make([]string, len(choices))
 	for i, parts := range choices {

@@ -1,5 +1,5 @@
-// Package words is how a run is told in words: its numbers, settings, effects, caches and losses as
-// lines of text, panes and the screen have them. It draws nothing.
+// Package words describes a run in text: its numbers, settings, effects, caches and losses, as
+// shown by the line mode, the panes and the screen. It draws nothing.
 package words
 
 import (
@@ -13,14 +13,14 @@ import (
 	"prismtop/tui/monospace"
 )
 
-// This file is how a run, its progress and its log are told.
+// This file describes a run, its progress and its log.
 
-// Ended says whether a run in this state will do nothing more.
+// Ended reports whether a run in this state is over.
 func Ended(s profiles.State) bool {
 	return s == profiles.Finished || s == profiles.Stopped || s == profiles.Failed
 }
 
-// Yet follows what is missing so far; nothing of a run that is over.
+// Yet returns " yet" for a run that is not over, to follow something missing so far.
 func Yet(s *profiles.Snapshot) string {
 	if Ended(s.State) {
 		return ""
@@ -28,7 +28,7 @@ func Yet(s *profiles.Snapshot) string {
 	return " yet"
 }
 
-// WhileRunning is advice for a run that goes on; nothing for one that is over.
+// WhileRunning returns advice if the run is not over.
 func WhileRunning(s *profiles.Snapshot, advice string) string {
 	if Ended(s.State) {
 		return ""
@@ -36,7 +36,7 @@ func WhileRunning(s *profiles.Snapshot, advice string) string {
 	return advice
 }
 
-// PhaseName is a phase's name in the schema.
+// PhaseName returns a phase's name in the schema.
 func PhaseName(s *profiles.Snapshot, p profiles.Phase) string {
 	if all := s.Run.Schema.Phases; int(p) < len(all) {
 		return all[p].Name
@@ -44,8 +44,8 @@ func PhaseName(s *profiles.Snapshot, p profiles.Phase) string {
 	return ""
 }
 
-// Precision is the arithmetic of the run: fp32, or the AMP mode, with what is told of
-// fp16's gradients as far as w cells hold it. It is empty where a workload has no choice.
+// Precision describes the arithmetic of the run: fp32, or the AMP mode, with the gradient scaling
+// of fp16 if w cells are enough. It is "" if the workload offers no choice.
 func Precision(s *profiles.Snapshot, w int) string {
 	if v := SettingsOf(s); v.Table() != nil && !v.Has("amp") {
 		return ""
@@ -70,12 +70,12 @@ func Precision(s *profiles.Snapshot, w int) string {
 	}
 }
 
-// OthersTook is a share of the processors in words.
+// OthersTook describes the share of the processors used by other programs.
 func OthersTook(share float64) string {
 	return fmt.Sprintf("others took %.0f %% of the processors", 100*share)
 }
 
-// NewLines are the lines of the log after the newest one that was seen.
+// NewLines returns the lines of the log in now that are newer than those in before.
 func NewLines(before, now *profiles.Snapshot) []profiles.LogLine {
 	if before == nil || len(before.Log) == 0 {
 		return now.Log
@@ -89,8 +89,8 @@ func NewLines(before, now *profiles.Snapshot) []profiles.LogLine {
 	return now.Log
 }
 
-// Printed is a text as it may be printed: control characters are written out, and
-// what terminals would join with other characters is left out, as on the screen.
+// Printed makes a text safe to print: control characters are escaped, and characters that
+// terminals would join with others are removed, as on the screen.
 func Printed(text string) string {
 	return strings.Map(func(r rune) rune {
 		if monospace.RuneWidth(r) == 0 {
@@ -100,7 +100,7 @@ func Printed(text string) string {
 	}, visible.Text(text))
 }
 
-// FirstLine is the first line of a text, as it may be printed.
+// FirstLine returns the first line of a text, safe to print.
 func FirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return visible.Text(line)

@@ -8,21 +8,21 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// This file is how losses and metrics are told.
+// This file describes losses and metrics.
 
-// Series that are told in a way of their own where a schema has them.
+// Series with a format of their own.
 const (
 	PSNRSeries = "psnr_db"
 	SSIMSeries = "ssim"
 )
 
-// Metric is one way to compare the result with the truth: a series of the group.
+// Metric is a measure of the result against the truth: a series of the group Metrics.
 type Metric struct {
 	ID int
 	*profiles.SeriesInfo
 }
 
-// MetricsOf are the metrics that the schema declares.
+// MetricsOf returns the metrics that the schema declares.
 func MetricsOf(s *profiles.Snapshot) (all []Metric) {
 	for _, id := range s.Run.Schema.Group(profiles.Metrics) {
 		all = append(all, Metric{id, &s.Run.Schema.Series[id]})
@@ -30,7 +30,7 @@ func MetricsOf(s *profiles.Snapshot) (all []Metric) {
 	return all
 }
 
-// Format is a value with its unit.
+// Format formats a value with its unit.
 func (m Metric) Format(v float64) string {
 	switch m.Name {
 	case PSNRSeries:
@@ -45,7 +45,7 @@ func (m Metric) Format(v float64) string {
 	return text
 }
 
-// Heading is a metric with its unit.
+// Heading returns the metric's title with its unit.
 func (m Metric) Heading() string {
 	if m.Unit == "" {
 		return m.Title
@@ -53,18 +53,18 @@ func (m Metric) Heading() string {
 	return m.Title + ", " + m.Unit
 }
 
-// Loss is a series of the losses that has a value.
+// Loss is a loss series that has a value.
 type Loss struct {
 	Title string
 	profiles.SeriesView
 	Place int // in its group
 }
 
-// Text is the loss's name and newest value.
+// Text returns the loss's name and newest value.
 func (l Loss) Text() string { return l.Title + " " + strings.TrimSpace(unit.Loss(l.Latest)) }
 
-// CurrentLosses are the losses that the newest iteration has. One that stands alone, outside
-// the units of work, is just the loss.
+// CurrentLosses returns the losses of the newest iteration. Outside the units of work, a single
+// one is called just "loss".
 func CurrentLosses(s *profiles.Snapshot) []Loss {
 	var all []Loss
 	for i, id := range s.Run.Schema.Group(profiles.Losses) {
@@ -78,7 +78,7 @@ func CurrentLosses(s *profiles.Snapshot) []Loss {
 	return all
 }
 
-// QualityText is the newest value of the schema's quality, with its name; empty without one.
+// QualityText formats the newest value of the schema's quality, with its name; "" without one.
 func QualityText(s *profiles.Snapshot) string {
 	id := s.Run.Schema.SeriesNamed(s.Run.Schema.Quality)
 	if id < 0 || !s.Series[id].Has {

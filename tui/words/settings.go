@@ -11,12 +11,12 @@ import (
 	"prismtop/profiles/unit"
 )
 
-// This file is how settings and their values are told, and which of a snapshot's settings are meant.
+// This file describes settings and their values, and selects the relevant settings of a snapshot.
 
-// FormatRate is a learning rate as a setting is written.
+// FormatRate formats a learning rate as the text of a setting.
 func FormatRate(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// SettingName is a setting's name on screen; a key without one stands for itself.
+// SettingName returns a setting's name on screen: its short name, or its key in words.
 func SettingName(t *settings.Table, key string) string {
 	if k, _ := t.Lookup(key); k.Short != "" {
 		return k.Short
@@ -24,7 +24,7 @@ func SettingName(t *settings.Table, key string) string {
 	return strings.ReplaceAll(key, "_", " ")
 }
 
-// SettingMark is the letter of a setting's changes in charts.
+// SettingMark returns the letter of a setting's changes in charts.
 func SettingMark(t *settings.Table, key string) rune {
 	if k, _ := t.Lookup(key); k.Mark != 0 {
 		return k.Mark
@@ -32,8 +32,8 @@ func SettingMark(t *settings.Table, key string) rune {
 	return '*'
 }
 
-// SettingText is a value as people say it; of threads 0 is one for each of so
-// many cores.
+// SettingText formats a setting's value for display; cores is the number of threads that a
+// setting of 0 means.
 func SettingText(t *settings.Table, key, value string, cores int) string {
 	k, _ := t.Lookup(key)
 	switch {
@@ -55,8 +55,7 @@ func SettingText(t *settings.Table, key, value string, cores int) string {
 	return value
 }
 
-// SettingsOf are the user's settings: while an ablation switches them to and fro,
-// those that it returns to.
+// SettingsOf returns the user's settings; during an ablation, those that it will restore.
 func SettingsOf(s *profiles.Snapshot) settings.Values {
 	if s.Ablation != nil && s.Ablation.Running {
 		return s.Ablation.Base
@@ -64,8 +63,8 @@ func SettingsOf(s *profiles.Snapshot) settings.Values {
 	return s.Settings
 }
 
-// NextSettings are those that the next run begins with, where the run is over and they
-// were changed since; nil elsewhere.
+// NextSettings returns the settings of the next run if the run is over and they have changed
+// since, else nil.
 func NextSettings(s *profiles.Snapshot) *settings.Values {
 	if s == nil || !Ended(s.State) {
 		return nil
@@ -73,8 +72,8 @@ func NextSettings(s *profiles.Snapshot) *settings.Values {
 	return s.Next
 }
 
-// SettingsAsked are the settings that have a key's value as it was asked for: those of the
-// next run where the run is over or the key is read at the start, else those in force.
+// SettingsAsked returns the settings with the last requested value of a key: those of the next
+// run if the run is over or the key needs a restart, else those in force.
 func SettingsAsked(s *profiles.Snapshot, key string) settings.Values {
 	if Waits(s, key) {
 		return *s.Next
@@ -82,19 +81,19 @@ func SettingsAsked(s *profiles.Snapshot, key string) settings.Values {
 	return SettingsOf(s)
 }
 
-// Waits says whether what is asked for of a setting is that of the next run.
+// Waits reports whether the requested value of a setting waits for the next run.
 func Waits(s *profiles.Snapshot, key string) bool {
 	return s.Next != nil && (Ended(s.State) || !Live(s.Settings.Table(), key))
 }
 
-// Live says whether a setting changes while a run goes on.
+// Live reports whether a setting can change during a run.
 func Live(t *settings.Table, key string) bool {
 	k, _ := t.Lookup(key)
 	return k.Live
 }
 
-// Emulated says why a mode of mixed precision costs time on this processor instead
-// of saving it; "" where it does not.
+// Emulated returns why a mixed-precision mode costs time on this processor instead of saving it;
+// "" if it does not.
 func Emulated(s *profiles.Snapshot, amp string) string {
 	switch {
 	case s.Run.Device != "cpu" || amp == "off" || amp == "":
@@ -107,10 +106,10 @@ func Emulated(s *profiles.Snapshot, amp string) string {
 	return ""
 }
 
-// ThresholdKey is the loss below which units end.
+// ThresholdKey is the setting of the loss below which units end.
 const ThresholdKey = "threshold"
 
-// LossNames are the names of two losses, as short as keeps them apart.
+// LossNames shortens the names of two losses as far as they remain distinct.
 func LossNames(a, b string) (string, string) {
 	short := func(name string) string {
 		name = strings.TrimPrefix(name, "normalised ")
@@ -123,8 +122,8 @@ func LossNames(a, b string) (string, string) {
 	return a, b
 }
 
-// WhySuspended says that the threshold is suspended, and for which loss it was given; ""
-// where it is in force.
+// WhySuspended reports that the threshold is suspended, and the loss it was given for; "" if it
+// is in force.
 func WhySuspended(s *profiles.Snapshot) string {
 	loss, _, suspended := s.Settings.Suspended(ThresholdKey)
 	if !suspended || !s.InUnits() {
@@ -133,8 +132,8 @@ func WhySuspended(s *profiles.Snapshot) string {
 	return fmt.Sprintf("threshold %.2g suspended: for %s", s.Settings.Number(ThresholdKey), loss)
 }
 
-// ThresholdOf is the threshold that ends what is trained now, 0 for none. The
-// initialisation has a loss of its own, which no other one replaces.
+// ThresholdOf returns the threshold of the current unit or stage, 0 for none. The initialisation
+// has its own loss, so its threshold is never suspended.
 func ThresholdOf(s *profiles.Snapshot) float64 {
 	if !s.InUnits() {
 		return s.Settings.Number(ThresholdKey)
@@ -142,13 +141,14 @@ func ThresholdOf(s *profiles.Snapshot) float64 {
 	return s.Settings.InForce(ThresholdKey)
 }
 
-// KeysToChange are the keys that change a setting of a run; empty where it has no such one.
+// KeysToChange returns the keyboard keys that change a setting of a run; "" if it has no such
+// setting.
 func KeysToChange(s *profiles.Snapshot, key string) string {
 	k, _ := s.Settings.Lookup(key)
 	return KeysOf(k)
 }
 
-// KeysOf are the keys that change a setting.
+// KeysOf returns the keyboard keys that change a setting.
 func KeysOf(k *settings.Key) string {
 	var keys []string
 	for _, p := range k.Presses {
@@ -160,7 +160,7 @@ func KeysOf(k *settings.Key) string {
 	return strings.Join(keys, " ")
 }
 
-// keyShown is a key as texts have it.
+// keyShown returns a keyboard key as shown in texts.
 func keyShown(key string) string { return strings.ReplaceAll(key, "-", "−") }
 
 // Press is a keyboard key that a setting declares.
@@ -169,8 +169,7 @@ type Press struct {
 	Of *settings.Key
 }
 
-// Presses are the keyboard keys that settings declare, of those that are wanted, in
-// the order of their places.
+// Presses returns the wanted keyboard keys of all settings, ordered by Place.
 func Presses(t *settings.Table, wanted func(settings.Press) bool) []Press {
 	var all []Press
 	for i := range t.Keys() {
@@ -185,11 +184,11 @@ func Presses(t *settings.Table, wanted func(settings.Press) bool) []Press {
 	return all
 }
 
-// LastHandy is the highest rank of a setting whose place in the footer is rather kept than
-// the names of the others.
+// LastHandy is the highest rank of a setting that stays in the footer at the expense of the names
+// of others.
 const LastHandy = 6
 
-// HandyKeys are the keys of settings that most screens have room for in the footer.
+// HandyKeys returns the keys of the settings that fit in the footer of most screens.
 func HandyKeys(t *settings.Table) string {
 	var keys []string
 	for _, p := range Presses(t, func(p settings.Press) bool { return !p.Tuning && p.Rank <= LastHandy }) {

@@ -6,12 +6,12 @@ import (
 	"prismtop/profiles"
 )
 
-// This file is how units of work are told.
+// This file describes units of work.
 
-// UnitEnds counts how units ended that had a threshold to reach.
+// UnitEnds counts the outcomes of units with a threshold.
 type UnitEnds struct{ Converged, failed int }
 
-// CountEnds counts the results of a run.
+// CountEnds counts the outcomes of a run's units.
 func CountEnds(s *profiles.Snapshot) (n UnitEnds) {
 	for i := range s.Results {
 		switch r := &s.Results[i]; {
@@ -24,7 +24,7 @@ func CountEnds(s *profiles.Snapshot) (n UnitEnds) {
 	return n
 }
 
-// String is empty where no unit had a threshold.
+// String returns "" if no unit had a threshold.
 func (n UnitEnds) String() string {
 	if n == (UnitEnds{}) {
 		return ""
