@@ -22,15 +22,15 @@ import (
 //	see TEXT…                waits until the screen has shown each text
 //	gone TEXT…               waits until the screen shows none of them
 //	press KEY…               presses keys, by name (a, enter, ctrl+z) or as text
-//	idle                     waits until the program has answered
+//	idle                     waits until the output of the program settles
 //	resize 80x24             changes the terminal's size
-//	freeze, thaw             the terminal stops reading, goes on
-//	stop, cont               the program is stopped as a whole, goes on
-//	throttle, release        the program gets a fifth of the time, all of it
-//	wait 3s                  for what only time brings
-//	file PATH…               waits for nothing: these files exist
-//	exit STATUS              waits for the program's end with that status
-//	restored                 the normal screen is shown, the modes are those from before
+//	freeze, thaw             stops the terminal from reading, lets it continue
+//	stop, cont               stops the whole program, lets it continue
+//	throttle, release        gives the program a fifth of the CPU time, all of it
+//	wait 3s                  waits for a fixed time
+//	file PATH…               checks, without waiting, that these files exist
+//	exit STATUS              waits for the program to exit with that status
+//	restored                 waits for the normal screen and the original modes
 func Play(t *testing.T, session string) {
 	t.Helper()
 	p := player{t: t}

@@ -38,8 +38,7 @@ func Together() *profiles.Snapshot {
 		compared(Change("amp", "fp16", "bf16", 2410), Change("measurement_cache", "true", "false", 2410)), last)
 }
 
-// TakenBack returns a run in which a setting was changed back to its value before it took
-// effect.
+// TakenBack returns a run in which a setting was changed until it was back at its value.
 func TakenBack() *profiles.Snapshot {
 	s := WithEffects()
 	s.Log = []profiles.LogLine{{At: 61 * time.Second, Text: "amp is as before from iteration 2410 on, after 4 changes: no effect to measure"}}
