@@ -13,8 +13,8 @@ import (
 const MaxPlaces = 256
 
 // Placeholder makes cell (x,y) the place of the cell (column,row) of the picture identified by
-// the style. The terminal draws it there while the cell is on screen; elsewhere it is treated as
-// a character with two combining marks.
+// the style. The terminal draws it there while the cell is on screen; to everything else it is a
+// character with two combining marks.
 func (c *Canvas) Placeholder(x, y, column, row int, image theme.Style) {
 	if min(column, row) >= 0 && max(column, row) < MaxPlaces {
 		c.Set(x, y, -rune(1+row*MaxPlaces+column), image)

@@ -424,7 +424,7 @@ func (t *Timeline) wallHint() Hint {
 }
 
 // Footnote returns the note in the lower edge of the frame: readout if there is data under the
-// cursor, how to return to the latest data if the chart is held, otherwise otherwise.
+// cursor, how to return to the latest data if the chart is held, else the text in otherwise.
 func (t *Timeline) Footnote(s *profiles.Snapshot, readout, otherwise string) (string, theme.Style) {
 	note, style := otherwise, theme.Faint
 	switch {

@@ -13,8 +13,8 @@ const (
 const lowBudget = 4 << 10
 
 // Bucket is a byte budget for pictures that fills at a constant rate and holds one second of it.
-// What must be drawn at once, because a pane was resized or the run is not running, may overdraw
-// it by up to two seconds.
+// What must be drawn at once, because a pane was resized or the run is paused or over, may
+// overdraw it by up to two seconds.
 type Bucket struct {
 	rate  float64 // bytes per second; 0 is no limit
 	level float64

@@ -111,7 +111,7 @@ func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bo
 }
 
 // follow updates the displayed levels as far as the byte budget, shared by among panels, allows.
-// A run that is not running gets its full picture.
+// A run that is paused or over gets its full picture.
 func (p *picture) follow(pn *panel, among int) {
 	if p.Snap.State != profiles.Running {
 		p.pace.Spend(pn.raster.Plan(chart.Sharp))
