@@ -13,8 +13,8 @@ type scale struct {
 	log    bool
 }
 
-// at is where v lies between lo (0) and hi (1), clamped; clipped says that it
-// lay above.
+// at returns the position of v between lo (0) and hi (1), clamped; clipped reports whether v was
+// above hi.
 func (s scale) at(v float64) (f float64, clipped bool) {
 	lo, hi := s.lo, s.hi
 	if s.log {
@@ -30,12 +30,12 @@ func (s scale) at(v float64) (f float64, clipped bool) {
 	return min(max(f, 0), 1), f > 1
 }
 
-// ticks are the values that get a label, at most n (n ≥ 2).
+// ticks returns at most n values to label (n ≥ 2).
 func (s scale) ticks(n int) []float64 {
 	var t []float64
 	if s.log {
 		lo, hi := int(math.Ceil(math.Log10(s.lo)-1e-9)), int(math.Floor(math.Log10(s.hi)+1e-9))
-		if hi-lo < 1 { // no two powers of ten to label
+		if hi-lo < 1 { // not two powers of ten to label
 			return []float64{s.lo, s.hi}
 		}
 		step := max(1, (hi-lo+n-2)/(n-1))
@@ -50,10 +50,10 @@ func (s scale) ticks(n int) []float64 {
 	return t
 }
 
-// Ceiling is the top of a linear axis from 0 for a curve: a round number above
-// its usual values, so that one spike does not flatten everything else. Spikes
-// beyond it are marked by the chart. A previous ceiling is kept while the curve
-// fills more than half of it, so that the axis does not flicker.
+// Ceiling returns the top of a linear axis from 0 for a curve: a round number above its usual
+// values, so that one spike does not flatten the rest. The chart marks spikes above it. The
+// previous ceiling is kept while the curve fills more than half of it, so that the axis does not
+// flicker.
 func Ceiling(c profiles.Curve, previous float64) float64 {
 	means := make([]float64, 0, len(c))
 	top := 0.0
@@ -77,8 +77,7 @@ func Ceiling(c profiles.Curve, previous float64) float64 {
 	return RoundUp(top)
 }
 
-// RoundUp is the next of 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10 times a power of
-// ten.
+// RoundUp rounds v up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8 or 10 times a power of ten.
 func RoundUp(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, f := range []float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8} {
@@ -89,9 +88,9 @@ func RoundUp(v float64) float64 {
 	return 10 * unit
 }
 
-// Decades is the logarithmic axis that holds the curves and the extra values. A
-// previous axis is kept while it holds them and is at most a decade longer at
-// either end, so that the axis does not flicker.
+// Decades returns a logarithmic axis that contains the curves and the extra values. The previous
+// axis is kept while it contains them and is at most a decade longer at either end, so that the
+// axis does not flicker.
 func Decades(previous [2]float64, curves []profiles.Curve, extra ...float64) [2]float64 {
 	series := make([]Series, len(curves))
 	for i, c := range curves {
@@ -105,10 +104,10 @@ func Decades(previous [2]float64, curves []profiles.Curve, extra ...float64) [2]
 	return [2]float64{s.lo, s.hi}
 }
 
-// logarithmic is the axis that holds the usable values of the series and the
-// extra values: from and to 1, 2 or 5 times a power of ten, at least a decade
-// and at most twelve. Values a decade below nearly all others lie on its bottom: a
-// sample's old loss begins at rounding error and would flatten everything else.
+// logarithmic returns an axis that contains the usable values of the series and the extra
+// values. It runs between 1, 2 or 5 times powers of ten and is one to twelve decades long.
+// Values a decade below nearly all others are clamped to its bottom: a sample's old loss starts
+// at rounding error and would flatten everything else.
 func logarithmic(series []Series, extra ...float64) scale {
 	lo, hi := math.Inf(1), 0.0
 	see := func(v float64) {
@@ -139,8 +138,7 @@ func logarithmic(series []Series, extra ...float64) scale {
 	return scale{lo: bottom, hi: top, log: true}
 }
 
-// usualFloor is a tenth of what all but the lowest tenth of the series' means lie
-// above; 0 without any.
+// usualFloor returns a tenth of the 10th percentile of the series' means; 0 if there are none.
 func usualFloor(series []Series) float64 {
 	var means []float64
 	for _, s := range series {
@@ -157,8 +155,7 @@ func usualFloor(series []Series) float64 {
 	return means[len(means)/10] / 10
 }
 
-// step125 is the next of 1, 2, 5 times a power of ten, not below v where up is
-// true and not above v otherwise.
+// step125 rounds v to 1, 2 or 5 times a power of ten, up or down.
 func step125(v float64, up bool) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
 	best := unit
@@ -173,10 +170,9 @@ func step125(v float64, up bool) float64 {
 	return best
 }
 
-// usable says whether a point can be drawn: finite, and above 0 on a
-// logarithmic axis.
+// usable reports whether a point can be drawn: it is finite, and above 0 on a logarithmic axis.
 func usable(p profiles.Point, log bool) bool {
-	sum := p.Min + p.Max + p.Mean // NaN and infinities survive addition
+	sum := p.Min + p.Max + p.Mean // NaN and infinities propagate through addition
 	if math.IsNaN(sum) || math.IsInf(sum, 0) || p.Last < p.First {
 		return false
 	}

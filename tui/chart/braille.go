@@ -8,8 +8,7 @@ import (
 	"prismtop/tui/theme"
 )
 
-// dotRunes are the patterns of one dot each, by row and column of the 4x2 dots
-// of a cell.
+// dotRunes are the patterns with a single dot, by row and column of a cell's 4x2 dots.
 var dotRunes = func() (t [4][2]rune) {
 	order := [4][2]int{{0, 3}, {1, 4}, {2, 5}, {6, 7}} // Unicode's numbering of dots
 	for y, row := range order {
@@ -22,20 +21,20 @@ var dotRunes = func() (t [4][2]rune) {
 	return t
 }()
 
-// Dot sets one braille dot, in a raster of 2 dots per cell across and 4 down.
-// The cell takes the style; dots already in it stay.
+// Dot sets one braille dot, on a grid of 2 dots per cell across and 4 down. The cell takes the
+// style; its other dots remain.
 func (c *Canvas) Dot(x, y int, s theme.Style) {
 	if x < 0 || y < 0 || x >= 2*c.w || y >= 4*c.h {
 		return
 	}
 	cell := &c.cells[y/4*c.stride+x/2]
-	// Combining with a rune that is no pattern gives the dot alone.
+	// Combined with a rune that is not a pattern, the dot stands alone.
 	cell.Rune = runes.CombineBraillePatterns(cell.Rune, dotRunes[y%4][x%2])
 	cell.Style = s
 }
 
-// DotLine draws a straight line of dots from (x0,y0) to (x1,y1), both included.
-// A dashed line leaves out two of four columns of dots.
+// DotLine draws a straight line of dots from (x0,y0) to (x1,y1), both included. A dashed line
+// omits two of every four columns of dots.
 func (c *Canvas) DotLine(x0, y0, x1, y1 int, dashed bool, s theme.Style) {
 	n := max(abs(x1-x0), abs(y1-y0))
 	for i := 0; i <= n; i++ {
@@ -50,9 +49,9 @@ func (c *Canvas) DotLine(x0, y0, x1, y1 int, dashed bool, s theme.Style) {
 	}
 }
 
-// Bar draws a bar v cells long from (x,y) on, rounded to whole cells and at
-// most width; what is above 0 shows at least one. The glyph leaves a gap above,
-// so that bars on neighbouring rows stay apart. It returns the column after it.
+// Bar draws a bar v cells long from (x,y), rounded to whole cells and at most width long; a
+// positive value gets at least one cell. The glyph leaves a gap at the top, so that bars on
+// adjacent rows stay apart. Bar returns the next column.
 func (c *Canvas) Bar(x, y, width int, v float64, s theme.Style) int {
 	v = finite(v, 0)
 	if v <= 0 || width <= 0 {
@@ -63,7 +62,7 @@ func (c *Canvas) Bar(x, y, width int, v float64, s theme.Style) int {
 	return x + n
 }
 
-// finite is v, or other where v is NaN or infinite.
+// finite returns v, or other if v is NaN or infinite.
 func finite(v, other float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return other

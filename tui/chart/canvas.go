@@ -1,12 +1,11 @@
-// Package chart draws the screen's charts on a small canvas of characters and
-// style ids that becomes a string by runs of equal style.
+// Package chart draws the screen's charts on a canvas of characters with style ids, and renders
+// it to strings with one sequence per run of equal style.
 //
-// It uses the glyph arithmetic of ntcharts (canvas/runes: braille patterns and
-// block elements) and none of its chart models: those render cell by cell
-// (3 to 6 ms for a chart of 120x20, against some tens of microseconds here) and
-// hang or panic on NaN, infinities and small sizes. Every number is guarded
-// once, on its way in: what is not finite is a gap, what lies outside the range
-// is clamped, and no size panics.
+// It uses the glyph arithmetic of ntcharts (canvas/runes: braille patterns and block elements)
+// but none of its chart models, which render cell by cell (3 to 6 ms for a chart of 120x20,
+// compared with tens of microseconds here) and hang or panic on NaN, infinities and small sizes.
+// Here every number is checked once, on input: non-finite values are gaps, values out of range
+// are clamped, and no size panics.
 package chart
 
 import (
@@ -16,22 +15,21 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Cell is one character of the screen. A Rune of 0 is the right half of a
-// character two cells wide; one below 0 is a place in a picture that the
-// terminal draws (see Placeholder).
+// Cell is one character of the screen. Rune 0 is the right half of a character two cells wide; a
+// negative Rune is a placeholder in a picture drawn by the terminal (see Placeholder).
 type Cell struct {
 	Rune  rune
 	Style theme.Style
 }
 
-// Canvas is a rectangle of cells; (0,0) is its upper left. What is drawn
-// outside is dropped. Its zero value is an empty canvas.
+// Canvas is a rectangle of cells with (0,0) at the upper left. Drawing outside of it has no
+// effect. The zero value is an empty canvas.
 type Canvas struct {
 	cells        []Cell
 	stride, w, h int
 }
 
-// Resize gives the canvas a size in cells and clears it. Negative sizes are 0.
+// Resize sets the size in cells and clears the canvas. Negative sizes count as 0.
 func (c *Canvas) Resize(w, h int) {
 	w, h = max(w, 0), max(h, 0)
 	if len(c.cells) != w*h {
@@ -41,14 +39,14 @@ func (c *Canvas) Resize(w, h int) {
 	c.Clear()
 }
 
-// Size is the canvas' size in cells.
+// Size returns the size in cells.
 func (c *Canvas) Size() (w, h int) { return c.w, c.h }
 
-// Clear makes every cell a plain space.
+// Clear sets every cell to a plain space.
 func (c *Canvas) Clear() { c.Fill(0, 0, c.w, c.h, ' ', theme.Plain) }
 
-// Sub is the part of the canvas from (x,y) on, w by h cells, cut to what there
-// is. It shares the cells.
+// Sub returns the part of the canvas from (x,y), w by h cells, clipped to the canvas. It shares
+// the cells.
 func (c *Canvas) Sub(x, y, w, h int) Canvas {
 	x, y = min(max(x, 0), c.w), min(max(y, 0), c.h)
 	w, h = min(max(w, 0), c.w-x), min(max(h, 0), c.h-y)
@@ -58,14 +56,14 @@ func (c *Canvas) Sub(x, y, w, h int) Canvas {
 	return Canvas{cells: c.cells[y*c.stride+x:], stride: c.stride, w: w, h: h}
 }
 
-// Set draws one character that is one cell wide.
+// Set draws a character one cell wide.
 func (c *Canvas) Set(x, y int, r rune, s theme.Style) {
 	if x >= 0 && x < c.w && y >= 0 && y < c.h {
 		c.cells[y*c.stride+x] = Cell{r, s}
 	}
 }
 
-// At is the cell at (x,y), a space outside.
+// At returns the cell at (x,y), or a space outside of the canvas.
 func (c *Canvas) At(x, y int) Cell {
 	if x >= 0 && x < c.w && y >= 0 && y < c.h {
 		return c.cells[y*c.stride+x]
@@ -73,7 +71,7 @@ func (c *Canvas) At(x, y int) Cell {
 	return Cell{Rune: ' '}
 }
 
-// Fill draws r on w by h cells from (x,y) on.
+// Fill fills w by h cells from (x,y) with r.
 func (c *Canvas) Fill(x, y, w, h int, r rune, s theme.Style) {
 	for j := max(y, 0); j < min(y+h, c.h); j++ {
 		for i := max(x, 0); i < min(x+w, c.w); i++ {
@@ -82,10 +80,9 @@ func (c *Canvas) Fill(x, y, w, h int, r rune, s theme.Style) {
 	}
 }
 
-// Text draws s from (x,y) on and returns the column after it. It is safe for
-// text from outside: control characters, what has no width and marks on the
-// character before are dropped, wide characters take two cells, and what does not fit
-// is cut.
+// Text draws s from (x,y) and returns the next column. It is safe for untrusted text: control
+// characters, zero-width characters and combining marks are dropped, wide characters take two
+// cells, and overflow is cut.
 func (c *Canvas) Text(x, y int, s string, st theme.Style) int {
 	for _, r := range s {
 		r, width := monospace.Drawn(r)
@@ -113,10 +110,10 @@ func (c *Canvas) TextRight(x, y int, s string, st theme.Style) int {
 	return x
 }
 
-// Width is the number of cells that Text gives to s.
+// Width returns the number of cells that Text uses for s.
 func Width(s string) int { return monospace.Width(s) }
 
-// Cut is s, shortened to n cells with an ellipsis where it is longer.
+// Cut shortens s to n cells, with an ellipsis if it is longer.
 func Cut(s string, n int) string {
 	if Width(s) <= n {
 		return s
@@ -134,8 +131,8 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// Lines renders the canvas in a theme: one string per row, each exactly as wide
-// as the canvas and ending in the plain style.
+// Lines renders the canvas in a theme: one string per row, each exactly as wide as the canvas
+// and ending in the plain style.
 func (c *Canvas) Lines(t *theme.Theme) []string {
 	lines := make([]string, c.h)
 	var b strings.Builder
@@ -145,7 +142,7 @@ func (c *Canvas) Lines(t *theme.Theme) []string {
 		b.Grow(size)
 		c.line(&b, y, t)
 		lines[y] = b.String()
-		size = max(b.Len(), 2*c.w) // rows beside one another are alike
+		size = max(b.Len(), 2*c.w) // adjacent rows are similar
 	}
 	return lines
 }
@@ -162,7 +159,7 @@ func (c *Canvas) line(b *strings.Builder, y int, t *theme.Theme) {
 		}
 		r := cell.Rune
 		if r == 0 || monospace.RuneWidth(r) == 2 && (x+1 >= len(row) || row[x+1].Rune != 0) {
-			r = ' ' // half of a wide character was overdrawn
+			r = ' ' // half of a wide character was overwritten
 		}
 		if cell.Style != style {
 			if !t.Alike(cell.Style, style) {

@@ -150,7 +150,7 @@ func TestLineChartDrawsValuesWhereTheyBelong(t *testing.T) {
 	if !line.Draw(&c) {
 		t.Fatal("nothing drawn")
 	}
-	// The plot is 20 cells wide from column 11 on and 5 rows high.
+	// The plot is 20 cells wide from column 11, and 5 rows high.
 	for x := 11; x < 31; x++ {
 		top, bottom := c.At(x, 0).Rune != ' ', c.At(x, 4).Rune != ' '
 		if left := x < 21; top != left || bottom == left && x != 20 && x != 21 {
@@ -276,8 +276,8 @@ func BenchmarkLineChart120x20(b *testing.B) {
 	}
 }
 
-// One value at rounding error, as the old loss of a sample's first iteration, does
-// not stretch the axis over the decades in between.
+// A single value at rounding error, like the old loss in a sample's first iteration, does not
+// stretch the axis over the decades in between.
 func TestLogarithmicAxisLeavesOutTheRareLow(t *testing.T) {
 	curve := make(profiles.Curve, 100)
 	for i := range curve {
@@ -290,7 +290,7 @@ func TestLogarithmicAxisLeavesOutTheRareLow(t *testing.T) {
 	}
 }
 
-// Many points in one column of dots become their mean and their extremes.
+// Points in the same column of dots merge into their mean and extremes.
 func TestABandHoldsTheExtremesOfItsColumn(t *testing.T) {
 	var curve profiles.Curve
 	for i := range int64(4000) {
@@ -317,7 +317,7 @@ func TestABandHoldsTheExtremesOfItsColumn(t *testing.T) {
 	}
 }
 
-// Labels of changes stay apart, however many there are, and spikes leave them room.
+// Labels of changes stay apart, however many there are, and spikes do not cover them.
 func TestMarksThatAreNearBecomeOne(t *testing.T) {
 	line := Line{From: 0, To: 4000, Ceiling: 10, Label: func(float64) string { return "" }, LabelWidth: 5}
 	var curve profiles.Curve
@@ -358,7 +358,7 @@ func TestMarksThatAreNearBecomeOne(t *testing.T) {
 	}
 }
 
-// Characters of points never lie on one another: those that find no place beside say so.
+// Characters of points never overlap; Point reports those that find no free cell.
 func TestPointsOfAPlaneDoNotCollide(t *testing.T) {
 	p := Plane{X: [2]float64{0.1, 100}, Y: [2]float64{1, 1000}, Label: func(float64) string { return "" }, LabelWidth: 5}
 	var c Canvas
@@ -386,8 +386,8 @@ func TestPointsOfAPlaneDoNotCollide(t *testing.T) {
 	}
 }
 
-// What was bright and is black, or the other way round, is drawn so in the end, however
-// wide the band is.
+// A pixel that changes from white to black or back reaches the new end, however wide the band
+// is.
 func TestBlackAndWhiteAreReached(t *testing.T) {
 	for _, form := range []Form{{Way: Dots, W: 32, H: 32}, {Way: Ramp, W: 16, H: 16}} {
 		for _, to := range []float32{0.004, 0.998} {

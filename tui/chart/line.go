@@ -10,23 +10,22 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Series is one curve of a Line chart.
+// Series is a curve of a Line chart.
 type Series struct {
 	Curve profiles.Curve
 	Style theme.Style
-	// Envelope draws the extremes behind the line, in EnvelopeStyle; the points of one
-	// column of dots become one. Where points have bins it reaches from the 10th to the
-	// 90th percentile, and the extremes are dots.
+	// Envelope draws the range from minimum to maximum behind the line, in EnvelopeStyle, with
+	// the points in one column of dots merged. If points have bins, the range is from the 10th
+	// to the 90th percentile, and the extremes are dots.
 	Envelope      bool
 	EnvelopeStyle theme.Style
-	// Sampled says that points are readings taken now and then: a line joins them
-	// whatever lies between.
+	// Sampled marks points that are occasional readings: a line joins them across any gap.
 	Sampled bool
-	// Dashed leaves gaps in the line, to tell it from another without colour.
+	// Dashed draws a dashed line, to distinguish it without colour.
 	Dashed bool
 }
 
-// SeveralMark is the label of marks with different labels that are too near each other.
+// SeveralMark labels several nearby marks with different labels.
 const SeveralMark = '*'
 
 // Mark is a dashed vertical line at an iteration.
@@ -38,36 +37,35 @@ type Mark struct {
 // Line is a braille line chart over iterations with labelled axes.
 type Line struct {
 	Series []Series
-	// From and To are the ends of the axis of iterations; where To is not above
-	// From they are those of the curves. What lies outside is not drawn.
+	// From and To are the ends of the iteration axis; if To is not above From, the axis covers
+	// the curves. Points outside are not drawn.
 	From, To int64
-	// XLabel formats an end of that axis; nil writes the number.
+	// XLabel formats an end of that axis; nil writes the number as it is.
 	XLabel func(int64) string
-	// Cursor is an iteration that a vertical line points at, where HasCursor.
+	// Cursor is the iteration of a vertical cursor line, if HasCursor.
 	Cursor    int64
 	HasCursor bool
-	// Ceiling is the top of the linear axis, which begins at 0; Log asks for a
-	// logarithmic axis instead, from Floor to Ceiling, or where there is no Floor
-	// as the curves want.
+	// Ceiling is the top of the linear axis, which starts at 0. Log selects a logarithmic axis
+	// instead, from Floor to Ceiling, or fitted to the curves if Floor is 0.
 	Ceiling, Floor float64
 	Log            bool
-	// Threshold is drawn as a horizontal line where it is above 0.
+	// Threshold is drawn as a horizontal line if it is above 0.
 	Threshold float64
 	Marks     []Mark
 	// Label formats a value of the vertical axis.
 	Label func(float64) string
-	// LabelWidth is the room for labels on the left, in cells.
+	// LabelWidth is the width of the labels on the left, in cells.
 	LabelWidth int
 }
 
-// Smallest size at which a Line draws anything, in cells.
+// Minimum size of a Line, in cells.
 const (
 	minLineWidth  = 12
 	minLineHeight = 3
 )
 
-// Draw draws the chart over the whole canvas. It reports whether there was
-// anything to draw: a usable point, and room.
+// Draw draws the chart over the whole canvas. It reports whether it drew anything, which takes a
+// usable point and enough room.
 func (l *Line) Draw(c *Canvas) bool {
 	first, last, ok := l.span()
 	if !ok || c.w < minLineWidth+l.LabelWidth || c.h < minLineHeight {
@@ -114,7 +112,7 @@ func (l *Line) Draw(c *Canvas) bool {
 	return true
 }
 
-// span is the range of iterations on the axis; ok says that there is a usable point.
+// span returns the range of iterations on the axis; ok reports whether there is a usable point.
 func (l *Line) span() (first, last int64, ok bool) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range l.Series {
@@ -152,8 +150,8 @@ func (l *Line) axes(c *Canvas, y scale, first, last int64) {
 	l.quarters(c, rows, l.LabelWidth+1+Width(from), right, first, last)
 }
 
-// quarters labels the quarters of the axis between two columns, or its middle,
-// where there is room; round numbers near them where they are not round.
+// quarters labels the quarters of the axis between two columns, or its middle, if there is room;
+// it prefers round numbers nearby.
 func (l *Line) quarters(c *Canvas, row, left, right int, first, last int64) {
 	parts := int64(4)
 	if c.w-l.LabelWidth < 72 {
@@ -171,7 +169,7 @@ func (l *Line) quarters(c *Canvas, row, left, right int, first, last int64) {
 	}
 }
 
-// between are the values with a label between two ends.
+// between returns the labelled values between two ends.
 func (l *Line) between(first, last, parts int64) (values []int64) {
 	step := (last - first) / parts
 	if l.XLabel == nil && (first%step != 0 || (last-first)%parts != 0 || !round(step)) {
@@ -187,7 +185,7 @@ func (l *Line) between(first, last, parts int64) (values []int64) {
 	return values
 }
 
-// round says that a number has three digits that are not 0 at most.
+// round reports whether a number has at most three significant digits.
 func round(v int64) bool {
 	for ; v >= 1000; v /= 10 {
 		if v%10 != 0 {
@@ -221,10 +219,10 @@ func (g *grid) row(v float64) int {
 	return int(math.Round((1 - f) * float64(4*g.plot.h-1)))
 }
 
-// outside says that a point lies beyond the axis.
+// outside reports whether a point is outside of the axis.
 func (g *grid) outside(p profiles.Point) bool { return p.Last < g.first || p.First > g.last }
 
-// cursor points at an iteration from the axis upwards, past the curves.
+// cursor draws a line at an iteration from the axis upwards, behind the curves.
 func (g *grid) cursor(c *Canvas, left int, at int64) {
 	if at < g.first || at > g.last {
 		return
@@ -238,8 +236,8 @@ func (g *grid) cursor(c *Canvas, left int, at int64) {
 	c.Set(left+x, c.h-1, '▴', theme.Strong)
 }
 
-// columns joins the points that begin in one column of dots, so that a band shows
-// their extremes and a line their mean; where a curve is not usable it stays apart.
+// columns merges the points that start in one column of dots, so that a band shows their
+// extremes and a line their mean. It drops unusable points, and does not merge across them.
 func (g *grid) columns(c profiles.Curve) profiles.Curve {
 	out := make(profiles.Curve, 0, min(len(c), 4*g.plot.w))
 	weight, column := 0.0, -1
@@ -262,7 +260,7 @@ func (g *grid) columns(c profiles.Curve) profiles.Curve {
 	return out
 }
 
-// The quantiles that a band of a curve with bins lies between.
+// The quantiles that bound the band of a curve with bins.
 const bandLow, bandHigh = 0.1, 0.9
 
 func (g *grid) envelope(s Series) {
@@ -271,9 +269,9 @@ func (g *grid) envelope(s Series) {
 			continue
 		}
 		top, bottom := g.row(p.Max), g.row(p.Min)
-		if len(p.Bins) > 0 { // the band is of quantiles, the extremes are dots
+		if len(p.Bins) > 0 { // the band shows quantiles, dots the extremes
 			x := g.column(float64(p.First))
-			if _, clipped := g.y.at(p.Max); !clipped { // else it has a mark
+			if _, clipped := g.y.at(p.Max); !clipped { // clipped extremes have a mark instead
 				g.plot.Dot(x, top, s.EnvelopeStyle)
 			}
 			g.plot.Dot(x, bottom, s.EnvelopeStyle)
@@ -287,12 +285,11 @@ func (g *grid) envelope(s Series) {
 	}
 }
 
-// spikeGap is how many columns apart the marks of spikes are at least: of a row full of
-// them none could be told from the labels of changes.
+// spikeGap is the minimum distance between marks of spikes, in columns: in a row full of them
+// they could not be told from the labels of changes.
 const spikeGap = 4
 
-// spikes marks what lies above the axis, where the top row has room beside the labels of
-// changes.
+// spikes marks values above the axis if the top row has room next to the labels of changes.
 func (g *grid) spikes(s Series) {
 	next := 0
 	for _, p := range s.Curve {
@@ -308,12 +305,12 @@ func (g *grid) spikes(s Series) {
 	}
 }
 
-// labelled says whether the top row has the label of a change in a column.
+// labelled reports whether a column of the top row has the label of a change.
 func (g *grid) labelled(x int) bool { return g.plot.At(x, 0).Style == theme.Mark }
 
 func (g *grid) line(s Series) {
 	var px, py int
-	low, high := 0, -1 // rows of the strokes within column px that are still to be drawn
+	low, high := 0, -1 // rows of column px still to be drawn
 	stroke := func() {
 		if low < high {
 			g.plot.DotLine(px, low, px, high, s.Dashed, s.Style)
@@ -327,7 +324,7 @@ func (g *grid) line(s Series) {
 			continue
 		}
 		x, y := g.column((float64(p.First)+float64(p.Last))/2), g.row(p.Mean)
-		// A hole wider than its neighbours is a gap in the data.
+		// A hole wider than the adjacent points is a gap in the data.
 		if !s.Sampled && p.First-before.Last > 1+(before.Last-before.First)+(p.Last-p.First) {
 			joined = false
 		}
@@ -347,8 +344,8 @@ func (g *grid) line(s Series) {
 	stroke()
 }
 
-// marks draws the dashed lines on what the curves left empty, and the labels in
-// the top row, each with an empty cell beside it: those that are nearer become one.
+// marks draws the dashed lines where the curves left cells empty, and the labels in the top row,
+// separated by an empty cell; closer labels are merged.
 func (g *grid) marks(marks []Mark) {
 	type group struct {
 		x     int
@@ -378,10 +375,10 @@ func (g *grid) marks(marks []Mark) {
 	}
 }
 
-// labelGap is how many columns apart the labels of changes are at least.
+// labelGap is the minimum distance between labels of changes, in columns.
 const labelGap = 2
 
-// sortedMarks are the marks by their iterations.
+// sortedMarks returns the marks sorted by iteration.
 func sortedMarks(marks []Mark) []Mark {
 	if slices.IsSortedFunc(marks, byIteration) {
 		return marks

@@ -1,20 +1,20 @@
 package chart
 
-// Image is a picture of one value a pixel, row by row. Values from Black to
-// White are drawn from the lowest to the highest level; what is not finite is 0.
+// Image is a picture with one value per pixel, row by row. Values from Black to White map to the
+// lowest to highest level; non-finite values are 0.
 type Image struct {
 	Width, Height int
 	Pixels        []float32
 	Black, White  float32
 }
 
-// Valid says whether the picture has as many pixels as it says, at least one.
+// Valid reports whether the number of pixels matches the size and is not 0.
 func (p Image) Valid() bool {
 	return p.Width > 0 && p.Height > 0 && len(p.Pixels) == p.Width*p.Height
 }
 
-// Fit is the size in square pixels at which a w:h picture fills a box of so
-// many columns and rows of half-cell pixels without changing its shape.
+// Fit returns the size in square pixels at which a w:h picture fills a box of columns by rows of
+// half-cell pixels while keeping its aspect ratio.
 func Fit(w, h, columns, rows int) (pw, ph int) {
 	if w <= 0 || h <= 0 || columns <= 0 || rows <= 0 {
 		return 0, 0
@@ -25,8 +25,8 @@ func Fit(w, h, columns, rows int) (pw, ph int) {
 	return columns, max(1, h*columns/w)
 }
 
-// sample is the mean, as a share of the scale from 0 to 1, of the part of the picture that pixel (x,y)
-// of a w by h raster covers.
+// sample returns the mean of the part of the picture covered by pixel (x,y) of a w by h raster,
+// as a fraction of the scale from 0 to 1.
 func (p Image) sample(x, y, w, h int) float64 {
 	x0, x1 := x*p.Width/w, max((x+1)*p.Width/w, x*p.Width/w+1)
 	y0, y1 := y*p.Height/h, max((y+1)*p.Height/h, y*p.Height/h+1)

@@ -8,13 +8,13 @@ import (
 	"prismtop/tui/theme"
 )
 
-// MaxPlaces is how many rows and columns of cells a picture that the terminal
-// draws can have.
+// MaxPlaces is the maximum number of rows or columns of cells of a picture drawn by the
+// terminal.
 const MaxPlaces = 256
 
-// Placeholder makes cell (x,y) the place for the cell (column,row) of the picture
-// that the style names. The terminal draws it there for as long as the cell
-// stands; to everything else it is a character with two combining marks.
+// Placeholder makes cell (x,y) the place of the cell (column,row) of the picture identified by
+// the style. The terminal draws it there while the cell is on screen; to everything else it is a
+// character with two combining marks.
 func (c *Canvas) Placeholder(x, y, column, row int, image theme.Style) {
 	if min(column, row) >= 0 && max(column, row) < MaxPlaces {
 		c.Set(x, y, -rune(1+row*MaxPlaces+column), image)

@@ -8,20 +8,19 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Plane is a plot with two logarithmic axes, for a roofline: straight lines of
-// roofs, and points.
+// Plane is a plot with two logarithmic axes for a roofline: the lines of the roofs, and points.
 type Plane struct {
 	// X and Y are the ranges of the axes, above 0. Label formats their ends.
 	X, Y  [2]float64
 	Label func(float64) string
-	// LabelWidth is the room for labels on the left, in cells.
+	// LabelWidth is the width of the labels on the left, in cells.
 	LabelWidth     int
 	XTitle, YTitle string
 	canvas, plot   Canvas
 }
 
-// Begin draws the axes over the whole canvas; false where there is no room or the
-// ranges are none.
+// Begin draws the axes over the whole canvas; it returns false if there is no room or the ranges
+// are invalid.
 func (p *Plane) Begin(c *Canvas) bool {
 	if c.w < p.LabelWidth+16 || c.h < 5 || !usableRange(p.X) || !usableRange(p.Y) {
 		return false
@@ -59,7 +58,7 @@ func usableRange(r [2]float64) bool {
 	return r[0] > 0 && r[1] > r[0] && !math.IsInf(r[1], 0) && r[1]/r[0] < 1e30
 }
 
-// powers are the powers of ten in a range, or its ends where there are none.
+// powers returns the powers of ten in a range, or its ends if it contains none.
 func powers(r [2]float64) (v []float64) {
 	for e := math.Ceil(math.Log10(r[0]) - 1e-9); e <= math.Log10(r[1])+1e-9; e++ {
 		v = append(v, math.Pow(10, e))
@@ -70,7 +69,7 @@ func powers(r [2]float64) (v []float64) {
 	return v
 }
 
-// place is where a point lies on the axes, 0 to 1 within them.
+// place returns the position of a point on the axes, 0 to 1 within them.
 func (p *Plane) place(x, y float64) (fx, fy float64) {
 	return math.Log(x/p.X[0]) / math.Log(p.X[1]/p.X[0]), math.Log(y/p.Y[0]) / math.Log(p.Y[1]/p.Y[0])
 }
@@ -80,7 +79,7 @@ func (p *Plane) cell(x, y float64) (column, row int) {
 	return int(math.Round(fx * float64(p.plot.w-1))), int(math.Round((1 - fy) * float64(p.plot.h-1)))
 }
 
-// Roof draws y = min(slope·x, flat) in dots; a slope or flat of 0 is none.
+// Roof draws y = min(slope·x, flat) in dots; a slope or flat of 0 is omitted.
 func (p *Plane) Roof(slope, flat float64, s theme.Style) {
 	for i := range 2 * p.plot.w {
 		x := p.X[0] * math.Pow(p.X[1]/p.X[0], float64(i)/float64(2*p.plot.w-1))
@@ -99,15 +98,15 @@ func (p *Plane) Roof(slope, flat float64, s theme.Style) {
 	}
 }
 
-// Nearness of a label to its point, in cells.
+// Maximum distance of a label from its point, in cells.
 const (
 	labelColumns = 2
 	labelRows    = 1
 )
 
-// Point draws a character at a point; what lies outside is drawn at the edge. Where
-// another character is, one that may move takes the nearest free cell. One that finds
-// none is not drawn: by is the character that hides it then, else 0.
+// Point draws a character at a point, or at the edge if the point is outside. If the cell is
+// taken by another character, one with moves set takes the nearest free cell. If there is none,
+// the character is not drawn, and by is the character that hides it; otherwise by is 0.
 func (p *Plane) Point(x, y float64, r rune, moves bool, s theme.Style) (by rune) {
 	if !(x > 0) || !(y > 0) || math.IsInf(x, 0) || math.IsInf(y, 0) {
 		return 0
@@ -132,7 +131,7 @@ func (p *Plane) Point(x, y float64, r rune, moves bool, s theme.Style) (by rune)
 	return by
 }
 
-// nearCells are the offsets of the cells that a label may take, the nearest first.
+// nearCells are the offsets of the cells that a label may take, nearest first.
 var nearCells = func() (cells [][2]int) {
 	for y := -labelRows; y <= labelRows; y++ {
 		for x := -labelColumns; x <= labelColumns; x++ {
@@ -145,5 +144,5 @@ var nearCells = func() (cells [][2]int) {
 	return cells
 }()
 
-// isLine says whether a cell is empty or has nothing but a roof in it.
+// isLine reports whether a cell is empty or contains only a roof.
 func isLine(r rune) bool { return r == ' ' || r >= 0x2800 && r <= 0x28ff }

@@ -1,13 +1,12 @@
 package chart
 
-// What a change of a raster costs: the cells that differ, the sequences for their
-// colours, and the moves of the cursor between them. This is how the screen's
-// output sends them, told without doing it: pictures have a budget of bytes, and
-// several changes are weighed for each that is sent.
+// This file estimates the bytes that a change of a raster takes: the changed cells, the
+// sequences for their colours, and the cursor moves between them. It mirrors the screen's output
+// without producing any: pictures have a byte budget, and several changes are compared for each
+// one sent.
 
-// The bytes of moves of the cursor: to a row, and over one, up to nine and more
-// cells of it. Up to smallGap bytes of cells that look the same as the one before
-// are sent again instead.
+// Bytes of cursor moves: to a row, and within it over up to nine cells or more. Up to smallGap
+// bytes of cells that look like the preceding one are sent again instead.
 const (
 	rowBytes  = 8
 	stepBytes = 3
@@ -16,24 +15,23 @@ const (
 	smallGap  = 4
 )
 
-// glyphBytes is what a character beyond ASCII takes.
+// glyphBytes is the length of a non-ASCII character.
 const glyphBytes = 3
 
-// bill adds up what the cells of one row cost.
+// bill adds up the cost of the cells of one row.
 type bill struct {
 	r          *Raster
 	bytes      int
-	x          int // the cursor's column, -1 where it is not in the row
-	fore, back int // the levels in force, -1 where none is
+	x          int // the cursor's column, -1 if it is not in the row
+	fore, back int // the current levels, -1 if none
 	last       look
 }
 
-// look is a cell: how many bytes its character takes, and the levels of its
-// colours.
+// look is a cell: the bytes of its character, and the levels of its colours.
 type look struct{ bytes, upper, lower int }
 
-// look is the cell in column x of the row of cells whose values begin at row y, as
-// next has it.
+// look returns the cell in column x of the row of cells whose values start at row y, according
+// to next.
 func (r *Raster) look(x, y int) look {
 	switch r.form.Way {
 	case Ramp:
@@ -55,7 +53,7 @@ func (r *Raster) look(x, y int) look {
 	return look{glyphBytes, upper, lower}
 }
 
-// add adds the cell in column x of the row of cells whose values begin at row y.
+// add adds the cell in column x of the row of cells whose values start at row y.
 func (b *bill) add(x, y int) {
 	now := b.r.look(x, y)
 	switch gap := x - b.x; {
@@ -77,8 +75,8 @@ func (b *bill) add(x, y int) {
 	b.x, b.last = x+1, now
 }
 
-// alike adds the cells from the cursor to column x, where they are few and look
-// like the one before them.
+// alike adds the cells from the cursor to column x if they are few and look like the preceding
+// one.
 func (b *bill) alike(y, x int) bool {
 	sum := 0
 	for i := b.x; i < x; i++ {
@@ -91,8 +89,8 @@ func (b *bill) alike(y, x int) bool {
 	return true
 }
 
-// colour adds the sequence for a half block's colours, as far as they are not in
-// force. Of a space only the background is seen.
+// colour adds the sequence for those of a half block's colours that are not current. Of a space
+// only the background is visible.
 func (b *bill) colour(now look) {
 	f := b.r.form
 	newFore := now.upper != now.lower && now.upper != b.fore
@@ -113,7 +111,7 @@ func (b *bill) colour(now look) {
 	}
 }
 
-// cellRows is how many rows of cells the raster has on screen.
+// cellRows returns the number of rows of cells of the raster on screen.
 func (r *Raster) cellRows() int {
 	if r.form.Way == Values {
 		return 0
@@ -122,7 +120,7 @@ func (r *Raster) cellRows() int {
 	return (r.form.H + down - 1) / down
 }
 
-// cost is about what the change from levels to next costs.
+// cost estimates the bytes of the change from levels to next.
 func (r *Raster) cost() int {
 	sum := 0
 	for y := range r.cellRows() {
@@ -131,7 +129,7 @@ func (r *Raster) cost() int {
 	return sum
 }
 
-// Whole is about how many bytes it costs to draw all of it.
+// Whole estimates the bytes for drawing the whole raster.
 func (r *Raster) Whole() int {
 	sum := 0
 	for y := range r.cellRows() {
@@ -140,7 +138,7 @@ func (r *Raster) Whole() int {
 	return sum
 }
 
-// rowCost is the cost of one row of cells, of all of them or of those that change.
+// rowCost estimates the bytes of one row of cells, either all or only those that change.
 func (r *Raster) rowCost(row int, all bool) int {
 	across, down := r.form.Way.Grain()
 	b := bill{r: r, x: -1, fore: -1, back: -1}
@@ -163,8 +161,8 @@ func (r *Raster) cellChanges(x, y, across, down int) bool {
 	return false
 }
 
-// Limit takes rows out of the last Plan until it costs at most so many bytes, and
-// returns what it costs. Every row has its turn.
+// Limit removes rows from the last Plan until it takes at most most bytes, and returns its cost.
+// All rows take turns.
 func (r *Raster) Limit(most int) int {
 	sum, rows := 0, r.cellRows()
 	_, down := r.form.Way.Grain()

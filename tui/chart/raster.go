@@ -7,18 +7,18 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Way is how a raster's values become characters.
+// Way is the way in which a raster's values become characters.
 type Way uint8
 
 // The ways.
 const (
-	HalfBlocks Way = iota // two values a cell, one above the other, as colours
-	Dots                  // 2x4 values a cell, as braille dots, dithered
-	Ramp                  // one value a cell, as a character of more or less ink
-	Values                // none: the levels are for a picture that the terminal draws
+	HalfBlocks Way = iota // two values per cell, one above the other, as colours
+	Dots                  // 2x4 values per cell, as braille dots, dithered
+	Ramp                  // one value per cell, as a character of more or less ink
+	Values                // no characters: levels for a picture drawn by the terminal
 )
 
-// Grain is how many values a cell has across and down.
+// Grain returns the number of values per cell, across and down.
 func (w Way) Grain() (across, down int) {
 	switch w {
 	case HalfBlocks:
@@ -29,26 +29,26 @@ func (w Way) Grain() (across, down int) {
 	return 1, 1
 }
 
-// ramp are characters from dark to light.
+// ramp lists characters from dark to light.
 const ramp = " .:-=+*#%@"
 
-// bayer is the 4x4 ordered-dither matrix. Ordered dithering keeps still what is
-// still.
+// bayer is the 4x4 ordered-dither matrix. Ordered dithering leaves unchanged parts of a picture
+// unchanged.
 var bayer = [4][4]float64{{0, 8, 2, 10}, {12, 4, 14, 6}, {3, 11, 1, 9}, {15, 7, 13, 5}}
 
-// ditherSteps is how many greys the matrix makes.
+// ditherSteps is the number of greys that the matrix produces.
 const ditherSteps = 16
 
-// Form is how a raster is drawn, and its size in values.
+// Form specifies how a raster is drawn, and its size in values.
 type Form struct {
 	Way    Way
-	Colors theme.Map   // of half blocks and values
-	Depth  theme.Depth // of half blocks
+	Colors theme.Map   // for half blocks and values
+	Depth  theme.Depth // for half blocks
 	W, H   int
 }
 
-// Levels is how many levels the form tells apart. Values have as many as 24-bit
-// colours, on a terminal that draws them itself.
+// Levels returns the number of levels of the form. Values have as many as with 24-bit colour,
+// since the terminal draws them itself.
 func (f Form) Levels() int {
 	switch f.Way {
 	case Dots:
@@ -61,24 +61,24 @@ func (f Form) Levels() int {
 	return f.Colors.Levels(f.Depth)
 }
 
-// Raster is a picture reduced to levels that characters can show, and what it
-// looked like before: a level only changes when the value has left it by more
-// than a band, so that noise does not repaint the picture.
+// Raster is a picture reduced to levels that characters can show. It has hysteresis: a level
+// changes only when the value has left it by more than a band, so that noise does not repaint
+// the picture.
 type Raster struct {
 	form   Form
 	top    int // the highest level
 	values []float32
 	levels []uint8
-	next   []uint8 // the levels that Plan found
-	turn   int     // the row that Limit begins with
+	next   []uint8 // the levels found by Plan
+	turn   int     // the row that Limit starts with
 }
 
-// Sharp is the narrowest band, in levels: half of one is the border to the next,
-// the rest keeps noise on the border from flipping it.
+// Sharp is the narrowest band, in levels: half a level is the border to the next one, and the
+// rest keeps noise at the border from flipping the level.
 const Sharp = 0.65
 
-// Sample takes the picture's values for a raster of such a form. Where that is not
-// how the raster was drawn before, the levels follow at once, and fresh is true.
+// Sample takes the picture's values for a raster of form f. If the form changed, the levels are
+// set at once and fresh is true.
 func (r *Raster) Sample(p Image, f Form) (fresh bool) {
 	fresh = r.form != f
 	if fresh {
@@ -104,18 +104,18 @@ func (r *Raster) Sample(p Image, f Form) (fresh bool) {
 	return fresh
 }
 
-// Form is how the raster was last sampled.
+// Form returns the form of the last Sample.
 func (r *Raster) Form() Form { return r.form }
 
-// Narrowest is the narrowest band for a picture that goes on changing, in levels:
-// it keeps noise of half a level on either side of a border from being sent. Fine
-// levels have two of 63 where the palette's have one of 23.
+// Narrowest returns the narrowest band for a changing picture, in levels: it suppresses noise of
+// half a level on either side of a border. With fine levels it is two of 63, where with the
+// palette's it is one of 23.
 func (r *Raster) Narrowest() float64 { return max(1, float64(r.top)/32) }
 
-// Widest is the widest band that still says something about the picture, in levels.
+// Widest returns the widest band, in levels, at which the picture is still recognizable.
 func (r *Raster) Widest() float64 { return max(4, float64(r.top)/7) }
 
-// level is a value's level at (x,y), whatever it was.
+// level returns the level of a value at (x,y) without hysteresis.
 func (r *Raster) level(x, y int, v float64) uint8 {
 	if r.form.Way == Dots {
 		if v*ditherSteps > bayer[y%4][x%4]+0.5 {
@@ -126,8 +126,8 @@ func (r *Raster) level(x, y int, v float64) uint8 {
 	return uint8(math.Round(v * float64(r.top)))
 }
 
-// Plan finds the levels for a band, without taking them, and returns about how
-// many bytes it takes to show them.
+// Plan determines the levels for a band without adopting them, and estimates the bytes needed to
+// show them.
 func (r *Raster) Plan(band float64) int {
 	for i, v := range r.values {
 		x, y := i%r.form.W, i/r.form.W
@@ -139,15 +139,15 @@ func (r *Raster) Plan(band float64) int {
 	return r.cost()
 }
 
-// left says whether value i, at (x,y), has left the level that is shown by more than a
-// band. Of characters black and white always have: no value is farther out, and ink that
-// was once there would stay for good, as a grid of dots on a dark ground.
+// left reports whether value i, at (x,y), has left the displayed level by more than a band. With
+// characters, black and white values always have: no value lies farther out, so that ink drawn
+// earlier would stay forever, as a grid of dots on a dark background.
 func (r *Raster) left(i, x, y int, v, band float64) bool {
 	at, end := v*float64(r.top), float64(r.top)
 	away := math.Abs(at - float64(r.levels[i]))
 	switch r.form.Way {
 	case Dots:
-		// Half of a step on either side, less the half that Sharp includes.
+		// Half a step on either side, minus the half included in Sharp.
 		at, end = v*ditherSteps, ditherSteps
 		away = math.Abs(at-(bayer[y%4][x%4]+0.5)) + 0.5
 	case Ramp:
@@ -157,22 +157,22 @@ func (r *Raster) left(i, x, y int, v, band float64) bool {
 	return away > band || at < endBand || at > end-endBand
 }
 
-// endBand is how near black and white a value counts as such, in levels.
+// endBand is the distance from black or white within which a value counts as such, in levels.
 const endBand = 0.25
 
 // Adopt takes the levels of the last Plan.
 func (r *Raster) Adopt() { copy(r.levels, r.next) }
 
-// Changes says whether the last Plan changes a level.
+// Changes reports whether the last Plan changes any level.
 func (r *Raster) Changes() bool { return !bytes.Equal(r.levels, r.next) }
 
-// Size is the raster's size in values.
+// Size returns the raster's size in values.
 func (r *Raster) Size() (w, h int) { return r.form.W, r.form.H }
 
-// Levels are the levels as shown, row by row, and the highest there is.
+// Levels returns the displayed levels, row by row, and the highest possible one.
 func (r *Raster) Levels() (levels []uint8, top int) { return r.levels, r.top }
 
-// Draw draws the levels from cell (x,y) on.
+// Draw draws the levels from cell (x,y).
 func (r *Raster) Draw(c *Canvas, x, y int) {
 	switch r.form.Way {
 	case HalfBlocks:
@@ -203,8 +203,8 @@ func (r *Raster) drawHalves(c *Canvas, x, y int) {
 	}
 }
 
-// pair is the two levels of the half block whose upper pixel is (x,y). A picture of
-// an odd height ends in a row as high as a cell.
+// pair returns the two levels of the half block whose upper pixel is (x,y). A picture of odd
+// height ends in a row of full cells.
 func pair(levels []uint8, f Form, x, y int) (upper, lower int) {
 	upper = int(levels[y*f.W+x])
 	if y+1 == f.H {

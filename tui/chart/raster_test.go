@@ -15,7 +15,7 @@ import (
 	"prismtop/tui/theme"
 )
 
-// take shows a picture at once, as a screen that has the bytes for it.
+// take shows a picture at once, as with enough bytes.
 func take(r *Raster, img Image, f Form, band float64) {
 	r.Sample(img, f)
 	r.Plan(band)
@@ -48,8 +48,8 @@ func TestBlackAndWhiteAreTheEndsOfTheScale(t *testing.T) {
 	}
 }
 
-// The last row of a picture of an odd height is as high as a cell, and shows
-// nothing that is not in the picture.
+// The last row of a picture of odd height is as high as a cell, and shows only values of the
+// picture.
 func TestOddHeightsEndInWholeCells(t *testing.T) {
 	var r Raster
 	take(&r, Image{Width: 1, Height: 3, Pixels: []float32{0.2, 0.4, 0.6}, White: 1}, Form{HalfBlocks, theme.Diverging, theme.TrueColor, 1, 3}, Sharp)
@@ -69,8 +69,8 @@ func TestSmallChangesDoNotRepaintThePicture(t *testing.T) {
 		want  uint8
 	}{
 		{10.4, Sharp, 10},
-		{10.6, Sharp, 10}, // rounds to the next level, barely
-		{10.8, 1.5, 10},   // and more, where bytes are short
+		{10.6, Sharp, 10}, // just rounds to the next level
+		{10.8, 1.5, 10},   // a wider band, for few bytes
 		{10.8, Sharp, 11},
 		{10.3, Sharp, 10},
 	} {
@@ -146,7 +146,7 @@ func TestRampRises(t *testing.T) {
 	}
 }
 
-// Rows that are left out for want of bytes have their turn, and are not paid for.
+// Rows left out for lack of bytes get their turn later, and are not charged before.
 func TestLimitGivesEveryRowItsTurn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 9))
 	noise := func() Image {
@@ -180,8 +180,8 @@ func TestLimitGivesEveryRowItsTurn(t *testing.T) {
 	t.Errorf("rows are left out for ever: %d of %d bytes are drawn", drawn, whole)
 }
 
-// A placeholder is one cell wide to everything that counts cells, wherever in the
-// picture it stands.
+// A placeholder is one cell wide for everything that counts cells, at any position in the
+// picture.
 func TestPlaceholdersAreOneCellWide(t *testing.T) {
 	th := theme.New(colorprofile.ANSI256, true, false)
 	var c Canvas

@@ -2,16 +2,15 @@ package chart
 
 import "prismtop/tui/theme"
 
-// Ramps of a spark line, lowest first: eighths of a block, and what a 7-bit terminal has.
+// Ramps of a spark line, lowest first: eighths of a block, and ASCII.
 var (
 	blockRamp = []rune("▁▂▃▄▅▆▇█")
 	asciiRamp = []rune("_.-:=+*#")
 )
 
-// Spark draws values as columns of one row from (x,y) on, one cell each, from 0 at
-// the bottom to top; a value that is not above 0 leaves its cell empty. Where there
-// are more values than width the newest are drawn, and the line moves by a quarter
-// of its width at once.
+// Spark draws values as columns in one row from (x,y), one cell each, on a scale from 0 to top;
+// values that are not positive leave their cells empty. If there are more values than width, the
+// latest are drawn, and the line advances by a quarter of its width at a time.
 func (c *Canvas) Spark(x, y, width int, values []float64, top float64, ascii bool, s theme.Style) {
 	if width <= 0 || !(finite(top, 0) > 0) {
 		return

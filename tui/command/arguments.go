@@ -10,7 +10,7 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// noArguments, atMost and atLeastOne check what stands behind a command.
+// noArguments, atMost and atLeastOne check the arguments of a command.
 func noArguments(cmd *cobra.Command, args []string) error { return atMost(0)(cmd, args) }
 
 func atMost(n int) cobra.PositionalArgs {
@@ -34,7 +34,7 @@ func atLeastOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// prefix begins an error about a command, whose program Main names.
+// prefix returns the start of an error about a command; Main adds the name of the program.
 func prefix(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		return ""
@@ -42,12 +42,13 @@ func prefix(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + ": "
 }
 
-// unknownCommand says that no command below cmd has this name, and which has one like it.
+// unknownCommand returns an error about an unknown command below cmd that suggests similar
+// names.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	return badUsage(fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd)))
 }
 
-// commandNames are the commands below cmd that help shows.
+// commandNames returns the visible commands below cmd.
 func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
@@ -57,15 +58,15 @@ func commandNames(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// unknownFlag says that cmd has no flag of this name, and which has one like it.
+// unknownFlag returns an error about an unknown flag of cmd that suggests similar names.
 func unknownFlag(cmd *cobra.Command, name string) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return badUsage(fmt.Errorf("%sunknown flag --%s%s", prefix(cmd), name, similar(name, names, "--", cmd)))
 }
 
-// similar asks whether one of the names was meant that are like name, or points to the
-// help where none is.
+// similar asks whether one of the names close to name was meant, or refers to the help if there
+// is none.
 func similar(name string, names []string, dashes string, cmd *cobra.Command) string {
 	near := settings.Closest(name, names)
 	if len(near) == 0 {

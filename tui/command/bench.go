@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchCommand is the command bench.
+// benchCommand returns the command bench.
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the engine without a screen", Args: noArguments,

@@ -16,7 +16,7 @@ import (
 	"prismtop/sim/bench"
 )
 
-// benchAblationCommand is the command bench ablation.
+// benchAblationCommand returns the command bench ablation.
 func benchAblationCommand() *cobra.Command {
 	var f settingFlags
 	var o ablation.Options

@@ -14,7 +14,7 @@ import (
 	"prismtop/sim/bench"
 )
 
-// benchCalibrateCommand is the command bench calibrate.
+// benchCalibrateCommand returns the command bench calibrate.
 func benchCalibrateCommand() *cobra.Command {
 	var f settingFlags
 	var load int
@@ -76,7 +76,7 @@ func benchCalibrateCommand() *cobra.Command {
 	return cmd
 }
 
-// validCalibration checks the flags and turns percent into shares.
+// validCalibration checks the flags and converts percentages to fractions.
 func validCalibration(o *bench.CalibrateOptions, load int) error {
 	switch {
 	case len(o.Sizes) == 0 || o.Changes < 0 || o.Replicas < 0 || o.Changes+o.Replicas == 0:
@@ -95,7 +95,8 @@ func validCalibration(o *bench.CalibrateOptions, load int) error {
 	return nil
 }
 
-// burnCommand is the hidden command that keeps one processor busy until its standard input ends.
+// burnCommand returns the hidden command that keeps one processor busy until its standard input
+// is closed.
 func burnCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "burn", Hidden: true, Args: noArguments, Short: "Keep one processor busy until standard input ends",
@@ -121,8 +122,8 @@ func burnCommand() *cobra.Command {
 	}
 }
 
-// burn starts so many processes that keep a processor busy each, and returns what ends them. They
-// end with this process too, whatever happens to it: their standard input ends then.
+// burn starts n processes that keep one processor busy each; end stops them. They also end with
+// this process, however it ends, because that closes their standard input.
 func burn(n int) (end func(), err error) {
 	var pipes []io.Closer
 	var processes []*exec.Cmd
@@ -155,7 +156,7 @@ func burn(n int) (end func(), err error) {
 	return end, nil
 }
 
-// calibrationSummary is a calibration in JSON.
+// calibrationSummary is the JSON form of a calibration.
 type calibrationSummary struct {
 	Schema         int                    `json:"schema"`
 	Version        string                 `json:"version"`

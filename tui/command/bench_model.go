@@ -15,7 +15,7 @@ import (
 	"prismtop/sim/cpu/features"
 )
 
-// benchFlags are the flags of a measurement.
+// benchFlags are the flags of a benchmark.
 type benchFlags struct {
 	settingFlags
 	size, object int
@@ -25,7 +25,7 @@ type benchFlags struct {
 	layers       bool
 }
 
-// benchModelCommand is the command bench model.
+// benchModelCommand returns the command bench model.
 func benchModelCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
@@ -53,10 +53,10 @@ func benchModelCommand() *cobra.Command {
 	return cmd
 }
 
-// modelFlags are the flags whose values are settings as they stand.
+// modelFlags are the flags whose values are settings without conversion.
 var modelFlags = [][2]string{{"size", "size"}, {"object", "object_size"}, {"amp", "amp"}}
 
-// settings joins the sources, with the baseline preset where none is named.
+// settings merges the sources, with the baseline preset as default.
 func (f *benchFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	flags := cmd.Flags()
 	f.fromBaseline(flags)
@@ -72,7 +72,7 @@ func (f *benchFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	return v, err
 }
 
-// lossFlags are the settings that a loss of --loss stands for.
+// lossFlags returns the settings for a value of --loss.
 func lossFlags(name string) []preset.Flag {
 	if name != "l1+ssim" {
 		return []preset.Flag{{Name: "loss", Key: "loss", Value: name}}
@@ -117,7 +117,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		if roofs == nil {
 			return err
 		}
-		if err != nil { // they were measured all the same
+		if err != nil { // the roofs were measured nevertheless
 			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
 		}
 		report.AddLayers(summary, roofs)

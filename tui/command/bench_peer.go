@@ -27,7 +27,7 @@ type peerFlags struct {
 	only       string
 }
 
-// benchPeerCommand is the command bench peer.
+// benchPeerCommand returns the command bench peer.
 func benchPeerCommand() *cobra.Command {
 	var f peerFlags
 	cmd := &cobra.Command{
@@ -93,7 +93,7 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), w.Name)
 		r := f.programs.Measure(ctx, w, f.rounds, f.maxForeign)
 		if ctx.Err() != nil {
-			break // what was measured so far is printed
+			break // the results so far are printed
 		}
 		results = append(results, r)
 	}

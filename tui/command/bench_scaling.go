@@ -14,7 +14,7 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// benchScalingCommand is the command bench scaling.
+// benchScalingCommand returns the command bench scaling.
 func benchScalingCommand() *cobra.Command {
 	var sizes, threads []int
 	var seconds float64

@@ -1,6 +1,6 @@
-// Package command is the command line of prismtop: the commands, their flags, help,
-// errors and exit statuses. It alone knows every room of the program, and puts runs,
-// their records and the screen together.
+// Package command implements the command line of prismtop: the commands with their flags, help,
+// errors and exit statuses. It is the only package that knows all parts of the program, and it
+// connects runs, their records and the screen.
 package command
 
 import (
@@ -16,12 +16,12 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// version is the program's version; released builds set it by
+// version is the program's version, set in released builds by
 //
 //	go build -ldflags '-X prismtop/tui/command.version=1.2.3'
 var version = "0.1.0-dev"
 
-// Main carries out the command line of the process and returns its exit status.
+// Main runs the command line of the process and returns its exit status.
 func Main() int {
 	machine.ShareProcessors()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -46,7 +46,7 @@ func Main() int {
 	return exitStatus(err)
 }
 
-// rootCommand is prismtop with all its commands.
+// rootCommand returns the command prismtop with all subcommands.
 func rootCommand() *cobra.Command {
 	root := runCommand()
 	root.Use = "prismtop"

@@ -2,8 +2,7 @@ package command
 
 import "github.com/spf13/cobra"
 
-// addCompletion adds Cobra's command that writes completions for shells, and lets it
-// refuse what is no shell.
+// addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {

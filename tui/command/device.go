@@ -13,13 +13,13 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// probe is what the CUDA driver says, which may take seconds to answer.
+// probe queries the CUDA driver, which may take seconds to answer.
 func probe(ctx context.Context) (machine.GPU, error) {
 	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
 }
 
-// onDevice is a maker of the settings' workload on the device that they name, and refuses one
-// that is not there. The GPU is looked for only where they ask for one.
+// onDevice returns the maker of the settings' workload on the device they name, or an error if
+// that device is missing. It only looks for a GPU if they ask for one.
 func onDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
 	if v.Text(settings.Device) != "cuda" {
 		return workloads.Maker(v, ""), nil
@@ -32,7 +32,7 @@ func onDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
 	return maker, maker.Check(v, settings.Device)
 }
 
-// ofPRISM is onDevice for what measures PRISM's model alone.
+// ofPRISM is onDevice for benchmarks of PRISM's model only.
 func ofPRISM(ctx context.Context, v settings.Values) (prism.Maker, prism.Settings, error) {
 	if name := v.Table().Workload; v.Table() != prism.Table {
 		return prism.Maker{}, prism.Settings{}, fmt.Errorf("the preset is of the workload %s: must be one of %s", name, prism.Table.Workload)

@@ -11,7 +11,7 @@ import (
 	"prismtop/tui/doctor"
 )
 
-// doctorCommand is the command doctor.
+// doctorCommand returns the command doctor.
 func doctorCommand() *cobra.Command {
 	var asJSON, calibrate bool
 	var o cpu.Options
@@ -28,7 +28,7 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			note := errorLine(err)
-			if note != "" { // they were measured all the same
+			if note != "" { // the roofs were measured nevertheless
 				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+note)
 			}
 			device, err := probe(cmd.Context())

@@ -17,7 +17,7 @@ const (
 	statusInterrupted = 130
 )
 
-// exitStatus is the exit status of an error.
+// exitStatus returns the exit status for an error.
 func exitStatus(err error) int {
 	var usage *usageError
 	switch {
@@ -31,9 +31,8 @@ func exitStatus(err error) int {
 	return statusFailed
 }
 
-// errorLine is an error's text on one line, without characters that steer a terminal.
-// Errors that errors.Join joined stand one after another. That work was interrupted is
-// not told: whoever did it knows.
+// errorLine formats an error on one line, without terminal control characters. Errors joined by
+// errors.Join follow one another. Interruptions are omitted: whoever caused them knows.
 func errorLine(err error) string {
 	if usage, ok := err.(*usageError); ok {
 		return errorLine(usage.error)
@@ -53,21 +52,21 @@ func errorLine(err error) string {
 	return visible.Text(err.Error())
 }
 
-// errInterrupted ends a run that a signal stopped; what it measured was printed.
+// errInterrupted ends a run stopped by a signal; its results were printed.
 var errInterrupted = errors.New("interrupted")
 
-// interrupted reports whether a signal ended the work that returned the error.
+// interrupted reports whether a signal ended the work that returned err.
 func interrupted(err error) bool {
 	return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
 }
 
-// usageError is a command line or a setting that cannot be right.
+// usageError is an invalid command line or setting.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// badUsage marks an error of the command line or the settings. That this machine lacks
-// the kernels is none: the line is right elsewhere.
+// badUsage marks an error in the command line or the settings. Kernels missing on this machine
+// are not such an error: the command line is valid elsewhere.
 func badUsage(err error) error {
 	var lacking *vec.UnavailableError
 	if err == nil || errors.As(err, &lacking) {

@@ -16,21 +16,21 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-// unended are the flags of a run that does not finish by itself.
+// unended are the flags of a run that does not end by itself.
 const unended = "--preset quick --set samples=40 --set threshold=0 --set iterations=100000000"
 
-// questions are what terminals answer: colours, devices, modes, the cursor, names,
-// capabilities and pictures.
+// questions matches the queries that terminals answer: colours, devices, modes, the cursor,
+// names, capabilities and pictures.
 var questions = regexp.MustCompile(`\x1b\](?:4;\d+|1\d|52;\w*);\?|\x1b\[[?>=]?\d*c|\x1b\[\??\d*\$p|\x1b\[\??[56]n|\x1b\[>\d*q|\x1b\[\?u|\x1bP\+q|\x1b_G[^;]*a=q`)
 
-// started is the program on a terminal.
+// started is a program running on a terminal.
 type started struct {
 	*ptytest.Terminal
 	t   *testing.T
 	cmd *exec.Cmd
 }
 
-// startOn starts a command line of the shell's on a terminal.
+// startOn starts a shell command line on a terminal.
 func startOn(t *testing.T, x *ptytest.Terminal, command string) started {
 	t.Helper()
 	cmd := exec.Command("bash", "--norc", "-c", command)
@@ -49,7 +49,7 @@ func (s started) await(text string) {
 	}
 }
 
-// end waits at most limit for the program's end and returns its status.
+// end waits up to limit for the program to end, and returns its status.
 func (s started) end(limit time.Duration) int {
 	s.t.Helper()
 	ended := make(chan error, 1)
@@ -68,17 +68,17 @@ func (s started) end(limit time.Duration) int {
 	}
 }
 
-// lastQuestion is what the screen asks last at its start: the terminal's class.
+// lastQuestion is the last query of the screen at its start: the terminal's class.
 const lastQuestion = "\x1b[c"
 
-// silentLimit is how long an end may take on a terminal that answers nothing. On a
-// quiet machine it takes a tenth of that; one question would take longer than all.
+// silentLimit is the maximum duration of an end on a terminal that does not answer. On a quiet
+// machine an end takes a tenth of that; waiting for a single answer would take longer.
 const silentLimit = 3 * time.Second
 
-// Whatever ends the program: it asks the terminal nothing then, and waits for no answer.
+// No end of the program queries the terminal or waits for an answer.
 func TestNoEndAsksTheTerminal(t *testing.T) {
 	for _, c := range []struct {
-		name, command, when string // what to wait for before the end
+		name, command, when string // the output to wait for before the end
 		end                 func(s started)
 		status              int
 	}{
@@ -112,7 +112,7 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 			}
 			limit := silentLimit
 			if c.end == nil {
-				limit = 30 * time.Second // a run of its own time
+				limit = 30 * time.Second // the run ends by itself
 			}
 			began := time.Now()
 			if got := s.end(limit); got != c.status {
@@ -126,7 +126,7 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 	}
 }
 
-// questionsUntilQuiet counts the questions of a beginning, once it is over.
+// questionsUntilQuiet counts the queries at the start, once it is over.
 func questionsUntilQuiet(s started) int {
 	n := -1
 	for m := 0; m != n; m = len(questions.FindAllString(s.Received(), -1)) {
@@ -146,8 +146,8 @@ func kill(with syscall.Signal) func(started) {
 	}
 }
 
-// Signals that the Go runtime answers with a dump, and the one that it ignores until the
-// system kills: the terminal is the shell's again before.
+// Signals that make the Go runtime dump, and the one it ignores until the system kills the
+// process, give the terminal back to the shell first.
 func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
 	for with, status := range map[syscall.Signal]int{
 		syscall.SIGQUIT: 2, syscall.SIGABRT: 2, syscall.SIGSEGV: 2, syscall.SIGBUS: 2, syscall.SIGILL: 2, syscall.SIGFPE: 2,
@@ -170,7 +170,7 @@ func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
 	}
 }
 
-// A program that may open only few files says so, on the terminal as it was.
+// A program limited to few open files reports that, with the terminal unchanged.
 func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 	for n := 8; n <= 24; n += 2 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -191,10 +191,10 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 	}
 }
 
-// interruptLimit is how long ctrl+c may take, on a busy machine.
+// interruptLimit is the maximum duration of ctrl+c on a busy machine.
 const interruptLimit = 5 * time.Second
 
-// Ctrl+c counts at once, whatever came before it.
+// Ctrl+c takes effect at once, whatever input precedes it.
 func TestCtrlCWaitsForNothing(t *testing.T) {
 	for name, before := range map[string]string{
 		"a flood of keys":          strings.Repeat("?", 100_000),
@@ -215,7 +215,7 @@ func TestCtrlCWaitsForNothing(t *testing.T) {
 	}
 }
 
-// A paste whose end never comes is over after a while.
+// A paste that never ends is abandoned after a while.
 func TestKeysCountAgainAfterAPasteWithoutAnEnd(t *testing.T) {
 	x := ptytest.Open(t, 120, 40)
 	s := startOn(t, x, "exec prismtop run "+unended)
@@ -223,7 +223,7 @@ func TestKeysCountAgainAfterAPasteWithoutAnEnd(t *testing.T) {
 	x.Press("\x1b[200~pasted")
 	asked := func() bool { return strings.Contains(x.Text(), "Quit?") }
 	for deadline := time.Now().Add(60 * time.Second); !asked() && time.Now().Before(deadline); {
-		x.Press("q") // a second one would quit, so the answer has its time
+		x.Press("q") // a second one would quit, so leave time for the answer
 		for answer := time.Now().Add(5 * time.Second); !asked() && time.Now().Before(answer); {
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -235,7 +235,7 @@ func TestKeysCountAgainAfterAPasteWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// In the background of a shell nothing stops the program, and fg brings the screen.
+// The program keeps running in the background of a shell, and fg brings the screen back.
 func TestInTheBackground(t *testing.T) {
 	for _, c := range []struct{ name, command, want string }{
 		{"a run", "prismtop run --preset quick --max-iterations 30", "30 in "},
@@ -289,7 +289,7 @@ func TestInTheBackground(t *testing.T) {
 	})
 }
 
-// A terminal whose size is no display's costs no more than a large one.
+// A terminal that reports an absurd size costs no more than a large one.
 func TestATerminalWithoutBounds(t *testing.T) {
 	x := ptytest.OpenDrain(t, 80, 24)
 	s := startOn(t, x, "stty cols 65535 rows 65535; exec prismtop run "+unended)

@@ -17,21 +17,21 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// settingFlags are the flags that give settings: those of a run, and of what
-// shows a run's settings.
+// settingFlags are the flags that set settings, for runs and for commands that show a run's
+// settings.
 type settingFlags struct {
 	sources preset.Sources
 	maxTime time.Duration
-	more    []preset.Flag // of one command alone
+	more    []preset.Flag // specific to one command
 }
 
-// keyFlags are the flags that are settings of their own, and their keys.
+// keyFlags are the flags that set one setting each, with its key.
 var keyFlags = []struct{ flag, key string }{
 	{"image", "image"}, {"device", "device"}, {"threads", "threads"}, {"kernels", "kernels"}, {"seed", "seed"},
 	{"max-iterations", "max_iterations"}, {"max-time", "max_seconds"}, {"faithful", "faithful"},
 }
 
-// baseline is the preset that measurements start from.
+// baseline is the default preset of benchmarks.
 const baseline = "baseline"
 
 const (
@@ -53,7 +53,7 @@ func (f *settingFlags) register(flags *pflag.FlagSet) {
 	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
 }
 
-// resolve joins preset, file, environment and flags.
+// resolve merges preset, file, environment and flags.
 func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (settings.Values, settings.Origins, error) {
 	if flags.Changed("preset") && f.sources.Preset == "" {
 		return settings.Values{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
@@ -80,17 +80,17 @@ func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 	return preset.Resolve(f.sources)
 }
 
-// fromBaseline starts from PRISM's benchmark where nothing names a preset.
+// fromBaseline selects PRISM's benchmark unless a preset is named.
 func (f *settingFlags) fromBaseline(flags *pflag.FlagSet) {
 	if !flags.Changed("preset") && !flags.Changed("config") && os.Getenv(preset.EnvPreset) == "" {
 		f.sources.Preset = baseline
 	}
 }
 
-// otherEnvironment are the variables with the prefix of settings that are none.
+// otherEnvironment lists the variables with the settings' prefix that are not settings.
 var otherEnvironment = []string{envNotify}
 
-// flagError says of a flag or its value what would be right.
+// flagError adds to an error about a flag what would be valid.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
@@ -116,7 +116,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return badUsage(fmt.Errorf("flag --%s: %q: must be %s", flag.Name, invalid.GetValue(), want))
 }
 
-// engineFlags are the flags of commands that compute without settings.
+// engineFlags defines the flags of commands that compute without settings.
 func engineFlags(flags *pflag.FlagSet, o *cpu.Options) {
 	flags.StringVar(&o.Kernels, "kernels", "auto", kernelsHelp)
 	flags.IntVar(&o.Threads, "threads", 0, threadsHelp)

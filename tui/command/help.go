@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpCommand is the command help, which refuses what is no command.
+// helpCommand returns the command help, which rejects unknown commands.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [command]", Short: "Describe a command",
@@ -30,15 +30,14 @@ func helpCommand() *cobra.Command {
 			case len(rest) > 0:
 				return unknownCommand(of, rest[0])
 			}
-			of.InitDefaultHelpFlag() // else its help does not show them
+			of.InitDefaultHelpFlag() // otherwise its help would not list them
 			of.InitDefaultVersionFlag()
 			return of.Help()
 		},
 	}
 }
 
-// printHelp writes a command's help to its standard output. It asks the terminal
-// nothing but its size.
+// printHelp writes a command's help to its standard output. It queries only the terminal's size.
 func printHelp(cmd *cobra.Command, _ []string) {
 	p := helpPage{width: plainHelpWidth}
 	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil && width > 0 {

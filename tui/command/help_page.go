@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The help's widest line, and its width where standard output is no terminal.
+// Maximum width of the help, and its width if standard output is not a terminal.
 const (
 	maxHelpWidth   = 100
 	plainHelpWidth = 80
 )
 
-// helpColumn is the last column in which descriptions may begin.
+// helpColumn is the last column at which descriptions may start.
 const helpColumn = 26
 
-// helpPage is a help under way.
+// helpPage is a help text being written.
 type helpPage struct {
 	width   int
 	colours bool
@@ -64,7 +64,7 @@ func (p *helpPage) command(cmd *cobra.Command) {
 	}
 }
 
-// usageLine is how a command is called.
+// usageLine returns the usage of a command.
 func usageLine(cmd *cobra.Command) string {
 	line := cmd.CommandPath()
 	if cmd.HasAvailableSubCommands() {
@@ -76,7 +76,7 @@ func usageLine(cmd *cobra.Command) string {
 	return line + " [flags]"
 }
 
-// flagName is a flag as it is typed, with a word for its value.
+// flagName formats a flag as typed, with a placeholder for its value.
 func flagName(f *pflag.Flag) string {
 	name := "      --" + f.Name
 	if f.Shorthand != "" {
@@ -106,7 +106,7 @@ func flagName(f *pflag.Flag) string {
 	return name + " " + value
 }
 
-// flagMeaning is what a flag does, with its default where that is none of nothing.
+// flagMeaning describes a flag, with its default unless that is a zero value.
 func flagMeaning(f *pflag.Flag) string {
 	switch f.DefValue {
 	case "", "false", "0", "0s", "[]":
@@ -117,7 +117,7 @@ func flagMeaning(f *pflag.Flag) string {
 
 func (p *helpPage) title(text string) { p.text.WriteString("\n" + p.styled("\x1b[1m", text) + "\n") }
 
-// paragraph writes text between an indent and the width.
+// paragraph wraps text between an indent and the width.
 func (p *helpPage) paragraph(indent int, text string) {
 	margin := strings.Repeat(" ", indent)
 	for line := range strings.Lines(p.wrapped(strings.Join(strings.Fields(text), " "), indent)) {
@@ -125,7 +125,7 @@ func (p *helpPage) paragraph(indent int, text string) {
 	}
 }
 
-// list writes names and what they mean beside them, or below long ones.
+// list writes names with their descriptions next to them, or below long names.
 func (p *helpPage) list(entries [][2]string) {
 	column := 0
 	for _, e := range entries {

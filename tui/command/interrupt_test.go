@@ -16,16 +16,15 @@ import (
 	"time"
 )
 
-// forEver is a preparation of years.
+// forEver makes the preparation take years.
 const forEver = "warmup_measurements=2147483647"
 
-// slowIteration is a run whose preparation takes a moment, and its first iteration
-// minutes.
+// slowIteration is a run whose preparation is short and whose first iteration takes minutes.
 var slowIteration = strings.Fields("run --headless --image good.png --kernels go --set size=1024 --set object_size=1024 --set samples=3 " +
 	"--set init_iterations=0 --set latent=64 --set channels=64,64,64,64,64,64,64,64,64,64,64,1")
 
-// Whatever a command does, a signal ends it with status 130. A second is what a person
-// waits for; the bound is for a machine that does ten other things.
+// A signal ends every command with status 130, whatever it is doing. Users wait for about a
+// second; the limit allows for a machine with ten other tasks.
 func TestASignalEndsEveryCommand(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("skipped: the processor time of another process is not known here")
@@ -33,7 +32,7 @@ func TestASignalEndsEveryCommand(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		args  []string
-		begun time.Duration // processor time with which it is in the midst
+		begun time.Duration // processor time after which the work is in progress
 	}{
 		{"a run that prepares", []string{"run", "--headless", "--json", "--set", forEver}, time.Second},
 		{"a run that draws", strings.Fields("run --headless --set size=8192 --set object_size=8192 --set channels=64,32,16,8,4,2,2,2,2,2,2,1"), time.Second},
@@ -67,7 +66,7 @@ func TestASignalEndsEveryCommand(t *testing.T) {
 	}
 }
 
-// A settings file may be a pipe, whose writer is waited for, but not beyond a signal.
+// A settings file may be a pipe whose writer is slow; a signal ends the wait.
 func TestASignalEndsTheWaitForAPipe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("settings", 0o600); err != nil {
@@ -76,7 +75,7 @@ func TestASignalEndsTheWaitForAPipe(t *testing.T) {
 	for _, args := range []string{"presets show --config settings", "run --headless --config settings", "bench model --config settings"} {
 		connected := make(chan *os.File, 1)
 		go func() {
-			f, err := os.OpenFile("settings", os.O_WRONLY, 0) // until there is a reader
+			f, err := os.OpenFile("settings", os.O_WRONLY, 0) // blocks until there is a reader
 			if err != nil {
 				t.Error(err)
 			}
@@ -89,7 +88,7 @@ func TestASignalEndsTheWaitForAPipe(t *testing.T) {
 	}
 }
 
-// PyTorch's side ends with the program, and with it what it began.
+// A PyTorch process ends with the program, together with its own children.
 func TestASignalEndsTheProgramsThatWereBegun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const script = "trap '' TERM INT\n(trap '' TERM INT; while :; do sleep 1; done) &\necho $! $$ >part\nmv part begun\nwait\n"
@@ -137,7 +136,7 @@ func begin(t *testing.T, args ...string) *process {
 	return p
 }
 
-// pause lets the program work, which must not end by itself.
+// pause lets the program work; it must not end by itself.
 func (p *process) pause(t *testing.T) {
 	t.Helper()
 	select {
@@ -147,7 +146,7 @@ func (p *process) pause(t *testing.T) {
 	}
 }
 
-// used is the processor time that it took.
+// used returns the processor time of the program.
 func (p *process) used(t *testing.T) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
@@ -156,7 +155,7 @@ func (p *process) used(t *testing.T) time.Duration {
 	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	ticks := 0
-	for _, f := range fields[11:13] { // in user mode and in the system's, as proc(5) has them
+	for _, f := range fields[11:13] { // user and system time, see proc(5)
 		n, err := strconv.Atoi(f)
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +165,7 @@ func (p *process) used(t *testing.T) time.Duration {
 	return time.Duration(ticks) * time.Second / 100
 }
 
-// interrupt sends the signal of ctrl+c and checks how the program ends.
+// interrupt sends the signal of ctrl+c and checks the end of the program.
 func (p *process) interrupt(t *testing.T) {
 	t.Helper()
 	start := time.Now()
@@ -186,7 +185,7 @@ func (p *process) interrupt(t *testing.T) {
 	}
 }
 
-// list is the files of the folder.
+// list returns the files of the folder.
 func list(t *testing.T) string {
 	t.Helper()
 	var names []string
@@ -200,8 +199,8 @@ func list(t *testing.T) string {
 	return strings.Join(names, " ")
 }
 
-// longArchive writes reference vectors of Adam that take minutes to recompute: every
-// result goes through all the steps.
+// longArchive writes reference vectors of Adam that take minutes to recompute, as every result
+// requires all steps.
 func longArchive(path string) error {
 	const steps, results = 200_000, 500
 	var file bytes.Buffer

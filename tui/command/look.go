@@ -15,13 +15,13 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// envNotify is what the environment says of --notify.
+// envNotify is the environment variable for --notify.
 const envNotify = preset.EnvPrefix + "NOTIFY"
 
-// look is the screen's options.
+// look returns the screen's options.
 func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Options, err error) {
 	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, lines.SummaryAs
-	// Where no folder for settings is known the screen remembers nothing.
+	// Without a known configuration folder the screen remembers nothing.
 	o.Remember, _ = screen.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
 	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
@@ -43,7 +43,7 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	return o, nil
 }
 
-// inLines is how a run is told in lines where it would look like o on the screen.
+// inLines converts the screen's options to those of a run in lines of text.
 func inLines(o screen.Options) lines.Options {
 	return lines.Options{ASCII: o.ASCII, Cores: o.Cores, Notices: o.Notices, Settings: o.Settings, Environ: o.Environ}
 }

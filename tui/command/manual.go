@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/screen"
 )
 
-// manual is the manual page: the command line's part is made from the commands
-// and their flags, the keys' from the screen's table of bindings.
+// manual returns the manual page: the command line's part is generated from the commands and
+// their flags, the part about keys from the screen's table of bindings.
 func manual() (string, error) {
 	root := rootCommand()
 	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
@@ -64,15 +64,15 @@ func manual() (string, error) {
 	return strings.TrimRight(text, "\n") + "\n", nil
 }
 
-// manualPage is a page without a date: what it says depends on the program alone.
+// manualPage is a page without a date: its content depends only on the program.
 type manualPage struct{ *roff.Document }
 
-// Heading writes the page's head.
+// Heading writes the header of the page.
 func (p *manualPage) Heading(section uint, title, _ string, _ time.Time) {
 	p.Document.Heading(section, title, "User commands", time.Time{})
 }
 
-// Text writes text, in which a per cent sign means itself.
+// Text writes text in which per cent signs are literal.
 func (p *manualPage) Text(text string) { p.Document.Text(strings.ReplaceAll(text, "%", "%%")) }
 
 // TextBold writes text in bold.
@@ -80,12 +80,12 @@ func (p *manualPage) TextBold(text string) {
 	p.Document.TextBold(strings.ReplaceAll(text, "%", "%%"))
 }
 
-// String is the page's text, without the date that Heading was not to have.
+// String returns the page without the date that Heading inserts.
 func (p *manualPage) String() string {
 	return strings.Replace(p.Document.String(), time.Time{}.Format("2006-01-02"), "", 1)
 }
 
-// entry writes a word and what it means.
+// entry writes a term and its description.
 func (p *manualPage) entry(word, means string) {
 	p.TaggedParagraph(-1)
 	p.TextBold(word)
@@ -93,7 +93,7 @@ func (p *manualPage) entry(word, means string) {
 	p.Text(means)
 }
 
-// manualCommand is the command man, which is hidden.
+// manualCommand returns the hidden command man.
 func manualCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man", Short: "Print the manual page", Hidden: true, Args: noArguments,

@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/screen"
 )
 
-// docs/prismtop.1 is what the commands, their flags and the table of keys say.
+// docs/prismtop.1 matches the commands, their flags and the table of keys.
 func TestManual(t *testing.T) {
 	got, err := manual()
 	if err != nil {

@@ -13,12 +13,11 @@ import (
 	"unicode"
 )
 
-// hostile is a name that would set a terminal's title, turn the direction of its text,
-// clear it and go to another line.
+// hostile is a name that would set a terminal's title, reverse the direction of its text, clear
+// the screen and start another line.
 const hostile = "x\x1b]0;owned\x07\u202e\u009b2J\r\ny"
 
-// Whatever text a user, a file's name or the environment gives: the terminal gets it
-// written out.
+// Text from the user, file names and the environment reaches the terminal in escaped form.
 func TestNoNameSteersTheTerminal(t *testing.T) {
 	pictured := t.TempDir()
 	if err := pictures(pictured); err != nil {
@@ -33,7 +32,7 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		env  string
-		fine bool // it is no error
+		fine bool // not an error
 	}{
 		"command":         {args: []string{hostile}},
 		"argument":        {args: []string{"run", hostile}},

@@ -7,37 +7,37 @@ import (
 	"time"
 )
 
-// outlet is standard output or standard error. A terminal or a pipe that is not read
-// holds up the program, but not its end: once ended is closed a write is given up after
-// outletLimit, and so is every one after it.
+// outlet is standard output or standard error. A terminal or a pipe that is not read delays the
+// program, but not its end: once ended is closed, a write is abandoned after outletLimit, and so
+// are all later writes.
 type outlet struct {
 	file  *os.File
 	ended <-chan struct{}
 	stuck bool
 }
 
-// outletLimit is how long a write may take after the program was asked to end.
+// outletLimit is the time allowed for a write after the program was asked to end.
 const outletLimit = 500 * time.Millisecond
 
-// errGivenUp says that what was to be written was given up: the program was asked to end.
+// errGivenUp reports an abandoned write: the program was asked to end.
 var errGivenUp = errors.New("the output is not read")
 
 func newOutlet(ended <-chan struct{}, file *os.File) *outlet {
 	o := &outlet{file: file, ended: ended}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-		o.ended = nil // a disk takes everything
+		o.ended = nil // a regular file never blocks
 	}
 	return o
 }
 
-// ending is closed: the program is asked to end by itself.
+// ending returns a closed channel, for when the program is about to end by itself.
 func ending() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }
 
-// Fd makes the file known as a terminal, where it is one.
+// Fd identifies the file as a terminal if it is one.
 func (o *outlet) Fd() uintptr { return o.file.Fd() }
 
 // Write waits for the file to take p, which is copied.

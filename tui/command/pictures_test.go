@@ -21,31 +21,29 @@ import (
 	"prismtop/tui/screenshot"
 )
 
-// This file draws the pictures of the documentation, of real runs with the default
-// settings:
+// This file draws the pictures of the documentation from real runs with the default settings:
 //
 //	go test ./tui/command -run Pictures -update
 //
-// Each notes in its file which settings it was drawn with, so that a picture that is
-// older than the defaults fails the test.
+// Each file records the settings it was drawn with, so that the test fails if a picture is older
+// than the defaults.
 
 var update = flag.Bool("update", false, "draw the pictures of docs/ from a real run")
 
-// pictured are the sizes of the pictures.
+// pictured lists the sizes of the pictures.
 var pictured = []struct {
 	name          string
 	width, height int
 }{{"80x24", 80, 24}, {"120x40", 120, 40}, {"200x60", 200, 60}}
 
-// listed are the panes in the order of their list, by their files' names and their
-// titles.
+// listed holds the panes in list order, with their file names and titles.
 var listed = []struct{ name, title string }{
 	{"phases", "Phases"}, {"reconstruction", "Reconstruction"}, {"caches", "Caches"}, {"loss", "Loss"},
 	{"effects", "Effects"}, {"time", "Iteration time"}, {"k-space", "k-space"}, {"memory", "Memory"},
 	{"quality", "Quality"}, {"samples", "Samples"}, {"log", "Log"}, {"settings", "Settings"}, {"ablation", "Ablation"},
 }
 
-// Places in the list.
+// Indexes of the list.
 const (
 	cachesPane = 2
 	kspacePane = 6
@@ -53,7 +51,7 @@ const (
 	logPane    = 10
 )
 
-// gallery is the terminal of which the pictures are.
+// gallery is the terminal that the pictures are taken of.
 type gallery struct {
 	*ptytest.Terminal
 	folder string // of the documentation
@@ -61,7 +59,7 @@ type gallery struct {
 	origin screenshot.Note
 }
 
-// resize waits until the screen has its last row at the new size.
+// resize waits until the screen has drawn its last row at the new size.
 func (g *gallery) resize(width, height int) {
 	g.Resize(width, height)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
@@ -78,7 +76,7 @@ func (g *gallery) save(name string) {
 	g.Save(filepath.Join(g.folder, "screens", name+"-"+g.size+".png"), g.origin)
 }
 
-// open gives a pane the whole screen.
+// open shows a pane on the whole screen.
 func (g *gallery) open(pane int) {
 	g.Press("P")
 	g.See("enter zooms")
@@ -91,17 +89,17 @@ func (g *gallery) open(pane int) {
 	g.See(" " + listed[pane].title + " ")
 }
 
-// close goes back to all panes.
+// close returns to all panes.
 func (g *gallery) close() {
 	g.Press("esc", "esc")
 	g.Idle()
 }
 
-// view is what v shows next: the name of its file and what says on screen that it
-// is shown.
+// view is the next view shown by v: the name of its file, and the text on screen that identifies
+// it.
 type view struct{ name, says string }
 
-// views saves the views of a pane but the first, to which it returns.
+// views saves the views of a pane except the first, to which it returns.
 func (g *gallery) views(views ...view) {
 	for _, v := range views {
 		g.Press("v")
@@ -111,7 +109,7 @@ func (g *gallery) views(views ...view) {
 	g.Press("v")
 }
 
-// origin notes the default settings: the preset's name and a digest of all values.
+// origin records the default settings: the preset's name and a digest of all values.
 func origin(t *testing.T) screenshot.Note {
 	t.Helper()
 	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets()})
@@ -148,7 +146,7 @@ func TestPicturesAreOfTheDefaultSettings(t *testing.T) {
 	}
 }
 
-// withDefaults is the program with its default settings.
+// withDefaults returns the program with its default settings.
 func withDefaults(t *testing.T, flags ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("prismtop", flags...)
@@ -172,7 +170,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	x.Start(cmd)
 	x.See("Caches", "AMP off")
 	x.See("3/960") // past the initialisation and the first samples
-	// Effects to look at; u takes each change back, so that the settings are the default's.
+	// Effects to show; u takes each change back, so that the settings are the defaults.
 	for _, key := range []string{"p", "u", "a", "u", "c", "u"} {
 		x.Press(key)
 		time.Sleep(4 * time.Second)
@@ -191,10 +189,10 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 		x.Gone("panes: everything")
 	}
 	g := &gallery{x, docs, "120x40", origin(t)}
-	x.Press("y") // the layers' times
+	x.Press("y") // the times of the layers
 	g.open(slopePane)
-	x.See("readings") // the slope of memory has what it wants
-	x.Press("space")  // what follows is one state, in every pane
+	x.See("readings") // enough for the slope of memory
+	x.Press("space")  // the same state for all panes below
 	x.See("paused")
 	for i, pane := range listed[:logPane] {
 		for j, size := range pictured {
@@ -229,7 +227,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	x.Press("q", "y")
 }
 
-// overlays saves what opens over the panes, and further views of some.
+// overlays saves the overlays, and further views of some panes.
 func (g *gallery) overlays() {
 	g.open(kspacePane)
 	g.views(view{"k-space-coverage", "how often each frequency"}, view{"k-space-rings", "what share of each ring"})
@@ -260,7 +258,7 @@ func complete(t *testing.T, x *ptytest.Terminal) {
 	x.See("ended: complete")
 }
 
-// The same screen on other terminals.
+// Pictures of the same screen on other terminals.
 func TestPicturesOfOtherTerminals(t *testing.T) {
 	if !*update {
 		t.Skip("skipped: draws pictures only with -update")

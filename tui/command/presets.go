@@ -9,7 +9,7 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// presetsCommand is the command presets.
+// presetsCommand returns the command presets.
 func presetsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value", Args: noArguments}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }

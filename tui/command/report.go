@@ -33,7 +33,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, pr
 	lines.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, inLines(look), time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
-	for range show.Snapshots() { // until the last one is in
+	for range show.Snapshots() { // until the last snapshot
 	}
 	last := show.aggregator.Last()
 	summary := export.Summarize(last, export.Source{
@@ -51,8 +51,8 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, pr
 	return err
 }
 
-// writeNotBegun writes the JSON summary of a run that failed, or was interrupted, in
-// its preparation.
+// writeNotBegun writes the JSON summary of a run that failed or was interrupted during its
+// preparation.
 func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, presetName string, err error) error {
 	if ctx.Err() != nil {
 		events.State(profiles.Stopped, "")
@@ -60,7 +60,7 @@ func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, pres
 		events.State(profiles.Failed, err.Error())
 	}
 	s := *aggregate.New(events.Follow(), aggregate.Options{}).Tick(time.Now())
-	s.Run.Schema = prism.Schema() // no task has declared it
+	s.Run.Schema = prism.Schema() // no task has declared a schema
 	return export.WriteJSON(w, export.Summarize(&s, export.Source{
 		Version: version, Preset: presetName, CPU: features.Detect(),
 	}))

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// inRepository is the path of a file or a folder of the repository, whose root is the
-// nearest folder above the working directory that has go.mod.
+// inRepository returns the path of a file or a folder in the repository, whose root is the
+// closest parent of the working directory with a go.mod.
 func inRepository(t testing.TB, name string) string {
 	t.Helper()
 	root, err := os.Getwd()

@@ -12,8 +12,8 @@ import (
 	"prismtop/tui/doctor"
 )
 
-// roofsOf are the machine's roofs, from the user's cache directory or measured
-// now. An error beside roofs says why they were not kept.
+// roofsOf returns the machine's roofs, from the user's cache directory or measured now. An error
+// returned with roofs explains why they were not stored.
 func roofsOf(ctx context.Context, processor machine.CPU, kernels string, threads int, force bool) (*roof.Roofs, error) {
 	set, err := vec.Choose(kernels)
 	if err != nil {
@@ -27,13 +27,13 @@ func roofsOf(ctx context.Context, processor machine.CPU, kernels string, threads
 	return roofs, err
 }
 
-// judgeRoofs judges layers by the roofs of this machine that were measured before; nil
-// for none.
+// judgeRoofs returns a judge of layers by the stored roofs of this machine; nil if there are
+// none.
 func judgeRoofs(kernels string, threads int) workload.Judge {
 	return workloads.Judge(keptRoofs(kernels, threads))
 }
 
-// keptRoofs are the roofs of this machine that were measured before, or nil.
+// keptRoofs returns the stored roofs of this machine, or nil.
 func keptRoofs(kernels string, threads int) *roof.Roofs {
 	store, err := roof.UserStore()
 	if err != nil {
@@ -44,12 +44,12 @@ func keptRoofs(kernels string, threads int) *roof.Roofs {
 
 func roofKey(processor machine.CPU, kernels string, threads int) roof.Key {
 	if set, err := vec.Choose(kernels); err == nil {
-		kernels = set.String() // AMX has the roofs of the float32 kernels beside it
+		kernels = set.String() // AMX uses the roofs of the float32 kernels that accompany it
 	}
 	return roof.Key{CPU: processor.Model, Logical: processor.Logical, Version: version, Kernels: kernels, Threads: threads}
 }
 
-// doctorRoofs are the roofs in the doctor's terms, with a note on how they were measured.
+// doctorRoofs converts the roofs for the doctor, with a note on how they were measured.
 func doctorRoofs(r *roof.Roofs, note string) doctor.Roofs {
 	to := doctor.Roofs{GFLOPS: r.GFLOPS, Measured: r.Measured, Note: note}
 	for _, l := range r.Levels {

@@ -31,7 +31,7 @@ type runFlags struct {
 	save      string
 }
 
-// runCommand is the command run.
+// runCommand returns the command run.
 func runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
@@ -60,7 +60,7 @@ func runCommand() *cobra.Command {
 	return cmd
 }
 
-// settings joins preset, file, environment and flags, and checks where to save.
+// settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
 	f.origins = origins
@@ -70,16 +70,16 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	return v, err
 }
 
-// thriftyCollector lets the garbage collector run more often, unless the user said
-// how often. Nearly all of the heap is tensors without pointers, which cost nothing
-// to mark, while garbage as large as they are would double the program's memory.
+// thriftyCollector makes the garbage collector run more often, unless the user set GOGC. Nearly
+// all of the heap is pointer-free tensors, which are free to mark, while garbage of the same
+// size would double the program's memory.
 func thriftyCollector() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(20)
 	}
 }
 
-// run carries out a reconstruction on the screen or without one.
+// run performs a reconstruction, with or without the screen.
 func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	thriftyCollector()
 	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
@@ -110,7 +110,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	open := sim.New
 	if screen || f.lines {
-		open = sim.Open // there at once
+		open = sim.Open // opens at once
 	}
 	r, err := open(cmd.Context(), o)
 	if err != nil {
@@ -123,7 +123,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	show := live{r, aggregate.New(o.Stream.Follow(), aggregate.Options{Pictures: pictures})}
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
-		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may not read any more
+		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading
 	} else {
 		err = f.report(cmd, show, look, chosen.Name)
 	}
@@ -132,7 +132,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if errors.As(err, &wrong) {
 		return badUsage(err)
 	}
-	if f.save != "" && !errors.As(err, &crash) { // nothing is sure after a panic
+	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
 	}
 	return err

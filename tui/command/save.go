@@ -17,9 +17,9 @@ import (
 	"prismtop/sim"
 )
 
-// savePath is where --save writes, without the extensions, which it adds. A run
-// of hours must not find at its end that it cannot be saved: the error says so
-// now.
+// savePath returns the path for --save without an extension; saving adds the extensions. It
+// returns an error if the path cannot be written, so that a run of hours does not fail at its
+// end.
 func savePath(given string) (string, error) {
 	base := given
 	for _, extension := range []string{".png", ".npy"} {
@@ -43,7 +43,7 @@ func savePath(given string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("flag --save: %q: %s: %w", given, path, err)
 		}
-		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // a link's
+		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
 			if err := writable(behind); err != nil {
 				return "", fmt.Errorf("flag --save: %s leads to the folder %s, which cannot be written: %w", path, behind, bare(err))
 			}
@@ -59,7 +59,7 @@ func savePath(given string) (string, error) {
 	return base, nil
 }
 
-// writable tries whether a file can be made in a folder.
+// writable checks whether a file can be created in a folder.
 func writable(folder string) error {
 	probe, err := os.CreateTemp(folder, ".prismtop-*")
 	if err != nil {
@@ -68,7 +68,7 @@ func writable(folder string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// bare is an error without the operation and the path.
+// bare returns an error without its operation and path.
 func bare(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -77,8 +77,8 @@ func bare(err error) error {
 	return err
 }
 
-// write saves the reconstruction. The signal that ended a run does not end that too,
-// which may take a while for a large one; the next does.
+// write saves the reconstruction. The signal that ended a run does not interrupt saving, which
+// may take a while for a large one; the next signal does.
 func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -86,7 +86,7 @@ func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
 	if len(paths) > 0 {
 		fmt.Fprintln(w, "saved "+visible.Text(strings.Join(paths, " and ")))
 	}
-	if err != nil && (wasInterrupted || ctx.Err() != nil) { // nobody else says it
+	if err != nil && (wasInterrupted || ctx.Err() != nil) { // not reported anywhere else
 		why := errorLine(err)
 		if ctx.Err() != nil {
 			why = errInterrupted.Error()

@@ -22,11 +22,11 @@ import (
 	"prismtop/tui/screen"
 )
 
-// endless is a run of the default preset that trains from its start on and goes on and on.
+// endless is a run of the default preset that trains from its start and does not end.
 var endless = []string{"--set", "init_iterations=0", "--set", "threshold=0"}
 
-// BenchmarkFirstFrame measures the time from the start of the program until its
-// panes are on a terminal of 120x40.
+// BenchmarkFirstFrame measures the time from the start of the program until its panes are
+// displayed on a terminal of 120x40.
 //
 //	go test ./tui/command -run '^$' -bench FirstFrame -benchtime 20x
 func BenchmarkFirstFrame(b *testing.B) {
@@ -44,8 +44,8 @@ func BenchmarkFirstFrame(b *testing.B) {
 	report(b, times)
 }
 
-// BenchmarkKeyToCells measures the time from a key press until the cells that it
-// changes are on a terminal of 120x40, while the run computes on every processor.
+// BenchmarkKeyToCells measures the time from a key press until the changed cells are displayed
+// on a terminal of 120x40 while the run computes on all processors.
 //
 //	go test ./tui/command -run '^$' -bench KeyToCells -benchtime 300x
 func BenchmarkKeyToCells(b *testing.B) {
@@ -66,18 +66,18 @@ func BenchmarkKeyToCells(b *testing.B) {
 		x.Press(key)
 		x.When("Where to look", shown)
 		took := time.Since(began)
-		if shown { // an escape is held back, to tell it from the keys that begin with one
+		if shown { // an escape is held back to distinguish it from sequences
 			times = append(times, milliseconds(took))
 		}
-		time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // no rhythm with the frames
+		time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // not in step with the frames
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	report(b, times)
 }
 
-// BenchmarkOtherKeysToCells is BenchmarkKeyToCells of keys that open a list or a question,
-// and of one that changes a setting.
+// BenchmarkOtherKeysToCells is BenchmarkKeyToCells for keys that open a list or a question, and
+// for one that changes a setting.
 //
 //	go test ./tui/command -run '^$' -bench OtherKeysToCells -benchtime 100x
 func BenchmarkOtherKeysToCells(b *testing.B) {
@@ -99,7 +99,7 @@ func BenchmarkOtherKeysToCells(b *testing.B) {
 				x.Press(k.key)
 				x.When(k.shows, true)
 				times = append(times, milliseconds(time.Since(began)))
-				time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // no rhythm with the frames
+				time.Sleep(time.Duration(30+7*(len(times)%13)) * time.Millisecond) // not in step with the frames
 				x.Press(k.back)
 				if x.When(k.shows, false); k.shown != "" {
 					x.When(k.shown, true)
@@ -123,7 +123,7 @@ func report(b *testing.B, times []float64) {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// replay is a run that was recorded: its snapshots come again, ten a second.
+// replay is a recorded run: it delivers its snapshots again, ten per second.
 type replay struct{ snapshots chan *profiles.Snapshot }
 
 func (replay) Set(string, string) error               { return nil }
@@ -139,10 +139,10 @@ func (replay) Save() error                            { return nil }
 func (replay) Stop()                                  {}
 func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
 
-// BenchmarkScreenCPU measures the processor time that the screen takes: all of
-// this process while a recorded run is shown on a terminal of 120x40, ten
-// snapshots a second, Bubble Tea's work included and nothing computed beside, in 256
-// and in 24-bit colours. The terminal's other end is read and not drawn.
+// BenchmarkScreenCPU measures the processor time of the screen: all of this process while a
+// recorded run is shown on a terminal of 120x40 at ten snapshots per second, including the work
+// of Bubble Tea but no computation, in 256 and in 24-bit colours. The other end of the terminal
+// is read but not drawn.
 //
 //	go test ./tui/command -run '^$' -bench ScreenCPU -benchtime 1x
 func BenchmarkScreenCPU(b *testing.B) {
@@ -156,7 +156,7 @@ func BenchmarkScreenCPU(b *testing.B) {
 	}
 }
 
-// showRecorded shows snapshots, ten a second, and reports what that took.
+// showRecorded shows snapshots, ten per second, and reports the cost.
 func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 	tty := ptytest.OpenDrain(b, 120, 40).TTY()
 	r := replay{make(chan *profiles.Snapshot)}
@@ -175,7 +175,7 @@ func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 	b.ReportMetric(100*(processorTime(b)-used)/time.Since(began).Seconds(), "%-of-a-core")
 }
 
-// record is a run's snapshots, ten a second.
+// record returns the snapshots of a run, ten per second.
 func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Sets: []string{"init_iterations=0", "threshold=0"}})
 	if err != nil {
@@ -202,7 +202,7 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 	return all
 }
 
-// processorTime is what this process has used, in seconds.
+// processorTime returns the processor time of this process in seconds.
 func processorTime(b *testing.B) float64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

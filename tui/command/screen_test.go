@@ -25,12 +25,12 @@ import (
 	"prismtop/tui/screen"
 )
 
-// TestSessions plays what users do at a terminal on real runs. Sessions that watch a
-// run have one that stays in its first sample, however late they look.
+// TestSessions plays user sessions at a terminal on real runs. Sessions that watch a run use one
+// that stays in its first sample, so that their timing does not matter.
 func TestSessions(t *testing.T) { play(t, "session") }
 
-// TestAlertsOnRealRuns plays sessions that need as many iterations as a run without the
-// race detector makes: an alert comes, or comparable iterations before a key.
+// TestAlertsOnRealRuns plays sessions that need more iterations than a run makes under the race
+// detector: until an alert appears, or for a comparison before a key.
 func TestAlertsOnRealRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: the rules count iterations and seconds, and the race detector makes runs ten times slower")
@@ -38,7 +38,7 @@ func TestAlertsOnRealRuns(t *testing.T) {
 	play(t, "session-alerts")
 }
 
-// play plays the sessions of a folder of testdata, each in a folder of its own.
+// play plays the sessions in a folder of testdata, each in a separate folder.
 func play(t *testing.T, folder string) {
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -56,8 +56,8 @@ func play(t *testing.T, folder string) {
 	}
 }
 
-// The terminal answers what the screen asked at its beginning; a run that cannot begin
-// is over before, and the answers must not be left at the shell's prompt.
+// The terminal answers the queries of the screen's start. A run that cannot begin may end before
+// that, and must not leave the answers at the shell's prompt.
 func TestARunThatCannotBeginLeavesACleanPrompt(t *testing.T) {
 	lacking := lackingKernels()
 	if len(lacking) == 0 {
@@ -67,7 +67,7 @@ func TestARunThatCannotBeginLeavesACleanPrompt(t *testing.T) {
 		if !bytes.Contains(received, []byte(ansi.RequestPrimaryDeviceAttributes)) {
 			return ""
 		}
-		time.Sleep(50 * time.Millisecond) // of the line
+		time.Sleep(50 * time.Millisecond) // latency of the line
 		return "\x1b[?1;2c"
 	})
 	cmd := exec.Command("bash", "--norc", "-c",
@@ -83,8 +83,8 @@ func TestARunThatCannotBeginLeavesACleanPrompt(t *testing.T) {
 	}
 }
 
-// What a library prints is in the log, not over the screen, and is printed again
-// once the screen is gone.
+// Output of a library appears in the log instead of corrupting the screen, and is printed again
+// after the screen has closed.
 func TestWhatOthersPrintGoesToTheLog(t *testing.T) {
 	x := ptytest.Open(t, 120, 40)
 	cmd := exec.Command("prismtop", "run", "--preset", "quick")
@@ -109,8 +109,8 @@ func TestWhatOthersPrintGoesToTheLog(t *testing.T) {
 	}
 }
 
-// A panic of the loop takes the screen down, restores the terminal and is an error
-// that tells what happened.
+// A panic of the loop closes the screen, restores the terminal and is returned as an error that
+// describes it.
 func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	x := ptytest.Open(t, 100, 30)
 	in, out := os.Stdin, os.Stdout
@@ -125,7 +125,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Close() // the loop meets nothing where its reconstruction was
+	r.Close() // makes the loop panic: its reconstruction is gone
 	f := runFlags{}
 	look := screen.Options{Settings: s, Output: x.TTY(), Input: x.TTY()}
 	err = f.watch(context.Background(), x.TTY(), live{r, aggregate.New(events.Follow(), aggregate.Options{})}, look)

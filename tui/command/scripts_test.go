@@ -20,15 +20,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"prismtop": func() { os.Exit(Main()) }})
 }
 
-// tiny makes a run that takes a second. In scripts the operand TINY of status stands
-// for it.
+// tiny makes a run take a second. In scripts, the operand TINY of status expands to it.
 const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set passes=1 --set iterations=4 " +
 	"--set init_iterations=4 --set init_cycles=1 --set channels="
 
-// TestScripts runs testdata/script, where a file is about one subject. Beside
-// testscript's own words there are the commands status, oneline and jsonobject, the
-// file good.png and, where this machine lacks kernels, the condition lacking and one
-// of their names as $LACKING.
+// TestScripts runs testdata/script, with one subject per file. In addition to testscript's
+// commands there are status, oneline and jsonobject, the file good.png and, if this machine
+// lacks kernels, the condition lacking and one of their names as $LACKING.
 func TestScripts(t *testing.T) {
 	lacking := lackingKernels()
 	testscript.Run(t, testscript.Params{
@@ -51,7 +49,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// lackingKernels are the kernels that this machine lacks.
+// lackingKernels returns the kernels that this machine lacks.
 func lackingKernels() []string {
 	return slices.DeleteFunc([]string{"amx", "avx512", "avx2"}, func(name string) bool {
 		return slices.Contains(cpu.KernelNames(), name)

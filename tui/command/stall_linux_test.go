@@ -10,11 +10,11 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-// stallLimit is how long leaving a terminal that does not read may take, on a busy
-// machine; on a quiet one it takes a second.
+// stallLimit is the maximum time for leaving a terminal that does not read, on a busy machine;
+// on a quiet one it takes a second.
 const stallLimit = 6 * time.Second
 
-// A terminal that stops reading holds up no end, and finds its normal screen and the
+// A terminal that stops reading does not delay the end, and shows the normal screen and the
 // summary when it reads again.
 func TestATerminalThatStallsIsLeft(t *testing.T) {
 	for name, end := range map[string]func(started){
@@ -28,7 +28,7 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 			stall(t, x)
 			end(s)
 			want := 130
-			if name == "SIGQUIT" { // the goroutines are left out
+			if name == "SIGQUIT" { // without the goroutines
 				want = 128 + int(syscall.SIGQUIT)
 			}
 			if got := s.end(stallLimit); got != want {
@@ -58,7 +58,7 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 		s := startOn(t, x, "stty -echo; exec prismtop run --lines "+unended)
 		x.See("sample 1/40")
 		x.Freeze(true)
-		for last := -1; x.Unread() != last; { // more summaries than fit
+		for last := -1; x.Unread() != last; { // more summaries than the terminal holds
 			last = x.Unread()
 			x.Press(strings.Repeat("summary\n", 40))
 			time.Sleep(300 * time.Millisecond)
@@ -71,7 +71,7 @@ func TestATerminalThatStallsIsLeft(t *testing.T) {
 	})
 }
 
-// fill writes to a frozen terminal until it takes no more.
+// fill writes to a frozen terminal until it is full.
 func fill(t *testing.T, x *ptytest.Terminal) {
 	t.Helper()
 	other, err := os.OpenFile(x.TTY().Name(), os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
@@ -87,7 +87,7 @@ func fill(t *testing.T, x *ptytest.Terminal) {
 	}
 }
 
-// stall freezes a terminal and has the screen drawn until nothing fits any more.
+// stall freezes a terminal and redraws the screen until the terminal is full.
 func stall(t *testing.T, x *ptytest.Terminal) {
 	t.Helper()
 	x.Freeze(true)

@@ -9,7 +9,7 @@ import (
 	"prismtop/sim/verify"
 )
 
-// verifyCommand is the command verify.
+// verifyCommand returns the command verify.
 func verifyCommand() *cobra.Command {
 	var asJSON bool
 	var o cpu.Options

@@ -17,7 +17,7 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// lineInterval is the time between two lines of progress.
+// lineInterval is the time between two progress lines.
 const lineInterval = 10 * time.Second
 
 // live is a run as the screen sees it.
@@ -29,7 +29,7 @@ type live struct {
 // Snapshots delivers the newest snapshot.
 func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapshots() }
 
-// watch runs the reconstruction under the screen, or with lines of text.
+// watch runs the reconstruction with the screen, or with lines of text.
 func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look screen.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -42,7 +42,7 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look scr
 		var crash *sim.PanicError
 		var wrong *sim.SettingsError
 		if err := show.Wait(); errors.As(err, &crash) || errors.As(err, &wrong) {
-			cancel(err) // takes the screen down, which restores the terminal
+			cancel(err) // closes the screen, which restores the terminal
 		}
 	}()
 	var err error
@@ -58,8 +58,8 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look scr
 	if errors.As(runErr, &wrong) {
 		return runErr
 	}
-	if last != nil && last.Run.Schema.Workload != "" { // else it had not begun
-		if last.State <= profiles.Paused { // the snapshot is older than the stop
+	if last != nil && last.Run.Schema.Workload != "" { // otherwise the run had not started
+		if last.State <= profiles.Paused { // the snapshot predates the stop
 			stopped := *last
 			stopped.State, last = profiles.Stopped, &stopped
 		}

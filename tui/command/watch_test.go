@@ -29,12 +29,11 @@ import (
 
 var watchTime = flag.Duration("watch", time.Second, "how long the benchmark of watching lets each program run")
 
-// BenchmarkWatching measures what the screen costs: iterations of the baseline in a
-// fixed time with a screen of 120x40 at ten frames a second, and with the profile
-// of the layers beside, over those of the program without a screen. Each is a
-// program of its own, as users run it, in this order and the reverse in every
-// round. It prints the medians of the rounds' ratios with their 10th and 90th
-// percentiles.
+// BenchmarkWatching measures the cost of the screen: the iterations of the baseline in a fixed
+// time with a screen of 120x40 at ten frames per second, and with layer profiling in addition,
+// relative to the program without a screen. Each is a separate program, as users run it, in this
+// order and the reverse in every round. It prints the medians of the rounds' ratios with their
+// 10th and 90th percentiles.
 //
 //	go test ./tui/command -run '^$' -bench Watching -benchtime 8x -watch 6s
 func BenchmarkWatching(b *testing.B) {
@@ -60,14 +59,14 @@ func BenchmarkWatching(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// endlessFor are the arguments of a run of the baseline that ends after so long.
+// endlessFor returns the arguments of a baseline run that ends after a fixed time.
 func endlessFor(more ...string) []string {
 	return append(append(append([]string{"run"}, endless...), "--max-time", watchTime.String()), more...)
 }
 
 var iterationsTold = regexp.MustCompile(`iterations +(\d+) in`)
 
-// paceTold is the iterations a second that a summary tells.
+// paceTold returns the iterations per second printed in a summary.
 func paceTold(b *testing.B, text string) float64 {
 	all := iterationsTold.FindAllStringSubmatch(text, -1)
 	if len(all) == 0 {
@@ -103,16 +102,15 @@ func screenPace(b *testing.B, more ...string) float64 {
 	if err := cmd.Wait(); err != nil {
 		b.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // for the last bytes
+	time.Sleep(50 * time.Millisecond) // wait for the last bytes
 	return paceTold(b, x.Received())
 }
 
-// BenchmarkWatchingByBlocks measures what the screen costs within one run of the
-// baseline, which leaves out what differs from one program to the next: its
-// iterations a second while the screen is open, by those while progress goes to
-// nowhere, in groups of four blocks, alone watched watched alone or the reverse by
-// turns. It prints the centre of the groups with its 95 % interval, by the
-// signed-rank test; six groups at least.
+// BenchmarkWatchingByBlocks measures the cost of the screen within one run of the baseline,
+// which excludes differences between program starts: its iterations per second while the screen
+// is open, relative to those while progress is discarded, in groups of four blocks, alternately
+// alone watched watched alone and the reverse. It prints the centre of the groups with its 95 %
+// interval from the signed-rank test; it needs at least six groups.
 //
 //	go test ./tui/command -run '^$' -bench WatchingByBlocks -benchtime 30x -watch 2s
 func BenchmarkWatchingByBlocks(b *testing.B) {

@@ -13,13 +13,13 @@ import (
 
 var wireTime = flag.Duration("wire", 2*time.Second, "how long the benchmark of the wire watches each program")
 
-// trueColor is how a terminal's environment says that it has 24-bit colours.
+// trueColor is the environment of a terminal with 24-bit colours.
 var trueColor = []string{"COLORTERM=truecolor"}
 
-// BenchmarkWire measures what programs send to a terminal of 120x40 cells and 256
-// or 24-bit colours: bytes a second, updates a second, bytes for an update. An update is
-// what comes in one burst. Other monitors of Debian run at their defaults, where
-// they are installed and find something to show.
+// BenchmarkWire measures the output of programs to a terminal of 120x40 cells and 256 or 24-bit
+// colours: bytes per second, updates per second, bytes per update. An update is the output of
+// one burst. Other monitors packaged by Debian run at their defaults if they are installed and
+// have something to show.
 //
 //	go test ./tui/command -run '^$' -bench Wire -benchtime 1x -wire 20s
 func BenchmarkWire(b *testing.B) {
@@ -53,7 +53,7 @@ func BenchmarkWire(b *testing.B) {
 				x.Start(cmd)
 				x.See(program.ready)
 				x.Press(program.keys...)
-				time.Sleep(3 * time.Second) // the first paints are not the rate
+				time.Sleep(3 * time.Second) // exclude the first paints from the rate
 				bytes, bursts := x.Traffic()
 				time.Sleep(*wireTime)
 				after, updates := x.Traffic()

@@ -80,7 +80,7 @@ func TestReportOnRoofs(t *testing.T) {
 			t.Errorf("report lacks %q:\n%s", want, got)
 		}
 	}
-	// what the caller says about the measurement stands below its figures
+	// the note about the measurement is below its figures
 	o.Roofs.Note = "the roofs are not kept: other programs took 60 % of the processors while they were measured"
 	if got := text(t, Gather(o)); !strings.Contains(got, "130 GB/s updated\n           "+o.Roofs.Note+"\n") {
 		t.Errorf("report lacks the note on the roofs:\n%s", got)

@@ -1,5 +1,5 @@
-// Package doctor tells what this machine, its terminal and its GPU can do for
-// the program, and for everything that they cannot do, why not.
+// Package doctor reports what this machine, its terminal and its GPU can do for the program, and
+// the reason for everything they cannot do.
 package doctor
 
 import (
@@ -10,20 +10,20 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// Options is what only the caller knows.
+// Options holds the facts that only the caller knows.
 type Options struct {
-	Version string // the program's
+	Version string // version of the program
 	CPU     machine.CPU
-	Kernels []string // kernels that this build has, "go"
-	Using   string   // the kernels in use
+	Kernels []string // kernels in this build: "go", …
+	Using   string   // kernels in use
 	Threads int
 	Roofs   Roofs
 	GPU     machine.GPU
-	Out     *os.File // where the screen would be drawn
-	Env     []string // the environment, as os.Environ gives it
+	Out     *os.File // output on which the screen would be drawn
+	Env     []string // environment, in the form of os.Environ
 }
 
-// Facts is everything that the doctor found.
+// Facts holds everything that the doctor found.
 type Facts struct {
 	Schema   int            `json:"schema"`
 	Program  Program        `json:"program"`
@@ -34,31 +34,31 @@ type Facts struct {
 	Terminal Terminal       `json:"terminal"`
 }
 
-// Program is how the program was built.
+// Program describes the build of the program.
 type Program struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
 	System  string `json:"system"` // "linux/amd64"
 }
 
-// Engine is what computes.
+// Engine describes the computation.
 type Engine struct {
 	Kernels string            `json:"kernels"`
 	Threads int               `json:"threads"`
-	Faster  []machine.Support `json:"faster"` // kernels for this processor's sets: in use, or why not
+	Faster  []machine.Support `json:"faster"` // kernels for this processor's instruction sets: in use, or why not
 	AMP     []Mode            `json:"amp"`
 	Roofs   Roofs             `json:"roofs"`
 }
 
-// Roofs is what the machine can do at most with the kernels and threads in use.
+// Roofs holds the peak performance of the machine with the kernels and threads in use.
 type Roofs struct {
-	GFLOPS   float64   `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations a second
+	GFLOPS   float64   `json:"gflops"` // fused multiply-adds on registers, 10⁹ operations per second
 	Levels   []Level   `json:"levels"` // smallest array first
 	Measured time.Time `json:"measured"`
-	Note     string    `json:"note,omitempty"` // under what condition they were measured, or why they were not kept
+	Note     string    `json:"note,omitempty"` // conditions of the measurement, or why it was not stored
 }
 
-// Level is the bandwidth of an array of a certain size, in 10⁹ bytes a second.
+// Level is the bandwidth for arrays of a certain size, in 10⁹ bytes per second.
 type Level struct {
 	Bytes  int64   `json:"bytes"`
 	Read   float64 `json:"read_gb_s"`
@@ -68,12 +68,12 @@ type Level struct {
 // Mode is one setting of mixed precision.
 type Mode struct {
 	Name   string `json:"name"`
-	Native bool   `json:"native"` // the kernels in use compute with the processor's own instructions for it
+	Native bool   `json:"native"` // the kernels in use compute with native instructions of the processor
 	Note   string `json:"note"`
 }
 
-// Gather collects the facts. It asks the operating system and the environment; it
-// does not talk to the terminal.
+// Gather collects the facts from the operating system and the environment, without querying the
+// terminal.
 func Gather(o Options) Facts {
 	return Facts{
 		Schema:   1,
@@ -86,9 +86,8 @@ func Gather(o Options) Facts {
 	}
 }
 
-// engine tells for each instruction set that kernels can be written for whether
-// it is in use. Available there means that both the processor and this build
-// have it.
+// engine reports for each instruction set that kernels can be written for whether it is in use.
+// Available means here that both the processor and this build support it.
 func engine(o Options) Engine {
 	e := Engine{Kernels: o.Using, Threads: o.Threads, Roofs: o.Roofs, AMP: modes(o.Using)}
 	has := map[string]bool{}
@@ -104,7 +103,7 @@ func engine(o Options) Engine {
 	return e
 }
 
-// modes lists mixed precision's modes for the kernels in use.
+// modes lists the modes of mixed precision for the kernels in use.
 func modes(kernels string) []Mode {
 	emulated := "exact, but rounded in software: shows what the precision does to quality, not its speed"
 	list := []Mode{

@@ -11,7 +11,7 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// WriteJSON writes the facts as one object.
+// WriteJSON writes the facts as one JSON object.
 func (f Facts) WriteJSON(w io.Writer) error {
 	document, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
@@ -21,7 +21,7 @@ func (f Facts) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteText writes the facts for people, a line each.
+// WriteText writes the facts as text, one per line.
 func (f Facts) WriteText(w io.Writer) error {
 	var p page
 	p.line("prismtop", "%s · %s · %s", f.Program.Version, f.Program.Go, f.Program.System)
@@ -143,7 +143,7 @@ func (p *page) terminal(t Terminal) {
 	}
 }
 
-// better is what pictures may be once the terminal has answered.
+// better describes how pictures may be drawn once the terminal has answered.
 func (t Terminal) better() string {
 	switch t.Colors {
 	case "truecolor":

@@ -11,7 +11,7 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Terminal is what the environment says about the terminal.
+// Terminal holds what the environment reveals about the terminal.
 type Terminal struct {
 	Interactive bool   `json:"interactive"`
 	Reason      string `json:"reason,omitempty"` // why the screen cannot be drawn
@@ -19,28 +19,28 @@ type Terminal struct {
 	ColorTerm   string `json:"colorterm"`
 	Program     string `json:"program,omitempty"` // TERM_PROGRAM
 	Multiplexer string `json:"multiplexer,omitempty"`
-	Colors      string `json:"colors"`   // what the screen begins with
-	Pictures    string `json:"pictures"` // how it draws them
+	Colors      string `json:"colors"`   // colours at the start of the screen
+	Pictures    string `json:"pictures"` // how they are drawn
 	NoColor     bool   `json:"no_color"`
 	Width       int    `json:"width,omitempty"`
 	Height      int    `json:"height,omitempty"`
 	UTF8        bool   `json:"utf8"`
-	Locale      string `json:"locale"` // the variable that decides, "LC_ALL=C"
+	Locale      string `json:"locale"` // the variable in effect, "LC_ALL=C"
 	SSH         bool   `json:"ssh"`
-	// Synchronized says whether frames are drawn in one piece. Only the terminal
-	// itself can tell, when the screen asks it.
+	// Synchronized reports whether frames are drawn in one piece. Only the terminal itself
+	// knows, when the screen queries it.
 	Synchronized       *bool    `json:"synchronized_output"`
 	SynchronizedReason string   `json:"synchronized_output_reason,omitempty"`
 	Advice             []string `json:"advice,omitempty"`
 }
 
-// The smallest screen that the panes fit in, in columns and rows.
+// Minimum size of the screen for the panes, in columns and rows.
 const (
 	minWidth  = 60
 	minHeight = 15
 )
 
-// terminal reads the environment and asks for the terminal's size.
+// terminal reads the environment and the terminal's size.
 func terminal(out *os.File, environment []string) Terminal {
 	env := environ(environment)
 	profile := colorprofile.Detect(out, environment)
@@ -73,7 +73,7 @@ func terminal(out *os.File, environment []string) Terminal {
 	return t
 }
 
-// advise says what would make the screen better.
+// advise lists what would improve the screen.
 func (t Terminal) advise() []string {
 	var advice []string
 	if t.Interactive && t.Width > 0 && (t.Width < minWidth || t.Height < minHeight) {
@@ -96,7 +96,7 @@ func (t Terminal) advise() []string {
 	return advice
 }
 
-// environ is the environment by name. The last of two settings counts.
+// environ returns the environment as a map. The last of duplicate variables counts.
 func environ(list []string) map[string]string {
 	m := make(map[string]string, len(list))
 	for _, entry := range list {
@@ -106,8 +106,8 @@ func environ(list []string) map[string]string {
 	return m
 }
 
-// locale finds the variable that decides the character set, by POSIX's order,
-// and whether it is UTF-8.
+// locale returns the variable that determines the character set, by POSIX's precedence, and
+// whether it is UTF-8.
 func locale(env map[string]string) (setting string, utf8 bool) {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := env[name]; value != "" {
@@ -131,8 +131,8 @@ func colors(p colorprofile.Profile) string {
 	return "none"
 }
 
-// pictures is how the screen draws them with so many colours, before the terminal
-// has answered anything.
+// pictures describes how the screen draws pictures with a colour profile, before the terminal
+// has answered.
 func pictures(p colorprofile.Profile) string {
 	switch p {
 	case colorprofile.TrueColor:

@@ -15,14 +15,14 @@ import (
 	"prismtop/tui/words"
 )
 
-// Ablation is the pane of what an ablation tells.
+// Ablation specifies the pane that shows the results of an ablation.
 var Ablation = Spec{
 	Name:  "ablation",
 	Shape: layout.Shape{Width: layout.Extent{Least: 60, Good: 104, Most: 140, Weight: 2}, Height: layout.Extent{Least: 6, Good: 16, Most: 20, Weight: 1}},
 	New:   func(h Host) Pane { return newAblationView(h) },
 }
 
-// ablationView is the table that an ablation fills.
+// ablationView shows the table of an ablation.
 type ablationView struct {
 	Box
 	host Host
@@ -32,7 +32,7 @@ func newAblationView(h Host) *ablationView {
 	return &ablationView{Box: Box{Title: "Ablation"}, host: h}
 }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *ablationView) Lines() []string { return p.Render(p.draw) }
 
 // Press stops a running ablation with esc; the next esc leaves the pane.
@@ -44,7 +44,7 @@ func (p *ablationView) Press(key string) bool {
 	return false
 }
 
-// Hints are the keys of the pane.
+// Hints returns the pane's keys.
 func (p *ablationView) Hints() []Hint {
 	if p.Snap != nil && words.Ended(p.Snap.State) || !p.startable() {
 		return nil
@@ -52,10 +52,10 @@ func (p *ablationView) Hints() []Hint {
 	return []Hint{{"A", "start or stop"}, {"esc", "stop, then leave"}}
 }
 
-// startable says whether an ablation can be started from here.
+// startable reports whether an ablation can be started from this screen.
 func (p *ablationView) startable() bool { return p.host.KeyOf("ablate") != "" }
 
-// Explain says what the columns mean and how they are measured.
+// Explain describes the columns and how they are measured.
 func (p *ablationView) Explain() []string {
 	ends := "A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were, but for that change."
 	if !p.startable() {
@@ -128,7 +128,7 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 		y = p.notes(table, y, h-1, a)
 		switch {
 		case table != c:
-			y = max(y, len(a.Rows)+2) // the axis of the forest beside
+			y = max(y, len(a.Rows)+2) // the axis of the forest to the right
 		case h-1-y >= len(a.Rows)+4:
 			c.Text(2, y+1, "time of an iteration with the setting on, against off", theme.Axis)
 			plot := c.Sub(2, y+2, w-2, len(a.Rows)+1)
@@ -151,8 +151,7 @@ func (p *ablationView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 	return "", theme.Faint
 }
 
-// notes say why settings cannot matter, from row y to before end, and return the row
-// after them.
+// notes writes why settings cannot matter, between row y and end, and returns the next free row.
 func (p *ablationView) notes(c *chart.Canvas, y, end int, a *profiles.Ablation) int {
 	w, _ := c.Size()
 	for _, r := range a.Rows {
@@ -164,12 +163,12 @@ func (p *ablationView) notes(c *chart.Canvas, y, end int, a *profiles.Ablation) 
 	return y
 }
 
-// ablationBeside is the column behind the table and its verdicts.
+// ablationBeside returns the first column to the right of the table and its verdicts.
 func ablationBeside(columns []ablationColumn) int {
 	return columns[len(columns)-1].x + ablationTable[len(ablationTable)-1].w + 2
 }
 
-// ablationWhiskers are the effects for a forest.
+// ablationWhiskers returns the effects as rows of a forest plot.
 func ablationWhiskers(a *profiles.Ablation, named bool) []whisker {
 	rows := make([]whisker, len(a.Rows))
 	for i := range a.Rows {
@@ -182,10 +181,10 @@ func ablationWhiskers(a *profiles.Ablation, named bool) []whisker {
 	return rows
 }
 
-// disturbed tells whether other programs took a considerable share meanwhile.
+// disturbed reports whether other programs took a considerable share of the CPU meanwhile.
 func disturbed(a *profiles.Ablation) bool { return a.ForeignKnown && a.Foreign > machine.Quiet }
 
-// progressOf is how far an ablation is, or how it ended.
+// progressOf returns the progress of an ablation, or how it ended.
 func progressOf(a *profiles.Ablation, stoppable bool) string {
 	kind := ""
 	if a.Work != "" {
@@ -207,7 +206,7 @@ func progressOf(a *profiles.Ablation, stoppable bool) string {
 	return fmt.Sprintf("group %d of %d · %s%s", min(a.Done+1, a.Groups), a.Groups, left, kind)
 }
 
-// roughly is a time span in whole seconds or minutes.
+// roughly formats a duration in whole seconds or minutes.
 func roughly(d time.Duration) string {
 	if d < 0 {
 		d = 0
@@ -218,7 +217,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
-// AblationLength says about how long an ablation takes.
+// AblationLength estimates how long an ablation takes.
 func AblationLength(s *profiles.Snapshot) string {
 	if s.Total.N == 0 || !(s.Total.Median > 0) || s.Total.Median > math.MaxInt32*1e3 {
 		return ""
@@ -248,7 +247,7 @@ func (col *ablationColumn) write(c *chart.Canvas, y int, text string, style them
 	c.Text(col.x, y, text, style)
 }
 
-// The columns, and those that leave first where there is no room.
+// The columns, and the order in which they are dropped from a narrow table.
 var (
 	ablationTable = []ablationColumn{
 		{name: "setting", w: 18, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Name(), theme.Plain }},
@@ -266,7 +265,7 @@ var (
 	ablationSpares = []string{"dB/100", "n", "off ms", "on ms", "memory", "95 % interval"}
 )
 
-// ablationColumns are the columns that fit into w cells, and where they stand.
+// ablationColumns returns the columns that fit into w cells, with their positions.
 func ablationColumns(w int) []ablationColumn {
 	columns := append([]ablationColumn(nil), ablationTable...)
 	need := func() (n int) {
@@ -342,7 +341,7 @@ func ablationQuality(r *profiles.AblationRow) (string, theme.Style) {
 	return unit.Signed(r.Quality, 2), theme.Faint
 }
 
-// judgementStyle is good where a setting saves time and bad where it costs some.
+// judgementStyle is good where a setting saves time, bad where it costs time.
 func judgementStyle(r *profiles.AblationRow) theme.Style {
 	switch r.Judge() {
 	case profiles.Saves:

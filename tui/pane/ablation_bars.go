@@ -10,17 +10,17 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file fills a large pane of an ablation below its table: both medians of each
-// setting as bars, and how they are measured.
+// This file fills a tall ablation pane below its table: bars of both medians of each setting,
+// and how they are measured.
 
 // Columns of the bars.
 const (
-	ablationBarState = 22 // where off and on stand
-	ablationBarTime  = 33 // where the medians end
+	ablationBarState = 22 // start of off and on
+	ablationBarTime  = 33 // end of the medians
 )
 
-// below draws the bars from row y to before end where those of all settings have room,
-// and the explanation where that has.
+// below draws the bars between row y and end if those of all settings fit, and the explanation
+// if that fits too.
 func (p *ablationView) below(c *chart.Canvas, y, end int, a *profiles.Ablation) {
 	w, _ := c.Size()
 	each := 3
@@ -33,8 +33,7 @@ func (p *ablationView) below(c *chart.Canvas, y, end int, a *profiles.Ablation) 
 	p.method(c, y, end, min(w, 2*ProseWidth))
 }
 
-// medians draws two bars for each setting, so many lines apart, and returns the row
-// after them.
+// medians draws two bars for each setting, each lines apart, and returns the next free row.
 func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablation) int {
 	w, _ := c.Size()
 	room, longest := float64(w-ablationBarTime-1), 0.0
@@ -66,7 +65,7 @@ func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablatio
 	return y
 }
 
-// method writes the pane's explanation over lines of w cells where all of it has room.
+// method writes the pane's explanation in lines of w cells if all of it fits.
 func (p *ablationView) method(c *chart.Canvas, y, end, w int) {
 	var lines []string
 	for _, paragraph := range p.Explain() {

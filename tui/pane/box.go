@@ -7,10 +7,10 @@ import (
 	"prismtop/tui/words"
 )
 
-// Box is what every pane has: a canvas with a frame, and the lines it became.
+// Box holds what all panes share: a framed canvas and its rendered lines.
 type Box struct {
 	Title  string
-	corner string // at the right of the lower edge
+	corner string // text at the right of the lower edge
 	Canvas chart.Canvas
 	Theme  *theme.Theme
 	Snap   *profiles.Snapshot
@@ -19,7 +19,7 @@ type Box struct {
 	drawn  []string
 }
 
-// SetSize gives the pane its size in cells, frame included.
+// SetSize sets the pane's size in cells, including the frame.
 func (b *Box) SetSize(w, h int) {
 	if cw, ch := b.Canvas.Size(); cw != w || ch != h {
 		b.Canvas.Resize(w, h)
@@ -27,48 +27,48 @@ func (b *Box) SetSize(w, h int) {
 	}
 }
 
-// SetTheme changes the colours.
+// SetTheme sets the colours.
 func (b *Box) SetTheme(t *theme.Theme) {
 	if b.Theme != t {
 		b.Theme, b.Stale = t, true
 	}
 }
 
-// SetCorner writes in the lower edge of the frame, at its right.
+// SetCorner sets the text at the right of the frame's lower edge.
 func (b *Box) SetCorner(text string) {
 	if b.corner != text {
 		b.corner, b.Stale = text, true
 	}
 }
 
-// SetFocus marks the frame of the pane that has the keys.
+// SetFocus marks the frame if the pane has the focus.
 func (b *Box) SetFocus(on bool) {
 	if b.Focus != on {
 		b.Focus, b.Stale = on, true
 	}
 }
 
-// Press handles no key.
+// Press handles no keys.
 func (b *Box) Press(string) bool { return false }
 
-// Explain has nothing to say.
+// Explain returns nothing.
 func (b *Box) Explain() []string { return nil }
 
-// Hints has none.
+// Hints returns none.
 func (b *Box) Hints() []Hint { return nil }
 
-// Update takes a snapshot, which the next Lines draws.
+// Update takes a snapshot for the next call of Lines.
 func (b *Box) Update(s *profiles.Snapshot) {
 	if b.Snap != s {
 		b.Snap, b.Stale = s, true
 	}
 }
 
-// Redraw draws the pane anew the next time, though it shows the same.
+// Redraw makes the next call of Lines draw the pane again even if nothing changed.
 func (b *Box) Redraw() { b.Stale = true }
 
-// Render is the pane's lines, drawn anew where something changed: draw fills
-// the inside and returns the note in the lower edge of the frame.
+// Render returns the pane's lines, redrawn if anything changed. draw fills the inside and
+// returns the note for the lower edge of the frame.
 func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note string, style theme.Style)) []string {
 	w, h := b.Canvas.Size()
 	if w < 2 || h < 2 || b.Theme == nil {
@@ -98,7 +98,7 @@ func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	return b.drawn
 }
 
-// EdgeRoom is how many cells of the lower edge a pane has for itself.
+// EdgeRoom returns the number of cells in the lower edge that the pane may use.
 func (b *Box) EdgeRoom() int {
 	w, _ := b.Canvas.Size()
 	if b.corner == "" {
@@ -107,7 +107,7 @@ func (b *Box) EdgeRoom() int {
 	return w - 4 - chart.Width(b.corner) - 3
 }
 
-// Aside writes in the upper edge of the frame, at its right.
+// Aside writes at the right of the frame's upper edge.
 func (b *Box) Aside(s string, style theme.Style) {
 	w, _ := b.Canvas.Size()
 	if s != "" && w-4-chart.Width(b.Title)-2 > chart.Width(s)+3 {
@@ -115,7 +115,7 @@ func (b *Box) Aside(s string, style theme.Style) {
 	}
 }
 
-// Frame draws a rounded border around the canvas.
+// Frame draws a border with rounded corners around the canvas.
 func Frame(c *chart.Canvas, edge theme.Style) {
 	w, h := c.Size()
 	c.Fill(1, 0, w-2, 1, '─', edge)
@@ -128,7 +128,7 @@ func Frame(c *chart.Canvas, edge theme.Style) {
 	c.Set(w-1, h-1, '╯', edge)
 }
 
-// Message writes faint lines in the middle of a pane that has nothing to show yet.
+// Message writes faint lines in the middle of a pane that has no data yet.
 func Message(c *chart.Canvas, s string) {
 	w, h := c.Size()
 	lines := words.Wrap(s, w)
@@ -139,8 +139,7 @@ func Message(c *chart.Canvas, s string) {
 	}
 }
 
-// writeWrapped writes words over at most rows lines from y on, and returns the row
-// after them.
+// writeWrapped wraps a text into at most rows lines from row y, and returns the next free row.
 func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
 	w, _ := c.Size()
 	w -= x
@@ -155,5 +154,5 @@ func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) 
 	return y
 }
 
-// ProseWidth is how wide lines of prose are at most.
+// ProseWidth is the maximum width of a line of prose.
 const ProseWidth = 76

@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Caches is the pane of what each cache was asked and saves.
+// Caches specifies the pane of the caches' hit rates and savings.
 var Caches = Spec{
 	Name:  "caches",
 	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 38, Most: 52, Weight: 1}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 1}},
@@ -20,20 +20,20 @@ var Caches = Spec{
 	New:   func(h Host) Pane { return newCaches(h) },
 }
 
-// caches shows what each cache was asked and what it saves.
+// caches shows the lookups, hit rate and saving of each cache.
 type caches struct {
 	Box
 	host Host
-	why  bool // words instead of numbers
+	why  bool // explanations instead of numbers
 	Scroll
 }
 
 func newCaches(h Host) *caches { return &caches{Box: Box{Title: "Caches"}, host: h} }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *caches) Lines() []string { return p.Render(p.draw) }
 
-// Press changes between numbers and words, and scrolls the words.
+// Press switches between numbers and explanations (v), and scrolls the explanations.
 func (p *caches) Press(key string) bool {
 	if key == "v" {
 		p.why, p.top = !p.why, 0
@@ -44,7 +44,7 @@ func (p *caches) Press(key string) bool {
 	return true
 }
 
-// Hints are the keys of the views.
+// Hints returns the keys of the current view.
 func (p *caches) Hints() []Hint {
 	if p.why {
 		return []Hint{{"v", "numbers"}, {"↑↓", "scroll"}}
@@ -52,7 +52,7 @@ func (p *caches) Hints() []Hint {
 	return []Hint{{"v", "why"}}
 }
 
-// Explain says what the caches keep and how savings are measured.
+// Explain describes the contents of the caches and how savings are measured.
 func (p *caches) Explain() []string {
 	return []string{
 		"The measurement cache keeps what one aperture sees of the object; FFT plans are tables of twiddle factors per size; masks/grids are " +
@@ -74,16 +74,16 @@ func (p *caches) Explain() []string {
 	}
 }
 
-// fftCache is the setting of a cache that has an explanation of its own, as words.MeasurementCache.
+// fftCache is the setting of a cache with its own explanation, like words.MeasurementCache.
 const fftCache = "fft_cache"
 
 const cacheTitleWidth = 11
 
-// cacheOff says that a cache is switched off.
+// cacheOff marks a disabled cache.
 const cacheOff = "off"
 
-// Widths from which a row has the share, and says that time is saved; below, the
-// frame says so once.
+// Minimum widths for the share and for the word that marks a saving; in narrower rows the frame
+// states it once.
 const (
 	cacheShareWidth = 36
 	cacheWordWidth  = 46
@@ -105,7 +105,7 @@ func (p *caches) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return p.rows(c, s)
 }
 
-// rows is one to three rows for each cache.
+// rows draws one to three rows for each cache.
 func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	n := len(words.CachesOf(s))
@@ -144,7 +144,7 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return "", theme.Faint
 }
 
-// row is a cache's switch, hit rate and what it saves of an iteration.
+// row draws a cache's switch, hit rate and saving per iteration.
 func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	v := s.Caches[id]
@@ -168,7 +168,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 		c.Text(x, y, unit.HitRate(v.RecentRate), theme.Strong)
 	default:
 		c.Text(x, y, words.NotAsked, theme.Faint)
-		if w-x < 20 { // which leaves no room for what it saves: about nothing
+		if w-x < 20 { // no room for the saving: about nothing
 			return
 		}
 	}
@@ -201,7 +201,7 @@ func (p *caches) row(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	c.TextRight(end, y, perIteration(each.Value), style)
 }
 
-// shareRow is the share that a cache saves or costs; empty where it is not known.
+// shareRow formats the share that a cache saves or costs; empty if unknown.
 func shareRow(s *profiles.Snapshot, v profiles.CacheView) string {
 	each, share, ok := savedEach(s, v)
 	if _, asked := v.HitRate(); !ok || !asked || !v.Enabled {
@@ -226,12 +226,12 @@ func cacheName(c *chart.Canvas, y int, title string, v profiles.CacheView) {
 	c.Set(cacheTitleWidth+1, y, lamp, style)
 }
 
-// cacheDetail is what a cache was asked, what it holds and what its price rests on, in
-// at most w cells where that can be.
+// cacheDetail returns a cache's lookups, contents and the basis of its price, in at most w cells
+// where possible.
 func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	size, entries := strings.TrimSpace(unit.Bytes(v.Bytes)), unit.About(v.Entries, "entry", "entries")
 	switch {
-	case v.Hits+v.Misses == 0 && !v.Enabled: // its row says that it is off
+	case v.Hits+v.Misses == 0 && !v.Enabled: // the row already shows that it is off
 		return words.FittingParts(w, []string{entries, size}, []string{entries}), theme.Faint
 	case v.Hits+v.Misses == 0:
 		return words.FittingParts(w, []string{words.NotAsked, entries, size}, []string{words.NotAsked}), theme.Faint
@@ -248,8 +248,7 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	return words.FittingParts(w, choices...), theme.Faint
 }
 
-// advice is what a key would do for a cache of a run that goes on, where keys change its
-// settings.
+// advice names the key that would change a cache of a running, tunable run.
 func (p *caches) advice(s *profiles.Snapshot, text string) string {
 	if !p.host.Tunable() {
 		return ""
@@ -257,8 +256,8 @@ func (p *caches) advice(s *profiles.Snapshot, text string) string {
 	return words.WhileRunning(s, text)
 }
 
-// whyNoHits says that and why a measurement cache does not hit under the present settings;
-// empty elsewhere.
+// whyNoHits explains why the measurement cache cannot hit under the current settings; empty if
+// it can.
 func (p *caches) whyNoHits(s *profiles.Snapshot) string {
 	switch {
 	case !words.CannotHit(s):

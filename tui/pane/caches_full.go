@@ -13,10 +13,9 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is the caches with all their numbers, where a pane is large, and in
-// words.
+// This file draws the caches in a large pane with all their numbers, and their explanations.
 
-// full is a block of rows for each cache, and their sum.
+// full draws a block of rows for each cache, and their sum.
 func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	each := min((h-1)/len(words.CachesOf(s)), 9)
@@ -47,8 +46,8 @@ func (p *caches) full(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 // savedRows is the height of savedBars.
 func savedRows(s *profiles.Snapshot) int { return 2 + len(words.CachesOf(s)) }
 
-// savedBars draws an iteration as a bar, and behind it, each in its row, what every
-// cache kept off it; what costs time has no bar.
+// savedBars draws an iteration as a bar and, in a row for each cache, the time saved as a bar
+// behind its end. A cache that costs time has no bar.
 func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 	const names, number = cacheTitleWidth + 3, 12
 	w, _ := c.Size()
@@ -93,8 +92,8 @@ func savedBars(c *chart.Canvas, s *profiles.Snapshot) {
 	}
 }
 
-// block is one cache with all its numbers, in up to four rows, and in words where
-// there are two more.
+// block draws one cache with all its numbers, in up to four rows, and with an explanation if two
+// more fit.
 func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	w, h := c.Size()
 	v := s.Caches[id]
@@ -133,7 +132,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	p.prices(row, id, s)
 }
 
-// savings tells what a cache saves or costs, with its interval where there is room.
+// savings writes the time that a cache saves or costs, with its interval if it fits.
 func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.Snapshot, v profiles.CacheView) {
 	each, share, ok := savedEach(s, v)
 	style, whole := savingStyle(s, v), words.SavedInAll(v, false)+" in all"
@@ -164,7 +163,7 @@ func (p *caches) savings(row func(string, theme.Style, ...string), s *profiles.S
 	row(word, style, amount+interval+of+without+"; "+whole, amount+interval+of+without, amount+of+without, amount+of)
 }
 
-// prices tells what misses and lookups cost, and what is held.
+// prices writes the cost of a miss and of a lookup, and the cache's contents.
 func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *profiles.Snapshot) {
 	v := s.Caches[id]
 	miss, lookup, with, style := "an entry was not timed"+words.Yet(s), "", "", theme.Plain
@@ -193,7 +192,7 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 	row("holds", theme.Plain, held, brief)
 }
 
-// words says of each cache why it hits or does not, in this pattern.
+// words explains for each cache why it hits or misses in this pattern.
 func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	type row struct {
@@ -228,8 +227,8 @@ func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) t
 	return usual
 }
 
-// switchesOn says which key switches a cache on while the run goes on, and more of it; empty
-// where there is none.
+// switchesOn names the key that enables a cache during the run, followed by more; empty if there
+// is none.
 func (p *caches) switchesOn(s *profiles.Snapshot, setting, more string) string {
 	keys := words.KeysToChange(s, setting)
 	if keys == "" {
@@ -238,8 +237,7 @@ func (p *caches) switchesOn(s *profiles.Snapshot, setting, more string) string {
 	return p.advice(s, "; "+keys+" switches it on"+more)
 }
 
-// cacheReason is why a cache hits as often as it does, from the settings that
-// decide it.
+// cacheReason explains a cache's hit rate by the settings that determine it.
 func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	v := s.Caches[id]
 	setting := s.Run.Schema.Caches[id].Setting
@@ -286,16 +284,15 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	return "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture."
 }
 
-// What follows is how a cache's saving is told: as a time with its interval, or as about
-// nothing.
+// The functions below format a cache's saving: as a time with its interval, or as negligible.
 
-// nothingSaved tells whether a saving of an iteration is about nothing.
+// nothingSaved reports whether a saving per iteration is negligible.
 func nothingSaved(s *profiles.Snapshot, each profiles.Saving) bool {
 	return each.Nothing(s.Total.Mean + each.Value)
 }
 
-// savingStyle is good where a cache saves time for certain, and warns where it costs
-// some or that is uncertain.
+// savingStyle is good where a cache certainly saves time, and warns where it costs time or the
+// sign is uncertain.
 func savingStyle(s *profiles.Snapshot, v profiles.CacheView) theme.Style {
 	each, _, _ := savedEach(s, v)
 	switch {
@@ -307,7 +304,7 @@ func savingStyle(s *profiles.Snapshot, v profiles.CacheView) theme.Style {
 	return theme.Good
 }
 
-// timeUnit is a unit in which the ends of an interval are written.
+// timeUnit is a unit for the ends of an interval.
 type timeUnit struct {
 	name     string
 	ns       float64
@@ -316,7 +313,7 @@ type timeUnit struct {
 
 var timeUnits = [...]timeUnit{{"ms", 1e6, 2}, {"µs", 1e3, 1}, {"ns", 1, 0}}
 
-// unitOf is the largest unit of which a time has at least one.
+// unitOf returns the largest unit that is not longer than a time.
 func unitOf(ns float64) timeUnit {
 	for _, u := range timeUnits {
 		if ns >= u.ns {
@@ -326,7 +323,7 @@ func unitOf(ns float64) timeUnit {
 	return timeUnits[len(timeUnits)-1]
 }
 
-// perIterationUnit is the unit in which perIteration writes a time.
+// perIterationUnit returns the unit that perIteration uses for a time.
 func perIterationUnit(ns float64) timeUnit {
 	if ns >= 10e3 {
 		return timeUnits[0]
@@ -334,7 +331,7 @@ func perIterationUnit(ns float64) timeUnit {
 	return unitOf(ns)
 }
 
-// bounds is the interval of a saving.
+// bounds formats the interval of a saving.
 func bounds(each profiles.Saving, unit timeUnit) string {
 	text := func(v float64) string {
 		digits := strconv.FormatFloat(math.Abs(v)/unit.ns, 'f', unit.decimals, 64)
@@ -346,8 +343,8 @@ func bounds(each profiles.Saving, unit timeUnit) string {
 	return "[" + text(each.Low) + ", " + text(each.High) + "]"
 }
 
-// perIteration is a time per iteration, 10 wide: "   0.48 ms". Below 10 µs, where
-// two decimals of a millisecond say nothing, it is in smaller units.
+// perIteration formats a time per iteration, 10 cells wide: "   0.48 ms". Below 10 µs, where two
+// decimals of a millisecond are too coarse, it uses smaller units.
 func perIteration(ns float64) string {
 	text := unit.Seconds(ns)
 	if a := max(ns, -ns); a >= 10e3 {
@@ -359,8 +356,8 @@ func perIteration(ns float64) string {
 	return fmt.Sprintf("%10s", strings.TrimSpace(text))
 }
 
-// savedEach is what a cache saves of an iteration: in nanoseconds and as a share
-// of the iteration without it.
+// savedEach returns a cache's saving per iteration, in nanoseconds and as a share of the
+// iteration without the cache.
 func savedEach(s *profiles.Snapshot, v profiles.CacheView) (each profiles.Saving, share float64, ok bool) {
 	each, ok = v.PerIteration()
 	if !ok || s.Total.N == 0 || s.Total.Mean+each.Value <= 0 {

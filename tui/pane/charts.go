@@ -12,14 +12,14 @@ import (
 	"prismtop/tui/words"
 )
 
-// IterationTime is the pane of the time of an iteration over the run.
+// IterationTime specifies the pane of the iteration time over the run.
 var IterationTime = Spec{
 	Name:  "iteration time",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 140, Weight: 6}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
 	New:   func(Host) Pane { return newIterationTime() },
 }
 
-// Loss is the pane of the losses over the run.
+// Loss specifies the pane of the losses over the run.
 var Loss = Spec{
 	Name:  "loss",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 120, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
@@ -27,8 +27,7 @@ var Loss = Spec{
 	New:   func(Host) Pane { return newLosses() },
 }
 
-// iterationTime is the time of an iteration over the run, with a mark at every
-// change of settings.
+// iterationTime charts the iteration time over the run, with a mark at every change of settings.
 type iterationTime struct {
 	Box
 	Timeline
@@ -38,13 +37,13 @@ type iterationTime struct {
 
 func newIterationTime() *iterationTime { return &iterationTime{Box: Box{Title: "Iteration time"}} }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *iterationTime) Lines() []string { return p.Render(p.draw) }
 
-// Press scrolls, zooms and reads; v changes between iterations and wall time.
+// Press scrolls, zooms and moves the cursor; v switches between iterations and wall time.
 func (p *iterationTime) Press(key string) bool { return p.wallKey(&p.Box, key) }
 
-// Hints are the keys of the chart.
+// Hints returns the chart's keys.
 func (p *iterationTime) Hints() []Hint { return append(p.ChartHints(), p.wallHint()) }
 
 func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
@@ -72,7 +71,7 @@ func (p *iterationTime) draw(c *chart.Canvas, s *profiles.Snapshot) (string, the
 	return p.Footnote(s, readout, "")
 }
 
-// scale sets the vertical axis for what is seen.
+// scale fits the vertical axis to the visible part.
 func (p *iterationTime) scale(line *chart.Line, curves []profiles.Curve) {
 	if p.Log {
 		p.decades = chart.Decades(p.decades, curves)
@@ -83,7 +82,7 @@ func (p *iterationTime) scale(line *chart.Line, curves []profiles.Curve) {
 	line.Ceiling = p.ceiling
 }
 
-// upperEdge writes the newest numbers and what the band is, as far as there is room.
+// upperEdge writes the latest numbers and the meaning of the band, as far as they fit.
 func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 	if s.Total.N == 0 {
 		return
@@ -104,11 +103,11 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 	p.Aside(text, theme.Faint)
 }
 
-// compact is a number with three digits, without spaces.
+// compact formats a number with three digits, without spaces.
 func compact(v float64) string { return strings.TrimSpace(unit.Fixed(v, 4)) }
 
-// marks are the changes of settings as marks, one for those that took force together; the label is
-// the key that makes such a change, and severalMark of several settings.
+// marks returns the changes of settings as marks, one for all changes that took effect together.
+// The label is the key that makes the change, or severalMark for several settings.
 func marks(s *profiles.Snapshot) []chart.Mark {
 	m := make([]chart.Mark, 0, len(s.Changes))
 	for i, c := range s.Changes {
@@ -121,10 +120,10 @@ func marks(s *profiles.Snapshot) []chart.Mark {
 	return m
 }
 
-// severalMark marks settings that changed together.
+// severalMark labels settings that changed together.
 const severalMark = '*'
 
-// losses are both losses of the training and the threshold of the stop rule.
+// losses charts both training losses and the threshold of the stop rule.
 type losses struct {
 	Box
 	Timeline
@@ -136,13 +135,13 @@ func newLosses() *losses {
 	return &losses{Box: Box{Title: "Loss"}, Timeline: Timeline{Log: true}}
 }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *losses) Lines() []string { return p.Render(p.draw) }
 
-// Press scrolls, zooms and reads; v changes between iterations and wall time.
+// Press scrolls, zooms and moves the cursor; v switches between iterations and wall time.
 func (p *losses) Press(key string) bool { return p.wallKey(&p.Box, key) }
 
-// Hints are the keys of the chart.
+// Hints returns the chart's keys.
 func (p *losses) Hints() []Hint { return append(p.ChartHints(), p.wallHint()) }
 
 func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
@@ -169,7 +168,7 @@ func (p *losses) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return p.Footnote(s, p.readout(s), words.WhySuspended(s))
 }
 
-// scale sets the vertical axis for what is seen and the threshold.
+// scale fits the vertical axis to the visible part and the threshold.
 func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
 	if p.Log {
 		p.decades = chart.Decades(p.decades, curves, line.Threshold)
@@ -183,7 +182,7 @@ func (p *losses) scale(line *chart.Line, curves []profiles.Curve) {
 	p.ceiling, line.Ceiling = ceiling, ceiling
 }
 
-// readout is the losses under the cursor; empty without one.
+// readout formats the losses under the cursor; empty without a cursor.
 func (p *losses) readout(s *profiles.Snapshot) string {
 	ids := s.Run.Schema.Group(profiles.Losses)
 	if len(ids) == 0 {
@@ -205,7 +204,7 @@ func (p *losses) readout(s *profiles.Snapshot) string {
 	return text
 }
 
-// legend writes the newest losses into the upper edge, in their curves' styles.
+// legend writes the latest losses into the upper edge, in the styles of their curves.
 func (p *losses) legend(s *profiles.Snapshot) {
 	w, _ := p.Canvas.Size()
 	type entry struct {
@@ -239,8 +238,8 @@ func (p *losses) legend(s *profiles.Snapshot) {
 	}
 }
 
-// lossStyle is the style of a loss's curve, by its place in the group: the last is the one
-// that training works on.
+// lossStyle returns the style of a loss's curve, by its index in the group: the last is the loss
+// being trained.
 func lossStyle(s *profiles.Snapshot, i int) theme.Style {
 	switch last := len(s.Run.Schema.Group(profiles.Losses)) - 1; {
 	case i == last:
@@ -251,17 +250,17 @@ func lossStyle(s *profiles.Snapshot, i int) theme.Style {
 	return theme.Line
 }
 
-// timelineTerms explains the axis that charts over the run share.
+// timelineTerms describes the axis that all charts over the run share.
 const timelineTerms = "Left and right move a cursor, whose reading is in the lower edge; up and down zoom, pgup and pgdown go " +
 	"back and forth, home shows the whole run, end follows the newest again. A chart that was scrolled back stands still and " +
 	"says so. The axis is filled from the left and then jumps, so that little has to be sent. v changes between iterations and " +
 	"wall time, in which pauses are gaps; x between a linear and a logarithmic axis."
 
-// bucketTerms explains the points of a curve.
+// bucketTerms describes the points of a curve.
 const bucketTerms = "A curve has at most 2000 points. In a long run each stands for several iterations, whose range the " +
 	"cursor reads: the line is their mean."
 
-// Explain says what is drawn and how it is measured.
+// Explain describes the chart and how it is measured.
 func (p *iterationTime) Explain() []string {
 	return []string{
 		"The wall time of each iteration in ms, from before its first step to after its metrics and picture, warm-up included. " +
@@ -273,7 +272,7 @@ func (p *iterationTime) Explain() []string {
 	}
 }
 
-// Explain says what is drawn and how it is measured.
+// Explain describes the chart and how it is measured.
 func (p *losses) Explain() []string {
 	return []string{
 		"New is the loss on the measurement of the present sub-aperture, old that on everything measured before it, both as the " +

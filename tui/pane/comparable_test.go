@@ -13,8 +13,8 @@ import (
 	"prismtop/tui/words"
 )
 
-// Keys that were pressed before one iteration show as one row, one mark and one effect,
-// from the stream to the screen.
+// Keys pressed before the same iteration show as one row, one mark and one effect, from the
+// stream to the screen.
 func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	events := stream.New(4096)
 	a := aggregate.New(events.Follow(), aggregate.Options{})
@@ -45,7 +45,7 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	iterate(100, 12)
 	press("checkpointing", "false", "true", "false")
 	iterate(10, 12)
-	events.State(profiles.Paused, "") // no reading of the machine is waited for
+	events.State(profiles.Paused, "") // without waiting for a reading of the machine
 	a.Tick(now)
 	s := a.Tick(now.Add(time.Second))
 	if len(s.Effects) != 2 || len(s.Changes) != 3 {
@@ -64,7 +64,8 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	}
 }
 
-// What A is said to compare, it compares: a setting of its own, in a run that goes on.
+// The hint to press A appears only where an ablation can compare the change: for live settings
+// changed by themselves, in a run that has not ended.
 func TestPressAIsSaidWhereAHelps(t *testing.T) {
 	has := func(s *profiles.Snapshot, i int) string { return incomparable(tuitest.Host{}, s, &s.Effects[i])[0] }
 	s := tuitest.IncomparableRun()
@@ -98,8 +99,8 @@ func TestPressAIsSaidWhereAHelps(t *testing.T) {
 	}
 }
 
-// The Settings pane has the effect of a setting that changed by itself, where it can be
-// compared; else what the ablation found.
+// The Settings pane shows the effect of a setting that changed by itself if it is comparable,
+// otherwise the result of the ablation.
 func TestTheSettingsPaneClaimsNoSharedEffect(t *testing.T) {
 	s := tuitest.Together()
 	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "amp"); !strings.Contains(got, "−22.9 %") {
@@ -130,7 +131,7 @@ func TestTheAblationsFootTellsOfOthers(t *testing.T) {
 	}
 }
 
-// The losses beside a threshold to be written are of the loss that it is for.
+// The losses next to an edited threshold belong to the loss that the threshold is for.
 func TestLossesOfAnotherLossAreNotShownForThisOne(t *testing.T) {
 	s := tuitest.Running()
 	if got := newestLosses(s); got != "old 4.2e-03, new 1.4e-02" {

@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Effects is the pane of what every change of settings did.
+// Effects specifies the pane of the effects of setting changes.
 var Effects = Spec{
 	Name:  "effects",
 	Shape: layout.Shape{Width: layout.Extent{Least: 34, Good: 44, Most: 100, Weight: 4}, Height: layout.Extent{Least: 5, Good: 8, Most: 13, Weight: 2}},
@@ -20,20 +20,20 @@ var Effects = Spec{
 	New:   func(h Host) Pane { return newEffects(h) },
 }
 
-// effects shows what every change of settings did, newest first.
+// effects shows the effect of every change of settings, newest first.
 type effects struct {
 	Box
 	picker
 	host    Host
-	ceiling float64 // of the chart about a change
+	ceiling float64 // of the chart around a change
 }
 
 func newEffects(h Host) *effects { return &effects{Box: Box{Title: "Effects"}, host: h} }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *effects) Lines() []string { return p.Render(p.draw) }
 
-// Press picks an effect.
+// Press selects an effect.
 func (p *effects) Press(key string) bool {
 	if !p.picker.Move(key) {
 		return false
@@ -42,7 +42,7 @@ func (p *effects) Press(key string) bool {
 	return true
 }
 
-// Hints are the keys that pick, and those that examine what is picked.
+// Hints returns the keys that select an effect and those that act on it.
 func (p *effects) Hints() []Hint {
 	hints := []Hint{{"↑↓", "pick"}}
 	for _, h := range []struct {
@@ -56,7 +56,7 @@ func (p *effects) Hints() []Hint {
 	return hints
 }
 
-// Picked is the picked change.
+// Picked returns the selected change.
 func (p *effects) Picked(s *profiles.Snapshot) *profiles.Effect {
 	if at := len(s.Effects) - 1 - p.at; at >= 0 && at < len(s.Effects) {
 		return &s.Effects[at]
@@ -64,7 +64,7 @@ func (p *effects) Picked(s *profiles.Snapshot) *profiles.Effect {
 	return nil
 }
 
-// Explain says how an effect is measured.
+// Explain describes how an effect is measured.
 func (p *effects) Explain() []string {
 	offered := ""
 	if p.host.KeyOf("ablate") != "" {
@@ -96,8 +96,7 @@ func (p *effects) Explain() []string {
 	}
 }
 
-// draw draws the table where there is room for its columns, else two rows for each
-// effect.
+// draw draws the table if its columns fit, else two rows for each effect.
 func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	if len(s.Effects) == 0 {
@@ -134,7 +133,7 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	return p.note("later", "earlier"), theme.Faint
 }
 
-// pointer marks the picked row and returns the column after the mark.
+// pointer marks the selected row and returns the column after the mark.
 func (p *effects) pointer(c *chart.Canvas, y, i int) int {
 	if i == p.at {
 		c.Set(0, y, '▸', theme.Focus)
@@ -161,8 +160,7 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 	writeWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
 }
 
-// headline is what changed, and by how much the iteration became longer or
-// shorter.
+// headline writes the change and by how much the iteration became longer or shorter.
 func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *profiles.Effect) {
 	number, style := outcome(s, e)
 	interval := ""
@@ -180,13 +178,13 @@ func (p *effects) headline(c *chart.Canvas, y, w int, s *profiles.Snapshot, e *p
 	c.Text(0, y, chart.Cut(words.ChangedIn(s.Settings.Table(), e, p.host.Cores(), x-1), x-1), theme.Plain)
 }
 
-// what is the change of an effect: "AMP off→bf16", and what changed with it.
+// what formats an effect's change, and the settings that changed with it: "AMP off→bf16".
 func (p *effects) what(s *profiles.Snapshot, e *profiles.Effect) string {
 	return words.Changed(s.Settings.Table(), e, p.host.Cores())
 }
 
-// incomparable says that an effect has no number, and what gives one or why there is
-// none: the longest first.
+// incomparable returns texts for an effect without a number, longest first: how to get one, or
+// why there is none.
 func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
 	const not = "not comparable"
 	switch ablationOf(h, s, e) {
@@ -198,14 +196,14 @@ func incomparable(h Host, s *profiles.Snapshot, e *profiles.Effect) []string {
 		return []string{not + ": see Ablation", not}
 	}
 	full, brief := e.Incomparable()
-	if e.Ended && full == brief { // that the run ended is all there is to say
+	if e.Ended && full == brief { // nothing to add: the run ended
 		return []string{brief, "run ended first", not}
 	}
 	return []string{not + ": " + brief, not}
 }
 
-// incomparableIn is incomparable beside what changed in w cells: beside the names of
-// several settings where that can be, else beside a part.
+// incomparableIn fits the text of incomparable next to the change in w cells: next to all names
+// of several settings where possible, else next to part of them.
 func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int) string {
 	const part = 14
 	texts := incomparable(p.host, s, e)
@@ -217,18 +215,18 @@ func (p *effects) incomparableIn(s *profiles.Snapshot, e *profiles.Effect, w int
 	return words.FittingOrLast(w-1-min(chart.Width(p.what(s, e)), part), texts...)
 }
 
-// ablationHelp is what an ablation has to say of an effect that is not comparable.
+// ablationHelp classifies what an ablation can contribute to an effect that is not comparable.
 type ablationHelp uint8
 
 const (
-	ablationCannot     ablationHelp = iota // compare it
-	ablationOffered                        // would compare it
+	ablationCannot     ablationHelp = iota // cannot compare it
+	ablationOffered                        // could compare it
 	ablationKnows                          // has compared it, or is about to
-	replicationOffered                     // of the change itself
+	replicationOffered                     // a replication of the change itself is offered
 )
 
-// ablationOf is what an ablation has to say of an effect: it compares only some settings,
-// and only in a run that goes on.
+// ablationOf reports what an ablation can contribute to an effect. An ablation covers only some
+// settings, and only in a run that has not ended.
 func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	inForce := true
 	for _, v := range e.Changes() {
@@ -253,7 +251,7 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 	return ablationOffered
 }
 
-// ablationJudged tells whether an ablation came to a verdict on a setting.
+// ablationJudged reports whether an ablation reached a verdict on a setting.
 func ablationJudged(a *profiles.Ablation, key string) bool {
 	for i := range a.Rows {
 		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Undecided {
@@ -263,7 +261,7 @@ func ablationJudged(a *profiles.Ablation, key string) bool {
 	return false
 }
 
-// outcome is what an effect says in two words or a number; empty where it is not comparable.
+// outcome summarizes an effect as a number or two words; empty if it is not comparable.
 func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme.Style) {
 	a := s.Ablation
 	switch {
@@ -289,8 +287,7 @@ func outcome(s *profiles.Snapshot, e *profiles.Effect) (text string, style theme
 	return "", theme.Plain
 }
 
-// verdict is good where the whole interval says faster, bad where it says
-// slower.
+// verdict is good if the whole interval is faster, bad if it is slower.
 func verdict(e *profiles.Effect) theme.Style {
 	switch low, high, ok := words.Interval(e); {
 	case ok && high < 0:

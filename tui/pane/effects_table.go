@@ -14,27 +14,28 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is effects as a table, where a pane is large enough for its columns,
-// with the picked one in words below.
+// This file draws the effects as a table in panes wide enough for its columns, with the selected
+// effect in words below.
 
-// The time's column and the interval's, which share a row's text where there is no number.
+// The columns of the time and the interval, whose room is joined for a text in rows without a
+// number.
 const (
 	timeTitle         = "time"
 	intervalTitle     = "95 % interval"
 	incomparableWidth = 14 + 2 + 16
 )
 
-// effectForestFrom is the width from which the forest stands beside the table.
+// effectForestFrom is the minimum width at which the forest is drawn to the right of the table.
 const effectForestFrom = 142
 
-// effectTableWidth is the width from which effects have columns.
+// effectTableWidth is the minimum width of the table.
 const effectTableWidth = 70
 
 // effectColumn is a column of the table, right-aligned.
 type effectColumn struct {
 	title string
 	width int
-	rank  int // columns of the highest leave a narrow table first, together
+	rank  int // columns of the highest rank are dropped first, together
 	cell  func(e *profiles.Effect) (string, theme.Style)
 }
 
@@ -46,7 +47,7 @@ var effectColumns = []effectColumn{
 	{"after", 6, 2, func(e *profiles.Effect) (string, theme.Style) {
 		return measured(e, unit.Milliseconds(e.AfterNS)), timeStyle(e)
 	}},
-	{timeTitle, 14, 0, nil}, // with the interval's room where it is not comparable
+	{timeTitle, 14, 0, nil}, // plus the interval's room if the effect is not comparable
 	{intervalTitle, 16, 0, func(e *profiles.Effect) (string, theme.Style) {
 		low, high, ok := words.Interval(e)
 		switch {
@@ -71,8 +72,8 @@ var effectColumns = []effectColumn{
 	}},
 }
 
-// timeStyle is that of the medians, which are no comparison where something else
-// differs between them.
+// timeStyle returns the style of the medians, which is faint where other differences make them
+// incomparable.
 func timeStyle(e *profiles.Effect) theme.Style {
 	if e.Comparable() {
 		return theme.Plain
@@ -80,7 +81,7 @@ func timeStyle(e *profiles.Effect) theme.Style {
 	return theme.Faint
 }
 
-// measured is a number of an effect that has enough iterations.
+// measured returns an effect's number, or a dash if it has too few iterations.
 func measured(e *profiles.Effect, text string) string {
 	if !e.Enough {
 		return "–"
@@ -88,20 +89,20 @@ func measured(e *profiles.Effect, text string) string {
 	return text
 }
 
-// Rows of the table besides its effects.
+// Rows of the table apart from its effects, and widths of its columns.
 const (
 	effectTitles = 1
-	effectWords  = 5  // the picked effect in words at least, with a line above
-	effectName   = 40 // of what changed, at most where more stands beside it
-	effectLeast  = 20 // and at least
-	effectNamed  = 22 // room for what changed, below which several settings are named only
+	effectWords  = 5  // minimum for the selected effect in words, with a line above
+	effectName   = 40 // maximum for the change where columns follow
+	effectLeast  = 20 // minimum for the change
+	effectNamed  = 22 // room for the change below which several settings are only named
 	effectRanks  = 4
 
 	effectForestLeast = 34
 )
 
-// effectLayout is the columns of a table of w cells, the room for what changed before
-// them, and for the forest behind them; 0 where that has none.
+// effectLayout returns the columns of a table of w cells, the width for the change before them,
+// and the width for the forest after them; 0 for no forest.
 func effectLayout(w int) (shown []effectColumn, name, behind int) {
 	room := w
 	if w >= effectForestFrom {
@@ -132,8 +133,8 @@ func effectLayout(w int) (shown []effectColumn, name, behind int) {
 	return shown, name, w - name - used - 2
 }
 
-// wordRows is the room for the picked effect in words: what most have, what a replication and
-// a fork add, and a line above.
+// wordRows returns the rows for the selected effect in words: a typical text, additional lines
+// for a replication and a fork, and a line above.
 func wordRows(w, h int, e *profiles.Effect) int {
 	most := 400 // characters
 	if e.Replica != nil {
@@ -157,7 +158,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	first, last := p.fit(len(s.Effects), rows)
 	y, n := effectTitles+last-first, last-first
 	switch told := slices.ContainsFunc(s.Effects, func(e profiles.Effect) bool { return e.Comparable() }); {
-	case !told: // a forest of nothing
+	case !told: // no effect for a forest
 	case behind > 0:
 		x := w - behind
 		c.Text(x, 0, words.Fitting(behind, "time of an iteration, after against before", "time, after against before"), theme.Faint)
@@ -193,7 +194,7 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	return p.note("later", "earlier"), theme.Faint
 }
 
-// whiskers are the effects on screen for a forest.
+// whiskers returns the visible effects as rows of a forest plot.
 func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []whisker {
 	rows := make([]whisker, 0, last-first)
 	for i := first; i < last; i++ {
@@ -214,7 +215,7 @@ func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []
 	return rows
 }
 
-// cell is an effect's text in a column.
+// cell returns the text of an effect in a column.
 func (p *effects) cell(s *profiles.Snapshot, e *profiles.Effect, col *effectColumn) (string, theme.Style) {
 	if col.cell != nil {
 		return col.cell(e)
@@ -234,7 +235,7 @@ func (p *effects) titles(c *chart.Canvas, columns []effectColumn, x int) {
 	}
 }
 
-// inWords tells one effect in full below the line.
+// inWords describes one effect in full below the line.
 func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
 	_, h := c.Size()
 	text := fmt.Sprintf("%s at iteration %d, %s after the start: ", p.what(s, e), e.Iteration, unit.Clock(e.At))
@@ -269,7 +270,7 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	}
 }
 
-// compareBy says how to compare what an effect could not.
+// compareBy describes how to compare a change whose effect is not comparable.
 func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 	which := "it"
 	if len(e.With) > 0 {
@@ -294,7 +295,7 @@ func (p *effects) compareBy(s *profiles.Snapshot, e *profiles.Effect) string {
 	return "Change it again and leave it for longer."
 }
 
-// leftOut tells of the iterations that others disturbed.
+// leftOut reports the iterations left out because other programs disturbed them.
 func leftOut(e *profiles.Effect) string {
 	if e.LeftOut == 0 {
 		return ""
@@ -302,7 +303,7 @@ func leftOut(e *profiles.Effect) string {
 	return fmt.Sprintf(", without %d that other programs disturbed", e.LeftOut)
 }
 
-// drifted is the run's own drift, which the interval is as wide as.
+// drifted describes the run's own drift, which determines the width of the interval.
 func drifted(e *profiles.Effect) string {
 	if e.DriftWindows == 0 {
 		return ""
@@ -310,7 +311,7 @@ func drifted(e *profiles.Effect) string {
 	return fmt.Sprintf("With nothing changed, the median moved by up to %s between %d windows before it. ", unit.Share(e.Drift), e.DriftWindows)
 }
 
-// reading says what an interval and a drift of quality mean.
+// reading describes the meaning of an interval and of a drift in quality.
 func reading(e *profiles.Effect) string {
 	text := "What there may be is hidden in that. "
 	switch e.Verdict() {
@@ -324,7 +325,7 @@ func reading(e *profiles.Effect) string {
 	return text + meanwhile(e)
 }
 
-// meanwhile is what the quality did.
+// meanwhile describes what the quality did.
 func meanwhile(e *profiles.Effect) string {
 	if !e.HasQuality {
 		return "Quality was not measured on both sides."
@@ -332,7 +333,7 @@ func meanwhile(e *profiles.Effect) string {
 	return fmt.Sprintf("Training went on meanwhile: PSNR %s dB.", drift(e.QualityDrift))
 }
 
-// drift is a difference in dB; what rounds to 0 has no sign.
+// drift formats a difference in dB; one that rounds to 0 has no sign.
 func drift(v float64) string {
 	if math.Abs(v) < 0.005 {
 		return "0.00"
@@ -340,28 +341,28 @@ func drift(v float64) string {
 	return unit.Signed(v, 2)
 }
 
-// What follows draws the time of the iterations about the picked change, where a pane of
-// effects has room below its table.
+// The code below charts the iterations around the selected change if there is room below the
+// table.
 
-// Rows that the chart wants, with its title, and can use.
+// Minimum and maximum height of the chart, including its title.
 const (
 	aroundLeast = 8
 	aroundMost  = 40
 )
 
-// aroundReach is how many iterations the chart shows on either side of a change: more
-// than what is compared, so that what else went on is seen.
+// aroundReach is the number of iterations shown on either side of a change: more than are
+// compared, to show the context.
 const aroundReach = 300
 
-// around draws the iterations before and after a change, with the median before it as a
-// line to compare with; nothing where there is no room or no time to draw.
+// around charts the iterations before and after a change, with the median before it as a
+// horizontal reference line. It draws nothing if there is no room or no time series.
 func (p *effects) around(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Effect) {
 	w, h := c.Size()
 	if h < aroundLeast {
 		return
 	}
 	reach := int64(aroundReach)
-	for _, point := range s.IterationTime { // buckets of a long run are longer
+	for _, point := range s.IterationTime { // buckets of a long run hold several iterations
 		reach = max(reach, 20*(point.Last-point.First+1))
 	}
 	curve := s.IterationTime.Between(e.Iteration-reach, e.Iteration+reach)

@@ -8,22 +8,22 @@ import (
 	"prismtop/tui/theme"
 )
 
-// This file draws effects with their intervals one below the other about a line at
-// no effect: a forest plot.
+// This file draws a forest plot: effects with their intervals, one per row, around a line at no
+// effect.
 
-// whisker is a row of a forest. What is not known is not drawn.
+// whisker is a row of a forest plot. Unknown values are not drawn.
 type whisker struct {
 	name          string
-	at, low, high float64 // of the time of an iteration, as fractions
+	at, low, high float64 // relative change of the iteration time
 	bounded       bool    // low and high are known
 	style         theme.Style
 }
 
-// forestSteps are where an axis may end, as fractions: it stands still while
-// intervals become narrower.
+// forestSteps are the possible ends of the axis, as fractions, so that the axis stays fixed
+// while intervals narrow.
 var forestSteps = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}
 
-// forestReach is the step that holds an effect to one side of 0.
+// forestReach returns the smallest step that covers an effect on one side of 0.
 func forestReach(v float64) float64 {
 	for _, step := range forestSteps {
 		if v <= step {
@@ -33,7 +33,7 @@ func forestReach(v float64) float64 {
 	return forestSteps[len(forestSteps)-1]
 }
 
-// forestRange is the ends of the axis.
+// forestRange returns the ends of the axis.
 func forestRange(rows []whisker) (low, high float64) {
 	for _, r := range rows {
 		for _, v := range []float64{r.at, r.low, r.high} {
@@ -42,21 +42,20 @@ func forestRange(rows []whisker) (low, high float64) {
 			}
 		}
 	}
-	// Neither side is so short that its end and 0 have no room for labels.
+	// Each side is long enough to label both its end and 0.
 	left, right := forestReach(-low), forestReach(high)
-	// No time becomes shorter by more than all of it.
+	// A time cannot become shorter by more than 100 %.
 	return -min(max(left, forestReach(right/4)), 1), max(right, forestReach(left/4))
 }
 
-// Room that a forest wants: the width of its plot at least, and rows besides those of
-// the effects.
+// Minimum width of the plot, and rows apart from those of the effects.
 const (
 	forestWidth = 36
 	forestAxis  = 1
 )
 
-// forest draws the rows from the top on, names so many cells wide at the left and
-// the axis below.
+// forest draws the rows from the top, with names cells for the names on the left and the axis
+// below.
 func forest(c *chart.Canvas, rows []whisker, names int) {
 	w, _ := c.Size()
 	low, high := forestRange(rows)

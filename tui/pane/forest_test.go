@@ -11,7 +11,7 @@ import (
 	"prismtop/tui/theme"
 )
 
-// forestText is a forest as text.
+// forestText returns a forest as text.
 func forestText(w int, rows []whisker, names int) []string {
 	var c chart.Canvas
 	c.Resize(w, len(rows)+forestAxis)
@@ -32,7 +32,7 @@ func columnOf(line string, r rune) int {
 	return -1
 }
 
-// Points and intervals stand where the axis says, and 0 in one column.
+// Points and intervals match the axis, and 0 is in one column.
 func TestAForestIsToScale(t *testing.T) {
 	rows := []whisker{
 		{"faster", -0.25, -0.30, -0.20, true, theme.Good},
@@ -40,7 +40,7 @@ func TestAForestIsToScale(t *testing.T) {
 		{"open", 0.10, 0, 0, false, theme.Plain},
 		{"nothing yet", math.NaN(), math.NaN(), math.NaN(), false, theme.Plain},
 	}
-	lines := forestText(112, rows, 11) // from column 11 on, −50 to +50: a percent a column
+	lines := forestText(112, rows, 11) // from column 11, −50 to +50: one per cent per column
 	for i, want := range []int{11 + 25, 11 + 100, 11 + 60, -1} {
 		if got := columnOf(lines[i], '●'); got != want {
 			t.Errorf("%q: the point is in column %d, want %d", lines[i], got, want)
@@ -63,7 +63,7 @@ func TestAForestIsToScale(t *testing.T) {
 	}
 }
 
-// Effects beyond the axis, without room or without number draw what they can.
+// Effects beyond the axis, without room or without a number are drawn as far as possible.
 func TestAForestOfAnything(t *testing.T) {
 	rows := []whisker{{"far", 40, -3, math.Inf(1), true, theme.Bad}, {"none", math.NaN(), 1, 2, true, theme.Plain}}
 	for w := range 60 {
@@ -77,7 +77,7 @@ func TestAForestOfAnything(t *testing.T) {
 	}
 }
 
-// The axis keeps still while intervals shrink, and its ends leave room for labels.
+// The axis stays fixed while intervals shrink, and its ends leave room for labels.
 func TestAForestsAxis(t *testing.T) {
 	for _, tt := range []struct{ low, high, left, right float64 }{
 		{-0.24, -0.21, -0.5, 0.2}, {-0.21, -0.20, -0.5, 0.2}, {0.01, 0.3, -0.2, 0.5}, {-0.004, 0.003, -0.01, 0.01}, {-0.8, 4, -1, 5},

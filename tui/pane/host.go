@@ -8,48 +8,49 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// Host is what a pane may ask of the screen that it is on.
+// Host is the interface of a pane to its screen.
 type Host interface {
-	// Now is the screen's clock.
+	// Now returns the screen's clock.
 	Now() time.Time
-	// Cores is the number of threads that a setting of 0 means.
+	// Cores returns the number of threads that a setting of 0 selects.
 	Cores() int
-	// Graphics is what the terminal can do with pictures.
+	// Graphics returns the terminal's picture capabilities.
 	Graphics() *terminal.Graphics
-	// KeyOf is the key of an action, empty where this run has none.
+	// KeyOf returns the key of an action, empty if the run does not have it.
 	KeyOf(action profiles.Action) string
-	// Say answers a key in the footer.
+	// Say shows a reply to a key in the footer.
 	Say(text string)
 	Tuning
 	Ablating
 }
 
-// Tuning is what a pane may ask about the run's settings, and for them.
+// Tuning reads and changes the run's settings.
 type Tuning interface {
-	// Table is what settings the run has.
+	// Table returns the settings table of the run.
 	Table() *settings.Table
-	// Tunable says whether settings can be changed from here.
+	// Tunable reports whether settings can be changed from this screen.
 	Tunable() bool
-	// Wanted is all settings as asked for, in force or not; Asked is one of them.
+	// Wanted returns all requested settings, whether in force or not; Asked returns one.
 	Wanted() settings.Values
 	Asked(key string) string
-	// Origin is where a setting's value came from, where this screen or its start know that.
+	// Origin returns the source of a setting's value, if the screen or its start options know
+	// it.
 	Origin(key string) string
-	// Nudge changes a setting by a step, Choose lists its values to choose one of.
+	// Nudge changes a setting by one step; Choose opens a list of its values.
 	Nudge(key string, up bool)
 	Choose(key string)
-	// Assign asks for a value, and says what is wrong with it.
+	// Assign requests a value, and returns an error if it is not valid.
 	Assign(key, value string) error
-	// Check has a value judged that must be read first, which takes a while; the editor is told
-	// what became of it, unless Forget comes first.
+	// Check validates a value that has to be read first, which takes a while. The editor
+	// receives the result unless Forget is called before.
 	Check(key, value string)
 	Forget()
 }
 
-// Ablating is what a pane may ask about an ablation, and for it.
+// Ablating queries and controls an ablation.
 type Ablating interface {
-	// AblationRuns says whether an ablation is under way, or asked for.
+	// AblationRuns reports whether an ablation is running or requested.
 	AblationRuns() bool
-	// ToggleAblation starts an ablation, or stops it.
+	// ToggleAblation starts an ablation, or stops the running one.
 	ToggleAblation()
 }

@@ -8,20 +8,20 @@ import (
 	"prismtop/tui/theme"
 )
 
-// This file is the line in which a setting's value is written.
+// This file edits a setting's value in a line.
 
-// longestInput bounds what is written, a path, in bytes.
+// longestInput is the maximum length in bytes; the longest value is a path.
 const longestInput = 1024
 
-// input is a value being written. The value that it begins with is selected: what is
-// typed or pasted first replaces it, and keys that move or delete keep it for editing.
+// input is a value being edited. The initial value is selected: the first text typed or pasted
+// replaces it; keys that move the cursor or delete keep it.
 type input struct {
 	text     []rune
-	at       int // the cursor, before this rune
+	at       int // the cursor is before this rune
 	selected bool
 }
 
-// newInput begins with a value, selected where there is one.
+// newInput starts with a value, selected unless it is empty.
 func newInput(value string) *input {
 	text := []rune(value)
 	return &input{text: text, at: len(text), selected: len(text) > 0}
@@ -29,7 +29,7 @@ func newInput(value string) *input {
 
 func (in *input) value() string { return string(in.text) }
 
-// press moves the cursor, deletes and writes; keys of other meanings are ignored.
+// press moves the cursor, deletes and inserts; other keys are ignored.
 func (in *input) press(key string) {
 	in.at = min(max(in.at, 0), len(in.text))
 	selected := in.selected
@@ -67,10 +67,10 @@ func (in *input) press(key string) {
 	}
 }
 
-// paste writes what the terminal pasted.
+// paste inserts pasted text.
 func (in *input) paste(text string) { in.replace(in.selected, text) }
 
-// replace writes the printable part of a text at the cursor, or in place of everything.
+// replace inserts the printable part of a text at the cursor, or in place of the whole value.
 func (in *input) replace(all bool, text string) {
 	for _, r := range text {
 		if !unicode.IsPrint(r) {
@@ -85,12 +85,12 @@ func (in *input) replace(all bool, text string) {
 		in.text = append(in.text[:in.at], append([]rune{r}, in.text[in.at:]...)...)
 		in.at++
 	}
-	in.selected = all // nothing in it was printable
+	in.selected = all // the text had nothing printable
 }
 
-// draw writes the value into w cells from (x,y) on, and returns the column after it: in
-// reverse as a whole while it is selected, else the cursor's cell. Of a longer value
-// the part about the cursor is seen.
+// draw writes the value into w cells from (x,y) and returns the column after it. A selected
+// value is drawn in reverse as a whole, otherwise only the cursor's cell is. A longer value is
+// scrolled to the cursor.
 func (in *input) draw(c *chart.Canvas, x, y, w int) int {
 	at := min(max(in.at, 0), len(in.text))
 	from := 0
@@ -111,7 +111,7 @@ func (in *input) draw(c *chart.Canvas, x, y, w int) int {
 	return x
 }
 
-// hints are the keys while a value is being written.
+// hints returns the keys for editing a value.
 func (in *input) hints() []Hint {
 	edit := Hint{"← →", "move"}
 	if in.selected {

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// What is typed first replaces the value that the editor begins with; keys that move or
-// delete keep it.
+// The first text typed replaces the initial value; keys that move the cursor or delete keep it.
 func TestWhatIsTypedReplacesTheSelectedValue(t *testing.T) {
 	for _, tt := range []struct {
 		keys string
@@ -23,7 +22,7 @@ func TestWhatIsTypedReplacesTheSelectedValue(t *testing.T) {
 		{"home right right backspace", "10"},
 		{"ctrl+u 3", "3"},
 		{"5 left 6", "65"},
-		{"tab f5 5", "5"}, // keys without a meaning here leave it selected
+		{"tab f5 5", "5"}, // keys without a function leave it selected
 		{"left left left left 9", "9100"},
 	} {
 		in := newInput("100")

@@ -16,23 +16,23 @@ import (
 	"prismtop/tui/words"
 )
 
-// layerTable lists the layers of the plan, the longest first; one of them is picked.
+// layerTable lists the layers of the plan, the slowest first; one of them is selected.
 type layerTable struct {
 	picker
 	host    Host
-	of      []profiles.Layer // as last taken in, of this snapshot
-	changes int              // settings changed until then
-	means   []profiles.Layer // in the plan's order, with the times that are shown
+	of      []profiles.Layer // layers of the last snapshot followed
+	changes int              // number of setting changes up to then
+	means   []profiles.Layer // in the plan's order, with averaged times
 	order   []profiles.Layer
-	sum     float64 // ns of all
+	sum     float64 // total, ns
 }
 
-// newestWeight is what a reading counts in the mean that is shown: about the last five
-// seconds of readings. Single ones differ so much that rows would swap at every one.
+// newestWeight is the weight of a new reading in the displayed mean, which averages about the
+// last five seconds. Single readings vary so much that rows would swap every time.
 const newestWeight = 0.2
 
-// follow takes in the layers of a snapshot and sorts them by the figures that are shown.
-// Those that show the same keep their places, and the picked one stays picked.
+// follow takes the layers of a snapshot and sorts them by the displayed values. Layers with
+// equal values keep their order, and the selected layer stays selected.
 func (t *layerTable) follow(s *profiles.Snapshot) {
 	if len(s.Layers) == len(t.of) && (len(t.of) == 0 || &s.Layers[0] == &t.of[0]) {
 		return
@@ -62,8 +62,8 @@ func (t *layerTable) follow(s *profiles.Snapshot) {
 	}
 }
 
-// average takes a snapshot's layers into the means, or begins anew with another plan or
-// other settings.
+// average adds a snapshot's layers to the means, which restart when the plan or the settings
+// change.
 func (t *layerTable) average(s *profiles.Snapshot) {
 	before := t.means
 	t.means = slices.Clone(s.Layers)
@@ -81,12 +81,12 @@ func (t *layerTable) average(s *profiles.Snapshot) {
 		if !(mean > 0) || math.IsInf(mean, 0) {
 			continue
 		}
-		l.Compute, l.Memory = l.Compute*l.Nanos/mean, l.Memory*l.Nanos/mean // of the roofs in that time
+		l.Compute, l.Memory = l.Compute*l.Nanos/mean, l.Memory*l.Nanos/mean // the roofs' shares at that time
 		l.Nanos = mean
 	}
 }
 
-// shownTime is a time as the table shows it.
+// shownTime returns a time as displayed in the table, in ms.
 func shownTime(ns float64) float64 {
 	ms, err := strconv.ParseFloat(strings.TrimSpace(unit.Milliseconds(ns)), 64)
 	if err != nil {
@@ -95,7 +95,7 @@ func shownTime(ns float64) float64 {
 	return ms
 }
 
-// shownShare is a layer's share as the table shows it, in percent.
+// shownShare returns a layer's share as displayed in the table, in percent.
 func (t *layerTable) shownShare(l *profiles.Layer) float64 {
 	if share := math.Round(100 * l.Nanos / t.sum); share >= 0 {
 		return share
@@ -103,8 +103,7 @@ func (t *layerTable) shownShare(l *profiles.Layer) float64 {
 	return 0
 }
 
-// renewed is the present order with new times; same is false where the layers are
-// others.
+// renewed returns the current order with new times; same is false if the set of layers changed.
 func (t *layerTable) renewed(layers []profiles.Layer) (next []profiles.Layer, same bool) {
 	if len(layers) != len(t.order) {
 		return nil, false
@@ -124,7 +123,7 @@ func (t *layerTable) renewed(layers []profiles.Layer) (next []profiles.Layer, sa
 	return next, true
 }
 
-// missing says why there are no layers to show; empty where there are some.
+// missing explains why there are no layers to show; empty if there are some.
 func (t *layerTable) missing(s *profiles.Snapshot) []string {
 	switch {
 	case len(s.Layers) > 0:
@@ -146,13 +145,13 @@ func (t *layerTable) missing(s *profiles.Snapshot) []string {
 	return []string{"layers are not timed: layer_profile is off", how}
 }
 
-// unjudgedIn says in at most w cells, where that can be, that there are no roofs and how
-// to get them.
+// unjudgedIn says, in at most w cells where possible, that there are no roofs and how to measure
+// them.
 func unjudgedIn(w int) string {
 	return words.FittingOrLast(w, "roofs never measured here: prismtop doctor --calibrate", "no roofs: prismtop doctor --calibrate", "no roofs")
 }
 
-// marker is the character of a layer in the roofline and before its row: its rank.
+// marker returns the character for a layer of that rank, in the roofline and before its row.
 func marker(rank int) rune {
 	switch {
 	case rank < 9:
@@ -163,18 +162,18 @@ func marker(rank int) rune {
 	return noMarker
 }
 
-// noMarker stands for the layers for which there are no more characters.
+// noMarker marks layers beyond the available characters.
 const noMarker = '·'
 
 const markers = "123456789abcdefghijklmnopqrstuvwxyz"
 
-// columns of the table: what ends how far from the right, and from which width on.
+// layerColumns holds the positions of the table's columns.
 type layerColumns struct {
 	name             int // width of the name
-	phase            int // where the phase begins; 0 for none
-	ms, share        int // where they end
-	flops, bytes     int // where they end; 0 for none
-	roof, bar, barAt int // where the share of the roof ends; width and place of its bar
+	phase            int // start of the phase; 0 for none
+	ms, share        int // right ends
+	flops, bytes     int // right ends; 0 for none
+	roof, bar, barAt int // right end of the roof's share; width and position of its bar
 }
 
 func layerColumnsOf(w int) layerColumns {
@@ -207,7 +206,7 @@ func layerColumnsOf(w int) layerColumns {
 	return c
 }
 
-// draw draws the table, and tells the picked layer for an edge of room cells.
+// draw draws the table, and returns a description of the selected layer in room cells.
 func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot, room int) (string, theme.Style) {
 	t.follow(s)
 	w, h := c.Size()
@@ -275,7 +274,7 @@ func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col la
 	}
 }
 
-// nearestRoof is the share of the roof that a layer comes nearer to, and its name.
+// nearestRoof returns the larger of a layer's roof shares, and the name of that roof.
 func nearestRoof(l *profiles.Layer) (share float64, name string) {
 	if l.Compute > l.Memory {
 		return l.Compute, "FMA"
@@ -283,7 +282,7 @@ func nearestRoof(l *profiles.Layer) (share float64, name string) {
 	return l.Memory, "mem"
 }
 
-// describe tells the picked layer in at most w cells where that can be.
+// describe describes the selected layer in at most w cells where possible.
 func (t *layerTable) describe(w int) (string, theme.Style) {
 	if t.at >= len(t.order) {
 		return "", theme.Faint

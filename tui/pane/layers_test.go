@@ -15,9 +15,8 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// The rows of the table are in the order of the times and shares that they show, at
-// every reading; few of them swap when readings differ a little, and the selection
-// stays with its layer.
+// The rows of the table are always in the order of the displayed times and shares; few rows swap
+// when readings differ slightly, and the selection stays with its layer.
 func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 	s := tuitest.Layered()
 	p := newPhases(tuitest.Host{Values: s.Settings})
@@ -106,7 +105,7 @@ func TestTheWaterfallAddsUpToTheIteration(t *testing.T) {
 	if want := s.Recent[len(s.Recent)-2].Index; f.picked != want {
 		t.Errorf("iteration %d is picked, want %d", f.picked, want)
 	}
-	f.recent = s.Recent[100:] // time went on
+	f.recent = s.Recent[100:] // time has passed
 	if got := f.recent[f.find()].Index; got != f.picked {
 		t.Errorf("iteration %d is shown", got)
 	}

@@ -12,31 +12,31 @@ import (
 	"prismtop/tui/words"
 )
 
-// Log is the pane of what the run told, and of its alerts.
+// Log specifies the pane of the run's log and alerts.
 var Log = Spec{
 	Name:  "log",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 52, Most: 100, Weight: 4}, Height: layout.Extent{Least: 4, Good: 9, Most: 13, Weight: 1}},
 	New:   func(h Host) Pane { return newLog(h.KeyOf) },
 }
 
-// log is what the run told, newest last, under the alerts that stand.
+// log shows the log, newest last, below the active alerts.
 type log struct {
 	Box
-	back   int // entries below the last one on screen; 0 follows the newest
-	height int // rows of the last drawing
+	back   int // entries below the last visible one; 0 follows the newest
+	height int // rows when last drawn
 	rows   []logRow
 	of     logKey
-	keyOf  func(profiles.Action) string // the key of what an alert advises
+	keyOf  func(profiles.Action) string // the key of the action that an alert advises
 }
 
-// logRow is one row of an entry: the first has its time.
+// logRow is one row of an entry; only the first has a time.
 type logRow struct {
 	at    string
 	text  string
 	entry int
 }
 
-// logKey is what the rows were made from.
+// logKey identifies the input that the rows were made from.
 type logKey struct {
 	n, w   int
 	newest profiles.LogLine
@@ -46,13 +46,13 @@ func newLog(keyOf func(profiles.Action) string) *log {
 	return &log{Box: Box{Title: "Log"}, keyOf: keyOf}
 }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *log) Lines() []string { return p.Render(p.draw) }
 
-// Hints are the keys that scroll.
+// Hints returns the keys that scroll.
 func (p *log) Hints() []Hint { return []Hint{{"↑↓", "scroll"}, {"end", "newest"}} }
 
-// Explain says what is told here.
+// Explain describes the log and the alerts.
 func (p *log) Explain() []string {
 	return []string{
 		"Every line is something that happened once, with the time since the run began: files that were saved, limits that ended the run, " +
@@ -66,7 +66,7 @@ func (p *log) Explain() []string {
 	}
 }
 
-// Press scrolls; end follows the newest line again.
+// Press scrolls; end returns to the newest line.
 func (p *log) Press(key string) bool {
 	by, ok := paged(key, p.height-1, p.of.n)
 	if !ok {
@@ -77,7 +77,7 @@ func (p *log) Press(key string) bool {
 	return true
 }
 
-// Update keeps the lines on screen that the user scrolled to.
+// Update keeps the visible lines in place while the user has scrolled back.
 func (p *log) Update(s *profiles.Snapshot) {
 	if p.back > 0 && p.Snap != nil && p.Snap != s {
 		p.back += len(words.NewLines(p.Snap, s))
@@ -103,7 +103,7 @@ func (p *log) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) 
 	for last > 0 && p.rows[last-1].entry > len(s.Log)-1-p.back {
 		last--
 	}
-	if last < p.height { // the beginning: fill the pane
+	if last < p.height { // at the beginning: fill the pane
 		last = min(p.height, len(p.rows))
 	}
 	first := max(0, last-p.height)
@@ -124,13 +124,13 @@ func (p *log) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) 
 	return "", theme.Faint
 }
 
-// logIndent is the column where texts begin, after their times.
+// Columns where texts begin, after the times.
 const (
 	logIndent   = 9
-	alertIndent = logIndent + 2 // after the mark of its severity
+	alertIndent = logIndent + 2 // after the severity mark
 )
 
-// wrap makes the rows anew where the log or the width changed.
+// wrap rebuilds the rows if the log or the width changed.
 func (p *log) wrap(entries []profiles.LogLine, w int) {
 	key := logKey{len(entries), w, entries[len(entries)-1]}
 	if key == p.of {
@@ -146,7 +146,7 @@ func (p *log) wrap(entries []profiles.LogLine, w int) {
 	}
 }
 
-// alertDetail is how much is told of each alert.
+// alertDetail is the level of detail for alerts.
 type alertDetail uint8
 
 const (
@@ -155,7 +155,7 @@ const (
 	oneRow
 )
 
-// alertRows is an alert in rows of w cells, and how many of them say what it is.
+// alertRows formats an alert in rows of w cells; what is the number of rows that name the alert.
 func (p *log) alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, what int) {
 	if d == oneRow {
 		return []string{chart.Cut(a.What, w)}, 1
@@ -168,9 +168,9 @@ func (p *log) alertRows(a profiles.Alert, w int, d alertDetail) (rows []string, 
 	return rows, what
 }
 
-// alertsIn is in how much detail the alerts of a snapshot are told in most rows of w
-// cells, and whether all have room there: where they have not, the worst is told in a
-// whole sentence if that can be.
+// alertsIn returns the level of detail at which the alerts of a snapshot fit into most rows of w
+// cells, and whether all of them fit. If they do not, the worst gets a whole sentence where
+// possible.
 func (p *log) alertsIn(s *profiles.Snapshot, w, most int) (d alertDetail, all bool) {
 	for ; d < oneRow; d++ {
 		n := 0
@@ -188,8 +188,8 @@ func (p *log) alertsIn(s *profiles.Snapshot, w, most int) (d alertDetail, all bo
 	return oneRow, len(s.Alerts) <= most
 }
 
-// alerts writes the alerts that stand, in as much detail as two thirds of the pane hold,
-// and returns the row after them.
+// alerts writes the active alerts, with as much detail as fits into two thirds of the pane, and
+// returns the next free row.
 func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 	if len(s.Alerts) == 0 {
 		return 0
@@ -198,7 +198,7 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 	most := max(1, (h-1)*2/3)
 	detail, all := p.alertsIn(s, w-alertIndent, most)
 	last := most
-	if !all { // a row for how many are left
+	if !all { // a row for the number of the remaining ones
 		last--
 	}
 	y := 0
@@ -226,8 +226,8 @@ func (p *log) alerts(c *chart.Canvas, s *profiles.Snapshot) int {
 	return y
 }
 
-// moreAlerts says how many alerts have no room, the worst of which has a severity, and
-// the key that lists them. It returns the row after it.
+// moreAlerts writes the number of alerts that do not fit, in the style of the worst severity
+// among them, and the key that lists them. It returns the next row.
 func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int {
 	w, _ := c.Size()
 	text := unit.About(int64(n), "alert", "alerts")
@@ -239,7 +239,7 @@ func (p *log) moreAlerts(c *chart.Canvas, y, n int, worst profiles.Severity) int
 	return y + 1
 }
 
-// AlertStyle is how an alert of a severity looks.
+// AlertStyle returns the style of a severity.
 func AlertStyle(s profiles.Severity) theme.Style {
 	switch s {
 	case profiles.Critical:

@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Memory is the pane of what the run, the process and the GPU hold.
+// Memory specifies the pane of the memory used by the run, the process and the GPU.
 var Memory = Spec{
 	Name:  "memory",
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 36, Most: 48, Weight: 1}, Height: layout.Extent{Least: 6, Good: 11, Most: 13, Weight: 2}},
@@ -20,22 +20,22 @@ var Memory = Spec{
 	New:   func(Host) Pane { return newMemory() },
 }
 
-// memory shows the run's memory by category, the process' and the GPU's, and what
-// they were over the run.
+// memory shows the run's memory by category and that of the process and the GPU, now and over
+// the run.
 type memory struct {
 	Box
 	Timeline
-	over    bool // over the run instead of now
+	over    bool // the chart over the run instead of the bars
 	ceiling float64
 }
 
 func newMemory() *memory { return &memory{Box: Box{Title: "Memory"}} }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *memory) Lines() []string { return p.Render(p.draw) }
 
-// Press changes between now and the run (v), and reads, scrolls and zooms the
-// chart.
+// Press switches between bars and chart (v); the chart's cursor, scrolling and zoom have the
+// usual keys.
 func (p *memory) Press(key string) bool {
 	if key == "v" {
 		p.over = !p.over
@@ -45,7 +45,7 @@ func (p *memory) Press(key string) bool {
 	return (p.over || p.both()) && p.ChartKey(&p.Box, key)
 }
 
-// Hints are the keys of the views, and of the chart where it is shown.
+// Hints returns the keys of the views, and those of the chart if it is visible.
 func (p *memory) Hints() []Hint {
 	switch {
 	case p.both():
@@ -56,7 +56,7 @@ func (p *memory) Hints() []Hint {
 	return []Hint{{"v", "over the run"}}
 }
 
-// Explain says what the categories are and how a leak is looked for.
+// Explain describes the categories and how leaks are detected.
 func (p *memory) Explain() []string {
 	return []string{
 		"Weights, gradients, moments (Adam's two averages and AMSGrad's maximum), activations (what the backward pass needs of the forward pass), inputs (targets and " +
@@ -78,8 +78,8 @@ type memoryRow struct {
 	bytes int64
 }
 
-// memoryRows are the categories of the schema and the caches, in at most so many rows: the
-// last buffers are added up first, then all of them, then the parameters.
+// memoryRows returns the categories of the schema and the caches in at most rows rows: it first
+// sums up the last buffers, then all buffers, then the parameters.
 func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow {
 	var all []memoryRow
 	parameters := 0
@@ -101,7 +101,7 @@ func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow
 		}
 		return r
 	}
-	switch kept := rows - 2; { // beside the sum of buffers and the caches
+	switch kept := rows - 2; { // besides the sum of the buffers and the caches
 	case kept >= parameters:
 		return append(slices.Clone(all[:kept]), sum("buffers", all[kept:buffers]), all[buffers])
 	case rows >= 3:
@@ -110,11 +110,10 @@ func memoryRows(s *profiles.Schema, m profiles.MemoryView, rows int) []memoryRow
 	return []memoryRow{sum("run", all)}
 }
 
-// memoryBothHeight is the height inside the frame from which bars and chart stand beside each
-// other.
+// memoryBothHeight is the minimum inner height at which bars and chart are drawn together.
 const memoryBothHeight = 20
 
-// memoryBarsHeight is what the bars take of the room inside the frame, beside a chart.
+// memoryBarsHeight is the height of the bars when drawn with the chart.
 const memoryBarsHeight = 9
 
 func (p *memory) both() bool {
@@ -143,7 +142,7 @@ func (p *memory) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return "", theme.Faint
 }
 
-// bars is what is held now. It returns whether there was room for the slope.
+// bars draws the current memory, and reports whether there was room for the slope.
 func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	w, h := c.Size()
 	m := s.Memory
@@ -192,10 +191,10 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 	return told
 }
 
-// gpuColumn is where the reasons begin that something cannot be read.
+// gpuColumn is the column of the reason why a value cannot be read.
 const gpuColumn = 5
 
-// gpuReason is why no GPU memory is shown.
+// gpuReason explains why no GPU memory is shown.
 func gpuReason(s *profiles.Snapshot) string {
 	switch {
 	case s.Memory.GPUReason != "":

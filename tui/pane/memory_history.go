@@ -12,10 +12,10 @@ import (
 	"prismtop/tui/words"
 )
 
-// This file is memory over the run: the process and the categories as curves, and
-// the slope in words.
+// This file charts memory over the run: curves of the process and of the categories, and the
+// slope in words.
 
-// memorySeries are the curves, in the order of their legend.
+// memorySeries lists the curves in legend order.
 var memorySeries = []struct {
 	name  string
 	style theme.Style
@@ -27,7 +27,7 @@ var memorySeries = []struct {
 	{"caches", theme.Phase3, func(h profiles.MemoryHistory) profiles.Curve { return h.Caches }},
 }
 
-// history draws the curves with their legend above and the slope below.
+// history draws the curves, with their legend above and the slope below.
 func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	m := s.Memory
@@ -77,7 +77,7 @@ func (p *memory) history(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	return p.Footnote(s, p.readout(s), note)
 }
 
-// names writes the legend, with the values of now.
+// names writes the legend with the current values.
 func (p *memory) names(c *chart.Canvas, schema *profiles.Schema, m profiles.MemoryView) {
 	w, _ := c.Size()
 	parameters, buffers := m.Sums(schema)
@@ -96,7 +96,7 @@ func (p *memory) names(c *chart.Canvas, schema *profiles.Schema, m profiles.Memo
 	}
 }
 
-// readout is memory under the cursor; empty without one.
+// readout formats the memory under the cursor; empty without a cursor.
 func (p *memory) readout(s *profiles.Snapshot) string {
 	text := ""
 	for _, series := range memorySeries {
@@ -112,7 +112,7 @@ func (p *memory) readout(s *profiles.Snapshot) string {
 	return text
 }
 
-// byteRate is bytes per minute with a sign and a unit: "+2.1 MB".
+// byteRate formats bytes per minute with sign and unit: "+2.1 MB".
 func byteRate(v float64) string {
 	sign := "+"
 	if v < 0 {
@@ -121,7 +121,7 @@ func byteRate(v float64) string {
 	return sign + strings.TrimSpace(unit.Bytes(int64(math.Round(math.Abs(v)))))
 }
 
-// slopeShort is the slope in few words, and whether it is worth a look.
+// slopeShort summarizes the slope, in a style that warns if it needs attention.
 func slopeShort(s *profiles.Snapshot) (string, theme.Style) {
 	t := s.Memory.Trend
 	switch {
@@ -148,7 +148,7 @@ func slopeStyle(t profiles.MemoryTrend) theme.Style {
 	return theme.Faint
 }
 
-// slopeWords is the slope in full.
+// slopeWords describes the slope in full.
 func slopeWords(s *profiles.Snapshot) string {
 	m, t := s.Memory, s.Memory.Trend
 	if m.Reason != "" {

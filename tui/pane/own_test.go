@@ -14,7 +14,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// Without a threshold in force no sample can fail: it is done.
+// Without a threshold in force a sample cannot fail: it is done.
 func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	s := tuitest.Running()
 	s.Results = nil
@@ -34,7 +34,7 @@ func TestSamplesWithoutAThresholdAreDone(t *testing.T) {
 	}
 }
 
-// Further passes ask the measurement cache again, so only the first cannot hit.
+// Further passes look up the same measurements, so only the first pass cannot hit.
 func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 	s := tuitest.Trainer()
 	s.Run.Passes = 3
@@ -56,7 +56,7 @@ func TestTheMeasurementCacheHitsFromTheSecondPassOn(t *testing.T) {
 	}
 }
 
-// A sample of a further pass has its place in the pattern.
+// A sample of a further pass keeps its place in the pattern.
 func TestCentresFollowPasses(t *testing.T) {
 	s := tuitest.Running()
 	s.Run.Passes, s.Unit = 3, s.Run.Units+4

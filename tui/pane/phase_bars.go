@@ -13,7 +13,7 @@ import (
 
 // This file draws the phases as bars with their numbers and trends.
 
-// Where the columns of numbers end, counted from the right edge.
+// Right ends of the columns of numbers, counted from the right edge.
 const (
 	shareEnd, p95End, medianEnd = 0, 6, 12
 	phaseNumbers                = 17 // from the first number to the edge
@@ -22,13 +22,13 @@ const (
 	sparkMin, sparkMax          = 6, 24
 )
 
-// steadyChange is the change below which a phase is said to take as long as before.
+// steadyChange is the relative change below which a phase counts as steady.
 const steadyChange = 0.03
 
 func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	w, h := c.Size()
 	n := len(s.Run.Schema.Phases)
-	tall := h >= 2*n+1 // the bars get rows of their own
+	tall := h >= 2*n+1 // the bars get their own rows
 	gap := 0
 	if h >= 3*n+1 {
 		gap = 1
@@ -67,7 +67,7 @@ func (p *phases) bars(c *chart.Canvas, s *profiles.Snapshot) {
 	}
 }
 
-// numbers writes a phase's name and its times.
+// numbers writes a phase's name and times.
 func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	name, v := theme.Plain, s.Phases[id]
@@ -82,8 +82,8 @@ func (p *phases) numbers(c *chart.Canvas, y int, id profiles.Phase, s *profiles.
 	c.Text(0, y, words.PhaseName(s, id), name)
 }
 
-// notRun says why a phase has no times: those on screen are of the recent window, in
-// which iterations may all have ended before it.
+// notRun explains why a phase has no times. The times on screen cover the recent window, which
+// may contain no iteration of that phase.
 func notRun(s *profiles.Snapshot, id profiles.Phase) string {
 	switch {
 	case s.Whole.Phases[id].N == 0:
@@ -94,7 +94,8 @@ func notRun(s *profiles.Snapshot, id profiles.Phase) string {
 	return fmt.Sprintf("not run in the last %d", s.Total.N)
 }
 
-// trendOf is a phase's recent past; that of the whole iteration after the last.
+// trendOf returns the recent trend of a phase, or of the whole iteration for the index after the
+// last phase.
 func trendOf(s *profiles.Snapshot, id int) profiles.Trend {
 	if s.Trends == nil {
 		return profiles.Trend{}
@@ -102,7 +103,7 @@ func trendOf(s *profiles.Snapshot, id int) profiles.Trend {
 	return s.Trends[id]
 }
 
-// trend draws a phase's recent past between its name and its numbers.
+// trend draws a phase's recent trend between its name and its numbers.
 func (p *phases) trend(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	t := trendOf(s, id)
 	w, _ := c.Size()
@@ -134,7 +135,7 @@ func (p *phases) trend(c *chart.Canvas, y, id int, s *profiles.Snapshot) {
 	}
 }
 
-// arrowOf points where a time goes.
+// arrowOf returns the arrow for a change in time.
 func arrowOf(change float64) (rune, theme.Style) {
 	switch {
 	case change > steadyChange:
@@ -145,8 +146,7 @@ func arrowOf(change float64) (rune, theme.Style) {
 	return '→', theme.Faint
 }
 
-// phaseBar draws the median as a bar and the way to the 95th percentile as a
-// whisker.
+// phaseBar draws the median as a bar and the range up to the 95th percentile as a whisker.
 func phaseBar(c *chart.Canvas, v profiles.PhaseView, top float64, style theme.Style) {
 	w, _ := c.Size()
 	if w < 3 {
@@ -170,15 +170,15 @@ func (p *phases) total(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	c.TextRight(w-p95End, y, unit.Milliseconds(s.Total.P95), theme.Faint)
 }
 
-// columnTitles writes what the numbers are above them, up to column right.
+// columnTitles writes the titles of the numbers, up to column right.
 func (p *phases) columnTitles(c *chart.Canvas, right, y int) {
 	c.TextRight(right-shareEnd+1, y, " share ", theme.Faint)
 	c.TextRight(right-p95End, y, "   p95", theme.Faint)
 	c.TextRight(right-medianEnd, y, " ms: median", theme.Faint)
 }
 
-// shares draws the whole iteration as one bar, cut by phase; without colours two
-// shades tell neighbours apart.
+// shares draws the whole iteration as one bar divided by phase; without colours, two shades
+// alternate.
 func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	x, sum := 0, 0.0
@@ -197,7 +197,7 @@ func (p *phases) shares(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	}
 }
 
-// bottleneck says which phase takes most, and by how much.
+// bottleneck names the slowest layer or phase, with its share of the time.
 func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
 	if text, style := slowestLayer(s); text != "" {
 		return text, style
@@ -222,8 +222,8 @@ func bottleneck(s *profiles.Snapshot) (string, theme.Style) {
 	return text, phaseStyle(profiles.Phase(first))
 }
 
-// slowestLayer names the layer that takes longest and the roof that it is nearer
-// to; empty while layers are not profiled.
+// slowestLayer names the slowest layer and the roof that it is closer to; empty if layers are
+// not profiled.
 func slowestLayer(s *profiles.Snapshot) (string, theme.Style) {
 	var top profiles.Layer
 	for _, l := range s.Layers {

@@ -9,7 +9,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Phases is the pane of where the time of an iteration goes.
+// Phases specifies the pane that breaks an iteration down by phase.
 var Phases = Spec{
 	Name:  "phases",
 	Shape: layout.Shape{Width: layout.Extent{Least: 38, Good: 46, Most: 76, Weight: 1}, Height: layout.Extent{Least: 8, Good: 8, Most: 17, Leap: 2, Weight: 2}},
@@ -18,7 +18,7 @@ var Phases = Spec{
 	New:   func(h Host) Pane { return newPhases(h) },
 }
 
-// phases shows where the time of an iteration goes.
+// phases breaks the time of an iteration down by phase.
 type phases struct {
 	Box
 	host   Host
@@ -27,11 +27,11 @@ type phases struct {
 	water  waterfall
 }
 
-// phaseView is one way to look at the phases.
+// phaseView is a view of the phases.
 type phaseView int
 
 const (
-	overview phaseView = iota // bars; with the other views beside them where there is room
+	overview phaseView = iota // bars, with the other views around them if there is room
 	layersView
 	rooflineView
 	waterfallView
@@ -43,10 +43,10 @@ var (
 	phaseViewTitles = [numPhaseViews]string{"Phases", "Phases · layers", "Phases · roofline", "Phases · waterfall"}
 )
 
-// The inside from which the overview shows every view.
+// Minimum inner size at which the overview shows all views.
 const tiledWidth, tiledHeight = 112, 28
 
-// Widths of bars and waterfall in the overview, at least and at most.
+// Minimum and maximum width of bars and waterfall in the overview.
 const (
 	tiledLeft = 46
 	tiledMost = 64
@@ -56,13 +56,13 @@ func newPhases(h Host) *phases {
 	return &phases{Box: Box{Title: phaseViewTitles[0]}, host: h, layers: layerTable{host: h}}
 }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *phases) Lines() []string { return p.Render(p.draw) }
 
 func phaseStyle(p profiles.Phase) theme.Style { return theme.Phase1 + theme.Style(p) }
 
-// Press changes the view; up and down go through the layers, left and right through
-// the iterations of the waterfall.
+// Press switches the view; up and down select a layer, left and right an iteration of the
+// waterfall.
 func (p *phases) Press(key string) bool {
 	if key == "v" {
 		p.view = (p.view + 1) % numPhaseViews
@@ -82,7 +82,7 @@ func (p *phases) Press(key string) bool {
 	return taken
 }
 
-// Hints are the keys of the view, and the one that times the layers for all of them.
+// Hints returns the keys of the view, and the key that switches layer timing on.
 func (p *phases) Hints() []Hint {
 	layers := Hint{"y", "time layers"}
 	if p.Snap != nil && words.SettingsOf(p.Snap).On(settings.LayerProfile) {
@@ -108,7 +108,7 @@ func (p *phases) Hints() []Hint {
 	return hints
 }
 
-// tiled says whether the overview has room for every view.
+// tiled reports whether the overview has room for all views.
 func (p *phases) tiled() bool {
 	w, h := p.Canvas.Size()
 	return w-4 >= tiledWidth && h-2 >= tiledHeight
@@ -135,8 +135,8 @@ func (p *phases) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	return bottleneck(s)
 }
 
-// tiles draws all views: bars over the waterfall at the left, layers over the
-// roofline at the right.
+// tiles draws all views: bars above the waterfall on the left, layers above the roofline on the
+// right.
 func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	part := func(x, y, w, h int, title string) chart.Canvas {
@@ -165,7 +165,7 @@ func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	return note, style
 }
 
-// Explain says what the phases are and how they are timed.
+// Explain describes the phases and how they are timed.
 func (p *phases) Explain() []string {
 	return []string{
 		"An iteration is cut into phases: forward (the decoder), telescope (measuring its output, and the object where the " +

@@ -13,9 +13,9 @@ import (
 	"prismtop/tui/words"
 )
 
-// roofline draws the layers as points, operations per byte against operations per
-// second, under the roofs of the machine, and tells the picked one for an edge of room
-// cells. legend names the first layers beside it.
+// roofline plots the layers as points, operations per second against operations per byte, under
+// the roofs of the machine, and returns a description of the selected layer in room cells. With
+// legend, it lists the first layers next to the plot.
 func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, room int, legend bool) (string, theme.Style) {
 	w, h := c.Size()
 	if why := t.missing(s); why != nil {
@@ -51,9 +51,9 @@ func (t *layerTable) roofline(c *chart.Canvas, s *profiles.Snapshot, room int, l
 	return t.noteOf(hidden, len(under), room)
 }
 
-// points draws the layers by their markers, the picked one as a dot: it and then the
-// longest stand where they are, others beside them. It returns those that have no room
-// there, with the marker that hides each.
+// points draws the layers by their markers, the selected one as a dot. The selected layer and
+// then the slowest ones get their exact cells, the others a free cell nearby. It returns the
+// layers that do not fit there, with the markers that hide them.
 func (t *layerTable) points(plane *chart.Plane) (under map[int]rune) {
 	under = map[int]rune{}
 	put := func(i int, r rune, style theme.Style) {
@@ -74,11 +74,11 @@ func (t *layerTable) points(plane *chart.Plane) (under map[int]rune) {
 	return under
 }
 
-// legendWidth is the room of the layers' names beside the plot.
+// legendWidth is the width of the legend next to the plot.
 const legendWidth = 40
 
-// legend names the layers that have a marker, each with its time; those without a place
-// in the plot with the marker that hides them.
+// legend lists the layers that have a marker, each with its time. A layer hidden in the plot is
+// listed with the marker that hides it.
 func (t *layerTable) legend(c *chart.Canvas, under map[int]rune) {
 	_, h := c.Size()
 	for i := 0; i < len(t.order) && i < min(h, len(markers)); i++ {
@@ -96,8 +96,8 @@ func (t *layerTable) legend(c *chart.Canvas, under map[int]rune) {
 	}
 }
 
-// noteOf is what a lower edge of room cells says: the picked layer, and what is not
-// drawn, where that fits.
+// noteOf returns a note for a lower edge of room cells: the selected layer and, if it fits, the
+// number of layers not drawn.
 func (t *layerTable) noteOf(hidden, under, room int) (string, theme.Style) {
 	note, style := t.describe(room)
 	if hidden > 0 {
@@ -109,20 +109,20 @@ func (t *layerTable) noteOf(hidden, under, room int) (string, theme.Style) {
 	return note, style
 }
 
-// plottedTime is the share of the layers' time that the axes are made for.
+// plottedTime is the share of the layers' time that the axes must cover.
 const plottedTime = 0.97
 
 func plottable(l *profiles.Layer) bool { return l.FLOPs > 0 && l.Bytes > 0 && l.Nanos > 0 }
 
-// intensity is a layer's operations per byte.
+// intensity returns a layer's operations per byte.
 func intensity(l *profiles.Layer) float64 { return float64(l.FLOPs) / float64(l.Bytes) }
 
-// gflops is a layer's 10⁹ operations a second.
+// gflops returns a layer's speed in 10⁹ operations per second.
 func gflops(l *profiles.Layer) float64 { return float64(l.FLOPs) / l.Nanos }
 
-// ranges are the axes: powers of two that hold the roofs and the layers that take
-// nearly all of the time; others may lie on the edge. They stand still while layers
-// move a little.
+// ranges returns the axes: powers of two that contain the roofs and the layers that account for
+// nearly all of the time. Other layers may lie on the edge. The axes stay fixed under small
+// changes.
 func (t *layerTable) ranges(roofs *profiles.Roofs) (x, y [2]float64, hidden int) {
 	var xs, ys []float64
 	seen := 0.0
@@ -156,7 +156,7 @@ func (t *layerTable) ranges(roofs *profiles.Roofs) (x, y [2]float64, hidden int)
 	return widen(x, 1.2), widen(y, 1.2), hidden
 }
 
-// roofsText is the roofs as they were measured, in at most w cells where that can be.
+// roofsText formats the measured roofs, in at most w cells where possible.
 func roofsText(r *profiles.Roofs, w int) string {
 	if r == nil {
 		return chart.Cut(unjudgedIn(w), w)

@@ -2,21 +2,21 @@ package pane
 
 import "fmt"
 
-// Scroll is which rows of a list are on screen. A pane fits it to what it draws
-// and hands it the keys.
+// Scroll holds the visible part of a list. A pane fits it to the drawn rows and passes it the
+// keys.
 type Scroll struct {
-	top, rows, n int // first row on screen, rows there are room for, rows there are
+	top, rows, n int // first visible row, room in rows, length of the list
 }
 
-// Fit adopts the number of rows and the room for them, and returns the rows from
-// first on, last excluded, that are on screen.
+// Fit sets the length of the list and the room in rows, and returns the visible rows, from first
+// up to but excluding last.
 func (s *Scroll) Fit(n, rows int) (first, last int) {
 	s.n, s.rows = max(n, 0), max(rows, 0)
 	s.top = min(max(s.top, 0), max(0, s.n-s.rows))
 	return s.top, min(s.n, s.top+s.rows)
 }
 
-// Move handles a key that scrolls; false where it is not one.
+// Move handles a key that scrolls; false for other keys.
 func (s *Scroll) Move(key string) bool {
 	by, ok := paged(key, s.rows, s.n)
 	if ok {
@@ -26,23 +26,21 @@ func (s *Scroll) Move(key string) bool {
 	return ok
 }
 
-// paged is how many rows a key goes down in a list of n of which rows are on
-// screen: by a row, a page that keeps one, or to its ends; ok is false where the
-// key is not one of these.
+// paged returns the number of rows that a key moves down in a list of n with the given number
+// visible: one row, a page less one row, or to an end. ok is false for other keys.
 func paged(key string, rows, n int) (by int, ok bool) {
 	page := max(1, rows-1)
 	by, ok = map[string]int{"up": -1, "down": 1, "pgup": -page, "pgdown": page, "home": -n, "end": n}[key]
 	return by, ok
 }
 
-// Above is how many rows are beyond the upper edge.
+// Above returns the number of rows above the visible part.
 func (s *Scroll) Above() int { return s.top }
 
-// Below is how many rows are beyond the lower edge.
+// Below returns the number of rows below the visible part.
 func (s *Scroll) Below() int { return max(0, s.n-s.top-s.rows) }
 
-// note tells how much is out of sight, with a word for what is above and one for
-// what is below; empty where nothing is.
+// note formats the number of hidden rows, labelled above and below; empty if none are hidden.
 func (s *Scroll) note(above, below string) string {
 	switch up, down := s.Above(), s.Below(); {
 	case up > 0 && down > 0:
@@ -55,14 +53,13 @@ func (s *Scroll) note(above, below string) string {
 	return ""
 }
 
-// picker is a row of a list that is picked, and the part of the list on screen
-// about it.
+// picker is a list with a selected row, which stays visible.
 type picker struct {
 	Scroll
 	at int
 }
 
-// fit is scroll's fit with the picked row on screen.
+// fit is Scroll.Fit, with the selected row kept visible.
 func (c *picker) fit(n, rows int) (first, last int) {
 	c.at = min(max(c.at, 0), max(n-1, 0))
 	if c.at < c.top {
@@ -74,7 +71,7 @@ func (c *picker) fit(n, rows int) (first, last int) {
 	return c.Scroll.Fit(n, rows)
 }
 
-// Move moves the picked row; false where the key is another's.
+// Move moves the selection; false for other keys.
 func (c *picker) Move(key string) bool {
 	by, ok := paged(key, c.rows, c.n)
 	if ok {

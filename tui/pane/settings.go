@@ -12,24 +12,24 @@ import (
 	"prismtop/tui/words"
 )
 
-// Settings is the pane of every setting.
+// Settings specifies the pane that lists all settings.
 var Settings = Spec{
 	Name:  "settings",
 	Shape: layout.Shape{Width: layout.Extent{Least: 60, Good: 116, Most: 200, Weight: 2}, Height: layout.Extent{Least: 8, Good: 24, Most: 60, Weight: 2}},
 	New:   func(h Host) Pane { return newSettingsView(h) },
 }
 
-// settingsView lists every setting, to be changed here: those that change while the run
-// goes on, and those that the next one reads at its start, with the reason.
+// settingsView lists and changes all settings: first those that change during the run, then
+// those that are read at the start of the next run, with the reason.
 type settingsView struct {
 	Box
 	host  Host
-	table *settings.Table // that is listed
+	table *settings.Table // the listed table
 	rows  []settingsRow
-	at    int // selected, a row with a key
-	top   int // first row shown
+	at    int // the selected row, which has a key
+	top   int // first visible row
 	input *input
-	fault string // what was wrong with the last value
+	fault string // error of the last value
 }
 
 // settingsRow is a heading or a setting.
@@ -50,11 +50,11 @@ func (p *settingsView) list(t *settings.Table) {
 	p.move(0, 1)
 }
 
-// settingsRows are the live settings, what matters to speed first, then the rest.
+// settingsRows returns the live settings, those that affect speed first, followed by the others.
 func settingsRows(t *settings.Table, h Host) []settingsRow {
 	var live, fixed []settingsRow
 	keys := t.Keys()
-	for i := len(keys) - 1; i >= 0; { // the last group is how it is computed
+	for i := len(keys) - 1; i >= 0; { // the last group concerns the computation
 		first := i
 		for first > 0 && keys[first-1].Group == keys[i].Group {
 			first--
@@ -81,7 +81,7 @@ func settingsRows(t *settings.Table, h Host) []settingsRow {
 	return append(live, fixed...)
 }
 
-// readAtTheStart is the heading of the settings that wait for the next run.
+// readAtTheStart is the heading of the settings that take effect at the next run.
 func readAtTheStart(h Host) string {
 	switch {
 	case !h.Tunable():
@@ -92,10 +92,10 @@ func readAtTheStart(h Host) string {
 	return "Read at the start: changes wait for the next run, which R starts"
 }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *settingsView) Lines() []string { return p.Render(p.draw) }
 
-// Update lists the settings of another table.
+// Update lists the settings again if the table changed.
 func (p *settingsView) Update(s *profiles.Snapshot) {
 	if t := p.host.Table(); t != p.table {
 		p.list(t)
@@ -103,7 +103,7 @@ func (p *settingsView) Update(s *profiles.Snapshot) {
 	p.Box.Update(s)
 }
 
-// SetFocus leaves an input that was begun.
+// SetFocus discards an edit when the focus is lost.
 func (p *settingsView) SetFocus(on bool) {
 	if !on {
 		p.input, p.fault = nil, ""
@@ -111,7 +111,7 @@ func (p *settingsView) SetFocus(on bool) {
 	p.Box.SetFocus(on)
 }
 
-// Press selects, changes and edits.
+// Press selects, changes and edits settings.
 func (p *settingsView) Press(key string) bool {
 	p.Stale = true
 	switch {
@@ -152,13 +152,13 @@ func (p *settingsView) Press(key string) bool {
 	return true
 }
 
-// move selects the row at or after i in the direction of by.
+// move selects the first setting at or after row i in the direction of by.
 func (p *settingsView) move(i, by int) {
 	i = min(max(i, 0), len(p.rows)-1)
 	for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
 		i += by
 	}
-	if i < 0 || i >= len(p.rows) { // a heading stands at the edge
+	if i < 0 || i >= len(p.rows) { // a heading is at the edge
 		i, by = min(max(i, 0), len(p.rows)-1), -by
 		for i >= 0 && i < len(p.rows) && p.rows[i].heading != "" {
 			i += by
@@ -169,7 +169,7 @@ func (p *settingsView) move(i, by int) {
 	}
 }
 
-// Select selects a setting by its key.
+// Select selects a setting by key.
 func (p *settingsView) Select(key string) {
 	for i, r := range p.rows {
 		if r.heading == "" && r.key.Name == key {
@@ -178,16 +178,16 @@ func (p *settingsView) Select(key string) {
 	}
 }
 
-// Edit selects a setting and begins to write its value.
+// Edit selects a setting and starts to edit its value.
 func (p *settingsView) Edit(key string) {
 	p.Select(key)
 	p.edit()
 }
 
-// Editing says whether the keys write a value.
+// Editing reports whether keys edit a value.
 func (p *settingsView) Editing() bool { return p.Focus && p.input != nil }
 
-// Checked says what became of a value that was to be read first.
+// Checked takes the result of Host.Check for a value.
 func (p *settingsView) Checked(key string, err error) {
 	if p.input == nil || p.rows[p.at].key.Name != key {
 		return
@@ -200,10 +200,10 @@ func (p *settingsView) Checked(key string, err error) {
 	p.input, p.fault = nil, ""
 }
 
-// Selected is the key of the selected setting.
+// Selected returns the key of the selected setting.
 func (p *settingsView) Selected() string { return p.rows[p.at].key.Name }
 
-// Written is the value that is being written.
+// Written returns the value being edited.
 func (p *settingsView) Written() string {
 	if p.input == nil {
 		return ""
@@ -211,15 +211,15 @@ func (p *settingsView) Written() string {
 	return p.input.value()
 }
 
-// suspended says whether the threshold that is asked for is for another loss than that
-// which is asked for.
+// suspended reports whether the requested threshold belongs to another loss than the requested
+// one.
 func (p *settingsView) suspended() bool {
 	_, _, suspended := p.host.Wanted().Suspended(words.ThresholdKey)
 	return suspended
 }
 
-// edit begins to write the selected setting's value. A suspended threshold is of another
-// scale than what is to be written.
+// edit starts to edit the selected setting. A suspended threshold starts empty: it is on another
+// loss's scale.
 func (p *settingsView) edit() {
 	key := p.rows[p.at].key.Name
 	text := p.host.Asked(key)
@@ -229,7 +229,7 @@ func (p *settingsView) edit() {
 	p.input, p.fault, p.Stale = newInput(text), "", true
 }
 
-// Paste adds what the terminal pasted to a value that is being written.
+// Paste inserts pasted text into the value being edited.
 func (p *settingsView) Paste(text string) {
 	if p.input == nil || !p.Focus {
 		return
@@ -238,7 +238,7 @@ func (p *settingsView) Paste(text string) {
 	p.input.paste(text)
 }
 
-// write takes a key while a value is being written. ctrl+c is left to the screen.
+// write handles a key while a value is being edited. Ctrl+c is left to the screen.
 func (p *settingsView) write(key string) bool {
 	switch key {
 	case "ctrl+c", "ctrl+z", "ctrl+l":
@@ -258,8 +258,8 @@ func (p *settingsView) write(key string) bool {
 	return true
 }
 
-// accepts says whether a key may be typed into a value: of a number no letter but an
-// exponent's.
+// accepts reports whether a key may be typed into a value: in a number, no letter except that of
+// an exponent.
 func accepts(k *settings.Key, key string) bool {
 	if k.Type != settings.TypeInteger && k.Type != settings.TypeNumber || len([]rune(key)) != 1 {
 		return true
@@ -267,7 +267,7 @@ func accepts(k *settings.Key, key string) bool {
 	return strings.ContainsAny(key, "0123456789.+-eE")
 }
 
-// kindOf is the kind of a value, as messages say it.
+// kindOf names the kind of a value in messages.
 func kindOf(k *settings.Key) string {
 	if k.Type == settings.TypeInteger {
 		return "a whole number"
@@ -275,7 +275,7 @@ func kindOf(k *settings.Key) string {
 	return "a number"
 }
 
-// commit asks for the value that was written, or says what is wrong with it.
+// commit requests the edited value, or shows what is wrong with it.
 func (p *settingsView) commit() {
 	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.value())
 	if key == "image" && value != "" && value != p.host.Asked(key) {
@@ -289,7 +289,7 @@ func (p *settingsView) commit() {
 	p.input, p.fault = nil, ""
 }
 
-// whyFixed says why a setting waits for the next run.
+// whyFixed explains why a setting takes effect only at the next run.
 func whyFixed(k *settings.Key) string {
 	switch k.Name {
 	case "seed":
@@ -315,7 +315,7 @@ var whyFixedGroup = map[string]string{
 	"The initialisation phase": "it is read when the phase begins",
 }
 
-// Hints are the keys of the pane.
+// Hints returns the pane's keys.
 func (p *settingsView) Hints() []Hint {
 	if p.input != nil {
 		return p.input.hints()
@@ -326,7 +326,7 @@ func (p *settingsView) Hints() []Hint {
 	return []Hint{{"↑ ↓", "select"}, {"← →", "change"}, {"enter", "value"}, {",", "close"}}
 }
 
-// Explain says what the columns mean.
+// Explain describes the columns.
 func (p *settingsView) Explain() []string {
 	if !p.host.Tunable() {
 		return p.explainReading()
@@ -347,12 +347,12 @@ func (p *settingsView) Explain() []string {
 			"when they are written, a picture is read, and u takes them back. A restart that fails leaves the run as it is.")
 }
 
-// effectTerms explains the column of effects.
+// effectTerms describes the column of effects.
 const effectTerms = "Effect is what the newest change of this setting did to the time of an iteration: the median after it over the " +
 	"median before, less one, with a 95 % interval as wide as the run's own drift, from up to 200 iterations on each side. " +
 	"Where it was not changed by itself, or something else differs between the two, it is the ablation's: on over off, less one."
 
-// explainReading says what the columns mean where nothing can be changed.
+// explainReading describes the columns where settings cannot be changed.
 func (p *settingsView) explainReading() []string {
 	return []string{
 		"Value is what iterations run under now. The settings of this run cannot be changed from here.",
@@ -361,15 +361,15 @@ func (p *settingsView) explainReading() []string {
 	}
 }
 
-// effectFor is an effect with the value that it is of, as far as the column has room.
+// effectFor formats an effect, preceded by the value it was measured for if the column has room.
 func effectFor(t *settings.Table, key, value, shift string, low, high float64, by string) string {
 	of := words.SettingText(t, key, value, 1) + " "
 	interval := " [" + unit.Signed(100*low, 0) + "," + unit.Signed(100*high, 0) + "]"
 	return words.FittingOrLast(settingHelpX-settingEffectX-1, of+shift+interval+by, of+shift+by, shift+interval+by)
 }
 
-// effectOf is the newest measured effect of a setting that changed by itself, in words,
-// and its style; the ablation's where there is none or it is not comparable.
+// effectOf formats the latest measured effect of a setting that changed by itself, or that of
+// the ablation if there is none or it is not comparable.
 func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme.Style) {
 	without := ""
 	for i := len(s.Effects) - 1; i >= 0 && without == ""; i-- {

@@ -13,7 +13,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// The columns of the settings.
+// Columns of the settings.
 const (
 	settingNameX     = 2
 	settingValueX    = 23
@@ -22,10 +22,10 @@ const (
 	settingEffectX   = 50
 	settingHelpX     = 74
 	settingHelpLeast = 16
-	settingDetails   = 4 // rows beneath the list for the selected one
+	settingDetails   = 4 // rows below the list for the selected setting
 )
 
-// draw lists the rows, the selected one in view, and tells of it beneath.
+// draw lists the rows, with the selected one visible and described below.
 func (p *settingsView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
 	w, h := c.Size()
 	details := 0
@@ -64,7 +64,7 @@ func (p *settingsView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 	return "", theme.Faint
 }
 
-// scroll keeps the selected row in view, with its heading where that is next.
+// scroll keeps the selected row visible, and the heading above it.
 func (p *settingsView) scroll(room int) {
 	if p.at < p.top+1 {
 		p.top = max(p.at-1, 0)
@@ -123,7 +123,7 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 		effect, style := p.effectOf(s, k.Name)
 		cell(c, settingEffectX, y, settingHelpX-settingEffectX-1, effect, style)
 		if w-settingHelpX >= settingHelpLeast {
-			brief, _, _ := strings.Cut(k.Help, ";") // the whole is beneath the list
+			brief, _, _ := strings.Cut(k.Help, ";") // the full text is below the list
 			cell(c, settingHelpX, y, w-settingHelpX, words.FittingOrLast(w-settingHelpX, k.Help, brief), theme.Faint)
 		}
 		return
@@ -135,14 +135,14 @@ func (p *settingsView) row(c *chart.Canvas, y, w, i int, s *profiles.Snapshot) {
 	cell(c, settingEffectX, y, w-settingEffectX, k.Help, theme.Faint)
 }
 
-// cell writes text into so many cells, cut where it is longer.
+// cell writes text into width cells, shortened if it is longer.
 func cell(c *chart.Canvas, x, y, width int, text string, style theme.Style) {
 	if width > 0 {
 		c.Text(x, y, chart.Cut(text, width), style)
 	}
 }
 
-// text is a value as people say it.
+// text formats a value for display.
 func (p *settingsView) text(k *settings.Key, value string) string {
 	if value == "" && k.Empty == "" {
 		return "–"
@@ -150,7 +150,7 @@ func (p *settingsView) text(k *settings.Key, value string) string {
 	return words.SettingText(p.table, k.Name, value, p.host.Cores())
 }
 
-// details tell of the selected setting what its row has no room for.
+// details describes the selected setting beyond what its row shows.
 func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) {
 	k := p.rows[p.at].key
 	c.Fill(0, y, w, 1, '─', theme.Border)
@@ -195,7 +195,8 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 	}
 }
 
-// about says what a setting may be, where its value came from, and what it waits for.
+// about describes a setting's valid values, the origin of its value, and when a pending value
+// takes effect.
 func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	wants := "must be " + k.Wants()
 	wish := p.host.Asked(k.Name)
@@ -220,7 +221,7 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 	return wants + " · from " + p.origin(k, s)
 }
 
-// newestLosses are the losses of the newest iteration.
+// newestLosses formats the losses of the latest iteration.
 func newestLosses(s *profiles.Snapshot) string {
 	var texts []string
 	for _, l := range words.CurrentLosses(s) {
@@ -232,15 +233,15 @@ func newestLosses(s *profiles.Snapshot) string {
 	return strings.Join(texts, ", ")
 }
 
-// lossJustChanged says whether no iteration has run since the loss changed, so that the
-// newest losses are of another one.
+// lossJustChanged reports whether no iteration has run since the loss changed, so that the
+// latest losses belong to the previous one.
 func lossJustChanged(s *profiles.Snapshot) bool {
 	return slices.ContainsFunc(s.Changes, func(c profiles.Change) bool {
 		return c.Iteration >= s.Index && (c.Key == "loss" || c.Key == "normalize_loss" || strings.HasPrefix(c.Key, "composite_"))
 	})
 }
 
-// prompt is the value being written, in one text for the frame of a small pane.
+// prompt returns the value being edited as one text, for the frame of a small pane.
 func (p *settingsView) prompt() string {
 	text := p.rows[p.at].key.Name + " = " + p.input.value()
 	if p.input.selected || p.input.at < len(p.input.text) {
@@ -249,7 +250,7 @@ func (p *settingsView) prompt() string {
 	return text + "_"
 }
 
-// origin is where a setting's value came from.
+// origin describes the source of a setting's value.
 func (p *settingsView) origin(k *settings.Key, s *profiles.Snapshot) string {
 	for i := len(s.Changes) - 1; i >= 0; i-- {
 		if c := s.Changes[i]; c.Key == k.Name {

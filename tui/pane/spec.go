@@ -1,5 +1,5 @@
-// Package pane is the parts of the screen: what a pane is, what it may ask of the screen that it is
-// on, what panes share, and the panes that a run of any workload has.
+// Package pane provides the panes of the screen: the Pane and Host interfaces, the parts that
+// panes share, and the panes of every workload.
 package pane
 
 import (
@@ -8,82 +8,82 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Pane is a part of the screen. Panes are plain structs: the screen sets their
-// size and hands them snapshots, and asks for what they look like. A pane draws
-// only after something changed. Every pane embeds a Box, which has all but Lines.
+// Pane is a part of the screen. The screen sets a pane's size, passes it snapshots and asks for
+// its lines; a pane redraws only after a change. Every pane embeds a Box, which implements all
+// methods but Lines.
 type Pane interface {
 	SetSize(w, h int)
 	SetTheme(t *theme.Theme)
-	// SetCorner gives what the screen says in the lower edge of its last pane.
+	// SetCorner sets the screen's text in the lower edge of its last pane.
 	SetCorner(text string)
 	Update(s *profiles.Snapshot)
-	// SetFocus tells whether the pane has the keys.
+	// SetFocus sets whether the pane receives the keys.
 	SetFocus(on bool)
-	// Press handles a key while the pane has the focus; false leaves it to the
-	// screen. The keys of a pane are arrows, pgup, pgdown, home and end, v for
-	// its next view and x for its next scale or colours.
+	// Press handles a key while the pane has the focus; false leaves the key to the screen. A
+	// pane's keys are the arrows, pgup, pgdown, home and end, v for its next view and x for its
+	// next scale or colours.
 	Press(key string) bool
-	// Explain says what the pane's words mean and how its numbers are measured, a
-	// paragraph each.
+	// Explain describes the pane's terms and how its numbers are measured, one string per
+	// paragraph.
 	Explain() []string
-	// Hints are the pane's own keys and what each does there, for the footer.
+	// Hints returns the pane's own keys and their actions, for the footer.
 	Hints() []Hint
-	// Redraw draws the pane anew the next time, though it shows the same.
+	// Redraw makes the next call of Lines draw the pane again even if nothing changed.
 	Redraw()
-	// Lines is the pane as h lines of w cells.
+	// Lines returns the pane as h lines of w cells.
 	Lines() []string
 }
 
-// EffectPicker is a pane in which a change can be picked.
+// EffectPicker is a pane in which a change of settings can be selected.
 type EffectPicker interface {
-	// Picked is the picked change; nil for none.
+	// Picked returns the selected change, or nil.
 	Picked(s *profiles.Snapshot) *profiles.Effect
 }
 
-// Teller is a pane that says what a key did, once.
+// Teller is a pane that reports, once, what the last key did.
 type Teller interface{ Tell() string }
 
-// Pictured is a pane that draws pictures, which cost more bytes than all else.
+// Pictured is a pane that draws pictures, which take more bytes than anything else.
 type Pictured interface {
-	// SetBudget says how many bytes per second pictures may cost, 0 for no bound, and whether
-	// to draw them the cheapest way.
+	// SetBudget sets the bytes per second that pictures may take, 0 for no limit, and whether to
+	// draw them in the cheapest way.
 	SetBudget(bytesPerSecond int, cheapest bool)
 }
 
-// Editor is a pane in which the values of settings are written.
+// Editor is a pane that edits the values of settings.
 type Editor interface {
-	// Edit selects a setting and begins to write its value.
+	// Edit selects a setting and starts to edit its value.
 	Edit(key string)
-	// Editing says whether the keys write a value.
+	// Editing reports whether keys edit a value.
 	Editing() bool
-	// Paste adds what the terminal pasted to a value that is being written.
+	// Paste inserts pasted text into the value being edited.
 	Paste(text string)
-	// Checked says what became of a value that Host.Check was to judge.
+	// Checked passes the result of Host.Check for a value.
 	Checked(key string, err error)
 }
 
-// Hint is a key of a pane and what it does, in a word or two.
+// Hint is a key of a pane and its action, in a word or two.
 type Hint struct{ Key, Does string }
 
-// Spec is all that the screen knows of a pane before there is one. A pane is registered by its
-// Spec in the list of panes that a screen is made of, and nowhere else.
+// Spec describes a pane before it is made. A pane is registered only by its Spec, in the list of
+// a screen's panes.
 type Spec struct {
-	// Name is the pane's name in lists, in arrangements and in what is remembered.
+	// Name is the pane's name in lists, in arrangements and in the remembered state.
 	Name string
-	// Called is the name in a run where that differs; nil where it never does.
+	// Called returns the name in a given run; nil if it is always Name.
 	Called func(*profiles.RunInfo) string
-	// Shape is what the pane wants of the screen, Roomy what it wants where an arrangement gives
-	// it room for all that it can show.
+	// Shape is the size that the pane asks for, Roomy its size in arrangements with room for
+	// everything it can show.
 	Shape, Roomy layout.Shape
-	// Joins are the arrangements that the pane is part of though their plans do not name it.
+	// Joins lists the arrangements that include the pane although their plans do not name it.
 	Joins []string
-	// Needs says whether a run has what the pane shows; nil where every run has.
+	// Needs reports whether a run has the pane's data; nil if every run has.
 	Needs func(*profiles.RunInfo) bool
 	// New makes the pane.
 	New func(Host) Pane
 }
 
-// NewDeck is what a layout knows of panes.
+// NewDeck returns the panes as entries of a layout.
 func NewDeck(specs []Spec) *layout.Deck {
 	entries := make([]layout.Entry, len(specs))
 	for i, s := range specs {

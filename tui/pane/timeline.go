@@ -12,10 +12,10 @@ import (
 	"prismtop/tui/words"
 )
 
-// Timeline is the time axis of a chart over the run: the whole run, or a window
-// that follows it or that was scrolled back and stands still, and a cursor. A pane
-// embeds one beside its box, hands it the keys (ChartKey), and to draw asks it for
-// what of its curves is to be seen (See) and for the chart to put them into (Line):
+// Timeline is the time axis of a chart over the run, with a cursor. It shows the whole run, or a
+// window that follows the run or was scrolled back and is held. A pane embeds a Timeline next to
+// its Box and passes it the keys (ChartKey). To draw, it asks for the visible part of its curves
+// (See) and for the chart to put them into (Line):
 //
 //	curves := p.See(c, s, s.IterationTime)
 //	line := p.Line(s)
@@ -24,31 +24,31 @@ import (
 //	line.Draw(c)
 //	return p.Footnote(s, readout, "ms")
 //
-// The axis fills and then jumps by a quarter of its length, so that most frames
-// change one column only; scrolling at every sample would send the whole chart.
-// Units are iterations, or microseconds since the run began where wall is true.
+// The axis fills up and then jumps by a quarter of its length, so that most frames change only
+// one column; scrolling at every sample would send the whole chart. The unit is the iteration,
+// or the microsecond since the start of the run if wall is set.
 type Timeline struct {
 	Log  bool  // the vertical axis is logarithmic
 	wall bool  // the axis is wall time
-	span int64 // units that the window is long; 0 is the whole run
-	Held bool  // scrolled back: the axis stands still
-	to   int64 // its last unit, where held
+	span int64 // length of the window in units; 0 is the whole run
+	Held bool  // scrolled back: the axis is fixed
+	to   int64 // last unit of the axis, if held
 
 	cursor  int64 // an iteration
-	Reading bool  // there is a cursor
+	Reading bool  // the cursor is shown
 
 	// As last drawn.
-	axis  window // what the axis shows
-	data  window // what the curves cover
+	axis  window // visible range
+	data  window // range of the curves
 	cells int    // columns of the plot
 	clock profiles.Curve
 	times profiles.Curve
-	wallS [][]profiles.Point // room for curves in wall time
+	wallS [][]profiles.Point // buffers for curves in wall time
 
-	clockAt, timesAt int // where clock and times were last looked up
+	clockAt, timesAt int // positions of the last lookups in clock and times
 }
 
-// window is a range of units from its first to its last; empty where that is less.
+// window is a range of units from first to last, both included; it is empty if last < first.
 type window struct{ first, last int64 }
 
 func (w window) length() int64 { return w.last - w.first }
@@ -58,13 +58,13 @@ func (w window) empty() bool { return w.last < w.first }
 const (
 	leastIterations = 8       // the shortest window
 	leastTime       = 100_000 // µs
-	mostUnits       = 1 << 52 // beyond any run
+	mostUnits       = 1 << 52 // longer than any run
 )
 
-// AxisLabelWidth is the room of the labels of a vertical axis.
+// AxisLabelWidth is the width of the labels of a vertical axis.
 const AxisLabelWidth = 5
 
-// press handles a key of a chart over time; false where it is not one.
+// press handles a key of a chart over time; false for other keys.
 func (t *Timeline) press(key string) bool {
 	switch key {
 	case "left":
@@ -91,7 +91,7 @@ func (t *Timeline) press(key string) bool {
 	return true
 }
 
-// ChartKey hands a key to the timeline and marks the pane that embeds it.
+// ChartKey passes a key to the timeline, and marks the embedding pane for redrawing.
 func (t *Timeline) ChartKey(b *Box, key string) bool {
 	if !t.press(key) {
 		return false
@@ -100,7 +100,7 @@ func (t *Timeline) ChartKey(b *Box, key string) bool {
 	return true
 }
 
-// wallKey is ChartKey where v changes between iterations and wall time.
+// wallKey is ChartKey, with v switching between iterations and wall time.
 func (t *Timeline) wallKey(b *Box, key string) bool {
 	if key != "v" {
 		return t.ChartKey(b, key)
@@ -110,15 +110,15 @@ func (t *Timeline) wallKey(b *Box, key string) bool {
 	return true
 }
 
-// toggleWall changes between iterations and wall time. The window is of the other
-// unit then: the axis shows the whole run.
+// toggleWall switches between iterations and wall time. The axis returns to the whole run, as
+// the window is in the other unit.
 func (t *Timeline) toggleWall() {
 	t.wall = !t.wall
 	t.span, t.Held = 0, false
 }
 
-// moveCursor moves the cursor by columns, and the window with it. The first press
-// puts it at the newest iteration on screen.
+// moveCursor moves the cursor by columns, and the window with it. The first press places it at
+// the latest visible iteration.
 func (t *Timeline) moveCursor(columns int64) {
 	if t.data.empty() {
 		return
@@ -140,8 +140,7 @@ func (t *Timeline) moveCursor(columns int64) {
 	}
 }
 
-// zoom makes the window longer or shorter. The end stays where it is, or the
-// cursor where there is one.
+// zoom scales the length of the window, with its end fixed, or the cursor if there is one.
 func (t *Timeline) zoom(factor float64) {
 	if t.data.empty() {
 		return
@@ -185,15 +184,15 @@ func (t *Timeline) scroll(direction int64) {
 	t.hold(end)
 }
 
-// hold ends a window that stands still at a unit, with the data in it.
+// hold ends a held window at a unit, within the data.
 func (t *Timeline) hold(end int64) {
 	if t.Held {
 		t.to = min(max(end, t.data.first+t.span), t.data.last)
 	}
 }
 
-// See finds the axis for a canvas and returns what it shows of the curves, in the
-// units of the axis. They are good until the next call.
+// See fits the axis to a canvas and returns the visible part of the curves, in units of the
+// axis. The result is valid until the next call.
 func (t *Timeline) See(c *chart.Canvas, s *profiles.Snapshot, curves ...profiles.Curve) []profiles.Curve {
 	w, _ := c.Size()
 	t.cells = max(1, w-AxisLabelWidth-1)
@@ -217,7 +216,7 @@ func (t *Timeline) See(c *chart.Canvas, s *profiles.Snapshot, curves ...profiles
 	return seen
 }
 
-// covered is the range of all curves.
+// covered returns the range of all curves.
 func (t *Timeline) covered(curves []profiles.Curve) window {
 	w := window{math.MaxInt64, math.MinInt64}
 	for _, c := range curves {
@@ -235,7 +234,7 @@ func (t *Timeline) covered(curves []profiles.Curve) window {
 	return w
 }
 
-// window is the axis: held, following, or the whole run.
+// window returns the axis: held, following, or the whole run.
 func (t *Timeline) window(over bool) window {
 	d := t.data
 	switch {
@@ -257,7 +256,7 @@ func (t *Timeline) window(over bool) window {
 	return window{last - t.span, last}
 }
 
-// fillingLength is a round length of axis for n units.
+// fillingLength returns a round axis length for n units.
 func fillingLength(n int64, wall bool) int64 {
 	least := 60.0
 	if wall {
@@ -266,7 +265,7 @@ func fillingLength(n int64, wall bool) int64 {
 	return int64(math.Round(chart.RoundUp(max(float64(n), least))))
 }
 
-// Line is the chart of the axis, with the changes of settings and the cursor.
+// Line returns a chart on the axis, with the changes of settings and the cursor.
 func (t *Timeline) Line(s *profiles.Snapshot) chart.Line {
 	l := chart.Line{
 		From: t.axis.first, To: t.axis.last, Log: t.Log,
@@ -283,7 +282,7 @@ func (t *Timeline) Line(s *profiles.Snapshot) chart.Line {
 	return l
 }
 
-// axisClock is a time on an axis so many microseconds long.
+// axisClock formats a time on an axis of length microseconds.
 func axisClock(us, length int64) string {
 	d := time.Duration(us) * time.Microsecond
 	switch {
@@ -295,7 +294,7 @@ func axisClock(us, length int64) string {
 	return fmt.Sprintf("%d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }
 
-// unit is where an iteration begins on the axis.
+// unit returns the position on the axis at which an iteration starts.
 func (t *Timeline) unit(iteration int64) int64 {
 	k := nearest(t.clock, iteration, &t.clockAt)
 	if !t.wall || k < 0 {
@@ -309,8 +308,8 @@ func (t *Timeline) unit(iteration int64) int64 {
 	return int64(math.Min(math.Max(at*1e6, 0), mostUnits))
 }
 
-// nearest is Curve.Nearest, which begins where the last answer was: a curve is
-// walked from its beginning.
+// nearest is Curve.Nearest with the search starting at the previous result, since charts look up
+// iterations in order.
 func nearest(c profiles.Curve, iteration int64, at *int) int {
 	for k := *at; k < min(*at+3, len(c)); k++ {
 		if c[k].First <= iteration && iteration <= c[k].Last {
@@ -323,7 +322,7 @@ func nearest(c profiles.Curve, iteration int64, at *int) int {
 	return k
 }
 
-// after is where an iteration ends on an axis of time.
+// after returns the position on a wall-time axis at which an iteration ends.
 func (t *Timeline) after(iteration int64) int64 {
 	at := t.unit(iteration)
 	if k := nearest(t.times, iteration, &t.timesAt); k >= 0 {
@@ -332,13 +331,13 @@ func (t *Timeline) after(iteration int64) int64 {
 	return at
 }
 
-// iteration is the one that runs at a unit of the axis.
+// iteration returns the iteration running at a unit of the axis.
 func (t *Timeline) iteration(unit int64) int64 {
 	if !t.wall || len(t.clock) == 0 {
 		return unit
 	}
 	lo, hi := t.clock[0].First, t.clock[len(t.clock)-1].Last
-	for lo < hi { // the last that began by then
+	for lo < hi { // the last one that started by then
 		mid := lo + (hi-lo+1)/2
 		if t.unit(mid) <= unit {
 			lo = mid
@@ -349,7 +348,7 @@ func (t *Timeline) iteration(unit int64) int64 {
 	return lo
 }
 
-// inTime is a curve over wall time. i names the room that it takes.
+// inTime converts a curve to wall time, into the i-th buffer.
 func (t *Timeline) inTime(i int, c profiles.Curve) profiles.Curve {
 	for len(t.wallS) <= i {
 		t.wallS = append(t.wallS, nil)
@@ -362,7 +361,7 @@ func (t *Timeline) inTime(i int, c profiles.Curve) profiles.Curve {
 	return out
 }
 
-// Read is the bucket of a curve under the cursor; false without one.
+// Read returns the bucket of a curve under the cursor; false without a cursor.
 func (t *Timeline) Read(c profiles.Curve) (profiles.Point, bool) {
 	if !t.Reading {
 		return profiles.Point{}, false
@@ -374,7 +373,7 @@ func (t *Timeline) Read(c profiles.Curve) (profiles.Point, bool) {
 	return c[k], true
 }
 
-// Iterations names a bucket: "412" or "400–431".
+// Iterations formats the iterations of a bucket: "412" or "400–431".
 func Iterations(p profiles.Point) string {
 	if p.First == p.Last {
 		return fmt.Sprintf("%d", p.First)
@@ -382,8 +381,8 @@ func Iterations(p profiles.Point) string {
 	return fmt.Sprintf("%d–%d", p.First, p.Last)
 }
 
-// changesNear tells the changes of settings within a column of the cursor; empty
-// for none.
+// changesNear formats the changes of settings within a column of the cursor; empty if there are
+// none.
 func (t *Timeline) changesNear(s *profiles.Snapshot) string {
 	at, column := t.unit(t.cursor), t.axis.length()/int64(max(t.cells, 1))
 	text := ""
@@ -400,7 +399,7 @@ func (t *Timeline) changesNear(s *profiles.Snapshot) string {
 	return text
 }
 
-// ChartHints are the keys of a chart over time, for a pane's Hints.
+// ChartHints returns the keys of a chart over time, for a pane's Hints.
 func (t *Timeline) ChartHints() []Hint {
 	hints := []Hint{{"←→", "read"}, {"↑↓", "zoom"}, {"pgup", "back in time"}}
 	if t.Held || t.Reading {
@@ -416,7 +415,7 @@ func (t *Timeline) ChartHints() []Hint {
 	return append(hints, Hint{"x", scale})
 }
 
-// wallHint is the key of the axis, for panes whose v changes it.
+// wallHint returns the key of the axis, for panes in which v switches it.
 func (t *Timeline) wallHint() Hint {
 	if t.wall {
 		return Hint{"v", "by iteration"}
@@ -424,9 +423,8 @@ func (t *Timeline) wallHint() Hint {
 	return Hint{"v", "by time"}
 }
 
-// Footnote is what the lower edge of the frame says: readout where there is a
-// cursor and something under it, how to come back where the chart stands still,
-// else otherwise.
+// Footnote returns the note in the lower edge of the frame: readout if there is data under the
+// cursor, how to return to the latest data if the chart is held, else the text in otherwise.
 func (t *Timeline) Footnote(s *profiles.Snapshot, readout, otherwise string) (string, theme.Style) {
 	note, style := otherwise, theme.Faint
 	switch {

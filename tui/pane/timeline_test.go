@@ -9,7 +9,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// timelineOf is a timeline that has seen a run on a plot of 60 columns.
+// timelineOf returns a timeline that has seen a run on a plot of 60 columns.
 func timelineOf(s *profiles.Snapshot) (*Timeline, func(*profiles.Snapshot)) {
 	t := &Timeline{}
 	var c chart.Canvas

@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Units is the pane of how each unit of work ended.
+// Units specifies the pane of the results of each unit of work.
 var Units = Spec{
 	Name:   "samples",
 	Shape:  layout.Shape{Width: layout.Extent{Least: 32, Good: 34, Most: 44, Weight: 1}, Height: layout.Extent{Least: 5, Good: 9, Most: 13, Weight: 1}},
@@ -25,21 +25,21 @@ var Units = Spec{
 	New:    func(Host) Pane { return newUnits() },
 }
 
-// units lists how the work at each unit ended, with the one that is being worked at on top.
+// units lists the results of each unit of work, with the running one on top.
 type units struct {
 	Box
 	Scroll
 	order unitOrder
 
-	// What was worked out from so many results of a run.
+	// Derived from the results so far.
 	sorted  []profiles.UnitResult
 	ordered unitOrder
-	median  float64 // seconds of a unit
+	median  float64 // seconds per unit
 	ends    words.UnitEnds
 	from    *profiles.UnitResult
 }
 
-// unitOrder is what the table is sorted by.
+// unitOrder is the order of the table.
 type unitOrder uint8
 
 const (
@@ -49,17 +49,17 @@ const (
 	unitOrders
 )
 
-// String is the order in words.
+// String describes the order.
 func (o unitOrder) String() string {
 	return [...]string{"newest first", "longest first", "most iterations first"}[o]
 }
 
 func newUnits() *units { return &units{Box: Box{Title: "Units"}} }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *units) Lines() []string { return p.Render(p.draw) }
 
-// Hints are the table's keys.
+// Hints returns the table's keys.
 func (p *units) Hints() []Hint { return []Hint{{"x", "sort"}, {"↑↓", "scroll"}} }
 
 // Update takes the name of the units from the run.
@@ -70,7 +70,7 @@ func (p *units) Update(s *profiles.Snapshot) {
 	p.Box.Update(s)
 }
 
-// Explain says what the columns are.
+// Explain describes the columns.
 func (p *units) Explain() []string {
 	one := "unit"
 	if p.Snap != nil && p.Snap.Run.Schema.Unit.One != "" {
@@ -96,7 +96,7 @@ func (p *units) Explain() []string {
 	}
 }
 
-// Press scrolls, and x sorts.
+// Press scrolls; x changes the order.
 func (p *units) Press(key string) bool {
 	if key == "x" {
 		p.order = (p.order + 1) % unitOrders
@@ -108,12 +108,12 @@ func (p *units) Press(key string) bool {
 	return true
 }
 
-// unitColumn is a column of the table: its title, how wide it is, and what it says.
+// unitColumn is a column of the table: its title, width and text.
 type unitColumn struct {
 	title string
 	width int
-	least int // width of the pane from which it is shown
-	// has says whether a run has what it shows; nil where every run has.
+	least int // minimum width of the pane
+	// has reports whether a run has the column's data; nil if every run has.
 	has  func(s *profiles.Snapshot) bool
 	cell func(s *profiles.Snapshot, r profiles.UnitResult) string
 }
@@ -129,18 +129,18 @@ var unitColumns = []unitColumn{
 	{"centre, px", 12, 75, func(s *profiles.Snapshot) bool { return len(s.Run.Centres) > 0 }, func(s *profiles.Snapshot, r profiles.UnitResult) string { return centre(s, int(r.Unit)) }},
 }
 
-// The losses that the table has columns for.
+// The losses with columns in the table.
 const (
 	lossOld = "loss_old"
 	lossNew = "loss_new"
 )
 
-// hasSeries says whether a run has a series of a name.
+// hasSeries returns a function that reports whether a run has a series of that name.
 func hasSeries(name string) func(*profiles.Snapshot) bool {
 	return func(s *profiles.Snapshot) bool { return s.Run.Schema.SeriesNamed(name) >= 0 }
 }
 
-// valueOf is a series at the end of a unit, NaN for none.
+// valueOf returns the value of a series at the end of a unit, or NaN.
 func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
 	if i := s.Run.Schema.SeriesNamed(name); i >= 0 {
 		return r.Values[i]
@@ -148,7 +148,7 @@ func valueOf(s *profiles.Snapshot, r profiles.UnitResult, name string) float64 {
 	return math.NaN()
 }
 
-// Where the columns of a unit begin.
+// Widths and positions of the columns of a unit.
 const (
 	unitNumberWidth = 4
 	unitResultWidth = 10
@@ -181,7 +181,7 @@ func (p *units) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style
 	return p.note("above", "below"), theme.Faint
 }
 
-// work sorts and counts where results came or the order changed.
+// work sorts and counts the results if there are new ones or the order changed.
 func (p *units) work(s *profiles.Snapshot) {
 	n := len(s.Results)
 	if n == 0 {
@@ -219,7 +219,7 @@ func (p *units) summary(s *profiles.Snapshot) string {
 	return strings.Join(append(parts, "median "+strings.TrimSpace(unit.Seconds(p.median*1e9))), " · ")
 }
 
-// titles writes what the columns are.
+// titles writes the titles of the columns.
 func (p *units) titles(c *chart.Canvas, s *profiles.Snapshot) {
 	c.TextRight(unitNumberWidth, 0, "#", theme.Faint)
 	c.Text(unitNumberWidth+1, 0, "ended", theme.Faint)
@@ -231,12 +231,12 @@ func (p *units) titles(c *chart.Canvas, s *profiles.Snapshot) {
 	}
 }
 
-// unitLimit is how many iterations end a unit; 0 where that is not limited.
+// unitLimit returns the maximum number of iterations of a unit; 0 for no limit.
 func unitLimit(s *profiles.Snapshot) int64 {
 	return int64(s.Settings.Int("iterations") * s.Settings.Int("cycles"))
 }
 
-// eachColumn calls draw with the right end of each column that has room.
+// eachColumn calls draw with the right end of each column that fits.
 func eachColumn(c *chart.Canvas, s *profiles.Snapshot, draw func(x int, col unitColumn)) {
 	w, _ := c.Size()
 	x := unitFixed
@@ -264,7 +264,7 @@ func unitRow(c *chart.Canvas, y int, s *profiles.Snapshot, r profiles.UnitResult
 	}
 }
 
-// unitEnd is how the work at a unit ended.
+// unitEnd describes how a unit ended.
 func unitEnd(r *profiles.UnitResult) (string, theme.Style) {
 	switch {
 	case r.Converged:
@@ -275,8 +275,8 @@ func unitEnd(r *profiles.UnitResult) (string, theme.Style) {
 	return "done", theme.Plain // no threshold was in force
 }
 
-// unitBar is the room behind the columns for a unit's iterations as a bar that is
-// full at the limit; none where it is small.
+// unitBar returns the space to the right of the columns for a bar of a unit's iterations that is
+// full at the limit; empty if it is too small.
 func unitBar(c *chart.Canvas, y, end int) chart.Canvas {
 	w, _ := c.Size()
 	if end += 3; w-end < 16 {
@@ -285,8 +285,7 @@ func unitBar(c *chart.Canvas, y, end int) chart.Canvas {
 	return c.Sub(end, y, min(w-end, 80), 1)
 }
 
-// runningUnit is the row of what is being trained: how far it is towards its
-// limit.
+// runningUnit writes the row of the running unit, with its progress towards the limit.
 func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	w, _ := c.Size()
 	name, limit := strconv.Itoa(s.Unit+1), unitLimit(s)
@@ -316,7 +315,8 @@ func runningUnit(c *chart.Canvas, y int, s *profiles.Snapshot) {
 	c.Bar(x, y, room, float64(done)/float64(limit)*float64(room), theme.Current)
 }
 
-// centre is where a sample's aperture stands in k-space: the middle of a line's.
+// centre formats the position of a sample's aperture in k-space; for a line of apertures, its
+// middle.
 func centre(s *profiles.Snapshot, sample int) string {
 	per := max(s.Run.PerSample, 1)
 	sample, _ = s.Run.Place(sample)
@@ -330,7 +330,7 @@ func centre(s *profiles.Snapshot, sample int) string {
 	return wholeSigned(x) + ", " + wholeSigned(-y)
 }
 
-// wholeSigned is a number rounded to a whole one, with its sign.
+// wholeSigned formats a number rounded to an integer, with its sign.
 func wholeSigned(v float64) string {
 	if v = math.Round(v); v == 0 {
 		return "0"

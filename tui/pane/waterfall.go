@@ -12,18 +12,18 @@ import (
 	"prismtop/tui/words"
 )
 
-// waterfall shows one iteration on an axis of time: its phases, and beneath them
-// the steps of the plan where layers are timed.
+// waterfall shows one iteration on a time axis: its phases and, below them, the steps of the
+// plan if layers are timed.
 type waterfall struct {
-	picked  int64 // the iteration, where held
+	picked  int64 // the iteration, if held
 	held    bool
 	recent  []profiles.Timing
 	ceiling float64 // of the axis, ns
-	Scroll          // of the steps of the plan
+	Scroll          // of the plan's steps
 	title   string
 }
 
-// press chooses the iteration and scrolls the steps.
+// press selects the iteration and scrolls the steps.
 func (f *waterfall) press(key string) bool {
 	switch key {
 	case "left":
@@ -38,8 +38,8 @@ func (f *waterfall) press(key string) bool {
 	return true
 }
 
-// choose goes to a neighbour among the recent iterations, the first time to the
-// newest, which then stands still.
+// choose moves to a neighbour among the recent iterations; the first time, it selects the latest
+// and holds it.
 func (f *waterfall) choose(step int) {
 	if len(f.recent) == 0 {
 		return
@@ -51,7 +51,7 @@ func (f *waterfall) choose(step int) {
 	f.held, f.picked = true, f.recent[at].Index
 }
 
-// find is the place of the iteration to show.
+// find returns the index of the iteration to show.
 func (f *waterfall) find() int {
 	last := len(f.recent) - 1
 	if !f.held {
@@ -60,7 +60,7 @@ func (f *waterfall) find() int {
 	return int(min(max(f.picked-f.recent[0].Index, 0), int64(last)))
 }
 
-// span is one bar of the waterfall.
+// span is a bar of the waterfall.
 type span struct {
 	name       string
 	style      theme.Style
@@ -96,7 +96,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 		names = max(names, min(longestName(steps), w*2/5))
 	}
 	first, end := f.Fit(len(steps), rows)
-	if len(spans) >= h { // leave out what did not run
+	if len(spans) >= h { // leave out phases that did not run
 		spans = slices.DeleteFunc(spans, func(s span) bool { return s.len <= 0 })
 	}
 	f.drawSpans(c, 0, names, spans[:min(len(spans), h)])
@@ -117,7 +117,7 @@ func (f *waterfall) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.S
 	return "", theme.Faint
 }
 
-// longestName is the width of the longest name of spans.
+// longestName returns the width of the longest name.
 func longestName(spans []span) (w int) {
 	for _, s := range spans {
 		w = max(w, chart.Width(s.name))
@@ -125,10 +125,9 @@ func longestName(spans []span) (w int) {
 	return w
 }
 
-// phaseSpans are the phases of an iteration in the order in which they run, each
-// from where those before it end, and the rest. Iterations do not record when a
-// phase began, and the telescope's begins also before the decoder: a bar says how
-// long, not when to the microsecond.
+// phaseSpans returns the phases of an iteration in execution order, each starting where the
+// previous ends, and the remainder. Iterations do not record when a phase began, and part of the
+// telescope phase precedes the decoder: the length of a bar is exact, its position is not.
 func phaseSpans(s *profiles.Snapshot, it *profiles.Timing) []span {
 	var spans []span
 	at := 0.0
@@ -140,7 +139,7 @@ func phaseSpans(s *profiles.Snapshot, it *profiles.Timing) []span {
 	return append(spans, span{"rest", theme.Faint, at, float64(it.Rest())})
 }
 
-// stepSpans are the steps of the plan, laid end to end.
+// stepSpans returns the steps of the plan, laid end to end.
 func stepSpans(layers []profiles.Layer) []span {
 	spans := make([]span, len(layers))
 	at := 0.0
@@ -151,8 +150,8 @@ func stepSpans(layers []profiles.Layer) []span {
 	return spans
 }
 
-// timeCeiling is a round end of the axis. A previous one is kept while more than
-// two thirds of it are filled.
+// timeCeiling returns a round end of the axis. The previous one is kept while more than two
+// thirds of it are filled.
 func timeCeiling(longest, previous float64) float64 {
 	if !(longest > 0) || math.IsInf(longest, 0) {
 		return 1e6
@@ -188,7 +187,7 @@ func (f *waterfall) drawSpans(c *chart.Canvas, y, names int, spans []span) {
 	}
 }
 
-// axis labels the time.
+// axis labels the time axis.
 func (f *waterfall) axis(c *chart.Canvas, y, names int) {
 	w, _ := c.Size()
 	room := w - names - 1 - spanNumber

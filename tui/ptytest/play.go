@@ -14,24 +14,23 @@ import (
 	"time"
 )
 
-// Play plays a session: a line is a verb and its operands, separated by spaces;
-// an operand with spaces stands in quotes as in Go. Lines that begin with # say
-// what the user is after.
+// Play plays a session. Each line is a verb with operands, separated by spaces; operands with
+// spaces are quoted as in Go. Lines that start with # state the user's intention.
 //
 //	terminal 120x40          a terminal of that size
 //	start PROGRAM ARGS…      starts a program on it
 //	see TEXT…                waits until the screen has shown each text
 //	gone TEXT…               waits until the screen shows none of them
 //	press KEY…               presses keys, by name (a, enter, ctrl+z) or as text
-//	idle                     waits until the program has answered
+//	idle                     waits until the output of the program settles
 //	resize 80x24             changes the terminal's size
-//	freeze, thaw             the terminal stops reading, goes on
-//	stop, cont               the program is stopped as a whole, goes on
-//	throttle, release        the program gets a fifth of the time, all of it
-//	wait 3s                  for what only time brings
-//	file PATH…               waits for nothing: these files exist
-//	exit STATUS              waits for the program's end with that status
-//	restored                 the normal screen is shown, the modes are those from before
+//	freeze, thaw             stops the terminal from reading, lets it continue
+//	stop, cont               stops the whole program, lets it continue
+//	throttle, release        gives the program a fifth of the CPU time, all of it
+//	wait 3s                  waits for a fixed time
+//	file PATH…               checks, without waiting, that these files exist
+//	exit STATUS              waits for the program to exit with that status
+//	restored                 waits for the normal screen and the original modes
 func Play(t *testing.T, session string) {
 	t.Helper()
 	p := player{t: t}
@@ -48,12 +47,12 @@ func Play(t *testing.T, session string) {
 	}
 }
 
-// player is the state of Play.
+// player holds the state of Play.
 type player struct {
 	t        *testing.T
 	terminal *Terminal
 	cmd      *exec.Cmd
-	release  func() // ends a throttle
+	release  func() // ends the throttling
 }
 
 func (p *player) do(verb string, operands []string) {
@@ -118,7 +117,7 @@ func (p *player) signal(s os.Signal) {
 	}
 }
 
-// throttle stops the program again and again, as a machine does that has other work.
+// throttle repeatedly stops the program, as on a busy machine.
 func (p *player) throttle() {
 	done, over := make(chan struct{}), make(chan struct{})
 	p.release = sync.OnceFunc(func() { close(done); <-over })
@@ -164,7 +163,7 @@ func (p *player) exit(operands []string) {
 	}
 }
 
-// split cuts a line into words; quoted ones are as in Go.
+// split splits a line into words; quoted words follow Go's syntax.
 func split(line string) (words []string, err error) {
 	line = strings.TrimSpace(line)
 	for line != "" && !strings.HasPrefix(line, "#") {

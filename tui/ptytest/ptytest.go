@@ -1,9 +1,8 @@
 //go:build unix
 
-// Package ptytest drives a program on a pseudo-terminal as a user at a terminal
-// does: press keys, look at the screen, wait until it stands still. The terminal
-// is an emulator that answers what programs ask it. Play reads a small language
-// for whole sessions.
+// Package ptytest drives a program on a pseudo-terminal like a user: it presses keys, reads the
+// screen and waits until it settles. The terminal is an emulator that answers the program's
+// queries. Play runs whole sessions written in a small language.
 package ptytest
 
 import (
@@ -28,12 +27,12 @@ import (
 	"prismtop/tui/screenshot"
 )
 
-// patience is how long a text on screen is waited for.
+// patience is the maximum wait for a text on screen.
 const patience = 60 * time.Second
 
-// Times of Idle.
+// Durations used by Idle.
 const (
-	silence  = 250 * time.Millisecond // nothing sent for so long is standing still
+	silence  = 250 * time.Millisecond // the screen has settled after this time without output
 	burstGap = 20 * time.Millisecond  // between two frames
 	look     = 5 * time.Millisecond
 )
@@ -42,37 +41,37 @@ const (
 type Terminal struct {
 	t        testing.TB
 	pty, tty *os.File
-	modes    *term.State // at first
+	modes    *term.State // modes when opened
 
-	mu       sync.Mutex // over what follows, but for the emulator's answers
+	mu       sync.Mutex // guards the fields below, except the emulator's answers
 	emulator *vt.Emulator
 	received bytes.Buffer
 	bytes    int64
 	bursts   int64
-	last     time.Time // when something was received
+	last     time.Time // time of the last input from the program
 	draws    bool
-	partial  []byte // a character that has not come whole
+	partial  []byte // an incomplete character
 	answer   func(received []byte) string
-	mute     bool       // the terminal does not read
-	resumed  *sync.Cond // something was received, or the terminal reads again
+	mute     bool       // the terminal is not reading
+	resumed  *sync.Cond // output arrived, or the terminal reads again
 }
 
-// Open makes a terminal of that size in cells. Where the system has none the test
-// is skipped.
+// Open creates a terminal of that size in cells. The test is skipped if the system has no
+// pseudo-terminals.
 func Open(t testing.TB, width, height int) *Terminal {
 	t.Helper()
 	return open(t, width, height, true, nil)
 }
 
-// OpenAnswering is a terminal whose program's questions answer answers, which is
-// given what was received, in the pieces in which it came.
+// OpenAnswering returns a terminal whose answers come from answer, which is given the received
+// output in the pieces in which it arrives.
 func OpenAnswering(t testing.TB, width, height int, answer func(received []byte) string) *Terminal {
 	t.Helper()
 	return open(t, width, height, true, answer)
 }
 
-// OpenDrain is a terminal that reads and draws nothing, as one elsewhere costs this
-// machine nothing. It answers no questions either.
+// OpenDrain returns a terminal that reads but draws nothing, so that it costs as little as one
+// on another machine. It does not answer queries.
 func OpenDrain(t testing.TB, width, height int) *Terminal {
 	t.Helper()
 	return open(t, width, height, false, nil)
@@ -100,10 +99,10 @@ func open(t testing.TB, width, height int, draws bool, answer func([]byte) strin
 	return x
 }
 
-// hush ends the emulator's answers.
+// hush stops the emulator's answers.
 func (x *Terminal) hush() { _ = x.emulator.InputPipe().(io.Closer).Close() }
 
-// Close takes the terminal away. What runs on it must have ended.
+// Close closes the terminal. Programs on it must have ended.
 func (x *Terminal) Close() {
 	_, _ = x.tty.Close(), x.pty.Close()
 	x.hush()
@@ -149,8 +148,8 @@ func (x *Terminal) listen() {
 	}
 }
 
-// draw hands the emulator whole characters, with their marks: it keeps none of one
-// for what it is written next.
+// draw passes the emulator only whole characters with their marks, because it does not combine
+// them across writes.
 func (x *Terminal) draw(p []byte) {
 	p = append(x.partial, p...)
 	whole := wholeCharacters(p)
@@ -158,8 +157,8 @@ func (x *Terminal) draw(p []byte) {
 	x.partial = append([]byte(nil), p[whole:]...)
 }
 
-// wholeCharacters is how much of p ends with a whole character: a picture's place
-// is one with two marks.
+// wholeCharacters returns the length of the prefix of p that ends with a whole character; a
+// picture's placeholder is a character with two marks.
 func wholeCharacters(p []byte) int {
 	if at := bytes.LastIndex(p, []byte(string(kitty.Placeholder))); at >= 0 && len(p)-at < 12 {
 		if utf8.RuneCount(p[at:]) < 3 || !utf8.Valid(p[at:]) {
@@ -177,11 +176,11 @@ func wholeCharacters(p []byte) int {
 	return len(p)
 }
 
-// TTY is the program's end of the terminal.
+// TTY returns the program's end of the terminal.
 func (x *Terminal) TTY() *os.File { return x.tty }
 
-// Start starts a command on the terminal, which becomes its controlling one, as
-// after a login. It is killed when the test ends.
+// Start starts a command with the terminal as its controlling terminal, as after a login. The
+// command is killed when the test ends.
 func (x *Terminal) Start(cmd *exec.Cmd) {
 	x.t.Helper()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = x.tty, x.tty, x.tty
@@ -194,14 +193,14 @@ func (x *Terminal) Start(cmd *exec.Cmd) {
 	x.t.Cleanup(func() { _ = cmd.Process.Kill() })
 }
 
-// keyBytes are the keys that have names, as a terminal sends them.
+// keyBytes holds the bytes that a terminal sends for named keys.
 var keyBytes = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "shift+tab": "\x1b[Z", "space": " ", "backspace": "\x7f",
 	"up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C", "left": "\x1b[D", "home": "\x1b[H", "end": "\x1b[F",
 	"pgup": "\x1b[5~", "pgdown": "\x1b[6~",
 }
 
-// Press presses keys, each by its name ("a", "enter", "ctrl+z") or as text.
+// Press presses keys, each given by name ("a", "enter", "ctrl+z") or as text.
 func (x *Terminal) Press(keys ...string) {
 	x.t.Helper()
 	for _, k := range keys {
@@ -214,7 +213,7 @@ func (x *Terminal) Press(keys ...string) {
 			x.t.Fatal(err)
 		}
 		if k == "\x1b" {
-			time.Sleep(4 * burstGap) // else it is the Alt of the key after it
+			time.Sleep(4 * burstGap) // otherwise it would be read as Alt with the next key
 		}
 	}
 }
@@ -228,7 +227,7 @@ func (x *Terminal) Resize(width, height int) {
 	x.setSize(width, height)
 }
 
-// Freeze stops the terminal from reading, or lets it go on.
+// Freeze stops the terminal from reading, or lets it continue.
 func (x *Terminal) Freeze(on bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -236,29 +235,29 @@ func (x *Terminal) Freeze(on bool) {
 	x.resumed.Broadcast()
 }
 
-// Text is what the screen shows.
+// Text returns the text on the screen.
 func (x *Terminal) Text() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.emulator.String()
 }
 
-// Look lets look see the emulator, which stands still meanwhile.
+// Look calls look with the emulator, which is locked meanwhile.
 func (x *Terminal) Look(look func(screen *vt.Emulator)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	look(x.emulator)
 }
 
-// Alternate says whether the alternate screen is shown.
+// Alternate reports whether the alternate screen is shown.
 func (x *Terminal) Alternate() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.emulator.IsAltScreen()
 }
 
-// Restored waits until the normal screen is shown, with its cursor, and the terminal has
-// the modes that it was opened with.
+// Restored waits until the normal screen with its cursor is shown and the terminal has the modes
+// it was opened with.
 func (x *Terminal) Restored() {
 	x.t.Helper()
 	x.until("the normal screen", func(string) bool { return !x.Alternate() })
@@ -272,14 +271,14 @@ func (x *Terminal) Restored() {
 	})
 }
 
-// Received is all that the program sent.
+// Received returns all output of the program.
 func (x *Terminal) Received() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.received.String()
 }
 
-// Traffic is how many bytes were received, in how many bursts: a burst is a frame.
+// Traffic returns the number of bytes received and the number of bursts; a burst is a frame.
 func (x *Terminal) Traffic() (bytes, bursts int64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -304,8 +303,8 @@ func (x *Terminal) See(texts ...string) {
 	}
 }
 
-// When is how long it takes from now until the screen shows a text, or no longer
-// shows it, told when the bytes that do so have been received.
+// When returns how long it takes until the screen shows a text, or no longer shows it, measured
+// when the bytes that cause it have been received.
 func (x *Terminal) When(text string, shown bool) time.Duration {
 	x.t.Helper()
 	began := time.Now()
@@ -330,8 +329,8 @@ func (x *Terminal) Gone(texts ...string) {
 	}
 }
 
-// Idle waits until the program has had time to answer the keys: nothing is sent
-// any more, or two frames were.
+// Idle waits until the program has had time to answer the keys: until it sends nothing more, or
+// has sent two frames.
 func (x *Terminal) Idle() {
 	x.t.Helper()
 	_, from := x.Traffic()
@@ -346,13 +345,13 @@ func (x *Terminal) Idle() {
 	x.t.Fatal("the program neither stood still nor drew")
 }
 
-// Save draws the screen to a PNG file, on a dark ground, with notes in the file.
+// Save writes the screen to a PNG file on a dark background, with notes in the file.
 func (x *Terminal) Save(path string, notes ...screenshot.Note) {
 	x.t.Helper()
 	x.SaveOn(path, screenshot.Dark, notes...)
 }
 
-// SaveOn is Save on another ground.
+// SaveOn is Save with another background.
 func (x *Terminal) SaveOn(path string, g screenshot.Ground, notes ...screenshot.Note) {
 	x.t.Helper()
 	var b bytes.Buffer

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Stuck is a terminal that stops reading until it is freed.
+// Stuck is a terminal that does not read until it is freed.
 type Stuck struct {
 	mu    sync.Mutex
 	freed chan struct{}
 	buf   bytes.Buffer
 }
 
-// NewStuck is a terminal that does not read.
+// NewStuck returns a terminal that does not read.
 func NewStuck() *Stuck { return &Stuck{freed: make(chan struct{})} }
 
-// Free lets the terminal read, from the first byte on.
+// Free lets the terminal read from the first byte.
 func (s *Stuck) Free() { close(s.freed) }
 
 // Write waits until the terminal is freed.
@@ -30,14 +30,14 @@ func (s *Stuck) Write(p []byte) (int, error) {
 	return s.buf.Write(p)
 }
 
-// Text is what the terminal has read.
+// Text returns what the terminal has read.
 func (s *Stuck) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.buf.String()
 }
 
-// Eventually waits for a condition, and fails the test when it does not come.
+// Eventually waits for a condition, and fails the test if it is not met in time.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {

@@ -21,10 +21,10 @@ const (
 	firstChunk    = 4 + 13 // IHDR, which comes first: type and data
 )
 
-// errNoPNG refuses a file.
+// errNoPNG rejects a file that is not a PNG or is truncated.
 var errNoPNG = errors.New("not a whole PNG file")
 
-// annotate writes a PNG with notes behind its first chunk.
+// annotate writes a PNG with notes after its first chunk.
 func annotate(w io.Writer, png []byte, notes []Note) error {
 	const end = signatureSize + 4 + firstChunk + checksumSize
 	parts := [][]byte{png[:end]}
@@ -39,7 +39,7 @@ func annotate(w io.Writer, png []byte, notes []Note) error {
 	return nil
 }
 
-// chunk is the note as a tEXt chunk.
+// chunk encodes the note as a tEXt chunk.
 func (n Note) chunk() []byte {
 	body := "tEXt" + n.Keyword + "\x00" + n.Text
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)-4))
@@ -47,8 +47,8 @@ func (n Note) chunk() []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE([]byte(body)))
 }
 
-// Notes returns the notes of a PNG file, in their order. The error says that the
-// file is no PNG, or not a whole one.
+// Notes returns the notes of a PNG file in order, or an error if the file is not a PNG or is
+// truncated.
 func Notes(png []byte) ([]Note, error) {
 	if len(png) < signatureSize || !bytes.HasPrefix(png, []byte("\x89PNG\r\n\x1a\n")) {
 		return nil, errNoPNG

@@ -1,6 +1,6 @@
-// Package screenshot draws a screen of terminal cells as a picture, without a
-// terminal: text in Go Mono, and lines, blocks and braille as shapes that join
-// across cells. It serves the documentation and the tests.
+// Package screenshot draws a screen of terminal cells as a picture without a terminal: text in
+// Go Mono, and lines, blocks and braille as shapes that join across cells. It is used by the
+// documentation and the tests.
 package screenshot
 
 import (
@@ -22,7 +22,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// Cells is a screen: ultraviolet's buffers are, and x/vt's emulators.
+// Cells is a screen, such as a buffer of ultraviolet or an emulator of x/vt.
 type Cells interface {
 	Bounds() uv.Rectangle
 	CellAt(x, y int) *uv.Cell
@@ -36,7 +36,7 @@ const (
 	margin                = 12
 )
 
-// The colours of a terminal that nothing was told.
+// The colours of an unconfigured terminal.
 var (
 	darkGround  = color.RGBA{0x14, 0x16, 0x1b, 0xff}
 	lightGround = color.RGBA{0xfa, 0xfa, 0xf7, 0xff}
@@ -44,7 +44,7 @@ var (
 	lightText   = color.RGBA{0x26, 0x28, 0x2c, 0xff}
 )
 
-// Ground is the terminal's default colours.
+// Ground holds the terminal's default colours.
 type Ground struct{ text, back color.RGBA }
 
 // The grounds.
@@ -53,9 +53,8 @@ var (
 	Light = Ground{lightText, lightGround}
 )
 
-// PNG draws the cells and writes them as a PNG of 10x20 pixels a cell, with a
-// palette where the picture has no more than 256 colours. The notes stand in the
-// file as text (see Notes).
+// PNG writes the cells as a PNG of 10x20 pixels per cell, with a palette if there are at most
+// 256 colours. The notes are stored in the file as text (see Notes).
 func PNG(w io.Writer, cells Cells, g Ground, notes ...Note) error {
 	drawn, err := Draw(cells, g)
 	if err != nil {
@@ -73,7 +72,7 @@ func PNG(w io.Writer, cells Cells, g Ground, notes ...Note) error {
 	return annotate(w, encoded.Bytes(), notes)
 }
 
-// Draw is the picture of the cells.
+// Draw draws the cells.
 func Draw(cells Cells, g Ground) (*image.RGBA, error) {
 	p := painter{ground: g}
 	var err error
@@ -96,8 +95,8 @@ func Draw(cells Cells, g Ground) (*image.RGBA, error) {
 	return p.img, nil
 }
 
-// paletted is the same picture with a palette of its colours, in the order in which
-// they come; nil where there are more than 256.
+// paletted converts a picture to one with a palette of its colours, in order of occurrence; nil
+// if there are more than 256.
 func paletted(img *image.RGBA) *image.Paletted {
 	index := make(map[color.RGBA]uint8)
 	p := image.NewPaletted(img.Rect, nil)
@@ -119,7 +118,7 @@ func paletted(img *image.RGBA) *image.Paletted {
 	return p
 }
 
-// Draws says whether a character has a shape or is in the font.
+// Draws reports whether a character has a shape or a glyph in the font.
 func Draws(r rune) (bool, error) {
 	if r == ' ' || shapeOf(r) != nil {
 		return true, nil
@@ -195,11 +194,11 @@ func (p *painter) glyph(x, y int, f font.Face, r rune, ink color.RGBA) {
 	}
 }
 
-// edgeSteps is how many shades an edge has between its ground and its ink: as many
-// as the eye asks for, so that a palette holds a whole screen.
+// edgeSteps is the number of shades at an edge between background and ink: enough for the eye,
+// yet few enough for one palette per screen.
 const edgeSteps = 6
 
-// ink covers a share of a pixel.
+// ink covers a fraction of a pixel with ink.
 func (p *painter) ink(x, y int, ink color.RGBA, share float64) {
 	steps := math.Round(share * edgeSteps)
 	if steps > 0 {
@@ -207,7 +206,7 @@ func (p *painter) ink(x, y int, ink color.RGBA, share float64) {
 	}
 }
 
-// shape fills a shape with 4x4 samples a pixel.
+// shape fills a shape, with 4x4 samples per pixel.
 func (p *painter) shape(x, y int, inside shape, ink color.RGBA) {
 	const n = 4
 	for j := range cellHeight {
@@ -230,7 +229,7 @@ func rgba(c color.Color) color.RGBA {
 	return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 0xff}
 }
 
-// mix is share of a and the rest of b.
+// mix blends a and b, with the given share of a.
 func mix(a, b color.RGBA, share float64) color.RGBA {
 	m := func(a, b uint8) uint8 { return uint8(float64(a)*share + float64(b)*(1-share) + 0.5) }
 	return color.RGBA{m(a.R, b.R), m(a.G, b.G), m(a.B, b.B), 0xff}

@@ -41,7 +41,7 @@ func TestNotesStandInTheFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := png.Decode(bytes.NewReader(noted.Bytes())); err != nil { // it checks the chunks' sums
+	if _, err := png.Decode(bytes.NewReader(noted.Bytes())); err != nil { // checks the checksums of the chunks
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -82,7 +82,7 @@ func TestColorsAndBlocks(t *testing.T) {
 	}
 }
 
-// Lines meet at the edges of cells.
+// Lines join at the edges of cells.
 func TestFramesJoin(t *testing.T) {
 	img, err := Draw(screenOf("╭─╮\n│ │\n╰─╯", 3, 3), Dark)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestSameScreenSamePicture(t *testing.T) {
 	}
 }
 
-// A screen of many colours keeps a palette.
+// A screen with many colours still gets a palette.
 func TestAScreenHasAPalette(t *testing.T) {
 	var text strings.Builder
 	for i := 16; i < 46; i++ {

@@ -2,10 +2,10 @@ package screenshot
 
 import "math"
 
-// shape says whether a point of a cell, in pixels from its upper left, is ink.
+// shape reports whether a point of a cell, in pixels from its upper left, is ink.
 type shape func(x, y float64) bool
 
-// Middle of a cell, and half the width of a line.
+// Centre of a cell, and half the width of a line.
 const (
 	midX, midY = cellWidth / 2.0, cellHeight / 2.0
 	half       = 0.7
@@ -30,13 +30,13 @@ func either(a ...shape) shape {
 	}
 }
 
-// box is the part of the cell between two corners.
+// box returns the rectangle between two corners.
 func box(x0, y0, x1, y1 float64) shape {
 	return func(x, y float64) bool { return x >= x0 && x <= x1 && y >= y0 && y <= y1 }
 }
 
-// arc is a quarter of a circle that joins a horizontal and a vertical line; the
-// signs say to which side they go.
+// arc returns a quarter of a circle that joins a horizontal and a vertical line; right and below
+// are the directions of these lines.
 func arc(right, below bool) shape {
 	const r = midX
 	sx, sy := 1.0, 1.0
@@ -47,7 +47,7 @@ func arc(right, below bool) shape {
 		sy = -1
 	}
 	return func(x, y float64) bool {
-		x, y = (x-midX)*sx, (y-midY)*sy // lines go to +x and +y
+		x, y = (x-midX)*sx, (y-midY)*sy // the lines run to +x and +y
 		if x > r-half && math.Abs(y) < half || y > r-half && math.Abs(x) < half {
 			return x >= -half && y >= -half
 		}
@@ -62,7 +62,7 @@ func disc(cx, cy, r0, r1 float64) shape {
 	}
 }
 
-// stroke is a straight line between two points.
+// stroke returns a straight line between two points.
 func stroke(x0, y0, x1, y1 float64) shape {
 	return func(x, y float64) bool {
 		dx, dy := x1-x0, y1-y0
@@ -92,7 +92,7 @@ var shapes = map[rune]shape{
 	'▴': func(x, y float64) bool { return y < 8 && y > 1 && math.Abs(x-midX) < (y-1)*0.6 },
 }
 
-// shapeOf is the shape of a rune that is drawn as one, or nil.
+// shapeOf returns the shape of a rune drawn as a shape, or nil.
 func shapeOf(r rune) shape {
 	switch {
 	case r > 0x2800 && r <= 0x28ff:
@@ -106,7 +106,7 @@ func shapeOf(r rune) shape {
 	return shapes[r]
 }
 
-// braille is the pattern's dots, 2 across and 4 down.
+// braille returns the dots of a pattern, 2 across and 4 down.
 func braille(pattern uint8) shape {
 	bits := [4][2]uint{{0, 3}, {1, 4}, {2, 5}, {6, 7}}
 	return func(x, y float64) bool {

@@ -2,10 +2,11 @@ package terminal
 
 import "time"
 
-// This file waits for the foreground: in the background of its shell the system stops
-// whoever reads the terminal or sets its modes.
+// This file waits for the foreground: the system stops a process that reads the terminal or sets
+// its modes from the background of its shell.
 
-// foregroundPeriod is how often a program in the background looks where it is.
+// foregroundPeriod is the interval at which a background process checks whether it is in the
+// foreground.
 const foregroundPeriod = 200 * time.Millisecond
 
 // AwaitForeground waits until the process is in the foreground of the terminal fd, or

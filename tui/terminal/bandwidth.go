@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Bandwidth says how much of the line to the terminal the screen may take.
+// Bandwidth is the share of the line to the terminal that the screen may use.
 type Bandwidth uint8
 
 // The bandwidths.
 const (
-	// AutoBandwidth shows data ten times a second within a budget, and does as
-	// LowBandwidth while the terminal falls behind.
+	// AutoBandwidth shows data ten times a second within a budget, and behaves like LowBandwidth
+	// while the terminal falls behind.
 	AutoBandwidth Bandwidth = iota
-	// LowBandwidth shows data at most once a second, within 1.7 KB/s.
+	// LowBandwidth shows data at most once a second, with at most 1.7 KB/s.
 	LowBandwidth
-	// FullBandwidth shows data ten times a second, whatever it takes.
+	// FullBandwidth shows data ten times a second, without a limit.
 	FullBandwidth
 	numBandwidths
 )
 
 var bandwidthNames = [numBandwidths]string{"auto", "low", "full"}
 
-// String is the bandwidth's name on the command line.
+// String returns the bandwidth's name on the command line.
 func (b Bandwidth) String() string { return bandwidthNames[b] }
 
-// ParseBandwidth is the bandwidth of that name.
+// ParseBandwidth returns the bandwidth with that name.
 func ParseBandwidth(name string) (Bandwidth, error) {
 	for b, n := range bandwidthNames {
 		if n == name {
@@ -36,20 +36,20 @@ func ParseBandwidth(name string) (Bandwidth, error) {
 	return 0, fmt.Errorf("%q: must be one of %s", name, strings.Join(bandwidthNames[:], ", "))
 }
 
-// Next is the bandwidth after b, and the first after the last.
+// Next returns the bandwidth after b, wrapping around after the last.
 func (b Bandwidth) Next() Bandwidth { return (b + 1) % numBandwidths }
 
-// Budget is what b allows.
+// Budget returns the budget of b.
 func (b Bandwidth) Budget() Budget { return budgets[b] }
 
-// Budget is what a bandwidth allows.
+// Budget limits the output of a bandwidth.
 type Budget struct {
-	Period   time.Duration // the shortest between two frames of data
-	Limit    float64       // bytes per second of all that is sent; 0 is none
-	Pictures float64       // of these, bytes per second of pictures
+	Period   time.Duration // minimum time between two frames of data
+	Limit    float64       // limit of all output in bytes per second; 0 is no limit
+	Pictures float64       // share of Limit for pictures, in bytes per second
 }
 
-// FramePeriod is the shortest time between two frames of data.
+// FramePeriod is the minimum time between two frames of data.
 const FramePeriod = 100 * time.Millisecond
 
 var budgets = [numBandwidths]Budget{
@@ -58,32 +58,31 @@ var budgets = [numBandwidths]Budget{
 	FullBandwidth: {FramePeriod, 0, 256_000},
 }
 
-// slowMemory is how long AutoBandwidth does as LowBandwidth after the terminal
-// fell behind.
+// slowMemory is how long AutoBandwidth behaves like LowBandwidth after the terminal fell behind.
 const slowMemory = 10 * time.Second
 
-// Pacer decides when data may be drawn. What the user does is drawn at once; it
-// is paid for by the data after it.
+// Pacer decides when data may be drawn. Responses to the user are drawn at once and charged to
+// the data that follows.
 type Pacer struct {
 	chosen Bandwidth
-	slow   time.Time // when the terminal last was found behind for long
-	missed int       // frames in a row that a terminal behind did not get
+	slow   time.Time // when the terminal was last behind for several frames
+	missed int       // consecutive frames not sent to a terminal that was behind
 
-	tokens float64 // bytes that may be sent now; below 0 they are owed
+	tokens float64 // bytes that may be sent now; a debt if negative
 	at     time.Time
-	bytes  int64 // sent until at
+	bytes  int64 // sent up to at
 }
 
-// NewPacer is a pacer within the budget of a bandwidth.
+// NewPacer returns a pacer for the budget of a bandwidth.
 func NewPacer(chosen Bandwidth) Pacer { return Pacer{chosen: chosen} }
 
-// Chosen is the bandwidth that was asked for.
+// Chosen returns the requested bandwidth.
 func (p *Pacer) Chosen() Bandwidth { return p.chosen }
 
-// Choose begins anew with another bandwidth.
+// Choose restarts the pacer with another bandwidth.
 func (p *Pacer) Choose(b Bandwidth) { *p = Pacer{chosen: b, at: p.at, bytes: p.bytes} }
 
-// InForce is the bandwidth that counts now.
+// InForce returns the bandwidth in force.
 func (p *Pacer) InForce(now time.Time) Bandwidth {
 	if p.chosen == AutoBandwidth && !p.slow.IsZero() && now.Sub(p.slow) < slowMemory {
 		return LowBandwidth
@@ -91,23 +90,22 @@ func (p *Pacer) InForce(now time.Time) Bandwidth {
 	return p.chosen
 }
 
-// Budget is what the bandwidth in force allows.
+// Budget returns the budget of the bandwidth in force.
 func (p *Pacer) Budget(now time.Time) Budget { return budgets[p.InForce(now)] }
 
-// patientFrames is how many frames in a row a terminal may miss before it counts
-// as slow: half a second of data.
+// patientFrames is the number of consecutive frames that a terminal may miss before it counts as
+// slow: half a second of data.
 const patientFrames = 5
 
-// Behind notes that the terminal has not taken what was sent.
+// Behind records that the terminal has not taken the output so far.
 func (p *Pacer) Behind(now time.Time) {
 	if p.missed++; p.missed >= patientFrames {
 		p.slow = now
 	}
 }
 
-// Allows says whether data may be drawn, sent being all that was sent so far.
-// What was sent is taken from a bucket that fills at the limit's rate and holds
-// one second of it.
+// Allows reports whether data may be drawn; sent is the total number of bytes sent so far. These
+// bytes are taken from a bucket that fills at the limit's rate and holds one second of it.
 func (p *Pacer) Allows(now time.Time, sent int64) bool {
 	p.missed = 0
 	limit := p.Budget(now).Limit

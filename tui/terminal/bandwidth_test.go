@@ -37,7 +37,7 @@ func TestABurstOfKeysIsPaidByDataAndNotForever(t *testing.T) {
 	p := Pacer{chosen: LowBandwidth}
 	at := time.Unix(1000, 0)
 	p.Allows(at, 0)
-	sent := int64(1e6) // repaints that the user asked for
+	sent := int64(1e6) // repaints requested by the user
 	for i := range 10 {
 		at = at.Add(time.Second)
 		if p.Allows(at, sent) {

@@ -2,31 +2,31 @@ package terminal
 
 import "time"
 
-// Budgets of pictures, in bytes per second: as far as nobody says otherwise, and for
-// a slow line, which has braille, and seldom.
+// Budgets of pictures, in bytes per second: the default, and one for slow lines, which is enough
+// for occasional braille pictures.
 const (
 	PictureBudget    = 24 << 10
 	LowPictureBudget = 1 << 10
 )
 
-// lowBudget is the budget up to which pictures are drawn the cheapest way.
+// lowBudget is the largest budget at which pictures are drawn in the cheapest way.
 const lowBudget = 4 << 10
 
-// Bucket is a bucket of bytes that fills at a rate: what pictures may cost. It
-// holds what one second brings. What must be drawn at once, because a pane has
-// another size or the run stands still, overdraws it by what two bring at most.
+// Bucket is a byte budget for pictures that fills at a constant rate and holds one second of it.
+// What must be drawn at once, because a pane was resized or the run is paused or over, may
+// overdraw it by up to two seconds.
 type Bucket struct {
-	rate  float64 // bytes per second; 0 is without a bound
+	rate  float64 // bytes per second; 0 is no limit
 	level float64
 	at    time.Time
 }
 
-// NewBucket is a full bucket; a rate of 0 is without a bound.
+// NewBucket returns a full bucket; a rate of 0 is no limit.
 func NewBucket(rate int, now time.Time) Bucket {
 	return Bucket{rate: float64(rate), level: float64(rate), at: now}
 }
 
-// Fill adds what the time since the last Fill brings.
+// Fill adds the bytes for the time since the last Fill.
 func (b *Bucket) Fill(now time.Time) {
 	if span := now.Sub(b.at).Seconds(); span > 0 {
 		b.level = min(b.level+span*b.rate, b.rate)
@@ -34,24 +34,24 @@ func (b *Bucket) Fill(now time.Time) {
 	b.at = now
 }
 
-// Allows says whether so many bytes are in the bucket.
+// Allows reports whether the bucket holds n bytes.
 func (b *Bucket) Allows(n int) bool { return b.rate <= 0 || float64(n) <= b.level }
 
-// Full says that waiting brings no more bytes.
+// Full reports whether the bucket is full, so that waiting gains nothing.
 func (b *Bucket) Full() bool { return b.level >= b.rate }
 
-// Spend takes so many bytes out.
+// Spend takes n bytes out of the bucket.
 func (b *Bucket) Spend(n int) {
 	if b.rate > 0 {
 		b.level = max(b.level-float64(n), -2*b.rate)
 	}
 }
 
-// Low says whether pictures are to be drawn the cheapest way.
+// Low reports whether pictures must be drawn in the cheapest way.
 func (b *Bucket) Low() bool { return b.rate > 0 && b.rate <= lowBudget }
 
-// Rate is what comes in, in bytes per second; 0 is without a bound.
+// Rate returns the fill rate in bytes per second; 0 is no limit.
 func (b *Bucket) Rate() float64 { return b.rate }
 
-// Level is how many bytes are in the bucket; below 0 they are owed.
+// Level returns the bytes in the bucket; a negative level is a debt.
 func (b *Bucket) Level() float64 { return b.level }

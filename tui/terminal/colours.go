@@ -7,25 +7,25 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// Colours says how the screen is coloured.
+// Colours selects the colours of the screen.
 type Colours uint8
 
-// The colours. Hues are the same in all: Okabe and Ito's, which readers with any
-// of the common colour deficiencies can tell apart.
+// The colours. All use the hues of Okabe and Ito, which readers with any of the common colour
+// deficiencies can distinguish.
 const (
-	AutoColours  Colours = iota // by the terminal's own answers
-	DarkColours                 // for a dark ground
-	LightColours                // for a light ground
+	AutoColours  Colours = iota // by the terminal's answers
+	DarkColours                 // for a dark background
+	LightColours                // for a light background
 	NoColours                   // bold and faint only
 	numColours
 )
 
 var coloursNames = [numColours]string{"auto", "dark", "light", "mono"}
 
-// String is the colours' name on the command line.
+// String returns the name on the command line.
 func (c Colours) String() string { return coloursNames[c] }
 
-// ParseColours is the colours of that name.
+// ParseColours returns the colours with that name.
 func ParseColours(name string) (Colours, error) {
 	for c, n := range coloursNames {
 		if n == name {
@@ -35,16 +35,16 @@ func ParseColours(name string) (Colours, error) {
 	return 0, fmt.Errorf("%q: must be one of %s", name, strings.Join(coloursNames[:], ", "))
 }
 
-// Next is the colours after c, and the first after the last.
+// Next returns the colours after c, wrapping around after the last.
 func (c Colours) Next() Colours { return (c + 1) % numColours }
 
-// Ground is what the terminal said about its colours.
+// Ground holds the terminal's answers about its colours.
 type Ground struct {
 	Profile colorprofile.Profile
 	Dark    bool
 }
 
-// As is the ground as the chosen colours want it.
+// As returns the ground adjusted to the chosen colours.
 func (g Ground) As(c Colours) Ground {
 	switch c {
 	case DarkColours:
@@ -57,8 +57,8 @@ func (g Ground) As(c Colours) Ground {
 	return g
 }
 
-// MeansTrueColour says whether a capability that the terminal claims is that of 24-bit
-// colours: the name that terminfo has for them, perhaps with a value.
+// MeansTrueColour reports whether a capability claimed by the terminal is 24-bit colour: a
+// terminfo name for it, possibly with a value.
 func MeansTrueColour(capability string) bool {
 	name, _, _ := strings.Cut(capability, "=")
 	return name == "RGB" || name == "Tc"

@@ -12,32 +12,32 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// Streams are what a screen reads and writes, and what its environment says of them.
+// Streams are the input, output and environment of a screen.
 type Streams struct {
 	Input   io.Reader
 	Output  io.Writer
 	Environ []string
-	// NoColor asks for a screen without colours.
+	// NoColor requests a screen without colours.
 	NoColor bool
-	// Size is that of an output that is no terminal, in columns and rows.
+	// Size is the size of an output that is not a terminal, in columns and rows.
 	Size [2]int
 }
 
-// Console is the terminal of a screen: the modes and the keys of its input, the size of
-// its output. Either may be something else, in tests.
+// Console is the terminal of a screen: the modes and keys of its input, and the size of its
+// output. In tests, either may be something other than a terminal.
 type Console struct {
 	streams Streams
 	input   io.Reader // for Bubble Tea
-	tty     *tty      // nil where the input is no terminal
-	keys    *keyboard // nil there, too
-	output  *os.File  // nil where the output is no terminal
-	fresh   *os.File  // output by a description of its own, nil where there is none
+	tty     *tty      // nil if the input is not a terminal
+	keys    *keyboard // nil if tty is
+	output  *os.File  // nil if the output is not a terminal
+	fresh   *os.File  // output reopened with its own file description, or nil
 	resized chan os.Signal
 	done    <-chan struct{} // closed when the screen's program ends
 }
 
-// Open prepares a terminal for a screen without changing it. Ctrl+c is carried out by
-// interrupt; done is closed when the screen's program ends.
+// Open prepares a terminal for a screen without changing it. Ctrl+c calls interrupt; done is
+// closed when the screen's program ends.
 func Open(s Streams, interrupt func(), done <-chan struct{}) (*Console, error) {
 	c := &Console{streams: s, input: s.Input, tty: holdTTY(s.Input), resized: make(chan os.Signal, 1), done: done}
 	if c.tty != nil {
@@ -56,7 +56,7 @@ func Open(s Streams, interrupt func(), done <-chan struct{}) (*Console, error) {
 	return c, nil
 }
 
-// Writer is where the screen is written, by an Output.
+// Writer returns the writer for the screen, used by an Output.
 func (c *Console) Writer() io.Writer {
 	if c.fresh != nil {
 		return c.fresh
@@ -64,7 +64,7 @@ func (c *Console) Writer() io.Writer {
 	return c.streams.Output
 }
 
-// Take makes the terminal the screen's.
+// Take switches the terminal to the modes of the screen.
 func (c *Console) Take() error {
 	if c.tty == nil {
 		return nil
@@ -81,10 +81,10 @@ func (c *Console) Take() error {
 	return nil
 }
 
-// Restore brings the modes back that the terminal had before Take.
+// Restore restores the modes that the terminal had before Take.
 func (c *Console) Restore() { c.tty.restore() }
 
-// GiveBack makes the terminal the shell's.
+// GiveBack returns the terminal to the shell.
 func (c *Console) GiveBack() {
 	if c.tty != nil {
 		c.keys.stop()
@@ -92,7 +92,7 @@ func (c *Console) GiveBack() {
 	}
 }
 
-// Close forgets the terminal, once nothing reads or writes it any more.
+// Close releases the terminal once it is no longer read or written.
 func (c *Console) Close() {
 	if c.keys != nil {
 		_ = c.keys.Close()
@@ -102,11 +102,11 @@ func (c *Console) Close() {
 	}
 }
 
-// DrainLimit is how long a slow terminal may take for what restores it.
+// DrainLimit is the time allowed for a slow terminal to take the restoring sequences.
 const DrainLimit = 500 * time.Millisecond
 
-// Surrender brings the normal screen back while the screen's program goes on, and
-// reports whether the terminal took everything.
+// Surrender restores the normal screen while the screen's program is still running, and reports
+// whether the terminal took everything.
 func (c *Console) Surrender(out *Output) (reads bool) {
 	out.Seize()
 	out.Last(cutOff + NormalScreen)
@@ -117,18 +117,18 @@ func (c *Console) Surrender(out *Output) (reads bool) {
 	return reads
 }
 
-// Rescue leaves the normal screen and text to a terminal that did not take everything
-// before out was closed.
+// Rescue leaves the normal screen and text for a terminal that did not take everything before
+// out was closed.
 func (c *Console) Rescue(out *Output, text string) {
 	if c.output != nil {
 		out.rescue(cutOff+NormalScreen+text, func() { flushOutput(c.output) })
 	}
 }
 
-// FlushInput throws away what the terminal has sent and nobody has read.
+// FlushInput discards unread input of the terminal.
 func (c *Console) FlushInput() { flushInput(c.streams.Input) }
 
-// Options tell Bubble Tea about the terminal, on which it writes to out.
+// Options configures Bubble Tea for the terminal, with out as its output.
 func (c *Console) Options(out *Output) []tea.ProgramOption {
 	options := []tea.ProgramOption{
 		tea.WithInput(c.input), tea.WithOutput(screenOutput(out, c.output)), tea.WithEnvironment(c.streams.Environ),
@@ -148,7 +148,7 @@ func (c *Console) Options(out *Output) []tea.ProgramOption {
 	return options
 }
 
-// WatchSize tells the program about new sizes of the terminal until it ends.
+// WatchSize sends the program the new sizes of the terminal until it ends.
 func (c *Console) WatchSize(send func(tea.Msg)) {
 	if c.output == nil {
 		return
@@ -166,13 +166,13 @@ func (c *Console) WatchSize(send func(tea.Msg)) {
 	}
 }
 
-// NormalScreen undoes what Bubble Tea may have switched on, where it does not
-// do so itself. It ends a frame that was cut off, and may come twice.
+// NormalScreen undoes the modes that Bubble Tea may have set, for ends at which it does not do
+// so itself. It terminates a partial frame, and may be sent twice.
 const NormalScreen = ansi.ResetModeSynchronizedOutput + ansi.ResetStyle +
 	ansi.ResetModifyOtherKeys + "\x1b[<1u" + // pops the keyboard's mode of this screen
 	ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr +
 	ansi.ResetModeFocusEvent + ansi.ResetModeBracketedPaste + ansi.ResetModeUnicodeCore +
 	ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable
 
-// cutOff ends a sequence that the terminal received in part, a string as well.
+// cutOff terminates a partially received sequence, including a string.
 const cutOff = "\x18\x1b\\"

@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deaths are the signals that end the process from outside and would leave the screen:
-// those upon which the Go runtime prints every goroutine, and the end of the processor
-// time that the process may take, which the runtime ignores until the system kills it.
-// The runtime itself still answers faults of the program's own.
+// deaths returns the signals that end the process from outside without restoring the screen:
+// those for which the Go runtime prints all goroutines, and SIGXCPU, which the runtime ignores
+// until the system kills the process. The runtime still handles faults of the program itself.
 func deaths() []os.Signal {
 	all := []os.Signal{
 		unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSYS, unix.SIGXCPU,
@@ -27,11 +26,12 @@ func deaths() []os.Signal {
 	return all
 }
 
-// dumpLimit is how long the runtime may take to print what it knows.
+// dumpLimit is the time allowed for the runtime to print its dump.
 const dumpLimit = 10 * time.Second
 
-// OnDeath lets the process die of a signal as without it, but not before before, which
-// reports whether the terminal reads what the runtime prints. The result ends that.
+// OnDeath calls before when a fatal signal arrives, and then lets the process die of it as
+// usual. before reports whether the terminal reads the runtime's dump. release ends the
+// handling.
 func OnDeath(before func() (reads bool)) (release func()) {
 	caught, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(caught, deaths()...)

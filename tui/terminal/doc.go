@@ -1,6 +1,6 @@
-// Package terminal is what the screen says to its terminal and hears from it, whatever
-// the screen shows: a writer that never blocks (Output) and sends the cells that differ
-// (Wire), how many bytes that may take (Pacer, Bucket), pictures by Kitty's protocol
-// (Graphics), keys as they come in and the modes that every end gives back (Console),
-// and what others print beside the screen (Stray).
+// Package terminal communicates with the terminal, independently of the contents of the screen:
+// a writer that never blocks (Output) and sends only changed cells (Wire), limits on the bytes
+// sent (Pacer, Bucket), pictures in Kitty's protocol (Graphics), keyboard input and terminal
+// modes that are restored however the program ends (Console), and output that other code prints
+// to the screen (Stray).
 package terminal

@@ -6,12 +6,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// This file is keys that come right behind esc. Terminals send Alt with a key as esc
-// and the key, so of the two pressed one after the other a slow line, which hands
-// both over at once, makes one. No key of the tables is one with Alt: they are told
-// apart again.
+// This file splits keys that arrive right after esc. Terminals send Alt with a key as esc and
+// the key, so esc and a key pressed one after the other look like Alt with the key if a slow
+// line delivers them together. No binding uses Alt, so they can be split.
 
-// WithoutEsc is a key without the esc before it, and whether there was one.
+// WithoutEsc returns a key without the esc before it, and whether there was one.
 func WithoutEsc(k tea.KeyPressMsg) (rest tea.KeyPressMsg, escaped bool) {
 	if k.Mod&^tea.ModShift != tea.ModAlt {
 		return k, false

@@ -7,8 +7,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// What a terminal sends for esc and a key does what the two do, also where both
-// arrive at once.
+// The sequence for esc and a key acts like both keys, even if they arrive at once.
 func TestAKeyBehindEscIsNotLost(t *testing.T) {
 	for _, tt := range []struct {
 		sent, key string

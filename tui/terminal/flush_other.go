@@ -7,11 +7,11 @@ import (
 	"os"
 )
 
-// flushInput throws away what nobody has read, where that is known to work.
+// flushInput does nothing: discarding input is only implemented on Linux.
 func flushInput(io.Reader) {}
 
-// flushOutput throws away what a terminal has not read, where that is known to work.
+// flushOutput does nothing: discarding output is only implemented on Linux.
 func flushOutput(*os.File) {}
 
-// reopen is nil: a terminal is known to have descriptions of its own on Linux alone.
+// reopen returns nil: terminals are only known to have separate file descriptions on Linux.
 func reopen(*os.File) *os.File { return nil }

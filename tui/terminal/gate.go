@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// gate stands between a terminal and Bubble Tea, which reads the queue. It finds
-// ctrl+c wherever it is: behind keys that wait to be handled, and in a paste whose end
-// never comes. Of keys that come faster than they are handled it keeps the first, whole
-// ones; answers of the terminal pass. Only pastes are held back, until their end.
+// gate filters the bytes between a terminal and Bubble Tea, which reads the queue. It finds
+// ctrl+c anywhere: behind keys waiting to be handled, and in a paste that never ends. If keys
+// arrive faster than they are handled, it keeps the first, whole ones; answers of the terminal
+// always pass. Only pastes are held back, until they end.
 type gate struct {
 	queue []byte
 	state gateState
-	seq   []byte    // the key or sequence under way, as far as maxSequence
-	drop  bool      // it does not pass
-	last  time.Time // when something came
+	seq   []byte    // the current key or sequence, up to maxSequence bytes
+	drop  bool      // the current sequence is dropped
+	last  time.Time // time of the last input
 
 	paste pasted
 }
 
-// gateState is what the next byte belongs to.
+// gateState determines the meaning of the next byte.
 type gateState uint8
 
 const (
-	keyState    gateState = iota // a key of its own
+	keyState    gateState = iota // a new key
 	escapeState                  // after ESC
 	csiState                     // a control sequence
 	ss3State                     // after ESC O
@@ -33,15 +33,15 @@ const (
 	pasteState                   // up to pasteEnd
 )
 
-// Bounds of a gate, in bytes. Bubble Tea handles some five keys in a millisecond.
+// Limits of a gate, in bytes. Bubble Tea handles about five keys per millisecond.
 const (
-	maxQueued   = 1 << 11 // keys beyond are dropped
-	maxAnswers  = 1 << 16 // and everything beyond this
+	maxQueued   = 1 << 11 // further keys are dropped
+	maxAnswers  = 1 << 16 // further input of any kind is dropped
 	maxPaste    = 1 << 12
 	maxSequence = 64
 )
 
-// sequenceLimit is how long a sequence may pause before the next byte is a key.
+// sequenceLimit is the longest pause within a sequence; after it, the next byte is a new key.
 const sequenceLimit = 100 * time.Millisecond
 
 const (
@@ -49,8 +49,8 @@ const (
 	ctrlC  = 0x03
 )
 
-// feed takes what the terminal sent and reports whether ctrl+c was among it, upon
-// which everything that waited is forgotten.
+// feed takes input of the terminal and reports whether it contained ctrl+c, which discards
+// everything in the queue.
 func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
 	if g.state != pasteState && now.Sub(g.last) > sequenceLimit {
 		g.state = keyState
@@ -74,13 +74,13 @@ func (g *gate) feed(p []byte, now time.Time) (interrupted bool) {
 	return interrupted
 }
 
-// pass queues a byte outside of pastes, and reports whether it completes ctrl+c in
-// the form of the keyboard protocols.
+// pass queues a byte outside of a paste, and reports whether it completes ctrl+c as encoded by
+// the keyboard protocols.
 func (g *gate) pass(b byte, now time.Time) (interrupts bool) {
 	switch {
 	case b == escape && g.state != stringState, g.state == keyState && (b < 0x80 || b >= 0xc0):
 		g.seq, g.drop = g.seq[:0], len(g.queue) >= maxQueued
-	case g.state == escapeState && len(g.seq) > 1 && b != '\\': // the string had no end
+	case g.state == escapeState && len(g.seq) > 1 && b != '\\': // the string was not terminated
 		g.seq, g.drop = append(g.seq[:0], escape), len(g.queue) >= maxQueued
 	}
 	if len(g.seq) < maxSequence {
@@ -107,7 +107,7 @@ func (g *gate) pass(b byte, now time.Time) (interrupts bool) {
 	return isCtrlC(g.seq)
 }
 
-// next is the state after b.
+// next returns the state after b.
 func (s gateState) next(b byte) gateState {
 	switch {
 	case b == escape:
@@ -124,16 +124,15 @@ func (s gateState) next(b byte) gateState {
 	return keyState
 }
 
-// answers reports whether the sequence under way, now that its class is known, is none
-// of a key: a string, or a control sequence with the mark of a report.
+// answers reports whether the current sequence, now that its type is known, is an answer rather
+// than a key: a string, or a control sequence marked as a report.
 func (g *gate) answers() bool {
 	return g.state == stringState && len(g.seq) == 2 ||
 		g.state == csiState && len(g.seq) == 3 && (g.seq[2] == '?' || g.seq[2] == '>')
 }
 
-// isCtrlC reports whether a control sequence is the press of ctrl+c, with whatever
-// locks are on: CSI 99 ; modifiers u of Kitty's protocol, or CSI 27 ; modifiers ; 99 ~
-// of xterm's modifyOtherKeys.
+// isCtrlC reports whether a control sequence is the press of ctrl+c, with any lock keys on: CSI
+// 99 ; modifiers u in Kitty's protocol, or CSI 27 ; modifiers ; 99 ~ in xterm's modifyOtherKeys.
 func isCtrlC(seq []byte) bool {
 	body, ok := bytes.CutPrefix(seq, []byte("\x1b["))
 	if !ok || len(body) == 0 {
@@ -154,11 +153,11 @@ func isCtrlC(seq []byte) bool {
 	return err == nil && code == "99" && (n-1)&^locks == control && event != "3"
 }
 
-// pasted is a bracketed paste under way.
+// pasted is an unfinished bracketed paste.
 type pasted struct {
 	content []byte
-	tail    []byte    // the newest bytes
-	bulk    time.Time // when more came at once than is typed
+	tail    []byte    // the latest bytes
+	bulk    time.Time // when more than a typed key last arrived at once
 }
 
 const (
@@ -166,8 +165,8 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// A paste comes in bulk: one of which only single keys come for pasteLimit has lost its
-// end. One that ctrl+c and this silence end has, too.
+// A paste arrives in bulk: if only single keys arrive for pasteLimit, its end was lost. It was
+// also lost if ctrl+c is followed by silence.
 const (
 	pasteLimit   = 2 * time.Second
 	pasteSilence = 300 * time.Millisecond
@@ -187,7 +186,7 @@ func (p *pasted) take(b byte) (ended bool) {
 	return bytes.HasSuffix(p.tail, []byte(pasteEnd))
 }
 
-// text is the content of a paste that ended, or nothing of one that is too long.
+// text returns the content of a finished paste, or nothing if it is too long.
 func (p *pasted) text() []byte {
 	if n := len(p.content) - len(pasteEnd); n < maxPaste {
 		return p.content[:n]
@@ -195,7 +194,7 @@ func (p *pasted) text() []byte {
 	return nil
 }
 
-// deadline is when the gate is to look again by itself; zero for never.
+// deadline returns when look must be called; zero for never.
 func (g *gate) deadline() time.Time {
 	if g.state != pasteState {
 		return time.Time{}
@@ -207,7 +206,7 @@ func (g *gate) deadline() time.Time {
 	return end
 }
 
-// look ends a paste whose time is over, and reports whether ctrl+c was typed into it.
+// look ends a paste whose deadline has passed, and reports whether ctrl+c was typed into it.
 func (g *gate) look(now time.Time) (interrupted bool) {
 	end := g.deadline()
 	if end.IsZero() || now.Before(end) {
@@ -218,7 +217,7 @@ func (g *gate) look(now time.Time) (interrupted bool) {
 	return g.paste.interrupts()
 }
 
-// interrupts reports whether ctrl+c came last.
+// interrupts reports whether the last key was ctrl+c.
 func (p *pasted) interrupts() bool {
 	if bytes.HasSuffix(p.tail, []byte{ctrlC}) {
 		return true
@@ -227,11 +226,11 @@ func (p *pasted) interrupts() bool {
 	return at >= 0 && isCtrlC(p.tail[at:])
 }
 
-// readAtOnce is how much is handed over at once, in bytes: what was handed over is
-// handled before ctrl+c.
+// readAtOnce is the maximum number of bytes handed over at once: these are handled before
+// ctrl+c.
 const readAtOnce = 256
 
-// hand moves what waits into p, as much as is handed over at once.
+// hand moves up to readAtOnce queued bytes into p.
 func (g *gate) hand(p []byte) int {
 	n := copy(p[:min(len(p), readAtOnce)], g.queue)
 	g.queue = append(g.queue[:0], g.queue[n:]...)

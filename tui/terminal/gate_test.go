@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// typing is a gate and its clock.
+// typing is a gate with its clock.
 type typing struct {
 	gate
 	now         time.Time
@@ -15,7 +15,7 @@ type typing struct {
 
 func newTyping() *typing { return &typing{now: time.Unix(1e9, 0)} }
 
-// send feeds what came at once, a millisecond after the last.
+// send feeds text that arrives at once, a millisecond after the last.
 func (g *typing) send(text string) *typing { return g.after(time.Millisecond, text) }
 
 func (g *typing) after(d time.Duration, text string) *typing {
@@ -96,7 +96,7 @@ func TestAPasteWithoutAnEndEnds(t *testing.T) {
 	begun := func() *typing { return newTyping().send("\x1b[200~this was pasted") }
 	begun().after(pasteLimit, "q").expect(t, "after silence", "\x1b[200~\x1b[201~q", false)
 	g := begun()
-	for range 7 { // keys do not prolong it
+	for range 7 { // further keys do not extend the limit
 		g.after(pasteLimit/5, "q")
 	}
 	g.expect(t, "after keys", "\x1b[200~\x1b[201~qqq", false)
@@ -110,7 +110,7 @@ func TestAPasteWithoutAnEndEnds(t *testing.T) {
 	newTyping().send(strings.Repeat("x", maxQueued)+"\x1b[200~ab\x1b[201~").expect(t, "in a flood", strings.Repeat("x", maxQueued)+"\x1b[200~ab\x1b[201~", false)
 }
 
-// However it is cut, what comes passes as the same bytes, within the bounds.
+// Input passes as the same bytes however it is split, within the limits.
 func FuzzGate(f *testing.F) {
 	f.Add([]byte("a\x1b[A\x1b[200~b\x1b[201~\x03c\x1b]11;x\x1b\\"), uint8(3))
 	f.Add([]byte("\x1b\x1b[\x1b[99;5u\x1bP\x1b"), uint8(1))

@@ -12,61 +12,59 @@ import (
 	"github.com/charmbracelet/x/ansi/kitty"
 )
 
-// Graphics is whether this session's terminal draws pictures itself, by Kitty's
-// graphics protocol, and what it holds of them. Only the terminal's own answers
-// decide. A picture is sent once and stands where the frame has its
-// placeholders, which are text like any other.
+// Graphics reports whether the terminal of this session draws pictures itself, by Kitty's
+// graphics protocol, and tracks the pictures it holds. Only the terminal's own answers decide. A
+// picture is sent once and appears where the frame contains its placeholders, which are ordinary
+// text.
 //
-// Asking takes two steps, because a terminal that knows no such questions may
-// print them: who it is and what class of terminal, and then, of a VT220 or
-// better, whether it draws. tmux answers for itself; the second question is
-// handed through it to the terminal behind, where its user allows that.
+// The query has two steps, because a terminal that does not know the questions may print them:
+// first its name and class, then, for a VT220 or better, whether it draws. tmux answers the
+// first itself; the second is passed through to the outer terminal if the user allows that.
 type Graphics struct {
 	state   graphicsState
-	classed bool   // it said of what class it is
+	classed bool   // the terminal has reported its class
 	reason  string // why the terminal draws no pictures
-	name    string // what it calls itself
+	name    string // the terminal's name
 	tmux    bool
-	cell    [2]int // size of a cell in pixels, 0 where it is not known
+	cell    [2]int // size of a cell in pixels, 0 if unknown
 
 	ids    [PictureSlots]int
-	held   [PictureSlots]Size // what the terminal has
+	held   [PictureSlots]Size // pictures held by the terminal
 	queue  [PictureSlots]Transmission
-	flying bool // a transmission is on its way to the terminal
+	flying bool // a transmission is in progress
 }
 
-// PictureSlots is how many pictures can be on screen at once.
+// PictureSlots is the maximum number of pictures on screen at once.
 const PictureSlots = 3
 
 // Size is a picture's size in cells.
 type Size struct{ W, H int }
 
-// Transmission is bytes for the terminal that are no part of a frame.
+// Transmission holds bytes for the terminal that are not part of a frame.
 type Transmission string
 
 type graphicsState uint8
 
-// The states of the question whether the terminal draws pictures.
+// The states of the query for graphics.
 const (
-	graphicsUnasked   graphicsState = iota // who are you?
-	graphicsAsked                          // do you draw?
-	graphicsYes                            // it does, where placeholders stand
-	graphicsUncertain                      // it does, but may not know placeholders
+	graphicsUnasked   graphicsState = iota // name and class requested
+	graphicsAsked                          // graphics requested
+	graphicsYes                            // draws pictures at placeholders
+	graphicsUncertain                      // draws pictures, but may not support placeholders
 	graphicsNo
 )
 
-// defaultCell is the size of a cell where the terminal does not tell it.
+// defaultCell is the assumed size of a cell, in pixels, if the terminal does not report it.
 var defaultCell = [2]int{10, 20}
 
-// firstID is the lowest id of a picture: the colours of those below 16 have other
-// sequences.
+// firstID is the lowest picture id: colours below 16 are encoded by other sequences.
 const firstID = 16
 
-// NewGraphics takes ids of its own for this session: programs that share a
-// terminal share its pictures.
+// NewGraphics selects random ids for this session, as programs on the same terminal share its
+// pictures.
 func NewGraphics() *Graphics { return GraphicsFrom(firstID + rand.IntN(256-firstID-PictureSlots)) }
 
-// GraphicsFrom takes the ids from first on, in tests, which must know them.
+// GraphicsFrom uses the ids from first, for tests that depend on them.
 func GraphicsFrom(first int) *Graphics {
 	g := &Graphics{reason: "the terminal has not answered"}
 	for i := range g.ids {
@@ -75,22 +73,22 @@ func GraphicsFrom(first int) *Graphics {
 	return g
 }
 
-// whoAreYou asks for the terminal's name, its cells' and its screen's size in
-// pixels, and its class.
+// whoAreYou requests the terminal's name, the sizes of its cells and its screen in pixels, and
+// its class.
 const whoAreYou = ansi.RequestNameVersion + "\x1b[16t\x1b[14t" + ansi.RequestPrimaryDeviceAttributes
 
-// areYouTrue asks whether the terminal has 24-bit colours, by the two names that
-// terminfo has for that, RGB and Tc: an SSH login hands over TERM and no COLORTERM.
+// areYouTrue requests the capability of 24-bit colours by both its terminfo names, RGB and Tc:
+// an SSH login passes TERM but not COLORTERM.
 const areYouTrue = "\x1bP+q524742\x1b\\" + "\x1bP+q5463\x1b\\"
 
-// Ask begins to ask the terminal.
+// Ask starts the query.
 func (g *Graphics) Ask() tea.Cmd { return tea.Raw(whoAreYou) }
 
-// Refuse says that the terminal is not to be asked, and why.
+// Refuse records why the terminal must not be queried.
 func (g *Graphics) Refuse(reason string) { g.state, g.reason = graphicsNo, reason }
 
-// Hear takes what may be an answer of the terminal. changed says that pictures
-// may look otherwise now.
+// Hear takes a message that may be an answer of the terminal. changed reports whether pictures
+// may have to be drawn differently.
 func (g *Graphics) Hear(msg tea.Msg, columns, rows int) (cmd tea.Cmd, changed bool) {
 	switch msg := msg.(type) {
 	case tea.TerminalVersionMsg:
@@ -115,23 +113,23 @@ func (g *Graphics) Hear(msg tea.Msg, columns, rows int) (cmd tea.Cmd, changed bo
 	return nil, false
 }
 
-// Draws says whether the terminal draws pictures where their placeholders stand.
+// Draws reports whether the terminal draws pictures at their placeholders.
 func (g *Graphics) Draws() bool { return g.state == graphicsYes }
 
-// MayDraw says that the terminal draws pictures, but may not know placeholders.
+// MayDraw reports whether the terminal draws pictures but may not support placeholders.
 func (g *Graphics) MayDraw() bool { return g.state == graphicsUncertain }
 
-// Reason is why the terminal draws no pictures; empty where it does.
+// Reason explains why the terminal draws no pictures; empty if it does.
 func (g *Graphics) Reason() string { return g.reason }
 
-// AnswerDue says whether the terminal may still answer. The question for its class is
-// the last, and terminals answer in order.
+// AnswerDue reports whether the terminal may still answer. The class is requested last, and
+// terminals answer in order.
 func (g *Graphics) AnswerDue() bool { return !g.classed || g.state == graphicsAsked }
 
-// ID is the number of a slot's picture, which its placeholders name by their colour.
+// ID returns the id of a slot's picture, which its placeholders encode as their colour.
 func (g *Graphics) ID(slot int) int { return g.ids[slot] }
 
-// Holds says whether the terminal has a picture of that size for a slot.
+// Holds reports whether the terminal has a picture of that size for a slot.
 func (g *Graphics) Holds(slot int, size Size) bool { return g.held[slot] == size }
 
 func (g *Graphics) setCell(w, h int) (changed bool) {
@@ -143,9 +141,8 @@ func (g *Graphics) setCell(w, h int) (changed bool) {
 	return changed
 }
 
-// class hears the class of the terminal: 62 is a VT220, from where on unknown
-// sequences are not printed. The second time it ends the wait for an answer
-// that stands before it.
+// class handles the class of the terminal: from 62, a VT220, unknown sequences are not printed.
+// The second report ends the wait for the answer requested before it.
 func (g *Graphics) class(attributes []int) tea.Cmd {
 	g.classed = true
 	query := fmt.Sprintf("\x1b_Gi=%d,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\", g.ids[0])
@@ -165,8 +162,8 @@ func (g *Graphics) class(attributes []int) tea.Cmd {
 	return nil
 }
 
-// answered hears whether the terminal draws. Placeholders cannot be asked for;
-// they are taken for granted where the terminal is of a kind that has them.
+// answered handles the answer whether the terminal draws. Support for placeholders cannot be
+// queried; it is assumed for terminals known to have it.
 func (g *Graphics) answered(e uv.KittyGraphicsEvent) (changed bool) {
 	if g.state != graphicsAsked || e.Options.ID != g.ids[0] {
 		return false
@@ -184,7 +181,7 @@ func (g *Graphics) answered(e uv.KittyGraphicsEvent) (changed bool) {
 	return true
 }
 
-// CellSize is the size of a cell in pixels, told or supposed.
+// CellSize returns the reported or assumed size of a cell in pixels.
 func (g *Graphics) CellSize() (w, h int) {
 	if g.cell == [2]int{} {
 		return defaultCell[0], defaultCell[1]
@@ -192,10 +189,9 @@ func (g *Graphics) CellSize() (w, h int) {
 	return g.cell[0], g.cell[1]
 }
 
-// Show gives the terminal a PNG for a slot, to be drawn over size cells, and
-// returns the number of bytes that this takes. A picture replaces the one before
-// without a gap; only another size is deleted first, because some terminals keep
-// the old places.
+// Show queues a PNG for a slot, to be drawn over size cells, and returns the number of bytes. A
+// picture replaces the previous one without a gap; if the size differs, the old one is deleted
+// first, because some terminals keep its placements.
 func (g *Graphics) Show(slot int, png []byte, size Size) int {
 	var s strings.Builder
 	resized := g.held[slot] != size && g.held[slot] != (Size{})
@@ -218,7 +214,7 @@ func (g *Graphics) Show(slot int, png []byte, size Size) int {
 	return s.Len()
 }
 
-// Remove makes the terminal forget a slot's picture.
+// Remove deletes a slot's picture from the terminal.
 func (g *Graphics) Remove(slot int) {
 	if g.held[slot] == (Size{}) {
 		return
@@ -231,7 +227,7 @@ func (g *Graphics) deletion(slot int) string {
 	return g.through(fmt.Sprintf("\x1b_Ga=d,d=I,i=%d,q=2\x1b\\", g.ids[slot]))
 }
 
-// Farewell is what makes the terminal forget every picture that it holds.
+// Farewell returns the sequences that delete all pictures from the terminal.
 func (g *Graphics) Farewell() string {
 	var s strings.Builder
 	for slot, size := range g.held {
@@ -242,13 +238,13 @@ func (g *Graphics) Farewell() string {
 	return s.String()
 }
 
-// Forget says that the terminal holds nothing any more.
+// Forget records that the terminal no longer holds any picture.
 func (g *Graphics) Forget() {
 	g.held, g.queue = [PictureSlots]Size{}, [PictureSlots]Transmission{}
 }
 
-// Send hands the next transmission to Bubble Tea, which writes it between two
-// frames. One is on its way at a time: commands overtake each other.
+// Send passes the next transmission to Bubble Tea, which writes it between two frames. Only one
+// is in progress at a time, because commands may overtake each other.
 func (g *Graphics) Send() tea.Cmd {
 	if g.flying {
 		return nil
@@ -263,7 +259,7 @@ func (g *Graphics) Send() tea.Cmd {
 	return nil
 }
 
-// through wraps a sequence for tmux where that is between.
+// through wraps a sequence for tmux if the program runs in it.
 func (g *Graphics) through(seq string) string {
 	if g.tmux {
 		return ansi.TmuxPassthrough(seq)

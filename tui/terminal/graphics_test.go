@@ -14,8 +14,8 @@ import (
 	"github.com/charmbracelet/x/ansi/kitty"
 )
 
-// Inside tmux the question goes through to the terminal behind, and so do the
-// pictures, each chunk by itself.
+// In tmux the query is passed through to the outer terminal, and so are the pictures, chunk by
+// chunk.
 func TestPicturesThroughTmux(t *testing.T) {
 	g := NewGraphics()
 	g.Hear(tea.TerminalVersionMsg{Name: "tmux 3.3a"}, 80, 24)
@@ -27,7 +27,7 @@ func TestPicturesThroughTmux(t *testing.T) {
 	if !strings.Contains(g.reason, "allow-passthrough") {
 		t.Errorf("no answer is explained by %q", g.reason)
 	}
-	g.Hear(uv.PrimaryDeviceAttributesEvent{1, 2}, 80, 24) // of another question
+	g.Hear(uv.PrimaryDeviceAttributesEvent{1, 2}, 80, 24) // the answer to another query
 	g.Hear(uv.KittyGraphicsEvent{Options: kitty.Options{ID: g.ids[0]}, Payload: []byte("OK")}, 80, 24)
 	if g.state != graphicsYes {
 		t.Fatalf("after the answer the terminal does not draw: %s", g.reason)
@@ -80,7 +80,7 @@ func TestTransmissionsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// Only terminals that do not print what they do not know are asked.
+// Only terminals that do not print unknown sequences are queried.
 func TestOldTerminalsAreNotAskedForTheirDepth(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -13,25 +13,24 @@ import (
 	"github.com/muesli/cancelreader"
 )
 
-// keyboard reads a terminal as fast as it sends, so that ctrl+c waits for nothing, and
-// hands what passes its gate on to Bubble Tea, for which it is a file that can be
-// waited for.
+// keyboard reads a terminal as fast as it sends, so that ctrl+c never waits, and passes the
+// output of its gate to Bubble Tea, to which it is a file that can be polled.
 type keyboard struct {
 	terminal  term.File
-	interrupt func() // carries out ctrl+c
+	interrupt func() // handles ctrl+c
 
-	flag  [2]*os.File // a pipe that holds a byte while something waits
-	fd    uintptr     // of its reading end
-	cease func()      // ends the reading that is under way
+	flag  [2]*os.File // a pipe that holds a byte while input waits
+	fd    uintptr     // its read end
+	cease func()      // stops the current reader
 
 	mu    sync.Mutex
 	gate  gate
 	timer *time.Timer
-	full  bool  // the pipe holds its byte
-	err   error // what ended the terminal
+	full  bool  // the pipe holds a byte
+	err   error // why reading the terminal ended
 }
 
-// newKeyboard is a keyboard that does not read yet.
+// newKeyboard returns a keyboard that is not reading yet.
 func newKeyboard(terminal term.File, interrupt func()) (*keyboard, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -40,7 +39,7 @@ func newKeyboard(terminal term.File, interrupt func()) (*keyboard, error) {
 	return &keyboard{terminal: terminal, interrupt: interrupt, flag: [2]*os.File{r, w}, fd: r.Fd()}, nil
 }
 
-// start begins to read. The terminal must be in raw mode.
+// start starts reading. The terminal must be in raw mode.
 func (k *keyboard) start() error {
 	r, err := cancelreader.NewReader(k.terminal)
 	if err != nil {
@@ -71,7 +70,7 @@ func (k *keyboard) start() error {
 	return nil
 }
 
-// stop ends the reading; what waits stays.
+// stop stops reading; queued input is kept.
 func (k *keyboard) stop() {
 	if k.cease != nil {
 		k.cease()
@@ -79,25 +78,25 @@ func (k *keyboard) stop() {
 	}
 }
 
-// take puts what came through the gate.
+// take feeds input to the gate.
 func (k *keyboard) take(p []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.obey(k.gate.feed(p, time.Now()))
 }
 
-// look lets the gate look whether a time is over.
+// look checks the gate's deadline.
 func (k *keyboard) look() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.obey(k.gate.look(time.Now()))
 }
 
-// obey carries out ctrl+c, and everything else after a change of the gate. The caller
+// obey handles ctrl+c, and updates the pipe and the timer after a change of the gate. The caller
 // holds mu.
 func (k *keyboard) obey(interrupted bool) {
 	if interrupted {
-		go k.interrupt() // waits for the handler of the key before
+		go k.interrupt() // waits for the handler of the previous key
 	}
 	if k.timer != nil {
 		k.timer.Stop()
@@ -108,7 +107,7 @@ func (k *keyboard) obey(interrupted bool) {
 	k.raise()
 }
 
-// fail ends the terminal.
+// fail records the error that ended reading.
 func (k *keyboard) fail(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -116,7 +115,7 @@ func (k *keyboard) fail(err error) {
 	k.raise()
 }
 
-// raise makes the pipe hold a byte exactly while something waits. The caller holds mu.
+// raise makes the pipe hold a byte exactly while input waits. The caller holds mu.
 func (k *keyboard) raise() {
 	waiting := len(k.gate.queue) > 0 || k.err != nil
 	var one [1]byte
@@ -132,7 +131,7 @@ func (k *keyboard) raise() {
 	}
 }
 
-// Read hands over what waits, once Fd can be read.
+// Read returns queued input once Fd is readable.
 func (k *keyboard) Read(p []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,16 +143,16 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Fd can be read while something waits.
+// Fd returns a descriptor that is readable while input waits.
 func (k *keyboard) Fd() uintptr { return k.fd }
 
-// Name is the terminal's.
+// Name returns a fixed name.
 func (k *keyboard) Name() string { return "keyboard" }
 
-// Write refuses: nothing is written to a keyboard.
+// Write fails: a keyboard is read-only.
 func (k *keyboard) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// Close gives the pipe back. Nothing reads any more.
+// Close closes the pipe. The keyboard must no longer be read.
 func (k *keyboard) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// This file is what a system that is not Unix has, and has not, of a terminal.
+// This file implements the terminal functions for systems other than Unix, as far as possible.
 
-// ownsTTY says that Bubble Tea sets the terminal's modes.
+// ownsTTY is false: Bubble Tea sets the terminal's modes.
 const ownsTTY = false
 
-// InForeground is true: no shell has job control here.
+// InForeground returns true: there is no job control.
 func InForeground(uintptr) bool { return true }
 
 func onResize(chan<- os.Signal) {}
 
-// screenOutput is what Bubble Tea writes to, and finds the terminal behind.
+// screenOutput returns Bubble Tea's output, through which it finds the terminal.
 func screenOutput(out *Output, f *os.File) io.Writer {
 	if f == nil {
 		return out
@@ -29,7 +29,7 @@ func screenOutput(out *Output, f *os.File) io.Writer {
 	return terminalOutput{out, f}
 }
 
-// terminalOutput is an output on a terminal's file.
+// terminalOutput is an output with the file of its terminal.
 type terminalOutput struct {
 	*Output
 	file *os.File
@@ -39,7 +39,7 @@ func (t terminalOutput) Read(p []byte) (int, error) { return t.file.Read(p) }
 func (t terminalOutput) Close() error               { return nil }
 func (t terminalOutput) Fd() uintptr                { return t.file.Fd() }
 
-// keyboard would stand between the terminal and Bubble Tea, which reads it itself here.
+// keyboard passes the terminal through: Bubble Tea reads it directly.
 type keyboard struct{ term.File }
 
 func newKeyboard(terminal term.File, _ func()) (*keyboard, error) { return &keyboard{terminal}, nil }
@@ -50,35 +50,35 @@ func (*keyboard) stop()        {}
 // Close leaves the terminal open.
 func (*keyboard) Close() error { return nil }
 
-// FromShell is in: no shell stops who reads.
+// FromShell returns in: without job control no read is stopped.
 func FromShell(in io.Reader, _ <-chan struct{}) (r io.Reader, release func()) { return in, func() {} }
 
-// JobControl says that no program can be suspended here.
+// JobControl is false: a program cannot be suspended.
 const JobControl = false
 
-// Suspension is nil: this system has no job control.
+// Suspension returns nil: there is no job control.
 func (*Console) Suspension(*Output, func()) tea.ExecCommand { return nil }
 
-// Stray would catch what is printed beside the screen.
+// Stray is a stub: stray output cannot be caught.
 type Stray struct{}
 
-// CatchStray fails: nothing can be caught here.
+// CatchStray fails: stray output cannot be caught.
 func CatchStray() (*Stray, error) { return nil, errors.ErrUnsupported }
 
-// Terminal is nil: nothing was put in the place of standard output.
+// Terminal returns nil: standard output was not replaced.
 func (*Stray) Terminal() *os.File { return nil }
 
 // Release does nothing.
 func (*Stray) Release() {}
 
-// Add forgets the line.
+// Add ignores the line.
 func (*Stray) Add(string) {}
 
-// Take is nothing: nothing was caught.
+// Take returns nothing.
 func (*Stray) Take() (lines []string, lost int) { return nil, 0 }
 
 // Replay writes nothing.
 func (*Stray) Replay(io.Writer) {}
 
-// OnDeath does nothing: no signals end a process here.
+// OnDeath does nothing: no signals end a process.
 func OnDeath(func() bool) (release func()) { return func() {} }

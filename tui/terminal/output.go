@@ -10,39 +10,39 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Output is the way to the terminal. Write never blocks: a goroutine of its own
-// writes, so that a terminal that stops reading holds up neither the keys nor
-// the end of the program. It counts what was written.
+// Output writes to the terminal. Write never blocks: a separate goroutine writes, so that a
+// terminal that stops reading delays neither the keys nor the end of the program. It counts the
+// bytes written.
 //
-// Its caller draws no frame while the output is Busy, so what waits here is a frame or
-// two; beyond maxPending it is thrown away, and the screen is drawn anew once the
-// terminal reads again.
+// Callers draw no frame while the output is Busy, so that only a frame or two is pending; beyond
+// maxPending, pending output is discarded and the screen is redrawn once the terminal reads
+// again.
 type Output struct {
 	w io.Writer
 
 	mu       sync.Mutex
 	wake     *sync.Cond
 	pending  []byte
-	flying   bool      // a write is under way
-	since    time.Time // when it began
+	flying   bool      // a write is in progress
+	since    time.Time // when it started
 	bytes    int64
-	drawn    int64 // frames that said something
+	drawn    int64 // frames that changed the screen
 	screen   Wire
-	open     bool   // the alternate screen is there
-	lost     bool   // something was thrown away
-	farewell string // goes before what leaves the alternate screen
-	taken    bool   // only last writes
+	open     bool   // the alternate screen is open
+	lost     bool   // output was discarded
+	farewell string // precedes the sequence that leaves the alternate screen
+	taken    bool   // only Last writes
 	err      error
 	closed   bool
 }
 
-// maxPending bounds what waits for a terminal that does not read.
+// maxPending is the maximum number of bytes pending for a terminal that does not read.
 const maxPending = 1 << 20
 
-// patience is how long a write may take before the terminal counts as busy.
+// patience is the duration of a write after which the terminal counts as busy.
 const patience = 100 * time.Millisecond
 
-// NewOutput is an output to w.
+// NewOutput returns an output to w.
 func NewOutput(w io.Writer) *Output {
 	o := &Output{w: w}
 	o.wake = sync.NewCond(&o.mu)
@@ -50,8 +50,7 @@ func NewOutput(w io.Writer) *Output {
 	return o
 }
 
-// Write takes p for writing. It returns at once and fails only after the
-// terminal failed.
+// Write queues p. It returns at once and fails only after the terminal has failed.
 func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,8 +69,8 @@ func (o *Output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// follow brings the frame back where Bubble Tea opened, left or cleared the
-// screen, which it does on its own time.
+// follow redraws the screen after Bubble Tea opened or cleared it, which it does at its own time,
+// and notes when Bubble Tea left it.
 func (o *Output) follow(p []byte) {
 	switch {
 	case bytes.Contains(p, []byte(ansi.ResetModeAltScreenSaveCursor)):
@@ -84,7 +83,7 @@ func (o *Output) follow(p []byte) {
 	}
 }
 
-// Frame shows rows of w cells on a screen of h rows: what differs is written.
+// Frame shows rows of w cells on a screen of h rows, writing only the differences.
 func (o *Output) Frame(rows []string, w, h int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,30 +101,30 @@ func (o *Output) Frame(rows []string, w, h int) {
 	}
 }
 
-// Synchronize says that the terminal takes a frame as one.
+// Synchronize records that the terminal supports synchronized output.
 func (o *Output) Synchronize() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.screen.Synchronize()
 }
 
-// TrustPlaces says whether the terminal is sure to know the places of pictures.
+// TrustPlaces sets whether the terminal is known to support placeholders of pictures.
 func (o *Output) TrustPlaces(sure bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.screen.places = sure
 }
 
-// SetFarewell says what goes before the sequence that leaves the alternate
-// screen, whoever writes that and when: the terminal is told to forget its
-// pictures while it still has their screen.
+// SetFarewell sets the text sent before the sequence that leaves the alternate screen, whoever
+// writes that and when: the terminal must delete its pictures while their screen is still
+// active.
 func (o *Output) SetFarewell(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.farewell = text
 }
 
-// append adds to what waits, with the farewell where it belongs.
+// append adds to the pending output, with the farewell inserted where needed.
 func (o *Output) append(p []byte) {
 	if o.farewell != "" {
 		if at := bytes.Index(p, []byte(ansi.ResetModeAltScreenSaveCursor)); at >= 0 {
@@ -137,30 +136,31 @@ func (o *Output) append(p []byte) {
 	o.wake.Broadcast()
 }
 
-// Seize throws away what waits, and everything that Write takes from now on:
-// the screen's program did not let go, and must not draw over what comes last.
+// Seize discards pending output and all later writes: the screen's program did not end, and must
+// not draw over the final output.
 func (o *Output) Seize() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken, o.pending = true, o.pending[:0]
 }
 
-// Last takes text for writing after the screen's program, ended or not.
+// Last queues text to be written after the screen's program, whether it ended or not.
 func (o *Output) Last(text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.append([]byte(text))
 }
 
-// Held is an output on which the screen is open already and that writes nothing by
-// itself: its caller takes what waits, by Collect. Tests look at it step by step.
+// Held returns an output with the screen already open that writes nothing by itself: the caller
+// fetches pending output with Collect. It lets tests proceed step by step.
 func Held() *Output {
 	o := &Output{open: true}
 	o.wake = sync.NewCond(&o.mu)
 	return o
 }
 
-// Collect hands over what waits in a Held output, as the terminal takes it.
+// Collect returns and clears the pending output of a Held output, as if the terminal had read
+// it.
 func (o *Output) Collect() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -170,21 +170,21 @@ func (o *Output) Collect() []byte {
 	return p
 }
 
-// Waiting is the number of bytes that wait for the terminal.
+// Waiting returns the number of bytes pending for the terminal.
 func (o *Output) Waiting() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return len(o.pending)
 }
 
-// Lost says whether something was thrown away and Recovered has not reported it yet.
+// Lost reports whether output was discarded and not yet reported by Recovered.
 func (o *Output) Lost() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.lost
 }
 
-// run writes what is pending until the output is closed and drained.
+// run writes pending output until the output is closed and drained.
 func (o *Output) run() {
 	var spare []byte
 	o.mu.Lock()
@@ -212,13 +212,13 @@ func (o *Output) run() {
 	}
 }
 
-// rescueLimit is how long the write under way may take to let go, and then what
-// rescue writes.
+// rescueLimit is the time allowed for the current write to stop, and then for writing the rescue
+// text.
 const rescueLimit = 100 * time.Millisecond
 
-// rescue leaves text to a terminal that did not take everything before close: what
-// it has not read is thrown away by flush, so that there is room for text, which the
-// terminal finds when it reads again. It reports whether the terminal has room.
+// rescue leaves text for a terminal that did not take everything before close. flush discards
+// unread output to make room for text, which the terminal finds when it reads again. rescue
+// reports whether there was room.
 func (o *Output) rescue(text string, flush func()) bool {
 	w, ok := o.w.(interface{ SetWriteDeadline(time.Time) error })
 	if !ok || w.SetWriteDeadline(time.Now()) != nil {
@@ -235,50 +235,49 @@ func (o *Output) rescue(text string, flush func()) bool {
 	return err == nil
 }
 
-// writing says whether a write is under way.
+// writing reports whether a write is in progress.
 func (o *Output) writing() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.flying
 }
 
-// Busy says whether the terminal is behind: a frame drawn now would only wait.
+// Busy reports whether the terminal is behind, so that a frame drawn now would only wait.
 func (o *Output) Busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.flying && time.Since(o.since) > patience || len(o.pending) > maxPending/8
 }
 
-// Shown says whether the alternate screen was opened and not left.
+// Shown reports whether the alternate screen is open.
 func (o *Output) Shown() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.open
 }
 
-// Written is the number of bytes that the terminal has taken.
+// Written returns the number of bytes that the terminal has taken.
 func (o *Output) Written() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bytes
 }
 
-// Frames is the number of frames that were sent.
+// Frames returns the number of frames sent.
 func (o *Output) Frames() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.drawn
 }
 
-// Failed says whether the terminal is gone.
+// Failed reports whether the terminal has failed.
 func (o *Output) Failed() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err != nil
 }
 
-// Recovered reports, once, that the terminal reads again after something was
-// thrown away.
+// Recovered reports, once, that the terminal reads again after output was discarded.
 func (o *Output) Recovered() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -289,7 +288,7 @@ func (o *Output) Recovered() bool {
 	return true
 }
 
-// Drain waits at most so long until the terminal has taken everything.
+// Drain waits up to limit until the terminal has taken everything.
 func (o *Output) Drain(limit time.Duration) {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		o.mu.Lock()
@@ -301,8 +300,8 @@ func (o *Output) Drain(limit time.Duration) {
 	}
 }
 
-// Close waits at most so long for the terminal to take the rest, and says
-// whether it did. A write that is stuck is left behind.
+// Close waits up to limit for the terminal to take the rest, and reports whether it did. A stuck
+// write is abandoned.
 func (o *Output) Close(limit time.Duration) bool {
 	timer := time.AfterFunc(limit, func() {
 		o.mu.Lock()

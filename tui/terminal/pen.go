@@ -6,29 +6,28 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// pen is the style that the terminal draws with, and what is to be sent for another.
+// pen tracks the terminal's current style and computes the sequences for the next one.
 type pen struct {
 	worn look
-	text string // the sequences that were read last
-	read look   // what they set
+	text string // the sequences read last
+	read look   // the look they set
 }
 
-// look is what sequences set, as their parameters: bold or faint, the colours, and
-// anything else, with all that stands beside it.
+// look is a style as SGR parameters: bold or faint, the colours, and all others.
 type look struct{ weight, fore, back, other string }
 
-// Parameters that undo one thing.
+// Parameters that reset one attribute.
 const (
 	plainWeight = "22"
 	plainFore   = "39"
 	plainBack   = "49"
 )
 
-// background begins a background's parameters.
+// background is the prefix of a background colour's parameters.
 const background = "48;"
 
-// wear appends what puts the style of a cell in force: as little as does. Of a space
-// only the background counts.
+// wear appends the shortest sequences that set the style of a cell. For a space, only the
+// background matters.
 func (p *pen) wear(out []byte, g glyph) []byte {
 	if g.style != p.text {
 		p.text, p.read = g.style, readLook(g.style)
@@ -40,11 +39,11 @@ func (p *pen) wear(out []byte, g glyph) []byte {
 	return p.change(out, to)
 }
 
-// lift appends what ends every style.
+// lift appends the sequence that resets the style.
 func (p *pen) lift(out []byte) []byte { return p.change(out, look{}) }
 
-// change appends the shorter of two ways to another look: from the one in force, or
-// from none.
+// change appends the shorter of two ways to set another look: from the current one, or after a
+// reset.
 func (p *pen) change(out []byte, to look) []byte {
 	from := p.worn
 	if from == to {
@@ -78,7 +77,7 @@ func (p *pen) change(out []byte, to look) []byte {
 	return step.appendTo(out)
 }
 
-// sequence is parameters that are sent together.
+// sequence holds parameters that are sent together.
 type sequence struct {
 	parts    [4]string
 	n, bytes int
@@ -113,7 +112,7 @@ func (s *sequence) appendTo(out []byte) []byte {
 	return append(out, 'm')
 }
 
-// readLook reads sequences that follow a reset.
+// readLook parses sequences that follow a reset.
 func readLook(style string) (l look) {
 	for style != "" {
 		one, rest, _ := strings.Cut(strings.TrimPrefix(style, "\x1b["), "m")
@@ -127,7 +126,7 @@ func readLook(style string) (l look) {
 	return l
 }
 
-// parameterLength is the length of the first parameter, with those that name its
+// parameterLength returns the length of the first parameter, including those that specify its
 // colour.
 func parameterLength(list string) int {
 	parts := 1
@@ -167,7 +166,7 @@ func (l *look) set(parameter string) {
 	}
 }
 
-// parameters are all of them.
+// parameters returns all parameters of the look.
 func (l look) parameters() string {
 	var set []string
 	for _, part := range []string{l.other, l.weight, l.fore, l.back} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is sent for another style is as little as does.
+// A change of style takes the shortest sequence.
 func TestStylesChangeByTheLeast(t *testing.T) {
 	for _, tt := range []struct{ from, to, text, want string }{
 		{"", "38;5;75", "x", "38;5;75"},
@@ -28,7 +28,7 @@ func TestStylesChangeByTheLeast(t *testing.T) {
 		{"38;2;1;2;3;48;2;4;5;6", "", " ", ""},
 		{"38;2;1;2;3;48;2;4;5;6", "38;5;75", "x", "0;38;5;75"},
 		{"48;5;240", "38;5;241;48;5;240", "▀", "38;5;241"},
-		{"4;38;5;75", "38;5;75", "x", "m\x1b[38;5;75"}, // what is not known ends first
+		{"4;38;5;75", "38;5;75", "x", "m\x1b[38;5;75"}, // unknown attributes are reset first
 		{"38;5;75", "4;38;5;75", " ", "m\x1b[4;38;5;75"},
 	} {
 		var p pen

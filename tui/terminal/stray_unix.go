@@ -16,30 +16,29 @@ import (
 	"prismtop/profiles/visible"
 )
 
-// Stray catches what anything else in the process prints to standard output and
-// standard error while the screen is there, so that it does not tear the screen.
+// Stray catches output of other code in the process to standard output and standard error while
+// the screen is shown, so that it does not corrupt the screen.
 type Stray struct {
-	terminal *os.File // the real standard output
-	stderr   int      // a copy of the real standard error; -1 where it stays
+	terminal *os.File // the original standard output
+	stderr   int      // a copy of the original standard error; -1 if it was not replaced
 	reader   *os.File
 	done     chan struct{}
 
 	mu    sync.Mutex
 	lines []string // caught and not yet taken
 	lost  int
-	all   []string // the newest, for after the screen
+	all   []string // the latest lines, to be replayed after the screen
 }
 
-// Bounds of what is kept.
+// Limits on what is kept.
 const (
 	maxStray     = 200
 	maxStrayLine = 4096
 )
 
-// CatchStray puts a pipe in the place of standard output, and of standard error
-// where that is a terminal too. Terminal is the one behind
-// standard output from then on. What the Go runtime says at its end goes to the
-// terminal all the same.
+// CatchStray replaces standard output with a pipe, and standard error too if it is a terminal.
+// Afterwards, Terminal returns the original standard output. The crash output of the Go runtime
+// still goes to the terminal.
 func CatchStray() (*Stray, error) {
 	s := &Stray{stderr: -1, done: make(chan struct{})}
 	out, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
@@ -72,10 +71,10 @@ func CatchStray() (*Stray, error) {
 	return s, nil
 }
 
-// Terminal is the real standard output.
+// Terminal returns the original standard output.
 func (s *Stray) Terminal() *os.File { return s.terminal }
 
-// Release gives standard output and standard error back.
+// Release restores standard output and standard error.
 func (s *Stray) Release() {
 	_ = dup2(int(s.terminal.Fd()), 1)
 	if s.stderr >= 0 {
@@ -83,7 +82,7 @@ func (s *Stray) Release() {
 		_ = unix.Close(s.stderr)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{})
 	}
-	<-s.done // the pipe has no writer any more
+	<-s.done // the pipe has no writers left
 }
 
 func (s *Stray) listen() {
@@ -101,7 +100,7 @@ func (s *Stray) listen() {
 	}
 }
 
-// Add catches a line, as if it had been printed.
+// Add records a line as if it had been printed.
 func (s *Stray) Add(line string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +113,8 @@ func (s *Stray) Add(line string) {
 	s.lines = append(s.lines, line)
 }
 
-// Take hands over what was caught since the last time, and how many older lines
-// were lost.
+// Take returns the lines caught since the last call, and the number of older lines that were
+// lost.
 func (s *Stray) Take() (lines []string, lost int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +123,7 @@ func (s *Stray) Take() (lines []string, lost int) {
 	return lines, lost
 }
 
-// Replay writes what was caught last to standard error, now that it is seen.
+// Replay writes the latest lines caught to standard error, now that they are visible.
 func (s *Stray) Replay(w io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

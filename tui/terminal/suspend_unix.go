@@ -13,25 +13,25 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// JobControl says that a program can be suspended.
+// JobControl is true: a program can be suspended.
 const JobControl = true
 
-// suspension stops the process as ctrl+z does elsewhere, once the terminal has
-// taken what restores it. It is what Bubble Tea executes with the screen away.
+// suspension stops the process, as ctrl+z does in other programs, once the terminal has taken
+// the restoring sequences. Bubble Tea executes it with the screen released.
 type suspension struct {
 	console *Console
 	out     *Output
 	behind  func()
 }
 
-// Suspension stops the process when Bubble Tea executes it, with the terminal given to
-// the shell, and takes the terminal again once the process is in the foreground.
-// behind is called where it goes on in the background before.
+// Suspension returns a command for Bubble Tea that gives the terminal to the shell, stops the
+// process, and takes the terminal again once the process is in the foreground. behind is called
+// if the process first continues in the background.
 func (c *Console) Suspension(out *Output, behind func()) tea.ExecCommand {
 	return suspension{c, out, behind}
 }
 
-// Run returns when the process goes on.
+// Run returns when the process continues.
 func (s suspension) Run() error {
 	s.out.Drain(DrainLimit)
 	s.console.GiveBack()
@@ -39,7 +39,7 @@ func (s suspension) Run() error {
 	return errors.Join(err, s.console.retake(s.behind))
 }
 
-// stop stops the process until the shell wakes it up.
+// stop stops the process until the shell continues it.
 func (s suspension) stop() error {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
@@ -53,30 +53,31 @@ func (s suspension) stop() error {
 	case <-time.After(stopLimit):
 	}
 	select {
-	case <-on: // the timer ran out in the sleep
+	case <-on: // the timer expired while stopped
 		return nil
 	case <-time.After(stopLimit):
 		return errNoShell
 	}
 }
 
-// stopLimit is how long a stop may take to take effect.
+// stopLimit is the maximum time for a stop to take effect.
 const stopLimit = 300 * time.Millisecond
 
-// errNoShell is the system's way with a process that nobody could wake up.
+// errNoShell is returned if no shell could continue the process, so that the system does not
+// stop it.
 var errNoShell = errors.New("no shell with job control is behind this terminal")
 
-// SetStdin does nothing: nothing is read.
+// SetStdin does nothing: no input is read.
 func (suspension) SetStdin(io.Reader) {}
 
-// SetStdout does nothing: nothing is written.
+// SetStdout does nothing: no output is written.
 func (suspension) SetStdout(io.Writer) {}
 
-// SetStderr does nothing: nothing is written.
+// SetStderr does nothing: no output is written.
 func (suspension) SetStderr(io.Writer) {}
 
-// retake takes the terminal again, once the program is in the foreground: where it is
-// not yet, behind is called and the program goes on without a screen until then.
+// retake takes the terminal again once the program is in the foreground. If it is not there yet,
+// behind is called and the program continues without a screen until it is.
 func (c *Console) retake(behind func()) error {
 	if c.tty != nil && !InForeground(c.tty.file.Fd()) {
 		behind()
@@ -86,7 +87,7 @@ func (c *Console) retake(behind func()) error {
 		}
 	}
 	select {
-	case c.resized <- syscall.SIGWINCH: // meanwhile, perhaps
+	case c.resized <- syscall.SIGWINCH: // the size may have changed meanwhile
 	default:
 	}
 	return c.Take()

@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// tty is the terminal that keys come from, with the modes that it had before the
-// screen. Nil is an input that is no terminal.
+// tty is the terminal that keys are read from, with the modes it had before the screen. A nil
+// tty is an input that is not a terminal.
 type tty struct {
 	file term.File
 
@@ -17,7 +17,7 @@ type tty struct {
 	raw   bool
 }
 
-// holdTTY remembers the modes of the terminal behind in.
+// holdTTY records the modes of the terminal behind in.
 func holdTTY(in io.Reader) *tty {
 	f, ok := in.(term.File)
 	if !ok || !term.IsTerminal(f.Fd()) {
@@ -30,7 +30,7 @@ func holdTTY(in io.Reader) *tty {
 	return &tty{file: f, state: state}
 }
 
-// makeRaw hands every key to the program as it comes.
+// makeRaw puts the terminal into raw mode.
 func (t *tty) makeRaw() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -41,7 +41,7 @@ func (t *tty) makeRaw() error {
 	return nil
 }
 
-// restore brings the modes back that were there before makeRaw.
+// restore restores the modes from before makeRaw.
 func (t *tty) restore() {
 	if t == nil {
 		return
@@ -54,14 +54,14 @@ func (t *tty) restore() {
 	}
 }
 
-// Bounds of the screen in cells, beyond any display's, and its size on a terminal that
-// does not know its own.
+// Maximum size of the screen in cells, larger than any display, and the size for a terminal that
+// does not report one.
 const (
 	maxColumns, maxRows         = 800, 300
 	defaultColumns, defaultRows = 80, 24
 )
 
-// screenSize is how much of a terminal the screen takes.
+// screenSize returns the size of the screen on a terminal.
 func screenSize(fd uintptr) (width, height int) {
 	width, height, err := term.GetSize(fd)
 	if err != nil || width <= 0 || height <= 0 {
@@ -70,7 +70,7 @@ func screenSize(fd uintptr) (width, height int) {
 	return min(width, maxColumns), min(height, maxRows)
 }
 
-// Columns is the number of columns of the terminal behind w, 0 where it is none.
+// Columns returns the number of columns of the terminal behind w, 0 if w is not a terminal.
 func Columns(w io.Writer) int {
 	f, ok := w.(interface{ Fd() uintptr })
 	if !ok {
@@ -83,7 +83,7 @@ func Columns(w io.Writer) int {
 	return width
 }
 
-// IsTerminal says whether there is a terminal behind w.
+// IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool {
 	f, ok := w.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(f.Fd())

@@ -11,25 +11,25 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// shellInput reads a terminal while the program is in the foreground of its shell, and
-// waits otherwise: the system would stop who reads it then.
+// shellInput reads a terminal while the program is in the foreground of its shell, and waits
+// otherwise, because the system would stop a background reader.
 type shellInput struct {
 	terminal term.File
-	left     <-chan struct{} // closed when nobody reads any more
+	left     <-chan struct{} // closed when reading is over
 }
 
-// FromShell is what is read of in until left is closed: where in is a terminal, only while
-// the program is in the foreground of its shell. release ends that.
+// FromShell returns a reader of in that works until left is closed; if in is a terminal, it
+// reads only while the program is in the foreground of its shell. release undoes the setup.
 func FromShell(in io.Reader, left <-chan struct{}) (r io.Reader, release func()) {
 	f, ok := in.(term.File)
 	if !ok || !term.IsTerminal(f.Fd()) {
 		return in, func() {}
 	}
-	signal.Ignore(syscall.SIGTTIN) // reading fails instead
+	signal.Ignore(syscall.SIGTTIN) // background reads fail instead
 	return shellInput{f, left}, func() { signal.Reset(syscall.SIGTTIN) }
 }
 
-// Read waits for the foreground and for what is typed there.
+// Read waits for the foreground and then for input.
 func (s shellInput) Read(p []byte) (int, error) {
 	for {
 		AwaitForeground(s.terminal.Fd(), s.left)

@@ -11,36 +11,34 @@ import (
 	"prismtop/tui/monospace"
 )
 
-// Wire is what a terminal shows, and how the least is said that makes it show
-// something else. Bubble Tea's renderer parses every frame whole and rewrites each
-// row from its first to its last difference, through all panes between; here rows
-// that are the same text cost a comparison, and of the others only the cells that
-// differ are sent.
+// Wire diffs frames and emits the smallest update. Bubble Tea's renderer parses every frame in
+// full and rewrites each row from its first to its last difference, across all panes between;
+// Wire only compares rows with unchanged text, and sends only the changed cells of the others.
 type Wire struct {
 	w, h  int
-	rows  []string // as they were composed
+	rows  []string // as composed
 	cells [][]glyph
 	spare []glyph
 
-	sync   bool // the terminal takes a frame as one
-	places bool // it is sure to give a place of a picture one cell
+	sync   bool // the terminal supports synchronized output
+	places bool // the terminal draws a placeholder in exactly one cell
 
 	out   []byte
 	pen   pen
-	x, y  int  // where the cursor stands; x < 0 where that is not known
-	ready bool // the terminal shows cells
+	x, y  int  // position of the cursor; x < 0 if unknown
+	ready bool // cells holds the contents of the terminal
 }
 
-// glyph is a cell: what it shows with its combining marks, and the sequences that
-// give its style after a reset; a space has none but for a background. The right
-// half of a wide one has no text.
+// glyph is a cell: its character with combining marks, and the sequences that set its style
+// after a reset; a space has only those of a background. The right half of a wide character has
+// no text.
 type glyph struct{ text, style string }
 
-// Synchronize says that the terminal takes a frame as one.
+// Synchronize records that the terminal supports synchronized output.
 func (s *Wire) Synchronize() { s.sync = true }
 
-// Frame is what makes the terminal show rows, each w cells wide; nil where it
-// shows them. It is valid until the next call.
+// Frame returns the bytes that make the terminal show rows, each w cells wide; nil if it already
+// shows them. The result is valid until the next call.
 func (s *Wire) Frame(rows []string, w, h int) []byte {
 	if s.w != w || s.h != h || !s.ready {
 		s.w, s.h, s.rows = w, h, append(s.rows[:0], rows...)
@@ -59,7 +57,7 @@ func (s *Wire) Frame(rows []string, w, h int) []byte {
 	return s.end()
 }
 
-// repaint is everything that the terminal shows, anew.
+// repaint draws everything again.
 func (s *Wire) repaint() []byte {
 	s.begin()
 	s.out = append(s.out, ansi.EraseEntireScreen...)
@@ -98,11 +96,11 @@ func (s *Wire) end() []byte {
 	return s.out
 }
 
-// gapLimit is how many bytes of cells that stay are sent again rather than the
-// cursor moved over them.
+// gapLimit is the number of bytes of unchanged cells that are sent again instead of moving the
+// cursor over them.
 const gapLimit = 4
 
-// update sends what differs between two versions of row y.
+// update sends the differences between two versions of row y.
 func (s *Wire) update(y int, before, now []glyph) {
 	if len(before) != len(now) || s.intricate(before) || s.intricate(now) {
 		s.run(y, 0, now)
@@ -129,11 +127,11 @@ func (s *Wire) update(y int, before, now []glyph) {
 	}
 }
 
-// placeholder begins the place of a picture that the terminal draws.
+// placeholder is the first character of a placeholder of a picture.
 const placeholder = string(kitty.Placeholder)
 
-// intricate says whether a row has cells whose width terminals disagree about, so
-// that it is only sent whole.
+// intricate reports whether a row has cells whose width differs between terminals, so that the
+// row is only sent as a whole.
 func (s *Wire) intricate(row []glyph) bool {
 	for _, g := range row {
 		if s.places && strings.HasPrefix(g.text, placeholder) {
@@ -146,7 +144,7 @@ func (s *Wire) intricate(row []glyph) bool {
 	return false
 }
 
-// run sends cells from (x, y) on. Plain spaces up to the row's end are erased.
+// run sends cells from (x, y). Plain spaces up to the end of the row are erased.
 func (s *Wire) run(y, x int, cells []glyph) {
 	s.move(x, y)
 	last := len(cells)
@@ -169,11 +167,11 @@ func (s *Wire) run(y, x int, cells []glyph) {
 		s.out = append(s.pen.wear(s.out, glyph{" ", ""}), ansi.EraseLineRight...)
 	}
 	if s.x >= s.w || s.intricate(cells[:last]) {
-		s.x, s.y = -1, s.h // it hangs behind the last column, or nobody knows
+		s.x, s.y = -1, s.h // the cursor is past the last column or at an unknown position
 	}
 }
 
-// move puts the cursor at (x, y).
+// move moves the cursor to (x, y).
 func (s *Wire) move(x, y int) {
 	switch {
 	case s.x >= 0 && s.y == y && x == s.x:
@@ -191,7 +189,7 @@ func (s *Wire) move(x, y int) {
 	s.out = append(s.out, 'H')
 }
 
-// parseRow cuts a composed row of w cells into glyphs.
+// parseRow splits a composed row of w cells into glyphs.
 func parseRow(cells []glyph, row string, w int) []glyph {
 	style, from := "", 0
 	for i := 0; i < len(row); {

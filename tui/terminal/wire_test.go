@@ -10,8 +10,8 @@ import (
 	"prismtop/tui/theme"
 )
 
-// Beside the places of a picture only the cells that differ are sent, unless nobody
-// knows how wide the terminal makes them: then the row is sent whole.
+// Next to placeholders only the changed cells are sent, unless the terminal's width for them is
+// unknown: then the whole row is sent.
 func TestRowsWithPlacesAreSentWholeWhereTheirWidthIsNotKnown(t *testing.T) {
 	var c chart.Canvas
 	c.Resize(40, 1)

@@ -2,8 +2,8 @@ package theme
 
 import "math/bits"
 
-// ASCII is the 7-bit character that stands for r in ASCII mode: one for one, so
-// that nothing moves. Characters of other scripts become '?'.
+// ASCII returns the 7-bit replacement of r, always one character for one so that the layout does
+// not change. Characters of other scripts become '?'.
 func ASCII(r rune) rune {
 	switch {
 	case r < 0x80:

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Map is a colour map of pictures.
+// Map is a colour map for pictures.
 type Map uint8
 
 // The colour maps.
@@ -18,9 +18,9 @@ const (
 	NumMaps
 )
 
-// palettes are indexes of the 256-colour palette, from the lowest level to the
-// highest: the ramp of greys, and the colours nearest to viridis' and to a
-// diverging map's whose brightness rises. Few levels change less often.
+// palettes are indexes into the 256-colour palette, from the lowest level to the highest: the
+// grey ramp, and the colours closest to viridis and to a diverging map of increasing brightness.
+// With few levels, pixels change less often.
 var palettes = [NumMaps][]uint8{
 	Greys: {232, 233, 234, 235, 236, 237, 238, 239, 240, 241, 242, 243,
 		244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255},
@@ -28,12 +28,11 @@ var palettes = [NumMaps][]uint8{
 	Diverging: {117, 75, 32, 25, 17, 234, 52, 94, 172, 214, 222},
 }
 
-// fine is how many levels the maps have in 24-bit colours. The diverging map has
-// a middle, which is zero.
+// fine is the number of levels of the maps in 24-bit colour. The diverging map has a middle
+// level, which is zero.
 var fine = [NumMaps]int{Greys: 64, Viridis: 64, Diverging: 63}
 
-// anchors are the colours of the maps for pictures that are not bound to the
-// palette, evenly spaced.
+// anchors are evenly spaced colours of the maps, for pictures not limited to the palette.
 var anchors = [NumMaps][]color.NRGBA{
 	Greys: {{0, 0, 0, 255}, {255, 255, 255, 255}},
 	Viridis: {{68, 1, 84, 255}, {72, 36, 117, 255}, {65, 68, 135, 255}, {53, 95, 141, 255}, {42, 120, 142, 255},
@@ -41,8 +40,8 @@ var anchors = [NumMaps][]color.NRGBA{
 	Diverging: {{135, 215, 255, 255}, {0, 114, 178, 255}, {24, 24, 24, 255}, {213, 94, 0, 255}, {255, 215, 135, 255}},
 }
 
-// Levels is how many colours the map has on a terminal of such a depth: those of
-// 256 colours where that has fewer, too.
+// Levels returns the number of colours of the map on a terminal of depth d. Depths below 256
+// colours use those of 256.
 func (m Map) Levels(d Depth) int {
 	if d >= TrueColor {
 		return fine[m]
@@ -50,7 +49,7 @@ func (m Map) Levels(d Depth) int {
 	return len(palettes[m])
 }
 
-// Color is the map's colour for v, 0 to 1, where a picture may have any.
+// Color returns the map's colour for v, 0 to 1, without limiting it to a palette.
 func (m Map) Color(v float64) color.NRGBA {
 	a := anchors[m]
 	if !(v > 0) {
@@ -63,8 +62,8 @@ func (m Map) Color(v float64) color.NRGBA {
 	return color.NRGBA{mix(a[i].R, a[i+1].R), mix(a[i].G, a[i+1].G), mix(a[i].B, a[i+1].B), 255}
 }
 
-// The bits of styles that are not named: shadeStyle, two bits of map and twice six
-// bits of level; or imageStyle and eight bits of id.
+// The bits of unnamed styles: shadeStyle, two bits of map and twice six bits of level; or
+// imageStyle and eight bits of id.
 const (
 	shadeStyle Style = 1 << 15
 	imageStyle Style = 1 << 14
@@ -73,30 +72,30 @@ const (
 	topLevel         = 1<<levelBits - 1
 )
 
-// Shade is the style of a half block whose upper pixel has level upper and whose
-// lower pixel has level lower, both 0 to Levels−1.
+// Shade returns the style of a half block whose upper and lower pixels have the levels upper and
+// lower, 0 to Levels−1.
 func Shade(m Map, upper, lower int) Style {
 	clamp := func(v int) Style { return Style(min(max(v, 0), topLevel)) }
 	return shadeStyle | Style(m)<<mapShift | clamp(upper)<<levelBits | clamp(lower)
 }
 
-// Shades returns what Shade was given; ok is false for other styles.
+// Shades returns the arguments of Shade; ok is false for other styles.
 func (s Style) Shades() (m Map, upper, lower int, ok bool) {
 	m = Map(s>>mapShift) & 3
 	return m, int(s>>levelBits) & topLevel, int(s) & topLevel, s&shadeStyle != 0 && m < NumMaps
 }
 
-// Image is the style of a place where the terminal draws picture id, 16 to 255:
-// Kitty's placeholders name it by their colour.
+// Image returns the style of a placeholder of picture id, 16 to 255: Kitty's placeholders encode
+// the id as their colour.
 func Image(id int) Style { return imageStyle | Style(id&255) }
 
-// Image returns what the function Image was given; ok is false for other styles.
+// Image returns the argument of the function Image; ok is false for other styles.
 func (s Style) Image() (id int, ok bool) {
 	return int(s & 255), s&(imageStyle|shadeStyle) == imageStyle
 }
 
-// ink is how a level is named in a sequence, after 38 or 48. Levels above the
-// highest are the highest.
+// ink returns the parameters of a level's colour after 38 or 48. Levels above the highest are
+// clamped.
 func (m Map) ink(d Depth, level int) string {
 	level = min(level, m.Levels(d)-1)
 	if d >= TrueColor {
@@ -105,10 +104,10 @@ func (m Map) ink(d Depth, level int) string {
 	return indexed[palettes[m][level]]
 }
 
-// InkBytes is how many bytes of a sequence name a level's colour: "5;240" are 5.
+// InkBytes returns the length of a level's colour parameters: 5 for "5;240".
 func (m Map) InkBytes(d Depth, level int) int { return len(m.ink(d, level)) }
 
-// indexed are the names of the palette's colours.
+// indexed holds the parameters of the palette's colours.
 var indexed = func() (names [256]string) {
 	for i := range names {
 		names[i] = "5;" + strconv.Itoa(i)
@@ -116,7 +115,7 @@ var indexed = func() (names [256]string) {
 	return names
 }()
 
-// mixed are the names of the maps' 24-bit colours.
+// mixed holds the parameters of the maps' 24-bit colours.
 var mixed = func() (names [NumMaps][]string) {
 	for m := range NumMaps {
 		for level := range fine[m] {

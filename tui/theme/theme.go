@@ -1,13 +1,11 @@
-// Package theme holds every colour of the screen: what each means, and how it
-// is said to a terminal of 24-bit, 256, 16 or no colours, on a dark or a light
-// ground.
+// Package theme defines the colours of the screen: their meaning, and their sequences for
+// terminals with 24-bit, 256, 16 or no colours, on dark and light backgrounds.
 //
-// Hues are those of Okabe and Ito's palette, which readers with any of the
-// common colour deficiencies can tell apart; nothing is told by colour alone.
-// Named styles are indexes of the 256-colour palette also where a terminal could
-// do more: they are chosen for their contrast, and cost half the bytes of a 24-bit
-// colour on every change of style. Pictures, whose levels the palette is too coarse
-// for, use what the terminal has.
+// The hues are those of Okabe and Ito's palette, which readers with any of the common colour
+// deficiencies can distinguish; no information is carried by colour alone. Named styles are
+// indexes into the 256-colour palette even on terminals that support more: they are chosen for
+// contrast, and take half the bytes of a 24-bit colour at every change of style. Pictures, for
+// which the palette is too coarse, use whatever the terminal supports.
 package theme
 
 import (
@@ -18,9 +16,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Style is what a cell means. Styles below NumStyles are named; the ones made
-// by Shade hold the two levels of a half block, the ones made by Image name a
-// picture that the terminal draws.
+// Style is the meaning of a cell. Styles below NumStyles are named; those made by Shade hold the
+// two levels of a half block, and those made by Image the id of a picture drawn by the terminal.
 type Style uint16
 
 // The named styles.
@@ -61,7 +58,7 @@ const (
 	NumStyles
 )
 
-// Depth is how many colours the theme uses.
+// Depth is the number of colours that the theme uses.
 type Depth uint8
 
 // The depths.
@@ -69,19 +66,19 @@ const (
 	NoColor Depth = iota // bold and faint only
 	Colors16
 	Colors256
-	TrueColor // 24 bits, which pictures use
+	TrueColor // 24 bits, used by pictures
 )
 
-// Theme turns styles into terminal sequences. It is immutable.
+// Theme converts styles to terminal sequences. It is immutable.
 type Theme struct {
 	Depth Depth
 	Dark  bool
-	// ASCII replaces every character beyond 7 bits by a plain one.
+	// ASCII replaces every non-ASCII character by a plain one.
 	ASCII bool
 	sgr   [NumStyles]string
 }
 
-// New is the theme for a terminal's profile and background.
+// New returns the theme for a terminal's profile and background.
 func New(profile colorprofile.Profile, dark, ascii bool) *Theme {
 	t := &Theme{Depth: depthOf(profile), Dark: dark, ASCII: ascii}
 	for s := Plain; s < NumStyles; s++ {
@@ -102,8 +99,7 @@ func depthOf(p colorprofile.Profile) Depth {
 	return NoColor
 }
 
-// Open writes the sequence that begins style s after a reset, and says whether
-// there is one.
+// Open writes the sequence that sets style s after a reset, and reports whether there is one.
 func (t *Theme) Open(b *strings.Builder, s Style) bool {
 	if s < NumStyles {
 		b.WriteString(t.sgr[s])
@@ -120,7 +116,7 @@ func (t *Theme) Open(b *strings.Builder, s Style) bool {
 	if !ok {
 		return false
 	}
-	if upper == lower { // a space, of which only the background is seen
+	if upper == lower { // a space, of which only the background is visible
 		b.WriteString("\x1b[48;")
 	} else {
 		b.WriteString("\x1b[38;")
@@ -132,7 +128,7 @@ func (t *Theme) Open(b *strings.Builder, s Style) bool {
 	return true
 }
 
-// SGR is what Open writes; empty for Plain.
+// SGR returns the sequence written by Open; empty for Plain.
 func (t *Theme) SGR(s Style) string {
 	if s < NumStyles {
 		return t.sgr[s]
@@ -142,7 +138,7 @@ func (t *Theme) SGR(s Style) string {
 	return b.String()
 }
 
-// Coarse is the theme with pictures in the palette's colours, which cost half of
+// Coarse returns the theme with pictures in the palette's colours, which take half the bytes of
 // 24-bit ones and change less often.
 func (t *Theme) Coarse() *Theme {
 	coarse := *t
@@ -150,16 +146,16 @@ func (t *Theme) Coarse() *Theme {
 	return &coarse
 }
 
-// Alike says whether two styles look the same.
+// Alike reports whether two styles look the same.
 func (t *Theme) Alike(a, b Style) bool {
 	return a == b || a < NumStyles && b < NumStyles && t.sgr[a] == t.sgr[b]
 }
 
-// Pictures says whether the theme has the colours of half-block pictures.
+// Pictures reports whether the theme has the colours for half-block pictures.
 func (t *Theme) Pictures() bool { return t.Depth >= Colors256 && !t.ASCII }
 
-// hue is one style's colour: for 256 colours on dark and on light, and for 16.
-// Of the 16, the bright ones lose their brightness on light.
+// hue is one style's colour: for 256 colours on dark and light backgrounds, and for 16. Bright
+// colours of the 16 lose their brightness on a light background.
 type hue struct {
 	dark, light, basic uint8
 	bold, faint        bool
@@ -231,7 +227,7 @@ func (t *Theme) style(s Style) lipgloss.Style {
 
 func index(i uint8) lipgloss.ANSIColor { return lipgloss.ANSIColor(i) }
 
-// opening is the sequence with which lipgloss begins the style.
+// opening returns the sequence with which lipgloss starts the style.
 func opening(s lipgloss.Style) string {
 	before, _, _ := strings.Cut(s.Render("x"), "x")
 	return before

@@ -11,7 +11,7 @@ import (
 func TestDepthFollowsTheTerminal(t *testing.T) {
 	for _, tt := range []struct {
 		profile colorprofile.Profile
-		has     string // in the sequence of Phase1
+		has     string // contained in the sequence of Phase1
 		not     string
 	}{
 		{colorprofile.TrueColor, "38;5;75", "38;2"},
@@ -32,7 +32,7 @@ func TestNoColorUsesWeightOnly(t *testing.T) {
 	for s := Plain; s < NumStyles; s++ {
 		switch got := th.SGR(s); got {
 		case "", "\x1b[1m", "\x1b[2m", "\x1b[1;2m":
-		case "\x1b[7m": // reverse is no colour
+		case "\x1b[7m": // reverse is not a colour
 			if s != Selected {
 				t.Errorf("style %d is in reverse", s)
 			}
@@ -107,7 +107,7 @@ func TestSequencesOfPictures(t *testing.T) {
 		want    string
 	}{
 		{colorprofile.ANSI256, Shade(Greys, 0, 23), "\x1b[38;5;232;48;5;255m"},
-		{colorprofile.ANSI256, Shade(Greys, 7, 7), "\x1b[48;5;239m"}, // nobody sees a foreground
+		{colorprofile.ANSI256, Shade(Greys, 7, 7), "\x1b[48;5;239m"}, // the foreground is invisible
 		{colorprofile.TrueColor, Shade(Greys, 0, 63), "\x1b[38;2;0;0;0;48;2;255;255;255m"},
 		{colorprofile.TrueColor, Shade(Viridis, 0, 0), "\x1b[48;2;68;1;84m"},
 		{colorprofile.TrueColor, Shade(Diverging, 31, 62), "\x1b[38;2;24;24;24;48;2;255;215;135m"},
@@ -125,7 +125,7 @@ func TestSequencesOfPictures(t *testing.T) {
 	}
 }
 
-// What a colour is said to cost is the length of its sequence.
+// InkBytes returns the length of the colour's sequence.
 func TestInkBytesAreThoseOfTheSequence(t *testing.T) {
 	for _, p := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.TrueColor} {
 		th := New(p, true, false)
@@ -139,7 +139,7 @@ func TestInkBytesAreThoseOfTheSequence(t *testing.T) {
 	}
 }
 
-// palette is the colour of an index from 16 on, as terminals have it.
+// palette returns the standard colour of an index of 16 or above.
 func palette(i uint8) color.NRGBA {
 	if i >= 232 {
 		v := 8 + 10*(i-232)
@@ -150,8 +150,7 @@ func palette(i uint8) color.NRGBA {
 	return color.NRGBA{steps[i/36], steps[i/6%6], steps[i%6], 255}
 }
 
-// A colour map that is read as brightness only, as readers with no colour vision
-// do, must still rise.
+// A colour map must rise in brightness, for readers without colour vision.
 func TestMapsRiseInBrightness(t *testing.T) {
 	brightness := func(i uint8) float64 {
 		c := palette(i)

@@ -14,7 +14,7 @@ func Change(key, before, after string, iteration int64) profiles.Change {
 	return profiles.Change{Key: key, Before: before, After: after, Iteration: iteration, At: time.Duration(iteration) * 25 * time.Millisecond}
 }
 
-// WithEffects is a run with these effects alone.
+// WithEffects returns a run with these effects only.
 func WithEffects(effects ...profiles.Effect) *profiles.Snapshot {
 	s := Eventful()
 	s.Alerts, s.Effects, s.Changes = nil, effects, nil
@@ -24,13 +24,13 @@ func WithEffects(effects ...profiles.Effect) *profiles.Snapshot {
 	return s
 }
 
-// compared is an effect with all its iterations.
+// compared returns an effect with enough iterations on both sides.
 func compared(c profiles.Change, with ...profiles.Change) profiles.Effect {
 	return profiles.Effect{Change: c, With: with, Enough: true, BeforeNS: 7.02e6, AfterNS: 5.41e6, Shift: -0.229, Low: -0.241, High: -0.218,
 		NBefore: 200, NAfter: 200, QualityDrift: 0.12, HasQuality: true}
 }
 
-// Together is a run whose keys were pressed several at a time.
+// Together returns a run in which several keys were pressed at a time.
 func Together() *profiles.Snapshot {
 	last := profiles.Effect{Change: Change("threads", "2", "1", 3900), With: []profiles.Change{Change("learning_rate", "0.001", "0.0005", 3900), Change("loss", "l1", "ssim", 3900)},
 		Needed: 12, NBefore: 200, NAfter: 8}
@@ -38,14 +38,14 @@ func Together() *profiles.Snapshot {
 		compared(Change("amp", "fp16", "bf16", 2410), Change("measurement_cache", "true", "false", 2410)), last)
 }
 
-// TakenBack is a run in which a key was pressed until the setting was back at its value.
+// TakenBack returns a run in which a setting was changed until it was back at its value.
 func TakenBack() *profiles.Snapshot {
 	s := WithEffects()
 	s.Log = []profiles.LogLine{{At: 61 * time.Second, Text: "amp is as before from iteration 2410 on, after 4 changes: no effect to measure"}}
 	return s
 }
 
-// IncomparableRun is a run with one effect of each kind that cannot be compared.
+// IncomparableRun returns a run with one effect of each kind that cannot be compared.
 func IncomparableRun() *profiles.Snapshot {
 	confounded := func(c profiles.Change, why, brief string, with ...profiles.Change) profiles.Effect {
 		e := compared(c, with...)
@@ -64,13 +64,13 @@ func IncomparableRun() *profiles.Snapshot {
 	return s
 }
 
-// AblationWith is an ablation that compared one setting in so many groups.
+// AblationWith returns an ablation that compared one setting in a number of groups.
 func AblationWith(key string, groups int) *profiles.Ablation {
 	return &profiles.Ablation{Ended: "complete", Rows: []profiles.AblationRow{{Key: key, On: "true", Groups: groups, Final: true, Effect: -0.2, Low: -0.3, High: -0.1}}}
 }
 
-// Busy is a run beside other programs, after a change that they disturbed and one
-// with too few iterations before it.
+// Busy returns a run on a busy machine, with a change that other programs disturbed and one with
+// too few iterations before it.
 func Busy() *profiles.Snapshot {
 	s := Running()
 	s.Load = profiles.LoadView{Foreign: 0.62, Known: true, Considerable: true}
@@ -80,7 +80,7 @@ func Busy() *profiles.Snapshot {
 	return s
 }
 
-// OverAfter300 is a run that a limit ended amid its fourth sample, and amid an effect.
+// OverAfter300 returns a run that a limit ended during its fourth sample and during an effect.
 func OverAfter300() *profiles.Snapshot {
 	s := IncomparableRun()
 	s.State, s.Index, s.Unit, s.InUnit, s.Results = profiles.Finished, 300, 3, 41, s.Results[:3]
@@ -93,8 +93,8 @@ func OverAfter300() *profiles.Snapshot {
 	return s
 }
 
-// Eventful is a run in which much happened: samples that ended, a log, alerts, a
-// history of memory, all metrics.
+// Eventful returns a run with many events: finished samples, a log, alerts, a memory history and
+// all metrics.
 func Eventful() *profiles.Snapshot {
 	s := Running()
 	Set(s, "iterations", "250", "cycles", "4", "measurement_cache_mb", "256")

@@ -1,5 +1,5 @@
-// Package tuitest is what tests of the rooms of tui share: runs in every state, a source that writes
-// down what it is asked, and golden files.
+// Package tuitest provides test fixtures for the packages below tui: runs in every state, a
+// source that records its calls, and golden files.
 package tuitest
 
 import (
@@ -20,19 +20,19 @@ import (
 	"prismtop/sim/prism"
 )
 
-// Recorder is a source with every capability that writes down what it is asked, refuses what it is
-// told to, and delivers the snapshots it is given.
+// Recorder is a source with every capability. It records its calls, refuses those it is told to,
+// and delivers the snapshots it is given.
 type Recorder struct {
 	mu     sync.Mutex
 	calls  []string
 	Refuse error
 	Gone   error // no run is left
-	Wrong  error // that Check finds
+	Wrong  error // the error found by Check
 	hung   bool  // Step never returns
 	Feed   chan *profiles.Snapshot
 }
 
-// NewRecorder is a source that refuses nothing.
+// NewRecorder returns a source that refuses nothing.
 func NewRecorder() *Recorder {
 	return &Recorder{Feed: make(chan *profiles.Snapshot, 1)}
 }
@@ -43,21 +43,21 @@ func (r *Recorder) note(call string) {
 	r.calls = append(r.calls, call)
 }
 
-// Change lets f change the recorder while others may ask it.
+// Change lets f change the recorder while it may be in use.
 func (r *Recorder) Change(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f()
 }
 
-// Called is what it was asked so far.
+// Called returns the calls so far.
 func (r *Recorder) Called() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]string(nil), r.calls...)
 }
 
-// SetMany writes a change of settings down.
+// SetMany records a change of settings.
 func (r *Recorder) SetMany(sets []settings.Assignment) error {
 	call := "SetMany"
 	if len(sets) == 1 {
@@ -71,7 +71,7 @@ func (r *Recorder) SetMany(sets []settings.Assignment) error {
 	return r.Refuse
 }
 
-// Check writes down what is to be checked, and finds what it was told to.
+// Check records the settings to check, and returns the error in Wrong.
 func (r *Recorder) Check(sets []settings.Assignment) error {
 	for _, a := range sets {
 		r.note("Check " + a.Key + " " + a.Value)
@@ -81,25 +81,25 @@ func (r *Recorder) Check(sets []settings.Assignment) error {
 	return r.Wrong
 }
 
-// StartAblation writes that down.
+// StartAblation records the call.
 func (r *Recorder) StartAblation() error { r.note("StartAblation"); return r.Refuse }
 
-// StopAblation writes that down.
+// StopAblation records the call.
 func (r *Recorder) StopAblation() { r.note("StopAblation") }
 
-// Replicate writes down what is to be switched back and forth.
+// Replicate records the change to replicate.
 func (r *Recorder) Replicate(before []settings.Assignment, iteration int64) error {
 	r.note(fmt.Sprint("Replicate ", before, " from ", iteration))
 	return r.Refuse
 }
 
-// Fork writes down what is to be compared from the same point.
+// Fork records the change to compare from the same point.
 func (r *Recorder) Fork(before []settings.Assignment, iteration int64) error {
 	r.note(fmt.Sprint("Fork ", before, " from ", iteration))
 	return r.Refuse
 }
 
-// Pause writes down that the run is to stand still, or to go on.
+// Pause records that the run is paused or resumed.
 func (r *Recorder) Pause(p bool) {
 	if p {
 		r.note("Pause")
@@ -108,7 +108,7 @@ func (r *Recorder) Pause(p bool) {
 	}
 }
 
-// Step writes that down.
+// Step records the call.
 func (r *Recorder) Step() {
 	r.note("Step")
 	r.mu.Lock()
@@ -119,35 +119,35 @@ func (r *Recorder) Step() {
 	}
 }
 
-// Hang makes the next step one that never returns.
+// Hang makes the next step never return.
 func (r *Recorder) Hang() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hung = true
 }
 
-// Restart writes that down.
+// Restart records the call.
 func (r *Recorder) Restart() error { r.note("Restart"); return r.Refuse }
 
-// CanRestart is what it was told to say.
+// CanRestart returns Gone.
 func (r *Recorder) CanRestart() error { return r.Gone }
 
-// Save writes that down.
+// Save records the call.
 func (r *Recorder) Save() error { r.note("Save"); return r.Refuse }
 
-// Stop writes that down.
+// Stop records the call.
 func (r *Recorder) Stop() { r.note("Stop") }
 
-// Snapshots delivers what is fed.
+// Snapshots delivers the snapshots sent to Feed.
 func (r *Recorder) Snapshots() <-chan *profiles.Snapshot { return r.Feed }
 
-// Noise is a fixed sequence between 0 and 1.
+// Noise returns the i-th element of a fixed sequence between 0 and 1.
 func Noise(i int) float64 {
 	v := math.Sin(float64(i)*12.9898) * 43758.5453
 	return v - math.Floor(v)
 }
 
-// Moon is a half-lit disc with craters, blurred like an early reconstruction.
+// Moon returns a half-lit disc with craters, blurred like an early reconstruction.
 func Moon(size int, detail float64) *profiles.Picture {
 	p := &profiles.Picture{Iteration: 411, Width: size, Height: size, Pixels: make([]float32, size*size)}
 	for y := range size {
@@ -170,14 +170,13 @@ func Moon(size int, detail float64) *profiles.Picture {
 	return p
 }
 
-// Pictures are never written after they were published: every snapshot shares
-// these two.
+// Pictures are immutable once published: all snapshots share these two.
 var (
 	BlurredMoon = sync.OnceValue(func() *profiles.Picture { return Moon(128, 0.4) })
 	SharpMoon   = sync.OnceValue(func() *profiles.Picture { return Moon(128, 1) })
 )
 
-// fermat are n aperture centres over a disc (spec/prism.md §4).
+// fermat returns n aperture centres on a disc (spec/prism.md §4).
 func fermat(n int, reach float64) [][2]float64 {
 	c := make([][2]float64, n)
 	for k := range c {
@@ -187,7 +186,7 @@ func fermat(n int, reach float64) [][2]float64 {
 	return c
 }
 
-// Curve is a curve of so many points, of so many iterations each.
+// Curve returns a curve of buckets points, each covering a number of iterations.
 func Curve(buckets, each int, f func(i int) (low, mean, high float64)) profiles.Curve {
 	c := make(profiles.Curve, buckets)
 	for i := range c {
@@ -201,19 +200,19 @@ func spread(ms float64) profiles.Spread {
 	return profiles.Spread{Last: ms * 1.02e6, Mean: ms * 1.01e6, Median: ms * 1e6, P10: ms * 0.97e6, P95: ms * 1.16e6, P90: ms * 1.1e6, N: 400}
 }
 
-// Latest gives a series of a snapshot its newest value.
+// Latest sets the latest value of a series in a snapshot.
 func Latest(s *profiles.Snapshot, series int, v float64) {
 	s.Series[series].Latest, s.Series[series].Has, s.Series[series].Iteration = v, true, s.Index-1
 }
 
-// LossesOf are values of the two losses alone.
+// LossesOf returns values of only the two losses.
 func LossesOf(old, newest float64) profiles.Values {
 	v := profiles.NoValues()
 	v[prism.SeriesLossOld], v[prism.SeriesLossNew] = old, newest
 	return v
 }
 
-// Running is a run in the middle of the europa preset, after three changes.
+// Running returns a run in the middle of the europa preset, after three changes.
 func Running() *profiles.Snapshot {
 	s := &profiles.Snapshot{
 		Run: profiles.RunInfo{
@@ -295,7 +294,7 @@ func Running() *profiles.Snapshot {
 	return s
 }
 
-// Having is settings with other values of some keys.
+// Having returns settings with other values for some keys.
 func Having(v settings.Values, pairs ...string) settings.Values {
 	for i := 0; i < len(pairs); i += 2 {
 		var err error
@@ -309,7 +308,7 @@ func Having(v settings.Values, pairs ...string) settings.Values {
 // Set changes settings of a snapshot.
 func Set(s *profiles.Snapshot, pairs ...string) { s.Settings = Having(s.Settings, pairs...) }
 
-// Preparing is a run that has not begun.
+// Preparing returns a run that has not started.
 func Preparing() *profiles.Snapshot {
 	s := &profiles.Snapshot{Run: Running().Run, Settings: Running().Settings, State: profiles.Preparing, Unit: -1}
 	for i := range s.Series {
@@ -318,14 +317,14 @@ func Preparing() *profiles.Snapshot {
 	return s
 }
 
-// Paused is Running, standing still.
+// Paused returns Running, paused.
 func Paused() *profiles.Snapshot {
 	s := Running()
 	s.State = profiles.Paused
 	return s
 }
 
-// Finished is Running at its end.
+// Finished returns Running at its end.
 func Finished() *profiles.Snapshot {
 	s := Running()
 	s.State, s.Unit, s.Index = profiles.Finished, 99, 9876
@@ -337,7 +336,7 @@ func Finished() *profiles.Snapshot {
 	return s
 }
 
-// Failed is Running, ended by a fault.
+// Failed returns Running, ended by an error.
 func Failed() *profiles.Snapshot {
 	s := Running()
 	s.State, s.Err = profiles.Failed, "sample 37: the loss is not finite\ngoroutine 1 [running]:"
@@ -346,7 +345,7 @@ func Failed() *profiles.Snapshot {
 	return s
 }
 
-// Trainer is a run in the pattern in which the measurement cache cannot hit.
+// Trainer returns a run with a pattern for which the measurement cache cannot hit.
 func Trainer() *profiles.Snapshot {
 	s := Running()
 	Set(s, "pattern", "trainer", "amp", "off")
@@ -357,7 +356,7 @@ func Trainer() *profiles.Snapshot {
 	return s
 }
 
-// Cells are what a terminal of that size shows of a frame.
+// Cells returns the cells that a terminal of that size shows for a frame.
 func Cells(frame string, w, h int) uv.ScreenBuffer {
 	b := uv.NewScreenBuffer(w, h)
 	uv.NewStyledString(frame).Draw(b, b.Bounds())
@@ -366,7 +365,7 @@ func Cells(frame string, w, h int) uv.ScreenBuffer {
 
 var update = flag.Bool("update", false, "write the golden screens anew")
 
-// Shown is what a terminal shows of a frame, as text.
+// Shown returns the text that a terminal shows for a frame.
 func Shown(b uv.ScreenBuffer) string {
 	var s strings.Builder
 	for y := range b.Height() {
@@ -386,7 +385,7 @@ func Golden(t *testing.T, name, got string) {
 	Kept(t, filepath.Join("testdata", name+".golden"), got)
 }
 
-// Kept compares a text with a file, or with -update writes the file.
+// Kept compares a text with a file, or writes the file with -update.
 func Kept(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
@@ -403,27 +402,27 @@ func Kept(t *testing.T, file, got string) {
 	}
 }
 
-// Transcript is what Lines wrote so far.
+// Transcript records the output of Lines.
 type Transcript struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write keeps what is written.
+// Write records p.
 func (w *Transcript) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.Write(p)
 }
 
-// String is all that was written.
+// String returns the recorded output.
 func (w *Transcript) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()
 }
 
-// Layered is a run whose layers are timed, with trends and its newest iterations.
+// Layered returns a run with layer timing, trends and its latest iterations.
 func Layered() *profiles.Snapshot {
 	s := Running()
 	Set(s, "layer_profile", "true")
@@ -493,8 +492,8 @@ func Layered() *profiles.Snapshot {
 	return s
 }
 
-// Steady is a run of n iterations of 5 ms each, with a pause of a minute before
-// iteration pause.
+// Steady returns a run of n iterations of 5 ms each, with a pause of a minute before iteration
+// pause.
 func Steady(n, pause int) *profiles.Snapshot {
 	s := Running()
 	s.Changes = nil
@@ -511,13 +510,13 @@ func Steady(n, pause int) *profiles.Snapshot {
 	return s
 }
 
-// Spectacle is a source that can be watched and nothing else.
+// Spectacle is a source that can only be watched.
 type Spectacle chan *profiles.Snapshot
 
-// Snapshots delivers what is sent.
+// Snapshots delivers the snapshots sent to w.
 func (w Spectacle) Snapshots() <-chan *profiles.Snapshot { return w }
 
-// Reset forgets what was written.
+// Reset discards the recorded output.
 func (w *Transcript) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

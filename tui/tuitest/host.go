@@ -8,8 +8,7 @@ import (
 	"prismtop/tui/terminal"
 )
 
-// Host is a pane.Host: a screen on which every setting can be changed and nothing was asked
-// for.
+// Host is a pane.Host on which every setting can be changed and no change is pending.
 type Host struct {
 	Values   settings.Values
 	Time     func() time.Time
@@ -17,7 +16,7 @@ type Host struct {
 	Drawing  *terminal.Graphics
 }
 
-// Now is the clock that it was given, or stands still.
+// Now returns the given clock's time, or a fixed time.
 func (h Host) Now() time.Time {
 	if h.Time == nil {
 		return time.Unix(1e9, 0)
@@ -25,10 +24,10 @@ func (h Host) Now() time.Time {
 	return h.Time()
 }
 
-// Cores is 2.
+// Cores returns 2.
 func (h Host) Cores() int { return 2 }
 
-// Graphics is what it was given, or that of a terminal that draws no pictures.
+// Graphics returns the given graphics, or those of a terminal that draws no pictures.
 func (h Host) Graphics() *terminal.Graphics {
 	if h.Drawing != nil {
 		return h.Drawing
@@ -36,7 +35,7 @@ func (h Host) Graphics() *terminal.Graphics {
 	return terminal.NewGraphics()
 }
 
-// KeyOf knows the keys of an ablation and of a restart.
+// KeyOf returns the keys of an ablation and of a restart.
 func (h Host) KeyOf(a profiles.Action) string {
 	if h.ReadOnly {
 		return ""
@@ -44,41 +43,41 @@ func (h Host) KeyOf(a profiles.Action) string {
 	return map[profiles.Action]string{"ablate": "A", "restart": "R"}[a]
 }
 
-// Say is not listened to.
+// Say ignores the text.
 func (h Host) Say(string) {}
 
-// Table is that of the values.
+// Table returns the table of the values.
 func (h Host) Table() *settings.Table { return h.Values.Table() }
 
-// Tunable is what ReadOnly denies.
+// Tunable returns whether the host is not read-only.
 func (h Host) Tunable() bool { return !h.ReadOnly }
 
-// Wanted is the values.
+// Wanted returns the values.
 func (h Host) Wanted() settings.Values { return h.Values }
 
-// Asked is one of the values.
+// Asked returns one of the values.
 func (h Host) Asked(key string) string { return h.Values.Get(key) }
 
-// Origin knows none.
+// Origin returns no origin.
 func (h Host) Origin(string) string { return "" }
 
-// Nudge changes nothing.
+// Nudge does nothing.
 func (h Host) Nudge(string, bool) {}
 
-// Choose lists nothing.
+// Choose does nothing.
 func (h Host) Choose(string) {}
 
-// Assign changes nothing.
+// Assign does nothing.
 func (h Host) Assign(string, string) error { return nil }
 
-// Check judges nothing.
+// Check does nothing.
 func (h Host) Check(string, string) {}
 
-// Forget has nothing to forget.
+// Forget does nothing.
 func (h Host) Forget() {}
 
-// AblationRuns says no.
+// AblationRuns returns false.
 func (h Host) AblationRuns() bool { return false }
 
-// ToggleAblation starts nothing.
+// ToggleAblation does nothing.
 func (h Host) ToggleAblation() {}

@@ -11,34 +11,32 @@ import (
 	"prismtop/tui/words"
 )
 
-// kspaceView is what the pane of k-space shows.
+// kspaceView is a view of the k-space pane.
 type kspaceView uint8
 
-// The views, in the order in which v goes through them.
+// The views, in the order in which v switches through them.
 const (
 	apertureView kspaceView = iota
 	densityView             // how often each frequency was measured
-	ringView                // what share of each ring was
+	ringView                // measured share of each ring
 	numKspaceViews
 )
 
-// gridSide is how many points across the coverage is counted on, and ringBins how
-// many rings it has.
+// gridSide is the number of points across the coverage grid, and ringBins its number of rings.
 const (
 	gridSide = 128
 	ringBins = gridSide / 2
 )
 
-// coverage is how often each point of k-space lies under an aperture, counted as
-// samples come.
+// coverage counts how many apertures cover each point of k-space, updated as samples arrive.
 type coverage struct {
 	counts []float32
 	most   float32
-	next   int // the first sample that is not counted
+	next   int // first sample not yet counted
 	of     coverageKey
 }
 
-// coverageKey is what counts are bound to.
+// coverageKey identifies the run and geometry that the counts belong to.
 type coverageKey struct {
 	centres  *[2]float64
 	n, per   int
@@ -46,8 +44,8 @@ type coverageKey struct {
 	aperture aperture
 }
 
-// count counts samples up to last, excluded. Samples that were counted before are
-// not counted again, unless the run is another or went back.
+// count counts the samples before last. It counts only new samples, and starts again if the run
+// is another or went back.
 func (v *coverage) count(s *profiles.Snapshot, extent float64, last int) {
 	key := coverageKey{&s.Run.Centres[0], len(s.Run.Centres), max(s.Run.PerSample, 1), extent, apertureOf(s)}
 	last = min(max(last, 0), (key.n+key.per-1)/key.per)
@@ -82,7 +80,7 @@ func (v *coverage) add(centre [2]float64) {
 	}
 }
 
-// rings is the share of each ring that was measured, from the centre outwards.
+// rings returns the measured share of each ring, from the centre outwards.
 func (v *coverage) rings() (share [ringBins]float64) {
 	var all [ringBins]float64
 	for i, n := range v.counts {
@@ -102,11 +100,10 @@ func (v *coverage) rings() (share [ringBins]float64) {
 	return share
 }
 
-// coloured says whether the map is drawn in colours.
+// coloured reports whether the map is drawn in colour.
 func (p *kspace) coloured() bool { return p.Theme.Pictures() && !p.cheap }
 
-// density draws how often each point was measured, and returns what the colours
-// mean.
+// density draws how often each point was measured, and returns a legend of the colours.
 func (p *kspace) density(c *chart.Canvas) string {
 	w, h := c.Size()
 	pw, ph := chart.Fit(1, 1, w, 2*h)
@@ -131,7 +128,7 @@ func (p *kspace) density(c *chart.Canvas) string {
 	return words.FittingOrLast(p.EdgeRoom()-2, fmt.Sprintf("%s never, %s %.0f×", dark, bright, p.seen.most), fmt.Sprintf("%s %.0f×", bright, p.seen.most))
 }
 
-// rings draws the share of each ring that was measured, as bars over the radius.
+// rings draws the measured share of each ring as bars over the radius.
 func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 	const label = 5
 	w, h := c.Size()
@@ -154,8 +151,8 @@ func (p *kspace) rings(c *chart.Canvas, extent float64) string {
 	return words.FittingOrLast(p.EdgeRoom()-2, "share of each ring measured, from the centre to the edge", "share of each ring measured", "measured by ring", "by ring")
 }
 
-// legend names the apertures in the lower edge, each in its colour. Of a run that is over
-// none is next, and the current one was cut off.
+// legend writes the names of the apertures into the lower edge, each in its colour. In a run
+// that has ended there is no next aperture, and the current one was cut off.
 func (p *kspace) legend(s *profiles.Snapshot, current int) {
 	_, h := p.Canvas.Size()
 	x, end := 2, 2+p.EdgeRoom()
@@ -178,7 +175,7 @@ func (p *kspace) legend(s *profiles.Snapshot, current int) {
 	}
 }
 
-// Update rebuilds the pane only where what it shows changed.
+// Update redraws the pane only if its data changed.
 func (p *kspace) Update(s *profiles.Snapshot) {
 	before := p.Snap
 	p.Snap = s
@@ -191,7 +188,7 @@ func (p *kspace) Update(s *profiles.Snapshot) {
 	}
 }
 
-// Press handles v, the next view, and x, the next colours of the map.
+// Press handles v, which switches the view, and x, which switches the colours of the map.
 func (p *kspace) Press(key string) bool {
 	switch key {
 	case "v":
@@ -216,14 +213,14 @@ func (p *kspace) Press(key string) bool {
 	return true
 }
 
-// Tell is what the last key did, once.
+// Tell reports the effect of the last key, once.
 func (p *kspace) Tell() string {
 	said := p.said
 	p.said = ""
 	return said
 }
 
-// Hints are the keys of Press.
+// Hints returns the keys of Press.
 func (p *kspace) Hints() []pane.Hint {
 	return []pane.Hint{{Key: "v", Does: "coverage, rings"}, {Key: "x", Does: "colours"}}
 }

@@ -7,7 +7,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// covered is the share of the grid under an aperture.
+// covered returns the share of the grid under an aperture.
 func covered(v *coverage) float64 {
 	n := 0
 	for _, c := range v.counts {
@@ -30,7 +30,7 @@ func TestCoverageIsTheAreaOfTheApertures(t *testing.T) {
 	if share := v.rings(); share[2] != 1 || share[15] != 0 {
 		t.Errorf("rings %v", share)
 	}
-	v.count(s, 512, 3) // the others come on top, and overlap
+	v.count(s, 512, 3) // the others are added, and overlap
 	if v.most != 2 {
 		t.Errorf("measured at most %.0f times, want 2", v.most)
 	}
@@ -45,19 +45,19 @@ func TestCoverageIsTheAreaOfTheApertures(t *testing.T) {
 	if v.most != 1 {
 		t.Error("a run that went back keeps its counts")
 	}
-	s.Run.PerSample = 3 // a line: several centres make one sample
+	s.Run.PerSample = 3 // a line: several centres per sample
 	v.count(s, 512, 1)
 	if got := covered(&v); got != both {
 		t.Errorf("a sample of three centres covers %.5f, want %.5f", got, both)
 	}
 }
 
-// The run's own figure is near what the map shows.
+// The coverage reported by the run is close to that of the map.
 func TestTheMapAgreesWithTheRunsCoverage(t *testing.T) {
 	s := tuitest.Finished()
 	var v coverage
 	v.count(s, 512, 100)
-	want := math.Min(1, 100*math.Pi*20*20/(512*512)) // few of europa's overlap
+	want := math.Min(1, 100*math.Pi*20*20/(512*512)) // few apertures of europa overlap
 	if got := covered(&v); got > want*1.02 || got < want*0.6 {
 		t.Errorf("the map covers %.3f of k-space, the apertures' areas sum up to %.3f", got, want)
 	}

@@ -5,12 +5,12 @@ import (
 	"prismtop/tui/theme"
 )
 
-// drawing is how pictures are drawn.
+// drawing is a way to draw pictures.
 type drawing uint8
 
-// The ways of drawing, in the order in which i goes through them.
+// The ways to draw, in the order in which i switches through them.
 const (
-	autoDrawing drawing = iota // the best that the terminal and the line have
+	autoDrawing drawing = iota // the best way for the terminal and the line
 	kittyDrawing
 	halfDrawing
 	brailleDrawing
@@ -21,8 +21,8 @@ const (
 
 var drawingNames = [numDrawings]string{"auto", "Kitty graphics", "half blocks", "braille", "characters", "off"}
 
-// drawing is how the picture is drawn, and why not as the user wants it where
-// that cannot be.
+// drawing returns the way in which the picture is drawn, and why it is not the requested one if
+// that is not possible.
 func (p *picture) drawing() (way drawing, refused string) {
 	switch p.wanted {
 	case kittyDrawing:
@@ -49,7 +49,7 @@ func (p *picture) drawing() (way drawing, refused string) {
 	return p.best(), refused
 }
 
-// best is the way that auto chooses.
+// best returns the way that auto selects.
 func (p *picture) best() drawing {
 	switch {
 	case p.Theme.ASCII:
@@ -62,7 +62,7 @@ func (p *picture) best() drawing {
 	return halfDrawing
 }
 
-// noKitty says why the terminal does not draw pictures itself; "" where it does.
+// noKitty explains why the terminal does not draw pictures itself; "" if it does.
 func (p *picture) noKitty() string {
 	if why := p.coloursImages(); why != "" {
 		return why
@@ -73,7 +73,8 @@ func (p *picture) noKitty() string {
 	return ""
 }
 
-// coloursImages says why pictures cannot be named, which colours do.
+// coloursImages explains why pictures cannot be addressed, which is done by colour; "" if they
+// can.
 func (p *picture) coloursImages() string {
 	switch {
 	case p.Theme.ASCII:
@@ -84,8 +85,8 @@ func (p *picture) coloursImages() string {
 	return ""
 }
 
-// Press handles v, the next view, x, the next colours, and i, the next way of
-// drawing.
+// Press handles v, which switches the view, x, which switches the colours, and i, which switches
+// the way of drawing.
 func (p *picture) Press(key string) bool {
 	switch key {
 	case "v":
@@ -111,8 +112,8 @@ func (p *picture) Press(key string) bool {
 	return true
 }
 
-// recolour goes to the next colours: of the difference alone its sign, else the
-// map.
+// recolour switches the colours: whether a difference shown alone is signed, otherwise the
+// colour map.
 func (p *picture) recolour() {
 	way, _ := p.drawing()
 	if !p.coloured(way) {
@@ -131,19 +132,19 @@ func (p *picture) recolour() {
 	p.said = "colours: " + [2]string{"grey", "viridis"}[p.colors]
 }
 
-// Tell is what the last key did, once.
+// Tell reports the effect of the last key, once.
 func (p *picture) Tell() string {
 	said := p.said
 	p.said = ""
 	return said
 }
 
-// Hints are the keys of Press.
+// Hints returns the keys of Press.
 func (p *picture) Hints() []pane.Hint {
 	return []pane.Hint{{Key: "v", Does: "truth, difference"}, {Key: "x", Does: "colours"}, {Key: "i", Does: "way of drawing"}}
 }
 
-// Explain says what the picture's words mean.
+// Explain describes the pictures.
 func (p *picture) Explain() []string {
 	return []string{
 		"Reconstruction: the newest output of the decoder on the object's window, as amplitude. White is the truth's brightest " +

@@ -14,7 +14,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// KSpace is the pane of where in k-space the apertures lie.
+// KSpace specifies the pane of the apertures' positions in k-space.
 var KSpace = pane.Spec{
 	Name:  "k-space",
 	Shape: layout.Shape{Width: layout.Extent{Least: 20, Good: 32, Most: 32, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true},
@@ -22,13 +22,13 @@ var KSpace = pane.Spec{
 	New:   func(pane.Host) pane.Pane { return newKspace() },
 }
 
-// kspace is where in k-space the apertures lie, to scale: those measured, the
-// one being trained, and the next.
+// kspace draws the apertures in k-space to scale: those measured, the one being trained, and the
+// next.
 type kspace struct {
 	pane.Box
 	view   kspaceView
 	colors theme.Map
-	cheap  bool // the line is slow
+	cheap  bool // the line to the terminal is slow
 	said   string
 	seen   coverage
 	raster chart.Raster
@@ -36,13 +36,13 @@ type kspace struct {
 
 func newKspace() *kspace { return &kspace{Box: pane.Box{Title: "k-space"}, colors: theme.Viridis} }
 
-// SetBudget says whether the map is to be drawn the cheapest way.
+// SetBudget sets whether the map is drawn in the cheapest way.
 func (p *kspace) SetBudget(_ int, cheapest bool) { p.cheap, p.Stale = cheapest, true }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *kspace) Lines() []string { return p.Render(p.draw) }
 
-// Explain says what the drawing shows.
+// Explain describes the drawing.
 func (p *kspace) Explain() []string {
 	return []string{
 		"k-space is the spatial frequencies of the picture, as far as the telescope can see them: the centre is the mean brightness, the edge the finest detail. One pixel of it is one frequency of the field.",
@@ -77,14 +77,14 @@ func (p *kspace) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 		p.legend(s, current)
 		return "", theme.Faint
 	}
-	p.seen.count(s, extent, max(done, current+1)) // the one being trained is in the accumulated mask
+	p.seen.count(s, extent, max(done, current+1)) // the accumulated mask includes the aperture being trained
 	if p.view == ringView {
 		return p.rings(&area, extent), theme.Faint
 	}
 	return p.density(&area), theme.Faint
 }
 
-// passText follows the count of samples where the pattern is trained several times.
+// passText follows the number of samples if the pattern is trained several times.
 func passText(s *profiles.Snapshot) string {
 	if s.Run.Passes <= 1 {
 		return ""
@@ -93,7 +93,7 @@ func passText(s *profiles.Snapshot) string {
 	return fmt.Sprintf(" · pass %d", pass+1)
 }
 
-// apertures draws where the telescope has looked, looks and will look.
+// apertures draws the measured apertures, the current one and the next.
 func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64, done, current, next int) {
 	w, h := c.Size()
 	columns, rows := chart.Fit(1, 1, w, 2*h)
@@ -108,7 +108,7 @@ func (p *kspace) apertures(c *chart.Canvas, s *profiles.Snapshot, extent float64
 	a.samples(current, current+1, func(c [2]float64) { a.fill(c, 1, theme.Current) })
 }
 
-// regionOf is the diameter of the disc that is sampled, in pixels.
+// regionOf returns the diameter of the sampled disc, in pixels.
 func regionOf(s *profiles.Snapshot) float64 {
 	if d := s.Settings.Number("roi_diameter"); d > 0 {
 		return d
@@ -116,8 +116,8 @@ func regionOf(s *profiles.Snapshot) float64 {
 	return float64(s.Run.Size)
 }
 
-// kspaceExtent is the side of the square that is drawn, in pixels of k-space:
-// the sampled disc with its outermost apertures, at most the whole field.
+// kspaceExtent returns the side of the drawn square, in pixels of k-space: the sampled disc with
+// its outermost apertures, at most the whole field.
 func kspaceExtent(s *profiles.Snapshot) float64 {
 	reach := regionOf(s) / 2
 	for _, c := range s.Run.Centres {
@@ -131,18 +131,18 @@ func kspaceExtent(s *profiles.Snapshot) float64 {
 	return 2 * reach
 }
 
-// aperturePlot draws apertures as braille dots. DC is in the middle, the first
-// coordinate of a centre grows downwards.
+// aperturePlot draws apertures as braille dots. DC is in the centre; the first coordinate of a
+// centre grows downwards.
 type aperturePlot struct {
 	canvas        *chart.Canvas
-	scale, middle float64 // dots per pixel of k-space; dot of DC
+	scale, middle float64 // dots per pixel of k-space; position of DC in dots
 	snap          *profiles.Snapshot
 	aperture      aperture
 }
 
 func (a *aperturePlot) dot(v float64) int { return int(math.Round(a.middle + v*a.scale)) }
 
-// fill sets every step-th dot of an aperture, in a checkered way.
+// fill sets every step-th dot of an aperture in a checkered pattern.
 func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
 	r := a.aperture.radius
 	if !(r > 0) || math.IsNaN(centre[0]+centre[1]) {
@@ -159,7 +159,7 @@ func (a *aperturePlot) fill(centre [2]float64, step int, style theme.Style) {
 			}
 		}
 	}
-	a.canvas.Dot(a.dot(centre[1]), a.dot(centre[0]), style) // one dot at least
+	a.canvas.Dot(a.dot(centre[1]), a.dot(centre[0]), style) // at least one dot
 }
 
 // aperture is the shape of a run's apertures (spec/prism.md §2.3), without vanes.
@@ -172,7 +172,7 @@ func apertureOf(s *profiles.Snapshot) aperture {
 	return aperture{s.Settings.Text("aperture"), s.Run.Radius, s.Settings.Number("inner_radius")}
 }
 
-// holds says whether a place is inside, by its distances from the centre.
+// holds reports whether a point is inside, given its offsets from the centre.
 func (a aperture) holds(dx, dy float64) bool {
 	r := a.radius
 	switch a.shape {
@@ -185,12 +185,12 @@ func (a aperture) holds(dx, dy float64) bool {
 	return dx*dx+dy*dy <= r*r
 }
 
-// edge draws the dotted border of what is sampled.
+// edge draws the dotted border of the sampled region.
 func (a *aperturePlot) edge(radius float64, style theme.Style) {
 	a.circle([2]float64{}, radius, 3, style)
 }
 
-// samples calls draw for the centres of samples first to last, last excluded.
+// samples calls draw with the centres of the samples from first up to but excluding last.
 func (a *aperturePlot) samples(first, last int, draw func([2]float64)) {
 	per := max(a.snap.Run.PerSample, 1)
 	centres := a.snap.Run.Centres
@@ -210,9 +210,9 @@ func (a *aperturePlot) circle(centre [2]float64, radius float64, every int, styl
 	}
 }
 
-// measuredSamples is how many places of the pattern were trained or passed, which one is
-// being trained and which is next, −1 for none. Of a run that is over none is next, and
-// one that was being trained was cut off.
+// measuredSamples returns the number of places of the pattern that were trained or passed, the
+// current place and the next one, −1 for none. In a run that has ended there is no next place,
+// and the one that was being trained was cut off.
 func measuredSamples(s *profiles.Snapshot) (done, current, next int) {
 	current, pass := s.Run.Place(s.Unit)
 	done, next = max(current, 0), current+1

@@ -16,7 +16,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// noisyMoon is a reconstruction that gets better and flickers.
+// noisyMoon returns a reconstruction that improves and flickers.
 func noisyMoon(random *rand.Rand, frame int, noise float32) *profiles.Picture {
 	of := tuitest.BlurredMoon()
 	if frame%40 >= 20 {
@@ -29,8 +29,8 @@ func noisyMoon(random *rand.Rand, frame int, noise float32) *profiles.Picture {
 	return p
 }
 
-// bytesOf is what the pane's pictures send in a second, over a run that delivers
-// a noisy picture ten times a second, after its first frame.
+// bytesOf returns the bytes per second that the pane's pictures take after the first frame of a
+// run that delivers a noisy picture ten times a second.
 func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise float32) float64 {
 	random := rand.New(rand.NewPCG(7, 8))
 	at := time.Unix(1e9, 0)
@@ -53,7 +53,7 @@ func bytesOf(t *testing.T, profile colorprofile.Profile, w, h, budget int, noise
 	return float64(sum) / seconds
 }
 
-// Whatever the noise and the size, pictures cost what they may, and no more.
+// Pictures stay within their budget, whatever the noise and the size.
 func TestPicturesKeepTheirBudget(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -83,7 +83,7 @@ func TestPicturesKeepTheirBudget(t *testing.T) {
 	}
 }
 
-// A run that stands still shows its whole picture, whatever it costs.
+// A paused run shows its whole picture, whatever it costs.
 func TestAPausedRunShowsItsWholePicture(t *testing.T) {
 	for _, budget := range []int{terminal.PictureBudget, terminal.LowPictureBudget} {
 		at := time.Unix(1e9, 0)

@@ -13,8 +13,7 @@ import (
 	"prismtop/tui/theme"
 )
 
-// The panels of the reconstruction's pane; each has a slot of its own in the
-// terminal.
+// The panels of the reconstruction's pane; each has its own slot in the terminal.
 const (
 	reconstructionPanel = iota
 	truthPanel
@@ -23,26 +22,25 @@ const (
 
 var panelNames = [terminal.PictureSlots]string{"reconstruction", "truth", "difference"}
 
-// panel is one picture of the pane as it stands on screen.
+// panel is one picture of the pane, as displayed.
 type panel struct {
 	raster chart.Raster
 	drawn  source
-	behind bool // the raster has newer values than the screen shows
-	bytes  int  // of the last PNG, encoded for the terminal
+	behind bool // the raster has newer values than the screen
+	bytes  int  // size of the last PNG, encoded for the terminal
 }
 
-// source is what a raster's values were taken from.
+// source identifies the pictures that a raster's values were taken from.
 type source struct {
 	of           [2]*profiles.Picture
 	black, white float32
 }
 
-// bandStep is how many times wider each band is than the one before. The narrowest
-// that the bytes allow is taken, so that on a slow line first the large changes
-// come.
+// bandStep is the ratio of one band to the next narrower one. The narrowest band that fits the
+// byte budget is used, so that a slow line shows the large changes first.
 const bandStep = 1.6
 
-// paint draws panels over the height of the canvas.
+// paint draws the panels over the full height of the canvas.
 func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
 	_, h := c.Size()
 	if way == kittyDrawing {
@@ -68,8 +66,7 @@ func (p *picture) paint(c *chart.Canvas, all []placed, way drawing) {
 	}
 }
 
-// reserve draws the places of a panel that the terminal draws, and gives it the
-// picture.
+// reserve writes the placeholders of a panel drawn by the terminal, and transmits its picture.
 func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
 	cw, ch := p.extent(at.w, h, kittyDrawing)
 	p.transmit(at.slot, terminal.Size{W: cw, H: ch})
@@ -80,7 +77,7 @@ func (p *picture) reserve(c *chart.Canvas, at placed, h int) {
 	}
 }
 
-// form is how a panel of w by h cells is drawn with characters.
+// form returns the form of a panel of w by h cells drawn with characters.
 func (p *picture) form(slot, w, h int, way drawing, img chart.Image) chart.Form {
 	pw, ph := chart.Fit(img.Width, img.Height, w, 2*h)
 	switch way {
@@ -92,8 +89,8 @@ func (p *picture) form(slot, w, h int, way drawing, img chart.Image) chart.Form 
 	return chart.Form{Way: chart.HalfBlocks, Colors: p.mapOf(slot, way), Depth: p.Theme.Depth, W: pw, H: ph}
 }
 
-// sample gives a panel its picture, and says whether the panel is behind it. One
-// that is drawn otherwise than before is drawn whole.
+// sample passes a panel its picture, and reports whether the panel lags behind it. A panel whose
+// form changed is drawn in full.
 func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
 	pn := &p.panels[at.slot]
 	img, from := p.image(at.slot, way)
@@ -104,7 +101,7 @@ func (p *picture) sample(at placed, h int, way drawing) (behind bool) {
 	return pn.behind
 }
 
-// sample takes new values where something is new.
+// sample takes new values if there are any.
 func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bool) {
 	if pn.drawn == from && pn.raster.Form() == form {
 		return false
@@ -113,8 +110,8 @@ func (pn *panel) sample(img chart.Image, from source, form chart.Form) (fresh bo
 	return pn.raster.Sample(img, form)
 }
 
-// follow lets the screen follow the values as far as the bytes allow, which so
-// many panels share. A run that stands still gets its whole picture.
+// follow updates the displayed levels as far as the byte budget, shared by among panels, allows.
+// A run that is paused or over gets its full picture.
 func (p *picture) follow(pn *panel, among int) {
 	if p.Snap.State != profiles.Running {
 		p.pace.Spend(pn.raster.Plan(chart.Sharp))
@@ -128,15 +125,15 @@ func (p *picture) follow(pn *panel, among int) {
 		band *= bandStep
 		cost = pn.raster.Plan(band)
 	}
-	if !p.pace.Allows(cost * among) { // as many rows as there are bytes for
+	if !p.pace.Allows(cost * among) { // as many rows as fit the budget
 		cost = pn.raster.Limit(int(p.pace.Level()) / among)
 	}
 	pn.raster.Adopt()
 	p.pace.Spend(cost)
 }
 
-// Sizes of the pictures that the terminal draws: the longest side in pixels. A
-// pixel of its levels costs somewhat less than pixelBytes as a PNG.
+// Sizes of the pictures drawn by the terminal: the longest side in pixels. A pixel of the levels
+// takes slightly less than pixelBytes in a PNG.
 const (
 	longestSide   = 128
 	shortestSide  = 32
@@ -144,7 +141,7 @@ const (
 	pngsPerSecond = 2
 )
 
-// side is the longest side that the budget has for a picture.
+// side returns the longest side that fits the budget of a picture.
 func (p *picture) side() int {
 	if p.pace.Rate() <= 0 {
 		return longestSide
@@ -153,7 +150,7 @@ func (p *picture) side() int {
 	return min(max(n, shortestSide), longestSide)
 }
 
-// transmit gives the terminal a panel's picture, where it has another or none.
+// transmit sends the terminal a panel's picture unless it already has it.
 func (p *picture) transmit(slot int, size terminal.Size) {
 	pn, colors := &p.panels[slot], p.mapOf(slot, kittyDrawing)
 	img, from := p.image(slot, kittyDrawing)
@@ -180,8 +177,7 @@ func (p *picture) transmit(slot int, size terminal.Size) {
 	p.pace.Spend(pn.bytes)
 }
 
-// encode is the raster's levels as a PNG: 8 bit grey, or a palette of the map's
-// colours.
+// encode encodes the raster's levels as a PNG: 8-bit grey, or a palette of the map's colours.
 func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
 	w, h := r.Size()
 	levels, top := r.Levels()
@@ -207,7 +203,7 @@ func encode(r *chart.Raster, colors theme.Map) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// image is what a panel shows, and what that was made from.
+// image returns the picture of a panel and its source.
 func (p *picture) image(slot int, way drawing) (chart.Image, source) {
 	shown, truth := p.shown, p.Snap.Picture(truthPicture)
 	switch slot {
@@ -226,7 +222,7 @@ func (p *picture) image(slot int, way drawing) (chart.Image, source) {
 		source{of: [2]*profiles.Picture{shown}, white: p.scale.white}
 }
 
-// magnitude is the difference without its sign.
+// magnitude returns the absolute difference.
 func (a *amplitudes) magnitude() []float32 {
 	m := make([]float32, len(a.signed))
 	for i, v := range a.signed {
@@ -235,13 +231,13 @@ func (a *amplitudes) magnitude() []float32 {
 	return m
 }
 
-// coloured says whether a way of drawing has colours.
+// coloured reports whether a way of drawing uses colours.
 func (p *picture) coloured(way drawing) bool { return way == kittyDrawing || way == halfDrawing }
 
-// signed says whether differences are drawn with their sign, which takes colours.
+// signed reports whether differences are drawn with their sign, which requires colours.
 func (p *picture) signed(way drawing) bool { return !p.size && p.coloured(way) }
 
-// mapOf is the colour map of a panel.
+// mapOf returns the colour map of a panel.
 func (p *picture) mapOf(slot int, way drawing) theme.Map {
 	switch {
 	case slot == differencePanel && p.signed(way):

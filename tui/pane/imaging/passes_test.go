@@ -10,7 +10,7 @@ import (
 	"prismtop/tui/tuitest"
 )
 
-// A sample of a further pass has its place in the pattern.
+// A sample of a further pass keeps its place in the pattern.
 func TestKSpaceFollowsPasses(t *testing.T) {
 	s := tuitest.Running()
 	s.Run.Passes, s.Unit = 3, s.Run.Units+4

@@ -1,5 +1,5 @@
-// Package imaging is the panes of workloads that reconstruct a picture: the reconstruction, the
-// apertures in k-space, and the quality against the truth.
+// Package imaging provides the panes of workloads that reconstruct a picture: the
+// reconstruction, the apertures in k-space, and the quality compared with the truth.
 package imaging
 
 import (
@@ -17,7 +17,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Reconstruction is the pane of the reconstruction, the truth and their difference.
+// Reconstruction specifies the pane of the reconstruction, the truth and their difference.
 var Reconstruction = pane.Spec{
 	Name:  "reconstruction",
 	Shape: layout.Shape{Width: layout.Extent{Least: 22, Good: 32, Most: 61, Weight: 3}, Height: layout.Extent{Least: 8, Good: 17, Most: 36, Weight: 4}, Square: true, Pair: true},
@@ -25,46 +25,45 @@ var Reconstruction = pane.Spec{
 	New:   func(h pane.Host) pane.Pane { return newPicture(h.Now, h.Graphics()) },
 }
 
-// How often the picture may change, whatever it costs: nobody sees more than a
-// few pictures a second, and a slow line has other things to carry.
+// Minimum times between two pictures regardless of the budget: the eye sees only a few pictures
+// per second, and a slow line has other data to carry.
 const (
 	picturePeriod    = 340 * time.Millisecond
 	lowPicturePeriod = time.Second
 )
 
-// smallestPair is the width from which pictures stand side by side, each so many
-// pixels wide.
+// smallestPair is the minimum width of pictures drawn side by side, in pixels.
 const smallestPair = 24
 
-// pictureView is what the pane shows.
+// pictureView is a view of the picture pane.
 type pictureView uint8
 
-// The views, in the order in which v goes through them.
+// The views, in the order in which v switches through them.
 const (
-	sideBySide pictureView = iota // as many of the others as have room
+	sideBySide pictureView = iota // as many of the other views as fit
 	reconstructionView
 	truthView
 	differenceView
 	numPictureViews
 )
 
-// picture is the reconstruction, with the truth and the difference of the two.
+// picture shows the reconstruction, the truth and their difference.
 type picture struct {
 	pane.Box
 	now      func() time.Time
 	graphics *terminal.Graphics
 	pace     terminal.Bucket
-	rich     *theme.Theme // as the terminal has it
+	rich     *theme.Theme // the full theme of the terminal
 
 	view   pictureView
 	wanted drawing
 	colors theme.Map
-	size   bool   // the difference without its sign
-	said   string // what the last key did
+	size   bool   // absolute differences, without sign
+	said   string // effect of the last key
 
 	shown  *profiles.Picture
 	at     time.Time
-	due    bool // pictures may change when they are drawn next
+	due    bool // pictures may change at the next drawing
 	panels [terminal.PictureSlots]panel
 	scale  amplitudes
 }
@@ -73,18 +72,18 @@ func newPicture(now func() time.Time, graphics *terminal.Graphics) *picture {
 	return &picture{Box: pane.Box{Title: "Reconstruction"}, now: now, graphics: graphics, pace: terminal.NewBucket(terminal.PictureBudget, now())}
 }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *picture) Lines() []string { return p.Render(p.draw) }
 
-// SetBudget says how many bytes per second pictures may cost; 0 is without a
-// bound. A low budget draws them the cheapest way.
+// SetBudget sets the bytes per second that pictures may take; 0 is no limit. With a low budget
+// they are drawn in the cheapest way.
 func (p *picture) SetBudget(bytesPerSecond int, _ bool) {
 	p.pace = terminal.NewBucket(bytesPerSecond, p.now())
 	p.Stale = true
 	p.recolourFor(p.rich)
 }
 
-// SetSize also takes the pictures from the terminal where the pane is not shown.
+// SetSize also removes the pictures from the terminal if the pane is hidden.
 func (p *picture) SetSize(w, h int) {
 	p.Box.SetSize(w, h)
 	if w < 2 || h < 2 {
@@ -92,20 +91,20 @@ func (p *picture) SetSize(w, h int) {
 	}
 }
 
-// clear takes every picture from the terminal.
+// clear removes all pictures from the terminal.
 func (p *picture) clear() {
 	for slot := range terminal.PictureSlots {
 		p.graphics.Remove(slot)
 	}
 }
 
-// SetTheme also begins anew with the ways of drawing that the terminal has.
+// SetTheme also adapts the colours of the pictures and drops the reply to the last key.
 func (p *picture) SetTheme(t *theme.Theme) {
 	p.recolourFor(t)
 	p.said = ""
 }
 
-// recolourFor takes a theme, with fewer colours where the line is slow.
+// recolourFor sets a theme, with fewer colours if the line is slow.
 func (p *picture) recolourFor(t *theme.Theme) {
 	p.rich = t
 	if t != nil && p.pace.Low() {
@@ -114,8 +113,8 @@ func (p *picture) recolourFor(t *theme.Theme) {
 	p.Box.SetTheme(t)
 }
 
-// Update adopts the snapshot's picture unless the picture changed a moment ago
-// and the run goes on to deliver others.
+// Update takes the snapshot's picture unless it changed a moment ago and the run will deliver
+// another.
 func (p *picture) Update(s *profiles.Snapshot) {
 	before := p.Snap
 	p.Snap = s
@@ -134,7 +133,7 @@ func (p *picture) Update(s *profiles.Snapshot) {
 	}
 }
 
-// exact says whether every panel shows all of its picture.
+// exact reports whether all panels show their pictures in full.
 func (p *picture) exact() bool {
 	for i := range p.panels {
 		if p.panels[i].behind {
@@ -182,7 +181,7 @@ func (p *picture) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	return p.legend(placed, way), theme.Faint
 }
 
-// placed is a panel and the columns it stands in.
+// placed is a panel with its columns.
 type placed struct{ slot, x, w int }
 
 func has(all []placed, slot int) bool {
@@ -194,8 +193,8 @@ func has(all []placed, slot int) bool {
 	return false
 }
 
-// place finds the panels of the view and their columns in w by h cells. Views
-// of a truth that is not known are empty.
+// place returns the panels of the view and their columns in w by h cells, none for views that
+// need an unknown truth.
 func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 	comparable := s.Picture(truthPicture) != nil && s.Picture(truthPicture).Width == p.shown.Width && s.Picture(truthPicture).Height == p.shown.Height
 	var slots []int
@@ -234,7 +233,7 @@ func (p *picture) place(s *profiles.Snapshot, w, h int, way drawing) []placed {
 	return all
 }
 
-// extent is the size in cells of the picture in a box of w by h cells.
+// extent returns the size in cells of the picture in a box of w by h cells.
 func (p *picture) extent(w, h int, way drawing) (cw, ch int) {
 	if way == kittyDrawing {
 		x, y := p.graphics.CellSize()
@@ -245,7 +244,7 @@ func (p *picture) extent(w, h int, way drawing) (cw, ch int) {
 	return pw, (ph + 1) / 2
 }
 
-// heading is the view's name, where it is not what everyone expects.
+// heading returns the name of the view unless it is the default.
 func (p *picture) heading(all []placed) string {
 	if len(all) == 1 && all[0].slot != reconstructionPanel {
 		return panelNames[all[0].slot]
@@ -253,7 +252,7 @@ func (p *picture) heading(all []placed) string {
 	return ""
 }
 
-// legend says what the ends of the scale mean.
+// legend describes the ends of the scale.
 func (p *picture) legend(all []placed, way drawing) string {
 	if len(all) == 0 || way == noDrawing {
 		return ""
@@ -282,8 +281,7 @@ func (p *picture) legend(all []placed, way drawing) string {
 
 func amplitude(v float32) string { return unit.Fixed(float64(v), 5) }
 
-// quality writes the newest metrics in the last row and returns the column after
-// them.
+// quality writes the latest metrics into the last row and returns the column after them.
 func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	w, h := c.Size()
 	if !wasCompared(s) {
@@ -309,19 +307,18 @@ func (p *picture) quality(c *chart.Canvas, s *profiles.Snapshot) int {
 	return x - 2
 }
 
-// amplitudes are the ends of the scales.
+// amplitudes holds the ends of the scales.
 type amplitudes struct {
 	white      float32 // the amplitude drawn white
 	difference float32 // the difference drawn in full colour
 	signed     []float32
-	of         *profiles.Picture // whose brightest white is
+	of         *profiles.Picture // the picture whose maximum is white
 	between    [2]*profiles.Picture
 }
 
-// measure finds the scales: white is the truth's brightest, so that it stands
-// still, or the picture's own where there is no truth. The difference's is round
-// and only moves when it no longer fits, or when a narrower one does with a quarter to
-// spare.
+// measure determines the scales. White is the maximum of the truth, which is constant, or of the
+// picture if there is no truth. The end of the difference's scale is a round number; it changes
+// only if it becomes too small or if a smaller one would suffice with a quarter to spare.
 func (a *amplitudes) measure(shown, truth *profiles.Picture) {
 	of := truth
 	if of == nil {
@@ -355,7 +352,7 @@ func (a *amplitudes) measure(shown, truth *profiles.Picture) {
 	}
 }
 
-// roundUp is the next of 1, 2 and 5 times a power of ten from v on.
+// roundUp rounds v up to 1, 2 or 5 times a power of ten.
 func roundUp(v float64) float64 {
 	if !(v > 1e-12) {
 		return 1e-12

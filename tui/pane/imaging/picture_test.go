@@ -6,8 +6,7 @@ import (
 	"prismtop/profiles"
 )
 
-// The scale of the difference widens at once and narrows late, so that it does not
-// go to and fro.
+// The scale of the difference widens at once but narrows late, so that it does not oscillate.
 func TestTheScaleOfTheDifferenceStandsStill(t *testing.T) {
 	truth := &profiles.Picture{Width: 1, Height: 1, Pixels: []float32{0}}
 	var a amplitudes

@@ -12,7 +12,7 @@ import (
 	"prismtop/tui/words"
 )
 
-// Quality is the pane of how close the result is to the truth.
+// Quality specifies the pane of how close the result is to the truth.
 var Quality = pane.Spec{
 	Name:  "quality",
 	Shape: layout.Shape{Width: layout.Extent{Least: 36, Good: 48, Most: 100, Weight: 5}, Height: layout.Extent{Least: 6, Good: 9, Most: 16, Weight: 3}},
@@ -20,18 +20,18 @@ var Quality = pane.Spec{
 	New:   func(pane.Host) pane.Pane { return newQuality() },
 }
 
-// quality is how close the reconstruction is to the truth over the run: one
-// metric, or all three where the pane is tall.
+// quality charts the closeness of the reconstruction to the truth over the run: one metric, or
+// all three if the pane is tall.
 type quality struct {
 	pane.Box
 	pane.Timeline
-	view     int // the metric shown, or all
-	count    int // of the metrics
+	view     int // index of the displayed metric, or allMetrics
+	count    int // number of metrics
 	ceilings [profiles.MaxSeries]float64
 	decades  [profiles.MaxSeries][2]float64
 }
 
-// better says which values are better; empty where neither is.
+// better says which direction is better; empty if neither is.
 func better(d profiles.Direction) string {
 	switch d {
 	case profiles.MoreIsBetter:
@@ -42,13 +42,13 @@ func better(d profiles.Direction) string {
 	return ""
 }
 
-// anyMeasured says whether any metric has a value.
+// anyMeasured reports whether any metric has a value.
 func anyMeasured(s *profiles.Snapshot, of []words.Metric) bool {
 	return slices.ContainsFunc(of, func(m words.Metric) bool { return s.Series[m.ID].Has })
 }
 
-// allMetrics is the view of all metrics, one above the other; stackedHeight is
-// the height inside the frame from which it has room.
+// allMetrics is the view of all metrics, stacked; stackedHeight is the minimum inner height for
+// it.
 const (
 	allMetrics    = profiles.MaxSeries
 	stackedHeight = 15
@@ -56,10 +56,10 @@ const (
 
 func newQuality() *quality { return &quality{Box: pane.Box{Title: "Quality"}, view: allMetrics} }
 
-// Lines is the pane as lines.
+// Lines returns the pane as lines.
 func (p *quality) Lines() []string { return p.Render(p.draw) }
 
-// Press changes the metric (v), and reads, scrolls and zooms the chart.
+// Press switches the metric (v); the chart's cursor, scrolling and zoom have the usual keys.
 func (p *quality) Press(key string) bool {
 	if key == "v" {
 		_, h := p.Canvas.Size()
@@ -70,7 +70,7 @@ func (p *quality) Press(key string) bool {
 			p.view = allMetrics
 		}
 		if p.view == allMetrics && h-2 < stackedHeight {
-			p.view = 0 // the same as the first
+			p.view = 0 // identical to the first view
 		}
 		p.Stale = true
 		return true
@@ -78,12 +78,12 @@ func (p *quality) Press(key string) bool {
 	return p.ChartKey(&p.Box, key)
 }
 
-// Hints are the keys of the metrics and of the chart.
+// Hints returns the keys of the metrics and of the chart.
 func (p *quality) Hints() []pane.Hint {
 	return append([]pane.Hint{{Key: "v", Does: "metric"}}, p.ChartHints()...)
 }
 
-// Explain says what the metrics are and when they are taken.
+// Explain describes the metrics and when they are computed.
 func (p *quality) Explain() []string {
 	return []string{
 		"Every metric compares the decoder's newest output with the true object, on the object's window. The truth is known because the telescope is " +
@@ -136,7 +136,7 @@ func (p *quality) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	return p.foot(s, p.readout(s, metrics), "", " · v one metric")
 }
 
-// foot is the timeline's footnote with the key of the views.
+// foot returns the timeline's footnote, with the key that switches the view.
 func (p *quality) foot(s *profiles.Snapshot, readout, otherwise, key string) (string, theme.Style) {
 	note, style := p.Footnote(s, readout, otherwise)
 	if p.Focus && !p.Reading && !p.Held {
@@ -159,8 +159,7 @@ func (p *quality) chart(c *chart.Canvas, s *profiles.Snapshot, i int, curve prof
 	return line.Draw(c)
 }
 
-// legend writes the newest values into the upper edge; without room for all only
-// the one shown.
+// legend writes the latest values into the upper edge, or only the displayed one if not all fit.
 func (p *quality) legend(s *profiles.Snapshot, metrics []words.Metric, view int, all bool) {
 	w, _ := p.Canvas.Size()
 	var texts []string
@@ -174,7 +173,7 @@ func (p *quality) legend(s *profiles.Snapshot, metrics []words.Metric, view int,
 	p.Aside(words.Fitting(w-4-chart.Width(p.Title)-6, strings.Join(texts, "  "), one), theme.Plain)
 }
 
-// readout is the metrics under the cursor; empty without one.
+// readout formats the metrics under the cursor; empty without a cursor.
 func (p *quality) readout(s *profiles.Snapshot, metrics []words.Metric) string {
 	text := ""
 	for _, m := range metrics {
