@@ -5,20 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"prismtop/profiles/preset"
-	"prismtop/sim/curve"
 	"prismtop/sim/workloads"
 )
 
 // What is injected is counted by its size, on and off by turns, and a large effect is found.
 func TestCalibrateCountsWhatItInjects(t *testing.T) {
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "curve"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	told := 0
 	c, err := Calibrate(t.Context(), CalibrateOptions{
-		Maker: curve.Maker{}, Settings: v, Sizes: []float64{0, 4}, Changes: 6, Every: 60, Phase: "descent",
+		Maker: workloads.PRISM(""), Settings: smallField(t), Sizes: []float64{0, 4}, Changes: 6, Every: 60, Phase: "optimizer",
 		Progress: func(done, all int) {
 			if told++; done != told || all != 12 {
 				t.Errorf("progress %d of %d", done, all)
