@@ -61,7 +61,7 @@ type CacheInfo struct {
 	Setting string // key of the setting that switches it
 }
 
-// Direction tells which of two values of a series is better.
+// Direction is the direction in which values of a series become better.
 type Direction uint8
 
 // The directions.

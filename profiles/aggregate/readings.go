@@ -22,7 +22,7 @@ type readings struct {
 }
 
 // readMachine takes the readings that are due and reports whether there were any; moved
-// tells whether the source had anything new.
+// is true if the source had anything new.
 func (a *Aggregator) readMachine(now time.Time, moved bool) (any bool) {
 	r := &a.readings
 	if last := a.standing(); (a.pace.state <= profiles.Paused || last) && a.loads.due(now, last) {

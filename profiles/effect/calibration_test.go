@@ -79,7 +79,7 @@ func switching() []int64 {
 // outcome counts what the effects of injected changes said.
 type outcome struct{ changes, found, held int }
 
-// inject plays a series in which a change of a setting comes every so many iterations, and
+// inject plays a series in which a setting changes at a fixed number of iterations, and
 // switches a factor on iteration time on and off.
 func inject(ns []int64, every int, factor float64) (o outcome) {
 	e := New(&profiles.Schema{})
@@ -136,7 +136,7 @@ func TestEffectsAreCalibrated(t *testing.T) {
 		"drifting": drifting(), "moody": moody(), "switching": switching(), "baseline": recorded(t, "baseline"), "moon": recorded(t, "moon"),
 	} {
 		for _, every := range []int{60, 150, 400} {
-			for _, factor := range []float64{1, 1.05} {
+			for _, factor := range []float64{1, 1.05, 1.2} {
 				o := inject(ns, every, factor)
 				if o.changes < 30 {
 					t.Errorf("%s every %d: only %d changes", name, every, o.changes)

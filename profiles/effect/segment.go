@@ -77,7 +77,7 @@ type pick struct {
 	all     bool    // none left out, because too few were undisturbed
 }
 
-// after is the window of at most so many iterations at the segment's beginning, its times in
+// after returns the window at the segment's beginning, of up to most iterations, its times in
 // the room of into.
 func (s *segment) after(most int, into []int64) pick {
 	return choose(len(s.oldest), most, func(i int) *timed { return &s.oldest[i] }, into)

@@ -508,7 +508,7 @@ func TestAnIntervalHasOneVerdict(t *testing.T) {
 	}
 }
 
-// What an effect said stays, however long the run goes on after it: the history before the change
+// A verdict stays, however long the run continues: the history before the change
 // is forgotten some day.
 func TestAVerdictStaysInALongRun(t *testing.T) {
 	for _, before := range []int{300, long} {

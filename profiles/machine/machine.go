@@ -43,7 +43,7 @@ type Memory struct {
 type GPU struct {
 	// Usable is true if this build can compute on the device.
 	Usable bool `json:"usable"`
-	// Reason tells why the GPU is not used; it is empty only if Usable.
+	// Reason is why the GPU is not used; it is empty only if Usable.
 	Reason  string      `json:"reason,omitempty"`
 	Driver  string      `json:"driver,omitempty"` // version of the kernel driver, "580.65.06"
 	CUDA    string      `json:"cuda,omitempty"`   // newest CUDA version supported by the driver, "13.0"

@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+)
+
+// restart starts again from the seed's initial weights. If that is impossible, the run
+// continues unchanged.
+func (l *loop) restart(cut context.Context) error {
+	before, held := l.base(), l.work.Memory()
+	v := before
+	if l.next != nil {
+		v = *l.next
+	}
+	l.endFork("the run was restarted")
+	c, err := l.another(cut, v, l.run.options.Maker.FitsBeside(v, held.Total()))
+	if err != nil || c.work == nil {
+		return err
+	}
+	if err := l.stopAblation(cut, "the run was restarted"); err != nil {
+		return err
+	}
+	l.restarts++
+	paused := l.paused
+	l.paused = false
+	l.begin(l.run, c)
+	l.run.stream.Log("restarted from the first weights of the seed" + with(v, before))
+	l.announceSuspended(before)
+	l.run.stream.State(profiles.Running, "")
+	if paused {
+		l.pause(true)
+	}
+	return nil
+}
+
+// another makes the workload of a restart while the current one still exists. If that
+// fails, the current one continues, the log gives the reason, and c has no workload. If
+// memory cannot hold both, the current one is closed once the inputs are loaded, and any
+// later failure is returned as an error.
+func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c candidate, err error) {
+	stream := l.run.stream
+	running := !l.paused && !l.finished
+	if running {
+		l.active += time.Since(l.resumed)
+	}
+	stream.State(profiles.Preparing, "")
+	maker, inputs := l.run.options.Maker, l.run.inputs
+	if !maker.SameInputs(v, l.settings) {
+		inputs, err = maker.Load(cut, v)
+	}
+	given := err == nil && !beside
+	if given {
+		if err := l.stopAblation(cut, "the run was restarted"); err != nil {
+			return c, err
+		}
+		l.close()
+	}
+	if err == nil {
+		c, err = l.run.build(cut, v, inputs)
+	}
+	switch {
+	case err == nil:
+		return c, nil
+	case cut.Err() != nil:
+		l.announceState()
+		return c, cut.Err()
+	case given:
+		return c, fmt.Errorf("restart, after the run before had to make room for it: %w", err)
+	}
+	stream.Refuse("not restarted: " + err.Error())
+	if running {
+		l.resumed = time.Now()
+	}
+	l.announceState()
+	return c, nil
+}
+
+// announceState publishes the state of the run.
+func (l *loop) announceState() {
+	switch {
+	case l.finished:
+		l.announceEnd()
+	case l.paused:
+		l.run.stream.State(profiles.Paused, "")
+	default:
+		l.run.stream.State(profiles.Running, "")
+	}
+}
+
+// with lists the settings that differ from before: " with radius = 24".
+func with(v, before settings.Values) string {
+	if changes := v.ChangesFrom(before); changes != "" {
+		return " with " + changes
+	}
+	return ""
+}
