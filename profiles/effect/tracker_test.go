@@ -488,6 +488,42 @@ func TestAPhaseThatCannotBeTouchedIsAControl(t *testing.T) {
 	}
 }
 
+// The whole machine became faster by less than each phase's own drift, and the change with it: the
+// phases that it cannot touch say so together.
+func TestControlsThatMoveAlongMakeAnEffectInvalid(t *testing.T) {
+	for _, tt := range []struct {
+		others, touched float64 // factors after the change
+		verdict         profiles.Verdict
+	}{
+		{0.96, 0.80, profiles.Invalid}, // −8 % in all
+		{1, 0.80, profiles.Faster},
+		{1.02, 0.70, profiles.Faster},
+		{0.995, 0.70, profiles.Faster}, // a small part of it
+	} {
+		tr := newTrial(21)
+		others, touched := 6e6, 2e6
+		feed := func(n int) {
+			for range n {
+				drift := 1 + 0.015*math.Sin(float64(tr.it.Index)/130)
+				tr.it.Phases[prism.PhaseBackward] = int64(others * drift * math.Exp(0.01*tr.random.NormFloat64()))
+				tr.it.Phases[prism.PhaseTelescope] = int64(touched * drift * math.Exp(0.01*tr.random.NormFloat64()))
+				tr.it.Total = tr.it.Phases[prism.PhaseBackward] + tr.it.Phases[prism.PhaseTelescope]
+				tr.effects.Iteration(&tr.it)
+				tr.it.Index++
+			}
+			tr.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return 0 })
+		}
+		feed(long)
+		tr.effects.Change(profiles.Change{Key: "measurement_cache", Before: "false", After: "true", Iteration: tr.it.Index, Controls: 1 << prism.PhaseBackward})
+		tr.it.Changes++
+		others, touched = others*tt.others, touched*tt.touched
+		feed(400)
+		if e := tr.last(); e.Verdict() != tt.verdict {
+			t.Errorf("%+v: %v, %+v", tt, e.Verdict(), e)
+		}
+	}
+}
+
 // The verdicts of an interval.
 func TestAnIntervalHasOneVerdict(t *testing.T) {
 	nan := math.NaN()
