@@ -129,6 +129,7 @@ type replay struct{ snapshots chan *profiles.Snapshot }
 func (replay) Set(string, string) error               { return nil }
 func (replay) SetMany([]settings.Assignment) error    { return nil }
 func (replay) StartAblation() error                   { return nil }
+func (replay) StartFactorial([]settings.Factor) error { return nil }
 func (replay) StopAblation()                          {}
 func (replay) Pause(bool)                             {}
 func (replay) Step()                                  {}

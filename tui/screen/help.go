@@ -302,7 +302,7 @@ func (m *Model) toggleAlerts() {
 // because the reason needs more than one line.
 func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
-	if failed && m.sheet.page == noHelp && m.choosing == nil && m.picking == nil {
+	if failed && m.sheet.page == noHelp && !m.listing() {
 		m.sheet = help{page: alertsHelp}
 	}
 }

@@ -84,6 +84,16 @@ func (r *Recorder) Check(sets []settings.Assignment) error {
 // StartAblation records the call.
 func (r *Recorder) StartAblation() error { r.note("StartAblation"); return r.Refuse }
 
+// StartFactorial records the call with the names of the factors.
+func (r *Recorder) StartFactorial(factors []settings.Factor) error {
+	call := "StartFactorial"
+	for _, f := range factors {
+		call += " " + f.Name
+	}
+	r.note(call)
+	return r.Refuse
+}
+
 // StopAblation records the call.
 func (r *Recorder) StopAblation() { r.note("StopAblation") }
 
