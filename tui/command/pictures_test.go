@@ -64,7 +64,7 @@ func (g *gallery) resize(width, height int) {
 	g.Resize(width, height)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		rows := strings.Split(g.Text(), "\n")
-		if last := rows[min(height, len(rows))-1]; len(rows) >= height && (strings.Contains(last, "KB/s") || strings.Contains(last, "skipped")) {
+		if last := rows[min(height, len(rows))-1]; len(rows) >= height && (footed(last)) {
 			break
 		}
 	}
