@@ -24,7 +24,7 @@ var brief = ablation.Options{Rounds: 6, Least: 4, Time: time.Millisecond, Only: 
 func ablating(t *testing.T, o ablation.Options, sets ...string) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
 	s := configured(t, append(append(small, "samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "amp=bf16x3"), sets...)...)
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s, Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Ablate(o); err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestACompleteAblationFillsItsTable(t *testing.T) {
 }
 
 func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.StartAblation(); err == nil || !strings.Contains(err.Error(), "restart") {
 		t.Errorf("error %v", err)
@@ -126,7 +126,7 @@ func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
 // switched is a run, not started, whose ablation has switched something.
 func switched(t *testing.T) (*Run, *aggregate.Aggregator, settings.Values) {
 	t.Helper()
-	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: stream.New(1 << 10)}
+	o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...), Stream: stream.New(1 << 10)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestAFailedRunTellsTheSettingsBeforeItsAblation(t *testing.T) {
 // as they were, and the effect of the change has what came out.
 func TestAChangeIsReplicated(t *testing.T) {
 	sets := slices.Concat(small, []string{"samples=60", "threshold=0", "iterations=1000000", "init_iterations=0", "checkpointing=false", "threads=1"})
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, sets...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, sets...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 30 })
 	set(t, r, "checkpointing", "true")
 	s := until(t, a, "the effect", func(s *profiles.Snapshot) bool { return len(s.Effects) == 1 && s.Effects[0].NAfter > 0 })

@@ -15,7 +15,7 @@ import (
 // looked at because the garbage of the iterations may still be collected in the first.
 func TestAPausedRunUsesNoProcessorTime(t *testing.T) {
 	s := configured(t, append(small, "iterations=1000000", "threshold=0", "threads=2")...)
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 20 })
 	r.Pause(true)
 	until(t, a, "the pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })

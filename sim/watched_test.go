@@ -15,7 +15,7 @@ func TestAnUnwatchedLoopDoesNothingToBeWatched(t *testing.T) {
 	s := configured(t, append(small, "iterations=1000000", "init_iterations=0", "threshold=0", "threads=1", "layer_profile=true")...)
 	events := stream.New(1 << 10)
 	reader := events.Follow()
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: events, Metrics: time.Nanosecond})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Stream: events, Metrics: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/profiles/watching"
+	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // thinned is a source that reports when its run is thinned.
@@ -30,7 +31,7 @@ func (s thinned) Thin(dark bool, sparse int) {
 
 // endless writes iterations of a millisecond until the test ends, marked as by a run.
 func endless(t *testing.T, s *stream.Stream) {
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	over := make(chan struct{})
 	var done sync.WaitGroup
@@ -39,7 +40,7 @@ func endless(t *testing.T, s *stream.Stream) {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
 		for i := int64(0); ; i++ {
-			it := profiles.Iteration{Index: i, Start: int64(time.Since(began)), Total: 9e5, Kind: profilestest.KindLaterSample}
+			it := profiles.Iteration{Index: i, Start: int64(time.Since(began)), Total: 9e5, Kind: prism.KindLaterSample}
 			if watched, _ := s.Watched(); !watched {
 				it.Flags = profiles.Unwatched
 			}
@@ -162,7 +163,7 @@ func TestThinningIsLogged(t *testing.T) {
 	// Dark blocks of 300 iterations, each half as long as watched ones.
 	start, total := int64(0), int64(2e6)
 	for i := range int64(60_000) {
-		it := profiles.Iteration{Index: i, Start: start, Total: total, Kind: profilestest.KindLaterSample}
+		it := profiles.Iteration{Index: i, Start: start, Total: total, Kind: prism.KindLaterSample}
 		if i%900 >= 600 {
 			it.Flags, it.Total = profiles.Unwatched, total/2
 		}

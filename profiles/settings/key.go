@@ -31,6 +31,7 @@ type Key struct {
 	Above   bool     // Min itself is excluded
 	Rule    string   // a condition beyond type and range, as in "must be …"; empty for none
 	Live    bool     // can change during a run; the others need a restart
+	Fixed   string   // why it cannot: "it is read at the start"; empty if it can
 	Limit   bool     // determines when a unit or the run ends, and does not affect an iteration
 	Empty   string   // word for an empty text or list: "none"
 	Zero    string   // word for 0: "no limit"
@@ -146,3 +147,6 @@ func bound(v float64) string {
 
 // MaxInteger is the largest integer in a settings file.
 const MaxInteger = math.MaxInt64
+
+// Depends reports whether the number belongs to the state of other settings; see Entry.Of.
+func (k *Key) Depends() bool { return k.of != nil }

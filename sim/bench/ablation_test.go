@@ -28,7 +28,7 @@ func smallField(t *testing.T) settings.Values {
 
 func TestAblationMeasuresLaterSamples(t *testing.T) {
 	told := 0
-	a, err := Ablation(t.Context(), workloads.PRISM(""), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
+	a, err := Ablation(t.Context(), workloads.PRISM(workloads.Devices{}), smallField(t), smallAblation, func(*profiles.Ablation) { told++ })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAblationMeasuresLaterSamples(t *testing.T) {
 
 func TestAblationCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Ablation(ctx, workloads.PRISM(""), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
+	_, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}

@@ -50,8 +50,8 @@ const (
 	phaseDescent                       // the step
 )
 
-// schema describes the records of a fit.
-func schema() profiles.Schema {
+// Schema describes the records of a fit.
+func Schema() profiles.Schema {
 	return profiles.Schema{
 		Workload: "curve", Unit: profiles.Unit{One: "epoch", Many: "epochs"},
 		Stages: []string{"fitting"}, Kinds: []profiles.KindInfo{{Name: "steps", Units: true}},
@@ -106,7 +106,7 @@ type fit struct {
 
 // Info describes the run.
 func (f *fit) Info() profiles.RunInfo {
-	return profiles.RunInfo{Schema: schema(), Object: f.name, Parameters: len(f.coefficients), Units: allEpochs}
+	return profiles.RunInfo{Schema: Schema(), Object: f.name, Parameters: len(f.coefficients), Units: allEpochs}
 }
 
 // Device returns nil: a fit runs on the run's goroutine.

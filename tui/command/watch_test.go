@@ -112,7 +112,7 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 	machine.ShareProcessors()
 	tty := ptytest.OpenDrain(b, 120, 40).TTY()
 	w := watchingBench{
-		Maker: workloads.PRISM(""), Settings: v, Rounds: b.N, Block: *watchTime,
+		Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Rounds: b.N, Block: *watchTime,
 		Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"},
 	}
 	r, err := w.run(b.Context())

@@ -35,18 +35,21 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 	want := []string{
 		"Switch AMP off (a) or to bf16 (.), whose range is that of fp32, and restart (R).",
 		"Halve the learning rate (l) and restart (R).",
-		"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run.",
 		"Switch AMP to bf16 (.), which has the range of fp32 and needs no scale, or halve the learning rate (l).",
 		"Halve the learning rate (l) where the loss jumps about; else allow more iterations (]) or raise the threshold (T).",
+		"Restart (R) with other settings.",
+		"See whether the machine swaps, was suspended, or gives its cores to other processes; ctrl+c ends the run.",
+		"Allow more iterations, or a higher threshold.",
 		"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings.",
 		"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same.",
-		"No setting changed just before, and other programs took %.0f %% of the processors only: see whether the processor is throttled by heat.",
 		"No setting changed just before: see whether other processes use the cores or the processor is throttled by heat.",
-		"Give it more than %d MiB (G), or switch it off (m).",
-		"Switch it off (m).", "Switch it off (f).", "Switch it off (g).",
-		"The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p).",
-		"The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p).",
-		"Switch it off (m) and compare.", "Switch it off (f) and compare.", "Switch it off (g) and compare.",
+		"No setting changed just before, and other programs took 0 % of the processors only: see whether the processor is throttled by heat.",
+		"Give it more than 0 MiB (G), or switch it off (m).",
+		"Switch it off (m).", "Switch it off (m) and compare.",
+		"Each sample looks up entries of its own once, so it cannot hit: switch it off (m), or the pattern to remeasure (p).",
+		"Each sample looks up entries of its own once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p).",
+		"Switch it off (f).", "Switch it off (f) and compare.",
+		"Switch it off (g).", "Switch it off (g) and compare.",
 	}
 	schema := prism.Schema()
 	var got []string

@@ -28,9 +28,9 @@ func (m *Model) assign(key, value string) error {
 		return err
 	}
 	if len(sets) > 1 {
-		m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
+		m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
 	} else {
-		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
+		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.suspensions(all)+m.when(key), cut)
 	}
 	return nil
 }

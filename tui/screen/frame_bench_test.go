@@ -26,7 +26,7 @@ func recordedFrames(b *testing.B, n int) (shots []*profiles.Snapshot) {
 		b.Fatal(err)
 	}
 	events := stream.New(1 << 12)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events, Metrics: 50 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events, Metrics: 50 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -38,8 +38,10 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 		return err
 	}
 	now := m.now()
-	if w, ok := m.wishes[words.ThresholdKey]; ok { // another loss may suspend it
-		m.wishes[words.ThresholdKey] = wish{after.Get(words.ThresholdKey), w.at}
+	for _, key := range m.keys.table.Dependent() { // another loss may suspend a threshold
+		if w, ok := m.wishes[key]; ok {
+			m.wishes[key] = wish{after.Get(key), w.at}
+		}
 	}
 	for _, a := range sets {
 		m.wishes[a.Key] = wish{a.Value, now}
@@ -102,7 +104,8 @@ func (m *Model) asked(key string) string {
 	switch {
 	case m.snap == nil:
 		return ""
-	case key == words.ThresholdKey: // a request for another loss may suspend it
+	}
+	if k, ok := m.keys.table.Lookup(key); ok && k.Depends() { // a request for another loss may suspend a threshold
 		return m.wanted().Get(key)
 	}
 	return words.SettingsAsked(m.snap, key).Get(key)
@@ -115,12 +118,12 @@ func (m *Model) nudge(key string, up bool) {
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
-	case key == words.ThresholdKey && m.suspended():
+	case k.Depends() && m.suspended(key):
 		m.editSetting(key)
-		m.say("threshold is suspended: type one for " + m.wanted().Of(key))
-	case key == words.ThresholdKey && m.asked(key) == "0":
+		m.say(m.nameOf(key) + " is suspended: type one for " + m.wanted().Of(key))
+	case k.Depends() && m.asked(key) == "0":
 		m.editSetting(key)
-		m.say("threshold is off: type one")
+		m.say(m.nameOf(key) + " is off: type one")
 	case key == settings.Threads:
 		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
 	case key == m.maxUnits():
@@ -237,7 +240,7 @@ func (m *Model) shiftWeight(key string, by float64) {
 		m.complain(fmt.Sprintf("%s stays: %v", m.nameOf(key), err))
 		return
 	}
-	m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
+	m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
 }
 
 // share sets one weight and divides the rest between the other two in proportion to their present
