@@ -134,7 +134,8 @@ func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
 	defer func() { a.cost.add(start, time.Now()) }()
 
-	moved := a.drain()
+	moved := a.drain() || a.drained
+	a.drained = false
 	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
 		moved = a.drain() || moved
 	}

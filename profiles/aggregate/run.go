@@ -11,9 +11,9 @@ import (
 const (
 	// leastInterval is the minimum interval of Run: 10 snapshots per second.
 	leastInterval = 100 * time.Millisecond
-	// heldInterval is how often events are taken while watching is suspended, so that none are
-	// lost.
-	heldInterval = time.Second
+	// drainInterval is how often events are taken between two ticks that are farther apart, so
+	// that none are lost.
+	drainInterval = 250 * time.Millisecond
 )
 
 // pacing is the state of Run.
@@ -22,6 +22,7 @@ type pacing struct {
 	at       time.Time     // of the next step
 	step     watching.Step // at that time
 	held     bool
+	drained  bool // events were taken since the last tick
 	forking  bool // a fork is under way
 }
 
@@ -36,7 +37,7 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 	defer a.thin(false)
 	a.interval, a.at = max(interval, leastInterval), time.Now()
 	a.offer(a.Tick(a.at))
-	timer := time.NewTimer(a.plan())
+	timer := time.NewTimer(min(a.plan(), drainInterval))
 	defer timer.Stop()
 	for {
 		select {
@@ -52,9 +53,14 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 			}
 			a.step, a.at = watching.Light, time.Now()
 		case <-timer.C:
+			if left := time.Until(a.at); left > time.Millisecond {
+				a.drained = a.drain() || a.drained
+				timer.Reset(min(left, drainInterval))
+				continue
+			}
 		}
 		a.carryOut()
-		timer.Reset(a.plan())
+		timer.Reset(min(a.plan(), drainInterval))
 	}
 }
 
@@ -62,7 +68,7 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 func (a *Aggregator) carryOut() {
 	switch {
 	case a.held:
-		a.drain()
+		a.drained = a.drain() || a.drained
 		return
 	case a.step == watching.Dark:
 		a.thin(true)
@@ -81,7 +87,7 @@ func (a *Aggregator) plan() time.Duration {
 	wait := a.interval
 	switch w := a.options.Watching; {
 	case a.held:
-		wait = heldInterval
+		wait = drainInterval
 	case w != nil:
 		sparse := a.sparse()
 		if a.step, wait = w.Next(a.mayCompare()); a.step == watching.Frame && a.sparse() != sparse {

@@ -3,6 +3,7 @@ package aggregate
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -179,5 +180,51 @@ func TestThinningIsLogged(t *testing.T) {
 	}
 	if n := len(s.Log); n == 0 || s.Log[0].Text != "watching costs 50 % [50, 50], budget 1.0 %: 5 frames a second" {
 		t.Errorf("log %+v", s.Log)
+	}
+}
+
+// counted is a source that counts the iterations taken from it.
+type counted struct {
+	*stream.Reader
+	taken *atomic.Int64
+}
+
+// Drain hands the events over and counts the iterations among them.
+func (s counted) Drain(take func(*profiles.Event)) bool {
+	return s.Reader.Drain(func(e *profiles.Event) {
+		take(e)
+		if _, ok := e.Body.(*profiles.Iteration); ok {
+			s.taken.Add(1)
+		}
+	})
+}
+
+// Between two ticks that are far apart events are taken, so that no ring overflows, and what was
+// taken is in the next snapshot.
+func TestEventsAreTakenBetweenDistantTicks(t *testing.T) {
+	s := stream.New(8192)
+	source := counted{s.Follow(), new(atomic.Int64)}
+	a := New(source, Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	go a.Run(ctx, time.Hour)
+	<-a.Snapshots() // the first, of nothing
+	const n = 20_000
+	s.Begin(prismtest.Info(4), settings.Values{})
+	s.State(profiles.Running, "")
+	for i := range int64(n) {
+		if i%4096 == 4095 {
+			for source.taken.Load() < i-4096 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		s.Iteration(&profiles.Iteration{Index: i, Start: i * 1e6, Total: 1e6})
+	}
+	s.State(profiles.Paused, "")
+	cancel()
+	last := (*profiles.Snapshot)(nil)
+	for last = range a.Snapshots() {
+	}
+	if last.Index != n || last.State != profiles.Paused || last.Own.Dropped != 0 {
+		t.Errorf("%d iterations, %v, %d lost", last.Index, last.State, last.Own.Dropped)
 	}
 }
