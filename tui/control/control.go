@@ -14,7 +14,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver or Stopper. All methods of these
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Stopper or Attender. All methods of these
 // except Check return immediately; changes take effect between two iterations. The run's own
 // goroutine never waits for a viewer.
 type Source interface {
@@ -90,6 +90,14 @@ type Stopper interface {
 	Stop()
 }
 
+// Attender is a source that stops watching its run for a fraction of a second now and then, to
+// measure what watching costs.
+type Attender interface {
+	// Attend reports a user's input: watching goes on at once, so that the response does not
+	// wait.
+	Attend()
+}
+
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
@@ -100,8 +108,9 @@ type Capabilities struct {
 	Replicator Replicator
 	Forker     Forker
 
-	Saver   Saver
-	Stopper Stopper
+	Saver    Saver
+	Stopper  Stopper
+	Attender Attender
 }
 
 // Of returns the capabilities of a source.
@@ -114,6 +123,7 @@ func Of(s Source) (c Capabilities) {
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
+	c.Attender, _ = s.(Attender)
 	return c
 }
 
@@ -126,6 +136,13 @@ func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 // Forks reports whether the run of a snapshot can be forked.
 func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
+}
+
+// Attend reports a user's input if the source wants to know.
+func (c *Capabilities) Attend() {
+	if c.Attender != nil {
+		c.Attender.Attend()
+	}
 }
 
 // Stop ends the run if the source can.
