@@ -1,6 +1,9 @@
 package profiles
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Views of a run's parts in a Snapshot.
 
@@ -148,6 +151,16 @@ type LoadView struct {
 type OwnCost struct {
 	Aggregator float64 // share of one core spent on aggregating and Iteration.Retimed, 0 to 1
 	Dropped    int64   // records lost because the aggregator fell behind
+}
+
+// NewLines returns the lines of a log after those seen before, of which the oldest may be gone.
+func NewLines(before, now []LogLine) []LogLine {
+	for i := len(now); i > 0 && len(before) > 0; i-- {
+		if n := min(i, len(before)); slices.Equal(now[i-n:i], before[len(before)-n:]) {
+			return now[i:]
+		}
+	}
+	return now
 }
 
 // LogLine is a line of the log.

@@ -31,6 +31,19 @@ type Options struct {
 
 	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
+
+	// Tape records what the aggregator consumes; nil for none.
+	Tape Tape
+}
+
+// Tape records what an aggregator consumes. The same events before the same ticks give the same
+// snapshots. Its methods are called by the goroutine that ticks, and must not wait.
+type Tape interface {
+	// Event records an event. The event, and an *Iteration in it, are valid only during the call.
+	Event(e *profiles.Event)
+	// Tick records a tick at now, after its events, with the snapshot that it gave and the number of
+	// events that were lost so far.
+	Tick(now time.Time, s *profiles.Snapshot, dropped int64)
 }
 
 // Aggregator consumes the events of a Source and builds a Snapshot per tick.
@@ -43,8 +56,9 @@ type Aggregator struct {
 	newest  atomic.Pointer[profiles.Snapshot]
 
 	record
-	log      []profiles.LogLine
-	ablation *profiles.Ablation
+	log       []profiles.LogLine
+	ablation  *profiles.Ablation
+	recording profiles.RecordingState
 
 	asked    time.Time // when a picture was last requested
 	memory   profiles.MemoryView
@@ -160,8 +174,15 @@ func (a *Aggregator) offer(s *profiles.Snapshot) {
 // not decrease.
 func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
-	defer func() { a.cost.add(start, time.Now()) }()
+	s := a.tick(now)
+	if a.options.Tape != nil {
+		a.options.Tape.Tick(now, s, a.dropped)
+	}
+	a.cost.add(start, time.Now())
+	return s
+}
 
+func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
 	moved := a.drain()
 	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
 		moved = a.drain() || moved
@@ -187,6 +208,9 @@ func (a *Aggregator) drain() (moved bool) {
 	a.source.Drain(func(e *profiles.Event) {
 		_, load := e.Body.(*profiles.Load)
 		moved = moved || !load || a.pace.state == profiles.Running || a.standing()
+		if a.options.Tape != nil {
+			a.options.Tape.Event(e)
+		}
 		a.take(e)
 	})
 	moved = moved || dropped != a.dropped
@@ -241,6 +265,8 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
+	case *profiles.RecordingState:
+		a.recording = *b
 	case *profiles.Load:
 		a.takeLoad(b, e.At)
 	}
@@ -346,6 +372,7 @@ func (a *Aggregator) judge(now time.Time) {
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
+		Recording: a.recording,
 	}
 	for _, line := range a.alerts.Judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
@@ -377,7 +404,8 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: changes, Effects: effects,
-		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
+		Recording: a.recording,
+		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
 		Unit: -1,
 	}

@@ -30,6 +30,7 @@ type Facts struct {
 	Scale     float64 // of the gradients, NaN if there is none
 	NonFinite int64   // losses that were not finite, over the run
 	Results   []profiles.UnitResult
+	Recording profiles.RecordingState
 
 	quiet          time.Duration // longest running time without the end of an iteration, since the last call
 	skipped, steps int           // of the newest iterations, at most recentSteps
@@ -64,6 +65,7 @@ var runRules = []rule{
 	{"sample-limit", 0, time.Second, judgeLimit},
 	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
+	{"recording", 0, 0, judgeRecording},
 }
 
 // cacheRules are the rules for every possible cache of a schema.
@@ -89,6 +91,17 @@ func judgeNonFinite(f *Facts) finding {
 			return what, leaveFP16.of()
 		}
 		return what, halveAndRestart.of()
+	}}
+}
+
+func judgeRecording(f *Facts) finding {
+	r := &f.Recording
+	bad := r.Err != "" || r.Dropped > 0
+	return finding{bad, bad, "", profiles.Warning, func() (string, advice) {
+		if r.Err != "" {
+			return "Nothing more is recorded: " + r.Err + ".", recordAgain.of()
+		}
+		return fmt.Sprintf("The recording lacks %d iterations: its disk was too slow.", r.Dropped), recordElsewhere.of()
 	}}
 }
 

@@ -26,6 +26,8 @@ const (
 	hitsFromSecondPass
 	cannotHit
 	switchOffAndCompare
+	recordAgain
+	recordElsewhere
 	numTips
 )
 
@@ -45,6 +47,8 @@ var tips = [numTips]profiles.Advice{
 	hitsFromSecondPass:  "The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off {switch measurement_cache}, or the pattern to remeasure {switch pattern}.",
 	cannotHit:           "The trainer pattern measures each sample once, so it cannot hit: switch it off {switch measurement_cache}, or the pattern to remeasure {switch pattern}.",
 	switchOffAndCompare: "Switch it off {switch %s} and compare.",
+	recordAgain:         "The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
+	recordElsewhere:     "The run goes on; --record FILE records to another disk, --no-record not at all.",
 }
 
 // advice is a tip with its argument.

@@ -4,6 +4,7 @@ package control
 
 import (
 	"errors"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -14,7 +15,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver or Stopper. All methods of these
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Stopper or Player. All methods of these
 // except Check return immediately; changes take effect between two iterations. The run's own
 // goroutine never waits for a viewer.
 type Source interface {
@@ -87,6 +88,24 @@ type Stopper interface {
 	Stop()
 }
 
+// Player is a source that plays a recording. Its snapshots are those that the run had live.
+type Player interface {
+	// Position returns where the replay is.
+	Position() profiles.Position
+	// Play plays or pauses.
+	Play(playing bool)
+	// Faster doubles the speed so often, or halves it for a negative number.
+	Faster(doublings int)
+	// Step pauses and goes to the next snapshot, or to the one before for a negative number.
+	Step(by int)
+	// Skip goes forward by a time of the run, or back.
+	Skip(by time.Duration)
+	// Seek goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
+	Seek(share float64)
+	// Jump goes to the next mark of a kind, or to the one before for a negative direction.
+	Jump(direction int, kind profiles.MarkKind)
+}
+
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
@@ -99,6 +118,7 @@ type Capabilities struct {
 
 	Saver   Saver
 	Stopper Stopper
+	Player  Player
 }
 
 // Of returns the capabilities of a source.
@@ -111,6 +131,7 @@ func Of(s Source) (c Capabilities) {
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
+	c.Player, _ = s.(Player)
 	return c
 }
 
