@@ -14,6 +14,25 @@ type Position struct {
 	Err          string  // why a part of the recording cannot be read; empty if all can
 }
 
+// markSlack is how far behind a mark the one before is meant by going back.
+const markSlack = 300 * time.Millisecond
+
+// Next returns the next mark of a kind, or the one before for a negative direction; nil if there is
+// none.
+func (p *Position) Next(direction int, kind MarkKind) (next *Mark) {
+	for i := range p.Marks {
+		m := &p.Marks[i]
+		switch {
+		case m.Kind != kind:
+		case direction > 0 && m.At > p.At:
+			return m
+		case direction < 0 && m.At < p.At-markSlack:
+			next = m
+		}
+	}
+	return next
+}
+
 // Mark is a moment of a recording worth going to.
 type Mark struct {
 	At   time.Duration // since the recording began

@@ -102,6 +102,7 @@ func New(o Options) *Recorder {
 		options: o, began: time.Now(),
 		full: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
+	o.Report(profiles.RecordingState{Path: o.Path})
 	go r.write()
 	return r
 }
@@ -198,7 +199,6 @@ func (r *Recorder) write() {
 	state := profiles.RecordingState{Path: r.options.Path}
 	f, err := createFile(&r.options, r.began)
 	if err == nil {
-		r.options.Report(state)
 		err = r.follow(f, &state)
 		err = errors.Join(err, named(r.options.Path, f.close(err == nil)))
 	}

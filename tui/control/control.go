@@ -98,12 +98,8 @@ type Player interface {
 	Faster(doublings int)
 	// Step pauses and goes to the next snapshot, or to the one before for a negative number.
 	Step(by int)
-	// Skip goes forward by a time of the run, or back.
-	Skip(by time.Duration)
-	// Seek goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
-	Seek(share float64)
-	// Jump goes to the next mark of a kind, or to the one before for a negative direction.
-	Jump(direction int, kind profiles.MarkKind)
+	// Seek goes to a moment, as in Position. At the last one it follows a run that goes on.
+	Seek(to time.Duration)
 }
 
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.

@@ -47,6 +47,8 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 		"The trainer pattern measures each sample once a pass, so it hits from the second pass on at most: switch it off (m), or the pattern to remeasure (p).",
 		"The trainer pattern measures each sample once, so it cannot hit: switch it off (m), or the pattern to remeasure (p).",
 		"Switch it off (m) and compare.", "Switch it off (f) and compare.", "Switch it off (g) and compare.",
+		"The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
+		"The run goes on; --record FILE records to another disk, --no-record not at all.",
 	}
 	schema := prism.Schema()
 	var got []string

@@ -122,8 +122,8 @@ func (h *head) consume() *profiles.Snapshot {
 	return h.aggregator.Tick(m.At)
 }
 
-func newPlayback(ctx context.Context, p *Player) *playback {
-	b := &playback{ctx: ctx, player: p, reader: p.reader, index: newIndex(p.reader), head: newHead(p.reader), speed: 1, playing: true}
+func newPlayback(ctx context.Context, p *Player, r *recording.Reader) *playback {
+	b := &playback{ctx: ctx, player: p, reader: r, index: newIndex(r), head: newHead(r), speed: 1, playing: true}
 	b.refresh(time.Now())
 	return b
 }

@@ -4,6 +4,7 @@ package replay
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -28,20 +29,20 @@ const (
 
 // Player plays a recording. Its methods may be called by any goroutine.
 type Player struct {
-	reader *recording.Reader
-	offers chan *profiles.Snapshot
-	asked  chan func(*playback)
+	offers   chan *profiles.Snapshot
+	asked    chan func(*playback)
+	playback *playback // owned by Run once it is called
 
 	mu       sync.Mutex
 	position profiles.Position
 }
 
 // New returns a player at the beginning of a recording; Run plays it.
-func New(r *recording.Reader) *Player {
-	return &Player{
-		reader: r, offers: make(chan *profiles.Snapshot, 1), asked: make(chan func(*playback), 16),
-		position: profiles.Position{Playing: true, Speed: 1},
-	}
+func New(ctx context.Context, r *recording.Reader) *Player {
+	p := &Player{offers: make(chan *profiles.Snapshot, 1), asked: make(chan func(*playback), 16)}
+	p.playback = newPlayback(ctx, p, r)
+	p.playback.tell()
+	return p
 }
 
 // Snapshots delivers the newest snapshot; the channel is closed when Run returns.
@@ -65,24 +66,33 @@ func (p *Player) ask(do func(*playback)) {
 
 // Play plays or pauses. At the end of a recording that does not grow, it plays from the beginning.
 func (p *Player) Play(playing bool) {
+	p.change(func(at *profiles.Position) { at.Playing = playing })
 	p.ask(func(b *playback) {
+		b.following = b.following && playing
 		if b.playing = playing; playing && b.atEnd() && !b.growing {
 			b.seek(b.first())
 		}
 	})
 }
 
-// Faster multiplies the speed by a power of two.
+// Faster doubles the speed so often, or halves it for a negative number.
 func (p *Player) Faster(doublings int) {
-	p.ask(func(b *playback) {
-		for ; doublings > 0; doublings-- {
-			b.speed = min(2*b.speed, fastest)
-		}
-		for ; doublings < 0; doublings++ {
-			b.speed = max(b.speed/2, slowest)
-		}
-		b.following = b.following && b.speed >= 1
+	speed := 1.0
+	p.change(func(at *profiles.Position) {
+		at.Speed = min(max(math.Ldexp(at.Speed, doublings), slowest), fastest)
+		speed = at.Speed
 	})
+	p.ask(func(b *playback) {
+		b.speed = speed
+		b.following = b.following && speed >= 1
+	})
+}
+
+// change changes the position at once, so that whoever asked sees it before it is carried out.
+func (p *Player) change(how func(*profiles.Position)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	how(&p.position)
 }
 
 // Step pauses and goes to the next snapshot, or to the one before for a negative number.
@@ -93,47 +103,20 @@ func (p *Player) Step(by int) {
 	})
 }
 
-// Skip goes forward by a time, or back.
-func (p *Player) Skip(by time.Duration) { p.ask(func(b *playback) { b.seek(b.at + by) }) }
-
-// Seek goes to a share of the recording, 0 to 1. At 1 it follows a recording that grows.
-func (p *Player) Seek(share float64) {
+// Seek goes to a moment, as in Position. At the last one it follows a recording that grows.
+func (p *Player) Seek(to time.Duration) {
 	p.ask(func(b *playback) {
-		first, last := b.first(), b.last()
-		b.seek(first + time.Duration(share*float64(last-first)))
-		b.following = b.growing && share >= 1
+		b.seek(to)
+		b.following = b.growing && to >= b.last()
 		b.playing = b.playing || b.following
 	})
 }
 
-// Jump goes to the next mark of a kind, or to the one before for a negative direction.
-func (p *Player) Jump(direction int, kind profiles.MarkKind) {
-	p.ask(func(b *playback) {
-		// The mark at which the replay is counts as before.
-		now := b.at
-		var to *profiles.Mark
-		for i := range b.marks {
-			m := &b.marks[i]
-			if m.Kind != kind {
-				continue
-			}
-			if direction > 0 && m.At > now && to == nil || direction < 0 && m.At < now-jumpSlack {
-				to = m
-			}
-		}
-		if to != nil {
-			b.seek(to.At)
-		}
-	})
-}
-
-// jumpSlack is how far behind a mark a jump back skips it.
-const jumpSlack = 300 * time.Millisecond
-
 // Run plays until ctx ends, then closes the channel of snapshots.
 func (p *Player) Run(ctx context.Context) {
 	defer close(p.offers)
-	b := newPlayback(ctx, p)
+	b := p.playback
+	b.ctx = ctx
 	indexing := make(chan struct{})
 	go func() {
 		b.index.fill(ctx)
@@ -177,12 +160,7 @@ func (p *Player) Run(ctx context.Context) {
 
 // show publishes the position and offers the newest snapshot.
 func (b *playback) show() {
-	b.player.mu.Lock()
-	b.player.position = profiles.Position{
-		At: b.at, From: b.first(), To: b.last(), Playing: b.playing, Speed: b.speed, Seeking: b.target != nil,
-		Growing: b.growing, Following: b.following, Marks: b.marks, Err: b.err,
-	}
-	b.player.mu.Unlock()
+	b.tell()
 	if s := b.shown; s != nil && s != b.offered {
 		b.offered = s
 		offers := b.player.offers
@@ -191,5 +169,15 @@ func (b *playback) show() {
 		default:
 		}
 		offers <- s
+	}
+}
+
+// tell publishes the position.
+func (b *playback) tell() {
+	b.player.mu.Lock()
+	defer b.player.mu.Unlock()
+	b.player.position = profiles.Position{
+		At: b.at, From: b.first(), To: b.last(), Playing: b.playing, Speed: b.speed, Seeking: b.target != nil,
+		Growing: b.growing, Following: b.following, Marks: b.marks, Err: b.err,
 	}
 }

@@ -15,7 +15,7 @@ func recorded(t *testing.T) (*run, *playback) {
 	t.Helper()
 	r := newRun(t, recording.Options{})
 	r.live()
-	b := newPlayback(t.Context(), New(r.close(t)))
+	b := New(t.Context(), r.close(t)).playback
 	b.index.fill(t.Context())
 	return r, b
 }
@@ -115,15 +115,16 @@ func TestPlayingFollowsTheClockOfTheRun(t *testing.T) {
 func TestJumps(t *testing.T) {
 	r := newRun(t, recording.Options{})
 	r.live()
-	p := New(r.close(t))
-	b := newPlayback(t.Context(), p)
+	b := New(t.Context(), r.close(t)).playback
 	b.seek(b.first())
 	b.arrive(t)
 	jump := func(direction int, kind profiles.MarkKind) time.Duration {
 		t.Helper()
-		p.Jump(direction, kind)
-		(<-p.asked)(b)
-		b.arrive(t)
+		at := profiles.Position{At: b.at, Marks: b.marks}
+		if m := at.Next(direction, kind); m != nil {
+			b.seek(m.At)
+			b.arrive(t)
+		}
 		return b.at
 	}
 	var changes, alerts []profiles.Mark
@@ -160,11 +161,11 @@ func TestARunThatGoesOnIsFollowed(t *testing.T) {
 	r.begin(settingsOf(), 0)
 	r.iterate(300)
 	reader := grown(t, r, 300)
-	p := New(reader)
+	p := New(t.Context(), reader)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { p.Run(ctx); close(ended) }()
-	p.Seek(1)
+	p.Seek(time.Hour)
 	until := func(index int64) *profiles.Snapshot {
 		for s := range p.Snapshots() {
 			if s.Index >= index {
