@@ -68,6 +68,7 @@ type Aggregator struct {
 	dropped  int64
 
 	ablatingSince time.Time
+	behind        bool // the newest snapshot is older than the last Advance
 }
 
 // record holds everything aggregated since Begin.
@@ -192,13 +193,41 @@ func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
 		a.asker.WantPicture()
 		a.asked = now
 	}
-	if before := a.Last(); before != nil && !moved && a.pace.state != profiles.Running {
+	if before := a.Last(); before != nil && !moved && !a.behind && a.pace.state != profiles.Running {
 		return before
+	}
+	if a.fresh {
+		a.summarise()
 	}
 	a.judge(now)
 	s := a.snapshot(now)
 	a.newest.Store(s)
+	a.behind = false
 	return s
+}
+
+// Advance is a Tick without a snapshot, for a replay on its way: the next Tick gives what it would have
+// given after Ticks only.
+func (a *Aggregator) Advance(now time.Time) {
+	moved := a.drain()
+	a.settle()
+	if a.Last() != nil && !moved && !a.behind && a.pace.state != profiles.Running {
+		return
+	}
+	a.behind = true
+	if a.fresh {
+		a.times.Total = a.recent.spread(&a.recent.total)
+	}
+	a.judge(now)
+	// What a snapshot changes.
+	a.pace.rate(now)
+	a.iterationTime.seal()
+	a.clock.seal()
+	for i := range a.run.Schema.Series {
+		a.series[i].seal()
+	}
+	a.watch.history()
+	a.effects.View()
 }
 
 // drain consumes the source's events. It reports whether there was anything new: for a run
@@ -362,9 +391,6 @@ func (a *Aggregator) judge(now time.Time) {
 	if !a.has {
 		return
 	}
-	if a.fresh {
-		a.summarise()
-	}
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
@@ -390,9 +416,6 @@ func (a *Aggregator) value(name string) float64 {
 
 // snapshot builds the snapshot at now.
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
-	if a.fresh {
-		a.summarise()
-	}
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,

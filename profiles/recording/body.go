@@ -14,8 +14,8 @@ import (
 
 // The bodies of events other than iterations are stored as JSON objects whose keys are the names of
 // their Go fields. Fields that are zero are left out, and numbers that JSON lacks are the texts NaN,
-// Infinity and -Infinity. Settings are objects of texts: all of them in a Begin, otherwise those that
-// differ from the settings in force.
+// Infinity and -Infinity. Settings are objects of texts: those that
+// differ from those of the Begin or Changed before it in the same piece, and all of them if there is none.
 
 // names are the kinds of events in a block. A name, once used, keeps its meaning.
 var names = map[reflect.Type]string{

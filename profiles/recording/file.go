@@ -134,6 +134,7 @@ func (f *file) write(b *batch, dropped int64) error {
 	}
 	defer tx.Rollback() // without effect once it is committed
 	t := f.tables.in(ctx, tx)
+	f.inForce = settings.Values{} // what is written builds on nothing before it
 	packed := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
 	for i := range b.entries {
 		e := &b.entries[i]

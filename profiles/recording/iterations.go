@@ -12,6 +12,10 @@ import "prismtop/profiles"
 type field struct {
 	part    func(it, before *profiles.Iteration) int64
 	restore func(it, before *profiles.Iteration, part int64)
+	// rests is true of a number that is 0 throughout if every part of it is 0; for one of a cache, if
+	// every part of the cache is 0. cache is 1 more than the cache's index, 0 for other numbers.
+	rests bool
+	cache int
 }
 
 // grows is a counter that usually grows by step.
@@ -19,6 +23,7 @@ func grows(of func(it *profiles.Iteration) *int64, step int64) field {
 	return field{
 		func(it, before *profiles.Iteration) int64 { return *of(it) - *of(before) - step },
 		func(it, before *profiles.Iteration, part int64) { *of(it) = *of(before) + step + part },
+		step == 0, 0,
 	}
 }
 
@@ -29,33 +34,39 @@ func buildFields() []field {
 	all := []field{
 		grows(func(it *profiles.Iteration) *int64 { return &it.Index }, 1),
 		{func(it, before *profiles.Iteration) int64 { return int64(it.Kind) },
-			func(it, before *profiles.Iteration, part int64) { it.Kind = profiles.Kind(part) }},
+			func(it, before *profiles.Iteration, part int64) { it.Kind = profiles.Kind(part) }, true, 0},
 		{func(it, before *profiles.Iteration) int64 { return int64(it.Flags) },
-			func(it, before *profiles.Iteration, part int64) { it.Flags = profiles.Flags(part) }},
+			func(it, before *profiles.Iteration, part int64) { it.Flags = profiles.Flags(part) }, true, 0},
 		{func(it, before *profiles.Iteration) int64 { return int64(it.Unit) - int64(before.Unit) },
-			func(it, before *profiles.Iteration, part int64) { it.Unit = before.Unit + int32(part) }},
+			func(it, before *profiles.Iteration, part int64) { it.Unit = before.Unit + int32(part) }, true, 0},
 		{func(it, before *profiles.Iteration) int64 { return int64(it.InUnit) - int64(before.InUnit) - 1 },
-			func(it, before *profiles.Iteration, part int64) { it.InUnit = before.InUnit + 1 + int32(part) }},
+			func(it, before *profiles.Iteration, part int64) { it.InUnit = before.InUnit + 1 + int32(part) }, false, 0},
 		{func(it, before *profiles.Iteration) int64 { return int64(it.Changes) - int64(before.Changes) },
-			func(it, before *profiles.Iteration, part int64) { it.Changes = uint32(int64(before.Changes) + part) }},
+			func(it, before *profiles.Iteration, part int64) { it.Changes = uint32(int64(before.Changes) + part) }, true, 0},
 		{func(it, before *profiles.Iteration) int64 { return it.Retimed },
-			func(it, before *profiles.Iteration, part int64) { it.Retimed = part }},
+			func(it, before *profiles.Iteration, part int64) { it.Retimed = part }, true, 0},
 	}
 	for p := range profiles.MaxPhases {
 		all = append(all, field{
 			func(it, before *profiles.Iteration) int64 { return it.Phases[p] },
 			func(it, before *profiles.Iteration, part int64) { it.Phases[p] = part },
+			true, 0,
 		})
 	}
 	all = append(all, field{
 		func(it, before *profiles.Iteration) int64 { return it.Total - inPhases(it) },
 		func(it, before *profiles.Iteration, part int64) { it.Total = inPhases(it) + part },
+		false, 0,
 	}, field{
 		func(it, before *profiles.Iteration) int64 { return it.Start - endOf(before) },
 		func(it, before *profiles.Iteration, part int64) { it.Start = endOf(before) + part },
+		false, 0,
 	})
 	for c := range profiles.MaxCaches {
-		all = append(all, cacheFields(c)...)
+		for _, f := range cacheFields(c) {
+			f.rests, f.cache = true, c+1
+			all = append(all, f)
+		}
 	}
 	return all
 }
@@ -84,6 +95,7 @@ func cacheFields(c int) []field {
 		return field{
 			func(it, before *profiles.Iteration) int64 { return *of(&it.Caches[c]) - predicted(it, before) },
 			func(it, before *profiles.Iteration, part int64) { *of(&it.Caches[c]) = predicted(it, before) + part },
+			false, 0,
 		}
 	}
 	saved := func(it, before *profiles.Iteration) int64 {
@@ -97,7 +109,7 @@ func cacheFields(c int) []field {
 	}
 	return []field{
 		{func(it, before *profiles.Iteration) int64 { return truth(it.Caches[c].Enabled) },
-			func(it, before *profiles.Iteration, part int64) { it.Caches[c].Enabled = part != 0 }},
+			func(it, before *profiles.Iteration, part int64) { it.Caches[c].Enabled = part != 0 }, false, 0},
 		counter(func(n *profiles.CacheCounters) *int64 { return &n.Hits }),
 		counter(func(n *profiles.CacheCounters) *int64 { return &n.Misses }),
 		counter(func(n *profiles.CacheCounters) *int64 { return &n.CapacityMisses }),
@@ -113,13 +125,13 @@ func cacheFields(c int) []field {
 		worth(func(n *profiles.CacheCounters) *int64 { return &n.GrossLow }, func(n *profiles.CacheCounters) *int64 { return &n.PriceLow }),
 		worth(func(n *profiles.CacheCounters) *int64 { return &n.GrossHigh }, func(n *profiles.CacheCounters) *int64 { return &n.PriceHigh }),
 		{func(it, before *profiles.Iteration) int64 { return it.Caches[c].Saved - saved(it, before) },
-			func(it, before *profiles.Iteration, part int64) { it.Caches[c].Saved = saved(it, before) + part }},
+			func(it, before *profiles.Iteration, part int64) { it.Caches[c].Saved = saved(it, before) + part }, false, 0},
 		{func(it, before *profiles.Iteration) int64 {
 			return wideBits(it.Caches[c].SpentSquares) - wideBits(squares(it, before))
 		},
 			func(it, before *profiles.Iteration, part int64) {
 				it.Caches[c].SpentSquares = fromWide(wideBits(squares(it, before)) + part)
-			}},
+			}, false, 0},
 	}
 }
 
@@ -174,7 +186,14 @@ func takeIterations(data []byte, all []profiles.Iteration) ([]byte, error) {
 	before := &beforeFirst
 	parts := make([]int64, len(all))
 	var err error
+	var used [profiles.MaxCaches + 1]bool // caches of which a part is not 0
 	for f := range fields {
+		if cache := fields[f].cache; len(data) > 0 && data[0] == allZero && fields[f].rests && !used[cache] {
+			data = data[1:]
+			continue
+		} else if cache > 0 {
+			used[cache] = true
+		}
 		if data, err = takeColumn(data, parts); err != nil {
 			return nil, err
 		}

@@ -26,7 +26,9 @@ func (p *replayed) Play(playing bool)           { p.at.Playing = playing; p.call
 func (p *replayed) Faster(doublings int)        { p.call("Faster", doublings) }
 func (p *replayed) Step(by int)                 { p.call("Step", by) }
 func (p *replayed) Seek(to time.Duration)       { p.call("Seek", to) }
-func (p *replayed) call(what ...any)            { p.calls = append(p.calls, strings.TrimSpace(fmt.Sprintln(what...))) }
+func (p *replayed) call(what ...any) {
+	p.calls = append(p.calls, strings.TrimSpace(fmt.Sprintln(what...)))
+}
 
 // replaying returns a screen of a replay a quarter into ten minutes.
 func replaying(t *testing.T, w, h int, s *profiles.Snapshot) (*Model, *replayed) {

@@ -14,7 +14,7 @@ import (
 // make it.
 const (
 	// mostKeys bounds the moments held: a few hundred kilobytes each.
-	mostKeys = 48
+	mostKeys = 96
 	// leastWork is the least work between two of them, in iterations; a tick counts as tickWork.
 	leastWork = 8192
 	tickWork  = 100
@@ -27,8 +27,14 @@ type index struct {
 	mu        sync.Mutex
 	stretches []recording.Stretch
 	whole     bool // no more stretches follow
-	keys      []head
+	keys      []key
 	every     int // work between two keys
+}
+
+// key is a place in the recording, and the time of the moment after it.
+type key struct {
+	head
+	next time.Duration
 }
 
 func newIndex(r *recording.Reader) *index {
@@ -46,13 +52,13 @@ func (x *index) extend(all []recording.Stretch, whole bool) {
 	}
 }
 
-// before returns the last key at or before a moment, nil if there is none yet. It must not be
-// modified.
-func (x *index) before(to time.Duration) *head {
+// before returns the last key from which a moment leads towards a time, nil if there is none yet. It
+// must not be modified.
+func (x *index) before(to time.Duration) *key {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i := len(x.keys) - 1; i >= 0; i-- {
-		if x.keys[i].at <= to {
+		if x.keys[i].next <= to {
 			return &x.keys[i]
 		}
 	}
@@ -79,28 +85,28 @@ func (x *index) fill(ctx context.Context) {
 			}
 			continue
 		}
-		work += tickWork + m.Iterations()
-		h.consume()
 		if work >= every {
-			key := h.clone()
-			key.moments = nil // they are large, and are read again
-			x.keep(key)
+			k := key{h.clone(), m.Since}
+			k.moments = nil // they are large, and are read again
+			x.keep(k)
 			work = 0
 		}
+		work += tickWork + m.Iterations()
+		h.skip()
 	}
 }
 
 // keep adds a key. A full index is thinned to every other one.
-func (x *index) keep(h head) {
+func (x *index) keep(k key) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.keys) == mostKeys {
-		kept := make([]head, 0, mostKeys)
+		kept := make([]key, 0, mostKeys)
 		for i := 1; i < mostKeys; i += 2 {
 			kept = append(kept, x.keys[i])
 		}
 		x.keys = kept
 		x.every *= 2
 	}
-	x.keys = append(x.keys, h)
+	x.keys = append(x.keys, k)
 }

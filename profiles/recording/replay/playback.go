@@ -112,14 +112,26 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 	return &h.moments[0], err
 }
 
-// consume passes the next moment to the aggregator.
+// consume passes the next moment to the aggregator and returns the snapshot that it gives.
 func (h *head) consume() *profiles.Snapshot {
+	at := h.pass()
+	return h.aggregator.Tick(at)
+}
+
+// skip passes the next moment to the aggregator.
+func (h *head) skip() {
+	at := h.pass()
+	h.aggregator.Advance(at)
+}
+
+// pass hands the next moment to the feed and returns its time.
+func (h *head) pass() time.Time {
 	m := &h.moments[0]
 	h.moments = h.moments[1:]
 	h.ticks++
 	h.at, h.begun, h.cost = m.Since, true, m.Cost
 	h.feed.moment, h.feed.dropped = m, m.Dropped
-	return h.aggregator.Tick(m.At)
+	return m.At
 }
 
 func newPlayback(ctx context.Context, p *Player, r *recording.Reader) *playback {
@@ -249,7 +261,7 @@ func (b *playback) work() {
 	}
 	to := *b.target
 	if k := b.index.before(to); k != nil && (b.begun && b.at > to || k.at > b.at) {
-		b.head = k.clone()
+		b.head = k.head.clone()
 		b.err = ""
 	} else if b.begun && b.at > to {
 		b.head = newHead(b.reader)
@@ -259,24 +271,16 @@ func (b *playback) work() {
 		m := b.upcoming()
 		if m == nil || m.Since > to && b.begun {
 			b.target, b.clock = nil, b.at
-			if b.shown == nil || b.offered == nil || b.begun {
-				b.refreshShown()
-			}
 			return
 		}
-		b.consume()
+		if len(b.moments) > 1 && b.moments[1].Since <= to && time.Now().Before(until) {
+			b.skip()
+			continue
+		}
+		b.consume() // at the target, for all that is known of it here, or to show where it is
 		if time.Now().After(until) {
 			return
 		}
-	}
-}
-
-// refreshShown shows the aggregator's newest snapshot, for a target at which the replay was already.
-func (b *playback) refreshShown() {
-	if s := b.aggregator.Last(); s != nil {
-		shown := *s
-		shown.Own.Aggregator = b.cost
-		b.shown = &shown
 	}
 }
 
