@@ -1,6 +1,10 @@
 package profiles
 
-import "slices"
+import (
+	"slices"
+
+	"prismtop/profiles/settings"
+)
 
 // Limits of a schema. Records have room for this many entries, so that they have a
 // fixed size and no pointers.
@@ -29,6 +33,35 @@ type Schema struct {
 	// Quality names the series that measures the quality of the result, by which changes
 	// of settings are judged in addition to their time. It is empty if there is none.
 	Quality string
+
+	// Threshold is the key of the setting below whose value the loss of a unit must fall;
+	// empty if there is none.
+	Threshold string
+	// Tips are the workload's own advice for alerts, in terms of its settings.
+	Tips []Tip
+}
+
+// When is a condition on settings: one of them has a value. The zero value always holds.
+type When struct{ Setting, Value string }
+
+// Holds reports whether the condition is met.
+func (w When) Holds(v settings.Values) bool { return w.Setting == "" || v.Get(w.Setting) == w.Value }
+
+// Tip is advice for an alert under some settings. The first that applies is given.
+type Tip struct {
+	Alert string // the rule: "sample-limit"
+	When
+	Try Advice
+}
+
+// TipFor returns the workload's advice for an alert; empty if it has none.
+func (s *Schema) TipFor(alert string, v settings.Values) Advice {
+	for _, t := range s.Tips {
+		if t.Alert == alert && t.Holds(v) {
+			return t.Try
+		}
+	}
+	return ""
 }
 
 // Unit names the units of work that a run processes one after the other: the
@@ -48,6 +81,7 @@ type KindInfo struct {
 // PhaseInfo is a part of an iteration that is timed separately.
 type PhaseInfo struct {
 	Name string
+	What string // the work that counts to it: "both losses and the stop rule"
 	// Looking is true for the phase to which comparing and picturing the result count, if
 	// the run does that and not the iteration itself.
 	Looking bool
@@ -59,6 +93,38 @@ type CacheInfo struct {
 	Title   string // on screen, in a column: "FFT plans"
 	Long    string // in a sentence: "FFT plan cache"
 	Setting string // key of the setting that switches it
+	What    string // its contents: "keeps what one aperture sees of the object"
+	Note    string // what its saving leaves out, a sentence; empty for nothing
+	Limit   string // key of the setting that bounds it, in MiB; empty if nothing does
+	// Uses explain how often it hits; the first that applies to the settings counts.
+	Uses []CacheUse
+}
+
+// CacheUse explains how often a cache hits under some settings.
+type CacheUse struct {
+	When
+	// Once is true if each unit looks up entries of its own, once a pass, so that nothing
+	// can hit in the first pass.
+	Once bool
+	// Why explains the hits and misses, as a clause that follows the cache's name.
+	Why string
+	// Seldom replaces Why if fewer than half of the lookups hit; empty if Why covers that.
+	Seldom string
+	// Brief is Why in a few words, and Reason in summaries.
+	Brief, Reason string
+	// Instead names what else to set for more hits, as the end of "switch it off, or …", and
+	// Hint says what that does, beginning with its key. Both are empty if nothing does.
+	Instead, Hint Advice
+}
+
+// Use returns the explanation of a cache's hits under the present settings, nil for none.
+func (c *CacheInfo) Use(v settings.Values) *CacheUse {
+	for i := range c.Uses {
+		if c.Uses[i].Holds(v) {
+			return &c.Uses[i]
+		}
+	}
+	return nil
 }
 
 // Direction is the direction in which values of a series become better.
@@ -84,6 +150,7 @@ const (
 type SeriesInfo struct {
 	Name   string // key in JSON, with its unit: "psnr_db"
 	Title  string // "PSNR"
+	What   string // what a loss measures: "the loss on everything measured before"
 	Unit   string // "dB"; empty for a bare number
 	Better Direction
 	Scale  Scale
@@ -132,6 +199,14 @@ func (s *Schema) SeriesNamed(name string) int {
 		}
 	}
 	return -1
+}
+
+// QualityInfo returns the series that measures the quality, without a name if there is none.
+func (s *Schema) QualityInfo() SeriesInfo {
+	if i := s.SeriesNamed(s.Quality); s.Quality != "" && i >= 0 {
+		return s.Series[i]
+	}
+	return SeriesInfo{}
 }
 
 // Each reports whether every iteration has a value of a series.

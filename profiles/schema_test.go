@@ -5,18 +5,17 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/sim/prism"
 )
 
 func TestASchemaFindsItsEntriesByName(t *testing.T) {
-	s := profilestest.Schema()
-	for name, want := range map[string]int{"loss_old": profilestest.SeriesLossOld, "psnr_db": profilestest.SeriesPSNR, profiles.GradientScale: profilestest.SeriesGradientScale, "PSNR": -1, "": -1} {
+	s := prism.Schema()
+	for name, want := range map[string]int{"loss_old": prism.SeriesLossOld, "psnr_db": prism.SeriesPSNR, profiles.GradientScale: prism.SeriesGradientScale, "PSNR": -1, "": -1} {
 		if got := s.SeriesNamed(name); got != want {
 			t.Errorf("series %q has index %d, want %d", name, got, want)
 		}
 	}
-	for setting, want := range map[string]profiles.CacheID{"measurement_cache": profilestest.CacheMeasurement, "fft_cache": profilestest.CacheFFTPlans, "mask_cache": profilestest.CacheMasks} {
+	for setting, want := range map[string]profiles.CacheID{"measurement_cache": prism.CacheMeasurement, "fft_cache": prism.CacheFFTPlans, "mask_cache": prism.CacheMasks} {
 		if got := s.CacheOf(setting); got != int(want) {
 			t.Errorf("%s switches cache %d, want %d", setting, got, want)
 		}
@@ -24,13 +23,13 @@ func TestASchemaFindsItsEntriesByName(t *testing.T) {
 			t.Errorf("%s is no setting", setting)
 		}
 	}
-	for name, want := range map[string]int{"reconstruction": profilestest.PictureReconstruction, "truth": profilestest.PictureTruth, "moon": -1} {
+	for name, want := range map[string]int{"reconstruction": prism.PictureReconstruction, "truth": prism.PictureTruth, "moon": -1} {
 		if got := s.PictureNamed(name); got != want {
 			t.Errorf("picture %q has index %d, want %d", name, got, want)
 		}
 	}
-	if got := s.Looking(); got != int(profilestest.PhaseMetrics) {
-		t.Errorf("comparing counts to phase %d, want %d", got, profilestest.PhaseMetrics)
+	if got := s.Looking(); got != int(prism.PhaseMetrics) {
+		t.Errorf("comparing counts to phase %d, want %d", got, prism.PhaseMetrics)
 	}
 	if got := s.CacheOf("masks"); got != -1 {
 		t.Errorf("no setting switches cache %d", got)
@@ -38,11 +37,11 @@ func TestASchemaFindsItsEntriesByName(t *testing.T) {
 }
 
 func TestASchemaGroupsItsSeries(t *testing.T) {
-	s := profilestest.Schema()
-	if got := s.Group(profiles.Losses); !slices.Equal(got, []int{profilestest.SeriesLossOld, profilestest.SeriesLossNew}) {
+	s := prism.Schema()
+	if got := s.Group(profiles.Losses); !slices.Equal(got, []int{prism.SeriesLossOld, prism.SeriesLossNew}) {
 		t.Errorf("losses %v", got)
 	}
-	if got := s.Group(profiles.Metrics); !slices.Equal(got, []int{profilestest.SeriesPSNR, profilestest.SeriesSSIM, profilestest.SeriesRMSE}) {
+	if got := s.Group(profiles.Metrics); !slices.Equal(got, []int{prism.SeriesPSNR, prism.SeriesSSIM, prism.SeriesRMSE}) {
 		t.Errorf("metrics %v", got)
 	}
 	if got := s.Group("pictures"); got != nil {
@@ -56,13 +55,13 @@ func TestASchemaGroupsItsSeries(t *testing.T) {
 }
 
 func TestASchemaKnowsTheStagesOfItsKinds(t *testing.T) {
-	s := profilestest.Schema()
+	s := prism.Schema()
 	const unknown = profiles.Kind(9)
 	for _, c := range []struct {
 		kind  profiles.Kind
 		stage string
 		units bool
-	}{{profilestest.KindInitialisation, "initialising", false}, {profilestest.KindFirstSample, "progressive", true}, {profilestest.KindLaterSample, "progressive", true}, {unknown, "", false}} {
+	}{{prism.KindInitialisation, "initialising", false}, {prism.KindFirstSample, "progressive", true}, {prism.KindLaterSample, "progressive", true}, {unknown, "", false}} {
 		if got, in := s.Stage(c.kind), s.InUnits(c.kind); got != c.stage || in != c.units {
 			t.Errorf("kind %d is of %q, in units %v", c.kind, got, in)
 		}
@@ -71,8 +70,8 @@ func TestASchemaKnowsTheStagesOfItsKinds(t *testing.T) {
 		a, b profiles.Kind
 		same bool
 	}{
-		{profilestest.KindFirstSample, profilestest.KindLaterSample, true}, {profilestest.KindInitialisation, profilestest.KindFirstSample, false}, {profilestest.KindLaterSample, profilestest.KindLaterSample, true},
-		{unknown, unknown, true}, {unknown, profilestest.KindLaterSample, false}, {profilestest.KindLaterSample, unknown, false},
+		{prism.KindFirstSample, prism.KindLaterSample, true}, {prism.KindInitialisation, prism.KindFirstSample, false}, {prism.KindLaterSample, prism.KindLaterSample, true},
+		{unknown, unknown, true}, {unknown, prism.KindLaterSample, false}, {prism.KindLaterSample, unknown, false},
 	} {
 		if got := s.SameStage(c.a, c.b); got != c.same {
 			t.Errorf("kinds %d and %d are of one stage: %v", c.a, c.b, got)
@@ -98,7 +97,7 @@ func TestAnEmptySchemaHasNothing(t *testing.T) {
 
 // What a schema declares has room in the records.
 func TestTheTestsSchemaFits(t *testing.T) {
-	s := profilestest.Schema()
+	s := prism.Schema()
 	for what, n := range map[string][2]int{
 		"phases": {len(s.Phases), profiles.MaxPhases}, "series": {len(s.Series), profiles.MaxSeries}, "caches": {len(s.Caches), profiles.MaxCaches},
 		"memory": {len(s.Memory), profiles.MaxMemory}, "pictures": {len(s.Pictures), profiles.MaxPictures},
@@ -111,7 +110,7 @@ func TestTheTestsSchemaFits(t *testing.T) {
 
 // Memory is summed by the categories of the schema.
 func TestMemoryIsSummedByTheSchema(t *testing.T) {
-	s := profilestest.Schema()
+	s := prism.Schema()
 	var m profiles.Memory
 	for i := range s.Memory {
 		m.Parts[i] = 1 << i

@@ -37,11 +37,33 @@ type RunInfo struct {
 	Units       int // units of work in one pass
 	Passes      int // number of passes over the units; 0 counts as 1
 	Notes       []string
+	Cautions    []Caution
 	PriorStarts int  // restarts of this run so far
 	Forks       bool // it can go back to where it was, to compare settings from the same point
 	Saves       bool // it has a result that can be written to files
 
 	Sampling // of k-space; zero if the workload does not sample it
+}
+
+// Caution says what limits a value of a setting on this machine or under other settings.
+type Caution struct {
+	When       // this value of this setting; any value if Value is empty
+	Under When // and another setting has this value, or any if its Value is empty; always if zero
+	Text  string
+}
+
+// CautionsAbout returns what limits a value of a setting under the others.
+func (r *RunInfo) CautionsAbout(key, value string, v settings.Values) (all []string) {
+	for _, c := range r.Cautions {
+		under := c.Under.Holds(v)
+		if c.Under.Setting != "" && c.Under.Value == "" {
+			under = v.Get(c.Under.Setting) != ""
+		}
+		if c.Setting == key && (c.Value == "" || c.Value == value) && under {
+			all = append(all, c.Text)
+		}
+	}
+	return all
 }
 
 // Sampling is the pattern in which a telescope samples k-space, a sample for each unit

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	sets := []settings.Assignment{
 		{Key: "loss", Value: "composite"}, {Key: "composite_l1", Value: "0.2"}, {Key: "composite_l2", Value: "0.3"},
@@ -37,7 +37,7 @@ func TestSetManyChangesAllAtOneBoundary(t *testing.T) {
 }
 
 func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.Devices{GPUReason: "no CUDA device: none"}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	before := r.wanted
 	for want, wrong := range map[string][]settings.Assignment{
 		"amp = \"int8\": must be one of off": {{Key: "threads", Value: "1"}, {Key: "amp", Value: "int8"}},
@@ -57,7 +57,7 @@ func TestSetManyChangesNothingWhereOneIsRefused(t *testing.T) {
 // The number of samples left is a setting: the run ends with the sample that it
 // names, or with the present one where that is later.
 func TestSamplesLeftCanChange(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0", "iterations=4")...), Linger: true})
 	until(t, a, "two samples", func(s *profiles.Snapshot) bool { return len(s.Results) >= 2 })
 	r.Pause(true)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
@@ -79,7 +79,7 @@ func TestSamplesLeftCanChange(t *testing.T) {
 
 // The threshold ends the initialisation too, from the boundary at which it changes.
 func TestThresholdChangesTheInitialisation(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "threshold=0", "init_iterations=1000000")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Set("threshold", "5"); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func ends(t *testing.T, r *Run) {
 }
 
 func TestAContextEndsNew(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, forEver)...), Stream: stream.New(64)}
+	o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, forEver)...), Stream: stream.New(64)}
 	for _, looks := range []int{0, 5000} {
 		if _, err := New(awaittest.After(looks), o); !errors.Is(err, context.Canceled) {
 			t.Errorf("ended after %d looks: %v", looks, err)
@@ -53,7 +53,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, forEver)...), Stream: stream.New(64), Linger: true}
+			o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, forEver)...), Stream: stream.New(64), Linger: true}
 			r, err := Open(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +70,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 			}
 		})
 	}
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, small...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	key, value, _ := strings.Cut(forEver, "=")
 	if err := r.Set(key, value); err != nil {
@@ -89,7 +89,7 @@ func TestAPreparationIsStopped(t *testing.T) {
 func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 	for _, ablating := range []bool{false, true} {
 		for looks := 0; looks < 300; looks += 61 {
-			o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "threshold=0", "iterations=1000000")...), Stream: stream.New(1 << 10)}
+			o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "threshold=0", "iterations=1000000")...), Stream: stream.New(1 << 10)}
 			r, err := New(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -119,7 +119,7 @@ func TestAnIterationThatIsCutShortEndsTheRun(t *testing.T) {
 func TestAShortIterationIsNotCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Stream: stream.New(1 << 14)}
+	o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Stream: stream.New(1 << 14)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func stepped(t *testing.T, n int, at func(i int, r *Run)) (bits []uint64, last *
 	t.Helper()
 	events := stream.New(1 << 12)
 	follower := events.Follow()
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: configured(t, forkable...), Stream: events})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, forkable...), Stream: events})
 	if err != nil {
 		t.Fatal(err)
 	}

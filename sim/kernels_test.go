@@ -13,7 +13,7 @@ import (
 func TestRunUsesTheKernelsOfTheSettings(t *testing.T) {
 	losses := map[string]float64{}
 	for _, kernels := range cpu.KernelNames() {
-		s := finish(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "kernels="+kernels, "max_iterations=20")...)})
+		s := finish(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "kernels="+kernels, "max_iterations=20")...)})
 		if s.Run.Kernels != kernels {
 			t.Errorf("kernels=%s ran on %s", kernels, s.Run.Kernels)
 		}

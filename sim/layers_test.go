@@ -17,7 +17,7 @@ func TestLayersAreShownWhileTheSettingIsOn(t *testing.T) {
 		return workloads.Judge(&roof.Roofs{Kernels: kernels, Threads: threads, GFLOPS: 100, Levels: []roof.Level{{Bytes: 1 << 20, Read: 10, Update: 10}}})
 	}
 	s := configured(t, append(small, "iterations=1000000", "threshold=0", "threads=1", "layer_profile=true")...)
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: s, Roofs: roofs})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Roofs: roofs})
 	shown := until(t, a, "layers", func(s *profiles.Snapshot) bool { return len(s.Layers) > 0 })
 	if r := shown.Roofs; r == nil || r.GFLOPS != 100 || len(r.Levels) != 1 || r.Levels[0].GBs != 10 {
 		t.Errorf("the roofs are %+v", r)

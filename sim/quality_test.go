@@ -25,7 +25,7 @@ import (
 // object, both on the object's window, and the run's description.
 func reconstructed(t *testing.T, s settings.Values) (got, truth []float32, r *Run) {
 	t.Helper()
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream.New(1 << 14)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Stream: stream.New(1 << 14)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func set(t *testing.T, r *Run, key, value string) {
 // What the next start reads waits for it, beside a run that goes on under what it began
 // with and that live settings still change.
 func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	set(t, r, "radius", "8")
 	set(t, r, "samples", "7")
@@ -63,7 +63,7 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 // Whatever is wrong with a setting of the start is said as on the command line, when it is
 // asked for, and nothing changes.
 func TestSettingsOfTheStartAreJudgedWhenAskedFor(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	for _, tt := range []struct{ key, value, want string }{
 		{"radius", "40", "radius = 40: must be at most half of size, 32"},
@@ -103,7 +103,7 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 		state profiles.State
 		sets  []string
 	}{{profiles.Running, endless}, {profiles.Paused, endless}, {profiles.Finished, append(slices.Clone(small), "max_iterations=5")}} {
-		r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, tt.sets...), Linger: true})
+		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, tt.sets...), Linger: true})
 		s := until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 		r.Pause(tt.state == profiles.Paused)
 		before := until(t, a, tt.state.String(), func(s *profiles.Snapshot) bool { return s.State == tt.state })
@@ -136,7 +136,7 @@ func TestARunOutlivesARestartThatFails(t *testing.T) {
 // A picture that is read for a restart is the next run's, at the next run's sizes.
 func TestARestartLoadsAnotherPicture(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "europa")
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true, SaveTo: base})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true, SaveTo: base})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestARestartLoadsAnotherPicture(t *testing.T) {
 
 // Nothing listens to a run whose loop is gone, and it says so.
 func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
+	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true})
 	r.Stop()
 	_ = r.Wait()
 	if err := r.Restart(); err == nil || !strings.Contains(err.Error(), "over for good") {
@@ -165,7 +165,7 @@ func TestARunWhoseLoopIsGoneRefusesARestart(t *testing.T) {
 // Where the memory holds one run alone, the present one goes before the next is built, and
 // stays while the picture is not there.
 func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Stream: stream.New(1 << 10)})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Stream: stream.New(1 << 10)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func until(t testing.TB, a *aggregate.Aggregator, what string, ok func(*profiles
 }
 
 func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
-	s := finish(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "iterations=40")...)})
+	s := finish(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "iterations=40")...)})
 	if s.State != profiles.Finished || len(s.Results) != 6 || !s.Of("psnr_db").Has || s.Of("coverage").Latest <= 0 {
 		t.Fatalf("state %v, %d samples done, quality %v, coverage %g", s.State, len(s.Results), s.Of("psnr_db").Has, s.Of("coverage").Latest)
 	}
@@ -100,7 +100,7 @@ func TestRunTrainsEverySampleAndFinishes(t *testing.T) {
 func losses(t *testing.T, s settings.Values) []uint64 {
 	t.Helper()
 	events := stream.New(1)
-	r, err := New(t.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: events})
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Stream: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestSameSeedGivesTheSameBits(t *testing.T) {
 }
 
 func TestSettingsChangeBetweenIterations(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	for i, change := range [][2]string{
 		{"amp", "bf16"}, {"amp", "bf16x3"}, {"amp", "fp16"}, {"amp", "off"}, {"pattern", "remeasure"}, {"measurement_cache", "false"},
 		{"fft_cache", "false"}, {"mask_cache", "false"}, {"threads", "1"}, {"learning_rate", "0.001"}, {"shared_spectrum", "false"},
@@ -171,7 +171,7 @@ func TestSettingsChangeBetweenIterations(t *testing.T) {
 }
 
 func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
-	r, _ := start(t, Options{Maker: workloads.PRISM("no CUDA device: none"), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
+	r, _ := start(t, Options{Maker: workloads.PRISM(workloads.Devices{GPUReason: "no CUDA device: none"}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), GPUReason: "no CUDA device: none"})
 	for change, want := range map[[2]string]string{
 		{"size", "16"}:          "object_size",
 		{"amp", "int8"}:         "amp",
@@ -185,7 +185,7 @@ func TestSettingsThatCannotChangeAreRefused(t *testing.T) {
 }
 
 func TestPauseStepAndRestart(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	at := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused }).Index
@@ -203,7 +203,7 @@ func TestPauseStepAndRestart(t *testing.T) {
 // Changed settings of a finished run take effect with the next one; its own settings
 // remain those it ran under.
 func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
 	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
 	if text := s.Log[len(s.Log)-1].Text; text != "ended by max_iterations = 5" || s.Index != 5 {
 		t.Errorf("after %d iterations: %q", s.Index, text)
@@ -228,7 +228,7 @@ func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
 
 func TestSaveWritesPictureAndArray(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "moon")
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, small...), Linger: true, SaveTo: base})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Linger: true, SaveTo: base})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestSaveWritesPictureAndArray(t *testing.T) {
 // A run whose loss is no longer a number fails with an error, its numbers stay to
 // be seen, and it can begin again.
 func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
 	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
 	r.Pause(true)
 	until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
@@ -277,7 +277,7 @@ func TestDivergenceIsAnErrorAndCanBeRestarted(t *testing.T) {
 
 // A panic of the loop is an error of the run, not the end of the process.
 func TestPanicOfTheLoopIsAnError(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, small...), Stream: stream.New(64)}
+	o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Stream: stream.New(64)}
 	r, err := New(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestPanicOfTheLoopIsAnError(t *testing.T) {
 }
 
 func TestAnIterationOfTheRunAllocatesNothing(t *testing.T) {
-	o := Options{Maker: workloads.PRISM(""), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
+	o := Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "init_iterations=0", "iterations=1000000", "threshold=0")...)}
 	o.Stream = stream.New(1 << 10)
 	r, err := New(t.Context(), o)
 	if err != nil {
@@ -322,7 +322,7 @@ func BenchmarkIteration(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			r, err := New(b.Context(), Options{Maker: workloads.PRISM(""), Settings: s, Stream: stream.New(64)})
+			r, err := New(b.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Stream: stream.New(64)})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -17,7 +17,7 @@ var converging = slices.Concat(small, []string{"samples=60", "threshold=0.5", "i
 // A threshold belongs to the loss that it was given for: samples under another one end at
 // their limits until it is given anew, and under the first it is in force again.
 func TestAThresholdBelongsToItsLoss(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, converging...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, converging...), Linger: true})
 	r.Pause(true)
 	s := until(t, a, "pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
 	if s.Settings.InForce("threshold") != 0.5 {
@@ -56,7 +56,7 @@ func told(s *profiles.Snapshot, text string) bool {
 }
 
 func TestASuspendedThresholdComesBack(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, endless...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, endless...), Linger: true})
 	set(t, r, "threshold", "1e-9")
 	steps := []struct {
 		sets []settings.Assignment
@@ -89,7 +89,7 @@ func TestASuspendedThresholdComesBack(t *testing.T) {
 
 // A restart after the loss was changed has the threshold suspended still.
 func TestARestartKeepsAThresholdSuspended(t *testing.T) {
-	r, a := start(t, Options{Maker: workloads.PRISM(""), Settings: configured(t, append(converging, "max_iterations=2")...), Linger: true})
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(converging, "max_iterations=2")...), Linger: true})
 	until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
 	set(t, r, "loss", "l2")
 	set(t, r, "max_iterations", "20")

@@ -394,7 +394,7 @@ func (a *Aggregator) judge(now time.Time) {
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
-		Schema: &a.run.Schema, State: a.pace.state, Settings: a.settings, Iteration: a.last.Index + 1,
+		Schema: &a.run.Schema, Passes: a.run.Passes, State: a.pace.state, Settings: a.settings, Iteration: a.last.Index + 1,
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,

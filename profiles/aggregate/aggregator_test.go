@@ -18,6 +18,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // rig is a stream with its own clock, and its aggregator.
@@ -58,17 +59,17 @@ func (r *rig) setOthers(share float64) {
 }
 
 func (r *rig) start() {
-	r.Begin(profilestest.Info(4), settingsOf(prism.Settings{Seed: 7}))
+	r.Begin(prismtest.Info(4), settingsOf(prism.Settings{Seed: 7}))
 	r.State(profiles.Running, "")
-	r.it = profilestest.Progressive()
-	r.it.Series[profilestest.SeriesLearningRate] = 1e-3
+	r.it = prismtest.Progressive()
+	r.it.Series[prism.SeriesLearningRate] = 1e-3
 }
 
 // iterate writes n iterations of 1 ms: 0.25 forward, 0.5 backward.
 func (r *rig) iterate(n int) {
 	for range n {
 		r.it.Total = 1e6
-		r.it.Phases[profilestest.PhaseForward], r.it.Phases[profilestest.PhaseBackward] = 25e4, 50e4
+		r.it.Phases[prism.PhaseForward], r.it.Phases[prism.PhaseBackward] = 25e4, 50e4
 		r.Stream.Iteration(&r.it)
 		r.it.Index++
 		r.it.InUnit++
@@ -83,17 +84,17 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	r := newRig()
 	r.start()
 	r.Log("padded to square")
-	truth, picture := &profiles.Picture{ID: profilestest.PictureTruth, Width: 1}, &profiles.Picture{Width: 2}
+	truth, picture := &profiles.Picture{ID: prism.PictureTruth, Width: 1}, &profiles.Picture{Width: 2}
 	r.Picture(truth)
 	r.iterate(50)
-	r.Measure(profilestest.ComparedAll(49, 21, 0.8, 3))
+	r.Measure(prismtest.ComparedAll(49, 21, 0.8, 3))
 	r.UnitDone(profiles.UnitResult{Unit: 1, Iterations: 50, Converged: true})
-	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{profilestest.MemoryWeights: 12}, Caches: 5})
+	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryWeights: 12}, Caches: 5})
 	coverage := profiles.Measurement{Iteration: 49, Values: profiles.NoValues()}
-	coverage.Values[profilestest.SeriesCoverage] = 0.184
+	coverage.Values[prism.SeriesCoverage] = 0.184
 	r.Measure(coverage)
 	r.Picture(picture)
-	r.it.Caches[profilestest.CacheMasks] = profiles.CacheCounters{Enabled: true, Hits: 30, Misses: 10, Bytes: 99}
+	r.it.Caches[prism.CacheMasks] = profiles.CacheCounters{Enabled: true, Hits: 30, Misses: 10, Bytes: 99}
 	r.tick()
 	r.iterate(50)
 	s := r.tick()
@@ -101,32 +102,32 @@ func TestSnapshotTellsWhatTheRunWrote(t *testing.T) {
 	if s.Run.Object != "moon" || s.Settings.Int("seed") != 7 || s.State != profiles.Running || s.Err != "" {
 		t.Errorf("run %+v, seed %d, state %v", s.Run, s.Settings.Int("seed"), s.State)
 	}
-	if s.Kind != profilestest.KindLaterSample || s.Stage() != "progressive" || !s.InUnits() || s.Index != 100 || s.Unit != 1 || s.InUnit != 99 || s.Elapsed != 100*time.Millisecond {
+	if s.Kind != prism.KindLaterSample || s.Stage() != "progressive" || !s.InUnits() || s.Index != 100 || s.Unit != 1 || s.InUnit != 99 || s.Elapsed != 100*time.Millisecond {
 		t.Errorf("stage %q, index %d, sample %d, in sample %d, elapsed %v", s.Stage(), s.Index, s.Unit, s.InUnit, s.Elapsed)
 	}
 	if math.Abs(s.Rate-1000) > 1e-6 {
 		t.Errorf("rate %v, want 1000 it/s", s.Rate)
 	}
 	want := profiles.Spread{Last: 1e6, Mean: 1e6, Median: 1e6, P10: 1e6, P95: 1e6, P90: 1e6, N: 100}
-	if s.Total != want || s.Whole.Total.N != 100 || s.Whole.Phases[profilestest.PhaseForward].Share != 0.25 {
+	if s.Total != want || s.Whole.Total.N != 100 || s.Whole.Phases[prism.PhaseForward].Share != 0.25 {
 		t.Errorf("total %+v, whole %+v", s.Total, s.Whole.Total)
 	}
-	if f, b, o := s.Phases[profilestest.PhaseForward], s.Phases[profilestest.PhaseBackward], s.Phases[profilestest.PhaseOptimizer]; f.Share != 0.25 || b.Share != 0.5 || b.Median != 5e5 || o != (profiles.PhaseView{}) {
+	if f, b, o := s.Phases[prism.PhaseForward], s.Phases[prism.PhaseBackward], s.Phases[prism.PhaseOptimizer]; f.Share != 0.25 || b.Share != 0.5 || b.Median != 5e5 || o != (profiles.PhaseView{}) {
 		t.Errorf("forward %+v, backward %+v, optimizer %+v", f, b, o)
 	}
-	if c := s.Caches[profilestest.CacheMasks]; c != s.Cache("mask_cache") || !c.Enabled || c.Hits != 30 || c.RecentN != 40 || c.RecentRate != 0.75 {
+	if c := s.Caches[prism.CacheMasks]; c != s.Cache("mask_cache") || !c.Enabled || c.Hits != 30 || c.RecentN != 40 || c.RecentRate != 0.75 {
 		t.Errorf("masks %+v", c)
 	}
 	psnr, old, fresh := s.Of("psnr_db"), s.Of("loss_old"), s.Of("loss_new")
-	if psnr.Latest != 21 || !psnr.Has || psnr.Iteration != 49 || len(psnr.Curve) != 1 || len(s.Series[profilestest.SeriesSSIM].Curve) != 1 || s.Series[profilestest.SeriesSSIM].Latest != 0.8 ||
-		s.Series[profilestest.SeriesRMSE].Latest != 3 || len(fresh.Curve) != 100 || len(s.IterationTime) != 100 {
-		t.Errorf("PSNR %+v, SSIM %+v, RMSE %+v, curves of %d and %d points", psnr, s.Series[profilestest.SeriesSSIM], s.Series[profilestest.SeriesRMSE], len(fresh.Curve), len(s.IterationTime))
+	if psnr.Latest != 21 || !psnr.Has || psnr.Iteration != 49 || len(psnr.Curve) != 1 || len(s.Series[prism.SeriesSSIM].Curve) != 1 || s.Series[prism.SeriesSSIM].Latest != 0.8 ||
+		s.Series[prism.SeriesRMSE].Latest != 3 || len(fresh.Curve) != 100 || len(s.IterationTime) != 100 {
+		t.Errorf("PSNR %+v, SSIM %+v, RMSE %+v, curves of %d and %d points", psnr, s.Series[prism.SeriesSSIM], s.Series[prism.SeriesRMSE], len(fresh.Curve), len(s.IterationTime))
 	}
 	if s.IterationTime[0].Mean != 1 || old.Curve[0].Mean != 0.5 || fresh.Latest != 0.25 || !fresh.Has || fresh.Iteration != 99 || s.Of("learning_rate").Latest != 1e-3 {
 		t.Errorf("iteration time %v ms, loss %v, %+v", s.IterationTime[0].Mean, old.Curve[0].Mean, fresh)
 	}
-	if s.Pictures[profilestest.PictureReconstruction] != picture || s.Picture("reconstruction") != picture || s.Picture("truth") != truth || s.Of("coverage").Latest != 0.184 || len(s.Results) != 1 ||
-		s.Memory.Parts[profilestest.MemoryWeights] != 12 || s.Memory.Caches != 99 || s.Memory.GPUReason != "no CUDA device" {
+	if s.Pictures[prism.PictureReconstruction] != picture || s.Picture("reconstruction") != picture || s.Picture("truth") != truth || s.Of("coverage").Latest != 0.184 || len(s.Results) != 1 ||
+		s.Memory.Parts[prism.MemoryWeights] != 12 || s.Memory.Caches != 99 || s.Memory.GPUReason != "no CUDA device" {
 		t.Errorf("pictures %v, coverage %+v, results %v, memory %+v", s.Pictures, s.Of("coverage"), s.Results, s.Memory)
 	}
 	if len(s.Log) != 1 || s.Log[0].Text != "padded to square" || s.ETAKnown {
@@ -162,7 +163,7 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 	if s := r.tick(); s.Total.N != 9 || s.Whole.Total.N != windowSize+109 {
 		t.Errorf("windows of %d and %d, want 9 without the warm-up and %d", s.Total.N, s.Whole.Total.N, windowSize+109)
 	}
-	r.it.Kind, r.it.Unit = profilestest.KindInitialisation, -1
+	r.it.Kind, r.it.Unit = prism.KindInitialisation, -1
 	r.iterate(3)
 	if s := r.tick(); s.Total.N != 3 || s.Whole.Total.N != 3 {
 		t.Errorf("windows of %d and %d after the stage changed, want 3", s.Total.N, s.Whole.Total.N)
@@ -172,11 +173,11 @@ func TestTheRecentWindowHoldsOneSetOfSettings(t *testing.T) {
 func TestLossesThatAreNotFiniteAreCountedAndLeftOut(t *testing.T) {
 	r := newRig()
 	r.start()
-	r.it.Kind, r.it.Series[profilestest.SeriesLossOld] = profilestest.KindInitialisation, math.NaN() // there is no old loss yet
+	r.it.Kind, r.it.Series[prism.SeriesLossOld] = prism.KindInitialisation, math.NaN() // there is no old loss yet
 	r.iterate(10)
-	r.it.Kind, r.it.Series[profilestest.SeriesLossOld], r.it.Series[profilestest.SeriesLossNew], r.it.Flags = profilestest.KindLaterSample, 0.5, math.Inf(1), profiles.NonFinite
+	r.it.Kind, r.it.Series[prism.SeriesLossOld], r.it.Series[prism.SeriesLossNew], r.it.Flags = prism.KindLaterSample, 0.5, math.Inf(1), profiles.NonFinite
 	r.iterate(2)
-	r.it.Series[profilestest.SeriesLossNew], r.it.Flags = 0.25, profiles.SkippedStep
+	r.it.Series[prism.SeriesLossNew], r.it.Flags = 0.25, profiles.SkippedStep
 	r.iterate(5)
 	s := r.tick()
 	old, fresh := s.Of("loss_old").Curve, s.Of("loss_new").Curve
@@ -189,7 +190,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	r := newRig()
 	r.start()
 	r.iterate(40)
-	r.Measure(profilestest.Compared(39, 20))
+	r.Measure(prismtest.Compared(39, 20))
 	r.Change(profiles.Change{Key: "amp", After: "on", Iteration: 40}, settings.Values{})
 	r.Log("saved moon.png")
 	r.UnitDone(profiles.UnitResult{})
@@ -197,7 +198,7 @@ func TestARestartBeginsAgainAndKeepsTheLog(t *testing.T) {
 	if s := r.tick(); s.State != profiles.Failed || s.Err != "diverged" {
 		t.Errorf("state %v, %q", s.State, s.Err)
 	}
-	again := profilestest.Info(4)
+	again := prismtest.Info(4)
 	again.PriorStarts = 1
 	r.Begin(again, settings.Values{})
 	s := r.tick()
@@ -222,16 +223,16 @@ func TestCachesBeforeTheFirstIterationAreAsSet(t *testing.T) {
 			}
 		}
 	}
-	r.Begin(profilestest.Info(4), s.Values())
-	check("at the start", [profiles.MaxCaches]bool{profilestest.CacheMeasurement: true, profilestest.CacheMasks: true})
+	r.Begin(prismtest.Info(4), s.Values())
+	check("at the start", [profiles.MaxCaches]bool{prism.CacheMeasurement: true, prism.CacheMasks: true})
 	s.FFTCache, s.MaskCache = true, false
 	r.Change(profiles.Change{Key: "fft_cache"}, s.Values())
-	check("after a change", [profiles.MaxCaches]bool{profilestest.CacheMeasurement: true, profilestest.CacheFFTPlans: true})
-	r.it.Caches[profilestest.CacheMasks].Enabled = true
+	check("after a change", [profiles.MaxCaches]bool{prism.CacheMeasurement: true, prism.CacheFFTPlans: true})
+	r.it.Caches[prism.CacheMasks].Enabled = true
 	r.iterate(1)
-	check("after an iteration", [profiles.MaxCaches]bool{profilestest.CacheMasks: true})
-	r.Begin(profilestest.Info(4), s.Values())
-	check("after a restart", [profiles.MaxCaches]bool{profilestest.CacheMeasurement: true, profilestest.CacheFFTPlans: true})
+	check("after an iteration", [profiles.MaxCaches]bool{prism.CacheMasks: true})
+	r.Begin(prismtest.Info(4), s.Values())
+	check("after a restart", [profiles.MaxCaches]bool{prism.CacheMeasurement: true, prism.CacheFFTPlans: true})
 }
 
 // A phase that runs now and then has the times of the iterations that ran it,
@@ -240,24 +241,24 @@ func TestARarePhaseIsSummarisedWhereItRan(t *testing.T) {
 	r := newRig()
 	r.start()
 	for i := range 100 {
-		r.it.Phases[profilestest.PhaseMetrics] = 0
+		r.it.Phases[prism.PhaseMetrics] = 0
 		if i%25 == 10 {
-			r.it.Phases[profilestest.PhaseMetrics] = 4e5 + int64(i)*1000
+			r.it.Phases[prism.PhaseMetrics] = 4e5 + int64(i)*1000
 		}
 		r.iterate(1)
 	}
 	s := r.tick()
 	want := profiles.Spread{Last: 485e3, Mean: 447.5e3, Median: 447.5e3, P10: 417.5e3, P95: 481.25e3, P90: 477.5e3, N: 4}
-	if got := s.Phases[profilestest.PhaseMetrics]; got.Spread != want || math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
+	if got := s.Phases[prism.PhaseMetrics]; got.Spread != want || math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
 		t.Errorf("recent %+v, want %+v", got, want)
 	}
 	// The whole stage's quantiles are exact to 0.4 %.
-	if got := s.Whole.Phases[profilestest.PhaseMetrics]; got.N != 4 || got.Last != 485e3 || got.Mean != 447.5e3 || got.Median < 430e3 || got.Median > 465e3 ||
+	if got := s.Whole.Phases[prism.PhaseMetrics]; got.N != 4 || got.Last != 485e3 || got.Mean != 447.5e3 || got.Median < 430e3 || got.Median > 465e3 ||
 		math.Abs(got.Share-4*447.5e3/100e6) > 1e-12 {
 		t.Errorf("whole %+v", got)
 	}
-	if s.Total.N != 100 || s.Phases[profilestest.PhaseForward].N != 100 {
-		t.Errorf("total of %d, forward of %d iterations", s.Total.N, s.Phases[profilestest.PhaseForward].N)
+	if s.Total.N != 100 || s.Phases[prism.PhaseForward].N != 100 {
+		t.Errorf("total of %d, forward of %d iterations", s.Total.N, s.Phases[prism.PhaseForward].N)
 	}
 }
 
@@ -275,7 +276,7 @@ func TestIterationsBeforeARestartDoNotReachItInOneTick(t *testing.T) {
 func TestRecentRateOfACacheIsThatOfTheWindow(t *testing.T) {
 	r := newRig()
 	r.start()
-	c := &r.it.Caches[profilestest.CacheMeasurement]
+	c := &r.it.Caches[prism.CacheMeasurement]
 	for range windowSize / 2 {
 		c.Misses++
 		r.iterate(1)
@@ -284,7 +285,7 @@ func TestRecentRateOfACacheIsThatOfTheWindow(t *testing.T) {
 		c.Hits++
 		r.iterate(1)
 	}
-	got := r.tick().Caches[profilestest.CacheMeasurement]
+	got := r.tick().Caches[prism.CacheMeasurement]
 	if got.RecentN != windowSize || got.RecentRate != 0.75 || got.Misses != windowSize/2 {
 		t.Errorf("%+v, want %d lookups of which 3/4 hit", got, windowSize)
 	}
@@ -315,7 +316,7 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 	var copies []profiles.Snapshot
 	for round := range 25 {
 		r.iterate(100)
-		r.Measure(profilestest.Compared(r.it.Index-1, float64(round)))
+		r.Measure(prismtest.Compared(r.it.Index-1, float64(round)))
 		r.UnitDone(profiles.UnitResult{Unit: int32(round)})
 		for range 5 {
 			r.Log("line")
@@ -362,7 +363,7 @@ func TestRunOffersTheNewestSnapshotAndEnds(t *testing.T) {
 	if first == nil || first.State != profiles.Preparing {
 		t.Fatalf("first snapshot %+v", first)
 	}
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	for i := range int64(5) {
 		s.Iteration(&profiles.Iteration{Index: i, Total: 1e6})
@@ -402,7 +403,7 @@ func TestMemoryIsBoundedAfterAMillionIterations(t *testing.T) {
 	feed := func(n int) {
 		for range n / 1000 {
 			r.iterate(1000)
-			r.Measure(profilestest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
+			r.Measure(prismtest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
 			r.tick()
 		}
 	}
@@ -418,7 +419,7 @@ func TestMemoryIsBoundedAfterAMillionIterations(t *testing.T) {
 	if s.Index != n || s.Own.Dropped != 0 {
 		t.Errorf("%d iterations, %d dropped", s.Index, s.Own.Dropped)
 	}
-	for name, c := range map[string]profiles.Curve{"time": s.IterationTime, "old": s.Series[profilestest.SeriesLossOld].Curve, "new": s.Series[profilestest.SeriesLossNew].Curve, "psnr": s.Series[profilestest.SeriesPSNR].Curve} {
+	for name, c := range map[string]profiles.Curve{"time": s.IterationTime, "old": s.Series[prism.SeriesLossOld].Curve, "new": s.Series[prism.SeriesLossNew].Curve, "psnr": s.Series[prism.SeriesPSNR].Curve} {
 		if len(c) > maxPoints {
 			t.Errorf("%s has %d points", name, len(c))
 		}
@@ -478,7 +479,7 @@ func TestMemoryIsReadAgainWhenTheRunIsOver(t *testing.T) {
 func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {
 	r := newRig()
 	r.start()
-	c := &r.it.Caches[profilestest.CacheMeasurement]
+	c := &r.it.Caches[prism.CacheMeasurement]
 	*c = profiles.CacheCounters{Enabled: true, Misses: 1, Entries: 1, Price: 6_790_000, PricedBy: 1}
 	hits := func(n int) *profiles.Snapshot {
 		for range n {
@@ -489,12 +490,12 @@ func TestRecentSavingsAreAtTheNewestPrice(t *testing.T) {
 		}
 		return r.tick()
 	}
-	if v := hits(windowSize + 100).Caches[profilestest.CacheMeasurement]; v.RecentSaved != windowSize*6_770_000 || !v.Uncertain() {
+	if v := hits(windowSize + 100).Caches[prism.CacheMeasurement]; v.RecentSaved != windowSize*6_770_000 || !v.Uncertain() {
 		t.Errorf("at the first price %+v", v)
 	}
 	more := c.Priced*300_000 - c.Gross
 	c.Gross, c.Saved, c.Price, c.PricedBy = c.Gross+more, c.Saved+more, 300_000, 5
-	if v := hits(10).Caches[profilestest.CacheMeasurement]; v.RecentSaved != windowSize*280_000 || v.Uncertain() {
+	if v := hits(10).Caches[prism.CacheMeasurement]; v.RecentSaved != windowSize*280_000 || v.Uncertain() {
 		t.Errorf("%d ns are saved in %d iterations, want 280 µs each", v.RecentSaved, v.RecentIterations)
 	}
 }

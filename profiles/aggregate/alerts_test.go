@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // watchedRun is a rig whose aggregator ticks ten times a second.
@@ -22,9 +22,9 @@ func newWatchedRun(t *testing.T, s settings.Values) *watchedRun {
 	r := newRig()
 	r.a.readings.resident = func() (int64, int64, string) { return 200e6, 200e6, "" }
 	r.a.readings.collectable = func() int64 { return 0 }
-	r.Begin(profilestest.Info(100), s)
+	r.Begin(prismtest.Info(100), s)
 	r.State(profiles.Running, "")
-	r.it = profilestest.Progressive()
+	r.it = prismtest.Progressive()
 	return &watchedRun{r, t}
 }
 
@@ -103,7 +103,7 @@ func TestAQuietRunHasNoAlerts(t *testing.T) {
 	s := r.run(120, 5, func(it *profiles.Iteration) {
 		noise++
 		it.Total += int64(noise*7919%1000) * 2000 // up to 40 %
-		c := &it.Caches[profilestest.CacheMeasurement]
+		c := &it.Caches[prism.CacheMeasurement]
 		*c = profiles.CacheCounters{Enabled: true, Hits: int64(noise), Misses: 20, Entries: 20, Saved: int64(noise) * 1e5}
 	})
 	if len(s.Alerts) != 0 || len(s.Log) != 0 {
@@ -113,7 +113,7 @@ func TestAQuietRunHasNoAlerts(t *testing.T) {
 
 func TestThrashingCacheIsTold(t *testing.T) {
 	r := newWatchedRun(t, settingsOf(prism.Settings{MeasurementCache: true, MeasurementCacheMB: 5}))
-	c := &r.it.Caches[profilestest.CacheMeasurement]
+	c := &r.it.Caches[prism.CacheMeasurement]
 	*c = profiles.CacheCounters{Enabled: true, Hits: 100, Misses: 20, Entries: 5, Bytes: 5 << 20}
 	s := r.run(5, 5, func(it *profiles.Iteration) { c.Misses++; c.Hits++; c.Saved += 1000 })
 	if alertOf(s, "measurement-cache-thrash") != nil {
@@ -131,7 +131,7 @@ func TestThrashingCacheIsTold(t *testing.T) {
 
 func TestCacheThatCostsIsTold(t *testing.T) {
 	r := newWatchedRun(t, settingsOf(prism.Settings{MeasurementCache: true, Pattern: "trainer"}))
-	c := &r.it.Caches[profilestest.CacheMeasurement]
+	c := &r.it.Caches[prism.CacheMeasurement]
 	*c = profiles.CacheCounters{Enabled: true}
 	n := 0
 	trainer := func(cost int64) func(*profiles.Iteration) {
@@ -147,7 +147,7 @@ func TestCacheThatCostsIsTold(t *testing.T) {
 		t.Errorf("600 ns of 5 ms are told: %+v", a)
 	}
 	s = r.run(8, 5, trainer(1_000_000))
-	r.raised(s, "measurement-cache-cost", "0 of", "trainer pattern measures each sample once")
+	r.raised(s, "measurement-cache-cost", "0 of", "Each sample looks up entries of its own once")
 	if a := alertOf(s, "measurement-cache-cost"); a.Severity != profiles.Notice {
 		t.Errorf("20 µs of 5 ms are a %v", a.Severity)
 	}
@@ -160,7 +160,7 @@ func TestCacheThatCostsIsTold(t *testing.T) {
 
 func TestSkippedStepsAreTold(t *testing.T) {
 	r := newWatchedRun(t, settingsOf(prism.Settings{AMP: "fp16"}))
-	r.it.Series[profilestest.SeriesGradientScale] = 1024
+	r.it.Series[prism.SeriesGradientScale] = 1024
 	r.run(3, 5, nil)
 	n := 0
 	s := r.run(3, 5, func(it *profiles.Iteration) {
@@ -170,7 +170,7 @@ func TestSkippedStepsAreTold(t *testing.T) {
 	})
 	r.raised(s, "amp-overflow", "of the last 200 optimizer steps", "scale 1024", "bf16")
 	s = r.run(6, 5, nil)
-	r.gone(s, "amp-overflow", "AMP fp16 skipped")
+	r.gone(s, "amp-overflow", "optimizer steps were skipped")
 }
 
 // fp16 finds its scale by overflowing some times, which is how it works.
@@ -252,7 +252,7 @@ func TestALossThatIsNotFiniteIsToldAtOnceAndInTheEnd(t *testing.T) {
 	r := newWatchedRun(t, settingsOf(prism.Settings{AMP: "fp16"}))
 	r.run(1, 5, nil)
 	at := r.it.Index
-	r.it.Series[profilestest.SeriesLossNew], r.it.Flags = math.NaN(), profiles.NonFinite
+	r.it.Series[prism.SeriesLossNew], r.it.Flags = math.NaN(), profiles.NonFinite
 	r.Stream.Iteration(&r.it)
 	r.State(profiles.Failed, "diverged")
 	s := r.tick()
@@ -309,7 +309,7 @@ func TestALeakingProcessIsTold(t *testing.T) {
 // A filling cache also grows the collector's room, which is not a leak.
 func TestRoomOfTheCollectorIsNoLeak(t *testing.T) {
 	r := newWatchedRun(t, settings.Values{})
-	c, garbage := &r.it.Caches[profilestest.CacheMeasurement], int64(30e6)
+	c, garbage := &r.it.Caches[prism.CacheMeasurement], int64(30e6)
 	r.a.readings.resident = func() (int64, int64, string) { rss := 150e6 + c.Bytes + garbage; return rss, rss, "" }
 	r.a.readings.collectable = func() int64 { garbage += 1e5; return garbage }
 	s := r.run(120, 5, func(*profiles.Iteration) { c.Bytes += 2000 })
@@ -325,10 +325,10 @@ func TestARestartForgetsTheAlerts(t *testing.T) {
 	r := newWatchedRun(t, settingsOf(prism.Settings{Threshold: 1e-3}))
 	r.UnitDone(profiles.UnitResult{Reached: 1})
 	r.raised(r.run(1, 5, nil), "sample-limit")
-	r.Begin(profilestest.Info(100), settingsOf(prism.Settings{Threshold: 1e-3}))
+	r.Begin(prismtest.Info(100), settingsOf(prism.Settings{Threshold: 1e-3}))
 	r.State(profiles.Running, "")
-	r.it = profilestest.Progressive()
-	r.it.Series[profilestest.SeriesLossOld], r.it.Series[profilestest.SeriesLossNew] = 0, 1
+	r.it = prismtest.Progressive()
+	r.it.Series[prism.SeriesLossOld], r.it.Series[prism.SeriesLossNew] = 0, 1
 	if s := r.run(1, 5, nil); len(s.Alerts) != 0 {
 		t.Errorf("%+v", s.Alerts)
 	}

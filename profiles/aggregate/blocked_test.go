@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
+	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // A screen whose terminal stopped reading hangs in its write. The aggregator goes
@@ -29,7 +30,7 @@ func TestABlockedTerminalStopsNeitherRunNorAggregator(t *testing.T) {
 		fmt.Fprintln(writer, (<-a.Snapshots()).State)
 	}()
 
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	const rounds, each = 5, 200 // the ring holds one round, so that a stopped aggregator shows
 	for i := range int64(rounds * each) {
@@ -95,9 +96,9 @@ func BenchmarkBlockedTerminal(b *testing.B) {
 			} else {
 				close(ended)
 			}
-			s.Begin(profilestest.Info(4), settings.Values{})
+			s.Begin(prismtest.Info(4), settings.Values{})
 			s.State(profiles.Running, "")
-			it := profiles.Iteration{Kind: profilestest.KindLaterSample, Unit: 1}
+			it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 1}
 			b.ReportAllocs()
 			for b.Loop() {
 				it.Total = work50us()

@@ -5,7 +5,8 @@ import (
 	"runtime"
 	"testing"
 
-	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // A run of a million iterations takes no more memory to watch than one of a
@@ -21,9 +22,9 @@ func TestAMillionIterationsTakeNoMoreMemory(t *testing.T) {
 	for i, until := range []int64{100_000, 1_000_000} {
 		for r.it.Index < until {
 			r.it.Unit = int32(r.it.Index / 2000)
-			r.it.Series[profilestest.SeriesLossNew] = 1 / float64(1+r.it.Index%977)
+			r.it.Series[prism.SeriesLossNew] = 1 / float64(1+r.it.Index%977)
 			r.iterate(100)
-			r.Measure(profilestest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
+			r.Measure(prismtest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
 			r.tick()
 		}
 		s := r.tick()

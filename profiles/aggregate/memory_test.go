@@ -7,19 +7,19 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 // watched feeds a watch one reading a second of a process of 200 MB with noise of
 // some pages that leaks the given bytes per minute, and growing caches.
 func watched(seconds int, leak, caches float64) *memoryWatch {
-	w, schema := new(memoryWatch), profilestest.Schema()
+	w, schema := new(memoryWatch), prism.Schema()
 	w.begin(0)
 	r := rand.New(rand.NewPCG(1, 1))
 	for s := range seconds {
 		minutes := float64(s) / 60
 		held := int64(caches * minutes)
-		m := &profiles.MemoryView{Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{profilestest.MemoryWeights: 11e6, profilestest.MemoryActivations: 9e6}}}
+		m := &profiles.MemoryView{Memory: profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryWeights: 11e6, prism.MemoryActivations: 9e6}}}
 		m.RSS = 200e6 + int64(leak*minutes) + held + int64(4096*r.IntN(50))
 		w.read(&schema, m, held, 0, int64(s)*180, time.Duration(s)*time.Second)
 	}
@@ -71,7 +71,7 @@ func TestAFewSecondsGiveNoTrend(t *testing.T) {
 // more than trendPoints readings.
 func TestWatchingMemoryForAMillionSecondsStaysBounded(t *testing.T) {
 	w := watched(0, 0, 0)
-	m, schema := &profiles.MemoryView{}, profilestest.Schema()
+	m, schema := &profiles.MemoryView{}, prism.Schema()
 	fits := 0
 	for s := range 1_000_000 {
 		m.RSS = 200e6 + int64(s%7)*4096
@@ -98,7 +98,7 @@ func TestWatchingMemoryForAMillionSecondsStaysBounded(t *testing.T) {
 }
 
 func TestUnreadableMemoryHasNoTrend(t *testing.T) {
-	w, schema := new(memoryWatch), profilestest.Schema()
+	w, schema := new(memoryWatch), prism.Schema()
 	w.begin(0)
 	for s := range 100 {
 		w.read(&schema, &profiles.MemoryView{Reason: "no /proc"}, 5, 0, int64(s), time.Duration(s)*time.Second)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/sim/prism"
 )
 
@@ -100,7 +99,7 @@ func TestRemainingTimeIsKnownOnlyFromSamplesOrLimits(t *testing.T) {
 		}
 		return r
 	}
-	schema := profilestest.Schema()
+	schema := prism.Schema()
 	for _, c := range []struct {
 		name string
 		p    progress

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 func TestTrendsAreMeansOfTwoSecondsThatFillAndJump(t *testing.T) {
@@ -17,7 +17,7 @@ func TestTrendsAreMeansOfTwoSecondsThatFillAndJump(t *testing.T) {
 		}
 		for range 4 {
 			it := profiles.Iteration{Start: at, Total: 10 * (second + 1)}
-			it.Phases[profilestest.PhaseBackward] = 6 * (second + 1)
+			it.Phases[prism.PhaseBackward] = 6 * (second + 1)
 			tr.add(&it)
 			at += 250_000_000
 		}
@@ -25,7 +25,7 @@ func TestTrendsAreMeansOfTwoSecondsThatFillAndJump(t *testing.T) {
 		if n := len(v[profiles.MaxPhases].Bins); n > trendBins || n < min(int(second)/2, trendBins*3/4) {
 			t.Fatalf("second %d: %d bins", second, n)
 		}
-		most = max(most, len(v[profilestest.PhaseBackward].Bins))
+		most = max(most, len(v[prism.PhaseBackward].Bins))
 	}
 	if most != trendBins {
 		t.Errorf("at most %d bins, want %d", most, trendBins)
@@ -35,10 +35,10 @@ func TestTrendsAreMeansOfTwoSecondsThatFillAndJump(t *testing.T) {
 	if last := bins[len(bins)-1]; last != 1975 { // seconds 196 and 197
 		t.Errorf("the newest bin is %v", last)
 	}
-	if c := v[profilestest.PhaseBackward]; !c.HasChange || math.Abs(c.Change-(1945./1865-1)) > 1e-9 {
+	if c := v[prism.PhaseBackward]; !c.HasChange || math.Abs(c.Change-(1945./1865-1)) > 1e-9 {
 		t.Errorf("the change is %v", c.Change)
 	}
-	if v[profilestest.PhaseMetrics].HasChange {
+	if v[prism.PhaseMetrics].HasChange {
 		t.Error("a phase that never ran has a trend")
 	}
 }
@@ -48,7 +48,7 @@ func TestPublishedTimingsAreNotWrittenAgain(t *testing.T) {
 	var kept [][]profiles.Timing
 	for i := range int64(10 * recentTimings) {
 		it := profiles.Iteration{Index: i, Total: 10}
-		it.Phases[profilestest.PhaseForward], it.Phases[profilestest.PhaseLoss] = 3, 4
+		it.Phases[prism.PhaseForward], it.Phases[prism.PhaseLoss] = 3, 4
 		all.add(&it)
 		if i%97 == 0 {
 			kept = append(kept, all.newest())

@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // tape is a Source that forwards a Reader's events and keeps a copy of them.
@@ -79,13 +80,13 @@ type source struct{ profiles.Source }
 
 // Values that differ in one place are recognised as different.
 func TestDifferFindsTheDifference(t *testing.T) {
-	s := &profiles.Snapshot{Run: profilestest.Info(4), Settings: settingsOf(prism.Settings{}), Clock: profiles.Curve{{Mean: 1}}, Pictures: [profiles.MaxPictures]*profiles.Picture{{Width: 1}}, Series: [profiles.MaxSeries]profiles.SeriesView{{Latest: math.NaN()}}}
+	s := &profiles.Snapshot{Run: prismtest.Info(4), Settings: settingsOf(prism.Settings{}), Clock: profiles.Curve{{Mean: 1}}, Pictures: [profiles.MaxPictures]*profiles.Picture{{Width: 1}}, Series: [profiles.MaxSeries]profiles.SeriesView{{Latest: math.NaN()}}}
 	if got := profilestest.Differ(*s, *s); got != "" {
 		t.Error(got)
 	}
 	for want, change := range map[string]func(*profiles.Snapshot){
 		".Run.Schema.Kinds[1].Name is first sample and x": func(s *profiles.Snapshot) {
-			s.Run.Schema = profilestest.Schema()
+			s.Run.Schema = prism.Schema()
 			s.Run.Schema.Kinds[1].Name = "x"
 		},
 		".Pictures[0].Width is 1 and 2":      func(s *profiles.Snapshot) { s.Pictures[0] = &profiles.Picture{Width: 2} },
@@ -133,7 +134,7 @@ func (r *recorded) tick() *profiles.Snapshot {
 	r.beside.mark(r.now)
 	r.shots = append(r.shots, s)
 	if r.PictureWanted() {
-		r.Picture(&profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: r.it.Index, Width: 3})
+		r.Picture(&profiles.Picture{ID: prism.PictureReconstruction, Iteration: r.it.Index, Width: 3})
 		r.Answered()
 	}
 	return s
@@ -166,29 +167,29 @@ func (r *recorded) live(ablation bool) {
 	r.tick()
 	s := prism.Settings{Seed: 7, Threshold: 1e-3, MeasurementCache: true, Channels: []int{64, 1}}
 	r.Log("padded to square")
-	r.Begin(profilestest.Info(4), s.Values())
-	r.Picture(&profiles.Picture{ID: profilestest.PictureTruth, Width: 2})
-	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{profilestest.MemoryWeights: 12, profilestest.MemoryScratch: 3}, Caches: 5})
+	r.Begin(prismtest.Info(4), s.Values())
+	r.Picture(&profiles.Picture{ID: prism.PictureTruth, Width: 2})
+	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryWeights: 12, prism.MemoryScratch: 3}, Caches: 5})
 	r.tick()
 	r.State(profiles.Running, "")
-	r.it = profilestest.Progressive()
-	r.it.Kind, r.it.Unit, r.it.Series[profilestest.SeriesLossOld] = profilestest.KindInitialisation, -1, math.NaN()
+	r.it = prismtest.Progressive()
+	r.it.Kind, r.it.Unit, r.it.Series[prism.SeriesLossOld] = prism.KindInitialisation, -1, math.NaN()
 	r.goOn(300)
 	for unit := range int32(4) {
-		r.it.Kind, r.it.Unit, r.it.InUnit, r.it.Flags = profilestest.KindLaterSample, unit, 0, profiles.Warmup
+		r.it.Kind, r.it.Unit, r.it.InUnit, r.it.Flags = prism.KindLaterSample, unit, 0, profiles.Warmup
 		if unit == 0 {
-			r.it.Kind = profilestest.KindFirstSample
+			r.it.Kind = prism.KindFirstSample
 		}
-		r.it.Series[profilestest.SeriesLossOld] = 0.5 / float64(unit+1)
+		r.it.Series[prism.SeriesLossOld] = 0.5 / float64(unit+1)
 		r.iterate(1)
 		r.it.Flags = 0
-		c := &r.it.Caches[profilestest.CacheMeasurement]
+		c := &r.it.Caches[prism.CacheMeasurement]
 		c.Enabled, c.Misses, c.Bytes, c.Entries = true, c.Misses+1, c.Bytes+100, c.Entries+1
 		r.goOn(400)
 		r.it.Flags = profiles.SkippedStep
 		r.iterate(3)
 		r.it.Flags = 0
-		r.Measure(profilestest.ComparedAll(r.it.Index-1, 20+float64(unit), 0.5, 4))
+		r.Measure(prismtest.ComparedAll(r.it.Index-1, 20+float64(unit), 0.5, 4))
 		r.setOthers(0.3 * float64(unit%2))
 		if unit == 1 {
 			s.AMP = "bf16"
@@ -203,7 +204,7 @@ func (r *recorded) live(ablation bool) {
 		r.goOn(600)
 		r.Layers([]profiles.Layer{{Name: "layer 1", Nanos: float64(unit)}}, &profiles.Roofs{GFLOPS: 5})
 		m := profiles.Measurement{Iteration: r.it.Index - 1, Unit: unit, Values: profiles.NoValues()}
-		m.Values[profilestest.SeriesCoverage] = 0.1 * float64(unit)
+		m.Values[prism.SeriesCoverage] = 0.1 * float64(unit)
 		r.Measure(m)
 		r.UnitDone(profiles.UnitResult{Unit: unit, Iterations: 1004, Converged: unit != 2, Values: r.it.Series, Reached: 7e-3, Threshold: 1e-3, Elapsed: time.Second})
 	}
@@ -219,15 +220,15 @@ func (r *recorded) live(ablation bool) {
 	r.Next(s.Values())
 	r.goOn(3000)
 	r.stand(6) // a stall
-	r.it.Flags, r.it.Series[profilestest.SeriesLossNew] = profiles.NonFinite, math.Inf(1)
+	r.it.Flags, r.it.Series[prism.SeriesLossNew] = profiles.NonFinite, math.Inf(1)
 	r.iterate(2)
 	r.State(profiles.Failed, "diverged")
 	r.stand(2)
-	again := profilestest.Info(4)
+	again := prismtest.Info(4)
 	again.PriorStarts = 1
 	r.Begin(again, s.Values())
 	r.State(profiles.Running, "")
-	r.it = profilestest.Progressive()
+	r.it = prismtest.Progressive()
 	r.goOn(700)
 	r.State(profiles.Finished, "max_iterations = 700")
 	r.stand(2)

@@ -17,6 +17,7 @@ import (
 // Facts are the input of the rules at one moment of a run.
 type Facts struct {
 	Schema    *profiles.Schema
+	Passes    int // over the units
 	State     profiles.State
 	Settings  settings.Values
 	Iteration int64         // so far
@@ -52,17 +53,24 @@ type finding struct {
 	raised, kept bool
 	of           string // subject of the rule, the prefix of its id; empty for the run
 	severity     profiles.Severity
-	tell         func() (what string, try advice) // called only if raised or kept
+	tell         func() (what string, try profiles.Advice) // called only if raised or kept
 }
 
 // rules returns all rules: those of the run, then those of each cache.
 var rules = slices.Concat(runRules, cacheRules())
 
+// Rules for which a workload can have its own tips.
+const (
+	notFinite = "not-finite"
+	overflow  = "amp-overflow"
+	unitLimit = "sample-limit"
+)
+
 var runRules = []rule{
-	{"not-finite", 0, 10 * time.Second, judgeNonFinite},
+	{notFinite, 0, 10 * time.Second, judgeNonFinite},
 	{"stall", 0, 2 * time.Second, judgeStall},
-	{"amp-overflow", 0, 3 * time.Second, judgeOverflow},
-	{"sample-limit", 0, time.Second, judgeLimit},
+	{overflow, 0, 3 * time.Second, judgeOverflow},
+	{unitLimit, 0, time.Second, judgeLimit},
 	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
 	{"recording", 0, 0, judgeRecording},
@@ -85,19 +93,16 @@ const nonFiniteKept = 200
 
 func judgeNonFinite(f *Facts) finding {
 	bad := f.NonFinite > 0 && f.Iteration-f.nonFiniteAt <= nonFiniteKept
-	return finding{bad, bad, "", profiles.Critical, func() (string, advice) {
+	return finding{bad, bad, "", profiles.Critical, func() (string, profiles.Advice) {
 		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
-		if f.Settings.Text("amp") == "fp16" {
-			return what, leaveFP16.of()
-		}
-		return what, halveAndRestart.of()
+		return what, f.tipFor(notFinite, otherSettings)
 	}}
 }
 
 func judgeRecording(f *Facts) finding {
 	r := &f.Recording
 	bad := r.Err != "" || r.Dropped > 0
-	return finding{bad, bad, "", profiles.Warning, func() (string, advice) {
+	return finding{bad, bad, "", profiles.Warning, func() (string, profiles.Advice) {
 		if r.Err != "" {
 			return "Nothing more is recorded: " + r.Err + ".", recordAgain.of()
 		}
@@ -115,7 +120,7 @@ const (
 func judgeStall(f *Facts) finding {
 	bound := max(stallLeast, time.Duration(stallFactor*f.Usual))
 	bad := f.State == profiles.Running && f.Usual > 0 && f.quiet > bound
-	return finding{bad, bad, "", profiles.Critical, func() (string, advice) {
+	return finding{bad, bad, "", profiles.Critical, func() (string, profiles.Advice) {
 		return fmt.Sprintf("No iteration ended for more than %v; usually one takes %s.", atLeast(f.quiet), unit.Duration(f.Usual)),
 			lookAtTheMachine.of()
 	}}
@@ -145,10 +150,10 @@ const (
 )
 
 func judgeOverflow(f *Facts) finding {
-	fp16 := f.Settings.Text("amp") == "fp16"
-	return finding{fp16 && f.skipped >= overflowRaise, fp16 && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, advice) {
-		return fmt.Sprintf("AMP fp16 skipped %d of the last %d optimizer steps: gradients overflow at scale %.0f.", f.skipped, f.steps, f.Scale),
-			useBF16.of()
+	scaled := f.Scale > 0
+	return finding{scaled && f.skipped >= overflowRaise, scaled && f.skipped >= overflowKeep, "", profiles.Warning, func() (string, profiles.Advice) {
+		return fmt.Sprintf("%d of the last %d optimizer steps were skipped: gradients overflow at scale %.0f.", f.skipped, f.steps, f.Scale),
+			f.tipFor(overflow, otherSettings)
 	}}
 }
 
@@ -162,7 +167,10 @@ const (
 )
 
 func judgeLimit(f *Facts) finding {
-	threshold, loss := f.Settings.InForce("threshold"), f.Settings.Of("threshold")
+	if f.Schema.Threshold == "" {
+		return finding{}
+	}
+	threshold, loss := f.Settings.InForce(f.Schema.Threshold), f.Settings.Of(f.Schema.Threshold)
 	far := func(r profiles.UnitResult) bool {
 		return !r.Converged && (r.Loss == "" || r.Loss == loss) && threshold > 0 && r.Reached > limitFactor*threshold
 	}
@@ -170,7 +178,7 @@ func judgeLimit(f *Facts) finding {
 	recent := f.Results[max(0, n-limitRecent):]
 	kept := slices.ContainsFunc(f.Results[max(0, n-limitClear):], far)
 	raised := n > 0 && far(f.Results[n-1])
-	return finding{raised, kept, "", profiles.Warning, func() (string, advice) {
+	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
 		count, newest := 0, profiles.UnitResult{}
 		for _, r := range recent {
 			if far(r) {
@@ -180,7 +188,7 @@ func judgeLimit(f *Facts) finding {
 		worst := newest.Reached
 		return fmt.Sprintf("%d of the last %d %s ended at their limit far from the threshold: %s %d at %.2g, %.1f times %.2g.",
 				count, len(recent), f.Schema.Unit.Many, f.Schema.Unit.One, newest.Unit+1, worst, worst/threshold, threshold),
-			givenMore.of()
+			f.tipFor(unitLimit, allowMore)
 	}}
 }
 
@@ -196,7 +204,7 @@ func judgeMemory(f *Facts) finding {
 	bound := max(slopeLeast, slopeShare*float64(f.RSS))
 	raised := t.Known && t.BeyondLow > 0 && t.Beyond > bound && t.Span >= time.Minute
 	kept := t.Known && t.BeyondLow > 0 && t.Beyond > bound/2
-	return finding{raised, kept, "", profiles.Warning, func() (string, advice) {
+	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
 		return fmt.Sprintf("The process grows by %.2g MB a minute [%.2g, %.2g] beyond what its caches hold.",
 				t.Beyond/1e6, t.BeyondLow/1e6, t.BeyondHi/1e6),
 			saveBeforeTheEnd.of()
@@ -207,7 +215,7 @@ func judgeSlowdown(f *Facts) finding {
 	p := f.pace
 	raised := f.State == profiles.Running && p.slow(slowRatio)
 	kept := f.State == profiles.Running && !p.recovered()
-	return finding{raised, kept, "", profiles.Warning, func() (string, advice) {
+	return finding{raised, kept, "", profiles.Warning, func() (string, profiles.Advice) {
 		what := fmt.Sprintf("Performance degradation detected: %.4g it/s, %.2f of the median of the last %d measurements, %.4g",
 			p.newest(), p.newest()/p.median(), len(p.rates), p.median())
 		switch others, usual := p.others(); {
@@ -245,11 +253,11 @@ func thrash(id profiles.CacheID) func(f *Facts) finding {
 		}
 		return finding{
 			v.RecentCapacity >= thrashLeast && share > thrashRaise, share > thrashKeep, subject(info),
-			profiles.Warning, func() (string, advice) {
+			profiles.Warning, func() (string, profiles.Advice) {
 				what := fmt.Sprintf("The %s drops what is asked for again: %.0f %% of the last %d lookups missed what it had held, of which %.3g MB has room for %d.",
 					info.Long, 100*share, v.RecentN, float64(v.Bytes)/1e6, v.Entries)
-				if info.Setting == "measurement_cache" {
-					return what, enlargeOrSwitchOff.of(f.Settings.Int("measurement_cache_mb"))
+				if info.Limit != "" {
+					return what, enlargeOrSwitchOff.of(f.Settings.Int(info.Limit), info.Limit, info.Setting)
 				}
 				return what, switchOff.of(info.Setting)
 			}}
@@ -279,14 +287,11 @@ func costly(id profiles.CacheID) func(f *Facts) finding {
 		}
 		// Between two lookups far apart, nothing is lost or gained.
 		kept := costs && (v.RecentN == 0 || each.Value <= -profiles.SavingLeast/2*f.Mean)
-		return finding{bad, kept, subject(info), severity, func() (string, advice) {
+		return finding{bad, kept, subject(info), severity, func() (string, profiles.Advice) {
 			what := fmt.Sprintf("The %s costs more than it saves: %d of %d lookups hit, %s lost since the run began.",
 				info.Long, v.Hits, v.Hits+v.Misses, unit.Duration(-float64(v.Saved)))
-			if info.Setting == "measurement_cache" && f.Settings.Text("pattern") == "trainer" {
-				if f.Settings.Int("passes") > 1 {
-					return what, hitsFromSecondPass.of()
-				}
-				return what, cannotHit.of()
+			if use := info.Use(f.Settings); use != nil && use.Once {
+				return what, once(f.Schema, info, use, f.Passes)
 			}
 			return what, switchOffAndCompare.of(info.Setting)
 		}}

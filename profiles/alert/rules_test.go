@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
@@ -33,7 +33,7 @@ func TestGrowingMemoryIsToldWithoutItsCaches(t *testing.T) {
 // About a bound, a rule that flips every tick neither comes nor goes.
 func TestAlertsDoNotFlicker(t *testing.T) {
 	var a Watch
-	schema := profilestest.Schema()
+	schema := prism.Schema()
 	f := &Facts{State: profiles.Running, Schema: &schema, RSS: 100e6}
 	changes, before := 0, 0
 	for tick := range 6000 { // ten minutes
@@ -73,7 +73,7 @@ func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
 	if len(rules) != len(runRules)+len(cacheRules()) {
 		t.Errorf("%d rules", len(rules))
 	}
-	schema := profilestest.Schema()
+	schema := prism.Schema()
 	for len(schema.Caches) < profiles.MaxCaches { // as many as there may be
 		schema.Caches = append(schema.Caches, profiles.CacheInfo{Setting: fmt.Sprintf("cache_%d", len(schema.Caches))})
 	}
@@ -94,7 +94,7 @@ func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
 func TestAlertsKeepTheirNames(t *testing.T) {
 	want := []string{"not-finite", "stall", "amp-overflow", "sample-limit", "memory-slope", "slowdown", "recording",
 		"measurement-cache-thrash", "fft-cache-thrash", "mask-cache-thrash", "measurement-cache-cost", "fft-cache-cost", "mask-cache-cost"}
-	if got := alertIDs(profilestest.Schema()); !slices.Equal(got, want) {
+	if got := alertIDs(prism.Schema()); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -104,7 +104,7 @@ func TestTheManualTellsEveryAlert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range alertIDs(profilestest.Schema()) {
+	for _, id := range alertIDs(prism.Schema()) {
 		// Plans are never dropped for room: their cache has no limit.
 		if id != "fft-cache-thrash" && !strings.Contains(string(text), "`"+id+"`") {
 			t.Errorf("docs/alerts.md does not tell of %s", id)

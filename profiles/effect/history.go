@@ -104,3 +104,12 @@ func (h *history) first(stretch int32, column, n int, into []int64) []int64 {
 	}
 	return into
 }
+
+// last returns the last n entries of a stretch, fewer if it has fewer.
+func (h *history) last(stretch int32, column, n int) (all []int64) {
+	end := h.count(stretch)
+	for i := max(h.count(stretch-1), end-n); i < end; i++ {
+		all = append(all, h.columns[column][h.place(i)])
+	}
+	return all
+}

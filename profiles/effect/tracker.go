@@ -383,6 +383,11 @@ func (e *Tracker) compare(f *effect, before, after []int64) {
 			f.moved = reason{fmt.Sprintf("%s moved %+.0f %%, which %s cannot change", name, 100*shift, f.Key), name + " moved"}
 		}
 	}
+	if f.moved.full == "" && (s.Low > 0 || s.High < 0) {
+		if shift, along := e.alongside(f, n, s); along {
+			f.moved = reason{fmt.Sprintf("the phases that %s cannot change moved %+.0f %%", f.Key, 100*shift), "other phases moved"}
+		}
+	}
 }
 
 // drifted returns the drift of the medians of windows of n iterations before a change.
@@ -429,6 +434,39 @@ func (e *Tracker) control(f *effect, column, n int, whole float64) (shift float6
 		return 0, false
 	}
 	return s.Relative, math.Abs(s.Relative) > controlMove && (s.Low > 0 || s.High < 0)
+}
+
+// If all controls together make up at least alongsideShare of the iteration and moved in the
+// direction of an effect by at least alongsidePart of it, the machine's speed explains the effect
+// as well as the change does.
+const (
+	alongsideShare = 0.25
+	alongsidePart  = 0.5
+)
+
+// alongside reports whether the controls together moved along with an effect, and by how much.
+func (e *Tracker) alongside(f *effect, n int, s stats.Shift) (shift float64, along bool) {
+	sums := [2][]int64{make([]int64, n), make([]int64, n)}
+	for p := range e.names {
+		if f.controls()&(1<<p) == 0 {
+			continue
+		}
+		sides := [2][]int64{e.history.last(f.from.stretch, 1+p, n), e.history.first(f.to.stretch, 1+p, n, nil)}
+		for side, times := range sides {
+			if len(times) < n {
+				return 0, false
+			}
+			for i, ns := range times {
+				sums[side][i] += ns
+			}
+		}
+	}
+	c := stats.MovedShift(sums[0], sums[1], stats.Drift{})
+	if !(c.Before >= alongsideShare*s.Before) {
+		return 0, false
+	}
+	moved, whole := math.Log1p(c.Relative), math.Log1p(s.Relative)
+	return c.Relative, moved*whole > 0 && math.Abs(moved) >= alongsidePart*math.Abs(whole)
 }
 
 // worthwhile reports whether the numbers should be recomputed.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // trial feeds effects a run of synthetic iterations.
@@ -21,8 +21,8 @@ type trial struct {
 }
 
 func newTrial(seed uint64) *trial {
-	schema := profilestest.Schema()
-	return &trial{effects: New(&schema), random: rand.New(rand.NewPCG(seed, 8)), it: profiles.Iteration{Kind: profilestest.KindLaterSample, Unit: 3}, median: 5e6}
+	schema := prism.Schema()
+	return &trial{effects: New(&schema), random: rand.New(rand.NewPCG(seed, 8)), it: profiles.Iteration{Kind: prism.KindLaterSample, Unit: 3}, median: 5e6}
 }
 
 // long is a run that has been going on for long enough that windows are as long as they get.
@@ -49,7 +49,7 @@ func (t *trial) set(key, before, after string) {
 
 // compare measures the quality at the newest iteration.
 func (t *trial) compare(psnr float64) {
-	m := profilestest.Compared(t.it.Index-1, psnr)
+	m := prismtest.Compared(t.it.Index-1, psnr)
 	t.effects.Measure(&m)
 }
 
@@ -154,17 +154,17 @@ func TestALaterChangeClosesAnEffect(t *testing.T) {
 
 func TestTheSwitchToAnotherKindOfIterationClosesAnEffect(t *testing.T) {
 	tr := newTrial(4)
-	tr.it.Kind, tr.it.Unit = profilestest.KindFirstSample, 0 // the first sample has one measurement less
+	tr.it.Kind, tr.it.Unit = prism.KindFirstSample, 0 // the first sample has one measurement less
 	tr.iterate(60)
 	tr.change("amp")
 	tr.iterate(10)
-	tr.it.Kind, tr.it.Unit = profilestest.KindLaterSample, 1
+	tr.it.Kind, tr.it.Unit = prism.KindLaterSample, 1
 	tr.iterate(300)
 	if e := tr.last(); !e.Closed || e.Enough || e.NAfter != 5 {
 		t.Errorf("%+v, want closed with the 5 iterations of the first sample", e)
 	}
 	tr.change("fft_cache")
-	tr.it.Kind, tr.it.Unit = profilestest.KindInitialisation, -1
+	tr.it.Kind, tr.it.Unit = prism.KindInitialisation, -1
 	tr.iterate(60)
 	if e := tr.last(); e.Enough || e.NBefore != 0 || !strings.Contains(e.Confounded, "no comparable iteration before") {
 		t.Errorf("%+v, want no before-window", e)
@@ -421,7 +421,7 @@ func TestAnAblationsSwitchesAreNoEffects(t *testing.T) {
 	index := int64(0)
 	iterate := func(n int, ns int64, changes uint32) (begun int) {
 		for range n {
-			if e.Iteration(&profiles.Iteration{Index: index, Kind: profilestest.KindLaterSample, Unit: 3, Total: ns, Changes: changes}) {
+			if e.Iteration(&profiles.Iteration{Index: index, Kind: prism.KindLaterSample, Unit: 3, Total: ns, Changes: changes}) {
 				begun++
 			}
 			index++
@@ -455,9 +455,9 @@ func TestAPhaseThatCannotBeTouchedIsAControl(t *testing.T) {
 		controls             uint16
 		verdict              profiles.Verdict
 	}{
-		{1, 0.5, 1 << profilestest.PhaseOptimizer, profiles.Faster},
-		{1.3, 0.5, 1 << profilestest.PhaseOptimizer, profiles.Invalid},
-		{1.3, 0.5, 1 << profilestest.PhaseForward, profiles.Faster}, // which takes no time here
+		{1, 0.5, 1 << prism.PhaseOptimizer, profiles.Faster},
+		{1.3, 0.5, 1 << prism.PhaseOptimizer, profiles.Invalid},
+		{1.3, 0.5, 1 << prism.PhaseForward, profiles.Faster}, // which takes no time here
 		{1.3, 0.5, 0, profiles.Faster},
 	} {
 		tr := newTrial(14)
@@ -465,9 +465,9 @@ func TestAPhaseThatCannotBeTouchedIsAControl(t *testing.T) {
 		feed := func(n int) {
 			for range n {
 				noise := func() float64 { return math.Exp(0.02 * tr.random.NormFloat64()) }
-				tr.it.Phases[profilestest.PhaseOptimizer] = int64(optimizer * noise())
-				tr.it.Phases[profilestest.PhaseTelescope] = int64(telescope * noise())
-				tr.it.Total = tr.it.Phases[profilestest.PhaseOptimizer] + tr.it.Phases[profilestest.PhaseTelescope]
+				tr.it.Phases[prism.PhaseOptimizer] = int64(optimizer * noise())
+				tr.it.Phases[prism.PhaseTelescope] = int64(telescope * noise())
+				tr.it.Total = tr.it.Phases[prism.PhaseOptimizer] + tr.it.Phases[prism.PhaseTelescope]
 				tr.effects.Iteration(&tr.it)
 				tr.it.Index++
 			}
@@ -484,6 +484,42 @@ func TestAPhaseThatCannotBeTouchedIsAControl(t *testing.T) {
 		}
 		if want := "optimizer moved +30 %, which measurement_cache cannot change"; (tt.verdict == profiles.Invalid) != (e.Confounded == want) {
 			t.Errorf("%+v: confounded %q", tt, e.Confounded)
+		}
+	}
+}
+
+// The whole machine became faster by less than each phase's own drift, and the change with it: the
+// phases that it cannot touch say so together.
+func TestControlsThatMoveAlongMakeAnEffectInvalid(t *testing.T) {
+	for _, tt := range []struct {
+		others, touched float64 // factors after the change
+		verdict         profiles.Verdict
+	}{
+		{0.96, 0.80, profiles.Invalid}, // −8 % in all
+		{1, 0.80, profiles.Faster},
+		{1.02, 0.70, profiles.Faster},
+		{0.995, 0.70, profiles.Faster}, // a small part of it
+	} {
+		tr := newTrial(21)
+		others, touched := 6e6, 2e6
+		feed := func(n int) {
+			for range n {
+				drift := 1 + 0.015*math.Sin(float64(tr.it.Index)/130)
+				tr.it.Phases[prism.PhaseBackward] = int64(others * drift * math.Exp(0.01*tr.random.NormFloat64()))
+				tr.it.Phases[prism.PhaseTelescope] = int64(touched * drift * math.Exp(0.01*tr.random.NormFloat64()))
+				tr.it.Total = tr.it.Phases[prism.PhaseBackward] + tr.it.Phases[prism.PhaseTelescope]
+				tr.effects.Iteration(&tr.it)
+				tr.it.Index++
+			}
+			tr.effects.Settle(math.MaxInt64, func(int64, int64) float64 { return 0 })
+		}
+		feed(long)
+		tr.effects.Change(profiles.Change{Key: "measurement_cache", Before: "false", After: "true", Iteration: tr.it.Index, Controls: 1 << prism.PhaseBackward})
+		tr.it.Changes++
+		others, touched = others*tt.others, touched*tt.touched
+		feed(400)
+		if e := tr.last(); e.Verdict() != tt.verdict {
+			t.Errorf("%+v: %v, %+v", tt, e.Verdict(), e)
 		}
 	}
 }

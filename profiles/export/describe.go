@@ -123,8 +123,11 @@ func describeCaches(s *profiles.Snapshot) Caches {
 	c := Caches{}
 	for id, info := range s.Run.Schema.Caches {
 		v := describeCache(s.Caches[id].CacheCounters)
-		if info.Setting == "measurement_cache" && v.Hits == 0 && v.Misses > 0 && s.Settings.Text("pattern") == "trainer" {
-			v.HitRateReason = "every sample asks once, at a centre of its own (pattern=trainer)"
+		if use := info.Use(s.Settings); use != nil && use.Once && v.Hits == 0 && v.Misses > 0 {
+			v.HitRateReason = use.Reason
+			if use.Setting != "" {
+				v.HitRateReason += " (" + use.Setting + "=" + use.Value + ")"
+			}
 		}
 		c = append(c, NamedCache{info.Name, v})
 	}

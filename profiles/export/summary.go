@@ -320,7 +320,7 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	} else {
 		sum.SettingsReason, sum.SeedReason, sum.ModelReason = notBegun, notBegun, notBegun
 	}
-	if loss, now, suspended := s.Settings.Suspended("threshold"); suspended {
+	if loss, now, suspended := s.Settings.Suspended(s.Run.Schema.Threshold); suspended {
 		sum.ThresholdSuspended = true
 		sum.ThresholdSuspendedReason = "given for " + loss + ", and the loss is " + now
 	}

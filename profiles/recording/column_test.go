@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 func TestColumnsKeepEveryNumber(t *testing.T) {
@@ -134,7 +135,7 @@ func TestBodiesAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info := profilestest.Info(3)
+	info := prismtest.Info(3)
 	info.Seed, info.Centres, info.Notes = math.MaxUint64, [][2]float64{{1, -0.25}}, []string{"padded"}
 	values := profiles.NoValues()
 	values[0], values[1] = math.Inf(1), 0.1
@@ -187,7 +188,7 @@ func TestBodiesAreKept(t *testing.T) {
 // A workload that this program does not have keeps its settings.
 func TestSettingsOfAnUnknownWorkloadAreRead(t *testing.T) {
 	v := (&prism.Settings{AMP: "bf16", Threads: 3, MaskCache: true, LearningRate: 0.25}).Values()
-	data, err := pack(&profiles.Begin{Info: profilestest.Info(1), Settings: v}, settings.Values{})
+	data, err := pack(&profiles.Begin{Info: prismtest.Info(1), Settings: v}, settings.Values{})
 	if err != nil {
 		t.Fatal(err)
 	}

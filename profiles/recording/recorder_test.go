@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
-	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // childFile is the environment variable that makes this program a run that records to a file until it
@@ -41,8 +41,8 @@ type taped struct {
 }
 
 func begin(r *Recorder) *taped {
-	t := &taped{Recorder: r, it: profilestest.Progressive(), began: time.Now()}
-	info := profilestest.Info(4)
+	t := &taped{Recorder: r, it: prismtest.Progressive(), began: time.Now()}
+	info := prismtest.Info(4)
 	v := (&prism.Settings{AMP: "off", Object: "moon"}).Values().Settled()
 	r.Event(&profiles.Event{At: t.began, Body: &profiles.Begin{Info: info, Settings: v}})
 	r.Event(&profiles.Event{At: t.began, Body: &profiles.StateChange{State: profiles.Running}})
@@ -449,7 +449,7 @@ func TestASlowDiskDropsAndCounts(t *testing.T) {
 func TestRecordingAnIterationAllocatesNothing(t *testing.T) {
 	r := &Recorder{began: time.Now(), full: make(chan struct{}, 1)}
 	r.waiting.iterations = make([]profiles.Iteration, 0, mostWaiting)
-	it := profilestest.Progressive()
+	it := prismtest.Progressive()
 	e := profiles.Event{Body: &it}
 	if n := testing.AllocsPerRun(1000, func() { r.Event(&e) }); n > 0 {
 		t.Errorf("%g allocations", n)

@@ -31,6 +31,7 @@ type Key struct {
 	Above   bool     // Min itself is excluded
 	Rule    string   // a condition beyond type and range, as in "must be …"; empty for none
 	Live    bool     // can change during a run; the others need a restart
+	Fixed   string   // why it cannot: "it is read at the start"; empty if it can
 	Limit   bool     // determines when a unit or the run ends, and does not affect an iteration
 	Empty   string   // word for an empty text or list: "none"
 	Zero    string   // word for 0: "no limit"
@@ -94,6 +95,10 @@ const (
 type Comparison struct {
 	Pairs []Pair
 	Place int // position among the compared settings
+
+	// Factor is the name of the factor of the default factorial that switches the setting between
+	// off and FactorOn, together with the other settings of the same factor; empty for none.
+	Factor, FactorOn string
 }
 
 // Pair is two values of a setting.
@@ -146,3 +151,6 @@ func bound(v float64) string {
 
 // MaxInteger is the largest integer in a settings file.
 const MaxInteger = math.MaxInt64
+
+// Depends reports whether the number belongs to the state of other settings; see Entry.Of.
+func (k *Key) Depends() bool { return k.of != nil }

@@ -27,6 +27,11 @@ func NewTable(workload string, rules func(Values) error, entries ...Entry) *Tabl
 		t.index[e.key.Name] = len(t.keys)
 		t.keys = append(t.keys, e.key)
 	}
+	for i := range t.keys {
+		if k := &t.keys[i]; !k.Live && k.Fixed == "" {
+			k.Fixed = "it is read at the start"
+		}
+	}
 	return t
 }
 
@@ -43,6 +48,16 @@ func (t *Table) Names() []string {
 	names := make([]string, len(t.Keys()))
 	for i, k := range t.Keys() {
 		names[i] = k.Name
+	}
+	return names
+}
+
+// Dependent lists the names of the numbers that belong to the state of other settings.
+func (t *Table) Dependent() (names []string) {
+	for i := range t.Keys() {
+		if k := &t.keys[i]; k.Depends() {
+			names = append(names, k.Name)
+		}
 	}
 	return names
 }
@@ -118,6 +133,9 @@ func (e Entry) Words(empty, zero string) Entry { e.key.Empty, e.key.Zero = empty
 // Live lets the setting change during a run.
 func (e Entry) Live() Entry { e.key.Live = true; return e }
 
+// Fixed says why the setting cannot change during a run, if there is a special reason.
+func (e Entry) Fixed(why string) Entry { e.key.Fixed = why; return e }
+
 // Limit marks a setting that ends a unit or the run and does not affect an iteration.
 func (e Entry) Limit() Entry { e.key.Limit = true; return e }
 
@@ -153,6 +171,13 @@ func (e Entry) Compared(place int, off string, on ...string) Entry {
 	for _, v := range on {
 		e.key.Compared.Pairs = append(e.key.Compared.Pairs, Pair{off, v})
 	}
+	return e
+}
+
+// Factor adds a compared setting to a factor of the default factorial ablation, in which it is off
+// or has the value on. Settings of one factor are switched together.
+func (e Entry) Factor(name, on string) Entry {
+	e.key.Compared.Factor, e.key.Compared.FactorOn = name, on
 	return e
 }
 

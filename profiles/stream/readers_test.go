@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // source hides the methods of a Source that are not in it: no machine is read through it.
@@ -51,7 +52,7 @@ func word(e *profiles.Event) string {
 // run writes the iterations from one index to before another.
 func run(s *Stream, from, to int64) {
 	for i := from; i < to; i++ {
-		s.Iteration(&profiles.Iteration{Index: i, Start: i * 1e6, Total: 1e6, Kind: profilestest.KindLaterSample})
+		s.Iteration(&profiles.Iteration{Index: i, Start: i * 1e6, Total: 1e6, Kind: prism.KindLaterSample})
 	}
 }
 
@@ -59,7 +60,7 @@ func run(s *Stream, from, to int64) {
 func TestEveryReaderGetsEverything(t *testing.T) {
 	s := New(64)
 	a, b, c := s.Follow(), s.Follow(), s.Follow()
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	run(s, 0, 3)
 	if got := drained(a); got != "begin running 0 1 2" {
@@ -67,12 +68,12 @@ func TestEveryReaderGetsEverything(t *testing.T) {
 	}
 	s.Change(profiles.Change{Key: "amp", Iteration: 3}, settings.Values{})
 	run(s, 3, 5)
-	s.Measure(profilestest.Compared(4, 20))
+	s.Measure(prismtest.Compared(4, 20))
 	s.Log("news")
 	s.UnitDone(profiles.UnitResult{})
 	s.Memory(profiles.Memory{Caches: 1})
 	s.Memory(profiles.Memory{Caches: 2})
-	s.Picture(&profiles.Picture{ID: profilestest.PictureTruth, Iteration: 4})
+	s.Picture(&profiles.Picture{ID: prism.PictureTruth, Iteration: 4})
 	s.Layers(nil, nil)
 	s.Ablation(&profiles.Ablation{})
 	s.Next(settings.Values{})
@@ -99,12 +100,12 @@ func TestASlowReaderLosesAlone(t *testing.T) {
 	s := New(room)
 	fast, slow := s.Follow(), s.Follow()
 	a := aggregate.New(source{Source: fast}, aggregate.Options{}) // which reads no machine
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	s.State(profiles.Running, "")
 	for i := int64(0); i < n; i += room {
 		run(s, i, min(i+room, n))
 		for range room {
-			s.Measure(profilestest.Compared(i, 20))
+			s.Measure(prismtest.Compared(i, 20))
 		}
 		a.Tick(time.Now())
 	}
@@ -138,18 +139,18 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 	}
 
 	began := now
-	s.Begin(profilestest.Info(4), settingsOf(prism.Settings{Seed: 7}))
+	s.Begin(prismtest.Info(4), settingsOf(prism.Settings{Seed: 7}))
 	s.Log("padded to square")
 	s.Memory(profiles.Memory{Caches: 1})
-	s.Picture(&profiles.Picture{ID: profilestest.PictureTruth})
+	s.Picture(&profiles.Picture{ID: prism.PictureTruth})
 	now = now.Add(time.Second)
 	s.State(profiles.Running, "")
 	run(s, 0, 5)
 	s.Change(profiles.Change{Key: "amp", After: "bf16", Iteration: 5}, settingsOf(prism.Settings{Seed: 7, AMP: "bf16"}))
 	run(s, 5, 9)
 	s.Memory(profiles.Memory{Caches: 2})
-	s.Picture(&profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: 8})
-	s.Picture(&profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: 9})
+	s.Picture(&profiles.Picture{ID: prism.PictureReconstruction, Iteration: 8})
+	s.Picture(&profiles.Picture{ID: prism.PictureReconstruction, Iteration: 9})
 	s.Layers([]profiles.Layer{{Name: "layer 1"}}, nil)
 	s.Ablation(&profiles.Ablation{Done: 1})
 	s.Next(settingsOf(prism.Settings{Threads: 3}))
@@ -186,7 +187,7 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 	}
 
 	// Of the run before only what outlives it is heard.
-	s.Begin(profilestest.Info(4), settingsOf(prism.Settings{Seed: 8}))
+	s.Begin(prismtest.Info(4), settingsOf(prism.Settings{Seed: 8}))
 	if got := drained(s.Follow()); got != "begin ablation resident" {
 		t.Errorf("after a restart: %q", got)
 	}
@@ -200,7 +201,7 @@ func TestALateReaderBeginsWithHowTheRunStands(t *testing.T) {
 func TestALateReadersBeginIsItsOwn(t *testing.T) {
 	s := New(16)
 	first := s.Follow()
-	s.Begin(profilestest.Info(4), settingsOf(prism.Settings{Threads: 1}))
+	s.Begin(prismtest.Info(4), settingsOf(prism.Settings{Threads: 1}))
 	s.Change(profiles.Change{Key: "threads"}, settingsOf(prism.Settings{Threads: 2}))
 	begun := func(r *Reader) (v settings.Values) {
 		r.Drain(func(e *profiles.Event) {
@@ -236,7 +237,7 @@ func TestAClosedReaderGetsNothingMore(t *testing.T) {
 func TestAReaderAfterAllOthersHasRoom(t *testing.T) {
 	s := New(64)
 	s.Follow().Close()
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	r := s.Follow()
 	run(s, 0, 64)
 	a := aggregate.New(source{Source: r}, aggregate.Options{})
@@ -302,9 +303,9 @@ func TestReadersComeAndGoWhileTheLoopRuns(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer close(ended)
-		s.Begin(profilestest.Info(4), settings.Values{})
+		s.Begin(prismtest.Info(4), settings.Values{})
 		s.State(profiles.Running, "")
-		it := profiles.Iteration{Kind: profilestest.KindLaterSample}
+		it := profiles.Iteration{Kind: prism.KindLaterSample}
 		for i := range int64(n) {
 			if i%every == 0 && i > 0 {
 				it.Changes++

@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/profilestest"
+	"prismtop/sim/prism"
 )
 
 func TestRingRoundsItsCapacityUpToAPowerOfTwo(t *testing.T) {
@@ -49,7 +50,7 @@ func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
 		it := profiles.Iteration{}
 		for i := int64(0); i < n; {
 			it.Index, it.Total, it.Start = i, 3*i, -i
-			it.Caches[profilestest.NumCaches-1].Saved = i
+			it.Caches[prism.CacheMasks].Saved = i
 			if r.Push(&it) {
 				i++
 			} else {
@@ -63,7 +64,7 @@ func TestRingHandsOverEveryRecordInOrder(t *testing.T) {
 			runtime.Gosched()
 			continue
 		}
-		if it.Index != want || it.Total != 3*want || it.Start != -want || it.Caches[profilestest.NumCaches-1].Saved != want {
+		if it.Index != want || it.Total != 3*want || it.Start != -want || it.Caches[prism.CacheMasks].Saved != want {
 			t.Fatalf("record %d arrived as %+v", want, it)
 		}
 		want++

@@ -9,9 +9,9 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
-	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 func TestStreamAllocatesNothingPerIteration(t *testing.T) {
@@ -32,7 +32,7 @@ func TestStreamAllocatesNothingPerIteration(t *testing.T) {
 
 func TestDrainKeepsEventsInTheirPlaceAmongTheIterations(t *testing.T) {
 	s := New(16)
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	s.Iteration(&profiles.Iteration{Index: 0})
 	s.Iteration(&profiles.Iteration{Index: 1})
 	s.Change(profiles.Change{Key: "amp", Iteration: 2}, settings.Values{})
@@ -60,11 +60,11 @@ func TestSettingsOfAnEventDoNotFollowTheRun(t *testing.T) {
 // counted, and the calls return.
 func TestAReaderThatNeverDrainsDoesNotStopTheRun(t *testing.T) {
 	s := New(64)
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	const n = 100_000
 	for i := range int64(n) {
 		s.Iteration(&profiles.Iteration{Index: i, Total: 1e6})
-		s.Measure(profilestest.Compared(i, 20))
+		s.Measure(prismtest.Compared(i, 20))
 	}
 	s.Change(profiles.Change{Key: "amp", Iteration: n}, settingsOf(prism.Settings{AMP: "bf16"}))
 	s.State(profiles.Finished, "")
@@ -88,7 +88,7 @@ func TestBeginFindsRoomInAFullQueue(t *testing.T) {
 	for range maxEvents {
 		s.Log("again")
 	}
-	s.Begin(profilestest.Info(4), settings.Values{})
+	s.Begin(prismtest.Info(4), settings.Values{})
 	snap := aggregate.New(s.Follow(), aggregate.Options{}).Tick(time.Now())
 	if snap.Run.Object != "moon" || snap.Own.Dropped != maxEvents {
 		t.Errorf("object %q, dropped %d", snap.Run.Object, snap.Own.Dropped)
@@ -112,7 +112,7 @@ func TestPicturesAreMadeOnRequest(t *testing.T) {
 	if s.PictureWanted() {
 		t.Error("the request outlived its answer")
 	}
-	if snap := a.Tick(now.Add(999 * time.Millisecond)); snap.Pictures[profilestest.PictureReconstruction] != p || s.PictureWanted() {
+	if snap := a.Tick(now.Add(999 * time.Millisecond)); snap.Pictures[prism.PictureReconstruction] != p || s.PictureWanted() {
 		t.Errorf("pictures %v, wanted again %v before their time", snap.Pictures, s.PictureWanted())
 	}
 	if a.Tick(now.Add(time.Second)); !s.PictureWanted() {
@@ -129,9 +129,9 @@ func TestStreamAndAggregatorAgreeWhileBothRun(t *testing.T) {
 	a := aggregate.New(reader, aggregate.Options{Pictures: time.Millisecond})
 	var run sync.WaitGroup
 	run.Go(func() {
-		s.Begin(profilestest.Info(3), settings.Values{})
+		s.Begin(prismtest.Info(3), settings.Values{})
 		s.State(profiles.Running, "")
-		it := profiles.Iteration{Kind: profilestest.KindLaterSample, Unit: 1}
+		it := profiles.Iteration{Kind: prism.KindLaterSample, Unit: 1}
 		for i := int64(0); i < n; i++ {
 			if i%every == 0 && i > 0 {
 				it.Changes++

@@ -26,7 +26,7 @@ func small(t *testing.T, sets ...string) prism.Settings {
 }
 
 func TestIterationsAreTheTrainersOwn(t *testing.T) {
-	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Warmup: 3, Iterations: 25})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Warmup: 3, Iterations: 25})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestIterationsAreTheTrainersOwn(t *testing.T) {
 }
 
 func TestForwardTrainsNothing(t *testing.T) {
-	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Forward: true, Iterations: 10})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Forward: true, Iterations: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,16 +72,16 @@ func TestForwardTrainsNothing(t *testing.T) {
 
 func TestTimeBoundsAMeasurement(t *testing.T) {
 	start := time.Now()
-	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Time: time.Millisecond})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Time: time.Millisecond})
 	if err != nil || len(r.Total) == 0 || time.Since(start) > 20*time.Second {
 		t.Errorf("%v after %v", err, time.Since(start))
 	}
-	if _, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t)}); err == nil {
+	if _, err := Run(context.Background(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t)}); err == nil {
 		t.Error("a measurement without an end was begun")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Run(ctx, Options{Maker: workloads.PRISM(""), Settings: small(t), Time: time.Hour}); err == nil {
+	if _, err := Run(ctx, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Time: time.Hour}); err == nil {
 		t.Error("a measurement that was stopped has a report")
 	}
 }
@@ -98,7 +98,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 		return b
 	}
 	measure := func(batches ...rows) *Report {
-		m := &measurement{report: &Report{Options: Options{Maker: workloads.PRISM(""), MaxForeign: 0.1}}}
+		m := &measurement{report: &Report{Options: Options{Maker: workloads.PRISM(workloads.Devices{}), MaxForeign: 0.1}}}
 		for _, b := range batches {
 			m.sort(b)
 		}
@@ -111,7 +111,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 	if r := measure(batchOf(noisy, 50), batchOf(quiet, 5)); r.Clean || r.Dropped != 1 || len(r.Total) != 55 || r.Foreign < 0.2 {
 		t.Errorf("clean %v, %d dropped, %d kept, foreign %g", r.Clean, r.Dropped, len(r.Total), r.Foreign)
 	}
-	m := &measurement{report: &Report{Options: Options{Maker: workloads.PRISM(""), MaxForeign: 0.1, Iterations: 10}}}
+	m := &measurement{report: &Report{Options: Options{Maker: workloads.PRISM(workloads.Devices{}), MaxForeign: 0.1, Iterations: 10}}}
 	m.sort(batchOf(noisy, 39))
 	if m.enough(0) {
 		t.Error("gave up early")
@@ -123,7 +123,7 @@ func TestDisturbedBatchesAreLeftOutOrTold(t *testing.T) {
 }
 
 func TestLayersAreKernelsSortedByTime(t *testing.T) {
-	r := &Report{Options: Options{Maker: workloads.PRISM(""), Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Schema: prism.Schema(), Parameters: 1, Sampling: profiles.Sampling{Size: 64, ObjectSize: 32}}, Threads: 1}
+	r := &Report{Options: Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t)}, Total: []int64{60, 60}, Run: profiles.RunInfo{Schema: prism.Schema(), Parameters: 1, Sampling: profiles.Sampling{Size: 64, ObjectSize: 32}}, Threads: 1}
 	r.Run.Kernels = "go"
 	r.Steps = []StepTimes{
 		{Name: "short", FLOPs: 100, Bytes: 10, Nanos: []int64{10, 10}},
@@ -149,7 +149,7 @@ func TestLayersAreKernelsSortedByTime(t *testing.T) {
 }
 
 func TestSummaryHasTheBenchmark(t *testing.T) {
-	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Iterations: 12})
+	r, err := Run(context.Background(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Iterations: 12})
 	if err != nil {
 		t.Fatal(err)
 	}

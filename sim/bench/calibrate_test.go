@@ -12,7 +12,7 @@ import (
 func TestCalibrateCountsWhatItInjects(t *testing.T) {
 	told := 0
 	c, err := Calibrate(t.Context(), CalibrateOptions{
-		Maker: workloads.PRISM(""), Settings: smallField(t), Sizes: []float64{0, 4}, Changes: 6, Every: 60, Phase: "optimizer",
+		Maker: workloads.PRISM(workloads.Devices{}), Settings: smallField(t), Sizes: []float64{0, 4}, Changes: 6, Every: 60, Phase: "optimizer",
 		Progress: func(done, all int) {
 			if told++; done != told || all != 12 {
 				t.Errorf("progress %d of %d", done, all)

@@ -13,7 +13,7 @@ import (
 
 func TestScalingMeasuresEverySizeAndThreadCount(t *testing.T) {
 	var told int
-	points, err := Scaling(context.Background(), Options{Maker: workloads.PRISM(""), Settings: small(t), Iterations: 10},
+	points, err := Scaling(context.Background(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: small(t), Iterations: 10},
 		[]int{32, 64}, []int{1, 2}, func(int, int) { told++ })
 	if err != nil || len(points) != 4 || told != 4 {
 		t.Fatalf("%+v, told %d, %v", points, told, err)

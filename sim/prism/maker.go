@@ -21,7 +21,7 @@ type Maker struct {
 	// Kernels returns an error if this machine does not have the kernels.
 	Kernels func(name string) error
 
-	// GPUReason is the reason why no GPU can be used.
+	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
 	GPUReason string
 }
 
@@ -63,7 +63,7 @@ func (m Maker) Reads(v settings.Values) bool { return v.Text("image") != "" }
 // the kernels.
 func (m Maker) Check(v settings.Values, key string) error {
 	switch {
-	case key == settings.Device && v.Text(key) == "cuda":
+	case key == settings.Device && v.Text(key) == "cuda" && m.GPUReason != "":
 		return fmt.Errorf("device = cuda: %s", m.GPUReason)
 	case key == "kernels":
 		return m.Kernels(v.Text(key))

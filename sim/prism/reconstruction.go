@@ -432,6 +432,9 @@ func (r *Reconstruction) Info() profiles.RunInfo {
 	if s.FusedOptimizer && s.AMP == "fp16" {
 		info.Notes = append(info.Notes, "the optimiser is not fused under fp16, which checks all gradients first")
 	}
+	if d := r.Device(); d != nil {
+		info.Cautions = Cautions(d.Device(), d.Kernels())
+	}
 	for _, sample := range r.samples {
 		for _, c := range sample {
 			info.Centres = append(info.Centres, [2]float64{float64(c.Y), float64(c.X)})

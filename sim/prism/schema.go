@@ -69,18 +69,19 @@ func Schema() profiles.Schema {
 			KindLaterSample:    {Name: "later samples", Stage: 1, Units: true},
 		},
 		Phases: []profiles.PhaseInfo{
-			PhaseForward: {Name: "forward"}, PhaseTelescope: {Name: "telescope"}, PhaseLoss: {Name: "loss"},
-			PhaseBackward: {Name: "backward"}, PhaseOptimizer: {Name: "optimizer"}, PhaseMetrics: {Name: "metrics", Looking: true},
+			PhaseForward: {Name: "forward", What: "the decoder"},
+			PhaseTelescope: {Name: "telescope", What: "measuring its output, and the object where the pattern asks; masks and targets, prepared before the " +
+				"decoder runs, count here too"},
+			PhaseLoss:      {Name: "loss", What: "both losses and the stop rule"},
+			PhaseBackward:  {Name: "backward", What: "all gradients"},
+			PhaseOptimizer: {Name: "optimizer", What: "Adam"},
+			PhaseMetrics:   {Name: "metrics", What: "PSNR, SSIM, RMSE and the picture on screen", Looking: true},
 		},
-		Caches: []profiles.CacheInfo{
-			CacheMeasurement: {Name: "measurement", Title: "measurement", Long: "measurement cache", Setting: "measurement_cache"},
-			CacheFFTPlans:    {Name: "fft_plans", Title: "FFT plans", Long: "FFT plan cache", Setting: "fft_cache"},
-			CacheMasks:       {Name: "masks", Title: "masks/grids", Long: "mask cache", Setting: "mask_cache"},
-		},
+		Caches: caches(),
 		Series: []profiles.SeriesInfo{
-			SeriesLossOld: {Name: "loss_old", Title: "old", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
+			SeriesLossOld: {Name: "loss_old", Title: "old", What: "the loss on everything measured before the present sub-aperture", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
 				Group: profiles.Losses, Each: true, Absent: "the initialisation has no old measurement"},
-			SeriesLossNew: {Name: "loss_new", Title: "new", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
+			SeriesLossNew: {Name: "loss_new", Title: "new", What: "that on the measurement of the present one; while initialising, the only loss, against a disc", Better: profiles.LessIsBetter, Scale: profiles.Logarithmic,
 				Group: profiles.Losses, Each: true},
 			SeriesPSNR: {Name: "psnr_db", Title: "PSNR", Unit: "dB", Better: profiles.MoreIsBetter,
 				Group: profiles.Metrics, Absent: notCompared, Infinite: "the reconstruction equals the truth"},
@@ -100,6 +101,62 @@ func Schema() profiles.Schema {
 		Pictures: []profiles.PictureInfo{
 			PictureReconstruction: {Name: "reconstruction", Live: true}, PictureTruth: {Name: "truth"},
 		},
-		Quality: "psnr_db",
+		Quality:   "psnr_db",
+		Threshold: thresholdKey,
+		Tips: []profiles.Tip{
+			{Alert: "not-finite", When: profiles.When{Setting: "amp", Value: "fp16"},
+				Try: "Switch AMP off {switch amp} or to bf16 {choose amp}, whose range is that of fp32, and restart {restart}."},
+			{Alert: "not-finite", Try: "Halve the learning rate {lower learning_rate} and restart {restart}."},
+			{Alert: "amp-overflow",
+				Try: "Switch AMP to bf16 {choose amp}, which has the range of fp32 and needs no scale, or halve the learning rate {lower learning_rate}."},
+			{Alert: "sample-limit",
+				Try: "Halve the learning rate {lower learning_rate} where the loss jumps about; else allow more iterations {raise iterations} or raise the threshold {raise threshold}."},
+		},
 	}
+}
+
+// caches describes the caches, and how often they hit in which pattern (spec/prism.md §9.1).
+func caches() []profiles.CacheInfo {
+	return []profiles.CacheInfo{
+		CacheMeasurement: {Name: "measurement", Title: "measurement", Long: "measurement cache",
+			What:    "keeps what one aperture sees of the object",
+			Setting: "measurement_cache", Limit: "measurement_cache_mb", Uses: []profiles.CacheUse{
+				{When: profiles.When{Setting: "pattern", Value: "trainer"}, Once: true,
+					Why:     "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice",
+					Brief:   "trainer pattern: each sample is measured once",
+					Reason:  "every sample asks once, at a centre of its own",
+					Instead: "the pattern to remeasure {switch pattern}", Hint: "{switch pattern|pattern=remeasure} remeasures every iteration"},
+				{Why: "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"},
+			}},
+		CacheFFTPlans: {Name: "fft_plans", Title: "FFT plans", Long: "FFT plan cache", What: "are tables of twiddle factors per size", Setting: "fft_cache", Uses: []profiles.CacheUse{{
+			Why:    "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform",
+			Seldom: "each size misses once, and few transforms were planned so far",
+		}}},
+		CacheMasks: {Name: "masks", Title: "masks/grids", Long: "mask cache", What: "are aperture masks and coordinates",
+			Note: "Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds.", Setting: "mask_cache", Uses: []profiles.CacheUse{{
+				Why:    "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture",
+				Seldom: "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind",
+			}}},
+	}
+}
+
+// Cautions returns the values of settings that have a limited effect, or a price, on a device
+// with these kernels.
+func Cautions(device, kernels string) []profiles.Caution {
+	all := []profiles.Caution{
+		{When: profiles.When{Setting: "fused_optimizer", Value: "true"}, Under: profiles.When{Setting: "amp", Value: "fp16"},
+			Text: "not under fp16, which checks all gradients first"},
+		{When: profiles.When{Setting: "object"}, Under: profiles.When{Setting: "image"}, Text: "but the image wins while there is one"},
+	}
+	slower := func(mode, why string) {
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: " + why})
+	}
+	if device == "cpu" && kernels != "amx" {
+		slower("bf16", "emulated without AMX")
+		slower("bf16x3", "emulated without AMX")
+	}
+	if device == "cpu" {
+		slower("fp16", "emulated on CPUs")
+	}
+	return all
 }

@@ -18,41 +18,50 @@ const (
 	groupComputing  = "How it is computed"
 )
 
+// Why the settings of a group cannot change during a run.
+const (
+	fixedPicture    = "the picture is loaded at the start"
+	fixedInstrument = "masks and measurements rest on it"
+	fixedSampling   = "all samples are placed at the start"
+	fixedDecoder    = "other weights would be needed"
+	fixedInitial    = "it is read when the phase begins"
+)
+
 // Table is the single definition of each setting's name, meaning, range and presentation.
 // The fields of Settings hold the values.
 var Table = settings.NewTable("prism", joined,
 	settings.Text(groupPicture, "object", "built-in object, drawn by the program",
-		"moon", "usaf", "star", "points"),
-	settings.Text(groupPicture, "image", "picture file; wins over object when set").Words("none", ""),
-	settings.Switch(groupPicture, "invert", "invert the picture's intensities"),
+		"moon", "usaf", "star", "points").Fixed(fixedPicture),
+	settings.Text(groupPicture, "image", "picture file; wins over object when set").Words("none", "").Fixed(fixedPicture),
+	settings.Switch(groupPicture, "invert", "invert the picture's intensities").Fixed(fixedPicture),
 
 	settings.Integer(groupInstrument, "size", "pixels", "side of the field", 16, maxSide).
-		Rule("a power of two", powerOfTwo),
-	settings.Integer(groupInstrument, "object_size", "pixels", "side of the object's window, at most size", 8, maxSide),
+		Rule("a power of two", powerOfTwo).Fixed(fixedInstrument),
+	settings.Integer(groupInstrument, "object_size", "pixels", "side of the object's window, at most size", 8, maxSide).Fixed(fixedInstrument),
 	settings.Text(groupInstrument, "aperture", "shape of an aperture",
-		"circular", "hexagonal", "obscured"),
-	settings.Number(groupInstrument, "radius", "pixels", "radius of an aperture (hexagon: side), at most size/2", 0, maxSide/2).Above(),
-	settings.Number(groupInstrument, "inner_radius", "pixels", "obscured aperture: radius of the central obstruction", 0, maxSide/2),
-	settings.Integer(groupInstrument, "spiders", "", "obscured aperture: number of spider vanes", 0, 64),
-	settings.Number(groupInstrument, "spider_width", "pixels", "obscured aperture: width of a vane; 0 is no vanes", 0, maxSide/2),
+		"circular", "hexagonal", "obscured").Fixed(fixedInstrument),
+	settings.Number(groupInstrument, "radius", "pixels", "radius of an aperture (hexagon: side), at most size/2", 0, maxSide/2).Above().Fixed(fixedInstrument),
+	settings.Number(groupInstrument, "inner_radius", "pixels", "obscured aperture: radius of the central obstruction", 0, maxSide/2).Fixed(fixedInstrument),
+	settings.Integer(groupInstrument, "spiders", "", "obscured aperture: number of spider vanes", 0, 64).Fixed(fixedInstrument),
+	settings.Number(groupInstrument, "spider_width", "pixels", "obscured aperture: width of a vane; 0 is no vanes", 0, maxSide/2).Fixed(fixedInstrument),
 	settings.Text(groupInstrument, "noise", "noise of a measurement",
-		"none", "shot", "poisson", "readout", "composite"),
-	settings.Number(groupInstrument, "snr", "dB", "signal-to-noise ratio of shot and poisson noise", 0, 200),
-	settings.Number(groupInstrument, "readout_sigma", "amplitude", "standard deviation of readout noise", 0, 1),
+		"none", "shot", "poisson", "readout", "composite").Fixed(fixedInstrument),
+	settings.Number(groupInstrument, "snr", "dB", "signal-to-noise ratio of shot and poisson noise", 0, 200).Fixed(fixedInstrument),
+	settings.Number(groupInstrument, "readout_sigma", "amplitude", "standard deviation of readout noise", 0, 1).Fixed(fixedInstrument),
 
 	settings.Text(groupSampling, "sampling", "order and places of the samples",
-		"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic"),
-	settings.Integer(groupSampling, "samples", "", "number of samples", 1, maxCount),
-	settings.Number(groupSampling, "roi_diameter", "pixels", "diameter of the sampled disc, at most size; 0 is size", 0, maxSide),
-	settings.Number(groupSampling, "sample_length", "pixels", "length of a line sample; 0 is a point", 0, maxSide),
-	settings.Integer(groupSampling, "passes", "", "times the whole pattern is trained; PRISM trains it once", 1, maxCount),
+		"fermat", "random", "star", "rings", "archimedes", "grid", "logarithmic").Fixed(fixedSampling),
+	settings.Integer(groupSampling, "samples", "", "number of samples", 1, maxCount).Fixed(fixedSampling),
+	settings.Number(groupSampling, "roi_diameter", "pixels", "diameter of the sampled disc, at most size; 0 is size", 0, maxSide).Fixed(fixedSampling),
+	settings.Number(groupSampling, "sample_length", "pixels", "length of a line sample; 0 is a point", 0, maxSide).Fixed(fixedSampling),
+	settings.Integer(groupSampling, "passes", "", "times the whole pattern is trained; PRISM trains it once", 1, maxCount).Fixed(fixedSampling),
 
-	settings.Integer(groupDecoder, "latent", "channels", "channels of the latent vector; 0 is size", 0, 4*maxSide),
+	settings.Integer(groupDecoder, "latent", "channels", "channels of the latent vector; 0 is size", 0, 4*maxSide).Fixed(fixedDecoder),
 	settings.List(groupDecoder, "channels", "channels", "channel progression, two or more numbers that end in 1; empty is PRISM's", 1, 4*maxSide).
-		Words("PRISM's", ""),
-	settings.Switch(groupDecoder, "batch_norm", "batch normalisation"),
+		Words("PRISM's", "").Fixed(fixedDecoder),
+	settings.Switch(groupDecoder, "batch_norm", "batch normalisation").Fixed(fixedDecoder),
 	settings.Text(groupDecoder, "output_activation", "activation of the decoder's output",
-		"none", "relu", "leaky", "sigmoid", "hardsigmoid", "scalesigmoid", "tanh"),
+		"none", "relu", "leaky", "sigmoid", "hardsigmoid", "scalesigmoid", "tanh").Fixed(fixedDecoder),
 
 	settings.Text(groupLosses, "loss", "distance between prediction and target",
 		"l1", "l2", "ssim", "ms-ssim", "composite").Live().Touches("telescope", "loss", "backward").Called("loss", 'k').
@@ -72,7 +81,7 @@ var Table = settings.NewTable("prism", joined,
 		Tune(7, "t", settings.MoveBefore, "halve the threshold").Tune(8, "T", settings.MoveNext, "double the threshold"),
 	settings.Number(groupLosses, "learning_rate", "", "Adam's step", 0, 10).Above().Live().Touches().Called("lr", 'l').Press(
 		settings.Press{Key: "l", Help: "halve learning rate", Does: settings.MoveBefore, Place: 8}, settings.Press{Key: "L", Help: "double learning rate", Does: settings.MoveNext, Place: 9}),
-	settings.Switch(groupLosses, "amsgrad", "Adam's AMSGrad variant"),
+	settings.Switch(groupLosses, "amsgrad", "Adam's AMSGrad variant").Fixed("its moments are allocated at the start"),
 	settings.Text(groupLosses, "scheduler", "learning rate over the cycles of a sample",
 		"constant", "plateau").Live().Touches().Called("schedule", 'H').Tune(9, "H", settings.MoveNext, "learning rate's schedule").
 		Listed(4, "the learning rate stays", "halves it when the loss stands still"),
@@ -82,8 +91,8 @@ var Table = settings.NewTable("prism", joined,
 	settings.Integer(groupLosses, "cycles", "", "cycles of a sample (PRISM: max_epochs)", 1, maxCount).
 		Live().Limit().Called("cycles", 'O').Tune(12, "O", settings.MoveWrite, "cycles of a sample"),
 
-	settings.Integer(groupInitial, "init_iterations", "", "iterations of a cycle; 0 skips the phase", 0, maxCount),
-	settings.Integer(groupInitial, "init_cycles", "", "cycles; 0 skips the phase", 0, maxCount),
+	settings.Integer(groupInitial, "init_iterations", "", "iterations of a cycle; 0 skips the phase", 0, maxCount).Fixed(fixedInitial),
+	settings.Integer(groupInitial, "init_cycles", "", "cycles; 0 skips the phase", 0, maxCount).Fixed(fixedInitial),
 
 	settings.IterationLimit(groupLimits),
 	settings.UnitLimit(groupLimits, "sample", "samples", ", counted over all passes"),
@@ -94,22 +103,22 @@ var Table = settings.NewTable("prism", joined,
 		Press(settings.Press{Key: "p", Help: "measuring pattern", Does: settings.MoveNext, Place: 5, InFooter: true, Rank: 4, Width: 9}).
 		Listed(3, "measures the object once a sample", "measures it every iteration"),
 	settings.Integer(groupComputing, "warmup_measurements", "", "measurements before the first sample, pattern remeasure only",
-		0, maxCount),
+		0, maxCount).Fixed("it takes part in the preparation"),
 	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Touches("telescope").Called("meas. cache", 'm').
-		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").
+		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").Factor("caches", "true").
 		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
 		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
 	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT plans", 'f').
-		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true"),
+		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true").Factor("caches", "true"),
 	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Called("masks", 'g').
-		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true"),
+		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true").Factor("caches", "true"),
 	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
 		Live().Touches("telescope", "loss", "backward").Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true"),
 	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
-		Live().Touches("telescope", "loss", "backward").Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true"),
+		Live().Touches("telescope", "loss", "backward").Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Factor("fused_telescope", "true"),
 	settings.Switch(groupComputing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks").
-		Live().Touches("telescope", "loss", "backward").Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").
+		Live().Touches("telescope", "loss", "backward").Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Factor("pruned_fft", "true").
 		Idle(func(v settings.Values) string {
 			if v.On("fused_telescope") {
 				return ""
@@ -126,17 +135,17 @@ var Table = settings.NewTable("prism", joined,
 	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy", "off", "bf16", "bf16x3", "fp16").
 		Live().Called("AMP", 'a').
 		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
-		Compared(9, "off", "bf16", "bf16x3", "fp16").
+		Compared(9, "off", "bf16", "bf16x3", "fp16").Factor("amp", "bf16").
 		Listed(1, "float32", "the range of float32", "nearly float32's accuracy", "with a gradient scaler"),
 	settings.Integer(groupComputing, "threads", "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
 		settings.Press{Key: "-", Also: []string{"_"}, Help: "one thread less", Does: settings.MoveBefore, Place: 11}, settings.Press{Key: "+", Also: []string{"="}, Help: "one thread more", Does: settings.MoveNext, Place: 10}),
-	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; amx is avx512 with products of bf16 by AMX", "auto", "amx", "avx512", "avx2", "go"),
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; amx is avx512 with products of bf16 by AMX", "auto", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
 	settings.Text(groupComputing, "device", "where it is computed",
-		"auto", "cpu", "cuda").Called("device", 'D'),
-	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger),
-	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists"),
+		"auto", "cpu", "cuda").Called("device", 'D').Fixed("the weights are laid out for it"),
+	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
+	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
 )
 
 // when returns a condition under which a setting has no effect: another setting

@@ -18,17 +18,23 @@ func probe(ctx context.Context) (machine.GPU, error) {
 	return await.Result(ctx, func() (machine.GPU, error) { return gpu.Probe(), nil })
 }
 
+// devices returns the devices that workloads can use: the processor, and a GPU if this program
+// had a backend for it.
+func devices(found machine.GPU) workloads.Devices {
+	return workloads.Devices{GPUReason: found.Reason}
+}
+
 // onDevice returns the maker of the settings' workload on the device they name, or an error if
 // that device is missing. It only looks for a GPU if they ask for one.
 func onDevice(ctx context.Context, v settings.Values) (workload.Maker, error) {
 	if v.Text(settings.Device) != "cuda" {
-		return workloads.Maker(v, ""), nil
+		return workloads.Of(v).Maker(workloads.Devices{}), nil
 	}
 	device, err := probe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	maker := workloads.Maker(v, device.Reason)
+	maker := workloads.Of(v).Maker(devices(device))
 	return maker, maker.Check(v, settings.Device)
 }
 

@@ -210,7 +210,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	}
 	g.resize(120, 40)
 	g.overlays()
-	x.Press("space", "s", "A")
+	x.Press("space", "s", "A", "enter")
 	complete(t, x)
 	x.Press("space")
 	x.See("paused")

@@ -13,7 +13,6 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/features"
-	"prismtop/sim/prism"
 	"prismtop/tui/lines"
 	"prismtop/tui/screen"
 	"prismtop/tui/terminal"
@@ -53,14 +52,14 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, pr
 
 // writeNotBegun writes the JSON summary of a run that failed or was interrupted during its
 // preparation.
-func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, presetName string, err error) error {
+func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, schema profiles.Schema, presetName string, err error) error {
 	if ctx.Err() != nil {
 		events.State(profiles.Stopped, "")
 	} else {
 		events.State(profiles.Failed, err.Error())
 	}
 	s := *aggregate.New(events.Follow(), aggregate.Options{}).Tick(time.Now())
-	s.Run.Schema = prism.Schema() // no task has declared a schema
+	s.Run.Schema = schema // no task has declared one
 	return export.WriteJSON(w, export.Summarize(&s, export.Source{
 		Version: version, Preset: presetName, CPU: features.Detect(),
 	}))

@@ -111,7 +111,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return err
 	}
 	o := sim.Options{
-		Maker: workloads.Maker(v, device.Reason), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
+		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
 	}
@@ -126,7 +126,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	r, err := open(cmd.Context(), o)
 	if err != nil {
 		if f.json {
-			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, chosen.Name, err))
+			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
 		}
 		return badUsage(err)
 	}

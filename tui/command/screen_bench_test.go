@@ -129,6 +129,7 @@ type taped struct{ snapshots chan *profiles.Snapshot }
 func (taped) Set(string, string) error               { return nil }
 func (taped) SetMany([]settings.Assignment) error    { return nil }
 func (taped) StartAblation() error                   { return nil }
+func (taped) StartFactorial([]settings.Factor) error { return nil }
 func (taped) StopAblation()                          {}
 func (taped) Pause(bool)                             {}
 func (taped) Step()                                  {}
@@ -182,7 +183,7 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 		b.Fatal(err)
 	}
 	events := stream.New(8192)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}

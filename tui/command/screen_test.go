@@ -121,7 +121,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := stream.New(64)
-	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: s, Stream: events, Linger: true})
+	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s, Stream: events, Linger: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func BenchmarkWatchingByBlocks(b *testing.B) {
 	thriftyCollector()
 	machine.ShareProcessors()
 	events := stream.New(8192)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
+	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
 	if err != nil {
 		b.Fatal(err)
 	}

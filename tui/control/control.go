@@ -57,6 +57,9 @@ type Ablator interface {
 	// StartAblation starts comparing every switchable optimisation on and off; the snapshots
 	// contain its table. The settings are restored however it ends.
 	StartAblation() error
+	// StartFactorial starts running every combination of factors, likewise. It is an error if the
+	// settings or the machine cannot take one.
+	StartFactorial(factors []settings.Factor) error
 	// StopAblation ends an ablation early.
 	StopAblation()
 }

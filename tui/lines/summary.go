@@ -207,12 +207,8 @@ func summariseCaches(line func(string, ...any), s *profiles.Snapshot) {
 		default:
 			line("  %-12s %s hits (%s), %s", words.CacheTitle(s, id), strings.TrimSpace(unit.HitRate(rate)), words.Lookups(v), words.SavedInAll(v, true))
 		}
-		if s.Run.Schema.Caches[id].Setting == words.MeasurementCache && words.CannotHit(s) {
-			once := "once"
-			if s.Run.Passes > 1 {
-				once = "once a pass"
-			}
-			line("  %-12s (trainer pattern: each sample is measured %s)", "", once)
+		if words.CannotHit(s, id) {
+			line("  %-12s (%s)", "", words.OncePerPass(s, id))
 		}
 	}
 }

@@ -54,9 +54,19 @@ func (p *caches) Hints() []Hint {
 
 // Explain describes the contents of the caches and how savings are measured.
 func (p *caches) Explain() []string {
+	var what, notes string
+	if p.Snap != nil {
+		for _, c := range p.Snap.Run.Schema.Caches {
+			if c.What != "" {
+				what += words.Capital(c.Title) + " " + c.What + ". "
+			}
+			if c.Note != "" {
+				notes += c.Note + " "
+			}
+		}
+	}
 	return []string{
-		"The measurement cache keeps what one aperture sees of the object; FFT plans are tables of twiddle factors per size; masks/grids are " +
-			"aperture masks and coordinates. Off, the work is done again at every use.",
+		what + "Off, the work is done again at every use.",
 		"Hit rate is hits over lookups of the newest 512 iterations at most, those under the present settings, as what is saved; hits and misses are " +
 			"counted since the run began.",
 		"Saved is measured: for every hit the time that it takes to compute such an entry, less what the lookup and copying took, hashing included; a " +
@@ -65,17 +75,13 @@ func (p *caches) Explain() []string {
 			"computes, once more beside a hit now and then. That takes a thousandth of the time, is no part of an iteration and counts as the screen's own " +
 			"cost. Fewer than 5 since the threads or transforms changed are uncertain: they may have met cold memory or a busy processor.",
 		"ms/it is the time saved in the recent iterations, divided by their number. The share beside it is of the iteration without the cache: " +
-			"saved ÷ (mean iteration + saved). Of masks it is the drawing alone: the plan also takes a new mask over and looks for its bounds. What all of the " +
-			"iteration makes of a cache, switching it off tells in the effects pane.",
+			"saved ÷ (mean iteration + saved). " + notes + "What all of the iteration makes of a cache, switching it off tells in the effects pane.",
 		fmt.Sprintf("“≈ 0” is a saving whose 95 %% interval holds 0, or that is below %.1f %% of an iteration: nothing that switching the cache could show. The interval "+
 			"has two parts, joined as independent errors are. Every hit shares that of the median: the range of the timed computations but for the outermost "+
 			"ones, by the sign test. The lookups' is 1.96 standard deviations of their sum. Zoomed, the pane shows it in brackets.", 100*profiles.SavingLeast),
 		"A lookup is the mean time of all lookups since the run began, hashing and storing included.",
 	}
 }
-
-// fftCache is the setting of a cache with its own explanation, like words.MeasurementCache.
-const fftCache = "fft_cache"
 
 const cacheTitleWidth = 11
 
@@ -110,8 +116,13 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	w, h := c.Size()
 	n := len(words.CachesOf(s))
 	each := min(max(h/n, 1), 2)
-	if w < cacheWordWidth {
-		p.Aside("saved per iteration", theme.Faint)
+	switch {
+	case w >= cacheWordWidth:
+		p.Aside("recent", theme.Faint)
+	case w >= cacheShareWidth-4:
+		p.Aside("recent, per iteration", theme.Faint)
+	default:
+		p.Aside("recent, each iter", theme.Faint)
 	}
 	y := 0
 	for id, v := range words.CachesOf(s) {
@@ -134,10 +145,10 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	why := p.whyNoHits(s)
 	switch {
 	case why != "" && h-y >= 2 && len(words.Wrap(why+".", w)) <= h-y:
-		writeWrapped(c, 0, y, h-y, why+".", theme.Warn)
+		WriteWrapped(c, 0, y, h-y, why+".", theme.Warn)
 		return "", theme.Faint
 	case why != "":
-		return words.FittingOrLast(p.EdgeRoom()-2, "trainer pattern: asked once per sample", "asked once per sample"), theme.Warn
+		return words.FittingOrLast(p.EdgeRoom()-2, "asked once per "+s.Run.Schema.Unit.One, "asked once"), theme.Warn
 	case p.Focus:
 		return "v: why", theme.Faint
 	}
@@ -236,14 +247,15 @@ func cacheDetail(v profiles.CacheView, w int) (string, theme.Style) {
 	case v.Hits+v.Misses == 0:
 		return words.FittingParts(w, []string{words.NotAsked, entries, size}, []string{words.NotAsked}), theme.Faint
 	}
+	all := "total " + words.Lookups(v) // unlike the rate above it
 	if v.Enabled && v.Uncertain() {
 		timed := fmt.Sprintf("%d timed: uncertain", v.PricedBy)
-		return words.FittingParts(w, []string{timed, words.Lookups(v), entries, size}, []string{timed, words.Lookups(v), size}, []string{timed, words.Lookups(v)}, []string{timed}), theme.Warn
+		return words.FittingParts(w, []string{timed, all, entries, size}, []string{timed, all, size}, []string{timed, all}, []string{timed}), theme.Warn
 	}
-	choices := [][]string{{words.Lookups(v), entries, size}, {words.Lookups(v) + ", " + unit.Count(v.Entries) + " in " + size}, {words.Lookups(v) + ", " + size}}
+	choices := [][]string{{all, entries, size}, {all + ", " + unit.Count(v.Entries) + " in " + size}, {all + ", " + size}, {all}}
 	if v.PricedBy > 0 {
 		timed := fmt.Sprintf("%d timed", v.PricedBy)
-		choices = append([][]string{{words.Lookups(v), entries, size, timed}}, choices...)
+		choices = append([][]string{{all, entries, size, timed}}, choices...)
 	}
 	return words.FittingParts(w, choices...), theme.Faint
 }
@@ -256,14 +268,26 @@ func (p *caches) advice(s *profiles.Snapshot, text string) string {
 	return words.WhileRunning(s, text)
 }
 
-// whyNoHits explains why the measurement cache cannot hit under the current settings; empty if
-// it can.
-func (p *caches) whyNoHits(s *profiles.Snapshot) string {
-	switch {
-	case !words.CannotHit(s):
+// hint says which key would make a cache of a running, tunable run hit.
+func (p *caches) hint(s *profiles.Snapshot, id int) string {
+	use := s.Run.Schema.Caches[id].Use(s.Settings)
+	if use == nil || use.Hint == "" {
 		return ""
-	case s.Run.Passes > 1:
-		return "Trainer pattern: each sample is measured once a pass, so this cache cannot hit in the first" + p.advice(s, "; p remeasures every iteration")
 	}
-	return "Trainer pattern: each sample is measured once, so this cache cannot hit" + p.advice(s, "; p remeasures every iteration")
+	return p.advice(s, "; "+use.Hint.Text(p.host.KeyOf))
+}
+
+// whyNoHits explains for the first cache that cannot hit under the current settings why; empty if
+// there is none.
+func (p *caches) whyNoHits(s *profiles.Snapshot) string {
+	for id := range words.CachesOf(s) {
+		if words.CannotHit(s, id) {
+			where := ", so this cache cannot hit"
+			if s.Run.Passes > 1 {
+				where += " in the first"
+			}
+			return words.Capital(words.OncePerPass(s, id)) + where + p.hint(s, id)
+		}
+	}
+	return ""
 }

@@ -101,7 +101,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	x, y := cacheTitleWidth+3, 0
 	defer func() {
 		if h-y >= 2 && v.Enabled {
-			writeWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+			WriteWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
 		}
 	}()
 	row := func(label string, style theme.Style, choices ...string) {
@@ -183,7 +183,7 @@ func (p *caches) prices(row func(string, theme.Style, ...string), id int, s *pro
 	row("takes", style, miss+lookup+with, miss+lookup, miss)
 	held := fmt.Sprintf("%s, %s", unit.About(v.Entries, "entry", "entries"), strings.TrimSpace(unit.Bytes(v.Bytes)))
 	brief := held
-	if mb := s.Settings.Int("measurement_cache_mb"); s.Run.Schema.Caches[id].Setting == words.MeasurementCache && mb > 0 {
+	if mb := limit(s, id); mb > 0 {
 		held += " of at most " + strings.TrimSpace(unit.Bytes(int64(mb)<<20))
 	}
 	if v.RecentDropped > 0 {
@@ -221,7 +221,7 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // reasonStyle warns of a cache that cannot hit.
 func reasonStyle(s *profiles.Snapshot, id profiles.CacheID, usual theme.Style) theme.Style {
-	if s.Run.Schema.Caches[id].Setting == words.MeasurementCache && words.CannotHit(s) {
+	if words.CannotHit(s, int(id)) {
 		return theme.Warn
 	}
 	return usual
@@ -248,40 +248,50 @@ func (p *caches) cacheReason(s *profiles.Snapshot, id profiles.CacheID) string {
 	if !asked {
 		return words.NotAsked + words.Yet(s) + "."
 	}
-	switch setting {
-	case words.MeasurementCache:
-		if s.Settings.Text("pattern") == "trainer" {
-			text := "the trainer pattern measures the object once per sample, each through another aperture: nothing is asked twice"
-			switch {
-			case s.Run.Passes > 1 && v.Hits == 0:
-				return text + " in the first pass, so it cannot hit, and its lookups cost; further passes hit" +
-					p.advice(s, "; p remeasures every iteration") + "."
-			case s.Run.Passes > 1:
-				return text + " in one pass; further passes hit, once a sample" + p.advice(s, "; p remeasures every iteration") + "."
-			}
-			if v.Hits > 0 {
-				return text + ", but for what was measured before the pattern changed" + p.advice(s, "; p remeasures every iteration") + "."
-			}
-			return text + ", so it cannot hit, and its lookups cost" + p.advice(s, "; p remeasures every iteration, where it hits, m switches it off") + "."
+	use := s.Run.Schema.Caches[id].Use(s.Settings)
+	switch {
+	case use == nil:
+		return "no explanation of its hits was declared."
+	case use.Once:
+		return use.Why + p.onceReason(s, int(id)) + "."
+	case rate < 0.5 && use.Seldom != "":
+		return use.Seldom + "."
+	case v.RecentCapacity > 0 && limit(s, int(id)) > 0:
+		more := ""
+		if key := p.host.KeyOf(profiles.Action("set " + s.Run.Schema.Caches[id].Limit)); key != "" {
+			more = p.advice(s, ": "+key+" gives it more")
 		}
-		text := "the remeasure pattern measures the object through the sample's aperture at every iteration: the first is a miss, the others hit"
-		switch {
-		case v.RecentCapacity > 0:
-			return text + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", s.Settings.Int("measurement_cache_mb"), p.advice(s, ": G gives it more"))
-		case v.RecentDropped > 0:
-			return text + "; what it drops for room is of samples that are over, which nobody asks for."
-		}
-		return text + "."
-	case fftCache:
-		if rate < 0.5 && v.Hits+v.Misses < 10 {
-			return "few transforms were planned" + words.Yet(s) + "; each size misses once."
-		}
-		return "a run transforms planes of one size or two: each misses once and hits ever after. Without it the tables are computed at every transform."
+		return use.Why + fmt.Sprintf("; but it drops what is asked for again, because %d MiB are full%s.", limit(s, int(id)), more)
+	case v.RecentDropped > 0:
+		return use.Why + fmt.Sprintf("; what it drops for room is of %s that are over, which nobody asks for.", s.Run.Schema.Unit.Many)
 	}
-	if rate < 0.5 {
-		return "each sample has masks of its own, which are drawn once and used for the whole sample by the plan: most lookups are the first of their kind."
+	return use.Why + "."
+}
+
+// onceReason continues the explanation of a cache of which nothing is asked twice in a pass.
+func (p *caches) onceReason(s *profiles.Snapshot, id int) string {
+	v := &s.Caches[id]
+	switch {
+	case s.Run.Passes > 1 && v.Hits == 0:
+		return " in the first pass, so it cannot hit, and its lookups cost; further passes hit" + p.hint(s, id)
+	case s.Run.Passes > 1:
+		return " in one pass; further passes hit, once a " + s.Run.Schema.Unit.One + p.hint(s, id)
+	case v.Hits > 0:
+		return ", but for what was measured under other settings" + p.hint(s, id)
 	}
-	return "the coordinates of the field and the masks of the present sample are asked for again and again; a new sample misses once per aperture."
+	text := ", so it cannot hit, and its lookups cost" + p.hint(s, id)
+	if keys := words.KeysToChange(s, s.Run.Schema.Caches[id].Setting); keys != "" {
+		text += p.advice(s, "; "+keys+" switches it off")
+	}
+	return text
+}
+
+// limit returns the bound of a cache in MiB, 0 for none.
+func limit(s *profiles.Snapshot, id int) int {
+	if key := s.Run.Schema.Caches[id].Limit; key != "" {
+		return s.Settings.Int(key)
+	}
+	return 0
 }
 
 // The functions below format a cache's saving: as a time with its interval, or as negligible.

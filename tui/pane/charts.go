@@ -274,10 +274,21 @@ func (p *iterationTime) Explain() []string {
 
 // Explain describes the chart and how it is measured.
 func (p *losses) Explain() []string {
+	var what string
+	if p.Snap != nil {
+		schema := &p.Snap.Run.Schema
+		for _, i := range schema.Group(profiles.Losses) {
+			if info := &schema.Series[i]; info.What != "" {
+				what += words.Capital(info.Title) + " is " + info.What + ". "
+			}
+		}
+		if schema.Threshold != "" {
+			what += "A " + schema.Unit.One + " ends as converged when every loss is below the threshold, the dashed line; a threshold that was given for " +
+				"another loss is suspended and has none. "
+		}
+	}
 	return []string{
-		"New is the loss on the measurement of the present sub-aperture, old that on everything measured before it, both as the " +
-			"optimiser sees them, of every iteration; while initialising there is one loss, against a disc. A sample ends as converged when both are " +
-			"below the threshold, the dashed line; a threshold that was given for another loss is suspended and has none. Losses that are not finite are left out and counted below.",
+		what + "Losses are as the optimizer sees them, of every iteration; those that are not finite are left out and counted below.",
 		bucketTerms + " The logarithmic axis leaves out the rare low: values a decade below nine tenths of all lie on its bottom.",
 		timelineTerms,
 	}

@@ -1,6 +1,8 @@
 package pane
 
 import (
+	"strings"
+
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/chart"
@@ -167,17 +169,23 @@ func (p *phases) tiles(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 
 // Explain describes the phases and how they are timed.
 func (p *phases) Explain() []string {
+	cut := "An iteration is divided into phases"
+	if p.Snap != nil {
+		var named []string
+		for _, info := range p.Snap.Run.Schema.Phases {
+			named = append(named, described(info.Name, info.What))
+		}
+		cut += ": " + strings.Join(named, ", ")
+	}
 	return []string{
-		"An iteration is cut into phases: forward (the decoder), telescope (measuring its output, and the object where the " +
-			"pattern asks; masks and targets, prepared before the decoder runs, count here too), loss (both losses and the " +
-			"stop rule), backward (all gradients), optimizer (Adam), metrics (PSNR, SSIM, RMSE and the picture on screen).",
+		cut + ".",
 		"Every step of the plan is timed by a clock reading before and after it, and a phase is the sum of its steps. Where " +
 			"one kernel does two phases' work, it reads the clock in between; where its threads do both side by side, the " +
 			"time is divided as their readings add up.",
 		"Median, p95 (19 of 20 iterations were faster) and share are of the recent window: at most 512 iterations since the last " +
 			"change of a setting or stage. The first iteration after a change is warm-up and left out. Median and p95 are of " +
 			"iterations that ran the phase; share is its summed time over the summed time of all iterations. The bar is the " +
-			"median, the whisker goes to p95. Iterations that end a sample stop before the backward pass: where all recent ones do, it was “not run in the last 512”.",
+			"median, the whisker goes to p95. A phase that no recent iteration ran was “not run in the last 512”.",
 		"The small line is the recent past, from 0: each column the mean of two seconds, warm-up left out, at most 48 s, also " +
 			"across changes of settings. The arrow compares the newest 8 s with the 8 s before; → is less than 3 % either way.",
 		"v goes to the layers: each step of the plan with its mean time over about the last five seconds, while the setting " +
@@ -194,4 +202,12 @@ func (p *phases) Explain() []string {
 			"are the means of the layers' profile in the plan's order, not of this very iteration. Left and right choose " +
 			"among the newest 512 iterations, end follows the newest again.",
 	}
+}
+
+// described returns a name with its description in parentheses, if there is one.
+func described(name, what string) string {
+	if what == "" {
+		return name
+	}
+	return name + " (" + what + ")"
 }

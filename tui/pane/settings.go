@@ -211,19 +211,19 @@ func (p *settingsView) Written() string {
 	return p.input.value()
 }
 
-// suspended reports whether the requested threshold belongs to another loss than the requested
-// one.
-func (p *settingsView) suspended() bool {
-	_, _, suspended := p.host.Wanted().Suspended(words.ThresholdKey)
+// suspended reports whether the requested number belongs to another state of other settings than
+// the requested one, such as a threshold to another loss.
+func (p *settingsView) suspended(key string) bool {
+	_, _, suspended := p.host.Wanted().Suspended(key)
 	return suspended
 }
 
-// edit starts to edit the selected setting. A suspended threshold starts empty: it is on another
-// loss's scale.
+// edit starts to edit the selected setting. A suspended number starts empty: it is on another
+// scale.
 func (p *settingsView) edit() {
 	key := p.rows[p.at].key.Name
 	text := p.host.Asked(key)
-	if key == words.ThresholdKey && p.suspended() {
+	if p.suspended(key) {
 		text = ""
 	}
 	p.input, p.fault, p.Stale = newInput(text), "", true
@@ -289,32 +289,6 @@ func (p *settingsView) commit() {
 	p.input, p.fault = nil, ""
 }
 
-// whyFixed explains why a setting takes effect only at the next run.
-func whyFixed(k *settings.Key) string {
-	switch k.Name {
-	case "seed":
-		return "the first weights and the noise came from it"
-	case "faithful", "warmup_measurements":
-		return "it takes part in the preparation"
-	case "kernels", "device":
-		return "the weights are laid out for it"
-	case "amsgrad":
-		return "its moments are allocated at the start"
-	}
-	if why, ok := whyFixedGroup[k.Group]; ok {
-		return why
-	}
-	return "it is read at the start"
-}
-
-var whyFixedGroup = map[string]string{
-	"The picture":              "the picture is loaded at the start",
-	"The instrument":           "masks and measurements rest on it",
-	"The sampling of k-space":  "all samples are placed at the start",
-	"The decoder":              "other weights would be needed",
-	"The initialisation phase": "it is read when the phase begins",
-}
-
 // Hints returns the pane's keys.
 func (p *settingsView) Hints() []Hint {
 	if p.input != nil {
@@ -337,7 +311,7 @@ func (p *settingsView) Explain() []string {
 		"Key changes the setting from anywhere on the screen. Here the arrows up and down select, left, right and space " +
 			"change by a step, and enter lists the values there are or writes one: what is typed first replaces the value, ← and → keep it; a wrong one says which would be right, and esc leaves it.",
 	}
-	if _, ok := p.table.Lookup(words.ThresholdKey); ok {
+	if len(p.table.Dependent()) > 0 {
 		texts = append(texts, "A threshold belongs to the loss that it was given for. Under another loss, another normalisation or other weights of "+
 			"composite it is suspended: samples end at their limits until that loss is back, or t, T or enter here gives the loss in use a threshold.")
 	}
@@ -385,7 +359,7 @@ func (p *settingsView) effectOf(s *profiles.Snapshot, key string) (string, theme
 		for i := range s.Ablation.Rows {
 			r := &s.Ablation.Rows[i]
 			if r.Key == key && r.Judge() != profiles.Undecided && (r.On == "true" || r.On == words.SettingsOf(s).Get(key)) {
-				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"), judgementStyle(r)
+				return effectFor(s.Settings.Table(), key, r.On, unit.SignedPercent(r.Effect), r.Low, r.High, " A"), JudgementStyle(r)
 			}
 		}
 	}

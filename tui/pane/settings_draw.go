@@ -216,7 +216,7 @@ func (p *settingsView) about(k *settings.Key, s *profiles.Snapshot) string {
 		}
 		return fmt.Sprintf("next run: %s %s%s · %s", k.Name, p.text(k, wish), starts, wants)
 	case !k.Live:
-		return wants + " · from " + p.origin(k, s) + " · " + whyFixed(k)
+		return wants + " · from " + p.origin(k, s) + " · " + k.Fixed
 	}
 	return wants + " · from " + p.origin(k, s)
 }

@@ -65,7 +65,7 @@ func (p *units) Hints() []Hint { return []Hint{{"x", "sort"}, {"↑↓", "scroll
 // Update takes the name of the units from the run.
 func (p *units) Update(s *profiles.Snapshot) {
 	if many := s.Run.Schema.Unit.Many; many != "" {
-		p.Title = strings.ToUpper(many[:1]) + many[1:]
+		p.Title = words.Capital(many)
 	}
 	p.Box.Update(s)
 }

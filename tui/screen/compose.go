@@ -38,6 +38,9 @@ func (m *Model) compose() {
 	if m.picking != nil {
 		m.overlay(rows, m.pickerBox())
 	}
+	if m.comparing != nil {
+		m.overlay(rows, m.comparingBox())
+	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
 	}

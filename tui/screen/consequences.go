@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -67,25 +68,28 @@ func keysIn(sets []settings.Assignment) []string {
 	return keys
 }
 
-// suspended reports whether the requested threshold was given for a loss other than the requested
-// one.
-func (m *Model) suspended() bool {
-	_, _, suspended := m.wanted().Suspended(words.ThresholdKey)
+// suspended reports whether the requested number was given for a state of other settings than the
+// requested one, such as a threshold for another loss.
+func (m *Model) suspended(key string) bool {
+	_, _, suspended := m.wanted().Suspended(key)
 	return suspended
 }
 
-// thresholdText returns text to append to a change that suspends or restores the threshold;
-// before holds the requested settings before the change.
-func (m *Model) thresholdText(before settings.Values) string {
-	_, _, was := before.Suspended(words.ThresholdKey)
+// suspensions returns text to append to a change that suspends or restores a number; before holds
+// the requested settings before the change.
+func (m *Model) suspensions(before settings.Values) (text string) {
 	after := m.wanted()
-	threshold := after.Number(words.ThresholdKey)
-	switch given, now, is := after.Suspended(words.ThresholdKey); {
-	case is && !was:
-		given, now = words.LossNames(given, now)
-		return fmt.Sprintf("; threshold %g was for %s: suspended until T sets one for %s", threshold, given, now)
-	case was && !is && before.Number(words.ThresholdKey) == threshold:
-		return fmt.Sprintf("; threshold %g is in force again", threshold)
+	for _, key := range m.keys.table.Dependent() {
+		_, _, was := before.Suspended(key)
+		number := after.Number(key)
+		switch given, now, is := after.Suspended(key); {
+		case is && !was:
+			given, now = words.LossNames(given, now)
+			text += fmt.Sprintf("; %s %g was for %s: suspended until %s sets one for %s", m.nameOf(key), number, given,
+				cmp.Or(m.keys.keyOf(profiles.Action("set "+key)), m.keys.keyOf(profiles.Action("raise "+key)), ","), now)
+		case was && !is && before.Number(key) == number:
+			text += fmt.Sprintf("; %s %g is in force again", m.nameOf(key), number)
+		}
 	}
-	return ""
+	return text
 }

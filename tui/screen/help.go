@@ -149,6 +149,19 @@ func keyLines(key, does string, w int) []helpLine {
 	return lines
 }
 
+// cautionLines returns a line for each setting of which some value has its price on this machine:
+// the first one's. The list of values has them all.
+func (m *Model) cautionLines() (lines []string) {
+	told := map[string]bool{}
+	for _, c := range m.snap.Run.Cautions {
+		if c.Value != "" && c.Under == (profiles.When{}) && m.snap.Settings.Has(c.Setting) && !told[c.Setting] {
+			told[c.Setting] = true
+			lines = append(lines, m.nameOf(c.Setting)+" is "+c.Text+".")
+		}
+	}
+	return lines
+}
+
 // noteLines returns the guide, anything emulated or hidden, and the run's notes.
 func (m *Model) noteLines(w int) []helpLine {
 	lines := titleLines("Where to look", w)
@@ -157,9 +170,7 @@ func (m *Model) noteLines(w int) []helpLine {
 	}
 	var notes []string
 	if m.snap != nil {
-		if why := words.Emulated(m.snap, "bf16"); why != "" && m.snap.Settings.Has("amp") {
-			notes = append(notes, "AMP is "+why+".")
-		}
+		notes = append(notes, m.cautionLines()...)
 	}
 	if names := m.paneNames(m.layout.Crowded()); names != "" && !m.zoomed {
 		notes = append(notes, "Too small for: "+names+".")
@@ -291,7 +302,7 @@ func (m *Model) toggleAlerts() {
 // because the reason needs more than one line.
 func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
-	if failed && m.sheet.page == noHelp && m.choosing == nil && m.picking == nil {
+	if failed && m.sheet.page == noHelp && !m.listing() {
 		m.sheet = help{page: alertsHelp}
 	}
 }

@@ -160,6 +160,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.picking != nil {
 		return m.pressPicker(msg)
 	}
+	if m.comparing != nil {
+		return m.pressComparing(msg)
+	}
 	if m.sheet.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
 			return m.closeOverlay()
@@ -247,6 +250,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 		m.choosing = nil
 	case m.picking != nil:
 		m.picking = nil
+	case m.comparing != nil:
+		m.comparing = nil
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:

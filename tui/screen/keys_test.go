@@ -402,7 +402,7 @@ func TestAMPSaysWhereItIsEmulated(t *testing.T) {
 		{"ptx", "cuda", "off", "a", "AMP: off → bf16", "emulated"},
 	} {
 		s := tuitest.Running()
-		s.Run.Kernels, s.Run.Device = tt.kernels, tt.device
+		s.Run.Kernels, s.Run.Device, s.Run.Cautions = tt.kernels, tt.device, prism.Cautions(tt.device, tt.kernels)
 		tuitest.Set(s, "amp", tt.amp)
 		m, _ := screen(t, 120, 40, Options{}, colorprofile.ANSI256, s)
 		press(m, strings.Fields(tt.keys)...)

@@ -20,6 +20,7 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/notice"
 	"prismtop/tui/pane"
+	"prismtop/tui/pane/ablation"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
@@ -69,8 +70,9 @@ type Model struct {
 	wantPaused *bool
 	status     status
 	sheet      help
-	choosing   *chooser   // the list of panes; nil if closed
-	picking    *valueList // the list of a setting's values; nil if closed
+	choosing   *chooser         // the list of panes; nil if closed
+	picking    *valueList       // the list of a setting's values; nil if closed
+	comparing  *ablation.Choice // the list of ablations; nil if closed
 	confirming bool
 	restarting bool // the restart question is open
 	mouse      bool
@@ -314,7 +316,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		m.wantPaused = nil
 	}
 	if words.Ended(s.State) {
-		m.confirming = false
+		m.confirming, m.comparing = false, nil
 	}
 	if len(m.lost()) == 0 {
 		m.restarting = false
@@ -337,7 +339,7 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	} else if m.keys = bindingsOf(t, can); !other {
 		return
 	}
-	m.history, m.bookmarks, m.picking = history{}, [bookmarkSlots]*bookmark{}, nil
+	m.history, m.bookmarks, m.picking, m.comparing = history{}, [bookmarkSlots]*bookmark{}, nil, nil
 	clear(m.wishes)
 	clear(m.mine)
 	clear(m.lastUsed)

@@ -266,13 +266,13 @@ func TestTheHitRateIsOfTheIterationsThatSavingsAreOf(t *testing.T) {
 	view := func(w, h int) string {
 		return strings.Join(paneOf(t, idCaches, w, h, s).Lines(), "\n")
 	}
-	for _, want := range []string{"  0.0 %", "985 hits 20 misses", "trainer pattern: asked once per sample"} {
+	for _, want := range []string{"  0.0 %", "985 hits 20 misses", "asked once per sample"} {
 		if got := view(54, 8); !strings.Contains(got, want) {
 			t.Errorf("three misses lack %q:\n%s", want, got)
 		}
 	}
 	v.RecentN, v.RecentSaved = 0, 0
-	for _, want := range []string{"not asked", "985 hits 20 misses", "trainer pattern: asked once per sample"} {
+	for _, want := range []string{"not asked", "985 hits 20 misses", "asked once per sample"} {
 		if got := view(54, 8); !strings.Contains(got, want) {
 			t.Errorf("no lookup lacks %q:\n%s", want, got)
 		}

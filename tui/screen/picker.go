@@ -120,7 +120,7 @@ func (m *Model) pickerBox() []string {
 		top = 2
 	}
 	rows := min(len(values)+top, m.layout.H-2)
-	return m.dialog(strings.ToUpper(m.nameOf(key)[:1])+m.nameOf(key)[1:], foot, 70, rows, func(c *chart.Canvas) {
+	return m.dialog(words.Capital(m.nameOf(key)), foot, 70, rows, func(c *chart.Canvas) {
 		w, _ := c.Size()
 		x := 0
 		for i, k := range p.keys[:top/2*len(p.keys)] {
@@ -150,13 +150,7 @@ func (m *Model) pickerBox() []string {
 // valueNote describes a value of a setting on this machine.
 func (m *Model) valueNote(key, value string) string {
 	k, _ := m.keys.table.Lookup(key)
-	note := k.Notes[value]
-	if key == "amp" {
-		if why := words.Emulated(m.snap, value); why != "" {
-			return note + ", " + why
-		}
-	}
-	return note
+	return strings.Join(append([]string{k.Notes[value]}, m.cautions(key, value)...), ", ")
 }
 
 // toggle switches a setting off, to the first of its values, or back to the last other value

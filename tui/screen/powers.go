@@ -3,7 +3,6 @@ package screen
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -76,36 +75,6 @@ func (m *Model) withRestart(text, how string) string {
 		return text + how
 	}
 	return text
-}
-
-// ablationRuns reports whether an ablation is under way or requested.
-func (m *Model) ablationRuns() bool {
-	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
-}
-
-// toggleAblation starts an ablation and shows its table, or stops it.
-func (m *Model) toggleAblation() {
-	if m.powers.Ablator == nil {
-		m.complain("no ablation can be started from here")
-		return
-	}
-	if m.ablationRuns() {
-		m.ablating = false
-		m.powers.Ablator.StopAblation()
-		m.say("the ablation stops: the settings return to what they were")
-		return
-	}
-	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain("an ablation needs a run that goes on")
-		return
-	}
-	if err := m.powers.Ablator.StartAblation(); err != nil {
-		m.complain("no ablation: " + err.Error())
-		return
-	}
-	m.ablating, m.askedAt = true, m.snap.Ablation
-	m.openPane(m.deck.Find(ablationPane))
-	m.say(strings.TrimSpace("ablation: A or esc stops it. " + pane.AblationLength(m.snap)))
 }
 
 // examined returns the change to replicate or fork: the selected one if the effects pane is

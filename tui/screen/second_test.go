@@ -64,7 +64,7 @@ func TestASecondScreenShowsTheSameFrames(t *testing.T) {
 		t.Fatal(err)
 	}
 	events := stream.New(1 << 12)
-	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(""), Settings: v, Stream: events})
+	r, err := sim.New(t.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,7 @@ func (m *Model) set(key, value string) {
 		m.complain(fmt.Sprintf("%s stays %s: %v", m.nameOf(key), m.textOf(key, before), err))
 		return
 	}
-	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.thresholdText(all)+m.when(key), cut)
+	m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.suspensions(all)+m.when(key), cut)
 }
 
 // when returns text to append to a change of settings that waits for a restart.
@@ -127,30 +127,22 @@ func (m *Model) changeText(key, before, after string) string {
 
 // caution returns a warning to append to a change whose value has a limited effect here.
 func (m *Model) caution(key, value string) string {
-	if key == "amp" {
-		if why := words.Emulated(m.snap, value); why != "" {
-			return ", " + why
-		}
+	text := ""
+	for _, c := range m.cautions(key, value) {
+		text += ", " + c
 	}
 	if n, err := strconv.Atoi(value); key == settings.Threads && err == nil && n > m.options.Cores {
-		return fmt.Sprintf(", more than the %s here", unit.About(int64(m.options.Cores), "processor", "processors"))
+		text += fmt.Sprintf(", more than the %s here", unit.About(int64(m.options.Cores), "processor", "processors"))
 	}
-	if image := m.asked("image"); key == "object" && image != "" {
-		return ", but the image wins while it is " + image
-	}
-	if why := m.unfused(); key == "fused_optimizer" && value == "true" && why != "" {
-		return ", " + why
-	}
-	return ""
+	return text
 }
 
-// unfused returns why the optimiser runs separately although it should be fused, "" if it does
-// not.
-func (m *Model) unfused() string {
-	if amp, _ := m.value("amp"); amp == "fp16" {
-		return "not under fp16, which checks all gradients first"
+// cautions returns what limits a requested value of a setting in this run.
+func (m *Model) cautions(key, value string) []string {
+	if m.snap == nil {
+		return nil
 	}
-	return ""
+	return m.snap.Run.CautionsAbout(key, value, m.wanted())
 }
 
 // flip switches a setting that is on or off.

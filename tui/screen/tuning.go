@@ -7,11 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"prismtop/profiles/settings"
 	"prismtop/tui/words"
 )
 
-// This file requests settings from the run, singly or together, and in steps suited to each.
+// This file requests settings from the run, singly or together, typed or in steps suited to each,
+// and opens the settings pane.
 
 var (
 	errNotBegun = errors.New("the run has not begun yet")
@@ -38,8 +41,10 @@ func (m *Model) request(sets []settings.Assignment, undoable bool) error {
 		return err
 	}
 	now := m.now()
-	if w, ok := m.wishes[words.ThresholdKey]; ok { // another loss may suspend it
-		m.wishes[words.ThresholdKey] = wish{after.Get(words.ThresholdKey), w.at}
+	for _, key := range m.keys.table.Dependent() { // another loss may suspend a threshold
+		if w, ok := m.wishes[key]; ok {
+			m.wishes[key] = wish{after.Get(key), w.at}
+		}
 	}
 	for _, a := range sets {
 		m.wishes[a.Key] = wish{a.Value, now}
@@ -102,7 +107,8 @@ func (m *Model) asked(key string) string {
 	switch {
 	case m.snap == nil:
 		return ""
-	case key == words.ThresholdKey: // a request for another loss may suspend it
+	}
+	if k, ok := m.keys.table.Lookup(key); ok && k.Depends() { // a request for another loss may suspend a threshold
 		return m.wanted().Get(key)
 	}
 	return words.SettingsAsked(m.snap, key).Get(key)
@@ -115,12 +121,12 @@ func (m *Model) nudge(key string, up bool) {
 	switch {
 	case !ok || m.snap == nil:
 		m.complain(errNotBegun.Error())
-	case key == words.ThresholdKey && m.suspended():
+	case k.Depends() && m.suspended(key):
 		m.editSetting(key)
-		m.say("threshold is suspended: type one for " + m.wanted().Of(key))
-	case key == words.ThresholdKey && m.asked(key) == "0":
+		m.say(m.nameOf(key) + " is suspended: type one for " + m.wanted().Of(key))
+	case k.Depends() && m.asked(key) == "0":
 		m.editSetting(key)
-		m.say("threshold is off: type one")
+		m.say(m.nameOf(key) + " is off: type one")
 	case key == settings.Threads:
 		m.moreThreads(map[bool]int{true: 1, false: -1}[up])
 	case key == m.maxUnits():
@@ -237,7 +243,7 @@ func (m *Model) shiftWeight(key string, by float64) {
 		m.complain(fmt.Sprintf("%s stays: %v", m.nameOf(key), err))
 		return
 	}
-	m.sayChange(m.weightsText()+m.thresholdText(all)+m.when(), cut)
+	m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
 }
 
 // share sets one weight and divides the rest between the other two in proportion to their present
@@ -272,4 +278,98 @@ func (m *Model) weightsText() string {
 		text += ", of the composite loss, which k chooses"
 	}
 	return text
+}
+
+// assign requests a typed value. A weight of the composite loss takes its share from the other
+// two.
+func (m *Model) assign(key, value string) error {
+	all := m.wanted()
+	if _, err := all.Set(key, value); err != nil {
+		return err
+	}
+	sets := []settings.Assignment{{Key: key, Value: value}}
+	for _, w := range weights {
+		if w == key {
+			sets = m.share(key, parseNumber(value))
+		}
+	}
+	before, cut := m.asked(key), m.cutShort(key)
+	if err := m.ask(sets...); err != nil {
+		return err
+	}
+	if len(sets) > 1 {
+		m.sayChange(m.weightsText()+m.suspensions(all)+m.when(), cut)
+	} else {
+		m.sayChange(m.changeText(key, before, value)+m.caution(key, value)+m.suspensions(all)+m.when(key), cut)
+	}
+	return nil
+}
+
+// check reads a picture for the next run in the background before it is requested.
+func (m *Model) check(set settings.Assignment) {
+	if m.powers.Setter == nil {
+		m.complain(errReadOnly.Error())
+		return
+	}
+	m.reading = set.Value
+	m.say("reading " + set.Value + " …")
+	setter := m.powers.Setter
+	m.pending = func() tea.Msg { return checkedMsg{set, setter.Check([]settings.Assignment{set})} }
+}
+
+// checked requests a picture that has been read, or shows why it is invalid.
+func (m *Model) checked(msg checkedMsg) {
+	if m.reading != msg.set.Value {
+		return // cancelled by esc, or superseded
+	}
+	m.reading = ""
+	err := msg.err
+	if err == nil {
+		err = m.assign(msg.set.Key, msg.set.Value)
+	}
+	if err != nil {
+		m.complain(err.Error())
+	}
+	if e, _ := m.editor(); e != nil {
+		e.Checked(msg.set.Key, err)
+	}
+}
+
+// toggleSettings opens the settings pane, or closes it.
+func (m *Model) toggleSettings() {
+	id := m.deck.Find(settingsPane)
+	if m.focus == id {
+		m.closePane()
+		return
+	}
+	m.openPane(id)
+}
+
+// editSetting opens the settings pane to type a setting's value.
+func (m *Model) editSetting(key string) {
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
+		return
+	}
+	e, id := m.editor()
+	if e == nil {
+		m.complain("this screen has no pane to write " + m.nameOf(key) + " in")
+		return
+	}
+	m.openPane(id)
+	e.Edit(key)
+}
+
+// otherDevice requests the other device.
+func (m *Model) otherDevice() {
+	device := "cuda"
+	if m.asked("device") == "cuda" {
+		device = "cpu"
+	}
+	m.set("device", device)
+}
+
+func parseNumber(text string) float64 {
+	v, _ := strconv.ParseFloat(text, 64)
+	return v
 }

@@ -83,7 +83,7 @@ func (m *Model) apply(slot int) {
 	if verb == "bookmark %d: " {
 		b.before = before
 	}
-	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.thresholdText(all)+m.when(), cut)
+	m.sayChange(fmt.Sprintf(verb, slot)+strings.Join(said, ", ")+m.suspensions(all)+m.when(), cut)
 }
 
 // differing returns the bookmark's settings that are not in force, in the order of the table.
@@ -153,5 +153,5 @@ func (m *Model) undo() {
 		keys = append(keys, f.key)
 		said = append(said, m.nameOf(f.key)+" "+m.textOf(f.key, from[i])+" → "+m.textOf(f.key, f.before))
 	}
-	m.sayChange("undone: "+strings.Join(said, ", ")+m.thresholdText(all)+m.when(keys...), cut)
+	m.sayChange("undone: "+strings.Join(said, ", ")+m.suspensions(all)+m.when(keys...), cut)
 }

@@ -84,6 +84,16 @@ func (r *Recorder) Check(sets []settings.Assignment) error {
 // StartAblation records the call.
 func (r *Recorder) StartAblation() error { r.note("StartAblation"); return r.Refuse }
 
+// StartFactorial records the call with the names of the factors.
+func (r *Recorder) StartFactorial(factors []settings.Factor) error {
+	call := "StartFactorial"
+	for _, f := range factors {
+		call += " " + f.Name
+	}
+	r.note(call)
+	return r.Refuse
+}
+
 // StopAblation records the call.
 func (r *Recorder) StopAblation() { r.note("StopAblation") }
 
@@ -221,6 +231,7 @@ func Running() *profiles.Snapshot {
 			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Saves: true, Forks: true,
 			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
+			Cautions: prism.Cautions("cpu", "avx512"),
 		},
 		Settings: (&prism.Settings{
 			Size: 512, ObjectSize: 128, Threshold: 5e-3, LearningRate: 1e-3, Pattern: "remeasure",

@@ -44,19 +44,25 @@ func SavedInAll(v profiles.CacheView, verbFirst bool) string {
 	return amount + " " + verb
 }
 
-// MeasurementCache is the setting of the measurement cache.
-const MeasurementCache = "measurement_cache"
-
 // NotAsked is shown for a cache without lookups.
 const NotAsked = "not asked"
 
-// CannotHit reports whether the measurement cache cannot hit under the present settings: the
-// trainer measures each sample of the object once per pass (spec/prism.md §9.1).
-func CannotHit(s *profiles.Snapshot) bool {
-	v := s.Cache(MeasurementCache)
-	if s.Settings.Text("pattern") != "trainer" || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
+// CannotHit reports whether a cache cannot hit under the present settings: nothing is asked of it
+// twice in a pass, and this is the first one.
+func CannotHit(s *profiles.Snapshot, id int) bool {
+	v, use := &s.Caches[id], s.Run.Schema.Caches[id].Use(s.Settings)
+	if use == nil || !use.Once || !v.Enabled || v.RecentN > 0 && v.RecentRate > 0 || v.RecentIterations == 0 && v.Hits > 0 || v.Misses == 0 {
 		return false
 	}
 	_, pass := s.Run.Place(s.Unit)
 	return pass <= 0
+}
+
+// OncePerPass explains in a few words why a cache cannot hit; see CannotHit.
+func OncePerPass(s *profiles.Snapshot, id int) string {
+	why := s.Run.Schema.Caches[id].Use(s.Settings).Brief
+	if s.Run.Passes > 1 {
+		why += " a pass"
+	}
+	return why
 }

@@ -2,6 +2,8 @@ package words
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"prismtop/tui/monospace"
 )
@@ -80,4 +82,13 @@ func FittingParts(w int, choices ...[]string) string {
 		texts[i] = strings.Join(parts, " · ")
 	}
 	return FittingOrLast(w, texts...)
+}
+
+// Capital returns a text with its first letter in upper case.
+func Capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
 }

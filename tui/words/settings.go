@@ -92,23 +92,6 @@ func Live(t *settings.Table, key string) bool {
 	return k.Live
 }
 
-// Emulated returns why a mixed-precision mode costs time on this processor instead of saving it;
-// "" if it does not.
-func Emulated(s *profiles.Snapshot, amp string) string {
-	switch {
-	case s.Run.Device != "cpu" || amp == "off" || amp == "":
-		return ""
-	case amp == "fp16":
-		return "slower: emulated on CPUs"
-	case s.Run.Kernels != "amx":
-		return "slower: emulated without AMX"
-	}
-	return ""
-}
-
-// ThresholdKey is the setting of the loss below which units end.
-const ThresholdKey = "threshold"
-
 // LossNames shortens the names of two losses as far as they remain distinct.
 func LossNames(a, b string) (string, string) {
 	short := func(name string) string {
@@ -125,20 +108,24 @@ func LossNames(a, b string) (string, string) {
 // WhySuspended reports that the threshold is suspended, and the loss it was given for; "" if it
 // is in force.
 func WhySuspended(s *profiles.Snapshot) string {
-	loss, _, suspended := s.Settings.Suspended(ThresholdKey)
+	loss, _, suspended := s.Settings.Suspended(s.Run.Schema.Threshold)
 	if !suspended || !s.InUnits() {
 		return ""
 	}
-	return fmt.Sprintf("threshold %.2g suspended: for %s", s.Settings.Number(ThresholdKey), loss)
+	return fmt.Sprintf("threshold %.2g suspended: for %s", s.Settings.Number(s.Run.Schema.Threshold), loss)
 }
 
 // ThresholdOf returns the threshold of the current unit or stage, 0 for none. The initialisation
 // has its own loss, so its threshold is never suspended.
 func ThresholdOf(s *profiles.Snapshot) float64 {
-	if !s.InUnits() {
-		return s.Settings.Number(ThresholdKey)
+	key := s.Run.Schema.Threshold
+	if key == "" {
+		return 0
 	}
-	return s.Settings.InForce(ThresholdKey)
+	if !s.InUnits() {
+		return s.Settings.Number(key)
+	}
+	return s.Settings.InForce(key)
 }
 
 // KeysToChange returns the keyboard keys that change a setting of a run; "" if it has no such

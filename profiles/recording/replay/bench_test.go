@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"prismtop/profiles/profilestest"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 var length = flag.Int("iterations", 20_000, "length of the recording of the benchmark of scrubbing")
@@ -27,7 +27,7 @@ func BenchmarkScrubbing(b *testing.B) {
 	r.begin(settingsOf(), 0)
 	for done := 0; done < *length; done += 8000 { // as many as the recorder has room for
 		r.iterate(8000)
-		r.Measure(profilestest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
+		r.Measure(prismtest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
 		for written := int64(0); written < int64(done); {
 			reader, err := recording.Open(b.Context(), path, func(string) *settings.Table { return prism.Table })
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // run is a run on a clock of its own, which is recorded while an aggregator follows it.
@@ -57,7 +58,7 @@ func (r *run) tick() {
 	r.shots = append(r.shots, r.a.Tick(r.now))
 	r.ticks = append(r.ticks, r.now)
 	if r.PictureWanted() {
-		p := &profiles.Picture{ID: profilestest.PictureReconstruction, Iteration: r.it.Index, Width: 16, Height: 12, Pixels: make([]float32, 16*12)}
+		p := &profiles.Picture{ID: prism.PictureReconstruction, Iteration: r.it.Index, Width: 16, Height: 12, Pixels: make([]float32, 16*12)}
 		for i := range p.Pixels {
 			p.Pixels[i] = r.noise.Float32()
 		}
@@ -68,16 +69,16 @@ func (r *run) tick() {
 
 // begin starts the run, or starts it again.
 func (r *run) begin(v settings.Values, starts int) {
-	info := profilestest.Info(4)
+	info := prismtest.Info(4)
 	info.PriorStarts, info.Seed = starts, math.MaxUint64
 	info.Centres, info.PerSample = [][2]float64{{0.5, -1}, {2, 3}}, 1
 	r.Begin(info, v)
 	r.began = r.now
-	r.Picture(&profiles.Picture{ID: profilestest.PictureTruth, Width: 2, Height: 1, Pixels: []float32{0, 1}})
-	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{profilestest.MemoryWeights: 12, profilestest.MemoryScratch: 3}, Caches: 5})
+	r.Picture(&profiles.Picture{ID: prism.PictureTruth, Width: 2, Height: 1, Pixels: []float32{0, 1}})
+	r.Memory(profiles.Memory{Parts: [profiles.MaxMemory]int64{prism.MemoryWeights: 12, prism.MemoryScratch: 3}, Caches: 5})
 	r.State(profiles.Running, "")
-	r.it = profilestest.Progressive()
-	r.it.Series[profilestest.SeriesLearningRate] = 1e-3
+	r.it = prismtest.Progressive()
+	r.it.Series[prism.SeriesLearningRate] = 1e-3
 }
 
 // iterate runs n iterations of about a millisecond, with a tick after every hundred.
@@ -91,10 +92,10 @@ func (r *run) iterate(n int) {
 		}
 		it.Total += int64(2000 * r.noise.Float64())
 		it.Start = int64(r.now.Sub(r.began))
-		it.Series[profilestest.SeriesLossOld] = float64(float32(0.5 + 0.1*r.noise.Float64()))
-		it.Series[profilestest.SeriesLossNew] = 0.5 + 0.1*r.noise.Float64()
+		it.Series[prism.SeriesLossOld] = float64(float32(0.5 + 0.1*r.noise.Float64()))
+		it.Series[prism.SeriesLossNew] = 0.5 + 0.1*r.noise.Float64()
 		spent := int64(300 + 50*r.noise.Float64())
-		c := &it.Caches[profilestest.CacheFFTPlans]
+		c := &it.Caches[prism.CacheFFTPlans]
 		c.Enabled, c.Entries, c.Bytes, c.Price, c.PriceLow, c.PriceHigh, c.PricedBy = true, 2, 4096, 5000, 4900, 5200, 7
 		c.Hits, c.Priced = c.Hits+1, c.Priced+1
 		c.Spent, c.SpentSquares = c.Spent+spent, c.SpentSquares+float64(spent)*float64(spent)
@@ -131,12 +132,12 @@ func (r *run) live() {
 	s := prism.Settings{Seed: 7, Threshold: 1e-3, Loss: "l1", MeasurementCache: true, Channels: []int{64, 1}, AMP: "off", LearningRate: 1e-3}
 	r.Log("padded to square")
 	r.begin(s.Values().Settled(), 0)
-	r.it.Kind, r.it.Unit, r.it.Series[profilestest.SeriesLossOld] = profilestest.KindInitialisation, -1, math.NaN()
+	r.it.Kind, r.it.Unit, r.it.Series[prism.SeriesLossOld] = prism.KindInitialisation, -1, math.NaN()
 	r.iterate(300)
 	for unit := range int32(4) {
-		r.it.Kind, r.it.Unit, r.it.InUnit, r.it.Flags = profilestest.KindLaterSample, unit, 0, profiles.Warmup
+		r.it.Kind, r.it.Unit, r.it.InUnit, r.it.Flags = prism.KindLaterSample, unit, 0, profiles.Warmup
 		r.iterate(600)
-		r.Measure(profilestest.ComparedAll(r.it.Index-1, 20+r.noise.Float64(), math.Inf(1), 4))
+		r.Measure(prismtest.ComparedAll(r.it.Index-1, 20+r.noise.Float64(), math.Inf(1), 4))
 		switch unit {
 		case 1:
 			s.AMP = "bf16"
@@ -168,7 +169,7 @@ func (r *run) live() {
 	r.State(profiles.Running, "")
 	r.iterate(2000)
 	r.stand(30) // a stall
-	r.it.Flags, r.it.Series[profilestest.SeriesLossNew] = profiles.NonFinite, math.Inf(1)
+	r.it.Flags, r.it.Series[prism.SeriesLossNew] = profiles.NonFinite, math.Inf(1)
 	r.iterate(100)
 	r.State(profiles.Failed, "diverged")
 	r.stand(10)
