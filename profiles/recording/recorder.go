@@ -6,6 +6,7 @@ package recording
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -197,15 +198,26 @@ func (r *Recorder) write() {
 	defer close(r.done)
 	defer r.end()
 	state := profiles.RecordingState{Path: r.options.Path}
-	f, err := createFile(&r.options, r.began)
-	if err == nil {
-		err = r.follow(f, &state)
-		err = errors.Join(err, named(r.options.Path, f.close(err == nil)))
-	}
-	if r.err = err; err != nil {
+	if r.err = r.record(&state); r.err != nil {
+		err := r.err
 		state.Err = err.Error()
 		r.options.Report(state)
 	}
+}
+
+// record makes the file and writes it. A panic costs the recording only.
+func (r *Recorder) record(state *profiles.RecordingState) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = named(r.options.Path, fmt.Errorf("panic: %v", v))
+		}
+	}()
+	f, err := createFile(&r.options, r.began)
+	if err != nil {
+		return err
+	}
+	err = r.follow(f, state)
+	return errors.Join(err, named(r.options.Path, f.close(err == nil)))
 }
 
 // follow writes batches until the recorder is closed.

@@ -109,7 +109,7 @@ func fingerprint(presetName string, origins settings.Origins, gpu machine.GPU) r
 }
 
 // recordedWithin is how long the end of the program waits for the end of the recording.
-const recordedWithin = 2 * time.Second
+const recordedWithin = 900 * time.Millisecond
 
 // closeRecording ends a recording, and deletes the oldest others if all take too much. The run's log
 // has errors of the time before; only those of the end are printed.

@@ -76,17 +76,14 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	thriftyCollector()
 	ctx, stop := context.WithCancel(cmd.Context())
 	player := replay.New(ctx, r)
-	ended := make(chan struct{})
-	go func() {
-		player.Run(ctx)
-		close(ended)
-	}()
-	defer func() {
-		stop()
-		<-ended
-	}()
+	ended := make(chan error, 1)
+	go func() { ended <- player.Run(ctx) }()
 	look.Notices, look.Summary = 0, nil
 	err = screen.Run(cmd.Context(), player, look)
+	stop()
+	if failed := <-ended; failed != nil {
+		return fmt.Errorf("replay: %s: %w", r.Path(), failed)
+	}
 	if errors.Is(err, control.ErrInterrupted) || cmd.Context().Err() != nil {
 		return errInterrupted
 	}

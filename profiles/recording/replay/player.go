@@ -4,6 +4,7 @@ package replay
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"sync"
 	"time"
@@ -112,17 +113,25 @@ func (p *Player) Seek(to time.Duration) {
 	})
 }
 
-// Run plays until ctx ends, then closes the channel of snapshots.
-func (p *Player) Run(ctx context.Context) {
+// Run plays until ctx ends, then closes the channel of snapshots. The error reports a recording whose
+// contents make no sense.
+func (p *Player) Run(ctx context.Context) (err error) {
 	defer close(p.offers)
+	defer senseless(&err)
+	ctx, stop := context.WithCancel(ctx)
 	b := p.playback
 	b.ctx = ctx
 	indexing := make(chan struct{})
 	go func() {
+		defer close(indexing)
+		var ignored error // the replay comes there, too
+		defer senseless(&ignored)
 		b.index.fill(ctx)
-		close(indexing)
 	}()
-	defer func() { <-indexing }()
+	defer func() {
+		stop()
+		<-indexing
+	}()
 	ticker := time.NewTicker(frame)
 	defer ticker.Stop()
 	b.seek(b.first())
@@ -133,7 +142,7 @@ func (p *Player) Run(ctx context.Context) {
 		if b.target != nil { // on the way: no need to wait
 			select {
 			case <-ctx.Done():
-				return
+				return nil
 			case do := <-p.asked:
 				do(b)
 			default:
@@ -143,7 +152,7 @@ func (p *Player) Run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case do := <-p.asked:
 			do(b)
 			for len(p.asked) > 0 { // several presses of a key are one move
@@ -155,6 +164,14 @@ func (p *Player) Run(ctx context.Context) {
 			b.advance(now.Sub(before))
 			before = now
 		}
+	}
+}
+
+// senseless turns a panic into an error: a file that was damaged in a way that no checksum shows may
+// hold anything.
+func senseless(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("the recording is damaged: %v", v)
 	}
 }
 

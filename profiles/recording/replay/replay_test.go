@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -163,8 +164,8 @@ func TestARunThatGoesOnIsFollowed(t *testing.T) {
 	reader := grown(t, r, 300)
 	p := New(t.Context(), reader)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { p.Run(ctx); close(ended) }()
+	ended := make(chan error)
+	go func() { ended <- p.Run(ctx) }()
 	p.Seek(time.Hour)
 	until := func(index int64) *profiles.Snapshot {
 		for s := range p.Snapshots() {
@@ -196,5 +197,21 @@ func TestARunThatGoesOnIsFollowed(t *testing.T) {
 		}
 	}
 	cancel()
-	<-ended
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// Contents that make no sense end the replay with an error, not the program.
+func TestAPanicEndsTheReplayOnly(t *testing.T) {
+	r := newRun(t, recording.Options{})
+	r.begin(settingsOf(), 0)
+	r.iterate(300)
+	p := New(t.Context(), r.close(t))
+	p.ask(func(*playback) { panic("stage 99 of 2") })
+	if err := p.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "the recording is damaged: stage 99 of 2") {
+		t.Error(err)
+	}
+	for range p.Snapshots() { // it is closed
+	}
 }

@@ -11,6 +11,7 @@ import (
 // snapshot, nil if there is none. An error about a part that cannot be read comes with the snapshot of
 // the rest.
 func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)) (last *profiles.Snapshot, err error) {
+	defer senseless(&err)
 	stretches, err := r.Stretches(ctx, 0)
 	if err != nil {
 		return nil, err
