@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -48,6 +49,22 @@ func Open(ctx context.Context, path string, tables func(workload string) *settin
 		return nil, named(path, err)
 	}
 	return r, nil
+}
+
+// Fingerprint returns what the run was made with; its origins are in the table settings.
+func (r *Reader) Fingerprint(ctx context.Context) (p Fingerprint, err error) {
+	var program, threads string
+	for key, to := range map[string]*string{
+		"program": &program, "preset": &p.Preset, "processor": &p.CPU.Model, "processor_reason": &p.CPU.Reason,
+		"architecture": &p.CPU.Arch, "threads": &threads, "gpu_driver": &p.GPU.Driver, "gpu_reason": &p.GPU.Reason,
+	} {
+		if *to, err = r.about(ctx, key); err != nil {
+			return p, named(r.path, err)
+		}
+	}
+	p.Version = strings.TrimPrefix(program, "prismtop ")
+	p.Threads, _ = strconv.Atoi(threads) // 0 where it does not say
+	return p, nil
 }
 
 // header is how every SQLite file begins.

@@ -110,7 +110,13 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 		err = failed
 	}
 	if f.json {
-		return errors.Join(export.WriteJSON(out, export.Summarize(last, export.Source{Preset: status.Preset, CPU: machine.CPU{Reason: "see the table recording of the file"}})), err)
+		made, failed := r.Fingerprint(cmd.Context())
+		threads := last.Settings.Int(settings.Threads)
+		if threads == 0 {
+			threads = made.Threads
+		}
+		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Threads: threads})
+		return errors.Join(export.WriteJSON(out, summary), err, failed)
 	}
 	state := last.State.String()
 	switch {
