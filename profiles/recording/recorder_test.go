@@ -54,13 +54,18 @@ func begin(r *Recorder) *taped {
 func (t *taped) tick(iterations int) {
 	for range iterations {
 		t.it.Total = 1e6 + t.it.Index%1000
-		t.it.Start = int64(time.Since(t.began))
-		t.Event(&profiles.Event{Body: &t.it})
-		t.it.Index++
+		t.iterate()
 	}
 	s := t.snap
 	s.Index = t.it.Index
 	t.Tick(time.Now(), &s, 0)
+}
+
+// iterate records an iteration.
+func (t *taped) iterate() {
+	t.it.Start = int64(time.Since(t.began))
+	t.Event(&profiles.Event{Body: &t.it})
+	t.it.Index++
 }
 
 // flushed waits until nothing waits to be written.

@@ -1,7 +1,6 @@
 package replay
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -99,7 +98,9 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 			return nil, failed
 		}
 		if failed != nil {
-			err = cmp.Or(err, failed)
+			if err == nil {
+				err = failed
+			}
 			h.ticks = s.Tick + s.Ticks
 			continue
 		}
@@ -179,7 +180,10 @@ func (b *playback) refresh(now time.Time) {
 		}
 	}
 	more, failed := b.reader.Stretches(b.ctx, ticksIn(b.stretches))
-	if err = cmp.Or(err, failed); len(more) > 0 {
+	if err == nil {
+		err = failed
+	}
+	if len(more) > 0 {
 		kept := sort.Search(len(b.stretches), func(i int) bool { return b.stretches[i].Tick >= more[0].Tick })
 		b.stretches = slices.Concat(b.stretches[:kept], more) // a new list: the index reads the one before
 		if err == nil {
