@@ -81,6 +81,9 @@ func (e *NewerError) Error() string {
 	return fmt.Sprintf("was recorded by a newer prismtop, in format %d: this one reads formats up to %d, so update it", e.Format, Format)
 }
 
+// errEmpty reports a file in which nothing was written.
+var errEmpty = errors.New("is empty: nothing was recorded")
+
 // errForeign reports a file of another kind.
 var errForeign = errors.New("is not a recording of prismtop")
 
@@ -121,6 +124,9 @@ func check(ctx context.Context, db *sql.DB) (format int, err error) {
 		return 0, err
 	}
 	if id != applicationID {
+		if n, err := number(ctx, db, "schema_version"); err == nil && n == 0 { // it was killed before it made a table
+			return 0, errEmpty
+		}
 		return 0, errForeign
 	}
 	if format, err = number(ctx, db, "user_version"); err != nil {

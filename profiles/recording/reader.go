@@ -106,7 +106,7 @@ func looksRight(path string) error {
 	first := make([]byte, len(header))
 	switch _, err := io.ReadFull(f, first); {
 	case info.Size() == 0:
-		return errors.New("is empty: nothing was recorded")
+		return errEmpty
 	case err != nil || string(first) != header:
 		return errForeign
 	}
