@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/profilestest"
