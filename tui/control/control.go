@@ -14,7 +14,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver or Stopper. All methods of these
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer or Stopper. All methods of these
 // except Check return immediately; changes take effect between two iterations. The run's own
 // goroutine never waits for a viewer.
 type Source interface {
@@ -84,6 +84,12 @@ type Saver interface {
 	Save() error
 }
 
+// Checkpointer is a source that can write its state, if its run can (RunInfo.Checkpoints).
+type Checkpointer interface {
+	// Checkpoint writes the state to a file, for another run to go on from, and logs its path.
+	Checkpoint() error
+}
+
 // Stopper is a source whose run can be ended.
 type Stopper interface {
 	// Stop ends the run after the current iteration.
@@ -102,6 +108,8 @@ type Capabilities struct {
 
 	Saver   Saver
 	Stopper Stopper
+
+	Checkpointer Checkpointer
 }
 
 // Of returns the capabilities of a source.
@@ -114,6 +122,7 @@ func Of(s Source) (c Capabilities) {
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
+	c.Checkpointer, _ = s.(Checkpointer)
 	return c
 }
 
@@ -126,6 +135,11 @@ func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 // Forks reports whether the run of a snapshot can be forked.
 func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
+}
+
+// Checkpoints reports whether the state of the run of a snapshot can be written.
+func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
+	return c.Checkpointer != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Checkpoints)
 }
 
 // Stop ends the run if the source can.
