@@ -46,6 +46,15 @@ func Main() int {
 	return exitStatus(err)
 }
 
+// addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Args = noArguments
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+}
+
 // rootCommand returns the command prismtop with all subcommands.
 func rootCommand() *cobra.Command {
 	root := runCommand()
@@ -56,7 +65,7 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand())
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), weightsCommand(), manualCommand())
 	root.Version = version
 	root.SetHelpFunc(printHelp)
 	root.SetHelpCommand(helpCommand())

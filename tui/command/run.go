@@ -29,6 +29,7 @@ type runFlags struct {
 	bandwidth string
 	notify    string
 	save      string
+	keep      keepFlags
 }
 
 // runCommand returns the command run.
@@ -57,12 +58,13 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	f.keep.register(flags)
 	return cmd
 }
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
-	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.settingFlags)
 	f.origins = origins
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
@@ -91,7 +93,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := f.sources.Chosen()
+	chosen, err := f.keep.preset(f.sources)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -103,6 +105,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
+		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	pictures := time.Duration(0)
 	if screen {
@@ -132,6 +135,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if errors.As(err, &wrong) {
 		return badUsage(err)
 	}
+	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
 	}
