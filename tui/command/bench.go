@@ -18,12 +18,12 @@ import (
 // benchCommand returns the command bench.
 func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure the engine without a screen", Args: noArguments,
+		Use: "bench", Short: "Measure the engine, and what watching it costs", Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return badUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling or ablation"))
+			return badUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling, ablation, calibrate or watching"))
 		},
 	}
-	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), burnCommand())
+	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), benchWatchingCommand(), burnCommand())
 	return cmd
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -27,9 +26,12 @@ type runFlags struct {
 	lines     bool
 	theme     string
 	bandwidth string
+	budget    string // for watching, in per cent
 	notify    string
 	save      string
 	keep      keepFlags
+
+	watchBudget float64 // 0 to 1
 }
 
 // runCommand returns the command run.
@@ -55,6 +57,8 @@ func runCommand() *cobra.Command {
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
 	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+	flags.StringVar(&f.budget, "watch-budget", "1",
+		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
@@ -103,13 +107,13 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
+		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
-	pictures := time.Duration(0)
+	observed := aggregate.Options{}
 	if screen {
-		pictures = 300 * time.Millisecond
+		observed = onScreen(f.watchBudget)
 	}
 	open := sim.New
 	if screen || f.lines {
@@ -123,7 +127,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return badUsage(err)
 	}
 	defer r.Close()
-	show := live{r, aggregate.New(o.Stream.Follow(), aggregate.Options{Pictures: pictures})}
+	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading

@@ -14,7 +14,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer or Stopper. All methods of these
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper or Attender. All methods of these
 // except Check return immediately; changes take effect between two iterations. The run's own
 // goroutine never waits for a viewer.
 type Source interface {
@@ -96,6 +96,14 @@ type Stopper interface {
 	Stop()
 }
 
+// Attender is a source that stops watching its run for a fraction of a second now and then, to
+// measure what watching costs.
+type Attender interface {
+	// Attend reports a user's input: watching goes on at once, so that the response does not
+	// wait.
+	Attend()
+}
+
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
@@ -106,8 +114,9 @@ type Capabilities struct {
 	Replicator Replicator
 	Forker     Forker
 
-	Saver   Saver
-	Stopper Stopper
+	Saver    Saver
+	Stopper  Stopper
+	Attender Attender
 
 	Checkpointer Checkpointer
 }
@@ -123,6 +132,7 @@ func Of(s Source) (c Capabilities) {
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
 	c.Checkpointer, _ = s.(Checkpointer)
+	c.Attender, _ = s.(Attender)
 	return c
 }
 
@@ -140,6 +150,13 @@ func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 // Checkpoints reports whether the state of the run of a snapshot can be written.
 func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
 	return c.Checkpointer != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Checkpoints)
+}
+
+// Attend reports a user's input if the source wants to know.
+func (c *Capabilities) Attend() {
+	if c.Attender != nil {
+		c.Attender.Attend()
+	}
 }
 
 // Stop ends the run if the source can.
