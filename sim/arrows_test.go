@@ -56,6 +56,8 @@ var arrows = []arrow{
 	{from: []string{"tui/layout"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/layout"}, why: "where panes stand depends on their names and sizes alone"},
 	{from: []string{"profiles/unit"}, never: []string{"profiles"}, except: []string{"profiles/unit"}, why: "formats of numbers know no record"},
 	{from: []string{"sim/npy"}, never: []string{"sim"}, except: []string{"sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
+	{from: []string{"sim/checkpoint"}, never: []string{"sim"}, except: []string{"sim/checkpoint", "sim/npy", "sim/tensor"}, why: "a checkpoint is of any workload"},
+	{from: []string{"sim/weights"}, never: []string{"sim"}, except: []string{"sim/weights", "sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
 }
 
@@ -157,7 +159,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

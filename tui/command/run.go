@@ -31,6 +31,7 @@ type runFlags struct {
 	notify    string
 	save      string
 	record    recordFlags
+	keep      keepFlags
 
 	watchBudget float64 // 0 to 1
 }
@@ -62,6 +63,7 @@ func runCommand() *cobra.Command {
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	f.keep.register(flags)
 	return cmd
 }
 
@@ -74,7 +76,7 @@ func (f *runFlags) registerLook(flags *pflag.FlagSet) {
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
-	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.settingFlags)
 	f.origins = origins
 	if err == nil {
 		err = f.record.check(cmd.Flags())
@@ -106,7 +108,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := f.sources.Chosen()
+	chosen, err := f.keep.preset(f.sources)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -118,6 +120,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
+		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
 	if screen {
@@ -152,6 +155,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if errors.As(err, &wrong) {
 		return badUsage(err)
 	}
+	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
 	}

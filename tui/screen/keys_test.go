@@ -65,6 +65,7 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"no step of a running run", tuitest.Running(), []string{"n"}, nil},
 		{"no pause of a finished run", tuitest.Finished(), []string{"space"}, nil},
 		{"save", tuitest.Running(), []string{"s"}, []string{"Save"}},
+		{"checkpoint", tuitest.Running(), []string{"d"}, []string{"Checkpoint"}},
 		{"restart asks", tuitest.Running(), []string{"R"}, nil},
 		{"restart pressed twice asks still", tuitest.Running(), []string{"R", "R"}, nil},
 		{"restart, yes", tuitest.Paused(), []string{"R", "y"}, []string{"Restart"}},
