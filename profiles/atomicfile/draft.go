@@ -53,6 +53,9 @@ func (d *Draft) Write(p []byte) (int, error) {
 	return n, d.err
 }
 
+// Path returns the path as it was given.
+func (d *Draft) Path() string { return d.path }
+
 // Err returns the first error of Write.
 func (d *Draft) Err() error { return d.err }
 

@@ -14,17 +14,18 @@ import (
 var Began = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // The numbers of the run: two starts of an initialisation and two samples each, all of
-// Iteration's length, one after the other with Gap between them.
+// Total's length and Retimed, one after the other with Gap between them. They are uneven, so that
+// roundings show.
 const (
 	Starts     = 2
 	Iterations = 12 // of a start: 4 of the initialisation, 5 of the first sample, 3 of the second
-	Retimed    = int64(50_000)
-	Total      = int64(4_000_000)
-	Gap        = int64(10_000)
+	Retimed    = int64(50_003)
+	Total      = int64(4_000_123)
+	Gap        = int64(10_007)
 	Period     = Total + Retimed + Gap
-	Forward    = int64(1_500_000)
-	Backward   = int64(2_000_000)
-	Metrics    = int64(300_000) // of every third iteration
+	Forward    = int64(1_500_077)
+	Backward   = int64(2_000_019)
+	Metrics    = int64(300_041) // of every third iteration
 	Restart    = 100 * time.Millisecond
 )
 
@@ -87,8 +88,8 @@ func Events() (all []profiles.Event) {
 				put(end, m)
 			}
 			if i == 8 || i == 11 {
-				r := &profiles.UnitResult{Unit: it.Unit, Iterations: it.InUnit + 1, Converged: i == 8, Values: profiles.NoValues(), Reached: 0.01, Loss: "loss_new", Threshold: 0.02, Elapsed: time.Duration(int64(it.InUnit+1) * Period)}
-				r.Values[0], r.Values[1], r.Values[2] = it.Series[0], it.Series[1], 20+float64(i)
+				r := &profiles.UnitResult{Unit: it.Unit, Iterations: it.InUnit + 1, Converged: i == 8, Values: it.Series, Reached: 0.01, Loss: "loss_new", Threshold: 0.02, Elapsed: time.Duration(int64(it.InUnit+1) * Period)}
+				r.Values[2] = 0 // not read: only measurements have it
 				put(end, r)
 			}
 			if i%4 == 3 {

@@ -130,8 +130,8 @@ func (w *Writer) result(r *profiles.UnitResult, at time.Duration) {
 	row("seconds", number(r.Elapsed.Seconds()))
 	row("reached", number(r.Reached))
 	row("threshold", number(r.Threshold))
-	for i := range w.schema.Series {
-		if v := r.Values[i]; !math.IsNaN(v) {
+	for i := range w.schema.Series { // the others have measurements
+		if v := r.Values[i]; w.schema.Series[i].Each && !math.IsNaN(v) {
 			row(w.schema.Series[i].Name, number(v))
 		}
 	}

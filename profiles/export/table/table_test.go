@@ -83,8 +83,8 @@ func TestEveryIterationHasARow(t *testing.T) {
 		column, want string
 	}{
 		{0, "kind", "initialisation"}, {0, "unit", ""}, {0, "loss_old", ""}, {0, "loss_new", "1"}, {0, "psnr_db", ""},
-		{0, "metrics_ms", ""}, {2, "metrics_ms", "0.300000"}, {2, "psnr_db", "22"}, {3, "psnr_db", ""}, {14, "psnr_db", "22"},
-		{5, "total_ms", "4.000000"}, {5, "forward_ms", "1.500000"}, {5, "monitoring_ms", "0.050000"}, {5, "unit", "0"},
+		{0, "metrics_ms", ""}, {2, "metrics_ms", "0.300041"}, {2, "psnr_db", "22"}, {3, "psnr_db", ""}, {14, "psnr_db", "22"},
+		{5, "total_ms", "4.000123"}, {5, "forward_ms", "1.500077"}, {5, "monitoring_ms", "0.050003"}, {5, "unit", "0"},
 		{6, "warmup", "true"}, {6, "changes", "1"}, {7, "loss_new", "inf"}, {7, "non_finite", "true"}, {7, "warmup", "false"},
 		{9, "unit", "1"}, {9, "in_unit", "0"}, {9, "measurement_hits", "9"}, {9, "measurement_misses", "9"}, {9, "measurement_enabled", "true"},
 		{9, "masks_bytes", "0"}, {23, "psnr_db", "31"}, {23, "measurement_bytes", "1200"},
@@ -101,7 +101,7 @@ func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	if got := all.of("setting", "image"); len(got) != exporttest.Starts || got[1]["value"] != "a \"quoted\", name\n.png" || got[1]["start"] != "1" {
 		t.Errorf("settings: %q", got)
 	}
-	if got := all.of("change", "cache"); len(got) != exporttest.Starts || got[0]["before"] != "false" || got[0]["value"] != "true" || got[0]["iteration"] != "6" || got[0]["seconds"] != "0.024350000" {
+	if got := all.of("change", "cache"); len(got) != exporttest.Starts || got[0]["before"] != "false" || got[0]["value"] != "true" || got[0]["iteration"] != "6" || got[0]["seconds"] != "0.024350791" {
 		t.Errorf("the user's change: %q", got)
 	}
 	if got := all.of("ablation", "rate"); len(got) != exporttest.Starts {
@@ -112,6 +112,9 @@ func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	}
 	if got := all.of("result", "converged"); len(got) != exporttest.Starts*2 || got[0]["value"] != "true" || got[1]["value"] != "false" || got[1]["unit"] != "1" || got[1]["iteration"] != "11" {
 		t.Errorf("results: %q", got)
+	}
+	if got := all.of("result", "psnr_db"); got != nil {
+		t.Errorf("a result has a value that only measurements have: %q", got)
 	}
 	if got := all.of("state", "finished"); len(got) != exporttest.Starts || got[0]["value"] != "max_iterations = 12" || got[0]["iteration"] != "12" {
 		t.Errorf("states: %q", got)

@@ -46,8 +46,8 @@ type Writer struct {
 	done     int64 // iterations of earlier starts
 	units    int64 // units of work ended in earlier starts
 	newest   profiles.Iteration
-	measured profiles.Values
-	ended    bool // a unit ended in this start
+	measured profiles.Measurement // the newest
+	ended    bool                 // a unit ended in this start
 	last     int64
 }
 
@@ -91,6 +91,7 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 		w.units += w.last + 1
 	}
 	w.newest, w.ended, w.last = profiles.Iteration{Index: -1}, false, 0
+	w.measured.Iteration = -1
 	w.began, w.schema, w.sampled = at, b.Info.Schema, -interval
 	w.tags, w.caches = w.tags[:0], w.caches[:0]
 	for i := range w.schema.Series {
@@ -174,11 +175,11 @@ func (w *Writer) result(r *profiles.UnitResult, at time.Time) {
 	w.event.begin(at, w.units+int64(r.Unit))
 	w.event.scalar(tagLoss, w.loss(&r.Values))
 	for i, tag := range w.tags {
-		v := r.Values[i]
-		if math.IsNaN(v) && w.schema.Series[i].Each {
-			v = w.newest.Series[i]
+		if w.schema.Series[i].Each {
+			w.event.scalar(tag, r.Values[i])
+		} else if w.measured.Iteration == w.newest.Index {
+			w.event.scalar(tag, w.measured.Values[i])
 		}
-		w.event.scalar(tag, v)
 	}
 	w.event.scalar(tagTime+w.schema.Unit.One, r.Elapsed.Seconds())
 	w.put()
@@ -189,6 +190,7 @@ func (w *Writer) measure(m *profiles.Measurement, at time.Time) {
 	if !w.opened {
 		return
 	}
+	w.measured = *m
 	w.event.begin(at, w.done+m.Iteration)
 	for i, tag := range w.tags {
 		if !w.schema.Series[i].Each {

@@ -169,7 +169,7 @@ func TestScalarsHaveThePRISMTags(t *testing.T) {
 		"Time/per_sample": {{0, sample(5)}, {1, sample(3)}, {2, sample(5)}, {3, sample(3)}},
 		// by iteration
 		"Iteration/PSNR":        {{2, 22}, {5, 25}, {8, 28}, {11, 31}, {14, 22}, {17, 25}, {20, 28}, {23, 31}},
-		"Performance/EpochTime": {{0, 0.004}, {12, 0.004}},
+		"Performance/EpochTime": {{0, 0.004000123}, {12, 0.004000123}},
 		"Memory/RSS_GB":         {{3, 4. / 1024}, {7, 8. / 1024}, {11, 12. / 1024}, {15, 4. / 1024}, {19, 8. / 1024}, {23, 12. / 1024}},
 	} {
 		if got := points(all, tag); !slices.Equal(got, want) {

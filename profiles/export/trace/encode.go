@@ -23,7 +23,7 @@ func (w *Writer) open(kind byte, name string, at, thread int64) {
 	w.line = append(w.line, `","pid":1,"tid":`...)
 	w.line = strconv.AppendInt(w.line, thread, 10)
 	w.line = append(w.line, `,"ts":`...)
-	w.line = appendMicroseconds(w.line, at)
+	w.line = appendMicroseconds(w.line, rounded(at))
 	w.line = append(w.line, `,"name":`...)
 	w.line = appendText(w.line, name)
 	w.args = false
@@ -33,7 +33,7 @@ func (w *Writer) open(kind byte, name string, at, thread int64) {
 func (w *Writer) complete(name string, start, end int64) {
 	w.open('X', name, start, loopThread)
 	w.line = append(w.line, `,"dur":`...)
-	w.line = appendMicroseconds(w.line, end-start)
+	w.line = appendMicroseconds(w.line, rounded(end)-rounded(start))
 }
 
 // category adds the category of the open event, by which viewers filter; no argument may precede.
@@ -103,7 +103,20 @@ func (w *Writer) writeLine() {
 	}
 }
 
-// appendMicroseconds appends nanoseconds as microseconds, exactly.
+// grain is the resolution of times, in nanoseconds. A viewer computes where a span ends as start
+// plus duration, in floating point: of eighths of a microsecond the sum is exact, so that a span
+// ends neither after the one around it nor after the beginning of the next.
+const grain = 125
+
+// rounded returns a time rounded to the grain, in nanoseconds.
+func rounded(ns int64) int64 {
+	if ns < 0 {
+		return -rounded(-ns)
+	}
+	return (ns + grain/2) / grain * grain
+}
+
+// appendMicroseconds appends rounded nanoseconds as microseconds.
 func appendMicroseconds(to []byte, ns int64) []byte {
 	if ns < 0 {
 		to, ns = append(to, '-'), -ns

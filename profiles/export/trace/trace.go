@@ -4,7 +4,7 @@
 //
 // A trace has one process with three threads: the loop, with stages, units, iterations and
 // phases nested in one another; experiments, with ablations, replications and forks; and the
-// machine, with alerts. Times are microseconds since the first start of the run.
+// machine, with alerts. Times are microseconds since the first start of the run, rounded to eighths.
 package trace
 
 import (
@@ -162,7 +162,7 @@ func (w *Writer) iteration(it *profiles.Iteration) {
 	w.close()
 	at := start
 	part := func(name string, ns int64) {
-		if ns = min(ns, end-at); ns > 0 {
+		if ns = min(ns, end-at); ns > 0 && rounded(at+ns) > rounded(at) {
 			w.complete(name, at, at+ns)
 			w.close()
 			at += ns
@@ -319,7 +319,7 @@ func (w *Writer) Close(lost int64) error {
 		w.line = appendText(append(w.line, `,"began":`...), w.first.Format(time.RFC3339Nano))
 	}
 	w.line = fmt.Appendf(w.line, `,"events_lost":%d,"phases":`, lost)
-	w.line = appendText(w.line, "Durations of phases were measured; their order within an iteration is the schema's, one directly after the other.")
+	w.line = appendText(w.line, "Times are rounded to an eighth of a microsecond. Durations of phases were measured; their order within an iteration is the schema's, one directly after the other.")
 	w.line = fmt.Appendf(w.line, `,"counters":"At most every %d ms of the run; hit rates cover the iterations since the previous value."}}`+"\n", counterInterval/1_000_000)
 	w.write(string(w.line))
 	if err := w.out.Flush(); w.err == nil {

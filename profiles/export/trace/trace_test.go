@@ -67,8 +67,8 @@ func (d *document) named(ph, name string) (all []event) {
 	return all
 }
 
-// near allows for the rounding of a float64 to microseconds.
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-6*math.Max(1, math.Abs(b)) }
+// near allows for the rounding of a start and an end.
+func near(a, b float64) bool { return math.Abs(a-b) <= float64(grain)/1e3 }
 
 func TestATraceHasEveryIterationAtItsTime(t *testing.T) {
 	d, _ := written(t, exporttest.Events(), 3)
@@ -120,14 +120,14 @@ func TestSpansAreNestedAndInOrder(t *testing.T) {
 				t.Errorf("thread %d: %s at %g comes after %g", thread, e.Name, e.Ts, last)
 			}
 			last = e.Ts
-			for len(open) > 0 && open[len(open)-1].end <= e.Ts+1e-6 {
+			for len(open) > 0 && open[len(open)-1].end <= e.Ts {
 				open = open[:len(open)-1]
 			}
 			switch e.Ph {
 			case "B":
 				open = append(open, span{e.Name, math.Inf(1)})
 			case "X":
-				if n := len(open); n > 0 && e.Ts+e.Dur > open[n-1].end+1e-6 {
+				if n := len(open); n > 0 && e.Ts+e.Dur > open[n-1].end {
 					t.Errorf("%s at %g ends after the %s around it", e.Name, e.Ts, open[n-1].name)
 				}
 				open = append(open, span{e.Name, e.Ts + e.Dur})
