@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/export/files"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -29,6 +30,8 @@ type runFlags struct {
 	bandwidth string
 	notify    string
 	save      string
+	exports   []string
+	metrics   string
 }
 
 // runCommand returns the command run.
@@ -57,6 +60,9 @@ func runCommand() *cobra.Command {
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	flags.StringArrayVar(&f.exports, "export", nil,
+		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
+	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 	return cmd
 }
 
@@ -99,6 +105,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
+	handed, err := f.handOn(cmd.Flags().Changed("metrics"))
+	if err != nil {
+		return badUsage(err)
+	}
+	defer handed.discard()
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
@@ -121,6 +132,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	defer r.Close()
 	show := live{r, aggregate.New(o.Stream.Follow(), aggregate.Options{Pictures: pictures})}
+	handed.follow(o.Stream, show.aggregator.Last)
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading
@@ -132,8 +144,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if errors.As(err, &wrong) {
 		return badUsage(err)
 	}
+	exported := handed.end(cmd.ErrOrStderr())
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
 	}
-	return err
+	return errors.Join(err, exported)
 }
