@@ -4,7 +4,6 @@
 package atomicfile
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -93,12 +92,11 @@ func Target(path string) (string, error) {
 
 // draft writes a new file in the folder of path, synced to disk.
 func draft(path string, mode fs.FileMode, write func(io.Writer) error) (string, error) {
-	folder, base := filepath.Split(path)
-	d := filepath.Join(cmp.Or(folder, "."), draftName(base))
-	f, err := os.OpenFile(d, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	f, err := create(path, mode)
 	if err != nil {
 		return "", err
 	}
+	d := f.Name()
 	err = write(f)
 	if err == nil {
 		err = f.Sync()

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/export/files"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -30,6 +31,8 @@ type runFlags struct {
 	budget    string // for watching, in per cent
 	notify    string
 	save      string
+	exports   []string
+	metrics   string
 	record    recordFlags
 	keep      keepFlags
 
@@ -64,6 +67,9 @@ func runCommand() *cobra.Command {
 	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
 	f.keep.register(flags)
+	flags.StringArrayVar(&f.exports, "export", nil,
+		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
+	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 	return cmd
 }
 
@@ -116,6 +122,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
+	handed, err := f.handOn(cmd.Flags().Changed("metrics"))
+	if err != nil {
+		return badUsage(err)
+	}
+	defer handed.discard()
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
@@ -144,6 +155,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.aggregator.Last()) }()
+	handed.follow(o.Stream, show.aggregator.Last)
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading
@@ -156,8 +168,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return badUsage(err)
 	}
 	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
+	exported := handed.end(cmd.ErrOrStderr())
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
 	}
-	return err
+	return errors.Join(err, exported)
 }
