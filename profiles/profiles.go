@@ -136,6 +136,7 @@ type Change struct {
 	Before, After string
 	Iteration     int64         // Index of the first iteration under the new value
 	At            time.Duration // since the run began
+	Asked         time.Duration // when the user asked for it, since the run began; 0 if that is not known
 	Ablation      bool          // made by an ablation, not by the user
 	Controls      uint16        // phases, a bit each, that it cannot touch; 0 where that is not known
 	Limit         bool          // it determines when a unit or the run ends, and does not affect an iteration

@@ -177,6 +177,8 @@ type Snapshot struct {
 
 	Results []UnitResult
 
+	Recording RecordingState
+
 	Log    []LogLine
 	Alerts []Alert // current problems, worst first
 	Own    OwnCost

@@ -1,6 +1,9 @@
 package profiles
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Views of a run's parts in a Snapshot.
 
@@ -166,6 +169,16 @@ type WatchingCost struct {
 	Thinned bool          // it is thinned now
 	Period  time.Duration // between two frames
 	Sparse  int           // by which pictures, comparisons with the truth and layers are rarer
+}
+
+// NewLines returns the lines of a log after those seen before, of which the oldest may be gone.
+func NewLines(before, now []LogLine) []LogLine {
+	for i := len(now); i > 0 && len(before) > 0; i-- {
+		if n := min(i, len(before)); slices.Equal(now[i-n:i], before[len(before)-n:]) {
+			return now[i:]
+		}
+	}
+	return now
 }
 
 // LogLine is a line of the log.

@@ -32,6 +32,7 @@ type loop struct {
 	looking  int   // the phase for comparing and picturing, −1 for none
 
 	began   time.Time     // origin of Iteration.Start
+	asked   time.Time     // when the newest change by the user was asked for
 	active  time.Duration // running time before resumed
 	resumed time.Time
 	compare time.Time // time of the last quality measurement
@@ -378,6 +379,7 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
+		l.asked = c.asked
 		return false, l.set(cut, c.settings)
 	case pauseCommand:
 		l.pause(true)
@@ -498,6 +500,9 @@ func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change 
 		k, _ := next.Lookup(key)
 		c := profiles.Change{
 			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating, Limit: k.Limit,
+		}
+		if !ablating {
+			c.Asked = max(0, l.asked.Sub(l.began))
 		}
 		if k.TouchesKnown {
 			c.Controls = l.info.Schema.Controls(k.Touches)

@@ -31,6 +31,19 @@ type Options struct {
 
 	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
+
+	// Tape records what the aggregator consumes; nil for none.
+	Tape Tape
+}
+
+// Tape records what an aggregator consumes. The same events before the same ticks give the same
+// snapshots. Its methods are called by the goroutine that ticks, and must not wait.
+type Tape interface {
+	// Event records an event. The event, and an *Iteration in it, are valid only during the call.
+	Event(e *profiles.Event)
+	// Tick records a tick at now, after its events, with the snapshot that it gave and the number of
+	// events that were lost so far.
+	Tick(now time.Time, s *profiles.Snapshot, dropped int64)
 }
 
 // Aggregator consumes the events of a Source and builds a Snapshot per tick.
@@ -48,8 +61,10 @@ type Aggregator struct {
 	pacing
 
 	record
-	log      []profiles.LogLine
-	ablation *profiles.Ablation
+	log       []profiles.LogLine
+	ablation  *profiles.Ablation
+	recording profiles.RecordingState
+	watching  profiles.WatchingCost
 
 	asked    time.Time // when a picture was last requested
 	memory   profiles.MemoryView
@@ -59,6 +74,7 @@ type Aggregator struct {
 	dropped  int64
 
 	ablatingSince time.Time
+	behind        bool // the newest snapshot is older than the last Advance
 }
 
 // record holds everything aggregated since Begin.
@@ -132,10 +148,18 @@ func (a *Aggregator) Last() *profiles.Snapshot { return a.newest.Load() }
 // not decrease.
 func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
-	defer func() { a.cost.add(start, time.Now()) }()
+	s := a.tick(now)
+	if a.options.Tape != nil {
+		a.options.Tape.Tick(now, s, a.dropped)
+	}
+	a.cost.add(start, time.Now())
+	return s
+}
 
+func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
 	moved := a.drain() || a.drained
 	a.drained = false
+	a.readCost(now)
 	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
 		moved = a.drain() || moved
 	}
@@ -144,13 +168,41 @@ func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 		a.asker.WantPicture()
 		a.asked = now
 	}
-	if before := a.Last(); before != nil && !moved && a.pace.state != profiles.Running {
+	if before := a.Last(); before != nil && !moved && !a.behind && a.pace.state != profiles.Running {
 		return before
+	}
+	if a.fresh {
+		a.summarise()
 	}
 	a.judge(now)
 	s := a.snapshot(now)
 	a.newest.Store(s)
+	a.behind = false
 	return s
+}
+
+// Advance is a Tick without a snapshot, for a replay on its way: the next Tick gives what it would have
+// given after Ticks only.
+func (a *Aggregator) Advance(now time.Time) {
+	moved := a.drain()
+	a.settle()
+	if a.Last() != nil && !moved && !a.behind && a.pace.state != profiles.Running {
+		return
+	}
+	a.behind = true
+	if a.fresh {
+		a.times.Total = a.recent.spread(&a.recent.total)
+	}
+	a.judge(now)
+	// What a snapshot changes.
+	a.pace.rate(now)
+	a.iterationTime.seal()
+	a.clock.seal()
+	for i := range a.run.Schema.Series {
+		a.series[i].seal()
+	}
+	a.watch.history()
+	a.effects.View()
 }
 
 // drain consumes the source's events. It reports whether there was anything new: for a run
@@ -160,11 +212,19 @@ func (a *Aggregator) drain() (moved bool) {
 	a.source.Drain(func(e *profiles.Event) {
 		_, load := e.Body.(*profiles.Load)
 		moved = moved || !load || a.pace.state == profiles.Running || a.standing()
-		a.take(e)
+		a.happened(e)
 	})
 	moved = moved || dropped != a.dropped
 	a.dropped = dropped
 	return moved
+}
+
+// happened records an event and handles it.
+func (a *Aggregator) happened(e *profiles.Event) {
+	if a.options.Tape != nil {
+		a.options.Tape.Event(e)
+	}
+	a.take(e)
 }
 
 // take handles an event.
@@ -216,6 +276,10 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
+	case *profiles.RecordingState:
+		a.recording = *b
+	case *profiles.WatchingCost:
+		a.watching = *b
 	case *profiles.Load:
 		a.takeLoad(b, e.At)
 	}
@@ -229,7 +293,7 @@ func (a *Aggregator) compare(it *profiles.Iteration) {
 	}
 	w.Iteration(it)
 	if news := w.News(); news != "" {
-		a.log = keepNewest(append(a.log, profiles.LogLine{At: time.Duration(it.Start), Text: news}), maxLog)
+		a.happened(&profiles.Event{At: a.began.Add(time.Duration(it.Start)), Body: &profiles.LogEntry{Text: news}})
 	}
 }
 
@@ -326,9 +390,6 @@ func (a *Aggregator) judge(now time.Time) {
 	if !a.has {
 		return
 	}
-	if a.fresh {
-		a.summarise()
-	}
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
@@ -336,6 +397,7 @@ func (a *Aggregator) judge(now time.Time) {
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
+		Recording: a.recording,
 	}
 	for _, line := range a.alerts.Judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
@@ -353,9 +415,6 @@ func (a *Aggregator) value(name string) float64 {
 
 // snapshot builds the snapshot at now.
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
-	if a.fresh {
-		a.summarise()
-	}
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
@@ -367,8 +426,9 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: changes, Effects: effects,
-		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
-		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
+		Recording: a.recording,
+		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
+		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watching},
 		Unit: -1,
 	}
 	s.Memory.GPUReason = a.run.GPUReason

@@ -122,12 +122,15 @@ func (a *Aggregator) thin(dark bool) {
 	}
 }
 
-// watchingCost returns the cost of watching.
-func (a *Aggregator) watchingCost() (c profiles.WatchingCost) {
-	if w := a.options.Watching; w != nil {
-		c = w.Cost()
+// readCost takes the cost of watching, and records it if it changed.
+func (a *Aggregator) readCost(now time.Time) {
+	w := a.options.Watching
+	if w == nil {
+		return // a replay has it from the recording
 	}
-	return c
+	if c := w.Cost(); c != a.watching {
+		a.happened(&profiles.Event{At: now, Body: &c})
+	}
 }
 
 // Attend reports a user's input: a dark block ends at once, and snapshots come at the full rate

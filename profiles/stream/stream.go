@@ -20,7 +20,7 @@ import (
 // are for rare events; they hold a mutex for some nanoseconds for each reader, keep
 // their place among the iterations, and never wait for a reader.
 //
-// State, Log, Refuse, WantPicture, PictureWanted, Watched and Follow may be called by any
+// State, Log, Refuse, Recording, WantPicture, PictureWanted, Watched and Follow may be called by any
 // goroutine, all other methods only by the run's.
 type Stream struct {
 	readers atomic.Pointer[[]*Reader]
@@ -118,7 +118,7 @@ func (s *Stream) know(e *profiles.Event) {
 	k := &s.known
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
-		*k = known{begin: e, newest: newest{ablation: k.ablation, resident: k.resident}}
+		*k = known{begin: e, newest: k.newest.lasting()}
 	case *profiles.Changed:
 		if k.begin != nil {
 			begin := *k.begin.Body.(*profiles.Begin)
@@ -209,6 +209,10 @@ func (s *Stream) Layers(layers []profiles.Layer, roofs *profiles.Roofs) {
 // Ablation publishes the state of an ablation; the newest counts, and it is kept
 // when the run restarts.
 func (s *Stream) Ablation(a *profiles.Ablation) { s.put(a) }
+
+// Recording publishes the state of the run's recording; the newest counts, and it is kept when the
+// run restarts. Any goroutine may call it.
+func (s *Stream) Recording(r profiles.RecordingState) { s.put(&r) }
 
 // Fork publishes the state of a fork; the newest counts.
 func (s *Stream) Fork(f *profiles.Fork) { s.put(f) }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/machine"
+	"prismtop/tui/command/page"
 )
 
 // version is the program's version, set in released builds by
@@ -65,9 +66,9 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), weightsCommand(), manualCommand())
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand(), replayCommand(), runsCommand(), weightsCommand())
 	root.Version = version
-	root.SetHelpFunc(printHelp)
+	root.SetHelpFunc(page.Help)
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.SilenceUsage, root.SilenceErrors = true, true

@@ -52,6 +52,9 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
 		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
 	}
+	if flags.Lookup("watch-budget") == nil { // a recording
+		return o, nil
+	}
 	budget, where := envOr(flags, "watch-budget", envWatchBudget)
 	if f.watchBudget, err = parseBudget(budget); err != nil {
 		return o, badUsage(fmt.Errorf("%s: %w", where, err))

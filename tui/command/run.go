@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/settings"
@@ -29,6 +30,7 @@ type runFlags struct {
 	budget    string // for watching, in per cent
 	notify    string
 	save      string
+	record    recordFlags
 	keep      keepFlags
 
 	watchBudget float64 // 0 to 1
@@ -53,23 +55,32 @@ func runCommand() *cobra.Command {
 	f.register(flags)
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
-	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	f.registerLook(flags)
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
-	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
-	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
 	flags.StringVar(&f.budget, "watch-budget", "1",
 		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
+	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
 	f.keep.register(flags)
 	return cmd
+}
+
+// registerLook defines the flags of the screen's looks.
+func (f *runFlags) registerLook(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
+	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
 }
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.settingFlags)
 	f.origins = origins
+	if err == nil {
+		err = f.record.check(cmd.Flags())
+	}
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
 	}
@@ -127,7 +138,12 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return badUsage(err)
 	}
 	defer r.Close()
+	recorder := f.record.recorder(o.Stream, v, fingerprint(chosen.Name, f.origins, device))
+	if recorder != nil {
+		observed.Tape = recorder
+	}
 	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
+	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.aggregator.Last()) }()
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading

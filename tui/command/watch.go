@@ -45,14 +45,26 @@ func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapsh
 // Attend reports a user's input.
 func (l live) Attend() { l.aggregator.Attend() }
 
+// aggregate starts aggregating; end takes what is left and returns when that is done.
+func (l live) aggregate() (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		l.aggregator.Run(ctx, 100*time.Millisecond)
+		close(ended)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // watch runs the reconstruction with the screen, or with lines of text.
 func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look screen.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	aggregating, stopAggregating := context.WithCancel(context.Background())
-	defer stopAggregating()
-	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	defer show.aggregate()()
 	show.Start(ctx)
 	go func() {
 		var crash *sim.PanicError

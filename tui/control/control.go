@@ -4,6 +4,7 @@ package control
 
 import (
 	"errors"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -14,9 +15,9 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper or Attender. All methods of these
-// except Check return immediately; changes take effect between two iterations. The run's own
-// goroutine never waits for a viewer.
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper, Player or
+// Attender. All methods of these except Check return immediately; changes take effect between two
+// iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
 	Snapshots() <-chan *profiles.Snapshot
@@ -104,6 +105,20 @@ type Attender interface {
 	Attend()
 }
 
+// Player is a source that plays a recording. Its snapshots are those that the run had live.
+type Player interface {
+	// Position returns where the replay is.
+	Position() profiles.Position
+	// Play plays or pauses.
+	Play(playing bool)
+	// Faster doubles the speed so often, or halves it for a negative number.
+	Faster(doublings int)
+	// Step pauses and goes to the next snapshot, or to the one before for a negative number.
+	Step(by int)
+	// Seek goes to a moment, as in Position. At the last one it follows a run that goes on.
+	Seek(to time.Duration)
+}
+
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
@@ -117,6 +132,7 @@ type Capabilities struct {
 	Saver    Saver
 	Stopper  Stopper
 	Attender Attender
+	Player   Player
 
 	Checkpointer Checkpointer
 }
@@ -133,6 +149,7 @@ func Of(s Source) (c Capabilities) {
 	c.Stopper, _ = s.(Stopper)
 	c.Checkpointer, _ = s.(Checkpointer)
 	c.Attender, _ = s.(Attender)
+	c.Player, _ = s.(Player)
 	return c
 }
 

@@ -347,7 +347,7 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 		{120, thin, "thinned 0.8 % [1.1, 1.4]"},
 		{80, known, "ui 0.8 % [0.3, 1.4]"},
 		{80, thin, "thinned 0.8 % [1.1, 1.4]"},
-		{200, known, "watching 0.8 % [0.3, 1.4]      – KB/s   – fps"},
+		{220, known, "watching 0.8 % [0.3, 1.4]      – KB/s   – fps"},
 	} {
 		s := tuitest.Running()
 		s.Own.Watching = tt.cost

@@ -315,8 +315,12 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		return next
 	}
 	m.rebind(s)
-	m.tellNews(s)
-	m.openOnFailure(m.snap, s)
+	if !m.rewound(s) {
+		m.tellNews(s)
+	}
+	if !m.can(canPlay) {
+		m.openOnFailure(m.snap, s)
+	}
 	m.snap = s
 	m.adopt(&s.Run)
 	m.notify()
