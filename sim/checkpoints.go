@@ -246,7 +246,7 @@ func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
 // panicked notes that a panic leaves no state to go on from.
 func (l *loop) panicked() {
 	c := &l.checkpoints
-	if l.work == nil || !c.wanted(l.run) || c.concluded {
+	if l.run == nil || l.work == nil || !c.wanted(l.run) || c.concluded {
 		return
 	}
 	_ = c.wait()
