@@ -203,7 +203,7 @@ func TestSettingsOfAnUnknownWorkloadAreRead(t *testing.T) {
 	}
 }
 
-// A picture keeps a thousandth of its range, and its size up to the limit.
+// A picture keeps half of 1/255 of its range, and its size up to the limit.
 func TestPicturesAreKept(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {5, 3}, {128, 128}, {300, 129}} {
 		p := &profiles.Picture{Width: size[0], Height: size[1], Pixels: make([]float32, size[0]*size[1])}
@@ -226,7 +226,7 @@ func TestPicturesAreKept(t *testing.T) {
 			continue
 		}
 		for i := 1; i < len(p.Pixels); i++ {
-			if d := math.Abs(float64(p.Pixels[i] - got.Pixels[i])); d > 0.001 || got.Width != p.Width || got.Height != p.Height {
+			if d := math.Abs(float64(p.Pixels[i] - got.Pixels[i])); d > 1.001/255 || got.Width != p.Width || got.Height != p.Height {
 				t.Fatalf("%v: pixel %d is %g, not %g", size, i, got.Pixels[i], p.Pixels[i])
 			}
 		}

@@ -21,8 +21,8 @@ import (
 // Pictures that change during the run may take so many bytes, and so many more for each iteration.
 // Those beyond are left out, except the last one before the run stops.
 const (
-	pictureBytes    = 256 << 10
-	pictureBytesPer = 12
+	pictureBytes    = 128 << 10
+	pictureBytesPer = 8
 )
 
 // What was written is joined into one block, which compresses better, once it has so many iterations

@@ -220,7 +220,7 @@ func same(t *testing.T, what string, live, replayed *profiles.Snapshot) {
 			t.Fatalf("%s: picture %d is %d×%d of iteration %d live, %d×%d of %d replayed", what, i, p.Width, p.Height, p.Iteration, q.Width, q.Height, q.Iteration)
 		}
 		for k := range p.Pixels {
-			if d := math.Abs(float64(p.Pixels[k] - q.Pixels[k])); d > 0.0005 { // half of 1/1023 of the range
+			if d := math.Abs(float64(p.Pixels[k] - q.Pixels[k])); d > 0.501/255 { // half a level
 				t.Fatalf("%s: pixel %d of picture %d differs by %g", what, k, i, d)
 			}
 		}
