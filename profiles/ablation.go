@@ -19,6 +19,10 @@ const (
 	AblationBlock  = 100 * time.Millisecond
 )
 
+// ReplicationBlock is the minimum duration of a block of a replication, which has many of them: the
+// shorter a block, the less a machine drifts between neighbouring ones.
+const ReplicationBlock = 50 * time.Millisecond
+
 // AblationEstimate returns the approximate duration of an ablation, given the number of
 // pairs of values and the time of an iteration, without switching and slower settings.
 func AblationEstimate(pairs int, iteration time.Duration) time.Duration {

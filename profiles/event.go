@@ -113,6 +113,14 @@ type Asker interface {
 	WantPicture()
 }
 
+// Thinner is a Source whose run does some work only to be watched: pictures, comparisons with the
+// truth, layer profiles.
+type Thinner interface {
+	// Thin suspends this work while dark is set, and marks the iterations Unwatched. Otherwise
+	// the work is done sparse times as rarely as usual. Only one observer may thin.
+	Thin(dark bool, sparse int)
+}
+
 // Reporter is a Source in the process of the run. It accepts readings of the machine,
 // which then arrive as events at all observers of the run.
 type Reporter interface {

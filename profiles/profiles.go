@@ -83,6 +83,7 @@ const (
 	SkippedStep                   // the gradient scaler found an overflow and skipped the update
 	NonFinite                     // a loss was NaN or infinite
 	Warmup                        // first iteration after a plan was compiled or a setting changed
+	Unwatched                     // it began while nobody watched: see Thinner
 )
 
 // Values holds a value for every series of a schema; NaN if there is none.

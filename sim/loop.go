@@ -195,6 +195,9 @@ func (l *loop) iterate(cut context.Context) error {
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
 	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
+	if watched, _ := stream.Watched(); !watched {
+		rec.Flags |= profiles.Unwatched
+	}
 	outcome, err := l.work.Iterate(cut, rec)
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
@@ -239,7 +242,8 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 	start := time.Now()
 	v, has = outcome.Measured, outcome.UnitEnded
 	due := last || outcome.StageEnded || l.compareDue(start)
-	pictured := last || l.run.stream.PictureWanted()
+	watched, _ := l.run.stream.Watched()
+	pictured := last || watched && l.run.stream.PictureWanted()
 	if c, ok := l.work.(workload.Comparer); ok && !has && sound && due {
 		var err error
 		v, err = c.Quality(cut)
@@ -260,8 +264,9 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 }
 
 func (l *loop) compareDue(now time.Time) bool {
-	every := l.run.options.Metrics
-	return every > 0 && now.Sub(l.compare) >= every
+	watched, sparse := l.run.stream.Watched()
+	every := l.run.options.Metrics * time.Duration(sparse)
+	return watched && every > 0 && now.Sub(l.compare) >= every
 }
 
 // readSettings are the settings that the loop itself reads in every iteration.

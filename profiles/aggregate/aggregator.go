@@ -3,7 +3,6 @@
 package aggregate
 
 import (
-	"context"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -14,20 +13,21 @@ import (
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/watching"
 )
 
-const (
-	// leastInterval is the minimum interval of Run: 10 snapshots per second.
-	leastInterval = 100 * time.Millisecond
-	// maxLog bounds the number of log lines kept.
-	maxLog = 200
-)
+// maxLog bounds the number of log lines kept.
+const maxLog = 200
 
 // Options of an Aggregator.
 type Options struct {
 	// Pictures is the minimum time between two requests for a picture of the
 	// reconstruction; 0 disables requests.
 	Pictures time.Duration
+
+	// Watching measures the cost of watching while Run runs, and thins it; nil watches at the
+	// interval of Run throughout.
+	Watching *watching.Schedule
 
 	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
@@ -43,7 +43,9 @@ type Tape interface {
 	Event(e *profiles.Event)
 	// Tick records a tick at now, after its events, with the snapshot that it gave and the number of
 	// events that were lost so far.
-	Tick(now time.Time, s *profiles.Snapshot, dropped int64)
+	Tick(now time.Time, s *profiles.Snapshot)
+	// Drained records that the events so far were consumed without a tick at now.
+	Drained(now time.Time)
 }
 
 // Aggregator consumes the events of a Source and builds a Snapshot per tick.
@@ -51,9 +53,14 @@ type Aggregator struct {
 	source  profiles.Source
 	asker   profiles.Asker    // nil if the source makes no pictures on request
 	report  profiles.Reporter // nil if readings of the machine arrive as events
+	thinner profiles.Thinner  // nil if the source does no work only to be watched
 	options Options
 	offers  chan *profiles.Snapshot
 	newest  atomic.Pointer[profiles.Snapshot]
+	inputs  chan struct{} // a user's input
+	holds   chan hold
+	over    chan struct{} // closed when Run has ended
+	pacing
 
 	record
 	log       []profiles.LogLine
@@ -108,7 +115,8 @@ type record struct {
 }
 
 // New returns an aggregator of the events of source. If source is an Asker, it
-// requests pictures; if it is a Reporter, it reads the machine.
+// requests pictures; if it is a Reporter, it reads the machine; if it is a Thinner, it
+// thins the work that is done only to be watched.
 func New(source profiles.Source, options Options) *Aggregator {
 	if options.Load == nil {
 		options.Load = machine.ReadLoad
@@ -116,11 +124,15 @@ func New(source profiles.Source, options Options) *Aggregator {
 	a := &Aggregator{
 		source: source, options: options,
 		offers:   make(chan *profiles.Snapshot, 1),
+		inputs:   make(chan struct{}, 1),
+		holds:    make(chan hold),
+		over:     make(chan struct{}),
 		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable},
 		record:   record{stage: new([profiles.MaxPhases + 1]histogram)},
 	}
 	a.asker, _ = source.(profiles.Asker)
 	a.report, _ = source.(profiles.Reporter)
+	a.thinner, _ = source.(profiles.Thinner)
 	return a
 }
 
@@ -132,44 +144,6 @@ func (a *Aggregator) Snapshots() <-chan *profiles.Snapshot { return a.offers }
 // for concurrent use.
 func (a *Aggregator) Last() *profiles.Snapshot { return a.newest.Load() }
 
-// Run ticks every interval, at most 10 times a second, and offers the snapshots
-// until ctx ends; then it ticks once more, offers the last snapshot and closes
-// the channel. A tick that finds nothing new offers nothing. Run may be called
-// only once, and not together with Tick.
-func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(max(interval, leastInterval))
-	defer ticker.Stop()
-	defer close(a.offers)
-	a.offer(a.Tick(time.Now()))
-	for {
-		select {
-		case <-ctx.Done():
-			a.offer(a.Tick(time.Now()))
-			return
-		case <-ticker.C:
-			before := a.Last()
-			if s := a.Tick(time.Now()); s != before {
-				a.offer(s)
-			}
-		}
-	}
-}
-
-// offer replaces an unread snapshot. Run is the only sender, so the slot is free
-// once it was emptied.
-func (a *Aggregator) offer(s *profiles.Snapshot) {
-	select {
-	case a.offers <- s:
-		return
-	default:
-	}
-	select {
-	case <-a.offers:
-	default:
-	}
-	a.offers <- s
-}
-
 // Tick consumes the source's events and returns the snapshot at now: the previous
 // one if nothing is new and the run is not running. now follows time.Now and must
 // not decrease.
@@ -177,19 +151,20 @@ func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
 	s := a.tick(now)
 	if a.options.Tape != nil {
-		a.options.Tape.Tick(now, s, a.dropped)
+		a.options.Tape.Tick(now, s)
 	}
 	a.cost.add(start, time.Now())
 	return s
 }
 
 func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
-	moved := a.drain()
+	moved := a.drain() || a.drained
+	a.drained = false
 	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
 		moved = a.drain() || moved
 	}
 	a.settle()
-	if a.asker != nil && a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures {
+	if a.asker != nil && a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures*time.Duration(a.sparse()) {
 		a.asker.WantPicture()
 		a.asked = now
 	}
@@ -209,7 +184,8 @@ func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
 // Advance is a Tick without a snapshot, for a replay on its way: the next Tick gives what it would have
 // given after Ticks only.
 func (a *Aggregator) Advance(now time.Time) {
-	moved := a.drain()
+	moved := a.drain() || a.drained
+	a.drained = false
 	a.settle()
 	if a.Last() != nil && !moved && !a.behind && a.pace.state != profiles.Running {
 		return
@@ -252,9 +228,10 @@ func (a *Aggregator) take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Iteration:
 		a.iteration(b)
+		a.compare(b)
 	case *profiles.Begin:
 		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
-		a.effects = effect.New(&b.Info.Schema)
+		a.effects, a.forking = effect.New(&b.Info.Schema), false
 		clear(a.stage[:])
 		a.pace.enter(profiles.Preparing, e.At)
 		a.memory.Memory = profiles.Memory{}
@@ -291,6 +268,7 @@ func (a *Aggregator) take(e *profiles.Event) {
 			a.effects.Replicate(b.Of, &b.Rows[0])
 		}
 	case *profiles.Fork:
+		a.forking = b.Running
 		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
@@ -298,6 +276,18 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.recording = *b
 	case *profiles.Load:
 		a.takeLoad(b, e.At)
+	}
+}
+
+// compare passes an iteration to the measurement of watching, and logs its news.
+func (a *Aggregator) compare(it *profiles.Iteration) {
+	w := a.options.Watching
+	if w == nil {
+		return
+	}
+	w.Iteration(it)
+	if news := w.News(); news != "" {
+		a.log = keepNewest(append(a.log, profiles.LogLine{At: time.Duration(it.Start), Text: news}), maxLog)
 	}
 }
 
@@ -315,6 +305,9 @@ func (a *Aggregator) enter(b *profiles.StateChange, at time.Time) {
 	}
 	if b.State > profiles.Paused {
 		a.effects.End()
+	}
+	if w := a.options.Watching; w != nil {
+		w.Void()
 	}
 }
 
@@ -429,7 +422,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Changes: changes, Effects: effects,
 		Recording: a.recording,
 		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
-		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
+		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,
 	}
 	s.Memory.GPUReason = a.run.GPUReason

@@ -17,7 +17,7 @@ func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
 	c.readings.memoryAt, c.readings.memoryIn = a.readings.memoryAt, a.readings.memoryIn
 	c.loads = loads{slices.Clone(a.loads.marks), a.loads.view}
 	c.newest.Store(a.newest.Load())
-	c.behind = a.behind
+	c.behind, c.drained = a.behind, a.drained
 	return c
 }
 

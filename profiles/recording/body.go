@@ -140,6 +140,17 @@ func (u *unpacker) unpack(name string, data []byte) (profiles.Body, error) {
 	return b, nil
 }
 
+// own decodes the cost of watching.
+func (u *unpacker) own(data []byte, into *profiles.OwnCost) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var read any
+	if err := d.Decode(&read); err != nil {
+		return fmt.Errorf("a tick: %w", err)
+	}
+	return u.fill(reflect.ValueOf(into).Elem(), read)
+}
+
 // empty returns settings without values for the workload of a Begin. For one that this program does
 // not have, types are inferred from the values.
 func (u *unpacker) empty(begin map[string]any) settings.Values {

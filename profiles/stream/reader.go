@@ -160,6 +160,13 @@ func (r *Reader) pop(limit uint64, take func(*profiles.Event)) (any bool) {
 // WantPicture requests a picture from the run.
 func (r *Reader) WantPicture() { r.stream.WantPicture() }
 
+// Thin suspends or thins the work that the run does to be watched, if this is the first reader.
+func (r *Reader) Thin(dark bool, sparse int) {
+	if r.first {
+		r.stream.thin(dark, sparse)
+	}
+}
+
 // Report sends a reading of the machine to all readers, if this is the first reader:
 // one per process is enough.
 func (r *Reader) Report(at time.Time, reading profiles.Body) {

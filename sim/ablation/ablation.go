@@ -63,7 +63,7 @@ func (o Options) withDefaults() Options {
 // (Jennison and Turnbull 2000, Group Sequential Methods). Its 5 % error probability is divided
 // equally among the looks, so that it holds for all of them together. The last look ends the
 // replication.
-var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90}
+var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90, 120, 160}
 
 // lookMiss is the probability that the interval of one look misses the true value.
 var lookMiss = 0.05 / float64(len(Looks))
@@ -118,6 +118,9 @@ func Compare(base settings.Values, pairings []Pairing, o Options) *Schedule {
 // where it is in force, until a look decides it. of is the iteration of the change.
 func Replicate(base settings.Values, change Pairing, of int64, o Options) *Schedule {
 	o.Rounds = Looks[len(Looks)-1]
+	if o.Time <= 0 {
+		o.Time = profiles.ReplicationBlock
+	}
 	return plan(base, []Pairing{change}, true, of, o)
 }
 

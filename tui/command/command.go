@@ -47,6 +47,15 @@ func Main() int {
 	return exitStatus(err)
 }
 
+// addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Args = noArguments
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+}
+
 // rootCommand returns the command prismtop with all subcommands.
 func rootCommand() *cobra.Command {
 	root := runCommand()
@@ -64,13 +73,4 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
-}
-
-// addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
-func addCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
-		c.Args = noArguments
-		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -28,9 +27,12 @@ type runFlags struct {
 	lines     bool
 	theme     string
 	bandwidth string
+	budget    string // for watching, in per cent
 	notify    string
 	save      string
 	record    recordFlags
+
+	watchBudget float64 // 0 to 1
 }
 
 // runCommand returns the command run.
@@ -54,6 +56,8 @@ func runCommand() *cobra.Command {
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	f.registerLook(flags)
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
+	flags.StringVar(&f.budget, "watch-budget", "1",
+		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	f.record.register(flags)
@@ -112,12 +116,12 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
+		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
 	}
-	pictures := time.Duration(0)
+	observed := aggregate.Options{}
 	if screen {
-		pictures = 300 * time.Millisecond
+		observed = onScreen(f.watchBudget)
 	}
 	open := sim.New
 	if screen || f.lines {
@@ -131,12 +135,11 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return badUsage(err)
 	}
 	defer r.Close()
-	watching := aggregate.Options{Pictures: pictures}
 	recorder := f.record.recorder(o.Stream, v, fingerprint(chosen.Name, f.origins, device))
 	if recorder != nil {
-		watching.Tape = recorder
+		observed.Tape = recorder
 	}
-	show := live{r, aggregate.New(o.Stream.Follow(), watching)}
+	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.aggregator.Last()) }()
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)

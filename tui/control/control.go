@@ -15,7 +15,7 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Stopper or Player. All methods of these
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Stopper, Attender or Player. All methods of these
 // except Check return immediately; changes take effect between two iterations. The run's own
 // goroutine never waits for a viewer.
 type Source interface {
@@ -105,6 +105,14 @@ type Player interface {
 	Seek(to time.Duration)
 }
 
+// Attender is a source that stops watching its run for a fraction of a second now and then, to
+// measure what watching costs.
+type Attender interface {
+	// Attend reports a user's input: watching goes on at once, so that the response does not
+	// wait.
+	Attend()
+}
+
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
@@ -115,9 +123,10 @@ type Capabilities struct {
 	Replicator Replicator
 	Forker     Forker
 
-	Saver   Saver
-	Stopper Stopper
-	Player  Player
+	Saver    Saver
+	Stopper  Stopper
+	Attender Attender
+	Player   Player
 }
 
 // Of returns the capabilities of a source.
@@ -130,6 +139,7 @@ func Of(s Source) (c Capabilities) {
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
+	c.Attender, _ = s.(Attender)
 	c.Player, _ = s.(Player)
 	return c
 }
@@ -143,6 +153,13 @@ func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 // Forks reports whether the run of a snapshot can be forked.
 func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
+}
+
+// Attend reports a user's input if the source wants to know.
+func (c *Capabilities) Attend() {
+	if c.Attender != nil {
+		c.Attender.Attend()
+	}
 }
 
 // Stop ends the run if the source can.

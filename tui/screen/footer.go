@@ -68,8 +68,10 @@ func (m *Model) footer() []string {
 		actions = append(first, actions...)
 	}
 	keys, missing := fit(actions, room)
-	if terse, without := fit(m.actions(room, true), room); h == 2 && without > missing {
-		keys = terse
+	if h == 2 && missing <= lastRank {
+		if terse, without := fit(m.actions(room, true), room); without > missing {
+			keys = terse
+		}
 	}
 	m.told(&c, h-1, room, keys)
 	return c.Lines(m.theme)

@@ -184,6 +184,7 @@ func (m *Model) noteLines(w int) []helpLine {
 	if m.note != "" {
 		notes = append(notes, m.note)
 	}
+	notes = append(notes, m.costNotes()...)
 	if len(notes) > 0 {
 		lines = append(lines, helpLine{}, helpLine{text: "Here", style: theme.Title})
 	}

@@ -111,6 +111,9 @@ func (r *run) iterate(n int) {
 	}
 }
 
+// drain consumes what came without a tick.
+func (r *run) drain() { r.a.Drain(r.now) }
+
 // stand waits.
 func (r *run) stand(ticks int) {
 	for range ticks {
@@ -139,6 +142,11 @@ func (r *run) live() {
 		r.iterate(600)
 		r.Measure(prismtest.ComparedAll(r.it.Index-1, 20+r.noise.Float64(), math.Inf(1), 4))
 		switch unit {
+		case 3: // watched less often
+			r.iterate(150)
+			r.drain()
+			r.iterate(30)
+			r.drain()
 		case 1:
 			s.AMP = "bf16"
 			r.set("amp", "off", "bf16", s.Values().Settled(), false)

@@ -35,6 +35,7 @@ func Manual(root *cobra.Command, keys []screen.KeySection) (string, error) {
 	doc.Section("Environment")
 	doc.entry("NO_COLOR", "Not empty: no colours.")
 	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
+	doc.entry("PRISMTOP_WATCH_BUDGET", "As --watch-budget, where that is not given.")
 	doc.entry("PRISMTOP_NOTIFY", "As --notify, where that is not given.")
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
