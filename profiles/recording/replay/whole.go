@@ -26,7 +26,9 @@ func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)
 		if m == nil {
 			return last, err
 		}
-		last = h.consume()
+		if last = h.consume(); last == nil {
+			continue
+		}
 		for _, line := range profiles.NewLines(log, last.Log) {
 			tell(line)
 		}
