@@ -3,6 +3,7 @@ package profiles
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"prismtop/profiles/settings"
@@ -17,6 +18,10 @@ const (
 	AblationLeast  = 10 // minimum iterations of a block
 	AblationBlock  = 100 * time.Millisecond
 )
+
+// ReplicationBlock is the minimum duration of a block of a replication, which has many of them: the
+// shorter a block, the less a machine drifts between neighbouring ones.
+const ReplicationBlock = 50 * time.Millisecond
 
 // AblationEstimate returns the approximate duration of an ablation, given the number of
 // pairs of values and the time of an iteration, without switching and slower settings.
@@ -37,9 +42,9 @@ type Ablation struct {
 	Ended       string          // why it ended; empty while it runs
 	Work        string          // the kind of the compared iterations
 
-	Rounds int // per setting, as planned
-	Done   int // complete groups of four blocks, over all settings
-	Groups int // as planned, over all settings
+	Rounds int // per setting or combination, as planned
+	Done   int // complete groups of four blocks, over all settings; of a factorial, blocks
+	Groups int // as planned
 	Now    int // index in Rows of the row being measured; −1 for none
 	Warmup int // iterations left out after each switch
 
@@ -53,13 +58,40 @@ type Ablation struct {
 	ForeignKnown bool
 
 	Rows []AblationRow
+
+	// Factorial is the table of an ablation that runs every combination of its settings; nil for one
+	// that compares each by itself, whose table is Rows.
+	Factorial *Factorial
+
+	// Quality is the series by which the workload judges its result; without a name if it has none.
+	Quality SeriesInfo
 }
 
-// Name is what it is called in the log: an ablation of all switches, or a replication of one
-// change.
+// QualityTitle names the quality gained over 100 iterations, with its unit: "PSNR dB/100"; "" if the
+// workload has none.
+func (a *Ablation) QualityTitle() string {
+	if a.Quality.Name == "" {
+		return ""
+	}
+	return strings.TrimSpace(a.Quality.Title+" "+a.Quality.Unit) + "/100"
+}
+
+// Unit names what Done and Groups count.
+func (a *Ablation) Unit() string {
+	if a.Factorial != nil {
+		return "blocks"
+	}
+	return "groups"
+}
+
+// Name is what it is called in the log: an ablation of all switches, a factorial one, or a
+// replication of one change.
 func (a *Ablation) Name() string {
 	if a.Replication && len(a.Rows) == 1 {
 		return "replication of " + a.Rows[0].Key
+	}
+	if a.Factorial != nil {
+		return "factorial ablation"
 	}
 	return "ablation"
 }
@@ -86,8 +118,8 @@ type AblationRow struct {
 	OffBytes, OnBytes int64
 	HasMemory         bool
 
-	// Quality is the additional PSNR (or loss of PSNR), in dB over 100 iterations,
-	// with the setting on; its interval is like Effect's.
+	// Quality is the additional gain (or loss) of the workload's quality over 100 iterations with
+	// the setting on, in its unit; its interval is like Effect's.
 	Quality, QualityLow, QualityHigh float64
 	QualityGroups                    int
 

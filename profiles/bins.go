@@ -37,7 +37,12 @@ func (b Bins) Join(other Bins) Bins {
 	if len(b) == 0 || len(other) == 0 {
 		return append(append(Bins(nil), b...), other...)
 	}
-	out := make(Bins, 0, max(len(b), len(other))+4)
+	return b.JoinInto(make(Bins, 0, max(len(b), len(other))+4), other)
+}
+
+// JoinInto is Join with a result in room, which must not share memory with b or other.
+func (b Bins) JoinInto(room, other Bins) Bins {
+	out := room[:0]
 	for len(b) > 0 || len(other) > 0 {
 		switch {
 		case len(other) == 0 || len(b) > 0 && b[0].At < other[0].At:

@@ -16,8 +16,8 @@ type Event struct {
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
 // *Measurement, *UnitResult, *LogEntry, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
-// *Resident or *Load. A body does not change after it was sent, except an *Iteration,
-// which is valid only while the event is handled.
+// *Resident, *Load, *RecordingState or *WatchingCost. A body does not change after it was sent,
+// except an *Iteration, which is valid only while the event is handled.
 type Body interface{ body() }
 
 // Begin starts or restarts a run: everything known about it before is dropped, except
@@ -72,21 +72,30 @@ type Resident struct {
 // Load is a reading of the machine's counters of processor time.
 type Load struct{ machine.Load }
 
-func (*Begin) body()       {}
-func (*Iteration) body()   {}
-func (*Changed) body()     {}
-func (*Next) body()        {}
-func (*StateChange) body() {}
-func (*Measurement) body() {}
-func (*UnitResult) body()  {}
-func (*LogEntry) body()    {}
-func (*Picture) body()     {}
-func (*Memory) body()      {}
-func (*LayerTimes) body()  {}
-func (*Ablation) body()    {}
-func (*Fork) body()        {}
-func (*Resident) body()    {}
-func (*Load) body()        {}
+// RecordingState is the state of the recording of a run: the newest counts.
+type RecordingState struct {
+	Path    string // of the file; empty if the run is not recorded
+	Err     string // why nothing more is recorded; empty while it is
+	Dropped int64  // iterations that are missing because the file could not be written in time
+}
+
+func (*Begin) body()          {}
+func (*Iteration) body()      {}
+func (*Changed) body()        {}
+func (*Next) body()           {}
+func (*StateChange) body()    {}
+func (*Measurement) body()    {}
+func (*UnitResult) body()     {}
+func (*LogEntry) body()       {}
+func (*Picture) body()        {}
+func (*Memory) body()         {}
+func (*LayerTimes) body()     {}
+func (*Ablation) body()       {}
+func (*Fork) body()           {}
+func (*Resident) body()       {}
+func (*Load) body()           {}
+func (*RecordingState) body() {}
+func (*WatchingCost) body()   {}
 
 // Source is a source of events: the Reader of a live run's Stream, a replay, or an
 // external process. It is not safe for concurrent use.
@@ -103,6 +112,14 @@ type Source interface {
 type Asker interface {
 	// WantPicture requests a picture of the run's current state.
 	WantPicture()
+}
+
+// Thinner is a Source whose run does some work only to be watched: pictures, comparisons with the
+// truth, layer profiles.
+type Thinner interface {
+	// Thin suspends this work while dark is set, and marks the iterations Unwatched. Otherwise
+	// the work is done sparse times as rarely as usual. Only one observer may thin.
+	Thin(dark bool, sparse int)
 }
 
 // Reporter is a Source in the process of the run. It accepts readings of the machine,

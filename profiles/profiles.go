@@ -83,6 +83,7 @@ const (
 	SkippedStep                   // the gradient scaler found an overflow and skipped the update
 	NonFinite                     // a loss was NaN or infinite
 	Warmup                        // first iteration after a plan was compiled or a setting changed
+	Unwatched                     // it began while nobody watched: see Thinner
 )
 
 // Values holds a value for every series of a schema; NaN if there is none.
@@ -135,6 +136,7 @@ type Change struct {
 	Before, After string
 	Iteration     int64         // Index of the first iteration under the new value
 	At            time.Duration // since the run began
+	Asked         time.Duration // when the user asked for it, since the run began; 0 if that is not known
 	Ablation      bool          // made by an ablation, not by the user
 	Controls      uint16        // phases, a bit each, that it cannot touch; 0 where that is not known
 	Limit         bool          // it determines when a unit or the run ends, and does not affect an iteration

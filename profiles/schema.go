@@ -201,6 +201,14 @@ func (s *Schema) SeriesNamed(name string) int {
 	return -1
 }
 
+// QualityInfo returns the series that measures the quality, without a name if there is none.
+func (s *Schema) QualityInfo() SeriesInfo {
+	if i := s.SeriesNamed(s.Quality); s.Quality != "" && i >= 0 {
+		return s.Series[i]
+	}
+	return SeriesInfo{}
+}
+
 // Each reports whether every iteration has a value of a series.
 func (s *Schema) Each(series int) bool { return series < len(s.Series) && s.Series[series].Each }
 

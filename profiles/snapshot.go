@@ -175,6 +175,8 @@ type Snapshot struct {
 
 	Results []UnitResult
 
+	Recording RecordingState
+
 	Log    []LogLine
 	Alerts []Alert // current problems, worst first
 	Own    OwnCost

@@ -1,6 +1,9 @@
 package profiles
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Views of a run's parts in a Snapshot.
 
@@ -148,6 +151,34 @@ type LoadView struct {
 type OwnCost struct {
 	Aggregator float64 // share of one core spent on aggregating and Iteration.Retimed, 0 to 1
 	Dropped    int64   // records lost because the aggregator fell behind
+	Watching   WatchingCost
+}
+
+// WatchingCost is the share of the run's speed that watching costs, measured in the run itself.
+type WatchingCost struct {
+	// Measured is false if nobody measures it: without a screen, or if the run is not computed here.
+	Measured bool
+	// Known is false until there is an interval; Reason explains why there may be none.
+	Known  bool
+	Reason string
+	// Value is the share of the iterations per second that are lost, with a 95 % interval, at the
+	// current density. It may be negative within noise.
+	Value, Low, High float64
+
+	Budget  float64       // above which watching is thinned, 0 for none
+	Thinned bool          // it is thinned now
+	Period  time.Duration // between two frames
+	Sparse  int           // by which pictures, comparisons with the truth and layers are rarer
+}
+
+// NewLines returns the lines of a log after those seen before, of which the oldest may be gone.
+func NewLines(before, now []LogLine) []LogLine {
+	for i := len(now); i > 0 && len(before) > 0; i-- {
+		if n := min(i, len(before)); slices.Equal(now[i-n:i], before[len(before)-n:]) {
+			return now[i:]
+		}
+	}
+	return now
 }
 
 // LogLine is a line of the log.

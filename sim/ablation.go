@@ -23,7 +23,16 @@ import (
 // run. The settings are then restored.
 func (r *Run) StartAblation() error { return r.Ablate(ablation.Options{}) }
 
-// Ablate is StartAblation with options.
+// StartFactorial starts running every combination of factors, like StartAblation. It is an error if
+// the settings or this machine cannot take one of them.
+func (r *Run) StartFactorial(factors []settings.Factor) error {
+	if len(factors) == 0 {
+		return errNoFactors
+	}
+	return r.Ablate(ablation.Options{Factors: factors})
+}
+
+// Ablate is StartAblation with options, or StartFactorial if they have factors.
 func (r *Run) Ablate(o ablation.Options) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +42,31 @@ func (r *Run) Ablate(o ablation.Options) error {
 	case r.over.Load():
 		return errAblateOver
 	}
+	if err := r.accepts(r.started.WithLive(r.wanted), o.Factors); err != nil {
+		return err
+	}
 	r.queue(command{kind: ablateCommand, ablation: o})
+	return nil
+}
+
+// accepts returns an error if base or this machine cannot take a combination of factors.
+func (r *Run) accepts(base settings.Values, factors []settings.Factor) error {
+	if len(factors) == 0 {
+		return nil
+	}
+	combinations, err := ablation.Combinations(base, factors)
+	if err != nil {
+		return err
+	}
+	for _, v := range combinations {
+		for _, f := range factors {
+			for _, a := range f.On {
+				if err := r.options.Maker.Check(v, a.Key); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -56,11 +89,29 @@ func (r *Run) Replicate(before []settings.Assignment, iteration int64) error {
 // StopAblation ends an ablation, a replication or a fork and keeps its results.
 func (r *Run) StopAblation() { r.send(command{kind: stopAblationCommand}) }
 
-var errAblateOver = errors.New("an ablation needs iterations, and the run is over; restart it first")
+var (
+	errAblateOver = errors.New("an ablation needs iterations, and the run is over; restart it first")
+	errNoFactors  = fmt.Errorf("no settings: a factorial ablation needs %d to %d", settings.LeastFactors, settings.MostFactors)
+)
+
+// schedule decides which settings an ablation runs, and evaluates its times.
+type schedule interface {
+	// Done reports whether the ablation is over, and End ends it for a reason.
+	Done() bool
+	End(why string)
+	// Wanted returns the settings for the next iteration, and Add takes its measurements. It
+	// returns true if Look must be called before the next one, with the quality of the result and
+	// the memory of the run.
+	Wanted() settings.Values
+	Add(it *profiles.Iteration) (look bool)
+	Look(quality float64, memory profiles.Memory)
+	// View returns the table so far.
+	View() *profiles.Ablation
+}
 
 // trial is an ablation under way.
 type trial struct {
-	schedule *ablation.Schedule
+	schedule schedule
 	base     settings.Values   // restored at the end
 	table    profiles.Ablation // as last published
 }
@@ -91,6 +142,11 @@ func (t *trial) end(why string) (last *profiles.Ablation) {
 	for i := range before.Rows {
 		before.Rows[i].Final = true
 	}
+	if before.Factorial != nil {
+		table := *before.Factorial
+		table.Final = true
+		before.Factorial = &table
+	}
 	last = &before
 	defer func() { _ = recover() }()
 	t.schedule.End(why)
@@ -110,23 +166,39 @@ func (l *loop) protect(cut context.Context, do func(*trial)) (err error) {
 
 // startAblation starts an ablation unless one is under way.
 func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
-	if l.ablation != nil || l.finished {
-		return nil
+	if err := l.leaveDone(cut); err != nil || l.ablation != nil || l.finished {
+		return err
 	}
 	l.ablation = &trial{base: l.settings}
-	l.run.stream.Log("ablation began")
+	l.run.stream.Log(beginning(o))
 	return l.protect(cut, func(t *trial) {
-		o.Kinds = l.info.Schema.Kinds
-		t.schedule = ablation.New(t.base, o)
+		o.Kinds, o.Quality = l.info.Schema.Kinds, l.info.Schema.QualityInfo()
+		if len(o.Factors) > 0 {
+			t.schedule = ablation.NewFactorial(t.base, o)
+		} else {
+			t.schedule = ablation.New(t.base, o)
+		}
 		l.publish(t)
 	})
+}
+
+// beginning is the line of the log about an ablation's start.
+func beginning(o ablation.Options) string {
+	if len(o.Factors) == 0 {
+		return "ablation began"
+	}
+	names := make([]string, len(o.Factors))
+	for i, f := range o.Factors {
+		names[i] = f.Name
+	}
+	return "factorial ablation of " + strings.Join(names, ", ") + " began"
 }
 
 // startReplication starts a replication unless an ablation is under way. It refuses a change that
 // is no longer in force or cannot be reverted.
 func (l *loop) startReplication(cut context.Context, c command) error {
-	if l.ablation != nil || l.finished {
-		return nil
+	if err := l.leaveDone(cut); err != nil || l.ablation != nil || l.finished {
+		return err
 	}
 	before, err := l.settings.With(c.before...)
 	if err == nil {
@@ -150,7 +222,7 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	l.run.stream.Log("replication of " + name + " began")
 	return l.protect(cut, func(t *trial) {
 		change := ablation.Pairing{Key: name, Off: strings.Join(off, ", "), On: strings.Join(on, ", "), Before: before, After: t.base}
-		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds})
+		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo()})
 		l.publish(t)
 	})
 }
@@ -190,13 +262,18 @@ func (l *loop) abandonAblation(why string) {
 	l.announce(changes)
 }
 
-// switchAblation switches to the settings for the next iteration.
-func (l *loop) switchAblation(cut context.Context) error {
-	if l.ablation == nil {
+// leaveDone ends an ablation whose schedule is over.
+func (l *loop) leaveDone(cut context.Context) error {
+	if l.ablation == nil || l.ablation.schedule == nil || !l.ablation.schedule.Done() {
 		return nil
 	}
-	if l.ablation.schedule.Done() {
-		return l.stopAblation(cut, "")
+	return l.stopAblation(cut, "")
+}
+
+// switchAblation switches to the settings for the next iteration.
+func (l *loop) switchAblation(cut context.Context) error {
+	if err := l.leaveDone(cut); err != nil || l.ablation == nil {
+		return err
 	}
 	var next settings.Values
 	err := l.protect(cut, func(t *trial) { next = t.schedule.Wanted() })

@@ -14,6 +14,7 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim/ablation"
 	"prismtop/sim/prism"
+	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
 )
 
@@ -57,6 +58,15 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 			end: func(_ *testing.T, r *Run) { r.Pause(true); r.StopAblation() }},
 		{name: "the run is over", why: "the run is over", options: long, sets: []string{"max_iterations=300"}, end: func(*testing.T, *Run) {}},
 		{name: "the run was stopped", why: "the run was stopped", options: long, end: func(_ *testing.T, r *Run) { r.Stop() }},
+		{name: "a factorial, complete", why: "complete", options: factorial(t, 2), end: func(*testing.T, *Run) {}},
+		{name: "a factorial, stopped by the user", why: "it was stopped", options: factorial(t, 1000), end: func(_ *testing.T, r *Run) { r.StopAblation() }},
+		{name: "a factorial, restarted", why: "the run was restarted", options: factorial(t, 1000), end: func(t *testing.T, r *Run) { restart(t, r) }},
+		{name: "a factorial, a setting was changed", why: "threads was changed", options: factorial(t, 1000), changed: map[string]string{"threads": "1"},
+			end: func(t *testing.T, r *Run) {
+				if err := r.Set("threads", "1"); err != nil {
+					t.Fatal(err)
+				}
+			}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, a, before := ablating(t, tt.options, tt.sets...)
@@ -76,7 +86,7 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 					t.Errorf("%s is %s, was %s", k.Name, got, want)
 				}
 			}
-			ended := "ablation ended: " + tt.why + "; the settings are as before"
+			ended := s.Ablation.Name() + " ended: " + tt.why + "; the settings are as before"
 			for key, value := range tt.changed {
 				ended += ", but " + key + " = " + value
 			}
@@ -89,6 +99,73 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// factorial is a factorial ablation of three settings in short blocks.
+func factorial(t *testing.T, rounds int) ablation.Options {
+	t.Helper()
+	factors, err := prism.Table.ParseFactors([]string{"checkpointing", "amp", "fft_cache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ablation.Options{Factors: factors, Rounds: rounds, Least: 4, Time: time.Millisecond}
+}
+
+func TestACompleteFactorialFillsItsTable(t *testing.T) {
+	_, a, _ := ablating(t, factorial(t, 10))
+	s := until(t, a, "its end", func(s *profiles.Snapshot) bool { return s.Ablation != nil && !s.Ablation.Running })
+	v := s.Ablation
+	if v.Done != 80 || v.Groups != 80 || v.Work != "first sample" || v.Quality.Title != "PSNR" {
+		t.Fatalf("%d of %d blocks, %q, quality %q", v.Done, v.Groups, v.Work, v.Quality.Title)
+	}
+	f := v.Factorial
+	for _, r := range append(slices.Concat(f.Alone, f.Averaged), f.Product, f.Whole, f.Excess) {
+		if !r.Known() || r.Low > r.Effect || r.High < r.Effect {
+			t.Errorf("%+v", r)
+		}
+	}
+	for on, ns := range f.CombinationNS {
+		if !(ns > 0) {
+			t.Errorf("%s takes %g ns", f.Combination(on), ns)
+		}
+	}
+	for _, line := range []string{"factorial ablation of fft_cache, checkpointing, amp=bf16 began", "factorial ablation ended: complete"} {
+		until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
+	}
+}
+
+// limited is a machine that cannot run a value of a setting.
+type limited struct{ workload.Maker }
+
+func (m limited) Check(v settings.Values, key string) error {
+	if key == "amp" && v.Text(key) == "bf16" {
+		return errors.New("amp = bf16: this machine has no such kernels")
+	}
+	return m.Maker.Check(v, key)
+}
+
+// A factorial with a setting that the machine or the table does not take is refused with the reason,
+// and nothing is switched.
+func TestAFactorialThatCannotBeServedIsRefused(t *testing.T) {
+	r, a := start(t, Options{Maker: limited{workloads.PRISM(workloads.Devices{})}, Settings: configured(t, append(small, "threshold=0", "iterations=1000000", "init_iterations=0")...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	factors := factorial(t, 1).Factors
+	wrong := slices.Clone(factors)
+	wrong[2].On = []settings.Assignment{{Key: "amp", Value: "fp8"}}
+	for want, factors := range map[string][]settings.Factor{
+		"this machine has no such kernels": factors, `amp = "fp8"`: wrong, "1 setting: must be 2 to 5": factors[:1], "no settings": nil,
+	} {
+		if err := r.StartFactorial(factors); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if err := r.StartFactorial(factors[:2]); err != nil {
+		t.Fatal(err)
+	}
+	s := until(t, a, "a factorial", func(s *profiles.Snapshot) bool { return s.Ablation != nil })
+	if n := len(s.Ablation.Factorial.Factors); n != 2 {
+		t.Errorf("%d factors", n)
 	}
 }
 

@@ -29,12 +29,15 @@ var arrows = []arrow{
 	{from: []string{"sim"}, never: []string{"tui", "gpu"}, why: "the engine knows no screen and no device"},
 	{from: []string{"=sim", "sim/workload", "sim/ablation"}, never: []string{"sim/prism", "sim/curve", "sim/optics", "sim/picture", "sim/cpu", "sim/nn", "sim/workloads"}, why: "a run knows tasks, no workload and no backend"},
 	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
-	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export"}, why: "the data model knows none of its rooms"},
-	{from: []string{"profiles/stream", "profiles/effect", "profiles/alert"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export"}, why: "rooms know the data model, not each other"},
+	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording"}, why: "the data model knows none of its rooms"},
+	{from: []string{"profiles/stream", "profiles/effect", "profiles/alert", "profiles/watching"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export"}, why: "rooms know the data model, not each other"},
 	{from: []string{"profiles/aggregate"}, never: []string{"profiles/stream", "profiles/export"}, why: "an aggregator takes any source"},
 	{from: []string{"profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a format knows events and snapshots, neither where they come from, nor other formats, nor files"},
 	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
 	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest"}, never: []string{"profiles/export/exporttest"}, why: "fixtures are for tests"},
+	{from: []string{"profiles/recording"}, but: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export"}, why: "a recorder is a tape that is handed to an aggregator"},
+	{from: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/export"}, why: "a replay is a source beside the stream of a live run"},
+	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/recording"}, why: "the screen cannot tell a replay from a run"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/curve"}, never: []string{"sim/prism", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
@@ -43,8 +46,10 @@ var arrows = []arrow{
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, but: []string{"tui/command", "tui/tuitest"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},
 	{from: []string{"tui", "sim", "profiles", "gpu"}, but: []string{"tui/tuitest"}, never: []string{"tui/tuitest"}, why: "fixtures are for tests"},
-	{from: []string{"=tui/pane"}, never: []string{"tui/screen", "tui/lines", "tui/pane/imaging", "tui/control", "tui/notice"}, why: "a pane knows neither the screen that it is on nor what only some workloads have"},
-	{from: []string{"tui/pane/imaging"}, never: []string{"tui/screen", "tui/lines", "tui/control", "tui/notice"}, why: "panes of a workload know panes, not who shows them"},
+	{from: []string{"=tui/pane"}, never: []string{"tui/screen", "tui/lines", "tui/pane/imaging", "tui/pane/ablation", "tui/control", "tui/notice"}, why: "a pane knows neither the screen that it is on nor what only some workloads have"},
+	{from: []string{"tui/pane/imaging", "tui/pane/ablation"}, never: []string{"tui/screen", "tui/lines", "tui/control", "tui/notice"}, why: "rooms of panes know panes, not who shows them"},
+	{from: []string{"tui/pane/imaging"}, never: []string{"tui/pane/ablation"}, why: "rooms of panes do not know each other"},
+	{from: []string{"tui/pane/ablation"}, never: []string{"tui/pane/imaging"}, why: "rooms of panes do not know each other"},
 	{from: []string{"tui/lines"}, never: []string{"tui/screen", "tui/pane", "tui/layout"}, why: "lines of text need no screen"},
 	{from: []string{"tui/screen"}, never: []string{"tui/lines"}, why: "the screen gets its last words from outside"},
 	{from: []string{"tui/words"}, never: []string{"tui", "sim"}, except: []string{"tui/words", "tui/monospace"}, why: "wording does not depend on drawing"},
@@ -61,6 +66,8 @@ var arrows = []arrow{
 // of the format that it reads.
 var owners = map[string]string{
 	"archive/zip":                     "sim/npy",
+	"modernc.org/sqlite":              "profiles/recording",
+	"modernc.org/sqlite/lib":          "profiles/recording",
 	"github.com/google/pprof/profile": "profiles/export/steps",
 }
 
@@ -154,7 +161,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
@@ -13,6 +14,7 @@ import (
 type command struct {
 	kind     commandKind
 	settings settings.Values // of setCommand: all requested settings, valid
+	asked    time.Time       // of setCommand: when
 
 	ablation  ablation.Options      // of ablateCommand
 	before    []settings.Assignment // of replicateCommand and forkCommand
@@ -59,7 +61,7 @@ func (r *Run) SetMany(sets []settings.Assignment) error {
 	if len(sets) == 0 {
 		return nil
 	}
-	r.queue(command{kind: setCommand, settings: next})
+	r.queue(command{kind: setCommand, settings: next, asked: time.Now()})
 	return nil
 }
 

@@ -55,7 +55,9 @@ func (p *layerProfile) begin(steps []profiles.Layer) {
 }
 
 // due reports whether there is something to publish.
-func (p *layerProfile) due(now time.Time) bool { return p.n > 0 && now.Sub(p.since) >= layersEvery }
+func (p *layerProfile) due(now time.Time, sparse int) bool {
+	return p.n > 0 && now.Sub(p.since) >= layersEvery*time.Duration(sparse)
+}
 
 // take returns the kernels with their mean times, and resets the sums.
 func (p *layerProfile) take() []profiles.Layer {
@@ -81,10 +83,14 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	if !ok || !l.reads.layers || rec.Flags&(profiles.Converged|profiles.NonFinite) != 0 {
 		return
 	}
+	watched, sparse := l.run.stream.Watched()
+	if !watched {
+		return
+	}
 	now := time.Now()
 	steps, nanos := profiler.Steps()
 	l.layers.add(steps, nanos, now)
-	if l.layers.due(now) {
+	if l.layers.due(now, sparse) {
 		l.run.stream.Layers(l.layers.take(), l.layers.shown)
 	}
 }

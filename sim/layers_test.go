@@ -50,14 +50,14 @@ func TestAddingToTheProfileAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { p.add(steps, nanos, now) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
-	if p.due(now) || !p.due(now.Add(layersEvery)) {
+	if p.due(now, 1) || !p.due(now.Add(layersEvery), 1) {
 		t.Error("published at the wrong time")
 	}
 	layers := p.take()
 	if len(layers) != 2 || layers[0].Nanos != 3 || layers[1].Nanos != 4 || layers[0].Judged {
 		t.Errorf("%+v", layers)
 	}
-	if p.due(now.Add(time.Hour)) {
+	if p.due(now.Add(time.Hour), 1) {
 		t.Error("nothing would be published")
 	}
 	other := []profiles.Layer{{Name: "c", FLOPs: 1}}

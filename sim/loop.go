@@ -32,6 +32,7 @@ type loop struct {
 	looking  int   // the phase for comparing and picturing, −1 for none
 
 	began   time.Time     // origin of Iteration.Start
+	asked   time.Time     // when the newest change by the user was asked for
 	active  time.Duration // running time before resumed
 	resumed time.Time
 	compare time.Time // time of the last quality measurement
@@ -194,6 +195,9 @@ func (l *loop) iterate(cut context.Context) error {
 	stream, rec := l.run.stream, &l.rec
 	start := time.Now()
 	*rec = profiles.Iteration{Index: l.index, Changes: l.changes, Start: int64(start.Sub(l.began))}
+	if watched, _ := stream.Watched(); !watched {
+		rec.Flags |= profiles.Unwatched
+	}
 	outcome, err := l.work.Iterate(cut, rec)
 	if err != nil && !errors.Is(err, workload.ErrDiverged) {
 		return fmt.Errorf("iteration %d: %w", l.index, err)
@@ -238,7 +242,8 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 	start := time.Now()
 	v, has = outcome.Measured, outcome.UnitEnded
 	due := last || outcome.StageEnded || l.compareDue(start)
-	pictured := last || l.run.stream.PictureWanted()
+	watched, _ := l.run.stream.Watched()
+	pictured := last || watched && l.run.stream.PictureWanted()
 	if c, ok := l.work.(workload.Comparer); ok && !has && sound && due {
 		var err error
 		v, err = c.Quality(cut)
@@ -259,8 +264,9 @@ func (l *loop) look(cut context.Context, outcome *workload.Outcome, last, sound 
 }
 
 func (l *loop) compareDue(now time.Time) bool {
-	every := l.run.options.Metrics
-	return every > 0 && now.Sub(l.compare) >= every
+	watched, sparse := l.run.stream.Watched()
+	every := l.run.options.Metrics * time.Duration(sparse)
+	return watched && every > 0 && now.Sub(l.compare) >= every
 }
 
 // readSettings are the settings that the loop itself reads in every iteration.
@@ -323,6 +329,7 @@ func (l *loop) obey(ctx, cut context.Context) (stop bool, err error) {
 func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 	switch c.kind {
 	case setCommand:
+		l.asked = c.asked
 		return false, l.set(cut, c.settings)
 	case pauseCommand:
 		l.pause(true)
@@ -441,6 +448,9 @@ func (l *loop) changesTo(next settings.Values, ablating bool) []profiles.Change 
 		k, _ := next.Lookup(key)
 		c := profiles.Change{
 			Key: key, Before: l.settings.Get(key), After: next.Get(key), Iteration: l.index, At: at, Ablation: ablating, Limit: k.Limit,
+		}
+		if !ablating {
+			c.Asked = max(0, l.asked.Sub(l.began))
 		}
 		if k.TouchesKnown {
 			c.Controls = l.info.Schema.Controls(k.Touches)

@@ -3,7 +3,6 @@
 package aggregate
 
 import (
-	"context"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -14,14 +13,11 @@ import (
 	"prismtop/profiles/effect"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/watching"
 )
 
-const (
-	// leastInterval is the minimum interval of Run: 10 snapshots per second.
-	leastInterval = 100 * time.Millisecond
-	// maxLog bounds the number of log lines kept.
-	maxLog = 200
-)
+// maxLog bounds the number of log lines kept.
+const maxLog = 200
 
 // Options of an Aggregator.
 type Options struct {
@@ -29,8 +25,25 @@ type Options struct {
 	// reconstruction; 0 disables requests.
 	Pictures time.Duration
 
+	// Watching measures the cost of watching while Run runs, and thins it; nil watches at the
+	// interval of Run throughout.
+	Watching *watching.Schedule
+
 	// Load reads the processor time used by programs; nil reads this machine's.
 	Load func() machine.Load
+
+	// Tape records what the aggregator consumes; nil for none.
+	Tape Tape
+}
+
+// Tape records what an aggregator consumes. The same events before the same ticks give the same
+// snapshots. Its methods are called by the goroutine that ticks, and must not wait.
+type Tape interface {
+	// Event records an event. The event, and an *Iteration in it, are valid only during the call.
+	Event(e *profiles.Event)
+	// Tick records a tick at now, after its events, with the snapshot that it gave and the number of
+	// events that were lost so far.
+	Tick(now time.Time, s *profiles.Snapshot, dropped int64)
 }
 
 // Aggregator consumes the events of a Source and builds a Snapshot per tick.
@@ -38,13 +51,20 @@ type Aggregator struct {
 	source  profiles.Source
 	asker   profiles.Asker    // nil if the source makes no pictures on request
 	report  profiles.Reporter // nil if readings of the machine arrive as events
+	thinner profiles.Thinner  // nil if the source does no work only to be watched
 	options Options
 	offers  chan *profiles.Snapshot
 	newest  atomic.Pointer[profiles.Snapshot]
+	inputs  chan struct{} // a user's input
+	holds   chan hold
+	over    chan struct{} // closed when Run has ended
+	pacing
 
 	record
-	log      []profiles.LogLine
-	ablation *profiles.Ablation
+	log       []profiles.LogLine
+	ablation  *profiles.Ablation
+	recording profiles.RecordingState
+	watching  profiles.WatchingCost
 
 	asked    time.Time // when a picture was last requested
 	memory   profiles.MemoryView
@@ -54,6 +74,7 @@ type Aggregator struct {
 	dropped  int64
 
 	ablatingSince time.Time
+	behind        bool // the newest snapshot is older than the last Advance
 }
 
 // record holds everything aggregated since Begin.
@@ -93,7 +114,8 @@ type record struct {
 }
 
 // New returns an aggregator of the events of source. If source is an Asker, it
-// requests pictures; if it is a Reporter, it reads the machine.
+// requests pictures; if it is a Reporter, it reads the machine; if it is a Thinner, it
+// thins the work that is done only to be watched.
 func New(source profiles.Source, options Options) *Aggregator {
 	if options.Load == nil {
 		options.Load = machine.ReadLoad
@@ -101,11 +123,15 @@ func New(source profiles.Source, options Options) *Aggregator {
 	a := &Aggregator{
 		source: source, options: options,
 		offers:   make(chan *profiles.Snapshot, 1),
+		inputs:   make(chan struct{}, 1),
+		holds:    make(chan hold),
+		over:     make(chan struct{}),
 		readings: readings{load: options.Load, resident: machine.ReadResident, collectable: machine.ReadCollectable},
 		record:   record{stage: new([profiles.MaxPhases + 1]histogram)},
 	}
 	a.asker, _ = source.(profiles.Asker)
 	a.report, _ = source.(profiles.Reporter)
+	a.thinner, _ = source.(profiles.Thinner)
 	return a
 }
 
@@ -117,67 +143,66 @@ func (a *Aggregator) Snapshots() <-chan *profiles.Snapshot { return a.offers }
 // for concurrent use.
 func (a *Aggregator) Last() *profiles.Snapshot { return a.newest.Load() }
 
-// Run ticks every interval, at most 10 times a second, and offers the snapshots
-// until ctx ends; then it ticks once more, offers the last snapshot and closes
-// the channel. A tick that finds nothing new offers nothing. Run may be called
-// only once, and not together with Tick.
-func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
-	ticker := time.NewTicker(max(interval, leastInterval))
-	defer ticker.Stop()
-	defer close(a.offers)
-	a.offer(a.Tick(time.Now()))
-	for {
-		select {
-		case <-ctx.Done():
-			a.offer(a.Tick(time.Now()))
-			return
-		case <-ticker.C:
-			before := a.Last()
-			if s := a.Tick(time.Now()); s != before {
-				a.offer(s)
-			}
-		}
-	}
-}
-
-// offer replaces an unread snapshot. Run is the only sender, so the slot is free
-// once it was emptied.
-func (a *Aggregator) offer(s *profiles.Snapshot) {
-	select {
-	case a.offers <- s:
-		return
-	default:
-	}
-	select {
-	case <-a.offers:
-	default:
-	}
-	a.offers <- s
-}
-
 // Tick consumes the source's events and returns the snapshot at now: the previous
 // one if nothing is new and the run is not running. now follows time.Now and must
 // not decrease.
 func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
-	defer func() { a.cost.add(start, time.Now()) }()
+	s := a.tick(now)
+	if a.options.Tape != nil {
+		a.options.Tape.Tick(now, s, a.dropped)
+	}
+	a.cost.add(start, time.Now())
+	return s
+}
 
-	moved := a.drain()
+func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
+	moved := a.drain() || a.drained
+	a.drained = false
+	a.readCost(now)
 	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
 		moved = a.drain() || moved
 	}
 	a.settle()
-	if a.asker != nil && a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures {
+	if a.asker != nil && a.options.Pictures > 0 && now.Sub(a.asked) >= a.options.Pictures*time.Duration(a.sparse()) {
 		a.asker.WantPicture()
 		a.asked = now
 	}
-	if before := a.Last(); before != nil && !moved && a.pace.state != profiles.Running {
+	if before := a.Last(); before != nil && !moved && !a.behind && a.pace.state != profiles.Running {
 		return before
+	}
+	if a.fresh {
+		a.summarise()
 	}
 	a.judge(now)
 	s := a.snapshot(now)
 	a.newest.Store(s)
+	a.behind = false
 	return s
+}
+
+// Advance is a Tick without a snapshot, for a replay on its way: the next Tick gives what it would have
+// given after Ticks only.
+func (a *Aggregator) Advance(now time.Time) {
+	moved := a.drain()
+	a.settle()
+	if a.Last() != nil && !moved && !a.behind && a.pace.state != profiles.Running {
+		return
+	}
+	a.behind = true
+	if a.fresh {
+		a.times.Total = a.recent.spread(&a.recent.total)
+	}
+	a.judge(now)
+	// What a snapshot changes.
+	a.pace.rate(now)
+	a.iterationTime.seal()
+	a.clock.seal()
+	for i := range a.run.Schema.Series {
+		a.series[i].seal()
+	}
+	a.watch.history()
+	a.effects.View()
 }
 
 // drain consumes the source's events. It reports whether there was anything new: for a run
@@ -187,11 +212,19 @@ func (a *Aggregator) drain() (moved bool) {
 	a.source.Drain(func(e *profiles.Event) {
 		_, load := e.Body.(*profiles.Load)
 		moved = moved || !load || a.pace.state == profiles.Running || a.standing()
-		a.take(e)
+		a.happened(e)
 	})
 	moved = moved || dropped != a.dropped
 	a.dropped = dropped
 	return moved
+}
+
+// happened records an event and handles it.
+func (a *Aggregator) happened(e *profiles.Event) {
+	if a.options.Tape != nil {
+		a.options.Tape.Event(e)
+	}
+	a.take(e)
 }
 
 // take handles an event.
@@ -199,9 +232,10 @@ func (a *Aggregator) take(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.Iteration:
 		a.iteration(b)
+		a.compare(b)
 	case *profiles.Begin:
 		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
-		a.effects = effect.New(&b.Info.Schema)
+		a.effects, a.forking = effect.New(&b.Info.Schema), false
 		clear(a.stage[:])
 		a.pace.enter(profiles.Preparing, e.At)
 		a.memory.Memory = profiles.Memory{}
@@ -238,11 +272,28 @@ func (a *Aggregator) take(e *profiles.Event) {
 			a.effects.Replicate(b.Of, &b.Rows[0])
 		}
 	case *profiles.Fork:
+		a.forking = b.Running
 		a.effects.Forked(b)
 	case *profiles.Resident:
 		a.takeResident(b, e.At)
+	case *profiles.RecordingState:
+		a.recording = *b
+	case *profiles.WatchingCost:
+		a.watching = *b
 	case *profiles.Load:
 		a.takeLoad(b, e.At)
+	}
+}
+
+// compare passes an iteration to the measurement of watching, and logs its news.
+func (a *Aggregator) compare(it *profiles.Iteration) {
+	w := a.options.Watching
+	if w == nil {
+		return
+	}
+	w.Iteration(it)
+	if news := w.News(); news != "" {
+		a.happened(&profiles.Event{At: a.began.Add(time.Duration(it.Start)), Body: &profiles.LogEntry{Text: news}})
 	}
 }
 
@@ -260,6 +311,9 @@ func (a *Aggregator) enter(b *profiles.StateChange, at time.Time) {
 	}
 	if b.State > profiles.Paused {
 		a.effects.End()
+	}
+	if w := a.options.Watching; w != nil {
+		w.Void()
 	}
 }
 
@@ -336,9 +390,6 @@ func (a *Aggregator) judge(now time.Time) {
 	if !a.has {
 		return
 	}
-	if a.fresh {
-		a.summarise()
-	}
 	elapsed, at := a.pace.elapsed(now), max(0, now.Sub(a.began))
 	a.alerts.Measure(a.pace.clock, a.pace.count, now, a.loads.share)
 	f := alert.Facts{
@@ -346,6 +397,7 @@ func (a *Aggregator) judge(now time.Time) {
 		Longest: a.pace.longestGap(), Usual: a.times.Total.Median, Mean: a.times.Total.Mean,
 		Caches: a.recent.caches(&a.last), Trend: a.watch.trend, RSS: a.memory.RSS,
 		Scale: a.value(profiles.GradientScale), NonFinite: a.nonFinite, Results: a.results,
+		Recording: a.recording,
 	}
 	for _, line := range a.alerts.Judge(&f, elapsed, at) {
 		a.log = keepNewest(append(a.log, line), maxLog)
@@ -363,9 +415,6 @@ func (a *Aggregator) value(name string) float64 {
 
 // snapshot builds the snapshot at now.
 func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
-	if a.fresh {
-		a.summarise()
-	}
 	effects, changes := a.effects.View()
 	s := &profiles.Snapshot{
 		Run: a.run, Settings: a.settings, Next: a.next, State: a.pace.state, Err: a.err, EndedBy: a.endedBy,
@@ -377,8 +426,9 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: changes, Effects: effects,
-		Results: slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
-		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped},
+		Recording: a.recording,
+		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
+		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watching},
 		Unit: -1,
 	}
 	s.Memory.GPUReason = a.run.GPUReason

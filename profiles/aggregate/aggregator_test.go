@@ -329,7 +329,7 @@ func TestPublishedSnapshotsAreNotWrittenAgain(t *testing.T) {
 		published, copies = append(published, s), append(copies, deepCopy(s))
 	}
 	for i, s := range published {
-		if where := differ(*s, copies[i]); where != "" {
+		if where := profilestest.Differ(*s, copies[i]); where != "" {
 			t.Fatalf("snapshot %d changed after it was published: %s", i, where)
 		}
 	}

@@ -3,13 +3,13 @@ package aggregate
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/profilestest"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
@@ -78,71 +78,10 @@ func (p *replay) Dropped() int64 { return p.marks[p.next].dropped }
 // source hides the methods of a Source that are not in it.
 type source struct{ profiles.Source }
 
-// differ is where two values differ, empty where they do not. NaN equals itself here.
-func differ(a, b any) string { return difference("", reflect.ValueOf(a), reflect.ValueOf(b)) }
-
-func difference(path string, a, b reflect.Value) string {
-	if !a.IsValid() || !b.IsValid() {
-		return where(a.IsValid() != b.IsValid(), path, a, b)
-	}
-	switch a.Kind() {
-	case reflect.Float32, reflect.Float64:
-		x, y := a.Float(), b.Float()
-		return where(x != y && !(math.IsNaN(x) && math.IsNaN(y)), path, a, b)
-	case reflect.Pointer, reflect.Interface:
-		if a.IsNil() || b.IsNil() {
-			return where(a.IsNil() != b.IsNil(), path, a, b)
-		}
-		if a.Kind() == reflect.Pointer && a.Pointer() == b.Pointer() {
-			return "" // such as a table, whose functions cannot be compared
-		}
-		return difference(path, a.Elem(), b.Elem())
-	case reflect.Struct:
-		for i := range a.NumField() {
-			if d := difference(path+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i)); d != "" {
-				return d
-			}
-		}
-		return ""
-	case reflect.Slice, reflect.Array:
-		if equalCurves(a, b) {
-			return ""
-		}
-		if a.Len() != b.Len() {
-			return fmt.Sprintf("%s has %d and %d elements", path, a.Len(), b.Len())
-		}
-		for i := range a.Len() {
-			if d := difference(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i)); d != "" {
-				return d
-			}
-		}
-		return ""
-	}
-	return where(!a.Equal(b), path, a, b)
-}
-
-// equalCurves reports whether two values are curves without a difference: they are most of a
-// snapshot, and take long point by point.
-func equalCurves(a, b reflect.Value) bool {
-	if a.Type() != reflect.TypeFor[profiles.Curve]() || !a.CanInterface() {
-		return false
-	}
-	return slices.EqualFunc(a.Interface().(profiles.Curve), b.Interface().(profiles.Curve), func(p, q profiles.Point) bool {
-		return p.First == q.First && p.Last == q.Last && p.Min == q.Min && p.Max == q.Max && p.Mean == q.Mean && slices.Equal(p.Bins, q.Bins)
-	})
-}
-
-func where(differ bool, path string, a, b reflect.Value) string {
-	if !differ {
-		return ""
-	}
-	return fmt.Sprintf("%s is %v and %v", path, a, b)
-}
-
 // Values that differ in one place are recognised as different.
 func TestDifferFindsTheDifference(t *testing.T) {
 	s := &profiles.Snapshot{Run: prismtest.Info(4), Settings: settingsOf(prism.Settings{}), Clock: profiles.Curve{{Mean: 1}}, Pictures: [profiles.MaxPictures]*profiles.Picture{{Width: 1}}, Series: [profiles.MaxSeries]profiles.SeriesView{{Latest: math.NaN()}}}
-	if got := differ(*s, *s); got != "" {
+	if got := profilestest.Differ(*s, *s); got != "" {
 		t.Error(got)
 	}
 	for want, change := range map[string]func(*profiles.Snapshot){
@@ -163,7 +102,7 @@ func TestDifferFindsTheDifference(t *testing.T) {
 	} {
 		other := *s
 		change(&other)
-		if got := differ(*s, other); got != want {
+		if got := profilestest.Differ(*s, other); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -322,7 +261,7 @@ func (r *recorded) follow(t *testing.T, p *tape) {
 		before = got
 		x, y := *r.shots[i], *got
 		x.Own.Aggregator, y.Own.Aggregator = 0, 0
-		if d := differ(x, y); d != "" {
+		if d := profilestest.Differ(x, y); d != "" {
 			t.Fatalf("tick %d of %d, live and replayed: %s", i, len(p.marks), d)
 		}
 	}

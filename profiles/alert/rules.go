@@ -31,6 +31,7 @@ type Facts struct {
 	Scale     float64 // of the gradients, NaN if there is none
 	NonFinite int64   // losses that were not finite, over the run
 	Results   []profiles.UnitResult
+	Recording profiles.RecordingState
 
 	quiet          time.Duration // longest running time without the end of an iteration, since the last call
 	skipped, steps int           // of the newest iterations, at most recentSteps
@@ -72,6 +73,7 @@ var runRules = []rule{
 	{unitLimit, 0, time.Second, judgeLimit},
 	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},
 	{"slowdown", 0, 2 * time.Second, judgeSlowdown},
+	{"recording", 0, 0, judgeRecording},
 }
 
 // cacheRules are the rules for every possible cache of a schema.
@@ -94,6 +96,17 @@ func judgeNonFinite(f *Facts) finding {
 	return finding{bad, bad, "", profiles.Critical, func() (string, profiles.Advice) {
 		what := fmt.Sprintf("The loss of iteration %d was not a finite number.", f.nonFiniteAt)
 		return what, f.tipFor(notFinite, otherSettings)
+	}}
+}
+
+func judgeRecording(f *Facts) finding {
+	r := &f.Recording
+	bad := r.Err != "" || r.Dropped > 0
+	return finding{bad, bad, "", profiles.Warning, func() (string, profiles.Advice) {
+		if r.Err != "" {
+			return "Nothing more is recorded: " + r.Err + ".", recordAgain.of()
+		}
+		return fmt.Sprintf("The recording lacks %d iterations: its disk was too slow.", r.Dropped), recordElsewhere.of()
 	}}
 }
 

@@ -23,6 +23,8 @@ const (
 	hitsFromSecondPass
 	cannotHit
 	switchOffAndCompare
+	recordAgain
+	recordElsewhere
 )
 
 // tips are formats, with a number or the setting of a cache as arguments.
@@ -39,6 +41,8 @@ var tips = [...]profiles.Advice{
 	hitsFromSecondPass:  "Each %s looks up entries of its own once a pass, so it hits from the second pass on at most: switch it off {switch %s}%s.",
 	cannotHit:           "Each %s looks up entries of its own once, so it cannot hit: switch it off {switch %s}%s.",
 	switchOffAndCompare: "Switch it off {switch %s} and compare.",
+	recordAgain:         "The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
+	recordElsewhere:     "The run goes on; --record FILE records to another disk, --no-record not at all.",
 }
 
 // of returns the tip with its arguments.
@@ -73,7 +77,7 @@ func Tips(s *profiles.Schema) (all []profiles.Advice) {
 	for _, t := range s.Tips {
 		all = append(all, t.Try)
 	}
-	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat} {
+	for _, t := range []tip{otherSettings, lookAtTheMachine, allowMore, saveBeforeTheEnd, endOthers, seeOthersAndHeat, recordAgain, recordElsewhere} {
 		all = append(all, t.of())
 	}
 	all = append(all, seeHeat.of(0.0))

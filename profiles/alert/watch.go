@@ -29,7 +29,7 @@ type moment struct {
 
 // Watch evaluates the rules repeatedly.
 type Watch struct {
-	each   [18]entry // by rule
+	each   [19]entry // by rule
 	shown  []profiles.Alert
 	pace   throughput
 	mark   moment // start of the current measurement of throughput
@@ -169,4 +169,11 @@ func (a *Watch) show() {
 		}
 		return 0
 	})
+}
+
+// Clone returns a watch in the same state, which shares nothing that either modifies.
+func (a *Watch) Clone() Watch {
+	c := *a
+	c.pace.rates, c.pace.foreign = slices.Clone(a.pace.rates), slices.Clone(a.pace.foreign)
+	return c
 }

@@ -42,7 +42,7 @@ type segment struct {
 // counts reports whether the next iteration counts in a comparison.
 func (s *segment) counts(it *profiles.Iteration) bool {
 	s.seen++
-	return s.seen > Warmup && it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0
+	return s.seen > Warmup && it.Flags&(profiles.Warmup|profiles.Converged|profiles.Unwatched) == 0 && it.Total > 0
 }
 
 func (s *segment) add(t timed) {

@@ -68,6 +68,24 @@ func (t *trial) last() profiles.Effect {
 	return all[len(all)-1]
 }
 
+// Iterations that nobody watched are in no window: what they are spared would count as an effect.
+func TestUnwatchedIterationsAreInNoWindow(t *testing.T) {
+	tr := newTrial(2)
+	tr.iterate(long)
+	tr.change("amp")
+	tr.iterate(Warmup + 20)
+	tr.it.Flags, tr.median = profiles.Unwatched, tr.median/2
+	tr.iterate(100)
+	tr.it.Flags, tr.median = 0, tr.median*2
+	if e := tr.last(); e.NAfter != 20 {
+		t.Errorf("%d iterations after the change, want 20", e.NAfter)
+	}
+	tr.iterate(Window)
+	if e := tr.last(); math.Abs(e.Shift) > 0.02 {
+		t.Errorf("shift %+.3f, want none", e.Shift)
+	}
+}
+
 func TestEffectFindsTheShiftOfAChange(t *testing.T) {
 	tr := newTrial(1)
 	tr.iterate(long)

@@ -19,7 +19,10 @@ type Ablation struct {
 	Ended    string          `json:"ended"`
 	Rounds   int             `json:"rounds"`
 	Seconds  float64         `json:"seconds"`
+	Quality  *string         `json:"quality"` // the series by which the result is judged
 	Rows     []AblationRow   `json:"rows"`
+
+	Factorial *Factorial `json:"factorial,omitempty"`
 }
 
 // AblationRow is one setting of the table.
@@ -32,8 +35,8 @@ type AblationRow struct {
 	Effect       *float64    `json:"effect"` // on/off − 1
 	Interval     *[2]float64 `json:"interval"`
 	MemoryBytes  *int64      `json:"memory_bytes"` // on minus off
-	PSNR         *float64    `json:"psnr_db_per_100"`
-	PSNRInterval *[2]float64 `json:"psnr_interval"`
+	Quality      *float64    `json:"quality_per_100"`
+	QualityRange *[2]float64 `json:"quality_interval"`
 	Groups       int         `json:"groups"`
 	Iterations   int         `json:"iterations"`
 	Verdict      string      `json:"verdict"`
@@ -44,14 +47,17 @@ type AblationRow struct {
 func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset string) ([]byte, error) {
 	out := Ablation{
 		Schema: Schema, Version: version, Preset: preset, Settings: v, Work: a.Work, Ended: a.Ended,
-		Rounds: a.Rounds, Seconds: a.Spent.Seconds(),
+		Rounds: a.Rounds, Seconds: a.Spent.Seconds(), Rows: []AblationRow{}, Factorial: factorial(a.Factorial),
+	}
+	if a.Quality.Name != "" {
+		out.Quality = &a.Quality.Name
 	}
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		to := AblationRow{
 			Setting: r.Key, Off: r.Off, On: r.On, OffMS: known(r.OffNS / 1e6), OnMS: known(r.OnNS / 1e6),
 			Effect: known(r.Effect), Interval: bounds(r.Low, r.High),
-			PSNR: known(r.Quality), PSNRInterval: bounds(r.QualityLow, r.QualityHigh),
+			Quality: known(r.Quality), QualityRange: bounds(r.QualityLow, r.QualityHigh),
 			Groups: r.Groups, Iterations: r.Iterations, Verdict: r.Verdict(), Note: r.Note,
 		}
 		if r.HasMemory {
@@ -62,6 +68,97 @@ func AblationJSON(a *profiles.Ablation, v settings.Values, version, preset strin
 	}
 	document, err := json.MarshalIndent(out, "", "  ")
 	return visible.JSON(document), err
+}
+
+// Factorial is the table of a factorial ablation.
+type Factorial struct {
+	Factors      []Factor      `json:"factors"`
+	RoundsDone   int           `json:"rounds_done"`
+	RoundsNeeded int           `json:"rounds_needed"` // by an interval
+	Intervals    int           `json:"intervals"`     // in the table: they hold together in 95 % of cases
+	Interactions []Interaction `json:"interactions"`
+	Product      Ratio         `json:"product"` // of the single speed-ups
+	Whole        Ratio         `json:"whole"`   // everything on over everything off
+	Excess       Ratio         `json:"excess"`  // whole over product
+	Verdict      string        `json:"verdict"`
+	Combinations []Combination `json:"combinations"`
+}
+
+// Factor is what a factorial ablation switches as a whole.
+type Factor struct {
+	Name     string            `json:"name"`
+	Off      map[string]string `json:"off"` // values by setting
+	On       map[string]string `json:"on"`
+	Alone    Ratio             `json:"alone"`    // with all others off
+	Averaged Ratio             `json:"averaged"` // over the combinations of the others
+	Note     string            `json:"note,omitempty"`
+}
+
+// Interaction is an interaction of factors.
+type Interaction struct {
+	Factors []string `json:"factors"`
+	Ratio
+	BeyondNoise *bool `json:"beyond_noise"`
+}
+
+// Ratio is a ratio of iteration times less one.
+type Ratio struct {
+	Effect   *float64    `json:"effect"`
+	Interval *[2]float64 `json:"interval"`
+}
+
+// Combination is the time with some factors on.
+type Combination struct {
+	On []string `json:"factors_on"`
+	MS *float64 `json:"ms"`
+}
+
+// factorial returns the table in JSON, nil for none.
+func factorial(f *profiles.Factorial) *Factorial {
+	if f == nil {
+		return nil
+	}
+	out := &Factorial{
+		RoundsDone: f.Rounds, RoundsNeeded: f.Needed, Intervals: f.Intervals, Interactions: []Interaction{}, Combinations: []Combination{},
+		Product: ratio(f.Product), Whole: ratio(f.Whole), Excess: ratio(f.Excess), Verdict: f.Verdict(),
+	}
+	for i, factor := range f.Factors {
+		out.Factors = append(out.Factors, Factor{
+			Name: factor.Name, Off: assigned(factor.Off), On: assigned(factor.On),
+			Alone: ratio(f.Alone[i]), Averaged: ratio(f.Averaged[i]), Note: f.Notes[i],
+		})
+	}
+	for _, in := range f.Interactions {
+		to := Interaction{Ratio: ratio(in.Ratio)}
+		for _, i := range in.Of {
+			to.Factors = append(to.Factors, f.Factors[i].Name)
+		}
+		if in.Known() {
+			beyond := in.BeyondNoise()
+			to.BeyondNoise = &beyond
+		}
+		out.Interactions = append(out.Interactions, to)
+	}
+	for on, ns := range f.CombinationNS {
+		to := Combination{On: []string{}, MS: known(ns / 1e6)}
+		for i := range f.Factors {
+			if on>>i&1 == 1 {
+				to.On = append(to.On, f.Factors[i].Name)
+			}
+		}
+		out.Combinations = append(out.Combinations, to)
+	}
+	return out
+}
+
+func ratio(r profiles.Ratio) Ratio { return Ratio{known(r.Effect), bounds(r.Low, r.High)} }
+
+func assigned(sets []settings.Assignment) map[string]string {
+	values := map[string]string{}
+	for _, a := range sets {
+		values[a.Key] = a.Value
+	}
+	return values
 }
 
 func known(v float64) *float64 {

@@ -70,6 +70,9 @@ type Summary struct {
 
 	Benchmark *Benchmark `json:"benchmark,omitempty"` // of prismtop bench model
 
+	Recording       *string `json:"recording"` // path of the file
+	RecordingReason string  `json:"recording_reason,omitempty"`
+
 	SkippedSteps   int64 `json:"skipped_steps"`
 	NonFinite      int64 `json:"non_finite"`
 	DroppedRecords int64 `json:"dropped_records"`
@@ -305,6 +308,10 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 	}
 	sum.Preset, sum.PresetReason = text(from.Preset, "the run started from no preset")
 	sum.Object, sum.ObjectReason = text(s.Run.Object, notBegun)
+	sum.Recording, sum.RecordingReason = text(s.Recording.Path, orElse(s.Recording.Err, "the run was not recorded"))
+	if s.Recording.Path != "" {
+		sum.RecordingReason = s.Recording.Err // the file lacks the rest
+	}
 	sum.IterationMS, sum.IterationMSReason = spread(s.Whole.Total)
 	if s.Run.Parameters > 0 { // it began
 		sum.Settings = &s.Settings

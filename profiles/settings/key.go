@@ -95,6 +95,10 @@ const (
 type Comparison struct {
 	Pairs []Pair
 	Place int // position among the compared settings
+
+	// Factor is the name of the factor of the default factorial that switches the setting between
+	// off and FactorOn, together with the other settings of the same factor; empty for none.
+	Factor, FactorOn string
 }
 
 // Pair is two values of a setting.

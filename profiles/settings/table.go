@@ -174,6 +174,13 @@ func (e Entry) Compared(place int, off string, on ...string) Entry {
 	return e
 }
 
+// Factor adds a compared setting to a factor of the default factorial ablation, in which it is off
+// or has the value on. Settings of one factor are switched together.
+func (e Entry) Factor(name, on string) Entry {
+	e.key.Compared.Factor, e.key.Compared.FactorOn = name, on
+	return e
+}
+
 // Touches names the phases of an iteration whose work depends on the setting. It is called
 // without arguments for a setting that changes what an iteration computes but not the amount of
 // work.

@@ -63,3 +63,13 @@ func signedRankCut(n int, tail float64) (k int, ok bool) {
 	}
 	return 0, false
 }
+
+// SignedRankNeeds returns the minimum number of values for an interval that misses the truth with
+// at most the given chance.
+func SignedRankNeeds(miss float64) int {
+	n := 1
+	for chance := 0.5; chance > miss/2 && n < 64; n++ { // of the smallest sum of n ranks
+		chance /= 2
+	}
+	return n
+}

@@ -58,3 +58,18 @@ func TestSignedRankHoldsTheTruth(t *testing.T) {
 		}
 	}
 }
+
+// The number of values that an interval needs is the first with a cut.
+func TestSignedRankNeedsEnoughForACut(t *testing.T) {
+	for _, miss := range []float64{0.05, 0.05 / 8, 0.05 / 22, 0.05 / 39} {
+		n := SignedRankNeeds(miss)
+		_, enough := signedRankCut(n, miss/2)
+		_, few := signedRankCut(n-1, miss/2)
+		if !enough || few {
+			t.Errorf("a miss of %g needs %d values: %v, with one less %v", miss, n, enough, few)
+		}
+	}
+	if n := SignedRankNeeds(0.05); n != SignedRankLeast {
+		t.Errorf("5 %% needs %d", n)
+	}
+}

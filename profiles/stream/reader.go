@@ -37,10 +37,16 @@ type placed struct {
 // if the queue is full. A slot without a body is empty.
 type newest struct {
 	memory, layers, ablation, resident profiles.Event
+	recording                          profiles.Event
 	pictures                           [profiles.MaxPictures]profiles.Event
 
 	changed, state profiles.Event // for which the queue had no room
 	next           profiles.Event
+}
+
+// lasting returns the events that outlive a restart.
+func (n *newest) lasting() newest {
+	return newest{ablation: n.ablation, resident: n.resident, recording: n.recording}
 }
 
 // each calls take with the events, in a fixed order.
@@ -60,6 +66,7 @@ func (n *newest) each(take func(*profiles.Event)) (any bool) {
 	one(&n.changed)
 	one(&n.next)
 	one(&n.resident)
+	one(&n.recording)
 	one(&n.state)
 	return any
 }
@@ -76,6 +83,8 @@ func (n *newest) slot(b profiles.Body) *profiles.Event {
 		return &n.ablation
 	case *profiles.Resident:
 		return &n.resident
+	case *profiles.RecordingState:
+		return &n.recording
 	case *profiles.Next:
 		return &n.next
 	case *profiles.Picture:
@@ -93,7 +102,7 @@ func (r *Reader) put(e profiles.Event) {
 		return
 	}
 	if _, begins := e.Body.(*profiles.Begin); begins {
-		r.newest = newest{ablation: r.newest.ablation, resident: r.newest.resident}
+		r.newest = r.newest.lasting()
 		if len(r.queue) >= maxEvents {
 			r.lost += uint64(len(r.queue))
 			r.queue = r.queue[:0]
@@ -150,6 +159,13 @@ func (r *Reader) pop(limit uint64, take func(*profiles.Event)) (any bool) {
 
 // WantPicture requests a picture from the run.
 func (r *Reader) WantPicture() { r.stream.WantPicture() }
+
+// Thin suspends or thins the work that the run does to be watched, if this is the first reader.
+func (r *Reader) Thin(dark bool, sparse int) {
+	if r.first {
+		r.stream.thin(dark, sparse)
+	}
+}
 
 // Report sends a reading of the machine to all readers, if this is the first reader:
 // one per process is enough.

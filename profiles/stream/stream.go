@@ -15,16 +15,17 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Stream receives the events of a live run; readers follow it. Iteration and
-// PictureWanted are for the loop: they neither wait nor allocate. The other methods
+// Stream receives the events of a live run; readers follow it. Iteration, PictureWanted
+// and Watched are for the loop: they neither wait nor allocate. The other methods
 // are for rare events; they hold a mutex for some nanoseconds for each reader, keep
 // their place among the iterations, and never wait for a reader.
 //
-// State, Log, Refuse, WantPicture, PictureWanted and Follow may be called by any
+// State, Log, Refuse, Recording, WantPicture, PictureWanted, Watched and Follow may be called by any
 // goroutine, all other methods only by the run's.
 type Stream struct {
 	readers atomic.Pointer[[]*Reader]
-	wanted  atomic.Bool // a picture was requested
+	wanted  atomic.Bool  // a picture was requested
+	density atomic.Int64 // of watching: the factor, negative in a dark block; 0 is full
 	clock   func() time.Time
 	room    int // capacity of a reader in iterations
 
@@ -117,7 +118,7 @@ func (s *Stream) know(e *profiles.Event) {
 	k := &s.known
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
-		*k = known{begin: e, newest: newest{ablation: k.ablation, resident: k.resident}}
+		*k = known{begin: e, newest: k.newest.lasting()}
 	case *profiles.Changed:
 		if k.begin != nil {
 			begin := *k.begin.Body.(*profiles.Begin)
@@ -209,6 +210,10 @@ func (s *Stream) Layers(layers []profiles.Layer, roofs *profiles.Roofs) {
 // when the run restarts.
 func (s *Stream) Ablation(a *profiles.Ablation) { s.put(a) }
 
+// Recording publishes the state of the run's recording; the newest counts, and it is kept when the
+// run restarts. Any goroutine may call it.
+func (s *Stream) Recording(r profiles.RecordingState) { s.put(&r) }
+
 // Fork publishes the state of a fork; the newest counts.
 func (s *Stream) Fork(f *profiles.Fork) { s.put(f) }
 
@@ -218,6 +223,21 @@ func (s *Stream) WantPicture() { s.wanted.Store(true) }
 // PictureWanted reports whether pictures were requested since the last Answered.
 // The loop checks it between iterations.
 func (s *Stream) PictureWanted() bool { return s.wanted.Load() }
+
+// Watched returns whether the run is watched now, and the factor by which the work done only for
+// that is rarer than usual. The loop checks it in every iteration.
+func (s *Stream) Watched() (watched bool, sparse int) {
+	d := s.density.Load()
+	return d >= 0, int(max(d, -d, 1))
+}
+
+func (s *Stream) thin(dark bool, sparse int) {
+	d := int64(max(sparse, 1))
+	if dark {
+		d = -d
+	}
+	s.density.Store(d)
+}
 
 // Picture publishes a picture. It must not be modified afterwards.
 func (s *Stream) Picture(p *profiles.Picture) { s.put(p) }

@@ -197,3 +197,27 @@ func BenchmarkStreamIteration(b *testing.B) {
 		r.ring.Pop(&out)
 	}
 }
+
+// Only the first reader thins the watching of a run.
+func TestTheFirstReaderThins(t *testing.T) {
+	s := New(16)
+	first, second := s.Follow(), s.Follow()
+	check := func(what string, watched bool, sparse int) {
+		t.Helper()
+		if w, n := s.Watched(); w != watched || n != sparse {
+			t.Errorf("%s: watched %v, %d times as sparse", what, w, n)
+		}
+	}
+	check("at first", true, 1)
+	second.Thin(true, 4)
+	check("by the second", true, 1)
+	first.Thin(false, 4)
+	check("thin", true, 4)
+	first.Thin(true, 4)
+	check("dark", false, 4)
+	first.Thin(false, 0)
+	check("full", true, 1)
+	if n := testing.AllocsPerRun(100, func() { s.Watched() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

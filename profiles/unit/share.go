@@ -3,6 +3,7 @@ package unit
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Percent formats a share as a whole percentage, 5 wide: " 44 %".
@@ -39,6 +40,22 @@ func SignedPercent(v float64) string {
 		return "    – %"
 	}
 	return fmt.Sprintf("%7s", Signed(100*v, 1)+" %")
+}
+
+// ShareWithin formats a share with the ends of its interval, as short as possible:
+// "0.8 % [0.3, 1.4]", "12 % [10, 14]".
+func ShareWithin(share, low, high float64) string {
+	decimals := 1
+	if max(math.Abs(share), math.Abs(low), math.Abs(high)) >= 0.0995 {
+		decimals = 0
+	}
+	text := func(v float64) string {
+		if math.Round(math.Abs(100*v)*math.Pow10(decimals)) == 0 {
+			v = 0
+		}
+		return strings.TrimPrefix(Signed(100*v, decimals), "+")
+	}
+	return text(share) + " % [" + text(low) + ", " + text(high) + "]"
 }
 
 // Share formats a share with two digits, as short as possible: "1.2 %", "33 %", "113

@@ -39,3 +39,19 @@ func TestNumbersReadWell(t *testing.T) {
 		}
 	}
 }
+
+func TestSharesWithinIntervals(t *testing.T) {
+	for _, tt := range []struct {
+		share, low, high float64
+		want             string
+	}{
+		{0.0082, 0.0031, 0.0138, "0.8 % [0.3, 1.4]"},
+		{-0.002, -0.009, 0.006, "−0.2 % [−0.9, 0.6]"},
+		{-0.0001, -0.0004, 0.0003, "0.0 % [0.0, 0.0]"},
+		{0.12, 0.098, 0.141, "12 % [10, 14]"},
+	} {
+		if got := ShareWithin(tt.share, tt.low, tt.high); got != tt.want {
+			t.Errorf("%g: %q, want %q", tt.share, got, tt.want)
+		}
+	}
+}

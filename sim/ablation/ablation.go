@@ -2,11 +2,13 @@
 // It has no loop and no clock: the caller runs iterations, asks for the settings of
 // the next one, and reports the measurements of each.
 //
-// Each setting is compared in groups of four blocks, off on on off or its mirror,
-// one group per round, in a random order for each round. Within a group a steady
-// drift of the machine or of the training cancels. The first block of a group sets
-// the number of iterations of all four. A group yields one value, the logarithm of
-// on over off; stats.SignedRank computes the rows' intervals.
+// A Schedule compares each setting in groups of four blocks, off on on off or its
+// mirror, one group per round, in a random order for each round. Within a group a
+// steady drift of the machine or of the training cancels. The first block of a group
+// sets the number of iterations of all four. A group yields one value, the logarithm
+// of on over off; stats.SignedRank computes the rows' intervals.
+//
+// A Factorial runs every combination of several settings instead, once per round.
 package ablation
 
 import (
@@ -30,13 +32,18 @@ type Options struct {
 	Seed   uint64        // of the order
 	Only   []string      // keys to compare; empty means all
 
-	Kinds []profiles.KindInfo // of the workload
+	// Factors are the factors of a factorial ablation; empty for one that compares each setting by
+	// itself.
+	Factors []settings.Factor
+
+	Kinds   []profiles.KindInfo // of the workload
+	Quality profiles.SeriesInfo // of the workload, without a name if it has none
 }
 
-// maxBlock bounds a block's iterations.
-const maxBlock = 4096
-
 func (o Options) withDefaults() Options {
+	if o.Rounds <= 0 && len(o.Factors) > 0 {
+		o.Rounds = profiles.FactorialRounds
+	}
 	if o.Rounds <= 0 {
 		o.Rounds = profiles.AblationRounds
 	}
@@ -56,14 +63,14 @@ func (o Options) withDefaults() Options {
 // (Jennison and Turnbull 2000, Group Sequential Methods). Its 5 % error probability is divided
 // equally among the looks, so that it holds for all of them together. The last look ends the
 // replication.
-var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90}
+var Looks = []int{9, 12, 16, 21, 28, 38, 50, 68, 90, 120, 160}
 
 // lookMiss is the probability that the interval of one look misses the true value.
 var lookMiss = 0.05 / float64(len(Looks))
 
 // Schedule is an ablation under way. It is not safe for concurrent use.
 type Schedule struct {
-	options     Options
+	timing
 	base        settings.Values
 	replication bool // of the change at iteration of
 	of          int64
@@ -74,16 +81,8 @@ type Schedule struct {
 	round int
 	at    int // index in order
 
-	block block
-	group group
-	first profiles.Iteration // first compared iteration: the others must do the same work
-	began bool
-
-	groups int   // complete
-	blocks int   // ended, including those of spoilt groups
-	spent  int64 // nanoseconds, of iterations and the gaps between them
-	now    int64 // end of the newest iteration
-	ended  string
+	group  group
+	groups int // complete
 }
 
 // Pairing is two values of a setting, or of several settings changed together, and the settings
@@ -119,12 +118,15 @@ func Compare(base settings.Values, pairings []Pairing, o Options) *Schedule {
 // where it is in force, until a look decides it. of is the iteration of the change.
 func Replicate(base settings.Values, change Pairing, of int64, o Options) *Schedule {
 	o.Rounds = Looks[len(Looks)-1]
+	if o.Time <= 0 {
+		o.Time = profiles.ReplicationBlock
+	}
 	return plan(base, []Pairing{change}, true, of, o)
 }
 
 func plan(base settings.Values, pairings []Pairing, replication bool, of int64, o Options) *Schedule {
 	o = o.withDefaults()
-	s := &Schedule{options: o, base: base, replication: replication, of: of, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
+	s := &Schedule{timing: newTiming(o), base: base, replication: replication, of: of, random: rand.New(rand.NewPCG(o.Seed, 0x5eed))}
 	for _, p := range pairings {
 		r := row{
 			AblationRow: profiles.AblationRow{Key: p.Key, Off: p.Off, On: p.On, Note: p.Note, Sequential: replication},
@@ -133,19 +135,8 @@ func plan(base settings.Values, pairings []Pairing, replication bool, of int64, 
 		r.judge()
 		s.rows = append(s.rows, r)
 	}
-	s.block.nanos = make([]int64, 0, maxBlock)
 	s.beginRound()
 	return s
-}
-
-// Done reports whether the comparison is over.
-func (s *Schedule) Done() bool { return s.ended != "" }
-
-// End ends the ablation and records the reason. Later reasons are ignored.
-func (s *Schedule) End(why string) {
-	if s.ended == "" {
-		s.ended = why
-	}
 }
 
 // On reports whether the next iteration uses the second values of the present pair.
@@ -169,71 +160,37 @@ func (s *Schedule) Add(it *profiles.Iteration) (look bool) {
 	if s.Done() {
 		return false
 	}
-	if !s.began {
-		s.began, s.first, s.now = true, *it, it.Start
+	switch s.count(it) {
+	case warm, full:
+		return true
+	case otherKind:
+		s.again()
 	}
-	s.spent += it.Total + min(max(it.Start-s.now, 0), longestGap)
-	s.now = it.Start + it.Total
-	if s.first.Kind != it.Kind {
-		s.again(it)
-		return false
-	}
-	b := &s.block
-	b.seen++
-	if b.seen <= s.options.Warmup {
-		return b.seen == s.options.Warmup
-	}
-	if it.Flags&(profiles.Warmup|profiles.Converged) == 0 && it.Total > 0 {
-		b.add(it)
-	}
-	if left := b.seen - s.options.Warmup - len(b.nanos); left > patience*max(b.want, s.options.Least) {
-		s.End("hardly an iteration can be compared: samples end at once")
-		return false
-	}
-	return s.full()
-}
-
-// longestGap is the longest gap between two iterations of a continuing run, in nanoseconds;
-// longer gaps are pauses.
-const longestGap = int64(time.Second)
-
-// patience is the number of incomparable iterations that a block tolerates per iteration
-// it needs.
-const patience = 20
-
-// full reports whether the current block is complete.
-func (s *Schedule) full() bool {
-	b := &s.block
-	if b.want > 0 {
-		return len(b.nanos) >= b.want
-	}
-	return len(b.nanos) >= s.options.Least && b.sum >= int64(s.options.Time) || len(b.nanos) >= maxBlock
+	return false
 }
 
 // again starts over with another kind of iteration, to which earlier measurements are not
 // comparable.
-func (s *Schedule) again(it *profiles.Iteration) {
+func (s *Schedule) again() {
 	for i := range s.rows {
 		s.rows[i].clear()
 	}
-	s.first, s.spent = *it, 0
-	s.round, s.groups, s.blocks = 0, 0, 0
-	s.block.reset(0)
+	s.round, s.groups = 0, 0
 	s.group = group{}
 	s.beginRound()
 }
 
 // Look takes a comparison with the truth and the memory after an iteration for
 // which Add returned true.
-func (s *Schedule) Look(psnr float64, memory profiles.Memory) {
+func (s *Schedule) Look(quality float64, memory profiles.Memory) {
 	if s.Done() {
 		return
 	}
 	if s.block.seen == s.options.Warmup {
-		s.block.psnr = psnr
+		s.block.quality = quality
 		return
 	}
-	s.endBlock(psnr, memory.Total())
+	s.endBlock(quality, memory.Total())
 }
 
 // beginRound draws the order of the next round. Each setting alternates between mirrored and not
@@ -261,8 +218,7 @@ func (s *Schedule) beginGroup() {
 	s.block.reset(0)
 }
 
-func (s *Schedule) endBlock(psnr float64, bytes int64) {
-	s.blocks++
+func (s *Schedule) endBlock(quality float64, bytes int64) {
 	r := &s.rows[s.order[s.at]]
 	g := &s.group
 	if g.isOn(g.block) {
@@ -271,8 +227,8 @@ func (s *Schedule) endBlock(psnr float64, bytes int64) {
 		r.OffBytes = bytes
 	}
 	n := len(s.block.nanos)
-	g.medians[g.block] = s.block.median()
-	g.gains[g.block] = (psnr - s.block.psnr) / float64(n) * 100
+	g.medians[g.block] = s.endTimed()
+	g.gains[g.block] = (quality - s.block.quality) / float64(n) * 100
 	r.Iterations += n
 	if g.block++; g.block < len(g.medians) {
 		s.block.reset(n)

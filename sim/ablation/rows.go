@@ -3,35 +3,11 @@ package ablation
 import (
 	"math"
 	"slices"
-	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 )
-
-// block is a series of iterations with one value.
-type block struct {
-	seen  int // iterations, warm-up included
-	want  int // to be timed; 0 while the group's first block determines it
-	nanos []int64
-	sum   int64
-	psnr  float64 // at the end of the warm-up
-}
-
-func (b *block) reset(want int) {
-	*b = block{want: want, nanos: b.nanos[:0], psnr: math.NaN()}
-}
-
-func (b *block) add(it *profiles.Iteration) {
-	b.nanos = append(b.nanos, it.Total)
-	b.sum += it.Total
-}
-
-func (b *block) median() float64 {
-	slices.Sort(b.nanos)
-	return stats.Quantile(b.nanos, 0.5)
-}
 
 // group is four blocks of one setting: off on on off, or mirrored on off off on.
 type group struct {
@@ -151,13 +127,8 @@ func middle(values []float64) float64 {
 
 // View returns the table so far.
 func (s *Schedule) View() *profiles.Ablation {
-	v := &profiles.Ablation{
-		Running: !s.Done(), Replication: s.replication, Of: s.of, Base: s.base, Ended: s.ended, Rounds: s.options.Rounds, Done: s.groups, Now: -1,
-		Warmup: s.options.Warmup, Spent: time.Duration(s.spent),
-	}
-	if k := int(s.first.Kind); s.began && k < len(s.options.Kinds) {
-		v.Work = s.options.Kinds[k].Name
-	}
+	v := s.table()
+	v.Replication, v.Of, v.Base, v.Done = s.replication, s.of, s.base, s.groups
 	for i := range s.rows {
 		r := s.rows[i].AblationRow
 		r.Final = s.Done()
@@ -166,10 +137,7 @@ func (s *Schedule) View() *profiles.Ablation {
 	v.Groups = len(s.order) * s.options.Rounds
 	if v.Running {
 		v.Now = s.order[s.at]
-		if left := 4*v.Groups - s.blocksDone(); s.blocks > 0 {
-			v.Left = v.Spent / time.Duration(s.blocks) * time.Duration(left)
-			v.LeftKnown = true
-		}
+		v.Left, v.LeftKnown = s.left(4*v.Groups - s.blocksDone())
 	}
 	return v
 }

@@ -15,9 +15,9 @@ import (
 	"prismtop/sim/workload"
 )
 
-// Ablation compares every switchable optimisation on and off, in the middle of the
-// settings' pattern, like the ablation of a live run. report is called with the state
-// after every block and may be nil.
+// Ablation compares every switchable optimisation on and off, or every combination of the factors
+// in o, in the middle of the settings' pattern, like the ablation of a live run. report is called
+// with the state after every block and may be nil.
 func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
 	run, err := m.middle(maker, v)
@@ -44,22 +44,38 @@ func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ab
 
 // WriteAblation writes an ablation's table as text.
 func WriteAblation(w io.Writer, a *profiles.Ablation) error {
+	if a.Factorial != nil {
+		return writeFactorial(w, a)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s · %s of off on on off or its mirror · %.0f s\n", a.Work, unit.Plural(a.Rounds, "round", "rounds"), a.Spent.Seconds())
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "setting\toff ms\ton ms\teffect\t95 % interval\tmemory MB\tPSNR dB/100\tn\t verdict")
+	quality := a.QualityTitle()
+	fmt.Fprintf(t, "setting\toff ms\ton ms\teffect\t95 %% interval\tmemory MB\t%sn\t verdict\n", cell(quality, quality))
 	for _, r := range a.Rows {
-		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%s\t%s\t%+.2f\t%s\t%d\t %s\n", r.Name(), r.OffNS/1e6, r.OnNS/1e6,
-			percent(r.Effect), interval(r.Low, r.High), float64(r.OnBytes-r.OffBytes)/1e6, gain(&r), r.Iterations, verdict(&r))
+		fmt.Fprintf(t, "%s\t%.3f\t%.3f\t%s\t%s\t%+.2f\t%s%d\t %s\n", r.Name(), r.OffNS/1e6, r.OnNS/1e6,
+			percent(r.Effect), interval(r.Low, r.High), float64(r.OnBytes-r.OffBytes)/1e6, cell(quality, gain(&r)), r.Iterations, verdict(&r))
 	}
 	_ = t.Flush() // writes to memory do not fail
-	fmt.Fprintln(&b, "memory and PSNR are those of on less off; PSNR in dB gained over 100 iterations;")
+	if quality == "" {
+		fmt.Fprintln(&b, "memory is that of on less off;")
+	} else {
+		fmt.Fprintf(&b, "memory and %[1]s are those of on less off; %[1]s gained over 100 iterations;\n", strings.TrimSuffix(quality, "/100"))
+	}
 	fmt.Fprintln(&b, "an effect is that within groups of four neighbouring blocks, so that it need not be on ms over off ms, which are of all blocks")
 	if a.Ended != "complete" {
 		fmt.Fprintf(&b, "the ablation ended early: %s\n", a.Ended)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// cell returns a cell of a column, "" if the column has no title.
+func cell(title, text string) string {
+	if title == "" {
+		return ""
+	}
+	return text + "\t"
 }
 
 func verdict(r *profiles.AblationRow) string {

@@ -46,6 +46,51 @@ func TestAblationMeasuresLaterSamples(t *testing.T) {
 	}
 }
 
+// A factorial's table names its settings, its interactions and the verdict, and a workload without
+// a quality has no column for it.
+func TestFactorialsAreWritten(t *testing.T) {
+	v := smallField(t)
+	factors, err := v.Table().ParseFactors([]string{"checkpointing", "fft_cache", "mask_cache"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := ablation.Options{Factors: factors, Rounds: 10, Least: 3, Time: time.Microsecond}
+	told := 0
+	a, err := Ablation(t.Context(), workloads.PRISM(workloads.Devices{}), v, o, func(*profiles.Ablation) { told++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Ended != "complete" || a.Done != 80 || told < 80 {
+		t.Errorf("ended %q after %d blocks, told %d times", a.Ended, a.Done, told)
+	}
+	var b strings.Builder
+	if err := WriteAblation(&b, a); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"later samples · 10 rounds of 8 combinations", "fft_cache × checkpointing", "fft_cache × mask_cache × checkpointing",
+		"product of the single speed-ups", "measured over product", "multipl", "everything\n", "none\n", "the 13 intervals hold together"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the table lacks %q:\n%s", want, b.String())
+		}
+	}
+}
+
+// Only a workload with a quality has a column for it.
+func TestTheQualitysColumnIsTheWorkloads(t *testing.T) {
+	for want, quality := range map[string]profiles.SeriesInfo{
+		"PSNR dB/100": {Name: "psnr_db", Title: "PSNR", Unit: "dB"}, "error/100": {Name: "error", Title: "error"}, "": {},
+	} {
+		a := &profiles.Ablation{Ended: "complete", Quality: quality, Rows: []profiles.AblationRow{{Key: "fft_cache", On: "true"}}}
+		var b strings.Builder
+		if err := WriteAblation(&b, a); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "/100") != (want != "") || !strings.Contains(b.String(), want) || strings.Contains(b.String(), "PSNR") != strings.Contains(want, "PSNR") {
+			t.Errorf("want the column %q:\n%s", want, b.String())
+		}
+	}
+}
+
 func TestAblationCanBeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), ablation.Options{Rounds: 1000}, func(*profiles.Ablation) { cancel() })

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -15,12 +16,12 @@ import (
 	"prismtop/sim/workload"
 )
 
-// middle makes a run of the settings and advances it to the middle of the pattern, where
+// Middle makes a run of the options and advances it to the middle of the pattern, where
 // the accumulated mask has its typical size. Earlier samples are trained for one
 // iteration each, and the sample there never ends.
-func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run, error) {
+func Middle(ctx context.Context, o sim.Options) (*sim.Run, error) {
 	units := settings.MaxUnits("samples")
-	v, err := having(v, []settings.Assignment{
+	v, err := having(o.Settings, []settings.Assignment{
 		{Key: "init_iterations", Value: "0"}, {Key: "init_cycles", Value: "0"},
 		{Key: "threshold", Value: "0"}, {Key: "iterations", Value: "1"}, {Key: "cycles", Value: "1"},
 		{Key: settings.MaxIterations, Value: "0"}, {Key: units, Value: "0"}, {Key: settings.MaxSeconds, Value: "0"},
@@ -28,15 +29,14 @@ func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run,
 	if err != nil {
 		return nil, err
 	}
-	run, err := sim.New(m.ctx, sim.Options{Maker: maker, Settings: v, Stream: stream.New(2)})
+	o.Settings = v
+	run, err := sim.New(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	m.report.Run = run.Info()
-	m.report.Sample = m.report.Run.Units / 2
-	for range m.report.Sample {
+	for range run.Info().Units / 2 {
 		if err == nil {
-			err = m.iterate(run, &row{})
+			_, _, err = run.Next(ctx)
 		}
 	}
 	if err == nil && v.Has("iterations") {
@@ -44,9 +44,19 @@ func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run,
 	}
 	if err != nil {
 		run.Close()
-		return nil, err
+		return nil, fmt.Errorf("bench: %w", err)
 	}
 	return run, nil
+}
+
+// middle is Middle for a measurement.
+func (m *measurement) middle(maker workload.Maker, v settings.Values) (*sim.Run, error) {
+	run, err := Middle(m.ctx, sim.Options{Maker: maker, Settings: v, Stream: stream.New(2)})
+	if err == nil {
+		m.report.Run = run.Info()
+		m.report.Sample = m.report.Run.Units / 2
+	}
+	return run, err
 }
 
 // having returns v with those assignments whose keys it has.

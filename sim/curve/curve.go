@@ -31,8 +31,11 @@ const (
 var Table = settings.NewTable("curve", nil,
 	settings.Integer("The curve", "degree", "", "degree of the polynomial", 1, 64),
 	settings.Switch("How it is computed", "basis_cache", "keep the basis polynomials' values at the points").
-		Live().Touches("basis").Called("basis cache", 'm').Compared(1, "false", "true").
+		Live().Touches("basis").Called("basis cache", 'm').Compared(1, "false", "true").Factor("basis_cache", "true").
 		Press(settings.Press{Key: "m", Help: "basis cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "basis cache"}),
+	settings.Switch("How it is computed", "fused_residue", "add a point's gradient while its basis values are at hand, not in a second pass over the block").
+		Live().Touches("residue").Called("fused residue", 'F').Compared(2, "false", "true").Factor("fused_residue", "true").
+		Press(settings.Press{Key: "F", Help: "fused residue", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "fused"}),
 	settings.IterationLimit("Limits of the run"),
 	settings.TimeLimit("Limits of the run"),
 )
@@ -91,6 +94,7 @@ func (Maker) New(_ context.Context, v settings.Values, in workload.Inputs) (work
 	terms := v.Int("degree") + 1
 	return &fit{
 		name: in.Name(), coefficients: make([]float64, terms), gradient: make([]float64, terms), scratch: make([]float64, block*terms),
+		fused: v.On("fused_residue"),
 		bases: cache.New[int](cache.Options[[]float64]{Disabled: !v.On("basis_cache")}), began: time.Now(),
 	}, nil
 }
@@ -99,6 +103,8 @@ func (Maker) New(_ context.Context, v settings.Values, in workload.Inputs) (work
 type fit struct {
 	name                            string
 	coefficients, gradient, scratch []float64
+	fused                           bool
+	distances                       [block]float64               // of a block that is not fused
 	bases                           *cache.Cache[int, []float64] // by block
 	iterations                      int
 	began                           time.Time // the current epoch
@@ -112,8 +118,9 @@ func (f *fit) Info() profiles.RunInfo {
 // Device returns nil: a fit runs on the run's goroutine.
 func (f *fit) Device() workload.Device { return nil }
 
-// Apply applies the cache switch.
+// Apply applies the switches.
 func (f *fit) Apply(_ context.Context, v settings.Values) error {
+	f.fused = v.On("fused_residue")
 	f.bases.SetEnabled(v.On("basis_cache"))
 	return nil
 }
@@ -121,7 +128,7 @@ func (f *fit) Apply(_ context.Context, v settings.Values) error {
 // Memory returns the memory held by the fit.
 func (f *fit) Memory() profiles.Memory {
 	m := profiles.Memory{Caches: f.bases.Counters().Bytes}
-	m.Parts[0], m.Parts[1] = int64(8*len(f.coefficients)), int64(8*(len(f.gradient)+len(f.scratch)))
+	m.Parts[0], m.Parts[1] = int64(8*len(f.coefficients)), int64(8*(len(f.gradient)+len(f.scratch)+len(f.distances)))
 	return m
 }
 
@@ -200,18 +207,38 @@ func (f *fit) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Ou
 	return out, nil
 }
 
-// residue adds a block's share of the gradient and returns its sum of squared errors.
+// residue adds a block's share of the gradient and returns its sum of squared errors. Fused or not,
+// it adds the same numbers in the same order.
 func (f *fit) residue(b int, basis []float64) (squares float64) {
+	terms := len(f.coefficients)
 	for i := range block {
-		x, row := place(b*block+i), basis[i*len(f.coefficients):(i+1)*len(f.coefficients)]
-		d := -1 / (1 + 25*x*x)
-		for k, t := range row {
-			d += f.coefficients[k] * t
-		}
+		row := basis[i*terms : (i+1)*terms]
+		d := f.distance(place(b*block+i), row)
 		squares += d * d
-		for k, t := range row {
-			f.gradient[k] += 2 * d * t / points
+		if f.fused {
+			f.descend(d, row)
+		} else {
+			f.distances[i] = d
 		}
 	}
+	for i := 0; i < block && !f.fused; i++ {
+		f.descend(f.distances[i], basis[i*terms:(i+1)*terms])
+	}
 	return squares
+}
+
+// distance returns the polynomial less the curve at x, whose basis values are in row.
+func (f *fit) distance(x float64, row []float64) float64 {
+	d := -1 / (1 + 25*x*x)
+	for k, t := range row {
+		d += f.coefficients[k] * t
+	}
+	return d
+}
+
+// descend adds a point's share of the gradient, given its distance and its basis values.
+func (f *fit) descend(d float64, row []float64) {
+	for k, t := range row {
+		f.gradient[k] += 2 * d * t / points
+	}
 }

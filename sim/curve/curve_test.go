@@ -83,7 +83,7 @@ func TestAFitRunsAsAnyWorkload(t *testing.T) {
 		want string
 	}{
 		"phases": {got.Phases, "basis descent residue"}, "caches": {got.Caches, "basis"}, "quality": {got.Quality, "rms"},
-		"settings": {got.Settings, "basis_cache degree max_iterations max_seconds"},
+		"settings": {got.Settings, "basis_cache degree fused_residue max_iterations max_seconds"},
 	} {
 		if names := strings.Join(slices.Sorted(maps.Keys(pair.have)), " "); names != pair.want {
 			t.Errorf("%s in JSON: %q, want %q", what, names, pair.want)
@@ -106,37 +106,62 @@ func TestAFitRunsAsAnyWorkload(t *testing.T) {
 	}
 }
 
-// The switch is real: the error is the same bits with and without the cache, and without it
+// The switches are real: the error is the same bits with and without them, and without the cache
 // nothing is looked up.
-func TestTheCacheChangesNoResult(t *testing.T) {
-	var errors [2]float64
-	for i, on := range []string{"false", "true"} {
-		r, a := begin(t, "max_iterations=300", "basis_cache="+on)
+func TestTheSwitchesChangeNoResult(t *testing.T) {
+	var errors []float64
+	for _, sets := range [][2]string{{"false", "false"}, {"false", "true"}, {"true", "false"}, {"true", "true"}} {
+		r, a := begin(t, "max_iterations=300", "basis_cache="+sets[0], "fused_residue="+sets[1])
 		s := end(t, r, a)
-		errors[i] = s.Of("rms").Latest
-		if hits := s.Cache("basis_cache").Hits; (hits > 0) != (on == "true") {
-			t.Errorf("basis_cache = %s: %d hits", on, hits)
+		errors = append(errors, s.Of("rms").Latest)
+		if hits := s.Cache("basis_cache").Hits; (hits > 0) != (sets[0] == "true") {
+			t.Errorf("basis_cache = %s: %d hits", sets[0], hits)
 		}
 	}
-	if errors[0] != errors[1] {
-		t.Errorf("the error is %v without the cache and %v with it", errors[0], errors[1])
+	for _, e := range errors {
+		if e != errors[0] || !(e > 0) {
+			t.Errorf("the errors under the switches are %v", errors)
+		}
 	}
+}
+
+// ablated runs an ablation to its end.
+func ablated(t *testing.T, r *sim.Run, o ablation.Options) *profiles.Ablation {
+	t.Helper()
+	before := r.Ablation()
+	if err := r.Ablate(o); err != nil {
+		t.Fatal(err)
+	}
+	for range 100_000 {
+		if _, _, err := r.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if a := r.Ablation(); a != before && !a.Running {
+			return a
+		}
+	}
+	t.Fatal("the ablation does not end")
+	return nil
 }
 
 // An ablation compares the switch of the workload's own table, and errors about settings name
 // what would be right.
 func TestAFitIsAblatedAndSet(t *testing.T) {
 	r, a := begin(t)
-	if err := r.Ablate(ablation.Options{Rounds: 2, Least: 4, Time: time.Millisecond}); err != nil {
+	table := ablated(t, r, ablation.Options{Rounds: 2, Least: 4, Time: time.Millisecond})
+	if rows := table.Rows; len(rows) != 2 || rows[0].Key != "basis_cache" || rows[1].Key != "fused_residue" || rows[0].Groups != 2 {
+		t.Errorf("%+v", rows)
+	}
+	if title := table.QualityTitle(); title != "" {
+		t.Errorf("a fit has no quality to compare, but %q", title)
+	}
+	factors, err := curve.Table.ParseFactors([]string{settings.DefaultFactors})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for r.Ablation() == nil || r.Ablation().Running {
-		if _, _, err := r.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if rows := r.Ablation().Rows; len(rows) != 1 || rows[0].Key != "basis_cache" || rows[0].Groups != 2 {
-		t.Errorf("%+v", rows)
+	table = ablated(t, r, ablation.Options{Factors: factors, Rounds: 9, Least: 4, Time: time.Millisecond})
+	if f := table.Factorial; f.Rounds != 9 || len(f.CombinationNS) != 4 || !f.Excess.Known() || f.CombinationNS[1] >= f.CombinationNS[0] {
+		t.Errorf("%+v", f)
 	}
 	if err := r.Set("degree", "0"); err == nil || err.Error() != "degree = 0: must be a whole number from 1 to 64" {
 		t.Errorf("a degree of 0: %v", err)

@@ -82,7 +82,7 @@ func (l *Line) Draw(c *Canvas) bool {
 	left := l.LabelWidth + 1
 	plot := c.Sub(left, 0, c.w-left, c.h-1)
 	l.axes(c, y, first, last)
-	g := grid{plot: &plot, y: y, first: first, last: max(last, first+1)}
+	g := grid{plot: &plot, y: y.prepared(), first: first, last: max(last, first+1)}
 	if l.Threshold > 0 {
 		row := g.row(l.Threshold) / 4
 		for x := 0; x < plot.w; x += 2 {
@@ -241,6 +241,15 @@ func (g *grid) cursor(c *Canvas, left int, at int64) {
 func (g *grid) columns(c profiles.Curve) profiles.Curve {
 	out := make(profiles.Curve, 0, min(len(c), 4*g.plot.w))
 	weight, column := 0.0, -1
+	var joined, room, all profiles.Bins // of the open column, scratch, those of finished columns
+	finish := func() {
+		if len(joined) > 0 {
+			from := len(all)
+			all = append(all, joined...)
+			out[len(out)-1].Bins = all[from:len(all):len(all)]
+			joined = joined[:0]
+		}
+	}
 	for _, p := range c {
 		if !usable(p, g.y.log) || g.outside(p) {
 			column = -1
@@ -248,15 +257,20 @@ func (g *grid) columns(c profiles.Curve) profiles.Curve {
 		}
 		at, n := g.column(float64(p.First)), float64(p.Last-p.First)+1
 		if at != column {
+			finish()
 			out, weight, column = append(out, p), n, at
 			continue
 		}
 		q := &out[len(out)-1]
 		weight += n
 		q.Last, q.Min, q.Max = p.Last, min(q.Min, p.Min), max(q.Max, p.Max)
-		q.Bins = q.Bins.Join(p.Bins)
+		if len(joined) == 0 {
+			joined = append(joined, q.Bins...)
+		}
+		joined, room = joined.JoinInto(room, p.Bins), joined
 		q.Mean += (p.Mean - q.Mean) * n / weight
 	}
+	finish()
 	return out
 }
 

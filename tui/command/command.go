@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/machine"
+	"prismtop/tui/command/page"
 )
 
 // version is the program's version, set in released builds by
@@ -46,6 +47,15 @@ func Main() int {
 	return exitStatus(err)
 }
 
+// addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
+		c.Args = noArguments
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
+}
+
 // rootCommand returns the command prismtop with all subcommands.
 func rootCommand() *cobra.Command {
 	root := runCommand()
@@ -56,20 +66,11 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand())
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand(), replayCommand(), runsCommand())
 	root.Version = version
-	root.SetHelpFunc(printHelp)
+	root.SetHelpFunc(page.Help)
 	root.SetHelpCommand(helpCommand())
 	root.SetFlagErrorFunc(flagError)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
-}
-
-// addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
-func addCompletion(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
-		c.Args = noArguments
-		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
 }

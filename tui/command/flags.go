@@ -88,7 +88,7 @@ func (f *settingFlags) fromBaseline(flags *pflag.FlagSet) {
 }
 
 // otherEnvironment lists the variables with the settings' prefix that are not settings.
-var otherEnvironment = []string{envNotify}
+var otherEnvironment = []string{envNotify, envWatchBudget}
 
 // flagError adds to an error about a flag what would be valid.
 func flagError(cmd *cobra.Command, err error) error {

@@ -2,11 +2,13 @@ package command
 
 import (
 	"io"
-	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+
+	"prismtop/sim/workloads"
+	"prismtop/tui/command/page"
+	"prismtop/tui/screen"
 )
 
 // helpCommand returns the command help, which rejects unknown commands.
@@ -37,13 +39,21 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// printHelp writes a command's help to its standard output. It queries only the terminal's size.
-func printHelp(cmd *cobra.Command, _ []string) {
-	p := helpPage{width: plainHelpWidth}
-	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil && width > 0 {
-		p.width = min(width, maxHelpWidth)
-		p.colours = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+// manualCommand returns the hidden command man.
+func manualCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "man", Short: "Print the manual page", Hidden: true, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			text, err := manual()
+			if err == nil {
+				_, err = io.WriteString(cmd.OutOrStdout(), text)
+			}
+			return err
+		},
 	}
-	p.command(cmd)
-	_, _ = io.WriteString(cmd.OutOrStdout(), p.text.String())
+}
+
+// manual returns the manual page.
+func manual() (string, error) {
+	return page.Manual(rootCommand(), screen.KeySections(workloads.All[0].Presets.Table))
 }

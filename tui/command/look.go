@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
@@ -18,6 +19,27 @@ import (
 // envNotify is the environment variable for --notify.
 const envNotify = preset.EnvPrefix + "NOTIFY"
 
+// envWatchBudget is the environment variable for --watch-budget.
+const envWatchBudget = preset.EnvPrefix + "WATCH_BUDGET"
+
+// envOr returns the value of a flag, or of an environment variable if the flag is not given, and
+// what to call it in errors.
+func envOr(flags *pflag.FlagSet, flag, env string) (value, where string) {
+	if given := os.Getenv(env); given != "" && !flags.Changed(flag) {
+		return given, "environment " + env
+	}
+	return flags.Lookup(flag).Value.String(), "flag --" + flag
+}
+
+// parseBudget converts a percentage to a share.
+func parseBudget(text string) (share float64, err error) {
+	percent, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(percent >= 0 && percent <= 100) {
+		return 0, fmt.Errorf("%q: must be a percentage from 0, no limit, to 100", text)
+	}
+	return percent / 100, nil
+}
+
 // look returns the screen's options.
 func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Options, err error) {
 	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, lines.SummaryAs
@@ -30,10 +52,14 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
 		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
 	}
-	notify, where := f.notify, "flag --notify"
-	if given := os.Getenv(envNotify); given != "" && !flags.Changed("notify") {
-		notify, where = given, "environment "+envNotify
+	if flags.Lookup("watch-budget") == nil { // a recording
+		return o, nil
 	}
+	budget, where := envOr(flags, "watch-budget", envWatchBudget)
+	if f.watchBudget, err = parseBudget(budget); err != nil {
+		return o, badUsage(fmt.Errorf("%s: %w", where, err))
+	}
+	notify, where := envOr(flags, "notify", envNotify)
 	if o.Notices, err = notice.Parse(notify); err != nil {
 		return o, badUsage(fmt.Errorf("%s: %w", where, err))
 	}

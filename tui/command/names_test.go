@@ -58,6 +58,7 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 		"its interpreter": {args: []string{"bench", "peer", "a.py", "--python", hostile}},
 		"its words":       {args: []string{"bench", "peer", hostile, "--only", "["}},
 		"bench ablation":  {args: []string{"bench", "ablation", "--only", hostile}},
+		"its factors":     {args: []string{"bench", "ablation", "--factorial", "amp," + hostile}},
 		"bench scaling":   {args: []string{"bench", "scaling", "--set", hostile}},
 		"the log":         {args: run("--headless", "--image", "good"+hostile), fine: true},
 		"lines":           {args: run("--lines", "--image", "good"+hostile), fine: true},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,12 +60,15 @@ type gallery struct {
 	origin screenshot.Note
 }
 
+// footer matches the cost of watching or what replaces it.
+var footer = regexp.MustCompile(`(watching|ui|thinned)(:| [−0-9])|skipped`)
+
 // resize waits until the screen has drawn its last row at the new size.
 func (g *gallery) resize(width, height int) {
 	g.Resize(width, height)
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		rows := strings.Split(g.Text(), "\n")
-		if last := rows[min(height, len(rows))-1]; len(rows) >= height && (strings.Contains(last, "KB/s") || strings.Contains(last, "skipped")) {
+		if last := rows[min(height, len(rows))-1]; len(rows) >= height && footer.MatchString(last) {
 			break
 		}
 	}
@@ -210,7 +214,7 @@ func TestPicturesOfTheDocumentation(t *testing.T) {
 	}
 	g.resize(120, 40)
 	g.overlays()
-	x.Press("space", "s", "A")
+	x.Press("space", "s", "A", "enter")
 	complete(t, x)
 	x.Press("space")
 	x.See("paused")

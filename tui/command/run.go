@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export/files"
@@ -28,10 +28,14 @@ type runFlags struct {
 	lines     bool
 	theme     string
 	bandwidth string
+	budget    string // for watching, in per cent
 	notify    string
 	save      string
 	exports   []string
 	metrics   string
+	record    recordFlags
+
+	watchBudget float64 // 0 to 1
 }
 
 // runCommand returns the command run.
@@ -53,12 +57,13 @@ func runCommand() *cobra.Command {
 	f.register(flags)
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
-	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	f.registerLook(flags)
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
-	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
-	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+	flags.StringVar(&f.budget, "watch-budget", "1",
+		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
+	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
 	flags.StringArrayVar(&f.exports, "export", nil,
 		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
@@ -66,10 +71,20 @@ func runCommand() *cobra.Command {
 	return cmd
 }
 
+// registerLook defines the flags of the screen's looks.
+func (f *runFlags) registerLook(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
+	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+}
+
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
 	f.origins = origins
+	if err == nil {
+		err = f.record.check(cmd.Flags())
+	}
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
 	}
@@ -112,12 +127,12 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	defer handed.discard()
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: 500 * time.Millisecond, Notes: chosen.Notes(v),
+		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
 	}
-	pictures := time.Duration(0)
+	observed := aggregate.Options{}
 	if screen {
-		pictures = 300 * time.Millisecond
+		observed = onScreen(f.watchBudget)
 	}
 	open := sim.New
 	if screen || f.lines {
@@ -131,7 +146,12 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return badUsage(err)
 	}
 	defer r.Close()
-	show := live{r, aggregate.New(o.Stream.Follow(), aggregate.Options{Pictures: pictures})}
+	recorder := f.record.recorder(o.Stream, v, fingerprint(chosen.Name, f.origins, device))
+	if recorder != nil {
+		observed.Tape = recorder
+	}
+	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
+	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.aggregator.Last()) }()
 	handed.follow(o.Stream, show.aggregator.Last)
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)

@@ -123,21 +123,22 @@ func report(b *testing.B, times []float64) {
 
 func milliseconds(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-// replay is a recorded run: it delivers its snapshots again, ten per second.
-type replay struct{ snapshots chan *profiles.Snapshot }
+// taped is a recorded run: it delivers its snapshots again, ten per second.
+type taped struct{ snapshots chan *profiles.Snapshot }
 
-func (replay) Set(string, string) error               { return nil }
-func (replay) SetMany([]settings.Assignment) error    { return nil }
-func (replay) StartAblation() error                   { return nil }
-func (replay) StopAblation()                          {}
-func (replay) Pause(bool)                             {}
-func (replay) Step()                                  {}
-func (replay) Restart() error                         { return nil }
-func (replay) CanRestart() error                      { return nil }
-func (replay) Check([]settings.Assignment) error      { return nil }
-func (replay) Save() error                            { return nil }
-func (replay) Stop()                                  {}
-func (r replay) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
+func (taped) Set(string, string) error               { return nil }
+func (taped) SetMany([]settings.Assignment) error    { return nil }
+func (taped) StartAblation() error                   { return nil }
+func (taped) StartFactorial([]settings.Factor) error { return nil }
+func (taped) StopAblation()                          {}
+func (taped) Pause(bool)                             {}
+func (taped) Step()                                  {}
+func (taped) Restart() error                         { return nil }
+func (taped) CanRestart() error                      { return nil }
+func (taped) Check([]settings.Assignment) error      { return nil }
+func (taped) Save() error                            { return nil }
+func (taped) Stop()                                  {}
+func (r taped) Snapshots() <-chan *profiles.Snapshot { return r.snapshots }
 
 // BenchmarkScreenCPU measures the processor time of the screen: all of this process while a
 // recorded run is shown on a terminal of 120x40 at ten snapshots per second, including the work
@@ -159,7 +160,7 @@ func BenchmarkScreenCPU(b *testing.B) {
 // showRecorded shows snapshots, ten per second, and reports the cost.
 func showRecorded(b *testing.B, recorded []*profiles.Snapshot, env []string) {
 	tty := ptytest.OpenDrain(b, 120, 40).TTY()
-	r := replay{make(chan *profiles.Snapshot)}
+	r := taped{make(chan *profiles.Snapshot)}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		tick := time.NewTicker(100 * time.Millisecond)

@@ -16,8 +16,25 @@ import (
 	"prismtop/sim/cpu"
 )
 
+// stateless runs tests with a folder for recordings that is deleted at their end.
+type stateless struct{ *testing.M }
+
+func (s stateless) Run() int {
+	folder, err := os.MkdirTemp("", "prismtop-state-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	if err := os.Setenv("XDG_STATE_HOME", folder); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return s.M.Run()
+}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"prismtop": func() { os.Exit(Main()) }})
+	testscript.Main(stateless{m}, map[string]func(){"prismtop": func() { os.Exit(Main()) }})
 }
 
 // tiny makes a run take a second. In scripts, the operand TINY of status expands to it.
@@ -32,6 +49,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			if len(lacking) > 0 {
 				e.Setenv("LACKING", lacking[0])
 			}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/watching"
 	"prismtop/sim"
 	"prismtop/tui/control"
 	"prismtop/tui/lines"
@@ -20,6 +22,17 @@ import (
 // lineInterval is the time between two progress lines.
 const lineInterval = 10 * time.Second
 
+// metricsInterval is the interval at which a run is compared with the truth.
+const metricsInterval = 500 * time.Millisecond
+
+// onScreen are the options of an aggregator whose snapshots are shown on a screen.
+func onScreen(budget float64) aggregate.Options {
+	return aggregate.Options{
+		Pictures: 300 * time.Millisecond,
+		Watching: watching.New(watching.Options{Budget: budget, Seed: rand.Uint64()}),
+	}
+}
+
 // live is a run as the screen sees it.
 type live struct {
 	*sim.Run
@@ -29,14 +42,29 @@ type live struct {
 // Snapshots delivers the newest snapshot.
 func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapshots() }
 
+// Attend reports a user's input.
+func (l live) Attend() { l.aggregator.Attend() }
+
+// aggregate starts aggregating; end takes what is left and returns when that is done.
+func (l live) aggregate() (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		l.aggregator.Run(ctx, 100*time.Millisecond)
+		close(ended)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // watch runs the reconstruction with the screen, or with lines of text.
 func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look screen.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	aggregating, stopAggregating := context.WithCancel(context.Background())
-	defer stopAggregating()
-	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	defer show.aggregate()()
 	show.Start(ctx)
 	go func() {
 		var crash *sim.PanicError

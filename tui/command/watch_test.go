@@ -4,10 +4,7 @@ package command
 
 import (
 	"bytes"
-	"context"
 	"flag"
-	"io"
-	"math"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -15,16 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"prismtop/profiles/aggregate"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
-	"prismtop/profiles/stream"
-	"prismtop/sim"
 	"prismtop/sim/workloads"
-	"prismtop/tui/lines"
 	"prismtop/tui/ptytest"
-	"prismtop/tui/screen"
 )
 
 var watchTime = flag.Duration("watch", time.Second, "how long the benchmark of watching lets each program run")
@@ -106,62 +98,34 @@ func screenPace(b *testing.B, more ...string) float64 {
 	return paceTold(b, x.Received())
 }
 
-// BenchmarkWatchingByBlocks measures the cost of the screen within one run of the baseline,
-// which excludes differences between program starts: its iterations per second while the screen
-// is open, relative to those while progress is discarded, in groups of four blocks, alternately
-// alone watched watched alone and the reverse. It prints the centre of the groups with its 95 %
-// interval from the signed-rank test; it needs at least six groups.
+// BenchmarkWatchingByBlocks is the command bench watching on a pseudo-terminal, whose output is
+// read by this process: the speed of one run of the baseline while the screen is open, relative to
+// that without, and the cost that the footer shows meanwhile. It needs at least six rounds.
 //
-//	go test ./tui/command -run '^$' -bench WatchingByBlocks -benchtime 30x -watch 2s
+//	go test ./tui/command -run '^$' -bench WatchingByBlocks -benchtime 8x -watch 4s
 func BenchmarkWatchingByBlocks(b *testing.B) {
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "baseline", Sets: []string{"init_iterations=0", "threshold=0"}})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "baseline"})
 	if err != nil {
 		b.Fatal(err)
 	}
 	thriftyCollector()
 	machine.ShareProcessors()
-	events := stream.New(8192)
-	r, err := sim.New(b.Context(), sim.Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Stream: events, Metrics: 500 * time.Millisecond})
+	tty := ptytest.OpenDrain(b, 120, 40).TTY()
+	w := watchingBench{
+		Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Rounds: b.N, Block: *watchTime,
+		Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"},
+	}
+	r, err := w.run(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer r.Close()
-	show := live{r, aggregate.New(events.Follow(), aggregate.Options{Pictures: 300 * time.Millisecond})}
-	ctx, stop := context.WithCancel(context.Background())
-	defer stop()
-	go show.aggregator.Run(ctx, 100*time.Millisecond)
-	show.Start(ctx)
-	tty := ptytest.OpenDrain(b, 120, 40).TTY()
-	alone := func(ctx context.Context) { lines.Plain(ctx, io.Discard, show, time.Second) }
-	watched := func(ctx context.Context) {
-		_ = screen.Run(ctx, show, screen.Options{Settings: v, Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"}})
-	}
-	block := func(way func(context.Context)) float64 {
-		const settling = 500 * time.Millisecond // the screen opens
-		ctx, end := context.WithTimeout(ctx, settling+*watchTime)
-		defer end()
-		over := make(chan struct{})
-		go func() { way(ctx); close(over) }()
-		time.Sleep(settling)
-		from := show.aggregator.Last()
-		<-ctx.Done()
-		to := show.aggregator.Last()
-		<-over
-		return math.Log(float64(to.Index-from.Index) / (to.Elapsed - from.Elapsed).Seconds())
-	}
-	block(alone)
-	var ratios []float64
-	for i := 0; b.Loop(); i++ {
-		outer, inner, sign := alone, watched, 0.5
-		if i%2 == 1 {
-			outer, inner, sign = watched, alone, -0.5
-		}
-		first, second := block(outer), block(inner)
-		ratios = append(ratios, sign*(block(inner)+second-first-block(outer)))
-	}
-	c := stats.SignedRank(ratios)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(math.Exp(c.Value), "watched/alone")
-	b.ReportMetric(math.Exp(c.Low), "watched/alone-low")
-	b.ReportMetric(math.Exp(c.High), "watched/alone-high")
+	b.ReportMetric(r.Ratio.Value, "watched/alone")
+	b.ReportMetric(r.Ratio.Low, "watched/alone-low")
+	b.ReportMetric(r.Ratio.High, "watched/alone-high")
+	if c := r.Footer; c.Known {
+		b.ReportMetric(c.Value, "footer-cost")
+		b.ReportMetric(c.Low, "footer-cost-low")
+		b.ReportMetric(c.High, "footer-cost-high")
+	}
 }

@@ -4,6 +4,7 @@ package control
 
 import (
 	"errors"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
@@ -14,9 +15,9 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver or Stopper. All methods of these
-// except Check return immediately; changes take effect between two iterations. The run's own
-// goroutine never waits for a viewer.
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Stopper, Player or Attender. All
+// methods of these except Check return immediately; changes take effect between two iterations. The
+// run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
 	Snapshots() <-chan *profiles.Snapshot
@@ -56,6 +57,9 @@ type Ablator interface {
 	// StartAblation starts comparing every switchable optimisation on and off; the snapshots
 	// contain its table. The settings are restored however it ends.
 	StartAblation() error
+	// StartFactorial starts running every combination of factors, likewise. It is an error if the
+	// settings or the machine cannot take one.
+	StartFactorial(factors []settings.Factor) error
 	// StopAblation ends an ablation early.
 	StopAblation()
 }
@@ -87,6 +91,28 @@ type Stopper interface {
 	Stop()
 }
 
+// Attender is a source that stops watching its run for a fraction of a second now and then, to
+// measure what watching costs.
+type Attender interface {
+	// Attend reports a user's input: watching goes on at once, so that the response does not
+	// wait.
+	Attend()
+}
+
+// Player is a source that plays a recording. Its snapshots are those that the run had live.
+type Player interface {
+	// Position returns where the replay is.
+	Position() profiles.Position
+	// Play plays or pauses.
+	Play(playing bool)
+	// Faster doubles the speed so often, or halves it for a negative number.
+	Faster(doublings int)
+	// Step pauses and goes to the next snapshot, or to the one before for a negative number.
+	Step(by int)
+	// Seek goes to a moment, as in Position. At the last one it follows a run that goes on.
+	Seek(to time.Duration)
+}
+
 // Capabilities are the optional interfaces of a source; nil for those it does not implement.
 type Capabilities struct {
 	Setter    Setter
@@ -97,8 +123,10 @@ type Capabilities struct {
 	Replicator Replicator
 	Forker     Forker
 
-	Saver   Saver
-	Stopper Stopper
+	Saver    Saver
+	Stopper  Stopper
+	Attender Attender
+	Player   Player
 }
 
 // Of returns the capabilities of a source.
@@ -111,6 +139,8 @@ func Of(s Source) (c Capabilities) {
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
+	c.Attender, _ = s.(Attender)
+	c.Player, _ = s.(Player)
 	return c
 }
 
@@ -123,6 +153,13 @@ func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 // Forks reports whether the run of a snapshot can be forked.
 func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
+}
+
+// Attend reports a user's input if the source wants to know.
+func (c *Capabilities) Attend() {
+	if c.Attender != nil {
+		c.Attender.Attend()
+	}
 }
 
 // Stop ends the run if the source can.

@@ -120,6 +120,11 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if s.Own.Dropped > 0 {
 		line("  dropped      %s: the aggregator fell behind", unit.About(s.Own.Dropped, "record", "records"))
 	}
+	if r := s.Recording; r.Err != "" {
+		line("  recording    incomplete: %s", r.Err)
+	} else if r.Path != "" {
+		line("  recording    %s", r.Path)
+	}
 	return b.String()
 }
 

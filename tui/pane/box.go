@@ -139,8 +139,8 @@ func Message(c *chart.Canvas, s string) {
 	}
 }
 
-// writeWrapped wraps a text into at most rows lines from row y, and returns the next free row.
-func writeWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
+// WriteWrapped wraps a text into at most rows lines from row y, and returns the next free row.
+func WriteWrapped(c *chart.Canvas, x, y, rows int, s string, style theme.Style) int {
 	w, _ := c.Size()
 	w -= x
 	lines := words.Wrap(s, w)

@@ -145,7 +145,7 @@ func (p *caches) rows(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Styl
 	why := p.whyNoHits(s)
 	switch {
 	case why != "" && h-y >= 2 && len(words.Wrap(why+".", w)) <= h-y:
-		writeWrapped(c, 0, y, h-y, why+".", theme.Warn)
+		WriteWrapped(c, 0, y, h-y, why+".", theme.Warn)
 		return "", theme.Faint
 	case why != "":
 		return words.FittingOrLast(p.EdgeRoom()-2, "asked once per "+s.Run.Schema.Unit.One, "asked once"), theme.Warn

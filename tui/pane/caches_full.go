@@ -101,7 +101,7 @@ func (p *caches) block(c *chart.Canvas, id int, s *profiles.Snapshot) {
 	x, y := cacheTitleWidth+3, 0
 	defer func() {
 		if h-y >= 2 && v.Enabled {
-			writeWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
+			WriteWrapped(c, x, y, h-y, p.cacheReason(s, profiles.CacheID(id)), reasonStyle(s, profiles.CacheID(id), theme.Faint))
 		}
 	}()
 	row := func(label string, style theme.Style, choices ...string) {

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim/prism"
 	"prismtop/tui/tuitest"
@@ -90,6 +91,21 @@ func TestPressAIsSaidWhereAHelps(t *testing.T) {
 	if got := has(s, 0); got != "not comparable: see Ablation" {
 		t.Errorf("during one: %q", got)
 	}
+	s.Ablation = &profiles.Ablation{Factorial: &profiles.Factorial{Rounds: 3, Needed: 9,
+		Factors: []settings.Factor{{Name: "amp=bf16", On: []settings.Assignment{{Key: "amp", Value: "bf16"}}}}}}
+	for i, want := range map[int]string{0: "not comparable: press A", 4: "not comparable: press A"} {
+		if got := has(s, i); got != want {
+			t.Errorf("after a factorial with too few rounds, effect %d: %q", i, got)
+		}
+	}
+	s.Ablation.Running = true
+	if got, other := has(s, 0), has(s, 4); got != "not comparable: see Ablation" || other != "not comparable: press A" {
+		t.Errorf("during a factorial: %q, of a setting that is not in it %q", got, other)
+	}
+	s.Ablation.Running, s.Ablation.Factorial.Rounds = false, 24
+	if got := has(s, 0); got != "not comparable: see Ablation" {
+		t.Errorf("after a factorial: %q", got)
+	}
 	over := tuitest.OverAfter300()
 	for i, want := range []string{"not comparable: others took 62 %", "not comparable: others took 50 %", "not comparable: sample advanced",
 		"not comparable: too few before", "not comparable: too few after", "the run ended first"} {
@@ -116,18 +132,6 @@ func TestTheSettingsPaneClaimsNoSharedEffect(t *testing.T) {
 	s.Ablation = tuitest.AblationWith("amp", 8)
 	if got, _ := newSettingsView(tuitest.Host{}).effectOf(s, "amp"); !strings.Contains(got, "−20.0 %") || !strings.HasSuffix(got, " A") {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestTheAblationsFootTellsOfOthers(t *testing.T) {
-	a := &profiles.Ablation{Running: true, Groups: 88, Foreign: 0.35, ForeignKnown: true, Work: "later samples"}
-	if got, want := progressOf(a, true), "A stops · others took 35 % of the processors · later samples"; !strings.HasSuffix(got, want) {
-		t.Errorf("%q", got)
-	}
-	for _, quiet := range []profiles.Ablation{{Foreign: 0.05, ForeignKnown: true}, {Foreign: 0.5}} {
-		if got := progressOf(&quiet, true); strings.Contains(got, "others") {
-			t.Errorf("%+v: %q", quiet, got)
-		}
 	}
 }
 

@@ -88,9 +88,9 @@ func (p *effects) Explain() []string {
 		"“Not comparable” means that something else differs between the windows, as the note says: there is no shift to read." + offered,
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
-		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 100 ms and 10 iterations at least, in the " +
-			"order of Thue and Morse, and ends after 9 to 90 groups of four blocks: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
-			"divided among nine looks, so that it holds however often it was looked at. Q compares the result on equal terms: from the same weights, moments and " +
+		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 50 ms and 10 iterations at least, in the " +
+			"order of Thue and Morse, and ends after 9 to 160 groups of four blocks: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
+			"divided among eleven looks, so that it holds however often it was looked at. Q compares the result on equal terms: from the same weights, moments and " +
 			"random numbers, the same iterations with and without the change; the run then goes on as if nothing had been.",
 		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",
 	}
@@ -157,7 +157,7 @@ func (p *effects) empty(c *chart.Canvas, s *profiles.Snapshot) {
 			text += " R starts the next."
 		}
 	}
-	writeWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
+	WriteWrapped(c, 0, max(0, (h-3)/2), 3, text, theme.Faint)
 }
 
 // headline writes the change and by how much the iteration became longer or shorter.
@@ -240,7 +240,8 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 		if k, _ := s.Settings.Lookup(v.Key); len(k.Compared.Pairs) == 0 {
 			return ablationCannot
 		}
-		known = known && (s.Ablation.Running || ablationJudged(s.Ablation, v.Key))
+		known = known && (s.Ablation.Running && (s.Ablation.Factorial == nil || s.Ablation.Factorial.Switches(v.Key)) ||
+			ablationJudged(s.Ablation, v.Key))
 	}
 	switch {
 	case known:
@@ -253,6 +254,9 @@ func ablationOf(h Host, s *profiles.Snapshot, e *profiles.Effect) ablationHelp {
 
 // ablationJudged reports whether an ablation reached a verdict on a setting.
 func ablationJudged(a *profiles.Ablation, key string) bool {
+	if f := a.Factorial; f != nil && f.Rounds >= f.Needed && f.Switches(key) {
+		return true
+	}
 	for i := range a.Rows {
 		if r := &a.Rows[i]; r.Key == key && r.Judge() != profiles.Undecided {
 			return true
@@ -296,4 +300,17 @@ func verdict(e *profiles.Effect) theme.Style {
 		return theme.Bad
 	}
 	return theme.Strong
+}
+
+// JudgementStyle is good where a setting saves time, bad where it costs time.
+func JudgementStyle(r *profiles.AblationRow) theme.Style {
+	switch r.Judge() {
+	case profiles.Saves:
+		return theme.Good
+	case profiles.Costs:
+		return theme.Bad
+	case profiles.NoEffect:
+		return theme.Strong
+	}
+	return theme.Faint
 }

@@ -163,12 +163,12 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		x := w - behind
 		c.Text(x, 0, words.Fitting(behind, "time of an iteration, after against before", "time, after against before"), theme.Faint)
 		plot := c.Sub(x, effectTitles, behind, n+1)
-		forest(&plot, p.whiskers(s, first, last, false), 0)
+		Forest(&plot, p.whiskers(s, first, last, false), 0)
 		y++
 	case rows-n >= n+4:
 		c.Text(2, y+1, "time of an iteration, after against before", theme.Faint)
 		plot := c.Sub(2, y+2, w-2, n+1)
-		forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
+		Forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
 		y += n + 3
 	}
 	around := c.Sub(0, y+1, w, h-spoken-y-2)
@@ -195,20 +195,20 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 }
 
 // whiskers returns the visible effects as rows of a forest plot.
-func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []whisker {
-	rows := make([]whisker, 0, last-first)
+func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []Whisker {
+	rows := make([]Whisker, 0, last-first)
 	for i := first; i < last; i++ {
 		e := &s.Effects[len(s.Effects)-1-i]
 		low, high, known := words.Interval(e)
-		r := whisker{"", math.NaN(), low, high, known, verdict(e)}
+		r := Whisker{"", math.NaN(), low, high, known, verdict(e)}
 		switch {
 		case words.Replicated(e):
-			r.at = e.Replica.Effect
+			r.At = e.Replica.Effect
 		case known:
-			r.at = e.Shift
+			r.At = e.Shift
 		}
 		if named {
-			r.name = words.ChangedIn(s.Settings.Table(), e, p.host.Cores(), effectNamed)
+			r.Name = words.ChangedIn(s.Settings.Table(), e, p.host.Cores(), effectNamed)
 		}
 		rows = append(rows, r)
 	}
@@ -264,9 +264,9 @@ func (p *effects) inWords(c *chart.Canvas, s *profiles.Snapshot, e *profiles.Eff
 	if reason := p.Snap.Load.Reason; reason != "" {
 		text += " What other programs took is not known: " + reason + "."
 	}
-	y := writeWrapped(c, 0, 1, h-1, text, theme.Plain)
+	y := WriteWrapped(c, 0, 1, h-1, text, theme.Plain)
 	if advice != "" {
-		writeWrapped(c, 0, y, h-y, advice, theme.Warn)
+		WriteWrapped(c, 0, y, h-y, advice, theme.Warn)
 	}
 }
 

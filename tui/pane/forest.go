@@ -11,12 +11,12 @@ import (
 // This file draws a forest plot: effects with their intervals, one per row, around a line at no
 // effect.
 
-// whisker is a row of a forest plot. Unknown values are not drawn.
-type whisker struct {
-	name          string
-	at, low, high float64 // relative change of the iteration time
-	bounded       bool    // low and high are known
-	style         theme.Style
+// Whisker is a row of a forest plot. Unknown values are not drawn.
+type Whisker struct {
+	Name          string
+	At, Low, High float64 // relative change of the iteration time
+	Bounded       bool    // Low and High are known
+	Style         theme.Style
 }
 
 // forestSteps are the possible ends of the axis, as fractions, so that the axis stays fixed
@@ -34,10 +34,10 @@ func forestReach(v float64) float64 {
 }
 
 // forestRange returns the ends of the axis.
-func forestRange(rows []whisker) (low, high float64) {
+func forestRange(rows []Whisker) (low, high float64) {
 	for _, r := range rows {
-		for _, v := range []float64{r.at, r.low, r.high} {
-			if (v == r.at || r.bounded) && !math.IsNaN(v) {
+		for _, v := range []float64{r.At, r.Low, r.High} {
+			if (v == r.At || r.Bounded) && !math.IsNaN(v) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
@@ -48,15 +48,16 @@ func forestRange(rows []whisker) (low, high float64) {
 	return -min(max(left, forestReach(right/4)), 1), max(right, forestReach(left/4))
 }
 
-// Minimum width of the plot, and rows apart from those of the effects.
+// ForestWidth is the minimum width of the plot, and forestAxis the number of rows below those of the
+// effects.
 const (
-	forestWidth = 36
+	ForestWidth = 36
 	forestAxis  = 1
 )
 
-// forest draws the rows from the top, with names cells for the names on the left and the axis
+// Forest draws the rows from the top, with names cells for the names on the left and the axis
 // below.
-func forest(c *chart.Canvas, rows []whisker, names int) {
+func Forest(c *chart.Canvas, rows []Whisker, names int) {
 	w, _ := c.Size()
 	low, high := forestRange(rows)
 	left, right := names, w-1
@@ -69,18 +70,18 @@ func forest(c *chart.Canvas, rows []whisker, names int) {
 	}
 	zero := column(0)
 	for y, r := range rows {
-		c.Text(0, y, chart.Cut(r.name, names-1), theme.Plain)
+		c.Text(0, y, chart.Cut(r.Name, names-1), theme.Plain)
 		c.Set(zero, y, '┊', theme.Axis)
-		if math.IsNaN(r.at) {
+		if math.IsNaN(r.At) {
 			continue
 		}
-		if r.bounded {
-			from, to := column(r.low), column(r.high)
-			c.Fill(from, y, to-from+1, 1, '─', r.style)
-			c.Set(from, y, '├', r.style)
-			c.Set(to, y, '┤', r.style)
+		if r.Bounded {
+			from, to := column(r.Low), column(r.High)
+			c.Fill(from, y, to-from+1, 1, '─', r.Style)
+			c.Set(from, y, '├', r.Style)
+			c.Set(to, y, '┤', r.Style)
 		}
-		c.Set(column(r.at), y, '●', r.style)
+		c.Set(column(r.At), y, '●', r.Style)
 	}
 	y := len(rows)
 	c.Fill(left, y, right-left+1, 1, '─', theme.Axis)

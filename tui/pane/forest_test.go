@@ -12,10 +12,10 @@ import (
 )
 
 // forestText returns a forest as text.
-func forestText(w int, rows []whisker, names int) []string {
+func forestText(w int, rows []Whisker, names int) []string {
 	var c chart.Canvas
 	c.Resize(w, len(rows)+forestAxis)
-	forest(&c, rows, names)
+	Forest(&c, rows, names)
 	lines := c.Lines(theme.New(colorprofile.ASCII, true, false))
 	for i, l := range lines {
 		lines[i] = strings.NewReplacer("\x1b[m", "", "\x1b[1m", "", "\x1b[2m", "").Replace(l)
@@ -34,7 +34,7 @@ func columnOf(line string, r rune) int {
 
 // Points and intervals match the axis, and 0 is in one column.
 func TestAForestIsToScale(t *testing.T) {
-	rows := []whisker{
+	rows := []Whisker{
 		{"faster", -0.25, -0.30, -0.20, true, theme.Good},
 		{"slower", 0.50, 0.40, 0.48, true, theme.Bad},
 		{"open", 0.10, 0, 0, false, theme.Plain},
@@ -65,7 +65,7 @@ func TestAForestIsToScale(t *testing.T) {
 
 // Effects beyond the axis, without room or without a number are drawn as far as possible.
 func TestAForestOfAnything(t *testing.T) {
-	rows := []whisker{{"far", 40, -3, math.Inf(1), true, theme.Bad}, {"none", math.NaN(), 1, 2, true, theme.Plain}}
+	rows := []Whisker{{"far", 40, -3, math.Inf(1), true, theme.Bad}, {"none", math.NaN(), 1, 2, true, theme.Plain}}
 	for w := range 60 {
 		for names := range 30 {
 			forestText(w, rows, names)
@@ -82,7 +82,7 @@ func TestAForestsAxis(t *testing.T) {
 	for _, tt := range []struct{ low, high, left, right float64 }{
 		{-0.24, -0.21, -0.5, 0.2}, {-0.21, -0.20, -0.5, 0.2}, {0.01, 0.3, -0.2, 0.5}, {-0.004, 0.003, -0.01, 0.01}, {-0.8, 4, -1, 5},
 	} {
-		left, right := forestRange([]whisker{{"", (tt.low + tt.high) / 2, tt.low, tt.high, true, theme.Plain}})
+		left, right := forestRange([]Whisker{{"", (tt.low + tt.high) / 2, tt.low, tt.high, true, theme.Plain}})
 		if left != tt.left || right != tt.right {
 			t.Errorf("%g to %g: the axis goes from %g to %g, want %g to %g", tt.low, tt.high, left, right, tt.left, tt.right)
 		}

@@ -187,7 +187,7 @@ func (p *memory) bars(c *chart.Canvas, s *profiles.Snapshot) (told bool) {
 		c.Text(gpuColumn, y, "not read"+words.Yet(s), theme.Faint)
 	}
 	c.Text(0, y+1, "GPU", theme.Plain)
-	writeWrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
+	WriteWrapped(c, gpuColumn, y+1, h-y-1, gpu, theme.Faint)
 	return told
 }
 

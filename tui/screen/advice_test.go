@@ -43,6 +43,8 @@ func TestAdviceIsShownWithItsKeys(t *testing.T) {
 		"The memory pane's timeline (v) shows since when; save (s) before memory runs out, and report it with the settings.",
 		"No setting changed just before: end what else computes here (top shows it), or wait; A compares settings all the same.",
 		"No setting changed just before: see whether other processes use the cores or the processor is throttled by heat.",
+		"The run goes on, and what was recorded before can be replayed; the next start of prismtop with --record FILE records elsewhere.",
+		"The run goes on; --record FILE records to another disk, --no-record not at all.",
 		"No setting changed just before, and other programs took 0 % of the processors only: see whether the processor is throttled by heat.",
 		"Give it more than 0 MiB (G), or switch it off (m).",
 		"Switch it off (m).", "Switch it off (m) and compare.",

@@ -16,6 +16,7 @@ type bindings struct {
 	table    *settings.Table
 	can      abilities
 	run      []binding
+	play     []binding // of a replay
 	settings []binding // change settings of the run, at the next iteration boundary
 	tuning   []binding // beyond single settings, or for settings not in the list above
 	footer   []binding // settings shown in the footer
@@ -25,7 +26,7 @@ type bindings struct {
 // bindingsOf returns the bindings for a table of settings and the abilities of a run. Settings
 // that are not in the table have no keys.
 func bindingsOf(t *settings.Table, can abilities) *bindings {
-	b := &bindings{table: t, can: can, run: possible(runKeys, can)}
+	b := &bindings{table: t, can: can, run: possible(runKeys, can), play: possible(playKeys, can)}
 	if !can.has(canSet) {
 		b.tuning = possible(tuningKeys(t, nil), can)
 		return b
@@ -153,6 +154,7 @@ func (b *bindings) tables() []keyTable {
 	return slices.DeleteFunc([]keyTable{
 		{"Settings, in force from the next iteration on", b.settings},
 		{"The run", b.run},
+		{"The replay", b.play},
 		{"Tuning: all settings, ablation, undo, bookmarks", b.tuning},
 		{"The screen", screenKeys},
 	}, func(t keyTable) bool { return len(t.keys) == 0 })
@@ -186,7 +188,9 @@ type ManualKey struct {
 // bindings used by the screen itself.
 func KeySections(of *settings.Table) []KeySection {
 	var sections []KeySection
-	for _, t := range bindingsOf(of, allAbilities).tables() {
+	tables := bindingsOf(of, allAbilities).tables()
+	tables = slices.Insert(tables, len(tables)-1, keyTable{"A replay, whose other keys are those of the screen", playKeys})
+	for _, t := range tables {
 		s := KeySection{Title: t.title}
 		for _, b := range t.keys {
 			s.Keys = append(s.Keys, ManualKey{b.Keys(), b.Help().Desc})

@@ -38,6 +38,9 @@ func (m *Model) compose() {
 	if m.picking != nil {
 		m.overlay(rows, m.pickerBox())
 	}
+	if m.comparing != nil {
+		m.overlay(rows, m.comparingBox())
+	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
 	}
@@ -50,7 +53,7 @@ func (m *Model) compose() {
 // body returns the rows of the panes, which tile the width.
 func (m *Model) body() []string {
 	top, bottom := m.layout.Header.H, m.layout.Footer.Y
-	rows := make([]string, bottom-top)
+	rows, parts := make([]string, bottom-top), make([][]string, bottom-top)
 	// Columns are visited from left to right, so that rows grow in order.
 	for x := 0; x < m.layout.W; {
 		next := m.layout.W
@@ -59,13 +62,16 @@ func (m *Model) body() []string {
 			case r.Empty():
 			case r.X == x:
 				for i, line := range m.panes[id].Lines() {
-					rows[r.Y-top+i] += line
+					parts[r.Y-top+i] = append(parts[r.Y-top+i], line)
 				}
 			case r.X > x:
 				next = min(next, r.X)
 			}
 		}
 		x = next
+	}
+	for y, p := range parts {
+		rows[y] = strings.Join(p, "")
 	}
 	return rows
 }

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"prismtop/profiles"
@@ -11,20 +10,18 @@ import (
 	"prismtop/tui/theme"
 )
 
-// This file measures the cost of the screen and shows it in the footer.
+// This file shows the cost of watching in the footer and in the help, and counts what is sent.
 
-// cost is the screen's own cost, summed once a second.
+// cost counts the output of the screen, summed once a second.
 type cost struct {
-	spent time.Duration // processor time in Update since the last sum
-	bytes int64         // total written at the last sum
-	drawn int64         // total frames at the last sum
+	bytes int64 // total written at the last sum
+	drawn int64 // total frames at the last sum
 	at    time.Time
 	// skipped counts the frames skipped, up to skippedAt, because the terminal was busy or the
 	// budget was spent.
 	skipped   int64
 	skippedAt time.Time
 
-	share float64 // of one core, for handling messages and drawing
 	rate  float64 // bytes per second
 	fps   float64 // frames per second
 	known bool
@@ -32,19 +29,22 @@ type cost struct {
 
 func (c *cost) sum(now time.Time, written, drawn int64) {
 	if span := now.Sub(c.at).Seconds(); !c.at.IsZero() && span > 0 {
-		c.share = math.Max(0, c.spent.Seconds()/span)
 		c.rate = float64(written-c.bytes) / span
 		c.fps = float64(drawn-c.drawn) / span
 		c.known = true
 	}
-	c.at, c.spent, c.bytes, c.drawn = now, 0, written, drawn
+	c.at, c.bytes, c.drawn = now, written, drawn
 }
 
 // skippedLife is how long the footer shows skipped frames.
 const skippedLife = 10 * time.Second
 
-// frameRateWidth is the minimum screen width for the frame rate in the footer.
-const frameRateWidth = 120
+// Minimum screen widths for the long form of the cost in the footer, and for the bytes and frames
+// per second beside it.
+const (
+	longCostWidth = 120
+	ratesWidth    = 144
+)
 
 // costPieces returns the cost of the screen and any losses, for the footer.
 func (m *Model) costPieces() []piece {
@@ -52,26 +52,77 @@ func (m *Model) costPieces() []piece {
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
 		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn})
 	}
-	costs := m.cost.text(m.snap, m.layout.W >= frameRateWidth)
+	text, style := m.watchingText()
+	if m.layout.W >= ratesWidth {
+		text += m.cost.rates()
+	}
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // replaces the cost at the same width
 		skipped := unit.About(m.cost.skipped, "frame", "frames") + " skipped"
-		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(costs), skipped), theme.Warn})
+		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(text), skipped), theme.Warn})
 	}
-	return append(ps, piece{costs, theme.Faint})
+	return append(ps, piece{text, style})
 }
 
-// text formats the cost at a fixed width, including the aggregator's share.
-func (c *cost) text(s *profiles.Snapshot, frames bool) string {
-	share, rate, fps := math.NaN(), math.NaN(), "  –"
-	if c.known {
-		share, rate, fps = c.share, c.rate/1000, fmt.Sprintf("%3.0f", min(c.fps, 99))
-		if s != nil {
-			share += s.Own.Aggregator
+// rates formats the bytes and frames per second at a fixed width.
+func (c *cost) rates() string {
+	if !c.known {
+		return "      – KB/s   – fps"
+	}
+	return fmt.Sprintf("  %s KB/s %3.0f fps", unit.Fixed(c.rate/1000, 5), min(c.fps, 99))
+}
+
+// watchingText formats the cost of watching at a fixed width.
+func (m *Model) watchingText() (string, theme.Style) {
+	var w profiles.WatchingCost
+	if m.snap != nil {
+		w = m.snap.Own.Watching
+	}
+	label, width := "ui", len("ui −0.2 % [−0.9, 0.6]")-2*(len("−")-1)
+	if m.layout.W >= longCostWidth {
+		label, width = "watching", len("watching −0.2 % [−0.9, 0.6]")-2*(len("−")-1)
+	}
+	if w.Thinned {
+		label = "thinned"
+	}
+	style := theme.Faint
+	text := label + ": not measured"
+	switch {
+	case w.Known:
+		text = label + " " + unit.ShareWithin(w.Value, w.Low, w.High)
+		if w.Budget > 0 && w.Low > w.Budget {
+			style = theme.Warn
 		}
+	case w.Measured && w.Reason == "":
+		text = label + ": measuring"
 	}
-	text := "ui" + unit.PercentFine(share) + " " + unit.Fixed(rate, 5) + " KB/s"
-	if frames {
-		text += fps + " fps"
+	return fmt.Sprintf("%*s", width, text), style
+}
+
+// costNotes explains the cost for the help, as far as it is known.
+func (m *Model) costNotes() (notes []string) {
+	if m.snap == nil || !m.snap.Own.Watching.Measured {
+		return nil
 	}
-	return text
+	w := m.snap.Own.Watching
+	switch {
+	case w.Reason != "":
+		notes = append(notes, "The cost of watching is not measured: "+w.Reason+".")
+	case w.Known:
+		notes = append(notes, "Watching costs "+unit.ShareWithin(w.Value, w.Low, w.High)+
+			" of the run's speed, measured by not watching for a quarter of a second now and then.")
+	default:
+		notes = append(notes, "The cost of watching is being measured, which takes about a minute.")
+	}
+	if w.Thinned {
+		text := fmt.Sprintf("Watching is thinned to a frame every %s", unit.Duration(float64(w.Period)))
+		if w.Sparse > 1 {
+			text += fmt.Sprintf(", and pictures, quality and layers %d times as rarely", w.Sparse)
+		}
+		notes = append(notes, text+", for a budget of "+unit.Share(w.Budget)+" (--watch-budget).")
+	}
+	sent := "Collecting the data takes " + unit.Share(m.snap.Own.Aggregator) + " of a processor"
+	if m.cost.known {
+		sent += fmt.Sprintf("; the terminal gets %.1f KB and %.0f frames a second", m.cost.rate/1000, m.cost.fps)
+	}
+	return append(notes, sent+".")
 }

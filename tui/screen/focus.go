@@ -148,7 +148,7 @@ func (m *Model) clicked(e tea.Mouse) {
 	if e.Button != tea.MouseLeft || m.confirming || m.restarting {
 		return
 	}
-	if m.sheet.page != noHelp || m.choosing != nil || m.picking != nil {
+	if m.sheet.page != noHelp || m.listing() {
 		m.closeOverlay()
 		return
 	}
@@ -184,7 +184,7 @@ func (m *Model) wheeled(e tea.Mouse) {
 		m.sheet.Move(step)
 		return
 	}
-	if id := m.layout.At(e.X, e.Y); id != layout.None && !m.confirming && !m.restarting && m.choosing == nil && m.picking == nil {
+	if id := m.layout.At(e.X, e.Y); id != layout.None && !m.confirming && !m.restarting && !m.listing() {
 		m.panes[id].Press(step)
 	}
 }

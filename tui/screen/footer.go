@@ -11,6 +11,7 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
+	"prismtop/tui/transport"
 	"prismtop/tui/words"
 )
 
@@ -48,11 +49,14 @@ func (m *Model) footer() []string {
 	put(&c, w-1-width(right), h-1, right)
 
 	first := m.focusKeys()
+	replays := first == nil && h == 2 && m.can(canPlay)
 	if first == nil {
 		first = m.settingPieces(w-2, h == 1)
 	}
 	actions := m.actions(room, h == 1)
 	switch {
+	case replays:
+		transport.Draw(&c, 0, m.powers.Player.Position(), m.options.ASCII)
 	case h == 2:
 		settings, _ := fit(first, w-2)
 		put(&c, 1, 0, settings)
@@ -64,8 +68,10 @@ func (m *Model) footer() []string {
 		actions = append(first, actions...)
 	}
 	keys, missing := fit(actions, room)
-	if terse, without := fit(m.actions(room, true), room); h == 2 && without > missing {
-		keys = terse
+	if h == 2 && missing <= lastRank {
+		if terse, without := fit(m.actions(room, true), room); without > missing {
+			keys = terse
+		}
 	}
 	m.told(&c, h-1, room, keys)
 	return c.Lines(m.theme)
@@ -126,8 +132,8 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 	if m.editing() { // takes all other keys
 		return []keyGroup{{[]piece{{"ctrl+c", theme.Key}, {" quit", theme.Plain}}, 0}}
 	}
-	table := slices.Concat(m.keys.run, m.keys.tuning, screenKeys)
-	if m.over() {
+	table := slices.Concat(m.keys.run, m.keys.play, m.keys.tuning, screenKeys)
+	if m.over() && !m.can(canPlay) {
 		table = m.afterTheEnd(table, room)
 	}
 	groups := keyPieces(m, table, terse)

@@ -121,7 +121,6 @@ func newSession(t *testing.T, bytes []byte, e emulators) *session {
 		ASCII: look%4 == 0, NoColor: look%5 == 0, Colours: terminal.Colours(look % 4), Bandwidth: terminal.Bandwidth(look / 4 % 3),
 		Cores: 2, Settings: tuitest.Running().Settings, Now: func() time.Time { return s.at },
 	})
-	s.m.used = func() time.Duration { return 0 }
 	*s.m.graphics = *terminal.GraphicsFrom(16)
 	s.m.out = terminal.Held() // look takes the pending output
 	s.m.stray = &terminal.Stray{}

@@ -13,6 +13,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/transport"
 	"prismtop/tui/words"
 )
 
@@ -150,6 +151,8 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	switch {
 	case f == brandField:
 		return "prismtop", theme.Brand
+	case f == stateField && m.can(canPlay):
+		return transport.Lamp(m.powers.Player.Position(), m.options.ASCII)
 	case s == nil && f == stateField:
 		return stateLamp(profiles.Preparing, m.options.ASCII)
 	case s == nil:
@@ -181,10 +184,16 @@ func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	case leftField:
 		return m.leftText()
 	case stateField:
+		if r := &s.Recording; m.state() == profiles.Running && r.Path != "" && r.Err == "" {
+			return recordingLamp, theme.Good
+		}
 		return stateLamp(m.state(), m.options.ASCII)
 	}
 	return "", theme.Plain
 }
+
+// recordingLamp shows that the run goes on and is recorded.
+const recordingLamp = "● rec      "
 
 // Minimum widths at which the time left, the rate and an ablation have their own slots; below,
 // they share the slot for other programs.

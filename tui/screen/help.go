@@ -184,6 +184,7 @@ func (m *Model) noteLines(w int) []helpLine {
 	if m.note != "" {
 		notes = append(notes, m.note)
 	}
+	notes = append(notes, m.costNotes()...)
 	if len(notes) > 0 {
 		lines = append(lines, helpLine{}, helpLine{text: "Here", style: theme.Title})
 	}
@@ -302,7 +303,7 @@ func (m *Model) toggleAlerts() {
 // because the reason needs more than one line.
 func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 	failed := now.State == profiles.Failed && (before == nil || before.State != profiles.Failed)
-	if failed && m.sheet.page == noHelp && m.choosing == nil && m.picking == nil {
+	if failed && m.sheet.page == noHelp && !m.listing() {
 		m.sheet = help{page: alertsHelp}
 	}
 }

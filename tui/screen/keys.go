@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -59,6 +60,25 @@ var runKeys = []binding{
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
+}
+
+// playKeys act on a replay.
+var playKeys = []binding{
+	{Binding: bind("space", "play or pause", "space"), needs: canPlay, short: "play, pause", rank: 1, run: does((*Model).playOrPause)},
+	{Binding: bind("<", "10 seconds back", "<", "left"), needs: canPlay, run: does(func(m *Model) { m.skip(-skipped) })},
+	{Binding: bind(">", "10 seconds on", ">", "right"), needs: canPlay, short: "on", rank: 2, run: does(func(m *Model) { m.skip(skipped) })},
+	{Binding: bind("[", "half the speed", "["), needs: canPlay, run: does(func(m *Model) { m.faster(-1) })},
+	{Binding: bind("]", "twice the speed", "]"), needs: canPlay, short: "faster", rank: 2, run: does(func(m *Model) { m.faster(1) })},
+	{Binding: bind("n", "one snapshot on", "n"), needs: canPlay, short: "step", rank: 4, run: does(func(m *Model) { m.powers.Player.Step(1) })},
+	{Binding: bind("N", "one snapshot back", "N"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Step(-1) })},
+	{Binding: bind("}", "next change of a setting", "}"), needs: canPlay, short: "change", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.ChangeMark) })},
+	{Binding: bind("{", "change before", "{"), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.ChangeMark) })},
+	{Binding: bind(")", "next alert", ")"), needs: canPlay, short: "alert", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
+	{Binding: bind("(", "alert before", "("), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.AlertMark) })},
+	{Binding: bind("1-9", "to a tenth of it", "1", "2", "3", "4", "5", "6", "7", "8", "9"), needs: canPlay,
+		run: does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) })},
+	{Binding: bind("home", "to the beginning", "home", "0"), needs: canPlay, run: does(func(m *Model) { m.seekShare(0) })},
+	{Binding: bind("end", "to the end; follows a run that goes on", "end"), needs: canPlay, run: does(func(m *Model) { m.powers.Player.Seek(math.MaxInt64) })},
 }
 
 // screenKeys change the screen.
@@ -140,6 +160,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.picking != nil {
 		return m.pressPicker(msg)
 	}
+	if m.comparing != nil {
+		return m.pressComparing(msg)
+	}
 	if m.sheet.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
 			return m.closeOverlay()
@@ -162,6 +185,10 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 				return b.run(m)
 			}
 		}
+	}
+	if text := m.inRecording(m.pressed); text != "" {
+		m.say(text)
+		return nil
 	}
 	m.say(m.pressed + " has no meaning here: ? lists the keys")
 	return nil
@@ -223,6 +250,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 		m.choosing = nil
 	case m.picking != nil:
 		m.picking = nil
+	case m.comparing != nil:
+		m.comparing = nil
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:

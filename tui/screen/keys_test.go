@@ -2,7 +2,6 @@ package screen
 
 import (
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -300,7 +299,7 @@ func TestTheWideFooterNamesTheKeys(t *testing.T) {
 	lines := strings.Split(ansi.Strip(m.View().Content), "\n")
 	footer := strings.Join(lines[len(lines)-2:], " ")
 	for _, want := range []string{"m meas. cache ●", "f FFT ●", "g masks ○", "a AMP bf16", "p remeasure", "c checkpoints ○", "l/L lr 1.0e-03",
-		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "ui", "KB/s", "fps"} {
+		"−/+ threads 2", "space pause", ", settings", "A ablate", "? help, why", "tab pane", "w everything", "P 3 hidden", "q quit", "watching"} {
 		if !strings.Contains(footer, want) {
 			t.Errorf("the footer lacks %q: %s", want, footer)
 		}
@@ -329,26 +328,76 @@ func TestAPanicWhileDrawingEndsTheProgram(t *testing.T) {
 	m.View()
 }
 
-func TestOwnCostIsMeasured(t *testing.T) {
-	at := time.Unix(1000, 0)
-	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
-	used := time.Duration(0)
-	m.used = func() time.Duration { used += time.Millisecond; return used }
-	m.Update(secondMsg(at))
-	for range 10 {
-		m.Update(snapshotMsg{tuitest.Running()})
-	}
-	at = at.Add(time.Second)
-	m.Update(secondMsg(at))
-	// Eleven updates of one millisecond each in a second: the first of the two sums counts
-	// towards the second after it.
-	if math.Abs(m.cost.share-0.011) > 1e-9 {
-		t.Errorf("own share %v, want 0.011", m.cost.share)
-	}
-	if got := lastLine(m); !strings.Contains(got, "ui") || strings.Contains(got, "– %") {
-		t.Errorf("the footer says %q", got)
+// The footer shows the cost of watching with its interval, says when it is not known, and names a
+// thinned screen; nothing else in the row moves.
+func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
+	known := profiles.WatchingCost{Measured: true, Known: true, Value: 0.008, Low: 0.003, High: 0.014, Budget: 0.01}
+	thin, slow := known, profiles.WatchingCost{Measured: true, Reason: "iterations of 2 s are too long"}
+	thin.Thinned, thin.Low = true, 0.011
+	for _, tt := range []struct {
+		w    int
+		cost profiles.WatchingCost
+		want string
+	}{
+		{120, profiles.WatchingCost{}, "watching: not measured"},
+		{120, profiles.WatchingCost{Measured: true}, "watching: measuring"},
+		{120, slow, "watching: not measured"},
+		{120, known, "watching 0.8 % [0.3, 1.4]"},
+		{120, thin, "thinned 0.8 % [1.1, 1.4]"},
+		{80, known, "ui 0.8 % [0.3, 1.4]"},
+		{80, thin, "thinned 0.8 % [1.1, 1.4]"},
+		{200, known, "watching 0.8 % [0.3, 1.4]      – KB/s   – fps"},
+	} {
+		s := tuitest.Running()
+		s.Own.Watching = tt.cost
+		m, _ := screen(t, tt.w, 40, Options{}, colorprofile.ANSI256, s)
+		if got := strings.TrimRight(lastLine(m), " "); !strings.HasSuffix(got, tt.want) {
+			t.Errorf("%d columns, %+v: the footer ends in %q, want %q", tt.w, tt.cost, got, tt.want)
+		}
 	}
 }
+
+// The seconds of a followed run draw nothing: the next snapshot does.
+func TestASecondDrawsNothingWhileSnapshotsArrive(t *testing.T) {
+	at := time.Unix(1000, 0)
+	m, _ := screen(t, 120, 40, Options{Now: func() time.Time { return at }}, colorprofile.ANSI256, tuitest.Running())
+	m.rows = nil
+	m.Update(secondMsg(at))
+	if m.rows != nil {
+		t.Error("a second of a running run was drawn")
+	}
+	at = at.Add(time.Minute) // no snapshot arrives any more
+	m.Update(secondMsg(at))
+	if m.rows == nil {
+		t.Error("a second without snapshots was not drawn")
+	}
+}
+
+// Every input of the user, and nothing else, is reported to the source.
+func TestInputIsReported(t *testing.T) {
+	a := &attended{Recorder: tuitest.NewRecorder()}
+	m := New(a, Options{Settings: tuitest.Running().Settings})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
+	a.n = 0
+	m.Update(snapshotMsg{tuitest.Running()})
+	m.Update(secondMsg(time.Now()))
+	if a.n != 0 {
+		t.Errorf("%d inputs without any", a.n)
+	}
+	for i, msg := range []tea.Msg{pressed("?"), tea.MouseClickMsg{}, tea.MouseWheelMsg{}, tea.PasteMsg{}, tea.WindowSizeMsg{Width: 90, Height: 30}} {
+		if m.Update(msg); a.n != i+1 {
+			t.Errorf("%T was not reported", msg)
+		}
+	}
+}
+
+// attended counts the inputs that are reported to it.
+type attended struct {
+	*tuitest.Recorder
+	n int
+}
+
+func (a *attended) Attend() { a.n++ }
 
 // allKeys returns all bindings.
 func allKeys() []binding {

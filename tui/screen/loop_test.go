@@ -46,7 +46,7 @@ func BenchmarkLoopUnderAScreen(b *testing.B) {
 			ended := make(chan error, 1)
 			go func() {
 				ended <- Run(ctx, run, Options{Output: w, Input: keys,
-					Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
+					Environ: []string{"TERM=xterm-256color"}, Size: [2]int{120, 40}})
 			}()
 			it := profiles.Iteration{Kind: prism.KindLaterSample, Series: tuitest.LossesOf(1, 1)}
 			sum := 0.0

@@ -5,7 +5,6 @@ package screen
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"prismtop/tui/layout"
 	"prismtop/tui/notice"
 	"prismtop/tui/pane"
+	"prismtop/tui/pane/ablation"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
@@ -32,9 +32,8 @@ type Model struct {
 	powers  control.Capabilities
 	options Options
 	now     func() time.Time
-	used    func() time.Duration // processor time of this thread
-	out     *terminal.Output     // nil if drawn without a terminal
-	console *terminal.Console    // nil if drawn without a terminal
+	out     *terminal.Output  // nil if drawn without a terminal
+	console *terminal.Console // nil if drawn without a terminal
 
 	stray   *terminal.Stray    // nil if the output is not the process's own
 	printed []profiles.LogLine // output of other code on the terminal
@@ -55,6 +54,7 @@ type Model struct {
 	snap       *profiles.Snapshot
 	keys       *bindings // for the settings of the run
 	lastAsked  time.Time
+	taken      time.Time // when the newest snapshot arrived
 	wishes     wishes
 	history    history
 	mine       map[string]bool   // settings changed in this session
@@ -69,8 +69,9 @@ type Model struct {
 	wantPaused *bool
 	status     status
 	sheet      help
-	choosing   *chooser   // the list of panes; nil if closed
-	picking    *valueList // the list of a setting's values; nil if closed
+	choosing   *chooser         // the list of panes; nil if closed
+	picking    *valueList       // the list of a setting's values; nil if closed
+	comparing  *ablation.Choice // the list of ablations; nil if closed
 	confirming bool
 	restarting bool // the restart question is open
 	mouse      bool
@@ -108,7 +109,7 @@ const (
 func New(s control.Source, o Options) *Model {
 	o = o.withDefaults()
 	m := &Model{
-		source: s, powers: control.Of(s), options: o, now: o.Now, used: machine.ThreadTime,
+		source: s, powers: control.Of(s), options: o, now: o.Now,
 		wishes: wishes{}, mine: map[string]bool{}, lastUsed: map[string]string{},
 
 		ground: terminal.Ground{Profile: colorprofile.ANSI256, Dark: true}, colours: o.Colours,
@@ -152,17 +153,16 @@ func (m *Model) Init() tea.Cmd {
 // Update handles a message and redraws what it changed. A panic ends the program with the
 // terminal restored; Run returns it.
 func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
-	runtime.LockOSThread()
-	began := m.used()
 	defer func() {
 		if r := recover(); r != nil {
 			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
 			m.leave()
 			model, cmd = m, tea.Quit
 		}
-		m.cost.spent += m.used() - began
-		runtime.UnlockOSThread()
 	}()
+	if isInput(msg) {
+		m.powers.Attend()
+	}
 	cmd = m.handle(msg)
 	if m.pending != nil {
 		cmd, m.pending = tea.Batch(cmd, m.pending), nil
@@ -182,6 +182,15 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 func isData(msg tea.Msg) bool {
 	switch msg.(type) {
 	case snapshotMsg, secondMsg, rememberedMsg:
+		return true
+	}
+	return false
+}
+
+// isInput reports whether a message is the user's.
+func isInput(msg tea.Msg) bool {
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg, tea.PasteMsg, tea.WindowSizeMsg:
 		return true
 	}
 	return false
@@ -278,6 +287,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.stale = owed
 		return leaveSoon()
 	case secondMsg:
+		if m.followed() {
+			m.stale = owed
+		}
 		return tea.Batch(m.second(), m.remember())
 	default:
 		m.stale = owed
@@ -286,9 +298,16 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// followed reports whether snapshots of a running run arrive. The next one draws what has changed
+// meanwhile, so that nothing else draws while watching is suspended.
+func (m *Model) followed() bool {
+	return m.snap != nil && m.snap.State == profiles.Running && m.now().Sub(m.taken) < 2*time.Second
+}
+
 // take adopts a snapshot and requests the next.
 func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	now := m.now()
+	m.taken = now
 	due := m.pace.Budget(now).Period - now.Sub(m.lastAsked)
 	m.lastAsked = now.Add(max(due, 0))
 	next := nextSnapshot(m.source.Snapshots(), max(due, 0), m.left)
@@ -296,8 +315,12 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		return next
 	}
 	m.rebind(s)
-	m.tellNews(s)
-	m.openOnFailure(m.snap, s)
+	if !m.rewound(s) {
+		m.tellNews(s)
+	}
+	if !m.can(canPlay) {
+		m.openOnFailure(m.snap, s)
+	}
 	m.snap = s
 	m.adopt(&s.Run)
 	m.notify()
@@ -310,7 +333,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 		m.wantPaused = nil
 	}
 	if words.Ended(s.State) {
-		m.confirming = false
+		m.confirming, m.comparing = false, nil
 	}
 	if len(m.lost()) == 0 {
 		m.restarting = false
@@ -333,7 +356,7 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	} else if m.keys = bindingsOf(t, can); !other {
 		return
 	}
-	m.history, m.bookmarks, m.picking = history{}, [bookmarkSlots]*bookmark{}, nil
+	m.history, m.bookmarks, m.picking, m.comparing = history{}, [bookmarkSlots]*bookmark{}, nil, nil
 	clear(m.wishes)
 	clear(m.mine)
 	clear(m.lastUsed)

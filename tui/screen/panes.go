@@ -7,13 +7,14 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
+	"prismtop/tui/pane/ablation"
 	"prismtop/tui/pane/imaging"
 	"prismtop/tui/terminal"
 )
 
 // Panes are the panes of the screen, in the order of the list of panes.
 var Panes = []pane.Spec{
-	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, pane.Units, pane.Log, pane.Settings, pane.Ablation,
+	pane.Phases, imaging.Reconstruction, pane.Caches, pane.Loss, pane.Effects, pane.IterationTime, imaging.KSpace, pane.Memory, imaging.Quality, pane.Units, pane.Log, pane.Settings, ablation.Pane,
 }
 
 // Panes opened by their own keys.

@@ -2,12 +2,14 @@ package screen
 
 import (
 	"fmt"
-	"strings"
+	"slices"
+	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
+	"prismtop/tui/transport"
 	"prismtop/tui/words"
 )
 
@@ -26,8 +28,9 @@ const (
 	canFork
 	canSave
 	canStop
-	canRead                // a settings pane exists
-	allAbilities abilities = 1<<iota - 1
+	canRead                              // a settings pane exists
+	allAbilities abilities = 1<<iota - 1 // of a run
+	canPlay      abilities = 1 << 15     // it is a recording, which has none of those that change a run
 )
 
 // has reports whether all given abilities are present.
@@ -39,6 +42,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
 		canSave: m.powers.Saves(s), canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
+		canPlay: m.powers.Player != nil,
 	} {
 		if has {
 			a |= ability
@@ -71,36 +75,6 @@ func (m *Model) withRestart(text, how string) string {
 		return text + how
 	}
 	return text
-}
-
-// ablationRuns reports whether an ablation is under way or requested.
-func (m *Model) ablationRuns() bool {
-	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
-}
-
-// toggleAblation starts an ablation and shows its table, or stops it.
-func (m *Model) toggleAblation() {
-	if m.powers.Ablator == nil {
-		m.complain("no ablation can be started from here")
-		return
-	}
-	if m.ablationRuns() {
-		m.ablating = false
-		m.powers.Ablator.StopAblation()
-		m.say("the ablation stops: the settings return to what they were")
-		return
-	}
-	if m.snap == nil || words.Ended(m.snap.State) {
-		m.complain("an ablation needs a run that goes on")
-		return
-	}
-	if err := m.powers.Ablator.StartAblation(); err != nil {
-		m.complain("no ablation: " + err.Error())
-		return
-	}
-	m.ablating, m.askedAt = true, m.snap.Ablation
-	m.openPane(m.deck.Find(ablationPane))
-	m.say(strings.TrimSpace("ablation: A or esc stops it. " + pane.AblationLength(m.snap)))
 }
 
 // examined returns the change to replicate or fork: the selected one if the effects pane is
@@ -157,4 +131,72 @@ func (m *Model) replicate() {
 // points.
 func (m *Model) forkQuality() {
 	m.examine(m.powers.Forker.Fork, fmt.Sprintf("is compared %d times from the same point over %d iterations; A stops it", profiles.ForkCount, profiles.ForkArm))
+}
+
+// The following functions ask a replay; they are bound only if the source is one.
+
+// skipped is how far a key goes in a replay.
+const skipped = 10 * time.Second
+
+func (m *Model) playOrPause() {
+	playing := !m.powers.Player.Position().Playing
+	m.powers.Player.Play(playing)
+}
+
+func (m *Model) faster(doublings int) {
+	m.powers.Player.Faster(doublings)
+	m.say("speed " + transport.Speed(m.powers.Player.Position().Speed, m.options.ASCII))
+}
+
+// jump goes to the next mark of a kind, or to the one before, and says what it is.
+func (m *Model) jump(direction int, kind profiles.MarkKind) {
+	now := m.powers.Player.Position()
+	to := now.Next(direction, kind)
+	switch {
+	case to != nil:
+		m.powers.Player.Seek(to.At)
+		m.say(to.Text)
+	case kind == profiles.AlertMark:
+		m.say("no alert was raised " + beyond(direction))
+	default:
+		m.say("no setting was changed " + beyond(direction))
+	}
+}
+
+func beyond(direction int) string {
+	if direction < 0 {
+		return "before"
+	}
+	return "after this"
+}
+
+// seekShare goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
+func (m *Model) seekShare(share float64) {
+	p := m.powers.Player.Position()
+	m.powers.Player.Seek(p.From + time.Duration(share*float64(p.To-p.From)))
+}
+
+// skip goes on by a time, or back.
+func (m *Model) skip(by time.Duration) {
+	m.powers.Player.Seek(m.powers.Player.Position().At + by)
+}
+
+// inRecording returns the answer to a key that would change a run, "" for any other.
+func (m *Model) inRecording(pressed string) string {
+	if !m.can(canPlay) {
+		return ""
+	}
+	for _, table := range bindingsOf(m.keys.table, allAbilities).tables() {
+		for _, b := range table.keys {
+			if slices.Contains(b.Keys(), pressed) {
+				return pressed + " (" + b.Help().Desc + ") would change the run, but this is a recording"
+			}
+		}
+	}
+	return ""
+}
+
+// rewound reports whether a snapshot is of an earlier moment than the one on screen.
+func (m *Model) rewound(s *profiles.Snapshot) bool {
+	return m.snap != nil && (s.Run.PriorStarts < m.snap.Run.PriorStarts || s.Run.PriorStarts == m.snap.Run.PriorStarts && s.Index < m.snap.Index)
 }

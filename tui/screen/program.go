@@ -26,7 +26,7 @@ import (
 
 // framesPerSecond is how often Bubble Tea checks for changes of the terminal's modes. Frames do
 // not wait for it: see terminal.Output.
-const framesPerSecond = 50
+const framesPerSecond = 20
 
 // Time limits for leaving; with terminal.DrainLimit less than two seconds in total. They apply to
 // Bubble Tea's orderly end, to its forced end, and to the wait for the run's last snapshot.
@@ -67,7 +67,7 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 	running, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()
 	var program *tea.Program
-	streams := terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.size}
+	streams := terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.Size}
 	console, err := terminal.Open(streams, func() { program.Send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) }, running.Done())
 	if err != nil {
 		return fmt.Errorf("terminal: %w", err)
@@ -321,5 +321,6 @@ type Options struct {
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
-	size [2]int // size in cells of an output that is not a terminal
+	// Size is the size in columns and rows of an Output that is not a terminal.
+	Size [2]int
 }

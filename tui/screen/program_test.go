@@ -271,7 +271,7 @@ func BenchmarkBytesPerFrame(b *testing.B) {
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
 		ended <- Run(ctx, run, Options{Output: w, Input: keys,
-			Environ: []string{"TERM=xterm-256color"}, size: [2]int{120, 40}})
+			Environ: []string{"TERM=xterm-256color"}, Size: [2]int{120, 40}})
 	}()
 	run.Feed <- tuitest.Running()
 	ptytest.Eventually(b, "the first frame", func() bool { return w.n.Load() > 4000 })

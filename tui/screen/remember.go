@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -36,6 +37,8 @@ type remembered struct {
 	Bandwidth string `toml:"bandwidth,omitempty"`
 	// Panes holds the panes that the user shows and hides, by arrangement.
 	Panes map[string]paneChoice `toml:"panes,omitempty"`
+	// Factorial holds the names of the settings last chosen for a factorial ablation, by workload.
+	Factorial map[string][]string `toml:"factorial,omitempty"`
 }
 
 // paneChoice names the panes that the user shows and hides, relative to an arrangement.
@@ -173,6 +176,16 @@ func (r *remembered) choose(deck *layout.Deck, name string, c layout.Choice) {
 		panes = nil
 	}
 	r.Panes = panes
+}
+
+// chooseFactorial records the settings chosen for a factorial ablation of a workload.
+func (r *remembered) chooseFactorial(workload string, names []string) {
+	all := maps.Clone(r.Factorial) // the map is shared with a copy being saved
+	if all == nil {
+		all = map[string][]string{}
+	}
+	all[workload] = names
+	r.Factorial = all
 }
 
 // keeper writes the remembered state to its file. It writes only changes, and never overwrites a

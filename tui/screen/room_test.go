@@ -28,6 +28,7 @@ func everyScreen(t *testing.T, w, h int, see func(where, frame string)) {
 	runs := map[string]*profiles.Snapshot{
 		"rich": rich(t), "eventful": tuitest.Eventful(), "layered": tuitest.Layered(), "preparing": tuitest.Preparing(), "finished": tuitest.Finished(),
 		"failed": tuitest.Failed(), "trainer": tuitest.Trainer(), "busy": tuitest.Busy(), "ablated": ablated(t, false), "whole": whole(t),
+		"combined": combined(t, 24, true, false, "default"),
 	}
 	for name, s := range runs {
 		draw := func(m *Model, where string) {

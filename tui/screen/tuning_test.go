@@ -76,9 +76,14 @@ func TestTuningKeysAskTheRun(t *testing.T) {
 		{[]string{"O", "ctrl+u", "7", "enter"}, []string{"Set cycles 7"}},
 		{[]string{"G", "ctrl+u", "6", "4", "enter"}, []string{"Set measurement_cache_mb 64"}},
 		{[]string{"Z", "ctrl+u", "9", "0", "esc", "esc"}, nil},
-		{[]string{"A"}, []string{"StartAblation"}},
-		{[]string{"A", "A"}, []string{"StartAblation", "StopAblation"}},
-		{[]string{"A", "esc"}, []string{"StartAblation", "StopAblation"}},
+		{[]string{"A"}, nil},
+		{[]string{"A", "esc"}, nil},
+		{[]string{"A", "enter"}, []string{"StartAblation"}},
+		{[]string{"A", "A", "A"}, []string{"StartAblation", "StopAblation"}},
+		{[]string{"A", "enter", "esc"}, []string{"StartAblation", "StopAblation"}},
+		{[]string{"A", "down", "enter"}, []string{"StartFactorial caches fused_telescope pruned_fft amp=bf16"}},
+		{[]string{"A", "down", "A", "esc"}, []string{"StartFactorial caches fused_telescope pruned_fft amp=bf16", "StopAblation"}},
+		{[]string{"A", "down", "down", "space", "down", "space", "enter"}, []string{"StartFactorial measurement_cache fused_telescope pruned_fft amp=bf16"}},
 	} {
 		m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
 		press(m, tt.keys...)
@@ -274,7 +279,7 @@ func ablated(t testing.TB, running bool) *profiles.Snapshot {
 	inf := math.Inf(1)
 	a := &profiles.Ablation{
 		Running: running, Base: s.Settings, Work: "later samples", Rounds: 8, Done: 37, Groups: 88, Now: 4, Warmup: 3,
-		Spent: 21 * time.Second, Left: 29 * time.Second, LeftKnown: true,
+		Spent: 21 * time.Second, Left: 29 * time.Second, LeftKnown: true, Quality: s.Run.Schema.QualityInfo(),
 	}
 	row := func(key, off, on string, offMS, effect, low, high float64, groups int, memory int64, note string) {
 		a.Rows = append(a.Rows, profiles.AblationRow{

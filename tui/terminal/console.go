@@ -144,6 +144,8 @@ func (c *Console) Options(out *Output) []tea.ProgramOption {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	case c.output != nil:
 		options = append(options, tea.WithColorProfile(colorprofile.Detect(c.output, c.streams.Environ)))
+	default: // stands for a terminal
+		options = append(options, tea.WithColorProfile(colorprofile.Env(c.streams.Environ)))
 	}
 	return options
 }

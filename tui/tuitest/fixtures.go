@@ -84,6 +84,16 @@ func (r *Recorder) Check(sets []settings.Assignment) error {
 // StartAblation records the call.
 func (r *Recorder) StartAblation() error { r.note("StartAblation"); return r.Refuse }
 
+// StartFactorial records the call with the names of the factors.
+func (r *Recorder) StartFactorial(factors []settings.Factor) error {
+	call := "StartFactorial"
+	for _, f := range factors {
+		call += " " + f.Name
+	}
+	r.note(call)
+	return r.Refuse
+}
+
 // StopAblation records the call.
 func (r *Recorder) StopAblation() { r.note("StopAblation") }
 
@@ -231,7 +241,8 @@ func Running() *profiles.Snapshot {
 		Elapsed: 102 * time.Second, ETA: 171 * time.Second, ETAKnown: true,
 		Index: 4120, Unit: 37, InUnit: 12, Rate: 184.2,
 		Pictures: [profiles.MaxPictures]*profiles.Picture{BlurredMoon(), SharpMoon()},
-		Own:      profiles.OwnCost{Aggregator: 0.001},
+		Own: profiles.OwnCost{Aggregator: 0.001, Watching: profiles.WatchingCost{
+			Measured: true, Known: true, Value: 0.0082, Low: 0.0031, High: 0.0138, Budget: 0.01, Period: 100 * time.Millisecond, Sparse: 1}},
 	}
 	Latest(s, prism.SeriesLossOld, 4.21e-3)
 	Latest(s, prism.SeriesLossNew, 1.38e-2)

@@ -1,12 +1,17 @@
 package pool
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,17 +28,25 @@ func TestMain(m *testing.M) {
 		return
 	}
 	runtime.GOMAXPROCS(2)
+	var over atomic.Bool
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
+		over.Store(true)
 	}()
-	for x := 1.0; ; x *= 1.0000001 {
+	n := 0
+	for x := 1.0; !over.Load(); n++ {
+		for range 1 << 16 {
+			x *= 1.0000001
+		}
 	}
+	fmt.Println(n)
 }
 
-// compete starts n busy processes that end with the benchmark.
-func compete(b *testing.B, n int) {
+// compete starts n busy processes that end with the benchmark, or with the call of end, which
+// returns how much they did.
+func compete(b *testing.B, n int) (end func() (did int)) {
 	b.Helper()
+	var ends []func() int
 	for range n {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), burner+"=1")
@@ -41,12 +54,49 @@ func compete(b *testing.B, n int) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		var out bytes.Buffer
+		c.Stdout = &out
 		if err := c.Start(); err != nil {
 			b.Fatal(err)
 		}
-		b.Cleanup(func() {
+		ends = append(ends, sync.OnceValue(func() int {
 			_ = in.Close()
 			_ = c.Wait()
+			did, _ := strconv.Atoi(strings.TrimSpace(out.String()))
+			return did
+		}))
+	}
+	end = func() (did int) {
+		for _, one := range ends {
+			did += one()
+		}
+		return did
+	}
+	b.Cleanup(func() { end() })
+	return end
+}
+
+// BenchmarkBesideOthers measures what a pool and busy processes leave each other: the mean and
+// the 90th percentile of a quarter of an iteration, and the work of the others in a second.
+func BenchmarkBesideOthers(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.NumCPU()))
+	for _, busy := range []int{1, 2, 4} {
+		b.Run(fmt.Sprintf("busy %d", busy), func(b *testing.B) {
+			p := New(2)
+			defer p.Close()
+			end, began := compete(b, busy), time.Now()
+			var times durations
+			for b.Loop() {
+				for range 16 {
+					times = append(times, iteration(p))
+				}
+			}
+			span := time.Since(began).Seconds()
+			slices.Sort(times)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(span*1e6/float64(len(times)), "mean-µs")
+			b.ReportMetric(float64(times[len(times)*9/10].Microseconds()), "p90-µs")
+			b.ReportMetric(float64(end())/span, "others/s")
 		})
 	}
 }

@@ -45,6 +45,9 @@ const (
 	leastSpin = 40 * time.Microsecond
 	// spinsPerLook is the number of spins between two readings of the clock.
 	spinsPerLook = 64
+	// takenAway is a gap between two readings of the clock, some hundred nanoseconds apart,
+	// that only a processor given to another thread explains. One that spins then parks.
+	takenAway = 50 * time.Microsecond
 )
 
 // Pool runs loops, one at a time; a call of For while the pool is in use (a loop
@@ -297,14 +300,23 @@ func (p *Pool) look(w *worker) bool {
 	if machine.Processors() == 1 {
 		return false
 	}
-	for start := time.Now(); time.Since(start) < w.spin; {
+	start := time.Now()
+	for last := start; ; {
 		for range spinsPerLook {
 			if offered(p.ticket.Load()) || w.stop.Load() {
 				w.spin = min(2*w.spin, p.spin)
 				return true
 			}
 		}
+		now := time.Now()
+		if now.Sub(start) >= w.spin {
+			w.spin = max(w.spin/2, p.least)
+			return false
+		}
+		if now.Sub(last) > takenAway { // others want the processor
+			w.spin = p.least
+			return false
+		}
+		last = now
 	}
-	w.spin = max(w.spin/2, p.least)
-	return false
 }

@@ -1,7 +1,6 @@
-package command
+package page
 
 import (
-	"io"
 	"strings"
 	"time"
 
@@ -9,14 +8,12 @@ import (
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
-	"prismtop/sim/workloads"
 	"prismtop/tui/screen"
 )
 
-// manual returns the manual page: the command line's part is generated from the commands and
-// their flags, the part about keys from the screen's table of bindings.
-func manual() (string, error) {
-	root := rootCommand()
+// Manual returns the manual page of a program: the command line's part is generated from the commands
+// and their flags, the part about keys from the screen's table of bindings.
+func Manual(root *cobra.Command, keys []screen.KeySection) (string, error) {
 	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
 	page, err := mango.NewManPage(1, root)
 	if err != nil {
@@ -26,7 +23,7 @@ func manual() (string, error) {
 	page.Build(doc)
 	doc.Section("Keys")
 	doc.Text("On the live screen:")
-	for _, s := range screen.KeySections(workloads.All[0].Presets.Table) {
+	for _, s := range keys {
 		doc.Paragraph()
 		doc.TextItalic(s.Title + ":")
 		for _, k := range s.Keys {
@@ -38,10 +35,12 @@ func manual() (string, error) {
 	doc.Section("Environment")
 	doc.entry("NO_COLOR", "Not empty: no colours.")
 	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
+	doc.entry("PRISMTOP_WATCH_BUDGET", "As --watch-budget, where that is not given.")
 	doc.entry("PRISMTOP_NOTIFY", "As --notify, where that is not given.")
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
 		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
+	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
 	doc.Section("After kill -9")
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
 		"echo. The command reset, typed blindly, brings it back. " +
@@ -91,18 +90,4 @@ func (p *manualPage) entry(word, means string) {
 	p.TextBold(word)
 	p.EndSection()
 	p.Text(means)
-}
-
-// manualCommand returns the hidden command man.
-func manualCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "man", Short: "Print the manual page", Hidden: true, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			page, err := manual()
-			if err == nil {
-				_, err = io.WriteString(cmd.OutOrStdout(), page)
-			}
-			return err
-		},
-	}
 }

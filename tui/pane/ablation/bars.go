@@ -1,4 +1,4 @@
-package pane
+package ablation
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
+	"prismtop/tui/pane"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
 )
@@ -15,13 +16,13 @@ import (
 
 // Columns of the bars.
 const (
-	ablationBarState = 22 // start of off and on
-	ablationBarTime  = 33 // end of the medians
+	barState = 22 // start of off and on
+	barTime  = 33 // end of the medians
 )
 
 // below draws the bars between row y and end if those of all settings fit, and the explanation
 // if that fits too.
-func (p *ablationView) below(c *chart.Canvas, y, end int, a *profiles.Ablation) {
+func (p *view) below(c *chart.Canvas, y, end int, a *profiles.Ablation) {
 	w, _ := c.Size()
 	each := 3
 	if len(a.Rows)*each+2 > end-y {
@@ -30,13 +31,13 @@ func (p *ablationView) below(c *chart.Canvas, y, end int, a *profiles.Ablation) 
 	if len(a.Rows) > 0 && len(a.Rows)*each+2 <= end-y {
 		y = p.medians(c, y+1, each, a) + 1
 	}
-	p.method(c, y, end, min(w, 2*ProseWidth))
+	p.method(c, y, end, min(w, 2*pane.ProseWidth))
 }
 
 // medians draws two bars for each setting, each lines apart, and returns the next free row.
-func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablation) int {
+func (p *view) medians(c *chart.Canvas, y, each int, a *profiles.Ablation) int {
 	w, _ := c.Size()
-	room, longest := float64(w-ablationBarTime-1), 0.0
+	room, longest := float64(w-barTime-1), 0.0
 	for i := range a.Rows {
 		for _, ns := range []float64{a.Rows[i].OffNS, a.Rows[i].OnNS} {
 			if ns > longest && !math.IsInf(ns, 0) {
@@ -48,16 +49,16 @@ func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablatio
 	y++
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		c.Text(2, y, chart.Cut(r.Name(), ablationBarState-3), theme.Plain)
+		c.Text(2, y, chart.Cut(r.Name(), barState-3), theme.Plain)
 		for i, bar := range []struct {
 			state string
 			ns    float64
 			style theme.Style
-		}{{"off", r.OffNS, theme.Faint}, {"on", r.OnNS, judgementStyle(r)}} {
-			c.Text(ablationBarState, y+i, bar.state, theme.Faint)
-			c.TextRight(ablationBarTime, y+i, unit.Milliseconds(bar.ns), theme.Plain)
+		}{{"off", r.OffNS, theme.Faint}, {"on", r.OnNS, pane.JudgementStyle(r)}} {
+			c.Text(barState, y+i, bar.state, theme.Faint)
+			c.TextRight(barTime, y+i, unit.Milliseconds(bar.ns), theme.Plain)
 			if longest > 0 {
-				c.Bar(ablationBarTime+1, y+i, int(room), bar.ns/longest*room, bar.style)
+				c.Bar(barTime+1, y+i, int(room), bar.ns/longest*room, bar.style)
 			}
 		}
 		y += each
@@ -66,7 +67,7 @@ func (p *ablationView) medians(c *chart.Canvas, y, each int, a *profiles.Ablatio
 }
 
 // method writes the pane's explanation in lines of w cells if all of it fits.
-func (p *ablationView) method(c *chart.Canvas, y, end, w int) {
+func (p *view) method(c *chart.Canvas, y, end, w int) {
 	var lines []string
 	for _, paragraph := range p.Explain() {
 		lines = append(lines, words.Wrap(paragraph, w-4)...)

@@ -1,10 +1,14 @@
-package command
+// Package page writes the pages about the command line: the help of a command, and the manual.
+package page
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -17,6 +21,17 @@ const (
 
 // helpColumn is the last column at which descriptions may start.
 const helpColumn = 26
+
+// Help writes a command's help to its standard output. It queries only the terminal's size.
+func Help(cmd *cobra.Command, _ []string) {
+	p := helpPage{width: plainHelpWidth}
+	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil && width > 0 {
+		p.width = min(width, maxHelpWidth)
+		p.colours = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	}
+	p.command(cmd)
+	_, _ = io.WriteString(cmd.OutOrStdout(), p.text.String())
+}
 
 // helpPage is a help text being written.
 type helpPage struct {
@@ -91,7 +106,7 @@ func flagName(f *pflag.Flag) string {
 		value = "VALUE"
 	}
 	switch f.Name {
-	case "config", "image", "plot":
+	case "config", "image", "plot", "record":
 		value = "FILE"
 	case "save":
 		value = "PATH"

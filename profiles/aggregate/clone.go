@@ -1,0 +1,53 @@
+package aggregate
+
+import (
+	"slices"
+
+	"prismtop/profiles"
+)
+
+// Clone returns an aggregator in the same state that consumes the rest of another source, so that a
+// replay can return to this moment. The two share only what neither modifies. A must not tick
+// meanwhile.
+func (a *Aggregator) Clone(source profiles.Source) *Aggregator {
+	c := New(source, a.options)
+	c.record = a.record.clone()
+	c.log, c.ablation, c.recording, c.watching = slices.Clip(a.log), a.ablation, a.recording, a.watching
+	c.asked, c.memory, c.cost, c.dropped, c.ablatingSince = a.asked, a.memory, a.cost, a.dropped, a.ablatingSince
+	c.readings.memoryAt, c.readings.memoryIn = a.readings.memoryAt, a.readings.memoryIn
+	c.loads = loads{slices.Clone(a.loads.marks), a.loads.view}
+	c.newest.Store(a.newest.Load())
+	c.behind = a.behind
+	return c
+}
+
+func (r *record) clone() record {
+	c := *r
+	c.pace.marks = slices.Clone(r.pace.marks)
+	stage := *r.stage
+	c.stage = &stage
+	c.single = slices.Clip(r.single)
+	c.iterationTime, c.clock = r.iterationTime.clone(), r.clock.clone()
+	for i := range c.series {
+		c.series[i] = r.series[i].clone()
+	}
+	c.watch = r.watch.clone()
+	c.alerts, c.effects = r.alerts.Clone(), r.effects.Clone()
+	c.results = slices.Clip(r.results)
+	return c
+}
+
+// clone returns a copy of a series. Published points are shared: both only append beyond them.
+func (s *series) clone() series {
+	c := *s
+	c.points, c.counts = slices.Clip(s.points), slices.Clip(s.counts)
+	c.open.Bins = slices.Clone(s.open.Bins)
+	return c
+}
+
+func (w *memoryWatch) clone() memoryWatch {
+	c := *w
+	c.rss, c.parameters, c.buffers, c.caches = w.rss.clone(), w.parameters.clone(), w.buffers.clone(), w.caches.clone()
+	c.readings = slices.Clone(w.readings)
+	return c
+}

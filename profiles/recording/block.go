@@ -1,0 +1,221 @@
+package recording
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// A block is what an aggregator consumed in a few of its ticks. Its data, deflated, are
+//
+//	varint    the number of iterations
+//	          their columns (column.go, iterations.go)
+//	varint    the number of steps, and for each
+//	  varint    iterations since the step before
+//	  byte      0 for an event, 1 for a tick
+//	  event     varint: its time; two texts, each after a varint with its length: its name and its body
+//	  tick      varint: its time since the tick before; varint: events lost so far; 8 bytes: the cost of aggregating
+//
+// Times are nanoseconds since the recording began.
+type block struct {
+	iterations []profiles.Iteration
+	steps      []step
+}
+
+// step is an event or a tick of the aggregator, at its place among the iterations.
+type step struct {
+	after int           // iterations of the block before it
+	at    time.Duration // since the recording began
+	event string        // the name of the event's kind; empty for a tick
+	body  []byte        // of the event
+	tick
+}
+
+// tick is what a tick of the aggregator adds to what it consumed.
+type tick struct {
+	dropped int64   // events lost so far
+	cost    float64 // profiles.OwnCost.Aggregator
+}
+
+// ticks returns the number of ticks.
+func (b *block) ticks() (n int64) {
+	for i := range b.steps {
+		if b.steps[i].event == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// length returns the time from the first step to the last.
+func (b *block) length() time.Duration {
+	if len(b.steps) == 0 {
+		return 0
+	}
+	return b.steps[len(b.steps)-1].at - b.steps[0].at
+}
+
+const (
+	eventStep = 0
+	tickStep  = 1
+)
+
+// Limits of a block, against files that are damaged.
+const (
+	largestBlock   = 256 << 20 // bytes
+	mostIterations = 1 << 16
+)
+
+// packer deflates blocks.
+type packer struct {
+	raw     []byte
+	out     bytes.Buffer
+	deflate *flate.Writer
+}
+
+// pack returns the data of a block, valid until the next call.
+func (p *packer) pack(b *block) ([]byte, error) {
+	raw := binary.AppendUvarint(p.raw[:0], uint64(len(b.iterations)))
+	raw = putIterations(raw, b.iterations)
+	raw = binary.AppendUvarint(raw, uint64(len(b.steps)))
+	after, ticked := 0, time.Duration(0)
+	for i := range b.steps {
+		s := &b.steps[i]
+		raw = binary.AppendUvarint(raw, uint64(s.after-after))
+		after = s.after
+		if s.event == "" {
+			raw = binary.AppendVarint(append(raw, tickStep), int64(s.at-ticked))
+			raw = binary.AppendVarint(raw, s.dropped)
+			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(s.cost))
+			ticked = s.at
+			continue
+		}
+		raw = binary.AppendVarint(append(raw, eventStep), int64(s.at))
+		raw = append(binary.AppendUvarint(raw, uint64(len(s.event))), s.event...)
+		raw = append(binary.AppendUvarint(raw, uint64(len(s.body))), s.body...)
+	}
+	p.raw = raw
+	p.out.Reset()
+	if p.deflate == nil {
+		var err error
+		if p.deflate, err = flate.NewWriter(&p.out, flate.DefaultCompression); err != nil {
+			return nil, err
+		}
+	} else {
+		p.deflate.Reset(&p.out)
+	}
+	if _, err := p.deflate.Write(raw); err != nil {
+		return nil, err
+	}
+	if err := p.deflate.Close(); err != nil {
+		return nil, err
+	}
+	return p.out.Bytes(), nil
+}
+
+// unpackBlock decodes the data of a block.
+func unpackBlock(data []byte) (b *block, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("a block is damaged: %w", err)
+		}
+	}()
+	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), largestBlock))
+	if err != nil {
+		return nil, err
+	}
+	r := blockReader{raw: raw}
+	b = &block{}
+	switch n := r.uvarint(); {
+	case n > mostIterations:
+		return nil, fmt.Errorf("%d iterations: must be at most %d", n, mostIterations)
+	case n > 0:
+		b.iterations = make([]profiles.Iteration, n)
+		if r.raw, err = takeIterations(r.raw, b.iterations); err != nil {
+			return nil, err
+		}
+	}
+	b.steps = make([]step, r.count(2))
+	after, ticked := 0, time.Duration(0)
+	for i := range b.steps {
+		s := &b.steps[i]
+		after += int(r.uvarint())
+		if s.after = after; after > len(b.iterations) {
+			return nil, fmt.Errorf("an event after iteration %d of %d", after, len(b.iterations))
+		}
+		switch kind := r.bytes(1); {
+		case r.short:
+		case kind[0] == tickStep:
+			ticked += time.Duration(r.varint())
+			s.at, s.dropped = ticked, r.varint()
+			if cost := r.bytes(8); !r.short {
+				s.cost = math.Float64frombits(binary.LittleEndian.Uint64(cost))
+			}
+		case kind[0] == eventStep:
+			s.at = time.Duration(r.varint())
+			s.event = string(r.bytes(r.count(1)))
+			s.body = r.bytes(r.count(1))
+		default:
+			return nil, fmt.Errorf("an unknown step %d", kind[0])
+		}
+		if r.short {
+			return nil, errShort
+		}
+	}
+	if r.short {
+		return nil, errShort
+	}
+	return b, nil
+}
+
+// blockReader reads the data of a block; short is set once they are too few.
+type blockReader struct {
+	raw   []byte
+	short bool
+}
+
+func (r *blockReader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.raw)
+	if n <= 0 {
+		r.short, r.raw = true, nil
+		return 0
+	}
+	r.raw = r.raw[n:]
+	return v
+}
+
+func (r *blockReader) varint() int64 {
+	v, n := binary.Varint(r.raw)
+	if n <= 0 {
+		r.short, r.raw = true, nil
+		return 0
+	}
+	r.raw = r.raw[n:]
+	return v
+}
+
+// count reads the number of entries that take least bytes each or more.
+func (r *blockReader) count(least int) int {
+	n := r.uvarint()
+	if n > uint64(len(r.raw)/least) {
+		r.short, r.raw = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (r *blockReader) bytes(n int) []byte {
+	if n > len(r.raw) {
+		r.short, r.raw = true, nil
+		return nil
+	}
+	b := r.raw[:n:n]
+	r.raw = r.raw[n:]
+	return b
+}

@@ -1,0 +1,308 @@
+package recording
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/stats"
+)
+
+// This file writes the tables that are for SQL: from events, and from what the aggregator concludes
+// from them.
+
+// measured returns a value for SQL, which has no NaN.
+func measured(v float64) any {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return v
+}
+
+// begin writes a start of the run.
+func (f *file) begin(t *inserts, b *profiles.Begin, at float64) {
+	f.start++
+	f.startedAt = at
+	f.inForce, f.schema = b.Settings, b.Info.Schema
+	f.shown, f.left, f.goesOn = [profiles.MaxPictures]int64{}, [profiles.MaxPictures]*profiles.Picture{}, false
+	i := &b.Info
+	t.run(insertStart, f.start, at, i.Schema.Workload, i.Object, i.Device, i.Kernels, i.GPUReason,
+		int64(i.Seed), i.Parameters, i.Units, max(i.Passes, 1), i.Schema.Unit.One, i.Schema.Quality)
+	for _, key := range b.Settings.Table().Names() {
+		origin := f.options.Fingerprint.Origins[key]
+		if f.start > 0 {
+			origin = "restart"
+		}
+		t.run(insertSetting, f.start, key, b.Settings.Get(key), origin)
+	}
+	better := map[profiles.Direction]any{profiles.LessIsBetter: "less", profiles.MoreIsBetter: "more"}
+	for _, s := range i.Schema.Series {
+		t.run(insertMetric, f.start, s.Name, "series", s.Title, s.Unit, better[s.Better])
+	}
+	for _, p := range i.Schema.Phases {
+		t.run(insertMetric, f.start, p.Name+"_ms", "phase", p.Name, "ms", "less")
+	}
+	t.run(insertMetric, f.start, "iteration_ms", "time", "iteration time", "ms", "less")
+	for _, c := range i.Schema.Caches {
+		t.run(insertMetric, f.start, c.Name+"_hit_rate", "cache", c.Title, "0 to 1", "more")
+	}
+	for _, m := range i.Schema.Memory {
+		t.run(insertMetric, f.start, m.Name+"_bytes", "memory", m.Name, "B", "less")
+	}
+}
+
+// effectWarmup is the number of iterations after a change that are not compared.
+const effectWarmup = 5
+
+// changed writes a change.
+func (f *file) changed(t *inserts, b *profiles.Changed, at float64) {
+	asked := b.At
+	if b.Asked > 0 {
+		asked = b.Asked
+	}
+	t.run(insertChange, f.start, b.Iteration, b.Key, b.Before, b.After, asked.Seconds(), b.At.Seconds(), effectWarmup, b.Ablation, at)
+}
+
+// tabulate writes an event of a kind that has a table.
+func (f *file) tabulate(t *inserts, body profiles.Body, at float64) {
+	switch b := body.(type) {
+	case *profiles.Measurement:
+		for i, s := range f.schema.Series {
+			if v := b.Values[i]; !s.Each && !math.IsNaN(v) {
+				t.run(insertMeasurement, f.start, b.Iteration, s.Name, v, at)
+			}
+		}
+	case *profiles.UnitResult:
+		t.run(insertUnit, f.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold, b.Elapsed.Seconds(), at)
+	case *profiles.Memory:
+		for i, m := range f.schema.Memory {
+			t.run(insertMemory, f.start, at, m.Name, b.Parts[i])
+		}
+		t.run(insertMemory, f.start, at, "caches", b.Caches)
+	}
+}
+
+// layerList is the list of layers to which samples refer.
+type layerList struct {
+	row    int64
+	layers []profiles.Layer
+	roofs  *profiles.Roofs
+}
+
+// storedLayers is a list in the file. Compute and memory are the times in nanoseconds that the layer
+// would take at the machine's peak rates: a share is one of them over the layer's own.
+type storedLayers struct {
+	Layers []storedLayer   `json:"layers"`
+	Roofs  *profiles.Roofs `json:"roofs,omitempty"`
+}
+
+type storedLayer struct {
+	Name    string         `json:"name"`
+	Phase   profiles.Phase `json:"phase"`
+	FLOPs   int64          `json:"flops"`
+	Bytes   int64          `json:"bytes"`
+	Judged  bool           `json:"judged,omitempty"`
+	Compute float64        `json:"compute_ns,omitempty"`
+	Memory  float64        `json:"memory_ns,omitempty"`
+}
+
+// same reports whether a profile is of the layers of a list.
+func (l *layerList) same(b *profiles.LayerTimes) bool {
+	return l.row > 0 && l.roofs == b.Roofs && slices.EqualFunc(l.layers, b.Layers, func(x, y profiles.Layer) bool {
+		return x.Name == y.Name && x.Phase == y.Phase && x.FLOPs == y.FLOPs && x.Bytes == y.Bytes && x.Judged == y.Judged
+	})
+}
+
+// layerTimes writes a profile of the layers and returns its row, 0 for the end of the profile.
+func (f *file) layerTimes(t *inserts, b *profiles.LayerTimes, at float64) (row int64, err error) {
+	if len(b.Layers) == 0 {
+		return 0, nil
+	}
+	if !f.layers.same(b) {
+		list := storedLayers{Roofs: b.Roofs}
+		for _, l := range b.Layers {
+			list.Layers = append(list.Layers, storedLayer{l.Name, l.Phase, l.FLOPs, l.Bytes, l.Judged, l.Compute * l.Nanos, l.Memory * l.Nanos})
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return 0, err
+		}
+		f.layers = layerList{row: t.run(insertLayerList, nil, string(text)), layers: b.Layers, roofs: b.Roofs}
+	}
+	ns := make([]float64, len(b.Layers))
+	for i, l := range b.Layers {
+		ns[i] = math.Round(10*l.Nanos) / 10
+	}
+	text, err := json.Marshal(ns)
+	if err != nil {
+		return 0, err
+	}
+	return t.run(insertLayerSample, nil, f.start, at, f.layers.row, string(text)), t.err
+}
+
+// spread returns the extremes and the median of a number of each iteration; NaN is left out.
+func spread(all []profiles.Iteration, of func(*profiles.Iteration) float64) (low, median, high any) {
+	values := make([]float64, 0, len(all))
+	for i := range all {
+		if v := of(&all[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil, nil
+	}
+	slices.Sort(values)
+	return short(values[0]), short(stats.Quantile(values, 0.5)), short(values[len(values)-1])
+}
+
+// short returns a number to four significant digits.
+func short(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	digit := math.Pow(10, 3-math.Floor(math.Log10(math.Abs(v))))
+	if rounded := math.Round(v*digit) / digit; !math.IsNaN(rounded) && !math.IsInf(rounded, 0) {
+		return rounded
+	}
+	return v
+}
+
+// summaryOf returns the summary of a block as JSON: for each phase its median in milliseconds, for
+// each series the smallest value, the median and the largest, for each cache its hits and misses so
+// far.
+func summaryOf(s *profiles.Schema, all []profiles.Iteration) string {
+	last := &all[len(all)-1]
+	phases, series, caches := map[string]any{}, map[string]any{}, map[string]any{}
+	for p, info := range s.Phases {
+		if _, median, high := spread(all, func(it *profiles.Iteration) float64 { return float64(it.Phases[p]) / 1e6 }); high != 0.0 {
+			phases[info.Name] = median
+		}
+	}
+	for i, info := range s.Series {
+		if low, median, high := spread(all, func(it *profiles.Iteration) float64 { return it.Series[i] }); info.Each && low != nil {
+			series[info.Name] = [3]any{low, median, high}
+		}
+	}
+	for i, info := range s.Caches {
+		if c := &last.Caches[i]; c.Hits+c.Misses > 0 {
+			caches[info.Name] = [2]int64{c.Hits, c.Misses}
+		}
+	}
+	text, err := json.Marshal(map[string]any{"phases_ms": phases, "series": series, "caches": caches})
+	if err != nil {
+		return "" // which cannot happen: the numbers are finite
+	}
+	return string(text)
+}
+
+// told is what was written of the aggregator's conclusions.
+type told struct {
+	start   int
+	log     []profiles.LogLine
+	alerts  map[alertKey]int64 // rows of those that stand
+	effects map[int64]bool     // by iteration: whether it was final
+	shown   []profiles.Effect
+	read    float64 // time of the last reading
+}
+
+type alertKey struct {
+	id    string
+	since time.Duration
+}
+
+// readEvery is the time between two rows of readings, in seconds.
+const readEvery = 1
+
+// conclude writes the lines of the log and the alerts that a tick added.
+func (f *file) conclude(t *inserts, e *entry) {
+	now := e.at.Seconds()
+	if f.told.alerts == nil || f.told.start != f.start {
+		f.endAlerts(t, nil, now)
+		f.told = told{start: f.start, log: f.told.log, alerts: map[alertKey]int64{}, effects: map[int64]bool{}}
+	}
+	for _, line := range profiles.NewLines(f.told.log, e.log) {
+		t.run(insertLog, line.At.Seconds(), line.Text, line.Refused)
+	}
+	f.told.log = e.log
+	f.endAlerts(t, e.alerts, now)
+	for _, a := range e.alerts {
+		if key := (alertKey{a.ID, a.Since}); f.told.alerts[key] == 0 {
+			f.told.alerts[key] = t.run(insertAlert, f.start, a.ID, a.Severity.String(), a.Iteration, a.What, a.Try.Text(nil), f.startedAt+a.Since.Seconds(), nil)
+		}
+	}
+}
+
+// derive writes what the snapshot of a moment concludes.
+func (f *file) derive(t *inserts, s *profiles.Snapshot, now float64, dropped int64) {
+	f.putEffects(t, s)
+	if now-f.told.read >= readEvery {
+		f.told.read = now
+		var others, rss, peak any
+		if s.Load.Known {
+			others = s.Load.Foreign
+		}
+		if s.Memory.RSS > 0 {
+			rss, peak = s.Memory.RSS, s.Memory.PeakRSS
+		}
+		t.run(insertReading, now, s.Index, rss, peak, s.Memory.Caches, others, s.Own.Aggregator, s.Own.Dropped)
+	}
+	quality := any(nil)
+	if v := s.Of(s.Run.Schema.Quality); v.Has {
+		quality = measured(v.Latest)
+	}
+	median := any(nil)
+	if s.Whole.Total.N > 0 {
+		median = s.Whole.Total.Median / 1e6
+	}
+	t.run(updateProgress, now, s.State.String(), s.Err, f.start+1, s.Index, s.Elapsed.Seconds(), median, quality, dropped)
+}
+
+// endAlerts notes when alerts were cleared that do not stand any more.
+func (f *file) endAlerts(t *inserts, standing []profiles.Alert, now float64) {
+	for key, row := range f.told.alerts {
+		if !slices.ContainsFunc(standing, func(a profiles.Alert) bool { return alertKey{a.ID, a.Since} == key }) {
+			t.run(clearAlert, now, row)
+			delete(f.told.alerts, key)
+		}
+	}
+}
+
+// verdicts names what an effect says.
+var verdicts = map[profiles.Verdict]string{
+	profiles.Unknown: "unknown", profiles.Invalid: "not comparable", profiles.Faster: "faster", profiles.Slower: "slower",
+	profiles.Equal: "equal", profiles.InNoise: "within the noise",
+}
+
+// putEffects writes the effects that changed.
+func (f *file) putEffects(t *inserts, s *profiles.Snapshot) {
+	all := s.Effects
+	if n := len(all); n == len(f.told.shown) && (n == 0 || &all[0] == &f.told.shown[0]) {
+		return
+	}
+	f.told.shown = all
+	for i := range all {
+		e := &all[i]
+		if f.told.effects[e.Iteration] && e.Replica == nil && e.Fork == nil {
+			continue
+		}
+		f.told.effects[e.Iteration] = e.Closed
+		var keys []string
+		for _, c := range e.Changes() {
+			keys = append(keys, c.Key+": "+c.Before+" → "+c.After)
+		}
+		reason, _ := e.Incomparable()
+		var shift, low, high, drift, before, after, quality any
+		if e.Enough {
+			shift, low, high, drift = measured(e.Shift), measured(e.Low), measured(e.High), measured(e.Drift)
+			before, after = e.BeforeNS/1e6, e.AfterNS/1e6
+		}
+		if e.HasQuality {
+			quality = measured(e.QualityDrift)
+		}
+		t.run(putEffect, f.start, e.Iteration, strings.Join(keys, ", "), verdicts[e.Verdict()], reason, shift, low, high, drift,
+			before, after, e.NBefore, e.NAfter, e.LeftOut, quality, e.Closed)
+	}
+}

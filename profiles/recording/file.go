@@ -1,0 +1,358 @@
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"os"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+)
+
+// Pictures that change during the run may take so many bytes, and so many more for each iteration.
+// Those beyond are left out, except the last one before the run stops.
+const (
+	pictureBytes    = 256 << 10
+	pictureBytesPer = 12
+)
+
+// What was written is joined into one block, which compresses better, once it has so many iterations
+// or covers so long.
+const (
+	sealIterations = 2048
+	sealAfter      = 15 * time.Second
+)
+
+// file is a recording being written. Only the recorder's goroutine uses it.
+type file struct {
+	db      *sql.DB
+	path    string
+	options *Options
+	began   time.Time
+	packer  packer
+	tables  tables
+	told    told
+
+	tail      block // written in pieces since the last sealed block
+	tailed    int64 // ticks before the tail
+	inForce   settings.Values
+	schema    profiles.Schema
+	startedAt float64                                 // seconds since the recording began
+	start     int                                     // −1 before the first
+	count     int64                                   // iterations of all starts
+	pictured  int64                                   // bytes of pictures that change
+	shown     [profiles.MaxPictures]int64             // row of the newest picture of each kind
+	left      [profiles.MaxPictures]*profiles.Picture // the newest, if it was left out
+	layers    layerList
+	goesOn    bool // the run is in its state Running
+}
+
+// createFile makes a file for a recording that begins at a time.
+func createFile(o *Options, began time.Time) (*file, error) {
+	ctx := context.Background()
+	made, err := os.OpenFile(o.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // two runs never share a file
+	if err != nil {
+		return nil, named(o.Path, err)
+	}
+	if err := made.Close(); err != nil {
+		return nil, named(o.Path, err)
+	}
+	db, err := connect(o.Path, url.Values{"_pragma": {"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}})
+	if err == nil {
+		err = create(ctx, db)
+	}
+	f := &file{db: db, path: o.Path, options: o, began: began, start: -1}
+	if err == nil && o.mostPage > 0 {
+		_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", o.mostPage))
+	}
+	if err == nil {
+		err = f.tables.prepare(ctx, db)
+	}
+	if err == nil {
+		err = f.describe(ctx)
+	}
+	if err != nil {
+		if db != nil {
+			_ = db.Close() // the first error is the one to report
+		}
+		_ = os.Remove(o.Path)
+		return nil, named(o.Path, err)
+	}
+	return f, nil
+}
+
+// describe writes who records, when and where.
+func (f *file) describe(ctx context.Context) error {
+	p := &f.options.Fingerprint
+	gpu := ""
+	if len(p.GPU.Devices) > 0 {
+		gpu = p.GPU.Devices[0].Name
+	}
+	host, _ := os.Hostname()
+	for key, value := range map[string]any{
+		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
+		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": host,
+		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch, "processors": p.CPU.Logical, "threads": p.Threads,
+		"gpu": gpu, "gpu_driver": p.GPU.Driver, "gpu_reason": p.GPU.Reason,
+	} {
+		if _, err := f.db.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
+			return err
+		}
+	}
+	_, err := f.db.ExecContext(ctx, "INSERT INTO progress (one, written) VALUES (1, 0)")
+	return err
+}
+
+// size returns the bytes of the file and its log.
+func (f *file) size() (bytes int64) {
+	for _, path := range []string{f.path, f.path + "-wal"} {
+		if info, err := os.Stat(path); err == nil {
+			bytes += info.Size()
+		}
+	}
+	return bytes
+}
+
+// write writes a batch in one transaction.
+func (f *file) write(b *batch, dropped int64) error {
+	if len(b.entries) == 0 {
+		return nil
+	}
+	ctx := context.Background()
+	tx, err := f.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // without effect once it is committed
+	t := f.tables.in(ctx, tx)
+	f.inForce = settings.Values{} // what is written builds on nothing before it
+	packed := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
+	for i := range b.entries {
+		e := &b.entries[i]
+		s := step{after: e.after, at: e.at, tick: e.tick}
+		if c, ok := e.body.(*profiles.StateChange); ok {
+			if f.goesOn = c.State == profiles.Running; !f.goesOn {
+				more, err := f.lastPictures(t, e)
+				if err != nil {
+					return err
+				}
+				packed.steps = append(packed.steps, more...)
+			}
+		}
+		if e.body != nil {
+			s.event = nameOf(e.body)
+			if s.body, err = f.event(t, e); err != nil {
+				return err
+			}
+		}
+		packed.steps = append(packed.steps, s)
+		if e.body == nil {
+			f.conclude(t, e)
+		}
+	}
+	if err := f.append(t, &packed); err != nil {
+		return err
+	}
+	if b.snapshot != nil {
+		f.derive(t, b.snapshot, b.entries[len(b.entries)-1].at.Seconds(), dropped)
+	}
+	if t.err != nil {
+		return t.err
+	}
+	return tx.Commit()
+}
+
+// append writes a piece of the recording, or seals the tail with it.
+func (f *file) append(t *inserts, b *block) error {
+	written := f.tailed + f.tail.ticks()
+	from := len(f.tail.iterations)
+	f.tail.iterations = append(f.tail.iterations, b.iterations...)
+	for _, s := range b.steps {
+		s.after += from
+		f.tail.steps = append(f.tail.steps, s)
+	}
+	f.count += int64(len(b.iterations))
+	if len(f.tail.iterations) >= sealIterations || f.tail.length() >= sealAfter {
+		return f.seal(t)
+	}
+	return f.putBlock(t, b, written, false)
+}
+
+// seal writes the tail as one block in place of its pieces.
+func (f *file) seal(t *inserts) error {
+	if len(f.tail.steps) == 0 {
+		return nil
+	}
+	t.run(deleteTail)
+	if err := f.putBlock(t, &f.tail, f.tailed, true); err != nil {
+		return err
+	}
+	f.tailed += f.tail.ticks()
+	clear(f.tail.steps)
+	f.tail.iterations, f.tail.steps = f.tail.iterations[:0], f.tail.steps[:0]
+	return nil
+}
+
+// putBlock writes a block after a number of ticks, with its summary if it is sealed.
+func (f *file) putBlock(t *inserts, b *block, ticked int64, sealed bool) error {
+	data, err := f.packer.pack(b)
+	if err != nil {
+		return err
+	}
+	var first, last, low, median, high, about any
+	if n := len(b.iterations); n > 0 {
+		first, last = b.iterations[0].Index, b.iterations[n-1].Index
+		if sealed {
+			low, median, high = spread(b.iterations, func(it *profiles.Iteration) float64 { return float64(it.Total) / 1e6 })
+			about = summaryOf(&f.schema, b.iterations)
+		}
+	}
+	t.run(insertBlock, ticked, b.ticks(), sealed, int64(b.steps[0].at), int64(b.steps[len(b.steps)-1].at),
+		f.start, first, last, low, median, high, about, data)
+	return t.err
+}
+
+// event writes the parts of an event that have tables of their own, and returns its body for the
+// block.
+func (f *file) event(t *inserts, e *entry) ([]byte, error) {
+	at := e.at.Seconds()
+	switch b := e.body.(type) {
+	case *profiles.Begin:
+		f.begin(t, b, at)
+		return pack(b, settings.Values{})
+	case *profiles.Changed:
+		f.changed(t, b, at)
+		body, err := pack(b, f.inForce)
+		f.inForce = b.Settings
+		return body, err
+	case *profiles.Picture:
+		row, err := f.picture(t, b, at)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(reference{row, b.ID, b.Iteration})
+	case *profiles.LayerTimes:
+		row, err := f.layerTimes(t, b, at)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(reference{Row: row})
+	default:
+		f.tabulate(t, b, at)
+	}
+	return pack(e.body, f.inForce)
+}
+
+// reference is the body of an event that has a row of its own; 0 for none.
+type reference struct {
+	Row       int64
+	ID        int   `json:",omitempty"` // of a picture
+	Iteration int64 `json:",omitempty"` // likewise
+}
+
+// picture writes a picture, unless it changes and too many bytes were spent on others like it while
+// the run goes on. It returns the row of the newest one written.
+func (f *file) picture(t *inserts, p *profiles.Picture, at float64) (row int64, err error) {
+	switch {
+	case p.ID < 0 || p.ID >= len(f.schema.Pictures):
+		return 0, nil
+	case f.schema.Pictures[p.ID].Live && f.goesOn && f.pictured > pictureBytes+pictureBytesPer*f.count:
+		f.left[p.ID] = p
+		return f.shown[p.ID], nil
+	}
+	return f.store(t, p, at)
+}
+
+// store writes a picture.
+func (f *file) store(t *inserts, p *profiles.Picture, at float64) (row int64, err error) {
+	s, err := putPicture(p)
+	if err != nil {
+		return 0, err
+	}
+	info := f.schema.Pictures[p.ID]
+	var hash any
+	if info.Live {
+		f.pictured += int64(len(s.data))
+	} else {
+		hash = hashOf(p)
+	}
+	f.left[p.ID] = nil
+	f.shown[p.ID] = t.run(insertPicture, nil, f.start, info.Name, p.Iteration, at, s.width, s.height, s.low, s.high, hash, s.data)
+	return f.shown[p.ID], t.err
+}
+
+// lastPictures writes the newest pictures that were left out, where the run stops, and returns events
+// for them.
+func (f *file) lastPictures(t *inserts, e *entry) (steps []step, err error) {
+	for id, p := range f.left {
+		if p == nil {
+			continue
+		}
+		row, err := f.store(t, p, e.at.Seconds())
+		if err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(reference{Row: row, ID: id, Iteration: p.Iteration})
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step{after: e.after, at: e.at, event: nameOf(p), body: body})
+	}
+	return steps, nil
+}
+
+// hashOf returns the SHA-256 of a picture's pixels, row by row as little-endian float32.
+func hashOf(p *profiles.Picture) string {
+	data := make([]byte, 0, 4*len(p.Pixels))
+	for _, v := range p.Pixels {
+		data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// sealLast seals what is left.
+func (f *file) sealLast(ctx context.Context) error {
+	tx, err := f.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // without effect once it is committed
+	if err := f.seal(f.tables.in(ctx, tx)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// close closes the file, which is then a single one. clean is false if writing failed.
+func (f *file) close(clean bool) error {
+	ctx := context.Background()
+	defer f.tables.close()
+	if f.start < 0 { // no run began
+		return errors.Join(f.db.Close(), Delete(f.path))
+	}
+	if clean {
+		err := f.sealLast(ctx)
+		if err == nil {
+			_, err = f.db.ExecContext(ctx, "UPDATE progress SET ended = 1; PRAGMA wal_checkpoint(TRUNCATE)")
+		}
+		if err == nil {
+			// Another program may read the file: then its log stays beside it.
+			_, _ = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0); PRAGMA journal_mode(delete)")
+		}
+		if err != nil {
+			_ = f.db.Close()
+			return err
+		}
+	}
+	return f.db.Close()
+}

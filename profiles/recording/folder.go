@@ -1,0 +1,181 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles/settings"
+)
+
+// extension is how the names of recordings end.
+const extension = ".sqlite"
+
+// Folder returns the folder of the user's recordings: prismtop/runs in $XDG_STATE_HOME, which is
+// ~/.local/state unless set.
+func Folder() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) { // as the standard wants relative ones to be ignored
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("no folder for recordings: %w; set XDG_STATE_HOME, or name a file with --record", err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "prismtop", "runs"), nil
+}
+
+// NewPath returns an unused path in a folder for a run that begins at a time, and makes the folder.
+func NewPath(folder, subject string, at time.Time) (string, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	base := at.Format("2006-01-02T15-04-05")
+	if name := safeName(subject); name != "" {
+		base += "-" + name
+	}
+	for n := 1; ; n++ {
+		path := filepath.Join(folder, base+extension)
+		if n > 1 {
+			path = filepath.Join(folder, fmt.Sprintf("%s-%d%s", base, n, extension))
+		}
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// safeName reduces a text to what every file system takes.
+func safeName(text string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, text)
+	return strings.Trim(name[:min(len(name), 40)], "-")
+}
+
+// Listed is a recording in a folder.
+type Listed struct {
+	Path  string
+	Bytes int64 // with what SQLite keeps beside it
+	Status
+	Err error // why it cannot be read; its Began is then the time of the file
+}
+
+// List lists the recordings in a folder, newest first. A folder that does not exist has none.
+func List(ctx context.Context, folder string) ([]Listed, error) {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Listed
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), extension) {
+			continue
+		}
+		l := Listed{Path: filepath.Join(folder, e.Name())}
+		info, err := e.Info()
+		if err != nil { // deleted meanwhile
+			continue
+		}
+		l.Bytes = info.Size()
+		for _, beside := range beside {
+			if info, err := os.Stat(l.Path + beside); err == nil {
+				l.Bytes += info.Size()
+			}
+		}
+		if l.Status, l.Err = statusOf(ctx, l.Path); l.Err != nil {
+			l.Began = info.ModTime()
+		}
+		all = append(all, l)
+	}
+	slices.SortStableFunc(all, func(a, b Listed) int {
+		return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(b.Path, a.Path))
+	})
+	return all, ctx.Err()
+}
+
+// beside are the endings of the files that SQLite keeps beside a recording that grows.
+var beside = []string{"-wal", "-shm", "-journal"}
+
+func statusOf(ctx context.Context, path string) (Status, error) {
+	r, err := Open(ctx, path, func(string) *settings.Table { return nil })
+	if err != nil {
+		return Status{}, err
+	}
+	s, err := r.Status(ctx)
+	return s, errors.Join(err, r.Close())
+}
+
+// Prune deletes the oldest recordings of a folder that are not growing until the others take at most
+// limit bytes; 0 means no limit. It returns the deleted paths. Files that cannot be read as recordings
+// are left alone.
+func Prune(ctx context.Context, folder string, limit int64) (deleted []string, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	all, err := List(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	total := int64(0)
+	for _, l := range all {
+		total += l.Bytes
+	}
+	for i := len(all) - 1; i >= 0 && total > limit; i-- {
+		if l := &all[i]; l.Err == nil && l.State != Growing {
+			if err := Delete(l.Path); err != nil {
+				return deleted, err
+			}
+			deleted = append(deleted, l.Path)
+			total -= l.Bytes
+		}
+	}
+	return deleted, nil
+}
+
+// Delete deletes a recording.
+func Delete(path string) error {
+	for _, beside := range beside {
+		if err := os.Remove(path + beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.Remove(path)
+}
+
+// Describe sets the name or the note of a recording; an empty text removes it.
+func Describe(ctx context.Context, path, key, text string) error {
+	if key != "name" && key != "note" {
+		return fmt.Errorf("%q: must be name or note", key)
+	}
+	if err := looksRight(path); err != nil {
+		return named(path, err)
+	}
+	db, err := connect(path, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(2000)"}})
+	if err != nil {
+		return named(path, err)
+	}
+	if _, err = check(ctx, db); err == nil {
+		_, err = db.ExecContext(ctx, "DELETE FROM recording WHERE key = ?", key)
+	}
+	if err == nil && text != "" {
+		_, err = db.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, text)
+	}
+	return named(path, errors.Join(err, db.Close()))
+}

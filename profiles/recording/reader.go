@@ -1,0 +1,387 @@
+package recording
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/inputfile"
+	"prismtop/profiles/settings"
+)
+
+// Reader reads a recording, which may still grow. It may be used by several goroutines.
+type Reader struct {
+	db     *sql.DB
+	path   string
+	began  time.Time
+	tables func(workload string) *settings.Table
+}
+
+// Open opens a recording. tables returns the table of a workload's settings, nil for a workload that
+// is unknown. The file is not changed, unless it has an older format: then it is brought to the
+// newest.
+func Open(ctx context.Context, path string, tables func(workload string) *settings.Table) (*Reader, error) {
+	db, err := openFile(ctx, path)
+	if err != nil {
+		return nil, named(path, err)
+	}
+	r := &Reader{db: db, path: path, tables: tables}
+	began, err := r.about(ctx, "began_ns")
+	if err == nil {
+		var ns int64
+		if ns, err = strconv.ParseInt(began, 10, 64); err != nil {
+			err = errors.New("does not say when it began")
+		}
+		r.began = time.Unix(0, ns)
+	}
+	if err != nil {
+		_ = db.Close() // the first error is the one to report
+		return nil, named(path, err)
+	}
+	return r, nil
+}
+
+// Fingerprint returns what the run was made with; its origins are in the table settings.
+func (r *Reader) Fingerprint(ctx context.Context) (p Fingerprint, err error) {
+	var program, threads string
+	for key, to := range map[string]*string{
+		"program": &program, "preset": &p.Preset, "processor": &p.CPU.Model, "processor_reason": &p.CPU.Reason,
+		"architecture": &p.CPU.Arch, "threads": &threads, "gpu_driver": &p.GPU.Driver, "gpu_reason": &p.GPU.Reason,
+	} {
+		if *to, err = r.about(ctx, key); err != nil {
+			return p, named(r.path, err)
+		}
+	}
+	p.Version = strings.TrimPrefix(program, "prismtop ")
+	p.Threads, _ = strconv.Atoi(threads) // 0 where it does not say
+	return p, nil
+}
+
+// header is how every SQLite file begins.
+const header = "SQLite format 3\x00"
+
+// openFile opens a recording of the newest format for reading.
+func openFile(ctx context.Context, path string) (*sql.DB, error) {
+	if err := looksRight(path); err != nil {
+		return nil, err
+	}
+	db, err := reading(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	format, err := check(ctx, db)
+	if err == nil && format == Format {
+		return db, nil
+	}
+	_ = db.Close()
+	if err != nil {
+		return nil, err
+	}
+	if db, err = connect(path, url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(2000)"}}); err == nil {
+		err = errors.Join(migrate(ctx, db, format, migrations), db.Close())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reading(ctx, path)
+}
+
+// looksRight checks the first bytes of a file, because SQLite takes an empty one for a database.
+func looksRight(path string) error {
+	f, info, err := inputfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	first := make([]byte, len(header))
+	switch _, err := io.ReadFull(f, first); {
+	case info.Size() == 0:
+		return errEmpty
+	case err != nil || string(first) != header:
+		return errForeign
+	}
+	return nil
+}
+
+// readers is the number of connections of a Reader: for the replay and for its index.
+const readers = 3
+
+// reading opens a file that is not changed. One that cannot be written, nor its folder, is taken as
+// it is, unless a log stands beside it.
+func reading(ctx context.Context, path string) (*sql.DB, error) {
+	parameters := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(2000)", "query_only(1)"}}
+	db, err := connect(path, parameters)
+	if err == nil {
+		db.SetMaxOpenConns(readers)
+		_, err = number(ctx, db, "schema_version")
+	}
+	if err == nil {
+		return db, nil
+	}
+	if db != nil {
+		_ = db.Close()
+	}
+	if _, logged := os.Stat(path + "-wal"); logged == nil {
+		return nil, err
+	}
+	parameters.Set("immutable", "1")
+	still, again := connect(path, parameters)
+	if again == nil {
+		_, again = number(ctx, still, "schema_version")
+	}
+	if again != nil {
+		if still != nil {
+			_ = still.Close()
+		}
+		return nil, err
+	}
+	return still, nil
+}
+
+// Close closes the file.
+func (r *Reader) Close() error { return r.db.Close() }
+
+// Path returns the path of the file.
+func (r *Reader) Path() string { return r.path }
+
+// about returns an entry of the table recording; empty if there is none.
+func (r *Reader) about(ctx context.Context, key string) (string, error) {
+	var value sql.NullString
+	err := r.db.QueryRowContext(ctx, "SELECT value FROM recording WHERE key = ?", key).Scan(&value)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return value.String, err
+}
+
+// Stretch is a block of a recording: what was consumed during some ticks of the aggregator. The
+// newest stretches of a recording that grows are replaced by one with the same ticks.
+type Stretch struct {
+	Tick, Ticks int64         // ticks before it, and in it
+	From, To    time.Duration // of its first and its last entry, since the recording began
+}
+
+// Stretches lists the stretches that have ticks after a number of them, oldest first.
+func (r *Reader) Stretches(ctx context.Context, after int64) (all []Stretch, err error) {
+	rows, err := r.db.QueryContext(ctx, "SELECT tick, ticks, from_ns, to_ns FROM blocks WHERE tick + ticks > ? ORDER BY tick", after)
+	if err != nil {
+		return nil, named(r.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s Stretch
+		if err := rows.Scan(&s.Tick, &s.Ticks, &s.From, &s.To); err != nil {
+			return nil, named(r.path, err)
+		}
+		all = append(all, s)
+	}
+	return all, named(r.path, rows.Err())
+}
+
+// Marks lists the moments worth going to, oldest first.
+func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
+	rows, err := r.db.QueryContext(ctx, `
+		SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
+		UNION ALL SELECT raised, 1, what FROM alerts
+		UNION ALL SELECT at, 0, 'start ' || (start + 1) FROM starts WHERE start > 0
+		ORDER BY 1`)
+	if err != nil {
+		return nil, named(r.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m profiles.Mark
+		var seconds float64
+		if err := rows.Scan(&seconds, &m.Kind, &m.Text); err != nil {
+			return nil, named(r.path, err)
+		}
+		m.At = time.Duration(math.Round(seconds * 1e9))
+		all = append(all, m)
+	}
+	return all, named(r.path, rows.Err())
+}
+
+// Moment is a tick of the recorded aggregator, with what it consumed.
+type Moment struct {
+	At      time.Time
+	Since   time.Duration // since the recording began
+	Dropped int64         // events lost so far
+	Cost    float64       // profiles.OwnCost.Aggregator
+
+	iterations []profiles.Iteration
+	events     []placed
+}
+
+// placed is an event at its place among the iterations of a moment.
+type placed struct {
+	after int
+	profiles.Event
+}
+
+// Each calls take with every event of the moment, in order. An iteration is valid only during the
+// call.
+func (m *Moment) Each(take func(*profiles.Event)) (any bool) {
+	done := 0
+	until := func(n int) {
+		for ; done < n; done++ {
+			it := m.iterations[done]
+			take(&profiles.Event{Body: &it})
+		}
+	}
+	for i := range m.events {
+		until(m.events[i].after)
+		take(&m.events[i].Event)
+	}
+	until(len(m.iterations))
+	return len(m.iterations)+len(m.events) > 0
+}
+
+// Iterations returns the number of iterations of the moment.
+func (m *Moment) Iterations() int { return len(m.iterations) }
+
+// Cursor reads a recording stretch by stretch. A copy reads on from the same place.
+type Cursor struct {
+	reader *Reader
+	unpack unpacker
+	seen   [profiles.MaxPictures]seenPicture
+}
+
+// seenPicture is the picture last read, to which later events may refer again.
+type seenPicture struct {
+	row int64
+	*profiles.Picture
+}
+
+// Cursor returns a cursor before the first stretch.
+func (r *Reader) Cursor() Cursor { return Cursor{reader: r, unpack: unpacker{table: r.tables}} }
+
+// ErrReplaced reports a stretch that was replaced by a longer one: see Stretch.
+var ErrReplaced = errors.New("a part of the recording was replaced")
+
+// Read reads a stretch. Those before it must have been read, at least in part.
+func (c *Cursor) Read(ctx context.Context, s Stretch) ([]Moment, error) {
+	moments, err := c.read(ctx, s)
+	if errors.Is(err, ErrReplaced) {
+		return nil, err
+	}
+	return moments, named(c.reader.path, err)
+}
+
+func (c *Cursor) read(ctx context.Context, s Stretch) ([]Moment, error) {
+	var data []byte
+	row := c.reader.db.QueryRowContext(ctx, "SELECT data FROM blocks WHERE tick = ? AND ticks = ?", s.Tick, s.Ticks)
+	switch err := row.Scan(&data); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrReplaced
+	case err != nil:
+		return nil, err
+	}
+	b, err := unpackBlock(data)
+	if err != nil {
+		return nil, err
+	}
+	var moments []Moment
+	var m Moment
+	from := 0 // iterations of the moments before
+	for i := range b.steps {
+		s := &b.steps[i]
+		at := c.reader.began.Add(s.at)
+		if s.event == "" {
+			m.At, m.Since, m.Dropped, m.Cost = at, s.at, s.dropped, s.cost
+			m.iterations = b.iterations[from:s.after]
+			moments, m, from = append(moments, m), Moment{}, s.after
+			continue
+		}
+		body, err := c.body(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		if body != nil {
+			m.events = append(m.events, placed{s.after - from, profiles.Event{At: at, Body: body}})
+		}
+	}
+	return moments, nil
+}
+
+// body decodes an event; nil for one of a kind that this version does not know.
+func (c *Cursor) body(ctx context.Context, s *step) (profiles.Body, error) {
+	switch s.event {
+	case "picture", "layers":
+	default:
+		return c.unpack.unpack(s.event, s.body)
+	}
+	var ref reference
+	if err := json.Unmarshal(s.body, &ref); err != nil {
+		return nil, fmt.Errorf("event %s: %w", s.event, err)
+	}
+	if s.event == "layers" {
+		return c.reader.layers(ctx, ref.Row)
+	}
+	if ref.Row == 0 || ref.ID < 0 || ref.ID >= len(c.seen) {
+		return nil, nil
+	}
+	seen := &c.seen[ref.ID]
+	if seen.row != ref.Row || seen.Picture == nil {
+		p, err := c.reader.picture(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		*seen = seenPicture{ref.Row, p}
+	}
+	return seen.Picture, nil
+}
+
+// picture reads a picture.
+func (r *Reader) picture(ctx context.Context, ref reference) (*profiles.Picture, error) {
+	var s stored
+	var iteration int64
+	row := r.db.QueryRowContext(ctx, "SELECT iteration, width, height, low, high, data FROM pictures WHERE picture = ?", ref.Row)
+	if err := row.Scan(&iteration, &s.width, &s.height, &s.low, &s.high, &s.data); err != nil {
+		return nil, err
+	}
+	p, err := s.picture()
+	if err != nil {
+		return nil, err
+	}
+	p.ID, p.Iteration = ref.ID, iteration
+	return p, nil
+}
+
+// layers reads a profile of the layers.
+func (r *Reader) layers(ctx context.Context, row int64) (profiles.Body, error) {
+	if row == 0 {
+		return &profiles.LayerTimes{}, nil
+	}
+	var ns, layers []byte
+	err := r.db.QueryRowContext(ctx, "SELECT ns, layers FROM layer_samples JOIN layer_lists USING (list) WHERE sample = ?", row).Scan(&ns, &layers)
+	if err != nil {
+		return nil, err
+	}
+	var times []float64
+	var list storedLayers
+	if err := errors.Join(json.Unmarshal(ns, &times), json.Unmarshal(layers, &list)); err != nil {
+		return nil, err
+	}
+	if len(times) != len(list.Layers) {
+		return nil, fmt.Errorf("%d times of %d layers", len(times), len(list.Layers))
+	}
+	b := &profiles.LayerTimes{Roofs: list.Roofs}
+	for i, l := range list.Layers {
+		layer := profiles.Layer{Name: l.Name, Phase: l.Phase, Nanos: times[i], FLOPs: l.FLOPs, Bytes: l.Bytes, Judged: l.Judged}
+		if layer.Nanos > 0 {
+			layer.Compute, layer.Memory = l.Compute/layer.Nanos, l.Memory/layer.Nanos
+		}
+		b.Layers = append(b.Layers, layer)
+	}
+	return b, nil
+}

@@ -1,0 +1,263 @@
+// Package recording keeps runs in files: a Recorder writes what an aggregator consumes while the run
+// goes on, a Reader gives it back, and a folder of recordings is listed and pruned. A file is an
+// SQLite database; docs/recording.md describes its tables, with example queries.
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+)
+
+const (
+	// flushEvery is the time between two writes. With the interval of the aggregator's ticks before
+	// it, nothing older than half a second is ever missing.
+	flushEvery = 250 * time.Millisecond
+	// flushAt is the number of waiting iterations that are written at once.
+	flushAt = 4096
+	// Limits of what waits to be written. Beyond them, iterations are dropped and counted; events
+	// hardly ever come near.
+	mostWaiting = 4 * flushAt
+	mostSteps   = 1 << 15
+)
+
+// Options of a Recorder.
+type Options struct {
+	Path        string // of the file, which must not exist yet
+	Fingerprint Fingerprint
+	// Limit is the largest size of the file in bytes; 0 means none.
+	Limit int64
+	// Report is called with the state of the recording whenever that changes. It must not wait.
+	Report func(profiles.RecordingState)
+
+	every    time.Duration // flushEvery unless set
+	mostPage int           // of the file; 0 means no limit
+}
+
+// Fingerprint is what a run was made with, beyond what it describes itself.
+type Fingerprint struct {
+	Version string // of the program
+	Preset  string
+	Origins settings.Origins // of the settings of the first start
+	CPU     machine.CPU
+	GPU     machine.GPU
+	Threads int // that a setting of 0 means
+}
+
+// Recorder writes a recording on a goroutine of its own. It is an aggregate.Tape.
+type Recorder struct {
+	options Options
+	began   time.Time // origin of all times in the file
+
+	mu      sync.Mutex
+	waiting batch
+	spare   batch // memory of the batch that was written last
+	dropped int64
+	ended   bool // nothing more is taken
+
+	moved    bool // an event came since the last tick
+	newest   *profiles.Snapshot
+	full     chan struct{} // enough waits to be written at once
+	stop     chan struct{}
+	done     chan struct{}
+	finished sync.Once
+	err      error // why it ended; read it after done
+}
+
+// batch is what waits to be written.
+type batch struct {
+	iterations []profiles.Iteration
+	entries    []entry
+	snapshot   *profiles.Snapshot // of the last tick
+
+	// ticked is how much of it comes before the last tick, and can be written.
+	ticked struct{ iterations, entries int }
+}
+
+// entry is an event or a tick, at its place among the iterations of a batch.
+type entry struct {
+	after int
+	at    time.Duration // since the recording began
+	body  profiles.Body // nil for a tick
+	tick
+	log    []profiles.LogLine // of a tick's snapshot
+	alerts []profiles.Alert   // likewise
+}
+
+// New returns a recorder of a run that begins now. It makes the file in the background: errors arrive
+// through Options.Report.
+func New(o Options) *Recorder {
+	if o.every == 0 {
+		o.every = flushEvery
+	}
+	if o.Report == nil {
+		o.Report = func(profiles.RecordingState) {}
+	}
+	r := &Recorder{
+		options: o, began: time.Now(),
+		full: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	o.Report(profiles.RecordingState{Path: o.Path})
+	go r.write()
+	return r
+}
+
+// Event records an event; see aggregate.Tape.
+func (r *Recorder) Event(e *profiles.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	r.moved = true
+	b := &r.waiting
+	if it, ok := e.Body.(*profiles.Iteration); ok {
+		if len(b.iterations) >= mostWaiting {
+			r.dropped++
+			return
+		}
+		b.iterations = append(b.iterations, *it)
+		return
+	}
+	if nameOf(e.Body) != "" && len(b.entries) < mostSteps {
+		b.entries = append(b.entries, entry{after: len(b.iterations), at: e.At.Sub(r.began), body: e.Body})
+	}
+}
+
+// Tick records a tick; see aggregate.Tape. Ticks of a run that waits, at which nothing happened, are
+// left out.
+func (r *Recorder) Tick(now time.Time, s *profiles.Snapshot, dropped int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || !r.moved && s == r.newest {
+		return
+	}
+	r.moved, r.newest = false, s
+	b := &r.waiting
+	if len(b.entries) < mostSteps {
+		b.entries = append(b.entries, entry{after: len(b.iterations), at: now.Sub(r.began), tick: tick{dropped, s.Own.Aggregator}, log: s.Log, alerts: s.Alerts})
+	}
+	b.snapshot = s
+	b.ticked.iterations, b.ticked.entries = len(b.iterations), len(b.entries)
+	if len(b.iterations) >= flushAt {
+		select {
+		case r.full <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take returns what waits, up to the last tick, and the number of iterations dropped so far.
+func (r *Recorder) take() (batch, int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.waiting
+	if b.ticked.entries == 0 {
+		return batch{}, r.dropped
+	}
+	rest := batch{iterations: append(r.spare.iterations[:0], b.iterations[b.ticked.iterations:]...), entries: r.spare.entries[:0]}
+	for _, e := range b.entries[b.ticked.entries:] {
+		e.after -= b.ticked.iterations
+		rest.entries = append(rest.entries, e)
+	}
+	b.iterations, b.entries = b.iterations[:b.ticked.iterations], b.entries[:b.ticked.entries]
+	r.waiting, r.spare = rest, batch{}
+	return b, r.dropped
+}
+
+// reuse gives the memory of a written batch back.
+func (r *Recorder) reuse(b batch) {
+	if b.entries == nil {
+		return
+	}
+	clear(b.entries) // releases pictures and settings
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spare = b
+}
+
+// end stops taking anything.
+func (r *Recorder) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	r.waiting, r.spare, r.newest = batch{}, batch{}, nil
+}
+
+// errLimit ends a recording at its largest size.
+var errLimit = errors.New("the file has reached its limit of size")
+
+// write makes the file and writes until the recorder is closed or something fails.
+func (r *Recorder) write() {
+	defer close(r.done)
+	defer r.end()
+	state := profiles.RecordingState{Path: r.options.Path}
+	if r.err = r.record(&state); r.err != nil {
+		err := r.err
+		state.Err = err.Error()
+		r.options.Report(state)
+	}
+}
+
+// record makes the file and writes it. A panic costs the recording only.
+func (r *Recorder) record(state *profiles.RecordingState) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = named(r.options.Path, fmt.Errorf("panic: %v", v))
+		}
+	}()
+	f, err := createFile(&r.options, r.began)
+	if err != nil {
+		return err
+	}
+	err = r.follow(f, state)
+	return errors.Join(err, named(r.options.Path, f.close(err == nil)))
+}
+
+// follow writes batches until the recorder is closed.
+func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
+	timer := time.NewTicker(r.options.every)
+	defer timer.Stop()
+	for last := false; !last; {
+		select {
+		case <-timer.C:
+		case <-r.full:
+		case <-r.stop:
+			last = true
+		}
+		b, dropped := r.take()
+		if err := f.write(&b, dropped); err != nil {
+			return named(r.options.Path, err)
+		}
+		r.reuse(b)
+		if dropped != state.Dropped {
+			state.Dropped = dropped
+			r.options.Report(*state)
+		}
+		if r.options.Limit > 0 && f.size() > r.options.Limit && !last {
+			return named(r.options.Path, errLimit)
+		}
+	}
+	return nil
+}
+
+// Close writes what is left and closes the file. It waits until ctx ends, and returns why the
+// recording is incomplete; nil if it is whole.
+func (r *Recorder) Close(ctx context.Context) error {
+	r.finished.Do(func() { close(r.stop) })
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return named(r.options.Path, errors.New("the disk did not take the end of it in time"))
+	}
+}
+
+// Path returns the path of the file.
+func (r *Recorder) Path() string { return r.options.Path }

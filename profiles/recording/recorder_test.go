@@ -1,0 +1,542 @@
+package recording
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
+)
+
+// childFile is the environment variable that makes this program a run that records to a file until it
+// is killed.
+const childFile = "PRISMTOP_TEST_RECORD"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childFile); path != "" {
+		recordForever(path)
+	}
+	os.Exit(m.Run())
+}
+
+// taped passes a made-up run to a recorder.
+type taped struct {
+	*Recorder
+	it    profiles.Iteration
+	began time.Time
+	snap  profiles.Snapshot
+}
+
+func begin(r *Recorder) *taped {
+	t := &taped{Recorder: r, it: prismtest.Progressive(), began: time.Now()}
+	info := prismtest.Info(4)
+	v := (&prism.Settings{AMP: "off", Object: "moon"}).Values().Settled()
+	r.Event(&profiles.Event{At: t.began, Body: &profiles.Begin{Info: info, Settings: v}})
+	r.Event(&profiles.Event{At: t.began, Body: &profiles.StateChange{State: profiles.Running}})
+	t.snap = profiles.Snapshot{Run: info, Settings: v, State: profiles.Running}
+	return t
+}
+
+// tick records some iterations and a tick.
+func (t *taped) tick(iterations int) {
+	for range iterations {
+		t.it.Total = 1e6 + t.it.Index%1000
+		t.iterate()
+	}
+	s := t.snap
+	s.Index = t.it.Index
+	t.Tick(time.Now(), &s, 0)
+}
+
+// iterate records an iteration.
+func (t *taped) iterate() {
+	t.it.Start = int64(time.Since(t.began))
+	t.Event(&profiles.Event{Body: &t.it})
+	t.it.Index++
+}
+
+// flushed waits until nothing waits to be written.
+func (t *taped) flushed() {
+	for waits := true; waits; {
+		t.mu.Lock()
+		waits = t.waiting.ticked.entries > 0
+		t.mu.Unlock()
+	}
+}
+
+// recordForever records a thousand iterations a second, and prints how many there were at each tick.
+func recordForever(path string) {
+	t := begin(New(Options{Path: path}))
+	for range time.Tick(100 * time.Millisecond) {
+		t.tick(100)
+		fmt.Println(time.Now().UnixNano(), t.it.Index)
+	}
+}
+
+// read returns the iterations of a recording, and the last tick.
+func read(t *testing.T, path string) (indices []int64, last time.Time) {
+	t.Helper()
+	r, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	stretches, err := r.Stretches(t.Context(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Cursor()
+	for _, s := range stretches {
+		moments, err := c.Read(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range moments {
+			m.Each(func(e *profiles.Event) {
+				if it, ok := e.Body.(*profiles.Iteration); ok {
+					indices = append(indices, it.Index)
+				}
+			})
+			last = m.At
+		}
+	}
+	return indices, last
+}
+
+// A run that is killed leaves a recording that lacks nothing older than half a second.
+func TestAKilledRunIsRecordedUpToHalfASecondBefore(t *testing.T) {
+	tries := 50
+	if testing.Short() {
+		tries = 5
+	}
+	folder := t.TempDir()
+	var parallel sync.WaitGroup
+	slots := make(chan struct{}, 5) // so many at a time
+	for try := range tries {
+		parallel.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer parallel.Done()
+			defer func() { <-slots }()
+			path := filepath.Join(folder, fmt.Sprintf("%d.sqlite", try))
+			killed, ticks, err := killAtRandom(path)
+			if err != nil {
+				t.Errorf("try %d: %v", try, err)
+				return
+			}
+			if len(ticks) < 8 {
+				return // killed before anything had to be there
+			}
+			indices, _ := read(t, path)
+			for i, index := range indices {
+				if index != int64(i) {
+					t.Errorf("try %d: iteration %d comes as number %d", try, index, i)
+					return
+				}
+			}
+			var must int64
+			for _, tick := range ticks {
+				if killed.Sub(time.Unix(0, tick[0])) > 500*time.Millisecond {
+					must = tick[1]
+				}
+			}
+			if int64(len(indices)) < must {
+				t.Errorf("try %d: %d iterations of %d half a second before the end", try, len(indices), must)
+			}
+			status, err := statusOf(context.Background(), path)
+			if err != nil || status.State != Killed || status.Iterations == 0 {
+				t.Errorf("try %d: it is %v after %d iterations (%v)", try, status.State, status.Iterations, err)
+			}
+		}()
+	}
+	parallel.Wait()
+}
+
+// killAtRandom records in a process that it kills, and returns when, and the ticks that the process
+// told of: their times and the iterations so far.
+func killAtRandom(path string) (killed time.Time, ticks [][2]int64, err error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childFile+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return killed, nil, err
+	}
+	after := 8 + rand.IntN(20) // ticks
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		at, index, _ := strings.Cut(lines.Text(), " ")
+		ns, wrong := strconv.ParseInt(at, 10, 64)
+		n, also := strconv.ParseInt(index, 10, 64)
+		if err := errors.Join(wrong, also); err != nil {
+			return killed, nil, err
+		}
+		ticks = append(ticks, [2]int64{ns, n})
+		if len(ticks) == after {
+			time.Sleep(rand.N(100 * time.Millisecond)) // anywhere between two ticks
+			killed = time.Now()
+			if err := cmd.Process.Kill(); err != nil {
+				return killed, nil, err
+			}
+		}
+	}
+	_ = cmd.Wait() // it was killed
+	return killed, ticks, nil
+}
+
+// recordedRun makes a recording of so many iterations and returns its path.
+func recordedRun(t *testing.T, iterations int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	r := begin(New(Options{Path: path}))
+	for done := 0; done < iterations; done += 100 {
+		r.tick(100)
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A recording that was closed is one file.
+func TestAClosedRecordingIsOneFile(t *testing.T) {
+	path := recordedRun(t, 3000)
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder has %v (%v)", entries, err)
+	}
+	if indices, _ := read(t, path); len(indices) != 3000 {
+		t.Errorf("%d iterations", len(indices))
+	}
+	if s, err := statusOf(t.Context(), path); err != nil || s.State != Ended || s.Iterations != 3000 || s.Object != "moon" {
+		t.Errorf("%+v (%v)", s, err)
+	}
+}
+
+// The tables for SQL hold what was recorded.
+func TestTheTablesCanBeQueried(t *testing.T) {
+	path := recordedRun(t, 3000)
+	r, err := Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for query, want := range map[string]string{
+		"SELECT value FROM settings WHERE key = 'amp'":                    "off",
+		"SELECT better FROM metrics WHERE name = 'psnr_db'":               "more",
+		"SELECT unit FROM metrics WHERE name = 'forward_ms'":              "ms",
+		"SELECT sum(last - first + 1) FROM blocks":                        "3000",
+		"SELECT count(*) FROM blocks WHERE NOT sealed":                    "0",
+		"SELECT max(max_ms) FROM blocks":                                  "1.001",
+		"SELECT summary ->> '$.series.loss_new[1]' FROM blocks LIMIT 1":   "0.25",
+		"SELECT value > 0 FROM recording WHERE key = 'process'":           "1",
+		"SELECT iterations || ' ' || state || ' ' || ended FROM progress": "3000 running 1",
+	} {
+		var got string
+		if err := r.db.QueryRowContext(t.Context(), query).Scan(&got); err != nil || got != want {
+			t.Errorf("%s: %q, want %q (%v)", query, got, want, err)
+		}
+	}
+}
+
+// Files that cannot be read say why.
+func TestWrongFilesAreRefused(t *testing.T) {
+	folder := t.TempDir()
+	good, err := os.ReadFile(recordedRun(t, 3000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := recordedRun(t, 100)
+	db, err := connect(newer, nil)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), fmt.Sprintf("PRAGMA user_version = %d", Format+2))
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(folder, "foreign.sqlite")
+	if db, err = connect(foreign, nil); err == nil {
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE t (x)")
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, data []byte) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	zeroed := append([]byte(nil), good...)
+	clear(zeroed[4096:])
+	for path, want := range map[string]string{
+		filepath.Join(folder, "none"): "no such file",
+		folder:                        "is a folder",
+		write("empty", nil):           "is empty",
+		write("text", []byte("some words of text")):      "is not a recording",
+		write("short", good[:10]):                        "is not a recording",
+		write("header", good[:100]):                      "is damaged",
+		write("truncated", good[:len(good)/2/4096*4096]): "is damaged",
+		write("zeroed", zeroed):                          "is damaged",
+		foreign:                                          "is not a recording",
+		newer:                                            fmt.Sprintf("by a newer prismtop, in format %d", Format+2),
+	} {
+		err := readAll(t.Context(), path)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("%s: %v, want %q", filepath.Base(path), err, want)
+		}
+	}
+}
+
+// readAll reads everything in a recording.
+func readAll(ctx context.Context, path string) error {
+	r, err := Open(ctx, path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if _, err := r.Status(ctx); err != nil {
+		return err
+	}
+	stretches, err := r.Stretches(ctx, 0)
+	if err != nil {
+		return err
+	}
+	c := r.Cursor()
+	for _, s := range stretches {
+		if _, err := c.Read(ctx, s); err != nil {
+			return err
+		}
+	}
+	_, err = r.Marks(ctx)
+	return err
+}
+
+// A damaged block costs its own ticks only.
+func TestADamagedBlockIsLeftOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.sqlite")
+	writing := begin(New(Options{Path: path, every: time.Millisecond}))
+	for range 3 { // blocks
+		for range sealIterations / 128 {
+			writing.tick(128)
+		}
+		writing.flushed()
+	}
+	if err := writing.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := connect(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "UPDATE blocks SET data = x'00ff' WHERE tick = (SELECT min(tick) FROM blocks WHERE tick > 0)")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	stretches, err := r.Stretches(t.Context(), 0)
+	if err != nil || len(stretches) < 3 {
+		t.Fatalf("%d stretches (%v)", len(stretches), err)
+	}
+	c := r.Cursor()
+	for i, s := range stretches {
+		_, err := c.Read(t.Context(), s)
+		if damaged := err != nil && strings.Contains(err.Error(), "is damaged"); damaged != (i == 1) {
+			t.Errorf("stretch %d: %v", i, err)
+		}
+	}
+}
+
+// reported collects the states that a recorder reports.
+type reported struct {
+	mu  sync.Mutex
+	all []profiles.RecordingState
+}
+
+func (r *reported) add(s profiles.RecordingState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, s)
+}
+
+func (r *reported) last() profiles.RecordingState {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[len(r.all)-1]
+}
+
+// A file that cannot be written ends the recording with a reason, and takes nothing from the run.
+func TestARecordingThatCannotBeWrittenSaysWhy(t *testing.T) {
+	folder := t.TempDir()
+	taken := filepath.Join(folder, "taken")
+	if err := os.WriteFile(taken, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := filepath.Join(folder, "first")
+	writing := begin(New(Options{Path: first}))
+	writing.tick(10)
+	for name, c := range map[string]struct {
+		o    Options
+		want string
+	}{
+		"a file that exists":    {Options{Path: taken}, "file exists"},
+		"two writers":           {Options{Path: first}, "file exists"},
+		"a folder that is none": {Options{Path: filepath.Join(taken, "x")}, "not a directory"},
+		"no folder":             {Options{Path: filepath.Join(folder, "none", "x")}, "no such file"},
+		"a full disk":           {Options{Path: filepath.Join(folder, "full"), mostPage: 40}, "the disk is full"},
+		"its limit":             {Options{Path: filepath.Join(folder, "limit"), Limit: 1}, "has reached its limit of size"},
+	} {
+		var seen reported
+		c.o.Report, c.o.every = seen.add, time.Millisecond
+		r := begin(New(c.o))
+		for ended := false; !ended; {
+			r.tick(100)
+			select {
+			case <-r.done:
+				ended = true
+			default:
+			}
+		}
+		r.tick(10) // the run goes on
+		err := r.Close(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.o.Path) || seen.last().Err != err.Error() {
+			t.Errorf("%s: %v, reported as %q, want %q", name, err, seen.last().Err, c.want)
+		}
+		if name == "a full disk" || name == "its limit" {
+			if err := readAll(t.Context(), c.o.Path); err != nil {
+				t.Errorf("%s: what was recorded before: %v", name, err)
+			}
+		}
+	}
+	if err := writing.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if indices, _ := read(t, first); len(indices) != 10 {
+		t.Errorf("%d iterations of the first writer", len(indices))
+	}
+	if data, err := os.ReadFile(taken); err != nil || string(data) != "precious" {
+		t.Errorf("the file that existed has %q (%v)", data, err)
+	}
+}
+
+// A disk that does not answer costs iterations of the recording, which are counted, and never waits.
+func TestASlowDiskDropsAndCounts(t *testing.T) {
+	r := &Recorder{options: Options{Path: "x"}, began: time.Now(), full: make(chan struct{}, 1)} // whose goroutine hangs
+	run := begin(r)
+	for range 10 {
+		run.tick(mostWaiting / 4)
+	}
+	if _, dropped := r.take(); dropped != 6*(mostWaiting/4) {
+		t.Errorf("%d were dropped", dropped)
+	}
+}
+
+// Recording an iteration allocates nothing once there is memory.
+func TestRecordingAnIterationAllocatesNothing(t *testing.T) {
+	r := &Recorder{began: time.Now(), full: make(chan struct{}, 1)}
+	r.waiting.iterations = make([]profiles.Iteration, 0, mostWaiting)
+	it := prismtest.Progressive()
+	e := profiles.Event{Body: &it}
+	if n := testing.AllocsPerRun(1000, func() { r.Event(&e) }); n > 0 {
+		t.Errorf("%g allocations", n)
+	}
+}
+
+// A step of the migration is done whole or not at all.
+func TestMigration(t *testing.T) {
+	path := recordedRun(t, 100)
+	db, err := connect(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	steps := []string{"ALTER TABLE log ADD COLUMN level INTEGER", "CREATE TABLE extra (x); INSERT INTO none VALUES (1)"}
+	err = migrate(t.Context(), db, 1, steps)
+	if err == nil || !strings.Contains(err.Error(), "from format 2 to 3") {
+		t.Errorf("%v", err)
+	}
+	if format, err := number(t.Context(), db, "user_version"); err != nil || format != 2 {
+		t.Errorf("format %d (%v)", format, err)
+	}
+	if _, err := db.ExecContext(t.Context(), "SELECT level FROM log"); err != nil {
+		t.Error(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "SELECT * FROM extra"); err == nil {
+		t.Error("half of a step was done")
+	}
+}
+
+// Old recordings are deleted, but not those that grow, nor other files.
+func TestPruning(t *testing.T) {
+	folder := t.TempDir()
+	var paths []string
+	for i := range 4 {
+		path, err := NewPath(folder, "moon: äöü", time.Date(2026, 1, 2+i, 3, 4, 5, 0, time.UTC))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := begin(New(Options{Path: path}))
+		r.tick(100)
+		if i == 1 { // it grows
+			defer r.Close(context.Background())
+			for status, err := statusOf(t.Context(), path); err != nil || status.Iterations == 0; status, err = statusOf(t.Context(), path) {
+				if t.Context().Err() != nil {
+					t.Fatal(err)
+				}
+			}
+		} else if err := r.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	other := filepath.Join(folder, "other.sqlite")
+	if err := os.WriteFile(other, []byte("something else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := NewPath(folder, "moon: äöü", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil || again == paths[0] {
+		t.Errorf("%s is given twice (%v)", again, err)
+	}
+	deleted, err := Prune(t.Context(), folder, 1)
+	if err != nil || len(deleted) != 3 {
+		t.Errorf("deleted %v (%v)", deleted, err)
+	}
+	left, err := List(t.Context(), folder)
+	if err != nil || len(left) != 2 || left[0].Path != other && left[1].Path != other {
+		t.Errorf("left %v (%v)", left, err)
+	}
+}
+
+// A name and a note are kept in the recording.
+func TestANameAndANote(t *testing.T) {
+	path := recordedRun(t, 100)
+	for _, c := range [][2]string{{"name", "the good one"}, {"note", "threshold 0"}, {"name", "better"}} {
+		if err := Describe(t.Context(), path, c[0], c[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := statusOf(t.Context(), path); err != nil || s.Name != "better" || s.Note != "threshold 0" {
+		t.Errorf("%q, %q (%v)", s.Name, s.Note, err)
+	}
+	if err := Describe(t.Context(), path, "began_ns", "1"); err == nil {
+		t.Error("anything can be changed")
+	}
+}

@@ -1,0 +1,200 @@
+// Package replay plays recordings: a Player delivers the snapshots that the screen had live, at any
+// speed and from any moment.
+package replay
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/recording"
+)
+
+const (
+	// frame is the time between two snapshots of a replay that plays.
+	frame = 100 * time.Millisecond
+	// longestWait bounds how long a replay shows the same snapshot where the run itself waited.
+	longestWait = time.Second
+	// slice is how long a replay on its way to a distant moment runs before it shows where it is.
+	slice = 80 * time.Millisecond
+)
+
+// The speeds of a replay, relative to the run.
+const (
+	slowest = 1.0 / 8
+	fastest = 1024
+)
+
+// Player plays a recording. Its methods may be called by any goroutine.
+type Player struct {
+	offers   chan *profiles.Snapshot
+	asked    chan func(*playback)
+	playback *playback // owned by Run once it is called
+
+	mu       sync.Mutex
+	position profiles.Position
+}
+
+// New returns a player at the beginning of a recording; Run plays it.
+func New(ctx context.Context, r *recording.Reader) *Player {
+	p := &Player{offers: make(chan *profiles.Snapshot, 1), asked: make(chan func(*playback), 16)}
+	p.playback = newPlayback(ctx, p, r)
+	p.playback.tell()
+	return p
+}
+
+// Snapshots delivers the newest snapshot; the channel is closed when Run returns.
+func (p *Player) Snapshots() <-chan *profiles.Snapshot { return p.offers }
+
+// Position returns where the replay is.
+func (p *Player) Position() profiles.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.position
+}
+
+// ask passes a request to the playing goroutine. One that cannot be taken now is dropped: the
+// goroutine is busy with many others.
+func (p *Player) ask(do func(*playback)) {
+	select {
+	case p.asked <- do:
+	default:
+	}
+}
+
+// Play plays or pauses. At the end of a recording that does not grow, it plays from the beginning.
+func (p *Player) Play(playing bool) {
+	p.change(func(at *profiles.Position) { at.Playing = playing })
+	p.ask(func(b *playback) {
+		b.following = b.following && playing
+		if b.playing = playing; playing && b.atEnd() && !b.growing {
+			b.seek(b.first())
+		}
+	})
+}
+
+// Faster doubles the speed so often, or halves it for a negative number.
+func (p *Player) Faster(doublings int) {
+	speed := 1.0
+	p.change(func(at *profiles.Position) {
+		at.Speed = min(max(math.Ldexp(at.Speed, doublings), slowest), fastest)
+		speed = at.Speed
+	})
+	p.ask(func(b *playback) {
+		b.speed = speed
+		b.following = b.following && speed >= 1
+	})
+}
+
+// change changes the position at once, so that whoever asked sees it before it is carried out.
+func (p *Player) change(how func(*profiles.Position)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	how(&p.position)
+}
+
+// Step pauses and goes to the next snapshot, or to the one before for a negative number.
+func (p *Player) Step(by int) {
+	p.ask(func(b *playback) {
+		b.playing, b.following = false, false
+		b.step(by)
+	})
+}
+
+// Seek goes to a moment, as in Position. At the last one it follows a recording that grows.
+func (p *Player) Seek(to time.Duration) {
+	p.ask(func(b *playback) {
+		b.seek(to)
+		b.following = b.growing && to >= b.last()
+		b.playing = b.playing || b.following
+	})
+}
+
+// Run plays until ctx ends, then closes the channel of snapshots. The error reports a recording whose
+// contents make no sense.
+func (p *Player) Run(ctx context.Context) (err error) {
+	defer close(p.offers)
+	defer senseless(&err)
+	ctx, stop := context.WithCancel(ctx)
+	b := p.playback
+	b.ctx = ctx
+	indexing := make(chan struct{})
+	go func() {
+		defer close(indexing)
+		var ignored error // the replay comes there, too
+		defer senseless(&ignored)
+		b.index.fill(ctx)
+	}()
+	defer func() {
+		stop()
+		<-indexing
+	}()
+	ticker := time.NewTicker(frame)
+	defer ticker.Stop()
+	b.seek(b.first())
+	before := time.Now()
+	for {
+		b.work()
+		b.show()
+		if b.target != nil { // on the way: no need to wait
+			select {
+			case <-ctx.Done():
+				return nil
+			case do := <-p.asked:
+				do(b)
+			default:
+			}
+			before = time.Now()
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case do := <-p.asked:
+			do(b)
+			for len(p.asked) > 0 { // several presses of a key are one move
+				(<-p.asked)(b)
+			}
+		case <-ticker.C:
+			now := time.Now()
+			b.refresh(now)
+			b.advance(now.Sub(before))
+			before = now
+		}
+	}
+}
+
+// senseless turns a panic into an error: a file that was damaged in a way that no checksum shows may
+// hold anything.
+func senseless(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("the recording is damaged: %v", v)
+	}
+}
+
+// show publishes the position and offers the newest snapshot.
+func (b *playback) show() {
+	b.tell()
+	if s := b.shown; s != nil && s != b.offered {
+		b.offered = s
+		offers := b.player.offers
+		select {
+		case <-offers:
+		default:
+		}
+		offers <- s
+	}
+}
+
+// tell publishes the position.
+func (b *playback) tell() {
+	b.player.mu.Lock()
+	defer b.player.mu.Unlock()
+	b.player.position = profiles.Position{
+		At: b.at, From: b.first(), To: b.last(), Playing: b.playing, Speed: b.speed, Seeking: b.target != nil,
+		Growing: b.growing, Following: b.following, Marks: b.marks, Err: b.err,
+	}
+}

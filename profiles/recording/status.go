@@ -1,0 +1,97 @@
+package recording
+
+import (
+	"context"
+	"database/sql"
+	"math"
+	"time"
+)
+
+// RecordedState is how far a recorded run came.
+type RecordedState uint8
+
+// The states of a recording.
+const (
+	Growing RecordedState = iota // the run goes on
+	Ended                        // the run ended in order
+	Killed                       // its process ended without closing the recording
+)
+
+// String returns the state's name for display.
+func (s RecordedState) String() string { return [...]string{"running", "ended", "killed"}[s] }
+
+// Status is a recorded run in a few numbers.
+type Status struct {
+	State      RecordedState
+	Began      time.Time
+	Preset     string
+	Workload   string
+	Object     string
+	RunState   string // as on the screen: "finished"
+	Error      string // why it failed
+	Starts     int
+	Iterations int64 // of the newest start
+	Length     time.Duration
+	MedianMS   float64 // of an iteration; NaN if none ran
+	Quality    float64 // NaN if it was not measured
+	QualityIs  string  // the name of its series
+	Dropped    int64   // iterations that are missing
+	Name, Note string  // given by the user
+}
+
+// lag is how long after its last write a recording of a process on another machine, or on one that
+// does not say, counts as growing.
+const lag = 5 * time.Second
+
+// Status returns the state of the recording and of its run.
+func (r *Reader) Status(ctx context.Context) (s Status, err error) {
+	s.Began = r.began
+	var written float64
+	var state, failure, workload, object, quality sql.NullString
+	var median, value sql.NullFloat64
+	var starts, iterations sql.NullInt64
+	var ended bool
+	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, median_ms, p.quality, dropped, ended, workload, object, s.quality
+		FROM progress p LEFT JOIN starts s ON s.start = p.starts - 1`).
+		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &ended, &workload, &object, &quality)
+	if err != nil {
+		return s, named(r.path, err)
+	}
+	s.RunState, s.Error, s.Workload, s.Object, s.QualityIs = state.String, failure.String, workload.String, object.String, quality.String
+	s.Starts, s.Iterations = int(starts.Int64), iterations.Int64
+	s.MedianMS, s.Quality = math.NaN(), math.NaN()
+	if median.Valid {
+		s.MedianMS = median.Float64
+	}
+	if value.Valid {
+		s.Quality = value.Float64
+	}
+	s.Length = time.Duration(written * float64(time.Second))
+	texts := map[string]*string{"preset": &s.Preset, "name": &s.Name, "note": &s.Note}
+	var process, host string
+	texts["process"], texts["host"] = &process, &host
+	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
+	if err != nil {
+		return s, named(r.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key string
+		var value sql.NullString
+		if err := rows.Scan(&key, &value); err != nil {
+			return s, named(r.path, err)
+		}
+		if to := texts[key]; to != nil {
+			*to = value.String
+		}
+	}
+	switch {
+	case ended:
+		s.State = Ended
+	case alive(process, host, time.Since(r.began.Add(s.Length))):
+		s.State = Growing
+	default:
+		s.State = Killed
+	}
+	return s, named(r.path, rows.Err())
+}

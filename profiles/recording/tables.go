@@ -1,0 +1,111 @@
+package recording
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// statement names a prepared statement.
+type statement uint8
+
+const (
+	insertStart statement = iota
+	insertSetting
+	insertMetric
+	insertChange
+	putEffect
+	insertMeasurement
+	insertUnit
+	insertLog
+	insertAlert
+	clearAlert
+	insertReading
+	insertMemory
+	insertPicture
+	insertLayerList
+	insertLayerSample
+	insertBlock
+	deleteTail
+	updateProgress
+	numStatements
+)
+
+// into returns the statement that adds a row of some columns to a table.
+func into(table string, columns int) string {
+	return fmt.Sprintf("INSERT INTO %s VALUES (%s)", table, strings.TrimSuffix(strings.Repeat("?, ", columns), ", "))
+}
+
+var statements = [numStatements]string{
+	insertStart:       into("starts", 13),
+	insertSetting:     into("settings", 4),
+	insertMetric:      into("metrics", 6),
+	insertChange:      into("changes", 10),
+	putEffect:         strings.Replace(into("effects", 16), "INSERT", "INSERT OR REPLACE", 1),
+	insertMeasurement: into("measurements", 5),
+	insertUnit:        into("units", 9),
+	insertLog:         into("log", 3),
+	insertAlert:       into("alerts", 8),
+	clearAlert:        "UPDATE alerts SET cleared = ? WHERE rowid = ?",
+	insertReading:     into("readings", 8),
+	insertMemory:      into("memory", 4),
+	insertPicture:     into("pictures", 11),
+	insertLayerList:   into("layer_lists", 2),
+	insertLayerSample: into("layer_samples", 5),
+	insertBlock:       into("blocks", 13),
+	deleteTail:        "DELETE FROM blocks WHERE NOT sealed",
+	updateProgress: "UPDATE progress SET written = ?, state = ?, error = ?, starts = ?, iterations = ?, elapsed = ?, " +
+		"median_ms = ?, quality = ?, dropped = ?",
+}
+
+// tables are the prepared statements of a file.
+type tables [numStatements]*sql.Stmt
+
+func (t *tables) prepare(ctx context.Context, db *sql.DB) (err error) {
+	for i, text := range statements {
+		if t[i], err = db.PrepareContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tables) close() {
+	for _, s := range t {
+		if s != nil {
+			_ = s.Close() // nothing is lost by a statement
+		}
+	}
+}
+
+// in returns the statements within a transaction.
+func (t *tables) in(ctx context.Context, tx *sql.Tx) *inserts {
+	return &inserts{ctx: ctx, tx: tx, tables: t}
+}
+
+// inserts writes rows in one transaction, up to the first error.
+type inserts struct {
+	ctx    context.Context
+	tx     *sql.Tx
+	tables *tables
+	bound  tables
+	err    error
+}
+
+// run executes a statement and returns the number of the row that it added.
+func (t *inserts) run(s statement, values ...any) (row int64) {
+	if t.err != nil {
+		return 0
+	}
+	if t.bound[s] == nil {
+		t.bound[s] = t.tx.StmtContext(t.ctx, t.tables[s])
+	}
+	done, err := t.bound[s].ExecContext(t.ctx, values...)
+	if err == nil {
+		row, err = done.LastInsertId()
+	}
+	t.err = errors.Join(t.err, err)
+	return row
+}

@@ -1,0 +1,136 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/recording"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/sim/cpu/features"
+	"prismtop/tui/words"
+)
+
+// recordFlags are the flags of what is recorded.
+type recordFlags struct {
+	file  string
+	off   bool
+	limit int64 // MiB
+}
+
+// recordLimit is the default of --record-limit.
+const recordLimit = 1024
+
+func (f *recordFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.file, "record", "", "file to record the run to, which must not exist yet; without it one in $XDG_STATE_HOME/prismtop/runs")
+	flags.BoolVar(&f.off, "no-record", false, "do not record the run")
+	flags.Int64Var(&f.limit, "record-limit", recordLimit,
+		"MiB that one recording may take, and all of that folder together, of which the oldest are deleted; 0 is no limit")
+}
+
+// check returns an error about flags that cannot be obeyed, so that a run of hours is not lost.
+func (f *recordFlags) check(flags *pflag.FlagSet) error {
+	switch {
+	case f.off && flags.Changed("record"):
+		return errors.New("flag --no-record: cannot be joined with --record")
+	case f.limit < 0:
+		return fmt.Errorf("flag --record-limit: %d: must be at least 0", f.limit)
+	case !flags.Changed("record"):
+		return nil
+	case f.file == "":
+		return errors.New(`flag --record: "": must be the path of a file`)
+	}
+	if _, err := os.Lstat(f.file); err == nil {
+		return fmt.Errorf("flag --record: %s exists already: must be a new file", f.file)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("flag --record: %s: %w", f.file, bare(err))
+	}
+	folder := filepath.Dir(f.file)
+	if err := writable(folder); err != nil {
+		return fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder, bare(err))
+	}
+	return nil
+}
+
+// recorder starts to record a run, unless that is not wanted or impossible: then the run goes on
+// without, and its log has the reason.
+func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint) *recording.Recorder {
+	if f.off {
+		return nil
+	}
+	o := recording.Options{Path: f.file, Fingerprint: print, Limit: f.limit << 20, Report: func(s profiles.RecordingState) {
+		events.Recording(s)
+		if s.Err != "" {
+			events.Refuse("not recorded: " + s.Err)
+		}
+	}}
+	if o.Path == "" {
+		folder, err := recording.Folder()
+		if err == nil {
+			o.Path, err = recording.NewPath(folder, subject(v), time.Now())
+		}
+		if err != nil {
+			o.Report(profiles.RecordingState{Err: err.Error()})
+			return nil
+		}
+	}
+	return recording.New(o)
+}
+
+// subject names a run in the name of its recording.
+func subject(v settings.Values) string {
+	if image := v.Text("image"); image != "" {
+		name := filepath.Base(image)
+		return name[:len(name)-len(filepath.Ext(name))]
+	}
+	if object := v.Text("object"); object != "" {
+		return object
+	}
+	return v.Table().Workload
+}
+
+// fingerprint describes what a run is made with.
+func fingerprint(presetName string, origins settings.Origins, gpu machine.GPU) recording.Fingerprint {
+	return recording.Fingerprint{
+		Version: version, Preset: presetName, Origins: origins, CPU: features.Detect(), GPU: gpu, Threads: machine.Processors(),
+	}
+}
+
+// recordedWithin is how long the end of the program waits for the end of the recording.
+const recordedWithin = 900 * time.Millisecond
+
+// closeRecording ends a recording, and deletes the oldest others if all take too much. The run's log
+// has errors of the time before; only those of the end are printed.
+func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *profiles.Snapshot) {
+	if r == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), recordedWithin)
+	defer cancel()
+	err := r.Close(ctx)
+	if err != nil && (last == nil || last.Recording.Err == "") {
+		fmt.Fprintln(w, words.Printed("prismtop: not recorded to the end: "+err.Error()))
+	}
+	if f.file != "" || err != nil {
+		return
+	}
+	deleted, err := recording.Prune(ctx, filepath.Dir(r.Path()), f.limit<<20)
+	for _, path := range deleted {
+		fmt.Fprintf(w, "prismtop: deleted the recording %s: all may take %s (--record-limit)\n", visible.Text(path), unit.Limit(f.limit<<20))
+	}
+	if err != nil {
+		fmt.Fprintln(w, words.Printed("prismtop: old recordings were not deleted: "+err.Error()))
+	}
+}

@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/recording"
+	"prismtop/profiles/recording/replay"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/workloads"
+	"prismtop/tui/control"
+	"prismtop/tui/lines"
+	"prismtop/tui/screen"
+	"prismtop/tui/terminal"
+	"prismtop/tui/words"
+)
+
+// replayCommand returns the command replay.
+func replayCommand() *cobra.Command {
+	f := runFlags{notify: "off"}
+	cmd := &cobra.Command{
+		Use: "replay FILE", Short: "Play a recorded run on the screen, or tell what happened in it", Args: cobra.ArbitraryArgs,
+		Long: "Play a recording on the screen on which the run was watched: pause, step, speed, scrub, and jump\n" +
+			"between changes and alerts. A run that goes on is followed: a second terminal can watch it.\n" +
+			"Nothing can be changed. Without a screen, print what happened and the summary of the run.",
+		Example: "prismtop replay ~/.local/state/prismtop/runs/2026-11-22T13-57-48-moon.sqlite\nprismtop replay run.sqlite --headless",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return badUsage(errors.New("replay: wants one recording; prismtop runs lists them"))
+			}
+			return f.replay(cmd, args[0])
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.headless, "headless", false, "without a screen: what happened, and the summary, on standard output")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
+	f.registerLook(flags)
+	return cmd
+}
+
+// tableOf returns the table of a workload's settings, nil for one that this program does not have.
+func tableOf(workload string) *settings.Table {
+	for _, w := range workloads.All {
+		if w.Presets.Table.Workload == workload {
+			return w.Presets.Table
+		}
+	}
+	return nil
+}
+
+// replay plays a recording.
+func (f *runFlags) replay(cmd *cobra.Command, path string) error {
+	look, err := f.look(cmd.Flags(), settings.Values{})
+	if err != nil {
+		return err
+	}
+	r, err := recording.Open(cmd.Context(), recordingNamed(path), tableOf)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	defer r.Close()
+	onScreen := !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd()) && os.Getenv("TERM") != "dumb"
+	if !onScreen {
+		return f.tell(cmd, r)
+	}
+	thriftyCollector()
+	ctx, stop := context.WithCancel(cmd.Context())
+	player := replay.New(ctx, r)
+	ended := make(chan error, 1)
+	go func() { ended <- player.Run(ctx) }()
+	look.Notices, look.Summary = 0, nil
+	err = screen.Run(cmd.Context(), player, look)
+	stop()
+	if failed := <-ended; failed != nil {
+		return fmt.Errorf("replay: %s: %w", r.Path(), failed)
+	}
+	if errors.Is(err, control.ErrInterrupted) || cmd.Context().Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// tell prints what happened in a recorded run.
+func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
+	out := cmd.OutOrStdout()
+	tell := func(line profiles.LogLine) {
+		if !f.json {
+			fmt.Fprintf(out, "%s %s\n", unit.Clock(line.At), words.Printed(line.Text))
+		}
+	}
+	last, err := replay.Whole(cmd.Context(), r, tell)
+	if cmd.Context().Err() != nil {
+		return errInterrupted
+	}
+	if last == nil {
+		return errors.Join(err, fmt.Errorf("replay: %s: nothing was recorded", r.Path()))
+	}
+	status, failed := r.Status(cmd.Context())
+	if err == nil {
+		err = failed
+	}
+	if f.json {
+		made, failed := r.Fingerprint(cmd.Context())
+		threads := last.Settings.Int(settings.Threads)
+		if threads == 0 {
+			threads = made.Threads
+		}
+		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Threads: threads})
+		return errors.Join(export.WriteJSON(out, summary), err, failed)
+	}
+	state := last.State.String()
+	switch {
+	case status.State == recording.Killed && !words.Ended(last.State):
+		state += ", then its process was killed"
+	case status.State == recording.Growing && !words.Ended(last.State):
+		state += " (it goes on)"
+	}
+	_, wrote := io.WriteString(out, lines.SummaryAs(last, state, machine.Processors(), terminal.Columns(out)))
+	return errors.Join(wrote, err)
+}

@@ -1,0 +1,429 @@
+// Package ablation provides the pane with the results of an ablation, of single settings or
+// factorial, and the list from which one is started.
+package ablation
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/tui/chart"
+	"prismtop/tui/layout"
+	"prismtop/tui/pane"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// Pane specifies the pane that shows the results of an ablation.
+var Pane = pane.Spec{
+	Name:  "ablation",
+	Shape: layout.Shape{Width: layout.Extent{Least: 60, Good: 104, Most: 140, Weight: 2}, Height: layout.Extent{Least: 6, Good: 16, Most: 20, Weight: 1}},
+	New:   func(h pane.Host) pane.Pane { return newView(h) },
+}
+
+// view shows the table of an ablation.
+type view struct {
+	pane.Box
+	host pane.Host
+}
+
+func newView(h pane.Host) *view {
+	return &view{Box: pane.Box{Title: "Ablation"}, host: h}
+}
+
+// Lines returns the pane as lines.
+func (p *view) Lines() []string { return p.Render(p.draw) }
+
+// Press stops a running ablation with esc; the next esc leaves the pane.
+func (p *view) Press(key string) bool {
+	if key == "esc" && p.startable() && p.host.AblationRuns() {
+		p.host.ToggleAblation()
+		return true
+	}
+	return false
+}
+
+// Hints returns the pane's keys.
+func (p *view) Hints() []pane.Hint {
+	if p.Snap != nil && words.Ended(p.Snap.State) || !p.startable() {
+		return nil
+	}
+	return []pane.Hint{{Key: "A", Does: "start or stop"}, {Key: "esc", Does: "stop, then leave"}}
+}
+
+// startable reports whether an ablation can be started from this screen.
+func (p *view) startable() bool { return p.host.KeyOf("ablate") != "" }
+
+// Explain describes the columns and how they are measured.
+func (p *view) Explain() []string {
+	ends := "A, esc, a change of a setting, a restart and the run's end stop it; the settings then are what they were, but for that change."
+	if !p.startable() {
+		ends = "An ablation of this run cannot be started from here."
+	}
+	if p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil {
+		return append(explainFactorial(p.Snap.Ablation), load, ends)
+	}
+	return append(p.explainTable(), load, ends)
+}
+
+// load explains what other programs do to an ablation.
+const load = "Other programs slow the blocks of both values alike: their work widens an interval and does not shift it, unless it keeps " +
+	"time with the blocks. The foot tells what share of the processors they took since the ablation began, where that is more than 6 %."
+
+// explainTable describes the table of single settings.
+func (p *view) explainTable() []string {
+	memory := "Memory is what the run holds with the setting on less off, in bytes from the plan and the caches."
+	if p.Snap != nil {
+		if q := p.Snap.Run.Schema.QualityInfo(); q.Name != "" {
+			memory += fmt.Sprintf(" %s is what training gains more or less with it on, %sover 100 iterations.", q.Title, inUnit(q.Unit))
+		}
+	}
+	return []string{
+		"Each setting is switched off and on with all others as you had them, in groups of four blocks: off on on off, or " +
+			"on off off on, by turns, in a new random order of settings each round. Within a group a steady drift of the " +
+			"machine and of the training cancels.",
+		"A block is 10 iterations and 100 ms at least, the same number for all four; 3 iterations after each switch, those " +
+			"that ended a sample and the first after a plan was compiled are left out. Iterations of the initialisation, of " +
+			"the first sample and of later samples are never put beside each other.",
+		"Effect is on over off, less one: the centre of the groups by Hodges and Lehmann, with the 95 % interval of " +
+			"Wilcoxon's signed-rank test, which needs 6 groups. No effect seen means that the interval holds 0; ± says how " +
+			"large an effect could hide in it.",
+		memory,
+	}
+}
+
+// inUnit returns "in dB " for a unit, "" for none.
+func inUnit(unit string) string {
+	if unit == "" {
+		return ""
+	}
+	return "in " + unit + " "
+}
+
+func (p *view) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style) {
+	a := s.Ablation
+	if a == nil && words.Ended(s.State) {
+		text := "No ablation ran in this run."
+		if p.startable() && p.host.KeyOf("restart") != "" {
+			text += " R starts the next; A then switches each optimisation off and on while it goes on."
+		}
+		pane.WriteWrapped(c, 0, 0, 4, text, theme.Faint)
+		return "", theme.Faint
+	}
+	if a == nil && len(s.Settings.Table().Compares()) == 0 {
+		pane.WriteWrapped(c, 0, 0, 4, "No setting of this run is one that an ablation compares.", theme.Faint)
+		return "", theme.Faint
+	}
+	if a == nil && !p.startable() {
+		pane.WriteWrapped(c, 0, 0, 4, "No ablation runs, and none can be started from here.", theme.Faint)
+		return "", theme.Faint
+	}
+	if a == nil {
+		text := "A switches each optimisation off and on in balanced blocks while the run goes on, and tells here " +
+			"what it saves or costs. " + Length(s) + " The settings then are what they were."
+		if Offered(s.Settings.Table()) {
+			text += " A also offers every combination of some of them: whether their speed-ups multiply."
+		}
+		pane.WriteWrapped(c, 0, 0, 6, text, theme.Faint)
+		return "", theme.Faint
+	}
+	if a.Factorial != nil {
+		return p.factorial(c, a)
+	}
+	return p.table(c, a)
+}
+
+// table draws an ablation of single settings.
+func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style) {
+	w, h := c.Size()
+	columns := columnsOf(w, a.Quality)
+	for _, col := range columns {
+		col.write(c, 0, col.name, theme.Axis)
+	}
+	for i := range min(len(a.Rows), h-2) {
+		r := &a.Rows[i]
+		for _, col := range columns {
+			text, style := col.of(r)
+			col.write(c, i+1, text, style)
+		}
+		if a.Running && i == a.Now {
+			c.Set(0, i+1, '▸', theme.Key)
+		}
+	}
+	if y := len(a.Rows) + 1; y < h-1 {
+		table := c
+		if beside := beside(columns); w-beside >= pane.ForestWidth {
+			plot, left := c.Sub(beside, 1, w-beside, y), c.Sub(0, 0, beside-2, h)
+			c.Text(beside, 0, "time of an iteration, on against off", theme.Axis)
+			pane.Forest(&plot, whiskers(a, false), 0)
+			table = &left
+		}
+		y = p.notes(table, y, h-1, a)
+		switch {
+		case table != c:
+			y = max(y, len(a.Rows)+2) // the axis of the forest to the right
+		case h-1-y >= len(a.Rows)+4:
+			c.Text(2, y+1, "time of an iteration with the setting on, against off", theme.Axis)
+			plot := c.Sub(2, y+2, w-2, len(a.Rows)+1)
+			pane.Forest(&plot, whiskers(a, true), columns[1].x-2)
+			y += len(a.Rows) + 3
+		}
+		p.below(c, y, h-1, a)
+	}
+	p.foot(c, a)
+	if hidden := len(a.Rows) - (h - 2); hidden > 0 {
+		return fmt.Sprintf("%d more in a larger pane", hidden), theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// foot writes the progress in the last row.
+func (p *view) foot(c *chart.Canvas, a *profiles.Ablation) {
+	w, h := c.Size()
+	style := theme.Strong
+	switch {
+	case disturbed(a):
+		style = theme.Warn
+	case !a.Running:
+		style = theme.Faint
+	}
+	c.Text(0, h-1, chart.Cut(progressOf(a, p.startable()), w), style)
+}
+
+// notes writes why settings cannot matter, between row y and end, and returns the next free row.
+func (p *view) notes(c *chart.Canvas, y, end int, a *profiles.Ablation) int {
+	w, _ := c.Size()
+	for _, r := range a.Rows {
+		if r.Note != "" && y < end {
+			c.Text(2, y, chart.Cut(r.Name()+": "+r.Note, w-2), theme.Faint)
+			y++
+		}
+	}
+	return y
+}
+
+// beside returns the first column to the right of the table and its verdicts.
+func beside(columns []column) int {
+	return columns[len(columns)-1].x + tableColumns[len(tableColumns)-1].w + 2
+}
+
+// whiskers returns the effects as rows of a forest plot.
+func whiskers(a *profiles.Ablation, named bool) []pane.Whisker {
+	rows := make([]pane.Whisker, len(a.Rows))
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		rows[i] = pane.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Undecided, Style: pane.JudgementStyle(r)}
+		if named {
+			rows[i].Name = r.Name()
+		}
+	}
+	return rows
+}
+
+// disturbed reports whether other programs took a considerable share of the CPU meanwhile.
+func disturbed(a *profiles.Ablation) bool { return a.ForeignKnown && a.Foreign > machine.Quiet }
+
+// progressOf returns the progress of an ablation, or how it ended.
+func progressOf(a *profiles.Ablation, stoppable bool) string {
+	kind := ""
+	if a.Work != "" {
+		kind = " · " + a.Work
+	}
+	if disturbed(a) {
+		kind = " · " + words.OthersTook(a.Foreign) + kind
+	}
+	one, done, all := "group", a.Done, a.Groups
+	if a.Factorial != nil {
+		one, done, all = "round", a.Factorial.Rounds, a.Rounds
+	}
+	if !a.Running {
+		return fmt.Sprintf("ended: %s · %d of %d %ss in %s%s", a.Ended, done, all, one, roughly(a.Spent), kind)
+	}
+	left := "time left not known yet"
+	if a.LeftKnown {
+		left = "left " + unit.Estimate(a.Left)
+	}
+	if stoppable {
+		left += " · A stops"
+	}
+	return fmt.Sprintf("%s %d of %d · %s%s", one, min(done+1, all), all, left, kind)
+}
+
+// roughly formats a duration in whole seconds or minutes.
+func roughly(d time.Duration) string {
+	if d < 0 {
+		d = 0
+	}
+	if d < 100*time.Second {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+// Length estimates how long an ablation of single settings takes.
+func Length(s *profiles.Snapshot) string {
+	pace, ok := paceOf(s)
+	if !ok {
+		return ""
+	}
+	pairs := pairsOf(s.Settings.Table())
+	return fmt.Sprintf("%d settings in %d rounds take %s.", pairs, profiles.AblationRounds, unit.Estimate(profiles.AblationEstimate(pairs, pace)))
+}
+
+// FactorialLength estimates how long a factorial ablation of a number of settings takes.
+func FactorialLength(s *profiles.Snapshot, factors int) string {
+	pace, ok := paceOf(s)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%d combinations in %d rounds take %s.", 1<<factors, profiles.FactorialRounds,
+		unit.Estimate(profiles.FactorialEstimate(factors, pace)))
+}
+
+// paceOf returns the median time of an iteration, if it is known.
+func paceOf(s *profiles.Snapshot) (time.Duration, bool) {
+	if s.Total.N == 0 || !(s.Total.Median > 0) || s.Total.Median > math.MaxInt32*1e3 {
+		return 0, false
+	}
+	return time.Duration(s.Total.Median), true
+}
+
+// pairsOf returns the number of pairs of values that an ablation compares.
+func pairsOf(t *settings.Table) (pairs int) {
+	for _, k := range t.Compares() {
+		pairs += len(k.Compared.Pairs)
+	}
+	return pairs
+}
+
+// column is a column of the table.
+type column struct {
+	name  string
+	x, w  int
+	right bool
+	of    func(*profiles.AblationRow) (string, theme.Style)
+}
+
+func (col *column) write(c *chart.Canvas, y int, text string, style theme.Style) {
+	text = chart.Cut(text, col.w)
+	if col.right {
+		c.TextRight(col.x+col.w, y, text, style)
+		return
+	}
+	c.Text(col.x, y, text, style)
+}
+
+// The columns, and the order in which they are dropped from a narrow table.
+var (
+	tableColumns = []column{
+		{name: "setting", w: 18, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Name(), theme.Plain }},
+		{name: "off ms", w: 7, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) { return timeOf(r.OffNS), theme.Plain }},
+		{name: "on ms", w: 7, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) { return timeOf(r.OnNS), theme.Plain }},
+		{name: "effect", w: 8, right: true, of: effectCell},
+		{name: "95 % interval", w: 14, of: intervalCell},
+		{name: "memory", w: 9, right: true, of: memoryCell},
+		{name: qualityColumn, w: 7, right: true},
+		{name: "n", w: 6, right: true, of: func(r *profiles.AblationRow) (string, theme.Style) {
+			return unit.Count(int64(r.Iterations)), theme.Faint
+		}},
+		{name: "verdict", w: 22, of: func(r *profiles.AblationRow) (string, theme.Style) { return r.Verdict(), pane.JudgementStyle(r) }},
+	}
+	spareColumns = []string{qualityColumn, "n", "off ms", "on ms", "memory", "95 % interval"}
+)
+
+// qualityColumn stands for the column of the quality, which is named after the workload's series.
+const qualityColumn = "quality"
+
+// columnsOf returns the columns that fit into w cells, with their positions. Workloads without a
+// series for the quality have no column for it.
+func columnsOf(w int, quality profiles.SeriesInfo) []column {
+	columns := append([]column(nil), tableColumns...)
+	if quality.Name == "" {
+		columns = slices.DeleteFunc(columns, func(col column) bool { return col.name == qualityColumn })
+	}
+	need := func() (n int) {
+		for _, col := range columns {
+			n += col.w + 1
+		}
+		return n + 1
+	}
+	for _, name := range spareColumns {
+		if need() <= w {
+			break
+		}
+		for i := range columns {
+			if columns[i].name == name {
+				columns = append(columns[:i], columns[i+1:]...)
+				break
+			}
+		}
+	}
+	x := 2
+	for i := range columns {
+		if columns[i].name == qualityColumn {
+			columns[i].name = cmp.Or(quality.Unit, quality.Title) + "/100"
+			columns[i].of = func(r *profiles.AblationRow) (string, theme.Style) { return qualityCell(r, quality.Better) }
+		}
+		columns[i].x = x
+		x += columns[i].w + 1
+	}
+	last := &columns[len(columns)-1]
+	last.w = max(w-last.x, 0)
+	return columns
+}
+
+func timeOf(ns float64) string {
+	if math.IsNaN(ns) {
+		return "–"
+	}
+	return strings.TrimSpace(unit.Milliseconds(ns))
+}
+
+func effectCell(r *profiles.AblationRow) (string, theme.Style) {
+	if math.IsNaN(r.Effect) {
+		return "–", theme.Faint
+	}
+	return unit.SignedPercent(r.Effect), pane.JudgementStyle(r)
+}
+
+func intervalCell(r *profiles.AblationRow) (string, theme.Style) {
+	if r.Judge() == profiles.Undecided {
+		return "–", theme.Faint
+	}
+	return "[" + unit.Signed(100*r.Low, 1) + "," + unit.Signed(100*r.High, 1) + "]", theme.Faint
+}
+
+func memoryCell(r *profiles.AblationRow) (string, theme.Style) {
+	more := r.OnBytes - r.OffBytes
+	switch {
+	case !r.HasMemory:
+		return "–", theme.Faint
+	case more == 0:
+		return "same", theme.Faint
+	case more < 0:
+		return "−" + strings.TrimSpace(unit.Bytes(-more)), theme.Good
+	}
+	return "+" + strings.TrimSpace(unit.Bytes(more)), theme.Plain
+}
+
+func qualityCell(r *profiles.AblationRow, better profiles.Direction) (string, theme.Style) {
+	if r.QualityGroups == 0 || math.IsNaN(r.Quality) {
+		return "–", theme.Faint
+	}
+	style := theme.Faint
+	switch more, less := r.QualityLow > 0, r.QualityHigh < 0; {
+	case better == profiles.NoBetter:
+	case more && better == profiles.MoreIsBetter, less && better == profiles.LessIsBetter:
+		style = theme.Good
+	case more, less:
+		style = theme.Bad
+	}
+	return unit.Signed(r.Quality, 2), style
+}

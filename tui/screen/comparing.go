@@ -1,0 +1,101 @@
+package screen
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/tui/chart"
+	"prismtop/tui/pane/ablation"
+	"prismtop/tui/words"
+)
+
+// This file starts and stops ablations. Where a run has several settings to compare, a list offers
+// an ablation of single settings, which is selected, and one of every combination of some.
+
+// ablationRuns reports whether an ablation is under way or requested.
+func (m *Model) ablationRuns() bool {
+	return m.ablating || m.snap != nil && m.snap.Ablation != nil && m.snap.Ablation.Running
+}
+
+// listing reports whether a list is open.
+func (m *Model) listing() bool { return m.choosing != nil || m.picking != nil || m.comparing != nil }
+
+// toggleAblation offers the ablations of the run, or stops the one under way.
+func (m *Model) toggleAblation() {
+	if m.powers.Ablator == nil {
+		m.complain("no ablation can be started from here")
+		return
+	}
+	if m.ablationRuns() {
+		m.ablating = false
+		m.powers.Ablator.StopAblation()
+		m.say("the ablation stops: the settings return to what they were")
+		return
+	}
+	if m.snap == nil || words.Ended(m.snap.State) {
+		m.complain("an ablation needs a run that goes on")
+		return
+	}
+	if !ablation.Offered(m.keys.table) {
+		m.startAblation(m.powers.Ablator.StartAblation, ablation.Length(m.snap))
+		return
+	}
+	m.comparing = ablation.NewChoice(m.keys.table, m.keep.Factorial[m.keys.table.Workload])
+}
+
+// startAblation starts an ablation and shows its table.
+func (m *Model) startAblation(start func() error, length string) {
+	if err := start(); err != nil {
+		m.complain("no ablation: " + err.Error())
+		return
+	}
+	m.ablating, m.askedAt = true, m.snap.Ablation
+	m.openPane(m.deck.Find(ablationPane))
+	m.say(strings.TrimSpace("ablation: A or esc stops it. " + length))
+}
+
+// pressComparing handles a key while the list of ablations is open.
+func (m *Model) pressComparing(msg tea.KeyPressMsg) tea.Cmd {
+	switch s := msg.String(); s {
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+l":
+		return m.redraw()
+	case "esc", "q", "?":
+		m.comparing = nil
+	case "enter", "A":
+		m.compare()
+	default:
+		if said := m.comparing.Press(s); said != "" {
+			m.say(said)
+		}
+	}
+	return nil
+}
+
+// compare starts the selected ablation and closes the list.
+func (m *Model) compare() {
+	c := m.comparing
+	if !c.Factorial() {
+		m.comparing = nil
+		m.startAblation(m.powers.Ablator.StartAblation, ablation.Length(m.snap))
+		return
+	}
+	factors, err := c.Factors()
+	if err != nil {
+		m.complain(err.Error())
+		return
+	}
+	m.comparing = nil
+	m.keep.chooseFactorial(m.keys.table.Workload, c.Names())
+	m.startAblation(func() error { return m.powers.Ablator.StartFactorial(factors) }, ablation.FactorialLength(m.snap, len(factors)))
+}
+
+// comparingBox returns the lines of the list.
+func (m *Model) comparingBox() []string {
+	rows := min(m.comparing.Rows(), m.layout.H-2)
+	return m.dialog("Ablation", "enter or A starts, space chooses, esc", ablation.ChoiceWidth, rows, func(c *chart.Canvas) {
+		m.comparing.Draw(c, m.snap)
+	})
+}
