@@ -40,17 +40,10 @@ func parseBudget(text string) (share float64, err error) {
 	return percent / 100, nil
 }
 
-// look returns the screen's options.
+// look returns the screen's options for a run.
 func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Options, err error) {
-	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, lines.SummaryAs
-	// Without a known configuration folder the screen remembers nothing.
-	o.Remember, _ = screen.RememberedPath()
-	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
-	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
-		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
-	}
-	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
-		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
+	if o, err = f.looks(flags, v); err != nil {
+		return o, err
 	}
 	budget, where := envOr(flags, "watch-budget", envWatchBudget)
 	if f.watchBudget, err = parseBudget(budget); err != nil {
@@ -62,6 +55,21 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	}
 	if f.lines && (f.headless || f.json) {
 		return o, badUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
+	}
+	return o, nil
+}
+
+// looks returns the screen's options that need no run.
+func (f *runFlags) looks(flags *pflag.FlagSet, v settings.Values) (o screen.Options, err error) {
+	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, lines.SummaryAs
+	// Without a known configuration folder the screen remembers nothing.
+	o.Remember, _ = screen.RememberedPath()
+	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
+	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
+		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
+	}
+	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
+		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
 	}
 	return o, nil
 }

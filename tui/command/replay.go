@@ -27,7 +27,7 @@ import (
 
 // replayCommand returns the command replay.
 func replayCommand() *cobra.Command {
-	f := runFlags{notify: "off"}
+	var f runFlags
 	cmd := &cobra.Command{
 		Use: "replay FILE", Short: "Play a recorded run on the screen, or tell what happened in it", Args: cobra.ArbitraryArgs,
 		Long: "Play a recording on the screen on which the run was watched: pause, step, speed, scrub, and jump\n" +
@@ -60,7 +60,7 @@ func tableOf(workload string) *settings.Table {
 
 // replay plays a recording.
 func (f *runFlags) replay(cmd *cobra.Command, path string) error {
-	look, err := f.look(cmd.Flags(), settings.Values{})
+	look, err := f.looks(cmd.Flags(), settings.Values{})
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	player := replay.New(ctx, r)
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
-	look.Notices, look.Summary = 0, nil
+	look.Summary = nil
 	err = screen.Run(cmd.Context(), player, look)
 	stop()
 	if failed := <-ended; failed != nil {
