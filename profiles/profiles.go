@@ -176,7 +176,7 @@ type UnitResult struct {
 	Unit       int32
 	Iterations int32
 	Converged  bool
-	Values     Values  // values of the series at its end
+	Values     Values  // of the series at its end; as in an Iteration, those of others are not read
 	Reached    float64 // the value that the stop rule compares with Threshold, below which a unit converges
 	Loss       string  // name of the loss that Reached refers to
 	Threshold  float64 // in force at its end; 0 means none, which cannot be reached

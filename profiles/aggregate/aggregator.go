@@ -213,14 +213,19 @@ func (a *Aggregator) drain() (moved bool) {
 	a.source.Drain(func(e *profiles.Event) {
 		_, load := e.Body.(*profiles.Load)
 		moved = moved || !load || a.pace.state == profiles.Running || a.standing()
-		if a.options.Tape != nil {
-			a.options.Tape.Event(e)
-		}
-		a.take(e)
+		a.happened(e)
 	})
 	moved = moved || dropped != a.dropped
 	a.dropped = dropped
 	return moved
+}
+
+// happened records an event and handles it.
+func (a *Aggregator) happened(e *profiles.Event) {
+	if a.options.Tape != nil {
+		a.options.Tape.Event(e)
+	}
+	a.take(e)
 }
 
 // take handles an event.
@@ -287,7 +292,7 @@ func (a *Aggregator) compare(it *profiles.Iteration) {
 	}
 	w.Iteration(it)
 	if news := w.News(); news != "" {
-		a.log = keepNewest(append(a.log, profiles.LogLine{At: time.Duration(it.Start), Text: news}), maxLog)
+		a.happened(&profiles.Event{At: a.began.Add(time.Duration(it.Start)), Body: &profiles.LogEntry{Text: news}})
 	}
 }
 

@@ -3,15 +3,16 @@ package command
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"prismtop/profiles/export"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
 	"prismtop/sim/bench"
-	"prismtop/sim/workloads"
+	"prismtop/sim/cpu/features"
 )
 
 // benchCommand returns the command bench.
@@ -26,61 +27,115 @@ func benchCommand() *cobra.Command {
 	return cmd
 }
 
-// benchScalingCommand returns the command bench scaling.
-func benchScalingCommand() *cobra.Command {
-	var sizes, threads []int
-	var seconds float64
-	var plot string
-	var sets []string
+// benchFlags are the flags of a benchmark.
+type benchFlags struct {
+	settingFlags
+	size, object int
+	loss, amp    string
+	options      bench.Options
+	json         bool
+	layers       bool
+}
+
+// benchModelCommand returns the command bench model.
+func benchModelCommand() *cobra.Command {
+	var f benchFlags
 	cmd := &cobra.Command{
-		Use: "scaling", Short: "Measure iterations over field sizes and threads; print a Markdown table, draw a plot", Args: noArguments,
-		Example: "prismtop bench scaling --sizes 256,512,1024 --plot scaling.svg",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
-				return badUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
-			}
-			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: sets})
-			if err != nil {
-				return badUsage(err)
-			}
-			maker, s, err := ofPRISM(cmd.Context(), v)
-			if err != nil {
-				return badUsage(err)
-			}
-			o := bench.Options{
-				Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
-			}
-			points, err := bench.Scaling(cmd.Context(), o, sizes, threads, func(size, threads int) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "size %d, threads %d\n", size, threads)
-			})
-			switch {
-			case cmd.Context().Err() != nil:
-				return errInterrupted
-			case err != nil:
-				return badUsage(err)
-			}
-			if plot != "" {
-				if err := writePlot(plot, points); err != nil {
-					return err
-				}
-			}
-			return bench.WriteScaling(cmd.OutOrStdout(), points)
-		},
+		Use: "model", Short: "Measure iterations of the trainer's loop, or the decoder's forward pass", Args: noArguments,
+		Long: "Measure iterations of the progressive phase: the trainer's own loop, on the real object, in the\n" +
+			"middle of the pattern, where the accumulated mask has its usual size. Warm-up is left out, and\n" +
+			"half seconds in which other programs took the processor are measured again.\n" +
+			"Settings start from the preset baseline; --max-time (10s) or --max-iterations ends the measurement.",
+		Example: "prismtop bench model --size 512 --object 128 --json\nprismtop bench model --forward --threads 1\n" +
+			"prismtop bench model --layers --loss l1+ssim --set shared_spectrum=false",
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.IntSliceVar(&sizes, "sizes", []int{256, 512, 1024, 2048}, "sides of the field in pixels; the object has a quarter")
-	flags.IntSliceVar(&threads, "threads", []int{1, machine.Processors()}, "numbers of threads")
-	flags.Float64Var(&seconds, "seconds", 5, "seconds of each measurement")
-	flags.StringVar(&plot, "plot", "", "path of a plot to draw, in SVG")
-	flags.StringArrayVar(&sets, "set", nil, "one setting as key=value; may be given again")
+	f.register(flags)
+	flags.IntVar(&f.size, "size", 512, "side of the field in pixels")
+	flags.IntVar(&f.object, "object", 128, "side of the object's window in pixels")
+	flags.StringVar(&f.loss, "loss", "l1", "l1, l1+ssim in equal parts, or another value of the setting loss")
+	flags.StringVar(&f.amp, "amp", "off", "mixed precision, a value of the setting amp")
+	flags.BoolVar(&f.options.Forward, "forward", false, "measure the decoder's forward pass alone, with running statistics")
+	flags.BoolVar(&f.layers, "layers", false, "every step of the plan with its share of what this machine can do at most")
+	flags.IntVar(&f.options.Warmup, "warmup", 20, "runs before the first that is measured")
+	flags.Float64Var(&f.options.MaxForeign, "max-foreign", machine.Quiet,
+		"measure again where other programs took more than this share of the processors; 0 keeps everything")
+	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md)")
 	return cmd
 }
 
-func writePlot(path string, points []bench.Point) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("flag --plot: %w", err)
+// modelFlags are the flags whose values are settings without conversion.
+var modelFlags = [][2]string{{"size", "size"}, {"object", "object_size"}, {"amp", "amp"}}
+
+// settings merges the sources, with the baseline preset as default.
+func (f *benchFlags) settings(cmd *cobra.Command) (settings.Values, error) {
+	flags := cmd.Flags()
+	f.fromBaseline(flags)
+	for _, m := range modelFlags {
+		if flags.Changed(m[0]) {
+			f.more = append(f.more, preset.Flag{Name: m[0], Key: m[1], Value: flags.Lookup(m[0]).Value.String()})
+		}
 	}
-	err = bench.WriteScalingSVG(f, points)
-	return errors.Join(err, f.Close())
+	if flags.Changed("loss") {
+		f.more = append(f.more, lossFlags(f.loss)...)
+	}
+	v, _, err := f.resolve(cmd.Context(), flags)
+	return v, err
+}
+
+// lossFlags returns the settings for a value of --loss.
+func lossFlags(name string) []preset.Flag {
+	if name != "l1+ssim" {
+		return []preset.Flag{{Name: "loss", Key: "loss", Value: name}}
+	}
+	return []preset.Flag{
+		{Name: "loss", Key: "loss", Value: "composite"}, {Name: "loss", Key: "composite_l1", Value: "0.5"},
+		{Name: "loss", Key: "composite_l2", Value: "0"}, {Name: "loss", Key: "composite_ssim", Value: "0.5"},
+	}
+}
+
+func (f *benchFlags) run(cmd *cobra.Command) error {
+	v, err := f.settings(cmd)
+	if err != nil {
+		return badUsage(err)
+	}
+	o := &f.options
+	if o.Warmup < 0 || !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
+		return badUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
+	}
+	if o.Maker, o.Settings, err = ofPRISM(cmd.Context(), v); err != nil {
+		return badUsage(err)
+	}
+	o.Iterations, o.Time = v.Int(settings.MaxIterations), time.Duration(v.Number(settings.MaxSeconds)*float64(time.Second))
+	if o.Iterations == 0 && o.Time == 0 {
+		o.Time = 10 * time.Second
+	}
+	report, err := bench.Run(cmd.Context(), *o)
+	switch {
+	case cmd.Context().Err() != nil:
+		return errInterrupted
+	case err != nil:
+		return badUsage(err)
+	}
+	chosen, err := f.sources.Chosen()
+	if err != nil {
+		return badUsage(err)
+	}
+	processor := features.Detect()
+	summary := report.Summary(version, chosen.Name, processor)
+	if f.layers {
+		roofs, err := roofsOf(cmd.Context(), processor, *summary.Machine.Kernels, report.Threads, false)
+		if roofs == nil {
+			return err
+		}
+		if err != nil { // the roofs were measured nevertheless
+			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
+		}
+		report.AddLayers(summary, roofs)
+	}
+	if f.json {
+		return export.WriteJSON(cmd.OutOrStdout(), summary)
+	}
+	return bench.WriteText(cmd.OutOrStdout(), summary)
 }

@@ -60,7 +60,7 @@ func tableOf(workload string) *settings.Table {
 
 // replay plays a recording.
 func (f *runFlags) replay(cmd *cobra.Command, path string) error {
-	look, err := f.looks(cmd.Flags(), settings.Values{})
+	look, err := f.look(cmd.Flags(), settings.Values{})
 	if err != nil {
 		return err
 	}

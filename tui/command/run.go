@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/export/files"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
@@ -30,7 +31,10 @@ type runFlags struct {
 	budget    string // for watching, in per cent
 	notify    string
 	save      string
+	exports   []string
+	metrics   string
 	record    recordFlags
+	keep      keepFlags
 
 	watchBudget float64 // 0 to 1
 }
@@ -62,6 +66,10 @@ func runCommand() *cobra.Command {
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	f.keep.register(flags)
+	flags.StringArrayVar(&f.exports, "export", nil,
+		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
+	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 	return cmd
 }
 
@@ -74,7 +82,7 @@ func (f *runFlags) registerLook(flags *pflag.FlagSet) {
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
-	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.settingFlags)
 	f.origins = origins
 	if err == nil {
 		err = f.record.check(cmd.Flags())
@@ -106,7 +114,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := f.sources.Chosen()
+	chosen, err := f.keep.preset(f.sources)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -114,10 +122,16 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
+	handed, err := f.handOn(cmd.Flags().Changed("metrics"))
+	if err != nil {
+		return badUsage(err)
+	}
+	defer handed.discard()
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
+		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
 	if screen {
@@ -141,6 +155,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.aggregator.Last()) }()
+	handed.follow(o.Stream, show.aggregator.Last)
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
 		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading
@@ -152,8 +167,10 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if errors.As(err, &wrong) {
 		return badUsage(err)
 	}
+	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
+	exported := handed.end(cmd.ErrOrStderr())
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
 	}
-	return err
+	return errors.Join(err, exported)
 }

@@ -1,0 +1,230 @@
+// Package files writes a run to files, each in a format of its own, while the run goes on. A file
+// is complete or it is not there: it is written under a hidden name in the folder of its path and
+// renamed at the end.
+package files
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
+)
+
+// Target is a format and the path to write it to.
+type Target struct {
+	format *format
+	Path   string
+}
+
+// Parse returns the target that FORMAT=PATH stands for.
+func Parse(text string) (Target, error) {
+	name, path, ok := strings.Cut(text, "=")
+	if !ok || path == "" {
+		return Target{}, fmt.Errorf("%q: must be FORMAT=PATH, as chrome=run.json; FORMAT is %s", text, Names())
+	}
+	for i := range formats {
+		if formats[i].name == name {
+			return Target{&formats[i], path}, nil
+		}
+	}
+	return Target{}, fmt.Errorf("%q: unknown format %q: must be %s", text, name, Names())
+}
+
+// Format is the name of the format.
+func (t Target) Format() string { return t.format.name }
+
+// files are the paths of the files.
+func (t Target) files() []string {
+	if t.format.paths == nil {
+		return []string{t.Path}
+	}
+	return t.format.paths(t.Path)
+}
+
+// Exports are the files that a run is written to. Only Follow may run beside other methods.
+type Exports struct {
+	all []*output
+}
+
+// output is one format on its way to its files.
+type output struct {
+	target Target
+	paths  []string
+	folder string // made for the files, empty if it was there
+	drafts []*atomicfile.Draft
+	writer writer
+	err    error // it was given up
+}
+
+// Open begins the files of the targets; version is the program's. An error names the target and
+// leaves nothing behind.
+func Open(targets []Target, version string) (*Exports, error) {
+	x := &Exports{}
+	taken := map[string]Target{}
+	for _, t := range targets {
+		o := &output{target: t, paths: t.files()}
+		x.all = append(x.all, o)
+		for _, path := range o.paths {
+			if other, ok := taken[filepath.Clean(path)]; ok {
+				x.Discard()
+				return nil, fmt.Errorf("%q: %s is written by %q already", t.Format()+"="+t.Path, path, other.Format()+"="+other.Path)
+			}
+			taken[filepath.Clean(path)] = t
+		}
+		if err := o.open(version); err != nil {
+			x.Discard()
+			return nil, fmt.Errorf("%q: %w", t.Format()+"="+t.Path, err)
+		}
+	}
+	return x, nil
+}
+
+// open makes the folder and the drafts.
+func (o *output) open(version string) error {
+	if folder := filepath.Dir(o.paths[0]); folder == filepath.Clean(o.target.Path) { // the path is that of a folder
+		err := os.Mkdir(folder, 0o777)
+		if err == nil {
+			o.folder = folder
+		} else if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	var to []io.Writer
+	for _, path := range o.paths {
+		d, err := atomicfile.Create(path, 0o666)
+		if err != nil {
+			return err
+		}
+		o.drafts = append(o.drafts, d)
+		to = append(to, d)
+	}
+	if !zipped(o.target.Format(), o.target.Path) {
+		o.writer = o.target.format.start(to, version)
+		return nil
+	}
+	zip := gzip.NewWriter(to[0])
+	o.writer = zipWriter{o.target.format.start([]io.Writer{zip}, version), zip}
+	return nil
+}
+
+// interval is the time between two looks at the source, whose reader has room for more than a
+// second of the fastest loop.
+const interval = 100 * time.Millisecond
+
+// Follow takes the events of a source until ctx ends, and then those that are left. newest
+// returns the newest snapshot, nil for none, for the alerts; also gets every event too. tell
+// receives a line for the log when a target is given up: the run goes on.
+func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest func() *profiles.Snapshot, tell func(string), also ...func(*profiles.Event)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ctx.Done():
+			ended = true
+		case <-ticker.C:
+		}
+		source.Drain(func(e *profiles.Event) {
+			x.Take(e)
+			for _, take := range also {
+				take(e)
+			}
+		})
+		if s := newest(); s != nil {
+			x.Alerts(s.Alerts)
+		}
+		x.abandon(tell)
+	}
+}
+
+// Take adds an event to every file.
+func (x *Exports) Take(e *profiles.Event) {
+	for _, o := range x.all {
+		if o.err == nil {
+			o.writer.Take(e)
+		}
+	}
+}
+
+// Alerts adds the standing alerts that are new to the formats that have alerts.
+func (x *Exports) Alerts(standing []profiles.Alert) {
+	for _, o := range x.all {
+		w := o.writer
+		if z, ok := w.(zipWriter); ok {
+			w = z.writer
+		}
+		if a, ok := w.(interface{ Alerts([]profiles.Alert) }); ok && o.err == nil {
+			a.Alerts(standing)
+		}
+	}
+}
+
+// abandon gives up the targets that could not be written.
+func (x *Exports) abandon(tell func(string)) {
+	for _, o := range x.all {
+		for _, d := range o.drafts {
+			if err := d.Err(); err != nil && o.err == nil {
+				o.fail(err)
+				tell(o.err.Error() + "; the export was given up")
+			}
+		}
+	}
+}
+
+// fail gives up a target.
+func (o *output) fail(err error) {
+	o.err = fmt.Errorf("export %s: %w", o.target.Format(), err)
+	o.discard()
+}
+
+// discard removes what was written, and the folder made for it.
+func (o *output) discard() {
+	for _, d := range o.drafts {
+		d.Discard()
+	}
+	if o.folder != "" {
+		_ = os.Remove(o.folder) // fails if others put something there
+	}
+}
+
+// Close ends the files and gives them their names, which it returns. lost is the number of
+// events that did not reach Take.
+func (x *Exports) Close(lost int64) (paths []string, err error) {
+	for _, o := range x.all {
+		if o.err == nil {
+			if err := o.writer.Close(lost); err != nil {
+				o.fail(err)
+			}
+		}
+		for _, d := range o.drafts {
+			if o.err != nil {
+				break
+			}
+			if err := d.Commit(); err != nil {
+				o.fail(err)
+				break
+			}
+			paths = append(paths, d.Path())
+		}
+		err = errors.Join(err, o.err)
+	}
+	if lost > 0 && len(paths) > 0 {
+		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run", lost, strings.Join(paths, ", ")))
+	}
+	return paths, err
+}
+
+// Discard ends the files without a trace. It does nothing after Close.
+func (x *Exports) Discard() {
+	for _, o := range x.all {
+		o.discard()
+	}
+}

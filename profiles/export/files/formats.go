@@ -1,0 +1,83 @@
+package files
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export/steps"
+	"prismtop/profiles/export/table"
+	"prismtop/profiles/export/tensorboard"
+	"prismtop/profiles/export/trace"
+)
+
+// writer writes a run in one format. Errors of its destination are returned by Close, with the
+// number of events that it missed as lost.
+type writer interface {
+	Take(*profiles.Event)
+	Close(lost int64) error
+}
+
+// format is a format of files.
+type format struct {
+	name string
+	// paths are the files at a path; by default the path itself.
+	paths func(path string) []string
+	// start makes a writer to the files.
+	start func(to []io.Writer, version string) writer
+}
+
+// formats are all formats, as listed in messages.
+var formats = []format{
+	{name: "chrome", start: startTrace},
+	{name: "csv", paths: tables, start: func(to []io.Writer, _ string) writer { return table.New(to[0], to[1]) }},
+	{name: "tensorboard", paths: inFolder, start: func(to []io.Writer, _ string) writer { return tensorboard.New(to[0]) }},
+	{name: "pprof", start: func(to []io.Writer, version string) writer { return steps.New(to[0], version) }},
+}
+
+// Names lists the formats: "chrome, csv, tensorboard or pprof".
+func Names() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// tables are the paths of the iterations and of the changes: run.csv and run.changes.csv.
+func tables(path string) []string {
+	extension := filepath.Ext(path)
+	return []string{path, strings.TrimSuffix(path, extension) + ".changes" + extension}
+}
+
+// inFolder is the path of a file of events in a folder: TensorBoard looks for the name.
+func inFolder(folder string) []string {
+	return []string{filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.prismtop.%d", time.Now().Unix(), os.Getpid()))}
+}
+
+// startTrace makes a writer of a trace.
+func startTrace(to []io.Writer, version string) writer { return trace.New(to[0], version) }
+
+// zipped reports whether a trace at a path is compressed, which its viewers read too.
+func zipped(format, path string) bool { return format == "chrome" && strings.HasSuffix(path, ".gz") }
+
+// zipWriter compresses what a writer writes.
+type zipWriter struct {
+	writer
+	zip *gzip.Writer
+}
+
+// Close ends the writer, then the compressed stream.
+func (z zipWriter) Close(lost int64) error {
+	err := z.writer.Close(lost)
+	if end := z.zip.Close(); err == nil {
+		err = end
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package openmetrics
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// contentType is that of the text format.
+const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+// Path is where the metrics are served.
+const Path = "/metrics"
+
+// ServeHTTP answers with the metrics. It waits neither for the run nor for its screen.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+		return
+	}
+	if r.URL.Path != Path {
+		http.Error(w, "the metrics are at "+Path, http.StatusNotFound)
+		return
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(c.Text()) // a client that went away misses nothing
+}
+
+// Address completes an address: a port alone, with or without a colon, is one of the loopback
+// interface, so that nobody outside the machine can read it unless asked for.
+func Address(given string) (string, error) {
+	wrong := fmt.Errorf("%q: must be HOST:PORT, as 127.0.0.1:9464, or a port from 0 to 65535 on this machine alone", given)
+	address := given
+	if !strings.Contains(address, ":") {
+		address = ":" + address
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", wrong
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", wrong
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// Server serves metrics until it is closed.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	done     chan struct{}
+}
+
+// Listen takes an address as returned by Address; port 0 takes any free one.
+func Listen(address string) (*Server, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", address, cause(err))
+	}
+	return &Server{listener: l, done: make(chan struct{})}, nil
+}
+
+// cause is the system's error without the operation and the address.
+func cause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// URL is where the metrics are.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + Path }
+
+// Serve begins to answer requests.
+func (s *Server) Serve(c *Collector) {
+	s.server = &http.Server{
+		Handler: c, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
+	}
+	go func() {
+		defer close(s.done)
+		_ = s.server.Serve(s.listener) // returns once the server is closed
+	}()
+}
+
+// Close ends the server and its connections.
+func (s *Server) Close() {
+	if s.server == nil {
+		_ = s.listener.Close()
+		return
+	}
+	_ = s.server.Close()
+	<-s.done
+}

@@ -1,0 +1,175 @@
+// Package table writes a run as two tables of comma-separated values (RFC 4180, UTF-8): one
+// row for each iteration, and one for each thing that happened between them. What was not
+// measured is empty.
+package table
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+)
+
+// Writer writes the tables of a run. It is not safe for concurrent use.
+type Writer struct {
+	iterations *bufio.Writer
+	changes    *csv.Writer
+	err        error
+	line       []byte
+
+	header string // of iterations, empty before the first Begin
+	start  int64  // of the run, from 0
+	first  time.Time
+	shift  time.Duration // from first to the newest Begin
+	schema profiles.Schema
+	kinds  []string // their names, quoted
+
+	// The newest iteration waits for the values measured after it.
+	pending profiles.Iteration
+	waits   bool
+	values  profiles.Values
+	row     []string
+}
+
+// New returns a writer of iterations, and of changes, measurements, results and states.
+func New(iterations, changes io.Writer) *Writer {
+	w := &Writer{iterations: bufio.NewWriterSize(iterations, 1<<16), changes: csv.NewWriter(changes), start: -1}
+	w.changes.UseCRLF = true
+	return w
+}
+
+// Take adds an event.
+func (w *Writer) Take(e *profiles.Event) {
+	if b, ok := e.Body.(*profiles.Begin); ok {
+		w.begin(b, e.At)
+	}
+	if w.header == "" {
+		return
+	}
+	at := e.At.Sub(w.first)
+	switch b := e.Body.(type) {
+	case *profiles.Iteration:
+		w.flush()
+		w.pending, w.waits, w.values = *b, true, profiles.NoValues()
+	case *profiles.Changed:
+		event := "change"
+		if b.Ablation {
+			event = "ablation"
+		}
+		w.event(w.shift+b.At, b.Iteration, -1, event, b.Key, b.Before, b.After)
+	case *profiles.Measurement:
+		w.measured(b, at)
+	case *profiles.UnitResult:
+		w.result(b, at)
+	case *profiles.StateChange:
+		w.event(at, w.next(), -1, "state", b.State.String(), "", b.Why)
+	}
+}
+
+// next is the index of the next iteration.
+func (w *Writer) next() int64 {
+	if !w.waits {
+		return 0
+	}
+	return w.pending.Index + 1
+}
+
+// begin handles a start or restart of the run.
+func (w *Writer) begin(b *profiles.Begin, at time.Time) {
+	w.flush()
+	w.waits = false
+	header := strings.Join(Columns(&b.Info.Schema), ",") + "\r\n"
+	switch w.header {
+	case "":
+		w.first = at
+		w.header = header
+		w.write([]byte(header))
+		w.keep(w.changes.Write(ChangeColumns()))
+	case header:
+	default:
+		w.keep(fmt.Errorf("the columns of the run changed with its workload %q at a restart", b.Info.Schema.Workload))
+	}
+	w.start++
+	w.shift, w.schema = at.Sub(w.first), b.Info.Schema
+	w.kinds = w.kinds[:0]
+	for _, k := range w.schema.Kinds {
+		w.kinds = append(w.kinds, quoted(k.Name))
+	}
+	for i := range b.Settings.Keys() {
+		key := b.Settings.Keys()[i].Name
+		w.event(w.shift, 0, -1, "setting", key, "", b.Settings.Get(key))
+	}
+}
+
+// measured adds the values of series that are not measured in every iteration, here and to the
+// iteration that they were measured after.
+func (w *Writer) measured(m *profiles.Measurement, at time.Duration) {
+	for i := range w.schema.Series {
+		v := m.Values[i]
+		if w.schema.Series[i].Each || math.IsNaN(v) {
+			continue
+		}
+		if w.waits && m.Iteration == w.pending.Index {
+			w.values[i] = v
+		}
+		w.event(at, m.Iteration, m.Unit, "measurement", w.schema.Series[i].Name, "", number(v))
+	}
+}
+
+// result adds the rows of the end of a unit of work.
+func (w *Writer) result(r *profiles.UnitResult, at time.Duration) {
+	row := func(name, value string) { w.event(at, w.next()-1, r.Unit, "result", name, "", value) }
+	row("converged", strconv.FormatBool(r.Converged))
+	row("iterations", strconv.Itoa(int(r.Iterations)))
+	row("seconds", number(r.Elapsed.Seconds()))
+	row("reached", number(r.Reached))
+	row("threshold", number(r.Threshold))
+	for i := range w.schema.Series { // the others have measurements
+		if v := r.Values[i]; w.schema.Series[i].Each && !math.IsNaN(v) {
+			row(w.schema.Series[i].Name, number(v))
+		}
+	}
+}
+
+// ChangeColumns are the columns of the table of changes.
+func ChangeColumns() []string {
+	return []string{"start", "seconds", "iteration", "unit", "event", "name", "before", "value"}
+}
+
+// event adds a row to the table of changes; unit −1 is none.
+func (w *Writer) event(at time.Duration, iteration int64, unit int32, event, name, before, value string) {
+	of := ""
+	if unit >= 0 {
+		of = strconv.Itoa(int(unit))
+	}
+	w.row = append(w.row[:0], strconv.FormatInt(w.start, 10), string(appendDecimals(nil, int64(at), 9)),
+		strconv.FormatInt(iteration, 10), of, event, name, before, value)
+	w.keep(w.changes.Write(w.row))
+}
+
+// Close writes what is left and returns the first error; the destinations stay open.
+func (w *Writer) Close(int64) error {
+	w.flush()
+	w.keep(w.iterations.Flush())
+	w.changes.Flush()
+	w.keep(w.changes.Error())
+	return w.err
+}
+
+// keep remembers the first error.
+func (w *Writer) keep(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *Writer) write(p []byte) {
+	_, err := w.iterations.Write(p)
+	w.keep(err)
+}

@@ -1,0 +1,158 @@
+package table
+
+import (
+	"bytes"
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export/exporttest"
+)
+
+// rows is a table by its columns.
+type rows []map[string]string
+
+func read(t *testing.T, text []byte) (all rows) {
+	t.Helper()
+	if strings.Count(string(text), "\n") != strings.Count(string(text), "\r\n") {
+		t.Error("not every line ends in CRLF")
+	}
+	reader := csv.NewReader(bytes.NewReader(text))
+	header, err := reader.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		fields, err := reader.Read() // of as many fields as the header
+		if err == io.EOF {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := map[string]string{}
+		for i, name := range header {
+			row[name] = fields[i]
+		}
+		all = append(all, row)
+	}
+}
+
+func written(t *testing.T, events []profiles.Event) (iterations, changes []byte) {
+	t.Helper()
+	var a, b bytes.Buffer
+	w := New(&a, &b)
+	for i := range events {
+		w.Take(&events[i])
+	}
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	return a.Bytes(), b.Bytes()
+}
+
+func (r rows) of(event, name string) (all rows) {
+	for _, row := range r {
+		if row["event"] == event && row["name"] == name {
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+func TestEveryIterationHasARow(t *testing.T) {
+	text, _ := written(t, exporttest.Events())
+	all := read(t, text)
+	if len(all) != exporttest.Starts*exporttest.Iterations {
+		t.Fatalf("%d rows", len(all))
+	}
+	for i, row := range all {
+		start, index := i/exporttest.Iterations, int64(i%exporttest.Iterations)
+		seconds, err := strconv.ParseFloat(row["seconds"], 64)
+		want := float64(start)*exporttest.Restart.Seconds() + float64(index*exporttest.Period)/1e9
+		if err != nil || math.Abs(seconds-want) > 1e-9 || row["start"] != strconv.Itoa(start) || row["iteration"] != strconv.FormatInt(index, 10) {
+			t.Errorf("row %d: %v, want %g s", i, row, want)
+		}
+	}
+	for _, c := range []struct {
+		row          int
+		column, want string
+	}{
+		{0, "kind", "initialisation"}, {0, "unit", ""}, {0, "loss_old", ""}, {0, "loss_new", "1"}, {0, "psnr_db", ""},
+		{0, "metrics_ms", ""}, {2, "metrics_ms", "0.300041"}, {2, "psnr_db", "22"}, {3, "psnr_db", ""}, {14, "psnr_db", "22"},
+		{5, "total_ms", "4.000123"}, {5, "forward_ms", "1.500077"}, {5, "monitoring_ms", "0.050003"}, {5, "unit", "0"},
+		{6, "warmup", "true"}, {6, "changes", "1"}, {7, "loss_new", "inf"}, {7, "non_finite", "true"}, {7, "warmup", "false"},
+		{9, "unit", "1"}, {9, "in_unit", "0"}, {9, "measurement_hits", "9"}, {9, "measurement_misses", "9"}, {9, "measurement_enabled", "true"},
+		{9, "masks_bytes", "0"}, {23, "psnr_db", "31"}, {23, "measurement_bytes", "1200"},
+	} {
+		if got := all[c.row][c.column]; got != c.want {
+			t.Errorf("row %d: %s is %q, want %q", c.row, c.column, got, c.want)
+		}
+	}
+}
+
+func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
+	_, text := written(t, exporttest.Events())
+	all := read(t, text)
+	if got := all.of("setting", "image"); len(got) != exporttest.Starts || got[1]["value"] != "a \"quoted\", name\n.png" || got[1]["start"] != "1" {
+		t.Errorf("settings: %q", got)
+	}
+	if got := all.of("change", "cache"); len(got) != exporttest.Starts || got[0]["before"] != "false" || got[0]["value"] != "true" || got[0]["iteration"] != "6" || got[0]["seconds"] != "0.024350791" {
+		t.Errorf("the user's change: %q", got)
+	}
+	if got := all.of("ablation", "rate"); len(got) != exporttest.Starts {
+		t.Errorf("the ablation's change: %q", got)
+	}
+	if got := all.of("measurement", "psnr_db"); len(got) != exporttest.Starts*4 || got[0]["value"] != "22" || got[0]["iteration"] != "2" || got[0]["unit"] != "" || got[3]["unit"] != "1" {
+		t.Errorf("measurements: %q", got)
+	}
+	if got := all.of("result", "converged"); len(got) != exporttest.Starts*2 || got[0]["value"] != "true" || got[1]["value"] != "false" || got[1]["unit"] != "1" || got[1]["iteration"] != "11" {
+		t.Errorf("results: %q", got)
+	}
+	if got := all.of("result", "psnr_db"); got != nil {
+		t.Errorf("a result has a value that only measurements have: %q", got)
+	}
+	if got := all.of("state", "finished"); len(got) != exporttest.Starts || got[0]["value"] != "max_iterations = 12" || got[0]["iteration"] != "12" {
+		t.Errorf("states: %q", got)
+	}
+}
+
+// Decimals are exact: no nanosecond is rounded away after hours.
+func TestDecimalsAreExact(t *testing.T) {
+	for v, want := range map[int64]string{0: "0.000000", 1: "0.000001", -1_500_000: "-1.500000", 86_400_000_000_000_001: "86400000000.000001"} {
+		if got := string(appendDecimals(nil, v, 6)); got != want {
+			t.Errorf("%d gives %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestARestartWithOtherColumnsIsAnError(t *testing.T) {
+	events := exporttest.Events()
+	other := *events[0].Body.(*profiles.Begin)
+	other.Info.Schema.Phases = other.Info.Schema.Phases[:1]
+	w := New(io.Discard, io.Discard)
+	w.Take(&events[0])
+	w.Take(&profiles.Event{At: exporttest.Began, Body: &other})
+	if err := w.Close(0); err == nil || !strings.Contains(err.Error(), "columns") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRowsAllocateNothing(t *testing.T) {
+	w := New(io.Discard, io.Discard)
+	events := exporttest.Events()
+	w.Take(&events[0])
+	it := *events[3].Body.(*profiles.Iteration)
+	e := profiles.Event{Body: &it}
+	w.Take(&e)
+	if n := testing.AllocsPerRun(1000, func() {
+		it.Index++
+		w.Take(&e)
+	}); n != 0 {
+		t.Errorf("%g allocations for an iteration", n)
+	}
+}

@@ -1,0 +1,224 @@
+// Package tensorboard writes a run as TensorBoard events: scalars under the tags of PRISM
+// (spec/prism.md §5.8), which are made from the titles of the schema, and those of its guide to
+// performance.
+package tensorboard
+
+import (
+	"bufio"
+	"io"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"prismtop/profiles"
+)
+
+// interval is the least time between two events of the values that every iteration has, in
+// nanoseconds. TensorBoard shows a sample of a thousand points or so of each tag.
+const interval = 50_000_000
+
+// The tags that are the same for every workload.
+const (
+	tagLoss          = "Loss"
+	tagTime          = "Time/per_"             // and the unit of work; seconds
+	tagIterationTime = "Performance/EpochTime" // seconds; an epoch of PRISM is an iteration
+	tagIterationLoss = "Performance/EpochLoss" // of the iteration, not of the end of a unit
+	tagHitRate       = "Cache/HitRate"         // of the schema's first cache; others follow with their names
+	tagSize          = "Cache/Size"            // entries
+	tagResident      = "Memory/RSS_GB"         // of the process, in units of 2³⁰ bytes
+	gigabyte         = float64(1 << 30)
+)
+
+// Writer writes events. It is not safe for concurrent use.
+type Writer struct {
+	out    *bufio.Writer
+	err    error // the first of out
+	event  event
+	record []byte
+	opened bool
+
+	began    time.Time // the newest Begin
+	schema   profiles.Schema
+	tags     []string // by series
+	caches   [][2]string
+	sampled  int64
+	done     int64 // iterations of earlier starts
+	units    int64 // units of work ended in earlier starts
+	newest   profiles.Iteration
+	measured profiles.Measurement // the newest
+	ended    bool                 // a unit ended in this start
+	last     int64
+}
+
+// New returns a writer of events to w.
+func New(w io.Writer) *Writer { return &Writer{out: bufio.NewWriterSize(w, 1<<16)} }
+
+// Take adds an event.
+func (w *Writer) Take(e *profiles.Event) {
+	switch b := e.Body.(type) {
+	case *profiles.Begin:
+		w.begin(b, e.At)
+	case *profiles.Iteration:
+		w.iteration(b)
+	case *profiles.UnitResult:
+		w.result(b, e.At)
+	case *profiles.Measurement:
+		w.measure(b, e.At)
+	case *profiles.Resident:
+		if b.Reason == "" && w.opened {
+			w.event.begin(e.At, w.step())
+			w.event.scalar(tagResident, float64(b.RSS)/gigabyte)
+			w.put()
+		}
+	}
+}
+
+// step is that of what happens after the newest iteration: TensorBoard drops what comes before
+// a step that goes back, so restarts go on counting.
+func (w *Writer) step() int64 { return w.done + w.newest.Index }
+
+// begin handles a start or restart of the run.
+func (w *Writer) begin(b *profiles.Begin, at time.Time) {
+	if !w.opened {
+		w.opened = true
+		w.event.version(at)
+		w.put()
+		w.newest.Index = -1
+	}
+	w.done += w.newest.Index + 1
+	if w.ended {
+		w.units += w.last + 1
+	}
+	w.newest, w.ended, w.last = profiles.Iteration{Index: -1}, false, 0
+	w.measured.Iteration = -1
+	w.began, w.schema, w.sampled = at, b.Info.Schema, -interval
+	w.tags, w.caches = w.tags[:0], w.caches[:0]
+	for i := range w.schema.Series {
+		w.tags = append(w.tags, Tag(&w.schema.Series[i]))
+	}
+	for i := range w.schema.Caches {
+		suffix := ""
+		if i > 0 {
+			suffix = "/" + w.schema.Caches[i].Name
+		}
+		w.caches = append(w.caches, [2]string{tagHitRate + suffix, tagSize + suffix})
+	}
+}
+
+// Tag returns the tag of a series: its title in the style of PRISM's tags, below Loss if it is
+// one of the losses.
+func Tag(s *profiles.SeriesInfo) string {
+	switch s.Group {
+	case profiles.Losses:
+		return tagLoss + "/" + s.Title
+	case profiles.Metrics:
+		return s.Title
+	}
+	var tag strings.Builder
+	for _, word := range strings.FieldsFunc(s.Title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for i, r := range word {
+			if i == 0 {
+				r = unicode.ToUpper(r)
+			}
+			tag.WriteRune(r)
+		}
+	}
+	return tag.String()
+}
+
+// loss returns the sum of the losses, as PRISM logs it; NaN if there are none.
+func (w *Writer) loss(v *profiles.Values) float64 {
+	sum, any := 0.0, false
+	for i := range w.schema.Series {
+		if w.schema.Series[i].Group == profiles.Losses && !math.IsNaN(v[i]) {
+			sum, any = sum+v[i], true
+		}
+	}
+	if !any {
+		return math.NaN()
+	}
+	return sum
+}
+
+// iteration writes the values of an iteration, if the previous ones are old enough.
+func (w *Writer) iteration(it *profiles.Iteration) {
+	before := w.newest
+	w.newest = *it
+	if !w.opened || it.Start-w.sampled < interval {
+		w.newest.Caches = before.Caches // rates cover everything since the previous values
+		return
+	}
+	w.sampled = it.Start
+	w.event.begin(w.began.Add(time.Duration(it.Start+it.Total+it.Retimed)), w.step())
+	w.event.scalar(tagIterationTime, float64(it.Total)/1e9)
+	w.event.scalar(tagIterationLoss, w.loss(&it.Series))
+	for i, tags := range w.caches {
+		now, then := it.Caches[i], before.Caches[i]
+		recent := profiles.CacheCounters{Hits: now.Hits - then.Hits, Misses: now.Misses - then.Misses}
+		if rate, ok := recent.HitRate(); ok {
+			w.event.scalar(tags[0], rate)
+		}
+		if now.Enabled {
+			w.event.scalar(tags[1], float64(now.Entries))
+		}
+	}
+	w.put()
+}
+
+// result writes the values at the end of a unit of work, by the unit.
+func (w *Writer) result(r *profiles.UnitResult, at time.Time) {
+	if !w.opened {
+		return
+	}
+	w.ended, w.last = true, int64(r.Unit)
+	w.event.begin(at, w.units+int64(r.Unit))
+	w.event.scalar(tagLoss, w.loss(&r.Values))
+	for i, tag := range w.tags {
+		if w.schema.Series[i].Each {
+			w.event.scalar(tag, r.Values[i])
+		} else if w.measured.Iteration == w.newest.Index {
+			w.event.scalar(tag, w.measured.Values[i])
+		}
+	}
+	w.event.scalar(tagTime+w.schema.Unit.One, r.Elapsed.Seconds())
+	w.put()
+}
+
+// measure writes values measured within a unit of work, below Iteration.
+func (w *Writer) measure(m *profiles.Measurement, at time.Time) {
+	if !w.opened {
+		return
+	}
+	w.measured = *m
+	w.event.begin(at, w.done+m.Iteration)
+	for i, tag := range w.tags {
+		if !w.schema.Series[i].Each {
+			w.event.scalar("Iteration/"+tag, m.Values[i])
+		}
+	}
+	w.put()
+}
+
+// put writes the event as a record, unless it has no value.
+func (w *Writer) put() {
+	if !w.event.any {
+		return
+	}
+	w.record = appendRecord(w.record[:0], w.event.encoded())
+	if _, err := w.out.Write(w.record); err != nil && w.err == nil {
+		w.err = err
+	}
+}
+
+// Close writes what is left and returns the first error; the destination stays open.
+func (w *Writer) Close(int64) error {
+	if !w.opened {
+		w.event.version(time.Now())
+		w.put()
+	}
+	if err := w.out.Flush(); w.err == nil {
+		w.err = err
+	}
+	return w.err
+}

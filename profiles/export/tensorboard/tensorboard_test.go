@@ -1,0 +1,256 @@
+package tensorboard
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"math"
+	"slices"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export/exporttest"
+)
+
+// scalar is a value as a reader finds it.
+type scalar struct {
+	tag   string
+	value float32
+}
+
+// readEvent is an event as a reader finds it.
+type readEvent struct {
+	time    float64
+	step    int64
+	version string
+	scalars []scalar
+}
+
+// fields calls take with the number, the wire type and the contents of each field of a message of
+// protocol buffers: 8 or 4 bytes, those of a string or a message, or a varint in 8 bytes.
+func fields(t *testing.T, p []byte, take func(field int, wire byte, content []byte)) {
+	t.Helper()
+	need := func(n uint64) []byte {
+		if n > uint64(len(p)) {
+			t.Fatalf("a field of %d bytes in a message that has %d left", n, len(p))
+		}
+		content := p[:n]
+		p = p[n:]
+		return content
+	}
+	number := func() uint64 {
+		v, n := binary.Uvarint(p)
+		if n <= 0 {
+			t.Fatalf("not a varint: % x", p)
+		}
+		p = p[n:]
+		return v
+	}
+	for len(p) > 0 {
+		key := number()
+		wire := byte(key & 7)
+		var content []byte
+		switch wire {
+		case 0:
+			content = binary.LittleEndian.AppendUint64(nil, number())
+		case 1:
+			content = need(8)
+		case 2:
+			content = need(number())
+		case 5:
+			content = need(4)
+		default:
+			t.Fatalf("wire type %d", wire)
+		}
+		take(int(key>>3), wire, content)
+	}
+}
+
+// read reads a file as the definitions of TFRecord and event.proto say.
+func read(t *testing.T, file []byte) (all []readEvent) {
+	t.Helper()
+	table := crc32.MakeTable(crc32.Castagnoli)
+	check := func(p []byte, want uint32) {
+		sum := uint64(crc32.Checksum(p, table))
+		if got := uint32((sum>>15|sum<<17&0xffffffff)+0xa282ead8) & 0xffffffff; got != want {
+			t.Fatalf("record %d: checksum %08x, want %08x", len(all), want, got)
+		}
+	}
+	for len(file) > 0 {
+		if len(file) < 16 {
+			t.Fatalf("%d bytes after the last record", len(file))
+		}
+		length := binary.LittleEndian.Uint64(file)
+		check(file[:8], binary.LittleEndian.Uint32(file[8:]))
+		data := file[12 : 12+length]
+		check(data, binary.LittleEndian.Uint32(file[12+length:]))
+		file = file[16+length:]
+		var e readEvent
+		fields(t, data, func(field int, wire byte, p []byte) {
+			switch {
+			case field == 1 && wire == 1:
+				e.time = math.Float64frombits(binary.LittleEndian.Uint64(p))
+			case field == 2 && wire == 0:
+				e.step = int64(binary.LittleEndian.Uint64(p))
+			case field == 3 && wire == 2:
+				e.version = string(p)
+			case field == 5 && wire == 2:
+				fields(t, p, func(field int, wire byte, p []byte) {
+					if field != 1 || wire != 2 {
+						t.Fatalf("field %d of a summary has wire type %d", field, wire)
+					}
+					var s scalar
+					fields(t, p, func(field int, wire byte, p []byte) {
+						switch {
+						case field == 1 && wire == 2:
+							s.tag = string(p)
+						case field == 2 && wire == 5:
+							s.value = math.Float32frombits(binary.LittleEndian.Uint32(p))
+						default:
+							t.Fatalf("field %d of a value has wire type %d", field, wire)
+						}
+					})
+					e.scalars = append(e.scalars, s)
+				})
+			default:
+				t.Fatalf("field %d of an event has wire type %d", field, wire)
+			}
+		})
+		all = append(all, e)
+	}
+	return all
+}
+
+func written(t *testing.T, events []profiles.Event) []readEvent {
+	t.Helper()
+	var out bytes.Buffer
+	w := New(&out)
+	for i := range events {
+		w.Take(&events[i])
+	}
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	return read(t, out.Bytes())
+}
+
+// point is a value at its step.
+type point struct {
+	step  int64
+	value float32
+}
+
+func points(all []readEvent, tag string) (found []point) {
+	for _, e := range all {
+		for _, s := range e.scalars {
+			if s.tag == tag {
+				found = append(found, point{e.step, s.value})
+			}
+		}
+	}
+	return found
+}
+
+func TestScalarsHaveThePRISMTags(t *testing.T) {
+	all := written(t, exporttest.Events())
+	if all[0].version != "brain.Event:2" || len(all[0].scalars) != 0 {
+		t.Errorf("the first event is %+v", all[0])
+	}
+	sample := func(n int) float32 { return float32(float64(int64(n)*exporttest.Period) / 1e9) }
+	for tag, want := range map[string][]point{
+		// by sample, which a restart goes on counting
+		"Loss":            {{0, 0.5 + 1./9}, {1, 0.5 + 1./12}, {2, 0.5 + 1./9}, {3, 0.5 + 1./12}},
+		"Loss/old":        {{0, 0.5}, {1, 0.5}, {2, 0.5}, {3, 0.5}},
+		"Loss/new":        {{0, 1. / 9}, {1, 1. / 12}, {2, 1. / 9}, {3, 1. / 12}},
+		"PSNR":            {{0, 28}, {1, 31}, {2, 28}, {3, 31}},
+		"LearningRate":    {{0, 0.001}, {1, 0.001}, {2, 0.001}, {3, 0.001}},
+		"Time/per_sample": {{0, sample(5)}, {1, sample(3)}, {2, sample(5)}, {3, sample(3)}},
+		// by iteration
+		"Iteration/PSNR":        {{2, 22}, {5, 25}, {8, 28}, {11, 31}, {14, 22}, {17, 25}, {20, 28}, {23, 31}},
+		"Performance/EpochTime": {{0, 0.004000123}, {12, 0.004000123}},
+		"Memory/RSS_GB":         {{3, 4. / 1024}, {7, 8. / 1024}, {11, 12. / 1024}, {15, 4. / 1024}, {19, 8. / 1024}, {23, 12. / 1024}},
+	} {
+		if got := points(all, tag); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", tag, got, want)
+		}
+	}
+	last := 0.0
+	for i, e := range all {
+		if e.time < last {
+			t.Errorf("event %d is earlier than the one before it", i)
+		}
+		last = e.time
+	}
+	if want := float64(exporttest.Began.Unix()); all[0].time != want {
+		t.Errorf("the first event is at %f, want %f", all[0].time, want)
+	}
+}
+
+// Values that every iteration has are thinned; a cache's rate covers everything since the
+// previous value.
+func TestCachesAreSampled(t *testing.T) {
+	events := exporttest.Events()
+	w := New(io.Discard)
+	w.Take(&events[0])
+	var out bytes.Buffer
+	w.out.Reset(&out)
+	it := *events[3].Body.(*profiles.Iteration)
+	for i := range int64(11) {
+		it.Index, it.Start = i, i*interval/5
+		it.Caches[0] = profiles.CacheCounters{Enabled: true, Hits: i, Misses: 1, Entries: i}
+		w.Take(&profiles.Event{Body: &it})
+	}
+	if err := w.Close(0); err != nil {
+		t.Fatal(err)
+	}
+	all := read(t, out.Bytes())
+	if got, want := points(all, "Cache/HitRate"), []point{{0, 0}, {5, 1}, {10, 1}}; !slices.Equal(got, want) {
+		t.Errorf("rates %v, want %v", got, want)
+	}
+	if got, want := points(all, "Cache/Size"), []point{{0, 0}, {5, 5}, {10, 10}}; !slices.Equal(got, want) {
+		t.Errorf("sizes %v, want %v", got, want)
+	}
+	if got := points(all, "Cache/HitRate/masks"); got != nil {
+		t.Errorf("a cache that was not asked has rates %v", got)
+	}
+}
+
+// Known records: the checksum of no bytes and that of the digits, from the definition of
+// CRC-32C (RFC 3720, B.4), masked.
+func TestChecksumsAreMasked(t *testing.T) {
+	for text, sum := range map[string]uint32{"": 0, "123456789": 0xe3069283} {
+		if got, want := masked([]byte(text)), (sum>>15|sum<<17)+0xa282ead8; got != want {
+			t.Errorf("%q: %08x, want %08x", text, got, want)
+		}
+	}
+}
+
+type full struct{}
+
+var errFull = errors.New("no space left on device")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestTheErrorOfTheDiskIsReturned(t *testing.T) {
+	if err := New(full{}).Close(0); !errors.Is(err, errFull) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEventsAllocateNothing(t *testing.T) {
+	w := New(io.Discard)
+	events := exporttest.Events()
+	w.Take(&events[0])
+	it := *events[3].Body.(*profiles.Iteration)
+	e := profiles.Event{Body: &it}
+	w.Take(&e)
+	if n := testing.AllocsPerRun(1000, func() {
+		it.Index++
+		it.Start += interval
+		w.Take(&e)
+	}); n != 0 {
+		t.Errorf("%g allocations for an iteration", n)
+	}
+}
