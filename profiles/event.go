@@ -16,8 +16,8 @@ type Event struct {
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
 // *Measurement, *UnitResult, *LogEntry, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
-// *Resident, *Load, *RecordingState or *WatchingCost. A body does not change after it was sent,
-// except an *Iteration, which is valid only while the event is handled.
+// *Resident, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
+// which is valid only while the event is handled.
 type Body interface{ body() }
 
 // Begin starts or restarts a run: everything known about it before is dropped, except
@@ -95,7 +95,6 @@ func (*Fork) body()           {}
 func (*Resident) body()       {}
 func (*Load) body()           {}
 func (*RecordingState) body() {}
-func (*WatchingCost) body()   {}
 
 // Source is a source of events: the Reader of a live run's Stream, a replay, or an
 // external process. It is not safe for concurrent use.

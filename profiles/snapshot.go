@@ -38,9 +38,11 @@ type RunInfo struct {
 	Passes      int // number of passes over the units; 0 counts as 1
 	Notes       []string
 	Cautions    []Caution
-	PriorStarts int  // restarts of this run so far
-	Forks       bool // it can go back to where it was, to compare settings from the same point
-	Saves       bool // it has a result that can be written to files
+	PriorStarts int   // restarts of this run so far
+	Forks       bool  // it can go back to where it was, to compare settings from the same point
+	Saves       bool  // it has a result that can be written to files
+	Checkpoints bool  // its state can be written to a file, for another run to go on from
+	Resumed     int64 // iterations before the checkpoint from which it goes on; 0 for a new run
 
 	Sampling // of k-space; zero if the workload does not sample it
 }

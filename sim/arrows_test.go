@@ -32,12 +32,12 @@ var arrows = []arrow{
 	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording"}, why: "the data model knows none of its rooms"},
 	{from: []string{"profiles/stream", "profiles/effect", "profiles/alert", "profiles/watching"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export"}, why: "rooms know the data model, not each other"},
 	{from: []string{"profiles/aggregate"}, never: []string{"profiles/stream", "profiles/export"}, why: "an aggregator takes any source"},
-	{from: []string{"profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a format knows events and snapshots, neither where they come from, nor other formats, nor files"},
-	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
-	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest"}, never: []string{"profiles/export/exporttest"}, why: "fixtures are for tests"},
 	{from: []string{"profiles/recording"}, but: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export"}, why: "a recorder is a tape that is handed to an aggregator"},
 	{from: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/export"}, why: "a replay is a source beside the stream of a live run"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/recording"}, why: "the screen cannot tell a replay from a run"},
+	{from: []string{"profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a format knows events and snapshots, neither where they come from, nor other formats, nor files"},
+	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
+	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest"}, never: []string{"profiles/export/exporttest"}, why: "fixtures are for tests"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/curve"}, never: []string{"sim/prism", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
@@ -59,6 +59,8 @@ var arrows = []arrow{
 	{from: []string{"tui/layout"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/layout"}, why: "where panes stand depends on their names and sizes alone"},
 	{from: []string{"profiles/unit"}, never: []string{"profiles"}, except: []string{"profiles/unit"}, why: "formats of numbers know no record"},
 	{from: []string{"sim/npy"}, never: []string{"sim"}, except: []string{"sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
+	{from: []string{"sim/checkpoint"}, never: []string{"sim"}, except: []string{"sim/checkpoint", "sim/npy", "sim/tensor"}, why: "a checkpoint is of any workload"},
+	{from: []string{"sim/weights"}, never: []string{"sim"}, except: []string{"sim/weights", "sim/npy", "sim/tensor"}, why: "a format knows none of its users"},
 	{from: []string{"gpu"}, never: []string{"sim", "tui"}, except: []string{"sim/nn", "sim/tensor"}, why: "a backend knows plans only"},
 }
 
@@ -161,7 +163,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

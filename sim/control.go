@@ -30,6 +30,7 @@ const (
 	stepCommand
 	restartCommand
 	saveCommand
+	checkpointCommand
 	ablateCommand
 	replicateCommand
 	forkCommand
@@ -160,6 +161,17 @@ func (r *Run) Save() error {
 		return errEnded
 	}
 	r.queue(command{kind: saveCommand})
+	return nil
+}
+
+// Checkpoint requests a checkpoint of the run; the log gives its path or the error.
+func (r *Run) Checkpoint() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended() {
+		return errEnded
+	}
+	r.queue(command{kind: checkpointCommand})
 	return nil
 }
 

@@ -37,6 +37,10 @@ type loop struct {
 	resumed time.Time
 	compare time.Time // time of the last quality measurement
 
+	results     []profiles.UnitResult // of the units that ended
+	complete    bool                  // the task has nothing left to do
+	checkpoints checkpoints
+
 	rec      profiles.Iteration
 	layers   layerProfile
 	ablation *trial             // nil where none is under way
@@ -53,22 +57,41 @@ type candidate struct {
 
 // prepare makes the workload of the settings and announces the run.
 func (l *loop) prepare(ctx context.Context, r *Run, v settings.Values) error {
+	if r.options.Resume != nil {
+		return l.resume(ctx, r, v)
+	}
 	c, err := r.build(ctx, v, r.inputs)
 	if err != nil {
 		return err
 	}
-	l.begin(r, c)
+	l.begin(r, c, nil)
 	return nil
 }
 
 // build makes a workload from inputs.
 func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inputs) (candidate, error) {
 	work, err := r.options.Maker.New(ctx, v, inputs)
+	if err == nil && r.options.Weights != "" {
+		if err = r.startFrom(ctx, work); err != nil {
+			work.Close()
+			work = nil
+		}
+	}
 	return candidate{v, inputs, work}, err
 }
 
-// begin adopts a workload, whose first iteration is next, and announces it.
-func (l *loop) begin(r *Run, c candidate) {
+// startFrom gives a new task the weights of the run's file.
+func (r *Run) startFrom(ctx context.Context, work workload.Task) error {
+	s, ok := work.(workload.Starter)
+	if !ok {
+		return errors.New(work.Info().Schema.Workload + " has no weights to start from")
+	}
+	return s.StartFrom(ctx, r.options.Weights)
+}
+
+// begin adopts a workload, whose first iteration is next, and announces it. from is the
+// checkpoint that it goes on from, nil for none.
+func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	if k, ok := c.work.(workload.Keeper); ok && r.options.KeepOutput {
 		k.KeepOutput()
 	}
@@ -77,9 +100,11 @@ func (l *loop) begin(r *Run, c candidate) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
+	l.results, l.complete = nil, false
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
+	l.checkpoints.began()
 
 	info := l.work.Info()
 	if device := l.work.Device(); device != nil {
@@ -88,8 +113,15 @@ func (l *loop) begin(r *Run, c candidate) {
 	info.GPUReason = r.options.GPUReason
 	_, info.Saves = l.work.(workload.Saver)
 	_, info.Forks = l.work.(workload.Forker)
+	_, info.Checkpoints = l.work.(workload.Checkpointer)
 	info.PriorStarts = l.restarts
 	info.Notes = append(info.Notes, r.options.Notes...)
+	if from != nil {
+		l.index, info.Resumed = from.Iteration, from.Iteration
+		info.Notes = append(info.Notes, from.notes(&info)...)
+	} else if r.options.Weights != "" && l.restarts == 0 {
+		info.Notes = append(info.Notes, "started from "+r.firstWeights())
+	}
 	l.info = info
 	l.quality, l.looking = info.Schema.SeriesNamed(info.Schema.Quality), info.Schema.Looking()
 	l.read()
@@ -100,8 +132,19 @@ func (l *loop) begin(r *Run, c candidate) {
 			r.stream.Log(note)
 		}
 	}
+	if from != nil {
+		for i := range from.Results {
+			l.unitDone(from.Results[i].UnitResult())
+		}
+	}
 	l.picture(false)
 	r.stream.Memory(l.work.Memory())
+}
+
+// unitDone keeps and publishes the result of a unit of work.
+func (l *loop) unitDone(result profiles.UnitResult) {
+	l.results = append(l.results, result)
+	l.run.stream.UnitDone(result)
 }
 
 // picture publishes either the pictures that change during the run or those that do
@@ -165,7 +208,7 @@ func (l *loop) announceEnd() {
 // end publishes how the loop ended and returns the run's error. A run that was cut
 // short counts as stopped.
 func (l *loop) end(cut context.Context, err error) error {
-	why := "the run failed"
+	why, unsound := "the run failed", err
 	if cut.Err() != nil && errors.Is(err, cut.Err()) {
 		err = nil
 	}
@@ -173,7 +216,11 @@ func (l *loop) end(cut context.Context, err error) error {
 		why = "the run was stopped"
 	}
 	l.endFork(why)
+	if l.checkpoints.wanted(l.run) && unsound == nil { // with the settings of the user in force
+		unsound = l.stopAblation(cut, why)
+	}
 	l.abandonAblation(why)
+	l.lastCheckpoint(cut, unsound)
 	switch {
 	case err != nil:
 		l.run.stream.State(profiles.Failed, err.Error())
@@ -213,7 +260,7 @@ func (l *loop) iterate(cut context.Context) error {
 		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})
 	}
 	if outcome.UnitEnded {
-		stream.UnitDone(outcome.Result)
+		l.unitDone(outcome.Result)
 	}
 	if outcome.MemoryChanged {
 		stream.Memory(l.work.Memory())
@@ -227,12 +274,15 @@ func (l *loop) iterate(cut context.Context) error {
 		return err
 	}
 	l.index++
-	l.failure, l.finished = err, last
+	l.failure, l.finished, l.complete = err, last, outcome.Finished
 	l.run.over.Store(last)
 	if last {
 		l.endFork("the run is over")
-		return l.stopAblation(cut, "the run is over")
+		err := l.stopAblation(cut, "the run is over")
+		l.lastCheckpoint(cut, err)
+		return err
 	}
+	l.regularCheckpoint(cut)
 	return nil
 }
 
@@ -350,6 +400,8 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		return false, l.restart(cut)
 	case saveCommand:
 		l.save(cut)
+	case checkpointCommand:
+		l.requestedCheckpoint(cut)
 	case stopCommand:
 		return true, nil
 	}

@@ -28,8 +28,8 @@ func (l *loop) restart(cut context.Context) error {
 	l.restarts++
 	paused := l.paused
 	l.paused = false
-	l.begin(l.run, c)
-	l.run.stream.Log("restarted from the first weights of the seed" + with(v, before))
+	l.begin(l.run, c, nil)
+	l.run.stream.Log("restarted from " + l.run.firstWeights() + with(v, before))
 	l.announceSuspended(before)
 	l.run.stream.State(profiles.Running, "")
 	if paused {
@@ -78,6 +78,14 @@ func (l *loop) another(cut context.Context, v settings.Values, beside bool) (c c
 	}
 	l.announceState()
 	return c, nil
+}
+
+// firstWeights describes the weights of a new start.
+func (r *Run) firstWeights() string {
+	if r.options.Weights != "" {
+		return "the weights of " + r.options.Weights
+	}
+	return "the first weights of the seed"
 }
 
 // announceState publishes the state of the run.

@@ -180,7 +180,7 @@ func TestARestartWithoutRoomBesideTheRun(t *testing.T) {
 	if err != nil || s.work == nil || l.work != nil {
 		t.Fatalf("another %v beside %v: %v", s.work, l.work, err)
 	}
-	l.begin(r, s)
+	l.begin(r, s, nil)
 	r.options.Maker = broken{r.options.Maker}
 	if _, err := l.another(t.Context(), next, false); err == nil || !strings.HasPrefix(err.Error(), "restart, after the run before had to make room") {
 		t.Errorf("a run that cannot be made: %v", err)

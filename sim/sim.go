@@ -47,6 +47,17 @@ type Options struct {
 	// stopped within a long iteration, at the cost of one copy per long iteration.
 	KeepOutput bool
 
+	// Checkpoints says when and where checkpoints are written.
+	Checkpoints Checkpoints
+
+	// Resume is the checkpoint from which the run goes on; nil begins a new one. Settings may
+	// differ from the checkpoint's in live ones only.
+	Resume *Resumed
+
+	// Weights is a file of weights from which every start begins; empty draws them from the
+	// seed.
+	Weights string
+
 	// Linger keeps a finished run available for Save and Restart until Stop.
 	Linger bool
 
@@ -104,6 +115,11 @@ func Open(ctx context.Context, o Options) (*Run, error) {
 		return nil, err
 	}
 	o.Settings = o.Settings.Settled()
+	if o.Resume != nil {
+		if err := o.Resume.Check(o.Settings); err != nil {
+			return nil, err
+		}
+	}
 	r := &Run{
 		options: o, stream: o.Stream, wanted: o.Settings, started: o.Settings,
 		wake: make(chan struct{}, 1), done: make(chan struct{}), cut: context.Background(),
@@ -149,12 +165,24 @@ func (e *SettingsError) Unwrap() error { return e.Err }
 // every iteration ends by then, and nothing is lost.
 const patience = 300 * time.Millisecond
 
+// checkpointPatience is patience for a run that leaves a checkpoint.
+const checkpointPatience = 10 * time.Second
+
+// patience returns how long the current iteration may continue once the run must stop. A state
+// within an iteration is none to go on from, so that a checkpoint waits for its end.
+func (r *Run) patience() time.Duration {
+	if r.options.Checkpoints.Path != "" {
+		return checkpointPatience
+	}
+	return patience
+}
+
 // Start runs the loop on its goroutine until it is done, ctx ends or Stop is called.
 // The current iteration is then finished, or cut short if it takes long, as is any
 // other long operation.
 func (r *Run) Start(ctx context.Context) {
 	cut, end := context.WithCancel(context.WithoutCancel(ctx))
-	hurry := func() { time.AfterFunc(patience, end) }
+	hurry := func() { time.AfterFunc(r.patience(), end) }
 	forget := context.AfterFunc(ctx, hurry)
 	r.mu.Lock()
 	r.cut, r.hurry = cut, hurry
@@ -174,9 +202,11 @@ func (r *Run) Start(ctx context.Context) {
 // recording are closed in order. The end of ctx stops the run between two
 // iterations, that of cut within long operations.
 func (r *Run) guard(ctx, cut context.Context) (err error) {
+	defer r.loop.checkpoints.wait()
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
+			r.loop.panicked()
 			r.loop.endFork("the run failed")
 			r.loop.abandonAblation("the run failed")
 			r.stream.State(profiles.Failed, err.Error())

@@ -43,7 +43,9 @@ type Tape interface {
 	Event(e *profiles.Event)
 	// Tick records a tick at now, after its events, with the snapshot that it gave and the number of
 	// events that were lost so far.
-	Tick(now time.Time, s *profiles.Snapshot, dropped int64)
+	Tick(now time.Time, s *profiles.Snapshot)
+	// Drained records that the events so far were consumed without a tick at now.
+	Drained(now time.Time)
 }
 
 // Aggregator consumes the events of a Source and builds a Snapshot per tick.
@@ -64,7 +66,6 @@ type Aggregator struct {
 	log       []profiles.LogLine
 	ablation  *profiles.Ablation
 	recording profiles.RecordingState
-	watching  profiles.WatchingCost
 
 	asked    time.Time // when a picture was last requested
 	memory   profiles.MemoryView
@@ -150,7 +151,7 @@ func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 	start := time.Now()
 	s := a.tick(now)
 	if a.options.Tape != nil {
-		a.options.Tape.Tick(now, s, a.dropped)
+		a.options.Tape.Tick(now, s)
 	}
 	a.cost.add(start, time.Now())
 	return s
@@ -159,7 +160,6 @@ func (a *Aggregator) Tick(now time.Time) *profiles.Snapshot {
 func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
 	moved := a.drain() || a.drained
 	a.drained = false
-	a.readCost(now)
 	if a.report != nil && a.report.Reports() && a.readMachine(now, moved) {
 		moved = a.drain() || moved
 	}
@@ -184,7 +184,8 @@ func (a *Aggregator) tick(now time.Time) *profiles.Snapshot {
 // Advance is a Tick without a snapshot, for a replay on its way: the next Tick gives what it would have
 // given after Ticks only.
 func (a *Aggregator) Advance(now time.Time) {
-	moved := a.drain()
+	moved := a.drain() || a.drained
+	a.drained = false
 	a.settle()
 	if a.Last() != nil && !moved && !a.behind && a.pace.state != profiles.Running {
 		return
@@ -278,8 +279,6 @@ func (a *Aggregator) take(e *profiles.Event) {
 		a.takeResident(b, e.At)
 	case *profiles.RecordingState:
 		a.recording = *b
-	case *profiles.WatchingCost:
-		a.watching = *b
 	case *profiles.Load:
 		a.takeLoad(b, e.At)
 	}
@@ -428,7 +427,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		Changes: changes, Effects: effects,
 		Recording: a.recording,
 		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
-		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watching},
+		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},
 		Unit: -1,
 	}
 	s.Memory.GPUReason = a.run.GPUReason

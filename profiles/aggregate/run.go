@@ -54,7 +54,7 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 			a.step, a.at = watching.Light, time.Now()
 		case <-timer.C:
 			if left := time.Until(a.at); left > time.Millisecond {
-				a.drained = a.drain() || a.drained
+				a.Drain(time.Now())
 				timer.Reset(min(left, drainInterval))
 				continue
 			}
@@ -64,11 +64,19 @@ func (a *Aggregator) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
+// Drain consumes events without a tick, so that none are lost between two that are far apart.
+func (a *Aggregator) Drain(now time.Time) {
+	a.drained = a.drain() || a.drained
+	if a.options.Tape != nil {
+		a.options.Tape.Drained(now)
+	}
+}
+
 // carryOut does what is planned for now.
 func (a *Aggregator) carryOut() {
 	switch {
 	case a.held:
-		a.drained = a.drain() || a.drained
+		a.Drain(time.Now())
 		return
 	case a.step == watching.Dark:
 		a.thin(true)
@@ -122,15 +130,12 @@ func (a *Aggregator) thin(dark bool) {
 	}
 }
 
-// readCost takes the cost of watching, and records it if it changed.
-func (a *Aggregator) readCost(now time.Time) {
-	w := a.options.Watching
-	if w == nil {
-		return // a replay has it from the recording
+// watchingCost returns the cost of watching.
+func (a *Aggregator) watchingCost() (c profiles.WatchingCost) {
+	if w := a.options.Watching; w != nil {
+		c = w.Cost()
 	}
-	if c := w.Cost(); c != a.watching {
-		a.happened(&profiles.Event{At: now, Body: &c})
-	}
+	return c
 }
 
 // Attend reports a user's input: a dark block ends at once, and snapshots come at the full rate

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,12 +26,32 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
+// WriteFrom is Write for a file that is never in memory as a whole: write writes its data.
+func WriteFrom(path string, mode fs.FileMode, write func(io.Writer) error) error {
+	if err := writeFrom(path, mode, write); err != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: bare(err)}
+	}
+	return nil
+}
+
 func write(path string, data []byte, mode fs.FileMode) error {
+	return writeFrom(path, mode, whole(data))
+}
+
+// whole returns a function that writes data.
+func whole(data []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}
+}
+
+func writeFrom(path string, mode fs.FileMode, write func(io.Writer) error) error {
 	path, err := Target(path)
 	if err != nil {
 		return err
 	}
-	d, err := draft(path, data, mode)
+	d, err := draft(path, mode, write)
 	if err != nil {
 		return err
 	}
@@ -69,14 +90,14 @@ func Target(path string) (string, error) {
 	return "", syscall.ELOOP
 }
 
-// draft writes data to a new file in the folder of path, synced to disk.
-func draft(path string, data []byte, mode fs.FileMode) (string, error) {
+// draft writes a new file in the folder of path, synced to disk.
+func draft(path string, mode fs.FileMode, write func(io.Writer) error) (string, error) {
 	f, err := create(path, mode)
 	if err != nil {
 		return "", err
 	}
 	d := f.Name()
-	_, err = f.Write(data)
+	err = write(f)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,6 +53,29 @@ func WriteNew(names func(n int) []string, data [][]byte, mode fs.FileMode) ([]st
 	}
 }
 
+// WriteNewFrom is WriteNew for one file that is never in memory as a whole: write writes its data.
+func WriteNewFrom(names func(n int) string, mode fs.FileMode, write func(io.Writer) error) (string, error) {
+	d, err := draft(names(1), mode, write)
+	if err != nil {
+		return "", &fs.PathError{Op: "write", Path: names(1), Err: bare(err)}
+	}
+	for n := 1; ; n++ {
+		path := []string{names(n)}
+		switch err := reserve(path, mode); {
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil:
+			discard([]string{d})
+			return "", err
+		}
+		if err := name([]string{d}, path); err != nil {
+			discard(path)
+			return "", err
+		}
+		return path[0], nil
+	}
+}
+
 // named converts an error about a target to one about the path that led there.
 func named(err error, targets, paths []string) error {
 	var path *fs.PathError
@@ -83,7 +107,7 @@ func reserve(paths []string, mode fs.FileMode) error {
 func draftAll(paths []string, data [][]byte, mode fs.FileMode) ([]string, error) {
 	drafts := make([]string, 0, len(paths))
 	for i, path := range paths {
-		d, err := draft(path, data[i], mode)
+		d, err := draft(path, mode, whole(data[i]))
 		if err != nil {
 			discard(drafts)
 			return nil, &fs.PathError{Op: "write", Path: path, Err: bare(err)}

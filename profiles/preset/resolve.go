@@ -78,16 +78,36 @@ func Resolve(src Sources) (settings.Values, settings.Origins, error) {
 		}
 	}
 	if err := v.Unsuspended(); err != nil { // only a run in progress can have suspended one
-		return settings.Values{}, nil, from(origins, err)
+		return settings.Values{}, nil, From(origins, err)
 	}
 	if err := v.Validate(); err != nil {
-		return settings.Values{}, nil, from(origins, err)
+		return settings.Values{}, nil, From(origins, err)
 	}
 	return v, origins, nil
 }
 
-// from names the source of the value that an error refers to.
-func from(origins settings.Origins, err error) error {
+// ResolveOver applies --set and flags to settings that come from elsewhere, and reports the origin
+// of each value: of is that of those that no flag changes. Rules about several settings are checked.
+func (src Sources) ResolveOver(v settings.Values, of string) (settings.Values, settings.Origins, error) {
+	origins := settings.Origins{}
+	for _, key := range v.Table().Names() {
+		origins[key] = of
+	}
+	for _, layer := range []func(settings.Values, settings.Origins) (settings.Values, error){src.applySets, src.applyFlags} {
+		var err error
+		if v, err = layer(v, origins); err != nil {
+			return settings.Values{}, nil, err
+		}
+	}
+	v = v.Settled()
+	if err := v.Validate(); err != nil {
+		return settings.Values{}, nil, From(origins, err)
+	}
+	return v, origins, nil
+}
+
+// From adds to an error about a value the source that an error refers to.
+func From(origins settings.Origins, err error) error {
 	var wrong *settings.ValueError
 	if errors.As(err, &wrong) {
 		return fmt.Errorf("%w (%s)", err, origins[wrong.Key])

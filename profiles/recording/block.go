@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"prismtop/profiles"
@@ -18,9 +17,9 @@ import (
 //	          their columns (column.go, iterations.go)
 //	varint    the number of steps, and for each
 //	  varint    iterations since the step before
-//	  byte      0 for an event, 1 for a tick
+//	  byte      0 for an event, 1 for a tick, 2 for events consumed without one
 //	  event     varint: its time; two texts, each after a varint with its length: its name and its body
-//	  tick      varint: its time since the tick before; varint: events lost so far; 8 bytes: the cost of aggregating
+//	  others    varint: time since the one before; of a tick, a text: the cost of watching, if it changed
 //
 // Times are nanoseconds since the recording began.
 type block struct {
@@ -28,25 +27,19 @@ type block struct {
 	steps      []step
 }
 
-// step is an event or a tick of the aggregator, at its place among the iterations.
+// step is an event, a tick of the aggregator or a drain, at its place among the iterations.
 type step struct {
 	after int           // iterations of the block before it
 	at    time.Duration // since the recording began
-	event string        // the name of the event's kind; empty for a tick
-	body  []byte        // of the event
-	tick
+	kind  byte
+	event string // the name of an event's kind
+	body  []byte // of an event; of a tick, its profiles.OwnCost if it differs from that of the tick before
 }
 
-// tick is what a tick of the aggregator adds to what it consumed.
-type tick struct {
-	dropped int64   // events lost so far
-	cost    float64 // profiles.OwnCost.Aggregator
-}
-
-// ticks returns the number of ticks.
+// ticks returns the number of ticks and drains.
 func (b *block) ticks() (n int64) {
 	for i := range b.steps {
-		if b.steps[i].event == "" {
+		if b.steps[i].kind != eventStep {
 			n++
 		}
 	}
@@ -64,6 +57,7 @@ func (b *block) length() time.Duration {
 const (
 	eventStep = 0
 	tickStep  = 1
+	drainStep = 2
 )
 
 // Limits of a block, against files that are damaged.
@@ -89,11 +83,11 @@ func (p *packer) pack(b *block) ([]byte, error) {
 		s := &b.steps[i]
 		raw = binary.AppendUvarint(raw, uint64(s.after-after))
 		after = s.after
-		if s.event == "" {
-			raw = binary.AppendVarint(append(raw, tickStep), int64(s.at-ticked))
-			raw = binary.AppendVarint(raw, s.dropped)
-			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(s.cost))
-			ticked = s.at
+		if s.kind != eventStep {
+			raw = binary.AppendVarint(append(raw, s.kind), int64(s.at-ticked))
+			if ticked = s.at; s.kind == tickStep {
+				raw = append(binary.AppendUvarint(raw, uint64(len(s.body))), s.body...)
+			}
 			continue
 		}
 		raw = binary.AppendVarint(append(raw, eventStep), int64(s.at))
@@ -151,11 +145,11 @@ func unpackBlock(data []byte) (b *block, err error) {
 		}
 		switch kind := r.bytes(1); {
 		case r.short:
-		case kind[0] == tickStep:
+		case kind[0] == tickStep || kind[0] == drainStep:
 			ticked += time.Duration(r.varint())
-			s.at, s.dropped = ticked, r.varint()
-			if cost := r.bytes(8); !r.short {
-				s.cost = math.Float64frombits(binary.LittleEndian.Uint64(cost))
+			s.kind, s.at = kind[0], ticked
+			if s.kind == tickStep {
+				s.body = r.bytes(r.count(1))
 			}
 		case kind[0] == eventStep:
 			s.at = time.Duration(r.varint())

@@ -34,7 +34,6 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Resident]():       "resident",
 	reflect.TypeFor[profiles.Load]():           "load",
 	reflect.TypeFor[profiles.RecordingState](): "recording",
-	reflect.TypeFor[profiles.WatchingCost]():   "watching",
 }
 
 // bodies are the types by name.
@@ -139,6 +138,17 @@ func (u *unpacker) unpack(name string, data []byte) (profiles.Body, error) {
 		u.inForce = b.Settings
 	}
 	return b, nil
+}
+
+// own decodes the cost of watching.
+func (u *unpacker) own(data []byte, into *profiles.OwnCost) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var read any
+	if err := d.Decode(&read); err != nil {
+		return fmt.Errorf("a tick: %w", err)
+	}
+	return u.fill(reflect.ValueOf(into).Elem(), read)
 }
 
 // empty returns settings without values for the workload of a Begin. For one that this program does

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/profilestest"
@@ -154,7 +153,6 @@ func TestBodiesAreKept(t *testing.T) {
 		&profiles.Resident{RSS: 1, Peak: 2, Reason: "none", Collectable: 4},
 		&profiles.Load{},
 		&profiles.RecordingState{Path: "x", Err: "full", Dropped: 3},
-		&profiles.WatchingCost{Measured: true, Known: true, Value: 0.01, Low: math.Inf(-1), High: 0.02, Period: time.Second, Sparse: 2},
 	}
 	u := unpacker{table: func(string) *settings.Table { return prism.Table }}
 	inForce := settings.Values{}
@@ -205,7 +203,7 @@ func TestSettingsOfAnUnknownWorkloadAreRead(t *testing.T) {
 	}
 }
 
-// A picture keeps a thousandth of its range, and its size up to the limit.
+// A picture keeps half of 1/255 of its range, and its size up to the limit.
 func TestPicturesAreKept(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {5, 3}, {128, 128}, {300, 129}} {
 		p := &profiles.Picture{Width: size[0], Height: size[1], Pixels: make([]float32, size[0]*size[1])}
@@ -228,7 +226,7 @@ func TestPicturesAreKept(t *testing.T) {
 			continue
 		}
 		for i := 1; i < len(p.Pixels); i++ {
-			if d := math.Abs(float64(p.Pixels[i] - got.Pixels[i])); d > 0.001 || got.Width != p.Width || got.Height != p.Height {
+			if d := math.Abs(float64(p.Pixels[i] - got.Pixels[i])); d > 1.001/255 || got.Width != p.Width || got.Height != p.Height {
 				t.Fatalf("%v: pixel %d is %g, not %g", size, i, got.Pixels[i], p.Pixels[i])
 			}
 		}
@@ -239,7 +237,7 @@ func TestPicturesAreKept(t *testing.T) {
 func FuzzBlock(f *testing.F) {
 	var p packer
 	all := random(3, rand.New(rand.NewPCG(1, 1)))
-	whole, err := p.pack(&block{all, []step{{after: 1, at: 5, event: "log", body: []byte(`{"Text":"x"}`)}, {after: 3, at: 9, tick: tick{2, 0.5}}}})
+	whole, err := p.pack(&block{all, []step{{after: 1, at: 5, kind: eventStep, event: "log", body: []byte(`{"Text":"x"}`)}, {after: 3, at: 9, kind: tickStep, body: []byte(`{"Dropped":2}`)}, {after: 3, at: 12, kind: drainStep}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"math"
 	"net/url"
 	"os"
+	"reflect"
 	"time"
 
 	"prismtop/profiles"
@@ -21,8 +22,8 @@ import (
 // Pictures that change during the run may take so many bytes, and so many more for each iteration.
 // Those beyond are left out, except the last one before the run stops.
 const (
-	pictureBytes    = 256 << 10
-	pictureBytesPer = 12
+	pictureBytes    = 128 << 10
+	pictureBytesPer = 8
 )
 
 // What was written is joined into one block, which compresses better, once it has so many iterations
@@ -135,31 +136,38 @@ func (f *file) write(b *batch, dropped int64) error {
 	defer tx.Rollback() // without effect once it is committed
 	t := f.tables.in(ctx, tx)
 	f.inForce = settings.Values{} // what is written builds on nothing before it
-	packed := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
+	piece := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
+	var own *profiles.OwnCost
 	for i := range b.entries {
 		e := &b.entries[i]
-		s := step{after: e.after, at: e.at, tick: e.tick}
+		s := step{after: e.after, at: e.at, kind: drainStep}
 		if c, ok := e.body.(*profiles.StateChange); ok {
 			if f.goesOn = c.State == profiles.Running; !f.goesOn {
 				more, err := f.lastPictures(t, e)
 				if err != nil {
 					return err
 				}
-				packed.steps = append(packed.steps, more...)
+				piece.steps = append(piece.steps, more...)
 			}
 		}
-		if e.body != nil {
-			s.event = nameOf(e.body)
+		switch {
+		case e.body != nil:
+			s.kind, s.event = eventStep, nameOf(e.body)
 			if s.body, err = f.event(t, e); err != nil {
 				return err
 			}
-		}
-		packed.steps = append(packed.steps, s)
-		if e.body == nil {
+		case !e.drain:
+			if s.kind = tickStep; own == nil || e.own != *own {
+				own = &e.own
+				if s.body, err = json.Marshal(packed(reflect.ValueOf(e.own), f.inForce)); err != nil {
+					return err
+				}
+			}
 			f.conclude(t, e)
 		}
+		piece.steps = append(piece.steps, s)
 	}
-	if err := f.append(t, &packed); err != nil {
+	if err := f.append(t, &piece); err != nil {
 		return err
 	}
 	if b.snapshot != nil {

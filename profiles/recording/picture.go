@@ -11,13 +11,12 @@ import (
 	"prismtop/profiles"
 )
 
-// Pictures are stored with at most longestSide pixels on a side, means of larger ones, in 1024
-// levels from their smallest value to their largest: the high 8 bits of each pixel less those of its
-// left neighbour, then the low 2 bits of four pixels in a byte, all deflated.
+// Pictures are stored with at most longestSide pixels on a side, means of larger ones, in 256 levels
+// from their smallest value to their largest: each pixel less what its neighbours to the left and above
+// predict, deflated.
 const (
 	longestSide = 128
-	levels      = 1024
-	lowBits     = 2
+	levels      = 256
 )
 
 // stored is a picture in the file.
@@ -63,29 +62,21 @@ func putPicture(p *profiles.Picture) (stored, error) {
 	if s.low > s.high {
 		s.low, s.high = 0, 0
 	}
-	n := len(p.Pixels)
-	planes := make([]byte, n+(n+3)/4)
-	left := byte(0)
 	scale := 0.0
 	if s.high > s.low {
 		scale = (levels - 1) / (float64(s.high) - float64(s.low))
 	}
+	all, parts := make([]byte, len(p.Pixels)), make([]byte, len(p.Pixels))
 	for i, v := range p.Pixels {
-		level := 0
 		if d := math.Round((float64(v) - float64(s.low)) * scale); d > 0 { // not for NaN
-			level = int(min(d, levels-1))
+			all[i] = byte(min(d, levels-1))
 		}
-		if i%p.Width == 0 {
-			left = 0
-		}
-		top := byte(level >> lowBits)
-		planes[i], left = top-left, top
-		planes[n+i/4] |= byte(level&(1<<lowBits-1)) << (lowBits * (i % 4))
+		parts[i] = all[i] - predicted(all, i, p.Width)
 	}
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.DefaultCompression)
 	if err == nil {
-		_, err = w.Write(planes)
+		_, err = w.Write(parts)
 	}
 	if err == nil {
 		err = w.Close()
@@ -100,20 +91,36 @@ func (s *stored) picture() (*profiles.Picture, error) {
 		return nil, fmt.Errorf("a picture of %d by %d pixels: must be from 1 to %d", s.width, s.height, longestSide)
 	}
 	n := s.width * s.height
-	planes := make([]byte, n+(n+3)/4)
-	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(s.data)), planes); err != nil {
+	all := make([]byte, n)
+	if _, err := io.ReadFull(flate.NewReader(bytes.NewReader(s.data)), all); err != nil {
 		return nil, errors.Join(errors.New("a picture ends too early"), err)
 	}
 	p := &profiles.Picture{Width: s.width, Height: s.height, Pixels: make([]float32, n)}
 	step := (float64(s.high) - float64(s.low)) / (levels - 1)
-	left := byte(0)
-	for i := range p.Pixels {
-		if i%s.width == 0 {
-			left = 0
-		}
-		left += planes[i]
-		level := int(left)<<lowBits | int(planes[n+i/4]>>(lowBits*(i%4)))&(1<<lowBits-1)
-		p.Pixels[i] = float32(float64(s.low) + float64(level)*step)
+	for i := range all {
+		all[i] += predicted(all, i, s.width)
+		p.Pixels[i] = float32(float64(s.low) + float64(all[i])*step)
 	}
 	return p, nil
+}
+
+// predicted returns the level that the neighbours before a pixel suggest: along an edge that of one
+// of them, elsewhere on the plane through them (the predictor of LOCO-I).
+func predicted(all []byte, i, width int) byte {
+	switch {
+	case i == 0:
+		return 0
+	case i < width:
+		return all[i-1]
+	case i%width == 0:
+		return all[i-width]
+	}
+	left, above, corner := int(all[i-1]), int(all[i-width]), int(all[i-width-1])
+	switch {
+	case corner >= max(left, above):
+		return byte(min(left, above))
+	case corner <= min(left, above):
+		return byte(max(left, above))
+	}
+	return byte(left + above - corner)
 }

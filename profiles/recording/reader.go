@@ -213,10 +213,10 @@ func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
 
 // Moment is a tick of the recorded aggregator, with what it consumed.
 type Moment struct {
-	At      time.Time
-	Since   time.Duration // since the recording began
-	Dropped int64         // events lost so far
-	Cost    float64       // profiles.OwnCost.Aggregator
+	At    time.Time
+	Since time.Duration // since the recording began
+	Drain bool          // events were consumed, but it did not tick
+	Own   profiles.OwnCost
 
 	iterations []profiles.Iteration
 	events     []placed
@@ -292,12 +292,19 @@ func (c *Cursor) read(ctx context.Context, s Stretch) ([]Moment, error) {
 	}
 	var moments []Moment
 	var m Moment
+	var own profiles.OwnCost
 	from := 0 // iterations of the moments before
 	for i := range b.steps {
 		s := &b.steps[i]
 		at := c.reader.began.Add(s.at)
-		if s.event == "" {
-			m.At, m.Since, m.Dropped, m.Cost = at, s.at, s.dropped, s.cost
+		if s.kind != eventStep {
+			if len(s.body) > 0 {
+				own = profiles.OwnCost{}
+				if err := c.unpack.own(s.body, &own); err != nil {
+					return nil, err
+				}
+			}
+			m.At, m.Since, m.Drain, m.Own = at, s.at, s.kind == drainStep, own
 			m.iterations = b.iterations[from:s.after]
 			moments, m, from = append(moments, m), Moment{}, s.after
 			continue

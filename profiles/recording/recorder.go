@@ -61,7 +61,7 @@ type Recorder struct {
 	dropped int64
 	ended   bool // nothing more is taken
 
-	moved    bool // an event came since the last tick
+	moved    bool // an event came since the last mark
 	newest   *profiles.Snapshot
 	full     chan struct{} // enough waits to be written at once
 	stop     chan struct{}
@@ -76,16 +76,17 @@ type batch struct {
 	entries    []entry
 	snapshot   *profiles.Snapshot // of the last tick
 
-	// ticked is how much of it comes before the last tick, and can be written.
+	// ticked is how much of it comes before the last tick or drain, and can be written.
 	ticked struct{ iterations, entries int }
 }
 
-// entry is an event or a tick, at its place among the iterations of a batch.
+// entry is an event, a tick or a drain, at its place among the iterations of a batch.
 type entry struct {
-	after int
-	at    time.Duration // since the recording began
-	body  profiles.Body // nil for a tick
-	tick
+	after  int
+	at     time.Duration // since the recording began
+	body   profiles.Body // of an event
+	drain  bool          // it is neither an event nor a tick
+	own    profiles.OwnCost
 	log    []profiles.LogLine // of a tick's snapshot
 	alerts []profiles.Alert   // likewise
 }
@@ -132,18 +133,33 @@ func (r *Recorder) Event(e *profiles.Event) {
 
 // Tick records a tick; see aggregate.Tape. Ticks of a run that waits, at which nothing happened, are
 // left out.
-func (r *Recorder) Tick(now time.Time, s *profiles.Snapshot, dropped int64) {
+func (r *Recorder) Tick(now time.Time, s *profiles.Snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended || !r.moved && s == r.newest {
 		return
 	}
-	r.moved, r.newest = false, s
-	b := &r.waiting
-	if len(b.entries) < mostSteps {
-		b.entries = append(b.entries, entry{after: len(b.iterations), at: now.Sub(r.began), tick: tick{dropped, s.Own.Aggregator}, log: s.Log, alerts: s.Alerts})
+	r.newest = s
+	r.waiting.snapshot = s
+	r.mark(entry{at: now.Sub(r.began), own: s.Own, log: s.Log, alerts: s.Alerts})
+}
+
+// Drained records that events were consumed without a tick; see aggregate.Tape.
+func (r *Recorder) Drained(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.ended && r.moved {
+		r.mark(entry{at: now.Sub(r.began), drain: true})
 	}
-	b.snapshot = s
+}
+
+// mark adds a tick or a drain, up to which everything can be written.
+func (r *Recorder) mark(e entry) {
+	r.moved = false
+	b := &r.waiting
+	if e.after = len(b.iterations); len(b.entries) < mostSteps {
+		b.entries = append(b.entries, e)
+	}
 	b.ticked.iterations, b.ticked.entries = len(b.iterations), len(b.entries)
 	if len(b.iterations) >= flushAt {
 		select {
@@ -153,7 +169,7 @@ func (r *Recorder) Tick(now time.Time, s *profiles.Snapshot, dropped int64) {
 	}
 }
 
-// take returns what waits, up to the last tick, and the number of iterations dropped so far.
+// take returns what waits, up to the last tick or drain, and the number of iterations dropped so far.
 func (r *Recorder) take() (batch, int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

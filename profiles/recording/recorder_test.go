@@ -58,7 +58,7 @@ func (t *taped) tick(iterations int) {
 	}
 	s := t.snap
 	s.Index = t.it.Index
-	t.Tick(time.Now(), &s, 0)
+	t.Tick(time.Now(), &s)
 }
 
 // iterate records an iteration.

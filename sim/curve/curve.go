@@ -7,13 +7,16 @@ package curve
 import (
 	"context"
 	"embed"
+	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/cache"
+	"prismtop/sim/checkpoint"
 	"prismtop/sim/workload"
 )
 
@@ -205,6 +208,41 @@ func (f *fit) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Ou
 		f.began = last
 	}
 	return out, nil
+}
+
+// fitted is the part of a fit's state that is no array.
+type fitted struct {
+	Iterations int           `json:"iterations"`
+	Elapsed    time.Duration `json:"elapsed_ns"` // of the epoch
+}
+
+// coefficientsArray is the name of a checkpoint's only array.
+const coefficientsArray = "coefficients"
+
+// Checkpoint returns the state of the fit.
+func (f *fit) Checkpoint(context.Context) (*checkpoint.State, error) {
+	return &checkpoint.State{
+		Scalars: fitted{f.iterations, time.Since(f.began)},
+		Arrays:  []checkpoint.Array{{Name: coefficientsArray, Shape: []int{len(f.coefficients)}, Float64: slices.Clone(f.coefficients)}},
+	}, nil
+}
+
+// Resume puts a new fit into the state of a checkpoint.
+func (f *fit) Resume(_ context.Context, c *checkpoint.Checkpoint) error {
+	var p fitted
+	if err := c.Scalars(&p); err != nil {
+		return err
+	}
+	arrays, err := c.Take([]checkpoint.Array{{Name: coefficientsArray, Shape: []int{len(f.coefficients)}, Float64: f.coefficients}})
+	if err != nil {
+		return err
+	}
+	if p.Iterations < 0 || p.Iterations >= perEpoch*allEpochs || p.Elapsed < 0 {
+		return fmt.Errorf("%d iterations are more than a run has", p.Iterations)
+	}
+	copy(f.coefficients, arrays[coefficientsArray].Float64)
+	f.iterations, f.began = p.Iterations, time.Now().Add(-p.Elapsed)
+	return nil
 }
 
 // residue adds a block's share of the gradient and returns its sum of squared errors. Fused or not,

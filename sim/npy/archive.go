@@ -2,11 +2,15 @@ package npy
 
 import (
 	"archive/zip"
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
+
+	"prismtop/profiles/inputfile"
 )
 
 // Entry is an array in an archive.
@@ -65,4 +69,61 @@ func (e Entry) Read(read func(r io.Reader, size int64) error) error {
 		return fmt.Errorf("damaged NPZ: %w", err)
 	}
 	return nil
+}
+
+// Stored reports whether the array is not compressed, so that it is no larger than its file.
+func (e Entry) Stored() bool { return e.file.Method == zip.Store }
+
+// Load reads the array: accept, called with the header before the data are read, may refuse
+// it. The data are returned as they are in the file, Header.Bytes of them. No claim of the file
+// about its size is trusted.
+func (e Entry) Load(ctx context.Context, accept func(Header) error) (h Header, data []byte, err error) {
+	err = e.Read(func(r io.Reader, size int64) error {
+		r = inputfile.Reader{Context: ctx, Source: r}
+		var head int64
+		if h, head, err = ReadHeader(r); err != nil {
+			return err
+		}
+		if err := accept(h); err != nil {
+			return err
+		}
+		count, known := h.Bytes()
+		switch {
+		case !known:
+			return fmt.Errorf("elements of type %s, or a shape (%s), that are not supported", h.Type, JoinShape(h.Shape))
+		case count != size-head:
+			return fmt.Errorf("damaged NPZ: %d bytes of data, must be %d for the shape (%s)", size-head, count, JoinShape(h.Shape))
+		}
+		var all bytes.Buffer
+		n, err := io.CopyN(&all, r, count)
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("damaged NPZ: %d bytes of data, must be %d: %w", n, count, err)
+		}
+		data = all.Bytes()
+		return err
+	})
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return h, data, err
+}
+
+// Bytes returns the size of the array's data; known is false for an unknown type of elements
+// and for a shape whose size no memory can hold.
+func (h Header) Bytes() (n int64, known bool) {
+	e, known := ElementOf(h.Type)
+	if !known {
+		return 0, false
+	}
+	n = int64(e.Size)
+	if e.Complex {
+		n *= 2
+	}
+	for _, axis := range h.Shape {
+		if axis < 0 || axis > 0 && n > math.MaxInt64/2/axis {
+			return 0, false
+		}
+		n *= axis
+	}
+	return n, true
 }

@@ -9,7 +9,6 @@ package npy
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -33,13 +32,7 @@ func IsArchive(head []byte) bool {
 // Encode returns an NPY file, version 1.0, of rows×columns float32, row by row and
 // bit for bit. If ctx ends first, its error is returned.
 func Encode(ctx context.Context, values []float32, rows, columns int) ([]byte, error) {
-	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", rows, columns)
-	// The data start at a multiple of 64 bytes, after a line feed.
-	fill := 63 - (len(magic)+4+len(header))%64
-	header += strings.Repeat(" ", fill) + "\n"
-	out := append([]byte(magic), 1, 0)
-	out = binary.LittleEndian.AppendUint16(out, uint16(len(header)))
-	out = append(out, header...)
+	out := header("<f4", []int{rows, columns})
 	out = slices.Grow(out, 4*len(values))
 	for i, v := range values {
 		if i%columns == 0 && ctx.Err() != nil {

@@ -35,10 +35,7 @@ func (r *Reconstruction) Mark(context.Context) error {
 		return errNoMark
 	}
 	variables := r.decoder.Model().Variables()
-	if r.program.fed { // the plan holds the newest targets
-		r.program.keep(TargetOldInput, r.targetOld)
-		r.program.keep(TargetNewInput, r.targetNew)
-	}
+	r.keepTargets()
 	m := &mark{
 		targetOld: slices.Clone(r.targetOld), targetNew: slices.Clone(r.targetNew),
 		settings: r.settings, inSample: r.inSample, lr: r.lr, plateau: r.plateau, began: r.began,

@@ -72,6 +72,8 @@ type Reconstruction struct {
 	targetNew  []float32
 	changed    bool  // settings changed since the last iteration
 	marked     *mark // to go back to; nil for none
+
+	pictureHash string // of the object, for checkpoints; empty until the first
 }
 
 // New prepares a reconstruction of an object. Errors name the setting.
@@ -382,10 +384,7 @@ func (r *Reconstruction) Apply(ctx context.Context, v settings.Values) error {
 		return nil
 	}
 	r.Output() // the newest output and the targets outlive the plan that holds them
-	if !r.initial && r.program != nil && r.program.fed {
-		r.program.keep(TargetOldInput, r.targetOld)
-		r.program.keep(TargetNewInput, r.targetNew)
-	}
+	r.keepTargets()
 	r.unload()
 	return r.load(ctx)
 }

@@ -9,6 +9,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/sim/checkpoint"
+	"prismtop/sim/weights"
 )
 
 // Task is the work of one run, iteration by iteration. It is not safe for concurrent use.
@@ -16,8 +18,8 @@ import (
 // Long operations end early with the error of their context once that is done.
 // After that, only the newest complete result can be read and the task closed.
 //
-// A task may implement optional interfaces: Comparer, Imager, Profiler, Saver, Keeper
-// and Forker.
+// A task may implement optional interfaces: Comparer, Imager, Profiler, Saver, Keeper,
+// Forker, Checkpointer and Starter.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
 	Info() profiles.RunInfo
@@ -105,6 +107,32 @@ type Forker interface {
 
 	// Unmark forgets the mark.
 	Unmark()
+}
+
+// Checkpointer is a task that can go on in another process, bit for bit.
+type Checkpointer interface {
+	// Checkpoint returns the state between two iterations, of which the task keeps nothing. It
+	// is not called after an error of Iterate.
+	Checkpoint(ctx context.Context) (*checkpoint.State, error)
+
+	// Resume puts a new task of the same settings into the state of a checkpoint. It is an error
+	// if the checkpoint is not one of these settings and inputs; the task can then only be
+	// closed.
+	Resume(ctx context.Context, c *checkpoint.Checkpoint) error
+}
+
+// Starter is a task that can start from given weights.
+type Starter interface {
+	// StartFrom replaces the weights of a new task by those of a file, and leaves out what
+	// prepares drawn weights.
+	StartFrom(ctx context.Context, path string) error
+}
+
+// Exporter is a maker whose tasks have weights.
+type Exporter interface {
+	// Weights returns the weights of a checkpoint, by their names in PyTorch, given its
+	// settings.
+	Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.Tensor, error)
 }
 
 // Maker makes tasks from settings. It is safe for concurrent use.

@@ -66,7 +66,7 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand(), replayCommand(), runsCommand())
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand(), replayCommand(), exportCommand(), runsCommand(), weightsCommand())
 	root.Version = version
 	root.SetHelpFunc(page.Help)
 	root.SetHelpCommand(helpCommand())

@@ -2,16 +2,88 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"prismtop/profiles"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/export/openmetrics"
+	"prismtop/profiles/recording"
+	"prismtop/profiles/recording/replay"
 	"prismtop/profiles/stream"
 	"prismtop/profiles/visible"
 )
+
+// exportCommand returns the command export.
+func exportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "export RECORDING FORMAT=PATH...",
+		Short: "Write a recorded run to files: " + files.Names(),
+		Long: "Write a recorded run to files, as --export does while a run goes on (docs/export.md). RECORDING is a\n" +
+			"file, or a name as `prismtop runs` lists it.",
+		Example: "prismtop export RUN chrome=run.json\nprismtop export run.sqlite csv=tables/ pprof=steps.pb.gz",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return badUsage(errors.New("export: the recording is missing: must be a file, or a name as prismtop runs lists it"))
+			case 1:
+				return badUsage(fmt.Errorf("export: what to write is missing: must be FORMAT=PATH with the format %s", files.Names()))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return exportRecording(cmd, args[0], args[1:]) },
+	}
+}
+
+// exportRecording writes a recording to the targets.
+func exportRecording(cmd *cobra.Command, path string, texts []string) error {
+	targets, err := parseTargets(texts)
+	if err != nil {
+		return badUsage(fmt.Errorf("export: %w", err))
+	}
+	r, err := recording.Open(cmd.Context(), recordingNamed(path), tableOf)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	defer r.Close()
+	made, err := r.Fingerprint(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	x, err := files.Open(targets, made.Version)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	defer x.Discard()
+	last, err := replay.Events(cmd.Context(), r, x.Take, func(s *profiles.Snapshot) { x.Alerts(s.Alerts) })
+	switch {
+	case cmd.Context().Err() != nil:
+		return errInterrupted
+	case last == nil:
+		return errors.Join(err, fmt.Errorf("export: %s: nothing was recorded", r.Path()))
+	}
+	paths, failed := x.Close(last.Own.Dropped)
+	for _, path := range paths {
+		fmt.Fprintln(cmd.OutOrStdout(), visible.Text(path))
+	}
+	return errors.Join(err, failed)
+}
+
+// parseTargets reads the targets of exports.
+func parseTargets(texts []string) (targets []files.Target, err error) {
+	for _, text := range texts {
+		t, err := files.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}
 
 // handedOn is what a run hands on to others while it goes on: files and metrics.
 type handedOn struct {
@@ -27,16 +99,11 @@ type handedOn struct {
 // handOn begins the files of --export and takes the address of --metrics, so that a run of hours
 // does not fail at its end; metrics reports whether --metrics was given.
 func (f *runFlags) handOn(metrics bool) (*handedOn, error) {
-	var targets []files.Target
-	for _, text := range f.exports {
-		t, err := files.Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("flag --export: %w", err)
-		}
-		targets = append(targets, t)
+	targets, err := parseTargets(f.exports)
+	if err != nil {
+		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
-	var err error
 	if h.files, err = files.Open(targets, version); err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}

@@ -66,6 +66,12 @@ func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 		return settings.Values{}, nil, err
 	}
 	f.sources.Env, f.sources.EnvOthers = os.Environ(), otherEnvironment
+	f.readFlags(flags)
+	return preset.Resolve(f.sources)
+}
+
+// readFlags fills in the settings that have their own flags.
+func (f *settingFlags) readFlags(flags *pflag.FlagSet) {
 	f.sources.Flags = append([]preset.Flag(nil), f.more...)
 	for _, k := range keyFlags {
 		if !flags.Changed(k.flag) {
@@ -77,7 +83,6 @@ func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 		}
 		f.sources.Flags = append(f.sources.Flags, preset.Flag{Name: k.flag, Key: k.key, Value: value})
 	}
-	return preset.Resolve(f.sources)
 }
 
 // fromBaseline selects PRISM's benchmark unless a preset is named.

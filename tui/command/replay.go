@@ -27,7 +27,7 @@ import (
 
 // replayCommand returns the command replay.
 func replayCommand() *cobra.Command {
-	f := runFlags{notify: "off"}
+	var f runFlags
 	cmd := &cobra.Command{
 		Use: "replay FILE", Short: "Play a recorded run on the screen, or tell what happened in it", Args: cobra.ArbitraryArgs,
 		Long: "Play a recording on the screen on which the run was watched: pause, step, speed, scrub, and jump\n" +
@@ -78,7 +78,7 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	player := replay.New(ctx, r)
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
-	look.Notices, look.Summary = 0, nil
+	look.Summary = nil
 	err = screen.Run(cmd.Context(), player, look)
 	stop()
 	if failed := <-ended; failed != nil {

@@ -34,6 +34,7 @@ type runFlags struct {
 	exports   []string
 	metrics   string
 	record    recordFlags
+	keep      keepFlags
 
 	watchBudget float64 // 0 to 1
 }
@@ -65,6 +66,7 @@ func runCommand() *cobra.Command {
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
 	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
+	f.keep.register(flags)
 	flags.StringArrayVar(&f.exports, "export", nil,
 		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
@@ -80,7 +82,7 @@ func (f *runFlags) registerLook(flags *pflag.FlagSet) {
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
-	v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.settingFlags)
 	f.origins = origins
 	if err == nil {
 		err = f.record.check(cmd.Flags())
@@ -112,7 +114,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := f.sources.Chosen()
+	chosen, err := f.keep.preset(f.sources)
 	if err != nil {
 		return badUsage(err)
 	}
@@ -129,6 +131,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
 		Roofs: judgeRoofs, KeepOutput: f.save != "",
+		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
 	if screen {
@@ -164,6 +167,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if errors.As(err, &wrong) {
 		return badUsage(err)
 	}
+	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
 	exported := handed.end(cmd.ErrOrStderr())
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))

@@ -19,6 +19,7 @@ import (
 	"prismtop/profiles/recording"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
+	"prismtop/sim/workloads"
 )
 
 // runsCommand returns the command runs.
@@ -125,13 +126,29 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 			state += ": " + more
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", visible.Text(name), visible.Text(l.Preset), visible.Text(l.Object), unit.Clock(l.Length),
-			l.Iterations, short(l.MedianMS), strings.TrimSpace(short(l.Quality)+" "+l.QualityIs), size, visible.Text(state))
+			l.Iterations, short(l.MedianMS), visible.Text(qualityOf(l)), size, visible.Text(state))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%s in %s\n", strings.TrimSpace(unit.Bytes(total)), visible.Text(folder))
 	return err
+}
+
+// qualityOf returns the quality at the end with its name and unit: "PSNR 24.3 dB".
+func qualityOf(l recording.Listed) string {
+	value := short(l.Quality)
+	if value == "–" {
+		return value
+	}
+	for _, w := range workloads.All {
+		if schema := w.Schema(); schema.Workload == l.Workload {
+			if i := schema.SeriesNamed(l.QualityIs); i >= 0 {
+				return strings.TrimSpace(schema.Series[i].Title + " " + value + " " + schema.Series[i].Unit)
+			}
+		}
+	}
+	return value + " " + l.QualityIs
 }
 
 // reasonOf returns why a recording cannot be read, without its path.

@@ -28,35 +28,40 @@ func savePath(given string) (string, error) {
 			break
 		}
 	}
+	return base, writableFiles("save", given, base, base+".png", base+".npy")
+}
+
+// writableFiles checks that files in the folder of base can be written, which a flag gives.
+func writableFiles(flag, given, base string, paths ...string) error {
 	folder, name := filepath.Split(base)
 	if name == "" || name == "." || name == ".." {
-		return "", fmt.Errorf("flag --save: %q: wants a file name", given)
+		return fmt.Errorf("flag --%s: %q: wants a file name", flag, given)
 	}
 	if folder == "" {
 		folder = "."
 	}
 	if err := writable(folder); err != nil {
-		return "", fmt.Errorf("flag --save: %q: the folder %s cannot be written: %w", given, filepath.Clean(folder), bare(err))
+		return fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given, filepath.Clean(folder), bare(err))
 	}
-	for _, path := range []string{base + ".png", base + ".npy"} {
+	for _, path := range paths {
 		target, err := atomicfile.Target(path)
 		if err != nil {
-			return "", fmt.Errorf("flag --save: %q: %s: %w", given, path, err)
+			return fmt.Errorf("flag --%s: %q: %s: %w", flag, given, path, err)
 		}
 		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
 			if err := writable(behind); err != nil {
-				return "", fmt.Errorf("flag --save: %s leads to the folder %s, which cannot be written: %w", path, behind, bare(err))
+				return fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag, path, behind, bare(err))
 			}
 		}
 		info, err := os.Stat(target)
 		switch {
 		case err == nil && info.IsDir():
-			return "", fmt.Errorf("flag --save: %s is a folder", path)
+			return fmt.Errorf("flag --%s: %s is a folder", flag, path)
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
-			return "", fmt.Errorf("flag --save: %q: %w", given, bare(err))
+			return fmt.Errorf("flag --%s: %q: %w", flag, given, bare(err))
 		}
 	}
-	return base, nil
+	return nil
 }
 
 // writable checks whether a file can be created in a folder.

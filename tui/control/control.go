@@ -15,9 +15,9 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Stopper, Player or Attender. All
-// methods of these except Check return immediately; changes take effect between two iterations. The
-// run's own goroutine never waits for a viewer.
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper, Player or
+// Attender. All methods of these except Check return immediately; changes take effect between two
+// iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
 	Snapshots() <-chan *profiles.Snapshot
@@ -85,6 +85,12 @@ type Saver interface {
 	Save() error
 }
 
+// Checkpointer is a source that can write its state, if its run can (RunInfo.Checkpoints).
+type Checkpointer interface {
+	// Checkpoint writes the state to a file, for another run to go on from, and logs its path.
+	Checkpoint() error
+}
+
 // Stopper is a source whose run can be ended.
 type Stopper interface {
 	// Stop ends the run after the current iteration.
@@ -127,6 +133,8 @@ type Capabilities struct {
 	Stopper  Stopper
 	Attender Attender
 	Player   Player
+
+	Checkpointer Checkpointer
 }
 
 // Of returns the capabilities of a source.
@@ -139,6 +147,7 @@ func Of(s Source) (c Capabilities) {
 	c.Forker, _ = s.(Forker)
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
+	c.Checkpointer, _ = s.(Checkpointer)
 	c.Attender, _ = s.(Attender)
 	c.Player, _ = s.(Player)
 	return c
@@ -153,6 +162,11 @@ func (c *Capabilities) Saves(s *profiles.Snapshot) bool {
 // Forks reports whether the run of a snapshot can be forked.
 func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 	return c.Forker != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Forks)
+}
+
+// Checkpoints reports whether the state of the run of a snapshot can be written.
+func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
+	return c.Checkpointer != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Checkpoints)
 }
 
 // Attend reports a user's input if the source wants to know.

@@ -232,6 +232,7 @@ func (l *lines) help() []string {
 		{true, "effects: what each change did"},
 		{l.powers.Pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
 		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
+		{l.powers.Checkpoints(l.snap), "checkpoint: write the state to a file, to go on from with --resume"},
 		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
 		{l.powers.Stopper != nil, "quit: end the run"},
 		{l.powers.Stopper == nil, "quit: stop watching"},
@@ -296,6 +297,12 @@ func (l *lines) obey(text string) (quit bool) {
 	case word == "save":
 		if err := l.powers.Saver.Save(); err != nil {
 			l.say("not saved: %v", err)
+		}
+	case word == "checkpoint" && !l.powers.Checkpoints(l.snap):
+		l.cannot("written to a checkpoint")
+	case word == "checkpoint":
+		if err := l.powers.Checkpointer.Checkpoint(); err != nil {
+			l.say("no checkpoint: %v", err)
 		}
 	case word == "settings":
 		l.settings()

@@ -131,7 +131,7 @@ func Progress(s *profiles.Snapshot) string {
 	}
 	pace := s.Rate
 	if words.Ended(s.State) {
-		pace = float64(s.Index) / s.Elapsed.Seconds()
+		pace = float64(s.Index-s.Run.Resumed) / s.Elapsed.Seconds()
 	}
 	parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
 	for _, l := range words.CurrentLosses(s) {

@@ -108,6 +108,9 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 	if ends := words.CountEnds(s); ends != (words.UnitEnds{}) {
 		reached = fmt.Sprintf(", %d converged", ends.Converged)
 	}
+	if s.Run.Resumed > 0 {
+		reached += fmt.Sprintf(", %d of the iterations before the checkpoint", s.Run.Resumed)
+	}
 	line("  iterations   %d in %d of %s%s", s.Index, len(s.Results), unit.Plural(r.AllUnits(), r.Schema.Unit.One, r.Schema.Unit.Many), reached)
 	summariseTimes(line, s)
 	summariseMemory(line, s)

@@ -32,7 +32,7 @@ func watching(t *testing.T, w, h int, snaps ...*profiles.Snapshot) *Model {
 }
 
 // deadKeys are the keys that need a capability.
-var deadKeys = []string{"space", "n", "s", "R", "A", ".", "u", "b", "1", "9", "D", "m", "f", "g", "a", "p", "l", "L", "+", "-", "T", "t", "y", "k", "G"}
+var deadKeys = []string{"space", "n", "s", "d", "R", "A", ".", "u", "b", "1", "9", "D", "m", "f", "g", "a", "p", "l", "L", "+", "-", "T", "t", "y", "k", "G"}
 
 // A source that can only be watched shows every pane; requests that it does not support have no
 // key in the footer, the help or the hints, and pressing their keys changes nothing.
@@ -121,6 +121,17 @@ func TestQLeavesARunThatCannotBeStopped(t *testing.T) {
 		if m := watching(t, 120, 40, tuitest.Running()); !press(m, leave) {
 			t.Errorf("%s does not quit", leave)
 		}
+	}
+}
+
+// A run whose state cannot be written has no key for it.
+func TestOnlyARunWithAStateIsWrittenToACheckpoint(t *testing.T) {
+	s := tuitest.Running()
+	s.Run.Checkpoints = false
+	m, r := screen(t, 200, 60, Options{}, colorprofile.ANSI256, s)
+	press(m, "d")
+	if len(r.Called()) > 0 || !strings.Contains(lastLine(m), "d has no meaning here") {
+		t.Errorf("the run was asked %q; the footer says %q", r.Called(), lastLine(m))
 	}
 }
 

@@ -43,7 +43,7 @@ const skippedLife = 10 * time.Second
 // per second beside it.
 const (
 	longCostWidth = 120
-	ratesWidth    = 144
+	ratesWidth    = 220
 )
 
 // costPieces returns the cost of the screen and any losses, for the footer.

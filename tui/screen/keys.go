@@ -59,6 +59,7 @@ var runKeys = []binding{
 	{Binding: bind("space", "pause or go on", "space"), needs: canPause, short: "pause", rank: 2, run: (*Model).togglePause},
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
+	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
@@ -237,6 +238,12 @@ func (m *Model) save() tea.Cmd {
 	saver := m.powers.Saver
 	m.say("saving …")
 	return func() tea.Msg { return savedMsg{saver.Save()} }
+}
+
+func (m *Model) checkpoint() tea.Cmd {
+	checkpointer := m.powers.Checkpointer
+	m.say("writing a checkpoint …")
+	return func() tea.Msg { return savedMsg{checkpointer.Checkpoint()} }
 }
 
 func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }

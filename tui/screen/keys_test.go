@@ -65,6 +65,7 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"no step of a running run", tuitest.Running(), []string{"n"}, nil},
 		{"no pause of a finished run", tuitest.Finished(), []string{"space"}, nil},
 		{"save", tuitest.Running(), []string{"s"}, []string{"Save"}},
+		{"checkpoint", tuitest.Running(), []string{"d"}, []string{"Checkpoint"}},
 		{"restart asks", tuitest.Running(), []string{"R"}, nil},
 		{"restart pressed twice asks still", tuitest.Running(), []string{"R", "R"}, nil},
 		{"restart, yes", tuitest.Paused(), []string{"R", "y"}, []string{"Restart"}},
@@ -346,7 +347,7 @@ func TestTheFooterShowsTheCostOfWatching(t *testing.T) {
 		{120, thin, "thinned 0.8 % [1.1, 1.4]"},
 		{80, known, "ui 0.8 % [0.3, 1.4]"},
 		{80, thin, "thinned 0.8 % [1.1, 1.4]"},
-		{200, known, "watching 0.8 % [0.3, 1.4]      – KB/s   – fps"},
+		{220, known, "watching 0.8 % [0.3, 1.4]      – KB/s   – fps"},
 	} {
 		s := tuitest.Running()
 		s.Own.Watching = tt.cost

@@ -145,6 +145,9 @@ func (r *Recorder) CanRestart() error { return r.Gone }
 // Save records the call.
 func (r *Recorder) Save() error { r.note("Save"); return r.Refuse }
 
+// Checkpoint records the call.
+func (r *Recorder) Checkpoint() error { r.note("Checkpoint"); return r.Refuse }
+
 // Stop records the call.
 func (r *Recorder) Stop() { r.note("Stop") }
 
@@ -228,7 +231,7 @@ func Running() *profiles.Snapshot {
 		Run: profiles.RunInfo{
 			Object: "europa", Device: "cpu", Kernels: "avx512",
 			GPUReason: "libcuda.so.1 not found",
-			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Saves: true, Forks: true,
+			Schema:    prism.Schema(), Parameters: 2797431, Seed: 1, Units: 100, Saves: true, Forks: true, Checkpoints: true,
 			Sampling: profiles.Sampling{Size: 512, ObjectSize: 128, Centres: fermat(100, 256), PerSample: 1, Radius: 20},
 			Notes:    []string{"europa.jpg: 900x700 padded to a square"},
 			Cautions: prism.Cautions("cpu", "avx512"),

@@ -85,7 +85,7 @@ func (x *index) fill(ctx context.Context) {
 			}
 			continue
 		}
-		if work >= every {
+		if work >= every && !m.Drain {
 			k := key{h.clone(), m.Since}
 			k.moments = nil // they are large, and are read again
 			x.keep(k)

@@ -47,7 +47,7 @@ type head struct {
 	ticks      int64              // consumed so far
 	moments    []recording.Moment // of the stretch that was read, not consumed yet
 	at         time.Duration      // of the newest moment consumed
-	cost       float64            // of the recorded aggregator
+	own        profiles.OwnCost   // of the recorded aggregator
 	begun      bool               // a moment was consumed
 }
 
@@ -113,26 +113,35 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 	return &h.moments[0], err
 }
 
-// consume passes the next moment to the aggregator and returns the snapshot that it gives.
+// consume passes the next moment to the aggregator and returns the newest snapshot.
 func (h *head) consume() *profiles.Snapshot {
-	at := h.pass()
-	return h.aggregator.Tick(at)
+	if m := h.pass(); m.Drain {
+		h.aggregator.Drain(m.At)
+	} else {
+		h.aggregator.Tick(m.At)
+	}
+	return h.aggregator.Last()
 }
 
-// skip passes the next moment to the aggregator.
+// skip passes the next moment to the aggregator without a snapshot.
 func (h *head) skip() {
-	at := h.pass()
-	h.aggregator.Advance(at)
+	if m := h.pass(); m.Drain {
+		h.aggregator.Drain(m.At)
+	} else {
+		h.aggregator.Advance(m.At)
+	}
 }
 
-// pass hands the next moment to the feed and returns its time.
-func (h *head) pass() time.Time {
+// pass hands the next moment to the feed.
+func (h *head) pass() *recording.Moment {
 	m := &h.moments[0]
 	h.moments = h.moments[1:]
 	h.ticks++
-	h.at, h.begun, h.cost = m.Since, true, m.Cost
-	h.feed.moment, h.feed.dropped = m, m.Dropped
-	return m.At
+	if !m.Drain {
+		h.at, h.begun, h.own = m.Since, true, m.Own
+	}
+	h.feed.moment, h.feed.dropped = m, m.Own.Dropped
+	return m
 }
 
 func newPlayback(ctx context.Context, p *Player, r *recording.Reader) *playback {
@@ -217,8 +226,12 @@ func (b *playback) upcoming() *recording.Moment {
 // consume passes the next moment to the aggregator and shows what it gives, with the cost that
 // aggregating had live.
 func (b *playback) consume() {
-	s := *b.head.consume()
-	s.Own.Aggregator = b.cost
+	last := b.head.consume()
+	if last == nil { // events without a tick, before the first
+		return
+	}
+	s := *last
+	s.Own = b.own
 	b.shown = &s
 }
 
@@ -277,7 +290,7 @@ func (b *playback) work() {
 			b.target, b.clock = nil, b.at
 			return
 		}
-		if len(b.moments) > 1 && b.moments[1].Since <= to && time.Now().Before(until) {
+		if b.ticksUntil(to) && time.Now().Before(until) {
 			b.skip()
 			continue
 		}
@@ -288,13 +301,24 @@ func (b *playback) work() {
 	}
 }
 
+// ticksUntil reports whether the stretch being read has another tick after the next moment, up to a
+// time.
+func (b *playback) ticksUntil(to time.Duration) bool {
+	for i := 1; i < len(b.moments) && b.moments[i].Since <= to; i++ {
+		if !b.moments[i].Drain {
+			return true
+		}
+	}
+	return false
+}
+
 // step goes to the next moment, or to the one before.
 func (b *playback) step(by int) {
 	if by < 0 {
 		b.seek(b.at - 1)
 		return
 	}
-	if b.upcoming() != nil {
+	for at := b.at; b.at == at && b.upcoming() != nil; {
 		b.consume()
 		b.clock = b.at
 	}

@@ -11,13 +11,24 @@ import (
 // snapshot, nil if there is none. An error about a part that cannot be read comes with the snapshot of
 // the rest.
 func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)) (last *profiles.Snapshot, err error) {
+	var log []profiles.LogLine
+	return Events(ctx, r, func(*profiles.Event) {}, func(s *profiles.Snapshot) {
+		for _, line := range profiles.NewLines(log, s.Log) {
+			tell(line)
+		}
+		log = s.Log
+	})
+}
+
+// Events consumes a recording to its end: it calls take with each event, and after those of a
+// moment seen with the snapshot that they gave. It returns as Whole does.
+func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event), seen func(*profiles.Snapshot)) (last *profiles.Snapshot, err error) {
 	defer senseless(&err)
 	stretches, err := r.Stretches(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
 	h := newHead(r)
-	var log []profiles.LogLine
 	for {
 		m, failed := h.upcoming(ctx, stretches)
 		if failed != nil && err == nil {
@@ -26,10 +37,10 @@ func Whole(ctx context.Context, r *recording.Reader, tell func(profiles.LogLine)
 		if m == nil {
 			return last, err
 		}
-		last = h.consume()
-		for _, line := range profiles.NewLines(log, last.Log) {
-			tell(line)
+		m.Each(take)
+		if s := h.consume(); s != nil {
+			last = s
+			seen(s)
 		}
-		log = last.Log
 	}
 }

@@ -1,0 +1,323 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/checkpoint"
+	"prismtop/sim/workload"
+)
+
+// Checkpoints says when and where a run writes checkpoints. Whatever it says, Checkpoint writes
+// one on request.
+type Checkpoints struct {
+	// Path is the file to write at intervals and at the end of the run, replacing the one
+	// before; empty writes none, and those on request to new files in the working folder.
+	Path string
+
+	// Every is the time between two checkpoints; 0 writes them at the end and on request only.
+	Every time.Duration
+
+	// Program is the version of the program, for the file.
+	Program string
+}
+
+// Resumed is a checkpoint from which a run goes on.
+type Resumed struct {
+	*checkpoint.Checkpoint
+	Path     string          // of the file
+	Settings settings.Values // in force at the checkpoint
+
+	limit string // the setting that limits the units of work
+}
+
+// Kind is a workload that a checkpoint may be of.
+type Kind struct {
+	Table  *settings.Table
+	Schema profiles.Schema
+}
+
+// OpenCheckpoint reads the checkpoint of a file, which is of one of the workloads.
+func OpenCheckpoint(ctx context.Context, path string, workloads []Kind) (*Resumed, error) {
+	c, err := checkpoint.Read(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, w := range workloads {
+		if known = append(known, w.Table.Workload); w.Table.Workload != c.Workload {
+			continue
+		}
+		v, err := c.Values(w.Table)
+		if err != nil {
+			return nil, fmt.Errorf("checkpoint %s: %w", path, err)
+		}
+		return &Resumed{c, path, v, settings.MaxUnits(w.Schema.Unit.Many)}, nil
+	}
+	return nil, fmt.Errorf("checkpoint %s: the workload %q is unknown: must be %s", path, c.Workload, strings.Join(known, " or "))
+}
+
+// Check returns an error if the run cannot go on under the settings.
+func (c *Resumed) Check(v settings.Values) error {
+	for _, key := range v.Differing(c.Settings) {
+		if k, _ := v.Lookup(key); !k.Live {
+			want := "must be " + c.Settings.Quoted(key) + ", as in the checkpoint " + c.Path
+			if k.Fixed != "" {
+				want += ": " + k.Fixed
+			}
+			return v.Wrong(key, want)
+		}
+	}
+	switch iterations, units := int64(v.Int(settings.MaxIterations)), v.Int(c.limit); {
+	case c.Finished:
+		return fmt.Errorf("checkpoint %s: the run is complete: there is nothing to go on with", c.Path)
+	case iterations > 0 && iterations <= c.Iteration:
+		return v.Wrong(settings.MaxIterations, fmt.Sprintf("must be above %d, the iterations of the checkpoint %s, or 0 for no limit", c.Iteration, c.Path))
+	case units > 0 && units <= len(c.Results):
+		return v.Wrong(c.limit, fmt.Sprintf("must be above %d, as far as the checkpoint %s is, or 0 for all", len(c.Results), c.Path))
+	}
+	return nil
+}
+
+// notes returns the first lines of the log of a resumed run.
+func (c *Resumed) notes(info *profiles.RunInfo) []string {
+	notes := []string{fmt.Sprintf("goes on after iteration %d of the checkpoint %s", c.Iteration, c.Path)}
+	if info.Kernels != c.Kernels {
+		notes = append(notes, fmt.Sprintf("the checkpoint was written with %s kernels, from whose results those of %s differ in rounding", c.Kernels, info.Kernels))
+	}
+	return notes
+}
+
+// resume makes the task of the checkpoint, which begins with the checkpoint's settings, and
+// changes to those requested.
+func (l *loop) resume(ctx context.Context, r *Run, v settings.Values) error {
+	from := r.options.Resume
+	work, err := r.options.Maker.New(ctx, from.Settings, r.inputs)
+	if err != nil {
+		return err
+	}
+	task, ok := work.(workload.Checkpointer)
+	if !ok {
+		work.Close()
+		return fmt.Errorf("checkpoint %s: %s cannot go on from one", from.Path, from.Workload)
+	}
+	if err := task.Resume(ctx, from.Checkpoint); err != nil {
+		work.Close()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return fmt.Errorf("checkpoint %s: %w", from.Path, err)
+	}
+	l.begin(r, candidate{from.Settings, r.inputs, work}, from)
+	from.Arrays = nil // copied
+	err = l.change(ctx, v, false)
+	if err != nil {
+		l.close()
+	}
+	return err
+}
+
+// Written is the newest checkpoint of a run.
+type Written struct {
+	Path      string // empty for none
+	Iteration int64  // iterations it has
+	Finished  bool   // nothing is left to go on with
+}
+
+// checkpoints is the state of writing. Files are written by another goroutine, one at a time.
+type checkpoints struct {
+	writing chan writeResult // of one file; nil for none
+	copied  time.Time        // when the newest copy was made, or the start began
+
+	written   Written // the newest file
+	start     int     // the start that it is of
+	concluded bool    // the start has ended and its last state was dealt with
+	missing   error   // why that state was not written, nil if it was or none was wanted
+}
+
+// writeResult is how the writing of a file ended.
+type writeResult struct {
+	written Written
+	start   int
+	err     error
+}
+
+// began begins the first interval of a start.
+func (c *checkpoints) began() { c.copied, c.concluded, c.missing = time.Now(), false, nil }
+
+// wanted reports whether the run leaves a checkpoint at its end.
+func (c *checkpoints) wanted(r *Run) bool { return r.options.Checkpoints.Path != "" }
+
+// wait waits until no file is being written and returns the error of the one that was.
+func (c *checkpoints) wait() error {
+	if c.writing == nil {
+		return nil
+	}
+	return c.take(<-c.writing)
+}
+
+// idle reports whether no file is being written.
+func (c *checkpoints) idle() bool {
+	if c.writing == nil {
+		return true
+	}
+	select {
+	case result := <-c.writing:
+		_ = c.take(result) // the log has it
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *checkpoints) take(result writeResult) error {
+	c.writing = nil
+	if result.err == nil {
+		c.written, c.start = result.written, result.start
+	}
+	return result.err
+}
+
+// regularCheckpoint writes a checkpoint if one is due. A run whose settings an ablation changes
+// has none until it ends.
+func (l *loop) regularCheckpoint(cut context.Context) {
+	o := &l.run.options.Checkpoints
+	if o.Path == "" || o.Every <= 0 || time.Since(l.checkpoints.copied) < o.Every || l.ablation != nil || !l.checkpoints.idle() {
+		return
+	}
+	if err := l.checkpoint(cut); err != nil && cut.Err() == nil {
+		l.noCheckpoint(err.Error())
+	}
+}
+
+// requestedCheckpoint writes a checkpoint now.
+func (l *loop) requestedCheckpoint(cut context.Context) {
+	_ = l.checkpoints.wait() // the log has its error
+	switch {
+	case l.ablation != nil:
+		l.noCheckpoint("the settings are those of a comparison, which must end first")
+		return
+	case l.failure != nil:
+		l.noCheckpoint(errDivergedState.Error())
+		return
+	}
+	if err := l.checkpoint(cut); err != nil {
+		l.noCheckpoint(err.Error())
+	}
+}
+
+// errDivergedState is why a run that diverged has no checkpoint.
+var errDivergedState = errors.New("the loss is not a number, and there is nothing to go on with")
+
+// lastCheckpoint writes the checkpoint of the end of a run, and waits for it. unsound is why the
+// state is none to go on from, nil if it is one.
+func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
+	c := &l.checkpoints
+	if !c.wanted(l.run) || l.work == nil || c.concluded {
+		return
+	}
+	c.concluded = true
+	err := c.wait()
+	switch {
+	case l.failure != nil:
+		err = errDivergedState
+	case unsound != nil && cut.Err() != nil:
+		err = errors.New("the run was cut short within an iteration")
+	case unsound != nil:
+		err = fmt.Errorf("no sound state is left: %w", unsound)
+	case c.written.Path != "" && c.written.Iteration == l.index && c.start == l.restarts:
+		return
+	default:
+		if err = l.checkpoint(context.WithoutCancel(cut)); err == nil {
+			c.missing = c.wait() // the log has it
+			return
+		}
+	}
+	l.noCheckpoint(err.Error())
+	c.missing = fmt.Errorf("no checkpoint of iteration %d: %w", l.index, err)
+}
+
+// panicked notes that a panic leaves no state to go on from.
+func (l *loop) panicked() {
+	c := &l.checkpoints
+	if l.run == nil || l.work == nil || !c.wanted(l.run) || c.concluded {
+		return
+	}
+	_ = c.wait()
+	c.concluded, c.missing = true, errors.New("no checkpoint at the end: a panic leaves no sound state")
+	l.noCheckpoint("a panic leaves no sound state")
+}
+
+// noCheckpoint logs why the present state is not written, and what there is instead.
+func (l *loop) noCheckpoint(why string) {
+	if l.run == nil || l.work == nil { // it had not begun
+		return
+	}
+	instead := ""
+	if w := l.checkpoints.written; w.Path != "" {
+		instead = fmt.Sprintf("; %s has iteration %d", w.Path, w.Iteration)
+	}
+	l.run.stream.Refuse("no checkpoint: " + why + instead)
+}
+
+// checkpoint copies the state and starts writing it.
+func (l *loop) checkpoint(ctx context.Context) error {
+	task, ok := l.work.(workload.Checkpointer)
+	if !ok {
+		return errors.New(l.info.Schema.Workload + " has no state that can be written")
+	}
+	state, err := task.Checkpoint(ctx)
+	if err != nil {
+		return err
+	}
+	o, stream := &l.run.options.Checkpoints, l.run.stream
+	run := &checkpoint.Run{
+		Program: o.Program, Workload: l.info.Schema.Workload, Object: l.info.Object, Kernels: l.info.Kernels,
+		Iteration: l.index, Finished: l.complete, Settings: checkpoint.SettingsOf(l.settings),
+	}
+	for i := range l.results {
+		run.Results = append(run.Results, checkpoint.ResultOf(&l.results[i], len(l.info.Schema.Series)))
+	}
+	l.checkpoints.copied = time.Now()
+	done, path, names, start := make(chan writeResult, 1), o.Path, l.run.checkpointNames(), l.restarts
+	l.checkpoints.writing = done
+	go func() {
+		var err error
+		if path != "" {
+			err = checkpoint.Write(path, run, state)
+		} else {
+			path, err = checkpoint.WriteNew(names, run, state)
+		}
+		if err != nil {
+			stream.Refuse("no checkpoint: " + err.Error())
+		} else {
+			stream.Log(fmt.Sprintf("checkpoint of iteration %d in %s", run.Iteration, path))
+		}
+		done <- writeResult{Written{path, run.Iteration, run.Finished}, start, err}
+	}()
+	return nil
+}
+
+// checkpointNames returns the names of files for checkpoints on request.
+func (r *Run) checkpointNames() func(n int) string {
+	name := filepath.Base(r.inputs.Name())
+	base := "prismtop-" + strings.TrimSuffix(name, filepath.Ext(name))
+	return func(n int) string {
+		if n == 1 {
+			return base + ".checkpoint.npz"
+		}
+		return fmt.Sprintf("%s-%d.checkpoint.npz", base, n)
+	}
+}
+
+// LastCheckpoint returns the newest checkpoint of a run that has ended, and why its last state
+// was not written; nil if it was, or if no checkpoint at the end was wanted.
+func (r *Run) LastCheckpoint() (Written, error) {
+	return r.loop.checkpoints.written, r.loop.checkpoints.missing
+}

@@ -1,0 +1,167 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/sim"
+	"prismtop/sim/weights"
+	"prismtop/sim/workload"
+	"prismtop/sim/workloads"
+)
+
+// keepFlags are the flags of what a run starts from and leaves, beside its settings.
+type keepFlags struct {
+	path    string // of the checkpoint to leave
+	every   time.Duration
+	resume  string
+	weights string
+
+	resumed *sim.Resumed // the checkpoint of resume
+}
+
+func (k *keepFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its end, for --resume (docs/checkpoints.md)")
+	flags.DurationVar(&k.every, "checkpoint-every", time.Minute, "time between two checkpoints; 0 writes one at the end only")
+	flags.StringVar(&k.resume, "resume", "", "checkpoint to go on from, with its settings; live ones can be set by flags")
+	flags.StringVar(&k.weights, "weights", "", "weights to start from instead of drawn ones, a file in NPZ or safetensors format")
+}
+
+// resolve returns the settings: those of the checkpoint and of flags with --resume, else those of
+// preset, file, environment and flags.
+func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *settingFlags) (v settings.Values, origins settings.Origins, err error) {
+	if err := k.check(flags); err != nil {
+		return v, nil, err
+	}
+	if k.resume == "" {
+		return f.resolve(ctx, flags)
+	}
+	if k.resumed, err = sim.OpenCheckpoint(ctx, k.resume, checkpointKinds()); err != nil {
+		return v, nil, err
+	}
+	f.readFlags(flags)
+	v, origins, err = f.sources.ResolveOver(k.resumed.Settings, "checkpoint "+k.resume)
+	if err == nil {
+		err = preset.From(origins, k.resumed.Check(v))
+	}
+	return v, origins, err
+}
+
+// checkpointKinds lists the workloads that a checkpoint may be of.
+func checkpointKinds() (all []sim.Kind) {
+	for _, w := range workloads.All {
+		all = append(all, sim.Kind{Table: w.Presets.Table, Schema: w.Schema()})
+	}
+	return all
+}
+
+// check returns an error for flags that are wrong or exclude one another.
+func (k *keepFlags) check(flags *pflag.FlagSet) error {
+	for _, name := range []string{"checkpoint", "resume", "weights"} {
+		if flags.Changed(name) && flags.Lookup(name).Value.String() == "" {
+			return fmt.Errorf(`flag --%s: "": must be the path of a file`, name)
+		}
+	}
+	for _, other := range []string{"preset", "config", "weights"} {
+		if k.resume != "" && flags.Changed(other) {
+			return fmt.Errorf("flag --resume: cannot be joined with --%s: settings and weights are the checkpoint's", other)
+		}
+	}
+	switch {
+	case flags.Changed("checkpoint-every") && k.path == "":
+		return errors.New("flag --checkpoint-every: needs --checkpoint, the file to write")
+	case k.every < 0 || k.every > 0 && k.every < time.Second:
+		return fmt.Errorf("flag --checkpoint-every: %v: must be 1s or more, or 0", k.every)
+	case k.path != "":
+		return writableFiles("checkpoint", k.path, k.path, k.path)
+	}
+	return nil
+}
+
+// preset returns the preset of the run; a resumed one has none.
+func (k *keepFlags) preset(sources preset.Sources) (preset.Preset, error) {
+	if k.resumed != nil {
+		return preset.Preset{}, nil
+	}
+	return sources.Chosen()
+}
+
+// reportCheckpoint prints where the last checkpoint of a run is, and returns why its last state
+// was not written. runErr is the run's own error.
+func reportCheckpoint(w io.Writer, r *sim.Run, runErr error) error {
+	written, err := r.LastCheckpoint()
+	if written.Path != "" {
+		path := visible.Text(written.Path)
+		next := "--resume " + path + " goes on"
+		if written.Finished {
+			next = "the run is complete"
+		}
+		fmt.Fprintf(w, "checkpoint of iteration %d in %s; %s\n", written.Iteration, path, next)
+	}
+	if err != nil && interrupted(runErr) { // not reported anywhere else
+		fmt.Fprintln(w, "prismtop: "+errorLine(err))
+	}
+	return err
+}
+
+// weightsCommand returns the command weights.
+func weightsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "weights", Short: "Hand the decoder's weights to PyTorch", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			return badUsage(errors.New("weights: what to do is missing: must be export"))
+		},
+	}
+	var from, to string
+	export := &cobra.Command{
+		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: noArguments,
+		Example: "prismtop weights export --from run.npz --to decoder.safetensors",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case from == "":
+				return badUsage(errors.New("weights export: flag --from is missing: must be a checkpoint"))
+			case to == "":
+				return badUsage(errors.New("weights export: flag --to is missing: must be a file in .npz or .safetensors"))
+			}
+			if err := weights.CheckPath(to); err != nil {
+				return badUsage(fmt.Errorf("flag --to: %w", err))
+			}
+			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to)
+		},
+	}
+	export.Flags().StringVar(&from, "from", "", "checkpoint to take the weights from")
+	export.Flags().StringVar(&to, "to", "", "file to write; its extension, .npz or .safetensors, is its format")
+	cmd.AddCommand(export)
+	return cmd
+}
+
+// exportWeights writes the weights of a checkpoint to a file.
+func exportWeights(ctx context.Context, w io.Writer, from, to string) error {
+	c, err := sim.OpenCheckpoint(ctx, from, checkpointKinds())
+	if err != nil {
+		return err
+	}
+	maker, ok := workloads.Of(c.Settings).Maker(workloads.Devices{}).(workload.Exporter)
+	if !ok {
+		return fmt.Errorf("checkpoint %s: %s has no weights", from, c.Workload)
+	}
+	tensors, err := maker.Weights(c.Settings, c.Checkpoint)
+	if err != nil {
+		return fmt.Errorf("checkpoint %s: %w", from, err)
+	}
+	if err := weights.Write(to, tensors); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s of iteration %d in %s\n", unit.Plural(len(tensors), "array", "arrays"), c.Iteration, visible.Text(to))
+	return err
+}

@@ -1,0 +1,74 @@
+//go:build unix
+
+package command
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"prismtop/sim"
+	"prismtop/tui/ptytest"
+)
+
+// awaitFile waits until a file exists.
+func (s started) awaitFile(name string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("waited in vain for %s", name)
+		}
+	}
+}
+
+// However a run ends, it leaves a checkpoint that another goes on from; even kill -9 costs only
+// what came after the last interval.
+func TestEveryEndLeavesACheckpoint(t *testing.T) {
+	const endless = "run --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 --checkpoint c.npz "
+	for _, c := range []struct {
+		name, flags, when string // the output to wait for before the end
+		end               func(started)
+		status            int
+	}{
+		{"ctrl+c without a screen", "--headless --checkpoint-every 0", "iter ", press("ctrl+c"), 130},
+		{"SIGTERM in lines", "--lines --checkpoint-every 0", "iter ", kill(syscall.SIGTERM), 130},
+		{"ctrl+c on the screen", "--checkpoint-every 1s", lastQuestion, press("ctrl+c"), 130},
+		{"q on the screen", "--checkpoint-every 1s", lastQuestion, press("q", "y"), 0},
+		{"SIGHUP on the screen", "--checkpoint-every 1s", lastQuestion, kill(syscall.SIGHUP), 130},
+		{"kill -9", "--headless --checkpoint-every 1s", "checkpoint of iteration ", kill(syscall.SIGKILL), -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			s := startOn(t, ptytest.OpenDrain(t, 120, 40), "exec prismtop "+endless+c.flags)
+			s.await(c.when)
+			if c.when == lastQuestion { // behind the screen the run may still be prepared
+				s.awaitFile("c.npz")
+			}
+			c.end(s)
+			if got := s.end(20 * time.Second); got != c.status {
+				t.Errorf("status %d, want %d\n%s", got, c.status, s.Received())
+			}
+			opened, err := sim.OpenCheckpoint(t.Context(), "c.npz", checkpointKinds())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.status >= 0 && !strings.Contains(s.Received(), "checkpoint of iteration "+strconv.FormatInt(opened.Iteration, 10)+" in c.npz") {
+				t.Errorf("it does not say that iteration %d is in c.npz: %q", opened.Iteration, s.Received())
+			}
+			next := exec.Command("prismtop", "run", "--headless", "--resume", "c.npz", "--max-iterations", strconv.FormatInt(opened.Iteration+3, 10))
+			if text, err := next.CombinedOutput(); err != nil || !strings.Contains(string(text), "iterations   "+strconv.FormatInt(opened.Iteration+3, 10)) {
+				t.Errorf("%v: %s", err, text)
+			}
+			if entries, err := os.ReadDir("."); c.status >= 0 && (err != nil || len(entries) != 1) {
+				t.Errorf("the folder has %v (%v)", entries, err)
+			}
+		})
+	}
+}
