@@ -223,7 +223,8 @@ func (l *loop) lastCheckpoint(cut context.Context, unsound error) {
 		return
 	}
 	c.concluded = true
-	err := c.wait()
+	_ = c.wait() // the log has what was wrong with the one before
+	var err error
 	switch {
 	case l.failure != nil:
 		err = errDivergedState

@@ -60,12 +60,14 @@ type file struct {
 // createFile makes a file for a recording that begins at a time.
 func createFile(o *Options, began time.Time) (*file, error) {
 	ctx := context.Background()
-	made, err := os.OpenFile(o.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // two runs never share a file
-	if err != nil {
-		return nil, named(o.Path, err)
-	}
-	if err := made.Close(); err != nil {
-		return nil, named(o.Path, err)
+	if !o.Reserved {
+		made, err := os.OpenFile(o.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // two runs never share a file
+		if err != nil {
+			return nil, named(o.Path, err)
+		}
+		if err := made.Close(); err != nil {
+			return nil, named(o.Path, err)
+		}
 	}
 	db, err := connect(o.Path, url.Values{"_pragma": {"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}})
 	if err == nil {

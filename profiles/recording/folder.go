@@ -33,7 +33,8 @@ func Folder() (string, error) {
 	return filepath.Join(state, "prismtop", "runs"), nil
 }
 
-// NewPath returns an unused path in a folder for a run that begins at a time, and makes the folder.
+// NewPath makes an empty file for a run that begins at a time, and the folder, and returns its path;
+// see Options.Reserved.
 func NewPath(folder, subject string, at time.Time) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -47,9 +48,11 @@ func NewPath(folder, subject string, at time.Time) (string, error) {
 		if n > 1 {
 			path = filepath.Join(folder, fmt.Sprintf("%s-%d%s", base, n, extension))
 		}
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return path, nil
-		} else if err != nil {
+		made, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // another run may begin in the same second
+		switch {
+		case err == nil:
+			return path, made.Close()
+		case !errors.Is(err, fs.ErrExist):
 			return "", err
 		}
 	}

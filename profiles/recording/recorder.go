@@ -30,6 +30,7 @@ const (
 // Options of a Recorder.
 type Options struct {
 	Path        string // of the file, which must not exist yet
+	Reserved    bool   // it exists and is empty: NewPath made it
 	Fingerprint Fingerprint
 	// Limit is the largest size of the file in bytes; 0 means none.
 	Limit int64

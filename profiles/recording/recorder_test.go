@@ -202,7 +202,7 @@ func killAtRandom(path string) (killed time.Time, ticks [][2]int64, err error) {
 func recordedRun(t *testing.T, iterations int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.sqlite")
-	r := begin(New(Options{Path: path}))
+	r := begin(New(Options{Path: path, Reserved: true}))
 	for done := 0; done < iterations; done += 100 {
 		r.tick(100)
 	}
@@ -494,7 +494,7 @@ func TestPruning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := begin(New(Options{Path: path}))
+		r := begin(New(Options{Path: path, Reserved: true}))
 		r.tick(100)
 		if i == 1 { // it grows
 			defer r.Close(context.Background())
@@ -514,6 +514,8 @@ func TestPruning(t *testing.T) {
 	}
 	if again, err := NewPath(folder, "moon: äöü", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)); err != nil || again == paths[0] {
 		t.Errorf("%s is given twice (%v)", again, err)
+	} else if err := os.Remove(again); err != nil {
+		t.Fatal(err)
 	}
 	deleted, err := Prune(t.Context(), folder, 1)
 	if err != nil || len(deleted) != 3 {

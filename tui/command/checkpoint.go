@@ -136,6 +136,12 @@ func weightsCommand() *cobra.Command {
 			if err := weights.CheckPath(to); err != nil {
 				return badUsage(fmt.Errorf("flag --to: %w", err))
 			}
+			c := claims{}
+			if err := c.read("--from", from); err == nil {
+				if err := c.write("flag --to", to); err != nil {
+					return badUsage(err)
+				}
+			}
 			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to)
 		},
 	}

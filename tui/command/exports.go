@@ -25,7 +25,7 @@ func exportCommand() *cobra.Command {
 		Short: "Write a recorded run to files: " + files.Names(),
 		Long: "Write a recorded run to files, as --export does while a run goes on (docs/export.md). RECORDING is a\n" +
 			"file, or a name as `prismtop runs` lists it.",
-		Example: "prismtop export RUN chrome=run.json\nprismtop export run.sqlite csv=tables/ pprof=steps.pb.gz",
+		Example: "prismtop export RUN chrome=run.json\nprismtop export run.sqlite csv=run.csv pprof=steps.pb.gz",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
@@ -53,6 +53,15 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	made, err := r.Fingerprint(cmd.Context())
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
+	}
+	named := claims{}
+	if err := named.read("the recording", recordingFiles(r.Path())...); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	for i, t := range targets {
+		if err := named.write(fmt.Sprintf("%q", texts[i]), t.Files()...); err != nil {
+			return badUsage(fmt.Errorf("export: %w", err))
+		}
 	}
 	x, err := files.Open(targets, made.Version)
 	if err != nil {

@@ -80,6 +80,7 @@ func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print r
 		folder, err := recording.Folder()
 		if err == nil {
 			o.Path, err = recording.NewPath(folder, subject(v), time.Now())
+			o.Reserved = true
 		}
 		if err != nil {
 			o.Report(profiles.RecordingState{Err: err.Error()})

@@ -121,7 +121,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	state := last.State.String()
 	switch {
 	case status.State == recording.Killed && !words.Ended(last.State):
-		state += ", then its process was killed"
+		state += ", then the recording was cut off: its process was killed, or it could not be written"
 	case status.State == recording.Growing && !words.Ended(last.State):
 		state += " (it goes on)"
 	}

@@ -90,6 +90,9 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	if err == nil && cmd.Flags().Changed("save") {
 		f.save, err = savePath(f.save)
 	}
+	if err == nil {
+		err = f.claim(v)
+	}
 	return v, err
 }
 

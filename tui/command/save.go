@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/settings"
 	"prismtop/profiles/visible"
 	"prismtop/sim"
 )
@@ -99,4 +100,96 @@ func (f *runFlags) write(w io.Writer, r *sim.Run, wasInterrupted bool) error {
 		fmt.Fprintln(w, "prismtop: not saved: "+why)
 	}
 	return err
+}
+
+// claims are the files that flags name, by their resolved paths: none may be written twice, nor over
+// one that is read.
+type claims map[string]string
+
+// read notes files that are read for the thing named by.
+func (c claims) read(by string, paths ...string) error {
+	for _, path := range paths {
+		at, err := resolved(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		c[at] = by
+	}
+	return nil
+}
+
+// write notes files that are written for the thing named by, and returns an error if one of them
+// belongs to another.
+func (c claims) write(by string, paths ...string) error {
+	for _, path := range paths {
+		at, err := resolved(path)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", by, path, err)
+		}
+		if other, taken := c[at]; taken {
+			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path, other)
+		}
+		c[at] = strings.TrimPrefix(by, "flag ")
+	}
+	return nil
+}
+
+// resolved returns the absolute path of the file that a path stands for, through links.
+func resolved(path string) (string, error) {
+	target, err := atomicfile.Target(path)
+	if err != nil {
+		return "", err
+	}
+	if target, err = filepath.Abs(target); err != nil {
+		return "", err
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(target)); err == nil {
+		target = filepath.Join(folder, filepath.Base(target))
+	}
+	return target, nil
+}
+
+// recordingFiles lists the file of a recording, and those that SQLite keeps beside it.
+func recordingFiles(path string) []string { return []string{path, path + "-wal", path + "-shm"} }
+
+// claim returns an error if two flags name the same file.
+func (f *runFlags) claim(v settings.Values) error {
+	c := claims{}
+	reads := [][2]string{{"--image", v.Text("image")}, {"--weights", f.keep.weights}}
+	if f.keep.resume != f.keep.path { // a run may go on in its own checkpoint
+		reads = append(reads, [2]string{"--resume", f.keep.resume})
+	}
+	for _, r := range reads {
+		if r[1] == "" {
+			continue
+		}
+		if err := c.read(r[0], r[1]); err != nil {
+			return nil // reading it says why it cannot be read
+		}
+	}
+	writes := map[string][]string{}
+	if f.save != "" {
+		writes["--save"] = []string{f.save + ".png", f.save + ".npy"}
+	}
+	if f.keep.path != "" {
+		writes["--checkpoint"] = []string{f.keep.path}
+	}
+	if f.record.file != "" {
+		writes["--record"] = recordingFiles(f.record.file)
+	}
+	for _, flag := range []string{"--save", "--checkpoint", "--record"} {
+		if err := c.write("flag "+flag, writes[flag]...); err != nil {
+			return err
+		}
+	}
+	targets, err := parseTargets(f.exports)
+	if err != nil {
+		return fmt.Errorf("flag --export: %w", err)
+	}
+	for i, t := range targets {
+		if err := c.write(fmt.Sprintf("flag --export: %q", f.exports[i]), t.Files()...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -31,6 +31,9 @@ func Parse(text string) (Target, error) {
 	if !ok || path == "" {
 		return Target{}, fmt.Errorf("%q: must be FORMAT=PATH, as chrome=run.json; FORMAT is %s", text, Names())
 	}
+	if path == "-" {
+		return Target{}, fmt.Errorf("%q: must be the path of a file: standard output is not one", text)
+	}
 	for i := range formats {
 		if formats[i].name == name {
 			return Target{&formats[i], path}, nil
@@ -42,8 +45,8 @@ func Parse(text string) (Target, error) {
 // Format is the name of the format.
 func (t Target) Format() string { return t.format.name }
 
-// files are the paths of the files.
-func (t Target) files() []string {
+// Files returns the paths of the files.
+func (t Target) Files() []string {
 	if t.format.paths == nil {
 		return []string{t.Path}
 	}
@@ -71,7 +74,7 @@ func Open(targets []Target, version string) (*Exports, error) {
 	x := &Exports{}
 	taken := map[string]Target{}
 	for _, t := range targets {
-		o := &output{target: t, paths: t.files()}
+		o := &output{target: t, paths: t.Files()}
 		x.all = append(x.all, o)
 		for _, path := range o.paths {
 			if other, ok := taken[filepath.Clean(path)]; ok {
