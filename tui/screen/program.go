@@ -26,7 +26,7 @@ import (
 
 // framesPerSecond is how often Bubble Tea checks for changes of the terminal's modes. Frames do
 // not wait for it: see terminal.Output.
-const framesPerSecond = 20
+const framesPerSecond = 50
 
 // Time limits for leaving; with terminal.DrainLimit less than two seconds in total. They apply to
 // Bubble Tea's orderly end, to its forced end, and to the wait for the run's last snapshot.
