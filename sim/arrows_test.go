@@ -55,6 +55,9 @@ var arrows = []arrow{
 	{from: []string{"tui/words"}, never: []string{"tui", "sim"}, except: []string{"tui/words", "tui/monospace"}, why: "wording does not depend on drawing"},
 	{from: []string{"tui/control"}, never: []string{"tui", "sim"}, except: []string{"tui/control"}, why: "what a run can be asked for does not depend on who asks"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"tui/command"}, why: "only main knows the command line"},
+	{from: []string{"tui/command/cli"}, never: []string{"tui/command"}, except: []string{"tui/command/cli"}, why: "what commands share knows no command"},
+	{from: []string{"tui/command/bench"}, never: []string{"tui/command"}, except: []string{"tui/command/bench", "tui/command/cli"}, why: "rooms of commands do not know each other"},
+	{from: []string{"tui/command/runs"}, never: []string{"tui/command"}, except: []string{"tui/command/runs", "tui/command/cli"}, why: "rooms of commands do not know each other"},
 	{from: []string{"tui/terminal"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/terminal", "tui/monospace", "profiles/visible"}, why: "the way to the terminal knows neither the screen nor what it shows"},
 	{from: []string{"tui/layout"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/layout"}, why: "where panes stand depends on their names and sizes alone"},
 	{from: []string{"profiles/unit"}, never: []string{"profiles"}, except: []string{"profiles/unit"}, why: "formats of numbers know no record"},
@@ -163,7 +166,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

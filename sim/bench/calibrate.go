@@ -101,15 +101,21 @@ type spinning struct {
 	phase int
 }
 
-// Iterate runs an iteration and extends it by the present share.
+// base is the share of an iteration that is spun without an injected effect too. While one thread
+// spins, the others park, and waking them for the next iteration takes time: had the iterations
+// without the effect no spin, an effect would be larger than what was injected.
+const base = 0.1
+
+// Iterate runs an iteration and extends it by the base and then by the present share.
 func (s spinning) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
 	start := time.Now()
 	out, err := s.Task.Iterate(ctx, rec)
 	took := time.Since(start) - time.Duration(rec.Retimed)
-	for end := time.Now().Add(time.Duration(*s.share * float64(took))); *s.share > 0 && time.Now().Before(end); {
+	spun := time.Duration(((1+base)*(1+*s.share) - 1) * float64(took))
+	for end := time.Now().Add(spun); time.Now().Before(end); {
 	}
 	if s.phase >= 0 {
-		rec.Phases[s.phase] += int64(*s.share * float64(took))
+		rec.Phases[s.phase] += int64(spun)
 	}
 	return out, err
 }

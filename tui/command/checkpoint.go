@@ -18,6 +18,7 @@ import (
 	"prismtop/sim/weights"
 	"prismtop/sim/workload"
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 )
 
 // keepFlags are the flags of what a run starts from and leaves, beside its settings.
@@ -39,18 +40,18 @@ func (k *keepFlags) register(flags *pflag.FlagSet) {
 
 // resolve returns the settings: those of the checkpoint and of flags with --resume, else those of
 // preset, file, environment and flags.
-func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *settingFlags) (v settings.Values, origins settings.Origins, err error) {
+func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.SettingFlags) (v settings.Values, origins settings.Origins, err error) {
 	if err := k.check(flags); err != nil {
 		return v, nil, err
 	}
 	if k.resume == "" {
-		return f.resolve(ctx, flags)
+		return f.Resolve(ctx, flags)
 	}
 	if k.resumed, err = sim.OpenCheckpoint(ctx, k.resume, checkpointKinds()); err != nil {
 		return v, nil, err
 	}
-	f.readFlags(flags)
-	v, origins, err = f.sources.ResolveOver(k.resumed.Settings, "checkpoint "+k.resume)
+	f.ReadFlags(flags)
+	v, origins, err = f.Sources.ResolveOver(k.resumed.Settings, "checkpoint "+k.resume)
 	if err == nil {
 		err = preset.From(origins, k.resumed.Check(v))
 	}
@@ -83,7 +84,7 @@ func (k *keepFlags) check(flags *pflag.FlagSet) error {
 	case k.every < 0 || k.every > 0 && k.every < time.Second:
 		return fmt.Errorf("flag --checkpoint-every: %v: must be 1s or more, or 0", k.every)
 	case k.path != "":
-		return writableFiles("checkpoint", k.path, k.path, k.path)
+		return cli.WritableFiles("checkpoint", k.path, k.path, k.path)
 	}
 	return nil
 }
@@ -108,8 +109,8 @@ func reportCheckpoint(w io.Writer, r *sim.Run, runErr error) error {
 		}
 		fmt.Fprintf(w, "checkpoint of iteration %d in %s; %s\n", written.Iteration, path, next)
 	}
-	if err != nil && interrupted(runErr) { // not reported anywhere else
-		fmt.Fprintln(w, "prismtop: "+errorLine(err))
+	if err != nil && cli.Interrupted(runErr) { // not reported anywhere else
+		fmt.Fprintln(w, "prismtop: "+cli.ErrorLine(err))
 	}
 	return err
 }
@@ -117,29 +118,29 @@ func reportCheckpoint(w io.Writer, r *sim.Run, runErr error) error {
 // weightsCommand returns the command weights.
 func weightsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "weights", Short: "Hand the decoder's weights to PyTorch", Args: noArguments,
+		Use: "weights", Short: "Hand the decoder's weights to PyTorch", Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return badUsage(errors.New("weights: what to do is missing: must be export"))
+			return cli.BadUsage(errors.New("weights: what to do is missing: must be export"))
 		},
 	}
 	var from, to string
 	export := &cobra.Command{
-		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: noArguments,
+		Use: "export", Short: "Write the weights of a checkpoint as a state_dict in NPZ or safetensors format", Args: cli.NoArguments,
 		Example: "prismtop weights export --from run.npz --to decoder.safetensors",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case from == "":
-				return badUsage(errors.New("weights export: flag --from is missing: must be a checkpoint"))
+				return cli.BadUsage(errors.New("weights export: flag --from is missing: must be a checkpoint"))
 			case to == "":
-				return badUsage(errors.New("weights export: flag --to is missing: must be a file in .npz or .safetensors"))
+				return cli.BadUsage(errors.New("weights export: flag --to is missing: must be a file in .npz or .safetensors"))
 			}
 			if err := weights.CheckPath(to); err != nil {
-				return badUsage(fmt.Errorf("flag --to: %w", err))
+				return cli.BadUsage(fmt.Errorf("flag --to: %w", err))
 			}
-			c := claims{}
-			if err := c.read("--from", from); err == nil {
-				if err := c.write("flag --to", to); err != nil {
-					return badUsage(err)
+			c := cli.Claims{}
+			if err := c.Read("--from", from); err == nil {
+				if err := c.Write("flag --to", to); err != nil {
+					return cli.BadUsage(err)
 				}
 			}
 			return exportWeights(cmd.Context(), cmd.OutOrStdout(), from, to)

@@ -14,13 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/machine"
+	"prismtop/tui/command/bench"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/command/page"
+	"prismtop/tui/command/runs"
 )
-
-// version is the program's version, set in released builds by
-//
-//	go build -ldflags '-X prismtop/tui/command.version=1.2.3'
-var version = "0.1.0-dev"
 
 // Main runs the command line of the process and returns its exit status.
 func Main() int {
@@ -30,28 +28,28 @@ func Main() int {
 	root := rootCommand()
 	addCompletion(root)
 	root.SetArgs(os.Args[1:])
-	root.SetOut(newOutlet(ctx.Done(), os.Stdout))
-	root.SetErr(newOutlet(ctx.Done(), os.Stderr))
+	root.SetOut(cli.NewOutlet(ctx.Done(), os.Stdout))
+	root.SetErr(cli.NewOutlet(ctx.Done(), os.Stderr))
 	begun := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { begun = true }
 	err := root.ExecuteContext(ctx)
 	if err != nil && !begun {
-		err = badUsage(err)
+		err = cli.BadUsage(err)
 	}
-	if errors.Is(err, errGivenUp) && ctx.Err() != nil {
-		err = errInterrupted
+	if errors.Is(err, cli.ErrGivenUp) && ctx.Err() != nil {
+		err = cli.ErrInterrupted
 	}
-	if line := errorLine(err); line != "" {
-		fmt.Fprintln(newOutlet(ending(), os.Stderr), "prismtop: "+line)
+	if line := cli.ErrorLine(err); line != "" {
+		fmt.Fprintln(cli.NewOutlet(cli.Ending(), os.Stderr), "prismtop: "+line)
 	}
-	return exitStatus(err)
+	return cli.ExitStatus(err)
 }
 
 // addCompletion adds Cobra's command for shell completions, and makes it reject unknown shells.
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {
-		c.Args = noArguments
+		c.Args = cli.NoArguments
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 }
@@ -66,11 +64,11 @@ func rootCommand() *cobra.Command {
 		"Without a command it opens the live screen on the default preset; where standard\n" +
 		"output is no terminal it runs without one."
 	root.Example = "prismtop\nprismtop run --preset baseline --image europa.jpg\nprismtop run --headless --json --set amp=bf16 --max-iterations 500"
-	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), benchCommand(), manualCommand(), replayCommand(), exportCommand(), runsCommand(), weightsCommand())
-	root.Version = version
+	root.AddCommand(runCommand(), presetsCommand(), verifyCommand(), doctorCommand(), bench.Command(), manualCommand(), replayCommand(), exportCommand(), runs.Command(), weightsCommand())
+	root.Version = cli.Version
 	root.SetHelpFunc(page.Help)
 	root.SetHelpCommand(helpCommand())
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.SilenceUsage, root.SilenceErrors = true, true
 	return root
 }

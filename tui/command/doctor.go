@@ -8,6 +8,8 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/cpu/roof"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/doctor"
 )
 
@@ -16,28 +18,28 @@ func doctorCommand() *cobra.Command {
 	var asJSON, calibrate bool
 	var o cpu.Options
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: noArguments,
+		Use: "doctor", Short: "Tell what this machine, its terminal and its GPU can do, and why not more", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			backend, err := cpu.New(o)
 			if err != nil {
-				return badUsage(fmt.Errorf("doctor: %w", err))
+				return cli.BadUsage(fmt.Errorf("doctor: %w", err))
 			}
 			defer backend.Close()
-			roofs, err := roofsOf(cmd.Context(), features.Detect(), backend.Kernels(), backend.Threads(), calibrate)
+			roofs, err := cli.RoofsOf(cmd.Context(), features.Detect(), backend.Kernels(), backend.Threads(), calibrate)
 			if roofs == nil {
 				return err
 			}
-			note := errorLine(err)
+			note := cli.ErrorLine(err)
 			if note != "" { // the roofs were measured nevertheless
 				fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+note)
 			}
-			device, err := probe(cmd.Context())
+			device, err := cli.Probe(cmd.Context())
 			if err != nil {
 				return err
 			}
 			facts := doctor.Gather(doctor.Options{
 				Roofs:   doctorRoofs(roofs, note),
-				Version: version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
+				Version: cli.Version, CPU: cpu.Processor(), Kernels: cpu.KernelNames(), Using: backend.Kernels(),
 				Threads: backend.Threads(), GPU: device, Out: os.Stdout, Env: os.Environ(),
 			})
 			if asJSON {
@@ -48,6 +50,15 @@ func doctorCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Flags().BoolVar(&calibrate, "calibrate", false, "measure again what this machine can do at most")
-	engineFlags(cmd.Flags(), &o)
+	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd
+}
+
+// doctorRoofs converts the roofs for the doctor, with a note on how they were measured.
+func doctorRoofs(r *roof.Roofs, note string) doctor.Roofs {
+	to := doctor.Roofs{GFLOPS: r.GFLOPS, Measured: r.Measured, Note: note}
+	for _, l := range r.Levels {
+		to.Levels = append(to.Levels, doctor.Level(l))
+	}
+	return to
 }

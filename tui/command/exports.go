@@ -16,6 +16,7 @@ import (
 	"prismtop/profiles/recording/replay"
 	"prismtop/profiles/stream"
 	"prismtop/profiles/visible"
+	"prismtop/tui/command/cli"
 )
 
 // exportCommand returns the command export.
@@ -29,9 +30,9 @@ func exportCommand() *cobra.Command {
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
-				return badUsage(errors.New("export: the recording is missing: must be a file, or a name as prismtop runs lists it"))
+				return cli.BadUsage(errors.New("export: the recording is missing: must be a file, or a name as prismtop runs lists it"))
 			case 1:
-				return badUsage(fmt.Errorf("export: what to write is missing: must be FORMAT=PATH with the format %s", files.Names()))
+				return cli.BadUsage(fmt.Errorf("export: what to write is missing: must be FORMAT=PATH with the format %s", files.Names()))
 			}
 			return nil
 		},
@@ -43,9 +44,9 @@ func exportCommand() *cobra.Command {
 func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	targets, err := parseTargets(texts)
 	if err != nil {
-		return badUsage(fmt.Errorf("export: %w", err))
+		return cli.BadUsage(fmt.Errorf("export: %w", err))
 	}
-	r, err := recording.Open(cmd.Context(), recordingNamed(path), tableOf)
+	r, err := recording.Open(cmd.Context(), cli.RecordingNamed(path), cli.TableOf)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
@@ -54,13 +55,13 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	named := claims{}
-	if err := named.read("the recording", recordingFiles(r.Path())...); err != nil {
+	named := cli.Claims{}
+	if err := named.Read("the recording", cli.RecordingFiles(r.Path())...); err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	for i, t := range targets {
-		if err := named.write(fmt.Sprintf("%q", texts[i]), t.Files()...); err != nil {
-			return badUsage(fmt.Errorf("export: %w", err))
+		if err := named.Write(fmt.Sprintf("%q", texts[i]), t.Files()...); err != nil {
+			return cli.BadUsage(fmt.Errorf("export: %w", err))
 		}
 	}
 	x, err := files.Open(targets, made.Version)
@@ -71,7 +72,7 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	last, err := replay.Events(cmd.Context(), r, x.Take, func(s *profiles.Snapshot) { x.Alerts(s.Alerts) })
 	switch {
 	case cmd.Context().Err() != nil:
-		return errInterrupted
+		return cli.ErrInterrupted
 	case last == nil:
 		return errors.Join(err, fmt.Errorf("export: %s: nothing was recorded", r.Path()))
 	}
@@ -113,7 +114,7 @@ func (f *runFlags) handOn(metrics bool) (*handedOn, error) {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
-	if h.files, err = files.Open(targets, version); err != nil {
+	if h.files, err = files.Open(targets, cli.Version); err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	if !metrics {
@@ -137,7 +138,7 @@ func (h *handedOn) follow(events *stream.Stream, newest func() *profiles.Snapsho
 	}
 	var also []func(*profiles.Event)
 	if h.metrics != nil {
-		collector := openmetrics.New(version, newest)
+		collector := openmetrics.New(cli.Version, newest)
 		also = append(also, collector.Take)
 		h.metrics.Serve(collector)
 		events.Log("metrics at " + h.metrics.URL())

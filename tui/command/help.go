@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/command/page"
 	"prismtop/tui/screen"
 )
@@ -28,9 +29,9 @@ func helpCommand() *cobra.Command {
 			of, rest, err := cmd.Root().Find(args)
 			switch {
 			case err != nil:
-				return badUsage(err)
+				return cli.BadUsage(err)
 			case len(rest) > 0:
-				return unknownCommand(of, rest[0])
+				return cli.UnknownCommand(of, rest[0])
 			}
 			of.InitDefaultHelpFlag() // otherwise its help would not list them
 			of.InitDefaultVersionFlag()
@@ -42,7 +43,7 @@ func helpCommand() *cobra.Command {
 // manualCommand returns the hidden command man.
 func manualCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "man", Short: "Print the manual page", Hidden: true, Args: noArguments,
+		Use: "man", Short: "Print the manual page", Hidden: true, Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			text, err := manual()
 			if err == nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"prismtop/tui/command/cli"
 	"strconv"
 	"strings"
 	"syscall"
@@ -180,8 +181,8 @@ func (p *process) interrupt(t *testing.T) {
 	}
 	t.Logf("%v ended within %v", p.cmd.Args[1:], time.Since(start).Round(time.Millisecond))
 	var exit *exec.ExitError
-	if !errors.As(ended, &exit) || exit.ExitCode() != statusInterrupted {
-		t.Errorf("%v ended with %v, want status %d\n%s", p.cmd.Args, ended, statusInterrupted, &p.output)
+	if !errors.As(ended, &exit) || exit.ExitCode() != cli.StatusInterrupted {
+		t.Errorf("%v ended with %v, want status %d\n%s", p.cmd.Args, ended, cli.StatusInterrupted, &p.output)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"prismtop/tui/command/cli"
 	"slices"
 	"strings"
 	"testing"
@@ -102,14 +103,14 @@ func TestErrorsStandOnOneLine(t *testing.T) {
 		want string
 	}{
 		{nil, ""},
-		{errInterrupted, ""},
+		{cli.ErrInterrupted, ""},
 		{fmt.Errorf("bench: %w", context.Canceled), ""},
-		{errors.Join(errInterrupted, full), full.Error()},
+		{errors.Join(cli.ErrInterrupted, full), full.Error()},
 		{errors.Join(errors.New("diverged"), full), "diverged; " + full.Error()},
-		{badUsage(errors.Join(errors.New("a\nb"), errors.Join(nil, errors.New("c")))), `a\nb; c`},
+		{cli.BadUsage(errors.Join(errors.New("a\nb"), errors.Join(nil, errors.New("c")))), `a\nb; c`},
 		{fmt.Errorf("%w and %w", full, errors.New("\x1b")), full.Error() + ` and \x1b`},
 	} {
-		if got := errorLine(c.err); got != c.want {
+		if got := cli.ErrorLine(c.err); got != c.want {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}
 	}

@@ -7,35 +7,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 )
 
 // presetsCommand returns the command presets.
 func presetsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value", Args: noArguments}
+	cmd := &cobra.Command{Use: "presets", Short: "List the presets, or show one with the origin of every value", Args: cli.NoArguments}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }
-	list := &cobra.Command{Use: "list", Short: "List the presets", Args: noArguments,
+	list := &cobra.Command{Use: "list", Short: "List the presets", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listPresets(cmd.OutOrStdout()) }}
-	var f settingFlags
+	var f cli.SettingFlags
 	show := &cobra.Command{
 		Use: "show [preset]", Short: "Print a preset's settings as TOML, with what a file, the environment and flags change",
-		Args: atMost(1),
+		Args: cli.AtMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.Flags().Changed("preset") {
-				return badUsage(fmt.Errorf("presets show: the preset is given twice, %q and --preset", args[0]))
+				return cli.BadUsage(fmt.Errorf("presets show: the preset is given twice, %q and --preset", args[0]))
 			}
 			if len(args) > 0 {
 				if err := cmd.Flags().Set("preset", args[0]); err != nil {
-					return badUsage(err)
+					return cli.BadUsage(err)
 				}
 			}
-			v, origins, err := f.resolve(cmd.Context(), cmd.Flags())
+			v, origins, err := f.Resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			return v.Write(cmd.OutOrStdout(), origins)
 		},
 	}
-	f.register(show.Flags())
+	f.Register(show.Flags())
 	cmd.AddCommand(list, show)
 	return cmd
 }

@@ -20,6 +20,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/cpu/features"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/words"
 )
 
@@ -55,11 +56,11 @@ func (f *recordFlags) check(flags *pflag.FlagSet) error {
 	if _, err := os.Lstat(f.file); err == nil {
 		return fmt.Errorf("flag --record: %s exists already: must be a new file", f.file)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("flag --record: %s: %w", f.file, bare(err))
+		return fmt.Errorf("flag --record: %s: %w", f.file, cli.Bare(err))
 	}
 	folder := filepath.Dir(f.file)
-	if err := writable(folder); err != nil {
-		return fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder, bare(err))
+	if err := cli.Writable(folder); err != nil {
+		return fmt.Errorf("flag --record: %s: the folder %s cannot be written: %w", f.file, folder, cli.Bare(err))
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func subject(v settings.Values) string {
 // fingerprint describes what a run is made with.
 func fingerprint(presetName string, origins settings.Origins, gpu machine.GPU) recording.Fingerprint {
 	return recording.Fingerprint{
-		Version: version, Preset: presetName, Origins: origins, CPU: features.Detect(), GPU: gpu, Threads: machine.Processors(),
+		Version: cli.Version, Preset: presetName, Origins: origins, CPU: features.Detect(), GPU: gpu, Threads: machine.Processors(),
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"prismtop/profiles/recording/replay"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
-	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/control"
 	"prismtop/tui/lines"
 	"prismtop/tui/screen"
@@ -36,7 +36,7 @@ func replayCommand() *cobra.Command {
 		Example: "prismtop replay ~/.local/state/prismtop/runs/2026-11-22T13-57-48-moon.sqlite\nprismtop replay run.sqlite --headless",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return badUsage(errors.New("replay: wants one recording; prismtop runs lists them"))
+				return cli.BadUsage(errors.New("replay: wants one recording; prismtop runs lists them"))
 			}
 			return f.replay(cmd, args[0])
 		},
@@ -48,23 +48,13 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// tableOf returns the table of a workload's settings, nil for one that this program does not have.
-func tableOf(workload string) *settings.Table {
-	for _, w := range workloads.All {
-		if w.Presets.Table.Workload == workload {
-			return w.Presets.Table
-		}
-	}
-	return nil
-}
-
 // replay plays a recording.
 func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	look, err := f.look(cmd.Flags(), settings.Values{})
 	if err != nil {
 		return err
 	}
-	r, err := recording.Open(cmd.Context(), recordingNamed(path), tableOf)
+	r, err := recording.Open(cmd.Context(), cli.RecordingNamed(path), cli.TableOf)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
@@ -73,7 +63,7 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	if !onScreen {
 		return f.tell(cmd, r)
 	}
-	thriftyCollector()
+	cli.ThriftyCollector()
 	ctx, stop := context.WithCancel(cmd.Context())
 	player := replay.New(ctx, r)
 	ended := make(chan error, 1)
@@ -85,7 +75,7 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("replay: %s: %w", r.Path(), failed)
 	}
 	if errors.Is(err, control.ErrInterrupted) || cmd.Context().Err() != nil {
-		return errInterrupted
+		return cli.ErrInterrupted
 	}
 	return err
 }
@@ -100,7 +90,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	last, err := replay.Whole(cmd.Context(), r, tell)
 	if cmd.Context().Err() != nil {
-		return errInterrupted
+		return cli.ErrInterrupted
 	}
 	if last == nil {
 		return errors.Join(err, fmt.Errorf("replay: %s: nothing was recorded", r.Path()))

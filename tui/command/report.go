@@ -13,6 +13,7 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/stream"
 	"prismtop/sim/cpu/features"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/lines"
 	"prismtop/tui/screen"
 	"prismtop/tui/terminal"
@@ -20,7 +21,7 @@ import (
 
 // report runs the reconstruction with its progress on standard error and the
 // summary on standard output.
-func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, presetName string) error {
+func (f *runFlags) report(cmd *cobra.Command, show cli.Live, look screen.Options, presetName string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	aggregating, stopAggregating := context.WithCancel(context.Background())
 	show.Start(ctx)
@@ -28,15 +29,15 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, pr
 		<-show.Done()
 		stopAggregating()
 	}()
-	go show.aggregator.Run(aggregating, 100*time.Millisecond)
+	go show.Aggregator.Run(aggregating, 100*time.Millisecond)
 	lines.PlainNotifying(context.Background(), cmd.ErrOrStderr(), show, inLines(look), time.Second)
 	err := show.Wait()
 	<-aggregating.Done()
 	for range show.Snapshots() { // until the last snapshot
 	}
-	last := show.aggregator.Last()
+	last := show.Aggregator.Last()
 	summary := export.Summarize(last, export.Source{
-		Version: version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
+		Version: cli.Version, Preset: presetName, CPU: features.Detect(), Threads: show.Threads(),
 	})
 	if f.json {
 		err = errors.Join(err, export.WriteJSON(out, summary))
@@ -45,7 +46,7 @@ func (f *runFlags) report(cmd *cobra.Command, show live, look screen.Options, pr
 		err = errors.Join(err, writeErr)
 	}
 	if err == nil && ctx.Err() != nil {
-		return errInterrupted
+		return cli.ErrInterrupted
 	}
 	return err
 }
@@ -61,6 +62,6 @@ func writeNotBegun(ctx context.Context, w io.Writer, events *stream.Stream, sche
 	s := *aggregate.New(events.Follow(), aggregate.Options{}).Tick(time.Now())
 	s.Run.Schema = schema // no task has declared one
 	return export.WriteJSON(w, export.Summarize(&s, export.Source{
-		Version: version, Preset: presetName, CPU: features.Detect(),
+		Version: cli.Version, Preset: presetName, CPU: features.Detect(),
 	}))
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -16,11 +15,12 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 )
 
 // runFlags are the flags of a run.
 type runFlags struct {
-	settingFlags
+	cli.SettingFlags
 	origins   settings.Origins // of the settings
 	headless  bool
 	json      bool
@@ -45,17 +45,17 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run a reconstruction on the live screen, or without one",
-		Args:  noArguments,
+		Args:  cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v, err := f.settings(cmd)
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			return f.run(cmd, v)
 		},
 	}
 	flags := cmd.Flags()
-	f.register(flags)
+	f.Register(flags)
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	f.registerLook(flags)
@@ -82,7 +82,7 @@ func (f *runFlags) registerLook(flags *pflag.FlagSet) {
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
-	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.settingFlags)
+	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.SettingFlags)
 	f.origins = origins
 	if err == nil {
 		err = f.record.check(cmd.Flags())
@@ -96,18 +96,9 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	return v, err
 }
 
-// thriftyCollector makes the garbage collector run more often, unless the user set GOGC. Nearly
-// all of the heap is pointer-free tensors, which are free to mark, while garbage of the same
-// size would double the program's memory.
-func thriftyCollector() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(20)
-	}
-}
-
 // run performs a reconstruction, with or without the screen.
 func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
-	thriftyCollector()
+	cli.ThriftyCollector()
 	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
 	if screen && os.Getenv("TERM") == "dumb" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
@@ -117,28 +108,28 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := f.keep.preset(f.sources)
+	chosen, err := f.keep.preset(f.Sources)
 	if err != nil {
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
-	device, err := probe(cmd.Context())
+	device, err := cli.Probe(cmd.Context())
 	if err != nil {
 		return err
 	}
 	handed, err := f.handOn(cmd.Flags().Changed("metrics"))
 	if err != nil {
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
 	defer handed.discard()
 	o := sim.Options{
-		Maker: workloads.Of(v).Maker(devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: metricsInterval, Notes: chosen.Notes(v),
-		Roofs: judgeRoofs, KeepOutput: f.save != "",
-		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: version}, Resume: f.keep.resumed, Weights: f.keep.weights,
+		Maker: workloads.Of(v).Maker(cli.Devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
+		Linger: screen || f.lines, Metrics: cli.MetricsInterval, Notes: chosen.Notes(v),
+		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
+		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: cli.Version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
 	if screen {
-		observed = onScreen(f.watchBudget)
+		observed = cli.OnScreen(f.watchBudget)
 	}
 	open := sim.New
 	if screen || f.lines {
@@ -149,31 +140,31 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		if f.json {
 			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
 		}
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
 	defer r.Close()
 	recorder := f.record.recorder(o.Stream, v, fingerprint(chosen.Name, f.origins, device))
 	if recorder != nil {
 		observed.Tape = recorder
 	}
-	show := live{r, aggregate.New(o.Stream.Follow(), observed)}
-	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.aggregator.Last()) }()
-	handed.follow(o.Stream, show.aggregator.Last)
+	show := cli.Live{Run: r, Aggregator: aggregate.New(o.Stream.Follow(), observed)}
+	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()) }()
+	handed.follow(o.Stream, show.Aggregator.Last)
 	if screen || f.lines {
 		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
-		cmd.SetErr(newOutlet(ending(), os.Stderr)) // the terminal may have stopped reading
+		cmd.SetErr(cli.NewOutlet(cli.Ending(), os.Stderr)) // the terminal may have stopped reading
 	} else {
 		err = f.report(cmd, show, look, chosen.Name)
 	}
 	var crash *sim.PanicError
 	var wrong *sim.SettingsError
 	if errors.As(err, &wrong) {
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
 	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
 	exported := handed.end(cmd.ErrOrStderr())
 	if f.save != "" && !errors.As(err, &crash) { // the state is unreliable after a panic
-		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, interrupted(err)))
+		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, cli.Interrupted(err)))
 	}
 	return errors.Join(err, exported)
 }

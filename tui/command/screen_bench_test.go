@@ -18,6 +18,7 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/ptytest"
 	"prismtop/tui/screen"
 )
@@ -188,10 +189,10 @@ func record(b *testing.B, length time.Duration) (all []*profiles.Snapshot) {
 		b.Fatal(err)
 	}
 	defer r.Close()
-	show := live{r, aggregate.New(events.Follow(), aggregate.Options{Pictures: 300 * time.Millisecond})}
+	show := cli.Live{Run: r, Aggregator: aggregate.New(events.Follow(), aggregate.Options{Pictures: 300 * time.Millisecond})}
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
-	go show.aggregator.Run(ctx, 100*time.Millisecond)
+	go show.Aggregator.Run(ctx, 100*time.Millisecond)
 	show.Start(ctx)
 	for s := range show.Snapshots() {
 		all = append(all, s)

@@ -7,6 +7,7 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/verify"
+	"prismtop/tui/command/cli"
 )
 
 // verifyCommand returns the command verify.
@@ -15,11 +16,11 @@ func verifyCommand() *cobra.Command {
 	var o cpu.Options
 	cmd := &cobra.Command{
 		Use: "verify FILE.npz…", Short: "Recompute reference vectors with this build and compare",
-		Args: atLeastOne("NPZ file of reference vectors"),
+		Args: cli.AtLeastOne("NPZ file of reference vectors"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			backend, err := cpu.New(o)
 			if err != nil {
-				return badUsage(fmt.Errorf("verify: %w", err))
+				return cli.BadUsage(fmt.Errorf("verify: %w", err))
 			}
 			defer backend.Close()
 			reports, err := verify.Files(cmd.Context(), args, backend)
@@ -40,6 +41,6 @@ func verifyCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
-	engineFlags(cmd.Flags(), &o)
+	cli.EngineFlags(cmd.Flags(), &o)
 	return cmd
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"time"
@@ -13,11 +12,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
-	"prismtop/profiles/aggregate"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
-	"prismtop/profiles/watching"
 	"prismtop/sim"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/control"
 	"prismtop/tui/lines"
 	"prismtop/tui/notice"
@@ -28,49 +25,12 @@ import (
 // lineInterval is the time between two progress lines.
 const lineInterval = 10 * time.Second
 
-// metricsInterval is the interval at which a run is compared with the truth.
-const metricsInterval = 500 * time.Millisecond
-
-// onScreen are the options of an aggregator whose snapshots are shown on a screen.
-func onScreen(budget float64) aggregate.Options {
-	return aggregate.Options{
-		Pictures: 300 * time.Millisecond,
-		Watching: watching.New(watching.Options{Budget: budget, Seed: rand.Uint64()}),
-	}
-}
-
-// live is a run as the screen sees it.
-type live struct {
-	*sim.Run
-	aggregator *aggregate.Aggregator
-}
-
-// Snapshots delivers the newest snapshot.
-func (l live) Snapshots() <-chan *profiles.Snapshot { return l.aggregator.Snapshots() }
-
-// Attend reports a user's input.
-func (l live) Attend() { l.aggregator.Attend() }
-
-// aggregate starts aggregating; end takes what is left and returns when that is done.
-func (l live) aggregate() (end func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		l.aggregator.Run(ctx, 100*time.Millisecond)
-		close(ended)
-	}()
-	return func() {
-		cancel()
-		<-ended
-	}
-}
-
 // watch runs the reconstruction with the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look screen.Options) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look screen.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer show.aggregate()()
+	defer show.Aggregate()()
 	show.Start(ctx)
 	go func() {
 		var crash *sim.PanicError
@@ -104,24 +64,9 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show live, look scr
 	case errors.As(runErr, &crash):
 		return runErr
 	case errors.Is(err, control.ErrInterrupted) || signalled.Err() != nil:
-		return errInterrupted
+		return cli.ErrInterrupted
 	}
 	return errors.Join(runErr, err)
-}
-
-// envNotify is the environment variable for --notify.
-const envNotify = preset.EnvPrefix + "NOTIFY"
-
-// envWatchBudget is the environment variable for --watch-budget.
-const envWatchBudget = preset.EnvPrefix + "WATCH_BUDGET"
-
-// envOr returns the value of a flag, or of an environment variable if the flag is not given, and
-// what to call it in errors.
-func envOr(flags *pflag.FlagSet, flag, env string) (value, where string) {
-	if given := os.Getenv(env); given != "" && !flags.Changed(flag) {
-		return given, "environment " + env
-	}
-	return flags.Lookup(flag).Value.String(), "flag --" + flag
 }
 
 // parseBudget converts a percentage to a share.
@@ -140,24 +85,24 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	o.Remember, _ = screen.RememberedPath()
 	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
 	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
-		return o, badUsage(fmt.Errorf("flag --theme: %w", err))
+		return o, cli.BadUsage(fmt.Errorf("flag --theme: %w", err))
 	}
 	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
-		return o, badUsage(fmt.Errorf("flag --bandwidth: %w", err))
+		return o, cli.BadUsage(fmt.Errorf("flag --bandwidth: %w", err))
 	}
 	if flags.Lookup("watch-budget") == nil { // a recording
 		return o, nil
 	}
-	budget, where := envOr(flags, "watch-budget", envWatchBudget)
+	budget, where := cli.EnvOr(flags, "watch-budget", cli.EnvWatchBudget)
 	if f.watchBudget, err = parseBudget(budget); err != nil {
-		return o, badUsage(fmt.Errorf("%s: %w", where, err))
+		return o, cli.BadUsage(fmt.Errorf("%s: %w", where, err))
 	}
-	notify, where := envOr(flags, "notify", envNotify)
+	notify, where := cli.EnvOr(flags, "notify", cli.EnvNotify)
 	if o.Notices, err = notice.Parse(notify); err != nil {
-		return o, badUsage(fmt.Errorf("%s: %w", where, err))
+		return o, cli.BadUsage(fmt.Errorf("%s: %w", where, err))
 	}
 	if f.lines && (f.headless || f.json) {
-		return o, badUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
+		return o, cli.BadUsage(errors.New("flag --lines: cannot be joined with --headless or --json"))
 	}
 	return o, nil
 }

@@ -12,10 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"prismtop/profiles/machine"
-	"prismtop/profiles/preset"
 	"prismtop/profiles/stats"
-	"prismtop/sim/workloads"
 	"prismtop/tui/ptytest"
 )
 
@@ -96,36 +93,4 @@ func screenPace(b *testing.B, more ...string) float64 {
 	}
 	time.Sleep(50 * time.Millisecond) // wait for the last bytes
 	return paceTold(b, x.Received())
-}
-
-// BenchmarkWatchingByBlocks is the command bench watching on a pseudo-terminal, whose output is
-// read by this process: the speed of one run of the baseline while the screen is open, relative to
-// that without, and the cost that the footer shows meanwhile. It needs at least six rounds.
-//
-//	go test ./tui/command -run '^$' -bench WatchingByBlocks -benchtime 8x -watch 4s
-func BenchmarkWatchingByBlocks(b *testing.B) {
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: "baseline"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	thriftyCollector()
-	machine.ShareProcessors()
-	tty := ptytest.OpenDrain(b, 120, 40).TTY()
-	w := watchingBench{
-		Maker: workloads.PRISM(workloads.Devices{}), Settings: v, Rounds: b.N, Block: *watchTime,
-		Output: tty, Input: tty, Environ: []string{"TERM=xterm-256color"},
-	}
-	r, err := w.run(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(r.Ratio.Value, "watched/alone")
-	b.ReportMetric(r.Ratio.Low, "watched/alone-low")
-	b.ReportMetric(r.Ratio.High, "watched/alone-high")
-	if c := r.Footer; c.Known {
-		b.ReportMetric(c.Value, "footer-cost")
-		b.ReportMetric(c.Low, "footer-cost-low")
-		b.ReportMetric(c.High, "footer-cost-high")
-	}
 }

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"fmt"
@@ -10,27 +10,27 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// noArguments, atMost and atLeastOne check the arguments of a command.
-func noArguments(cmd *cobra.Command, args []string) error { return atMost(0)(cmd, args) }
+// NoArguments, atMost and atLeastOne check the arguments of a command.
+func NoArguments(cmd *cobra.Command, args []string) error { return AtMost(0)(cmd, args) }
 
-func atMost(n int) cobra.PositionalArgs {
+func AtMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= n {
 			return nil
 		}
 		if cmd.HasAvailableSubCommands() {
-			return unknownCommand(cmd, args[n])
+			return UnknownCommand(cmd, args[n])
 		}
-		return badUsage(fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath()))
+		return BadUsage(fmt.Errorf("%sunexpected argument %q; see %s --help", prefix(cmd), args[n], cmd.CommandPath()))
 	}
 }
 
-func atLeastOne(what string) cobra.PositionalArgs {
+func AtLeastOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			return nil
 		}
-		return badUsage(fmt.Errorf("%swants at least one %s", prefix(cmd), what))
+		return BadUsage(fmt.Errorf("%swants at least one %s", prefix(cmd), what))
 	}
 }
 
@@ -42,10 +42,10 @@ func prefix(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") + ": "
 }
 
-// unknownCommand returns an error about an unknown command below cmd that suggests similar
+// UnknownCommand returns an error about an unknown command below cmd that suggests similar
 // names.
-func unknownCommand(cmd *cobra.Command, name string) error {
-	return badUsage(fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd)))
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	return BadUsage(fmt.Errorf("%sunknown command %q%s", prefix(cmd), name, similar(name, commandNames(cmd), "", cmd)))
 }
 
 // commandNames returns the visible commands below cmd.
@@ -62,7 +62,7 @@ func commandNames(cmd *cobra.Command) (names []string) {
 func unknownFlag(cmd *cobra.Command, name string) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	return badUsage(fmt.Errorf("%sunknown flag --%s%s", prefix(cmd), name, similar(name, names, "--", cmd)))
+	return BadUsage(fmt.Errorf("%sunknown flag --%s%s", prefix(cmd), name, similar(name, names, "--", cmd)))
 }
 
 // similar asks whether one of the names close to name was meant, or refers to the help if there

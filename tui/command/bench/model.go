@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"errors"
@@ -13,11 +13,12 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/bench"
 	"prismtop/sim/cpu/features"
+	"prismtop/tui/command/cli"
 )
 
 // benchFlags are the flags of a benchmark.
 type benchFlags struct {
-	settingFlags
+	cli.SettingFlags
 	size, object int
 	loss, amp    string
 	options      bench.Options
@@ -29,7 +30,7 @@ type benchFlags struct {
 func benchModelCommand() *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
-		Use: "model", Short: "Measure iterations of the trainer's loop, or the decoder's forward pass", Args: noArguments,
+		Use: "model", Short: "Measure iterations of the trainer's loop, or the decoder's forward pass", Args: cli.NoArguments,
 		Long: "Measure iterations of the progressive phase: the trainer's own loop, on the real object, in the\n" +
 			"middle of the pattern, where the accumulated mask has its usual size. Warm-up is left out, and\n" +
 			"half seconds in which other programs took the processor are measured again.\n" +
@@ -39,7 +40,7 @@ func benchModelCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	f.register(flags)
+	f.Register(flags)
 	flags.IntVar(&f.size, "size", 512, "side of the field in pixels")
 	flags.IntVar(&f.object, "object", 128, "side of the object's window in pixels")
 	flags.StringVar(&f.loss, "loss", "l1", "l1, l1+ssim in equal parts, or another value of the setting loss")
@@ -59,16 +60,16 @@ var modelFlags = [][2]string{{"size", "size"}, {"object", "object_size"}, {"amp"
 // settings merges the sources, with the baseline preset as default.
 func (f *benchFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 	flags := cmd.Flags()
-	f.fromBaseline(flags)
+	f.FromBaseline(flags)
 	for _, m := range modelFlags {
 		if flags.Changed(m[0]) {
-			f.more = append(f.more, preset.Flag{Name: m[0], Key: m[1], Value: flags.Lookup(m[0]).Value.String()})
+			f.More = append(f.More, preset.Flag{Name: m[0], Key: m[1], Value: flags.Lookup(m[0]).Value.String()})
 		}
 	}
 	if flags.Changed("loss") {
-		f.more = append(f.more, lossFlags(f.loss)...)
+		f.More = append(f.More, lossFlags(f.loss)...)
 	}
-	v, _, err := f.resolve(cmd.Context(), flags)
+	v, _, err := f.Resolve(cmd.Context(), flags)
 	return v, err
 }
 
@@ -86,14 +87,14 @@ func lossFlags(name string) []preset.Flag {
 func (f *benchFlags) run(cmd *cobra.Command) error {
 	v, err := f.settings(cmd)
 	if err != nil {
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
 	o := &f.options
 	if o.Warmup < 0 || !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
-		return badUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
+		return cli.BadUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
 	}
-	if o.Maker, o.Settings, err = ofPRISM(cmd.Context(), v); err != nil {
-		return badUsage(err)
+	if o.Maker, o.Settings, err = cli.OfPRISM(cmd.Context(), v); err != nil {
+		return cli.BadUsage(err)
 	}
 	o.Iterations, o.Time = v.Int(settings.MaxIterations), time.Duration(v.Number(settings.MaxSeconds)*float64(time.Second))
 	if o.Iterations == 0 && o.Time == 0 {
@@ -102,23 +103,23 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	report, err := bench.Run(cmd.Context(), *o)
 	switch {
 	case cmd.Context().Err() != nil:
-		return errInterrupted
+		return cli.ErrInterrupted
 	case err != nil:
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
-	chosen, err := f.sources.Chosen()
+	chosen, err := f.Sources.Chosen()
 	if err != nil {
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
 	processor := features.Detect()
-	summary := report.Summary(version, chosen.Name, processor)
+	summary := report.Summary(cli.Version, chosen.Name, processor)
 	if f.layers {
-		roofs, err := roofsOf(cmd.Context(), processor, *summary.Machine.Kernels, report.Threads, false)
+		roofs, err := cli.RoofsOf(cmd.Context(), processor, *summary.Machine.Kernels, report.Threads, false)
 		if roofs == nil {
 			return err
 		}
 		if err != nil { // the roofs were measured nevertheless
-			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+errorLine(err))
+			fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: "+cli.ErrorLine(err))
 		}
 		report.AddLayers(summary, roofs)
 	}

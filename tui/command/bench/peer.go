@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"errors"
@@ -16,6 +16,7 @@ import (
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 )
 
 // peerFlags are the flags of a comparison with PyTorch.
@@ -40,7 +41,7 @@ func benchPeerCommand() *cobra.Command {
 			if len(args) == 1 {
 				return nil
 			}
-			return badUsage(errors.New("bench peer: wants one path, of the PyTorch benchmark"))
+			return cli.BadUsage(errors.New("bench peer: wants one path, of the PyTorch benchmark"))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.programs.Script = args[0]
@@ -62,13 +63,13 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	only, err := regexp.Compile(f.only)
 	switch {
 	case err != nil:
-		return badUsage(fmt.Errorf("flag --only: %w", err))
+		return cli.BadUsage(fmt.Errorf("flag --only: %w", err))
 	case f.rounds < 1 || f.options.Threads < 1 || !(f.options.Seconds > 0) || len(f.programs.Python) == 0:
-		return badUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
+		return cli.BadUsage(errors.New("bench peer: --rounds and --threads must be at least 1, --seconds above 0, --python not empty"))
 	}
-	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: f.options.Sets})
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.options.Sets})
 	if err != nil {
-		return badUsage(err)
+		return cli.BadUsage(err)
 	}
 	kernels := v.Text("kernels")
 	if kernels == "auto" {
@@ -99,14 +100,14 @@ func (f *peerFlags) run(cmd *cobra.Command) error {
 	}
 	processor := features.Detect()
 	header := peer.Header{
-		Version: version, Kernels: kernels, CPU: processor.Model, Logical: processor.Logical,
+		Version: cli.Version, Kernels: kernels, CPU: processor.Model, Logical: processor.Logical,
 		Threads: f.options.Threads, Rounds: f.rounds, Peer: versions, Measured: time.Now(),
 	}
 	if err := peer.WriteMarkdown(cmd.OutOrStdout(), header, results); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return errInterrupted
+		return cli.ErrInterrupted
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"errors"
@@ -12,31 +12,32 @@ import (
 
 	"prismtop/profiles/export"
 	"prismtop/sim/bench"
+	"prismtop/tui/command/cli"
 )
 
 // benchCalibrateCommand returns the command bench calibrate.
 func benchCalibrateCommand() *cobra.Command {
-	var f settingFlags
+	var f cli.SettingFlags
 	var load int
 	var asJSON bool
 	o := bench.CalibrateOptions{}
 	cmd := &cobra.Command{
-		Use: "calibrate", Short: "Inject effects of known size and count how often they are found", Args: noArguments,
+		Use: "calibrate", Short: "Inject effects of known size and count how often they are found", Args: cli.NoArguments,
 		Long: "Make iterations of a real run longer by known shares of their time, and count how often effects by key,\n" +
 			"replications and ablations find them, find some where there are none, and hold the truth in their\n" +
 			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",
 		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --preset moon --load 1 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.fromBaseline(cmd.Flags())
-			v, _, err := f.resolve(cmd.Context(), cmd.Flags())
+			f.FromBaseline(cmd.Flags())
+			v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			if err := validCalibration(&o, load); err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
-			if o.Maker, err = onDevice(cmd.Context(), v); err != nil {
-				return badUsage(err)
+			if o.Maker, err = cli.OnDevice(cmd.Context(), v); err != nil {
+				return cli.BadUsage(err)
 			}
 			o.Settings = v
 			if term.IsTerminal(os.Stderr.Fd()) {
@@ -51,20 +52,20 @@ func benchCalibrateCommand() *cobra.Command {
 			c, err := bench.Calibrate(cmd.Context(), o)
 			switch {
 			case cmd.Context().Err() != nil:
-				return errInterrupted
+				return cli.ErrInterrupted
 			case err != nil:
 				return err
 			case !asJSON:
 				return bench.WriteCalibration(cmd.OutOrStdout(), c)
 			}
-			chosen, err := f.sources.Chosen()
+			chosen, err := f.Sources.Chosen()
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			return export.WriteObject(cmd.OutOrStdout(), summarizeCalibration(c, chosen.Name, load))
 		},
 	}
-	f.register(cmd.Flags())
+	f.Register(cmd.Flags())
 	flags := cmd.Flags()
 	flags.Float64SliceVar(&o.Sizes, "sizes", []float64{0, 1, 2, 5, 20}, "effects to inject, in percent of an iteration")
 	flags.IntVar(&o.Changes, "changes", 60, "changes of each size, on and off by turns")
@@ -99,7 +100,7 @@ func validCalibration(o *bench.CalibrateOptions, load int) error {
 // is closed.
 func burnCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "burn", Hidden: true, Args: noArguments, Short: "Keep one processor busy until standard input ends",
+		Use: "burn", Hidden: true, Args: cli.NoArguments, Short: "Keep one processor busy until standard input ends",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			over := make(chan struct{})
 			go func() {
@@ -114,7 +115,7 @@ func burnCommand() *cobra.Command {
 				case <-over:
 					return nil
 				case <-cmd.Context().Done():
-					return errInterrupted
+					return cli.ErrInterrupted
 				default:
 				}
 			}
@@ -180,7 +181,7 @@ type foundSize struct {
 
 func summarizeCalibration(c *bench.Calibration, preset string, load int) *calibrationSummary {
 	s := &calibrationSummary{
-		Schema: export.Schema, Version: version, Preset: preset, Load: load, Calibration: c,
+		Schema: export.Schema, Version: cli.Version, Preset: preset, Load: load, Calibration: c,
 		FalsePositives: map[string]ratedShare{}, Coverage: map[string]ratedShare{}, Detected: map[string][]foundSize{},
 	}
 	for i := range c.Sizes {

@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/preset"
 	"prismtop/sim/bench"
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 )
 
 // benchScalingCommand returns the command bench scaling.
@@ -21,19 +22,19 @@ func benchScalingCommand() *cobra.Command {
 	var plot string
 	var sets []string
 	cmd := &cobra.Command{
-		Use: "scaling", Short: "Measure iterations over field sizes and threads; print a Markdown table, draw a plot", Args: noArguments,
+		Use: "scaling", Short: "Measure iterations over field sizes and threads; print a Markdown table, draw a plot", Args: cli.NoArguments,
 		Example: "prismtop bench scaling --sizes 256,512,1024 --plot scaling.svg",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(sizes) == 0 || len(threads) == 0 || !(seconds > 0) {
-				return badUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
+				return cli.BadUsage(errors.New("bench scaling: --sizes and --threads must not be empty, --seconds above 0"))
 			}
-			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: baseline, Env: os.Environ(), EnvOthers: otherEnvironment, Sets: sets})
+			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: cli.Baseline, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: sets})
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
-			maker, s, err := ofPRISM(cmd.Context(), v)
+			maker, s, err := cli.OfPRISM(cmd.Context(), v)
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			o := bench.Options{
 				Maker: maker, Settings: s, Warmup: 5, Time: time.Duration(seconds * float64(time.Second)), MaxForeign: machine.Quiet,
@@ -43,9 +44,9 @@ func benchScalingCommand() *cobra.Command {
 			})
 			switch {
 			case cmd.Context().Err() != nil:
-				return errInterrupted
+				return cli.ErrInterrupted
 			case err != nil:
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			if plot != "" {
 				if err := writePlot(plot, points); err != nil {

@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"errors"
@@ -16,16 +16,17 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 	"prismtop/sim/bench"
+	"prismtop/tui/command/cli"
 )
 
 // benchAblationCommand returns the command bench ablation.
 func benchAblationCommand() *cobra.Command {
-	var f settingFlags
+	var f cli.SettingFlags
 	var o ablation.Options
 	var asJSON bool
 	var factors []string
 	cmd := &cobra.Command{
-		Use: "ablation", Short: "Switch each optimisation on and off in a balanced order and tell what it is worth", Args: noArguments,
+		Use: "ablation", Short: "Switch each optimisation on and off in a balanced order and tell what it is worth", Args: cli.NoArguments,
 		Long: "Switch each optimisation on and off in balanced blocks of iterations, in the middle of the\n" +
 			"preset's pattern, as the key A does on the live screen. Each row has the iteration time off and\n" +
 			"on, the effect with its 95 % interval, the memory, and what PSNR gained more or less.\n" +
@@ -36,17 +37,17 @@ func benchAblationCommand() *cobra.Command {
 		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json\n" +
 			"prismtop bench ablation --preset phase5 --factorial default\nprismtop bench ablation --factorial caches,amp=bf16x3,pruned_fft",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.fromBaseline(cmd.Flags())
-			v, _, err := f.resolve(cmd.Context(), cmd.Flags())
+			f.FromBaseline(cmd.Flags())
+			v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			if err := benchAblationOptions(cmd.Flags(), v, factors, &o); err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			for _, limit := range []string{"max-time", "max-iterations"} {
 				if cmd.Flags().Changed(limit) {
-					return badUsage(fmt.Errorf("flag --%s: an ablation ends with its last round; see --rounds and --only", limit))
+					return cli.BadUsage(fmt.Errorf("flag --%s: an ablation ends with its last round; see --rounds and --only", limit))
 				}
 			}
 			told := func(*profiles.Ablation) {}
@@ -58,9 +59,9 @@ func benchAblationCommand() *cobra.Command {
 					}
 				}
 			}
-			maker, err := onDevice(cmd.Context(), v)
+			maker, err := cli.OnDevice(cmd.Context(), v)
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			table, err := bench.Ablation(cmd.Context(), maker, v, o, told)
 			if progress {
@@ -68,17 +69,17 @@ func benchAblationCommand() *cobra.Command {
 			}
 			switch {
 			case cmd.Context().Err() != nil:
-				return errInterrupted
+				return cli.ErrInterrupted
 			case err != nil:
 				return err
 			case !asJSON:
 				return bench.WriteAblation(cmd.OutOrStdout(), table)
 			}
-			chosen, err := f.sources.Chosen()
+			chosen, err := f.Sources.Chosen()
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
-			data, err := export.AblationJSON(table, v, version, chosen.Name)
+			data, err := export.AblationJSON(table, v, cli.Version, chosen.Name)
 			if err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ func benchAblationCommand() *cobra.Command {
 			return err
 		},
 	}
-	f.register(cmd.Flags())
+	f.Register(cmd.Flags())
 	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; of a factorial, blocks of each combination, %d without. Few give no interval",
 		profiles.AblationRounds, profiles.FactorialRounds))
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")

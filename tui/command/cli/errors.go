@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"bytes"
@@ -14,53 +14,53 @@ import (
 
 // The exit statuses.
 const (
-	statusDone        = 0
-	statusFailed      = 1
-	statusUsage       = 2
-	statusInterrupted = 130
+	StatusDone        = 0
+	StatusFailed      = 1
+	StatusUsage       = 2
+	StatusInterrupted = 130
 )
 
-// exitStatus returns the exit status for an error.
-func exitStatus(err error) int {
+// ExitStatus returns the exit status for an error.
+func ExitStatus(err error) int {
 	var usage *usageError
 	switch {
 	case err == nil:
-		return statusDone
-	case interrupted(err):
-		return statusInterrupted
+		return StatusDone
+	case Interrupted(err):
+		return StatusInterrupted
 	case errors.As(err, &usage):
-		return statusUsage
+		return StatusUsage
 	}
-	return statusFailed
+	return StatusFailed
 }
 
-// errorLine formats an error on one line, without terminal control characters. Errors joined by
+// ErrorLine formats an error on one line, without terminal control characters. Errors joined by
 // errors.Join follow one another. Interruptions are omitted: whoever caused them knows.
-func errorLine(err error) string {
+func ErrorLine(err error) string {
 	if usage, ok := err.(*usageError); ok {
-		return errorLine(usage.error)
+		return ErrorLine(usage.error)
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(joined.Unwrap()...).Error() {
 		var parts []string
 		for _, e := range joined.Unwrap() {
-			if line := errorLine(e); line != "" {
+			if line := ErrorLine(e); line != "" {
 				parts = append(parts, line)
 			}
 		}
 		return strings.Join(parts, "; ")
 	}
-	if err == nil || interrupted(err) {
+	if err == nil || Interrupted(err) {
 		return ""
 	}
 	return visible.Text(err.Error())
 }
 
-// errInterrupted ends a run stopped by a signal; its results were printed.
-var errInterrupted = errors.New("interrupted")
+// ErrInterrupted ends a run stopped by a signal; its results were printed.
+var ErrInterrupted = errors.New("interrupted")
 
-// interrupted reports whether a signal ended the work that returned err.
-func interrupted(err error) bool {
-	return errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled)
+// Interrupted reports whether a signal ended the work that returned err.
+func Interrupted(err error) bool {
+	return errors.Is(err, ErrInterrupted) || errors.Is(err, context.Canceled)
 }
 
 // usageError is an invalid command line or setting.
@@ -68,9 +68,9 @@ type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
 
-// badUsage marks an error in the command line or the settings. Kernels missing on this machine
+// BadUsage marks an error in the command line or the settings. Kernels missing on this machine
 // are not such an error: the command line is valid elsewhere.
-func badUsage(err error) error {
+func BadUsage(err error) error {
 	var lacking *vec.UnavailableError
 	if err == nil || errors.As(err, &lacking) {
 		return err
@@ -78,10 +78,10 @@ func badUsage(err error) error {
 	return &usageError{err}
 }
 
-// outlet is standard output or standard error. A terminal or a pipe that is not read delays the
+// Outlet is standard output or standard error. A terminal or a pipe that is not read delays the
 // program, but not its end: once ended is closed, a write is abandoned after outletLimit, and so
 // are all later writes.
-type outlet struct {
+type Outlet struct {
 	file  *os.File
 	ended <-chan struct{}
 	stuck bool
@@ -90,31 +90,32 @@ type outlet struct {
 // outletLimit is the time allowed for a write after the program was asked to end.
 const outletLimit = 500 * time.Millisecond
 
-// errGivenUp reports an abandoned write: the program was asked to end.
-var errGivenUp = errors.New("the output is not read")
+// ErrGivenUp reports an abandoned write: the program was asked to end.
+var ErrGivenUp = errors.New("the output is not read")
 
-func newOutlet(ended <-chan struct{}, file *os.File) *outlet {
-	o := &outlet{file: file, ended: ended}
+// NewOutlet returns the outlet of a file; ended is closed when the program has to end.
+func NewOutlet(ended <-chan struct{}, file *os.File) *Outlet {
+	o := &Outlet{file: file, ended: ended}
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
 		o.ended = nil // a regular file never blocks
 	}
 	return o
 }
 
-// ending returns a closed channel, for when the program is about to end by itself.
-func ending() <-chan struct{} {
+// Ending returns a closed channel, for when the program is about to end by itself.
+func Ending() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)
 	return c
 }
 
 // Fd identifies the file as a terminal if it is one.
-func (o *outlet) Fd() uintptr { return o.file.Fd() }
+func (o *Outlet) Fd() uintptr { return o.file.Fd() }
 
 // Write waits for the file to take p, which is copied.
-func (o *outlet) Write(p []byte) (int, error) {
+func (o *Outlet) Write(p []byte) (int, error) {
 	if o.stuck {
-		return 0, errGivenUp
+		return 0, ErrGivenUp
 	}
 	type result struct {
 		n   int
@@ -136,6 +137,6 @@ func (o *outlet) Write(p []byte) (int, error) {
 		return r.n, r.err
 	case <-time.After(outletLimit):
 		o.stuck = true
-		return 0, errGivenUp
+		return 0, ErrGivenUp
 	}
 }

@@ -1,4 +1,4 @@
-package command
+package cli
 
 import (
 	"context"
@@ -17,12 +17,12 @@ import (
 	"prismtop/sim/workloads"
 )
 
-// settingFlags are the flags that set settings, for runs and for commands that show a run's
+// SettingFlags are the flags that set settings, for runs and for commands that show a run's
 // settings.
-type settingFlags struct {
-	sources preset.Sources
+type SettingFlags struct {
+	Sources preset.Sources
+	More    []preset.Flag // specific to one command
 	maxTime time.Duration
-	more    []preset.Flag // specific to one command
 }
 
 // keyFlags are the flags that set one setting each, with its key.
@@ -31,18 +31,19 @@ var keyFlags = []struct{ flag, key string }{
 	{"max-iterations", "max_iterations"}, {"max-time", "max_seconds"}, {"faithful", "faithful"},
 }
 
-// baseline is the default preset of benchmarks.
-const baseline = "baseline"
+// Baseline is the default preset of benchmarks.
+const Baseline = "baseline"
 
 const (
 	threadsHelp = "threads of the kernels; 0 is one per processor"
 	kernelsHelp = "instruction set of the kernels: auto, amx, avx512, avx2 or go"
 )
 
-func (f *settingFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
-	flags.StringVar(&f.sources.File, "config", "", "file of settings over the preset's, in TOML")
-	flags.StringArrayVar(&f.sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
+// Register defines the flags.
+func (f *SettingFlags) Register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
+	flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
+	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
 	flags.String("image", "", "picture to reconstruct, a file")
 	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
 	flags.Int("threads", 0, threadsHelp)
@@ -53,26 +54,26 @@ func (f *settingFlags) register(flags *pflag.FlagSet) {
 	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
 }
 
-// resolve merges preset, file, environment and flags.
-func (f *settingFlags) resolve(ctx context.Context, flags *pflag.FlagSet) (settings.Values, settings.Origins, error) {
-	if flags.Changed("preset") && f.sources.Preset == "" {
+// Resolve merges preset, file, environment and flags.
+func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (settings.Values, settings.Origins, error) {
+	if flags.Changed("preset") && f.Sources.Preset == "" {
 		return settings.Values{}, nil, errors.New(`flag --preset: "": must be the name of a preset`)
 	}
-	if flags.Changed("config") && f.sources.File == "" {
+	if flags.Changed("config") && f.Sources.File == "" {
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
-	f.sources.Shelves = workloads.Presets()
-	if err := f.sources.Read(ctx); err != nil {
+	f.Sources.Shelves = workloads.Presets()
+	if err := f.Sources.Read(ctx); err != nil {
 		return settings.Values{}, nil, err
 	}
-	f.sources.Env, f.sources.EnvOthers = os.Environ(), otherEnvironment
-	f.readFlags(flags)
-	return preset.Resolve(f.sources)
+	f.Sources.Env, f.Sources.EnvOthers = os.Environ(), OtherEnvironment
+	f.ReadFlags(flags)
+	return preset.Resolve(f.Sources)
 }
 
-// readFlags fills in the settings that have their own flags.
-func (f *settingFlags) readFlags(flags *pflag.FlagSet) {
-	f.sources.Flags = append([]preset.Flag(nil), f.more...)
+// ReadFlags fills in the settings that have their own flags.
+func (f *SettingFlags) ReadFlags(flags *pflag.FlagSet) {
+	f.Sources.Flags = append([]preset.Flag(nil), f.More...)
 	for _, k := range keyFlags {
 		if !flags.Changed(k.flag) {
 			continue
@@ -81,29 +82,29 @@ func (f *settingFlags) readFlags(flags *pflag.FlagSet) {
 		if k.flag == "max-time" {
 			value = strconv.FormatFloat(f.maxTime.Seconds(), 'g', -1, 64)
 		}
-		f.sources.Flags = append(f.sources.Flags, preset.Flag{Name: k.flag, Key: k.key, Value: value})
+		f.Sources.Flags = append(f.Sources.Flags, preset.Flag{Name: k.flag, Key: k.key, Value: value})
 	}
 }
 
-// fromBaseline selects PRISM's benchmark unless a preset is named.
-func (f *settingFlags) fromBaseline(flags *pflag.FlagSet) {
+// FromBaseline selects PRISM's benchmark unless a preset is named.
+func (f *SettingFlags) FromBaseline(flags *pflag.FlagSet) {
 	if !flags.Changed("preset") && !flags.Changed("config") && os.Getenv(preset.EnvPreset) == "" {
-		f.sources.Preset = baseline
+		f.Sources.Preset = Baseline
 	}
 }
 
-// otherEnvironment lists the variables with the settings' prefix that are not settings.
-var otherEnvironment = []string{envNotify, envWatchBudget}
+// OtherEnvironment lists the variables with the settings' prefix that are not settings.
+var OtherEnvironment = []string{EnvNotify, EnvWatchBudget}
 
-// flagError adds to an error about a flag what would be valid.
-func flagError(cmd *cobra.Command, err error) error {
+// FlagError adds to an error about a flag what would be valid.
+func FlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 		return unknownFlag(cmd, unknown.GetSpecifiedName())
 	}
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
-		return badUsage(err)
+		return BadUsage(err)
 	}
 	flag := invalid.GetFlag()
 	want := map[string]string{
@@ -116,13 +117,13 @@ func flagError(cmd *cobra.Command, err error) error {
 		}
 	}
 	if want == "" {
-		return badUsage(err)
+		return BadUsage(err)
 	}
-	return badUsage(fmt.Errorf("flag --%s: %q: must be %s", flag.Name, invalid.GetValue(), want))
+	return BadUsage(fmt.Errorf("flag --%s: %q: must be %s", flag.Name, invalid.GetValue(), want))
 }
 
-// engineFlags defines the flags of commands that compute without settings.
-func engineFlags(flags *pflag.FlagSet, o *cpu.Options) {
+// EngineFlags defines the flags of commands that compute without settings.
+func EngineFlags(flags *pflag.FlagSet, o *cpu.Options) {
 	flags.StringVar(&o.Kernels, "kernels", "auto", kernelsHelp)
 	flags.IntVar(&o.Threads, "threads", 0, threadsHelp)
 }

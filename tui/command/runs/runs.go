@@ -1,13 +1,12 @@
-package command
+// Package runs is the command runs and what else works on several recorded runs.
+package runs
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -20,13 +19,14 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
 )
 
-// runsCommand returns the command runs.
-func runsCommand() *cobra.Command {
+// Command returns the command runs.
+func Command() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "runs", Short: "List the recorded runs, newest first", Args: noArguments,
+		Use: "runs", Short: "List the recorded runs, newest first", Args: cli.NoArguments,
 		Long: "List the recordings in $XDG_STATE_HOME/prismtop/runs, newest first: when, preset, picture, length, iterations,\n" +
 			"the median time of one, quality, size, and whether the run goes on, ended, or was killed. prismtop replay\n" +
 			"plays one.",
@@ -39,7 +39,7 @@ func runsCommand() *cobra.Command {
 			all, err := recording.List(cmd.Context(), folder)
 			switch {
 			case cmd.Context().Err() != nil:
-				return errInterrupted
+				return cli.ErrInterrupted
 			case err != nil:
 				return fmt.Errorf("runs: %w", err)
 			case asJSON:
@@ -164,25 +164,6 @@ func short(v float64) string {
 	return fmt.Sprintf("%.4g", v)
 }
 
-// recordingNamed returns the path of a recording: the given one, or one of that name in the user's
-// folder.
-func recordingNamed(given string) string {
-	if _, err := os.Lstat(given); !errors.Is(err, fs.ErrNotExist) || strings.ContainsRune(given, filepath.Separator) {
-		return given
-	}
-	folder, err := recording.Folder()
-	if err != nil {
-		return given
-	}
-	for _, name := range []string{given, given + ".sqlite"} {
-		path := filepath.Join(folder, name)
-		if _, err := os.Lstat(path); err == nil {
-			return path
-		}
-	}
-	return given
-}
-
 // describeRunCommand returns the command runs name, or runs note.
 func describeRunCommand(key, does string) *cobra.Command {
 	return &cobra.Command{
@@ -190,10 +171,10 @@ func describeRunCommand(key, does string) *cobra.Command {
 		Long: does + ", which prismtop runs shows. Without a text, the one it has is removed.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return badUsage(fmt.Errorf("runs %s: wants a recording and a text", key))
+				return cli.BadUsage(fmt.Errorf("runs %s: wants a recording and a text", key))
 			}
 			text := strings.Join(args[1:], "")
-			if err := recording.Describe(cmd.Context(), recordingNamed(args[0]), key, text); err != nil {
+			if err := recording.Describe(cmd.Context(), cli.RecordingNamed(args[0]), key, text); err != nil {
 				return fmt.Errorf("runs %s: %w", key, err)
 			}
 			return nil
@@ -204,10 +185,10 @@ func describeRunCommand(key, does string) *cobra.Command {
 // deleteRunsCommand returns the command runs delete.
 func deleteRunsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete RUN…", Short: "Delete recordings", Args: atLeastOne("recording"),
+		Use: "delete RUN…", Short: "Delete recordings", Args: cli.AtLeastOne("recording"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, arg := range args {
-				if err := deleteRun(cmd.Context(), recordingNamed(arg)); err != nil {
+				if err := deleteRun(cmd.Context(), cli.RecordingNamed(arg)); err != nil {
 					return fmt.Errorf("runs delete: %w", err)
 				}
 			}
@@ -218,7 +199,7 @@ func deleteRunsCommand() *cobra.Command {
 
 // deleteRun deletes a recording, unless its run goes on or it is something else.
 func deleteRun(ctx context.Context, path string) error {
-	r, err := recording.Open(ctx, path, tableOf)
+	r, err := recording.Open(ctx, path, cli.TableOf)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package command
+package bench
 
 import (
 	"context"
@@ -24,16 +24,17 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/bench"
 	"prismtop/sim/workload"
+	"prismtop/tui/command/cli"
 	"prismtop/tui/screen"
 )
 
 // benchWatchingCommand returns the command bench watching.
 func benchWatchingCommand() *cobra.Command {
-	var f settingFlags
+	var f cli.SettingFlags
 	var asJSON bool
 	o := watchingBench{}
 	cmd := &cobra.Command{
-		Use: "watching", Short: "Measure what the live screen costs the run", Args: noArguments,
+		Use: "watching", Short: "Measure what the live screen costs the run", Args: cli.NoArguments,
 		Long: "Open and close the live screen, of 120x40 cells at ten frames a second, over one run in the middle of\n" +
 			"the preset's pattern, in balanced blocks: alone watched watched alone, or the reverse. The speed while it\n" +
 			"is open is compared with that without snapshots, pictures and quality measurements, with a 95 % interval;\n" +
@@ -41,48 +42,48 @@ func benchWatchingCommand() *cobra.Command {
 			"Settings start from the preset baseline.",
 		Example: "prismtop bench watching\nprismtop bench watching --preset moon --rounds 12 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.fromBaseline(cmd.Flags())
-			v, _, err := f.resolve(cmd.Context(), cmd.Flags())
+			f.FromBaseline(cmd.Flags())
+			v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			switch {
 			case o.Rounds < 1 || o.Rounds > 1000:
-				return badUsage(fmt.Errorf("flag --rounds: %d: must be from 1 to 1000", o.Rounds))
+				return cli.BadUsage(fmt.Errorf("flag --rounds: %d: must be from 1 to 1000", o.Rounds))
 			case o.Block < time.Second:
-				return badUsage(fmt.Errorf("flag --block: %v: must be at least 1s", o.Block))
+				return cli.BadUsage(fmt.Errorf("flag --block: %v: must be at least 1s", o.Block))
 			}
 			for _, limit := range []string{"max-time", "max-iterations"} {
 				if cmd.Flags().Changed(limit) {
-					return badUsage(fmt.Errorf("flag --%s: the measurement ends with its last round; see --rounds and --block", limit))
+					return cli.BadUsage(fmt.Errorf("flag --%s: the measurement ends with its last round; see --rounds and --block", limit))
 				}
 			}
-			if o.Maker, err = onDevice(cmd.Context(), v); err != nil {
-				return badUsage(err)
+			if o.Maker, err = cli.OnDevice(cmd.Context(), v); err != nil {
+				return cli.BadUsage(err)
 			}
 			o.Settings = v
 			if term.IsTerminal(os.Stderr.Fd()) {
 				o.Progress = func(done int) { fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds ", done, o.Rounds) }
 				defer fmt.Fprintln(cmd.ErrOrStderr())
 			}
-			thriftyCollector()
+			cli.ThriftyCollector()
 			r, err := o.run(cmd.Context())
 			switch {
 			case cmd.Context().Err() != nil:
-				return errInterrupted
+				return cli.ErrInterrupted
 			case err != nil:
 				return err
 			case !asJSON:
 				return r.write(cmd.OutOrStdout())
 			}
-			chosen, err := f.sources.Chosen()
+			chosen, err := f.Sources.Chosen()
 			if err != nil {
-				return badUsage(err)
+				return cli.BadUsage(err)
 			}
 			return export.WriteObject(cmd.OutOrStdout(), r.summary(chosen.Name))
 		},
 	}
-	f.register(cmd.Flags())
+	f.Register(cmd.Flags())
 	flags := cmd.Flags()
 	flags.IntVar(&o.Rounds, "rounds", 8, "groups of four blocks; below 6 there is no interval")
 	flags.DurationVar(&o.Block, "block", 4*time.Second, "measured time of a block")
@@ -103,7 +104,7 @@ type watchingBench struct {
 	Input   io.Reader
 	Environ []string
 
-	show    live
+	show    cli.Live
 	records *stream.Reader // of all iterations
 	result  watchingResult
 }
@@ -134,18 +135,18 @@ const (
 func (w *watchingBench) run(ctx context.Context) (*watchingResult, error) {
 	events := stream.New(8192)
 	run, err := bench.Middle(ctx, sim.Options{
-		Maker: w.Maker, Settings: w.Settings, Stream: events, Metrics: metricsInterval, Roofs: judgeRoofs,
+		Maker: w.Maker, Settings: w.Settings, Stream: events, Metrics: cli.MetricsInterval, Roofs: cli.JudgeRoofs,
 	})
 	if err != nil {
 		return nil, err
 	}
 	defer run.Close()
-	w.show = live{run, aggregate.New(events.Follow(), onScreen(0))}
+	w.show = cli.Live{Run: run, Aggregator: aggregate.New(events.Follow(), cli.OnScreen(0))}
 	w.records = events.Follow()
 	w.result = watchingResult{Settings: w.Settings, Run: run.Info(), Threads: run.Threads(), Rounds: w.Rounds, Block: w.Block}
 	aggregating, stop := context.WithCancel(context.Background())
 	defer stop()
-	go w.show.aggregator.Run(aggregating, 0)
+	go w.show.Aggregator.Run(aggregating, 0)
 	run.Start(ctx)
 	load := machine.ReadLoad()
 	err = w.rounds(ctx)
@@ -193,14 +194,14 @@ func (w *watchingBench) block(ctx context.Context, watched bool) (log float64, e
 		to, wait = &w.result.Watched, opening
 		end := w.open(ctx)
 		defer func() {
-			if c := w.show.aggregator.Last().Own.Watching; c.Known || !w.result.Footer.Known {
+			if c := w.show.Aggregator.Last().Own.Watching; c.Known || !w.result.Footer.Known {
 				w.result.Footer = c
 			}
 			err = errors.Join(err, end())
 		}()
 	} else {
-		w.show.aggregator.Hold(true)
-		defer w.show.aggregator.Hold(false)
+		w.show.Aggregator.Hold(true)
+		defer w.show.Aggregator.Hold(false)
 	}
 	if err := w.sleep(ctx, wait); err != nil {
 		return 0, err
@@ -271,7 +272,7 @@ func (w *watchingBench) open(ctx context.Context) (end func() error) {
 const terminalClass = "\x1b[?62c"
 
 // unstoppable is a run that goes on when its screen is closed.
-type unstoppable struct{ live }
+type unstoppable struct{ cli.Live }
 
 // Stop does nothing.
 func (unstoppable) Stop() {}
@@ -347,7 +348,7 @@ type centreJSON struct {
 
 func (r *watchingResult) summary(preset string) *watchingSummary {
 	s := &watchingSummary{
-		Schema: export.Schema, Version: version, Preset: preset, Settings: r.Settings, Kernels: r.Run.Kernels, Threads: r.Threads,
+		Schema: export.Schema, Version: cli.Version, Preset: preset, Settings: r.Settings, Kernels: r.Run.Kernels, Threads: r.Threads,
 		Rounds: r.Rounds, Blocks: 4 * r.Rounds, BlockSeconds: r.Block.Seconds(),
 		WatchedOverAlone: &centreJSON{Value: r.Ratio.Value}, ForeignCPUReason: r.ForeignReason,
 	}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"prismtop/profiles/atomicfile"
+)
+
+// Claims are the files that flags name, by their resolved paths: none may be written twice, nor over
+// one that is read.
+type Claims map[string]string
+
+// Read notes files that are read for the thing named by.
+func (c Claims) Read(by string, paths ...string) error {
+	for _, path := range paths {
+		at, err := resolved(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		c[at] = by
+	}
+	return nil
+}
+
+// Write notes files that are written for the thing named by, and returns an error if one of them
+// belongs to another.
+func (c Claims) Write(by string, paths ...string) error {
+	for _, path := range paths {
+		at, err := resolved(path)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", by, path, err)
+		}
+		if other, taken := c[at]; taken {
+			return fmt.Errorf("%s: %s is the file of %s: must be another", by, path, other)
+		}
+		c[at] = strings.TrimPrefix(by, "flag ")
+	}
+	return nil
+}
+
+// resolved returns the absolute path of the file that a path stands for, through links.
+func resolved(path string) (string, error) {
+	target, err := atomicfile.Target(path)
+	if err != nil {
+		return "", err
+	}
+	if target, err = filepath.Abs(target); err != nil {
+		return "", err
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(target)); err == nil {
+		target = filepath.Join(folder, filepath.Base(target))
+	}
+	return target, nil
+}
+
+// WritableFiles checks that files in the folder of base can be written, which a flag gives.
+func WritableFiles(flag, given, base string, paths ...string) error {
+	folder, name := filepath.Split(base)
+	if name == "" || name == "." || name == ".." {
+		return fmt.Errorf("flag --%s: %q: wants a file name", flag, given)
+	}
+	if folder == "" {
+		folder = "."
+	}
+	if err := Writable(folder); err != nil {
+		return fmt.Errorf("flag --%s: %q: the folder %s cannot be written: %w", flag, given, filepath.Clean(folder), Bare(err))
+	}
+	for _, path := range paths {
+		target, err := atomicfile.Target(path)
+		if err != nil {
+			return fmt.Errorf("flag --%s: %q: %s: %w", flag, given, path, err)
+		}
+		if behind := filepath.Dir(target); behind != filepath.Dir(path) { // the target of a link
+			if err := Writable(behind); err != nil {
+				return fmt.Errorf("flag --%s: %s leads to the folder %s, which cannot be written: %w", flag, path, behind, Bare(err))
+			}
+		}
+		info, err := os.Stat(target)
+		switch {
+		case err == nil && info.IsDir():
+			return fmt.Errorf("flag --%s: %s is a folder", flag, path)
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("flag --%s: %q: %w", flag, given, Bare(err))
+		}
+	}
+	return nil
+}
+
+// Writable checks whether a file can be created in a folder.
+func Writable(folder string) error {
+	probe, err := os.CreateTemp(folder, ".prismtop-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// Bare returns an error without its operation and path.
+func Bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

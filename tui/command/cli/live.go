@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/watching"
+	"prismtop/sim"
+)
+
+// MetricsInterval is the interval at which a run is compared with the truth.
+const MetricsInterval = 500 * time.Millisecond
+
+// OnScreen are the options of an aggregator whose snapshots are shown on a screen.
+func OnScreen(budget float64) aggregate.Options {
+	return aggregate.Options{
+		Pictures: 300 * time.Millisecond,
+		Watching: watching.New(watching.Options{Budget: budget, Seed: rand.Uint64()}),
+	}
+}
+
+// Live is a run as the screen sees it.
+type Live struct {
+	*sim.Run
+	Aggregator *aggregate.Aggregator
+}
+
+// Snapshots delivers the newest snapshot.
+func (l Live) Snapshots() <-chan *profiles.Snapshot { return l.Aggregator.Snapshots() }
+
+// Attend reports a user's input.
+func (l Live) Attend() { l.Aggregator.Attend() }
+
+// Aggregate starts aggregating; end takes what is left and returns when that is done.
+func (l Live) Aggregate() (end func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		l.Aggregator.Run(ctx, 100*time.Millisecond)
+		close(ended)
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
