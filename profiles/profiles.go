@@ -130,6 +130,17 @@ type Measurement struct {
 	Values    Values
 }
 
+// Over returns a measurement that also has the values of an older one that it lacks.
+func (m *Measurement) Over(older *Measurement) *Measurement {
+	all := *m
+	for i, v := range older.Values {
+		if math.IsNaN(all.Values[i]) {
+			all.Values[i] = v
+		}
+	}
+	return &all
+}
+
 // Change is a setting that changed between two iterations.
 type Change struct {
 	Key           string // the setting's key, "amp"

@@ -290,34 +290,7 @@ func (c *Cursor) read(ctx context.Context, s Stretch) ([]Moment, error) {
 	if err != nil {
 		return nil, err
 	}
-	var moments []Moment
-	var m Moment
-	var own profiles.OwnCost
-	from := 0 // iterations of the moments before
-	for i := range b.steps {
-		s := &b.steps[i]
-		at := c.reader.began.Add(s.at)
-		if s.kind != eventStep {
-			if len(s.body) > 0 {
-				own = profiles.OwnCost{}
-				if err := c.unpack.own(s.body, &own); err != nil {
-					return nil, err
-				}
-			}
-			m.At, m.Since, m.Drain, m.Own = at, s.at, s.kind == drainStep, own
-			m.iterations = b.iterations[from:s.after]
-			moments, m, from = append(moments, m), Moment{}, s.after
-			continue
-		}
-		body, err := c.body(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		if body != nil {
-			m.events = append(m.events, placed{s.after - from, profiles.Event{At: at, Body: body}})
-		}
-	}
-	return moments, nil
+	return momentsOf(b, c.reader.began, &c.unpack, func(s *step) (profiles.Body, error) { return c.body(ctx, s) })
 }
 
 // body decodes an event; nil for one of a kind that this version does not know.

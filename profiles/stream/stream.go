@@ -5,7 +5,6 @@
 package stream
 
 import (
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -134,15 +133,10 @@ func (s *Stream) know(e *profiles.Event) {
 		k.results = append(k.results, *e)
 		k.results = k.results[max(0, len(k.results)-maxEvents/2):]
 	case *profiles.Measurement:
-		all := *b
 		if k.measured != nil {
-			for i, v := range k.measured.Body.(*profiles.Measurement).Values {
-				if math.IsNaN(all.Values[i]) {
-					all.Values[i] = v
-				}
-			}
+			b = b.Over(k.measured.Body.(*profiles.Measurement))
 		}
-		k.measured = &profiles.Event{At: e.At, Body: &all}
+		k.measured = &profiles.Event{At: e.At, Body: b}
 	default:
 		if slot := k.slot(e.Body); slot != nil {
 			*slot = *e
