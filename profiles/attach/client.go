@@ -1,0 +1,330 @@
+package attach
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/aggregate"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/recording"
+	"prismtop/profiles/settings"
+)
+
+const (
+	// answerLimit is how long a request waits for its answer.
+	answerLimit = 2 * time.Second
+	// attendEvery is the least time between two reports of a user's input.
+	attendEvery = 250 * time.Millisecond
+	// usedEvery is the time between two reports of the processor time used.
+	usedEvery = time.Second
+	// catchingUp is the time between two snapshots while a client catches up.
+	catchingUp = 200 * time.Millisecond
+)
+
+// Client is a run in another process. It delivers the snapshots that the run's own screen has or
+// would have, and passes on what a user asks for. The run carries that out only if Operates.
+type Client struct {
+	net   net.Conn
+	r     *bufio.Reader
+	hello serverHello
+	table func(workload string) *settings.Table
+
+	offers chan *profiles.Snapshot
+	done   chan struct{} // closed when the connection has ended
+
+	writing sync.Mutex
+
+	mu       sync.Mutex
+	lease    leaseState
+	n        int64 // of the newest command
+	waiting  map[int64]chan error
+	err      error // why the connection ended; read it after done
+	why      string
+	attended time.Time
+}
+
+// ClientOptions say how to attach.
+type ClientOptions struct {
+	Version string // of the program
+	Who     string // names the screen to others
+	Take    bool   // operate the run even if another screen does
+	Watch   bool   // do not operate it
+	Table   func(workload string) *settings.Table
+}
+
+// Attach connects to the session behind a socket; Run receives from it.
+func Attach(ctx context.Context, path string, o ClientOptions) (*Client, error) {
+	hello := clientHello{Want: WantWatch, Version: o.Version, Who: o.Who, Take: o.Take, Watch: o.Watch}
+	answer, c, err := dial(ctx, path, hello)
+	if err != nil {
+		return nil, err
+	}
+	return newClient(c, answer, o.Table), nil
+}
+
+func newClient(c net.Conn, hello serverHello, table func(string) *settings.Table) *Client {
+	_ = c.SetDeadline(time.Time{})
+	return &Client{
+		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, lease: hello.leaseState, table: table,
+		offers: make(chan *profiles.Snapshot, 1), done: make(chan struct{}), waiting: map[int64]chan error{},
+	}
+}
+
+// readHello reads the first message of a server, and nothing of what follows.
+func readHello(r io.Reader, id string) (answer serverHello, err error) {
+	k, body, err := readFrame(r, largestCommand)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return answer, errGone
+	case err != nil:
+		return answer, err
+	case k != helloFrame || json.Unmarshal(body, &answer) != nil:
+		return answer, errors.New("it is not prismtop, or does not speak as one")
+	case answer.Protocol != Protocol:
+		return answer, &OtherVersionError{ID: id, Version: answer.Version, Protocol: answer.Protocol}
+	case answer.Error != "":
+		return answer, errors.New(answer.Error)
+	}
+	return answer, nil
+}
+
+// Info describes the session as it was when the client attached.
+func (c *Client) Info() Info { return c.hello.Info }
+
+// Operates reports whether this client has the lease.
+func (c *Client) Operates() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease.Operates
+}
+
+// Operator returns the name of the screen that has the lease, empty if none has.
+func (c *Client) Operator() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease.Operator
+}
+
+// Away returns what happened while no screen showed the run.
+func (c *Client) Away() Away { return c.hello.Away }
+
+// Snapshots delivers the newest snapshot; the channel is closed when Run returns.
+func (c *Client) Snapshots() <-chan *profiles.Snapshot { return c.offers }
+
+// Run receives until the session ends or ctx does, and returns how the run ended, as the session
+// says.
+func (c *Client) Run(ctx context.Context) (why string, err error) {
+	defer close(c.offers)
+	defer c.end()
+	stop := context.AfterFunc(ctx, func() { _ = c.net.Close() })
+	defer stop()
+	reporting := make(chan struct{})
+	go func() {
+		defer close(reporting)
+		c.reportUsed()
+	}()
+	err = c.receive()
+	_ = c.net.Close()
+	if ctx.Err() != nil {
+		err = nil
+	}
+	c.mu.Lock()
+	c.err = err
+	why = c.why
+	c.mu.Unlock()
+	c.end()
+	<-reporting
+	return why, err
+}
+
+// end fails what waits for an answer.
+func (c *Client) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	select {
+	case <-c.done:
+	default:
+		close(c.done)
+	}
+}
+
+// errLost reports a connection that ended without a bye.
+var errLost = errors.New("the connection ended: the process of the run was killed")
+
+// receive handles the frames of the server until the connection ends.
+func (c *Client) receive() error {
+	s := show{client: c}
+	for {
+		k, body, err := readFrame(c.r, largestData)
+		if errors.Is(err, errSize) {
+			return err
+		}
+		if err != nil {
+			return errLost
+		}
+		switch k {
+		case dataFrame:
+			err = s.take(body)
+		case replyFrame:
+			err = c.replied(body)
+		case leaseFrame:
+			var now leaseState
+			if err = json.Unmarshal(body, &now); err == nil {
+				c.mu.Lock()
+				c.lease = now
+				c.mu.Unlock()
+			}
+		case byeFrame:
+			var b bye
+			if err := json.Unmarshal(body, &b); err != nil {
+				return fmt.Errorf("the end of the session makes no sense: %w", err)
+			}
+			if b.Error != "" {
+				return errors.New(b.Error)
+			}
+			c.mu.Lock()
+			c.why = b.Why
+			c.mu.Unlock()
+			return nil
+		default: // of a later version of the program
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// show turns data frames into snapshots.
+type show struct {
+	client     *Client
+	unpacker   *recording.Unpacker
+	aggregator *aggregate.Aggregator
+	feed       *feed
+	next       int64 // number of the next moment
+	offered    time.Time
+}
+
+// feed is the source of the aggregator: one moment at a time.
+type feed struct {
+	moment  *recording.Moment
+	dropped int64
+}
+
+// Drain passes on the events of the moment.
+func (f *feed) Drain(take func(*profiles.Event)) bool {
+	if f.moment == nil {
+		return false
+	}
+	m := f.moment
+	f.moment = nil
+	return m.Each(take)
+}
+
+// Dropped returns the number of events that the run's own aggregator lost.
+func (f *feed) Dropped() int64 { return f.dropped }
+
+// take consumes a data frame.
+func (s *show) take(body []byte) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // events that make no sense together
+			err = fmt.Errorf("what the session sent makes no sense: %v", p)
+		}
+	}()
+	f, err := fetchedOf(body)
+	if err != nil {
+		return err
+	}
+	if f.reset {
+		s.unpacker = recording.NewUnpacker(s.client.hello.Began, s.client.table)
+		s.feed = &feed{}
+		s.aggregator = aggregate.New(s.feed, aggregate.Options{})
+		s.next = f.first
+	}
+	if s.aggregator == nil || f.first > s.next {
+		return errors.New("a part of the session is missing")
+	}
+	if len(f.data) == 0 {
+		return nil
+	}
+	moments, err := s.unpacker.Unpack(f.data)
+	if err != nil {
+		return err
+	}
+	for i := range moments {
+		if f.extra {
+			s.consume(&moments[i], false)
+			if f.rests {
+				s.tick(&moments[i])
+			}
+			continue
+		}
+		if f.first+int64(i) < s.next { // it has that already
+			continue
+		}
+		s.next++
+		s.consume(&moments[i], i == len(moments)-1 || i == len(moments)-2)
+	}
+	return nil
+}
+
+// consume passes a moment to the aggregator. Of those before the run's present, only the last of a
+// frame may give a snapshot.
+func (s *show) consume(m *recording.Moment, last bool) {
+	s.feed.moment, s.feed.dropped = m, m.Own.Dropped
+	if m.Drain {
+		s.aggregator.Drain(m.At)
+		return
+	}
+	present := s.next >= s.client.hello.Moments
+	if !present && !(last && time.Since(s.offered) > catchingUp) {
+		s.aggregator.Advance(m.At)
+		return
+	}
+	s.tick(m)
+}
+
+// tick offers the snapshot of a moment.
+func (s *show) tick(m *recording.Moment) {
+	before := s.aggregator.Last()
+	if now := s.aggregator.Tick(m.At); now != before {
+		shown := *now
+		shown.Own = m.Own
+		s.offer(&shown)
+	}
+}
+
+// offer replaces a snapshot that nobody has read. Receive is the only sender.
+func (s *show) offer(snapshot *profiles.Snapshot) {
+	s.offered = time.Now()
+	offers := s.client.offers
+	select {
+	case <-offers:
+	default:
+	}
+	offers <- snapshot
+}
+
+// reportUsed reports the processor time that this process uses, which is not that of other
+// programs, until the connection ends.
+func (c *Client) reportUsed() {
+	tick := time.NewTicker(usedEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+			if l := machine.ReadLoad(); l.Reason == "" {
+				_ = c.write(&command{Do: "used", Seconds: l.Own}) // the receiver finds out
+			}
+		}
+	}
+}

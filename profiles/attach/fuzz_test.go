@@ -1,0 +1,119 @@
+package attach
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"prismtop/profiles/recording"
+)
+
+// Whatever a viewer sends, nothing is carried out, and the session goes on.
+func FuzzAViewerChangesNothing(f *testing.F) {
+	s := serve(f, journalLimit)
+	s.begin()
+	s.iterate(100)
+	operator := s.attach(f, ClientOptions{Who: "pts/1"})
+	f.Add([]byte(`{"n":1,"do":"set","sets":[{"Key":"amp","Value":"bf16"}]}`), byte('C'))
+	f.Add([]byte(`{"do":"stop"}`), byte('C'))
+	f.Add([]byte(`{"do":"used","seconds":1e300}`), byte('C'))
+	f.Add([]byte(`{"do":"factorial","factors":[{"Name":"a","On":[{"Key":"amp"}],"Off":[{}]}]}`), byte('C'))
+	f.Add([]byte{0, 0, 0, 9}, byte('D'))
+	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Watch: true})
+	f.Fuzz(func(t *testing.T, body []byte, k byte) {
+		if asked, err := parseCommand(body); err == nil && (asked.Do == "operate" || asked.Do == "attend") {
+			return // which any screen of the user may
+		}
+		c, err := net.Dial("unix", s.server.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+		if _, err := c.Write(append(bytes.Clone(hello), frame(kind(k), body)...)); err != nil {
+			return
+		}
+		_ = c.(*net.UnixConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c) // until the session is through with it
+		if asked := s.run.list(); len(asked) != 0 {
+			t.Fatalf("%q caused %q", body, asked)
+		}
+		if !operator.Operates() {
+			t.Fatalf("%q took the lease", body)
+		}
+	})
+}
+
+// A client survives whatever a server sends.
+func FuzzAServersFrames(f *testing.F) {
+	s := newSource(journalLimit)
+	s.begin()
+	s.iterate(3000)
+	s.set("off", "bf16")
+	s.iterate(100)
+	at := place{next: -1}
+	for range 4 {
+		got, more, err := s.journal.fetch(&at)
+		if err != nil || more != nil {
+			break
+		}
+		f.Add(dataOf(&got)[5:], byte('D'))
+	}
+	f.Add([]byte(`{"n":1,"error":"x"}`), byte('R'))
+	f.Add([]byte(`{"why":"x"}`), byte('B'))
+	f.Add([]byte(`{"operates":true}`), byte('L'))
+	f.Fuzz(func(t *testing.T, body []byte, k byte) {
+		c := &Client{table: tableOf, hello: serverHello{Began: s.began}, waiting: map[int64]chan error{}, done: make(chan struct{})}
+		c.offers = newClient(nopConn{}, c.hello, tableOf).offers
+		show := show{client: c}
+		reset := fetched{reset: true, extra: true}
+		if err := show.take(dataOf(&reset)[5:]); err != nil {
+			t.Fatal(err)
+		}
+		switch kind(k) {
+		case replyFrame:
+			_ = c.replied(body)
+		default:
+			_ = show.take(body)
+		}
+	})
+}
+
+// nopConn is a connection that takes everything and gives nothing.
+type nopConn struct{ net.Conn }
+
+func (nopConn) SetDeadline(time.Time) error { return nil }
+
+// Frames of any bytes are read within their limits, or refused.
+func FuzzReadFrame(f *testing.F) {
+	f.Add(frame(helloFrame, []byte("{}")))
+	f.Add([]byte{0, 0, 0, 0, 'H'})
+	f.Add([]byte{255, 255, 255, 255, 'H'})
+	f.Fuzz(func(t *testing.T, all []byte) {
+		k, body, err := readFrame(bytes.NewReader(all), 1<<10)
+		if err != nil {
+			return
+		}
+		if len(body) >= 1<<10 || !bytes.HasPrefix(all, frame(k, body)) {
+			t.Errorf("%q gives %q", all, body)
+		}
+	})
+}
+
+// Packed data of any bytes give moments or an error.
+func FuzzUnpack(f *testing.F) {
+	s := newSource(journalLimit)
+	s.begin()
+	s.iterate(200)
+	tail := s.journal.tail
+	data, err := new(recording.Packer).Pack(&tail, 0, false)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = recording.NewUnpacker(s.began, tableOf).Unpack(data)
+	})
+}

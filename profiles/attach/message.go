@@ -1,0 +1,142 @@
+package attach
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"prismtop/profiles/settings"
+	"prismtop/profiles/visible"
+)
+
+// Want is what a client connects for.
+type Want string
+
+// What a client may want.
+const (
+	WantInfo  Want = "info"  // what runs
+	WantWatch Want = "watch" // to show it
+	WantStop  Want = "stop"  // to end it
+)
+
+// clientHello is the first message of a client.
+type clientHello struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+	Want     Want   `json:"want"`
+	Take     bool   `json:"take,omitempty"`  // the lease of whoever operates the run
+	Watch    bool   `json:"watch,omitempty"` // without the lease, even if it is free
+	Who      string `json:"who,omitempty"`   // names the screen
+}
+
+// Info describes a session.
+type Info struct {
+	ID         string    `json:"id"`
+	State      string    `json:"state"`
+	Process    int       `json:"process"`
+	Version    string    `json:"version"`
+	Began      time.Time `json:"began"`
+	Workload   string    `json:"workload,omitempty"`
+	Object     string    `json:"object,omitempty"`
+	Unit       string    `json:"unit,omitempty"`      // of work, as "sample"
+	UnitMany   string    `json:"units_are,omitempty"` // "samples"
+	Done       int       `json:"units_done"`
+	Units      int       `json:"units"`
+	Iterations int64     `json:"iterations"`
+	Seconds    float64   `json:"seconds"` // running time
+	Screens    int       `json:"screens"` // that show it
+	Operator   string    `json:"operator,omitempty"`
+	Recording  string    `json:"recording,omitempty"`
+	Log        string    `json:"log,omitempty"` // of a session without a screen of its own
+	Folder     string    `json:"folder,omitempty"`
+}
+
+// serverHello is the first message of a server.
+type serverHello struct {
+	Protocol int    `json:"protocol"`
+	Version  string `json:"version"`
+	Error    string `json:"error,omitempty"` // why the client is not served
+	Info     Info   `json:"info"`
+
+	// For a client that watches.
+	leaseState
+	Began   time.Time `json:"began"`   // origin of the times in data frames
+	Moments int64     `json:"moments"` // so far
+	Away    Away      `json:"away"`
+}
+
+// command asks for something.
+type command struct {
+	N         int64                 `json:"n"` // the reply has it, too
+	Do        string                `json:"do"`
+	Sets      []settings.Assignment `json:"sets,omitempty"`
+	Factors   []settings.Factor     `json:"factors,omitempty"`
+	Iteration int64                 `json:"iteration,omitempty"`
+	On        bool                  `json:"on,omitempty"`
+	Seconds   float64               `json:"seconds,omitempty"` // of processor time that the client used
+}
+
+// Bounds of a command.
+const (
+	mostSets = 256
+	longest  = 16 << 10 // of a text
+	longWho  = 64
+)
+
+// parseCommand decodes and checks a command.
+func parseCommand(body []byte) (c command, err error) {
+	if err := json.Unmarshal(body, &c); err != nil {
+		return c, fmt.Errorf("a command makes no sense: %w", err)
+	}
+	long := len(c.Do) > longWho || len(c.Sets) > mostSets || len(c.Factors) > settings.MostFactors
+	for _, a := range c.Sets {
+		long = long || len(a.Key) > longWho || len(a.Value) > longest
+	}
+	for _, f := range c.Factors {
+		long = long || len(f.Name) > longWho || len(f.On) > mostSets || len(f.Off) != len(f.On)
+	}
+	if long {
+		return c, errors.New("a command makes no sense: it is too long, or its parts do not match")
+	}
+	return c, nil
+}
+
+// reply answers a command.
+type reply struct {
+	N     int64  `json:"n"`
+	Error string `json:"error,omitempty"`
+}
+
+// leaseState says who operates the run.
+type leaseState struct {
+	Operates bool   `json:"operates"` // the client does
+	Operator string `json:"operator"` // empty if nobody does
+}
+
+// bye ends a connection.
+type bye struct {
+	Why   string `json:"why,omitempty"`   // how the run ended
+	Error string `json:"error,omitempty"` // what was wrong with what the client sent
+}
+
+// nameOf returns the name of a screen as it is shown and logged.
+func nameOf(who string) string {
+	who = visible.Text(who)
+	if who == "" {
+		return "a screen"
+	}
+	return who[:min(len(who), longWho)]
+}
+
+// OtherVersionError reports a server that speaks another version of the protocol.
+type OtherVersionError struct {
+	ID, Version string
+	Protocol    int
+}
+
+// Error says what helps.
+func (e *OtherVersionError) Error() string {
+	return fmt.Sprintf("session %s belongs to prismtop %s, which speaks version %d of the protocol, and this one version %d: attach with the program that began it",
+		e.ID, visible.Text(e.Version), e.Protocol, Protocol)
+}

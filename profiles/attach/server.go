@@ -1,0 +1,417 @@
+package attach
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	// helloLimit is how long a client may take for its first message.
+	helloLimit = 5 * time.Second
+	// mostClients bounds the connections that are served at a time.
+	mostClients = 64
+	// A connection carries out so many commands in a span, and the others wait.
+	mostCommands = 200
+	commandSpan  = time.Second
+	// byeLimit is how long the end of a session waits for screens to take what is left.
+	byeLimit = time.Second
+	// lookEvery is the time between two looks at whether the socket still has its name.
+	lookEvery = 2 * time.Second
+)
+
+// Session is what a Server serves.
+type Session struct {
+	Run     Run
+	Journal *Journal
+	Lease   *Lease
+	Version string      // of the program
+	Info    func() Info // of the moment; the server adds what it knows itself
+}
+
+// Server lets other processes of the user watch and operate a run. It never delays the run: a
+// connection that is not read waits by itself.
+type Server struct {
+	session Session
+	id      string
+	refuse  func(string) // gets what goes wrong while it serves
+
+	mu       sync.Mutex
+	listener net.Listener
+	path     string
+	conns    map[*conn]struct{}
+	closed   bool
+	why      string // how the run ended
+	used     float64
+
+	ended chan struct{} // closed by Close
+	group sync.WaitGroup
+}
+
+// Serve begins to serve a session under a new ID, in the first of the folders that can be used.
+func Serve(s Session, folders []string, refuse func(string)) (*Server, error) {
+	v := &Server{session: s, refuse: refuse, conns: map[*conn]struct{}{}, ended: make(chan struct{})}
+	var err error
+	for range idTries {
+		v.id = newID()
+		if v.listener, v.path, err = listen(folders, v.id); !errors.Is(err, errTaken) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.group.Add(2)
+	go v.accept(v.listener)
+	go v.keepName(folders)
+	return v, nil
+}
+
+// ID returns the name of the session.
+func (v *Server) ID() string { return v.id }
+
+// accept serves connections until the listener is closed.
+func (v *Server) accept(l net.Listener) {
+	defer v.group.Done()
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // too many open files, as a rule
+			select {
+			case <-time.After(100 * time.Millisecond):
+				continue
+			case <-v.ended:
+				return
+			}
+		}
+		v.mu.Lock()
+		if v.closed || len(v.conns) >= mostClients {
+			v.mu.Unlock()
+			_ = c.Close()
+			continue
+		}
+		each := &conn{server: v, net: c, check: make(chan struct{}, 1)}
+		v.conns[each] = struct{}{}
+		v.group.Add(1)
+		v.mu.Unlock()
+		go each.serve()
+	}
+}
+
+// keepName listens anew if the socket loses its name: the folder of run-time files is removed with
+// the user's last login.
+func (v *Server) keepName(folders []string) {
+	defer v.group.Done()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-v.ended:
+			return
+		case <-tick.C:
+		}
+		if _, err := os.Lstat(v.path); err == nil {
+			continue
+		}
+		l, path, err := listen(folders, v.id)
+		if err != nil {
+			continue // perhaps the next time
+		}
+		v.mu.Lock()
+		if v.closed {
+			v.mu.Unlock()
+			_ = l.Close()
+			_ = os.Remove(path)
+			return
+		}
+		old := v.listener
+		v.listener, v.path = l, path
+		v.group.Add(1)
+		v.mu.Unlock()
+		_ = old.Close()
+		go v.accept(l)
+	}
+}
+
+// Close ends the session: screens get the rest, and why the run ended.
+func (v *Server) Close(why string) {
+	v.session.Journal.End()
+	v.mu.Lock()
+	if v.closed {
+		v.mu.Unlock()
+		return
+	}
+	v.closed, v.why = true, why
+	_ = v.listener.Close()
+	_ = os.Remove(v.path)
+	for c := range v.conns {
+		_ = c.net.SetWriteDeadline(time.Now().Add(byeLimit))
+		if !c.watches {
+			_ = c.net.SetReadDeadline(time.Now())
+		}
+	}
+	close(v.ended)
+	v.mu.Unlock()
+	v.group.Wait()
+}
+
+// ProcessorTime returns the seconds of processor time that screens in other processes have used.
+func (v *Server) ProcessorTime() float64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.used
+}
+
+// info describes the session now.
+func (v *Server) info() Info {
+	i := v.session.Info()
+	i.ID, i.Process, i.Version = v.id, os.Getpid(), v.session.Version
+	i.Screens, i.Operator = v.session.Journal.Watched(), v.session.Lease.Operator()
+	v.mu.Lock()
+	i.Folder = filepath.Dir(v.path)
+	v.mu.Unlock()
+	return i
+}
+
+// conn is a connection. One goroutine reads it; of a client that watches, another writes.
+type conn struct {
+	server  *Server
+	net     net.Conn
+	watches bool // guarded by the server's mu
+	seat    *Seat
+
+	mu   sync.Mutex // of writing
+	used float64    // processor time of the client
+
+	checks sync.WaitGroup
+	check  chan struct{} // holds an element while a check is under way
+}
+
+// serve serves the connection to its end.
+func (c *conn) serve() {
+	v := c.server
+	defer v.group.Done()
+	defer func() {
+		v.mu.Lock()
+		delete(v.conns, c)
+		v.mu.Unlock()
+		_ = c.net.Close()
+	}()
+	if err := sameUser(c.net); err != nil {
+		v.refuse("a connection was refused: " + err.Error())
+		return
+	}
+	_ = c.net.SetReadDeadline(time.Now().Add(helloLimit))
+	r := bufio.NewReader(c.net)
+	k, body, err := readFrame(r, largestCommand)
+	if err != nil {
+		return
+	}
+	var hello clientHello
+	if k != helloFrame || json.Unmarshal(body, &hello) != nil {
+		c.send(byeFrame, bye{Error: "the first message is no hello"})
+		return
+	}
+	answer := serverHello{Protocol: Protocol, Version: v.session.Version, Info: v.info()}
+	if hello.Protocol != Protocol {
+		answer.Error = fmt.Sprintf("version %d of the protocol: must be %d", hello.Protocol, Protocol)
+		c.send(helloFrame, answer)
+		return
+	}
+	switch hello.Want {
+	case WantInfo:
+		c.send(helloFrame, answer)
+	case WantStop:
+		c.stop(answer)
+	case WantWatch:
+		_ = c.net.SetReadDeadline(time.Time{})
+		c.watch(r, hello, answer)
+	default:
+		answer.Error = fmt.Sprintf("%q: must be info, watch or stop", hello.Want)
+		c.send(helloFrame, answer)
+	}
+}
+
+// stop ends the run, and the connection with it.
+func (c *conn) stop(answer serverHello) {
+	v := c.server
+	if !c.send(helloFrame, answer) {
+		return
+	}
+	v.session.Lease.log("stopped by prismtop stop")
+	v.session.Run.Stop()
+	<-v.ended
+	v.mu.Lock()
+	why := v.why
+	v.mu.Unlock()
+	c.send(byeFrame, bye{Why: why})
+}
+
+// watch serves a screen.
+func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
+	v := c.server
+	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, v.refuse)
+	defer c.seat.Release()
+	if !hello.Watch {
+		c.seat.Request(hello.Take)
+	}
+	answer.Operates, answer.Operator, _ = v.session.Lease.state(c.seat)
+	answer.Began = v.session.Journal.Began()
+	answer.Away = v.session.Journal.Enter()
+	defer v.session.Journal.Leave()
+	answer.Moments, answer.Info = v.session.Journal.moments(), v.info()
+	if !c.send(helloFrame, answer) {
+		return
+	}
+	v.mu.Lock()
+	c.watches = !v.closed
+	watches := c.watches
+	v.mu.Unlock()
+	if !watches {
+		return
+	}
+	gone, written := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(written)
+		c.write(gone, answer.leaseState)
+		_ = c.net.Close() // ends reading
+	}()
+	c.read(r)
+	close(gone)
+	_ = c.net.Close() // ends writing
+	<-written
+	c.checks.Wait()
+}
+
+// read carries out what the client asks for, until it is gone or sends what makes no sense.
+func (c *conn) read(r io.Reader) {
+	n, until := 0, time.Now().Add(commandSpan)
+	for {
+		k, body, err := readFrame(r, largestCommand)
+		if errors.Is(err, errSize) {
+			c.send(byeFrame, bye{Error: err.Error()})
+		}
+		if err != nil {
+			return
+		}
+		var asked command
+		if k == commandFrame {
+			asked, err = parseCommand(body)
+		} else {
+			err = fmt.Errorf("a frame of kind %q: must be %q", byte(k), byte(commandFrame))
+		}
+		if err != nil {
+			c.send(byeFrame, bye{Error: err.Error()})
+			return
+		}
+		if now := time.Now(); now.After(until) {
+			n, until = 0, now.Add(commandSpan)
+		}
+		if n++; n > mostCommands {
+			time.Sleep(time.Until(until))
+		}
+		switch {
+		case asked.Do == "used":
+			c.takeUsed(asked.Seconds)
+		case asked.Do == "check": // may read a picture
+			c.check <- struct{}{}
+			c.checks.Go(func() {
+				c.answer(&asked)
+				<-c.check
+			})
+		case !c.answer(&asked):
+			return
+		}
+	}
+}
+
+// answer carries out a command, sends the reply and reports whether it was taken.
+func (c *conn) answer(asked *command) bool {
+	answer := reply{N: asked.N}
+	if err := c.carryOut(asked); err != nil {
+		answer.Error = err.Error()
+	}
+	return c.send(replyFrame, answer)
+}
+
+// carryOut carries out a command. A panic costs the client its answer only.
+func (c *conn) carryOut(asked *command) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: it panicked: %v", asked.Do, p)
+		}
+	}()
+	return c.seat.carryOut(asked)
+}
+
+// takeUsed counts the processor time of the client, which reports all of it so far.
+func (c *conn) takeUsed(seconds float64) {
+	if !(seconds > c.used) || seconds > c.used+1e6 {
+		return
+	}
+	c.server.mu.Lock()
+	defer c.server.mu.Unlock()
+	c.server.used += seconds - c.used
+	c.used = seconds
+}
+
+// write sends the journal, and changes of the lease, until the client is gone or the session is
+// closed.
+func (c *conn) write(gone <-chan struct{}, lease leaseState) {
+	at := place{next: -1}
+	for {
+		operates, operator, changed := c.server.session.Lease.state(c.seat)
+		if now := (leaseState{operates, operator}); now != lease {
+			if lease = now; !c.send(leaseFrame, lease) {
+				return
+			}
+		}
+		f, more, err := c.server.session.Journal.fetch(&at)
+		switch {
+		case errors.Is(err, io.EOF):
+			<-c.server.ended
+			c.server.mu.Lock()
+			why := c.server.why
+			c.server.mu.Unlock()
+			c.send(byeFrame, bye{Why: why})
+			return
+		case err != nil:
+			c.send(byeFrame, bye{Error: err.Error()})
+			return
+		case more != nil:
+			select {
+			case <-more:
+			case <-changed:
+			case <-gone:
+				return
+			}
+			continue
+		}
+		if !c.put(dataOf(&f)) {
+			return
+		}
+	}
+}
+
+// send sends a message and reports whether it was taken.
+func (c *conn) send(k kind, v any) bool {
+	f, err := message(k, v)
+	return err == nil && c.put(f)
+}
+
+// put writes a frame and reports whether it was taken.
+func (c *conn) put(f []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.net.Write(f)
+	return err == nil
+}

@@ -1,0 +1,376 @@
+package attach
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"prismtop/profiles"
+	"prismtop/profiles/profilestest"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+)
+
+// same compares a snapshot with the run's own, but for what its aggregator cost.
+func same(t *testing.T, when string, want, got *profiles.Snapshot) {
+	t.Helper()
+	x, y := *want, *got
+	x.Own, y.Own = profiles.OwnCost{}, profiles.OwnCost{}
+	if d := profilestest.Differ(x, y); d != "" {
+		t.Errorf("%s: the run's own snapshot and the attached: %s", when, d)
+	}
+}
+
+// A screen that attaches late, and follows, has the run's own snapshots: of what was packed long
+// ago, of what was not, and of what comes.
+func TestAnAttachedScreenHasTheRunsOwnSnapshots(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for _, n := range []int{100, 3000, 10_000} { // nothing sealed, one part, several
+		s := serve(t, journalLimit)
+		s.begin()
+		s.iterate(n)
+		s.set("off", "bf16")
+		s.unit(0)
+		s.iterate(500)
+		s.a.Drain(s.now) // as between two ticks that are far apart
+		s.iterate(100)
+		want := s.tick()
+		x := s.attach(t, ClientOptions{Who: "pts/1"})
+		same(t, "attached", want, x.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index && got.Elapsed == want.Elapsed }))
+		for range 20 {
+			s.iterate(150)
+		}
+		s.Log("news")
+		s.State(profiles.Finished, "max_iterations = 300")
+		want = s.tick()
+		same(t, "later", want, x.until("the end", func(got *profiles.Snapshot) bool { return got.State == profiles.Finished }))
+		s.server.Close("finished")
+		<-x.ended
+		if x.err != nil || x.why != "finished" {
+			t.Errorf("the session ended with %q, %v", x.why, x.err)
+		}
+	}
+}
+
+// A journal that has dropped its beginning gives the state of the run, and the curves since.
+func TestAJournalIsBounded(t *testing.T) {
+	s := serve(t, 100<<10)
+	s.begin()
+	for unit := range int32(3) {
+		s.iterate(8000)
+		s.unit(unit)
+	}
+	s.set("off", "bf16")
+	s.iterate(9000)
+	eventually(t, "parts to be dropped", func() bool {
+		s.journal.mu.Lock()
+		defer s.journal.mu.Unlock()
+		return len(s.journal.parts) > 0 && s.journal.parts[0].first > 0 && s.journal.bytes <= 100<<10
+	})
+	want := s.tick()
+	x := s.attach(t, ClientOptions{})
+	got := x.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index })
+	if len(got.Results) != 3 || got.Settings.Get("amp") != "bf16" || got.State != profiles.Running || got.Run.Object != want.Run.Object {
+		t.Errorf("%d results, amp %s, %v, %q", len(got.Results), got.Settings.Get("amp"), got.State, got.Run.Object)
+	}
+	if d := got.Elapsed - want.Elapsed; d > time.Millisecond || d < -time.Millisecond {
+		t.Errorf("running for %v, want %v", got.Elapsed, want.Elapsed)
+	}
+	if first := got.IterationTime[0].First; first == 0 || first >= want.Index {
+		t.Errorf("the curve begins at iteration %d of %d", first, want.Index)
+	}
+	if got.Pictures[prism.PictureTruth] == nil || got.Pictures[prism.PictureReconstruction] == nil {
+		t.Error("pictures are missing")
+	}
+}
+
+// A viewer that stops reading waits by itself, and has everything once it reads again.
+func TestAScreenThatStopsReadingDelaysNothing(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	c := s.dialRaw(t)
+	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch})
+	if _, err := c.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := readHello(c, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.iterate(60_000) // far more than a socket holds
+	want := s.tick()
+	other := s.attach(t, ClientOptions{})
+	other.until("the present on another screen", func(got *profiles.Snapshot) bool { return got.Index == want.Index })
+	slow := follow(t, newClient(c, answer, tableOf))
+	same(t, "after the pause", want, slow.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index && got.Elapsed == want.Elapsed }))
+}
+
+// The operator's requests are carried out, with their answers; a viewer's are not.
+func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(50)
+	first, second := s.attach(t, ClientOptions{Who: "pts/1"}), s.attach(t, ClientOptions{Who: "pts/2"})
+	if !first.Operates() || second.Operates() || second.Operator() != "pts/1" {
+		t.Fatalf("first %v, second %v under %q", first.Operates(), second.Operates(), second.Operator())
+	}
+	sets := []settings.Assignment{{Key: "amp", Value: "bf16"}}
+	everything := func(c *Client) (errs []error) {
+		errs = append(errs, c.SetMany(sets), c.Check(sets), c.Restart(), c.CanRestart(), c.StartAblation(),
+			c.StartFactorial([]settings.Factor{{Name: "amp"}}), c.Replicate(sets, 7), c.Fork(sets, 8), c.Save(), c.Checkpoint())
+		c.Pause(true)
+		c.Pause(false)
+		c.Step()
+		c.StopAblation()
+		return append(errs, c.CanRestart()) // everything before has been carried out
+	}
+	for _, err := range everything(second.Client) {
+		if err == nil || !strings.Contains(err.Error(), "pts/1") {
+			t.Errorf("the viewer was told %v", err)
+		}
+	}
+	if asked := s.run.list(); len(asked) != 0 {
+		t.Fatalf("a viewer caused %q", asked)
+	}
+	if err := errors.Join(everything(first.Client)...); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"set [{amp bf16}]", "check [{amp bf16}]", "restart", "can restart", "ablation", "factorial 1", "replicate [{amp bf16}] 7",
+		"fork [{amp bf16}] 8", "save", "checkpoint", "pause true", "pause false", "step", "stop ablation", "can restart"}
+	if asked := s.run.list(); !slices.Equal(asked, want) {
+		t.Errorf("asked for %q", asked)
+	}
+	if err := first.SetMany([]settings.Assignment{{Key: "amp", Value: "wrong"}}); err == nil || err.Error() != errFake.Error() {
+		t.Errorf("the answer is %v", err)
+	}
+	if err := first.SetMany([]settings.Assignment{{Key: "amp", Value: "panic"}}); err == nil || !strings.Contains(err.Error(), "panicked") {
+		t.Errorf("the answer to a panic is %v", err)
+	}
+	// The lease changes hands, both screens know, and the log has it.
+	second.Operate(true)
+	eventually(t, "the lease to change hands", func() bool { return second.Operates() && !first.Operates() && first.Operator() == "pts/2" })
+	if err := first.SetMany(sets); err == nil {
+		t.Error("the first screen still operates the run")
+	}
+	if err := second.SetMany(sets); err != nil {
+		t.Error(err)
+	}
+	second.Operate(false)
+	eventually(t, "the lease to be free", func() bool { return first.Operator() == "" })
+	if err := first.SetMany(sets); err == nil {
+		t.Error("a screen without the lease operates the run")
+	}
+	log := strings.Join(s.logged(), "\n")
+	for _, line := range []string{"pts/1 operates the run", "pts/2 operates the run, which pts/1 did", "pts/2 no longer operates the run"} {
+		if !strings.Contains(log, line) {
+			t.Errorf("the log lacks %q:\n%s", line, log)
+		}
+	}
+}
+
+// The lease of a screen that is gone is free, and one that is taken over is another's.
+func TestTheLeaseOfAScreenThatIsGone(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	first := s.attach(t, ClientOptions{Who: "pts/1"})
+	taker := s.attach(t, ClientOptions{Who: "pts/2", Take: true})
+	eventually(t, "the lease to be taken", func() bool { return !first.Operates() && taker.Operates() })
+	_ = taker.net.Close() // as kill -9
+	eventually(t, "the lease to be free", func() bool { return first.Operator() == "" })
+	if x := s.attach(t, ClientOptions{Watch: true}); x.Operates() {
+		t.Error("a screen that only watches has the lease")
+	}
+	if x := s.attach(t, ClientOptions{}); !x.Operates() {
+		t.Error("the next screen does not operate the run")
+	}
+}
+
+// A check that takes long delays nothing else.
+func TestACheckDelaysNothing(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.run.block = make(chan struct{})
+	s.begin()
+	x := s.attach(t, ClientOptions{})
+	checked := make(chan error, 1)
+	go func() { checked <- x.Check(nil) }()
+	if err := x.Save(); err != nil {
+		t.Error(err)
+	}
+	close(s.run.block)
+	if err := <-checked; err != nil {
+		t.Error(err)
+	}
+}
+
+// What happens while no screen shows the run is counted for the next one.
+func TestSinceYouLeft(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(100)
+	s.journal.Enter() // the run's own screen
+	s.set("off", "bf16")
+	s.iterate(50)
+	s.journal.Leave()
+	s.set("bf16", "off")
+	s.unit(0)
+	s.iterate(100)
+	s.it.Flags, s.it.Series[prism.SeriesLossNew] = profiles.NonFinite, math.NaN()
+	s.iterate(50)
+	s.now = s.now.Add(10 * time.Second)
+	s.tick()
+	x := s.attach(t, ClientOptions{})
+	a := x.Away()
+	if a.Since.IsZero() || a.Changes != 1 || a.Units != 1 || a.Alerts < 1 {
+		t.Errorf("since then: %+v", a)
+	}
+	if again := s.attach(t, ClientOptions{}).Away(); !again.Since.IsZero() {
+		t.Errorf("a second screen is told %+v", again)
+	}
+}
+
+// Sessions are found, described, stopped, and what is left of killed ones is removed.
+func TestFolders(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	folders := []string{s.folder, filepath.Join(s.folder, "none")}
+	dead, err := net.Listen("unix", filepath.Join(s.folder, "dead.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.(*net.UnixListener).SetUnlinkOnClose(false)
+	dead.Close()
+	found := List(t.Context(), folders, "1")
+	if len(found) != 1 || found[0].ID != s.server.ID() || found[0].Info.ID != s.server.ID() || found[0].Info.Object != "moon" || found[0].Info.Process != os.Getpid() {
+		t.Fatalf("found %+v", found)
+	}
+	if _, err := os.Lstat(filepath.Join(s.folder, "dead.sock")); err == nil {
+		t.Error("the socket of a killed process is left")
+	}
+	for path, mode := range map[string]os.FileMode{s.folder: 0o700, s.server.path: 0o600} {
+		if info, err := os.Lstat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, mode)
+		}
+	}
+	why, err := Stop(t.Context(), found[0].Path, "1")
+	if err != nil || why != "stopped" || !slices.Equal(s.run.list(), []string{"stop"}) {
+		t.Errorf("stopped: %q, %v, after %q", why, err, s.run.list())
+	}
+	if found := List(t.Context(), folders, "1"); len(found) != 0 {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// A folder that others can enter, or with too long a path, is not used; the next one is.
+func TestFoldersThatCannotBeUsed(t *testing.T) {
+	base, err := os.MkdirTemp("", "attach-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(base)
+	open := filepath.Join(base, "open")
+	if err := os.Mkdir(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	long := filepath.Join(base, strings.Repeat("x", 90))
+	if _, _, err := listen([]string{open}, "abc"); err == nil || !strings.Contains(err.Error(), "700") {
+		t.Errorf("a folder that others can enter: %v", err)
+	}
+	if _, _, err := listen([]string{long}, "abc"); err == nil || !strings.Contains(err.Error(), "XDG_RUNTIME_DIR") {
+		t.Errorf("a path that is too long: %v", err)
+	}
+	l, path, err := listen([]string{open, long, filepath.Join(base, "good")}, "abc")
+	if err != nil || filepath.Dir(path) != filepath.Join(base, "good") {
+		t.Fatalf("%s, %v", path, err)
+	}
+	defer l.Close()
+	if _, _, err := listen([]string{filepath.Join(base, "good")}, "abc"); !errors.Is(err, errTaken) {
+		t.Errorf("an ID that is taken: %v", err)
+	}
+}
+
+// A socket that loses its name gets it again: the folder of run-time files goes with the last login.
+func TestTheSocketIsMadeAgain(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	if err := os.RemoveAll(s.folder); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the session to be found again", func() bool { return len(List(t.Context(), []string{s.folder}, "1")) == 1 })
+	if x := s.attach(t, ClientOptions{}); !x.Operates() {
+		t.Error("the screen does not operate the run")
+	}
+}
+
+// A program with another version of the protocol is told, by either side.
+func TestAnotherVersionOfTheProtocol(t *testing.T) {
+	s := serve(t, journalLimit)
+	c := s.dialRaw(t)
+	hello, _ := message(helloFrame, clientHello{Protocol: Protocol + 1, Want: WantWatch})
+	if _, err := c.Write(hello); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readHello(c, "k3f9w"); err == nil || !strings.Contains(err.Error(), "must be 1") {
+		t.Errorf("the server says %v", err)
+	}
+	here, there := net.Pipe()
+	go func() {
+		answer, _ := message(helloFrame, serverHello{Protocol: Protocol + 1, Version: "9.9"})
+		_, _ = there.Write(answer)
+	}()
+	_, err := readHello(here, "k3f9w")
+	var other *OtherVersionError
+	if !errors.As(err, &other) || !strings.Contains(err.Error(), "9.9") || !strings.Contains(err.Error(), "k3f9w") {
+		t.Errorf("the client says %v", err)
+	}
+}
+
+// What makes no sense ends its own connection, says why, and costs nobody else anything.
+func TestNonsenseEndsItsConnectionOnly(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(100)
+	good := s.attach(t, ClientOptions{})
+	huge := make([]byte, 5)
+	binary.BigEndian.PutUint32(huge, math.MaxUint32)
+	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch})
+	for name, bytes := range map[string][]byte{
+		"noise":           []byte("GET / HTTP/1.1\r\n\r\n"),
+		"no hello":        frame(commandFrame, []byte("{}")),
+		"wrong JSON":      frame(helloFrame, []byte("{")),
+		"wants nothing":   frame(helloFrame, []byte(`{"protocol":1,"want":"all"}`)),
+		"huge frame":      append(slices.Clone(hello), huge...),
+		"an empty frame":  append(slices.Clone(hello), 0, 0, 0, 0, 'C'),
+		"unknown kind":    append(slices.Clone(hello), frame('X', nil)...),
+		"wrong command":   append(slices.Clone(hello), frame(commandFrame, []byte("[]"))...),
+		"too many values": append(slices.Clone(hello), frame(commandFrame, []byte(`{"sets":[`+strings.Repeat("{},", mostSets)+`{}]}`))...),
+		"odd factors":     append(slices.Clone(hello), frame(commandFrame, []byte(`{"do":"factorial","factors":[{"On":[{}]}]}`))...),
+	} {
+		c := s.dialRaw(t)
+		if _, err := c.Write(bytes); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := io.Copy(io.Discard, c); err != nil && !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: the connection stays: %v", name, err)
+		}
+	}
+	if err := good.SetMany(nil); err != nil || !good.Operates() {
+		t.Errorf("the good screen: %v", err)
+	}
+	if asked := s.run.list(); !slices.Equal(asked, []string{"set []"}) {
+		t.Errorf("asked for %q", asked)
+	}
+}
