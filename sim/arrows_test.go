@@ -34,7 +34,9 @@ var arrows = []arrow{
 	{from: []string{"profiles/aggregate"}, never: []string{"profiles/stream", "profiles/export"}, why: "an aggregator takes any source"},
 	{from: []string{"profiles/recording"}, but: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export"}, why: "a recorder is a tape that is handed to an aggregator"},
 	{from: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/export"}, why: "a replay is a source beside the stream of a live run"},
-	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/recording"}, why: "the screen cannot tell a replay from a run"},
+	{from: []string{"profiles/attach"}, never: []string{"profiles/export", "profiles/recording/replay"}, why: "a session sends what an aggregator consumes, as a recording keeps it"},
+	{from: []string{"profiles/recording", "profiles/aggregate", "profiles/stream", "profiles/export"}, never: []string{"profiles/attach"}, why: "what a run says does not depend on who attaches"},
+	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/recording", "profiles/attach"}, why: "the screen cannot tell a replay from a run"},
 	{from: []string{"profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a format knows events and snapshots, neither where they come from, nor other formats, nor files"},
 	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
 	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest"}, never: []string{"profiles/export/exporttest"}, why: "fixtures are for tests"},
@@ -58,6 +60,7 @@ var arrows = []arrow{
 	{from: []string{"tui/command/cli"}, never: []string{"tui/command"}, except: []string{"tui/command/cli"}, why: "what commands share knows no command"},
 	{from: []string{"tui/command/bench"}, never: []string{"tui/command"}, except: []string{"tui/command/bench", "tui/command/cli"}, why: "rooms of commands do not know each other"},
 	{from: []string{"tui/command/runs"}, never: []string{"tui/command"}, except: []string{"tui/command/runs", "tui/command/cli"}, why: "rooms of commands do not know each other"},
+	{from: []string{"tui/command/sessions"}, never: []string{"tui/command"}, except: []string{"tui/command/sessions", "tui/command/cli"}, why: "rooms of commands do not know each other"},
 	{from: []string{"tui/terminal"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/terminal", "tui/monospace", "profiles/visible"}, why: "the way to the terminal knows neither the screen nor what it shows"},
 	{from: []string{"tui/layout"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/layout"}, why: "where panes stand depends on their names and sizes alone"},
 	{from: []string{"profiles/unit"}, never: []string{"profiles"}, except: []string{"profiles/unit"}, why: "formats of numbers know no record"},
@@ -166,7 +169,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

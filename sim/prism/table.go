@@ -143,7 +143,7 @@ var Table = settings.NewTable("prism", joined,
 	settings.Switch(groupComputing, "layer_profile", "show the layer that takes longest, beside what this machine can do at most").
 		Live().Called("layer profile", 'y').Tune(21, "y", settings.MoveNext, "profile of the layers"),
 	settings.Text(groupComputing, "device", "where it is computed",
-		"auto", "cpu", "cuda").Called("device", 'D').Fixed("the weights are laid out for it"),
+		"auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
 	settings.Integer(groupComputing, "seed", "", "seed of weights, noise and random sampling", 0, settings.MaxInteger).Fixed("the first weights and the noise came from it"),
 	settings.Switch(groupComputing, "faithful", "keep PRISM's defects, which docs/faithful.md lists").Fixed("it takes part in the preparation"),
 )

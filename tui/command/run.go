@@ -16,6 +16,7 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
+	"prismtop/tui/command/sessions"
 )
 
 // runFlags are the flags of a run.
@@ -33,10 +34,14 @@ type runFlags struct {
 	save      string
 	exports   []string
 	metrics   string
+	detach    bool
+	onHangup  string
 	record    recordFlags
 	keep      keepFlags
 
-	watchBudget float64 // 0 to 1
+	watchBudget float64         // 0 to 1
+	outlives    bool            // the run goes on when the terminal is lost
+	child       *sessions.Child // what this process is of run --detach; nil if it is not
 }
 
 // runCommand returns the command run.
@@ -47,9 +52,13 @@ func runCommand() *cobra.Command {
 		Short: "Run a reconstruction on the live screen, or without one",
 		Args:  cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.child = sessions.IsChild()
 			v, err := f.settings(cmd)
-			if err != nil {
+			switch {
+			case err != nil:
 				return cli.BadUsage(err)
+			case f.detach && f.child == nil:
+				return f.begin(cmd)
 			}
 			return f.run(cmd, v)
 		},
@@ -64,6 +73,9 @@ func runCommand() *cobra.Command {
 		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
 	flags.StringVar(&f.notify, "notify", "off",
 		"how to tell that the run finished, failed or stalled: off, or bell, osc9, osc777 or several of them with commas between")
+	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (docs/sessions.md)")
+	flags.StringVar(&f.onHangup, "on-hangup", "auto",
+		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
 	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
 	f.keep.register(flags)
@@ -99,7 +111,7 @@ func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
 // run performs a reconstruction, with or without the screen.
 func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	cli.ThriftyCollector()
-	screen := !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
+	screen := f.child == nil && !f.lines && !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd())
 	if screen && os.Getenv("TERM") == "dumb" {
 		fmt.Fprintln(cmd.ErrOrStderr(), "prismtop: TERM is dumb: lines of text instead of the screen, as with --lines")
 		screen, f.lines = false, true
@@ -123,16 +135,16 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	defer handed.discard()
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(cli.Devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: cli.MetricsInterval, Notes: chosen.Notes(v),
+		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: chosen.Notes(v),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: cli.Version}, Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
-	if screen {
+	if screen || f.child != nil {
 		observed = cli.OnScreen(f.watchBudget)
 	}
 	open := sim.New
-	if screen || f.lines {
+	if screen || f.lines || f.child != nil {
 		open = sim.Open // opens at once
 	}
 	r, err := open(cmd.Context(), o)
@@ -147,11 +159,18 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if recorder != nil {
 		observed.Tape = recorder
 	}
-	show := cli.Live{Run: r, Aggregator: aggregate.New(o.Stream.Follow(), observed)}
+	host := sessions.NewHost(o.Stream)
+	show := cli.Live{Run: r, Aggregator: aggregate.New(host.Source(o.Stream.Follow()), host.Observe(observed))}
+	defer func() { host.Close(show.Aggregator.Last()) }()
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()) }()
 	handed.follow(o.Stream, show.Aggregator.Last)
-	if screen || f.lines {
-		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
+	if screen || f.child != nil {
+		if err := f.serve(host, show, &look, o.Stream, recorder); err != nil {
+			return err
+		}
+	}
+	if screen || f.lines || f.child != nil {
+		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look, host)
 		cmd.SetErr(cli.NewOutlet(cli.Ending(), os.Stderr)) // the terminal may have stopped reading
 	} else {
 		err = f.report(cmd, show, look, chosen.Name)

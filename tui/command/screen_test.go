@@ -22,6 +22,7 @@ import (
 	"prismtop/sim"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
+	"prismtop/tui/command/sessions"
 	"prismtop/tui/ptytest"
 	"prismtop/tui/screen"
 )
@@ -129,7 +130,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	r.Close() // makes the loop panic: its reconstruction is gone
 	f := runFlags{}
 	look := screen.Options{Settings: s, Output: x.TTY(), Input: x.TTY()}
-	err = f.watch(context.Background(), x.TTY(), cli.Live{Run: r, Aggregator: aggregate.New(events.Follow(), aggregate.Options{})}, look)
+	err = f.watch(context.Background(), x.TTY(), cli.Live{Run: r, Aggregator: aggregate.New(events.Follow(), aggregate.Options{})}, look, sessions.NewHost(events))
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {
 		t.Fatalf("the screen ended with %v", err)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -26,7 +27,7 @@ func (s stateless) Run() int {
 		return 1
 	}
 	defer os.RemoveAll(folder)
-	if err := os.Setenv("XDG_STATE_HOME", folder); err != nil {
+	if err := errors.Join(os.Setenv("XDG_STATE_HOME", folder), os.Setenv("XDG_RUNTIME_DIR", folder)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

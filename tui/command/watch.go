@@ -9,12 +9,16 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
+	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
 	"prismtop/sim"
 	"prismtop/tui/command/cli"
+	"prismtop/tui/command/sessions"
 	"prismtop/tui/control"
 	"prismtop/tui/lines"
 	"prismtop/tui/notice"
@@ -26,7 +30,7 @@ import (
 const lineInterval = 10 * time.Second
 
 // watch runs the reconstruction with the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look screen.Options) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look screen.Options, host *sessions.Host) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -41,10 +45,15 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 	}()
 	var err error
 	var last *profiles.Snapshot
-	if f.lines {
+	switch {
+	case f.child != nil:
+		last = goOn(ctx, show, look, host)
+	case f.lines:
 		last, err = lines.Watch(ctx, os.Stdin, out, show, inLines(look), lineInterval)
-	} else {
-		err = screen.Run(ctx, show, look)
+	default:
+		if err = onScreen(ctx, show, look, host); leftGoing(err) {
+			last, err = goOn(ctx, show, look, host), nil
+		}
 	}
 	show.Stop()
 	runErr := show.Wait()
@@ -67,6 +76,93 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 		return cli.ErrInterrupted
 	}
 	return errors.Join(runErr, err)
+}
+
+// onScreen shows the run until its screen ends. If the run goes on without it, this process no
+// longer has a terminal.
+func onScreen(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host) error {
+	for {
+		err := screen.Run(ctx, host.Screen(show), look)
+		host.Leave()
+		if !leftGoing(err) {
+			return err
+		}
+		sessions.OutliveTerminal()
+		if errors.Is(err, control.ErrDetached) {
+			if refused := sessions.ToShell(); refused != nil {
+				look.Leave.Greeting = "not left: " + refused.Error() + "; prismtop run --detach begins a run without a terminal"
+				continue
+			}
+		}
+		host.Shut()
+		return err
+	}
+}
+
+// leftGoing reports whether a screen ended with its run going on.
+func leftGoing(err error) bool {
+	return errors.Is(err, control.ErrDetached) || errors.Is(err, control.ErrHungUp)
+}
+
+// logInterval is the time between two lines about a run in its log.
+const logInterval = time.Minute
+
+// goOn waits for the end of a run without a screen, and while an attached screen shows one that is
+// over.
+func goOn(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host) (last *profiles.Snapshot) {
+	for {
+		last = lines.PlainNotifying(ctx, os.Stderr, show, inLines(look), logInterval)
+		if ctx.Err() != nil || !host.Over(show) {
+			return last
+		}
+	}
+}
+
+// begin begins the run in a process without a terminal.
+func (f *runFlags) begin(cmd *cobra.Command) error {
+	if f.headless || f.json || f.lines {
+		return cli.BadUsage(errors.New("flag --detach: cannot be joined with --headless, --json or --lines: nobody reads what they print"))
+	}
+	id, status, err := sessions.Begin(os.Args[1:])
+	switch {
+	case status == cli.StatusUsage:
+		return cli.BadUsage(err)
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: the run goes on as session %[1]s: prismtop attach %[1]s shows it, prismtop stop %[1]s ends it\n", id)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), id)
+	return err
+}
+
+// serve makes the run a session. One on a screen goes on without, if that is impossible.
+func (f *runFlags) serve(host *sessions.Host, show cli.Live, look *screen.Options, events *stream.Stream, recorder *recording.Recorder) error {
+	if !terminal.JobControl {
+		return nil // no system for sessions
+	}
+	recorded := ""
+	if recorder != nil {
+		recorded = recorder.Path()
+	}
+	err := host.Serve(show, recorded)
+	switch {
+	case err == nil && f.child != nil:
+		sessions.OutliveTerminal()
+		return f.child.Begun(host)
+	case f.child != nil:
+		return err
+	case err != nil:
+		events.Refuse("cannot be left going: " + err.Error())
+		return nil
+	}
+	look.Leave = screen.Leave{Text: host.Farewell(), OnHangup: f.outlives}
+	text := "session " + host.ID() + ": D leaves it going"
+	if f.outlives {
+		sessions.OutliveTerminal()
+		text += ", as the loss of the terminal does"
+	}
+	events.Log(text)
+	return nil
 }
 
 // parseBudget converts a percentage to a share.
@@ -95,6 +191,10 @@ func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Optio
 	}
 	budget, where := cli.EnvOr(flags, "watch-budget", cli.EnvWatchBudget)
 	if f.watchBudget, err = parseBudget(budget); err != nil {
+		return o, cli.BadUsage(fmt.Errorf("%s: %w", where, err))
+	}
+	onHangup, where := cli.EnvOr(flags, "on-hangup", cli.EnvOnHangup)
+	if f.outlives, err = sessions.DetachesOnHangup(onHangup, os.Getenv); err != nil {
 		return o, cli.BadUsage(fmt.Errorf("%s: %w", where, err))
 	}
 	notify, where := cli.EnvOr(flags, "notify", cli.EnvNotify)

@@ -14,9 +14,16 @@ import (
 // signal.
 var ErrInterrupted = errors.New("interrupted")
 
+// ErrDetached is returned by the screen when the user leaves the run going, and ErrHungUp when the
+// terminal was lost and the run is to go on.
+var (
+	ErrDetached = errors.New("detached")
+	ErrHungUp   = errors.New("the terminal was lost")
+)
+
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper, Player or
-// Attender. All methods of these except Check return immediately; changes take effect between two
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper, Player,
+// Attender or Operator. All methods of these except Check return immediately; changes take effect between two
 // iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
@@ -105,6 +112,15 @@ type Attender interface {
 	Attend()
 }
 
+// Operator is a source whose run may have several screens, of which one at a time operates it. The
+// others only watch: they are refused whatever changes the run.
+type Operator interface {
+	// Operates reports whether this screen may change the run.
+	Operates() bool
+	// Operate asks for the right to, which another screen then loses, or returns it.
+	Operate(on bool)
+}
+
 // Player is a source that plays a recording. Its snapshots are those that the run had live.
 type Player interface {
 	// Position returns where the replay is.
@@ -135,6 +151,7 @@ type Capabilities struct {
 	Player   Player
 
 	Checkpointer Checkpointer
+	Operator     Operator
 }
 
 // Of returns the capabilities of a source.
@@ -150,6 +167,7 @@ func Of(s Source) (c Capabilities) {
 	c.Checkpointer, _ = s.(Checkpointer)
 	c.Attender, _ = s.(Attender)
 	c.Player, _ = s.(Player)
+	c.Operator, _ = s.(Operator)
 	return c
 }
 
@@ -168,6 +186,9 @@ func (c *Capabilities) Forks(s *profiles.Snapshot) bool {
 func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
 	return c.Checkpointer != nil && (s == nil || s.Run.Schema.Workload == "" || s.Run.Checkpoints)
 }
+
+// Operates reports whether this screen may change the run.
+func (c *Capabilities) Operates() bool { return c.Operator == nil || c.Operator.Operates() }
 
 // Attend reports a user's input if the source wants to know.
 func (c *Capabilities) Attend() {

@@ -51,6 +51,43 @@ func standAside(ctx context.Context, source control.Source, o Options) (over boo
 	return true, err
 }
 
+// Leave says how a screen leaves a run that goes on without it. The zero value is a screen with
+// which the run ends.
+type Leave struct {
+	// Text is printed when the user leaves the run going, in place of the summary; empty if that is
+	// not possible.
+	Text string
+	// OnHangup leaves it going when the terminal is lost.
+	OnHangup bool
+	// Always leaves it going unless the user ends it: the run is in another process.
+	Always bool
+	// Greeting is said when the run appears.
+	Greeting string
+}
+
+// goesOn reports whether the run goes on without the screen, which has ended.
+func (m *Model) goesOn() bool {
+	return m.gone != nil || m.options.Leave.Always && !m.ending && m.snap != nil && !words.Ended(m.snap.State)
+}
+
+// detach leaves the run going.
+func (m *Model) detach() tea.Cmd {
+	m.gone = control.ErrDetached
+	m.leave()
+	return tea.Quit
+}
+
+// operate takes the right to change the run, or returns it. The log has the outcome.
+func (m *Model) operate() {
+	on := !m.powers.Operates()
+	m.powers.Operator.Operate(on)
+	if on {
+		m.say("asked to operate the run …")
+		return
+	}
+	m.say("only watches the run from now on; I operates it again")
+}
+
 // await returns the newest snapshot when the run ends, its snapshots end, or ctx is done.
 func await(ctx context.Context, source control.Source) (last *profiles.Snapshot) {
 	for {

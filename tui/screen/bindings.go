@@ -35,7 +35,7 @@ func bindingsOf(t *settings.Table, can abilities) *bindings {
 	b.settings = pressesOf(t, func(p settings.Press) bool { return !p.Tuning })
 	b.tuning = slices.Concat(possible(tuningKeys(t, b.picks), can), pressesOf(t, func(p settings.Press) bool { return p.Tuning }))
 	if _, ok := t.Lookup(settings.Device); ok {
-		b.tuning = append(b.tuning, binding{Binding: bind("D", "device", "D"), run: does((*Model).otherDevice)})
+		b.tuning = append(b.tuning, binding{Binding: bind("U", "device", "U"), run: does((*Model).otherDevice)})
 	}
 	b.footer = withPairs(t, b.settings)
 	return b

@@ -74,7 +74,7 @@ func TestKeysAreOfTheSettingsOfTheRun(t *testing.T) {
 	if got := m.status.text; got != "last file: 99 → every one" {
 		t.Errorf("the answer is %q", got)
 	}
-	for _, key := range []string{"a", "l", "A", "D", "+", "k"} {
+	for _, key := range []string{"a", "l", "A", "U", "+", "k"} {
 		if press(m, key); !strings.Contains(m.status.text, key+" has no meaning here") {
 			t.Errorf("%s says %q", key, m.status.text)
 		}

@@ -32,7 +32,7 @@ func watching(t *testing.T, w, h int, snaps ...*profiles.Snapshot) *Model {
 }
 
 // deadKeys are the keys that need a capability.
-var deadKeys = []string{"space", "n", "s", "d", "R", "A", ".", "u", "b", "1", "9", "D", "m", "f", "g", "a", "p", "l", "L", "+", "-", "T", "t", "y", "k", "G"}
+var deadKeys = []string{"space", "n", "s", "d", "R", "A", ".", "u", "b", "1", "9", "D", "I", "U", "m", "f", "g", "a", "p", "l", "L", "+", "-", "T", "t", "y", "k", "G"}
 
 // A source that can only be watched shows every pane; requests that it does not support have no
 // key in the footer, the help or the hints, and pressing their keys changes nothing.

@@ -126,10 +126,18 @@ func (m *Model) confirmation() []string {
 	if m.snap != nil && m.state() == profiles.Running {
 		question = "Quit? The run stops after this iteration."
 	}
-	return m.dialog("Quit", "", chart.Width(question), 3, func(c *chart.Canvas) {
+	w := chart.Width(question)
+	if m.can(canDetach) {
+		w = max(w, chart.Width("q y quit   D leaves it going   any other key stays"))
+	}
+	return m.dialog("Quit", "", w, 3, func(c *chart.Canvas) {
 		c.Text(0, 0, question, theme.Plain)
 		x := c.Text(0, 2, "q y", theme.Key)
 		x = c.Text(x+1, 2, "quit", theme.Plain)
+		if m.can(canDetach) {
+			x = c.Text(x+3, 2, "D", theme.Key)
+			x = c.Text(x+1, 2, "leaves it going", theme.Plain)
+		}
 		x = c.Text(x+3, 2, "any other key", theme.Key)
 		c.Text(x+1, 2, "stays", theme.Plain)
 	})

@@ -149,6 +149,8 @@ func (m *Model) header() []string {
 func (m *Model) headerText(f headerField, w int) (string, theme.Style) {
 	s := m.snap
 	switch {
+	case f == brandField && !m.powers.Operates():
+		return "watching", theme.Warn
 	case f == brandField:
 		return "prismtop", theme.Brand
 	case f == stateField && m.can(canPlay):

@@ -10,6 +10,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/control"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
@@ -60,6 +61,8 @@ var runKeys = []binding{
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
+	{Binding: bind("D", "leave the run going", "D"), needs: canDetach, run: (*Model).detach},
+	{Binding: bind("I", "operate, or only watch", "I"), needs: canOperate, run: does((*Model).operate)},
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
@@ -145,6 +148,11 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		switch msg.String() {
 		case "y", "Y", "q":
 			return m.quit()
+		case "D":
+			if m.can(canDetach) {
+				return m.detach()
+			}
+			m.confirming = false
 		case "ctrl+c":
 			return m.interrupt()
 		default:
@@ -278,12 +286,22 @@ func (m *Model) askQuit() tea.Cmd {
 }
 
 func (m *Model) quit() tea.Cmd {
-	m.powers.Stop()
+	switch {
+	case m.can(canStop):
+		m.ending = true
+		m.powers.Stop()
+	case m.can(canDetach): // another screen operates the run
+		m.gone = control.ErrDetached
+	}
 	m.leave()
 	return tea.Quit
 }
 
 func (m *Model) interrupt() tea.Cmd {
 	m.interrupted = true
+	if m.options.Leave.Always {
+		m.leave()
+		return tea.Quit
+	}
 	return m.quit()
 }

@@ -260,7 +260,7 @@ func TestWishesSettle(t *testing.T) {
 
 func TestHelpListsEveryBinding(t *testing.T) {
 	for _, size := range [][2]int{{layout.MinWidth, layout.MinHeight}, {80, 24}, {120, 40}, {200, 60}} {
-		m, _ := screen(t, size[0], size[1], Options{}, colorprofile.ANSI256, tuitest.Running())
+		m := shared(size[0], size[1], &operator{Recorder: tuitest.NewRecorder(), operates: true})
 		press(m, "?")
 		seen := ansi.Strip(m.View().Content)
 		for range 100 { // scrolled to its end

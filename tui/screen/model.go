@@ -92,6 +92,8 @@ type Model struct {
 	left        chan struct{} // closed when leaving the screen
 	leaving     time.Time     // when leaving began to wait for answers
 	interrupted bool
+	ending      bool  // the run was told to stop
+	gone        error // why the run goes on without this screen; nil if it does not
 	crash       error
 	notices     notice.Notifier
 }
@@ -320,6 +322,9 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	}
 	if !m.can(canPlay) {
 		m.openOnFailure(m.snap, s)
+	}
+	if m.snap == nil && m.options.Leave.Greeting != "" {
+		m.say(m.options.Leave.Greeting)
 	}
 	m.snap = s
 	m.adopt(&s.Run)

@@ -29,6 +29,8 @@ const (
 	canSave
 	canCheckpoint
 	canStop
+	canDetach
+	canOperate
 	canRead                              // a settings pane exists
 	allAbilities abilities = 1<<iota - 1 // of a run
 	canPlay      abilities = 1 << 15     // it is a recording, which has none of those that change a run
@@ -43,11 +45,14 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
 		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
-		canPlay: m.powers.Player != nil,
+		canPlay: m.powers.Player != nil, canDetach: m.options.Leave.Text != "", canOperate: m.powers.Operator != nil,
 	} {
 		if has {
 			a |= ability
 		}
+	}
+	if !m.powers.Operates() {
+		a &= canRead | canDetach | canOperate
 	}
 	return a
 }
@@ -187,7 +192,7 @@ func (m *Model) inRecording(pressed string) string {
 	if !m.can(canPlay) {
 		return ""
 	}
-	for _, table := range bindingsOf(m.keys.table, allAbilities).tables() {
+	for _, table := range bindingsOf(m.keys.table, allAbilities&^(canDetach|canOperate)).tables() {
 		for _, b := range table.keys {
 			if slices.Contains(b.Keys(), pressed) {
 				return pressed + " (" + b.Help().Desc + ") would change the run, but this is a recording"

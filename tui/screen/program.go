@@ -40,8 +40,8 @@ const (
 // closed. It stops the run when the user quits, restores the terminal and prints a summary, and
 // returns within two seconds even if the terminal has stopped reading.
 //
-// The error is nil if the user quit or the snapshots ended; ErrInterrupted after ctrl+c, SIGINT,
-// SIGTERM or SIGHUP; ctx's cause if ctx ended; and otherwise describes the failure.
+// The error is nil if the user quit or the snapshots ended; ErrDetached or ErrHungUp if the run is to
+// go on without the screen (Options.Leave); ErrInterrupted after ctrl+c, SIGINT, SIGTERM or SIGHUP; ctx's cause if ctx ended; and otherwise describes the failure.
 func Run(ctx context.Context, source control.Source, o Options) error {
 	own := o.Output == nil
 	o = o.withDefaults().onTerminal()
@@ -74,7 +74,15 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 	}
 	m.console, m.out = console, terminal.NewOutput(console.Writer())
 
-	signals, release := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ends := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	hangup := make(chan os.Signal, 1)
+	if o.Leave.OnHangup {
+		signal.Notify(hangup, syscall.SIGHUP)
+		defer signal.Stop(hangup)
+	} else {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	signals, release := signal.NotifyContext(ctx, ends...)
 	defer release()
 	program = tea.NewProgram(m, append(console.Options(m.out),
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
@@ -98,7 +106,14 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 		ended <- err
 	}()
 	go console.WatchSize(program.Send)
-	err = m.await(signals, ended, program.Quit, kill)
+	lost := make(chan struct{}) // never closed unless the run is to go on
+	if o.Leave.OnHangup {
+		lost = m.lostWith(hangup, running.Done())
+	}
+	err = m.await(signals, ended, lost, program.Quit, kill)
+	if o.Leave.OnHangup && m.lostTerminal(lost) {
+		m.gone = control.ErrHungUp
+	}
 	reads = m.finish(o, err)
 	return m.verdict(ctx, signals, err)
 }
@@ -139,12 +154,14 @@ var errStuck = errors.New("the terminal did not let go")
 // await waits for the program's end, and returns errStuck if it does not end when asked to. It is
 // killed only if it does not quit, because killing closes its input while it may still be
 // reading.
-func (m *Model) await(ctx context.Context, ended <-chan error, quit, kill func()) error {
+func (m *Model) await(ctx context.Context, ended <-chan error, lost <-chan struct{}, quit, kill func()) error {
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 		go quit() // blocks while the program is busy
+	case <-lost:
+		go quit()
 	case <-m.left:
 	}
 	select {
@@ -160,11 +177,39 @@ func (m *Model) await(ctx context.Context, ended <-chan error, quit, kill func()
 	return errStuck
 }
 
+// lostWith returns a channel that is closed when the terminal is lost, by a signal or as reading
+// it shows.
+func (m *Model) lostWith(hangup <-chan os.Signal, over <-chan struct{}) chan struct{} {
+	lost := make(chan struct{})
+	go func() {
+		select {
+		case <-hangup:
+		case <-m.console.Lost():
+		case <-over:
+			return
+		}
+		close(lost)
+	}()
+	return lost
+}
+
+// lostTerminal reports whether the program ended because the terminal was lost.
+func (m *Model) lostTerminal(lost <-chan struct{}) bool {
+	select {
+	case <-lost:
+		return true
+	default:
+		return m.out.Failed()
+	}
+}
+
 // verdict returns the result of Run.
 func (m *Model) verdict(ctx, signals context.Context, err error) error {
 	switch {
 	case m.crash != nil:
 		return m.crash
+	case m.gone != nil:
+		return m.gone
 	case m.interrupted:
 		return control.ErrInterrupted
 	case ctx.Err() != nil:
@@ -219,6 +264,9 @@ func (m *Model) awaitLast() {
 // lastWords returns the run's summary for the normal screen. A run whose end has not been
 // reported in time is "stopping".
 func (m *Model) lastWords() string {
+	if m.goesOn() {
+		return strings.ReplaceAll(ansi.ResetStyle+"\r"+m.options.Leave.Text, "\n", "\r\n")
+	}
 	m.awaitLast()
 	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the newest run had not begun
 		return ""
@@ -299,6 +347,9 @@ type Options struct {
 	// the number of cores that a threads setting of 0 means, and the number of columns of the
 	// terminal. If nil, nothing is printed.
 	Summary func(s *profiles.Snapshot, state string, cores, columns int) string
+
+	// Leave says how the run goes on without the screen.
+	Leave Leave
 
 	// Notices are the ways to notify the user that the run finished, failed or stalled.
 	Notices notice.Ways

@@ -72,7 +72,7 @@ func TestTuningKeysAskTheRun(t *testing.T) {
 		{[]string{"[", "]"}, []string{"Set iterations 500", "Set iterations 1000"}},
 		{[]string{"j", "j", "J", "J", "J"}, []string{"Set max_samples 99", "Set max_samples 98", "Set max_samples 99", "Set max_samples 0"}},
 		{[]string{"S", "F", "e", "y"}, []string{"Set shared_spectrum false", "Set fused_telescope false", "Set pruned_fft false", "Set layer_profile true"}},
-		{[]string{"D"}, []string{"Set device cuda"}},
+		{[]string{"U"}, []string{"Set device cuda"}},
 		{[]string{"O", "ctrl+u", "7", "enter"}, []string{"Set cycles 7"}},
 		{[]string{"G", "ctrl+u", "6", "4", "enter"}, []string{"Set measurement_cache_mb 64"}},
 		{[]string{"Z", "ctrl+u", "9", "0", "esc", "esc"}, nil},

@@ -81,6 +81,15 @@ func (c *Console) Take() error {
 	return nil
 }
 
+// Lost returns a channel that is closed when the terminal is gone, as far as reading it shows; nil
+// if it is not known.
+func (c *Console) Lost() <-chan struct{} {
+	if c.keys == nil {
+		return nil
+	}
+	return c.keys.ended()
+}
+
 // Restore restores the modes that the terminal had before Take.
 func (c *Console) Restore() { c.tty.restore() }
 

@@ -28,6 +28,7 @@ type keyboard struct {
 	timer *time.Timer
 	full  bool  // the pipe holds a byte
 	err   error // why reading the terminal ended
+	lost  chan struct{}
 }
 
 // newKeyboard returns a keyboard that is not reading yet.
@@ -36,7 +37,7 @@ func newKeyboard(terminal term.File, interrupt func()) (*keyboard, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keyboard{terminal: terminal, interrupt: interrupt, flag: [2]*os.File{r, w}, fd: r.Fd()}, nil
+	return &keyboard{terminal: terminal, interrupt: interrupt, flag: [2]*os.File{r, w}, fd: r.Fd(), lost: make(chan struct{})}, nil
 }
 
 // start starts reading. The terminal must be in raw mode.
@@ -111,9 +112,15 @@ func (k *keyboard) obey(interrupted bool) {
 func (k *keyboard) fail(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.err == nil {
+		close(k.lost)
+	}
 	k.err = err
 	k.raise()
 }
+
+// ended returns a channel that is closed when reading has failed.
+func (k *keyboard) ended() <-chan struct{} { return k.lost }
 
 // raise makes the pipe hold a byte exactly while input waits. The caller holds mu.
 func (k *keyboard) raise() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/term"
@@ -47,6 +48,8 @@ func newKeyboard(terminal term.File, _ func()) (*keyboard, error) { return &keyb
 func (*keyboard) start() error { return nil }
 func (*keyboard) stop()        {}
 
+func (*keyboard) ended() <-chan struct{} { return nil }
+
 // Close leaves the terminal open.
 func (*keyboard) Close() error { return nil }
 
@@ -82,3 +85,18 @@ func (*Stray) Replay(io.Writer) {}
 
 // OnDeath does nothing: no signals end a process.
 func OnDeath(func() bool) (release func()) { return func() {} }
+
+// Redirect fails: the descriptors of a process cannot be replaced.
+func Redirect(*os.File) error { return errors.ErrUnsupported }
+
+// NewSession does nothing: there are no sessions of processes.
+func NewSession(*exec.Cmd) {}
+
+// ToShell fails: there is no job control.
+func ToShell(*exec.Cmd) error { return errors.ErrUnsupported }
+
+// Wake fails: there is no job control.
+func Wake(int) error { return errors.ErrUnsupported }
+
+// Group returns 0: there are no groups of processes.
+func Group() int { return 0 }

@@ -31,6 +31,9 @@ const EnvNotify = preset.EnvPrefix + "NOTIFY"
 // EnvWatchBudget is the environment variable for --watch-budget.
 const EnvWatchBudget = preset.EnvPrefix + "WATCH_BUDGET"
 
+// EnvOnHangup is the environment variable for --on-hangup.
+const EnvOnHangup = preset.EnvPrefix + "ON_HANGUP"
+
 // EnvOr returns the value of a flag, or of an environment variable if the flag is not given, and
 // what to call it in errors.
 func EnvOr(flags *pflag.FlagSet, flag, env string) (value, where string) {

@@ -94,7 +94,7 @@ func (f *SettingFlags) FromBaseline(flags *pflag.FlagSet) {
 }
 
 // OtherEnvironment lists the variables with the settings' prefix that are not settings.
-var OtherEnvironment = []string{EnvNotify, EnvWatchBudget}
+var OtherEnvironment = []string{EnvNotify, EnvWatchBudget, EnvOnHangup}
 
 // FlagError adds to an error about a flag what would be valid.
 func FlagError(cmd *cobra.Command, err error) error {

@@ -37,17 +37,20 @@ func Manual(root *cobra.Command, keys []screen.KeySection) (string, error) {
 	doc.entry("PRISMTOP_KEY", "A setting, as --set key=value would give it; the key is in capitals.")
 	doc.entry("PRISMTOP_WATCH_BUDGET", "As --watch-budget, where that is not given.")
 	doc.entry("PRISMTOP_NOTIFY", "As --notify, where that is not given.")
+	doc.entry("PRISMTOP_ON_HANGUP", "As --on-hangup, where that is not given.")
 	doc.Section("Files")
 	doc.entry("$XDG_CONFIG_HOME/prismtop/screen.toml",
 		"How the screen was left: panes shown and hidden in each preset, mouse, colours, bandwidth; every start shows the preset everything. A file that cannot be read is left as it is, and the screen says why. Without a screen it is neither read nor written.")
 	doc.entry("$XDG_STATE_HOME/prismtop/runs", "A recording of every run (~/.local/state/prismtop/runs without that variable): see prismtop runs, --record, --no-record and --record-limit.")
+	doc.entry("$XDG_STATE_HOME/prismtop/sessions", "The logs of runs that go on without a terminal: see prismtop sessions. Their sockets are in $XDG_RUNTIME_DIR/prismtop.")
 	doc.Section("After kill -9")
 	doc.Text("A program that is killed cannot give the terminal back: it stays in the alternate screen, without a cursor and without " +
 		"echo. The command reset, typed blindly, brings it back. " +
 		"Ctrl+c, errors and every other signal that ends the program restore it.")
 	doc.Section("Signals")
 	doc.entry("SIGINT, SIGTERM, SIGHUP", "The run ends in order, within a second: the terminal is restored, the summary printed, "+
-		"the reconstruction saved with --save. Exit status 130. A second signal ends the saving too.")
+		"the reconstruction saved with --save. Exit status 130. A second signal ends the saving too. SIGHUP leaves a run on the screen going where --on-hangup says so, as it does by "+
+		"default in an SSH login.")
 	doc.entry("SIGQUIT, SIGABRT and others upon which Go prints its goroutines", "The live screen restores the terminal (normal screen, "+
 		"cursor, echo, mouse), then the goroutines are printed on standard error. No summary, nothing saved. Exit status 2; 128 and the signal's "+
 		"number, 131 for SIGQUIT, without the goroutines where the terminal has stopped reading.")

@@ -1,0 +1,143 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/attach"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/tui/command/cli"
+	"prismtop/tui/command/sessions"
+	"prismtop/tui/control"
+	"prismtop/tui/lines"
+	"prismtop/tui/notice"
+	"prismtop/tui/screen"
+)
+
+// attachCommand returns the command attach.
+func attachCommand() *cobra.Command {
+	var f runFlags
+	var take, watch bool
+	cmd := &cobra.Command{
+		Use: "attach [SESSION]", Short: "Show a run that goes on on this machine on the screen again", Args: cobra.ArbitraryArgs,
+		Long: "Show a run that goes on without its screen, or on another one, with all panes and keys (docs/sessions.md). Of\n" +
+			"several screens one operates the run, the first unless --take is given; the others watch it, and I changes that.\n" +
+			"D and ctrl+c leave the run going. Without a session, show the only one; prismtop sessions lists them.",
+		Example: "prismtop attach\nprismtop attach k3f9w --take",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) > 1:
+				return cli.BadUsage(errors.New("attach: wants one session; prismtop sessions lists them"))
+			case take && watch:
+				return cli.BadUsage(errors.New("flag --take: cannot be joined with --watch"))
+			}
+			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{Version: cli.Version, Who: sessions.Who(), Take: take, Watch: watch, Table: cli.TableOf})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
+	flags.BoolVar(&watch, "watch", false, "only watch the run")
+	f.registerLook(flags)
+	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
+	return cmd
+}
+
+// attach shows a session on the screen.
+func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions) error {
+	look, err := f.look(cmd.Flags(), settings.Values{})
+	if err != nil {
+		return err
+	}
+	notify, where := cli.EnvOr(cmd.Flags(), "notify", cli.EnvNotify)
+	if look.Notices, err = notice.Parse(notify); err != nil {
+		return cli.BadUsage(fmt.Errorf("%s: %w", where, err))
+	}
+	if !term.IsTerminal(os.Stdout.Fd()) || !term.IsTerminal(os.Stdin.Fd()) || os.Getenv("TERM") == "dumb" {
+		return errors.New("attach: needs a terminal; prismtop sessions --json says how far the runs are")
+	}
+	found, err := sessions.Named(attach.List(cmd.Context(), sessions.Folders(), cli.Version), id)
+	if err != nil {
+		return fmt.Errorf("attach: %w", err)
+	}
+	client, err := attach.Attach(cmd.Context(), found.Path, o)
+	if err != nil {
+		return fmt.Errorf("attach: session %s: %w", found.ID, err)
+	}
+	cli.ThriftyCollector()
+	look.Summary = lines.SummaryAs
+	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now())}
+	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
+	defer stop()
+	var why string
+	ended := make(chan error, 1)
+	go func() {
+		var err error
+		why, err = client.Run(ctx)
+		ended <- err
+	}()
+	err = screen.Run(cmd.Context(), client, look)
+	switch {
+	case leftGoing(err):
+		return nil
+	case errors.Is(err, control.ErrInterrupted) || cmd.Context().Err() != nil:
+		return cli.ErrInterrupted
+	case err != nil:
+		return err
+	}
+	select { // the run was told to end, or has ended
+	case err = <-ended:
+	case <-time.After(endLimit):
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", found.ID, err)
+	}
+	if why != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: session %s has ended: %s\n", found.ID, visible.Text(why))
+	}
+	return nil
+}
+
+// endLimit is how long an attached screen waits for the end of a run that was told to end.
+const endLimit = 2 * time.Second
+
+// missed lists what happened while no screen showed a run.
+func missed(a attach.Away, i attach.Info) string {
+	var what []string
+	for _, each := range []struct {
+		n         int
+		one, many string
+	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Units, i.Unit, i.UnitMany}} {
+		if each.n > 0 {
+			what = append(what, unit.Plural(each.n, each.one, each.many))
+		}
+	}
+	if len(what) == 0 {
+		return "no change, no alert"
+	}
+	return strings.Join(what, ", ")
+}
+
+// greeting says what a screen that attaches has missed, and whether it operates the run.
+func greeting(c *attach.Client, now time.Time) string {
+	var parts []string
+	if a := c.Away(); !a.Since.IsZero() {
+		parts = append(parts, fmt.Sprintf("since you left %s ago: %s", unit.Clock(max(0, now.Sub(a.Since))), missed(a, c.Info())))
+	}
+	if operator := c.Operator(); !c.Operates() {
+		if operator == "" {
+			operator = "no screen"
+		}
+		parts = append(parts, operator+" operates the run: I takes it over")
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,117 @@
+package sessions
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/attach"
+	"prismtop/profiles/export"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/tui/command/cli"
+)
+
+// Command returns the command sessions.
+func Command() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "sessions", Short: "List the runs that go on on this machine", Args: cli.NoArguments,
+		Long: "List the runs of the user that go on on this machine and can be attached to (docs/sessions.md): their state,\n" +
+			"picture, progress, and which screen operates them. prismtop attach shows one, prismtop stop ends one.",
+		Example: "prismtop sessions\nprismtop sessions --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			found := attach.List(cmd.Context(), Folders(), cli.Version)
+			if cmd.Context().Err() != nil {
+				return cli.ErrInterrupted
+			}
+			if asJSON {
+				return export.WriteObject(cmd.OutOrStdout(), asObjects(found))
+			}
+			return write(cmd.OutOrStdout(), found)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "a list of JSON objects (docs/sessions.md)")
+	return cmd
+}
+
+// listed is a session as JSON.
+type listed struct {
+	attach.Info
+	Error string `json:"error,omitempty"` // why it does not answer
+}
+
+// silent is the state of a session that does not answer.
+const silent = "unknown"
+
+func asObjects(found []attach.Found) []listed {
+	all := make([]listed, 0, len(found))
+	for _, f := range found {
+		l := listed{Info: f.Info}
+		if f.Err != nil {
+			l.ID, l.State, l.Error = f.ID, silent, f.Err.Error()
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// write writes the list as text.
+func write(w io.Writer, found []attach.Found) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(w, "no session runs on this machine")
+		return err
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "session\tstate\tpicture\tprogress\trunning\tscreens\toperated by")
+	for _, f := range found {
+		i := &f.Info
+		if f.Err != nil {
+			fmt.Fprintf(table, "%s\t%s\t–\t–\t–\t–\t%s\n", visible.Text(f.ID), silent, visible.Text(f.Err.Error()))
+			continue
+		}
+		progress := fmt.Sprintf("%s %d/%d, iter %d", i.Unit, i.Done, i.Units, i.Iterations)
+		if i.Unit == "" {
+			progress = "–"
+		}
+		operator := i.Operator
+		if operator == "" {
+			operator = "–"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", visible.Text(i.ID), visible.Text(i.State), visible.Text(i.Object), visible.Text(progress),
+			unit.Clock(time.Duration(i.Seconds*float64(time.Second))), i.Screens, visible.Text(operator))
+	}
+	return table.Flush()
+}
+
+// StopCommand returns the command stop.
+func StopCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "stop SESSION", Short: "End a run that goes on without a screen", Args: cobra.ArbitraryArgs,
+		Long: "End a run of the user on this machine after the current iteration, as q does on its screen: its recording is\n" +
+			"closed, and what --save, --checkpoint and --export asked for is written. prismtop sessions lists the sessions.",
+		Example: "prismtop stop k3f9w",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || args[0] == "" {
+				return cli.BadUsage(errors.New("stop: wants one session; prismtop sessions lists them"))
+			}
+			f, err := Named(attach.List(cmd.Context(), Folders(), cli.Version), args[0])
+			if err != nil {
+				return fmt.Errorf("stop: %w", err)
+			}
+			why, err := attach.Stop(cmd.Context(), f.Path, cli.Version)
+			switch {
+			case cmd.Context().Err() != nil:
+				return cli.ErrInterrupted
+			case err != nil:
+				return fmt.Errorf("stop: session %s: %w", f.ID, err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "session %s: %s\n", f.ID, visible.Text(why))
+			return err
+		},
+	}
+}
