@@ -210,7 +210,7 @@ func serve(t testing.TB, limit int) *served {
 	s := &served{source: newSource(limit), run: &fakeRun{}, folder: filepath.Join(folder, "prismtop")}
 	s.server, err = Serve(Session{
 		Run: s.run, Journal: s.journal, Lease: NewLease(s.add), Version: "1.2.3",
-		Info: func() Info { return Info{State: "running", Object: "moon"} },
+		Info: func() Info { return Info{State: "running", Object: "moon"} }, Stop: s.run.Stop,
 	}, []string{s.folder}, s.add)
 	if err != nil {
 		t.Fatal(err)

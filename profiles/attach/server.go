@@ -34,6 +34,7 @@ type Session struct {
 	Lease   *Lease
 	Version string      // of the program
 	Info    func() Info // of the moment; the server adds what it knows itself
+	Stop    func()      // ends the run and what shows it in its own process
 }
 
 // Server lets other processes of the user watch and operate a run. It never delays the run: a
@@ -248,7 +249,7 @@ func (c *conn) stop(answer serverHello) {
 		return
 	}
 	v.session.Lease.log("stopped by prismtop stop")
-	v.session.Run.Stop()
+	v.session.Stop()
 	<-v.ended
 	v.mu.Lock()
 	why := v.why

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/settings"
@@ -160,7 +161,12 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		observed.Tape = recorder
 	}
 	host := sessions.NewHost(o.Stream)
-	show := cli.Live{Run: r, Aggregator: aggregate.New(host.Source(o.Stream.Follow()), host.Observe(observed))}
+	reader := o.Stream.Follow()
+	var from profiles.Source = reader
+	if screen || f.child != nil {
+		from, observed = host.Source(reader), host.Observe(observed)
+	}
+	show := cli.Live{Run: r, Aggregator: aggregate.New(from, observed)}
 	defer func() { host.Close(show.Aggregator.Last()) }()
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()) }()
 	handed.follow(o.Stream, show.Aggregator.Last)

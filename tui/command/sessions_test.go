@@ -142,8 +142,9 @@ func TestARunIsLeftGoingAndAttachedTo(t *testing.T) {
 	x.Press("D")
 	x.See("shell is here", "prismtop attach")
 	x.Restored()
+	ptytest.Eventually(t, "the run without a terminal", func() bool { return only(t).Log != "" })
 	before := only(t)
-	if before.Screens != 0 || before.Operator != "" || before.Log == "" {
+	if before.Screens != 0 || before.Operator != "" {
 		t.Errorf("left going: %+v", before)
 	}
 	goesOn(t, before)
@@ -266,6 +267,61 @@ func TestAFrozenScreen(t *testing.T) {
 	}
 	stopped(t, s.ID)
 	x.See("has ended: stopped")
+}
+
+// Prismtop stop, and the end of the run on another screen, end the screen of the run, too.
+func TestTheEndOfARunEndsItsScreens(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(t *testing.T, id string)
+	}{
+		{"stop", func(t *testing.T, id string) { stopped(t, id) }},
+		{"q on another screen", func(t *testing.T, id string) {
+			y, cmd := attachedTo(t, "--take")
+			y.Press("q")
+			y.See("Quit?")
+			y.Press("y")
+			y.See("has ended: stopped")
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			wholeRecording(t)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inFolder(t)
+			x := ptytest.Open(t, 120, 40)
+			s := startOn(t, x, "exec prismtop run "+unended)
+			x.See("sample  1/40")
+			c.end(t, only(t).ID)
+			if got := s.end(30 * time.Second); got != 0 {
+				t.Errorf("status %d", got)
+			}
+			x.See("stopped after", "recording")
+			x.Restored()
+		})
+	}
+}
+
+// A screen whose run is killed says so.
+func TestTheProcessOfARunIsKilled(t *testing.T) {
+	inFolder(t)
+	s := detached(t)
+	x, cmd := attachedTo(t)
+	if err := syscall.Kill(s.Process, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	x.See("the process of the run was killed")
+	if err := cmd.Wait(); err == nil {
+		t.Error("status 0")
+	}
+	if text := x.Text(); strings.Contains(text, "the run goes on") {
+		t.Errorf("it says that the run goes on:\n%s", text)
+	}
+	x.Restored()
+	if all := running(t); len(all) != 0 {
+		t.Errorf("listed: %+v", all)
+	}
 }
 
 // A run that nobody attaches to ends by its own limits, saves its result, and leaves its log.

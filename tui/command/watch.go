@@ -39,8 +39,19 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 	go func() {
 		var crash *sim.PanicError
 		var wrong *sim.SettingsError
-		if err := show.Wait(); errors.As(err, &crash) || errors.As(err, &wrong) {
+		err := show.Wait()
+		if err == nil && host.Serves() { // perhaps another screen stopped it
+			err = errRunEnded
+		}
+		if errors.As(err, &crash) || errors.As(err, &wrong) || errors.Is(err, errRunEnded) {
 			cancel(err) // closes the screen, which restores the terminal
+		}
+	}()
+	go func() {
+		select {
+		case <-host.Stopped():
+			cancel(errRunEnded)
+		case <-ctx.Done():
 		}
 	}()
 	var err error
@@ -54,6 +65,9 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 		if err = onScreen(ctx, show, look, host); leftGoing(err) {
 			last, err = goOn(ctx, show, look, host), nil
 		}
+	}
+	if errors.Is(err, errRunEnded) {
+		err = nil
 	}
 	show.Stop()
 	runErr := show.Wait()
@@ -77,6 +91,9 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 	}
 	return errors.Join(runErr, err)
 }
+
+// errRunEnded closes the screen of a run that another screen, or prismtop stop, has ended.
+var errRunEnded = errors.New("the run has ended")
 
 // onScreen shows the run until its screen ends. If the run goes on without it, this process no
 // longer has a terminal.

@@ -67,7 +67,7 @@ type Leave struct {
 
 // goesOn reports whether the run goes on without the screen, which has ended.
 func (m *Model) goesOn() bool {
-	return m.gone != nil || m.options.Leave.Always && !m.ending && m.snap != nil && !words.Ended(m.snap.State)
+	return m.gone != nil || m.options.Leave.Always && !m.ending && !m.closed && m.snap != nil && !words.Ended(m.snap.State)
 }
 
 // detach leaves the run going.

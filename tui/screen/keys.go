@@ -290,7 +290,7 @@ func (m *Model) quit() tea.Cmd {
 	case m.can(canStop):
 		m.ending = true
 		m.powers.Stop()
-	case m.can(canDetach): // another screen operates the run
+	case m.can(canDetach) && !m.over(): // another screen operates the run
 		m.gone = control.ErrDetached
 	}
 	m.leave()

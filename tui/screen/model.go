@@ -93,6 +93,7 @@ type Model struct {
 	leaving     time.Time     // when leaving began to wait for answers
 	interrupted bool
 	ending      bool  // the run was told to stop
+	closed      bool  // there are no more snapshots
 	gone        error // why the run goes on without this screen; nil if it does not
 	crash       error
 	notices     notice.Notifier
@@ -262,6 +263,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case snapshotMsg:
 		return m.take(msg.Snapshot)
 	case closedMsg:
+		m.closed = true
 		m.leave()
 		return tea.Quit
 	case tea.PasteMsg:

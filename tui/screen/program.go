@@ -268,6 +268,9 @@ func (m *Model) lastWords() string {
 		return strings.ReplaceAll(ansi.ResetStyle+"\r"+m.options.Leave.Text, "\n", "\r\n")
 	}
 	m.awaitLast()
+	if m.closed && m.options.Leave.Always && m.snap != nil && !words.Ended(m.snap.State) { // its process was killed
+		return ""
+	}
 	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the newest run had not begun
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,8 @@ type Host struct {
 	lease   *attach.Lease
 	events  *stream.Stream
 	server  atomic.Pointer[attach.Server]
+	stop    sync.Once
+	stopped chan struct{} // closed by prismtop stop
 
 	// Of the screen in this process, while there is one.
 	seat    *attach.Seat
@@ -57,8 +60,11 @@ type Host struct {
 
 // NewHost returns a host for the run that writes to events. It serves nothing yet.
 func NewHost(events *stream.Stream) *Host {
-	return &Host{journal: attach.NewJournal(), lease: attach.NewLease(events.Log), events: events}
+	return &Host{journal: attach.NewJournal(), lease: attach.NewLease(events.Log), events: events, stopped: make(chan struct{})}
 }
+
+// Stopped returns a channel that is closed when prismtop stop ends the session.
+func (h *Host) Stopped() <-chan struct{} { return h.stopped }
 
 // Observe returns the options of the run's aggregator with what a session adds: a journal of what
 // it consumes, and the processor time of attached screens.
@@ -100,6 +106,10 @@ func (h *Host) Serve(run cli.Live, recorded string) error {
 	server, err := attach.Serve(attach.Session{
 		Run: run, Journal: h.journal, Lease: h.lease, Version: cli.Version,
 		Info: func() attach.Info { return h.info(run.Aggregator.Last(), recorded) },
+		Stop: func() {
+			run.Stop()
+			h.stop.Do(func() { close(h.stopped) })
+		},
 	}, Folders(), h.events.Refuse)
 	if err != nil {
 		return fmt.Errorf("no session: %w", err)
