@@ -11,7 +11,7 @@ import (
 // Charts returns the charts of a run whose changes of settings are given. Those of a run without
 // iterations have no values.
 func Charts(d *digest.Digest, changes []export.Change) *Set {
-	s := &Set{}
+	s := &Set{X: []float64{}, First: []int64{}, Last: []int64{}, Seconds: []float64{}}
 	for i := range d.Bins {
 		b := &d.Bins[i]
 		s.X = append(s.X, float64(b.First+b.Last)/2)

@@ -91,13 +91,13 @@ func Whole(d *digest.Digest, sum *export.Summary) *Drawing {
 		y += lineHeight
 		c := &sum.Changes[i]
 		out.text(margin+16, y, textSize, 24, End, Ink, fmt.Sprint(i+1))
-		out.text(margin+24, y, textSize, 120, Start, Ink, fmt.Sprintf("iteration %d", c.Iteration))
-		out.text(margin+150, y, textSize, 330, Start, Ink, c.What())
+		out.text(margin+24, y, textSize, 104, Start, Ink, fmt.Sprintf("iteration %d", c.Iteration))
+		out.text(margin+134, y, textSize, 260, Start, Ink, c.What())
 		outcome := c.Verdict()
 		if shift := c.Shift(); shift != "–" {
 			outcome = shift + ", " + outcome
 		}
-		out.text(margin+490, y, textSize, inner-490, Start, Ink, outcome)
+		out.text(margin+402, y, textSize, inner-402, Start, Ink, outcome)
 	}
 	if more := len(sum.Changes) - listed; more > 0 {
 		out.text(margin+24, y+lineHeight, textSize, inner, Start, Muted, fmt.Sprintf("and %s more", unit.Plural(more, "change", "changes")))

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,9 +121,14 @@ func (o *output) open(from export.Source) error {
 	return nil
 }
 
-// interval is the time between two looks at the source, whose reader has room for more than a
-// second of the fastest loop.
-const interval = 100 * time.Millisecond
+const (
+	// interval is the time between two looks at the source, whose reader has room for more than a
+	// second of the fastest loop.
+	interval = 100 * time.Millisecond
+	// pictureInterval is the time between two requests for a picture: without a screen nobody else
+	// asks for one.
+	pictureInterval = 2 * time.Second
+)
 
 // Follow takes the events of a source until ctx ends, and then those that are left. newest
 // returns the newest snapshot, nil for none, for formats that show judgements; also gets every event
@@ -131,11 +137,20 @@ const interval = 100 * time.Millisecond
 func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest func() *profiles.Snapshot, tell func(string), also ...func(*profiles.Event)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	asker, _ := source.(profiles.Asker)
+	if !x.pictured() {
+		asker = nil
+	}
+	var asked time.Time
 	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
 			ended = true
-		case <-ticker.C:
+		case now := <-ticker.C:
+			if asker != nil && now.Sub(asked) >= pictureInterval {
+				asker.WantPicture()
+				asked = now
+			}
 		}
 		source.Drain(func(e *profiles.Event) {
 			x.Take(e)
@@ -148,6 +163,11 @@ func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest fun
 		}
 		x.abandon(tell)
 	}
+}
+
+// pictured reports whether one of the formats shows pictures.
+func (x *Exports) pictured() bool {
+	return slices.ContainsFunc(x.all, func(o *output) bool { return o.target.format.pictured })
 }
 
 // Take adds an event to every file.

@@ -110,6 +110,36 @@ func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 	}
 }
 
+// asked is a source that is asked for pictures.
+type asked struct {
+	drained, wanted func()
+}
+
+func (a asked) Drain(func(*profiles.Event)) bool { a.drained(); return false }
+func (asked) Dropped() int64                     { return 0 }
+func (a asked) WantPicture()                     { a.wanted() }
+
+// A format with pictures asks for them, which nobody else does without a screen; others do not.
+func TestPicturesAreAskedFor(t *testing.T) {
+	for format, want := range map[string]bool{"html": true, "md": false, "svg": false} {
+		x, err := Open(targets(t, t.TempDir(), "csv=@/run.csv", format+"=@/run"), export.Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(context.Background())
+		pictures, looks := 0, 0
+		x.Follow(ctx, asked{drained: func() {
+			if looks++; looks == 3 {
+				end()
+			}
+		}, wanted: func() { pictures++ }}, func() *profiles.Snapshot { return nil }, func(string) {})
+		if (pictures > 0) != want || pictures >= looks {
+			t.Errorf("%s: asked for %d pictures in %d looks", format, pictures, looks)
+		}
+		x.Discard()
+	}
+}
+
 func TestDiscardLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
 	x, err := Open(targets(t, folder, "chrome=@/run.json", "csv=@/run.csv", "tensorboard=@/logs"), export.Source{})

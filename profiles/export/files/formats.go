@@ -31,6 +31,8 @@ type format struct {
 	name string
 	// paths are the files at a path; by default the path itself.
 	paths func(path string) []string
+	// pictured is true for a format that shows pictures of the run.
+	pictured bool
 	// start makes a writer to the files.
 	start func(to []io.Writer, from export.Source) writer
 }
@@ -44,7 +46,7 @@ var formats = []format{
 	{name: "png", start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
 	{name: "svg", start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
 	{name: "md", start: func(to []io.Writer, from export.Source) writer { return report.NewMarkdown(to[0], from) }},
-	{name: "html", start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
+	{name: "html", pictured: true, start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
 }
 
 // Names lists the formats: "chrome, csv, tensorboard or pprof".

@@ -168,6 +168,9 @@ func TestAReportOfNothing(t *testing.T) {
 		if !strings.Contains(b.String(), "the run did not begin") {
 			t.Errorf("%s: %s", name, b.String())
 		}
+		if name == "html" && !strings.Contains(b.String(), `<script type="application/json" id="data">{"first":[],"last":[],"seconds":[],"charts":[{`) {
+			t.Error("the script of the page would fail")
+		}
 	}
 }
 
