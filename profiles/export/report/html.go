@@ -41,6 +41,9 @@ func (m *markup) put(format string, texts ...string) {
 	fmt.Fprintf(m, format, escaped...)
 }
 
+// longText is the number of bytes from which a cell of a table gets more than the least width.
+const longText = 60
+
 // chartSize are the width and height of a chart in pixels, before the page scales it.
 var chartSize = [2]float64{560, 250}
 
@@ -130,8 +133,11 @@ func (m *markup) section(s *section) {
 func (m *markup) cells(s *section, open, name string, texts []string) {
 	for i, text := range texts {
 		m.WriteString(open)
-		if s.Numbers > 0 && i >= s.Numbers {
+		switch {
+		case s.Numbers > 0 && i >= s.Numbers:
 			m.put(` class="number"`)
+		case len(text) > longText:
+			m.put(` class="long"`)
 		}
 		m.put(">%s", text)
 		m.WriteString("</" + name + ">")
@@ -144,7 +150,7 @@ func hash(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// latest describes the ends of a chart's curves in a sentence.
+// latest gives the newest values of a chart's curves in a sentence.
 func latest(c *figure.Chart) string {
 	var parts []string
 	for i := range c.Curves {
@@ -158,7 +164,7 @@ func latest(c *figure.Chart) string {
 	if len(parts) == 0 {
 		return c.Reason
 	}
-	return "At the end: " + strings.Join(parts, ", ")
+	return "Newest values: " + strings.Join(parts, ", ")
 }
 
 // chartData is what the script shows at the cursor.

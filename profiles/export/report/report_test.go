@@ -98,7 +98,7 @@ func TestAPageHasEverySection(t *testing.T) {
 	}
 	for _, want := range []string{
 		"<td>Events missing in this report</td><td>9</td>", "<td>amp off → bf16</td>", "<td>faster</td>", "<td>PSNR +", "<td>warning</td>", "Try that.", "<td>cleared</td>",
-		"reconstruction, iteration 2500", `alt="truth, 64 by 64 pixels"`, "preset base", "<td>per second</td>", "At the end: median ",
+		"reconstruction, iteration 2500", `alt="truth, 64 by 64 pixels"`, "preset base", "<td>per second</td>", "Newest values: median ",
 		"no CUDA device", "prefers-color-scheme:dark", "prefers-reduced-motion", "@media print", "<td>image</td>", `<span id="hint" hidden>`,
 	} {
 		if !strings.Contains(page, want) {
