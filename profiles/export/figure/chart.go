@@ -158,8 +158,9 @@ func (p *plotting) cover() bool {
 	if len(tops) == 0 {
 		return false
 	}
-	top, largest := slices.Max(tops), slices.Max(tops)
+	top := slices.Max(tops)
 	if c.Zero || c.Stacked {
+		var largest float64
 		if top, largest = highest(tops); largest > top {
 			p.cut = largest
 		}
