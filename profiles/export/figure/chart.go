@@ -39,6 +39,7 @@ type Line struct {
 	Name      string
 	Y         []float64
 	Low, High []float64 // of a band around it; nil for none
+	Most      []float64 // largest values, which are told and not drawn; nil for none
 	Linked    bool      // values are joined across bins without one
 }
 
@@ -48,6 +49,18 @@ func (c *Chart) heading() string {
 		return c.Title
 	}
 	return c.Title + " (" + c.Unit + ")"
+}
+
+// most returns the largest of all values that are told and not drawn; 0 for none.
+func (c *Chart) most() (most float64) {
+	for i := range c.Curves {
+		for _, v := range c.Curves[i].Most {
+			if v > most {
+				most = v
+			}
+		}
+	}
+	return most
 }
 
 // dashes tell curves apart without colours.
@@ -95,8 +108,10 @@ func (s *Set) draw(d *Drawing, c *Chart, x, y, w, h float64) Plot {
 	taken := d.text(x, y+titleSize, titleSize, w, Start, Ink, c.heading())
 	d.bold()
 	note := c.Note
-	if p.cut > 0 {
-		note = fmt.Sprintf("%s; cut above, up to %s", note, label(p.cut))
+	if longest := c.most(); longest > 0 {
+		note += "; longest " + label(longest)
+	} else if p.cut > 0 {
+		note += "; cut above, up to " + label(p.cut)
 	}
 	d.text(x+w, y+titleSize, smallSize, w-taken-12, End, Muted, note)
 	if !known {

@@ -77,7 +77,13 @@ func iterationTime(d *digest.Digest) Chart {
 			return min(max(b.Times.Quantile(q), float64(b.Min)), float64(b.Max)) / 1e6
 		}).Y
 	}
-	return c.with(Line{Name: "median", Y: at(0.5), Low: at(0.1), High: at(0.9)})
+	most := line(d, "", func(b *digest.Bin) float64 {
+		if b.Timed == 0 {
+			return math.NaN()
+		}
+		return float64(b.Max) / 1e6
+	})
+	return c.with(Line{Name: "median", Y: at(0.5), Low: at(0.1), High: at(0.9), Most: most.Y})
 }
 
 func phases(d *digest.Digest) Chart {

@@ -118,7 +118,7 @@ func TestAPageInABrowser(t *testing.T) {
 			told[m[1]] = html.UnescapeString(m[2])
 		}
 		for name, pattern := range map[string]string{
-			"before": `^Newest values: median 4\.[0-9]+ ms$`, "hover": `^Iterations \d+ to \d+, [0-9.]+ s: median 4\.\d+ ms \[4\.\d+, 4\.\d+\]$`,
+			"before": `^Newest values: median 4\.[0-9]+ ms$`, "hover": `^Iterations \d+ to \d+, [0-9.]+ s: median 4\.\d+ ms \[4\.\d+, 4\.\d+\], longest \d+(\.\d+)? ms$`,
 			"together": `^Iterations \d+ to \d+, [0-9.]+ s: old 0\.\d+, new 0\.\d+$`, "cursor": `^visible$`, "after": `^Newest values: median .* hidden$`,
 			"focused": `^true$`, "home": `^Iterations 0 to \d+, 0 s: median [56]\.\d+ ms`, "right": `^Iterations [1-9]\d* to \d+, 0\.\d+ s: median [56]\.\d+ ms`,
 			"escape": `^Newest values: `, "background": "^" + regexp.QuoteMeta(want.background) + "$", "curve": "^" + regexp.QuoteMeta(want.curve) + "$",

@@ -189,6 +189,7 @@ type valued struct {
 	Y    values `json:"y"`
 	Low  values `json:"low,omitempty"`
 	High values `json:"high,omitempty"`
+	Most values `json:"most,omitempty"`
 }
 
 // values are numbers of five digits; null for NaN.
@@ -213,7 +214,7 @@ func (v values) MarshalJSON() ([]byte, error) {
 func dataOf(id string, c *figure.Chart, plot figure.Plot) curveData {
 	d := curveData{ID: id, Unit: visible.Text(c.Of), Plot: [6]float64{plot.X, plot.Y, plot.Width, plot.Height, plot.From, plot.To}, Curves: []valued{}}
 	for _, l := range c.Curves {
-		d.Curves = append(d.Curves, valued{visible.Text(l.Name), l.Y, l.Low, l.High})
+		d.Curves = append(d.Curves, valued{visible.Text(l.Name), l.Y, l.Low, l.High, l.Most})
 	}
 	return d
 }

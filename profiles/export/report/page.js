@@ -40,6 +40,7 @@
       if (v === null) return curve.name + " \u2013";
       let part = curve.name + " " + rounded(v) + (chart.unit ? " " + chart.unit : "");
       if (curve.low) part += " [" + rounded(curve.low[i]) + ", " + rounded(curve.high[i]) + "]";
+      if (curve.most) part += ", longest " + rounded(curve.most[i]) + (chart.unit ? " " + chart.unit : "");
       return part;
     });
     return where + parts.join(", ");

@@ -125,8 +125,8 @@ func TestTheDataOfAPageAreComplete(t *testing.T) {
 				ID     string
 				Plot   [6]float64
 				Curves []struct {
-					Name         string
-					Y, Low, High []*float64
+					Name               string
+					Y, Low, High, Most []*float64
 				}
 			}
 		}
@@ -147,6 +147,11 @@ func TestTheDataOfAPageAreComplete(t *testing.T) {
 			for _, v := range c.Curves {
 				if len(v.Y) != bins || v.Low != nil && (len(v.Low) != bins || len(v.High) != bins) {
 					t.Errorf("%d iterations: %s of %s has %d values", n, v.Name, c.ID, len(v.Y))
+				}
+				for k := range v.Most {
+					if v.Y[k] != nil && *v.Most[k] < *v.High[k] {
+						t.Errorf("%d iterations: %s of %s is at most %g, and often %g", n, v.Name, c.ID, *v.Most[k], *v.High[k])
+					}
 				}
 				for k := range v.Low {
 					if v.Y[k] != nil && !(*v.Low[k] <= *v.Y[k] && *v.Y[k] <= *v.High[k]) {
