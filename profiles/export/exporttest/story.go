@@ -59,8 +59,8 @@ func StorySchema() profiles.Schema {
 	}
 }
 
-// StoryRegular is the time in nanoseconds that its iterations take by turns around, and half of them do
-// under each change less.
+// StoryRegular is the mean time of an iteration in nanoseconds before the first change, which saves 30 %
+// of it; a few take twelve times as long.
 const StoryRegular = 6_000_000
 
 // Tell calls take with the events of the story in order. An event is valid only during the call.

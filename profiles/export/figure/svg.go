@@ -13,7 +13,7 @@ import (
 // family are the fonts of texts in SVG.
 const family = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 
-// names are the classes of paints in a page: "c0" is that of the first curve.
+// class returns the name of a paint in a page: "c0" for the first curve.
 func (p Paint) class() string {
 	switch {
 	case p >= Area:
@@ -41,8 +41,7 @@ func (d *Drawing) WriteSVG(w io.Writer) error {
 	return err
 }
 
-// Inline returns the drawing as an element of a page that defines its classes: stroke-NAME and fill-NAME
-// for each name in Classes. id is that of the element.
+// Inline returns the drawing as an element with an id, for a page with the rules of Classes.
 func (d *Drawing) Inline(id string) string {
 	e := encoder{inPage: true}
 	fmt.Fprintf(&e.b, `<svg id="%[1]s" viewBox="0 0 %[2]s %[3]s" role="img" aria-labelledby="%[1]s-title %[1]s-about">`, escaped(id), decimal(d.Width), decimal(d.Height))
