@@ -42,9 +42,14 @@ type Document struct {
 func Check(t *testing.T, d Document) {
 	t.Helper()
 	g := generator{Document: d, definitions: Schema{}, comments: map[string]map[string]string{}}
-	root := g.object(reflect.TypeOf(d.Value))
+	var root Schema
+	if t := reflect.TypeOf(d.Value); t.Kind() == reflect.Slice {
+		root = g.of(t)
+	} else {
+		root = g.object(t)
+		root["properties"].(Schema)["schema"] = Schema{"const": 1, "description": "version of this form"}
+	}
 	root["$schema"], root["title"] = "https://json-schema.org/draft/2020-12/schema", d.Title
-	root["properties"].(Schema)["schema"] = Schema{"const": 1, "description": "version of this form"}
 	if len(g.definitions) > 0 {
 		root["$defs"] = g.definitions
 	}

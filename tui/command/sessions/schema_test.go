@@ -1,0 +1,64 @@
+package sessions
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+	"time"
+
+	"prismtop/profiles/attach"
+	"prismtop/profiles/export"
+	"prismtop/profiles/export/schematest"
+)
+
+func TestSchema(t *testing.T) {
+	schematest.Check(t, schematest.Document{Name: "sessions", Title: "prismtop sessions --json", Value: []listed{},
+		Adds: map[string]schematest.Schema{"Info.state": {"enum": []any{"preparing", "running", "paused", "finished", "stopped", "failed", silent}}}})
+	running := attach.Found{ID: "k3f9w", Info: attach.Info{ID: "k3f9w", State: "running", Process: 7, Version: "1", Began: time.Now(), Unit: "sample", UnitMany: "samples", Units: 3, Operator: "pts/1", Recording: "a", Log: "b", Folder: "c"}}
+	for name, all := range map[string][]attach.Found{"none": nil, "two": {running, {ID: "k3f9x", Err: errors.New("it does not answer")}}} {
+		var b bytes.Buffer
+		if err := export.WriteObject(&b, asObjects(all)); err != nil {
+			t.Fatal(err)
+		}
+		if err := schematest.Validate("sessions", b.Bytes()); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, b.Bytes())
+		}
+	}
+}
+
+// What the loss of the terminal does, and which session is meant.
+func TestOnHangup(t *testing.T) {
+	for _, c := range []struct {
+		text, ssh string
+		want      bool
+	}{{"auto", "", false}, {"auto", "10.0.0.7 5 1 22", true}, {"detach", "", true}, {"end", "10.0.0.7 5 1 22", false}} {
+		environ := func(key string) string {
+			if key == "SSH_CONNECTION" {
+				return c.ssh
+			}
+			return ""
+		}
+		if got, err := DetachesOnHangup(c.text, environ); got != c.want || err != nil {
+			t.Errorf("%s under %q: %v, %v", c.text, c.ssh, got, err)
+		}
+	}
+	if _, err := DetachesOnHangup("maybe", func(string) string { return "" }); err == nil {
+		t.Error("maybe is accepted")
+	}
+}
+
+func TestNamed(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	two := []attach.Found{{ID: "k3f9w"}, {ID: "k3x2z"}}
+	for _, c := range []struct {
+		found    []attach.Found
+		id, want string // want is an ID; empty for an error
+	}{
+		{two, "k3f9w", "k3f9w"}, {two, "k3x", "k3x2z"}, {two, "k3", ""}, {two, "", ""}, {two, "z", ""},
+		{two[:1], "", "k3f9w"}, {nil, "", ""}, {nil, "k3f9w", ""},
+	} {
+		if f, err := Named(c.found, c.id); f.ID != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%q of %d: %q, %v", c.id, len(c.found), f.ID, err)
+		}
+	}
+}
