@@ -89,6 +89,9 @@ func (t *textTable) side(i int) {
 		if j > 0 {
 			letter = " "
 		}
+		if j > 0 && t.Design == Alternating {
+			break // further starts of the same program
+		}
 		about := fmt.Sprintf("%s  %s: %s in %s", letter, visible.Text(r.Name), unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)))
 		if t.Design != Alternating {
 			about += ", " + unit.Plural(r.Blocks, "block", "blocks")
