@@ -83,21 +83,24 @@ func Letter(side int) string {
 // side describes a side.
 func (t *textTable) side(i int) {
 	s := &t.Sides[i]
+	if t.Design == Alternating {
+		all := int64(0)
+		for j := range s.Runs {
+			all += s.Runs[j].Iterations
+		}
+		t.wrapped(fmt.Sprintf("%s  %s: %s in %s", Letter(i), visible.Text(s.Name), unit.Plural(int(all), "iteration", "iterations"), unit.Plural(len(s.Runs), "start", "starts")))
+		return
+	}
 	for j := range s.Runs {
 		r := &s.Runs[j]
 		letter := Letter(i)
 		if j > 0 {
 			letter = " "
 		}
-		if j > 0 && t.Design == Alternating {
-			break // further starts of the same program
-		}
 		about := fmt.Sprintf("%s  %s: %s in %s", letter, visible.Text(r.Name), unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)))
-		if t.Design != Alternating {
-			about += ", " + unit.Plural(r.Blocks, "block", "blocks")
-			if r.LeftOut.Disturbed > 0 {
-				about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
-			}
+		about += ", " + unit.Plural(r.Blocks, "block", "blocks")
+		if r.LeftOut.Disturbed > 0 {
+			about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
 		}
 		t.wrapped(about)
 	}

@@ -255,6 +255,11 @@ func (t *Turns) Compare(names [2]string, samples [2][]*Sample) (*Comparison, err
 	if len(t.starts) == 0 || t.choose() == 0 {
 		return nil, fmt.Errorf("no round has %d iterations of one kind in each of its turns: make the turns longer", sliceLeast)
 	}
+	for side := range samples { // the recordings are of the programs alone
+		for _, s := range samples[side] {
+			s.run.Path, s.run.Name = names[side], names[side]
+		}
+	}
 	table := &table{options: Options{MaxForeign: 1}, samples: samples[:], turns: t}
 	c, err := table.compare(names[:])
 	if err == nil {
