@@ -257,8 +257,7 @@ func (r *Row) Interval(i int) string {
 	if r.Absolute && r.Unit != "1" {
 		return signed3(d.Value) + " [" + signed3(d.Low) + ", " + signed3(d.High) + "]"
 	}
-	places := decimals(100 * max(math.Abs(d.Low), math.Abs(d.High)))
-	text := func(v float64) string { return unit.Signed(100*v, places) }
+	text := func(v float64) string { return unit.Signed(100*v, decimals(100*v)) }
 	end := " %"
 	if r.Absolute {
 		end = " pt"
