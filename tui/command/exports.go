@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/export/openmetrics"
 	"prismtop/profiles/recording"
@@ -64,12 +65,16 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 			return cli.BadUsage(fmt.Errorf("export: %w", err))
 		}
 	}
-	x, err := files.Open(targets, made.Version)
+	origins, err := r.Origins(cmd.Context())
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins})
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
 	defer x.Discard()
-	last, err := replay.Events(cmd.Context(), r, x.Take, func(s *profiles.Snapshot) { x.Alerts(s.Alerts) })
+	last, err := replay.Events(cmd.Context(), r, x.Take, x.See)
 	switch {
 	case cmd.Context().Err() != nil:
 		return cli.ErrInterrupted
@@ -108,13 +113,13 @@ type handedOn struct {
 
 // handOn begins the files of --export and takes the address of --metrics, so that a run of hours
 // does not fail at its end; metrics reports whether --metrics was given.
-func (f *runFlags) handOn(metrics bool) (*handedOn, error) {
+func (f *runFlags) handOn(from export.Source, metrics bool) (*handedOn, error) {
 	targets, err := parseTargets(f.exports)
 	if err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
-	if h.files, err = files.Open(targets, cli.Version); err != nil {
+	if h.files, err = files.Open(targets, from); err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	if !metrics {
