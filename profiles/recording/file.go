@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net/url"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -49,16 +51,25 @@ type file struct {
 	schema    profiles.Schema
 	startedAt float64                                 // seconds since the recording began
 	start     int                                     // −1 before the first
+	begun     bool                                    // a start was written
+	gap       bool                                    // the time between the last start and this one is not known yet
 	count     int64                                   // iterations of all starts
 	pictured  int64                                   // bytes of pictures that change
 	shown     [profiles.MaxPictures]int64             // row of the newest picture of each kind
 	left      [profiles.MaxPictures]*profiles.Picture // the newest, if it was left out
 	layers    layerList
-	goesOn    bool // the run is in its state Running
+	goesOn    bool        // the run is in its state Running
+	made      os.FileInfo // of the file, to notice that the path leads elsewhere
 }
 
-// createFile makes a file for a recording that begins at a time.
+// writing are the pragmas of a file that is written.
+var writing = []string{"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}
+
+// createFile makes a file for a recording that begins at a time, or opens the one that is joined.
 func createFile(o *Options, began time.Time) (*file, error) {
+	if o.Joined != nil {
+		return joinFile(o)
+	}
 	ctx := context.Background()
 	if !o.Reserved {
 		made, err := os.OpenFile(o.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // two runs never share a file
@@ -69,7 +80,7 @@ func createFile(o *Options, began time.Time) (*file, error) {
 			return nil, named(o.Path, err)
 		}
 	}
-	db, err := connect(o.Path, url.Values{"_pragma": {"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}})
+	db, err := connect(o.Path, url.Values{"_pragma": writing})
 	if err == nil {
 		err = create(ctx, db)
 	}
@@ -83,14 +94,64 @@ func createFile(o *Options, began time.Time) (*file, error) {
 	if err == nil {
 		err = f.describe(ctx)
 	}
+	if err == nil {
+		err = f.reserve()
+	}
 	if err != nil {
 		if db != nil {
 			_ = db.Close() // the first error is the one to report
 		}
-		_ = os.Remove(o.Path)
+		_ = Delete(o.Path)
 		return nil, named(o.Path, err)
 	}
 	return f, nil
+}
+
+// reserveEnding is how the name of the file ends that keeps room on the disk, beside a recording
+// that grows: for the reason why it stops if the disk is full by then.
+const reserveEnding = "-reserve"
+
+// reserve makes that file, of a few pages of the database.
+func (f *file) reserve() (err error) {
+	if f.made, err = os.Stat(f.path); err != nil {
+		return err
+	}
+	room := make([]byte, 64<<10)
+	for i := range room { // zeros might take no room
+		room[i] = byte(i * i >> 3)
+	}
+	return os.WriteFile(f.path+reserveEnding, room, 0o600)
+}
+
+// Reasons why a recording stops before its run.
+var (
+	// errLimit ends a recording at its largest size.
+	errLimit = errors.New("the file has reached its limit of size")
+	// errGone ends a recording whose path does not lead to its file any more.
+	errGone = errors.New("the file was deleted or moved while the run was recorded")
+)
+
+// check returns why nothing more can be recorded; nil if it can. limit is the largest size of the
+// file, 0 for none.
+func (f *file) check(limit int64) error {
+	if now, err := os.Stat(f.path); errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.made) {
+		return errGone
+	}
+	if limit == 0 || f.size() <= limit {
+		return nil
+	}
+	ctx := context.Background()
+	// A program that reads the file may keep its log from being emptied: then its pages count.
+	_, _ = f.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	pages, err := number(ctx, f.db, "page_count")
+	if err != nil {
+		return err
+	}
+	size, err := number(ctx, f.db, "page_size")
+	if err == nil && int64(pages)*int64(size) > limit {
+		err = errLimit
+	}
+	return err
 }
 
 // describe writes who records, when and where.
@@ -100,12 +161,12 @@ func (f *file) describe(ctx context.Context) error {
 	if len(p.GPU.Devices) > 0 {
 		gpu = p.GPU.Devices[0].Name
 	}
-	host, _ := os.Hostname()
 	for key, value := range map[string]any{
 		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
-		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": host,
+		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
 		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch, "processors": p.CPU.Logical, "threads": p.Threads,
 		"gpu": gpu, "gpu_driver": p.GPU.Driver, "gpu_reason": p.GPU.Reason,
+		"stopped": strings.Repeat(" ", stoppedRoom),
 	} {
 		if _, err := f.db.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
 			return err
@@ -137,6 +198,9 @@ func (f *file) write(b *batch, dropped int64) error {
 	}
 	defer tx.Rollback() // without effect once it is committed
 	t := f.tables.in(ctx, tx)
+	if f.gap {
+		f.putGap(t, b.entries[0].at.Seconds())
+	}
 	f.inForce = settings.Values{} // what is written builds on nothing before it
 	piece := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
 	var own *profiles.OwnCost
@@ -343,26 +407,67 @@ func (f *file) sealLast(ctx context.Context) error {
 	return tx.Commit()
 }
 
-// close closes the file, which is then a single one. clean is false if writing failed.
-func (f *file) close(clean bool) error {
+// stoppedRoom is the room for the reason why a recording stops, reserved so that writing it changes
+// one page of the file.
+const stoppedRoom = 240
+
+// stop writes why the recording stops before its run.
+func (f *file) stop(ctx context.Context, why error) error {
+	text := plain(why).Error()
+	text = strings.ToValidUTF8(text[:min(len(text), stoppedRoom)], "")
+	_, err := f.db.ExecContext(ctx, "UPDATE recording SET value = ? WHERE key = 'stopped'", text)
+	return err
+}
+
+// close closes the file, which is then a single one. why is why the recording stops before its run;
+// nil if the run ended.
+func (f *file) close(why error) error {
 	ctx := context.Background()
 	defer f.tables.close()
-	if f.start < 0 { // no run began
-		return errors.Join(f.db.Close(), Delete(f.path))
+	_ = os.Remove(f.path + reserveEnding)
+	if !f.begun { // no run began
+		err := f.db.Close()
+		if j := f.options.Joined; j != nil {
+			err = errors.Join(err, j.Leave(ctx))
+		} else {
+			err = errors.Join(err, Delete(f.path))
+		}
+		if why != nil { // the error to report
+			err = nil
+		}
+		return err
 	}
-	if clean {
-		err := f.sealLast(ctx)
-		if err == nil {
-			_, err = f.db.ExecContext(ctx, "UPDATE progress SET ended = 1; PRAGMA wal_checkpoint(TRUNCATE)")
-		}
-		if err == nil {
-			// Another program may read the file: then its log stays beside it.
-			_, _ = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0); PRAGMA journal_mode(delete)")
-		}
-		if err != nil {
-			_ = f.db.Close()
-			return err
-		}
+	var failed error
+	if why == nil || errors.Is(why, errLimit) {
+		failed = f.sealLast(ctx)
 	}
-	return f.db.Close()
+	switch {
+	case why != nil:
+		_ = f.stop(ctx, why) // the first error is the one to report, here and below
+	case failed == nil:
+		_, failed = f.db.ExecContext(ctx, "UPDATE progress SET ended = 1")
+	}
+	if failed != nil && why == nil {
+		_ = f.stop(ctx, failed)
+	}
+	if _, err := f.db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err == nil {
+		// Another program may read the file: then its log stays beside it.
+		_, _ = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0); PRAGMA journal_mode(delete)")
+	} else if failed == nil && why == nil {
+		failed = err
+	}
+	if err := f.db.Close(); failed == nil {
+		failed = err
+	}
+	if errors.Is(why, errGone) {
+		f.clear()
+	}
+	return failed
+}
+
+// clear removes what SQLite left beside a file that is not there any more.
+func (f *file) clear() {
+	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+		_ = Delete(f.path) // of files that are there
+	}
 }

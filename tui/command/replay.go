@@ -110,8 +110,8 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	state := last.State.String()
 	switch {
-	case status.State == recording.Killed && !words.Ended(last.State):
-		state += ", then the recording was cut off: its process was killed, or it could not be written"
+	case status.Ending() != "":
+		state += ", then " + status.Ending()
 	case status.State == recording.Growing && !words.Ended(last.State):
 		state += " (it goes on)"
 	}

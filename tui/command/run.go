@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,9 +12,11 @@ import (
 
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export/files"
+	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
+	"prismtop/sim/checkpoint"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -121,11 +124,18 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return cli.BadUsage(err)
 	}
 	defer handed.discard()
+	var recorder *recording.Recorder
+	print := fingerprint(chosen.Name, f.origins, device)
+	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(cli.Devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: cli.MetricsInterval, Notes: chosen.Notes(v),
+		Linger: screen || f.lines, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
-		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: cli.Version}, Resume: f.keep.resumed, Weights: f.keep.weights,
+		Checkpoints: sim.Checkpoints{
+			Path: f.keep.path, Every: f.keep.every, Program: cli.Version,
+			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
+		},
+		Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
 	if screen {
@@ -137,13 +147,16 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	r, err := open(cmd.Context(), o)
 	if err != nil {
+		if joined != nil {
+			err = errors.Join(err, joined.Leave(context.WithoutCancel(cmd.Context())))
+		}
 		if f.json {
 			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
 		}
 		return cli.BadUsage(err)
 	}
 	defer r.Close()
-	recorder := f.record.recorder(o.Stream, v, fingerprint(chosen.Name, f.origins, device))
+	recorder = f.record.recorder(o.Stream, v, print, joined)
 	if recorder != nil {
 		observed.Tape = recorder
 	}

@@ -174,7 +174,7 @@ func beyond(direction int) string {
 // seekShare goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
 func (m *Model) seekShare(share float64) {
 	p := m.powers.Player.Position()
-	m.powers.Player.Seek(p.From + time.Duration(share*float64(p.To-p.From)))
+	m.powers.Player.Seek(p.Moment(share))
 }
 
 // skip goes on by a time, or back.

@@ -125,6 +125,16 @@ func TestTheTransportFits(t *testing.T) {
 	}
 }
 
+// The bar says why a recording ends before its run.
+func TestTheTransportSaysWhyARecordingEnds(t *testing.T) {
+	m, p := replaying(t, 120, 40, tuitest.Running())
+	p.at.Ending = "the run was killed"
+	m.Update(snapshotMsg{tuitest.Running()})
+	if foot := footerOf(m); !strings.Contains(foot, "the run was killed") {
+		t.Errorf("the footer:\n%s", foot)
+	}
+}
+
 // Going back in a replay is no news.
 func TestGoingBackIsNoNews(t *testing.T) {
 	now := tuitest.Running()

@@ -23,8 +23,10 @@ type playback struct {
 	index  *index
 
 	stretches []recording.Stretch
+	gaps      []profiles.Gap // between them
 	marks     []profiles.Mark
 	growing   bool
+	ending    string // why it ends before the run
 	refreshed time.Time
 
 	head
@@ -187,6 +189,7 @@ func (b *playback) refresh(now time.Time) {
 		if b.growing = status.State == recording.Growing; grew && !b.growing {
 			b.stretches = nil // those at the end were replaced
 		}
+		b.ending = status.Ending()
 	}
 	more, failed := b.reader.Stretches(b.ctx, ticksIn(b.stretches))
 	if err == nil {
@@ -195,6 +198,7 @@ func (b *playback) refresh(now time.Time) {
 	if len(more) > 0 {
 		kept := sort.Search(len(b.stretches), func(i int) bool { return b.stretches[i].Tick >= more[0].Tick })
 		b.stretches = slices.Concat(b.stretches[:kept], more) // a new list: the index reads the one before
+		b.gaps = gapsBetween(b.stretches)
 		if err == nil {
 			b.marks, err = b.reader.Marks(b.ctx)
 		}
@@ -202,6 +206,19 @@ func (b *playback) refresh(now time.Time) {
 	b.note(err)
 	b.refreshed = now
 	b.index.extend(b.stretches, !b.growing)
+}
+
+// leastGap is the least time between two stretches that counts as a gap.
+const leastGap = 10 * time.Second
+
+// gapsBetween returns the gaps between stretches, in a new list.
+func gapsBetween(all []recording.Stretch) (gaps []profiles.Gap) {
+	for i := 1; i < len(all); i++ {
+		if from, to := all[i-1].To, all[i].From; to-from >= leastGap {
+			gaps = append(gaps, profiles.Gap{From: from, To: to})
+		}
+	}
+	return gaps
 }
 
 // note keeps the first error.
@@ -265,9 +282,14 @@ func (b *playback) advance(by time.Duration) {
 	}
 }
 
-// seek sets out for the last moment until a time.
+// seek sets out for the last moment until a time; from within a gap on to the one behind it.
 func (b *playback) seek(to time.Duration) {
 	to = min(max(to, b.first()), b.last())
+	if b.begun && to > b.at && b.target == nil {
+		if m := b.upcoming(); m != nil {
+			to = max(to, m.Since)
+		}
+	}
 	b.target, b.following = &to, false
 }
 

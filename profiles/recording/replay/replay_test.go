@@ -3,6 +3,9 @@ package replay
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -213,5 +216,88 @@ func TestAPanicEndsTheReplayOnly(t *testing.T) {
 		t.Error(err)
 	}
 	for range p.Snapshots() { // it is closed
+	}
+}
+
+// A recording that a resumed run joined plays on behind the time between the two.
+func TestAResumedRunIsReplayed(t *testing.T) {
+	first := newRun(t, recording.Options{})
+	first.begin(settingsOf(), 0)
+	first.iterate(500)
+	path := first.recorder.Path()
+	first.close(t)
+	time.Sleep(time.Until(first.now)) // its clock is ahead
+	j, err := recording.Join(t.Context(), path, first.recorder.Began(), 300, recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newRun(t, recording.Options{Joined: j})
+	again.now = again.now.Add(time.Hour)
+	again.loadAt = again.now
+	again.begin(settingsOf(), 0)
+	again.it.Index = 300
+	again.iterate(500)
+	reader := again.close(t)
+	b := New(t.Context(), reader).playback
+	b.index.fill(t.Context())
+	if len(b.gaps) != 1 || b.gaps[0].To-b.gaps[0].From < 59*time.Minute {
+		t.Fatalf("gaps %v", b.gaps)
+	}
+	b.seek(b.gaps[0].From)
+	b.arrive(t)
+	if s := b.shown; s.Index != 500 || s.Run.PriorStarts != 0 {
+		t.Errorf("before the gap it is at iteration %d of start %d", s.Index, s.Run.PriorStarts)
+	}
+	b.seek(b.at + 10*time.Second) // into the gap
+	b.arrive(t)
+	if b.at < b.gaps[0].To {
+		t.Errorf("from within the gap it went to %v of %v", b.at, b.gaps[0])
+	}
+	b.seek(b.last())
+	b.arrive(t)
+	live := again.shots[len(again.shots)-1]
+	if s := b.shown; s.Index != 800 || s.Run.PriorStarts != 1 || s.Elapsed != live.Elapsed || s.Whole.Total.Median != live.Whole.Total.Median {
+		t.Errorf("at the end it is at iteration %d of start %d after %v, live after %v", s.Index, s.Run.PriorStarts, s.Elapsed, live.Elapsed)
+	}
+	starts := 0
+	last, err := Events(t.Context(), reader, func(e *profiles.Event) {
+		if _, ok := e.Body.(*profiles.Begin); ok {
+			starts++
+		}
+	}, func(*profiles.Snapshot) {})
+	if err != nil || starts != 2 || last.Index != 800 {
+		t.Errorf("%d starts, the last at iteration %d (%v)", starts, last.Index, err)
+	}
+}
+
+// killedFile is the environment variable that makes a test a run that waits to be killed.
+const killedFile = "PRISMTOP_TEST_KILLED"
+
+// A run that is killed while it is followed says so.
+func TestAFollowedRunThatIsKilled(t *testing.T) {
+	if path := os.Getenv(killedFile); path != "" {
+		r := newRun(t, recording.Options{Path: path})
+		r.begin(settingsOf(), 0)
+		r.iterate(300)
+		select {}
+	}
+	path := filepath.Join(t.TempDir(), "killed.sqlite")
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), killedFile+"="+path)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := New(t.Context(), grownAt(t, path, 300)).playback
+	if !b.growing || b.ending != "" {
+		t.Errorf("growing %v, %q", b.growing, b.ending)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	b.refresh(time.Now().Add(time.Minute))
+	b.tell()
+	if p := b.player.Position(); p.Growing || p.Ending != "the run was killed" {
+		t.Errorf("growing %v, %q", p.Growing, p.Ending)
 	}
 }
