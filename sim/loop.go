@@ -84,9 +84,13 @@ func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inpu
 func (r *Run) startFrom(ctx context.Context, work workload.Task) error {
 	s, ok := work.(workload.Starter)
 	if !ok {
-		return errors.New(work.Info().Schema.Workload + " has no weights to start from")
+		return &WeightsError{errors.New(work.Info().Schema.Workload + " has no weights to start from")}
 	}
-	return s.StartFrom(ctx, r.options.Weights)
+	err := s.StartFrom(ctx, r.options.Weights)
+	if err != nil && ctx.Err() == nil {
+		err = &WeightsError{err}
+	}
+	return err
 }
 
 // begin adopts a workload, whose first iteration is next, and announces it. from is the

@@ -63,7 +63,15 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
 	f.Sources.Shelves = workloads.Presets()
+	if flags.Changed("preset") {
+		if _, err := f.Sources.Shelves.Lookup(f.Sources.Preset); err != nil {
+			return settings.Values{}, nil, fmt.Errorf("flag --preset: %w", err)
+		}
+	}
 	if err := f.Sources.Read(ctx); err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("flag --config: %w: must be a file of settings in TOML", err)
+		}
 		return settings.Values{}, nil, err
 	}
 	f.Sources.Env, f.Sources.EnvOthers = os.Environ(), OtherEnvironment
