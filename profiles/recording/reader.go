@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -35,6 +36,29 @@ func Open(ctx context.Context, path string, tables func(workload string) *settin
 	if err != nil {
 		return nil, named(path, err)
 	}
+	return newReader(ctx, db, path, tables)
+}
+
+// OpenOwn is Open for a recording that this process writes. Only SQLite opens its file: to close
+// another handle of it would release the recorder's locks.
+func OpenOwn(ctx context.Context, path string, tables func(workload string) *settings.Table) (*Reader, error) {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil, named(path, cmp.Or(err, errEmpty))
+	}
+	db, err := reading(ctx, path)
+	if err == nil {
+		if _, err = check(ctx, db); err != nil {
+			_ = db.Close() // the first error is the one to report
+		}
+	}
+	if err != nil {
+		return nil, named(path, err)
+	}
+	return newReader(ctx, db, path, tables)
+}
+
+// newReader returns the reader of an open file.
+func newReader(ctx context.Context, db *sql.DB, path string, tables func(workload string) *settings.Table) (*Reader, error) {
 	r := &Reader{db: db, path: path, tables: tables}
 	began, err := r.about(ctx, "began_ns")
 	if err == nil {

@@ -69,7 +69,9 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
 	look.Summary = nil
-	err = screen.Run(cmd.Context(), player, look)
+	exports := exportsReplayed(r.Path())
+	err = screen.Run(cmd.Context(), exportableReplay{player, exports}, look)
+	exports.end()
 	stop()
 	if failed := <-ended; failed != nil {
 		return fmt.Errorf("replay: %s: %w", r.Path(), failed)

@@ -12,6 +12,7 @@ import (
 
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/export/files"
+	"prismtop/profiles/preset"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
@@ -151,9 +152,10 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 			err = errors.Join(err, joined.Leave(context.WithoutCancel(cmd.Context())))
 		}
 		if f.json {
-			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
+			err = errors.Join(f.sourced(err), writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
+			return cli.BadUsage(err)
 		}
-		return cli.BadUsage(err)
+		return cli.BadUsage(f.sourced(err))
 	}
 	defer r.Close()
 	recorder = f.record.recorder(o.Stream, v, print, joined)
@@ -164,7 +166,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()) }()
 	handed.follow(o.Stream, show.Aggregator.Last)
 	if screen || f.lines {
-		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
+		exports := exportsRecorded(recorder)
+		err = f.watch(cmd.Context(), cmd.OutOrStdout(), exportable{show, exports}, look)
+		exports.end()
 		cmd.SetErr(cli.NewOutlet(cli.Ending(), os.Stderr)) // the terminal may have stopped reading
 	} else {
 		err = f.report(cmd, show, look, chosen.Name)
@@ -172,7 +176,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	var crash *sim.PanicError
 	var wrong *sim.SettingsError
 	if errors.As(err, &wrong) {
-		return cli.BadUsage(err)
+		return cli.BadUsage(f.sourced(err))
 	}
 	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
 	exported := handed.end(cmd.ErrOrStderr())
@@ -180,4 +184,13 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, cli.Interrupted(err)))
 	}
 	return errors.Join(err, exported)
+}
+
+// sourced adds to an error about what a run starts from the flag, file or preset that names it.
+func (f *runFlags) sourced(err error) error {
+	var weights *sim.WeightsError
+	if errors.As(err, &weights) {
+		return fmt.Errorf("flag --weights: %w", err)
+	}
+	return preset.From(f.origins, err)
 }
