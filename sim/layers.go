@@ -89,15 +89,30 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	}
 	now := time.Now()
 	steps, nanos := profiler.Steps()
+	if len(steps) > 0 && l.layers.plan != &steps[0] {
+		l.lastLayers()
+	}
 	l.layers.add(steps, nanos, now)
 	if l.layers.due(now, sparse) {
-		l.run.stream.Layers(l.layers.take(), l.layers.shown)
+		l.publishLayers()
 	}
+}
+
+// lastLayers publishes the times of a plan that ran for less than the interval.
+func (l *loop) lastLayers() {
+	if l.layers.n > 0 && !l.profiled[l.layers.plan] {
+		l.publishLayers()
+	}
+}
+
+func (l *loop) publishLayers() {
+	l.run.stream.Layers(l.layers.take(), l.layers.shown)
+	l.profiled[l.layers.plan] = true
 }
 
 // judgeLayers finds the roofs for the kernels and threads in use.
 func (l *loop) judgeLayers() {
-	l.layers = layerProfile{}
+	l.layers, l.profiled = layerProfile{}, map[*profiles.Layer]bool{}
 	device := l.work.Device()
 	if roofs := l.run.options.Roofs; roofs != nil && device != nil && l.reads.layers {
 		if l.layers.judge = roofs(device.Kernels(), device.Threads()); l.layers.judge != nil {

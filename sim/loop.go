@@ -43,9 +43,10 @@ type loop struct {
 
 	rec      profiles.Iteration
 	layers   layerProfile
-	ablation *trial             // nil where none is under way
-	fork     *fork              // likewise
-	table    *profiles.Ablation // of the newest ablation, nil before the first
+	profiled map[*profiles.Layer]bool // plans whose layers were published, by their first step
+	ablation *trial                   // nil where none is under way
+	fork     *fork                    // likewise
+	table    *profiles.Ablation       // of the newest ablation, nil before the first
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -219,6 +220,7 @@ func (l *loop) end(cut context.Context, err error) error {
 	if err == nil {
 		why = "the run was stopped"
 	}
+	l.lastLayers()
 	l.endFork(why)
 	if l.checkpoints.wanted(l.run) && unsound == nil { // with the settings of the user in force
 		unsound = l.stopAblation(cut, why)
@@ -259,6 +261,9 @@ func (l *loop) iterate(cut context.Context) error {
 	measured, hasMeasured := l.look(cut, &outcome, last, err == nil)
 	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
+	if last {
+		l.lastLayers()
+	}
 
 	if hasMeasured {
 		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})

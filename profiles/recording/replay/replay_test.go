@@ -2,6 +2,8 @@ package replay
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -299,5 +301,56 @@ func TestAFollowedRunThatIsKilled(t *testing.T) {
 	b.tell()
 	if p := b.player.Position(); p.Growing || p.Ending != "the run was killed" {
 		t.Errorf("growing %v, %q", p.Growing, p.Ending)
+	}
+}
+
+// A block that cannot be read is missing in the totals, which say so, and the log says why.
+func TestADamagedBlockIsSaidToBeMissing(t *testing.T) {
+	r := newRun(t, recording.Options{})
+	r.begin(settingsOf(), 0)
+	for done := 0; done < 9000; done += 3000 { // a block each
+		r.iterate(3000)
+		grown(t, r, int64(done+3000))
+	}
+	r.close(t)
+	db, err := sql.Open("sqlite", r.recorder.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	const second = "(SELECT tick FROM blocks ORDER BY tick LIMIT 1 OFFSET 1)"
+	err = db.QueryRowContext(t.Context(), "SELECT last - first + 1 FROM blocks WHERE tick = "+second).Scan(&lost)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "UPDATE blocks SET data = x'00ff' WHERE tick = "+second)
+	}
+	if err := errors.Join(err, db.Close()); err != nil || lost == 0 {
+		t.Fatal(lost, err)
+	}
+	reader := open(t, r.recorder.Path())
+	var told []string
+	last, err := Whole(t.Context(), reader, func(l profiles.LogLine) { told = append(told, l.Text) })
+	var damaged *recording.DamagedError
+	if !errors.As(err, &damaged) || damaged.Iterations != int64(lost) || last.Own.Dropped != int64(lost) || last.Index != 9000 {
+		t.Errorf("%v: %d of %d are missing", err, last.Own.Dropped, last.Index)
+	}
+	if text := strings.Join(told, "; "); !strings.Contains(text, fmt.Sprintf("%d iterations from", lost)) || !strings.Contains(text, "a block is damaged") {
+		t.Errorf("the log says %q", text)
+	}
+	b := New(t.Context(), reader).playback
+	b.seek(b.last())
+	for b.target != nil {
+		b.work()
+	}
+	b.tell()
+	if p := b.player.Position(); p.Err != fmt.Sprintf("%d iterations missing", lost) || b.shown.Own.Dropped != int64(lost) {
+		t.Errorf("it says %q, and that %d are missing", p.Err, b.shown.Own.Dropped)
+	}
+	b.seek(b.first())
+	for b.target != nil {
+		b.work()
+	}
+	b.tell()
+	if p := b.player.Position(); p.Err != "" {
+		t.Errorf("before it: %q", p.Err)
 	}
 }
