@@ -371,7 +371,11 @@ func (c *Cursor) body(ctx context.Context, s *step) (profiles.Body, error) {
 	switch s.event {
 	case "picture", "layers":
 	default:
-		return c.unpack.unpack(s.event, s.body)
+		b, err := c.unpack.unpack(s.event, s.body)
+		if r, ok := b.(*profiles.RecordingState); ok && r.Path != "" {
+			r.Path = c.reader.path // it may have been copied or renamed
+		}
+		return b, err
 	}
 	var ref reference
 	if err := json.Unmarshal(s.body, &ref); err != nil {

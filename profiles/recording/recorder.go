@@ -65,7 +65,8 @@ type Recorder struct {
 
 	moved    bool // an event came since the last mark
 	newest   *profiles.Snapshot
-	full     chan struct{} // enough waits to be written at once
+	full     chan struct{}      // enough waits to be written at once
+	flush    chan chan struct{} // closed once what waits is written
 	stop     chan struct{}
 	done     chan struct{}
 	finished sync.Once
@@ -108,7 +109,7 @@ func New(o Options) *Recorder {
 	}
 	r := &Recorder{
 		options: o, began: began,
-		full: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		full: make(chan struct{}, 1), flush: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	o.Report(profiles.RecordingState{Path: o.Path})
 	go r.write()
@@ -256,9 +257,11 @@ func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
 	timer := time.NewTicker(r.options.every)
 	defer timer.Stop()
 	for last := false; !last; {
+		var asked chan struct{}
 		select {
 		case <-timer.C:
 		case <-r.full:
+		case asked = <-r.flush:
 		case <-r.stop:
 			last = true
 		}
@@ -267,6 +270,9 @@ func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
 			return err
 		}
 		r.reuse(b)
+		if asked != nil {
+			close(asked)
+		}
 		if dropped != state.Dropped {
 			state.Dropped = dropped
 			r.options.Report(*state)
@@ -280,6 +286,23 @@ func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
 		}
 	}
 	return nil
+}
+
+// Flush writes what waits, and returns when that is done, the recording has ended or ctx ends.
+func (r *Recorder) Flush(ctx context.Context) {
+	written := make(chan struct{})
+	select {
+	case r.flush <- written:
+	case <-r.done:
+		return
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-written:
+	case <-r.done:
+	case <-ctx.Done():
+	}
 }
 
 // Close writes what is left and closes the file. It waits until ctx ends, and returns why the

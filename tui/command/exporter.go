@@ -47,6 +47,7 @@ func exportsRecorded(r *recording.Recorder) *exporter {
 		if r == nil {
 			return nil, errors.New("the run is not recorded")
 		}
+		r.Flush(ctx)
 		return recording.OpenOwn(ctx, r.Path(), cli.TableOf)
 	})
 }

@@ -184,6 +184,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
+	if m.can(canPlay) && !m.status.bad { // of another moment
+		m.status = status{}
+	}
 	for _, table := range m.keys.tables() {
 		for _, b := range table.keys {
 			if key.Matches(msg, b.Binding) {
