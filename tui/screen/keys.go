@@ -60,7 +60,7 @@ var runKeys = []binding{
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
-	{Binding: bind("r", "write it in another format", "r"), needs: canExport, run: does((*Model).openExports)},
+	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
