@@ -78,7 +78,7 @@ func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recordi
 	if err != nil {
 		return nil, []string{fmt.Sprintf("recorded to a new file: %s, the recording of the checkpoint, %v", path, err)}
 	}
-	return j, []string{"recorded on in " + path}
+	return j, []string{"the recording goes on in " + path}
 }
 
 // recorder starts to record a run, in the recording that it joins if there is one, unless that is not

@@ -52,7 +52,7 @@ func benchAblationCommand() *cobra.Command {
 				err = cli.ErrInterrupted
 			}
 			if table == nil {
-				return err
+				return failed(&f, err)
 			}
 			return errors.Join(writeAblation(cmd.OutOrStdout(), table, &m, asJSON), err)
 		},

@@ -47,7 +47,7 @@ func benchCalibrateCommand() *cobra.Command {
 			case cmd.Context().Err() != nil:
 				return cli.ErrInterrupted
 			case err != nil:
-				return err
+				return failed(&f, err)
 			case !asJSON:
 				return bench.WriteCalibration(cmd.OutOrStdout(), c)
 			}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,7 +10,6 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
 	"prismtop/sim/workload"
 	"prismtop/tui/command/cli"
@@ -39,7 +39,7 @@ func register(cmd *cobra.Command, f *cli.SettingFlags) {
 // command's own flags; ends says how the measurement ends, in place of a limit.
 func resolve(cmd *cobra.Command, f *cli.SettingFlags, ends string, check func(settings.Values) error) (m measured, err error) {
 	f.FromBaseline(cmd.Flags())
-	v, origins, err := f.Resolve(cmd.Context(), cmd.Flags())
+	v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
 	if err == nil {
 		err = check(v)
 	}
@@ -56,7 +56,17 @@ func resolve(cmd *cobra.Command, f *cli.SettingFlags, ends string, check func(se
 		return m, cli.BadUsage(err)
 	}
 	maker, err := cli.OnDevice(cmd.Context(), v)
-	return measured{v, chosen.Name, maker}, cli.BadUsage(preset.From(origins, err))
+	return measured{v, chosen.Name, maker}, cli.BadUsage(f.Sourced(err))
+}
+
+// failed returns the error of a measurement, with the source of a picture or a device that cannot be
+// used.
+func failed(f *cli.SettingFlags, err error) error {
+	var unusable *settings.KeyError
+	if errors.As(err, &unusable) {
+		return cli.BadUsage(f.Sourced(err))
+	}
+	return err
 }
 
 // progressEvery is the time between two lines of progress that is not shown on a terminal.

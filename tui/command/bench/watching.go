@@ -54,7 +54,7 @@ func benchWatchingCommand() *cobra.Command {
 			case cmd.Context().Err() != nil:
 				return cli.ErrInterrupted
 			case err != nil:
-				return err
+				return failed(&f, err)
 			case !asJSON:
 				return r.write(cmd.OutOrStdout())
 			}
