@@ -151,7 +151,7 @@ func joinFile(o *Options) (*file, error) {
 		err = f.reserve()
 	}
 	if err != nil {
-		_ = db.Close() // the first error is the one to report
+		_, _ = db.Close(), j.Leave(ctx) // the first error is the one to report
 		return nil, named(j.Path, err)
 	}
 	return f, nil
