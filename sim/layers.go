@@ -13,14 +13,15 @@ const layersEvery = 500 * time.Millisecond
 
 // layerProfile sums the times of a plan's steps between two publications.
 type layerProfile struct {
-	plan    *profiles.Layer  // the first step of the summed plan, which identifies it
-	kernels []profiles.Layer // without times
-	of      []int            // the kernel of each step
-	nanos   []int64          // of each kernel
-	n       int64            // iterations summed
-	since   time.Time        // start of the first of them
-	judge   workload.Judge   // nil if no roofs were measured
-	shown   *profiles.Roofs  // the same, as published
+	plan      *profiles.Layer  // the first step of the summed plan, which identifies it
+	kernels   []profiles.Layer // without times
+	of        []int            // the kernel of each step
+	nanos     []int64          // of each kernel
+	n         int64            // iterations summed
+	since     time.Time        // start of the first of them
+	published bool             // once since the plan began
+	judge     workload.Judge   // nil if no roofs were measured
+	shown     *profiles.Roofs  // the same, as published
 }
 
 // add adds one iteration that ran the whole plan.
@@ -89,30 +90,27 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	}
 	now := time.Now()
 	steps, nanos := profiler.Steps()
-	if len(steps) > 0 && l.layers.plan != &steps[0] {
-		l.lastLayers()
-	}
 	l.layers.add(steps, nanos, now)
 	if l.layers.due(now, sparse) {
 		l.publishLayers()
 	}
 }
 
-// lastLayers publishes the times of a plan that ran for less than the interval.
+// lastLayers publishes the times of a plan that ran for less than the interval when the run ended.
 func (l *loop) lastLayers() {
-	if l.layers.n > 0 && !l.profiled[l.layers.plan] {
+	if l.layers.n > 0 && !l.layers.published {
 		l.publishLayers()
 	}
 }
 
 func (l *loop) publishLayers() {
 	l.run.stream.Layers(l.layers.take(), l.layers.shown)
-	l.profiled[l.layers.plan] = true
+	l.layers.published = true
 }
 
 // judgeLayers finds the roofs for the kernels and threads in use.
 func (l *loop) judgeLayers() {
-	l.layers, l.profiled = layerProfile{}, map[*profiles.Layer]bool{}
+	l.layers = layerProfile{}
 	device := l.work.Device()
 	if roofs := l.run.options.Roofs; roofs != nil && device != nil && l.reads.layers {
 		if l.layers.judge = roofs(device.Kernels(), device.Threads()); l.layers.judge != nil {

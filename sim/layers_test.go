@@ -67,7 +67,7 @@ func TestAddingToTheProfileAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A run that is shorter than the interval has its layers at the end, of every plan that ran.
+// A run that is shorter than the interval has its layers at the end.
 func TestAShortRunHasItsLayers(t *testing.T) {
 	s := configured(t, append(small, "iterations=4", "max_iterations=6", "layer_profile=true")...)
 	_, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s})

@@ -43,10 +43,9 @@ type loop struct {
 
 	rec      profiles.Iteration
 	layers   layerProfile
-	profiled map[*profiles.Layer]bool // plans whose layers were published, by their first step
-	ablation *trial                   // nil where none is under way
-	fork     *fork                    // likewise
-	table    *profiles.Ablation       // of the newest ablation, nil before the first
+	ablation *trial             // nil where none is under way
+	fork     *fork              // likewise
+	table    *profiles.Ablation // of the newest ablation, nil before the first
 }
 
 // candidate is a workload that is ready for its first iteration.
