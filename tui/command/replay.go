@@ -103,11 +103,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	if f.json {
 		made, failed := r.Fingerprint(cmd.Context())
-		threads := last.Settings.Int(settings.Threads)
-		if threads == 0 {
-			threads = made.Threads
-		}
-		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Threads: threads})
+		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads})
 		return errors.Join(export.WriteJSON(out, summary), err, failed)
 	}
 	state := last.State.String()

@@ -24,6 +24,10 @@ var abouts = map[string]string{
 	"csv":         "tables of iterations and changes",
 	"tensorboard": "scalars, in a folder",
 	"pprof":       "where the time went, for go tool pprof",
+	"png":         "a figure",
+	"svg":         "a figure",
+	"md":          "a report in Markdown",
+	"html":        "a report to mail, with charts",
 }
 
 // endings are the endings of new files, where they are not the name of the format.

@@ -43,7 +43,7 @@ func Command() *cobra.Command {
 			case err != nil:
 				return fmt.Errorf("runs: %w", err)
 			case asJSON:
-				return export.WriteObject(cmd.OutOrStdout(), map[string]any{"schema": 1, "folder": folder, "runs": runsAsJSON(all)})
+				return export.WriteObject(cmd.OutOrStdout(), listAsJSON(folder, all))
 			}
 			return writeRuns(cmd.OutOrStdout(), folder, all)
 		},
@@ -77,8 +77,15 @@ type listedRun struct {
 	Note       string   `json:"note,omitempty"`
 }
 
-// runsAsJSON converts recordings for JSON.
-func runsAsJSON(all []recording.Listed) []listedRun {
+// list is the list of recorded runs as JSON.
+type list struct {
+	Schema int         `json:"schema"`
+	Folder string      `json:"folder"`
+	Runs   []listedRun `json:"runs"` // newest first
+}
+
+// listAsJSON converts the recordings in a folder for JSON.
+func listAsJSON(folder string, all []recording.Listed) list {
 	finite := func(v float64) *float64 {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil
@@ -100,7 +107,7 @@ func runsAsJSON(all []recording.Listed) []listedRun {
 		r.Stopped = l.Stopped
 		runs = append(runs, r)
 	}
-	return runs
+	return list{Schema: 1, Folder: folder, Runs: runs}
 }
 
 // writeRuns writes the list as text.
