@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/attach"
+	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
@@ -84,7 +85,9 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 		why, err = client.Run(ctx)
 		ended <- err
 	}()
-	err = screen.Run(cmd.Context(), client, look)
+	exports := exportsAttached(client.Info().Recording)
+	err = screen.Run(cmd.Context(), attachedRun{client, exports}, look)
+	exports.end()
 	switch {
 	case leftGoing(err):
 		return nil
@@ -105,6 +108,22 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 		fmt.Fprintf(cmd.ErrOrStderr(), "prismtop: session %s has ended: %s\n", found.ID, visible.Text(why))
 	}
 	return nil
+}
+
+// attachedRun is a run in another process that can be exported by key, from its recording.
+type attachedRun struct {
+	*attach.Client
+	*exporter
+}
+
+// exportsAttached returns the exporter of a run with a recording; the path is empty for none.
+func exportsAttached(path string) *exporter {
+	return newExporter(func(ctx context.Context) (*recording.Reader, error) {
+		if path == "" {
+			return nil, errors.New("the run is not recorded")
+		}
+		return recording.Open(ctx, path, cli.TableOf)
+	})
 }
 
 // endLimit is how long an attached screen waits for the end of a run that was told to end.

@@ -52,10 +52,6 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 		return fmt.Errorf("export: %w", err)
 	}
 	defer r.Close()
-	made, err := r.Fingerprint(cmd.Context())
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
 	named := cli.Claims{}
 	if err := named.Read("the recording", cli.RecordingFiles(r.Path())...); err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -65,27 +61,44 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 			return cli.BadUsage(fmt.Errorf("export: %w", err))
 		}
 	}
-	origins, err := r.Origins(cmd.Context())
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins})
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	defer x.Discard()
-	last, err := replay.Events(cmd.Context(), r, x.Take, x.See)
-	switch {
-	case cmd.Context().Err() != nil:
-		return cli.ErrInterrupted
-	case last == nil:
-		return errors.Join(err, fmt.Errorf("export: %s: nothing was recorded", r.Path()))
-	}
-	paths, failed := x.Close(last.Own.Dropped)
+	paths, err := writeRecording(cmd.Context(), r, targets)
 	for _, path := range paths {
 		fmt.Fprintln(cmd.OutOrStdout(), visible.Text(path))
 	}
-	return errors.Join(err, failed)
+	switch {
+	case cmd.Context().Err() != nil:
+		return cli.ErrInterrupted
+	case err != nil && len(paths) == 0:
+		return fmt.Errorf("export: %w", err)
+	}
+	return err
+}
+
+// writeRecording writes a recording to the targets, as far as it goes, and returns the paths of the
+// files. An error with paths is about a part that is missing in them.
+func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target) ([]string, error) {
+	made, err := r.Fingerprint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	origins, err := r.Origins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins})
+	if err != nil {
+		return nil, err
+	}
+	defer x.Discard()
+	last, err := replay.Events(ctx, r, x.Take, x.See)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case last == nil:
+		return nil, errors.Join(err, fmt.Errorf("%s: nothing was recorded", r.Path()))
+	}
+	paths, failed := x.Close(last.Own.Dropped)
+	return paths, errors.Join(err, failed)
 }
 
 // parseTargets reads the targets of exports.

@@ -69,7 +69,9 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
 	look.Summary = nil
-	err = screen.Run(cmd.Context(), player, look)
+	exports := exportsReplayed(r.Path())
+	err = screen.Run(cmd.Context(), exportableReplay{player, exports}, look)
+	exports.end()
 	stop()
 	if failed := <-ended; failed != nil {
 		return fmt.Errorf("replay: %s: %w", r.Path(), failed)
@@ -106,8 +108,8 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	state := last.State.String()
 	switch {
-	case status.State == recording.Killed && !words.Ended(last.State):
-		state += ", then the recording was cut off: its process was killed, or it could not be written"
+	case status.Ending() != "":
+		state += ", then " + status.Ending()
 	case status.State == recording.Growing && !words.Ended(last.State):
 		state += " (it goes on)"
 	}

@@ -30,7 +30,7 @@ import (
 const lineInterval = 10 * time.Second
 
 // watch runs the reconstruction with the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look screen.Options, host *sessions.Host) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, look screen.Options, host *sessions.Host) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -58,12 +58,12 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 	var last *profiles.Snapshot
 	switch {
 	case f.child != nil:
-		last = goOn(ctx, show, look, host)
+		last = goOn(ctx, show.Live, look, host)
 	case f.lines:
 		last, err = lines.Watch(ctx, os.Stdin, out, show, inLines(look), lineInterval)
 	default:
 		if err = onScreen(ctx, show, look, host); leftGoing(err) {
-			last, err = goOn(ctx, show, look, host), nil
+			last, err = goOn(ctx, show.Live, look, host), nil
 		}
 	}
 	if errors.Is(err, errRunEnded) {
@@ -95,11 +95,17 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look
 // errRunEnded closes the screen of a run that another screen, or prismtop stop, has ended.
 var errRunEnded = errors.New("the run has ended")
 
+// operated is a live run as the screen in its process operates it.
+type operated struct {
+	*sessions.Screen
+	*exporter
+}
+
 // onScreen shows the run until its screen ends. If the run goes on without it, this process no
 // longer has a terminal.
-func onScreen(ctx context.Context, show cli.Live, look screen.Options, host *sessions.Host) error {
+func onScreen(ctx context.Context, show exportable, look screen.Options, host *sessions.Host) error {
 	for {
-		err := screen.Run(ctx, host.Screen(show), look)
+		err := screen.Run(ctx, operated{host.Screen(show.Live), show.exporter}, look)
 		host.Leave()
 		if !leftGoing(err) {
 			return err

@@ -28,6 +28,7 @@ const (
 	canFork
 	canSave
 	canCheckpoint
+	canExport
 	canStop
 	canDetach
 	canOperate
@@ -44,7 +45,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 	for ability, has := range map[abilities]bool{
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
-		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
+		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canExport: m.powers.Exporter != nil, canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
 		canPlay: m.powers.Player != nil, canDetach: m.options.Leave.Text != "", canOperate: m.powers.Operator != nil,
 	} {
 		if has {
@@ -52,7 +53,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 		}
 	}
 	if !m.powers.Operates() {
-		a &= canRead | canDetach | canOperate
+		a &= canRead | canExport | canDetach | canOperate
 	}
 	return a
 }
@@ -179,7 +180,7 @@ func beyond(direction int) string {
 // seekShare goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
 func (m *Model) seekShare(share float64) {
 	p := m.powers.Player.Position()
-	m.powers.Player.Seek(p.From + time.Duration(share*float64(p.To-p.From)))
+	m.powers.Player.Seek(p.Moment(share))
 }
 
 // skip goes on by a time, or back.
