@@ -279,7 +279,7 @@ func (m *Model) askQuit() tea.Cmd {
 
 func (m *Model) quit() tea.Cmd {
 	m.powers.Stop()
-	m.leave()
+	m.Leave()
 	return tea.Quit
 }
 

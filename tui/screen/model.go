@@ -90,7 +90,6 @@ type Model struct {
 
 	questioned  time.Time     // when the terminal was queried
 	left        chan struct{} // closed when leaving the screen
-	leaving     time.Time     // when leaving began to wait for answers
 	interrupted bool
 	crash       error
 	notices     notice.Notifier
@@ -156,7 +155,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if r := recover(); r != nil {
 			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
-			m.leave()
+			m.Leave()
 			model, cmd = m, tea.Quit
 		}
 	}()
@@ -228,8 +227,8 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// leave releases the waiting commands.
-func (m *Model) leave() {
+// Leave releases the waiting commands.
+func (m *Model) Leave() {
 	select {
 	case <-m.left:
 	default:
@@ -260,7 +259,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case snapshotMsg:
 		return m.take(msg.Snapshot)
 	case closedMsg:
-		m.leave()
+		m.Leave()
 		return tea.Quit
 	case tea.PasteMsg:
 		if e, _ := m.editor(); e != nil {
@@ -283,9 +282,6 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.stale = owed
 	case awakeMsg:
 		m.wakeUp(msg.err)
-	case leaveMsg:
-		m.stale = owed
-		return leaveSoon()
 	case secondMsg:
 		if m.followed() {
 			m.stale = owed
@@ -411,7 +407,7 @@ func (m *Model) second() tea.Cmd {
 	}
 	m.cost.sum(now, m.out.Written(), m.out.Frames())
 	if m.out.Failed() {
-		m.leave()
+		m.Leave()
 		return tea.Quit
 	}
 	if m.out.Recovered() {

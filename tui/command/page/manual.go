@@ -8,12 +8,12 @@ import (
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
-	"prismtop/tui/screen"
+	"prismtop/tui/widget"
 )
 
 // Manual returns the manual page of a program: the command line's part is generated from the commands
-// and their flags, the part about keys from the screen's table of bindings.
-func Manual(root *cobra.Command, keys []screen.KeySection) (string, error) {
+// and their flags, the part about keys from the tables of bindings of the screens.
+func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
 	page, err := mango.NewManPage(1, root)
 	if err != nil {

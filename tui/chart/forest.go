@@ -1,10 +1,9 @@
-package pane
+package chart
 
 import (
 	"math"
 
 	"prismtop/profiles/unit"
-	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
@@ -48,16 +47,16 @@ func forestRange(rows []Whisker) (low, high float64) {
 	return -min(max(left, forestReach(right/4)), 1), max(right, forestReach(left/4))
 }
 
-// ForestWidth is the minimum width of the plot, and forestAxis the number of rows below those of the
+// ForestWidth is the minimum width of the plot, and ForestAxis the number of rows below those of the
 // effects.
 const (
 	ForestWidth = 36
-	forestAxis  = 1
+	ForestAxis  = 1
 )
 
 // Forest draws the rows from the top, with names cells for the names on the left and the axis
 // below.
-func Forest(c *chart.Canvas, rows []Whisker, names int) {
+func Forest(c *Canvas, rows []Whisker, names int) {
 	w, _ := c.Size()
 	low, high := forestRange(rows)
 	left, right := names, w-1
@@ -70,7 +69,7 @@ func Forest(c *chart.Canvas, rows []Whisker, names int) {
 	}
 	zero := column(0)
 	for y, r := range rows {
-		c.Text(0, y, chart.Cut(r.Name, names-1), theme.Plain)
+		c.Text(0, y, Cut(r.Name, names-1), theme.Plain)
 		c.Set(zero, y, '┊', theme.Axis)
 		if math.IsNaN(r.At) {
 			continue
