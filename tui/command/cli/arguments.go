@@ -10,9 +10,10 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// NoArguments, atMost and atLeastOne check the arguments of a command.
+// NoArguments rejects all arguments of a command.
 func NoArguments(cmd *cobra.Command, args []string) error { return AtMost(0)(cmd, args) }
 
+// AtMost rejects more than n arguments of a command; one with subcommands then wants one of those.
 func AtMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= n {
@@ -25,6 +26,7 @@ func AtMost(n int) cobra.PositionalArgs {
 	}
 }
 
+// AtLeastOne rejects a command without arguments, of which what is one.
 func AtLeastOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
