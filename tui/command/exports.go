@@ -51,10 +51,6 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 		return fmt.Errorf("export: %w", err)
 	}
 	defer r.Close()
-	made, err := r.Fingerprint(cmd.Context())
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
 	named := cli.Claims{}
 	if err := named.Read("the recording", cli.RecordingFiles(r.Path())...); err != nil {
 		return fmt.Errorf("export: %w", err)
@@ -64,23 +60,62 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 			return cli.BadUsage(fmt.Errorf("export: %w", err))
 		}
 	}
-	x, err := files.Open(targets, made.Version)
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	defer x.Discard()
-	last, err := replay.Events(cmd.Context(), r, x.Take, func(s *profiles.Snapshot) { x.Alerts(s.Alerts) })
-	switch {
-	case cmd.Context().Err() != nil:
-		return cli.ErrInterrupted
-	case last == nil:
-		return errors.Join(err, fmt.Errorf("export: %s: nothing was recorded", r.Path()))
-	}
-	paths, failed := x.Close(last.Own.Dropped)
+	paths, err := writeRecording(cmd.Context(), r, targets)
 	for _, path := range paths {
 		fmt.Fprintln(cmd.OutOrStdout(), visible.Text(path))
 	}
-	return errors.Join(err, failed)
+	switch {
+	case cmd.Context().Err() != nil:
+		return cli.ErrInterrupted
+	case err != nil && len(paths) == 0:
+		return fmt.Errorf("export: %w", err)
+	}
+	return err
+}
+
+// writeRecording writes a recording to the targets, as far as it goes, and returns the paths of the
+// files. An error with paths is about a part that is missing in them.
+func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Target) ([]string, error) {
+	made, err := r.Fingerprint(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x, err := files.Open(targets, made.Version)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Discard()
+	last, err := replay.Events(ctx, r, x.Take, func(s *profiles.Snapshot) { x.Alerts(s.Alerts) })
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case last == nil:
+		return nil, errors.Join(err, fmt.Errorf("%s: nothing was recorded", r.Path()))
+	}
+	paths, failed := x.Close(last.Own.Dropped)
+	return paths, errors.Join(err, failed)
+}
+
+// exportTo writes the recording at a path to a target, FORMAT=PATH.
+func exportTo(ctx context.Context, path, text string) ([]string, error) {
+	target, err := files.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := recording.Open(ctx, path, cli.TableOf)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	named := cli.Claims{}
+	err = named.Read("the recording", cli.RecordingFiles(r.Path())...)
+	if err == nil {
+		err = named.Write(text, target.Files()...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return writeRecording(ctx, r, []files.Target{target})
 }
 
 // parseTargets reads the targets of exports.
