@@ -58,33 +58,51 @@ const (
 // below.
 func Forest(c *Canvas, rows []Whisker, names int) {
 	w, _ := c.Size()
-	low, high := forestRange(rows)
-	left, right := names, w-1
-	if right-left < 3 {
+	if w-1-names < 3 {
 		return
 	}
-	column := func(v float64) int {
-		v = min(max(v, low), high)
-		return left + int(math.Round((v-low)/(high-low)*float64(right-left)))
-	}
-	zero := column(0)
+	span := SpanOf(rows)
 	for y, r := range rows {
 		c.Text(0, y, Cut(r.Name, names-1), theme.Plain)
-		c.Set(zero, y, '┊', theme.Axis)
-		if math.IsNaN(r.At) {
-			continue
-		}
-		if r.Bounded {
-			from, to := column(r.Low), column(r.High)
-			c.Fill(from, y, to-from+1, 1, '─', r.Style)
-			c.Set(from, y, '├', r.Style)
-			c.Set(to, y, '┤', r.Style)
-		}
-		c.Set(column(r.At), y, '●', r.Style)
+		span.Draw(c, names, y, w-names, r)
 	}
-	y := len(rows)
-	c.Fill(left, y, right-left+1, 1, '─', theme.Axis)
-	c.Text(left, y, unit.Signed(100*low, 0)+" % ", theme.Axis)
-	c.Text(zero-1, y, " 0 ", theme.Axis)
-	c.TextRight(right+1, y, " "+unit.Signed(100*high, 0)+" %", theme.Axis)
+	span.Axis(c, names, len(rows), w-names)
+}
+
+// Span is the axis of a forest plot, of relative changes.
+type Span struct{ Low, High float64 }
+
+// SpanOf returns an axis for rows.
+func SpanOf(rows []Whisker) Span {
+	low, high := forestRange(rows)
+	return Span{low, high}
+}
+
+// column returns the cell of a value on an axis of w cells.
+func (s Span) column(v float64, w int) int {
+	v = min(max(v, s.Low), s.High)
+	return int(math.Round((v - s.Low) / (s.High - s.Low) * float64(w-1)))
+}
+
+// Draw draws a row in w cells from (x,y): its point and its interval around the line at no effect.
+func (s Span) Draw(c *Canvas, x, y, w int, r Whisker) {
+	c.Set(x+s.column(0, w), y, '┊', theme.Axis)
+	if math.IsNaN(r.At) {
+		return
+	}
+	if r.Bounded {
+		from, to := x+s.column(r.Low, w), x+s.column(r.High, w)
+		c.Fill(from, y, to-from+1, 1, '─', r.Style)
+		c.Set(from, y, '├', r.Style)
+		c.Set(to, y, '┤', r.Style)
+	}
+	c.Set(x+s.column(r.At, w), y, '●', r.Style)
+}
+
+// Axis draws the axis with its ends and 0 in w cells from (x,y).
+func (s Span) Axis(c *Canvas, x, y, w int) {
+	c.Fill(x, y, w, 1, '─', theme.Axis)
+	c.Text(x, y, unit.Signed(100*s.Low, 0)+" % ", theme.Axis)
+	c.Text(x+s.column(0, w)-1, y, " 0 ", theme.Axis)
+	c.TextRight(x+w, y, " "+unit.Signed(100*s.High, 0)+" %", theme.Axis)
 }
