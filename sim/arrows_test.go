@@ -29,11 +29,13 @@ var arrows = []arrow{
 	{from: []string{"sim"}, never: []string{"tui", "gpu"}, why: "the engine knows no screen and no device"},
 	{from: []string{"=sim", "sim/workload", "sim/ablation"}, never: []string{"sim/prism", "sim/curve", "sim/optics", "sim/picture", "sim/cpu", "sim/nn", "sim/workloads"}, why: "a run knows tasks, no workload and no backend"},
 	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
-	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording"}, why: "the data model knows none of its rooms"},
+	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording", "profiles/compare"}, why: "the data model knows none of its rooms"},
 	{from: []string{"profiles/stream", "profiles/effect", "profiles/alert", "profiles/watching"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export"}, why: "rooms know the data model, not each other"},
 	{from: []string{"profiles/aggregate"}, never: []string{"profiles/stream", "profiles/export"}, why: "an aggregator takes any source"},
 	{from: []string{"profiles/recording"}, but: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export"}, why: "a recorder is a tape that is handed to an aggregator"},
 	{from: []string{"profiles/recording/replay"}, never: []string{"profiles/stream", "profiles/export"}, why: "a replay is a source beside the stream of a live run"},
+	{from: []string{"=profiles/compare"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/recording", "profiles/export"}, why: "a comparison knows events, not where they come from"},
+	{from: []string{"profiles/compare/files"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export"}, why: "recordings are read without a replay"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/recording"}, why: "the screen cannot tell a replay from a run"},
 	{from: []string{"profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a format knows events and snapshots, neither where they come from, nor other formats, nor files"},
 	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
@@ -54,7 +56,7 @@ var arrows = []arrow{
 	{from: []string{"tui/screen"}, never: []string{"tui/lines"}, why: "the screen gets its last words from outside"},
 	{from: []string{"tui/program"}, never: []string{"tui", "profiles"}, except: []string{"tui/program", "tui/terminal", "tui/control", "tui/monospace", "profiles"}, why: "who shows a program does not know what it shows"},
 	{from: []string{"tui/widget"}, never: []string{"tui", "sim"}, except: []string{"tui/widget", "tui/chart", "tui/theme", "tui/words", "tui/monospace"}, why: "parts of screens know no screen"},
-	{from: []string{"tui/page", "tui/runs"}, never: []string{"tui/screen", "tui/lines", "tui/pane", "tui/notice"}, why: "pages without a run know no screen of one"},
+	{from: []string{"tui/page", "tui/runs", "tui/comparison"}, never: []string{"tui/screen", "tui/lines", "tui/pane", "tui/notice"}, why: "pages without a run know no screen of one"},
 	{from: []string{"tui/words"}, never: []string{"tui", "sim"}, except: []string{"tui/words", "tui/monospace"}, why: "wording does not depend on drawing"},
 	{from: []string{"tui/control"}, never: []string{"tui", "sim"}, except: []string{"tui/control"}, why: "what a run can be asked for does not depend on who asks"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"tui/command"}, why: "only main knows the command line"},
@@ -169,7 +171,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/widget", "tui/page", "tui/runs", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

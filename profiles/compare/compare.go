@@ -61,9 +61,11 @@ type Side struct {
 // Run is a recording as far as it is compared.
 type Run struct {
 	Path    string
+	Name    string // its path, shortened, with the stretch
 	Stretch string // the part compared; empty for its newest start to the end
 	Began   time.Time
-	Growing bool // the run goes on
+	Growing bool  // the run goes on
+	Dropped int64 // iterations that the recording lacks, because the disk was slow
 
 	Program   string // version of prismtop
 	Preset    string

@@ -3,6 +3,7 @@ package recording
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"math"
 	"time"
 )
@@ -94,4 +95,15 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 		s.State = Killed
 	}
 	return s, named(r.path, rows.Err())
+}
+
+// PictureHash returns the SHA-256 of the exact pixels of a start's picture that does not change, in
+// hexadecimal; empty if it has none. Starts count from 0.
+func (r *Reader) PictureHash(ctx context.Context, start int) (string, error) {
+	var hash sql.NullString
+	err := r.db.QueryRowContext(ctx, "SELECT sha256 FROM pictures WHERE start = ? AND sha256 IS NOT NULL ORDER BY picture LIMIT 1", start).Scan(&hash)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return hash.String, named(r.path, err)
 }

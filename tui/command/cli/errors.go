@@ -17,12 +17,14 @@ const (
 	StatusDone        = 0
 	StatusFailed      = 1
 	StatusUsage       = 2
+	StatusUndecided   = 3 // of a comparison that cannot tell what was asked
 	StatusInterrupted = 130
 )
 
 // ExitStatus returns the exit status for an error.
 func ExitStatus(err error) int {
 	var usage *usageError
+	var undecided *undecidedError
 	switch {
 	case err == nil:
 		return StatusDone
@@ -30,6 +32,8 @@ func ExitStatus(err error) int {
 		return StatusInterrupted
 	case errors.As(err, &usage):
 		return StatusUsage
+	case errors.As(err, &undecided):
+		return StatusUndecided
 	}
 	return StatusFailed
 }
@@ -67,6 +71,14 @@ func Interrupted(err error) bool {
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
+
+// undecidedError is a question that a comparison cannot answer.
+type undecidedError struct{ error }
+
+func (e *undecidedError) Unwrap() error { return e.error }
+
+// Undecided marks an error that is neither a yes nor a no.
+func Undecided(err error) error { return &undecidedError{err} }
 
 // BadUsage marks an error in the command line or the settings. Kernels missing on this machine
 // are not such an error: the command line is valid elsewhere.

@@ -1,0 +1,132 @@
+package compare
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// Of 20 pairs of equal runs on a machine whose speed swings, at most 5 % of the rows get a verdict that
+// something differs.
+func TestEqualRunsAreNotToldApart(t *testing.T) {
+	wrong, rows := 0, 0
+	for pair := range uint64(20) {
+		c := compared(t,
+			simulation{seed: 2 * pair, iterations: 4000, layers: pair%2 == 0},
+			simulation{seed: 2*pair + 1, iterations: 4000 + 13*int(pair), layers: pair%2 == 0, noise: rand.New(rand.NewPCG(pair, 17))})
+		found := signed(c)
+		for _, line := range found {
+			t.Logf("pair %d: %s", pair, line)
+		}
+		wrong += len(found)
+		for i := range c.Rows {
+			if c.Rows[i].Against[0].Verdict != NotComparable {
+				rows++
+			}
+		}
+	}
+	t.Logf("%d of %d rows", wrong, rows)
+	if rows < 200 || float64(wrong) > 0.05*float64(rows) {
+		t.Errorf("%d of %d rows of equal runs were called different", wrong, rows)
+	}
+}
+
+// A run compared with itself differs in nothing.
+func TestARunEqualsItself(t *testing.T) {
+	m := simulation{seed: 3, iterations: 4000, layers: true}
+	c := compared(t, m, m)
+	if found := signed(c); len(found) > 0 {
+		t.Errorf("found %q", found)
+	}
+	for i := range c.Rows {
+		if d := c.Rows[i].Against[0]; d.Raw != 0 || d.Verdict == NotComparable {
+			t.Errorf("%s differs by %g: %s, %s", c.Rows[i].Name, d.Raw, c.Rows[i].Words(0), d.Reason)
+		}
+	}
+	if len(c.Settings)+len(c.Warnings) > 0 || c.Common[0].Moved {
+		t.Errorf("settings %v, warnings %v, together %+v", c.Settings, c.Warnings, c.Common[0])
+	}
+}
+
+// A phase that is 5 % slower is found, with the right size, in most pairs; the others are not blamed.
+func TestASlowerPhaseIsFound(t *testing.T) {
+	for _, phase := range []string{"backward", "forward", "optimizer"} {
+		found, blamed := 0, 0
+		for pair := range uint64(10) {
+			c := compared(t,
+				simulation{seed: 100 + 2*pair, iterations: 6000},
+				simulation{seed: 101 + 2*pair, iterations: 6000, slower: map[string]float64{phase: 1.05}})
+			for _, p := range simulatedPhases {
+				r := rowNamed(t, c, p.name+"_ms")
+				d := r.Against[0]
+				switch slower := d.Verdict == Slower; {
+				case p.name == phase && slower:
+					found++
+					if d.Low > 0.05 || d.High < 0.05 {
+						t.Errorf("%s, pair %d: %.3f [%.3f, %.3f] misses 5 %%", phase, pair, d.Value, d.Low, d.High)
+					}
+				case p.name == phase:
+					t.Logf("%s, pair %d: %s, %.3f [%.3f, %.3f]", phase, pair, r.Words(0), d.Value, d.Low, d.High)
+				case d.Verdict == Slower || d.Verdict == Faster:
+					blamed++
+					t.Logf("%s, pair %d: %s is called %s", phase, pair, p.name, r.Words(0))
+				}
+			}
+		}
+		t.Logf("%s: found %d of 10, blamed %d of 40", phase, found, blamed)
+		if found < 6 || blamed > 2 {
+			t.Errorf("%s: found in %d of 10, others blamed %d times", phase, found, blamed)
+		}
+	}
+}
+
+// What all times do together is the machine's as far as two recordings tell, unless no machine does
+// that; with recordings of both sides by turns it is the program's.
+func TestWhatAllTimesDoTogetherIsNotBlamedOnARow(t *testing.T) {
+	c := compared(t, simulation{seed: 1, iterations: 4000}, simulation{seed: 2, iterations: 4000, all: 1.4})
+	if found := signed(c); len(found) > 0 || !c.Common[0].Moved || c.Common[0].Judged || c.Undecided(0.02) == "" {
+		t.Errorf("40 %% slower: %q, %+v", found, c.Common[0])
+	}
+	c = compared(t, simulation{seed: 1, iterations: 4000}, simulation{seed: 2, iterations: 4000, all: 4})
+	if r := rowNamed(t, c, "iteration_ms"); r.Against[0].Verdict != Slower || !c.Common[0].Judged || len(c.Over(1)) == 0 {
+		t.Errorf("four times slower: %s, %+v", r.Words(0), c.Common[0])
+	}
+	side := func(seed uint64, all float64) (side []*Sample) {
+		for i := range uint64(6) {
+			m := simulation{seed: seed + 20*i, iterations: 3000, all: all, began: time.Duration(2*i+seed) * time.Hour}
+			side = append(side, m.sample(t, "run", ""))
+		}
+		return side
+	}
+	c, err := Compare([]string{"A", "B"}, [][]*Sample{side(0, 1), side(1, 3)}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := rowNamed(t, c, "iteration_ms"); r.Against[0].Verdict != Slower || c.Design != Replicated || !c.Common[0].Judged {
+		t.Errorf("six by turns: %s, %+v", r.Words(0), c.Common[0])
+	}
+	if c, err = Compare([]string{"A", "B"}, [][]*Sample{side(0, 1), side(1, 1)}, quiet); err != nil || len(signed(c)) > 0 {
+		t.Errorf("six equal ones by turns: %q, %v", signed(c), err)
+	}
+}
+
+func TestReasonsWhyTimesAreNotComparable(t *testing.T) {
+	alone := simulation{seed: 1, iterations: 4000}
+	for name, c := range map[string]struct {
+		other simulation
+		brief string
+	}{
+		"too short": {simulation{seed: 2, iterations: 300}, "too short"},
+		"disturbed": {simulation{seed: 2, iterations: 4000, foreign: 0.3}, "others took 30 %"},
+	} {
+		got := compared(t, alone, c.other)
+		r := rowNamed(t, got, "iteration_ms")
+		if d := r.Against[0]; d.Verdict != NotComparable || d.Briefly != c.brief || d.Reason == "" || math.IsNaN(d.Raw) {
+			t.Errorf("%s: %s, %q, %q, raw %g", name, r.Words(0), d.Briefly, d.Reason, d.Raw)
+		}
+		if got.Undecided(0.1) == "" {
+			t.Errorf("%s: a build passes", name)
+		}
+	}
+}

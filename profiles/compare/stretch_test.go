@@ -1,0 +1,100 @@
+package compare
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestStretchesAreRead(t *testing.T) {
+	for text, want := range map[string]Stretch{
+		"1:30..2:45":          {from: moment{atClock, 90e9}, to: moment{atClock, 165e9}},
+		"1:30-2:45":           {from: moment{atClock, 90e9}, to: moment{atClock, 165e9}},
+		"1:00:00.5..":         {from: moment{atClock, 3600.5e9}},
+		"..90s":               {to: moment{atClock, 90e9}},
+		"change3..":           {from: moment{atChange, 3}},
+		"change3":             {from: moment{atChange, 3}, to: moment{atChange, 4}},
+		"..change1":           {to: moment{atChange, 1}},
+		"iteration500..1m30s": {from: moment{atIteration, 500}, to: moment{atClock, 90e9}},
+		"start2":              {start: 2},
+		"start2/change1":      {start: 2, from: moment{atChange, 1}, to: moment{atChange, 2}},
+	} {
+		want.text = text
+		if got, err := ParseStretch(text); err != nil || got != want {
+			t.Errorf("%q is %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "..", "-", "1:30", "90s", "iteration5", "change0..", "start0", "startx", "2:00..1:00", "change3..change3", "change", "-5s..", "1:2:3:4..", "a..b"} {
+		if s, err := ParseStretch(text); err == nil {
+			t.Errorf("%q was read as %+v", text, s)
+		} else if err != nil && !strings.Contains(err.Error(), "must") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestAnArgumentMayHaveAnAtSign(t *testing.T) {
+	exists := func(name string) bool { return name == "a@b" }
+	if name, s, err := ParseArgument("a@b", exists); name != "a@b" || s != (Stretch{}) || err != nil {
+		t.Errorf("%q, %+v, %v", name, s, err)
+	}
+	if name, s, err := ParseArgument("a@b@change1", exists); name != "a@b" || s.text != "change1" || err != nil {
+		t.Errorf("%q, %+v, %v", name, s, err)
+	}
+	if _, _, err := ParseArgument("a@1:30", exists); err == nil || !strings.Contains(err.Error(), `"a@1:30"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzStretch(f *testing.F) {
+	f.Add("start2/1:30..change3")
+	f.Fuzz(func(t *testing.T, text string) {
+		if s, err := ParseStretch(text); err == nil && s.String() != text {
+			t.Errorf("%q is shown as %q", text, s.String())
+		}
+	})
+}
+
+// A stretch has the iterations between its ends, and those only.
+func TestAStretchHasItsIterations(t *testing.T) {
+	m := simulation{seed: 5, iterations: 4000, change: 2500}
+	for stretch, want := range map[string]int64{
+		"": 4000, "..change1": 2500, "change1": 1500, "change1..": 1500, "iteration100..iteration300": 200, "iteration3900..": 100, "start1": 4000,
+	} {
+		if s := m.sample(t, "run", stretch); s.run.Iterations != want {
+			t.Errorf("%q has %d iterations, want %d", stretch, s.run.Iterations, want)
+		}
+	}
+	half := m.sample(t, "run", "10s..20s")
+	if s := half.run.Seconds; s < 9.9 || s > 10.1 { // an iteration takes 8 ms or so
+		t.Errorf("10s..20s has %.3f seconds", s)
+	}
+	for stretch, want := range map[string]string{"change2..": "and 1 change by the user", "start3": "it has 1 starts"} {
+		s, err := ParseStretch(stretch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample := NewSample(Run{}, s, 0)
+		m.play(sample.Take)
+		if err := sample.End(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", stretch, err, want)
+		}
+	}
+}
+
+// Two parts of one run, before a change and after it, have the change as the setting that differs; of a
+// whole run, the settings in force longest are compared.
+func TestTheSettingsOfAStretchAreCompared(t *testing.T) {
+	m := simulation{seed: 5, iterations: 4000, change: 2500}
+	c, err := Compare([]string{"A", "B"}, [][]*Sample{{m.sample(t, "A", "..change1")}, {m.sample(t, "B", "change1")}}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Settings) != 1 || c.Settings[0].Key != "rate" || c.Settings[0].Values[0] != "0" || c.Settings[0].Values[1] != "0.5" {
+		t.Errorf("settings %+v", c.Settings)
+	}
+	c = compared(t, m, simulation{seed: 6, iterations: 4000})
+	left := c.Sides[0].Runs[0].LeftOut
+	if len(c.Settings) != 0 || left.Settings < 1000 || left.Settings > 1500 || len(c.Warnings) == 0 || c.Warnings[0].About != "changes" {
+		t.Errorf("settings %+v, left out %+v, warnings %+v", c.Settings, left, c.Warnings)
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/compare"
+	"prismtop/profiles/export"
+	"prismtop/profiles/visible"
+	"prismtop/tui/terminal"
+)
+
+// ComparisonFlags are the flags of commands that print a comparison.
+type ComparisonFlags struct {
+	JSON     bool
+	Markdown bool
+	failOver string
+	limit    float64 // a share; 0 for none
+	limited  bool
+}
+
+// Register defines the flags.
+func (f *ComparisonFlags) Register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.JSON, "json", false, "one JSON object (docs/compare.md)")
+	flags.BoolVar(&f.Markdown, "markdown", false, "Markdown, to be mailed or pasted")
+	flags.StringVar(&f.failOver, "fail-over", "",
+		"percentage, as 10%: end with status 1 if a number is worse than the base's by more, with its whole interval; with status 3 if that cannot be told")
+}
+
+// Check checks the flags.
+func (f *ComparisonFlags) Check() error {
+	if f.JSON && f.Markdown {
+		return errors.New("flag --markdown: cannot be joined with --json")
+	}
+	if f.failOver == "" {
+		return nil
+	}
+	percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(f.failOver), "%")), 64)
+	if err != nil || !(percent >= 0 && percent <= 10_000) {
+		return fmt.Errorf("flag --fail-over: %q: must be a percentage of at least 0, as 10%%", f.failOver)
+	}
+	f.limit, f.limited = percent/100, true
+	return nil
+}
+
+// Write writes a comparison as the flags say. The error says what is worse than --fail-over allows, or
+// that this cannot be told.
+func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparison) error {
+	var over []compare.OverLimit
+	undecided := ""
+	if f.limited {
+		over, undecided = c.Over(f.limit), c.Undecided(f.limit)
+	}
+	var err error
+	switch {
+	case f.JSON:
+		err = export.WriteObject(w, c.JSON(Version, over, undecided))
+	case f.Markdown:
+		err = compare.WriteMarkdown(w, c)
+	default:
+		err = compare.WriteText(w, c, terminal.Columns(w))
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(over) > 0:
+		var rows []string
+		for _, o := range over {
+			rows = append(rows, fmt.Sprintf("%s of %s %s", visible.Text(o.Row.Title), visible.Text(c.Sides[o.Side].Name), o.Row.Interval(o.Side-1)))
+		}
+		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, strings.Join(rows, ", "))
+	case undecided != "":
+		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command, 100*f.limit, undecided))
+	}
+	return nil
+}

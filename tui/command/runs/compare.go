@@ -1,0 +1,160 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles/compare"
+	"prismtop/profiles/compare/files"
+	"prismtop/profiles/machine"
+	"prismtop/tui/command/cli"
+)
+
+// CompareCommand returns the command compare.
+func CompareCommand() *cobra.Command {
+	var out cli.ComparisonFlags
+	var o compare.Options
+	cmd := &cobra.Command{
+		Use: "compare RUN RUN…", Short: "Compare recorded runs, or stretches of them", Args: cobra.ArbitraryArgs,
+		Long: "Compare recordings: times of the iteration, of each phase and layer, caches, memory and quality, each\n" +
+			"with its difference from the first, an interval, what either side differs from itself, and a verdict\n" +
+			"(docs/compare.md). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
+			"or RUN@iteration500.. is a stretch of one. Several recordings are one side with a colon between the sides:\n" +
+			"with three or more of each, made by turns, what all times do together is judged too.",
+		Example: "prismtop compare old.sqlite new.sqlite\nprismtop compare run.sqlite@..change1 run.sqlite@change1 --markdown\n" +
+			"prismtop compare old-*.sqlite : new-*.sqlite --fail-over 10%",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := out.Check(); err != nil {
+				return cli.BadUsage(err)
+			}
+			if !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
+				return cli.BadUsage(fmt.Errorf("flag --max-foreign: %g: must be from 0 to 1", o.MaxForeign))
+			}
+			sides, err := ParseSides(args)
+			if err != nil {
+				return cli.BadUsage(fmt.Errorf("compare: %w", err))
+			}
+			c, damaged, err := Compare(cmd.Context(), sides, o)
+			if err != nil {
+				if cmd.Context().Err() != nil {
+					return cli.ErrInterrupted
+				}
+				return fmt.Errorf("compare: %w", err)
+			}
+			return errors.Join(out.Write(cmd.OutOrStdout(), "compare", c), damaged)
+		},
+	}
+	out.Register(cmd.Flags())
+	cmd.Flags().Float64Var(&o.MaxForeign, "max-foreign", machine.Quiet, "share of the processors, from 0 to 1, that other programs may take in a block of half a second")
+	return cmd
+}
+
+// ParseSides reads the recordings to compare: each argument is a side, or those between colons.
+func ParseSides(args []string) (sides [][]files.Recording, err error) {
+	grouped := slices.Contains(args, ":")
+	side := []files.Recording{}
+	end := func() error {
+		if len(side) == 0 {
+			return errors.New("a side has no recording: RUN… : RUN…")
+		}
+		sides, side = append(sides, side), nil
+		return nil
+	}
+	for _, arg := range args {
+		if arg != ":" {
+			r, err := parseRecording(arg)
+			if err != nil {
+				return nil, err
+			}
+			side = append(side, r)
+			if grouped {
+				continue
+			}
+		}
+		if err := end(); err != nil {
+			return nil, err
+		}
+	}
+	if grouped {
+		if err := end(); err != nil {
+			return nil, err
+		}
+	}
+	if len(sides) < 2 {
+		return nil, errors.New("wants two recordings or more; prismtop runs lists them")
+	}
+	return sides, nil
+}
+
+// parseRecording reads a recording with its stretch.
+func parseRecording(arg string) (files.Recording, error) {
+	name, stretch, err := compare.ParseArgument(arg, func(name string) bool {
+		_, err := os.Lstat(cli.RecordingNamed(name))
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+	if err != nil {
+		return files.Recording{}, err
+	}
+	short := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	if s := stretch.String(); s != "" {
+		short += "@" + s
+	}
+	return files.Recording{Path: cli.RecordingNamed(name), Name: short, Stretch: stretch}, nil
+}
+
+// Compare reads the recordings of two or more sides, the base first, and compares them. damaged reports
+// parts that could not be read and are left out.
+func Compare(ctx context.Context, sides [][]files.Recording, o compare.Options) (c *compare.Comparison, damaged, err error) {
+	distinct(sides)
+	var names []string
+	var samples [][]*compare.Sample
+	for _, side := range sides {
+		var of []*compare.Sample
+		for _, r := range side {
+			s, err := files.Read(ctx, r, cli.TableOf)
+			if s == nil || ctx.Err() != nil {
+				return nil, nil, err
+			}
+			damaged = errors.Join(damaged, err)
+			of = append(of, s)
+		}
+		name := side[0].Name
+		if len(side) > 1 {
+			name += fmt.Sprintf(" and %d more", len(side)-1)
+		}
+		names, samples = append(names, name), append(samples, of)
+	}
+	c, err = compare.Compare(names, samples, o)
+	return c, damaged, err
+}
+
+// distinct names different files of one name by their paths.
+func distinct(sides [][]files.Recording) {
+	paths := map[string]string{}
+	alike := map[string]bool{}
+	for _, side := range sides {
+		for _, r := range side {
+			if other, ok := paths[r.Name]; ok && other != r.Path {
+				alike[r.Name] = true
+			}
+			paths[r.Name] = r.Path
+		}
+	}
+	for _, side := range sides {
+		for i := range side {
+			if r := &side[i]; alike[r.Name] {
+				if r.Name = r.Path; r.Stretch.String() != "" {
+					r.Name += "@" + r.Stretch.String()
+				}
+			}
+		}
+	}
+}
