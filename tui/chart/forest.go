@@ -78,31 +78,31 @@ func SpanOf(rows []Whisker) Span {
 	return Span{low, high}
 }
 
-// column returns the cell of a value on an axis of w cells.
-func (s Span) column(v float64, w int) int {
+// Column returns the cell of a value on an axis of w cells.
+func (s Span) Column(v float64, w int) int {
 	v = min(max(v, s.Low), s.High)
 	return int(math.Round((v - s.Low) / (s.High - s.Low) * float64(w-1)))
 }
 
 // Draw draws a row in w cells from (x,y): its point and its interval around the line at no effect.
 func (s Span) Draw(c *Canvas, x, y, w int, r Whisker) {
-	c.Set(x+s.column(0, w), y, '┊', theme.Axis)
+	c.Set(x+s.Column(0, w), y, '┊', theme.Axis)
 	if math.IsNaN(r.At) {
 		return
 	}
 	if r.Bounded {
-		from, to := x+s.column(r.Low, w), x+s.column(r.High, w)
+		from, to := x+s.Column(r.Low, w), x+s.Column(r.High, w)
 		c.Fill(from, y, to-from+1, 1, '─', r.Style)
 		c.Set(from, y, '├', r.Style)
 		c.Set(to, y, '┤', r.Style)
 	}
-	c.Set(x+s.column(r.At, w), y, '●', r.Style)
+	c.Set(x+s.Column(r.At, w), y, '●', r.Style)
 }
 
 // Axis draws the axis with its ends and 0 in w cells from (x,y).
 func (s Span) Axis(c *Canvas, x, y, w int) {
 	c.Fill(x, y, w, 1, '─', theme.Axis)
 	c.Text(x, y, unit.Signed(100*s.Low, 0)+" % ", theme.Axis)
-	c.Text(x+s.column(0, w)-1, y, " 0 ", theme.Axis)
+	c.Text(x+s.Column(0, w)-1, y, " 0 ", theme.Axis)
 	c.TextRight(x+w, y, " "+unit.Signed(100*s.High, 0)+" %", theme.Axis)
 }

@@ -2,6 +2,7 @@ package page
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -159,11 +160,20 @@ func (p *Page) wheeled(e tea.Mouse) {
 	p.content.Wheel(step == "down")
 }
 
-// Sections returns bindings for the manuals.
-func Sections(tables []Table) []widget.KeySection {
+// KeySections returns the keys that every page has, for the manuals.
+func KeySections() []widget.KeySection {
+	keys := (&Page{}).keys()
+	return Sections("", []Table{{"The table of runs and the comparison alike", keys.Keys}})
+}
+
+// Sections returns bindings for the manuals, where titles follow the name of their page.
+func Sections(of string, tables []Table) []widget.KeySection {
 	var sections []widget.KeySection
 	for _, t := range tables {
 		s := widget.KeySection{Title: t.Title}
+		if of != "" {
+			s.Title = of + ": " + strings.ToLower(t.Title[:1]) + t.Title[1:]
+		}
 		for _, b := range t.Keys {
 			s.Keys = append(s.Keys, widget.ManualKey{Keys: b.Keys, Does: b.Help})
 		}

@@ -24,7 +24,7 @@ func (t *Table) Tables() []page.Table {
 			{Keys: []string{"c"}, Help: "compare two or more marked", Short: "compare", Rank: 1, Run: t.compare},
 			{Keys: []string{"d", "delete"}, Help: "delete, after a question", Short: "delete", Rank: 2, Run: t.askDelete},
 		}},
-		{Title: "The table of runs", Keys: []page.Binding{
+		{Title: "The rows", Keys: []page.Binding{
 			{Keys: []string{"/"}, Help: "filter as typed: name, preset, picture, state, day, note", Short: "filter", Rank: 1, Run: t.askFilter},
 			{Keys: []string{"s"}, Help: "sort by the next column", Short: "sort", Rank: 2, Run: t.sortNext},
 			{Keys: []string{"S"}, Help: "reverse the order", Run: t.reverse},
@@ -34,7 +34,7 @@ func (t *Table) Tables() []page.Table {
 }
 
 // KeySections returns the keys of the table for the manuals.
-func KeySections() []widget.KeySection { return page.Sections((&Table{}).Tables()) }
+func KeySections() []widget.KeySection { return page.Sections("The table of runs", (&Table{}).Tables()) }
 
 // Prompt returns the keys of what is open.
 func (t *Table) Prompt() []widget.KeyGroup {

@@ -22,7 +22,7 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc := &manualPage{roff.NewDocument()}
 	page.Build(doc)
 	doc.Section("Keys")
-	doc.Text("On the live screen:")
+	doc.Text("On the live screen, in a replay, in the table of runs and in a comparison:")
 	for _, s := range keys {
 		doc.Paragraph()
 		doc.TextItalic(s.Title + ":")

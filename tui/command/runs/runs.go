@@ -81,10 +81,14 @@ func showTable(ctx context.Context, folder string, do Actions, look screen.Optio
 	t := table.New(newLibrary(folder, do.Export), cli.Page(look))
 	for {
 		action, paths, err := t.Run(ctx)
-		if err == nil && action == table.Open {
-			err = do.Replay(ctx, paths[0], look)
+		if err == nil && action != table.Quit {
+			if action == table.Open {
+				err = do.Replay(ctx, paths[0], look)
+			} else {
+				err = comparePaths(ctx, paths, look)
+			}
 			if err != nil && !cli.Interrupted(err) && ctx.Err() == nil {
-				t.Complain(err.Error()) // and the table again
+				t.Complain(err.Error()) // on the table, which follows
 				continue
 			}
 		}
