@@ -111,6 +111,32 @@ func TestWhatAllTimesDoTogetherIsNotBlamedOnARow(t *testing.T) {
 	}
 }
 
+// With fewer than three phases, the machine's speed cannot be told from the program's but by its size.
+func TestFewPhasesAreJudgedBeyondTheSwing(t *testing.T) {
+	two := func(seed uint64, all float64) [][][]float64 {
+		r := rand.New(rand.NewPCG(seed, 1))
+		var blocks [][]float64
+		for range 40 {
+			a, b := all+0.02*r.NormFloat64(), all+0.02*r.NormFloat64()
+			blocks = append(blocks, []float64{a + math.Ln2, a, b})
+		}
+		return [][][]float64{blocks}
+	}
+	columns := []column{{group: Speed, name: "iteration_ms"}, {group: Phases, name: "a_ms", yields: true}, {group: Phases, name: "b_ms", yields: true}}
+	for _, c := range []struct {
+		slower float64
+		want   Verdict
+	}{{1.3, InNoise}, {2, Slower}} {
+		of := contest{columns: columns, base: two(1, 0), other: two(2, math.Log(c.slower)), miss: 0.01}
+		all, common := of.verdicts()
+		for i, d := range all {
+			if d.Verdict != c.want || !common.Moved || d.Beside {
+				t.Errorf("%g times slower: %s is %d, %+v, %+v", c.slower, columns[i].name, d.Verdict, d, common)
+			}
+		}
+	}
+}
+
 func TestReasonsWhyTimesAreNotComparable(t *testing.T) {
 	alone := simulation{seed: 1, iterations: 4000}
 	for name, c := range map[string]struct {

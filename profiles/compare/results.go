@@ -175,9 +175,9 @@ func (t *table) quality() {
 		if !measured {
 			continue
 		}
-		t.add(row, func(row *Row, k int, miss float64) {
+		t.rows = append(t.rows, pending{row: row, fixed: !t.allReplicated(), judge: func(row *Row, k int, miss float64) {
 			t.judgeQuality(row, k, info, values, all, miss)
-		})
+		}})
 		t.atTheEnd(info, row)
 	}
 }

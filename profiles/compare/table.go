@@ -29,11 +29,6 @@ type pending struct {
 	fixed bool // it has no interval from blocks or recordings
 }
 
-// add appends a row whose interval misses with a chance.
-func (t *table) add(r Row, judge func(row *Row, k int, miss float64)) {
-	t.rows = append(t.rows, pending{row: r, judge: judge})
-}
-
 // addFixed appends a row whose interval has no such chance.
 func (t *table) addFixed(r Row, judge func(row *Row, k int)) {
 	t.rows = append(t.rows, pending{row: r, judge: func(row *Row, k int, _ float64) { judge(row, k) }, fixed: true})

@@ -89,6 +89,7 @@ type contest struct {
 	miss        float64
 
 	allowance float64 // for what the blocks do not show
+	few       bool    // phases: the machine's speed cannot be told from the program's
 
 	refs   []int        // the columns that show the machine's speed
 	origin []float64    // of each column, midway between the sides
@@ -116,21 +117,19 @@ func (c *contest) verdicts() (all []Difference, common Common) {
 			c.refs = append(c.refs, i)
 		}
 	}
-	common = Common{Move: math.NaN(), Low: math.NaN(), High: math.NaN()}
-	few := len(c.refs) < 3
-	if !few {
+	if c.few = len(c.refs) < 3; c.few {
+		c.refs = []int{0} // the whole iteration
+	} else {
 		c.settle()
-		common = c.together()
 	}
+	common = c.together()
 	for i := range all {
 		d := &all[i]
 		switch {
 		case math.IsNaN(d.Raw):
 			d.no("it was not measured on both sides", "not on both sides")
-		case few && !c.replicated:
-			d.no("fewer than three phases were timed on both sides, so the machine's speed cannot be told from the program's", "too few phases")
-		case few || common.Judged:
-			c.judge(d, i, func(row []float64) float64 { return row[i] }, common.Judged && !(c.replicated && c.byTurns))
+		case c.few || common.Judged:
+			c.judge(d, i, func(row []float64) float64 { return row[i] }, !(c.replicated && c.byTurns))
 		default:
 			d.Beside = true
 			c.judge(d, i, c.beside(i), false)
@@ -217,6 +216,8 @@ func (c *contest) together() Common {
 		t.Judged, t.Text = true, moved+", more than the recordings of a side differ"
 	case math.Abs(d) > m+math.Log(Swing):
 		t.Judged, t.Text = true, moved+fmt.Sprintf(", more than the factor of %g by which a machine's speed may differ between two recordings", Swing)
+	case c.few:
+		t.Text = moved + fmt.Sprintf(", as on a machine at another speed: of fewer than three phases, times are judged beyond a factor of %g alone", Swing)
 	default:
 		t.Text = moved + ", as on a machine at another speed: every time is judged by how it moved beside the others"
 	}

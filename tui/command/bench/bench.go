@@ -14,9 +14,9 @@ func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the engine, and what watching it costs", Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return cli.BadUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling, ablation, calibrate or watching"))
+			return cli.BadUsage(errors.New("bench: what to measure is missing: must be model, peer, scaling, ablation, calibrate, watching or compare-builds"))
 		},
 	}
-	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), benchWatchingCommand(), burnCommand())
+	cmd.AddCommand(benchModelCommand(), benchPeerCommand(), benchScalingCommand(), benchAblationCommand(), benchCalibrateCommand(), benchWatchingCommand(), compareBuildsCommand(), burnCommand())
 	return cmd
 }

@@ -57,6 +57,7 @@ func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	doc.entry("0", "Done.")
 	doc.entry("1", "Failed.")
 	doc.entry("2", "The command line or a setting cannot be right, or a signal made the program print its goroutines.")
+	doc.entry("3", "A comparison cannot tell what --fail-over asks.")
 	doc.entry("130", "Interrupted.")
 	doc.entry("131, 152", "Ended by SIGQUIT or SIGXCPU; see Signals.")
 	text := strings.ReplaceAll(doc.String(), "--", `\-\-`) // hyphens that can be copied

@@ -1,0 +1,109 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"prismtop/sim/bench/builds"
+	"prismtop/tui/command/cli"
+)
+
+// buildsFlags are the flags of a comparison of builds.
+type buildsFlags struct {
+	options builds.Options
+	preset  string
+	sets    []string
+	length  time.Duration
+	out     cli.ComparisonFlags
+}
+
+// mostRounds bounds the rounds: an interval of a thousand is as sharp as it gets.
+const mostRounds = 1000
+
+// compareBuildsCommand returns the command bench compare-builds.
+func compareBuildsCommand() *cobra.Command {
+	var f buildsFlags
+	cmd := &cobra.Command{
+		Use: "compare-builds OLD NEW", Short: "Compare two builds of prismtop by running them by turns",
+		Long: "Run two builds of prismtop at once and stop one of them by turns, in rounds of four turns in the order\n" +
+			"A B B A or B A A B, by chance. A drift of the machine's speed then touches both alike, so differences are\n" +
+			"found that two recordings made one after the other cannot show (docs/compare.md). Both run the preset\n" +
+			"baseline from its first sample, without a threshold, unless --preset and --set say otherwise.",
+		Example: "prismtop bench compare-builds ./prismtop-old ./prismtop\nprismtop bench compare-builds old new --preset moon --set amp=bf16 --time 3m --fail-over 3%",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return cli.BadUsage(errors.New("bench compare-builds: wants two paths, of the old build and of the new one"))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.options.Programs = [2]string{args[0], args[1]}
+			return f.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.preset, "preset", cli.Baseline, "preset that both start from")
+	flags.StringArrayVar(&f.sets, "set", nil, "one setting of both as key=value; may be given again")
+	flags.IntVar(&f.options.Rounds, "rounds", 60, "rounds of four turns")
+	flags.DurationVar(&f.length, "time", 0, "length of all rounds, as 2m, in place of --rounds")
+	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond, "length of a turn: at least ten iterations, so more for slow ones")
+	f.out.Register(flags)
+	return cmd
+}
+
+// check checks the flags.
+func (f *buildsFlags) check(cmd *cobra.Command) error {
+	o := &f.options
+	if o.Turn < 20*time.Millisecond || o.Turn > time.Minute {
+		return fmt.Errorf("flag --turn: %s: must be from 20ms to 1m", o.Turn)
+	}
+	if cmd.Flags().Changed("time") {
+		if cmd.Flags().Changed("rounds") {
+			return errors.New("flag --time: cannot be joined with --rounds")
+		}
+		o.Rounds = int(f.length / (4 * o.Turn))
+		if o.Rounds < 1 || o.Rounds > mostRounds {
+			return fmt.Errorf("flag --time: %s: must be from one to %d rounds of four turns, %s to %s", f.length, mostRounds, 4*o.Turn, 4*o.Turn*mostRounds)
+		}
+	}
+	if o.Rounds < 1 || o.Rounds > mostRounds {
+		return fmt.Errorf("flag --rounds: %d: must be from 1 to %d", o.Rounds, mostRounds)
+	}
+	return f.out.Check()
+}
+
+func (f *buildsFlags) run(cmd *cobra.Command) error {
+	if err := f.check(cmd); err != nil {
+		return cli.BadUsage(err)
+	}
+	o := &f.options
+	o.Arguments = []string{"--preset", f.preset}
+	if f.preset == cli.Baseline {
+		o.Arguments = append(o.Arguments, "--set", "threshold=0", "--set", "init_iterations=0", "--set", "init_cycles=0")
+	}
+	for _, set := range f.sets {
+		o.Arguments = append(o.Arguments, "--set", set)
+	}
+	o.Tables, o.Seed = cli.TableOf, rand.Uint64()
+	if term.IsTerminal(os.Stderr.Fd()) {
+		o.Progress = func(done, all int) {
+			left := time.Duration(all-done) * 4 * o.Turn
+			fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds, %s left ", done, all, left.Round(time.Second))
+		}
+		defer fmt.Fprintln(cmd.ErrOrStderr())
+	}
+	c, err := builds.Compare(cmd.Context(), *o)
+	switch {
+	case cmd.Context().Err() != nil:
+		return cli.ErrInterrupted
+	case err != nil:
+		return fmt.Errorf("bench compare-builds: %w", err)
+	}
+	return f.out.Write(cmd.OutOrStdout(), "bench compare-builds", c)
+}
