@@ -184,12 +184,26 @@ func (s *Screen) Press(key string) (tea.Cmd, bool) {
 		return nil, false
 	case s.list.Move(key):
 		s.view = rowsView
+		s.skipTitle(key == "up" || key == "pgup")
 		return nil, true
 	case key == "left" || key == "right":
 		s.nextSide(key == "right")
 		return nil, true
 	}
 	return nil, false
+}
+
+// skipTitle moves the selection off a title, which has nothing more to say.
+func (s *Screen) skipTitle(up bool) {
+	title := func(i int) bool { return s.items[i].row == nil && s.items[i].style == theme.Title }
+	if !title(s.list.At) {
+		return
+	}
+	if up && s.list.At > 0 {
+		s.list.Move("up")
+	} else {
+		s.list.Move("down")
+	}
 }
 
 // nextSide compares another side with the base.
@@ -345,6 +359,7 @@ func (s *Screen) Wheel(down bool) {
 	}
 	if s.write == nil && s.c != nil {
 		s.list.Move(key)
+		s.skipTitle(!down)
 	}
 }
 

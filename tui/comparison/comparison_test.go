@@ -275,7 +275,7 @@ func TestEverySizeHoldsTheComparison(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	keys := strings.Fields("up down pgup pgdown home end left right v tab x m esc enter ? a M C")
 	wild := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e300, -1e300, 5e-324}
-	for i := range 24 {
+	for i := range 18 {
 		c := compared(2 + i%3)
 		if i%2 == 0 {
 			for r := range c.Rows {
@@ -294,7 +294,7 @@ func TestEverySizeHoldsTheComparison(t *testing.T) {
 		}
 		w, h := 1+random.IntN(300), 1+random.IntN(100)
 		s := shown(t, w, h, page.Options{ASCII: i%3 == 0, Colours: terminal.Colours(i % 4)}, &bench{c: c})
-		for range 40 {
+		for range 30 {
 			if random.IntN(6) == 0 {
 				w, h = 1+random.IntN(300), 1+random.IntN(100)
 				s.Update(tea.WindowSizeMsg{Width: w, Height: h})

@@ -119,6 +119,8 @@ func columnsOf(w int) columns {
 	grow(1, 1, 0)
 	grow(2, 1, 0)
 	grow(5, 21, gap)
+	grow(0, 5, 0)
+	grow(4, min(max(left, 0), 14), 0)
 	grow(6, 10, gap)
 	grow(0, 7, 0)
 	grow(7, min(max(left/3, 0), 30), 0)
@@ -261,7 +263,7 @@ func (s *Screen) floorBand(c *chart.Canvas, y int, r *compare.Row, p columns, sp
 // details draws all of the selected line.
 func (s *Screen) details(c *chart.Canvas) {
 	w, _ := c.Size()
-	c.Fill(0, 0, w, 1, '┄', theme.Border)
+	c.Fill(0, 0, w, 1, '╌', theme.Border)
 	if s.list.At >= len(s.items) {
 		return
 	}

@@ -71,10 +71,8 @@ func (s *Screen) arrange() {
 	if len(s.c.Settings) == 0 {
 		line(" none", theme.Faint)
 	}
-	if s.list.At = min(s.list.At, len(s.items)-1); s.items[s.list.At].style == theme.Title && s.list.At+1 < len(s.items) {
-		s.list.At++ // a title has nothing more to say
-	}
-	s.list.Select(s.list.At, len(s.items))
+	s.list.Select(min(s.list.At, len(s.items)-1), len(s.items))
+	s.skipTitle(false)
 }
 
 // passes reports whether a filter shows a row with a verdict.

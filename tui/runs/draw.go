@@ -173,9 +173,9 @@ func (t *Table) headings(c *chart.Canvas) {
 	for _, p := range places(w) {
 		title, style := p.title, theme.Faint
 		if p.order == t.order && !(p.title == "picture") {
-			mark := "▾"
+			mark := "↓"
 			if t.back {
-				mark = "▴"
+				mark = "↑"
 			}
 			title, style = title+mark, theme.Title
 		}
@@ -287,7 +287,7 @@ func (t *Table) empty(c *chart.Canvas) {
 // details draws all of the selected run, on rows of their own so that nothing moves.
 func (t *Table) details(c *chart.Canvas) {
 	w, _ := c.Size()
-	c.Fill(0, 0, w, 1, '┄', theme.Border)
+	c.Fill(0, 0, w, 1, '╌', theme.Border)
 	r := t.selected()
 	if r == nil {
 		return

@@ -34,7 +34,9 @@ func (t *Table) Tables() []page.Table {
 }
 
 // KeySections returns the keys of the table for the manuals.
-func KeySections() []widget.KeySection { return page.Sections("The table of runs", (&Table{}).Tables()) }
+func KeySections() []widget.KeySection {
+	return page.Sections("The table of runs", (&Table{}).Tables())
+}
 
 // Prompt returns the keys of what is open.
 func (t *Table) Prompt() []widget.KeyGroup {

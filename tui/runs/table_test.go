@@ -352,7 +352,7 @@ func TestTextFromFilesIsEscaped(t *testing.T) {
 func TestEverySizeHoldsTheTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	keys := strings.Fields("up down pgup pgdown home end enter esc space c d y n r x X 1 2 / a s S ? M C backspace")
-	for i := range 24 {
+	for i := range 18 {
 		var runs []Run
 		for n := range random.IntN(80) {
 			runs = append(runs, run(n, "moon"))
@@ -360,7 +360,7 @@ func TestEverySizeHoldsTheTable(t *testing.T) {
 		runs = append(runs, library()...)
 		w, h := 1+random.IntN(300), 1+random.IntN(100)
 		m, _ := shown(t, w, h, page.Options{ASCII: i%3 == 0, Colours: terminal.Colours(i % 4)}, runs...)
-		for range 40 {
+		for range 30 {
 			switch random.IntN(8) {
 			case 0:
 				w, h = 1+random.IntN(300), 1+random.IntN(100)
