@@ -126,16 +126,16 @@ func (l *library) wake() {
 // Describe sets the name or the note of a run.
 func (l *library) Describe(ctx context.Context, path, key, text string) error {
 	defer l.wake()
-	return recording.Describe(ctx, path, key, text)
+	return withShortPath(recording.Describe(ctx, path, key, text), path)
 }
 
 // Delete deletes a file of the folder, unless its run goes on. The user has seen why it cannot be read.
 func (l *library) Delete(ctx context.Context, path string) error {
 	defer l.wake()
 	if _, err := recording.MayDelete(ctx, path); errors.Is(err, recording.ErrGoesOn) || errors.Is(err, fs.ErrNotExist) {
-		return err
+		return withShortPath(err, path)
 	}
-	return recording.Delete(path)
+	return withShortPath(recording.Delete(path), path)
 }
 
 // Targets lists the formats of exports.
@@ -204,3 +204,23 @@ func presetOf(l *recording.Listed) string {
 
 // fileName returns the name of a recording, as commands take it.
 func fileName(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
+
+// shortError is an error whose text has the name of a recording in place of its path: the footer is short.
+type shortError struct {
+	error
+	text string
+}
+
+// Error returns the text.
+func (e *shortError) Error() string { return e.text }
+
+// Unwrap returns the error itself.
+func (e *shortError) Unwrap() error { return e.error }
+
+// withShortPath shortens the path in an error.
+func withShortPath(err error, path string) error {
+	if err == nil {
+		return nil
+	}
+	return &shortError{err, strings.ReplaceAll(err.Error(), path, fileName(path))}
+}

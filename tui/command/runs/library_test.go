@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +43,9 @@ func TestWatchingTheLibrary(t *testing.T) {
 	}
 	if err := l.Delete(ctx, first); err != nil {
 		t.Fatal(err)
+	}
+	if err := l.Delete(ctx, first); !errors.Is(err, fs.ErrNotExist) || strings.Contains(err.Error(), folder) {
+		t.Errorf("deleted again: %v", err)
 	}
 	if u = <-updates; len(u.Runs) != 0 || !slices.Equal(u.Gone, []string{first}) {
 		t.Errorf("after one was deleted, the update is %+v", u)

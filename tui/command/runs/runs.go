@@ -88,7 +88,10 @@ func showTable(ctx context.Context, folder string, do Actions, look screen.Optio
 				err = comparePaths(ctx, paths, look)
 			}
 			if err != nil && !cli.Interrupted(err) && ctx.Err() == nil {
-				t.Complain(err.Error()) // on the table, which follows
+				for _, path := range paths {
+					err = withShortPath(err, path)
+				}
+				t.Complain(strings.ReplaceAll(err.Error(), "\n", "; ")) // on the table, which follows
 				continue
 			}
 		}
