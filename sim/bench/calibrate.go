@@ -48,6 +48,7 @@ type SizeCalibration struct {
 	Replicated Tally   `json:"replicated"`
 	Ablation   Tally   `json:"ablation"`
 	Seconds    float64 `json:"replicated_seconds"` // time to the verdict, mean over the replications
+	Longest    float64 `json:"replicated_seconds_longest"`
 }
 
 // Tally counts verdicts.
@@ -275,7 +276,9 @@ func (c *calibrator) replicate(s *SizeCalibration) error {
 	if err := c.play(ablation.Replicate(v, change, 0, kinds), s.Size, &s.Replicated); err != nil {
 		return err
 	}
-	s.Seconds += (time.Since(began).Seconds() - s.Seconds) / float64(s.Replicated.N)
+	took := time.Since(began).Seconds()
+	s.Seconds += (took - s.Seconds) / float64(s.Replicated.N)
+	s.Longest = max(s.Longest, took)
 	return c.play(ablation.Compare(v, []ablation.Pairing{change}, kinds), s.Size, &s.Ablation)
 }
 

@@ -1,15 +1,13 @@
 package pool
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,20 +31,18 @@ func TestMain(m *testing.M) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		over.Store(true)
 	}()
-	n := 0
-	for x := 1.0; !over.Load(); n++ {
+	for x := 1.0; !over.Load(); {
 		for range 1 << 16 {
 			x *= 1.0000001
 		}
 	}
-	fmt.Println(n)
 }
 
 // compete starts n busy processes that end with the benchmark, or with the call of end, which
-// returns how much they did.
-func compete(b *testing.B, n int) (end func() (did int)) {
+// returns their processor time.
+func compete(b *testing.B, n int) (end func() (took time.Duration)) {
 	b.Helper()
-	var ends []func() int
+	var ends []func() time.Duration
 	for range n {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), burner+"=1")
@@ -54,41 +50,42 @@ func compete(b *testing.B, n int) (end func() (did int)) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var out bytes.Buffer
-		c.Stdout = &out
 		if err := c.Start(); err != nil {
 			b.Fatal(err)
 		}
-		ends = append(ends, sync.OnceValue(func() int {
+		ends = append(ends, sync.OnceValue(func() time.Duration {
 			_ = in.Close()
 			_ = c.Wait()
-			did, _ := strconv.Atoi(strings.TrimSpace(out.String()))
-			return did
+			return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		}))
 	}
-	end = func() (did int) {
+	end = func() (took time.Duration) {
 		for _, one := range ends {
-			did += one()
+			took += one()
 		}
-		return did
+		return took
 	}
 	b.Cleanup(func() { end() })
 	return end
 }
 
 // BenchmarkBesideOthers measures what a pool and busy processes leave each other: the mean and
-// the 90th percentile of a quarter of an iteration, and the work of the others in a second.
+// the 90th percentile of a quarter of an iteration, and how many processors the others had.
 func BenchmarkBesideOthers(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2 * runtime.NumCPU()))
 	for _, busy := range []int{1, 2, 4} {
 		b.Run(fmt.Sprintf("busy %d", busy), func(b *testing.B) {
 			p := New(2)
 			defer p.Close()
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
 			end, began := compete(b, busy), time.Now()
 			var times durations
 			for b.Loop() {
 				for range 16 {
+					before := p.Attach(ctx) // as a run does
 					times = append(times, iteration(p))
+					p.Attach(before)
 				}
 			}
 			span := time.Since(began).Seconds()
@@ -96,7 +93,7 @@ func BenchmarkBesideOthers(b *testing.B) {
 			b.ReportMetric(0, "ns/op")
 			b.ReportMetric(span*1e6/float64(len(times)), "mean-µs")
 			b.ReportMetric(float64(times[len(times)*9/10].Microseconds()), "p90-µs")
-			b.ReportMetric(float64(end())/span, "others/s")
+			b.ReportMetric(end().Seconds()/span, "others-processors")
 		})
 	}
 }

@@ -11,7 +11,8 @@
 // affect a body that computes each element in a fixed order.
 //
 // An attached context ends loops early: claimed chunks are finished, long ones only
-// up to their next piece, and the rest is skipped.
+// up to their next piece, and the rest is skipped. While one is attached, the caller keeps its
+// thread, and every thread keeps a processor if there is one for each.
 package pool
 
 import (
@@ -56,6 +57,10 @@ type Pool struct {
 	mu      sync.Mutex // held during a loop and while the number of threads changes
 	workers []*worker
 	threads atomic.Int32
+	built   atomic.Pointer[homes] // for this number of threads
+	homes   atomic.Pointer[homes] // the same while threads keep them
+	tenure  tenure
+	stay    stay
 	spin    time.Duration // spinTime, except in benchmarks
 	least   time.Duration // leastSpin, but in measurements
 
@@ -81,6 +86,7 @@ type Pool struct {
 }
 
 type worker struct {
+	thread int           // of the pool; 0 is the caller
 	spin   time.Duration // how long it looks now
 	parked atomic.Bool
 	wake   chan struct{}
@@ -117,8 +123,10 @@ func (p *Pool) SetThreads(threads int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	threads = max(threads, 1)
+	p.built.Store(newHomes(threads))
+	p.homes.Store(nil) // until a context is attached
 	for len(p.workers) < threads-1 {
-		w := &worker{wake: make(chan struct{}, 1), gone: make(chan struct{})}
+		w := &worker{thread: len(p.workers) + 1, wake: make(chan struct{}, 1), gone: make(chan struct{})}
 		p.workers = append(p.workers, w)
 		go p.work(w)
 	}
@@ -145,6 +153,12 @@ func (p *Pool) Attach(ctx context.Context) (before context.Context) {
 		ctx = nil // never done
 	}
 	p.ctx = ctx
+	switch {
+	case before == nil && ctx != nil:
+		p.arrive()
+	case before != nil && ctx == nil:
+		p.depart()
+	}
 	return before
 }
 
@@ -280,7 +294,14 @@ func (p *Pool) work(w *worker) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	w.spin = p.spin
+	var home *homes
+	defer func() { home.leave() }()
 	for !w.stop.Load() {
+		if h := p.homes.Load(); h != home {
+			home.leave()
+			home = h
+			home.settle(w.thread)
+		}
 		if p.runChunk() || p.look(w) {
 			continue
 		}

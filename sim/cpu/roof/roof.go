@@ -53,7 +53,7 @@ const rounds = 1 << 14
 func Measure(ctx context.Context, o Options) (*Roofs, error) {
 	p := pool.New(o.Threads)
 	defer p.Close()
-	p.Attach(ctx)
+	defer p.Attach(p.Attach(ctx))
 	r := &Roofs{Kernels: o.Set.String(), Threads: p.Threads(), Measured: time.Now()}
 	chunks := 4 * p.Threads()
 	r.GFLOPS = best(ctx, o.Each, func() int64 {
