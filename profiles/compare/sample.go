@@ -159,6 +159,9 @@ func (s *Sample) begin(b *profiles.Begin, at time.Time) {
 		r.Threads = n
 	}
 	s.under, s.skip = s.group(b.Settings), warmUp
+	c := &s.schema // a file that was damaged may have any numbers of them
+	c.Phases, c.Series = c.Phases[:min(len(c.Phases), profiles.MaxPhases)], c.Series[:min(len(c.Series), profiles.MaxSeries)]
+	c.Caches, c.Memory = c.Caches[:min(len(c.Caches), profiles.MaxCaches)], c.Memory[:min(len(c.Memory), profiles.MaxMemory)]
 }
 
 // group returns the number of a set of settings. Those that only end something make no difference.
@@ -201,7 +204,7 @@ func (s *Sample) left() bool { return s.place.reached(s.stretch.to, &s.newest) }
 
 func (s *Sample) iteration(it *profiles.Iteration) {
 	s.newest.Index, s.newest.Start = it.Index, it.Start
-	if !s.place.within(&s.stretch, it) {
+	if !s.place.within(&s.stretch, it) || int(it.Kind) >= len(s.schema.Kinds) {
 		s.close()
 		return
 	}

@@ -3,6 +3,9 @@ package compare
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"prismtop/profiles"
 )
 
 func TestStretchesAreRead(t *testing.T) {
@@ -78,6 +81,32 @@ func TestAStretchHasItsIterations(t *testing.T) {
 		if err := sample.End(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", stretch, err, want)
 		}
+	}
+}
+
+// A recording whose numbers make no sense is gathered without a panic.
+func TestSenselessRecordsAreLeftOut(t *testing.T) {
+	schema := simulatedSchema()
+	for range 20 {
+		schema.Phases, schema.Series = append(schema.Phases, profiles.PhaseInfo{Name: "more"}), append(schema.Series, profiles.SeriesInfo{Name: "more", Each: true})
+		schema.Caches, schema.Memory = append(schema.Caches, profiles.CacheInfo{Name: "more"}), append(schema.Memory, profiles.MemoryInfo{Name: "more"})
+	}
+	sample := func() *Sample {
+		s := NewSample(Run{}, Stretch{}, 0)
+		s.Take(&profiles.Event{Body: &profiles.Iteration{}}) // before the run began
+		s.Take(&profiles.Event{At: time.Unix(1, 0), Body: &profiles.Begin{Info: profiles.RunInfo{Schema: schema}}})
+		for i := range int64(4000) {
+			s.Take(&profiles.Event{Body: &profiles.Iteration{Index: i * i * i, Kind: profiles.Kind(i % 3), Start: i * i, Total: -i}})
+			s.Take(&profiles.Event{Body: &profiles.Measurement{Iteration: -i}})
+			s.Take(&profiles.Event{Body: &profiles.Memory{}})
+		}
+		if err := s.End(); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if _, err := Compare([]string{"A", "B"}, [][]*Sample{{sample()}, {sample()}}, quiet); err != nil {
+		t.Error(err)
 	}
 }
 

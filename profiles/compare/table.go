@@ -60,33 +60,12 @@ func (t *table) compare(names []string) (*Comparison, error) {
 	t.caches()
 	t.memory()
 	t.quality()
-	others := len(t.samples) - 1
-	c.Intervals = others * len(t.columns)
-	if c.Design != Alternating {
-		c.Intervals += others // of what the times did together
-	}
-	for i := range t.rows {
-		if !t.rows[i].fixed {
-			c.Intervals += others
-		}
-	}
+	c.Intervals = t.intervals(c.Design)
 	c.Miss = 0.05 / float64(c.Intervals)
 	c.Rows, c.Common = t.times(c.Miss)
 	for i := range t.rows {
-		p := &t.rows[i]
-		p.row.Against = make([]Difference, others)
-		for k := 1; k <= others; k++ {
-			d := &p.row.Against[k-1]
-			a, b := p.row.Values[0].Value, p.row.Values[k].Value
-			if d.Raw = b - a; !p.row.Absolute && a != b {
-				d.Raw = b/a - 1
-			}
-			if !finite(d.Raw) {
-				d.Raw = math.NaN()
-			}
-			p.judge(&p.row, k, c.Miss)
-		}
-		c.Rows = append(c.Rows, p.row)
+		t.rows[i].conclude(c.Miss)
+		c.Rows = append(c.Rows, t.rows[i].row)
 	}
 	for i, side := range t.samples {
 		s := Side{Name: names[i]}
@@ -97,6 +76,36 @@ func (t *table) compare(names []string) (*Comparison, error) {
 	}
 	c.Settings, c.Warnings, c.Curves = t.settings(), t.warnings(c), t.curves()
 	return c, nil
+}
+
+// intervals counts the intervals that have a chance to miss.
+func (t *table) intervals(d Design) (n int) {
+	n = len(t.columns)
+	if d != Alternating {
+		n++ // of what the times did together
+	}
+	for i := range t.rows {
+		if !t.rows[i].fixed {
+			n++
+		}
+	}
+	return n * (len(t.samples) - 1)
+}
+
+// conclude judges the row of each side.
+func (p *pending) conclude(miss float64) {
+	p.row.Against = make([]Difference, len(p.row.Values)-1)
+	for k := 1; k < len(p.row.Values); k++ {
+		d := &p.row.Against[k-1]
+		a, b := p.row.Values[0].Value, p.row.Values[k].Value
+		if d.Raw = b - a; !p.row.Absolute && a != b {
+			d.Raw = b/a - 1
+		}
+		if !finite(d.Raw) {
+			d.Raw = math.NaN()
+		}
+		p.judge(&p.row, k, miss)
+	}
 }
 
 // check checks that there is something to compare.

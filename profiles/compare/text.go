@@ -83,6 +83,14 @@ func Letter(side int) string {
 // side describes a side.
 func (t *textTable) side(i int) {
 	s := &t.Sides[i]
+	if t.Design == Alternating {
+		all := int64(0)
+		for j := range s.Runs {
+			all += s.Runs[j].Iterations
+		}
+		t.wrapped(fmt.Sprintf("%s  %s: %s in %s", Letter(i), visible.Text(s.Name), unit.Plural(int(all), "iteration", "iterations"), unit.Plural(len(s.Runs), "start", "starts")))
+		return
+	}
 	for j := range s.Runs {
 		r := &s.Runs[j]
 		letter := Letter(i)
@@ -90,11 +98,9 @@ func (t *textTable) side(i int) {
 			letter = " "
 		}
 		about := fmt.Sprintf("%s  %s: %s in %s", letter, visible.Text(r.Name), unit.Plural(int(r.Iterations), "iteration", "iterations"), unit.Clock(time.Duration(r.Seconds*1e9)))
-		if t.Design != Alternating {
-			about += ", " + unit.Plural(r.Blocks, "block", "blocks")
-			if r.LeftOut.Disturbed > 0 {
-				about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
-			}
+		about += ", " + unit.Plural(r.Blocks, "block", "blocks")
+		if r.LeftOut.Disturbed > 0 {
+			about += fmt.Sprintf(", %d disturbed", r.LeftOut.Disturbed)
 		}
 		t.wrapped(about)
 	}
@@ -251,8 +257,7 @@ func (r *Row) Interval(i int) string {
 	if r.Absolute && r.Unit != "1" {
 		return signed3(d.Value) + " [" + signed3(d.Low) + ", " + signed3(d.High) + "]"
 	}
-	places := decimals(100 * max(math.Abs(d.Low), math.Abs(d.High)))
-	text := func(v float64) string { return unit.Signed(100*v, places) }
+	text := func(v float64) string { return unit.Signed(100*v, decimals(100*v)) }
 	end := " %"
 	if r.Absolute {
 		end = " pt"

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"sort"
 	"time"
 
 	"prismtop/profiles"
@@ -23,11 +22,16 @@ type Quartet [4]Slice
 // sliceLeast is the least number of iterations of a slice.
 const sliceLeast = 5
 
-// Turns gathers the times of two programs that ran by turns.
+// Turns gathers the times of two programs that ran by turns, in one or several starts of both.
 type Turns struct {
+	starts []*started
+	kind   string // that is compared
+}
+
+// started is a start of both programs.
+type started struct {
 	quartets []Quartet
 	places   [2][]turn // of each side's slices, in the order of time
-	kind     string    // that is compared
 	sides    [2]turning
 }
 
@@ -55,20 +59,22 @@ type sliced struct {
 	phases   map[string][]int64
 }
 
-// NewTurns returns what gathers the times of the sides in a schedule.
-func NewTurns(schedule []Quartet) *Turns {
-	t := &Turns{quartets: schedule}
+// Start begins to gather a start that ran in a schedule. take takes the events of a side's recording:
+// an iteration counts if it lies within a slice, and is not the first there, which finds the processor's
+// caches filled by the other program.
+func (t *Turns) Start(schedule []Quartet) (take func(side int, e *profiles.Event)) {
+	s := &started{quartets: schedule}
 	for q := range schedule {
-		for _, s := range schedule[q] {
-			t.places[s.Side] = append(t.places[s.Side], turn{Slice: s, quartet: q, kinds: map[string]*sliced{}})
+		for _, slice := range schedule[q] {
+			s.places[slice.Side] = append(s.places[slice.Side], turn{Slice: slice, quartet: q, kinds: map[string]*sliced{}})
 		}
 	}
-	return t
+	t.starts = append(t.starts, s)
+	return s.take
 }
 
-// Take takes the next event of a side's recording. An iteration counts if it lies within a slice, and is
-// not the first there, which finds the processor's caches filled by the other program.
-func (t *Turns) Take(side int, e *profiles.Event) {
+// take takes the next event of a side.
+func (t *started) take(side int, e *profiles.Event) {
 	s := &t.sides[side]
 	switch b := e.Body.(type) {
 	case *profiles.Begin:
@@ -93,7 +99,7 @@ func (t *Turns) Take(side int, e *profiles.Event) {
 }
 
 // slice returns the slice of a side in which a time lies wholly; nil for none. Times ascend.
-func (t *Turns) slice(side int, from, to time.Time) *turn {
+func (t *started) slice(side int, from, to time.Time) *turn {
 	s, all := &t.sides[side], t.places[side]
 	for s.at < len(all) && !all[s.at].To.After(from) {
 		s.at++
@@ -146,7 +152,7 @@ type quartet struct {
 }
 
 // read returns the quartets that have a column in every slice.
-func (t *Turns) read(kind string, c *column) (all []quartet) {
+func (t *started) read(kind string, c *column) (all []quartet) {
 	values := make([][2][]float64, len(t.quartets))
 	for side := range t.places {
 		for i := range t.places[side] {
@@ -174,21 +180,34 @@ func (t *Turns) read(kind string, c *column) (all []quartet) {
 
 // choose chooses the kind of iterations of which most quartets are complete, and returns how many.
 func (t *Turns) choose() (n int) {
-	for _, k := range t.sides[0].schema.Kinds {
-		if found := len(t.read(k.Name, &column{group: Speed})); found > n {
+	for _, k := range t.starts[0].sides[0].schema.Kinds {
+		found := 0
+		for _, s := range t.starts {
+			found += len(s.read(k.Name, &column{group: Speed}))
+		}
+		if found > n {
 			n, t.kind = found, k.Name
 		}
 	}
 	return n
 }
 
-// judge judges the rows of the columns, whose intervals each miss with a chance: the signed-rank
-// interval of the quartets' differences. The order of a quartet is random, so that a drift is as likely
-// to favour either side.
+// judge judges the rows of the columns, whose intervals each miss with a chance. They are the wider of
+// two: the signed-rank interval of all quartets' differences, whose order is random, so that a drift is as
+// likely to favour either side; and Student's of the starts, because two processes of one program differ,
+// by where their memory lies.
 func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 	for i := range columns {
 		c, row := &columns[i], &rows[i]
-		all := t.read(t.kind, c)
+		var all []quartet
+		var starts []float64
+		for _, s := range t.starts {
+			of := s.read(t.kind, c)
+			all = append(all, of...)
+			if len(of) > 0 {
+				starts = append(starts, stats.SignedRank(differences(of)).Value)
+			}
+		}
 		row.Values = make([]Value, 2)
 		for side := range row.Values {
 			var means, self []float64
@@ -205,13 +224,13 @@ func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 			}
 			row.Values[side] = v
 		}
-		differences := make([]float64, len(all))
-		for j, q := range all {
-			differences[j] = q.mean[1] - q.mean[0]
-		}
 		d := &row.Against[0]
-		centre := stats.SignedRankAt(differences, miss)
+		centre := stats.SignedRankAt(differences(all), miss)
 		d.Raw = math.Expm1(centre.Value)
+		if n := float64(len(starts)); n > 1 {
+			m := stats.StudentT(n-1, miss) * math.Sqrt(variance(starts)/n)
+			centre.Low, centre.High = min(centre.Low, centre.Value-m), max(centre.High, centre.Value+m)
+		}
 		if math.IsInf(centre.Low, 0) || math.IsNaN(centre.Value) {
 			d.no(fmt.Sprintf("it was measured in %d whole rounds: at least %d are needed", len(all), stats.SignedRankNeeds(miss)), "too few rounds")
 			continue
@@ -221,16 +240,27 @@ func (t *Turns) judge(columns []column, rows []Row, miss float64) {
 	}
 }
 
-// Compare compares two programs that ran by turns. names and samples are those of the sides, the base
-// first; the samples are of the same recordings as the turns.
-func (t *Turns) Compare(names [2]string, samples [2]*Sample) (*Comparison, error) {
-	for side := range t.places {
-		sort.SliceStable(t.places[side], func(i, j int) bool { return t.places[side][i].From.Before(t.places[side][j].From) })
+// differences returns those of the sides in each quartet.
+func differences(all []quartet) []float64 {
+	d := make([]float64, len(all))
+	for i, q := range all {
+		d[i] = q.mean[1] - q.mean[0]
 	}
-	if t.choose() == 0 {
+	return d
+}
+
+// Compare compares two programs that ran by turns. names and samples are those of the sides, the base
+// first; the samples are of the same recordings as the turns, one for each start.
+func (t *Turns) Compare(names [2]string, samples [2][]*Sample) (*Comparison, error) {
+	if len(t.starts) == 0 || t.choose() == 0 {
 		return nil, fmt.Errorf("no round has %d iterations of one kind in each of its turns: make the turns longer", sliceLeast)
 	}
-	table := &table{options: Options{MaxForeign: 1}, samples: [][]*Sample{{samples[0]}, {samples[1]}}, turns: t}
+	for side := range samples { // the recordings are of the programs alone
+		for _, s := range samples[side] {
+			s.run.Path, s.run.Name = names[side], names[side]
+		}
+	}
+	table := &table{options: Options{MaxForeign: 1}, samples: samples[:], turns: t}
 	c, err := table.compare(names[:])
 	if err == nil {
 		c.Kind = t.kind

@@ -23,6 +23,11 @@ type Recording struct {
 // its events. tables is as for recording.Open. An error about a part that is damaged comes with the
 // sample of the rest.
 func Read(ctx context.Context, from Recording, tables func(workload string) *settings.Table, also ...func(*profiles.Event)) (sample *compare.Sample, err error) {
+	defer func() { // a file that was damaged in a way that no checksum shows may hold anything
+		if v := recover(); v != nil {
+			sample, err = nil, fmt.Errorf("%s: the recording is damaged: %v", from.Path, v)
+		}
+	}()
 	r, err := recording.Open(ctx, from.Path, tables)
 	if err != nil {
 		return nil, err

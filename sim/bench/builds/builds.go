@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"prismtop/profiles"
@@ -22,9 +23,10 @@ import (
 
 // Options of a comparison of builds.
 type Options struct {
-	Programs  [2]string // paths, the base first
-	Arguments []string  // of run, for both: presets and settings
-	Rounds    int
+	Programs  [2]string     // paths, the base first
+	Arguments []string      // of run, for both: presets and settings
+	Rounds    int           // of all starts together
+	Starts    int           // of both programs, among which the rounds are divided
 	Turn      time.Duration // how long a program runs before the other
 	Seed      uint64        // of the order of the rounds
 	// Tables is as for recording.Open.
@@ -35,7 +37,7 @@ type Options struct {
 	within time.Duration // until the first iteration is recorded; prepareWithin unless set
 }
 
-// warmUp is how many turns each program has before the first round.
+// warmUp is the number of turns before the first round.
 const warmUp = 4
 
 // Compare runs both programs by turns and compares them. If ctx ends first, or one of the programs does,
@@ -56,6 +58,31 @@ func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
+	c := comparing{Options: o, order: rand.New(rand.NewPCG(o.Seed, 1))}
+	for n := range o.Starts {
+		if err := c.start(ctx, filepath.Join(folder, strconv.Itoa(n)), (n+1)*o.Rounds/o.Starts-n*o.Rounds/o.Starts); err != nil {
+			return nil, err
+		}
+	}
+	return c.turns.Compare(names(o.Programs), c.samples)
+}
+
+// comparing is a comparison under way.
+type comparing struct {
+	Options
+	order   *rand.Rand
+	done    int // rounds
+	turns   compare.Turns
+	samples [2][]*compare.Sample
+}
+
+// start starts both programs, lets them run by turns for some rounds, ends them, and reads what they
+// recorded to a new folder.
+func (c *comparing) start(ctx context.Context, folder string, rounds int) error {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
 	var recordings [2]string
 	var running [2]*process
 	defer func() {
@@ -63,30 +90,27 @@ func Compare(ctx context.Context, o Options) (*compare.Comparison, error) {
 			p.kill()
 		}
 	}()
-	for side, path := range o.Programs {
+	first := c.order.IntN(2)
+	for _, side := range []int{first, 1 - first} {
 		recordings[side] = filepath.Join(folder, fmt.Sprintf("%d.sqlite", side))
-		if running[side], err = start(path, append([]string{"run", "--headless", "--json", "--record", recordings[side]}, o.Arguments...)); err != nil {
-			return nil, err
+		var err error
+		if running[side], err = start(c.Programs[side], append([]string{"run", "--headless", "--json", "--record", recordings[side]}, c.Arguments...)); err != nil {
+			return err
 		}
-		if err := running[side].stop(); err != nil {
-			return nil, err
-		}
-	}
-	for side, p := range running { // one after the other, so that neither prepares while the other runs
-		if err := prepare(ctx, p, recordings[side], &o); err != nil {
-			return nil, err
+		if err := c.prepare(ctx, running[side], recordings[side]); err != nil {
+			return err
 		}
 	}
-	schedule, err := alternate(ctx, running, &o)
+	schedule, err := c.alternate(ctx, running, rounds)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, p := range running {
 		if err := p.finish(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return read(ctx, recordings, schedule, &o)
+	return c.read(ctx, recordings, schedule)
 }
 
 // found returns the path of a program: of a file, or of a command that the shell would find.
@@ -101,12 +125,9 @@ func found(name string) (string, error) {
 	return filepath.Abs(path)
 }
 
-// prepare lets a program run until it iterates.
-func prepare(ctx context.Context, p *process, recording string, o *Options) error {
-	if err := p.goOn(); err != nil {
-		return err
-	}
-	for deadline := time.Now().Add(o.within); ; {
+// prepare lets a program run until it iterates, and stops it.
+func (c *comparing) prepare(ctx context.Context, p *process, recording string) error {
+	for deadline := time.Now().Add(c.within); ; {
 		if err := p.wait(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
@@ -114,7 +135,7 @@ func prepare(ctx context.Context, p *process, recording string, o *Options) erro
 			return p.stop()
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%s has not recorded an iteration after %s: it must be able to record runs (run --record)", p.path, o.within)
+			return fmt.Errorf("%s has not recorded an iteration after %s: it must be able to record runs (run --record)", p.path, c.within)
 		}
 	}
 }
@@ -134,56 +155,53 @@ func iterates(ctx context.Context, path string) bool {
 const prepareWithin = time.Minute
 
 // alternate lets the programs run by turns.
-func alternate(ctx context.Context, running [2]*process, o *Options) (schedule []compare.Quartet, err error) {
-	order := rand.New(rand.NewPCG(o.Seed, 1))
+func (c *comparing) alternate(ctx context.Context, running [2]*process, rounds int) (schedule []compare.Quartet, err error) {
 	for i := range warmUp {
-		if _, err := turn(ctx, running, i%2, o); err != nil {
+		if _, err := c.turn(ctx, running[i%2], i%2); err != nil {
 			return nil, err
 		}
 	}
-	for round := range o.Rounds {
-		first := order.IntN(2)
+	for range rounds {
+		first := c.order.IntN(2)
 		var q compare.Quartet
 		for i, side := range [4]int{first, 1 - first, 1 - first, first} {
-			if q[i], err = turn(ctx, running, side, o); err != nil {
+			if q[i], err = c.turn(ctx, running[side], side); err != nil {
 				return nil, err
 			}
 		}
 		schedule = append(schedule, q)
-		if o.Progress != nil {
-			o.Progress(round+1, o.Rounds)
+		if c.done++; c.Progress != nil {
+			c.Progress(c.done, c.Rounds)
 		}
 	}
 	return schedule, nil
 }
 
-// turn lets one of the programs run.
-func turn(ctx context.Context, running [2]*process, side int, o *Options) (s compare.Slice, err error) {
-	p := running[side]
+// turn lets a program run while the other is stopped.
+func (c *comparing) turn(ctx context.Context, p *process, side int) (s compare.Slice, err error) {
 	if err := p.goOn(); err != nil {
 		return s, err
 	}
 	s = compare.Slice{Side: side, From: time.Now()}
-	if err := p.wait(ctx, o.Turn); err != nil {
+	if err := p.wait(ctx, c.Turn); err != nil {
 		return s, err
 	}
 	s.To = time.Now()
 	return s, p.stop()
 }
 
-// read compares the recordings.
-func read(ctx context.Context, recordings [2]string, schedule []compare.Quartet, o *Options) (*compare.Comparison, error) {
-	turns := compare.NewTurns(schedule)
-	var samples [2]*compare.Sample
+// read reads the recordings of a start.
+func (c *comparing) read(ctx context.Context, recordings [2]string, schedule []compare.Quartet) error {
+	take := c.turns.Start(schedule)
 	for side := range recordings {
-		var err error
-		name := filepath.Base(o.Programs[side])
-		samples[side], err = files.Read(ctx, files.Recording{Path: recordings[side], Name: name}, o.Tables, func(e *profiles.Event) { turns.Take(side, e) })
+		from := files.Recording{Path: recordings[side], Name: names(c.Programs)[side]}
+		sample, err := files.Read(ctx, from, c.Tables, func(e *profiles.Event) { take(side, e) })
 		if err != nil {
-			return nil, fmt.Errorf("the recording of %s: %w", o.Programs[side], err)
+			return fmt.Errorf("the recording of %s: %w", c.Programs[side], err)
 		}
+		c.samples[side] = append(c.samples[side], sample)
 	}
-	return turns.Compare(names(o.Programs), samples)
+	return nil
 }
 
 // names shortens the paths of the programs, unless that makes them alike.

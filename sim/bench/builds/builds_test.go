@@ -66,7 +66,7 @@ func build(name string, args []string) int {
 	for i := int64(0); ; i++ {
 		it := profiles.Iteration{Index: i, Start: int64(time.Since(began)), Series: profiles.NoValues()}
 		for p := range schema.Phases {
-			ns := 100_000 * (1 + 0.02*noise.NormFloat64())
+			ns := 100_000 * (1 + 0.01*noise.NormFloat64())
 			if name == "slow" && p == 1 {
 				ns *= 1.05
 			}
@@ -102,7 +102,7 @@ func programs(t *testing.T, old, new string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Rounds: 14, Turn: 40 * time.Millisecond, Seed: 5, Tables: func(string) *settings.Table { return table }, within: 20 * time.Second}
+	o := Options{Rounds: 20, Starts: 1, Turn: 30 * time.Millisecond, Seed: 5, Tables: func(string) *settings.Table { return table }, within: 20 * time.Second}
 	for side, name := range []string{old, new} {
 		o.Programs[side] = filepath.Join(t.TempDir(), name)
 		if err := os.Symlink(self, o.Programs[side]); err != nil {
@@ -130,13 +130,15 @@ func gone(t *testing.T, o Options) {
 func TestASlowerBuildIsFound(t *testing.T) {
 	for _, c := range []struct {
 		old, new string
+		starts   int
 		want     map[string]compare.Verdict
 	}{
-		{"old", "slow", map[string]compare.Verdict{"second_ms": compare.Slower, "first_ms": compare.Equal, "third_ms": compare.Equal}},
-		{"slow", "new", map[string]compare.Verdict{"second_ms": compare.Faster, "first_ms": compare.Equal}},
-		{"old", "new", map[string]compare.Verdict{"first_ms": compare.Equal, "second_ms": compare.Equal, "third_ms": compare.Equal}},
+		{"old", "slow", 4, map[string]compare.Verdict{"second_ms": compare.Slower, "first_ms": compare.Equal, "third_ms": compare.Equal}},
+		{"slow", "new", 1, map[string]compare.Verdict{"second_ms": compare.Faster, "first_ms": compare.Equal}},
+		{"old", "new", 1, map[string]compare.Verdict{"first_ms": compare.Equal, "second_ms": compare.Equal, "third_ms": compare.Equal}},
 	} {
 		o := programs(t, c.old, c.new)
+		o.Starts = c.starts
 		got, err := Compare(context.Background(), o)
 		if err != nil {
 			t.Fatalf("%s and %s: %v", c.old, c.new, err)

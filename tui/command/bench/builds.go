@@ -26,6 +26,9 @@ type buildsFlags struct {
 // mostRounds bounds the rounds: an interval of a thousand is as sharp as it gets.
 const mostRounds = 1000
 
+// leastStarts is the number of starts from which their spread says much, if there are several.
+const leastStarts = 4
+
 // compareBuildsCommand returns the command bench compare-builds.
 func compareBuildsCommand() *cobra.Command {
 	var f buildsFlags
@@ -50,7 +53,8 @@ func compareBuildsCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.preset, "preset", cli.Baseline, "preset that both start from")
 	flags.StringArrayVar(&f.sets, "set", nil, "one setting of both as key=value; may be given again")
-	flags.IntVar(&f.options.Rounds, "rounds", 60, "rounds of four turns")
+	flags.IntVar(&f.options.Rounds, "rounds", 64, "rounds of four turns")
+	flags.IntVar(&f.options.Starts, "starts", 8, "starts of both programs, among which the rounds are divided: two processes of one program differ too, which 1 leaves out of account")
 	flags.DurationVar(&f.length, "time", 0, "length of all rounds, as 2m, in place of --rounds")
 	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond, "length of a turn: at least ten iterations, so more for slow ones")
 	f.out.Register(flags)
@@ -74,6 +78,9 @@ func (f *buildsFlags) check(cmd *cobra.Command) error {
 	}
 	if o.Rounds < 1 || o.Rounds > mostRounds {
 		return fmt.Errorf("flag --rounds: %d: must be from 1 to %d", o.Rounds, mostRounds)
+	}
+	if o.Starts != 1 && (o.Starts < leastStarts || o.Starts > o.Rounds) {
+		return fmt.Errorf("flag --starts: %d: must be 1, or from %d to the %d rounds", o.Starts, leastStarts, o.Rounds)
 	}
 	return f.out.Check()
 }
