@@ -51,7 +51,7 @@ func CompareCommand() *cobra.Command {
 				return err
 			}
 			if !asText && !out.Printed() && cli.OnTerminal() {
-				return compareOnScreen(cmd.Context(), recordings{sides, o}, options)
+				return compareNamed(cmd.Context(), recordings{sides, o}, options)
 			}
 			c, damaged, err := Compare(cmd.Context(), sides, o)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"prismtop/profiles/compare"
 	"prismtop/profiles/compare/files"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/recording"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/comparison"
 	"prismtop/tui/control"
@@ -56,6 +57,22 @@ func compareOnScreen(ctx context.Context, r recordings, look screen.Options) err
 		return fmt.Errorf("compare: %w", err)
 	}
 	return nil
+}
+
+// compareNamed shows the comparison of recordings that the user named, if all of them are there.
+func compareNamed(ctx context.Context, r recordings, look screen.Options) error {
+	for _, side := range r.sides {
+		for _, named := range side {
+			reader, err := recording.Open(ctx, named.Path, cli.TableOf)
+			if err == nil {
+				err = reader.Close()
+			}
+			if err != nil {
+				return fmt.Errorf("compare: %w", err)
+			}
+		}
+	}
+	return compareOnScreen(ctx, r, look)
 }
 
 // comparePaths shows the comparison of the recordings at some paths, the base first.

@@ -97,3 +97,24 @@ func TestTheListIsAligned(t *testing.T) {
 		}
 	}
 }
+
+// A narrow terminal does without columns, but not without the names and the states.
+func TestTheListFitsATerminal(t *testing.T) {
+	table := [][]string{
+		{"run", "preset", "picture", "length", "iterations", "ms", "quality", "size", "state"},
+		{"2026-11-22T17-26-28-moon-3", "quick", "moon", "00:00:00", "180", "0.7229", "PSNR 22.87 dB", "81.9 KB", "finished"},
+	}
+	for _, tt := range []struct {
+		columns int
+		want    string
+	}{
+		{120, "run preset picture length iterations ms quality size state"},
+		{80, "run preset length ms quality state"},
+		{64, "run ms quality state"},
+		{20, "run state"},
+	} {
+		if got := strings.Join(narrowed(table, tt.columns)[0], " "); got != tt.want {
+			t.Errorf("%d columns: %s, want %s", tt.columns, got, tt.want)
+		}
+	}
+}

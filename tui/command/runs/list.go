@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"prismtop/profiles/recording"
@@ -58,6 +59,9 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 		table = append(table, []string{name, cut(visible.Text(presetOf(l)), widestPicture), cut(visible.Text(l.Object), widestPicture), unit.Clock(l.Length),
 			fmt.Sprint(l.Iterations), short(l.MedianMS), visible.Text(qualityOf(l)), size, visible.Text(state)})
 	}
+	if columns > 0 {
+		table = narrowed(table, columns)
+	}
 	var text strings.Builder
 	for _, line := range aligned(table) {
 		if columns > 0 {
@@ -70,13 +74,48 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 	return err
 }
 
+// dropped are the columns that a narrow terminal does without, the first ones first, and leastState is
+// what it leaves for the state.
+var dropped = []string{"picture", "iterations", "size", "preset", "length", "quality", "ms"}
+
+const leastState = 10
+
+// narrowed returns a table without columns for which a terminal has no room.
+func narrowed(table [][]string, columns int) [][]string {
+	for _, title := range dropped {
+		used := 0
+		for i := range len(table[0]) - 1 {
+			used += widest(table, i) + listGap
+		}
+		i := slices.Index(table[0], title)
+		if used+leastState <= columns {
+			break
+		}
+		rows := make([][]string, len(table))
+		for n, row := range table {
+			rows[n] = slices.Concat(row[:i], row[i+1:])
+		}
+		table = rows
+	}
+	return table
+}
+
+// listGap is the space between two columns.
+const listGap = 2
+
+// widest returns the width of a column in cells.
+func widest(table [][]string, column int) (w int) {
+	for _, row := range table {
+		w = max(w, chart.Width(row[column]))
+	}
+	return w
+}
+
 // aligned returns the rows of a table as lines with columns of equal width, in cells.
 func aligned(table [][]string) []string {
 	widths := make([]int, len(table[0]))
-	for _, row := range table {
-		for i, text := range row {
-			widths[i] = max(widths[i], chart.Width(text))
-		}
+	for i := range widths {
+		widths[i] = widest(table, i)
 	}
 	lines := make([]string, len(table))
 	for n, row := range table {
@@ -84,7 +123,7 @@ func aligned(table [][]string) []string {
 		for i, text := range row {
 			line.WriteString(text)
 			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-chart.Width(text)+2))
+				line.WriteString(strings.Repeat(" ", widths[i]-chart.Width(text)+listGap))
 			}
 		}
 		lines[n] = line.String()
