@@ -2,8 +2,8 @@
 // more than each of them differs from itself.
 //
 // A Sample gathers one recording, or a stretch of it, from its events. Compare puts the samples of two
-// or more sides beside each other, and the first is the base. ByTurns does the same for two programs
-// that ran by turns. docs/compare.md describes every verdict and how often it is wrong.
+// or more sides beside each other, and the first is the base. Turns does the same for two programs that
+// ran by turns. docs/compare.md describes every verdict and how often it is wrong.
 package compare
 
 import (
@@ -22,7 +22,8 @@ type Comparison struct {
 	Kind   string // of the iterations whose times are compared: "later samples"; empty if no kind is common
 	// Rows are the measured numbers, in the order of Group.
 	Rows []Row
-	// Common is what all times of a side did together, for each side after the base.
+	// Common is what all times of a side did together, for each side after the base; empty for
+	// Alternating sides.
 	Common []Common
 	// Settings are those that differ.
 	Settings []Setting
@@ -171,8 +172,8 @@ type Common struct {
 	Move, Low, High float64 // a ratio less 1; NaN if the times cannot be compared
 	// Moved is true if the interval excludes 0.
 	Moved bool
-	// Judged is true if the move is counted as the program's: the sides ran by turns, are
-	// replicated, or the move is beyond what a machine does (Swing).
+	// Judged is true if the move is counted as the program's: the sides are replicated and were
+	// recorded by turns, or the move is beyond what a machine does (Swing).
 	Judged bool
 	// Text says it in a sentence; empty if nothing moved.
 	Text string
@@ -210,9 +211,9 @@ const CurvePoints = 400
 
 // Point is a stretch of a curve.
 type Point struct {
-	Iteration       float64 // its middle, counted from the beginning of what is compared
-	Seconds         float64 // likewise, of running time
-	Value           float64 // median
+	Iteration       float64 // its middle, counted from the first of the run, or of the stretch
+	Seconds         float64 // its end, of running time
+	Value           float64 // mean
 	Lowest, Highest float64
 }
 

@@ -56,7 +56,7 @@ func compareBuildsCommand() *cobra.Command {
 	flags.IntVar(&f.options.Rounds, "rounds", 64, "rounds of four turns")
 	flags.IntVar(&f.options.Starts, "starts", 8, "starts of both programs, among which the rounds are divided: two processes of one program differ too, which 1 leaves out of account")
 	flags.DurationVar(&f.length, "time", 0, "length of all rounds, as 2m, in place of --rounds")
-	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond, "length of a turn: at least ten iterations, so more for slow ones")
+	flags.DurationVar(&f.options.Turn, "turn", 250*time.Millisecond, "length of a turn, which needs six iterations or more")
 	f.out.Register(flags)
 	return cmd
 }
