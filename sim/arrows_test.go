@@ -38,8 +38,12 @@ var arrows = []arrow{
 	{from: []string{"profiles/compare/files"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export"}, why: "recordings are read without a replay"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"profiles/recording"}, why: "the screen cannot tell a replay from a run"},
 	{from: []string{"profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a format knows events and snapshots, neither where they come from, nor other formats, nor files"},
+	{from: []string{"profiles/export/digest"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, why: "a digest is of any events"},
+	{from: []string{"profiles/export/figure"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, except: []string{"=profiles/export", "profiles/export/digest"}, why: "a figure knows a digest and a summary, no other format"},
+	{from: []string{"profiles/export/report"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export", "profiles/atomicfile"}, except: []string{"=profiles/export", "profiles/export/digest", "profiles/export/figure"}, why: "a report knows a digest, a summary and its charts, no other format"},
+	{from: []string{"=profiles/export"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/files"}, why: "a summary is of a snapshot"},
 	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
-	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest"}, never: []string{"profiles/export/exporttest"}, why: "fixtures are for tests"},
+	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest", "profiles/export/schematest"}, never: []string{"profiles/export/exporttest", "profiles/export/schematest"}, why: "fixtures are for tests"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
 	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
 	{from: []string{"sim/curve"}, never: []string{"sim/prism", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
@@ -79,6 +83,7 @@ var owners = map[string]string{
 	"modernc.org/sqlite":              "profiles/recording",
 	"modernc.org/sqlite/lib":          "profiles/recording",
 	"github.com/google/pprof/profile": "profiles/export/steps",
+	"golang.org/x/image/vector":       "profiles/export/figure",
 }
 
 // pkg is the output of `go list` for a package.
@@ -171,7 +176,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

@@ -24,6 +24,9 @@ type Source struct {
 	CPU     machine.CPU // Model, or Reason
 	Threads int         // used by the kernels; 0 means the settings' number
 	GPU     string      // model of the GPU in use; empty for none
+
+	Processors int              // threads that a setting of 0 means; 0 if unknown
+	Origins    settings.Origins // of the settings of the first start; nil if unknown
 }
 
 // Summary is a run as one JSON object. A value that was not measured is null, and

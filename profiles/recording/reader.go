@@ -67,6 +67,26 @@ func (r *Reader) Fingerprint(ctx context.Context) (p Fingerprint, err error) {
 	return p, nil
 }
 
+// Origins returns the origins of the settings of the first start.
+func (r *Reader) Origins(ctx context.Context) (settings.Origins, error) {
+	rows, err := r.db.QueryContext(ctx, "SELECT key, origin FROM settings WHERE start = 0")
+	if err != nil {
+		return nil, named(r.path, err)
+	}
+	defer rows.Close()
+	all := settings.Origins{}
+	for rows.Next() {
+		var key, origin sql.NullString
+		if err := rows.Scan(&key, &origin); err != nil {
+			return nil, named(r.path, err)
+		}
+		if origin.String != "" {
+			all[key.String] = origin.String
+		}
+	}
+	return all, named(r.path, rows.Err())
+}
+
 // header is how every SQLite file begins.
 const header = "SQLite format 3\x00"
 

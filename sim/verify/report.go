@@ -123,14 +123,17 @@ func faults(failed, unreadable int) string {
 	return strings.Join(parts, ", ")
 }
 
+// verdict is the result for all files as JSON.
+type verdict struct {
+	Schema int      `json:"schema"`
+	Engine string   `json:"engine"`
+	OK     bool     `json:"ok"`
+	Files  []Report `json:"files"`
+}
+
 // WriteJSON writes one object: the engine, the verdict and every report.
 func WriteJSON(w io.Writer, engine string, reports []Report) error {
-	document, err := json.MarshalIndent(struct {
-		Schema int      `json:"schema"`
-		Engine string   `json:"engine"`
-		OK     bool     `json:"ok"`
-		Files  []Report `json:"files"`
-	}{1, engine, OK(reports), reports}, "", "  ")
+	document, err := json.MarshalIndent(verdict{1, engine, OK(reports), reports}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/export/openmetrics"
 	"prismtop/profiles/recording"
@@ -80,12 +81,16 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 	if err != nil {
 		return nil, err
 	}
-	x, err := files.Open(targets, made.Version)
+	origins, err := r.Origins(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x, err := files.Open(targets, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads, Origins: origins})
 	if err != nil {
 		return nil, err
 	}
 	defer x.Discard()
-	last, err := replay.Events(ctx, r, x.Take, func(s *profiles.Snapshot) { x.Alerts(s.Alerts) })
+	last, err := replay.Events(ctx, r, x.Take, x.See)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -143,13 +148,13 @@ type handedOn struct {
 
 // handOn begins the files of --export and takes the address of --metrics, so that a run of hours
 // does not fail at its end; metrics reports whether --metrics was given.
-func (f *runFlags) handOn(metrics bool) (*handedOn, error) {
+func (f *runFlags) handOn(from export.Source, metrics bool) (*handedOn, error) {
 	targets, err := parseTargets(f.exports)
 	if err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	h := &handedOn{any: len(targets) > 0 || metrics}
-	if h.files, err = files.Open(targets, cli.Version); err != nil {
+	if h.files, err = files.Open(targets, from); err != nil {
 		return nil, fmt.Errorf("flag --export: %w", err)
 	}
 	if !metrics {

@@ -13,7 +13,6 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/recording/replay"
-	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/control"
@@ -112,11 +111,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	if f.json {
 		made, failed := r.Fingerprint(cmd.Context())
-		threads := last.Settings.Int(settings.Threads)
-		if threads == 0 {
-			threads = made.Threads
-		}
-		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Threads: threads})
+		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads})
 		return errors.Join(export.WriteJSON(out, summary), err, failed)
 	}
 	state := last.State.String()

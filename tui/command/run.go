@@ -9,10 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/aggregate"
+	"prismtop/profiles/export"
 	"prismtop/profiles/export/files"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
+	"prismtop/sim/cpu/features"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -106,7 +109,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	if err != nil {
 		return err
 	}
-	handed, err := f.handOn(cmd.Flags().Changed("metrics"))
+	handed, err := f.handOn(export.Source{
+		Version: cli.Version, Preset: chosen.Name, CPU: features.Detect(), Processors: machine.Processors(), Origins: f.origins,
+	}, cmd.Flags().Changed("metrics"))
 	if err != nil {
 		return cli.BadUsage(err)
 	}

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/png"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"prismtop/profiles/export/schematest"
 	"prismtop/sim/cpu"
 )
 
@@ -42,7 +42,7 @@ const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diame
 	"--set init_iterations=4 --set init_cycles=1 --set channels="
 
 // TestScripts runs testdata/script, with one subject per file. In addition to testscript's
-// commands there are status, oneline and jsonobject, the file good.png and, if this machine
+// commands there are status, oneline and json, the file good.png and, if this machine
 // lacks kernels, the condition lacking and one of their names as $LACKING.
 func TestScripts(t *testing.T) {
 	lacking := lackingKernels()
@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 			return len(lacking) > 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "oneline": oneLine, "jsonobject": jsonObject,
+			"status": status, "oneline": oneLine, "json": isJSON,
 		},
 	})
 }
@@ -115,10 +115,12 @@ func oneLine(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// jsonObject checks that standard output is one JSON object and nothing else.
-func jsonObject(ts *testscript.TestScript, _ bool, _ []string) {
-	var v map[string]any
-	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &v); err != nil {
-		ts.Fatalf("standard output is not one JSON object: %v", err)
+// isJSON checks that standard output is one document of a schema in docs/schema and nothing else: json run
+func isJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: json SCHEMA")
+	}
+	if err := schematest.Validate(args[0], []byte(ts.ReadFile("stdout"))); err != nil {
+		ts.Fatalf("standard output: %v", err)
 	}
 }

@@ -51,7 +51,7 @@ func (s *Screen) drawCurve(c *chart.Canvas) {
 	for k := range s.c.Sides {
 		mark := " ── "
 		if k > 0 {
-			mark = " ╌╌ "
+			mark = " ╌ ╌ "
 		}
 		name := mark + compare.Letter(k) + " " + visible.Text(s.c.Sides[k].Name) + " "
 		if x+width(name) > w-2 {

@@ -12,11 +12,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/export"
 )
 
 // Target is a format and the path to write it to.
@@ -68,9 +70,9 @@ type output struct {
 	err    error // it was given up
 }
 
-// Open begins the files of the targets; version is the program's. An error names the target and
-// leaves nothing behind.
-func Open(targets []Target, version string) (*Exports, error) {
+// Open begins the files of the targets; from is what the events of the run do not say. An error names
+// the target and leaves nothing behind.
+func Open(targets []Target, from export.Source) (*Exports, error) {
 	x := &Exports{}
 	taken := map[string]Target{}
 	for _, t := range targets {
@@ -83,7 +85,7 @@ func Open(targets []Target, version string) (*Exports, error) {
 			}
 			taken[filepath.Clean(path)] = t
 		}
-		if err := o.open(version); err != nil {
+		if err := o.open(from); err != nil {
 			x.Discard()
 			return nil, fmt.Errorf("%q: %w", t.Format()+"="+t.Path, err)
 		}
@@ -92,7 +94,7 @@ func Open(targets []Target, version string) (*Exports, error) {
 }
 
 // open makes the folder and the drafts.
-func (o *output) open(version string) error {
+func (o *output) open(from export.Source) error {
 	if folder := filepath.Dir(o.paths[0]); folder == filepath.Clean(o.target.Path) { // the path is that of a folder
 		err := os.Mkdir(folder, 0o777)
 		if err == nil {
@@ -111,29 +113,44 @@ func (o *output) open(version string) error {
 		to = append(to, d)
 	}
 	if !zipped(o.target.Format(), o.target.Path) {
-		o.writer = o.target.format.start(to, version)
+		o.writer = o.target.format.start(to, from)
 		return nil
 	}
 	zip := gzip.NewWriter(to[0])
-	o.writer = zipWriter{o.target.format.start([]io.Writer{zip}, version), zip}
+	o.writer = zipWriter{o.target.format.start([]io.Writer{zip}, from), zip}
 	return nil
 }
 
-// interval is the time between two looks at the source, whose reader has room for more than a
-// second of the fastest loop.
-const interval = 100 * time.Millisecond
+const (
+	// interval is the time between two looks at the source, whose reader has room for more than a
+	// second of the fastest loop.
+	interval = 100 * time.Millisecond
+	// pictureInterval is the time between two requests for a picture: without a screen nobody else
+	// asks for one.
+	pictureInterval = 2 * time.Second
+)
 
 // Follow takes the events of a source until ctx ends, and then those that are left. newest
-// returns the newest snapshot, nil for none, for the alerts; also gets every event too. tell
+// returns the newest snapshot, nil for none, for formats that show judgements; also gets every event
+// too. tell
 // receives a line for the log when a target is given up: the run goes on.
 func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest func() *profiles.Snapshot, tell func(string), also ...func(*profiles.Event)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	asker, _ := source.(profiles.Asker)
+	if !x.pictured() {
+		asker = nil
+	}
+	var asked time.Time
 	for ended := false; !ended; {
 		select {
 		case <-ctx.Done():
 			ended = true
-		case <-ticker.C:
+		case now := <-ticker.C:
+			if asker != nil && now.Sub(asked) >= pictureInterval {
+				asker.WantPicture()
+				asked = now
+			}
 		}
 		source.Drain(func(e *profiles.Event) {
 			x.Take(e)
@@ -142,10 +159,15 @@ func (x *Exports) Follow(ctx context.Context, source profiles.Source, newest fun
 			}
 		})
 		if s := newest(); s != nil {
-			x.Alerts(s.Alerts)
+			x.See(s)
 		}
 		x.abandon(tell)
 	}
+}
+
+// pictured reports whether one of the formats shows pictures.
+func (x *Exports) pictured() bool {
+	return slices.ContainsFunc(x.all, func(o *output) bool { return o.target.format.pictured })
 }
 
 // Take adds an event to every file.
@@ -157,15 +179,16 @@ func (x *Exports) Take(e *profiles.Event) {
 	}
 }
 
-// Alerts adds the standing alerts that are new to the formats that have alerts.
-func (x *Exports) Alerts(standing []profiles.Alert) {
+// See shows a snapshot to the formats that have judgements of the run: alerts, effects. It must not be
+// modified later.
+func (x *Exports) See(s *profiles.Snapshot) {
 	for _, o := range x.all {
 		w := o.writer
 		if z, ok := w.(zipWriter); ok {
 			w = z.writer
 		}
-		if a, ok := w.(interface{ Alerts([]profiles.Alert) }); ok && o.err == nil {
-			a.Alerts(standing)
+		if v, ok := w.(interface{ See(*profiles.Snapshot) }); ok && o.err == nil {
+			v.See(s)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export"
 	"prismtop/profiles/export/exporttest"
 	"prismtop/profiles/stream"
 )
@@ -69,7 +70,8 @@ func followed(t *testing.T, x *Exports) (told []string) {
 
 func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "chrome=@/run.json", "chrome=@/run.json.gz", "csv=@/run.csv", "tensorboard=@/logs", "pprof=@/run.pprof"), "1.2")
+	x, err := Open(targets(t, folder, "chrome=@/run.json", "chrome=@/run.json.gz", "csv=@/run.csv", "tensorboard=@/logs", "pprof=@/run.pprof",
+		"png=@/run.png", "svg=@/run.svg", "md=@/run.md", "html=@/run.html"), export.Source{Version: "1.2"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +88,7 @@ func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.Discard() // nothing is left to discard
-	want := []string{"logs", "logs/events.out.tfevents.N.prismtop.N", "run.changes.csv", "run.csv", "run.json", "run.json.gz", "run.pprof"}
+	want := []string{"logs", "logs/events.out.tfevents.N.prismtop.N", "run.changes.csv", "run.csv", "run.html", "run.json", "run.json.gz", "run.md", "run.png", "run.pprof", "run.svg"}
 	if got := names(t, folder); !slices.Equal(got, want) || len(paths) != len(want)-1 {
 		t.Errorf("the folder holds %q, want %q; the paths are %q", got, want, paths)
 	}
@@ -108,9 +110,39 @@ func TestEveryFormatIsThereAtTheEnd(t *testing.T) {
 	}
 }
 
+// asked is a source that is asked for pictures.
+type asked struct {
+	drained, wanted func()
+}
+
+func (a asked) Drain(func(*profiles.Event)) bool { a.drained(); return false }
+func (asked) Dropped() int64                     { return 0 }
+func (a asked) WantPicture()                     { a.wanted() }
+
+// A format with pictures asks for them, which nobody else does without a screen; others do not.
+func TestPicturesAreAskedFor(t *testing.T) {
+	for format, want := range map[string]bool{"html": true, "md": false, "svg": false} {
+		x, err := Open(targets(t, t.TempDir(), "csv=@/run.csv", format+"=@/run"), export.Source{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(context.Background())
+		pictures, looks := 0, 0
+		x.Follow(ctx, asked{drained: func() {
+			if looks++; looks == 3 {
+				end()
+			}
+		}, wanted: func() { pictures++ }}, func() *profiles.Snapshot { return nil }, func(string) {})
+		if (pictures > 0) != want || pictures >= looks {
+			t.Errorf("%s: asked for %d pictures in %d looks", format, pictures, looks)
+		}
+		x.Discard()
+	}
+}
+
 func TestDiscardLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "chrome=@/run.json", "csv=@/run.csv", "tensorboard=@/logs"), "")
+	x, err := Open(targets(t, folder, "chrome=@/run.json", "csv=@/run.csv", "tensorboard=@/logs"), export.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +156,7 @@ func TestDiscardLeavesNothing(t *testing.T) {
 // are complete.
 func TestARefusedFileDoesNotStopTheOthers(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "chrome=@/bad.json", "csv=@/run.csv"), "")
+	x, err := Open(targets(t, folder, "chrome=@/bad.json", "csv=@/run.csv"), export.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +181,7 @@ func TestARefusedFileDoesNotStopTheOthers(t *testing.T) {
 
 func TestLossesAreAnError(t *testing.T) {
 	folder := t.TempDir()
-	x, err := Open(targets(t, folder, "pprof=@/run.pprof"), "")
+	x, err := Open(targets(t, folder, "pprof=@/run.pprof"), export.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +192,7 @@ func TestLossesAreAnError(t *testing.T) {
 
 func TestBadTargets(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "FORMAT=PATH", "chrome": "FORMAT=PATH", "chrome=": "FORMAT=PATH", "html=a": "chrome, csv, tensorboard or pprof", "=a": "unknown format",
+		"": "FORMAT=PATH", "chrome": "FORMAT=PATH", "chrome=": "FORMAT=PATH", "pdf=a": "chrome, csv, tensorboard, pprof, png, svg, md or html", "=a": "unknown format",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `"`+text+`"`) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -181,7 +213,7 @@ func TestBadTargets(t *testing.T) {
 		{[]string{"chrome=@/a", "pprof=@/./a"}, "is written by"},
 		{[]string{"tensorboard=@/logs", "csv=@/a.csv", "chrome=@/a.changes.csv"}, "is written by"},
 	} {
-		_, err := Open(targets(t, folder, c.texts...), "")
+		_, err := Open(targets(t, folder, c.texts...), export.Source{})
 		last := strings.ReplaceAll(c.texts[len(c.texts)-1], "@", folder)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), last) {
 			t.Errorf("%q: %v, want %s", c.texts, err, c.want)

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/profiles/export/figure"
+	"prismtop/profiles/export/report"
 	"prismtop/profiles/export/steps"
 	"prismtop/profiles/export/table"
 	"prismtop/profiles/export/tensorboard"
@@ -28,16 +31,22 @@ type format struct {
 	name string
 	// paths are the files at a path; by default the path itself.
 	paths func(path string) []string
+	// pictured is true for a format that shows pictures of the run.
+	pictured bool
 	// start makes a writer to the files.
-	start func(to []io.Writer, version string) writer
+	start func(to []io.Writer, from export.Source) writer
 }
 
 // formats are all formats, as listed in messages.
 var formats = []format{
 	{name: "chrome", start: startTrace},
-	{name: "csv", paths: tables, start: func(to []io.Writer, _ string) writer { return table.New(to[0], to[1]) }},
-	{name: "tensorboard", paths: inFolder, start: func(to []io.Writer, _ string) writer { return tensorboard.New(to[0]) }},
-	{name: "pprof", start: func(to []io.Writer, version string) writer { return steps.New(to[0], version) }},
+	{name: "csv", paths: tables, start: func(to []io.Writer, _ export.Source) writer { return table.New(to[0], to[1]) }},
+	{name: "tensorboard", paths: inFolder, start: func(to []io.Writer, _ export.Source) writer { return tensorboard.New(to[0]) }},
+	{name: "pprof", start: func(to []io.Writer, from export.Source) writer { return steps.New(to[0], from.Version) }},
+	{name: "png", start: func(to []io.Writer, from export.Source) writer { return figure.NewPNG(to[0], from) }},
+	{name: "svg", start: func(to []io.Writer, from export.Source) writer { return figure.NewSVG(to[0], from) }},
+	{name: "md", start: func(to []io.Writer, from export.Source) writer { return report.NewMarkdown(to[0], from) }},
+	{name: "html", pictured: true, start: func(to []io.Writer, from export.Source) writer { return report.NewHTML(to[0], from) }},
 }
 
 // Names lists the formats: "chrome, csv, tensorboard or pprof".
@@ -62,7 +71,7 @@ func inFolder(folder string) []string {
 }
 
 // startTrace makes a writer of a trace.
-func startTrace(to []io.Writer, version string) writer { return trace.New(to[0], version) }
+func startTrace(to []io.Writer, from export.Source) writer { return trace.New(to[0], from.Version) }
 
 // zipped reports whether a trace at a path is compressed, which its viewers read too.
 func zipped(format, path string) bool { return format == "chrome" && strings.HasSuffix(path, ".gz") }

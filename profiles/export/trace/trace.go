@@ -286,11 +286,11 @@ func (w *Writer) span(open *string, running bool, at int64, name, ended string) 
 	w.close()
 }
 
-// Alerts writes those of the alerts, the standing ones of the newest snapshot, that it has not
+// See writes those of the alerts, the standing ones of the newest snapshot, that it has not
 // written yet.
-func (w *Writer) Alerts(standing []profiles.Alert) {
-	for i := range standing {
-		a := &standing[i]
+func (w *Writer) See(s *profiles.Snapshot) {
+	for i := range s.Alerts {
+		a := &s.Alerts[i]
 		key := alertKey{a.ID, w.shift + a.Since}
 		if !w.begun || w.alerts[key] {
 			continue

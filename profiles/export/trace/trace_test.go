@@ -44,7 +44,7 @@ func written(t *testing.T, events []profiles.Event, lost int64) (document, []byt
 		w.Take(&events[i])
 	}
 	for range 2 { // the second time nothing is new
-		w.Alerts(exporttest.Alerts())
+		w.See(&profiles.Snapshot{Alerts: exporttest.Alerts()})
 	}
 	if err := w.Close(lost); err != nil {
 		t.Fatal(err)

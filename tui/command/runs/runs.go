@@ -63,7 +63,7 @@ func Command(do Actions) *cobra.Command {
 			case err != nil:
 				return fmt.Errorf("runs: %w", err)
 			case asJSON:
-				return export.WriteObject(cmd.OutOrStdout(), map[string]any{"schema": 1, "folder": folder, "runs": runsAsJSON(all)})
+				return export.WriteObject(cmd.OutOrStdout(), listAsJSON(folder, all))
 			}
 			return writeRuns(cmd.OutOrStdout(), folder, all)
 		},
@@ -127,8 +127,15 @@ type listedRun struct {
 	Note       string   `json:"note,omitempty"`
 }
 
-// runsAsJSON converts recordings for JSON.
-func runsAsJSON(all []recording.Listed) []listedRun {
+// list is the list of recorded runs as JSON.
+type list struct {
+	Schema int         `json:"schema"`
+	Folder string      `json:"folder"`
+	Runs   []listedRun `json:"runs"` // newest first
+}
+
+// listAsJSON converts the recordings in a folder for JSON.
+func listAsJSON(folder string, all []recording.Listed) list {
 	finite := func(v float64) *float64 {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil
@@ -149,7 +156,7 @@ func runsAsJSON(all []recording.Listed) []listedRun {
 		r.MedianMS, r.Quality, r.QualityIs, r.Name, r.Note = finite(l.MedianMS), finite(l.Quality), l.QualityIs, l.Name, l.Note
 		runs = append(runs, r)
 	}
-	return runs
+	return list{Schema: 1, Folder: folder, Runs: runs}
 }
 
 // describeRunCommand returns the command runs name, or runs note.

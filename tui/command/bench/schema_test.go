@@ -1,0 +1,39 @@
+package bench
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"prismtop/profiles/export"
+	"prismtop/profiles/export/schematest"
+	"prismtop/profiles/settings"
+	"prismtop/sim/bench"
+)
+
+func TestSchemas(t *testing.T) {
+	schematest.Check(t, schematest.Document{Name: "calibrate", Title: "prismtop bench calibrate --json", Value: calibrationSummary{}})
+	schematest.Check(t, schematest.Document{Name: "watching", Title: "prismtop bench watching --json", Value: watchingSummary{},
+		Special: map[reflect.Type]func(func(reflect.Type) schematest.Schema) schematest.Schema{reflect.TypeFor[settings.Values](): schematest.Settings}})
+
+	tally := bench.Tally{N: 20, Found: 0.05, Equal: 0.9, Covered: 0.95}
+	calibration := &bench.Calibration{Sizes: []bench.SizeCalibration{{ByKey: tally, Replicated: tally, Ablation: tally}, {Size: 0.02, ByKey: tally}}}
+	judged, short := &watchingResult{Rounds: 8}, &watchingResult{Rounds: 2, ForeignReason: "unknown"}
+	judged.Footer.Known = true
+	for _, r := range []*watchingResult{judged, short} {
+		r.Alone, r.Watched = []float64{1e6}, []float64{1.1e6}
+	}
+	for _, c := range []struct {
+		name string
+		v    any
+	}{{"calibrate", summarizeCalibration(calibration, "baseline", 0)}, {"calibrate", summarizeCalibration(&bench.Calibration{Sizes: []bench.SizeCalibration{}}, "", 0)},
+		{"watching", judged.summary("baseline")}, {"watching", short.summary("baseline")}} {
+		var b bytes.Buffer
+		if err := export.WriteObject(&b, c.v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schematest.Validate(c.name, b.Bytes()); err != nil {
+			t.Error(err)
+		}
+	}
+}

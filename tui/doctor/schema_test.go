@@ -1,0 +1,27 @@
+package doctor
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"prismtop/profiles/export/schematest"
+	"prismtop/profiles/machine"
+)
+
+func TestSchema(t *testing.T) {
+	schematest.Check(t, schematest.Document{Name: "doctor", Title: "prismtop doctor --json", Value: Facts{}, Nulls: true})
+	here := someOptions(os.Environ()...)
+	withGPU := someOptions()
+	withGPU.GPU = machine.GPU{Usable: true, CUDA: "13.0", Driver: "580.1", Devices: []machine.GPUDevice{{Name: "A", Capability: "9.0", FreeReason: "no NVML"}}}
+	withGPU.Roofs = Roofs{GFLOPS: 300, Levels: []Level{{Bytes: 2 << 20, Read: 100, Update: 130}}}
+	for name, o := range map[string]Options{"here": here, "with a GPU": withGPU, "nothing": {}} {
+		var b bytes.Buffer
+		if err := Gather(o).WriteJSON(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := schematest.Validate("doctor", b.Bytes()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
