@@ -170,7 +170,11 @@ func (r *Row) json() rowJSON {
 		out.Better = &better
 	}
 	for _, v := range r.Values {
-		out.Values = append(out.Values, valueJSON{number(v.Value), v.Reason, v.Blocks, number(v.Floor)})
+		j := valueJSON{number(v.Value), v.Reason, v.Blocks, number(v.Floor)}
+		if j.Value == nil && j.Reason == "" {
+			j.Reason = "it was not measured"
+		}
+		out.Values = append(out.Values, j)
 	}
 	for i := range r.Against {
 		d := &r.Against[i]
