@@ -11,7 +11,42 @@ type Position struct {
 	Growing      bool    // the run still goes on
 	Following    bool    // every new snapshot is shown as it comes
 	Marks        []Mark  // oldest first
+	Gaps         []Gap   // times of which nothing is recorded, oldest first
 	Err          string  // why a part of the recording cannot be read; empty if all can
+	Ending       string  // why the recording ends before its run; empty if it does not
+}
+
+// Gap is a time of which nothing is recorded: the run stood still, or was interrupted and resumed.
+type Gap struct{ From, To time.Duration }
+
+// Share returns the place of a moment among all that is recorded, 0 for the first and 1 for the last.
+func (p *Position) Share(at time.Duration) float64 {
+	if all := p.recorded(p.To); all > 0 {
+		return min(max(float64(p.recorded(at))/float64(all), 0), 1)
+	}
+	return 0
+}
+
+// Moment returns the moment at a share of all that is recorded.
+func (p *Position) Moment(share float64) time.Duration {
+	at := p.From + time.Duration(share*float64(p.recorded(p.To)))
+	for _, g := range p.Gaps {
+		if at > g.From {
+			at += g.To - g.From
+		}
+	}
+	return at
+}
+
+// recorded returns how much is recorded before a moment.
+func (p *Position) recorded(at time.Duration) time.Duration {
+	sum := at - p.From
+	for _, g := range p.Gaps {
+		if at > g.From {
+			sum -= min(at, g.To) - g.From
+		}
+	}
+	return sum
 }
 
 // markSlack is how far behind a mark the one before is meant by going back.

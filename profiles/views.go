@@ -150,7 +150,7 @@ type LoadView struct {
 // OwnCost is the cost of monitoring.
 type OwnCost struct {
 	Aggregator float64 // share of one core spent on aggregating and Iteration.Retimed, 0 to 1
-	Dropped    int64   // records lost because the aggregator fell behind
+	Dropped    int64   // records lost because the aggregator fell behind, or that a damaged recording lacks
 	Watching   WatchingCost
 }
 

@@ -26,6 +26,10 @@ type Checkpoints struct {
 
 	// Program is the version of the program, for the file.
 	Program string
+
+	// Recording returns the recording of the run, nil for none, for the file. It may be nil, and is
+	// called by the run's goroutine.
+	Recording func() *checkpoint.Recording
 }
 
 // Resumed is a checkpoint from which a run goes on.
@@ -284,6 +288,9 @@ func (l *loop) checkpoint(ctx context.Context) error {
 	}
 	for i := range l.results {
 		run.Results = append(run.Results, checkpoint.ResultOf(&l.results[i], len(l.info.Schema.Series)))
+	}
+	if o.Recording != nil {
+		run.Recording = o.Recording()
 	}
 	l.checkpoints.copied = time.Now()
 	done, path, names, start := make(chan writeResult, 1), o.Path, l.run.checkpointNames(), l.restarts

@@ -13,14 +13,15 @@ const layersEvery = 500 * time.Millisecond
 
 // layerProfile sums the times of a plan's steps between two publications.
 type layerProfile struct {
-	plan    *profiles.Layer  // the first step of the summed plan, which identifies it
-	kernels []profiles.Layer // without times
-	of      []int            // the kernel of each step
-	nanos   []int64          // of each kernel
-	n       int64            // iterations summed
-	since   time.Time        // start of the first of them
-	judge   workload.Judge   // nil if no roofs were measured
-	shown   *profiles.Roofs  // the same, as published
+	plan      *profiles.Layer  // the first step of the summed plan, which identifies it
+	kernels   []profiles.Layer // without times
+	of        []int            // the kernel of each step
+	nanos     []int64          // of each kernel
+	n         int64            // iterations summed
+	since     time.Time        // start of the first of them
+	published bool             // once since the plan began
+	judge     workload.Judge   // nil if no roofs were measured
+	shown     *profiles.Roofs  // the same, as published
 }
 
 // add adds one iteration that ran the whole plan.
@@ -91,8 +92,20 @@ func (l *loop) profileLayers(rec *profiles.Iteration) {
 	steps, nanos := profiler.Steps()
 	l.layers.add(steps, nanos, now)
 	if l.layers.due(now, sparse) {
-		l.run.stream.Layers(l.layers.take(), l.layers.shown)
+		l.publishLayers()
 	}
+}
+
+// lastLayers publishes the times of a plan that ran for less than the interval when the run ended.
+func (l *loop) lastLayers() {
+	if l.layers.n > 0 && !l.layers.published {
+		l.publishLayers()
+	}
+}
+
+func (l *loop) publishLayers() {
+	l.run.stream.Layers(l.layers.take(), l.layers.shown)
+	l.layers.published = true
 }
 
 // judgeLayers finds the roofs for the kernels and threads in use.

@@ -66,3 +66,13 @@ func TestAddingToTheProfileAllocatesNothing(t *testing.T) {
 		t.Errorf("after another plan: %+v", got)
 	}
 }
+
+// A run that is shorter than the interval has its layers at the end.
+func TestAShortRunHasItsLayers(t *testing.T) {
+	s := configured(t, append(small, "iterations=4", "max_iterations=6", "layer_profile=true")...)
+	_, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: s})
+	shown := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished })
+	if len(shown.Layers) == 0 {
+		t.Error("there are none")
+	}
+}

@@ -84,9 +84,13 @@ func (r *Run) build(ctx context.Context, v settings.Values, inputs workload.Inpu
 func (r *Run) startFrom(ctx context.Context, work workload.Task) error {
 	s, ok := work.(workload.Starter)
 	if !ok {
-		return errors.New(work.Info().Schema.Workload + " has no weights to start from")
+		return &WeightsError{errors.New(work.Info().Schema.Workload + " has no weights to start from")}
 	}
-	return s.StartFrom(ctx, r.options.Weights)
+	err := s.StartFrom(ctx, r.options.Weights)
+	if err != nil && ctx.Err() == nil {
+		err = &WeightsError{err}
+	}
+	return err
 }
 
 // begin adopts a workload, whose first iteration is next, and announces it. from is the
@@ -215,6 +219,7 @@ func (l *loop) end(cut context.Context, err error) error {
 	if err == nil {
 		why = "the run was stopped"
 	}
+	l.lastLayers()
 	l.endFork(why)
 	if l.checkpoints.wanted(l.run) && unsound == nil { // with the settings of the user in force
 		unsound = l.stopAblation(cut, why)
@@ -255,6 +260,9 @@ func (l *loop) iterate(cut context.Context) error {
 	measured, hasMeasured := l.look(cut, &outcome, last, err == nil)
 	rec.Total = int64(time.Since(start)) - rec.Retimed
 	stream.Iteration(rec)
+	if last {
+		l.lastLayers()
+	}
 
 	if hasMeasured {
 		stream.Measure(profiles.Measurement{Iteration: l.index, Unit: rec.Unit, Values: measured})

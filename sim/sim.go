@@ -161,6 +161,15 @@ func (e *SettingsError) Error() string { return e.Err.Error() }
 // Unwrap returns the underlying error.
 func (e *SettingsError) Unwrap() error { return e.Err }
 
+// WeightsError reports that a run cannot start from Options.Weights.
+type WeightsError struct{ Err error }
+
+// Error says why.
+func (e *WeightsError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *WeightsError) Unwrap() error { return e.Err }
+
 // patience is how long current work may continue once the run must stop: nearly
 // every iteration ends by then, and nothing is lost.
 const patience = 300 * time.Millisecond

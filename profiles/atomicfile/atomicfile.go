@@ -4,8 +4,6 @@
 package atomicfile
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -106,13 +104,6 @@ func draft(path string, mode fs.FileMode, write func(io.Writer) error) (string, 
 		return "", err
 	}
 	return d, nil
-}
-
-// draftName returns an unused hidden name.
-func draftName(base string) string {
-	var random [6]byte
-	rand.Read(random[:])
-	return "." + base[:min(len(base), 200)] + "." + hex.EncodeToString(random[:]) + ".part"
 }
 
 // syncFolder syncs the new name to disk, if the system and the file system support

@@ -10,7 +10,7 @@ import (
 
 // Draft is a file that is written piece by piece: a hidden file in the folder of its path,
 // which Commit renames to the path. A program that is killed leaves the hidden file and
-// nothing at the path.
+// nothing at the path; the next that writes to the path removes it.
 type Draft struct {
 	path   string // as given, for errors
 	target string // what path leads to
@@ -100,5 +100,7 @@ func (d *Draft) failed(err error) error {
 // create makes a new file with an unused hidden name in the folder of path.
 func create(path string, mode fs.FileMode) (*os.File, error) {
 	folder, base := filepath.Split(path)
-	return os.OpenFile(filepath.Join(cmp.Or(folder, "."), draftName(base)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	folder = cmp.Or(folder, ".")
+	removeStale(folder, base)
+	return os.OpenFile(filepath.Join(folder, draftName(base)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }

@@ -2,8 +2,10 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,6 +88,42 @@ func TestADraftThatCannotBeWrittenLeavesNothing(t *testing.T) {
 		var named *fs.PathError
 		if _, err := Create(bad, 0o600); !errors.As(err, &named) || named.Path != bad {
 			t.Errorf("Create %s: %v", bad, err)
+		}
+	}
+}
+
+// The draft of a program that was killed is removed when its file is written next; others stay.
+func TestDraftsOfKilledProgramsAreRemoved(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a")
+	gone := exec.Command(os.Args[0], "-test.run", "^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	kept := []string{
+		".b." + host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid),   // of another file
+		".a." + host() + fmt.Sprintf("-%d-00.part", os.Getpid()),        // of a program that runs
+		".a.00000000" + fmt.Sprintf("-%d-00.part", gone.Process.Pid),    // of another machine
+		".a." + host() + fmt.Sprintf("-%d-00.partly", gone.Process.Pid), // no draft
+		".a." + host() + fmt.Sprintf("-%d-00-0.part", gone.Process.Pid), // likewise
+		".a.a." + host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid), // of another file
+		".a.0123456789ab.part", // of an older version
+	}
+	stale := ".a." + host() + fmt.Sprintf("-%d-00.part", gone.Process.Pid)
+	for _, name := range append([]string{stale}, kept...) {
+		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Write(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(folder, stale)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the draft of a killed program stays (%v)", err)
+	}
+	for _, name := range kept {
+		if _, err := os.Lstat(filepath.Join(folder, name)); err != nil {
+			t.Error(err)
 		}
 	}
 }

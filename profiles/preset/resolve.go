@@ -109,8 +109,12 @@ func (src Sources) ResolveOver(v settings.Values, of string) (settings.Values, s
 // From adds to an error about a value the source that an error refers to.
 func From(origins settings.Origins, err error) error {
 	var wrong *settings.ValueError
-	if errors.As(err, &wrong) {
+	var unusable *settings.KeyError
+	switch {
+	case errors.As(err, &wrong):
 		return fmt.Errorf("%w (%s)", err, origins[wrong.Key])
+	case errors.As(err, &unusable) && origins[unusable.Key] != "":
+		return fmt.Errorf("%s: %w", origins[unusable.Key], err)
 	}
 	return err
 }

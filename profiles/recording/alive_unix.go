@@ -3,12 +3,11 @@
 package recording
 
 import (
-	"errors"
 	"os"
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"prismtop/profiles/machine"
 )
 
 // alive reports whether the process that writes a recording still runs. A process of another machine
@@ -19,6 +18,5 @@ func alive(process, host string, silent time.Duration) bool {
 	if err != nil || wrong != nil || here != host {
 		return silent < lag
 	}
-	err = unix.Kill(pid, 0)
-	return err == nil || errors.Is(err, unix.EPERM)
+	return machine.Runs(pid)
 }

@@ -25,6 +25,8 @@ func measured(v float64) any {
 // begin writes a start of the run.
 func (f *file) begin(t *inserts, b *profiles.Begin, at float64) {
 	f.start++
+	again := f.begun
+	f.begun = true
 	f.startedAt = at
 	f.inForce, f.schema = b.Settings, b.Info.Schema
 	f.shown, f.left, f.goesOn = [profiles.MaxPictures]int64{}, [profiles.MaxPictures]*profiles.Picture{}, false
@@ -33,7 +35,7 @@ func (f *file) begin(t *inserts, b *profiles.Begin, at float64) {
 		int64(i.Seed), i.Parameters, i.Units, max(i.Passes, 1), i.Schema.Unit.One, i.Schema.Quality)
 	for _, key := range b.Settings.Table().Names() {
 		origin := f.options.Fingerprint.Origins[key]
-		if f.start > 0 {
+		if again {
 			origin = "restart"
 		}
 		t.run(insertSetting, f.start, key, b.Settings.Get(key), origin)

@@ -7,12 +7,12 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/url"
 	"os"
 	"reflect"
+	"strings"
 	"time"
 
 	"prismtop/profiles"
@@ -49,16 +49,25 @@ type file struct {
 	schema    profiles.Schema
 	startedAt float64                                 // seconds since the recording began
 	start     int                                     // −1 before the first
+	begun     bool                                    // a start was written
+	gap       bool                                    // the time between the last start and this one is not known yet
 	count     int64                                   // iterations of all starts
 	pictured  int64                                   // bytes of pictures that change
 	shown     [profiles.MaxPictures]int64             // row of the newest picture of each kind
 	left      [profiles.MaxPictures]*profiles.Picture // the newest, if it was left out
 	layers    layerList
-	goesOn    bool // the run is in its state Running
+	goesOn    bool        // the run is in its state Running
+	made      os.FileInfo // of the file, to notice that the path leads elsewhere
 }
 
-// createFile makes a file for a recording that begins at a time.
+// writing are the pragmas of a file that is written.
+var writing = []string{"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}
+
+// createFile makes a file for a recording that begins at a time, or opens the one that is joined.
 func createFile(o *Options, began time.Time) (*file, error) {
+	if o.Joined != nil {
+		return joinFile(o)
+	}
 	ctx := context.Background()
 	if !o.Reserved {
 		made, err := os.OpenFile(o.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // two runs never share a file
@@ -69,7 +78,7 @@ func createFile(o *Options, began time.Time) (*file, error) {
 			return nil, named(o.Path, err)
 		}
 	}
-	db, err := connect(o.Path, url.Values{"_pragma": {"journal_mode(wal)", "synchronous(normal)", "busy_timeout(2000)"}})
+	db, err := connect(o.Path, url.Values{"_pragma": writing})
 	if err == nil {
 		err = create(ctx, db)
 	}
@@ -83,11 +92,14 @@ func createFile(o *Options, began time.Time) (*file, error) {
 	if err == nil {
 		err = f.describe(ctx)
 	}
+	if err == nil {
+		err = f.reserve()
+	}
 	if err != nil {
 		if db != nil {
 			_ = db.Close() // the first error is the one to report
 		}
-		_ = os.Remove(o.Path)
+		_ = Delete(o.Path)
 		return nil, named(o.Path, err)
 	}
 	return f, nil
@@ -100,12 +112,12 @@ func (f *file) describe(ctx context.Context) error {
 	if len(p.GPU.Devices) > 0 {
 		gpu = p.GPU.Devices[0].Name
 	}
-	host, _ := os.Hostname()
 	for key, value := range map[string]any{
 		"began_ns": f.began.UnixNano(), "began": f.began.UTC().Format(time.RFC3339),
-		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": host,
+		"program": "prismtop " + p.Version, "preset": p.Preset, "process": os.Getpid(), "host": hostname(),
 		"processor": p.CPU.Model, "processor_reason": p.CPU.Reason, "architecture": p.CPU.Arch, "processors": p.CPU.Logical, "threads": p.Threads,
 		"gpu": gpu, "gpu_driver": p.GPU.Driver, "gpu_reason": p.GPU.Reason,
+		"stopped": strings.Repeat(" ", stoppedRoom),
 	} {
 		if _, err := f.db.ExecContext(ctx, "INSERT INTO recording VALUES (?, ?)", key, value); err != nil {
 			return err
@@ -113,16 +125,6 @@ func (f *file) describe(ctx context.Context) error {
 	}
 	_, err := f.db.ExecContext(ctx, "INSERT INTO progress (one, written) VALUES (1, 0)")
 	return err
-}
-
-// size returns the bytes of the file and its log.
-func (f *file) size() (bytes int64) {
-	for _, path := range []string{f.path, f.path + "-wal"} {
-		if info, err := os.Stat(path); err == nil {
-			bytes += info.Size()
-		}
-	}
-	return bytes
 }
 
 // write writes a batch in one transaction.
@@ -137,6 +139,9 @@ func (f *file) write(b *batch, dropped int64) error {
 	}
 	defer tx.Rollback() // without effect once it is committed
 	t := f.tables.in(ctx, tx)
+	if f.gap {
+		f.putGap(t, b.entries[0].at.Seconds())
+	}
 	f.inForce = settings.Values{} // what is written builds on nothing before it
 	piece := block{iterations: b.iterations, steps: make([]step, 0, len(b.entries))}
 	var own *profiles.OwnCost
@@ -341,28 +346,4 @@ func (f *file) sealLast(ctx context.Context) error {
 		return err
 	}
 	return tx.Commit()
-}
-
-// close closes the file, which is then a single one. clean is false if writing failed.
-func (f *file) close(clean bool) error {
-	ctx := context.Background()
-	defer f.tables.close()
-	if f.start < 0 { // no run began
-		return errors.Join(f.db.Close(), Delete(f.path))
-	}
-	if clean {
-		err := f.sealLast(ctx)
-		if err == nil {
-			_, err = f.db.ExecContext(ctx, "UPDATE progress SET ended = 1; PRAGMA wal_checkpoint(TRUNCATE)")
-		}
-		if err == nil {
-			// Another program may read the file: then its log stays beside it.
-			_, _ = f.db.ExecContext(ctx, "PRAGMA busy_timeout(0); PRAGMA journal_mode(delete)")
-		}
-		if err != nil {
-			_ = f.db.Close()
-			return err
-		}
-	}
-	return f.db.Close()
 }

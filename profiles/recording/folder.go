@@ -85,8 +85,8 @@ func List(ctx context.Context, folder string) ([]Listed, error) {
 	return w.Known(), nil
 }
 
-// beside are the endings of the files that SQLite keeps beside a recording that grows.
-var beside = []string{"-wal", "-shm", "-journal"}
+// beside are the endings of the files that SQLite and the recorder keep beside a recording that grows.
+var beside = []string{"-wal", "-shm", "-journal", reserveEnding}
 
 func statusOf(ctx context.Context, path string) (Status, error) {
 	r, err := Open(ctx, path, func(string) *settings.Table { return nil })

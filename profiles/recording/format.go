@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -127,7 +128,9 @@ func check(ctx context.Context, db *sql.DB) (format int, err error) {
 		if n, err := number(ctx, db, "schema_version"); err == nil && n == 0 { // it was killed before it made a table
 			return 0, errEmpty
 		}
-		return 0, errForeign
+		if id, err = number(ctx, db, "application_id"); err != nil || id != applicationID { // its tables were not made meanwhile
+			return 0, cmp.Or(err, errForeign)
+		}
 	}
 	if format, err = number(ctx, db, "user_version"); err != nil {
 		return 0, err

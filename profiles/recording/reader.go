@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/inputfile"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
 )
 
 // Reader reads a recording, which may still grow. It may be used by several goroutines.
@@ -35,6 +37,29 @@ func Open(ctx context.Context, path string, tables func(workload string) *settin
 	if err != nil {
 		return nil, named(path, err)
 	}
+	return newReader(ctx, db, path, tables)
+}
+
+// OpenOwn is Open for a recording that this process writes. Only SQLite opens its file: to close
+// another handle of it would release the recorder's locks.
+func OpenOwn(ctx context.Context, path string, tables func(workload string) *settings.Table) (*Reader, error) {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil, named(path, cmp.Or(err, errEmpty))
+	}
+	db, err := reading(ctx, path)
+	if err == nil {
+		if _, err = check(ctx, db); err != nil {
+			_ = db.Close() // the first error is the one to report
+		}
+	}
+	if err != nil {
+		return nil, named(path, err)
+	}
+	return newReader(ctx, db, path, tables)
+}
+
+// newReader returns the reader of an open file.
+func newReader(ctx context.Context, db *sql.DB, path string, tables func(workload string) *settings.Table) (*Reader, error) {
 	r := &Reader{db: db, path: path, tables: tables}
 	began, err := r.about(ctx, "began_ns")
 	if err == nil {
@@ -188,19 +213,36 @@ func (r *Reader) about(ctx context.Context, key string) (string, error) {
 // newest stretches of a recording that grows are replaced by one with the same ticks.
 type Stretch struct {
 	Tick, Ticks int64         // ticks before it, and in it
+	Iterations  int64         // in it
 	From, To    time.Duration // of its first and its last entry, since the recording began
 }
 
+// DamagedError reports a stretch that cannot be read.
+type DamagedError struct {
+	Stretch
+	Err error
+}
+
+// Error says what is missing, and why.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("%s from %v to %v are missing: %v", unit.Plural(int(e.Iterations), "iteration", "iterations"),
+		e.From.Round(time.Millisecond), e.To.Round(time.Millisecond), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
 // Stretches lists the stretches that have ticks after a number of them, oldest first.
 func (r *Reader) Stretches(ctx context.Context, after int64) (all []Stretch, err error) {
-	rows, err := r.db.QueryContext(ctx, "SELECT tick, ticks, from_ns, to_ns FROM blocks WHERE tick + ticks > ? ORDER BY tick", after)
+	rows, err := r.db.QueryContext(ctx, `SELECT tick, ticks, coalesce(last - first + 1, 0), from_ns, to_ns
+		FROM blocks WHERE tick + ticks > ? ORDER BY tick`, after)
 	if err != nil {
 		return nil, named(r.path, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s Stretch
-		if err := rows.Scan(&s.Tick, &s.Ticks, &s.From, &s.To); err != nil {
+		if err := rows.Scan(&s.Tick, &s.Ticks, &s.Iterations, &s.From, &s.To); err != nil {
 			return nil, named(r.path, err)
 		}
 		all = append(all, s)
@@ -288,11 +330,15 @@ func (r *Reader) Cursor() Cursor { return Cursor{reader: r, unpack: unpacker{tab
 // ErrReplaced reports a stretch that was replaced by a longer one: see Stretch.
 var ErrReplaced = errors.New("a part of the recording was replaced")
 
-// Read reads a stretch. Those before it must have been read, at least in part.
+// Read reads a stretch. Those before it must have been read, at least in part. The error of one that
+// cannot be read is a DamagedError.
 func (c *Cursor) Read(ctx context.Context, s Stretch) ([]Moment, error) {
 	moments, err := c.read(ctx, s)
-	if errors.Is(err, ErrReplaced) {
+	if errors.Is(err, ErrReplaced) || ctx.Err() != nil {
 		return nil, err
+	}
+	if err != nil {
+		err = &DamagedError{s, err}
 	}
 	return moments, named(c.reader.path, err)
 }
@@ -345,7 +391,11 @@ func (c *Cursor) body(ctx context.Context, s *step) (profiles.Body, error) {
 	switch s.event {
 	case "picture", "layers":
 	default:
-		return c.unpack.unpack(s.event, s.body)
+		b, err := c.unpack.unpack(s.event, s.body)
+		if r, ok := b.(*profiles.RecordingState); ok && r.Path != "" {
+			r.Path = c.reader.path // it may have been copied or renamed
+		}
+		return b, err
 	}
 	var ref reference
 	if err := json.Unmarshal(s.body, &ref); err != nil {

@@ -29,8 +29,9 @@ const (
 
 // Options of a Recorder.
 type Options struct {
-	Path        string // of the file, which must not exist yet
-	Reserved    bool   // it exists and is empty: NewPath made it
+	Path        string  // of the file, which must not exist yet
+	Reserved    bool    // it exists and is empty: NewPath made it
+	Joined      *Joined // the recording to go on with, in place of a new file; nil for none
 	Fingerprint Fingerprint
 	// Limit is the largest size of the file in bytes; 0 means none.
 	Limit int64
@@ -64,7 +65,8 @@ type Recorder struct {
 
 	moved    bool // an event came since the last mark
 	newest   *profiles.Snapshot
-	full     chan struct{} // enough waits to be written at once
+	full     chan struct{}      // enough waits to be written at once
+	flush    chan chan struct{} // closed once what waits is written
 	stop     chan struct{}
 	done     chan struct{}
 	finished sync.Once
@@ -101,9 +103,13 @@ func New(o Options) *Recorder {
 	if o.Report == nil {
 		o.Report = func(profiles.RecordingState) {}
 	}
+	began := time.Now()
+	if o.Joined != nil {
+		o.Path, began = o.Joined.Path, o.Joined.began
+	}
 	r := &Recorder{
-		options: o, began: time.Now(),
-		full: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+		options: o, began: began,
+		full: make(chan struct{}, 1), flush: make(chan chan struct{}), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	o.Report(profiles.RecordingState{Path: o.Path})
 	go r.write()
@@ -128,8 +134,20 @@ func (r *Recorder) Event(e *profiles.Event) {
 		return
 	}
 	if nameOf(e.Body) != "" && len(b.entries) < mostSteps {
-		b.entries = append(b.entries, entry{after: len(b.iterations), at: e.At.Sub(r.began), body: e.Body})
+		b.entries = append(b.entries, entry{after: len(b.iterations), at: e.At.Sub(r.began), body: r.counted(e.Body)})
 	}
+}
+
+// counted returns the body of an event as it is recorded: a Begin counts the starts before it in the
+// recording, too.
+func (r *Recorder) counted(b profiles.Body) profiles.Body {
+	begin, ok := b.(*profiles.Begin)
+	if !ok || r.options.Joined == nil {
+		return b
+	}
+	c := *begin
+	c.Info.PriorStarts += r.options.Joined.starts
+	return &c
 }
 
 // Tick records a tick; see aggregate.Tape. Ticks of a run that waits, at which nothing happened, are
@@ -207,9 +225,6 @@ func (r *Recorder) end() {
 	r.waiting, r.spare, r.newest = batch{}, batch{}, nil
 }
 
-// errLimit ends a recording at its largest size.
-var errLimit = errors.New("the file has reached its limit of size")
-
 // write makes the file and writes until the recorder is closed or something fails.
 func (r *Recorder) write() {
 	defer close(r.done)
@@ -233,35 +248,61 @@ func (r *Recorder) record(state *profiles.RecordingState) (err error) {
 	if err != nil {
 		return err
 	}
-	err = r.follow(f, state)
-	return errors.Join(err, named(r.options.Path, f.close(err == nil)))
+	why := r.follow(f, state)
+	return errors.Join(named(r.options.Path, why), named(r.options.Path, f.close(why)))
 }
 
-// follow writes batches until the recorder is closed.
+// follow writes batches until the recorder is closed. The error is why it stops before.
 func (r *Recorder) follow(f *file, state *profiles.RecordingState) error {
 	timer := time.NewTicker(r.options.every)
 	defer timer.Stop()
 	for last := false; !last; {
+		var asked chan struct{}
 		select {
 		case <-timer.C:
 		case <-r.full:
+		case asked = <-r.flush:
 		case <-r.stop:
 			last = true
 		}
 		b, dropped := r.take()
 		if err := f.write(&b, dropped); err != nil {
-			return named(r.options.Path, err)
+			return err
 		}
 		r.reuse(b)
+		if asked != nil {
+			close(asked)
+		}
 		if dropped != state.Dropped {
 			state.Dropped = dropped
 			r.options.Report(*state)
 		}
-		if r.options.Limit > 0 && f.size() > r.options.Limit && !last {
-			return named(r.options.Path, errLimit)
+		limit := r.options.Limit
+		if last { // it ends anyway
+			limit = 0
+		}
+		if err := f.check(limit); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// Flush writes what waits, and returns when that is done, the recording has ended or ctx ends.
+func (r *Recorder) Flush(ctx context.Context) {
+	written := make(chan struct{})
+	select {
+	case r.flush <- written:
+	case <-r.done:
+		return
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-written:
+	case <-r.done:
+	case <-ctx.Done():
+	}
 }
 
 // Close writes what is left and closes the file. It waits until ctx ends, and returns why the
@@ -278,3 +319,6 @@ func (r *Recorder) Close(ctx context.Context) error {
 
 // Path returns the path of the file.
 func (r *Recorder) Path() string { return r.options.Path }
+
+// Began returns when the recording began, which tells it from another at the same path.
+func (r *Recorder) Began() time.Time { return r.began }

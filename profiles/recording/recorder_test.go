@@ -425,6 +425,12 @@ func TestARecordingThatCannotBeWrittenSaysWhy(t *testing.T) {
 			if err := readAll(t.Context(), c.o.Path); err != nil {
 				t.Errorf("%s: what was recorded before: %v", name, err)
 			}
+			if s, err := statusOf(t.Context(), c.o.Path); err != nil || s.State != CutShort || !strings.Contains(s.Stopped, c.want) || !strings.Contains(s.Ending(), c.want) {
+				t.Errorf("%s: it is %v: %q (%v)", name, s.State, s.Stopped, err)
+			}
+			if beside, err := filepath.Glob(c.o.Path + "-*"); err != nil || len(beside) > 0 {
+				t.Errorf("%s: left beside it: %v (%v)", name, beside, err)
+			}
 		}
 	}
 	if err := writing.Close(t.Context()); err != nil {

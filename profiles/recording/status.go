@@ -5,7 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"prismtop/profiles"
 )
 
 // RecordedState is how far a recorded run came.
@@ -13,13 +18,16 @@ type RecordedState uint8
 
 // The states of a recording.
 const (
-	Growing RecordedState = iota // the run goes on
-	Ended                        // the run ended in order
-	Killed                       // its process ended without closing the recording
+	Growing  RecordedState = iota // the run goes on
+	Ended                         // the run ended in order
+	Killed                        // its process ended without closing the recording
+	CutShort                      // the recording stopped before the run: see Status.Stopped
 )
 
 // String returns the state's name for display.
-func (s RecordedState) String() string { return [...]string{"running", "ended", "killed"}[s] }
+func (s RecordedState) String() string {
+	return [...]string{"running", "ended", "killed", "cut short"}[s]
+}
 
 // Status is a recorded run in a few numbers.
 type Status struct {
@@ -31,14 +39,32 @@ type Status struct {
 	RunState   string // as on the screen: "finished"
 	Error      string // why it failed
 	Starts     int
-	Iterations int64 // of the newest start
-	Length     time.Duration
-	MedianMS   float64 // of an iteration; NaN if none ran
-	Quality    float64 // NaN if it was not measured
-	QualityIs  string  // the name of its series
-	Dropped    int64   // iterations that are missing
-	Name, Note string  // given by the user
+	Iterations int64         // of the newest start
+	Length     time.Duration // without the time between an interrupted run and the one that resumed it
+	MedianMS   float64       // of an iteration; NaN if none ran
+	Quality    float64       // NaN if it was not measured
+	QualityIs  string        // the name of its series
+	Dropped    int64         // iterations that are missing
+	Name, Note string        // given by the user
+	Stopped    string        // why the recording stopped before the run; empty unless State is CutShort
+
+	written       time.Duration // when, since it began
+	process, host string        // that write it
 }
+
+// Ending says why a recording ends before its run; empty if it does not, or not yet.
+func (s *Status) Ending() string {
+	switch {
+	case s.State == CutShort:
+		return "the recording stops: " + s.Stopped
+	case s.State == Killed && !slices.Contains(over, s.RunState):
+		return "the run was killed"
+	}
+	return ""
+}
+
+// over are the states of a run that has ended.
+var over = []string{profiles.Finished.String(), profiles.Stopped.String(), profiles.Failed.String()}
 
 // lag is how long after its last write a recording of a process on another machine, or on one that
 // does not say, counts as growing.
@@ -67,10 +93,10 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	if value.Valid {
 		s.Quality = value.Float64
 	}
-	s.Length = time.Duration(written * float64(time.Second))
+	s.written = time.Duration(written * float64(time.Second))
 	texts := map[string]*string{"preset": &s.Preset, "name": &s.Name, "note": &s.Note}
-	var process, host string
-	texts["process"], texts["host"] = &process, &host
+	unrecorded := ""
+	texts["process"], texts["host"], texts["stopped"], texts["unrecorded"] = &s.process, &s.host, &s.Stopped, &unrecorded
 	rows, err := r.db.QueryContext(ctx, "SELECT key, value FROM recording")
 	if err != nil {
 		return s, named(r.path, err)
@@ -86,10 +112,15 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 			*to = value.String
 		}
 	}
+	s.Stopped = strings.TrimSpace(s.Stopped)         // from the room that was kept for it
+	seconds, _ := strconv.ParseFloat(unrecorded, 64) // 0 where it does not say
+	s.Length = s.written - time.Duration(seconds*float64(time.Second))
 	switch {
+	case s.Stopped != "":
+		s.State = CutShort
 	case ended:
 		s.State = Ended
-	case alive(process, host, time.Since(r.began.Add(s.Length))):
+	case alive(s.process, s.host, time.Since(r.began.Add(s.written))):
 		s.State = Growing
 	default:
 		s.State = Killed

@@ -20,6 +20,18 @@ type ValueError struct {
 // Error implements error.
 func (e *ValueError) Error() string { return e.Key + " = " + e.Value + ": " + e.Want }
 
+// KeyError reports that what a value stands for cannot be used: a picture, or a device.
+type KeyError struct {
+	Key string
+	Err error
+}
+
+// Error says why.
+func (e *KeyError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *KeyError) Unwrap() error { return e.Err }
+
 // UnknownKeyError reports a key that does not exist, with similar ones.
 type UnknownKeyError struct {
 	Key  string

@@ -17,7 +17,8 @@ import (
 
 // Ablation compares every switchable optimisation on and off, or every combination of the factors
 // in o, in the middle of the settings' pattern, like the ablation of a live run. report is called
-// with the state after every block and may be nil.
+// with the state after every block and may be nil. If ctx ends, its error comes with the table of
+// what was measured, nil if there is none.
 func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ablation.Options, report func(*profiles.Ablation)) (*profiles.Ablation, error) {
 	m := &measurement{ctx: ctx, report: &Report{}}
 	run, err := m.middle(maker, v)
@@ -30,7 +31,13 @@ func Ablation(ctx context.Context, maker workload.Maker, v settings.Values, o ab
 	}
 	for seen := (*profiles.Ablation)(nil); ; {
 		if err := m.iterate(run, &row{}); err != nil {
-			return nil, fmt.Errorf("bench ablation: %w", err)
+			err = fmt.Errorf("bench ablation: %w", err)
+			if ctx.Err() == nil || seen == nil || seen.Done == 0 {
+				return nil, err
+			}
+			incomplete := *seen
+			incomplete.Running, incomplete.Ended = false, "interrupted"
+			return &incomplete, err
 		}
 		newest := run.Ablation()
 		if newest != seen && newest != nil && report != nil && newest.Spent > 0 {

@@ -98,3 +98,22 @@ func TestAblationCanBeInterrupted(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// An ablation that is interrupted returns the table of what it measured.
+func TestAnInterruptedAblationKeepsItsTable(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	o := smallAblation
+	o.Rounds = 1000
+	a, err := Ablation(ctx, workloads.PRISM(workloads.Devices{}), smallField(t), o, func(a *profiles.Ablation) {
+		if a.Done > 2 {
+			stop()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || a == nil || a.Ended != "interrupted" || a.Running || a.Done < 3 {
+		t.Fatalf("%+v (%v)", a, err)
+	}
+	var b strings.Builder
+	if err := WriteAblation(&b, a); err != nil || !strings.Contains(b.String(), "the ablation ended early: interrupted") {
+		t.Errorf("%v:\n%s", err, b.String())
+	}
+}

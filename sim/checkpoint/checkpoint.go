@@ -16,8 +16,9 @@ import (
 	"prismtop/profiles/settings"
 )
 
-// Format is the version of the format that this program writes, and the newest that it reads.
-const Format = 1
+// Format is the version of the format that this program writes, and the newest that it reads. Those
+// of format 1 name no recording.
+const Format = 2
 
 // Array is an array of a task: one of Float32 and Float64 has its numbers, row by row.
 type Array struct {
@@ -44,6 +45,13 @@ type Run struct {
 	Finished  bool        `json:"finished"`  // nothing is left to do
 	Settings  [][2]string `json:"settings"`  // in force: keys and values as settings.Values.Get writes them
 	Results   []Result    `json:"results"`   // of the units of work that ended
+	Recording *Recording  `json:"recording"` // of the run; nil for none
+}
+
+// Recording names the recording of a run.
+type Recording struct {
+	Path  string    `json:"path"`
+	Began time.Time `json:"began"` // tells it from another at the path
 }
 
 // Result is a profiles.UnitResult in JSON.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"prismtop/profiles"
 	"prismtop/profiles/machine"
@@ -45,7 +46,14 @@ func (in Inputs) Name() string { return in.Object.Name }
 func LoadObject(ctx context.Context, s *Settings) (*picture.Object, error) {
 	o := picture.Options{ObjectSize: s.ObjectSize, Size: s.Size, Invert: s.Invert}
 	if s.Image != "" {
-		return picture.Load(ctx, s.Image, o)
+		object, err := picture.Load(ctx, s.Image, o)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: must be the path of a picture", err)
+		}
+		if err != nil && ctx.Err() == nil {
+			err = &settings.KeyError{Key: "image", Err: err}
+		}
+		return object, err
 	}
 	return picture.Builtin(ctx, s.Object, o)
 }
@@ -64,7 +72,7 @@ func (m Maker) Reads(v settings.Values) bool { return v.Text("image") != "" }
 func (m Maker) Check(v settings.Values, key string) error {
 	switch {
 	case key == settings.Device && v.Text(key) == "cuda" && m.GPUReason != "":
-		return fmt.Errorf("device = cuda: %s", m.GPUReason)
+		return &settings.KeyError{Key: key, Err: fmt.Errorf("device = cuda: %s: must be auto or cpu here", m.GPUReason)}
 	case key == "kernels":
 		return m.Kernels(v.Text(key))
 	}

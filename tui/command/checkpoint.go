@@ -48,12 +48,19 @@ func (k *keepFlags) resolve(ctx context.Context, flags *pflag.FlagSet, f *cli.Se
 		return f.Resolve(ctx, flags)
 	}
 	if k.resumed, err = sim.OpenCheckpoint(ctx, k.resume, checkpointKinds()); err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("flag --resume: %w", err)
+		}
 		return v, nil, err
 	}
 	f.ReadFlags(flags)
 	v, origins, err = f.Sources.ResolveOver(k.resumed.Settings, "checkpoint "+k.resume)
 	if err == nil {
-		err = preset.From(origins, k.resumed.Check(v))
+		var wrong *settings.ValueError
+		if err = k.resumed.Check(v); err != nil && !errors.As(err, &wrong) {
+			err = fmt.Errorf("flag --resume: %w", err)
+		}
+		err = preset.From(origins, err)
 	}
 	return v, origins, err
 }

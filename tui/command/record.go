@@ -19,6 +19,8 @@ import (
 	"prismtop/profiles/stream"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
+	"prismtop/sim"
+	"prismtop/sim/checkpoint"
 	"prismtop/sim/cpu/features"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/words"
@@ -65,19 +67,33 @@ func (f *recordFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// recorder starts to record a run, unless that is not wanted or impossible: then the run goes on
-// without, and its log has the reason.
-func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint) *recording.Recorder {
+// join returns the recording of a checkpoint for the run that resumes from it, and lines for its log;
+// nil if there is none to go on with, or another file is wanted.
+func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recording.Fingerprint) (*recording.Joined, []string) {
+	if f.off || f.file != "" || from == nil || from.Recording == nil {
+		return nil, nil
+	}
+	path := from.Recording.Path
+	j, err := recording.Join(ctx, path, from.Recording.Began, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
+	if err != nil {
+		return nil, []string{fmt.Sprintf("recorded to a new file: %s, the recording of the checkpoint, %v", path, err)}
+	}
+	return j, []string{"the recording goes on in " + path}
+}
+
+// recorder starts to record a run, in the recording that it joins if there is one, unless that is not
+// wanted or impossible: then the run goes on without, and its log has the reason.
+func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print recording.Fingerprint, joined *recording.Joined) *recording.Recorder {
 	if f.off {
 		return nil
 	}
-	o := recording.Options{Path: f.file, Fingerprint: print, Limit: f.limit << 20, Report: func(s profiles.RecordingState) {
+	o := recording.Options{Path: f.file, Joined: joined, Fingerprint: print, Limit: f.limit << 20, Report: func(s profiles.RecordingState) {
 		events.Recording(s)
 		if s.Err != "" {
 			events.Refuse("not recorded: " + s.Err)
 		}
 	}}
-	if o.Path == "" {
+	if o.Path == "" && joined == nil {
 		folder, err := recording.Folder()
 		if err == nil {
 			o.Path, err = recording.NewPath(folder, subject(v), time.Now())
@@ -89,6 +105,18 @@ func (f *recordFlags) recorder(events *stream.Stream, v settings.Values, print r
 		}
 	}
 	return recording.New(o)
+}
+
+// recordingOf names the recording of a run for its checkpoints; nil if it has none.
+func recordingOf(r *recording.Recorder) *checkpoint.Recording {
+	if r == nil {
+		return nil
+	}
+	path, err := filepath.Abs(r.Path())
+	if err != nil {
+		path = r.Path()
+	}
+	return &checkpoint.Recording{Path: path, Began: r.Began()}
 }
 
 // subject names a run in the name of its recording.
@@ -125,10 +153,11 @@ func (f *recordFlags) closeRecording(w io.Writer, r *recording.Recorder, last *p
 	if err != nil && (last == nil || last.Recording.Err == "") {
 		fmt.Fprintln(w, words.Printed("prismtop: not recorded to the end: "+err.Error()))
 	}
-	if f.file != "" || err != nil {
+	folder, unknown := recording.Folder()
+	if err != nil || unknown != nil || filepath.Dir(r.Path()) != folder { // files elsewhere are the user's
 		return
 	}
-	deleted, err := recording.Prune(ctx, filepath.Dir(r.Path()), f.limit<<20)
+	deleted, err := recording.Prune(ctx, folder, f.limit<<20)
 	for _, path := range deleted {
 		fmt.Fprintf(w, "prismtop: deleted the recording %s: all may take %s (--record-limit)\n", visible.Text(path), unit.Limit(f.limit<<20))
 	}

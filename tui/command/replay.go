@@ -79,7 +79,9 @@ func playOnScreen(parent context.Context, r *recording.Reader, look screen.Optio
 	player := replay.New(ctx, r)
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
-	err := screen.Run(parent, player, look)
+	exports := exportsReplayed(r.Path())
+	err := screen.Run(parent, exportableReplay{player, exports}, look)
+	exports.end()
 	stop()
 	if failed := <-ended; failed != nil {
 		return fmt.Errorf("replay: %s: %w", r.Path(), failed)
@@ -116,8 +118,8 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	state := last.State.String()
 	switch {
-	case status.State == recording.Killed && !words.Ended(last.State):
-		state += ", then the recording was cut off: its process was killed, or it could not be written"
+	case status.Ending() != "":
+		state += ", then " + status.Ending()
 	case status.State == recording.Growing && !words.Ended(last.State):
 		state += " (it goes on)"
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,9 +13,12 @@ import (
 	"prismtop/profiles/export"
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
 	"prismtop/sim"
+	"prismtop/sim/checkpoint"
 	"prismtop/sim/cpu/features"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
@@ -116,11 +120,18 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		return cli.BadUsage(err)
 	}
 	defer handed.discard()
+	var recorder *recording.Recorder
+	print := fingerprint(chosen.Name, f.origins, device)
+	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
 	o := sim.Options{
 		Maker: workloads.Of(v).Maker(cli.Devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
-		Linger: screen || f.lines, Metrics: cli.MetricsInterval, Notes: chosen.Notes(v),
+		Linger: screen || f.lines, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
-		Checkpoints: sim.Checkpoints{Path: f.keep.path, Every: f.keep.every, Program: cli.Version}, Resume: f.keep.resumed, Weights: f.keep.weights,
+		Checkpoints: sim.Checkpoints{
+			Path: f.keep.path, Every: f.keep.every, Program: cli.Version,
+			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
+		},
+		Resume: f.keep.resumed, Weights: f.keep.weights,
 	}
 	observed := aggregate.Options{}
 	if screen {
@@ -132,13 +143,17 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	}
 	r, err := open(cmd.Context(), o)
 	if err != nil {
-		if f.json {
-			err = errors.Join(err, writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
+		if joined != nil {
+			err = errors.Join(err, joined.Leave(context.WithoutCancel(cmd.Context())))
 		}
-		return cli.BadUsage(err)
+		if f.json {
+			err = errors.Join(f.sourced(err), writeNotBegun(cmd.Context(), cmd.OutOrStdout(), o.Stream, workloads.Of(v).Schema(), chosen.Name, err))
+			return cli.BadUsage(err)
+		}
+		return cli.BadUsage(f.sourced(err))
 	}
 	defer r.Close()
-	recorder := f.record.recorder(o.Stream, v, fingerprint(chosen.Name, f.origins, device))
+	recorder = f.record.recorder(o.Stream, v, print, joined)
 	if recorder != nil {
 		observed.Tape = recorder
 	}
@@ -146,7 +161,9 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	defer func() { f.record.closeRecording(cmd.ErrOrStderr(), recorder, show.Aggregator.Last()) }()
 	handed.follow(o.Stream, show.Aggregator.Last)
 	if screen || f.lines {
-		err = f.watch(cmd.Context(), cmd.OutOrStdout(), show, look)
+		exports := exportsRecorded(recorder)
+		err = f.watch(cmd.Context(), cmd.OutOrStdout(), exportable{show, exports}, look)
+		exports.end()
 		cmd.SetErr(cli.NewOutlet(cli.Ending(), os.Stderr)) // the terminal may have stopped reading
 	} else {
 		err = f.report(cmd, show, look, chosen.Name)
@@ -154,7 +171,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	var crash *sim.PanicError
 	var wrong *sim.SettingsError
 	if errors.As(err, &wrong) {
-		return cli.BadUsage(err)
+		return cli.BadUsage(f.sourced(err))
 	}
 	err = errors.Join(err, reportCheckpoint(cmd.ErrOrStderr(), r, err))
 	exported := handed.end(cmd.ErrOrStderr())
@@ -162,4 +179,13 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		err = errors.Join(err, f.write(cmd.ErrOrStderr(), r, cli.Interrupted(err)))
 	}
 	return errors.Join(err, exported)
+}
+
+// sourced adds to an error about what a run starts from the flag, file or preset that names it.
+func (f *runFlags) sourced(err error) error {
+	var weights *sim.WeightsError
+	if errors.As(err, &weights) {
+		return fmt.Errorf("flag --weights: %w", err)
+	}
+	return preset.From(f.origins, err)
 }

@@ -129,7 +129,7 @@ func TestPanicOfTheLoopRestoresTheTerminal(t *testing.T) {
 	r.Close() // makes the loop panic: its reconstruction is gone
 	f := runFlags{}
 	look := screen.Options{Settings: s, Output: x.TTY(), Input: x.TTY()}
-	err = f.watch(context.Background(), x.TTY(), cli.Live{Run: r, Aggregator: aggregate.New(events.Follow(), aggregate.Options{})}, look)
+	err = f.watch(context.Background(), x.TTY(), exportable{cli.Live{Run: r, Aggregator: aggregate.New(events.Follow(), aggregate.Options{})}, exportsRecorded(nil)}, look)
 	var crash *sim.PanicError
 	if !errors.As(err, &crash) {
 		t.Fatalf("the screen ended with %v", err)

@@ -26,7 +26,7 @@ import (
 const lineInterval = 10 * time.Second
 
 // watch runs the reconstruction with the screen, or with lines of text.
-func (f *runFlags) watch(ctx context.Context, out io.Writer, show cli.Live, look screen.Options) error {
+func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, look screen.Options) error {
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -15,9 +15,9 @@ import (
 var ErrInterrupted = errors.New("interrupted")
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Stopper, Player or
-// Attender. All methods of these except Check return immediately; changes take effect between two
-// iterations. The run's own goroutine never waits for a viewer.
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Exporter, Stopper,
+// Player or Attender. All methods of these except Check and Export return immediately; changes take
+// effect between two iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
 	Snapshots() <-chan *profiles.Snapshot
@@ -91,6 +91,18 @@ type Checkpointer interface {
 	Checkpoint() error
 }
 
+// Exporter is a source whose run can be written to files for other programs.
+type Exporter interface {
+	// Formats lists the formats.
+	Formats() []Format
+	// Export writes the run so far in a format, to new files in the working folder, and returns
+	// their paths. It takes as long as that takes. An error with paths is about what they lack.
+	Export(format string) (paths []string, err error)
+}
+
+// Format is a format of files, with a few words on what it is for.
+type Format struct{ Name, About string }
+
 // Stopper is a source whose run can be ended.
 type Stopper interface {
 	// Stop ends the run after the current iteration.
@@ -135,6 +147,7 @@ type Capabilities struct {
 	Player   Player
 
 	Checkpointer Checkpointer
+	Exporter     Exporter
 }
 
 // Of returns the capabilities of a source.
@@ -148,6 +161,7 @@ func Of(s Source) (c Capabilities) {
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
 	c.Checkpointer, _ = s.(Checkpointer)
+	c.Exporter, _ = s.(Exporter)
 	c.Attender, _ = s.(Attender)
 	c.Player, _ = s.(Player)
 	return c

@@ -124,16 +124,22 @@ func Progress(s *profiles.Snapshot) string {
 	if s.State != profiles.Running {
 		parts = append(parts, s.State.String())
 	}
-	if !s.InUnits() {
+	resumes := s.Index == 0 && s.Run.Resumed > 0 // no iteration says where it is
+	switch {
+	case resumes:
+		parts = append(parts, fmt.Sprintf("resumed after iter %d", s.Run.Resumed))
+	case !s.InUnits():
 		parts = append(parts, s.Stage())
-	} else {
+	default:
 		parts = append(parts, fmt.Sprintf("%s %d/%d", s.Run.Schema.Unit.One, min(s.Unit+1, s.Run.AllUnits()), s.Run.AllUnits()))
 	}
 	pace := s.Rate
 	if words.Ended(s.State) {
 		pace = float64(s.Index-s.Run.Resumed) / s.Elapsed.Seconds()
 	}
-	parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
+	if !resumes {
+		parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
+	}
 	for _, l := range words.CurrentLosses(s) {
 		parts = append(parts, l.Text())
 	}

@@ -182,3 +182,12 @@ func TestASummaryIsWrappedAtWords(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// A resumed run says where it goes on before its first iteration does.
+func TestProgressOfAResumedRun(t *testing.T) {
+	s := *tuitest.Running()
+	s.Index, s.Kind, s.Run.Resumed = 0, 0, 412
+	if got := Progress(&s); !strings.HasPrefix(got, "resumed after iter 412 · ") || strings.Contains(got, "iter 0") || strings.Contains(got, s.Stage()) {
+		t.Errorf("%q", got)
+	}
+}

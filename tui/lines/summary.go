@@ -121,7 +121,7 @@ func summary(s *profiles.Snapshot, state string, cores int) string {
 		line("  %-12s %s", a.Severity, a.What)
 	}
 	if s.Own.Dropped > 0 {
-		line("  dropped      %s: the aggregator fell behind", unit.About(s.Own.Dropped, "record", "records"))
+		line("  dropped      %s: these numbers lack them", unit.About(s.Own.Dropped, "record", "records"))
 	}
 	if r := s.Recording; r.Err != "" {
 		line("  recording    incomplete: %s", r.Err)

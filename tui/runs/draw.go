@@ -258,7 +258,7 @@ func stateStyle(r *Run) theme.Style {
 	switch {
 	case r.State == Running:
 		return theme.Good
-	case r.State == Killed:
+	case r.State == Killed, r.State == CutShort:
 		return theme.Warn
 	case r.State == Unread, r.End == "failed":
 		return theme.Bad

@@ -139,11 +139,7 @@ func (t *Table) chooseFormat(key string) {
 		return
 	}
 	q.to = q.of[q.list.At]
-	name := q.runs[0].File + q.to.Ending
-	if q.to.Ending == "" {
-		name += "-" + q.to.Name
-	}
-	q.kind, q.input = pathQuestion, widget.NewInput(name)
+	q.kind, q.input = pathQuestion, widget.NewInput(q.runs[0].File+q.to.Ending)
 }
 
 // accept takes the text of a dialog.
@@ -312,7 +308,7 @@ func (t *Table) Dialog(w, h int) *chart.Canvas {
 				}
 				c.Text(2, i, strconv.Itoa(i+1), theme.Key)
 				c.Text(4, i, q.of[i].Name, theme.Plain)
-				c.Text(20, i, q.of[i].about(), theme.Faint)
+				c.Text(18, i, chart.Cut(q.of[i].About, inside-18), theme.Faint)
 			}
 		})
 	}
@@ -321,7 +317,7 @@ func (t *Table) Dialog(w, h int) *chart.Canvas {
 		q.input.Draw(c, 0, 0, inside)
 		about, style := "empty removes it", theme.Faint
 		if q.kind == pathQuestion {
-			about = "the path of " + q.to.about() + ", from where prismtop was started"
+			about = "the path, from where prismtop was started"
 			if q.busy {
 				about = "looking …"
 			}
@@ -331,14 +327,6 @@ func (t *Table) Dialog(w, h int) *chart.Canvas {
 		}
 		c.Text(0, 1, chart.Cut(about, inside), style)
 	})
-}
-
-// about says what a format writes.
-func (t Target) about() string {
-	if t.Ending == "" {
-		return "a folder"
-	}
-	return "a file " + t.Ending
 }
 
 // doomed returns what the question says in lines of w cells, at most h.

@@ -20,10 +20,11 @@ type State uint8
 
 // The states.
 const (
-	Running State = iota
-	Ended         // in order; Run.End says how
-	Killed        // its process ended without closing the recording
-	Unread        // the file cannot be read; Run.Err says why
+	Running  State = iota
+	Ended          // in order; Run.End says how
+	Killed         // its process ended without closing the recording
+	CutShort       // the recording stopped before the run; Run.Err says why
+	Unread         // the file cannot be read; Run.Err says why
 )
 
 // Run is a recorded run, or a file that cannot be read as one.
@@ -34,7 +35,7 @@ type Run struct {
 	Began time.Time // of the file if it cannot be read
 	State State
 	End   string // "finished", "failed"
-	Err   string // why the file cannot be read, or why the run failed
+	Err   string // why the file cannot be read, why the recording stopped, or why the run failed
 
 	Preset     string
 	Object     string
@@ -57,6 +58,8 @@ func (r *Run) StateText() string {
 		return "running"
 	case Killed:
 		return "killed"
+	case CutShort:
+		return "cut short"
 	case Unread:
 		return "unreadable"
 	}
@@ -77,9 +80,9 @@ type Update struct {
 
 // Target is a format of exports.
 type Target struct {
-	Name string // "chrome"
-	// Ending is that of a file, ".json"; a format without one writes a folder.
-	Ending string
+	Name   string // "chrome"
+	About  string // what it is for, in a few words
+	Ending string // of a new file or folder: ".json"
 }
 
 // Source reads and changes the recordings. Its methods may be called by several goroutines.

@@ -36,7 +36,7 @@ func (s *shelf) note(text string, more ...any) {
 	s.called = append(s.called, fmt.Sprintf(text, more...))
 }
 func (s *shelf) Targets() []Target {
-	return []Target{{"chrome", ".json"}, {"csv", ".csv"}, {"tensorboard", ""}}
+	return []Target{{"chrome", "a timeline", ".json"}, {"csv", "tables", ".csv"}, {"tensorboard", "scalars, in a folder", ".tensorboard"}}
 }
 func (s *shelf) Taken(string, string) ([]string, error) { return s.taken, s.refuse }
 
@@ -74,6 +74,7 @@ func library() []Run {
 	killed.State = Killed
 	failed.End, failed.Err, failed.Quality, failed.Metric, failed.Measured = "failed", "loss is NaN at iteration 212", math.NaN(), "", ""
 	plain.Preset, plain.Median, plain.Iterations = "resumed", math.NaN(), 0
+	plain.State, plain.Err = CutShort, "no space left on device"
 	damaged = Run{Path: damaged.Path, File: damaged.File, Bytes: 9000, Began: damaged.Began, State: Unread, Median: math.NaN(), Quality: math.NaN(),
 		Err: "is damaged (database disk image is malformed (11)): sqlite3 FILE .recover may save parts of it"}
 	named.Name, named.Note = "threshold 0, the good one", "before the fused telescope"
@@ -213,7 +214,7 @@ func TestTheFilterMatchesEveryWord(t *testing.T) {
 func TestOrders(t *testing.T) {
 	m, _ := shown(t, 120, 40, page.Options{}, library()...)
 	for o, want := range map[Order]string{
-		ByTime: "0 1 2 3 4 5", ByLength: "5 3 2 1 0 4", ByIterations: "5 2 1 0 3 4", ByMedian: "0 1 2 5 3 4", ByQuality: "0 1 3 5 2 4", BySize: "5 3 2 1 0 4", ByState: "0 2 3 5 1 4",
+		ByTime: "0 1 2 3 4 5", ByLength: "5 3 2 1 0 4", ByIterations: "5 2 1 0 3 4", ByMedian: "0 1 2 5 3 4", ByQuality: "0 1 3 5 2 4", BySize: "5 3 2 1 0 4", ByState: "0 2 5 1 3 4",
 	} {
 		for m.order != o {
 			press(m, "s")

@@ -19,7 +19,9 @@ func (m *Model) ablationRuns() bool {
 }
 
 // listing reports whether a list is open.
-func (m *Model) listing() bool { return m.choosing != nil || m.picking != nil || m.comparing != nil }
+func (m *Model) listing() bool {
+	return m.choosing != nil || m.picking != nil || m.comparing != nil || m.exporting != nil
+}
 
 // toggleAblation offers the ablations of the run, or stops the one under way.
 func (m *Model) toggleAblation() {

@@ -97,6 +97,7 @@ func TestGoldenListOfAblations(t *testing.T) {
 		{"ablations-80x24", 80, 24, []string{"A"}},
 		{"ablations-120x40", 120, 40, []string{"A", "down", "down", "space", "down", "space"}},
 		{"ablations-60x15", 60, 15, []string{"A", "up"}},
+		{"ablations-note-60x15", 60, 15, []string{"A", "down"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m, _ := screen(t, tt.w, tt.h, Options{}, colorprofile.ANSI256, whole(t))

@@ -39,6 +39,9 @@ func (m *Model) compose() {
 	if m.comparing != nil {
 		m.overlay(rows, m.comparingBox())
 	}
+	if m.exporting != nil {
+		m.overlay(rows, m.exportingBox())
+	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
 	}

@@ -60,6 +60,7 @@ var runKeys = []binding{
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
+	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
@@ -164,6 +165,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	if m.comparing != nil {
 		return m.pressComparing(msg)
 	}
+	if m.exporting != nil {
+		return m.pressExporting(msg)
+	}
 	if m.sheet.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
 			return m.closeOverlay()
@@ -179,6 +183,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 		return nil
+	}
+	if m.can(canPlay) && !m.status.bad { // of another moment
+		m.status = status{}
 	}
 	for _, table := range m.keys.tables() {
 		for _, b := range table.keys {
@@ -259,6 +266,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 		m.picking = nil
 	case m.comparing != nil:
 		m.comparing = nil
+	case m.exporting != nil:
+		m.exporting = nil
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:

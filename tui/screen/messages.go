@@ -22,6 +22,13 @@ type closedMsg struct{}
 // and where.
 type savedMsg struct{ err error }
 
+// exportedMsg reports the files of an export, and why there are none or what they lack.
+type exportedMsg struct {
+	format string
+	paths  []string
+	err    error
+}
+
 // checkedMsg reports the validity of a setting for the next run.
 type checkedMsg struct {
 	set settings.Assignment

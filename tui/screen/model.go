@@ -36,7 +36,7 @@ type Model struct {
 	console *terminal.Console // nil if drawn without a terminal
 
 	stray   *terminal.Stray    // nil if the output is not the process's own
-	printed []profiles.LogLine // output of other code on the terminal
+	printed []profiles.LogLine // lines of the log that are this screen's own: output of other code, exports
 
 	layout   layout.Layout
 	preset   string      // the current arrangement, initially everything; not remembered
@@ -72,6 +72,7 @@ type Model struct {
 	choosing   *chooser         // the list of panes; nil if closed
 	picking    *valueList       // the list of a setting's values; nil if closed
 	comparing  *ablation.Choice // the list of ablations; nil if closed
+	exporting  *exporting       // the list of formats; nil if closed
 	confirming bool
 	restarting bool // the restart question is open
 	mouse      bool
@@ -271,6 +272,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not saved: %v", msg.err))
 		}
+	case exportedMsg:
+		m.exported(msg)
 	case rememberedMsg:
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
@@ -395,11 +398,8 @@ func (m *Model) second() tea.Cmd {
 		}
 	}
 	m.budgetPictures()
-	if m.overhear() && m.snap != nil {
-		shown := m.withPrinted(m.snap)
-		for _, p := range m.panes {
-			p.Update(shown)
-		}
+	if m.overhear() {
+		m.showLines()
 	}
 	if m.out == nil {
 		m.cost.sum(now, 0, 0)
@@ -415,6 +415,17 @@ func (m *Model) second() tea.Cmd {
 		return tea.Batch(everySecond(m.left), tea.ClearScreen)
 	}
 	return everySecond(m.left)
+}
+
+// showLines shows new lines of this screen in the panes.
+func (m *Model) showLines() {
+	if m.snap == nil {
+		return
+	}
+	shown := m.withPrinted(m.snap)
+	for _, p := range m.panes {
+		p.Update(shown)
+	}
 }
 
 func (m *Model) resize(w, h int) {

@@ -28,6 +28,7 @@ const (
 	canFork
 	canSave
 	canCheckpoint
+	canExport
 	canStop
 	canRead                              // a settings pane exists
 	allAbilities abilities = 1<<iota - 1 // of a run
@@ -42,7 +43,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 	for ability, has := range map[abilities]bool{
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
-		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
+		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canExport: m.powers.Exporter != nil, canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
 		canPlay: m.powers.Player != nil,
 	} {
 		if has {
@@ -174,7 +175,7 @@ func beyond(direction int) string {
 // seekShare goes to a share of the recording, 0 to 1; at 1 it follows a run that goes on.
 func (m *Model) seekShare(share float64) {
 	p := m.powers.Player.Position()
-	m.powers.Player.Seek(p.From + time.Duration(share*float64(p.To-p.From)))
+	m.powers.Player.Seek(p.Moment(share))
 }
 
 // skip goes on by a time, or back.

@@ -125,6 +125,39 @@ func TestTheTransportFits(t *testing.T) {
 	}
 }
 
+// What a key said is gone with the next.
+func TestAnAnswerOfTheTransportIsOfOneKey(t *testing.T) {
+	m, _ := replaying(t, 120, 40, tuitest.Running())
+	press(m, "}")
+	if m.status.text != "amp: bf16 → off" {
+		t.Fatalf("} says %q", m.status.text)
+	}
+	press(m, "<")
+	if m.status.text != "" {
+		t.Errorf("after < it still says %q", m.status.text)
+	}
+}
+
+// The bar has room for what is missing on the smallest usual screen.
+func TestTheTransportSaysWhatIsMissing(t *testing.T) {
+	m, p := replaying(t, 80, 24, tuitest.Running())
+	p.at.Err = "123456 iterations missing"
+	m.Update(snapshotMsg{tuitest.Running()})
+	if foot := footerOf(m); !strings.Contains(foot, p.at.Err) {
+		t.Errorf("the footer:\n%s", foot)
+	}
+}
+
+// The bar says why a recording ends before its run.
+func TestTheTransportSaysWhyARecordingEnds(t *testing.T) {
+	m, p := replaying(t, 120, 40, tuitest.Running())
+	p.at.Ending = "the run was killed"
+	m.Update(snapshotMsg{tuitest.Running()})
+	if foot := footerOf(m); !strings.Contains(foot, "the run was killed") {
+		t.Errorf("the footer:\n%s", foot)
+	}
+}
+
 // Going back in a replay is no news.
 func TestGoingBackIsNoNews(t *testing.T) {
 	now := tuitest.Running()

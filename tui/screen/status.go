@@ -99,23 +99,26 @@ func (m *Model) overhear() bool {
 	if len(lines) == 0 {
 		return false
 	}
-	var l profiles.LogLine
+	for _, text := range lines {
+		m.addLine(profiles.LogLine{Text: "printed: " + words.Printed(strings.TrimSpace(text))})
+	}
+	m.complain(m.printed[len(m.printed)-1].Text)
+	return true
+}
+
+// addLine adds a line to the log of this screen, at the present time of the run.
+func (m *Model) addLine(l profiles.LogLine) {
 	if m.snap != nil {
 		l.At = m.snap.Elapsed
 	}
-	for _, text := range lines {
-		l.Text = "printed: " + words.Printed(strings.TrimSpace(text))
-		m.printed = append(m.printed, l)
-	}
+	m.printed = append(m.printed, l)
 	m.printed = m.printed[max(0, len(m.printed)-maxPrinted):]
-	m.complain(l.Text)
-	return true
 }
 
 // maxPrinted is the maximum number of such lines kept.
 const maxPrinted = 200
 
-// withPrinted returns a snapshot whose log includes text printed by other code.
+// withPrinted returns a snapshot whose log includes the lines of this screen.
 func (m *Model) withPrinted(s *profiles.Snapshot) *profiles.Snapshot {
 	if len(m.printed) == 0 {
 		return s

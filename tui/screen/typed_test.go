@@ -25,8 +25,8 @@ func TestANumberTakesNoLetters(t *testing.T) {
 // own.
 func TestAKeyWithoutAMeaningIsAnswered(t *testing.T) {
 	m, r := screen(t, 120, 40, Options{}, colorprofile.ANSI256, whole(t))
-	press(m, "m", "r")
-	if got := m.status.text; !strings.Contains(got, "r has no meaning here") || len(r.Called()) != 1 {
+	press(m, "m", "I")
+	if got := m.status.text; !strings.Contains(got, "I has no meaning here") || len(r.Called()) != 1 {
 		t.Errorf("the footer says %q, called %q", got, r.Called())
 	}
 }

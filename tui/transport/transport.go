@@ -53,8 +53,11 @@ func Draw(c *chart.Canvas, y int, p profiles.Position, ascii bool) {
 		}
 	}
 	rightStyle := theme.Faint
-	if p.Err != "" {
+	switch {
+	case p.Err != "":
 		right, rightStyle = p.Err, theme.Bad
+	case p.Ending != "":
+		right, rightStyle = p.Ending, theme.Warn
 	}
 	if room := w - x - leastTrack - 6; right != "" && room > leastTrack {
 		right = chart.Cut(right, room)
@@ -71,11 +74,7 @@ func Draw(c *chart.Canvas, y int, p profiles.Position, ascii bool) {
 func track(c *chart.Canvas, p profiles.Position, g glyphs) {
 	w, _ := c.Size()
 	place := func(at time.Duration) int {
-		if p.To <= p.From {
-			return 0
-		}
-		share := float64(at-p.From) / float64(p.To-p.From)
-		return min(max(int(math.Round(share*float64(w-1))), 0), w-1)
+		return int(math.Round(p.Share(at) * float64(w-1)))
 	}
 	now := place(p.At)
 	for x := range w {

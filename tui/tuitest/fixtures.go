@@ -18,6 +18,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
+	"prismtop/tui/control"
 )
 
 // Recorder is a source with every capability. It records its calls, refuses those it is told to,
@@ -147,6 +148,20 @@ func (r *Recorder) Save() error { r.note("Save"); return r.Refuse }
 
 // Checkpoint records the call.
 func (r *Recorder) Checkpoint() error { r.note("Checkpoint"); return r.Refuse }
+
+// Formats lists two formats.
+func (r *Recorder) Formats() []control.Format {
+	return []control.Format{{Name: "chrome", About: "a timeline"}, {Name: "csv", About: "tables"}}
+}
+
+// Export records the request, and reports a file.
+func (r *Recorder) Export(format string) ([]string, error) {
+	r.note("Export " + format)
+	if r.Refuse != nil {
+		return nil, r.Refuse
+	}
+	return []string{"run." + format}, nil
+}
 
 // Stop records the call.
 func (r *Recorder) Stop() { r.note("Stop") }

@@ -243,7 +243,7 @@ func (x *Exports) Close(lost int64) (paths []string, err error) {
 		err = errors.Join(err, o.err)
 	}
 	if lost > 0 && len(paths) > 0 {
-		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run", lost, strings.Join(paths, ", ")))
+		err = errors.Join(err, fmt.Errorf("export: %d events are missing in %s: writing fell behind the run, or its recording is damaged", lost, strings.Join(paths, ", ")))
 	}
 	return paths, err
 }

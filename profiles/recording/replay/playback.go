@@ -10,6 +10,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
 	"prismtop/profiles/recording"
+	"prismtop/profiles/unit"
 )
 
 // refreshEvery is the time between two looks at whether a recording has grown.
@@ -23,8 +24,10 @@ type playback struct {
 	index  *index
 
 	stretches []recording.Stretch
+	gaps      []profiles.Gap // between them
 	marks     []profiles.Mark
 	growing   bool
+	ending    string // why it ends before the run
 	refreshed time.Time
 
 	head
@@ -49,11 +52,38 @@ type head struct {
 	at         time.Duration      // of the newest moment consumed
 	own        profiles.OwnCost   // of the recorded aggregator
 	begun      bool               // a moment was consumed
+	missing    missing
+}
+
+// missing is what could not be read up to a place in a recording.
+type missing struct {
+	iterations int64
+	time       time.Duration
+	notes      []string // lines for the log that come with the next moment
+}
+
+// add adds a stretch.
+func (m *missing) add(s *recording.Stretch, why error) {
+	m.iterations += s.Iterations
+	m.time += s.To - s.From
+	m.notes = append(slices.Clip(m.notes), why.Error())
+}
+
+// String says in short what is missing; "" if nothing is.
+func (m *missing) String() string {
+	switch {
+	case m.iterations > 0:
+		return unit.Plural(int(m.iterations), "iteration", "iterations") + " missing"
+	case m.time > 0:
+		return m.time.Round(time.Millisecond).String() + " missing"
+	}
+	return ""
 }
 
 // feed is the source of an aggregator: one moment at a time.
 type feed struct {
 	moment  *recording.Moment
+	notes   []string // lines for the log before it
 	dropped int64
 }
 
@@ -63,11 +93,14 @@ func (f *feed) Drain(take func(*profiles.Event)) bool {
 		return false
 	}
 	m := f.moment
-	f.moment = nil
+	for _, text := range f.notes {
+		take(&profiles.Event{At: m.At, Body: &profiles.LogEntry{Text: text, Refused: true}})
+	}
+	f.moment, f.notes = nil, nil
 	return m.Each(take)
 }
 
-// Dropped returns the number of events that the recorded aggregator lost.
+// Dropped returns the number of events that the recorded aggregator lost, or that cannot be read.
 func (f *feed) Dropped() int64 { return f.dropped }
 
 // newHead returns a head before the first moment.
@@ -101,6 +134,7 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 			if err == nil {
 				err = failed
 			}
+			h.missing.add(&s, failed)
 			h.ticks = s.Tick + s.Ticks
 			continue
 		}
@@ -140,7 +174,8 @@ func (h *head) pass() *recording.Moment {
 	if !m.Drain {
 		h.at, h.begun, h.own = m.Since, true, m.Own
 	}
-	h.feed.moment, h.feed.dropped = m, m.Own.Dropped
+	h.feed.moment, h.feed.dropped = m, m.Own.Dropped+h.missing.iterations
+	h.feed.notes, h.missing.notes = h.missing.notes, nil
 	return m
 }
 
@@ -187,6 +222,7 @@ func (b *playback) refresh(now time.Time) {
 		if b.growing = status.State == recording.Growing; grew && !b.growing {
 			b.stretches = nil // those at the end were replaced
 		}
+		b.ending = status.Ending()
 	}
 	more, failed := b.reader.Stretches(b.ctx, ticksIn(b.stretches))
 	if err == nil {
@@ -195,6 +231,7 @@ func (b *playback) refresh(now time.Time) {
 	if len(more) > 0 {
 		kept := sort.Search(len(b.stretches), func(i int) bool { return b.stretches[i].Tick >= more[0].Tick })
 		b.stretches = slices.Concat(b.stretches[:kept], more) // a new list: the index reads the one before
+		b.gaps = gapsBetween(b.stretches)
 		if err == nil {
 			b.marks, err = b.reader.Marks(b.ctx)
 		}
@@ -204,6 +241,19 @@ func (b *playback) refresh(now time.Time) {
 	b.index.extend(b.stretches, !b.growing)
 }
 
+// leastGap is the least time between two stretches that counts as a gap.
+const leastGap = 10 * time.Second
+
+// gapsBetween returns the gaps between stretches, in a new list.
+func gapsBetween(all []recording.Stretch) (gaps []profiles.Gap) {
+	for i := 1; i < len(all); i++ {
+		if from, to := all[i-1].To, all[i].From; to-from >= leastGap {
+			gaps = append(gaps, profiles.Gap{From: from, To: to})
+		}
+	}
+	return gaps
+}
+
 // note keeps the first error.
 func (b *playback) note(err error) {
 	if errors.Is(err, recording.ErrReplaced) {
@@ -211,7 +261,8 @@ func (b *playback) note(err error) {
 		b.refresh(time.Now())
 		return
 	}
-	if err != nil && b.err == "" && b.ctx.Err() == nil {
+	var damaged *recording.DamagedError
+	if err != nil && b.err == "" && b.ctx.Err() == nil && !errors.As(err, &damaged) { // which b.missing has
 		b.err = err.Error()
 	}
 }
@@ -232,6 +283,7 @@ func (b *playback) consume() {
 	}
 	s := *last
 	s.Own = b.own
+	s.Own.Dropped += b.missing.iterations
 	b.shown = &s
 }
 
@@ -265,9 +317,14 @@ func (b *playback) advance(by time.Duration) {
 	}
 }
 
-// seek sets out for the last moment until a time.
+// seek sets out for the last moment until a time; from within a gap on to the one behind it.
 func (b *playback) seek(to time.Duration) {
 	to = min(max(to, b.first()), b.last())
+	if b.begun && to > b.at && b.target == nil {
+		if m := b.upcoming(); m != nil {
+			to = max(to, m.Since)
+		}
+	}
 	b.target, b.following = &to, false
 }
 

@@ -2,7 +2,12 @@ package replay
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -213,5 +218,139 @@ func TestAPanicEndsTheReplayOnly(t *testing.T) {
 		t.Error(err)
 	}
 	for range p.Snapshots() { // it is closed
+	}
+}
+
+// A recording that a resumed run joined plays on behind the time between the two.
+func TestAResumedRunIsReplayed(t *testing.T) {
+	first := newRun(t, recording.Options{})
+	first.begin(settingsOf(), 0)
+	first.iterate(500)
+	path := first.recorder.Path()
+	first.close(t)
+	time.Sleep(time.Until(first.now)) // its clock is ahead
+	j, err := recording.Join(t.Context(), path, first.recorder.Began(), 300, recording.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newRun(t, recording.Options{Joined: j})
+	again.now = again.now.Add(time.Hour)
+	again.loadAt = again.now
+	again.begin(settingsOf(), 0)
+	again.it.Index = 300
+	again.iterate(500)
+	reader := again.close(t)
+	b := New(t.Context(), reader).playback
+	b.index.fill(t.Context())
+	if len(b.gaps) != 1 || b.gaps[0].To-b.gaps[0].From < 59*time.Minute {
+		t.Fatalf("gaps %v", b.gaps)
+	}
+	b.seek(b.gaps[0].From)
+	b.arrive(t)
+	if s := b.shown; s.Index != 500 || s.Run.PriorStarts != 0 {
+		t.Errorf("before the gap it is at iteration %d of start %d", s.Index, s.Run.PriorStarts)
+	}
+	b.seek(b.at + 10*time.Second) // into the gap
+	b.arrive(t)
+	if b.at < b.gaps[0].To {
+		t.Errorf("from within the gap it went to %v of %v", b.at, b.gaps[0])
+	}
+	b.seek(b.last())
+	b.arrive(t)
+	live := again.shots[len(again.shots)-1]
+	if s := b.shown; s.Index != 800 || s.Run.PriorStarts != 1 || s.Elapsed != live.Elapsed || s.Whole.Total.Median != live.Whole.Total.Median {
+		t.Errorf("at the end it is at iteration %d of start %d after %v, live after %v", s.Index, s.Run.PriorStarts, s.Elapsed, live.Elapsed)
+	}
+	starts := 0
+	last, err := Events(t.Context(), reader, func(e *profiles.Event) {
+		if _, ok := e.Body.(*profiles.Begin); ok {
+			starts++
+		}
+	}, func(*profiles.Snapshot) {})
+	if err != nil || starts != 2 || last.Index != 800 {
+		t.Errorf("%d starts, the last at iteration %d (%v)", starts, last.Index, err)
+	}
+}
+
+// killedFile is the environment variable that makes a test a run that waits to be killed.
+const killedFile = "PRISMTOP_TEST_KILLED"
+
+// A run that is killed while it is followed says so.
+func TestAFollowedRunThatIsKilled(t *testing.T) {
+	if path := os.Getenv(killedFile); path != "" {
+		r := newRun(t, recording.Options{Path: path})
+		r.begin(settingsOf(), 0)
+		r.iterate(300)
+		select {}
+	}
+	path := filepath.Join(t.TempDir(), "killed.sqlite")
+	cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), killedFile+"="+path)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	b := New(t.Context(), grownAt(t, path, 300)).playback
+	if !b.growing || b.ending != "" {
+		t.Errorf("growing %v, %q", b.growing, b.ending)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	b.refresh(time.Now().Add(time.Minute))
+	b.tell()
+	if p := b.player.Position(); p.Growing || p.Ending != "the run was killed" {
+		t.Errorf("growing %v, %q", p.Growing, p.Ending)
+	}
+}
+
+// A block that cannot be read is missing in the totals, which say so, and the log says why.
+func TestADamagedBlockIsSaidToBeMissing(t *testing.T) {
+	r := newRun(t, recording.Options{})
+	r.begin(settingsOf(), 0)
+	for done := 0; done < 9000; done += 3000 { // a block each
+		r.iterate(3000)
+		grown(t, r, int64(done+3000))
+	}
+	r.close(t)
+	db, err := sql.Open("sqlite", r.recorder.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	const second = "(SELECT tick FROM blocks ORDER BY tick LIMIT 1 OFFSET 1)"
+	err = db.QueryRowContext(t.Context(), "SELECT last - first + 1 FROM blocks WHERE tick = "+second).Scan(&lost)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), "UPDATE blocks SET data = x'00ff' WHERE tick = "+second)
+	}
+	if err := errors.Join(err, db.Close()); err != nil || lost == 0 {
+		t.Fatal(lost, err)
+	}
+	reader := open(t, r.recorder.Path())
+	var told []string
+	last, err := Whole(t.Context(), reader, func(l profiles.LogLine) { told = append(told, l.Text) })
+	var damaged *recording.DamagedError
+	if !errors.As(err, &damaged) || damaged.Iterations != int64(lost) || last.Own.Dropped != int64(lost) || last.Index != 9000 {
+		t.Errorf("%v: %d of %d are missing", err, last.Own.Dropped, last.Index)
+	}
+	if text := strings.Join(told, "; "); !strings.Contains(text, fmt.Sprintf("%d iterations from", lost)) || !strings.Contains(text, "a block is damaged") {
+		t.Errorf("the log says %q", text)
+	}
+	b := New(t.Context(), reader).playback
+	b.seek(b.last())
+	for b.target != nil {
+		b.work()
+	}
+	b.tell()
+	if p := b.player.Position(); p.Err != fmt.Sprintf("%d iterations missing", lost) || b.shown.Own.Dropped != int64(lost) {
+		t.Errorf("it says %q, and that %d are missing", p.Err, b.shown.Own.Dropped)
+	}
+	b.seek(b.first())
+	for b.target != nil {
+		b.work()
+	}
+	b.tell()
+	if p := b.player.Position(); p.Err != "" {
+		t.Errorf("before it: %q", p.Err)
 	}
 }

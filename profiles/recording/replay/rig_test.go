@@ -36,7 +36,7 @@ type run struct {
 
 func newRun(t testing.TB, o recording.Options) *run {
 	t.Helper()
-	if o.Path == "" {
+	if o.Path == "" && o.Joined == nil {
 		o.Path = filepath.Join(t.TempDir(), "run.sqlite")
 	}
 	r := &run{now: time.Now(), noise: rand.New(rand.NewPCG(1, 2))}
@@ -246,8 +246,14 @@ func settingsOf() settings.Values {
 // grown waits until a recording that grows has a number of iterations, and opens it.
 func grown(t *testing.T, r *run, iterations int64) *recording.Reader {
 	t.Helper()
+	return grownAt(t, r.recorder.Path(), iterations)
+}
+
+// grownAt is grown of a path.
+func grownAt(t *testing.T, path string, iterations int64) *recording.Reader {
+	t.Helper()
 	for {
-		reader, err := recording.Open(t.Context(), r.recorder.Path(), func(string) *settings.Table { return prism.Table })
+		reader, err := recording.Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
 		if err == nil {
 			if s, err := reader.Status(t.Context()); err == nil && s.Iterations >= iterations {
 				t.Cleanup(func() { reader.Close() })

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 
 	"prismtop/profiles"
 	"prismtop/profiles/recording"
@@ -31,6 +32,11 @@ func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event)
 	h := newHead(r)
 	for {
 		m, failed := h.upcoming(ctx, stretches)
+		if errors.Is(failed, recording.ErrReplaced) { // by the run, which goes on
+			if stretches, failed = r.Stretches(ctx, 0); failed == nil {
+				continue
+			}
+		}
 		if failed != nil && err == nil {
 			err = failed
 		}

@@ -3,11 +3,10 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -37,57 +36,28 @@ func benchAblationCommand() *cobra.Command {
 		Example: "prismtop bench ablation\nprismtop bench ablation --preset phase5 --only measurement_cache,amp --rounds 12 --json\n" +
 			"prismtop bench ablation --preset phase5 --factorial default\nprismtop bench ablation --factorial caches,amp=bf16x3,pruned_fft",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.FromBaseline(cmd.Flags())
-			v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
-			if err != nil {
-				return cli.BadUsage(err)
-			}
-			if err := benchAblationOptions(cmd.Flags(), v, factors, &o); err != nil {
-				return cli.BadUsage(err)
-			}
-			for _, limit := range []string{"max-time", "max-iterations"} {
-				if cmd.Flags().Changed(limit) {
-					return cli.BadUsage(fmt.Errorf("flag --%s: an ablation ends with its last round; see --rounds and --only", limit))
-				}
-			}
-			told := func(*profiles.Ablation) {}
-			progress := term.IsTerminal(os.Stderr.Fd())
-			if progress {
-				told = func(a *profiles.Ablation) {
-					if a.LeftKnown {
-						fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d %s, %.0f s left ", a.Done, a.Groups, a.Unit(), a.Left.Seconds())
-					}
-				}
-			}
-			maker, err := cli.OnDevice(cmd.Context(), v)
-			if err != nil {
-				return cli.BadUsage(err)
-			}
-			table, err := bench.Ablation(cmd.Context(), maker, v, o, told)
-			if progress {
-				fmt.Fprintln(cmd.ErrOrStderr())
-			}
-			switch {
-			case cmd.Context().Err() != nil:
-				return cli.ErrInterrupted
-			case err != nil:
-				return err
-			case !asJSON:
-				return bench.WriteAblation(cmd.OutOrStdout(), table)
-			}
-			chosen, err := f.Sources.Chosen()
-			if err != nil {
-				return cli.BadUsage(err)
-			}
-			data, err := export.AblationJSON(table, v, cli.Version, chosen.Name)
+			m, err := resolve(cmd, &f, "an ablation ends with its last round; see --rounds and --only",
+				func(v settings.Values) error { return benchAblationOptions(cmd.Flags(), v, factors, &o) })
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n", data)
-			return err
+			shown := newProgress(cmd)
+			table, err := bench.Ablation(cmd.Context(), m.maker, m.settings, o, func(a *profiles.Ablation) {
+				if a.LeftKnown {
+					shown.report("%d of %d %s, %.0f s left", a.Done, a.Groups, a.Unit(), a.Left.Seconds())
+				}
+			})
+			shown.end()
+			if cmd.Context().Err() != nil {
+				err = cli.ErrInterrupted
+			}
+			if table == nil {
+				return failed(&f, err)
+			}
+			return errors.Join(writeAblation(cmd.OutOrStdout(), table, &m, asJSON), err)
 		},
 	}
-	f.Register(cmd.Flags())
+	register(cmd, &f)
 	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; of a factorial, blocks of each combination, %d without. Few give no interval",
 		profiles.AblationRounds, profiles.FactorialRounds))
 	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
@@ -95,6 +65,18 @@ func benchAblationCommand() *cobra.Command {
 		settings.LeastFactors, settings.MostFactors))
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the table as one JSON object (docs/json.md)")
 	return cmd
+}
+
+// writeAblation writes the table of an ablation, which may have been interrupted.
+func writeAblation(w io.Writer, table *profiles.Ablation, m *measured, asJSON bool) error {
+	if !asJSON {
+		return bench.WriteAblation(w, table)
+	}
+	data, err := export.AblationJSON(table, m.settings, cli.Version, m.preset)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", data)
+	}
+	return err
 }
 
 // benchAblationOptions completes the options from the flags and the settings. An error names the

@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/export"
+	"prismtop/profiles/settings"
 	"prismtop/sim/bench"
 	"prismtop/tui/command/cli"
 )
@@ -28,22 +28,15 @@ func benchCalibrateCommand() *cobra.Command {
 			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",
 		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --preset moon --load 1 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.FromBaseline(cmd.Flags())
-			v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
+			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes and --replicas",
+				func(settings.Values) error { return validCalibration(&o, load) })
 			if err != nil {
-				return cli.BadUsage(err)
+				return err
 			}
-			if err := validCalibration(&o, load); err != nil {
-				return cli.BadUsage(err)
-			}
-			if o.Maker, err = cli.OnDevice(cmd.Context(), v); err != nil {
-				return cli.BadUsage(err)
-			}
-			o.Settings = v
-			if term.IsTerminal(os.Stderr.Fd()) {
-				o.Progress = func(done, all int) { fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d ", done, all) }
-				defer fmt.Fprintln(cmd.ErrOrStderr())
-			}
+			shown := newProgress(cmd)
+			defer shown.end()
+			o.Maker, o.Settings = m.maker, m.settings
+			o.Progress = func(done, all int) { shown.report("%d of %d", done, all) }
 			end, err := burn(load)
 			if err != nil {
 				return fmt.Errorf("flag --load: %w", err)
@@ -54,18 +47,14 @@ func benchCalibrateCommand() *cobra.Command {
 			case cmd.Context().Err() != nil:
 				return cli.ErrInterrupted
 			case err != nil:
-				return err
+				return failed(&f, err)
 			case !asJSON:
 				return bench.WriteCalibration(cmd.OutOrStdout(), c)
 			}
-			chosen, err := f.Sources.Chosen()
-			if err != nil {
-				return cli.BadUsage(err)
-			}
-			return export.WriteObject(cmd.OutOrStdout(), summarizeCalibration(c, chosen.Name, load))
+			return export.WriteObject(cmd.OutOrStdout(), summarizeCalibration(c, m.preset, load))
 		},
 	}
-	f.Register(cmd.Flags())
+	register(cmd, &f)
 	flags := cmd.Flags()
 	flags.Float64SliceVar(&o.Sizes, "sizes", []float64{0, 1, 2, 5, 20}, "effects to inject, in percent of an iteration")
 	flags.IntVar(&o.Changes, "changes", 60, "changes of each size, on and off by turns")

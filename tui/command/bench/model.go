@@ -94,7 +94,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		return cli.BadUsage(errors.New("bench model: --warmup must be at least 0, --max-foreign from 0 to 1"))
 	}
 	if o.Maker, o.Settings, err = cli.OfPRISM(cmd.Context(), v); err != nil {
-		return cli.BadUsage(err)
+		return cli.BadUsage(f.Sourced(err))
 	}
 	o.Iterations, o.Time = v.Int(settings.MaxIterations), time.Duration(v.Number(settings.MaxSeconds)*float64(time.Second))
 	if o.Iterations == 0 && o.Time == 0 {
@@ -105,7 +105,7 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	case cmd.Context().Err() != nil:
 		return cli.ErrInterrupted
 	case err != nil:
-		return cli.BadUsage(err)
+		return cli.BadUsage(f.Sourced(err))
 	}
 	chosen, err := f.Sources.Chosen()
 	if err != nil {

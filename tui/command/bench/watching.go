@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
@@ -42,53 +40,44 @@ func benchWatchingCommand() *cobra.Command {
 			"Settings start from the preset baseline.",
 		Example: "prismtop bench watching\nprismtop bench watching --preset moon --rounds 12 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			f.FromBaseline(cmd.Flags())
-			v, _, err := f.Resolve(cmd.Context(), cmd.Flags())
+			m, err := resolve(cmd, &f, "the measurement ends with its last round; see --rounds and --block", o.check)
 			if err != nil {
-				return cli.BadUsage(err)
+				return err
 			}
-			switch {
-			case o.Rounds < 1 || o.Rounds > 1000:
-				return cli.BadUsage(fmt.Errorf("flag --rounds: %d: must be from 1 to 1000", o.Rounds))
-			case o.Block < time.Second:
-				return cli.BadUsage(fmt.Errorf("flag --block: %v: must be at least 1s", o.Block))
-			}
-			for _, limit := range []string{"max-time", "max-iterations"} {
-				if cmd.Flags().Changed(limit) {
-					return cli.BadUsage(fmt.Errorf("flag --%s: the measurement ends with its last round; see --rounds and --block", limit))
-				}
-			}
-			if o.Maker, err = cli.OnDevice(cmd.Context(), v); err != nil {
-				return cli.BadUsage(err)
-			}
-			o.Settings = v
-			if term.IsTerminal(os.Stderr.Fd()) {
-				o.Progress = func(done int) { fmt.Fprintf(cmd.ErrOrStderr(), "\r%d of %d rounds ", done, o.Rounds) }
-				defer fmt.Fprintln(cmd.ErrOrStderr())
-			}
+			shown := newProgress(cmd)
+			defer shown.end()
+			o.Maker, o.Settings = m.maker, m.settings
+			o.Progress = func(done int) { shown.report("%d of %d rounds", done, o.Rounds) }
 			cli.ThriftyCollector()
 			r, err := o.run(cmd.Context())
 			switch {
 			case cmd.Context().Err() != nil:
 				return cli.ErrInterrupted
 			case err != nil:
-				return err
+				return failed(&f, err)
 			case !asJSON:
 				return r.write(cmd.OutOrStdout())
 			}
-			chosen, err := f.Sources.Chosen()
-			if err != nil {
-				return cli.BadUsage(err)
-			}
-			return export.WriteObject(cmd.OutOrStdout(), r.summary(chosen.Name))
+			return export.WriteObject(cmd.OutOrStdout(), r.summary(m.preset))
 		},
 	}
-	f.Register(cmd.Flags())
+	register(cmd, &f)
 	flags := cmd.Flags()
 	flags.IntVar(&o.Rounds, "rounds", 8, "groups of four blocks; below 6 there is no interval")
 	flags.DurationVar(&o.Block, "block", 4*time.Second, "measured time of a block")
 	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/json.md)")
 	return cmd
+}
+
+// check checks the flags.
+func (w *watchingBench) check(settings.Values) error {
+	switch {
+	case w.Rounds < 1 || w.Rounds > 1000:
+		return fmt.Errorf("flag --rounds: %d: must be from 1 to 1000", w.Rounds)
+	case w.Block < time.Second:
+		return fmt.Errorf("flag --block: %v: must be at least 1s", w.Block)
+	}
+	return nil
 }
 
 // watchingBench measures the cost of the live screen within one run.

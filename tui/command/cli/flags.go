@@ -23,6 +23,7 @@ type SettingFlags struct {
 	Sources preset.Sources
 	More    []preset.Flag // specific to one command
 	maxTime time.Duration
+	origins settings.Origins // of what Resolve returned
 }
 
 // keyFlags are the flags that set one setting each, with its key.
@@ -63,13 +64,26 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
 	f.Sources.Shelves = workloads.Presets()
+	if flags.Changed("preset") {
+		if _, err := f.Sources.Shelves.Lookup(f.Sources.Preset); err != nil {
+			return settings.Values{}, nil, fmt.Errorf("flag --preset: %w", err)
+		}
+	}
 	if err := f.Sources.Read(ctx); err != nil {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("flag --config: %w: must be a file of settings in TOML", err)
+		}
 		return settings.Values{}, nil, err
 	}
 	f.Sources.Env, f.Sources.EnvOthers = os.Environ(), OtherEnvironment
 	f.ReadFlags(flags)
-	return preset.Resolve(f.Sources)
+	v, origins, err := preset.Resolve(f.Sources)
+	f.origins = origins
+	return v, origins, err
 }
+
+// Sourced adds to an error about a resolved setting the flag, file or preset that it comes from.
+func (f *SettingFlags) Sourced(err error) error { return preset.From(f.origins, err) }
 
 // ReadFlags fills in the settings that have their own flags.
 func (f *SettingFlags) ReadFlags(flags *pflag.FlagSet) {

@@ -106,8 +106,12 @@ func flagName(f *pflag.Flag) string {
 		value = "VALUE"
 	}
 	switch f.Name {
-	case "config", "image", "plot", "record":
+	case "config", "image", "plot", "record", "checkpoint", "resume", "weights":
 		value = "FILE"
+	case "export":
+		value = "FORMAT=PATH"
+	case "metrics":
+		value = "ADDRESS"
 	case "save":
 		value = "PATH"
 	case "preset":

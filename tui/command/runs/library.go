@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -141,8 +142,8 @@ func (l *library) Delete(ctx context.Context, path string) error {
 // Targets lists the formats of exports.
 func (l *library) Targets() []table.Target {
 	var all []table.Target
-	for _, name := range files.Formats() {
-		all = append(all, table.Target{Name: name, Ending: files.Ending(name)})
+	for _, k := range files.Kinds() {
+		all = append(all, table.Target{Name: k.Name, About: k.About, Ending: files.Ending(k.Name)})
 	}
 	return all
 }
@@ -186,8 +187,8 @@ func rowOf(l *recording.Listed) table.Run {
 		r.State, r.Err = table.Unread, withoutPath(l.Err, l.Path)
 		return r
 	}
-	r.State = map[recording.RecordedState]table.State{recording.Growing: table.Running, recording.Ended: table.Ended, recording.Killed: table.Killed}[l.State]
-	r.End, r.Err, r.Preset, r.Object = l.RunState, l.Error, presetOf(l), l.Object
+	r.State = map[recording.RecordedState]table.State{recording.Growing: table.Running, recording.Ended: table.Ended, recording.Killed: table.Killed, recording.CutShort: table.CutShort}[l.State]
+	r.End, r.Err, r.Preset, r.Object = l.RunState, cmp.Or(l.Stopped, l.Error), presetOf(l), l.Object
 	r.Length, r.Iterations, r.Median, r.Quality = l.Length, l.Iterations, l.MedianMS*1e6, l.Quality
 	r.Name, r.Note = l.Name, l.Note
 	r.Metric, r.Measured = measuredBy(l)

@@ -53,6 +53,9 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 		if l.State == recording.Ended && l.RunState != "" {
 			state = l.RunState
 		}
+		if l.Stopped != "" {
+			state += ": " + l.Stopped
+		}
 		if more := strings.TrimSpace(l.Name + " " + l.Note); more != "" {
 			state += ": " + more
 		}

@@ -123,6 +123,7 @@ type listedRun struct {
 	Quality    *float64 `json:"quality"`
 	QualityIs  string   `json:"quality_metric,omitempty"`
 	Dropped    int64    `json:"dropped_records"`
+	Stopped    string   `json:"recording_stopped,omitempty"` // why the recording stopped before the run
 	Name       string   `json:"name,omitempty"`
 	Note       string   `json:"note,omitempty"`
 }
@@ -154,6 +155,7 @@ func listAsJSON(folder string, all []recording.Listed) list {
 		r.State, r.Preset, r.Workload, r.Object, r.Ended, r.Failure = &state, l.Preset, l.Workload, l.Object, l.RunState, l.Error
 		r.Starts, r.Iterations, r.Seconds, r.Dropped = l.Starts, l.Iterations, l.Length.Seconds(), l.Dropped
 		r.MedianMS, r.Quality, r.QualityIs, r.Name, r.Note = finite(l.MedianMS), finite(l.Quality), l.QualityIs, l.Name, l.Note
+		r.Stopped = l.Stopped
 		runs = append(runs, r)
 	}
 	return list{Schema: 1, Folder: folder, Runs: runs}

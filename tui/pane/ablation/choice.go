@@ -135,9 +135,14 @@ const (
 	choiceNote  = 26
 )
 
-// Draw draws the list, scrolled so that the selected row is visible.
+// Draw draws the list, scrolled so that the selected row is visible. Where its note has no room
+// beside it, the last line has it.
 func (c *Choice) Draw(canvas *chart.Canvas, s *profiles.Snapshot) {
 	w, h := canvas.Size()
+	if note, from := c.note(s); chart.Width(note) > w-from && h > factorRows {
+		h--
+		canvas.Text(2, h, chart.Cut(note, max(w-2, 0)), theme.Faint)
+	}
 	first := max(0, min(c.row-h/2, c.Rows()-h))
 	for y := range min(h, c.Rows()) {
 		row := first + y
@@ -147,13 +152,29 @@ func (c *Choice) Draw(canvas *chart.Canvas, s *profiles.Snapshot) {
 		note, from := "", choiceNote
 		if row < factorRows {
 			name, estimate := c.kind(row, s)
-			note, from = estimate, max(choiceNote+6, canvas.Text(2, y, name, theme.Strong)+2)
+			note, from = estimate, kindNote(canvas.Text(2, y, name, theme.Strong))
 		} else {
 			note = c.drawFactor(canvas, y, row-factorRows)
 		}
 		canvas.Text(from, y, chart.Cut(note, max(w-from, 0)), theme.Faint)
 	}
 }
+
+// note returns the note of the selected row, and its column.
+func (c *Choice) note(s *profiles.Snapshot) (text string, from int) {
+	if c.row < factorRows {
+		name, estimate := c.kind(c.row, s)
+		return estimate, kindNote(2 + chart.Width(name))
+	}
+	f := &c.factors[c.row-factorRows]
+	if text = f.Text(); text == f.Name {
+		text = ""
+	}
+	return text, choiceNote
+}
+
+// kindNote returns the column of the note of a kind of ablation, whose name ends at a column.
+func kindNote(end int) int { return max(choiceNote+6, end+2) }
 
 // kind returns the name of a kind of ablation and how long it takes.
 func (c *Choice) kind(row int, s *profiles.Snapshot) (name, estimate string) {

@@ -1,0 +1,75 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Kind is a format to choose from.
+type Kind struct{ Name, About string }
+
+// Kinds lists the formats, with a few words on what each is for.
+func Kinds() (all []Kind) {
+	for i := range formats {
+		all = append(all, Kind{formats[i].name, abouts[formats[i].name]})
+	}
+	return all
+}
+
+// abouts says what the formats are for.
+var abouts = map[string]string{
+	"chrome":      "a timeline, for Perfetto and speedscope",
+	"csv":         "tables of iterations and changes",
+	"tensorboard": "scalars, in a folder",
+	"pprof":       "where the time went, for go tool pprof",
+	"png":         "a figure",
+	"svg":         "a figure",
+	"md":          "a report in Markdown",
+	"html":        "a report to mail, with charts",
+}
+
+// endings are the endings of new files, where they are not the name of the format.
+var endings = map[string]string{"chrome": ".trace.json", "pprof": ".pb.gz"}
+
+// Ending returns the ending of a new file of a format: ".csv".
+func Ending(format string) string {
+	if ending, other := endings[format]; other {
+		return ending
+	}
+	return "." + format
+}
+
+// New returns the target of a format whose files are not there yet: base, with a number if its name
+// is taken, and an ending.
+func New(format, base string) (Target, error) {
+	ending := Ending(format)
+	for n := 1; ; n++ {
+		path := base + ending
+		if n > 1 {
+			path = fmt.Sprintf("%s-%d%s", base, n, ending)
+		}
+		t, err := Parse(format + "=" + path)
+		if err != nil {
+			return t, err
+		}
+		free, err := t.free()
+		if err != nil || free {
+			return t, err
+		}
+	}
+}
+
+// free reports whether nothing is at the path or at those of the files.
+func (t Target) free() (bool, error) {
+	for _, path := range append([]string{t.Path}, t.Files()...) {
+		switch _, err := os.Lstat(path); {
+		case err == nil:
+			return false, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,193 @@
+package recording
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+)
+
+// beganAt returns when a recording began.
+func beganAt(t *testing.T, path string) time.Time {
+	t.Helper()
+	s, err := statusOf(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Began
+}
+
+// resume joins a recording after a number of iterations and records more.
+func resume(t *testing.T, path string, from int64, iterations int) {
+	t.Helper()
+	j, err := Join(t.Context(), path, beganAt(t, path), from, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := begin(New(Options{Joined: j}))
+	r.it.Index = from
+	r.tick(iterations)
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// priorStarts returns the starts before each start of a recording.
+func priorStarts(t *testing.T, path string) (all []int) {
+	t.Helper()
+	r, err := Open(t.Context(), path, func(string) *settings.Table { return prism.Table })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	stretches, err := r.Stretches(t.Context(), 0)
+	c := r.Cursor()
+	for _, s := range stretches {
+		var moments []Moment
+		if moments, err = c.Read(t.Context(), s); err != nil {
+			break
+		}
+		for _, m := range moments {
+			m.Each(func(e *profiles.Event) {
+				if b, ok := e.Body.(*profiles.Begin); ok {
+					all = append(all, b.Info.PriorStarts)
+				}
+			})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A resumed run is one more start of its recording, and what was recorded after the checkpoint stays.
+func TestAResumedRunGoesOnInItsRecording(t *testing.T) {
+	path := recordedRun(t, 3000)
+	resume(t, path, 2000, 1500)
+	resume(t, path, 3500, 10)
+	if indices, _ := read(t, path); len(indices) != 4510 || indices[2999] != 2999 || indices[3000] != 2000 || indices[4500] != 3500 {
+		t.Errorf("%d iterations", len(indices))
+	}
+	if got := priorStarts(t, path); len(got) != 3 || got[0] != 0 || got[1] != 1 || got[2] != 2 {
+		t.Errorf("the starts count %v before them", got)
+	}
+	if s, err := statusOf(t.Context(), path); err != nil || s.State != Ended || s.Starts != 3 || s.Iterations != 3510 {
+		t.Errorf("%+v (%v)", s, err)
+	}
+	if beside, err := filepath.Glob(path + "-*"); err != nil || len(beside) > 0 {
+		t.Errorf("left beside it: %v (%v)", beside, err)
+	}
+}
+
+// A run that was killed loses nothing that it recorded when it is resumed.
+func TestAKilledRecordingIsJoinedWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "killed.sqlite")
+	if _, _, err := killAtRandom(path); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := read(t, path)
+	if len(before) == 0 {
+		t.Fatal("nothing was recorded")
+	}
+	resume(t, path, int64(len(before)), 100)
+	after, _ := read(t, path)
+	if len(after) != len(before)+100 {
+		t.Errorf("%d iterations after %d and 100 more", len(after), len(before))
+	}
+	for i, index := range after {
+		if index != int64(i) {
+			t.Fatalf("iteration %d comes as number %d", index, i)
+		}
+	}
+}
+
+// The time between two parts is true in the file, and is not counted as recorded.
+func TestTheTimeBetweenIsNotRecorded(t *testing.T) {
+	path := recordedRun(t, 100)
+	db, err := connect(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "UPDATE recording SET value = value - 3600000000000 WHERE key = 'began_ns'") // an hour ago
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	resume(t, path, 100, 100)
+	s, err := statusOf(t.Context(), path)
+	if err != nil || s.written < time.Hour || s.Length > time.Minute {
+		t.Errorf("%v until %v (%v)", s.Length, s.written, err)
+	}
+}
+
+// A recording that the run cannot go on with says why, and is left as it is.
+func TestARecordingThatCannotBeJoinedSaysWhy(t *testing.T) {
+	path, cut := recordedRun(t, 3000), filepath.Join(t.TempDir(), "cut")
+	stopped := begin(New(Options{Path: cut, Limit: 1, every: time.Millisecond}))
+	for ended := false; !ended; {
+		stopped.tick(10)
+		select {
+		case <-stopped.done:
+			ended = true
+		default:
+		}
+	}
+	began := beganAt(t, path)
+	joined, err := Join(t.Context(), recordedRun(t, 10), time.Time{}, 0, Options{})
+	if err == nil {
+		t.Fatalf("another run's recording was joined: %v", joined)
+	}
+	for name, c := range map[string]struct {
+		path  string
+		began time.Time
+		from  int64
+		o     Options
+		want  string
+	}{
+		"none":            {path + "x", began, 0, Options{}, "is not there any more"},
+		"another":         {path, began.Add(1), 0, Options{}, "is of another run"},
+		"shorter":         {path, began, 3001, Options{}, "ends at iteration 3000"},
+		"another version": {path, began, 0, Options{Fingerprint: Fingerprint{Version: "2"}}, "another version"},
+		"too large":       {path, began, 0, Options{Limit: 1}, "limit of size"},
+		"cut short":       {cut, beganAt(t, cut), 0, Options{}, "was cut short: the file has reached"},
+	} {
+		if _, err := Join(t.Context(), c.path, c.began, c.from, c.o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), c.path) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if s, err := statusOf(t.Context(), path); err != nil || s.State != Ended {
+		t.Errorf("it is %v (%v)", s.State, err)
+	}
+}
+
+// Of two runs that resume from one checkpoint, one goes on in the recording; it is free again once
+// that has ended, even before it began.
+func TestOneRunJoinsARecording(t *testing.T) {
+	path := recordedRun(t, 100)
+	began := beganAt(t, path)
+	j, err := Join(t.Context(), path, began, 100, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Join(t.Context(), path, began, 100, Options{}); err == nil || !strings.Contains(err.Error(), "by another program") {
+		t.Errorf("a second run joined it: %v", err)
+	}
+	if err := New(Options{Joined: j}).Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := statusOf(t.Context(), path); err != nil || s.State != Ended || s.Iterations != 100 {
+		t.Errorf("it is %v after %d iterations (%v)", s.State, s.Iterations, err)
+	}
+	if j, err = Join(t.Context(), path, began, 100, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	resume(t, path, 100, 100)
+}

@@ -1,0 +1,106 @@
+package screen
+
+import (
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"prismtop/profiles"
+	"prismtop/profiles/visible"
+	"prismtop/tui/chart"
+	"prismtop/tui/control"
+	"prismtop/tui/theme"
+)
+
+// This file lists the formats that a run can be written in, and writes it in the selected one.
+
+// exporting is the open list of formats.
+type exporting struct {
+	formats []control.Format
+	row     int
+}
+
+// openExports opens the list.
+func (m *Model) openExports() {
+	m.exporting = &exporting{formats: m.powers.Exporter.Formats()}
+}
+
+// pressExporting handles a key while the list is open.
+func (m *Model) pressExporting(msg tea.KeyPressMsg) tea.Cmd {
+	x := m.exporting
+	n := len(x.formats)
+	switch s := msg.String(); s {
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+l":
+		return m.redraw()
+	case "esc", "r", "q", "?":
+		m.exporting = nil
+	case "up", "shift+tab":
+		x.row = (x.row + n - 1) % n
+	case "down", "tab":
+		x.row = (x.row + 1) % n
+	case "home":
+		x.row = 0
+	case "end":
+		x.row = n - 1
+	case "enter", "space":
+		return m.export(x.row)
+	default:
+		if isDigit(s) && int(s[0]-'1') < n {
+			return m.export(int(s[0] - '1'))
+		}
+	}
+	return nil
+}
+
+// export closes the list and writes the run in a format of it; exportedMsg arrives when that is done.
+func (m *Model) export(row int) tea.Cmd {
+	exporter, format := m.powers.Exporter, m.exporting.formats[row].Name
+	m.exporting = nil
+	m.say("exporting " + format + " …")
+	return func() tea.Msg {
+		paths, err := exporter.Export(format)
+		return exportedMsg{format, paths, err}
+	}
+}
+
+// exported logs and shows where the files are, or why there are none.
+func (m *Model) exported(msg exportedMsg) {
+	text := "exported " + strings.Join(msg.paths, ", ")
+	if len(msg.paths) == 0 {
+		text = "no " + msg.format + " was exported"
+	}
+	if msg.err != nil {
+		text += ": " + msg.err.Error()
+	}
+	m.addLine(profiles.LogLine{Text: visible.Text(text), Refused: msg.err != nil})
+	m.showLines()
+	if msg.err != nil {
+		m.complain(text)
+	} else {
+		m.say(text)
+	}
+}
+
+// exportingBox returns the lines of the list.
+func (m *Model) exportingBox() []string {
+	x := m.exporting
+	rows := min(len(x.formats), m.layout.H-2)
+	first := max(0, min(x.row-rows/2, len(x.formats)-rows))
+	return m.dialog("Export what is recorded", "enter or a digit writes it here, esc", 56, rows, func(c *chart.Canvas) {
+		w, _ := c.Size()
+		for y := range rows {
+			i := first + y
+			if i == x.row {
+				c.Text(0, y, "▸", theme.Key)
+			}
+			if i < 9 {
+				c.Text(2, y, strconv.Itoa(i+1), theme.Key)
+			}
+			c.Text(4, y, x.formats[i].Name, theme.Plain)
+			c.Text(17, y, chart.Cut(x.formats[i].About, max(w-17, 0)), theme.Faint)
+		}
+	})
+}
