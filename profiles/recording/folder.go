@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"time"
 
@@ -79,38 +78,11 @@ type Listed struct {
 
 // List lists the recordings in a folder, newest first. A folder that does not exist has none.
 func List(ctx context.Context, folder string) ([]Listed, error) {
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	w := NewWatcher(folder)
+	if _, err := w.Look(ctx, func(Listed, int, int) {}); err != nil {
 		return nil, err
 	}
-	var all []Listed
-	for _, e := range entries {
-		if e.IsDir() || !strings.HasSuffix(e.Name(), extension) {
-			continue
-		}
-		l := Listed{Path: filepath.Join(folder, e.Name())}
-		info, err := e.Info()
-		if err != nil { // deleted meanwhile
-			continue
-		}
-		l.Bytes = info.Size()
-		for _, beside := range beside {
-			if info, err := os.Stat(l.Path + beside); err == nil {
-				l.Bytes += info.Size()
-			}
-		}
-		if l.Status, l.Err = statusOf(ctx, l.Path); l.Err != nil {
-			l.Began = info.ModTime()
-		}
-		all = append(all, l)
-	}
-	slices.SortStableFunc(all, func(a, b Listed) int {
-		return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(b.Path, a.Path))
-	})
-	return all, ctx.Err()
+	return w.Known(), nil
 }
 
 // beside are the endings of the files that SQLite and the recorder keep beside a recording that grows.
@@ -160,6 +132,44 @@ func Delete(path string) error {
 		}
 	}
 	return os.Remove(path)
+}
+
+// ErrGoesOn reports a recording whose run goes on.
+var ErrGoesOn = errors.New("its run goes on")
+
+// ours are the names that NewPath gives.
+var ours = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-[A-Za-z0-9_-]+)?\.sqlite$`)
+
+// MayDelete returns nil if a file may be deleted as a recording, or why not: it does not exist, its run
+// goes on, or it cannot be read and may be something else. damaged is why it cannot be read even if it
+// may be deleted: it lies in the user's folder under a name that prismtop gives, and it is a file of
+// SQLite, or an empty one.
+func MayDelete(ctx context.Context, path string) (damaged, err error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	status, err := statusOf(ctx, path)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err == nil && status.State == Growing:
+		return nil, named(path, ErrGoesOn)
+	case err == nil:
+		return nil, nil
+	}
+	if errors.Is(err, errForeign) {
+		return nil, err
+	}
+	folder, failed := Folder()
+	at, wrong := filepath.Abs(path)
+	if failed != nil || wrong != nil || filepath.Dir(at) != filepath.Clean(folder) || !ours.MatchString(filepath.Base(at)) || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	if written, logged := os.Stat(path + "-wal"); logged == nil && time.Since(written.ModTime()) < lag {
+		return nil, err // perhaps of a newer prismtop whose run goes on
+	}
+	return err, nil
 }
 
 // Describe sets the name or the note of a recording; an empty text removes it.

@@ -80,6 +80,26 @@ func (c *Canvas) Fill(x, y, w, h int, r rune, s theme.Style) {
 	}
 }
 
+// Frame draws a border with rounded corners around the canvas.
+func (c *Canvas) Frame(edge theme.Style) {
+	w, h := c.w, c.h
+	c.Fill(1, 0, w-2, 1, '─', edge)
+	c.Fill(1, h-1, w-2, 1, '─', edge)
+	c.Fill(0, 1, 1, h-2, '│', edge)
+	c.Fill(w-1, 1, 1, h-2, '│', edge)
+	c.Set(0, 0, '╭', edge)
+	c.Set(w-1, 0, '╮', edge)
+	c.Set(0, h-1, '╰', edge)
+	c.Set(w-1, h-1, '╯', edge)
+}
+
+// Restyle changes the style of w cells from (x,y).
+func (c *Canvas) Restyle(x, y, w int, s theme.Style) {
+	for i := max(x, 0); i < min(x+w, c.w) && y >= 0 && y < c.h; i++ {
+		c.cells[y*c.stride+i].Style = s
+	}
+}
+
 // Text draws s from (x,y) and returns the next column. It is safe for untrusted text: control
 // characters, zero-width characters and combining marks are dropped, wide characters take two
 // cells, and overflow is cut.

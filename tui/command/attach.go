@@ -13,7 +13,6 @@ import (
 
 	"prismtop/profiles/attach"
 	"prismtop/profiles/recording"
-	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/command/cli"
@@ -47,14 +46,14 @@ func attachCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
 	flags.BoolVar(&watch, "watch", false, "only watch the run")
-	f.registerLook(flags)
+	f.Look.Register(flags)
 	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
 	return cmd
 }
 
 // attach shows a session on the screen.
 func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions) error {
-	look, err := f.look(cmd.Flags(), settings.Values{})
+	look, err := f.Look.Options(cmd.Flags())
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,28 @@ func writeRecording(ctx context.Context, r *recording.Reader, targets []files.Ta
 	return paths, errors.Join(err, failed)
 }
 
+// exportTo writes the recording at a path to a target, FORMAT=PATH.
+func exportTo(ctx context.Context, path, text string) ([]string, error) {
+	target, err := files.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	r, err := recording.Open(ctx, path, cli.TableOf)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	named := cli.Claims{}
+	err = named.Read("the recording", cli.RecordingFiles(r.Path())...)
+	if err == nil {
+		err = named.Write(text, target.Files()...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return writeRecording(ctx, r, []files.Target{target})
+}
+
 // parseTargets reads the targets of exports.
 func parseTargets(texts []string) (targets []files.Target, err error) {
 	for _, text := range texts {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,7 +10,11 @@ import (
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/command/page"
+	"prismtop/tui/comparison"
+	pages "prismtop/tui/page"
+	"prismtop/tui/runs"
 	"prismtop/tui/screen"
+	"prismtop/tui/widget"
 )
 
 // helpCommand returns the command help, which rejects unknown commands.
@@ -56,5 +61,10 @@ func manualCommand() *cobra.Command {
 
 // manual returns the manual page.
 func manual() (string, error) {
-	return page.Manual(rootCommand(), screen.KeySections(workloads.All[0].Presets.Table))
+	return page.Manual(rootCommand(), keySections())
+}
+
+// keySections returns the keys of all screens.
+func keySections() []widget.KeySection {
+	return slices.Concat(screen.KeySections(workloads.All[0].Presets.Table), runs.KeySections(), comparison.KeySections(), pages.KeySections())
 }

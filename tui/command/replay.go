@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles"
@@ -15,7 +13,6 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/recording"
 	"prismtop/profiles/recording/replay"
-	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 	"prismtop/tui/command/cli"
 	"prismtop/tui/control"
@@ -44,13 +41,13 @@ func replayCommand() *cobra.Command {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: what happened, and the summary, on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
-	f.registerLook(flags)
+	f.Look.Register(flags)
 	return cmd
 }
 
 // replay plays a recording.
 func (f *runFlags) replay(cmd *cobra.Command, path string) error {
-	look, err := f.look(cmd.Flags(), settings.Values{})
+	look, err := f.Look.Options(cmd.Flags())
 	if err != nil {
 		return err
 	}
@@ -59,24 +56,37 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 		return fmt.Errorf("replay: %w", err)
 	}
 	defer r.Close()
-	onScreen := !f.headless && !f.json && term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd()) && os.Getenv("TERM") != "dumb"
-	if !onScreen {
+	if f.headless || f.json || !cli.OnTerminal() {
 		return f.tell(cmd, r)
 	}
 	cli.ThriftyCollector()
-	ctx, stop := context.WithCancel(cmd.Context())
+	return playOnScreen(cmd.Context(), r, look)
+}
+
+// replayOnScreen plays the recording at a path on the screen.
+func replayOnScreen(ctx context.Context, path string, look screen.Options) error {
+	r, err := recording.Open(ctx, path, cli.TableOf)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	defer r.Close()
+	return playOnScreen(ctx, r, look)
+}
+
+// playOnScreen plays a recording on the screen.
+func playOnScreen(parent context.Context, r *recording.Reader, look screen.Options) error {
+	ctx, stop := context.WithCancel(parent)
 	player := replay.New(ctx, r)
 	ended := make(chan error, 1)
 	go func() { ended <- player.Run(ctx) }()
-	look.Summary = nil
 	exports := exportsReplayed(r.Path())
-	err = screen.Run(cmd.Context(), exportableReplay{player, exports}, look)
+	err := screen.Run(parent, exportableReplay{player, exports}, look)
 	exports.end()
 	stop()
 	if failed := <-ended; failed != nil {
 		return fmt.Errorf("replay: %s: %w", r.Path(), failed)
 	}
-	if errors.Is(err, control.ErrInterrupted) || cmd.Context().Err() != nil {
+	if errors.Is(err, control.ErrInterrupted) || parent.Err() != nil {
 		return cli.ErrInterrupted
 	}
 	return err

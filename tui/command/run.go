@@ -8,7 +8,6 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"prismtop/profiles"
 	"prismtop/profiles/aggregate"
@@ -30,22 +29,20 @@ import (
 // runFlags are the flags of a run.
 type runFlags struct {
 	cli.SettingFlags
-	origins   settings.Origins // of the settings
-	headless  bool
-	json      bool
-	ascii     bool
-	lines     bool
-	theme     string
-	bandwidth string
-	budget    string // for watching, in per cent
-	notify    string
-	save      string
-	exports   []string
-	metrics   string
-	detach    bool
-	onHangup  string
-	record    recordFlags
-	keep      keepFlags
+	origins  settings.Origins // of the settings
+	headless bool
+	json     bool
+	cli.Look
+	lines    bool
+	budget   string // for watching, in per cent
+	notify   string
+	save     string
+	exports  []string
+	metrics  string
+	detach   bool
+	onHangup string
+	record   recordFlags
+	keep     keepFlags
 
 	watchBudget float64         // 0 to 1
 	outlives    bool            // the run goes on when the terminal is lost
@@ -72,10 +69,10 @@ func runCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	f.Register(flags)
+	f.SettingFlags.Register(flags)
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
-	f.registerLook(flags)
+	f.Look.Register(flags)
 	flags.BoolVar(&f.lines, "lines", false, "lines of text instead of the screen, for screen readers and logs; settings and commands are typed")
 	flags.StringVar(&f.budget, "watch-budget", "1",
 		"percentage of the run's speed that the screen may cost; above it there are fewer frames, pictures and quality measurements; 0 is no limit")
@@ -91,13 +88,6 @@ func runCommand() *cobra.Command {
 		"write the run to a file while it goes on, as FORMAT=PATH with the format "+files.Names()+" (docs/export.md); may be given again")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus over HTTP at HOST:PORT, or at PORT for this machine alone")
 	return cmd
-}
-
-// registerLook defines the flags of the screen's looks.
-func (f *runFlags) registerLook(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.ascii, "ascii", false, "draw with 7-bit characters")
-	flags.StringVar(&f.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
-	flags.StringVar(&f.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
 }
 
 // settings merges preset, file, environment and flags, and checks the path of --save.

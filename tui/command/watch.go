@@ -199,19 +199,10 @@ func parseBudget(text string) (share float64, err error) {
 
 // look returns the screen's options.
 func (f *runFlags) look(flags *pflag.FlagSet, v settings.Values) (o screen.Options, err error) {
-	o.ASCII, o.Settings, o.Origins, o.Summary = f.ascii, v, f.origins, lines.SummaryAs
-	// Without a known configuration folder the screen remembers nothing.
-	o.Remember, _ = screen.RememberedPath()
-	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
-	if o.Colours, err = terminal.ParseColours(f.theme); err != nil {
-		return o, cli.BadUsage(fmt.Errorf("flag --theme: %w", err))
+	if o, err = f.Look.Options(flags); err != nil {
+		return o, err
 	}
-	if o.Bandwidth, err = terminal.ParseBandwidth(f.bandwidth); err != nil {
-		return o, cli.BadUsage(fmt.Errorf("flag --bandwidth: %w", err))
-	}
-	if flags.Lookup("watch-budget") == nil { // a recording
-		return o, nil
-	}
+	o.Settings, o.Origins, o.Summary = v, f.origins, lines.SummaryAs
 	budget, where := cli.EnvOr(flags, "watch-budget", cli.EnvWatchBudget)
 	if f.watchBudget, err = parseBudget(budget); err != nil {
 		return o, cli.BadUsage(fmt.Errorf("%s: %w", where, err))

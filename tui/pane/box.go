@@ -83,7 +83,7 @@ func (b *Box) Render(draw func(inner *chart.Canvas, s *profiles.Snapshot) (note 
 	if b.Focus {
 		edge = theme.Focus
 	}
-	Frame(&b.Canvas, edge)
+	b.Canvas.Frame(edge)
 	b.Canvas.Text(2, 0, chart.Cut(" "+b.Title+" ", w-4), theme.Title)
 	inner := b.Canvas.Sub(2, 1, w-4, h-2)
 	if b.Snap == nil {
@@ -113,19 +113,6 @@ func (b *Box) Aside(s string, style theme.Style) {
 	if s != "" && w-4-chart.Width(b.Title)-2 > chart.Width(s)+3 {
 		b.Canvas.TextRight(w-2, 0, " "+s+" ", style)
 	}
-}
-
-// Frame draws a border with rounded corners around the canvas.
-func Frame(c *chart.Canvas, edge theme.Style) {
-	w, h := c.Size()
-	c.Fill(1, 0, w-2, 1, '─', edge)
-	c.Fill(1, h-1, w-2, 1, '─', edge)
-	c.Fill(0, 1, 1, h-2, '│', edge)
-	c.Fill(w-1, 1, 1, h-2, '│', edge)
-	c.Set(0, 0, '╭', edge)
-	c.Set(w-1, 0, '╮', edge)
-	c.Set(0, h-1, '╰', edge)
-	c.Set(w-1, h-1, '╯', edge)
 }
 
 // Message writes faint lines in the middle of a pane that has no data yet.

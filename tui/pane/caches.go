@@ -9,6 +9,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -25,7 +26,7 @@ type caches struct {
 	Box
 	host Host
 	why  bool // explanations instead of numbers
-	Scroll
+	widget.Scroll
 }
 
 func newCaches(h Host) *caches { return &caches{Box: Box{Title: "Caches"}, host: h} }
@@ -36,7 +37,8 @@ func (p *caches) Lines() []string { return p.Render(p.draw) }
 // Press switches between numbers and explanations (v), and scrolls the explanations.
 func (p *caches) Press(key string) bool {
 	if key == "v" {
-		p.why, p.top = !p.why, 0
+		p.why = !p.why
+		p.ToTop()
 	} else if !p.why || !p.Scroll.Move(key) {
 		return false
 	}

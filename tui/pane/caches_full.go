@@ -213,7 +213,7 @@ func (p *caches) words(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	for i, r := range rows[first:last] {
 		c.Text(0, i, chart.Cut(r.text, w), r.style)
 	}
-	if note := p.note("above", "below"); note != "" {
+	if note := p.Note("above", "below"); note != "" {
 		return note + " · v: numbers", theme.Faint
 	}
 	return "v: numbers", theme.Faint

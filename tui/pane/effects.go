@@ -9,6 +9,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -23,7 +24,7 @@ var Effects = Spec{
 // effects shows the effect of every change of settings, newest first.
 type effects struct {
 	Box
-	picker
+	widget.List
 	host    Host
 	ceiling float64 // of the chart around a change
 }
@@ -35,7 +36,7 @@ func (p *effects) Lines() []string { return p.Render(p.draw) }
 
 // Press selects an effect.
 func (p *effects) Press(key string) bool {
-	if !p.picker.Move(key) {
+	if !p.List.Move(key) {
 		return false
 	}
 	p.Stale = true
@@ -58,7 +59,7 @@ func (p *effects) Hints() []Hint {
 
 // Picked returns the selected change.
 func (p *effects) Picked(s *profiles.Snapshot) *profiles.Effect {
-	if at := len(s.Effects) - 1 - p.at; at >= 0 && at < len(s.Effects) {
+	if at := len(s.Effects) - 1 - p.At; at >= 0 && at < len(s.Effects) {
 		return &s.Effects[at]
 	}
 	return nil
@@ -111,7 +112,7 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 	if h < 4 {
 		each = 1
 	}
-	first, last := p.fit(len(s.Effects), max(1, h/each))
+	first, last := p.Fit(len(s.Effects), max(1, h/each))
 	for i := first; i < last; i++ {
 		e := &s.Effects[len(s.Effects)-1-i]
 		y := (i - first) * each
@@ -130,12 +131,12 @@ func (p *effects) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Sty
 			row.Text(2-x, 1, chart.Cut(text, w-2), style)
 		}
 	}
-	return p.note("later", "earlier"), theme.Faint
+	return p.Note("later", "earlier"), theme.Faint
 }
 
 // pointer marks the selected row and returns the column after the mark.
 func (p *effects) pointer(c *chart.Canvas, y, i int) int {
-	if i == p.at {
+	if i == p.At {
 		c.Set(0, y, '▸', theme.Focus)
 	}
 	return 2

@@ -150,12 +150,12 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	w, h := c.Size()
 	shown, name, behind := effectLayout(w)
 	p.titles(c, shown, name)
-	spoken := wordRows(w, h, &s.Effects[len(s.Effects)-1-p.at])
+	spoken := wordRows(w, h, &s.Effects[len(s.Effects)-1-p.At])
 	rows := h - effectTitles - spoken
 	if behind > 0 {
-		rows -= forestAxis
+		rows -= chart.ForestAxis
 	}
-	first, last := p.fit(len(s.Effects), rows)
+	first, last := p.Fit(len(s.Effects), rows)
 	y, n := effectTitles+last-first, last-first
 	switch told := slices.ContainsFunc(s.Effects, func(e profiles.Effect) bool { return e.Comparable() }); {
 	case !told: // no effect for a forest
@@ -163,16 +163,16 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 		x := w - behind
 		c.Text(x, 0, words.Fitting(behind, "time of an iteration, after against before", "time, after against before"), theme.Faint)
 		plot := c.Sub(x, effectTitles, behind, n+1)
-		Forest(&plot, p.whiskers(s, first, last, false), 0)
+		chart.Forest(&plot, p.whiskers(s, first, last, false), 0)
 		y++
 	case rows-n >= n+4:
 		c.Text(2, y+1, "time of an iteration, after against before", theme.Faint)
 		plot := c.Sub(2, y+2, w-2, n+1)
-		Forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
+		chart.Forest(&plot, p.whiskers(s, first, last, true), max(name-2, 24))
 		y += n + 3
 	}
 	around := c.Sub(0, y+1, w, h-spoken-y-2)
-	p.around(&around, s, &s.Effects[len(s.Effects)-1-p.at])
+	p.around(&around, s, &s.Effects[len(s.Effects)-1-p.At])
 	for i := first; i < last; i++ {
 		y := effectTitles + i - first
 		e := &s.Effects[len(s.Effects)-1-i]
@@ -190,17 +190,17 @@ func (p *effects) table(c *chart.Canvas, s *profiles.Snapshot) (string, theme.St
 	}
 	words := c.Sub(0, h-spoken, w, spoken)
 	words.Fill(0, 0, w, 1, '╌', theme.Border)
-	p.inWords(&words, s, &s.Effects[len(s.Effects)-1-p.at])
-	return p.note("later", "earlier"), theme.Faint
+	p.inWords(&words, s, &s.Effects[len(s.Effects)-1-p.At])
+	return p.Note("later", "earlier"), theme.Faint
 }
 
 // whiskers returns the visible effects as rows of a forest plot.
-func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []Whisker {
-	rows := make([]Whisker, 0, last-first)
+func (p *effects) whiskers(s *profiles.Snapshot, first, last int, named bool) []chart.Whisker {
+	rows := make([]chart.Whisker, 0, last-first)
 	for i := first; i < last; i++ {
 		e := &s.Effects[len(s.Effects)-1-i]
 		low, high, known := words.Interval(e)
-		r := Whisker{"", math.NaN(), low, high, known, verdict(e)}
+		r := chart.Whisker{At: math.NaN(), Low: low, High: high, Bounded: known, Style: verdict(e)}
 		switch {
 		case words.Replicated(e):
 			r.At = e.Replica.Effect

@@ -13,12 +13,13 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
 // layerTable lists the layers of the plan, the slowest first; one of them is selected.
 type layerTable struct {
-	picker
+	widget.List
 	host    Host
 	of      []profiles.Layer // layers of the last snapshot followed
 	changes int              // number of setting changes up to then
@@ -38,8 +39,8 @@ func (t *layerTable) follow(s *profiles.Snapshot) {
 		return
 	}
 	picked := ""
-	if t.at > 0 && t.at < len(t.order) {
-		picked = t.order[t.at].Name
+	if t.At > 0 && t.At < len(t.order) {
+		picked = t.order[t.At].Name
 	}
 	t.average(s)
 	next, same := t.renewed(t.means)
@@ -54,10 +55,10 @@ func (t *layerTable) follow(s *profiles.Snapshot) {
 		return cmp.Or(cmp.Compare(shownTime(b.Nanos), shownTime(a.Nanos)), cmp.Compare(t.shownShare(&b), t.shownShare(&a)))
 	})
 	t.order = next
-	t.at, t.n = 0, len(next)
+	t.Select(0, len(next))
 	for i, l := range next {
 		if l.Name == picked && picked != "" {
-			t.at = i
+			t.At = i
 		}
 	}
 }
@@ -233,7 +234,7 @@ func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot, room int) (stri
 	if col.roof > 0 {
 		c.TextRight(col.roof, 0, "of roof", theme.Faint)
 	}
-	first, last := t.fit(len(t.order), h-1)
+	first, last := t.Fit(len(t.order), h-1)
 	for i := first; i < last; i++ {
 		t.row(c, s, 1+i-first, i, col)
 	}
@@ -243,7 +244,7 @@ func (t *layerTable) draw(c *chart.Canvas, s *profiles.Snapshot, room int) (stri
 func (t *layerTable) row(c *chart.Canvas, s *profiles.Snapshot, y, i int, col layerColumns) {
 	l := &t.order[i]
 	text, number := theme.Plain, theme.Strong
-	if i == t.at {
+	if i == t.At {
 		c.Set(1, y, '▸', theme.Key)
 		text = theme.Strong
 	}
@@ -284,10 +285,10 @@ func nearestRoof(l *profiles.Layer) (share float64, name string) {
 
 // describe describes the selected layer in at most w cells where possible.
 func (t *layerTable) describe(w int) (string, theme.Style) {
-	if t.at >= len(t.order) {
+	if t.At >= len(t.order) {
 		return "", theme.Faint
 	}
-	l := &t.order[t.at]
+	l := &t.order[t.At]
 	head := fmt.Sprintf("%s: %s", l.Name, strings.TrimSpace(unit.Seconds(l.Nanos)))
 	intense := head
 	if l.FLOPs > 0 && l.Bytes > 0 {

@@ -67,8 +67,8 @@ func TestRowsOfLayersAreInTheOrderThatTheyShow(t *testing.T) {
 		}
 		table.follow(next)
 	}
-	if table.order[0].Name != selected || table.at != 0 {
-		t.Errorf("%q is first and row %d is selected, want %q and 0", table.order[0].Name, table.at, selected)
+	if table.order[0].Name != selected || table.At != 0 {
+		t.Errorf("%q is first and row %d is selected, want %q and 0", table.order[0].Name, table.At, selected)
 	}
 	other := tuitest.Layered()
 	other.Layers = other.Layers[3:]

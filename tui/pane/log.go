@@ -9,6 +9,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -68,7 +69,7 @@ func (p *log) Explain() []string {
 
 // Press scrolls; end returns to the newest line.
 func (p *log) Press(key string) bool {
-	by, ok := paged(key, p.height-1, p.of.n)
+	by, ok := widget.Paged(key, p.height-1, p.of.n)
 	if !ok {
 		return false
 	}

@@ -63,11 +63,11 @@ func (t *layerTable) points(plane *chart.Plane) (under map[int]rune) {
 			}
 		}
 	}
-	if t.at < len(t.order) {
-		put(t.at, '●', theme.Strong)
+	if t.At < len(t.order) {
+		put(t.At, '●', theme.Strong)
 	}
 	for i := range t.order {
-		if i != t.at {
+		if i != t.At {
 			put(i, marker(i), phaseStyle(t.order[i].Phase))
 		}
 	}
@@ -86,7 +86,7 @@ func (t *layerTable) legend(c *chart.Canvas, under map[int]rune) {
 		if by, hidden := under[i]; hidden {
 			style, name = theme.Faint, fmt.Sprintf("%s (at %c)", name, by)
 		}
-		if i == t.at {
+		if i == t.At {
 			style = theme.Strong
 			c.Set(3, i, '▸', theme.Key)
 		}

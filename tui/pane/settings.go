@@ -9,6 +9,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -28,7 +29,7 @@ type settingsView struct {
 	rows  []settingsRow
 	at    int // the selected row, which has a key
 	top   int // first visible row
-	input *input
+	input *widget.Input
 	fault string // error of the last value
 }
 
@@ -123,7 +124,7 @@ func (p *settingsView) Press(key string) bool {
 	p.fault = ""
 	k := p.rows[p.at].key
 	_, h := p.Canvas.Size()
-	if by, ok := paged(key, h-7, len(p.rows)); ok {
+	if by, ok := widget.Paged(key, h-7, len(p.rows)); ok {
 		p.move(p.at+by, cmp.Compare(by, 0))
 		return true
 	}
@@ -208,7 +209,7 @@ func (p *settingsView) Written() string {
 	if p.input == nil {
 		return ""
 	}
-	return p.input.value()
+	return p.input.Value()
 }
 
 // suspended reports whether the requested number belongs to another state of other settings than
@@ -226,7 +227,7 @@ func (p *settingsView) edit() {
 	if p.suspended(key) {
 		text = ""
 	}
-	p.input, p.fault, p.Stale = newInput(text), "", true
+	p.input, p.fault, p.Stale = widget.NewInput(text), "", true
 }
 
 // Paste inserts pasted text into the value being edited.
@@ -235,7 +236,7 @@ func (p *settingsView) Paste(text string) {
 		return
 	}
 	p.Stale = true
-	p.input.paste(text)
+	p.input.Paste(text)
 }
 
 // write handles a key while a value is being edited. Ctrl+c is left to the screen.
@@ -253,7 +254,7 @@ func (p *settingsView) write(key string) bool {
 			p.host.Say(k.Name + " is " + kindOf(k) + ": enter sets it, esc leaves it")
 			break
 		}
-		p.input.press(key)
+		p.input.Press(key)
 	}
 	return true
 }
@@ -277,7 +278,7 @@ func kindOf(k *settings.Key) string {
 
 // commit requests the edited value, or shows what is wrong with it.
 func (p *settingsView) commit() {
-	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.value())
+	key, value := p.rows[p.at].key.Name, strings.TrimSpace(p.input.Value())
 	if key == "image" && value != "" && value != p.host.Asked(key) {
 		p.host.Check(key, value)
 		return
@@ -292,7 +293,11 @@ func (p *settingsView) commit() {
 // Hints returns the pane's keys.
 func (p *settingsView) Hints() []Hint {
 	if p.input != nil {
-		return p.input.hints()
+		edit := Hint{"← →", "move"}
+		if p.input.Selected() {
+			edit.Does = "edit"
+		}
+		return []Hint{{"enter", "sets"}, {"esc", "leaves"}, edit, {"ctrl+u", "clears"}}
 	}
 	if !p.host.Tunable() {
 		return []Hint{{"↑ ↓", "select"}, {",", "close"}}

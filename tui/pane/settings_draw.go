@@ -52,7 +52,7 @@ func (p *settingsView) draw(c *chart.Canvas, s *profiles.Snapshot) (string, them
 	below := len(p.rows) - p.top - room
 	switch {
 	case p.input != nil && p.fault == "" && details == 0:
-		if p.input.selected {
+		if p.input.Selected() {
 			return p.prompt(), theme.Selected
 		}
 		return p.prompt(), theme.Strong
@@ -167,9 +167,9 @@ func (p *settingsView) details(c *chart.Canvas, y, w int, s *profiles.Snapshot) 
 	switch {
 	case p.input != nil:
 		x := c.Text(0, y+3, chart.Cut(k.Name+" = ", w), theme.Strong)
-		x = p.input.draw(c, x, y+3, w-x)
+		x = p.input.Draw(c, x, y+3, w-x)
 		what := "enter sets it, esc leaves it"
-		if p.input.selected {
+		if p.input.Selected() {
 			what = "typing replaces it, ← → edit it, " + what
 		}
 		cell(c, x+3, y+3, w-x-3, what, theme.Faint)
@@ -243,8 +243,8 @@ func lossJustChanged(s *profiles.Snapshot) bool {
 
 // prompt returns the value being edited as one text, for the frame of a small pane.
 func (p *settingsView) prompt() string {
-	text := p.rows[p.at].key.Name + " = " + p.input.value()
-	if p.input.selected || p.input.at < len(p.input.text) {
+	text := p.rows[p.at].key.Name + " = " + p.input.Value()
+	if p.input.Selected() || !p.input.AtEnd() {
 		return text
 	}
 	return text + "_"

@@ -13,6 +13,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -28,7 +29,7 @@ var Units = Spec{
 // units lists the results of each unit of work, with the running one on top.
 type units struct {
 	Box
-	Scroll
+	widget.Scroll
 	order unitOrder
 
 	// Derived from the results so far.
@@ -100,7 +101,7 @@ func (p *units) Explain() []string {
 func (p *units) Press(key string) bool {
 	if key == "x" {
 		p.order = (p.order + 1) % unitOrders
-		p.top = 0
+		p.ToTop()
 	} else if !p.Scroll.Move(key) {
 		return false
 	}
@@ -178,7 +179,7 @@ func (p *units) draw(c *chart.Canvas, s *profiles.Snapshot) (string, theme.Style
 	}
 	p.Aside(words.Fitting(w-4-chart.Width(p.Title)-4,
 		fmt.Sprintf("%s · %s", p.summary(s), p.order), p.summary(s), p.ends.String()), theme.Faint)
-	return p.note("above", "below"), theme.Faint
+	return p.Note("above", "below"), theme.Faint
 }
 
 // work sorts and counts the results if there are new ones or the order changed.

@@ -9,18 +9,19 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
 // waterfall shows one iteration on a time axis: its phases and, below them, the steps of the
 // plan if layers are timed.
 type waterfall struct {
-	picked  int64 // the iteration, if held
-	held    bool
-	recent  []profiles.Timing
-	ceiling float64 // of the axis, ns
-	Scroll          // of the plan's steps
-	title   string
+	picked        int64 // the iteration, if held
+	held          bool
+	recent        []profiles.Timing
+	ceiling       float64 // of the axis, ns
+	widget.Scroll         // of the plan's steps
+	title         string
 }
 
 // press selects the iteration and scrolls the steps.

@@ -73,7 +73,7 @@ func (m *Model) goesOn() bool {
 // detach leaves the run going.
 func (m *Model) detach() tea.Cmd {
 	m.gone = control.ErrDetached
-	m.leave()
+	m.Leave()
 	return tea.Quit
 }
 

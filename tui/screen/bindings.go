@@ -6,6 +6,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -172,28 +173,16 @@ func (b *bindings) keyOf(action profiles.Action) string {
 	return ""
 }
 
-// KeySection is a section of the keys in the manual.
-type KeySection struct {
-	Title string
-	Keys  []ManualKey
-}
-
-// ManualKey describes one or more keys in the manual.
-type ManualKey struct {
-	Keys []string // as a terminal names them, "ctrl+l"
-	Does string
-}
-
 // KeySections returns the keys for the manuals, for runs with the given settings, from the
 // bindings used by the screen itself.
-func KeySections(of *settings.Table) []KeySection {
-	var sections []KeySection
+func KeySections(of *settings.Table) []widget.KeySection {
+	var sections []widget.KeySection
 	tables := bindingsOf(of, allAbilities).tables()
 	tables = slices.Insert(tables, len(tables)-1, keyTable{"A replay, whose other keys are those of the screen", playKeys})
 	for _, t := range tables {
-		s := KeySection{Title: t.title}
+		s := widget.KeySection{Title: t.title}
 		for _, b := range t.keys {
-			s.Keys = append(s.Keys, ManualKey{b.Keys(), b.Help().Desc})
+			s.Keys = append(s.Keys, widget.ManualKey{Keys: b.Keys(), Does: b.Help().Desc})
 		}
 		sections = append(sections, s)
 	}

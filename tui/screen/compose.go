@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"prismtop/profiles"
 	"prismtop/tui/chart"
 	"prismtop/tui/layout"
-	"prismtop/tui/pane"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 )
 
 // compose assembles the frame from the header, the panes and the footer. The parts cache their
@@ -80,48 +78,11 @@ func (m *Model) body() []string {
 }
 
 // overlay lays a box of lines over the middle of the rows.
-func (m *Model) overlay(rows, box []string) {
-	if len(box) == 0 {
-		return
-	}
-	w := ansi.StringWidth(box[0])
-	x, y := max(0, (m.layout.W-w)/2), max(0, (len(rows)-len(box))/2)
-	for i, line := range box {
-		if y+i < len(rows) {
-			rows[y+i] = leftOf(rows[y+i], x) + "\x1b[m" + line + rightOf(rows[y+i], x+w, m.layout.W)
-		}
-	}
-}
-
-// leftOf returns the first x cells of a row. A wide character cut in half becomes a space, as in
-// rightOf.
-func leftOf(row string, x int) string {
-	part := ansi.Cut(row, 0, x)
-	return part + strings.Repeat(" ", x-ansi.StringWidth(part))
-}
-
-// rightOf returns cells x to w of a row.
-func rightOf(row string, x, w int) string {
-	part := ansi.Cut(row, x, w)
-	if ansi.StringWidth(part) > w-x {
-		part = " " + ansi.Cut(row, x+1, w)
-	}
-	return part
-}
+func (m *Model) overlay(rows, box []string) { widget.Overlay(rows, box, m.layout.W) }
 
 // dialog returns a framed box with a title and a footer around w by h cells filled by draw.
 func (m *Model) dialog(title, foot string, w, h int, draw func(c *chart.Canvas)) []string {
-	w, h = min(w+4, m.layout.W), min(h+2, m.layout.H)
-	var c chart.Canvas
-	c.Resize(w, h)
-	pane.Frame(&c, theme.Border)
-	c.Text(2, 0, chart.Cut(" "+title+" ", w-4), theme.Title)
-	if foot != "" {
-		c.Text(2, h-1, chart.Cut(" "+foot+" ", w-4), theme.Faint)
-	}
-	inner := c.Sub(2, 1, w-4, h-2)
-	draw(&inner)
-	return c.Lines(m.theme)
+	return widget.Dialog(title, foot, min(w+4, m.layout.W), min(h+2, m.layout.H), draw).Lines(m.theme)
 }
 
 func (m *Model) confirmation() []string {

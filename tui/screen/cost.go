@@ -8,6 +8,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 )
 
 // This file shows the cost of watching in the footer and in the help, and counts what is sent.
@@ -47,10 +48,10 @@ const (
 )
 
 // costPieces returns the cost of the screen and any losses, for the footer.
-func (m *Model) costPieces() []piece {
-	var ps []piece
+func (m *Model) costPieces() []widget.Piece {
+	var ps []widget.Piece
 	if m.snap != nil && m.snap.Own.Dropped > 0 {
-		ps = append(ps, piece{fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), theme.Warn})
+		ps = append(ps, widget.Piece{Text: fmt.Sprintf("%d dropped  ", m.snap.Own.Dropped), Style: theme.Warn})
 	}
 	text, style := m.watchingText()
 	if m.layout.W >= ratesWidth {
@@ -58,9 +59,9 @@ func (m *Model) costPieces() []piece {
 	}
 	if m.cost.skipped > 0 && m.now().Sub(m.cost.skippedAt) < skippedLife { // replaces the cost at the same width
 		skipped := unit.About(m.cost.skipped, "frame", "frames") + " skipped"
-		return append(ps, piece{fmt.Sprintf("%*s", chart.Width(text), skipped), theme.Warn})
+		return append(ps, widget.Piece{Text: fmt.Sprintf("%*s", chart.Width(text), skipped), Style: theme.Warn})
 	}
-	return append(ps, piece{text, style})
+	return append(ps, widget.Piece{Text: text, Style: style})
 }
 
 // rates formats the bytes and frames per second at a fixed width.

@@ -12,31 +12,11 @@ import (
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
 	"prismtop/tui/transport"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
 // This file draws the footer.
-
-// piece is a styled part of a bar.
-type piece struct {
-	text  string
-	style theme.Style
-}
-
-func width(pieces []piece) int {
-	n := 0
-	for _, p := range pieces {
-		n += chart.Width(p.text)
-	}
-	return n
-}
-
-func put(c *chart.Canvas, x, y int, pieces []piece) int {
-	for _, p := range pieces {
-		x = c.Text(x, y, p.text, p.style)
-	}
-	return x
-}
 
 // footer returns the lines of the footer: the keys with the values they change, or those of the
 // focused pane, the answer to the last key, and the screen's cost.
@@ -45,8 +25,8 @@ func (m *Model) footer() []string {
 	var c chart.Canvas
 	c.Resize(w, h)
 	right := m.costPieces()
-	room := w - 3 - width(right)
-	put(&c, w-1-width(right), h-1, right)
+	room := w - 3 - widget.Width(right)
+	widget.Put(&c, w-1-widget.Width(right), h-1, right)
 
 	first := m.focusKeys()
 	replays := first == nil && h == 2 && m.can(canPlay)
@@ -58,8 +38,8 @@ func (m *Model) footer() []string {
 	case replays:
 		transport.Draw(&c, 0, m.powers.Player.Position(), m.options.ASCII)
 	case h == 2:
-		settings, _ := fit(first, w-2)
-		put(&c, 1, 0, settings)
+		settings, _ := widget.FitKeys(first, w-2)
+		widget.Put(&c, 1, 0, settings)
 	case m.focus != layout.None:
 		actions = first
 	case m.over():
@@ -67,9 +47,9 @@ func (m *Model) footer() []string {
 	default:
 		actions = append(first, actions...)
 	}
-	keys, missing := fit(actions, room)
-	if h == 2 && missing <= lastRank {
-		if terse, without := fit(m.actions(room, true), room); without > missing {
+	keys, missing := widget.FitKeys(actions, room)
+	if h == 2 && missing <= widget.LastRank {
+		if terse, without := widget.FitKeys(m.actions(room, true), room); without > missing {
 			keys = terse
 		}
 	}
@@ -79,18 +59,18 @@ func (m *Model) footer() []string {
 
 // settingPieces returns the keys of settings for w cells, labelled as those of the next run after
 // a run has ended.
-func (m *Model) settingPieces(w int, terse bool) []keyGroup {
-	var label []keyGroup
+func (m *Model) settingPieces(w int, terse bool) []widget.KeyGroup {
+	var label []widget.KeyGroup
 	if m.over() {
-		label = []keyGroup{{[]piece{{"next run:", theme.Strong}}, 0}}
+		label = []widget.KeyGroup{{Pieces: []widget.Piece{{Text: "next run:", Style: theme.Strong}}}}
 	}
 	groups := append(label, keyPieces(m, m.keys.footer, terse)...)
-	if !terse && keyWidth(slices.DeleteFunc(slices.Clone(groups), func(g keyGroup) bool { return g.rank > words.LastHandy })) > w {
+	if !terse && widget.KeyWidth(slices.DeleteFunc(slices.Clone(groups), func(g widget.KeyGroup) bool { return g.Rank > words.LastHandy })) > w {
 		groups = append(label, keyPieces(m, m.keys.footer, true)...)
 	}
 	if terse && m.over() { // shares the line with the actions, none of which may be dropped for a setting
 		for i := range groups {
-			groups[i].rank += 2
+			groups[i].Rank += 2
 		}
 	}
 	return groups
@@ -99,22 +79,13 @@ func (m *Model) settingPieces(w int, terse bool) []keyGroup {
 // told draws the keys of a row and the status beside them. An answer to a key that does not fit
 // there temporarily replaces the keys, and if longer also the screen's cost. News is not shown
 // then; it remains in the log.
-func (m *Model) told(c *chart.Canvas, y, room int, keys []piece) {
+func (m *Model) told(c *chart.Canvas, y, room int, keys []widget.Piece) {
 	w, _ := c.Size()
 	text, style := m.statusLine(w - 2)
-	if text == "" || width(keys)+keyGap+chart.Width(text) <= room {
-		c.Text(put(c, 1, y, keys)+keyGap, y, text, style)
-		return
+	if m.status.news && !widget.Beside(room, keys, text) {
+		text = ""
 	}
-	if m.status.news {
-		put(c, 1, y, keys)
-		return
-	}
-	if chart.Width(text) > room {
-		c.Fill(0, y, w, 1, ' ', theme.Plain)
-		room = w - 2
-	}
-	c.Text(1, y, chart.Cut(text, room), style)
+	widget.Tell(c, y, room, keys, text, style)
 }
 
 // over reports whether the run on screen has ended.
@@ -128,9 +99,9 @@ func (m *Model) editing() bool {
 
 // actions returns the keys other than those of settings for a row of room cells, without those in
 // the first line of a two-line footer.
-func (m *Model) actions(room int, terse bool) []keyGroup {
+func (m *Model) actions(room int, terse bool) []widget.KeyGroup {
 	if m.editing() { // takes all other keys
-		return []keyGroup{{[]piece{{"ctrl+c", theme.Key}, {" quit", theme.Plain}}, 0}}
+		return []widget.KeyGroup{widget.Hint("ctrl+c", "quit", 0)}
 	}
 	table := slices.Concat(m.keys.run, m.keys.play, m.keys.tuning, screenKeys)
 	if m.over() && !m.can(canPlay) {
@@ -140,8 +111,8 @@ func (m *Model) actions(room int, terse bool) []keyGroup {
 	if m.focus == layout.None {
 		return groups
 	}
-	return slices.DeleteFunc(groups, func(g keyGroup) bool {
-		switch g.pieces[0].text {
+	return slices.DeleteFunc(groups, func(g widget.KeyGroup) bool {
+		switch g.Pieces[0].Text {
 		case "?", "tab":
 			return true
 		case "space":
@@ -182,7 +153,7 @@ func nextRunText(changed []string, room int) string {
 }
 
 // focusKeys returns the keys of the focused pane, nil if there is none.
-func (m *Model) focusKeys() []keyGroup {
+func (m *Model) focusKeys() []widget.KeyGroup {
 	if m.focus == layout.None {
 		return nil
 	}
@@ -190,10 +161,10 @@ func (m *Model) focusKeys() []keyGroup {
 	if m.zoomed {
 		zoom = "unzoom"
 	}
-	groups := []keyGroup{{[]piece{{m.paneName(m.focus) + ":", theme.Strong}}, 0}}
+	groups := []widget.KeyGroup{{Pieces: []widget.Piece{{Text: m.paneName(m.focus) + ":", Style: theme.Strong}}}}
 	add := func(rank int, hints ...pane.Hint) {
 		for _, h := range hints {
-			groups = append(groups, keyGroup{[]piece{{h.Key, theme.Key}, {" " + h.Does, theme.Plain}}, rank})
+			groups = append(groups, widget.Hint(h.Key, h.Does, rank))
 		}
 	}
 	add(1, m.panes[m.focus].Hints()...)
@@ -218,31 +189,10 @@ func panesHidden(m *Model) (string, bool) {
 	return strconv.Itoa(m.layout.Unseen) + " hidden", false
 }
 
-// keyGroup is the pieces of one binding in the footer, with its rank.
-type keyGroup struct {
-	pieces []piece
-	rank   int
-}
-
-// lastRank is the highest rank of a group.
-const lastRank = 11
-
-// keyGap is the space between two bindings in the footer.
-const keyGap = 2
-
-// keyWidth returns the width of bindings side by side.
-func keyWidth(groups []keyGroup) int {
-	n := -keyGap
-	for _, g := range groups {
-		n += width(g.pieces) + keyGap
-	}
-	return n
-}
-
 // keyPieces returns the bindings of a table that are shown in the footer. With terse, names
 // explained by their values are omitted; a footer of one line omits the names of all settings.
-func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
-	var groups []keyGroup
+func keyPieces(m *Model, table []binding, terse bool) []widget.KeyGroup {
+	var groups []widget.KeyGroup
 	for _, b := range table {
 		short, rank := b.short, b.rank
 		if short == "" && b.state == nil || b.state != nil && m.snap == nil {
@@ -254,18 +204,18 @@ func keyPieces(m *Model, table []binding, terse bool) []keyGroup {
 		if m.layout.Footer.H == 1 {
 			short, _, _ = strings.Cut(short, ",")
 		}
-		ps := []piece{{b.Help().Key, theme.Key}}
+		ps := []widget.Piece{{Text: b.Help().Key, Style: theme.Key}}
 		if short != "" && !(terse && b.state != nil && (b.terse || m.layout.Footer.H == 1)) {
-			ps = append(ps, piece{" " + short, theme.Plain})
+			ps = append(ps, widget.Piece{Text: " " + short, Style: theme.Plain})
 		}
 		if b.state != nil {
 			text, pending := b.state(m)
 			if pending && m.over() {
 				rank = 0
 			}
-			ps = append(ps, piece{" " + text, stateStyle(text, pending)})
+			ps = append(ps, widget.Piece{Text: " " + text, Style: stateStyle(text, pending)})
 		}
-		groups = append(groups, keyGroup{ps, rank})
+		groups = append(groups, widget.KeyGroup{Pieces: ps, Rank: rank})
 	}
 	return groups
 }
@@ -280,31 +230,4 @@ func stateStyle(text string, pending bool) theme.Style {
 		return theme.Faint
 	}
 	return theme.Strong
-}
-
-// fit selects groups that fit in w cells, by increasing rank, and keeps their order. missing is
-// the lowest rank of those that do not fit.
-func fit(groups []keyGroup, w int) (out []piece, missing int) {
-	keep := make([]bool, len(groups))
-	used := 0
-	missing = lastRank + 1
-	for rank := 0; rank <= lastRank; rank++ {
-		for i, g := range groups {
-			if g.rank == rank && used+width(g.pieces) <= w {
-				used += width(g.pieces) + keyGap
-				keep[i] = true
-			}
-		}
-	}
-	for i, g := range groups {
-		if !keep[i] {
-			missing = min(missing, g.rank)
-			continue
-		}
-		if len(out) > 0 {
-			out = append(out, piece{strings.Repeat(" ", keyGap), theme.Plain})
-		}
-		out = append(out, g.pieces...)
-	}
-	return out, missing
 }

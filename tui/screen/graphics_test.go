@@ -401,7 +401,7 @@ func TestPlacesHoldTheScreen(t *testing.T) {
 	drawsPictures(m)
 	m.graphics.Hear(uv.CellSizeEvent{Width: 8, Height: 18}, 120, 40)
 	m.redrawPictures()
-	m.leave() // commands waiting for a snapshot end immediately
+	m.Leave() // commands waiting for a snapshot end immediately
 	// run handles the screen's transmissions as Bubble Tea does.
 	run := func(msg tea.Msg) {
 		_, cmd := m.Update(msg)

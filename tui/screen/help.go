@@ -6,10 +6,10 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
-	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -19,7 +19,7 @@ import (
 // help is the open sheet.
 type help struct {
 	page helpPage
-	pane.Scroll
+	widget.Scroll
 }
 
 type helpPage uint8
@@ -43,46 +43,32 @@ func (h *help) next(focused bool) {
 	*h = help{page: page}
 }
 
-// helpLine is a line of the sheet: text after a key or another prefix.
-type helpLine struct {
-	key   string
-	text  string
-	style theme.Style
-}
-
-// Widths of the parts of the sheet.
-const (
-	helpKeyWidth    = 9
-	helpColumnWidth = 52
-	helpColumnLeast = 36
-)
-
 // help returns the lines of the sheet.
 func (m *Model) help() []string {
 	if m.sheet.page == paneHelp && m.focus != layout.None {
 		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled(m.paneName(m.focus), "? all keys", [][]helpLine{m.paneLines(w)}, w)
+		return m.scrolled(m.paneName(m.focus), "? all keys", [][]widget.Line{m.paneLines(w)}, w)
 	}
 	if m.sheet.page == alertsHelp {
 		w := min(pane.ProseWidth, m.layout.W-4)
-		return m.scrolled("Alerts", "? all keys", [][]helpLine{m.alertLines(w)}, w)
+		return m.scrolled("Alerts", "? all keys", [][]widget.Line{m.alertLines(w)}, w)
 	}
 	columns, width := m.keyColumns()
 	return m.scrolled("Keys", "", columns, len(columns)*(width+2)-2)
 }
 
 // paneLines explain the focused pane.
-func (m *Model) paneLines(w int) []helpLine {
-	var lines []helpLine
+func (m *Model) paneLines(w int) []widget.Line {
+	var lines []widget.Line
 	for _, paragraph := range m.panes[m.focus].Explain() {
 		for _, l := range words.Wrap(paragraph, w) {
-			lines = append(lines, helpLine{text: l})
+			lines = append(lines, widget.Line{Text: l})
 		}
-		lines = append(lines, helpLine{})
+		lines = append(lines, widget.Line{})
 	}
-	lines = append(lines, helpLine{text: "Keys here", style: theme.Title})
+	lines = append(lines, widget.Line{Text: "Keys here", Style: theme.Title})
 	for _, h := range append(m.panes[m.focus].Hints(), paneHints...) {
-		lines = append(lines, helpLine{key: h.Key, text: h.Does})
+		lines = append(lines, widget.Line{Key: h.Key, Text: h.Does})
 	}
 	return lines
 }
@@ -100,53 +86,19 @@ var guide = []pane.Hint{
 	{Key: "tab, ?", Does: "a pane's words, how its numbers are measured"},
 }
 
-// keyColumns returns all bindings and the run's notes, in the smallest number of columns that
-// fits the height, or in as many as fit the width; width is that of one column.
-func (m *Model) keyColumns() (columns [][]helpLine, width int) {
-	w := m.layout.W - 4
-	for n := 1; n == 1 || n*(helpColumnLeast+2)-2 <= w; n++ {
-		width = min((w-2*(n-1))/n, helpColumnWidth)
-		blocks := [][]helpLine{m.noteLines(width)}
+// keyColumns returns all bindings and the run's notes, in columns of width cells.
+func (m *Model) keyColumns() (columns [][]widget.Line, width int) {
+	return widget.Columns(m.layout.W-4, m.layout.H-2, func(width int) [][]widget.Line {
+		blocks := [][]widget.Line{m.noteLines(width)}
 		for _, t := range m.keys.tables() {
-			block := titleLines(t.title, width)
+			block := widget.Title(t.title, width)
 			for _, b := range t.keys {
-				block = append(block, keyLines(b.Help().Key, b.Help().Desc, width)...)
+				block = append(block, widget.KeyLines(b.Help().Key, b.Help().Desc, width)...)
 			}
 			blocks = append(blocks, block)
 		}
-		columns = flow(blocks, n)
-		if tallest(columns) <= m.layout.H-2 {
-			break
-		}
-	}
-	return columns, width
-}
-
-func tallest(columns [][]helpLine) int {
-	rows := 0
-	for _, lines := range columns {
-		rows = max(rows, len(lines))
-	}
-	return rows
-}
-
-// titleLines returns a block's title in lines of w cells.
-func titleLines(title string, w int) []helpLine {
-	var lines []helpLine
-	for _, l := range words.Wrap(title, w) {
-		lines = append(lines, helpLine{text: l, style: theme.Title})
-	}
-	return lines
-}
-
-// keyLines returns a key and its description in lines of w cells.
-func keyLines(key, does string, w int) []helpLine {
-	var lines []helpLine
-	for _, l := range words.Wrap(does, w-helpKeyWidth+1) {
-		lines = append(lines, helpLine{key: key, text: l})
-		key = " " // the text continues below its beginning
-	}
-	return lines
+		return blocks
+	})
 }
 
 // cautionLines returns a line for each setting of which some value has its price on this machine:
@@ -163,10 +115,10 @@ func (m *Model) cautionLines() (lines []string) {
 }
 
 // noteLines returns the guide, anything emulated or hidden, and the run's notes.
-func (m *Model) noteLines(w int) []helpLine {
-	lines := titleLines("Where to look", w)
+func (m *Model) noteLines(w int) []widget.Line {
+	lines := widget.Title("Where to look", w)
 	for _, g := range guide {
-		lines = append(lines, keyLines(g.Key, g.Does, w)...)
+		lines = append(lines, widget.KeyLines(g.Key, g.Does, w)...)
 	}
 	var notes []string
 	if m.snap != nil {
@@ -186,11 +138,11 @@ func (m *Model) noteLines(w int) []helpLine {
 	}
 	notes = append(notes, m.costNotes()...)
 	if len(notes) > 0 {
-		lines = append(lines, helpLine{}, helpLine{text: "Here", style: theme.Title})
+		lines = append(lines, widget.Line{}, widget.Line{Text: "Here", Style: theme.Title})
 	}
 	for _, n := range notes {
 		for _, l := range words.Wrap(n, w) {
-			lines = append(lines, helpLine{text: l, style: theme.Faint})
+			lines = append(lines, widget.Line{Text: l, Style: theme.Faint})
 		}
 	}
 	return lines
@@ -204,56 +156,9 @@ func (m *Model) paneNames(ids []layout.Pane) string {
 	return strings.Join(names, ", ")
 }
 
-// flow distributes whole blocks over columns so that the tallest column is as short as possible.
-func flow(blocks [][]helpLine, columns int) [][]helpLine {
-	for limit := 1; ; limit++ {
-		out := [][]helpLine{nil}
-		for _, b := range blocks {
-			last := &out[len(out)-1]
-			if len(*last) > 0 && len(*last)+1+len(b) > limit {
-				out = append(out, nil)
-				last = &out[len(out)-1]
-			}
-			if len(*last) > 0 {
-				*last = append(*last, helpLine{})
-			}
-			*last = append(*last, b...)
-		}
-		if len(out) <= columns {
-			return out
-		}
-	}
-}
-
 // scrolled returns a sheet with columns of w cells, scrolled to its current row.
-func (m *Model) scrolled(title, more string, columns [][]helpLine, w int) []string {
-	rows := tallest(columns)
-	top, end := m.sheet.Fit(rows, m.layout.H-2)
-	visible := end - top
-	foot := strings.Trim(more+" · esc closes", " ·")
-	if visible < rows {
-		foot = fmt.Sprintf("↑↓ %d-%d of %d · %s", top+1, end, rows, foot)
-	}
-	return m.dialog(title, foot, w, visible, func(c *chart.Canvas) {
-		cw, _ := c.Size()
-		width := (cw - 2*(len(columns)-1)) / len(columns)
-		for i, lines := range columns {
-			part := c.Sub(i*(width+2), 0, width, visible)
-			for y := 0; y < visible && top+y < len(lines); y++ {
-				drawHelpLine(&part, y, lines[top+y])
-			}
-		}
-	})
-}
-
-func drawHelpLine(c *chart.Canvas, y int, l helpLine) {
-	w, _ := c.Size()
-	x := 0
-	if l.key != "" {
-		c.TextRight(helpKeyWidth-2, y, l.key, theme.Key)
-		x = helpKeyWidth - 1
-	}
-	c.Text(x, y, chart.Cut(l.text, w-x), l.style)
+func (m *Model) scrolled(title, more string, columns [][]widget.Line, w int) []string {
+	return widget.Sheet(&m.sheet.Scroll, title, more, columns, w, m.layout.W, m.layout.H).Lines(m.theme)
 }
 
 // The following functions show alerts outside the log pane: as a count in its own header slot,
@@ -310,29 +215,20 @@ func (m *Model) openOnFailure(before, now *profiles.Snapshot) {
 
 // alertLines returns the full alerts in lines of w cells, each with its severity, start time and
 // advice.
-func (m *Model) alertLines(w int) []helpLine {
+func (m *Model) alertLines(w int) []widget.Line {
 	alerts := m.troubles()
 	if len(alerts) == 0 {
-		return wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain)
+		return widget.Wrapped("No alert stands. The Log pane keeps those that were cleared.", w, theme.Plain)
 	}
-	var lines []helpLine
+	var lines []widget.Line
 	for _, a := range alerts {
 		style := pane.AlertStyle(a.Severity)
-		lines = append(lines, helpLine{text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), style: style})
-		lines = append(lines, wrapped(a.What, w, theme.Strong)...)
-		lines = append(lines, wrapped(a.Try.Text(m.keys.keyOf), w, theme.Plain)...)
-		lines = append(lines, helpLine{})
+		lines = append(lines, widget.Line{Text: fmt.Sprintf("%c %s since %s", pane.AlertGlyph(a.Severity), a.Severity, unit.Clock(a.Since)), Style: style})
+		lines = append(lines, widget.Wrapped(a.What, w, theme.Strong)...)
+		lines = append(lines, widget.Wrapped(a.Try.Text(m.keys.keyOf), w, theme.Plain)...)
+		lines = append(lines, widget.Line{})
 	}
 	return lines[:len(lines)-1]
-}
-
-// wrapped wraps a text into lines of w cells.
-func wrapped(text string, w int, style theme.Style) []helpLine {
-	var lines []helpLine
-	for _, l := range words.Wrap(text, w) {
-		lines = append(lines, helpLine{text: l, style: style})
-	}
-	return lines
 }
 
 // afterFailure describes the keys that help after a failure.

@@ -302,14 +302,14 @@ func (m *Model) quit() tea.Cmd {
 	case m.can(canDetach) && !m.over(): // another screen operates the run
 		m.gone = control.ErrDetached
 	}
-	m.leave()
+	m.Leave()
 	return tea.Quit
 }
 
 func (m *Model) interrupt() tea.Cmd {
 	m.interrupted = true
 	if m.options.Leave.Always {
-		m.leave()
+		m.Leave()
 		return tea.Quit
 	}
 	return m.quit()

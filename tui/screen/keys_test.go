@@ -14,7 +14,10 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/sim/prism"
+	"prismtop/tui/comparison"
 	"prismtop/tui/layout"
+	"prismtop/tui/page"
+	"prismtop/tui/runs"
 	"prismtop/tui/tuitest"
 )
 
@@ -412,8 +415,8 @@ func allKeys() []binding {
 // The manual's page of keys is written from the table of bindings.
 func TestTheManualListsTheKeys(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# Which keys are there?\n\nWritten from the table of bindings (`go test ./tui/screen -run Manual -update`).\n\n")
-	for _, part := range KeySections(prism.Table) {
+	b.WriteString("# Which keys are there?\n\nWritten from the tables of bindings (`go test ./tui/screen -run Manual -update`).\n\n")
+	for _, part := range slices.Concat(KeySections(prism.Table), runs.KeySections(), comparison.KeySections(), page.KeySections()) {
 		b.WriteString("## " + part.Title + "\n\n| key | what it does |\n|---|---|\n")
 		for _, k := range part.Keys {
 			b.WriteString("| `" + strings.Join(k.Keys, "` `") + "` | " + k.Does + " |\n")

@@ -91,7 +91,6 @@ type Model struct {
 
 	questioned  time.Time     // when the terminal was queried
 	left        chan struct{} // closed when leaving the screen
-	leaving     time.Time     // when leaving began to wait for answers
 	interrupted bool
 	ending      bool  // the run was told to stop
 	closed      bool  // there are no more snapshots
@@ -160,7 +159,7 @@ func (m *Model) Update(msg tea.Msg) (model tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if r := recover(); r != nil {
 			m.crash = fmt.Errorf("screen: panic: %v\n%s", r, debug.Stack())
-			m.leave()
+			m.Leave()
 			model, cmd = m, tea.Quit
 		}
 	}()
@@ -232,8 +231,8 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// leave releases the waiting commands.
-func (m *Model) leave() {
+// Leave releases the waiting commands.
+func (m *Model) Leave() {
 	select {
 	case <-m.left:
 	default:
@@ -265,7 +264,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.take(msg.Snapshot)
 	case closedMsg:
 		m.closed = true
-		m.leave()
+		m.Leave()
 		return tea.Quit
 	case tea.PasteMsg:
 		if e, _ := m.editor(); e != nil {
@@ -290,9 +289,6 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.stale = owed
 	case awakeMsg:
 		m.wakeUp(msg.err)
-	case leaveMsg:
-		m.stale = owed
-		return leaveSoon()
 	case secondMsg:
 		if m.followed() {
 			m.stale = owed
@@ -418,7 +414,7 @@ func (m *Model) second() tea.Cmd {
 	}
 	m.cost.sum(now, m.out.Written(), m.out.Frames())
 	if m.out.Failed() {
-		m.leave()
+		m.Leave()
 		return tea.Quit
 	}
 	if m.out.Recovered() {

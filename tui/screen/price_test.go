@@ -8,7 +8,6 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"prismtop/tui/chart"
-	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
 )
@@ -63,7 +62,7 @@ func costs(form chart.Form, th *theme.Theme, noise float32) (first, saidFirst, s
 	var out terminal.Wire
 	draw := func() int {
 		c.Resize(w, h)
-		pane.Frame(&c, theme.Border)
+		c.Frame(theme.Border)
 		r.Draw(&c, 1, 1)
 		return len(out.Frame(c.Lines(th), w, h))
 	}

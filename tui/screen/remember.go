@@ -21,6 +21,7 @@ import (
 	"prismtop/profiles/atomicfile"
 	"prismtop/profiles/inputfile"
 	"prismtop/tui/layout"
+	"prismtop/tui/pane"
 	"prismtop/tui/terminal"
 )
 
@@ -308,6 +309,24 @@ func (m *Model) rememberLast() {
 	case <-done:
 	case <-time.After(keepLimit):
 	}
+}
+
+// Left returns the colours, the bandwidth and the mouse of a screen with these options: as it was left,
+// where the options do not fix them.
+func Left(o Options) (terminal.Colours, terminal.Bandwidth, bool) {
+	var r remembered
+	if o.Remember != "" {
+		k := keeper{path: o.Remember, deck: pane.NewDeck(Panes)}
+		r, _ = k.open() // the screen itself reports errors of the file
+	}
+	if r.Theme != "" && !o.FixedColours {
+		o.Colours, _ = terminal.ParseColours(r.Theme)
+	}
+	if r.Bandwidth != "" && !o.FixedBandwidth {
+		o.Bandwidth, _ = terminal.ParseBandwidth(r.Bandwidth)
+	}
+	o = o.onTerminal()
+	return o.Colours, o.Bandwidth, r.Mouse && !o.remote()
 }
 
 // recall applies the remembered state and reports errors in its file.

@@ -130,7 +130,7 @@ func TestABrokenFileIsLeftAlone(t *testing.T) {
 			}
 			var told strings.Builder
 			for _, l := range m.noteLines(50) {
-				told.WriteString(l.text + " ")
+				told.WriteString(l.Text + " ")
 			}
 			if !strings.Contains(told.String(), "nothing is remembered until") {
 				t.Errorf("the help does not tell of it: %s", told.String())

@@ -44,13 +44,13 @@ func TestLeavingTheRunGoing(t *testing.T) {
 		default:
 			t.Errorf("%q does not leave", keys)
 		}
-		if err := m.verdict(t.Context(), t.Context(), nil); err != control.ErrDetached {
+		if err := m.Failure(); err != control.ErrDetached {
 			t.Errorf("%q ends with %v", keys, err)
 		}
 		if called := run.Called(); len(called) != 0 {
 			t.Errorf("%q called %q", keys, called)
 		}
-		if text := m.lastWords(); !strings.Contains(text, "the run goes on") || strings.Contains(text, "iterations") {
+		if text := m.LastWords(); !strings.Contains(text, "the run goes on") || strings.Contains(text, "iterations") {
 			t.Errorf("%q prints %q", keys, text)
 		}
 	}
@@ -89,7 +89,7 @@ func TestAScreenThatOnlyWatches(t *testing.T) {
 	if called := run.Called(); len(called) != 0 {
 		t.Errorf("the keys of a viewer called %q", called)
 	}
-	if err := m.verdict(t.Context(), t.Context(), nil); err != control.ErrDetached {
+	if err := m.Failure(); err != control.ErrDetached {
 		t.Errorf("q of a viewer ends with %v", err)
 	}
 
@@ -118,10 +118,10 @@ func TestCtrlCLeavesARunInAnotherProcess(t *testing.T) {
 	if called := run.Called(); len(called) != 0 {
 		t.Errorf("ctrl+c called %q", called)
 	}
-	if err := m.verdict(t.Context(), t.Context(), nil); err != control.ErrInterrupted {
+	if err := m.Failure(); err != control.ErrInterrupted {
 		t.Errorf("ctrl+c ends with %v", err)
 	}
-	if text := m.lastWords(); !strings.Contains(text, "the run goes on") {
+	if text := m.LastWords(); !strings.Contains(text, "the run goes on") {
 		t.Errorf("it prints %q", text)
 	}
 }

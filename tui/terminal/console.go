@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,6 +22,26 @@ type Streams struct {
 	NoColor bool
 	// Size is the size of an output that is not a terminal, in columns and rows.
 	Size [2]int
+}
+
+// OrOwn returns the streams with those of the process's own terminal in place of missing ones, and
+// without colours if NO_COLOR has any value.
+func (s Streams) OrOwn() Streams {
+	if s.Output == nil {
+		s.Output = os.Stdout
+	}
+	if s.Input == nil {
+		s.Input = os.Stdin
+	}
+	if s.Environ == nil {
+		s.Environ = os.Environ()
+	}
+	for _, v := range s.Environ {
+		if value, ok := strings.CutPrefix(v, "NO_COLOR="); ok && value != "" {
+			s.NoColor = true
+		}
+	}
+	return s
 }
 
 // Console is the terminal of a screen: the modes and keys of its input, and the size of its

@@ -33,13 +33,18 @@ var abouts = map[string]string{
 // endings are the endings of new files, where they are not the name of the format.
 var endings = map[string]string{"chrome": ".trace.json", "pprof": ".pb.gz"}
 
+// Ending returns the ending of a new file of a format: ".csv".
+func Ending(format string) string {
+	if ending, other := endings[format]; other {
+		return ending
+	}
+	return "." + format
+}
+
 // New returns the target of a format whose files are not there yet: base, with a number if its name
 // is taken, and an ending.
 func New(format, base string) (Target, error) {
-	ending, ok := endings[format]
-	if !ok {
-		ending = "." + format
-	}
+	ending := Ending(format)
 	for n := 1; ; n++ {
 		path := base + ending
 		if n > 1 {

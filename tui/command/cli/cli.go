@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/pflag"
 
 	"prismtop/profiles/preset"
@@ -23,6 +24,12 @@ func ThriftyCollector() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(20)
 	}
+}
+
+// OnTerminal reports whether the process can show a screen: its input and output are terminals, and not
+// dumb ones.
+func OnTerminal() bool {
+	return term.IsTerminal(os.Stdout.Fd()) && term.IsTerminal(os.Stdin.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
 // EnvNotify is the environment variable for --notify.

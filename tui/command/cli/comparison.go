@@ -32,6 +32,9 @@ func (f *ComparisonFlags) Register(flags *pflag.FlagSet) {
 		"percentage, as 10%: end with status 1 if a number is worse than the base's by more, with its whole interval; with status 3 if that cannot be told")
 }
 
+// Printed reports whether a flag asks for something to be printed, instead of a screen.
+func (f *ComparisonFlags) Printed() bool { return f.JSON || f.Markdown || f.failOver != "" }
+
 // Check checks the flags.
 func (f *ComparisonFlags) Check() error {
 	if f.JSON && f.Markdown {

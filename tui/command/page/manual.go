@@ -8,12 +8,12 @@ import (
 	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
 
-	"prismtop/tui/screen"
+	"prismtop/tui/widget"
 )
 
 // Manual returns the manual page of a program: the command line's part is generated from the commands
-// and their flags, the part about keys from the screen's table of bindings.
-func Manual(root *cobra.Command, keys []screen.KeySection) (string, error) {
+// and their flags, the part about keys from the tables of bindings of the screens.
+func Manual(root *cobra.Command, keys []widget.KeySection) (string, error) {
 	root.Long = strings.ReplaceAll(root.Long, "\n", " ")
 	page, err := mango.NewManPage(1, root)
 	if err != nil {
@@ -22,7 +22,7 @@ func Manual(root *cobra.Command, keys []screen.KeySection) (string, error) {
 	doc := &manualPage{roff.NewDocument()}
 	page.Build(doc)
 	doc.Section("Keys")
-	doc.Text("On the live screen:")
+	doc.Text("On the live screen, in a replay, in the table of runs and in a comparison:")
 	for _, s := range keys {
 		doc.Paragraph()
 		doc.TextItalic(s.Title + ":")

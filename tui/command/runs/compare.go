@@ -22,13 +22,17 @@ import (
 func CompareCommand() *cobra.Command {
 	var out cli.ComparisonFlags
 	var o compare.Options
+	var look cli.Look
+	var asText bool
 	cmd := &cobra.Command{
 		Use: "compare RUN RUN…", Short: "Compare recorded runs, or stretches of them", Args: cobra.ArbitraryArgs,
 		Long: "Compare recordings: times of the iteration, of each phase and layer, caches, memory and quality, each\n" +
 			"with its difference from the first, an interval, what either side differs from itself, and a verdict\n" +
 			"(docs/compare.md). A recording is a path or a name that prismtop runs lists; RUN@1:30..2:45, RUN@change2..\n" +
 			"or RUN@iteration500.. is a stretch of one. Several recordings are one side with a colon between the sides:\n" +
-			"with three or more of each, made by turns, what all times do together is judged too.",
+			"with three or more of each, made by turns, what all times do together is judged too. On a terminal the\n" +
+			"comparison is a screen, with the curves over each other (? lists its keys); elsewhere, and with --text,\n" +
+			"--markdown, --json or --fail-over, it is printed.",
 		Example: "prismtop compare old.sqlite new.sqlite\nprismtop compare run.sqlite@..change1 run.sqlite@change1 --markdown\n" +
 			"prismtop compare old-*.sqlite : new-*.sqlite --fail-over 10%",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,6 +46,13 @@ func CompareCommand() *cobra.Command {
 			if err != nil {
 				return cli.BadUsage(fmt.Errorf("compare: %w", err))
 			}
+			options, err := look.Options(cmd.Flags())
+			if err != nil {
+				return err
+			}
+			if !asText && !out.Printed() && cli.OnTerminal() {
+				return compareNamed(cmd.Context(), recordings{sides, o}, options)
+			}
 			c, damaged, err := Compare(cmd.Context(), sides, o)
 			if err != nil {
 				if cmd.Context().Err() != nil {
@@ -53,6 +64,8 @@ func CompareCommand() *cobra.Command {
 		},
 	}
 	out.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&asText, "text", false, "print text, on a terminal too")
+	look.Register(cmd.Flags())
 	cmd.Flags().Float64Var(&o.MaxForeign, "max-foreign", machine.Quiet, "share of the processors, from 0 to 1, that other programs may take in a block of half a second")
 	return cmd
 }

@@ -7,34 +7,54 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/export"
 	"prismtop/profiles/recording"
-	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
-	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
+	"prismtop/tui/control"
+	table "prismtop/tui/runs"
+	"prismtop/tui/screen"
 )
 
+// ExportTo writes a recording to a target, FORMAT=PATH, and returns the paths of the files.
+type ExportTo func(ctx context.Context, recording, target string) ([]string, error)
+
+// Actions are what the table of runs leaves to other commands.
+type Actions struct {
+	// Replay plays a recording on the screen.
+	Replay func(ctx context.Context, path string, look screen.Options) error
+	Export ExportTo
+}
+
 // Command returns the command runs.
-func Command() *cobra.Command {
-	var asJSON bool
+func Command(do Actions) *cobra.Command {
+	var asJSON, asList bool
+	var look cli.Look
 	cmd := &cobra.Command{
-		Use: "runs", Short: "List the recorded runs, newest first", Args: cli.NoArguments,
-		Long: "List the recordings in $XDG_STATE_HOME/prismtop/runs, newest first: when, preset, picture, length, iterations,\n" +
-			"the median time of one, quality, size, and whether the run goes on, ended, or was killed. prismtop replay\n" +
-			"plays one.",
-		Example: "prismtop runs\nprismtop runs --json\nprismtop runs name 2026-11-22T13-57-48-moon \"threshold 0\"\nprismtop runs delete 2026-11-22T13-57-48-moon",
+		Use: "runs", Short: "Show the recorded runs: open, compare, export, rename, delete", Args: cli.NoArguments,
+		Long: "Show the recordings in $XDG_STATE_HOME/prismtop/runs, newest first: when, preset, picture, length,\n" +
+			"iterations, the median time of one, quality, size, and whether the run goes on, ended, or was killed.\n" +
+			"On a terminal they are a table to filter, sort, open, compare, export, rename and delete (? lists its\n" +
+			"keys); with --list, or where standard output is no terminal, a list.",
+		Example: "prismtop runs\nprismtop runs --list\nprismtop runs --json\nprismtop runs name 2026-11-22T13-57-48-moon \"threshold 0\"\nprismtop runs delete 2026-11-22T13-57-48-moon",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			options, err := look.Options(cmd.Flags())
+			if err != nil {
+				return err
+			}
 			folder, err := recording.Folder()
 			if err != nil {
 				return err
+			}
+			if !asJSON && !asList && cli.OnTerminal() {
+				return showTable(cmd.Context(), folder, do, options)
 			}
 			all, err := recording.List(cmd.Context(), folder)
 			switch {
@@ -49,8 +69,39 @@ func Command() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object (docs/recording.md)")
+	cmd.Flags().BoolVar(&asList, "list", false, "a list as text, on a terminal too")
+	look.Register(cmd.Flags())
 	cmd.AddCommand(describeRunCommand("name", "Name a recorded run"), describeRunCommand("note", "Write a note to a recorded run"), deleteRunsCommand())
 	return cmd
+}
+
+// showTable shows the table of runs, and what is opened from it, until the user quits.
+func showTable(ctx context.Context, folder string, do Actions, look screen.Options) error {
+	cli.ThriftyCollector()
+	t := table.New(newLibrary(folder, do.Export), cli.Page(look))
+	for {
+		action, paths, err := t.Run(ctx)
+		if err == nil && action != table.Quit {
+			if action == table.Open {
+				err = do.Replay(ctx, paths[0], look)
+			} else {
+				err = comparePaths(ctx, paths, look)
+			}
+			if err != nil && !cli.Interrupted(err) && ctx.Err() == nil {
+				for _, path := range paths {
+					err = withShortPath(err, path)
+				}
+				t.Complain(strings.ReplaceAll(err.Error(), "\n", "; ")) // on the table, which follows
+				continue
+			}
+		}
+		switch {
+		case errors.Is(err, control.ErrInterrupted) || ctx.Err() != nil:
+			return cli.ErrInterrupted
+		case err != nil || action == table.Quit:
+			return err
+		}
+	}
 }
 
 // listedRun is a recorded run as JSON.
@@ -110,72 +161,6 @@ func listAsJSON(folder string, all []recording.Listed) list {
 	return list{Schema: 1, Folder: folder, Runs: runs}
 }
 
-// writeRuns writes the list as text.
-func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
-	if len(all) == 0 {
-		_, err := fmt.Fprintf(w, "no run was recorded in %s\n", visible.Text(folder))
-		return err
-	}
-	total := int64(0)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "run\tpreset\tpicture\tlength\titerations\tms\tquality\tsize\tstate")
-	for _, l := range all {
-		total += l.Bytes
-		name := strings.TrimSuffix(filepath.Base(l.Path), filepath.Ext(l.Path))
-		size := strings.TrimSpace(unit.Bytes(l.Bytes))
-		if l.Err != nil {
-			fmt.Fprintf(table, "%s\t–\t–\t–\t–\t–\t–\t%s\t%s\n", visible.Text(name), size, visible.Text(reasonOf(l)))
-			continue
-		}
-		state := l.State.String()
-		if l.State == recording.Ended && l.RunState != "" {
-			state = l.RunState
-		}
-		if l.Stopped != "" {
-			state += ": " + l.Stopped
-		}
-		if more := strings.TrimSpace(l.Name + " " + l.Note); more != "" {
-			state += ": " + more
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", visible.Text(name), visible.Text(l.Preset), visible.Text(l.Object), unit.Clock(l.Length),
-			l.Iterations, short(l.MedianMS), visible.Text(qualityOf(l)), size, visible.Text(state))
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%s in %s\n", strings.TrimSpace(unit.Bytes(total)), visible.Text(folder))
-	return err
-}
-
-// qualityOf returns the quality at the end with its name and unit: "PSNR 24.3 dB".
-func qualityOf(l recording.Listed) string {
-	value := short(l.Quality)
-	if value == "–" {
-		return value
-	}
-	for _, w := range workloads.All {
-		if schema := w.Schema(); schema.Workload == l.Workload {
-			if i := schema.SeriesNamed(l.QualityIs); i >= 0 {
-				return strings.TrimSpace(schema.Series[i].Title + " " + value + " " + schema.Series[i].Unit)
-			}
-		}
-	}
-	return value + " " + l.QualityIs
-}
-
-// reasonOf returns why a recording cannot be read, without its path.
-func reasonOf(l recording.Listed) string {
-	return strings.TrimPrefix(l.Err.Error(), l.Path+": ")
-}
-
-// short formats a number for the list; a dash if there is none.
-func short(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "–"
-	}
-	return fmt.Sprintf("%.4g", v)
-}
-
 // describeRunCommand returns the command runs name, or runs note.
 func describeRunCommand(key, does string) *cobra.Command {
 	return &cobra.Command{
@@ -196,31 +181,69 @@ func describeRunCommand(key, does string) *cobra.Command {
 
 // deleteRunsCommand returns the command runs delete.
 func deleteRunsCommand() *cobra.Command {
-	return &cobra.Command{
+	var force bool
+	cmd := &cobra.Command{
 		Use: "delete RUN…", Short: "Delete recordings", Args: cli.AtLeastOne("recording"),
+		Long: "Delete recordings: all of them, or none if one of them must stay, because its run goes on or it may be\n" +
+			"something else. A damaged recording in $XDG_STATE_HOME/prismtop/runs is deleted too.",
+		Example: "prismtop runs delete 2026-11-22T13-57-48-moon old.sqlite",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, arg := range args {
-				if err := deleteRun(cmd.Context(), cli.RecordingNamed(arg)); err != nil {
-					return fmt.Errorf("runs delete: %w", err)
-				}
-			}
-			return nil
+			return deleteRuns(cmd.Context(), cmd.OutOrStdout(), args, force)
 		},
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "delete files that cannot be read as recordings, wherever they are")
+	return cmd
 }
 
-// deleteRun deletes a recording, unless its run goes on or it is something else.
-func deleteRun(ctx context.Context, path string) error {
-	r, err := recording.Open(ctx, path, cli.TableOf)
-	if err != nil {
-		return err
+// deleteRuns deletes recordings if all of them may be deleted, and says which it deleted. With force it
+// deletes files that cannot be read, too, but none whose run goes on.
+func deleteRuns(ctx context.Context, w io.Writer, args []string, force bool) error {
+	type doomed struct{ path, about string }
+	var all []doomed
+	var refused []error
+	seen := map[string]bool{}
+	for _, arg := range args {
+		path := cli.RecordingNamed(arg)
+		if full, err := filepath.Abs(path); err == nil && seen[full] {
+			continue
+		} else if err == nil {
+			seen[full] = true
+		}
+		damaged, err := recording.MayDelete(ctx, path)
+		info, missing := os.Lstat(path)
+		switch {
+		case ctx.Err() != nil:
+			return cli.ErrInterrupted
+		case err == nil && damaged == nil:
+			all = append(all, doomed{path: path})
+		case err == nil:
+			all = append(all, doomed{path, ", which could not be read: " + withoutPath(damaged, path)})
+		case force && missing == nil && info.Mode().IsRegular() && !errors.Is(err, recording.ErrGoesOn):
+			all = append(all, doomed{path, ", which could not be read: " + withoutPath(err, path)})
+		case missing == nil && info.Mode().IsRegular() && !errors.Is(err, recording.ErrGoesOn):
+			refused = append(refused, fmt.Errorf("%w (--force deletes it all the same)", err))
+		default:
+			refused = append(refused, err)
+		}
 	}
-	status, err := r.Status(ctx)
-	if err := errors.Join(err, r.Close()); err != nil {
-		return err
+	if len(refused) > 0 {
+		if len(args) > 1 {
+			refused = append(refused, errors.New("nothing was deleted"))
+		}
+		return fmt.Errorf("runs delete: %w", errors.Join(refused...))
 	}
-	if status.State == recording.Growing {
-		return fmt.Errorf("%s: its run goes on", path)
+	var failed []error
+	for _, d := range all {
+		if err := recording.Delete(d.path); err != nil {
+			failed = append(failed, fmt.Errorf("runs delete: %w", err))
+			continue
+		}
+		if _, err := fmt.Fprintln(w, "deleted "+visible.Text(d.path+d.about)); err != nil {
+			failed = append(failed, err)
+		}
 	}
-	return recording.Delete(path)
+	return errors.Join(failed...)
 }
+
+// withoutPath returns an error's text without the path at its beginning.
+func withoutPath(err error, path string) string { return strings.TrimPrefix(err.Error(), path+": ") }

@@ -148,16 +148,16 @@ const speedUpWidth = 8
 func (t *factorialTable) forest(y int, title string, ratios []profiles.Ratio, style func(profiles.Ratio) theme.Style) {
 	w, h := t.c.Size()
 	x := t.beside() + 2
-	if w-x < pane.ForestWidth || y+len(ratios) >= h || len(ratios) == 0 {
+	if w-x < chart.ForestWidth || y+len(ratios) >= h || len(ratios) == 0 {
 		return
 	}
-	rows := make([]pane.Whisker, len(ratios))
+	rows := make([]chart.Whisker, len(ratios))
 	for i, r := range ratios {
-		rows[i] = pane.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Known(), Style: style(r)}
+		rows[i] = chart.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Known(), Style: style(r)}
 	}
 	t.c.Text(x, y-1, chart.Cut(title, w-x), theme.Axis)
 	plot := t.c.Sub(x, y, w-x, len(ratios)+1)
-	pane.Forest(&plot, rows, 0)
+	chart.Forest(&plot, rows, 0)
 }
 
 // settings writes the effect of each setting.
@@ -220,7 +220,7 @@ func (t *factorialTable) interactions(listed []int, pooled int) {
 	if pooled > 0 {
 		t.c.Text(2, t.y, chart.Cut(t.others(listed), min(w, t.beside())-2), theme.Faint)
 		t.y++
-	} else if len(listed) > 0 && w-t.beside()-2 >= pane.ForestWidth {
+	} else if len(listed) > 0 && w-t.beside()-2 >= chart.ForestWidth {
 		t.y++ // the axis of the forest
 	}
 }

@@ -159,10 +159,10 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 	}
 	if y := len(a.Rows) + 1; y < h-1 {
 		table := c
-		if beside := beside(columns); w-beside >= pane.ForestWidth {
+		if beside := beside(columns); w-beside >= chart.ForestWidth {
 			plot, left := c.Sub(beside, 1, w-beside, y), c.Sub(0, 0, beside-2, h)
 			c.Text(beside, 0, "time of an iteration, on against off", theme.Axis)
-			pane.Forest(&plot, whiskers(a, false), 0)
+			chart.Forest(&plot, whiskers(a, false), 0)
 			table = &left
 		}
 		y = p.notes(table, y, h-1, a)
@@ -172,7 +172,7 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 		case h-1-y >= len(a.Rows)+4:
 			c.Text(2, y+1, "time of an iteration with the setting on, against off", theme.Axis)
 			plot := c.Sub(2, y+2, w-2, len(a.Rows)+1)
-			pane.Forest(&plot, whiskers(a, true), columns[1].x-2)
+			chart.Forest(&plot, whiskers(a, true), columns[1].x-2)
 			y += len(a.Rows) + 3
 		}
 		p.below(c, y, h-1, a)
@@ -215,11 +215,11 @@ func beside(columns []column) int {
 }
 
 // whiskers returns the effects as rows of a forest plot.
-func whiskers(a *profiles.Ablation, named bool) []pane.Whisker {
-	rows := make([]pane.Whisker, len(a.Rows))
+func whiskers(a *profiles.Ablation, named bool) []chart.Whisker {
+	rows := make([]chart.Whisker, len(a.Rows))
 	for i := range a.Rows {
 		r := &a.Rows[i]
-		rows[i] = pane.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Undecided, Style: pane.JudgementStyle(r)}
+		rows[i] = chart.Whisker{At: r.Effect, Low: r.Low, High: r.High, Bounded: r.Judge() != profiles.Undecided, Style: pane.JudgementStyle(r)}
 		if named {
 			rows[i].Name = r.Name()
 		}

@@ -1,4 +1,4 @@
-package pane
+package widget
 
 import (
 	"unicode"
@@ -8,29 +8,34 @@ import (
 	"prismtop/tui/theme"
 )
 
-// This file edits a setting's value in a line.
-
-// longestInput is the maximum length in bytes; the longest value is a path.
+// longestInput is the maximum length of an input in bytes; the longest value is a path.
 const longestInput = 1024
 
-// input is a value being edited. The initial value is selected: the first text typed or pasted
+// Input is a value being edited in a line. The initial value is selected: the first text typed or pasted
 // replaces it; keys that move the cursor or delete keep it.
-type input struct {
+type Input struct {
 	text     []rune
 	at       int // the cursor is before this rune
 	selected bool
 }
 
-// newInput starts with a value, selected unless it is empty.
-func newInput(value string) *input {
+// NewInput starts with a value, selected unless it is empty.
+func NewInput(value string) *Input {
 	text := []rune(value)
-	return &input{text: text, at: len(text), selected: len(text) > 0}
+	return &Input{text: text, at: len(text), selected: len(text) > 0}
 }
 
-func (in *input) value() string { return string(in.text) }
+// Value returns the value.
+func (in *Input) Value() string { return string(in.text) }
 
-// press moves the cursor, deletes and inserts; other keys are ignored.
-func (in *input) press(key string) {
+// Selected reports whether the next text typed replaces the value.
+func (in *Input) Selected() bool { return in.selected }
+
+// AtEnd reports whether the cursor is behind the value.
+func (in *Input) AtEnd() bool { return in.at >= len(in.text) }
+
+// Press moves the cursor, deletes and inserts; other keys are ignored.
+func (in *Input) Press(key string) {
 	in.at = min(max(in.at, 0), len(in.text))
 	selected := in.selected
 	in.selected = false
@@ -67,11 +72,11 @@ func (in *input) press(key string) {
 	}
 }
 
-// paste inserts pasted text.
-func (in *input) paste(text string) { in.replace(in.selected, text) }
+// Paste inserts pasted text.
+func (in *Input) Paste(text string) { in.replace(in.selected, text) }
 
 // replace inserts the printable part of a text at the cursor, or in place of the whole value.
-func (in *input) replace(all bool, text string) {
+func (in *Input) replace(all bool, text string) {
 	for _, r := range text {
 		if !unicode.IsPrint(r) {
 			continue
@@ -88,10 +93,10 @@ func (in *input) replace(all bool, text string) {
 	in.selected = all // the text had nothing printable
 }
 
-// draw writes the value into w cells from (x,y) and returns the column after it. A selected
+// Draw writes the value into w cells from (x,y) and returns the column after it. A selected
 // value is drawn in reverse as a whole, otherwise only the cursor's cell is. A longer value is
 // scrolled to the cursor.
-func (in *input) draw(c *chart.Canvas, x, y, w int) int {
+func (in *Input) Draw(c *chart.Canvas, x, y, w int) int {
 	at := min(max(in.at, 0), len(in.text))
 	from := 0
 	for from < at && chart.Width(string(in.text[from:at]))+1 > w {
@@ -109,13 +114,4 @@ func (in *input) draw(c *chart.Canvas, x, y, w int) int {
 		x = c.Text(x, y, "_", theme.Strong)
 	}
 	return x
-}
-
-// hints returns the keys for editing a value.
-func (in *input) hints() []Hint {
-	edit := Hint{"← →", "move"}
-	if in.selected {
-		edit.Does = "edit"
-	}
-	return []Hint{{"enter", "sets"}, {"esc", "leaves"}, edit, {"ctrl+u", "clears"}}
 }

@@ -1,9 +1,8 @@
-package pane
+package widget
 
 import "fmt"
 
-// Scroll holds the visible part of a list. A pane fits it to the drawn rows and passes it the
-// keys.
+// Scroll holds the visible part of a list. Its owner fits it to the drawn rows and passes it the keys.
 type Scroll struct {
 	top, rows, n int // first visible row, room in rows, length of the list
 }
@@ -18,7 +17,7 @@ func (s *Scroll) Fit(n, rows int) (first, last int) {
 
 // Move handles a key that scrolls; false for other keys.
 func (s *Scroll) Move(key string) bool {
-	by, ok := paged(key, s.rows, s.n)
+	by, ok := Paged(key, s.rows, s.n)
 	if ok {
 		s.top += by
 		s.Fit(s.n, s.rows)
@@ -26,13 +25,16 @@ func (s *Scroll) Move(key string) bool {
 	return ok
 }
 
-// paged returns the number of rows that a key moves down in a list of n with the given number
+// Paged returns the number of rows that a key moves down in a list of n with the given number
 // visible: one row, a page less one row, or to an end. ok is false for other keys.
-func paged(key string, rows, n int) (by int, ok bool) {
+func Paged(key string, rows, n int) (by int, ok bool) {
 	page := max(1, rows-1)
 	by, ok = map[string]int{"up": -1, "down": 1, "pgup": -page, "pgdown": page, "home": -n, "end": n}[key]
 	return by, ok
 }
+
+// ToTop scrolls to the beginning.
+func (s *Scroll) ToTop() { s.top = 0 }
 
 // Above returns the number of rows above the visible part.
 func (s *Scroll) Above() int { return s.top }
@@ -40,8 +42,8 @@ func (s *Scroll) Above() int { return s.top }
 // Below returns the number of rows below the visible part.
 func (s *Scroll) Below() int { return max(0, s.n-s.top-s.rows) }
 
-// note formats the number of hidden rows, labelled above and below; empty if none are hidden.
-func (s *Scroll) note(above, below string) string {
+// Note formats the number of hidden rows, labelled above and below; empty if none are hidden.
+func (s *Scroll) Note(above, below string) string {
 	switch up, down := s.Above(), s.Below(); {
 	case up > 0 && down > 0:
 		return fmt.Sprintf("%d %s, %d %s", up, above, down, below)
@@ -53,30 +55,42 @@ func (s *Scroll) note(above, below string) string {
 	return ""
 }
 
-// picker is a list with a selected row, which stays visible.
-type picker struct {
+// List is a list with a selected row, which stays visible.
+type List struct {
 	Scroll
-	at int
+	At int // the selected row
 }
 
-// fit is Scroll.Fit, with the selected row kept visible.
-func (c *picker) fit(n, rows int) (first, last int) {
-	c.at = min(max(c.at, 0), max(n-1, 0))
-	if c.at < c.top {
-		c.top = c.at
+// Fit is Scroll.Fit, with the selected row kept visible.
+func (c *List) Fit(n, rows int) (first, last int) {
+	c.At = min(max(c.At, 0), max(n-1, 0))
+	if c.At < c.top {
+		c.top = c.At
 	}
-	if rows > 0 && c.at >= c.top+rows {
-		c.top = c.at - rows + 1
+	if rows > 0 && c.At >= c.top+rows {
+		c.top = c.At - rows + 1
 	}
 	return c.Scroll.Fit(n, rows)
 }
 
 // Move moves the selection; false for other keys.
-func (c *picker) Move(key string) bool {
-	by, ok := paged(key, c.rows, c.n)
+func (c *List) Move(key string) bool {
+	by, ok := Paged(key, c.rows, c.n)
 	if ok {
-		c.at += by
-		c.fit(c.n, c.rows)
+		c.At += by
+		c.Fit(c.n, c.rows)
 	}
 	return ok
+}
+
+// Select selects a row of a list of n.
+func (c *List) Select(at, n int) { c.At, c.n = at, n }
+
+// Follow selects a row of a list of n that was elsewhere before, and keeps it in its place on the screen
+// if the list is scrolled.
+func (c *List) Follow(at, n int) {
+	if c.top > 0 {
+		c.top += at - c.At
+	}
+	c.Select(at, n)
 }

@@ -1,4 +1,4 @@
-package pane
+package widget
 
 import (
 	"strings"
@@ -25,23 +25,23 @@ func TestWhatIsTypedReplacesTheSelectedValue(t *testing.T) {
 		{"tab f5 5", "5"}, // keys without a function leave it selected
 		{"left left left left 9", "9100"},
 	} {
-		in := newInput("100")
+		in := NewInput("100")
 		for _, key := range strings.Fields(tt.keys) {
-			in.press(key)
+			in.Press(key)
 		}
-		if got := in.value(); got != tt.want || in.selected {
+		if got := in.Value(); got != tt.want || in.selected {
 			t.Errorf("%s: %q, want %q; selected %v", tt.keys, got, tt.want, in.selected)
 		}
 	}
-	in := newInput("old.png")
-	if in.paste("\x1b\n"); !in.selected || in.value() != "old.png" {
+	in := NewInput("old.png")
+	if in.Paste("\x1b\n"); !in.selected || in.Value() != "old.png" {
 		t.Errorf("a paste of nothing left %+v", in)
 	}
-	if in.paste("/data/new\n.png"); in.value() != "/data/new.png" {
-		t.Errorf("a paste made %q", in.value())
+	if in.Paste("/data/new\n.png"); in.Value() != "/data/new.png" {
+		t.Errorf("a paste made %q", in.Value())
 	}
-	in.paste(strings.Repeat("x", 2*longestInput))
-	if got := len(in.value()); got != longestInput {
+	in.Paste(strings.Repeat("x", 2*longestInput))
+	if got := len(in.Value()); got != longestInput {
 		t.Errorf("%d bytes, want %d", got, longestInput)
 	}
 }

@@ -1,4 +1,4 @@
-package pane
+package chart
 
 import (
 	"math"
@@ -7,14 +7,13 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 )
 
 // forestText returns a forest as text.
 func forestText(w int, rows []Whisker, names int) []string {
-	var c chart.Canvas
-	c.Resize(w, len(rows)+forestAxis)
+	var c Canvas
+	c.Resize(w, len(rows)+ForestAxis)
 	Forest(&c, rows, names)
 	lines := c.Lines(theme.New(colorprofile.ASCII, true, false))
 	for i, l := range lines {

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"prismtop/tui/page"
+	"prismtop/tui/screen"
+	"prismtop/tui/terminal"
+)
+
+// Look is the flags of a screen's looks.
+type Look struct {
+	ascii     bool
+	theme     string
+	bandwidth string
+}
+
+// Register defines the flags.
+func (l *Look) Register(flags *pflag.FlagSet) {
+	flags.BoolVar(&l.ascii, "ascii", false, "draw with 7-bit characters")
+	flags.StringVar(&l.theme, "theme", "auto", "colours of the screen: auto, dark, light or mono")
+	flags.StringVar(&l.bandwidth, "bandwidth", "auto", "how much of the line to the terminal the screen may take: auto, low or full")
+}
+
+// Options returns the options of a screen.
+func (l *Look) Options(flags *pflag.FlagSet) (o screen.Options, err error) {
+	o.ASCII = l.ascii
+	// Without a known configuration folder the screen remembers nothing.
+	o.Remember, _ = screen.RememberedPath()
+	o.FixedColours, o.FixedBandwidth = flags.Changed("theme"), flags.Changed("bandwidth")
+	if o.Colours, err = terminal.ParseColours(l.theme); err != nil {
+		return o, BadUsage(fmt.Errorf("flag --theme: %w", err))
+	}
+	if o.Bandwidth, err = terminal.ParseBandwidth(l.bandwidth); err != nil {
+		return o, BadUsage(fmt.Errorf("flag --bandwidth: %w", err))
+	}
+	return o, nil
+}
+
+// Page returns the looks of a page: those of the screen as it was left, unless flags say otherwise.
+func Page(o screen.Options) page.Options {
+	colours, bandwidth, mouse := screen.Left(o)
+	return page.Options{ASCII: o.ASCII, Colours: colours, Bandwidth: bandwidth, Mouse: mouse}
+}
