@@ -68,8 +68,12 @@ func (s started) end(limit time.Duration) int {
 	}
 }
 
-// lastQuestion is the last query of the screen at its start: the terminal's class.
-const lastQuestion = "\x1b[c"
+// The last queries of the screen at its start, in either order: the terminal's class, after those of
+// its colours and name, and its keyboard's protocol, with the first frame.
+const (
+	lastQuestion  = "\x1b[c"
+	frameQuestion = "\x1b[?u"
+)
 
 // silentLimit is the maximum duration of an end on a terminal that does not answer. On a quiet
 // machine an end takes a tenth of that; waiting for a single answer would take longer.
@@ -107,7 +111,10 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 			asked := 0
 			if c.end != nil {
 				s.await(c.when)
-				asked = questionsUntilQuiet(s)
+				if c.when == lastQuestion {
+					s.await(frameQuestion)
+				}
+				asked = len(questions.FindAllString(s.Received(), -1))
 				c.end(s)
 			}
 			limit := silentLimit
@@ -124,16 +131,6 @@ func TestNoEndAsksTheTerminal(t *testing.T) {
 			}
 		})
 	}
-}
-
-// questionsUntilQuiet counts the queries at the start, once it is over.
-func questionsUntilQuiet(s started) int {
-	n := -1
-	for m := 0; m != n; m = len(questions.FindAllString(s.Received(), -1)) {
-		n = m
-		time.Sleep(100 * time.Millisecond)
-	}
-	return n
 }
 
 func press(keys ...string) func(started) { return func(s started) { s.Press(keys...) } }
