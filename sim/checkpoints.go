@@ -27,7 +27,8 @@ type Checkpoints struct {
 	// Program is the version of the program, for the file.
 	Program string
 
-	// Recording returns the recording of the run, nil for none, for the file. It may be nil, and is
+	// Recording returns the recording of the run, nil for none, for the file, with the starts in it
+	// before those of this run. It may be nil, and is
 	// called by the run's goroutine.
 	Recording func() *checkpoint.Recording
 }
@@ -290,7 +291,9 @@ func (l *loop) checkpoint(ctx context.Context) error {
 		run.Results = append(run.Results, checkpoint.ResultOf(&l.results[i], len(l.info.Schema.Series)))
 	}
 	if o.Recording != nil {
-		run.Recording = o.Recording()
+		if run.Recording = o.Recording(); run.Recording != nil {
+			run.Recording.Starts += l.restarts + 1
+		}
 	}
 	l.checkpoints.copied = time.Now()
 	done, path, names, start := make(chan writeResult, 1), o.Path, l.run.checkpointNames(), l.restarts

@@ -35,11 +35,12 @@ type claim struct {
 }
 
 // Join returns the recording at a path for a run that resumes after a number of iterations. began is
-// when the recording began, as in Recorder.Began. The error is why it must stay as it is: it is not
-// there, not whole or not of this run, another run writes it, it ends before the iteration or beyond
+// when the recording began, as in Recorder.Began, and starts the number of starts that it had, 0 if that
+// is not known. The error is why it must stay as it is: it is not
+// there, not whole or not of this run, another run writes it or went on in it, it ends before the iteration or beyond
 // o.Limit, or it was made with something else than o.Fingerprint.
-func Join(ctx context.Context, path string, began time.Time, iteration int64, o Options) (*Joined, error) {
-	j, err := joinable(ctx, path, began, iteration, &o)
+func Join(ctx context.Context, path string, began time.Time, starts int, iteration int64, o Options) (*Joined, error) {
+	j, err := joinable(ctx, path, began, starts, iteration, &o)
 	if err == nil {
 		err = j.claim(ctx, path, j.before, claim{process: strconv.Itoa(os.Getpid()), host: hostname()})
 	}
@@ -53,7 +54,7 @@ func Join(ctx context.Context, path string, began time.Time, iteration int64, o 
 }
 
 // joinable reads what a recorder needs to go on with a file, and checks that it may.
-func joinable(ctx context.Context, path string, began time.Time, iteration int64, o *Options) (*Joined, error) {
+func joinable(ctx context.Context, path string, began time.Time, starts int, iteration int64, o *Options) (*Joined, error) {
 	r, err := Open(ctx, path, func(string) *settings.Table { return nil })
 	if err != nil {
 		return nil, unnamed(path, err)
@@ -75,6 +76,8 @@ func joinable(ctx context.Context, path string, began time.Time, iteration int64
 		return nil, errors.New("is still recorded to by another program")
 	case s.State == CutShort:
 		return nil, errors.New("was cut short: " + s.Stopped)
+	case starts > 0 && s.Starts > starts:
+		return nil, errors.New("has another run that went on from there")
 	case s.Iterations < iteration:
 		return nil, fmt.Errorf("ends at iteration %d, before the checkpoint", s.Iterations)
 	case made.Version != print.Version || made.CPU.Model != print.CPU.Model || made.CPU.Arch != print.CPU.Arch || made.Threads != print.Threads:

@@ -25,7 +25,7 @@ func beganAt(t *testing.T, path string) time.Time {
 // resume joins a recording after a number of iterations and records more.
 func resume(t *testing.T, path string, from int64, iterations int) {
 	t.Helper()
-	j, err := Join(t.Context(), path, beganAt(t, path), from, Options{})
+	j, err := Join(t.Context(), path, beganAt(t, path), 0, from, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestARecordingThatCannotBeJoinedSaysWhy(t *testing.T) {
 		}
 	}
 	began := beganAt(t, path)
-	joined, err := Join(t.Context(), recordedRun(t, 10), time.Time{}, 0, Options{})
+	joined, err := Join(t.Context(), recordedRun(t, 10), time.Time{}, 0, 0, Options{})
 	if err == nil {
 		t.Fatalf("another run's recording was joined: %v", joined)
 	}
@@ -156,7 +156,7 @@ func TestARecordingThatCannotBeJoinedSaysWhy(t *testing.T) {
 		"too large":       {path, began, 0, Options{Limit: 1}, "limit of size"},
 		"cut short":       {cut, beganAt(t, cut), 0, Options{}, "was cut short: the file has reached"},
 	} {
-		if _, err := Join(t.Context(), c.path, c.began, c.from, c.o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), c.path) {
+		if _, err := Join(t.Context(), c.path, c.began, 0, c.from, c.o); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), c.path) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -170,11 +170,11 @@ func TestARecordingThatCannotBeJoinedSaysWhy(t *testing.T) {
 func TestOneRunJoinsARecording(t *testing.T) {
 	path := recordedRun(t, 100)
 	began := beganAt(t, path)
-	j, err := Join(t.Context(), path, began, 100, Options{})
+	j, err := Join(t.Context(), path, began, 0, 100, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), path, began, 100, Options{}); err == nil || !strings.Contains(err.Error(), "by another program") {
+	if _, err := Join(t.Context(), path, began, 0, 100, Options{}); err == nil || !strings.Contains(err.Error(), "by another program") {
 		t.Errorf("a second run joined it: %v", err)
 	}
 	if err := New(Options{Joined: j}).Close(t.Context()); err != nil {
@@ -183,11 +183,20 @@ func TestOneRunJoinsARecording(t *testing.T) {
 	if s, err := statusOf(t.Context(), path); err != nil || s.State != Ended || s.Iterations != 100 {
 		t.Errorf("it is %v after %d iterations (%v)", s.State, s.Iterations, err)
 	}
-	if j, err = Join(t.Context(), path, began, 100, Options{}); err != nil {
+	if j, err = Join(t.Context(), path, began, 0, 100, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := j.Leave(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	resume(t, path, 100, 100)
+	if _, err := Join(t.Context(), path, began, 1, 100, Options{}); err == nil || !strings.Contains(err.Error(), "another run that went on from there") {
+		t.Errorf("another run went on from the same checkpoint: %v", err)
+	}
+	if j, err = Join(t.Context(), path, began, 2, 150, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -308,6 +308,16 @@ func (m *Moment) Each(take func(*profiles.Event)) (any bool) {
 	return len(m.iterations)+len(m.events) > 0
 }
 
+// Begins reports whether a start of the run is among the events.
+func (m *Moment) Begins() bool {
+	for i := range m.events {
+		if _, ok := m.events[i].Body.(*profiles.Begin); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // Iterations returns the number of iterations of the moment.
 func (m *Moment) Iterations() int { return len(m.iterations) }
 

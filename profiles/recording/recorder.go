@@ -138,6 +138,14 @@ func (r *Recorder) Event(e *profiles.Event) {
 	}
 }
 
+// Prior returns the number of starts that the recording had before its recorder.
+func (r *Recorder) Prior() int {
+	if r.options.Joined == nil {
+		return 0
+	}
+	return r.options.Joined.starts
+}
+
 // counted returns the body of an event as it is recorded: a Begin counts the starts before it in the
 // recording, too.
 func (r *Recorder) counted(b profiles.Body) profiles.Body {

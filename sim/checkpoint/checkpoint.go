@@ -52,6 +52,9 @@ type Run struct {
 type Recording struct {
 	Path  string    `json:"path"`
 	Began time.Time `json:"began"` // tells it from another at the path
+	// Starts is the number of starts in it by then; 0 in files that do not say. Of more, the later ones
+	// went on from this checkpoint or another already.
+	Starts int `json:"starts"`
 }
 
 // Result is a profiles.UnitResult in JSON.

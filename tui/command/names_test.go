@@ -108,6 +108,7 @@ func TestErrorsStandOnOneLine(t *testing.T) {
 		{errors.Join(cli.ErrInterrupted, full), full.Error()},
 		{errors.Join(errors.New("diverged"), full), "diverged; " + full.Error()},
 		{cli.BadUsage(errors.Join(errors.New("a\nb"), errors.Join(nil, errors.New("c")))), `a\nb; c`},
+		{fmt.Errorf("run.sqlite: %w", errors.Join(errors.New("damaged"), full)), "run.sqlite: damaged; " + full.Error()},
 		{fmt.Errorf("%w and %w", full, errors.New("\x1b")), full.Error() + ` and \x1b`},
 	} {
 		if got := cli.ErrorLine(c.err); got != c.want {

@@ -74,7 +74,7 @@ func (f *recordFlags) join(ctx context.Context, from *sim.Resumed, print recordi
 		return nil, nil
 	}
 	path := from.Recording.Path
-	j, err := recording.Join(ctx, path, from.Recording.Began, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
+	j, err := recording.Join(ctx, path, from.Recording.Began, from.Recording.Starts, from.Iteration, recording.Options{Fingerprint: print, Limit: f.limit << 20})
 	if err != nil {
 		return nil, []string{fmt.Sprintf("recorded to a new file: %s, the recording of the checkpoint, %v", path, err)}
 	}
@@ -116,7 +116,7 @@ func recordingOf(r *recording.Recorder) *checkpoint.Recording {
 	if err != nil {
 		path = r.Path()
 	}
-	return &checkpoint.Recording{Path: path, Began: r.Began()}
+	return &checkpoint.Recording{Path: path, Began: r.Began(), Starts: r.Prior()}
 }
 
 // subject names a run in the name of its recording.

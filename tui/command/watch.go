@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,8 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, lo
 	signalled := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer show.Aggregate()()
+	endAggregating := sync.OnceFunc(show.Aggregate())
+	defer endAggregating()
 	show.Start(ctx)
 	go func() {
 		var crash *sim.PanicError
@@ -74,6 +76,9 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, lo
 	var wrong *sim.SettingsError
 	if errors.As(runErr, &wrong) {
 		return runErr
+	}
+	if endAggregating(); last != nil {
+		last = show.Aggregator.Last() // which has what came after the screen's last snapshot
 	}
 	if last != nil && last.Run.Schema.Workload != "" { // otherwise the run had not started
 		if last.State <= profiles.Paused { // the snapshot predates the stop

@@ -202,7 +202,7 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 			}
 		}
 	}
-	if text := m.inRecording(m.pressed); text != "" {
+	if text := m.wouldChange(m.pressed); text != "" {
 		m.say(text)
 		return nil
 	}

@@ -188,15 +188,20 @@ func (m *Model) skip(by time.Duration) {
 	m.powers.Player.Seek(m.powers.Player.Position().At + by)
 }
 
-// inRecording returns the answer to a key that would change a run, "" for any other.
-func (m *Model) inRecording(pressed string) string {
-	if !m.can(canPlay) {
+// wouldChange returns the answer to a key that would change a run which this screen cannot, "" for
+// any other.
+func (m *Model) wouldChange(pressed string) string {
+	why := "this is a recording"
+	switch {
+	case !m.powers.Operates():
+		why = "this screen only watches: I takes the operation over"
+	case !m.can(canPlay):
 		return ""
 	}
 	for _, table := range bindingsOf(m.keys.table, allAbilities&^(canDetach|canOperate)).tables() {
 		for _, b := range table.keys {
 			if slices.Contains(b.Keys(), pressed) {
-				return pressed + " (" + b.Help().Desc + ") would change the run, but this is a recording"
+				return pressed + " (" + b.Help().Desc + ") would change the run, but " + why
 			}
 		}
 	}

@@ -85,6 +85,9 @@ func TestAScreenThatOnlyWatches(t *testing.T) {
 			t.Fatal(m.crash)
 		}
 	}
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "only watches: I takes the operation over") {
+		t.Errorf("a key that would change the run is not answered:\n%s", text)
+	}
 	press(m, "q") // leaves at once
 	if called := run.Called(); len(called) != 0 {
 		t.Errorf("the keys of a viewer called %q", called)

@@ -52,6 +52,7 @@ type head struct {
 	at         time.Duration      // of the newest moment consumed
 	own        profiles.OwnCost   // of the recorded aggregator
 	begun      bool               // a moment was consumed
+	started    bool               // a start of the run was consumed
 	missing    missing
 }
 
@@ -68,6 +69,9 @@ func (m *missing) add(s *recording.Stretch, why error) {
 	m.time += s.To - s.From
 	m.notes = append(slices.Clip(m.notes), why.Error())
 }
+
+// any reports whether something is missing.
+func (m *missing) any() bool { return m.iterations > 0 || m.time > 0 }
 
 // String says in short what is missing; "" if nothing is.
 func (m *missing) String() string {
@@ -140,11 +144,24 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 		}
 		done := min(max(h.ticks-s.Tick, 0), int64(len(moments)))
 		h.moments, h.ticks = moments[done:], s.Tick+done
-		if len(h.moments) == 0 { // a stretch that has fewer moments than it says
+		if h.missing.any() && !h.started {
+			h.untilStart()
+		}
+		if len(h.moments) == 0 { // a stretch that has fewer moments than it says, or none of use
 			h.ticks = s.Tick + s.Ticks
 		}
 	}
 	return &h.moments[0], err
+}
+
+// untilStart leaves out the moments before a start of the run: where that before them is missing, nobody
+// knows what their numbers mean.
+func (h *head) untilStart() {
+	for len(h.moments) > 0 && !h.moments[0].Begins() {
+		h.missing.iterations += int64(h.moments[0].Iterations())
+		h.moments = h.moments[1:]
+		h.ticks++
+	}
 }
 
 // consume passes the next moment to the aggregator and returns the newest snapshot.
@@ -171,6 +188,7 @@ func (h *head) pass() *recording.Moment {
 	m := &h.moments[0]
 	h.moments = h.moments[1:]
 	h.ticks++
+	h.started = h.started || m.Begins()
 	if !m.Drain {
 		h.at, h.begun, h.own = m.Since, true, m.Own
 	}

@@ -229,7 +229,7 @@ func TestAResumedRunIsReplayed(t *testing.T) {
 	path := first.recorder.Path()
 	first.close(t)
 	time.Sleep(time.Until(first.now)) // its clock is ahead
-	j, err := recording.Join(t.Context(), path, first.recorder.Began(), 300, recording.Options{})
+	j, err := recording.Join(t.Context(), path, first.recorder.Began(), 1, 300, recording.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,6 +301,39 @@ func TestAFollowedRunThatIsKilled(t *testing.T) {
 	b.tell()
 	if p := b.player.Position(); p.Growing || p.Ending != "the run was killed" {
 		t.Errorf("growing %v, %q", p.Growing, p.Ending)
+	}
+}
+
+// Without the start of the run nobody knows what its numbers mean.
+func TestADamagedStartLeavesNothing(t *testing.T) {
+	r := newRun(t, recording.Options{})
+	r.begin(settingsOf(), 0)
+	for done := 0; done < 6000; done += 3000 {
+		r.iterate(3000)
+		grown(t, r, int64(done+3000))
+	}
+	r.close(t)
+	db, err := sql.Open("sqlite", r.recorder.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), "UPDATE blocks SET data = x'00ff' WHERE tick = (SELECT min(tick) FROM blocks)")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	reader := open(t, r.recorder.Path())
+	var damaged *recording.DamagedError
+	if last, err := Whole(t.Context(), reader, func(profiles.LogLine) {}); last != nil || !errors.As(err, &damaged) {
+		t.Errorf("%v, and a snapshot: %v", err, last != nil)
+	}
+	b := New(t.Context(), reader).playback
+	b.seek(b.last())
+	for range 1000 {
+		b.work()
+	}
+	b.tell()
+	if p := b.player.Position(); b.shown != nil || p.Err != "6000 iterations missing" {
+		t.Errorf("it says %q, and shows a snapshot: %v", p.Err, b.shown != nil)
 	}
 }
 

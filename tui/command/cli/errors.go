@@ -56,7 +56,18 @@ func ErrorLine(err error) string {
 	if err == nil || Interrupted(err) {
 		return ""
 	}
-	return visible.Text(err.Error())
+	return visible.Text(flat(err))
+}
+
+// flat returns the text of an error with the parts of a joined error in it on one line.
+func flat(err error) string {
+	text := err.Error()
+	for e := errors.Unwrap(err); e != nil; e = errors.Unwrap(e) {
+		if joined, ok := e.(interface{ Unwrap() []error }); ok && e.Error() == errors.Join(joined.Unwrap()...).Error() {
+			return strings.Replace(text, e.Error(), ErrorLine(e), 1)
+		}
+	}
+	return text
 }
 
 // ErrInterrupted ends a run stopped by a signal; its results were printed.

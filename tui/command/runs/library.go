@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"prismtop/profiles/export/files"
 	"prismtop/profiles/recording"
+	"prismtop/tui/command/cli"
 	table "prismtop/tui/runs"
 )
 
@@ -148,13 +150,16 @@ func (l *library) Targets() []table.Target {
 	return all
 }
 
-// Taken returns which files an export would replace.
+// Taken returns which files an export would replace; an error if it cannot write them.
 func (l *library) Taken(format, to string) (taken []string, err error) {
 	target, err := files.Parse(format + "=" + fromHome(to))
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range target.Files() {
+		if err := cli.Writable(filepath.Dir(path)); err != nil {
+			return nil, fmt.Errorf("the folder %s cannot be written: %w", filepath.Dir(path), cli.Bare(err))
+		}
 		switch _, err := os.Lstat(path); {
 		case err == nil:
 			taken = append(taken, path)
