@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,24 @@ func (f *ComparisonFlags) Check() error {
 	return nil
 }
 
+// worse lists what is worse, side by side.
+func worse(c *compare.Comparison, over []compare.OverLimit) string {
+	var sides []string
+	for side := range c.Sides {
+		var rows []string
+		for _, o := range over {
+			if o.Side == side {
+				by := cmp.Or(strings.TrimSpace(o.Row.Interval(side-1)), strings.TrimSpace(o.Row.Change(side-1)))
+				rows = append(rows, visible.Text(o.Row.Title)+" "+by)
+			}
+		}
+		if len(rows) > 0 {
+			sides = append(sides, visible.Text(c.Sides[side].Name)+": "+strings.Join(rows, ", "))
+		}
+	}
+	return strings.Join(sides, "; ")
+}
+
 // Write writes a comparison as the flags say. The error says what is worse than --fail-over allows, or
 // that this cannot be told.
 func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparison) error {
@@ -72,11 +91,7 @@ func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparis
 	case err != nil:
 		return err
 	case len(over) > 0:
-		var rows []string
-		for _, o := range over {
-			rows = append(rows, fmt.Sprintf("%s of %s %s", visible.Text(o.Row.Title), visible.Text(c.Sides[o.Side].Name), o.Row.Interval(o.Side-1)))
-		}
-		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, strings.Join(rows, ", "))
+		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, worse(c, over))
 	case undecided != "":
 		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command, 100*f.limit, undecided))
 	}
