@@ -51,7 +51,8 @@ func OnDeath(before func() (reads bool)) (release func()) {
 func die(s syscall.Signal, dump bool) {
 	signal.Reset(s)
 	if dump && s != unix.SIGXCPU {
-		_ = unix.Kill(unix.Getpid(), s)
+		runtime.LockOSThread()
+		_ = raise(s)
 		time.Sleep(dumpLimit)
 	}
 	os.Exit(128 + int(s))
