@@ -42,13 +42,26 @@ func TestMain(m *testing.M) {
 const tiny = "--set size=64 --set object_size=32 --set radius=10 --set roi_diameter=40 --set samples=3 --set passes=1 --set iterations=4 " +
 	"--set init_iterations=4 --set init_cycles=1 --set channels="
 
+// concurrentScripts are those whose runs, recordings and exports work at the same time.
+var concurrentScripts = []string{"checkpoint", "compare", "export", "replay", "run", "runs", "save"}
+
 // TestScripts runs testdata/script, with one subject per file. In addition to testscript's
 // commands there are status, oneline and json, the file good.png and, if this machine
 // lacks kernels, the condition lacking and one of their names as $LACKING.
 func TestScripts(t *testing.T) {
 	lacking := lackingKernels()
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		t.Log("skipped: under the race detector all but scripts of runs, because the program takes a second to start")
+		files = slices.DeleteFunc(files, func(path string) bool {
+			return !slices.Contains(concurrentScripts, strings.TrimSuffix(filepath.Base(path), ".txtar"))
+		})
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true,
+		Files: files, RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			if len(lacking) > 0 {
