@@ -255,7 +255,7 @@ func TestAFrozenScreen(t *testing.T) {
 	x, _ := attachedTo(t)
 	x.See("operates the run: I takes it over")
 	x.Press("a")
-	x.See("a has no meaning here")
+	x.See("only watches: I takes the operation over")
 	x.Press("I")
 	ptytest.Eventually(t, "the lease to change hands", func() bool { return only(t).Screens == 2 && strings.Contains(x.Text(), "operates the run, which") })
 	x.Gone("watching  moon")
