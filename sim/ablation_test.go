@@ -90,9 +90,9 @@ func TestAnAblationReturnsToTheSettings(t *testing.T) {
 			for key, value := range tt.changed {
 				ended += ", but " + key + " = " + value
 			}
-			if !slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Text == ended }) {
-				t.Errorf("the log lacks %q: %v", ended, s.Log)
-			}
+			s = until(t, a, ended, func(s *profiles.Snapshot) bool {
+				return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return l.Text == ended })
+			})
 			for _, c := range s.Changes {
 				if _, ok := tt.changed[c.Key]; !ok {
 					t.Errorf("a change of the ablation is listed as the user's: %+v", c)
@@ -183,13 +183,8 @@ func TestACompleteAblationFillsItsTable(t *testing.T) {
 			t.Errorf("checkpointing takes %d bytes, none %d", r.OnBytes, r.OffBytes)
 		}
 	}
-	said := ""
-	for _, l := range s.Log {
-		said += l.Text + "\n"
-	}
-	if !strings.Contains(said, "ablation ended: complete; the settings are as before") {
-		t.Errorf("the log says %q", said)
-	}
+	const line = "ablation ended: complete; the settings are as before"
+	until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
 }
 
 func TestAnAblationOfARunThatIsOverIsRefused(t *testing.T) {
@@ -311,9 +306,8 @@ func TestAChangeIsReplicated(t *testing.T) {
 	if got := s.Effects[0].Replica; got == nil || got.Key != "checkpointing" || got.Off != "false" || got.On != "true" || len(s.Effects) != 1 {
 		t.Errorf("%d effects, replica %+v", len(s.Effects), got)
 	}
-	if !told(s, "replication of checkpointing ended: it was stopped") {
-		t.Errorf("log %v", s.Log)
-	}
+	const line = "replication of checkpointing ended: it was stopped"
+	until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
 	if err := r.Replicate([]settings.Assignment{{Key: "checkpointing", Value: "true"}}, 0); err != nil {
 		t.Fatal(err)
 	}

@@ -71,9 +71,10 @@ func TestSamplesLeftCanChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Pause(false)
-	s = until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
-	if len(s.Results) != want || s.Log[len(s.Log)-1].Text != "ended by max_samples = "+strconv.Itoa(want) {
-		t.Errorf("%d samples were trained, want %d: %q", len(s.Results), want, s.Log[len(s.Log)-1].Text)
+	ended := "ended by max_samples = " + strconv.Itoa(want)
+	s = until(t, a, ended, func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && told(s, ended) })
+	if len(s.Results) != want {
+		t.Errorf("%d samples were trained, want %d", len(s.Results), want)
 	}
 }
 

@@ -55,9 +55,8 @@ func TestSettingsOfTheStartWaitForTheRestart(t *testing.T) {
 	if s.Run.Radius != 8 || s.Settings.Number("radius") != 8 || s.Next != nil || s.Settings.Int("threads") != 1 {
 		t.Errorf("the next run has radius %g, %+v", s.Run.Radius, s.Settings)
 	}
-	if text := s.Log[len(s.Log)-1].Text; text != "restarted from the first weights of the seed with radius = 8" {
-		t.Errorf("the log says %q", text)
-	}
+	const line = "restarted from the first weights of the seed with radius = 8"
+	until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
 }
 
 // Whatever is wrong with a setting of the start is said as on the command line, when it is

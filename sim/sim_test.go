@@ -204,9 +204,10 @@ func TestPauseStepAndRestart(t *testing.T) {
 // remain those it ran under.
 func TestSettingsOfARunThatIsOverCountForTheNext(t *testing.T) {
 	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "max_iterations=5")...), Linger: true})
-	s := until(t, a, "the end", func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && len(s.Log) > 0 })
-	if text := s.Log[len(s.Log)-1].Text; text != "ended by max_iterations = 5" || s.Index != 5 {
-		t.Errorf("after %d iterations: %q", s.Index, text)
+	const ended = "ended by max_iterations = 5"
+	s := until(t, a, ended, func(s *profiles.Snapshot) bool { return s.State == profiles.Finished && told(s, ended) })
+	if s.Index != 5 {
+		t.Errorf("it ended after %d iterations", s.Index)
 	}
 	for _, set := range []settings.Assignment{{Key: "amp", Value: "bf16"}, {Key: "max_iterations", Value: "1"}, {Key: "max_iterations", Value: "7"}} {
 		if err := r.Set(set.Key, set.Value); err != nil {

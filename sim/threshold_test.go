@@ -36,8 +36,10 @@ func TestAThresholdBelongsToItsLoss(t *testing.T) {
 	if loss, _, suspended := s.Settings.Suspended("threshold"); !suspended || loss != "normalised l1" || s.Settings.Get("threshold") != "0.5 for normalised l1" {
 		t.Errorf("suspended %v for %q: %s", suspended, loss, s.Settings.Get("threshold"))
 	}
-	if len(s.Changes) != 1 || !told(s, "threshold 0.5 was given for normalised l1 and is suspended under normalised l2") {
-		t.Errorf("changes %v, log %v", s.Changes, s.Log)
+	const line = "threshold 0.5 was given for normalised l1 and is suspended under normalised l2"
+	s = until(t, a, line, func(s *profiles.Snapshot) bool { return told(s, line) })
+	if len(s.Changes) != 1 {
+		t.Errorf("changes %v", s.Changes)
 	}
 	set(t, r, "threshold", "0.5") // now it is l2's
 	n := len(s.Results) + 1

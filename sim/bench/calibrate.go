@@ -28,8 +28,10 @@ type CalibrateOptions struct {
 	Changes  int       // per size
 	Every    int       // iterations between changes
 	Phase    string    // the phase to which the injected time is added; empty for none
-	Replicas int       // replications, and ablations, per size
-	Progress func(done, all int)
+	Replicas int       // replications per size
+	// Ablations per size, of one setting each.
+	Ablations int
+	Progress  func(done, all int)
 }
 
 // Calibration reports how often verdicts on effects of known size were right.
@@ -164,7 +166,7 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 	if err := c.iterate(10 * effect.Window); err != nil { // the run's own drift
 		return nil, err
 	}
-	all := len(o.Sizes) * (o.Changes + o.Replicas)
+	all := len(o.Sizes) * (o.Changes + o.Replicas + o.Ablations)
 	done := 0
 	told := func() {
 		if done++; o.Progress != nil {
@@ -179,12 +181,22 @@ func Calibrate(ctx context.Context, o CalibrateOptions) (*Calibration, error) {
 			told()
 		}
 	}
-	for range o.Replicas {
+	for n := range max(o.Replicas, o.Ablations) {
 		for i := range o.Sizes {
-			if err := c.replicate(&out.Sizes[i]); err != nil {
-				return nil, err
+			s := &out.Sizes[i]
+			if n < o.Replicas {
+				if err := c.replicate(s); err != nil {
+					return nil, err
+				}
+				told()
 			}
-			told()
+			if n < o.Ablations {
+				v := o.Settings
+				if err := c.play(ablation.Compare(v, []ablation.Pairing{spun(v)}, c.kinds()), s.Size, &s.Ablation); err != nil {
+					return nil, err
+				}
+				told()
+			}
 		}
 	}
 	out.ForeignCPU = machine.ReadLoad().Since(c.began).Foreign()
@@ -266,20 +278,27 @@ func (c *calibrator) byKey(n int, s *SizeCalibration, out *Calibration) error {
 	return nil
 }
 
-// replicate switches a share back and forth until a look decides it, and then compares it as an
-// ablation does.
+// spun is the switching of the share, which changes none of the settings v.
+func spun(v settings.Values) ablation.Pairing {
+	return ablation.Pairing{Key: "spin", Off: "off", On: "on", Before: v, After: v}
+}
+
+// kinds are the options of a schedule that knows which iterations of the run are comparable.
+func (c *calibrator) kinds() ablation.Options {
+	return ablation.Options{Kinds: c.run.Info().Schema.Kinds}
+}
+
+// replicate switches a share back and forth until a look decides it.
 func (c *calibrator) replicate(s *SizeCalibration) error {
 	v := c.o.Settings
-	change := ablation.Pairing{Key: "spin", Off: "off", On: "on", Before: v, After: v} // changes no setting
-	kinds := ablation.Options{Kinds: c.run.Info().Schema.Kinds}
 	began := time.Now()
-	if err := c.play(ablation.Replicate(v, change, 0, kinds), s.Size, &s.Replicated); err != nil {
+	if err := c.play(ablation.Replicate(v, spun(v), 0, c.kinds()), s.Size, &s.Replicated); err != nil {
 		return err
 	}
 	took := time.Since(began).Seconds()
 	s.Seconds += (took - s.Seconds) / float64(s.Replicated.N)
 	s.Longest = max(s.Longest, took)
-	return c.play(ablation.Compare(v, []ablation.Pairing{change}, kinds), s.Size, &s.Ablation)
+	return nil
 }
 
 // play runs a schedule of one row to its end and tallies its verdict.

@@ -28,7 +28,7 @@ func benchCalibrateCommand() *cobra.Command {
 			"intervals. The time is spun, which no setting accounts for. Settings start from the preset baseline.",
 		Example: "prismtop bench calibrate --sizes 0 --changes 300\nprismtop bench calibrate --preset moon --load 1 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes and --replicas",
+			m, err := resolve(cmd, &f, "a calibration ends with its last effect; see --sizes, --changes, --replicas and --ablations",
 				func(settings.Values) error { return validCalibration(&o, load) })
 			if err != nil {
 				return err
@@ -57,9 +57,11 @@ func benchCalibrateCommand() *cobra.Command {
 	register(cmd, &f)
 	flags := cmd.Flags()
 	flags.Float64SliceVar(&o.Sizes, "sizes", []float64{0, 1, 2, 5, 20}, "effects to inject, in percent of an iteration")
+	flags.Lookup("sizes").DefValue = "0,1,2,5,20" // instead of 0.000000,1.000000 and so on
 	flags.IntVar(&o.Changes, "changes", 60, "changes of each size, on and off by turns")
 	flags.IntVar(&o.Every, "every", 150, "iterations between two changes")
-	flags.IntVar(&o.Replicas, "replicas", 2, "replications and ablations of each size")
+	flags.IntVar(&o.Replicas, "replicas", 2, "replications of each size")
+	flags.IntVar(&o.Ablations, "ablations", 2, "ablations of each size, of one setting each")
 	flags.StringVar(&o.Phase, "phase", "", "phase that the injected time counts to; none unless given")
 	flags.IntVar(&load, "load", 0, "busy processes beside it, which it starts and ends")
 	flags.BoolVar(&asJSON, "json", false, "the result as one JSON object (docs/accuracy.md)")
@@ -69,8 +71,10 @@ func benchCalibrateCommand() *cobra.Command {
 // validCalibration checks the flags and converts percentages to fractions.
 func validCalibration(o *bench.CalibrateOptions, load int) error {
 	switch {
-	case len(o.Sizes) == 0 || o.Changes < 0 || o.Replicas < 0 || o.Changes+o.Replicas == 0:
-		return errors.New("bench calibrate: --sizes must not be empty, --changes and --replicas at least 0, and not both 0")
+	case len(o.Sizes) == 0:
+		return errors.New("flag --sizes: must not be empty")
+	case o.Changes < 0 || o.Replicas < 0 || o.Ablations < 0 || o.Changes+o.Replicas+o.Ablations == 0:
+		return errors.New("bench calibrate: --changes, --replicas and --ablations must be at least 0, and not all 0")
 	case o.Every < 40:
 		return errors.New("flag --every: must be at least 40: a window takes 20 iterations after 5 of warm-up")
 	case load < 0 || load > 64:
