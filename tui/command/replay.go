@@ -108,9 +108,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 		return errors.Join(err, fmt.Errorf("replay: %s: nothing was recorded", r.Path()))
 	}
 	status, failed := r.Status(cmd.Context())
-	if err == nil {
-		err = failed
-	}
+	err = errors.Join(err, failed)
 	if f.json {
 		made, failed := r.Fingerprint(cmd.Context())
 		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads})
@@ -118,6 +116,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	state := last.State.String()
 	switch {
+	case failed != nil: // why the rest is not known is in the error
 	case status.Ending() != "":
 		state += ", then " + status.Ending()
 	case status.State == recording.Growing && !words.Ended(last.State):
