@@ -51,7 +51,11 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := recording.Open(cmd.Context(), cli.RecordingNamed(path), cli.TableOf)
+	path, err = cli.RecordingNamed(cmd.Context(), path)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	r, err := recording.Open(cmd.Context(), path, cli.TableOf)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
