@@ -74,7 +74,7 @@ func write(w io.Writer, found []attach.Found) error {
 			fmt.Fprintf(table, "%s\t%s\t–\t–\t–\t–\t%s\n", visible.Text(f.ID), silent, visible.Text(f.Err.Error()))
 			continue
 		}
-		progress := fmt.Sprintf("%s %d/%d, iter %d", i.Unit, i.Done, i.Units, i.Iterations)
+		progress := fmt.Sprintf("%d/%d %s done, iter %d", i.Done, i.Units, i.UnitMany, i.Iterations)
 		if i.Unit == "" {
 			progress = "–"
 		}
