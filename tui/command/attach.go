@@ -167,7 +167,10 @@ func greeting(c *attach.Client, now time.Time) string {
 		if operator == "" {
 			operator = "no screen"
 		}
-		parts = append(parts, operator+" operates the run: I takes it over")
+		if operator += " operates the run"; c.MayOperate() {
+			operator += ": I takes it over"
+		}
+		parts = append(parts, operator)
 	}
 	return strings.Join(parts, " · ")
 }
