@@ -24,6 +24,15 @@ const unended = "--preset quick --set samples=40 --set threshold=0 --set iterati
 // names, capabilities and pictures.
 var questions = regexp.MustCompile(`\x1b\](?:4;\d+|1\d|52;\w*);\?|\x1b\[[?>=]?\d*c|\x1b\[\??\d*\$p|\x1b\[\??[56]n|\x1b\[>\d*q|\x1b\[\?u|\x1bP\+q|\x1b_G[^;]*a=q`)
 
+// skipStarts skips a test that starts many programs, none of which shares memory between goroutines
+// in a way that other tests do not: under the race detector each takes a second to start.
+func skipStarts(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: many programs, which take a second each to start under the race detector")
+	}
+}
+
 // started is a program running on a terminal.
 type started struct {
 	*ptytest.Terminal
@@ -82,6 +91,7 @@ const silentLimit = 3 * time.Second
 
 // No end of the program queries the terminal or waits for an answer.
 func TestNoEndAsksTheTerminal(t *testing.T) {
+	skipStarts(t)
 	for _, c := range []struct {
 		name, command, when string // the output to wait for before the end
 		end                 func(s started)
@@ -147,6 +157,7 @@ func kill(with syscall.Signal) func(started) {
 // Signals that make the Go runtime dump, and the one it ignores until the system kills the
 // process, give the terminal back to the shell first.
 func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
+	skipStarts(t)
 	for with, status := range map[syscall.Signal]int{
 		syscall.SIGQUIT: 2, syscall.SIGABRT: 2, syscall.SIGSEGV: 2, syscall.SIGBUS: 2, syscall.SIGILL: 2, syscall.SIGFPE: 2,
 		syscall.SIGTRAP: 2, syscall.SIGSYS: 2, syscall.SIGXCPU: 128 + int(syscall.SIGXCPU),
@@ -170,6 +181,7 @@ func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
 
 // A program limited to few open files reports that, with the terminal unchanged.
 func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
+	skipStarts(t)
 	for n := 8; n <= 24; n += 2 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := ptytest.Open(t, 100, 30)
