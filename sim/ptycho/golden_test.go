@@ -174,8 +174,7 @@ func goldenOffsets(c Config) []float32 {
 func discProbe(n int) []float32 {
 	probe := make([]float32, 2*n*n)
 	for i := range n * n {
-		y, x := float64(i/n)-float64(n-1)/2, float64(i%n)-float64(n-1)/2
-		if math.Hypot(x, y) < float64(n)/4 {
+		if inDisc(i, n) {
 			probe[i] = 1
 		}
 	}
@@ -184,14 +183,14 @@ func discProbe(n int) []float32 {
 
 // program is a plan on the CPU with seeded weights.
 type program struct {
-	t     *testing.T
+	t     testing.TB
 	net   *Network
 	plan  *nn.Plan
 	state nn.State
 	exe   nn.Executable
 }
 
-func load(t *testing.T, n *Network, plan *nn.Plan, o cpu.Options) *program {
+func load(t testing.TB, n *Network, plan *nn.Plan, o cpu.Options) *program {
 	t.Helper()
 	backend, err := cpu.New(o)
 	if err != nil {
