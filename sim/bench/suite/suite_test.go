@@ -14,7 +14,11 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
+	"prismtop/sim"
+	"prismtop/sim/bench"
 	"prismtop/sim/bench/suite"
+	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
 )
 
@@ -184,6 +188,35 @@ func TestWhatWasMeasuredBeforeAnInterruptionIsKept(t *testing.T) {
 	for i, name := range names {
 		if !bytes.Contains(data[i], []byte("interrupted")) {
 			t.Errorf("%s does not say that it is not complete", name)
+		}
+	}
+}
+
+// The key * on the screen replicates the change of everything.
+func TestEverythingIsSwitchedTogether(t *testing.T) {
+	o := small(t)
+	off, on := prism.Table.Everything()
+	v, err := o.Settings("standard", on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := bench.Middle(t.Context(), sim.Options{Maker: o.Maker, Settings: v, Stream: stream.New(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.Replicate(off, -1); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, over, err := run.Next(t.Context()); over || err != nil {
+			t.Fatal(over, err)
+		}
+		if a := run.Ablation(); a != nil && a.Done > 0 {
+			if r := a.Rows[0]; r.Name() != "everything on" || r.OffNS <= 0 || r.OnNS <= 0 || a.Name() != "replication of everything" {
+				t.Errorf("%+v", r)
+			}
+			return
 		}
 	}
 }
