@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type Client struct {
 	r     *bufio.Reader
 	hello serverHello
 	table func(workload string) *settings.Table
+	used  func() float64
 
 	offers chan *profiles.Snapshot
 	done   chan struct{} // closed when the connection has ended
@@ -56,24 +58,36 @@ type ClientOptions struct {
 	Version string // of the program
 	Who     string // names the screen to others
 	Take    bool   // operate the run even if another screen does
-	Watch   bool   // do not operate it
-	Table   func(workload string) *settings.Table
+	Watch   bool   // do not operate it until asked to
+	// Role is the highest role that the screen may have; 0 is Operator.
+	Role Role
+	// Used returns the seconds of processor time that the screen has used so far; nil is all that its
+	// process has used.
+	Used  func() float64
+	Table func(workload string) *settings.Table
 }
 
 // Attach connects to the session behind a socket; Run receives from it.
 func Attach(ctx context.Context, path string, o ClientOptions) (*Client, error) {
-	hello := clientHello{Want: WantWatch, Version: o.Version, Who: o.Who, Take: o.Take, Watch: o.Watch}
+	hello := clientHello{Want: WantWatch, Version: o.Version, Who: o.Who, Take: o.Take, Watch: o.Watch, Role: o.Role}
+	if o.Role == 0 {
+		hello.Role = Operator
+	}
 	answer, c, err := dial(ctx, path, hello)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(c, answer, o.Table), nil
+	client := newClient(c, answer, o.Table)
+	if o.Used != nil {
+		client.used = o.Used
+	}
+	return client, nil
 }
 
 func newClient(c net.Conn, hello serverHello, table func(string) *settings.Table) *Client {
 	_ = c.SetDeadline(time.Time{})
 	return &Client{
-		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, lease: hello.leaseState, table: table,
+		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, lease: hello.leaseState, table: table, used: usedByProcess,
 		offers: make(chan *profiles.Snapshot, 1), done: make(chan struct{}), waiting: map[int64]chan error{},
 	}
 }
@@ -112,6 +126,12 @@ func (c *Client) Operator() string {
 	defer c.mu.Unlock()
 	return c.lease.Operator
 }
+
+// Role returns the role that the client was granted.
+func (c *Client) Role() Role { return c.hello.Role }
+
+// MayOperate reports whether the client may have the lease.
+func (c *Client) MayOperate() bool { return c.Role() >= Operator }
 
 // Away returns what happened while no screen showed the run.
 func (c *Client) Away() Away { return c.hello.Away }
@@ -312,8 +332,18 @@ func (s *show) offer(snapshot *profiles.Snapshot) {
 	offers <- snapshot
 }
 
-// reportUsed reports the processor time that this process uses, which is not that of other
-// programs, until the connection ends.
+// usedByProcess returns the seconds of processor time that this process has used; NaN if they cannot be
+// read.
+func usedByProcess() float64 {
+	l := machine.ReadLoad()
+	if l.Reason != "" {
+		return math.NaN()
+	}
+	return l.Own
+}
+
+// reportUsed reports the processor time that this screen uses, which is not that of other programs,
+// until the connection ends.
 func (c *Client) reportUsed() {
 	tick := time.NewTicker(usedEvery)
 	defer tick.Stop()
@@ -322,8 +352,8 @@ func (c *Client) reportUsed() {
 		case <-c.done:
 			return
 		case <-tick.C:
-			if l := machine.ReadLoad(); l.Reason == "" {
-				_ = c.write(&command{Do: "used", Seconds: l.Own}) // the receiver finds out
+			if used := c.used(); !math.IsNaN(used) {
+				_ = c.write(&command{Do: "used", Seconds: used}) // the receiver finds out
 			}
 		}
 	}

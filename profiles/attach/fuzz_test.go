@@ -10,21 +10,22 @@ import (
 	"prismtop/profiles/recording"
 )
 
-// Whatever a viewer sends, nothing is carried out, and the session goes on.
+// Whatever a viewer sends, nothing is carried out, nobody loses the lease, and the session goes on.
 func FuzzAViewerChangesNothing(f *testing.F) {
 	s := serve(f, journalLimit)
 	s.begin()
 	s.iterate(100)
 	operator := s.attach(f, ClientOptions{Who: "pts/1"})
 	f.Add([]byte(`{"n":1,"do":"set","sets":[{"Key":"amp","Value":"bf16"}]}`), byte('C'))
+	f.Add([]byte(`{"do":"operate","on":true}`), byte('C'))
 	f.Add([]byte(`{"do":"stop"}`), byte('C'))
 	f.Add([]byte(`{"do":"used","seconds":1e300}`), byte('C'))
 	f.Add([]byte(`{"do":"factorial","factors":[{"Name":"a","On":[{"Key":"amp"}],"Off":[{}]}]}`), byte('C'))
 	f.Add([]byte{0, 0, 0, 9}, byte('D'))
-	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Watch: true})
+	hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantWatch, Role: Viewer, Take: true})
 	f.Fuzz(func(t *testing.T, body []byte, k byte) {
-		if asked, err := parseCommand(body); err == nil && (asked.Do == "operate" || asked.Do == "attend") {
-			return // which any screen of the user may
+		if asked, err := parseCommand(body); err == nil && asked.Do == "attend" {
+			return // which any screen may
 		}
 		c, err := net.Dial("unix", s.server.path)
 		if err != nil {

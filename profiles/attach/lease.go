@@ -51,26 +51,40 @@ type Seat struct {
 	lease  *Lease
 	run    Run
 	who    string
+	role   Role
 	own    bool         // it is the screen of the run's process, which takes a free lease as a matter of course
 	refuse func(string) // gets why something was not done that has no result
 }
 
-// Seat returns a place at a run for a screen. refuse gets the reason when a request without a
-// result is not carried out.
-func (l *Lease) Seat(r Run, who string, refuse func(string)) *Seat {
-	return &Seat{lease: l, run: r, who: nameOf(who), refuse: refuse}
+// Seat returns a place at a run for a screen with a role. refuse gets the reason when a request
+// without a result is not carried out.
+func (l *Lease) Seat(r Run, who string, role Role, refuse func(string)) *Seat {
+	return &Seat{lease: l, run: r, who: nameOf(who), role: role, refuse: refuse}
 }
+
+// MayOperate reports whether the seat may have the lease.
+func (s *Seat) MayOperate() bool { return s.role >= Operator }
 
 // Operates reports whether the seat has the lease.
 func (s *Seat) Operates() bool { return s.may() == nil }
 
 // Operate takes the lease, from another seat if need be, or returns it.
 func (s *Seat) Operate(on bool) {
-	if on {
-		s.Request(true)
-		return
+	if err := s.operate(on); err != nil {
+		s.refuse("not asked to operate the run: " + err.Error())
 	}
-	s.Release()
+}
+
+func (s *Seat) operate(on bool) error {
+	switch {
+	case !on:
+		s.Release()
+	case s.role < Operator:
+		return &RoleError{s.role, Operator}
+	default:
+		s.Request(true)
+	}
+	return nil
 }
 
 // Own makes the seat that of the screen in the run's process.
@@ -83,6 +97,9 @@ func (s *Seat) Own() *Seat {
 // whether the seat has it.
 func (s *Seat) Request(take bool) bool {
 	l := s.lease
+	if s.role < Operator {
+		return false
+	}
 	l.mu.Lock()
 	before := l.holder
 	granted := before == nil || before == s || take
@@ -145,6 +162,9 @@ func (e *NotOperatorError) Error() string {
 // may returns an error unless the seat has the lease. It is the one place that decides what a
 // screen may do.
 func (s *Seat) may() error {
+	if s.role < Operator {
+		return &RoleError{s.role, Operator}
+	}
 	operates, operator, _ := s.lease.state(s)
 	if operates {
 		return nil
@@ -274,8 +294,7 @@ func (s *Seat) carryOut(c *command) error {
 		s.Attend()
 		return nil
 	case "operate":
-		s.Operate(c.On)
-		return nil
+		return s.operate(c.On)
 	}
 	return errUnknown(c.Do)
 }

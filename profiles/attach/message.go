@@ -28,6 +28,7 @@ type clientHello struct {
 	Take     bool   `json:"take,omitempty"`  // the lease of whoever operates the run
 	Watch    bool   `json:"watch,omitempty"` // without the lease, even if it is free
 	Who      string `json:"who,omitempty"`   // names the screen
+	Role     Role   `json:"role,omitempty"`  // at most; a viewer's if it is missing
 }
 
 // Info describes a session.
@@ -61,8 +62,9 @@ type serverHello struct {
 
 	// For a client that watches.
 	leaseState
-	Began   time.Time `json:"began"`   // origin of the times in data frames
-	Moments int64     `json:"moments"` // so far
+	Role    Role      `json:"role,omitempty"` // granted
+	Began   time.Time `json:"began"`          // origin of the times in data frames
+	Moments int64     `json:"moments"`        // so far
 	Away    Away      `json:"away"`
 }
 

@@ -35,6 +35,7 @@ type Session struct {
 	Version string      // of the program
 	Info    func() Info // of the moment; the server adds what it knows itself
 	Stop    func()      // ends the run and what shows it in its own process
+	Allowed Role        // the highest role of a connection; 0 is Operator
 }
 
 // Server lets other processes of the user watch and operate a run. It never delays the run: a
@@ -232,6 +233,11 @@ func (c *conn) serve() {
 	case WantInfo:
 		c.send(helloFrame, answer)
 	case WantStop:
+		if role := v.session.grant(hello.Role); role < Operator {
+			answer.Error = (&RoleError{role, Operator}).Error()
+			c.send(helloFrame, answer)
+			return
+		}
 		c.stop(answer)
 	case WantWatch:
 		_ = c.net.SetReadDeadline(time.Time{})
@@ -240,6 +246,15 @@ func (c *conn) serve() {
 		answer.Error = fmt.Sprintf("%q: must be info, watch or stop", hello.Want)
 		c.send(helloFrame, answer)
 	}
+}
+
+// grant returns the role of a connection that asks for one.
+func (s *Session) grant(asked Role) Role {
+	allowed := s.Allowed
+	if allowed == 0 {
+		allowed = Operator
+	}
+	return min(max(asked, Viewer), allowed)
 }
 
 // stop ends the run, and the connection with it.
@@ -260,7 +275,8 @@ func (c *conn) stop(answer serverHello) {
 // watch serves a screen.
 func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	v := c.server
-	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, v.refuse)
+	answer.Role = v.session.grant(hello.Role)
+	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, answer.Role, v.refuse)
 	defer c.seat.Release()
 	if !hello.Watch {
 		c.seat.Request(hello.Take)

@@ -322,7 +322,7 @@ func TestAnotherVersionOfTheProtocol(t *testing.T) {
 	if _, err := c.Write(hello); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readHello(c, "k3f9w"); err == nil || !strings.Contains(err.Error(), "must be 1") {
+	if _, err := readHello(c, "k3f9w"); err == nil || !strings.Contains(err.Error(), "must be 2") {
 		t.Errorf("the server says %v", err)
 	}
 	here, there := net.Pipe()

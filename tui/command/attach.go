@@ -145,17 +145,32 @@ func missed(a attach.Away, i attach.Info) string {
 	return strings.Join(what, ", ")
 }
 
+// away says what happened while no screen showed a run; nothing to the first screen if nothing did.
+func away(a attach.Away, i attach.Info, now time.Time) string {
+	ago := unit.Clock(max(0, now.Sub(a.Since)))
+	switch {
+	case a.Since.IsZero() || a.Began && a.Changes+a.Alerts+a.Units == 0:
+		return ""
+	case a.Began:
+		return fmt.Sprintf("since the run began %s ago: %s", ago, missed(a, i))
+	}
+	return fmt.Sprintf("since you left %s ago: %s", ago, missed(a, i))
+}
+
 // greeting says what a screen that attaches has missed, and whether it operates the run.
 func greeting(c *attach.Client, now time.Time) string {
 	var parts []string
-	if a := c.Away(); !a.Since.IsZero() {
-		parts = append(parts, fmt.Sprintf("since you left %s ago: %s", unit.Clock(max(0, now.Sub(a.Since))), missed(a, c.Info())))
+	if text := away(c.Away(), c.Info(), now); text != "" {
+		parts = append(parts, text)
 	}
 	if operator := c.Operator(); !c.Operates() {
 		if operator == "" {
 			operator = "no screen"
 		}
-		parts = append(parts, operator+" operates the run: I takes it over")
+		if operator += " operates the run"; c.MayOperate() {
+			operator += ": I takes it over"
+		}
+		parts = append(parts, operator)
 	}
 	return strings.Join(parts, " · ")
 }

@@ -129,6 +129,8 @@ type Attender interface {
 type Operator interface {
 	// Operates reports whether this screen may change the run.
 	Operates() bool
+	// MayOperate reports whether it may ask for the right to.
+	MayOperate() bool
 	// Operate asks for the right to, which another screen then loses, or returns it.
 	Operate(on bool)
 }

@@ -46,7 +46,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
 		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canExport: m.powers.Exporter != nil, canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
-		canPlay: m.powers.Player != nil, canDetach: m.options.Leave.Text != "", canOperate: m.powers.Operator != nil,
+		canPlay: m.powers.Player != nil, canDetach: m.options.Leave.Text != "", canOperate: m.powers.Operator != nil && m.powers.Operator.MayOperate(),
 	} {
 		if has {
 			a |= ability
@@ -225,6 +225,8 @@ func (m *Model) skip(by time.Duration) {
 func (m *Model) wouldChange(pressed string) string {
 	why := "this is a recording"
 	switch {
+	case !m.powers.Operates() && !m.can(canOperate):
+		why = "this screen only watches"
 	case !m.powers.Operates():
 		why = "this screen only watches: I takes the operation over"
 	case !m.can(canPlay):

@@ -19,8 +19,9 @@ type operator struct {
 	asked    []bool
 }
 
-func (o *operator) Operates() bool  { return o.operates }
-func (o *operator) Operate(on bool) { o.asked = append(o.asked, on) }
+func (o *operator) Operates() bool   { return o.operates }
+func (o *operator) MayOperate() bool { return true }
+func (o *operator) Operate(on bool)  { o.asked = append(o.asked, on) }
 
 // farewell is what a screen prints that leaves its run going.
 const farewell = "the run goes on\n"

@@ -149,7 +149,7 @@ func (h *Host) info(s *profiles.Snapshot, recorded string) attach.Info {
 
 // Screen returns the run as a screen in this process operates it, until Leave.
 func (h *Host) Screen(run cli.Live) *Screen {
-	h.seat = h.lease.Seat(run, Who(), h.events.Refuse).Own()
+	h.seat = h.lease.Seat(run, Who(), attach.Operator, h.events.Refuse).Own()
 	h.seat.Request(false)
 	h.journal.Enter()
 	h.entered = true
@@ -186,10 +186,7 @@ func Farewell(id string) string {
 }
 
 // Begin counts what happens from now on for the first screen that attaches.
-func (h *Host) Begin() {
-	h.journal.Enter()
-	h.journal.Leave()
-}
+func (h *Host) Begin() { h.journal.Begin() }
 
 // Shut makes this process print to the log of the session from now on, and read nothing. The run's
 // log has what goes wrong.
