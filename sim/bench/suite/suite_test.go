@@ -245,7 +245,7 @@ func TestEveryFigureIsComparedOrSaysWhyNot(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
+	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, performance, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
 	var v map[string]any
 	if data, err := json.Marshal(suite.New(suite.Options{})); err != nil || json.Unmarshal(data, &v) != nil {
 		t.Error(err)

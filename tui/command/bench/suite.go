@@ -99,6 +99,15 @@ func suiteCommands() []*cobra.Command {
 	optimized.long = "Run the preset standard three times with the optimisations of PRISM's documents: measurements, FFT plans and\n" +
 		"grids are cached. The run whose time is the median is shown."
 	parts := []*part{baseline, optimized, {
+		use: "performance", short: "Measure the model as PRISM's performance baseline does",
+		long: "Measure the decoder's creation, its forward pass, one iteration and the experiment of ten samples, with memory, phases and\n" +
+			"the result's PSNR, SSIM, MSE and correlation: the table of PRISM's baseline-v0.2.0.md (docs/benchmarks.md).",
+		example: "prismtop bench performance --json",
+		extra:   secondsFlag,
+		plan:    func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Model(1) },
+		text:    func(r *suite.Report, w io.Writer) error { return r.WriteModel(w) },
+		files:   []string{"performance_baseline"},
+	}, {
 		use: "compare", short: "Run PRISM's workloads without and with its optimisations, by turns",
 		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
 			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (docs/benchmarks.md).",
