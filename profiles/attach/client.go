@@ -37,6 +37,8 @@ type Client struct {
 	hello serverHello
 	table func(workload string) *settings.Table
 
+	uncounted bool // it does not report processor time
+
 	offers chan *profiles.Snapshot
 	done   chan struct{} // closed when the connection has ended
 
@@ -56,18 +58,27 @@ type ClientOptions struct {
 	Version string // of the program
 	Who     string // names the screen to others
 	Take    bool   // operate the run even if another screen does
-	Watch   bool   // do not operate it
-	Table   func(workload string) *settings.Table
+	Watch   bool   // do not operate it until asked to
+	// Role is the highest role that the screen may have; 0 is Operator.
+	Role Role
+	// Uncounted says that another client reports the processor time of this process.
+	Uncounted bool
+	Table     func(workload string) *settings.Table
 }
 
 // Attach connects to the session behind a socket; Run receives from it.
 func Attach(ctx context.Context, path string, o ClientOptions) (*Client, error) {
-	hello := clientHello{Want: WantWatch, Version: o.Version, Who: o.Who, Take: o.Take, Watch: o.Watch}
+	hello := clientHello{Want: WantWatch, Version: o.Version, Who: o.Who, Take: o.Take, Watch: o.Watch, Role: o.Role}
+	if o.Role == 0 {
+		hello.Role = Operator
+	}
 	answer, c, err := dial(ctx, path, hello)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(c, answer, o.Table), nil
+	client := newClient(c, answer, o.Table)
+	client.uncounted = o.Uncounted
+	return client, nil
 }
 
 func newClient(c net.Conn, hello serverHello, table func(string) *settings.Table) *Client {
@@ -113,6 +124,22 @@ func (c *Client) Operator() string {
 	return c.lease.Operator
 }
 
+// Asks returns the name of the screen that asks the operator for the lease, empty if none does.
+func (c *Client) Asks() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease.Asks
+}
+
+// Role returns the role that the client was granted.
+func (c *Client) Role() Role { return c.hello.Role }
+
+// MayOperate reports whether the client may have the lease.
+func (c *Client) MayOperate() bool { return c.Role() >= Operator }
+
+// MayAnnotate reports whether the client may write notes.
+func (c *Client) MayAnnotate() bool { return c.Role() >= Annotator }
+
 // Away returns what happened while no screen showed the run.
 func (c *Client) Away() Away { return c.hello.Away }
 
@@ -129,7 +156,9 @@ func (c *Client) Run(ctx context.Context) (why string, err error) {
 	reporting := make(chan struct{})
 	go func() {
 		defer close(reporting)
-		c.reportUsed()
+		if !c.uncounted {
+			c.reportUsed()
+		}
 	}()
 	err = c.receive()
 	_ = c.net.Close()

@@ -208,7 +208,7 @@ func dial(ctx context.Context, path string, hello clientHello) (answer serverHel
 
 // Stop ends the run of the session behind a socket, waits for its end, and returns how it ended.
 func Stop(ctx context.Context, path, version string) (why string, err error) {
-	_, c, err := dial(ctx, path, clientHello{Want: WantStop, Version: version})
+	_, c, err := dial(ctx, path, clientHello{Want: WantStop, Version: version, Role: Operator})
 	if err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 // Protocol is the version of the protocol. It changes when a program of before could misunderstand
 // one of after. The frame, and the fields protocol and version of the first message of either side,
 // stay as they are.
-const Protocol = 1
+const Protocol = 2
 
 // A frame is its length as 4 bytes, most significant first, a byte for its kind, and its contents,
 // which the length counts together with the kind.

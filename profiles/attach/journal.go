@@ -76,6 +76,7 @@ type Away struct {
 	Changes int       // of settings, by boundary
 	Alerts  int       // raised
 	Units   int       // of work that ended
+	Notes   int
 }
 
 // NewJournal returns a journal of a run that begins now.
@@ -100,6 +101,8 @@ func (j *Journal) Event(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.UnitResult:
 		j.away.Units++
+	case *profiles.Note:
+		j.away.Notes++
 	case *profiles.Changed:
 		if !b.Ablation {
 			j.away.Changes++
@@ -185,7 +188,7 @@ func stateAfter(p *recording.Piece) []profiles.Event {
 		switch b := e.Body.(type) {
 		case *profiles.Picture, *profiles.LayerTimes, *profiles.LogEntry, *profiles.Load:
 			return
-		case *profiles.Begin, *profiles.StateChange, *profiles.UnitResult:
+		case *profiles.Begin, *profiles.StateChange, *profiles.UnitResult, *profiles.Note:
 		default:
 			kind := reflect.TypeOf(e.Body)
 			if i, ok := last[kind]; ok {

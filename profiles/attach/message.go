@@ -28,6 +28,7 @@ type clientHello struct {
 	Take     bool   `json:"take,omitempty"`  // the lease of whoever operates the run
 	Watch    bool   `json:"watch,omitempty"` // without the lease, even if it is free
 	Who      string `json:"who,omitempty"`   // names the screen
+	Role     Role   `json:"role,omitempty"`  // at most; a viewer's if it is missing
 }
 
 // Info describes a session.
@@ -61,8 +62,9 @@ type serverHello struct {
 
 	// For a client that watches.
 	leaseState
-	Began   time.Time `json:"began"`   // origin of the times in data frames
-	Moments int64     `json:"moments"` // so far
+	Role    Role      `json:"role,omitempty"` // granted
+	Began   time.Time `json:"began"`          // origin of the times in data frames
+	Moments int64     `json:"moments"`        // so far
 	Away    Away      `json:"away"`
 }
 
@@ -75,6 +77,7 @@ type command struct {
 	Iteration int64                 `json:"iteration,omitempty"`
 	On        bool                  `json:"on,omitempty"`
 	Seconds   float64               `json:"seconds,omitempty"` // of processor time that the client used
+	Text      string                `json:"text,omitempty"`    // of a note
 }
 
 // Bounds of a command.
@@ -89,7 +92,7 @@ func parseCommand(body []byte) (c command, err error) {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return c, fmt.Errorf("a command makes no sense: %w", err)
 	}
-	long := len(c.Do) > longWho || len(c.Sets) > mostSets || len(c.Factors) > settings.MostFactors
+	long := len(c.Do) > longWho || len(c.Text) > longest || len(c.Sets) > mostSets || len(c.Factors) > settings.MostFactors
 	for _, a := range c.Sets {
 		long = long || len(a.Key) > longWho || len(a.Value) > longest
 	}
@@ -110,8 +113,9 @@ type reply struct {
 
 // leaseState says who operates the run.
 type leaseState struct {
-	Operates bool   `json:"operates"` // the client does
-	Operator string `json:"operator"` // empty if nobody does
+	Operates bool   `json:"operates"`       // the client does
+	Operator string `json:"operator"`       // empty if nobody does
+	Asks     string `json:"asks,omitempty"` // who asks the operator for the lease; empty if nobody does
 }
 
 // bye ends a connection.

@@ -252,11 +252,19 @@ func (r *Reader) Stretches(ctx context.Context, after int64) (all []Stretch, err
 
 // Marks lists the moments worth going to, oldest first.
 func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
+	notes := ""
+	var has bool
+	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&has); err != nil {
+		return nil, named(r.path, err)
+	}
+	if has {
+		notes = "UNION ALL SELECT at, 2, iif(author = '', '', author || ': ') || text FROM notes "
+	}
 	rows, err := r.db.QueryContext(ctx, `
 		SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
 		UNION ALL SELECT raised, 1, what FROM alerts
 		UNION ALL SELECT at, 0, 'start ' || (start + 1) FROM starts WHERE start > 0
-		ORDER BY 1`)
+		`+notes+`ORDER BY 1`)
 	if err != nil {
 		return nil, named(r.path, err)
 	}

@@ -27,10 +27,11 @@ import (
 func attachCommand() *cobra.Command {
 	var f runFlags
 	var take, watch bool
+	var roleName string
 	cmd := &cobra.Command{
 		Use: "attach [SESSION]", Short: "Show a run that goes on on this machine on the screen again", Args: cobra.ArbitraryArgs,
 		Long: "Show a run that goes on without its screen, or on another one, with all panes and keys (docs/sessions.md). Of\n" +
-			"several screens one operates the run, the first unless --take is given; the others watch it, and I changes that.\n" +
+			"several screens one operates the run, the first unless --take is given; the others watch it, and I asks for that.\n" +
 			"D and ctrl+c leave the run going. Without a session, show the only one; prismtop sessions lists them.",
 		Example: "prismtop attach\nprismtop attach k3f9w --take",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,12 +41,21 @@ func attachCommand() *cobra.Command {
 			case take && watch:
 				return cli.BadUsage(errors.New("flag --take: cannot be joined with --watch"))
 			}
-			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{Version: cli.Version, Who: sessions.Who(), Take: take, Watch: watch, Table: cli.TableOf})
+			role, err := attach.ParseRole(roleName)
+			switch {
+			case err != nil:
+				return cli.BadUsage(fmt.Errorf("flag --role: %w", err))
+			case take && role < attach.Operator:
+				return cli.BadUsage(fmt.Errorf("flag --take: cannot be joined with --role %s", role))
+			}
+			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{
+				Version: cli.Version, Who: sessions.Who(), Role: role, Take: take, Watch: watch, Table: cli.TableOf})
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
-	flags.BoolVar(&watch, "watch", false, "only watch the run")
+	flags.BoolVar(&watch, "watch", false, "only watch the run, until I asks to operate it")
+	flags.StringVar(&roleName, "role", attach.Operator.String(), "what the screen may do at most: viewer, annotator (also notes), or operator")
 	f.Look.Register(flags)
 	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
 	return cmd
@@ -134,7 +144,7 @@ func missed(a attach.Away, i attach.Info) string {
 	for _, each := range []struct {
 		n         int
 		one, many string
-	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Units, i.Unit, i.UnitMany}} {
+	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Notes, "note", "notes"}, {a.Units, i.Unit, i.UnitMany}} {
 		if each.n > 0 {
 			what = append(what, unit.Plural(each.n, each.one, each.many))
 		}
@@ -155,7 +165,10 @@ func greeting(c *attach.Client, now time.Time) string {
 		if operator == "" {
 			operator = "no screen"
 		}
-		parts = append(parts, operator+" operates the run: I takes it over")
+		if operator += " operates the run"; c.MayOperate() {
+			operator += ": I asks for it"
+		}
+		parts = append(parts, operator)
 	}
 	return strings.Join(parts, " · ")
 }

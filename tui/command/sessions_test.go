@@ -253,11 +253,13 @@ func TestAFrozenScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := attachedTo(t)
-	x.See("operates the run: I takes it over")
+	x.See("operates the run: I asks for it")
 	x.Press("a")
-	x.See("only watches: I takes the operation over")
+	x.See("only watches: I asks for the operation")
 	x.Press("I")
-	ptytest.Eventually(t, "the lease to change hands", func() bool { return only(t).Screens == 2 && strings.Contains(x.Text(), "operates the run, which") })
+	x.See("asks to operate the run, which")
+	x.Press("I") // the operator does not answer
+	x.See(" operates the run, which")
 	x.Gone("watching  moon")
 	x.Press("a")
 	x.See("AMP off→bf16")
@@ -352,6 +354,8 @@ func TestSessionsRefuse(t *testing.T) {
 		{"attach", "attach: needs a terminal"},
 		{"attach a b", "wants one session"},
 		{"attach --take --watch", "cannot be joined with --watch"},
+		{"attach --role root", "flag --role: \"root\": must be viewer, annotator or operator"},
+		{"attach --take --role viewer", "cannot be joined with --role viewer"},
 		{"stop", "wants one session"},
 		{"stop k3f9w", "no session runs on this machine"},
 		{"sessions now", "unexpected argument"},

@@ -77,15 +77,19 @@ func (m *Model) detach() tea.Cmd {
 	return tea.Quit
 }
 
-// operate takes the right to change the run, or returns it. The log has the outcome.
+// operate asks for the right to change the run, or returns it. The log has the outcome.
 func (m *Model) operate() {
+	asker := m.powers.Operator.Asks()
 	on := !m.powers.Operates()
 	m.powers.Operator.Operate(on)
-	if on {
-		m.say("asked to operate the run …")
-		return
+	switch {
+	case on:
+		m.say("asked to operate the run, and I takes it at once …")
+	case asker != "":
+		m.say("handed over to " + asker)
+	default:
+		m.say("only watches the run from now on; I operates it again")
 	}
-	m.say("only watches the run from now on; I operates it again")
 }
 
 // await returns the newest snapshot when the run ends, its snapshots end, or ctx is done.

@@ -22,6 +22,7 @@ import (
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -73,6 +74,8 @@ type Model struct {
 	picking    *valueList       // the list of a setting's values; nil if closed
 	comparing  *ablation.Choice // the list of ablations; nil if closed
 	exporting  *exporting       // the list of formats; nil if closed
+	noting     *widget.Input    // the note being written; nil for none
+	asker      string           // the screen that asks to operate the run, as last said
 	confirming bool
 	restarting bool // the restart question is open
 	mouse      bool
@@ -267,7 +270,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.Leave()
 		return tea.Quit
 	case tea.PasteMsg:
-		if e, _ := m.editor(); e != nil {
+		if m.noting != nil {
+			m.noting.Paste(msg.Content)
+		} else if e, _ := m.editor(); e != nil {
 			e.Paste(msg.Content)
 		}
 	case checkedMsg:
@@ -278,6 +283,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case exportedMsg:
 		m.exported(msg)
+	case notedMsg:
+		if msg.err != nil {
+			m.complain("no note: " + msg.err.Error())
+		}
 	case rememberedMsg:
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
@@ -330,6 +339,7 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	m.snap = s
 	m.adopt(&s.Run)
 	m.notify()
+	m.sayWhoAsks()
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
 	if words.Ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {

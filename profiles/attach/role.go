@@ -1,0 +1,49 @@
+package attach
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Role is what a screen may do at a run. Each includes those before it.
+type Role uint8
+
+// The roles. A connection without one is a viewer.
+const (
+	Viewer    Role = 1 + iota // shows the run
+	Annotator                 // also writes notes
+	Operator                  // also operates the run, while it has the lease
+)
+
+// roleNames are the roles' names, from Viewer on.
+var roleNames = []string{"viewer", "annotator", "operator"}
+
+// String returns the role's name.
+func (r Role) String() string { return roleNames[min(max(r, Viewer), Operator)-Viewer] }
+
+// ParseRole returns the role of a name.
+func ParseRole(name string) (Role, error) {
+	i := slices.Index(roleNames, name)
+	if i < 0 {
+		return 0, fmt.Errorf("%q: must be %s or %s", name, strings.Join(roleNames[:len(roleNames)-1], ", "), roleNames[len(roleNames)-1])
+	}
+	return Viewer + Role(i), nil
+}
+
+// MarshalText returns the role's name.
+func (r Role) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText sets the role to that of a name.
+func (r *Role) UnmarshalText(name []byte) (err error) {
+	*r, err = ParseRole(string(name))
+	return err
+}
+
+// RoleError refuses a request that the role of a screen does not include.
+type RoleError struct{ Has, Needs Role }
+
+// Error says which role would do.
+func (e *RoleError) Error() string {
+	return fmt.Sprintf("this screen has the role %s: must be %s", e.Has, e.Needs)
+}
