@@ -2,12 +2,15 @@ package attach
 
 import (
 	"bytes"
+	"compress/flate"
 	"io"
+	"math"
 	"net"
 	"slices"
 	"testing"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/recording"
 )
 
@@ -105,18 +108,46 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// Packed data of any bytes give moments or an error.
+// Packed data of any bytes give moments or an error. The bytes are those before they are compressed,
+// of which a changed one is still data.
 func FuzzUnpack(f *testing.F) {
 	s := newSource(journalLimit)
 	s.begin()
-	s.iterate(200)
+	s.iterate(4)
+	s.set("off", "bf16")
+	s.Note(profiles.Note{Author: "pts/1", Text: "flat", Iteration: 4})
+	s.iterate(2)
+	s.tick()
 	tail := s.journal.tail
-	data, err := new(recording.Packer).Pack(&tail, 0, false)
+	data, err := new(recording.Packer).Pack(&tail, 0, true)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(data)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		_, _ = recording.NewUnpacker(s.began, tableOf).Unpack(data)
+	raw, err := io.ReadAll(flate.NewReader(bytes.NewReader(data)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		_, _ = recording.NewUnpacker(s.began, tableOf).Unpack(stored(raw))
+		_, _ = recording.NewUnpacker(s.began, tableOf).Unpack(raw)
 	})
+}
+
+// stored returns data in the form that flate has for what it does not compress (RFC 1951 3.2.4).
+func stored(data []byte) []byte {
+	var all []byte
+	for last := false; !last; {
+		part := data[:min(len(data), math.MaxUint16)]
+		data = data[len(part):]
+		last = len(data) == 0
+		head := byte(0)
+		if last {
+			head = 1
+		}
+		n := uint16(len(part))
+		all = append(all, head, byte(n), byte(n>>8), byte(^n), byte(^n>>8))
+		all = append(all, part...)
+	}
+	return all
 }
