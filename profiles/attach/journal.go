@@ -75,6 +75,7 @@ type Away struct {
 	Since   time.Time // zero if a screen shows it, or none ever did
 	Changes int       // of settings, by boundary
 	Alerts  int       // raised
+	Stalls  int       // of them
 	Units   int       // of work that ended
 	Notes   int
 }
@@ -143,7 +144,9 @@ func (j *Journal) count(now []profiles.Alert) {
 		id := now[i].ID
 		standing[id] = true
 		if !j.away.Since.IsZero() && !j.alerts[id] {
-			j.away.Alerts++
+			if j.away.Alerts++; id == profiles.StallAlert {
+				j.away.Stalls++
+			}
 		}
 	}
 	j.alerts = standing

@@ -242,6 +242,23 @@ func TestSinceYouLeft(t *testing.T) {
 	}
 }
 
+// A stall that nobody saw is counted, although it has ended.
+func TestAStallWhileNobodyWatched(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(300)
+	s.journal.Enter()
+	s.journal.Leave()
+	for range 10 {
+		s.now = s.now.Add(time.Second)
+		s.tick()
+	}
+	s.iterate(300)
+	if a := s.attach(t, ClientOptions{}).Away(); a.Stalls != 1 {
+		t.Errorf("since then: %+v", a)
+	}
+}
+
 // Sessions are found, described, stopped, and what is left of killed ones is removed.
 func TestFolders(t *testing.T) {
 	s := serve(t, journalLimit)

@@ -76,6 +76,10 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	}
 	found, err := sessions.Named(attach.List(cmd.Context(), sessions.Folders(), cli.Version), id)
 	if err != nil {
+		if sessions.Ended(id) {
+			n := notice.New(look.Notices, os.Environ())
+			fmt.Fprint(cmd.ErrOrStderr(), n.Missed("session "+id+" has ended"))
+		}
 		return fmt.Errorf("attach: %w", err)
 	}
 	client, err := attach.Attach(cmd.Context(), found.Path, o)
@@ -84,7 +88,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	}
 	cli.ThriftyCollector()
 	look.Summary = lines.SummaryAs
-	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now())}
+	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now()), Missed: stalled(client.Away())}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	var why string
@@ -153,6 +157,14 @@ func missed(a attach.Away, i attach.Info) string {
 		return "no change, no alert"
 	}
 	return strings.Join(what, ", ")
+}
+
+// stalled says that a run stalled while no screen showed it, "" if it did not.
+func stalled(a attach.Away) string {
+	if a.Stalls == 0 {
+		return ""
+	}
+	return "the run stalled while no screen showed it"
 }
 
 // greeting says what a screen that attaches has missed, and whether it operates the run.

@@ -345,6 +345,16 @@ func TestAnAbandonedRunEnds(t *testing.T) {
 	if _, err := program("stop", s.ID); err == nil || !strings.Contains(err.Error(), s.Log) {
 		t.Errorf("of a session that has ended: %v", err)
 	}
+	x := ptytest.Open(t, 120, 40)
+	cmd := exec.Command("prismtop", "attach", s.ID, "--notify", "osc9")
+	x.Start(cmd)
+	x.See("that one has ended")
+	if err := cmd.Wait(); err == nil {
+		t.Error("status 0")
+	}
+	if notice := "\x1b]9;prismtop: session " + s.ID + " has ended\a"; strings.Count(x.Received(), notice) != 1 {
+		t.Errorf("it is not notified of: %q", x.Received())
+	}
 }
 
 // Command lines that cannot be obeyed say what would be right.

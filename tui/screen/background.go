@@ -61,8 +61,9 @@ type Leave struct {
 	OnHangup bool
 	// Always leaves it going unless the user ends it: the run is in another process.
 	Always bool
-	// Greeting is said when the run appears.
-	Greeting string
+	// Greeting is said when the run appears, and Missed is notified of then, if Options.Notices asks
+	// for that: what would have been while a screen was there.
+	Greeting, Missed string
 }
 
 // goesOn reports whether the run goes on without the screen, which has ended.

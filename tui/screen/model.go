@@ -333,12 +333,16 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if !m.can(canPlay) {
 		m.openOnFailure(m.snap, s)
 	}
-	if m.snap == nil && m.options.Leave.Greeting != "" {
-		m.say(m.options.Leave.Greeting)
+	missed := ""
+	if m.snap == nil {
+		missed = m.options.Leave.Missed
+		if m.options.Leave.Greeting != "" {
+			m.say(m.options.Leave.Greeting)
+		}
 	}
 	m.snap = s
 	m.adopt(&s.Run)
-	m.notify()
+	m.notify(missed)
 	m.sayWhoAsks()
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
@@ -378,9 +382,13 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	clear(m.lastUsed)
 }
 
-// notify sends the notice of the newest snapshot in order with the frames.
-func (m *Model) notify() {
-	if text := m.notices.Notice(m.snap); text != "" && m.out != nil {
+// notify sends the notice of the newest snapshot, or of what was missed before, in order with the frames.
+func (m *Model) notify(missed string) {
+	text := m.notices.Notice(m.snap)
+	if text == "" {
+		text = m.notices.Missed(missed)
+	}
+	if text != "" && m.out != nil {
 		_, _ = m.out.Write([]byte(text))
 	}
 }
