@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"time"
@@ -36,8 +37,7 @@ type Client struct {
 	r     *bufio.Reader
 	hello serverHello
 	table func(workload string) *settings.Table
-
-	uncounted bool // it does not report processor time
+	used  func() float64
 
 	offers chan *profiles.Snapshot
 	done   chan struct{} // closed when the connection has ended
@@ -61,9 +61,10 @@ type ClientOptions struct {
 	Watch   bool   // do not operate it until asked to
 	// Role is the highest role that the screen may have; 0 is Operator.
 	Role Role
-	// Uncounted says that another client reports the processor time of this process.
-	Uncounted bool
-	Table     func(workload string) *settings.Table
+	// Used returns the seconds of processor time that the screen has used so far; nil is all that its
+	// process has used.
+	Used  func() float64
+	Table func(workload string) *settings.Table
 }
 
 // Attach connects to the session behind a socket; Run receives from it.
@@ -77,14 +78,16 @@ func Attach(ctx context.Context, path string, o ClientOptions) (*Client, error) 
 		return nil, err
 	}
 	client := newClient(c, answer, o.Table)
-	client.uncounted = o.Uncounted
+	if o.Used != nil {
+		client.used = o.Used
+	}
 	return client, nil
 }
 
 func newClient(c net.Conn, hello serverHello, table func(string) *settings.Table) *Client {
 	_ = c.SetDeadline(time.Time{})
 	return &Client{
-		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, lease: hello.leaseState, table: table,
+		net: c, r: bufio.NewReaderSize(c, 64<<10), hello: hello, lease: hello.leaseState, table: table, used: usedByProcess,
 		offers: make(chan *profiles.Snapshot, 1), done: make(chan struct{}), waiting: map[int64]chan error{},
 	}
 }
@@ -156,9 +159,7 @@ func (c *Client) Run(ctx context.Context) (why string, err error) {
 	reporting := make(chan struct{})
 	go func() {
 		defer close(reporting)
-		if !c.uncounted {
-			c.reportUsed()
-		}
+		c.reportUsed()
 	}()
 	err = c.receive()
 	_ = c.net.Close()
@@ -341,8 +342,18 @@ func (s *show) offer(snapshot *profiles.Snapshot) {
 	offers <- snapshot
 }
 
-// reportUsed reports the processor time that this process uses, which is not that of other
-// programs, until the connection ends.
+// usedByProcess returns the seconds of processor time that this process has used; NaN if they cannot be
+// read.
+func usedByProcess() float64 {
+	l := machine.ReadLoad()
+	if l.Reason != "" {
+		return math.NaN()
+	}
+	return l.Own
+}
+
+// reportUsed reports the processor time that this screen uses, which is not that of other programs,
+// until the connection ends.
 func (c *Client) reportUsed() {
 	tick := time.NewTicker(usedEvery)
 	defer tick.Stop()
@@ -351,8 +362,8 @@ func (c *Client) reportUsed() {
 		case <-c.done:
 			return
 		case <-tick.C:
-			if l := machine.ReadLoad(); l.Reason == "" {
-				_ = c.write(&command{Do: "used", Seconds: l.Own}) // the receiver finds out
+			if used := c.used(); !math.IsNaN(used) {
+				_ = c.write(&command{Do: "used", Seconds: used}) // the receiver finds out
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	pages "prismtop/tui/page"
 	"prismtop/tui/runs"
 	"prismtop/tui/screen"
+	"prismtop/tui/sessions"
 	"prismtop/tui/widget"
 )
 
@@ -66,5 +67,5 @@ func manual() (string, error) {
 
 // keySections returns the keys of all screens.
 func keySections() []widget.KeySection {
-	return slices.Concat(screen.KeySections(workloads.All[0].Presets.Table), runs.KeySections(), comparison.KeySections(), pages.KeySections())
+	return slices.Concat(screen.KeySections(workloads.All[0].Presets.Table), runs.KeySections(), sessions.KeySections(), comparison.KeySections(), pages.KeySections())
 }

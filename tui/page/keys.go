@@ -116,10 +116,10 @@ func (p *Page) cycleColours() tea.Cmd {
 // suspend stops the process until the shell continues it.
 func (p *Page) suspend() tea.Cmd {
 	switch {
-	case !terminal.JobControl:
-		p.Say("this system cannot suspend a program")
-		return nil
 	case p.stage.Console == nil || p.asleep:
+		return nil
+	case !p.stage.Console.Suspends():
+		p.Say("a program cannot be suspended here")
 		return nil
 	}
 	p.asleep = true

@@ -76,7 +76,7 @@ func AnswersExpected(questioned, now time.Time) bool {
 // model leaves or ctx ends. It restores the terminal and returns within two seconds even if the terminal
 // has stopped reading.
 //
-// The error is nil if the model quit; control.ErrInterrupted after ctrl+c, SIGINT, SIGTERM or SIGHUP;
+// The error is nil if the model quit; control.ErrInterrupted after ctrl+c, and on a terminal of this machine after SIGINT, SIGTERM or SIGHUP;
 // ctx's cause if ctx ended; and otherwise describes the failure.
 func Run(ctx context.Context, m Model, on terminal.Streams) error {
 	own := on.Output == nil
@@ -109,25 +109,32 @@ func Run(ctx context.Context, m Model, on terminal.Streams) error {
 	if o, ok := m.(Outliving); ok && o.OutlivesTerminal() {
 		r.outliving = o
 		hangup := make(chan os.Signal, 1)
-		signal.Notify(hangup, syscall.SIGHUP)
-		defer signal.Stop(hangup)
+		if !on.Remote {
+			signal.Notify(hangup, syscall.SIGHUP)
+			defer signal.Stop(hangup)
+		}
 		r.lost = lostWith(hangup, console.Lost(), running.Done())
 	} else {
 		ends = append(ends, syscall.SIGHUP)
 	}
-	signals, release := signal.NotifyContext(ctx, ends...)
+	signals, release := ctx, func() {}
+	if !on.Remote {
+		signals, release = signal.NotifyContext(ctx, ends...)
+	}
 	defer release()
 	program = tea.NewProgram(m, append(console.Options(r.Output),
 		tea.WithContext(running), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return r.hold(msg, program.Quit) }))...)
-	defer terminal.OnDeath(func() bool {
-		console.Restore()
-		reads := console.Surrender(r.Output)
-		if r.Stray != nil {
-			r.Stray.Release()
-		}
-		return reads
-	})()
+	if !on.Remote {
+		defer terminal.OnDeath(func() bool {
+			console.Restore()
+			reads := console.Surrender(r.Output)
+			if r.Stray != nil {
+				r.Stray.Release()
+			}
+			return reads
+		})()
+	}
 	if err := console.Take(); err != nil {
 		r.Output.Close(0)
 		console.Close()

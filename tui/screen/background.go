@@ -114,10 +114,10 @@ func await(ctx context.Context, source control.Source) (last *profiles.Snapshot)
 // suspension.
 func (m *Model) suspend() tea.Cmd {
 	switch {
-	case !terminal.JobControl:
-		m.say("this system cannot suspend a program")
-		return nil
 	case m.out == nil || m.sleep == asleep:
+		return nil
+	case !m.console.Suspends():
+		m.say("a program cannot be suspended here")
 		return nil
 	case m.sleep == fallingAsleep: // repeated: do not wait for the run
 		return m.fallAsleep()

@@ -42,7 +42,7 @@ func Run(ctx context.Context, source control.Source, o Options) error {
 
 // streams returns the terminal of the options.
 func (o Options) streams() terminal.Streams {
-	return terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.Size}
+	return terminal.Streams{Input: o.Input, Output: o.Output, Environ: o.Environ, NoColor: o.NoColor, Size: o.Size, Sizes: o.Sizes, Remote: o.Remote}
 }
 
 // onTerminal fills in the process's own terminal.
@@ -181,6 +181,9 @@ type Options struct {
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 
-	// Size is the size in columns and rows of an Output that is not a terminal.
-	Size [2]int
+	// Size is the size in columns and rows of an Output that is not a terminal, Sizes delivers its later
+	// ones, and Remote marks it as a terminal elsewhere; see terminal.Streams.
+	Size   [2]int
+	Sizes  <-chan [2]int
+	Remote bool
 }

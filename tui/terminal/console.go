@@ -20,8 +20,13 @@ type Streams struct {
 	Environ []string
 	// NoColor requests a screen without colours.
 	NoColor bool
-	// Size is the size of an output that is not a terminal, in columns and rows.
-	Size [2]int
+	// Size is the size of an output that is not a terminal, in columns and rows, and Sizes delivers
+	// its later ones; nil if it stays.
+	Size  [2]int
+	Sizes <-chan [2]int
+	// Remote marks the streams as a terminal elsewhere that a server shows a screen on. Signals of the
+	// process and its job control are the server's. Input must implement cancelreader.CancelReader.
+	Remote bool
 }
 
 // OrOwn returns the streams with those of the process's own terminal in place of missing ones, and
@@ -49,8 +54,8 @@ func (s Streams) OrOwn() Streams {
 type Console struct {
 	streams Streams
 	input   io.Reader // for Bubble Tea
-	tty     *tty      // nil if the input is not a terminal
-	keys    *keyboard // nil if tty is
+	tty     *tty      // nil if the input is not a terminal of this machine
+	keys    *keyboard // nil if tty is, unless the terminal is elsewhere
 	output  *os.File  // nil if the output is not a terminal
 	fresh   *os.File  // output reopened with its own file description, or nil
 	resized chan os.Signal
@@ -61,9 +66,16 @@ type Console struct {
 // closed when the screen's program ends.
 func Open(s Streams, interrupt func(), done <-chan struct{}) (*Console, error) {
 	c := &Console{streams: s, input: s.Input, tty: holdTTY(s.Input), resized: make(chan os.Signal, 1), done: done}
-	if c.tty != nil {
+	var from io.Reader
+	switch {
+	case c.tty != nil:
+		from = c.tty.file
+	case s.Remote:
+		from = s.Input
+	}
+	if from != nil {
 		var err error
-		if c.keys, err = newKeyboard(c.tty.file, interrupt); err != nil {
+		if c.keys, err = newKeyboard(from, interrupt); err != nil {
 			return nil, err
 		}
 		if ownsTTY {
@@ -87,10 +99,10 @@ func (c *Console) Writer() io.Writer {
 
 // Take switches the terminal to the modes of the screen.
 func (c *Console) Take() error {
-	if c.tty == nil {
+	if c.keys == nil {
 		return nil
 	}
-	if ownsTTY {
+	if ownsTTY && c.tty != nil {
 		if err := c.tty.makeRaw(); err != nil {
 			return err
 		}
@@ -116,11 +128,15 @@ func (c *Console) Restore() { c.tty.restore() }
 
 // GiveBack returns the terminal to the shell.
 func (c *Console) GiveBack() {
-	if c.tty != nil {
+	if c.keys != nil {
 		c.keys.stop()
-		c.tty.restore()
 	}
+	c.tty.restore()
 }
+
+// Suspends reports whether a screen on the terminal can suspend the process: not if other screens are
+// shown by it, too.
+func (c *Console) Suspends() bool { return JobControl && (c == nil || !c.streams.Remote) }
 
 // Close releases the terminal once it is no longer read or written.
 func (c *Console) Close() {
@@ -183,6 +199,7 @@ func (c *Console) Options(out *Output) []tea.ProgramOption {
 // WatchSize sends the program the new sizes of the terminal until it ends.
 func (c *Console) WatchSize(send func(tea.Msg)) {
 	if c.output == nil {
+		c.watchSizes(send)
 		return
 	}
 	onResize(c.resized)
@@ -192,6 +209,21 @@ func (c *Console) WatchSize(send func(tea.Msg)) {
 		case <-c.resized:
 			width, height := screenSize(c.output.Fd())
 			send(tea.WindowSizeMsg{Width: width, Height: height})
+		case <-c.done:
+			return
+		}
+	}
+}
+
+// watchSizes sends the program the sizes of an output that is not a terminal.
+func (c *Console) watchSizes(send func(tea.Msg)) {
+	for {
+		select {
+		case size, ok := <-c.streams.Sizes:
+			if !ok {
+				return
+			}
+			send(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 		case <-c.done:
 			return
 		}

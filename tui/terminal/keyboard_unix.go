@@ -9,14 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/muesli/cancelreader"
 )
 
 // keyboard reads a terminal as fast as it sends, so that ctrl+c never waits, and passes the
 // output of its gate to Bubble Tea, to which it is a file that can be polled.
 type keyboard struct {
-	terminal  term.File
+	terminal  io.Reader
 	interrupt func() // handles ctrl+c
 
 	flag  [2]*os.File // a pipe that holds a byte while input waits
@@ -32,7 +31,7 @@ type keyboard struct {
 }
 
 // newKeyboard returns a keyboard that is not reading yet.
-func newKeyboard(terminal term.File, interrupt func()) (*keyboard, error) {
+func newKeyboard(terminal io.Reader, interrupt func()) (*keyboard, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -42,9 +41,12 @@ func newKeyboard(terminal term.File, interrupt func()) (*keyboard, error) {
 
 // start starts reading. The terminal must be in raw mode.
 func (k *keyboard) start() error {
-	r, err := cancelreader.NewReader(k.terminal)
-	if err != nil {
-		return err
+	r, remote := k.terminal.(cancelreader.CancelReader)
+	if !remote {
+		var err error
+		if r, err = cancelreader.NewReader(k.terminal); err != nil {
+			return err
+		}
 	}
 	done := make(chan struct{})
 	k.cease = func() {

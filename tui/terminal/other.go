@@ -43,7 +43,13 @@ func (t terminalOutput) Fd() uintptr                { return t.file.Fd() }
 // keyboard passes the terminal through: Bubble Tea reads it directly.
 type keyboard struct{ term.File }
 
-func newKeyboard(terminal term.File, _ func()) (*keyboard, error) { return &keyboard{terminal}, nil }
+func newKeyboard(terminal io.Reader, _ func()) (*keyboard, error) {
+	f, ok := terminal.(term.File)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return &keyboard{f}, nil
+}
 
 func (*keyboard) start() error { return nil }
 func (*keyboard) stop()        {}

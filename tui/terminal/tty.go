@@ -61,13 +61,21 @@ const (
 	defaultColumns, defaultRows = 80, 24
 )
 
-// screenSize returns the size of the screen on a terminal.
-func screenSize(fd uintptr) (width, height int) {
-	width, height, err := term.GetSize(fd)
-	if err != nil || width <= 0 || height <= 0 {
+// Clamp returns a size for the screen of a terminal that claims one.
+func Clamp(width, height int) (w, h int) {
+	if width <= 0 || height <= 0 {
 		return defaultColumns, defaultRows
 	}
 	return min(width, maxColumns), min(height, maxRows)
+}
+
+// screenSize returns the size of the screen on a terminal.
+func screenSize(fd uintptr) (width, height int) {
+	width, height, err := term.GetSize(fd)
+	if err != nil {
+		return defaultColumns, defaultRows
+	}
+	return Clamp(width, height)
 }
 
 // Columns returns the number of columns of the terminal behind w, 0 if w is not a terminal.

@@ -1,9 +1,11 @@
 package sessions
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
 	"prismtop/tui/command/cli"
+	"prismtop/tui/sessions"
 )
 
 // Command returns the command sessions.
@@ -68,24 +71,35 @@ func write(w io.Writer, found []attach.Found) error {
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "session\tstate\tpicture\tprogress\trunning\tscreens\toperated by")
+	for _, r := range Rows(found) {
+		if r.Err != "" {
+			fmt.Fprintf(table, "%s\t%s\t–\t–\t–\t–\t%s\n", visible.Text(r.ID), r.State, visible.Text(r.Err))
+			continue
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", visible.Text(r.ID), visible.Text(r.State), visible.Text(r.Object), visible.Text(r.Progress),
+			r.Running, r.Screens, visible.Text(r.Operator))
+	}
+	return table.Flush()
+}
+
+// Rows describes sessions as texts.
+func Rows(found []attach.Found) (rows []sessions.Row) {
 	for _, f := range found {
 		i := &f.Info
 		if f.Err != nil {
-			fmt.Fprintf(table, "%s\t%s\t–\t–\t–\t–\t%s\n", visible.Text(f.ID), silent, visible.Text(f.Err.Error()))
+			rows = append(rows, sessions.Row{ID: f.ID, State: silent, Err: f.Err.Error()})
 			continue
 		}
-		progress := fmt.Sprintf("%s %d/%d, iter %d", i.Unit, i.Done, i.Units, i.Iterations)
-		if i.Unit == "" {
-			progress = "–"
+		progress := "–"
+		if i.Unit != "" {
+			progress = fmt.Sprintf("%s %d/%d, iter %d", i.Unit, i.Done, i.Units, i.Iterations)
 		}
-		operator := i.Operator
-		if operator == "" {
-			operator = "–"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", visible.Text(i.ID), visible.Text(i.State), visible.Text(i.Object), visible.Text(progress),
-			unit.Clock(time.Duration(i.Seconds*float64(time.Second))), i.Screens, visible.Text(operator))
+		rows = append(rows, sessions.Row{
+			ID: i.ID, State: i.State, Object: i.Object, Progress: progress, Running: unit.Clock(time.Duration(i.Seconds * float64(time.Second))),
+			Screens: strconv.Itoa(i.Screens), Operator: cmp.Or(i.Operator, "–"),
+		})
 	}
-	return table.Flush()
+	return rows
 }
 
 // StopCommand returns the command stop.
