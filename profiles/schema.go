@@ -1,6 +1,8 @@
 package profiles
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	"prismtop/profiles/settings"
@@ -39,6 +41,29 @@ type Schema struct {
 	Threshold string
 	// Tips are the workload's own advice for alerts, in terms of its settings.
 	Tips []Tip
+}
+
+// Check returns why a schema, as a file has it, cannot be used: it has more entries than records have
+// room for, or entries that refer to others that it lacks.
+func (s *Schema) Check() error {
+	for _, part := range []struct {
+		name    string
+		n, most int
+	}{
+		{"phases", len(s.Phases), MaxPhases}, {"series", len(s.Series), MaxSeries}, {"caches", len(s.Caches), MaxCaches},
+		{"categories of memory", len(s.Memory), MaxMemory}, {"pictures", len(s.Pictures), MaxPictures},
+		{"kinds of iterations", len(s.Kinds), math.MaxUint8 + 1},
+	} {
+		if part.n > part.most {
+			return fmt.Errorf("the schema has %d %s: must be at most %d", part.n, part.name, part.most)
+		}
+	}
+	for _, k := range s.Kinds {
+		if k.Stage < 0 || k.Stage >= len(s.Stages) {
+			return fmt.Errorf("the schema's kind %q belongs to stage %d of %d", k.Name, k.Stage, len(s.Stages))
+		}
+	}
+	return nil
 }
 
 // When is a condition on settings: one of them has a value. The zero value always holds.

@@ -22,9 +22,12 @@ func draftName(base string) string {
 }
 
 // draftPrefix and draftSuffix are around the part of a draft's name that tells it from others.
-func draftPrefix(base string) string { return "." + base[:min(len(base), 180)] + "." }
+func draftPrefix(base string) string { return "." + base[:min(len(base), longestBase)] + "." }
 
-const draftSuffix = ".part"
+const (
+	draftSuffix = ".part"
+	longestBase = 180
+)
 
 // host returns a short name of this machine.
 func host() string {
@@ -37,6 +40,14 @@ func host() string {
 // removeStale removes the drafts of a file that processes of this machine left behind. What cannot be
 // read or removed stays.
 func removeStale(folder, base string) {
+	cut := base[:min(len(base), longestBase)]
+	RemoveStale(folder, func(other string) bool { return other == cut })
+}
+
+// RemoveStale removes the drafts in a folder that processes of this machine left behind, of files whose
+// names, of which only the first 180 bytes are known, are ours. Writing a file does so for its own name.
+// What cannot be read or removed stays.
+func RemoveStale(folder string, ours func(base string) bool) {
 	f, err := os.Open(folder)
 	if err != nil {
 		return
@@ -44,10 +55,14 @@ func removeStale(folder, base string) {
 	defer f.Close()
 	names, _ := f.Readdirnames(-1)
 	for _, name := range names {
-		tag, ours := strings.CutPrefix(name, draftPrefix(base))
-		tag, draft := strings.CutSuffix(tag, draftSuffix)
-		parts := strings.Split(tag, "-")
-		if !ours || !draft || len(parts) != 3 || parts[0] != host() {
+		rest, draft := strings.CutSuffix(name, draftSuffix)
+		rest, hidden := strings.CutPrefix(rest, ".")
+		dot := strings.LastIndexByte(rest, '.')
+		if !draft || !hidden || dot < 0 || !ours(rest[:dot]) {
+			continue
+		}
+		parts := strings.Split(rest[dot+1:], "-")
+		if len(parts) != 3 || parts[0] != host() {
 			continue
 		}
 		if pid, err := strconv.Atoi(parts[1]); err == nil && pid > 0 && !machine.Runs(pid) {

@@ -70,9 +70,10 @@ type packedRange struct {
 	data     []byte
 }
 
-// Away is what happened since the last screen left a run.
+// Away is what happened since the last screen left a run, or since a run without a screen began.
 type Away struct {
-	Since   time.Time // zero if a screen shows it, or none ever did
+	Since   time.Time // zero if a screen shows it
+	Began   bool      // no screen has shown it yet
 	Changes int       // of settings, by boundary
 	Alerts  int       // raised
 	Stalls  int       // of them
@@ -362,6 +363,13 @@ func (j *Journal) End() {
 		close(j.changed)
 		j.changed = make(chan struct{})
 	}
+}
+
+// Begin counts what happens from now on for the first screen.
+func (j *Journal) Begin() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.away = Away{Since: time.Now(), Began: true}
 }
 
 // Enter counts a screen that shows the run, and returns what happened while there was none.

@@ -71,7 +71,7 @@ func TestAStretchHasItsIterations(t *testing.T) {
 	if s := half.run.Seconds; s < 9.9 || s > 10.1 { // an iteration takes 8 ms or so
 		t.Errorf("10s..20s has %.3f seconds", s)
 	}
-	for stretch, want := range map[string]string{"change2..": "and 1 change by the user", "start3": "it has 1 starts"} {
+	for stretch, want := range map[string]string{"change2..": "and 1 change by the user", "start3": "the run has 1 start"} {
 		s, err := ParseStretch(stretch)
 		if err != nil {
 			t.Fatal(err)

@@ -60,11 +60,43 @@ const (
 	drainStep = 2
 )
 
-// Limits of a block, against files that are damaged.
+// Limits of a block that is read, against files that are damaged or made to harm. What a recorder or a
+// Piece writes is far below them.
 const (
-	largestBlock   = 256 << 20 // bytes
-	mostIterations = 1 << 16
+	mostIterations = 1 << 15
+	mostEntries    = 1 << 17 // of the steps
+	largestBody    = 4 << 20 // bytes of an event's body
+	largestBodies  = 16 << 20
 )
+
+// largestBlock returns the most bytes that a block of n iterations may inflate to: those of its columns
+// at their widest, and those of its steps.
+func largestBlock(n int) int64 {
+	columns := int64(len(fields) + profiles.MaxSeries)
+	return columns*(widestColumn+8*int64(n)) + largestBodies
+}
+
+// inflate returns the data of a block without compression.
+func inflate(data []byte) ([]byte, error) {
+	from := flate.NewReader(bytes.NewReader(data))
+	raw, err := io.ReadAll(io.LimitReader(from, binary.MaxVarintLen64))
+	if err != nil {
+		return nil, err
+	}
+	n, _ := binary.Uvarint(raw) // 0 where it makes no sense
+	if n > mostIterations {
+		return nil, fmt.Errorf("%d iterations: must be at most %d", n, mostIterations)
+	}
+	most := largestBlock(int(n))
+	rest, err := io.ReadAll(io.LimitReader(from, most-int64(len(raw))+1))
+	if err != nil {
+		return nil, err
+	}
+	if raw = append(raw, rest...); int64(len(raw)) > most {
+		return nil, fmt.Errorf("it inflates to more than the %d bytes that %d iterations and their events may take", most, n)
+	}
+	return raw, nil
+}
 
 // packer deflates blocks.
 type packer struct {
@@ -120,22 +152,23 @@ func unpackBlock(data []byte) (b *block, err error) {
 			err = fmt.Errorf("a block is damaged: %w", err)
 		}
 	}()
-	raw, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data)), largestBlock))
+	raw, err := inflate(data)
 	if err != nil {
 		return nil, err
 	}
 	r := blockReader{raw: raw}
 	b = &block{}
-	switch n := r.uvarint(); {
-	case n > mostIterations:
-		return nil, fmt.Errorf("%d iterations: must be at most %d", n, mostIterations)
-	case n > 0:
+	if n := r.uvarint(); n > 0 {
 		b.iterations = make([]profiles.Iteration, n)
 		if r.raw, err = takeIterations(r.raw, b.iterations); err != nil {
 			return nil, err
 		}
 	}
-	b.steps = make([]step, r.count(2))
+	steps := r.count(2)
+	if steps > mostEntries {
+		return nil, fmt.Errorf("%d events and ticks: must be at most %d", steps, mostEntries)
+	}
+	b.steps = make([]step, steps)
 	after, ticked := 0, time.Duration(0)
 	for i := range b.steps {
 		s := &b.steps[i]
@@ -160,6 +193,9 @@ func unpackBlock(data []byte) (b *block, err error) {
 		}
 		if r.short {
 			return nil, errShort
+		}
+		if len(s.body) > largestBody {
+			return nil, fmt.Errorf("an event of %d bytes: must be at most %d", len(s.body), largestBody)
 		}
 	}
 	if r.short {

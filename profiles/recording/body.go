@@ -37,6 +37,8 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.RecordingState](): "recording",
 }
 
+var beginType = reflect.TypeFor[profiles.Begin]()
+
 // bodies are the types by name.
 var bodies = func() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
@@ -110,6 +112,7 @@ func pack(b profiles.Body, inForce settings.Values) ([]byte, error) {
 type unpacker struct {
 	table   func(workload string) *settings.Table // nil where it is unknown
 	inForce settings.Values
+	schema  *profiles.Schema // of the newest start; nil before the first
 }
 
 // unpack decodes a body. Fields that this version does not know are ignored.
@@ -132,13 +135,31 @@ func (u *unpacker) unpack(name string, data []byte) (profiles.Body, error) {
 		return nil, fmt.Errorf("event %s: %w", name, err)
 	}
 	b := v.Interface().(profiles.Body)
+	if err := sensible(b); err != nil {
+		return nil, fmt.Errorf("event %s: %w", name, err)
+	}
 	switch b := b.(type) {
 	case *profiles.Begin:
-		u.inForce = b.Settings
+		u.inForce, u.schema = b.Settings, &b.Info.Schema
 	case *profiles.Changed:
 		u.inForce = b.Settings
 	}
 	return b, nil
+}
+
+// sensible returns why the body of an event cannot be used: it refers to what records have no room for.
+func sensible(b profiles.Body) error {
+	switch b := b.(type) {
+	case *profiles.Begin:
+		return b.Info.Schema.Check()
+	case *profiles.LayerTimes:
+		for _, l := range b.Layers {
+			if l.Phase >= profiles.MaxPhases {
+				return fmt.Errorf("layer %q belongs to phase %d: must be below %d", l.Name, l.Phase, profiles.MaxPhases)
+			}
+		}
+	}
+	return nil
 }
 
 // own decodes the cost of watching.

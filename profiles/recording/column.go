@@ -25,6 +25,10 @@ const (
 	planesFrom = 2 // with one byte per value
 )
 
+// widestColumn is the most bytes of a column beside those of its values: whether its numbers are
+// narrow, its form, and the smallest value.
+const widestColumn = 2 + binary.MaxVarintLen64
+
 // errShort reports a block that ends too early.
 var errShort = errors.New("the block ends too early")
 

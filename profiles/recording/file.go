@@ -26,11 +26,13 @@ const (
 	pictureBytesPer = 8
 )
 
-// What was written is joined into one block, which compresses better, once it has so many iterations
-// or covers so long.
+// What was written is joined into one block, which compresses better, once it has so many iterations,
+// covers so long, or comes near what a block may hold.
 const (
 	sealIterations = 2048
 	sealAfter      = 15 * time.Second
+	sealSteps      = mostSteps
+	sealBodies     = largestBodies / 4 // bytes
 )
 
 // file is a recording being written. Only the recorder's goroutine uses it.
@@ -45,6 +47,7 @@ type file struct {
 
 	tail      block // written in pieces since the last sealed block
 	tailed    int64 // ticks before the tail
+	bodies    int   // bytes of the bodies in the tail
 	inForce   settings.Values
 	schema    profiles.Schema
 	startedAt float64                                 // seconds since the recording began
@@ -194,9 +197,10 @@ func (f *file) append(t *inserts, b *block) error {
 	for _, s := range b.steps {
 		s.after += from
 		f.tail.steps = append(f.tail.steps, s)
+		f.bodies += len(s.body)
 	}
 	f.count += int64(len(b.iterations))
-	if len(f.tail.iterations) >= sealIterations || f.tail.length() >= sealAfter {
+	if len(f.tail.iterations) >= sealIterations || f.tail.length() >= sealAfter || len(f.tail.steps) >= sealSteps || f.bodies >= sealBodies {
 		return f.seal(t)
 	}
 	return f.putBlock(t, b, written, false)
@@ -213,7 +217,7 @@ func (f *file) seal(t *inserts) error {
 	}
 	f.tailed += f.tail.ticks()
 	clear(f.tail.steps)
-	f.tail.iterations, f.tail.steps = f.tail.iterations[:0], f.tail.steps[:0]
+	f.tail.iterations, f.tail.steps, f.bodies = f.tail.iterations[:0], f.tail.steps[:0], 0
 	return nil
 }
 
@@ -243,6 +247,11 @@ func (f *file) event(t *inserts, e *entry) ([]byte, error) {
 	switch b := e.body.(type) {
 	case *profiles.Begin:
 		f.begin(t, b, at)
+		body, err := packStart(b)
+		if err != nil {
+			return nil, err
+		}
+		t.run(insertBegin, f.start, body)
 		return pack(b, settings.Values{})
 	case *profiles.Changed:
 		f.changed(t, b, at)

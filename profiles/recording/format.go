@@ -36,6 +36,7 @@ CREATE TABLE starts (
 	start INTEGER PRIMARY KEY, at REAL NOT NULL, workload TEXT, object TEXT, device TEXT, kernels TEXT, gpu_reason TEXT,
 	seed INTEGER, parameters INTEGER, units INTEGER, passes INTEGER, unit TEXT, quality TEXT
 );
+` + begins + `
 CREATE TABLE settings (start INTEGER, key TEXT, value TEXT, origin TEXT, PRIMARY KEY (start, key)) WITHOUT ROWID;
 CREATE TABLE metrics (start INTEGER, name TEXT, kind TEXT, title TEXT, unit TEXT, better TEXT, PRIMARY KEY (start, name)) WITHOUT ROWID;
 CREATE TABLE changes (
@@ -74,6 +75,9 @@ CREATE TABLE blocks (
 // notesTable makes the table of notes, which files of the first programs lack.
 const notesTable = `CREATE TABLE IF NOT EXISTS notes (start INTEGER, iteration INTEGER, author TEXT, text TEXT NOT NULL, written REAL, at REAL NOT NULL);
 `
+
+// begins makes the table of which salvage.go restores the starts of the run. Recordings had none at first.
+const begins = "CREATE TABLE IF NOT EXISTS begins (start INTEGER PRIMARY KEY, body BLOB NOT NULL);"
 
 // migrations lead from one version of the format to the next: the first from version 1 to 2.
 var migrations []string

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/url"
 	"os"
 	"strconv"
@@ -18,7 +17,6 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/inputfile"
 	"prismtop/profiles/settings"
-	"prismtop/profiles/unit"
 )
 
 // Reader reads a recording, which may still grow. It may be used by several goroutines.
@@ -103,7 +101,7 @@ func (r *Reader) Origins(ctx context.Context) (settings.Origins, error) {
 	for rows.Next() {
 		var key, origin sql.NullString
 		if err := rows.Scan(&key, &origin); err != nil {
-			return nil, named(r.path, err)
+			return nil, named(r.path, misread("its table settings", err))
 		}
 		if origin.String != "" {
 			all[key.String] = origin.String
@@ -206,79 +204,7 @@ func (r *Reader) about(ctx context.Context, key string) (string, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return value.String, err
-}
-
-// Stretch is a block of a recording: what was consumed during some ticks of the aggregator. The
-// newest stretches of a recording that grows are replaced by one with the same ticks.
-type Stretch struct {
-	Tick, Ticks int64         // ticks before it, and in it
-	Iterations  int64         // in it
-	From, To    time.Duration // of its first and its last entry, since the recording began
-}
-
-// DamagedError reports a stretch that cannot be read.
-type DamagedError struct {
-	Stretch
-	Err error
-}
-
-// Error says what is missing, and why.
-func (e *DamagedError) Error() string {
-	return fmt.Sprintf("%s from %v to %v are missing: %v", unit.Plural(int(e.Iterations), "iteration", "iterations"),
-		e.From.Round(time.Millisecond), e.To.Round(time.Millisecond), e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *DamagedError) Unwrap() error { return e.Err }
-
-// Stretches lists the stretches that have ticks after a number of them, oldest first.
-func (r *Reader) Stretches(ctx context.Context, after int64) (all []Stretch, err error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT tick, ticks, coalesce(last - first + 1, 0), from_ns, to_ns
-		FROM blocks WHERE tick + ticks > ? ORDER BY tick`, after)
-	if err != nil {
-		return nil, named(r.path, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s Stretch
-		if err := rows.Scan(&s.Tick, &s.Ticks, &s.Iterations, &s.From, &s.To); err != nil {
-			return nil, named(r.path, err)
-		}
-		all = append(all, s)
-	}
-	return all, named(r.path, rows.Err())
-}
-
-// Marks lists the moments worth going to, oldest first.
-func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
-	notes := ""
-	var has bool
-	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&has); err != nil {
-		return nil, named(r.path, err)
-	}
-	if has {
-		notes = "UNION ALL SELECT at, 2, iif(author = '', '', author || ': ') || text FROM notes "
-	}
-	rows, err := r.db.QueryContext(ctx, `
-		SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
-		UNION ALL SELECT raised, 1, what FROM alerts
-		UNION ALL SELECT at, 0, 'start ' || (start + 1) FROM starts WHERE start > 0
-		`+notes+`ORDER BY 1`)
-	if err != nil {
-		return nil, named(r.path, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var m profiles.Mark
-		var seconds float64
-		if err := rows.Scan(&seconds, &m.Kind, &m.Text); err != nil {
-			return nil, named(r.path, err)
-		}
-		m.At = time.Duration(math.Round(seconds * 1e9))
-		all = append(all, m)
-	}
-	return all, named(r.path, rows.Err())
+	return value.String, misread("its table recording", err)
 }
 
 // Moment is a tick of the recorded aggregator, with what it consumed.
@@ -287,6 +213,8 @@ type Moment struct {
 	Since time.Duration // since the recording began
 	Drain bool          // events were consumed, but it did not tick
 	Own   profiles.OwnCost
+	// Salvaged is true of what Cursor.Salvage returned, in place of moments that cannot be read.
+	Salvaged bool
 
 	iterations []profiles.Iteration
 	events     []placed
@@ -362,13 +290,16 @@ func (c *Cursor) Read(ctx context.Context, s Stretch) ([]Moment, error) {
 }
 
 func (c *Cursor) read(ctx context.Context, s Stretch) ([]Moment, error) {
+	if s.lost {
+		return nil, errLost
+	}
 	var data []byte
 	row := c.reader.db.QueryRowContext(ctx, "SELECT data FROM blocks WHERE tick = ? AND ticks = ?", s.Tick, s.Ticks)
 	switch err := row.Scan(&data); {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, ErrReplaced
 	case err != nil:
-		return nil, err
+		return nil, misread("its table blocks", err)
 	}
 	b, err := unpackBlock(data)
 	if err != nil {
@@ -415,7 +346,7 @@ func (r *Reader) picture(ctx context.Context, ref reference) (*profiles.Picture,
 	var iteration int64
 	row := r.db.QueryRowContext(ctx, "SELECT iteration, width, height, low, high, data FROM pictures WHERE picture = ?", ref.Row)
 	if err := row.Scan(&iteration, &s.width, &s.height, &s.low, &s.high, &s.data); err != nil {
-		return nil, err
+		return nil, misread(fmt.Sprintf("row %d of its table pictures", ref.Row), err)
 	}
 	p, err := s.picture()
 	if err != nil {
@@ -433,7 +364,7 @@ func (r *Reader) layers(ctx context.Context, row int64) (profiles.Body, error) {
 	var ns, layers []byte
 	err := r.db.QueryRowContext(ctx, "SELECT ns, layers FROM layer_samples JOIN layer_lists USING (list) WHERE sample = ?", row).Scan(&ns, &layers)
 	if err != nil {
-		return nil, err
+		return nil, misread(fmt.Sprintf("row %d of its table layer_samples", row), err)
 	}
 	var times []float64
 	var list storedLayers
@@ -451,5 +382,5 @@ func (r *Reader) layers(ctx context.Context, row int64) (profiles.Body, error) {
 		}
 		b.Layers = append(b.Layers, layer)
 	}
-	return b, nil
+	return b, sensible(b)
 }

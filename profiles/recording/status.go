@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -81,7 +82,9 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 	err = r.db.QueryRowContext(ctx, `SELECT written, state, error, starts, iterations, median_ms, p.quality, dropped, ended, workload, object, s.quality
 		FROM progress p LEFT JOIN starts s ON s.start = p.starts - 1`).
 		Scan(&written, &state, &failure, &starts, &iterations, &median, &value, &s.Dropped, &ended, &workload, &object, &quality)
-	if err != nil {
+	if damaged := misread("its table progress", err); damaged != err {
+		return s, named(r.path, fmt.Errorf("%w; replay, compare and export still read its blocks", damaged))
+	} else if err != nil {
 		return s, named(r.path, err)
 	}
 	s.RunState, s.Error, s.Workload, s.Object, s.QualityIs = state.String, failure.String, workload.String, object.String, quality.String
@@ -106,7 +109,7 @@ func (r *Reader) Status(ctx context.Context) (s Status, err error) {
 		var key string
 		var value sql.NullString
 		if err := rows.Scan(&key, &value); err != nil {
-			return s, named(r.path, err)
+			return s, named(r.path, misread("its table recording", err))
 		}
 		if to := texts[key]; to != nil {
 			*to = value.String

@@ -13,6 +13,7 @@ type statement uint8
 
 const (
 	insertStart statement = iota
+	insertBegin
 	insertSetting
 	insertMetric
 	insertChange
@@ -41,6 +42,7 @@ func into(table string, columns int) string {
 
 var statements = [numStatements]string{
 	insertStart:       into("starts", 13),
+	insertBegin:       into("begins", 2),
 	insertSetting:     into("settings", 4),
 	insertMetric:      into("metrics", 6),
 	insertChange:      into("changes", 10),

@@ -167,11 +167,23 @@ func stalled(a attach.Away) string {
 	return "the run stalled while no screen showed it"
 }
 
+// away says what happened while no screen showed a run; nothing to the first screen if nothing did.
+func away(a attach.Away, i attach.Info, now time.Time) string {
+	ago := unit.Clock(max(0, now.Sub(a.Since)))
+	switch {
+	case a.Since.IsZero() || a.Began && a.Changes+a.Alerts+a.Notes+a.Units == 0:
+		return ""
+	case a.Began:
+		return fmt.Sprintf("since the run began %s ago: %s", ago, missed(a, i))
+	}
+	return fmt.Sprintf("since you left %s ago: %s", ago, missed(a, i))
+}
+
 // greeting says what a screen that attaches has missed, and whether it operates the run.
 func greeting(c *attach.Client, now time.Time) string {
 	var parts []string
-	if a := c.Away(); !a.Since.IsZero() {
-		parts = append(parts, fmt.Sprintf("since you left %s ago: %s", unit.Clock(max(0, now.Sub(a.Since))), missed(a, c.Info())))
+	if text := away(c.Away(), c.Info(), now); text != "" {
+		parts = append(parts, text)
 	}
 	if operator := c.Operator(); !c.Operates() {
 		if operator == "" {

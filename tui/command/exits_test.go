@@ -82,6 +82,7 @@ const silentLimit = 3 * time.Second
 
 // No end of the program queries the terminal or waits for an answer.
 func TestNoEndAsksTheTerminal(t *testing.T) {
+	skipStarts(t)
 	for _, c := range []struct {
 		name, command, when string // the output to wait for before the end
 		end                 func(s started)
@@ -147,6 +148,7 @@ func kill(with syscall.Signal) func(started) {
 // Signals that make the Go runtime dump, and the one it ignores until the system kills the
 // process, give the terminal back to the shell first.
 func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
+	skipStarts(t)
 	for with, status := range map[syscall.Signal]int{
 		syscall.SIGQUIT: 2, syscall.SIGABRT: 2, syscall.SIGSEGV: 2, syscall.SIGBUS: 2, syscall.SIGILL: 2, syscall.SIGFPE: 2,
 		syscall.SIGTRAP: 2, syscall.SIGSYS: 2, syscall.SIGXCPU: 128 + int(syscall.SIGXCPU),
@@ -170,6 +172,7 @@ func TestSignalsThatKillGiveTheTerminalBack(t *testing.T) {
 
 // A program limited to few open files reports that, with the terminal unchanged.
 func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
+	skipStarts(t)
 	for n := 8; n <= 24; n += 2 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := ptytest.Open(t, 100, 30)

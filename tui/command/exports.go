@@ -47,7 +47,11 @@ func exportRecording(cmd *cobra.Command, path string, texts []string) error {
 	if err != nil {
 		return cli.BadUsage(fmt.Errorf("export: %w", err))
 	}
-	r, err := recording.Open(cmd.Context(), cli.RecordingNamed(path), cli.TableOf)
+	path, err = cli.RecordingNamed(cmd.Context(), path)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	r, err := recording.Open(cmd.Context(), path, cli.TableOf)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}

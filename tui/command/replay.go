@@ -51,7 +51,11 @@ func (f *runFlags) replay(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := recording.Open(cmd.Context(), cli.RecordingNamed(path), cli.TableOf)
+	path, err = cli.RecordingNamed(cmd.Context(), path)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	r, err := recording.Open(cmd.Context(), path, cli.TableOf)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
@@ -108,9 +112,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 		return errors.Join(err, fmt.Errorf("replay: %s: nothing was recorded", r.Path()))
 	}
 	status, failed := r.Status(cmd.Context())
-	if err == nil {
-		err = failed
-	}
+	err = errors.Join(err, failed)
 	if f.json {
 		made, failed := r.Fingerprint(cmd.Context())
 		summary := export.Summarize(last, export.Source{Version: made.Version, Preset: made.Preset, CPU: made.CPU, Processors: made.Threads})
@@ -118,6 +120,7 @@ func (f *runFlags) tell(cmd *cobra.Command, r *recording.Reader) error {
 	}
 	state := last.State.String()
 	switch {
+	case failed != nil: // why the rest is not known is in the error
 	case status.Ending() != "":
 		state += ", then " + status.Ending()
 	case status.State == recording.Growing && !words.Ended(last.State):

@@ -152,6 +152,13 @@ func TestARunIsLeftGoingAndAttachedTo(t *testing.T) {
 	x.See("since you left", "sample  1/40")
 	x.Press("a")
 	x.See("AMP off→bf16")
+	x.Press("r")
+	x.See("Export what is recorded", "2 csv")
+	x.Press("2")
+	x.See("exported 20")
+	if tables, err := filepath.Glob("20*.csv"); err != nil || len(tables) != 2 || rowsOf(t, tables[0]) < 2 {
+		t.Errorf("exported %v (%v)", tables, err)
+	}
 	now := only(t)
 	if now.Process != before.Process || now.Screens != 1 || now.Operator == "" {
 		t.Errorf("attached: %+v", now)

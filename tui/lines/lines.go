@@ -31,7 +31,7 @@ import (
 // restarted. If ctx ends first, the error is ErrInterrupted.
 func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Source, o Options, interval time.Duration) (*profiles.Snapshot, error) {
 	o = o.withDefaults()
-	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, notices: notice.New(o.Notices, o.Environ)}
+	l := lines{out: out, powers: control.Of(source), options: o, told: map[int64]told{}, exported: make(chan string, 1), notices: notice.New(o.Notices, o.Environ)}
 	typed := make(chan typedLine)
 	left := make(chan struct{})
 	defer close(left)
@@ -58,6 +58,9 @@ func Watch(ctx context.Context, in io.Reader, out io.Writer, source control.Sour
 			case l.obey(strings.TrimSpace(line.text)):
 				return l.snap, nil
 			}
+		case text := <-l.exported:
+			l.exporting = false
+			l.say("%s", text)
 		case <-tick.C:
 			l.progress()
 		case s, ok := <-source.Snapshots():
@@ -131,6 +134,9 @@ type lines struct {
 	told    map[int64]told // by the iteration of the change
 	index   int64          // of the last printed progress
 	notices notice.Notifier
+
+	exporting bool
+	exported  chan string // what became of an export
 }
 
 func (l *lines) say(format string, args ...any) {
@@ -234,6 +240,7 @@ func (l *lines) help() []string {
 		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
 		{l.powers.Checkpoints(l.snap), "checkpoint: write the state to a file, to go on from with --resume"},
 		{l.powers.Annotates(), "note TEXT: mark this iteration with a note"},
+		{l.powers.Exporter != nil, "export FORMAT: write what is recorded here; export lists the formats"},
 		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
 		{l.powers.Stopper != nil, "quit: end the run"},
 		{l.powers.Stopper == nil, "quit: stop watching"},
@@ -309,6 +316,8 @@ func (l *lines) obey(text string) (quit bool) {
 		if err := l.powers.Checkpointer.Checkpoint(); err != nil {
 			l.say("no checkpoint: %v", err)
 		}
+	case word == "export" || strings.HasPrefix(word, "export "):
+		l.export(strings.TrimSpace(strings.TrimPrefix(word, "export")))
 	case word == "settings":
 		l.settings()
 	case l.snap == nil:
@@ -341,6 +350,30 @@ func (l *lines) note(text string) {
 	if err := l.powers.Annotator.Annotate(text); err != nil {
 		l.say("no note: %v", err)
 	}
+}
+
+// export writes the run in a format, beside the session; without one, it lists the formats.
+func (l *lines) export(format string) {
+	exporter := l.powers.Exporter
+	switch {
+	case exporter == nil:
+		l.cannot("exported")
+		return
+	case format == "":
+		for _, f := range exporter.Formats() {
+			l.say("  export %s: %s", f.Name, f.About)
+		}
+		return
+	case l.exporting:
+		l.say("not exported: another export is being written")
+		return
+	}
+	l.exporting = true
+	l.say("exporting %s", format)
+	go func() {
+		paths, err := exporter.Export(format)
+		l.exported <- words.Exported(format, paths, err)
+	}()
 }
 
 func (l *lines) set(key, value string) {

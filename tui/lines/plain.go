@@ -128,6 +128,7 @@ func Progress(s *profiles.Snapshot) string {
 	switch {
 	case resumes:
 		parts = append(parts, fmt.Sprintf("resumed after iter %d", s.Run.Resumed))
+	case s.Index == 0 && s.State != profiles.Running: // nothing is known of it yet
 	case !s.InUnits():
 		parts = append(parts, s.Stage())
 	default:
@@ -137,7 +138,7 @@ func Progress(s *profiles.Snapshot) string {
 	if words.Ended(s.State) {
 		pace = float64(s.Index-s.Run.Resumed) / s.Elapsed.Seconds()
 	}
-	if !resumes {
+	if !resumes && (s.Index > 0 || s.State == profiles.Running) {
 		parts = append(parts, fmt.Sprintf("iter %d", s.Index), strings.TrimSpace(unit.Rate(pace)))
 	}
 	for _, l := range words.CurrentLosses(s) {

@@ -184,6 +184,13 @@ func TestASummaryIsWrappedAtWords(t *testing.T) {
 }
 
 // A resumed run says where it goes on before its first iteration does.
+// Before the first iteration there is nothing to say but that the run is prepared.
+func TestProgressOfARunThatIsPrepared(t *testing.T) {
+	if got := Progress(&profiles.Snapshot{State: profiles.Preparing, Unit: -1}); got != "preparing · 00:00:00" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestProgressOfAResumedRun(t *testing.T) {
 	s := *tuitest.Running()
 	s.Index, s.Kind, s.Run.Resumed = 0, 0, 412

@@ -115,11 +115,31 @@ func (t *Table) sortAt(x int) {
 	}
 }
 
-// detailRows is the number of rows with all of the selected run, on a page with at least detailsFrom.
+// Rows with all of the selected run, the line above them included: leastDetails on a page with at least
+// detailsFrom rows, tallDetails with at least tallFrom, and up to mostDetails where the list leaves room.
 const (
-	detailRows  = 3
-	detailsFrom = 20
+	leastDetails = 3
+	detailsFrom  = 12
+	tallDetails  = 4
+	tallFrom     = 20
+	mostDetails  = 8
 )
+
+// detailRows returns the number of those rows on a page of h rows with n runs. It does not depend on the
+// selected run, so that nothing moves.
+func detailRows(h, n int) int {
+	least := 0
+	switch {
+	case h >= tallFrom:
+		least = tallDetails
+	case h >= detailsFrom:
+		least = leastDetails
+	}
+	if spare := h - firstRow - 1 - n; least > 0 {
+		return max(least, min(spare, mostDetails))
+	}
+	return 0
+}
 
 // Draw draws the frame, the table and the selected run.
 func (t *Table) Draw(c *chart.Canvas) {
@@ -129,9 +149,9 @@ func (t *Table) Draw(c *chart.Canvas) {
 	inner := c.Sub(2, 1, w-4, h-2)
 	t.width = w - 4
 	room := h - 2 - 1
-	if h >= detailsFrom {
-		room -= detailRows
-		details := inner.Sub(0, h-2-detailRows, w-4, detailRows)
+	if n := detailRows(h, len(t.rows)); n > 0 {
+		room -= n
+		details := inner.Sub(0, h-2-n, w-4, n)
 		t.details(&details)
 	}
 	t.headings(&inner)
@@ -284,22 +304,62 @@ func (t *Table) empty(c *chart.Canvas) {
 	}
 }
 
-// details draws all of the selected run, on rows of their own so that nothing moves.
+// paragraph is a part of the details, of facts between which it is wrapped.
+type paragraph struct {
+	facts []string
+	style theme.Style
+}
+
+// factGap stands between two facts.
+const factGap = " · "
+
+// wrap returns the lines of a paragraph. A fact is wrapped itself only if it takes more than a line.
+func (p *paragraph) wrap(w int) (lines []string) {
+	line := ""
+	for _, f := range p.facts {
+		switch {
+		case line == "":
+			line = f
+		case chart.Width(line+factGap+f) <= w-chart.Width(factGap):
+			line += factGap + f
+		default:
+			lines = append(lines, words.Wrap(line+strings.TrimRight(factGap, " "), w)...)
+			line = f
+		}
+	}
+	return append(lines, words.Wrap(line, w)...)
+}
+
+// details draws all of the selected run below a line, wrapped as far as there is room.
 func (t *Table) details(c *chart.Canvas) {
-	w, _ := c.Size()
+	w, h := c.Size()
 	c.Fill(0, 0, w, 1, '╌', theme.Border)
 	r := t.selected()
 	if r == nil {
 		return
 	}
+	y := 1
+	all := t.about(r, w, h-1)
+	for i, p := range all {
+		lines := p.wrap(w)
+		if room := h - y - (len(all) - 1 - i); len(lines) > room { // each of the others has a row
+			lines = append(lines[:room-1:room-1], chart.Cut(strings.Join(lines[room-1:], " "), w))
+		}
+		for _, l := range lines {
+			c.Text(0, y, l, p.style)
+			y++
+		}
+	}
+}
+
+// about returns all of a run for rows of w cells: its numbers, its state with the reason, and its note.
+func (t *Table) about(r *Run, w, rows int) []paragraph {
 	if r.State == Unread {
-		c.Text(0, 1, chart.Cut(visible.Text(r.File)+" · "+r.size(), w), theme.Plain)
-		c.Text(0, 2, chart.Cut(visible.Text(r.Err), w), theme.Bad)
-		return
+		return []paragraph{{[]string{visible.Text(r.File), r.size()}, theme.Plain}, {[]string{visible.Text(r.Err)}, theme.Bad}}
 	}
 	facts := []string{r.File}
 	if r.Name != "" && r.Preset != "" {
-		facts = append(facts, "preset "+r.Preset)
+		facts = append(facts, r.Name, "preset "+r.Preset)
 	}
 	facts = append(facts, r.Object, unit.Clock(r.Length), unit.Plural(int(r.Iterations), "iteration", "iterations"))
 	if m := r.iterationTime(); m != "–" {
@@ -312,12 +372,16 @@ func (t *Table) details(c *chart.Canvas) {
 			shown = append(shown, visible.Text(f))
 		}
 	}
-	c.Text(0, 1, chart.Cut(strings.Join(shown, " · "), w), theme.Plain)
-	x := c.Text(0, 2, r.StateText(), stateStyle(r))
+	state, style := r.StateText(), stateStyle(r)
 	if r.Err != "" {
-		x = c.Text(x, 2, chart.Cut(": "+visible.Text(words.FirstLine(r.Err)), w-x), theme.Bad)
+		state, style = state+": "+visible.Text(words.FirstLine(r.Err)), theme.Bad
 	}
-	if r.Note != "" {
-		c.Text(x, 2, chart.Cut(" · "+visible.Text(r.Note), w-x), theme.Faint)
+	all := []paragraph{{shown, theme.Plain}, {[]string{state}, style}}
+	switch note := visible.Text(r.Note); {
+	case note != "" && rows > len(all):
+		all = append(all, paragraph{[]string{note}, theme.Faint})
+	case note != "":
+		all[1].facts = append(all[1].facts, note)
 	}
+	return all
 }

@@ -381,6 +381,33 @@ func TestEverySizeHoldsTheTable(t *testing.T) {
 	}
 }
 
+// Everything known of the selected run is on the screen where there is room for it.
+func TestDetailsAreWhole(t *testing.T) {
+	r := run(0, "moon")
+	r.Name, r.Note = "learning rate halved", "threshold 0 and the fused telescope, to be compared with Monday"
+	r.State, r.Err = CutShort, "the file was deleted or moved meanwhile"
+	for _, size := range [][2]int{{60, 15}, {80, 24}, {120, 40}, {200, 60}} {
+		m, _ := shown(t, size[0], size[1], page.Options{}, r, run(1, "moon"), run(2, "moon"))
+		text := strings.Join(strings.FieldsFunc(frame(t, m, size[0], size[1]), func(r rune) bool { return unicode.IsSpace(r) || r == '│' }), " ")
+		for _, want := range []string{r.File, r.Name, r.Note, r.Err, "preset baseline", "4000 iterations", "5.90 ms", "PSNR 24.3 dB", "1.20 MB"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: %q is missing in\n%s", size, want, frame(t, m, size[0], size[1]))
+			}
+		}
+	}
+	// A full list leaves the state and the beginning of the rest.
+	runs := []Run{r}
+	for n := range 50 {
+		runs = append(runs, run(n+1, "moon"))
+	}
+	for _, size := range [][2]int{{60, 15}, {80, 24}} {
+		m, _ := shown(t, size[0], size[1], page.Options{}, runs...)
+		if text := frame(t, m, size[0], size[1]); !strings.Contains(text, "cut short: the file was") || !strings.Contains(text, "finished") {
+			t.Errorf("%v: %s", size, text)
+		}
+	}
+}
+
 // A click on a heading sorts, one on a row selects it, and two open it.
 func TestTheMouse(t *testing.T) {
 	m, _ := shown(t, 80, 24, page.Options{}, library()...)

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -11,6 +10,7 @@ import (
 	"prismtop/tui/chart"
 	"prismtop/tui/control"
 	"prismtop/tui/theme"
+	"prismtop/tui/words"
 )
 
 // This file lists the formats that a run can be written in, and writes it in the selected one.
@@ -68,13 +68,7 @@ func (m *Model) export(row int) tea.Cmd {
 
 // exported logs and shows where the files are, or why there are none.
 func (m *Model) exported(msg exportedMsg) {
-	text := "exported " + strings.Join(msg.paths, ", ")
-	if len(msg.paths) == 0 {
-		text = "no " + msg.format + " was exported"
-	}
-	if msg.err != nil {
-		text += ": " + msg.err.Error()
-	}
+	text := words.Exported(msg.format, msg.paths, msg.err)
 	m.addLine(profiles.LogLine{Text: visible.Text(text), Refused: msg.err != nil})
 	m.showLines()
 	if msg.err != nil {

@@ -54,6 +54,8 @@ func Draw(c *chart.Canvas, y int, p profiles.Position, ascii bool) {
 	}
 	rightStyle := theme.Faint
 	switch {
+	case p.Err != "" && p.Ending != "":
+		right, rightStyle = p.Ending+" · "+p.Err, theme.Bad
 	case p.Err != "":
 		right, rightStyle = p.Err, theme.Bad
 	case p.Ending != "":

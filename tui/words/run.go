@@ -105,3 +105,15 @@ func FirstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return visible.Text(line)
 }
+
+// Exported says where the files of an export are, or why there are none.
+func Exported(format string, paths []string, err error) string {
+	text := "exported " + strings.Join(paths, ", ")
+	if len(paths) == 0 {
+		text = "no " + format + " was exported"
+	}
+	if err != nil {
+		text += ": " + err.Error()
+	}
+	return text
+}

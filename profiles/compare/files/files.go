@@ -33,7 +33,7 @@ func Read(ctx context.Context, from Recording, tables func(workload string) *set
 		return nil, err
 	}
 	defer r.Close()
-	run, err := describe(ctx, r, from.Name)
+	run, unknown, err := describe(ctx, r, from.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -45,12 +45,12 @@ func Read(ctx context.Context, from Recording, tables func(workload string) *set
 		return nil, fmt.Errorf("%s: nothing was recorded", from.Path)
 	}
 	sample = compare.NewSample(run, from.Stretch, stretches[len(stretches)-1].To-stretches[0].From)
-	damaged := each(ctx, r, stretches, func(e *profiles.Event) {
+	damaged := errors.Join(unknown, each(ctx, r, stretches, func(e *profiles.Event) {
 		sample.Take(e)
 		for _, take := range also {
 			take(e)
 		}
-	})
+	}))
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -62,24 +62,25 @@ func Read(ctx context.Context, from Recording, tables func(workload string) *set
 	return sample, errors.Join(damaged, err)
 }
 
-// describe returns what is known of a recording besides its events.
-func describe(ctx context.Context, r *recording.Reader, name string) (compare.Run, error) {
+// describe returns what is known of a recording besides its events; unknown is why its state is not.
+func describe(ctx context.Context, r *recording.Reader, name string) (run compare.Run, unknown, err error) {
 	print, err := r.Fingerprint(ctx)
 	if err != nil {
-		return compare.Run{}, err
+		return run, nil, err
 	}
-	status, err := r.Status(ctx)
+	status, unknown := r.Status(ctx)
 	return compare.Run{
-		Path: r.Path(), Name: name, Began: status.Began, Growing: status.State == recording.Growing, Dropped: status.Dropped,
+		Path: r.Path(), Name: name, Began: status.Began, Growing: unknown == nil && status.State == recording.Growing, Dropped: status.Dropped,
 		Program: print.Version, Preset: print.Preset, Processor: print.CPU.Model, Threads: print.Threads,
-	}, err
+	}, unknown, nil
 }
 
 // each calls take with every event of the stretches. Where a recording grows, they may be replaced by
-// longer ones meanwhile, which are then read from the same place on. A stretch that cannot be read is
-// left out, and the first error returned.
-func each(ctx context.Context, r *recording.Reader, stretches []recording.Stretch, take func(*profiles.Event)) (damaged error) {
+// longer ones meanwhile, which are then read from the same place on. Of a stretch that cannot be read
+// only what the tables have of it is there, and its error is returned.
+func each(ctx context.Context, r *recording.Reader, stretches []recording.Stretch, take func(*profiles.Event)) error {
 	cursor := r.Cursor()
+	var damages recording.Damages
 	done := int64(0) // ticks
 	for len(stretches) > 0 && ctx.Err() == nil {
 		s := stretches[0]
@@ -87,11 +88,14 @@ func each(ctx context.Context, r *recording.Reader, stretches []recording.Stretc
 		switch {
 		case errors.Is(err, recording.ErrReplaced):
 			if stretches, err = r.Stretches(ctx, done); err != nil {
-				return errors.Join(damaged, err)
+				return errors.Join(damages.Err(), err)
 			}
 			continue
-		case err != nil && damaged == nil:
-			damaged = err
+		case err != nil:
+			damages.Add(err)
+			if m := cursor.Salvage(ctx, s); m != nil {
+				m.Each(take)
+			}
 		}
 		for i := max(0, min(done-s.Tick, int64(len(moments)))); i < int64(len(moments)); i++ {
 			moments[i].Each(take)
@@ -99,5 +103,5 @@ func each(ctx context.Context, r *recording.Reader, stretches []recording.Stretc
 		done = max(done, s.Tick+s.Ticks)
 		stretches = stretches[1:]
 	}
-	return damaged
+	return damages.Err()
 }

@@ -102,6 +102,7 @@ func (o *output) open(from export.Source) error {
 		} else if !errors.Is(err, fs.ErrExist) {
 			return err
 		}
+		atomicfile.RemoveStale(folder, isEvents)
 	}
 	var to []io.Writer
 	for _, path := range o.paths {

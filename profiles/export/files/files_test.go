@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -222,4 +223,40 @@ func TestBadTargets(t *testing.T) {
 			t.Errorf("%q leaves %q", c.texts, got)
 		}
 	}
+}
+
+// What a program that was killed left of a file of events is removed by the next one in the folder.
+func TestDraftsOfEventsAreRemoved(t *testing.T) {
+	if folder := os.Getenv("PRISMTOP_TEST_EVENTS"); folder != "" {
+		if _, err := Open(targets(t, "", "tensorboard="+folder), export.Source{}); err != nil {
+			t.Fatal(err)
+		}
+		os.Exit(0) // without a Close
+	}
+	folder := filepath.Join(t.TempDir(), "board")
+	drafts := func() []string {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(folder, ".events*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	killed := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	killed.Env = append(os.Environ(), "PRISMTOP_TEST_EVENTS="+folder)
+	if out, err := killed.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	left := drafts()
+	if len(left) != 1 {
+		t.Fatalf("the other program left %v", left)
+	}
+	x, err := Open(targets(t, "", "tensorboard="+folder), export.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := drafts(); len(now) != 1 || now[0] == left[0] {
+		t.Errorf("%v after %v", now, left)
+	}
+	x.Discard()
 }

@@ -70,6 +70,11 @@ func inFolder(folder string) []string {
 	return []string{filepath.Join(folder, fmt.Sprintf("events.out.tfevents.%d.prismtop.%d", time.Now().Unix(), os.Getpid()))}
 }
 
+// isEvents reports whether a file of events in a folder was begun by this program: each has its own name.
+func isEvents(base string) bool {
+	return strings.HasPrefix(base, "events.out.tfevents.") && strings.Contains(base, ".prismtop.")
+}
+
 // startTrace makes a writer of a trace.
 func startTrace(to []io.Writer, from export.Source) writer { return trace.New(to[0], from.Version) }
 

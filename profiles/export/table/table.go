@@ -86,14 +86,11 @@ func (w *Writer) next() int64 {
 func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 	w.flush()
 	w.waits = false
-	header := strings.Join(Columns(&b.Info.Schema), ",") + "\r\n"
 	switch w.header {
 	case "":
 		w.first = at
-		w.header = header
-		w.write([]byte(header))
-		w.keep(w.changes.Write(ChangeColumns()))
-	case header:
+		w.head(&b.Info.Schema)
+	case header(&b.Info.Schema):
 	default:
 		w.keep(fmt.Errorf("the columns of the run changed with its workload %q at a restart", b.Info.Schema.Workload))
 	}
@@ -107,6 +104,16 @@ func (w *Writer) begin(b *profiles.Begin, at time.Time) {
 		key := b.Settings.Keys()[i].Name
 		w.event(w.shift, 0, -1, "setting", key, "", b.Settings.Get(key))
 	}
+}
+
+// header is the first line of the table of iterations of a schema.
+func header(s *profiles.Schema) string { return strings.Join(Columns(s), ",") + "\r\n" }
+
+// head writes the first lines of the tables.
+func (w *Writer) head(s *profiles.Schema) {
+	w.header = header(s)
+	w.write([]byte(w.header))
+	w.keep(w.changes.Write(ChangeColumns()))
 }
 
 // measured adds the values of series that are not measured in every iteration, here and to the
@@ -155,9 +162,13 @@ func (w *Writer) event(at time.Duration, iteration int64, unit int32, event, nam
 	w.keep(w.changes.Write(w.row))
 }
 
-// Close writes what is left and returns the first error; the destinations stay open.
+// Close writes what is left and returns the first error; the destinations stay open. Tables of a run
+// that did not begin have the columns that those of every run have.
 func (w *Writer) Close(int64) error {
 	w.flush()
+	if w.header == "" {
+		w.head(&w.schema)
+	}
 	w.keep(w.iterations.Flush())
 	w.changes.Flush()
 	w.keep(w.changes.Error())

@@ -125,6 +125,19 @@ func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	}
 }
 
+// Tables have a header whatever came: a program that reads them needs it.
+func TestTablesWithoutARunHaveAHeader(t *testing.T) {
+	for name, events := range map[string][]profiles.Event{"nothing": nil, "no start": exporttest.Events()[1:5]} {
+		iterations, changes := written(t, events)
+		if all := read(t, iterations); len(all) != 0 || !strings.HasPrefix(string(iterations), "start,iteration,seconds,") {
+			t.Errorf("%s: iterations %q", name, iterations)
+		}
+		if all := read(t, changes); len(all) != 0 || !strings.HasPrefix(string(changes), "start,seconds,iteration,unit,event,") {
+			t.Errorf("%s: changes %q", name, changes)
+		}
+	}
+}
+
 // Decimals are exact: no nanosecond is rounded away after hours.
 func TestDecimalsAreExact(t *testing.T) {
 	for v, want := range map[int64]string{0: "0.000000", 1: "0.000001", -1_500_000: "-1.500000", 86_400_000_000_000_001: "86400000000.000001"} {

@@ -135,11 +135,13 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 			return nil, failed
 		}
 		if failed != nil {
-			if err == nil {
-				err = failed
-			}
+			err = errors.Join(err, failed)
 			h.missing.add(&s, failed)
 			h.ticks = s.Tick + s.Ticks
+			if m := h.cursor.Salvage(ctx, s); m != nil {
+				h.moments = []recording.Moment{*m}
+				h.ticks--
+			}
 			continue
 		}
 		done := min(max(h.ticks-s.Tick, 0), int64(len(moments)))
@@ -189,6 +191,9 @@ func (h *head) pass() *recording.Moment {
 	h.moments = h.moments[1:]
 	h.ticks++
 	h.started = h.started || m.Begins()
+	if m.Salvaged {
+		m.Own = h.own
+	}
 	if !m.Drain {
 		h.at, h.begun, h.own = m.Since, true, m.Own
 	}

@@ -14,6 +14,8 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/recording"
+	"prismtop/sim/prism"
+	"prismtop/sim/prism/prismtest"
 )
 
 // recorded returns a recorded run and a playback of it, whose index is complete.
@@ -304,24 +306,82 @@ func TestAFollowedRunThatIsKilled(t *testing.T) {
 	}
 }
 
-// Without the start of the run nobody knows what its numbers mean.
-func TestADamagedStartLeavesNothing(t *testing.T) {
-	r := newRun(t, recording.Options{})
-	r.begin(settingsOf(), 0)
-	for done := 0; done < 6000; done += 3000 {
-		r.iterate(3000)
-		grown(t, r, int64(done+3000))
-	}
-	r.close(t)
-	db, err := sql.Open("sqlite", r.recorder.Path())
+// execute executes a statement on a file.
+func execute(t *testing.T, path, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.ExecContext(t.Context(), "UPDATE blocks SET data = x'00ff' WHERE tick = (SELECT min(tick) FROM blocks)")
+	_, err = db.ExecContext(t.Context(), statement)
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	reader := open(t, r.recorder.Path())
+}
+
+// threeBlocks records 9000 iterations, in blocks of 3000, with a change and a measurement in the first, and
+// returns the path.
+func threeBlocks(t *testing.T) string {
+	t.Helper()
+	r := newRun(t, recording.Options{})
+	r.begin(settingsOf(), 0)
+	for done := 0; done < 9000; done += 3000 {
+		r.iterate(1000)
+		if done == 0 {
+			s := prism.Settings{AMP: "bf16", LearningRate: 1e-3}
+			r.set("amp", "off", "bf16", s.Values().Settled(), false)
+			r.Measure(prismtest.ComparedAll(r.it.Index-1, 20, 0.5, 4))
+			r.Log("a line of the log")
+		}
+		r.iterate(2000)
+		grown(t, r, int64(done+3000))
+	}
+	r.State(profiles.Finished, "max_iterations = 9000")
+	r.tick()
+	r.close(t)
+	return r.recorder.Path()
+}
+
+// Without its first block a run is shown with its settings, changes, log and quality, from the tables.
+func TestADamagedStartIsRestoredFromTheTables(t *testing.T) {
+	for name, statement := range map[string]string{
+		"damaged": "UPDATE blocks SET data = x'00ff' WHERE tick = 0",
+		"deleted": "DELETE FROM blocks WHERE tick = 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := threeBlocks(t)
+			execute(t, path, statement)
+			var told []string
+			last, err := Whole(t.Context(), open(t, path), func(l profiles.LogLine) { told = append(told, l.Text) })
+			var damaged *recording.DamagedError
+			if !errors.As(err, &damaged) || damaged.Iterations != 3000 || !strings.Contains(err.Error(), "missing (0 to 2999)") {
+				t.Errorf("%v", err)
+			}
+			if last == nil {
+				t.Fatal("nothing is shown")
+			}
+			if last.Index != 9000 || last.State != profiles.Finished || last.Own.Dropped != 3000 || last.Settings.Get("amp") != "bf16" || len(last.Changes) != 1 {
+				t.Errorf("%d of %d iterations are missing, %v, amp is %s after %d changes", last.Own.Dropped, last.Index, last.State, last.Settings.Get("amp"), len(last.Changes))
+			}
+			if v := last.Of("psnr_db"); !v.Has || v.Latest != 20 {
+				t.Errorf("the quality is %v", v.Latest)
+			}
+			if last.Pictures[prism.PictureTruth] == nil {
+				t.Error("the picture of the truth is missing")
+			}
+			if text := strings.Join(told, "; "); strings.Count(text, "a line of the log") != 1 || !strings.Contains(text, "3000 iterations from") {
+				t.Errorf("the log says %q", text)
+			}
+		})
+	}
+}
+
+// Recordings without a table of starts have nothing to show until the run is started again.
+func TestADamagedStartLeavesNothing(t *testing.T) {
+	path := threeBlocks(t)
+	execute(t, path, "DROP TABLE begins")
+	execute(t, path, "UPDATE blocks SET data = x'00ff' WHERE tick = 0")
+	reader := open(t, path)
 	var damaged *recording.DamagedError
 	if last, err := Whole(t.Context(), reader, func(profiles.LogLine) {}); last != nil || !errors.As(err, &damaged) {
 		t.Errorf("%v, and a snapshot: %v", err, last != nil)
@@ -332,8 +392,55 @@ func TestADamagedStartLeavesNothing(t *testing.T) {
 		b.work()
 	}
 	b.tell()
-	if p := b.player.Position(); b.shown != nil || p.Err != "6000 iterations missing" {
+	if p := b.player.Position(); b.shown != nil || p.Err != "9000 iterations missing" {
 		t.Errorf("it says %q, and shows a snapshot: %v", p.Err, b.shown != nil)
+	}
+}
+
+// Blocks that were deleted are missing as damaged ones are, wherever they were.
+func TestDeletedBlocksAreSaidToBeMissing(t *testing.T) {
+	for name, c := range map[string]struct {
+		which string
+		want  string // iterations
+		index int64  // of the end
+	}{
+		"in the middle": {"tick = (SELECT tick FROM blocks ORDER BY tick LIMIT 1 OFFSET 1)", "(3000 to 5999)", 9000},
+		"at the end":    {"last >= 3000", "(3000 to 8999)", 3000},
+		"all":           {"1", "(0 to 8999)", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := threeBlocks(t)
+			execute(t, path, "DELETE FROM blocks WHERE "+c.which)
+			reader := open(t, path)
+			var told []string
+			last, err := Whole(t.Context(), reader, func(l profiles.LogLine) { told = append(told, l.Text) })
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
+				t.Errorf("%v, want %s", err, c.want)
+			}
+			if last == nil || last.Index != c.index || last.State != profiles.Finished || last.Settings.Get("amp") != "bf16" {
+				t.Fatalf("the end is %+v", last)
+			}
+			if text := strings.Join(told, "; "); !strings.Contains(text, c.want) {
+				t.Errorf("the log says %q", text)
+			}
+			b := New(t.Context(), reader).playback
+			b.index.every = 1
+			b.index.fill(t.Context())
+			for range 2 { // from the beginning, and from the index
+				b.seek(b.last())
+				for b.target != nil {
+					b.work()
+				}
+				b.tell()
+				if p := b.player.Position(); !strings.HasSuffix(p.Err, "000 iterations missing") || b.shown.Own.Dropped != b.missing.iterations {
+					t.Errorf("it says %q, and that %d are missing", p.Err, b.shown.Own.Dropped)
+				}
+				b.seek(b.first())
+				for b.target != nil {
+					b.work()
+				}
+			}
+		})
 	}
 }
 

@@ -30,6 +30,7 @@ func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event)
 		return nil, err
 	}
 	h := newHead(r)
+	var damages recording.Damages
 	for {
 		m, failed := h.upcoming(ctx, stretches)
 		if errors.Is(failed, recording.ErrReplaced) { // by the run, which goes on
@@ -37,11 +38,9 @@ func Events(ctx context.Context, r *recording.Reader, take func(*profiles.Event)
 				continue
 			}
 		}
-		if failed != nil && err == nil {
-			err = failed
-		}
+		damages.Add(failed)
 		if m == nil {
-			return last, err
+			return last, damages.Err()
 		}
 		m.Each(take)
 		if s := h.consume(); s != nil {

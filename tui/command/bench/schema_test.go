@@ -2,7 +2,10 @@ package bench
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"reflect"
+	"slices"
 	"testing"
 
 	"prismtop/profiles/export"
@@ -10,6 +13,27 @@ import (
 	"prismtop/profiles/settings"
 	"prismtop/sim/bench"
 )
+
+// What bench model measures is a document of the schema of runs, with and without layers.
+func TestTheModelsSummaryIsOfItsSchema(t *testing.T) {
+	for _, more := range [][]string{{}, {"--forward"}, {"--layers"}} {
+		cmd := benchModelCommand()
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.SetErr(io.Discard)
+		cmd.SetArgs(append([]string{"--json", "--size", "64", "--object", "32", "--threads", "1", "--max-iterations", "5", "--warmup", "1", "--max-foreign", "0"}, more...))
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatalf("%v: %v", more, err)
+		}
+		if err := schematest.Validate("run", out.Bytes()); err != nil {
+			t.Errorf("%v: %v\n%s", more, err, out.String())
+		}
+		var measured struct{ Benchmark *export.Benchmark }
+		if err := json.Unmarshal(out.Bytes(), &measured); err != nil || measured.Benchmark == nil || (len(measured.Benchmark.Layers) > 0) != slices.Contains(more, "--layers") {
+			t.Errorf("%v: %v in %s", more, err, out.String())
+		}
+	}
+}
 
 func TestSchemas(t *testing.T) {
 	schematest.Check(t, schematest.Document{Name: "calibrate", Title: "prismtop bench calibrate --json", Value: calibrationSummary{}})

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 
 	"prismtop/profiles/recording"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/visible"
 	"prismtop/sim/workloads"
 )
 
@@ -22,23 +25,43 @@ func TableOf(workload string) *settings.Table {
 	return nil
 }
 
-// RecordingNamed returns the path of a recording: the given one, or one of that name in the user's
-// folder.
-func RecordingNamed(given string) string {
-	if _, err := os.Lstat(given); !errors.Is(err, fs.ErrNotExist) || strings.ContainsRune(given, filepath.Separator) {
-		return given
+// RecordingNamed returns the path of a recording: the given one, or that of the file of this name in the
+// user's folder, or of the run that the user gave this name. Where there is none, it returns what was
+// given: whoever opens it says so.
+func RecordingNamed(ctx context.Context, given string) (string, error) {
+	if _, err := os.Lstat(given); !errors.Is(err, fs.ErrNotExist) {
+		return given, nil
 	}
 	folder, err := recording.Folder()
 	if err != nil {
-		return given
+		return given, nil
 	}
-	for _, name := range []string{given, given + ".sqlite"} {
-		path := filepath.Join(folder, name)
-		if _, err := os.Lstat(path); err == nil {
-			return path
+	if !strings.ContainsRune(given, filepath.Separator) {
+		for _, name := range []string{given, given + ".sqlite"} {
+			path := filepath.Join(folder, name)
+			if _, err := os.Lstat(path); err == nil {
+				return path, nil
+			}
 		}
 	}
-	return given
+	all, err := recording.List(ctx, folder)
+	if err != nil {
+		return given, nil
+	}
+	var paths, files []string
+	for i := range all {
+		if l := &all[i]; l.Name == given && given != "" {
+			paths = append(paths, l.Path)
+			files = append(files, visible.Text(strings.TrimSuffix(filepath.Base(l.Path), filepath.Ext(l.Path))))
+		}
+	}
+	switch len(paths) {
+	case 0:
+		return given, nil
+	case 1:
+		return paths[0], nil
+	}
+	return "", fmt.Errorf("the name %q is that of %d runs: %s; say which by one of these", given, len(paths), strings.Join(files, ", "))
 }
 
 // RecordingFiles lists the file of a recording, and those that SQLite keeps beside it.

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +40,7 @@ func CompareCommand() *cobra.Command {
 			if !(o.MaxForeign >= 0 && o.MaxForeign <= 1) {
 				return cli.BadUsage(fmt.Errorf("flag --max-foreign: %g: must be from 0 to 1", o.MaxForeign))
 			}
-			sides, err := ParseSides(args)
+			sides, err := ParseSides(cmd.Context(), args)
 			if err != nil {
 				return cli.BadUsage(fmt.Errorf("compare: %w", err))
 			}
@@ -71,7 +69,7 @@ func CompareCommand() *cobra.Command {
 }
 
 // ParseSides reads the recordings to compare: each argument is a side, or those between colons.
-func ParseSides(args []string) (sides [][]files.Recording, err error) {
+func ParseSides(ctx context.Context, args []string) (sides [][]files.Recording, err error) {
 	grouped := slices.Contains(args, ":")
 	side := []files.Recording{}
 	end := func() error {
@@ -83,7 +81,7 @@ func ParseSides(args []string) (sides [][]files.Recording, err error) {
 	}
 	for _, arg := range args {
 		if arg != ":" {
-			r, err := parseRecording(arg)
+			r, err := parseRecording(ctx, arg)
 			if err != nil {
 				return nil, err
 			}
@@ -108,19 +106,29 @@ func ParseSides(args []string) (sides [][]files.Recording, err error) {
 }
 
 // parseRecording reads a recording with its stretch.
-func parseRecording(arg string) (files.Recording, error) {
+func parseRecording(ctx context.Context, arg string) (files.Recording, error) {
 	name, stretch, err := compare.ParseArgument(arg, func(name string) bool {
-		_, err := os.Lstat(cli.RecordingNamed(name))
+		path, err := cli.RecordingNamed(ctx, name)
+		if err == nil {
+			_, err = os.Lstat(path)
+		}
 		return !errors.Is(err, fs.ErrNotExist)
 	})
 	if err != nil {
 		return files.Recording{}, err
 	}
-	short := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	path, err := cli.RecordingNamed(ctx, name)
+	if err != nil {
+		return files.Recording{}, err
+	}
+	short := fileName(path)
+	if asked := fileName(name); asked != short { // it is the name that the user gave
+		short = name
+	}
 	if s := stretch.String(); s != "" {
 		short += "@" + s
 	}
-	return files.Recording{Path: cli.RecordingNamed(name), Name: short, Stretch: stretch}, nil
+	return files.Recording{Path: path, Name: short, Stretch: stretch}, nil
 }
 
 // Compare reads the recordings of two or more sides, the base first, and compares them. damaged reports

@@ -56,8 +56,10 @@ func writeRuns(w io.Writer, folder string, all []recording.Listed) error {
 		if l.Stopped != "" {
 			state += ": " + l.Stopped
 		}
-		if more := strings.TrimSpace(l.Name + " " + l.Note); more != "" {
-			state += ": " + more
+		for _, more := range []string{l.Name, l.Note} {
+			if more != "" {
+				state += " · " + more
+			}
 		}
 		table = append(table, []string{name, cut(visible.Text(presetOf(l)), widestPicture), cut(visible.Text(l.Object), widestPicture), unit.Clock(l.Length),
 			fmt.Sprint(l.Iterations), short(l.MedianMS), visible.Text(qualityOf(l)), size, visible.Text(state)})

@@ -165,13 +165,18 @@ func listAsJSON(folder string, all []recording.Listed) list {
 func describeRunCommand(key, does string) *cobra.Command {
 	return &cobra.Command{
 		Use: key + " RUN [TEXT]", Short: does, Args: cobra.ArbitraryArgs,
-		Long: does + ", which prismtop runs shows. Without a text, the one it has is removed.",
+		Long: does + ", which prismtop runs shows. Without a text, the one it has is removed. Commands that take a recording\n" +
+			"take its path, the name of its file, or the name given here if only one run has it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return cli.BadUsage(fmt.Errorf("runs %s: wants a recording and a text", key))
 			}
 			text := strings.Join(args[1:], "")
-			if err := recording.Describe(cmd.Context(), cli.RecordingNamed(args[0]), key, text); err != nil {
+			path, err := cli.RecordingNamed(cmd.Context(), args[0])
+			if err == nil {
+				err = recording.Describe(cmd.Context(), path, key, text)
+			}
+			if err != nil {
 				return fmt.Errorf("runs %s: %w", key, err)
 			}
 			return nil
@@ -203,7 +208,11 @@ func deleteRuns(ctx context.Context, w io.Writer, args []string, force bool) err
 	var refused []error
 	seen := map[string]bool{}
 	for _, arg := range args {
-		path := cli.RecordingNamed(arg)
+		path, err := cli.RecordingNamed(ctx, arg)
+		if err != nil {
+			refused = append(refused, err)
+			continue
+		}
 		if full, err := filepath.Abs(path); err == nil && seen[full] {
 			continue
 		} else if err == nil {

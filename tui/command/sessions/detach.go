@@ -55,14 +55,14 @@ func (c *Child) Begun(h *Host) error {
 // session once it runs. If it does not begin, status is the exit status and the error its message.
 func Begin(arguments []string) (id string, status int, err error) {
 	folder, err := Folder()
-	switch {
-	case !terminal.JobControl:
-		err = errors.New("this system has no sessions of processes")
-	case err == nil:
+	if !terminal.JobControl {
+		return "", cli.StatusFailed, errors.New("flag --detach: this system has no sessions of processes")
+	}
+	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
 	}
 	if err != nil {
-		return "", cli.StatusFailed, err
+		return "", cli.StatusFailed, noLog(err)
 	}
 	program, err := self()
 	if err != nil {
@@ -70,7 +70,7 @@ func Begin(arguments []string) (id string, status int, err error) {
 	}
 	printed, err := os.CreateTemp(folder, "begins-*"+logEnding)
 	if err != nil {
-		return "", cli.StatusFailed, err
+		return "", cli.StatusFailed, noLog(err)
 	}
 	defer printed.Close()
 	report, child, err := os.Pipe()
@@ -99,6 +99,11 @@ func Begin(arguments []string) (id string, status int, err error) {
 		err = errors.New(message(string(text)))
 	}
 	return "", max(cmd.ProcessState.ExitCode(), cli.StatusFailed), err
+}
+
+// noLog reports a folder in which no log can be written.
+func noLog(err error) error {
+	return fmt.Errorf("flag --detach: the log of the session cannot be written: %w; set XDG_STATE_HOME to a folder that can be", err)
 }
 
 // message returns the last line that a process printed, which is its error.

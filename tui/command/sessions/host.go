@@ -186,10 +186,7 @@ func Farewell(id string) string {
 }
 
 // Begin counts what happens from now on for the first screen that attaches.
-func (h *Host) Begin() {
-	h.journal.Enter()
-	h.journal.Leave()
-}
+func (h *Host) Begin() { h.journal.Begin() }
 
 // Shut makes this process print to the log of the session from now on, and read nothing. The run's
 // log has what goes wrong.
