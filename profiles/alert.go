@@ -17,10 +17,13 @@ func (s Severity) String() string { return [...]string{"notice", "warning", "cri
 
 // Alert is a problem of the run.
 type Alert struct {
-	ID        string // the kind, the same for every run: "stall"
+	ID        string // the kind, the same for every run, as StallAlert
 	Severity  Severity
 	Since     time.Duration // since the run began
 	Iteration int64         // Index of the next iteration at that time
 	What      string        // one sentence
 	Try       Advice        // one sentence on what may help
 }
+
+// StallAlert is the ID of the alert that no iteration ends.
+const StallAlert = "stall"

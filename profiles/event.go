@@ -15,7 +15,7 @@ type Event struct {
 }
 
 // Body is the content of an Event: *Begin, *Iteration, *Changed, *Next, *StateChange,
-// *Measurement, *UnitResult, *LogEntry, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
+// *Measurement, *UnitResult, *LogEntry, *Note, *Picture, *Memory, *LayerTimes, *Ablation, *Fork,
 // *Resident, *Load or *RecordingState. A body does not change after it was sent, except an *Iteration,
 // which is valid only while the event is handled.
 type Body interface{ body() }
@@ -87,6 +87,7 @@ func (*StateChange) body()    {}
 func (*Measurement) body()    {}
 func (*UnitResult) body()     {}
 func (*LogEntry) body()       {}
+func (*Note) body()           {}
 func (*Picture) body()        {}
 func (*Memory) body()         {}
 func (*LayerTimes) body()     {}

@@ -82,4 +82,5 @@ type MarkKind uint8
 const (
 	ChangeMark MarkKind = iota // the user changed a setting, or started the run again
 	AlertMark                  // an alert was raised
+	NoteMark                   // somebody wrote a note
 )

@@ -173,6 +173,8 @@ type Snapshot struct {
 	Changes []Change // of settings, merged per boundary from the first value to the last; newest last
 	Effects []Effect // one per boundary at which settings other than limits changed; newest last
 
+	Notes []Note // of this start, at most MostNotes; newest last
+
 	Ablation *Ablation // the newest, running or ended; nil without one
 
 	Results []UnitResult

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 )
@@ -14,11 +15,12 @@ import (
 type command struct {
 	kind     commandKind
 	settings settings.Values // of setCommand: all requested settings, valid
-	asked    time.Time       // of setCommand: when
+	asked    time.Time       // of setCommand and noteCommand: when
 
 	ablation  ablation.Options      // of ablateCommand
 	before    []settings.Assignment // of replicateCommand and forkCommand
 	iteration int64                 // of the same, at which the change was made
+	note      profiles.Note         // of noteCommand
 }
 
 type commandKind uint8
@@ -31,6 +33,7 @@ const (
 	restartCommand
 	saveCommand
 	checkpointCommand
+	noteCommand
 	ablateCommand
 	replicateCommand
 	forkCommand
@@ -172,6 +175,37 @@ func (r *Run) Checkpoint() error {
 		return errEnded
 	}
 	r.queue(command{kind: checkpointCommand})
+	return nil
+}
+
+// notesAtOnce and noteSpan bound how many notes a run takes in a time.
+const (
+	notesAtOnce = 20
+	noteSpan    = 10 * time.Second
+)
+
+var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v", notesAtOnce, noteSpan)
+
+// Note puts a note at the next iteration boundary, in the stream and in the log. An error means that
+// the text makes none, or that there are too many.
+func (r *Run) Note(author, text string) error {
+	n, err := profiles.NewNote(author, text)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	switch {
+	case r.ended():
+		return errEnded
+	case now.Sub(r.noting) >= noteSpan:
+		r.noting, r.noted = now, 0
+	case r.noted >= notesAtOnce:
+		return errManyNotes
+	}
+	r.noted++
+	r.queue(command{kind: noteCommand, note: n, asked: now})
 	return nil
 }
 

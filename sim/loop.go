@@ -408,6 +408,9 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		return false, l.restart(cut)
 	case saveCommand:
 		l.save(cut)
+	case noteCommand:
+		c.note.Iteration, c.note.Written = l.index, max(0, c.asked.Sub(l.began))
+		l.run.stream.Note(c.note)
 	case checkpointCommand:
 		l.requestedCheckpoint(cut)
 	case stopCommand:

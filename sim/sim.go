@@ -80,6 +80,8 @@ type Run struct {
 	wanted   settings.Values // for the next start, once the queue is executed
 	started  settings.Values // with which the current start began
 	commands []command
+	noting   time.Time // when the newest span of notes began
+	noted    int       // notes in it
 	err      error
 
 	pending atomic.Bool   // commands are queued

@@ -112,6 +112,7 @@ type record struct {
 	roofs    *profiles.Roofs
 	effects  effect.Tracker
 	results  []profiles.UnitResult
+	notes    []profiles.Note
 }
 
 // New returns an aggregator of the events of source. If source is an Asker, it
@@ -256,11 +257,10 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.UnitResult:
 		a.results = append(a.results, *b)
 	case *profiles.LogEntry:
-		line := profiles.LogLine{Text: b.Text, Refused: b.Refused}
-		if !a.began.IsZero() {
-			line.At = e.At.Sub(a.began)
-		}
-		a.log = keepNewest(append(a.log, line), maxLog)
+		a.tell(profiles.LogLine{Text: b.Text, Refused: b.Refused}, e.At)
+	case *profiles.Note:
+		a.notes = keepNewest(append(a.notes, *b), profiles.MostNotes)
+		a.tell(profiles.LogLine{Text: b.String()}, e.At)
 	case *profiles.Picture:
 		a.pictures[b.ID] = b
 	case *profiles.Memory:
@@ -282,6 +282,14 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Load:
 		a.takeLoad(b, e.At)
 	}
+}
+
+// tell adds a line of a time to the log.
+func (a *Aggregator) tell(line profiles.LogLine, at time.Time) {
+	if !a.began.IsZero() {
+		line.At = at.Sub(a.began)
+	}
+	a.log = keepNewest(append(a.log, line), maxLog)
 }
 
 // compare passes an iteration to the measurement of watching, and logs its news.
@@ -424,7 +432,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
 		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
-		Changes: changes, Effects: effects,
+		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
 		Recording: a.recording,
 		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),
 		Own:  profiles.OwnCost{Aggregator: a.cost.share(time.Now()), Dropped: a.dropped, Watching: a.watchingCost()},

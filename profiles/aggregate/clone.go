@@ -33,7 +33,7 @@ func (r *record) clone() record {
 	}
 	c.watch = r.watch.clone()
 	c.alerts, c.effects = r.alerts.Clone(), r.effects.Clone()
-	c.results = slices.Clip(r.results)
+	c.results, c.notes = slices.Clip(r.results), slices.Clip(r.notes)
 	return c
 }
 

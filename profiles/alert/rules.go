@@ -68,7 +68,7 @@ const (
 
 var runRules = []rule{
 	{notFinite, 0, 10 * time.Second, judgeNonFinite},
-	{"stall", 0, 2 * time.Second, judgeStall},
+	{profiles.StallAlert, 0, 2 * time.Second, judgeStall},
 	{overflow, 0, 3 * time.Second, judgeOverflow},
 	{unitLimit, 0, time.Second, judgeLimit},
 	{"memory-slope", 10 * time.Second, 20 * time.Second, judgeMemory},

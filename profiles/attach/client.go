@@ -127,11 +127,21 @@ func (c *Client) Operator() string {
 	return c.lease.Operator
 }
 
+// Asks returns the name of the screen that asks the operator for the lease, empty if none does.
+func (c *Client) Asks() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lease.Asks
+}
+
 // Role returns the role that the client was granted.
 func (c *Client) Role() Role { return c.hello.Role }
 
 // MayOperate reports whether the client may have the lease.
 func (c *Client) MayOperate() bool { return c.Role() >= Operator }
+
+// MayAnnotate reports whether the client may write notes.
+func (c *Client) MayAnnotate() bool { return c.Role() >= Annotator }
 
 // Away returns what happened while no screen showed the run.
 func (c *Client) Away() Away { return c.hello.Away }

@@ -76,7 +76,9 @@ type Away struct {
 	Began   bool      // no screen has shown it yet
 	Changes int       // of settings, by boundary
 	Alerts  int       // raised
+	Stalls  int       // of them
 	Units   int       // of work that ended
+	Notes   int
 }
 
 // NewJournal returns a journal of a run that begins now.
@@ -101,6 +103,8 @@ func (j *Journal) Event(e *profiles.Event) {
 	switch b := e.Body.(type) {
 	case *profiles.UnitResult:
 		j.away.Units++
+	case *profiles.Note:
+		j.away.Notes++
 	case *profiles.Changed:
 		if !b.Ablation {
 			j.away.Changes++
@@ -141,7 +145,9 @@ func (j *Journal) count(now []profiles.Alert) {
 		id := now[i].ID
 		standing[id] = true
 		if !j.away.Since.IsZero() && !j.alerts[id] {
-			j.away.Alerts++
+			if j.away.Alerts++; id == profiles.StallAlert {
+				j.away.Stalls++
+			}
 		}
 	}
 	j.alerts = standing
@@ -186,7 +192,7 @@ func stateAfter(p *recording.Piece) []profiles.Event {
 		switch b := e.Body.(type) {
 		case *profiles.Picture, *profiles.LayerTimes, *profiles.LogEntry, *profiles.Load:
 			return
-		case *profiles.Begin, *profiles.StateChange, *profiles.UnitResult:
+		case *profiles.Begin, *profiles.StateChange, *profiles.UnitResult, *profiles.Note:
 		default:
 			kind := reflect.TypeOf(e.Body)
 			if i, ok := last[kind]; ok {

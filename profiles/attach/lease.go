@@ -3,6 +3,7 @@ package attach
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"prismtop/profiles/settings"
 )
@@ -22,6 +23,7 @@ type Run interface {
 	Fork(before []settings.Assignment, iteration int64) error
 	Save() error
 	Checkpoint() error
+	Note(author, text string) error
 	Stop()
 	Attend()
 }
@@ -32,7 +34,8 @@ type Lease struct {
 
 	mu      sync.Mutex
 	holder  *Seat
-	changed chan struct{} // closed when it changes hands
+	asking  *Seat         // asks the holder for it; nil for none
+	changed chan struct{} // closed when one of them changes
 }
 
 // NewLease returns a lease that no screen has. log gets a line whenever it changes hands.
@@ -41,12 +44,20 @@ func NewLease(log func(string)) *Lease { return &Lease{log: log, changed: make(c
 // hand gives the lease to a seat, or to none; the caller holds mu.
 func (l *Lease) hand(to *Seat) {
 	l.holder = to
+	if l.asking == to {
+		l.asking = nil
+	}
+	l.announce()
+}
+
+// announce ends the wait for a change; the caller holds mu.
+func (l *Lease) announce() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
 
-// Seat is a screen's place at a run. Its methods are those of the run, and are carried out only
-// while the seat has the lease.
+// Seat is a screen's place at a run. Its methods are those of the run: notes are taken from
+// annotators and operators, and everything else is carried out only while the seat has the lease.
 type Seat struct {
 	lease  *Lease
 	run    Run
@@ -54,7 +65,19 @@ type Seat struct {
 	role   Role
 	own    bool         // it is the screen of the run's process, which takes a free lease as a matter of course
 	refuse func(string) // gets why something was not done that has no result
+
+	mu     sync.Mutex
+	noting time.Time // when the newest span of notes began
+	noted  int       // notes in it
 }
+
+// notesAtOnce and noteSpan bound how many notes a seat takes in a time: the run's share for one screen.
+const (
+	notesAtOnce = 5
+	noteSpan    = 10 * time.Second
+)
+
+var errManyNotes = fmt.Errorf("too many notes: must be at most %d in %v from one screen", notesAtOnce, noteSpan)
 
 // Seat returns a place at a run for a screen with a role. refuse gets the reason when a request
 // without a result is not carried out.
@@ -65,10 +88,20 @@ func (l *Lease) Seat(r Run, who string, role Role, refuse func(string)) *Seat {
 // MayOperate reports whether the seat may have the lease.
 func (s *Seat) MayOperate() bool { return s.role >= Operator }
 
-// Operates reports whether the seat has the lease.
-func (s *Seat) Operates() bool { return s.may() == nil }
+// MayAnnotate reports whether the seat may write notes.
+func (s *Seat) MayAnnotate() bool { return s.role >= Annotator }
 
-// Operate takes the lease, from another seat if need be, or returns it.
+// Operates reports whether the seat has the lease.
+func (s *Seat) Operates() bool { return s.may(Operator) == nil }
+
+// Asks returns the name of the screen that asks for the lease, empty if none does.
+func (s *Seat) Asks() string {
+	_, now, _ := s.lease.state(s)
+	return now.Asks
+}
+
+// Operate takes a lease that is free, asks for one that another seat has, and takes it when it asks
+// again. Otherwise it returns the lease, to the seat that asks for it if there is one.
 func (s *Seat) Operate(on bool) {
 	if err := s.operate(on); err != nil {
 		s.refuse("not asked to operate the run: " + err.Error())
@@ -76,14 +109,27 @@ func (s *Seat) Operate(on bool) {
 }
 
 func (s *Seat) operate(on bool) error {
-	switch {
-	case !on:
+	l := s.lease
+	if !on {
 		s.Release()
-	case s.role < Operator:
-		return &RoleError{s.role, Operator}
-	default:
-		s.Request(true)
+		return nil
 	}
+	if s.role < Operator {
+		return &RoleError{s.role, Operator}
+	}
+	l.mu.Lock()
+	holder := l.holder
+	asks := holder != nil && holder != s && l.asking != s
+	if asks {
+		l.asking = s
+		l.announce()
+	}
+	l.mu.Unlock()
+	if !asks {
+		s.Request(true)
+		return nil
+	}
+	l.log(s.who + " asks to operate the run, which " + holder.who + " does")
 	return nil
 }
 
@@ -117,35 +163,47 @@ func (s *Seat) Request(take bool) bool {
 	return granted
 }
 
-// Release returns the lease if the seat has it.
+// Release returns the lease if the seat has it, to the seat that asks for it if there is one. A seat
+// that asks for it no longer does.
 func (s *Seat) Release() {
 	l := s.lease
 	l.mu.Lock()
-	had := l.holder == s
-	if had {
-		l.hand(nil)
+	had, next := l.holder == s, l.asking
+	switch {
+	case had:
+		l.hand(next)
+	case next == s:
+		l.asking = nil
+		l.announce()
 	}
 	l.mu.Unlock()
-	if had {
+	switch {
+	case had && next != nil:
+		l.log(next.who + " operates the run, which " + s.who + " handed over")
+	case had:
 		l.log(s.who + " no longer operates the run")
 	}
 }
 
-// state returns whether a seat has the lease, the name of who has it, and a channel that is closed
-// when it changes hands.
-func (l *Lease) state(s *Seat) (operates bool, operator string, changed <-chan struct{}) {
+// state returns whether a seat has the lease, who has it and who asks for it, and a channel that is
+// closed when that changes.
+func (l *Lease) state(s *Seat) (operates bool, now leaseState, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.holder != nil {
-		operator = l.holder.who
+		now.Operator = l.holder.who
 	}
-	return l.holder == s, operator, l.changed
+	if l.asking != nil {
+		now.Asks = l.asking.who
+	}
+	now.Operates = s != nil && l.holder == s
+	return now.Operates, now, l.changed
 }
 
 // Operator returns the name of the screen that has the lease, empty if none has.
 func (l *Lease) Operator() string {
-	_, operator, _ := l.state(nil)
-	return operator
+	_, now, _ := l.state(nil)
+	return now.Operator
 }
 
 // NotOperatorError refuses a request of a screen without the lease.
@@ -159,22 +217,21 @@ func (e *NotOperatorError) Error() string {
 	return "this screen only watches the run, which " + e.Operator + " operates"
 }
 
-// may returns an error unless the seat has the lease. It is the one place that decides what a
-// screen may do.
-func (s *Seat) may() error {
-	if s.role < Operator {
-		return &RoleError{s.role, Operator}
+// may returns an error unless the seat has a role, or a higher one, and as an operator the lease. It
+// is the one place that decides what a screen may do.
+func (s *Seat) may(least Role) error {
+	if s.role < least {
+		return &RoleError{s.role, least}
 	}
-	operates, operator, _ := s.lease.state(s)
-	if operates {
-		return nil
+	if operates, now, _ := s.lease.state(s); least == Operator && !operates {
+		return &NotOperatorError{now.Operator}
 	}
-	return &NotOperatorError{operator}
+	return nil
 }
 
 // do carries out a request that has no result.
 func (s *Seat) do(what string, request func()) {
-	if err := s.may(); err != nil {
+	if err := s.may(Operator); err != nil {
 		s.refuse(what + ": " + err.Error())
 		return
 	}
@@ -183,7 +240,7 @@ func (s *Seat) do(what string, request func()) {
 
 // try carries out a request that has a result.
 func (s *Seat) try(request func() error) error {
-	if err := s.may(); err != nil {
+	if err := s.may(Operator); err != nil {
 		return err
 	}
 	return request()
@@ -245,6 +302,26 @@ func (s *Seat) Save() error { return s.try(s.run.Save) }
 // Checkpoint writes the state of the run.
 func (s *Seat) Checkpoint() error { return s.try(s.run.Checkpoint) }
 
+// Annotate writes a note.
+func (s *Seat) Annotate(text string) error {
+	if err := s.may(Annotator); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.Sub(s.noting) >= noteSpan {
+		s.noting, s.noted = now, 0
+	}
+	if s.noted >= notesAtOnce {
+		return errManyNotes
+	}
+	if err := s.run.Note(s.who, text); err != nil {
+		return err
+	}
+	s.noted++
+	return nil
+}
+
 // Stop ends the run.
 func (s *Seat) Stop() { s.do("not stopped", s.run.Stop) }
 
@@ -295,6 +372,8 @@ func (s *Seat) carryOut(c *command) error {
 		return nil
 	case "operate":
 		return s.operate(c.On)
+	case "note":
+		return s.Annotate(c.Text)
 	}
 	return errUnknown(c.Do)
 }

@@ -77,6 +77,7 @@ type command struct {
 	Iteration int64                 `json:"iteration,omitempty"`
 	On        bool                  `json:"on,omitempty"`
 	Seconds   float64               `json:"seconds,omitempty"` // of processor time that the client used
+	Text      string                `json:"text,omitempty"`    // of a note
 }
 
 // Bounds of a command.
@@ -91,7 +92,7 @@ func parseCommand(body []byte) (c command, err error) {
 	if err := json.Unmarshal(body, &c); err != nil {
 		return c, fmt.Errorf("a command makes no sense: %w", err)
 	}
-	long := len(c.Do) > longWho || len(c.Sets) > mostSets || len(c.Factors) > settings.MostFactors
+	long := len(c.Do) > longWho || len(c.Text) > longest || len(c.Sets) > mostSets || len(c.Factors) > settings.MostFactors
 	for _, a := range c.Sets {
 		long = long || len(a.Key) > longWho || len(a.Value) > longest
 	}
@@ -112,8 +113,9 @@ type reply struct {
 
 // leaseState says who operates the run.
 type leaseState struct {
-	Operates bool   `json:"operates"` // the client does
-	Operator string `json:"operator"` // empty if nobody does
+	Operates bool   `json:"operates"`       // the client does
+	Operator string `json:"operator"`       // empty if nobody does
+	Asks     string `json:"asks,omitempty"` // who asks the operator for the lease; empty if nobody does
 }
 
 // bye ends a connection.

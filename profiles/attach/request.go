@@ -149,7 +149,12 @@ func (c *Client) Checkpoint() error { return c.ask(command{Do: "checkpoint"}, an
 // Stop ends the run.
 func (c *Client) Stop() { c.send(command{Do: "stop"}) }
 
-// Operate takes the lease, from another screen if need be, or returns it.
+// Annotate writes a note.
+func (c *Client) Annotate(text string) error {
+	return c.ask(command{Do: "note", Text: text}, answerLimit)
+}
+
+// Operate takes the lease, asks for it if another screen has it, or returns it.
 func (c *Client) Operate(on bool) { c.send(command{Do: "operate", On: on}) }
 
 // Attend reports a user's input.

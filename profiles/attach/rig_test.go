@@ -138,6 +138,13 @@ func (r *fakeRun) list() []string {
 	return slices.Clone(r.asked)
 }
 
+// forget drops what it was asked for.
+func (r *fakeRun) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = nil
+}
+
 var errFake = errors.New("amp: must be off or bf16")
 
 func (r *fakeRun) SetMany(sets []settings.Assignment) error {
@@ -163,6 +170,7 @@ func (r *fakeRun) StartAblation() error                     { return r.note("abl
 func (r *fakeRun) StopAblation()                            { _ = r.note("stop ablation") }
 func (r *fakeRun) Save() error                              { return r.note("save") }
 func (r *fakeRun) Checkpoint() error                        { return r.note("checkpoint") }
+func (r *fakeRun) Note(author, text string) error           { return r.note("note %s: %s", author, text) }
 func (r *fakeRun) Attend()                                  { _ = r.note("attend") }
 func (r *fakeRun) StartFactorial(f []settings.Factor) error { return r.note("factorial %d", len(f)) }
 func (r *fakeRun) Replicate(b []settings.Assignment, i int64) error {

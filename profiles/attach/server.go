@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"prismtop/profiles/machine"
 )
 
 const (
@@ -191,8 +194,11 @@ type conn struct {
 	watches bool // guarded by the server's mu
 	seat    *Seat
 
-	mu   sync.Mutex // of writing
-	used float64    // processor time of the client
+	mu sync.Mutex // of writing
+
+	// Of the goroutine that reads.
+	used     float64 // processor time of the client
+	reported time.Time
 
 	checks sync.WaitGroup
 	check  chan struct{} // holds an element while a check is under way
@@ -276,12 +282,13 @@ func (c *conn) stop(answer serverHello) {
 func (c *conn) watch(r io.Reader, hello clientHello, answer serverHello) {
 	v := c.server
 	answer.Role = v.session.grant(hello.Role)
+	c.reported = time.Now()
 	c.seat = v.session.Lease.Seat(v.session.Run, hello.Who, answer.Role, v.refuse)
 	defer c.seat.Release()
 	if !hello.Watch {
 		c.seat.Request(hello.Take)
 	}
-	answer.Operates, answer.Operator, _ = v.session.Lease.state(c.seat)
+	_, answer.leaseState, _ = v.session.Lease.state(c.seat)
 	answer.Began = v.session.Journal.Began()
 	answer.Away = v.session.Journal.Enter()
 	defer v.session.Journal.Leave()
@@ -370,15 +377,19 @@ func (c *conn) carryOut(asked *command) (err error) {
 	return c.seat.carryOut(asked)
 }
 
-// takeUsed counts the processor time of the client, which reports all of it so far.
+// takeUsed counts the processor time of the client, which reports all of it so far. It cannot have
+// used more than the machine's processors have had since the report before.
 func (c *conn) takeUsed(seconds float64) {
-	if !(seconds > c.used) || seconds > c.used+1e6 {
+	now := time.Now()
+	most := now.Sub(c.reported).Seconds() * float64(machine.Processors())
+	if c.reported = now; !(seconds >= c.used) || math.IsInf(seconds, 0) {
 		return
 	}
+	used := min(seconds-c.used, most)
+	c.used = seconds
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
-	c.server.used += seconds - c.used
-	c.used = seconds
+	c.server.used += used
 }
 
 // write sends the journal, and changes of the lease, until the client is gone or the session is
@@ -386,8 +397,8 @@ func (c *conn) takeUsed(seconds float64) {
 func (c *conn) write(gone <-chan struct{}, lease leaseState) {
 	at := place{next: -1}
 	for {
-		operates, operator, changed := c.server.session.Lease.state(c.seat)
-		if now := (leaseState{operates, operator}); now != lease {
+		_, now, changed := c.server.session.Lease.state(c.seat)
+		if now != lease {
 			if lease = now; !c.send(leaseFrame, lease) {
 				return
 			}

@@ -156,9 +156,13 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 	if err := first.SetMany([]settings.Assignment{{Key: "amp", Value: "panic"}}); err == nil || !strings.Contains(err.Error(), "panicked") {
 		t.Errorf("the answer to a panic is %v", err)
 	}
-	// The lease changes hands, both screens know, and the log has it.
+	// The lease is asked for and handed over, both screens know, and the log has it.
 	second.Operate(true)
-	eventually(t, "the lease to change hands", func() bool { return second.Operates() && !first.Operates() && first.Operator() == "pts/2" })
+	eventually(t, "the operator to be asked", func() bool { return first.Asks() == "pts/2" && second.Asks() == "pts/2" && first.Operates() })
+	first.Operate(false)
+	eventually(t, "the lease to change hands", func() bool {
+		return second.Operates() && !first.Operates() && first.Operator() == "pts/2" && first.Asks() == ""
+	})
 	if err := first.SetMany(sets); err == nil {
 		t.Error("the first screen still operates the run")
 	}
@@ -171,7 +175,7 @@ func TestOnlyTheOperatorChangesTheRun(t *testing.T) {
 		t.Error("a screen without the lease operates the run")
 	}
 	log := strings.Join(s.logged(), "\n")
-	for _, line := range []string{"pts/1 operates the run", "pts/2 operates the run, which pts/1 did", "pts/2 no longer operates the run"} {
+	for _, line := range []string{"pts/1 operates the run", "pts/2 asks to operate the run, which pts/1 does", "pts/2 operates the run, which pts/1 handed over", "pts/2 no longer operates the run"} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log lacks %q:\n%s", line, log)
 		}
@@ -235,6 +239,23 @@ func TestSinceYouLeft(t *testing.T) {
 	}
 	if again := s.attach(t, ClientOptions{}).Away(); !again.Since.IsZero() {
 		t.Errorf("a second screen is told %+v", again)
+	}
+}
+
+// A stall that nobody saw is counted, although it has ended.
+func TestAStallWhileNobodyWatched(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	s.iterate(300)
+	s.journal.Enter()
+	s.journal.Leave()
+	for range 10 {
+		s.now = s.now.Add(time.Second)
+		s.tick()
+	}
+	s.iterate(300)
+	if a := s.attach(t, ClientOptions{}).Away(); a.Stalls != 1 {
+		t.Errorf("since then: %+v", a)
 	}
 }
 
@@ -350,7 +371,7 @@ func TestNonsenseEndsItsConnectionOnly(t *testing.T) {
 		"noise":           []byte("GET / HTTP/1.1\r\n\r\n"),
 		"no hello":        frame(commandFrame, []byte("{}")),
 		"wrong JSON":      frame(helloFrame, []byte("{")),
-		"wants nothing":   frame(helloFrame, []byte(`{"protocol":1,"want":"all"}`)),
+		"wants nothing":   frame(helloFrame, []byte(`{"protocol":2,"want":"all"}`)),
 		"huge frame":      append(slices.Clone(hello), huge...),
 		"an empty frame":  append(slices.Clone(hello), 0, 0, 0, 0, 'C'),
 		"unknown kind":    append(slices.Clone(hello), frame('X', nil)...),

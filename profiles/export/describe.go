@@ -247,6 +247,14 @@ func describeChanges(s *profiles.Snapshot) []Change {
 	return changes
 }
 
+func describeNotes(notes []profiles.Note) []Annotation {
+	all := make([]Annotation, 0, len(notes))
+	for _, n := range notes {
+		all = append(all, Annotation{n.Iteration, n.Written.Seconds(), n.Author, n.Text})
+	}
+	return all
+}
+
 func describeFork(f *profiles.Fork, schema *profiles.Schema) *Fork {
 	if f == nil {
 		return nil

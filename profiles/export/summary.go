@@ -71,6 +71,8 @@ type Summary struct {
 	Quality      Values   `json:"quality"`      // the newest values of the schema's series
 	Changes      []Change `json:"changes"`
 
+	Annotations []Annotation `json:"annotations"` // the newest profiles.MostNotes
+
 	Benchmark *Benchmark `json:"benchmark,omitempty"` // of prismtop bench model
 
 	Recording       *string `json:"recording"` // path of the file
@@ -79,6 +81,14 @@ type Summary struct {
 	SkippedSteps   int64 `json:"skipped_steps"`
 	NonFinite      int64 `json:"non_finite"`
 	DroppedRecords int64 `json:"dropped_records"`
+}
+
+// Annotation is a note that somebody wrote during the run.
+type Annotation struct {
+	Iteration int64   `json:"iteration"` // the next one when it was written
+	AtSeconds float64 `json:"at_seconds"`
+	Author    string  `json:"author"` // empty if that is not known
+	Text      string  `json:"text"`
 }
 
 // Machine describes the machine of the run.
@@ -306,6 +316,8 @@ func Summarize(s *profiles.Snapshot, from Source) *Summary {
 		Memory:   describeMemory(s),
 		Quality:  describeQuality(s),
 		Changes:  describeChanges(s),
+
+		Annotations: describeNotes(s.Notes),
 
 		SkippedSteps: s.SkippedSteps, NonFinite: s.NonFinite, DroppedRecords: s.Own.Dropped,
 	}

@@ -72,6 +72,7 @@ func whole(t *testing.T) *profiles.Snapshot {
 		{Change: masks, With: []profiles.Change{plans}, Enough: true, BeforeNS: 4e6, AfterNS: 5e6, Shift: 0.25, Low: 0.22, High: 0.27, NBefore: 200, NAfter: 180, QualityDrift: 0.0625, HasQuality: true, Closed: true},
 		{Change: rate, Needed: 15, NBefore: 200, NAfter: 5, Closed: true, Ended: true},
 	}
+	s.Notes = []profiles.Note{{Author: "pts/1", Text: "looks converged", Iteration: 5000, Written: 56 * time.Second}}
 	return s
 }
 

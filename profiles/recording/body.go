@@ -26,6 +26,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[profiles.Measurement]():    "measurement",
 	reflect.TypeFor[profiles.UnitResult]():     "unit",
 	reflect.TypeFor[profiles.LogEntry]():       "log",
+	reflect.TypeFor[profiles.Note]():           "note",
 	reflect.TypeFor[profiles.Picture]():        "picture",
 	reflect.TypeFor[profiles.Memory]():         "memory",
 	reflect.TypeFor[profiles.LayerTimes]():     "layers",

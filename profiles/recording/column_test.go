@@ -147,6 +147,7 @@ func TestBodiesAreKept(t *testing.T) {
 		&profiles.Measurement{Iteration: 1 << 60, Unit: -1, Values: values},
 		&profiles.UnitResult{Unit: 3, Values: values, Reached: math.NaN(), Loss: "l1"},
 		&profiles.LogEntry{Text: "a\x00b", Refused: true},
+		&profiles.Note{Author: "pts/1 from 10.0.0.7", Text: "flat\x00", Iteration: 7, Written: 5},
 		&profiles.Memory{Parts: [profiles.MaxMemory]int64{1, 2}, Caches: 3},
 		&profiles.Ablation{Running: true, Base: base, Rows: []profiles.AblationRow{{Key: "amp", Effect: math.NaN(), Low: math.Inf(-1), High: math.Inf(1)}}},
 		&profiles.Fork{Of: 4, Rows: []profiles.ForkRow{{Low: math.Inf(-1), Difference: 1e-300}}},

@@ -79,6 +79,8 @@ func (f *file) tabulate(t *inserts, body profiles.Body, at float64) {
 		}
 	case *profiles.UnitResult:
 		t.run(insertUnit, f.start, b.Unit, b.Iterations, b.Converged, b.Loss, measured(b.Reached), b.Threshold, b.Elapsed.Seconds(), at)
+	case *profiles.Note:
+		t.run(insertNote, f.start, b.Iteration, b.Author, b.Text, f.startedAt+b.Written.Seconds(), at)
 	case *profiles.Memory:
 		for i, m := range f.schema.Memory {
 			t.run(insertMemory, f.start, at, m.Name, b.Parts[i])

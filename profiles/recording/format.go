@@ -56,7 +56,7 @@ CREATE TABLE log (at REAL NOT NULL, text TEXT NOT NULL, refused INTEGER);
 CREATE TABLE alerts (
 	start INTEGER, id TEXT, severity TEXT, iteration INTEGER, what TEXT, try TEXT, raised REAL, cleared REAL
 );
-CREATE TABLE readings (
+` + notesTable + `CREATE TABLE readings (
 	at REAL NOT NULL, iteration INTEGER, rss INTEGER, peak_rss INTEGER, caches INTEGER, others REAL, own REAL, lost INTEGER
 );
 CREATE TABLE memory (start INTEGER, at REAL, part TEXT, bytes INTEGER);
@@ -70,6 +70,10 @@ CREATE TABLE blocks (
 	tick INTEGER PRIMARY KEY, ticks INTEGER NOT NULL, sealed INTEGER NOT NULL, from_ns INTEGER NOT NULL, to_ns INTEGER NOT NULL,
 	start INTEGER, first INTEGER, last INTEGER, min_ms REAL, median_ms REAL, max_ms REAL, summary TEXT, data BLOB NOT NULL
 );
+`
+
+// notesTable makes the table of notes, which files of the first programs lack.
+const notesTable = `CREATE TABLE IF NOT EXISTS notes (start INTEGER, iteration INTEGER, author TEXT, text TEXT NOT NULL, written REAL, at REAL NOT NULL);
 `
 
 // begins makes the table of which salvage.go restores the starts of the run. Recordings had none at first.

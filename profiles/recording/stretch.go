@@ -187,11 +187,19 @@ func (s *Stretch) between(before *Stretch, start, next int64) {
 
 // Marks lists the moments worth going to, oldest first.
 func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
+	notes := ""
+	var tables int
+	if err := r.db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema WHERE name = 'notes'").Scan(&tables); err != nil {
+		return nil, named(r.path, err)
+	}
+	if tables > 0 {
+		notes = "UNION ALL SELECT at, 2, iif(author = '', '', author || ': ') || text FROM notes "
+	}
 	rows, err := r.db.QueryContext(ctx, `
 		SELECT at, 0, group_concat(key || ': ' || before || ' → ' || after, ', ') FROM changes WHERE NOT ablation GROUP BY start, iteration
 		UNION ALL SELECT raised, 1, what FROM alerts
 		UNION ALL SELECT at, 0, 'start ' || (start + 1) FROM starts WHERE start > 0
-		ORDER BY 1`)
+		`+notes+`ORDER BY 1`)
 	if err != nil {
 		return nil, named(r.path, err)
 	}
@@ -200,7 +208,7 @@ func (r *Reader) Marks(ctx context.Context) (all []profiles.Mark, err error) {
 		var m profiles.Mark
 		var seconds float64
 		if err := rows.Scan(&seconds, &m.Kind, &m.Text); err != nil {
-			return nil, named(r.path, misread("its table changes, alerts or starts", err))
+			return nil, named(r.path, misread("its table changes, alerts, starts or notes", err))
 		}
 		m.At = time.Duration(math.Round(seconds * 1e9))
 		all = append(all, m)

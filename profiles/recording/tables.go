@@ -21,6 +21,7 @@ const (
 	insertMeasurement
 	insertUnit
 	insertLog
+	insertNote
 	insertAlert
 	clearAlert
 	insertReading
@@ -49,6 +50,7 @@ var statements = [numStatements]string{
 	insertMeasurement: into("measurements", 5),
 	insertUnit:        into("units", 9),
 	insertLog:         into("log", 3),
+	insertNote:        into("notes", 6),
 	insertAlert:       into("alerts", 8),
 	clearAlert:        "UPDATE alerts SET cleared = ? WHERE rowid = ?",
 	insertReading:     into("readings", 8),

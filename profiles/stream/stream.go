@@ -40,6 +40,7 @@ type known struct {
 	ran      time.Duration    // running time before state
 	results  []profiles.Event // the newest
 	measured *profiles.Event  // the newest value of each series
+	notes    []profiles.Event // the newest
 	newest
 }
 
@@ -76,6 +77,9 @@ func (s *Stream) Follow() *Reader {
 	}
 	if s.known.measured != nil {
 		r.put(*s.known.measured)
+	}
+	for _, e := range s.known.notes {
+		r.put(e)
 	}
 	s.known.newest.each(func(e *profiles.Event) { r.put(*e) })
 	if s.known.state != nil {
@@ -132,6 +136,9 @@ func (s *Stream) know(e *profiles.Event) {
 	case *profiles.UnitResult:
 		k.results = append(k.results, *e)
 		k.results = k.results[max(0, len(k.results)-maxEvents/2):]
+	case *profiles.Note:
+		k.notes = append(k.notes, *e)
+		k.notes = k.notes[max(0, len(k.notes)-profiles.MostNotes):]
 	case *profiles.Measurement:
 		if k.measured != nil {
 			b = b.Over(k.measured.Body.(*profiles.Measurement))
@@ -180,6 +187,9 @@ func (s *Stream) UnitDone(r profiles.UnitResult) { s.put(&r) }
 
 // Log records a log line; its time is that of the call, since Begin.
 func (s *Stream) Log(text string) { s.put(&profiles.LogEntry{Text: text}) }
+
+// Note records a note.
+func (s *Stream) Note(n profiles.Note) { s.put(&n) }
 
 // Refuse is Log for a request that failed.
 func (s *Stream) Refuse(text string) { s.put(&profiles.LogEntry{Text: text, Refused: true}) }

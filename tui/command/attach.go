@@ -27,10 +27,11 @@ import (
 func attachCommand() *cobra.Command {
 	var f runFlags
 	var take, watch bool
+	var roleName string
 	cmd := &cobra.Command{
 		Use: "attach [SESSION]", Short: "Show a run that goes on on this machine on the screen again", Args: cobra.ArbitraryArgs,
 		Long: "Show a run that goes on without its screen, or on another one, with all panes and keys (docs/sessions.md). Of\n" +
-			"several screens one operates the run, the first unless --take is given; the others watch it, and I changes that.\n" +
+			"several screens one operates the run, the first unless --take is given; the others watch it, and I asks for that.\n" +
 			"D and ctrl+c leave the run going. Without a session, show the only one; prismtop sessions lists them.",
 		Example: "prismtop attach\nprismtop attach k3f9w --take",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,12 +41,21 @@ func attachCommand() *cobra.Command {
 			case take && watch:
 				return cli.BadUsage(errors.New("flag --take: cannot be joined with --watch"))
 			}
-			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{Version: cli.Version, Who: sessions.Who(), Take: take, Watch: watch, Table: cli.TableOf})
+			role, err := attach.ParseRole(roleName)
+			switch {
+			case err != nil:
+				return cli.BadUsage(fmt.Errorf("flag --role: %w", err))
+			case take && role < attach.Operator:
+				return cli.BadUsage(fmt.Errorf("flag --take: cannot be joined with --role %s", role))
+			}
+			return f.attach(cmd, strings.Join(args, ""), attach.ClientOptions{
+				Version: cli.Version, Who: sessions.Who(), Role: role, Take: take, Watch: watch, Table: cli.TableOf})
 		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&take, "take", false, "operate the run even if another screen does, which then only watches it")
-	flags.BoolVar(&watch, "watch", false, "only watch the run")
+	flags.BoolVar(&watch, "watch", false, "only watch the run, until I asks to operate it")
+	flags.StringVar(&roleName, "role", attach.Operator.String(), "what the screen may do at most: viewer, annotator (also notes), or operator")
 	f.Look.Register(flags)
 	flags.StringVar(&f.notify, "notify", "off", "how to tell that the run finished, failed or stalled, as of prismtop run")
 	return cmd
@@ -66,6 +76,10 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	}
 	found, err := sessions.Named(attach.List(cmd.Context(), sessions.Folders(), cli.Version), id)
 	if err != nil {
+		if sessions.Ended(id) {
+			n := notice.New(look.Notices, os.Environ())
+			fmt.Fprint(cmd.ErrOrStderr(), n.Missed("session "+id+" has ended"))
+		}
 		return fmt.Errorf("attach: %w", err)
 	}
 	client, err := attach.Attach(cmd.Context(), found.Path, o)
@@ -74,7 +88,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string, o attach.ClientOptions)
 	}
 	cli.ThriftyCollector()
 	look.Summary = lines.SummaryAs
-	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now())}
+	look.Leave = screen.Leave{Text: sessions.Farewell(found.ID), OnHangup: true, Always: true, Greeting: greeting(client, time.Now()), Missed: stalled(client.Away())}
 	ctx, stop := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer stop()
 	var why string
@@ -134,7 +148,7 @@ func missed(a attach.Away, i attach.Info) string {
 	for _, each := range []struct {
 		n         int
 		one, many string
-	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Units, i.Unit, i.UnitMany}} {
+	}{{a.Changes, "change", "changes"}, {a.Alerts, "alert", "alerts"}, {a.Notes, "note", "notes"}, {a.Units, i.Unit, i.UnitMany}} {
 		if each.n > 0 {
 			what = append(what, unit.Plural(each.n, each.one, each.many))
 		}
@@ -145,11 +159,19 @@ func missed(a attach.Away, i attach.Info) string {
 	return strings.Join(what, ", ")
 }
 
+// stalled says that a run stalled while no screen showed it, "" if it did not.
+func stalled(a attach.Away) string {
+	if a.Stalls == 0 {
+		return ""
+	}
+	return "the run stalled while no screen showed it"
+}
+
 // away says what happened while no screen showed a run; nothing to the first screen if nothing did.
 func away(a attach.Away, i attach.Info, now time.Time) string {
 	ago := unit.Clock(max(0, now.Sub(a.Since)))
 	switch {
-	case a.Since.IsZero() || a.Began && a.Changes+a.Alerts+a.Units == 0:
+	case a.Since.IsZero() || a.Began && a.Changes+a.Alerts+a.Notes+a.Units == 0:
 		return ""
 	case a.Began:
 		return fmt.Sprintf("since the run began %s ago: %s", ago, missed(a, i))
@@ -168,7 +190,7 @@ func greeting(c *attach.Client, now time.Time) string {
 			operator = "no screen"
 		}
 		if operator += " operates the run"; c.MayOperate() {
-			operator += ": I takes it over"
+			operator += ": I asks for it"
 		}
 		parts = append(parts, operator)
 	}

@@ -195,19 +195,23 @@ func TestTooFewFilesLeaveTheTerminalAsItWas(t *testing.T) {
 // interruptLimit is the maximum duration of ctrl+c on a busy machine.
 const interruptLimit = 5 * time.Second
 
-// Ctrl+c takes effect at once, whatever input precedes it.
+// Ctrl+c takes effect at once, whatever input precedes it, and whatever the terminal answers after it.
 func TestCtrlCWaitsForNothing(t *testing.T) {
-	for name, before := range map[string]string{
-		"a flood of keys":          strings.Repeat("?", 100_000),
-		"a flood of arrows":        strings.Repeat("\x1b[A", 50_000),
-		"a paste without an end":   "\x1b[200~pasted",
-		"an answer without an end": "\x1b]11;rgb:0000",
+	for name, input := range map[string][2]string{
+		"a flood of keys":                         {strings.Repeat("?", 100_000)},
+		"a flood of arrows":                       {strings.Repeat("\x1b[A", 50_000)},
+		"a paste without an end":                  {"\x1b[200~pasted"},
+		"a paste without an end and late answers": {"\x1b[200~pasted", "\x1b[?2026;2$y\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?62;22c"},
+		"an answer without an end":                {"\x1b]11;rgb:0000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := ptytest.Open(t, 120, 40)
 			s := startOn(t, x, "exec prismtop run "+unended)
 			x.See("sample  1/40")
-			x.Press(before, "ctrl+c")
+			x.Press(input[0], "ctrl+c")
+			if input[1] != "" {
+				x.Press(input[1])
+			}
 			if got := s.end(interruptLimit); got != 130 {
 				t.Errorf("status %d", got)
 			}

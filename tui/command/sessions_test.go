@@ -260,11 +260,13 @@ func TestAFrozenScreen(t *testing.T) {
 		t.Fatal(err)
 	}
 	x, _ := attachedTo(t)
-	x.See("operates the run: I takes it over")
+	x.See("operates the run: I asks for it")
 	x.Press("a")
-	x.See("only watches: I takes the operation over")
+	x.See("only watches: I asks for the operation")
 	x.Press("I")
-	ptytest.Eventually(t, "the lease to change hands", func() bool { return only(t).Screens == 2 && strings.Contains(x.Text(), "operates the run, which") })
+	x.See("asks to operate the run, which")
+	x.Press("I") // the operator does not answer
+	x.See(" operates the run, which")
 	x.Gone("watching  moon")
 	x.Press("a")
 	x.See("AMP off→bf16")
@@ -350,6 +352,16 @@ func TestAnAbandonedRunEnds(t *testing.T) {
 	if _, err := program("stop", s.ID); err == nil || !strings.Contains(err.Error(), s.Log) {
 		t.Errorf("of a session that has ended: %v", err)
 	}
+	x := ptytest.Open(t, 120, 40)
+	cmd := exec.Command("prismtop", "attach", s.ID, "--notify", "osc9")
+	x.Start(cmd)
+	x.See("that one has ended")
+	if err := cmd.Wait(); err == nil {
+		t.Error("status 0")
+	}
+	if notice := "\x1b]9;prismtop: session " + s.ID + " has ended\a"; strings.Count(x.Received(), notice) != 1 {
+		t.Errorf("it is not notified of: %q", x.Received())
+	}
 }
 
 // Command lines that cannot be obeyed say what would be right.
@@ -359,6 +371,8 @@ func TestSessionsRefuse(t *testing.T) {
 		{"attach", "attach: needs a terminal"},
 		{"attach a b", "wants one session"},
 		{"attach --take --watch", "cannot be joined with --watch"},
+		{"attach --role root", "flag --role: \"root\": must be viewer, annotator or operator"},
+		{"attach --take --role viewer", "cannot be joined with --role viewer"},
 		{"stop", "wants one session"},
 		{"stop k3f9w", "no session runs on this machine"},
 		{"sessions now", "unexpected argument"},

@@ -62,7 +62,7 @@ func (f *runFlags) watch(ctx context.Context, out io.Writer, show exportable, lo
 	case f.child != nil:
 		last = goOn(ctx, show.Live, look, host)
 	case f.lines:
-		last, err = lines.Watch(ctx, os.Stdin, out, show, inLines(look), lineInterval)
+		last, err = lines.Watch(ctx, os.Stdin, out, inText{show}, inLines(look), lineInterval)
 	default:
 		if err = onScreen(ctx, show, look, host); leftGoing(err) {
 			last, err = goOn(ctx, show.Live, look, host), nil
@@ -105,6 +105,15 @@ type operated struct {
 	*sessions.Screen
 	*exporter
 }
+
+// inText is a live run as the user of lines of text operates it.
+type inText struct{ exportable }
+
+// MayAnnotate returns true: nobody else has the run.
+func (inText) MayAnnotate() bool { return true }
+
+// Annotate writes a note.
+func (t inText) Annotate(text string) error { return t.Note(sessions.Who(), text) }
 
 // onScreen shows the run until its screen ends. If the run goes on without it, this process no
 // longer has a terminal.

@@ -23,7 +23,7 @@ var (
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
 // Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Exporter, Stopper,
-// Player, Attender or Operator. All methods of these except Check and Export return immediately;
+// Player, Attender, Annotator or Operator. All methods of these except Check and Export return immediately;
 // changes take effect between two iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
 	// Snapshots delivers the newest snapshot; a slow reader misses the ones in between.
@@ -131,8 +131,19 @@ type Operator interface {
 	Operates() bool
 	// MayOperate reports whether it may ask for the right to.
 	MayOperate() bool
-	// Operate asks for the right to, which another screen then loses, or returns it.
+	// Operate asks for the right to, or returns it. A right that another screen has is asked for
+	// first and taken when it is asked for again; whoever returns it hands it to the screen that asks.
 	Operate(on bool)
+	// Asks returns the name of the screen that asks for the right, empty if none does.
+	Asks() string
+}
+
+// Annotator is a source whose run takes notes.
+type Annotator interface {
+	// MayAnnotate reports whether this screen may write notes.
+	MayAnnotate() bool
+	// Annotate writes a note of one line at the present iteration.
+	Annotate(text string) error
 }
 
 // Player is a source that plays a recording. Its snapshots are those that the run had live.
@@ -166,6 +177,7 @@ type Capabilities struct {
 
 	Checkpointer Checkpointer
 	Operator     Operator
+	Annotator    Annotator
 	Exporter     Exporter
 }
 
@@ -184,6 +196,7 @@ func Of(s Source) (c Capabilities) {
 	c.Attender, _ = s.(Attender)
 	c.Player, _ = s.(Player)
 	c.Operator, _ = s.(Operator)
+	c.Annotator, _ = s.(Annotator)
 	return c
 }
 
@@ -205,6 +218,9 @@ func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
 
 // Operates reports whether this screen may change the run.
 func (c *Capabilities) Operates() bool { return c.Operator == nil || c.Operator.Operates() }
+
+// Annotates reports whether this screen may write notes.
+func (c *Capabilities) Annotates() bool { return c.Annotator != nil && c.Annotator.MayAnnotate() }
 
 // Attend reports a user's input if the source wants to know.
 func (c *Capabilities) Attend() {

@@ -239,6 +239,7 @@ func (l *lines) help() []string {
 		{l.powers.Pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
 		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
 		{l.powers.Checkpoints(l.snap), "checkpoint: write the state to a file, to go on from with --resume"},
+		{l.powers.Annotates(), "note TEXT: mark this iteration with a note"},
 		{l.powers.Exporter != nil, "export FORMAT: write what is recorded here; export lists the formats"},
 		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
 		{l.powers.Stopper != nil, "quit: end the run"},
@@ -275,6 +276,10 @@ func (l *lines) cannot(what string) { l.say("this run cannot be %s from here", w
 // obey executes a command. It returns true to end the session.
 func (l *lines) obey(text string) (quit bool) {
 	word := strings.ToLower(text)
+	if first, note, _ := strings.Cut(text, " "); strings.EqualFold(first, "note") {
+		l.note(strings.TrimSpace(note))
+		return false
+	}
 	if key, value, ok := strings.Cut(text, "="); ok {
 		l.set(strings.TrimSpace(key), strings.TrimSpace(value))
 		return false
@@ -334,6 +339,17 @@ func (l *lines) obey(text string) (quit bool) {
 		l.say("%q: not a command; help lists them", text)
 	}
 	return false
+}
+
+// note writes a note; the log has it.
+func (l *lines) note(text string) {
+	if !l.powers.Annotates() {
+		l.cannot("annotated")
+		return
+	}
+	if err := l.powers.Annotator.Annotate(text); err != nil {
+		l.say("no note: %v", err)
+	}
 }
 
 // export writes the run in a format, beside the session; without one, it lists the formats.

@@ -93,7 +93,7 @@ func (n *Notifier) Notice(s *profiles.Snapshot) string {
 	}
 	stalled := ""
 	for _, a := range s.Alerts {
-		if a.ID == "stall" {
+		if a.ID == profiles.StallAlert {
 			stalled = a.What
 		}
 	}
@@ -102,6 +102,14 @@ func (n *Notifier) Notice(s *profiles.Snapshot) string {
 	}
 	n.stalled = stalled != ""
 	if text == "" {
+		return ""
+	}
+	return n.sequence(text)
+}
+
+// Missed returns the sequence to send about what happened before the first snapshot, "" for nothing.
+func (n *Notifier) Missed(text string) string {
+	if n.ways == 0 || text == "" {
 		return ""
 	}
 	return n.sequence(text)

@@ -106,10 +106,10 @@ func (p *iterationTime) upperEdge(s *profiles.Snapshot) {
 // compact formats a number with three digits, without spaces.
 func compact(v float64) string { return strings.TrimSpace(unit.Fixed(v, 4)) }
 
-// marks returns the changes of settings as marks, one for all changes that took effect together.
-// The label is the key that makes the change, or severalMark for several settings.
+// marks returns the changes of settings as marks, one for all changes that took effect together, and
+// the notes. The label is the key that makes the change, or severalMark for several settings.
 func marks(s *profiles.Snapshot) []chart.Mark {
-	m := make([]chart.Mark, 0, len(s.Changes))
+	m := make([]chart.Mark, 0, len(s.Changes)+len(s.Notes))
 	for i, c := range s.Changes {
 		if i > 0 && s.Changes[i-1].Iteration == c.Iteration {
 			m[len(m)-1].Label = severalMark
@@ -117,8 +117,14 @@ func marks(s *profiles.Snapshot) []chart.Mark {
 		}
 		m = append(m, chart.Mark{At: c.Iteration, Label: words.SettingMark(s.Settings.Table(), c.Key)})
 	}
+	for i := range s.Notes {
+		m = append(m, chart.Mark{At: s.Notes[i].Iteration, Label: noteMark})
+	}
 	return m
 }
+
+// noteMark labels a note.
+const noteMark = '#'
 
 // severalMark labels settings that changed together.
 const severalMark = '*'

@@ -55,6 +55,11 @@ func TestKeysPressedTogetherShowAsOne(t *testing.T) {
 	if got := marks(s); len(got) != 2 || got[0].Label != 'a' || got[1].Label != severalMark || got[1].At != 200 {
 		t.Errorf("marks %+v", got)
 	}
+	with := *s
+	with.Notes = []profiles.Note{{Author: "pts/1", Text: "flat", Iteration: 150}}
+	if got := marks(&with); len(got) != 3 || got[2].Label != noteMark || got[2].At != 150 {
+		t.Errorf("marks with a note %+v", got)
+	}
 	for i, want := range []string{"AMP off→fp16", "masks on→off + FFT plans on→off"} {
 		if got := words.Changed(prism.Table, &s.Effects[i], 2); got != want {
 			t.Errorf("effect %d is %q, want %q", i, got, want)

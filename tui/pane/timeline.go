@@ -7,6 +7,7 @@ import (
 
 	"prismtop/profiles"
 	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
 	"prismtop/tui/chart"
 	"prismtop/tui/theme"
 	"prismtop/tui/words"
@@ -381,8 +382,8 @@ func Iterations(p profiles.Point) string {
 	return fmt.Sprintf("%d–%d", p.First, p.Last)
 }
 
-// changesNear formats the changes of settings within a column of the cursor; empty if there are
-// none.
+// changesNear formats the changes of settings and the notes within a column of the cursor; empty if
+// there are none.
 func (t *Timeline) changesNear(s *profiles.Snapshot) string {
 	at, column := t.unit(t.cursor), t.axis.length()/int64(max(t.cells, 1))
 	text := ""
@@ -394,6 +395,12 @@ func (t *Timeline) changesNear(s *profiles.Snapshot) string {
 			}
 			table := s.Settings.Table()
 			text += fmt.Sprintf("%s%s %s→%s", between, words.SettingName(table, c.Key), words.SettingText(table, c.Key, c.Before, 0), words.SettingText(table, c.Key, c.After, 0))
+		}
+	}
+	for i := range s.Notes {
+		n := &s.Notes[i]
+		if d := t.unit(n.Iteration) - at; max(d, -d) <= column {
+			text += " · " + visible.Text(n.String())
 		}
 	}
 	return text

@@ -61,8 +61,9 @@ type Leave struct {
 	OnHangup bool
 	// Always leaves it going unless the user ends it: the run is in another process.
 	Always bool
-	// Greeting is said when the run appears.
-	Greeting string
+	// Greeting is said when the run appears, and Missed is notified of then, if Options.Notices asks
+	// for that: what would have been while a screen was there.
+	Greeting, Missed string
 }
 
 // goesOn reports whether the run goes on without the screen, which has ended.
@@ -77,15 +78,19 @@ func (m *Model) detach() tea.Cmd {
 	return tea.Quit
 }
 
-// operate takes the right to change the run, or returns it. The log has the outcome.
+// operate asks for the right to change the run, or returns it. The log has the outcome.
 func (m *Model) operate() {
+	asker := m.powers.Operator.Asks()
 	on := !m.powers.Operates()
 	m.powers.Operator.Operate(on)
-	if on {
-		m.say("asked to operate the run …")
-		return
+	switch {
+	case on:
+		m.say("asked to operate the run, and I takes it at once …")
+	case asker != "":
+		m.say("handed over to " + asker)
+	default:
+		m.say("only watches the run from now on; I operates it again")
 	}
-	m.say("only watches the run from now on; I operates it again")
 }
 
 // await returns the newest snapshot when the run ends, its snapshots end, or ctx is done.

@@ -42,6 +42,9 @@ func (m *Model) compose() {
 	if m.exporting != nil {
 		m.overlay(rows, m.exportingBox())
 	}
+	if m.noting != nil {
+		m.overlay(rows, m.noteBox())
+	}
 	if m.confirming {
 		m.overlay(rows, m.confirmation())
 	}

@@ -62,8 +62,9 @@ var runKeys = []binding{
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
 	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
+	{Binding: bind("#", "note at this iteration", "#"), needs: canAnnotate, run: does((*Model).openNote)},
 	{Binding: bind("D", "leave the run going", "D"), needs: canDetach, run: (*Model).detach},
-	{Binding: bind("I", "operate, or only watch", "I"), needs: canOperate, run: does((*Model).operate)},
+	{Binding: bind("I", "operate, hand over", "I"), needs: canOperate, run: does((*Model).operate)},
 	{Binding: bind("R", "restart, asks first", "R"), needs: canRestart, short: "restart", rank: 8, run: (*Model).restart, action: "restart"},
 }
 
@@ -80,6 +81,8 @@ var playKeys = []binding{
 	{Binding: bind("{", "change before", "{"), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.ChangeMark) })},
 	{Binding: bind(")", "next alert", ")"), needs: canPlay, short: "alert", rank: 3, run: does(func(m *Model) { m.jump(1, profiles.AlertMark) })},
 	{Binding: bind("(", "alert before", "("), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.AlertMark) })},
+	{Binding: bind("'", "next note", "'"), needs: canPlay, run: does(func(m *Model) { m.jump(1, profiles.NoteMark) })},
+	{Binding: bind("\"", "note before", "\""), needs: canPlay, run: does(func(m *Model) { m.jump(-1, profiles.NoteMark) })},
 	{Binding: bind("1-9", "to a tenth of it", "1", "2", "3", "4", "5", "6", "7", "8", "9"), needs: canPlay,
 		run: does(func(m *Model) { m.seekShare(float64(m.pressed[0]-'0') / 10) })},
 	{Binding: bind("home", "to the beginning", "home", "0"), needs: canPlay, run: does(func(m *Model) { m.seekShare(0) })},
@@ -175,6 +178,9 @@ func (m *Model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if m.exporting != nil {
 		return m.pressExporting(msg)
+	}
+	if m.noting != nil {
+		return m.pressNote(msg)
 	}
 	if m.sheet.page != noHelp {
 		if m.pressed == "esc" { // before the pane beneath, which may handle esc itself
@@ -276,6 +282,8 @@ func (m *Model) closeOverlay() tea.Cmd {
 		m.comparing = nil
 	case m.exporting != nil:
 		m.exporting = nil
+	case m.noting != nil:
+		m.noting = nil
 	case m.sheet.page != noHelp:
 		m.sheet = help{}
 	case m.zoomed:

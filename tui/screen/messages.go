@@ -29,6 +29,9 @@ type exportedMsg struct {
 	err    error
 }
 
+// notedMsg reports why a note was not taken; nil if it was.
+type notedMsg struct{ err error }
+
 // checkedMsg reports the validity of a setting for the next run.
 type checkedMsg struct {
 	set settings.Assignment

@@ -22,6 +22,7 @@ import (
 	"prismtop/tui/pane/ablation"
 	"prismtop/tui/terminal"
 	"prismtop/tui/theme"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -73,6 +74,8 @@ type Model struct {
 	picking    *valueList       // the list of a setting's values; nil if closed
 	comparing  *ablation.Choice // the list of ablations; nil if closed
 	exporting  *exporting       // the list of formats; nil if closed
+	noting     *widget.Input    // the note being written; nil for none
+	asker      string           // the screen that asks to operate the run, as last said
 	confirming bool
 	restarting bool // the restart question is open
 	mouse      bool
@@ -267,7 +270,9 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.Leave()
 		return tea.Quit
 	case tea.PasteMsg:
-		if e, _ := m.editor(); e != nil {
+		if m.noting != nil {
+			m.noting.Paste(msg.Content)
+		} else if e, _ := m.editor(); e != nil {
 			e.Paste(msg.Content)
 		}
 	case checkedMsg:
@@ -278,6 +283,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 	case exportedMsg:
 		m.exported(msg)
+	case notedMsg:
+		if msg.err != nil {
+			m.complain("no note: " + msg.err.Error())
+		}
 	case rememberedMsg:
 		if msg.err != nil {
 			m.complain(fmt.Sprintf("not remembered: %v", msg.err))
@@ -324,12 +333,17 @@ func (m *Model) take(s *profiles.Snapshot) tea.Cmd {
 	if !m.can(canPlay) {
 		m.openOnFailure(m.snap, s)
 	}
-	if m.snap == nil && m.options.Leave.Greeting != "" {
-		m.say(m.options.Leave.Greeting)
+	missed := ""
+	if m.snap == nil {
+		missed = m.options.Leave.Missed
+		if m.options.Leave.Greeting != "" {
+			m.say(m.options.Leave.Greeting)
+		}
 	}
 	m.snap = s
 	m.adopt(&s.Run)
-	m.notify()
+	m.notify(missed)
+	m.sayWhoAsks()
 	shown := m.withPrinted(s)
 	m.wishes.settle(s, now)
 	if words.Ended(s.State) || s.Ablation != nil && (s.Ablation.Running || s.Ablation != m.askedAt) {
@@ -368,9 +382,13 @@ func (m *Model) rebind(s *profiles.Snapshot) {
 	clear(m.lastUsed)
 }
 
-// notify sends the notice of the newest snapshot in order with the frames.
-func (m *Model) notify() {
-	if text := m.notices.Notice(m.snap); text != "" && m.out != nil {
+// notify sends the notice of the newest snapshot, or of what was missed before, in order with the frames.
+func (m *Model) notify(missed string) {
+	text := m.notices.Notice(m.snap)
+	if text == "" {
+		text = m.notices.Missed(missed)
+	}
+	if text != "" && m.out != nil {
 		_, _ = m.out.Write([]byte(text))
 	}
 }

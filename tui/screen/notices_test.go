@@ -35,6 +35,21 @@ func TestNoticesReachTheTerminal(t *testing.T) {
 			t.Errorf("noticed %d times", n)
 		}
 	})
+	t.Run("what was missed", func(t *testing.T) {
+		const missed = "\x1b]9;prismtop: the run stalled\a"
+		x := open(t, 80, 24, Options{Notices: notice.OSC9, Leave: Leave{Missed: "the run stalled"}})
+		x.show(tuitest.Running())
+		ptytest.Eventually(t, "the notice", func() bool { return strings.Contains(x.Received(), missed) })
+		x.show(tuitest.Finished())
+		once(t, x.Terminal)
+		x.Press("q")
+		if err := x.expectEnd(10 * time.Second); err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(x.Received(), missed); n != 1 {
+			t.Errorf("noticed %d times", n)
+		}
+	})
 	run := func() *tuitest.Recorder {
 		r := tuitest.NewRecorder()
 		go func() {

@@ -3,13 +3,18 @@ package screen
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
+	"prismtop/tui/chart"
 	"prismtop/tui/layout"
 	"prismtop/tui/pane"
 	"prismtop/tui/transport"
+	"prismtop/tui/widget"
 	"prismtop/tui/words"
 )
 
@@ -32,6 +37,7 @@ const (
 	canStop
 	canDetach
 	canOperate
+	canAnnotate
 	canRead                              // a settings pane exists
 	allAbilities abilities = 1<<iota - 1 // of a run
 	canPlay      abilities = 1 << 15     // it is a recording, which has none of those that change a run
@@ -47,13 +53,14 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
 		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canExport: m.powers.Exporter != nil, canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
 		canPlay: m.powers.Player != nil, canDetach: m.options.Leave.Text != "", canOperate: m.powers.Operator != nil && m.powers.Operator.MayOperate(),
+		canAnnotate: m.powers.Annotates(),
 	} {
 		if has {
 			a |= ability
 		}
 	}
 	if !m.powers.Operates() {
-		a &= canRead | canExport | canDetach | canOperate
+		a &= canRead | canExport | canDetach | canOperate | canAnnotate
 	}
 	return a
 }
@@ -197,6 +204,8 @@ func (m *Model) jump(direction int, kind profiles.MarkKind) {
 		m.say(to.Text)
 	case kind == profiles.AlertMark:
 		m.say("no alert was raised " + beyond(direction))
+	case kind == profiles.NoteMark:
+		m.say("no note was written " + beyond(direction))
 	default:
 		m.say("no setting was changed " + beyond(direction))
 	}
@@ -228,11 +237,11 @@ func (m *Model) wouldChange(pressed string) string {
 	case !m.powers.Operates() && !m.can(canOperate):
 		why = "this screen only watches"
 	case !m.powers.Operates():
-		why = "this screen only watches: I takes the operation over"
+		why = "this screen only watches: I asks for the operation"
 	case !m.can(canPlay):
 		return ""
 	}
-	for _, table := range bindingsOf(m.keys.table, allAbilities&^(canDetach|canOperate)).tables() {
+	for _, table := range bindingsOf(m.keys.table, allAbilities&^(canDetach|canOperate|canAnnotate)).tables() {
 		for _, b := range table.keys {
 			if slices.Contains(b.Keys(), pressed) {
 				return pressed + " (" + b.Help().Desc + ") would change the run, but " + why
@@ -240,6 +249,60 @@ func (m *Model) wouldChange(pressed string) string {
 		}
 	}
 	return ""
+}
+
+// openNote opens the line in which a note is written.
+func (m *Model) openNote() {
+	if m.snap == nil {
+		m.complain(errNotBegun.Error())
+		return
+	}
+	m.noting = widget.NewInput("")
+}
+
+// pressNote handles a key while a note is written.
+func (m *Model) pressNote(msg tea.KeyPressMsg) tea.Cmd {
+	switch s := msg.String(); s {
+	case "ctrl+c":
+		return m.interrupt()
+	case "ctrl+l":
+		return m.redraw()
+	case "esc":
+		m.noting = nil
+	case "enter":
+		text, annotator := strings.TrimSpace(m.noting.Value()), m.powers.Annotator
+		if _, err := profiles.NewNote("", text); err != nil && text != "" {
+			m.complain("no note: " + err.Error())
+			return nil
+		}
+		if m.noting = nil; text == "" {
+			return nil
+		}
+		m.say("noting …")
+		return func() tea.Msg { return notedMsg{annotator.Annotate(text)} }
+	default:
+		m.noting.Press(s)
+	}
+	return nil
+}
+
+// noteBox returns the lines of the note that is written.
+func (m *Model) noteBox() []string {
+	return m.dialog(fmt.Sprintf("Note at iteration %d", m.snap.Index), "enter writes it, esc leaves", 70, 1, func(c *chart.Canvas) {
+		w, _ := c.Size()
+		m.noting.Draw(c, 0, 0, w)
+	})
+}
+
+// sayWhoAsks says once that another screen asks to operate the run.
+func (m *Model) sayWhoAsks() {
+	if m.powers.Operator == nil {
+		return
+	}
+	before := m.asker
+	if m.asker = m.powers.Operator.Asks(); m.asker != before && m.asker != "" && m.powers.Operates() {
+		m.say(m.asker + " asks to operate the run: I hands it over")
+	}
 }
 
 // rewound reports whether a snapshot is of an earlier moment than the one on screen.

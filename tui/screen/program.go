@@ -113,7 +113,7 @@ func (m *Model) LastWords() string {
 	if m.options.Summary == nil || m.snap == nil || m.snap.Run.Schema.Workload == "" { // the newest run had not begun
 		return ""
 	}
-	m.notify() // an event of the last snapshot
+	m.notify("") // an event of the last snapshot
 	state := m.snap.State.String()
 	if !words.Ended(m.snap.State) {
 		state = "stopping"

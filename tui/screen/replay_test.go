@@ -39,6 +39,7 @@ func replaying(t *testing.T, w, h int, s *profiles.Snapshot) (*Model, *replayed)
 			{At: 100 * time.Second, Kind: profiles.ChangeMark, Text: "amp: off → bf16"},
 			{At: 300 * time.Second, Kind: profiles.ChangeMark, Text: "amp: bf16 → off"},
 			{At: 400 * time.Second, Kind: profiles.AlertMark, Text: "No iteration ended for more than 2s."},
+			{At: 500 * time.Second, Kind: profiles.NoteMark, Text: "pts/1: flat"},
 		},
 	}}
 	at := time.Unix(1e9, 0)
@@ -56,14 +57,14 @@ func replaying(t *testing.T, w, h int, s *profiles.Snapshot) (*Model, *replayed)
 func TestAReplayHasTransportKeys(t *testing.T) {
 	m, p := replaying(t, 120, 40, tuitest.Running())
 	foot := footerOf(m)
-	for _, want := range []string{"▶ 4×", "00:02:30 of 00:10:00", "◆", "▴", "space play, pause"} {
+	for _, want := range []string{"▶ 4×", "00:02:30 of 00:10:00", "◆", "▴", "#", "space play, pause"} {
 		if !strings.Contains(foot, want) {
 			t.Errorf("the footer lacks %q:\n%s", want, foot)
 		}
 	}
 	for key, want := range map[string]string{
 		"space": "Play false", "]": "Faster 1", "[": "Faster -1", "n": "Step 1", "N": "Step -1", "<": "Seek 2m21s", ">": "Seek 2m41s",
-		"}": "Seek 5m0s", "{": "Seek 1m40s", ")": "Seek 6m40s", "5": "Seek 5m1s", "0": "Seek 1s",
+		"}": "Seek 5m0s", "{": "Seek 1m40s", ")": "Seek 6m40s", "'": "Seek 8m20s", "5": "Seek 5m1s", "0": "Seek 1s",
 	} {
 		p.calls = nil
 		press(m, key)
@@ -75,6 +76,10 @@ func TestAReplayHasTransportKeys(t *testing.T) {
 	press(m, "(")
 	if len(p.calls) > 0 || !strings.Contains(m.status.text, "no alert was raised before") {
 		t.Errorf("( asks %q and says %q", p.calls, m.status.text)
+	}
+	press(m, "\"")
+	if len(p.calls) > 0 || !strings.Contains(m.status.text, "no note was written before") {
+		t.Errorf("\" asks %q and says %q", p.calls, m.status.text)
 	}
 	if foot := footerOf(m); !strings.Contains(foot, "‖ 4×") {
 		t.Errorf("it does not say that it is paused:\n%s", foot)

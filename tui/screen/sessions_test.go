@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"prismtop/profiles"
 	"prismtop/tui/control"
 	"prismtop/tui/tuitest"
 )
@@ -17,11 +19,21 @@ type operator struct {
 	*tuitest.Recorder
 	operates bool
 	asked    []bool
+	viewer   bool     // its role
+	asks     string   // who asks to operate
+	noted    []string // notes
+	refused  error    // of notes
 }
 
-func (o *operator) Operates() bool   { return o.operates }
-func (o *operator) MayOperate() bool { return true }
-func (o *operator) Operate(on bool)  { o.asked = append(o.asked, on) }
+func (o *operator) Operates() bool    { return o.operates }
+func (o *operator) MayOperate() bool  { return !o.viewer }
+func (o *operator) Asks() string      { return o.asks }
+func (o *operator) MayAnnotate() bool { return !o.viewer }
+func (o *operator) Annotate(text string) error {
+	o.noted = append(o.noted, text)
+	return o.refused
+}
+func (o *operator) Operate(on bool) { o.asked = append(o.asked, on) }
 
 // farewell is what a screen prints that leaves its run going.
 const farewell = "the run goes on\n"
@@ -86,7 +98,7 @@ func TestAScreenThatOnlyWatches(t *testing.T) {
 			t.Fatal(m.crash)
 		}
 	}
-	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "only watches: I takes the operation over") {
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "only watches: I asks for the operation") {
 		t.Errorf("a key that would change the run is not answered:\n%s", text)
 	}
 	press(m, "q") // leaves at once
@@ -127,5 +139,79 @@ func TestCtrlCLeavesARunInAnotherProcess(t *testing.T) {
 	}
 	if text := m.LastWords(); !strings.Contains(text, "the run goes on") {
 		t.Errorf("it prints %q", text)
+	}
+}
+
+// A note is written in a line by a screen that operates the run, and by one that only watches; a
+// pasted one too. What is no note is said, and nothing is lost by that.
+func TestWritingANote(t *testing.T) {
+	for _, operates := range []bool{true, false} {
+		run := &operator{Recorder: tuitest.NewRecorder(), operates: operates}
+		m := shared(120, 40, run)
+		press(m, "#")
+		m.Update(tea.PasteMsg{Content: "loss is fl\nat"})
+		press(m, "!", "left", "a")
+		if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "Note at iteration") || !strings.Contains(text, "loss is flata!") {
+			t.Errorf("the line is not shown:\n%s", text)
+		}
+		noted(m)
+		press(m, "#", "x", "esc", "#", "enter")
+		if len(run.noted) != 1 || run.noted[0] != "loss is flata!" || len(run.Called()) != 0 {
+			t.Errorf("operates %v: noted %q, called %q", operates, run.noted, run.Called())
+		}
+	}
+	run := &operator{Recorder: tuitest.NewRecorder(), operates: true, refused: errors.New("too many notes")}
+	m := shared(120, 40, run)
+	press(m, "#")
+	m.Update(tea.PasteMsg{Content: strings.Repeat("x", profiles.LongestNote+1)})
+	noted(m)
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "at most 200 characters") || m.noting == nil || len(run.noted) != 0 {
+		t.Errorf("a note that is too long: %q\n%s", run.noted, text)
+	}
+	press(m, "backspace")
+	noted(m)
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "no note: too many notes") || len(run.noted) != 1 {
+		t.Errorf("a note that is refused: %q\n%s", run.noted, text)
+	}
+}
+
+// noted presses enter and delivers the answer.
+func noted(m *Model) {
+	if _, cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); cmd != nil {
+		m.Update(cmd())
+	}
+}
+
+// A screen whose role is a viewer's has neither the keys that ask for the operation nor those of notes.
+func TestAViewersKeys(t *testing.T) {
+	run := &operator{Recorder: tuitest.NewRecorder(), viewer: true}
+	m := shared(120, 40, run)
+	press(m, "a")
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "this screen only watches") || strings.Contains(text, "I asks") {
+		t.Errorf("a key that would change the run:\n%s", text)
+	}
+	press(m, "I", "#", "x", "enter")
+	if m.noting != nil || len(run.asked) != 0 || len(run.noted) != 0 || len(run.Called()) != 0 {
+		t.Errorf("asked for %v, noted %q, called %q", run.asked, run.noted, run.Called())
+	}
+}
+
+// The operator is told once who asks, and hands over.
+func TestAScreenThatAsksToOperate(t *testing.T) {
+	run := &operator{Recorder: tuitest.NewRecorder(), operates: true}
+	m := shared(120, 40, run)
+	run.asks = "pts/2"
+	m.Update(snapshotMsg{tuitest.Running()})
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "pts/2 asks to operate the run: I hands it over") {
+		t.Errorf("the request is not shown:\n%s", text)
+	}
+	m.say("something else")
+	m.Update(snapshotMsg{tuitest.Running()})
+	if text := ansi.Strip(frameOf(m)); strings.Contains(text, "asks to operate") {
+		t.Errorf("the request is shown again:\n%s", text)
+	}
+	press(m, "I")
+	if text := ansi.Strip(frameOf(m)); !strings.Contains(text, "handed over to pts/2") || len(run.asked) != 1 || run.asked[0] {
+		t.Errorf("I asked for %v:\n%s", run.asked, text)
 	}
 }

@@ -116,7 +116,7 @@ func (s gateState) next(b byte) gateState {
 		return csiState
 	case s == escapeState && b == 'O':
 		return ss3State
-	case s == escapeState && strings.IndexByte("]P_^X", b) >= 0:
+	case s == escapeState && strings.IndexByte(stringBegins, b) >= 0:
 		return stringState
 	case s == csiState && (b < 0x40 || b > 0x7e), s == stringState && b != '\a' && b != 0x18 && b != 0x1a:
 		return s
@@ -125,11 +125,25 @@ func (s gateState) next(b byte) gateState {
 }
 
 // answers reports whether the current sequence, now that its type is known, is an answer rather
-// than a key: a string, or a control sequence marked as a report.
+// than a key.
 func (g *gate) answers() bool {
-	return g.state == stringState && len(g.seq) == 2 ||
-		g.state == csiState && len(g.seq) == 3 && (g.seq[2] == '?' || g.seq[2] == '>')
+	return g.state == stringState && len(g.seq) == 2 || g.state == csiState && len(g.seq) == 3 && isAnswer(g.seq)
 }
+
+// isAnswer reports whether a sequence is an answer of the terminal rather than a key: a string, or a
+// control sequence marked as a report.
+func isAnswer(seq []byte) bool {
+	switch {
+	case len(seq) < 2 || seq[0] != escape:
+		return false
+	case strings.IndexByte(stringBegins, seq[1]) >= 0:
+		return true
+	}
+	return len(seq) > 2 && seq[1] == '[' && (seq[2] == '?' || seq[2] == '>')
+}
+
+// stringBegins follow ESC at the beginning of a string.
+const stringBegins = "]P_^X"
 
 // isCtrlC reports whether a control sequence is the press of ctrl+c, with any lock keys on: CSI
 // 99 ; modifiers u in Kitty's protocol, or CSI 27 ; modifiers ; 99 ~ in xterm's modifyOtherKeys.
@@ -156,8 +170,12 @@ func isCtrlC(seq []byte) bool {
 // pasted is an unfinished bracketed paste.
 type pasted struct {
 	content []byte
-	tail    []byte    // the latest bytes
+	tail    []byte    // the latest bytes, as many as pasteEnd has
 	bulk    time.Time // when more than a typed key last arrived at once
+
+	state gateState
+	seq   []byte // the current key or sequence, up to maxSequence bytes
+	ctrlC bool   // it was the last key
 }
 
 const (
@@ -179,11 +197,32 @@ func (p *pasted) take(b byte) (ended bool) {
 	if len(p.content) > maxPaste+len(pasteEnd) {
 		p.content = p.content[:maxPaste+len(pasteEnd)]
 	}
+	p.key(b)
 	p.tail = append(p.tail, b)
-	if len(p.tail) > maxSequence {
+	if len(p.tail) > len(pasteEnd) {
 		p.tail = append(p.tail[:0], p.tail[1:]...)
 	}
-	return bytes.HasSuffix(p.tail, []byte(pasteEnd))
+	return string(p.tail) == pasteEnd
+}
+
+// key takes a byte as one of a key that is typed after the lost end of the paste. Answers of the
+// terminal are no keys: those to the program's first queries may come after ctrl+c.
+func (p *pasted) key(b byte) {
+	switch {
+	case b == ctrlC:
+		p.state, p.seq, p.ctrlC = keyState, p.seq[:0], true
+		return
+	case b == escape && p.state != stringState, p.state == keyState:
+		p.seq = p.seq[:0]
+	case p.state == escapeState && len(p.seq) > 1 && b != '\\': // the string was not terminated
+		p.seq = append(p.seq[:0], escape)
+	}
+	if len(p.seq) < maxSequence {
+		p.seq = append(p.seq, b)
+	}
+	if p.state = p.state.next(b); p.state == keyState && !isAnswer(p.seq) {
+		p.ctrlC = isCtrlC(p.seq)
+	}
 }
 
 // text returns the content of a finished paste, or nothing if it is too long.
@@ -200,7 +239,7 @@ func (g *gate) deadline() time.Time {
 		return time.Time{}
 	}
 	end := g.paste.bulk.Add(pasteLimit)
-	if silent := g.last.Add(pasteSilence); g.paste.interrupts() && silent.Before(end) {
+	if silent := g.last.Add(pasteSilence); g.paste.ctrlC && silent.Before(end) {
 		return silent
 	}
 	return end
@@ -214,16 +253,7 @@ func (g *gate) look(now time.Time) (interrupted bool) {
 	}
 	g.queue = append(g.queue, pasteEnd...)
 	g.state = keyState
-	return g.paste.interrupts()
-}
-
-// interrupts reports whether the last key was ctrl+c.
-func (p *pasted) interrupts() bool {
-	if bytes.HasSuffix(p.tail, []byte{ctrlC}) {
-		return true
-	}
-	at := bytes.LastIndexByte(p.tail, escape)
-	return at >= 0 && isCtrlC(p.tail[at:])
+	return g.paste.ctrlC
 }
 
 // readAtOnce is the maximum number of bytes handed over at once: these are handled before

@@ -104,6 +104,15 @@ func TestAPasteWithoutAnEndEnds(t *testing.T) {
 	for _, c := range []string{"\x03", "\x1b[99;5u"} {
 		begun().send(c).after(pasteSilence, "q").expect(t, "ctrl+c and silence", "\x1b[200~\x1b[201~q", true)
 		begun().send(c+"more").after(pasteSilence, "").expect(t, "ctrl+c within", "\x1b[200~", false)
+		begun().send(c+"\x1b[A").after(pasteSilence, "").expect(t, "ctrl+c before another key", "\x1b[200~", false)
+		answers := "\x1b[?2026;2$y\x1b]11;rgb:0000/0000/0000\x1b\\\x1b_Gi=31;OK\x1b\\\x1b[?62;4c"
+		begun().send(c+answers).after(pasteSilence, "q").expect(t, "ctrl+c before answers", "\x1b[200~\x1b[201~q", true)
+		bytewise := begun().send(c)
+		for i := range len(answers) {
+			bytewise.send(answers[i : i+1])
+		}
+		bytewise.after(pasteSilence, "q").expect(t, "ctrl+c before answers byte by byte", "\x1b[200~\x1b[201~q", true)
+		begun().send(answers+c).after(pasteSilence, "q").expect(t, "ctrl+c behind answers", "\x1b[200~\x1b[201~q", true)
 	}
 	begun().send("\x03\x1b[201~").after(pasteLimit, "q").expect(t, "a whole paste with ctrl+c", "\x1b[200~this was pasted\x03\x1b[201~q", false)
 	newTyping().send("\x1b[200~"+strings.Repeat("x", 10*maxPaste)+"\x1b[201~q").expect(t, "a long paste", "\x1b[200~\x1b[201~q", false)

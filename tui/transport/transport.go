@@ -22,8 +22,8 @@ type glyphs struct {
 }
 
 var (
-	drawn = glyphs{'▶', '‖', '»', '●', '─', '┿', '·', map[profiles.MarkKind]rune{profiles.ChangeMark: '◆', profiles.AlertMark: '▴'}}
-	typed = glyphs{'>', '|', '~', '*', '-', '#', '.', map[profiles.MarkKind]rune{profiles.ChangeMark: '+', profiles.AlertMark: '!'}}
+	drawn = glyphs{'▶', '‖', '»', '●', '─', '┿', '·', map[profiles.MarkKind]rune{profiles.ChangeMark: '◆', profiles.AlertMark: '▴', profiles.NoteMark: '#'}}
+	typed = glyphs{'>', '|', '~', '*', '-', '#', '.', map[profiles.MarkKind]rune{profiles.ChangeMark: '+', profiles.AlertMark: '!', profiles.NoteMark: '"'}}
 )
 
 // of returns the characters for a screen.

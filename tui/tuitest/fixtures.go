@@ -149,6 +149,12 @@ func (r *Recorder) Save() error { r.note("Save"); return r.Refuse }
 // Checkpoint records the call.
 func (r *Recorder) Checkpoint() error { r.note("Checkpoint"); return r.Refuse }
 
+// MayAnnotate returns true.
+func (r *Recorder) MayAnnotate() bool { return true }
+
+// Annotate records the call.
+func (r *Recorder) Annotate(text string) error { r.note("Annotate " + text); return r.Refuse }
+
 // Formats lists two formats.
 func (r *Recorder) Formats() []control.Format {
 	return []control.Format{{Name: "chrome", About: "a timeline"}, {Name: "csv", About: "tables"}}

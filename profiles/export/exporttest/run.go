@@ -76,6 +76,9 @@ func Events() (all []profiles.Event) {
 				put(from-Gap, &profiles.Changed{Change: profiles.Change{Key: "cache", Before: "false", After: "true", Iteration: i, At: time.Duration(from - Gap)}, Settings: v})
 				put(from-Gap, &profiles.Fork{Running: true, Of: i, Key: "cache"})
 			}
+			if i == 7 {
+				put(from-Gap, &profiles.Note{Author: "pts/1", Text: "a \"sharp\" drop", Iteration: i, Written: time.Duration(from - Gap)})
+			}
 			if i == 8 {
 				put(from-Gap, &profiles.Changed{Change: profiles.Change{Key: "rate", Before: "0", After: "0.5", Iteration: i, At: time.Duration(from - Gap), Ablation: true}, Settings: v})
 				put(from-Gap, &profiles.Fork{Of: i, Key: "cache", Ended: "it was stopped"})

@@ -102,6 +102,8 @@ func (s Story) start(began time.Time, prior int, take func(*profiles.Event)) {
 		case s.Iterations / 3:
 			change(i, "amp", "off", "bf16")
 			speed = 0.7
+		case s.Iterations / 2:
+			put(at, &profiles.Note{Author: "pts/1", Text: "looks better " + Hostile, Iteration: i, Written: time.Duration(at)})
 		case 2 * s.Iterations / 3:
 			change(i, "cache", "false", "true")
 		}

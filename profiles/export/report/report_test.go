@@ -92,12 +92,12 @@ func TestAPageHasEverySection(t *testing.T) {
 	for _, m := range regexp.MustCompile(`<h2 id="[a-z]+">([^<]*)</h2>`).FindAllStringSubmatch(page, -1) {
 		titles = append(titles, m[1])
 	}
-	want := "Charts, Overview, Changes and what they did, Alerts, Quality and losses, Phases, Caches, Memory, Layers, Settings that differ from the preset, Machine, Earlier starts, Notes, All other settings"
+	want := "Charts, Overview, Changes and what they did, Notes on the run, Alerts, Quality and losses, Phases, Caches, Memory, Layers, Settings that differ from the preset, Machine, Earlier starts, Notes, All other settings"
 	if got := strings.Join(titles, ", "); got != want {
 		t.Errorf("the sections are\n%s\nwant\n%s", got, want)
 	}
 	for _, want := range []string{
-		"<td>Events missing in this report</td><td>9</td>", "<td>amp off → bf16</td>", "<td>faster</td>", "<td>PSNR +", "<td>warning</td>", "Try that.", "<td>cleared</td>",
+		"<td>Events missing in this report</td><td>9</td>", "<td>amp off → bf16</td>", "<td>faster</td>", "<td>PSNR +", "<td>warning</td>", "Try that.", "<td>cleared</td>", "<td>pts/1</td>", ">looks better ",
 		"reconstruction, iteration 2500", `alt="truth, 64 by 64 pixels"`, "preset base", "<td>per second</td>", "Newest values: median ",
 		"no CUDA device", "prefers-color-scheme:dark", "prefers-reduced-motion", "@media print", "<td>image</td>", `<span id="hint" hidden>`,
 	} {

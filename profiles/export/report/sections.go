@@ -36,7 +36,7 @@ type facts struct {
 // sections returns the parts of a report in their order; those on what a run did not have are left out.
 func (f *facts) sections() (all []section) {
 	for _, s := range []section{
-		f.overview(), f.changes(), f.forks(), f.ablation(), f.alerts(), f.quality(), f.phases(), f.caches(), f.memory(), f.layers(),
+		f.overview(), f.changes(), f.annotations(), f.forks(), f.ablation(), f.alerts(), f.quality(), f.phases(), f.caches(), f.memory(), f.layers(),
 		f.differences(), f.machine(), f.starts(), f.notes(), f.settings(),
 	} {
 		if s.ID != "" {
@@ -160,6 +160,19 @@ func (f *facts) changes() section {
 		}
 		s.Rows = append(s.Rows, []string{strconv.Itoa(i + 1), strconv.FormatInt(c.Iteration, 10),
 			unit.Clock(time.Duration(c.AtSeconds * float64(time.Second))), c.What(), c.Medians(), c.Shift(), c.Verdict(), of})
+	}
+	return s
+}
+
+// annotations lists the notes that people wrote during the run.
+func (f *facts) annotations() section {
+	s := section{ID: "annotations", Title: "Notes on the run", Head: []string{"Iteration", "At", "Author", "Note"}}
+	for _, a := range f.summary.Annotations {
+		s.Rows = append(s.Rows, []string{strconv.FormatInt(a.Iteration, 10), unit.Clock(time.Duration(a.AtSeconds * float64(time.Second))),
+			cmp.Or(a.Author, "–"), a.Text})
+	}
+	if len(s.Rows) == 0 {
+		return section{}
 	}
 	return s
 }

@@ -37,7 +37,7 @@ type Writer struct {
 	row     []string
 }
 
-// New returns a writer of iterations, and of changes, measurements, results and states.
+// New returns a writer of iterations, and of changes, notes, measurements, results and states.
 func New(iterations, changes io.Writer) *Writer {
 	w := &Writer{iterations: bufio.NewWriterSize(iterations, 1<<16), changes: csv.NewWriter(changes), start: -1}
 	w.changes.UseCRLF = true
@@ -67,6 +67,8 @@ func (w *Writer) Take(e *profiles.Event) {
 		w.measured(b, at)
 	case *profiles.UnitResult:
 		w.result(b, at)
+	case *profiles.Note:
+		w.event(w.shift+b.Written, b.Iteration, -1, "note", b.Author, "", b.Text)
 	case *profiles.StateChange:
 		w.event(at, w.next(), -1, "state", b.State.String(), "", b.Why)
 	}

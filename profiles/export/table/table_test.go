@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/csv"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -103,6 +104,9 @@ func TestChangesHaveWhatHappenedBetweenIterations(t *testing.T) {
 	}
 	if got := all.of("change", "cache"); len(got) != exporttest.Starts || got[0]["before"] != "false" || got[0]["value"] != "true" || got[0]["iteration"] != "6" || got[0]["seconds"] != "0.024350791" {
 		t.Errorf("the user's change: %q", got)
+	}
+	if got := all.of("note", "pts/1"); len(got) != exporttest.Starts || got[0]["value"] != `a "sharp" drop` || got[0]["iteration"] != "7" || got[0]["seconds"] != fmt.Sprintf("0.%09d", 7*exporttest.Period-exporttest.Gap) || got[1]["start"] != "1" {
+		t.Errorf("the note: %q", got)
 	}
 	if got := all.of("ablation", "rate"); len(got) != exporttest.Starts {
 		t.Errorf("the ablation's change: %q", got)

@@ -91,6 +91,8 @@ func (w *Writer) Take(e *profiles.Event) {
 			w.text("why", b.Why)
 		}
 		w.close()
+	case *profiles.Note:
+		w.note(b)
 	case *profiles.Measurement:
 		w.measured(b, max(at, w.end))
 	case *profiles.Memory:
@@ -263,6 +265,14 @@ func (w *Writer) change(c *profiles.Change) {
 	}
 	w.instant(thread, c.Key+": "+c.Before+" → "+c.After, int64(w.shift+c.At), scope)
 	w.number("iteration", c.Iteration)
+	w.close()
+}
+
+// note writes a note on the loop's thread, marked over the whole process.
+func (w *Writer) note(n *profiles.Note) {
+	w.instant(loopThread, "note: "+n.Text, int64(w.shift+n.Written), 'p')
+	w.text("author", n.Author)
+	w.number("iteration", n.Iteration)
 	w.close()
 }
 

@@ -163,6 +163,10 @@ func TestATraceHasChangesAlertsAndStates(t *testing.T) {
 	if c := d.named("i", "rate: 0 → 0.5"); len(c) != exporttest.Starts || c[0].Tid != experimentThread {
 		t.Errorf("the ablation's change: %+v", c)
 	}
+	note := d.named("i", `note: a "sharp" drop`)
+	if len(note) != exporttest.Starts || note[0].Tid != loopThread || !near(note[0].Ts, float64(7*exporttest.Period-exporttest.Gap)/1e3) || note[0].Args["author"] != "pts/1" || note[0].Args["iteration"] != 7.0 {
+		t.Errorf("the note: %+v", note)
+	}
 	alert := d.named("i", "not-finite")
 	since := exporttest.Restart + time.Duration(7*exporttest.Period)
 	if len(alert) != 1 || alert[0].Args["severity"] != "critical" || !near(alert[0].Ts, float64(since)/1e3) {

@@ -93,6 +93,9 @@ type watchingBench struct {
 	Input   io.Reader
 	Environ []string
 
+	// attach shows the run on screens in other processes instead; nil for one in this process.
+	attach func(ctx context.Context) (end func() error, err error)
+
 	show    cli.Live
 	records *stream.Reader // of all iterations
 	result  watchingResult
@@ -181,14 +184,17 @@ func (w *watchingBench) block(ctx context.Context, watched bool) (log float64, e
 	to, wait := &w.result.Alone, closing
 	if watched {
 		to, wait = &w.result.Watched, opening
-		end := w.open(ctx)
+		end, err := w.open(ctx)
+		if err != nil {
+			return 0, err
+		}
 		defer func() {
 			if c := w.show.Aggregator.Last().Own.Watching; c.Known || !w.result.Footer.Known {
 				w.result.Footer = c
 			}
 			err = errors.Join(err, end())
 		}()
-	} else {
+	} else if w.attach == nil { // a session's aggregator goes on without a screen
 		w.show.Aggregator.Hold(true)
 		defer w.show.Aggregator.Hold(false)
 	}
@@ -233,7 +239,10 @@ func (w *watchingBench) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // open opens the screen; end closes it and returns its error.
-func (w *watchingBench) open(ctx context.Context) (end func() error) {
+func (w *watchingBench) open(ctx context.Context) (end func() error, err error) {
+	if w.attach != nil {
+		return w.attach(ctx)
+	}
 	o := screen.Options{Settings: w.Settings, Output: w.Output, Input: w.Input, Environ: w.Environ}
 	hangUp := func() {}
 	if o.Output == nil {
@@ -253,7 +262,7 @@ func (w *watchingBench) open(ctx context.Context) (end func() error) {
 			return nil
 		}
 		return err
-	}
+	}, nil
 }
 
 // terminalClass is a terminal's answer to the question for its class. The screen asks twice, the

@@ -208,6 +208,18 @@ func ids(found []attach.Found) string {
 
 // ended says where the log of a session is that has ended; empty if there is none.
 func ended(id string) string {
+	path := logOf(id)
+	if path == "" {
+		return ""
+	}
+	return "; that one has ended, and its log is " + path
+}
+
+// Ended reports whether a session that does not run any more has left a log.
+func Ended(id string) bool { return logOf(id) != "" }
+
+// logOf returns the path of the log that a session has left; empty if there is none.
+func logOf(id string) string {
 	folder, err := Folder()
 	if err != nil || id == "" || id != filepath.Base(id) {
 		return ""
@@ -216,5 +228,5 @@ func ended(id string) string {
 	if _, err := os.Stat(path); err != nil {
 		return ""
 	}
-	return "; that one has ended, and its log is " + path
+	return path
 }

@@ -1,0 +1,185 @@
+package attach
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+)
+
+// A request that the operator does not answer is granted when it is made again, and one of a screen
+// that leaves is forgotten.
+func TestAskingForTheLease(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	first, second, third := s.attach(t, ClientOptions{Who: "pts/1"}), s.attach(t, ClientOptions{Who: "pts/2"}), s.attach(t, ClientOptions{Who: "pts/3"})
+	second.Operate(true)
+	eventually(t, "the request", func() bool { return first.Asks() == "pts/2" })
+	third.Operate(true)
+	eventually(t, "the newer request", func() bool { return first.Asks() == "pts/3" })
+	_ = third.net.Close()
+	eventually(t, "the request to be forgotten", func() bool { return first.Asks() == "" })
+	if !first.Operates() {
+		t.Error("a request took the lease")
+	}
+	second.Operate(true)
+	second.Operate(true)
+	eventually(t, "the lease to be taken", func() bool { return second.Operates() && !first.Operates() && second.Asks() == "" })
+	first.Operate(true)
+	eventually(t, "the request to the new operator", func() bool { return second.Asks() == "pts/1" })
+	_ = second.net.Close() // as kill -9
+	eventually(t, "the lease of who is gone", func() bool { return first.Operates() && first.Asks() == "" })
+	want := []string{"pts/1 operates the run", "pts/2 asks to operate the run, which pts/1 does", "pts/3 asks to operate the run, which pts/1 does",
+		"pts/2 asks to operate the run, which pts/1 does", "pts/2 operates the run, which pts/1 did",
+		"pts/1 asks to operate the run, which pts/2 does", "pts/1 operates the run, which pts/2 handed over"}
+	if got := s.logged(); !slices.Equal(got, want) {
+		t.Errorf("the log has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A screen may do what its role includes, whatever it asks for, and a session may allow less than
+// was asked for.
+func TestRoles(t *testing.T) {
+	sets := []settings.Assignment{{Key: "amp", Value: "bf16"}}
+	for _, c := range []struct {
+		asked, allowed, granted Role
+	}{
+		{0, 0, Operator}, {Viewer, 0, Viewer}, {Annotator, 0, Annotator}, {Operator, 0, Operator},
+		{Operator, Viewer, Viewer}, {Operator, Annotator, Annotator}, {Viewer, Operator, Viewer},
+	} {
+		s := serve(t, journalLimit)
+		s.server.session.Allowed = c.allowed
+		s.begin()
+		s.iterate(50)
+		x := s.attach(t, ClientOptions{Who: "pts/1", Role: c.asked, Take: true})
+		if x.Role() != c.granted || x.MayOperate() != (c.granted == Operator) || x.MayAnnotate() != (c.granted >= Annotator) {
+			t.Errorf("asked for %v of %v: granted %v", c.asked, c.allowed, x.Role())
+		}
+		changed, noted := x.SetMany(sets), x.Annotate("looks converged")
+		x.Operate(true)
+		x.Operate(true)
+		again := x.SetMany(sets)
+		var want []string
+		if c.granted == Operator {
+			want = append(want, "set [{amp bf16}]")
+		}
+		if c.granted >= Annotator {
+			want = append(want, "note pts/1: looks converged")
+		}
+		if c.granted == Operator {
+			want = append(want, "set [{amp bf16}]")
+		}
+		if asked := s.run.list(); !slices.Equal(asked, want) {
+			t.Errorf("%v caused %q, want %q", c.granted, asked, want)
+		}
+		for err, needs := range map[error]Role{changed: Operator, again: Operator, noted: Annotator} {
+			if err == nil && c.granted < needs || err != nil && (c.granted >= needs || !strings.Contains(err.Error(), needs.String())) {
+				t.Errorf("%v is told %v", c.granted, err)
+			}
+		}
+		if x.Operates() != (c.granted == Operator) {
+			t.Errorf("%v: operates %v", c.granted, x.Operates())
+		}
+		if c.granted < Operator {
+			raw := s.dialRaw(t)
+			hello, _ := message(helloFrame, clientHello{Protocol: Protocol, Want: WantStop, Role: c.asked})
+			if _, err := raw.Write(hello); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := readHello(raw, "x"); err == nil || !strings.Contains(err.Error(), "must be operator") {
+				t.Errorf("a stop of %v: %v", c.granted, err)
+			}
+		}
+	}
+}
+
+// A connection that names no role is a viewer's, and one that names another than these is refused.
+func TestAConnectionWithoutARole(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	c := s.dialRaw(t)
+	if _, err := c.Write(frame(helloFrame, []byte(`{"protocol":2,"want":"watch","take":true}`))); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := readHello(c, "x")
+	if err != nil || answer.Role != Viewer || answer.Operates {
+		t.Errorf("granted %v, operates %v, %v", answer.Role, answer.Operates, err)
+	}
+	c = s.dialRaw(t)
+	if _, err := c.Write(frame(helloFrame, []byte(`{"protocol":2,"want":"watch","role":"root"}`))); err != nil {
+		t.Fatal(err)
+	}
+	if k, _, err := readFrame(c, largestCommand); err != nil || k != byeFrame {
+		t.Errorf("a role that there is not: %q, %v", byte(k), err)
+	}
+}
+
+// A screen writes no more notes than its share, nor such as are no text.
+func TestNotesAreBounded(t *testing.T) {
+	s := serve(t, journalLimit)
+	s.begin()
+	x, y := s.attach(t, ClientOptions{Who: "pts/1", Role: Annotator}), s.attach(t, ClientOptions{Who: "pts/2", Role: Annotator})
+	for range notesAtOnce {
+		if err := x.Annotate("a"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := x.Annotate("a"); err == nil || !strings.Contains(err.Error(), "at most 5") {
+		t.Errorf("one note too many: %v", err)
+	}
+	if err := y.Annotate("b"); err != nil {
+		t.Errorf("of another screen: %v", err)
+	}
+	if asked := s.run.list(); len(asked) != notesAtOnce+1 {
+		t.Errorf("%d notes were taken", len(asked))
+	}
+}
+
+// A note is on every screen, in the log, and counted for who was away; what was dropped of a journal
+// keeps its notes.
+func TestNotesAreOnEveryScreen(t *testing.T) {
+	s := serve(t, 20<<10)
+	s.begin()
+	s.iterate(500)
+	s.journal.Enter()
+	s.journal.Leave()
+	n, err := profiles.NewNote("pts/7", "looks converged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Iteration, n.Written = s.it.Index, s.now.Sub(s.began)
+	s.Stream.Note(n)
+	s.iterate(30_000)
+	eventually(t, "parts to be dropped", func() bool {
+		s.journal.mu.Lock()
+		defer s.journal.mu.Unlock()
+		return len(s.journal.parts) > 0 && s.journal.parts[0].first > 500
+	})
+	want := s.tick()
+	if !slices.Equal(want.Notes, []profiles.Note{n}) || want.Log[len(want.Log)-1].Text != "pts/7: looks converged" {
+		t.Fatalf("the run has %+v, %+v", want.Notes, want.Log)
+	}
+	x := s.attach(t, ClientOptions{})
+	if away := x.Away(); away.Notes != 1 {
+		t.Errorf("since then: %+v", away)
+	}
+	got := x.until("the present", func(got *profiles.Snapshot) bool { return got.Index == want.Index })
+	if !slices.Equal(got.Notes, want.Notes) {
+		t.Errorf("the screen has %+v", got.Notes)
+	}
+}
+
+// The processor time of a client is at most that of the machine meanwhile.
+func TestAClientCannotClaimTheTimeOfOthers(t *testing.T) {
+	c := &conn{server: &Server{}, reported: time.Now()}
+	for _, claimed := range []float64{1e9, math.Inf(1), math.NaN(), -5, 2e9} {
+		c.takeUsed(claimed)
+	}
+	if used := c.server.ProcessorTime(); used < 0 || used > time.Minute.Seconds() {
+		t.Errorf("%g s are counted", used)
+	}
+}

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/stream"
+	"prismtop/sim/workloads"
+)
+
+// A note takes its place among the iterations, also in a run that is paused; the run goes on bit for
+// bit as without it.
+func TestNotesTakeTheirPlace(t *testing.T) {
+	plain, _ := stepped(t, 12, func(int, *Run) {})
+	noted, _ := stepped(t, 12, func(i int, r *Run) {
+		if i == 7 {
+			if err := r.Note("pts/1", "flat"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if fmt.Sprint(plain) != fmt.Sprint(noted) {
+		t.Error("a note changed the results")
+	}
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(small, "samples=60", "threshold=0")...), Linger: true})
+	until(t, a, "iterations", func(s *profiles.Snapshot) bool { return s.Index > 3 })
+	r.Pause(true)
+	paused := until(t, a, "the pause", func(s *profiles.Snapshot) bool { return s.State == profiles.Paused })
+	if err := r.Note("pts/1", "what \x1b[2J happens"); err != nil {
+		t.Fatal(err)
+	}
+	s := until(t, a, "the note", func(s *profiles.Snapshot) bool { return len(s.Notes) > 0 })
+	n := s.Notes[0]
+	if n.Iteration != paused.Index || n.Author != "pts/1" || n.Text != `what \x1b[2J happens` || n.Written <= 0 {
+		t.Errorf("at iteration %d: %+v", paused.Index, n)
+	}
+	if last := s.Log[len(s.Log)-1]; last.Text != `pts/1: what \x1b[2J happens` {
+		t.Errorf("the log ends with %q", last.Text)
+	}
+}
+
+// A run takes a bounded number of notes of a bounded length.
+func TestNotesOfARunAreBounded(t *testing.T) {
+	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Stream: stream.New(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for text, want := range map[string]string{"": "no text", strings.Repeat("ä", profiles.LongestNote+1): "at most 200 characters"} {
+		if err := r.Note("pts/1", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if err := r.Note(strings.Repeat("a", 1000), strings.Repeat("ä", profiles.LongestNote)); err != nil {
+		t.Error(err)
+	}
+	for range notesAtOnce - 1 {
+		if err := r.Note("", "a"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := r.Note("", "a"); err == nil || !strings.Contains(err.Error(), "at most 20") {
+		t.Errorf("one note too many: %v", err)
+	}
+	for _, c := range r.take() {
+		if len(c.note.Author) > 64 {
+			t.Errorf("an author of %d bytes", len(c.note.Author))
+		}
+	}
+}
