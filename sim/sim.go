@@ -280,6 +280,32 @@ func (r *Run) Info() profiles.RunInfo { return r.loop.info }
 // may call it.
 func (r *Run) Memory() profiles.Memory { return r.loop.work.Memory() }
 
+// Quality compares the newest result with the truth; NaN where the workload cannot. Only the
+// goroutine that calls Next may call it.
+func (r *Run) Quality(ctx context.Context) (profiles.Values, error) {
+	if c, ok := r.loop.work.(workload.Comparer); ok {
+		return c.Quality(ctx)
+	}
+	return profiles.NoValues(), nil
+}
+
+// Picture returns the newest state of one of the schema's pictures, nil if the workload has none.
+// Only the goroutine that calls Next may call it.
+func (r *Run) Picture(id int) *profiles.Picture {
+	if i, ok := r.loop.work.(workload.Imager); ok {
+		return i.Picture(id)
+	}
+	return nil
+}
+
+// ClearCaches forgets what the workload's caches hold, so that it is computed again. Only the
+// goroutine that calls Next may call it.
+func (r *Run) ClearCaches() {
+	if c, ok := r.loop.work.(workload.Clearer); ok {
+		c.ClearCaches()
+	}
+}
+
 // Done is closed when the loop has ended.
 func (r *Run) Done() <-chan struct{} { return r.done }
 

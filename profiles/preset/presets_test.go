@@ -27,7 +27,7 @@ func TestNamesBeginWithTheDefault(t *testing.T) {
 	if names[0] != "moon" || shelves.Default() != "moon" {
 		t.Errorf("%v", names)
 	}
-	for _, want := range []string{"moon", "baseline", "phase5", "europa", "quick", "high-quality", "quick-test", "production", "debug", "line-sampling", "prism"} {
+	for _, want := range []string{"moon", "baseline", "phase5", "europa", "quick", "high-quality", "quick-test", "production", "debug", "line-sampling", "prism", "standard", "profiling", "ten-samples", "guide"} {
 		if !slices.Contains(names, want) {
 			t.Errorf("%s is missing", want)
 		}
@@ -40,6 +40,10 @@ func TestPresetsHoldThePublishedValues(t *testing.T) {
 		"prism":         {"size": "1024", "radius": "8.5", "samples": "64", "threshold": "0.005", "iterations": "1000", "cycles": "1", "passes": "1", "init_iterations": "100", "init_cycles": "100", "output_activation": "none", "loss": "l1", "learning_rate": "0.001", "sampling": "fermat"},
 		"baseline":      {"size": "512", "object_size": "128", "radius": "20", "samples": "100", "sampling": "fermat", "pattern": "trainer", "cycles": "1", "roi_diameter": "0"},
 		"phase5":        {"size": "512", "object_size": "128", "radius": "20", "samples": "20", "iterations": "50", "pattern": "remeasure", "warmup_measurements": "5", "threshold": "0", "init_iterations": "0"},
+		"standard":      {"size": "512", "object_size": "128", "radius": "20", "samples": "100", "sampling": "fermat", "iterations": "1", "cycles": "1", "passes": "1", "pattern": "trainer", "threshold": "0", "init_iterations": "0", "init_cycles": "0"},
+		"profiling":     {"size": "512", "object_size": "128", "radius": "20", "samples": "20", "iterations": "1", "threshold": "0"},
+		"ten-samples":   {"size": "512", "object_size": "128", "samples": "10", "iterations": "1", "threshold": "0"},
+		"guide":         {"size": "1024", "object_size": "512", "radius": "20", "noise": "shot", "snr": "40", "loss": "composite", "composite_l1": "0.7", "composite_ssim": "0.3", "learning_rate": "0.001"},
 		"europa":        {"size": "1024", "object_size": "73", "radius": "8.5", "samples": "64"},
 		"moon":          {"size": "512", "object_size": "128", "passes": "2", "object": "moon", "image": ""},
 		"quick":         {"size": "128", "object_size": "32", "samples": "8", "passes": "1"},

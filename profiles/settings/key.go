@@ -99,6 +99,10 @@ type Comparison struct {
 	// Factor is the name of the factor of the default factorial that switches the setting between
 	// off and FactorOn, together with the other settings of the same factor; empty for none.
 	Factor, FactorOn string
+
+	// Everything is true of an optimisation that the comparison of everything off with everything on
+	// switches between the first pair's values.
+	Everything bool
 }
 
 // Pair is two values of a setting.

@@ -88,6 +88,18 @@ func (t *Table) Compares() []Key {
 	return keys
 }
 
+// Everything returns the values of every optimisation that is meant to save time, off and on; none for
+// a table without any.
+func (t *Table) Everything() (off, on []Assignment) {
+	for _, k := range t.Compares() {
+		if k.Compared.Everything {
+			off = append(off, Assignment{Key: k.Name, Value: k.Compared.Pairs[0].Off})
+			on = append(on, Assignment{Key: k.Name, Value: k.Compared.Pairs[0].On})
+		}
+	}
+	return off, on
+}
+
 // Entry is a key being declared. Its methods return it with additions.
 type Entry struct{ key Key }
 
@@ -180,6 +192,10 @@ func (e Entry) Factor(name, on string) Entry {
 	e.key.Compared.Factor, e.key.Compared.FactorOn = name, on
 	return e
 }
+
+// Everything lets a compared setting take part in the comparison of everything off with everything
+// on: one that is meant to save time on this program's devices.
+func (e Entry) Everything() Entry { e.key.Compared.Everything = true; return e }
 
 // Touches names the phases of an iteration whose work depends on the setting. It is called
 // without arguments for a setting that changes what an iteration computes but not the amount of

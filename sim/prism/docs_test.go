@@ -86,8 +86,9 @@ func TestPresetsPageIsFresh(t *testing.T) {
 	b.WriteString(`# Presets
 
 A preset is a named set of settings that ships with the program. ` + "`prismtop presets list`" + ` lists them, ` + "`prismtop presets\nshow NAME`" + ` prints one as a TOML file that can be edited and passed with ` + "`--config`" + `. Settings are
-described in [settings.md](settings.md). Paths in parentheses refer to PRISM's repository; the workload of [baseline](#baseline)
-is described in its docs/performance/benchmarking_guide.md, that of [phase5](#phase5) in phase5-benchmark-results.md there.
+described in [settings.md](settings.md). Paths in parentheses refer to PRISM's repository; the documents that
+[standard](#standard), [profiling](#profiling), [phase5](#phase5), [ten-samples](#ten-samples) and [guide](#guide) name are in its docs/performance
+([guide](#guide)'s in docs). [benchmarks.md](benchmarks.md) has what they claim and what was measured here.
 
 | Preset | Description |
 |---|---|

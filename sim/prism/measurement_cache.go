@@ -60,6 +60,9 @@ func (c *MeasurementCache) SetEnabled(on bool) {
 // SetLimit changes the bound in bytes; 0 means no limit.
 func (c *MeasurementCache) SetLimit(bytes int64) { c.cache.SetLimit(bytes) }
 
+// Clear forgets the measurements. The counters stay.
+func (c *MeasurementCache) Clear() { c.cache.Clear() }
+
 // Counters returns the cache's counters.
 func (c *MeasurementCache) Counters() profiles.CacheCounters { return c.cache.Counters() }
 

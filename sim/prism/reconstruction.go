@@ -397,6 +397,9 @@ func (r *Reconstruction) switchCaches() {
 	r.masks.SetEnabled(s.MaskCache)
 }
 
+// ClearCaches forgets the measurements of the object, as PRISM's benchmark does after each of them.
+func (r *Reconstruction) ClearCaches() { r.system.Cache().Clear() }
+
 func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 	rec.Caches[CacheMeasurement] = r.system.Cache().Counters()
 	rec.Caches[CacheFFTPlans] = r.device.Host.Plans().Counters()

@@ -105,20 +105,20 @@ var Table = settings.NewTable("prism", joined,
 	settings.Integer(groupComputing, "warmup_measurements", "", "measurements before the first sample, pattern remeasure only",
 		0, maxCount).Fixed("it takes part in the preparation"),
 	settings.Switch(groupComputing, "measurement_cache", "keep measurements of the object").Live().Touches("telescope").Called("meas. cache", 'm').
-		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").Factor("caches", "true").
+		Press(settings.Press{Key: "m", Help: "measurement cache", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "meas. cache", Rank: 1}).Compared(1, "false", "true").Everything().Factor("caches", "true").
 		Idle(when("pattern", "trainer", "asked once per sample in the trainer pattern")),
 	settings.Integer(groupComputing, "measurement_cache_mb", "MiB", "bound of the measurement cache", 1, 1<<20).
 		Live().Touches("telescope").Called("meas. cache MiB", 'G').Tune(17, "G", settings.MoveWrite, "measurement cache's MiB"),
 	settings.Switch(groupComputing, "fft_cache", "keep FFT plans and their twiddle factors").Live().Touches("telescope", "backward").Called("FFT plans", 'f').
-		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true").Factor("caches", "true"),
+		Press(settings.Press{Key: "f", Help: "FFT plan cache", Does: settings.MoveNext, Place: 2, InFooter: true, Footer: "FFT", Rank: 2}).Compared(2, "false", "true").Everything().Factor("caches", "true"),
 	settings.Switch(groupComputing, "mask_cache", "keep aperture masks and coordinate grids").Live().Touches("telescope").Called("masks", 'g').
-		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true").Factor("caches", "true"),
+		Press(settings.Press{Key: "g", Help: "mask and grid cache", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "masks", Rank: 3}).Compared(3, "false", "true").Everything().Factor("caches", "true"),
 	settings.Switch(groupComputing, "shared_spectrum", "one FFT of the output serves both measurements").
-		Live().Touches("telescope", "loss", "backward").Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true"),
+		Live().Touches("telescope", "loss", "backward").Called("shared spectrum", 'S').Tune(18, "S", settings.MoveNext, "shared spectrum").Compared(4, "false", "true").Everything(),
 	settings.Switch(groupComputing, "fused_telescope", "measure sixteen rows at a time, and compare and differentiate in the same step for l1 and l2 of one aperture").
-		Live().Touches("telescope", "loss", "backward").Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Factor("fused_telescope", "true"),
+		Live().Touches("telescope", "loss", "backward").Called("fused telescope", 'F').Tune(19, "F", settings.MoveNext, "fused telescope").Compared(5, "false", "true").Everything().Factor("fused_telescope", "true"),
 	settings.Switch(groupComputing, "pruned_fft", "the fused telescope leaves out the zeros around the object and outside the masks").
-		Live().Touches("telescope", "loss", "backward").Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Factor("pruned_fft", "true").
+		Live().Touches("telescope", "loss", "backward").Called("pruned FFT", 'e').Tune(20, "e", settings.MoveNext, "leave out zeros, pruned FFT").Compared(6, "false", "true").Everything().Factor("pruned_fft", "true").
 		Idle(func(v settings.Values) string {
 			if v.On("fused_telescope") {
 				return ""
@@ -130,7 +130,7 @@ var Table = settings.NewTable("prism", joined,
 		Press(settings.Press{Key: "c", Help: "checkpointing", Does: settings.MoveNext, Place: 6, InFooter: true, Footer: "checkpoints", Rank: 7}).Compared(8, "false", "true"),
 	settings.Switch(groupComputing, "fused_optimizer", "update convolutions' weights as their gradients are computed, which then take no memory; fp16 checks all gradients first and has none of it").
 		Live().Touches("backward", "optimizer").Called("fused Adam", 'o').
-		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused", Rank: 8}).Compared(7, "false", "true").
+		Press(settings.Press{Key: "o", Help: "fused optimizer", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "fused", Rank: 8}).Compared(7, "false", "true").Everything().
 		Idle(when("amp", "fp16", "fp16 checks all gradients first")),
 	settings.Text(groupComputing, "amp", "mixed precision; bf16x3 splits products and keeps float32's accuracy", "off", "bf16", "bf16x3", "fp16").
 		Live().Called("AMP", 'a').

@@ -18,7 +18,7 @@ import (
 // Long operations end early with the error of their context once that is done.
 // After that, only the newest complete result can be read and the task closed.
 //
-// A task may implement optional interfaces: Comparer, Imager, Profiler, Saver, Keeper,
+// A task may implement optional interfaces: Comparer, Imager, Clearer, Profiler, Saver, Keeper,
 // Forker, Checkpointer and Starter.
 type Task interface {
 	// Info describes the run for its observers, above all its schema.
@@ -75,6 +75,13 @@ type Comparer interface {
 type Imager interface {
 	// Picture returns a copy of the newest state of one of the schema's pictures.
 	Picture(id int) *profiles.Picture
+}
+
+// Clearer is a task with caches.
+type Clearer interface {
+	// ClearCaches forgets what the caches of measurements hold, between two iterations. What they
+	// counted stays.
+	ClearCaches()
 }
 
 // Profiler is a task whose iterations consist of timed steps.

@@ -24,15 +24,6 @@ const unended = "--preset quick --set samples=40 --set threshold=0 --set iterati
 // names, capabilities and pictures.
 var questions = regexp.MustCompile(`\x1b\](?:4;\d+|1\d|52;\w*);\?|\x1b\[[?>=]?\d*c|\x1b\[\??\d*\$p|\x1b\[\??[56]n|\x1b\[>\d*q|\x1b\[\?u|\x1bP\+q|\x1b_G[^;]*a=q`)
 
-// skipStarts skips a test that starts many programs, none of which shares memory between goroutines
-// in a way that other tests do not: under the race detector each takes a second to start.
-func skipStarts(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("skipped: many programs, which take a second each to start under the race detector")
-	}
-}
-
 // started is a program running on a terminal.
 type started struct {
 	*ptytest.Terminal

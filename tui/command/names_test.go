@@ -18,6 +18,15 @@ import (
 // the screen and start another line.
 const hostile = "x\x1b]0;owned\x07\u202e\u009b2J\r\ny"
 
+// skipStarts skips a test that starts many programs, none of which shares memory between goroutines
+// in a way that other tests do not: under the race detector each takes a second to start.
+func skipStarts(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("skipped: many programs, which take a second each to start under the race detector")
+	}
+}
+
 // Text from the user, file names and the environment reaches the terminal in escaped form.
 func TestNoNameSteersTheTerminal(t *testing.T) {
 	skipStarts(t)

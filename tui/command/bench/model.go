@@ -100,7 +100,14 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 	if o.Iterations == 0 && o.Time == 0 {
 		o.Time = 10 * time.Second
 	}
+	found, err := cli.Probe(cmd.Context())
+	if err != nil {
+		return cli.ErrInterrupted
+	}
 	report, err := bench.Run(cmd.Context(), *o)
+	if report != nil { // the reason that every command gives
+		report.Run.GPUReason = found.Reason
+	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return cli.ErrInterrupted

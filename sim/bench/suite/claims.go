@@ -1,0 +1,266 @@
+package suite
+
+import (
+	"math"
+
+	"prismtop/sim/prism"
+)
+
+// Claim is a figure beside what was measured.
+type Claim struct {
+	Figure
+	Measured *Interval `json:"measured"`
+	// Where says what was measured, or why nothing was.
+	Where string `json:"where"`
+	// Verdict says how the two differ: "as claimed", "more than claimed", "less than claimed", "the interval
+	// reaches the claim"; empty without a measurement.
+	Verdict string `json:"verdict"`
+}
+
+// quantity is a number of a report.
+type quantity struct {
+	of  string // what was measured
+	get func(*Report) (Interval, bool)
+}
+
+// quantities are what figures can be compared with.
+var quantities = map[string]quantity{
+	"create_s":            {"median of 9 creations: weights drawn, plan compiled", fromModel(func(m *Model) Interval { return inner(m.CreateSeconds) })},
+	"create_mb":           {"weights, activations and work space of the forward pass", fromModel(func(m *Model) Interval { return exact(float64(m.CreateMemory) / 1e6) })},
+	"parameters":          {"parameters of the decoder", fromModel(func(m *Model) Interval { return exact(float64(m.Parameters)) })},
+	"weights_mb":          {"the weights as they are held", fromModel(func(m *Model) Interval { return exact(float64(m.IterationMemory["weights"]) / 1e6) })},
+	"forward_ms":          {"median of forward passes", fromModel(func(m *Model) Interval { return inner(m.ForwardMS) })},
+	"forward_fps":         {"median of forward passes", fromModel(func(m *Model) Interval { return rate(m.ForwardMS) })},
+	"iteration_ms":        {"median of iterations in the middle of the standard workload", fromModel(func(m *Model) Interval { return inner(m.IterationMS) })},
+	"iterations_s":        {"median of iterations in the middle of the standard workload", fromModel(func(m *Model) Interval { return rate(m.IterationMS) })},
+	"experiment_s":        {"preset ten-samples, median of 3 runs", fromModel(func(m *Model) Interval { return exact(m.Experiment.Seconds) })},
+	"experiment_sample_s": {"preset ten-samples, median of 3 runs", fromModel(func(m *Model) Interval { return exact(m.Experiment.SampleMS / 1e3) })},
+	"experiment_mb":       {"preset ten-samples, memory of the run", fromModel(func(m *Model) Interval { return exact(float64(m.Experiment.MemoryBytes) / 1e6) })},
+	"share_forward":       {"of the phases' medians", share("forward")},
+	"share_backward":      {"of the phases' medians", share("backward")},
+	"share_optimizer":     {"of the phases' medians", share("optimizer")},
+	"share_telescope":     {"of the phases' medians", share("telescope")},
+
+	"speedup_standard":        {"preset standard, runs by turns", compared("standard", Documented, func(c *Comparison) Interval { return c.Speedup })},
+	"speedup_standard_all":    {"preset standard, everything off against everything on, runs by turns", compared("standard", Everything, func(c *Comparison) Interval { return c.Speedup })},
+	"speedup_phase5":          {"preset phase5, runs by turns", compared("phase5", Documented, func(c *Comparison) Interval { return c.Speedup })},
+	"standard_baseline_s":     {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1) })},
+	"standard_optimized_s":    {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1) })},
+	"standard_baseline_ms":    {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.interval(10) })},
+	"standard_optimized_ms":   {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.interval(10) })},
+	"standard_baseline_rate":  {"preset standard, baseline: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Baseline.inverse(100) })},
+	"standard_optimized_rate": {"preset standard, optimised: median of the runs, least to most", compared("standard", Documented, func(c *Comparison) Interval { return c.Optimized.inverse(100) })},
+	"standard_baseline_hits":  {"preset standard, cleared after every measurement: counted", hitRate("standard", 0)},
+	"standard_optimized_hits": {"preset standard: counted", hitRate("standard", 1)},
+	"psnr_standard":           {"preset standard: optimised less baseline, over the rounds' seeds", compared("standard", Documented, func(c *Comparison) Interval { return c.PSNR })},
+	"peak_mb":                 {"resident memory of the process, all runs together", peak},
+	"phase5_baseline_s":       {"preset phase5, baseline: median of the runs, least to most", compared("phase5", Documented, func(c *Comparison) Interval { return c.Baseline.interval(1) })},
+	"phase5_optimized_s":      {"preset phase5, optimised: median of the runs, least to most", compared("phase5", Documented, func(c *Comparison) Interval { return c.Optimized.interval(1) })},
+	"phase5_optimized_hits":   {"preset phase5: counted", hitRate("phase5", 1)},
+	"cache_mb":                {"preset standard, entries of the measurement cache at the end", cacheBytes},
+
+	"one_measurement": {"20 centres over and over, computed and from the cache by turns", measured(func(m *Measurement) Interval { return m.Speedup })},
+	"one_computed_ms": {"median of measurements, 512 pixels", measured(func(m *Measurement) Interval { return inner(m.ComputedMS) })},
+	"one_cached_ms":   {"median of measurements, 512 pixels", measured(func(m *Measurement) Interval { return inner(m.CachedMS) })},
+	"entry_mb":        {"a plane of 512 x 512 float32", measured(func(m *Measurement) Interval { return exact(float64(m.EntryBytes) / 1e6) })},
+
+	"effect_measurement_cache": {"ablation in the middle of phase5, PRISM's optimisations", effect("measurement_cache", "true")},
+	"effect_fft_cache":         {"ablation in the middle of phase5, PRISM's optimisations", effect("fft_cache", "true")},
+	"effect_mask_cache":        {"ablation in the middle of phase5, PRISM's optimisations", effect("mask_cache", "true")},
+	"effect_amp":               {"bf16, ablation in the middle of phase5, PRISM's optimisations", effect("amp", "bf16")},
+	"effect_amp_memory":        {"bf16, of the memory of the run in the middle of phase5", ampMemory},
+}
+
+// exact is a number that was counted or read once.
+func exact(v float64) Interval { return Interval{Value: v} }
+
+// inner is a distribution's median, with its tenth and ninetieth percentile.
+func inner(s Spread) Interval { return Interval{s.Median, &s.P10, &s.P90} }
+
+// rate is inner per second, of milliseconds.
+func rate(s Spread) Interval {
+	low, high := 1e3/s.P90, 1e3/s.P10
+	return Interval{1e3 / s.Median, &low, &high}
+}
+
+// interval is the median with the least and the most, times a factor.
+func (s Seconds) interval(factor float64) Interval {
+	low, high := s.Min*factor, s.Max*factor
+	return Interval{s.Median * factor, &low, &high}
+}
+
+// inverse is a number over the times.
+func (s Seconds) inverse(number float64) Interval {
+	low, high := number/s.Max, number/s.Min
+	return Interval{number / s.Median, &low, &high}
+}
+
+func fromModel(get func(*Model) Interval) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.Model == nil {
+			return Interval{}, false
+		}
+		return get(r.Model), true
+	}
+}
+
+func share(phase string) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.Model == nil {
+			return Interval{}, false
+		}
+		v, ok := r.Model.PhaseShares[phase]
+		return exact(100 * v), ok
+	}
+}
+
+// of returns the comparison of a workload; nil for none.
+func (r *Report) of(preset string, set Set) *Comparison {
+	for i := range r.Comparisons {
+		if c := &r.Comparisons[i]; c.Preset == preset && c.Set == set {
+			return c
+		}
+	}
+	return nil
+}
+
+func compared(preset string, set Set, get func(*Comparison) Interval) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if c := r.of(preset, set); c != nil {
+			return get(c), true
+		}
+		return Interval{}, false
+	}
+}
+
+// measurementCache returns the cache of a side's typical run.
+func (r *Report) measurementCache(preset string, side int) (Cache, bool) {
+	c := r.of(preset, Documented)
+	if c == nil {
+		return Cache{}, false
+	}
+	v, ok := typical(c.Results[side]).Caches[prism.Schema().Caches[prism.CacheMeasurement].Name]
+	return v, ok
+}
+
+func hitRate(preset string, side int) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		c, ok := r.measurementCache(preset, side)
+		if !ok || c.HitRate == nil {
+			return Interval{}, false
+		}
+		return exact(100 * *c.HitRate), true
+	}
+}
+
+func cacheBytes(r *Report) (Interval, bool) {
+	c, ok := r.measurementCache("standard", 1)
+	return exact(float64(c.Bytes) / 1e6), ok
+}
+
+func peak(r *Report) (Interval, bool) {
+	largest, known := 0.0, false
+	for _, c := range r.Comparisons {
+		for _, results := range c.Results {
+			for _, v := range results {
+				if v.PeakRSS != nil {
+					largest, known = math.Max(largest, float64(*v.PeakRSS)/1e6), true
+				}
+			}
+		}
+	}
+	return exact(largest), known
+}
+
+func measured(get func(*Measurement) Interval) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if r.Measurement == nil {
+			return Interval{}, false
+		}
+		return get(r.Measurement), true
+	}
+}
+
+// effectOf returns the effect of a setting's value; nil for none.
+func (r *Report) effectOf(setting, on string) *Effect {
+	for i := range r.Effects {
+		if e := &r.Effects[i]; e.Setting == setting && e.On == on {
+			return e
+		}
+	}
+	return nil
+}
+
+func effect(setting, on string) func(*Report) (Interval, bool) {
+	return func(r *Report) (Interval, bool) {
+		if e := r.effectOf(setting, on); e != nil {
+			return e.Speedup, true
+		}
+		return Interval{}, false
+	}
+}
+
+func ampMemory(r *Report) (Interval, bool) {
+	e, c := r.effectOf("amp", "bf16"), r.of("phase5", Documented)
+	if e == nil || c == nil {
+		return Interval{}, false
+	}
+	return exact(100 * float64(e.MemoryBytes) / float64(typical(c.Results[1]).MemoryBytes)), true
+}
+
+// claimsOf puts every figure beside what a report measured.
+func claimsOf(r *Report) []Claim {
+	claims := []Claim{}
+	for _, f := range Figures() {
+		c := Claim{Figure: f, Where: f.Absent}
+		if f.Measure != "" {
+			q := quantities[f.Measure]
+			if v, ok := q.get(r); ok {
+				c.Measured, c.Where = &v, q.of
+				c.Verdict = f.verdict(v)
+			} else {
+				c.Where = "not measured"
+			}
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// tolerance is by how much a value without an interval may miss a claim of one number, and still be as
+// claimed: what rounding in the documents makes of it.
+const tolerance = 0.01
+
+// verdict compares a measurement with the claim.
+func (f *Figure) verdict(v Interval) string {
+	low, high := f.Low, math.Inf(1)
+	if f.High != nil {
+		high = *f.High
+	}
+	from, to := v.Value, v.Value
+	if v.Low != nil {
+		from, to = *v.Low, *v.High
+	}
+	slack := 0.0
+	if low == high {
+		slack = tolerance * math.Abs(low)
+	}
+	switch {
+	case v.Value >= low-slack && v.Value <= high+slack:
+		return "as claimed"
+	case to >= low-slack && from <= high+slack:
+		return "the interval reaches the claim"
+	case v.Value > high:
+		return "more than claimed" + times(v.Value, high)
+	}
+	return "less than claimed" + times(v.Value, low)
+}
+
+// times says how many times a claim a value is, where that is a number to quote.
+func times(v, claim float64) string {
+	ratio := v / claim
+	if !(ratio > 0) || math.IsInf(ratio, 0) {
+		return ""
+	}
+	return ", " + number(ratio) + "x it"
+}

@@ -1,0 +1,175 @@
+// Package suite runs the benchmark that PRISM's documents describe: a model's baseline, whole
+// workloads without and with their optimisations by turns, the documents' acceptance list, and each
+// figure that the documents claim beside what was measured here.
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/sim/prism"
+)
+
+// Options configure the suite.
+type Options struct {
+	Maker prism.Maker
+
+	// Settings returns the settings of a preset with the user's on top, and sets over both.
+	Settings func(preset string, sets []settings.Assignment) (settings.Values, error)
+
+	Version   string
+	Processor machine.CPU
+	GPUReason string // why no GPU is used
+
+	Rounds  int           // of each comparison: one run of either side in each
+	Seconds time.Duration // of each measurement of iterations
+
+	// Progress is told what is measured, the share done, 0 to 1, and the time left at the pace so
+	// far, 0 while that is unknown. It may be nil.
+	Progress func(what string, done float64, left time.Duration)
+}
+
+// Schema is the version of the report's form.
+const Schema = 1
+
+// Report is what was measured. A part that was not is null.
+type Report struct {
+	Schema   int     `json:"schema"`
+	Version  string  `json:"version"`
+	Started  string  `json:"started"` // RFC 3339
+	Seconds  float64 `json:"seconds"` // of the whole measurement
+	Complete bool    `json:"complete"`
+	Ended    string  `json:"ended,omitempty"` // why it is not complete
+	Machine  Machine `json:"machine"`
+
+	Model       *Model       `json:"model"`
+	Baseline    *Result      `json:"baseline"`  // of the standard workload
+	Optimized   *Result      `json:"optimized"` // of the same
+	Comparisons []Comparison `json:"comparisons"`
+	Measurement *Measurement `json:"measurement"`
+	Effects     []Effect     `json:"effects"`
+	Profile     *Profile     `json:"profile"`
+	Checklist   []Criterion  `json:"checklist"`
+	Claims      []Claim      `json:"claims"`
+}
+
+// Machine is where it was measured.
+type Machine struct {
+	CPU              string   `json:"cpu"`
+	Processors       int      `json:"processors"`
+	Device           string   `json:"device"`
+	Kernels          string   `json:"kernels"`
+	Threads          int      `json:"threads"`
+	GPU              *string  `json:"gpu"`
+	GPUReason        string   `json:"gpu_reason,omitempty"`
+	System           string   `json:"system"`
+	Go               string   `json:"go"`
+	ForeignCPU       *float64 `json:"foreign_cpu"` // share of the processors that other programs took meanwhile, 0 to 1
+	ForeignCPUReason string   `json:"foreign_cpu_reason,omitempty"`
+}
+
+// Suite measures the parts of a report, one after the other.
+type Suite struct {
+	options Options
+	report  *Report
+	load    machine.Load
+	began   time.Time
+	plan    []step
+	done    float64 // weight of the steps that are over
+}
+
+// step is one part of the suite. Its weight is its share of the whole, roughly its seconds on the
+// machine of docs/benchmarks.md.
+type step struct {
+	name   string
+	weight float64
+	run    func(ctx context.Context, progress func(done float64)) error
+}
+
+// New returns a suite without measurements.
+func New(o Options) *Suite {
+	if o.Rounds <= 0 {
+		o.Rounds = Rounds
+	}
+	if o.Seconds <= 0 {
+		o.Seconds = 5 * time.Second
+	}
+	s := &Suite{options: o, began: time.Now(), load: machine.ReadLoad()}
+	model := o.Processor.Model
+	if model == "" {
+		model = o.Processor.Reason
+	}
+	s.report = &Report{
+		Schema: Schema, Version: o.Version, Started: s.began.UTC().Format(time.RFC3339), Comparisons: []Comparison{}, Effects: []Effect{},
+		Checklist: []Criterion{}, Claims: []Claim{},
+		Machine: Machine{CPU: model, Processors: machine.Processors(), GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
+	}
+	return s
+}
+
+// Run measures the steps that were added. What was measured before ctx ended, or before a step failed,
+// is in the report, which comes with the error.
+func (s *Suite) Run(ctx context.Context) (*Report, error) {
+	whole := 0.0
+	for _, p := range s.plan {
+		whole += p.weight
+	}
+	var err error
+	for _, p := range s.plan {
+		progress := func(part float64) {
+			if s.options.Progress == nil {
+				return
+			}
+			share := (s.done + p.weight*part) / whole
+			left := time.Duration(0)
+			if spent := time.Since(s.began); share > 0.01 && spent > time.Second {
+				left = time.Duration(float64(spent) * (1 - share) / share)
+			}
+			s.options.Progress(p.name, share, left)
+		}
+		progress(0)
+		if err = p.run(ctx, progress); err != nil {
+			if ctx.Err() == nil {
+				err = fmt.Errorf("%s: %w", p.name, err)
+			}
+			break
+		}
+		s.done += p.weight
+	}
+	r := s.report
+	r.Seconds = time.Since(s.began).Seconds()
+	load := machine.ReadLoad().Since(s.load)
+	if r.Machine.ForeignCPUReason = load.Reason; load.Reason == "" {
+		share := load.Foreign()
+		r.Machine.ForeignCPU = &share
+	}
+	switch {
+	case err == nil:
+		r.Complete = true
+	case errors.Is(err, context.Canceled):
+		r.Ended = "interrupted"
+	default:
+		r.Ended = err.Error()
+	}
+	r.judge()
+	return r, err
+}
+
+// judge derives the verdicts from the measurements.
+func (r *Report) judge() {
+	r.Checklist = []Criterion{}
+	for i := range r.Comparisons {
+		r.Checklist = append(r.Checklist, r.Comparisons[i].checklist()...)
+	}
+	r.Claims = claimsOf(r)
+}
+
+// on notes the device of a run.
+func (m *Machine) on(device, kernels string, threads int) {
+	m.Device, m.Kernels, m.Threads = device, kernels, threads
+}

@@ -1,0 +1,220 @@
+package suite_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export/schematest"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/sim/bench/suite"
+	"prismtop/sim/workloads"
+)
+
+// small returns options whose workloads are PRISM's in small.
+func small(t *testing.T) suite.Options {
+	t.Helper()
+	return suite.Options{
+		Maker: workloads.PRISM(workloads.Devices{}), Version: "test", Processor: machine.CPU{Model: "a processor"}, GPUReason: "no GPU here",
+		Rounds: 6, Seconds: 50 * time.Millisecond,
+		Settings: func(name string, sets []settings.Assignment) (settings.Values, error) {
+			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Sets: []string{
+				"size=64", "object_size=16", "radius=6", "samples=4", "iterations=" + map[bool]string{true: "10", false: "1"}[name == "phase5"]}})
+			if err != nil {
+				return v, err
+			}
+			return v.With(sets...)
+		},
+	}
+}
+
+// whole runs the whole suite in small.
+func whole(t *testing.T) *suite.Report {
+	t.Helper()
+	s := suite.New(small(t))
+	var events int
+	s.Side("standard", suite.Documented, suite.Baseline, 1)
+	s.Side("standard", suite.Documented, suite.Optimized, 1)
+	s.Profile(func(*profiles.Event) { events++ }, 1)
+	s.Model(1)
+	s.Compare("standard", suite.Documented, 1)
+	s.Compare("standard", suite.Everything, 1)
+	s.Compare("phase5", suite.Documented, 1)
+	s.Cached(1)
+	r, err := s.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if events == 0 {
+		t.Error("the tape got no event")
+	}
+	return r
+}
+
+func TestTheSuiteCountsWhatTheDocumentsDescribe(t *testing.T) {
+	r := whole(t)
+	hits := func(v *suite.Result) (hits, misses int64) {
+		c := v.Caches["measurement"]
+		return c.Hits, c.Misses
+	}
+	if h, m := hits(r.Baseline); h != 0 || m != 4 {
+		t.Errorf("the baseline hits %d and misses %d, want 0 and 4: it is cleared after each sample", h, m)
+	}
+	if h, m := hits(r.Optimized); h != 0 || m != 4 {
+		t.Errorf("the standard workload hits %d and misses %d, want 0 and 4: each centre is measured once", h, m)
+	}
+	// Five measurements beforehand at four centres, and ten of each sample.
+	for side, want := range [2][2]int64{{1, 44}, {41, 4}} {
+		for _, v := range r.Comparisons[2].Results[side] {
+			h, m := hits(&v)
+			if side == 0 {
+				h, want[0] = 0, 0 // the fifth beforehand hits: nothing is cleared before the run
+				m, want[1] = h+m, 44
+			}
+			if h != want[0] || m != want[1] {
+				t.Errorf("phase5 %s: %d hits, %d misses, want %v", v.Side, h, m, want)
+			}
+		}
+	}
+	if r.Model.Experiment.Samples != 4 || r.Model.Parameters == 0 || r.Model.ForwardFPS <= 0 || r.Profile.Iterations != 4 || len(r.Profile.Steps) == 0 {
+		t.Errorf("%+v, %+v", r.Model, r.Profile)
+	}
+	if c := &r.Comparisons[0]; c.Rounds != 6 || c.Speedup.Low == nil || c.PSNR.Value != 0 {
+		t.Errorf("%+v", c)
+	}
+	for _, v := range r.Comparisons[0].Results[0] {
+		if v.MSE == nil || v.Correlation == nil || *v.Correlation < -1 || *v.Correlation > 1 || v.Caches["masks"].Enabled {
+			t.Errorf("%+v", v)
+		}
+	}
+	checkVerdicts(t, r)
+	checkFiles(t, r)
+}
+
+// checkVerdicts checks the acceptance list: of one pass nothing can hit, of phase5 nearly all do.
+func checkVerdicts(t *testing.T, r *suite.Report) {
+	t.Helper()
+	got := map[string]suite.Criterion{}
+	for _, k := range r.Checklist {
+		got[k.Preset+" "+string(k.Set)+" "+k.Name] = k
+		if k.Reason == "" || k.Verdict == "" {
+			t.Errorf("%+v", k)
+		}
+	}
+	if len(r.Checklist) != 15 {
+		t.Errorf("%d criteria, want 5 of each of 3 comparisons", len(r.Checklist))
+	}
+	if k := got["standard prism cache hit rate"]; k.Verdict != suite.Impossible || !strings.Contains(k.Reason, "passes=5") {
+		t.Errorf("%+v", k)
+	}
+	if k := got["phase5 prism cache hit rate"]; k.Verdict != suite.Pass {
+		t.Errorf("%+v", k)
+	}
+	if k := got["standard prism no quality regression"]; k.Verdict != suite.Pass {
+		t.Errorf("%+v", k)
+	}
+	for _, c := range r.Claims {
+		if c.ID == "optimized.hits" && (c.Measured == nil || c.Measured.Value != 0 || !strings.HasPrefix(c.Verdict, "less than claimed")) {
+			t.Errorf("%+v", c)
+		}
+		if c.ID == "fft" && (c.Measured != nil || c.Where != "not measured") { // no ablation was made
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// checkFiles opens every file.
+func checkFiles(t *testing.T, r *suite.Report) {
+	t.Helper()
+	names, data, err := r.Files(true)
+	if err != nil || len(names) != len(suite.FileNames(true)) {
+		t.Fatalf("%v, %v", names, err)
+	}
+	for i, name := range names {
+		switch text := string(data[i]); {
+		case strings.HasSuffix(name, ".json"):
+			if err := schematest.Validate("benchmark", data[i]); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case strings.HasSuffix(name, ".html"):
+			if !strings.HasSuffix(text, "</html>\n") || strings.Count(text, "<table") != strings.Count(text, "</table>") || !strings.Contains(text, "cannot be met in this pattern") {
+				t.Errorf("%s: %.300s", name, text)
+			}
+		case !strings.Contains(text, "a processor") || strings.Contains(text, "NaN") || strings.Contains(text, "%!d") || strings.Contains(text, "%!s") || strings.Contains(text, "%!("):
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	var claims bytes.Buffer
+	if err := r.WriteClaims(&claims); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range suite.Figures() {
+		if !strings.Contains(claims.String(), f.Text) {
+			t.Errorf("%s is missing", f.ID)
+		}
+	}
+}
+
+func TestWhatWasMeasuredBeforeAnInterruptionIsKept(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	o := small(t)
+	o.Progress = func(what string, _ float64, _ time.Duration) {
+		if strings.HasPrefix(what, "compare phase5") {
+			stop()
+		}
+	}
+	s := suite.New(o)
+	s.Side("standard", suite.Documented, suite.Baseline, 1)
+	s.Compare("phase5", suite.Documented, 1)
+	r, err := s.Run(ctx)
+	if !errors.Is(err, context.Canceled) || r.Complete || r.Ended != "interrupted" || r.Baseline == nil || len(r.Comparisons) != 0 {
+		t.Errorf("%v, %+v", err, r)
+	}
+	names, data, err := r.Files(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if !bytes.Contains(data[i], []byte("interrupted")) {
+			t.Errorf("%s does not say that it is not complete", name)
+		}
+	}
+}
+
+func TestEveryFigureIsComparedOrSaysWhyNot(t *testing.T) {
+	seen := map[string]bool{}
+	empty := suite.New(suite.Options{})
+	r, err := empty.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range suite.Figures() {
+		if seen[f.ID] || f.ID == "" || f.Text == "" || f.Of == "" || (f.Measure == "") == (f.Absent == "") || f.High != nil && *f.High < f.Low {
+			t.Errorf("%+v", f)
+		}
+		seen[f.ID] = true
+		if c := r.Claims[i]; c.Measured != nil || c.Where == "" {
+			t.Errorf("without a measurement: %+v", c)
+		}
+	}
+	for _, id := range []string{"cache.measurement", "amp", "guide.a100", "create.memory.peak", "weights", "forward.time", "iteration.time", "optimized.hits", "results.hits", "results.speedup"} {
+		if !seen[id] {
+			t.Errorf("no figure %s", id)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
+	var v map[string]any
+	if data, err := json.Marshal(suite.New(suite.Options{})); err != nil || json.Unmarshal(data, &v) != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,393 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/atomicfile"
+	"prismtop/profiles/export"
+	"prismtop/profiles/export/files"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/bench/suite"
+	"prismtop/sim/cpu/features"
+	"prismtop/sim/workloads"
+	"prismtop/tui/command/cli"
+)
+
+// suiteFlags are the flags of the commands that run PRISM's documented benchmark.
+type suiteFlags struct {
+	sets    []string
+	output  string
+	force   bool
+	json    bool
+	rounds  int
+	seconds float64
+	set     string
+	presets []string
+	list    bool
+}
+
+// part is a command that measures a part of the suite, or all of it.
+type part struct {
+	use, short, long, example string
+
+	whole bool                              // the master summary and the claims are written too
+	extra func(*cobra.Command, *suiteFlags) // flags of its own
+	plan  func(*suite.Suite, *suiteFlags, func(*profiles.Event))
+	text  func(*suite.Report, io.Writer) error
+	tapes bool // the profile's files are written
+}
+
+// register defines the flags.
+func (f *suiteFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.sets, "set", nil, "one setting of every workload as key=value; may be given again")
+	flags.StringVar(&f.output, "output", "", "folder for the files, made if it is not there; none are written without")
+	flags.BoolVar(&f.force, "force", false, "replace files of the same names in the folder")
+	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/benchmarks.md)")
+}
+
+// rounds defines the flags of a comparison.
+func roundFlags(cmd *cobra.Command, f *suiteFlags) {
+	cmd.Flags().IntVar(&f.rounds, "rounds", suite.Rounds, "rounds of each comparison, of one run of either side; below 6 there is no interval")
+}
+
+func secondsFlag(cmd *cobra.Command, f *suiteFlags) {
+	cmd.Flags().Float64Var(&f.seconds, "seconds", 5, "seconds of each measurement of iterations and forward passes")
+}
+
+// setFlag defines the flag of the set of optimisations.
+func setFlag(cmd *cobra.Command, f *suiteFlags) {
+	cmd.Flags().StringVar(&f.set, "optimizations", string(suite.Documented), "what is switched: prism, those of PRISM's documents; or all, this program's too")
+}
+
+// suiteCommands returns bench baseline, optimized, compare, profile, all and claims.
+func suiteCommands() []*cobra.Command {
+	side := func(side suite.Side, report func(*suite.Report) *suite.Result, title string) *part {
+		return &part{extra: setFlag,
+			plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
+				s.Side("standard", suite.Set(f.set), side, 1)
+			},
+			text: func(r *suite.Report, w io.Writer) error {
+				if report(r) == nil {
+					return nil
+				}
+				return r.WriteResult(w, title, report(r))
+			}}
+	}
+	baseline := side(suite.Baseline, func(r *suite.Report) *suite.Result { return r.Baseline }, "Baseline performance")
+	baseline.use, baseline.short = "baseline", "Run PRISM's standard workload without its optimisations"
+	baseline.long = "Run the preset standard three times without the optimisations of PRISM's documents: the cache of measurements\n" +
+		"is cleared after each of them, FFT plans and grids are made anew. The run whose time is the median is shown."
+	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized }, "Optimised performance")
+	optimized.use, optimized.short = "optimized", "Run PRISM's standard workload with its optimisations"
+	optimized.long = "Run the preset standard three times with the optimisations of PRISM's documents: measurements, FFT plans and\n" +
+		"grids are cached. The run whose time is the median is shown."
+	parts := []*part{baseline, optimized, {
+		use: "compare", short: "Run PRISM's workloads without and with its optimisations, by turns",
+		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
+			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (docs/benchmarks.md).",
+		example: "prismtop bench compare\nprismtop bench compare --preset phase5 --rounds 6\nprismtop bench compare --optimizations all --json",
+		extra: func(cmd *cobra.Command, f *suiteFlags) {
+			roundFlags(cmd, f)
+			setFlag(cmd, f)
+			cmd.Flags().StringSliceVar(&f.presets, "preset", []string{"standard"}, "workloads to compare")
+		},
+		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
+			for _, name := range f.presets {
+				s.Compare(name, suite.Set(f.set), 1)
+			}
+		},
+		text: func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
+	}, {
+		use: "profile", short: "Profile PRISM's profiling workload: phases, steps, timeline",
+		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
+			"profiling/ with a Chrome trace, scalars for TensorBoard and the lists.",
+		example: "prismtop bench profile --output reports",
+		plan:    func(s *suite.Suite, _ *suiteFlags, tape func(*profiles.Event)) { s.Profile(tape, 1) },
+		text:    func(r *suite.Report, w io.Writer) error { return r.WriteProfile(w) },
+		tapes:   true,
+	}, {
+		use: "all", short: "Run PRISM's documented benchmark whole, and put its claims beside the measurements", whole: true, tapes: true,
+		long: "Measure everything that PRISM's documents describe: the model's baseline, the standard workload without and with\n" +
+			"optimisations, both and the remeasure pattern by turns, one measurement with and without its cache, single\n" +
+			"optimisations, the profile. With --output the files have the documents' names (docs/benchmarks.md). Ctrl+c keeps\n" +
+			"what was measured.",
+		example: "prismtop bench all --output reports",
+		extra: func(cmd *cobra.Command, f *suiteFlags) {
+			roundFlags(cmd, f)
+			secondsFlag(cmd, f)
+		},
+		plan: planAll,
+		text: func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
+	}, {
+		use: "claims", short: "Put every figure that PRISM's documents claim beside what is measured here",
+		long: "Measure what bench all does, except for the profile, and print each figure of PRISM's documents with its line, what\n" +
+			"it refers to, what was measured here with its interval, and how the two differ. --list only prints the claims.",
+		example: "prismtop bench claims\nprismtop bench claims --list --json",
+		extra: func(cmd *cobra.Command, f *suiteFlags) {
+			roundFlags(cmd, f)
+			secondsFlag(cmd, f)
+			cmd.Flags().BoolVar(&f.list, "list", false, "measure nothing")
+		},
+		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
+			if !f.list {
+				planClaims(s, f)
+			}
+		},
+		text: func(r *suite.Report, w io.Writer) error { return r.WriteClaims(w) },
+	}}
+	var commands []*cobra.Command
+	for _, p := range parts {
+		commands = append(commands, p.command())
+	}
+	return commands
+}
+
+// planClaims adds what the claims need. The weights are seconds on two cores.
+func planClaims(s *suite.Suite, f *suiteFlags) {
+	rounds := float64(f.rounds)
+	s.Model(3*f.seconds + 2)
+	s.Compare("standard", suite.Documented, 7*rounds)
+	s.Compare("standard", suite.Everything, 6*rounds)
+	s.Compare("phase5", suite.Documented, 42*rounds)
+	s.Cached(6)
+	s.Effects("phase5", []string{"measurement_cache", "fft_cache", "mask_cache", "amp"}, 7*rounds)
+}
+
+func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
+	s.Side("standard", suite.Documented, suite.Baseline, 12)
+	s.Side("standard", suite.Documented, suite.Optimized, 10)
+	s.Profile(tape, 2)
+	planClaims(s, f)
+}
+
+// command returns the command of a part.
+func (p *part) command() *cobra.Command {
+	f := &suiteFlags{rounds: suite.Rounds, seconds: 5, set: string(suite.Documented)}
+	cmd := &cobra.Command{Use: p.use, Short: p.short, Long: p.long, Example: p.example, Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.run(cmd, f) }}
+	f.register(cmd)
+	if p.extra != nil {
+		p.extra(cmd, f)
+	}
+	return cmd
+}
+
+// check checks the flags.
+func (f *suiteFlags) check() error {
+	switch {
+	case f.rounds < 1 || f.rounds > mostRounds:
+		return fmt.Errorf("flag --rounds: %d: must be from 1 to %d", f.rounds, mostRounds)
+	case !(f.seconds > 0) || f.seconds > 600:
+		return fmt.Errorf("flag --seconds: %g: must be above 0, and 600 at most", f.seconds)
+	case f.set != string(suite.Documented) && f.set != string(suite.Everything):
+		return fmt.Errorf("flag --optimizations: %q: must be %s or %s", f.set, suite.Documented, suite.Everything)
+	case f.force && f.output == "":
+		return errors.New("flag --force: replaces files of --output, which is missing")
+	}
+	for _, name := range f.presets {
+		if p, err := workloads.Presets().Lookup(name); err != nil {
+			return fmt.Errorf("flag --preset: %w", err)
+		} else if _, err := f.settings(p.Name, nil); err != nil {
+			return err
+		}
+	}
+	_, err := f.settings("standard", nil)
+	return err
+}
+
+// settings returns the settings of a workload of PRISM with the environment's, the user's, and sets.
+func (f *suiteFlags) settings(name string, sets []settings.Assignment) (settings.Values, error) {
+	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
+	if err != nil {
+		return v, err
+	}
+	for _, a := range sets {
+		if !v.Has(a.Key) {
+			return v, fmt.Errorf("preset %s is of the workload %s: must be one of prism", name, v.Table().Workload)
+		}
+	}
+	return v.With(sets...)
+}
+
+// run measures and reports.
+func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
+	if err := f.check(); err != nil {
+		return cli.BadUsage(err)
+	}
+	ctx := cmd.Context()
+	v, err := f.settings("standard", nil)
+	if err != nil {
+		return cli.BadUsage(err)
+	}
+	maker, _, err := cli.OfPRISM(ctx, v)
+	if err != nil {
+		return cli.BadUsage(err)
+	}
+	device, err := cli.Probe(ctx)
+	if err != nil {
+		return cli.ErrInterrupted
+	}
+	out, err := p.open(f)
+	if err != nil {
+		return cli.BadUsage(err)
+	}
+	defer out.discard()
+	shown := newProgress(cmd)
+	defer shown.end()
+	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Version: cli.Version, Processor: features.Detect(), GPUReason: device.Reason,
+		Rounds: f.rounds, Seconds: time.Duration(f.seconds * float64(time.Second)),
+		Progress: func(what string, done float64, left time.Duration) {
+			text := ""
+			if left > 0 {
+				text = ", " + unit.Estimate(left) + " left"
+			}
+			shown.report("%3.0f %% · %s%s      ", 100*done, what, text)
+		}})
+	cli.ThriftyCollector()
+	p.plan(s, f, out.take)
+	report, err := s.Run(ctx)
+	shown.end()
+	if ctx.Err() != nil {
+		err = cli.ErrInterrupted
+	}
+	if report.Profile == nil {
+		out.discard()
+	}
+	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), err)
+}
+
+// print prints the report.
+func (p *part) print(w io.Writer, r *suite.Report, asJSON bool) error {
+	if asJSON {
+		return export.WriteObject(w, r)
+	}
+	return p.text(r, w)
+}
+
+// suiteOutput is the folder of a report.
+type suiteOutput struct {
+	folder  string // empty for none
+	exports *files.Exports
+	made    []string // folders that were not there, the innermost first
+}
+
+// mkdir makes a folder unless it is there.
+func (o *suiteOutput) mkdir(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := o.mkdir(parent); err != nil {
+			return err
+		}
+	}
+	err := os.Mkdir(path, 0o777)
+	if err == nil {
+		o.made = slices.Insert(o.made, 0, path)
+	}
+	return err
+}
+
+// open prepares the folder, which must have none of the files unless they may be replaced.
+func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
+	o := &suiteOutput{folder: f.output}
+	if f.output == "" {
+		return o, nil
+	}
+	failed := func(err error) error { return fmt.Errorf("flag --output: %s: %w", f.output, cli.Bare(err)) }
+	if !f.force {
+		names := append(suite.FileNames(p.whole), filepath.Join("profiling", "trace.json"), filepath.Join("profiling", "tensorboard"))
+		for _, name := range names {
+			path := filepath.Join(f.output, name)
+			if _, err := os.Lstat(path); err == nil {
+				return nil, fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)
+			}
+		}
+	}
+	if err := o.mkdir(f.output); err != nil {
+		return nil, failed(err)
+	}
+	if info, err := os.Stat(f.output); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("flag --output: %s is a file: must be a folder", f.output)
+	}
+	if err := cli.Writable(f.output); err != nil {
+		o.discard()
+		return nil, fmt.Errorf("flag --output: the folder %s cannot be written: %w", f.output, cli.Bare(err))
+	}
+	if !p.tapes {
+		return o, nil
+	}
+	folder := filepath.Join(f.output, "profiling")
+	if err := o.mkdir(folder); err != nil {
+		o.discard()
+		return nil, failed(err)
+	}
+	var targets []files.Target
+	for _, t := range []string{"chrome=" + filepath.Join(folder, "trace.json"), "tensorboard=" + filepath.Join(folder, "tensorboard")} {
+		target, err := files.Parse(t)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, target)
+	}
+	var err error
+	if o.exports, err = files.Open(targets, export.Source{Version: cli.Version, Preset: "profiling"}); err != nil {
+		o.discard()
+		return nil, fmt.Errorf("flag --output: %w", err)
+	}
+	return o, nil
+}
+
+// take takes an event of the profile's run.
+func (o *suiteOutput) take(e *profiles.Event) {
+	if o.exports != nil {
+		o.exports.Take(e)
+	}
+}
+
+// discard drops the files that are not complete, and the folders that were made for nothing.
+func (o *suiteOutput) discard() {
+	if o.exports != nil {
+		o.exports.Discard()
+		o.exports = nil
+	}
+	for _, folder := range o.made {
+		_ = os.Remove(folder) // fails unless it is empty
+	}
+}
+
+// write writes the files of what was measured, all or none of them.
+func (o *suiteOutput) write(r *suite.Report, whole bool) error {
+	if o.folder == "" {
+		return nil
+	}
+	var err error
+	if o.exports != nil {
+		_, err = o.exports.Close(r.Profile.Lost)
+		o.exports = nil
+	}
+	names, data, broken := r.Files(whole)
+	if broken != nil {
+		return errors.Join(err, broken)
+	}
+	paths := make([]string, len(names))
+	for i, name := range names {
+		paths[i] = filepath.Join(o.folder, name)
+	}
+	if len(paths) == 0 {
+		return err
+	}
+	return errors.Join(err, o.mkdir(filepath.Dir(paths[0])), atomicfile.WriteTogether(paths, data, 0o666))
+}

@@ -1,0 +1,94 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// docs/coverage.md has a row for each of the 206 things that PRISM's documents name, and the commands,
+// flags and keys in it exist.
+func TestCoverageNamesWhatExists(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "coverage.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, s := range keySections() {
+		for _, k := range s.Keys {
+			keys = append(keys, k.Keys...)
+		}
+	}
+	command, key := regexp.MustCompile("`(prismtop[^`]*)`"), regexp.MustCompile("[Kk]eys? `([^`]+)`")
+	counted, ids := map[string]int{}, map[string]bool{}
+	for _, line := range strings.Split(string(text), "\n") {
+		if !strings.HasPrefix(line, "| S") {
+			continue
+		}
+		cells := strings.Split(line, " | ")
+		if len(cells) != 5 {
+			t.Errorf("%s: %d cells", line, len(cells))
+			continue
+		}
+		id, state, shown := strings.TrimPrefix(cells[0], "| "), cells[2], cells[3]
+		if ids[id] {
+			t.Errorf("%s: twice", id)
+		}
+		ids[id] = true
+		counted[state]++
+		named := command.MatchString(shown) || key.MatchString(shown)
+		switch reason := strings.Trim(cells[4], " |"); {
+		case state != "there" && state != "partly" && state != "not here":
+			t.Errorf("%s: state %q", id, state)
+		case (state == "not here") == named:
+			t.Errorf("%s: is %s and shown by %q", id, state, shown)
+		case state == "not here" && reason == "":
+			t.Errorf("%s: no reason", id)
+		}
+		for _, m := range command.FindAllStringSubmatch(line, -1) {
+			if err := existsCommand(strings.Fields(m[1])[1:]); err != nil {
+				t.Errorf("%s: %s: %v", id, m[1], err)
+			}
+		}
+		for _, m := range key.FindAllStringSubmatch(line, -1) {
+			if !slices.Contains(keys, m[1]) {
+				t.Errorf("%s: no key %s", id, m[1])
+			}
+		}
+	}
+	for document, n := range []int{43, 79, 84} {
+		for i := range n {
+			if id := fmt.Sprintf("S%d-%d", document, i+1); !ids[id] {
+				t.Errorf("no row %s", id)
+			}
+		}
+	}
+	if len(ids) != 206 || !strings.Contains(string(text), fmt.Sprintf("%d in all: %d are there, %d partly, %d not here", len(ids), counted["there"], counted["partly"], counted["not here"])) {
+		t.Errorf("%d rows, %v: the first paragraph has other numbers", len(ids), counted)
+	}
+}
+
+// existsCommand returns an error if a command or one of its flags does not exist.
+func existsCommand(words []string) error {
+	found := rootCommand()
+	for _, word := range words {
+		if name, isFlag := strings.CutPrefix(word, "--"); isFlag {
+			if found.Flags().Lookup(name) == nil {
+				return fmt.Errorf("%s has no flag %s", found.CommandPath(), word)
+			}
+			continue
+		}
+		at := slices.IndexFunc(found.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
+		if at < 0 {
+			return fmt.Errorf("%s has no command %s", found.CommandPath(), word)
+		}
+		found = found.Commands()[at]
+	}
+	return nil
+}
