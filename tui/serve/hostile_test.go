@@ -124,6 +124,9 @@ func TestNothingElseIsGranted(t *testing.T) {
 	}
 	refused("pty-req", gossh.Marshal(terminalRequest{Term: "xterm"}))
 	refused("exec", text("id"))
+	if _, err := s.StdinPipe(); err != nil { // or the library ends the input, and the session with it
+		t.Fatal(err)
+	}
 	if err := s.Shell(); err != nil {
 		t.Fatal(err)
 	}
