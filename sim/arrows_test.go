@@ -65,6 +65,8 @@ var arrows = []arrow{
 	{from: []string{"tui/program"}, never: []string{"tui", "profiles"}, except: []string{"tui/program", "tui/terminal", "tui/control", "tui/monospace", "profiles"}, why: "who shows a program does not know what it shows"},
 	{from: []string{"tui/widget"}, never: []string{"tui", "sim"}, except: []string{"tui/widget", "tui/chart", "tui/theme", "tui/words", "tui/monospace"}, why: "parts of screens know no screen"},
 	{from: []string{"tui/page", "tui/runs", "tui/comparison"}, never: []string{"tui/screen", "tui/lines", "tui/pane", "tui/notice"}, why: "pages without a run know no screen of one"},
+	{from: []string{"tui/serve"}, never: []string{"tui", "profiles", "sim"}, except: []string{"tui/serve", "tui/terminal", "tui/monospace", "profiles/visible", "profiles/unit", "profiles/inputfile", "profiles/await"}, why: "a server of terminals knows neither runs nor screens"},
+	{from: []string{"tui/sessions"}, never: []string{"tui/screen", "tui/lines", "tui/pane", "tui/notice"}, why: "pages without a run know no screen of one"},
 	{from: []string{"tui/words"}, never: []string{"tui", "sim"}, except: []string{"tui/words", "tui/monospace"}, why: "wording does not depend on drawing"},
 	{from: []string{"tui/control"}, never: []string{"tui", "sim"}, except: []string{"tui/control"}, why: "what a run can be asked for does not depend on who asks"},
 	{from: []string{"tui"}, but: []string{"tui/command"}, never: []string{"tui/command"}, why: "only main knows the command line"},
@@ -89,6 +91,8 @@ var owners = map[string]string{
 	"modernc.org/sqlite/lib":          "profiles/recording",
 	"github.com/google/pprof/profile": "profiles/export/steps",
 	"golang.org/x/image/vector":       "profiles/export/figure",
+	"charm.land/ssh":                  "tui/serve",
+	"charm.land/wish/v2":              "tui/serve",
 }
 
 // pkg is the output of `go list` for a package.
@@ -181,7 +185,7 @@ func list(t *testing.T) []pkg {
 
 func TestImportArrows(t *testing.T) {
 	pkgs := list(t)
-	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
+	for _, room := range []string{"sim/nn", "sim/npy", "sim/checkpoint", "sim/weights", "sim/tensor", "sim/cpu/host", "sim/cpu/telescope", "profiles", "profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/export/trace", "profiles/export/table", "profiles/export/tensorboard", "profiles/export/steps", "profiles/export/openmetrics", "profiles/export/files", "profiles/export/exporttest", "profiles/export/digest", "profiles/export/figure", "profiles/export/report", "profiles/export/schematest", "profiles/recording", "profiles/recording/replay", "profiles/compare", "profiles/compare/files", "profiles/attach", "profiles/unit", "tui/command", "tui/command/cli", "tui/command/bench", "tui/command/runs", "tui/command/sessions", "tui/screen", "tui/pane", "tui/pane/imaging", "tui/pane/ablation", "tui/lines", "tui/words", "tui/control", "tui/notice", "tui/program", "tui/serve", "tui/sessions", "tui/widget", "tui/page", "tui/runs", "tui/comparison", "tui/tuitest", "tui/terminal", "tui/layout", "gpu"} {
 		if !slices.ContainsFunc(pkgs, func(p pkg) bool { return p.ImportPath == module+"/"+room }) {
 			t.Errorf("go list does not know %s: the arrows would be checked on nothing", room)
 		}

@@ -283,7 +283,7 @@ func TestServeNeedsSafeFiles(t *testing.T) {
 			t.Errorf("%v: %v, want %q", args, err, want)
 		}
 	}
-	refused("keys does not exist: must have a line for each key, a role (viewer, operator) and the public key: echo")
+	refused("keys does not exist: must have a line for each key, a role (viewer, annotator, operator) and the public key: echo")
 	write := func(path, text string, mode os.FileMode) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), mode); err != nil {
@@ -296,7 +296,7 @@ func TestServeNeedsSafeFiles(t *testing.T) {
 	write(keys, "", 0o622)
 	refused("can be written by others: chmod go-w")
 	write(keys, "root ssh-ed25519 AAAA x\n", 0o600)
-	refused(`line 1: "root": must begin with a role: viewer, operator`)
+	refused(`line 1: "root": must begin with a role: viewer, annotator, operator`)
 	write(keys, "", 0o600)
 	refused("flag --handshake: must be at least 1s", "--handshake", "1ms")
 	refused("flag --listen", "--listen", "nowhere.invalid:1")

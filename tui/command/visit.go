@@ -26,7 +26,7 @@ import (
 // This file is what a user of prismtop serve sees: the list of sessions, and their screens.
 
 // roles are the names of the roles that a key may have, the least first.
-var roles = []string{attach.Viewer.String(), attach.Operator.String()}
+var roles = []string{attach.Viewer.String(), attach.Annotator.String(), attach.Operator.String()}
 
 // showing shows sessions on the terminals of visitors.
 type showing struct {

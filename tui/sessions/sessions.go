@@ -173,11 +173,11 @@ type column struct {
 var columns = []column{
 	{"session", 8, 0, func(r *Row) string { return r.ID }},
 	{"state", 10, 0, func(r *Row) string { return r.State }},
-	{"picture", 12, 80, func(r *Row) string { return r.Object }},
-	{"progress", 28, 0, func(r *Row) string { return r.Progress }},
-	{"running", 9, 72, func(r *Row) string { return r.Running }},
-	{"screens", 8, 96, func(r *Row) string { return r.Screens }},
-	{"operated by", 40, 96, func(r *Row) string { return r.Operator }},
+	{"picture", 12, 86, func(r *Row) string { return r.Object }},
+	{"progress", 34, 0, func(r *Row) string { return r.Progress }},
+	{"running", 9, 70, func(r *Row) string { return r.Running }},
+	{"screens", 8, 104, func(r *Row) string { return r.Screens }},
+	{"operated by", 40, 104, func(r *Row) string { return r.Operator }},
 }
 
 // Draw draws the rows.
