@@ -218,6 +218,9 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 		off, on = append(off, before.Get(key)), append(on, l.settings.Get(key))
 	}
 	name := strings.Join(changed, ", ")
+	if isEverything(l.settings.Table(), c.before) {
+		name, off, on = "everything", []string{"off"}, []string{"on"}
+	}
 	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log("replication of " + name + " began")
 	return l.protect(cut, func(t *trial) {
@@ -225,6 +228,12 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo()})
 		l.publish(t)
 	})
+}
+
+// isEverything reports whether these are the values of every optimisation that saves time, off.
+func isEverything(t *settings.Table, before []settings.Assignment) bool {
+	off, _ := t.Everything()
+	return len(off) > 1 && slices.Equal(off, before)
 }
 
 // stopAblation ends an ablation, if one is under way, and restores the settings.

@@ -27,7 +27,7 @@ type arrow struct {
 // tui, and only tui/command knows them all.
 var arrows = []arrow{
 	{from: []string{"sim"}, never: []string{"tui", "gpu"}, why: "the engine knows no screen and no device"},
-	{from: []string{"=sim", "sim/workload", "sim/ablation"}, never: []string{"sim/prism", "sim/curve", "sim/optics", "sim/picture", "sim/cpu", "sim/nn", "sim/workloads"}, why: "a run knows tasks, no workload and no backend"},
+	{from: []string{"=sim", "sim/workload", "sim/ablation"}, never: []string{"sim/prism", "sim/ptycho", "sim/curve", "sim/optics", "sim/picture", "sim/cpu", "sim/nn", "sim/workloads"}, why: "a run knows tasks, no workload and no backend"},
 	{from: []string{"profiles"}, never: []string{"sim", "tui", "gpu"}, why: "records know neither who wrote nor who draws them"},
 	{from: []string{"=profiles"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export", "profiles/recording", "profiles/compare"}, why: "the data model knows none of its rooms"},
 	{from: []string{"profiles/stream", "profiles/effect", "profiles/alert", "profiles/watching"}, never: []string{"profiles/stream", "profiles/aggregate", "profiles/effect", "profiles/alert", "profiles/watching", "profiles/export"}, why: "rooms know the data model, not each other"},
@@ -47,9 +47,11 @@ var arrows = []arrow{
 	{from: []string{"profiles/export/files"}, never: []string{"profiles/stream", "profiles/aggregate"}, why: "files are written from any source"},
 	{from: []string{"profiles", "tui", "sim", "gpu"}, but: []string{"profiles/export/exporttest", "profiles/export/schematest"}, never: []string{"profiles/export/exporttest", "profiles/export/schematest"}, why: "fixtures are for tests"},
 	{from: []string{"sim/nn"}, never: []string{"sim/cpu", "gpu"}, why: "plans know no backend"},
-	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/optics"}, why: "the engine knows no record and no workload"},
-	{from: []string{"sim/curve"}, never: []string{"sim/prism", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
-	{from: []string{"sim/cpu"}, never: []string{"sim/prism", "sim/curve"}, why: "a backend knows no workload"},
+	{from: []string{"sim/nn", "sim/tensor"}, never: []string{"profiles", "sim/prism", "sim/ptycho", "sim/optics"}, why: "the engine knows no record and no workload"},
+	{from: []string{"sim/ptycho"}, never: []string{"sim/prism", "sim/curve", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
+	{from: []string{"sim/prism", "sim/optics"}, never: []string{"sim/ptycho"}, why: "workloads do not know each other"},
+	{from: []string{"sim/curve"}, never: []string{"sim/prism", "sim/ptycho", "sim/cpu", "gpu"}, why: "workloads know neither each other nor what computes"},
+	{from: []string{"sim/cpu"}, never: []string{"sim/prism", "sim/ptycho", "sim/curve"}, why: "a backend knows no workload"},
 	{from: []string{"sim/cpu/telescope", "sim/cpu/fft", "sim/cpu/vec"}, never: []string{"sim/nn", "sim/optics", "profiles"}, except: []string{"profiles/machine"}, why: "kernels know neither plans nor the instrument"},
 	{from: []string{"sim/optics", "sim/prism"}, never: []string{"sim/cpu", "gpu"}, why: "workloads get what computes from outside"},
 	{from: []string{"tui"}, but: []string{"tui/command", "tui/tuitest"}, never: []string{"sim", "gpu"}, why: "the screen sees snapshots only"},

@@ -82,7 +82,7 @@ func (b *binder) step(s *nn.Step) (run func(), err error) {
 func (b *binder) bind(op nn.Op) func() {
 	switch op := op.(type) {
 	case nn.Conv2D:
-		return b.convGather(op.Stride, op.Pad)
+		return b.convGather(op.Stride, op.Pad, op.ReLU)
 	case nn.Conv2DGradInput:
 		return b.convScatter(op.Stride, op.Pad, anyOutputPad)
 	case nn.Conv2DGradWeight:
@@ -90,7 +90,7 @@ func (b *binder) bind(op nn.Op) func() {
 	case nn.ConvTranspose2D:
 		return b.convScatter(op.Stride, op.Pad, op.OutputPad)
 	case nn.ConvTranspose2DGradInput:
-		return b.convGather(op.Stride, op.Pad)
+		return b.convGather(op.Stride, op.Pad, false)
 	case nn.ConvTranspose2DGradWeight:
 		return b.convWeight(op.Stride, op.Pad, false)
 	case nn.BiasGrad:
@@ -167,7 +167,7 @@ func (b *binder) bindRest(op nn.Op) func() {
 	case nn.ScalerUpdate:
 		return b.scalerUpdate(op.Interval)
 	}
-	return b.fail("no kernel for this operator")
+	return b.bindDiffraction(op)
 }
 
 // floats, float64s, complexes and halves return scratch for the current step's

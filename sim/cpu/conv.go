@@ -74,8 +74,9 @@ func (b *binder) bias(channels int) []float32 {
 	return x
 }
 
-// convGather binds Conv2D (x, w, b → y) and ConvTranspose2DGradInput (gy, w → gx).
-func (b *binder) convGather(stride, pad int) func() {
+// convGather binds Conv2D (x, w, b → y), with a ReLU or without, and
+// ConvTranspose2DGradInput (gy, w → gx).
+func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if !b.operands(2, 3, 1) {
 		return nil
 	}
@@ -88,20 +89,36 @@ func (b *binder) convGather(stride, pad int) func() {
 		return nil
 	}
 	if b.tiled(&g) {
-		return b.gatherTiles(&g, small, large, w, bias)
+		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
 	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
-		return b.denseGather(&g, small, large, w, bias)
+		return b.rectified(relu, small, b.denseGather(&g, small, large, w, bias))
 	}
 	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
-		return b.gatherPatches(&g, small, large, w, bias)
+		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
 	}
 	if c, ok := g.gatherBands(); ok {
+		c.relu = relu
 		return c.runner(b, small, large, w, bias)
 	}
 	c := newLowered(b, gatherLowering(&g))
+	c.relu = relu
 	return c.runner(b, small, large, w, bias)
+}
+
+// rectified returns a closure that calls run and then computes y = max(0, y), for
+// kernels without a ReLU of their own.
+func (b *binder) rectified(relu bool, y []float32, run func()) func() {
+	if !relu {
+		return run
+	}
+	set := b.backend.set
+	rectify := b.each(len(y), grain, func(lo, hi int) { set.ReLU(y[lo:hi], y[lo:hi]) })
+	return func() {
+		run()
+		rectify()
+	}
 }
 
 // convScatter binds ConvTranspose2D (x, w, b → y) and Conv2DGradInput (gy, w → gx).

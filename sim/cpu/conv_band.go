@@ -34,6 +34,7 @@ type bands struct {
 	kh, kw            int
 	stride, top, left int // of the first output pixel's first tap: −top, −left
 	mirrored          bool
+	relu              bool
 	inStride          int // between the weights of two input channels
 	outStride         int // and of two output channels
 
@@ -154,16 +155,33 @@ func (c *bands) runner(b *binder, out, in, w, bias []float32) func() {
 	})
 }
 
-// store writes a block of output channel o, with the bias.
+// store writes a block of output channel o, with the bias and the ReLU.
 func (c *bands) store(set vec.Set, out, sums, bias []float32, b block, o int) {
 	to := out[((b.image*c.out+o)*c.outH+b.row)*c.outW+b.column:]
-	set.CopyRows(to, c.outW, sums, c.pitch, b.rows, b.columns)
-	for r := 0; r < b.rows && bias != nil; r++ {
-		row := to[r*c.outW:][:b.columns]
-		for i := range row {
-			row[i] += bias[o]
-		}
+	if bias == nil && !c.relu {
+		set.CopyRows(to, c.outW, sums, c.pitch, b.rows, b.columns)
+		return
 	}
+	for r := range b.rows {
+		storeBiased(set, to[r*c.outW:][:b.columns], sums[r*c.pitch:][:b.columns], valueOr0(bias, o), c.relu)
+	}
+}
+
+// storeBiased computes out = y + bias, or max(0, y + bias) with a ReLU.
+func storeBiased(set vec.Set, out, y []float32, bias float32, relu bool) {
+	if relu {
+		set.NormaliseReLU(out, y, 0, 1, bias)
+	} else {
+		set.Normalise(out, y, 0, 1, bias)
+	}
+}
+
+// valueOr0 returns bias[o], or 0 without a bias.
+func valueOr0(bias []float32, o int) float32 {
+	if bias == nil {
+		return 0
+	}
+	return bias[o]
 }
 
 // weightShares bounds the number of parts of the image whose weight gradients are

@@ -21,6 +21,7 @@ type lowered struct {
 	set              vec.Set
 	out, in, w, bias []float32
 	copies           []float32
+	relu             bool // of gathers only
 
 	rows                int // output channels per task
 	pixels              int // outputs of a phase per task
@@ -93,36 +94,29 @@ func (c *lowered) compute(lo, hi int) {
 	}
 }
 
-// store writes sums to their pixels of output channel o, with the bias:
+// store writes sums to their pixels of output channel o, with the bias and, if
+// asked for, the ReLU:
 //
 //	out[o, top + stride·row, left + stride·column] = y[i] + bias[o]
 func (c *lowered) store(p *phase, y []float32, o, from int) {
-	b := float32(0)
-	if c.bias != nil {
-		b = c.bias[o]
-	}
+	b := valueOr0(c.bias, o)
 	plane := c.out[(c.image*c.outChannels+o)*c.outH*c.outW:][:c.outH*c.outW]
 	row, column := from/c.width, from%c.width
 	for len(y) > 0 && c.first+row < p.h {
 		n := min(len(y), c.width-column)
 		out := plane[(p.top+(c.first+row)*p.stride)*c.outW:][:c.outW]
-		storeRow(out, y[:min(n, max(p.w-column, 0))], p.left+column*p.stride, p.stride, b)
+		part := y[:min(n, max(p.w-column, 0))]
+		if p.stride == 1 {
+			storeBiased(c.set, out[p.left+column:][:len(part)], part, b, c.relu)
+		} else {
+			storeRow(out, part, p.left+column*p.stride, p.stride, b)
+		}
 		y, row, column = y[n:], row+1, 0
 	}
 }
 
 // storeRow computes out[at + stride·i] = y[i] + b.
 func storeRow(out, y []float32, at, stride int, b float32) {
-	if stride == 1 {
-		if len(y) == 0 {
-			return
-		}
-		out = out[at:][:len(y)]
-		for i, v := range y {
-			out[i] = v + b
-		}
-		return
-	}
 	for _, v := range y {
 		out[at] = v + b
 		at += stride

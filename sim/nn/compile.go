@@ -289,9 +289,9 @@ func (c *compiler) record(name string, op operator, phase Phase, layer string, i
 // only belong to that phase, others to the one they were built in.
 func stepPhase(n node) Phase {
 	switch n.op.(type) {
-	case FFT, MaskMultiply, ModulusFlip, Measure, Amplitudes:
+	case FFT, MaskMultiply, ModulusFlip, Measure, Amplitudes, ProbeMultiply, Intensity:
 		return PhaseTelescope
-	case Loss, WeightedSum, Element:
+	case Loss, PoissonLoss, WeightedSum, Element:
 		return PhaseLoss
 	}
 	return n.phase

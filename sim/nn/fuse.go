@@ -1,7 +1,7 @@
 package nn
 
 // fused returns the graph's nodes with every ReLU fused into the batch
-// normalisation before it. The value between them must have no other reader: no
+// normalisation or convolution before it. The value between them must have no other reader: no
 // second node, no output name, and it must not end the forward segment.
 func (g *Graph) fused() []node {
 	readers := make([]int, len(g.values))
@@ -21,9 +21,8 @@ func (g *Graph) fused() []node {
 	for _, n := range g.nodes {
 		if op, ok := n.op.(Activation); ok && op.Kind == ReLU && readers[n.in[0]] == 1 {
 			if i, ok := made[n.in[0]]; ok {
-				if norm, ok := nodes[i].op.(BatchNorm); ok && !norm.ReLU {
-					norm.ReLU = true
-					nodes[i].op, nodes[i].out = norm, n.out
+				if with := rectified(nodes[i].op); with != nil {
+					nodes[i].op, nodes[i].out = with, n.out
 					made[n.out] = i
 					continue
 				}
@@ -33,4 +32,21 @@ func (g *Graph) fused() []node {
 		nodes = append(nodes, n)
 	}
 	return nodes
+}
+
+// rectified returns the operator followed by a ReLU, or nil if there is none.
+func rectified(op operator) operator {
+	switch op := op.(type) {
+	case BatchNorm:
+		if !op.ReLU {
+			op.ReLU = true
+			return op
+		}
+	case Conv2D:
+		if !op.ReLU {
+			op.ReLU = true
+			return op
+		}
+	}
+	return nil
 }

@@ -22,8 +22,13 @@ type Op interface {
 //
 //	y[n,o,i,j] = b[o] + Σ x[n,c, i·Stride−Pad+ky, j·Stride−Pad+kx] · w[o,c,ky,kx]
 //
+// With ReLU, y = max(0, that): the compiler fuses a ReLU into the convolution before it
+// if the value between them has no other reader.
 // In: x, w, and b if the layer has a bias. Out: y.
-type Conv2D struct{ Stride, Pad int }
+type Conv2D struct {
+	Stride, Pad int
+	ReLU        bool
+}
 
 // Conv2DGradInput is ∂L/∂x of Conv2D. In: gy, w. Out: gx.
 type Conv2DGradInput struct{ Stride, Pad int }
@@ -196,7 +201,7 @@ type Adam struct {
 // In: found, scale, good. Out: scale, good (the same buffers).
 type ScalerUpdate struct{ Interval int }
 
-func (Conv2D) opName() string                    { return "conv" }
+func (o Conv2D) opName() string                  { return "conv" + joined(o.ReLU) }
 func (Conv2DGradInput) opName() string           { return "conv dX" }
 func (Conv2DGradWeight) opName() string          { return "conv dW" }
 func (ConvTranspose2D) opName() string           { return "convT" }
@@ -227,7 +232,7 @@ func (AdamStep) opName() string                  { return "Adam step" }
 func (Adam) opName() string                      { return "Adam" }
 func (ScalerUpdate) opName() string              { return "scaler" }
 
-// joined returns the part of a normalisation's name that mentions its ReLU.
+// joined returns the part of an operation's name that mentions its ReLU.
 func joined(relu bool) string {
 	if relu {
 		return "+ReLU"

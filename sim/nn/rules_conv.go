@@ -22,7 +22,10 @@ func (o Conv2D) infer(in []spec) ([]result, error) {
 func (Conv2D) precision() precision { return reduced }
 
 func (o Conv2D) backward(b *backward, t *taped, gy BufferID) error {
-	b.convolution(t, gy, Conv2DGradInput(o), ConvAdam{Stride: o.Stride, Pad: o.Pad})
+	if o.ReLU {
+		gy = b.emit(t, ActivationGrad{Kind: ReLU}, []BufferID{t.out[0], gy}, b.like(t.out[0]))
+	}
+	b.convolution(t, gy, Conv2DGradInput{o.Stride, o.Pad}, ConvAdam{Stride: o.Stride, Pad: o.Pad})
 	return nil
 }
 

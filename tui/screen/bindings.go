@@ -61,6 +61,9 @@ func tuningKeys(t *settings.Table, picks []string) []binding {
 		keys = append(keys, binding{Binding: bind("A", "ablation: start, stop", "A"), short: "ablate", rank: 4,
 			run: does((*Model).toggleAblation), action: "ablate", needs: canAblate})
 	}
+	if off, _ := t.Everything(); len(off) > 1 {
+		keys = append(keys, binding{Binding: bind("*", "everything off against on", "*"), run: does((*Model).compareEverything), needs: canReplicate})
+	}
 	return append(keys,
 		binding{Binding: bind("E", "replicate a change: its time", "E"), run: does((*Model).replicate), action: "replicate", needs: canReplicate},
 		binding{Binding: bind("Q", "fork a change: its quality", "Q"), run: does((*Model).forkQuality), action: "fork", needs: canFork},

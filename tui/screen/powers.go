@@ -141,6 +141,38 @@ func (m *Model) replicate() {
 	m.examine(m.powers.Replicator.Replicate, "is switched back and forth until it is decided; A stops it")
 }
 
+// noChange is the iteration of a replication of no change that was made by hand.
+const noChange = -1
+
+// compareEverything switches every optimisation that saves time on, and all of them off and on by turns until
+// it is decided what they save together.
+func (m *Model) compareEverything() {
+	off, on := m.keys.table.Everything()
+	switch {
+	case m.snap == nil || words.Ended(m.snap.State):
+		m.complain("that needs a run that goes on")
+		return
+	case m.ablationRuns():
+		m.complain("another comparison is under way: A stops it")
+		return
+	}
+	back := ""
+	if sets := slices.DeleteFunc(on, func(a settings.Assignment) bool { return m.asked(a.Key) == a.Value }); len(sets) > 0 {
+		if err := m.request(sets, true); err != nil {
+			m.complain("not everything can be on: " + err.Error())
+			return
+		}
+		back = "; u then undoes what was switched on for it"
+	}
+	if err := m.powers.Replicator.Replicate(off, noChange); err != nil {
+		m.complain(err.Error())
+		return
+	}
+	m.ablating, m.askedAt = true, m.snap.Ablation
+	m.openPane(m.deck.Find(ablationPane))
+	m.say("everything off against everything on, by turns until it is decided; A stops it" + back)
+}
+
 // forkQuality compares the result with and without the examined change from the same starting
 // points.
 func (m *Model) forkQuality() {

@@ -155,10 +155,18 @@ func TestTheTransportSaysWhatIsMissing(t *testing.T) {
 
 // The bar says why a recording ends before its run.
 func TestTheTransportSaysWhyARecordingEnds(t *testing.T) {
+	for _, size := range [][2]int{{60, 24}, {80, 24}, {120, 40}} {
+		m, p := replaying(t, size[0], size[1], tuitest.Running())
+		p.at.Ending = "the run was killed"
+		m.Update(snapshotMsg{tuitest.Running()})
+		if foot := footerOf(m); !strings.Contains(foot, "the run was killed") {
+			t.Errorf("%v: the footer:\n%s", size, foot)
+		}
+	}
 	m, p := replaying(t, 120, 40, tuitest.Running())
-	p.at.Ending = "the run was killed"
+	p.at.Ending, p.at.Err = "the run was killed", "3 iterations missing"
 	m.Update(snapshotMsg{tuitest.Running()})
-	if foot := footerOf(m); !strings.Contains(foot, "the run was killed") {
+	if foot := footerOf(m); !strings.Contains(foot, "the run was killed · 3 iterations missing") {
 		t.Errorf("the footer:\n%s", foot)
 	}
 }

@@ -61,7 +61,11 @@ func Draw(c *chart.Canvas, y int, p profiles.Position, ascii bool) {
 	case p.Ending != "":
 		right, rightStyle = p.Ending, theme.Warn
 	}
-	if room := w - x - leastTrack - 6; right != "" && room > leastTrack {
+	room := w - x - leastTrack - 6
+	if room <= leastTrack && rightStyle != theme.Faint { // more important than the track
+		room = w - x - 3
+	}
+	if right != "" && room > leastTrack {
 		right = chart.Cut(right, room)
 		w -= chart.Width(right) + 2
 		c.Text(w+1, y, right, rightStyle)

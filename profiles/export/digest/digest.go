@@ -12,6 +12,7 @@ import (
 const (
 	mostAlerts = 256
 	mostStarts = 64
+	mostWhole  = 8 // of them with all that is known but their curves
 )
 
 // Digest is what is known of a run. The zero Digest is one that has not begun. It is not safe for
@@ -42,6 +43,7 @@ type Start struct {
 	Iterations int64
 	MedianNS   float64 // of an iteration; NaN if none was timed
 	Quality    float64 // NaN if it was not measured
+	Whole      *Digest // without its bins and the starts before it; nil for all but the newest few
 }
 
 // Alert is an alert that was raised.
@@ -80,6 +82,9 @@ func (d *Digest) begin(b *profiles.Begin, at time.Time) {
 		if len(d.Starts) > mostStarts {
 			d.Starts = d.Starts[1:]
 		}
+		if n := len(d.Starts); n > mostWhole {
+			d.Starts[n-mostWhole-1].Whole = nil
+		}
 	}
 	first := d.First
 	if !d.begun {
@@ -94,6 +99,10 @@ func (d *Digest) start() Start {
 	if n := len(d.Bins); n > 0 {
 		s.Iterations = d.Bins[n-1].Last + 1
 	}
+	whole := *d
+	whole.newest = d.Snapshot()
+	whole.Bins, whole.Starts = nil, nil
+	s.Whole = &whole
 	return s
 }
 

@@ -176,7 +176,14 @@ func (s Story) Follow(to Follower) {
 		}
 		to.See(&shown)
 	}
+	begun := false
 	s.Tell(func(e *profiles.Event) {
+		if _, ok := e.Body.(*profiles.Begin); ok {
+			if begun { // the end of the start before it
+				tick()
+			}
+			begun = true
+		}
 		to.Take(e)
 		f.put(e)
 		if it, ok := e.Body.(*profiles.Iteration); ok {

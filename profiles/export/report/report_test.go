@@ -115,6 +115,30 @@ func TestAPageHasEverySection(t *testing.T) {
 }
 
 // The values at the cursor are those of the charts, with a value or null for each bin.
+// An earlier start has its changes, its quality and its times, too.
+func TestEarlierStartsAreReported(t *testing.T) {
+	page := written(t, report.NewMarkdown, exporttest.Story{Iterations: 5000, Restarted: true}, 0)
+	changes := between(t, page, "## Start 1: Changes and what they did", "##")
+	if !strings.Contains(changes, "| 1 | 13 |") || !strings.Contains(changes, "amp") || !strings.Contains(changes, "| 2 | 26 |") {
+		t.Errorf("the changes are %s", changes)
+	}
+	if quality := between(t, page, "## Start 1: Quality and losses", "##"); !strings.Contains(quality, "PSNR | 25") {
+		t.Errorf("the quality is %s", quality)
+	}
+	if phases := between(t, page, "## Start 1: Phases", "##"); !strings.Contains(phases, "backward") {
+		t.Errorf("the phases are %s", phases)
+	}
+	if _, settings, _ := strings.Cut(page, "## Start 1: Settings that differ"); !strings.Contains(settings, "| amp | bf16 | off |") {
+		t.Errorf("the settings are %s", settings)
+	}
+	if html := written(t, report.NewHTML, exporttest.Story{Iterations: 5000, Restarted: true}, 0); strings.Count(html, `<section aria-labelledby="start-1-`) < 4 {
+		t.Error("the page lacks the earlier start")
+	}
+	if once := written(t, report.NewMarkdown, exporttest.Story{Iterations: 5000}, 0); strings.Contains(once, "Start 1") {
+		t.Error("a run that was started once has an earlier start")
+	}
+}
+
 func TestTheDataOfAPageAreComplete(t *testing.T) {
 	for _, n := range []int64{1, 40, 5000} {
 		page := written(t, report.NewHTML, exporttest.Story{Iterations: n}, 0)

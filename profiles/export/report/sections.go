@@ -43,7 +43,39 @@ func (f *facts) sections() (all []section) {
 			all = append(all, s)
 		}
 	}
+	for i := range f.digest.Starts {
+		if d := f.digest.Starts[i].Whole; d != nil {
+			s := d.Snapshot()
+			all = append(all, (&facts{d, s, export.Summarize(s, f.from), f.from}).earlier(f.digest)...)
+		}
+	}
 	return all
+}
+
+// earlier returns the parts of a report on an earlier start, which have rows, with the number of the start.
+func (f *facts) earlier(newest *digest.Digest) (all []section) {
+	number := f.digest.Info.PriorStarts + 1
+	for _, s := range []section{f.changes(), f.forks(), f.alerts(), f.quality(), f.phases(), f.caches(), f.otherwise(newest)} {
+		if len(s.Rows) == 0 {
+			continue
+		}
+		s.Folded = s.ID != "changes"
+		if s.ID == "changes" {
+			s.Intro = ""
+		}
+		s.ID, s.Title = fmt.Sprintf("start-%d-%s", number, s.ID), fmt.Sprintf("Start %d: %s", number, s.Title)
+		all = append(all, s)
+	}
+	return all
+}
+
+// otherwise lists the settings at the end of an earlier start that the newest one began with otherwise.
+func (f *facts) otherwise(newest *digest.Digest) section {
+	s := section{ID: "settings", Title: "Settings that differ from the newest start", Head: []string{"Setting", "At its end", "Newest start"}}
+	for _, key := range f.newest.Settings.Differing(newest.Settings) {
+		s.Rows = append(s.Rows, []string{key, f.newest.Settings.Get(key), newest.Settings.Get(key)})
+	}
+	return s
 }
 
 // or returns a text, or a dash with the reason why there is none.
@@ -390,7 +422,7 @@ func (f *facts) starts() section {
 	if len(f.digest.Starts) == 0 {
 		return section{}
 	}
-	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again. Everything else in this report is about the newest start.",
+	s := section{ID: "starts", Title: "Earlier starts", Intro: "The run was started again. The charts, and the sections that name no start, are about the newest one; the newest earlier ones have sections of their own.",
 		Head: []string{"Began", "State", "Iterations", "Median iteration", "Quality at the end"}, Numbers: 2}
 	quality := f.newest.Run.Schema.QualityInfo()
 	for i := range f.digest.Starts {

@@ -14,7 +14,11 @@ import (
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stream"
+	"prismtop/sim"
+	"prismtop/sim/bench"
 	"prismtop/sim/bench/suite"
+	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
 )
 
@@ -188,6 +192,35 @@ func TestWhatWasMeasuredBeforeAnInterruptionIsKept(t *testing.T) {
 	}
 }
 
+// The key * on the screen replicates the change of everything.
+func TestEverythingIsSwitchedTogether(t *testing.T) {
+	o := small(t)
+	off, on := prism.Table.Everything()
+	v, err := o.Settings("standard", on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := bench.Middle(t.Context(), sim.Options{Maker: o.Maker, Settings: v, Stream: stream.New(2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer run.Close()
+	if err := run.Replicate(off, -1); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, over, err := run.Next(t.Context()); over || err != nil {
+			t.Fatal(over, err)
+		}
+		if a := run.Ablation(); a != nil && a.Done > 0 {
+			if r := a.Rows[0]; r.Name() != "everything on" || r.OffNS <= 0 || r.OnNS <= 0 || a.Name() != "replication of everything" {
+				t.Errorf("%+v", r)
+			}
+			return
+		}
+	}
+}
+
 func TestEveryFigureIsComparedOrSaysWhyNot(t *testing.T) {
 	seen := map[string]bool{}
 	empty := suite.New(suite.Options{})
@@ -212,7 +245,7 @@ func TestEveryFigureIsComparedOrSaysWhyNot(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
+	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, performance, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
 	var v map[string]any
 	if data, err := json.Marshal(suite.New(suite.Options{})); err != nil || json.Unmarshal(data, &v) != nil {
 		t.Error(err)

@@ -101,6 +101,8 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 	if c.outputPad == 0 || c.stride > c.outputPad {
 		add("conv", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w}, smallOut, gathered)
 		add("conv with bias", nn.Conv2D{Stride: c.stride, Pad: c.pad}, []Array{large, w, biasSmall}, smallOut, gatheredBias)
+		add("conv with bias and ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w, biasSmall}, smallOut, gatheredBias.rectified())
+		add("conv with ReLU", nn.Conv2D{Stride: c.stride, Pad: c.pad, ReLU: true}, []Array{large, w}, smallOut, gathered.rectified())
 		add("conv dX", nn.Conv2DGradInput{Stride: c.stride, Pad: c.pad}, []Array{small, w}, largeOut, scattered)
 		add("conv dW", nn.Conv2DGradWeight{Stride: c.stride, Pad: c.pad}, []Array{large, small}, weightOut, weights)
 	}
@@ -180,6 +182,16 @@ func (r reference) plus(bias []float32, plane int) reference {
 	for i, v := range r.want {
 		want[i] = v + float64(bias[i/plane%len(bias)])
 		r.scale = max(r.scale, math.Abs(want[i]))
+	}
+	r.want = want
+	return r
+}
+
+// rectified is the reference of the values after a ReLU.
+func (r reference) rectified() reference {
+	want := make([]float64, len(r.want))
+	for i, v := range r.want {
+		want[i] = max(v, 0)
 	}
 	r.want = want
 	return r

@@ -54,6 +54,8 @@ func Run(t *testing.T, open func(t *testing.T, threads int) nn.Backend) {
 		{"layout", layoutCases},
 		{"elementwise", elementwiseCases},
 		{"optics", opticsCases},
+		{"pixels", pixelCases},
+		{"diffraction", diffractionCases},
 		{"loss", lossCases},
 		{"optimiser", optimiserCases},
 		{"convolution with optimiser", convAdamCases},

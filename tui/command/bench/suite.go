@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 	"prismtop/profiles/unit"
 	"prismtop/sim/bench/suite"
 	"prismtop/sim/cpu/features"
+	"prismtop/sim/prism"
 	"prismtop/sim/workloads"
 	"prismtop/tui/command/cli"
 )
@@ -45,7 +47,8 @@ type part struct {
 	extra func(*cobra.Command, *suiteFlags) // flags of its own
 	plan  func(*suite.Suite, *suiteFlags, func(*profiles.Event))
 	text  func(*suite.Report, io.Writer) error
-	tapes bool // the profile's files are written
+	tapes bool     // the profile's files are written
+	files []string // what the names of its files begin with; nil for all
 }
 
 // register defines the flags.
@@ -86,14 +89,25 @@ func suiteCommands() []*cobra.Command {
 			}}
 	}
 	baseline := side(suite.Baseline, func(r *suite.Report) *suite.Result { return r.Baseline }, "Baseline performance")
+	baseline.files = []string{"phase5_baseline_"}
 	baseline.use, baseline.short = "baseline", "Run PRISM's standard workload without its optimisations"
 	baseline.long = "Run the preset standard three times without the optimisations of PRISM's documents: the cache of measurements\n" +
 		"is cleared after each of them, FFT plans and grids are made anew. The run whose time is the median is shown."
 	optimized := side(suite.Optimized, func(r *suite.Report) *suite.Result { return r.Optimized }, "Optimised performance")
+	optimized.files = []string{"phase5_optimized_"}
 	optimized.use, optimized.short = "optimized", "Run PRISM's standard workload with its optimisations"
 	optimized.long = "Run the preset standard three times with the optimisations of PRISM's documents: measurements, FFT plans and\n" +
 		"grids are cached. The run whose time is the median is shown."
 	parts := []*part{baseline, optimized, {
+		use: "performance", short: "Measure the model as PRISM's performance baseline does",
+		long: "Measure the decoder's creation, its forward pass, one iteration and the experiment of ten samples, with memory, phases and\n" +
+			"the result's PSNR, SSIM, MSE and correlation: the table of PRISM's baseline-v0.2.0.md (docs/benchmarks.md).",
+		example: "prismtop bench performance --json",
+		extra:   secondsFlag,
+		plan:    func(s *suite.Suite, _ *suiteFlags, _ func(*profiles.Event)) { s.Model(1) },
+		text:    func(r *suite.Report, w io.Writer) error { return r.WriteModel(w) },
+		files:   []string{"performance_baseline"},
+	}, {
 		use: "compare", short: "Run PRISM's workloads without and with its optimisations, by turns",
 		long: "Run a workload without and with optimisations by turns, whole runs from the same seeds, and report times,\n" +
 			"speed-up and time saved with 95 % intervals, and PRISM's acceptance list, judged (docs/benchmarks.md).",
@@ -108,7 +122,8 @@ func suiteCommands() []*cobra.Command {
 				s.Compare(name, suite.Set(f.set), 1)
 			}
 		},
-		text: func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
+		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
+		files: []string{"phase5_comparison"},
 	}, {
 		use: "profile", short: "Profile PRISM's profiling workload: phases, steps, timeline",
 		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
@@ -117,6 +132,7 @@ func suiteCommands() []*cobra.Command {
 		plan:    func(s *suite.Suite, _ *suiteFlags, tape func(*profiles.Event)) { s.Profile(tape, 1) },
 		text:    func(r *suite.Report, w io.Writer) error { return r.WriteProfile(w) },
 		tapes:   true,
+		files:   []string{"profiling"},
 	}, {
 		use: "all", short: "Run PRISM's documented benchmark whole, and put its claims beside the measurements", whole: true, tapes: true,
 		long: "Measure everything that PRISM's documents describe: the model's baseline, the standard workload without and with\n" +
@@ -131,7 +147,8 @@ func suiteCommands() []*cobra.Command {
 		plan: planAll,
 		text: func(r *suite.Report, w io.Writer) error { return r.WriteMaster(w) },
 	}, {
-		use: "claims", short: "Put every figure that PRISM's documents claim beside what is measured here",
+		use: "claims", short: "Put every figure that PRISM's documents claim beside what is measured here", whole: true,
+		files: []string{"performance_baseline", "phase5_comparison", "phase5_master", "claims", "report", "benchmark"},
 		long: "Measure what bench all does, except for the profile, and print each figure of PRISM's documents with its line, what\n" +
 			"it refers to, what was measured here with its interval, and how the two differ. --list only prints the claims.",
 		example: "prismtop bench claims\nprismtop bench claims --list --json",
@@ -199,6 +216,8 @@ func (f *suiteFlags) check() error {
 	for _, name := range f.presets {
 		if p, err := workloads.Presets().Lookup(name); err != nil {
 			return fmt.Errorf("flag --preset: %w", err)
+		} else if p.Settings.Table() != prism.Table {
+			return fmt.Errorf("flag --preset: %s is of the workload %s: must be one of %s", name, p.Workload(), prism.Table.Workload)
 		} else if _, err := f.settings(p.Name, nil); err != nil {
 			return err
 		}
@@ -212,11 +231,6 @@ func (f *suiteFlags) settings(name string, sets []settings.Assignment) (settings
 	v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Env: os.Environ(), EnvOthers: cli.OtherEnvironment, Sets: f.sets})
 	if err != nil {
 		return v, err
-	}
-	for _, a := range sets {
-		if !v.Has(a.Key) {
-			return v, fmt.Errorf("preset %s is of the workload %s: must be one of prism", name, v.Table().Workload)
-		}
 	}
 	return v.With(sets...)
 }
@@ -300,6 +314,17 @@ func (o *suiteOutput) mkdir(path string) error {
 	return err
 }
 
+// names lists the files that the command may write, in the folder of its output.
+func (p *part) names() []string {
+	names := suite.FileNames(p.whole)
+	if p.tapes {
+		names = append(names, filepath.Join("profiling", "trace.json"), filepath.Join("profiling", "tensorboard"))
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return p.files != nil && !slices.ContainsFunc(p.files, func(start string) bool { return strings.HasPrefix(name, start) })
+	})
+}
+
 // open prepares the folder, which must have none of the files unless they may be replaced.
 func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
 	o := &suiteOutput{folder: f.output}
@@ -308,8 +333,7 @@ func (p *part) open(f *suiteFlags) (*suiteOutput, error) {
 	}
 	failed := func(err error) error { return fmt.Errorf("flag --output: %s: %w", f.output, cli.Bare(err)) }
 	if !f.force {
-		names := append(suite.FileNames(p.whole), filepath.Join("profiling", "trace.json"), filepath.Join("profiling", "tensorboard"))
-		for _, name := range names {
+		for _, name := range p.names() {
 			path := filepath.Join(f.output, name)
 			if _, err := os.Lstat(path); err == nil {
 				return nil, fmt.Errorf("flag --output: %s is there already: must be a folder without it, or --force to replace it", path)

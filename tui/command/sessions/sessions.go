@@ -92,7 +92,7 @@ func Rows(found []attach.Found) (rows []sessions.Row) {
 		}
 		progress := "–"
 		if i.Unit != "" {
-			progress = fmt.Sprintf("%d/%d %s done, iter %d", i.Done, i.Units, i.UnitMany, i.Iterations)
+			progress = fmt.Sprintf("%d/%d %s, iter %d", i.Done, i.Units, i.UnitMany, i.Iterations)
 		}
 		rows = append(rows, sessions.Row{
 			ID: i.ID, State: i.State, Object: i.Object, Progress: progress, Running: unit.Clock(time.Duration(i.Seconds * float64(time.Second))),

@@ -1,0 +1,216 @@
+package cpu
+
+import (
+	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
+)
+
+// halved checks that two images differ by a factor of two in both sides, and
+// returns the number of planes and the smaller sides.
+func (b *binder) halved(large, small tensor.Shape) (n, h, w int, ok bool) {
+	if !b.image(large) || !b.image(small) {
+		return 0, 0, 0, false
+	}
+	n, h, w = small[0]*small[1], small[2], small[3]
+	if large[0] != small[0] || large[1] != small[1] || large[2] != 2*h || large[3] != 2*w {
+		b.fail("images %v and %v do not differ by a factor of 2", large, small)
+		return 0, 0, 0, false
+	}
+	return n, h, w, b.err == nil
+}
+
+// maxPool computes y[i, j] = max x[2i…2i+1, 2j…2j+1].
+func (b *binder) maxPool() func() {
+	if !b.operands(1, 1, 1) {
+		return nil
+	}
+	x, y := b.in(0), b.out(0)
+	n, h, w, ok := b.halved(b.inShape(0), b.outShape(0))
+	if !ok {
+		return nil
+	}
+	return b.rows(n*h, 4*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			largestRow(y[row*w:][:w], x[2*row*2*w:][:2*w], x[(2*row+1)*2*w:][:2*w])
+		}
+	})
+}
+
+// largestRow computes y[j] from the rows above and below.
+func largestRow(y, above, below []float32) {
+	above, below = above[:2*len(y)], below[:2*len(y)]
+	for j := range y {
+		y[j] = max(above[2*j], above[2*j+1], below[2*j], below[2*j+1])
+	}
+}
+
+// maxPoolGrad passes gy to the first of the largest values of each block.
+func (b *binder) maxPoolGrad() func() {
+	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	x, gy, gx := b.in(0), b.in(1), b.out(0)
+	n, h, w, ok := b.halved(b.inShape(0), b.inShape(1))
+	if !ok {
+		return nil
+	}
+	return b.rows(n*h, 8*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			above, below := 2*row*2*w, (2*row+1)*2*w
+			clear(gx[above:][:4*w])
+			for j, v := range gy[row*w:][:w] {
+				at := above + 2*j
+				for _, other := range [...]int{above + 2*j + 1, below + 2*j, below + 2*j + 1} {
+					if x[other] > x[at] {
+						at = other
+					}
+				}
+				gx[at] = v
+			}
+		}
+	})
+}
+
+// upsample computes y[i, j] = x[⌊i/2⌋, ⌊j/2⌋].
+func (b *binder) upsample() func() {
+	if !b.operands(1, 1, 1) {
+		return nil
+	}
+	x, y := b.in(0), b.out(0)
+	n, h, w, ok := b.halved(b.outShape(0), b.inShape(0))
+	if !ok {
+		return nil
+	}
+	return b.rows(n*h, 4*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			above := y[2*row*2*w:][:2*w]
+			for j, v := range x[row*w:][:w] {
+				above[2*j], above[2*j+1] = v, v
+			}
+			copy(y[(2*row+1)*2*w:][:2*w], above)
+		}
+	})
+}
+
+// upsampleGrad computes gx[i, j] = Σ gy[2i…2i+1, 2j…2j+1].
+func (b *binder) upsampleGrad() func() {
+	if !b.operands(1, 1, 1) {
+		return nil
+	}
+	gy, gx := b.in(0), b.out(0)
+	n, h, w, ok := b.halved(b.inShape(0), b.outShape(0))
+	if !ok {
+		return nil
+	}
+	return b.rows(n*h, 4*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			above, below := gy[2*row*2*w:][:2*w], gy[(2*row+1)*2*w:][:2*w]
+			for j := range w {
+				gx[row*w+j] = (above[2*j] + above[2*j+1]) + (below[2*j] + below[2*j+1])
+			}
+		}
+	})
+}
+
+// inset copies outer, and inner over it.
+func (b *binder) inset(op nn.Inset) func() {
+	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	n, h, w, ok := b.planes(b.inShape(0))
+	m, innerH, innerW, okInner := b.planes(b.inShape(1))
+	if !ok || !okInner || n != m || !b.rectangle(op.Top, op.Left, innerH, innerW, h, w) {
+		return b.fail("inset of %v at (%d, %d) into %v", b.inShape(1), op.Top, op.Left, b.inShape(0))
+	}
+	outer, inner, y := b.in(0), b.in(1), b.out(0)
+	return b.rows(n*h, 2*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			to, from := y[row*w:][:w], outer[row*w:][:w]
+			plane, i := row/h, row%h-op.Top
+			if i < 0 || i >= innerH {
+				copy(to, from)
+				continue
+			}
+			copy(to[:op.Left], from)
+			copy(to[op.Left:], inner[(plane*innerH+i)*innerW:][:innerW])
+			copy(to[op.Left+innerW:], from[op.Left+innerW:])
+		}
+	})
+}
+
+// insetGrad copies gy, with zeros in the rectangle.
+func (b *binder) insetGrad(op nn.InsetGrad) func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	n, h, w, ok := b.planes(b.inShape(0))
+	if !ok || !b.rectangle(op.Top, op.Left, op.Height, op.Width, h, w) {
+		return b.fail("inset of %dx%d at (%d, %d) into %v", op.Height, op.Width, op.Top, op.Left, b.inShape(0))
+	}
+	gy, g := b.in(0), b.out(0)
+	return b.rows(n*h, 2*w, func(lo, hi int) {
+		for row := lo; row < hi; row++ {
+			to := g[row*w:][:w]
+			copy(to, gy[row*w:])
+			if i := row%h - op.Top; i >= 0 && i < op.Height {
+				clear(to[op.Left:][:op.Width])
+			}
+		}
+	})
+}
+
+// rectangle reports whether one of height×width at (top, left) lies within h×w.
+func (b *binder) rectangle(top, left, height, width, h, w int) bool {
+	return top >= 0 && left >= 0 && height >= 1 && width >= 1 && top+height <= h && left+width <= w
+}
+
+// divide copies an image's first channels to one output and the rest to another.
+func (b *binder) divide(op nn.Split) func() {
+	if !b.operands(1, 1, 2) || !b.image(b.inShape(0)) || !b.image(b.outShape(0)) || !b.image(b.outShape(1)) {
+		return nil
+	}
+	s, first, rest := b.inShape(0), b.outShape(0), b.outShape(1)
+	fits := first[1] == op.Channels && first[1]+rest[1] == s[1]
+	for _, part := range []tensor.Shape{first, rest} {
+		fits = fits && part[0] == s[0] && part[2] == s[2] && part[3] == s[3]
+	}
+	if !fits {
+		return b.fail("%d channels of %v do not make %v and %v", op.Channels, s, first, rest)
+	}
+	x, a, z, plane := b.in(0), b.out(0), b.out(1), s[2]*s[3]
+	one, other := first[1]*plane, rest[1]*plane
+	return b.rows(s[0], 2*s[1]*plane, func(lo, hi int) {
+		for n := lo; n < hi; n++ {
+			from := x[n*(one+other):]
+			copy(a[n*one:][:one], from)
+			copy(z[n*other:][:other], from[one:])
+		}
+	})
+}
+
+// swish computes y = x·σ(x).
+func (b *binder) swish() func() {
+	if !b.operands(1, 1, 1) || !b.sameShape(b.inShape(0), b.outShape(0)) {
+		return nil
+	}
+	x, y := b.in(0), b.out(0)
+	return b.each(len(x), grain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			y[i] = float32(float64(x[i]) * logistic(x[i]))
+		}
+	})
+}
+
+// swishGrad computes gx = gy·(s + x·s·(1−s)) with s = σ(x).
+func (b *binder) swishGrad() func() {
+	if !b.operands(2, 2, 1) || !b.sameShape(b.inShape(0), b.inShape(1), b.outShape(0)) {
+		return nil
+	}
+	x, gy, gx := b.in(0), b.in(1), b.out(0)
+	return b.each(len(x), grain, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			s := logistic(x[i])
+			gx[i] = float32(float64(gy[i]) * (s + float64(x[i])*s*(1-s)))
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package scan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// neighbours is K, the number of nearest positions among which a group is drawn.
+const neighbours = 4
+
+// Group is the positions of a group, by index, and their mean.
+type Group struct {
+	Positions []int
+	X, Y      float64
+}
+
+// Groups returns count groups of channels positions each. With one channel a group is a
+// position of its own. With more, it is drawn from the four positions nearest to one, or
+// the channels nearest if that is more, which does not itself belong to the group. The
+// positions to start from are drawn without replacement.
+func (s *Scan) Groups(channels, count int, seed uint64) ([]Group, error) {
+	n := len(s.X)
+	if channels < 1 || count < 1 || count > n {
+		return nil, fmt.Errorf("%d groups of %d from %d positions: must be from 1 to %[3]d groups", count, channels, n)
+	}
+	near := max(neighbours, channels)
+	if channels > 1 && near >= n {
+		return nil, fmt.Errorf("groups of %d from %d positions: needs %d positions or more", channels, n, near+1)
+	}
+	r := rand.New(rand.NewPCG(seed, 0x67726f7570))
+	seeds := r.Perm(n)[:count]
+	slices.Sort(seeds)
+	groups := make([]Group, count)
+	for i, at := range seeds {
+		members := []int{at}
+		if channels > 1 {
+			around := s.nearest(at, near)
+			members = members[:0]
+			for _, k := range r.Perm(near)[:channels] {
+				members = append(members, around[k])
+			}
+		}
+		groups[i] = s.group(members)
+	}
+	return groups, nil
+}
+
+// group returns a group with its mean.
+func (s *Scan) group(members []int) Group {
+	g := Group{Positions: members}
+	for _, at := range members {
+		g.X += s.X[at] / float64(len(members))
+		g.Y += s.Y[at] / float64(len(members))
+	}
+	return g
+}
+
+// nearest returns the count positions nearest to one, without it, nearest first and of
+// equal distances the first.
+func (s *Scan) nearest(at, count int) []int {
+	type candidate struct {
+		index    int
+		distance float64
+	}
+	var best []candidate
+	for i := range s.X {
+		if i == at {
+			continue
+		}
+		d := math.Hypot(s.X[i]-s.X[at], s.Y[i]-s.Y[at])
+		if len(best) == count && d >= best[count-1].distance {
+			continue
+		}
+		place, _ := slices.BinarySearchFunc(best, d, func(c candidate, d float64) int {
+			if c.distance <= d {
+				return -1
+			}
+			return 1
+		})
+		best = slices.Insert(best, place, candidate{i, d})
+		best = best[:min(len(best), count)]
+	}
+	all := make([]int, len(best))
+	for i, c := range best {
+		all[i] = c.index
+	}
+	return all
+}
+
+// Offsets returns x and y of the group's mean minus each position's: what a network reads.
+func (s *Scan) Offsets(g Group) []float32 {
+	var all []float32
+	for _, at := range g.Positions {
+		all = append(all, float32(g.X-s.X[at]), float32(g.Y-s.Y[at]))
+	}
+	return all
+}

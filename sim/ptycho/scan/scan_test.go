@@ -1,0 +1,222 @@
+package scan
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"prismtop/sim/cpu"
+	"prismtop/sim/nn"
+)
+
+func backend(t *testing.T, threads int) nn.Backend {
+	t.Helper()
+	b, err := cpu.New(cpu.Options{Threads: threads})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+var small = Options{Size: 16, ObjectSize: 64, Positions: 20, Photons: 1e6, Phase: true, Seed: 7}
+
+// The expected pattern is the transform of the object under the probe, by its definition.
+func TestSimulatedPatternsAreTheFarField(t *testing.T) {
+	o := small
+	o.Photons = 1e12 // so that noise is negligible
+	s, err := Simulate(t.Context(), o, backend(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := o.Size
+	exit := make([]complex128, n*n)
+	for i := range exit {
+		row, column := s.Y[18]-float64(n)/2+float64(i/n), s.X[18]-float64(n)/2+float64(i%n)
+		exit[i] = s.Object.sample(row, column) * complex128(s.Probe[i])
+	}
+	largest := slices.Max(s.Pattern(18))
+	for at, got := range s.Pattern(18) {
+		var sum complex128
+		for i, z := range exit {
+			turns := float64((at/n-n/2)*(i/n)+(at%n-n/2)*(i%n)) / float64(n)
+			sum += z * cmplx.Rect(1/float64(n), -2*math.Pi*turns)
+		}
+		if d := math.Abs(float64(got) - cmplx.Abs(sum)); d > 1e-4*float64(largest) {
+			t.Fatalf("[%d] = %g, want %g", at, got, cmplx.Abs(sum))
+		}
+	}
+}
+
+func TestScansAreOfTheirSeed(t *testing.T) {
+	run := func(seed uint64, threads int) *Scan {
+		o := small
+		o.Seed = seed
+		s, err := Simulate(t.Context(), o, backend(t, threads))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	a, b, c := run(1, 1), run(1, 3), run(2, 1)
+	if !slices.Equal(a.Diffraction, b.Diffraction) || !slices.Equal(a.X, b.X) {
+		t.Error("the same seed gives another scan on three threads")
+	}
+	if slices.Equal(a.Diffraction, c.Diffraction) || slices.Equal(a.X, c.X) || slices.Equal(a.Object.Values, c.Object.Values) {
+		t.Error("another seed gives the same scan")
+	}
+	for i := range a.X {
+		for _, v := range []float64{a.X[i], a.Y[i]} {
+			if v < 0.35*64 || v > 0.65*64 {
+				t.Errorf("position %d at %g, outside the buffer", i, v)
+			}
+		}
+	}
+	most := 0.0
+	for _, z := range a.Object.Values {
+		most = max(most, cmplx.Abs(complex128(z)))
+	}
+	if math.Abs(most-1) > 1e-6 {
+		t.Errorf("the largest modulus is %g", most)
+	}
+}
+
+// Photons are counted in the scale of the options: their mean number, and their spread.
+func TestPhotonsAreCounted(t *testing.T) {
+	o := small
+	o.Photons, o.Positions = 500, 200
+	s, err := Simulate(t.Context(), o, backend(t, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := s.Normalisation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mean := meanSquare(s, k); math.Abs(mean-64) > 1e-3 { // (16/2)²
+		t.Errorf("normalised to %g, want 64", mean)
+	}
+	// The smallest intensity above 0 is one photon, and the others are multiples of it.
+	one := math.Inf(1)
+	for _, v := range s.Diffraction {
+		if v > 0 {
+			one = min(one, float64(v)*float64(v))
+		}
+	}
+	photons := 0.0
+	for i, v := range s.Diffraction {
+		count := float64(v) * float64(v) / one
+		if math.Abs(count-math.Round(count)) > 1e-3*max(count, 1) {
+			t.Fatalf("[%d] has %g photons", i, count)
+		}
+		photons += count
+	}
+	// 500 a pattern, and a deviation of √(500·200) of all.
+	if got, want := photons, 500.0*200; math.Abs(got-want) > 5*math.Sqrt(want) {
+		t.Errorf("%g photons, want about %g", got, want)
+	}
+}
+
+func meanSquare(s *Scan, k float64) float64 {
+	total := 0.0
+	for _, v := range s.Diffraction {
+		total += k * float64(v) * k * float64(v)
+	}
+	return total / float64(len(s.X))
+}
+
+// Mean, variance and the share of zeros of many draws lie within five standard errors.
+func TestPoissonMoments(t *testing.T) {
+	const draws = 200_000
+	for _, mean := range []float64{0, 0.01, 1, 9.99, 10, 10.5, 37, 1e3, 1e6, 1e12} {
+		r := rand.New(rand.NewPCG(3, 4))
+		sum, square := 0.0, 0.0
+		for range draws {
+			v := poisson(r, mean)
+			if v < 0 || v != math.Floor(v) {
+				t.Fatalf("mean %g: drew %g", mean, v)
+			}
+			sum += v - mean
+			square += (v - mean) * (v - mean)
+		}
+		if got, limit := sum/draws, 5*math.Sqrt(mean/draws); math.Abs(got) > limit {
+			t.Errorf("mean %g: off by %g, allowed %g", mean, got, limit)
+		}
+		// The variance of the squares is mean + 2·mean².
+		if got, limit := square/draws-mean, 5*math.Sqrt((mean+2*mean*mean)/draws); math.Abs(got) > limit {
+			t.Errorf("mean %g: variance off by %g, allowed %g", mean, got, limit)
+		}
+	}
+}
+
+func TestGroupsAreOfNeighbours(t *testing.T) {
+	s := &Scan{}
+	for i := range 49 {
+		s.X, s.Y = append(s.X, float64(i%7)), append(s.Y, float64(i/7)*1.01)
+	}
+	groups, err := s.Groups(4, 49, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range groups {
+		if len(g.Positions) != 4 || slices.Contains(g.Positions, i) {
+			t.Fatalf("group %d: %v", i, g.Positions)
+		}
+		if y, x := i/7, i%7; y > 0 && y < 6 && x > 0 && x < 6 { // its four neighbours on the grid
+			members := slices.Sorted(slices.Values(g.Positions))
+			if !slices.Equal(members, []int{i - 7, i - 1, i + 1, i + 7}) {
+				t.Errorf("group %d: %v", i, members)
+			}
+			if math.Abs(g.X-s.X[i]) > 1e-12 || math.Abs(g.Y-s.Y[i]) > 1e-12 {
+				t.Errorf("group %d has its mean at (%g, %g)", i, g.X, g.Y)
+			}
+		}
+		sum := [2]float64{}
+		for k, v := range s.Offsets(g) {
+			sum[k%2] += float64(v)
+		}
+		if math.Abs(sum[0]) > 1e-5 || math.Abs(sum[1]) > 1e-5 {
+			t.Errorf("group %d: the offsets add to %v", i, sum)
+		}
+	}
+	single, err := s.Groups(1, 5, 1)
+	if err != nil || len(single) != 5 || len(single[0].Positions) != 1 {
+		t.Errorf("groups of one: %v, %v", single, err)
+	}
+	for _, bad := range [][2]int{{0, 1}, {1, 0}, {1, 50}, {49, 1}} {
+		if _, err := s.Groups(bad[0], bad[1], 1); err == nil {
+			t.Errorf("%d groups of %d are made", bad[1], bad[0])
+		}
+	}
+}
+
+func TestImpossibleScansAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{func(o *Options) { o.Size = 15 }, "size = 15: must be even"},
+		{func(o *Options) { o.ObjectSize = 31 }, "object_size = 31: must be from 2·size, 32"},
+		{func(o *Options) { o.Positions = 0 }, "positions = 0"},
+		{func(o *Options) { o.Photons = math.NaN() }, "photons = NaN"},
+	} {
+		o := small
+		c.change(&o)
+		if _, err := Simulate(t.Context(), o, backend(t, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %s", o, err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Simulate(ctx, small, backend(t, 1)); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	if _, err := (&Scan{Size: 2, Diffraction: make([]float32, 4), X: []float64{0}}).Normalisation(); err == nil {
+		t.Error("a dark scan is normalised")
+	}
+}

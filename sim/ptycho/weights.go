@@ -1,0 +1,101 @@
+package ptycho
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"prismtop/sim/nn"
+	"prismtop/sim/weights"
+)
+
+// StateDict lists the network's arrays without their numbers, by the names of files of
+// weights: for each convolution NAME.weight [out, in, 3, 3] and NAME.bias [out], and
+// log_scale. The names are enc.I.a and enc.I.b, and for each HEAD, amp and phase,
+// HEAD.stages.I.a and .b, HEAD.inner, and HEAD.outer_a, .outer_b, .outer_c.
+func (n *Network) StateDict() []weights.Tensor {
+	all := n.convolutions()
+	return append(all, weights.Tensor{Name: scaleParameter, Shape: []int{}})
+}
+
+// convolutions is StateDict without the scale.
+func (n *Network) convolutions() []weights.Tensor {
+	var all []weights.Tensor
+	for _, c := range n.convs {
+		all = append(all,
+			weights.Tensor{Name: c.name + ".weight", Shape: []int{c.out, c.in, kernel, kernel}},
+			weights.Tensor{Name: c.name + ".bias", Shape: []int{c.out}})
+	}
+	return all
+}
+
+// Seeded returns weights drawn from a linear congruential generator, for comparisons
+// with other programs (§A1.8): uniform within ±√(6/(9·in)), biases within ±0.05, and
+// a scale of 1.
+func (n *Network) Seeded(seed uint32) []weights.Tensor {
+	g, all := lcg(seed), n.StateDict()
+	for i, c := range n.convs {
+		bound := math.Sqrt(6 / float64(kernel*kernel*c.in))
+		w, bias := make([]float32, c.out*c.in*kernel*kernel), make([]float32, c.out)
+		for k := range kernel * kernel {
+			for in := range c.in {
+				for out := range c.out {
+					w[(out*c.in+in)*kernel*kernel+k] = float32(g.next() * bound)
+				}
+			}
+		}
+		for out := range bias {
+			bias[out] = float32(g.next() * 0.05)
+		}
+		all[2*i].Values, all[2*i+1].Values = w, bias
+	}
+	all[len(all)-1].Values = []float32{0}
+	return all
+}
+
+// lcg is a linear congruential generator of 32 bits.
+type lcg uint32
+
+// next returns the next number in [−1, 1).
+func (g *lcg) next() float64 {
+	*g = *g*1664525 + 1013904223
+	return float64(*g)/(1<<31) - 1
+}
+
+// SetWeights writes weights, in the order of StateDict, to a state.
+func (n *Network) SetWeights(s nn.State, all []weights.Tensor) error {
+	for _, t := range all {
+		i, ok := n.model.Index(t.Name)
+		if !ok || !slices.Equal(t.Shape, n.model.Variables()[i].Shape) || t.Values == nil {
+			return fmt.Errorf("ptycho weights: %s %v is not an array of this network with its numbers", t.Name, t.Shape)
+		}
+		s.Write(i, t.Values)
+	}
+	return nil
+}
+
+// Weights reads the weights of a state.
+func (n *Network) Weights(s nn.State) []weights.Tensor {
+	all := n.StateDict()
+	for i := range all {
+		v, _ := n.model.Index(all[i].Name)
+		all[i].Values = make([]float32, n.model.Variables()[v].Shape.Elements())
+		s.Read(v, all[i].Values)
+	}
+	return all
+}
+
+// ReadWeights reads a file of weights, NPZ or safetensors, with the names of StateDict.
+// Without log_scale in the file, the scale is 1.
+func (n *Network) ReadWeights(ctx context.Context, path string) ([]weights.Tensor, error) {
+	read, err := weights.Read(ctx, path, n.StateDict(), func(string) bool { return false })
+	if err == nil || ctx.Err() != nil {
+		return read, err
+	}
+	bare, bareErr := weights.Read(ctx, path, n.convolutions(), func(string) bool { return false })
+	if bareErr != nil {
+		return nil, err
+	}
+	return append(bare, weights.Tensor{Name: scaleParameter, Shape: []int{}, Values: []float32{0}}), nil
+}
