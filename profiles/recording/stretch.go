@@ -116,7 +116,7 @@ func (r *Reader) Stretches(ctx context.Context, after int64) ([]Stretch, error) 
 		}
 		blocks = append(blocks, s)
 	}
-	if err := cmp.Or(rows.Err(), rows.Close()); err != nil {
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, named(r.path, err)
 	}
 	slices.SortFunc(blocks, func(a, b Stretch) int { return cmp.Compare(a.Tick, b.Tick) })

@@ -71,7 +71,7 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 		return err
 	}
 	m := &Model{PhasesMS: map[string]float64{}, PhaseShares: map[string]float64{}}
-	o := bench.Options{Maker: s.options.Maker, Settings: prism.From(v), Warmup: 20, Time: s.options.Seconds}
+	o := bench.Options{Maker: s.options.Maker, Settings: prism.From(v), Warmup: 20, Time: s.options.Time}
 	if err := s.create(ctx, m, &o.Settings); err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ type Options struct {
 	Processor machine.CPU
 	GPUReason string // why no GPU is used
 
-	Rounds  int           // of each comparison: one run of either side in each
-	Seconds time.Duration // of each measurement of iterations
+	Rounds int           // of each comparison: one run of either side in each
+	Time   time.Duration // of each measurement of iterations
 
 	// Progress is told what is measured, the share done, 0 to 1, and the time left at the pace so
 	// far, 0 while that is unknown. It may be nil.
@@ -96,8 +96,8 @@ func New(o Options) *Suite {
 	if o.Rounds <= 0 {
 		o.Rounds = Rounds
 	}
-	if o.Seconds <= 0 {
-		o.Seconds = 5 * time.Second
+	if o.Time <= 0 {
+		o.Time = 5 * time.Second
 	}
 	s := &Suite{options: o, began: time.Now(), load: machine.ReadLoad()}
 	model := o.Processor.Model

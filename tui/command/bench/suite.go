@@ -261,7 +261,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	shown := newProgress(cmd)
 	defer shown.end()
 	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Version: cli.Version, Processor: features.Detect(), GPUReason: device.Reason,
-		Rounds: f.rounds, Seconds: time.Duration(f.seconds * float64(time.Second)),
+		Rounds: f.rounds, Time: time.Duration(f.seconds * float64(time.Second)),
 		Progress: func(what string, done float64, left time.Duration) {
 			text := ""
 			if left > 0 {
