@@ -5,12 +5,12 @@ package suite
 
 // The documents.
 const (
-	docBaseline   = "baseline-v0.2.0.md"
-	docSummary    = "phase5_implementation_summary.md"
-	docGuide      = "PERFORMANCE_OPTIMIZATION_GUIDE.md"
-	docResults    = "phase5-benchmark-results.md"
-	docWeek3      = "phase1_week3_performance_report.md"
-	docNotStamped = 0 // a line that is not known
+	docBaseline = "baseline-v0.2.0.md"
+	docSummary  = "phase5_implementation_summary.md"
+	docGuide    = "PERFORMANCE_OPTIMIZATION_GUIDE.md"
+	docResults  = "phase5-benchmark-results.md"
+	docWeek3    = "phase1_week3_performance_report.md"
+	lineUnknown = 0
 )
 
 // Figure is one figure of a document.
@@ -123,12 +123,12 @@ func summaryFigures() []Figure {
 		atLeast("list.hits", d, 321, ">= 80%", "acceptance list, hits", 80, "%", "standard_optimized_hits", noteOnePass),
 		figure("list.psnr", d, 322, "< 1dB", "acceptance list, difference of PSNR", -1, 1, "dB", "psnr_standard", ""),
 		figure("list.memory", d, 323, "< 2GB", "acceptance list, peak of memory on a CPU", 0, 2000, "MB", "peak_mb", ""),
-		figure("week3.computed", docWeek3, docNotStamped, "65.68 ms", "one measurement, computed", 65.68, 65.68, "ms", "one_computed_ms", "The document gives no device."),
-		figure("week3.cached", docWeek3, docNotStamped, "4.09 ms", "one measurement, from the cache", 4.09, 4.09, "ms", "one_cached_ms", "The document gives no device."),
-		figure("results.baseline", docResults, docNotStamped, "14.93 s", "20 samples x 50 iterations, baseline", 14.93, 14.93, "s", "phase5_baseline_s", noteCUDA),
-		figure("results.optimized", docResults, docNotStamped, "15.91 s", "20 samples x 50 iterations, optimised", 15.91, 15.91, "s", "phase5_optimized_s", noteCUDA),
-		figure("results.speedup", docResults, docNotStamped, "0.94x", "20 samples x 50 iterations, speed-up", 0.94, 0.94, "x", "speedup_phase5", "PRISM switched caching and mixed precision together; here mixed precision is off on both sides."),
-		figure("results.hits", docResults, docNotStamped, "98.0 %", "20 samples x 50 iterations, hits", 98, 98, "%", "phase5_optimized_hits", "985 of 1005: 20 centres, 50 measurements each, and 5 beforehand."),
+		figure("week3.computed", docWeek3, lineUnknown, "65.68 ms", "one measurement, computed", 65.68, 65.68, "ms", "one_computed_ms", "The document gives no device."),
+		figure("week3.cached", docWeek3, lineUnknown, "4.09 ms", "one measurement, from the cache", 4.09, 4.09, "ms", "one_cached_ms", "The document gives no device."),
+		figure("results.baseline", docResults, lineUnknown, "14.93 s", "20 samples x 50 iterations, baseline", 14.93, 14.93, "s", "phase5_baseline_s", noteCUDA),
+		figure("results.optimized", docResults, lineUnknown, "15.91 s", "20 samples x 50 iterations, optimised", 15.91, 15.91, "s", "phase5_optimized_s", noteCUDA),
+		figure("results.speedup", docResults, lineUnknown, "0.94x", "20 samples x 50 iterations, speed-up", 0.94, 0.94, "x", "speedup_phase5", "PRISM switched caching and mixed precision together; here mixed precision is off on both sides."),
+		figure("results.hits", docResults, lineUnknown, "98.0 %", "20 samples x 50 iterations, hits", 98, 98, "%", "phase5_optimized_hits", "985 of 1005: 20 centres, 50 measurements each, and 5 beforehand."),
 	}
 }
 
@@ -143,7 +143,7 @@ func guideFigures() []Figure {
 		absent("guide.metrics", d, 83, "5-10%", "metrics on the GPU", 5, 10, "%", absentSSIM),
 		figure("guide.amp", d, 84, "20-30%", "mixed precision, faster", 1.2, 1.3, "x", "effect_amp", noteAMP),
 		figure("guide.amp.memory", d, 84, "-40-50%", "mixed precision, memory of the run", -50, -40, "%", "effect_amp_memory", "With one picture at a time there are more weights than activations, and they need 16-bit copies too."),
-		absent("guide.inference", d, 85, "10-20%", "model optimisation after training", 10, 20, "%", "PRISM's code never fuses a pair (spec/prism.md §1.7), and no folded form is measured here"),
+		absent("guide.inference", d, 85, "10-20%", "model optimisation after training", 10, 20, "%", "PRISM's code never fuses a pair, and no folded form is measured here"),
 		atLeast("guide.total", d, 87, ">>3-5x", "all together", 3, "x", "speedup_standard", "PRISM's optimisations alone, as the documents switch them."),
 		figure("guide.hits", d, 147, "80-90%", "hits after warm-up", 80, 90, "%", "standard_optimized_hits", noteOnePass),
 		figure("guide.entry", d, 168, "~1-5 MB", "one cached measurement", 1, 5, "MB", "entry_mb", ""),
