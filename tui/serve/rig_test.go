@@ -193,9 +193,15 @@ func (g *gathered) String() string {
 	return g.text.String()
 }
 
-// session begins a session on a terminal.
+// session begins a session on a terminal, and returns when the server has let it in or refused it, which
+// it does after the client was told that it has a shell.
 func (r *rig) session(c *gossh.Client) *terminalOf {
 	r.t.Helper()
+	decided := func() int {
+		log := r.logged()
+		return strings.Count(log, "): logged in") + strings.Count(log, "): refused: ")
+	}
+	before := decided()
 	s, err := c.NewSession()
 	if err != nil {
 		r.t.Fatal(err)
@@ -211,6 +217,7 @@ func (r *rig) session(c *gossh.Client) *terminalOf {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	eventually(r.t, "the server's decision on a session", func() bool { return decided() > before })
 	return x
 }
 
