@@ -66,9 +66,11 @@ func (d *door) admit(c net.Conn, now time.Time) (l *link, why string) {
 		return nil, fmt.Sprintf("%d connections have not logged in yet (--startups)", d.waiting)
 	}
 	l = &link{Conn: c, door: d}
+	l.mu.Lock() // against the timer, which reads what is set here
+	l.timer = time.AfterFunc(limits.Handshake, l.tooSlow)
+	l.mu.Unlock()
 	d.links[l] = struct{}{}
 	d.waiting++
-	l.timer = time.AfterFunc(limits.Handshake, l.tooSlow)
 	return l, ""
 }
 

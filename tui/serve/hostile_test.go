@@ -317,9 +317,8 @@ func TestHalfOpenHandshakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		eventually(t, "the connection", func() bool {
-			r.door.mu.Lock()
-			defer r.door.mu.Unlock()
-			return r.door.waiting == i+1
+			waiting, _ := r.connections()
+			return waiting == i+1
 		})
 	}
 	if c, err := r.dial(gossh.PublicKeys(r.keys["operator"])); err == nil {
@@ -328,9 +327,8 @@ func TestHalfOpenHandshakes(t *testing.T) {
 	}
 	r.logs("refused: 3 connections have not logged in yet")
 	eventually(t, "their end", func() bool {
-		r.door.mu.Lock()
-		defer r.door.mu.Unlock()
-		return r.door.waiting == 0 && len(r.door.links) == 0
+		waiting, all := r.connections()
+		return waiting == 0 && all == 0
 	})
 	r.works()
 	// A login without a session holds its place no longer.

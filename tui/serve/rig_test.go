@@ -113,6 +113,19 @@ func (r *rig) logs(text string) {
 	eventually(r.t, fmt.Sprintf("%q in the log", text), func() bool { return strings.Contains(r.logged(), text) })
 }
 
+// connections counts those that have not begun a session, and all.
+func (r *rig) connections() (waiting, all int) {
+	r.Server.mu.Lock()
+	d := r.door
+	r.Server.mu.Unlock()
+	if d == nil {
+		return 0, 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.waiting, len(d.links)
+}
+
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); !ok(); time.Sleep(time.Millisecond) {
