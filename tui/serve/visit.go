@@ -137,8 +137,11 @@ func (s *Server) visited(session ssh.Session) {
 	who.Log("logged in")
 	began := time.Now()
 	how, err := s.show(within, who)
-	if cause := context.Cause(within); cause != nil {
+	switch cause := context.Cause(within); {
+	case cause != nil:
 		err = cause
+	case errors.Is(err, io.EOF): // the input ends with the connection, which may be noticed later
+		err = errLost
 	}
 	length := " after " + unit.Clock(time.Since(began))
 	switch {
