@@ -31,6 +31,7 @@ func (s started) awaitFile(name string) {
 // However a run ends, it leaves a checkpoint that another goes on from; even kill -9 costs only
 // what came after the last interval.
 func TestEveryEndLeavesACheckpoint(t *testing.T) {
+	skipStarts(t)
 	const endless = "run --preset quick --set samples=40 --set threshold=0 --set iterations=100000000 --checkpoint c.npz "
 	for _, c := range []struct {
 		name, flags, when string // the output to wait for before the end

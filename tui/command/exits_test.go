@@ -242,6 +242,7 @@ func TestKeysCountAgainAfterAPasteWithoutAnEnd(t *testing.T) {
 
 // The program keeps running in the background of a shell, and fg brings the screen back.
 func TestInTheBackground(t *testing.T) {
+	skipStarts(t)
 	for _, c := range []struct{ name, command, want string }{
 		{"a run", "prismtop run --preset quick --max-iterations 30", "30 in "},
 		{"help", "prismtop --help", "COMMAND --help describes"},

@@ -18,8 +18,8 @@ import (
 // the screen and start another line.
 const hostile = "x\x1b]0;owned\x07\u202e\u009b2J\r\ny"
 
-// skipStarts skips a test that starts many programs, none of which shares memory between goroutines
-// in a way that other tests do not: under the race detector each takes a second to start.
+// skipStarts skips a test that starts a program for each of many cases, under the race detector, where
+// each takes a second to start and what its goroutines do is tested by sessions and by their packages.
 func skipStarts(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

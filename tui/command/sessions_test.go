@@ -191,6 +191,7 @@ func TestDWithoutAShell(t *testing.T) {
 
 // The loss of the terminal ends a run, or leaves it going in an SSH login or where that is set.
 func TestTheLossOfTheTerminal(t *testing.T) {
+	skipStarts(t)
 	closed := func(s started) { s.Close() }
 	for _, c := range []struct {
 		name, environment, flags string
