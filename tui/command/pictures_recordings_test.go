@@ -10,19 +10,19 @@ import (
 	"prismtop/tui/ptytest"
 )
 
-// kept records three runs in a folder of their own, names them, and returns the variable of the
+// kept records three runs in a home folder of their own, names them, and returns the variables of the
 // environment by which prismtop finds the folder.
-func kept(t *testing.T) string {
+func kept(t *testing.T) []string {
 	t.Helper()
-	state := t.TempDir()
-	folder := filepath.Join(state, "prismtop", "runs")
+	home := t.TempDir()
+	folder := filepath.Join(home, ".local", "state", "prismtop", "runs")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	variable := "XDG_STATE_HOME=" + state
+	variables := []string{"HOME=" + home, "XDG_STATE_HOME="}
 	prismtop := func(words ...string) {
 		cmd := withDefaults(t, words...)
-		cmd.Env = append(cmd.Environ(), variable)
+		cmd.Env = append(cmd.Environ(), variables...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("prismtop %q: %v\n%s", words, err, out)
 		}
@@ -42,7 +42,7 @@ func kept(t *testing.T) string {
 			prismtop("runs", "note", file, run.note)
 		}
 	}
-	return variable
+	return variables
 }
 
 // Pictures of what runs leave behind: the table of runs, a replay and a comparison.
@@ -53,13 +53,14 @@ func TestPicturesOfRecordings(t *testing.T) {
 	docs := inRepository(t, "docs")
 	x := ptytest.Open(t, 120, 40)
 	cmd := withDefaults(t, "runs")
-	cmd.Env = append([]string{kept(t)}, trueColor...)
+	cmd.Env = append(kept(t), trueColor...)
 	x.Start(cmd)
 	x.See("small", "with bf16", "first try")
 	resize := func(width, height int) { // to another size
-		_, before := x.Traffic()
+		x.Idle()
+		before, _ := x.Traffic()
 		x.Resize(width, height)
-		ptytest.Eventually(t, "a frame of the new size", func() bool { _, now := x.Traffic(); return now > before })
+		ptytest.Eventually(t, "a frame of the new size", func() bool { now, _ := x.Traffic(); return now > before })
 	}
 	sizes := func(name string) {
 		for _, size := range pictured {
@@ -78,8 +79,7 @@ func TestPicturesOfRecordings(t *testing.T) {
 	x.Press("q")
 	x.See("small")
 	x.Press("enter")
-	x.See("recorded")
-	x.Press("end")
+	x.See("‖ replay")
 	sizes("replay")
 	x.Press("q")
 }
