@@ -14,7 +14,7 @@ import (
 	"prismtop/profiles/recording"
 )
 
-// Whatever a viewer sends, nothing is carried out, nobody loses the lease, and the session goes on.
+// A viewer can send anything: no command runs, the lease stays where it is, and the session goes on.
 // The role is not the viewer's own choice, so that "operate" is among what it may send.
 func FuzzAViewerChangesNothing(f *testing.F) {
 	s := serve(f, journalLimit)

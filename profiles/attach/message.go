@@ -114,8 +114,8 @@ type reply struct {
 // leaseState says who operates the run.
 type leaseState struct {
 	Operates bool   `json:"operates"`       // the client does
-	Operator string `json:"operator"`       // empty if nobody does
-	Asks     string `json:"asks,omitempty"` // who asks the operator for the lease; empty if nobody does
+	Operator string `json:"operator"`       // empty if no screen does
+	Asks     string `json:"asks,omitempty"` // who asks the operator for the lease; empty if no screen does
 }
 
 // bye ends a connection.

@@ -242,7 +242,7 @@ func TestSinceYouLeft(t *testing.T) {
 	}
 }
 
-// A stall that nobody saw is counted, although it has ended.
+// A stall counts as missed even if it is over by the time a screen attaches.
 func TestAStallWhileNobodyWatched(t *testing.T) {
 	s := serve(t, journalLimit)
 	s.begin()

@@ -26,7 +26,7 @@ const (
 	pictureBytesPer = 8
 )
 
-// What was written is joined into one block, which compresses better, once it has so many iterations,
+// Blocks are joined into one, which compresses better, once they hold this many iterations,
 // covers so long, or comes near what a block may hold.
 const (
 	sealIterations = 2048

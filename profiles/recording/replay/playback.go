@@ -156,8 +156,8 @@ func (h *head) upcoming(ctx context.Context, stretches []recording.Stretch) (m *
 	return &h.moments[0], err
 }
 
-// untilStart leaves out the moments before a start of the run: where that before them is missing, nobody
-// knows what their numbers mean.
+// untilStart leaves out the moments before the next start of the run: without the start that they belong
+// to, their numbers have no schema to be read by.
 func (h *head) untilStart() {
 	for len(h.moments) > 0 && !h.moments[0].Begins() {
 		h.missing.iterations += int64(h.moments[0].Iterations())
