@@ -22,7 +22,7 @@ func volumeNetwork(m *nn.Model) (*nn.Graph, nn.Value) {
 	down := g.InstanceNorm("n1", g.Conv3D(weight("w1", 4, 3, 3, 3, 3), nn.Value{}, 2, x), nn.Value{}, 1e-2, 1)
 	short := g.InstanceNorm("n2", g.Conv3D(weight("w2", 4, 3, 1, 1, 1), nn.Value{}, 2, x), nn.Value{}, 1e-2, 1)
 	down = g.InstanceNorm("n3", g.Conv3D(weight("w3", 4, 4, 3, 3, 3), nn.Value{}, 1, down), short, 1e-2, 0.6) // steeper corners would bend the differences
-	up := g.ConvTranspose3D(down, weight("wt", 4, 3, 2, 2, 2)) // 4x4x6
+	up := g.ConvTranspose3D(down, weight("wt", 4, 3, 2, 2, 2))                                                // 4x4x6
 	skip := g.ConvTranspose3D(down, weight("ws", 4, 2, 2, 2, 2))
 	z := g.Conv3D(weight("w4", 1, 5, 3, 3, 3), nn.Value{}, 1, up, skip)
 	g.EndForward(z)
