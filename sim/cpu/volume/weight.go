@@ -7,8 +7,8 @@ const (
 	// separately and then added.
 	weightShares = 8
 	// chunkFloats bounds the planes that are multiplied for all taps before the next
-	// ones, so that they stay in the second-level cache.
-	chunkFloats = 128 << 10
+	// ones, and copies of them, so that they stay in the second-level cache.
+	chunkFloats = 160 << 10
 )
 
 // A WeightGradient computes
@@ -17,6 +17,10 @@ const (
 //	gb[s] = Σ over n and m of small[n, m, s]
 //
 // in shares of the small grid's planes.
+//
+// With a stride of 1, rows follow each other in both grids at the same distance, and a
+// tap's sum over many rows is one product. Beyond the end of a row the large grid's values
+// are those of the next one; the small grid's are then copied with zeros there.
 type WeightGradient struct {
 	Geometry
 	set        vec.Set
@@ -27,6 +31,7 @@ type WeightGradient struct {
 	biases     []float64
 	shares     int
 	chunk      int // planes multiplied for all taps at a time
+	joined     bool
 	width, all int // of a row of sums; number of rows
 }
 
@@ -39,7 +44,11 @@ func (g *Geometry) WeightGradient(set vec.Set, gw, gb, small []float32, parts []
 		c.shares = min(weightShares, g.N*g.Small.Sides[1])
 	}
 	c.width, c.all = roundedUp(g.Small.Channels), g.Large.Channels*g.Kernel.Product()
+	c.joined = g.Stride == Axes{1, 1, 1} && g.Small.Sides == g.Large.Sides && c.width == g.Small.Channels
 	plane := g.Small.floats()/g.Small.Sides[0] + g.Large.floats()/g.Large.Sides[0]*g.Stride[0]
+	if c.joined {
+		plane += (g.Kernel[2] - 1) * g.Small.floats() / g.Small.Sides[0]
+	}
 	c.chunk = max(chunkFloats/plane, 1)
 	return c
 }
@@ -63,6 +72,9 @@ func (c *WeightGradient) Work() int {
 
 // Scratch is the number of floats that a share needs.
 func (c *WeightGradient) Scratch() int {
+	if c.joined {
+		return (c.Kernel[2] - 1) * min(c.chunk, c.Small.Sides[0]) * c.Small.floats() / c.Small.Sides[0]
+	}
 	if c.width == c.Small.Channels {
 		return 0
 	}
@@ -93,15 +105,29 @@ func (c *WeightGradient) Compute(scratch []float32, share int, ended func() bool
 // add adds the products of rows lo to hi of an image, numbered through all planes.
 func (c *WeightGradient) add(scratch []float32, share, image, lo, hi int) {
 	sums := c.sums[share*c.all*c.width:][:c.all*c.width]
+	row := c.Small.Sides[2] * c.Small.Channels
+	small := c.small[image*c.Small.floats()+lo*row:][:(hi-lo)*row]
+	for kx, at := 0, 0; c.joined && kx < c.Kernel[2]; kx++ {
+		if kx != c.Pad[2] {
+			c.copyEdged(scratch[at:], small, kx-c.Pad[2])
+			at += len(small)
+		}
+	}
 	for _, part := range c.parts {
-		tap := 0
-		for kz := range c.Kernel[0] {
-			for ky := range c.Kernel[1] {
-				for kx := range c.Kernel[2] {
-					to := sums[(tap*c.Large.Channels+part.First)*c.width:]
-					c.addTap(to, scratch, part, image, lo, hi, Axes{kz, ky, kx})
-					tap++
+		for tap := range c.Kernel.Product() {
+			k := Axes{tap / (c.Kernel[1] * c.Kernel[2]), tap / c.Kernel[2] % c.Kernel[1], tap % c.Kernel[2]}
+			to := sums[(tap*c.Large.Channels+part.First)*c.width:]
+			switch {
+			case !c.joined:
+				c.addTap(to, scratch, part, image, lo, hi, k)
+			case k[2] == c.Pad[2]:
+				c.addJoined(to, small, part, image, lo, hi, k)
+			default:
+				copied := k[2]
+				if copied > c.Pad[2] {
+					copied--
 				}
+				c.addJoined(to, scratch[copied*len(small):], part, image, lo, hi, k)
 			}
 		}
 	}
@@ -109,13 +135,50 @@ func (c *WeightGradient) add(scratch []float32, share, image, lo, hi int) {
 		return
 	}
 	total := c.biases[share*c.Small.Channels:][:c.Small.Channels]
-	from, row := image*c.Small.floats(), c.Small.Sides[2]*c.Small.Channels
-	for i, v := range c.small[from+lo*row : from+hi*row] {
+	for i, v := range small {
 		total[i%len(total)] += float64(v)
 	}
 }
 
-// addTap adds the products of one tap.
+// copyEdged copies rows of the small grid, with zeros where their inputs at an offset lie
+// beyond the end of their row.
+func (c *WeightGradient) copyEdged(dst, rows []float32, offset int) {
+	pitch := c.Small.Sides[2] * c.Small.Channels
+	from, to := min(max(-offset, 0)*c.Small.Channels, pitch), max(pitch-max(offset, 0)*c.Small.Channels, 0)
+	for at := 0; at < len(rows); at += pitch {
+		row := dst[at:][:pitch]
+		clear(row[:from])
+		clear(row[to:])
+		if from < to {
+			copy(row[from:to], rows[at+from:])
+		}
+	}
+}
+
+// addJoined adds the products of one tap, those of a plane's rows at a time. small are rows
+// lo to hi, with zeros at their ends if the tap is not in the middle.
+func (c *WeightGradient) addJoined(sums, small []float32, part Part, image, lo, hi int, k Axes) {
+	sides, offset := c.Small.Sides, k[2]-c.Pad[2]
+	if max(offset, -offset) >= sides[2] {
+		return
+	}
+	left, right := max(-offset, 0), max(offset, 0)
+	for first := lo; first < hi; {
+		plane := first / sides[1]
+		end := min(hi, (plane+1)*sides[1])
+		z, down := plane-c.Pad[0]+k[0], k[1]-c.Pad[1]
+		from, to := max(first, plane*sides[1]-down), min(end, (plane+1)*sides[1]-down)
+		first = end
+		if z < 0 || z >= sides[0] || from >= to {
+			continue
+		}
+		x := ((image*sides[0]+z)*sides[1]+from-plane*sides[1]+down)*sides[2] + offset + left
+		c.set.Outer(sums, c.width, panel, part.Channels, c.width/panel, part.X[x*part.Channels:], 1, part.Channels,
+			small[((from-lo)*sides[2]+left)*c.width:], c.width, panel, (to-from)*sides[2]-left-right, true)
+	}
+}
+
+// addTap adds the products of one tap, those of a row at a time.
 func (c *WeightGradient) addTap(sums, scratch []float32, part Part, image, lo, hi int, k Axes) {
 	left, count := c.within(k[2])
 	if count <= 0 {
