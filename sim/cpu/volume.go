@@ -256,7 +256,7 @@ func (b *binder) collect(c *volume.WeightGradient) func() {
 	}
 }
 
-// channels checks a volume and vectors for its channels.
+// channelsLast checks a volume and vectors for its channels.
 func (b *binder) channelsLast(s tensor.Shape, vectors ...[]float32) (c volume.Channels, ok bool) {
 	n, g := b.volume(s)
 	if b.err != nil {

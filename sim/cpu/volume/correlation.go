@@ -200,8 +200,7 @@ func (c *Correlation) Arrange(lo, hi int) {
 	}
 }
 
-// Tasks is the number of tasks, Work that of the multiplications of each, and Scratch
-// that of the floats that a task needs.
+// Tasks is the number of tasks, for Compute.
 func (c *Correlation) Tasks() int { return c.n * c.across(0) * c.across(1) }
 
 // Work is the number of multiplications of a task.

@@ -53,7 +53,7 @@ func (g *Geometry) WeightGradient(set vec.Set, gw, gb, small []float32, parts []
 	return c
 }
 
-// SumFloats and BiasFloats are the sizes of the memory that SetSums needs.
+// SumFloats is the number of float32 sums that SetSums needs.
 func (c *WeightGradient) SumFloats() int { return c.shares * c.all * c.width }
 
 // BiasFloats is the number of float64 sums that SetSums needs.
