@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"math"
-
 	"prismtop/sim/cpu/volume"
 	"prismtop/sim/nn"
 	"prismtop/sim/tensor"
@@ -100,13 +98,16 @@ func (b *binder) volumeParts(first, channels int) []volume.Part {
 	return parts
 }
 
+// mostVolumes bounds the volumes that a convolution reads as one.
+const mostVolumes = 16
+
 // volumeConv binds Conv3D (w, b, x… → y).
 func (b *binder) volumeConv(op nn.Conv3D) func() {
 	first := 1
 	if op.Bias {
 		first = 2
 	}
-	if !b.operands(first+1, math.MaxInt, 1) {
+	if !b.operands(first+1, first+mostVolumes, 1) {
 		return nil
 	}
 	if op.Stride < 1 {
@@ -158,7 +159,7 @@ func (b *binder) volumeConvGradWeight(op nn.Conv3DGradWeight) func() {
 	if op.Bias {
 		outs = 2
 	}
-	if !b.operands(2, math.MaxInt, outs) {
+	if !b.operands(2, 1+mostVolumes, outs) {
 		return nil
 	}
 	if op.Stride < 1 {

@@ -168,6 +168,9 @@ func kernelSides(w tensor.Shape) ([3]int, error) {
 	return k, nil
 }
 
+// mostVolumes bounds the volumes that are convolved as one.
+const mostVolumes = 16
+
 // volumes returns the position of the first volume among the operands.
 func (o Conv3D) volumes() int {
 	if o.Bias {
@@ -178,8 +181,8 @@ func (o Conv3D) volumes() int {
 
 func (o Conv3D) infer(in []spec) ([]result, error) {
 	first := o.volumes()
-	if len(in) <= first {
-		return nil, fmt.Errorf("has %d operands", len(in))
+	if err := operands(in, first+1, first+mostVolumes); err != nil {
+		return nil, err
 	}
 	w := in[0].shape
 	k, err := kernelSides(w)
