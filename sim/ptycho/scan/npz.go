@@ -33,11 +33,14 @@ const (
 	maxPlane = 1 << 13
 )
 
-// Bounds of amplitudes of 64×64 pixels, by which intensities and other scales are
-// noticed. Both grow with the side, as the central pixel of the far field does.
+// Bounds of amplitudes of 64×64 pixels, by which intensities, hot pixels and other scales
+// are noticed. They grow with the side, as the central pixel of the far field does. The
+// direct beam around it may exceed the mean by more: it does for a smooth object, such as
+// those of Simulate.
 const (
 	largestAmplitude = 10
 	largestOverMean  = 100
+	beamOverMean     = 1000
 )
 
 // Read reads a scan from an NPZ file by PtychoPINN's schema. Patterns may be stored by
@@ -267,21 +270,29 @@ func (s *Scan) layout(h npy.Header) (func(i int) int, error) {
 // sane checks amplitudes by the rules of PtychoPINN's data contract, which are of 64×64
 // pixels. The number of photons sets the scale of intensities that were counted.
 func (s *Scan) sane(counts bool) error {
-	largest, total := 0.0, 0.0
+	n := s.Size
+	largest, aside, total := 0.0, 0.0, 0.0 // aside of the direct beam
 	for i, v := range s.Diffraction {
 		if !(v >= 0) || math.IsInf(float64(v), 0) {
-			return fmt.Errorf("pattern %d has the value %g: must be 0 or more, and finite", i/(s.Size*s.Size), v)
+			return fmt.Errorf("pattern %d has the value %g: must be 0 or more, and finite", i/(n*n), v)
 		}
 		largest, total = max(largest, float64(v)), total+float64(v)
+		if math.Hypot(float64(i/n%n-n/2), float64(i%n-n/2)) > float64(n)/8 {
+			aside = max(aside, float64(v))
+		}
 	}
-	mean, scale := total/float64(len(s.Diffraction)), max(1, float64(s.Size)/64)
+	mean, scale := total/float64(len(s.Diffraction)), max(1, float64(n)/64)
 	switch {
 	case mean == 0:
 		return errors.New("is 0 everywhere: must be amplitudes")
-	case !counts && largest >= largestAmplitude*scale:
+	case counts:
+		return nil
+	case largest >= largestAmplitude*scale:
 		return fmt.Errorf("has values up to %.4g: must be amplitudes below %g, the square roots of intensities, scaled", largest, largestAmplitude*scale)
-	case !counts && largest/mean >= largestOverMean*scale:
-		return fmt.Errorf("has values up to %.4g times the mean: must be amplitudes, below %g times; are they intensities?", largest/mean, largestOverMean*scale)
+	case largest/mean >= beamOverMean*scale:
+		return fmt.Errorf("has values up to %.4g times the mean: must be amplitudes, below %g times; are they intensities?", largest/mean, beamOverMean*scale)
+	case aside/mean >= largestOverMean*scale:
+		return fmt.Errorf("has values up to %.4g times the mean aside of the centre: must be below %g times; is the direct beam at [%d, %d], and no pixel hot?", aside/mean, largestOverMean*scale, n/2, n/2)
 	}
 	return nil
 }

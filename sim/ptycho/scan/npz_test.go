@@ -84,6 +84,19 @@ func TestWrittenScansAreRead(t *testing.T) {
 	}
 }
 
+// The simulator's scans meet the rules.
+func TestSimulatedScansAreSane(t *testing.T) {
+	for _, n := range []int{64, 128} {
+		s, err := Simulate(t.Context(), Options{Size: n, ObjectSize: 2 * n, Positions: 4, Photons: 1e9, Phase: true, Seed: 42}, backend(t, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.sane(false); err != nil {
+			t.Errorf("%d pixels: %v", n, err)
+		}
+	}
+}
+
 // Files of older versions have the same patterns: the positions last, other names and
 // types, a singleton axis, intensities as integers, columns first.
 func TestOlderLayoutsAreRead(t *testing.T) {
@@ -140,18 +153,24 @@ func TestWrongScansAreRefused(t *testing.T) {
 		return all
 	}
 	for want, change := range map[string]func(fields){
-		"has no array diff3d: must have diff3d, xcoords":                    func(f fields) { delete(f, "diff3d") },
-		"has no array ycoords":                                              func(f fields) { delete(f, "ycoords") },
-		"has no array probeGuess":                                           func(f fields) { delete(f, "probeGuess") },
-		"xcoords has 3 numbers and ycoords 2":                               func(f fields) { f["ycoords"] = floats("2,", ramp(2, 0, 1)) },
-		"must be (3, N, N) or (N, N, 3) for 3 positions":                    func(f fields) { f["diff3d"] = floats("4, 8, 8", ramp(4*8*8, 0, 1)) },
-		"(3, 8, 10): must be":                                               func(f fields) { f["diff3d"] = floats("3, 8, 10", ramp(3*8*10, 0, 1)) },
-		"must be of an even side":                                           func(f fields) { f["diff3d"] = floats("3, 7, 7", ramp(3*49, 0, 0.01)) },
-		"pattern 1 has the value -1: must be 0 or more":                     func(f fields) { f["diff3d"] = floats("3, 8, 8", with(64, -1)) },
-		"pattern 2 has the value NaN":                                       func(f fields) { f["diff3d"] = floats("3, 8, 8", with(130, math.NaN())) },
-		"has values up to 12: must be amplitudes below 10":                  func(f fields) { f["diff3d"] = floats("3, 8, 8", with(3, 12)) },
-		"times the mean: must be amplitudes, below 100 times":               func(f fields) { f["diff3d"] = floats("3, 8, 8", append(make([]float64, 191), 1)) },
-		"is 0 everywhere":                                                   func(f fields) { f["diff3d"] = floats("3, 8, 8", make([]float64, 192)) },
+		"has no array diff3d: must have diff3d, xcoords":              func(f fields) { delete(f, "diff3d") },
+		"has no array ycoords":                                        func(f fields) { delete(f, "ycoords") },
+		"has no array probeGuess":                                     func(f fields) { delete(f, "probeGuess") },
+		"xcoords has 3 numbers and ycoords 2":                         func(f fields) { f["ycoords"] = floats("2,", ramp(2, 0, 1)) },
+		"must be (3, N, N) or (N, N, 3) for 3 positions":              func(f fields) { f["diff3d"] = floats("4, 8, 8", ramp(4*8*8, 0, 1)) },
+		"(3, 8, 10): must be":                                         func(f fields) { f["diff3d"] = floats("3, 8, 10", ramp(3*8*10, 0, 1)) },
+		"must be of an even side":                                     func(f fields) { f["diff3d"] = floats("3, 7, 7", ramp(3*49, 0, 0.01)) },
+		"pattern 1 has the value -1: must be 0 or more":               func(f fields) { f["diff3d"] = floats("3, 8, 8", with(64, -1)) },
+		"pattern 2 has the value NaN":                                 func(f fields) { f["diff3d"] = floats("3, 8, 8", with(130, math.NaN())) },
+		"has values up to 12: must be amplitudes below 10":            func(f fields) { f["diff3d"] = floats("3, 8, 8", with(3, 12)) },
+		"times the mean aside of the centre: must be below 100 times": func(f fields) { f["diff3d"] = floats("3, 8, 8", append(make([]float64, 191), 1)) },
+		"has values up to 4096 times the mean: must be amplitudes": func(f fields) {
+			beam := make([]float64, 64*64)
+			beam[32*64+32] = 1
+			f["diff3d"], f["probeGuess"] = floats("1, 64, 64", beam), complexes("64, 64", 64*64)
+			f["xcoords"], f["ycoords"] = floats("1,", ramp(1, 0, 1)), floats("1,", ramp(1, 0, 1))
+		},
+		"is 0 everywhere": func(f fields) { f["diff3d"] = floats("3, 8, 8", make([]float64, 192)) },
 		"must be real amplitudes, or intensities as integers":               func(f fields) { f["diff3d"] = complexes("3, 8, 8", 192) },
 		"array xcoords: a position is not finite":                           func(f fields) { f["xcoords"] = floats("3,", []float64{1, math.Inf(1), 2}) },
 		"array xcoords: has the shape (3, 1)":                               func(f fields) { f["xcoords"] = floats("3, 1", ramp(3, 0, 1)) },
