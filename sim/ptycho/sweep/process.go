@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -61,17 +62,27 @@ func (p Process) Run(ctx context.Context, j trial.Job) Outcome {
 }
 
 // exhausted are the words of Go's runtime and of systems for memory that ends.
-var exhausted = []string{"out of memory", "cannot allocate memory"}
+var exhausted = []string{"out of memory", "cannot allocate memory", "pthread_create failed"}
+
+// crashed matches what Go's runtime prints if one of its own allocations returned nothing: a
+// crash on its system stack, in its own code. Kernels run on other stacks.
+var crashed = regexp.MustCompile(`^SIGSEGV[^\n]*\nPC=\S+ m=\d+ sigcode=\d+ addr=0x0\n\ngoroutine 0 [^\n]*\nruntime\.`)
 
 // outOfMemory reports whether a process ended because there was no more memory.
 func outOfMemory(ended ending, complaint string) (reason string, memory bool) {
 	if killed(ended) {
 		return "killed by the system", true
 	}
+	if last := lastLine(complaint, nil); strings.HasPrefix(last, trial.Exceeded) {
+		return last, true
+	}
 	for _, words := range exhausted {
 		if strings.Contains(complaint, words) {
 			return "an allocation failed: " + words, true
 		}
+	}
+	if crashed.MatchString(complaint) {
+		return "an allocation of the Go runtime failed", true
 	}
 	return "", false
 }
@@ -81,6 +92,9 @@ func lastLine(complaint string, err error) string {
 	lines := strings.Split(strings.TrimSpace(complaint), "\n")
 	if last := strings.TrimPrefix(lines[len(lines)-1], "prismtop: "); last != "" {
 		return visible.Text(last)
+	}
+	if err == nil {
+		return ""
 	}
 	return err.Error()
 }

@@ -113,7 +113,7 @@ func (s *Sweep) findEdge(ctx context.Context) error {
 		if e.Failed == nil { // beyond the prediction
 			between = min(2*low, MaxBatch)
 		}
-		settled := e.Verified != nil && e.Failed != nil && (low >= e.Target || float64(high-low) <= max(1, s.o.Margin*float64(low)))
+		settled := e.Verified != nil && e.Failed != nil && float64(high-low) <= max(1, s.o.Margin*float64(low))
 		if settled || high-low <= 1 || between <= low || between >= high || tries >= mostEdgeTrials {
 			break
 		}

@@ -11,13 +11,13 @@ import (
 	"prismtop/profiles/machine"
 )
 
-// spare is what the limit of writable memory adds to that of resident memory: space of the
-// Go heap that is mapped and not used.
-const spare = 16 << 20
+// spare is what the limit of writable memory adds to that of resident memory: stacks of
+// threads and space of the Go heap that are mapped and not used.
+const spare = 128 << 20
 
-// Restrict limits the memory of this process, of which a part is resident already: beyond
-// it, allocations fail and the process ends. It limits writable memory, used or not, and
-// so stops a process before its pages are touched.
+// Restrict limits the memory of this process, of which a part is resident already: far
+// beyond it, allocations fail and the process ends, before its pages are touched. What is
+// used between is compared with the limit as the trial goes on.
 func Restrict(bytes int64) error {
 	if bytes <= 0 {
 		return nil

@@ -98,6 +98,9 @@ func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn
 		if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
 			return nil, err
 		}
+		if err := j.within(); err != nil {
+			return nil, err
+		}
 	}
 	for range j.Runs {
 		run, err := p.run(ctx)
@@ -109,6 +112,18 @@ func (j Job) Run(ctx context.Context, open func(kernels string, threads int) (nn
 	_, r.PeakRSS, r.RSSReason = machine.ReadResident()
 	r.EnergyReason = machine.ReadEnergy().Reason
 	return r, nil
+}
+
+// Exceeded begins the error of a trial that used more memory than it may.
+const Exceeded = "out of memory"
+
+// within returns an error if the process has used more memory than it may.
+func (j Job) within() error {
+	_, peak, _ := machine.ReadResident()
+	if j.Limit > 0 && peak > j.Limit {
+		return fmt.Errorf("%s: used %.0f MB, the limit is %.0f MB", Exceeded, float64(peak)/1e6, float64(j.Limit)/1e6)
+	}
+	return nil
 }
 
 // Config returns the configuration of the network.
@@ -147,6 +162,9 @@ func (j Job) prepare(ctx context.Context, backend nn.Backend) (p *pipeline, err 
 	p.scale = ptycho.ScaleOf(all)
 	if p.plan, err = p.network.InferencePlan(ctx, ptycho.PlanOptions{Batch: j.Batch}); err != nil {
 		return nil, err
+	}
+	if resident, _, _ := machine.ReadResident(); j.Limit > 0 && resident+p.plan.ArenaBytes > j.Limit {
+		return nil, fmt.Errorf("%s: %.0f MB are used and the plan needs %.0f MB, the limit is %.0f MB", Exceeded, float64(resident)/1e6, float64(p.plan.ArenaBytes)/1e6, float64(j.Limit)/1e6)
 	}
 	if p.state, err = backend.NewState(ctx, p.network.Model().Variables()); err != nil {
 		return nil, err
@@ -260,6 +278,11 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 			return err
 		}
 		p.exe.Read(p.output, output)
+		if from == 0 {
+			if err := p.within(); err != nil {
+				return err
+			}
+		}
 		seconds := time.Since(began).Seconds()
 		r.Seconds.Predict += seconds
 		r.Batches = append(r.Batches, seconds)
