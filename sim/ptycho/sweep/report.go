@@ -244,7 +244,8 @@ var stageNames = []struct {
 
 // describe summarises the runs of a batch size.
 func (v *size) describe(energyReason string) *Batch {
-	b := &Batch{Status: v.status, Reason: v.reason, PlanBytes: v.memory, StagesMS: map[string]Spread{}}
+	b := &Batch{Status: v.status, Reason: v.reason, PlanBytes: map[string]int64{}, StagesMS: map[string]Spread{}}
+	maps.Copy(b.PlanBytes, v.memory)
 	var rates, whole, image, batch []float64
 	stages, joules := map[string][]float64{}, 0.0
 	for i := range v.runs {

@@ -107,7 +107,7 @@ func WriteCSV(r *sweep.Report, w io.Writer) error {
 		if b.PeakBytes != nil {
 			peak = strconv.FormatInt(*b.PeakBytes, 10)
 		}
-		if b.PlanBytes != nil {
+		if len(b.PlanBytes) > 0 {
 			plan = strconv.FormatInt(planBytes(b), 10)
 		}
 		row := []string{strconv.Itoa(size), string(b.Status), runs, strconv.Itoa(b.Images), of(b.ImagesPerS, median), of(b.ImagesPerS, p10), of(b.ImagesPerS, p90),
