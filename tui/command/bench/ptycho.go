@@ -40,6 +40,8 @@ type ptychoFlags struct {
 	data     string
 	output   sweepOutput
 	json     bool
+
+	gpuReason string // why no GPU is used
 }
 
 // scenario is a set of flags for a purpose of the document.
@@ -204,7 +206,7 @@ func (f *ptychoFlags) run(cmd *cobra.Command) error {
 	if r == nil {
 		return err
 	}
-	f.describe(cmd.Context(), r, limit)
+	f.describe(r, limit)
 	if cmd.Context().Err() != nil {
 		err = cli.ErrInterrupted
 	}
@@ -234,7 +236,11 @@ func (f *ptychoFlags) sweep(cmd *cobra.Command) (r *sweep.Report, limit string, 
 		}
 		return nil, "", err
 	}
-	limit = "flag"
+	found, err := cli.Probe(ctx)
+	if err != nil {
+		return nil, "", cli.ErrInterrupted
+	}
+	f.gpuReason, limit = found.Reason, "flag"
 	if o.Limit == 0 {
 		o.Limit, limit = available()
 	}
@@ -327,17 +333,13 @@ func available() (bytes int64, source string) {
 }
 
 // describe adds what only the command knows.
-func (f *ptychoFlags) describe(ctx context.Context, r *sweep.Report, limit string) {
+func (f *ptychoFlags) describe(r *sweep.Report, limit string) {
 	processor := features.Detect()
 	r.Version, r.Machine.CPU = cli.Version, processor.Model
 	if processor.Model == "" {
 		r.Machine.CPU = processor.Reason
 	}
-	r.Machine.GPUReason = "not looked for: interrupted"
-	if found, err := cli.Probe(context.WithoutCancel(ctx)); err == nil {
-		r.Machine.GPUReason = found.Reason
-	}
-	r.Configuration.LimitSource = limit
+	r.Machine.GPUReason, r.Configuration.LimitSource = f.gpuReason, limit
 	if f.data == "" {
 		r.Data.Source = "simulated"
 	}
