@@ -171,7 +171,11 @@ func (r *Report) recommend() {
 		add("energy", b, fmt.Sprintf("Predict in batches of %d for the most images a joule.", b), fmt.Sprintf("%.4g images/s and watt, of all processor packages", *r.Of(b).ImagesPerJoule))
 	}
 	if e := r.Edge; e != nil && e.Verified != nil {
-		add("largest", *e.Verified, fmt.Sprintf("Batches of %d fit in the memory limit.", *e.Verified), e.Sentence)
+		b := *e.Verified
+		if v := r.Of(e.Target); e.Target < b && v != nil && v.Status == Success {
+			b = e.Target
+		}
+		add("largest", b, fmt.Sprintf("Batches of %d fit in the memory limit, with %.0f %% to spare.", b, 100*r.Configuration.Margin), e.Sentence)
 	}
 }
 

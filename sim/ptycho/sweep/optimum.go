@@ -184,6 +184,10 @@ func (s *Sweep) stages() []Stage {
 		}) bool {
 			return n.name == stage.Stage
 		})].of
+		if fixed := s.fixed(stage.Stage); fixed > 0 {
+			stage.Reason = fmt.Sprintf("fixed at %d", fixed)
+			continue
+		}
 		stage.Optimum = s.ratesOf(func(v *size, r *timed) float64 {
 			images := r.Groups * s.o.Job.Config().Channels()
 			if stage.Stage == "predict" {
@@ -196,6 +200,17 @@ func (s *Sweep) stages() []Stage {
 		}
 	}
 	return all
+}
+
+// fixed returns the batch size of a stage that does not follow that of the trials, or 0.
+func (s *Sweep) fixed(stage string) int {
+	switch stage {
+	case "normalise":
+		return s.o.Job.Preprocess
+	case "reassemble":
+		return s.o.Job.Reassemble
+	}
+	return 0
 }
 
 // Curve is the time of a batch as a line over its size, t = overhead + group·size, and the

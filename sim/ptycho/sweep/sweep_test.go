@@ -388,3 +388,19 @@ func TestTheMonitorNoticesDegradation(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space") }
+
+// A stage whose batch size is fixed has no optimum, and says why; the others keep theirs.
+func TestFixedStagesHaveNoOptimum(t *testing.T) {
+	p := &planted{groupMS: overhead}
+	o := options(p, 1, 2)
+	o.Job.Reassemble = 64
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range r.Stages {
+		if fixed := s.Name == "reassembly"; fixed != (s.Optimum == nil) || fixed != (s.Reason == "fixed at 64") {
+			t.Errorf("%+v", s)
+		}
+	}
+}

@@ -93,6 +93,8 @@ func benchPtychoCommand() *cobra.Command {
 	flags.Float64Var(&f.photons, "photons", 1e9, "mean number of photons of a simulated pattern")
 	flags.IntVar(&j.Images, "images", 100, "patterns of a run")
 	flags.StringVar(&f.sizes, "batch-sizes", "1,4,8,16,32,64,128", "batch sizes in groups, or comprehensive, quick or memory_test")
+	flags.IntVar(&j.Preprocess, "preprocessing-batch", 0, "groups that are normalised at a time; 0 for the batch size of the trial, which finds the best")
+	flags.IntVar(&j.Reassemble, "reassembly-batch", 0, "groups that are reassembled at a time; 0 for the batch size of the trial, which finds the best")
 	flags.IntVar(&f.options.Runs, "runs", 5, "runs of each batch size, each in a process of its own")
 	flags.IntVar(&j.Warmup, "warmup", 1, "batches that are predicted before a run, and not counted")
 	flags.StringVar(&f.limit, "memory-limit", "", "memory that a trial may use, as 600MB or 2GiB; the edge is searched, too")
@@ -152,6 +154,8 @@ func (f *ptychoFlags) check() (err error) {
 	}
 	within("images", float64(j.Images), float64(channels), 1e5)
 	within("runs", float64(o.Runs), 1, mostRounds)
+	within("preprocessing-batch", float64(j.Preprocess), 0, sweep.MaxBatch)
+	within("reassembly-batch", float64(j.Reassemble), 0, sweep.MaxBatch)
 	within("warmup", float64(j.Warmup), 0, mostRounds)
 	within("margin", o.Margin, 0, 0.5)
 	within("tolerance", o.Tolerance, 0, 0.5)

@@ -88,6 +88,8 @@ func stageRows(r *sweep.Report) (head []string, all [][]string) {
 		for _, s := range r.Stages {
 			if s.Stage == name && s.Optimum != nil {
 				row[2], row[3], row[4] = fmt.Sprint(s.Optimum.BatchSize), fmt.Sprint(s.Document), s.Optimum.Sentence
+			} else if s.Stage == name {
+				row[3], row[4] = fmt.Sprint(s.Document), s.Reason
 			}
 		}
 		all = append(all, row)

@@ -4,6 +4,7 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,10 @@ type Job struct {
 	Kernels string `json:"kernels"`
 	Threads int    `json:"threads"`
 
-	Batch  int   `json:"batch"`  // groups at a time, in every stage
+	Batch      int `json:"batch"`      // groups that are predicted at a time
+	Preprocess int `json:"preprocess"` // groups that are normalised at a time; 0 for Batch
+	Reassemble int `json:"reassemble"` // groups that are put on the canvas at a time; 0 for Batch
+
 	Warmup int   `json:"warmup"` // batches that are predicted before the first run
 	Runs   int   `json:"runs"`
 	Limit  int64 `json:"limit"` // bytes of memory that the process may use; 0 for no limit
@@ -41,9 +45,9 @@ type Job struct {
 type Seconds struct {
 	Load       float64 `json:"load"`       // the file, and the patterns drawn from it
 	Group      float64 `json:"group"`      // neighbouring positions
-	Normalise  float64 `json:"normalise"`  // the network's input, a batch of groups at a time
-	Predict    float64 `json:"predict"`    // input to output, a batch of groups at a time
-	Reassemble float64 `json:"reassemble"` // patches on the canvas, a batch of groups at a time
+	Normalise  float64 `json:"normalise"`  // the network's input, Preprocess groups at a time
+	Predict    float64 `json:"predict"`    // input to output, Batch groups at a time
+	Reassemble float64 `json:"reassemble"` // patches on the canvas, Reassemble groups at a time
 }
 
 // Total returns the sum of the stages.
@@ -226,7 +230,7 @@ func (p *pipeline) run(ctx context.Context) (*Run, error) {
 	}
 	lap(&r.Seconds.Group)
 	n := container{scan: s, groups: groups, channels: channels}
-	if err := n.normalise(p.Batch, p.scale); err != nil {
+	if err := n.normalise(cmp.Or(p.Preprocess, p.Batch), p.scale); err != nil {
 		return nil, err
 	}
 	lap(&r.Seconds.Normalise)
@@ -265,7 +269,15 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 	plane := p.Size * p.Size
 	output := make([]float32, 2*plane*p.Batch)
 	object := make([]complex64, plane)
-	patches := make([]complex64, 0, p.Batch*ptycho.PatchSide*ptycho.PatchSide)
+	const patch = ptycho.PatchSide * ptycho.PatchSide
+	patches := make([]complex64, 0, cmp.Or(p.Reassemble, p.Batch)*patch)
+	assemble := func() error {
+		began := time.Now()
+		err := assembly.Add(patches, ptycho.PatchSide)
+		patches = patches[:0]
+		r.Seconds.Reassemble += time.Since(began).Seconds()
+		return err
+	}
 	proof := newProof()
 	for from := 0; from < len(c.groups); from += p.Batch {
 		before := machine.ReadEnergy()
@@ -290,23 +302,25 @@ func (p *pipeline) predict(ctx context.Context, r *Run, c *container, assembly *
 		r.Joules += machine.ReadEnergy().Since(before).Joules
 
 		kept := min(p.Batch, len(c.groups)-from)
-		patches = patches[:0]
 		for i := range kept {
 			for k := range object {
 				object[k] = complex(output[2*(i*plane+k)], output[2*(i*plane+k)+1])
 			}
 			proof.add(object, p.Size)
 			began := time.Now()
-			patches = patches[:len(patches)+ptycho.PatchSide*ptycho.PatchSide]
-			ptycho.CentralPatch(patches[i*ptycho.PatchSide*ptycho.PatchSide:], object, p.Size)
+			patches = patches[:len(patches)+patch]
+			ptycho.CentralPatch(patches[len(patches)-patch:], object, p.Size)
 			r.Seconds.Reassemble += time.Since(began).Seconds()
+			if len(patches) == cap(patches) {
+				if err := assemble(); err != nil {
+					return err
+				}
+			}
 		}
-		began = time.Now()
-		if err := assembly.Add(patches, ptycho.PatchSide); err != nil {
-			return err
-		}
-		r.Seconds.Reassemble += time.Since(began).Seconds()
 		r.Groups += kept
+	}
+	if err := assemble(); err != nil {
+		return err
 	}
 	if r.Groups != len(c.groups) {
 		return errors.New("predict: groups were left out")
