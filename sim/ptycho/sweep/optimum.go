@@ -148,10 +148,13 @@ func (o *Optimum) sentence(sizes []int) string {
 	return text
 }
 
-// ratesOf returns what a function makes of the runs of all sizes.
+// ratesOf returns what a function makes of the runs of all sizes that did not fail.
 func (s *Sweep) ratesOf(rate func(v *size, r *timed) float64) rates {
 	all := rates{}
 	for b, v := range s.sizes {
+		if v.status != Success {
+			continue
+		}
 		for i := range v.runs {
 			r := &v.runs[i]
 			if all[b] == nil {

@@ -150,7 +150,7 @@ type Batch struct {
 	PeakBytesReason string           `json:"peak_bytes_reason,omitempty"`
 
 	Efficiency      *float64 `json:"efficiency"`       // images/s and MB of the process
-	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size
+	Scaling         *float64 `json:"scaling"`          // throughput over that of the smallest size; null if it failed
 	ImagesPerJoule  *float64 `json:"images_per_joule"` // images/s and watt
 	ImagesJouleNote string   `json:"images_per_joule_reason,omitempty"`
 }
@@ -303,10 +303,10 @@ func (r *Report) Sizes() []int {
 // Of returns what was measured at a batch size; nil for nothing.
 func (r *Report) Of(batch int) *Batch { return r.Batches[strconv.Itoa(batch)] }
 
-// Measured returns the sizes with a throughput, ascending.
+// Measured returns the sizes with a throughput that did not fail, ascending.
 func (r *Report) Measured() (all []int) {
 	for _, b := range r.Sizes() {
-		if r.Of(b).ImagesPerS != nil {
+		if v := r.Of(b); v.Status == Success && v.ImagesPerS != nil {
 			all = append(all, b)
 		}
 	}

@@ -404,3 +404,26 @@ func TestFixedStagesHaveNoOptimum(t *testing.T) {
 		}
 	}
 }
+
+// A size that runs for some rounds and then ends for memory is no optimum, and its runs stay
+// in the report.
+func TestSizesThatFailLaterAreNoOptimum(t *testing.T) {
+	p := &planted{groupMS: overhead, fixedMB: 40, groupMB: 1}
+	p.change = func(j trial.Job, r *trial.Result) {
+		if len(p.ran) > 6 && j.Batch == 64 {
+			r.PeakRSS = 1e9
+		}
+	}
+	o := options(p, 1, 8, 64)
+	o.Limit = 200e6
+	r, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := r.Of(64); b.Status != OutOfMemory || b.ImagesPerS == nil || b.Scaling != nil {
+		t.Errorf("%+v", b)
+	}
+	if r.Optimum.Fastest != 8 || slices.Contains(r.Measured(), 64) {
+		t.Errorf("%+v of %v", r.Optimum, r.Measured())
+	}
+}

@@ -49,21 +49,31 @@ func (o *sweepOutput) open(cmd *cobra.Command) error {
 	case cmd.Flags().Changed("formats") && o.path == "":
 		return errors.New("flag --formats: is of the files of --output, which is missing")
 	}
-	if o.logFolder != "" {
-		failed := func(err error) error { return fmt.Errorf("flag --log-dir: %s: %w", o.logFolder, cli.Bare(err)) }
-		if err := os.MkdirAll(o.logFolder, 0o777); err != nil {
-			return failed(err)
+	if o.path != "" {
+		if err := o.prepare(report.Names(o.formats), o.force); err != nil {
+			return err
 		}
-		log, err := os.OpenFile(filepath.Join(o.logFolder, monitorLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-		if err != nil {
-			return failed(err)
-		}
-		o.log, o.monitor.To = log, log
 	}
-	if o.path == "" {
+	if err := o.openLog(); err != nil {
+		o.removeEmpty()
+		return fmt.Errorf("flag --log-dir: %s: %w", o.logFolder, cli.Bare(err))
+	}
+	return nil
+}
+
+// openLog opens the log of --log-dir.
+func (o *sweepOutput) openLog() error {
+	if o.logFolder == "" {
 		return nil
 	}
-	return o.prepare(report.Names(o.formats), o.force)
+	if err := os.MkdirAll(o.logFolder, 0o777); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(filepath.Join(o.logFolder, monitorLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err == nil {
+		o.log, o.monitor.To = log, log
+	}
+	return err
 }
 
 // write writes the report, all of its files or none.

@@ -22,7 +22,7 @@ var Formats = []string{"json", "csv", "md", "html", "svg", "png"}
 // file is a file of a report.
 type file struct {
 	name  string
-	write func(*sweep.Report, io.Writer) error
+	write func(io.Writer, *sweep.Report) error
 }
 
 // format returns the format of a file.
@@ -32,7 +32,7 @@ func (f file) format() string { return f.name[strings.LastIndexByte(f.name, '.')
 // them.
 func files() []file {
 	all := []file{
-		{"benchmark_results.json", func(r *sweep.Report, w io.Writer) error { return export.WriteObject(w, r) }},
+		{"benchmark_results.json", func(w io.Writer, r *sweep.Report) error { return export.WriteObject(w, r) }},
 		{"benchmark_results.csv", WriteCSV},
 		{"benchmark_report.md", WriteMarkdown},
 		{"benchmark_report.html", WriteHTML},
@@ -40,8 +40,8 @@ func files() []file {
 	}
 	add := func(name string, draw func(*sweep.Report) *figure.Drawing) {
 		all = append(all,
-			file{name + ".svg", func(r *sweep.Report, w io.Writer) error { return draw(r).WriteSVG(w) }},
-			file{name + ".png", func(r *sweep.Report, w io.Writer) error { return draw(r).WritePNG(w) }})
+			file{name + ".svg", func(w io.Writer, r *sweep.Report) error { return draw(r).WriteSVG(w) }},
+			file{name + ".png", func(w io.Writer, r *sweep.Report) error { return draw(r).WritePNG(w) }})
 	}
 	add("performance_analysis", Analysis)
 	for i, name := range graphNames {
@@ -70,7 +70,7 @@ func Files(r *sweep.Report, formats []string) (names []string, data [][]byte, er
 			continue
 		}
 		var b bytes.Buffer
-		if err := f.write(r, &b); err != nil {
+		if err := f.write(&b, r); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 		names, data = append(names, f.name), append(data, b.Bytes())
@@ -79,7 +79,7 @@ func Files(r *sweep.Report, formats []string) (names []string, data [][]byte, er
 }
 
 // WriteCSV writes a row for each batch size. What was not measured is empty.
-func WriteCSV(r *sweep.Report, w io.Writer) error {
+func WriteCSV(w io.Writer, r *sweep.Report) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{"batch_size", "status", "runs", "images", "images_per_s_median", "images_per_s_p10", "images_per_s_p90", "images_per_s_mean", "images_per_s_std",
 		"pipeline_images_per_s_median", "latency_ms_median", "latency_ms_p10", "latency_ms_p90", "batch_ms_median",
@@ -145,7 +145,7 @@ type batchSizes struct {
 }
 
 // WriteBatchSizes writes the recommended batch sizes, for the configuration of other programs.
-func WriteBatchSizes(r *sweep.Report, w io.Writer) error {
+func WriteBatchSizes(w io.Writer, r *sweep.Report) error {
 	v := batchSizes{sweep.Schema, r.Model, r.Machine.CPU, map[string]map[string]int{}}
 	for _, p := range r.Recommendations {
 		v.Presets[p.Preset] = p.BatchSize

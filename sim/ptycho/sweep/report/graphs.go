@@ -34,7 +34,7 @@ func graphs(r *sweep.Report) []figure.Graph {
 			mark := figure.GraphMark{At: x, Name: string(b.Status)}
 			throughput.Marks, memory.Marks, region.Marks = append(throughput.Marks, mark), append(memory.Marks, mark), append(region.Marks, mark)
 		}
-		if v := b.ImagesPerS; v != nil {
+		if v := b.ImagesPerS; v != nil && b.Scaling != nil {
 			throughput.Points = append(throughput.Points, figure.GraphPoint{X: x, Y: v.Median, Low: v.P10, High: v.P90})
 			region.Points = append(region.Points, figure.GraphPoint{X: x, Y: v.Median})
 			scaling.Points = append(scaling.Points, figure.GraphPoint{X: x, Y: *b.Scaling})

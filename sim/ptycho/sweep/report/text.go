@@ -60,7 +60,10 @@ func rows(r *sweep.Report) (head []string, all [][]string) {
 		row := []string{fmt.Sprint(size), "–", "–", "–", "–", "–", "–", string(b.Status)}
 		if v := b.ImagesPerS; v != nil {
 			row[1], row[2] = fmt.Sprintf("%.2f", v.Median), fmt.Sprintf("%.2f to %.2f", v.P10, v.P90)
-			row[4], row[6] = fmt.Sprintf("%.3f", b.LatencyMS.Median), fmt.Sprintf("%.2fx", *b.Scaling)
+			row[4] = fmt.Sprintf("%.3f", b.LatencyMS.Median)
+		}
+		if b.Scaling != nil {
+			row[6] = fmt.Sprintf("%.2fx", *b.Scaling)
 		}
 		if b.PeakBytes != nil {
 			row[3] = fmt.Sprintf("%.1f", float64(*b.PeakBytes)/1e6)
@@ -182,7 +185,7 @@ func visibleLines(text string) string {
 }
 
 // WriteMarkdown writes the report by the document's template.
-func WriteMarkdown(r *sweep.Report, w io.Writer) error {
+func WriteMarkdown(w io.Writer, r *sweep.Report) error {
 	var b strings.Builder
 	put := func(format string, values ...any) { fmt.Fprintf(&b, format, values...) }
 	put("# PtychoPINN Inference Throughput Benchmark Report\n\n")
@@ -257,7 +260,7 @@ th{background:#f6f8fa}.note{color:#57606a}.bad{color:#b3261e;font-weight:600}fig
 @media (prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}th{background:#161b22}th,td{border-color:#30363d}.note{color:#8b949e}.bad{color:#ff7b72}}`
 
 // WriteHTML writes the report as one page, which requests nothing.
-func WriteHTML(r *sweep.Report, w io.Writer) error {
+func WriteHTML(w io.Writer, r *sweep.Report) error {
 	var b strings.Builder
 	text := func(s string) string { return html.EscapeString(visible.Text(s)) }
 	const title = "PtychoPINN Inference Throughput Benchmark Report"
