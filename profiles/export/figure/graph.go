@@ -37,7 +37,7 @@ type GraphMark struct {
 // Measures of a sheet of graphs in pixels.
 const (
 	sheetMargin, sheetGap, sheetHead = 24, 30, 44
-	graphLeft, graphBottom, graphTop = 58, 40, 40
+	graphLeft, graphBottom, graphTop = 58, 40, 50
 	boxHalf                          = 7
 )
 

@@ -128,7 +128,7 @@ func TestTheFilesOfAReport(t *testing.T) {
 func TestAReportOfNothing(t *testing.T) {
 	r := measuredReport(t, 512)
 	r.Ended = "interrupted"
-	_, data, err := Files(r, Formats)
+	_, data, err := Files(r, Formats[:5]) // all but PNG, which is drawn alike
 	if err != nil {
 		t.Fatal(err)
 	}
