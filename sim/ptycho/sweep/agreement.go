@@ -35,9 +35,13 @@ func (a *agreement) add(batch int, r trial.Run) error {
 	for i, v := range a.reference.Samples {
 		most, difference = math.Max(most, math.Abs(v)), math.Max(difference, math.Abs(v-r.Samples[i]))
 	}
-	if difference /= most; !(difference <= a.largest) {
-		a.largest = difference
+	if difference > 0 || math.IsNaN(difference) {
+		difference /= most
 	}
+	if !(difference <= math.MaxFloat64) { // which JSON can hold
+		difference = math.MaxFloat64
+	}
+	a.largest = max(a.largest, difference)
 	if !(difference <= allowedDifference) {
 		return fmt.Errorf("the outputs at batch size %d differ from those at %d by %.2g of the largest: they must not depend on the batch size", batch, a.batch, difference)
 	}

@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -286,6 +287,9 @@ func TestOutputsMustNotDependOnTheBatchSize(t *testing.T) {
 		r, err := Run(t.Context(), options(p, 1, 8, 64))
 		if (err != nil) != c.wrong || r.Outputs.Identical || r.Complete == c.wrong {
 			t.Errorf("a difference of %g: %v, %+v", c.difference, err, r.Outputs)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("a difference of %g: %v", c.difference, err)
 		}
 		if c.wrong && !strings.Contains(err.Error(), "they must not depend on the batch size") {
 			t.Error(err)
