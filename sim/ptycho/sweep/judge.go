@@ -227,7 +227,7 @@ func (r *Report) claims(s *Sweep) {
 		add("S4-116", "memory of memory_optimized below that of batch size 32", "30-50 %", "%", nil, "not judged: the memory at batch size 32 is not known")
 	}
 	if c := r.Curve; c != nil {
-		add("S4-117", "largest deviation from t = overhead + group·size", "predictable scaling", "%", exact(100*c.Deviation), fmt.Sprintf("%.3g ms a batch and %.3g ms a group", c.OverheadMS, c.GroupMS))
+		add("S4-117", "largest deviation from t = overhead + group·size", "predictable scaling", "%", exact(100*c.Deviation), c.sentence())
 	}
 	n := len(r.Measured())
 	verdict := "met"
@@ -235,6 +235,14 @@ func (r *Report) claims(s *Sweep) {
 		verdict = "not met"
 	}
 	add("S4-122", "batch sizes measured", "7 or more", "", exact(float64(n)), verdict)
+}
+
+// sentence describes the curve.
+func (c *Curve) sentence() string {
+	if c.OverheadMS <= 0 {
+		return fmt.Sprintf("%.3g ms a group, and no overhead of a batch is seen", c.GroupMS)
+	}
+	return fmt.Sprintf("%.3g ms a batch and %.3g ms a group", c.OverheadMS, c.GroupMS)
 }
 
 // saved returns the share of memory that the least size saves of that of batch size 32.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"prismtop/profiles/export/figure"
+	"prismtop/profiles/unit"
 	"prismtop/sim/ptycho/sweep"
 )
 
@@ -20,10 +21,10 @@ func Analysis(r *sweep.Report) *figure.Drawing {
 func graphs(r *sweep.Report) []figure.Graph {
 	const axis = "Batch size"
 	all := []figure.Graph{
-		{ID: "throughput", Title: "Throughput", X: axis, Y: "images/s", Note: "median of runs, 10th to 90th percentile; dashed: t = overhead + group · size"},
-		{ID: "memory", Title: "Memory", X: axis, Y: "MB of the process", Note: "peak by the system, median of trials; dashed: the line through them"},
-		{ID: "latency", Title: "Latency distribution", X: axis, Y: "ms an image", Note: "quartiles over all batches, whiskers to the 10th and 90th percentile"},
-		{ID: "efficiency", Title: "Efficiency", X: axis, Y: "images/s and MB", Note: "throughput over peak memory (1 MB is 1024² bytes here, as in the document)"},
+		{ID: "throughput", Title: "Throughput", X: axis, Y: "images/s", Note: "median of runs, p10 to p90; dashed: fitted"},
+		{ID: "memory", Title: "Memory", X: axis, Y: "MB of the process", Note: "peak, median of trials; dashed: fitted line"},
+		{ID: "latency", Title: "Latency distribution", X: axis, Y: "ms an image", Note: "quartiles over batches, whiskers p10 to p90"},
+		{ID: "efficiency", Title: "Efficiency", X: axis, Y: "images/s and MB", Note: "over peak memory; 1 MB is 1024² bytes"},
 		{ID: "scaling", Title: "Scaling", X: axis, Y: "throughput over that of the smallest size", Note: "1 is the smallest batch size"},
 		{ID: "optimal_region", Title: "Optimal Operating Region", X: axis, Y: "images/s", Note: "nothing was measured"},
 	}
@@ -53,7 +54,7 @@ func graphs(r *sweep.Report) []figure.Graph {
 	}
 	if n := len(throughput.Points); n > 1 {
 		low, high := throughput.Points[0].X, throughput.Points[n-1].X
-		if c := r.Curve; c != nil {
+		if c := r.Curve; c != nil && c.Deviation <= farthest {
 			throughput.Fit = sampled(low, high, func(x float64) float64 {
 				return 1e3 * float64(r.Model.Channels) * x / (c.OverheadMS + c.GroupMS*x)
 			})
@@ -96,8 +97,11 @@ func about(r *sweep.Report) string {
 	return text
 }
 
+// farthest is the deviation from a curve, relative, beyond which it is not drawn.
+const farthest = 0.3
+
 // model names the network.
 func model(r *sweep.Report) string {
 	m := &r.Model
-	return fmt.Sprintf("N=%d, gridsize %d (%d channels), s=%d", m.Size, m.GridSize, m.Channels, m.FiltersScale)
+	return fmt.Sprintf("N=%d, gridsize %d (%s), s=%d", m.Size, m.GridSize, unit.Plural(m.Channels, "channel", "channels"), m.FiltersScale)
 }

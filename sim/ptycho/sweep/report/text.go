@@ -205,7 +205,7 @@ func WriteMarkdown(w io.Writer, r *sweep.Report) error {
 		put("- %s\n", r.OptimumReason)
 	}
 	put("\n## Configuration\n- Model: %s, %d parameters, weights %s\n- Dataset: %s\n- Hardware: %s\n", model(r), r.Parameters, cell(r.Model.Weights), cell(dataset(r)), cell(hardware(r)))
-	put("- Measured: %s by prismtop %s, %d runs of each size, %s\n", r.Started, r.Version, r.Configuration.Runs, cell(disturbed(r)))
+	put("- Measured: %s by prismtop %s, %s of each size, %s\n", r.Started, r.Version, unit.Plural(r.Configuration.Runs, "run", "runs"), cell(disturbed(r)))
 	put("\n## Performance Metrics\n")
 	table := func(head []string, rows [][]string) {
 		put("\n| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
