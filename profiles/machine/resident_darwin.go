@@ -11,3 +11,6 @@ func ReadResident() (rss, peak int64, reason string) {
 	}
 	return 0, usage.Maxrss, "macOS tells a process only its peak"
 }
+
+// ReadWritable returns 0: the writable memory of a process is read on Linux only.
+func ReadWritable() int64 { return 0 }

@@ -8,3 +8,6 @@ import "runtime"
 func ReadResident() (rss, peak int64, reason string) {
 	return 0, 0, "resident memory is not read on " + runtime.GOOS
 }
+
+// ReadWritable returns 0: the writable memory of a process is read on Linux only.
+func ReadWritable() int64 { return 0 }
