@@ -95,6 +95,10 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if g.single() {
 		return b.rectified(relu, small, b.denseGather(&g, small, large, w, bias))
 	}
+	if shape := g.gatherShape(); b.direct(&shape) {
+		shape.relu = relu
+		return b.directly(&shape, small, large, w, bias)
+	}
 	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
 		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))
 	}
@@ -140,6 +144,9 @@ func (b *binder) convScatter(stride, pad, outputPad int) func() {
 	b.splitScatter(&g, &small, &w)
 	if g.single() {
 		return b.denseScatter(&g, large, small, w, bias)
+	}
+	if shape := g.scatterShape(); g.stride == 1 && b.direct(&shape) {
+		return b.directly(&shape, large, small, w, bias)
 	}
 	if b.patched(&g) {
 		return b.scatterPatches(&g, large, small, w, bias)

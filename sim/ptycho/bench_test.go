@@ -1,7 +1,9 @@
 package ptycho
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"prismtop/sim/cpu"
@@ -11,7 +13,7 @@ import (
 // BenchmarkInference runs the default network over batches on two threads; images/s is
 // the number of diffraction patterns.
 func BenchmarkInference(b *testing.B) {
-	for _, batch := range []int{1, 8, 32} {
+	for _, batch := range []int{1, 2, 4, 8, 16, 32} {
 		b.Run(fmt.Sprintf("batch %d", batch), func(b *testing.B) {
 			p := startInference(b, batch)
 			for b.Loop() {
@@ -20,8 +22,28 @@ func BenchmarkInference(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "images/s")
+			logSteps(b, p.plan, p.exe.StepNanos())
 		})
 	}
+}
+
+// logSteps logs the time and the rate of each step of the last run, the slowest first.
+func logSteps(b *testing.B, plan *nn.Plan, nanos []int64) {
+	b.Helper()
+	order, total, flops := make([]int, len(nanos)), int64(0), int64(0)
+	for i := range order {
+		order[i] = i
+		total += nanos[i]
+		flops += plan.Steps[i].FLOPs
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(nanos[j], nanos[i]) })
+	lines := fmt.Sprintf("%.2f ms, %.1f GFLOP/s\n", float64(total)/1e6, float64(flops)/float64(total))
+	for _, i := range order {
+		s := &plan.Steps[i]
+		lines += fmt.Sprintf("%8.3f ms %5.1f %% %7.1f GFLOP/s  %s\n",
+			float64(nanos[i])/1e6, 100*float64(nanos[i])/float64(total), float64(s.FLOPs)/float64(max(nanos[i], 1)), s.Name)
+	}
+	b.Log(lines)
 }
 
 func startInference(b *testing.B, batch int) *program {

@@ -62,6 +62,8 @@ var convShapes = []convShape{
 	{2, 9, 4, 3, 300, 4, 4, 2, 1, 0},
 	{1, 2, 3, 150, 4, 4, 4, 2, 1, 0},
 	{2, 32, 4, 8, 12, 4, 4, 2, 1, 0}, // large enough for tiles of 32
+	{2, 16, 8, 9, 21, 3, 3, 1, 1, 0}, // whole vectors of pixels and groups of channels
+	{1, 8, 16, 6, 8, 3, 3, 1, 1, 0},  // vectors of two rows
 }
 
 func convCases() []testCase {

@@ -32,6 +32,7 @@ var families = map[string]func(*set){
 	},
 	"adam":    (*set).adams,
 	"roof":    (*set).roofs,
+	"taps":    (*set).tapSums,
 	"dense":   (*set).dense,
 	"rows":    (*set).rows,
 	"shuffle": (*set).shuffles,
