@@ -91,6 +91,9 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if b.tiled(&g) {
 		return b.rectified(relu, small, b.gatherTiles(&g, small, large, w, bias))
 	}
+	if run := b.winograd(&g, relu, small, large, w, bias); run != nil {
+		return run
+	}
 	b.splitGather(&g, &large, &w)
 	if g.single() {
 		return b.rectified(relu, small, b.denseGather(&g, small, large, w, bias))

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"prismtop/sim/cpu/vec"
+	"prismtop/sim/cpu/winograd"
+	"prismtop/sim/nn"
 )
 
 // Direct convolutions keep a tile of output channels and pixels in registers until all
@@ -155,3 +157,33 @@ func (c *direct) compute(copies []float32, b block, lo, hi int) {
 		c.set.TapSum(&sum, &c.pixels[c.rows-b.rows])
 	}
 }
+
+// winograd binds a Conv2D whose step asks for Winograd's algorithm, or returns nil if it
+// is not one of those. Weights that are variables are transformed again when they change.
+func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
+	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
+	if b.current.Products != nn.Winograd || !square || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
+		return nil
+	}
+	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
+	u := make([]float32, c.WeightFloats())
+	b.table(len(u), 4)
+	transform := b.tasks(g.small, g.large*9*winogradCost, func(lo, hi int) { c.Transform(u, w, lo, hi) })
+	multiply := c.Multiplier()
+	run := b.shared(c.Tasks(), c.Scratch(), c.Work(), func(scratch []float32, lo, hi int) {
+		multiply.Run(scratch, y, x, u, bias, lo, hi)
+	})
+	state, variable, seen := b.state, b.buffer(b.current.In[1]).Variable, -1
+	return func() {
+		if variable < 0 || seen != state.changes[variable] {
+			transform()
+			if variable >= 0 {
+				seen = state.changes[variable]
+			}
+		}
+		run()
+	}
+}
+
+// winogradCost is the time to transform a weight, in multiplications of a kernel.
+const winogradCost = 64

@@ -3,6 +3,7 @@ package ptycho
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -10,12 +11,18 @@ import (
 	"prismtop/sim/nn"
 )
 
-// BenchmarkInference runs the default network over batches on two threads; images/s is
-// the number of diffraction patterns.
-func BenchmarkInference(b *testing.B) {
-	for _, batch := range []int{1, 2, 4, 8, 16, 32} {
+// BenchmarkInference runs the default network over batches on as many threads as -cpu
+// says; -v lists the steps. images/s is the number of diffraction patterns.
+func BenchmarkInference(b *testing.B) { benchmarkInference(b, nn.Exact) }
+
+// BenchmarkWinograd is BenchmarkInference with Winograd's convolutions.
+func BenchmarkWinograd(b *testing.B) { benchmarkInference(b, nn.Winograd) }
+
+func benchmarkInference(b *testing.B, products nn.Products) {
+	for _, batch := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("batch %d", batch), func(b *testing.B) {
-			p := startInference(b, batch)
+			p := startInference(b, PlanOptions{Batch: batch, Products: products})
+			p.run(nn.SegmentForward) // transforms weights
 			for b.Loop() {
 				if err := p.exe.Run(b.Context(), nn.SegmentForward); err != nil {
 					b.Fatal(err)
@@ -46,18 +53,18 @@ func logSteps(b *testing.B, plan *nn.Plan, nanos []int64) {
 	b.Log(lines)
 }
 
-func startInference(b *testing.B, batch int) *program {
+func startInference(b *testing.B, o PlanOptions) *program {
 	b.Helper()
 	c := DefaultConfig()
 	n, err := New(c)
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan, err := n.InferencePlan(b.Context(), PlanOptions{Batch: batch})
+	plan, err := n.InferencePlan(b.Context(), o)
 	if err != nil {
 		b.Fatal(err)
 	}
-	p := load(b, n, plan, cpu.Options{Threads: 2})
-	p.write(DiffractionInput, sine(c, batch))
+	p := load(b, n, plan, cpu.Options{Threads: runtime.GOMAXPROCS(0)})
+	p.write(DiffractionInput, sine(c, o.Batch))
 	return p
 }

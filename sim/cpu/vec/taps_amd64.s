@@ -140,30 +140,30 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VPXORD       Z28, Z28, Z28
-	VMAXPS       Z28, Z0, Z0
-	VMAXPS       Z28, Z1, Z1
-	VMAXPS       Z28, Z2, Z2
-	VMAXPS       Z28, Z3, Z3
-	VMAXPS       Z28, Z4, Z4
-	VMAXPS       Z28, Z5, Z5
-	VMAXPS       Z28, Z6, Z6
-	VMAXPS       Z28, Z7, Z7
-	VMAXPS       Z28, Z8, Z8
-	VMAXPS       Z28, Z9, Z9
-	VMAXPS       Z28, Z10, Z10
-	VMAXPS       Z28, Z11, Z11
-	VMAXPS       Z28, Z12, Z12
-	VMAXPS       Z28, Z13, Z13
-	VMAXPS       Z28, Z14, Z14
-	VMAXPS       Z28, Z15, Z15
-	VMAXPS       Z28, Z16, Z16
-	VMAXPS       Z28, Z17, Z17
-	VMAXPS       Z28, Z18, Z18
-	VMAXPS       Z28, Z19, Z19
-	VMAXPS       Z28, Z20, Z20
-	VMAXPS       Z28, Z21, Z21
-	VMAXPS       Z28, Z22, Z22
-	VMAXPS       Z28, Z23, Z23
+	VMAXPS       Z0, Z28, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMAXPS       Z22, Z28, Z22
+	VMAXPS       Z23, Z28, Z23
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -365,30 +365,30 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VPXORD       Z28, Z28, Z28
-	VMAXPS       Z28, Z0, Z0
-	VMAXPS       Z28, Z1, Z1
-	VMAXPS       Z28, Z2, Z2
-	VMAXPS       Z28, Z3, Z3
-	VMAXPS       Z28, Z4, Z4
-	VMAXPS       Z28, Z5, Z5
-	VMAXPS       Z28, Z6, Z6
-	VMAXPS       Z28, Z7, Z7
-	VMAXPS       Z28, Z8, Z8
-	VMAXPS       Z28, Z9, Z9
-	VMAXPS       Z28, Z10, Z10
-	VMAXPS       Z28, Z11, Z11
-	VMAXPS       Z28, Z12, Z12
-	VMAXPS       Z28, Z13, Z13
-	VMAXPS       Z28, Z14, Z14
-	VMAXPS       Z28, Z15, Z15
-	VMAXPS       Z28, Z16, Z16
-	VMAXPS       Z28, Z17, Z17
-	VMAXPS       Z28, Z18, Z18
-	VMAXPS       Z28, Z19, Z19
-	VMAXPS       Z28, Z20, Z20
-	VMAXPS       Z28, Z21, Z21
-	VMAXPS       Z28, Z22, Z22
-	VMAXPS       Z28, Z23, Z23
+	VMAXPS       Z0, Z28, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMAXPS       Z22, Z28, Z22
+	VMAXPS       Z23, Z28, Z23
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -558,22 +558,22 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VPXORD       Z19, Z19, Z19
-	VMAXPS       Z19, Z0, Z0
-	VMAXPS       Z19, Z1, Z1
-	VMAXPS       Z19, Z2, Z2
-	VMAXPS       Z19, Z3, Z3
-	VMAXPS       Z19, Z4, Z4
-	VMAXPS       Z19, Z5, Z5
-	VMAXPS       Z19, Z6, Z6
-	VMAXPS       Z19, Z7, Z7
-	VMAXPS       Z19, Z8, Z8
-	VMAXPS       Z19, Z9, Z9
-	VMAXPS       Z19, Z10, Z10
-	VMAXPS       Z19, Z11, Z11
-	VMAXPS       Z19, Z12, Z12
-	VMAXPS       Z19, Z13, Z13
-	VMAXPS       Z19, Z14, Z14
-	VMAXPS       Z19, Z15, Z15
+	VMAXPS       Z0, Z19, Z0
+	VMAXPS       Z1, Z19, Z1
+	VMAXPS       Z2, Z19, Z2
+	VMAXPS       Z3, Z19, Z3
+	VMAXPS       Z4, Z19, Z4
+	VMAXPS       Z5, Z19, Z5
+	VMAXPS       Z6, Z19, Z6
+	VMAXPS       Z7, Z19, Z7
+	VMAXPS       Z8, Z19, Z8
+	VMAXPS       Z9, Z19, Z9
+	VMAXPS       Z10, Z19, Z10
+	VMAXPS       Z11, Z19, Z11
+	VMAXPS       Z12, Z19, Z12
+	VMAXPS       Z13, Z19, Z13
+	VMAXPS       Z14, Z19, Z14
+	VMAXPS       Z15, Z19, Z15
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -729,22 +729,22 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VPXORD       Z19, Z19, Z19
-	VMAXPS       Z19, Z0, Z0
-	VMAXPS       Z19, Z1, Z1
-	VMAXPS       Z19, Z2, Z2
-	VMAXPS       Z19, Z3, Z3
-	VMAXPS       Z19, Z4, Z4
-	VMAXPS       Z19, Z5, Z5
-	VMAXPS       Z19, Z6, Z6
-	VMAXPS       Z19, Z7, Z7
-	VMAXPS       Z19, Z8, Z8
-	VMAXPS       Z19, Z9, Z9
-	VMAXPS       Z19, Z10, Z10
-	VMAXPS       Z19, Z11, Z11
-	VMAXPS       Z19, Z12, Z12
-	VMAXPS       Z19, Z13, Z13
-	VMAXPS       Z19, Z14, Z14
-	VMAXPS       Z19, Z15, Z15
+	VMAXPS       Z0, Z19, Z0
+	VMAXPS       Z1, Z19, Z1
+	VMAXPS       Z2, Z19, Z2
+	VMAXPS       Z3, Z19, Z3
+	VMAXPS       Z4, Z19, Z4
+	VMAXPS       Z5, Z19, Z5
+	VMAXPS       Z6, Z19, Z6
+	VMAXPS       Z7, Z19, Z7
+	VMAXPS       Z8, Z19, Z8
+	VMAXPS       Z9, Z19, Z9
+	VMAXPS       Z10, Z19, Z10
+	VMAXPS       Z11, Z19, Z11
+	VMAXPS       Z12, Z19, Z12
+	VMAXPS       Z13, Z19, Z13
+	VMAXPS       Z14, Z19, Z14
+	VMAXPS       Z15, Z19, Z15
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -869,14 +869,14 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VPXORD       Z10, Z10, Z10
-	VMAXPS       Z10, Z0, Z0
-	VMAXPS       Z10, Z1, Z1
-	VMAXPS       Z10, Z2, Z2
-	VMAXPS       Z10, Z3, Z3
-	VMAXPS       Z10, Z4, Z4
-	VMAXPS       Z10, Z5, Z5
-	VMAXPS       Z10, Z6, Z6
-	VMAXPS       Z10, Z7, Z7
+	VMAXPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z10, Z1
+	VMAXPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z10, Z3
+	VMAXPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z10, Z5
+	VMAXPS       Z6, Z10, Z6
+	VMAXPS       Z7, Z10, Z7
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -986,14 +986,14 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VPXORD       Z10, Z10, Z10
-	VMAXPS       Z10, Z0, Z0
-	VMAXPS       Z10, Z1, Z1
-	VMAXPS       Z10, Z2, Z2
-	VMAXPS       Z10, Z3, Z3
-	VMAXPS       Z10, Z4, Z4
-	VMAXPS       Z10, Z5, Z5
-	VMAXPS       Z10, Z6, Z6
-	VMAXPS       Z10, Z7, Z7
+	VMAXPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z10, Z1
+	VMAXPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z10, Z3
+	VMAXPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z10, Z5
+	VMAXPS       Z6, Z10, Z6
+	VMAXPS       Z7, Z10, Z7
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -1114,18 +1114,18 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VXORPS       Y12, Y12, Y12
-	VMAXPS       Y12, Y0, Y0
-	VMAXPS       Y12, Y1, Y1
-	VMAXPS       Y12, Y2, Y2
-	VMAXPS       Y12, Y3, Y3
-	VMAXPS       Y12, Y4, Y4
-	VMAXPS       Y12, Y5, Y5
-	VMAXPS       Y12, Y6, Y6
-	VMAXPS       Y12, Y7, Y7
-	VMAXPS       Y12, Y8, Y8
-	VMAXPS       Y12, Y9, Y9
-	VMAXPS       Y12, Y10, Y10
-	VMAXPS       Y12, Y11, Y11
+	VMAXPS       Y0, Y12, Y0
+	VMAXPS       Y1, Y12, Y1
+	VMAXPS       Y2, Y12, Y2
+	VMAXPS       Y3, Y12, Y3
+	VMAXPS       Y4, Y12, Y4
+	VMAXPS       Y5, Y12, Y5
+	VMAXPS       Y6, Y12, Y6
+	VMAXPS       Y7, Y12, Y7
+	VMAXPS       Y8, Y12, Y8
+	VMAXPS       Y9, Y12, Y9
+	VMAXPS       Y10, Y12, Y10
+	VMAXPS       Y11, Y12, Y11
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -1260,18 +1260,18 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VXORPS       Y15, Y15, Y15
-	VMAXPS       Y15, Y0, Y0
-	VMAXPS       Y15, Y1, Y1
-	VMAXPS       Y15, Y2, Y2
-	VMAXPS       Y15, Y3, Y3
-	VMAXPS       Y15, Y4, Y4
-	VMAXPS       Y15, Y5, Y5
-	VMAXPS       Y15, Y6, Y6
-	VMAXPS       Y15, Y7, Y7
-	VMAXPS       Y15, Y8, Y8
-	VMAXPS       Y15, Y9, Y9
-	VMAXPS       Y15, Y10, Y10
-	VMAXPS       Y15, Y11, Y11
+	VMAXPS       Y0, Y15, Y0
+	VMAXPS       Y1, Y15, Y1
+	VMAXPS       Y2, Y15, Y2
+	VMAXPS       Y3, Y15, Y3
+	VMAXPS       Y4, Y15, Y4
+	VMAXPS       Y5, Y15, Y5
+	VMAXPS       Y6, Y15, Y6
+	VMAXPS       Y7, Y15, Y7
+	VMAXPS       Y8, Y15, Y8
+	VMAXPS       Y9, Y15, Y9
+	VMAXPS       Y10, Y15, Y10
+	VMAXPS       Y11, Y15, Y11
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -1386,14 +1386,14 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VXORPS       Y8, Y8, Y8
-	VMAXPS       Y8, Y0, Y0
-	VMAXPS       Y8, Y1, Y1
-	VMAXPS       Y8, Y2, Y2
-	VMAXPS       Y8, Y3, Y3
-	VMAXPS       Y8, Y4, Y4
-	VMAXPS       Y8, Y5, Y5
-	VMAXPS       Y8, Y6, Y6
-	VMAXPS       Y8, Y7, Y7
+	VMAXPS       Y0, Y8, Y0
+	VMAXPS       Y1, Y8, Y1
+	VMAXPS       Y2, Y8, Y2
+	VMAXPS       Y3, Y8, Y3
+	VMAXPS       Y4, Y8, Y4
+	VMAXPS       Y5, Y8, Y5
+	VMAXPS       Y6, Y8, Y6
+	VMAXPS       Y7, Y8, Y7
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -1502,14 +1502,14 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VXORPS       Y10, Y10, Y10
-	VMAXPS       Y10, Y0, Y0
-	VMAXPS       Y10, Y1, Y1
-	VMAXPS       Y10, Y2, Y2
-	VMAXPS       Y10, Y3, Y3
-	VMAXPS       Y10, Y4, Y4
-	VMAXPS       Y10, Y5, Y5
-	VMAXPS       Y10, Y6, Y6
-	VMAXPS       Y10, Y7, Y7
+	VMAXPS       Y0, Y10, Y0
+	VMAXPS       Y1, Y10, Y1
+	VMAXPS       Y2, Y10, Y2
+	VMAXPS       Y3, Y10, Y3
+	VMAXPS       Y4, Y10, Y4
+	VMAXPS       Y5, Y10, Y5
+	VMAXPS       Y6, Y10, Y6
+	VMAXPS       Y7, Y10, Y7
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -1599,10 +1599,10 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VXORPS       Y4, Y4, Y4
-	VMAXPS       Y4, Y0, Y0
-	VMAXPS       Y4, Y1, Y1
-	VMAXPS       Y4, Y2, Y2
-	VMAXPS       Y4, Y3, Y3
+	VMAXPS       Y0, Y4, Y0
+	VMAXPS       Y1, Y4, Y1
+	VMAXPS       Y2, Y4, Y2
+	VMAXPS       Y3, Y4, Y3
 
 store:
 	MOVQ    pitch+8(FP), SI
@@ -1685,10 +1685,10 @@ tap:
 	TESTQ        SI, SI
 	JZ           store
 	VXORPS       Y5, Y5, Y5
-	VMAXPS       Y5, Y0, Y0
-	VMAXPS       Y5, Y1, Y1
-	VMAXPS       Y5, Y2, Y2
-	VMAXPS       Y5, Y3, Y3
+	VMAXPS       Y0, Y5, Y0
+	VMAXPS       Y1, Y5, Y1
+	VMAXPS       Y2, Y5, Y2
+	VMAXPS       Y3, Y5, Y3
 
 store:
 	MOVQ    pitch+8(FP), SI

@@ -79,7 +79,19 @@ func convCases() []testCase {
 			cases = append(cases, c.cases(newSource(uint64(i)), tensor.Float32, nn.BF16x3)...)
 		}
 	}
+	for i, c := range winogradShapes {
+		cases = append(cases, c.cases(newSource(uint64(100+i)), tensor.Float32, nn.Winograd)...)
+	}
 	return cases
+}
+
+// winogradShapes have whole tiles of 4×4 outputs and of channels, or not.
+var winogradShapes = []convShape{
+	{1, 16, 16, 16, 16, 3, 3, 1, 1, 0},
+	{3, 16, 32, 8, 8, 3, 3, 1, 1, 0},
+	{1, 48, 16, 12, 4, 3, 3, 1, 1, 0},
+	{2, 16, 16, 4, 32, 3, 3, 1, 1, 0},
+	{1, 5, 16, 8, 8, 3, 3, 1, 1, 0},
 }
 
 // cases are the six operators on one shape.
@@ -98,6 +110,9 @@ func (c convShape) cases(s source, d tensor.DType, products nn.Products) []testC
 		cases = append(cases, testCase{name(kind), multiplied{op, products}, in, out, []reference{want}})
 	}
 	gathered, scattered, weights := c.sums(small, large, w, products)
+	if products == nn.Winograd {
+		gathered.tolerance *= 16
+	}
 	gatheredBias := gathered.plus(biasSmall.Values, c.hs*c.ws)
 	scatteredBias := scattered.plus(biasLarge.Values, c.hl()*c.wl())
 	if c.outputPad == 0 || c.stride > c.outputPad {
@@ -149,7 +164,7 @@ func (c convShape) sums(small, large, w Array, products nn.Products) (gathered, 
 
 // product returns x·y, or the sum of the three products of their parts.
 func product(x, y float32, products nn.Products) float64 {
-	if products == nn.Exact {
+	if products != nn.BF16x3 {
 		return float64(x) * float64(y)
 	}
 	high := func(v float32) float32 { return tensor.BF16ToF32(tensor.F32ToBF16(v)) }

@@ -139,7 +139,7 @@ func (s *set) tapStore(rows, columns int, sums []reg.VecVirtual, at reg.Register
 	none := s.vector()
 	s.zero(none)
 	for _, v := range sums {
-		s.VMAXPS(none, v, v)
+		s.VMAXPS(v, none, v) // a NaN stays one
 	}
 	s.Label("store")
 	pitch := s.byteArgument("pitch")
