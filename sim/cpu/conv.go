@@ -98,9 +98,13 @@ func (b *binder) convGather(stride, pad int, relu bool) func() {
 	if g.single() {
 		return b.rectified(relu, small, b.denseGather(&g, small, large, w, bias))
 	}
-	if shape := g.gatherShape(); b.direct(&shape) {
-		shape.relu = relu
+	shape := g.gatherShape()
+	shape.relu = relu
+	switch {
+	case b.direct(&shape):
 		return b.directly(&shape, small, large, w, bias)
+	case b.alone(&shape):
+		return b.spreadTaps(&shape, small, large, w, bias)
 	}
 	if b.patched(&g) && g.hs*g.ws <= patchedPixels {
 		return b.rectified(relu, small, b.gatherPatches(&g, small, large, w, bias))

@@ -8,7 +8,7 @@ import (
 	"prismtop/sim/nn"
 )
 
-// Direct convolutions keep a tile of output channels and pixels in registers until all
+// Direct convolutions of stride 1 keep a tile of output channels and pixels in registers until all
 // input channels and taps are added (vec.TapSum), and store it once, with the bias and
 // the ReLU. The input of a band of rows is copied once, padded with zeros, as for
 // bands; weights are read where they are. Outputs at the end of a row are computed with
@@ -28,39 +28,30 @@ const (
 // direct is a bound direct convolution.
 type direct struct {
 	bands
-	set              vec.Set
-	to, from         []float32
-	w, bias          []float32
-	taps             []int64
-	divided          int          // bands of an image
-	parts            int          // of the output channels
-	pixels           []vec.Pixels // of a band of rows rows, and of one row less
-	planeFloats, one int          // of a copied channel, and of one of its stride² planes
+	set      vec.Set
+	to, from []float32
+	w, bias  []float32
+	taps     []int64
+	divided  int          // bands of an image
+	parts    int          // of the output channels
+	pixels   []vec.Pixels // of a band of rows rows, and of one row less
+	plane    int          // floats of a copied channel
 }
 
 // direct reports whether a convolution's outputs fill tiles.
 func (b *binder) direct(c *bands) bool {
 	lanes := b.backend.set.TapLanes()
 	fits := c.outW >= lanes || 2*c.outW == lanes && c.outH%2 == 0
-	return b.backend.set != vec.Go && fits && c.out%vec.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
-		c.planes()*c.copiedRows(1)*c.pitched() <= directFloats
+	return b.backend.set != vec.Go && fits && c.stride == 1 && c.out%vec.TapRows == 0 && c.in*c.kh*c.kw >= directTerms &&
+		c.in*c.kh*(c.outW+c.kw-1) <= directFloats
 }
-
-// planes is the number of copied planes: one for each row and column modulo the stride.
-func (c *bands) planes() int { return c.in * c.stride * c.stride }
-
-// copiedRows is the number of copied rows per plane for a band.
-func (c *bands) copiedRows(rows int) int { return rows + (c.kh-1)/c.stride }
-
-// pitched is the number of copied columns of a whole row.
-func (c *bands) pitched() int { return c.outW + (c.kw-1)/c.stride }
 
 // directly binds a direct convolution. bias may be nil.
 func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 	c := &direct{bands: *shape, set: b.backend.set, to: to, from: from, w: w, bias: bias}
 	threads := b.backend.Threads()
-	c.columns, c.pitch = c.outW, c.pitched()
-	most := directFloats/(c.planes()*c.pitch) - (c.kh-1)/c.stride
+	c.columns, c.pitch = c.outW, c.outW+c.kw-1
+	most := directFloats/(c.in*c.pitch) - c.kh + 1
 	c.divided = max((c.outH+most-1)/most, min(2*threads/c.n, c.outH/directRows), 1)
 	if 2*c.outW == c.set.TapLanes() {
 		c.divided = 1 // two rows make a vector
@@ -68,12 +59,10 @@ func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 	c.rows = (c.outH + c.divided - 1) / c.divided
 	groups := c.out / vec.TapRows
 	c.parts = min(max((threads+c.n*c.divided-1)/(c.n*c.divided), 1), groups)
-	c.one = c.copiedRows(c.rows) * c.pitch
-	c.planeFloats = c.stride * c.stride * c.one
+	c.plane = (c.rows + c.kh - 1) * c.pitch
 	for ky := range c.kh {
 		for kx := range c.kw {
-			plane := ky%c.stride*c.stride + kx%c.stride
-			c.taps = append(c.taps, int64(plane*c.one+ky/c.stride*c.pitch+kx/c.stride))
+			c.taps = append(c.taps, int64(ky*c.pitch+kx))
 		}
 	}
 	if c.mirrored {
@@ -82,7 +71,7 @@ func (b *binder) directly(shape *bands, to, from, w, bias []float32) func() {
 	c.list(b, c.rows)
 	c.list(b, c.rows-1)
 	work := c.out / c.parts * c.in * c.kh * c.kw * c.rows * c.outW
-	return b.shared(c.n*c.divided*c.parts, c.in*c.planeFloats, work, func(scratch []float32, lo, hi int) {
+	return b.shared(c.n*c.divided*c.parts, c.in*c.plane, work, func(scratch []float32, lo, hi int) {
 		packed := -1
 		for task := lo; task < hi; task++ {
 			band, part := task/c.parts, task%c.parts
@@ -126,23 +115,18 @@ func (c *direct) at(i int) block {
 
 // copyBand copies the input of a band.
 func (c *direct) copyBand(dst []float32, b block) {
-	rows, plane := c.copiedRows(b.rows), c.inH*c.inW
-	for i := range c.stride {
-		within := span{b.row*c.stride - c.top + i, c.stride}.within(rows, c.inH)
-		for j := range c.stride {
-			columns := span{j - c.left, c.stride}.within(c.pitch, c.inW)
-			for channel := range c.in {
-				packPlane(c.set, dst[channel*c.planeFloats+(i*c.stride+j)*c.one:][:rows*c.pitch],
-					c.from[(b.image*c.in+channel)*plane:][:plane], within, columns, c.pitch, c.inW)
-			}
-		}
+	rows, plane := b.rows+c.kh-1, c.inH*c.inW
+	within, columns := span{b.row - c.top, 1}.within(rows, c.inH), span{-c.left, 1}.within(c.pitch, c.inW)
+	for channel := range c.in {
+		packPlane(c.set, dst[channel*c.plane:][:rows*c.pitch], c.from[(b.image*c.in+channel)*plane:][:plane],
+			within, columns, c.pitch, c.inW)
 	}
 }
 
 // compute computes a band of groups [lo, hi) of output channels.
 func (c *direct) compute(copies []float32, b block, lo, hi int) {
 	plane := c.outH * c.outW
-	sum := vec.TapSum{Pitch: plane, X: copies, Channels: c.in, XStep: c.planeFloats, Taps: c.taps,
+	sum := vec.TapSum{Pitch: plane, X: copies, Channels: c.in, XStep: c.plane, Taps: c.taps,
 		WRow: c.outStride, WStep: c.inStride, ReLU: c.relu}
 	if 2*c.outW == c.set.TapLanes() {
 		sum.Fold = c.pitch
@@ -158,11 +142,121 @@ func (c *direct) compute(copies []float32, b block, lo, hi int) {
 	}
 }
 
+// A convolution with one output channel multiplies every input pixel by the weights of
+// all taps, as many output channels of one tap each, and adds the products where they
+// belong:
+//
+//	y[p] = bias + Σ over t of z[t, p + t],  z[t, q] = Σ over c of x[c, q]·w[c, t]
+//
+// Nothing is copied, and a tile of products is as efficient as a direct convolution's.
+type spreadTaps struct {
+	bands
+	set      vec.Set
+	to, from []float32
+	bias     []float32
+	padded   int       // taps, with those of zeros for whole tiles
+	w        []float32 // [padded, in]
+	pixels   []*vec.Pixels
+	offsets  []int64
+}
+
+const (
+	// spreadRows is the number of output rows of a task.
+	spreadRows = 16
+	// spreadTerms is the least number of input channels.
+	spreadTerms = 16
+)
+
+// alone reports whether spreadTaps computes a convolution.
+func (b *binder) alone(c *bands) bool {
+	return b.backend.set != vec.Go && c.out == 1 && c.stride == 1 && c.in >= spreadTerms && c.kh*c.kw <= 2*vec.TapRows &&
+		c.inW >= b.backend.set.TapLanes()
+}
+
+// spreadTaps binds a convolution with one output channel. bias may be nil.
+func (b *binder) spreadTaps(shape *bands, to, from, w, bias []float32) func() {
+	c := &spreadTaps{bands: *shape, set: b.backend.set, to: to, from: from, bias: bias, offsets: []int64{0}}
+	taps := c.kh * c.kw
+	c.padded = (taps + vec.TapRows - 1) / vec.TapRows * vec.TapRows
+	c.w = b.floats(c.padded * c.in)
+	perImage := (c.outH + spreadRows - 1) / spreadRows
+	for band := range perImage {
+		lo, hi := c.inputRows(band)
+		var at []int
+		n, lanes := (hi-lo)*c.inW, c.set.TapLanes()
+		for p := 0; p < n; p += lanes {
+			at = append(at, min(p, n-lanes))
+		}
+		p := vec.NewPixels(at, at)
+		b.table(int(p.Bytes()), 1)
+		c.pixels = append(c.pixels, p)
+	}
+	size := c.padded * (spreadRows + c.kh - 1) * c.inW
+	run := b.shared(c.n*perImage, size, size*c.in, func(scratch []float32, lo, hi int) {
+		for task := lo; task < hi; task++ {
+			c.multiply(scratch, task/perImage, task%perImage)
+			c.gather(scratch, task/perImage, task%perImage)
+		}
+	})
+	return func() {
+		clear(c.w[taps*c.in:])
+		for t := range taps {
+			for channel := range c.in {
+				c.w[t*c.in+channel] = w[channel*c.inStride+t]
+			}
+		}
+		run()
+	}
+}
+
+// inputRows is the range of input rows under the taps of a band.
+func (c *spreadTaps) inputRows(band int) (lo, hi int) {
+	first, end := band*spreadRows-c.top, min((band+1)*spreadRows, c.outH)-c.top+c.kh-1
+	lo = min(max(first, 0), c.inH-1)
+	return lo, max(min(end, c.inH), lo+1)
+}
+
+// multiply computes the products z of the input rows of a band.
+func (c *spreadTaps) multiply(z []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	n, plane := (hi-lo)*c.inW, c.inH*c.inW
+	sum := vec.TapSum{Pitch: n, X: c.from[image*c.in*plane+lo*c.inW:], Channels: c.in, XStep: plane, Taps: c.offsets,
+		WRow: c.in, WStep: 1}
+	for r := 0; r < c.padded; r += vec.TapRows {
+		sum.Y, sum.W = z[r*n:], c.w[r*c.in:]
+		c.set.TapSum(&sum, c.pixels[band])
+	}
+}
+
+// gather adds up the products of a band of the output.
+func (c *spreadTaps) gather(z []float32, image, band int) {
+	lo, hi := c.inputRows(band)
+	for row := band * spreadRows; row < min((band+1)*spreadRows, c.outH); row++ {
+		y := c.to[(image*c.outH+row)*c.outW:][:c.outW]
+		first := valueOr0(c.bias, 0)
+		for i := range y {
+			y[i] = first
+		}
+		for t := range c.kh * c.kw {
+			from := row - c.top + t/c.kw
+			if from < lo || from >= hi {
+				continue
+			}
+			columns := span{t%c.kw - c.left, 1}.within(c.outW, c.inW)
+			part := y[columns.lo:columns.hi]
+			c.set.Add(part, part, z[(t*(hi-lo)+from-lo)*c.inW+columns.start+columns.lo:][:len(part)])
+		}
+		if c.relu {
+			c.set.ReLU(y, y)
+		}
+	}
+}
+
 // winograd binds a Conv2D whose step asks for Winograd's algorithm, or returns nil if it
 // is not one of those. Weights that are variables are transformed again when they change.
 func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func() {
 	square := g.kh == 3 && g.kw == 3 && g.stride == 1 && g.pad == 1
-	if b.current.Products != nn.Winograd || !square || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
+	if b.current.Products != nn.Winograd || !square || g.n*g.hs*g.ws < winogradPixels || !winograd.Fits(g.large, g.small, g.hs, g.ws) {
 		return nil
 	}
 	c := winograd.New(g.n, g.large, g.small, g.hs, g.ws, relu, b.backend.set, b.backend.Threads())
@@ -184,6 +278,10 @@ func (b *binder) winograd(g *geometry, relu bool, y, x, w, bias []float32) func(
 		run()
 	}
 }
+
+// winogradPixels is the number of outputs of a channel from which transformed weights, four
+// times as many as the weights, are reused often enough.
+const winogradPixels = 512
 
 // winogradCost is the time to transform a weight, in multiplications of a kernel.
 const winogradCost = 64

@@ -14,6 +14,11 @@ func taps8x3AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, chan
 //go:noescape
 func folded8x3AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
+// single8x3AVX512 is TapSum for a number of tiles of 8 rows of 3 vectors and one tap at 0.
+//
+//go:noescape
+func single8x3AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
 // taps8x2AVX512 is TapSum for a number of tiles of 8 rows of 2 vectors.
 //
 //go:noescape
@@ -23,6 +28,11 @@ func taps8x2AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, chan
 //
 //go:noescape
 func folded8x2AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// single8x2AVX512 is TapSum for a number of tiles of 8 rows of 2 vectors and one tap at 0.
+//
+//go:noescape
+func single8x2AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
 // taps8x1AVX512 is TapSum for a number of tiles of 8 rows of 1 vectors.
 //
@@ -34,6 +44,11 @@ func taps8x1AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, chan
 //go:noescape
 func folded8x1AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
+// single8x1AVX512 is TapSum for a number of tiles of 8 rows of 1 vectors and one tap at 0.
+//
+//go:noescape
+func single8x1AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
 // taps4x3AVX2 is TapSum for a number of tiles of 4 rows of 3 vectors.
 //
 //go:noescape
@@ -43,6 +58,11 @@ func taps4x3AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channe
 //
 //go:noescape
 func folded4x3AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// single4x3AVX2 is TapSum for a number of tiles of 4 rows of 3 vectors and one tap at 0.
+//
+//go:noescape
+func single4x3AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
 // taps4x2AVX2 is TapSum for a number of tiles of 4 rows of 2 vectors.
 //
@@ -54,6 +74,11 @@ func taps4x2AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channe
 //go:noescape
 func folded4x2AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
 
+// single4x2AVX2 is TapSum for a number of tiles of 4 rows of 2 vectors and one tap at 0.
+//
+//go:noescape
+func single4x2AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
 // taps4x1AVX2 is TapSum for a number of tiles of 4 rows of 1 vectors.
 //
 //go:noescape
@@ -63,3 +88,8 @@ func taps4x1AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channe
 //
 //go:noescape
 func folded4x1AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+
+// single4x1AVX2 is TapSum for a number of tiles of 4 rows of 1 vectors and one tap at 0.
+//
+//go:noescape
+func single4x1AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)

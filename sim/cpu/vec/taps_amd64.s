@@ -127,13 +127,14 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R13
 	SHLQ         $0x02, R13
+	MOVQ         wStep+88(FP), R14
 	ADDQ         R13, SI
 	ADDQ         R13, DI
 	ADDQ         R13, R8
-	MOVQ         wStep+88(FP), R13
-	SUBQ         R12, R13
-	LEAQ         (R9)(R13*4), R9
-	LEAQ         (R10)(R13*4), R10
+	SUBQ         R12, R14
+	SHLQ         $0x02, R14
+	ADDQ         R14, R9
+	ADDQ         R14, R10
 	DECQ         R11
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -352,13 +353,14 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R13
 	SHLQ         $0x02, R13
+	MOVQ         wStep+88(FP), R14
 	ADDQ         R13, SI
 	ADDQ         R13, DI
 	ADDQ         R13, R8
-	MOVQ         wStep+88(FP), R13
-	SUBQ         R12, R13
-	LEAQ         (R9)(R13*4), R9
-	LEAQ         (R10)(R13*4), R10
+	SUBQ         R12, R14
+	SHLQ         $0x02, R14
+	ADDQ         R14, R9
+	ADDQ         R14, R10
 	DECQ         R11
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -444,6 +446,218 @@ store:
 	VMOVUPS Z20, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z23, (DI)
+	ADDQ    $+48, AX
+	DECQ    tiles+32(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func single8x3AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512F
+TEXT ·single8x3AVX512(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         8(AX), SI
+	MOVQ         x+16(FP), DI
+	ADDQ         16(AX), DI
+	MOVQ         bias+96(FP), R8
+	TESTQ        R8, R8
+	JZ           unbiased
+	VBROADCASTSS (R8), Z0
+	VBROADCASTSS (R8), Z1
+	VBROADCASTSS (R8), Z2
+	VBROADCASTSS 4(R8), Z3
+	VBROADCASTSS 4(R8), Z4
+	VBROADCASTSS 4(R8), Z5
+	VBROADCASTSS 8(R8), Z6
+	VBROADCASTSS 8(R8), Z7
+	VBROADCASTSS 8(R8), Z8
+	VBROADCASTSS 12(R8), Z9
+	VBROADCASTSS 12(R8), Z10
+	VBROADCASTSS 12(R8), Z11
+	VBROADCASTSS 16(R8), Z12
+	VBROADCASTSS 16(R8), Z13
+	VBROADCASTSS 16(R8), Z14
+	VBROADCASTSS 20(R8), Z15
+	VBROADCASTSS 20(R8), Z16
+	VBROADCASTSS 20(R8), Z17
+	VBROADCASTSS 24(R8), Z18
+	VBROADCASTSS 24(R8), Z19
+	VBROADCASTSS 24(R8), Z20
+	VBROADCASTSS 28(R8), Z21
+	VBROADCASTSS 28(R8), Z22
+	VBROADCASTSS 28(R8), Z23
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+started:
+	MOVQ w+72(FP), R8
+	LEAQ (R8)(CX*4), R9
+	MOVQ channels+40(FP), R10
+
+channel:
+	VMOVUPS      (BX), Z24
+	VMOVUPS      (SI), Z25
+	VMOVUPS      (DI), Z26
+	VBROADCASTSS (R8), Z27
+	VFMADD231PS  Z24, Z27, Z0
+	VFMADD231PS  Z25, Z27, Z1
+	VFMADD231PS  Z26, Z27, Z2
+	VBROADCASTSS (R8)(CX*1), Z27
+	VFMADD231PS  Z24, Z27, Z3
+	VFMADD231PS  Z25, Z27, Z4
+	VFMADD231PS  Z26, Z27, Z5
+	VBROADCASTSS (R8)(CX*2), Z27
+	VFMADD231PS  Z24, Z27, Z6
+	VFMADD231PS  Z25, Z27, Z7
+	VFMADD231PS  Z26, Z27, Z8
+	VBROADCASTSS (R8)(DX*1), Z27
+	VFMADD231PS  Z24, Z27, Z9
+	VFMADD231PS  Z25, Z27, Z10
+	VFMADD231PS  Z26, Z27, Z11
+	VBROADCASTSS (R9), Z27
+	VFMADD231PS  Z24, Z27, Z12
+	VFMADD231PS  Z25, Z27, Z13
+	VFMADD231PS  Z26, Z27, Z14
+	VBROADCASTSS (R9)(CX*1), Z27
+	VFMADD231PS  Z24, Z27, Z15
+	VFMADD231PS  Z25, Z27, Z16
+	VFMADD231PS  Z26, Z27, Z17
+	VBROADCASTSS (R9)(CX*2), Z27
+	VFMADD231PS  Z24, Z27, Z18
+	VFMADD231PS  Z25, Z27, Z19
+	VFMADD231PS  Z26, Z27, Z20
+	VBROADCASTSS (R9)(DX*1), Z27
+	VFMADD231PS  Z24, Z27, Z21
+	VFMADD231PS  Z25, Z27, Z22
+	VFMADD231PS  Z26, Z27, Z23
+	MOVQ         wStep+88(FP), R11
+	SHLQ         $0x02, R11
+	MOVQ         xStep+48(FP), R12
+	SHLQ         $0x02, R12
+	ADDQ         R11, R8
+	ADDQ         R11, R9
+	ADDQ         R12, BX
+	ADDQ         R12, SI
+	ADDQ         R12, DI
+	DECQ         R10
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        BX, BX
+	JZ           store
+	VPXORD       Z28, Z28, Z28
+	VMAXPS       Z0, Z28, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMAXPS       Z22, Z28, Z22
+	VMAXPS       Z23, Z28, Z23
+
+store:
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    y+0(FP), SI
+	ADDQ    24(AX), SI
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z12, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z15, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z18, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z21, (SI)
+	MOVQ    y+0(FP), SI
+	ADDQ    32(AX), SI
+	VMOVUPS Z1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z13, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z16, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z19, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z22, (SI)
+	MOVQ    y+0(FP), SI
+	ADDQ    40(AX), SI
+	VMOVUPS Z2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z11, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z14, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z17, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z20, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z23, (SI)
 	ADDQ    $+48, AX
 	DECQ    tiles+32(FP)
 	JNZ     tile
@@ -546,12 +760,13 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R12
 	SHLQ         $0x02, R12
+	MOVQ         wStep+88(FP), R13
 	ADDQ         R12, SI
 	ADDQ         R12, DI
-	MOVQ         wStep+88(FP), R12
-	SUBQ         R11, R12
-	LEAQ         (R8)(R12*4), R8
-	LEAQ         (R9)(R12*4), R9
+	SUBQ         R11, R13
+	SHLQ         $0x02, R13
+	ADDQ         R13, R8
+	ADDQ         R13, R9
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -717,12 +932,13 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R12
 	SHLQ         $0x02, R12
+	MOVQ         wStep+88(FP), R13
 	ADDQ         R12, SI
 	ADDQ         R12, DI
-	MOVQ         wStep+88(FP), R12
-	SUBQ         R11, R12
-	LEAQ         (R8)(R12*4), R8
-	LEAQ         (R9)(R12*4), R9
+	SUBQ         R11, R13
+	SHLQ         $0x02, R13
+	ADDQ         R13, R8
+	ADDQ         R13, R9
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -783,6 +999,165 @@ store:
 	VMOVUPS Z13, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z15, (DI)
+	ADDQ    $+32, AX
+	DECQ    tiles+32(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func single8x2AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512F
+TEXT ·single8x2AVX512(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         8(AX), SI
+	MOVQ         bias+96(FP), DI
+	TESTQ        DI, DI
+	JZ           unbiased
+	VBROADCASTSS (DI), Z0
+	VBROADCASTSS (DI), Z1
+	VBROADCASTSS 4(DI), Z2
+	VBROADCASTSS 4(DI), Z3
+	VBROADCASTSS 8(DI), Z4
+	VBROADCASTSS 8(DI), Z5
+	VBROADCASTSS 12(DI), Z6
+	VBROADCASTSS 12(DI), Z7
+	VBROADCASTSS 16(DI), Z8
+	VBROADCASTSS 16(DI), Z9
+	VBROADCASTSS 20(DI), Z10
+	VBROADCASTSS 20(DI), Z11
+	VBROADCASTSS 24(DI), Z12
+	VBROADCASTSS 24(DI), Z13
+	VBROADCASTSS 28(DI), Z14
+	VBROADCASTSS 28(DI), Z15
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+started:
+	MOVQ w+72(FP), DI
+	LEAQ (DI)(CX*4), R8
+	MOVQ channels+40(FP), R9
+
+channel:
+	VMOVUPS      (BX), Z16
+	VMOVUPS      (SI), Z17
+	VBROADCASTSS (DI), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS (DI)(CX*1), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS (DI)(CX*2), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS (DI)(DX*1), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS (R8), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS (R8)(CX*1), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS (R8)(CX*2), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS (R8)(DX*1), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	MOVQ         wStep+88(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         xStep+48(FP), R11
+	SHLQ         $0x02, R11
+	ADDQ         R10, DI
+	ADDQ         R10, R8
+	ADDQ         R11, BX
+	ADDQ         R11, SI
+	DECQ         R9
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        BX, BX
+	JZ           store
+	VPXORD       Z19, Z19, Z19
+	VMAXPS       Z0, Z19, Z0
+	VMAXPS       Z1, Z19, Z1
+	VMAXPS       Z2, Z19, Z2
+	VMAXPS       Z3, Z19, Z3
+	VMAXPS       Z4, Z19, Z4
+	VMAXPS       Z5, Z19, Z5
+	VMAXPS       Z6, Z19, Z6
+	VMAXPS       Z7, Z19, Z7
+	VMAXPS       Z8, Z19, Z8
+	VMAXPS       Z9, Z19, Z9
+	VMAXPS       Z10, Z19, Z10
+	VMAXPS       Z11, Z19, Z11
+	VMAXPS       Z12, Z19, Z12
+	VMAXPS       Z13, Z19, Z13
+	VMAXPS       Z14, Z19, Z14
+	VMAXPS       Z15, Z19, Z15
+
+store:
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    y+0(FP), SI
+	ADDQ    16(AX), SI
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z12, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z14, (SI)
+	MOVQ    y+0(FP), SI
+	ADDQ    24(AX), SI
+	VMOVUPS Z1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z11, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z13, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z15, (SI)
 	ADDQ    $+32, AX
 	DECQ    tiles+32(FP)
 	JNZ     tile
@@ -858,11 +1233,12 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R11
 	SHLQ         $0x02, R11
+	MOVQ         wStep+88(FP), R12
 	ADDQ         R11, SI
-	MOVQ         wStep+88(FP), R11
-	SUBQ         R10, R11
-	LEAQ         (DI)(R11*4), DI
-	LEAQ         (R8)(R11*4), R8
+	SUBQ         R10, R12
+	SHLQ         $0x02, R12
+	ADDQ         R12, DI
+	ADDQ         R12, R8
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -975,11 +1351,12 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R11
 	SHLQ         $0x02, R11
+	MOVQ         wStep+88(FP), R12
 	ADDQ         R11, SI
-	MOVQ         wStep+88(FP), R11
-	SUBQ         R10, R11
-	LEAQ         (DI)(R11*4), DI
-	LEAQ         (R8)(R11*4), R8
+	SUBQ         R10, R12
+	SHLQ         $0x02, R12
+	ADDQ         R12, DI
+	ADDQ         R12, R8
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1015,6 +1392,112 @@ store:
 	VMOVUPS Z6, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Z7, (DI)
+	ADDQ    $+16, AX
+	DECQ    tiles+32(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func single8x1AVX512(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, AVX512F
+TEXT ·single8x1AVX512(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         bias+96(FP), SI
+	TESTQ        SI, SI
+	JZ           unbiased
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VBROADCASTSS 8(SI), Z2
+	VBROADCASTSS 12(SI), Z3
+	VBROADCASTSS 16(SI), Z4
+	VBROADCASTSS 20(SI), Z5
+	VBROADCASTSS 24(SI), Z6
+	VBROADCASTSS 28(SI), Z7
+	JMP          started
+
+unbiased:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ w+72(FP), SI
+	LEAQ (SI)(CX*4), DI
+	MOVQ channels+40(FP), R8
+
+channel:
+	VMOVUPS      (BX), Z8
+	VBROADCASTSS (SI), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS (SI)(CX*1), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS (SI)(CX*2), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS (SI)(DX*1), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS (DI), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS (DI)(CX*1), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS (DI)(CX*2), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS (DI)(DX*1), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	MOVQ         wStep+88(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         xStep+48(FP), R10
+	SHLQ         $0x02, R10
+	ADDQ         R9, SI
+	ADDQ         R9, DI
+	ADDQ         R10, BX
+	DECQ         R8
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        BX, BX
+	JZ           store
+	VPXORD       Z10, Z10, Z10
+	VMAXPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z10, Z1
+	VMAXPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z10, Z3
+	VMAXPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z10, Z5
+	VMAXPS       Z6, Z10, Z6
+	VMAXPS       Z7, Z10, Z7
+
+store:
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    y+0(FP), SI
+	ADDQ    8(AX), SI
+	VMOVUPS Z0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Z7, (SI)
 	ADDQ    $+16, AX
 	DECQ    tiles+32(FP)
 	JNZ     tile
@@ -1102,12 +1585,13 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R12
 	SHLQ         $0x02, R12
+	MOVQ         wStep+88(FP), R13
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	ADDQ         R12, R8
-	MOVQ         wStep+88(FP), R12
-	SUBQ         R11, R12
-	LEAQ         (R9)(R12*4), R9
+	SUBQ         R11, R13
+	SHLQ         $0x02, R13
+	ADDQ         R13, R9
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1248,12 +1732,13 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R12
 	SHLQ         $0x02, R12
+	MOVQ         wStep+88(FP), R13
 	ADDQ         R12, SI
 	ADDQ         R12, DI
 	ADDQ         R12, R8
-	MOVQ         wStep+88(FP), R12
-	SUBQ         R11, R12
-	LEAQ         (R9)(R12*4), R9
+	SUBQ         R11, R13
+	SHLQ         $0x02, R13
+	ADDQ         R13, R9
 	DECQ         R10
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1303,6 +1788,140 @@ store:
 	VMOVUPS Y8, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y11, (DI)
+	ADDQ    $+48, AX
+	DECQ    tiles+32(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func single4x3AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, FMA3
+TEXT ·single4x3AVX2(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         8(AX), SI
+	MOVQ         x+16(FP), DI
+	ADDQ         16(AX), DI
+	MOVQ         bias+96(FP), R8
+	TESTQ        R8, R8
+	JZ           unbiased
+	VBROADCASTSS (R8), Y0
+	VBROADCASTSS (R8), Y1
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
+	VBROADCASTSS 4(R8), Y4
+	VBROADCASTSS 4(R8), Y5
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 8(R8), Y7
+	VBROADCASTSS 8(R8), Y8
+	VBROADCASTSS 12(R8), Y9
+	VBROADCASTSS 12(R8), Y10
+	VBROADCASTSS 12(R8), Y11
+	JMP          started
+
+unbiased:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+started:
+	MOVQ w+72(FP), R8
+	MOVQ channels+40(FP), R9
+
+channel:
+	VMOVUPS      (BX), Y12
+	VMOVUPS      (SI), Y13
+	VMOVUPS      (DI), Y14
+	VBROADCASTSS (R8), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS (R8)(CX*1), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS (R8)(CX*2), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS (R8)(DX*1), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	MOVQ         wStep+88(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         xStep+48(FP), R11
+	SHLQ         $0x02, R11
+	ADDQ         R10, R8
+	ADDQ         R11, BX
+	ADDQ         R11, SI
+	ADDQ         R11, DI
+	DECQ         R9
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        BX, BX
+	JZ           store
+	VXORPS       Y12, Y12, Y12
+	VMAXPS       Y0, Y12, Y0
+	VMAXPS       Y1, Y12, Y1
+	VMAXPS       Y2, Y12, Y2
+	VMAXPS       Y3, Y12, Y3
+	VMAXPS       Y4, Y12, Y4
+	VMAXPS       Y5, Y12, Y5
+	VMAXPS       Y6, Y12, Y6
+	VMAXPS       Y7, Y12, Y7
+	VMAXPS       Y8, Y12, Y8
+	VMAXPS       Y9, Y12, Y9
+	VMAXPS       Y10, Y12, Y10
+	VMAXPS       Y11, Y12, Y11
+
+store:
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    y+0(FP), SI
+	ADDQ    24(AX), SI
+	VMOVUPS Y0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y9, (SI)
+	MOVQ    y+0(FP), SI
+	ADDQ    32(AX), SI
+	VMOVUPS Y1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y7, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y10, (SI)
+	MOVQ    y+0(FP), SI
+	ADDQ    40(AX), SI
+	VMOVUPS Y2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y8, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y11, (SI)
 	ADDQ    $+48, AX
 	DECQ    tiles+32(FP)
 	JNZ     tile
@@ -1375,11 +1994,12 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R11
 	SHLQ         $0x02, R11
+	MOVQ         wStep+88(FP), R12
 	ADDQ         R11, SI
 	ADDQ         R11, DI
-	MOVQ         wStep+88(FP), R11
-	SUBQ         R10, R11
-	LEAQ         (R8)(R11*4), R8
+	SUBQ         R10, R12
+	SHLQ         $0x02, R12
+	ADDQ         R12, R8
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1491,11 +2111,12 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R11
 	SHLQ         $0x02, R11
+	MOVQ         wStep+88(FP), R12
 	ADDQ         R11, SI
 	ADDQ         R11, DI
-	MOVQ         wStep+88(FP), R11
-	SUBQ         R10, R11
-	LEAQ         (R8)(R11*4), R8
+	SUBQ         R10, R12
+	SHLQ         $0x02, R12
+	ADDQ         R12, R8
 	DECQ         R9
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1532,6 +2153,111 @@ store:
 	VMOVUPS Y5, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y7, (DI)
+	ADDQ    $+32, AX
+	DECQ    tiles+32(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func single4x2AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, FMA3
+TEXT ·single4x2AVX2(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         x+16(FP), SI
+	ADDQ         8(AX), SI
+	MOVQ         bias+96(FP), DI
+	TESTQ        DI, DI
+	JZ           unbiased
+	VBROADCASTSS (DI), Y0
+	VBROADCASTSS (DI), Y1
+	VBROADCASTSS 4(DI), Y2
+	VBROADCASTSS 4(DI), Y3
+	VBROADCASTSS 8(DI), Y4
+	VBROADCASTSS 8(DI), Y5
+	VBROADCASTSS 12(DI), Y6
+	VBROADCASTSS 12(DI), Y7
+	JMP          started
+
+unbiased:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ w+72(FP), DI
+	MOVQ channels+40(FP), R8
+
+channel:
+	VMOVUPS      (BX), Y8
+	VMOVUPS      (SI), Y9
+	VBROADCASTSS (DI), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (DI)(CX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (DI)(CX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (DI)(DX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	MOVQ         wStep+88(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         xStep+48(FP), R10
+	SHLQ         $0x02, R10
+	ADDQ         R9, DI
+	ADDQ         R10, BX
+	ADDQ         R10, SI
+	DECQ         R8
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        BX, BX
+	JZ           store
+	VXORPS       Y8, Y8, Y8
+	VMAXPS       Y0, Y8, Y0
+	VMAXPS       Y1, Y8, Y1
+	VMAXPS       Y2, Y8, Y2
+	VMAXPS       Y3, Y8, Y3
+	VMAXPS       Y4, Y8, Y4
+	VMAXPS       Y5, Y8, Y5
+	VMAXPS       Y6, Y8, Y6
+	VMAXPS       Y7, Y8, Y7
+
+store:
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    y+0(FP), SI
+	ADDQ    16(AX), SI
+	VMOVUPS Y0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y6, (SI)
+	MOVQ    y+0(FP), SI
+	ADDQ    24(AX), SI
+	VMOVUPS Y1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y7, (SI)
 	ADDQ    $+32, AX
 	DECQ    tiles+32(FP)
 	JNZ     tile
@@ -1589,10 +2315,11 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R10
 	SHLQ         $0x02, R10
+	MOVQ         wStep+88(FP), R11
 	ADDQ         R10, SI
-	MOVQ         wStep+88(FP), R10
-	SUBQ         R9, R10
-	LEAQ         (DI)(R10*4), DI
+	SUBQ         R9, R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, DI
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1675,10 +2402,11 @@ tap:
 	JLT          tap
 	MOVQ         xStep+48(FP), R10
 	SHLQ         $0x02, R10
+	MOVQ         wStep+88(FP), R11
 	ADDQ         R10, SI
-	MOVQ         wStep+88(FP), R10
-	SUBQ         R9, R10
-	LEAQ         (DI)(R10*4), DI
+	SUBQ         R9, R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, DI
 	DECQ         R8
 	JNZ          channel
 	MOVQ         relu+104(FP), SI
@@ -1702,6 +2430,82 @@ store:
 	VMOVUPS Y2, (DI)
 	ADDQ    SI, DI
 	VMOVUPS Y3, (DI)
+	ADDQ    $+16, AX
+	DECQ    tiles+32(FP)
+	JNZ     tile
+	VZEROUPPER
+	RET
+
+// func single4x1AVX2(y *float32, pitch int, x *float32, at *int64, tiles int, channels int, xStep int, offsets *int64, taps int, w *float32, wRow int, wStep int, bias *float32, relu int, fold int)
+// Requires: AVX, FMA3
+TEXT ·single4x1AVX2(SB), NOSPLIT, $0-120
+	MOVQ at+24(FP), AX
+	MOVQ offsets+56(FP), CX
+	MOVQ wRow+80(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+
+tile:
+	MOVQ         x+16(FP), BX
+	ADDQ         (AX), BX
+	MOVQ         bias+96(FP), SI
+	TESTQ        SI, SI
+	JZ           unbiased
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	JMP          started
+
+unbiased:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ w+72(FP), SI
+	MOVQ channels+40(FP), DI
+
+channel:
+	VMOVUPS      (BX), Y4
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (SI)(CX*1), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (SI)(CX*2), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (SI)(DX*1), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	MOVQ         wStep+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         xStep+48(FP), R9
+	SHLQ         $0x02, R9
+	ADDQ         R8, SI
+	ADDQ         R9, BX
+	DECQ         DI
+	JNZ          channel
+	MOVQ         relu+104(FP), BX
+	TESTQ        BX, BX
+	JZ           store
+	VXORPS       Y4, Y4, Y4
+	VMAXPS       Y0, Y4, Y0
+	VMAXPS       Y1, Y4, Y1
+	VMAXPS       Y2, Y4, Y2
+	VMAXPS       Y3, Y4, Y3
+
+store:
+	MOVQ    pitch+8(FP), BX
+	SHLQ    $0x02, BX
+	MOVQ    y+0(FP), SI
+	ADDQ    8(AX), SI
+	VMOVUPS Y0, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    BX, SI
+	VMOVUPS Y3, (SI)
 	ADDQ    $+16, AX
 	DECQ    tiles+32(FP)
 	JNZ     tile

@@ -19,6 +19,13 @@ var foldedKernels = [...][tapColumns]func(y *float32, pitch int, x *float32, at 
 	AVX512: {folded8x1AVX512, folded8x2AVX512, folded8x3AVX512},
 }
 
+// singleKernels are those for one tap at 0: a product of matrices.
+var singleKernels = [...][tapColumns]func(y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int,
+	offsets *int64, taps int, w *float32, wRow, wStep int, bias *float32, relu, fold int){
+	AVX2:   {single4x1AVX2, single4x2AVX2, single4x3AVX2},
+	AVX512: {single8x1AVX512, single8x2AVX512, single8x3AVX512},
+}
+
 // TapSum computes a TapSum for vectors of pixels.
 func (s Set) TapSum(t *TapSum, p *Pixels) {
 	if s == Go || len(p.tiles) == 0 || t.Channels <= 0 || len(t.Taps) == 0 {
@@ -48,8 +55,11 @@ func (s Set) TapSum(t *TapSum, p *Pixels) {
 				continue
 			}
 			kernel := tapKernels[s][columns-1]
-			if t.Fold != 0 {
+			switch {
+			case t.Fold != 0:
 				kernel = foldedKernels[s][columns-1]
+			case taps == 1 && t.Taps[0] == 0:
+				kernel = singleKernels[s][columns-1]
 			}
 			kernel(y, t.Pitch, x, &tiles[0], n, t.Channels, t.XStep, offsets, taps, w, t.WRow, t.WStep, bias, relu, t.Fold)
 			tiles = tiles[2*columns*n:]

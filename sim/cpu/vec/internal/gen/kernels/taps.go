@@ -14,18 +14,16 @@ func (s *set) tapSums() {
 		rows = 4
 	}
 	for columns := 3; columns > 0; columns-- {
-		s.tapSum(rows, columns, false)
-		s.tapSum(rows, columns, true)
+		s.tapSum("taps", rows, columns)
+		s.tapSum("folded", rows, columns)
+		s.tapSum("single", rows, columns)
 	}
 }
 
 // tapSum keeps rows times columns vectors of y in registers while the products of
 // all channels and taps are added, and continues with the next tile.
-func (s *set) tapSum(rows, columns int, folded bool) {
-	name, what := "taps", "vectors"
-	if folded {
-		name, what = "folded", "folded vectors"
-	}
+func (s *set) tapSum(name string, rows, columns int) {
+	what := map[string]string{"taps": "vectors", "folded": "folded vectors", "single": "vectors and one tap at 0"}[name]
 	s.function(fmt.Sprintf("%s%dx%d", name, rows, columns),
 		"y *float32, pitch int, x *float32, at *int64, tiles, channels, xStep int, offsets *int64, taps int, "+
 			"w *float32, wRow, wStep int, bias *float32, relu, fold int",
@@ -48,34 +46,15 @@ func (s *set) tapSum(rows, columns int, folded bool) {
 	}
 	channels := s.argument("channels")
 	s.Label("channel")
-	tap, offset := s.GP64(), s.GP64()
-	s.XORQ(tap, tap)
-	s.Label("tap")
-	s.MOVQ(operand.Mem{Base: offsets, Index: tap, Scale: 8}, offset)
-	s.tapLoad(xs, from, offset, folded)
-	for r := range rows {
-		v := s.vector()
-		s.VBROADCASTSS(rowAddress(r, w, wRow, triple, fourth), v)
-		for c, x := range xs {
-			s.VFMADD231PS(x, v, sums[r*columns+c])
+	if name == "single" {
+		s.tapTerm(rows, xs, sums, func(c int) operand.Mem { return operand.Mem{Base: from[c]} }, w, fourth, wRow, triple)
+		wStep, xStep := s.byteArgument("wStep"), s.byteArgument("xStep")
+		s.advance(rows, w, fourth, wStep)
+		for c := range from {
+			s.ADDQ(xStep, from[c])
 		}
-	}
-	s.ADDQ(operand.I32(4), w)
-	if rows > 4 {
-		s.ADDQ(operand.I32(4), fourth)
-	}
-	s.INCQ(tap)
-	s.CMPQ(tap, s.address("taps"))
-	s.JLT(operand.LabelRef("tap"))
-	xStep := s.byteArgument("xStep")
-	for c := range from {
-		s.ADDQ(xStep, from[c])
-	}
-	wStep := s.argument("wStep")
-	s.SUBQ(tap, wStep)
-	s.LEAQ(operand.Mem{Base: w, Index: wStep, Scale: 4}, w)
-	if rows > 4 {
-		s.LEAQ(operand.Mem{Base: fourth, Index: wStep, Scale: 4}, fourth)
+	} else {
+		s.tapLoop(name == "folded", rows, xs, sums, from, w, fourth, wRow, triple, offsets)
 	}
 	s.DECQ(channels)
 	s.JNZ(operand.LabelRef("channel"))
@@ -85,6 +64,51 @@ func (s *set) tapSum(rows, columns int, folded bool) {
 	s.DECQ(s.address("tiles"))
 	s.JNZ(operand.LabelRef("tile"))
 	s.end()
+}
+
+// advance moves the pointers to weights by a number of bytes.
+func (s *set) advance(rows int, w, fourth reg.GPVirtual, bytes operand.Op) {
+	s.ADDQ(bytes, w)
+	if rows > 4 {
+		s.ADDQ(bytes, fourth)
+	}
+}
+
+// tapTerm adds the products of one channel and tap.
+func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) operand.Mem, w, fourth, wRow, triple reg.GPVirtual) {
+	for c, v := range xs {
+		if load != nil {
+			s.VMOVUPS(load(c), v)
+		}
+	}
+	for r := range rows {
+		v := s.vector()
+		s.VBROADCASTSS(rowAddress(r, w, wRow, triple, fourth), v)
+		for c, x := range xs {
+			s.VFMADD231PS(x, v, sums[r*len(xs)+c])
+		}
+	}
+}
+
+// tapLoop adds the products of one channel and all taps, and moves to the next channel.
+func (s *set) tapLoop(folded bool, rows int, xs, sums []reg.VecVirtual, from []reg.GPVirtual, w, fourth, wRow, triple, offsets reg.GPVirtual) {
+	tap, offset := s.GP64(), s.GP64()
+	s.XORQ(tap, tap)
+	s.Label("tap")
+	s.MOVQ(operand.Mem{Base: offsets, Index: tap, Scale: 8}, offset)
+	s.tapLoad(xs, from, offset, folded)
+	s.tapTerm(rows, xs, sums, nil, w, fourth, wRow, triple)
+	s.advance(rows, w, fourth, operand.I32(4))
+	s.INCQ(tap)
+	s.CMPQ(tap, s.address("taps"))
+	s.JLT(operand.LabelRef("tap"))
+	xStep, wStep := s.byteArgument("xStep"), s.argument("wStep")
+	for c := range from {
+		s.ADDQ(xStep, from[c])
+	}
+	s.SUBQ(tap, wStep)
+	s.SHLQ(operand.U8(2), wStep)
+	s.advance(rows, w, fourth, wStep)
 }
 
 // tapLoad loads the pixels under a tap.
