@@ -9,19 +9,24 @@ import (
 
 	"prismtop/sim/cpu"
 	"prismtop/sim/nn"
+	"prismtop/sim/tensor"
 )
 
 // BenchmarkInference runs the default network over batches on as many threads as -cpu
 // says; -v lists the steps. images/s is the number of diffraction patterns.
-func BenchmarkInference(b *testing.B) { benchmarkInference(b, nn.Exact) }
+func BenchmarkInference(b *testing.B) { benchmarkInference(b, PlanOptions{}) }
 
 // BenchmarkWinograd is BenchmarkInference with Winograd's convolutions.
-func BenchmarkWinograd(b *testing.B) { benchmarkInference(b, nn.Winograd) }
+func BenchmarkWinograd(b *testing.B) { benchmarkInference(b, PlanOptions{Products: nn.Winograd}) }
 
-func benchmarkInference(b *testing.B, products nn.Products) {
-	for _, batch := range []int{1, 4, 8, 32} {
+// BenchmarkBF16 is BenchmarkInference in bf16.
+func BenchmarkBF16(b *testing.B) { benchmarkInference(b, PlanOptions{AMP: tensor.BFloat16}) }
+
+func benchmarkInference(b *testing.B, o PlanOptions) {
+	for _, batch := range []int{1, 8, 16} {
 		b.Run(fmt.Sprintf("batch %d", batch), func(b *testing.B) {
-			p := startInference(b, PlanOptions{Batch: batch, Products: products})
+			o.Batch = batch
+			p := startInference(b, o)
 			p.run(nn.SegmentForward) // transforms weights
 			best := slices.Clone(p.exe.StepNanos())
 			for b.Loop() {
@@ -33,6 +38,7 @@ func benchmarkInference(b *testing.B, products nn.Products) {
 				}
 			}
 			b.ReportMetric(float64(batch*b.N)/b.Elapsed().Seconds(), "images/s")
+			b.ReportMetric(float64(p.plan.ArenaBytes+p.exe.ScratchBytes())/(1<<20), "MiB-activations")
 			logSteps(b, p.plan, best)
 		})
 	}
