@@ -21,6 +21,7 @@ type binder struct {
 	backend *Backend
 	plan    *nn.Plan
 	views   []view
+	state   *state
 
 	current       *nn.Step
 	index         int // of current

@@ -106,10 +106,15 @@ const (
 	// that a processor with matrix instructions for bf16 computes fast, with an
 	// error of a few parts in a million.
 	BF16x3
+
+	// Winograd computes Conv2D of 3×3 taps, stride 1 and padding 1, by Winograd's
+	// F(4×4, 3×3) on backends that have it: a quarter of the multiplications, with ten
+	// times the rounding error of Exact. Everything else is Exact.
+	Winograd
 )
 
 // String returns the name of the setting for these products.
-func (p Products) String() string { return [...]string{"exact", "bf16x3"}[p] }
+func (p Products) String() string { return [...]string{"exact", "bf16x3", "winograd"}[p] }
 
 // Category is the purpose of a buffer; memory is reported by category.
 type Category uint8
