@@ -83,7 +83,7 @@ func (s *set) tapTerm(rows int, xs, sums []reg.VecVirtual, load func(c int) oper
 	}
 	for r := range rows {
 		v := s.vector()
-		s.VBROADCASTSS(rowAddress(r, w, wRow, triple, fourth), v)
+		s.VBROADCASTSS(rowAddress(r%4, []reg.Register{w, fourth}[r/4], wRow, triple), v)
 		for c, x := range xs {
 			s.VFMADD231PS(x, v, sums[r*len(xs)+c])
 		}
