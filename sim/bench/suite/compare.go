@@ -32,6 +32,8 @@ type Comparison struct {
 	PSNR Interval `json:"psnr_difference_db"`
 
 	Results [2][]Result `json:"results"` // of the rounds, baseline first
+
+	partial bool // it was interrupted
 }
 
 // Seconds are the times of whole runs.
@@ -107,6 +109,7 @@ func (s *Suite) compare(ctx context.Context, preset string, set Set, progress fu
 		return errors.Join(err)
 	}
 	c.judge()
+	c.partial = err != nil
 	s.report.Comparisons = append(s.report.Comparisons, c)
 	return err
 }
@@ -159,10 +162,12 @@ func (s *Suite) Side(preset string, set Set, side Side, weight float64) {
 			}
 		}
 		if len(results) > 0 {
+			r := typical(results)
+			r.partial = err != nil
 			if side == Baseline {
-				s.report.Baseline = typical(results)
+				s.report.Baseline = r
 			} else {
-				s.report.Optimized = typical(results)
+				s.report.Optimized = r
 			}
 		}
 		return err

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"prismtop/profiles"
 	"prismtop/profiles/export/schematest"
+	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
@@ -25,7 +27,7 @@ import (
 func small(t *testing.T) suite.Options {
 	t.Helper()
 	return suite.Options{
-		Maker: workloads.PRISM(workloads.Devices{}), Version: "test", Processor: machine.CPU{Model: "a processor"}, GPUReason: "no GPU here",
+		Maker: workloads.PRISM(workloads.Devices{}), Build: history.Build{Version: "test"}, Processor: machine.CPU{Model: "a processor"}, GPUReason: "no GPU here",
 		Rounds: 6, Time: 50 * time.Millisecond,
 		Settings: func(name string, sets []settings.Assignment) (settings.Values, error) {
 			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Sets: []string{
@@ -98,6 +100,7 @@ func TestTheSuiteCountsWhatTheDocumentsDescribe(t *testing.T) {
 		}
 	}
 	checkVerdicts(t, r)
+	checkEntries(t, r)
 	checkFiles(t, r)
 }
 
@@ -130,6 +133,21 @@ func checkVerdicts(t *testing.T, r *suite.Report) {
 		if c.ID == "fft" && (c.Measured != nil || c.Where != "not measured") { // no ablation was made
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// checkEntries checks what the history gets.
+func checkEntries(t *testing.T, r *suite.Report) {
+	t.Helper()
+	var works []string
+	for _, e := range r.Entries() {
+		works = append(works, e.Work+" "+e.Preset)
+		if e.Find(history.Iteration).Value <= 0 || e.Find(history.Memory).Value <= 0 || e.Settings["size"] != "64" || e.Settings["seed"] != "" || e.Build.Version != "test" || e.Machine.CPU != "a processor" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if want := []string{"performance standard", "baseline standard", "optimized standard", "compare prism standard", "compare all standard", "compare prism phase5"}; !slices.Equal(works, want) {
+		t.Errorf("the history gets %q, want %q", works, want)
 	}
 }
 
@@ -177,6 +195,9 @@ func TestWhatWasMeasuredBeforeAnInterruptionIsKept(t *testing.T) {
 	s.Side("standard", suite.Documented, suite.Baseline, 1)
 	s.Compare("phase5", suite.Documented, 1)
 	r, err := s.Run(ctx)
+	if entries := r.Entries(); len(entries) != 1 || entries[0].Work != "baseline" {
+		t.Errorf("the history gets %+v", entries)
+	}
 	if !errors.Is(err, context.Canceled) || r.Complete || r.Ended != "interrupted" || r.Baseline == nil || len(r.Comparisons) != 0 {
 		t.Errorf("%v, %+v", err, r)
 	}
