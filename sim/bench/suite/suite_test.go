@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/checklist"
 	"prismtop/profiles/export/schematest"
 	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
@@ -117,13 +118,13 @@ func checkVerdicts(t *testing.T, r *suite.Report) {
 	if len(r.Checklist) != 15 {
 		t.Errorf("%d criteria, want 5 of each of 3 comparisons", len(r.Checklist))
 	}
-	if k := got["standard prism cache hit rate"]; k.Verdict != suite.Impossible || !strings.Contains(k.Reason, "passes=5") {
+	if k := got["standard prism cache hit rate"]; k.Verdict != checklist.Impossible || !strings.Contains(k.Reason, "passes=5") {
 		t.Errorf("%+v", k)
 	}
-	if k := got["phase5 prism cache hit rate"]; k.Verdict != suite.Pass {
+	if k := got["phase5 prism cache hit rate"]; k.Verdict != checklist.Pass {
 		t.Errorf("%+v", k)
 	}
-	if k := got["standard prism no quality regression"]; k.Verdict != suite.Pass {
+	if k := got["standard prism no quality regression"]; k.Verdict != checklist.Pass {
 		t.Errorf("%+v", k)
 	}
 	for _, c := range r.Claims {

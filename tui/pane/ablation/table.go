@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/checklist"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -69,6 +70,9 @@ func (p *view) Explain() []string {
 	}
 	if p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil {
 		return append(explainFactorial(p.Snap.Ablation), load, ends)
+	}
+	if p.Snap != nil && len(checklist.Live(p.Snap)) > 0 {
+		return append(p.explainTable(), explainList, load, ends)
 	}
 	return append(p.explainTable(), load, ends)
 }
@@ -156,6 +160,9 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 		if a.Running && i == a.Now {
 			c.Set(0, i+1, '▸', theme.Key)
 		}
+	}
+	if list := checklist.Live(p.Snap); len(list) > 0 {
+		return p.withList(c, list)
 	}
 	if y := len(a.Rows) + 1; y < h-1 {
 		table := c
