@@ -413,6 +413,8 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.run.stream.Note(c.note)
 	case checkpointCommand:
 		l.requestedCheckpoint(cut)
+	case clearCommand:
+		l.clearCaches()
 	case stopCommand:
 		return true, nil
 	}
