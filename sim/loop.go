@@ -43,6 +43,7 @@ type loop struct {
 
 	rec      profiles.Iteration
 	layers   layerProfile
+	pace     pace
 	ablation *trial             // nil where none is under way
 	fork     *fork              // likewise
 	table    *profiles.Ablation // of the newest ablation, nil before the first
@@ -104,7 +105,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
-	l.results, l.complete = nil, false
+	l.results, l.complete, l.pace = nil, false, pace{}
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
@@ -290,6 +291,7 @@ func (l *loop) iterate(cut context.Context) error {
 		l.lastCheckpoint(cut, err)
 		return err
 	}
+	l.foretell()
 	l.regularCheckpoint(cut)
 	return nil
 }

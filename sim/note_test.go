@@ -76,6 +76,26 @@ func TestCachesAreClearedOnRequest(t *testing.T) {
 	}
 }
 
+// Once the pace is known, the log says how long the run takes at most, with a warning if that is long.
+func TestALongRunIsForetold(t *testing.T) {
+	for _, c := range []struct {
+		sets []string
+		want string
+	}{
+		{[]string{"iterations=100000000", "threshold=0"}, "takes up to "},
+		{[]string{"iterations=100000000", "threshold=0", "max_seconds=600"}, "ended by max_seconds = 600"},
+	} {
+		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(append([]string(nil), small...), c.sets...)...), Foresee: true})
+		until(t, a, c.want, func(s *profiles.Snapshot) bool {
+			return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return strings.Contains(l.Text, c.want) })
+		})
+		r.Stop()
+		if err := r.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A run takes a bounded number of notes of a bounded length.
 func TestNotesOfARunAreBounded(t *testing.T) {
 	r, err := New(t.Context(), Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, small...), Stream: stream.New(1)})

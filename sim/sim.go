@@ -42,6 +42,9 @@ type Options struct {
 	// nil, and is called by the run's goroutine when settings change.
 	Roofs func(kernels string, threads int) workload.Judge
 
+	// Foresee logs how long the run takes at most, as soon as the pace of its iterations is known.
+	Foresee bool
+
 	// Notes are the first lines of the log.
 	Notes []string
 
