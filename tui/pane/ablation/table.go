@@ -100,6 +100,7 @@ func (p *view) explainTable() []string {
 			"Wilcoxon's signed-rank test, which needs 6 groups. No effect seen means that the interval holds 0; ± says how " +
 			"large an effect could hide in it.",
 		memory,
+		explainRecommended,
 	}
 }
 
@@ -173,6 +174,7 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 			table = &left
 		}
 		y = p.notes(table, y, h-1, a)
+		y = p.recommended(table, y, h-1, a)
 		switch {
 		case table != c:
 			y = max(y, len(a.Rows)+2) // the axis of the forest to the right
