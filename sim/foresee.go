@@ -58,8 +58,7 @@ func (l *loop) foretell() {
 	case limit > 0 && limit < seconds:
 		text += fmt.Sprintf(": ended by max_seconds = %g", limit)
 	case seconds > paceLong.Seconds():
-		l.run.stream.Refuse(text + ": takes up to " + estimate(seconds) + "; max_seconds bounds it")
-		return
+		text += ": takes up to " + estimate(seconds) + "; max_seconds bounds it"
 	case sooner:
 		text += ": up to " + estimate(seconds) + " more, less if samples converge"
 	default:

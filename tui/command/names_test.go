@@ -71,6 +71,8 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 		"bench ablation":  {args: []string{"bench", "ablation", "--only", hostile}},
 		"its factors":     {args: []string{"bench", "ablation", "--factorial", "amp," + hostile}},
 		"bench scaling":   {args: []string{"bench", "scaling", "--set", hostile}},
+		"a history":       {args: []string{"bench", "history", "--history", "text" + hostile, "--machine", hostile}},
+		"a reference":     {args: []string{"bench", "check", "--reference", "text" + hostile}},
 		"the log":         {args: run("--headless", "--image", "good"+hostile), fine: true},
 		"lines":           {args: run("--lines", "--image", "good"+hostile), fine: true},
 		"JSON":            {args: run("--json", "--image", "good"+hostile), fine: true},

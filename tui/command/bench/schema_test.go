@@ -16,6 +16,7 @@ import (
 
 // What bench model measures is a document of the schema of runs, with and without layers.
 func TestTheModelsSummaryIsOfItsSchema(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // for the history
 	for _, more := range [][]string{{}, {"--forward"}, {"--layers"}} {
 		cmd := benchModelCommand()
 		var out bytes.Buffer
