@@ -42,7 +42,8 @@ type Options struct {
 	// nil, and is called by the run's goroutine when settings change.
 	Roofs func(kernels string, threads int) workload.Judge
 
-	// Foresee logs how long the run takes at most, as soon as the pace of its iterations is known.
+	// Foresee logs how long the run takes at most, as soon as the pace of its iterations is known. A screen
+	// shows the time left, and a line of the log in between could hide an answer there.
 	Foresee bool
 
 	// Notes are the first lines of the log.

@@ -145,7 +145,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 		notes = append(notes, note)
 	}
 	o := sim.Options{
-		Maker: maker, Settings: v, Foresee: true, Stream: stream.New(8192), GPUReason: device.Reason,
+		Maker: maker, Settings: v, Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{
