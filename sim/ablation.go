@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prismtop/profiles"
+	"prismtop/profiles/checklist"
 	"prismtop/profiles/settings"
 	"prismtop/sim/ablation"
 	"prismtop/sim/workload"
@@ -223,7 +224,7 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	}
 	name := strings.Join(changed, ", ")
 	if isEverything(l.settings.Table(), c.before) {
-		name, off, on = "everything", []string{"off"}, []string{"on"}
+		name, off, on = checklist.Everything, []string{"off"}, []string{"on"}
 	}
 	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log("replication of " + name + " began")

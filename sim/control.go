@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,7 @@ const (
 	saveCommand
 	checkpointCommand
 	noteCommand
+	clearCommand
 	ablateCommand
 	replicateCommand
 	forkCommand
@@ -177,6 +179,23 @@ func (r *Run) Checkpoint() error {
 	r.queue(command{kind: checkpointCommand})
 	return nil
 }
+
+// Clear requests that the caches of measurements be cleared; the log says what they held, or that there
+// is none.
+func (r *Run) Clear() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ended():
+		return errEnded
+	case r.over.Load():
+		return errClearOver
+	}
+	r.queue(command{kind: clearCommand})
+	return nil
+}
+
+var errClearOver = errors.New("the run is over: nothing asks its caches any more")
 
 // notesAtOnce and noteSpan bound how many notes a run takes in a time.
 const (

@@ -43,6 +43,7 @@ type loop struct {
 
 	rec      profiles.Iteration
 	layers   layerProfile
+	pace     pace
 	ablation *trial             // nil where none is under way
 	fork     *fork              // likewise
 	table    *profiles.Ablation // of the newest ablation, nil before the first
@@ -104,7 +105,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
-	l.results, l.complete = nil, false
+	l.results, l.complete, l.pace = nil, false, pace{}
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
@@ -290,6 +291,7 @@ func (l *loop) iterate(cut context.Context) error {
 		l.lastCheckpoint(cut, err)
 		return err
 	}
+	l.foretell()
 	l.regularCheckpoint(cut)
 	return nil
 }
@@ -413,6 +415,8 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.run.stream.Note(c.note)
 	case checkpointCommand:
 		l.requestedCheckpoint(cut)
+	case clearCommand:
+		l.clearCaches()
 	case stopCommand:
 		return true, nil
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,60 @@ func TestNotesTakeTheirPlace(t *testing.T) {
 	}
 	if last := s.Log[len(s.Log)-1]; last.Text != `pts/1: what \x1b[2J happens` {
 		t.Errorf("the log ends with %q", last.Text)
+	}
+}
+
+// Clearing the caches is logged and changes no result; a run that is over, and one without caches, refuse.
+func TestCachesAreClearedOnRequest(t *testing.T) {
+	remeasure := append(append([]string(nil), small...), "pattern=remeasure", "samples=60", "threshold=0")
+	r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, remeasure...), Linger: true})
+	before := until(t, a, "a measurement in the cache", func(s *profiles.Snapshot) bool { return s.Caches[0].Bytes > 0 && s.Caches[0].Hits > 0 })
+	if err := r.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, "the log", func(s *profiles.Snapshot) bool {
+		return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool {
+			return strings.HasPrefix(l.Text, "measurement cache cleared, which held ")
+		})
+	})
+	until(t, a, "the same centre measured again", func(s *profiles.Snapshot) bool { return s.Caches[0].Misses > before.Caches[0].Misses })
+	r.Stop()
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Clear(); err == nil {
+		t.Error("a run that is over was cleared")
+	}
+	plain, _ := stepped(t, 12, func(int, *Run) {})
+	cleared, _ := stepped(t, 12, func(i int, r *Run) {
+		if i == 7 {
+			if err := r.Clear(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if fmt.Sprint(plain) != fmt.Sprint(cleared) {
+		t.Error("clearing changed the results")
+	}
+}
+
+// Once the pace is known, the log says how long the run takes at most, with a warning if that is long.
+func TestALongRunIsForetold(t *testing.T) {
+	for _, c := range []struct {
+		sets []string
+		want string
+	}{
+		{[]string{"iterations=100000000", "threshold=0"}, "takes up to "},
+		{[]string{"iterations=100000000", "threshold=0", "max_seconds=600"}, "ended by max_seconds = 600"},
+	} {
+		r, a := start(t, Options{Maker: workloads.PRISM(workloads.Devices{}), Settings: configured(t, append(append([]string(nil), small...), c.sets...)...), Foresee: true})
+		until(t, a, c.want, func(s *profiles.Snapshot) bool {
+			return slices.ContainsFunc(s.Log, func(l profiles.LogLine) bool { return strings.Contains(l.Text, c.want) })
+		})
+		r.Stop()
+		if err := r.Wait(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

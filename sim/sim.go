@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"prismtop/profiles"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
+	"prismtop/profiles/unit"
 	"prismtop/sim/workload"
 )
 
@@ -39,6 +41,10 @@ type Options struct {
 	// nil if they were not measured. The layers are judged by them. Roofs may be
 	// nil, and is called by the run's goroutine when settings change.
 	Roofs func(kernels string, threads int) workload.Judge
+
+	// Foresee logs how long the run takes at most, as soon as the pace of its iterations is known. A screen
+	// shows the time left, and a line of the log in between could hide an answer there.
+	Foresee bool
 
 	// Notes are the first lines of the log.
 	Notes []string
@@ -306,6 +312,20 @@ func (r *Run) ClearCaches() {
 	if c, ok := r.loop.work.(workload.Clearer); ok {
 		c.ClearCaches()
 	}
+}
+
+// clearCaches is ClearCaches for a user.
+func (l *loop) clearCaches() {
+	c, ok := l.work.(workload.Clearer)
+	if !ok {
+		l.run.stream.Refuse("not cleared: this workload has no caches of measurements")
+		return
+	}
+	held := l.work.Memory().Caches
+	c.ClearCaches()
+	now := l.work.Memory()
+	l.run.stream.Log("measurement cache cleared, which held " + strings.TrimSpace(unit.Bytes(max(0, held-now.Caches))))
+	l.run.stream.Memory(now)
 }
 
 // Done is closed when the loop has ended.

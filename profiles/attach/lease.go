@@ -23,6 +23,7 @@ type Run interface {
 	Fork(before []settings.Assignment, iteration int64) error
 	Save() error
 	Checkpoint() error
+	Clear() error
 	Note(author, text string) error
 	Stop()
 	Attend()
@@ -302,6 +303,9 @@ func (s *Seat) Save() error { return s.try(s.run.Save) }
 // Checkpoint writes the state of the run.
 func (s *Seat) Checkpoint() error { return s.try(s.run.Checkpoint) }
 
+// Clear clears the caches of the run.
+func (s *Seat) Clear() error { return s.try(s.run.Clear) }
+
 // Annotate writes a note.
 func (s *Seat) Annotate(text string) error {
 	if err := s.may(Annotator); err != nil {
@@ -365,6 +369,8 @@ func (s *Seat) carryOut(c *command) error {
 		return s.Save()
 	case "checkpoint":
 		return s.Checkpoint()
+	case "clear":
+		return s.Clear()
 	case "stop":
 		return void(s.run.Stop)
 	case "attend":

@@ -146,6 +146,9 @@ func (c *Client) Save() error { return c.ask(command{Do: "save"}, answerLimit) }
 // Checkpoint writes the state of the run, likewise.
 func (c *Client) Checkpoint() error { return c.ask(command{Do: "checkpoint"}, answerLimit) }
 
+// Clear clears the caches of the run.
+func (c *Client) Clear() error { return c.ask(command{Do: "clear"}, answerLimit) }
+
 // Stop ends the run.
 func (c *Client) Stop() { c.send(command{Do: "stop"}) }
 

@@ -170,6 +170,7 @@ func (r *fakeRun) StartAblation() error                     { return r.note("abl
 func (r *fakeRun) StopAblation()                            { _ = r.note("stop ablation") }
 func (r *fakeRun) Save() error                              { return r.note("save") }
 func (r *fakeRun) Checkpoint() error                        { return r.note("checkpoint") }
+func (r *fakeRun) Clear() error                             { return r.note("clear") }
 func (r *fakeRun) Note(author, text string) error           { return r.note("note %s: %s", author, text) }
 func (r *fakeRun) Attend()                                  { _ = r.note("attend") }
 func (r *fakeRun) StartFactorial(f []settings.Factor) error { return r.note("factorial %d", len(f)) }

@@ -20,6 +20,11 @@ import (
 // the accumulated mask has its typical size. Earlier samples are trained for one
 // iteration each, and the sample there never ends.
 func Middle(ctx context.Context, o sim.Options) (*sim.Run, error) {
+	return advanced(ctx, o, math.MaxInt)
+}
+
+// advanced is Middle that advances by so many samples at most.
+func advanced(ctx context.Context, o sim.Options, most int) (*sim.Run, error) {
 	units := settings.MaxUnits("samples")
 	v, err := having(o.Settings, []settings.Assignment{
 		{Key: "init_iterations", Value: "0"}, {Key: "init_cycles", Value: "0"},
@@ -34,7 +39,7 @@ func Middle(ctx context.Context, o sim.Options) (*sim.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range run.Info().Units / 2 {
+	for range min(run.Info().Units/2, most) {
 		if err == nil {
 			_, _, err = run.Next(ctx)
 		}

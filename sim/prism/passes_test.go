@@ -53,3 +53,30 @@ func TestPassesTrainThePatternAgain(t *testing.T) {
 		t.Errorf("%d hits and %d misses of the measurement cache, want %d and %d", c.Hits, c.Misses, 2*samples, samples)
 	}
 }
+
+// The measurement cache is cleared whenever so many samples are done, as PRISM's guide advises: with three samples
+// and three passes, every two of nine samples, what was held by then is measured again. The results are the same.
+func TestTheCacheIsClearedEveryFewSamples(t *testing.T) {
+	sets := append(append([]string(nil), steadySettings...), "passes=3", "threshold=0")
+	want := losses(t, sets, nil)
+	for _, c := range []struct {
+		every        string
+		hits, misses int64
+	}{{"0", 6, 3}, {"1", 0, 9}, {"2", 0, 9}, {"3", 0, 9}, {"4", 2, 7}, {"100", 6, 3}} {
+		s, object := resolved(t, "", append(sets, "clear_cache_every="+c.every)...)
+		r := prepared(t, s, object, 1)
+		rec := new(profiles.Iteration)
+		for i := range want {
+			*rec = profiles.Iteration{}
+			if _, err := r.Iterate(t.Context(), rec); err != nil {
+				t.Fatal(err)
+			}
+			if i > 0 && rec.Series[prism.SeriesLossNew] != want[i][1] {
+				t.Fatalf("every %s: iteration %d: loss %v, want %v", c.every, i, rec.Series[prism.SeriesLossNew], want[i])
+			}
+		}
+		if got := rec.Caches[prism.CacheMeasurement]; got.Hits != c.hits || got.Misses != c.misses {
+			t.Errorf("every %s: %d hits and %d misses, want %d and %d", c.every, got.Hits, got.Misses, c.hits, c.misses)
+		}
+	}
+}

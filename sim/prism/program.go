@@ -125,11 +125,5 @@ func (p *program) scalar(id nn.BufferID) float64 {
 
 // memory returns the memory of the program and the model's variables.
 func (p *program) memory(variables []nn.Variable) profiles.Memory {
-	u, own := p.plan.VariableUsage(variables), p.plan.ArenaUsage()
-	return profiles.Memory{Parts: [profiles.MaxMemory]int64{
-		MemoryWeights: u[nn.Weights], MemoryGradients: u[nn.Gradients], MemoryMoments: u[nn.Moments],
-		MemoryActivations: p.plan.ArenaBytes - own[nn.Inputs] - own[nn.Scratch],
-		MemoryInputs:      own[nn.Inputs],
-		MemoryScratch:     u[nn.Scratch] + own[nn.Scratch] + p.exe.ScratchBytes(),
-	}}
+	return memoryOf(p.plan, variables, p.exe.ScratchBytes())
 }

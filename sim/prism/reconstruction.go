@@ -397,8 +397,12 @@ func (r *Reconstruction) switchCaches() {
 	r.masks.SetEnabled(s.MaskCache)
 }
 
-// ClearCaches forgets the measurements of the object, as PRISM's benchmark does after each of them.
-func (r *Reconstruction) ClearCaches() { r.system.Cache().Clear() }
+// ClearCaches forgets the measurements of the object, as PRISM's benchmark does after each of them. The next
+// iteration counts as one after a change.
+func (r *Reconstruction) ClearCaches() {
+	r.system.Cache().Clear()
+	r.changed = true
+}
 
 func (r *Reconstruction) countCaches(rec *profiles.Iteration) {
 	rec.Caches[CacheMeasurement] = r.system.Cache().Counters()

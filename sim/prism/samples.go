@@ -104,6 +104,9 @@ func (r *Reconstruction) centres() []optics.Point { return r.samples[r.sample%le
 func (r *Reconstruction) beginSample(ctx context.Context, rec *profiles.Iteration) error {
 	r.sample++
 	rec.Unit = int32(r.sample)
+	if n := r.settings.ClearCacheEvery; n > 0 && r.sample > 0 && r.sample%n == 0 {
+		r.system.Cache().Clear()
+	}
 	r.began = time.Now()
 	r.lr, r.plateau = r.settings.LearningRate, newPlateau()
 	rec.Series[SeriesLearningRate] = r.lr

@@ -68,6 +68,7 @@ type Settings struct {
 	WarmupMeasurements int    `setting:"warmup_measurements"` // measurements before the first sample (remeasure benchmark)
 	MeasurementCache   bool   `setting:"measurement_cache"`
 	MeasurementCacheMB int    `setting:"measurement_cache_mb"` // its bound in MiB
+	ClearCacheEvery    int    `setting:"clear_cache_every"`    // samples after which it is cleared, again and again; 0 never
 	FFTCache           bool   `setting:"fft_cache"`
 	MaskCache          bool   `setting:"mask_cache"`
 	SharedSpectrum     bool   `setting:"shared_spectrum"` // one FFT of the output serves both measurements

@@ -181,3 +181,11 @@ type Judge interface {
 	// Roofs returns the peak rates used for comparison.
 	Roofs() *profiles.Roofs
 }
+
+// Foreseer is a maker that knows what a task would take before it makes one.
+type Foreseer interface {
+	// Needs returns the memory that a task comes to hold, by category; nothing of it is allocated.
+	Needs(ctx context.Context, v settings.Values) (profiles.Memory, error)
+	// Most returns the iterations of a task at most, and whether it may end sooner.
+	Most(v settings.Values) (iterations int64, sooner bool)
+}

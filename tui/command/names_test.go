@@ -74,6 +74,8 @@ func TestNoNameSteersTheTerminal(t *testing.T) {
 		"patterns":        {args: []string{"bench", "ptycho", "--data", "text" + hostile}},
 		"their weights":   {args: []string{"bench", "ptycho", "--weights", hostile}},
 		"batch sizes":     {args: []string{"bench", "ptycho", "--batch-sizes", hostile}},
+		"a history":       {args: []string{"bench", "history", "--history", "text" + hostile, "--machine", hostile}},
+		"a reference":     {args: []string{"bench", "check", "--reference", "text" + hostile}},
 		"the log":         {args: run("--headless", "--image", "good"+hostile), fine: true},
 		"lines":           {args: run("--lines", "--image", "good"+hostile), fine: true},
 		"JSON":            {args: run("--json", "--image", "good"+hostile), fine: true},

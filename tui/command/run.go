@@ -41,6 +41,7 @@ type runFlags struct {
 	metrics  string
 	detach   bool
 	onHangup string
+	dryRun   bool
 	record   recordFlags
 	keep     keepFlags
 
@@ -62,6 +63,8 @@ func runCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return cli.BadUsage(err)
+			case f.dryRun:
+				return f.foresee(cmd, v)
 			case f.detach && f.child == nil:
 				return f.begin(cmd)
 			}
@@ -81,6 +84,7 @@ func runCommand() *cobra.Command {
 	flags.BoolVar(&f.detach, "detach", false, "run without a screen or a terminal, and print the ID for prismtop attach (docs/sessions.md)")
 	flags.StringVar(&f.onHangup, "on-hangup", "auto",
 		"what the loss of the terminal does to a run on the screen: detach leaves it going, end ends it; auto detaches in an SSH login")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "run nothing: print the memory and the time that the run would take, from its plan and a second of its iterations; with --json as one object")
 	f.record.register(flags)
 	flags.StringVar(&f.save, "save", "", "path to save the reconstruction to at the end, as .png and .npy, which replace files of that name")
 	f.keep.register(flags)
@@ -135,9 +139,13 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 	defer handed.discard()
 	var recorder *recording.Recorder
 	print := fingerprint(chosen.Name, f.origins, device)
+	maker := workloads.Of(v).Maker(cli.Devices(device))
 	joined, notes := f.record.join(cmd.Context(), f.keep.resumed, print)
+	if note := needs(cmd.Context(), maker, v); note != "" {
+		notes = append(notes, note)
+	}
 	o := sim.Options{
-		Maker: workloads.Of(v).Maker(cli.Devices(device)), Settings: v, Stream: stream.New(8192), GPUReason: device.Reason,
+		Maker: maker, Settings: v, Foresee: !screen && f.child == nil, Stream: stream.New(8192), GPUReason: device.Reason,
 		Linger: screen || f.lines || f.child != nil, Metrics: cli.MetricsInterval, Notes: append(chosen.Notes(v), notes...),
 		Roofs: cli.JudgeRoofs, KeepOutput: f.save != "",
 		Checkpoints: sim.Checkpoints{

@@ -22,7 +22,7 @@ var (
 )
 
 // Source is a run being watched: live, replayed, or in another process. It may also implement
-// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Exporter, Stopper,
+// Setter, Pauser, Restarter, Ablator, Replicator, Forker, Saver, Checkpointer, Clearer, Exporter, Stopper,
 // Player, Attender, Annotator or Operator. All methods of these except Check and Export return immediately;
 // changes take effect between two iterations. The run's own goroutine never waits for a viewer.
 type Source interface {
@@ -96,6 +96,13 @@ type Saver interface {
 type Checkpointer interface {
 	// Checkpoint writes the state to a file, for another run to go on from, and logs its path.
 	Checkpoint() error
+}
+
+// Clearer is a source whose caches can be cleared, if its run has any.
+type Clearer interface {
+	// Clear clears the caches of measurements and logs what they held. They fill again as the run goes
+	// on.
+	Clear() error
 }
 
 // Exporter is a source whose run can be written to files for other programs.
@@ -176,6 +183,7 @@ type Capabilities struct {
 	Player   Player
 
 	Checkpointer Checkpointer
+	Clearer      Clearer
 	Operator     Operator
 	Annotator    Annotator
 	Exporter     Exporter
@@ -192,6 +200,7 @@ func Of(s Source) (c Capabilities) {
 	c.Saver, _ = s.(Saver)
 	c.Stopper, _ = s.(Stopper)
 	c.Checkpointer, _ = s.(Checkpointer)
+	c.Clearer, _ = s.(Clearer)
 	c.Exporter, _ = s.(Exporter)
 	c.Attender, _ = s.(Attender)
 	c.Player, _ = s.(Player)
@@ -218,6 +227,11 @@ func (c *Capabilities) Checkpoints(s *profiles.Snapshot) bool {
 
 // Operates reports whether this screen may change the run.
 func (c *Capabilities) Operates() bool { return c.Operator == nil || c.Operator.Operates() }
+
+// Clears reports whether the caches of the run of a snapshot can be cleared.
+func (c *Capabilities) Clears(s *profiles.Snapshot) bool {
+	return c.Clearer != nil && (s == nil || s.Run.Schema.Workload == "" || len(s.Run.Schema.Caches) > 0)
+}
 
 // Annotates reports whether this screen may write notes.
 func (c *Capabilities) Annotates() bool { return c.Annotator != nil && c.Annotator.MayAnnotate() }

@@ -17,7 +17,7 @@ import (
 func TestLinesOfASourceThatCanOnlyBeWatched(t *testing.T) {
 	source, in := make(tuitest.Spectacle), &bytes.Buffer{}
 	out := &tuitest.Transcript{}
-	for _, command := range []string{"help", "pause", "step", "save", "checkpoint", "restart", "amp=off", "settings", "status", "quit"} {
+	for _, command := range []string{"help", "pause", "step", "save", "checkpoint", "clear", "restart", "amp=off", "settings", "status", "quit"} {
 		in.WriteString(command + "\n")
 	}
 	reader, typed := io.Pipe()
@@ -29,7 +29,7 @@ func TestLinesOfASourceThatCanOnlyBeWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := ansi.Strip(out.String())
-	for _, want := range []string{"quit: stop watching", "this run cannot be paused from here", "this run cannot be saved from here", "this run cannot be written to a checkpoint from here", "this run cannot be restarted from here",
+	for _, want := range []string{"quit: stop watching", "this run cannot be paused from here", "this run cannot be saved from here", "this run cannot be written to a checkpoint from here", "this run cannot be restarted from here", "this run has no caches that can be cleared from here",
 		"not changed: the settings of this run cannot be changed from here", "amp = bf16 ("} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)

@@ -239,6 +239,7 @@ func (l *lines) help() []string {
 		{l.powers.Pauser != nil, "pause, go, step: stop after this iteration, go on, run one"},
 		{l.powers.Saves(l.snap), "save: write the reconstruction as PNG and NPY"},
 		{l.powers.Checkpoints(l.snap), "checkpoint: write the state to a file, to go on from with --resume"},
+		{l.powers.Clears(l.snap), "clear: clear the caches of measurements, which fill again"},
 		{l.powers.Annotates(), "note TEXT: mark this iteration with a note"},
 		{l.powers.Exporter != nil, "export FORMAT: write what is recorded here; export lists the formats"},
 		{l.powers.Restarter != nil, "restart: begin again from the first weights, with what waits for the next run"},
@@ -315,6 +316,12 @@ func (l *lines) obey(text string) (quit bool) {
 	case word == "checkpoint":
 		if err := l.powers.Checkpointer.Checkpoint(); err != nil {
 			l.say("no checkpoint: %v", err)
+		}
+	case word == "clear" && !l.powers.Clears(l.snap):
+		l.say("this run has no caches that can be cleared from here")
+	case word == "clear":
+		if err := l.powers.Clearer.Clear(); err != nil {
+			l.say("not cleared: %v", err)
 		}
 	case word == "export" || strings.HasPrefix(word, "export "):
 		l.export(strings.TrimSpace(strings.TrimPrefix(word, "export")))

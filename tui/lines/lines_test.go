@@ -52,6 +52,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	say("step")
 	say("save")
 	say("checkpoint")
+	say("clear")
 	say("Note loss = flat")
 	say("export", "export csv: ")
 	say("export csv", "exporting csv", "exported run.csv")
@@ -65,7 +66,7 @@ func TestLinesCarryOutWhatIsTyped(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	want := []string{"Set amp off", "Set radius 24", "Check image europa.png", "Set image europa.png", "Check image none.png", "Pause", "Resume", "Step", "Save", "Checkpoint", "Annotate loss = flat", "Export csv", "Restart", "Set amp fp16", "Restart", "Annotate x", "Stop"}
+	want := []string{"Set amp off", "Set radius 24", "Check image europa.png", "Set image europa.png", "Check image none.png", "Pause", "Resume", "Step", "Save", "Checkpoint", "Clear", "Annotate loss = flat", "Export csv", "Restart", "Set amp fp16", "Restart", "Annotate x", "Stop"}
 	if got := r.Called(); !slices.Equal(got, want) {
 		t.Errorf("the run was asked %q, want %q", got, want)
 	}

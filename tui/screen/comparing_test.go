@@ -87,6 +87,27 @@ func TestGoldenFactorials(t *testing.T) {
 	}
 }
 
+// After a comparison of everything the pane of the ablation has the acceptance list, with reasons where there is
+// room for all of them.
+func TestGoldenAcceptanceLists(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		w, h int
+		zoom bool
+	}{{"acceptance-60x15", 60, 15, true}, {"acceptance-80x24", 80, 24, true}, {"acceptance-120x40", 120, 40, false}, {"acceptance-200x60", 200, 60, true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			m, _ := screen(t, tt.w, tt.h, Options{}, colorprofile.ANSI256, tuitest.Switched())
+			m.openPane(idAblation)
+			if tt.zoom && !m.zoomed {
+				press(m, "z")
+			}
+			m.compose()
+			checkFrame(t, m, tt.w, tt.h)
+			tuitest.Golden(t, tt.name, tuitest.Shown(tuitest.Cells(m.View().Content, tt.w, tt.h)))
+		})
+	}
+}
+
 // The list of ablations has the settings of the run's table, and holds every size.
 func TestGoldenListOfAblations(t *testing.T) {
 	for _, tt := range []struct {

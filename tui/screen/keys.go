@@ -61,6 +61,7 @@ var runKeys = []binding{
 	{Binding: bind("n", "one iteration", "n"), needs: canPause, short: "step", rank: 7, run: (*Model).step},
 	{Binding: bind("s", "save PNG and NPY", "s"), needs: canSave, short: "save", rank: 6, run: (*Model).save, action: "save"},
 	{Binding: bind("d", "write a checkpoint", "d"), needs: canCheckpoint, run: (*Model).checkpoint},
+	{Binding: bind("$", "clear the caches", "$"), needs: canClear, run: (*Model).clearCaches, action: "clear caches"},
 	{Binding: bind("r", "export to a file", "r"), needs: canExport, run: does((*Model).openExports)},
 	{Binding: bind("#", "note at this iteration", "#"), needs: canAnnotate, run: does((*Model).openNote)},
 	{Binding: bind("D", "leave the run going", "D"), needs: canDetach, run: (*Model).detach},
@@ -265,6 +266,19 @@ func (m *Model) checkpoint() tea.Cmd {
 	checkpointer := m.powers.Checkpointer
 	m.say("writing a checkpoint …")
 	return func() tea.Msg { return savedMsg{checkpointer.Checkpoint()} }
+}
+
+func (m *Model) clearCaches() tea.Cmd {
+	if m.snap == nil || words.Ended(m.snap.State) {
+		m.complain("that needs a run that goes on")
+		return nil
+	}
+	if err := m.powers.Clearer.Clear(); err != nil {
+		m.complain(err.Error())
+		return nil
+	}
+	m.say("clearing the caches of measurements …")
+	return nil
 }
 
 func (m *Model) toggleHelp() tea.Cmd { m.sheet.next(m.focus != layout.None); return nil }

@@ -69,6 +69,7 @@ func TestKeysAskTheRun(t *testing.T) {
 		{"no pause of a finished run", tuitest.Finished(), []string{"space"}, nil},
 		{"save", tuitest.Running(), []string{"s"}, []string{"Save"}},
 		{"checkpoint", tuitest.Running(), []string{"d"}, []string{"Checkpoint"}},
+		{"clear the caches", tuitest.Running(), []string{"$"}, []string{"Clear"}},
 		{"restart asks", tuitest.Running(), []string{"R"}, nil},
 		{"restart pressed twice asks still", tuitest.Running(), []string{"R", "R"}, nil},
 		{"restart, yes", tuitest.Paused(), []string{"R", "y"}, []string{"Restart"}},

@@ -33,6 +33,7 @@ const (
 	canFork
 	canSave
 	canCheckpoint
+	canClear
 	canExport
 	canStop
 	canDetach
@@ -51,7 +52,7 @@ func (m *Model) abilities(s *profiles.Snapshot) (a abilities) {
 	for ability, has := range map[abilities]bool{
 		canSet: m.powers.Setter != nil, canPause: m.powers.Pauser != nil, canRestart: m.powers.Restarter != nil, canAblate: m.powers.Ablator != nil,
 		canReplicate: m.powers.Replicator != nil && m.powers.Ablator != nil, canFork: m.powers.Forks(s) && m.powers.Ablator != nil,
-		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canExport: m.powers.Exporter != nil, canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
+		canSave: m.powers.Saves(s), canCheckpoint: m.powers.Checkpoints(s), canClear: m.powers.Clears(s), canExport: m.powers.Exporter != nil, canStop: m.powers.Stopper != nil, canRead: m.deck.Find(settingsPane) != layout.None,
 		canPlay: m.powers.Player != nil, canDetach: m.options.Leave.Text != "", canOperate: m.powers.Operator != nil && m.powers.Operator.MayOperate(),
 		canAnnotate: m.powers.Annotates(),
 	} {

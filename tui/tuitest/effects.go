@@ -69,6 +69,19 @@ func AblationWith(key string, groups int) *profiles.Ablation {
 	return &profiles.Ablation{Ended: "complete", Rows: []profiles.AblationRow{{Key: key, On: "true", Groups: groups, Final: true, Effect: -0.2, Low: -0.3, High: -0.1}}}
 }
 
+// Switched returns a run after everything was switched off and on by turns.
+func Switched() *profiles.Snapshot {
+	s := Running()
+	Set(s, "pattern", "trainer")
+	s.Ablation = &profiles.Ablation{
+		Replication: true, Base: s.Settings, Ended: "decided", Work: "later samples", Rounds: 24, Done: 14, Groups: 24, Now: -1, Warmup: 3, Spent: 21 * time.Second, Quality: s.Run.Schema.QualityInfo(),
+		Rows: []profiles.AblationRow{{Key: "everything", Off: "off", On: "on", OffNS: 10.2e6, OnNS: 6.1e6, Effect: -0.402, Low: -0.42, High: -0.381, Groups: 14, Final: true,
+			Sequential: true, Iterations: 1420, OffBytes: 118e6, OnBytes: 121e6, HasMemory: true, Quality: 0.02, QualityLow: -0.11, QualityHigh: 0.14, QualityGroups: 14}},
+	}
+	s.Caches[prism.CacheMeasurement].Hits, s.Caches[prism.CacheMeasurement].Misses = 0, 37
+	return s
+}
+
 // Busy returns a run on a busy machine, with a change that other programs disturbed and one with
 // too few iterations before it.
 func Busy() *profiles.Snapshot {

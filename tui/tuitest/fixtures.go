@@ -146,6 +146,9 @@ func (r *Recorder) CanRestart() error { return r.Gone }
 // Save records the call.
 func (r *Recorder) Save() error { r.note("Save"); return r.Refuse }
 
+// Clear records the call.
+func (r *Recorder) Clear() error { r.note("Clear"); return r.Refuse }
+
 // Checkpoint records the call.
 func (r *Recorder) Checkpoint() error { r.note("Checkpoint"); return r.Refuse }
 

@@ -33,6 +33,8 @@ type Comparison struct {
 	PSNR Interval `json:"psnr_difference_db"`
 
 	Results [2][]Result `json:"results"` // of the rounds, baseline first
+
+	partial bool // it was interrupted
 }
 
 // Seconds are the times of whole runs.
@@ -108,6 +110,7 @@ func (s *Suite) compare(ctx context.Context, preset string, set Set, progress fu
 		return errors.Join(err)
 	}
 	c.judge()
+	c.partial = err != nil
 	s.report.Comparisons = append(s.report.Comparisons, c)
 	return err
 }
@@ -160,10 +163,12 @@ func (s *Suite) Side(preset string, set Set, side Side, weight float64) {
 			}
 		}
 		if len(results) > 0 {
+			r := typical(results)
+			r.partial = err != nil
 			if side == Baseline {
-				s.report.Baseline = typical(results)
+				s.report.Baseline = r
 			} else {
-				s.report.Optimized = typical(results)
+				s.report.Optimized = r
 			}
 		}
 		return err

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"prismtop/profiles/checklist"
 	"prismtop/profiles/export"
 	"prismtop/profiles/unit"
 	"prismtop/profiles/visible"
@@ -59,7 +60,7 @@ func always(*Report) bool          { return true }
 // part returns a writer of a part of a report as JSON.
 func part(take func(r, of *Report)) func(*Report, io.Writer) error {
 	return func(r *Report, w io.Writer) error {
-		of := &Report{Schema: r.Schema, Version: r.Version, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Machine: r.Machine,
+		of := &Report{Schema: r.Schema, Version: r.Version, Build: r.Build, Started: r.Started, Seconds: r.Seconds, Complete: r.Complete, Ended: r.Ended, Machine: r.Machine,
 			Comparisons: []Comparison{}, Effects: []Effect{}, Checklist: []Criterion{}, Claims: []Claim{}}
 		take(r, of)
 		return export.WriteObject(w, of)
@@ -193,7 +194,7 @@ func (r *Report) writeHTML(w io.Writer) error {
 		b.WriteString("<h2>The acceptance list</h2>\n<table><tr><th>Workload</th><th>Criterion</th><th>Wanted</th><th>Measured</th><th>Verdict</th></tr>\n")
 		for _, k := range r.Checklist {
 			class := string(k.Verdict)
-			if k.Verdict == Impossible {
+			if k.Verdict == checklist.Impossible {
 				class = "other"
 			}
 			fmt.Fprintf(&b, "<tr><td>%s, %s</td><td>%s</td><td>%s</td><td>%s</td><td><span class=\"%s\">%s</span>: %s</td></tr>\n",

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stream"
@@ -65,6 +66,8 @@ type Result struct {
 	Set    Set    `json:"optimizations"`
 	Seed   uint64 `json:"seed"`
 
+	Settings map[string]string `json:"settings"`
+
 	Samples    int   `json:"samples"`
 	Iterations int64 `json:"iterations"`
 
@@ -87,6 +90,8 @@ type Result struct {
 	SSIM        *float64 `json:"ssim"`
 	MSE         *float64 `json:"mse"`
 	Correlation *float64 `json:"correlation"` // Pearson's, of the pixels
+
+	partial bool // of runs that were interrupted
 }
 
 // Cache is what a cache counted over a run.
@@ -107,7 +112,7 @@ func (s *Suite) measure(ctx context.Context, preset string, set Set, side Side, 
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Side: side, Preset: preset, Set: set, Seed: seed, Phases: map[string]float64{}, Caches: map[string]Cache{}}
+	r := &Result{Side: side, Preset: preset, Set: set, Seed: seed, Settings: history.SettingsOf(v), Phases: map[string]float64{}, Caches: map[string]Cache{}}
 	start := time.Now()
 	run, err := sim.New(ctx, sim.Options{Maker: s.options.Maker, Settings: v, Stream: stream.New(2)})
 	if err != nil {

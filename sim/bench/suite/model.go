@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/history"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/stats"
 	"prismtop/sim/ablation"
@@ -18,7 +19,8 @@ import (
 // Model is the baseline of PRISM's baseline-v0.2.0.md: the decoder by itself, one iteration, and a
 // short experiment, at the standard workload's sizes and with the program's defaults.
 type Model struct {
-	Parameters int `json:"parameters"`
+	Settings   map[string]string `json:"settings"`
+	Parameters int               `json:"parameters"`
 
 	CreateSeconds   Spread           `json:"create_seconds"` // weights drawn, plan compiled
 	CreateMemory    int64            `json:"create_memory_bytes"`
@@ -70,7 +72,7 @@ func (s *Suite) model(ctx context.Context, progress func(float64)) error {
 	if err != nil {
 		return err
 	}
-	m := &Model{PhasesMS: map[string]float64{}, PhaseShares: map[string]float64{}}
+	m := &Model{Settings: history.SettingsOf(v), PhasesMS: map[string]float64{}, PhaseShares: map[string]float64{}}
 	o := bench.Options{Maker: s.options.Maker, Settings: prism.From(v), Warmup: 20, Time: s.options.Time}
 	if err := s.create(ctx, m, &o.Settings); err != nil {
 		return err

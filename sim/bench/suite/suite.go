@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/sim/prism"
@@ -22,7 +23,7 @@ type Options struct {
 	// Settings returns the settings of a preset with the user's on top, and sets over both.
 	Settings func(preset string, sets []settings.Assignment) (settings.Values, error)
 
-	Version   string
+	Build     history.Build
 	Processor machine.CPU
 	GPUReason string // why no GPU is used
 
@@ -39,13 +40,14 @@ const Schema = 1
 
 // Report is what was measured. A part that was not is null.
 type Report struct {
-	Schema   int     `json:"schema"`
-	Version  string  `json:"version"`
-	Started  string  `json:"started"` // RFC 3339
-	Seconds  float64 `json:"seconds"` // of the whole measurement
-	Complete bool    `json:"complete"`
-	Ended    string  `json:"ended,omitempty"` // why it is not complete
-	Machine  Machine `json:"machine"`
+	Schema   int           `json:"schema"`
+	Version  string        `json:"version"`
+	Build    history.Build `json:"build"`
+	Started  string        `json:"started"` // RFC 3339
+	Seconds  float64       `json:"seconds"` // of the whole measurement
+	Complete bool          `json:"complete"`
+	Ended    string        `json:"ended,omitempty"` // why it is not complete
+	Machine  Machine       `json:"machine"`
 
 	Model       *Model       `json:"model"`
 	Baseline    *Result      `json:"baseline"`  // of the standard workload
@@ -105,7 +107,7 @@ func New(o Options) *Suite {
 		model = o.Processor.Reason
 	}
 	s.report = &Report{
-		Schema: Schema, Version: o.Version, Started: s.began.UTC().Format(time.RFC3339), Comparisons: []Comparison{}, Effects: []Effect{},
+		Schema: Schema, Version: o.Build.Version, Build: o.Build, Started: s.began.UTC().Format(time.RFC3339), Comparisons: []Comparison{}, Effects: []Effect{},
 		Checklist: []Criterion{}, Claims: []Claim{},
 		Machine: Machine{CPU: model, Processors: machine.Processors(), GPUReason: o.GPUReason, System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version()},
 	}

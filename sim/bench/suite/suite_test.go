@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/checklist"
 	"prismtop/profiles/export/schematest"
+	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
@@ -25,7 +28,7 @@ import (
 func small(t *testing.T) suite.Options {
 	t.Helper()
 	return suite.Options{
-		Maker: workloads.PRISM(workloads.Devices{}), Version: "test", Processor: machine.CPU{Model: "a processor"}, GPUReason: "no GPU here",
+		Maker: workloads.PRISM(workloads.Devices{}), Build: history.Build{Version: "test"}, Processor: machine.CPU{Model: "a processor"}, GPUReason: "no GPU here",
 		Rounds: 6, Time: 50 * time.Millisecond,
 		Settings: func(name string, sets []settings.Assignment) (settings.Values, error) {
 			v, _, err := preset.Resolve(preset.Sources{Shelves: workloads.Presets(), Preset: name, Sets: []string{
@@ -98,6 +101,7 @@ func TestTheSuiteCountsWhatTheDocumentsDescribe(t *testing.T) {
 		}
 	}
 	checkVerdicts(t, r)
+	checkEntries(t, r)
 	checkFiles(t, r)
 }
 
@@ -114,13 +118,13 @@ func checkVerdicts(t *testing.T, r *suite.Report) {
 	if len(r.Checklist) != 15 {
 		t.Errorf("%d criteria, want 5 of each of 3 comparisons", len(r.Checklist))
 	}
-	if k := got["standard prism cache hit rate"]; k.Verdict != suite.Impossible || !strings.Contains(k.Reason, "passes=5") {
+	if k := got["standard prism cache hit rate"]; k.Verdict != checklist.Impossible || !strings.Contains(k.Reason, "passes=5") {
 		t.Errorf("%+v", k)
 	}
-	if k := got["phase5 prism cache hit rate"]; k.Verdict != suite.Pass {
+	if k := got["phase5 prism cache hit rate"]; k.Verdict != checklist.Pass {
 		t.Errorf("%+v", k)
 	}
-	if k := got["standard prism no quality regression"]; k.Verdict != suite.Pass {
+	if k := got["standard prism no quality regression"]; k.Verdict != checklist.Pass {
 		t.Errorf("%+v", k)
 	}
 	for _, c := range r.Claims {
@@ -130,6 +134,21 @@ func checkVerdicts(t *testing.T, r *suite.Report) {
 		if c.ID == "fft" && (c.Measured != nil || c.Where != "not measured") { // no ablation was made
 			t.Errorf("%+v", c)
 		}
+	}
+}
+
+// checkEntries checks what the history gets.
+func checkEntries(t *testing.T, r *suite.Report) {
+	t.Helper()
+	var works []string
+	for _, e := range r.Entries() {
+		works = append(works, e.Work+" "+e.Preset)
+		if e.Find(history.Iteration).Value <= 0 || e.Find(history.Memory).Value <= 0 || e.Settings["size"] != "64" || e.Settings["seed"] != "" || e.Build.Version != "test" || e.Machine.CPU != "a processor" {
+			t.Errorf("%+v", e)
+		}
+	}
+	if want := []string{"performance standard", "baseline standard", "optimized standard", "compare prism standard", "compare all standard", "compare prism phase5"}; !slices.Equal(works, want) {
+		t.Errorf("the history gets %q, want %q", works, want)
 	}
 }
 
@@ -177,6 +196,9 @@ func TestWhatWasMeasuredBeforeAnInterruptionIsKept(t *testing.T) {
 	s.Side("standard", suite.Documented, suite.Baseline, 1)
 	s.Compare("phase5", suite.Documented, 1)
 	r, err := s.Run(ctx)
+	if entries := r.Entries(); len(entries) != 1 || entries[0].Work != "baseline" {
+		t.Errorf("the history gets %+v", entries)
+	}
 	if !errors.Is(err, context.Canceled) || r.Complete || r.Ended != "interrupted" || r.Baseline == nil || len(r.Comparisons) != 0 {
 		t.Errorf("%v, %+v", err, r)
 	}

@@ -90,13 +90,7 @@ func (f *buildsFlags) run(cmd *cobra.Command) error {
 		return cli.BadUsage(err)
 	}
 	o := &f.options
-	o.Arguments = []string{"--preset", f.preset}
-	if f.preset == cli.Baseline {
-		o.Arguments = append(o.Arguments, "--set", "threshold=0", "--set", "init_iterations=0", "--set", "init_cycles=0")
-	}
-	for _, set := range f.sets {
-		o.Arguments = append(o.Arguments, "--set", set)
-	}
+	o.Arguments = buildArguments(f.preset, f.sets)
 	o.Tables, o.Seed = cli.TableOf, rand.Uint64()
 	if term.IsTerminal(os.Stderr.Fd()) {
 		o.Progress = func(done, all int) {
@@ -113,4 +107,16 @@ func (f *buildsFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("bench compare-builds: %w", err)
 	}
 	return f.out.Write(cmd.OutOrStdout(), "bench compare-builds", c)
+}
+
+// buildArguments returns the arguments of run with which builds are compared.
+func buildArguments(preset string, sets []string) []string {
+	arguments := []string{"--preset", preset}
+	if preset == cli.Baseline {
+		arguments = append(arguments, "--set", "threshold=0", "--set", "init_iterations=0", "--set", "init_cycles=0")
+	}
+	for _, set := range sets {
+		arguments = append(arguments, "--set", set)
+	}
+	return arguments
 }

@@ -3,14 +3,17 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"prismtop/profiles/export"
+	"prismtop/profiles/history"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/preset"
 	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
 	"prismtop/sim/bench"
 	"prismtop/sim/cpu/features"
 	"prismtop/tui/command/cli"
@@ -24,6 +27,7 @@ type benchFlags struct {
 	options      bench.Options
 	json         bool
 	layers       bool
+	history      historyFlags
 }
 
 // benchModelCommand returns the command bench model.
@@ -51,6 +55,7 @@ func benchModelCommand() *cobra.Command {
 	flags.Float64Var(&f.options.MaxForeign, "max-foreign", machine.Quiet,
 		"measure again where other programs took more than this share of the processors; 0 keeps everything")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md)")
+	f.history.register(flags)
 	return cmd
 }
 
@@ -87,6 +92,9 @@ func lossFlags(name string) []preset.Flag {
 func (f *benchFlags) run(cmd *cobra.Command) error {
 	v, err := f.settings(cmd)
 	if err != nil {
+		return cli.BadUsage(err)
+	}
+	if err := f.history.check(); err != nil {
 		return cli.BadUsage(err)
 	}
 	o := &f.options
@@ -130,8 +138,31 @@ func (f *benchFlags) run(cmd *cobra.Command) error {
 		}
 		report.AddLayers(summary, roofs)
 	}
+	write := bench.WriteText
 	if f.json {
-		return export.WriteJSON(cmd.OutOrStdout(), summary)
+		write = export.WriteJSON
 	}
-	return bench.WriteText(cmd.OutOrStdout(), summary)
+	return errors.Join(write(cmd.OutOrStdout(), summary), f.history.keep(cmd.ErrOrStderr(), []history.Entry{modelEntry(report, chosen.Name, v)}))
+}
+
+// modelEntry returns a measurement as an entry of the history.
+func modelEntry(r *bench.Report, preset string, v settings.Values) history.Entry {
+	work, name := "model", history.Iteration
+	if r.Options.Forward {
+		work, name = "model --forward", history.Forward
+	}
+	sorted := slices.Sorted(slices.Values(r.Total))
+	at := func(q float64) float64 { return stats.Quantile(sorted, q) / 1e6 }
+	low, high := at(0.1), at(0.9)
+	e := history.Entry{
+		Schema: history.Schema, Time: r.Started.UTC().Format(time.RFC3339), Work: work, Preset: preset, Settings: history.SettingsOf(v),
+		Build: cli.Build(), Machine: thisMachine(), Figures: []history.Figure{
+			{Name: name, Unit: "ms", Value: at(0.5), Low: &low, High: &high, N: len(sorted)},
+			{Name: history.Memory, Unit: "bytes", Value: float64(r.Memory.Total()), N: 1},
+		},
+	}
+	if r.ForeignReason == "" {
+		e.Foreign = &r.Foreign
+	}
+	return e
 }

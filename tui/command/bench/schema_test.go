@@ -16,6 +16,7 @@ import (
 
 // What bench model measures is a document of the schema of runs, with and without layers.
 func TestTheModelsSummaryIsOfItsSchema(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // for the history
 	for _, more := range [][]string{{}, {"--forward"}, {"--layers"}} {
 		cmd := benchModelCommand()
 		var out bytes.Buffer
@@ -39,6 +40,10 @@ func TestSchemas(t *testing.T) {
 	schematest.Check(t, schematest.Document{Name: "calibrate", Title: "prismtop bench calibrate --json", Value: calibrationSummary{}})
 	schematest.Check(t, schematest.Document{Name: "watching", Title: "prismtop bench watching --json", Value: watchingSummary{},
 		Special: map[reflect.Type]func(func(reflect.Type) schematest.Schema) schematest.Schema{reflect.TypeFor[settings.Values](): schematest.Settings}})
+
+	schematest.Check(t, schematest.Document{Name: "recommend", Title: "prismtop bench recommend --json", Value: recommendJSON{},
+		Special: map[reflect.Type]func(func(reflect.Type) schematest.Schema) schematest.Schema{reflect.TypeFor[settings.Values](): schematest.Settings}})
+	schematest.Check(t, schematest.Document{Name: "history", Title: "prismtop bench history --json", Value: pastJSON{}})
 
 	tally := bench.Tally{N: 20, Found: 0.05, Equal: 0.9, Covered: 0.95}
 	calibration := &bench.Calibration{Sizes: []bench.SizeCalibration{{ByKey: tally, Replicated: tally, Ablation: tally}, {Size: 0.02, ByKey: tally}}}

@@ -36,6 +36,7 @@ type suiteFlags struct {
 	set     string
 	presets []string
 	list    bool
+	history historyFlags
 }
 
 // part is a command that measures a part of the suite, or all of it.
@@ -57,6 +58,7 @@ func (f *suiteFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.output, "output", "", "folder for the files, made if it is not there; none are written without")
 	flags.BoolVar(&f.force, "force", false, "replace files of the same names in the folder")
 	flags.BoolVar(&f.json, "json", false, "the result as one JSON object (docs/benchmarks.md)")
+	f.history.register(flags)
 }
 
 // rounds defines the flags of a comparison.
@@ -221,6 +223,9 @@ func (f *suiteFlags) check() error {
 			return err
 		}
 	}
+	if err := f.history.check(); err != nil {
+		return err
+	}
 	_, err := f.settings("standard", nil)
 	return err
 }
@@ -259,7 +264,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	defer out.discard()
 	shown := newProgress(cmd)
 	defer shown.end()
-	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Version: cli.Version, Processor: features.Detect(), GPUReason: device.Reason,
+	s := suite.New(suite.Options{Maker: maker, Settings: f.settings, Build: cli.Build(), Processor: features.Detect(), GPUReason: device.Reason,
 		Rounds: f.rounds, Time: time.Duration(f.seconds * float64(time.Second)),
 		Progress: func(what string, done float64, left time.Duration) {
 			text := ""
@@ -278,7 +283,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	if report.Profile == nil {
 		out.discard()
 	}
-	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), err)
+	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), f.history.keep(cmd.ErrOrStderr(), report.Entries()), err)
 }
 
 // print prints the report.

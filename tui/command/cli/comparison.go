@@ -52,8 +52,8 @@ func (f *ComparisonFlags) Check() error {
 	return nil
 }
 
-// worse lists what is worse, side by side.
-func worse(c *compare.Comparison, over []compare.OverLimit) string {
+// WorseRows lists what is worse, side by side.
+func WorseRows(c *compare.Comparison, over []compare.OverLimit) string {
 	var sides []string
 	for side := range c.Sides {
 		var rows []string
@@ -91,7 +91,7 @@ func (f *ComparisonFlags) Write(w io.Writer, command string, c *compare.Comparis
 	case err != nil:
 		return err
 	case len(over) > 0:
-		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, worse(c, over))
+		return fmt.Errorf("%s: worse by more than %g %%: %s", command, 100*f.limit, WorseRows(c, over))
 	case undecided != "":
 		return Undecided(fmt.Errorf("%s: whether anything is worse by more than %g %% cannot be told: %s", command, 100*f.limit, undecided))
 	}

@@ -18,6 +18,7 @@ const (
 	StatusFailed      = 1
 	StatusUsage       = 2
 	StatusUndecided   = 3 // of a comparison that cannot tell what was asked
+	StatusElsewhere   = 4 // of a check whose reference is of another machine
 	StatusInterrupted = 130
 )
 
@@ -25,6 +26,7 @@ const (
 func ExitStatus(err error) int {
 	var usage *usageError
 	var undecided *undecidedError
+	var elsewhere *elsewhereError
 	switch {
 	case err == nil:
 		return StatusDone
@@ -34,6 +36,8 @@ func ExitStatus(err error) int {
 		return StatusUsage
 	case errors.As(err, &undecided):
 		return StatusUndecided
+	case errors.As(err, &elsewhere):
+		return StatusElsewhere
 	}
 	return StatusFailed
 }
@@ -87,6 +91,14 @@ func (e *usageError) Unwrap() error { return e.error }
 type undecidedError struct{ error }
 
 func (e *undecidedError) Unwrap() error { return e.error }
+
+// elsewhereError is a reference of another machine.
+type elsewhereError struct{ error }
+
+func (e *elsewhereError) Unwrap() error { return e.error }
+
+// Elsewhere marks an error about a reference that was measured on another machine.
+func Elsewhere(err error) error { return &elsewhereError{err} }
 
 // Undecided marks an error that is neither a yes nor a no.
 func Undecided(err error) error { return &undecidedError{err} }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/checklist"
 	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
@@ -70,6 +71,9 @@ func (p *view) Explain() []string {
 	if p.Snap != nil && p.Snap.Ablation != nil && p.Snap.Ablation.Factorial != nil {
 		return append(explainFactorial(p.Snap.Ablation), load, ends)
 	}
+	if p.Snap != nil && len(checklist.Live(p.Snap)) > 0 {
+		return append(p.explainTable(), explainList, load, ends)
+	}
 	return append(p.explainTable(), load, ends)
 }
 
@@ -96,6 +100,7 @@ func (p *view) explainTable() []string {
 			"Wilcoxon's signed-rank test, which needs 6 groups. No effect seen means that the interval holds 0; ± says how " +
 			"large an effect could hide in it.",
 		memory,
+		explainRecommended,
 	}
 }
 
@@ -157,6 +162,9 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 			c.Set(0, i+1, '▸', theme.Key)
 		}
 	}
+	if list := checklist.Live(p.Snap); len(list) > 0 {
+		return p.withList(c, list)
+	}
 	if y := len(a.Rows) + 1; y < h-1 {
 		table := c
 		if beside := beside(columns); w-beside >= chart.ForestWidth {
@@ -166,6 +174,7 @@ func (p *view) table(c *chart.Canvas, a *profiles.Ablation) (string, theme.Style
 			table = &left
 		}
 		y = p.notes(table, y, h-1, a)
+		y = p.recommended(table, y, h-1, a)
 		switch {
 		case table != c:
 			y = max(y, len(a.Rows)+2) // the axis of the forest to the right

@@ -1,0 +1,210 @@
+// Package recommend derives from an ablation what to switch, in the order of what it would save. Every
+// recommendation is a measurement of this machine and this run; none is a rule of thumb.
+package recommend
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+)
+
+// Priority is how much a recommendation matters.
+type Priority string
+
+// The priorities, by the least that the saving's 95 % interval leaves of the iteration's time.
+const (
+	High   Priority = "high"   // 10 % or more
+	Medium Priority = "medium" // 3 % or more
+	Low    Priority = "low"    // more than nothing, or memory at the price of time
+)
+
+// The shares of the time of an iteration from which a priority begins.
+const (
+	highFrom   = 0.10
+	mediumFrom = 0.03
+)
+
+// Interval is a value with its 95 % interval.
+type Interval struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Recommendation is one optimisation with what was measured of it.
+type Recommendation struct {
+	Priority Priority `json:"priority"`
+	// Done is true of a value that is in force and saves: nothing is to be done.
+	Done  bool   `json:"done"`
+	Key   string `json:"setting"`
+	Value string `json:"value"` // that saves
+	From  string `json:"instead_of"`
+	// Speedup is the time of an iteration with the other value over that with this one.
+	Speedup Interval `json:"speedup"`
+	// Saved is the share of the other value's time, 0 to 1; negative if it costs time.
+	Saved Interval `json:"saved"`
+	// Memory is what the run holds more with this value, in bytes, from the plan and the caches.
+	Memory   *int64 `json:"memory_difference_bytes"`
+	Requires string `json:"requires"`
+	Caution  string `json:"caution"` // what it does to the result; empty for nothing seen
+	Groups   int    `json:"groups"`  // of four blocks, that were measured
+}
+
+// List returns what an ablation of single settings recommends, the largest saving first; those in force come
+// last. cautions returns what limits a value of a setting on this machine, and may be nil.
+func List(a *profiles.Ablation, cautions func(key, value string) []string) (all []Recommendation) {
+	if a == nil || a.Factorial != nil || a.Replication || a.Base.Table() == nil {
+		return nil
+	}
+	for i := range a.Rows {
+		if r, ok := of(&a.Rows[i], a, cautions); ok {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(x, y Recommendation) int {
+		if x.Done != y.Done {
+			return map[bool]int{true: 1, false: -1}[x.Done]
+		}
+		return cmp.Compare(y.Saved.Low, x.Saved.Low)
+	})
+	return all
+}
+
+// of returns what a row recommends; ok is false for nothing.
+func of(row *profiles.AblationRow, a *profiles.Ablation, cautions func(key, value string) []string) (r Recommendation, ok bool) {
+	now, judgement := a.Base.Get(row.Key), row.Judge()
+	on := saving(row.Effect, row.Low, row.High) // of On instead of Off
+	off := Interval{1 - 1/(1-on.Value), 1 - 1/(1-on.Low), 1 - 1/(1-on.High)}
+	off.Low, off.High = min(off.Low, off.High), max(off.Low, off.High)
+	r = Recommendation{Key: row.Key, Groups: row.Groups}
+	memory := row.OnBytes - row.OffBytes
+	switch {
+	case judgement == profiles.Saves && (now == row.Off || now == row.On):
+		r.Value, r.From, r.Saved, r.Done = row.On, row.Off, on, now == row.On
+	case judgement == profiles.Costs && now == row.On:
+		r.Value, r.From, r.Saved, memory = row.Off, row.On, off, -memory
+	case judgement != profiles.Undecided && now == row.Off && row.HasMemory && frees(row):
+		r.Value, r.From, r.Saved = row.On, row.Off, on
+	default:
+		return r, false
+	}
+	r.Speedup = Interval{1 / (1 - r.Saved.Value), 1 / (1 - r.Saved.Low), 1 / (1 - r.Saved.High)}
+	switch {
+	case r.Saved.Low >= highFrom:
+		r.Priority = High
+	case r.Saved.Low >= mediumFrom:
+		r.Priority = Medium
+	default:
+		r.Priority = Low
+	}
+	if row.HasMemory {
+		r.Memory = &memory
+	}
+	r.Requires = requires(a.Base, r.Key, r.Value, cautions)
+	if r.Value == row.On {
+		r.Caution = caution(row, a)
+	}
+	return r, true
+}
+
+// saving turns an effect into the share of the time that it saves.
+func saving(effect, low, high float64) Interval { return Interval{-effect, -high, -low} }
+
+// frees reports whether a value makes the run hold a twentieth less.
+func frees(r *profiles.AblationRow) bool { return r.OnBytes < r.OffBytes-r.OffBytes/20 }
+
+// requires says what a value needs.
+func requires(v settings.Values, key, value string, cautions func(key, value string) []string) string {
+	var parts []string
+	if k, ok := v.Lookup(key); ok && !k.Live {
+		parts = append(parts, "a restart")
+	}
+	if cautions != nil {
+		for _, c := range cautions(key, value) {
+			parts = append(parts, strings.TrimPrefix(c, "slower: "))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// caution says what a row does to the quality; empty if its interval holds 0.
+func caution(r *profiles.AblationRow, a *profiles.Ablation) string {
+	if r.QualityGroups == 0 || math.IsNaN(r.Quality) || !(r.QualityHigh < 0 || r.QualityLow > 0) {
+		return ""
+	}
+	worse := r.QualityHigh < 0 && a.Quality.Better == profiles.MoreIsBetter || r.QualityLow > 0 && a.Quality.Better == profiles.LessIsBetter
+	if !worse {
+		return ""
+	}
+	return fmt.Sprintf("%s %+.2f over 100 iterations", strings.TrimSpace(a.Quality.Title+" "+a.Quality.Unit), r.Quality)
+}
+
+// Action says what to do: "set amp = bf16", or "keep" for what is in force.
+func (r *Recommendation) Action() string {
+	if r.Done {
+		return r.Key + " = " + r.Value + " is in force"
+	}
+	return "set " + r.Key + " = " + r.Value
+}
+
+// Gain says what it saves, or costs.
+func (r *Recommendation) Gain() string {
+	if r.Saved.Value < 0 {
+		return "costs " + unit.Share(-r.Saved.Value) + " of the time"
+	}
+	return "saves " + unit.ShareWithin(r.Saved.Value, r.Saved.Low, r.Saved.High) + " of the time"
+}
+
+// MemoryText says what it makes the run hold more or less.
+func (r *Recommendation) MemoryText() string {
+	switch {
+	case r.Memory == nil:
+		return "–"
+	case *r.Memory == 0:
+		return "same"
+	case *r.Memory < 0:
+		return "−" + strings.TrimSpace(unit.Bytes(-*r.Memory))
+	}
+	return "+" + strings.TrimSpace(unit.Bytes(*r.Memory))
+}
+
+// automatic says whether anything is to be done for it.
+func (r *Recommendation) automatic() string {
+	if r.Done {
+		return "yes, in force"
+	}
+	return "no: --set " + r.Key + "=" + r.Value
+}
+
+// WriteText writes the list with the columns of PRISM's PERFORMANCE_OPTIMIZATION_GUIDE.md, and the checkboxes
+// and priorities of its baseline-v0.2.0.md.
+func WriteText(w io.Writer, list []Recommendation) error {
+	if len(list) == 0 {
+		_, err := io.WriteString(w, "Nothing to recommend: no setting that was compared saves time or memory here, beyond what its interval leaves open.\n")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\tpriority\toptimisation\tspeed-up\tmemory\trequires\tautomatic\t")
+	for i := range list {
+		r := &list[i]
+		box := "[ ]"
+		if r.Done {
+			box = "[x]"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s = %s\t%.2fx [%.2f, %.2f]\t%s\t%s\t%s\t%s\n", box, r.Priority, r.Key, visible.Text(r.Value),
+			r.Speedup.Value, r.Speedup.Low, r.Speedup.High, r.MemoryText(), visible.Text(r.Requires), r.automatic(), r.Caution)
+	}
+	return t.Flush()
+}

@@ -1,0 +1,90 @@
+package recommend
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+)
+
+var table = settings.NewTable("test", nil,
+	settings.Switch("computing", "cache", "keeps results").Live().Called("cache", 'c').Tune(1, "c", settings.MoveNext, "cache"),
+	settings.Switch("computing", "thrift", "holds less").Live().Called("thrift", 't').Tune(2, "t", settings.MoveNext, "thrift"),
+	settings.Text("computing", "amp", "mixed precision", "off", "bf16", "fp16").Live().Called("amp", 'a').Tune(3, "a", settings.MoveNext, "amp"),
+	settings.Switch("computing", "fixed", "is read at the start").Fixed("it is read at the start"),
+)
+
+// compared returns an ablation of rows under settings.
+func compared(t *testing.T, sets []settings.Assignment, rows ...profiles.AblationRow) *profiles.Ablation {
+	t.Helper()
+	v, err := table.Zero().With(append([]settings.Assignment{{Key: "amp", Value: "off"}}, sets...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &profiles.Ablation{Base: v, Rows: rows, Quality: profiles.SeriesInfo{Name: "psnr", Title: "PSNR", Unit: "dB", Better: profiles.MoreIsBetter}}
+}
+
+func row(key, off, on string, effect, low, high float64) profiles.AblationRow {
+	return profiles.AblationRow{Key: key, Off: off, On: on, Effect: effect, Low: low, High: high, Groups: 8, OffBytes: 100e6, OnBytes: 100e6, HasMemory: true}
+}
+
+func TestRecommendationsAreOrderedByWhatTheySave(t *testing.T) {
+	a := compared(t, []settings.Assignment{{Key: "fixed", Value: "true"}},
+		row("cache", "false", "true", -0.05, -0.06, -0.04), row("amp", "off", "bf16", -0.3, -0.32, -0.28), row("amp", "off", "fp16", 0.1, 0.08, 0.12),
+		row("fixed", "false", "true", -0.2, -0.22, -0.18))
+	a.Rows[1].OnBytes, a.Rows[1].QualityGroups, a.Rows[1].Quality, a.Rows[1].QualityLow, a.Rows[1].QualityHigh = 60e6, 8, -0.3, -0.4, -0.2
+	list := List(a, func(key, value string) []string { return map[string][]string{"ampbf16": {"AMX"}}[key+value] })
+	var got []string
+	for _, r := range list {
+		got = append(got, string(r.Priority)+" "+r.Action()+", requires "+r.Requires)
+	}
+	want := []string{"high set amp = bf16, requires AMX", "medium set cache = true, requires nothing", "high fixed = true is in force, requires a restart"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+	if r := list[0]; math.Abs(r.Speedup.Value-1/0.7) > 1e-9 || math.Abs(r.Speedup.Low-1/0.72) > 1e-9 || *r.Memory != -40e6 || !strings.Contains(r.Caution, "PSNR dB -0.30") {
+		t.Errorf("%+v", r)
+	}
+	var b bytes.Buffer
+	if err := WriteText(&b, list); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"[ ]  high", "1.43x [1.39, 1.47]", "−40.0 MB", "no: --set amp=bf16", "[x]  high", "yes, in force"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+}
+
+// What costs time and is on is switched off; what only frees memory is of low priority; what was not decided, and
+// what is as it should be, is left out.
+func TestOtherJudgements(t *testing.T) {
+	thrift := row("thrift", "false", "true", 0.3, 0.28, 0.32)
+	thrift.OnBytes = 50e6
+	costs := compared(t, []settings.Assignment{{Key: "cache", Value: "true"}}, row("cache", "false", "true", 0.25, 0.2, 0.3), thrift)
+	list := List(costs, nil)
+	if len(list) != 2 || list[0].Value != "false" || list[0].Priority != High || math.Abs(list[0].Saved.Value-0.2) > 1e-9 || list[0].Saved.Low >= list[0].Saved.Value {
+		t.Fatalf("%+v", list)
+	}
+	if r := list[1]; r.Key != "thrift" || r.Priority != Low || r.Gain() != "costs 30 % of the time" || *r.Memory != -50e6 {
+		t.Errorf("%+v, %s", r, r.Gain())
+	}
+	few := row("cache", "false", "true", -0.3, math.Inf(-1), math.Inf(1))
+	few.Groups = 2
+	for name, a := range map[string]*profiles.Ablation{
+		"too few groups": compared(t, nil, few), "no effect": compared(t, nil, row("cache", "false", "true", 0, -0.02, 0.02)),
+		"off, and costs": compared(t, nil, row("cache", "false", "true", 0.2, 0.18, 0.22)), "another value": compared(t, []settings.Assignment{{Key: "amp", Value: "fp16"}}, row("amp", "off", "bf16", -0.2, -0.22, -0.18)),
+		"none": nil, "a replication": {Replication: true, Rows: []profiles.AblationRow{row("cache", "false", "true", -0.2, -0.22, -0.18)}},
+	} {
+		if list := List(a, nil); len(list) != 0 {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteText(&b, nil); err != nil || !strings.HasPrefix(b.String(), "Nothing to recommend") {
+		t.Errorf("%v, %q", err, b.String())
+	}
+}

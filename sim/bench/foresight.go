@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/stats"
+	"prismtop/profiles/stream"
+	"prismtop/sim"
+	"prismtop/sim/workload"
+)
+
+// Foresight is what a run would take, before it begins.
+type Foresight struct {
+	Settings settings.Values
+	// Memory is that of the plan with full caches, without what kernels work in; Known is false for a
+	// workload that does not foresee it.
+	Memory profiles.Memory
+	Known  bool
+	Free   machine.Memory
+
+	Most   int64 // iterations at most; 0 if the workload does not foresee them
+	Sooner bool  // units of work may end sooner
+
+	Run   profiles.RunInfo // of the run that was measured; without units if none was
+	Times []float64        // nanoseconds of an iteration after the first samples, sorted; none if it was not measured
+}
+
+// Foresee foresees a run: its memory from the plan, and its time from a short measurement, which is left out if
+// the memory does not fit.
+func Foresee(ctx context.Context, maker workload.Maker, v settings.Values, length time.Duration) (*Foresight, error) {
+	f := &Foresight{Settings: v, Free: machine.ReadMemory()}
+	if s, ok := maker.(workload.Foreseer); ok {
+		var err error
+		if f.Memory, err = s.Needs(ctx, v); err != nil {
+			return nil, err
+		}
+		f.Known = true
+		f.Most, f.Sooner = s.Most(v)
+	}
+	if !f.Fits() {
+		return f, nil
+	}
+	run, err := advanced(ctx, sim.Options{Maker: maker, Settings: v, Stream: stream.New(2)}, early)
+	if err != nil {
+		return nil, err
+	}
+	defer run.Close()
+	f.Run = run.Info()
+	for n, began := 0, time.Now(); n < warmup+foreseen || time.Since(began) < length; n++ {
+		it, over, err := run.Next(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if it != nil && n >= warmup {
+			f.Times = append(f.Times, float64(it.Total))
+		}
+		if over {
+			break
+		}
+	}
+	slices.Sort(f.Times)
+	return f, nil
+}
+
+// A run is measured after at most early samples; warmup iterations are not counted, and foreseen of them are,
+// however long they take.
+const (
+	early    = 4
+	warmup   = 3
+	foreseen = 5
+)
+
+// Fits reports whether the memory is there; true if that is not known.
+func (f *Foresight) Fits() bool {
+	available, known := Available(f.Free)
+	return !f.Known || !known || f.Memory.Total() <= available
+}
+
+// Available returns the memory that a new process may use, within the limit of its control group.
+func Available(m machine.Memory) (bytes int64, known bool) {
+	if m.Available <= 0 {
+		return m.Limit, m.Limit > 0
+	}
+	if m.Limit > 0 {
+		return min(m.Available, m.Limit), true
+	}
+	return m.Available, true
+}
+
+// Pace returns the median time of an iteration, and the 10th and 90th percentile; ok is false if none was
+// measured.
+func (f *Foresight) Pace() (median, p10, p90 time.Duration, ok bool) {
+	if len(f.Times) == 0 {
+		return 0, 0, 0, false
+	}
+	at := func(q float64) time.Duration { return time.Duration(stats.Quantile(f.Times, q)) }
+	return at(0.5), at(0.1), at(0.9), true
+}
+
+// Length returns how long the run takes at most at a pace, within max_seconds; ok is false if that is not known.
+func (f *Foresight) Length(pace time.Duration) (length time.Duration, ok bool) {
+	if f.Most <= 0 || pace <= 0 {
+		return 0, false
+	}
+	seconds := pace.Seconds() * float64(f.Most)
+	if limit := f.Settings.Number(settings.MaxSeconds); limit > 0 {
+		seconds = min(seconds, limit)
+	}
+	return time.Duration(min(seconds, float64(math.MaxInt64/2)/1e9) * 1e9), true
+}

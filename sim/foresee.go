@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/workload"
+)
+
+// pace gathers the first iterations of a start, to log how long it takes at most.
+type pace struct {
+	told  bool
+	n     int64
+	nanos int64
+}
+
+// The pace is known after this time and number of iterations; a run that takes longer than long is warned
+// about.
+const (
+	paceTime  = time.Second
+	paceLeast = 20
+	paceLong  = 2 * time.Hour
+)
+
+// take adds an iteration, those of warm-up aside, and reports whether the pace has just become known.
+func (p *pace) take(it *profiles.Iteration) bool {
+	if p.told || it.Flags&profiles.Warmup != 0 {
+		return false
+	}
+	p.n++
+	p.nanos += it.Total
+	p.told = p.n >= paceLeast && p.nanos >= int64(paceTime)
+	return p.told
+}
+
+// foretell logs how long the run takes at most, once its pace is known.
+func (l *loop) foretell() {
+	if !l.run.options.Foresee || !l.pace.take(&l.rec) {
+		return
+	}
+	s, ok := l.run.options.Maker.(workload.Foreseer)
+	if !ok {
+		return
+	}
+	most, sooner := s.Most(l.settings)
+	if most <= l.index {
+		return
+	}
+	each := float64(l.pace.nanos) / float64(l.pace.n)
+	seconds := each * float64(most-l.index) / 1e9
+	text := fmt.Sprintf("at most %d iterations, of %s ms so far", most, strings.TrimSpace(unit.Milliseconds(each)))
+	limit := l.settings.Number(settings.MaxSeconds)
+	switch {
+	case limit > 0 && limit < seconds:
+		text += fmt.Sprintf(": ended by max_seconds = %g", limit)
+	case seconds > paceLong.Seconds():
+		text += ": takes up to " + estimate(seconds) + "; max_seconds bounds it"
+	case sooner:
+		text += ": up to " + estimate(seconds) + " more, less if samples converge"
+	default:
+		text += ": " + estimate(seconds) + " more"
+	}
+	l.run.stream.Log(text)
+}
+
+// estimate formats seconds that may be beyond what a duration holds.
+func estimate(seconds float64) string {
+	return unit.Estimate(time.Duration(min(seconds, 1e9) * 1e9))
+}

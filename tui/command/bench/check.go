@@ -1,0 +1,277 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/compare"
+	"prismtop/profiles/export"
+	"prismtop/profiles/history"
+	"prismtop/profiles/unit"
+	"prismtop/profiles/visible"
+	"prismtop/sim/bench/builds"
+	"prismtop/sim/bench/suite"
+	"prismtop/sim/cpu/features"
+	"prismtop/tui/command/cli"
+	"prismtop/tui/terminal"
+)
+
+// checkFlags are the flags of bench check.
+type checkFlags struct {
+	history   historyFlags
+	reference string
+	old       string
+	failOver  string
+	sets      []string
+	seconds   float64
+	rounds    int
+	json      bool
+	markdown  bool
+
+	limit float64 // a share
+}
+
+// checkCommand returns the command bench check.
+func checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use: "check", Short: "Measure anew and judge whether this build is slower than before", Args: cli.NoArguments,
+		Long: "Measure what bench performance measures, and put it beside the history's entries of the newest other build with the\n" +
+			"same settings on this machine, or beside those of --reference. How far the speed of this machine moves comes from\n" +
+			"entries of one build at different times; without three of them nothing is decided. --old runs the old program and\n" +
+			"this one by turns instead, as bench compare-builds does, which is much surer.\n" +
+			"Exit status: 0, nothing is worse by more than --fail-over; 1, something is, with its whole 95 % interval; 3, that\n" +
+			"cannot be told; 4, the reference is of another machine.",
+		Example: "prismtop bench check --fail-over 5%\nprismtop bench check --old ./prismtop-released --markdown\nprismtop bench check --reference main.jsonl --json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	f.history.register(flags)
+	flags.StringVar(&f.reference, "reference", "", "history to compare with in place of the usual one; it is only read")
+	flags.StringVar(&f.old, "old", "", "path of the old program, which is run by turns with this one")
+	flags.StringVar(&f.failOver, "fail-over", "5%", "percentage by which a time or memory may be worse")
+	flags.StringArrayVar(&f.sets, "set", nil, "one setting of the work as key=value; may be given again")
+	flags.Float64Var(&f.seconds, "seconds", 5, "seconds of each measurement of iterations and forward passes")
+	flags.IntVar(&f.rounds, "rounds", 64, "rounds of four turns with --old")
+	flags.BoolVar(&f.json, "json", false, "the check as one JSON object (docs/benchmarks.md)")
+	flags.BoolVar(&f.markdown, "markdown", false, "Markdown, for an issue")
+	return cmd
+}
+
+// check checks the flags.
+func (f *checkFlags) check(cmd *cobra.Command) error {
+	percent, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(f.failOver), "%")), 64)
+	given := cmd.Flags().Changed
+	switch {
+	case err != nil || !(percent >= 0 && percent <= 10_000):
+		return fmt.Errorf("flag --fail-over: %q: must be a percentage of at least 0, as 5%%", f.failOver)
+	case f.json && f.markdown:
+		return errors.New("flag --markdown: cannot be joined with --json")
+	case f.old != "" && f.reference != "":
+		return errors.New("flag --old: cannot be joined with --reference: both programs are measured")
+	case f.old != "" && (f.history.path != "" || f.history.note != "" || given("seconds")):
+		return errors.New("flag --old: both programs are measured by turns: --history, --note and --seconds do not apply")
+	case f.old == "" && given("rounds"):
+		return errors.New("flag --rounds: is for --old")
+	case f.old != "" && (f.rounds < leastStarts || f.rounds > mostRounds):
+		return fmt.Errorf("flag --rounds: %d: must be from %d to %d", f.rounds, leastStarts, mostRounds)
+	case !(f.seconds > 0) || f.seconds > 600:
+		return fmt.Errorf("flag --seconds: %g: must be above 0, and 600 at most", f.seconds)
+	}
+	f.limit = percent / 100
+	if f.reference != "" {
+		if _, err := os.Stat(f.reference); err != nil {
+			return fmt.Errorf("flag --reference: %s: %w", f.reference, cli.Bare(err))
+		}
+		claims := cli.Claims{}
+		if err := claims.Read("flag --reference", f.reference); err != nil {
+			return err
+		}
+		if f.history.path != "" {
+			if err := claims.Write("flag --history", f.history.path); err != nil {
+				return err
+			}
+		}
+	}
+	return f.history.check()
+}
+
+func (f *checkFlags) run(cmd *cobra.Command) error {
+	if err := f.check(cmd); err != nil {
+		return cli.BadUsage(err)
+	}
+	if f.old != "" {
+		return f.byTurns(cmd)
+	}
+	entries, err := f.entries(cmd)
+	if err != nil {
+		return err
+	}
+	fresh, err := f.measure(cmd)
+	if err != nil {
+		return err
+	}
+	c := history.Judge(entries, *fresh, f.limit)
+	switch {
+	case f.json:
+		err = export.WriteObject(cmd.OutOrStdout(), c)
+	case f.markdown:
+		err = c.WriteMarkdown(cmd.OutOrStdout())
+	default:
+		err = c.WriteText(cmd.OutOrStdout())
+	}
+	return errors.Join(err, f.history.keep(cmd.ErrOrStderr(), []history.Entry{*fresh}), failure(c))
+}
+
+// failure returns the error for a verdict.
+func failure(c *history.Check) error {
+	err := fmt.Errorf("bench check: %s: %s", c.Verdict, c.Reason)
+	switch c.Verdict {
+	case history.Pass:
+		return nil
+	case history.Undecided:
+		return cli.Undecided(err)
+	case history.Elsewhere:
+		return cli.Elsewhere(err)
+	}
+	return err
+}
+
+// entries reads the reference.
+func (f *checkFlags) entries(cmd *cobra.Command) ([]history.Entry, error) {
+	path := f.reference
+	if path == "" {
+		var err error
+		if path, err = f.history.file(); err != nil {
+			return nil, cli.BadUsage(err)
+		}
+	}
+	entries, _, err := readHistory(cmd, path)
+	if err != nil {
+		return nil, cli.BadUsage(err)
+	}
+	if f.reference != "" && len(entries) == 0 {
+		return nil, cli.BadUsage(fmt.Errorf("flag --reference: %s: has no entry: must be a history, which bench performance --history writes", f.reference))
+	}
+	return entries, nil
+}
+
+// measure measures the model.
+func (f *checkFlags) measure(cmd *cobra.Command) (*history.Entry, error) {
+	p := suiteFlags{sets: f.sets}
+	v, err := p.settings("standard", nil)
+	if err != nil {
+		return nil, cli.BadUsage(err)
+	}
+	ctx := cmd.Context()
+	maker, _, err := cli.OfPRISM(ctx, v)
+	if err != nil {
+		return nil, cli.BadUsage(err)
+	}
+	shown := newProgress(cmd)
+	defer shown.end()
+	s := suite.New(suite.Options{Maker: maker, Settings: p.settings, Build: cli.Build(), Processor: features.Detect(), Time: time.Duration(f.seconds * float64(time.Second)),
+		Progress: func(what string, done float64, _ time.Duration) { shown.report("%3.0f %% · %s      ", 100*done, what) }})
+	cli.ThriftyCollector()
+	s.Model(1)
+	report, err := s.Run(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, cli.ErrInterrupted
+	case err != nil:
+		return nil, fmt.Errorf("bench check: %w", err)
+	}
+	entries := report.Entries()
+	return &entries[0], nil
+}
+
+// turnsJSON is bench check --old --json.
+type turnsJSON struct {
+	Schema     int             `json:"schema"`
+	Verdict    history.Verdict `json:"verdict"`
+	Reason     string          `json:"reason"`
+	Limit      float64         `json:"limit"`
+	Build      history.Build   `json:"build"`
+	Machine    history.Machine `json:"machine"`
+	Comparison any             `json:"comparison"` // of docs/compare.md
+}
+
+// byTurns compares the old program and this one by turns.
+func (f *checkFlags) byTurns(cmd *cobra.Command) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("bench check: this program's path: %w", err)
+	}
+	o := builds.Options{
+		Programs: [2]string{f.old, self}, Arguments: buildArguments(cli.Baseline, f.sets), Rounds: f.rounds, Starts: min(8, f.rounds),
+		Turn: 250 * time.Millisecond, Tables: cli.TableOf, Seed: rand.Uint64(),
+	}
+	shown := newProgress(cmd)
+	o.Progress = func(done, all int) {
+		shown.report("%d of %d rounds, %s left ", done, all, unit.Estimate(time.Duration(all-done)*4*o.Turn))
+	}
+	c, err := builds.Compare(cmd.Context(), o)
+	shown.end()
+	switch {
+	case cmd.Context().Err() != nil:
+		return cli.ErrInterrupted
+	case err != nil:
+		return fmt.Errorf("bench check: %w", err)
+	}
+	t := judgeTurns(c, f.limit)
+	out := cmd.OutOrStdout()
+	switch {
+	case f.json:
+		err = export.WriteObject(out, &t)
+	case f.markdown:
+		if _, err = fmt.Fprintf(out, "## Performance: %s\n\n%s\n\n", t.Verdict, visible.Text(t.Reason)); err == nil {
+			err = compare.WriteMarkdown(out, c)
+		}
+	default:
+		if _, err = fmt.Fprintf(out, "%s: %s\n\n", strings.ToUpper(string(t.Verdict)), visible.Text(t.Reason)); err == nil {
+			err = compare.WriteText(out, c, terminal.Columns(out))
+		}
+	}
+	return errors.Join(err, failure(&history.Check{Verdict: t.Verdict, Reason: t.Reason}))
+}
+
+// judgeTurns judges a comparison by turns: as a reference of the history is, a time passes if its whole
+// interval is within the limit.
+func judgeTurns(c *compare.Comparison, limit float64) turnsJSON {
+	t := turnsJSON{Schema: history.Schema, Verdict: history.Pass, Reason: "nothing is worse by more than " + unit.Share(limit), Limit: limit,
+		Build: cli.Build(), Machine: thisMachine()}
+	over, undecided := c.Over(limit), c.Undecided(limit)
+	switch {
+	case len(over) > 0:
+		t.Verdict, t.Reason = history.Worse, "worse by more than "+unit.Share(limit)+": "+cli.WorseRows(c, over)
+	case undecided != "":
+		t.Verdict, t.Reason = history.Undecided, undecided
+	default:
+		if row := slices.IndexFunc(c.Rows, func(r compare.Row) bool { return mayBeWorse(&r, limit) }); row >= 0 {
+			t.Verdict = history.Undecided
+			t.Reason = fmt.Sprintf("the interval of %s, %s, contains %s: more --rounds narrow it", c.Rows[row].Title, strings.TrimSpace(c.Rows[row].Interval(0)), strings.TrimSpace(unit.SignedPercent(limit)))
+		}
+	}
+	t.Comparison = c.JSON(cli.Version, over, undecided)
+	return t
+}
+
+// mayBeWorse reports whether the interval of a speed reaches beyond the limit.
+func mayBeWorse(r *compare.Row, limit float64) bool {
+	if r.Group != compare.Speed || len(r.Against) == 0 {
+		return false
+	}
+	if r.Better == profiles.MoreIsBetter {
+		return 1+r.Against[0].Low < 1/(1+limit)
+	}
+	return r.Better == profiles.LessIsBetter && r.Against[0].High > limit
+}

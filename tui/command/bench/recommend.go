@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"prismtop/profiles"
+	"prismtop/profiles/export"
+	"prismtop/profiles/recommend"
+	"prismtop/profiles/settings"
+	"prismtop/sim/ablation"
+	"prismtop/sim/bench"
+	"prismtop/sim/prism"
+	"prismtop/tui/command/cli"
+)
+
+// recommendJSON is bench recommend --json.
+type recommendJSON struct {
+	Schema          int                        `json:"schema"`
+	Version         string                     `json:"version"`
+	Preset          string                     `json:"preset"`
+	Settings        settings.Values            `json:"settings"`
+	Ended           string                     `json:"ended"` // of the ablation: "complete", or why it ended before
+	Recommendations []recommend.Recommendation `json:"recommendations"`
+}
+
+// recommendCommand returns the command bench recommend.
+func recommendCommand() *cobra.Command {
+	var f cli.SettingFlags
+	var o ablation.Options
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "recommend", Short: "Measure what each optimisation would save here, and list what to switch", Args: cli.NoArguments,
+		Long: "Run an ablation, as bench ablation does, and list what to switch under these settings, the largest saving first, with\n" +
+			"speed-up, memory, requirements and whether anything is to be done. The priority comes from the saving's 95 %\n" +
+			"interval: high from 10 % of the time of an iteration at least, medium from 3 %, low above nothing, or for memory\n" +
+			"that costs time. What was not measured is not recommended. Settings start from the preset baseline.",
+		Example: "prismtop bench recommend\nprismtop bench recommend --preset phase5 --set fft_cache=false --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m, err := resolve(cmd, &f, "the measurement ends with its last round; see --rounds and --only",
+				func(v settings.Values) error { return benchAblationOptions(cmd.Flags(), v, nil, &o) })
+			if err != nil {
+				return err
+			}
+			shown := newProgress(cmd)
+			table, err := bench.Ablation(cmd.Context(), m.maker, m.settings, o, func(a *profiles.Ablation) {
+				if a.LeftKnown {
+					shown.report("%d of %d %s, %.0f s left", a.Done, a.Groups, a.Unit(), a.Left.Seconds())
+				}
+			})
+			shown.end()
+			if cmd.Context().Err() != nil {
+				err = cli.ErrInterrupted
+			}
+			if table == nil {
+				return failed(&f, err)
+			}
+			list := recommend.List(table, m.cautions())
+			out := cmd.OutOrStdout()
+			if asJSON {
+				if list == nil {
+					list = []recommend.Recommendation{}
+				}
+				return errors.Join(export.WriteObject(out, &recommendJSON{export.Schema, cli.Version, m.preset, m.settings, table.Ended, list}), err)
+			}
+			written := recommend.WriteText(out, list)
+			if table.Ended != "complete" && written == nil {
+				_, written = fmt.Fprintf(out, "the ablation ended early: %s\n", table.Ended)
+			}
+			return errors.Join(written, err)
+		},
+	}
+	register(cmd, &f)
+	cmd.Flags().IntVar(&o.Rounds, "rounds", 0, fmt.Sprintf("groups of four blocks for each setting, %d without; below 6 nothing is recommended", profiles.AblationRounds))
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "settings to compare; all without")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the list as one JSON object (docs/benchmarks.md)")
+	return cmd
+}
+
+// cautions returns what limits values of settings on this machine.
+func (m *measured) cautions() func(key, value string) []string {
+	run := profiles.RunInfo{}
+	if m.settings.Table() == prism.Table {
+		run.Cautions = prism.Cautions("cpu", m.settings.Text("kernels"))
+	}
+	return func(key, value string) []string { return run.CautionsAbout(key, value, m.settings) }
+}

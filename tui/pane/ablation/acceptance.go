@@ -1,0 +1,92 @@
+package ablation
+
+import (
+	"fmt"
+
+	"prismtop/profiles/checklist"
+	"prismtop/tui/chart"
+	"prismtop/tui/theme"
+	"prismtop/tui/words"
+)
+
+// verdictColumns is the width of a verdict with the space after it.
+const verdictColumns = 6
+
+// acceptance draws PRISM's acceptance list between row y and end, and returns the next free row and the
+// number of criteria that had no room. Reasons are left out if not all of them fit.
+func acceptance(c *chart.Canvas, y, end int, list []checklist.Criterion) (next, hidden int) {
+	w, _ := c.Size()
+	w -= 2 + verdictColumns
+	whole := make([][]string, len(list))
+	rows := 1
+	for i, k := range list {
+		whole[i] = words.Wrap(sentence(k), w)
+		rows += len(whole[i])
+	}
+	brief := rows > end-y
+	if !brief || len(list)+1 <= end-y {
+		c.Text(2, y, chart.Cut("PRISM's acceptance list, judged by this run", w+verdictColumns), theme.Axis)
+		y++
+	}
+	for i, k := range list {
+		if y >= end {
+			return y, len(list) - i
+		}
+		word, style := verdictCell(k.Verdict)
+		c.Text(2, y, word, style)
+		if brief {
+			whole[i] = []string{k.Name + " " + k.Measured + ", wanted " + k.Wanted}
+			if k.Verdict == checklist.Impossible {
+				whole[i][0] = k.Name + " " + string(k.Verdict) + ", " + k.Measured
+			}
+		}
+		for _, line := range whole[i] {
+			c.Text(2+verdictColumns, y, chart.Cut(line, w), theme.Plain)
+			y++
+		}
+	}
+	return y, 0
+}
+
+// verdictCell returns the mark of a verdict.
+func verdictCell(v checklist.Verdict) (string, theme.Style) {
+	switch v {
+	case checklist.Pass:
+		return string(v), theme.Good
+	case checklist.Fail:
+		return string(v), theme.Bad
+	}
+	return "–", theme.Warn
+}
+
+// sentence says what a criterion comes to, and why.
+func sentence(k checklist.Criterion) string {
+	text := fmt.Sprintf("%s %s, wanted %s: ", k.Name, k.Measured, k.Wanted)
+	if k.Verdict == checklist.Impossible {
+		text += string(k.Verdict) + ", "
+	}
+	return text + k.Reason
+}
+
+// withList draws the acceptance list below the table, and what else there is room for below it. The text for
+// the frame says what had none.
+func (p *view) withList(c *chart.Canvas, list []checklist.Criterion) (string, theme.Style) {
+	a := p.Snap.Ablation
+	_, h := c.Size()
+	y := len(a.Rows) + 1
+	if y+1+len(list) < h-1 {
+		y++
+	}
+	y, hidden := acceptance(c, y, h-1, list)
+	p.below(c, y+1, h-1, a)
+	p.foot(c, a)
+	if hidden > 0 {
+		return fmt.Sprintf("%d of the acceptance list in a larger pane", hidden), theme.Faint
+	}
+	return "", theme.Faint
+}
+
+// explainList describes the acceptance list.
+const explainList = "After a comparison of everything off with everything on, the acceptance list of PRISM's benchmark is judged, as prismtop bench " +
+	"compare does for whole runs: the speed-up and its spread of this comparison, the hits of the whole run so far, the peak of the process's " +
+	"memory, and the difference in what 100 iterations gain. A dash marks what the pattern cannot meet, for the reason beside it."
