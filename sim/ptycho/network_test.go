@@ -280,7 +280,7 @@ func TestReassembleKeepsAConstant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Side != patchSide+2*c.Pad || c.Pad != 8 {
+	if c.Side != PatchSide+2*c.Pad || c.Pad != 8 {
 		t.Errorf("side %d, pad %d", c.Side, c.Pad)
 	}
 	filled := 0
@@ -293,7 +293,7 @@ func TestReassembleKeepsAConstant(t *testing.T) {
 			t.Fatalf("a pixel of %v", z)
 		}
 	}
-	if filled < patchSide*patchSide || filled == len(c.Object) {
+	if filled < PatchSide*PatchSide || filled == len(c.Object) {
 		t.Errorf("%d of %d pixels are filled", filled, len(c.Object))
 	}
 	for _, bad := range []func() (*Canvas, error){
