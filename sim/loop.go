@@ -409,7 +409,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.startFork(c)
 	case stopAblationCommand:
 		l.endFork("it was stopped")
-		return false, l.stopAblation(cut, "it was stopped")
+		return false, l.stopComparing(cut)
 	case restartCommand:
 		return false, l.restart(cut)
 	case saveCommand:

@@ -70,14 +70,33 @@ func (l *loop) adopt(cut context.Context, base, chosen settings.Values, last *pr
 		return err
 	}
 	l.tuned = fmt.Sprintf("the auto-tuner: %s = %s", settings.BatchSize, chosen.Get(settings.BatchSize))
-	r := l.run
+	l.run.want(settings.Assignment{Key: settings.AutoTune, Value: "false"},
+		settings.Assignment{Key: settings.BatchSize, Value: chosen.Get(settings.BatchSize)})
+	return l.change(cut, chosen, false)
+}
+
+// want changes what is asked of the run, for a change that the loop makes by itself.
+func (r *Run) want(sets ...settings.Assignment) {
 	r.mu.Lock()
-	sets := []settings.Assignment{{Key: settings.AutoTune, Value: "false"}, {Key: settings.BatchSize, Value: chosen.Get(settings.BatchSize)}}
+	defer r.mu.Unlock()
 	if next, err := r.wanted.With(sets...); err == nil {
 		r.wanted = next
 	}
-	r.mu.Unlock()
-	return l.change(cut, chosen, false)
+}
+
+// stopComparing ends an ablation, or the tuner, which is then off.
+func (l *loop) stopComparing(cut context.Context) error {
+	tunes := l.ablation != nil && l.settings.On(settings.AutoTune)
+	if err := l.stopAblation(cut, "it was stopped"); err != nil || !tunes {
+		return err
+	}
+	off := settings.Assignment{Key: settings.AutoTune, Value: "false"}
+	next, err := l.settings.With(off)
+	if err != nil {
+		return err
+	}
+	l.run.want(off)
+	return l.change(cut, next, false)
 }
 
 // overruled switches the tuner off if another batch size is asked for.

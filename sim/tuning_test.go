@@ -171,6 +171,16 @@ func TestTheTunerIsOverruled(t *testing.T) {
 	if s := step(3); !s.Ablation.Running || s.Ablation.Tuning.From != 7 {
 		t.Errorf("switched on again: %+v", s.Ablation)
 	}
+	r.StopAblation()
+	if s := step(3); s.Ablation.Running || s.Settings.On(settings.AutoTune) || s.Settings.Int(settings.BatchSize) != 7 {
+		t.Errorf("stopped: %v, %+v", s.Settings, s.Ablation)
+	}
+	if err := r.Set(settings.AutoTune, "true"); err != nil {
+		t.Fatal(err)
+	}
+	if s := step(3); !s.Ablation.Running {
+		t.Error("it does not begin a third time")
+	}
 	if err := r.Set(settings.AutoTune, "false"); err != nil {
 		t.Fatal(err)
 	}
