@@ -21,7 +21,7 @@ import (
 type batched struct{ v settings.Values }
 
 var batchedTable = settings.NewTable("batched", nil,
-	settings.Integer("a", settings.BatchSize, "", "size", 1, 256).Live(), settings.Switch("a", settings.AutoTune, "tuner").Live(),
+	settings.Integer("a", settings.BatchSize, "", "size", 1, 256).Live(), settings.Switch("a", settings.AutoTune, "tuner").Live().Limit(),
 	settings.Integer("a", "other", "", "another", 0, 9).Live(), settings.IterationLimit("b"))
 
 func batchedValues(t *testing.T, sets ...string) settings.Values {

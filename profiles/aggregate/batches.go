@@ -43,10 +43,10 @@ type size struct {
 }
 
 // sized follows a change of settings, or a start for nil: the effects count items, and other
-// settings than the batch size, the tuner's and limits begin the collection anew.
+// settings than the batch size and limits begin the collection anew.
 func (a *Aggregator) sized(c *profiles.Change) {
 	a.effects.Items(a.run.Schema.Items(a.settings))
-	if c == nil || c.Limit || c.Key == settings.BatchSize || c.Key == settings.AutoTune || c.Key == settings.MemoryLimit {
+	if c == nil || c.Limit || c.Key == settings.BatchSize {
 		return
 	}
 	a.batches = batches{dirty: true}

@@ -29,7 +29,7 @@ var ptychoFlags = []ownFlag{
 // ptychoCommand returns the command ptycho: a run of PtychoPINN's inference.
 func ptychoCommand() *cobra.Command {
 	shelf := inference.Presets()
-	cmd := commandOf(&runFlags{SettingFlags: cli.SettingFlags{Of: &shelf}, own: ptychoFlags})
+	cmd := commandOf(&runFlags{SettingFlags: cli.SettingFlags{Of: &shelf}, own: ptychoFlags, keep: keepFlags{none: true}})
 	cmd.Use = "ptycho"
 	cmd.Short = "Run PtychoPINN's inference, and tune its batch size while it runs"
 	cmd.Long = "Reconstruct a simulated ptychographic scan with PtychoPINN's network, batch by batch, and\n" +

@@ -45,10 +45,10 @@ var Table = settings.NewTable("ptycho", validate,
 			settings.Press{Key: "[", Help: "half the batch size", Does: settings.MoveBefore, Place: 2}).
 		Tune(1, "=", settings.MoveWrite, "batch size, typed"),
 	settings.Switch(groupComputing, settings.AutoTune, "find the batch size of the most images a second while the run goes on").
-		Live().Touches().Called("auto-tuner", 'T').
+		Live().Limit().Called("auto-tuner", 'T').
 		Press(settings.Press{Key: "t", Help: "auto-tuner of the batch size", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "tune", Rank: 1}),
 	settings.Integer(groupComputing, settings.MemoryLimit, "MiB", "bound of the run's memory, of batch sizes and of plans that are kept", 0, 1<<20).
-		Live().Touches().Called("memory limit", 'G').Words("", "no limit").
+		Live().Limit().Called("memory limit", 'G').Words("", "no limit").
 		Tune(2, "G", settings.MoveWrite, "memory limit in MiB"),
 	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
 		Live().Touches("predict").Called("AMP", 'a').
