@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 
 	"prismtop/profiles"
@@ -33,7 +34,7 @@ func (l *loop) tune(cut context.Context) error {
 	l.run.stream.Log("auto-tuner began at " + settings.BatchSize + " = " + base.Get(settings.BatchSize))
 	return l.protect(cut, func(t *trial) {
 		t.schedule = ablation.NewTuner(base, ablation.TunerOptions{
-			Options: ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Items: items},
+			Options: ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Items: items, Seed: rand.Uint64()},
 			Needed:  func(m profiles.Memory) int64 { return m.Needed(&l.info.Schema) },
 			Values: func(size int) (settings.Values, error) {
 				v, err := base.Set(settings.BatchSize, strconv.Itoa(size))

@@ -3,7 +3,7 @@ package ablation
 import (
 	"fmt"
 	"math"
-	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
@@ -48,8 +48,8 @@ var ladder = func() (all []int) {
 }()
 
 // Tuner searches the batch size of the most items a second while a run goes on. It compares the
-// best size so far with a neighbour, in pairs of blocks that follow the Thue–Morse sequence, so that
-// a drift of the machine cancels, until a look decides: it first goes up two rungs of the ladder at
+// best size so far with a neighbour, in pairs of blocks whose order a coin decides, as in a Schedule,
+// until a look decides: it first goes up two rungs of the ladder at
 // a time, or down if that is no faster, then tries the nearest rungs, and takes the smallest size
 // that is as fast as the best. It is not safe for concurrent use.
 type Tuner struct {
@@ -61,7 +61,9 @@ type Tuner struct {
 	rows    []row
 	refused string // why the largest size that was considered cannot be
 
+	random    *rand.Rand
 	pairs     int // of the comparison
+	first     int // the side that a coin has chosen to begin the pair: 0 for the best
 	second    bool
 	medians   [2]float64 // of the best and the candidate, by the item
 	candidate int
@@ -79,7 +81,10 @@ func NewTuner(base settings.Values, o TunerOptions) *Tuner {
 	if o.Time <= 0 {
 		o.Time = tunerBlock
 	}
-	t := &Tuner{timing: newTiming(o.Options), options: o, base: base, from: base.Int(settings.BatchSize)}
+	t := &Tuner{
+		timing: newTiming(o.Options), options: o, base: base, from: base.Int(settings.BatchSize),
+		random: rand.New(rand.NewPCG(o.Seed, 0x5eed)),
+	}
 	var sizes []int
 	for _, n := range slices.Sorted(slices.Values(append([]int{t.from}, ladder...))) {
 		if slices.Contains(sizes, n) {
@@ -111,7 +116,8 @@ func (t *Tuner) advance() {
 		t.End(t.verdict())
 		return
 	}
-	t.candidate, t.pairs, t.second = candidate, 0, false
+	t.candidate, t.pairs = candidate, 0
+	t.beginPair()
 	var errs [2]error
 	t.values[0], errs[0] = t.options.Values(t.search.best())
 	t.values[1], errs[1] = t.options.Values(candidate)
@@ -127,13 +133,15 @@ func (t *Tuner) advance() {
 	t.block.reset(0)
 }
 
+// beginPair tosses the coin for the next pair.
+func (t *Tuner) beginPair() { t.first, t.second = t.random.IntN(2), false }
+
 // now returns which of the two sizes runs: 0 for the best.
 func (t *Tuner) now() int {
-	first := bits.OnesCount(uint(t.pairs)) % 2
 	if t.second {
-		return 1 - first
+		return 1 - t.first
 	}
-	return first
+	return t.first
 }
 
 // Wanted returns the settings of the next iteration.
@@ -154,7 +162,8 @@ func (t *Tuner) Add(it *profiles.Iteration) (look bool) {
 		return true
 	case otherKind:
 		t.rows[len(t.rows)-1].clear()
-		t.pairs, t.second = 0, false
+		t.pairs = 0
+		t.beginPair()
 	}
 	return false
 }
@@ -178,8 +187,8 @@ func (t *Tuner) Look(_ float64, memory profiles.Memory) {
 		t.second = true
 		return
 	}
-	t.second = false
 	t.pairs++
+	t.beginPair()
 	r.HasMemory = true
 	r.off, r.on = append(r.off, t.medians[0]), append(r.on, t.medians[1])
 	r.ratios = append(r.ratios, math.Log(t.medians[1]/t.medians[0]))

@@ -39,7 +39,7 @@ func (b planted) tune(t testing.TB, seed uint64) (*Tuner, int) {
 	base := sized(t, b.from)
 	random := rand.New(rand.NewPCG(seed, 1))
 	u := NewTuner(base, TunerOptions{
-		Options: Options{Items: func(v settings.Values) int { return v.Int(settings.BatchSize) }},
+		Options: Options{Seed: seed, Items: func(v settings.Values) int { return v.Int(settings.BatchSize) }},
 		Needed:  func(m profiles.Memory) int64 { return m.Total() },
 		Values: func(size int) (settings.Values, error) {
 			if size > b.most {
@@ -161,8 +161,8 @@ func TestAnEndedSearchChoosesNothing(t *testing.T) {
 		Needed:  func(m profiles.Memory) int64 { return m.Total() },
 		Values:  func(size int) (settings.Values, error) { return base.Set(settings.BatchSize, fmt.Sprint(size)) },
 	})
-	if u.Wanted().Int(settings.BatchSize) != 16 || u.View().Tuning.Candidate != 32 {
-		t.Errorf("it begins with %d against %d", u.Wanted().Int(settings.BatchSize), u.View().Tuning.Candidate)
+	if v := u.View().Tuning; v.Best != 16 || v.Candidate != 32 {
+		t.Errorf("it begins with %d against %d", v.Candidate, v.Best)
 	}
 	u.End("batch_size was changed")
 	if _, ok := u.Chosen(); ok || u.Wanted().Get(settings.BatchSize) != "16" || u.View().Ended != "batch_size was changed" {

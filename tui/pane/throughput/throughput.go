@@ -89,7 +89,7 @@ func (p *view) Explain() []string {
 			"stretches on. Latency is that median: how long an image waits for its whole batch.",
 		"Memory is what the run needs with that size, exact from its plan: weights, activations, inputs, scratch, the scan and its results. Plans kept " +
 			"for other sizes are in the memory pane. The limit is the setting memory_limit_mb. Efficiency is throughput over that memory.",
-		"The auto-tuner compares the best size so far with a neighbour, by turns, so that drift cancels, until a signed-rank test decides; it takes the smallest of those " +
+		"The auto-tuner compares the best size so far with a neighbour, by turns in an order that a coin decides, until a signed-rank test decides; it takes the smallest of those " +
 			"that are as fast as the best within 2 %. Any key that sets the batch size overrules it. The ablation pane has its comparisons.",
 		"▸ is the size in force, ? the one that the tuner compares with it, ✓ the one that it has chosen.",
 		"v: throughput, latency, memory, efficiency.",
