@@ -63,6 +63,9 @@ type Ablation struct {
 	// that compares each by itself, whose table is Rows.
 	Factorial *Factorial
 
+	// Tuning is the search of which Rows are the comparisons; nil for an ablation.
+	Tuning *Tuning
+
 	// Quality is the series by which the workload judges its result; without a name if it has none.
 	Quality SeriesInfo
 }
@@ -78,8 +81,11 @@ func (a *Ablation) QualityTitle() string {
 
 // Unit names what Done and Groups count.
 func (a *Ablation) Unit() string {
-	if a.Factorial != nil {
+	switch {
+	case a.Factorial != nil:
 		return "blocks"
+	case a.Tuning != nil:
+		return "pairs"
 	}
 	return "groups"
 }
@@ -87,6 +93,9 @@ func (a *Ablation) Unit() string {
 // Name is what it is called in the log: an ablation of all switches, a factorial one, or a
 // replication of one change.
 func (a *Ablation) Name() string {
+	if a.Tuning != nil {
+		return "auto-tuner"
+	}
 	if a.Replication && len(a.Rows) == 1 {
 		return "replication of " + a.Rows[0].Key
 	}

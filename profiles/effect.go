@@ -24,7 +24,8 @@ type Effect struct {
 	// have too few.
 	Enough bool
 	Needed int
-	// Before and After are medians of the whole iteration, in nanoseconds.
+	// Before and After are medians of the whole iteration, in nanoseconds; where iterations are
+	// batches of items (Schema.Item), of one of them.
 	BeforeNS, AfterNS float64
 	// Shift is After/Before − 1 of the medians, with a 95 % interval. They are the change's work
 	// only where Comparable. The interval is as wide as the run's own Drift: it is NaN where

@@ -223,6 +223,17 @@ func (m *Memory) Total() int64 {
 	return sum
 }
 
+// Needed returns the sum without what is kept for other settings.
+func (m *Memory) Needed(s *Schema) int64 {
+	sum := m.Total()
+	for i, part := range s.Memory {
+		if part.Kept {
+			sum -= m.Parts[i]
+		}
+	}
+	return sum
+}
+
 // Sums returns the memory of the model's parameters and of its buffers, in bytes.
 func (m *Memory) Sums(s *Schema) (parameters, buffers int64) {
 	for i, part := range s.Memory {

@@ -23,6 +23,9 @@ const (
 type Schema struct {
 	Workload string // "prism"
 	Unit     Unit
+	// Item names what an iteration processes in batches of the setting batch_size: images. It is
+	// empty if iterations are not batches; effects are then of an iteration, else of an item.
+	Item Unit
 
 	Stages   []string // parts of the run, as named on the screen and in JSON
 	Kinds    []KindInfo
@@ -208,6 +211,9 @@ type MemoryInfo struct {
 	// Parameters is true for the memory of the model's parameters: weights, gradients,
 	// moments. The others are buffers.
 	Parameters bool
+	// Kept is true for memory that the settings in force do not need, such as plans kept for when
+	// they change back.
+	Kept bool
 }
 
 // PictureInfo is a picture that a run publishes.
@@ -224,6 +230,15 @@ func (s *Schema) SeriesNamed(name string) int {
 		}
 	}
 	return -1
+}
+
+// Items returns how many items an iteration processes under the settings, 1 if iterations are not
+// batches.
+func (s *Schema) Items(v settings.Values) int {
+	if s.Item.One == "" {
+		return 1
+	}
+	return max(v.Int(settings.BatchSize), 1)
 }
 
 // QualityInfo returns the series that measures the quality, without a name if there is none.

@@ -166,6 +166,8 @@ type Snapshot struct {
 	Layers []Layer // in execution order; empty unless enabled in the settings
 	Roofs  *Roofs  // by which the layers are judged; nil if never measured
 
+	Batches []BatchView // by size; empty if iterations are not batches
+
 	Caches [MaxCaches]CacheView
 	Memory MemoryView
 	Load   LoadView

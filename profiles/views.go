@@ -81,6 +81,23 @@ type CacheView struct {
 	RecentIterations                   int // in the recent window
 }
 
+// BatchView is what the batches of one size took over the run, whatever the other settings were
+// since a change of one of them began the collection anew.
+type BatchView struct {
+	Size       int
+	Iterations int // without warm-up
+	// Latency is the median of a batch's time in nanoseconds, over the newest stretches.
+	Latency float64
+	// PerSecond is the number of items a second, with a 95 % interval, which is infinite
+	// below stats.SignedRankLeast stretches of neighbouring batches.
+	PerSecond, Low, High float64
+	Stretches            int
+	Bytes                int64 // memory that the run needs with it
+}
+
+// Efficiency is items a second for each MiB of memory.
+func (b *BatchView) Efficiency() float64 { return b.PerSecond / (float64(b.Bytes) / (1 << 20)) }
+
 // MemoryView is Memory together with the operating system's figures.
 type MemoryView struct {
 	Memory

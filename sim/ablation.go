@@ -174,7 +174,7 @@ func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	l.ablation = &trial{base: l.settings}
 	l.run.stream.Log(beginning(o))
 	return l.protect(cut, func(t *trial) {
-		o.Kinds, o.Quality = l.info.Schema.Kinds, l.info.Schema.QualityInfo()
+		o.Kinds, o.Quality, o.Items = l.info.Schema.Kinds, l.info.Schema.QualityInfo(), l.items()
 		if o.Seed == 0 {
 			o.Seed = rand.Uint64()
 		}
@@ -230,7 +230,7 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	l.run.stream.Log("replication of " + name + " began")
 	return l.protect(cut, func(t *trial) {
 		change := ablation.Pairing{Key: name, Off: strings.Join(off, ", "), On: strings.Join(on, ", "), Before: before, After: t.base}
-		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Seed: rand.Uint64()})
+		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Items: l.items(), Seed: rand.Uint64()})
 		l.publish(t)
 	})
 }
@@ -255,6 +255,9 @@ func (l *loop) leaveAblation(cut context.Context, why, besides string) error {
 	l.ablation = nil
 	last := t.end(why)
 	l.show(last)
+	if chosen, ok := t.chosen(); ok {
+		return l.adopt(cut, t.base, chosen, last)
+	}
 	l.run.stream.Log(last.Name() + " ended: " + last.Ended + "; the settings are as before" + besides)
 	return l.change(cut, t.base, true)
 }

@@ -85,7 +85,7 @@ func (r *Run) assign(sets []settings.Assignment) (settings.Values, error) {
 		k, _ := next.Lookup(a.Key)
 		live = live && k.Live
 	}
-	next = next.Settled()
+	next = overruled(next.Settled(), sets)
 	if !r.over.Load() {
 		if err := r.started.WithLive(next).Validate(); err != nil {
 			return next, err

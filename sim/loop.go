@@ -47,6 +47,7 @@ type loop struct {
 	ablation *trial             // nil where none is under way
 	fork     *fork              // likewise
 	table    *profiles.Ablation // of the newest ablation, nil before the first
+	tuned    string             // what the auto-tuner has chosen, empty before
 }
 
 // candidate is a workload that is ready for its first iteration.
@@ -105,7 +106,7 @@ func (l *loop) begin(r *Run, c candidate, from *Resumed) {
 	r.inputs = c.inputs
 	r.begun(c.settings)
 	l.changes, l.index, l.finished, l.failure, l.next = 0, 0, false, nil, nil
-	l.results, l.complete, l.pace = nil, false, pace{}
+	l.results, l.complete, l.pace, l.tuned = nil, false, pace{}, ""
 	r.over.Store(false)
 	l.active, l.began = 0, time.Now()
 	l.resumed, l.compare = l.began, l.began
@@ -239,6 +240,9 @@ func (l *loop) end(cut context.Context, err error) error {
 
 // iterate runs one iteration and publishes it.
 func (l *loop) iterate(cut context.Context) error {
+	if err := l.tune(cut); err != nil {
+		return err
+	}
 	if err := l.switchAblation(cut); err != nil {
 		return err
 	}
@@ -352,6 +356,8 @@ func (l *loop) read() {
 func (l *loop) limit(now time.Time, outcome *workload.Outcome) string {
 	s := &l.reads
 	switch {
+	case l.tuned != "" && l.run.options.EndTuned:
+		return l.tuned
 	case s.maxIterations > 0 && l.index+1 >= s.maxIterations:
 		return fmt.Sprintf("%s = %d", settings.MaxIterations, s.maxIterations)
 	case s.maxUnits > 0 && outcome.UnitEnded && int(outcome.Result.Unit)+1 >= s.maxUnits:
@@ -405,7 +411,7 @@ func (l *loop) carryOut(cut context.Context, c command) (stop bool, err error) {
 		l.startFork(c)
 	case stopAblationCommand:
 		l.endFork("it was stopped")
-		return false, l.stopAblation(cut, "it was stopped")
+		return false, l.stopComparing(cut)
 	case restartCommand:
 		return false, l.restart(cut)
 	case saveCommand:

@@ -67,6 +67,9 @@ type Options struct {
 	// Linger keeps a finished run available for Save and Restart until Stop.
 	Linger bool
 
+	// EndTuned ends the run once the auto-tuner has chosen.
+	EndTuned bool
+
 	// Metrics is the interval at which the reconstruction is compared with the
 	// truth between the ends of samples; 0 means only at the ends.
 	Metrics time.Duration

@@ -102,8 +102,9 @@ type record struct {
 	series               [profiles.MaxSeries]series
 	values               [profiles.MaxSeries]profiles.SeriesView // of the occasionally measured series
 
-	watch  memoryWatch
-	alerts alert.Watch
+	batches batches
+	watch   memoryWatch
+	alerts  alert.Watch
 
 	skipped, nonFinite int64
 
@@ -238,11 +239,13 @@ func (a *Aggregator) take(e *profiles.Event) {
 	case *profiles.Begin:
 		a.record = record{run: b.Info, settings: b.Settings, began: e.At, stage: a.stage}
 		a.effects, a.forking = effect.New(&b.Info.Schema), false
+		a.sized(nil)
 		clear(a.stage[:])
 		a.pace.enter(profiles.Preparing, e.At)
 		a.memory.Memory = profiles.Memory{}
 	case *profiles.Changed:
 		a.settings = b.Settings
+		a.sized(&b.Change)
 		if b.Ablation { // its table has them
 			a.effects.Cut(b.Change)
 			break
@@ -357,6 +360,9 @@ func (a *Aggregator) iteration(it *profiles.Iteration) {
 		a.stage[profiles.MaxPhases].add(it.Total)
 		a.trends.add(it)
 	}
+	if a.run.Schema.Item.One != "" {
+		a.batches.add(it, begins, a.run.Schema.Items(a.settings), a.memory.Needed(&a.run.Schema))
+	}
 	a.single.add(it)
 	a.iterationTime.binned = true
 	a.iterationTime.add(it.Index, float64(it.Total)/1e6)
@@ -431,7 +437,7 @@ func (a *Aggregator) snapshot(now time.Time) *profiles.Snapshot {
 		IterationTime: a.iterationTime.curve(), Clock: a.clock.curve(), Series: a.followed(),
 		SkippedSteps: a.skipped, NonFinite: a.nonFinite,
 		Pictures: a.pictures, Layers: a.layers, Roofs: a.roofs, Ablation: a.ablation,
-		Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
+		Batches: a.batches.views(), Caches: a.recent.caches(&a.last), Memory: a.memory, Load: a.loads.view,
 		Changes: changes, Effects: effects, Notes: slices.Clip(a.notes),
 		Recording: a.recording,
 		Results:   slices.Clip(a.results), Log: slices.Clip(a.log), Alerts: a.alerts.Standing(),

@@ -69,7 +69,7 @@ type block struct {
 	n        int
 	total    float64
 	phases   [profiles.MaxPhases]float64
-	rate     float64   // ln of iterations a second
+	rate     float64   // ln of iterations a second, or of items where iterations are batches
 	layers   []float64 // ln of the mean time of each layer, shorter than the list where they came later
 	foreign  float64   // share of the processors that other programs took, NaN if not known
 }
@@ -307,6 +307,7 @@ func (s *Sample) close() {
 			}
 		}
 		b.layers = o.logLayers()
+		b.divide(s.schema.Items(s.groups[s.under]))
 		s.blocks = append(s.blocks, b)
 	} else {
 		s.run.LeftOut.WarmUp += int64(n)
@@ -316,6 +317,18 @@ func (s *Sample) close() {
 		o.phases[p] = o.phases[p][:0]
 	}
 	o.from, o.to = 0, 0
+}
+
+// divide makes the times those of an item, of which a batch has a number, and the rate that of items.
+func (b *block) divide(items int) {
+	log := math.Log(float64(items))
+	b.total, b.rate = b.total-log, b.rate+log
+	for p := range b.phases {
+		b.phases[p] -= log
+	}
+	for i := range b.layers {
+		b.layers[i] -= log
+	}
 }
 
 // logLayers returns the logarithms of the layers' mean times; nil if no profile was taken.

@@ -214,7 +214,11 @@ func othersTook(all []*block) (reason, brief string) {
 // timed lists the columns of times: of the whole iteration, of each phase and of each layer.
 func (t *table) timed() []column {
 	first := t.samples[0][0]
-	all := []column{{group: Speed, name: "iteration_ms", title: "iteration"}, {group: Speed, name: "iterations_per_second", title: "iterations a second", rate: true}}
+	of := profiles.Unit{One: "iteration", Many: "iterations"}
+	if first.schema.Item.One != "" {
+		of = first.schema.Item
+	}
+	all := []column{{group: Speed, name: "iteration_ms", title: of.One}, {group: Speed, name: "iterations_per_second", title: of.Many + " a second", rate: true}}
 	total := t.blocks(0).levelAt(func(b *block) float64 { return b.total })
 	for p, info := range first.schema.Phases {
 		share := math.Exp(t.blocks(0).levelAt(func(b *block) float64 { return b.phases[p] }) - total)

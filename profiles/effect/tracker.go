@@ -74,6 +74,7 @@ type Tracker struct {
 	newest  quality // the newest
 	history history
 	names   []string // of the phases
+	items   int64    // of an iteration
 	over    bool     // the run has ended
 	unheard int64    // Iteration.Changes minus the announced changes
 	heard   int64
@@ -87,7 +88,7 @@ type Tracker struct {
 
 // New returns a Tracker for a run with a schema.
 func New(s *profiles.Schema) Tracker {
-	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}}
+	t := Tracker{quality: s.SeriesNamed(s.Quality), history: history{phases: len(s.Phases)}, items: 1}
 	for _, p := range s.Phases {
 		t.names = append(t.names, p.Name)
 	}
@@ -97,6 +98,21 @@ func New(s *profiles.Schema) Tracker {
 // Awaiting reports whether iterations are waiting for the load by other programs: see
 // Settle.
 func (e *Tracker) Awaiting() bool { return len(e.queue) > 0 }
+
+// Items announces how many items the iterations from here on process, at least 1: times are then
+// those of an item, so that changes of their number can be compared too.
+func (e *Tracker) Items(n int) { e.items = int64(max(n, 1)) }
+
+// timed returns the times of an iteration, of an item each.
+func (e *Tracker) timed(it *profiles.Iteration) timed {
+	t := timed{ns: max(it.Total/e.items, 1), phases: it.Phases}
+	if e.items > 1 {
+		for p := range t.phases {
+			t.phases[p] /= e.items
+		}
+	}
+	return t
+}
 
 // Change announces c, which takes effect with the iteration it names.
 func (e *Tracker) Change(c profiles.Change) {
@@ -176,7 +192,7 @@ func (e *Tracker) Iteration(it *profiles.Iteration) (begins bool) {
 		if n := len(e.all); n > 0 && e.all[n-1].Open() {
 			e.dirty = true // number of waiting iterations
 		}
-		e.queue = append(e.queue, queued{timed{ns: it.Total, phases: it.Phases}, it.Start, it.Start + it.Total, e.current})
+		e.queue = append(e.queue, queued{e.timed(it), it.Start, it.Start + it.Total, e.current})
 	}
 	return begins
 }

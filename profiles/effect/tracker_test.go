@@ -581,3 +581,18 @@ func TestAVerdictStaysInALongRun(t *testing.T) {
 		}
 	}
 }
+
+// Of batches, the times of an item are compared: a change of their size is an effect like others.
+func TestBatchesAreComparedByTheItem(t *testing.T) {
+	tr := newTrial(3)
+	tr.effects.Items(2)
+	tr.median = 2 * 15e6
+	tr.iterate(long)
+	tr.change("amp")
+	tr.effects.Items(10)
+	tr.median = 10 * 7e6
+	tr.iterate(Window + Warmup)
+	if e := tr.last(); !e.Enough || math.Abs(e.BeforeNS/15e6-1) > 0.02 || math.Abs(e.AfterNS/7e6-1) > 0.02 || e.High > -0.5 {
+		t.Errorf("from 15 ms to 7 ms an item: %+v", e)
+	}
+}

@@ -9,12 +9,15 @@ package settings
 
 // Keys that a run looks for in the settings of every workload. All are optional.
 const (
-	MaxIterations = "max_iterations" // ends the run; 0 means no limit
-	MaxSeconds    = "max_seconds"    // ends the run; 0 means no limit
-	LayerProfile  = "layer_profile"  // publishes layer times
-	Threads       = "threads"        // host threads; 0 means one per core
-	Device        = "device"         // the computing device
-	Seed          = "seed"           //
+	MaxIterations = "max_iterations"  // ends the run; 0 means no limit
+	MaxSeconds    = "max_seconds"     // ends the run; 0 means no limit
+	LayerProfile  = "layer_profile"   // publishes layer times
+	Threads       = "threads"         // host threads; 0 means one per core
+	Device        = "device"          // the computing device
+	Seed          = "seed"            //
+	BatchSize     = "batch_size"      // items that an iteration processes: Schema.Item
+	AutoTune      = "auto_tune"       // looks for the batch size of the most items a second
+	MemoryLimit   = "memory_limit_mb" // bound of the run's memory, in MiB; 0 means none
 )
 
 // MaxUnits returns the key that ends a run after a number of units of work, given the

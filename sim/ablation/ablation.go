@@ -42,6 +42,10 @@ type Options struct {
 	// itself.
 	Factors []settings.Factor
 
+	// Items returns the number of items in a batch, whose times are compared by the item; nil where
+	// iterations are not batches.
+	Items func(settings.Values) int
+
 	Kinds   []profiles.KindInfo // of the workload
 	Quality profiles.SeriesInfo // of the workload, without a name if it has none
 }
@@ -230,6 +234,9 @@ func (s *Schedule) endBlock(quality float64, bytes int64) {
 	}
 	n := len(s.block.nanos)
 	g.medians[g.block] = s.endTimed()
+	if s.options.Items != nil {
+		g.medians[g.block] /= float64(s.options.Items(s.Wanted()))
+	}
 	g.gains[g.block] = (quality - s.block.quality) / float64(n) * 100
 	r.Iterations += n
 	if g.block++; g.block < len(g.medians) {

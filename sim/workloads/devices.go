@@ -3,6 +3,7 @@ package workloads
 import (
 	"errors"
 
+	"prismtop/profiles/settings"
 	"prismtop/sim/cpu"
 	"prismtop/sim/cpu/host"
 	"prismtop/sim/nn"
@@ -42,6 +43,17 @@ func (d Devices) open(s *prism.Settings) (prism.Device, error) {
 	}
 	device.Backend = beside{gpu, device.Backend}
 	return device, nil
+}
+
+// backend starts the backend that the settings of a workload without a host name.
+func (d Devices) backend(v settings.Values) (nn.Backend, error) {
+	switch device := v.Text(settings.Device); {
+	case device == "cpu" || device == "auto" && d.gpuReason() != "":
+		return cpu.New(cpu.Options{Threads: v.Int(settings.Threads), Kernels: v.Text("kernels")})
+	case d.gpuReason() != "":
+		return nil, errors.New(d.gpuReason())
+	}
+	return d.GPU()
 }
 
 // beside is a backend that computes the plans beside the processor, on which the host

@@ -11,6 +11,8 @@ import (
 	"prismtop/sim/cpu"
 	"prismtop/sim/curve"
 	"prismtop/sim/prism"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/inference"
 	"prismtop/sim/workload"
 )
 
@@ -25,6 +27,7 @@ type Workload struct {
 var All = []Workload{
 	{prism.Presets(), prism.Schema, func(d Devices) workload.Maker { return PRISM(d) }},
 	{curve.Presets(), curve.Schema, func(Devices) workload.Maker { return curve.Maker{} }},
+	{inference.Presets(), inference.Schema, func(d Devices) workload.Maker { return Ptycho(d) }},
 }
 
 // Presets returns the presets of all workloads.
@@ -44,4 +47,9 @@ func Of(v settings.Values) Workload {
 // PRISM makes PRISM's progressive reconstructions.
 func PRISM(d Devices) prism.Maker {
 	return prism.Maker{Open: d.open, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason()}
+}
+
+// Ptycho makes PtychoPINN's inferences.
+func Ptycho(d Devices) inference.Maker {
+	return inference.Maker{Open: d.backend, Kernels: cpu.CheckKernels, GPUReason: d.gpuReason(), Trained: ptycho.TrainedPath}
 }

@@ -27,15 +27,19 @@ type keepFlags struct {
 	every   time.Duration
 	resume  string
 	weights string
+	none    bool // the workload has no state that can be written
 
 	resumed *sim.Resumed // the checkpoint of resume
 }
 
 func (k *keepFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&k.weights, "weights", "", "weights to start from instead of drawn ones, a file in NPZ or safetensors format")
+	if k.none {
+		return
+	}
 	flags.StringVar(&k.path, "checkpoint", "", "file to which the state of the run is written at intervals and at its end, for --resume (docs/checkpoints.md)")
 	flags.DurationVar(&k.every, "checkpoint-every", time.Minute, "time between two checkpoints; 0 writes one at the end only")
 	flags.StringVar(&k.resume, "resume", "", "checkpoint to go on from, with its settings; live ones can be set by flags")
-	flags.StringVar(&k.weights, "weights", "", "weights to start from instead of drawn ones, a file in NPZ or safetensors format")
 }
 
 // resolve returns the settings: those of the checkpoint and of flags with --resume, else those of

@@ -45,14 +45,17 @@ type runFlags struct {
 	record   recordFlags
 	keep     keepFlags
 
+	own         []ownFlag       // of the workload's command
 	watchBudget float64         // 0 to 1
 	outlives    bool            // the run goes on when the terminal is lost
 	child       *sessions.Child // what this process is of run --detach; nil if it is not
 }
 
 // runCommand returns the command run.
-func runCommand() *cobra.Command {
-	var f runFlags
+func runCommand() *cobra.Command { return commandOf(&runFlags{}) }
+
+// commandOf returns a command that runs a workload.
+func commandOf(f *runFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run a reconstruction on the live screen, or without one",
@@ -73,6 +76,7 @@ func runCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	f.SettingFlags.Register(flags)
+	f.registerOwn(flags)
 	flags.BoolVar(&f.headless, "headless", false, "without a screen: progress on standard error, the summary on standard output")
 	flags.BoolVar(&f.json, "json", false, "the summary as one JSON object (docs/json.md); implies --headless")
 	f.Look.Register(flags)
@@ -96,6 +100,7 @@ func runCommand() *cobra.Command {
 
 // settings merges preset, file, environment and flags, and checks the path of --save.
 func (f *runFlags) settings(cmd *cobra.Command) (settings.Values, error) {
+	f.readOwn(cmd.Flags())
 	v, origins, err := f.keep.resolve(cmd.Context(), cmd.Flags(), &f.SettingFlags)
 	f.origins = origins
 	if err == nil {
@@ -152,7 +157,7 @@ func (f *runFlags) run(cmd *cobra.Command, v settings.Values) error {
 			Path: f.keep.path, Every: f.keep.every, Program: cli.Version,
 			Recording: func() *checkpoint.Recording { return recordingOf(recorder) },
 		},
-		Resume: f.keep.resumed, Weights: f.keep.weights,
+		Resume: f.keep.resumed, Weights: f.keep.weights, EndTuned: !screen && !f.lines && f.child == nil && v.On(settings.AutoTune),
 	}
 	observed := aggregate.Options{}
 	if screen || f.child != nil {

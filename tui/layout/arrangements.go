@@ -98,4 +98,12 @@ var arranged = []declaration{
 			{from: 0, place: stacked(roomy("memory"), one("iteration time"), one("caches"), one("effects"))},
 		},
 	},
+	{
+		name:  "throughput",
+		panes: []string{"throughput", "reconstruction", "phases", "effects", "footprint", "quality"},
+		plans: []declaredPlan{
+			{from: wide, place: stacked(row("throughput", "footprint", "reconstruction"), row("phases", "effects", "quality"))},
+			{from: 0, place: beside(column("throughput", "phases", "quality"), column("reconstruction", "effects", "footprint"))},
+		},
+	},
 }

@@ -23,9 +23,19 @@ type chooser struct{ row int }
 const chooserKeys = "1234567890abcdefghiklm"
 
 // arrangement returns the current arrangement.
-func (m *Model) arrangement() *layout.Arrangement { return m.deck.Arrangement(m.preset) }
+// If the user has chosen none, runs whose iterations are batches have their own.
+func (m *Model) arrangement() *layout.Arrangement {
+	if m.preset == "" && m.batches {
+		return m.deck.Arrangement(batchArrangement)
+	}
+	return m.deck.Arrangement(m.preset)
+}
 
-// nextArrangement switches to the next arrangement of panes.
+// batchArrangement is the arrangement of runs whose iterations are batches.
+const batchArrangement = "throughput"
+
+// nextArrangement switches to the next arrangement of panes, without those named after a pane that
+// does not apply to the run.
 func (m *Model) nextArrangement() {
 	at := 0
 	for i := range m.deck.Arrangements {
@@ -34,7 +44,13 @@ func (m *Model) nextArrangement() {
 		}
 	}
 	m.zoomed = false
-	m.preset = m.deck.Arrangements[(at+1)%len(m.deck.Arrangements)].Name
+	for range m.deck.Arrangements {
+		at = (at + 1) % len(m.deck.Arrangements)
+		m.preset = m.deck.Arrangements[at].Name
+		if id := m.deck.Find(m.preset); id == layout.None || !m.without[id] {
+			break
+		}
+	}
 	m.relay()
 	m.say("panes: " + m.preset)
 }

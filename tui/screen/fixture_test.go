@@ -30,6 +30,8 @@ var (
 	idLog           = deck.Find("log")
 	idSettings      = deck.Find("settings")
 	idAblation      = deck.Find("ablation")
+	idThroughput    = deck.Find("throughput")
+	idFootprint     = deck.Find("footprint")
 )
 
 // screen returns a model of the given size that has received snapshots.

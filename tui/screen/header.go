@@ -319,8 +319,11 @@ func ablationText(s *profiles.Snapshot) string {
 	if a == nil || !a.Running {
 		return ""
 	}
-	if a.Replication {
+	switch {
+	case a.Replication:
 		return fmt.Sprintf("E %d", a.Done)
+	case a.Tuning != nil:
+		return fmt.Sprintf("tuner %d", a.Done)
 	}
 	return fmt.Sprintf("A %*d/%d", len(strconv.Itoa(a.Groups)), a.Done, a.Groups)
 }

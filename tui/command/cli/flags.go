@@ -22,6 +22,8 @@ import (
 type SettingFlags struct {
 	Sources preset.Sources
 	More    []preset.Flag // specific to one command
+	// Of is the only workload of the command; nil for all of them.
+	Of      *preset.Shelf
 	maxTime time.Duration
 	origins settings.Origins // of what Resolve returned
 }
@@ -45,14 +47,16 @@ func (f *SettingFlags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Sources.Preset, "preset", "", "preset to start from (see prismtop presets list)")
 	flags.StringVar(&f.Sources.File, "config", "", "file of settings over the preset's, in TOML")
 	flags.StringArrayVar(&f.Sources.Sets, "set", nil, "one setting as key=value; may be given again (see docs/settings.md)")
-	flags.String("image", "", "picture to reconstruct, a file")
+	if f.Of == nil {
+		flags.String("image", "", "picture to reconstruct, a file")
+		flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
+	}
 	flags.String("device", "auto", "where to compute: auto, cpu or cuda")
 	flags.Int("threads", 0, threadsHelp)
 	flags.String("kernels", "auto", kernelsHelp)
 	flags.Uint64("seed", 0, "seed of weights, noise and random patterns")
 	flags.Int64("max-iterations", 0, "end after so many iterations; 0 is no limit")
 	flags.DurationVar(&f.maxTime, "max-time", 0, "end after so much running time, as 90s or 5m")
-	flags.Bool("faithful", false, "keep PRISM's defects (see docs/faithful.md)")
 }
 
 // Resolve merges preset, file, environment and flags.
@@ -64,6 +68,9 @@ func (f *SettingFlags) Resolve(ctx context.Context, flags *pflag.FlagSet) (setti
 		return settings.Values{}, nil, errors.New(`flag --config: "": must be the path of a file`)
 	}
 	f.Sources.Shelves = workloads.Presets()
+	if f.Of != nil {
+		f.Sources.Shelves = preset.Shelves{*f.Of}
+	}
 	if flags.Changed("preset") {
 		if _, err := f.Sources.Shelves.Lookup(f.Sources.Preset); err != nil {
 			return settings.Values{}, nil, fmt.Errorf("flag --preset: %w", err)

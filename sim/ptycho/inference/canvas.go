@@ -1,0 +1,146 @@
+package inference
+
+import (
+	"context"
+	"math"
+	"math/cmplx"
+
+	"prismtop/profiles"
+	"prismtop/sim/picture"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+)
+
+// canvas is the object being assembled, the newest complete one, and the truth on the same pixels.
+type canvas struct {
+	assembly *ptycho.Assembly
+	whole    *ptycho.Canvas // nil before the end of the first pass
+	truth    []complex64
+	side     int
+}
+
+// spreadOut makes an empty canvas of groups with the given centres.
+func (c *canvas) spreadOut(object *scan.Object, centres [][2]float64) (err error) {
+	if c.assembly, err = ptycho.NewAssembly(centres); err != nil {
+		return err
+	}
+	empty := c.assembly.Canvas()
+	c.side = empty.Side
+	var x, y float64
+	for _, p := range centres {
+		x += p[0] / float64(len(centres))
+		y += p[1] / float64(len(centres))
+	}
+	corner := float64(empty.Pad + ptycho.PatchSide/2)
+	c.truth = object.Window(y-corner, x-corner, c.side)
+	return nil
+}
+
+// finish keeps the complete canvas and begins an empty one.
+func (c *canvas) finish(centres [][2]float64) (err error) {
+	c.whole = c.assembly.Canvas()
+	c.assembly, err = ptycho.NewAssembly(centres)
+	return err
+}
+
+// current returns the canvas in progress over the newest complete one.
+func (c *canvas) current() []complex64 {
+	object := c.assembly.Canvas().Object
+	if c.whole == nil {
+		return object
+	}
+	for i, z := range object {
+		if z == 0 {
+			object[i] = c.whole.Object[i]
+		}
+	}
+	return object
+}
+
+// scaleTo returns the factor of least squares by which the moduli of an object come closest to the
+// truth's: a network's amplitudes have no scale of their own. It is 0 for an empty object.
+func (c *canvas) scaleTo(object []complex64) float64 {
+	product, square := 0.0, 0.0
+	for i, z := range object {
+		if z != 0 {
+			a := cmplx.Abs(complex128(z))
+			product += a * cmplx.Abs(complex128(c.truth[i]))
+			square += a * a
+		}
+	}
+	if square == 0 {
+		return 0
+	}
+	return product / square
+}
+
+// compare compares the moduli of the newest complete canvas with the truth's where it is covered:
+// PSNR in dB, relative to the truth's largest modulus, and RMSE in percent of its root mean square.
+// Both are NaN before the first pass is complete.
+func (c *canvas) compare() (psnr, rmse float64) {
+	if c.whole == nil {
+		return math.NaN(), math.NaN()
+	}
+	scale := c.scaleTo(c.whole.Object)
+	squares, energy, peak, n := 0.0, 0.0, 0.0, 0.0
+	for i, z := range c.whole.Object {
+		if z == 0 {
+			continue
+		}
+		want := cmplx.Abs(complex128(c.truth[i]))
+		d := scale*cmplx.Abs(complex128(z)) - want
+		squares, energy, peak, n = squares+d*d, energy+want*want, max(peak, want), n+1
+	}
+	return 10 * math.Log10(peak*peak*n/squares), 100 * math.Sqrt(squares/energy)
+}
+
+// Picture returns a picture of the schema.
+func (t *Task) Picture(id int) *profiles.Picture {
+	if id == pictureDiffraction {
+		return t.diffraction()
+	}
+	p := &profiles.Picture{ID: id, Width: t.side, Height: t.side, Pixels: make([]float32, t.side*t.side)}
+	if id == pictureTruth {
+		for i, z := range t.truth {
+			p.Pixels[i] = float32(cmplx.Abs(complex128(z)))
+		}
+		return p
+	}
+	object := t.current()
+	scale := t.scaleTo(object)
+	for i, z := range object {
+		switch {
+		case z == 0:
+		case id == picturePhase:
+			p.Pixels[i] = float32(0.5 + cmplx.Phase(complex128(z))/(2*math.Pi))
+		default:
+			p.Pixels[i] = float32(scale * cmplx.Abs(complex128(z)))
+		}
+	}
+	return p
+}
+
+// diffraction returns the next pattern, the logarithm of its amplitudes.
+func (t *Task) diffraction() *profiles.Picture {
+	n := t.scan.Size
+	p := &profiles.Picture{ID: pictureDiffraction, Width: n, Height: n, Pixels: make([]float32, n*n)}
+	for i, v := range t.scan.Pattern(t.groups[t.next].Positions[0]) {
+		p.Pixels[i] = float32(math.Log1p(float64(v) * t.scale))
+	}
+	return p
+}
+
+// Save writes the amplitude of the newest complete canvas to base.png (16 bit) and base.npy.
+func (t *Task) Save(ctx context.Context, base string, fresh bool) ([]string, error) {
+	if t.whole == nil {
+		return nil, errNothing
+	}
+	save, pixels, scale := picture.SavePair, make([]float32, len(t.truth)), t.scaleTo(t.whole.Object)
+	if fresh {
+		save = picture.SaveNewPair
+	}
+	for i, z := range t.whole.Object {
+		pixels[i] = float32(scale * cmplx.Abs(complex128(z)))
+	}
+	return save(ctx, base, pixels, t.side, t.side)
+}

@@ -1,0 +1,173 @@
+// Package inference is PtychoPINN's inference as a workload: batches of a simulated scan go
+// through the network, and the objects of its groups are assembled on a canvas, pass after pass
+// (spec/ptycho-cyto.md §A2). An iteration is a batch. The batch size may change between any two;
+// the objects do not depend on it, which every pass after the first checks.
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/profiles/unit"
+	"prismtop/sim/nn"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/weights"
+	"prismtop/sim/workload"
+)
+
+// Maker makes inferences: it implements the workload "ptycho".
+type Maker struct {
+	// Open opens the device of the settings.
+	Open func(v settings.Values) (nn.Backend, error)
+
+	// Kernels returns an error if this machine does not have the kernels.
+	Kernels func(name string) error
+
+	// GPUReason is the reason why no GPU can be used; empty if Open opens one.
+	GPUReason string
+
+	// Trained returns the path of the file that training leaves for a network.
+	Trained func(ptycho.Config) (string, error)
+}
+
+// Inputs is a simulated scan.
+type Inputs struct{ Scan *scan.Scan }
+
+// Name returns what files of the result are named after.
+func (Inputs) Name() string { return "ptycho" }
+
+// Load simulates the scan of the settings.
+func (m Maker) Load(ctx context.Context, v settings.Values) (workload.Inputs, error) {
+	device, err := m.Open(v)
+	if err != nil {
+		return nil, err
+	}
+	defer device.Close()
+	s, err := scan.Simulate(ctx, scanOptions(v), device)
+	if err != nil {
+		return nil, err
+	}
+	return Inputs{s}, nil
+}
+
+// SameInputs reports whether two settings simulate the same scan.
+func (Maker) SameInputs(a, b settings.Values) bool { return scanOptions(a) == scanOptions(b) }
+
+// Reads returns false: the scan is simulated.
+func (Maker) Reads(settings.Values) bool { return false }
+
+// Check returns an error if this machine or this build does not have the device or the kernels, or
+// if a batch needs more memory than the limit.
+func (m Maker) Check(v settings.Values, key string) error {
+	switch key {
+	case settings.Device:
+		if v.Text(key) == "cuda" && m.GPUReason != "" {
+			return &settings.KeyError{Key: key, Err: fmt.Errorf("device = cuda: %s: must be auto or cpu here", m.GPUReason)}
+		}
+		return m.withinLimit(v, settings.BatchSize)
+	case "kernels":
+		return m.Kernels(v.Text(key))
+	case settings.BatchSize, settings.MemoryLimit, "amp":
+		return m.withinLimit(v, key)
+	}
+	return nil
+}
+
+// withinLimit returns an error that names a key if a batch needs more memory than the limit.
+func (m Maker) withinLimit(v settings.Values, key string) error {
+	if limit(v) == 0 || v.Validate() != nil {
+		return nil
+	}
+	need, err := Footprint(context.Background(), v)
+	if err != nil || need <= limit(v) {
+		return err
+	}
+	want := fmt.Sprintf("a batch of %d needs %s, more than %s = %d allows", v.Int(settings.BatchSize), unit.Binary(need), settings.MemoryLimit, v.Int(settings.MemoryLimit))
+	return &settings.KeyError{Key: key, Err: fmt.Errorf("%s = %s: %s", key, v.Get(key), want)}
+}
+
+// Footprint is the memory of a run under the settings: weights, scan, results and the plan of the
+// batch size. The kernels' scratch, a megabyte or two for any batch, is only known once a plan is
+// loaded.
+func Footprint(ctx context.Context, v settings.Values) (int64, error) {
+	network, err := ptycho.New(config(v))
+	if err != nil {
+		return 0, err
+	}
+	plan, err := network.InferencePlan(ctx, planOptions(v))
+	if err != nil {
+		return 0, err
+	}
+	u := plan.VariableUsage(network.Model().Variables())
+	return u[nn.Weights] + scanBytes(v) + resultBytes(v) + plan.ArenaBytes, nil
+}
+
+// FitsBeside reports whether an inference fits into memory in addition to the given number of
+// bytes held now. If the machine's memory is unknown it reports true.
+func (Maker) FitsBeside(v settings.Values, held int64) bool {
+	m := machine.ReadMemory()
+	left := m.Total - held
+	if m.Limit > 0 {
+		left = min(left, m.Limit-held)
+	}
+	if m.Available > 0 {
+		left = min(left, m.Available)
+	}
+	need, err := Footprint(context.Background(), v)
+	return m.Total <= 0 || err == nil && need <= left
+}
+
+// New prepares an inference on its own device, which Close closes too.
+func (m Maker) New(ctx context.Context, v settings.Values, in workload.Inputs) (workload.Task, error) {
+	if err := m.withinLimit(v, settings.BatchSize); err != nil {
+		return nil, err
+	}
+	device, err := m.Open(v)
+	if err != nil {
+		return nil, err
+	}
+	t := &Task{v: v, scan: in.(Inputs).Scan, device: device}
+	if err := t.prepare(ctx, m.Trained); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// firstSeed is the seed of the weights of a network that was not trained (§A1.8).
+const firstSeed = 12345
+
+// firstWeights returns the weights of the settings, and where they come from.
+func (t *Task) firstWeights(ctx context.Context, trained func(ptycho.Config) (string, error)) ([]weights.Tensor, string, error) {
+	seeded := t.network.Seeded(firstSeed)
+	if t.v.Text("weights") == "seeded" {
+		return seeded, "seeded weights", nil
+	}
+	path, err := trained(t.network.Config())
+	if err != nil {
+		return nil, "", err
+	}
+	read, err := t.network.ReadWeights(ctx, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return seeded, "seeded weights: the network is not trained, and what it draws is no object", nil
+	case err != nil:
+		return nil, "", fmt.Errorf("trained weights: %w; weights = seeded goes without them", err)
+	}
+	return read, "trained weights of " + path, nil
+}
+
+// StartFrom replaces the weights by those of a file.
+func (t *Task) StartFrom(ctx context.Context, path string) error {
+	read, err := t.network.ReadWeights(ctx, path)
+	if err != nil {
+		return err
+	}
+	t.of = ""
+	return t.setWeights(read)
+}

@@ -1,0 +1,161 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"prismtop/profiles"
+	"prismtop/profiles/machine"
+	"prismtop/profiles/settings"
+	"prismtop/sim/nn"
+	"prismtop/sim/ptycho"
+)
+
+// program is a loaded plan with what goes in and comes out.
+type program struct {
+	options ptycho.PlanOptions
+	plan    *nn.Plan
+	exe     nn.Executable
+	layers  []profiles.Layer
+
+	diffraction, offsets, object nn.BufferID
+	staged                       []float32 // the diffraction, if the device does not map it
+	distances                    []float32 // to the device
+	objects                      []float32 // from it: real and imaginary parts of [B, N, N]
+}
+
+// load compiles and loads the plan of some settings.
+func (t *Task) load(ctx context.Context, o ptycho.PlanOptions) (*program, error) {
+	plan, err := t.network.InferencePlan(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	exe, err := t.device.Load(ctx, plan, t.state)
+	if err != nil {
+		return nil, fmt.Errorf("load plan: %w", err)
+	}
+	p := &program{options: o, plan: plan, exe: exe}
+	p.diffraction, _ = plan.Input(ptycho.DiffractionInput)
+	p.offsets, _ = plan.Input(ptycho.OffsetsInput)
+	p.object, _ = plan.Output(ptycho.ObjectOutput)
+	if exe.Map(p.diffraction) == nil {
+		p.staged = make([]float32, plan.Buffers[p.diffraction].Shape.Elements())
+	}
+	p.distances = make([]float32, plan.Buffers[p.offsets].Shape.Elements())
+	p.objects = make([]float32, 2*plan.Buffers[p.object].Shape.Elements())
+	for i := range plan.Steps {
+		s := &plan.Steps[i]
+		p.layers = append(p.layers, profiles.Layer{Name: s.Name, Phase: phasePredict, FLOPs: s.FLOPs, Bytes: s.Bytes})
+	}
+	return p, nil
+}
+
+// input returns the slice to fill with the diffraction; deliver hands it over.
+func (p *program) input() []float32 {
+	if p.staged != nil {
+		return p.staged
+	}
+	return p.exe.Map(p.diffraction)
+}
+
+func (p *program) deliver() {
+	if p.staged != nil {
+		p.exe.Write(p.diffraction, p.staged)
+	}
+	p.exe.Write(p.offsets, p.distances)
+}
+
+// own is the memory of what goes in and comes out beside the plan.
+func (p *program) own() int64 {
+	return int64(4 * (len(p.staged) + len(p.distances) + len(p.objects)))
+}
+
+// bytes is the memory of a program.
+func (p *program) bytes() int64 { return p.plan.ArenaBytes + p.exe.ScratchBytes() + p.own() }
+
+// Plans that are kept for when the settings change back: at most mostPlans, and if there is no
+// limit, in at most a share of the machine's memory.
+const (
+	mostPlans  = 8
+	plansShare = 8
+)
+
+// use makes the program of the settings the first, loading it unless it is kept. Programs that
+// were not used for the longest make room for it.
+func (t *Task) use(ctx context.Context, v settings.Values) error {
+	o := planOptions(v)
+	if i := slices.IndexFunc(t.programs, func(p *program) bool { return p.options == o }); i >= 0 {
+		p := t.programs[i]
+		t.programs = slices.Insert(slices.Delete(t.programs, i, i+1), 0, p)
+	} else {
+		p, err := t.load(ctx, o)
+		if err != nil {
+			return err
+		}
+		t.programs = slices.Insert(t.programs, 0, p)
+	}
+	t.drop(limit(v))
+	m := t.Memory()
+	t.needed = m.Total() - m.Parts[memoryPlans]
+	return nil
+}
+
+// drop closes programs but the first until the rest fit into a limit, 0 for none.
+func (t *Task) drop(limit int64) {
+	for n := len(t.programs); n > 1 && !t.fits(limit); n-- {
+		t.programs[n-1].exe.Close()
+		t.programs = t.programs[:n-1]
+	}
+}
+
+func (t *Task) fits(limit int64) bool {
+	m := t.Memory()
+	if limit > 0 {
+		return len(t.programs) <= mostPlans && m.Total() <= limit
+	}
+	all := machine.ReadMemory().Total
+	return len(t.programs) <= mostPlans && (all <= 0 || m.Parts[memoryPlans] <= all/plansShare)
+}
+
+// Memory returns the memory of the run.
+func (t *Task) Memory() profiles.Memory {
+	p := t.programs[0]
+	u, own := p.plan.VariableUsage(t.network.Model().Variables()), p.plan.ArenaUsage()
+	m := profiles.Memory{Parts: [profiles.MaxMemory]int64{
+		memoryWeights: u[nn.Weights], memoryActivations: p.plan.ArenaBytes - own[nn.Inputs], memoryInputs: own[nn.Inputs] + p.own(),
+		memoryScratch: u[nn.Scratch] + p.exe.ScratchBytes(), memoryScan: scanBytes(t.v), memoryResults: t.resultBytes(),
+	}}
+	for _, kept := range t.programs[1:] {
+		m.Parts[memoryPlans] += kept.bytes()
+	}
+	return m
+}
+
+// scanBytes is the memory of a scan: patterns, object, probe.
+func scanBytes(v settings.Values) int64 {
+	n, side := int64(v.Int("size")), int64(v.Int("object_size"))
+	return 4*int64(v.Int("positions"))*n*n + 8*side*side + 8*n*n
+}
+
+// Bytes of a group's first result, and of a canvas with its sums and weights, the newest complete
+// one and the truth, per pixel.
+const (
+	firstBytes  = 8*patchPixels + 1
+	canvasBytes = 16 + 8 + 8 + 8
+)
+
+// spread is the largest distance of a position from the mean of all, as a share of the object.
+const spread = 0.3
+
+// resultBytes bounds the memory of the results before the scan is made.
+func resultBytes(v settings.Values) int64 {
+	side := int64(ptycho.PatchSide + 2*(int(spread*v.Number("object_size"))+2))
+	return int64(groupCount(v))*firstBytes + side*side*canvasBytes
+}
+
+// resultBytes is the memory of the results.
+func (t *Task) resultBytes() int64 {
+	side := int64(t.side)
+	return int64(len(t.first))*int64(len(t.groups))*firstBytes + side*side*canvasBytes
+}

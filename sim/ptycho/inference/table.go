@@ -1,0 +1,145 @@
+package inference
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"prismtop/profiles/machine"
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/sim/nn"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/tensor"
+)
+
+const (
+	groupNetwork   = "The network"
+	groupScan      = "The scan"
+	groupComputing = "How it is computed"
+	groupLimits    = "Limits of the run"
+)
+
+// Table declares the settings.
+var Table = settings.NewTable("ptycho", validate,
+	settings.Integer(groupNetwork, "size", "pixels", "N, the side of a diffraction pattern", 64, 256).
+		Rule("64, 128 or 256: a whole number", func(v any) bool { n := v.(int64); return n == 64 || n == 128 || n == 256 }),
+	settings.Integer(groupNetwork, "gridsize", "", "side of a group: gridsize² patterns are the channels of one object", 1, 4),
+	settings.Integer(groupNetwork, "filters_scale", "", "factor of all numbers of filters; 2 is PtychoPINN's default", 1, 8),
+	settings.Text(groupNetwork, "weights", "trained: those that training left for this network, seeded where there are none; seeded: random ones, for comparisons with other programs",
+		"trained", "seeded"),
+
+	settings.Integer(groupScan, "object_size", "pixels", "side of the simulated object, at least twice the size", 128, 4096),
+	settings.Integer(groupScan, "positions", "", "number of diffraction patterns", 16, 1<<16),
+	settings.Number(groupScan, "photons", "", "mean number of photons of a pattern", 1, 1e15),
+	settings.Switch(groupScan, "object_phase", "the object also shifts the phase"),
+	settings.Integer(groupScan, settings.Seed, "", "seed of the object, the positions, the photons and the groups", 0, math.MaxInt64),
+
+	settings.Integer(groupComputing, settings.BatchSize, "", "objects that the network computes at a time, at most as many as the scan has", 1, maxBatch).
+		Live().Touches("load", "group", "normalise", "predict", "reassemble").Called("batch size", 'B').
+		Press(
+			settings.Press{Key: "]", Help: "twice the batch size", Does: settings.MoveNext, Place: 1, InFooter: true, Footer: "batch", Rank: 0, Width: 4},
+			settings.Press{Key: "[", Help: "half the batch size", Does: settings.MoveBefore, Place: 2}).
+		Tune(1, "=", settings.MoveWrite, "batch size, typed"),
+	settings.Switch(groupComputing, settings.AutoTune, "find the batch size of the most images a second while the run goes on").
+		Live().Limit().Called("auto-tuner", 'T').
+		Press(settings.Press{Key: "t", Help: "auto-tuner of the batch size", Does: settings.MoveNext, Place: 3, InFooter: true, Footer: "tune", Rank: 1}),
+	settings.Integer(groupComputing, settings.MemoryLimit, "MiB", "bound of the run's memory, of batch sizes and of plans that are kept", 0, 1<<20).
+		Live().Limit().Called("memory limit", 'G').Words("", "no limit").
+		Tune(2, "G", settings.MoveWrite, "memory limit in MiB"),
+	settings.Text(groupComputing, "amp", "mixed precision of the convolutions; bf16x3 splits products and keeps nearly float32's accuracy", "off", "bf16", "bf16x3").
+		Live().Touches("predict").Called("AMP", 'a').
+		Press(settings.Press{Key: "a", Help: "mixed precision: on, off", Does: settings.MoveToggle, Place: 4, InFooter: true, Footer: "AMP", Rank: 0, Width: 6}).
+		Compared(1, "off", "bf16", "bf16x3").Factor("amp", "bf16").
+		Listed(1, "float32", "the range of float32", "nearly float32's accuracy"),
+	settings.Integer(groupComputing, settings.Threads, "", "worker threads; 0 is one per core", 0, 1024).Live().Called("threads", '+').Press(
+		settings.Press{Key: "+", Help: "one thread more", Does: settings.MoveNext, Place: 5},
+		settings.Press{Key: "-", Help: "one less", Does: settings.MoveBefore, Place: 6}),
+	settings.Text(groupComputing, "kernels", "instruction set of the CPU's kernels; auto is the fastest of avx512, avx2 and go; amx is avx512 with products of bf16 by AMX",
+		"auto", "amx", "avx512", "avx2", "go").Fixed("the weights are laid out for it"),
+	settings.Text(groupComputing, settings.Device, "where it is computed", "auto", "cpu", "cuda").Called("device", 'U').Fixed("the weights are laid out for it"),
+	settings.Switch(groupComputing, settings.LayerProfile, "show the time of every layer").Live().Touches().Called("layers", 'l').
+		Press(settings.Press{Key: "l", Help: "layer profile", Does: settings.MoveNext, Place: 7, InFooter: true, Footer: "layers", Rank: 5}),
+
+	settings.Integer(groupLimits, "passes", "", "passes over the scan", 1, 1e6),
+	settings.UnitLimit(groupLimits, "pass", "passes", ""),
+	settings.IterationLimit(groupLimits),
+	settings.TimeLimit(groupLimits),
+)
+
+// maxBatch bounds batch sizes against typing errors.
+const maxBatch = 4096
+
+//go:embed presets/*.toml
+var embedded embed.FS
+
+// Presets returns the named sets of settings.
+func Presets() preset.Shelf {
+	files, err := fs.Sub(embedded, "presets")
+	if err != nil {
+		panic("ptycho: the embedded presets: " + err.Error())
+	}
+	return preset.Shelf{Table: Table, Files: files, Default: "ptycho"}
+}
+
+// validate checks the rules that involve several settings.
+func validate(v settings.Values) error {
+	if size, object := v.Int("size"), v.Int("object_size"); object < 2*size {
+		return &settings.ValueError{Key: "object_size", Value: v.Get("object_size"), Want: fmt.Sprintf("must be at least twice the size, %d", 2*size)}
+	}
+	if batch, all := v.Int(settings.BatchSize), groupCount(v); batch > all {
+		return &settings.ValueError{Key: settings.BatchSize, Value: v.Get(settings.BatchSize), Want: fmt.Sprintf("must be at most %d, the objects of this scan", all)}
+	}
+	return nil
+}
+
+// channels is the number of patterns of a group.
+func channels(v settings.Values) int { return v.Int("gridsize") * v.Int("gridsize") }
+
+// groupCount is the number of objects of a pass: one a position, or one for each
+// gridsize² of them (spec/ptycho-cyto.md §A2).
+func groupCount(v settings.Values) int { return max(v.Int("positions")/channels(v), 1) }
+
+// config returns the network of the settings.
+func config(v settings.Values) ptycho.Config {
+	return ptycho.Config{Size: v.Int("size"), GridSize: v.Int("gridsize"), FiltersScale: v.Int("filters_scale"), ProbeBig: true}
+}
+
+// scanOptions returns the simulated scan of the settings.
+func scanOptions(v settings.Values) scan.Options {
+	return scan.Options{
+		Size: v.Int("size"), ObjectSize: v.Int("object_size"), Positions: v.Int("positions"), Photons: v.Number("photons"),
+		Phase: v.On("object_phase"), Seed: seed(v),
+	}
+}
+
+func seed(v settings.Values) uint64 { return uint64(v.Int(settings.Seed)) }
+
+// planOptions returns the plan of the settings.
+func planOptions(v settings.Values) ptycho.PlanOptions {
+	o := ptycho.PlanOptions{Batch: v.Int(settings.BatchSize)}
+	switch v.Text("amp") {
+	case "bf16":
+		o.AMP = tensor.BFloat16
+	case "bf16x3":
+		o.Products = nn.BF16x3
+	}
+	return o
+}
+
+// limit returns the bound of the memory in bytes, 0 for none.
+func limit(v settings.Values) int64 { return int64(v.Int(settings.MemoryLimit)) << 20 }
+
+// threads returns the number of threads of the settings.
+func threads(v settings.Values) int {
+	if n := v.Int(settings.Threads); n > 0 {
+		return n
+	}
+	return machine.Processors()
+}
+
+// errNothing is the error of saving before the first object.
+var errNothing = errors.New("nothing was reconstructed yet")

@@ -1,0 +1,325 @@
+package inference
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"prismtop/profiles"
+	"prismtop/profiles/settings"
+	"prismtop/sim/nn"
+	"prismtop/sim/ptycho"
+	"prismtop/sim/ptycho/scan"
+	"prismtop/sim/weights"
+	"prismtop/sim/workload"
+)
+
+// Task is an inference, a batch an iteration. It is not safe for concurrent use.
+type Task struct {
+	v       settings.Values
+	scan    *scan.Scan
+	device  nn.Backend
+	network *ptycho.Network
+	state   nn.State
+	of      string  // where the weights are from; empty if the run has named their file
+	scale   float64 // from the scan's amplitudes to the network's input
+
+	programs []*program // the newest used first
+
+	groups  []scan.Group
+	offsets []float32    // of every group
+	centres [][2]float64 // of every group
+	next    int          // group
+	pass    int
+	batches int       // of the pass so far
+	began   time.Time // of the pass
+	changed bool      // settings changed since the last iteration
+
+	canvas
+	first  map[string]*results // by precision
+	needed int64               // memory of the settings in force
+	patch  [patchPixels]complex64
+}
+
+const patchPixels = ptycho.PatchSide * ptycho.PatchSide
+
+// results are the first object of each group under a precision: its central patch.
+type results struct {
+	patches []complex64
+	known   []bool
+}
+
+// prepare makes everything but the device and the scan.
+func (t *Task) prepare(ctx context.Context, trained func(ptycho.Config) (string, error)) (err error) {
+	if t.network, err = ptycho.New(config(t.v)); err != nil {
+		return err
+	}
+	variables, err := t.network.Model().InitialVariables(ctx)
+	if err != nil {
+		return err
+	}
+	if t.state, err = t.device.NewState(ctx, variables); err != nil {
+		return err
+	}
+	first, of, err := t.firstWeights(ctx, trained)
+	if err != nil {
+		return err
+	}
+	t.of = of
+	if err := t.setWeights(first); err != nil {
+		return err
+	}
+	if t.groups, err = t.scan.Groups(channels(t.v), groupCount(t.v), seed(t.v)); err != nil {
+		return err
+	}
+	for _, g := range t.groups {
+		t.offsets = append(t.offsets, t.scan.Offsets(g)...)
+		t.centres = append(t.centres, [2]float64{g.X, g.Y})
+	}
+	t.first = map[string]*results{}
+	t.expect(t.v)
+	if err := t.spreadOut(t.scan.Object, t.centres); err != nil {
+		return err
+	}
+	t.began = time.Now()
+	return t.use(ctx, t.v)
+}
+
+// setWeights gives the network weights, which have the factor of its input.
+func (t *Task) setWeights(all []weights.Tensor) error {
+	if err := t.network.SetWeights(t.state, all); err != nil {
+		return err
+	}
+	factor, err := t.scan.Normalisation()
+	if err != nil {
+		return err
+	}
+	logarithm := all[len(all)-1].Values[0] // of the scale, the last of StateDict
+	t.scale = factor * math.Exp(float64(logarithm))
+	return nil
+}
+
+// expect makes room for the first results under the precision of the settings.
+func (t *Task) expect(v settings.Values) {
+	if amp := v.Text("amp"); t.first[amp] == nil {
+		t.first[amp] = &results{make([]complex64, len(t.groups)*patchPixels), make([]bool, len(t.groups))}
+	}
+}
+
+// Info describes the run.
+func (t *Task) Info() profiles.RunInfo {
+	info := profiles.RunInfo{
+		Schema: Schema(), Object: fmt.Sprintf("N=%d C=%d", t.v.Int("size"), channels(t.v)), Parameters: t.network.Parameters(),
+		Seed: seed(t.v), Units: t.v.Int("passes"), Cautions: cautions(t.device.Kernels()),
+	}
+	if t.of != "" {
+		info.Notes = []string{t.of}
+	}
+	return info
+}
+
+// cautions says which precisions are slow with some kernels.
+func cautions(kernels string) (all []profiles.Caution) {
+	if kernels == "amx" {
+		return nil
+	}
+	for _, mode := range []string{"bf16", "bf16x3"} {
+		all = append(all, profiles.Caution{When: profiles.When{Setting: "amp", Value: mode}, Text: "slower: emulated without AMX"})
+	}
+	return all
+}
+
+// Device returns the device that computes the network.
+func (t *Task) Device() workload.Device { return t.device }
+
+// Apply obeys the live settings.
+func (t *Task) Apply(ctx context.Context, v settings.Values) error {
+	t.device.SetThreads(threads(v))
+	before := planOptions(t.v)
+	t.v = v
+	t.expect(v)
+	if err := t.use(ctx, v); err != nil {
+		return err
+	}
+	t.changed = t.changed || planOptions(v) != before
+	return nil
+}
+
+// Close frees everything.
+func (t *Task) Close() {
+	for _, p := range t.programs {
+		p.exe.Close()
+	}
+	t.programs = nil
+	if t.state != nil {
+		t.state.Close()
+	}
+	t.device.Close()
+}
+
+// Steps returns the steps of the plan and their times.
+func (t *Task) Steps() ([]profiles.Layer, []int64) {
+	return t.programs[0].layers, t.programs[0].exe.StepNanos()
+}
+
+// stopwatch adds times to the phases of a record.
+type stopwatch struct {
+	rec  *profiles.Iteration
+	last time.Time
+}
+
+func (w *stopwatch) spend(phase profiles.Phase) {
+	now := time.Now()
+	w.rec.Phases[phase] += int64(now.Sub(w.last))
+	w.last = now
+}
+
+// Iterate computes a batch. One that begins in a pass may end in the next.
+func (t *Task) Iterate(ctx context.Context, rec *profiles.Iteration) (workload.Outcome, error) {
+	start := time.Now()
+	p, watch := t.programs[0], stopwatch{rec, start}
+	rec.Unit, rec.InUnit = int32(t.pass), int32(t.batches)
+	if t.changed {
+		rec.Flags |= profiles.Warmup
+		t.changed = false
+	}
+	t.gather(p)
+	watch.spend(phaseLoad)
+	t.distances(p)
+	watch.spend(phaseGroup)
+	in := p.input()
+	factor := float32(t.scale)
+	for i := range in {
+		in[i] *= factor
+	}
+	p.deliver()
+	watch.spend(phaseNormalise)
+	if err := p.exe.Run(ctx, nn.SegmentForward); err != nil {
+		return workload.Outcome{}, err
+	}
+	p.exe.Read(p.object, p.objects)
+	watch.spend(phasePredict)
+	t.batches++
+	out, difference, err := t.reassemble(p, &watch)
+	if err != nil {
+		return out, err
+	}
+	rate := float64(p.options.Batch) / time.Since(start).Seconds()
+	rec.Series[seriesThroughput], rec.Series[seriesDifference] = rate, difference
+	rec.Series[seriesEfficiency] = rate / (float64(t.needed) / (1 << 20))
+	return out, nil
+}
+
+// group returns the index of the i-th group of a batch.
+func (t *Task) group(i int) int { return (t.next + i) % len(t.groups) }
+
+// gather copies the patterns of a batch to the network's input.
+func (t *Task) gather(p *program) {
+	in, n := p.input(), t.scan.Size*t.scan.Size
+	for i := range p.options.Batch {
+		for c, at := range t.groups[t.group(i)].Positions {
+			copy(in[(i*channels(t.v)+c)*n:][:n], t.scan.Pattern(at))
+		}
+	}
+}
+
+// distances copies the distances of a batch's positions from the centres of their groups.
+func (t *Task) distances(p *program) {
+	each := 2 * channels(t.v)
+	for i := range p.options.Batch {
+		copy(p.distances[i*each:][:each], t.offsets[t.group(i)*each:][:each])
+	}
+}
+
+// reassemble adds the objects of a batch to the canvas, and ends passes. It returns the largest
+// difference from the first results of the same groups, NaN if there are none.
+func (t *Task) reassemble(p *program, watch *stopwatch) (out workload.Outcome, difference float64, err error) {
+	difference = math.NaN()
+	plane := 2 * t.scan.Size * t.scan.Size
+	for i := range p.options.Batch {
+		t.cut(p.objects[i*plane:][:plane])
+		d, err := t.same(t.next)
+		if err != nil {
+			return out, d, err
+		}
+		if !(d <= difference) && !math.IsNaN(d) {
+			difference = d
+		}
+		if err := t.assembly.Add(t.patch[:], ptycho.PatchSide); err != nil {
+			return out, d, err
+		}
+		if t.next++; t.next < len(t.groups) {
+			continue
+		}
+		watch.spend(phaseReassemble)
+		if out, err = t.endPass(); err != nil {
+			return out, d, err
+		}
+		watch.spend(phaseMetrics)
+	}
+	watch.spend(phaseReassemble)
+	return out, difference, nil
+}
+
+// cut copies the central patch of an object of the network.
+func (t *Task) cut(object []float32) {
+	n, m := t.scan.Size, ptycho.PatchSide
+	for row := range m {
+		from := 2 * ((n/2-m/2+row)*n + n/2 - m/2)
+		for column := range m {
+			t.patch[row*m+column] = complex(object[from+2*column], object[from+2*column+1])
+		}
+	}
+}
+
+// Tolerances of the same group's results in different batches, relative to a modulus of 1: exact
+// but for the rounding of another order of sums, or of bf16.
+var tolerances = map[string]float64{"off": 1e-5, "bf16": 0.05, "bf16x3": 1e-4}
+
+// same compares the patch of a group with its first result under this precision, and keeps the
+// first. The difference is NaN for that. A larger difference than the tolerance is an error.
+func (t *Task) same(group int) (difference float64, err error) {
+	amp := t.v.Text("amp")
+	first := t.first[amp]
+	kept := first.patches[group*patchPixels:][:patchPixels]
+	if !first.known[group] {
+		first.known[group] = true
+		copy(kept, t.patch[:])
+		return math.NaN(), nil
+	}
+	for i, z := range t.patch {
+		d := complex128(z - kept[i])
+		if m := math.Hypot(real(d), imag(d)); !(m <= difference) {
+			difference = m
+		}
+	}
+	if tolerance := tolerances[amp]; !(difference <= tolerance) {
+		return difference, fmt.Errorf("the object of group %d in a batch of %d differs from its first result by %.2g: must be at most %g",
+			group, t.programs[0].options.Batch, difference, tolerance)
+	}
+	return difference, nil
+}
+
+// endPass ends a pass: its canvas is complete.
+func (t *Task) endPass() (out workload.Outcome, err error) {
+	if err := t.finish(t.centres); err != nil {
+		return out, err
+	}
+	now := time.Now()
+	out.UnitEnded, out.Measured = true, t.quality()
+	out.Result = profiles.UnitResult{Unit: int32(t.pass), Iterations: int32(t.batches), Values: profiles.NoValues(), Elapsed: now.Sub(t.began)}
+	t.next, t.batches, t.began = 0, 0, now
+	t.pass++
+	out.Finished = t.pass == t.v.Int("passes")
+	return out, nil
+}
+
+// Quality compares the newest complete canvas with the truth.
+func (t *Task) Quality(context.Context) (profiles.Values, error) { return t.quality(), nil }
+
+func (t *Task) quality() profiles.Values {
+	v := profiles.NoValues()
+	v[seriesPSNR], v[seriesRMSE] = t.compare()
+	return v
+}

@@ -1,0 +1,68 @@
+package command
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"prismtop/profiles/preset"
+	"prismtop/profiles/settings"
+	"prismtop/sim/ptycho/inference"
+	"prismtop/tui/command/cli"
+)
+
+// ownFlag is a flag of one workload's command that sets a setting.
+type ownFlag struct{ flag, key, help string }
+
+// ptychoFlags are the settings of an inference with their own flags.
+var ptychoFlags = []ownFlag{
+	{"size", "size", "N, the side of a diffraction pattern: 64, 128 or 256"},
+	{"gridsize", "gridsize", "side of a group of patterns"},
+	{"filters-scale", "filters_scale", "factor of all numbers of filters"},
+	{"images", "positions", "number of diffraction patterns to simulate"},
+	{"batch-size", settings.BatchSize, "objects that the network computes at a time"},
+	{"memory-limit", settings.MemoryLimit, "bound of the run's memory in MiB, of batch sizes and of plans that are kept; 0 is none"},
+	{"max-passes", "max_passes", "end after so many passes over the scan; 0 is all"},
+}
+
+// ptychoCommand returns the command ptycho: a run of PtychoPINN's inference.
+func ptychoCommand() *cobra.Command {
+	shelf := inference.Presets()
+	cmd := commandOf(&runFlags{SettingFlags: cli.SettingFlags{Of: &shelf}, own: ptychoFlags, keep: keepFlags{none: true}})
+	cmd.Use = "ptycho"
+	cmd.Short = "Run PtychoPINN's inference, and tune its batch size while it runs"
+	cmd.Long = "Reconstruct a simulated ptychographic scan with PtychoPINN's network, batch by batch, and\n" +
+		"measure the throughput of every batch size (docs/ptycho.md). On the live screen, ] and [ double\n" +
+		"and halve the batch size, and t starts the auto-tuner, which finds the one of the most images a\n" +
+		"second within the memory limit. The weights are those that training left for this network, or\n" +
+		"those of --weights; where there are none they are seeded, and what is drawn is no object."
+	cmd.Example = "prismtop ptycho\nprismtop ptycho --preset ptycho-small --batch-size 4 --tune\nprismtop ptycho --headless --json --tune --memory-limit 256"
+	return cmd
+}
+
+// tuneFlag is the flag of the workloads' commands that starts the auto-tuner.
+const tuneFlag = "tune"
+
+// registerOwn defines the flags of a workload's command.
+func (f *runFlags) registerOwn(flags *pflag.FlagSet) {
+	for _, o := range f.own {
+		flags.Int(o.flag, 0, o.help)
+		flags.Lookup(o.flag).DefValue = ""
+	}
+	if f.Of != nil {
+		flags.Bool(tuneFlag, false, "find the batch size of the most images a second; without a screen, the run ends when it is found")
+	}
+}
+
+// readOwn passes the flags of a workload's command to its settings.
+func (f *runFlags) readOwn(flags *pflag.FlagSet) {
+	for _, o := range f.own {
+		if flags.Changed(o.flag) {
+			f.More = append(f.More, preset.Flag{Name: o.flag, Key: o.key, Value: flags.Lookup(o.flag).Value.String()})
+		}
+	}
+	if f.Of != nil && flags.Changed(tuneFlag) {
+		f.More = append(f.More, preset.Flag{Name: tuneFlag, Key: settings.AutoTune, Value: fmt.Sprint(flags.Lookup(tuneFlag).Value)})
+	}
+}
