@@ -59,6 +59,7 @@ type Reconstruction struct {
 	stop      float64 // threshold of the samples if it is in force, else 0
 	began     time.Time
 	done      bool
+	failed    bool // an iteration failed or was cut short: no weights to go on from
 
 	disc       []float32 // target of the initialisation
 	current    []float32 // reconstruction at the start of the sample, [N, N]
@@ -184,7 +185,7 @@ func (r *Reconstruction) Iterate(ctx context.Context, rec *profiles.Iteration) (
 	} else {
 		out, err = r.train(ctx, rec)
 	}
-	r.changed = false
+	r.changed, r.failed = false, err != nil
 	out.MemoryChanged = !loaded // the next plan's buffers are not known before it is compiled
 	r.countCaches(rec)
 	rec.Retimed = r.retimed() - before

@@ -142,6 +142,13 @@ type Exporter interface {
 	Weights(v settings.Values, c *checkpoint.Checkpoint) ([]weights.Tensor, error)
 }
 
+// Folder is an Exporter that can fold normalisations into the weights before them.
+type Folder interface {
+	// FoldedWeights is Weights without the normalisations, which had the running statistics of training, or those
+	// of the newest batch.
+	FoldedWeights(ctx context.Context, v settings.Values, c *checkpoint.Checkpoint, running bool) ([]weights.Tensor, error)
+}
+
 // Maker makes tasks from settings. It is safe for concurrent use.
 type Maker interface {
 	// Load reads or draws the inputs named by the settings: pictures, data.
