@@ -68,6 +68,7 @@ var quantities = map[string]quantity{
 	"effect_fft_cache":         {"ablation in the middle of phase5, PRISM's optimisations", effect("fft_cache", "true")},
 	"effect_mask_cache":        {"ablation in the middle of phase5, PRISM's optimisations", effect("mask_cache", "true")},
 	"effect_amp":               {"bf16, ablation in the middle of phase5, PRISM's optimisations", effect("amp", "bf16")},
+	"inference":                {"preset phase5, evaluation mode and the same folded, passes by turns", inferenceSpeedup},
 	"effect_amp_memory":        {"bf16, of the memory of the run in the middle of phase5", ampMemory},
 }
 
@@ -151,6 +152,17 @@ func hitRate(preset string, side int) func(*Report) (Interval, bool) {
 		}
 		return exact(100 * *c.HitRate), true
 	}
+}
+
+func inferenceSpeedup(r *Report) (Interval, bool) {
+	if r.Inference != nil {
+		for _, f := range r.Inference.Folds {
+			if f.Statistics == "running" {
+				return f.Speedup, true
+			}
+		}
+	}
+	return Interval{}, false
 }
 
 func cacheBytes(r *Report) (Interval, bool) {

@@ -36,6 +36,8 @@ var files = []File{
 		of.Comparisons, of.Measurement, of.Effects, of.Checklist = r.Comparisons, r.Measurement, r.Effects, r.Checklist
 	}), hasComparison},
 	{"phase5_comparison_report.txt", func(r *Report, w io.Writer) error { return r.WriteComparison(w) }, hasComparison},
+	{"inference_performance.json", part(func(r, of *Report) { of.Inference = r.Inference }), hasInference},
+	{"inference_performance.txt", func(r *Report, w io.Writer) error { return r.WriteInference(w) }, hasInference},
 	{filepath.Join("profiling", "cpu_time_summary.txt"), (*Report).writeTop, hasProfile},
 	{filepath.Join("profiling", "detailed_breakdown.txt"), (*Report).writeSteps, hasProfile},
 	{filepath.Join("profiling", "profiling_summary.txt"), (*Report).writeProfile, hasProfile},
@@ -53,6 +55,7 @@ func hasModel(r *Report) bool      { return r.Model != nil }
 func hasBaseline(r *Report) bool   { return r.Baseline != nil }
 func hasOptimized(r *Report) bool  { return r.Optimized != nil }
 func hasComparison(r *Report) bool { return len(r.Comparisons) > 0 }
+func hasInference(r *Report) bool  { return r.Inference != nil }
 func hasProfile(r *Report) bool    { return r.Profile != nil }
 func always(*Report) bool          { return true }
 

@@ -54,6 +54,7 @@ type Report struct {
 	Measurement *Measurement `json:"measurement"`
 	Effects     []Effect     `json:"effects"`
 	Profile     *Profile     `json:"profile"`
+	Inference   *Inference   `json:"inference"`
 	Checklist   []Criterion  `json:"checklist"`
 	Claims      []Claim      `json:"claims"`
 }

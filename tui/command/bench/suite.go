@@ -125,6 +125,21 @@ func suiteCommands() []*cobra.Command {
 		text:  func(r *suite.Report, w io.Writer) error { return r.WriteComparison(w) },
 		files: []string{"phase5_comparison"},
 	}, {
+		use: "inference", short: "Prepare a trained decoder for its output alone, and measure what that gives",
+		long: "Train a workload and compare the decoder's forward pass in training mode, in evaluation mode, and with the batch\n" +
+			"normalisations of either folded into the convolutions: outputs, time by turns with intervals, memory. It fails if\n" +
+			"folding changes an output by more than rounding (docs/benchmarks.md).",
+		example: "prismtop bench inference\nprismtop bench inference --preset ten-samples --set amp=bf16 --json",
+		extra: func(cmd *cobra.Command, f *suiteFlags) {
+			f.presets = []string{"phase5"}
+			cmd.Flags().StringVar(&f.presets[0], "preset", "phase5", "workload that trains the decoder")
+		},
+		plan: func(s *suite.Suite, f *suiteFlags, _ func(*profiles.Event)) {
+			s.Inference(f.presets[0], 1)
+		},
+		text:  func(r *suite.Report, w io.Writer) error { return r.WriteInference(w) },
+		files: []string{"inference_"},
+	}, {
 		use: "profile", short: "Profile PRISM's profiling workload: phases, steps, timeline",
 		long: "Run the preset profiling with all optimisations and list what its time went to. With --output the folder gets\n" +
 			"profiling/ with a Chrome trace, scalars for TensorBoard and the lists.",
@@ -180,6 +195,7 @@ func planClaims(s *suite.Suite, f *suiteFlags) {
 	s.Compare("phase5", suite.Documented, 42*rounds)
 	s.Cached(6)
 	s.Effects("phase5", []string{"measurement_cache", "fft_cache", "mask_cache", "amp"}, 7*rounds)
+	s.Inference("phase5", 14)
 }
 
 func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
