@@ -11,3 +11,6 @@ func ReadResident() (rss, peak int64, reason string) {
 	}
 	return 0, usage.Maxrss, "macOS tells a process only its peak"
 }
+
+// ResetPeak is not supported on this system.
+func ResetPeak() (reason string) { return "the peak of resident memory cannot be reset on this system" }

@@ -8,3 +8,6 @@ import "runtime"
 func ReadResident() (rss, peak int64, reason string) {
 	return 0, 0, "resident memory is not read on " + runtime.GOOS
 }
+
+// ResetPeak is not supported on this system.
+func ResetPeak() (reason string) { return "the peak of resident memory cannot be reset on this system" }

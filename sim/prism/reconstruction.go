@@ -71,8 +71,9 @@ type Reconstruction struct {
 	passed     time.Time // start of the newest pass
 	targetOld  []float32 // kept outside a plan; if Map is supported, the plan's own are the newest
 	targetNew  []float32
-	changed    bool  // settings changed since the last iteration
-	marked     *mark // to go back to; nil for none
+	gradients  []float32 // work space of GradientNorm
+	changed    bool      // settings changed since the last iteration
+	marked     *mark     // to go back to; nil for none
 
 	pictureHash string // of the object, for checkpoints; empty until the first
 }
@@ -266,6 +267,29 @@ func (r *Reconstruction) update(ctx context.Context, rec *profiles.Iteration) er
 		}
 	}
 	return nil
+}
+
+// GradientNorm returns the Euclidean norm of all gradients of the newest update, without the factor of the gradient
+// scaler. A fused optimiser stores no gradients of convolutions.
+func (r *Reconstruction) GradientNorm() (norm float64, known bool) {
+	if r.program == nil || r.settings.FusedOptimizer && !r.program.scaled {
+		return 0, false
+	}
+	sum := 0.0
+	for i, v := range r.decoder.Model().Variables() {
+		if v.Category != nn.Gradients {
+			continue
+		}
+		n := v.Shape.Elements()
+		if len(r.gradients) < n {
+			r.gradients = make([]float32, n)
+		}
+		r.state.Read(i, r.gradients[:n])
+		for _, x := range r.gradients[:n] {
+			sum += float64(x) * float64(x)
+		}
+	}
+	return math.Sqrt(sum), true
 }
 
 // evaluate runs the forward pass and the losses, and reads them.

@@ -92,6 +92,13 @@ type Profiler interface {
 	Steps() (steps []profiles.Layer, nanos []int64)
 }
 
+// Trained is a task whose gradients can be read.
+type Trained interface {
+	// GradientNorm returns the Euclidean norm of all gradients of the newest iteration; known is false if they were
+	// not stored. It reads them once.
+	GradientNorm() (norm float64, known bool)
+}
+
 // Saver is a task whose result can be written to files.
 type Saver interface {
 	// Save writes the newest result to files named after base, and returns the paths that

@@ -151,11 +151,11 @@ func guideFigures() []Figure {
 		absent("guide.v100", d, 278, "150s to 105s, 30%", "mixed precision on a V100", 1.43, 1.43, "x", absentGPU),
 		absent("guide.3090", d, 279, "120s to 85s, 29%", "mixed precision on an RTX 3090", 1.41, 1.41, "x", absentGPU),
 		absent("guide.t4", d, 280, "250s to 190s, 24%", "mixed precision on a T4", 1.32, 1.32, "x", absentGPU),
-		figure("guide.amp.512", d, 308, "0.90-0.95x", "mixed precision at 512x512", 0.9, 0.95, "x", "effect_amp", noteAMP),
-		absent("guide.amp.1024", d, 309, "1.20-1.25x", "mixed precision at 1024x1024", 1.2, 1.25, "x", "not among the suite's workloads; prismtop bench ablation --set size=1024 --set object_size=256 --only amp measures it"),
-		absent("guide.amp.2048", d, 310, "1.25-1.30x", "mixed precision at 2048x2048, extrapolated", 1.25, 1.3, "x", "not among the suite's workloads; prismtop bench ablation --set size=2048 --set object_size=512 --only amp measures it"),
-		absent("guide.amp.ssim", d, 289, "1-2% SSIM", "mixed precision, convergence", 1, 2, "%", "not among the suite's workloads; the key Q compares results with and without it from the same weights"),
-		absent("guide.amp.converge", d, 326, "within 20%", "mixed precision, rate of convergence over 100 iterations", 0, 20, "%", "not among the suite's workloads; the key Q compares results with and without it from the same weights"),
-		absent("guide.amp.loss", d, 327, "within 15%", "mixed precision, final loss", 0, 15, "%", "not among the suite's workloads; the key Q compares results with and without it from the same weights"),
+		figure("guide.amp.512", d, 308, "0.90-0.95x", "mixed precision at 512x512", 0.9, 0.95, "x", "amp_512", noteAMP),
+		figure("guide.amp.1024", d, 309, "1.20-1.25x", "mixed precision at 1024x1024", 1.2, 1.25, "x", "amp_1024", noteAMP+" prismtop bench amp --sizes 1024/256 measures it."),
+		figure("guide.amp.2048", d, 310, "1.25-1.30x", "mixed precision at 2048x2048, extrapolated", 1.25, 1.3, "x", "amp_2048", noteAMP+" prismtop bench amp --sizes 2048/512 measures it."),
+		figure("guide.amp.ssim", d, 289, "1-2% SSIM", "mixed precision, convergence: difference of SSIM", -2, 2, "%", "amp_ssim", "Of SSIM's largest value, 1."),
+		figure("guide.amp.converge", d, 326, "within 20%", "mixed precision, rate of convergence over 100 iterations", -20, 20, "%", "amp_rate", "Rate: by how much the logarithm of the loss falls in an iteration."),
+		figure("guide.amp.loss", d, 327, "within 15%", "mixed precision, final loss", -15, 15, "%", "amp_loss", "Mean of the last tenth of the iterations."),
 	}
 }

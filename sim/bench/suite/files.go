@@ -36,6 +36,8 @@ var files = []File{
 		of.Comparisons, of.Measurement, of.Effects, of.Checklist = r.Comparisons, r.Measurement, r.Effects, r.Checklist
 	}), hasComparison},
 	{"phase5_comparison_report.txt", func(r *Report, w io.Writer) error { return r.WriteComparison(w) }, hasComparison},
+	{"amp_performance.json", part(func(r, of *Report) { of.AMP = r.AMP }), hasAMP},
+	{"amp_performance.txt", func(r *Report, w io.Writer) error { return r.WriteAMP(w) }, hasAMP},
 	{"inference_performance.json", part(func(r, of *Report) { of.Inference = r.Inference }), hasInference},
 	{"inference_performance.txt", func(r *Report, w io.Writer) error { return r.WriteInference(w) }, hasInference},
 	{filepath.Join("profiling", "cpu_time_summary.txt"), (*Report).writeTop, hasProfile},
@@ -55,6 +57,7 @@ func hasModel(r *Report) bool      { return r.Model != nil }
 func hasBaseline(r *Report) bool   { return r.Baseline != nil }
 func hasOptimized(r *Report) bool  { return r.Optimized != nil }
 func hasComparison(r *Report) bool { return len(r.Comparisons) > 0 }
+func hasAMP(r *Report) bool        { return r.AMP != nil && len(r.AMP.Sizes) > 0 }
 func hasInference(r *Report) bool  { return r.Inference != nil }
 func hasProfile(r *Report) bool    { return r.Profile != nil }
 func always(*Report) bool          { return true }

@@ -193,12 +193,12 @@ func (r *Report) WriteInference(w io.Writer) error {
 	}
 	var b strings.Builder
 	r.heading(&b, "Inference: the trained decoder's output alone")
-	r.inference(&b)
+	r.forms(&b)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func (r *Report) inference(b *strings.Builder) {
+func (r *Report) forms(b *strings.Builder) {
 	n := r.Inference
 	fmt.Fprintf(b, "preset %s, %d/%d, trained for %s with amp = %s, which took %.1f MB; then in float32 without gradients and moments:\n\n", n.Preset, n.Size, n.ObjectSize,
 		unit.Plural(int(n.Iterations), "iteration", "iterations"), n.AMP, float64(n.TrainingMemory)/1e6)

@@ -55,6 +55,7 @@ type Report struct {
 	Effects     []Effect     `json:"effects"`
 	Profile     *Profile     `json:"profile"`
 	Inference   *Inference   `json:"inference"`
+	AMP         *AMP         `json:"amp"`
 	Checklist   []Criterion  `json:"checklist"`
 	Claims      []Claim      `json:"claims"`
 }
@@ -167,6 +168,7 @@ func (r *Report) judge() {
 	for i := range r.Comparisons {
 		r.Checklist = append(r.Checklist, r.Comparisons[i].checklist()...)
 	}
+	r.judgeAMP()
 	r.Claims = claimsOf(r)
 }
 

@@ -53,6 +53,7 @@ func whole(t *testing.T) *suite.Report {
 	s.Compare("phase5", suite.Documented, 1)
 	s.Cached(1)
 	s.Inference("ten-samples", 1)
+	s.AMP(smallAMP(), 1)
 	r, err := s.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +101,7 @@ func TestTheSuiteCountsWhatTheDocumentsDescribe(t *testing.T) {
 		}
 	}
 	checkInference(t, r.Inference)
+	checkAMP(t, r)
 	checkVerdicts(t, r)
 	checkFiles(t, r)
 }

@@ -37,6 +37,7 @@ type suiteFlags struct {
 	set     string
 	presets []string
 	list    bool
+	amp     *ampFlags // of bench amp
 }
 
 // part is a command that measures a part of the suite, or all of it.
@@ -180,7 +181,7 @@ func suiteCommands() []*cobra.Command {
 		text: func(r *suite.Report, w io.Writer) error { return r.WriteClaims(w) },
 	}}
 	var commands []*cobra.Command
-	for _, p := range parts {
+	for _, p := range append(parts, ampPart()) {
 		commands = append(commands, p.command())
 	}
 	return commands
@@ -203,6 +204,8 @@ func planAll(s *suite.Suite, f *suiteFlags, tape func(*profiles.Event)) {
 	s.Side("standard", suite.Documented, suite.Optimized, 10)
 	s.Profile(tape, 2)
 	planClaims(s, f)
+	amp := suite.DefaultAMP()
+	s.AMP(suite.AMPOptions{Sizes: amp.Sizes, Iterations: amp.Iterations, Seeds: 1}, 80) // at the preset's learning rate
 }
 
 // command returns the command of a part.
@@ -235,6 +238,11 @@ func (f *suiteFlags) check() error {
 		} else if p.Settings.Table() != prism.Table {
 			return fmt.Errorf("flag --preset: %s is of the workload %s: must be one of %s", name, p.Workload(), prism.Table.Workload)
 		} else if _, err := f.settings(p.Name, nil); err != nil {
+			return err
+		}
+	}
+	if f.amp != nil {
+		if err := f.amp.check(f); err != nil {
 			return err
 		}
 	}
@@ -295,7 +303,7 @@ func (p *part) run(cmd *cobra.Command, f *suiteFlags) error {
 	if report.Profile == nil {
 		out.discard()
 	}
-	return errors.Join(out.write(report, p.whole), p.print(cmd.OutOrStdout(), report, f.json), err)
+	return errors.Join(out.write(report, p.whole), f.keepAdvice(report), p.print(cmd.OutOrStdout(), report, f.json), err)
 }
 
 // print prints the report.
