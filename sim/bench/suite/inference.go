@@ -53,8 +53,8 @@ type Fold struct {
 // The schedule of the forms: in every round a block of each, first to last or last to first by turns.
 const (
 	inferenceRounds = 24
-	inferenceBlock  = 25 * time.Millisecond
-	inferenceLeast  = 5 // passes of a block
+	inferenceLeast  = 5   // passes of a block
+	inferenceShare  = 200 // of the time of a measurement, for a block
 )
 
 // Inference adds the training of a workload, and the forms of the trained decoder by turns.
@@ -133,7 +133,7 @@ func (s *Suite) forms(ctx context.Context, run *prism.Reconstruction, n *Inferen
 			if round%2 == 1 {
 				form = prism.Forms - 1 - k
 			}
-			block, err := blockOf(ctx, passes[form])
+			block, err := blockOf(ctx, passes[form], s.options.Time/inferenceShare)
 			if err != nil {
 				return err
 			}
@@ -174,9 +174,9 @@ func statisticsOf(form prism.Form) string {
 	return "running"
 }
 
-// blockOf times a block of passes, in milliseconds.
-func blockOf(ctx context.Context, pass *prism.Forward) (ms []float64, err error) {
-	for began := time.Now(); len(ms) < inferenceLeast || time.Since(began) < inferenceBlock; {
+// blockOf times passes for at least a time, in milliseconds.
+func blockOf(ctx context.Context, pass *prism.Forward, least time.Duration) (ms []float64, err error) {
+	for began := time.Now(); len(ms) < inferenceLeast || time.Since(began) < least; {
 		start := time.Now()
 		if err := pass.Run(ctx); err != nil {
 			return nil, err

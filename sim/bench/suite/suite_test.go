@@ -274,5 +274,5 @@ func TestEveryFigureIsComparedOrSaysWhyNot(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
-	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, performance, baseline, optimized, compare, profile and claims --json, and their files", Value: suite.Report{}})
+	schematest.Check(t, schematest.Document{Name: "benchmark", Title: "prismtop bench all, performance, baseline, optimized, compare, profile, amp, inference and claims --json, and their files", Value: suite.Report{}})
 }
