@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -173,6 +174,9 @@ func (l *loop) startAblation(cut context.Context, o ablation.Options) error {
 	l.run.stream.Log(beginning(o))
 	return l.protect(cut, func(t *trial) {
 		o.Kinds, o.Quality = l.info.Schema.Kinds, l.info.Schema.QualityInfo()
+		if o.Seed == 0 {
+			o.Seed = rand.Uint64()
+		}
 		if len(o.Factors) > 0 {
 			t.schedule = ablation.NewFactorial(t.base, o)
 		} else {
@@ -225,7 +229,7 @@ func (l *loop) startReplication(cut context.Context, c command) error {
 	l.run.stream.Log("replication of " + name + " began")
 	return l.protect(cut, func(t *trial) {
 		change := ablation.Pairing{Key: name, Off: strings.Join(off, ", "), On: strings.Join(on, ", "), Before: before, After: t.base}
-		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo()})
+		t.schedule = ablation.Replicate(t.base, change, c.iteration, ablation.Options{Kinds: l.info.Schema.Kinds, Quality: l.info.Schema.QualityInfo(), Seed: rand.Uint64()})
 		l.publish(t)
 	})
 }

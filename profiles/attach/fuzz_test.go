@@ -65,7 +65,7 @@ func FuzzAServersFrames(f *testing.F) {
 		if err != nil || more != nil {
 			break
 		}
-		f.Add(dataOf(&got)[5:], byte('D'))
+		f.Add(got[5:], byte('D'))
 	}
 	f.Add([]byte(`{"n":1,"error":"x"}`), byte('R'))
 	f.Add([]byte(`{"why":"x"}`), byte('B'))

@@ -41,7 +41,7 @@ type Journal struct {
 	moved   bool // an event came since the last moment
 	changed chan struct{}
 	ended   bool
-	live    packedRange // what was packed last, which the next screen asks for too
+	live    map[int64]*shared // of the tail up to its newest moment, by their first
 
 	past   *stream.Stream // state of the run after the parts that were dropped; nil if there are none
 	pastAt time.Time      // the end of those
@@ -64,10 +64,21 @@ type part struct {
 	err   error
 }
 
-// packedRange is the packed data of some moments of the tail.
-type packedRange struct {
-	from, to int64
-	data     []byte
+// shared is the data frame of some moments of the tail: packed once for all screens that ask for them.
+type shared struct {
+	once  sync.Once
+	frame []byte
+	err   error
+}
+
+// packers are packers that are not in use. A new one takes a megabyte.
+var packers = sync.Pool{New: func() any { return new(recording.Packer) }}
+
+// pack packs the moments of a piece from a number of them on; see recording.Packer.
+func pack(p *recording.Piece, from int64, newest bool) ([]byte, error) {
+	k := packers.Get().(*recording.Packer)
+	defer packers.Put(k)
+	return k.Pack(p, from, newest)
 }
 
 // Away is what happened since the last screen left a run, or since a run without a screen began.
@@ -155,7 +166,7 @@ func (j *Journal) count(now []profiles.Alert) {
 
 // next ends a moment; the caller holds mu.
 func (j *Journal) next(now time.Time) {
-	j.moved = false
+	j.moved, j.live = false, nil
 	close(j.changed)
 	j.changed = make(chan struct{})
 	if j.tail.Iterations() < sealIterations && j.tail.Length() < sealAfter {
@@ -166,7 +177,6 @@ func (j *Journal) next(now time.Time) {
 	j.tailed += p.count
 	j.sealed = now
 	j.tail = recording.Piece{Began: j.began}
-	j.live = packedRange{}
 	p.state = stateAfter(&p.piece)
 	p.piece.Bodies(func(e profiles.Event) {
 		switch b := e.Body.(type) {
@@ -237,8 +247,7 @@ func (j *Journal) drop(p *part) {
 // pack returns the packed data of a part.
 func (p *part) pack() ([]byte, error) {
 	p.once.Do(func() {
-		var k recording.Packer
-		p.data, p.err = k.Pack(&p.piece, 0, true)
+		p.data, p.err = pack(&p.piece, 0, true)
 		p.piece = recording.Piece{}
 	})
 	return p.data, p.err
@@ -259,9 +268,10 @@ type fetched struct {
 	data  []byte
 }
 
-// fetch returns what follows a place, and moves it. If there is nothing yet, it returns a channel
-// that is closed when there is more, or io.EOF at the end.
-func (j *Journal) fetch(at *place) (f fetched, more <-chan struct{}, err error) {
+// fetch returns the data frame of what follows a place, and moves it. If there is nothing yet, it
+// returns a channel that is closed when there is more, or io.EOF at the end. The frame may be sent to
+// other screens as well.
+func (j *Journal) fetch(at *place) (frame []byte, more <-chan struct{}, err error) {
 	j.mu.Lock()
 	start := j.tailed
 	if len(j.parts) > 0 {
@@ -270,51 +280,55 @@ func (j *Journal) fetch(at *place) (f fetched, more <-chan struct{}, err error) 
 	switch {
 	case at.next < start:
 		*at = place{next: start}
-		state, packed := j.state(), recording.Packer{}
+		state := j.state()
 		j.mu.Unlock()
-		f = fetched{reset: true, extra: true, first: start}
+		f := fetched{reset: true, extra: true, first: start}
 		if state.Ticks() > 0 {
-			f.data, err = packed.Pack(state, 0, true)
+			f.data, err = pack(state, 0, true)
 		}
-		return f, nil, err
+		return dataOf(&f), nil, err
 	case at.next < j.tailed:
 		i := sort.Search(len(j.parts), func(i int) bool { return j.parts[i].first+j.parts[i].count > at.next })
 		p := j.parts[i]
 		j.mu.Unlock()
 		*at = place{next: p.first + p.count}
-		f.first = p.first
+		f := fetched{first: p.first}
 		f.data, err = p.pack()
-		return f, nil, err
+		return dataOf(&f), nil, err
 	case !at.shown:
 		at.shown = true
 		if p := j.pictures(); p.Ticks() > 0 {
-			f.extra, f.rests, f.first = true, j.tail.Ticks() == 0, at.next
+			f := fetched{extra: true, rests: j.tail.Ticks() == 0, first: at.next}
 			j.mu.Unlock()
-			f.data, err = new(recording.Packer).Pack(p, 0, false)
-			return f, nil, err
+			f.data, err = pack(p, 0, false)
+			return dataOf(&f), nil, err
 		}
 	}
 	from, to := at.next, j.tailed+j.tail.Ticks()
 	if from == to {
 		defer j.mu.Unlock()
 		if j.ended {
-			return f, nil, io.EOF
+			return nil, nil, io.EOF
 		}
-		return f, j.changed, nil
+		return nil, j.changed, nil
 	}
-	tail, tailed, live := j.tail, j.tailed, j.live
+	live := j.live[from]
+	if live == nil {
+		if j.live == nil {
+			j.live = map[int64]*shared{}
+		}
+		live = &shared{}
+		j.live[from] = live
+	}
+	tail, tailed := j.tail, j.tailed
 	j.mu.Unlock()
-	if live.from != from || live.to != to || live.data == nil {
-		live = packedRange{from: from, to: to}
-		if live.data, err = new(recording.Packer).Pack(&tail, from-tailed, false); err != nil {
-			return f, nil, err
-		}
-		j.mu.Lock()
-		j.live = live
-		j.mu.Unlock()
-	}
 	at.next = to
-	return fetched{first: from, data: live.data}, nil, nil
+	live.once.Do(func() {
+		f := fetched{first: from}
+		f.data, live.err = pack(&tail, from-tailed, false)
+		live.frame = dataOf(&f)
+	})
+	return live.frame, nil, live.err
 }
 
 // state returns the state of the run after the parts that were dropped; the caller holds mu.

@@ -403,7 +403,7 @@ func (c *conn) write(gone <-chan struct{}, lease leaseState) {
 				return
 			}
 		}
-		f, more, err := c.server.session.Journal.fetch(&at)
+		frame, more, err := c.server.session.Journal.fetch(&at)
 		switch {
 		case errors.Is(err, io.EOF):
 			<-c.server.ended
@@ -424,7 +424,7 @@ func (c *conn) write(gone <-chan struct{}, lease leaseState) {
 			}
 			continue
 		}
-		if !c.put(dataOf(&f)) {
+		if !c.put(frame) {
 			return
 		}
 	}

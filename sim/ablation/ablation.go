@@ -8,11 +8,17 @@
 // sets the number of iterations of all four. A group yields one value, the logarithm
 // of on over off; stats.SignedRank computes the rows' intervals.
 //
+// Which of the two orders a group has is decided by a coin. What the machine does
+// meanwhile adds to a group's value or subtracts from it as the coin falls, whatever
+// it is and however groups resemble each other. The signs are therefore independent
+// and the intervals as sure as they say: a randomisation test (Fisher 1935, The
+// Design of Experiments). Orders that alternate lack this: a machine whose mood
+// changes in the same rhythm would look like an effect.
+//
 // A Factorial runs every combination of several settings instead, once per round.
 package ablation
 
 import (
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -29,7 +35,7 @@ type Options struct {
 	Warmup int           // warm-up iterations after a switch
 	Least  int           // minimum iterations of a block
 	Time   time.Duration // minimum duration of a block's iterations
-	Seed   uint64        // of the order
+	Seed   uint64        // of the order; a run draws one if it is 0
 	Only   []string      // keys to compare; empty means all
 
 	// Factors are the factors of a factorial ablation; empty for one that compares each setting by
@@ -193,8 +199,7 @@ func (s *Schedule) Look(quality float64, memory profiles.Memory) {
 	s.endBlock(quality, memory.Total())
 }
 
-// beginRound draws the order of the next round. Each setting alternates between mirrored and not
-// from round to round, so that off and on come first equally often.
+// beginRound draws the order of the next round.
 func (s *Schedule) beginRound() {
 	s.order, s.at = s.order[:0], 0
 	for i := range s.rows {
@@ -211,10 +216,7 @@ func (s *Schedule) beginRound() {
 }
 
 func (s *Schedule) beginGroup() {
-	s.group = group{mirrored: (s.round+s.order[s.at])%2 == 1}
-	if s.replication { // the blocks then follow the Thue–Morse sequence
-		s.group.mirrored = bits.OnesCount(uint(s.round))%2 == 1
-	}
+	s.group = group{mirrored: s.random.IntN(2) == 1}
 	s.block.reset(0)
 }
 

@@ -90,7 +90,7 @@ func (p *effects) Explain() []string {
 		"PSNR … meanwhile is the comparison with the truth at the end of the window after less the last one before the change. Training goes on, so " +
 			"it rises whatever the setting does; what a setting does to training is the ablation's column dB/100.",
 		"Switching once cannot be told from drift below that. E switches the change back and forth in blocks of 50 ms and 10 iterations at least, in the " +
-			"order of Thue and Morse, and ends after 9 to 160 groups of four blocks: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
+			"order off on on off or its mirror as a coin decides, and ends after 9 to 160 such groups: as soon as the interval excludes 0 or lies within 1 % of it. Its 5 % are " +
 			"divided among eleven looks, so that it holds however often it was looked at. Q compares the result on equal terms: from the same weights, moments and " +
 			"random numbers, the same iterations with and without the change; the run then goes on as if nothing had been.",
 		"Where there is room, a chart shows the time of the iterations about the picked change, and the median before it as a dashed line.",

@@ -141,3 +141,29 @@ func FuzzParseKeys(f *testing.F) {
 		}
 	})
 }
+
+// A weak key does not log in by its fingerprint, which does not show what it is of.
+func TestAWeakKeyIsRefusedByFingerprintToo(t *testing.T) {
+	r := serving(t, quick)
+	for bits, ok := range map[int]bool{1024: false, 2048: true} {
+		key, err := rsa.GenerateKey(rand.Reader, bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by, err := gossh.NewSignerFromKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.keys["rsa"] = by
+		r.authorise("rsa", "viewer")
+		r.reload()
+		c, err := r.dial(gossh.PublicKeys(by))
+		if err == nil {
+			c.Close()
+		}
+		if (err == nil) != ok {
+			t.Errorf("a key of %d bits: %v", bits, err)
+		}
+	}
+	r.logs("an RSA key of less than 2048 bits")
+}

@@ -156,12 +156,17 @@ func (s *Server) Close() {
 // authorise reports whether a key may log in.
 func (s *Server) authorise(ctx ssh.Context, public ssh.PublicKey) bool {
 	fingerprint := gossh.FingerprintSHA256(public)
+	why := "unknown key " + fingerprint
 	if _, cert := public.(*gossh.Certificate); !cert {
 		if _, ok := s.keyOf(fingerprint); ok {
-			return true
+			err := strong(public) // a file that names the fingerprint does not show what it is of
+			if err == nil {
+				return true
+			}
+			why = fmt.Sprintf("key %s: %v", fingerprint, err)
 		}
 	}
-	s.flood.log(fmt.Sprintf("%s refused: unknown key %s", ctx.RemoteAddr(), fingerprint))
+	s.flood.log(fmt.Sprintf("%s refused: %s", ctx.RemoteAddr(), why))
 	return false
 }
 

@@ -3,6 +3,7 @@ package suite
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"prismtop/sim/prism"
 )
@@ -319,16 +320,19 @@ func (f *Figure) verdict(v Interval) string {
 	case to >= low-slack && from <= high+slack:
 		return "the interval reaches the claim"
 	case v.Value > high:
-		return "more than claimed" + times(v.Value, high)
+		return "more than claimed" + f.times(v.Value, high)
 	}
-	return "less than claimed" + times(v.Value, low)
+	return "less than claimed" + f.times(v.Value, low)
 }
 
-// times says how many times a claim a value is, where that is a number to quote.
-func times(v, claim float64) string {
+// times says how many times a claim a value is, where the claim is a number to quote.
+func (f *Figure) times(v, claim float64) string {
+	if !strings.ContainsAny(f.Text, "0123456789") { // a word, such as "negligible"
+		return ""
+	}
 	ratio := v / claim
 	if !(ratio > 0) || math.IsInf(ratio, 0) {
 		return ""
 	}
-	return ", " + number(ratio) + "x it"
+	return " (" + number(ratio) + "x)"
 }

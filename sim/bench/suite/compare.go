@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"prismtop/profiles/stats"
@@ -72,8 +73,8 @@ func (set Set) Name() string {
 	return map[Set]string{Documented: "PRISM's optimisations", Everything: "all optimisations"}[set]
 }
 
-// compare runs both sides by turns: the first side of a round is the last of the round before, so
-// that a steady drift of the machine cancels.
+// compare runs both sides by turns. A coin decides which side of a round goes first, so that what the
+// machine does meanwhile favours either with equal chance.
 func (s *Suite) compare(ctx context.Context, preset string, set Set, progress func(float64)) error {
 	c := Comparison{Preset: preset, Set: set}
 	runs := float64(2*s.options.Rounds + 1)
@@ -86,7 +87,7 @@ func (s *Suite) compare(ctx context.Context, preset string, set Set, progress fu
 	_, err := once(Optimized, 1) // warms up the machine and is not counted
 	for round := 0; round < s.options.Rounds && err == nil; round++ {
 		sides := []Side{Baseline, Optimized}
-		if round%2 == 1 {
+		if rand.IntN(2) == 1 {
 			slices.Reverse(sides)
 		}
 		var pair [2]*Result

@@ -4,9 +4,11 @@ package bench
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"testing"
@@ -27,7 +29,8 @@ import (
 )
 
 // envSocket and envScreen make this program a screen that is attached to a session until its standard
-// input ends: one that draws, one that only receives, or one that does not read.
+// input ends: one that draws, one that only receives, or one that does not read. One that drains discards
+// what comes without looking at it, for all screens at once: what is left is what they cost the run.
 const (
 	envSocket = "PRISMTOP_TEST_SOCKET"
 	envScreen = "PRISMTOP_TEST_SCREEN"
@@ -52,6 +55,9 @@ func attached(path, kind string) error {
 		cancel()
 	}()
 	cli.ThriftyCollector()
+	if kind == "drained" {
+		return drain(ctx, path)
+	}
 	client, err := attach.Attach(ctx, path, attach.ClientOptions{Version: cli.Version, Who: kind, Role: attach.Viewer, Table: cli.TableOf})
 	switch {
 	case err != nil:
@@ -80,6 +86,28 @@ func attached(path, kind string) error {
 	return errors.Join(err, <-ended)
 }
 
+// drain attaches as many screens as the benchmark has and discards what they get.
+func drain(ctx context.Context, path string) error {
+	hello := fmt.Sprintf(`{"protocol":%d,"want":%q,"watch":true,"role":%q}`, attach.Protocol, attach.WantWatch, attach.Viewer)
+	head := binary.BigEndian.AppendUint32(nil, uint32(1+len(hello)))
+	for range screensAttached {
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, string(head)+"H"+hello); err != nil {
+			return err
+		}
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// screensAttached is how many screens the benchmark attaches.
+const screensAttached = 20
+
 // BenchmarkScreensByBlocks is the speed of one run of the baseline while 20 screens in other processes
 // are attached to it, relative to that while none is, in balanced blocks as bench watching has them. The
 // processors that the screens themselves take are part of it; with one thread, the run leaves some. It
@@ -88,13 +116,13 @@ func attached(path, kind string) error {
 //	go test ./tui/command/bench -run '^$' -bench ScreensByBlocks -benchtime 8x -watch 4s
 func BenchmarkScreensByBlocks(b *testing.B) {
 	for _, threads := range []int{1, machine.Processors()} {
-		for _, kind := range []string{"drawn", "received", "stopped"} {
+		for _, kind := range []string{"drawn", "received", "drained", "stopped"} {
 			b.Run(fmt.Sprintf("%s/threads=%d", kind, threads), func(b *testing.B) {
 				block := *watchTime
 				if b.N < 6 {
 					block = min(block, time.Second)
 				}
-				r := screensByBlocks(b, &watchingBench{Rounds: b.N, Block: block}, "baseline", 20, kind, threads)
+				r := screensByBlocks(b, &watchingBench{Rounds: b.N, Block: block}, "baseline", screensAttached, kind, threads)
 				b.ReportMetric(0, "ns/op")
 				b.ReportMetric(r.Value, "attached/alone")
 				b.ReportMetric(r.Low, "attached/alone-low")
@@ -163,7 +191,11 @@ func attachAll(ctx context.Context, screens int, kind string) (end func() error,
 		}
 		return err
 	}
-	for range screens {
+	processes := screens
+	if kind == "drained" {
+		processes = 1
+	}
+	for range processes {
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), envSocket+"="+found[0].Path, envScreen+"="+kind)
 		cmd.Stderr = os.Stderr
