@@ -68,11 +68,11 @@ type AMPMode struct {
 	Mode     string         `json:"mode"`
 	OffMS    float64        `json:"off_ms"` // of an iteration
 	OnMS     float64        `json:"on_ms"`
-	Speedup  Interval       `json:"speedup"`        // off over on
-	OffBytes int64          `json:"off_bytes"`      // of the run, by its plan
-	OnBytes  int64          `json:"on_bytes"`       //
+	Speedup  Interval       `json:"speedup"`   // off over on
+	OffBytes int64          `json:"off_bytes"` // of the run, by its plan
+	OnBytes  int64          `json:"on_bytes"`
 	OffPeak  *int64         `json:"off_peak_bytes"` // resident memory of the run at its largest
-	OnPeak   *int64         `json:"on_peak_bytes"`  //
+	OnPeak   *int64         `json:"on_peak_bytes"`
 	NoPeak   string         `json:"peak_bytes_reason,omitempty"`
 	Criteria []AMPCriterion `json:"criteria"`
 	Advice   string         `json:"advice"` // in one sentence
@@ -93,12 +93,12 @@ type TrainRun struct {
 	Rate       *float64 `json:"rate"`       // by which the logarithm of the loss falls, an iteration
 	PSNR       *float64 `json:"psnr_db"`
 	SSIM       *float64 `json:"ssim"`
-	Gradients  *Spread  `json:"gradient_norm"`      // of all parameters, every fifth iteration
-	Skipped    int      `json:"skipped_steps"`      // by the gradient scaler
-	NonFinite  int      `json:"non_finite"`         // losses and gradient norms of steps that were not skipped
-	ScaleFirst float64  `json:"scale_first"`        // the gradient scaler's; 0 without one
-	ScaleLeast float64  `json:"scale_least"`        //
-	ScaleLast  float64  `json:"scale_last"`         //
+	Gradients  *Spread  `json:"gradient_norm"` // of all parameters, every fifth iteration
+	Skipped    int      `json:"skipped_steps"` // by the gradient scaler
+	NonFinite  int      `json:"non_finite"`    // losses and gradient norms of steps that were not skipped
+	ScaleFirst float64  `json:"scale_first"`   // the gradient scaler's; 0 without one
+	ScaleLeast float64  `json:"scale_least"`
+	ScaleLast  float64  `json:"scale_last"`
 	Ended      int      `json:"ended_at,omitempty"` // iteration after which it diverged; 0 if it did not
 }
 
