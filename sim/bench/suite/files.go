@@ -168,6 +168,14 @@ func (r *Report) WriteMaster(w io.Writer) error {
 	r.comparison(&b)
 	fmt.Fprintln(&b)
 	r.model(&b)
+	if hasInference(r) {
+		b.WriteString("\nInference\n")
+		r.forms(&b)
+	}
+	if hasAMP(r) {
+		b.WriteString("\nMixed precision by image size\n")
+		r.precision(&b)
+	}
 	fmt.Fprintln(&b, "\nclaims.md and report.html have each claim of the documents beside what was measured.")
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -232,7 +240,18 @@ func (r *Report) writeHTML(w io.Writer) error {
 	fmt.Fprintf(&b, "<pre>%s</pre>\n", html.EscapeString(plain.String()))
 	plain.Reset()
 	r.model(&plain)
-	fmt.Fprintf(&b, "<h2>The model</h2>\n<pre>%s</pre>\n</body></html>\n", html.EscapeString(plain.String()))
+	fmt.Fprintf(&b, "<h2>The model</h2>\n<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	if hasInference(r) {
+		plain.Reset()
+		r.forms(&plain)
+		fmt.Fprintf(&b, "<h2>Inference</h2>\n<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	}
+	if hasAMP(r) {
+		plain.Reset()
+		r.precision(&plain)
+		fmt.Fprintf(&b, "<h2>Mixed precision by image size</h2>\n<pre>%s</pre>\n", html.EscapeString(plain.String()))
+	}
+	b.WriteString("</body></html>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
