@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prismtop/profiles"
+	"prismtop/profiles/machine"
 	"prismtop/profiles/settings"
 	"prismtop/profiles/unit"
 )
@@ -33,8 +34,11 @@ const (
 	Use       Verdict = "use it"
 	DoNotUse  Verdict = "do not use it"
 	NoGain    Verdict = "it makes no difference" // to the time, as far as the measurement resolves it
-	Undecided Verdict = "undecided"              // too few rounds for an interval
+	Undecided Verdict = "undecided"              // the interval is too wide, or there is none
 )
+
+// same is the change of time within which the whole interval must lie to make no difference.
+const same = 0.03
 
 // Advice is about one value of a setting.
 type Advice struct {
@@ -65,6 +69,9 @@ type Advice struct {
 	Iterations int      `json:"iterations"`       // of the trainings from which the risks follow
 	Risks      []string `json:"risks"`            // what went wrong in them; empty for nothing
 	Memory     string   `json:"memory,omitempty"` // advice where memory is short
+
+	// Foreign is the share of the processors that other programs took meanwhile, 0 to 1; null if unknown.
+	Foreign *float64 `json:"foreign_cpu"`
 }
 
 // Judge derives the verdict: a value is for use if its whole interval saves time and nothing went wrong.
@@ -72,14 +79,14 @@ func (a *Advice) Judge() {
 	switch {
 	case a.Low == nil || a.High == nil:
 		a.Verdict = Undecided
-	case *a.High < 0 && len(a.Risks) == 0:
+	case *a.Low > 0 || len(a.Risks) > 0:
+		a.Verdict = DoNotUse
+	case *a.High < 0:
 		a.Verdict = Use
-	case *a.High < 0 || *a.Low > 0:
-		a.Verdict = DoNotUse
-	case len(a.Risks) > 0:
-		a.Verdict = DoNotUse
-	default:
+	case *a.Low >= -same && *a.High <= same:
 		a.Verdict = NoGain
+	default:
+		a.Verdict = Undecided
 	}
 }
 
@@ -93,6 +100,9 @@ func (a *Advice) Sentence() string {
 	}
 	if a.Memory != "" {
 		text += "; " + a.Memory
+	}
+	if a.Foreign != nil && *a.Foreign > machine.Quiet {
+		text += fmt.Sprintf("; other programs took %.0f %% of the processors meanwhile", 100**a.Foreign)
 	}
 	return text + "."
 }

@@ -46,7 +46,7 @@ func TestVerdicts(t *testing.T) {
 		want      adviser.Verdict
 	}{
 		{-0.3, -0.2, nil, adviser.Use}, {-0.3, -0.2, []string{"final loss +40 %"}, adviser.DoNotUse}, {0.1, 0.3, nil, adviser.DoNotUse},
-		{-0.1, 0.1, nil, adviser.NoGain}, {-0.1, 0.1, []string{"SSIM"}, adviser.DoNotUse},
+		{-0.02, 0.02, nil, adviser.NoGain}, {-0.1, 0.1, nil, adviser.Undecided}, {-0.1, 0.1, []string{"SSIM"}, adviser.DoNotUse},
 	} {
 		if a := some("bf16", test.low, test.high, test.risk...); a.Verdict != test.want {
 			t.Errorf("%+v: %s", test, a.Verdict)
@@ -61,11 +61,13 @@ func TestVerdicts(t *testing.T) {
 
 func TestAdviceIsOneSentence(t *testing.T) {
 	slower, risky := some("bf16", 0.38, 0.44), some("fp16", -0.3, -0.2, "final loss +40 % at a learning rate of 0.01")
+	share := 0.4
+	risky.Foreign = &share
 	risky.Memory = "memory is short: float32 takes 12 MB of 16 MB"
 	for got, want := range map[string]string{
 		slower.Sentence(): "amp = bf16 at 512/128: do not use it: iterations 41 % longer [+38, +44], memory +12 %; no risk found in trainings of 100 iterations.",
 		risky.Sentence(): "amp = fp16 at 512/128: do not use it: iterations 25 % shorter [-30, -20], memory +12 %; risk: final loss +40 % at a learning rate of 0.01; " +
-			"memory is short: float32 takes 12 MB of 16 MB.",
+			"memory is short: float32 takes 12 MB of 16 MB; other programs took 40 % of the processors meanwhile.",
 		slower.Brief(): "measured here 2026-11-22: iterations 41 % longer [+38, +44]",
 		risky.Brief():  "measured here 2026-11-22: iterations 25 % shorter [-30, -20], risky",
 	} {

@@ -193,7 +193,7 @@ func (r *Report) adviceOn(z *AMPSize, m *AMPMode) adviser.Advice {
 	a := adviser.Advice{
 		Machine: r.fingerprint(), Version: r.Version, Measured: started, Workload: "prism", Size: z.Size, ObjectSize: z.ObjectSize, Settings: z.Settings,
 		Setting: "amp", Off: "off", Value: m.Mode, OffMS: m.OffMS, ValueMS: m.OnMS, Change: 1/m.Speedup.Value - 1,
-		OffBytes: m.OffBytes, ValueBytes: m.OnBytes, Iterations: r.AMP.Iterations, Risks: []string{}, Memory: memoryAdvice(z, m),
+		OffBytes: m.OffBytes, ValueBytes: m.OnBytes, Iterations: r.AMP.Iterations, Risks: []string{}, Memory: memoryAdvice(z, m), Foreign: r.Machine.ForeignCPU,
 	}
 	if m.Speedup.Low != nil {
 		low, high := 1 / *m.Speedup.High - 1, 1 / *m.Speedup.Low - 1
